@@ -1,0 +1,31 @@
+// Package name holds the one rule for the names of locks, elections and jobs.
+package name
+
+import (
+	"fmt"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxLen is the longest name, in bytes.
+const MaxLen = 200
+
+// Check returns an error that names field, value and rule unless value is 1 to MaxLen bytes of
+// valid UTF-8 without control characters.
+func Check(field, value string) error {
+	switch {
+	case value == "":
+		return fmt.Errorf("%s is empty, it must have 1 to %d bytes", field, MaxLen)
+	case len(value) > MaxLen:
+		return fmt.Errorf("%s %.20q... has %d bytes, it may have %d",
+			field, value, len(value), MaxLen)
+	case !utf8.ValidString(value):
+		return fmt.Errorf("%s %q must be valid UTF-8", field, value)
+	}
+	for _, r := range value {
+		if unicode.IsControl(r) {
+			return fmt.Errorf("%s %q must not contain the control character %q", field, value, r)
+		}
+	}
+	return nil
+}

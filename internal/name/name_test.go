@@ -1,0 +1,28 @@
+package name_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/redlockfx/redlockfx/internal/name"
+)
+
+func TestCheck(t *testing.T) {
+	for _, good := range []string{
+		"a", "nightly report", "münchen/1", strings.Repeat("x", name.MaxLen),
+	} {
+		if err := name.Check("job name", good); err != nil {
+			t.Errorf("%q: %v", good, err)
+		}
+	}
+	for bad, rule := range map[string]string{
+		"": "empty", strings.Repeat("x", name.MaxLen+1): "201 bytes",
+		"a\xff": "UTF-8", "a\nb": "control", "a\u0085b": "control",
+	} {
+		err := name.Check("job name", bad)
+		if err == nil || !strings.Contains(err.Error(), rule) ||
+			!strings.HasPrefix(err.Error(), "job name") {
+			t.Errorf("%q: got %v, want an error about %q that begins with the field", bad, err, rule)
+		}
+	}
+}

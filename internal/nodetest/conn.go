@@ -1,0 +1,224 @@
+package nodetest
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// conn is one connection of a process to a node. It and its two ends are guarded by Cluster.mu.
+type conn struct {
+	links          *Links
+	node           int
+	client, server *end
+	broken         bool
+	inSetup        bool // the client's last request only set up the connection
+}
+
+// end is what the client or the node holds of a connection. Writing never waits, because the inbox of
+// the other end has no bound: so look a kernel's socket buffers to small requests.
+type end struct {
+	conn     *conn
+	peer     *end
+	changed  *sync.Cond // something that a Read waits for
+	inbox    []packet
+	closed   bool
+	deadline time.Time // of Read; zero means none
+}
+
+// packet is what one Write sent; without data it is the end of the stream.
+type packet struct {
+	sent time.Time
+	data []byte
+}
+
+func newConn(l *Links, node int) *conn {
+	c := &conn{links: l, node: node}
+	c.client = &end{conn: c, changed: sync.NewCond(&l.cluster.mu)}
+	c.server = &end{conn: c, changed: sync.NewCond(&l.cluster.mu), peer: c.client}
+	c.client.peer = c.server
+	return c
+}
+
+func (c *conn) fault() fault { return c.links.of[c.node].with(c.links.cluster.of[c.node]) }
+
+func (c *conn) wake() {
+	c.client.changed.Broadcast()
+	c.server.changed.Broadcast()
+}
+
+func (e *end) mu() *sync.Mutex { return &e.conn.links.cluster.mu }
+
+// Read waits for bytes that the faults of the moment let through.
+func (e *end) Read(b []byte) (int, error) {
+	e.mu().Lock()
+	defer e.mu().Unlock()
+	for {
+		if err := e.usable("read"); err != nil {
+			return 0, err
+		}
+		now, alarm := time.Now(), e.deadline
+		if !alarm.IsZero() && !alarm.After(now) {
+			return 0, e.fail("read", os.ErrDeadlineExceeded)
+		}
+		fault := e.conn.fault()
+		if len(e.inbox) > 0 && !fault.hung {
+			arrival := e.inbox[0].sent.Add(fault.delay)
+			if !arrival.After(now) {
+				if fault.deaf && e == e.conn.client && !e.conn.inSetup {
+					e.conn.broken = true
+					e.conn.wake()
+					continue
+				}
+				return e.take(b)
+			}
+			if alarm.IsZero() || arrival.Before(alarm) {
+				alarm = arrival
+			}
+		}
+		e.wait(alarm)
+	}
+}
+
+// take moves bytes of the first packet into b.
+func (e *end) take(b []byte) (int, error) {
+	first := &e.inbox[0]
+	if len(first.data) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, first.data)
+	if first.data = first.data[n:]; len(first.data) == 0 {
+		e.inbox = e.inbox[1:]
+	}
+	return n, nil
+}
+
+// wait returns when something changed, at the latest at the given instant unless that is zero.
+func (e *end) wait(until time.Time) {
+	if !until.IsZero() {
+		timer := time.AfterFunc(time.Until(until), func() {
+			e.mu().Lock()
+			defer e.mu().Unlock()
+			e.changed.Broadcast()
+		})
+		defer timer.Stop()
+	}
+	e.changed.Wait()
+}
+
+func (e *end) Write(b []byte) (int, error) {
+	e.mu().Lock()
+	defer e.mu().Unlock()
+	if err := e.usable("write"); err != nil {
+		return 0, err
+	}
+	if e == e.conn.client {
+		e.conn.inSetup = isSetup(b)
+	}
+	if len(b) > 0 {
+		e.send(bytes.Clone(b))
+	}
+	return len(b), nil
+}
+
+func (e *end) send(data []byte) {
+	e.peer.inbox = append(e.peer.inbox, packet{sent: time.Now(), data: data})
+	e.peer.changed.Broadcast()
+}
+
+// Close sends the end of the stream, which arrives after the bytes already written.
+func (e *end) Close() error {
+	e.mu().Lock()
+	defer e.mu().Unlock()
+	if e.closed {
+		return e.fail("close", net.ErrClosed)
+	}
+	e.close()
+	return nil
+}
+
+func (e *end) close() {
+	if e.closed {
+		return
+	}
+	e.closed = true
+	e.changed.Broadcast()
+	e.send(nil)
+	cluster := e.conn.links.cluster
+	if e == e.conn.server {
+		cluster.served.Done() // the node closes its end last of all
+	}
+	if e.peer.closed {
+		delete(cluster.conns, e.conn)
+	}
+}
+
+func (e *end) usable(op string) error {
+	switch {
+	case e.closed:
+		return e.fail(op, net.ErrClosed)
+	case e.conn.broken:
+		return e.fail(op, os.NewSyscallError(op, syscall.ECONNRESET))
+	}
+	return nil
+}
+
+func (e *end) fail(op string, err error) error {
+	return &net.OpError{Op: op, Net: "tcp", Addr: e.RemoteAddr(), Err: err}
+}
+
+// LocalAddr and RemoteAddr both return the node's address: the client has none.
+func (e *end) LocalAddr() net.Addr { return e.RemoteAddr() }
+
+func (e *end) RemoteAddr() net.Addr {
+	addr := e.conn.links.cluster.addrs[e.conn.node]
+	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(addr))
+}
+
+func (e *end) SetDeadline(t time.Time) error { return e.SetReadDeadline(t) }
+
+func (e *end) SetReadDeadline(t time.Time) error {
+	e.mu().Lock()
+	defer e.mu().Unlock()
+	e.deadline = t
+	e.changed.Broadcast()
+	return e.usable("set")
+}
+
+// SetWriteDeadline does nothing, as no Write waits.
+func (e *end) SetWriteDeadline(time.Time) error { return nil }
+
+// SyscallConn lets go-redis's pool see that an idle connection is broken, and replace it, as it does
+// with a socket.
+func (e *end) SyscallConn() (syscall.RawConn, error) {
+	e.mu().Lock()
+	defer e.mu().Unlock()
+	return healthy{}, e.usable("read")
+}
+
+// healthy is a socket with nothing to read: it calls nothing back.
+type healthy struct{}
+
+func (healthy) Control(func(uintptr)) error    { return nil }
+func (healthy) Read(func(uintptr) bool) error  { return nil }
+func (healthy) Write(func(uintptr) bool) error { return nil }
+
+// isSetup tells whether a request is one that clients send to set up a connection. In RESP the name of
+// the command is the third line.
+func isSetup(request []byte) bool {
+	lines := bytes.SplitN(request, []byte("\r\n"), 4)
+	if len(lines) < 4 {
+		return false
+	}
+	switch strings.ToUpper(string(lines[2])) {
+	case "HELLO", "AUTH", "SELECT", "CLIENT", "ROLE", "CONFIG", "INFO":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,26 @@
+// Package nodetest runs Redis nodes inside the process, with no socket, and breaks the links to them
+// on demand: for tests of code that must survive dead, hung, slow and forgetful nodes.
+//
+//	cluster := nodetest.Start(3)
+//	defer cluster.Close()
+//	replica := cluster.Links()
+//	locker, err := redlock.New(replica.Clients())
+//	replica.Hang(0) // node 0 goes silent for this replica; cluster.Hang(0) for all of them
+//
+// A [Cluster] owns the nodes; each is a miniredis server, whose data [Cluster.Node] shows directly.
+// One [Links] stands for one process that uses the nodes. A fault set on the Cluster holds for every
+// process, one set on a Links for that process alone, and both at once, from the moment it is set,
+// on open connections as on new ones.
+//
+// Everything works inside a testing/synctest bubble, where TTLs, delays and timeouts follow the
+// bubble's clock, and in a normal program in real time. In a bubble, call Start and Links inside it.
+//
+// Four habits of go-redis show up in such tests. It makes four tries of five seconds each unless told
+// otherwise. Pipelines have connections of their own. Once as many dials failed as the pool has
+// places, calls fail at once until a background dial, one a second, gets through. And calls that wait
+// for a place in the pool leave timers in a package variable, which is fatal in the next bubble: keep
+// the calls at a time on a node below PoolSize (ten per CPU), or raise it.
+//
+// What the nodes lack is what miniredis lacks: ROLE, CONFIG and most of INFO, replication and
+// keyspace notifications. Node(i).Server().SetPreHook can answer for them; the hook survives Restart.
+package nodetest

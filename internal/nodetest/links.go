@@ -1,0 +1,99 @@
+package nodetest
+
+import (
+	"context"
+	"net"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// Links is the way of one process (one replica of a service) to all nodes. Its Faults hold for that
+// process alone.
+type Links struct {
+	*Faults
+	clients []redis.UniversalClient
+
+	// Guarded by Cluster.mu.
+	closed  bool
+	refused time.Time // last dial refused while not closed
+}
+
+// Links makes another process's links. They are closed with the Cluster at the latest.
+func (c *Cluster) Links() *Links {
+	l := &Links{Faults: &Faults{cluster: c, of: make([]fault, len(c.nodes))}}
+	for i := range c.nodes {
+		l.clients = append(l.clients, redis.NewClient(l.Options(i)))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.links = append(c.links, l)
+	return l
+}
+
+// Clients returns one client per node, the same ones at each call, with go-redis's default options:
+// they try four times and wait five seconds for a reply, whatever the context says.
+func (l *Links) Clients() []redis.UniversalClient { return slices.Clone(l.clients) }
+
+// Options returns new options for a client of node i: go-redis's defaults with the link as Dialer.
+// Maintenance notifications are off, as they look up names in the DNS. The caller closes such a
+// client, before the Links.
+func (l *Links) Options(i int) *redis.Options {
+	return &redis.Options{
+		Addr: l.cluster.addrs[i],
+		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return l.dial(ctx, i)
+		},
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
+}
+
+// Close ends the process: it closes the clients and every other connection, and refuses dials. As with
+// a real process, what it has sent still arrives, after Heal where the node hangs.
+//
+// Where a dial was refused within the last second, Close waits out that second, because go-redis goes
+// on dialing in the background for that long after its client is closed.
+func (l *Links) Close() {
+	c := l.cluster
+	c.mu.Lock()
+	l.closed = true
+	quiet := l.refused.Add(time.Second)
+	c.mu.Unlock()
+	for _, client := range l.clients {
+		_ = client.Close() // fails only where a connection or the client is closed already
+	}
+	c.mu.Lock()
+	for conn := range c.conns {
+		if conn.links == l {
+			conn.client.close()
+		}
+	}
+	c.mu.Unlock()
+	time.Sleep(time.Until(quiet))
+}
+
+func (l *Links) dial(ctx context.Context, node int) (net.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c := l.cluster
+	c.mu.Lock()
+	conn := newConn(l, node)
+	if l.closed || conn.fault().refuses() {
+		if !l.closed {
+			l.refused = time.Now()
+		}
+		c.mu.Unlock()
+		return nil, conn.client.fail("dial", os.NewSyscallError("connect", syscall.ECONNREFUSED))
+	}
+	c.conns[conn] = struct{}{}
+	c.served.Add(1)
+	c.mu.Unlock()
+	// The node's goroutine ends when the connection breaks or is closed; Cluster.Close waits for it.
+	c.servers[node].ServeConn(conn.server)
+	return conn.client, nil
+}

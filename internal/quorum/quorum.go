@@ -1,0 +1,128 @@
+package quorum
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var (
+	// ErrNoAnswer says that a node's call is not over yet: it may still take effect.
+	ErrNoAnswer = errors.New("no answer in time")
+	// ErrUnsent says that a node's call was never sent: it can have no effect.
+	ErrUnsent = errors.New("not sent: earlier calls are still waiting for this node")
+	// ErrClosed says that the call came after Close, and was not sent.
+	ErrClosed = errors.New("not sent: closed")
+)
+
+// Quorum is a fixed list of nodes. Its methods are safe for concurrent use.
+type Quorum struct {
+	nodes   []*node
+	timeout time.Duration
+}
+
+// New makes a Quorum of clients; addrs name them in errors. No call waits longer than timeout,
+// and each client's reads and writes are bounded by it too where the client can be told so. scripts
+// are those that calls will use.
+func New(
+	clients []redis.UniversalClient, addrs []string, timeout time.Duration, scripts ...*Script,
+) *Quorum {
+	q := &Quorum{timeout: timeout}
+	for i, client := range clients {
+		if single, ok := client.(*redis.Client); ok {
+			client = single.WithTimeout(timeout) // shares the pool of connections
+		}
+		q.nodes = append(q.nodes, &node{
+			addr: addrs[i], client: client, timeout: timeout, scripts: scripts,
+		})
+	}
+	return q
+}
+
+// Size is the number of nodes.
+func (q *Quorum) Size() int { return len(q.nodes) }
+
+// Majority is the number of nodes that no two disjoint sets can both have.
+func (q *Quorum) Majority() int { return len(q.nodes)/2 + 1 }
+
+// Timeout is how long a node may take to answer.
+func (q *Quorum) Timeout() time.Duration { return q.timeout }
+
+// Addr names node i.
+func (q *Quorum) Addr(i int) string { return q.nodes[i].addr }
+
+// Ask sends call to all nodes and returns when judge says that the answers decide the outcome,
+// when all are in, or at the node timeout. If ctx ends before that, its cause is returned as well;
+// calls already sent go on. judge is called under the round's lock: it must be quick and pure.
+//
+// With after, each node is asked only when its call in that earlier round is over.
+func (q *Quorum) Ask(
+	ctx context.Context, call Call, after *Round, judge func([]Answer) bool,
+) (*Round, error) {
+	r := newRound(ctx, q.nodes, call, judge)
+	for i := range r.nodes {
+		if after == nil {
+			r.send(i)
+		} else {
+			after.Then(i, func(Answer) { r.send(i) })
+		}
+	}
+	return r, r.wait(ctx)
+}
+
+// AskNode is Ask for node i alone; the round has its answer at index 0.
+func (q *Quorum) AskNode(ctx context.Context, i int, call Call) (Answer, error) {
+	r := newRound(ctx, q.nodes[i:i+1], call, func([]Answer) bool { return true })
+	r.send(0)
+	err := r.wait(ctx)
+	return r.Answers()[0], err
+}
+
+func (r *Round) wait(ctx context.Context) error {
+	select {
+	case <-r.decided:
+	case <-r.ctx.Done():
+	case <-ctx.Done():
+		select {
+		case <-r.decided: // both at once: what was decided counts
+		default:
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// Idle waits until no call is under way, or ctx is done. Its error then names the nodes whose calls
+// still run; they end when their clients give up.
+func (q *Quorum) Idle(ctx context.Context) error {
+	var busy []string
+	for _, n := range q.nodes {
+		idle := n.idle()
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			select {
+			case <-idle:
+			default:
+				busy = append(busy, n.addr)
+			}
+		}
+	}
+	if len(busy) > 0 {
+		return fmt.Errorf("calls still under way on %s: %w",
+			strings.Join(busy, ", "), context.Cause(ctx))
+	}
+	return nil
+}
+
+// Close refuses further calls, and is [Quorum.Idle] for those under way.
+func (q *Quorum) Close(ctx context.Context) error {
+	for _, n := range q.nodes {
+		n.close()
+	}
+	return q.Idle(ctx)
+}

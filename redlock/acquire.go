@@ -1,0 +1,113 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
+	"github.com/redlockfx/redlockfx/internal/retry"
+)
+
+// waiting is how long a contender waits between attempts.
+var waiting = retry.Backoff{Min: 10 * time.Millisecond, Max: 250 * time.Millisecond}
+
+// TryAcquire makes one attempt to take the lock called name, 1 to 200 bytes of UTF-8 without
+// control characters. It returns when the outcome is decided, at the latest at the node timeout.
+// The error is or wraps [ErrHeld], [ErrNoQuorum], [ErrExpired] where the answers took so long that
+// nothing of the lease was left, [ErrConfig], [ErrClosed], or the cause of ctx. After an error
+// nothing of ours stays on the nodes: what was set is removed in the background.
+func (l *Locker) TryAcquire(ctx context.Context, name string, opts ...AcquireOption) (*Lease, error) {
+	r, problems := l.newRequest(name, opts)
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	return l.attempt(ctx, r, value{contender: newContender(), attempt: 1, text: r.text})
+}
+
+// Acquire is [Locker.TryAcquire] repeated until it succeeds or ctx is done; the error then wraps
+// both the cause of ctx and the last outcome. It ends at once where waiting is in vain: wrong
+// passwords or missing rights on so many nodes that no quorum is left.
+func (l *Locker) Acquire(ctx context.Context, name string, opts ...AcquireOption) (*Lease, error) {
+	r, problems := l.newRequest(name, opts)
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	v := value{contender: newContender(), text: r.text}
+	for {
+		v.attempt++
+		lease, err := l.attempt(ctx, r, v)
+		if err == nil || isHopeless(err, l.quorum.Size()) {
+			return lease, err
+		}
+		if cause := retry.Sleep(ctx, waiting.After(v.attempt)); cause != nil {
+			if errors.Is(err, cause) {
+				return nil, err
+			}
+			return nil, fmt.Errorf("redlock: acquire %q: %w: %w", name, cause, err)
+		}
+	}
+}
+
+// attempt asks every node once.
+func (l *Locker) attempt(ctx context.Context, r request, v value) (*Lease, error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("redlock: acquire %q: %w", r.name, context.Cause(ctx))
+	}
+	if !l.begin() {
+		return nil, fmt.Errorf("%w: acquire %q", ErrClosed, r.name)
+	}
+	defer l.calls.Done()
+	encoded := v.String()
+	call := acquireScript.Call([]string{l.lockKey(r.name), l.fenceKey(r.name)},
+		encoded, r.ttl.Milliseconds())
+	valid := validity{sent: time.Now(), ttl: r.ttl, drift: l.settings.Drift}
+	round, cause := l.quorum.Ask(ctx, call, nil, l.decided)
+
+	t := l.count(round.Answers())
+	switch {
+	case t.yes < l.need && cause != nil:
+		l.clean(round, r, encoded)
+		return nil, fmt.Errorf("redlock: acquire %q: %w: %w", r.name, cause,
+			l.failed("acquire", r.name, t, ErrHeld))
+	case t.yes < l.need:
+		l.clean(round, r, encoded)
+		return nil, l.failed("acquire", r.name, t, ErrHeld)
+	case !time.Now().Before(valid.deadline()):
+		l.clean(round, r, encoded)
+		return nil, fmt.Errorf("%w: acquire %q: the answers took %v, the ttl is %v",
+			ErrExpired, r.name, time.Since(valid.sent), r.ttl)
+	}
+
+	lease := &Lease{
+		locker: l, name: r.name, value: encoded, token: t.number, ttl: r.ttl,
+		grants: round, base: context.WithoutCancel(ctx), deadline: valid.deadline(),
+	}
+	if !l.keep(lease) {
+		l.clean(round, r, encoded)
+		return nil, fmt.Errorf("%w: acquire %q", ErrClosed, r.name)
+	}
+	if r.extend != nil {
+		lease.autoExtend(*r.extend)
+	}
+	return lease, nil
+}
+
+// clean removes what a failed attempt left, on each node when its own answer is there: a release
+// sent any earlier could overtake the grant.
+func (l *Locker) clean(grants *quorum.Round, r request, encoded string) {
+	for i := range l.janitors {
+		grants.Then(i, func(a quorum.Answer) {
+			answer, err := parseReply(a)
+			switch {
+			case errors.Is(err, quorum.ErrUnsent), errors.Is(err, quorum.ErrClosed):
+			case err == nil && !answer.yes: // refused: nothing of ours is there
+			default:
+				l.janitors[i].add(leftover{
+					name: r.name, value: encoded, until: time.Now().Add(r.ttl), sure: err == nil,
+				})
+			}
+		})
+	}
+}

@@ -1,0 +1,29 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+)
+
+// Do runs fn while it holds the lock: it waits as [Locker.Acquire] does, extends the lease while
+// fn runs, and releases it after fn has returned. fn's context ends with ctx and with the lease.
+// The error is fn's, joined with the release's: one that wraps [ErrLost] or [ErrExpired] says that
+// fn may not have been alone to its end. A panic of fn goes on after the release.
+func (l *Locker) Do(
+	ctx context.Context, name string, fn func(ctx context.Context, lease *Lease) error,
+	opts ...AcquireOption,
+) (err error) {
+	opts = append([]AcquireOption{WithAutoExtend(Extension{})}, opts...)
+	lease, err := l.Acquire(ctx, name, opts...)
+	if err != nil {
+		return err
+	}
+	work, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(lease.Context(), func() { cancel(context.Cause(lease.Context())) })
+	defer func() {
+		stop()
+		cancel(nil)
+		err = errors.Join(err, lease.Release(ctx))
+	}()
+	return fn(work, lease)
+}

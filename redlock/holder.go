@@ -1,0 +1,86 @@
+package redlock
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/name"
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
+
+// Holder is who holds a lock.
+type Holder struct {
+	Value   string    // as given by WithValue
+	Token   uint64    // the largest fencing number on the nodes that name the holder
+	Expires time.Time // when, without extension, a majority no longer has it
+}
+
+// Holder reads who holds the lock called name, from all nodes, without changing anything. By the
+// time it returns this may have changed. [ErrVacant]: no majority names the same holder.
+// [ErrNoQuorum]: too few nodes answered to tell.
+func (l *Locker) Holder(ctx context.Context, lock string) (Holder, error) {
+	if err := name.Check("lock name", lock); err != nil {
+		return Holder{}, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	call := holderScript.Call([]string{l.lockKey(lock), l.fenceKey(lock)})
+	asked := time.Now()
+	round, err := l.quorum.Ask(ctx, call, nil, l.agreed)
+	if err != nil {
+		return Holder{}, fmt.Errorf("redlock: holder of %q: %w", lock, err)
+	}
+	answers := round.Answers()
+	if named := l.majority(answers); named != nil {
+		v, _ := parseValue(named[0].value) // parseReply has checked it
+		h := Holder{Value: v.text}
+		ttls := make([]time.Duration, len(named))
+		for i, r := range named {
+			h.Token = max(h.Token, r.number)
+			ttls[i] = r.ttl
+		}
+		slices.Sort(ttls)
+		h.Expires = asked.Add(ttls[len(ttls)-l.need])
+		return h, nil
+	}
+	if l.isClosed() {
+		return Holder{}, fmt.Errorf("%w: holder of %q", ErrClosed, lock)
+	}
+
+	t := l.count(answers)
+	failed := &QuorumError{
+		Op: "holder of", Name: lock, Need: l.need, Got: t.yes, Nodes: t.nodes, kind: ErrVacant,
+	}
+	if t.yes+t.no < l.need {
+		failed.kind = ErrNoQuorum
+		failed.Got = t.yes + t.no
+	}
+	return Holder{}, failed
+}
+
+// agreed tells that a majority names one holder, or nobody, or that all have answered.
+func (l *Locker) agreed(answers []quorum.Answer) bool {
+	vacant := 0
+	for _, a := range answers {
+		if isYes(a) {
+			vacant++
+		}
+	}
+	return vacant >= l.need || l.majority(answers) != nil
+}
+
+// majority returns the replies that name one and the same holder, if they are a majority.
+func (l *Locker) majority(answers []quorum.Answer) []reply {
+	votes := make(map[string][]reply, 1)
+	for _, a := range answers {
+		r, err := parseReply(a)
+		if err != nil || r.yes {
+			continue
+		}
+		votes[r.value] = append(votes[r.value], r)
+		if len(votes[r.value]) >= l.need {
+			return votes[r.value]
+		}
+	}
+	return nil
+}

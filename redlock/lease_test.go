@@ -1,0 +1,369 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+type key struct{}
+
+func TestLease_ContextEndsAtTheDeadlineWhateverHangs(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, links := c.locker()
+		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "v"))
+		lease, err := l.TryAcquire(ctx, "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		links.Hang()
+		cancel()
+		held := lease.Context()
+		if held.Err() != nil || held.Value(key{}) != "v" {
+			t.Errorf("the lease's context ended with Acquire's, or has not its values")
+		}
+		time.Sleep(validFor - time.Nanosecond)
+		synctest.Wait()
+		if held.Err() != nil || !lease.Valid() {
+			t.Error("ended before the deadline")
+		}
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		wantErr(t, context.Cause(held), redlock.ErrExpired)
+		if lease.Valid() {
+			t.Error("still valid at the deadline")
+		}
+		wantErr(t, lease.Extend(t.Context()), redlock.ErrExpired)
+		wantErr(t, context.Cause(lease.Context()), redlock.ErrExpired)
+	})
+}
+
+func TestLease_ExtendMovesTheDeadline(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		l, links := c.locker()
+		lease := mustAcquire(t, l, "x")
+		held := lease.Context()
+		links.Cut(0, 4) // a minority changes nothing
+		for range 10 {
+			time.Sleep(ttl - ttl/10)
+			if err := lease.Extend(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(validFor - time.Nanosecond)
+		if !lease.Valid() || held.Err() != nil {
+			t.Error("the last extension did not count")
+		}
+	})
+}
+
+func TestLease_ExtendRaisesTheFenceWhereItIsBehind(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, links := c.locker()
+		links.Cut(2)
+		for range 4 {
+			lease := mustAcquire(t, l, "x")
+			if err := lease.Release(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		links.Heal()
+		time.Sleep(time.Second) // go-redis dials again once a second
+		lease := mustAcquire(t, l, "x")
+		synctest.Wait()
+		if err := lease.Extend(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got, _ := c.Node(2).Get("{redlock}:fence:x"); got != "5" {
+			t.Errorf("node 2 counts %s, want the token, 5", got)
+		}
+	})
+}
+
+func TestLease_ExtendWithoutQuorumChangesNothing(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, links := c.locker()
+		lease := mustAcquire(t, l, "x")
+		deadline := lease.Deadline()
+		links.Hang(0, 1)
+		wantErr(t, lease.Extend(t.Context()), redlock.ErrNoQuorum)
+		if !lease.Valid() || !lease.Deadline().Equal(deadline) {
+			t.Error("the lease changed")
+		}
+		links.Heal()
+		if err := lease.Extend(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestLease_LostOnAMajorityEndsAtOnce(t *testing.T) {
+	for name, lose := range map[string]func(c *cluster){
+		"gone":  func(c *cluster) { c.Wipe(0); c.Wipe(2) },
+		"taken": func(c *cluster) { c.take("x", 1, 2) },
+		"both":  func(c *cluster) { c.take("x", 1); c.Wipe(2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 3, func(t *testing.T, c *cluster) {
+				l, _ := c.locker()
+				lease := mustAcquire(t, l, "x", redlock.WithAutoExtend(redlock.Extension{Every: time.Second}))
+				synctest.Wait()
+				lose(c)
+				<-lease.Context().Done()
+				wantErr(t, context.Cause(lease.Context()), redlock.ErrLost)
+				if lease.Valid() || time.Until(lease.Deadline()) < 8*time.Second {
+					t.Error("it took more than one extension to see the loss")
+				}
+				wantErr(t, lease.Extend(t.Context()), redlock.ErrLost)
+			})
+		})
+	}
+}
+
+func TestLease_IsNeverAcquiredAnewByAnExtension(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, _ := c.locker()
+		rival, _ := c.locker()
+		lease := mustAcquire(t, l, "x")
+		synctest.Wait()
+		for i := range 3 {
+			c.Wipe(i)
+		}
+		if err := mustAcquire(t, rival, "x").Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wantErr(t, lease.Extend(t.Context()), redlock.ErrLost)
+		if c.keys("x") != 0 {
+			t.Error("the extension set the lock")
+		}
+	})
+}
+
+func TestLease_ReleaseWorksWithADoneContext(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, _ := c.locker()
+		lease := mustAcquire(t, l, "x")
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := lease.Release(ctx); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if c.keys("x") != 0 {
+			t.Error("not released")
+		}
+		wantErr(t, context.Cause(lease.Context()), redlock.ErrReleased)
+		wantErr(t, lease.Extend(t.Context()), redlock.ErrReleased)
+		if err := lease.Release(ctx); err != nil {
+			t.Errorf("the second release: %v, want what the first returned", err)
+		}
+	})
+}
+
+func TestLease_ReleaseRemovesOnlyItsOwn(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, _ := c.locker()
+		rival, _ := c.locker()
+		lease := mustAcquire(t, l, "x")
+		synctest.Wait()
+		for i := range 3 {
+			c.Wipe(i)
+		}
+		mustAcquire(t, rival, "x")
+		wantErr(t, lease.Release(t.Context()), redlock.ErrLost)
+		time.Sleep(time.Second)
+		if c.keys("x") != 3 {
+			t.Errorf("the rival's lock is on %d nodes", c.keys("x"))
+		}
+	})
+}
+
+func TestLease_ReleaseOfOneThatRanOut(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, _ := c.locker()
+		lease := mustAcquire(t, l, "x")
+		time.Sleep(ttl + time.Millisecond)
+		wantErr(t, lease.Release(t.Context()), redlock.ErrExpired)
+	})
+}
+
+func TestLease_ReleaseWithoutQuorumIsMadeGoodLater(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, links := c.locker()
+		lease := mustAcquire(t, l, "x")
+		synctest.Wait()
+		links.Hang()
+		var err error
+		if d := took(func() { err = lease.Release(t.Context()) }); d > nodeTimeout {
+			t.Errorf("took %v", d)
+		}
+		wantErr(t, err, redlock.ErrNoQuorum)
+		time.Sleep(3 * time.Second)
+		links.Heal()
+		time.Sleep(2 * nodeTimeout)
+		if c.keys("x") != 0 {
+			t.Errorf("still on %d nodes", c.keys("x"))
+		}
+	})
+}
+
+// A grant that arrives after its lease was released must not lock the node for a TTL.
+func TestLease_GrantAfterTheReleaseIsRemoved(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, links := c.locker()
+		warmUp(t, l)
+		links.Delay(60*time.Millisecond, 1)
+		links.Hang(2)
+		for range 3 {
+			lease := mustAcquire(t, l, "x")
+			if err := lease.Release(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		links.Heal(2)
+		time.Sleep(3 * nodeTimeout)
+		if c.keys("x") != 0 {
+			t.Errorf("still on %d nodes", c.keys("x"))
+		}
+	})
+}
+
+func TestLease_AbandonLeavesItToRunOut(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, _ := c.locker()
+		rival, _ := c.locker()
+		lease := mustAcquire(t, l, "x", redlock.WithAutoExtend(redlock.Extension{}))
+		lease.Abandon()
+		wantErr(t, context.Cause(lease.Context()), redlock.ErrReleased)
+		time.Sleep(time.Until(lease.Deadline()))
+		if _, err := rival.TryAcquire(t.Context(), "x"); !errors.Is(err, redlock.ErrHeld) {
+			t.Errorf("got %v before the end", err)
+		}
+		time.Sleep(ttl - validFor + time.Millisecond)
+		mustAcquire(t, rival, "x")
+	})
+}
+
+func TestAutoExtend_HoldsForAsLongAsItIsWanted(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, links := c.locker()
+		lease := mustAcquire(t, l, "x", redlock.WithAutoExtend(redlock.Extension{}))
+		links.Hang(1)
+		time.Sleep(50 * ttl)
+		if !lease.Valid() {
+			t.Error(context.Cause(lease.Context()))
+		}
+	})
+}
+
+func TestAutoExtend_RidesOutAShortOutage(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, links := c.locker()
+		lease := mustAcquire(t, l, "x", redlock.WithAutoExtend(redlock.Extension{}))
+		time.Sleep(ttl/3 - time.Millisecond)
+		links.Hang()
+		time.Sleep(ttl / 3)
+		links.Heal()
+		time.Sleep(10 * ttl)
+		if !lease.Valid() {
+			t.Error(context.Cause(lease.Context()))
+		}
+	})
+}
+
+func TestAutoExtend_IsBounded(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		l, links := c.locker()
+		start := time.Now()
+		lease := mustAcquire(t, l, "x",
+			redlock.WithAutoExtend(redlock.Extension{Every: time.Second, Max: 3}))
+		<-lease.Context().Done()
+		if got := time.Since(start); got != 3*time.Second+validFor {
+			t.Errorf("ended after %v", got)
+		}
+
+		// While nobody answers, each extension makes its attempts and no more.
+		time.Sleep(ttl)
+		lease = mustAcquire(t, l, "x",
+			redlock.WithAutoExtend(redlock.Extension{Every: 4 * time.Second, Attempts: 5}))
+		links.Cut()
+		before := c.Node(0).TotalConnectionCount()
+		<-lease.Context().Done()
+		if got := c.Node(0).TotalConnectionCount() - before; got != 0 {
+			t.Errorf("%d connections through a cut link", got)
+		}
+	})
+}
+
+func TestDo_HoldsWhileTheFunctionRuns(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, _ := c.locker()
+		rival, _ := c.locker()
+		oops := errors.New("oops")
+		err := l.Do(t.Context(), "x", func(ctx context.Context, lease *redlock.Lease) error {
+			time.Sleep(5 * ttl)
+			if _, err := rival.TryAcquire(ctx, "x"); !errors.Is(err, redlock.ErrHeld) {
+				t.Errorf("a rival got %v", err)
+			}
+			if !lease.Valid() || ctx.Err() != nil {
+				t.Error("not held")
+			}
+			return oops
+		})
+		wantErr(t, err, oops)
+		synctest.Wait()
+		if c.keys("x") != 0 {
+			t.Error("not released")
+		}
+	})
+}
+
+func TestDo_ContextEndsWithTheLeaseAndWithTheCaller(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, links := c.locker()
+		err := l.Do(t.Context(), "x", func(ctx context.Context, _ *redlock.Lease) error {
+			links.Hang()
+			<-ctx.Done()
+			wantErr(t, context.Cause(ctx), redlock.ErrExpired)
+			time.Sleep(ttl)
+			links.Heal()
+			return nil
+		})
+		wantErr(t, err, redlock.ErrExpired)
+
+		enough := errors.New("enough")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, enough)
+		defer cancel()
+		err = l.Do(ctx, "x", func(ctx context.Context, _ *redlock.Lease) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		})
+		wantErr(t, err, enough)
+		time.Sleep(nodeTimeout)
+		if c.keys("x") != 0 {
+			t.Error("not released")
+		}
+	})
+}
+
+func TestDo_PanicReleasesAndGoesOn(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, _ := c.locker()
+		defer func() {
+			if got := recover(); got != "boom" {
+				t.Errorf("recovered %v", got)
+			}
+			synctest.Wait()
+			if c.keys("x") != 0 {
+				t.Error("not released")
+			}
+		}()
+		_ = l.Do(t.Context(), "x", func(context.Context, *redlock.Lease) error { panic("boom") })
+		t.Error("the panic was swallowed")
+	})
+}

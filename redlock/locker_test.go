@@ -1,0 +1,250 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+func clients(addrs ...string) []redis.UniversalClient {
+	var all []redis.UniversalClient
+	for _, addr := range addrs {
+		all = append(all, redis.NewClient(&redis.Options{Addr: addr}))
+	}
+	return all
+}
+
+func closeAll(t *testing.T, all []redis.UniversalClient) {
+	t.Helper()
+	for _, client := range all {
+		if c, ok := client.(*redis.Client); ok && c == nil || client == nil {
+			continue
+		}
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
+	var typedNil *redis.Client
+	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}})
+	for name, test := range map[string]struct {
+		nodes []redis.UniversalClient
+		opts  []redlock.Option
+		want  []string
+	}{
+		"no nodes":  {nil, nil, []string{"nodes: there are none"}},
+		"even":      {clients("a:1", "b:1"), nil, []string{"there are 2", "must be odd"}},
+		"nil":       {[]redis.UniversalClient{nil}, nil, []string{"node 1 of 1 is nil"}},
+		"typed nil": {[]redis.UniversalClient{typedNil}, nil, []string{"node 1 of 1 is nil"}},
+		"ring":      {[]redis.UniversalClient{ring}, nil, []string{"redis.Ring"}},
+		"twice": {
+			clients("localhost:1", "a:1", "127.0.0.1:1"), nil,
+			[]string{"nodes 1 and 3 of 3 are the same server 127.0.0.1:1"},
+		},
+		"all of it": {
+			clients("a:1", "A:1"),
+			[]redlock.Option{
+				redlock.WithTTL(50 * time.Millisecond), redlock.WithMaxTTL(40 * time.Millisecond),
+				redlock.WithKeyPrefix("{x}"), redlock.WithNodeTimeout(-1), redlock.WithDrift(math.NaN()),
+			},
+			[]string{
+				"there are 2", "same server a:1", "ttl 50ms must be at least 100ms",
+				"ttl 50ms must not be above max ttl 40ms", `key prefix "{x}"`, "node timeout -1ns",
+				"drift NaN",
+			},
+		},
+		"zero ttl":     {clients("a:1"), []redlock.Option{redlock.WithTTL(0)}, []string{"ttl 0s"}},
+		"negative ttl": {clients("a:1"), []redlock.Option{redlock.WithTTL(-1)}, []string{"ttl -1ns"}},
+		"slow node": {
+			clients("a:1"),
+			[]redlock.Option{redlock.WithTTL(3 * time.Second), redlock.WithNodeTimeout(time.Second)},
+			[]string{"node timeout 1s must be below ttl/3 1s"},
+		},
+		"long prefix": {
+			clients("a:1"), []redlock.Option{redlock.WithKeyPrefix(strings.Repeat("p", 65))},
+			[]string{"key prefix", "1 to 64"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, err := redlock.New(test.nodes, test.opts...)
+			if l != nil {
+				t.Error("there is a Locker all the same")
+			}
+			wantErr(t, err, redlock.ErrConfig)
+			wantText(t, err, test.want...)
+			closeAll(t, test.nodes)
+		})
+	}
+}
+
+func TestAcquire_NamesEveryProblemAtOnce(t *testing.T) {
+	nodes := clients("127.0.0.1:1")
+	defer closeAll(t, nodes)
+	l, err := redlock.New(nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.Acquire(t.Context(), "a\tb",
+		redlock.WithLeaseTTL(time.Minute), redlock.WithValue(strings.Repeat("v", 5000)),
+		redlock.WithAutoExtend(redlock.Extension{Every: -1, Attempts: -2, Max: -3}))
+	wantErr(t, err, redlock.ErrConfig)
+	wantText(t, err, `lock name "a\tb"`, "lease ttl 1m0s must be within 100ms and max ttl 10s",
+		"value has 5000 bytes", "every -1ns must be above node timeout 200ms",
+		"attempts -2", "max -3")
+
+	_, err = l.TryAcquire(t.Context(), "x",
+		redlock.WithAutoExtend(redlock.Extension{Every: 9900 * time.Millisecond}))
+	wantText(t, err, "every 9.9s must be below lease ttl 10s less drift: 9.898s")
+	if _, err := l.Holder(t.Context(), ""); !errors.Is(err, redlock.ErrConfig) {
+		t.Errorf("Holder of no name: %v", err)
+	}
+}
+
+func TestOpen_NeverRepeatsAPassword(t *testing.T) {
+	const secret = "s3cret"
+	for _, u := range []string{
+		"http://:" + secret + "@a:1", "redis://:" + secret + "#x@a:1", "redis://u:" + secret + "@",
+		"redis://u:" + secret + "@a:1/notadb", "redis://u:" + secret + "@a:1?dial_timeout=" + secret,
+		"redis://u:" + secret + "%zz@a:1", secret + "@a:port", "",
+	} {
+		_, err := redlock.Open([]string{"b:1", u, "c:1"}, redlock.WithTTL(-1))
+		if err == nil {
+			t.Errorf("%q was accepted", u)
+			continue
+		}
+		wantErr(t, err, redlock.ErrConfig)
+		wantText(t, err, "node 2 of 3", "ttl -1ns")
+		if strings.Contains(err.Error(), secret) {
+			t.Errorf("%q: the error shows the password: %v", u, err)
+		}
+	}
+	o, err := redlock.ClientOptions("rediss://u:" + secret + "@a:6380/2")
+	if err != nil || o.Addr != "a:6380" || o.DB != 2 || o.Password != secret || o.TLSConfig == nil {
+		t.Errorf("got %+v, %v", o, err)
+	}
+	l, err := redlock.Open([]string{"u:" + secret + "@127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.TryAcquire(t.Context(), "x")
+	wantErr(t, err, redlock.ErrNoQuorum)
+	if strings.Contains(err.Error(), secret) {
+		t.Errorf("the error shows the password: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.Close(ctx); err != nil && strings.Contains(err.Error(), secret) {
+		t.Errorf("the error shows the password: %v", err)
+	}
+}
+
+func TestClose_AbandonsAndNamesWhatIsHeld(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, _ := c.locker()
+		a := mustAcquire(t, l, "a", redlock.WithAutoExtend(redlock.Extension{}))
+		b := mustAcquire(t, l, "b")
+		err := l.Close(t.Context())
+		wantText(t, err, "abandoned", `"a" until`, `"b" until`)
+		if a.Valid() || b.Valid() || c.keys("a") != 3 {
+			t.Error("not abandoned")
+		}
+		if err := l.Close(t.Context()); err != nil {
+			t.Errorf("second Close: %v", err)
+		}
+		wantErr(t, a.Release(t.Context()), redlock.ErrClosed)
+		_, err = l.TryAcquire(t.Context(), "x")
+		wantErr(t, err, redlock.ErrClosed)
+		_, err = l.Acquire(t.Context(), "x")
+		wantErr(t, err, redlock.ErrClosed)
+		_, err = l.Holder(t.Context(), "x")
+		wantErr(t, err, redlock.ErrClosed)
+	})
+}
+
+func TestClose_WaitsUntilEverythingIsSettled(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, links := c.locker()
+		warmUp(t, l)
+		c.take("x", 0, 1)
+		links.Hang(2)
+		_, err := l.TryAcquire(t.Context(), "x")
+		wantErr(t, err, redlock.ErrHeld)
+		time.AfterFunc(5*time.Second, func() { links.Heal() })
+		if err := l.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := c.keys("x"); got != 2 {
+			t.Errorf("the lock is on %d nodes, want the other's two", got)
+		}
+	})
+}
+
+func TestClose_SaysWhatItDidNotWaitFor(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, links := c.locker()
+		warmUp(t, l)
+		c.take("x", 0, 1)
+		links.Hang(2)
+		_, err := l.TryAcquire(t.Context(), "x")
+		wantErr(t, err, redlock.ErrHeld)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var problem error
+		if d := took(func() { problem = l.Close(ctx) }); d > time.Second+2*nodeTimeout {
+			t.Errorf("took %v", d)
+		}
+		wantText(t, problem, "1 keys may be left on 127.0.0.1:7003",
+			"calls still under way on 127.0.0.1:7003")
+		time.Sleep(nodeTimeout) // they end by themselves
+	})
+}
+
+func TestClose_EndsAWaitingAcquire(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, _ := c.locker()
+		c.take("x", 0, 1, 2)
+		time.AfterFunc(time.Minute, func() {
+			if err := l.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		_, err := l.Acquire(t.Context(), "x")
+		wantErr(t, err, redlock.ErrClosed)
+	})
+}
+
+func TestHolder_IsWhoAMajorityNames(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		l, links := c.locker()
+		observer, _ := c.locker()
+		_, err := observer.Holder(t.Context(), "x")
+		wantErr(t, err, redlock.ErrVacant)
+
+		text := "a:b \xff\x00\n"
+		lease := mustAcquire(t, l, "x", redlock.WithValue(text))
+		time.Sleep(time.Second)
+		h, err := observer.Holder(t.Context(), "x")
+		if err != nil || h.Value != text || h.Token != lease.Token() ||
+			time.Until(h.Expires) != ttl-time.Second {
+			t.Errorf("got %+v in %v, %v", h, time.Until(h.Expires), err)
+		}
+
+		c.take("y", 0, 1)
+		_, err = observer.Holder(t.Context(), "y")
+		wantErr(t, err, redlock.ErrVacant) // a minority is nobody
+
+		links.Hang(0, 1, 2)
+		_, err = l.Holder(t.Context(), "x")
+		wantErr(t, err, redlock.ErrNoQuorum)
+		wantText(t, err, "2 of 3 nodes")
+	})
+}

@@ -1,0 +1,118 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9/logging"
+	"go.uber.org/goleak"
+
+	"github.com/redlockfx/redlockfx/internal/nodetest"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+func TestMain(m *testing.M) {
+	logging.Disable() // go-redis reports each failed dial on its own
+	goleak.VerifyTestMain(m)
+}
+
+// With the TTL of these tests, 10 s, the rest of the settings is this.
+const (
+	ttl         = 10 * time.Second
+	nodeTimeout = 200 * time.Millisecond
+	validFor    = ttl - ttl/100 - 2*time.Millisecond
+)
+
+// cluster is n nodes in a bubble of virtual time.
+type cluster struct {
+	*nodetest.Cluster
+	t *testing.T
+	n int
+}
+
+func bubble(t *testing.T, n int, test func(t *testing.T, c *cluster)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{Cluster: nodetest.Start(n), t: t, n: n}
+		defer c.Close()
+		test(t, c)
+	})
+}
+
+// locker makes another process's Locker. It is closed after the test, and then settled.
+func (c *cluster) locker(opts ...redlock.Option) (*redlock.Locker, *nodetest.Links) {
+	c.t.Helper()
+	links := c.Links()
+	l, err := redlock.New(links.Clients(), append([]redlock.Option{redlock.WithTTL(ttl)}, opts...)...)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		_ = l.Close(ctx) // what a test leaves held is its own affair
+	})
+	return l, links
+}
+
+// mustAcquire takes a lock that is free.
+func mustAcquire(t *testing.T, l *redlock.Locker, name string, opts ...redlock.AcquireOption) *redlock.Lease {
+	t.Helper()
+	lease, err := l.TryAcquire(t.Context(), name, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lease
+}
+
+// keys counts the nodes that have a lock of that name.
+func (c *cluster) keys(name string) int {
+	n := 0
+	for i := range c.n {
+		if c.Node(i).Exists("{redlock}:lock:" + name) {
+			n++
+		}
+	}
+	return n
+}
+
+// take makes a node say that another holds the lock.
+func (c *cluster) take(name string, nodes ...int) {
+	c.t.Helper()
+	for _, i := range nodes {
+		key := "{redlock}:lock:" + name
+		if err := c.Node(i).Set(key, "1:another:1:someone else"); err != nil {
+			c.t.Fatal(err)
+		}
+		c.Node(i).SetTTL(key, time.Hour)
+	}
+}
+
+func wantErr(t *testing.T, err error, targets ...error) {
+	t.Helper()
+	for _, target := range targets {
+		if !errors.Is(err, target) {
+			t.Fatalf("got error %v, want one that is %v", err, target)
+		}
+	}
+}
+
+func wantText(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("got error %q, want %q in it", err, part)
+		}
+	}
+}
+
+// took returns the virtual time that fn takes.
+func took(fn func()) time.Duration {
+	start := time.Now()
+	fn()
+	return time.Since(start)
+}

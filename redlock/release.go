@@ -1,0 +1,83 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
+
+// release is the one release of a lease; further callers wait for it.
+type release struct {
+	done chan struct{}
+	err  error
+}
+
+// Release gives the lock up on every node. It works with a ctx that is already done, whose values
+// alone it uses, and returns when a majority has answered, at the latest at the node timeout; what
+// is late is removed in the background. nil: a majority still had the lock as ours. [ErrExpired],
+// [ErrLost]: it had run out, or was another's, on a majority. [ErrNoQuorum]: not known; it is
+// removed when the nodes answer again, or runs out. A second Release returns what the first did.
+func (l *Lease) Release(ctx context.Context) error {
+	l.mu.Lock()
+	if first := l.release; first != nil {
+		l.mu.Unlock()
+		<-first.done
+		return first.err
+	}
+	mine := &release{done: make(chan struct{})}
+	l.release = mine
+	l.endLocked(fmt.Errorf("%w: lease %q", ErrReleased, l.name))
+	l.mu.Unlock()
+
+	if l.locker.begin() {
+		defer l.locker.calls.Done()
+	}
+	mine.err = l.releaseNodes(context.WithoutCancel(ctx))
+	close(mine.done)
+	return mine.err
+}
+
+func (l *Lease) releaseNodes(ctx context.Context) error {
+	k := l.locker
+	call := releaseScript.Call([]string{k.lockKey(l.name)}, l.value)
+	round, err := k.quorum.Ask(ctx, call, l.grants, k.decided)
+	if err != nil {
+		return fmt.Errorf("redlock: release %q: %w", l.name, err)
+	}
+	for i := range k.janitors {
+		round.Then(i, func(a quorum.Answer) {
+			if a.Err != nil && !errors.Is(a.Err, quorum.ErrClosed) {
+				k.janitors[i].add(leftover{
+					name: l.name, value: l.value, until: time.Now().Add(l.ttl),
+				})
+			}
+		})
+	}
+
+	t := k.count(round.Answers())
+	if t.yes >= k.need {
+		return nil
+	}
+	if k.isClosed() {
+		return fmt.Errorf("%w: release %q: it runs out by %s", ErrClosed, l.name,
+			l.Deadline().Format(time.StampMilli))
+	}
+	return k.failed("release", l.name, t, lossOf(t, k.need))
+}
+
+// lossOf says how a majority that no longer has our lock lost it.
+func lossOf(t tally, need int) error {
+	gone := 0
+	for _, n := range t.nodes {
+		if errors.Is(n.Err, errGone) {
+			gone++
+		}
+	}
+	if gone >= need {
+		return ErrExpired
+	}
+	return ErrLost
+}
