@@ -10,8 +10,11 @@ import (
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// waiting is how long a contender waits between attempts.
-var waiting = retry.Backoff{Min: 10 * time.Millisecond, Max: 250 * time.Millisecond}
+// waiting is how long a contender waits between attempts: at first as long as a split vote needs to
+// be undone, then as long as is little beside the lease.
+func waiting(ttl time.Duration) retry.Backoff {
+	return retry.Backoff{Min: 10 * time.Millisecond, Max: max(ttl/20, 10*time.Millisecond)}
+}
 
 // TryAcquire makes one attempt to take the lock called name, 1 to 200 bytes of UTF-8 without
 // control characters. It returns when the outcome is decided, at the latest at the node timeout.
@@ -41,7 +44,7 @@ func (l *Locker) Acquire(ctx context.Context, name string, opts ...AcquireOption
 		if err == nil || isHopeless(err, l.quorum.Size()) {
 			return lease, err
 		}
-		if cause := retry.Sleep(ctx, waiting.After(v.attempt)); cause != nil {
+		if cause := retry.Sleep(ctx, waiting(r.ttl).After(v.attempt)); cause != nil {
 			if errors.Is(err, cause) {
 				return nil, err
 			}

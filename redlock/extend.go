@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -41,7 +42,7 @@ func (l *Lease) Extend(ctx context.Context) error {
 		return nil
 	}
 	failed := k.failed("extend", l.name, t, ErrLost)
-	if failed.kind == ErrLost { //nolint:errorlint // kind is always the bare sentinel
+	if errors.Is(failed, ErrLost) {
 		l.endLocked(failed)
 	}
 	if cause != nil {

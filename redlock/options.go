@@ -12,8 +12,10 @@ const (
 	defaultTTL    = 10 * time.Second
 	defaultDrift  = 0.01
 	defaultPrefix = "redlock"
-	minTTL        = 100 * time.Millisecond // below it, timers and round trips eat the lease
 )
+
+// MinTTL is the shortest TTL: below it, timers and round trips eat the lease.
+const MinTTL = 100 * time.Millisecond
 
 // Settings are what a Locker works with: its options, and the defaults for the rest.
 type Settings struct {
@@ -23,6 +25,9 @@ type Settings struct {
 	NodeTimeout time.Duration // how long a node may take to answer
 	Drift       float64       // by which the rates of two clocks may differ
 }
+
+// Allowance is how much earlier than its TTL a lease ends for its holder.
+func (s Settings) Allowance(ttl time.Duration) time.Duration { return allowance(ttl, s.Drift) }
 
 // Option changes a setting of a Locker.
 type Option func(*Settings)
@@ -75,15 +80,15 @@ func (s Settings) problems() []error {
 	if !prefixRule.MatchString(s.KeyPrefix) {
 		add("key prefix %q must be 1 to 64 letters, digits, '.', '_' or '-'", s.KeyPrefix)
 	}
-	if s.TTL < minTTL {
-		add("ttl %v must be at least %v", s.TTL, minTTL)
+	if s.TTL < MinTTL {
+		add("ttl %v must be at least %v", s.TTL, MinTTL)
 	}
 	if s.TTL > s.MaxTTL {
 		add("ttl %v must not be above max ttl %v", s.TTL, s.MaxTTL)
 	}
 	if s.NodeTimeout < time.Millisecond {
 		add("node timeout %v must be at least %v", s.NodeTimeout, time.Millisecond)
-	} else if s.TTL >= minTTL && s.NodeTimeout >= s.TTL/3 {
+	} else if s.TTL >= MinTTL && s.NodeTimeout >= s.TTL/3 {
 		add("node timeout %v must be below ttl/3 %v, the interval of renewals",
 			s.NodeTimeout, s.TTL/3)
 	}
@@ -140,8 +145,8 @@ func (l *Locker) newRequest(lock string, opts []AcquireOption) (request, []error
 	if err := name.Check("lock name", lock); err != nil {
 		add("%w", err)
 	}
-	if r.ttl < minTTL || r.ttl > l.settings.MaxTTL {
-		add("lease ttl %v must be within %v and max ttl %v", r.ttl, minTTL, l.settings.MaxTTL)
+	if r.ttl < MinTTL || r.ttl > l.settings.MaxTTL {
+		add("lease ttl %v must be within %v and max ttl %v", r.ttl, MinTTL, l.settings.MaxTTL)
 	}
 	if len(r.text) > maxText {
 		add("value has %d bytes, it may have %d", len(r.text), maxText)

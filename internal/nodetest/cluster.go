@@ -11,8 +11,8 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// Cluster is a number of independent nodes (not a Redis Cluster). Its Faults hold for every Links. Its methods may be
-// called from many goroutines.
+// Cluster is a number of independent nodes (not a Redis Cluster). Its Faults hold for every Links.
+// Its methods, and those of Links, may be called from many goroutines.
 type Cluster struct {
 	*Faults
 	addrs   []string
@@ -91,7 +91,7 @@ func (c *Cluster) Close() {
 	for _, l := range links {
 		l.Close()
 	}
-	//c.Cut() // what hung nodes have not received yet is lost
+	c.Cut() // what hung nodes have not received yet is lost
 	for _, node := range c.nodes {
 		node.CtxCancel() // ends blocking commands
 	}

@@ -209,8 +209,8 @@ func (healthy) Control(func(uintptr)) error    { return nil }
 func (healthy) Read(func(uintptr) bool) error  { return nil }
 func (healthy) Write(func(uintptr) bool) error { return nil }
 
-// isSetup tells whether a request is one that clients send to set up a connection. In RESP the name of
-// the command is the third line.
+// isSetup tells whether a request is one that clients send to set up a connection. In RESP the
+// command's name is the third line.
 func isSetup(request []byte) bool {
 	lines := bytes.SplitN(request, []byte("\r\n"), 4)
 	if len(lines) < 4 {

@@ -21,9 +21,9 @@ func (f *Faults) Cut(nodes ...int) {
 	f.set(nodes, func(f *fault) { f.cut = true })
 }
 
-// Hang makes the nodes silent, like SIGSTOP or a network that drops packets: dials and writes succeed,
-// nothing arrives. On Heal everything written meanwhile arrives late, in both directions, also the
-// requests on connections that their client has closed in the meantime.
+// Hang makes the nodes silent, like SIGSTOP or a network that drops packets: dials and writes
+// succeed, nothing arrives. On Heal everything written meanwhile arrives late, in both directions,
+// also the requests on connections that their client has closed in the meantime.
 func (f *Faults) Hang(nodes ...int) {
 	f.set(nodes, func(f *fault) { f.hung = true })
 }

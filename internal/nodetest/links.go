@@ -52,8 +52,8 @@ func (l *Links) Options(i int) *redis.Options {
 	}
 }
 
-// Close ends the process: it closes the clients and every other connection, and refuses dials. As with
-// a real process, what it has sent still arrives, after Heal where the node hangs.
+// Close ends the process: it closes the clients and every other connection, and refuses dials. As
+// with a real process, what it has sent still arrives, after Heal where the node hangs.
 //
 // Where a dial was refused within the last second, Close waits out that second, because go-redis goes
 // on dialing in the background for that long after its client is closed.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -29,7 +30,7 @@ func bubble(t *testing.T, n int, test func(t *testing.T, c *nodetest.Cluster, l 
 	})
 }
 
-// single returns a client of node 0 that tries once and obeys its context. It has one open connection.
+// single returns a client of node 0 that tries once, obeys its context and has one open connection.
 func single(t *testing.T, l *nodetest.Links) *redis.Client {
 	t.Helper()
 	opt := l.Options(0)
@@ -358,9 +359,11 @@ func TestLinks_DeliverAfterTheirProcessEnded(t *testing.T) {
 		client := l.Clients()[0]
 		ok(t, client.Ping(t.Context()).Err())
 		c.Hang()
-		go client.Set(context.Background(), "k", "late", 0)
+		var call sync.WaitGroup
+		call.Go(func() { client.Set(context.Background(), "k", "late", 0) })
 		synctest.Wait()
 		l.Close()
+		call.Wait()
 		if c.Node(0).Exists("k") {
 			t.Error("a hung node handled a request")
 		}
@@ -424,9 +427,13 @@ func TestClose_WaitsForTheScriptUnderWay(t *testing.T) {
 			}
 			return false
 		})
-		go l.Clients()[0].Eval(t.Context(), `return redis.call('SET', 'k', 'v')`, nil)
+		var call sync.WaitGroup
+		call.Go(func() {
+			l.Clients()[0].Eval(context.Background(), `return redis.call('SET', 'k', 'v')`, nil)
+		})
 		synctest.Wait()
 		took(t, time.Second, c.Close)
+		call.Wait()
 		has(t, c, 0, "k", "v")
 	})
 }

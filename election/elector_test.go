@@ -1,0 +1,203 @@
+package election_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		l := c.candidate("a").locker
+		for name, test := range map[string]struct {
+			election string
+			opts     []election.Option
+			want     []string
+		}{
+			"names": {
+				"", []election.Option{election.WithIdentity("a\n", strings.Repeat("v", 3001))},
+				[]string{"name is empty", `identity "a\n"`, "value has 3001 bytes"},
+			},
+			"zeros": {
+				"x", []election.Option{
+					election.WithTTL(0), election.WithRenewal(0, 0), election.WithMaxExtensions(0),
+					election.WithBackoff(0, 0), election.WithStopMargin(0),
+					election.WithDrainTimeout(-1), election.OnLeader(nil),
+				},
+				[]string{
+					"ttl 0s must be at least 100ms", "renew every 0s must be above node timeout 200ms",
+					"attempts 0", "max extensions 0", "backoff 0s to 0s", "stop margin 0s must be above 0",
+					"drain timeout -1ns", "callback 1 of 1 is nil",
+				},
+			},
+			"sum": {
+				"x", []election.Option{
+					election.WithStopMargin(4 * time.Second), election.WithRenewal(7*time.Second, 1),
+				},
+				[]string{"stop margin 4s + renew every 7s + drift 102ms must stay below ttl 10s"},
+			},
+			"too long": {
+				"x", []election.Option{election.WithTTL(time.Minute)},
+				[]string{"ttl 1m0s must not be above the locker's max ttl 10s"},
+			},
+		} {
+			e, err := election.New(l, test.election, test.opts...)
+			if e != nil || err == nil {
+				t.Errorf("%s: accepted", name)
+			}
+			wantText(t, err, test.want...)
+		}
+		if _, err := election.New(nil, "x"); err == nil {
+			t.Error("a nil locker was accepted")
+		}
+	})
+}
+
+func TestLeader_IsWhoAMajorityNames(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		observer := c.candidate("o") // never campaigns
+		_, err := observer.Leader(t.Context())
+		wantErr(t, err, election.ErrNoLeader)
+
+		id, value := "pod 1: \xc3\xa9", "\x00 any \xff bytes"
+		a := c.candidate("a", election.WithIdentity(id, value)).run()
+		term := a.leads()
+		l, err := observer.Leader(t.Context())
+		if err != nil || l.ID != id || l.Value != value || l.Token != term.Token() ||
+			time.Until(l.Expires) > ttl {
+			t.Errorf("got %+v, %v", l, err)
+		}
+		observer.links.Cut(0, 1)
+		_, err = observer.Leader(t.Context())
+		wantErr(t, err, redlock.ErrNoQuorum)
+		if keys := c.Node(0).Keys(); len(keys) != 2 {
+			t.Errorf("the observer wrote: %v", keys)
+		}
+	})
+}
+
+func TestTerm_ValuesAndTimes(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		if _, ok := election.TermFrom(t.Context()); ok {
+			t.Error("a term from nowhere")
+		}
+		a := c.replica("a", 0)
+		if _, ok := a.Term(); ok {
+			t.Error("a term before the first")
+		}
+		term := a.leads()
+		if got, _ := election.TermFrom(term.Context()); got != term {
+			t.Error("the term's own context does not know it")
+		}
+		if time.Since(term.Since()) > time.Second || term.Token() == 0 {
+			t.Errorf("since %v, token %d", term.Since(), term.Token())
+		}
+	})
+}
+
+// The first look after a pause already tells that the term is over, before any timer has run.
+func TestTerm_IsInvalidAtItsDeadlineByTheClockAlone(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		a := c.replica("a", 0)
+		term := a.leads()
+		a.links.Hang()
+		time.Sleep(time.Until(term.Deadline()) - time.Nanosecond)
+		if !term.Valid() || !a.IsLeader() {
+			t.Error("over too early")
+		}
+		time.Sleep(time.Nanosecond)
+		if term.Valid() || a.IsLeader() {
+			t.Error("valid at its deadline")
+		}
+	})
+}
+
+func TestCheck_SeesALoopThatDoesNotMove(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		core, stuck, free := newStuckCore()
+		a := c.candidate("a", election.WithLogger(zap.New(core))).run()
+		<-stuck // the loop waits in the logger for ever
+		if err := a.Check(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(5 * ttl)
+		wantText(t, a.Check(), "the loop has not moved")
+		close(free)
+		a.leads()
+		if err := a.Check(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// stuckCore is a log that blocks at its first line.
+type stuckCore struct {
+	zapcore.Core
+	stuck, free chan struct{}
+}
+
+func newStuckCore() (zapcore.Core, <-chan struct{}, chan struct{}) {
+	core, _ := observer.New(zap.DebugLevel)
+	s := stuckCore{core, make(chan struct{}, 100), make(chan struct{})}
+	return s, s.stuck, s.free
+}
+
+func (s stuckCore) With([]zapcore.Field) zapcore.Core { return s }
+
+func (s stuckCore) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	return ce.AddCore(e, s)
+}
+
+func (s stuckCore) Write(zapcore.Entry, []zapcore.Field) error {
+	s.stuck <- struct{}{}
+	<-s.free
+	return nil
+}
+
+func TestLog_OneLineForEachChangeOfCause(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		core, logs := observer.New(zap.InfoLevel)
+		for i := range 3 {
+			c.Node(i).RequireAuth("secret")
+		}
+		a := c.candidate("a", election.WithLogger(zap.New(core)))
+		a.run()
+		time.Sleep(10 * time.Minute)
+		got := logs.TakeAll()
+		if len(got) != 1 || got[0].Level != zap.WarnLevel ||
+			!strings.Contains(got[0].ContextMap()["error"].(string), "NOAUTH") {
+			t.Fatalf("with a wrong password: %v", got)
+		}
+
+		a.links.Cut()
+		time.Sleep(10 * time.Minute)
+		if got := logs.TakeAll(); len(got) != 1 || strings.Contains(got[0].ContextMap()["error"].(string), "NOAUTH") {
+			t.Fatalf("after a cut: %v", got)
+		}
+
+		for i := range 3 {
+			c.Node(i).RequireAuth("")
+		}
+		a.links.Heal()
+		a.leads()
+		time.Sleep(ttl)
+		a.stop()
+		<-a.ended
+		got = logs.TakeAll()
+		if len(got) != 2 || got[0].Message != "won" || got[1].Message != "stopped" {
+			t.Fatalf("a whole term: %v", got)
+		}
+		if fields := got[1].ContextMap(); fields["election"] != "x" || fields["candidate"] != "a" ||
+			fields["term"] != uint64(1) || !strings.Contains(fields["cause"].(string), context.Canceled.Error()) {
+			t.Errorf("fields %v", fields)
+		}
+	})
+}

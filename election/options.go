@@ -1,0 +1,162 @@
+package election
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/redlockfx/redlockfx/internal/name"
+	"github.com/redlockfx/redlockfx/internal/retry"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+const (
+	defaultAttempts      = 3
+	defaultMaxExtensions = 100_000
+	defaultDrainTimeout  = 10 * time.Second
+	defaultMinBackoff    = 50 * time.Millisecond
+
+	maxValue = 3000 // bytes; with an escaped id it fits a lock's value
+
+	unset = time.Duration(math.MinInt64)
+)
+
+// Option changes how an Elector works.
+type Option func(*config)
+
+type config struct {
+	id, value     string
+	ttl           time.Duration
+	every         time.Duration
+	attempts      int
+	maxExtensions int
+	backoff       retry.Backoff
+	margin        time.Duration
+	drainTimeout  time.Duration
+	log           *zap.Logger
+	callbacks     []func(context.Context)
+}
+
+// OnLeader is [Elector.OnLeader] within New.
+func OnLeader(fn func(ctx context.Context)) Option {
+	return func(c *config) { c.callbacks = append(c.callbacks, fn) }
+}
+
+// WithIdentity sets who this candidate is, 1 to 200 bytes, and a value for others to read, such as
+// an address. The identity is host, process and a random part if not set. It is for people: two
+// candidates of one identity are still two.
+func WithIdentity(id, value string) Option {
+	return func(c *config) { c.id, c.value = id, value }
+}
+
+// WithTTL sets how long the lease lasts without renewal; the Locker's TTL if not set, and at most
+// its MaxTTL. Too long: after a crash nobody leads for that long. Too short: a pause or a slow
+// network ends the term.
+func WithTTL(d time.Duration) Option { return func(c *config) { c.ttl = d } }
+
+// WithRenewal sets how often the lease is renewed, TTL/3 if not set, and how many attempts each
+// renewal makes, 3 if not set. Too rarely: fewer chances before the stop deadline. Too often:
+// commands for nothing.
+func WithRenewal(every time.Duration, attempts int) Option {
+	return func(c *config) { c.every, c.attempts = every, attempts }
+}
+
+// WithMaxExtensions bounds the renewals of one term; 100,000 if not set. After them the leader
+// resigns, drains and campaigns again, so that nobody leads for ever by renewing alone.
+func WithMaxExtensions(n int) Option { return func(c *config) { c.maxExtensions = n } }
+
+// WithBackoff sets the random pause after an error: from shortest, doubling with each error in a
+// row, up to longest. 50 ms and TTL/2 if not set. A lost race is no error.
+func WithBackoff(shortest, longest time.Duration) Option {
+	return func(c *config) { c.backoff = retry.Backoff{Min: shortest, Max: longest} }
+}
+
+// WithStopMargin sets how long before anybody else can lead the contexts of a term that is not
+// renewed end; TTL/5 if not set. It is the time that callbacks have to stop. Too short: they
+// overlap with the next leader. Too long: the term is given up while a renewal could still save it.
+func WithStopMargin(d time.Duration) Option { return func(c *config) { c.margin = d } }
+
+// WithDrainTimeout sets how long the lease is renewed for callbacks that have not returned after
+// the term was asked to end; 10 s if not set. Too short: work is cut off and the successor waits
+// for the lease to run out. Too long: a hung callback holds up the handover.
+func WithDrainTimeout(d time.Duration) Option { return func(c *config) { c.drainTimeout = d } }
+
+// WithLogger sets where terms, and what troubles them, are logged; nowhere if not set or nil.
+func WithLogger(log *zap.Logger) Option { return func(c *config) { c.log = log } }
+
+func newConfig(s redlock.Settings, opts []Option) config {
+	c := config{
+		ttl: s.TTL, every: unset, attempts: defaultAttempts, maxExtensions: defaultMaxExtensions,
+		backoff: retry.Backoff{Min: unset, Max: unset}, margin: unset,
+		drainTimeout: defaultDrainTimeout, id: defaultIdentity(),
+	}
+	for _, opt := range opts {
+		opt(&c)
+	}
+	set := func(d *time.Duration, value time.Duration) {
+		if *d == unset {
+			*d = value
+		}
+	}
+	set(&c.every, c.ttl/3)
+	set(&c.margin, c.ttl/5)
+	set(&c.backoff.Min, defaultMinBackoff)
+	set(&c.backoff.Max, max(c.ttl/2, defaultMinBackoff))
+	if c.log == nil {
+		c.log = zap.NewNop()
+	}
+	return c
+}
+
+func defaultIdentity() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown" // an identity is for people; the lock has its own
+	}
+	return fmt.Sprintf("%.150s-%d-%.6s", host, os.Getpid(), rand.Text())
+}
+
+// enough is what must be left of a lease for a term to start: what is over after a pause must not
+// be spent on callbacks that are told to stop at once.
+func (c config) enough() time.Duration { return c.margin + min(c.margin, (c.ttl-c.margin)/2) }
+
+// problems returns everything that is wrong, each with both numbers.
+func (c config) problems(election string, s redlock.Settings) error {
+	var problems []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			problems = append(problems, fmt.Errorf("election: "+format, args...))
+		}
+	}
+	if err := name.Check("name", election); err != nil {
+		check(false, "%w", err)
+	}
+	if err := name.Check("identity", c.id); err != nil {
+		check(false, "%w", err)
+	}
+	check(len(c.value) <= maxValue, "value has %d bytes, it may have %d", len(c.value), maxValue)
+	check(c.ttl >= redlock.MinTTL, "ttl %v must be at least %v", c.ttl, redlock.MinTTL)
+	check(c.ttl <= s.MaxTTL, "ttl %v must not be above the locker's max ttl %v", c.ttl, s.MaxTTL)
+	check(c.every > s.NodeTimeout, "renew every %v must be above node timeout %v",
+		c.every, s.NodeTimeout)
+	check(c.attempts >= 1, "renewal attempts %d must be at least 1", c.attempts)
+	check(c.maxExtensions >= 1, "max extensions %d must be at least 1", c.maxExtensions)
+	check(c.backoff.Min > 0 && c.backoff.Max >= c.backoff.Min,
+		"backoff %v to %v must rise from above 0", c.backoff.Min, c.backoff.Max)
+	check(c.margin > 0, "stop margin %v must be above 0", c.margin)
+	drift := s.Allowance(c.ttl)
+	check(c.margin+c.every+drift < c.ttl,
+		"stop margin %v + renew every %v + drift %v must stay below ttl %v",
+		c.margin, c.every, drift, c.ttl)
+	check(c.drainTimeout >= 0, "drain timeout %v must not be negative", c.drainTimeout)
+	for i, fn := range c.callbacks {
+		check(fn != nil, "callback %d of %d is nil", i+1, len(c.callbacks))
+	}
+	return errors.Join(problems...)
+}

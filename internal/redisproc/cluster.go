@@ -1,0 +1,72 @@
+//go:build unix
+
+package redisproc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+)
+
+// Cluster is a number of independent nodes, without replication between them.
+type Cluster struct {
+	dir   string
+	nodes []*Node
+}
+
+// Start starts n nodes and returns when each answers, at the latest when ctx is done or a node
+// has been silent for 30 s. On an error nothing is left running.
+//
+// A node listens on 127.0.0.1, persists nothing, evicts nothing and asks for no password. The
+// args are redis-server's own ("--maxmemory", "64mb"), given after ours, so they win; they must
+// leave alone the port, the address, the folder and the default user, by whose INFO a node is
+// recognised.
+func Start(ctx context.Context, n int, args ...string) (*Cluster, error) {
+	if n < 1 {
+		return nil, fmt.Errorf("redisproc: %d nodes asked for, need at least 1", n)
+	}
+	server, err := exec.LookPath("redis-server")
+	if err != nil {
+		return nil, fmt.Errorf("redisproc: install redis-server (Debian, Ubuntu: "+
+			"apt-get install redis-server; macOS: brew install redis): %w", err)
+	}
+	dir, err := os.MkdirTemp("", "redisproc-")
+	if err != nil {
+		return nil, fmt.Errorf("redisproc: folder for %d nodes: %w", n, err)
+	}
+	c := &Cluster{dir: dir}
+	for i := range n {
+		node, err := startNode(ctx, server, filepath.Join(dir, strconv.Itoa(i)), args)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("redisproc: node %d of %d: %w", i+1, n, err), c.Close())
+		}
+		c.nodes = append(c.nodes, node)
+	}
+	return c, nil
+}
+
+// Addrs returns the host:port of each node, in the order of [Cluster.Node].
+func (c *Cluster) Addrs() []string {
+	addrs := make([]string, len(c.nodes))
+	for i, n := range c.nodes {
+		addrs[i] = n.addr
+	}
+	return addrs
+}
+
+// Node returns node i, counted from 0.
+func (c *Cluster) Node(i int) *Node { return c.nodes[i] }
+
+// Close closes all proxies, kills all nodes, also hung ones, waits for them and removes their
+// files. It is called when no other call is running; calling it again does nothing.
+func (c *Cluster) Close() error {
+	var errs []error
+	for _, n := range c.nodes {
+		errs = append(errs, n.close())
+	}
+	return errors.Join(append(errs, os.RemoveAll(c.dir))...)
+}

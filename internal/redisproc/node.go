@@ -1,0 +1,153 @@
+//go:build unix
+
+package redisproc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	startLimit   = 30 * time.Second // for a node to answer after its start
+	portAttempts = 5                // ports tried before giving up on a machine
+)
+
+// Node is one redis-server. It keeps its address over kills and restarts. Its methods may be
+// called at any time from any goroutine, except that Kill and Restart take turns.
+type Node struct {
+	server string
+	dir    string
+	args   []string
+	addr   string
+
+	mu      sync.Mutex // guards process and proxies
+	process *process   // the latest, running or not
+	proxies []*Proxy
+}
+
+// startNode starts a node on a free port. Between the choice of a port and its use somebody else
+// may take it; then another one is chosen.
+func startNode(ctx context.Context, server, dir string, args []string) (*Node, error) {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	n := &Node{server: server, dir: dir, args: args}
+	var err error
+	for range portAttempts {
+		if n.addr, err = freeAddr(); err != nil {
+			return nil, err
+		}
+		if err = n.run(ctx); !errors.Is(err, errPortTaken) {
+			return n, err
+		}
+	}
+	return nil, err
+}
+
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+func (n *Node) run(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	host, port, err := net.SplitHostPort(n.addr)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(n.server, append([]string{
+		"--bind", host, "--port", port, "--dir", n.dir, "--daemonize", "no", "--protected-mode", "no",
+		"--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction",
+	}, n.args...)...)
+	cmd.Dir = n.dir
+	p, err := startProcess(cmd)
+	if err != nil {
+		return err
+	}
+	if err := p.answers(ctx, n.addr); err != nil {
+		return errors.Join(err, p.kill())
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.process = p
+	return nil
+}
+
+// Addr returns the node's host:port.
+func (n *Node) Addr() string { return n.addr }
+
+// Hang stops the process (SIGSTOP): connections stay open and new ones are still accepted by the
+// kernel, but nothing is answered until Wake. Time goes on for its keys.
+func (n *Node) Hang() error { return n.signal(syscall.SIGSTOP) }
+
+// Wake lets a hung process go on (SIGCONT); it then handles all it was sent meanwhile.
+func (n *Node) Wake() error { return n.signal(syscall.SIGCONT) }
+
+// Kill ends the process, hung or not, without any farewell (SIGKILL) and waits until it is gone.
+// A node that is not running is left as it is.
+func (n *Node) Kill() error {
+	if err := n.current().kill(); err != nil {
+		return fmt.Errorf("redisproc: kill node %s: %w", n.addr, err)
+	}
+	return nil
+}
+
+// Restart starts a killed node again on its port and returns when it answers, as Start does. It
+// comes back empty, unless the args of Start made it persist.
+func (n *Node) Restart(ctx context.Context) error {
+	if n.current().running() {
+		return fmt.Errorf("redisproc: restart node %s: still running", n.addr)
+	}
+	if err := n.run(ctx); err != nil {
+		return fmt.Errorf("redisproc: restart node %s: %w", n.addr, err)
+	}
+	return nil
+}
+
+// Proxy opens a new proxy before this node. It stays before it when the node restarts, and is
+// closed with the cluster.
+func (n *Node) Proxy() (*Proxy, error) {
+	p, err := newProxy(n.addr)
+	if err != nil {
+		return nil, fmt.Errorf("redisproc: proxy before node %s: %w", n.addr, err)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.proxies = append(n.proxies, p)
+	return p, nil
+}
+
+func (n *Node) close() error {
+	n.mu.Lock()
+	proxies := n.proxies
+	n.mu.Unlock()
+	var errs []error
+	for _, p := range proxies {
+		errs = append(errs, p.Close())
+	}
+	return errors.Join(append(errs, n.Kill())...)
+}
+
+func (n *Node) signal(sig syscall.Signal) error {
+	if err := n.current().cmd.Process.Signal(sig); err != nil {
+		return fmt.Errorf("redisproc: %s to node %s: %w", sig, n.addr, err)
+	}
+	return nil
+}
+
+func (n *Node) current() *process {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.process
+}

@@ -1,0 +1,146 @@
+//go:build unix
+
+package redisproc
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+// Proxy is a TCP listener on loopback that passes bytes to one node and back, with the faults it
+// is told. A fault takes effect at once, on open connections and on bytes under way; only a write
+// already begun still passes. Cut, Refuse and Heal replace each other. The methods may be called
+// at any time from any goroutine.
+type Proxy struct {
+	node     string
+	listener *net.TCPListener
+	wg       sync.WaitGroup // the accepting goroutine, and one for each link
+	failed   error          // why accepting ended early; read after wg.Wait
+
+	mu     sync.Mutex // guards all below
+	faults faults
+	live   context.Context // done when the links opened under it are to be reset
+	reset  context.CancelFunc
+}
+
+type faults struct {
+	delay   time.Duration
+	cut     bool
+	refuse  bool
+	changed chan struct{} // closed when these faults are no longer the current ones
+}
+
+func newProxy(node string) (*Proxy, error) {
+	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{node: node, listener: listener, faults: faults{changed: make(chan struct{})}}
+	p.live, p.reset = context.WithCancel(context.Background())
+	p.wg.Go(p.accept) // Close ends it and waits
+	return p, nil
+}
+
+// Addr returns the host:port to connect to instead of the node's.
+func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+// Delay holds every byte back for d, in each direction, so that a command takes at least 2 × d.
+// Connecting is not delayed. Delay is independent of the other faults; Heal ends it too.
+func (p *Proxy) Delay(d time.Duration) {
+	p.change(func(f *faults) { f.delay = d })
+}
+
+// Cut makes the network a black hole: connections stay open and new ones are accepted, but no
+// byte and no end of a connection passes in either direction. What was sent is delivered after
+// Heal, even if its sender has closed meanwhile. Where it fills the buffers, the sender blocks.
+func (p *Proxy) Cut() {
+	p.change(func(f *faults) { f.cut, f.refuse = true, false })
+}
+
+// Refuse resets all open connections, with the bytes under way lost, and every new one as soon as
+// it is accepted.
+func (p *Proxy) Refuse() {
+	p.change(func(f *faults) {
+		f.cut, f.refuse = false, true
+		p.reset()
+		p.live, p.reset = context.WithCancel(context.Background())
+	})
+}
+
+// Heal ends all faults.
+func (p *Proxy) Heal() {
+	p.change(func(f *faults) { *f = faults{} })
+}
+
+// Close resets all connections, stops listening and waits until both is done. It returns the
+// error that ended listening early, if one did; calling it again does nothing more.
+func (p *Proxy) Close() error {
+	err := p.listener.Close()
+	if errors.Is(err, net.ErrClosed) {
+		err = nil
+	}
+	p.mu.Lock()
+	p.reset()
+	p.mu.Unlock()
+	p.wg.Wait()
+	return errors.Join(err, p.failed)
+}
+
+// change replaces the faults. The function is called with the mutex held.
+func (p *Proxy) change(set func(*faults)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.faults.changed)
+	set(&p.faults)
+	p.faults.changed = make(chan struct{})
+}
+
+func (p *Proxy) current() (faults, context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.faults, p.live
+}
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.AcceptTCP()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			p.failed = err
+			return
+		}
+		now, live := p.current()
+		if now.refuse {
+			abort(client)
+			continue
+		}
+		p.wg.Go(func() { p.serve(live, client) }) // ends with live or with the link; Close waits
+	}
+}
+
+// pass waits until bytes that came in at that time may go on. It reports false if ctx is done
+// first.
+func (p *Proxy) pass(ctx context.Context, came time.Time) bool {
+	for {
+		now, _ := p.current()
+		var due <-chan time.Time // never, while cut
+		if !now.cut {
+			left := now.delay - time.Since(came)
+			if left <= 0 {
+				return ctx.Err() == nil
+			}
+			due = time.After(left)
+		}
+		select {
+		case <-due:
+		case <-now.changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}

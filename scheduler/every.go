@@ -1,0 +1,38 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+// every ticks at the multiples of itself, in seconds, since the Unix epoch. An interval counted
+// from the start of a process would be another one on each replica, and restart with it.
+type every int64
+
+func parseEvery(args []string) (cron.Schedule, error) {
+	if len(args) != 1 {
+		return nil, errors.New("@every wants one duration, as in @every 1h30m")
+	}
+	d, err := time.ParseDuration(args[0])
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("@every: %w", err)
+	case d < time.Second:
+		return nil, fmt.Errorf("@every %s is less than 1s", args[0])
+	case d%time.Second != 0:
+		return nil, fmt.Errorf("@every %s is not in whole seconds", args[0])
+	}
+	return every(d / time.Second), nil
+}
+
+// Next returns the first tick after the given instant, in UTC.
+func (e every) Next(after time.Time) time.Time {
+	past := after.Unix() % int64(e)
+	if past < 0 { // before the epoch
+		past += int64(e)
+	}
+	return time.Unix(after.Unix()-past+int64(e), 0).UTC()
+}

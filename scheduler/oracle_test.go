@@ -1,0 +1,125 @@
+package scheduler_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// oracleSpecs have ticks in or near the hours in which zones change their clocks. What each one
+// means is written a second time, as a plain condition on a reading of the wall clock.
+var oracleSpecs = []struct {
+	spec    string
+	matches func(wall time.Time) bool
+	hourly  bool
+	fixed   bool
+}{
+	{spec: "* * * * *", hourly: true, matches: func(time.Time) bool { return true }},
+	{spec: "30 * * * *", hourly: true, matches: func(w time.Time) bool { return w.Minute() == 30 }},
+	{spec: "*/25 2 * * *", matches: func(w time.Time) bool {
+		return w.Hour() == 2 && w.Minute()%25 == 0
+	}},
+	{spec: "15 */2 * * *", matches: func(w time.Time) bool {
+		return w.Hour()%2 == 0 && w.Minute() == 15
+	}},
+	{spec: "0 0 * * *", fixed: true, matches: func(w time.Time) bool {
+		return w.Hour() == 0 && w.Minute() == 0
+	}},
+	{spec: "59 23 * * 6", fixed: true, matches: func(w time.Time) bool {
+		return w.Weekday() == time.Saturday && w.Hour() == 23 && w.Minute() == 59
+	}},
+	{spec: "15,45 0,1,2,23 * * *", fixed: true, matches: func(w time.Time) bool {
+		return (w.Hour() <= 2 || w.Hour() == 23) && w.Minute()%30 == 15
+	}},
+	{spec: "0 12 1,8,30 * *", fixed: true, matches: func(w time.Time) bool {
+		return (w.Day() == 1 || w.Day() == 8 || w.Day() == 30) && w.Hour() == 12 && w.Minute() == 0
+	}},
+}
+
+// TestZone_AgreesWithAMinuteByMinuteSearch compares ticks around every change of a zone's clock
+// with those found by looking at that clock once a minute. 2040 and 2044 are leap years past the
+// tables of the zone database.
+func TestZone_AgreesWithAMinuteByMinuteSearch(t *testing.T) {
+	tests := []struct {
+		zone        string
+		first, last int // years
+	}{
+		{"UTC", 2026, 2026},
+		{"America/New_York", 2025, 2027},
+		{"America/New_York", 2040, 2041},
+		{"Australia/Lord_Howe", 2026, 2026},
+		{"Australia/Lord_Howe", 2044, 2045},
+		{"America/Asuncion", 2022, 2024},
+		{"Asia/Gaza", 2011, 2014},
+		{"Antarctica/Troll", 2025, 2026},
+		{"Africa/Casablanca", 2026, 2027},
+		{"Asia/Pyongyang", 2015, 2018},
+		{"Pacific/Apia", 2011, 2011},
+		{"Pacific/Kwajalein", 1993, 1993},
+	}
+	for _, tt := range tests {
+		loc := zone(t, tt.zone)
+		for _, day := range changes(loc, tt.first, tt.last) {
+			compareWithSearch(t, loc, day.AddDate(0, 0, -1), day.AddDate(0, 0, 2))
+		}
+	}
+}
+
+// changes lists the days, by UTC, on which the zone's clock changes, and the last of leap years.
+func changes(loc *time.Location, first, last int) []time.Time {
+	var days []time.Time
+	day := time.Date(first, 1, 1, 0, 0, 0, 0, time.UTC)
+	for day.Year() <= last {
+		tomorrow := day.AddDate(0, 0, 1)
+		if !reading(tomorrow, loc).Equal(reading(day, loc).AddDate(0, 0, 1)) || day.YearDay() == 366 {
+			days = append(days, day)
+		}
+		day = tomorrow
+	}
+	return days
+}
+
+func compareWithSearch(t *testing.T, loc *time.Location, from, until time.Time) {
+	t.Helper()
+	for _, s := range oracleSpecs {
+		schedule, err := scheduler.Parse(s.spec, loc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []time.Time
+		for tick := schedule.Next(from); tick.Before(until); tick = schedule.Next(tick) {
+			got = append(got, tick)
+		}
+
+		// reached is the latest reading there has been. Only a change of the clock makes the
+		// present one differ from the minute after it.
+		var want []time.Time
+		reached := reading(from, loc)
+		for now := from.Add(time.Minute); now.Before(until); now = now.Add(time.Minute) {
+			wall, fires := reading(now, loc), false
+			for w := reached.Add(time.Minute); w.Before(wall) && !s.hourly; w = w.Add(time.Minute) {
+				fires = fires || s.matches(w)
+			}
+			if wall.After(reached) || !s.fixed {
+				fires = fires || s.matches(wall)
+			}
+			if fires {
+				want = append(want, now)
+			}
+			if wall.After(reached) {
+				reached = wall
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q in %s from %s:\n got %v\nwant %v", s.spec, loc, from, format(got), format(want))
+		}
+	}
+}
+
+// reading is what the zone's clock shows, as a time in UTC.
+func reading(t time.Time, loc *time.Location) time.Time {
+	_, offset := t.In(loc).Zone()
+	return t.Add(time.Duration(offset) * time.Second)
+}

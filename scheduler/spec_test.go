@@ -1,0 +1,256 @@
+package scheduler_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+func TestParse_RefusesABadSpecAndSaysWhy(t *testing.T) {
+	tests := []struct{ spec, reason string }{
+		{"", "empty"},
+		{" \t\n", "empty"},
+		{strings.Repeat("*", 257), "257 bytes long, at most 256"},
+
+		{"*", "(second in front), got 1"},
+		{"* * * *", "(second in front), got 4"},
+		{"* * * * * * *", "(second in front), got 7"},
+		{"* * * * * CRON_TZ=UTC", "day of week: "},
+
+		{"60 * * * *", "minute: end of range (60) above maximum (59)"},
+		{"60 * * * * *", "second: end of range (60) above maximum (59)"},
+		{"* 24 * * *", "hour: end of range (24) above maximum (23)"},
+		{"* * 0 * *", "day of month: beginning of range (0) below minimum (1)"},
+		{"* * 32 * *", "day of month: end of range (32) above maximum (31)"},
+		{"* * * 13 *", "month: end of range (13) above maximum (12)"},
+		{"* * * foo *", "month: failed to parse int from foo"},
+		{"* * * * 8", "day of week: end of range (8) above maximum (6)"},
+		{"* * * * 7/2", "day of week: beginning of range (7) beyond end of range (6)"},
+		{"* * * * fri-7", "day of week: end of range (7) above maximum (6)"},
+		{"* * * * fri-sun", "day of week: beginning of range (5) beyond end of range (0)"},
+		{"30-10 * * * *", "minute: beginning of range (30) beyond end of range (10)"},
+		{"99999999999999999999 * * * *", "minute: failed to parse int"},
+
+		{"*/61 * * * *", `minute: step of "*/61" must be from 1 to 60`},
+		{"0-30/61 * * * *", `minute: step of "0-30/61" must be from 1 to 60`},
+		{"*/0 * * * *", `minute: step of "*/0" must be from 1 to 60`},
+		{"0 */25 * * *", `hour: step of "*/25" must be from 1 to 24`},
+		{"0 0 */32 * *", `day of month: step of "*/32" must be from 1 to 31`},
+		{"0 0 1 */13 *", `month: step of "*/13" must be from 1 to 12`},
+		{"0 0 * * */8", `day of week: step of "*/8" must be from 1 to 7`},
+		{"0 0 * * 0-7/0", `day of week: step of "0-7/0" must be from 1 to 7`},
+		{"*/99999999999999999999 * * * *", "must be from 1 to 60"},
+
+		{"*-5 * * * *", `minute: "*-5" is not`},
+		{"+5 * * * *", `minute: "+5" is not`},
+		{"-5 * * * *", `minute: "-5" is not`},
+		{"1-2-3 * * * *", `minute: "1-2-3" is not`},
+		{"1/2/3 * * * *", `minute: "1/2/3" is not`},
+		{"5/ * * * *", `minute: "5/" is not`},
+		{"5,,6 * * * *", `minute: "5,,6" has an empty place`},
+		{", * * * *", `minute: "," has an empty place`},
+		{"0 5, * * *", `hour: "5," has an empty place`},
+		{"0 0 L * *", "day of month: failed to parse int from L"},
+		{"0 0 * * 1#2", `day of week: "1#2" is not`},
+
+		{"0 0 30 2 *", "never fires"},
+		{"0 0 31 2 *", "never fires"},
+		{"0 0 31 4,6,9,11 ?", "never fires"},
+
+		{"@reboot", "unrecognized descriptor: @reboot"},
+		{"@daily now", "unrecognized descriptor: @daily now"},
+		{"@", "unrecognized descriptor: @"},
+		{"@every", "@every wants one duration"},
+		{"@every 1h 30m", "@every wants one duration"},
+		{"@every soon", `@every: time: invalid duration "soon"`},
+		{"@every 5", "@every: time: missing unit"},
+		{"@every 0s", "@every 0s is less than 1s"},
+		{"@every -5m", "@every -5m is less than 1s"},
+		{"@every 500ms", "@every 500ms is less than 1s"},
+		{"@every 1.7s", "@every 1.7s is not in whole seconds"},
+
+		{"TZ=UTC", "nothing follows the zone"},
+		{"CRON_TZ=America/New_York", "nothing follows the zone"},
+		{"TZ=UTC@daily", "zone: unknown time zone UTC@daily"},
+		{"TZ=0", "zone: unknown time zone 0"},
+		{"TZ=", "zone: none named"},
+		{"CRON_TZ= ", "zone: none named"},
+		{"CRON_TZ= UTC * * * * *", "zone: none named"},
+		{"CRON_TZ=Local * * * * *", "zone: Local is not the same on every replica"},
+		{"CRON_TZ=Mars/Base * * * * *", "zone: unknown time zone Mars/Base"},
+		{"TZ=../etc/passwd * * * * *", "zone: "},
+		{"TZ=UTC TZ=UTC * * * * *", `second: "TZ=UTC" is not`},
+	}
+	for _, tt := range tests {
+		schedule, err := scheduler.Parse(tt.spec, nil)
+		if schedule != nil || !errors.Is(err, scheduler.ErrSpec) {
+			t.Errorf("Parse(%q) = %v, %v; want ErrSpec", tt.spec, schedule, err)
+			continue
+		}
+		if !strings.Contains(err.Error(), tt.reason) {
+			t.Errorf("Parse(%q): %q does not say %q", tt.spec, err, tt.reason)
+		}
+		if len(tt.spec) < 64 && tt.spec != " \t\n" && !strings.Contains(err.Error(), tt.spec) {
+			t.Errorf("Parse(%q): %q does not name the spec", tt.spec, err)
+		}
+	}
+}
+
+func TestParse_NamesAllBadFieldsAtOnce(t *testing.T) {
+	_, err := scheduler.Parse("60 5,,6 * 13 *", nil)
+	want := `scheduler: bad spec "60 5,,6 * 13 *": ` +
+		"minute: end of range (60) above maximum (59): 60\n" +
+		`hour: "5,,6" has an empty place in its list` + "\n" +
+		"month: end of range (13) above maximum (12): 13"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestNext_ListsTheTicksOfASpec(t *testing.T) {
+	const from = "2026-01-01T00:00:00Z" // a Thursday
+	tests := []struct {
+		spec string
+		want []string
+	}{
+		{"*/20 * * * *", []string{"2026-01-01T00:20:00Z", "2026-01-01T00:40:00Z"}},
+		{"*/60 * * * *", []string{"2026-01-01T01:00:00Z", "2026-01-01T02:00:00Z"}},
+		{"*/20 * * * * *", []string{"2026-01-01T00:00:20Z", "2026-01-01T00:00:40Z"}},
+		{"5 30 9 * * *", []string{"2026-01-01T09:30:05Z", "2026-01-02T09:30:05Z"}},
+		{"0 9-17/4 ? * *", []string{"2026-01-01T09:00:00Z", "2026-01-01T13:00:00Z"}},
+		{"0 9 * JAN-mar/2 Mon,wed", []string{"2026-01-05T09:00:00Z", "2026-01-07T09:00:00Z"}},
+
+		{"0 0 * * 0", []string{"2026-01-04T00:00:00Z", "2026-01-11T00:00:00Z"}},
+		{"0 0 * * 7", []string{"2026-01-04T00:00:00Z", "2026-01-11T00:00:00Z"}},
+		{"0 0 * * 2,7", []string{"2026-01-04T00:00:00Z", "2026-01-06T00:00:00Z"}},
+		{"0 0 * * 6-7", []string{"2026-01-03T00:00:00Z", "2026-01-04T00:00:00Z"}},
+		{"0 0 * * 3-7/2", []string{"2026-01-02T00:00:00Z", "2026-01-04T00:00:00Z"}},
+		{"0 0 * * 2-7/3", []string{"2026-01-02T00:00:00Z", "2026-01-06T00:00:00Z"}},
+
+		// Both day fields restricted: either will do. One of them * or ?: the other decides.
+		{"0 0 5 * fri", []string{"2026-01-02T00:00:00Z", "2026-01-05T00:00:00Z"}},
+		{"0 0 */4 * fri", []string{"2026-01-02T00:00:00Z", "2026-01-05T00:00:00Z"}},
+		{"0 0 5 * *", []string{"2026-01-05T00:00:00Z", "2026-02-05T00:00:00Z"}},
+
+		{"@yearly", []string{"2027-01-01T00:00:00Z", "2028-01-01T00:00:00Z"}},
+		{"@annually", []string{"2027-01-01T00:00:00Z", "2028-01-01T00:00:00Z"}},
+		{"@monthly", []string{"2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"}},
+		{"@weekly", []string{"2026-01-04T00:00:00Z", "2026-01-11T00:00:00Z"}},
+		{"@daily", []string{"2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z"}},
+		{"@midnight", []string{"2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z"}},
+		{"@hourly", []string{"2026-01-01T01:00:00Z", "2026-01-01T02:00:00Z"}},
+		{"@every 90m", []string{"2026-01-01T01:30:00Z", "2026-01-01T03:00:00Z"}},
+
+		{" \t@daily\n", []string{"2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z"}},
+		{"  0  9 *  * * ", []string{"2026-01-01T09:00:00Z", "2026-01-02T09:00:00Z"}},
+		{"@every  1h ", []string{"2026-01-01T01:00:00Z", "2026-01-01T02:00:00Z"}},
+		{"CRON_TZ=Asia/Tokyo 0 6 * * *", []string{"2026-01-01T21:00:00Z", "2026-01-02T21:00:00Z"}},
+		{"TZ=Asia/Tokyo\t@daily", []string{"2026-01-01T15:00:00Z", "2026-01-02T15:00:00Z"}},
+		{"CRON_TZ=Asia/Kolkata @every 1h", []string{"2026-01-01T01:00:00Z", "2026-01-01T02:00:00Z"}},
+	}
+	for _, tt := range tests {
+		ticks, err := scheduler.Next(tt.spec, at(t, from), len(tt.want))
+		if err != nil {
+			t.Errorf("Next(%q): %v", tt.spec, err)
+			continue
+		}
+		if got := format(ticks); !slices.Equal(got, tt.want) {
+			t.Errorf("Next(%q) = %v, want %v", tt.spec, got, tt.want)
+		}
+	}
+}
+
+func TestNext_OfABadSpecIsAnError(t *testing.T) {
+	if ticks, err := scheduler.Next("0 0 30 2 *", time.Now(), 3); !errors.Is(err, scheduler.ErrSpec) {
+		t.Errorf("got %v, %v; want ErrSpec", ticks, err)
+	}
+}
+
+func TestNext_OfNoTicksOnlyValidates(t *testing.T) {
+	for _, n := range []int{0, -1} {
+		if ticks, err := scheduler.Next("@daily", time.Now(), n); err != nil || len(ticks) != 0 {
+			t.Errorf("n = %d: got %v, %v; want none", n, ticks, err)
+		}
+	}
+}
+
+func TestNext_StopsAtTheEndOfTheCalendar(t *testing.T) {
+	ticks, err := scheduler.Next("@yearly", at(t, "9997-06-01T00:00:00Z"), 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(ticks) != 3 {
+		t.Errorf("got %v, want the three new years up to 10000", ticks)
+	}
+}
+
+func TestParse_UsesTheGivenZoneUnlessTheSpecNamesOne(t *testing.T) {
+	tests := []struct{ spec, want string }{
+		{"0 6 * * *", "2026-01-01T21:00:00Z"},
+		{"CRON_TZ=America/New_York 0 6 * * *", "2026-01-01T11:00:00Z"},
+	}
+	for _, tt := range tests {
+		schedule, err := scheduler.Parse(tt.spec, zone(t, "Asia/Tokyo"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := schedule.Next(at(t, "2026-01-01T00:00:00Z")); !got.Equal(at(t, tt.want)) {
+			t.Errorf("%q: first tick %v, want %s", tt.spec, got, tt.want)
+		}
+	}
+}
+
+func TestEvery_TicksAtMultiplesSinceTheEpochWhereverOneStarts(t *testing.T) {
+	for _, d := range []time.Duration{time.Second, 7 * time.Second, 90 * time.Minute, 36 * time.Hour} {
+		schedule, err := scheduler.Parse("@every "+d.String(), zone(t, "America/New_York"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, start := range []string{
+			"1969-12-31T23:59:59.5Z", "1966-02-03T04:05:06Z", "1970-01-01T00:00:00Z",
+			"2026-03-08T01:59:59.999999999-05:00", "2026-11-01T01:30:00-05:00",
+		} {
+			from := at(t, start)
+			tick := schedule.Next(from)
+			if tick.Unix()%int64(d/time.Second) != 0 || tick.Nanosecond() != 0 {
+				t.Errorf("@every %s after %s: %v is no multiple since the epoch", d, start, tick)
+			}
+			if !tick.After(from) || tick.Sub(from) > d {
+				t.Errorf("@every %s after %s: %v is not the next one", d, start, tick)
+			}
+			if tick.Location() != time.UTC {
+				t.Errorf("@every %s: tick in %v, want UTC", d, tick.Location())
+			}
+		}
+	}
+}
+
+func at(t testing.TB, s string) time.Time {
+	t.Helper()
+	instant, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return instant
+}
+
+func zone(t testing.TB, name string) *time.Location {
+	t.Helper()
+	loc, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loc
+}
+
+func format(ticks []time.Time) []string {
+	var texts []string
+	for _, tick := range ticks {
+		texts = append(texts, tick.Format(time.RFC3339Nano))
+	}
+	return texts
+}

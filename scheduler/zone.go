@@ -1,0 +1,122 @@
+package scheduler
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+// calendar is a spec read in a zone.
+//
+// robfig's schedule is asked only about readings of a wall clock, written as times in UTC, where
+// every day has 24 hours. Asked in a zone it loses days and months around changes of the clock, and
+// never returns for a day that does not exist. The way from readings to instants is walked here,
+// one stretch of constant offset after the other.
+type calendar struct {
+	spec   *cron.SpecSchedule
+	zone   *time.Location
+	hourly bool // fires in every hour of the day
+	fixed  bool // its times of day are plain values
+}
+
+// newCalendar takes the words of a checked spec and, of these, the ones for the time of day.
+func newCalendar(words, timeOfDay []string, zone *time.Location) (cron.Schedule, error) {
+	spec, err := ask(parser, strings.Join(words, " "))
+	if err != nil {
+		return nil, err
+	}
+	spec.Location = time.UTC
+
+	const allHours = 1<<24 - 1
+	hourly := spec.Hour&allHours == allHours
+	fixed := !hourly && !strings.ContainsAny(strings.Join(timeOfDay, " "), "*?-/")
+	c := &calendar{spec: spec, zone: zone, hourly: hourly, fixed: fixed}
+
+	// The year 2000 has every date there is.
+	if c.match(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
+		return nil, errors.New("never fires: no month named has the day of month")
+	}
+	return c, nil
+}
+
+// Next returns the first tick after the given instant, in UTC, or the zero time if that instant is
+// outside the years 1 to 9999.
+func (c *calendar) Next(after time.Time) time.Time {
+	t := after.UTC().Truncate(time.Second).Add(time.Second)
+	if t.Year() < 1 || t.Year() > 9999 {
+		return time.Time{}
+	}
+
+	for {
+		s := stretchAt(t, c.zone)
+		reading := c.match(c.resume(s, t))
+		if reading.IsZero() {
+			return time.Time{}
+		}
+		tick := reading.Add(-s.offset)
+		if tick.Before(t) { // the clock jumped over this reading, at t
+			tick = t
+		}
+		if s.end.IsZero() || tick.Before(s.end) {
+			return tick
+		}
+		t = s.end
+	}
+}
+
+// resume returns the reading from which to look for matches at instant t of stretch s: the
+// clock's own, except that a jump ahead is searched too, and a repetition may be left out.
+func (c *calendar) resume(s stretch, t time.Time) time.Time {
+	reading := t.Add(s.offset)
+	reached := s.start.Add(s.before) // by the clock, when the stretch began
+	jumped := t.Equal(s.start) && reached.Before(reading)
+	repeats := reached.After(reading)
+	if jumped && !c.hourly || repeats && c.fixed {
+		return reached
+	}
+	return reading
+}
+
+// match returns the first reading from the given one on that the spec names, or the zero time.
+func (c *calendar) match(from time.Time) time.Time {
+	from = from.Add(-time.Second) // robfig's Next is strictly after its argument
+
+	// It looks ahead to the end of the fifth year; 29 February can be eight years away.
+	for range 2 {
+		if m := c.spec.Next(from); !m.IsZero() {
+			return m
+		}
+		from = time.Date(from.Year()+5, time.December, 31, 23, 59, 59, 0, time.UTC)
+	}
+	return time.Time{}
+}
+
+// stretch is a span of time, from start until before end, in which a zone keeps one offset.
+type stretch struct {
+	start, end time.Time     // zero: since ever, for ever
+	offset     time.Duration // of the zone's clock, ahead of UTC
+	before     time.Duration // the offset that held until start
+}
+
+func stretchAt(t time.Time, zone *time.Location) stretch {
+	t = t.In(zone)
+	start, end := t.ZoneBounds()
+	s := stretch{start: start.UTC(), end: end.UTC(), offset: offsetAt(t)}
+	s.before = s.offset
+	if !start.IsZero() {
+		s.before = offsetAt(start.Add(-time.Second))
+	}
+	if !end.IsZero() && !end.After(t) {
+		// ZoneBounds gives years past the zone's table 365 days: on the last day of a leap year
+		// its end lies behind.
+		s.end = time.Date(t.UTC().Year()+1, time.January, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return s
+}
+
+func offsetAt(t time.Time) time.Duration {
+	_, seconds := t.Zone()
+	return time.Duration(seconds) * time.Second
+}
