@@ -87,8 +87,8 @@ func (e *Elector) Run(ctx context.Context) error {
 }
 
 // Shutdown has Run drain and hand over within ctx, and waits for it. It returns what Run returns;
-// or, if ctx is done first, [ErrUndrained] with the cause of ctx, and then the lease is abandoned.
-// It does nothing while Run is not running.
+// or, if ctx is done first, its cause, as [ErrUndrained] if there is work left: then the lease is
+// abandoned. It does nothing while Run is not running.
 func (e *Elector) Shutdown(ctx context.Context) error {
 	e.mu.Lock()
 	r := e.run
@@ -106,7 +106,13 @@ func (e *Elector) Shutdown(ctx context.Context) error {
 		return r.err
 	case <-ctx.Done():
 		r.cut()
-		return fmt.Errorf("%w: %w", ErrUndrained, context.Cause(ctx))
+		e.mu.Lock()
+		idle := len(e.runningLocked()) == 0
+		e.mu.Unlock()
+		if idle {
+			return fmt.Errorf("election: %q is stopping: %w", e.name, context.Cause(ctx))
+		}
+		return fmt.Errorf("%w: %w", e.undrained(), context.Cause(ctx))
 	}
 }
 

@@ -62,30 +62,32 @@ func (l *Locker) attempt(ctx context.Context, r request, v value) (*Lease, error
 		return nil, fmt.Errorf("%w: acquire %q", ErrClosed, r.name)
 	}
 	defer l.calls.Done()
-	encoded := v.String()
-	call := acquireScript.Call([]string{l.lockKey(r.name), l.fenceKey(r.name)},
+	encoded, key := v.String(), l.lockKey(r.name)
+	call := acquireScript.Call([]string{key, l.fenceKey(r.name)},
 		encoded, r.ttl.Milliseconds())
 	valid := validity{sent: time.Now(), ttl: r.ttl, drift: l.settings.Drift}
 	round, cause := l.quorum.Ask(ctx, call, nil, l.decided)
 
 	t := l.count(round.Answers())
-	switch {
-	case t.yes < l.need && cause != nil:
+	if t.yes < l.need {
 		l.clean(round, r, encoded)
-		return nil, fmt.Errorf("redlock: acquire %q: %w: %w", r.name, cause,
-			l.failed("acquire", r.name, t, ErrHeld))
-	case t.yes < l.need:
-		l.clean(round, r, encoded)
-		return nil, l.failed("acquire", r.name, t, ErrHeld)
-	case !time.Now().Before(valid.deadline()):
+		return nil, l.failed("acquire", r.name, t, ErrHeld, cause)
+	}
+	if t.uneven {
+		if err := l.raise(ctx, r, encoded, t.number); err != nil {
+			l.clean(round, r, encoded)
+			return nil, err
+		}
+	}
+	if !time.Now().Before(valid.deadline()) {
 		l.clean(round, r, encoded)
 		return nil, fmt.Errorf("%w: acquire %q: the answers took %v, the ttl is %v",
 			ErrExpired, r.name, time.Since(valid.sent), r.ttl)
 	}
 
 	lease := &Lease{
-		locker: l, name: r.name, value: encoded, token: t.number, ttl: r.ttl,
-		grants: round, base: context.WithoutCancel(ctx), deadline: valid.deadline(),
+		locker: l, name: r.name, key: key, value: encoded, token: t.number, ttl: r.ttl,
+		grants: round, base: ctx, deadline: valid.deadline(),
 	}
 	if !l.keep(lease) {
 		l.clean(round, r, encoded)
@@ -97,20 +99,31 @@ func (l *Locker) attempt(ctx context.Context, r request, v value) (*Lease, error
 	return lease, nil
 }
 
+// raise has a majority count at least as far as token before anybody gets to see it. Any later
+// majority shares a node with this one, so the next token is larger.
+func (l *Locker) raise(ctx context.Context, r request, encoded string, token uint64) error {
+	call := extendScript.Call([]string{l.lockKey(r.name), l.fenceKey(r.name)},
+		encoded, r.ttl.Milliseconds(), token)
+	round, cause := l.quorum.Ask(ctx, call, nil, l.decided)
+	t := l.count(round.Answers())
+	if t.yes >= l.need {
+		return nil
+	}
+	return l.failed("raise the fence of", r.name, t, ErrLost, cause)
+}
+
 // clean removes what a failed attempt left, on each node when its own answer is there: a release
 // sent any earlier could overtake the grant.
 func (l *Locker) clean(grants *quorum.Round, r request, encoded string) {
-	for i := range l.janitors {
-		grants.Then(i, func(a quorum.Answer) {
-			answer, err := parseReply(a)
-			switch {
-			case errors.Is(err, quorum.ErrUnsent), errors.Is(err, quorum.ErrClosed):
-			case err == nil && !answer.yes: // refused: nothing of ours is there
-			default:
-				l.janitors[i].add(leftover{
-					name: r.name, value: encoded, until: time.Now().Add(r.ttl), sure: err == nil,
-				})
-			}
-		})
-	}
+	grants.Then(func(i int, a quorum.Answer) {
+		answer, err := parseReply(a)
+		switch {
+		case errors.Is(err, quorum.ErrUnsent), errors.Is(err, quorum.ErrClosed):
+		case err == nil && !answer.yes: // refused: nothing of ours is there
+		default:
+			l.janitors[i].add(leftover{
+				name: r.name, value: encoded, until: time.Now().Add(r.ttl), sure: err == nil,
+			})
+		}
+	})
 }

@@ -172,6 +172,7 @@ func TestTryAcquire_HungMinorityCostsNothing(t *testing.T) {
 func TestTryAcquire_CountsItsOwnGrantWhenTheReplyWasLost(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
 		l, links := c.locker(redlock.WithNodeTimeout(2 * time.Second)) // time for go-redis to try again
+		warmUp(t, l)
 		links.DropReplies()
 		go func() { // ends with the sleep; the acquisition below takes longer
 			time.Sleep(time.Millisecond)
@@ -332,7 +333,7 @@ func TestAcquire_WithTheWrongPasswordEndsAtOnce(t *testing.T) {
 func TestAcquire_OneOfManyAtATime(t *testing.T) {
 	bubble(t, 5, func(t *testing.T, c *cluster) {
 		const contenders, rounds = 8, 5
-		inside, total := 0, 0
+		inside, total, token := 0, 0, uint64(0)
 		done := make(chan error)
 		for range contenders {
 			l, links := c.locker()
@@ -341,12 +342,14 @@ func TestAcquire_OneOfManyAtATime(t *testing.T) {
 			}
 			go func() { // each sends its outcome, and all are received below
 				for range rounds {
-					err := l.Do(t.Context(), "x", func(context.Context, *redlock.Lease) error {
+					err := l.Do(t.Context(), "x", func(_ context.Context, lease *redlock.Lease) error {
 						inside++
 						total++
-						if inside != 1 {
-							return fmt.Errorf("%d inside at once", inside)
+						if inside != 1 || lease.Token() <= token {
+							return fmt.Errorf("%d inside at once, token %d after %d",
+								inside, lease.Token(), token)
 						}
+						token = lease.Token()
 						time.Sleep(time.Millisecond)
 						inside--
 						return nil
@@ -366,6 +369,33 @@ func TestAcquire_OneOfManyAtATime(t *testing.T) {
 		}
 		if total != contenders*rounds {
 			t.Errorf("%d of %d", total, contenders*rounds)
+		}
+	})
+}
+
+// Without a raise, a majority that was ahead would hand out a larger token than the one after it.
+func TestAcquire_TokensIncreaseOverUnevenNodes(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, _ := c.locker()
+		if err := c.Node(0).Set("{redlock}:fence:x", "100"); err != nil {
+			t.Fatal(err)
+		}
+		last := uint64(0)
+		for i := range 9 {
+			c.Heal()
+			time.Sleep(time.Second) // what the hung node was asked is settled
+			c.Hang(i % 3)
+			lease := mustAcquire(t, l, "x")
+			if lease.Token() <= last {
+				t.Errorf("token %d after %d", lease.Token(), last)
+			}
+			last = lease.Token()
+			if err := lease.Release(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if last < 100 {
+			t.Errorf("the last token is %d", last)
 		}
 	})
 }

@@ -117,21 +117,30 @@ func isHopeless(err error, nodes int) bool {
 // tally is what the nodes said in one round.
 type tally struct {
 	yes    int
-	no     int // answered, and it is not ours
-	number uint64
-	nodes  []NodeError // all that did not say yes
+	no     int         // without a quorum of yes: answered, and it is not ours
+	number uint64      // the largest of those that said yes
+	uneven bool        // they did not all say the same number
+	nodes  []NodeError // without a quorum of yes: all others
 }
 
 func (l *Locker) count(answers []quorum.Answer) tally {
 	var t tally
+	for _, a := range answers {
+		if r, err := parseReply(a); err == nil && r.yes {
+			t.uneven = t.uneven || (t.yes > 0 && r.number != t.number)
+			t.yes++
+			t.number = max(t.number, r.number)
+		}
+	}
+	if t.yes >= l.need {
+		return t // nobody asks why the others did not say yes
+	}
 	for i, a := range answers {
 		r, err := parseReply(a)
 		switch {
 		case err != nil:
 			t.nodes = append(t.nodes, NodeError{l.quorum.Addr(i), err})
 		case r.yes:
-			t.yes++
-			t.number = max(t.number, r.number)
 		case r.value == "":
 			t.no++
 			t.nodes = append(t.nodes, NodeError{l.quorum.Addr(i), errGone})
@@ -145,11 +154,15 @@ func (l *Locker) count(answers []quorum.Answer) tally {
 }
 
 // failed makes the error of a tally without a quorum: blocked if others' answers alone prevented
-// it, else ErrNoQuorum.
-func (l *Locker) failed(op, name string, t tally, blocked error) *QuorumError {
+// it, else ErrNoQuorum. cause is why the answers were not awaited, if they were not.
+func (l *Locker) failed(op, name string, t tally, blocked, cause error) error {
 	kind := ErrNoQuorum
 	if l.quorum.Size()-t.no < l.need {
 		kind = blocked
 	}
-	return &QuorumError{Op: op, Name: name, Need: l.need, Got: t.yes, Nodes: t.nodes, kind: kind}
+	err := &QuorumError{Op: op, Name: name, Need: l.need, Got: t.yes, Nodes: t.nodes, kind: kind}
+	if cause != nil {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return err
 }

@@ -41,14 +41,11 @@ func (l *Lease) Extend(ctx context.Context) error {
 		l.prolongLocked(valid.deadline())
 		return nil
 	}
-	failed := k.failed("extend", l.name, t, ErrLost)
-	if errors.Is(failed, ErrLost) {
-		l.endLocked(failed)
+	err = k.failed("extend", l.name, t, ErrLost, cause)
+	if errors.Is(err, ErrLost) {
+		l.endLocked(err)
 	}
-	if cause != nil {
-		return fmt.Errorf("redlock: extend %q: %w: %w", l.name, cause, failed)
-	}
-	return failed
+	return err
 }
 
 // prolongLocked moves the deadline, never backwards: extensions may overlap.

@@ -13,16 +13,19 @@ import (
 type Lease struct {
 	locker *Locker
 	name   string
+	key    string // of the lock, on the nodes
 	value  string
 	token  uint64
 	ttl    time.Duration
 	grants *quorum.Round   // the round that won it
 	base   context.Context // the values of Acquire's context
 
+	once     sync.Once // the one release; further callers wait for it
+	released error     // its outcome
+
 	mu       sync.Mutex // guards the fields below
 	deadline time.Time
-	end      error // why it is over, nil while it is held
-	release  *release
+	end      error           // why it is over, nil while it is held
 	ctx      context.Context // made when somebody asks for it
 	cancel   context.CancelCauseFunc
 	timer    *time.Timer // ends ctx at the deadline
@@ -57,7 +60,7 @@ func (l *Lease) Context() context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ctx == nil {
-		l.ctx, l.cancel = context.WithCancelCause(l.base)
+		l.ctx, l.cancel = context.WithCancelCause(context.WithoutCancel(l.base))
 		if l.end != nil {
 			l.cancel(l.end)
 		} else {

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -137,6 +139,7 @@ func TestLease_IsNeverAcquiredAnewByAnExtension(t *testing.T) {
 		if err := mustAcquire(t, rival, "x").Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		synctest.Wait() // on the third node too
 		wantErr(t, lease.Extend(t.Context()), redlock.ErrLost)
 		if c.keys("x") != 0 {
 			t.Error("the extension set the lock")
@@ -208,6 +211,53 @@ func TestLease_ReleaseWithoutQuorumIsMadeGoodLater(t *testing.T) {
 		time.Sleep(2 * nodeTimeout)
 		if c.keys("x") != 0 {
 			t.Errorf("still on %d nodes", c.keys("x"))
+		}
+	})
+}
+
+// lateGrants delays the scripts with two keys, which grant, before they are sent.
+type lateGrants struct{}
+
+func (lateGrants) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (lateGrants) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (lateGrants) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if args := cmd.Args(); len(args) > 2 && args[2] == 2 {
+			time.Sleep(nodeTimeout / 2)
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func TestLease_ReleaseDoesNotOvertakeTheGrant(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		links := c.Links()
+		options := links.Options(2)
+		options.ContextTimeoutEnabled = true
+		clients := links.Clients()
+		late := redis.NewClient(options)
+		defer late.Close()
+		late.AddHook(lateGrants{})
+		clients[2] = late
+		l, err := redlock.New(clients, redlock.WithTTL(ttl))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lease := mustAcquire(t, l, "x")
+		synctest.Wait() // the grant of node 2 is on its way alone
+		if err := lease.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * nodeTimeout)
+		if c.keys("x") != 0 {
+			t.Errorf("still on %d nodes", c.keys("x"))
+		}
+		if err := l.Close(t.Context()); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -35,8 +35,10 @@ type Locker struct {
 
 // New makes a Locker of 1, 3, 5, ... independent Redis masters. A node may be a plain client, a
 // failover client or a cluster client, each of which counts as one node; the clients stay the
-// caller's, to close after the Locker. No node needs to be up. All problems are reported at once,
-// each an [ErrConfig].
+// caller's, to close after the Locker. Their options may be go-redis's defaults; set
+// ContextTimeoutEnabled to have their hooks called, since go-redis (9.23) does not carry them over
+// to the client with shorter time-outs that is used otherwise. No node needs to be up. All problems
+// are reported at once, each an [ErrConfig].
 func New(nodes []redis.UniversalClient, opts ...Option) (*Locker, error) {
 	settings := newSettings(opts)
 	addrs, problems := checkNodes(nodes)

@@ -9,11 +9,11 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// release is the one release of a lease; further callers wait for it.
-type release struct {
-	done chan struct{}
-	err  error
-}
+// released is the cause of a lease that was given up by its holder, worded when somebody reads it.
+type released struct{ lease *Lease }
+
+func (e released) Error() string { return fmt.Sprintf("%v: lease %q", ErrReleased, e.lease.name) }
+func (e released) Unwrap() error { return ErrReleased }
 
 // Release gives the lock up on every node. It works with a ctx that is already done, whose values
 // alone it uses, and returns when a majority has answered, at the latest at the node timeout; what
@@ -21,41 +21,33 @@ type release struct {
 // [ErrLost]: it had run out, or was another's, on a majority. [ErrNoQuorum]: not known; it is
 // removed when the nodes answer again, or runs out. A second Release returns what the first did.
 func (l *Lease) Release(ctx context.Context) error {
-	l.mu.Lock()
-	if first := l.release; first != nil {
+	l.once.Do(func() {
+		l.mu.Lock()
+		l.endLocked(released{l})
 		l.mu.Unlock()
-		<-first.done
-		return first.err
-	}
-	mine := &release{done: make(chan struct{})}
-	l.release = mine
-	l.endLocked(fmt.Errorf("%w: lease %q", ErrReleased, l.name))
-	l.mu.Unlock()
 
-	if l.locker.begin() {
-		defer l.locker.calls.Done()
-	}
-	mine.err = l.releaseNodes(context.WithoutCancel(ctx))
-	close(mine.done)
-	return mine.err
+		if l.locker.begin() {
+			defer l.locker.calls.Done()
+		}
+		l.released = l.releaseNodes(context.WithoutCancel(ctx))
+	})
+	return l.released
 }
 
 func (l *Lease) releaseNodes(ctx context.Context) error {
 	k := l.locker
-	call := releaseScript.Call([]string{k.lockKey(l.name)}, l.value)
+	call := releaseScript.Call([]string{l.key}, l.value)
 	round, err := k.quorum.Ask(ctx, call, l.grants, k.decided)
 	if err != nil {
 		return fmt.Errorf("redlock: release %q: %w", l.name, err)
 	}
-	for i := range k.janitors {
-		round.Then(i, func(a quorum.Answer) {
-			if a.Err != nil && !errors.Is(a.Err, quorum.ErrClosed) {
-				k.janitors[i].add(leftover{
-					name: l.name, value: l.value, until: time.Now().Add(l.ttl),
-				})
-			}
-		})
-	}
+	round.Then(func(i int, a quorum.Answer) {
+		if a.Err != nil && !errors.Is(a.Err, quorum.ErrClosed) {
+			k.janitors[i].add(leftover{
+				name: l.name, value: l.value, until: time.Now().Add(l.ttl),
+			})
+		}
+	})
 
 	t := k.count(round.Answers())
 	if t.yes >= k.need {
@@ -65,7 +57,7 @@ func (l *Lease) releaseNodes(ctx context.Context) error {
 		return fmt.Errorf("%w: release %q: it runs out by %s", ErrClosed, l.name,
 			l.Deadline().Format(time.StampMilli))
 	}
-	return k.failed("release", l.name, t, lossOf(t, k.need))
+	return k.failed("release", l.name, t, lossOf(t, k.need), nil)
 }
 
 // lossOf says how a majority that no longer has our lock lost it.

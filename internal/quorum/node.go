@@ -2,6 +2,7 @@ package quorum
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,9 +20,11 @@ type node struct {
 	client  redis.UniversalClient
 	timeout time.Duration
 	scripts []*Script
+	worker  func() // n.work, bound once
 
 	mu      sync.Mutex // guards the fields below
 	queue   []task
+	spare   []task // the space of a batch that is over
 	workers int
 	closed  bool
 	waiting []chan struct{} // closed when the last worker has gone
@@ -61,7 +64,7 @@ func (n *node) enqueue(t task) {
 	n.mu.Unlock()
 
 	if start {
-		go n.work()
+		go n.worker()
 	}
 	for _, t := range expired {
 		t.finish(nil, ErrUnsent)
@@ -75,14 +78,15 @@ func (n *node) dropExpiredLocked() []task {
 	for live < len(n.queue) && n.queue[live].ctx.Err() != nil {
 		live++
 	}
-	expired := n.queue[:live:live]
-	n.queue = n.queue[live:]
+	expired := slices.Clone(n.queue[:live])
+	n.queue = slices.Delete(n.queue, 0, live)
 	return expired
 }
 
 func (n *node) work() {
+	var batch []task
 	for {
-		batch := n.take()
+		batch = n.take(batch)
 		if len(batch) == 0 {
 			return
 		}
@@ -90,10 +94,15 @@ func (n *node) work() {
 	}
 }
 
-// take returns the next tasks, or none, and then the worker that asked has signed off.
-func (n *node) take() []task {
+// take returns the next tasks, or none, and then the worker that asked has signed off. It is given
+// back the worker's last batch, whose space is the queue's again.
+func (n *node) take(last []task) []task {
+	clear(last)
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if last != nil {
+		n.spare = last[:0]
+	}
 	if len(n.queue) == 0 {
 		n.workers--
 		if n.workers == 0 {
@@ -105,8 +114,8 @@ func (n *node) take() []task {
 		return nil
 	}
 	size := min(len(n.queue), maxBatch)
-	batch := n.queue[:size:size]
-	n.queue = n.queue[size:]
+	batch := n.queue[:size]
+	n.queue, n.spare = append(n.spare, n.queue[size:]...), nil
 	return batch
 }
 
@@ -154,7 +163,7 @@ func (n *node) runPipeline(batch []task) {
 // and in the same round trip told the other scripts too: a lease should not have to wait for two
 // round trips when it is first extended.
 func (n *node) finish(t task, cmd *redis.Cmd) {
-	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
+	if cmd.Err() != nil && redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
 		pipe := n.client.Pipeline()
 		cmd = newCmd(t.ctx, t.round.call.withSource())
 		_ = pipe.Process(t.ctx, cmd)

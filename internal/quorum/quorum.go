@@ -25,20 +25,21 @@ type Quorum struct {
 	timeout time.Duration
 }
 
-// New makes a Quorum of clients; addrs name them in errors. No call waits longer than timeout,
-// and each client's reads and writes are bounded by it too where the client can be told so. scripts
-// are those that calls will use.
+// New makes a Quorum of clients; addrs name them in errors. No call waits longer than timeout;
+// where a client does not end its own reads and writes with the context, and can be told another
+// way, they end by then too. scripts are those that calls will use.
 func New(
 	clients []redis.UniversalClient, addrs []string, timeout time.Duration, scripts ...*Script,
 ) *Quorum {
 	q := &Quorum{timeout: timeout}
 	for i, client := range clients {
-		if single, ok := client.(*redis.Client); ok {
-			client = single.WithTimeout(timeout) // shares the pool of connections
+		if single, ok := client.(*redis.Client); ok && !single.Options().ContextTimeoutEnabled {
+			// It shares the pool of connections, but in go-redis 9.23 not the client's hooks.
+			client = single.WithTimeout(timeout)
 		}
-		q.nodes = append(q.nodes, &node{
-			addr: addrs[i], client: client, timeout: timeout, scripts: scripts,
-		})
+		n := &node{addr: addrs[i], client: client, timeout: timeout, scripts: scripts}
+		n.worker = n.work
+		q.nodes = append(q.nodes, n)
 	}
 	return q
 }
@@ -64,11 +65,11 @@ func (q *Quorum) Ask(
 	ctx context.Context, call Call, after *Round, judge func([]Answer) bool,
 ) (*Round, error) {
 	r := newRound(ctx, q.nodes, call, judge)
-	for i := range r.nodes {
-		if after == nil {
+	if after != nil {
+		after.Then(func(node int, _ Answer) { r.send(node) })
+	} else {
+		for i := range r.nodes {
 			r.send(i)
-		} else {
-			after.Then(i, func(Answer) { r.send(i) })
 		}
 	}
 	return r, r.wait(ctx)

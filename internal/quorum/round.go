@@ -2,6 +2,7 @@ package quorum
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -23,16 +24,11 @@ type Round struct {
 
 	decided chan struct{} // closed when judge said so, or when no call is left
 
-	mu      sync.Mutex // guards the fields below
-	answers []Answer   // one a node
-	open    int        // calls that are not over
-	closed  bool       // decided is closed
-	then    []follower // who waits for the end of a node's call
-}
-
-type follower struct {
-	node int
-	then func(Answer)
+	mu      sync.Mutex                 // guards the fields below
+	answers []Answer                   // one a node
+	open    int                        // calls that are not over
+	closed  bool                       // decided is closed
+	then    []func(node int, a Answer) // who waits for the ends of the calls
 }
 
 func newRound(ctx context.Context, nodes []*node, call Call, judge func([]Answer) bool) *Round {
@@ -45,7 +41,7 @@ func newRound(ctx context.Context, nodes []*node, call Call, judge func([]Answer
 	for i := range r.answers {
 		r.answers[i].Err = ErrNoAnswer
 	}
-	r.ctx, r.cancel = context.WithTimeout(context.WithoutCancel(ctx), nodes[0].timeout)
+	r.ctx, r.cancel = context.WithTimeout(withoutCancel(ctx), nodes[0].timeout)
 	return r
 }
 
@@ -56,18 +52,20 @@ func (r *Round) Answers() []Answer {
 	return append([]Answer(nil), r.answers...)
 }
 
-// Then has fn called with a node's answer when that node's call is over: now, if it is, else on
+// Then has fn called with each node's answer when that node's call is over: now, if it is, else on
 // the goroutine that ends it. So fn must not block.
-func (r *Round) Then(node int, fn func(Answer)) {
+func (r *Round) Then(fn func(node int, a Answer)) {
 	r.mu.Lock()
-	answer := r.answers[node]
-	if !answer.Over {
-		r.then = append(r.then, follower{node, fn})
+	if r.open > 0 {
+		r.then = append(r.then, fn)
 	}
+	over := slices.Clone(r.answers)
 	r.mu.Unlock()
 
-	if answer.Over {
-		fn(answer)
+	for i, a := range over {
+		if a.Over {
+			fn(i, a)
+		}
 	}
 }
 
@@ -76,7 +74,7 @@ func (r *Round) send(node int) {
 	ctx, cancel := r.ctx, context.CancelFunc(nil)
 	if ctx.Err() != nil {
 		// A call that had to wait for another one still has its full time.
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), r.nodes[node].timeout)
+		ctx, cancel = context.WithTimeout(withoutCancel(ctx), r.nodes[node].timeout)
 	}
 	r.nodes[node].enqueue(task{ctx: ctx, cancel: cancel, round: r, node: node})
 }
@@ -92,18 +90,20 @@ func (r *Round) finish(node int, reply any, err error) {
 		r.closed = true
 		close(r.decided)
 	}
-	var then []func(Answer)
-	for _, f := range r.then {
-		if f.node == node {
-			then = append(then, f.then)
-		}
-	}
+	then := r.then // only ever appended to
 	r.mu.Unlock()
 
 	if last {
 		r.cancel()
 	}
 	for _, fn := range then {
-		fn(answer)
+		fn(node, answer)
 	}
+}
+
+func withoutCancel(ctx context.Context) context.Context {
+	if ctx.Done() == nil {
+		return ctx
+	}
+	return context.WithoutCancel(ctx)
 }

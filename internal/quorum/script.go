@@ -7,7 +7,8 @@ import (
 
 // Script is a Lua script that the nodes keep under its hash.
 type Script struct {
-	source, sha string
+	source string
+	sha    any // a string, boxed once for all calls
 }
 
 // NewScript makes a Script of its source.

@@ -1,0 +1,59 @@
+// Package election keeps one of several processes in charge, by a lease over N independent Redis
+// masters (package redlock).
+//
+//	elector, err := election.New(locker, "billing", election.OnLeader(func(ctx context.Context) {
+//		... // only in the leader, until ctx is done
+//	}))
+//	...
+//	err = elector.Run(ctx) // campaigns, leads, campaigns again; drains and hands over when ctx ends
+//
+// # What holds
+//
+//   - The context of a leader's callbacks is done at least the stop margin before anybody else can
+//     lead: by a timer of its own, which asks no node and waits for no renewal.
+//   - The lease is released only after all callbacks have returned. Until then it is renewed; if
+//     they do not return in time, it is abandoned, and nobody else leads before it has run out.
+//   - One callback runs at most once per term, and never twice at a time in a process.
+//   - [Elector.IsLeader] and [Term.Valid] look at the clock each time: after a pause the first look
+//     is right.
+//   - Run survives nodes that are down at the start, and any outage.
+//   - When Run has returned, nothing is left running, unless its error is [ErrUndrained].
+//
+// They hold under the assumptions of package redlock. What does not hold is said there, too: a
+// paused process can still be inside your code when it wakes. [Term.Token] is for that.
+//
+// # States
+//
+//	           won                  asked, lost, panic
+//	follower -------> leader ---------------------------> draining
+//	   ^                                                     |
+//	   |        callbacks returned: release                  |
+//	   +-----------------------------------------------------+
+//	   |        time is over: abandon                        |
+//	   +------ waiting for callbacks <-----------------------+
+//
+// A process whose callbacks have not returned does not campaign, and [Elector.Check] fails once
+// their lease is over.
+//
+// # A term, when renewals fail
+//
+//	sent        +TTL/3      +2TTL/3      +0.79·TTL         +0.99·TTL        +TTL
+//	   |-- renew ----|-- retry ---|-- retry ---| contexts done | lease over      | keys expire
+//	                                            \__ the margin: callbacks stop _/  the next one
+//
+// All of it counts from the moment the last confirmed request was sent. A confirmed renewal moves
+// it; one in flight does not.
+//
+// # Two contexts
+//
+// A callback's context ends when the term is asked to end ([ErrStopped], [ErrResigned], a
+// [PanicError]) or is lost ([ErrLost]). [Term.Context] goes on while callbacks drain, and ends when
+// the lease can no longer be trusted: work that should rather be finished than cut off belongs there.
+//
+// # Endings
+//
+//	asked to stop     callbacks' contexts end, the lease is renewed until they return, then released
+//	drain timeout     Term.Context ends too; within the margin they may still return, else: abandon
+//	lost              both contexts end at once; what returns in time is cleaned up after
+//	panic             as asked to stop; when the lease is released, Run panics with it
+package election

@@ -1,0 +1,278 @@
+package quorum_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+	"go.uber.org/goleak"
+
+	"github.com/redlockfx/redlockfx/internal/nodetest"
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
+
+func TestMain(m *testing.M) {
+	logging.Disable() // go-redis reports each failed dial on its own
+	goleak.VerifyTestMain(m)
+}
+
+const timeout = 200 * time.Millisecond
+
+var count = quorum.NewScript("return redis.call('INCR', KEYS[1])")
+
+func counting() quorum.Call { return count.Call([]string{"n"}) }
+
+func all(answers []quorum.Answer) bool { return over(answers) == len(answers) }
+
+func over(answers []quorum.Answer) int {
+	n := 0
+	for _, a := range answers {
+		if a.Over {
+			n++
+		}
+	}
+	return n
+}
+
+func bubble(t *testing.T, n int, test func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c := nodetest.Start(n)
+		defer c.Close()
+		q := quorum.New(c.Links().Clients(), c.Addrs(), timeout, count)
+		defer func() {
+			if err := q.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}()
+		test(t, q, c)
+	})
+}
+
+func TestAsk_ReturnsWhenTheOutcomeIsDecided(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster) {
+		warmUp(t, q)
+		for i := range 5 {
+			c.Delay(time.Duration(i+1)*5*time.Millisecond, i)
+		}
+		began := time.Now()
+		r, err := q.Ask(t.Context(), counting(), nil, func(a []quorum.Answer) bool { return over(a) == 3 })
+		if err != nil || time.Since(began) != 30*time.Millisecond || over(r.Answers()) != 3 {
+			t.Errorf("after %v with %d answers: %v", time.Since(began), over(r.Answers()), err)
+		}
+		if a := r.Answers()[4]; a.Over || !errors.Is(a.Err, quorum.ErrNoAnswer) {
+			t.Errorf("the slowest answered %+v", a)
+		}
+		time.Sleep(20 * time.Millisecond)
+		synctest.Wait()
+		if got := over(r.Answers()); got != 5 {
+			t.Errorf("%d answers in the end: a call that was sent must not be cut off", got)
+		}
+	})
+}
+
+func warmUp(t *testing.T, q *quorum.Quorum) {
+	t.Helper()
+	if _, err := q.Ask(t.Context(), counting(), nil, all); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+}
+
+func TestAsk_ReturnsAtTheNodeTimeoutByItsOwnTimer(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster) {
+		warmUp(t, q)
+		c.Hang()
+		began := time.Now()
+		r, err := q.Ask(t.Context(), counting(), nil, all)
+		if err != nil || time.Since(began) != timeout || over(r.Answers()) == 3 && r.Answers()[0].Err == nil {
+			t.Errorf("after %v: %v, %v", time.Since(began), r.Answers(), err)
+		}
+	})
+}
+
+func TestAsk_EndsWithItsContextButNotTheCalls(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster) {
+		warmUp(t, q)
+		c.Delay(50 * time.Millisecond)
+		enough := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Millisecond, func() { cancel(enough) })
+		began := time.Now()
+		r, err := q.Ask(ctx, counting(), nil, all)
+		if !errors.Is(err, enough) || time.Since(began) != time.Millisecond {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		time.Sleep(timeout)
+		synctest.Wait()
+		for i, a := range r.Answers() {
+			if a.Reply != int64(2) {
+				t.Errorf("node %d: %+v", i, a)
+			}
+		}
+	})
+}
+
+func TestAsk_AfterAnotherRoundWaitsForEachNodesCallInIt(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster) {
+		warmUp(t, q)
+		c.Delay(40*time.Millisecond, 1)
+		c.Hang(2)
+		first, _ := q.Ask(t.Context(), counting(), nil, func(a []quorum.Answer) bool { return over(a) == 1 })
+		c.Delay(0, 1)
+		second, err := q.Ask(t.Context(), counting(), first, func(a []quorum.Answer) bool { return over(a) == 2 })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			if a, b := first.Answers()[i], second.Answers()[i]; a.Reply != int64(2) || b.Reply != int64(3) {
+				t.Errorf("node %d: %+v, then %+v", i, a, b)
+			}
+		}
+		// The hung node's first call times out, the second gets its full time after that.
+		var ended time.Duration
+		began := time.Now()
+		second.Then(func(node int, _ quorum.Answer) {
+			if node == 2 {
+				ended = time.Since(began)
+			}
+		})
+		time.Sleep(10 * timeout)
+		synctest.Wait()
+		if ended < timeout {
+			t.Errorf("the second call on the hung node ended after %v", ended)
+		}
+	})
+}
+
+func TestThen_SeesEveryAnswerOnce(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster) {
+		warmUp(t, q)
+		c.Delay(20*time.Millisecond, 2)
+		r, _ := q.Ask(t.Context(), counting(), nil, func(a []quorum.Answer) bool { return over(a) == 2 })
+		var seen atomic.Int32
+		r.Then(func(node int, a quorum.Answer) {
+			if a.Reply != int64(2) {
+				t.Errorf("node %d: %+v", node, a)
+			}
+			seen.Add(1)
+		})
+		if got := seen.Load(); got != 2 {
+			t.Errorf("%d answers at once", got)
+		}
+		time.Sleep(timeout)
+		synctest.Wait()
+		if got := seen.Load(); got != 3 {
+			t.Errorf("%d answers in all", got)
+		}
+	})
+}
+
+// hung is a client that honours neither context nor time-out, as long as its node hangs.
+type hung struct {
+	redis.UniversalClient
+	awake    chan struct{}
+	inFlight atomic.Int32
+}
+
+func (h *hung) Process(context.Context, redis.Cmder) error {
+	h.inFlight.Add(1)
+	<-h.awake
+	return nil
+}
+
+func TestNode_ThatHangsCostsAConstant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := &hung{awake: make(chan struct{})}
+		q := quorum.New([]redis.UniversalClient{client}, []string{"a:1"}, timeout, count)
+		before := runtime.NumGoroutine()
+		var unsent atomic.Int32
+		for range 200 {
+			began := time.Now()
+			r, err := q.Ask(t.Context(), counting(), nil, all)
+			if err != nil || time.Since(began) != timeout {
+				t.Fatalf("after %v: %v", time.Since(began), err)
+			}
+			r.Then(func(_ int, a quorum.Answer) {
+				if errors.Is(a.Err, quorum.ErrUnsent) {
+					unsent.Add(1)
+				}
+			})
+		}
+		if got := runtime.NumGoroutine() - before; got > 4 || client.inFlight.Load() > 4 {
+			t.Errorf("%d goroutines and %d calls wait for one node", got, client.inFlight.Load())
+		}
+		close(client.awake)
+		if err := q.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := unsent.Load(); got != 196 {
+			t.Errorf("%d of 200 calls were never sent, want all but four", got)
+		}
+	})
+}
+
+func TestNode_CallsThatWaitTravelTogether(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster) {
+		warmUp(t, q)
+		c.Delay(5 * time.Millisecond)
+		const callers = 300
+		done := make(chan any)
+		began := time.Now()
+		for range callers {
+			go func() { // each sends its reply, and all are received below
+				r, _ := q.Ask(t.Context(), counting(), nil, all)
+				done <- r.Answers()[0].Reply
+			}()
+		}
+		seen := make(map[any]bool)
+		for range callers {
+			seen[<-done] = true
+		}
+		if len(seen) != callers {
+			t.Errorf("%d different replies", len(seen))
+		}
+		// Four at a time, and one by one, they would take 75 round trips of 10 ms.
+		if took := time.Since(began); took > 60*time.Millisecond {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+func TestNode_ThatForgotTheScriptIsToldAgain(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster) {
+		warmUp(t, q)
+		c.Restart(0) // keeps its data, but no scripts
+		a, err := q.AskNode(t.Context(), 0, counting())
+		if err != nil || a.Err != nil || a.Reply != int64(2) {
+			t.Errorf("%+v, %v", a, err)
+		}
+	})
+}
+
+func TestClose_RefusesFurtherCallsAndNamesThoseUnderWay(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster) {
+		warmUp(t, q)
+		c.Hang(1)
+		if _, err := q.Ask(t.Context(), counting(), nil, func(a []quorum.Answer) bool { return over(a) == 1 }); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		err := q.Close(ctx)
+		if err == nil || !strings.Contains(err.Error(), c.Addrs()[1]) || strings.Contains(err.Error(), c.Addrs()[0]) {
+			t.Errorf("Close: %v", err)
+		}
+		r, err := q.Ask(t.Context(), counting(), nil, all)
+		if err != nil || !errors.Is(r.Answers()[0].Err, quorum.ErrClosed) {
+			t.Errorf("after Close: %v, %v", r.Answers(), err)
+		}
+	})
+}
