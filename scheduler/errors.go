@@ -1,0 +1,33 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What Add and Remove return beside [ErrSpec], and why a run's context may have ended; to be told
+// apart with errors.Is.
+var (
+	// ErrName says that a job's name breaks the rule for names, or is taken.
+	ErrName = errors.New("scheduler: bad job name")
+	// ErrUnknownJob says that there is no job of that name.
+	ErrUnknownJob = errors.New("scheduler: unknown job")
+	// ErrReplaced is the cause of a run's context when the next tick came, and the job's overlap
+	// is [Replace].
+	ErrReplaced = errors.New("scheduler: replaced by a newer tick")
+)
+
+var (
+	errShutdown = errors.New("scheduler: shut down")
+	errGoexit   = errors.New("scheduler: the run called runtime.Goexit")
+)
+
+// panicError is a panic of a run, as the error of that run.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string {
+	return fmt.Sprintf("scheduler: the run panicked: %v", e.value)
+}

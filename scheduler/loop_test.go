@@ -1,0 +1,293 @@
+package scheduler_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+func TestTick_RunsOnceAndOnTimeOnTheLeader(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		var all []*replica
+		for _, id := range []string{"a", "b", "c"} {
+			r := c.replica(id)
+			r.add(r.job("job", "*/10 * * * * *", quick))
+			all = append(all, r)
+		}
+		time.Sleep(time.Second)
+		i := slices.IndexFunc(all, func(r *replica) bool { return r.elector.IsLeader() })
+		if i < 0 {
+			t.Fatal("nobody leads")
+		}
+		token := all[i].leads().Token()
+		c.sleepTo(2*time.Minute + time.Second)
+
+		runs := c.records()
+		if len(runs) != 12 {
+			t.Errorf("%d runs, want 12", len(runs))
+		}
+		for n, run := range runs {
+			tick := c.start.Add(time.Duration(n+1) * 10 * time.Second)
+			if run.by != all[i].id || run.Run != (scheduler.Run{Job: "job", Tick: tick.UTC(), Token: token}) {
+				t.Errorf("%s ran %+v, want %s to run %v in term %d", run.by, run.Run, all[i].id, tick, token)
+			}
+			if !run.start.Equal(tick) {
+				t.Errorf("tick %v started at %v", c.at(tick), c.at(run.start))
+			}
+		}
+	})
+}
+
+func TestTick_DoesNotRunWithoutATerm(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		c.leader("leader without jobs")
+		idle, follower := c.idle("idle"), c.replica("follower")
+		idle.add(idle.job("job", "* * * * * *", quick))
+		follower.add(follower.job("job", "* * * * * *", quick))
+		c.sleepTo(time.Minute)
+		wantEqual(t, "ran", c.ran(), nil)
+	})
+}
+
+func TestTick_EveryFiveMinutesIs288RunsADay(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		c.ttl = 10 * time.Minute
+		r := c.leader("a")
+		r.add(r.job("job", "*/5 * * * *", quick))
+		c.sleepTo(24 * time.Hour)
+		runs := c.records()
+		if len(runs) != 288 {
+			t.Fatalf("%d runs, want 288", len(runs))
+		}
+		for n, run := range runs {
+			tick := c.start.Add(time.Duration(n+1) * 5 * time.Minute)
+			if !run.Tick.Equal(tick) || !run.start.Equal(tick) {
+				t.Errorf("run %d for %v at %v", n, c.at(run.Tick), c.at(run.start))
+			}
+		}
+	})
+}
+
+func TestTick_ThousandJobsStartAtOneInstant(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		for n := range 1000 {
+			r.add(r.job(fmt.Sprint("job ", n), "*/10 * * * * *", lasting(5*time.Second)))
+		}
+		c.sleepTo(25 * time.Second)
+		keys := map[string]bool{}
+		for _, run := range c.records() {
+			keys[run.Key()] = true
+			if !run.start.Equal(run.Tick) {
+				t.Errorf("%s started at %v", run.Key(), c.at(run.start))
+			}
+		}
+		if runs := c.records(); len(runs) != 2000 || len(keys) != 2000 {
+			t.Errorf("%d runs for %d ticks, want 2000", len(runs), len(keys))
+		}
+	})
+}
+
+func TestTick_RunsOnceThroughTheLossOfALeader(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		work := func(ctx context.Context, _ int) error { // as long as a tick, and then longer
+			select {
+			case <-time.After(9 * time.Second):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		a.add(a.job("job", "*/10 * * * * *", work))
+		token := a.leads().Token()
+		c.sleepTo(41 * time.Second)
+		b := c.replica("b")
+		b.add(b.job("job", "*/10 * * * * *", work))
+		c.sleepTo(43 * time.Second)
+		a.links.Cut()
+		second := b.leads()
+		c.sleepTo(2*time.Minute + 5*time.Second)
+
+		seen := map[string]bool{}
+		by := map[string][]record{}
+		for _, run := range c.records() {
+			if seen[run.Key()] {
+				t.Errorf("%s ran twice", run.Key())
+			}
+			seen[run.Key()] = true
+			by[run.by] = append(by[run.by], run)
+		}
+		for _, run := range by["a"] {
+			if run.Token != token || run.end.IsZero() {
+				t.Errorf("run %+v of a's term %d", run, token)
+			}
+		}
+		last := by["a"][len(by["a"])-1]
+		wantErr(t, last.cause, election.ErrLost)
+		if gap := second.Since().Sub(last.end); gap < margin {
+			t.Errorf("b led %v after a's run ended, want at least %v", gap, margin)
+		}
+		for i, run := range by["b"] {
+			if run.Token != second.Token() || run.Token <= token {
+				t.Errorf("run %+v of b's term %d after %d", run, second.Token(), token)
+			}
+			if i > 0 && run.Tick.Sub(by["b"][i-1].Tick) != 10*time.Second {
+				t.Errorf("b ran %v after %v", c.at(run.Tick), c.at(by["b"][i-1].Tick))
+			}
+		}
+		if got := c.at(by["b"][len(by["b"])-1].Tick); got != "2m0s" {
+			t.Errorf("b's last tick was %v", got)
+		}
+	})
+}
+
+func TestStop_LetsRunsFinishAndHandsOver(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		queued := a.job("queued", "*/10 * * * * *", lasting(16*time.Second))
+		queued.Overlap = scheduler.Queue
+		replaced := a.job("replaced", "*/10 * * * * *", lasting(16*time.Second))
+		replaced.Overlap = scheduler.Replace
+		a.add(queued, replaced, a.job("quick", "* * * * * *", quick))
+		b := c.replica("b")
+		b.add(b.job("quick", "* * * * * *", quick))
+
+		c.sleepTo(18500 * time.Millisecond)
+		a.stop()
+		second := b.leads()
+		if got := second.Since().Sub(c.start); got < 26*time.Second || got > 27*time.Second {
+			t.Errorf("b led after %v, a's runs ended after 26s", got)
+		}
+		c.sleepTo(30 * time.Second)
+		for _, run := range c.records() {
+			late := run.start.Sub(c.start) > 18*time.Second
+			if late != (run.by == "b") {
+				t.Errorf("%s started %s at %v", run.by, run.Key(), c.at(run.start))
+			}
+			if run.by == "a" && (run.cause != nil || run.end.IsZero()) {
+				t.Errorf("%s of a ended at %v by %v", run.Key(), c.at(run.end), run.cause)
+			}
+		}
+		if runs := c.records(); runs[len(runs)-1].by != "b" {
+			t.Errorf("b ran nothing")
+		}
+	})
+}
+
+// A tick that waits when the leader is told to stop is not started, though its turn comes.
+func TestStop_DropsWhatWaits(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		job := a.job("job", "*/10 * * * * *", lasting(15*time.Second))
+		job.Overlap = scheduler.Queue
+		a.add(job)
+		c.sleepTo(22 * time.Second)
+		a.stop()
+		<-a.ended
+		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s"})
+		if got := c.at(time.Now()); got != "25s" {
+			t.Errorf("Run returned at %v, the run at 25s", got)
+		}
+		if got := a.logged(zapcore.InfoLevel, "tick not run"); len(got) != 1 ||
+			got[0].ContextMap()["reason"] != "the leader drains" {
+			t.Errorf("logged %v", got)
+		}
+	})
+}
+
+func TestStop_CancelsRunsWhenTheTimeToDrainIsOver(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("job", "*/10 * * * * *", untilDone(time.Second)))
+		c.sleepTo(12 * time.Second)
+		a.stop()
+		<-a.ended
+		run := c.records()[0]
+		wantErr(t, run.cause, election.ErrStopped)
+		if got := run.end.Sub(c.start); got != 12*time.Second+drainTimeout+time.Second {
+			t.Errorf("the run ended after %v", got)
+		}
+	})
+}
+
+// The stop deadline is the first instant at which a run may not start, even where the timer that
+// ends the term has not come to it yet.
+func TestTick_AtTheStopDeadlineDoesNotRun(t *testing.T) {
+	for range 50 {
+		bubble(t, 1, func(t *testing.T, c *cluster) {
+			c.sleepTo(ttl/100 + 2*time.Millisecond) // the drift allowance: the deadline is a whole second
+			r := c.leader("a")
+			if got := c.at(r.leads().Deadline()); got != "8s" {
+				t.Fatalf("the stop deadline is %v", got)
+			}
+			r.links.Cut()
+			r.add(r.job("job", "6-59 * * * * *", quick))
+			c.sleepTo(10 * time.Second)
+			wantEqual(t, "ran", c.ran(), []string{"job 6s@6s", "job 7s@7s"})
+		})
+	}
+}
+
+// slowLog makes the loop late: each message of that text holds it up.
+func slowLog(message string, d time.Duration) (scheduler.Option, *observer.ObservedLogs) {
+	core, logs := observer.New(zapcore.DebugLevel)
+	hook := zap.Hooks(func(entry zapcore.Entry) error {
+		if entry.Message == message {
+			time.Sleep(d)
+		}
+		return nil
+	})
+	return scheduler.WithLogger(zap.New(core, hook)), logs
+}
+
+// A late loop comes to a tick that was due before the leader was asked to stop.
+func TestStop_TickOfALateLoopReplacesNoRun(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		log, _ := slowLog("tick not run", 5500*time.Millisecond)
+		r := c.leader("a", log)
+		// It is held up from 20s to 25.5s, and by the tick of 22s to 31s.
+		r.add(r.job("slow", "10,20,22 * * * * *", lasting(20*time.Second)))
+		job := r.job("job", "11,23 * * * * *", lasting(22*time.Second))
+		job.Overlap = scheduler.Replace
+		r.add(job)
+		c.sleepTo(27 * time.Second)
+		r.stop()
+		<-r.ended
+		wantEqual(t, "ran", c.ran(), []string{"slow 10s@10s", "job 11s@11s"})
+		if run := c.records()[1]; run.cause != nil || c.at(run.end) != "33s" {
+			t.Errorf("the run ended at %v by %v", c.at(run.end), run.cause)
+		}
+	})
+}
+
+func TestLoop_RunsOnlyTheNewestTickWhenLate(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		log, logs := slowLog("tick not run", 5500*time.Millisecond)
+		r := c.leader("a", log)
+		r.add(r.job("slow", "*/10 * * * * *", lasting(11*time.Second)))
+		r.add(r.job("fast", "18,19,21-27 * * * * *", quick))
+		c.sleepTo(29 * time.Second)
+		// The loop is held up from 20s to 25.5s.
+		wantEqual(t, "ran", c.ran(), []string{"slow 10s@10s", "fast 18s@18s", "fast 19s@19s",
+			"fast 25s@25.5s", "fast 26s@26s", "fast 27s@27s"})
+
+		late := logs.FilterMessage("late: only the newest tick runs").All()
+		if len(late) != 1 || late[0].Level != zapcore.WarnLevel {
+			t.Fatalf("logged %v, want one warning", late)
+		}
+		fields := late[0].ContextMap()
+		if fields["job"] != "fast" || fields["skipped"] != int64(4) {
+			t.Errorf("logged %v", fields)
+		}
+	})
+}

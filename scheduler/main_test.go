@@ -1,0 +1,14 @@
+package scheduler_test
+
+import (
+	"testing"
+	_ "time/tzdata" // the same zones on every machine that has none of its own
+
+	"github.com/redis/go-redis/v9/logging"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	logging.Disable() // go-redis reports each failed dial on its own
+	goleak.VerifyTestMain(m)
+}

@@ -1,0 +1,105 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"go.uber.org/zap/zapcore"
+
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// Ticks come every 10 s, from 10 s to 90 s. Runs are written tick@start, and +r when they have
+// returned after they were replaced.
+func TestOverlap_OfATickWithARunUnderWay(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct {
+		name    string
+		overlap scheduler.Overlap
+		work    func(context.Context, int) error
+		want    []string
+		notRun  int
+	}{
+		{
+			"Skip takes the first tick after the run's end", scheduler.Skip, lasting(24 * s),
+			[]string{"10@10", "40@40", "70@70"}, 6,
+		},
+		{
+			"Skip of a run as long as many ticks", scheduler.Skip, lasting(75 * s),
+			[]string{"10@10", "90@90"}, 7,
+		},
+		{
+			"Skip of runs that never meet", scheduler.Skip, lasting(9 * s),
+			[]string{"10@10", "20@20", "30@30", "40@40", "50@50", "60@60", "70@70", "80@80", "90@90"}, 0,
+		},
+		{
+			"Queue keeps the newest", scheduler.Queue, lasting(24 * s),
+			[]string{"10@10", "30@34", "50@58", "80@82"}, 4,
+		},
+		{
+			"Queue catches up with every tick after one long run", scheduler.Queue,
+			func(ctx context.Context, call int) error {
+				if call == 1 {
+					return lasting(13*s)(ctx, call)
+				}
+				return lasting(8*s)(ctx, call)
+			},
+			[]string{"10@10", "20@23", "30@31", "40@40", "50@50", "60@60", "70@70", "80@80", "90@90"}, 0,
+		},
+		{
+			"Replace starts when the old run has returned", scheduler.Replace, untilDone(3 * s),
+			[]string{"10@10+r", "20@23+r", "30@33+r", "40@43+r", "50@53+r", "60@63+r", "70@73+r",
+				"80@83+r", "90@93"}, 0,
+		},
+		{
+			"Replace by the newest of the ticks that wait", scheduler.Replace, untilDone(24 * s),
+			[]string{"10@10+r", "40@44+r", "70@74"}, 5,
+		},
+		{
+			"Replace of runs that never meet", scheduler.Replace, lasting(9 * s),
+			[]string{"10@10", "20@20", "30@30", "40@40", "50@50", "60@60", "70@70", "80@80", "90@90"}, 0,
+		},
+		{
+			"Allow starts at once", scheduler.Allow, lasting(24 * s),
+			[]string{"10@10", "20@20", "30@30", "40@40", "50@50", "60@60", "70@70", "80@80", "90@90"}, 0,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			bubble(t, 1, func(t *testing.T, c *cluster) {
+				r := c.leader("a")
+				job := r.job("job", "*/10 * * * * *", test.work)
+				job.Overlap = test.overlap
+				r.add(job)
+				c.sleepTo(99 * s)
+				var got []string
+				for _, run := range c.records() {
+					ran := fmt.Sprintf("%v@%v", run.Tick.Sub(c.start).Seconds(), run.start.Sub(c.start).Seconds())
+					if errors.Is(run.cause, scheduler.ErrReplaced) {
+						ran += "+r"
+					} else if run.cause != nil {
+						t.Errorf("%s was cancelled by %v", ran, run.cause)
+					}
+					got = append(got, ran)
+				}
+				wantEqual(t, "ran", got, test.want)
+				if got := r.logged(zapcore.InfoLevel, "tick not run"); len(got) != test.notRun {
+					t.Errorf("%d ticks were logged as not run, want %d: %v", len(got), test.notRun, got)
+				}
+			})
+		})
+	}
+}
+
+func TestOverlap_IsByJob(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		r.add(r.job("long", "*/10 * * * * *", lasting(35*time.Second)),
+			r.job("short", "*/10 * * * * *", quick))
+		c.sleepTo(35 * time.Second)
+		wantEqual(t, "ran", c.ran(),
+			[]string{"long 10s@10s", "short 10s@10s", "short 20s@20s", "short 30s@30s"})
+	})
+}

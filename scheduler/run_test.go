@@ -1,0 +1,266 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap/zapcore"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+var errBoom = errors.New("boom")
+
+func failing(context.Context, int) error { return errBoom }
+
+func TestRun_HasTheTermInItsContext(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		r.add(r.job("job", "*/10 * * * * *", func(ctx context.Context, _ int) error {
+			term, ok := election.TermFrom(ctx)
+			if current, _ := r.elector.Term(); !ok || term != current {
+				t.Errorf("got term %v, want %v", term, current)
+			}
+			if _, ok := ctx.Deadline(); ok {
+				t.Error("without a timeout, the context has a deadline")
+			}
+			return nil
+		}))
+		c.sleepTo(15 * time.Second)
+		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s"})
+		if got := r.logs.FilterLevelExact(zapcore.ErrorLevel).All(); len(got) != 0 {
+			t.Errorf("logged %v", got)
+		}
+	})
+}
+
+func TestTimeout_EndsTheContext(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		job := r.job("job", "*/10 * * * * *", untilDone(0))
+		job.Timeout = 3 * time.Second
+		r.add(job)
+		c.sleepTo(15 * time.Second)
+		run := c.records()[0]
+		if run.end.Sub(run.start) != job.Timeout || !errors.Is(run.cause, context.DeadlineExceeded) {
+			t.Errorf("ended after %v by %v", run.end.Sub(run.start), run.cause)
+		}
+		failed := r.logged(zapcore.ErrorLevel, "run failed")
+		if len(failed) != 1 {
+			t.Fatalf("logged %v, want one error", failed)
+		}
+		fields := failed[0].ContextMap()
+		if fields["job"] != "job" || fields["took"] != job.Timeout || fields["tick"] != run.Tick ||
+			fields["term"] != run.Token || fields["err"] != "context deadline exceeded" {
+			t.Errorf("logged %v", fields)
+		}
+	})
+}
+
+func TestTimeout_RunThatIgnoresItIsStillUnderWay(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		job := r.job("job", "*/10 * * * * *", lasting(25*time.Second))
+		job.Timeout = 3 * time.Second
+		r.add(job)
+		c.sleepTo(45 * time.Second)
+		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "job 40s@40s"})
+	})
+}
+
+// pauses returns the times between the end of a call and the start of the next.
+func pauses(runs []record) []time.Duration {
+	var pauses []time.Duration
+	for i, run := range runs[1:] {
+		pauses = append(pauses, run.start.Sub(runs[i].end))
+	}
+	return pauses
+}
+
+func TestRetry_PausesDoubleAndEnd(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		waits := map[string]time.Duration{"default": 0, "short": 100 * time.Millisecond}
+		for name, wait := range waits {
+			job := r.job(name, "0 1 * * *", failing)
+			job.Retry = scheduler.Retry{Times: 5, Wait: wait}
+			r.add(job)
+		}
+		c.sleepTo(90 * time.Minute)
+
+		by := map[string][]record{}
+		for _, run := range c.records() {
+			by[run.Job] = append(by[run.Job], run)
+		}
+		for name, wait := range waits {
+			if len(by[name]) != 6 {
+				t.Fatalf("%d attempts, want 6", len(by[name]))
+			}
+			if wait == 0 {
+				wait = time.Second
+			}
+			for i, pause := range pauses(by[name]) {
+				if low := wait << i; pause < low || pause >= 2*low {
+					t.Errorf("%s: pause %d was %v, want %v to %v", name, i+1, pause, low, 2*low)
+				}
+				if by[name][i].Run != by[name][0].Run {
+					t.Errorf("an attempt for another tick: %v", by[name][i].Run)
+				}
+			}
+		}
+		retried := r.logged(zapcore.WarnLevel, "attempt failed, another follows")
+		failed := r.logged(zapcore.ErrorLevel, "run failed")
+		if len(retried) != 10 || len(failed) != 2 || failed[0].ContextMap()["err"] != "boom" {
+			t.Errorf("logged %d retries and %v, want 10 and 2 errors", len(retried), failed)
+		}
+	})
+}
+
+func TestRetry_EndsWithSuccess(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		job := r.job("job", "*/30 * * * * *", func(_ context.Context, call int) error {
+			switch call {
+			case 1:
+				return errBoom
+			case 2:
+				panic(errBoom)
+			}
+			return nil
+		})
+		job.Retry.Times = 10
+		r.add(job)
+		c.sleepTo(55 * time.Second)
+		if runs := c.records(); len(runs) != 3 {
+			t.Errorf("%d attempts, want 3", len(runs))
+		}
+		if got := r.logged(zapcore.ErrorLevel, "run failed"); len(got) != 0 {
+			t.Errorf("logged %v", got)
+		}
+	})
+}
+
+// A pause between attempts belongs to the run: it ends with the run's context and with the drain,
+// and overlap sees it.
+func TestRetry_PauseEndsWithTheRun(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(job *scheduler.Job)
+		end    func(r *replica)
+		ended  time.Duration
+		err    string
+	}{
+		"timeout": {
+			func(job *scheduler.Job) { job.Timeout = 5 * time.Second }, func(*replica) {},
+			15 * time.Second, "context deadline exceeded: boom",
+		},
+		"replaced": {
+			func(job *scheduler.Job) { job.Overlap = scheduler.Replace }, func(*replica) {},
+			20 * time.Second, "scheduler: replaced by a newer tick: boom",
+		},
+		"drain": {
+			func(job *scheduler.Job) {}, func(r *replica) { r.stop() },
+			12 * time.Second, "boom",
+		},
+		"shutdown": {
+			func(job *scheduler.Job) {}, func(r *replica) { _ = r.Shutdown(context.Background()) },
+			12 * time.Second, "boom",
+		},
+		"lost lease": {
+			func(job *scheduler.Job) { job.Spec = "10 * * * * *" }, func(r *replica) { r.links.Cut() },
+			0, "election: lost: ",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 1, func(t *testing.T, c *cluster) {
+				r := c.leader("a")
+				job := r.job("job", "*/10 * * * * *", failing)
+				job.Retry = scheduler.Retry{Times: 1, Wait: time.Hour}
+				test.change(&job)
+				r.add(job)
+				c.sleepTo(12 * time.Second)
+				test.end(r)
+				c.sleepTo(24 * time.Second)
+				failed := r.logged(zapcore.ErrorLevel, "run failed")
+				if len(failed) != 1 {
+					t.Fatalf("logged %v, want one failed run", failed)
+				}
+				if took := test.ended - 10*time.Second; test.ended > 0 &&
+					failed[0].ContextMap()["took"] != took {
+					t.Errorf("the run took %v, want %v", failed[0].ContextMap()["took"], took)
+				}
+				if got := failed[0].ContextMap()["err"].(string); !strings.HasPrefix(got, test.err) {
+					t.Errorf("got error %q, want %q", got, test.err)
+				}
+			})
+		})
+	}
+}
+
+func TestRetry_AttemptUnderWayAtTheDrainIsTheLast(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		job := r.job("job", "*/10 * * * * *", func(ctx context.Context, _ int) error {
+			time.Sleep(5 * time.Second)
+			return errors.Join(errBoom, ctx.Err())
+		})
+		job.Retry = scheduler.Retry{Times: 100, Wait: time.Millisecond}
+		r.add(job)
+		c.sleepTo(12 * time.Second)
+		r.stop()
+		<-r.ended
+		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s"})
+		failed := r.logged(zapcore.ErrorLevel, "run failed")
+		if len(failed) != 1 || failed[0].ContextMap()["err"] != "boom" {
+			t.Errorf("logged %v", failed)
+		}
+	})
+}
+
+func TestPanic_StopsNothingElse(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		r.add(r.job("panics", "*/10 * * * * *", func(context.Context, int) error { panic("ouch") }))
+		r.add(r.job("exits", "*/10 * * * * *", func(context.Context, int) error {
+			runtime.Goexit()
+			return nil
+		}))
+		r.add(r.job("works", "*/10 * * * * *", quick))
+		term := r.leads()
+		c.sleepTo(25 * time.Second)
+		wantEqual(t, "ran", c.ran(), []string{
+			"exits 10s@10s", "panics 10s@10s", "works 10s@10s",
+			"exits 20s@20s", "panics 20s@20s", "works 20s@20s",
+		})
+		if term != r.leads() {
+			t.Error("the term ended")
+		}
+
+		failed := r.logged(zapcore.ErrorLevel, "run failed")
+		if len(failed) != 4 {
+			t.Fatalf("logged %v, want 4 failed runs", failed)
+		}
+		for _, entry := range failed {
+			fields := entry.ContextMap()
+			stack, _ := fields["stack"].(string)
+			switch fields["job"] {
+			case "panics":
+				if fields["err"] != "scheduler: the run panicked: ouch" ||
+					!strings.Contains(stack, "run_test.go") {
+					t.Errorf("logged %v", fields)
+				}
+			case "exits":
+				if fields["err"] != "scheduler: the run called runtime.Goexit" || stack != "" {
+					t.Errorf("logged %v", fields)
+				}
+			}
+		}
+		if err := r.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,139 @@
+package scheduler
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/redlockfx/redlockfx/election"
+)
+
+// Scheduler runs jobs while its process leads. Its methods are safe for concurrent use, also from
+// inside runs; except that Shutdown, there, waits for the run that calls it.
+type Scheduler struct {
+	location *time.Location
+	log      *zap.Logger
+	stop     func()        // of the registration with the elector
+	changed  chan struct{} // wakes the loop to look at jobs; never waited for
+
+	mu     sync.Mutex // guards the fields below, and the loop's lanes
+	jobs   map[string]*job
+	loop   *loop // of the newest term
+	closed bool
+}
+
+// New makes a Scheduler that runs its jobs in the terms of elector, also in the one under way. It
+// starts and stops with elector.Run; see [Scheduler.Shutdown] for an earlier end.
+func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
+	if elector == nil {
+		return nil, errors.New("scheduler: the elector is nil")
+	}
+	s := &Scheduler{
+		jobs:    make(map[string]*job),
+		changed: make(chan struct{}, 1),
+	}
+	for _, opt := range opts {
+		opt(s)
+	}
+	if s.log == nil {
+		s.log = zap.NewNop()
+	}
+	s.log = s.log.With(zap.String("election", elector.Name()))
+	s.stop = elector.OnLeader(s.lead)
+	return s, nil
+}
+
+// Add adds jobs: all of them or, with an error that has every problem of every job, none. They tick
+// from now on. [ErrName]: a name is bad, or taken; [ErrSpec]: a spec is bad.
+func (s *Scheduler) Add(jobs ...Job) error {
+	_, file, line, _ := runtime.Caller(1)
+	checked := make([]*job, len(jobs))
+	var problems []error
+	for i, j := range jobs {
+		where := fmt.Sprintf("%s:%d", file, line)
+		if len(jobs) > 1 {
+			where += fmt.Sprintf(" (job %d of %d)", i+1, len(jobs))
+		}
+		var err error
+		if checked[i], err = newJob(j, where, s.location); err != nil {
+			problems = append(problems, err)
+		}
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errShutdown
+	}
+	added := make(map[string]*job, len(jobs))
+	for _, j := range checked {
+		if first := cmp.Or(s.jobs[j.Name], added[j.Name]); first != nil {
+			problems = append(problems, fmt.Errorf("%w: %q is added at %s and again at %s",
+				ErrName, j.Name, first.where, j.where))
+			continue
+		}
+		added[j.Name] = j
+	}
+	if len(problems) > 0 {
+		return errors.Join(problems...)
+	}
+	maps.Copy(s.jobs, added)
+	s.wakeLoop()
+	return nil
+}
+
+// Remove takes a job out: no run of it starts any more, also not for a tick that waits in its
+// queue. A run under way goes on, and counts for the overlap of a job added under the same name.
+// [ErrUnknownJob]: there is none of that name.
+func (s *Scheduler) Remove(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.jobs[name] == nil {
+		return fmt.Errorf("%w: %q", ErrUnknownJob, name)
+	}
+	delete(s.jobs, name)
+	s.wakeLoop()
+	return nil
+}
+
+func (s *Scheduler) wakeLoop() {
+	select {
+	case s.changed <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// Shutdown ends the ticks, in this term and all later ones, and waits for the runs under way. If
+// ctx is done first, it returns an error that names them and wraps the cause of ctx; they go on
+// until they return or the term's end cancels them. It may be called more than once. The term goes
+// on, and the elector does not release its lease before the runs have returned.
+func (s *Scheduler) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	l := s.loop
+	s.mu.Unlock()
+
+	s.stop()
+	if l == nil {
+		return nil
+	}
+	select {
+	case <-l.done:
+		return nil
+	case <-ctx.Done():
+	}
+	runs := l.underway()
+	if len(runs) == 0 {
+		return nil
+	}
+	return fmt.Errorf("scheduler: %d runs are still under way: %s: %w",
+		len(runs), strings.Join(runs, ", "), context.Cause(ctx))
+}

@@ -1,0 +1,207 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+func TestNew_WantsAnElector(t *testing.T) {
+	_, err := scheduler.New(nil)
+	wantText(t, err, "elector is nil")
+}
+
+func TestAdd_ReportsAllProblemsAtOnce(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		good := r.job("good", "* * * * * *", quick)
+		bad := scheduler.Job{
+			Name: "bad", Spec: "61 * * * *", Timeout: -time.Second, Overlap: 4,
+			Retry: scheduler.Retry{Times: 101, Wait: -time.Minute},
+		}
+		worse := r.job(strings.Repeat("n", 201), "@every 1ms", quick)
+		worse.Overlap, worse.Retry.Times = -1, -1
+
+		err := r.Add(good, bad, worse)
+		wantErr(t, err, scheduler.ErrSpec, scheduler.ErrName)
+		wantText(t, err,
+			`"61 * * * *" of job "bad": minute: `, `"bad": Run is nil`, "timeout -1s must not be negative",
+			"overlap 4 must be", "retry times 101 must be from 0 to 100", "retry wait -1m0s must",
+			"201 bytes", "scheduler_test.go:", "(job 3 of 3)", "@every 1ms is less than 1s",
+			"overlap -1 must be", "retry times -1 must be")
+		c.sleepTo(10 * time.Second)
+		wantEqual(t, "of a call with a bad job, none was added; ran", c.ran(), nil)
+		wantErr(t, r.Remove("good"), scheduler.ErrUnknownJob)
+	})
+}
+
+func TestAdd_AcceptsTheBounds(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.idle("a")
+		job := r.job(strings.Repeat("n", 200), "@yearly", quick)
+		job.Overlap, job.Retry.Times = scheduler.Allow, 100
+		if err := errors.Join(r.Add(job), r.Add()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAdd_NamesBothRegistrationsOfAName(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.idle("a")
+		twin, other := r.job("twin", "@daily", quick), r.job("other", "@daily", quick)
+		first := r.Add(twin)
+		again, line := r.Add(other, twin), here()
+		if first != nil {
+			t.Fatal(first)
+		}
+		wantErr(t, again, scheduler.ErrName)
+		wantText(t, again, `"twin"`, fmt.Sprintf("scheduler_test.go:%d and again at ", line-1),
+			fmt.Sprintf("scheduler_test.go:%d (job 2 of 2)", line))
+
+		err := r.Add(other, other)
+		wantErr(t, err, scheduler.ErrName)
+		wantText(t, err, `"other"`, "(job 1 of 2) and again", "(job 2 of 2)")
+	})
+}
+
+// here is the line of its call.
+func here() int {
+	_, _, line, _ := runtime.Caller(1)
+	return line
+}
+
+func TestAdd_WhileLeadingRunsOnce(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		r.add(r.job("early", "*/20 * * * * *", quick))
+		c.sleepTo(35 * time.Second)
+		r.add(r.job("late", "*/10 * * * * *", quick))
+		c.sleepTo(55 * time.Second)
+		wantEqual(t, "ran", c.ran(),
+			[]string{"early 20s@20s", "early 40s@40s", "late 40s@40s", "late 50s@50s"})
+	})
+}
+
+func TestAdd_BeforeLeadingHasNoPast(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.idle("a")
+		r.add(r.job("job", "*/10 * * * * *", quick))
+		c.sleepTo(35 * time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		if err := r.elector.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		wantEqual(t, "ran", c.ran(), []string{"job 40s@40s", "job 50s@50s"})
+	})
+}
+
+func TestRemove_EndsTicksNotRuns(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		job := r.job("job", "*/10 * * * * *", lasting(25*time.Second))
+		job.Overlap = scheduler.Queue
+		r.add(job)
+		c.sleepTo(22 * time.Second)
+		if err := r.Remove("job"); err != nil {
+			t.Fatal(err)
+		}
+		c.sleepTo(2 * time.Minute)
+		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s"})
+		if runs := c.records(); runs[0].end.Sub(runs[0].start) != 25*time.Second || runs[0].cause != nil {
+			t.Errorf("the run under way ended %v by %v", c.at(runs[0].end), runs[0].cause)
+		}
+		err := r.Remove("job")
+		wantErr(t, err, scheduler.ErrUnknownJob)
+		wantText(t, err, `"job"`)
+	})
+}
+
+func TestRemove_OfOneJobDelaysNoOther(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		r.add(r.job("gone", "*/15 * * * * *", quick), r.job("stays", "*/20 * * * * *", quick))
+		c.sleepTo(16 * time.Second)
+		if err := r.Remove("gone"); err != nil {
+			t.Fatal(err)
+		}
+		c.sleepTo(45 * time.Second)
+		wantEqual(t, "ran", c.ran(), []string{"gone 15s@15s", "stays 20s@20s", "stays 40s@40s"})
+	})
+}
+
+// The name is the job: what is added under it again does not run beside what was removed.
+func TestAdd_AfterRemoveWaitsForTheOldRun(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		old := r.job("job", "*/10 * * * * *", lasting(25*time.Second))
+		old.Overlap = scheduler.Queue
+		r.add(old)
+		c.sleepTo(22 * time.Second)
+		if err := r.Remove("job"); err != nil {
+			t.Fatal(err)
+		}
+		r.add(r.job("job", "*/4 * * * * *", quick))
+		c.sleepTo(43 * time.Second)
+		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "job 36s@36s", "job 40s@40s"})
+	})
+}
+
+func TestWithLocation_IsTheZoneOfSpecsAndJobsWithoutOne(t *testing.T) {
+	tokyo, err := time.LoadLocation("Asia/Tokyo") // UTC+9
+	if err != nil {
+		t.Fatal(err)
+	}
+	rome, err := time.LoadLocation("Europe/Rome") // UTC+1 in January
+	if err != nil {
+		t.Fatal(err)
+	}
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		c.ttl = 10 * time.Minute
+		r := c.leader("a", scheduler.WithLocation(tokyo))
+		local := r.job("local", "0 12 * * *", quick)
+		local.Location = rome
+		named := r.job("named", "CRON_TZ=UTC 0 12 * * *", quick)
+		named.Location = rome
+		r.add(r.job("default", "0 12 * * *", quick), local, named)
+		c.sleepTo(24 * time.Hour)
+		wantEqual(t, "ran", c.ran(),
+			[]string{"default 3h0m0s@3h0m0s", "local 11h0m0s@11h0m0s", "named 12h0m0s@12h0m0s"})
+		for _, run := range c.records() {
+			if run.Tick.Location() != time.UTC {
+				t.Errorf("tick in %v", run.Tick.Location())
+			}
+		}
+	})
+}
+
+func TestWrap_RunsAJobOfRobfig(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		n := 0
+		r.add(scheduler.Job{Name: "old", Spec: "@every 10s",
+			Run: scheduler.Wrap(cron.FuncJob(func() { n++ }))})
+		c.sleepTo(35 * time.Second)
+		if n != 3 {
+			t.Errorf("ran %d times, want 3", n)
+		}
+		wantText(t, r.Add(scheduler.Job{Name: "nil", Spec: "@daily", Run: scheduler.Wrap(nil)}),
+			"Run is nil")
+	})
+}
+
+func TestKey_IsTheJobAndItsTick(t *testing.T) {
+	tick := time.UnixMilli(1_700_000_000_000)
+	if got := (scheduler.Run{Job: "job", Tick: tick, Token: 7}).Key(); got != "job@1700000000000" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,101 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+func TestShutdown_WaitsForRunsAndEndsTicks(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		job := r.job("job", "*/10 * * * * *", lasting(25*time.Second))
+		job.Overlap = scheduler.Queue
+		r.add(job, r.job("other", "*/10 * * * * *", quick))
+		c.sleepTo(22 * time.Second)
+		if err := r.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.at(time.Now()); got != "35s" {
+			t.Errorf("it returned at %v, the run at 35s", got)
+		}
+		r.leads()
+		c.sleepTo(2 * time.Minute)
+		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "other 10s@10s", "other 20s@20s"})
+		if cause := c.records()[0].cause; cause != nil {
+			t.Errorf("the run was cancelled: %v", cause)
+		}
+	})
+}
+
+func TestShutdown_NamesTheRunsItCannotWaitFor(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		slow := r.job("slow", "*/10 * * * * *", lasting(25*time.Second))
+		slow.Overlap = scheduler.Allow
+		r.add(slow)
+		c.sleepTo(22 * time.Second)
+
+		why := errors.New("no more time")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 3*time.Second, why)
+		defer cancel()
+		err := r.Shutdown(ctx)
+		wantErr(t, err, why)
+		wantText(t, err, "2 runs", "slow@946684810000 for 15s, slow@946684820000 for 5s")
+
+		if err := r.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := c.at(time.Now()); got != "45s" {
+			t.Errorf("the second call returned at %v, the last run at 45s", got)
+		}
+		for _, run := range c.records() {
+			if run.cause != nil {
+				t.Errorf("%s was cancelled: %v", run.Key(), run.cause)
+			}
+		}
+		if err := r.Shutdown(ctx); err != nil {
+			t.Errorf("nothing was under way, got %v", err)
+		}
+	})
+}
+
+func TestShutdown_HoldsForLaterTerms(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.idle("a")
+		r.add(r.job("job", "* * * * * *", quick))
+		if err := r.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := r.elector.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		wantEqual(t, "ran", c.ran(), nil)
+		wantText(t, r.Add(r.job("late", "@daily", quick)), "shut down")
+		if err := r.Remove("job"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestShutdown_KeepsTheLeaseUntilRunsHaveReturned(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("job", "*/10 * * * * *", lasting(35*time.Second)))
+		b := c.replica("b")
+		b.add(b.job("job", "*/10 * * * * *", quick))
+		c.sleepTo(12 * time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		wantErr(t, a.Shutdown(ctx), context.DeadlineExceeded)
+		c.sleepTo(40 * time.Second)
+		a.stop() // the drain timeout is longer than the rest of the run
+		c.sleepTo(55 * time.Second)
+		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "job 50s@50s"})
+	})
+}
