@@ -1,0 +1,172 @@
+package redlockfx
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"regexp"
+	"runtime"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/fx"
+
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// GroupOption says which election a helper is for.
+type GroupOption func(*target)
+
+// For is the election that [Named] was given this name.
+func For(name string) GroupOption { return func(t *target) { t.name = name } }
+
+// target is the election that something belongs to; "" is Module's.
+type target struct{ name string }
+
+var nameRule = regexp.MustCompile(`^[A-Za-z0-9_-]{0,64}$`)
+
+func newTarget(opts []GroupOption) (target, error) {
+	var t target
+	for _, opt := range opts {
+		opt(&t)
+	}
+	if !nameRule.MatchString(t.name) {
+		return t, fmt.Errorf("redlockfx: the name %q of an election in the app must be 1 to 64 "+
+			"letters, digits, '_' or '-'", t.name)
+	}
+	return t, nil
+}
+
+// nameTag marks single values, groupTag collected ones.
+func (t target) nameTag() string {
+	if t.name == "" {
+		return ""
+	}
+	return fmt.Sprintf("name:%q", t.name)
+}
+
+func (t target) groupTag(kind string) string {
+	if t.name == "" {
+		return fmt.Sprintf(`group:"redlockfx_%s"`, kind)
+	}
+	return fmt.Sprintf(`group:"redlockfx_%s_%s"`, kind, t.name)
+}
+
+// registered is something from a helper, with where the helper was called: fx loses the names of
+// constructors in its errors.
+type registered[T any] struct {
+	value T
+	at    string
+}
+
+// Job adds jobs: constructor is a function of whatever it depends on that returns a scheduler.Job or
+// a []scheduler.Job, and maybe an error.
+func Job(constructor any, opts ...GroupOption) fx.Option {
+	at := caller()
+	t, err := newTarget(opts)
+	if err != nil {
+		return fx.Error(err)
+	}
+	one, many := reflect.TypeFor[scheduler.Job](), reflect.TypeFor[[]scheduler.Job]()
+	wrapped, err := wrap(constructor, at, "Job", func(v reflect.Value) []scheduler.Job {
+		if v.Type() == one {
+			return []scheduler.Job{v.Interface().(scheduler.Job)}
+		}
+		return v.Interface().([]scheduler.Job)
+	}, one, many)
+	if err != nil {
+		return fx.Error(err)
+	}
+	return fx.Provide(fx.Annotate(wrapped, fx.ResultTags(t.groupTag("jobs"))))
+}
+
+// OnLeader adds a callback as election.OnLeader does: fn is a func(context.Context), or a function of
+// whatever it depends on that returns one, and maybe an error.
+func OnLeader(fn any, opts ...GroupOption) fx.Option {
+	at := caller()
+	t, err := newTarget(opts)
+	if err != nil {
+		return fx.Error(err)
+	}
+	callback := reflect.TypeFor[func(context.Context)]()
+	if f, ok := fn.(func(context.Context)); ok {
+		fn = func() func(context.Context) { return f }
+	}
+	wrapped, err := wrap(fn, at, "OnLeader", func(v reflect.Value) func(context.Context) {
+		return v.Interface().(func(context.Context))
+	}, callback)
+	if err != nil {
+		return fx.Error(err)
+	}
+	return fx.Provide(fx.Annotate(wrapped, fx.ResultTags(t.groupTag("callbacks"))))
+}
+
+// Node adds a client for one node: constructor returns a *redis.Client, a *redis.ClusterClient or a
+// redis.UniversalClient, and maybe an error. The application closes it, after Module has stopped.
+func Node(constructor any, opts ...GroupOption) fx.Option {
+	t, err := newTarget(opts)
+	if err != nil {
+		return fx.Error(err)
+	}
+	return fx.Provide(fx.Annotate(constructor,
+		fx.As(new(redis.UniversalClient)), fx.ResultTags(t.groupTag("nodes"))))
+}
+
+// Settings provides the Config: constructor returns one, and maybe an error. For Module, fx.Supply
+// or fx.Provide of a Config do as well.
+func Settings(constructor any, opts ...GroupOption) fx.Option {
+	t, err := newTarget(opts)
+	if err != nil {
+		return fx.Error(err)
+	}
+	if t.name == "" {
+		return fx.Provide(constructor)
+	}
+	return fx.Provide(fx.Annotate(constructor, fx.ResultTags(t.nameTag())))
+}
+
+// caller is where the function that calls it was called.
+func caller() string {
+	_, file, line, _ := runtime.Caller(2)
+	return fmt.Sprintf("%s:%d", file, line)
+}
+
+var errorType = reflect.TypeFor[error]()
+
+// wrap makes a constructor with the same parameters that returns a registered T.
+func wrap[T any](
+	constructor any, at, helper string, convert func(reflect.Value) T, results ...reflect.Type,
+) (any, error) {
+	f := reflect.ValueOf(constructor)
+	refused := fmt.Errorf("redlockfx: %s at %s takes a function that returns %v, and maybe an "+
+		"error; this is a %T", helper, at, results, constructor)
+	if f.Kind() != reflect.Func || f.IsNil() {
+		return nil, refused
+	}
+	ft := f.Type()
+	if ft.NumOut() == 0 || ft.NumOut() > 2 || ft.IsVariadic() ||
+		(ft.NumOut() == 2 && ft.Out(1) != errorType) {
+		return nil, refused
+	}
+	fits := false
+	for _, result := range results {
+		fits = fits || ft.Out(0) == result
+	}
+	if !fits {
+		return nil, refused
+	}
+
+	in := make([]reflect.Type, ft.NumIn())
+	for i := range in {
+		in[i] = ft.In(i)
+	}
+	out := []reflect.Type{reflect.TypeFor[registered[T]](), errorType}
+	return reflect.MakeFunc(reflect.FuncOf(in, out, false), func(args []reflect.Value) []reflect.Value {
+		got := f.Call(args)
+		problem := reflect.Zero(errorType)
+		if len(got) == 2 && !got[1].IsNil() {
+			err := fmt.Errorf("redlockfx: %s at %s: %w", helper, at, got[1].Interface().(error))
+			problem = reflect.ValueOf(&err).Elem()
+		}
+		return []reflect.Value{reflect.ValueOf(registered[T]{convert(got[0]), at}), problem}
+	}).Interface(), nil
+}

@@ -1,0 +1,165 @@
+package redlockfx_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/fx"
+
+	"github.com/redlockfx/redlockfx/election"
+	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+const lockKey = "{redlock}:lock:x"
+
+func TestStart_WithRedisAwayComesUpAsAFollower(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		k := &ticks{}
+		app, links := c.app(redlockfx.Config{Name: "x"},
+			redlockfx.Job(func() scheduler.Job { return k.job("a") }))
+		links.Cut()
+		began := time.Now()
+		app.RequireStart()
+		if took := time.Since(began); took != 0 {
+			t.Errorf("took %v", took)
+		}
+		time.Sleep(time.Minute)
+		links.Heal()
+		time.Sleep(5 * time.Second)
+		if k.count() == 0 {
+			t.Error("never led")
+		}
+		app.RequireStop()
+	})
+}
+
+func TestStart_WithNothingToDoWarnsAndDoesNotCampaign(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		log, lines := observed()
+		app, _ := c.app(redlockfx.Config{Name: "x"}, log)
+		app.RequireStart()
+		time.Sleep(time.Second)
+		got := lines.All()
+		if len(got) != 1 || !strings.Contains(got[0].Message, "redlockfx.Job") || got[0].LoggerName != "redlock" {
+			t.Errorf("logged %v", got)
+		}
+		if keys := c.Node(0).Keys(); len(keys) != 0 {
+			t.Errorf("campaigned: %v", keys)
+		}
+		app.RequireStop()
+	})
+}
+
+func TestStart_ForTheLockerAloneDoesNotCampaign(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		log, lines := observed()
+		var l *redlock.Locker
+		app, _ := c.app(redlockfx.Config{Name: "x"}, log, fx.Populate(&l))
+		app.RequireStart()
+		if err := l.Do(t.Context(), "y", func(context.Context, *redlock.Lease) error { return nil }); err != nil {
+			t.Error(err)
+		}
+		app.RequireStop()
+		if got := lines.All(); len(got) != 0 || c.Node(0).Exists(lockKey) {
+			t.Errorf("logged %v", got)
+		}
+	})
+}
+
+func TestStop_LetsRunsFinishAndHandsOver(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		ran := make(chan error, 100)
+		slow := redlockfx.Job(func() scheduler.Job {
+			return scheduler.Job{Name: "slow", Spec: "@every 10s", Run: func(ctx context.Context, _ scheduler.Run) error {
+				time.Sleep(5 * time.Second)
+				ran <- context.Cause(ctx)
+				return nil
+			}}
+		})
+		a, _ := c.app(redlockfx.Config{Name: "x"}, slow, fx.StopTimeout(15*time.Second))
+		a.RequireStart()
+		time.Sleep(11 * time.Second) // into a run
+		began := time.Now()
+		a.RequireStop()
+		if took := time.Since(began); took != 4*time.Second {
+			t.Errorf("stopped after %v, want when the run had ended", took)
+		}
+		if err := <-ran; err != nil || len(ran) != 0 {
+			t.Errorf("the run was cut off: %v", err)
+		}
+		if c.Node(0).Exists(lockKey) {
+			t.Error("not released")
+		}
+	})
+}
+
+func TestStop_WorkThatDoesNotStopIsAbandoned(t *testing.T) {
+	for name, test := range map[string]struct {
+		config redlockfx.Config
+		budget time.Duration
+		within time.Duration
+	}{
+		"drain timeout": {redlockfx.Config{Name: "x", DrainTimeout: 3 * time.Second}, 15 * time.Second, 5 * time.Second},
+		"stop timeout":  {redlockfx.Config{Name: "x", DrainTimeout: time.Hour}, 6 * time.Second, 6 * time.Second},
+		"one ms":        {redlockfx.Config{Name: "x"}, time.Millisecond, time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, c *cluster) {
+				free := make(chan struct{})
+				log, lines := observed()
+				app, _ := c.app(test.config, log,
+					redlockfx.OnLeader(func(context.Context) { <-free }))
+				app.RequireStart()
+				time.Sleep(time.Second)
+
+				ctx, cancel := context.WithTimeout(t.Context(), test.budget)
+				defer cancel()
+				began := time.Now()
+				err := app.App.Stop(ctx)
+				if err == nil || time.Since(began) > test.within {
+					t.Errorf("after %v: %v", time.Since(began), err)
+				}
+				if test.budget >= time.Second && !errors.Is(err, election.ErrUndrained) {
+					t.Errorf("got %v", err)
+				}
+				if !c.Node(0).Exists(lockKey) {
+					t.Error("released under running work")
+				}
+				if lines.FilterMessageSnippet("without draining").Len() != 1 {
+					t.Errorf("logged %v", lines.All())
+				}
+				close(free)
+				time.Sleep(30 * time.Second)
+			})
+		})
+	}
+}
+
+func TestStop_BeforeLeadingAndTwice(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		k := &ticks{}
+		job := redlockfx.Job(func() scheduler.Job { return k.job("a") })
+		a, _ := c.app(redlockfx.Config{Name: "x"}, job)
+		a.RequireStart()
+		a.RequireStop() // at once: Run may not even have begun
+		b, _ := c.app(redlockfx.Config{Name: "x"}, job)
+		b.RequireStart()
+		time.Sleep(time.Second)
+		d, _ := c.app(redlockfx.Config{Name: "x"}, job)
+		d.RequireStart()
+		time.Sleep(time.Second)
+		d.RequireStop() // as a follower
+		b.RequireStop()
+		if err := b.App.Stop(t.Context()); err != nil {
+			t.Errorf("the second stop: %v", err)
+		}
+		if c.Node(0).Exists(lockKey) {
+			t.Error("not released")
+		}
+	})
+}

@@ -1,0 +1,214 @@
+package redlockfx_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/fx"
+	"go.uber.org/fx/fxtest"
+	"go.uber.org/zap"
+
+	"github.com/redlockfx/redlockfx/election"
+	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// The application of the package's description, as it stands there.
+func TestModule_TheTwelveLinesAreAValidApplication(t *testing.T) {
+	err := fx.ValidateApp(
+		fx.NopLogger,
+		fx.Provide(zap.NewProduction),
+		fx.Supply(redlockfx.Config{Name: "billing", Nodes: []string{"r1:6379", "r2:6379", "r3:6379"}}),
+		redlockfx.Module,
+		redlockfx.Job(func(*sql.DB) (scheduler.Job, error) { return scheduler.Job{}, nil }),
+		redlockfx.OnLeader(func(context.Context) {}),
+		fx.Provide(func() *sql.DB { return nil }),
+	)
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestModule_RunsJobsAndCallbacksInOneOfManyApplications(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		type store struct{ name string }
+		k := &ticks{}
+		led := make(chan string, 10)
+		var apps []*fxtest.App
+		for range 3 {
+			app, _ := c.app(redlockfx.Config{Name: "billing"},
+				fx.Provide(func() *store { return &store{"db"} }),
+				redlockfx.Job(func(s *store) (scheduler.Job, error) { return k.job(s.name), nil }),
+				redlockfx.Job(func(s *store) []scheduler.Job {
+					return []scheduler.Job{k.job("b"), k.job("c")}
+				}),
+				redlockfx.OnLeader(func(context.Context) { led <- "plain" }),
+				redlockfx.OnLeader(func(s *store) (func(context.Context), error) {
+					return func(context.Context) { led <- s.name }, nil
+				}),
+			)
+			app.RequireStart()
+			apps = append(apps, app)
+		}
+		time.Sleep(10*time.Second + 500*time.Millisecond)
+		if got := k.count(); got != 30 {
+			t.Errorf("%d runs of three jobs in ten seconds", got)
+		}
+		if a, b := <-led, <-led; a == b || len(led) != 0 {
+			t.Errorf("callbacks: %s, %s and %d more", a, b, len(led))
+		}
+		for _, app := range apps {
+			app.RequireStop()
+		}
+		for i := range 3 {
+			if keys := c.Node(i).Keys(); len(keys) != 1 || !strings.Contains(keys[0], ":fence:") {
+				t.Errorf("left on node %d: %v", i, keys)
+			}
+		}
+	})
+}
+
+func TestModule_ProvidesItsThreeParts(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		var l *redlock.Locker
+		var e *election.Elector
+		var s *scheduler.Scheduler
+		k := &ticks{}
+		app, _ := c.app(redlockfx.Config{Name: "billing", KeyPrefix: "app"}, fx.Populate(&l, &e, &s),
+			fx.Invoke(func(s *scheduler.Scheduler) error { return s.Add(k.job("late")) }))
+		app.RequireStart()
+		time.Sleep(2500 * time.Millisecond)
+		if e.Locker() != l || e.Name() != "billing" || l.Settings().KeyPrefix != "app" || !e.IsLeader() || k.count() != 2 {
+			t.Errorf("name %q, settings %+v, leads %v, %d runs", e.Name(), l.Settings(), e.IsLeader(), k.count())
+		}
+		app.RequireStop()
+	})
+}
+
+func TestModule_TwoElectionsInOneApplication(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		plain, named := &ticks{}, &ticks{}
+		nodes, _ := c.nodes(redlockfx.For("two"))
+		var both struct {
+			fx.In
+			One *election.Elector
+			Two *election.Elector `name:"two"`
+		}
+		app, _ := c.app(redlockfx.Config{Name: "one"},
+			redlockfx.Named("two"), nodes,
+			redlockfx.Settings(func() redlockfx.Config { return redlockfx.Config{Name: "other"} }, redlockfx.For("two")),
+			redlockfx.Job(func() scheduler.Job { return plain.job("same name") }),
+			redlockfx.Job(func() scheduler.Job { return named.job("same name") }, redlockfx.For("two")),
+			fx.Invoke(func(in struct {
+				fx.In
+				One *election.Elector
+				Two *election.Elector `name:"two"`
+			}) {
+				both.One, both.Two = in.One, in.Two
+			}),
+		)
+		app.RequireStart()
+		time.Sleep(2500 * time.Millisecond)
+		if both.One.Name() != "one" || both.Two.Name() != "other" || !both.One.IsLeader() || !both.Two.IsLeader() {
+			t.Errorf("elections %q and %q", both.One.Name(), both.Two.Name())
+		}
+		if plain.count() != 2 || named.count() != 2 {
+			t.Errorf("%d and %d runs", plain.count(), named.count())
+		}
+		app.RequireStop()
+	})
+}
+
+func TestModule_RefusesWhatCannotWork(t *testing.T) {
+	config := redlockfx.Config{Name: "x", Nodes: []string{"127.0.0.1:1"}}
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:2"})
+	defer client.Close()
+	node := redlockfx.Node(func() *redis.Client { return client })
+	job := func(name, spec string) func() scheduler.Job {
+		return func() scheduler.Job {
+			return scheduler.Job{
+				Name: name, Spec: spec, Run: func(context.Context, scheduler.Run) error { return nil },
+			}
+		}
+	}
+	for name, test := range map[string]struct {
+		opts fx.Option
+		want []string
+	}{
+		"no config": {redlockfx.Module, []string{"there is no Config", "redlockfx.Settings"}},
+		"no named config": {
+			redlockfx.Named("two"), []string{"there is no Config", `For("two")`},
+		},
+		"no nodes": {
+			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{Name: "x"})),
+			[]string{"there are no nodes", "Config.Nodes", "redlockfx.Node"},
+		},
+		"nodes both ways": {
+			fx.Options(redlockfx.Module, fx.Supply(config), node),
+			[]string{"given both ways", "1 in Config.Nodes and 1 by redlockfx.Node"},
+		},
+		"bad config": {
+			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{
+				Nodes: []string{"a:1", "b:1"}, TTL: time.Millisecond, Location: "Mars/Olympus",
+			})),
+			[]string{"name is empty", "there are 2", "ttl 1ms", `location "Mars/Olympus"`},
+		},
+		"bad sums": {
+			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{
+				Name: "x\n", Nodes: []string{"a:1"}, RenewEvery: 9 * time.Second, DrainTimeout: -1,
+			})),
+			[]string{`name "x\n"`, "renew every 9s", "drain timeout -1ns"},
+		},
+		"duplicate jobs": {
+			fx.Options(redlockfx.Module, fx.Supply(config),
+				redlockfx.Job(job("a", "@daily")), redlockfx.Job(job("a", "@hourly"))),
+			[]string{`job "a" is registered at`, "module_test.go:"},
+		},
+		"bad specs": {
+			fx.Options(redlockfx.Module, fx.Supply(config),
+				redlockfx.Job(job("a", "0 0 31 2 *")), redlockfx.Job(job("b", "TZ=UTC"))),
+			[]string{"0 0 31 2 *", "never", "TZ=UTC", "registered at", "module_test.go:"},
+		},
+		"failing constructor": {
+			fx.Options(redlockfx.Module, fx.Supply(config),
+				redlockfx.Job(func() (scheduler.Job, error) { return scheduler.Job{}, errors.New("no table") })),
+			[]string{"redlockfx: Job at", "module_test.go:", "no table"},
+		},
+		"pointer to a job": {
+			redlockfx.Job(func() *scheduler.Job { return nil }),
+			[]string{"redlockfx: Job at", "func() *scheduler.Job"},
+		},
+		"job itself":     {redlockfx.Job(scheduler.Job{}), []string{"this is a scheduler.Job"}},
+		"nil":            {redlockfx.OnLeader(nil), []string{"OnLeader at", "this is a <nil>"}},
+		"wrong callback": {redlockfx.OnLeader(func() {}), []string{"OnLeader at", "this is a func()"}},
+		"bad name":       {redlockfx.Named("a b"), []string{`"a b"`, "1 to 64 letters"}},
+		"bad target":     {redlockfx.Job(job("a", "@daily"), redlockfx.For(`"`)), []string{"1 to 64 letters"}},
+	} {
+		t.Run(name, func(t *testing.T) { refused(t, test.want, test.opts) })
+	}
+}
+
+func TestConfig_NeverShowsAPassword(t *testing.T) {
+	config := redlockfx.Config{
+		Name:  "x",
+		Nodes: []string{"redis://u:s3cret@a:1", "u:s3cret@b:1", "redis://u:s3cret#@c:1", "rediss://:s3cret@d:1"},
+	}
+	for _, text := range []string{
+		fmt.Sprint(config), fmt.Sprintf("%v %+v %#v %s", config, config, config, config),
+		fmt.Sprint(config.Validate()),
+	} {
+		if strings.Contains(text, "s3cret") {
+			t.Errorf("shown: %s", text)
+		}
+	}
+	if !strings.Contains(config.String(), "a:1 b:1") {
+		t.Errorf("hosts are missing: %s", config)
+	}
+}
