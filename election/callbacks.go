@@ -96,8 +96,8 @@ func (e *Elector) returned(c *callback, p *PanicError) {
 	}
 	orphan := p != nil && e.run == nil
 	if len(e.runningLocked()) == 0 {
-		for _, ch := range e.idle {
-			close(ch)
+		for _, done := range e.idle {
+			done()
 		}
 		e.idle = nil
 	}
@@ -118,15 +118,15 @@ func (e *Elector) runningLocked() []*callback {
 	return running
 }
 
-// idleLocked returns a channel that is closed when no callback is running.
-func (e *Elector) idleLocked() <-chan struct{} {
-	ch := make(chan struct{})
+// idleLocked returns a context that is done when no callback is running.
+func (e *Elector) idleLocked() context.Context {
+	idle, done := context.WithCancel(context.Background())
 	if len(e.runningLocked()) == 0 {
-		close(ch)
+		done()
 	} else {
-		e.idle = append(e.idle, ch)
+		e.idle = append(e.idle, done)
 	}
-	return ch
+	return idle
 }
 
 // undrained is the error that says which callbacks have not returned.

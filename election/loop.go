@@ -36,12 +36,12 @@ func (e *Elector) await(r *run) bool {
 	e.mu.Unlock()
 
 	select {
-	case <-idle:
+	case <-idle.Done():
 	case <-r.asked.Done():
 		timeout := time.NewTimer(e.config.drainTimeout)
 		defer timeout.Stop()
 		select {
-		case <-idle:
+		case <-idle.Done():
 		case <-timeout.C:
 			return false
 		case <-r.hurry.Done():
@@ -119,21 +119,10 @@ func (e *Elector) drain(r *run, t *Term) bool {
 
 	ctx, cancel := context.WithTimeout(t.Context(), e.config.drainTimeout)
 	defer cancel()
-	stop := context.AfterFunc(r.hurry, cancel)
-	defer stop()
-	over := make(chan struct{})
-	go func() { // ends with ctx, and is waited for below
-		defer close(over)
-		select {
-		case <-idle:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	defer context.AfterFunc(r.hurry, cancel)()
+	defer context.AfterFunc(idle, cancel)()
 	_ = e.renew(ctx, t, 0) // why it ended is seen below
-	cancel()
-	<-over
-	if isClosed(idle) {
+	if idle.Err() != nil {
 		return true
 	}
 
@@ -141,20 +130,10 @@ func (e *Elector) drain(r *run, t *Term) bool {
 	grace := time.NewTimer(min(e.config.margin, time.Until(t.lease.Deadline())))
 	defer grace.Stop()
 	select {
-	case <-idle:
-		return true
+	case <-idle.Done():
 	case <-grace.C:
-		return isClosed(idle)
 	}
-}
-
-func isClosed(ch <-chan struct{}) bool {
-	select {
-	case <-ch:
-		return true
-	default:
-		return false
-	}
+	return idle.Err() != nil
 }
 
 // renew renews the lease until ctx is done, the lease is lost, or most renewals are made (no bound

@@ -27,7 +27,11 @@ func TestNodes_OutliveTheThreadThatAskedForThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	defer func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 
 	node := dial(t, c.Node(0).Addr())
 	node.silent()
@@ -45,7 +49,7 @@ func TestNodes_DieWithAParentThatIsKilled(t *testing.T) {
 	if err := parent.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer parent.Process.Kill()
+	defer func() { _ = parent.Process.Kill() }() // where the test ends before it does so
 	addr, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)

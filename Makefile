@@ -1,0 +1,76 @@
+# Plain `make` lists the targets. Go, make and git are enough to start: `make test` installs the rest.
+
+SHELL := bash
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+# Modules of their own keep their dependencies out of go.mod; tools only pins the linters.
+nested := $(filter-out tools,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod)))
+modules := . $(nested)
+# The tests of the libraries that bench/ measures need modules that nothing here uses.
+tidied := . tools $(filter-out bench,$(nested))
+tool := go tool -modfile=$(CURDIR)/tools/go.mod
+
+##@ Everything
+.PHONY: help test install
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^##@/ { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+test: install vet lint unit integration nested ## all checks: what CI runs, below 10 minutes on two cores
+
+install: ## redis-server, redis-cli and a C compiler (for -race), where missing
+	@bash scripts/install.sh
+
+##@ One check at a time
+.PHONY: vet lint unit integration nested
+
+vet: ## go vet, in every module
+	@set -e; for m in $(modules); do echo "vet $$m"; go -C $$m vet ./...; done
+
+lint: ## formatting, tidy go.mod, staticcheck, errcheck, errorlint, go fix
+	@test -z "$$(gofmt -l .)" || { gofmt -d .; echo 'lint: not formatted, run make fmt' >&2; exit 1; }
+	@set -e; for m in $(tidied); do echo "tidy $$m"; go -C $$m mod tidy -diff; done
+	@set -e; for m in $(modules); do echo "lint $$m"; cd $(CURDIR)/$$m; \
+		$(tool) staticcheck ./...; \
+		$(tool) errcheck -exclude=$(CURDIR)/tools/errcheck.txt ./...; \
+		$(tool) go-errorlint ./...; \
+		go fix -diff ./...; \
+	done
+
+unit: ## all tests but integration/, with -race
+	go test -race -timeout=5m $$(go list ./... | grep -v /integration)
+
+integration: ## the tests on real redis-server processes
+	go test -race -count=1 -timeout=5m ./integration/...
+
+nested: ## build and test the modules with a go.mod of their own
+	@set -e; for m in $(nested); do echo "nested $$m"; \
+		go -C $$m build -o /dev/null ./...; \
+		go -C $$m test -race ./...; \
+	done
+
+##@ Longer looks
+.PHONY: flake mutants bench
+
+flake: ## every integration scenario 20 times, counted; output in flake.txt
+	@set -o pipefail; status=0; \
+	go test -race -count=20 -timeout=90m -v ./integration/... 2>&1 | tee flake.txt || status=$$?; \
+	grep -oE '^--- (PASS|FAIL): [^ ]+' flake.txt | sort | uniq -c; exit $$status
+
+mutants: ## break each promise in turn: a test must fail every time
+	go run ./internal/mutants
+
+bench: ## measure beside redsync
+	cd bench && go run .
+
+##@ Writing
+.PHONY: fmt tidy
+
+fmt: ## gofmt, and what go fix would modernise
+	gofmt -w .
+	@set -e; for m in $(modules); do (cd $$m && go fix ./...); done
+
+tidy: ## go mod tidy, in every module
+	@set -e; for m in $(tidied); do (cd $$m && go mod tidy); done

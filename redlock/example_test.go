@@ -1,0 +1,33 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redlockfx/redlockfx/internal/nodetest"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+func ExampleLocker_Do() {
+	nodes := nodetest.Start(3)
+	defer nodes.Close()
+	locker, err := redlock.New(nodes.Links().Clients()) // or redlock.Open([]string{"r1:6379", ...})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	ctx := context.Background()
+	err = locker.Do(ctx, "import", func(ctx context.Context, lease *redlock.Lease) error {
+		fmt.Println("working, token", lease.Token())
+		_, err := locker.TryAcquire(ctx, "import")
+		fmt.Println("somebody else:", errors.Is(err, redlock.ErrHeld))
+		return nil
+	})
+	fmt.Println(err, locker.Close(ctx))
+	// Output:
+	// working, token 1
+	// somebody else: true
+	// <nil> <nil>
+}
