@@ -51,11 +51,15 @@ func (e *Elector) remove(c *callback) {
 }
 
 // begin publishes the term and starts all callbacks. Registration takes the same mutex, so each
-// callback sees each term from its registration on exactly once.
+// callback sees each term from its registration on exactly once; none sees one that is over, after
+// a pause, before it has begun.
 func (e *Elector) begin(t *Term) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.term = t
+	if !t.Valid() {
+		return
+	}
 	for _, c := range e.callbacks {
 		e.startLocked(c, t)
 	}

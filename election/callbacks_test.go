@@ -153,7 +153,7 @@ func TestOnLeader_WorkLeftOverFromOneRunKeepsTheNextFromLeading(t *testing.T) {
 func TestOnLeader_PanicDrainsReleasesAndGoesOn(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
 		oops := errors.New("oops")
-		p := c.candidate("a", election.OnLeader(func(context.Context) {
+		p := c.candidate("a", election.WithDrainTimeout(time.Minute), election.OnLeader(func(context.Context) {
 			time.Sleep(time.Second)
 			panic(oops)
 		}))
@@ -201,6 +201,28 @@ func TestOnLeader_PanicWhileDrainingIsNotLost(t *testing.T) {
 			}
 		}()
 		_ = p.Run(t.Context())
+		t.Error("the panic was swallowed")
+	})
+}
+
+func TestOnLeader_PanicBesideWorkThatDoesNotStopIsNotLost(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		free := make(chan struct{})
+		p := c.candidate("a", election.OnLeader(func(context.Context) { panic("boom") }))
+		p.OnLeader(func(context.Context) { <-free })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		defer func() {
+			if got, ok := recover().(*election.PanicError); !ok || got.Value != "boom" {
+				t.Errorf("recovered %v", got)
+			}
+			if !c.Node(0).Exists("{redlock}:lock:x") {
+				t.Error("released under running work")
+			}
+			close(free)
+			time.Sleep(ttl)
+		}()
+		_ = p.Run(ctx)
 		t.Error("the panic was swallowed")
 	})
 }

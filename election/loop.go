@@ -13,14 +13,18 @@ import (
 // loop goes from state to state, each a function that returns when the state is over.
 func (e *Elector) loop(r *run) error {
 	for {
-		if !e.await(r) {
+		idle := e.await(r)
+		e.passPanic()
+		if !idle {
 			return e.undrained()
 		}
 		lease := e.follow(r)
 		if lease == nil {
 			return nil
 		}
-		if !e.lead(r, lease) && r.asked.Err() != nil {
+		drained := e.lead(r, lease)
+		e.passPanic()
+		if !drained && r.asked.Err() != nil {
 			return e.undrained()
 		}
 	}
@@ -48,7 +52,7 @@ func (e *Elector) await(r *run) bool {
 			return false
 		}
 	}
-	e.endTerm()
+	e.forgetTerm()
 	return true
 }
 
@@ -106,7 +110,7 @@ func (e *Elector) lead(r *run, lease *redlock.Lease) (drained bool) {
 		return false
 	}
 	e.logEnd(t, cause, lease.Release(r.asked))
-	e.endTerm()
+	e.forgetTerm()
 	return true
 }
 
@@ -170,10 +174,16 @@ func (e *Elector) pause() retry.Backoff {
 	}
 }
 
-// endTerm forgets the term, whose callbacks have returned, and passes on a panic of one of them.
-func (e *Elector) endTerm() {
+// forgetTerm is called when all callbacks of the term have returned.
+func (e *Elector) forgetTerm() {
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.term = nil
+}
+
+// passPanic panics if a callback has. By then the lease is released or abandoned.
+func (e *Elector) passPanic() {
+	e.mu.Lock()
 	p := e.panicked
 	e.panicked = nil
 	e.mu.Unlock()
