@@ -33,7 +33,7 @@ func drawSchedule(t *rapid.T, candidates, nodes int) []step {
 			nodes: rapid.SliceOfNDistinct(rapid.IntRange(0, nodes-1), 1, nodes, rapid.ID).Draw(t, "nodes"),
 			long:  time.Duration(rapid.IntRange(1, 120).Draw(t, "long")) * time.Millisecond,
 		}
-	}), 1, 12).Draw(t, "schedule")
+	}), 5, 15).Draw(t, "schedule")
 }
 
 // Whatever happens to the network and to nodes that keep their data: terms never overlap, tokens

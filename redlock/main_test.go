@@ -3,6 +3,7 @@ package redlock_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,6 +18,9 @@ import (
 
 func TestMain(m *testing.M) {
 	logging.Disable() // go-redis reports each failed dial on its own
+	if err := flag.Set("rapid.checks", "20"); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(m)
 }
 
