@@ -38,17 +38,21 @@ func (l *Locker) Acquire(ctx context.Context, name string, opts ...AcquireOption
 		return nil, errors.Join(problems...)
 	}
 	v := value{contender: newContender(), text: r.text}
+	var last error // outcome of an attempt that was not cut short
 	for {
 		v.attempt++
 		lease, err := l.attempt(ctx, r, v)
 		if err == nil || isHopeless(err, l.quorum.Size()) {
 			return lease, err
 		}
+		if ctx.Err() == nil || last == nil {
+			last = err
+		}
 		if cause := retry.Sleep(ctx, waiting(r.ttl).After(v.attempt)); cause != nil {
-			if errors.Is(err, cause) {
-				return nil, err
+			if errors.Is(last, cause) {
+				return nil, last // the first attempt was the one that was cut short
 			}
-			return nil, fmt.Errorf("redlock: acquire %q: %w: %w", name, cause, err)
+			return nil, fmt.Errorf("redlock: acquire %q: %w: %w", name, cause, last)
 		}
 	}
 }
@@ -66,7 +70,7 @@ func (l *Locker) attempt(ctx context.Context, r request, v value) (*Lease, error
 	call := acquireScript.Call([]string{key, l.fenceKey(r.name)},
 		encoded, r.ttl.Milliseconds())
 	valid := validity{sent: time.Now(), ttl: r.ttl, drift: l.settings.Drift}
-	round, cause := l.quorum.Ask(ctx, call, nil, l.decided)
+	round, cause := l.quorum.Ask(ctx, call, l.decided)
 
 	t := l.count(round.Answers())
 	if t.yes < l.need {
@@ -104,7 +108,7 @@ func (l *Locker) attempt(ctx context.Context, r request, v value) (*Lease, error
 func (l *Locker) raise(ctx context.Context, r request, encoded string, token uint64) error {
 	call := extendScript.Call([]string{l.lockKey(r.name), l.fenceKey(r.name)},
 		encoded, r.ttl.Milliseconds(), token)
-	round, cause := l.quorum.Ask(ctx, call, nil, l.decided)
+	round, cause := l.quorum.Ask(ctx, call, l.decided)
 	t := l.count(round.Answers())
 	if t.yes >= l.need {
 		return nil
@@ -116,14 +120,17 @@ func (l *Locker) raise(ctx context.Context, r request, encoded string, token uin
 // sent any earlier could overtake the grant.
 func (l *Locker) clean(grants *quorum.Round, r request, encoded string) {
 	grants.Then(func(i int, a quorum.Answer) {
-		answer, err := parseReply(a)
-		switch {
-		case errors.Is(err, quorum.ErrUnsent), errors.Is(err, quorum.ErrClosed):
-		case err == nil && !answer.yes: // refused: nothing of ours is there
-		default:
-			l.janitors[i].add(leftover{
-				name: r.name, value: encoded, until: time.Now().Add(r.ttl), sure: err == nil,
-			})
+		if answer, err := parseReply(a); err != nil && !isUnknown(a) || err == nil && !answer.yes {
+			return // nothing of ours is there
 		}
+		l.janitors[i].add(leftover{
+			name: r.name, value: encoded, until: time.Now().Add(r.ttl), sure: a.Err == nil,
+		})
 	})
+}
+
+// isUnknown tells that the node may have done what it was asked, or may still do it.
+func isUnknown(a quorum.Answer) bool {
+	return a.Err != nil && !errors.Is(a.Err, quorum.ErrUnsent) && !errors.Is(a.Err, quorum.ErrClosed) &&
+		!isRefused(a.Err)
 }

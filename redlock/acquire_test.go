@@ -299,13 +299,22 @@ func TestAcquire_GoesOnThroughAnOutage(t *testing.T) {
 
 func TestAcquire_EndedByItsContextSaysWhyAndWhatWasLast(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, _ := c.locker()
+		l, links := c.locker()
 		c.take("x", 0, 1, 2)
 		cause := errors.New("enough")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
 		defer cancel()
 		_, err := l.Acquire(ctx, "x")
 		wantErr(t, err, cause, redlock.ErrHeld)
+
+		// Also if it ends in the middle of an attempt, which has no outcome of its own.
+		links.Delay(50 * time.Millisecond)
+		for at := time.Second; at < 1100*time.Millisecond; at += 10 * time.Millisecond {
+			ctx, cancel := context.WithTimeoutCause(t.Context(), at, cause)
+			_, err = l.Acquire(ctx, "x")
+			cancel()
+			wantErr(t, err, cause, redlock.ErrHeld)
+		}
 	})
 }
 

@@ -44,6 +44,8 @@
 // One script asks each node to set the lock's key if it is absent and to count the grant; all nodes
 // are asked at once; a majority of grants within the validity is the lease, and the largest count
 // its token. If the counts differ, one more round raises them before anybody sees the token. To
-// extend and to release are scripts that compare the value first. Late answers go to one janitor for
-// each node, which releases what must not stay. The package logs nothing and keeps no global state.
+// extend and to release are scripts that compare the value first. An extension that a majority
+// confirmed sets the lock again on nodes that have lost it, so that a lease won with a bare majority
+// does not depend on it for long. Late answers go to one janitor for each node, which releases what
+// must not stay. The package logs nothing and keeps no global state.
 package redlock

@@ -91,11 +91,15 @@ func (e heldError) Error() string {
 
 var errGone = errors.New("not locked")
 
+// isRefused tells that the server did nothing for want of the right password.
+func isRefused(err error) bool {
+	return redis.IsAuthError(err) || redis.HasErrorPrefix(err, "WRONGPASS")
+}
+
 // isPermanent tells an error that asking again cannot mend: a wrong password or missing rights.
 // A denial inside a script has no code of its own in Redis before 7.2, only this text.
 func isPermanent(err error) bool {
-	return redis.IsAuthError(err) || redis.IsPermissionError(err) ||
-		redis.HasErrorPrefix(err, "WRONGPASS") ||
+	return isRefused(err) || redis.IsPermissionError(err) ||
 		strings.Contains(err.Error(), "The user executing the script can't")
 }
 

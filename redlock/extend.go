@@ -29,34 +29,46 @@ func (l *Lease) Extend(ctx context.Context) error {
 	call := extendScript.Call([]string{k.lockKey(l.name), k.fenceKey(l.name)},
 		l.value, l.ttl.Milliseconds(), l.token)
 	valid := validity{sent: time.Now(), ttl: l.ttl, drift: k.settings.Drift}
-	round, cause := k.quorum.Ask(ctx, call, nil, k.decided)
+	round, cause := k.quorum.Ask(ctx, call, k.decided)
 	t := k.count(round.Answers())
+	if t.yes < k.need {
+		return l.notExtended(k.failed("extend", l.name, t, ErrLost, cause))
+	}
+	if err := l.prolong(valid.deadline()); err != nil {
+		return err
+	}
+	l.repair(round)
+	return nil
+}
 
+// notExtended ends the lease if err says that it is lost, and returns what counts first.
+func (l *Lease) notExtended(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.heldLocked(); err != nil {
-		return err // ended while the nodes were asked
+	if ended := l.heldLocked(); ended != nil {
+		return ended // while the nodes were asked
 	}
-	if t.yes >= k.need {
-		l.prolongLocked(valid.deadline())
-		return nil
-	}
-	err = k.failed("extend", l.name, t, ErrLost, cause)
 	if errors.Is(err, ErrLost) {
 		l.endLocked(err)
 	}
 	return err
 }
 
-// prolongLocked moves the deadline, never backwards: extensions may overlap.
-func (l *Lease) prolongLocked(deadline time.Time) {
-	if !deadline.After(l.deadline) {
-		return
+// prolong moves the deadline, never backwards, since extensions may overlap; and not that of a lease
+// that ended while the nodes were asked.
+func (l *Lease) prolong(deadline time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.heldLocked(); err != nil {
+		return err
 	}
-	l.deadline = deadline
-	if l.timer != nil {
-		l.timer.Reset(time.Until(deadline))
+	if deadline.After(l.deadline) {
+		l.deadline = deadline
+		if l.timer != nil {
+			l.timer.Reset(time.Until(deadline))
+		}
 	}
+	return nil
 }
 
 // autoExtend extends the lease in the background until it has ended or e.Max is reached. The

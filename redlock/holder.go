@@ -26,7 +26,7 @@ func (l *Locker) Holder(ctx context.Context, lock string) (Holder, error) {
 	}
 	call := holderScript.Call([]string{l.lockKey(lock), l.fenceKey(lock)})
 	asked := time.Now()
-	round, err := l.quorum.Ask(ctx, call, nil, l.agreed)
+	round, err := l.quorum.Ask(ctx, call, l.agreed)
 	if err != nil {
 		return Holder{}, fmt.Errorf("redlock: holder of %q: %w", lock, err)
 	}

@@ -75,7 +75,7 @@ func (j *janitor) run() {
 		}
 		call := releaseScript.Call([]string{l.lockKey(left.name)}, left.value)
 		answer, err := l.quorum.AskNode(l.closing, j.node, call)
-		if err == nil && answer.Err == nil {
+		if err == nil && (answer.Err == nil || isPermanent(answer.Err)) {
 			failures = 0
 			j.answered(left)
 			continue

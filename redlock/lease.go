@@ -25,8 +25,9 @@ type Lease struct {
 
 	mu       sync.Mutex // guards the fields below
 	deadline time.Time
-	end      error           // why it is over, nil while it is held
-	ctx      context.Context // made when somebody asks for it
+	repairs  map[int]*quorum.Round // the last one of each node, until the lease is over
+	end      error                 // why it is over, nil while it is held
+	ctx      context.Context       // made when somebody asks for it
 	cancel   context.CancelCauseFunc
 	timer    *time.Timer // ends ctx at the deadline
 }

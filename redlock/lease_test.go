@@ -215,51 +215,114 @@ func TestLease_ReleaseWithoutQuorumIsMadeGoodLater(t *testing.T) {
 	})
 }
 
-// lateGrants delays the scripts with two keys, which grant, before they are sent.
-type lateGrants struct{}
+func TestLease_ExtensionRepairsNodesThatLostIt(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		l, _ := c.locker()
+		lease := mustAcquire(t, l, "x")
+		synctest.Wait()
+		c.Wipe(3)
+		c.Wipe(4)
+		time.Sleep(ttl / 2)
+		if err := lease.Extend(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if c.keys("x") != 5 {
+			t.Errorf("the lock is on %d nodes", c.keys("x"))
+		}
+		if got, _ := c.Node(4).Get("{redlock}:fence:x"); got != "1" {
+			t.Errorf("the repaired node counts %q, want the token", got)
+		}
+		c.Wipe(0)
+		c.Wipe(1)
+		if err := lease.Extend(t.Context()); err != nil {
+			t.Errorf("the repaired nodes do not count: %v", err)
+		}
 
-func (lateGrants) DialHook(next redis.DialHook) redis.DialHook { return next }
+		c.take("y", 4)
+		other := mustAcquire(t, l, "y")
+		if err := other.Extend(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got, _ := c.Node(4).Get("{redlock}:lock:y"); got != "1:another:1:someone else" {
+			t.Errorf("a repair took another's lock: %s", got)
+		}
+	})
+}
 
-func (lateGrants) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+// late delays the scripts with this number of arguments before they are sent.
+type late struct{ args int }
+
+func (late) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (late) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
 }
 
-func (lateGrants) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (h late) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if args := cmd.Args(); len(args) > 2 && args[2] == 2 {
+		if len(cmd.Args()) == h.args {
 			time.Sleep(nodeTimeout / 2)
 		}
 		return next(ctx, cmd)
 	}
 }
 
-func TestLease_ReleaseDoesNotOvertakeTheGrant(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
-		links := c.Links()
-		options := links.Options(2)
-		options.ContextTimeoutEnabled = true
-		clients := links.Clients()
-		late := redis.NewClient(options)
-		defer late.Close()
-		late.AddHook(lateGrants{})
-		clients[2] = late
-		l, err := redlock.New(clients, redlock.WithTTL(ttl))
-		if err != nil {
-			t.Fatal(err)
-		}
-		lease := mustAcquire(t, l, "x")
-		synctest.Wait() // the grant of node 2 is on its way alone
-		if err := lease.Release(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(2 * nodeTimeout)
-		if c.keys("x") != 0 {
-			t.Errorf("still on %d nodes", c.keys("x"))
-		}
-		if err := l.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
+// A release must not overtake what sets the lock: it would stay for a TTL.
+func TestLease_ReleaseDoesNotOvertake(t *testing.T) {
+	for name, test := range map[string]struct {
+		args   int // of the script that is late
+		extend bool
+	}{
+		"the grant":  {7, false}, // evalsha, hash, 2, two keys, value, ttl
+		"the repair": {8, true},  // and the token, as for an extension
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 3, func(t *testing.T, c *cluster) {
+				links := c.Links()
+				options := links.Options(2)
+				options.ContextTimeoutEnabled = true
+				clients := links.Clients()
+				slow := redis.NewClient(options)
+				defer slow.Close()
+				clients[2] = slow
+				l, err := redlock.New(clients, redlock.WithTTL(ttl))
+				if err != nil {
+					t.Fatal(err)
+				}
+				warmUp(t, l)
+				if !test.extend {
+					slow.AddHook(late{test.args})
+				}
+				lease := mustAcquire(t, l, "x")
+				synctest.Wait() // what is late is on its way alone
+				if test.extend {
+					c.Wipe(2)
+					if err := lease.Extend(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					slow.AddHook(late{test.args})
+					synctest.Wait()
+					c.Wipe(2)
+					if err := lease.Extend(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(nodeTimeout/2 + time.Millisecond) // the extension is answered, the repair under way
+				}
+				if err := lease.Release(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(nodeTimeout/2 + 10*time.Millisecond) // it has arrived
+				if c.keys("x") != 0 {
+					t.Errorf("still on %d nodes", c.keys("x"))
+				}
+				if err := l.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }
 
 // A grant that arrives after its lease was released must not lock the node for a TTL.
@@ -303,8 +366,12 @@ func TestAutoExtend_HoldsForAsLongAsItIsWanted(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
 		l, links := c.locker()
 		lease := mustAcquire(t, l, "x", redlock.WithAutoExtend(redlock.Extension{}))
-		links.Hang(1)
-		time.Sleep(50 * ttl)
+		for i := range 30 { // each node in turn is away until it has lost the lock
+			links.Hang(i % 3)
+			time.Sleep(2 * ttl)
+			links.Heal()
+			time.Sleep(ttl)
+		}
 		if !lease.Valid() {
 			t.Error(context.Cause(lease.Context()))
 		}

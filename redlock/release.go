@@ -37,12 +37,15 @@ func (l *Lease) Release(ctx context.Context) error {
 func (l *Lease) releaseNodes(ctx context.Context) error {
 	k := l.locker
 	call := releaseScript.Call([]string{l.key}, l.value)
-	round, err := k.quorum.Ask(ctx, call, l.grants, k.decided)
+	round, err := k.quorum.AskAfter(ctx, call, k.decided, l.afterSets)
 	if err != nil {
 		return fmt.Errorf("redlock: release %q: %w", l.name, err)
 	}
 	round.Then(func(i int, a quorum.Answer) {
-		if a.Err != nil && !errors.Is(a.Err, quorum.ErrClosed) {
+		if errors.Is(a.Err, quorum.ErrClosed) {
+			return
+		}
+		if a.Err != nil || l.mayBeSetLate(i) {
 			k.janitors[i].add(leftover{
 				name: l.name, value: l.value, until: time.Now().Add(l.ttl),
 			})

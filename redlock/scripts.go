@@ -14,6 +14,9 @@ var acquireSource string
 //go:embed extend.lua
 var extendSource string
 
+//go:embed repair.lua
+var repairSource string
+
 //go:embed release.lua
 var releaseSource string
 
@@ -23,10 +26,13 @@ var holderSource string
 var (
 	acquireScript = quorum.NewScript(acquireSource)
 	extendScript  = quorum.NewScript(extendSource)
+	repairScript  = quorum.NewScript(repairSource)
 	releaseScript = quorum.NewScript(releaseSource)
 	holderScript  = quorum.NewScript(holderSource)
 
-	scripts = []*quorum.Script{acquireScript, extendScript, releaseScript, holderScript}
+	scripts = []*quorum.Script{
+		acquireScript, extendScript, repairScript, releaseScript, holderScript,
+	}
 )
 
 // reply is what each of the scripts returns.

@@ -40,8 +40,26 @@ var mutations = []mutation{
 	{
 		name:  "a release does not wait for the node's grant",
 		file:  "redlock/release.go",
-		edits: []edit{{"k.quorum.Ask(ctx, call, l.grants, k.decided)", "k.quorum.Ask(ctx, call, nil, k.decided)"}},
+		edits: []edit{{"k.quorum.AskAfter(ctx, call, k.decided, l.afterSets)", "k.quorum.Ask(ctx, call, k.decided)"}},
 		pkg:   "./redlock", test: "TestLease_ReleaseDoesNotOvertake",
+	},
+	{
+		name:  "a release does not wait for the node's repair",
+		file:  "redlock/repair.go",
+		edits: []edit{{"if repair := repairs[node]; repair != nil {", "if repair := repairs[node]; repair == nil && repair != nil {"}},
+		pkg:   "./redlock", test: "TestLease_ReleaseDoesNotOvertake",
+	},
+	{
+		name:  "nodes that lost the lock are not repaired",
+		file:  "redlock/extend.go",
+		edits: []edit{{"	l.repair(round)\n", ""}},
+		pkg:   "./redlock", test: "TestLease_ExtensionRepairs",
+	},
+	{
+		name:  "a lost lease is repaired",
+		file:  "redlock/extend.go",
+		edits: []edit{{"	if t.yes < k.need {\n", "	l.repair(round)\n	if t.yes < k.need {\n"}},
+		pkg:   "./redlock", test: "TestLease_IsNeverAcquiredAnew",
 	},
 	{
 		name:  "release removes whatever is there",

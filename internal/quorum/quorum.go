@@ -59,26 +59,33 @@ func (q *Quorum) Addr(i int) string { return q.nodes[i].addr }
 // Ask sends call to all nodes and returns when judge says that the answers decide the outcome,
 // when all are in, or at the node timeout. If ctx ends before that, its cause is returned as well;
 // calls already sent go on. judge is called under the round's lock: it must be quick and pure.
-//
-// With after, each node is asked only when its call in that earlier round is over.
 func (q *Quorum) Ask(
-	ctx context.Context, call Call, after *Round, judge func([]Answer) bool,
+	ctx context.Context, call Call, judge func([]Answer) bool,
 ) (*Round, error) {
 	r := newRound(ctx, q.nodes, call, judge)
-	if after != nil {
-		after.Then(func(node int, _ Answer) { r.send(node) })
-	} else {
-		for i := range r.nodes {
-			r.send(i)
-		}
-	}
+	r.Send()
 	return r, r.wait(ctx)
 }
 
-// AskNode is Ask for node i alone; the round has its answer at index 0.
+// AskAfter is [Quorum.Ask], but each node is asked only when after calls send for it, once, now or
+// later, on whatever goroutine.
+func (q *Quorum) AskAfter(
+	ctx context.Context, call Call, judge func([]Answer) bool, after func(send func(node int)),
+) (*Round, error) {
+	r := newRound(ctx, q.nodes, call, judge)
+	after(r.send)
+	return r, r.wait(ctx)
+}
+
+// Node prepares call for node i alone; [Round.Send] sends it. Its answer is at index 0.
+func (q *Quorum) Node(ctx context.Context, i int, call Call) *Round {
+	return newRound(ctx, q.nodes[i:i+1], call, func([]Answer) bool { return true })
+}
+
+// AskNode is [Quorum.Ask] for node i alone.
 func (q *Quorum) AskNode(ctx context.Context, i int, call Call) (Answer, error) {
-	r := newRound(ctx, q.nodes[i:i+1], call, func([]Answer) bool { return true })
-	r.send(0)
+	r := q.Node(ctx, i, call)
+	r.Send()
 	err := r.wait(ctx)
 	return r.Answers()[0], err
 }

@@ -63,7 +63,7 @@ func TestAsk_ReturnsWhenTheOutcomeIsDecided(t *testing.T) {
 			c.Delay(time.Duration(i+1)*5*time.Millisecond, i)
 		}
 		began := time.Now()
-		r, err := q.Ask(t.Context(), counting(), nil, func(a []quorum.Answer) bool { return over(a) == 3 })
+		r, err := q.Ask(t.Context(), counting(), func(a []quorum.Answer) bool { return over(a) == 3 })
 		if err != nil || time.Since(began) != 30*time.Millisecond || over(r.Answers()) != 3 {
 			t.Errorf("after %v with %d answers: %v", time.Since(began), over(r.Answers()), err)
 		}
@@ -80,7 +80,7 @@ func TestAsk_ReturnsWhenTheOutcomeIsDecided(t *testing.T) {
 
 func warmUp(t *testing.T, q *quorum.Quorum) {
 	t.Helper()
-	if _, err := q.Ask(t.Context(), counting(), nil, all); err != nil {
+	if _, err := q.Ask(t.Context(), counting(), all); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Wait()
@@ -91,7 +91,7 @@ func TestAsk_ReturnsAtTheNodeTimeoutByItsOwnTimer(t *testing.T) {
 		warmUp(t, q)
 		c.Hang()
 		began := time.Now()
-		r, err := q.Ask(t.Context(), counting(), nil, all)
+		r, err := q.Ask(t.Context(), counting(), all)
 		if err != nil || time.Since(began) != timeout || over(r.Answers()) == 3 && r.Answers()[0].Err == nil {
 			t.Errorf("after %v: %v, %v", time.Since(began), r.Answers(), err)
 		}
@@ -106,7 +106,7 @@ func TestAsk_EndsWithItsContextButNotTheCalls(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Millisecond, func() { cancel(enough) })
 		began := time.Now()
-		r, err := q.Ask(ctx, counting(), nil, all)
+		r, err := q.Ask(ctx, counting(), all)
 		if !errors.Is(err, enough) || time.Since(began) != time.Millisecond {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
@@ -125,9 +125,10 @@ func TestAsk_AfterAnotherRoundWaitsForEachNodesCallInIt(t *testing.T) {
 		warmUp(t, q)
 		c.Delay(40*time.Millisecond, 1)
 		c.Hang(2)
-		first, _ := q.Ask(t.Context(), counting(), nil, func(a []quorum.Answer) bool { return over(a) == 1 })
+		first, _ := q.Ask(t.Context(), counting(), func(a []quorum.Answer) bool { return over(a) == 1 })
 		c.Delay(0, 1)
-		second, err := q.Ask(t.Context(), counting(), first, func(a []quorum.Answer) bool { return over(a) == 2 })
+		second, err := q.AskAfter(t.Context(), counting(), func(a []quorum.Answer) bool { return over(a) == 2 },
+			func(send func(int)) { first.Then(func(node int, _ quorum.Answer) { send(node) }) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +157,7 @@ func TestThen_SeesEveryAnswerOnce(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster) {
 		warmUp(t, q)
 		c.Delay(20*time.Millisecond, 2)
-		r, _ := q.Ask(t.Context(), counting(), nil, func(a []quorum.Answer) bool { return over(a) == 2 })
+		r, _ := q.Ask(t.Context(), counting(), func(a []quorum.Answer) bool { return over(a) == 2 })
 		var seen atomic.Int32
 		r.Then(func(node int, a quorum.Answer) {
 			if a.Reply != int64(2) {
@@ -196,7 +197,7 @@ func TestNode_ThatHangsCostsAConstant(t *testing.T) {
 		var unsent atomic.Int32
 		for range 200 {
 			began := time.Now()
-			r, err := q.Ask(t.Context(), counting(), nil, all)
+			r, err := q.Ask(t.Context(), counting(), all)
 			if err != nil || time.Since(began) != timeout {
 				t.Fatalf("after %v: %v", time.Since(began), err)
 			}
@@ -228,7 +229,7 @@ func TestNode_CallsThatWaitTravelTogether(t *testing.T) {
 		began := time.Now()
 		for range callers {
 			go func() { // each sends its reply, and all are received below
-				r, _ := q.Ask(t.Context(), counting(), nil, all)
+				r, _ := q.Ask(t.Context(), counting(), all)
 				done <- r.Answers()[0].Reply
 			}()
 		}
@@ -261,7 +262,7 @@ func TestClose_RefusesFurtherCallsAndNamesThoseUnderWay(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster) {
 		warmUp(t, q)
 		c.Hang(1)
-		if _, err := q.Ask(t.Context(), counting(), nil, func(a []quorum.Answer) bool { return over(a) == 1 }); err != nil {
+		if _, err := q.Ask(t.Context(), counting(), func(a []quorum.Answer) bool { return over(a) == 1 }); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -270,7 +271,7 @@ func TestClose_RefusesFurtherCallsAndNamesThoseUnderWay(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.Addrs()[1]) || strings.Contains(err.Error(), c.Addrs()[0]) {
 			t.Errorf("Close: %v", err)
 		}
-		r, err := q.Ask(t.Context(), counting(), nil, all)
+		r, err := q.Ask(t.Context(), counting(), all)
 		if err != nil || !errors.Is(r.Answers()[0].Err, quorum.ErrClosed) {
 			t.Errorf("after Close: %v, %v", r.Answers(), err)
 		}

@@ -69,6 +69,13 @@ func (r *Round) Then(fn func(node int, a Answer)) {
 	}
 }
 
+// Send hands the call to every node of the round. It never blocks.
+func (r *Round) Send() {
+	for i := range r.nodes {
+		r.send(i)
+	}
+}
+
 // send hands the call to one node.
 func (r *Round) send(node int) {
 	ctx, cancel := r.ctx, context.CancelFunc(nil)

@@ -1,0 +1,234 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/integration"
+	"github.com/redlockfx/redlockfx/internal/redisproc"
+)
+
+const (
+	nodeCount = 5
+
+	// patience is how long a test waits for what must happen before it calls it missing.
+	patience = 30 * time.Second
+
+	// busy is what a machine with other work may add to a time.
+	busy = 2 * time.Second
+)
+
+// cluster is five nodes, three replicas, and all that these have told.
+type cluster struct {
+	t        *testing.T
+	nodes    *redisproc.Cluster
+	replicas map[string]*process
+
+	mu     sync.Mutex // guards the fields below
+	events []integration.Event
+	more   chan struct{} // closed when there are more
+}
+
+// start starts nodes and replicas. The end of the test ends them all and judges what they told.
+func start(t *testing.T) *cluster {
+	t.Helper()
+	return startVia(t, func(_ string, node *redisproc.Node) string { return node.Addr() })
+}
+
+// startLinked gives each replica, by name, a proxy of its own before each node.
+func startLinked(t *testing.T) (*cluster, map[string][]*redisproc.Proxy) {
+	t.Helper()
+	links := make(map[string][]*redisproc.Proxy)
+	return startVia(t, func(replica string, node *redisproc.Node) string {
+		link, err := node.Proxy()
+		if err != nil {
+			t.Fatal(err)
+		}
+		links[replica] = append(links[replica], link)
+		return link.Addr()
+	}), links
+}
+
+func startVia(t *testing.T, way func(replica string, node *redisproc.Node) string) *cluster {
+	t.Helper()
+	c := &cluster{
+		t: t, nodes: startNodes(t, nodeCount),
+		replicas: make(map[string]*process), more: make(chan struct{}),
+	}
+	t.Cleanup(c.end)
+	for _, name := range []string{"a", "b", "c"} {
+		s := settings{Name: name}
+		for i := range nodeCount {
+			s.Nodes = append(s.Nodes, way(name, c.nodes.Node(i)))
+		}
+		c.replicas[name] = startProcess(t, s, c.add)
+	}
+	return c
+}
+
+func startNodes(t *testing.T, n int) *redisproc.Cluster {
+	t.Helper()
+	nodes, err := redisproc.Start(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := nodes.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return nodes
+}
+
+// end kills the replicas and judges the history.
+func (c *cluster) end() {
+	for _, p := range c.replicas {
+		p.kill()
+	}
+	if err := integration.Check(c.events, margin); err != nil {
+		c.t.Error(err)
+	}
+	if !c.t.Failed() {
+		return
+	}
+	c.t.Log(c.timeline())
+	for _, p := range c.replicas {
+		c.t.Logf("stderr of %s:\n%s", p.name, p.stderr.String())
+	}
+}
+
+// timeline is what the replicas told, for people, without most samples.
+func (c *cluster) timeline() string {
+	events := slices.SortedFunc(slices.Values(c.events), func(a, b integration.Event) int {
+		return int(a.At - b.At)
+	})
+	var text strings.Builder
+	text.WriteString("what happened:")
+	believed := make(map[string]bool)
+	for _, e := range events {
+		if e.Kind == integration.Sample && e.Valid == believed[e.Replica] {
+			continue
+		}
+		if e.Kind == integration.Sample {
+			believed[e.Replica] = e.Valid
+		}
+		at := func(d time.Duration) float64 { return (d - events[0].At).Seconds() }
+		fmt.Fprintf(&text, "\n%8.3fs %s %-10s", at(e.At), e.Replica, e.Kind)
+		if e.Token > 0 {
+			fmt.Fprintf(&text, " term %d until %.3fs", e.Token, at(e.Deadline))
+		}
+		text.WriteString(" " + e.Text)
+	}
+	return text.String()
+}
+
+func (c *cluster) add(e integration.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.events = append(c.events, e)
+	close(c.more)
+	c.more = make(chan struct{})
+}
+
+// await returns the first event that matches, be it in the past or to come.
+func (c *cluster) await(what string, match func(integration.Event) bool) integration.Event {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	defer cancel()
+	for seen := 0; ; {
+		events, more := c.told(seen)
+		if i := slices.IndexFunc(events, match); i >= 0 {
+			return events[i]
+		}
+		seen += len(events)
+		select {
+		case <-more:
+		case <-ctx.Done():
+			c.t.Fatalf("after %v there was no %s", patience, what)
+		}
+	}
+}
+
+// poll waits for what a server has to be asked for.
+func poll(t *testing.T, what string, there func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for !there() {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			t.Fatalf("after %v there was no %s", patience, what)
+		}
+	}
+}
+
+// told returns the events from number seen on, and a channel that is closed when there are more.
+func (c *cluster) told(seen int) ([]integration.Event, <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.events[seen:]), c.more
+}
+
+// leader waits until a replica leads and a run of its job has returned, and returns what it told of
+// that.
+func (c *cluster) leader() integration.Event {
+	c.t.Helper()
+	return c.await("run", func(e integration.Event) bool { return e.Kind == integration.RunEnd })
+}
+
+// next waits for a term that began after that time.
+func (c *cluster) next(since time.Duration) integration.Event {
+	c.t.Helper()
+	return c.await("next leader", func(e integration.Event) bool {
+		return e.Kind == integration.LeadBegin && e.Since > since
+	})
+}
+
+// lost waits until the context of the leader's callback is done, and that because it lost.
+func (c *cluster) lost(leader integration.Event) integration.Event {
+	c.t.Helper()
+	over := c.await("end of the context", func(e integration.Event) bool {
+		return e.Kind == integration.LeadDone && e.Replica == leader.Replica && e.Since == leader.Since
+	})
+	if !strings.Contains(over.Text, election.ErrLost.Error()) {
+		c.t.Errorf("the context of %s ended because of %q, want %v",
+			leader.Replica, over.Text, election.ErrLost)
+	}
+	return over
+}
+
+// stays waits until the leader has led for d from since on, and fails if something happened to the
+// leadership or to the ticks. It returns what the leader told in the end.
+func (c *cluster) stays(leader integration.Event, since, d time.Duration) integration.Event {
+	c.t.Helper()
+	runs := 0
+	last := c.await("leader or change", func(e integration.Event) bool {
+		if e.At < since {
+			return false
+		}
+		switch mine := e.Replica == leader.Replica && e.Since == leader.Since; {
+		case e.Kind == integration.LeadBegin && !mine, e.Kind == integration.LeadDone && mine:
+			c.t.Fatalf("the leadership of %s with token %d did not last", leader.Replica, leader.Token)
+		case e.Kind == integration.RunBegin && mine:
+			runs++
+		case e.Kind == integration.Sample && mine:
+			return e.At >= since+d
+		}
+		return false
+	})
+	if want := int(d/tickEvery) - 1; runs < want {
+		c.t.Errorf("%d runs in %v, want %d", runs, d, want)
+	}
+	return last
+}

@@ -1,0 +1,94 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"syscall"
+	"testing"
+
+	"github.com/redlockfx/redlockfx/integration"
+)
+
+func TestKilledLeader_IsFollowedWhenItsLeaseHasRunOut(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	leader := c.leader()
+
+	killed := c.replicas[leader.Replica].signal(syscall.SIGKILL)
+	next := c.next(killed)
+
+	took := next.Since - killed
+	t.Logf("the next leader began %v after the kill", took)
+	if took > ttl+busy {
+		t.Errorf("it took %v, want at most %v", took, ttl+busy)
+	}
+	c.stays(next, next.At, ttl)
+}
+
+func TestTerminatedLeader_FinishesItsWorkAndHandsOverAtOnce(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	leader := c.leader()
+	run := c.await("run", func(e integration.Event) bool {
+		return e.Kind == integration.RunBegin && e.At > leader.At
+	})
+
+	c.replicas[leader.Replica].signal(syscall.SIGTERM)
+	next := c.next(run.At)
+	ran := c.await("end of the run", func(e integration.Event) bool {
+		return e.Kind == integration.RunEnd && e.Tick.Equal(run.Tick)
+	})
+	ended := c.await("end of the callback", func(e integration.Event) bool {
+		return e.Kind == integration.LeadEnd && e.Token == leader.Token
+	})
+	exit := c.await("exit", func(e integration.Event) bool { return e.Kind == integration.Exit })
+
+	took := next.Since - max(ran.At, ended.At)
+	t.Logf("the next leader began %v after the work had returned", took)
+	if took > ttl/2 {
+		t.Errorf("it took %v, want at most %v", took, ttl/2)
+	}
+	if ran.Text != "" {
+		t.Errorf("the run under way was cut off: %s", ran.Text)
+	}
+	if exit.Replica != leader.Replica || exit.Text != "" {
+		t.Errorf("exit of %s with %q, want that of %s", exit.Replica, exit.Text, leader.Replica)
+	}
+	if next.Since > ended.Deadline {
+		t.Errorf("the lease was not released: the next leader began %v after the stop deadline",
+			next.Since-ended.Deadline)
+	}
+	c.stays(next, next.At, ttl)
+}
+
+// When a run has just returned the next tick is 700 ms away, so the process cannot be stopped
+// between a look at its term and the start of a run.
+func TestStoppedLeader_KnowsWhenItWakesThatItLeadsNoMore(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	leader := c.leader()
+	old := c.replicas[leader.Replica]
+
+	old.signal(syscall.SIGUSR1)
+	c.await("watch", func(e integration.Event) bool { return e.Kind == integration.Watch })
+	stopped := old.signal(syscall.SIGSTOP)
+	next := c.next(stopped)
+	woken := old.signal(syscall.SIGCONT)
+	belief := c.await("sample after waking", func(e integration.Event) bool {
+		return e.Kind == integration.Sample && e.Replica == old.name && e.At >= woken
+	})
+	over := c.lost(leader)
+
+	t.Logf("the next leader began %v after the stop; the old one's context ended %v after it woke",
+		next.Since-stopped, over.At-woken)
+	if took := next.Since - stopped; took > ttl+busy {
+		t.Errorf("the next leader began after %v, want at most %v", took, ttl+busy)
+	}
+	if belief.Valid {
+		t.Errorf("when it woke it believed that it leads: %+v", belief)
+	}
+	if took := over.At - woken; over.At < woken || took > busy {
+		t.Errorf("the old leader's context ended %v after it woke, want at most %v", took, busy)
+	}
+	c.stays(next, over.At, ttl)
+}

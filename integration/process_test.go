@@ -1,0 +1,106 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/integration"
+)
+
+// process is a replica as its test sees it.
+type process struct {
+	t      *testing.T
+	name   string
+	cmd    *exec.Cmd
+	stderr bytes.Buffer  // to be read when done
+	done   chan struct{} // closed when the process is gone
+	fated  bool          // it is meant to end
+}
+
+// startProcess starts the test binary as a replica whose lines go to log.
+func startProcess(t *testing.T, s settings, log func(integration.Event)) *process {
+	t.Helper()
+	variable, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{t: t, name: s.Name, cmd: exec.Command(os.Args[0]), done: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), settingsVariable+"="+string(variable),
+		"GORACE=halt_on_error=1") // so that a race is an end that nobody meant
+	p.cmd.Stdout, p.cmd.Stderr = &lines{t: t, log: log}, &p.stderr
+	p.cmd.SysProcAttr = dieWithParent()
+
+	started := make(chan error)
+	go func() { // ends with the process: kill ends it and waits for done
+		defer close(p.done)
+		// For the kernel the parent that may die is the thread that forked, so that thread is kept
+		// until the child is gone.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.cmd.Start()
+		started <- err
+		if err == nil {
+			_ = p.cmd.Wait() // how it ended, its log tells better
+		}
+	}()
+	if err := <-started; err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// signal returns a time before the signal.
+func (p *process) signal(sig syscall.Signal) time.Duration {
+	p.t.Helper()
+	p.fated = p.fated || sig == syscall.SIGKILL || sig == syscall.SIGTERM
+	now := shared.now()
+	if err := p.cmd.Process.Signal(sig); err != nil {
+		p.t.Fatalf("%v to %s: %v", sig, p.name, err)
+	}
+	return now
+}
+
+// kill ends the process, waits for it, and reports it if it had ended before its time.
+func (p *process) kill() {
+	select {
+	case <-p.done:
+		if !p.fated {
+			p.t.Errorf("%s ended by itself: %v", p.name, p.cmd.ProcessState)
+		}
+	default:
+		_ = p.cmd.Process.Kill() // that it ended meanwhile is seen by the next line
+		<-p.done
+	}
+}
+
+// lines passes on the events that are written to it, each when its line is complete.
+type lines struct {
+	t    *testing.T
+	log  func(integration.Event)
+	rest []byte
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.rest = append(l.rest, p...)
+	for {
+		end := bytes.IndexByte(l.rest, '\n')
+		if end < 0 {
+			return len(p), nil
+		}
+		var e integration.Event
+		if err := json.Unmarshal(l.rest[:end], &e); err != nil {
+			l.t.Errorf("line %q: %v", l.rest[:end], err)
+		}
+		l.log(e)
+		l.rest = slices.Clone(l.rest[end+1:])
+	}
+}

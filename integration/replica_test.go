@@ -1,0 +1,203 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/integration"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// settings make the test binary a replica when they are in this variable, as JSON.
+const settingsVariable = "REDLOCKFX_TEST_REPLICA"
+
+type settings struct {
+	Name  string
+	Nodes []string
+}
+
+const (
+	ttl         = 3 * time.Second // shorter, and a busy machine costs healthy leaders their lease
+	nodeTimeout = ttl / 10
+	margin      = ttl / 5
+
+	tickEvery = time.Second
+	runFor    = 300 * time.Millisecond // so that ends of terms meet runs under way
+	endFor    = 100 * time.Millisecond // what a callback takes to return
+
+	sampleEvery = 50 * time.Millisecond
+	closeWithin = 5 * time.Second
+)
+
+// replica is the program under test as users would write it, plus a log of what it does.
+type replica struct {
+	settings
+	clock clock
+}
+
+// beReplica campaigns until SIGTERM, and returns the exit code.
+func beReplica(variable string) int {
+	r := &replica{}
+	if err := errors.Join(json.Unmarshal([]byte(variable), &r.settings), r.run()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func (r *replica) run() (err error) {
+	if r.clock, err = newClock(); err != nil {
+		return err
+	}
+	log, err := zap.NewDevelopment(zap.AddStacktrace(zap.PanicLevel))
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+
+	locker, err := redlock.Open(r.Nodes, redlock.WithTTL(ttl), redlock.WithNodeTimeout(nodeTimeout))
+	if err != nil {
+		return err
+	}
+	elector, err := election.New(locker, "jobs", election.WithIdentity(r.Name, ""),
+		election.WithStopMargin(margin), election.WithLogger(log), election.OnLeader(r.lead))
+	if err != nil {
+		return err
+	}
+	jobs, err := scheduler.New(elector, scheduler.WithLogger(log))
+	if err != nil {
+		return err
+	}
+	if err := jobs.Add(scheduler.Job{Name: "job", Spec: "* * * * * *", Run: r.work}); err != nil {
+		return err
+	}
+
+	looking, stopLooking := context.WithCancel(context.Background())
+	var looks sync.WaitGroup // both end with looking
+	looks.Go(func() { r.sample(looking, elector) })
+	looks.Go(func() { r.watch(looking, elector) })
+	err = elector.Run(ctx)
+	stopLooking()
+	looks.Wait()
+
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	err = errors.Join(err, locker.Close(ctx))
+	e := r.event(integration.Exit, nil)
+	if err != nil {
+		e.Text = err.Error()
+	}
+	r.write(e)
+	return err
+}
+
+// lead is the callback.
+func (r *replica) lead(ctx context.Context) {
+	term, _ := election.TermFrom(ctx)
+	r.write(r.event(integration.LeadBegin, term))
+	<-ctx.Done()
+	e := r.event(integration.LeadDone, term)
+	e.Text = context.Cause(ctx).Error()
+	r.write(e)
+	<-time.After(endFor)
+	r.write(r.event(integration.LeadEnd, term))
+}
+
+// work is the job.
+func (r *replica) work(ctx context.Context, run scheduler.Run) error {
+	term, _ := election.TermFrom(ctx)
+	of := func(kind integration.Kind) integration.Event {
+		e := r.event(kind, term)
+		e.Job, e.Tick, e.RunToken = run.Job, run.Tick, run.Token
+		return e
+	}
+	r.write(of(integration.RunBegin))
+	select {
+	case <-time.After(runFor):
+	case <-ctx.Done():
+	}
+	e := of(integration.RunEnd)
+	if cause := context.Cause(ctx); cause != nil {
+		e.Text = cause.Error()
+	}
+	r.write(e)
+	return nil
+}
+
+// sample logs what the replica believes, now and then.
+func (r *replica) sample(ctx context.Context, elector *election.Elector) {
+	ticker := time.NewTicker(sampleEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			r.write(r.look(elector))
+		}
+	}
+}
+
+// watch waits for SIGUSR1 and then looks without a pause, until it finds that the process had been
+// stopped. It logs what it saw then: most often before any timer of the process has run.
+func (r *replica) watch(ctx context.Context, elector *election.Elector) {
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGUSR1)
+	defer signal.Stop(asked)
+	select {
+	case <-ctx.Done():
+		return
+	case <-asked:
+	}
+	r.write(r.event(integration.Watch, nil))
+	for before := r.clock.now(); ctx.Err() == nil; {
+		seen := r.look(elector)
+		if seen.At-before > ttl/2 {
+			r.write(seen)
+			return
+		}
+		before = seen.At
+	}
+}
+
+// look reads the time first, so what it finds was so at that time or later.
+func (r *replica) look(elector *election.Elector) integration.Event {
+	at := r.clock.now()
+	term, leads := elector.Term()
+	e := r.event(integration.Sample, term)
+	e.At, e.Valid = at, leads
+	return e
+}
+
+func (r *replica) event(kind integration.Kind, term *election.Term) integration.Event {
+	e := integration.Event{At: r.clock.now(), Replica: r.Name, Kind: kind}
+	if term != nil {
+		e.Token = term.Token()
+		e.Since, e.Deadline = r.clock.at(term.Since()), r.clock.at(term.Deadline())
+	}
+	return e
+}
+
+// write adds a line to the log, at once and in one piece, from any goroutine. If it fails, the test
+// is gone or will miss the line.
+func (r *replica) write(e integration.Event) {
+	line, err := json.Marshal(e)
+	if err != nil {
+		panic(err) // an Event is plain data
+	}
+	_, _ = os.Stdout.Write(append(line, '\n'))
+}
