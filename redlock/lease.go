@@ -103,8 +103,8 @@ func (l *Lease) endLocked(why error) {
 	l.locker.forget(l)
 }
 
-// Abandon stops extending the lease and leaves it to run out, at [Lease.Deadline] at the latest
-// for its holder and a little later for others. It is the ending for work that has not stopped: nobody else
+// Abandon stops extending the lease and leaves it to run out: at [Lease.Deadline] for its holder,
+// and a little later for others. It is the ending for work that has not stopped, since nobody else
 // starts before then. It does not touch the nodes.
 func (l *Lease) Abandon() {
 	l.mu.Lock()

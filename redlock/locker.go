@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
+
+const minSweep = 100 // leases
 
 // Locker takes locks on a fixed list of nodes. Its methods are safe for concurrent use.
 type Locker struct {
@@ -29,6 +32,7 @@ type Locker struct {
 
 	mu     sync.Mutex // guards the fields below
 	leases map[*Lease]struct{}
+	sweep  int  // so many leases are looked through for those that ran out unnoticed
 	closed bool // no more calls
 	sealed bool // no more work in the background
 }
@@ -50,6 +54,7 @@ func New(nodes []redis.UniversalClient, opts ...Option) (*Locker, error) {
 		settings: settings,
 		quorum:   quorum.New(nodes, addrs, settings.NodeTimeout, scripts...),
 		leases:   make(map[*Lease]struct{}),
+		sweep:    minSweep,
 	}
 	l.need = l.quorum.Majority()
 	l.closing, l.stop = context.WithCancel(context.Background())
@@ -94,14 +99,29 @@ func (l *Locker) begin() bool {
 	return !l.closed
 }
 
-// keep registers a lease that was won; false after Close.
+// keep registers a lease that was won; false after Close. Leases that are never released but left
+// to run out do not pile up: now and then it has all of them look at the clock.
 func (l *Locker) keep(lease *Lease) bool {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	var all []*Lease
 	if !l.closed {
 		l.leases[lease] = struct{}{}
+		if len(l.leases) > l.sweep {
+			all = slices.Collect(maps.Keys(l.leases))
+		}
 	}
-	return !l.closed
+	kept := !l.closed
+	l.mu.Unlock()
+
+	if all != nil {
+		for _, other := range all {
+			other.expire()
+		}
+		l.mu.Lock()
+		l.sweep = 2*len(l.leases) + minSweep
+		l.mu.Unlock()
+	}
+	return kept
 }
 
 func (l *Locker) forget(lease *Lease) {
@@ -145,6 +165,7 @@ func (l *Locker) Close(ctx context.Context) error {
 	l.mu.Unlock()
 
 	var problems []error
+	held = slices.DeleteFunc(held, func(lease *Lease) bool { return !lease.Valid() })
 	if len(held) > 0 {
 		names := make([]string, len(held))
 		for i, lease := range held {

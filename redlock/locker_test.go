@@ -3,6 +3,7 @@ package redlock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -167,6 +168,20 @@ func TestClose_AbandonsAndNamesWhatIsHeld(t *testing.T) {
 		wantErr(t, err, redlock.ErrClosed)
 		_, err = l.Holder(t.Context(), "x")
 		wantErr(t, err, redlock.ErrClosed)
+	})
+}
+
+func TestClose_IsSilentAboutLeasesThatRanOut(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		l, _ := c.locker()
+		for i := range 500 { // more than are looked through at once
+			mustAcquire(t, l, fmt.Sprint(i))
+			time.Sleep(ttl / 10)
+		}
+		time.Sleep(ttl)
+		if err := l.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
 	})
 }
 

@@ -99,8 +99,8 @@ func checkNodes(nodes []redis.UniversalClient) (addrs []string, problems []error
 	if len(nodes) == 0 {
 		add("nodes: there are none, there must be 1, 3, 5, ...")
 	} else if len(nodes)%2 == 0 {
-		add("nodes: there are %d, the number must be odd: one more makes no node more expendable",
-			len(nodes))
+		add("nodes: there are %d, the number must be odd: an even one spares no more nodes than "+
+			"the odd one below", len(nodes))
 	}
 	first := make(map[string]int, len(nodes))
 	for i, client := range nodes {

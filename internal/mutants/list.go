@@ -86,6 +86,12 @@ var mutations = []mutation{
 		pkg:   "./redlock", test: "TestAcquire_TokensIncrease",
 	},
 	{
+		name:  "an attempt that was cut short hides the outcome before it",
+		file:  "redlock/acquire.go",
+		edits: []edit{{"		if ctx.Err() == nil || last == nil {\n			last = err\n		}\n", "		last = err\n"}},
+		pkg:   "./redlock", test: "TestAcquire_EndedByItsContext",
+	},
+	{
 		name:  "a minority is enough",
 		file:  "internal/quorum/quorum.go",
 		edits: []edit{{"return len(q.nodes)/2 + 1", "return max(1, len(q.nodes)/2)"}},

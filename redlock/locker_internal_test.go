@@ -1,0 +1,33 @@
+package redlock
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/nodetest"
+)
+
+func TestLocker_ForgetsLeasesThatRanOutUnnoticed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := nodetest.Start(1)
+		defer c.Close()
+		l, err := New(c.Links().Clients(), WithTTL(time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 1000 {
+			if _, err := l.TryAcquire(t.Context(), fmt.Sprint(i)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(100 * time.Millisecond)
+			if got := len(l.leases); got > 2*10+minSweep+1 {
+				t.Fatalf("%d leases are kept after %d, ten of which last", got, i)
+			}
+		}
+		if err := l.Close(t.Context()); err == nil {
+			t.Error("the last ones are held, and Close says nothing")
+		}
+	})
+}
