@@ -14,9 +14,10 @@
 //     the first request was sent until its TTL less drift has passed; the nodes, for the whole TTL
 //     from later on.
 //   - Tokens of a name increase from grant to grant.
-//   - A hung, dead or slow minority of nodes delays no call and costs no lease. A call returns when
-//     its outcome is decided, and at the latest at the node timeout, by a timer of this package: it
-//     does not trust the client to honour a context.
+//   - A hung, dead or slow minority of nodes delays no call, and costs no lease that was extended
+//     once; until then it may stand on a bare majority. A call returns when its outcome is decided,
+//     and at the latest at the node timeout, by a timer of this package: it does not trust the
+//     client to honour a context.
 //   - A failed, cancelled or finished hold leaves no key behind: whatever a node granted late is
 //     removed when it answers, within two node timeouts; where it does not answer, the key runs out
 //     by its TTL.
