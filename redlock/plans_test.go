@@ -2,44 +2,16 @@ package redlock_test
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/redlockfx/redlockfx/internal/faultplan"
 	"github.com/redlockfx/redlockfx/internal/nodetest"
 	"github.com/redlockfx/redlockfx/redlock"
 )
-
-// step is one moment of a random schedule of faults.
-type step struct {
-	after time.Duration
-	what  string
-	who   int   // process
-	nodes []int // that the fault concerns
-	long  time.Duration
-}
-
-func (s step) String() string {
-	return fmt.Sprintf("after %v %s process %d nodes %v (%v)", s.after, s.what, s.who, s.nodes, s.long)
-}
-
-func drawSchedule(t *rapid.T, processes, nodes int) []step {
-	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
-		return step{
-			after: time.Duration(rapid.IntRange(0, 1000).Draw(t, "after")) * time.Millisecond,
-			what: rapid.SampledFrom([]string{
-				"cut", "hang", "delay", "lose replies of", "heal", "kill", "restart",
-			}).Draw(t, "what"),
-			who:   rapid.IntRange(0, processes-1).Draw(t, "who"),
-			nodes: rapid.SliceOfNDistinct(rapid.IntRange(0, nodes-1), 1, nodes, rapid.ID).Draw(t, "nodes"),
-			long:  time.Duration(rapid.IntRange(1, 40).Draw(t, "long")) * time.Millisecond,
-		}
-	}), 5, 15).Draw(t, "schedule")
-}
 
 // ledger is what all processes together believe.
 type ledger struct {
@@ -74,11 +46,11 @@ func (b *ledger) drop(lease *redlock.Lease) {
 
 // Whatever happens to the network and to nodes that keep their data: leases never overlap, tokens
 // increase, and when all is well again nothing of a finished hold is left.
-func TestSchedules_LeasesNeverOverlap(t *testing.T) {
+func TestPlans_LeasesNeverOverlap(t *testing.T) {
 	const processes, nodes = 3, 3
 	total := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		schedule := drawSchedule(rt, processes, nodes)
+		plan := faultplan.Draw(rt, processes, nodes, time.Second, 40*time.Millisecond)
 		bubble(t, nodes, func(t *testing.T, c *cluster) {
 			b := &ledger{t: t, held: make(map[*redlock.Lease]bool)}
 			ctx, cancel := context.WithCancel(t.Context())
@@ -89,14 +61,11 @@ func TestSchedules_LeasesNeverOverlap(t *testing.T) {
 				links = append(links, link)
 				contenders.Go(func() { contend(ctx, l, b, i) })
 			}
-			for _, s := range schedule {
-				time.Sleep(s.after)
-				play(c, links[s.who], s)
+			for _, step := range plan {
+				time.Sleep(step.After)
+				step.Play(c.Cluster, links[step.Who])
 			}
-			for i := range nodes {
-				c.Restart(i)
-			}
-			c.Heal()
+			faultplan.End(c.Cluster)
 			cancel()
 			contenders.Wait()
 			time.Sleep(2 * time.Second)
@@ -105,11 +74,7 @@ func TestSchedules_LeasesNeverOverlap(t *testing.T) {
 			}
 			total += b.won
 			if t.Failed() {
-				lines := make([]string, len(schedule))
-				for i, s := range schedule {
-					lines[i] = s.String()
-				}
-				t.Logf("schedule:\n%s", strings.Join(lines, "\n"))
+				t.Logf("plan:\n%v", plan)
 			}
 		})
 		if t.Failed() {
@@ -117,7 +82,7 @@ func TestSchedules_LeasesNeverOverlap(t *testing.T) {
 		}
 	})
 	if total < 100 {
-		t.Errorf("only %d leases were won: the schedules show nothing", total)
+		t.Errorf("only %d leases were won: the plans show nothing", total)
 	}
 }
 
@@ -143,24 +108,5 @@ func contend(ctx context.Context, l *redlock.Locker, b *ledger, process int) {
 		} else {
 			_ = lease.Release(ctx) // it may be lost, and that is no concern of this process
 		}
-	}
-}
-
-func play(c *cluster, links *nodetest.Links, s step) {
-	switch s.what {
-	case "cut":
-		links.Cut(s.nodes...)
-	case "hang":
-		links.Hang(s.nodes...)
-	case "delay":
-		links.Delay(s.long, s.nodes...)
-	case "lose replies of":
-		links.DropReplies(s.nodes...)
-	case "heal":
-		links.Heal()
-	case "kill":
-		c.Kill(s.nodes[0])
-	case "restart":
-		c.Restart(s.nodes[0])
 	}
 }
