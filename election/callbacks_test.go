@@ -62,6 +62,37 @@ func TestOnLeader_RegisteredLateRunsAtOnceInTheCurrentTerm(t *testing.T) {
 	})
 }
 
+func TestOnLeader_RegisteredAroundAChangeSeesEachLaterTermOnce(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		p := c.replica("a", 0, election.WithMaxExtensions(1))
+		var wrong, calls atomic.Int32
+		for range 500 {
+			var last *election.Term
+			p.OnLeader(func(ctx context.Context) { // never beside itself, so last needs no lock
+				term, _ := election.TermFrom(ctx)
+				if term == last {
+					wrong.Add(1)
+				}
+				last = term
+				calls.Add(1)
+				<-ctx.Done()
+			})
+			time.Sleep(ttl / 200)
+		}
+		first := p.leads()
+		<-first.Context().Done()
+		second := p.leads()
+		synctest.Wait()
+		before := calls.Load()
+		<-second.Context().Done()
+		p.leads()
+		synctest.Wait()
+		if got := calls.Load() - before; wrong.Load() != 0 || got != 500 {
+			t.Errorf("%d of 500 were called in the next term, %d of all calls came twice", got, wrong.Load())
+		}
+	})
+}
+
 func TestOnLeader_StopEndsOnlyThatCallback(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
 		p := c.candidate("a", election.WithMaxExtensions(2))

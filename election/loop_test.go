@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/redlock"
@@ -158,6 +161,70 @@ func TestRun_RidesOutFailedRenewals(t *testing.T) {
 		time.Sleep(ttl)
 		if !a.IsLeader() || len(c.spans()) != 0 {
 			t.Errorf("the leader changed: %v", c.spans())
+		}
+	})
+}
+
+// counter counts the scripts with this number of arguments.
+type counter struct {
+	args int
+	n    atomic.Int32
+}
+
+func (*counter) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (*counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (h *counter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if len(cmd.Args()) == h.args {
+			h.n.Add(1)
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func TestRun_RenewalsAreBoundedAndSpaced(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		links := c.Links()
+		options := links.Options(0)
+		options.ContextTimeoutEnabled, options.MaxRetries = true, -1
+		client := redis.NewClient(options)
+		defer client.Close()
+		extensions := &counter{args: 8} // evalsha, hash, 2, two keys, value, ttl, token
+		client.AddHook(extensions)
+		locker, err := redlock.New([]redis.UniversalClient{client}, redlock.WithTTL(ttl))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := election.New(locker, "x", election.WithRenewal(every, 4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- e.Run(ctx) }()
+
+		time.Sleep(10*every + every/2)
+		if got := extensions.n.Load(); got != 10 {
+			t.Errorf("%d extensions in ten intervals", got)
+		}
+		links.Cut()
+		time.Sleep(ttl)
+		// Two renewals lie between the last that succeeded and the stop deadline.
+		if got := extensions.n.Load() - 10; got != 8 {
+			t.Errorf("%d attempts of two renewals, want four each", got)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		closing, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := locker.Close(closing); err != nil {
+			t.Error(err)
 		}
 	})
 }

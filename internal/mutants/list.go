@@ -116,6 +116,18 @@ var mutations = []mutation{
 		pkg:   "./election", test: "TestDrain_KeepsTheLease",
 	},
 	{
+		name:  "renewals are not bounded",
+		file:  "election/loop.go",
+		edits: []edit{{"t.Deadline(), e.config.attempts, e.pause()", "t.Deadline(), 1000*e.config.attempts, e.pause()"}},
+		pkg:   "./election", test: "TestRun_RenewalsAreBounded",
+	},
+	{
+		name:  "a callback registered in a term is called twice in it",
+		file:  "election/callbacks.go",
+		edits: []edit{{"		e.startLocked(c, e.term)\n	}\n	return func()", "		e.startLocked(c, e.term)\n		e.startLocked(c, e.term)\n	}\n	return func()"}},
+		pkg:   "./election", test: "TestOnLeader_Registered",
+	},
+	{
 		name:  "undrained work is released",
 		file:  "election/loop.go",
 		edits: []edit{{"		lease.Abandon()\n", "		_ = lease.Release(r.asked)\n"}},
