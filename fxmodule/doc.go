@@ -34,7 +34,8 @@
 // application stops, no tick starts any more, runs and callbacks finish while the lease is renewed,
 // and it is released; the next replica leads at once. What has not returned after
 // Config.DrainTimeout, or shortly before the end of fx's stop timeout, is cut off: if it still
-// does not return, the lease is left to run out, and the stop fails with election.ErrUndrained.
+// does not return, the lease is left to run out, and the stop fails with election.ErrUndrained. With
+// Redis away the stop takes a second longer at most, and does not fail.
 //
 // fx has one stop timeout for everything, 15 s unless fx.StopTimeout changes it, and skips the hooks
 // that come after it. So keep

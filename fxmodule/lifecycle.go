@@ -2,11 +2,13 @@ package redlockfx
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"go.uber.org/zap"
 )
+
+// closeTimeout is how long nodes that are away may hold up the stop of an application.
+const closeTimeout = time.Second
 
 // start campaigns if there is something to do. Only now it is known: the application's own
 // functions may have added work after Module was built. It returns at once, also with Redis away.
@@ -52,5 +54,16 @@ func (m *module) stop(ctx context.Context) error {
 		case <-drain.Done():
 		}
 	}
-	return errors.Join(err, m.locker.Close(ctx))
+	m.closeLocker(ctx)
+	return err
+}
+
+// closeLocker logs what Close says: with nodes away, keys may be left that run out by themselves,
+// which is no reason for the application to fail, nor to wait for long.
+func (m *module) closeLocker(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+	if err := m.locker.Close(ctx); err != nil {
+		m.log.Warn("closed with something left", zap.Error(err))
+	}
 }

@@ -140,6 +140,27 @@ func TestStop_WorkThatDoesNotStopIsAbandoned(t *testing.T) {
 	}
 }
 
+func TestStop_WithRedisAwayIsQuickAndNoFailure(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		k := &ticks{}
+		log, lines := observed()
+		app, links := c.app(redlockfx.Config{Name: "x"}, log,
+			redlockfx.Job(func() scheduler.Job { return k.job("a") }))
+		app.RequireStart()
+		time.Sleep(time.Second)
+		links.Cut()
+		time.Sleep(time.Minute)
+		began := time.Now()
+		app.RequireStop()
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("took %v", took)
+		}
+		if lines.FilterMessageSnippet("something left").Len() != 1 {
+			t.Errorf("logged %v", lines.All())
+		}
+	})
+}
+
 func TestStop_BeforeLeadingAndTwice(t *testing.T) {
 	bubble(t, func(t *testing.T, c *cluster) {
 		k := &ticks{}
