@@ -21,7 +21,11 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-const ttl = 2 * time.Second
+const (
+	ttl         = 2 * time.Second
+	nodeTimeout = 200 * time.Millisecond // five times the default, for machines that are busy
+	again       = 50 * time.Millisecond  // until the next look for a leader
+)
 
 func main() {
 	nodes := flag.String("nodes", "", "`host:port,...` of real Redis nodes; five embedded ones if empty")
@@ -104,16 +108,22 @@ func story(ctx context.Context, replicas []*replica, h *history, length time.Dur
 	for {
 		select {
 		case <-cut:
-			if r := leaderOf(replicas); r != nil {
-				h.happened(r.name, "cut off from all nodes, for good", eventCut)
-				r.link.cut()
+			r := leaderOf(replicas)
+			if r == nil {
+				cut = time.After(again)
+				continue
 			}
+			h.happened(r.name, "cut off from all nodes, for good", eventCut)
+			r.link.cut()
 		case <-graceful:
-			if r := leaderOf(replicas); r != nil {
-				h.happened(r.name, "stopped gracefully", eventStop)
-				if err := r.stop(); err != nil {
-					h.note(r.name, "stop failed: "+err.Error())
-				}
+			r := leaderOf(replicas)
+			if r == nil || r.link.isCut() {
+				graceful = time.After(again)
+				continue
+			}
+			h.happened(r.name, "stopped gracefully", eventStop)
+			if err := r.stop(); err != nil {
+				h.note(r.name, "stop failed: "+err.Error())
 			}
 		case <-end:
 			return

@@ -32,7 +32,9 @@ func start(name string, options func() ([]*redis.Options, error), h *history) (*
 	r.app = fx.New(
 		fx.NopLogger,
 		fx.StopTimeout(5*time.Second),
-		fx.Supply(redlockfx.Config{Name: "nightly-report", TTL: ttl, Identity: name}),
+		fx.Supply(redlockfx.Config{
+			Name: "nightly-report", TTL: ttl, NodeTimeout: nodeTimeout, Identity: name,
+		}),
 		r.link.nodes(nodes),
 		redlockfx.Module,
 		redlockfx.OnLeader(func(ctx context.Context) { h.lead(ctx, name) }),
