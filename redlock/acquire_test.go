@@ -330,6 +330,10 @@ func TestAcquire_WithTheWrongPasswordEndsAtOnce(t *testing.T) {
 		}
 		wantErr(t, err, redlock.ErrNoQuorum)
 		wantText(t, err, "NOAUTH")
+		if d := took(func() { err = l.Close(t.Context()) }); d > nodeTimeout || err != nil {
+			t.Errorf("nothing can have been set, and Close took %v: %v", d, err)
+		}
+		l, _ = c.locker()
 
 		// One such node alone is like one that is down.
 		c.Node(0).RequireAuth("")
