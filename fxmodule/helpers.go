@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"regexp"
 	"runtime"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/fx"
@@ -144,14 +145,7 @@ func wrap[T any](
 	}
 	ft := f.Type()
 	if ft.NumOut() == 0 || ft.NumOut() > 2 || ft.IsVariadic() ||
-		(ft.NumOut() == 2 && ft.Out(1) != errorType) {
-		return nil, refused
-	}
-	fits := false
-	for _, result := range results {
-		fits = fits || ft.Out(0) == result
-	}
-	if !fits {
+		(ft.NumOut() == 2 && ft.Out(1) != errorType) || !slices.Contains(results, ft.Out(0)) {
 		return nil, refused
 	}
 
