@@ -190,7 +190,7 @@ func TestRun_RenewalsAreBoundedAndSpaced(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, c *cluster) {
 		links := c.Links()
 		options := links.Options(0)
-		options.ContextTimeoutEnabled, options.MaxRetries = true, -1
+		options.ContextTimeoutEnabled, options.MaxRetries, options.DialerRetries = true, -1, 1
 		client := redis.NewClient(options)
 		defer client.Close()
 		extensions := &counter{args: 8} // evalsha, hash, 2, two keys, value, ttl, token

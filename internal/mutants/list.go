@@ -104,6 +104,12 @@ var mutations = []mutation{
 		pkg:   "./internal/quorum", test: "TestNode_ThatHangs",
 	},
 	{
+		name:  "a node that does not answer is asked four times at once",
+		file:  "internal/quorum/node.go",
+		edits: []edit{{"	if n.silent {", "	if false {"}},
+		pkg:   "./internal/quorum", test: "TestNode_ThatDoesNotAnswer",
+	},
+	{
 		name:  "release before drain",
 		file:  "election/loop.go",
 		edits: []edit{{"	drained = e.drain(r, t)", "	_ = lease.Release(r.asked)\n	drained = e.drain(r, t)"}},

@@ -9,8 +9,9 @@
 //   - No call waits longer than the node timeout, whatever the nodes and the clients do.
 //   - A call that was sent is never cut off: its answer may be late, but [Round.Then] sees every
 //     answer, so that what a late answer did can be undone.
-//   - A node that hangs costs a constant: at most four goroutines and four connections; what has
-//     queued up behind them when its own time is over is never sent, and says so ([ErrUnsent]).
+//   - A node that hangs costs a constant: at most four goroutines and four connections, and one once
+//     it has failed to answer; what has queued up behind them when its own time is over is never
+//     sent, and says so ([ErrUnsent]).
 //   - Calls that wait for the same node travel together, in one pipeline.
 //   - A lost reply may make go-redis send a script twice. Scripts must bear that.
 package quorum

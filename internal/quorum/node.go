@@ -2,6 +2,7 @@ package quorum
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -10,7 +11,7 @@ import (
 )
 
 const (
-	maxWorkers = 4  // goroutines, and so connections, that one node can hold up
+	maxWorkers = 4  // goroutines, and so connections, that one node can have
 	maxBatch   = 64 // calls in one pipeline
 )
 
@@ -26,6 +27,7 @@ type node struct {
 	queue   []task
 	spare   []task // the space of a batch that is over
 	workers int
+	silent  bool // the last calls ended without an answer
 	closed  bool
 	waiting []chan struct{} // closed when the last worker has gone
 }
@@ -57,7 +59,7 @@ func (n *node) enqueue(t task) {
 	}
 	expired := n.dropExpiredLocked()
 	n.queue = append(n.queue, t)
-	start := n.workers < maxWorkers
+	start := n.workers < n.limitLocked()
 	if start {
 		n.workers++
 	}
@@ -69,6 +71,15 @@ func (n *node) enqueue(t task) {
 	for _, t := range expired {
 		t.finish(nil, ErrUnsent)
 	}
+}
+
+// limitLocked is one for a node that does not answer: each call that times out costs a connection,
+// and more than one at a time would tell no more.
+func (n *node) limitLocked() int {
+	if n.silent {
+		return 1
+	}
+	return maxWorkers
 }
 
 // dropExpiredLocked keeps the queue of a hung node short: its oldest tasks are the ones that
@@ -103,7 +114,7 @@ func (n *node) take(last []task) []task {
 	if last != nil {
 		n.spare = last[:0]
 	}
-	if len(n.queue) == 0 {
+	if len(n.queue) == 0 || n.workers > n.limitLocked() {
 		n.workers--
 		if n.workers == 0 {
 			for _, ch := range n.waiting {
@@ -141,7 +152,16 @@ func (n *node) run(batch []task) {
 func (n *node) runOne(t task) {
 	cmd := newCmd(t.ctx, t.round.call.args)
 	_ = n.client.Process(t.ctx, cmd) // the command keeps its error
+	n.note(cmd)
 	n.finish(t, cmd)
+}
+
+// note notes whether the node answered its latest call.
+func (n *node) note(cmd *redis.Cmd) {
+	_, answered := errors.AsType[redis.Error](cmd.Err())
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.silent = cmd.Err() != nil && !answered
 }
 
 func (n *node) runPipeline(batch []task) {
@@ -154,6 +174,7 @@ func (n *node) runPipeline(batch []task) {
 		_ = pipe.Process(ctx, cmds[i])
 	}
 	_, _ = pipe.Exec(ctx) // each command keeps its own error
+	n.note(cmds[len(cmds)-1])
 	for i, t := range batch {
 		n.finish(t, cmds[i])
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -216,6 +217,36 @@ func TestNode_ThatHangsCostsAConstant(t *testing.T) {
 		}
 		if got := unsent.Load(); got != 196 {
 			t.Errorf("%d of 200 calls were never sent, want all but four", got)
+		}
+	})
+}
+
+// Each call that times out costs a connection, on both sides. A node that is slow beyond use must
+// not take more of them than it needs to tell that it is back.
+func TestNode_ThatDoesNotAnswerIsAskedOnceAtATime(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster) {
+		warmUp(t, q)
+		c.Delay(timeout)
+		if _, err := q.AskNode(t.Context(), 0, counting()); err != nil {
+			t.Fatal(err)
+		}
+		before, began := c.Node(0).TotalConnectionCount(), time.Now()
+		var callers sync.WaitGroup
+		for range 10 {
+			callers.Go(func() {
+				for time.Since(began) < 20*timeout {
+					_, _ = q.AskNode(t.Context(), 0, counting()) // no answer is what is expected
+				}
+			})
+		}
+		callers.Wait()
+		if got := c.Node(0).TotalConnectionCount() - before; got > 45 {
+			t.Errorf("%d connections in the time of 20 calls", got)
+		}
+		c.Heal()
+		time.Sleep(2 * timeout)
+		if a, err := q.AskNode(t.Context(), 0, counting()); err != nil || a.Err != nil {
+			t.Errorf("when it answers again: %+v, %v", a, err)
 		}
 	})
 }
