@@ -30,7 +30,7 @@ type settings struct {
 }
 
 const (
-	ttl         = 5 * time.Second // shorter, and a machine that stalls costs healthy leaders their lease
+	ttl         = 8 * time.Second // shorter, and a machine that stalls costs healthy leaders their lease
 	nodeTimeout = ttl / 10
 	margin      = ttl / 5
 
