@@ -53,16 +53,15 @@ func TestLeader_StaysWhileAMinorityOfNodesHangs(t *testing.T) {
 	})
 }
 
-// Not beside other tests: all that its replicas say goes through this process, fifteen proxies, and
-// so a machine that is short of processors would be slow for all nodes and not for a minority.
 func TestLeader_StaysWhileAMinorityOfNodesIsSlow(t *testing.T) {
+	t.Parallel()
 	eachMinority(t, func(t *testing.T, faulty int) {
-		c, links := startLinked(t)
+		c, links := startLinked(t, faulty)
 		leader := c.leaderOfAll()
 
 		began := shared.now()
 		for _, own := range links {
-			for _, link := range own[:faulty] {
+			for _, link := range own {
 				link.Delay(nodeTimeout) // there and back, so no answer comes in time
 			}
 		}
@@ -101,11 +100,11 @@ func TestMajorityOfHungNodes_LeavesNobodyLeadingUntilItWakes(t *testing.T) {
 
 func TestLeaderCutOffFromAMajority_StopsAndIsFollowed(t *testing.T) {
 	t.Parallel()
-	c, links := startLinked(t)
+	c, links := startLinked(t, majority)
 	leader := c.leader()
 
 	cut := shared.now()
-	for _, link := range links[leader.Replica][:majority] {
+	for _, link := range links[leader.Replica] {
 		link.Cut()
 	}
 	over := c.lostInTime(leader)
