@@ -1,10 +1,11 @@
-// Bench measures package redlock beside redsync on five redis-server processes of its own, and ends
-// with status 1 when a requirement is missed. README.md says what each row means.
+// Bench measures package redlock, where it can beside redsync, on five redis-server processes of its
+// own, and ends with status 1 when a requirement is missed. README.md says what each row means.
 package main
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,15 +20,16 @@ import (
 )
 
 const (
-	nodes   = 5
-	faulty  = 2                // the node that is hung and killed
-	limit   = 2 * time.Minute  // of everything, far above what it takes
-	closing = 20 * time.Second // of both sides, each time
+	nodes = 5
+	limit = 5 * time.Minute // of everything, far above what it takes
 )
 
 func main() {
+	only := flag.String("only", "", "`rows` to run, with commas between them; all if empty: "+
+		strings.Join(names(allRows), ","))
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	missed, err := run(ctx)
+	missed, err := run(ctx, *only)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -37,7 +39,11 @@ func main() {
 	}
 }
 
-func run(ctx context.Context) (missed bool, err error) {
+func run(ctx context.Context, only string) (missed bool, err error) {
+	rows, err := selected(only)
+	if err != nil {
+		return false, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	logging.Disable() // go-redis would tell of each failed dial
@@ -45,58 +51,18 @@ func run(ctx context.Context) (missed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer func() { err = errors.Join(err, cluster.Close()) }()
+	b := &bench{cluster: cluster, admins: clientsOf(cluster.Addrs())}
+	defer func() { err = errors.Join(err, closeAll(b.admins), cluster.Close()) }()
 
 	fmt.Println(machine(ctx))
-	r, err := measure(ctx, cluster)
-	if err != nil {
-		return false, err
-	}
-	fmt.Print(r.table())
-	requirements := r.requirements()
-	for _, q := range requirements {
-		fmt.Println(q)
-		missed = missed || !q.ok
-	}
-	return missed, nil
-}
-
-// measure runs the rows: on healthy nodes, with one hung, with one dead.
-func measure(ctx context.Context, cluster *redisproc.Cluster) (r results, err error) {
-	node := cluster.Node(faulty)
-	err = withSides(ctx, cluster.Addrs(), func(s sides) (err error) {
-		if r.one, err = s.race(ctx, acquireRelease(1)); err != nil {
-			return err
+	b.report.head()
+	for _, r := range rows {
+		if err = errors.Join(r.measure(b, ctx), context.Cause(ctx)); err != nil {
+			err = fmt.Errorf("%s: %w", r.name, err)
+			break
 		}
-		if r.many, err = s.race(ctx, acquireRelease(workers)); err != nil {
-			return err
-		}
-		r.extend, err = s.race(ctx, extend)
-		return err
-	})
-	if err != nil {
-		return r, err
 	}
-
-	err = withSides(ctx, cluster.Addrs(), func(s sides) error {
-		if err := node.Hang(); err != nil {
-			return err
-		}
-		r.hung = s.endure(ctx)
-		return node.Wake()
-	})
-	if err != nil {
-		return r, err
-	}
-
-	err = withSides(ctx, cluster.Addrs(), func(s sides) error {
-		if err := node.Kill(); err != nil {
-			return err
-		}
-		r.dead = s.endure(ctx)
-		return nil
-	})
-	return r, errors.Join(err, context.Cause(ctx))
+	return b.report.conclude(), err
 }
 
 func machine(ctx context.Context) string {

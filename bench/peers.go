@@ -15,10 +15,11 @@ import (
 )
 
 const (
-	ttl      = 8 * time.Second  // of every lock
-	warmUps  = 200              // calls before anything is measured or broken
+	ttl      = 10 * time.Second // of a lock, where nothing else is said
+	warmUps  = 200              // calls of all peers together, before anything is measured or broken
 	patience = 20 * time.Second // with calls that fail meanwhile
 	pause    = 50 * time.Millisecond
+	closing  = 20 * time.Second // of all peers together, each time
 )
 
 // peer is one of the two libraries.
@@ -28,6 +29,12 @@ type peer interface {
 	close(ctx context.Context) error
 }
 
+// waiter is a peer that can wait for a lock.
+type waiter interface {
+	peer
+	wait(ctx context.Context, name string) (hold, error)
+}
+
 // hold is a lock that was won.
 type hold interface {
 	Extend(ctx context.Context) error
@@ -35,33 +42,55 @@ type hold interface {
 }
 
 // sides are both peers on the same nodes.
-type sides struct{ ours, redsync peer }
+type sides struct{ ours, redsync waiter }
 
 // withSides runs fn with two new peers that have connected to all nodes, and closes them.
-func withSides(ctx context.Context, addrs []string, fn func(sides) error) (err error) {
-	ours, err := openOurs(addrs)
+func withSides(ctx context.Context, addrs []string, fn func(sides) error) error {
+	ours, err := openOurs(clientsOf(addrs))
 	if err != nil {
 		return err
 	}
 	s := sides{ours: ours, redsync: openRedsync(addrs)}
+	return withPeers(ctx, []peer{s.ours, s.redsync}, func() error { return fn(s) })
+}
+
+// withLockers runs fn with n new Lockers that have connected to all nodes, each with clients of its
+// own as if it were another process, and closes them.
+func withLockers(ctx context.Context, addrs []string, n int, fn func([]oursPeer) error) error {
+	var all []oursPeer
+	var peers []peer
+	for range n {
+		ours, err := openOurs(clientsOf(addrs))
+		if err != nil {
+			return err
+		}
+		all, peers = append(all, ours), append(peers, ours)
+	}
+	return withPeers(ctx, peers, func() error { return fn(all) })
+}
+
+// withPeers warms the peers up, runs fn and closes them.
+func withPeers(ctx context.Context, peers []peer, fn func() error) (err error) {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
 		defer cancel()
-		err = errors.Join(err, s.ours.close(ctx), s.redsync.close(ctx))
+		for _, p := range peers {
+			err = errors.Join(err, p.close(ctx))
+		}
 	}()
-	for _, p := range []peer{s.ours, s.redsync} {
-		if err := warmUp(ctx, p); err != nil {
+	for _, p := range peers {
+		if err := warmUp(ctx, p, max(warmUps/len(peers), 2*nodes)); err != nil {
 			return err
 		}
 	}
-	return fn(s)
+	return fn()
 }
 
 // warmUp opens connections and loads scripts. Calls may fail for a while: nodes that have just
 // started need not grant anything yet.
-func warmUp(ctx context.Context, p peer) error {
+func warmUp(ctx context.Context, p peer, calls int) error {
 	deadline := time.Now().Add(patience)
-	for done := 0; done < warmUps; {
+	for done := 0; done < calls; {
 		err := acquireAndRelease(ctx, p)
 		if err == nil {
 			done++
@@ -83,10 +112,14 @@ func acquireAndRelease(ctx context.Context, p peer) error {
 	return h.Release(ctx)
 }
 
-// clientsOf makes one client a node, with the default options of go-redis.
-func clientsOf(addrs []string) (clients []redis.UniversalClient) {
+// clientsOf makes one client a node, with the default options of go-redis but for the changes.
+func clientsOf(addrs []string, changes ...func(*redis.Options)) (clients []redis.UniversalClient) {
 	for _, addr := range addrs {
-		clients = append(clients, redis.NewClient(&redis.Options{Addr: addr}))
+		options := &redis.Options{Addr: addr}
+		for _, change := range changes {
+			change(options)
+		}
+		clients = append(clients, redis.NewClient(options))
 	}
 	return clients
 }
@@ -104,9 +137,8 @@ type oursPeer struct {
 	clients []redis.UniversalClient
 }
 
-func openOurs(addrs []string) (oursPeer, error) {
-	clients := clientsOf(addrs)
-	locker, err := redlock.New(clients, redlock.WithTTL(ttl))
+func openOurs(clients []redis.UniversalClient, opts ...redlock.Option) (oursPeer, error) {
+	locker, err := redlock.New(clients, append(opts, redlock.WithTTL(ttl))...)
 	if err != nil {
 		return oursPeer{}, errors.Join(err, closeAll(clients))
 	}
@@ -115,6 +147,10 @@ func openOurs(addrs []string) (oursPeer, error) {
 
 func (p oursPeer) acquire(ctx context.Context, name string) (hold, error) {
 	return p.locker.TryAcquire(ctx, name)
+}
+
+func (p oursPeer) wait(ctx context.Context, name string) (hold, error) {
+	return p.locker.Acquire(ctx, name)
 }
 
 func (p oursPeer) close(ctx context.Context) error {
@@ -138,6 +174,12 @@ func openRedsync(addrs []string) redsyncPeer {
 func (p redsyncPeer) acquire(ctx context.Context, name string) (hold, error) {
 	m := p.redsync.NewMutex(name, redsync.WithExpiry(ttl))
 	err := m.TryLockContext(ctx)
+	return redsyncHold{m}, errorOf(err == nil, err)
+}
+
+func (p redsyncPeer) wait(ctx context.Context, name string) (hold, error) {
+	m := p.redsync.NewMutex(name, redsync.WithExpiry(ttl))
+	err := m.LockContext(ctx)
 	return redsyncHold{m}, errorOf(err == nil, err)
 }
 

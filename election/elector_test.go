@@ -2,6 +2,7 @@ package election_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,7 +79,8 @@ func TestLeader_IsWhoAMajorityNames(t *testing.T) {
 		observer.links.Cut(0, 1)
 		_, err = observer.Leader(t.Context())
 		wantErr(t, err, redlock.ErrNoQuorum)
-		if keys := c.Node(0).Keys(); len(keys) != 2 {
+		want := []string{"{redlock}:fence:x", "{redlock}:guard", "{redlock}:lock:x"}
+		if keys := c.Node(0).Keys(); !slices.Equal(keys, want) {
 			t.Errorf("the observer wrote: %v", keys)
 		}
 	})
@@ -198,6 +200,24 @@ func TestLog_OneLineForEachChangeOfCause(t *testing.T) {
 		if fields := got[1].ContextMap(); fields["election"] != "x" || fields["candidate"] != "a" ||
 			fields["term"] != term.Token() || !strings.Contains(fields["cause"].(string), context.Canceled.Error()) {
 			t.Errorf("fields %v", fields)
+		}
+	})
+}
+
+func TestLog_SaysOnceThatRestartedNodesGrantNothingYet(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		core, logs := observer.New(zap.InfoLevel)
+		c.Restart(0)
+		c.Restart(1)
+		a := c.replica("a", 0, election.WithLogger(zap.New(core)))
+		term := a.leads()
+		if waited := term.Since().Sub(c.start); waited < ttl || waited > ttl+nodeTimeout {
+			t.Errorf("led after %v, want max ttl", waited)
+		}
+		got := logs.TakeAll()
+		if len(got) != 2 || got[0].Level != zap.InfoLevel || got[1].Message != "won" ||
+			!strings.Contains(got[0].ContextMap()["error"].(string), "it grants nothing for another") {
+			t.Errorf("logged %v", got)
 		}
 	})
 }

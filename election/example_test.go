@@ -3,6 +3,7 @@ package election_test
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/nodetest"
@@ -12,7 +13,8 @@ import (
 func ExampleElector() {
 	nodes := nodetest.Start(3)
 	defer nodes.Close()
-	locker, err := redlock.New(nodes.Links().Clients())
+	// These nodes are new, so nobody leads for the first second.
+	locker, err := redlock.New(nodes.Links().Clients(), redlock.WithTTL(time.Second))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -20,7 +22,7 @@ func ExampleElector() {
 	ctx, stop := context.WithCancel(context.Background())
 	elector, err := election.New(locker, "billing", election.OnLeader(func(ctx context.Context) {
 		term, _ := election.TermFrom(ctx)
-		fmt.Println("leading, token", term.Token())
+		fmt.Println("leading, with a token:", term.Token() > 0)
 		stop() // as SIGTERM would
 		<-ctx.Done()
 		fmt.Println(context.Cause(ctx))
@@ -31,7 +33,7 @@ func ExampleElector() {
 	}
 	fmt.Println(elector.Run(ctx), locker.Close(context.Background()))
 	// Output:
-	// leading, token 1
+	// leading, with a token: true
 	// election: stopped: context canceled
 	// <nil> <nil>
 }

@@ -50,6 +50,8 @@ func (e *Elector) logAttempt(err error, last string) string {
 	case cause == last:
 	case errors.Is(err, redlock.ErrHeld):
 		e.log.Debug("someone else leads", zap.Error(err))
+	case errors.Is(err, redlock.ErrGuarded):
+		e.log.Info("nobody can lead yet (it goes on)", zap.Error(err))
 	default:
 		e.log.Warn("campaign failed (it goes on)", zap.Error(err))
 	}
@@ -60,7 +62,9 @@ func (e *Elector) logAttempt(err error, last string) string {
 // that nodes answer with, but no ports, times or order.
 func causeOf(err error) string {
 	var causes []string
-	for _, kind := range []error{redlock.ErrHeld, redlock.ErrNoQuorum, redlock.ErrExpired} {
+	for _, kind := range []error{
+		redlock.ErrHeld, redlock.ErrGuarded, redlock.ErrNoQuorum, redlock.ErrExpired,
+	} {
 		if errors.Is(err, kind) {
 			causes = append(causes, kind.Error())
 		}

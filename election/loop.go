@@ -78,7 +78,7 @@ func (e *Elector) follow(r *run) *redlock.Lease {
 		}
 
 		last = e.logAttempt(err, last)
-		if errors.Is(err, redlock.ErrHeld) {
+		if errors.Is(err, redlock.ErrHeld) || errors.Is(err, redlock.ErrGuarded) {
 			failures = 0 // Acquire has spaced its attempts
 			continue
 		}

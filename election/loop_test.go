@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -50,7 +51,7 @@ func TestRun_StopHandsOverAtOnce(t *testing.T) {
 			t.Errorf("Run returned %v", a.err)
 		}
 		b.leads()
-		if took := time.Since(stopped); took > ttl/20+nodeTimeout {
+		if took := time.Since(stopped); took > nodeTimeout {
 			t.Errorf("the next one led after %v", took)
 		}
 		c.spans()
@@ -66,7 +67,7 @@ func TestRun_KilledLeaderIsReplacedWhenItsLeaseIsOver(t *testing.T) {
 		cut := time.Now()
 		a.links.Cut()
 		b.leads()
-		if took := time.Since(cut); took > ttl+ttl/20+nodeTimeout {
+		if took := time.Since(cut); took > ttl+nodeTimeout {
 			t.Errorf("the next one led after %v", took)
 		}
 		time.Sleep(ttl)
@@ -90,6 +91,19 @@ func TestRun_ContextEndsTheMarginBeforeAnybodyElseCanLead(t *testing.T) {
 		"majority hangs":     {func(p *candidate) { p.links.Hang(2, 3, 4) }, margin},
 		"replies are lost":   {func(p *candidate) { p.links.DropReplies() }, lag},
 		"slower than usable": {func(p *candidate) { p.links.Delay(nodeTimeout) }, lag},
+		"majority forgets": {func(p *candidate) {
+			for i := range 3 {
+				p.c.Wipe(i)
+			}
+		}, margin},
+		"cut from a majority that comes back empty": {func(p *candidate) {
+			p.links.Cut(0, 1, 2)
+			for i := range 3 {
+				p.c.Kill(i)
+				p.c.Wipe(i)
+				p.c.Restart(i)
+			}
+		}, margin},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, 5, func(t *testing.T, c *cluster) {
@@ -166,23 +180,22 @@ func TestRun_RidesOutFailedRenewals(t *testing.T) {
 	})
 }
 
-// counter counts the scripts with this number of arguments.
-type counter struct {
-	args int
-	n    atomic.Int32
-}
+// counter counts how often a node is asked. One that did not answer is asked what it is before
+// anything else, which is a pipeline.
+type counter struct{ atomic.Int32 }
 
 func (*counter) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-func (*counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+func (h *counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		h.Add(1)
+		return next(ctx, cmds)
+	}
 }
 
 func (h *counter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if len(cmd.Args()) == h.args {
-			h.n.Add(1)
-		}
+		h.Add(1)
 		return next(ctx, cmd)
 	}
 }
@@ -194,8 +207,8 @@ func TestRun_RenewalsAreBoundedAndSpaced(t *testing.T) {
 		options.ContextTimeoutEnabled, options.MaxRetries, options.DialerRetries = true, -1, 1
 		client := redis.NewClient(options)
 		defer client.Close()
-		extensions := &counter{args: 8} // evalsha, hash, 2, two keys, value, ttl, token
-		client.AddHook(extensions)
+		asked := &counter{}
+		client.AddHook(asked)
 		locker, err := redlock.New([]redis.UniversalClient{client}, redlock.WithTTL(ttl))
 		if err != nil {
 			t.Fatal(err)
@@ -205,17 +218,23 @@ func TestRun_RenewalsAreBoundedAndSpaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error)
+		ended := make(chan error, 1)
 		go func() { ended <- e.Run(ctx) }()
 
-		time.Sleep(10*every + every/2)
-		if got := extensions.n.Load(); got != 10 {
+		time.Sleep(every / 2)
+		won := asked.Load()
+		time.Sleep(10 * every)
+		if got := asked.Load() - won; got != 10 {
 			t.Errorf("%d extensions in ten intervals", got)
 		}
+		term, ok := e.Term()
+		if !ok {
+			t.Fatal("does not lead")
+		}
 		links.Cut()
-		time.Sleep(ttl)
 		// Two renewals lie between the last that succeeded and the stop deadline.
-		if got := extensions.n.Load() - 10; got != 8 {
+		time.Sleep(time.Until(term.Deadline()) - time.Millisecond)
+		if got := asked.Load() - won - 10; got != 8 {
 			t.Errorf("%d attempts of two renewals, want four each", got)
 		}
 		stop()
@@ -325,7 +344,7 @@ func TestDrain_KeepsTheLeaseUntilTheWorkHasStopped(t *testing.T) {
 		<-a.ended
 		released := time.Now()
 		b.leads()
-		if took := time.Since(released); took > ttl/20+nodeTimeout {
+		if took := time.Since(released); took > nodeTimeout {
 			t.Errorf("handed over in %v", took)
 		}
 		if got := c.spans(); len(got) != 1 || got[0].till.Sub(got[0].done) != 3*ttl {
@@ -479,7 +498,7 @@ func TestRun_WithADoneContextDoesNothing(t *testing.T) {
 		if err := a.Run(ctx); err != nil {
 			t.Error(err)
 		}
-		if keys := c.Node(0).Keys(); len(keys) != 0 {
+		if keys := c.Node(0).Keys(); !slices.Equal(keys, []string{"{redlock}:guard"}) {
 			t.Errorf("left %v", keys)
 		}
 	})

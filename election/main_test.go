@@ -57,10 +57,37 @@ type span struct {
 func bubble(t *testing.T, n int, test func(t *testing.T, c *cluster)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := &cluster{Cluster: nodetest.Start(n), t: t, n: n, start: time.Now()}
+		c := &cluster{Cluster: nodetest.Start(n), t: t, n: n}
 		defer c.Close()
+		c.waitForGuards()
+		c.start = time.Now()
 		test(t, c)
 	})
+}
+
+// waitForGuards has the nodes used for the first time, and waits until they grant.
+func (c *cluster) waitForGuards() {
+	c.t.Helper()
+	l := c.locker(c.Links())
+	_, err := l.TryAcquire(c.t.Context(), "first")
+	wantErr(c.t, err, redlock.ErrGuarded)
+	synctest.Wait() // all nodes, not only a majority
+	time.Sleep(ttl)
+}
+
+// locker makes a process's Locker, which is closed after the test.
+func (c *cluster) locker(links *nodetest.Links) *redlock.Locker {
+	c.t.Helper()
+	l, err := redlock.New(links.Clients(), redlock.WithTTL(ttl))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		_ = l.Close(ctx) // what a test leaves held is its own affair
+	})
+	return l
 }
 
 // candidate is one process.
@@ -74,24 +101,17 @@ type candidate struct {
 	err    error
 }
 
-// candidate makes a process that can run. Its Locker is closed after the test.
+// candidate makes a process that can run.
 func (c *cluster) candidate(id string, opts ...election.Option) *candidate {
 	c.t.Helper()
 	p := &candidate{c: c, links: c.Links()}
+	p.locker = c.locker(p.links)
 	var err error
-	if p.locker, err = redlock.New(p.links.Clients(), redlock.WithTTL(ttl)); err != nil {
-		c.t.Fatal(err)
-	}
 	p.Elector, err = election.New(p.locker, "x",
 		append([]election.Option{election.WithIdentity(id, "at "+id)}, opts...)...)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		_ = p.locker.Close(ctx) // what a test leaves held is its own affair
-	})
 	return p
 }
 

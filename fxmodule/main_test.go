@@ -2,6 +2,7 @@ package redlockfx_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ import (
 
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
 	"github.com/redlockfx/redlockfx/internal/nodetest"
+	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -37,8 +39,26 @@ func bubble(t *testing.T, test func(t *testing.T, c *cluster)) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &cluster{nodetest.Start(3), t}
 		defer c.Close()
+		c.waitForGuards("redlock")
 		test(t, c)
 	})
+}
+
+// waitForGuards has the nodes used for the first time under a key prefix, and waits until they grant.
+func (c *cluster) waitForGuards(prefix string) {
+	c.t.Helper()
+	l, err := redlock.New(c.Links().Clients(), redlock.WithKeyPrefix(prefix))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if _, err := l.TryAcquire(c.t.Context(), "first"); !errors.Is(err, redlock.ErrGuarded) {
+		c.t.Fatalf("got %v, want %v", err, redlock.ErrGuarded)
+	}
+	synctest.Wait() // all nodes, not only a majority
+	time.Sleep(l.Settings().MaxTTL)
+	if err := l.Close(c.t.Context()); err != nil {
+		c.t.Error(err)
+	}
 }
 
 // nodes are the clients of another process.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,7 +69,8 @@ func TestModule_RunsJobsAndCallbacksInOneOfManyApplications(t *testing.T) {
 			app.RequireStop()
 		}
 		for i := range 3 {
-			if keys := c.Node(i).Keys(); len(keys) != 1 || !strings.Contains(keys[0], ":fence:") {
+			want := []string{"{redlock}:fence:billing", "{redlock}:guard"}
+			if keys := c.Node(i).Keys(); !slices.Equal(keys, want) {
 				t.Errorf("left on node %d: %v", i, keys)
 			}
 		}
@@ -81,6 +83,7 @@ func TestModule_ProvidesItsThreeParts(t *testing.T) {
 		var e *election.Elector
 		var s *scheduler.Scheduler
 		k := &ticks{}
+		c.waitForGuards("app")
 		app, _ := c.app(redlockfx.Config{Name: "billing", KeyPrefix: "app"}, fx.Populate(&l, &e, &s),
 			fx.Invoke(func(s *scheduler.Scheduler) error { return s.Add(k.job("late")) }))
 		app.RequireStart()

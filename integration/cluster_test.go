@@ -4,6 +4,7 @@ package integration_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/integration"
 	"github.com/redlockfx/redlockfx/internal/redisproc"
+	"github.com/redlockfx/redlockfx/redlock"
 )
 
 const (
@@ -37,22 +39,23 @@ type cluster struct {
 	more   chan struct{} // closed when there are more
 }
 
-// start starts nodes and replicas. The end of the test ends them all and judges what they told.
-func start(t *testing.T) *cluster {
+// start starts replicas on five nodes. The end of the test ends them and judges what they told.
+func start(t *testing.T, nodes *redisproc.Cluster) *cluster {
 	t.Helper()
-	c, _ := startLinked(t, 0)
+	c, _ := startLinked(t, nodes, 0)
 	return c
 }
 
 // startLinked also gives each replica, by name, a proxy of its own before each of the first nodes.
 // What goes through a proxy goes through this process, and is slow when the machine is busy: so
 // nodes that are to stay well have none.
-func startLinked(t *testing.T, first int) (*cluster, map[string][]*redisproc.Proxy) {
+func startLinked(
+	t *testing.T, nodes *redisproc.Cluster, first int,
+) (*cluster, map[string][]*redisproc.Proxy) {
 	t.Helper()
 	links := make(map[string][]*redisproc.Proxy)
 	c := &cluster{
-		t: t, nodes: startNodes(t, nodeCount),
-		replicas: make(map[string]*process), more: make(chan struct{}),
+		t: t, nodes: nodes, replicas: make(map[string]*process), more: make(chan struct{}),
 	}
 	t.Cleanup(c.end)
 	for _, name := range []string{"a", "b", "c"} {
@@ -75,6 +78,8 @@ func startLinked(t *testing.T, first int) (*cluster, map[string][]*redisproc.Pro
 	return c, links
 }
 
+// startNodes starts nodes and has them used for the first time. They grant nothing for a TTL from
+// then on, so tests call it before t.Parallel: the nodes of all tests grow old together.
 func startNodes(t *testing.T, n int) *redisproc.Cluster {
 	t.Helper()
 	nodes, err := redisproc.Start(t.Context(), n)
@@ -86,7 +91,37 @@ func startNodes(t *testing.T, n int) *redisproc.Cluster {
 			t.Error(err)
 		}
 	})
+	_, err = open(t, nodes.Addrs()).TryAcquire(t.Context(), "first")
+	if !errors.Is(err, redlock.ErrGuarded) {
+		t.Fatalf("got %v, want %v", err, redlock.ErrGuarded)
+	}
 	return nodes
+}
+
+// waitForGuards returns when all nodes grant.
+func waitForGuards(t *testing.T, nodes *redisproc.Cluster) {
+	t.Helper()
+	l := open(t, nodes.Addrs())
+	poll(t, "end of the guards", func() bool {
+		return !slices.ContainsFunc(l.Nodes(t.Context()), func(n redlock.NodeStatus) bool {
+			return n.Err != nil || n.Guard > 0
+		})
+	})
+}
+
+// open makes a Locker, closed after the test, of addresses or URLs.
+func open(t *testing.T, urls []string) *redlock.Locker {
+	t.Helper()
+	l, err := redlock.Open(urls, redlock.WithTTL(ttl), redlock.WithNodeTimeout(longTimeout))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), nodeTimeout)
+		defer cancel()
+		_ = l.Close(ctx) // a server that refuses or is gone cannot be cleaned up
+	})
+	return l
 }
 
 // end kills the replicas and judges the history.

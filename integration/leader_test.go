@@ -10,8 +10,9 @@ import (
 )
 
 func TestKilledLeader_IsFollowedWhenItsLeaseHasRunOut(t *testing.T) {
+	nodes := startNodes(t, nodeCount)
 	t.Parallel()
-	c := start(t)
+	c := start(t, nodes)
 	leader := c.leader()
 
 	killed := c.replicas[leader.Replica].signal(syscall.SIGKILL)
@@ -26,8 +27,9 @@ func TestKilledLeader_IsFollowedWhenItsLeaseHasRunOut(t *testing.T) {
 }
 
 func TestTerminatedLeader_FinishesItsWorkAndHandsOverAtOnce(t *testing.T) {
+	nodes := startNodes(t, nodeCount)
 	t.Parallel()
-	c := start(t)
+	c := start(t, nodes)
 	leader := c.leader()
 	run := c.await("run", func(e integration.Event) bool {
 		return e.Kind == integration.RunBegin && e.At > leader.At
@@ -64,8 +66,9 @@ func TestTerminatedLeader_FinishesItsWorkAndHandsOverAtOnce(t *testing.T) {
 // When a run has just returned the next tick is 700 ms away, so the process cannot be stopped
 // between a look at its term and the start of a run.
 func TestStoppedLeader_KnowsWhenItWakesThatItLeadsNoMore(t *testing.T) {
+	nodes := startNodes(t, nodeCount)
 	t.Parallel()
-	c := start(t)
+	c := start(t, nodes)
 	leader := c.leader()
 	old := c.replicas[leader.Replica]
 

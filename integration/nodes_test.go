@@ -15,18 +15,24 @@ import (
 
 const majority = nodeCount/2 + 1
 
-// eachMinority runs a test for each number of nodes that a cluster can spare, one after another.
-func eachMinority(t *testing.T, test func(t *testing.T, faulty int)) {
+// eachMinority runs a test for each number of nodes that a cluster can spare, one after another, and
+// beside other tests.
+func eachMinority(t *testing.T, test func(t *testing.T, nodes *redisproc.Cluster, faulty int)) {
 	t.Helper()
-	for faulty := 1; faulty <= nodeCount-majority; faulty++ {
-		t.Run(fmt.Sprintf("%d of %d", faulty, nodeCount), func(t *testing.T) { test(t, faulty) })
+	var clusters []*redisproc.Cluster
+	for range nodeCount - majority {
+		clusters = append(clusters, startNodes(t, nodeCount))
+	}
+	t.Parallel()
+	for i, nodes := range clusters {
+		faulty := i + 1
+		t.Run(fmt.Sprintf("%d of %d", faulty, nodeCount), func(t *testing.T) { test(t, nodes, faulty) })
 	}
 }
 
 func TestLeader_StaysWhileAMinorityOfNodesIsDead(t *testing.T) {
-	t.Parallel()
-	eachMinority(t, func(t *testing.T, faulty int) {
-		c := start(t)
+	eachMinority(t, func(t *testing.T, nodes *redisproc.Cluster, faulty int) {
+		c := start(t, nodes)
 		leader := c.leaderOfAll()
 
 		began := shared.now()
@@ -40,9 +46,8 @@ func TestLeader_StaysWhileAMinorityOfNodesIsDead(t *testing.T) {
 }
 
 func TestLeader_StaysWhileAMinorityOfNodesHangs(t *testing.T) {
-	t.Parallel()
-	eachMinority(t, func(t *testing.T, faulty int) {
-		c := start(t)
+	eachMinority(t, func(t *testing.T, nodes *redisproc.Cluster, faulty int) {
+		c := start(t, nodes)
 		leader := c.leaderOfAll()
 
 		began := shared.now()
@@ -54,9 +59,8 @@ func TestLeader_StaysWhileAMinorityOfNodesHangs(t *testing.T) {
 }
 
 func TestLeader_StaysWhileAMinorityOfNodesIsSlow(t *testing.T) {
-	t.Parallel()
-	eachMinority(t, func(t *testing.T, faulty int) {
-		c, links := startLinked(t, faulty)
+	eachMinority(t, func(t *testing.T, nodes *redisproc.Cluster, faulty int) {
+		c, links := startLinked(t, nodes, faulty)
 		leader := c.leaderOfAll()
 
 		began := shared.now()
@@ -70,8 +74,9 @@ func TestLeader_StaysWhileAMinorityOfNodesIsSlow(t *testing.T) {
 }
 
 func TestMajorityOfHungNodes_LeavesNobodyLeadingUntilItWakes(t *testing.T) {
+	nodes := startNodes(t, nodeCount)
 	t.Parallel()
-	c := start(t)
+	c := start(t, nodes)
 	leader := c.leader()
 
 	hang(t, c.nodes, majority)
@@ -99,8 +104,9 @@ func TestMajorityOfHungNodes_LeavesNobodyLeadingUntilItWakes(t *testing.T) {
 }
 
 func TestLeaderCutOffFromAMajority_StopsAndIsFollowed(t *testing.T) {
+	nodes := startNodes(t, nodeCount)
 	t.Parallel()
-	c, links := startLinked(t, majority)
+	c, links := startLinked(t, nodes, majority)
 	leader := c.leader()
 
 	cut := shared.now()

@@ -172,15 +172,19 @@ func TestTryAcquire_HungMinorityCostsNothing(t *testing.T) {
 func TestTryAcquire_CountsItsOwnGrantWhenTheReplyWasLost(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
 		l, links := c.locker(redlock.WithNodeTimeout(2 * time.Second)) // time for go-redis to try again
-		warmUp(t, l)
+		first := mustAcquire(t, l, "x")
+		if err := first.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
 		links.DropReplies()
 		go func() { // ends with the sleep; the acquisition below takes longer
 			time.Sleep(time.Millisecond)
 			links.Heal()
 		}()
 		lease := mustAcquire(t, l, "x")
-		if lease.Token() != 1 {
-			t.Errorf("token %d: the retry was counted as another grant", lease.Token())
+		if lease.Token() != first.Token()+1 {
+			t.Errorf("token %d after %d: the retry was counted as another grant", lease.Token(), first.Token())
 		}
 	})
 }
@@ -207,7 +211,7 @@ func TestTryAcquire_ValidityCountsFromTheSend(t *testing.T) {
 
 func TestTryAcquire_AnswersSlowerThanTheLeaseAreNoLease(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, links := c.locker(redlock.WithTTL(300*time.Millisecond), redlock.WithMaxTTL(time.Minute),
+		l, links := c.locker(redlock.WithTTL(300*time.Millisecond),
 			redlock.WithNodeTimeout(99*time.Millisecond), redlock.WithDrift(0.2))
 		warmUp(t, l)
 		links.Delay(49 * time.Millisecond)
@@ -307,11 +311,15 @@ func TestAcquire_EndedByItsContextSaysWhyAndWhatWasLast(t *testing.T) {
 		_, err := l.Acquire(ctx, "x")
 		wantErr(t, err, cause, redlock.ErrHeld)
 
-		// Also if it ends in the middle of an attempt, which has no outcome of its own.
+		// Also if it ends in the middle of an attempt, which has no outcome of its own. There are many
+		// where no majority names the same holder, and the one node that is left is of no use.
+		c.takeBy("one", "y", 0)
+		c.takeBy("two", "y", 1)
+		c.Answer("LOADING Redis is loading the dataset in memory", 2)
 		links.Delay(50 * time.Millisecond)
-		for at := time.Second; at < 1100*time.Millisecond; at += 10 * time.Millisecond {
+		for at := time.Second; at < 2*time.Second; at += 10 * time.Millisecond {
 			ctx, cancel := context.WithTimeoutCause(t.Context(), at, cause)
-			_, err = l.Acquire(ctx, "x")
+			_, err = l.Acquire(ctx, "y")
 			cancel()
 			wantErr(t, err, cause, redlock.ErrHeld)
 		}
@@ -390,7 +398,9 @@ func TestAcquire_OneOfManyAtATime(t *testing.T) {
 func TestAcquire_TokensIncreaseOverUnevenNodes(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
 		l, _ := c.locker()
-		if err := c.Node(0).Set("{redlock}:fence:x", "100"); err != nil {
+		ahead := mustAcquire(t, l, "y").Token() + 1_000_000
+		counter := fmt.Sprintf("1:%d:%s", ahead, c.Node(0).HGet("{redlock}:guard", "since"))
+		if err := c.Node(0).Set("{redlock}:fence:x", counter); err != nil {
 			t.Fatal(err)
 		}
 		last := uint64(0)
@@ -407,8 +417,8 @@ func TestAcquire_TokensIncreaseOverUnevenNodes(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if last < 100 {
-			t.Errorf("the last token is %d", last)
+		if last <= ahead || last > ahead+9 {
+			t.Errorf("after 9 grants the token is %d, from %d: it was not counted", last, ahead)
 		}
 	})
 }

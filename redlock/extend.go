@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redlockfx/redlockfx/internal/retry"
+	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
 // Extend prolongs the lease by its TTL, counted from now, if a majority of nodes still has it as
@@ -25,20 +25,60 @@ func (l *Lease) Extend(ctx context.Context) error {
 		return fmt.Errorf("redlock: extend %q: %w", l.name, context.Cause(ctx))
 	}
 
-	k := l.locker
-	call := extendScript.Call([]string{k.lockKey(l.name), k.fenceKey(l.name)},
-		l.value, l.ttl.Milliseconds(), l.token)
-	valid := validity{sent: time.Now(), ttl: l.ttl, drift: k.settings.Drift}
-	round, cause := k.quorum.Ask(ctx, call, k.decided)
-	t := k.count(round.Answers())
-	if t.yes < k.need {
-		return l.notExtended(k.failed("extend", l.name, t, ErrLost, cause))
+	return l.locker.extend(ctx, []*Lease{l})[0]
+}
+
+// extend asks once for all these leases together, and returns what became of each.
+func (l *Locker) extend(ctx context.Context, leases []*Lease) []error {
+	grants, tokens := make([]*grant, len(leases)), make([]uint64, len(leases))
+	for i, lease := range leases {
+		grants[i], tokens[i] = lease.grant, lease.token
+		if lease.counted.Load() {
+			tokens[i] = 0
+		}
 	}
-	if err := l.prolong(valid.deadline()); err != nil {
-		return err
+	sent := l.clock.Now()
+	round, cause := l.quorum.Ask(ctx, l.extension(grants, tokens), l.extended(len(leases)))
+	answers := round.Answers()
+	errs := make([]error, len(leases))
+	for i, lease := range leases {
+		t := l.count(answers, extending(i, len(leases)))
+		if t.yes < l.need {
+			errs[i] = lease.notExtended(l.failed("extend", lease.name, t, ErrLost, cause))
+			continue
+		}
+		if t.yes == len(answers) {
+			lease.counted.Store(true)
+		}
+		valid := validity{sent: sent, ttl: lease.ttl, drift: l.settings.Drift}
+		if errs[i] = lease.prolong(valid.deadline()); errs[i] == nil {
+			lease.repair(round, extending(i, len(leases)))
+		}
 	}
-	l.repair(round)
-	return nil
+	return errs
+}
+
+// extension is the call that extends these holds and raises their fences to these tokens.
+func (l *Locker) extension(grants []*grant, tokens []uint64) quorum.Call {
+	keys := append(make([]string, 0, 1+2*len(grants)), l.guardKey())
+	args := append(make([]any, 0, 2+3*len(grants)), l.longestLease(), l.quorum.Size())
+	for i, g := range grants {
+		keys = append(keys, g.key, g.fence)
+		args = append(args, g.value, g.ttl.Milliseconds(), tokens[i])
+	}
+	return extendScript.Call(keys, args...)
+}
+
+// extended tells that the answers so far decide the outcome for each of n names.
+func (l *Locker) extended(n int) func([]quorum.Answer) bool {
+	return func(answers []quorum.Answer) bool {
+		for i := range n {
+			if !l.decided(answers, extending(i, n)) {
+				return false
+			}
+		}
+		return true
+	}
 }
 
 // notExtended ends the lease if err says that it is lost, and returns what counts first.
@@ -65,24 +105,8 @@ func (l *Lease) prolong(deadline time.Time) error {
 	if deadline.After(l.deadline) {
 		l.deadline = deadline
 		if l.timer != nil {
-			l.timer.Reset(time.Until(deadline))
+			l.timer.Reset(deadline)
 		}
 	}
 	return nil
-}
-
-// autoExtend extends the lease in the background until it has ended or e.Max is reached. The
-// goroutine ends with the lease's context and is waited for by the Locker's Close.
-func (l *Lease) autoExtend(e Extension) {
-	ctx := l.Context()
-	pause := retry.Backoff{Min: e.Every / 20, Max: e.Every / 2}
-	l.locker.start(func() {
-		for n := 0; e.Max == 0 || n < e.Max; n++ {
-			if retry.Sleep(ctx, e.Every) != nil {
-				return
-			}
-			// A failure is not the end while the lease lasts: the next extension may succeed.
-			_, _ = retry.Within(ctx, l.Deadline(), e.Attempts, pause, l.Extend, ErrLost)
-		}
-	})
 }

@@ -47,7 +47,7 @@ func (l *Locker) Holder(ctx context.Context, lock string) (Holder, error) {
 		return Holder{}, fmt.Errorf("%w: holder of %q", ErrClosed, lock)
 	}
 
-	t := l.count(answers)
+	t := l.count(answers, releasing)
 	failed := &QuorumError{
 		Op: "holder of", Name: lock, Need: l.need, Got: t.yes, Nodes: t.nodes, kind: ErrVacant,
 	}

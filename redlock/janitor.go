@@ -6,12 +6,16 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/quorum"
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
 // maxLeftovers bounds what is remembered for a node that does not answer; beyond it the oldest are
 // left to run out by their TTL.
 const maxLeftovers = 10_000
+
+// maxReleases is how many travel together.
+const maxReleases = 64
 
 // janitor removes from one node what failed and finished holds left there, and asks again until
 // the node has answered or the keys have run out by themselves.
@@ -29,12 +33,14 @@ type janitor struct {
 // leftover is a key that may be on the node.
 type leftover struct {
 	name, value string
-	until       time.Time // when it has run out by itself
+	until       time.Time // when it has run out by itself, by the Locker's clock
+	finished    bool      // somebody may be waiting to hear that it is gone
 	// sure is whether one answered release is the end of it. Where the grant itself was not
 	// answered it may still be on its way, or unread in the socket of a node that hung: then a
-	// second release follows a node timeout after the node's first answer.
-	sure bool
-	due  time.Time // of the second release
+	// second release follows when the node, by its own clock, does it no more.
+	sure   bool
+	before int64     // until then it may, in microseconds since the epoch; 0: not known
+	due    time.Time // of the second release
 }
 
 // add never blocks: it is called from the goroutines that talk to the nodes. The janitor's own is
@@ -61,23 +67,21 @@ func (j *janitor) add(left leftover) {
 
 func (j *janitor) run() {
 	l := j.locker
-	pause := retry.Backoff{Min: l.settings.NodeTimeout / 4, Max: 4 * l.settings.NodeTimeout}
+	// Short, since the node may answer again at any moment, and then its keys are to be gone soon.
+	pause := retry.Backoff{Min: l.settings.NodeTimeout / 4, Max: l.settings.NodeTimeout / 2}
 	for failures := 0; ; {
-		left, ok := j.next()
+		batch, wait, ok := j.next()
 		if !ok {
 			return
 		}
-		if wait := time.Until(left.due); wait > 0 {
+		if len(batch) == 0 {
 			if !j.await(wait) {
 				break
 			}
 			continue
 		}
-		call := releaseScript.Call([]string{l.lockKey(left.name)}, left.value)
-		answer, err := l.quorum.AskNode(l.closing, j.node, call)
-		if err == nil && (answer.Err == nil || isPermanent(answer.Err)) {
+		if j.release(batch) {
 			failures = 0
-			j.answered(left)
 			continue
 		}
 		failures++
@@ -86,6 +90,31 @@ func (j *janitor) run() {
 		}
 	}
 	j.signOff()
+}
+
+// release asks the node to remove these, in one pipeline, and tells whether it answered at all.
+func (j *janitor) release(batch []leftover) (answered bool) {
+	l := j.locker
+	rounds := make([]*quorum.Round, len(batch))
+	for i, left := range batch {
+		tell := 0
+		if left.finished {
+			tell = 1
+		}
+		call := releaseScript.Call([]string{l.lockKey(left.name)}, left.value, tell)
+		rounds[i] = l.quorum.Node(l.closing, j.node, call)
+		rounds[i].Send()
+	}
+	for i, left := range batch {
+		if rounds[i].Wait(l.closing) != nil {
+			return answered
+		}
+		if a := rounds[i].Answer(0); a.Err == nil {
+			answered = true
+			j.answered(left, a)
+		}
+	}
+	return answered
 }
 
 // await returns after d, or when something was added; false when the Locker is closing.
@@ -101,21 +130,28 @@ func (j *janitor) await(d time.Duration) bool {
 	return true
 }
 
-// next returns what to release next, and in due when. false: nothing is left, and the janitor has signed
-// off.
-func (j *janitor) next() (leftover, bool) {
+// next returns what to release now, or how long to wait before. false: nothing is left, and the janitor
+// has signed off.
+func (j *janitor) next() (batch []leftover, wait time.Duration, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	now := time.Now()
+	now := j.locker.clock.Now()
 	j.first, j.second = dropExpired(j.first, now), dropExpired(j.second, now)
+	for _, left := range j.second {
+		if len(batch) < maxReleases && !left.due.After(now) {
+			batch = append(batch, left)
+		}
+	}
+	batch = append(batch, j.first[:min(len(j.first), maxReleases-len(batch))]...)
 	switch {
-	case len(j.second) > 0 && (len(j.first) == 0 || !j.second[0].due.After(now)):
-		return j.second[0], true
-	case len(j.first) > 0:
-		return j.first[0], true
+	case len(batch) > 0:
+		return batch, 0, true
+	case len(j.second) > 0:
+		first := slices.MinFunc(j.second, func(a, b leftover) int { return a.due.Compare(b.due) })
+		return nil, first.due.Sub(now), true
 	}
 	j.running = false
-	return leftover{}, false
+	return nil, 0, false
 }
 
 func dropExpired(list []leftover, now time.Time) []leftover {
@@ -126,17 +162,21 @@ func dropExpired(list []leftover, now time.Time) []leftover {
 }
 
 // answered takes what was released off its list, unless newer ones have pushed it out meanwhile.
-func (j *janitor) answered(left leftover) {
+func (j *janitor) answered(left leftover, a quorum.Answer) {
+	again := j.locker.settings.NodeTimeout // where the node's clock is not known
+	if now, ok := micros(a); ok && left.before > 0 {
+		again = time.Duration(left.before+1-now) * time.Microsecond
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if len(j.second) > 0 && j.second[0] == left {
-		j.second = j.second[1:]
+	if i := slices.Index(j.second, left); i >= 0 {
+		j.second = slices.Delete(j.second, i, i+1)
 		return
 	}
-	if len(j.first) > 0 && j.first[0] == left {
-		j.first = j.first[1:]
-		if !left.sure {
-			left.due = time.Now().Add(j.locker.settings.NodeTimeout)
+	if i := slices.Index(j.first, left); i >= 0 {
+		j.first = slices.Delete(j.first, i, i+1)
+		if !left.sure && again > 0 {
+			left.due = a.Received.Add(again)
 			j.second = append(j.second, left)
 		}
 	}
@@ -158,5 +198,5 @@ func (j *janitor) report() error {
 	}
 	last := slices.MaxFunc(all, func(a, b leftover) int { return a.until.Compare(b.until) })
 	return fmt.Errorf("redlock: close: %d keys may be left on %s until %s",
-		len(all), j.locker.quorum.Addr(j.node), last.until.Format(time.TimeOnly))
+		len(all), j.locker.quorum.Addr(j.node), j.locker.clock.Local(last.until).Format(time.TimeOnly))
 }

@@ -4,32 +4,31 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/redlockfx/redlockfx/internal/quorum"
+	"github.com/redlockfx/redlockfx/internal/clock"
 )
 
 // Lease is a lock that was won, until its deadline. Its methods are safe for concurrent use.
 type Lease struct {
+	*grant // the one that won it
 	locker *Locker
-	name   string
-	key    string // of the lock, on the nodes
-	value  string
 	token  uint64
-	ttl    time.Duration
-	grants *quorum.Round   // the round that won it
 	base   context.Context // the values of Acquire's context
+
+	counted atomic.Bool // every node has counted at least as far as token
 
 	once     sync.Once // the one release; further callers wait for it
 	released error     // its outcome
 
-	mu       sync.Mutex // guards the fields below
-	deadline time.Time
-	repairs  map[int]*quorum.Round // the last one of each node, until the lease is over
-	end      error                 // why it is over, nil while it is held
-	ctx      context.Context       // made when somebody asks for it
+	mu       sync.Mutex      // guards the fields below
+	deadline time.Time       // by the Locker's clock
+	repairs  map[int]*repair // the last one of each node, until the lease is over
+	end      error           // why it is over, nil while it is held
+	ctx      context.Context // made when somebody asks for it
 	cancel   context.CancelCauseFunc
-	timer    *time.Timer // ends ctx at the deadline
+	timer    *clock.Timer // ends ctx at the deadline
 }
 
 // Name is the lock's name.
@@ -40,18 +39,19 @@ func (l *Lease) Name() string { return l.name }
 func (l *Lease) Token() uint64 { return l.token }
 
 // Deadline is the instant until which nobody else can hold the lock, by this process's monotonic
-// clock. It moves with each extension.
+// clock. It moves with each extension; and it comes nearer by the time that the machine was suspended,
+// during which that clock stands still.
 func (l *Lease) Deadline() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.deadline
+	return l.locker.clock.Local(l.deadline)
 }
 
 // Valid tells whether the lock is held right now. By the time the caller acts on it, it may not be.
 func (l *Lease) Valid() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.end == nil && time.Now().Before(l.deadline)
+	return l.end == nil && l.locker.clock.Now().Before(l.deadline)
 }
 
 // Context is done when the lease is released or abandoned ([ErrReleased]), lost ([ErrLost]) or at
@@ -65,7 +65,7 @@ func (l *Lease) Context() context.Context {
 		if l.end != nil {
 			l.cancel(l.end)
 		} else {
-			l.timer = time.AfterFunc(time.Until(l.deadline), l.expire)
+			l.timer = l.locker.clock.AfterFunc(l.deadline, l.expire)
 		}
 	}
 	return l.ctx
@@ -81,9 +81,9 @@ func (l *Lease) expire() {
 // heldLocked returns nil while the lease is held, else why it is not. It ends one whose deadline
 // has passed.
 func (l *Lease) heldLocked() error {
-	if l.end == nil && !time.Now().Before(l.deadline) {
+	if l.end == nil && !l.locker.clock.Now().Before(l.deadline) {
 		l.endLocked(fmt.Errorf("%w: lease %q, at %s", ErrExpired, l.name,
-			l.deadline.Format(time.StampMilli)))
+			l.locker.clock.Local(l.deadline).Format(time.StampMilli)))
 	}
 	return l.end
 }

@@ -66,6 +66,7 @@ func TestLease_ExtendMovesTheDeadline(t *testing.T) {
 func TestLease_ExtendRaisesTheFenceWhereItIsBehind(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
 		l, links := c.locker()
+		warmUp(t, l)
 		links.Cut(2)
 		for range 4 {
 			lease := mustAcquire(t, l, "x")
@@ -81,8 +82,8 @@ func TestLease_ExtendRaisesTheFenceWhereItIsBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if got, _ := c.Node(2).Get("{redlock}:fence:x"); got != "5" {
-			t.Errorf("node 2 counts %s, want the token, 5", got)
+		if got := c.fence("x", 2); got != lease.Token() {
+			t.Errorf("node 2 counts %d, want the token, %d", got, lease.Token())
 		}
 	})
 }
@@ -116,7 +117,11 @@ func TestLease_LostOnAMajorityEndsAtOnce(t *testing.T) {
 				lease := mustAcquire(t, l, "x", redlock.WithAutoExtend(redlock.Extension{Every: time.Second}))
 				synctest.Wait()
 				lose(c)
-				<-lease.Context().Done()
+				select {
+				case <-lease.Context().Done():
+				case <-time.After(2 * time.Second):
+					t.Fatal("held on")
+				}
 				wantErr(t, context.Cause(lease.Context()), redlock.ErrLost)
 				if lease.Valid() || time.Until(lease.Deadline()) < 8*time.Second {
 					t.Error("it took more than one extension to see the loss")
@@ -133,14 +138,13 @@ func TestLease_IsNeverAcquiredAnewByAnExtension(t *testing.T) {
 		rival, _ := c.locker()
 		lease := mustAcquire(t, l, "x")
 		synctest.Wait()
-		for i := range 3 {
-			c.Wipe(i)
-		}
+		c.drop("x", 0, 1, 2)
 		if err := mustAcquire(t, rival, "x").Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait() // on the third node too
 		wantErr(t, lease.Extend(t.Context()), redlock.ErrLost)
+		time.Sleep(nodeTimeout)
 		if c.keys("x") != 0 {
 			t.Error("the extension set the lock")
 		}
@@ -174,9 +178,7 @@ func TestLease_ReleaseRemovesOnlyItsOwn(t *testing.T) {
 		rival, _ := c.locker()
 		lease := mustAcquire(t, l, "x")
 		synctest.Wait()
-		for i := range 3 {
-			c.Wipe(i)
-		}
+		c.drop("x", 0, 1, 2)
 		mustAcquire(t, rival, "x")
 		wantErr(t, lease.Release(t.Context()), redlock.ErrLost)
 		time.Sleep(time.Second)
@@ -220,8 +222,7 @@ func TestLease_ExtensionRepairsNodesThatLostIt(t *testing.T) {
 		l, _ := c.locker()
 		lease := mustAcquire(t, l, "x")
 		synctest.Wait()
-		c.Wipe(3)
-		c.Wipe(4)
+		c.drop("x", 3, 4)
 		time.Sleep(ttl / 2)
 		if err := lease.Extend(t.Context()); err != nil {
 			t.Fatal(err)
@@ -230,11 +231,7 @@ func TestLease_ExtensionRepairsNodesThatLostIt(t *testing.T) {
 		if c.keys("x") != 5 {
 			t.Errorf("the lock is on %d nodes", c.keys("x"))
 		}
-		if got, _ := c.Node(4).Get("{redlock}:fence:x"); got != "1" {
-			t.Errorf("the repaired node counts %q, want the token", got)
-		}
-		c.Wipe(0)
-		c.Wipe(1)
+		c.drop("x", 0, 1)
 		if err := lease.Extend(t.Context()); err != nil {
 			t.Errorf("the repaired nodes do not count: %v", err)
 		}
@@ -275,8 +272,8 @@ func TestLease_ReleaseDoesNotOvertake(t *testing.T) {
 		args   int // of the script that is late
 		extend bool
 	}{
-		"the grant":  {7, false}, // evalsha, hash, 2, two keys, value, ttl
-		"the repair": {8, true},  // and the token, as for an extension
+		"the grant":  {11, false}, // evalsha, hash, 3, three keys, and five arguments
+		"the repair": {12, true},  // one more, the token
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, 3, func(t *testing.T, c *cluster) {
@@ -298,17 +295,12 @@ func TestLease_ReleaseDoesNotOvertake(t *testing.T) {
 				lease := mustAcquire(t, l, "x")
 				synctest.Wait() // what is late is on its way alone
 				if test.extend {
-					c.Wipe(2)
-					if err := lease.Extend(t.Context()); err != nil {
-						t.Fatal(err)
-					}
 					slow.AddHook(late{test.args})
-					synctest.Wait()
-					c.Wipe(2)
+					c.drop("x", 2)
 					if err := lease.Extend(t.Context()); err != nil {
 						t.Fatal(err)
 					}
-					time.Sleep(nodeTimeout/2 + time.Millisecond) // the extension is answered, the repair under way
+					synctest.Wait() // the repair is on its way alone
 				}
 				if err := lease.Release(t.Context()); err != nil {
 					t.Fatal(err)
@@ -342,6 +334,83 @@ func TestLease_GrantAfterTheReleaseIsRemoved(t *testing.T) {
 		time.Sleep(3 * nodeTimeout)
 		if c.keys("x") != 0 {
 			t.Errorf("still on %d nodes", c.keys("x"))
+		}
+	})
+}
+
+// lost has the acquisitions of a client fail at once, and their requests arrive a while later.
+type lost struct{ after time.Duration }
+
+func (lost) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (lost) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (h lost) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if len(cmd.Args()) != 11 {
+			return next(ctx, cmd)
+		}
+		go func() { // ends with the call, before the bubble
+			time.Sleep(h.after)
+			_ = next(context.WithoutCancel(ctx), redis.NewCmd(ctx, cmd.Args()...))
+		}()
+		err := errors.New("connection reset")
+		cmd.SetErr(err)
+		return err
+	}
+}
+
+// The first release may be there before the grant, and then finds nothing.
+func TestTryAcquire_GrantHeldUpInTheNetworkIsRemoved(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		links := c.Links()
+		clients := links.Clients()
+		for i := range 2 {
+			options := links.Options(i)
+			options.ContextTimeoutEnabled = true
+			held := redis.NewClient(options)
+			defer held.Close()
+			held.AddHook(lost{nodeTimeout / 2})
+			clients[i] = held
+		}
+		l, err := redlock.New(clients, redlock.WithTTL(ttl))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = l.TryAcquire(t.Context(), "x")
+		wantErr(t, err, redlock.ErrNoQuorum)
+		time.Sleep(nodeTimeout * 3 / 4)
+		if c.keys("x") != 2 {
+			t.Errorf("the grants have arrived on %d nodes", c.keys("x"))
+		}
+		time.Sleep(nodeTimeout / 2)
+		if c.keys("x") != 0 {
+			t.Errorf("still on %d nodes", c.keys("x"))
+		}
+		if err := l.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A request that a node finds in its socket when nobody waits for the answer any more does nothing.
+func TestTryAcquire_LateRequestSetsNothing(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, links := c.locker()
+		warmUp(t, l)
+		synctest.Wait()
+		links.Hang()
+		_, err := l.TryAcquire(t.Context(), "x")
+		wantErr(t, err, redlock.ErrNoQuorum)
+		time.Sleep(2 * ttl)
+		links.Heal()
+		time.Sleep(time.Second)
+		for i := range 3 {
+			if c.Node(i).Exists("{redlock}:fence:x") {
+				t.Errorf("node %d has counted a grant", i)
+			}
 		}
 	})
 }

@@ -3,15 +3,15 @@ package redlock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlockfx/redlockfx/internal/clock"
+	"github.com/redlockfx/redlockfx/internal/nodeclock"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
@@ -20,21 +20,35 @@ const minSweep = 100 // leases
 // Locker takes locks on a fixed list of nodes. Its methods are safe for concurrent use.
 type Locker struct {
 	settings Settings
+	clock    *clock.Clock
 	quorum   *quorum.Quorum
-	need     int // nodes that make a majority
+	clocks   *nodeclock.Clocks // of the nodes
+	need     int               // nodes that make a majority
 	owned    []redis.UniversalClient
 	janitors []*janitor // one a node
+	renewer  *renewer
+	push     *push
 
 	calls   sync.WaitGroup // of the user, each over by the node timeout
 	work    sync.WaitGroup // in the background: janitors, and the extensions of leases
+	open    context.Context
+	shut    context.CancelFunc // when Close begins: ends what waits
 	closing context.Context
-	stop    context.CancelFunc // ends that work, when Close waits no longer
+	stop    context.CancelFunc // when Close waits no longer: ends the work in the background
 
 	mu     sync.Mutex // guards the fields below
 	leases map[*Lease]struct{}
+	lines  map[string]*line
 	sweep  int  // so many leases are looked through for those that ran out unnoticed
 	closed bool // no more calls
 	sealed bool // no more work in the background
+
+	sightMu sync.Mutex // guards the fields below
+	sights  []sight    // one a node
+	longest time.Duration
+
+	inspectMu   sync.Mutex // guards inspections
+	inspections []inspection
 }
 
 // New makes a Locker of 1, 3, 5, ... independent Redis masters. A node may be a plain client, a
@@ -43,42 +57,42 @@ type Locker struct {
 // ContextTimeoutEnabled to have their hooks called, since go-redis (9.23) does not carry them over
 // to the client with shorter time-outs that is used otherwise. No node needs to be up. All problems
 // are reported at once, each an [ErrConfig].
+//
+// A node that was never used before grants nothing for the first MaxTTL ([ErrGuarded]), as nobody
+// can tell it from one that has forgotten its locks.
 func New(nodes []redis.UniversalClient, opts ...Option) (*Locker, error) {
 	settings := newSettings(opts)
-	addrs, problems := checkNodes(nodes)
-	problems = append(problems, settings.problems()...)
-	if len(problems) > 0 {
-		return nil, errors.Join(problems...)
+	addrs, found := checkNodes(nodes)
+	found = append(found, settings.problems()...)
+	if len(found) > 0 {
+		return nil, errors.Join(found...)
 	}
+	n := len(nodes)
 	l := &Locker{
-		settings: settings,
-		quorum:   quorum.New(nodes, addrs, settings.NodeTimeout, scripts...),
-		leases:   make(map[*Lease]struct{}),
-		sweep:    minSweep,
+		settings: settings, clock: settings.clock, need: n/2 + 1,
+		leases: make(map[*Lease]struct{}), lines: make(map[string]*line), sweep: minSweep,
+		sights: make([]sight, n), longest: settings.MaxTTL, inspections: make([]inspection, n),
 	}
-	l.need = l.quorum.Majority()
+	l.clocks = nodeclock.New(nodeclock.Config{
+		Nodes: n, Quorum: l.need, Drift: settings.Drift, MaxSkew: settings.MaxClockSkew,
+		Quarantine: settings.MaxTTL,
+	})
+	l.quorum = quorum.New(nodes, addrs, quorum.Config{
+		Timeout: settings.NodeTimeout, Now: l.clock.Now, Scripts: scripts,
+		Observe: l.observe, Inspection: l.inspection(), Inspected: l.inspected,
+	})
+	l.open, l.shut = context.WithCancel(context.Background())
 	l.closing, l.stop = context.WithCancel(context.Background())
 	for i := range nodes {
 		l.janitors = append(l.janitors, &janitor{locker: l, node: i, more: make(chan struct{}, 1)})
 	}
+	l.renewer = &renewer{locker: l, began: l.clock.Now(), more: make(chan struct{}, 1)}
+	l.push = newPush(l, nodes)
 	return l, nil
 }
 
 // Settings returns what the Locker works with.
 func (l *Locker) Settings() Settings { return l.settings }
-
-// decided tells that the answers so far make a majority of yes, or that none can come any more.
-func (l *Locker) decided(answers []quorum.Answer) bool {
-	yes, open := 0, 0
-	for _, a := range answers {
-		if !a.Over {
-			open++
-		} else if isYes(a) {
-			yes++
-		}
-	}
-	return yes >= l.need || yes+open < l.need
-}
 
 // The keys of a Locker share one hash tag, so that on a cluster they lie in one slot.
 func (l *Locker) lockKey(name string) string {
@@ -88,6 +102,8 @@ func (l *Locker) lockKey(name string) string {
 func (l *Locker) fenceKey(name string) string {
 	return "{" + l.settings.KeyPrefix + "}:fence:" + name
 }
+
+func (l *Locker) guardKey() string { return "{" + l.settings.KeyPrefix + "}:guard" }
 
 // begin counts a call of the user, to be ended by l.calls.Done; false after Close.
 func (l *Locker) begin() bool {
@@ -145,74 +161,4 @@ func (l *Locker) isClosed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.closed
-}
-
-// Close abandons the leases that are still held, waits until what failed and finished holds left
-// on the nodes is removed, and closes the clients that [Open] made. When ctx is done first, Close
-// stops waiting and what is left runs out by its TTL. The error names all of it. A second Close
-// does nothing.
-func (l *Locker) Close(ctx context.Context) error {
-	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
-		return nil
-	}
-	l.closed = true
-	held := make([]*Lease, 0, len(l.leases))
-	for lease := range l.leases {
-		held = append(held, lease)
-	}
-	l.mu.Unlock()
-
-	var problems []error
-	held = slices.DeleteFunc(held, func(lease *Lease) bool { return !lease.Valid() })
-	if len(held) > 0 {
-		names := make([]string, len(held))
-		for i, lease := range held {
-			names[i] = fmt.Sprintf("%q until %s", lease.name, lease.Deadline().Format(time.TimeOnly))
-			lease.Abandon()
-		}
-		slices.Sort(names)
-		problems = append(problems,
-			fmt.Errorf("redlock: close: abandoned what was still held: %s", strings.Join(names, ", ")))
-	}
-
-	// What is under way may still leave something to the janitors; then they finish.
-	l.calls.Wait()
-	_ = l.quorum.Idle(ctx) // the same is reported below
-	l.awaitWork(ctx)
-
-	for _, j := range l.janitors {
-		if err := j.report(); err != nil {
-			problems = append(problems, err)
-		}
-	}
-	if err := l.quorum.Close(ctx); err != nil {
-		problems = append(problems, fmt.Errorf("redlock: close: %w", err))
-	}
-	for _, client := range l.owned {
-		if err := client.Close(); err != nil {
-			problems = append(problems, fmt.Errorf("redlock: close: %w", err))
-		}
-	}
-	return errors.Join(problems...)
-}
-
-// awaitWork waits for the work in the background until ctx is done, and then ends it.
-func (l *Locker) awaitWork(ctx context.Context) {
-	l.mu.Lock()
-	l.sealed = true
-	l.mu.Unlock()
-
-	over := make(chan struct{})
-	go func() { // ends with the work, and that at the latest by l.stop
-		l.work.Wait()
-		close(over)
-	}()
-	select {
-	case <-over:
-	case <-ctx.Done():
-	}
-	l.stop()
-	<-over
 }

@@ -13,7 +13,7 @@ func TestLocker_ForgetsLeasesThatRanOutUnnoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := nodetest.Start(1)
 		defer c.Close()
-		l, err := New(c.Links().Clients(), WithTTL(time.Second))
+		l, err := New(c.Links().Clients(), WithTTL(time.Second), WithoutRestartGuard())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -34,17 +35,43 @@ const (
 // cluster is n nodes in a bubble of virtual time.
 type cluster struct {
 	*nodetest.Cluster
-	t *testing.T
-	n int
+	t      *testing.T
+	n      int
+	before []*nodetest.Snapshot
+	close  []func() // what the processes have to do at their end
+}
+
+func newCluster(t *testing.T, n int) *cluster {
+	return &cluster{Cluster: nodetest.Start(n), t: t, n: n}
 }
 
 func bubble(t *testing.T, n int, test func(t *testing.T, c *cluster)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := &cluster{Cluster: nodetest.Start(n), t: t, n: n}
+		c := newCluster(t, n)
 		defer c.Close()
+		c.waitForGuards(ttl)
 		test(t, c)
 	})
+}
+
+// Close ends the processes and then the nodes.
+func (c *cluster) Close() {
+	c.Heal() // or each process would wait a minute for the nodes
+	for _, end := range c.close {
+		end()
+	}
+	c.Cluster.Close()
+}
+
+// waitForGuards has the nodes used for the first time, and waits until they grant.
+func (c *cluster) waitForGuards(maxTTL time.Duration) {
+	c.t.Helper()
+	l, _ := c.locker(redlock.WithTTL(maxTTL))
+	_, err := l.TryAcquire(c.t.Context(), "first")
+	wantErr(c.t, err, redlock.ErrGuarded)
+	synctest.Wait() // all nodes, not only a majority
+	time.Sleep(maxTTL)
 }
 
 // locker makes another process's Locker. It is closed after the test, and then settled.
@@ -55,7 +82,7 @@ func (c *cluster) locker(opts ...redlock.Option) (*redlock.Locker, *nodetest.Lin
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.t.Cleanup(func() {
+	c.close = append(c.close, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		_ = l.Close(ctx) // what a test leaves held is its own affair
@@ -84,12 +111,35 @@ func (c *cluster) keys(name string) int {
 	return n
 }
 
+// drop takes the lock away from nodes, as a person with redis-cli may.
+func (c *cluster) drop(name string, nodes ...int) {
+	for _, i := range nodes {
+		c.Node(i).Del("{redlock}:lock:" + name)
+	}
+}
+
+// fence is a node's counter for a lock.
+func (c *cluster) fence(name string, node int) uint64 {
+	c.t.Helper()
+	text, err := c.Node(node).Get("{redlock}:fence:" + name)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var number, under uint64
+	if _, err := fmt.Sscanf(text, "1:%d:%d", &number, &under); err != nil {
+		c.t.Fatalf("the fence holds %q: %v", text, err)
+	}
+	return number
+}
+
 // take makes a node say that another holds the lock.
-func (c *cluster) take(name string, nodes ...int) {
+func (c *cluster) take(name string, nodes ...int) { c.takeBy("another", name, nodes...) }
+
+func (c *cluster) takeBy(who, name string, nodes ...int) {
 	c.t.Helper()
 	for _, i := range nodes {
 		key := "{redlock}:lock:" + name
-		if err := c.Node(i).Set(key, "1:another:1:someone else"); err != nil {
+		if err := c.Node(i).Set(key, "1:"+who+":1:someone else"); err != nil {
 			c.t.Fatal(err)
 		}
 		c.Node(i).SetTTL(key, time.Hour)

@@ -92,14 +92,11 @@ func ClientOptions(node string) (*redis.Options, error) {
 }
 
 // checkNodes returns the nodes' names for errors, and what is wrong with the list.
-func checkNodes(nodes []redis.UniversalClient) (addrs []string, problems []error) {
-	add := func(format string, args ...any) {
-		problems = append(problems, fmt.Errorf("%w: "+format, append([]any{ErrConfig}, args...)...))
-	}
+func checkNodes(nodes []redis.UniversalClient) (addrs []string, found problems) {
 	if len(nodes) == 0 {
-		add("nodes: there are none, there must be 1, 3, 5, ...")
+		found.add("nodes: there are none, there must be 1, 3, 5, ...")
 	} else if len(nodes)%2 == 0 {
-		add("nodes: there are %d, the number must be odd: an even one spares no more nodes than "+
+		found.add("nodes: there are %d, the number must be odd: an even one spares no more nodes than "+
 			"the odd one below", len(nodes))
 	}
 	first := make(map[string]int, len(nodes))
@@ -107,7 +104,7 @@ func checkNodes(nodes []redis.UniversalClient) (addrs []string, problems []error
 		addrs = append(addrs, "")
 		if client == nil || (reflect.ValueOf(client).Kind() == reflect.Pointer &&
 			reflect.ValueOf(client).IsNil()) {
-			add("node %d of %d is nil", i+1, len(nodes))
+			found.add("node %d of %d is nil", i+1, len(nodes))
 			continue
 		}
 		server := ""
@@ -119,7 +116,7 @@ func checkNodes(nodes []redis.UniversalClient) (addrs []string, problems []error
 			addrs[i] = strings.Join(c.Options().Addrs, ",")
 			server = addrs[i]
 		case *redis.Ring:
-			add("node %d of %d is a redis.Ring, which spreads keys over servers; "+
+			found.add("node %d of %d is a redis.Ring, which spreads keys over servers; "+
 				"a node must be one master", i+1, len(nodes))
 			continue
 		default:
@@ -129,12 +126,12 @@ func checkNodes(nodes []redis.UniversalClient) (addrs []string, problems []error
 			server = fmt.Sprintf("%p", client)
 		}
 		if j, twice := first[server]; twice {
-			add("nodes %d and %d of %d are the same server %s", j+1, i+1, len(nodes), addrs[i])
+			found.add("nodes %d and %d of %d are the same server %s", j+1, i+1, len(nodes), addrs[i])
 		} else {
 			first[server] = i
 		}
 	}
-	return addrs, problems
+	return addrs, found
 }
 
 // failover is what go-redis calls the address of every Sentinel client.

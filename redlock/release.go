@@ -34,10 +34,13 @@ func (l *Lease) Release(ctx context.Context) error {
 	return l.released
 }
 
+// removed tells that the outcome of a release is decided.
+func (l *Locker) removed(answers []quorum.Answer) bool { return l.decided(answers, releasing) }
+
 func (l *Lease) releaseNodes(ctx context.Context) error {
 	k := l.locker
-	call := releaseScript.Call([]string{l.key}, l.value)
-	round, err := k.quorum.AskAfter(ctx, call, k.decided, l.afterSets)
+	call := releaseScript.Call([]string{l.key}, l.value, 1)
+	round, err := k.quorum.AskAfter(ctx, call, k.removed, l.afterSets)
 	if err != nil {
 		return fmt.Errorf("redlock: release %q: %w", l.name, err)
 	}
@@ -45,14 +48,15 @@ func (l *Lease) releaseNodes(ctx context.Context) error {
 		if errors.Is(a.Err, quorum.ErrClosed) {
 			return
 		}
-		if a.Err != nil || l.mayBeSetLate(i) {
+		if late, before := l.mayBeSet(i); late || a.Err != nil {
 			k.janitors[i].add(leftover{
-				name: l.name, value: l.value, until: time.Now().Add(l.ttl),
+				name: l.name, value: l.value, until: k.clock.Now().Add(l.ttl), finished: true,
+				sure: !late, before: before,
 			})
 		}
 	})
 
-	t := k.count(round.Answers())
+	t := k.count(round.Answers(), releasing)
 	if t.yes >= k.need {
 		return nil
 	}

@@ -1,15 +1,21 @@
--- release: remove the lock if it is still ours
+-- release: remove the lock if it is still ours, and tell those who wait for it
 -- KEYS     lock
--- ARGV     value
--- returns  {1, 0}                  removed
---          {0}                     it was gone
---          {0, value, ttl, 0}      held by that value, for so many ms
+-- ARGV     value, 1 to tell
+-- returns  {time, 1, told}         removed; told is 0 where publishing is not permitted
+--          {time, 0}               it was gone
+--          {time, 0, value, ttl}   held by that value, for so many ms
+local t = redis.call('TIME')
+local now = t[1] * 1000000 + t[2]
 local holder = redis.call('GET', KEYS[1])
 if not holder then
-  return {0}
+  return {now, 0}
 end
 if holder ~= ARGV[1] then
-  return {0, holder, redis.call('PTTL', KEYS[1]), 0}
+  return {now, 0, holder, redis.call('PTTL', KEYS[1])}
 end
 redis.call('DEL', KEYS[1])
-return {1, 0}
+local contender = string.match(ARGV[1], '^1:([^:]*)')
+if ARGV[2] == '1' and type(redis.pcall('PUBLISH', KEYS[1], contender)) ~= 'number' then
+  return {now, 1, 0}
+end
+return {now, 1, 1}

@@ -8,7 +8,7 @@ const granularity = 2 * time.Millisecond
 // validity is how long a hold can be trusted. It begins when the request was sent, since a node
 // may have started its clock right then, and ends early by what the clocks' rates may differ.
 type validity struct {
-	sent  time.Time // read before the first byte left
+	sent  time.Time // by the Locker's clock, read before the first byte left
 	ttl   time.Duration
 	drift float64
 }

@@ -28,12 +28,12 @@ const (
 	drainTimeout = 10 * time.Second
 )
 
-// cluster is n nodes in a bubble of virtual time, which begins at midnight UTC, and what ran.
+// cluster is n nodes in a bubble of virtual time, and what ran.
 type cluster struct {
 	*nodetest.Cluster
 	t     *testing.T
 	ttl   time.Duration
-	start time.Time
+	start time.Time // midnight UTC
 
 	mu   sync.Mutex // guards runs
 	runs []*record
@@ -50,10 +50,37 @@ type record struct {
 func bubble(t *testing.T, nodes int, test func(t *testing.T, c *cluster)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := &cluster{Cluster: nodetest.Start(nodes), t: t, ttl: ttl, start: time.Now()}
+		c := &cluster{Cluster: nodetest.Start(nodes), t: t, ttl: ttl}
 		t.Cleanup(c.Close)
+		c.waitForGuards()
+		c.start = time.Now()
 		test(t, c)
 	})
+}
+
+// waitForGuards has the nodes used for the first time, at midnight UTC, when a bubble begins, and
+// waits until the next midnight, when they grant whatever MaxTTL a test has.
+func (c *cluster) waitForGuards() {
+	c.t.Helper()
+	_, err := c.locker(c.Links()).TryAcquire(c.t.Context(), "first")
+	wantErr(c.t, err, redlock.ErrGuarded)
+	synctest.Wait() // all nodes, not only a majority
+	time.Sleep(24 * time.Hour)
+}
+
+// locker makes a process's Locker, which is closed after the test.
+func (c *cluster) locker(links *nodetest.Links) *redlock.Locker {
+	c.t.Helper()
+	l, err := redlock.New(links.Clients(), redlock.WithTTL(c.ttl))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		_ = l.Close(ctx) // what a test leaves held is its own affair
+	})
+	return l
 }
 
 // replica is one process.
@@ -72,16 +99,8 @@ type replica struct {
 func (c *cluster) idle(id string, opts ...scheduler.Option) *replica {
 	c.t.Helper()
 	r := &replica{c: c, id: id, links: c.Links()}
-	locker, err := redlock.New(r.links.Clients(), redlock.WithTTL(c.ttl))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	c.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		_ = locker.Close(ctx) // what a test leaves held is its own affair
-	})
-	r.elector, err = election.New(locker, "x", election.WithIdentity(id, ""),
+	var err error
+	r.elector, err = election.New(c.locker(r.links), "x", election.WithIdentity(id, ""),
 		election.WithDrainTimeout(drainTimeout))
 	if err != nil {
 		c.t.Fatal(err)

@@ -44,7 +44,7 @@ func TestShutdown_NamesTheRunsItCannotWaitFor(t *testing.T) {
 		defer cancel()
 		err := r.Shutdown(ctx)
 		wantErr(t, err, why)
-		wantText(t, err, "2 runs", "slow@946684810000 for 15s, slow@946684820000 for 5s")
+		wantText(t, err, "2 runs", "slow@946771210000 for 15s, slow@946771220000 for 5s")
 
 		if err := r.Shutdown(t.Context()); err != nil {
 			t.Error(err)

@@ -20,6 +20,10 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
+// ttl is short, because a Redis that was never used before grants nothing for as long: nobody can tell
+// it from one that has forgotten its locks.
+const ttl = 3 * time.Second
+
 func main() {
 	nodes := flag.String("nodes", "127.0.0.1:6379", "`host:port,...` of 1, 3 or 5 independent Redis masters")
 	spec := flag.String("spec", "@every 5s", "when the job runs")
@@ -36,7 +40,7 @@ func run(ctx context.Context, nodes []string, spec string) (err error) {
 	if err != nil {
 		return err
 	}
-	locker, err := redlock.Open(nodes)
+	locker, err := redlock.Open(nodes, redlock.WithTTL(ttl))
 	if err != nil {
 		return err
 	}

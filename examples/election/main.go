@@ -19,6 +19,10 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
+// ttl is short, because a Redis that was never used before grants nothing for as long: nobody can tell
+// it from one that has forgotten its locks.
+const ttl = 3 * time.Second
+
 func main() {
 	nodes := flag.String("nodes", "127.0.0.1:6379", "`host:port,...` of 1, 3 or 5 independent Redis masters")
 	health := flag.String("health", "", "`host:port` to serve /healthz at")
@@ -35,7 +39,7 @@ func run(ctx context.Context, nodes []string, health string) (err error) {
 	if err != nil {
 		return err
 	}
-	locker, err := redlock.Open(nodes)
+	locker, err := redlock.Open(nodes, redlock.WithTTL(ttl))
 	if err != nil {
 		return err
 	}

@@ -14,10 +14,14 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
+// ttl is short, because a Redis that was never used before grants nothing for as long: nobody can tell
+// it from one that has forgotten its locks.
+const ttl = 3 * time.Second
+
 func main() {
 	nodes := flag.String("nodes", "127.0.0.1:6379", "`host:port,...` of 1, 3 or 5 independent Redis masters")
 	flag.Parse()
-	app(redlockfx.Config{Name: "fxapp", Nodes: strings.Split(*nodes, ",")}).Run()
+	app(redlockfx.Config{Name: "fxapp", Nodes: strings.Split(*nodes, ","), TTL: ttl}).Run()
 }
 
 func app(config redlockfx.Config) *fx.App {

@@ -15,6 +15,10 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
+// ttl is short, because a Redis that was never used before grants nothing for as long: nobody can tell
+// it from one that has forgotten its locks.
+const ttl = 3 * time.Second
+
 func main() {
 	nodes := flag.String("nodes", "127.0.0.1:6379", "`host:port,...` of 1, 3 or 5 independent Redis masters")
 	work := flag.Duration("work", 5*time.Second, "how long the work takes")
@@ -27,7 +31,8 @@ func main() {
 }
 
 func run(ctx context.Context, nodes []string, work time.Duration) (err error) {
-	locker, err := redlock.Open(nodes)
+	hooks := redlock.Hooks{Guarded: guarded}
+	locker, err := redlock.Open(nodes, redlock.WithTTL(ttl), redlock.WithHooks(hooks))
 	if err != nil {
 		return err
 	}
@@ -51,6 +56,13 @@ func run(ctx context.Context, nodes []string, work time.Duration) (err error) {
 			return fmt.Errorf("stopped working: %w", context.Cause(ctx))
 		}
 	}, redlock.WithValue(holder))
+}
+
+// guarded says why the very first start waits.
+func guarded(node string, left time.Duration) {
+	if left > 0 {
+		fmt.Printf("%s is new here, or was restarted: it grants nothing for %v\n", node, left)
+	}
 }
 
 func closeLocker(locker *redlock.Locker) error {

@@ -52,6 +52,8 @@ func run(ctx context.Context, nodes string, length time.Duration) error {
 	}
 	defer closeNodes()
 
+	fmt.Printf("new nodes grant nothing for MaxTTL (%v): nobody can tell a new node from one that forgot "+
+		"its locks\n", ttl)
 	h := newHistory()
 	var replicas []*replica
 	for i := range 3 {

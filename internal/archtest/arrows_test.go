@@ -40,12 +40,13 @@ const (
 
 // testOnly must not be linked into a user's program.
 var testOnly = map[string]string{
-	"testing":                       "it belongs to tests",
-	"github.com/alicebob/miniredis": "a server for tests",
-	"go.uber.org/goleak":            "a tool for tests",
-	"pgregory.net/rapid":            "a tool for tests",
-	"./internal/nodetest":           "in-memory nodes for tests",
-	"./internal/redisproc":          "redis-server processes for tests",
+	"github.com/anishathalye/porcupine": "a tool for tests",
+	"testing":                           "it belongs to tests",
+	"github.com/alicebob/miniredis":     "a server for tests",
+	"go.uber.org/goleak":                "a tool for tests",
+	"pgregory.net/rapid":                "a tool for tests",
+	"./internal/nodetest":               "in-memory nodes for tests",
+	"./internal/redisproc":              "redis-server processes for tests",
 }
 
 func TestArrows_PointDown(t *testing.T) {

@@ -16,12 +16,20 @@ import (
 // something named Go or AfterFunc. By package: the function it stands in (T.f for a method), and
 // who stops it and waits for it. A function with two is listed twice.
 var goroutines = map[string][]start{
+	"./internal/clock": {
+		{"Clock.lookLaterLocked", "the look for sleep: takes a mutex only, none while no timer is armed"},
+		{"Timer.Reset", "a timer's own: stopped by Stop, and its fn belongs to whoever armed it"},
+	},
 	"./internal/quorum": {
+		{"Quorum.AskFirst", "asks the other nodes: stopped when AskFirst returns, never blocks"},
 		{"node.enqueue", "a node's worker: ends with the node's queue, Quorum.Idle and Close wait"},
 	},
 	"./redlock": {
 		{"Locker.start", "work in the background: ends soon after closing, Locker.Close waits"},
 		{"Locker.awaitWork", "the wait for that work: ends with it, awaitWork itself waits"},
+		{"renewer.sleep", "the timer of what is due next: stopped when sleep returns"},
+		{"subscriber.run", "ends the receiving: closes the subscription when the Locker closes"},
+		{"subscriber.run", "the receiving: ends when the subscription is closed, run waits"},
 		{"Lease.Context", "the timer of the deadline: stopped by the end of the lease, takes a mutex only"},
 		{"Locker.Do", "hands the end of the lease to fn's context: stopped when fn returns"},
 	},

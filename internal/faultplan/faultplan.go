@@ -3,7 +3,9 @@
 package faultplan
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,66 +14,159 @@ import (
 	"github.com/redlockfx/redlockfx/internal/nodetest"
 )
 
+// Fault is a kind of fault: the step that begins it, and the one that ends it after a while. One
+// that is over at once, or lasts for ever, has no end.
+type Fault struct{ Begin, End string }
+
+// Faults are those that [Step.Play] plays.
+var Faults = []Fault{
+	// The way of one process to nodes, or of everybody.
+	{"cut", "heal"},
+	{"hang", "heal"},
+	{"delay", "heal"},
+	{"lose replies of", "heal"},
+
+	// Nodes that keep their data.
+	{"kill", "restart"},
+	{"restart", ""},
+	{"promote", ""},
+
+	// Nodes that forget.
+	{"wipe", ""},
+	{"kill and wipe", "restart"},
+	{"copy the data of", "restart with the copy"},
+}
+
 // Step is one moment of a plan.
 type Step struct {
-	After time.Duration // since the step before
-	What  string        // a fault, its end, or one of the test's own
-	Who   int           // the process that it concerns
-	Nodes []int         // that it concerns
-	Long  time.Duration // of a delay
+	After     time.Duration // since the step before
+	What      string        // the begin or the end of a fault
+	Who       int           // the process that it concerns
+	Everybody bool          // its way to nodes is that of all processes
+	Nodes     []int         // that it concerns
+	Long      time.Duration // from the begin to the end
+	Slow      time.Duration // of a delay
+
+	copies []*nodetest.Snapshot // of Nodes, in the hand of both steps of a fault
 }
 
 func (s Step) String() string {
-	return fmt.Sprintf("after %v %s process %d nodes %v (%v)", s.After, s.What, s.Who, s.Nodes, s.Long)
+	who := fmt.Sprintf("process %d", s.Who)
+	if s.Everybody {
+		who = "everybody"
+	}
+	return fmt.Sprintf("%s nodes %v, %s (long %v, slow %v)", s.What, s.Nodes, who, s.Long, s.Slow)
 }
 
 // Plan is a number of steps.
 type Plan []Step
 
 func (p Plan) String() string {
-	lines := make([]string, len(p))
-	for i, s := range p {
-		lines[i] = s.String()
+	var lines strings.Builder
+	var at time.Duration
+	for _, s := range p {
+		at += s.After
+		fmt.Fprintf(&lines, "%8v %v\n", at, s)
 	}
-	return strings.Join(lines, "\n")
+	return lines.String()
 }
 
-// Draw draws a plan of 5 to 15 steps. Between two of them lies longest at most, and no delay is
-// above slowest. own are kinds of steps that the test itself plays.
-func Draw(t *rapid.T, processes, nodes int, longest, slowest time.Duration, own ...string) Plan {
-	kinds := append([]string{
-		"cut", "hang", "delay", "lose replies of", "heal", "kill", "restart",
-	}, own...)
-	up := func(d time.Duration) *rapid.Generator[int] { return rapid.IntRange(1, int(d/time.Millisecond)) }
-	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Step {
-		return Step{
-			After: time.Duration(up(longest).Draw(t, "after")) * time.Millisecond,
-			What:  rapid.SampledFrom(kinds).Draw(t, "what"),
-			Who:   rapid.IntRange(0, processes-1).Draw(t, "who"),
-			Nodes: rapid.SliceOfNDistinct(rapid.IntRange(0, nodes-1), 1, nodes, rapid.ID).Draw(t, "nodes"),
-			Long:  time.Duration(up(slowest).Draw(t, "long")) * time.Millisecond,
+// Config is what a plan is drawn for.
+type Config struct {
+	Processes, Nodes int
+	Faults           []Fault
+	Longest          time.Duration // from one fault to the next, and of a fault
+	Slowest          time.Duration // of a delay
+}
+
+// Draw draws a plan of 1 to 12 faults and their ends.
+func Draw(t *rapid.T, c Config) Plan {
+	upTo := func(d time.Duration) *rapid.Generator[time.Duration] { return Between(time.Millisecond, d) }
+	type fault struct {
+		begin Step // after the begin of the fault before
+		end   string
+	}
+	faults := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) fault {
+		kind := rapid.SampledFrom(c.Faults).Draw(t, "fault")
+		return fault{end: kind.End, begin: Step{
+			After:     upTo(c.Longest).Draw(t, "after"),
+			What:      kind.Begin,
+			Who:       rapid.IntRange(0, c.Processes-1).Draw(t, "who"),
+			Everybody: rapid.IntRange(0, 3).Draw(t, "everybody") == 3,
+			Nodes: rapid.SliceOfNDistinct(rapid.IntRange(0, c.Nodes-1), 1, c.Nodes, rapid.ID).
+				Draw(t, "nodes"),
+			Long: upTo(c.Longest).Draw(t, "long"),
+			Slow: upTo(c.Slowest).Draw(t, "slow"),
+		}}
+	}), 1, 12).Draw(t, "faults")
+
+	var plan Plan
+	var at time.Duration
+	for _, f := range faults {
+		at += f.begin.After
+		f.begin.After = at // the start, until the steps are in order
+		f.begin.copies = make([]*nodetest.Snapshot, len(f.begin.Nodes))
+		plan = append(plan, f.begin)
+		if f.end != "" {
+			end := f.begin
+			end.What = f.end
+			end.After += end.Long
+			plan = append(plan, end)
 		}
-	}), 5, 15).Draw(t, "plan")
+	}
+	slices.SortStableFunc(plan, func(a, b Step) int { return cmp.Compare(a.After, b.After) })
+	for i := len(plan) - 1; i > 0; i-- {
+		plan[i].After -= plan[i-1].After
+	}
+	return plan
 }
 
-// Play does what the step says to the process's links, or to the node. It does nothing for the
-// test's own kinds.
+// Between draws whole milliseconds, each as often: rapid's own ranges prefer their ends.
+func Between(shortest, longest time.Duration) *rapid.Generator[time.Duration] {
+	var all []time.Duration
+	for d := shortest; d <= longest; d += time.Millisecond {
+		all = append(all, d)
+	}
+	return rapid.SampledFrom(all)
+}
+
+// Play does what the step says to the way of the process with these links, or of all, or to the
+// nodes. What is not of [Faults] is the test's own to play.
 func (s Step) Play(c *nodetest.Cluster, links *nodetest.Links) {
+	way := links.Faults
+	if s.Everybody {
+		way = c.Faults
+	}
 	switch s.What {
 	case "cut":
-		links.Cut(s.Nodes...)
+		way.Cut(s.Nodes...)
 	case "hang":
-		links.Hang(s.Nodes...)
+		way.Hang(s.Nodes...)
 	case "delay":
-		links.Delay(s.Long, s.Nodes...)
+		way.Delay(s.Slow, s.Nodes...)
 	case "lose replies of":
-		links.DropReplies(s.Nodes...)
+		way.DropReplies(s.Nodes...)
 	case "heal":
-		links.Heal()
-	case "kill":
-		c.Kill(s.Nodes[0])
-	case "restart":
-		c.Restart(s.Nodes[0])
+		way.Heal(s.Nodes...)
+	}
+	for i, node := range s.Nodes {
+		switch s.What {
+		case "kill":
+			c.Kill(node)
+		case "restart":
+			c.Restart(node)
+		case "promote":
+			c.Promote(node)
+		case "wipe":
+			c.Wipe(node)
+		case "kill and wipe":
+			c.Kill(node)
+			c.Wipe(node)
+		case "copy the data of":
+			s.copies[i] = c.Snapshot(node)
+		case "restart with the copy":
+			c.RestartFrom(node, s.copies[i])
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -51,7 +52,7 @@ func run(ctx context.Context, part string) (err error) {
 		return err
 	}
 	var problems []error
-	for _, m := range mutations {
+	for _, m := range slices.Concat(ofLocks, ofElection) {
 		if !strings.Contains(m.name, part) {
 			continue
 		}

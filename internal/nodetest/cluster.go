@@ -1,27 +1,22 @@
 package nodetest
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/alicebob/miniredis/v2/server"
 )
 
 // Cluster is a number of independent nodes (not a Redis Cluster). Its Faults hold for every Links.
 // Its methods, and those of Links, may be called from many goroutines.
 type Cluster struct {
 	*Faults
-	addrs   []string
-	nodes   []*miniredis.Miniredis
-	servers []*server.Server
-	served  sync.WaitGroup // one for each connection that a node still serves
+	nodes  []*node
+	served sync.WaitGroup // one for each connection that a node still serves
 
-	// mu guards what follows, all Faults and all connections. It is never held across a call into
-	// a node or a client.
+	// mu guards what follows, what the nodes say it guards, all Faults and all connections. It is
+	// never held across a call into a node or a client.
 	mu    sync.Mutex
 	links []*Links
 	conns map[*conn]struct{}
@@ -32,25 +27,24 @@ func Start(n int) *Cluster {
 	c := &Cluster{conns: make(map[*conn]struct{})}
 	c.Faults = &Faults{cluster: c, of: make([]fault, n)}
 	for i := range n {
-		node := miniredis.NewMiniRedis()
-		node.ClockTTL(true)
-		// The first Dial starts a server without a listener, and that cannot fail.
-		if conn, err := node.Dial(); err == nil {
-			conn.Close()
-		}
-		c.nodes = append(c.nodes, node)
-		c.servers = append(c.servers, node.Server())
-		c.addrs = append(c.addrs, fmt.Sprintf("127.0.0.1:%d", 7001+i))
+		c.nodes = append(c.nodes, c.newNode(fmt.Sprintf("127.0.0.1:%d", 7001+i)))
 	}
 	return c
 }
 
 // Addrs returns the address of each node as clients and errors name it. Nothing listens there.
-func (c *Cluster) Addrs() []string { return slices.Clone(c.addrs) }
+func (c *Cluster) Addrs() []string {
+	var addrs []string
+	for _, n := range c.nodes {
+		addrs = append(addrs, n.addr)
+	}
+	return addrs
+}
 
 // Node returns node i, to look at its data or change it past every fault. Do not Close or Restart
-// it: the methods of Cluster do.
-func (c *Cluster) Node(i int) *miniredis.Miniredis { return c.nodes[i] }
+// it, nor set its time, its error or its server's pre-hook: the methods of Cluster do. A password on
+// it shuts the Cluster out too.
+func (c *Cluster) Node(i int) *miniredis.Miniredis { return c.nodes[i].redis }
 
 // Kill stops node i like SIGKILL: its connections break, what is under way on them is lost, and dials
 // are refused until Restart. A request that the node has already read may still take effect.
@@ -59,17 +53,25 @@ func (c *Cluster) Kill(i int) {
 }
 
 // Restart kills node i if it lives and brings it back with its data, but as a new server process:
-// without cached scripts. Other faults of the node stay.
+// with another run id and replication id and without cached scripts. Other faults of the node, its
+// clock and what SetInfo, Deny and SetPreHook said stay.
 func (c *Cluster) Restart(i int) {
 	c.Kill(i)
-	nobody := server.NewPeer(bufio.NewWriter(io.Discard))
-	c.servers[i].Dispatch(nobody, []string{"SCRIPT", "FLUSH"})
+	c.FlushScripts(i)
+	c.change(i, (*state).renew)
 	c.set([]int{i}, func(f *fault) { f.dead = false })
 }
 
+// Promote replaces node i by a replica that has all its data: a failover behind one address. What
+// clients see is a Restart. A failover that loses writes is RestartFrom.
+func (c *Cluster) Promote(i int) { c.Restart(i) }
+
 // Wipe makes node i forget all its data, as FLUSHALL does. A node that came back empty is Kill, Wipe,
 // Restart.
-func (c *Cluster) Wipe(i int) { c.nodes[i].FlushAll() }
+func (c *Cluster) Wipe(i int) { c.nodes[i].redis.FlushAll() }
+
+// FlushScripts makes node i forget the scripts it has cached, as SCRIPT FLUSH does.
+func (c *Cluster) FlushScripts(i int) { c.nodes[i].do([]string{"SCRIPT", "FLUSH"}) }
 
 // Heal ends all faults of the given nodes, of all without an argument: those set on the Cluster and
 // those set on any Links. It does not restart a killed node.
@@ -92,12 +94,12 @@ func (c *Cluster) Close() {
 		l.Close()
 	}
 	c.Cut() // what hung nodes have not received yet is lost
-	for _, node := range c.nodes {
-		node.CtxCancel() // ends blocking commands
+	for _, n := range c.nodes {
+		n.redis.CtxCancel() // ends blocking commands
 	}
 	// miniredis must not be closed under a script that still runs.
 	c.served.Wait()
-	for _, node := range c.nodes {
-		node.Close()
+	for _, n := range c.nodes {
+		n.redis.Close()
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -18,7 +17,8 @@ type conn struct {
 	node           int
 	client, server *end
 	broken         bool
-	inSetup        bool // the client's last request only set up the connection
+	pending        []byte // what the client has written of a request that is not whole yet
+	inSetup        bool   // the client's last request only set up the connection
 }
 
 // end is what the client or the node holds of a connection. Writing never waits, because the inbox of
@@ -32,10 +32,13 @@ type end struct {
 	deadline time.Time // of Read; zero means none
 }
 
-// packet is what one Write sent; without data it is the end of the stream.
+// packet is a request, or what one Write of the node sent; without data it is the end of the stream.
 type packet struct {
-	sent time.Time
-	data []byte
+	sent    time.Time
+	data    []byte
+	setup   bool // a request that only sets up the connection
+	arrived bool
+	reset   bool // not data: the connection breaks
 }
 
 func newConn(l *Links, node int) *conn {
@@ -71,11 +74,7 @@ func (e *end) Read(b []byte) (int, error) {
 		if len(e.inbox) > 0 && !fault.hung {
 			arrival := e.inbox[0].sent.Add(fault.delay)
 			if !arrival.After(now) {
-				if fault.deaf && e == e.conn.client && !e.conn.inSetup {
-					e.conn.broken = true
-					e.conn.wake()
-					continue
-				}
+				e.arrive(fault)
 				return e.take(b)
 			}
 			if alarm.IsZero() || arrival.Before(alarm) {
@@ -86,9 +85,31 @@ func (e *end) Read(b []byte) (int, error) {
 	}
 }
 
+// arrive lets the faults of the moment act on the first packet, once.
+func (e *end) arrive(fault fault) {
+	first := &e.inbox[0]
+	reply := e == e.conn.client && !e.conn.inSetup
+	switch {
+	case first.arrived || len(first.data) == 0:
+	case e == e.conn.server && fault.answer != "" && !first.setup:
+		first.data = request(refuse, fault.answer)
+	case reply && fault.deaf:
+		e.inbox = []packet{{reset: true}}
+	case reply && fault.torn:
+		first.data = first.data[:len(first.data)/2]
+		e.inbox = []packet{*first, {reset: true}}
+	}
+	e.inbox[0].arrived = true
+}
+
 // take moves bytes of the first packet into b.
 func (e *end) take(b []byte) (int, error) {
 	first := &e.inbox[0]
+	if first.reset {
+		e.conn.broken = true
+		e.conn.wake()
+		return 0, e.usable("read")
+	}
 	if len(first.data) == 0 {
 		return 0, io.EOF
 	}
@@ -119,16 +140,33 @@ func (e *end) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	if e == e.conn.client {
-		e.conn.inSetup = isSetup(b)
-	}
-	if len(b) > 0 {
-		e.send(bytes.Clone(b))
+		e.conn.ask(b)
+	} else if len(b) > 0 {
+		e.send(packet{data: bytes.Clone(b)})
 	}
 	return len(b), nil
 }
 
-func (e *end) send(data []byte) {
-	e.peer.inbox = append(e.peer.inbox, packet{sent: time.Now(), data: data})
+// ask sends each request that b makes whole.
+func (c *conn) ask(b []byte) {
+	c.pending = append(c.pending, b...)
+	for {
+		size, name := firstRequest(c.pending)
+		if size == 0 {
+			return
+		}
+		c.inSetup = isSetup(name)
+		if !c.inSetup {
+			c.links.cluster.nodes[c.node].requests++
+		}
+		c.client.send(packet{data: bytes.Clone(c.pending[:size]), setup: c.inSetup})
+		c.pending = c.pending[size:]
+	}
+}
+
+func (e *end) send(p packet) {
+	p.sent = time.Now()
+	e.peer.inbox = append(e.peer.inbox, p)
 	e.peer.changed.Broadcast()
 }
 
@@ -149,7 +187,7 @@ func (e *end) close() {
 	}
 	e.closed = true
 	e.changed.Broadcast()
-	e.send(nil)
+	e.send(packet{})
 	cluster := e.conn.links.cluster
 	if e == e.conn.server {
 		cluster.served.Done() // the node closes its end last of all
@@ -177,7 +215,7 @@ func (e *end) fail(op string, err error) error {
 func (e *end) LocalAddr() net.Addr { return e.RemoteAddr() }
 
 func (e *end) RemoteAddr() net.Addr {
-	addr := e.conn.links.cluster.addrs[e.conn.node]
+	addr := e.conn.links.cluster.nodes[e.conn.node].addr
 	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(addr))
 }
 
@@ -208,17 +246,3 @@ type healthy struct{}
 func (healthy) Control(func(uintptr)) error    { return nil }
 func (healthy) Read(func(uintptr) bool) error  { return nil }
 func (healthy) Write(func(uintptr) bool) error { return nil }
-
-// isSetup tells whether a request is one that clients send to set up a connection. In RESP the
-// command's name is the third line.
-func isSetup(request []byte) bool {
-	lines := bytes.SplitN(request, []byte("\r\n"), 4)
-	if len(lines) < 4 {
-		return false
-	}
-	switch strings.ToUpper(string(lines[2])) {
-	case "HELLO", "AUTH", "SELECT", "CLIENT", "ROLE", "CONFIG", "INFO":
-		return true
-	}
-	return false
-}

@@ -1,5 +1,5 @@
 // Package nodetest runs Redis nodes inside the process, with no socket, and breaks the links to them
-// on demand: for tests of code that must survive dead, hung, slow and forgetful nodes.
+// on demand: for tests of code that must survive dead, hung, slow, forgetful and lying nodes.
 //
 //	cluster := nodetest.Start(3)
 //	defer cluster.Close()
@@ -12,15 +12,21 @@
 // process, one set on a Links for that process alone, and both at once, from the moment it is set,
 // on open connections as on new ones.
 //
+// What a node is and knows is the Cluster's: its life (Kill, Restart, Promote), its data (Wipe,
+// Snapshot, RestartFrom, FlushScripts), its clock (Offset, Jump), what it says of itself (SetInfo) and
+// what it permits (Deny). These are no faults: Heal does not end them.
+//
 // Everything works inside a testing/synctest bubble, where TTLs, delays and timeouts follow the
 // bubble's clock, and in a normal program in real time. In a bubble, call Start and Links inside it.
 //
-// Four habits of go-redis show up in such tests. It makes four tries of five seconds each unless told
+// Five habits of go-redis show up in such tests. It makes four tries of five seconds each unless told
 // otherwise. Pipelines have connections of their own. Once as many dials failed as the pool has
-// places, calls fail at once until a background dial, one a second, gets through. And calls that wait
+// places, calls fail at once until a background dial, one a second, gets through. Calls that wait
 // for a place in the pool leave timers in a package variable, which is fatal in the next bubble: keep
-// the calls at a time on a node below PoolSize (ten per CPU), or raise it.
+// the calls at a time on a node below PoolSize (ten per CPU), or raise it. And a subscription that a
+// node refuses with an error is not asked for again until its connection breaks.
 //
-// What the nodes lack is what miniredis lacks: ROLE, CONFIG and most of INFO, replication and
-// keyspace notifications. Node(i).Server().SetPreHook can answer for them; the hook survives Restart.
+// What the nodes lack is what miniredis lacks: replication, keyspace notifications, eviction, most of
+// INFO and CONFIG, and errors of scripts in Redis's words. In a transaction (MULTI), INFO, ROLE,
+// CONFIG GET and TIME answer at once instead of in their turn.
 package nodetest

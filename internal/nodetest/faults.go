@@ -1,6 +1,9 @@
 package nodetest
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Faults breaks the way to nodes. Every method takes node indexes, none meaning all nodes. A fault
 // takes effect at once and adds to the others until Heal.
@@ -11,8 +14,9 @@ type Faults struct {
 
 // fault is what ails one node, or one process's way to it.
 type fault struct {
-	dead, cut, hung, deaf bool
-	delay                 time.Duration
+	dead, cut, hung, deaf, torn bool
+	delay                       time.Duration
+	answer                      string
 }
 
 // Cut makes the nodes look like a dead host or a closed port: open connections break, what was under
@@ -36,9 +40,24 @@ func (f *Faults) Delay(d time.Duration, nodes ...int) {
 
 // DropReplies lets requests reach the node and take effect, but when the reply would arrive, the
 // connection breaks instead. Replies to what sets up a connection (HELLO, AUTH, SELECT, CLIENT, ROLE,
-// CONFIG, INFO) still arrive, so that requests on new connections reach the node too.
+// CONFIG, INFO) still arrive, so that requests on new connections reach the node too. SUBSCRIBE is no
+// setup: neither its confirmation nor a message arrives, each breaks the connection.
 func (f *Faults) DropReplies(nodes ...int) {
 	f.set(nodes, func(f *fault) { f.deaf = true })
+}
+
+// Tear is DropReplies, but the first half of the reply arrives before the connection breaks. Of a
+// reply beyond 4 KiB it is less than half.
+func (f *Faults) Tear(nodes ...int) {
+	f.set(nodes, func(f *fault) { f.torn = true })
+}
+
+// Answer makes the nodes answer text, an error line such as "LOADING Redis is loading the dataset in
+// memory", to each request that arrives, and do nothing else, but for what sets up a connection (as
+// in DropReplies). Subscriptions made before stay and get their messages. Real servers except more,
+// for each error something else. Where the Cluster and the Links have one each, the Links' counts.
+func (f *Faults) Answer(text string, nodes ...int) {
+	f.set(nodes, func(f *fault) { f.answer = text })
 }
 
 // Heal ends all faults set here.
@@ -70,7 +89,7 @@ func (f *Faults) set(nodes []int, change func(*fault)) {
 func (f fault) with(g fault) fault {
 	return fault{
 		dead: f.dead || g.dead, cut: f.cut || g.cut, hung: f.hung || g.hung, deaf: f.deaf || g.deaf,
-		delay: f.delay + g.delay,
+		torn: f.torn || g.torn, delay: f.delay + g.delay, answer: cmp.Or(f.answer, g.answer),
 	}
 }
 

@@ -44,7 +44,7 @@ func (l *Links) Clients() []redis.UniversalClient { return slices.Clone(l.client
 // client, before the Links.
 func (l *Links) Options(i int) *redis.Options {
 	return &redis.Options{
-		Addr: l.cluster.addrs[i],
+		Addr: l.cluster.nodes[i].addr,
 		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return l.dial(ctx, i)
 		},
@@ -94,6 +94,6 @@ func (l *Links) dial(ctx context.Context, node int) (net.Conn, error) {
 	c.served.Add(1)
 	c.mu.Unlock()
 	// The node's goroutine ends when the connection breaks or is closed; Cluster.Close waits for it.
-	c.servers[node].ServeConn(conn.server)
+	c.nodes[node].server.ServeConn(conn.server)
 	return conn.client, nil
 }

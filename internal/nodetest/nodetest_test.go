@@ -303,22 +303,6 @@ func TestKill_KeepsDataAndForgetsScripts(t *testing.T) {
 	})
 }
 
-func TestRestart_KeepsThePreHook(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
-		client := single(t, l)
-		c.Node(0).Server().SetPreHook(func(p *server.Peer, cmd string, _ ...string) bool {
-			if cmd == "ROLE" {
-				p.WriteStrings([]string{"master"})
-			}
-			return cmd == "ROLE"
-		})
-		c.Restart(0)
-		if got := fmt.Sprint(client.Do(t.Context(), "ROLE").Val()); got != "[master]" {
-			t.Errorf("role %s, want [master]", got)
-		}
-	})
-}
-
 func TestWipe_ForgetsDataOfOneNode(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
 		for _, client := range l.Clients() {
@@ -421,7 +405,7 @@ func TestClose_LeavesNothingBehindUnderAnyFault(t *testing.T) {
 
 func TestClose_WaitsForTheScriptUnderWay(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
-		c.Node(0).Server().SetPreHook(func(_ *server.Peer, cmd string, _ ...string) bool {
+		c.SetPreHook(0, func(_ *server.Peer, cmd string, _ ...string) bool {
 			if cmd == "EVAL" {
 				time.Sleep(time.Second)
 			}

@@ -2,7 +2,6 @@ package quorum
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -17,19 +16,22 @@ const (
 
 // node is one Redis master and the queue of calls in front of it.
 type node struct {
-	addr    string
-	client  redis.UniversalClient
-	timeout time.Duration
-	scripts []*Script
-	worker  func() // n.work, bound once
+	config *Config
+	index  int // in the list of nodes
+	addr   string
+	client redis.UniversalClient
+	worker func() // n.work, bound once
 
-	mu      sync.Mutex // guards the fields below
-	queue   []task
-	spare   []task // the space of a batch that is over
-	workers int
-	silent  bool // the last calls ended without an answer
-	closed  bool
-	waiting []chan struct{} // closed when the last worker has gone
+	mu       sync.Mutex // guards the fields below
+	queue    []task
+	spare    []task // the space of a batch that is over
+	workers  int
+	silent   bool          // the last call ended without an answer
+	stranger bool          // not inspected since it was last unreachable
+	asked    time.Time     // when the first call was sent that is still without an answer; zero if none
+	usual    time.Duration // what an answer takes, smoothed
+	closed   bool
+	waiting  []chan struct{} // closed when the last worker has gone
 }
 
 // task is one node's part of a round.
@@ -40,12 +42,14 @@ type task struct {
 	node   int
 }
 
-func (t task) finish(reply any, err error) {
+func (t task) finish(a Answer) {
 	if t.cancel != nil {
 		t.cancel()
 	}
-	t.round.finish(t.node, reply, err)
+	t.round.finish(t.node, a)
 }
+
+func (t task) fail(err error) { t.finish(Answer{Err: err}) }
 
 // enqueue has the task worked on. Workers come with the work and go with it, so that a Quorum
 // that is not in use has no goroutine: each is counted in n.workers, ends when the queue is empty
@@ -54,7 +58,7 @@ func (n *node) enqueue(t task) {
 	n.mu.Lock()
 	if n.closed {
 		n.mu.Unlock()
-		t.finish(nil, ErrClosed)
+		t.fail(ErrClosed)
 		return
 	}
 	expired := n.dropExpiredLocked()
@@ -69,14 +73,14 @@ func (n *node) enqueue(t task) {
 		go n.worker()
 	}
 	for _, t := range expired {
-		t.finish(nil, ErrUnsent)
+		t.fail(ErrUnsent)
 	}
 }
 
 // limitLocked is one for a node that does not answer: each call that times out costs a connection,
-// and more than one at a time would tell no more.
+// and more than one at a time would tell no more. So it is for one that has yet to be inspected.
 func (n *node) limitLocked() int {
-	if n.silent {
+	if n.silent || n.stranger {
 		return 1
 	}
 	return maxWorkers
@@ -135,73 +139,25 @@ func (n *node) run(batch []task) {
 	live := batch[:0]
 	for _, t := range batch {
 		if t.ctx.Err() != nil {
-			t.finish(nil, ErrUnsent)
+			t.fail(ErrUnsent)
 			continue
 		}
 		live = append(live, t)
 	}
-	switch len(live) {
-	case 0:
-	case 1:
+	if len(live) == 0 {
+		return
+	}
+	if err := n.inspect(live[len(live)-1].ctx); err != nil {
+		for _, t := range live {
+			t.fail(err)
+		}
+		return
+	}
+	if len(live) == 1 {
 		n.runOne(live[0])
-	default:
+	} else {
 		n.runPipeline(live)
 	}
-}
-
-func (n *node) runOne(t task) {
-	cmd := newCmd(t.ctx, t.round.call.args)
-	_ = n.client.Process(t.ctx, cmd) // the command keeps its error
-	n.note(cmd)
-	n.finish(t, cmd)
-}
-
-// note notes whether the node answered its latest call.
-func (n *node) note(cmd *redis.Cmd) {
-	_, answered := errors.AsType[redis.Error](cmd.Err())
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.silent = cmd.Err() != nil && !answered
-}
-
-func (n *node) runPipeline(batch []task) {
-	// The youngest task's context: the older ones have been waiting longer, not the batch.
-	ctx := batch[len(batch)-1].ctx
-	cmds := make([]*redis.Cmd, len(batch))
-	pipe := n.client.Pipeline()
-	for i, t := range batch {
-		cmds[i] = newCmd(ctx, t.round.call.args)
-		_ = pipe.Process(ctx, cmds[i])
-	}
-	_, _ = pipe.Exec(ctx) // each command keeps its own error
-	n.note(cmds[len(cmds)-1])
-	for i, t := range batch {
-		n.finish(t, cmds[i])
-	}
-}
-
-// finish ends a task. Where the node did not know the script, it is asked once more with the source,
-// and in the same round trip told the other scripts too: a lease should not have to wait for two
-// round trips when it is first extended.
-func (n *node) finish(t task, cmd *redis.Cmd) {
-	if cmd.Err() != nil && redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
-		pipe := n.client.Pipeline()
-		cmd = newCmd(t.ctx, t.round.call.withSource())
-		_ = pipe.Process(t.ctx, cmd)
-		for _, s := range n.scripts {
-			if s != t.round.call.script {
-				pipe.ScriptLoad(t.ctx, s.source)
-			}
-		}
-		_, _ = pipe.Exec(t.ctx) // the command keeps its error; the others are a courtesy
-	}
-	t.finish(cmd.Val(), cmd.Err())
-}
-
-func newCmd(ctx context.Context, args []any) *redis.Cmd {
-	cmd := redis.NewCmd(ctx, args...)
-	cmd.SetFirstKeyPos(3) // for nodes that are clusters
-	return cmd
 }
 
 // idle returns a channel that is closed when no call is under way.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -19,25 +20,42 @@ var (
 	ErrClosed = errors.New("not sent: closed")
 )
 
-// Quorum is a fixed list of nodes. Its methods are safe for concurrent use.
-type Quorum struct {
-	nodes   []*node
-	timeout time.Duration
+// Config is how a Quorum works.
+type Config struct {
+	Timeout time.Duration    // how long a node may take to answer
+	Now     func() time.Time // the clock of Answer
+	Scripts []*Script        // those that calls will use
+
+	// Observe sees every answer before its round does. It may be called on many goroutines.
+	Observe func(node int, s *Script, a Answer)
+
+	// Inspection is asked of a node when it is first reached and when it is reached again, and
+	// Inspected judges the answer: an error is the node's answer to everything until an inspection
+	// passes. No inspection if Inspected is nil.
+	Inspection Call
+	Inspected  func(node int, a Answer) error
 }
 
-// New makes a Quorum of clients; addrs name them in errors. No call waits longer than timeout;
+// Quorum is a fixed list of nodes. Its methods are safe for concurrent use.
+type Quorum struct {
+	config Config
+	nodes  []*node
+}
+
+// New makes a Quorum of clients; addrs name them in errors. No call waits longer than the timeout;
 // where a client does not end its own reads and writes with the context, and can be told another
-// way, they end by then too. scripts are those that calls will use.
-func New(
-	clients []redis.UniversalClient, addrs []string, timeout time.Duration, scripts ...*Script,
-) *Quorum {
-	q := &Quorum{timeout: timeout}
+// way, they end by then too.
+func New(clients []redis.UniversalClient, addrs []string, config Config) *Quorum {
+	q := &Quorum{config: config}
 	for i, client := range clients {
 		if single, ok := client.(*redis.Client); ok && !single.Options().ContextTimeoutEnabled {
 			// It shares the pool of connections, but in go-redis 9.23 not the client's hooks.
-			client = single.WithTimeout(timeout)
+			client = single.WithTimeout(config.Timeout)
 		}
-		n := &node{addr: addrs[i], client: client, timeout: timeout, scripts: scripts}
+		n := &node{
+			config: &q.config, index: i, addr: addrs[i], client: client,
+			stranger: config.Inspected != nil,
+		}
 		n.worker = n.work
 		q.nodes = append(q.nodes, n)
 	}
@@ -51,10 +69,22 @@ func (q *Quorum) Size() int { return len(q.nodes) }
 func (q *Quorum) Majority() int { return len(q.nodes)/2 + 1 }
 
 // Timeout is how long a node may take to answer.
-func (q *Quorum) Timeout() time.Duration { return q.timeout }
+func (q *Quorum) Timeout() time.Duration { return q.config.Timeout }
 
 // Addr names node i.
 func (q *Quorum) Addr(i int) string { return q.nodes[i].addr }
+
+// Inspect has node i inspected again before it is asked anything else.
+func (q *Quorum) Inspect(i int) {
+	n := q.nodes[i]
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.stranger = true
+}
+
+// Overdue tells that node i did not answer its last call, or has been asked for longer than it
+// usually takes, 2 ms at least.
+func (q *Quorum) Overdue(i int) bool { return q.nodes[i].overdue() }
 
 // Ask sends call to all nodes and returns when judge says that the answers decide the outcome,
 // when all are in, or at the node timeout. If ctx ends before that, its cause is returned as well;
@@ -64,7 +94,7 @@ func (q *Quorum) Ask(
 ) (*Round, error) {
 	r := newRound(ctx, q.nodes, call, judge)
 	r.Send()
-	return r, r.wait(ctx)
+	return r, r.Wait(ctx)
 }
 
 // AskAfter is [Quorum.Ask], but each node is asked only when after calls send for it, once, now or
@@ -74,7 +104,41 @@ func (q *Quorum) AskAfter(
 ) (*Round, error) {
 	r := newRound(ctx, q.nodes, call, judge)
 	after(r.send)
-	return r, r.wait(ctx)
+	return r, r.Wait(ctx)
+}
+
+// AskFirst is [Quorum.Ask], but one node is asked before all others: they are asked when goOn says so
+// of its answer, or when it takes longer than usual, 2 ms at least. Otherwise their calls are never
+// sent ([ErrUnsent]).
+func (q *Quorum) AskFirst(
+	ctx context.Context, call Call, judge func([]Answer) bool, first int, goOn func(Answer) bool,
+) (*Round, error) {
+	r := newRound(ctx, q.nodes, call, judge)
+	var once sync.Once
+	others := func(ask bool) {
+		once.Do(func() {
+			for i := range q.nodes {
+				switch {
+				case i == first:
+				case ask:
+					r.send(i)
+				default:
+					r.finish(i, Answer{Err: ErrUnsent})
+				}
+			}
+		})
+	}
+	late := time.AfterFunc(q.nodes[first].patience(), func() { others(true) })
+	defer late.Stop()
+	r.send(first)
+	r.Then(func(i int, a Answer) {
+		if i == first {
+			others(goOn(a))
+		}
+	})
+	err := r.Wait(ctx)
+	others(false) // whoever waited has gone
+	return r, err
 }
 
 // Node prepares call for node i alone; [Round.Send] sends it. Its answer is at index 0.
@@ -86,11 +150,12 @@ func (q *Quorum) Node(ctx context.Context, i int, call Call) *Round {
 func (q *Quorum) AskNode(ctx context.Context, i int, call Call) (Answer, error) {
 	r := q.Node(ctx, i, call)
 	r.Send()
-	err := r.wait(ctx)
+	err := r.Wait(ctx)
 	return r.Answers()[0], err
 }
 
-func (r *Round) wait(ctx context.Context) error {
+// Wait returns when the round is decided, at its timeout, or when ctx is done, and then its cause.
+func (r *Round) Wait(ctx context.Context) error {
 	select {
 	case <-r.decided:
 	case <-r.ctx.Done():

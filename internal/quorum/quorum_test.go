@@ -26,7 +26,11 @@ func TestMain(m *testing.M) {
 
 const timeout = 200 * time.Millisecond
 
-var count = quorum.NewScript("return redis.call('INCR', KEYS[1])")
+var count = quorum.NewScript("count", "return redis.call('INCR', KEYS[1])")
+
+func config() quorum.Config {
+	return quorum.Config{Timeout: timeout, Now: time.Now, Scripts: []*quorum.Script{count}}
+}
 
 func counting() quorum.Call { return count.Call([]string{"n"}) }
 
@@ -47,7 +51,7 @@ func bubble(t *testing.T, n int, test func(t *testing.T, q *quorum.Quorum, c *no
 	synctest.Test(t, func(t *testing.T) {
 		c := nodetest.Start(n)
 		defer c.Close()
-		q := quorum.New(c.Links().Clients(), c.Addrs(), timeout, count)
+		q := quorum.New(c.Links().Clients(), c.Addrs(), config())
 		defer func() {
 			if err := q.Close(t.Context()); err != nil {
 				t.Error(err)
@@ -193,7 +197,7 @@ func (h *hung) Process(context.Context, redis.Cmder) error {
 func TestNode_ThatHangsCostsAConstant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := &hung{awake: make(chan struct{})}
-		q := quorum.New([]redis.UniversalClient{client}, []string{"a:1"}, timeout, count)
+		q := quorum.New([]redis.UniversalClient{client}, []string{"a:1"}, config())
 		before := runtime.NumGoroutine()
 		var unsent atomic.Int32
 		for range 200 {

@@ -4,13 +4,15 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Answer is what one node said in a round.
 type Answer struct {
-	Over  bool  // the node's call has ended, with a reply or with an error
-	Reply any   // what the script returned
-	Err   error // why there is no reply; ErrNoAnswer while the call is not over
+	Over           bool      // the node's call has ended, with a reply or with an error
+	Reply          any       // what the script returned
+	Err            error     // why there is no reply; ErrNoAnswer while the call is not over
+	Sent, Received time.Time // the node did what it did between these, if it was sent
 }
 
 // Round is one call on several nodes. It lives on after [Quorum.Ask] has returned, until the last
@@ -41,7 +43,7 @@ func newRound(ctx context.Context, nodes []*node, call Call, judge func([]Answer
 	for i := range r.answers {
 		r.answers[i].Err = ErrNoAnswer
 	}
-	r.ctx, r.cancel = context.WithTimeout(withoutCancel(ctx), nodes[0].timeout)
+	r.ctx, r.cancel = context.WithTimeout(withoutCancel(ctx), nodes[0].config.Timeout)
 	return r
 }
 
@@ -50,6 +52,13 @@ func (r *Round) Answers() []Answer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]Answer(nil), r.answers...)
+}
+
+// Answer returns what node i has said so far.
+func (r *Round) Answer(i int) Answer {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.answers[i]
 }
 
 // Then has fn called with each node's answer when that node's call is over: now, if it is, else on
@@ -81,15 +90,15 @@ func (r *Round) send(node int) {
 	ctx, cancel := r.ctx, context.CancelFunc(nil)
 	if ctx.Err() != nil {
 		// A call that had to wait for another one still has its full time.
-		ctx, cancel = context.WithTimeout(withoutCancel(ctx), r.nodes[node].timeout)
+		ctx, cancel = context.WithTimeout(withoutCancel(ctx), r.nodes[node].config.Timeout)
 	}
 	r.nodes[node].enqueue(task{ctx: ctx, cancel: cancel, round: r, node: node})
 }
 
 // finish records a node's answer; it is called exactly once a node.
-func (r *Round) finish(node int, reply any, err error) {
+func (r *Round) finish(node int, answer Answer) {
+	answer.Over = true
 	r.mu.Lock()
-	answer := Answer{Over: true, Reply: reply, Err: err}
 	r.answers[node] = answer
 	r.open--
 	last := r.open == 0

@@ -12,14 +12,15 @@ import (
 	"strconv"
 )
 
-// Cluster is a number of independent nodes, without replication between them.
+// Cluster is a number of nodes without replication between them.
 type Cluster struct {
-	dir   string
-	nodes []*Node
+	server string // the path of redis-server
+	dir    string
+	nodes  []*Node
 }
 
-// Start starts n nodes and returns when each answers, at the latest when ctx is done or a node
-// has been silent for 30 s. On an error nothing is left running.
+// Start starts n independent nodes and returns when each answers, at the latest when ctx is done
+// or a node has been silent for 30 s. On an error nothing is left running.
 //
 // A node listens on 127.0.0.1, persists nothing, evicts nothing and asks for no password. The
 // args are redis-server's own ("--maxmemory", "64mb"), given after ours, so they win; they must
@@ -29,6 +30,23 @@ func Start(ctx context.Context, n int, args ...string) (*Cluster, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("redisproc: %d nodes asked for, need at least 1", n)
 	}
+	return start(ctx, n, "", args)
+}
+
+func start(ctx context.Context, n int, settings string, args []string) (*Cluster, error) {
+	c, err := newCluster()
+	if err != nil {
+		return nil, err
+	}
+	for i := range n {
+		if _, err := c.add(ctx, settings, args...); err != nil {
+			return nil, errors.Join(fmt.Errorf("redisproc: node %d of %d: %w", i+1, n, err), c.Close())
+		}
+	}
+	return c, nil
+}
+
+func newCluster() (*Cluster, error) {
 	server, err := exec.LookPath("redis-server")
 	if err != nil {
 		return nil, fmt.Errorf("redisproc: install redis-server (Debian, Ubuntu: "+
@@ -36,17 +54,19 @@ func Start(ctx context.Context, n int, args ...string) (*Cluster, error) {
 	}
 	dir, err := os.MkdirTemp("", "redisproc-")
 	if err != nil {
-		return nil, fmt.Errorf("redisproc: folder for %d nodes: %w", n, err)
+		return nil, fmt.Errorf("redisproc: folder for the nodes: %w", err)
 	}
-	c := &Cluster{dir: dir}
-	for i := range n {
-		node, err := startNode(ctx, server, filepath.Join(dir, strconv.Itoa(i)), args)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("redisproc: node %d of %d: %w", i+1, n, err), c.Close())
-		}
-		c.nodes = append(c.nodes, node)
+	return &Cluster{server: server, dir: dir}, nil
+}
+
+func (c *Cluster) add(ctx context.Context, settings string, args ...string) (*Node, error) {
+	dir := filepath.Join(c.dir, strconv.Itoa(len(c.nodes)))
+	n, err := startNode(ctx, c.server, dir, settings, args)
+	if err != nil {
+		return nil, err
 	}
-	return c, nil
+	c.nodes = append(c.nodes, n)
+	return n, nil
 }
 
 // Addrs returns the host:port of each node, in the order of [Cluster.Node].

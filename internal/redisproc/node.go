@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -16,14 +17,14 @@ import (
 
 const (
 	startLimit   = 30 * time.Second // for a node to answer after its start
-	portAttempts = 5                // ports tried before giving up on a machine
+	portAttempts = 20               // ports tried before giving up on a machine
 )
 
 // Node is one redis-server. It keeps its address over kills and restarts. Its methods may be
-// called at any time from any goroutine, except that Kill and Restart take turns.
+// called at any time from any goroutine, except that Kill, Backup and the restarts take turns.
 type Node struct {
 	server string
-	dir    string
+	dir    string // with its settings, its output and its data
 	args   []string
 	addr   string
 
@@ -33,30 +34,26 @@ type Node struct {
 }
 
 // startNode starts a node on a free port. Between the choice of a port and its use somebody else
-// may take it; then another one is chosen.
-func startNode(ctx context.Context, server, dir string, args []string) (*Node, error) {
-	if err := os.Mkdir(dir, 0o700); err != nil {
+// may take it; then another one is chosen. The settings are lines of a redis.conf, which ours and
+// the args override, and which the server may rewrite.
+func startNode(ctx context.Context, server, dir, settings string, args []string) (*Node, error) {
+	n := &Node{server: server, dir: dir, args: args}
+	if err := os.MkdirAll(n.dataDir(), 0o700); err != nil {
 		return nil, err
 	}
-	n := &Node{server: server, dir: dir, args: args}
+	if err := os.WriteFile(n.conf(), []byte(settings), 0o600); err != nil {
+		return nil, err
+	}
 	var err error
 	for range portAttempts {
-		if n.addr, err = freeAddr(); err != nil {
-			return nil, err
+		if n.addr, err = freeAddr(); err == nil {
+			err = n.run(ctx)
 		}
-		if err = n.run(ctx); !errors.Is(err, errPortTaken) {
+		if !errors.Is(err, errPortTaken) {
 			return n, err
 		}
 	}
 	return nil, err
-}
-
-func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 func (n *Node) run(ctx context.Context) error {
@@ -67,8 +64,9 @@ func (n *Node) run(ctx context.Context) error {
 		return err
 	}
 	cmd := exec.Command(n.server, append([]string{
-		"--bind", host, "--port", port, "--dir", n.dir, "--daemonize", "no", "--protected-mode", "no",
-		"--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction",
+		n.conf(), "--bind", host, "--port", port, "--dir", n.dataDir(), "--daemonize", "no",
+		"--protected-mode", "no", "--save", "", "--appendonly", "no",
+		"--maxmemory-policy", "noeviction",
 	}, n.args...)...)
 	cmd.Dir = n.dir
 	p, err := startProcess(cmd)
@@ -106,10 +104,18 @@ func (n *Node) Kill() error {
 // Restart starts a killed node again on its port and returns when it answers, as Start does. It
 // comes back empty, unless the args of Start made it persist.
 func (n *Node) Restart(ctx context.Context) error {
+	return n.restart(ctx, func() error { return nil })
+}
+
+func (n *Node) restart(ctx context.Context, prepare func() error) error {
 	if n.current().running() {
 		return fmt.Errorf("redisproc: restart node %s: still running", n.addr)
 	}
-	if err := n.run(ctx); err != nil {
+	err := prepare()
+	if err == nil {
+		err = n.run(ctx)
+	}
+	if err != nil {
 		return fmt.Errorf("redisproc: restart node %s: %w", n.addr, err)
 	}
 	return nil
@@ -151,3 +157,5 @@ func (n *Node) current() *process {
 	defer n.mu.Unlock()
 	return n.process
 }
+
+func (n *Node) conf() string { return filepath.Join(n.dir, "redis.conf") }

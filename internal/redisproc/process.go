@@ -3,6 +3,8 @@
 package redisproc
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,16 +14,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 )
 
-const (
-	askEvery = 5 * time.Millisecond   // between two questions to a starting server
-	askLimit = 200 * time.Millisecond // for one of them
-)
-
-var errPortTaken = errors.New("port taken by another process")
+// askLimit is for one question to a starting server.
+const askLimit = 200 * time.Millisecond
 
 // process is one redis-server from its start until it has been waited for.
 type process struct {
@@ -64,19 +63,14 @@ func startProcess(cmd *exec.Cmd) (*process, error) {
 
 // answers waits until the server at addr answers and is this process.
 func (p *process) answers(ctx context.Context, addr string) error {
-	for {
-		err := p.ask(ctx, addr)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-p.done:
-			return p.failure(addr)
-		case <-ctx.Done():
-			return fmt.Errorf("redis-server on %s: %w; last answer: %w", addr, context.Cause(ctx), err)
-		case <-time.After(askEvery):
-		}
+	err := until(ctx, p.done, func() error { return p.ask(ctx, addr) })
+	if err != nil && !p.running() {
+		err = p.failure()
 	}
+	if err != nil {
+		return fmt.Errorf("redis-server on %s: %w", addr, err)
+	}
+	return nil
 }
 
 // ask does not take PONG alone for an answer: on a port lost in a race it is somebody else's.
@@ -90,33 +84,35 @@ func (p *process) ask(ctx context.Context, addr string) error {
 	if err := conn.SetDeadline(deadline); err != nil {
 		return err
 	}
-	if _, err := io.WriteString(conn, "PING\r\nINFO server\r\nQUIT\r\n"); err != nil {
+	if _, err := io.WriteString(conn, "PING\r\nINFO server\r\n"); err != nil {
 		return err
 	}
-	reply, err := io.ReadAll(conn)
-	if err != nil {
-		return err
+	reply := bufio.NewScanner(conn)
+	if reply.Scan() && reply.Text() != "+PONG" {
+		return fmt.Errorf("PING answered with %q", reply.Text())
 	}
-	pong, info, _ := strings.Cut(string(reply), "\r\n")
-	if pong != "+PONG" {
-		return fmt.Errorf("PING answered with %q", pong)
+	ours := strconv.Itoa(p.cmd.Process.Pid)
+	for reply.Scan() {
+		if id, found := strings.CutPrefix(reply.Text(), "process_id:"); found {
+			if id != ours {
+				return fmt.Errorf("it is not our process %s that answers, but %s", ours, id)
+			}
+			return nil
+		}
 	}
-	if pid := p.cmd.Process.Pid; !strings.Contains(info, fmt.Sprintf("\nprocess_id:%d\r", pid)) {
-		return fmt.Errorf("it is not our process %d that answers", pid)
-	}
-	return nil
+	return fmt.Errorf("PING or INFO not answered: %w", cmp.Or(reply.Err(), io.ErrUnexpectedEOF))
 }
 
 // failure tells why the process ended by itself.
-func (p *process) failure(addr string) error {
+func (p *process) failure() error {
 	log, err := os.ReadFile(p.log)
 	if err != nil {
 		return errors.Join(p.exit, err)
 	}
 	if strings.Contains(string(log), "Address already in use") {
-		return fmt.Errorf("redis-server on %s: %w", addr, errPortTaken)
+		return errPortTaken
 	}
-	return fmt.Errorf("redis-server on %s ended before it answered (%v):\n%s", addr, p.exit, log)
+	return fmt.Errorf("ended before it answered (%v):\n%s", p.exit, log)
 }
 
 func (p *process) running() bool {

@@ -1,0 +1,132 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/redlockfx/redlockfx/integration"
+	"github.com/redlockfx/redlockfx/internal/retry"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+const (
+	// contending is how the name of a process begins that is no replica, but a contender.
+	contending = "contender "
+
+	leaseName = "x"
+	leaseTTL  = time.Second
+)
+
+// What a contender tells: of each call, but a look, when it returned and, as Since, when it began.
+const (
+	acquired  integration.Kind = "acquired"  // with the deadline
+	extended  integration.Kind = "extended"  // with the new deadline
+	looked    integration.Kind = "looked"    // and found the lease valid
+	releasing integration.Kind = "releasing" // it is about to
+	released  integration.Kind = "released"
+	failed    integration.Kind = "failed" // what, and why, is the text
+)
+
+// The main function of a contender is this one, since that of the test binary makes replicas.
+func init() {
+	var s settings
+	err := json.Unmarshal([]byte(os.Getenv(settingsVariable)), &s)
+	if err != nil || !strings.HasPrefix(s.Name, contending) {
+		return
+	}
+	logging.Disable()
+	fmt.Fprintln(os.Stderr, contend(s))
+	os.Exit(1)
+}
+
+// contender is a program that takes a lock, works under it and gives it up, again and again until it
+// is killed.
+type contender struct {
+	replica
+	random *rand.Rand
+	locker *redlock.Locker
+}
+
+// contend returns only if it cannot begin.
+func contend(s settings) error {
+	clock, err := newClock()
+	if err != nil {
+		return err
+	}
+	locker, err := redlock.Open(s.Nodes, redlock.WithTTL(leaseTTL), redlock.WithNodeTimeout(leaseTTL/5))
+	if err != nil {
+		return err
+	}
+	seed := fnv.New64()
+	seed.Write([]byte(s.Name))
+	c := contender{
+		replica: replica{settings: s, clock: clock},
+		random:  rand.New(rand.NewPCG(seed.Sum64(), 0)), locker: locker,
+	}
+	for {
+		if lease := c.acquire(); lease != nil {
+			c.hold(lease)
+		}
+	}
+}
+
+func (c *contender) acquire() *redlock.Lease {
+	ctx, cancel := context.WithTimeout(context.Background(), c.upTo(4*leaseTTL))
+	defer cancel()
+	began := c.clock.now()
+	lease, err := c.locker.Acquire(ctx, leaseName, redlock.WithValue(c.Name))
+	c.tell(acquired, began, lease, err)
+	return lease
+}
+
+// hold looks at the lease and extends it now and then; in the end it releases it, or leaves it to
+// run out.
+func (c *contender) hold(lease *redlock.Lease) {
+	for c.random.IntN(5) > 0 {
+		_ = retry.Sleep(context.Background(), c.upTo(leaseTTL/5))
+		began := c.clock.now()
+		if !lease.Valid() {
+			break
+		}
+		c.tell(looked, began, lease, nil)
+		if c.random.IntN(2) > 0 {
+			began = c.clock.now()
+			c.tell(extended, began, lease, lease.Extend(context.Background()))
+		}
+	}
+	if c.random.IntN(4) == 0 {
+		lease.Abandon()
+		return
+	}
+	began := c.clock.now()
+	c.tell(releasing, began, lease, nil)
+	c.tell(released, began, lease, lease.Release(context.Background()))
+}
+
+// tell writes a line about a call that has just returned.
+func (c *contender) tell(kind integration.Kind, began time.Duration, lease *redlock.Lease, err error) {
+	e := c.event(kind, nil)
+	e.Since = began
+	if lease != nil {
+		e.Token, e.Deadline = lease.Token(), c.clock.at(lease.Deadline())
+	}
+	if err != nil {
+		e.Kind, e.Text = failed, fmt.Sprintf("not %s: %v", kind, err)
+	}
+	c.write(e)
+}
+
+// upTo is some time up to d.
+func (c *contender) upTo(d time.Duration) time.Duration {
+	return time.Millisecond + time.Duration(c.random.Int64N(int64(d)))
+}

@@ -1,0 +1,127 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/redlockfx/redlockfx/integration"
+	"github.com/redlockfx/redlockfx/internal/redisproc"
+)
+
+const (
+	contenders = 4
+	leaseNodes = 3
+
+	// seedVariable may hold the seed of an earlier run, to play its plan again.
+	seedVariable = "REDLOCKFX_TEST_SEED"
+)
+
+// leaseHistory is what contenders behind faulty links to faulty nodes told of one lock.
+type leaseHistory struct {
+	t     *testing.T
+	plan  faults
+	nodes *redisproc.Cluster
+	links [contenders][leaseNodes]*redisproc.Proxy
+
+	// Of the lane that kills and stops them, and of end.
+	contenders map[int]*process
+	started    int
+
+	mu     sync.Mutex // guards the field below
+	events []integration.Event
+}
+
+func TestLease_HistoryOfProcessesUnderFaultsIsThatOfALock(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	if text := os.Getenv(seedVariable); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("to play the same plan again: %s=%d", seedVariable, seed)
+	h := &leaseHistory{
+		t: t, plan: newFaults(seed, 15*time.Second), nodes: startServers(t, leaseNodes, persist...),
+		contenders: make(map[int]*process),
+	}
+	t.Cleanup(h.end)
+	for i := range contenders {
+		for j := range leaseNodes {
+			link, err := h.nodes.Node(j).Proxy()
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.links[i][j] = link
+		}
+		h.start(i)
+	}
+
+	var lanes sync.WaitGroup
+	for _, lane := range h.plan {
+		lanes.Go(func() { // ends with the plan
+			for _, f := range lane {
+				if err := f.play(h); err != nil {
+					t.Errorf("%s: %v", f.what, err)
+				}
+			}
+		})
+	}
+	lanes.Wait()
+}
+
+// start starts a contender, in the place of one that is gone if there was one.
+func (h *leaseHistory) start(i int) {
+	h.started++
+	s := settings{Name: fmt.Sprint(contending, h.started)}
+	for _, link := range h.links[i] {
+		s.Nodes = append(s.Nodes, link.Addr())
+	}
+	h.contenders[i] = startProcess(h.t, s, h.add)
+}
+
+func (h *leaseHistory) add(e integration.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.events = append(h.events, e)
+}
+
+// end kills the contenders and judges what they told.
+func (h *leaseHistory) end() {
+	for _, p := range h.contenders {
+		p.kill()
+	}
+	told := make(map[integration.Kind]int)
+	for _, e := range h.events {
+		told[e.Kind]++
+	}
+	h.t.Logf("%d contenders told: %v", h.started, told)
+	if told[acquired] < 5 {
+		h.t.Errorf("the lock was acquired %d times, too few to show anything", told[acquired])
+	}
+	result, info := porcupine.CheckOperationsVerbose(leaseModel, operations(h.events), patience)
+	if result != porcupine.Ok {
+		h.t.Errorf("no lock has that history: porcupine says %s", result)
+	}
+	if !h.t.Failed() {
+		return
+	}
+	picture := filepath.Join(h.t.ArtifactDir(), "lease.html")
+	if err := porcupine.VisualizePath(leaseModel, info, picture); err != nil {
+		h.t.Error(err)
+	}
+	h.t.Logf("picture, kept with -artifacts: %s\nplan:\n%v", picture, h.plan)
+	for _, p := range h.contenders {
+		h.t.Logf("stderr of %s:\n%s", p.name, p.stderr.String())
+	}
+}

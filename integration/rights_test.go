@@ -1,0 +1,199 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// rights are those that the README gives to a user.
+func rights(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`(?m)^ +ACL SETUSER locks on >password (.+)$`).FindSubmatch(text)
+	if line == nil {
+		t.Fatal("the README does not say what rights a user needs")
+	}
+	return strings.Fields(string(line[1]))
+}
+
+func without(rights []string, right string) []string {
+	return slices.DeleteFunc(slices.Clone(rights), func(r string) bool { return r == right })
+}
+
+// spares are the rights that a Locker can do without, and what it tells of that.
+var spares = map[string][]string{
+	"+script|load": nil, // it sends each script once more
+	"+info":        {"inspect: INFO is not permitted"},
+	"&{redlock}:*": {"publish: PUBLISH is not permitted", "subscribe: NOPERM .* channels"},
+	"+publish":     {"publish: PUBLISH is not permitted"},
+	"+subscribe":   {"subscribe: NOPERM .* 'subscribe'"},
+	"+unsubscribe": {"subscribe: NOPERM .* 'unsubscribe'"},
+}
+
+var denied = regexp.MustCompile("NOPERM|The user executing the script can't|ACL failure in script")
+
+func TestRights_AreEnoughAndNoneTooMany(t *testing.T) {
+	nodes := startNodes(t, 1)
+	t.Parallel()
+	waitForGuards(t, nodes)
+	server, all := admins(t, nodes.Addrs())[0], rights(t)
+	for i, right := range append([]string{"none"}, all...) {
+		t.Run("without "+right, func(t *testing.T) {
+			user := fmt.Sprint("user", i)
+			setUser(t, server, user, without(all, right))
+			// As on a new server, and when the guard has to be written again.
+			err := errors.Join(server.ScriptFlush(t.Context()).Err(),
+				server.HDel(t.Context(), "{redlock}:guard", "used").Err())
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := calls(t, server, "eval")
+			var told complaints
+			l := lockerOn(t, []redis.UniversalClient{clientAs(t, user, nodes.Addrs()[0])},
+				redlock.WithTTL(ttl), redlock.WithNodeTimeout(longTimeout), told.option())
+			err = useAll(t, l, server, &told, user)
+
+			if asked := denials(t, server, user) > 0; asked == (right == "none") {
+				t.Errorf("it asked for what it may not: %v", asked)
+			}
+			want, spare := spares[right]
+			if !spare && right != "none" {
+				if err == nil || !denied.MatchString(err.Error()) {
+					t.Errorf("got %v, want an error that says what is not permitted", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Errorf("it does not work: %v", err)
+			}
+			wantTold(t, &told, want...)
+			if twice := calls(t, server, "eval")-before > 1; twice != (right == "+script|load") {
+				t.Errorf("more than one script was sent on its own: %v", twice)
+			}
+			if n := l.Nodes(t.Context())[0]; n.Err != nil || n.Role == "" != (right == "+info") {
+				t.Errorf("the node is %+v", n)
+			}
+		})
+	}
+}
+
+func clientAs(t *testing.T, user, addr string) *redis.Client {
+	t.Helper()
+	options, err := redlock.ClientOptions("redis://" + user + ":pw@" + addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(options)
+	closeAfter(t, client.Close)
+	return client
+}
+
+// useAll does everything that a Locker can ask a node for.
+func useAll(t *testing.T, l *redlock.Locker, server *redis.Client, told *complaints, user string) error {
+	t.Helper()
+	ctx := t.Context()
+	var leases []*redlock.Lease
+	for i := range 101 {
+		lease, err := l.TryAcquire(ctx, fmt.Sprint(user, ".", i))
+		if err != nil {
+			return err
+		}
+		leases = append(leases, lease)
+	}
+	_, holderErr := l.Holder(ctx, leases[0].Name())
+	errs := []error{holderErr, leases[0].Extend(ctx)}
+
+	// It hears of a hundred names that nobody waits for any more, before it listens to them no longer.
+	listening := func() int {
+		channels, err := server.PubSubChannels(ctx, "{redlock}:lock:"+user+".*").Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(channels)
+	}
+	deaf := func() bool {
+		return strings.Contains(strings.Join(told.sorted(), "\n"), "subscribe: ")
+	}
+	errs = append(errs, await(t, l, leases[:100], func() bool { return listening() == 100 || deaf() }),
+		await(t, l, leases[100:], func() bool { return listening() == 1 || deaf() }))
+
+	for _, lease := range leases {
+		errs = append(errs, lease.Release(ctx))
+	}
+	// Whoever waits has the lock in the end, if not by a push.
+	const short = 500 * time.Millisecond
+	for range 2 {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		_, err := l.Acquire(ctx, user, redlock.WithLeaseTTL(short))
+		cancel()
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// await has somebody wait for each of these locks, in vain, until something is so or one of them has
+// given up.
+func await(t *testing.T, l *redlock.Locker, held []*redlock.Lease, so func() bool) error {
+	t.Helper()
+	waiting, stop := context.WithCancel(t.Context())
+	defer stop()
+	waited := make(chan error, len(held))
+	for _, lease := range held {
+		go func() { // ends with waiting or before, and is received below
+			_, err := l.Acquire(waiting, lease.Name())
+			waited <- err
+		}()
+	}
+	poll(t, "waiters", func() bool { return so() || len(waited) > 0 })
+	stop()
+	var errs []error
+	for range held {
+		if err := <-waited; !errors.Is(err, context.Canceled) {
+			errs = append(errs, fmt.Errorf("waiting in vain: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// denials is how often the user was refused something.
+func denials(t *testing.T, server *redis.Client, user string) (n int) {
+	t.Helper()
+	entries, err := server.ACLLog(t.Context(), 1000).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if entry.Username == user {
+			n += int(entry.Count)
+		}
+	}
+	return n
+}
+
+// calls is how often the server was asked for a command.
+func calls(t *testing.T, server *redis.Client, command string) int {
+	t.Helper()
+	stats, err := server.InfoMap(t.Context(), "commandstats").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	_, _ = fmt.Sscanf(stats["Commandstats"]["cmdstat_"+command], "calls=%d", &n) // 0 of one not used yet
+	return n
+}

@@ -1,0 +1,178 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/internal/redisproc"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+const shardedTTL = 3 * time.Second
+
+var shardedOptions = []redlock.Option{
+	redlock.WithTTL(shardedTTL), redlock.WithNodeTimeout(shardedTTL / 5),
+}
+
+// Of three nodes one is dead, so that nothing is done without the cluster.
+func TestSharded_ClusterServesAsOneNode(t *testing.T) {
+	t.Parallel()
+	shards, others := startSharded(t), startServers(t, 2)
+	cluster := clusterClient(t, shards)
+	l := lockerOn(t, append(clients(t, others.Addrs()...), cluster), shardedOptions...)
+	if err := others.Node(1).Kill(); err != nil {
+		t.Fatal(err)
+	}
+
+	lease := acquire(t, l, "x", redlock.WithValue("me"))
+	first := lease.Deadline()
+	if err := lease.Extend(t.Context()); err != nil || !lease.Deadline().After(first) {
+		t.Errorf("extend: %v, deadline %v after %v", err, lease.Deadline(), first)
+	}
+	holder, err := l.Holder(t.Context(), "x")
+	if err != nil || holder.Value != "me" || holder.Token != lease.Token() {
+		t.Errorf("holder: %+v, %v, want me with token %d", holder, err, lease.Token())
+	}
+	if _, err := l.TryAcquire(t.Context(), "x"); !errors.Is(err, redlock.ErrHeld) {
+		t.Errorf("a second acquire: %v, want %v", err, redlock.ErrHeld)
+	}
+	n := l.Nodes(t.Context())[2]
+	if n.Addr != strings.Join(shards.Addrs(), ",") || n.Role != "master" || n.Guard > 0 || n.Err != nil {
+		t.Errorf("the cluster is %+v, want a master that grants", n)
+	}
+	release(t, lease)
+	if _, err := l.Holder(t.Context(), "x"); !errors.Is(err, redlock.ErrVacant) {
+		t.Errorf("holder after the release: %v, want %v", err, redlock.ErrVacant)
+	}
+}
+
+// Whatever the names, their keys lie in one slot.
+func TestSharded_ExtendsTogetherAndTellsOfReleases(t *testing.T) {
+	t.Parallel()
+	shards := startSharded(t)
+	cluster := clusterClient(t, shards)
+	l := lockerOn(t, []redis.UniversalClient{cluster}, shardedOptions...)
+	const names = 50
+	var leases []*redlock.Lease
+	var ends []time.Time
+	for i := range names {
+		lease := acquire(t, l, strconv.Itoa(i), redlock.WithAutoExtend(redlock.Extension{}))
+		leases, ends = append(leases, lease), append(ends, lease.Deadline())
+	}
+	server := admins(t, []string{owner(t, cluster, shards).Addr()})[0]
+	before := calls(t, server, "evalsha")
+	for i, lease := range leases {
+		poll(t, "extension", func() bool { return lease.Deadline().After(ends[i]) })
+		if !locked(t, server, lease.Name()) {
+			t.Errorf("lock %s is not on the shard of the others", lease.Name())
+		}
+	}
+	if got := calls(t, server, "evalsha") - before; got > names/2 {
+		t.Errorf("%d leases were extended in %d calls, want few", names, got)
+	}
+
+	lease := leases[0]
+	won := make(chan error)
+	var at time.Time
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	go func() { // ends with ctx, and is received below
+		_, err := l.Acquire(ctx, lease.Name())
+		at = time.Now()
+		won <- err
+	}()
+	channel := "{redlock}:lock:" + lease.Name()
+	servers := admins(t, shards.Addrs())
+	poll(t, "subscription at a shard", func() bool {
+		return slices.ContainsFunc(servers, func(server *redis.Client) bool {
+			return server.PubSubNumSub(t.Context(), channel).Val()[channel] == 1
+		})
+	})
+	if err := lease.Extend(t.Context()); err != nil { // so that there is a whole TTL to wait
+		t.Fatal(err)
+	}
+	released := time.Now()
+	release(t, lease)
+	if err := <-won; err != nil || at.Sub(released) > shardedTTL/2 {
+		t.Errorf("the waiter had it %v after the release, %v", at.Sub(released), err)
+	}
+	t.Logf("the waiter had it %v after the release", at.Sub(released))
+}
+
+func TestSharded_EmptyShardIsGuarded(t *testing.T) {
+	t.Parallel()
+	shards, others := startSharded(t), startServers(t, 2)
+	cluster := clusterClient(t, shards)
+	l := lockerOn(t, append(clients(t, others.Addrs()...), cluster), shardedOptions...)
+	held := acquire(t, l, "x", redlock.WithAutoExtend(redlock.Extension{}))
+	home := owner(t, cluster, shards)
+	server := admins(t, []string{home.Addr()})[0]
+	poll(t, "lease on the cluster", func() bool { return locked(t, server, "x") })
+
+	if err := errors.Join(home.Kill(), home.RestartEmpty(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	restarted := time.Now()
+	link, err := others.Node(1).Proxy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	link.Refuse()
+	rival := lockerOn(t, append(clients(t, others.Node(0).Addr(), link.Addr()),
+		clusterClient(t, shards)), shardedOptions...)
+	poll(t, "guard, when the shard serves again", func() bool {
+		_, err := rival.TryAcquire(t.Context(), "y")
+		if err == nil {
+			t.Fatal("the shard granted at once")
+		}
+		return errors.Is(err, redlock.ErrGuarded)
+	})
+	acquire(t, rival, "y")
+	if after := time.Since(restarted); after < shardedTTL {
+		t.Errorf("the shard granted %v after its restart, want %v at least", after, shardedTTL)
+	}
+	poll(t, "lease on the shard again", func() bool { return locked(t, server, "x") })
+	if !held.Valid() {
+		t.Errorf("the lease was lost: %v", context.Cause(held.Context()))
+	}
+}
+
+func startSharded(t *testing.T) *redisproc.Cluster {
+	t.Helper()
+	shards, err := redisproc.StartSharded(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeAfter(t, shards.Close)
+	return shards
+}
+
+func clusterClient(t *testing.T, shards *redisproc.Cluster) *redis.ClusterClient {
+	t.Helper()
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: shards.Addrs()})
+	closeAfter(t, client.Close)
+	return client
+}
+
+// owner is the shard that has all keys of the prefix.
+func owner(t *testing.T, cluster *redis.ClusterClient, shards *redisproc.Cluster) *redisproc.Node {
+	t.Helper()
+	server, err := cluster.MasterForKey(t.Context(), "{redlock}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.Index(shards.Addrs(), server.Options().Addr)
+	if i < 0 {
+		t.Fatalf("%s is none of the shards %v", server.Options().Addr, shards.Addrs())
+	}
+	return shards.Node(i)
+}

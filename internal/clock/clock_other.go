@@ -1,0 +1,5 @@
+//go:build !linux
+
+package clock
+
+func machinePair() pair { return wallPair() }

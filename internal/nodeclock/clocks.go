@@ -1,0 +1,150 @@
+package nodeclock
+
+import (
+	"math"
+	"sync"
+	"time"
+)
+
+const (
+	// granularity is by how much two sightings of a steady clock may miss each other.
+	granularity = 2 * time.Millisecond
+	// settling is how long after a sleep was found the caller's clock may be without it, at least.
+	settling = 100 * time.Millisecond
+	// maxMicros is later than any clock shows, and still fits in a time.Duration.
+	maxMicros = 1 << 53
+)
+
+// Config is what the nodes and their clocks are allowed.
+type Config struct {
+	Nodes, Quorum int           // Quorum: a majority of Nodes
+	Drift         float64       // by which the rates of two clocks may differ, of 1
+	MaxSkew       time.Duration // by which two clocks that agree may differ
+	Quarantine    time.Duration // how long a node does not vote after a jump: MaxTTL
+}
+
+// Clocks is what one process knows of the nodes' clocks. Nodes go by their index. All instants
+// given to it must come from one clock that never goes back. Each sleep that [Clocks.Note] reports
+// must be added to that clock, at the latest when as much time again has passed, or 100 ms if that
+// is more. It is safe for concurrent use.
+type Clocks struct {
+	config Config
+
+	mu      sync.Mutex // guards the fields below
+	origin  time.Time  // when the first request was sent; instants below are counted from it
+	nodes   []node
+	slack   time.Duration // by which instants before settled may lack a sleep
+	settled time.Duration
+}
+
+// node is what is known of one node.
+type node struct {
+	seen bool
+	known
+	past []known // before its latest jumps, latest first, at most maxPast
+}
+
+// maxPast is two, so that a move seen in two parts is still seen whole.
+const maxPast = 2
+
+// known is what the sightings between two jumps of a clock have in common.
+type known struct {
+	offset interval // of the node's clock, since 1970, to the process's, since origin
+	at     time.Duration
+	first  time.Duration // when the first of the replies was in
+	last   time.Duration // when the last of the requests was sent
+	jump
+}
+
+// jump is the latest one that was not a sleep of the process. Zero: none.
+type jump struct{ by, found time.Duration }
+
+// New returns a Clocks that has seen no node.
+func New(c Config) *Clocks { return &Clocks{config: c, nodes: make([]node, c.Nodes)} }
+
+// Sighting is what a reply brought to light, most often nothing. At most one of the two is set.
+type Sighting struct {
+	// Jumped is by how much the node's clock has jumped. [Clocks.Distrust] tells what follows.
+	Jumped time.Duration
+	// Slept is, at most, how long the process's own clock stood still, reported once a sleep: the
+	// caller must add it to that clock at once. Jumps reported on its account are taken back.
+	Slept time.Duration
+}
+
+// Note takes in a node's reply: its TIME in microseconds since 1970, and when the request was sent
+// and the reply was in.
+func (c *Clocks) Note(node int, sent, received time.Time, micros int64) Sighting {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.origin.IsZero() {
+		c.origin = sent
+	}
+	from, to := c.instantLocked(sent).lo, c.instantLocked(received).hi
+	clock := time.Duration(min(max(micros, 0), maxMicros)) * time.Microsecond
+	sighting := known{
+		offset: interval{clock - to, clock - from}.widen(granularity/2 + c.drift(to-from)),
+		at:     to,
+		first:  to,
+		last:   from,
+	}
+
+	n := &c.nodes[node]
+	if !n.seen {
+		n.seen, n.known = true, sighting
+		return Sighting{}
+	}
+	if c.isLate(n, sighting) {
+		return Sighting{}
+	}
+	if offset, at, agree := c.agree(n.known, sighting); agree {
+		n.offset, n.at = offset, at
+		n.last = max(n.last, from)
+		return Sighting{}
+	}
+	sighting.jump = jump{by: sighting.offset.middle() - n.offset.middle(), found: to}
+	n.past = append([]known{n.known}, n.past[:min(len(n.past), maxPast-1)]...)
+	n.known = sighting
+	if slept, ok := c.findSleepLocked(); ok {
+		c.takeBackLocked(slept, to)
+		return Sighting{Slept: slept.by.hi}
+	}
+	return Sighting{Jumped: sighting.by}
+}
+
+// instantLocked is where an instant of the caller's lies, which may still lack a sleep.
+func (c *Clocks) instantLocked(t time.Time) interval {
+	d := t.Sub(c.origin)
+	if d < c.settled {
+		return interval{d, d + c.slack}
+	}
+	return interval{d, d}
+}
+
+// drift is by how much two clocks may drift apart in d.
+func (c *Clocks) drift(d time.Duration) time.Duration {
+	return time.Duration(math.Ceil(math.Abs(float64(d)) * c.config.Drift))
+}
+
+// offsetAt is where the offset lies at another instant, if the clock does not jump.
+func (c *Clocks) offsetAt(k known, at time.Duration) interval {
+	return k.offset.widen(c.drift(at - k.at))
+}
+
+// agree returns what two sightings of one clock have in common, at the later of their instants.
+func (c *Clocks) agree(a, b known) (offset interval, at time.Duration, ok bool) {
+	at = max(a.at, b.at)
+	offset, ok = c.offsetAt(a, at).share(c.offsetAt(b, at))
+	return offset, at, ok
+}
+
+// isLate tells whether a sighting shows the node as it was before a jump, and may be that old.
+func (c *Clocks) isLate(n *node, sighting known) bool {
+	found := n.first
+	for _, before := range n.past {
+		if _, _, agree := c.agree(before, sighting); agree && sighting.last <= found {
+			return true
+		}
+		found = before.first
+	}
+	return false
+}

@@ -1,0 +1,216 @@
+package nodeclock_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/nodeclock"
+)
+
+func TestNote_SeesAJump(t *testing.T) {
+	type look struct {
+		after time.Duration // since the last
+		jump  time.Duration // of the node's clock meanwhile
+		rtt   time.Duration
+		want  time.Duration // to within 20 ms
+	}
+	for name, looks := range map[string][]look{
+		"none":                               {{0, 0, ms, 0}, {ms, 0, ms, 0}, {time.Hour, 0, ms, 0}},
+		"forward":                            {{0, 0, ms, 0}, {ms, 3 * time.Second, ms, 3 * time.Second}},
+		"backward":                           {{0, 0, ms, 0}, {ms, -3 * time.Second, ms, -3 * time.Second}},
+		"once only":                          {{0, 0, ms, 0}, {ms, -time.Minute, ms, -time.Minute}, {0, 0, ms, 0}},
+		"there and back":                     {{0, 0, ms, 0}, {0, time.Hour, ms, time.Hour}, {ms, -time.Hour, ms, -time.Hour}},
+		"below the granularity":              {{0, 0, ms, 0}, {0, 2 * ms, ms, 0}},
+		"just above the granularity":         {{0, 0, ms, 0}, {0, 4 * ms, ms, 4 * ms}},
+		"creeping":                           {{0, 0, ms, 0}, {0, 2 * ms, ms, 0}, {0, 2 * ms, ms, 2 * ms}},
+		"within the drift":                   {{0, 0, ms, 0}, {10 * time.Second, 100 * ms, ms, 0}},
+		"above the drift":                    {{0, 0, ms, 0}, {10 * time.Second, 110 * ms, ms, 110 * ms}},
+		"within a slow reply":                {{0, 0, ms, 0}, {0, 100 * ms, 300 * ms, 0}},
+		"beyond a slow reply":                {{0, 0, ms, 0}, {0, 200 * ms, 300 * ms, 200 * ms}},
+		"a slow reply hides it not for long": {{0, 0, ms, 0}, {0, 100 * ms, 300 * ms, 0}, {0, 0, ms, 100 * ms}},
+		"a quick reply sharpens a slow one":  {{0, 0, 300 * ms, 0}, {0, 0, ms, 0}, {0, 10 * ms, ms, 10 * ms}},
+		"a slow reply does not blunt a quick one": {
+			{0, 0, ms, 0}, {0, 0, 300 * ms, 0}, {0, 20 * ms, ms, 20 * ms},
+		},
+		"while nobody looked": {{0, 0, ms, 0}, {time.Hour, time.Minute, ms, time.Minute}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(3)
+			for i, l := range looks {
+				w.pass(l.after)
+				w.nodes[0] += l.jump
+				got := w.ask(0, l.rtt)
+				if got.Slept != 0 || (got.Jumped != 0) != (l.want != 0) || !near(got.Jumped, l.want, 20*ms) {
+					t.Errorf("look %d: %+v, want a jump by %v", i, got, l.want)
+				}
+			}
+		})
+	}
+}
+
+func TestNote_IgnoresALateReplyFromBeforeTheJump(t *testing.T) {
+	w := newWorld(3)
+	w.askAll(t)
+	late := w.send(0)
+	w.read(late)
+	w.pass(ms)
+	w.nodes[0] += time.Hour
+	if s := w.ask(0, ms); !near(s.Jumped, time.Hour, 20*ms) {
+		t.Fatalf("%+v", s)
+	}
+	w.receive(late)
+	if s := w.note(late); s != (nodeclock.Sighting{}) {
+		t.Errorf("the late reply: %+v", s)
+	}
+	w.askAll(t)
+	w.jumped(t, 0, time.Hour)
+
+	w.nodes[0] -= time.Hour // to the same offset, but no late reply shows it
+	if s := w.ask(0, ms); !near(s.Jumped, -time.Hour, 20*ms) {
+		t.Errorf("back again: %+v", s)
+	}
+}
+
+func TestNote_BearsWithWhatNoClockShows(t *testing.T) {
+	w := newWorld(3)
+	w.askAll(t)
+	for _, micros := range []int64{-1 << 63, 1<<63 - 1} {
+		if s := w.Note(0, w.instant(), w.instant(), micros); s.Jumped == 0 || s.Slept != 0 {
+			t.Errorf("%d: %+v", micros, s)
+		}
+		if _, _, ok := w.Bounds(0, w.instant()); !ok || w.Distrust(0, w.instant()) == nil {
+			t.Errorf("%d is no sighting, or trusted", micros)
+		}
+	}
+	w.askAll(t, 1, 2)
+}
+
+func TestDistrust_EndsWithTheQuarantine(t *testing.T) {
+	w := newWorld(3)
+	w.jumped(t, 0, 0)
+	w.askAll(t)
+	w.jumped(t, 0, 0)
+
+	w.nodes[0] += time.Hour
+	w.ask(0, ms)
+	w.jumped(t, 0, time.Hour)
+	w.jumped(t, 1, 0)
+	w.pass(quarantine - ms)
+	w.jumped(t, 0, time.Hour)
+	w.askAll(t)
+
+	w.nodes[0] -= time.Hour
+	w.ask(0, 0)
+	w.pass(quarantine - ms)
+	w.jumped(t, 0, -time.Hour) // a second jump restarts it
+	w.pass(ms)
+	w.jumped(t, 0, 0)
+	w.askAll(t)
+}
+
+func TestDistrust_SparesNoNodeOfFewerThanThree(t *testing.T) {
+	for nodes := 1; nodes < 3; nodes++ {
+		w := newWorld(nodes)
+		w.askAll(t)
+		w.nodes[0] -= time.Hour
+		if s := w.ask(0, ms); !near(s.Jumped, -time.Hour, 20*ms) {
+			t.Errorf("%d nodes: %+v", nodes, s)
+		}
+		w.jumped(t, 0, 0)
+	}
+}
+
+func TestJumpError_SaysByHowMuchAndHowLong(t *testing.T) {
+	for want, e := range map[string]nodeclock.JumpError{
+		"its clock jumped by 3s: it does not vote for another 8.2s":     {By: 3*time.Second + 400, Left: 8200 * ms},
+		"its clock jumped by -1h0m0s: it does not vote for another 1ms": {By: -time.Hour, Left: 400},
+	} {
+		if e.Error() != want {
+			t.Errorf("%q, want %q", e.Error(), want)
+		}
+	}
+
+	w := newWorld(3)
+	w.askAll(t)
+	w.nodes[0] += 3 * time.Second
+	w.ask(0, 0)
+	seen := w.instant()
+	w.pass(1800 * ms)
+	e, ok := errors.AsType[*nodeclock.JumpError](w.Distrust(0, w.instant()))
+	if !ok || e.Left != 8200*ms || !e.Until.Equal(seen.Add(quarantine)) {
+		t.Errorf("%v", e)
+	}
+}
+
+func TestBounds_ContainTheClock(t *testing.T) {
+	w := newWorld(3)
+	if _, _, ok := w.Bounds(0, w.instant()); ok {
+		t.Error("of a node never seen")
+	}
+	w.ask(0, 10*ms)
+	w.truth(t, 0, 13*ms)
+	w.ask(0, ms)
+	w.truth(t, 0, 4*ms)
+	w.rates[0] = drift
+	w.pass(time.Second)
+	w.truth(t, 0, 24*ms)
+	w.rates[0] = -drift
+	w.pass(time.Second)
+	w.pass(time.Second)
+	w.truth(t, 0, 64*ms)
+	w.nodes[0] += time.Hour
+	w.ask(0, ms)
+	w.truth(t, 0, 4*ms)
+}
+
+func TestMedian_IsOfAQuorumAndTheOffsetIsToIt(t *testing.T) {
+	w := newWorld(3) // 100 s apart
+	check := func(median, offset time.Duration, has, seen bool) {
+		t.Helper()
+		micros, ok := w.Median(w.instant())
+		d := w.nodes[0] - time.Duration(micros)*time.Microsecond
+		if ok != has || ok && !near(-d, median, 2*ms) {
+			t.Errorf("median: %v from node 0, %v", -d, ok)
+		}
+		if d, ok := w.Offset(0, w.instant()); ok != seen || !near(d, offset, 2*ms) {
+			t.Errorf("offset of node 0: %v, %v", d, ok)
+		}
+	}
+	check(0, 0, false, false)
+	w.ask(0, ms)
+	check(0, 0, false, true)
+	w.ask(2, ms)
+	check(100*time.Second, -100*time.Second, true, true)
+	w.ask(1, ms)
+	w.pass(time.Minute)
+	check(100*time.Second, -100*time.Second, true, true)
+	w.nodes[0] += time.Hour
+	w.ask(0, ms)
+	check(200*time.Second-time.Hour, time.Hour-200*time.Second, true, true)
+}
+
+func TestClocks_BearConcurrentUse(t *testing.T) {
+	w := newWorld(3)
+	at, micros := w.instant(), w.nodes[0].Microseconds()
+	var calls sync.WaitGroup
+	for i := range 3 {
+		calls.Go(func() {
+			for range 100 {
+				w.Note(i, at, at, micros)
+				w.Bounds(i, at)
+				w.Offset(i, at)
+				w.Median(at)
+				w.Agree([]int{0, 1, 2})
+				if err := w.Distrust(i, at); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	calls.Wait()
+	if set := w.Agree([]int{0, 1, 2}); len(set) != 3 {
+		t.Errorf("in the end %v agree", set)
+	}
+}

@@ -1,0 +1,60 @@
+package nodeclock
+
+import (
+	"slices"
+	"time"
+)
+
+// Bounds returns between which values the node's TIME lies at now, in microseconds since 1970, if
+// its clock has not jumped since it was last seen. False: it was never seen.
+func (c *Clocks) Bounds(node int, now time.Time) (earliest, latest int64, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := &c.nodes[node]
+	if !n.seen {
+		return 0, 0, false
+	}
+	at := c.instantLocked(now)
+	lo, hi := c.offsetAt(n.known, at.lo).lo, c.offsetAt(n.known, at.hi).hi
+	return (lo + at.lo).Microseconds(), (hi + at.hi).Microseconds(), true
+}
+
+// Offset returns by how much the node's clock is ahead of the median of all nodes seen, as far as
+// is known. False: it was never seen.
+func (c *Clocks) Offset(node int, _ time.Time) (offset time.Duration, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := &c.nodes[node]
+	if !n.seen {
+		return 0, false
+	}
+	median, _ := c.medianLocked()
+	return n.offset.middle() - median, true
+}
+
+// Median returns the median of the clocks of all nodes seen, at now, in microseconds since 1970.
+// False: fewer than a quorum have been seen.
+func (c *Clocks) Median(now time.Time) (micros int64, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	median, seen := c.medianLocked()
+	if seen < c.config.Quorum {
+		return 0, false
+	}
+	return (median + now.Sub(c.origin)).Microseconds(), true
+}
+
+// medianLocked returns the median offset, between the middle two of an even number, and of how many.
+func (c *Clocks) medianLocked() (offset time.Duration, seen int) {
+	var offsets []time.Duration
+	for i := range c.nodes {
+		if c.nodes[i].seen {
+			offsets = append(offsets, c.nodes[i].offset.middle())
+		}
+	}
+	if len(offsets) == 0 {
+		return 0, 0
+	}
+	slices.Sort(offsets)
+	return interval{offsets[(len(offsets)-1)/2], offsets[len(offsets)/2]}.middle(), len(offsets)
+}

@@ -1,0 +1,105 @@
+package nodeclock
+
+import "time"
+
+// sleep is one of the process, or what one node shows of it. Its two ranges make it a rectangle.
+type sleep struct {
+	by    interval // how long, by the process's clock had it run
+	when  interval // at which instant of the process's clock
+	parts []part
+}
+
+// part is a node's part in a sleep: what was known of it before.
+type part struct {
+	node   int
+	before jump
+}
+
+// findSleepLocked returns a sleep that a quorum of nodes shows. If any rectangles have a point in
+// common, the largest of their lower ends is one.
+func (c *Clocks) findSleepLocked() (sleep, bool) {
+	moves := c.movesLocked()
+	var found sleep
+	for _, a := range moves {
+		for _, b := range moves {
+			s := common(moves, a.by.lo, b.when.lo)
+			if len(s.parts) > len(found.parts) {
+				found = s
+			}
+		}
+	}
+	return found, len(found.parts) >= c.config.Quorum
+}
+
+// movesLocked returns the sleeps that would explain how each node's clock has moved forward.
+func (c *Clocks) movesLocked() []sleep {
+	var moves []sleep
+	for i := range c.nodes {
+		n := &c.nodes[i]
+		found := n.first
+		for _, before := range n.past {
+			old := c.offsetAt(before, n.at)
+			by := interval{
+				lo: time.Duration(float64(n.offset.lo-old.hi) / (1 + c.config.Drift)),
+				hi: time.Duration(float64(n.offset.hi-old.lo) / (1 - c.config.Drift)),
+			}
+			if by.lo > 0 {
+				moves = append(moves, sleep{
+					by:    by,
+					when:  interval{before.last, found},
+					parts: []part{{node: i, before: before.jump}},
+				})
+			}
+			found = before.first
+		}
+	}
+	return moves
+}
+
+// common joins the moves, one a node, that allow a sleep of that length at that instant.
+func common(moves []sleep, by, when time.Duration) sleep {
+	var all sleep
+	for _, m := range moves {
+		if !m.by.holds(by) || !m.when.holds(when) {
+			continue
+		}
+		switch k := len(all.parts); {
+		case k == 0:
+			all = m
+		case all.parts[k-1].node != m.parts[0].node:
+			all.by, _ = all.by.share(m.by)
+			all.when, _ = all.when.share(m.when)
+			all.parts = append(all.parts, m.parts...)
+		}
+	}
+	return all
+}
+
+// takeBackLocked puts everything on the process's new clock: see the package comment. found is by
+// the old one.
+func (c *Clocks) takeBackLocked(s sleep, found time.Duration) {
+	by := s.by.hi
+	part := make(map[int]jump, len(s.parts))
+	for _, p := range s.parts {
+		part[p.node] = p.before
+	}
+	for i := range c.nodes {
+		n := &c.nodes[i]
+		n.past = nil
+		before, moved := part[i]
+		switch {
+		case moved:
+			n.offset = n.offset.shift(-by)
+			n.at, n.first, n.last = n.at+by, n.first+by, n.last+by
+			n.jump = before
+		case n.at < s.when.lo:
+			n.offset.lo -= by - s.by.lo
+		default:
+			n.offset.lo -= by
+		}
+		if n.found >= s.when.lo {
+			n.found += by
+		}
+	}
+	c.slack, c.settled = by, found+max(by, settling)
+}

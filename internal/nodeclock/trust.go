@@ -1,0 +1,84 @@
+package nodeclock
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// JumpError says that a node's clock has jumped, and that its votes do not count yet.
+type JumpError struct {
+	By    time.Duration // forward, or below zero backward
+	Until time.Time     // by the process's clock
+	Left  time.Duration // till then
+}
+
+func (e *JumpError) Error() string {
+	return fmt.Sprintf("its clock jumped by %v: it does not vote for another %v",
+		e.By.Round(time.Millisecond), (e.Left + time.Millisecond - 1).Truncate(time.Millisecond))
+}
+
+// Distrust returns nil if the node's votes count, else a [*JumpError]: its clock has jumped, and
+// since then Config.Quarantine has not passed. Of fewer than three nodes all count, always: none
+// can be spared.
+func (c *Clocks) Distrust(node int, now time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := &c.nodes[node]
+	if n.by == 0 || c.config.Nodes < 3 {
+		return nil
+	}
+	until := c.origin.Add(n.found + c.config.Quarantine)
+	if !now.Before(until) {
+		return nil
+	}
+	return &JumpError{By: n.by, Until: until, Left: until.Sub(now)}
+}
+
+// Agree returns the largest set of these nodes whose clocks agree pairwise: they may be within
+// Config.MaxSkew of each other, for all that is known. It is in ascending order; of several as
+// large, the one that comes first in that order. A node never seen is in no set. Of fewer than
+// three nodes all agree, always.
+func (c *Clocks) Agree(nodes []int) []int {
+	sorted := nodes
+	if !slices.IsSorted(sorted) {
+		sorted = slices.Sorted(slices.Values(nodes))
+	}
+	if c.config.Nodes < 3 {
+		return sorted
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	unseen := func(i int) bool { return !c.nodes[i].seen }
+	if slices.ContainsFunc(sorted, unseen) {
+		sorted = slices.DeleteFunc(slices.Clone(sorted), unseen)
+	}
+	var at time.Duration
+	for _, i := range sorted {
+		at = max(at, c.nodes[i].at)
+	}
+	// Where intervals come within MaxSkew of each other pairwise, all reach to within it of the
+	// lower end that is the highest.
+	var best []int
+	for _, i := range sorted {
+		end := c.offsetAt(c.nodes[i].known, at).lo
+		near := func(j int) bool {
+			offset := c.offsetAt(c.nodes[j].known, at)
+			offset.hi += c.config.MaxSkew
+			return offset.holds(end)
+		}
+		if !slices.ContainsFunc(sorted, func(j int) bool { return !near(j) }) {
+			return sorted // most often
+		}
+		var set []int
+		for _, j := range sorted {
+			if near(j) {
+				set = append(set, j)
+			}
+		}
+		if len(set) > len(best) || len(set) == len(best) && slices.Compare(set, best) < 0 {
+			best = set
+		}
+	}
+	return best
+}

@@ -1,0 +1,122 @@
+package nodeclock_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/redlockfx/redlockfx/internal/nodeclock"
+)
+
+const (
+	ms         = time.Millisecond
+	drift      = 0.01
+	skew       = time.Second
+	quarantine = 10 * time.Second
+)
+
+// world has a process, whose clock stands still while it sleeps, and nodes, whose clocks do not.
+type world struct {
+	*nodeclock.Clocks
+	start time.Time
+	now   time.Duration   // of the process's own clock, since start
+	slept time.Duration   // added to it
+	nodes []time.Duration // their clocks, since 1970
+	rates []float64       // of the nodes' clocks, less 1
+}
+
+func newWorld(nodes int) *world {
+	w := &world{
+		Clocks: nodeclock.New(nodeclock.Config{Nodes: nodes, Quorum: nodes/2 + 1, Drift: drift,
+			MaxSkew: skew, Quarantine: quarantine}),
+		start: time.Now(), // any instant will do
+		nodes: make([]time.Duration, nodes),
+		rates: make([]float64, nodes),
+	}
+	for i := range w.nodes {
+		w.nodes[i] = time.Duration(1_700_000_000+100*i) * time.Second
+	}
+	return w
+}
+
+func (w *world) instant() time.Time { return w.start.Add(w.now + w.slept) }
+
+func (w *world) pass(d time.Duration) {
+	w.now += d
+	w.sleep(d)
+}
+
+// sleep is what passes while the process's clock stands still.
+func (w *world) sleep(d time.Duration) {
+	for i := range w.nodes {
+		w.nodes[i] += d + time.Duration(float64(d)*w.rates[i])
+	}
+}
+
+// request is one that a node may answer later.
+type request struct {
+	node           int
+	sent, received time.Time
+	micros         int64
+}
+
+func (w *world) send(node int) *request { return &request{node: node, sent: w.instant()} }
+
+func (w *world) read(r *request) { r.micros = w.nodes[r.node].Microseconds() }
+
+func (w *world) receive(r *request) { r.received = w.instant() }
+
+// note adds what was slept to the process's clock.
+func (w *world) note(r *request) nodeclock.Sighting {
+	s := w.Note(r.node, r.sent, r.received, r.micros)
+	w.slept += s.Slept
+	return s
+}
+
+// ask is a request that takes rtt, half of it each way.
+func (w *world) ask(node int, rtt time.Duration) nodeclock.Sighting {
+	r := w.send(node)
+	w.pass(rtt / 2)
+	w.read(r)
+	w.pass(rtt / 2)
+	w.receive(r)
+	return w.note(r)
+}
+
+// askAll is a round over these nodes, or over all, that must show nothing.
+func (w *world) askAll(t *testing.T, nodes ...int) {
+	t.Helper()
+	if nodes == nil {
+		for i := range w.nodes {
+			nodes = append(nodes, i)
+		}
+	}
+	for _, i := range nodes {
+		if s := w.ask(i, ms); s != (nodeclock.Sighting{}) {
+			t.Errorf("node %d: %+v", i, s)
+		}
+	}
+}
+
+// jumped fails the test unless the node is distrusted for just that jump, to within 20 ms.
+func (w *world) jumped(t *testing.T, node int, by time.Duration) {
+	t.Helper()
+	jump, ok := errors.AsType[*nodeclock.JumpError](w.Distrust(node, w.instant()))
+	if by == 0 && ok || by != 0 && (!ok || !near(jump.By, by, 20*ms)) {
+		t.Errorf("node %d: want a jump by %v, have %v", node, by, jump)
+	}
+}
+
+// truth fails the test unless the bounds of the node's clock contain it, and are that close.
+func (w *world) truth(t rapid.TB, node int, within time.Duration) {
+	t.Helper()
+	earliest, latest, ok := w.Bounds(node, w.instant())
+	clock := w.nodes[node].Microseconds()
+	if !ok || earliest > clock || clock > latest || latest-earliest > within.Microseconds() {
+		t.Fatalf("node %d: bounds %d to %d µs off, %v", node, earliest-clock, latest-clock, ok)
+	}
+}
+
+func near(a, b, within time.Duration) bool { return (a - b).Abs() <= within }

@@ -1,0 +1,72 @@
+package nodetest
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/alicebob/miniredis/v2/server"
+)
+
+// SetPreHook has hook called before each command of node i, those inside scripts too: where it
+// returns true, it has answered. It stays over Restart; nil ends it. It takes the place of
+// [server.Server.SetPreHook], which the nodes need themselves. For a command inside a script it must
+// neither wait nor call the Cluster, as the node is locked then.
+func (c *Cluster) SetPreHook(i int, hook server.Hook) {
+	c.change(i, func(s *state) { s.hook = hook })
+}
+
+// Deny makes node i answer the given commands, and no others any more, with NOPERM, also inside
+// scripts: there redis.call raises it and redis.pcall returns it.
+func (c *Cluster) Deny(i int, commands ...string) {
+	var denied []string
+	for _, command := range commands {
+		denied = append(denied, strings.ToUpper(command))
+	}
+	c.change(i, func(s *state) { s.denied = denied })
+}
+
+// answer is the pre-hook of a node in that state.
+func (s state) answer(p *server.Peer, cmd string, args []string) bool {
+	script := scriptOf(p)
+	if p.ClientName == insider || script == collectSHA {
+		return false
+	}
+	if cmd == refuse {
+		p.WriteError(args[0])
+		return true
+	}
+	if s.hook != nil && s.hook(p, cmd, args...) {
+		return true
+	}
+	if slices.Contains(s.denied, cmd) {
+		cmd = strings.ToLower(cmd)
+		p.WriteError("NOPERM this user has no permissions to run the '" + cmd + "' command")
+		return true
+	}
+	switch {
+	case (cmd == "ROLE" || cmd == "CONFIG") && script != "":
+		p.WriteError("ERR This Redis command is not allowed from script")
+	case cmd == "INFO":
+		p.WriteBulk(s.info(args))
+	case cmd == "TIME" && len(args) == 0:
+		s.writeTime(p)
+	case cmd == "ROLE" && len(args) == 0:
+		s.writeRole(p)
+	case cmd == "CONFIG" && len(args) > 1 && strings.EqualFold(args[0], "GET"):
+		s.writeConfig(p, args[1:])
+	default:
+		return false
+	}
+	return true
+}
+
+// scriptOf returns the SHA-1 of the script that runs the command, empty where a client does.
+// miniredis keeps that to itself.
+func scriptOf(p *server.Peer) string {
+	ctx := reflect.ValueOf(p.Ctx)
+	if !ctx.IsValid() {
+		return ""
+	}
+	return ctx.Elem().FieldByName("nestedSHA").String()
+}

@@ -1,0 +1,227 @@
+package nodetest_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/internal/nodetest"
+)
+
+// says returns one field of what node 0 answers to INFO.
+func says(t *testing.T, client *redis.Client, field string) string {
+	t.Helper()
+	text, err := client.Info(t.Context()).Result()
+	ok(t, err)
+	for line := range strings.SplitSeq(text, "\r\n") {
+		if name, value, _ := strings.Cut(line, ":"); name == field {
+			return value
+		}
+	}
+	return ""
+}
+
+// do returns the reply to a command as fmt prints it.
+func do(t *testing.T, client *redis.Client, command ...any) string {
+	t.Helper()
+	reply, err := client.Do(t.Context(), command...).Result()
+	ok(t, err)
+	return fmt.Sprint(reply)
+}
+
+func TestInfo_LooksLikeARealServers(t *testing.T) {
+	const (
+		server      = `# Server\r\nredis_version:7\.0\.15\r\nredis_mode:standalone\r\nrun_id:[0-9a-f]{40}\r\n`
+		memory      = `# Memory\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n`
+		replication = `# Replication\r\nrole:master\r\nconnected_slaves:0\r\nmaster_replid:[0-9a-f]{40}\r\n`
+		all         = server + `\r\n` + memory + `\r\n` + replication
+	)
+	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
+		client := single(t, l)
+		for sections, want := range map[string]string{
+			"":                   all,
+			"all":                all,
+			"default":            all,
+			"everything":         all,
+			"server":             server,
+			"Memory":             memory,
+			"replication":        replication,
+			"replication server": server + `\r\n` + replication,
+			"nosuch":             "",
+		} {
+			names := strings.Fields(sections)
+			got, err := client.Info(t.Context(), names...).Result()
+			ok(t, err)
+			if !regexp.MustCompile(`^` + want + `$`).MatchString(got) {
+				t.Errorf("INFO %s: %q, want %s", sections, got, want)
+			}
+			args := make([]any, len(names))
+			for i, name := range names {
+				args[i] = name
+			}
+			for _, call := range []string{"call", "pcall"} {
+				script := `return redis.` + call + `('INFO', unpack(ARGV))`
+				inside, err := client.Eval(t.Context(), script, nil, args...).Result()
+				ok(t, err)
+				if inside != got {
+					t.Errorf("INFO %s by redis.%s: %q, want %q", sections, call, inside, got)
+				}
+			}
+		}
+	})
+}
+
+func TestRoleAndConfig_LookLikeARealServers(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
+		client := single(t, l)
+		if got, want := do(t, client, "ROLE"), "[master 0 []]"; got != want {
+			t.Errorf("ROLE: %s, want %s", got, want)
+		}
+		for pattern, want := range map[string]map[string]string{
+			"maxmemory":    {"maxmemory": "0"},
+			"MaxMemory-p*": {"maxmemory-policy": "noeviction"},
+			"maxmemory*": {
+				"maxmemory": "0", "maxmemory-policy": "noeviction", "maxmemory-samples": "5",
+				"maxmemory-eviction-tenacity": "10", "maxmemory-clients": "0",
+			},
+			"nosuch": {},
+		} {
+			got, err := client.ConfigGet(t.Context(), pattern).Result()
+			ok(t, err)
+			if !maps.Equal(got, want) {
+				t.Errorf("CONFIG GET %s: %v, want %v", pattern, got, want)
+			}
+		}
+		for _, command := range []string{`'ROLE'`, `'CONFIG', 'GET', 'maxmemory'`} {
+			script := `return redis.pcall(` + command + `).err`
+			got, err := client.Eval(t.Context(), script, nil).Text()
+			ok(t, err)
+			if want := "ERR This Redis command is not allowed from script"; got != want {
+				t.Errorf("%s in a script: %q, want %q", command, got, want)
+			}
+		}
+	})
+}
+
+func TestNodes_AreDifferentServers(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
+		for _, section := range []string{"server", "replication"} {
+			one := l.Clients()[0].Info(t.Context(), section).Val()
+			two := l.Clients()[1].Info(t.Context(), section).Val()
+			if one == two {
+				t.Errorf("two nodes both say %q", one)
+			}
+		}
+	})
+}
+
+func TestRestart_MakesAnotherServerOfTheSameData(t *testing.T) {
+	restarts := map[string]func(*nodetest.Cluster){
+		"Restart":     func(c *nodetest.Cluster) { c.Restart(0) },
+		"after Kill":  func(c *nodetest.Cluster) { c.Kill(0); c.Restart(0) },
+		"Promote":     func(c *nodetest.Cluster) { c.Promote(0) },
+		"RestartFrom": func(c *nodetest.Cluster) { c.RestartFrom(0, c.Snapshot(0)) },
+	}
+	for name, restart := range restarts {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
+				client := single(t, l)
+				ok(t, client.Set(t.Context(), "k", "v", 0).Err())
+				sha := client.ScriptLoad(t.Context(), "return 1").Val()
+				runID, replID := says(t, client, "run_id"), says(t, client, "master_replid")
+
+				l.Hang()
+				under := make(chan error)
+				go func() { under <- client.Incr(t.Context(), "k").Err() }()
+				synctest.Wait()
+				restart(c)
+				if err := <-under; !errors.Is(err, syscall.ECONNRESET) {
+					t.Errorf("call under way: %v, want a reset", err)
+				}
+				l.Heal()
+
+				if got := says(t, client, "run_id"); got == runID {
+					t.Errorf("still the run id %s", got)
+				}
+				if got := says(t, client, "master_replid"); got == replID {
+					t.Errorf("still the replication id %s", got)
+				}
+				if err := client.EvalSha(t.Context(), sha, nil).Err(); !errors.Is(err, redis.ErrNoScript) {
+					t.Errorf("cached script: %v, want %v", err, redis.ErrNoScript)
+				}
+				has(t, c, 0, "k", "v")
+			})
+		})
+	}
+}
+
+func TestSetInfo_OverridesOneField(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
+		client := single(t, l)
+		truth := client.Info(t.Context()).Val()
+		said := map[string]string{
+			"role":             "slave",
+			"redis_version":    "5.0.0",
+			"maxmemory":        "1000",
+			"maxmemory_policy": "allkeys-lru",
+			"run_id":           "the same as another's",
+			"valkey_version":   "8.0.1",
+		}
+		for field, value := range said {
+			c.SetInfo(0, field, "replaced below")
+			c.SetInfo(0, field, value)
+		}
+		c.Restart(0)
+		for field, want := range said {
+			if got := says(t, client, field); got != want {
+				t.Errorf("%s is %q, want %q", field, got, want)
+			}
+		}
+		if got, want := do(t, client, "ROLE"), "[slave 127.0.0.1 6379 connected 0]"; got != want {
+			t.Errorf("ROLE: %s, want %s", got, want)
+		}
+		config := client.ConfigGet(t.Context(), "maxmemory*").Val()
+		if config["maxmemory"] != "1000" || config["maxmemory-policy"] != "allkeys-lru" {
+			t.Errorf("CONFIG GET: %v, want what SetInfo said", config)
+		}
+		if strings.Contains(l.Clients()[1].Info(t.Context()).Val(), "allkeys-lru") {
+			t.Error("another node says it too")
+		}
+
+		for field := range said {
+			c.SetInfo(0, field, "")
+		}
+		ids := regexp.MustCompile(`[0-9a-f]{40}`)
+		got, want := ids.ReplaceAllString(client.Info(t.Context()).Val(), ""), ids.ReplaceAllString(truth, "")
+		if got != want {
+			t.Errorf("without overrides and ids: %q, want %q", got, want)
+		}
+	})
+}
+
+func TestFlushScripts_DoesNothingElse(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
+		client := single(t, l)
+		ok(t, client.Set(t.Context(), "k", "v", 0).Err())
+		sha := client.ScriptLoad(t.Context(), "return 1").Val()
+		before := client.Info(t.Context()).Val()
+		c.FlushScripts(0)
+		if err := client.EvalSha(t.Context(), sha, nil).Err(); !errors.Is(err, redis.ErrNoScript) {
+			t.Errorf("cached script: %v, want %v", err, redis.ErrNoScript)
+		}
+		if got := client.Info(t.Context()).Val(); got != before {
+			t.Errorf("INFO went from %q to %q", before, got)
+		}
+		if got := c.Node(0).TotalConnectionCount(); got != 2 { // Start's own and the client's
+			t.Errorf("%d connections, want 2: it broke one", got)
+		}
+		has(t, c, 0, "k", "v")
+	})
+}

@@ -1,0 +1,87 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxNamed is how many leases an error names.
+const maxNamed = 20
+
+// Close abandons the leases that are still held, waits until what failed and finished holds left
+// on the nodes is removed, and closes the clients that [Open] made. When ctx is done first, Close
+// stops waiting and what is left runs out by its TTL. The error names all of it. A second Close
+// does nothing.
+func (l *Locker) Close(ctx context.Context) error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil
+	}
+	l.closed = true
+	l.shut()
+	held := make([]*Lease, 0, len(l.leases))
+	for lease := range l.leases {
+		held = append(held, lease)
+	}
+	l.mu.Unlock()
+
+	var problems []error
+	held = slices.DeleteFunc(held, func(lease *Lease) bool { return !lease.Valid() })
+	if len(held) > 0 {
+		names := make([]string, len(held))
+		for i, lease := range held {
+			names[i] = fmt.Sprintf("%q until %s", lease.name, lease.Deadline().Format(time.TimeOnly))
+			lease.Abandon()
+		}
+		slices.Sort(names)
+		if more := len(names) - maxNamed; more > 0 {
+			names = append(names[:maxNamed], fmt.Sprintf("and %d more", more))
+		}
+		problems = append(problems,
+			fmt.Errorf("redlock: close: abandoned what was still held: %s", strings.Join(names, ", ")))
+	}
+
+	// What is under way may still leave something to the janitors; then they finish.
+	l.calls.Wait()
+	_ = l.quorum.Idle(ctx) // the same is reported below
+	l.awaitWork(ctx)
+
+	for _, j := range l.janitors {
+		if err := j.report(); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	if err := l.quorum.Close(ctx); err != nil {
+		problems = append(problems, fmt.Errorf("redlock: close: %w", err))
+	}
+	for _, client := range l.owned {
+		if err := client.Close(); err != nil {
+			problems = append(problems, fmt.Errorf("redlock: close: %w", err))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// awaitWork waits for the work in the background until ctx is done, and then ends it.
+func (l *Locker) awaitWork(ctx context.Context) {
+	l.mu.Lock()
+	l.sealed = true
+	l.mu.Unlock()
+
+	over := make(chan struct{})
+	go func() { // ends with the work, and that at the latest by l.stop
+		l.work.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+	case <-ctx.Done():
+	}
+	l.stop()
+	<-over
+}

@@ -1,0 +1,319 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+func (c *cluster) requests() int {
+	n := 0
+	for i := range c.n {
+		n += c.Requests(i)
+	}
+	return n
+}
+
+func TestAcquire_IsToldOfTheRelease(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		for i := range 5 {
+			c.Delay(500*time.Microsecond, i) // a round trip takes 1 ms
+		}
+		l, _ := c.locker()
+		lease := mustAcquire(t, l, "x")
+		won := make(chan time.Time, 1)
+		waiter, _ := c.locker()
+		go func() { // ends with the lock
+			next, err := waiter.Acquire(t.Context(), "x")
+			if err != nil || next.Token() <= lease.Token() {
+				t.Error(next, err)
+			}
+			won <- time.Now()
+		}()
+		time.Sleep(ttl / 2)
+		began := time.Now()
+		if err := lease.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if took := (<-won).Sub(began); took > 5*time.Millisecond {
+			t.Errorf("the next one had it after %v", took)
+		}
+	})
+}
+
+// The message may be lost, or the rights to publish or to subscribe be missing: then the holder's TTL
+// is what wakes the next one, and it is said.
+func TestAcquire_WithoutPushWaitsForTheTTL(t *testing.T) {
+	for _, command := range []string{"PUBLISH", "SUBSCRIBE"} {
+		t.Run(command, func(t *testing.T) {
+			bubble(t, 3, func(t *testing.T, c *cluster) {
+				for i := range 3 {
+					c.Deny(i, command)
+				}
+				var mu sync.Mutex
+				told := make(map[string]int)
+				hooks := redlock.WithHooks(redlock.Hooks{NodeError: func(node, op string, err error) {
+					mu.Lock()
+					defer mu.Unlock()
+					told[strings.ToUpper(op)]++
+				}})
+				l, _ := c.locker(hooks)
+				waiter, _ := c.locker(hooks)
+				lease := mustAcquire(t, l, "x")
+				time.AfterFunc(ttl/2, func() {
+					if err := lease.Release(context.WithoutCancel(t.Context())); err != nil {
+						t.Error(err)
+					}
+				})
+				before := c.requests()
+				var err error
+				d := took(func() { _, err = waiter.Acquire(t.Context(), "x") })
+				if err != nil || d > ttl+30*time.Millisecond {
+					t.Errorf("after %v: %v", d, err)
+				}
+				if told[command] != 3 {
+					t.Errorf("told %v, want each node once", told)
+				}
+				if asked := c.requests() - before; asked > 60 {
+					t.Errorf("%d requests", asked)
+				}
+			})
+		})
+	}
+}
+
+func TestAcquire_FollowsADeadHolderAtOnce(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, _ := c.locker()
+		mustAcquire(t, l, "x").Abandon()
+		waiter, _ := c.locker()
+		var err error
+		d := took(func() { _, err = waiter.Acquire(t.Context(), "x") })
+		if err != nil || d < ttl || d > ttl+25*time.Millisecond {
+			t.Errorf("after %v: %v", d, err)
+		}
+	})
+}
+
+// The remains of a split vote are nobody's: to wait for their end would be to wait for nothing.
+func TestAcquire_DoesNotWaitForAMinority(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		c.take("x", 0) // for an hour
+		c.Kill(1)
+		c.Kill(2)
+		l, _ := c.locker()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*ttl)
+		defer cancel()
+		time.AfterFunc(ttl, func() { c.Restart(1) })
+		if _, err := l.Acquire(ctx, "x"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("nodes 3 and 4, and 1 which is guarded: %v", err)
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), ttl)
+		defer cancel()
+		if _, err := l.Acquire(ctx, "x"); err != nil {
+			t.Errorf("nodes 1, 3 and 4: %v", err)
+		}
+	})
+}
+
+func TestAcquire_IdleWaiterCostsNextToNothing(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		l, _ := c.locker()
+		lease := mustAcquire(t, l, "x", redlock.WithAutoExtend(redlock.Extension{}))
+		waiter, _ := c.locker()
+		ctx, cancel := context.WithCancel(t.Context())
+		var waiting sync.WaitGroup
+		waiting.Go(func() { _, _ = waiter.Acquire(ctx, "x") })
+		time.Sleep(ttl)
+		const long = 100 * ttl
+		before := c.requests()
+		time.Sleep(long)
+		asked := c.requests() - before
+		cancel()
+		waiting.Wait()
+		renewals := int(long/(ttl/3)) * 5 * 17 / 16
+		if perSecond := float64(asked-renewals) / long.Seconds(); perSecond > 0.6 {
+			t.Errorf("%.2f commands a second over all nodes", perSecond)
+		}
+		if !lease.Valid() {
+			t.Error("lost")
+		}
+	})
+}
+
+// Waiters of one process queue behind one contender: the nodes see one.
+func TestAcquire_OfOneProcessQueueUp(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, _ := c.locker()
+		lease := mustAcquire(t, l, "x")
+		const waiters = 50
+		var mu sync.Mutex
+		var order []int
+		var all sync.WaitGroup
+		for i := range waiters {
+			all.Go(func() {
+				next, err := l.Acquire(t.Context(), "x")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				order = append(order, i)
+				mu.Unlock()
+				if err := next.Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+			time.Sleep(10 * time.Millisecond)
+		}
+		before := c.requests()
+		if err := lease.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		all.Wait()
+		if !slices.IsSorted(order) || len(order) != waiters {
+			t.Errorf("the order was %v", order)
+		}
+		if asked := c.requests() - before; asked > waiters*(2*3+5) {
+			t.Errorf("%d requests for %d acquisitions", asked, waiters)
+		}
+	})
+}
+
+func TestAcquire_InTheQueueEndsWithItsContext(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, _ := c.locker()
+		mustAcquire(t, l, "x", redlock.WithAutoExtend(redlock.Extension{}))
+		ctx, cancel := context.WithCancel(t.Context())
+		var first sync.WaitGroup
+		first.Go(func() { _, _ = l.Acquire(ctx, "x") })
+		time.Sleep(time.Second)
+		enough := errors.New("enough")
+		short, done := context.WithTimeoutCause(t.Context(), time.Second, enough)
+		defer done()
+		_, err := l.Acquire(short, "x")
+		wantErr(t, err, enough, redlock.ErrHeld)
+		wantText(t, err, "behind others of this process")
+		cancel()
+		first.Wait()
+	})
+}
+
+func TestAcquire_ManyContendersTakeTurns(t *testing.T) {
+	for _, n := range []int{3, 5} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			bubble(t, n, func(t *testing.T, c *cluster) {
+				c.Delay(500 * time.Microsecond)
+				const contenders, turns, hold = 10, 10, 5 * time.Millisecond
+				var all sync.WaitGroup
+				inside := 0
+				began := time.Now()
+				for range contenders {
+					l, _ := c.locker()
+					all.Go(func() {
+						for range turns {
+							lease, err := l.Acquire(t.Context(), "x")
+							if err != nil {
+								t.Error(err)
+								return
+							}
+							if inside++; inside != 1 {
+								t.Error("two holders")
+							}
+							time.Sleep(hold)
+							inside--
+							if err := lease.Release(t.Context()); err != nil {
+								t.Error(err)
+							}
+						}
+					})
+				}
+				all.Wait()
+				if took := time.Since(began); took > contenders*turns*(hold+15*time.Millisecond) {
+					t.Errorf("%v for %d turns of %v", took, contenders*turns, hold)
+				}
+			})
+		})
+	}
+}
+
+// Where one node is asked before the others, its key is the oldest, and the lease ends by it.
+func TestAcquire_ValidityCountsFromTheFirstNode(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		const way = 10 * time.Millisecond
+		c.Delay(way)
+		l, _ := c.locker()
+		waiter, _ := c.locker()
+		for range 20 { // until it is known what is usual
+			warmUp(t, waiter)
+		}
+		lease := mustAcquire(t, l, "x")
+		time.AfterFunc(time.Second, func() { _ = lease.Release(context.WithoutCancel(t.Context())) })
+		next, err := waiter.Acquire(t.Context(), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		oldest := ttl
+		for i := range 3 {
+			if c.Node(i).Exists("{redlock}:lock:x") {
+				oldest = min(oldest, c.Node(i).TTL("{redlock}:lock:x"))
+			}
+		}
+		allowance := ttl - validFor
+		if spare := oldest - time.Until(next.Deadline()); spare < allowance+way {
+			t.Errorf("the oldest key outlives the lease by %v, want %v", spare, allowance+way)
+		}
+	})
+}
+
+// Nodes that are slow, but within their time, leave none for asking one after the other.
+func TestAcquire_WhereARoundTripTakesMostOfTheNodeTimeout(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, _ := c.locker()
+		waiter, _ := c.locker()
+		lease := mustAcquire(t, l, "x")
+		c.Delay(nodeTimeout/2 - 5*time.Millisecond)
+		time.AfterFunc(ttl/2, func() { _ = lease.Release(context.WithoutCancel(t.Context())) })
+		var err error
+		d := took(func() { _, err = waiter.Acquire(t.Context(), "x") })
+		if err != nil || d > ttl/2+5*nodeTimeout {
+			t.Errorf("after %v: %v", d, err)
+		}
+	})
+}
+
+// The release goes on while somebody begins to wait: some nodes have told of it before, some were asked
+// before they had it.
+func TestAcquire_ReleaseBesideTheBeginOfAWait(t *testing.T) {
+	for round := range 5 {
+		bubble(t, 3, func(t *testing.T, c *cluster) {
+			holder, _ := c.locker()
+			waiter, _ := c.locker()
+			warmUp(t, waiter)
+			for i := range 40 {
+				lease := mustAcquire(t, holder, "x")
+				time.Sleep(time.Second)
+				var releasing sync.WaitGroup
+				releasing.Go(func() { _ = lease.Release(t.Context()) })
+				var next *redlock.Lease
+				var err error
+				d := took(func() { next, err = waiter.Acquire(t.Context(), "x") })
+				releasing.Wait()
+				if err != nil || d > time.Second {
+					t.Fatalf("round %d, turn %d: after %v: %v", round, i, d, err)
+				}
+				if err := next.Release(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+			}
+		})
+	}
+}

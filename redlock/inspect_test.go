@@ -1,0 +1,127 @@
+package redlock_test
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// A node that cannot be trusted with a lock has no vote, and says why.
+func TestNodes_ThatAreUnfitHaveNoVote(t *testing.T) {
+	for name, of := range map[string]struct {
+		make func(c *cluster, i int)
+		why  string
+	}{
+		"replica": {func(c *cluster, i int) { c.SetInfo(i, "role", "slave") }, "it is a replica"},
+		"evicting": {func(c *cluster, i int) {
+			c.SetInfo(i, "maxmemory", "1000000")
+			c.SetInfo(i, "maxmemory_policy", "volatile-lru")
+		}, "maxmemory-policy is volatile-lru"},
+		"old": {func(c *cluster, i int) { c.SetInfo(i, "redis_version", "5.0.14") }, "its version is 5.0.14"},
+		"listed twice": {func(c *cluster, i int) {
+			c.SetInfo(i, "run_id", "4444444444444444444444444444444444444444")
+			c.SetInfo((i+2)%3, "run_id", "4444444444444444444444444444444444444444")
+		}, "it is the same server as"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 3, func(t *testing.T, c *cluster) {
+				of.make(c, 0)
+				var mu sync.Mutex
+				told := 0
+				l, links := c.locker(redlock.WithHooks(redlock.Hooks{NodeError: func(_, op string, err error) {
+					mu.Lock()
+					defer mu.Unlock()
+					if op == "inspect" {
+						told++
+						wantText(t, err, of.why)
+					}
+				}}))
+				if name != "listed twice" { // that begins a guard as well
+					lease := mustAcquire(t, l, "x")
+					synctest.Wait()
+					if c.keys("x") != 2 {
+						t.Errorf("the lease is on %d nodes", c.keys("x"))
+					}
+					if err := lease.Release(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+				errs := 0
+				for _, s := range l.Nodes(t.Context()) {
+					if s.Err != nil {
+						errs++
+						wantText(t, s.Err, of.why)
+					}
+				}
+				if errs != 1 {
+					t.Errorf("%d nodes are unfit: %+v", errs, l.Nodes(t.Context()))
+				}
+				synctest.Wait()
+				if told != 1 {
+					t.Errorf("a hook told of it %d times", told)
+				}
+				links.Hang(1)
+				_, err := l.TryAcquire(t.Context(), "y")
+				wantText(t, err, of.why)
+			})
+		})
+	}
+}
+
+func TestNodes_TellHowTheyAre(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		c.Delay(2*time.Millisecond, 0)
+		c.Offset(1, 300*time.Millisecond)
+		c.SetInfo(2, "maxmemory_policy", "allkeys-lru") // without a maximum it evicts nothing
+		l, links := c.locker()
+		warmUp(t, l)
+		synctest.Wait()
+		links.Cut(2)
+		all := l.Nodes(t.Context())
+		for i, s := range all {
+			if s.Addr != c.Addrs()[i] || s.Role != "master" || s.Version != "7.0.15" || s.Eviction != "noeviction" {
+				t.Errorf("%+v", s)
+			}
+			if (s.Err != nil) != (i == 2) {
+				t.Errorf("%+v", s)
+			}
+		}
+		if all[0].Latency != 4*time.Millisecond {
+			t.Errorf("latency %v", all[0].Latency)
+		}
+		if off := all[1].ClockOffset; off < 290*time.Millisecond || off > 310*time.Millisecond {
+			t.Errorf("clock offset %v", off)
+		}
+	})
+}
+
+// A node is looked at again when it was not reachable: it may have become something else.
+func TestNodes_AreInspectedAgainAfterTheyWereAway(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, _ := c.locker()
+		warmUp(t, l)
+		c.SetInfo(0, "role", "slave")
+		c.Restart(0)
+		time.Sleep(2 * time.Second)
+		for range 2 {
+			warmUp(t, l)
+			synctest.Wait()
+		}
+		if s := l.Nodes(t.Context())[0]; s.Err == nil || s.Role != "slave" {
+			t.Errorf("%+v", s)
+		}
+		c.SetInfo(0, "role", "")
+		time.Sleep(ttl)
+		lease := mustAcquire(t, l, "x")
+		synctest.Wait()
+		if c.keys("x") != 3 {
+			t.Errorf("when it is a master again, the lease is on %d nodes", c.keys("x"))
+		}
+		if !lease.Valid() {
+			t.Error("lost")
+		}
+	})
+}

@@ -1,0 +1,201 @@
+package redlock
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// maxIdle is how many names may be listened to for which nobody waits just now: whoever waited for
+// a lock often does so again.
+const maxIdle = 100
+
+// push hears of releases: the script that releases a lock publishes it. It has one subscription at
+// each node, from when somebody first waits for a lock. What it misses, for want of rights or of a
+// connection, costs no more than waiting for the holder's lease to run out.
+type push struct {
+	locker      *Locker
+	subscribers []*subscriber // one a node
+
+	mu      sync.Mutex // guards the fields below
+	topics  map[string]*topic
+	started bool
+}
+
+// topic is a name that is listened to.
+type topic struct {
+	heard   []bool // by node: it has confirmed the subscription
+	waiters map[*news]struct{}
+}
+
+// news is what one waiter hears of one name.
+type news struct {
+	push *push
+	name string
+
+	ready    chan struct{} // closed when a majority of nodes has confirmed the subscription
+	released chan struct{} // holds one signal that it is time to ask
+
+	// Guarded by push.mu.
+	isReady bool
+	first   int          // the node that was asked first
+	release string       // the one that is told of at present
+	told    map[int]bool // the nodes that told of it
+}
+
+func newPush(l *Locker, nodes []redis.UniversalClient) *push {
+	p := &push{locker: l, topics: make(map[string]*topic)}
+	for i, client := range nodes {
+		p.subscribers = append(p.subscribers, &subscriber{
+			push: p, node: i, client: client, changed: make(chan struct{}, 1),
+		})
+	}
+	return p
+}
+
+// join begins to listen.
+func (p *push) join(name string) *news {
+	n := &news{
+		push: p, name: name, ready: make(chan struct{}), released: make(chan struct{}, 1),
+		told: make(map[int]bool),
+	}
+	p.mu.Lock()
+	t := p.topics[name]
+	if t == nil {
+		p.pruneLocked()
+		t = &topic{heard: make([]bool, len(p.subscribers)), waiters: make(map[*news]struct{})}
+		p.topics[name] = t
+	}
+	t.waiters[n] = struct{}{}
+	n.confirmLocked(t)
+	start := !p.started
+	p.started = true
+	p.mu.Unlock()
+
+	for _, s := range p.subscribers {
+		if start {
+			p.locker.start(s.run)
+		}
+		s.change()
+	}
+	return n
+}
+
+// pruneLocked forgets the names that nobody waits for, when they are many.
+func (p *push) pruneLocked() {
+	if len(p.topics) < maxIdle {
+		return
+	}
+	for name, t := range p.topics {
+		if len(t.waiters) == 0 {
+			delete(p.topics, name)
+		}
+	}
+}
+
+// leave ends listening.
+func (n *news) leave() {
+	n.push.mu.Lock()
+	defer n.push.mu.Unlock()
+	if t := n.push.topics[n.name]; t != nil {
+		delete(t.waiters, n)
+	}
+}
+
+// joined waits until a majority of nodes would tell of a release, or until they have had their time.
+func (n *news) joined(ctx context.Context, within time.Duration) error {
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-n.ready:
+	case <-timer.C:
+	case <-n.push.locker.open.Done():
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// asks notes which node is about to be asked first. What that one tells from now on is newer than what
+// it will answer.
+func (n *news) asks(first int) {
+	n.push.mu.Lock()
+	defer n.push.mu.Unlock()
+	n.first = first
+}
+
+func (n *news) confirmLocked(t *topic) {
+	heard := 0
+	for _, yes := range t.heard {
+		if yes {
+			heard++
+		}
+	}
+	if heard >= n.push.locker.need && !n.isReady {
+		n.isReady = true
+		close(n.ready)
+	}
+}
+
+// confirm notes that a node has confirmed a subscription. After a connection broke it does so anew, and
+// a release may have been missed.
+func (p *push) confirm(node int, name string, again bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.topics[name]
+	if t == nil {
+		return
+	}
+	t.heard[node] = true
+	for n := range t.waiters {
+		n.confirmLocked(t)
+		if again {
+			n.wakeLocked()
+		}
+	}
+}
+
+// tell notes that a node has told of a release. The waiter is woken when the node that turned it down
+// tells, and when a majority has told: until then the release may still be on its way to the others,
+// and what came before the waiter listened is found when it asks.
+func (p *push) tell(node int, name, release string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.topics[name]
+	if t == nil {
+		return
+	}
+	for n := range t.waiters {
+		if release != n.release {
+			n.release = release
+			clear(n.told)
+		}
+		if n.told[node] {
+			continue
+		}
+		n.told[node] = true
+		if node == n.first || len(n.told) == p.locker.need {
+			n.wakeLocked()
+		}
+	}
+}
+
+func (n *news) wakeLocked() {
+	select {
+	case n.released <- struct{}{}:
+	default: // it is awake already
+	}
+}
+
+// names returns what is to be listened to.
+func (p *push) names() map[string]bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	names := make(map[string]bool, len(p.topics))
+	for name := range p.topics {
+		names[name] = true
+	}
+	return names
+}

@@ -1,0 +1,84 @@
+package redlock_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+func TestAutoExtend_LeasesThatAreDueTogetherTravelTogether(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, _ := c.locker()
+		const leases = 1000
+		var all []*redlock.Lease
+		for i := range leases {
+			all = append(all, mustAcquire(t, l, fmt.Sprint(i), redlock.WithAutoExtend(redlock.Extension{})))
+		}
+		synctest.Wait()
+		before := c.Requests(0)
+		const periods = 5
+		time.Sleep(periods * ttl / 3)
+		if asked := c.Requests(0) - before; asked > (leases/100+2)*(periods+1) {
+			t.Errorf("%d requests to extend %d leases %d times", asked, leases, periods)
+		}
+		time.Sleep(2 * ttl)
+		for _, lease := range all {
+			if !lease.Valid() {
+				t.Fatalf("%s is lost", lease.Name())
+			}
+		}
+	})
+}
+
+// One that is lost says nothing about those that travel with it.
+func TestAutoExtend_JudgesEachLeaseAlone(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, _ := c.locker()
+		var all []*redlock.Lease
+		for i := range 10 {
+			all = append(all, mustAcquire(t, l, fmt.Sprint(i), redlock.WithAutoExtend(redlock.Extension{})))
+		}
+		synctest.Wait()
+		c.drop("3", 0, 1)
+		c.take("5", 0, 2)
+		c.drop("7", 2)
+		time.Sleep(ttl)
+		for i, lease := range all {
+			if lost := i == 3 || i == 5; lease.Valid() == lost {
+				t.Errorf("lease %d: valid %v", i, lease.Valid())
+			}
+		}
+		if c.keys("7") != 3 {
+			t.Error("a minority that had lost a lease was not repaired")
+		}
+	})
+}
+
+// A short interval makes no hot loop, neither when all is well nor when nothing is.
+func TestAutoExtend_CommandsAreBounded(t *testing.T) {
+	for name, fault := range map[string]func(c *cluster){
+		"well":   func(*cluster) {},
+		"hung":   func(c *cluster) { c.Hang() },
+		"broken": func(c *cluster) { c.Answer("LOADING Redis is loading the dataset in memory") },
+		"cut":    func(c *cluster) { c.Cut() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 3, func(t *testing.T, c *cluster) {
+				l, _ := c.locker(redlock.WithTTL(redlock.MinTTL), redlock.WithMaxTTL(ttl),
+					redlock.WithNodeTimeout(20*time.Millisecond))
+				mustAcquire(t, l, "x", redlock.WithAutoExtend(redlock.Extension{}))
+				synctest.Wait()
+				fault(c)
+				before := c.Requests(0)
+				time.Sleep(10 * time.Second)
+				// An extension each 33 ms has three attempts, and go-redis tries each four times.
+				if asked := c.Requests(0) - before; asked > 10*30*3*4 {
+					t.Errorf("%d requests in 10 s", asked)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,82 @@
+package redlock
+
+import (
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/name"
+)
+
+// AcquireOption changes one acquisition.
+type AcquireOption func(*request)
+
+// request is what one acquisition asks for.
+type request struct {
+	name   string
+	ttl    time.Duration
+	text   string
+	extend *Extension
+}
+
+// WithLeaseTTL sets this lease's TTL, from 100 ms to the Locker's MaxTTL.
+func WithLeaseTTL(d time.Duration) AcquireOption { return func(r *request) { r.ttl = d } }
+
+// WithValue sets a text that is stored with the lock and shown by [Locker.Holder]: who holds it,
+// for people. Any bytes, at most 4096.
+func WithValue(text string) AcquireOption { return func(r *request) { r.text = text } }
+
+// WithAutoExtend has the lease extended in the background until it is released or lost.
+func WithAutoExtend(e Extension) AcquireOption { return func(r *request) { r.extend = &e } }
+
+// Extension says how a lease is extended in the background. The zero value is usable.
+type Extension struct {
+	// Every is the time from one extension to the next; TTL/3 if zero. Too long: fewer chances
+	// before the lease runs out. Too short: commands for nothing.
+	Every time.Duration
+	// Attempts bounds the tries of one extension, which share what is left of the lease; 3 if
+	// zero.
+	Attempts int
+	// Max bounds the extensions in all, after which the lease runs out; no bound if zero.
+	Max int
+}
+
+const maxText = 4096
+
+func (l *Locker) newRequest(lock string, opts []AcquireOption) (request, problems) {
+	r := request{name: lock, ttl: l.settings.TTL}
+	for _, opt := range opts {
+		opt(&r)
+	}
+	var found problems
+	if err := name.Check("lock name", lock); err != nil {
+		found.add("%w", err)
+	}
+	if r.ttl < MinTTL || r.ttl > l.settings.MaxTTL {
+		found.add("lease ttl %v must be within %v and max ttl %v", r.ttl, MinTTL, l.settings.MaxTTL)
+	}
+	if len(r.text) > maxText {
+		found.add("value has %d bytes, it may have %d", len(r.text), maxText)
+	}
+	if r.extend != nil {
+		e := *r.extend // the caller's may be shared
+		if e.Every == 0 {
+			e.Every = r.ttl / 3
+		}
+		if e.Attempts == 0 {
+			e.Attempts = 3
+		}
+		r.extend = &e
+		if e.Every <= l.settings.NodeTimeout {
+			found.add("extension every %v must be above node timeout %v", e.Every, l.settings.NodeTimeout)
+		}
+		if left := r.ttl - allowance(r.ttl, l.settings.Drift); e.Every >= left {
+			found.add("extension every %v must be below lease ttl %v less drift: %v", e.Every, r.ttl, left)
+		}
+		if e.Attempts < 1 {
+			found.add("extension attempts %d must be at least 1", e.Attempts)
+		}
+		if e.Max < 0 {
+			found.add("extension max %d must not be negative", e.Max)
+		}
+	}
+	return r, found
+}

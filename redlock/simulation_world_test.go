@@ -1,0 +1,255 @@
+package redlock_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+
+	"github.com/redlockfx/redlockfx/internal/faultplan"
+	"github.com/redlockfx/redlockfx/internal/nodetest"
+)
+
+const (
+	simTTL         = time.Second // the longest, too
+	simNodeTimeout = 50 * time.Millisecond
+	maxOffset      = 800 * time.Millisecond // below MaxTTL, as P3 asks for
+	leftoverTime   = 2 * simNodeTimeout
+	lockKey        = "{redlock}:lock:x"
+)
+
+// world is the nodes and processes of one plan, and what is known of them.
+type world struct {
+	*nodetest.Cluster
+	plan      plan
+	start     time.Time
+	processes []*process // changed by the plan alone
+	all       []*process // those that have crashed, too
+	running   sync.WaitGroup
+	ending    sync.WaitGroup     // processes that have crashed
+	stop      context.CancelFunc // ends the processes' wish for leases
+	ctx       context.Context
+
+	mu      sync.Mutex // guards the fields below; taken within scripts of nodes
+	events  []event
+	broken  []violation
+	holds   map[string]*hold // by the text of their value
+	token   uint64           // the latest
+	won     int
+	ahead   []time.Duration // by node: its clock
+	refuses []time.Time     // by node: until then, by its clock, it sets no lock
+	stepped []int           // nodes
+}
+
+type event struct {
+	at        time.Duration
+	who, what string
+}
+
+type violation struct{ promise, how string }
+
+func newWorld(ctx context.Context, p plan) *world {
+	w := &world{
+		Cluster: nodetest.Start(p.nodes), plan: p, start: time.Now(), holds: make(map[string]*hold),
+		ahead: make([]time.Duration, p.nodes), refuses: make([]time.Time, p.nodes),
+	}
+	w.ctx, w.stop = context.WithCancel(ctx)
+	for i, d := range p.offsets {
+		w.ahead[i] = d
+		w.Offset(i, d)
+		w.SetPreHook(i, func(_ *server.Peer, cmd string, args ...string) bool {
+			if cmd == "SET" && args[0] == lockKey {
+				w.set(i, args[1])
+			}
+			return false
+		})
+	}
+	for i := range p.turns {
+		w.processes = append(w.processes, w.newProcess(i, 0))
+	}
+	_, _ = w.processes[0].locker.TryAcquire(w.ctx, "first") // its error is that all are new
+	synctest.Wait()
+	w.sleep(simTTL + simTTL/100)
+	for _, p := range w.processes {
+		p.locker.Nodes(w.ctx) // so each has seen all clocks
+		w.running.Go(p.run)
+	}
+	return w
+}
+
+// note adds to what is told of a plan that fails.
+func (w *world) note(who, format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.noteLocked(who, format, args...)
+}
+
+func (w *world) noteLocked(who, format string, args ...any) {
+	w.events = append(w.events, event{time.Since(w.start), who, fmt.Sprintf(format, args...)})
+}
+
+func (w *world) breakLocked(promise, format string, args ...any) {
+	how := fmt.Sprintf(format, args...)
+	w.broken = append(w.broken, violation{promise, how})
+	w.noteLocked("", "BROKEN %s: %s", promise, how)
+}
+
+// set sees a lock being set, within a script.
+func (w *world) set(node int, value string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.noteLocked(fmt.Sprint("node ", node), "sets %s", textOf(value))
+	const exact = time.Millisecond // of what the scripts count in
+	now := time.Now().Add(w.ahead[node])
+	if now.Truncate(exact).Before(w.refuses[node].Truncate(exact)) {
+		w.breakLocked("P4", "node %d sets a lock %v too early", node, w.refuses[node].Sub(now))
+	}
+}
+
+// textOf is what WithValue said.
+func textOf(value string) string {
+	parts := strings.SplitN(value, ":", 4)
+	return parts[len(parts)-1]
+}
+
+// sleep passes time, in which the clocks of fast nodes gain 0.8 %.
+func (w *world) sleep(d time.Duration) {
+	for d > 0 {
+		part := min(d, 100*time.Millisecond)
+		time.Sleep(part)
+		d -= part
+		for i, fast := range w.plan.fast {
+			if fast {
+				w.gain(i, part*8/1000)
+			}
+		}
+	}
+}
+
+// gain sets a node's clock ahead.
+func (w *world) gain(node int, by time.Duration) {
+	w.mu.Lock()
+	w.ahead[node] += by
+	w.mu.Unlock()
+	w.Jump(node, by)
+}
+
+func (w *world) play(step faultplan.Step) {
+	w.note("", "%v", step)
+	p := w.processes[step.Who]
+	switch step.What {
+	case "crash":
+		p.crash()
+	case "start anew":
+		w.startAnew(step.Who)
+	case "pause":
+		p.pause()
+	case "resume":
+		p.resume()
+	case "suspend":
+		w.suspend(min(step.Long, simTTL))
+	case "leap":
+		p.clock.Suspend(min(step.Long, simTTL))
+	case "step the clock of":
+		w.step(step)
+	}
+	step.Play(w.Cluster, p.links)
+	p.stayPaused()
+	switch step.What {
+	case "restart", "promote", "wipe", "restart with the copy":
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, i := range step.Nodes {
+			w.refuses[i] = time.Now().Add(w.ahead[i] + simTTL)
+		}
+	}
+}
+
+// startAnew has another process take the place of one that has crashed. It knows no clock yet, so
+// there is none where clocks are stepped by so little that only those see it who know them.
+func (w *world) startAnew(i int) {
+	if w.plan.visible || !w.processes[i].isDead() {
+		return
+	}
+	p := w.newProcess(i, w.processes[i].life+1)
+	w.processes[i] = p
+	w.running.Go(p.run)
+}
+
+// suspend has the machine of all processes sleep, and the nodes' go on. Nothing is to run in between.
+func (w *world) suspend(d time.Duration) {
+	for _, p := range w.all {
+		p.clock.Suspend(d)
+	}
+	for i := range w.plan.nodes {
+		w.gain(i, d)
+	}
+}
+
+// step sets the clock of a node ahead, within what P1 asks for. Not the clocks of a majority, not one
+// twice, and each by another amount; else they may look like the process's own suspension. And either
+// by more than MaxClockSkew from all others, or by little where all processes have seen the node
+// before and none was suspended, so that they see it; but then by more than what their knowledge may
+// be off: 1 % of the plan's length, and the round trip.
+func (w *world) step(s faultplan.Step) {
+	node := s.Nodes[0]
+	if len(w.stepped) == w.plan.nodes/2 || slices.Contains(w.stepped, node) {
+		w.note("", "left out")
+		return
+	}
+	by := time.Duration(1+len(w.stepped))*5*time.Second + s.Long
+	if w.plan.visible {
+		by = 350*time.Millisecond + s.Long/20
+	}
+	w.stepped = append(w.stepped, node)
+	w.gain(node, by)
+}
+
+// look checks what must hold at any time.
+func (w *world) look() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lookLocked()
+}
+
+// end has all processes give up what they have, and checks what they leave.
+func (w *world) end() {
+	w.note("", "all is well again")
+	for _, p := range w.processes {
+		p.resume()
+	}
+	w.stop()
+	w.running.Wait()
+	w.sleep(leftoverTime)
+	for i := range w.plan.nodes {
+		if value, err := w.Node(i).Get(lockKey); err == nil {
+			w.find(i, value)
+		}
+	}
+}
+
+// find judges what a node still has.
+func (w *world) find(node int, value string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if h := w.holds[textOf(value)]; h == nil || h.state == failed || h.state == over {
+		w.breakLocked("P5", "node %d still has %s", node, value)
+	}
+}
+
+// close ends all processes and the nodes.
+func (w *world) close() {
+	w.Heal()
+	for _, p := range w.processes {
+		if !p.isDead() {
+			w.ending.Go(func() { p.end(time.Minute) })
+		}
+	}
+	w.ending.Wait()
+	w.Close()
+}
