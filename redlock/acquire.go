@@ -103,7 +103,9 @@ func (l *Locker) raise(ctx context.Context, g *grant, token uint64) error {
 // sent any earlier could overtake the grant.
 func (l *Locker) clean(g *grant) {
 	g.round.Then(func(i int, a quorum.Answer) {
-		if answer, err := parseReply(a); err != nil && !isUnknown(a) || err == nil && !answer.yes {
+		// A refusal, under guard say, may be the answer to a client's second try: the first may have
+		// been granted before, and its reply lost.
+		if answer, err := parseReply(a); a.Err != nil && !isUnknown(a) || err == nil && !answer.yes {
 			return // nothing of ours is there
 		}
 		l.janitors[i].add(leftover{

@@ -148,15 +148,26 @@ func (c *contender) askInTurn(ctx context.Context, call quorum.Call) (*quorum.Ro
 	})
 }
 
-// first is the node to ask first: while the holder is not known, one that was not asked for it yet.
+// first is the node to ask first: one that would tell of a release right after it has turned the
+// contender down, if there is one; and while the holder is not known, one that was not asked for it yet.
 func (c *contender) first() int {
+	best, most := c.order[0], -1
 	for _, i := range c.order {
-		_, seen := c.seen[i]
-		if (c.holder != "" || !seen) && !c.locker.quorum.Overdue(i) {
-			return i
+		if c.locker.quorum.Overdue(i) {
+			continue
+		}
+		fit := 0
+		if _, seen := c.seen[i]; c.holder != "" || !seen {
+			fit += 2
+		}
+		if c.news != nil && c.news.hears(i) {
+			fit++
+		}
+		if fit > most {
+			best, most = i, fit
 		}
 	}
-	return c.order[0]
+	return best
 }
 
 // learn takes note of whom the nodes name as holder. Only one that a majority names holds the lock:

@@ -126,6 +126,14 @@ func (n *news) asks(first int) {
 	n.first = first
 }
 
+// hears tells whether a release at the node would be heard of from now on.
+func (n *news) hears(node int) bool {
+	n.push.mu.Lock()
+	defer n.push.mu.Unlock()
+	t := n.push.topics[n.name]
+	return t != nil && t.heard[node]
+}
+
 func (n *news) confirmLocked(t *topic) {
 	heard := 0
 	for _, yes := range t.heard {
