@@ -100,13 +100,13 @@ func (l *Locker) count(answers []quorum.Answer, q question) tally {
 func (l *Locker) reason(t *tally, i int, a quorum.Answer, q question) error {
 	r, err := q.read(a)
 	if err != nil {
-		switch e := err.(type) {
-		case guardedError:
+		if _, ok := errors.AsType[guardedError](err); ok {
 			t.guarded++
-		case listError:
+		}
+		if list, ok := errors.AsType[listError](err); ok {
 			t.listed++
-			e.ours = int64(l.quorum.Size())
-			err = e
+			list.ours = int64(l.quorum.Size())
+			err = list
 		}
 		if errors.Is(err, quorum.ErrNoAnswer) {
 			t.open++
