@@ -18,13 +18,13 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-test: install vet lint unit integration nested ## all checks: what CI runs, below 10 minutes on two cores
+test: install vet lint unit simulation integration nested ## all checks: what CI runs, below 10 minutes on two cores
 
 install: ## redis-server, redis-cli and a C compiler (for -race), where missing
 	@bash scripts/install.sh
 
 ##@ One check at a time
-.PHONY: vet lint unit integration nested
+.PHONY: vet lint unit simulation integration nested
 
 vet: ## go vet, in every module
 	@set -e; for m in $(modules); do echo "vet $$m"; go -C $$m vet ./...; done
@@ -42,6 +42,9 @@ lint: ## formatting, tidy go.mod, staticcheck, errcheck, errorlint, go fix
 unit: ## all tests but integration/, with -race
 	go test -race -timeout=5m $$(go list ./... | grep -v /integration)
 
+simulation: ## 200 random plans of faults against the lock; the race detector has seen some in unit
+	go test -count=1 -timeout=5m -run TestSimulation ./redlock
+
 integration: ## the tests on real redis-server processes
 	go test -race -count=1 -timeout=5m ./integration/...
 
@@ -52,7 +55,10 @@ nested: ## build and test the modules with a go.mod of their own
 	done
 
 ##@ Longer looks
-.PHONY: flake mutants bench
+.PHONY: soak flake mutants bench
+
+soak: ## 5,000 random plans of faults against the lock
+	go test -count=1 -timeout=2h -v -run TestSimulation ./redlock -args -plans=5000
 
 flake: ## every integration scenario 20 times, counted; output in flake.txt
 	@set -o pipefail; status=0; \

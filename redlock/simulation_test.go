@@ -17,7 +17,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/faultplan"
 )
 
-var plans = flag.Int("plans", 200, "how many plans TestSimulation_KeepsThePromises plays")
+var plans = flag.Int("plans", usualPlans, "how many plans TestSimulation_KeepsThePromises plays")
 
 // Whatever happens to processes, to the network, to nodes and their data, and, within what the
 // package's documentation asks for, to clocks:
