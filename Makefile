@@ -40,13 +40,13 @@ lint: ## formatting, tidy go.mod, staticcheck, errcheck, errorlint, go fix
 	done
 
 unit: ## all tests but integration/, with -race
-	go test -race -timeout=5m $$(go list ./... | grep -v /integration)
+	go test -race -timeout=8m $$(go list ./... | grep -v /integration)
 
 simulation: ## 200 random plans of faults against the lock; the race detector has seen some in unit
 	go test -count=1 -timeout=5m -run TestSimulation ./redlock
 
 integration: ## the tests on real redis-server processes
-	go test -race -count=1 -timeout=5m ./integration/...
+	go test -race -count=1 -timeout=8m ./integration/...
 
 nested: ## build and test the modules with a go.mod of their own
 	@set -e; for m in $(nested); do echo "nested $$m"; \
