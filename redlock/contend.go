@@ -254,16 +254,19 @@ func guardLeft(err error) time.Duration {
 		return 0
 	}
 	var left []time.Duration
-	missing := q.Need - q.Got
+	missing, open := q.Need-q.Got, 0
 	for _, n := range q.Nodes {
 		if errors.Is(n.Err, quorum.ErrNoAnswer) {
-			missing-- // if it says yes
+			open++
 		}
 		if g, ok := errors.AsType[guardedError](n.Err); ok {
 			left = append(left, g.left)
 		}
 	}
 	slices.Sort(left)
+	if open < missing {
+		missing -= open // they were not waited for, and may say yes
+	}
 	if missing < 1 || missing > len(left) {
 		return 0
 	}

@@ -129,6 +129,15 @@ func (l *Locker) reason(t *tally, i int, a quorum.Answer, q question) error {
 	return heldError{v, r.ttl}
 }
 
+// reachable is how many nodes said yes, or may have been about to. Where they could have made a quorum
+// they were waited for, and are out of reach.
+func (t tally) reachable(need int) int {
+	if t.yes+t.open < need {
+		return t.yes + t.open
+	}
+	return t.yes
+}
+
 // failed makes the error of a tally without a quorum: blocked if others' answers alone prevented
 // it, else what did. cause is why the answers were not awaited, if they were not.
 func (l *Locker) failed(op, name string, t tally, blocked, cause error) error {
@@ -138,8 +147,8 @@ func (l *Locker) failed(op, name string, t tally, blocked, cause error) error {
 		kind = blocked
 	case size-t.listed < l.need:
 		kind = ErrConfig
-	case t.yes+t.open < l.need && t.yes+t.open+t.guarded >= l.need:
-		kind = ErrGuarded // whatever the others say, it takes nodes that are guarded
+	case t.guarded > 0 && t.reachable(l.need)+t.guarded >= l.need:
+		kind = ErrGuarded
 	}
 	err := &QuorumError{Op: op, Name: name, Need: l.need, Got: t.yes, Nodes: t.nodes, kind: kind}
 	if cause != nil {
