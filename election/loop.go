@@ -78,8 +78,8 @@ func (e *Elector) follow(r *run) *redlock.Lease {
 		}
 
 		last = e.logAttempt(err, last)
-		if errors.Is(err, redlock.ErrHeld) || errors.Is(err, redlock.ErrGuarded) {
-			failures = 0 // Acquire has spaced its attempts
+		if errors.Is(err, context.DeadlineExceeded) {
+			failures = 0 // Acquire has waited, and spaced its attempts
 			continue
 		}
 		failures++

@@ -102,15 +102,28 @@ func (l *Locker) raise(ctx context.Context, g *grant, token uint64) error {
 // clean removes what a failed attempt left, on each node when its own answer is there: a release
 // sent any earlier could overtake the grant.
 func (l *Locker) clean(g *grant) {
-	g.round.Then(func(i int, a quorum.Answer) {
-		// A refusal, under guard say, may be the answer to a client's second try: the first may have
-		// been granted before, and its reply lost.
-		if answer, err := parseReply(a); a.Err != nil && !isUnknown(a) || err == nil && !answer.yes {
-			return // nothing of ours is there
+	left := 0
+	for _, a := range g.round.Answers() {
+		if mayBeSet(a) {
+			left++
 		}
-		l.janitors[i].add(leftover{
-			name: g.name, value: g.value, until: l.clock.Now().Add(g.ttl),
-			sure: a.Err == nil, before: g.before.of(i),
-		})
+	}
+	g.round.Then(func(i int, a quorum.Answer) {
+		if mayBeSet(a) {
+			l.janitors[i].add(leftover{
+				name: g.name, value: g.value, until: l.clock.Now().Add(g.ttl),
+				tell: left >= l.need, sure: a.Err == nil, before: g.before.of(i),
+			})
+		}
 	})
+}
+
+// mayBeSet tells that a grant was answered with yes, or may have been one. A refusal, under guard say,
+// may be the answer to a client's second try: the first may have been granted before, and its reply lost.
+func mayBeSet(a quorum.Answer) bool {
+	if a.Err != nil {
+		return isUnknown(a)
+	}
+	answer, err := parseReply(a)
+	return err != nil || answer.yes
 }

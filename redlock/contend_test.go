@@ -321,3 +321,46 @@ func TestAcquire_ReleaseBesideTheBeginOfAWait(t *testing.T) {
 		})
 	}
 }
+
+// An attempt whose replies were lost has set the key on all nodes: until that is removed, it looks like a
+// lease, and others wait for its end.
+func TestAcquire_IsToldOfTheEndOfAFailedAttempt(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		failing, links := c.locker()
+		waiter, _ := c.locker()
+		warmUp(t, failing)
+		links.Delay(10 * time.Millisecond)
+		time.AfterFunc(15*time.Millisecond, func() { links.Cut() }) // the replies are on their way
+		if _, err := failing.TryAcquire(t.Context(), "x"); !errors.Is(err, redlock.ErrNoQuorum) {
+			t.Fatal(err)
+		}
+		if _, err := waiter.TryAcquire(t.Context(), "x"); !errors.Is(err, redlock.ErrHeld) {
+			t.Fatalf("got %v, want what was left to look like a lease", err)
+		}
+		time.AfterFunc(ttl/4, func() { links.Heal() })
+		var err error
+		d := took(func() { _, err = waiter.Acquire(t.Context(), "x") })
+		if redial := time.Second; err != nil || d > ttl/4+redial+2*nodeTimeout {
+			t.Errorf("after %v: %v", d, err)
+		}
+	})
+}
+
+// A subscription takes more round trips than an attempt does, so that on slow links the release may fall
+// between the last attempt and the begin of the subscription.
+func TestAcquire_ReleaseBeforeASlowSubscription(t *testing.T) {
+	for at := 300 * time.Millisecond; at < 600*time.Millisecond; at += 10 * time.Millisecond {
+		bubble(t, 3, func(t *testing.T, c *cluster) {
+			holder, _ := c.locker()
+			waiter, links := c.locker()
+			warmUp(t, waiter)
+			lease := mustAcquire(t, holder, "x")
+			links.Delay(70 * time.Millisecond)
+			time.AfterFunc(at, func() { _ = lease.Release(context.WithoutCancel(t.Context())) })
+			var err error
+			if d := took(func() { _, err = waiter.Acquire(t.Context(), "x") }); err != nil || d > at+time.Second {
+				t.Errorf("released after %v, acquired after %v: %v", at, d, err)
+			}
+		})
+	}
+}

@@ -34,7 +34,7 @@ type janitor struct {
 type leftover struct {
 	name, value string
 	until       time.Time // when it has run out by itself, by the Locker's clock
-	finished    bool      // somebody may be waiting to hear that it is gone
+	tell        bool      // others may have taken it for the holder's, and wait to hear that it is gone
 	// sure is whether one answered release is the end of it. Where the grant itself was not
 	// answered it may still be on its way, or unread in the socket of a node that hung: then a
 	// second release follows when the node, by its own clock, does it no more.
@@ -98,7 +98,7 @@ func (j *janitor) release(batch []leftover) (answered bool) {
 	rounds := make([]*quorum.Round, len(batch))
 	for i, left := range batch {
 		tell := 0
-		if left.finished {
+		if left.tell {
 			tell = 1
 		}
 		call := releaseScript.Call([]string{l.lockKey(left.name)}, left.value, tell)

@@ -40,6 +40,7 @@ type news struct {
 
 	// Guarded by push.mu.
 	isReady bool
+	missed  bool         // it was not ready in time, and did not wait for it
 	first   int          // the node that was asked first
 	release string       // the one that is told of at present
 	told    map[int]bool // the nodes that told of it
@@ -111,6 +112,9 @@ func (n *news) joined(ctx context.Context, within time.Duration) error {
 	select {
 	case <-n.ready:
 	case <-timer.C:
+		n.push.mu.Lock()
+		defer n.push.mu.Unlock()
+		n.missed = true
 	case <-n.push.locker.open.Done():
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -144,6 +148,9 @@ func (n *news) confirmLocked(t *topic) {
 	if heard >= n.push.locker.need && !n.isReady {
 		n.isReady = true
 		close(n.ready)
+		if n.missed {
+			n.wakeLocked() // whatever was released since
+		}
 	}
 }
 

@@ -50,7 +50,7 @@ func (l *Lease) releaseNodes(ctx context.Context) error {
 		}
 		if late, before := l.mayBeSet(i); late || a.Err != nil {
 			k.janitors[i].add(leftover{
-				name: l.name, value: l.value, until: k.clock.Now().Add(l.ttl), finished: true,
+				name: l.name, value: l.value, until: k.clock.Now().Add(l.ttl), tell: true,
 				sure: !late, before: before,
 			})
 		}

@@ -85,7 +85,8 @@ func (s *subscriber) update(link *redis.PubSub, have map[string]bool) {
 // receive hands on what the node tells until the Locker closes.
 func (s *subscriber) receive(link *redis.PubSub) {
 	l := s.push.locker
-	pause := retry.Backoff{Min: 10 * time.Millisecond, Max: max(l.settings.TTL, time.Second)}
+	away := retry.Backoff{Min: 10 * time.Millisecond, Max: time.Second}
+	denied := max(l.settings.TTL, time.Second) // nodes hardly think better of it soon
 	failures, broken := 0, false
 	prefix := len(l.lockKey(""))
 	for l.open.Err() == nil {
@@ -105,14 +106,13 @@ func (s *subscriber) receive(link *redis.PubSub) {
 			failures++
 			broken = true
 			l.observeFailure(s.node, inPush, "subscribe", err)
-			_, answered := errors.AsType[redis.Error](err)
-			if answered {
-				failures = 30 // it will hardly think better of it soon
-			}
-			_ = retry.Sleep(l.open, pause.After(failures)) // the loop looks at open itself
-			if answered {
+			// The loop looks at open itself.
+			if _, answered := errors.AsType[redis.Error](err); answered {
+				_ = retry.Sleep(l.open, denied)
 				s.refused.Store(true)
 				s.change()
+			} else {
+				_ = retry.Sleep(l.open, away.After(failures))
 			}
 		}
 	}
