@@ -102,17 +102,20 @@ func (l *Locker) raise(ctx context.Context, g *grant, token uint64) error {
 // clean removes what a failed attempt left, on each node when its own answer is there: a release
 // sent any earlier could overtake the grant.
 func (l *Locker) clean(g *grant) {
-	left := 0
+	left, tell := 0, ""
 	for _, a := range g.round.Answers() {
 		if mayBeSet(a) {
 			left++
 		}
 	}
+	if left >= l.need {
+		tell = toldFailed
+	}
 	g.round.Then(func(i int, a quorum.Answer) {
 		if mayBeSet(a) {
 			l.janitors[i].add(leftover{
 				name: g.name, value: g.value, until: l.clock.Now().Add(g.ttl),
-				tell: left >= l.need, sure: a.Err == nil, before: g.before.of(i),
+				tell: tell, sure: a.Err == nil, before: g.before.of(i),
 			})
 		}
 	})

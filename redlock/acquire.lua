@@ -34,14 +34,14 @@ if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
 end
 
 number = number + 1
-since = string.format('%.0f', since)
+since = string.format('%d', since)
 if under ~= since then
   -- The counter is gone or older than the guard: numbers may be forgotten. None was above the clock, and
   -- with a guard none is younger than the longest lease; so the seed can be rounded down by a little of
   -- that, and nodes whose clocks differ by less still count alike.
   number = math.max(number, now - now % math.max(math.floor(longest * 1000 / 64), 1))
 end
-redis.call('SET', KEYS[2], string.format('1:%.0f:', number) .. since, 'PX', 604800000)
+redis.call('SET', KEYS[2], string.format('1:%d:', number) .. since, 'PX', 604800000)
 if longest > tonumber(ARGV[3]) then
   return {now, 1, number, longest}
 end

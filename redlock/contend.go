@@ -204,23 +204,34 @@ func (c *contender) wait(ctx context.Context, err error) error {
 	if c.news == nil && len(c.seen) > 0 {
 		return c.listen(ctx)
 	}
-	pause := c.pause(err)
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	var released <-chan struct{} // never, if nobody was seen to hold the lock
+	var released, failed <-chan struct{} // never, if nobody was seen to hold the lock
 	if c.news != nil {
-		released = c.news.released
+		released, failed = c.news.released, c.news.failed
 	}
-	select {
-	case <-timer.C:
-	case <-released:
-		c.failures, c.holder, c.known = 0, "", ""
-		clear(c.seen)
-	case <-k.open.Done():
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	for {
+		select {
+		case <-time.After(c.pause(err)):
+			if c.holder != "" {
+				c.failures = 0
+			}
+		case <-released:
+			c.failures = 0
+			c.forget()
+		case <-failed:
+			c.forget()
+			continue
+		case <-k.open.Done():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		return nil
 	}
-	return nil
+}
+
+// forget is what to do with what the nodes said, when it is known to be over.
+func (c *contender) forget() {
+	c.holder, c.known = "", ""
+	clear(c.seen)
 }
 
 // listen has the nodes tell of releases from here on. One before that is found by asking once more.
@@ -232,7 +243,6 @@ func (c *contender) listen(ctx context.Context) error {
 // pause is how long to wait for news.
 func (c *contender) pause(err error) time.Duration {
 	if c.holder != "" {
-		c.failures = 0
 		return c.left + rand.N(spread)
 	}
 	c.failures++

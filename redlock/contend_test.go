@@ -364,3 +364,30 @@ func TestAcquire_ReleaseBeforeASlowSubscription(t *testing.T) {
 		})
 	}
 }
+
+// Nodes that grant without counting make every attempt fail, and each failure is told to the other one
+// who waits.
+func TestAcquire_FailuresDoNotChaseEachOther(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		var waiting sync.WaitGroup
+		ctx, cancel := context.WithTimeout(t.Context(), ttl/2)
+		defer cancel()
+		for range 2 {
+			l, _ := c.locker()
+			warmUp(t, l)
+			waiting.Go(func() {
+				time.Sleep(time.Second)
+				if _, err := l.Acquire(ctx, "x"); !errors.Is(err, redlock.ErrNoQuorum) {
+					t.Errorf("got %v, want %v", err, redlock.ErrNoQuorum)
+				}
+			})
+		}
+		c.Jump(0, time.Minute)
+		c.Jump(1, 2*time.Minute)
+		before := c.requests()
+		waiting.Wait()
+		if asked := c.requests() - before; asked < 20 || asked > 1000 {
+			t.Errorf("%d requests in %v", asked, ttl/2)
+		}
+	})
+}

@@ -30,10 +30,10 @@ local function guard(key, longest, nodes, before)
     since, kept = tonumber(g[3] or '-1'), math.max(kept, tonumber(g[4] or '0'))
     if since < 0 or since > ms or (id ~= '' and id ~= g[2]) then
       since = ms
-      redis.call('HSET', key, 'layout', '1', 'id', id, 'since', string.format('%.0f', ms))
+      redis.call('HSET', key, 'layout', '1', 'id', id, 'since', string.format('%d', ms))
     end
     if not g[4] or kept > tonumber(g[4]) then
-      redis.call('HSET', key, 'longest', string.format('%.0f', kept))
+      redis.call('HSET', key, 'longest', string.format('%d', kept))
     end
     if since + kept > ms then
       return {now, 2, since + kept - ms, kept}
@@ -44,7 +44,7 @@ local function guard(key, longest, nodes, before)
       return {now, 3, tonumber(g[5])}
     end
     if g[5] ~= nodes or not fresh then
-      redis.call('HSET', key, 'nodes', nodes, 'used', string.format('%.0f', ms))
+      redis.call('HSET', key, 'nodes', nodes, 'used', string.format('%d', ms))
     end
   end
   if before ~= '0' and now > tonumber(before) then

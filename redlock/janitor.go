@@ -34,7 +34,7 @@ type janitor struct {
 type leftover struct {
 	name, value string
 	until       time.Time // when it has run out by itself, by the Locker's clock
-	tell        bool      // others may have taken it for the holder's, and wait to hear that it is gone
+	tell        string    // toldOver, toldFailed or nothing
 	// sure is whether one answered release is the end of it. Where the grant itself was not
 	// answered it may still be on its way, or unread in the socket of a node that hung: then a
 	// second release follows when the node, by its own clock, does it no more.
@@ -97,11 +97,7 @@ func (j *janitor) release(batch []leftover) (answered bool) {
 	l := j.locker
 	rounds := make([]*quorum.Round, len(batch))
 	for i, left := range batch {
-		tell := 0
-		if left.tell {
-			tell = 1
-		}
-		call := releaseScript.Call([]string{l.lockKey(left.name)}, left.value, tell)
+		call := releaseScript.Call([]string{l.lockKey(left.name)}, left.value, left.tell)
 		rounds[i] = l.quorum.Node(l.closing, j.node, call)
 		rounds[i].Send()
 	}
@@ -109,7 +105,7 @@ func (j *janitor) release(batch []leftover) (answered bool) {
 		if rounds[i].Wait(l.closing) != nil {
 			return answered
 		}
-		if a := rounds[i].Answer(0); a.Err == nil {
+		if a := rounds[i].Answer(0); a.Err == nil || isOtherType(a.Err) {
 			answered = true
 			j.answered(left, a)
 		}

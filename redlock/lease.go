@@ -62,8 +62,8 @@ func (l *Lease) Context() context.Context {
 	defer l.mu.Unlock()
 	if l.ctx == nil {
 		l.ctx, l.cancel = context.WithCancelCause(context.WithoutCancel(l.base))
-		if l.end != nil {
-			l.cancel(l.end)
+		if ended := l.heldLocked(); ended != nil {
+			l.cancel(ended)
 		} else {
 			l.timer = l.locker.clock.AfterFunc(l.deadline, l.expire)
 		}

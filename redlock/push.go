@@ -2,10 +2,19 @@ package redlock
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+)
+
+// What a release is told with, before the value that is gone: a lease is over, or an attempt has failed
+// that may have looked like one. Whoever waits asks at once after the former, and after a pause after the
+// latter: failures would go on without a pause where they have one cause.
+const (
+	toldOver   = "over "
+	toldFailed = "failed "
 )
 
 // maxIdle is how many names may be listened to for which nobody waits just now: whoever waited for
@@ -37,6 +46,7 @@ type news struct {
 
 	ready    chan struct{} // closed when a majority of nodes has confirmed the subscription
 	released chan struct{} // holds one signal that it is time to ask
+	failed   chan struct{} // holds one signal that what was seen was a failed attempt's
 
 	// Guarded by push.mu.
 	isReady bool
@@ -60,7 +70,7 @@ func newPush(l *Locker, nodes []redis.UniversalClient) *push {
 func (p *push) join(name string) *news {
 	n := &news{
 		push: p, name: name, ready: make(chan struct{}), released: make(chan struct{}, 1),
-		told: make(map[int]bool),
+		failed: make(chan struct{}, 1), told: make(map[int]bool),
 	}
 	p.mu.Lock()
 	t := p.topics[name]
@@ -192,14 +202,20 @@ func (p *push) tell(node int, name, release string) {
 		}
 		n.told[node] = true
 		if node == n.first || len(n.told) == p.locker.need {
-			n.wakeLocked()
+			n.signalLocked(strings.HasPrefix(release, toldFailed))
 		}
 	}
 }
 
-func (n *news) wakeLocked() {
+func (n *news) wakeLocked() { n.signalLocked(false) }
+
+func (n *news) signalLocked(failed bool) {
+	signal := n.released
+	if failed {
+		signal = n.failed
+	}
 	select {
-	case n.released <- struct{}{}:
+	case signal <- struct{}{}:
 	default: // it is awake already
 	}
 }

@@ -71,6 +71,10 @@ func isPermanent(err error) bool {
 		strings.Contains(err.Error(), "The user executing the script can't")
 }
 
+// isOtherType tells that something else than a lock has its key. Redis before 7 says so within a
+// longer text.
+func isOtherType(err error) bool { return strings.Contains(err.Error(), "WRONGTYPE ") }
+
 // isHopeless tells an outcome where so many nodes refuse for good that no quorum is left.
 func isHopeless(err error, nodes int) bool {
 	var q *QuorumError

@@ -39,7 +39,7 @@ func (l *Locker) removed(answers []quorum.Answer) bool { return l.decided(answer
 
 func (l *Lease) releaseNodes(ctx context.Context) error {
 	k := l.locker
-	call := releaseScript.Call([]string{l.key}, l.value, 1)
+	call := releaseScript.Call([]string{l.key}, l.value, toldOver)
 	round, err := k.quorum.AskAfter(ctx, call, k.removed, l.afterSets)
 	if err != nil {
 		return fmt.Errorf("redlock: release %q: %w", l.name, err)
@@ -50,7 +50,7 @@ func (l *Lease) releaseNodes(ctx context.Context) error {
 		}
 		if late, before := l.mayBeSet(i); late || a.Err != nil {
 			k.janitors[i].add(leftover{
-				name: l.name, value: l.value, until: k.clock.Now().Add(l.ttl), tell: true,
+				name: l.name, value: l.value, until: k.clock.Now().Add(l.ttl), tell: toldOver,
 				sure: !late, before: before,
 			})
 		}

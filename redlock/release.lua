@@ -1,6 +1,6 @@
 -- release: remove the lock if it is still ours, and tell those who wait for it
 -- KEYS     lock
--- ARGV     value, 1 to tell
+-- ARGV     value, what to tell before it: empty to tell nothing
 -- returns  {time, 1, told}         removed; told is 0 where publishing is not permitted
 --          {time, 0}               it was gone
 --          {time, 0, value, ttl}   held by that value, for so many ms
@@ -14,8 +14,7 @@ if holder ~= ARGV[1] then
   return {now, 0, holder, redis.call('PTTL', KEYS[1])}
 end
 redis.call('DEL', KEYS[1])
-local contender = string.match(ARGV[1], '^1:([^:]*)')
-if ARGV[2] == '1' and type(redis.pcall('PUBLISH', KEYS[1], contender)) ~= 'number' then
+if ARGV[2] ~= '' and type(redis.pcall('PUBLISH', KEYS[1], ARGV[2] .. ARGV[1])) ~= 'number' then
   return {now, 1, 0}
 end
 return {now, 1, 1}

@@ -2,6 +2,7 @@ package redlock
 
 import (
 	_ "embed" // the scripts
+	"errors"
 	"fmt"
 	"time"
 
@@ -50,6 +51,7 @@ const (
 	codeList
 	codeLate
 	codeLayout
+	codeError
 )
 
 // reply is what the scripts return.
@@ -149,8 +151,11 @@ func parseExtension(a quorum.Answer, i, n int) (reply, error) {
 		if len(answer) != 2 {
 			break
 		}
-		if answer[0] == int64(codeLayout) {
+		switch answer[0] {
+		case int64(codeLayout):
 			return reply{}, layoutError(fmt.Sprint(answer[1]))
+		case int64(codeError):
+			return reply{}, errors.New(fmt.Sprint(answer[1]))
 		}
 		return parseHold(answer[0], answer[1], 0)
 	}

@@ -44,6 +44,7 @@ type world struct {
 	ahead   []time.Duration // by node: its clock
 	refuses []time.Time     // by node: until then, by its clock, it sets no lock
 	stepped []int           // nodes
+	revived []string        // by node: what was over when the node came back with it
 }
 
 type event struct {
@@ -57,6 +58,7 @@ func newWorld(ctx context.Context, p plan) *world {
 	w := &world{
 		Cluster: nodetest.Start(p.nodes), plan: p, start: time.Now(), holds: make(map[string]*hold),
 		ahead: make([]time.Duration, p.nodes), refuses: make([]time.Time, p.nodes),
+		revived: make([]string, p.nodes),
 	}
 	w.ctx, w.stop = context.WithCancel(ctx)
 	for i, d := range p.offsets {
@@ -162,11 +164,20 @@ func (w *world) play(step faultplan.Step) {
 	p.stayPaused()
 	switch step.What {
 	case "restart", "promote", "wipe", "restart with the copy":
-		w.mu.Lock()
-		defer w.mu.Unlock()
 		for _, i := range step.Nodes {
-			w.refuses[i] = time.Now().Add(w.ahead[i] + simTTL)
+			w.began(i)
 		}
+	}
+}
+
+// began notes that node i is another server, or has other data.
+func (w *world) began(i int) {
+	value, err := w.Node(i).Get(lockKey)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refuses[i] = time.Now().Add(w.ahead[i] + simTTL)
+	if err == nil && w.isOverLocked(value) {
+		w.revived[i] = value // by an older file
 	}
 }
 
@@ -237,9 +248,15 @@ func (w *world) end() {
 func (w *world) find(node int, value string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if h := w.holds[textOf(value)]; h == nil || h.state == failed || h.state == over {
+	if w.isOverLocked(value) && w.revived[node] != value {
 		w.breakLocked("P5", "node %d still has %s", node, value)
 	}
+}
+
+// isOverLocked tells that nobody can hold that value any more.
+func (w *world) isOverLocked(value string) bool {
+	h := w.holds[textOf(value)]
+	return h == nil || h.state == failed || h.state == over
 }
 
 // close ends all processes and the nodes.

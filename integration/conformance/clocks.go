@@ -1,0 +1,76 @@
+package conformance
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/clock"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+var clockCases = []Case{
+	{Name: "A lease is shorter by what its machine slept, and never longer", Run: suspended},
+	{
+		Name: "A node whose clock is stepped ahead does not end a lease early", Run: stepped(2 * TTL),
+		InMemoryOnly: machinesClock,
+	},
+	{
+		Name: "A node whose clock is set back does not end a lease early", Run: stepped(-2 * TTL),
+		InMemoryOnly: machinesClock,
+	},
+}
+
+const machinesClock = "the clock of a server is the machine's, which a test cannot step"
+
+// C16, and the part of C17 that is the lease's: what it says right after waking, before any timer has
+// run. A deadline that has a monotonic reading is not moved by a step of the wall clock.
+func suspended(t *testing.T, w *World) {
+	const slept = TTL / 4
+	c := clock.New()
+	p := w.Process(t, redlock.WithClock(c))
+	lease := w.takeAll(t, p, "x")
+	work, until := lease.Context(), lease.Deadline()
+	if monotonic := " m="; strings.Contains(time.Now().String(), monotonic) && // not in a bubble
+		!strings.Contains(until.String(), monotonic) {
+		t.Errorf("the deadline goes by the wall clock: %v", until)
+	}
+	c.Suspend(-time.Hour)
+	if moved := lease.Deadline().Sub(until).Abs(); moved > w.Busy {
+		t.Errorf("after a clock was set back the deadline moved by %v", moved)
+	}
+	c.Suspend(slept)
+	if moved := until.Sub(lease.Deadline()); moved < slept || moved > slept+w.Busy || !lease.Valid() {
+		t.Errorf("after %v of sleep the deadline is %v nearer, valid: %v", slept, moved, lease.Valid())
+	}
+	c.Suspend(time.Hour)
+	if lease.Valid() {
+		t.Error("valid after an hour of sleep")
+	}
+	wantErr(t, lease.Extend(t.Context()), redlock.ErrExpired)
+	w.Await(t, "end of its context", time.Second, func() bool { return work.Err() != nil })
+	wantErr(t, context.Cause(work), redlock.ErrExpired)
+}
+
+// Kleppmann's first scenario; redlock-universal "clock drift rejects". The rival reaches one node that
+// has not granted and one that did, whose clock is stepped.
+func stepped(by time.Duration) func(*testing.T, *World) {
+	return func(t *testing.T, w *World) {
+		p, rival := w.Process(t), w.Process(t)
+		p.warm(t)
+		rival.warm(t)
+		p.Cut(2)
+		rival.Cut(0)
+		lease := p.take(t, "x", redlock.WithLeaseTTL(TTL/2))
+		w.cluster().Jump(1, by)
+		for lease.Valid() {
+			if _, err := rival.TryAcquire(t.Context(), "x"); err == nil {
+				t.Fatal("two have it")
+			}
+			time.Sleep(NodeTimeout)
+		}
+		rival.Heal()
+		rival.take(t, "x") // from the two whose clocks agree
+	}
+}

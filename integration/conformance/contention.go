@@ -1,0 +1,151 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+var contentionCases = []Case{
+	{Name: "Of a hundred who try at once one wins at most", Sizes: []int{1, 3}, Run: hundredTry},
+	{Name: "Of a hundred who wait one holds at a time", Run: hundredWait},
+	{Name: "All who ask again and again get their turn", Run: turns},
+	{Name: "A value that begins like another is another", Run: likeValues},
+}
+
+// redislock TestObtain_concurrent; rueidislock TestLocker_TryWithContext_MultipleLocker; RedLock.net
+// TestRaceForQuorum. Split votes may leave a round without a winner; who tries alone then wins.
+func hundredTry(t *testing.T, w *World) {
+	var processes []*Process
+	for range 5 {
+		processes = append(processes, w.Process(t))
+	}
+	token := uint64(0)
+	for round := range 2 {
+		var winners atomic.Int64
+		var tries sync.WaitGroup
+		var lease atomic.Pointer[redlock.Lease]
+		for i := range 100 {
+			tries.Go(func() {
+				won, err := processes[i%len(processes)].TryAcquire(t.Context(), "x")
+				if err == nil {
+					winners.Add(1)
+					lease.Store(won)
+				} else if !errors.Is(err, redlock.ErrHeld) && !errors.Is(err, redlock.ErrNoQuorum) {
+					t.Error(err)
+				}
+			})
+		}
+		tries.Wait()
+		if n := winners.Load(); n > 1 {
+			t.Errorf("round %d: %d winners", round, n)
+		}
+		won := lease.Load()
+		if won == nil {
+			w.left(t, 0, "x")
+			won = processes[0].take(t, "x")
+		}
+		if won.Token() <= token {
+			t.Errorf("round %d: token %d after %d", round, won.Token(), token)
+		}
+		token = won.Token()
+		release(t, won)
+		w.left(t, 0, "x")
+	}
+}
+
+// redislock TestObtain_concurrent, with waiting.
+func hundredWait(t *testing.T, w *World) {
+	ctx, enough := context.WithCancelCause(t.Context())
+	defer enough(nil)
+	first := make(chan *redlock.Lease, 100)
+	var waiters sync.WaitGroup
+	over := errors.New("over")
+	for i := range 5 {
+		p := w.Process(t)
+		for range 20 {
+			waiters.Go(func() {
+				lease, err := p.Acquire(ctx, "x", redlock.WithValue(fmt.Sprint(i)))
+				if err == nil {
+					first <- lease
+					return
+				}
+				wantErr(t, err, over)
+			})
+		}
+	}
+	lease := <-first
+	w.Lasts(t, "lease", NodeTimeout, lease.Valid)
+	enough(over)
+	waiters.Wait()
+	if len(first) > 0 {
+		t.Errorf("%d more while %d holds it", len(first), lease.Token())
+	}
+	release(t, lease)
+	w.left(t, 0, "x")
+}
+
+// ShedLock fuzzTestShouldPass; rueidislock TestLocker_WithContext_MultipleLocker; RedLock.net
+// TestRaceForQuorumMultiple. The counters are read and written apart, as a program would that relies
+// on the lock.
+func turns(t *testing.T, w *World) {
+	const processes, each = 8, 10
+	var counters [2]atomic.Int64
+	var workers sync.WaitGroup
+	for i := range processes {
+		p := w.Process(t)
+		counter, name := &counters[i%2], fmt.Sprint("counter ", i%2)
+		workers.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			for range each {
+				err := p.Do(ctx, name, func(ctx context.Context, _ *redlock.Lease) error {
+					n := counter.Load()
+					_, err := p.Holder(ctx, name) // takes its time
+					counter.Store(n + 1)
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	workers.Wait()
+	for i := range counters {
+		if got, want := counters[i].Load(), int64(processes/2*each); got != want {
+			t.Errorf("counter %d is %d, want %d", i, got, want)
+		}
+	}
+	w.left(t, 0, "counter 0", "counter 1")
+}
+
+// C12: redislock lets "worker-1" take what "worker-10" holds.
+func likeValues(t *testing.T, w *World) {
+	p, rival := w.Process(t), w.Process(t)
+	for _, values := range [][2]string{{"worker-10", "worker-1"}, {"worker-1", "worker-10"}, {"", ""}, {"a", "a"}} {
+		lease := w.takeAll(t, p, "x", redlock.WithValue(values[0]))
+		mine := w.holder(t, "x", 0)
+		_, err := rival.TryAcquire(t.Context(), "x", redlock.WithValue(values[1]))
+		wantErr(t, err, redlock.ErrHeld)
+		_, err = p.TryAcquire(t.Context(), "x", redlock.WithValue(values[0])) // nor the holder itself
+		wantErr(t, err, redlock.ErrHeld)
+		if got := w.holder(t, "x", 0); got != mine {
+			t.Errorf("%q became %q", mine, got)
+		}
+
+		// What begins like ours, or is the beginning of it, is another's when it is extended too.
+		w.put(t, "x", mine+"0", TTL, w.majority()...)
+		wantErr(t, lease.Extend(t.Context()), redlock.ErrLost)
+		if got := w.holder(t, "x", 0); got != mine+"0" {
+			t.Errorf("%q became %q", mine+"0", got)
+		}
+		w.drop(t, "x", w.all()...)
+	}
+}

@@ -1,0 +1,154 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+var lifecycleCases = []Case{
+	{
+		Name:  "A lock is on all nodes, extended on all, gone from all and free at once",
+		Sizes: []int{1, 3, 7}, Run: lifecycle,
+	},
+	{Name: "Locks of another name, prefix or database are other locks", Run: otherLocks},
+	{Name: "Locks taken at once are each on a quorum", Sizes: []int{7}, Run: takenAtOnce},
+	{Name: "Do extends while it runs, excludes others and releases", Run: do},
+}
+
+// redsync TestMutex, TestMutexAlreadyLocked, TestMutexExtend; redislock TestClient, TestObtain_metadata;
+// node-redlock "acquires, extends, and releases a multi-client lock"; Redisson testTokenIncrease;
+// ShedLock shouldBeAbleToLockRightAfterUnlock.
+func lifecycle(t *testing.T, w *World) {
+	p, rival := w.Process(t), w.Process(t)
+	p.warm(t)
+	rival.warm(t)
+	began := time.Now()
+	lease := w.takeAll(t, p, "x", redlock.WithValue("pod-1"))
+	if !lease.Valid() || lease.Name() != "x" || lease.Token() == 0 || lease.Context().Err() != nil {
+		t.Errorf("valid %v, name %q, token %d", lease.Valid(), lease.Name(), lease.Token())
+	}
+	if !lease.Deadline().Before(time.Now().Add(TTL)) || lease.Deadline().Before(began) {
+		t.Errorf("valid for %v of a TTL of %v", time.Until(lease.Deadline()), TTL)
+	}
+	value := w.holder(t, "x", 0)
+	for i := range w.Size() {
+		if got := w.holder(t, "x", i); got != value {
+			t.Errorf("node %d has %q, node 0 has %q", i, got, value)
+		}
+	}
+	holder, err := rival.Holder(t.Context(), "x")
+	if err != nil || holder.Value != "pod-1" || holder.Token != lease.Token() {
+		t.Errorf("the holder is %+v, %v", holder, err)
+	}
+
+	w.Takes(t, "being refused", 0, func() { _, err = rival.TryAcquire(t.Context(), "x") })
+	wantErr(t, err, redlock.ErrHeld)
+	wantText(t, err, `held by "pod-1" for `)
+
+	for i := range w.Size() {
+		if err := w.Raw(i).PExpire(t.Context(), w.lockKey("x"), TTL/2).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := lease.Extend(t.Context()); err != nil {
+		t.Error(err)
+	}
+	w.Await(t, "extension of all nodes", settled, func() bool {
+		for i := range w.Size() {
+			if w.Raw(i).PTTL(t.Context(), w.lockKey("x")).Val() <= TTL/2 {
+				return false
+			}
+		}
+		return true
+	})
+
+	release(t, lease)
+	w.left(t, 0, "x")
+	next, err := rival.TryAcquire(t.Context(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next.Token() <= lease.Token() {
+		t.Errorf("token %d after %d", next.Token(), lease.Token())
+	}
+	if _, err := p.TryAcquire(t.Context(), "x"); !errors.Is(err, redlock.ErrHeld) {
+		t.Errorf("got %v while it is held again", err)
+	}
+}
+
+// ShedLock shouldCreateTwoIndependentLocks; RedLock.net TestKeyFormat, TestNonDefaultRedisDatabases.
+func otherLocks(t *testing.T, w *World) {
+	p := w.Process(t)
+	lease := w.takeAll(t, p, "x")
+	for what, other := range map[string]*redlock.Lease{
+		"name":   p.take(t, "y"),
+		"prefix": w.Process(t, redlock.WithKeyPrefix(w.Prefix+".2"), redlock.WithoutRestartGuard()).take(t, "x"),
+		"database": w.ProcessWith(t, func(o *redis.Options) { o.DB = 1 },
+			redlock.WithoutRestartGuard()).take(t, "x"),
+	} {
+		if !other.Valid() || !lease.Valid() {
+			t.Errorf("of another %s: valid %v beside %v", what, other.Valid(), lease.Valid())
+		}
+		release(t, other)
+	}
+	if err := lease.Extend(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// redsync TestMutex: eight locks, each on a quorum.
+func takenAtOnce(t *testing.T, w *World) {
+	leases := make(chan *redlock.Lease)
+	for i := range 8 {
+		p := w.Process(t)
+		go func() { // each sends once, and all are received below
+			lease, err := p.TryAcquire(t.Context(), fmt.Sprint(i))
+			if err != nil {
+				t.Error(err)
+			}
+			leases <- lease
+		}()
+	}
+	for range 8 {
+		lease := <-leases
+		if lease == nil {
+			continue
+		}
+		if got, need := w.on(t, lease.Name()), len(w.majority()); got < need {
+			t.Errorf("lock %s is on %d nodes, fewer than %d", lease.Name(), got, need)
+		}
+		w.awaitOn(t, lease.Name(), w.Size())
+	}
+}
+
+// node-redlock "acquires, extends, and releases" and "is exclusive" of using; Pottery
+// test_context_manager.
+func do(t *testing.T, w *World) {
+	p, rival := w.Process(t), w.Process(t)
+	wrong := errors.New("wrong")
+	err := p.Do(t.Context(), "x", func(ctx context.Context, lease *redlock.Lease) error {
+		until := lease.Deadline()
+		if _, err := rival.TryAcquire(ctx, "x"); !errors.Is(err, redlock.ErrHeld) {
+			t.Errorf("somebody else: %v", err)
+		}
+		w.Await(t, "extension", 4*time.Second, func() bool { return lease.Deadline().After(until) })
+		if ctx.Err() != nil || !lease.Valid() {
+			t.Error("the lease is over")
+		}
+		return wrong
+	}, redlock.WithLeaseTTL(6*time.Second), redlock.WithAutoExtend(redlock.Extension{Every: 2 * time.Second}))
+	if !errors.Is(err, wrong) || errors.Is(err, redlock.ErrExpired) {
+		t.Errorf("got %v, want what the function returned", err)
+	}
+	w.left(t, 0, "x")
+	if _, err := rival.TryAcquire(t.Context(), "x"); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,49 @@
+package conformance
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/internal/nodetest"
+)
+
+// InMemory makes a World of n in-memory nodes, for one case. It is called in a bubble.
+func InMemory(t *testing.T, n int) *World {
+	m := &memory{Cluster: nodetest.Start(n), backups: make([]*nodetest.Snapshot, n)}
+	t.Cleanup(m.Close)
+	admin := m.Cluster.Links()
+	for i := range n {
+		m.raw = append(m.raw, redis.NewClient(admin.Options(i)))
+	}
+	t.Cleanup(func() {
+		for _, client := range m.raw {
+			_ = client.Close() // it is open
+		}
+	})
+	return &World{Nodes: m, Prefix: "redlock", Rounds: 40}
+}
+
+type memory struct {
+	*nodetest.Cluster
+	raw     []*redis.Client
+	backups []*nodetest.Snapshot
+}
+
+func (m *memory) Size() int               { return len(m.raw) }
+func (m *memory) Raw(i int) *redis.Client { return m.raw[i] }
+func (m *memory) Links() Links            { return m.Cluster.Links() }
+func (m *memory) Backup(i int)            { m.backups[i] = m.Snapshot(i) }
+func (m *memory) RestartFromBackup(i int) { m.RestartFrom(i, m.backups[i]) }
+
+func (m *memory) RestartEmpty(i int) {
+	m.Kill(i)
+	m.Wipe(i)
+	m.Restart(i)
+}
+
+// cluster is for cases that run in memory only.
+func (w *World) cluster() *nodetest.Cluster { return w.Nodes.(*memory).Cluster }
+
+// faults is for cases that run in memory only.
+func (p *Process) faults() *nodetest.Links { return p.Links.(*nodetest.Links) }

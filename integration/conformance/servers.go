@@ -1,0 +1,143 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/nodetest"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+const brokenServer = "a server cannot be made to say what it does not mean"
+
+var serverCases = func() []Case {
+	cases := []Case{
+		{
+			Name: "Missing rights on a majority end a waiting call at once", Run: missingRights,
+			InMemoryOnly: "integration has the rights of servers, with the words of each version",
+		},
+		{Name: "Replies of another shape are their node's error", Run: otherShapes, InMemoryOnly: brokenServer},
+		{Name: "A script that breaks half way leaves nothing", Run: halfWay, InMemoryOnly: brokenServer},
+	}
+	for _, a := range ailments {
+		cases = append(cases, Case{
+			Name: "Of a server that " + a.name + " a minority is spared, a majority named",
+			Run:  a.check, InMemoryOnly: brokenServer,
+		})
+	}
+	return cases
+}()
+
+// ailment is what can be wrong with a server that is reached.
+type ailment struct {
+	name, text string
+	befall     func(l *nodetest.Links, nodes ...int)
+}
+
+func says(line string) ailment {
+	return ailment{"says " + line[:min(len(line), 20)], line, func(l *nodetest.Links, nodes ...int) {
+		l.Answer(line, nodes...)
+	}}
+}
+
+var ailments = []ailment{
+	says("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."),
+	says("LOADING Redis is loading the dataset in memory"),
+	says("READONLY You can't write against a read only replica."),
+	says("OOM command not allowed when used memory > 'maxmemory'."),
+	says("NOPERM this user has no permissions to run the 'evalsha' command"),
+	says("NOAUTH Authentication required."),
+	says("MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk."),
+	says("MOVED 3999 127.0.0.1:1"),
+	says("ERR"),
+	{"closes the connection after each request", "", (*nodetest.Links).DropReplies},
+	{"sends half of each reply", "", (*nodetest.Links).Tear},
+}
+
+// check plays each call against a minority and a majority that have it.
+func (a ailment) check(t *testing.T, w *World) {
+	p := w.Process(t)
+	for _, nodes := range [][]int{w.minority(), w.majority()} {
+		p.warm(t)
+		enough := len(nodes) < len(w.majority())
+		of := fmt.Sprint(len(nodes), " nodes: ")
+		var held []*redlock.Lease
+		for i := range 3 {
+			held = append(held, w.takeAll(t, p, of+fmt.Sprint(i)))
+		}
+		a.befall(p.faults(), nodes...)
+		want := func(what string, err error) {
+			t.Helper()
+			if enough && err != nil {
+				t.Errorf("%s%s: %v", of, what, err)
+			} else if !enough {
+				wantNoQuorum(t, p, err, a.text, nodes)
+			}
+		}
+		var lease *redlock.Lease
+		var err error
+		w.Takes(t, "Acquire", NodeTimeout, func() { lease, err = p.TryAcquire(t.Context(), of+"new") })
+		want("Acquire", err)
+		w.Takes(t, "Extend", NodeTimeout, func() { err = held[0].Extend(t.Context()) })
+		want("Extend", err)
+		w.Takes(t, "Holder", NodeTimeout, func() { _, err = p.Holder(t.Context(), of+"0") })
+		want("Holder", err)
+		w.Takes(t, "Release", NodeTimeout, func() { err = held[1].Release(t.Context()) })
+		want("Release", err)
+		w.Takes(t, "Nodes", NodeTimeout, func() { a.statuses(t, p, nodes) })
+		if !held[0].Valid() || !held[2].Valid() {
+			t.Errorf("%sit ended leases", of)
+		}
+		if lease != nil {
+			release(t, lease)
+		}
+		time.Sleep(10 * NodeTimeout)
+
+		p.Heal()
+		w.left(t, 0, of+"new", of+"1")
+		for _, lease := range []*redlock.Lease{held[0], held[2]} {
+			if err := lease.Extend(t.Context()); err != nil {
+				t.Errorf("%safterwards: %v", of, err)
+			}
+			release(t, lease)
+		}
+		w.left(t, 0, held[0].Name(), held[2].Name())
+	}
+}
+
+// statuses wants that those nodes alone are told to be sick.
+func (a ailment) statuses(t *testing.T, p *Process, sick []int) {
+	t.Helper()
+	for i, node := range p.Locker.Nodes(t.Context()) {
+		if i < len(sick) && !contains(node.Err, a.text) {
+			t.Errorf("node %d says %v, want %q", i, node.Err, a.text)
+		}
+		if i >= len(sick) && node.Err != nil {
+			t.Errorf("node %d, which is well: %v", i, node.Err)
+		}
+	}
+}
+
+// C14: rueidislock waits until the caller's deadline and hides the reason.
+func missingRights(t *testing.T, w *World) {
+	p := w.Process(t)
+	for _, i := range w.majority() {
+		w.cluster().Deny(i, "EVALSHA", "EVAL")
+	}
+	var err error
+	w.Takes(t, "Acquire", NodeTimeout, func() {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		_, err = p.Acquire(ctx, "x")
+	})
+	wantNoQuorum(t, p, err, "NOPERM", w.majority())
+
+	w.cluster().Deny(0)
+	w.left(t, 0, "x")
+	lease, err := p.TryAcquire(t.Context(), "x") // one node alone is like one that is down
+	w.works(t, p, lease, err)
+	w.cluster().Deny(1)
+	w.left(t, 0, "x")
+}

@@ -1,0 +1,204 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+var waitingCases = []Case{
+	{Name: "A waiter has the lock when it is released, and not before", Sizes: []int{1, 5}, Run: handedOver},
+	{Name: "A waiter has the lock when its holder has died", Run: holderDied},
+	{Name: "A call whose context is done asks no node", Own: true, Run: doneContext},
+	{Name: "A waiter ends with its context and says who held the lock", Run: waiterGivesUp},
+	{Name: "A lease outlives the context of the call that won it", Run: contextOfCall},
+	{Name: "A hundred waiters whose context is the lease's end with it", Run: waitersOfLease},
+	{Name: "Close ends waiters, refuses calls and names what is held", Run: closed},
+}
+
+// rivalPause is by how much those who wait for the end of a lease are spread.
+const rivalPause = 100 * time.Millisecond
+
+// rueidislock TestLocker_WithContext_AutoExtend, TestLocker_WithContext_UnlockByClientSideCaching.
+func handedOver(t *testing.T, w *World) {
+	p, rival := w.Process(t), w.Process(t)
+	rival.warm(t)
+	for range 3 {
+		lease := w.takeAll(t, p, "x")
+		won := make(chan *redlock.Lease)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		go func() { // sends once, which is received below
+			next, err := rival.Acquire(ctx, "x")
+			if err != nil {
+				t.Error(err)
+			}
+			won <- next
+		}()
+		w.Lasts(t, "waiting", 2*NodeTimeout, func() bool {
+			select {
+			case <-won:
+				return false
+			default:
+				return lease.Valid()
+			}
+		})
+		release(t, lease)
+		w.Takes(t, "the hand-over", rivalPause, func() {
+			if next := <-won; next != nil {
+				release(t, next)
+			}
+		})
+		cancel()
+		w.left(t, 0, "x")
+	}
+}
+
+// redislock TestObtain_retry_success; redlock-universal cross-process, abrupt termination; Redisson
+// testWaitAndLeaseTimeouts.
+func holderDied(t *testing.T, w *World) {
+	const ttl = 2 * time.Second
+	p, rival := w.Process(t), w.Process(t)
+	lease := p.take(t, "x", redlock.WithLeaseTTL(ttl))
+	p.Cut()
+	w.Takes(t, "waiting", ttl+rivalPause, func() { rival.take(t, "x") })
+	if won := time.Now(); lease.Valid() || won.Before(lease.Deadline()) {
+		t.Errorf("won %v before the deadline of the first", lease.Deadline().Sub(won))
+	}
+}
+
+// rueidislock TestLocker_WithContext_DeadContext.
+func doneContext(t *testing.T, w *World) {
+	p := w.Process(t)
+	lease := w.takeAll(t, p, "y")
+	p.warm(t)
+	cause := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	before := w.Requests(0)
+	_, err := p.TryAcquire(ctx, "x")
+	wantErr(t, err, cause)
+	_, err = p.Acquire(ctx, "x")
+	wantErr(t, err, cause)
+	wantErr(t, p.Do(ctx, "x", func(context.Context, *redlock.Lease) error {
+		t.Error("it ran")
+		return nil
+	}), cause)
+	wantErr(t, lease.Extend(ctx), cause)
+	if asked := w.Requests(0) - before; asked != 0 {
+		t.Errorf("%d requests", asked)
+	}
+	if !lease.Valid() {
+		t.Error("the lease is over")
+	}
+}
+
+// redislock TestObtain_retry_failure and _context_deadline; rueidislock
+// TestLocker_WithContext_CancelContext; RedLock.net TestCancelBlockingLock.
+func waiterGivesUp(t *testing.T, w *World) {
+	p, rival := w.Process(t), w.Process(t)
+	lease := w.takeAll(t, p, "x", redlock.WithValue("pod-1"))
+	rival.warm(t)
+	for _, wait := range []time.Duration{0, 2 * NodeTimeout} {
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
+		w.Takes(t, "giving up", wait, func() {
+			_, err := rival.Acquire(ctx, "x")
+			wantErr(t, err, context.DeadlineExceeded)
+			if wait > 0 {
+				wantErr(t, err, redlock.ErrHeld)
+				wantText(t, err, `held by "pod-1"`)
+			}
+		})
+		cancel()
+	}
+	if err := lease.Extend(t.Context()); err != nil {
+		t.Error(err)
+	}
+	release(t, lease)
+	w.left(t, 0, "x")
+}
+
+// rueidislock TestLocker_WithContext_ShorterTimeoutContext. Not as there, where the lease ends with
+// the call's context: what a call waits and how long a lock is held are two things.
+func contextOfCall(t *testing.T, w *World) {
+	p := w.Process(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	lease, err := p.Acquire(ctx, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if !lease.Valid() || lease.Context().Err() != nil {
+		t.Error("it ended with the call's context")
+	}
+	if err := lease.Extend(t.Context()); err != nil {
+		t.Error(err)
+	}
+	release(t, lease)
+}
+
+// rueidislock TestLocker_WithContext_MissingPeers.
+func waitersOfLease(t *testing.T, w *World) {
+	p, others := w.Process(t), w.Process(t)
+	for range 3 {
+		lease := w.takeAll(t, p, "x")
+		var waiters sync.WaitGroup
+		for i := range 100 {
+			by := []*Process{p, others}[i%2]
+			waiters.Go(func() {
+				if next, err := by.Acquire(lease.Context(), "x"); err == nil {
+					release(t, next) // it was under way
+				} else {
+					wantErr(t, err, redlock.ErrReleased)
+				}
+			})
+		}
+		w.Lasts(t, "lease", NodeTimeout, lease.Valid)
+		release(t, lease)
+		w.Takes(t, "the end of all waiters", 2*NodeTimeout, waiters.Wait)
+		w.left(t, 0, "x")
+	}
+}
+
+// rueidislock TestLocker_Close, TestLocker_RetryErrLockerClosed, TestLocker_WithContext_Cleanup.
+func closed(t *testing.T, w *World) {
+	p, rival := w.Process(t), w.Process(t)
+	lease := w.takeAll(t, p, "x")
+	waited := make(chan error)
+	w.takeAll(t, rival, "y")
+	go func() { // sends once, which is received below
+		_, err := p.Acquire(t.Context(), "y")
+		waited <- err
+	}()
+	w.Lasts(t, "waiting", NodeTimeout, func() bool {
+		select {
+		case err := <-waited:
+			t.Errorf("it did not wait: %v", err)
+			return false
+		default:
+			return true
+		}
+	})
+	w.Takes(t, "Close", settled, func() {
+		err := p.Close(t.Context())
+		wantText(t, err, "abandoned", `"x"`)
+	})
+	wantErr(t, <-waited, redlock.ErrClosed)
+	wantErr(t, context.Cause(lease.Context()), redlock.ErrReleased)
+	wantErr(t, lease.Extend(t.Context()), redlock.ErrReleased)
+	_, err := p.TryAcquire(t.Context(), "z")
+	wantErr(t, err, redlock.ErrClosed)
+	_, err = p.Acquire(t.Context(), "z")
+	wantErr(t, err, redlock.ErrClosed)
+	_, err = p.Holder(t.Context(), "z")
+	wantErr(t, err, redlock.ErrClosed)
+	if err := p.Close(t.Context()); err != nil {
+		t.Errorf("closed again: %v", err)
+	}
+	if _, err := rival.TryAcquire(t.Context(), "x"); !errors.Is(err, redlock.ErrHeld) {
+		t.Errorf("what Close abandoned is free at once: %v", err)
+	}
+}

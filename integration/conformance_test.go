@@ -1,0 +1,124 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/integration/conformance"
+	"github.com/redlockfx/redlockfx/internal/redisproc"
+)
+
+// Cases that break no node share their nodes, each under a prefix of its own. Most of a case is
+// waiting, so more of them run at a time than the machine has processors.
+func TestConformance_OfRedisServers(t *testing.T) {
+	t.Parallel()
+	const largest, atATime = 7, 8
+	shared := startServers(t, largest)
+	var cases sync.WaitGroup
+	slots := make(chan struct{}, atATime)
+	for i, c := range conformance.Cases() {
+		if c.InMemoryOnly != "" {
+			t.Logf("not on servers: %s: %s", c.Name, c.InMemoryOnly)
+			continue
+		}
+		c.Each(func(nodes int) {
+			slots <- struct{}{}
+			cases.Go(func() {
+				defer func() { <-slots }()
+				t.Run(fmt.Sprintf("%s, %d nodes", c.Name, nodes), func(t *testing.T) {
+					cluster := shared
+					if c.Own {
+						cluster = startServers(t, nodes, "--appendonly", "yes", "--appendfsync", "always")
+					}
+					conformance.Run(t, c, &conformance.World{
+						Nodes:  newServers(t, cluster, nodes),
+						Prefix: fmt.Sprintf("case-%d-%d", i, nodes), Busy: busy, Rounds: 15,
+					})
+				})
+			})
+		})
+	}
+	cases.Wait()
+}
+
+// servers are the first nodes of a cluster, as a case sees them. What goes wrong with them ends it.
+type servers struct {
+	t       *testing.T
+	cluster *redisproc.Cluster
+	raw     []*redis.Client
+}
+
+func newServers(t *testing.T, cluster *redisproc.Cluster, n int) *servers {
+	return &servers{t, cluster, admins(t, cluster.Addrs()[:n])}
+}
+
+func (s *servers) Size() int               { return len(s.raw) }
+func (s *servers) Raw(i int) *redis.Client { return s.raw[i] }
+
+func (s *servers) Requests(i int) int {
+	return calls(s.t, s.raw[i], "evalsha") + calls(s.t, s.raw[i], "eval")
+}
+
+func (s *servers) Restart(i int) {
+	s.must(s.node(i).Kill(), s.node(i).Restart(s.t.Context()))
+}
+
+func (s *servers) RestartEmpty(i int) {
+	s.must(s.node(i).Kill(), s.node(i).RestartEmpty(s.t.Context()))
+}
+
+func (s *servers) Backup(i int) { s.must(s.node(i).Backup()) }
+
+func (s *servers) RestartFromBackup(i int) {
+	s.must(s.node(i).Kill(), s.node(i).RestartFromBackup(s.t.Context()))
+}
+
+func (s *servers) node(i int) *redisproc.Node { return s.cluster.Node(i) }
+
+func (s *servers) must(errs ...error) {
+	s.t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Links gives each process a proxy of its own before each node.
+func (s *servers) Links() conformance.Links {
+	var l links
+	for i := range s.Size() {
+		proxy, err := s.node(i).Proxy()
+		s.must(err)
+		l = append(l, proxy)
+	}
+	return l
+}
+
+type links []*redisproc.Proxy
+
+func (l links) Options(i int) *redis.Options { return &redis.Options{Addr: l[i].Addr()} }
+
+func (l links) Cut(nodes ...int)  { l.each(nodes, (*redisproc.Proxy).Refuse) }
+func (l links) Hang(nodes ...int) { l.each(nodes, (*redisproc.Proxy).Cut) }
+func (l links) Heal(nodes ...int) { l.each(nodes, (*redisproc.Proxy).Heal) }
+
+func (l links) Delay(d time.Duration, nodes ...int) {
+	l.each(nodes, func(p *redisproc.Proxy) { p.Delay(d) })
+}
+
+func (l links) each(nodes []int, do func(*redisproc.Proxy)) {
+	for _, i := range nodes {
+		do(l[i])
+	}
+	if len(nodes) == 0 {
+		for _, p := range l {
+			do(p)
+		}
+	}
+}
