@@ -1,6 +1,8 @@
 package redlock_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -136,6 +138,29 @@ func TestFence_HolderReportsTheToken(t *testing.T) {
 			t.Errorf("%+v, %v: want token %d", h, err, lease.Token())
 		}
 	})
+}
+
+// A node that was too late for the deciding majority has counted further.
+func TestFence_HolderReportsTheTokenWhereANodeIsAhead(t *testing.T) {
+	for ahead := range 3 {
+		bubble(t, 3, func(t *testing.T, c *cluster) {
+			l, _ := c.locker()
+			lease := mustAcquire(t, l, "x")
+			synctest.Wait() // the slowest node has it too
+			counter, err := c.Node(ahead).Get("{redlock}:fence:x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			counter = strings.Replace(counter, fmt.Sprint(lease.Token()), fmt.Sprint(lease.Token()+1000), 1)
+			if err := c.Node(ahead).Set("{redlock}:fence:x", counter); err != nil {
+				t.Fatal(err)
+			}
+			h, err := l.Holder(t.Context(), "x")
+			if err != nil || h.Token != lease.Token() {
+				t.Errorf("node %d ahead: %+v, %v: want token %d", ahead, h, err, lease.Token())
+			}
+		})
+	}
 }
 
 // A raise that takes so long that nothing of the lease is left.

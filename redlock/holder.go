@@ -13,7 +13,7 @@ import (
 // Holder is who holds a lock.
 type Holder struct {
 	Value   string    // as given by WithValue
-	Token   uint64    // the largest fencing number on the nodes that name the holder
+	Token   uint64    // that of its lease; where nodes of a minority are away, it may be a larger one
 	Expires time.Time // when, without extension, a majority no longer has it
 }
 
@@ -36,9 +36,9 @@ func (l *Locker) Holder(ctx context.Context, lock string) (Holder, error) {
 		h := Holder{Value: v.text}
 		ttls := make([]time.Duration, len(named))
 		for i, r := range named {
-			h.Token = max(h.Token, r.number)
 			ttls[i] = r.ttl
 		}
+		h.Token, _ = l.tokenOf(named)
 		slices.Sort(ttls)
 		h.Expires = asked.Add(ttls[len(ttls)-l.need])
 		return h, nil
@@ -58,7 +58,7 @@ func (l *Locker) Holder(ctx context.Context, lock string) (Holder, error) {
 	return Holder{}, failed
 }
 
-// agreed tells that a majority names one holder, or nobody, or that all have answered.
+// agreed tells that a majority names nobody, or one holder and token; until all have answered.
 func (l *Locker) agreed(answers []quorum.Answer) bool {
 	vacant := 0
 	for _, a := range answers {
@@ -66,7 +66,27 @@ func (l *Locker) agreed(answers []quorum.Answer) bool {
 			vacant++
 		}
 	}
-	return vacant >= l.need || l.majority(answers) != nil
+	_, sure := l.tokenOf(l.majority(answers))
+	return vacant >= l.need || sure
+}
+
+// tokenOf returns the token of whom these replies name: the number that a majority has counted. A node
+// whose answer to the grant came too late to count may be ahead of it, and one that missed it behind.
+// Where too few answer to tell, it is the largest, and not sure.
+func (l *Locker) tokenOf(named []reply) (token uint64, sure bool) {
+	for _, r := range named {
+		same := 0
+		for _, other := range named {
+			if other.number == r.number {
+				same++
+			}
+		}
+		if same >= l.need {
+			return r.number, true
+		}
+		token = max(token, r.number)
+	}
+	return token, false
 }
 
 // majority returns the replies that name one and the same holder, if they are a majority.
@@ -78,8 +98,10 @@ func (l *Locker) majority(answers []quorum.Answer) []reply {
 			continue
 		}
 		votes[r.value] = append(votes[r.value], r)
-		if len(votes[r.value]) >= l.need {
-			return votes[r.value]
+	}
+	for _, named := range votes {
+		if len(named) >= l.need {
+			return named
 		}
 	}
 	return nil
