@@ -36,7 +36,7 @@ func TestFailover_PromotedNodeIsGuardedAndCostsNoLease(t *testing.T) {
 		poll(t, "lease on all nodes", func() bool { return locked(t, server, "x") })
 	}
 	status := func() redlock.NodeStatus { return l.Nodes(t.Context())[2] }
-	if n := status(); n.Addr != "FailoverClient" || n.Role != "master" || n.Guard > 0 || n.Err != nil {
+	if n := status(); n.Addr != "FailoverClient 3" || n.Role != "master" || n.Guard > 0 || n.Err != nil {
 		t.Errorf("the group is %+v, want a master without a guard", n)
 	}
 

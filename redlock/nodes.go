@@ -112,6 +112,9 @@ func checkNodes(nodes []redis.UniversalClient) (addrs []string, found problems) 
 		case *redis.Client:
 			server = canonical(c.Options().Addr)
 			addrs[i] = server
+			if server == failover {
+				addrs[i] = fmt.Sprintf("%s %d", failover, i+1)
+			}
 		case *redis.ClusterClient:
 			addrs[i] = strings.Join(c.Options().Addrs, ",")
 			server = addrs[i]
@@ -134,7 +137,8 @@ func checkNodes(nodes []redis.UniversalClient) (addrs []string, found problems) 
 	return addrs, found
 }
 
-// failover is what go-redis calls the address of every Sentinel client.
+// failover is what go-redis calls the address of every Sentinel client; here it has the node's place
+// in the list after it.
 const failover = "FailoverClient"
 
 // canonical writes an address so that the same server reads the same.
