@@ -241,6 +241,34 @@ var ofLocks = []mutation{
 		}}, "./redlock", "TestAcquire_IsToldOfTheRelease",
 	},
 	{
+		"the end of a failed attempt is not told", "redlock/acquire.go",
+		[]edit{{
+			"\t\ttell = toldFailed\n",
+			"",
+		}}, "./redlock", "TestAcquire_IsToldOfTheEndOfAFailedAttempt",
+	},
+	{
+		"what a late subscription has missed is not asked for", "redlock/push.go",
+		[]edit{{
+			"\t\tif n.missed {",
+			"\t\tif false {",
+		}}, "./redlock", "TestAcquire_ReleaseBeforeASlowSubscription",
+	},
+	{
+		"any node names the holder's token", "redlock/holder.go",
+		[]edit{{
+			"\t\tif same >= l.need {",
+			"\t\tif same >= 1 {",
+		}}, "./redlock", "TestFence_HolderReportsTheTokenWhereANodeIsAhead",
+	},
+	{
+		"what is wrong with one name fails all that are extended with it", "redlock/extend.lua",
+		[]edit{{
+			"redis.pcall('GET', lock)",
+			"redis.call('GET', lock)",
+		}}, "./integration/conformance", "TestConformance_OfNodesInMemory/A_user's_own_key_in_place_of_one_lock_ends",
+	},
+	{
 		"an attempt that was cut short hides the outcome before it", "redlock/contend.go",
 		[]edit{{
 			"told != nil && (ctx.Err() == nil || last == nil) {",

@@ -1,5 +1,5 @@
-// Mutants breaks each promise in a copy of the module, one at a time, and runs the test that must then
-// fail. A mutation that no test notices is a promise that nobody keeps: it exits with 1.
+// Mutants breaks each promise, one at a time and in an overlay of the module, and runs the test that must
+// then fail. A mutation that no test notices is a promise that nobody keeps: it exits with 1.
 //
 //	go run ./internal/mutants [-run part-of-a-name]
 package main
@@ -7,6 +7,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -48,9 +49,6 @@ func run(ctx context.Context, part string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := copyModule(dir); err != nil {
-		return err
-	}
 	var problems []error
 	for _, m := range slices.Concat(ofLocks, ofElection) {
 		if !strings.Contains(m.name, part) {
@@ -65,33 +63,12 @@ func run(ctx context.Context, part string) (err error) {
 	return errors.Join(problems...)
 }
 
-// copyModule copies the folders that the tests need.
-func copyModule(dir string) error {
-	for _, name := range []string{"internal", "redlock", "election", "scheduler", "fxmodule"} {
-		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(name)); err != nil {
-			return err
-		}
-	}
-	for _, name := range []string{"go.mod", "go.sum"} {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return fmt.Errorf("run it in the module's root: %w", err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// noticed applies the mutation, runs its test and undoes it. It returns the tests that failed.
+// noticed runs the test on the mutated code, and returns the tests that failed.
 func (m mutation) noticed(ctx context.Context, dir string) (failed string, err error) {
-	file := filepath.Join(dir, m.file)
-	original, err := os.ReadFile(file)
+	original, err := os.ReadFile(m.file)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("run it in the module's root: %w", err)
 	}
-	defer func() { err = errors.Join(err, os.WriteFile(file, original, 0o600)) }()
 	mutated := string(original)
 	for _, e := range m.edits {
 		if n := strings.Count(mutated, e.old); n != 1 {
@@ -99,29 +76,35 @@ func (m mutation) noticed(ctx context.Context, dir string) (failed string, err e
 		}
 		mutated = strings.Replace(mutated, e.old, e.new, 1)
 	}
-	if err := os.WriteFile(file, []byte(mutated), 0o600); err != nil {
+	file, err := filepath.Abs(m.file)
+	if err != nil {
+		return "", err
+	}
+	instead := filepath.Join(dir, filepath.Base(m.file))
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {file: instead}})
+	if err != nil {
+		return "", err
+	}
+	overlayFile := filepath.Join(dir, "overlay.json")
+	err = errors.Join(os.WriteFile(instead, []byte(mutated), 0o600), os.WriteFile(overlayFile, overlay, 0o600))
+	if err != nil {
 		return "", err
 	}
 
-	for _, args := range [][]string{
-		{"vet", m.pkg}, // a mutation that does not compile shows nothing
-		{"test", "-count=1", "-timeout=60s", "-run", m.test, m.pkg},
-	} {
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-		cmd := exec.CommandContext(ctx, "go", args...)
-		cmd.Dir = dir
-		out, err := cmd.CombinedOutput()
-		cancel()
-		switch {
-		case args[0] == "vet" && err != nil:
-			return "", fmt.Errorf("does not compile: %s", out)
-		case args[0] == "test" && err == nil:
-			return "NOT NOTICED", errors.New("no test fails")
-		case args[0] == "test":
-			return failures(out), nil
-		}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	test := filepath.Join(dir, "mutated.test")
+	compile := exec.CommandContext(ctx, "go", "test", "-c", "-overlay", overlayFile, "-o", test, m.pkg)
+	if out, err := compile.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("does not compile, and so shows nothing: %s", out)
 	}
-	return "", nil
+	run := exec.CommandContext(ctx, test, "-test.timeout=60s", "-test.run="+m.test)
+	run.Dir = m.pkg
+	out, err := run.CombinedOutput()
+	if err == nil {
+		return "NOT NOTICED", errors.New("no test fails")
+	}
+	return failures(out), nil
 }
 
 // failures names the tests in the output that failed.
