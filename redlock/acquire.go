@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
@@ -19,7 +20,9 @@ func (l *Locker) TryAcquire(ctx context.Context, name string, opts ...AcquireOpt
 		return nil, errors.Join(found...)
 	}
 	v := value{contender: newContender(), attempt: 1, text: r.text}
+	began := time.Now()
 	lease, _, err := l.attempt(ctx, r, v, l.askAll)
+	r.tell(began, err)
 	return lease, err
 }
 

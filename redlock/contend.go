@@ -1,22 +1,17 @@
 package redlock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
-	"github.com/redlockfx/redlockfx/internal/retry"
 )
-
-// spread is how far apart those who wait for the same end of a lease or a guard ask again: at random,
-// for asking at once they would split the votes.
-const spread = 20 * time.Millisecond
 
 // Acquire is [Locker.TryAcquire] repeated until it succeeds or ctx is done; the error then wraps
 // both the cause of ctx and the last outcome. It asks again when the lock is released, of which the
@@ -86,14 +81,18 @@ func (c *contender) contend(ctx context.Context) (*Lease, error) {
 			return nil, fmt.Errorf("redlock: acquire %q: %w: %w", c.name, cause, ErrHeld)
 		}
 	}
+	c.letOthers(ctx)
 	for {
+		began := time.Now()
 		lease, err := c.attempt(ctx)
 		if err == nil || isHopeless(err, c.locker.quorum.Size()) {
+			c.tell(began, err)
 			return lease, err
 		}
 		if told := c.outcome(err); told != nil && (ctx.Err() == nil || last == nil) {
 			last = told
 		}
+		c.tell(began, cmp.Or(last, err))
 		if cause := c.wait(ctx, err); cause != nil {
 			if errors.Is(last, cause) {
 				return nil, last // the first attempt was the one that was cut short
@@ -217,6 +216,7 @@ func (c *contender) wait(ctx context.Context, err error) error {
 		case <-released:
 			c.failures = 0
 			c.forget()
+			c.letOthers(ctx)
 		case <-failed:
 			c.forget()
 			continue
@@ -238,47 +238,4 @@ func (c *contender) forget() {
 func (c *contender) listen(ctx context.Context) error {
 	c.news = c.locker.push.join(c.name)
 	return c.news.joined(ctx, c.locker.settings.NodeTimeout)
-}
-
-// pause is how long to wait for news.
-func (c *contender) pause(err error) time.Duration {
-	if c.holder != "" {
-		return c.left + rand.N(spread)
-	}
-	c.failures++
-	if left := guardLeft(err); left > 0 {
-		return left + rand.N(spread)
-	}
-	soon := retry.Backoff{Min: 5 * time.Millisecond, Max: max(c.ttl/20, 50*time.Millisecond)}
-	if len(c.seen) == c.locker.quorum.Size() {
-		clear(c.seen) // all were asked, and no majority named the same
-	}
-	return soon.After(c.failures)
-}
-
-// guardLeft is after what time so many guards are over that a quorum can be had; 0 if that would not
-// be enough.
-func guardLeft(err error) time.Duration {
-	q, ok := errors.AsType[*QuorumError](err)
-	if !ok || !errors.Is(err, ErrGuarded) {
-		return 0
-	}
-	var left []time.Duration
-	missing, open := q.Need-q.Got, 0
-	for _, n := range q.Nodes {
-		if errors.Is(n.Err, quorum.ErrNoAnswer) {
-			open++
-		}
-		if g, ok := errors.AsType[guardedError](n.Err); ok {
-			left = append(left, g.left)
-		}
-	}
-	slices.Sort(left)
-	if open < missing {
-		missing -= open // they were not waited for, and may say yes
-	}
-	if missing < 1 || missing > len(left) {
-		return 0
-	}
-	return left[missing-1]
 }

@@ -391,3 +391,86 @@ func TestAcquire_FailuresDoNotChaseEachOther(t *testing.T) {
 		}
 	})
 }
+
+func TestAcquire_TellsOfItsAttempts(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, _ := c.locker()
+		waiter, _ := c.locker()
+		var told []error
+		option := redlock.WithAttempts(func(took time.Duration, err error) {
+			if took < 0 || took > nodeTimeout {
+				t.Errorf("an attempt took %v", took)
+			}
+			told = append(told, err)
+		})
+		lease := mustAcquire(t, l, "x")
+		if _, err := waiter.TryAcquire(t.Context(), "x", option); !errors.Is(err, redlock.ErrHeld) {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Second, func() { _ = lease.Release(context.WithoutCancel(t.Context())) })
+		if _, err := waiter.Acquire(t.Context(), "x", option); err != nil {
+			t.Fatal(err)
+		}
+		last := len(told) - 1
+		if last < 2 || told[last] != nil {
+			t.Fatalf("told %v", told)
+		}
+		for _, err := range told[:last] {
+			if !errors.Is(err, redlock.ErrHeld) {
+				t.Errorf("told %v, want %v", err, redlock.ErrHeld)
+			}
+		}
+	})
+}
+
+// Of two who wait for the same lock, the one who yields gets it only when there is nobody else.
+func TestAcquire_LetsOthersGoFirst(t *testing.T) {
+	for name, free := range map[string]func(t *testing.T, lease *redlock.Lease){
+		"released": func(t *testing.T, lease *redlock.Lease) {
+			if err := lease.Release(t.Context()); err != nil {
+				t.Error(err)
+			}
+		},
+		"run out": func(_ *testing.T, lease *redlock.Lease) { lease.Abandon() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 3, func(t *testing.T, c *cluster) {
+				const yield = 2 * time.Second
+				l, _ := c.locker()
+				var waiting sync.WaitGroup
+				won := make(chan string, 2)
+				wait := func(who string, opts ...redlock.AcquireOption) {
+					other, _ := c.locker()
+					waiting.Go(func() {
+						lease, err := other.Acquire(t.Context(), "x", opts...)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						won <- who
+						time.Sleep(ttl / 4)
+						if err := lease.Release(t.Context()); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				for range 5 {
+					lease := mustAcquire(t, l, "x")
+					wait("yields", redlock.WithYield(yield))
+					time.Sleep(yield + time.Second) // it waits for the lock
+					wait("other")
+					time.Sleep(time.Second)
+					free(t, lease)
+					if first := <-won; first != "other" {
+						t.Errorf("first %s", first)
+					}
+					released := took(func() { <-won }) - ttl/4
+					if released < yield || released > yield+time.Second {
+						t.Errorf("the one who yields had it %v after the other one's release", released)
+					}
+					waiting.Wait()
+				}
+			})
+		})
+	}
+}

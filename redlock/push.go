@@ -220,6 +220,14 @@ func (n *news) signalLocked(failed bool) {
 	}
 }
 
+// drop forgets what was told.
+func (n *news) drop() {
+	select {
+	case <-n.released:
+	default:
+	}
+}
+
 // names returns what is to be listened to.
 func (p *push) names() map[string]bool {
 	p.mu.Lock()

@@ -32,6 +32,7 @@ type renewal struct {
 	ext     Extension
 	at      time.Time // when next, by the Locker's clock
 	attempt int       // at the extension under way
+	began   time.Time // the first of these
 	made    int       // extensions
 }
 
@@ -142,6 +143,9 @@ func (n *renewer) renew(batch []*renewal) {
 	leases := make([]*Lease, len(batch))
 	for i, r := range batch {
 		leases[i] = r.lease
+		if r.attempt == 0 {
+			r.began = time.Now()
+		}
 	}
 	errs := n.locker.extend(context.Background(), leases)
 	for i, r := range batch {
@@ -153,24 +157,23 @@ func (n *renewer) renew(batch []*renewal) {
 
 // plan says when the lease is due again; false: never.
 func (n *renewer) plan(r *renewal, err error) bool {
-	if err == nil {
-		r.attempt = 0
-		r.made++
-		r.at = n.next(r.ext.Every)
-		return r.ext.Max == 0 || r.made < r.ext.Max
-	}
-	if errors.Is(err, ErrLost) || !r.lease.Valid() {
-		return false
-	}
-	if r.attempt++; r.attempt == r.ext.Attempts {
-		// No end while the lease lasts: the next extension may succeed.
-		r.attempt = 0
-		r.at = n.next(r.ext.Every)
+	r.attempt++
+	lost := errors.Is(err, ErrLost) || !r.lease.Valid()
+	if err != nil && !lost && r.attempt < r.ext.Attempts {
+		// The attempts left share what is left of the lease.
+		left := time.Until(r.lease.Deadline()) / time.Duration(r.ext.Attempts-r.attempt+1)
+		pause := retry.Backoff{Min: r.ext.Every / 20, Max: r.ext.Every / 2}
+		r.at = n.locker.clock.Now().Add(min(pause.After(r.attempt), left))
 		return true
 	}
-	// The attempts left share what is left of the lease.
-	left := time.Until(r.lease.Deadline()) / time.Duration(r.ext.Attempts-r.attempt+1)
-	pause := retry.Backoff{Min: r.ext.Every / 20, Max: r.ext.Every / 2}
-	r.at = n.locker.clock.Now().Add(min(pause.After(r.attempt), left))
-	return true
+	if r.ext.Told != nil {
+		r.ext.Told(r.attempt, time.Since(r.began), err)
+	}
+	r.attempt = 0
+	r.at = n.next(r.ext.Every)
+	if err == nil {
+		r.made++
+	}
+	// A failure is no end while the lease lasts: the next extension may succeed.
+	return !lost && (r.ext.Max == 0 || r.made < r.ext.Max)
 }

@@ -1,6 +1,7 @@
 package redlock_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -81,4 +82,37 @@ func TestAutoExtend_CommandsAreBounded(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAutoExtend_TellsOfEachExtension(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		type outcome struct {
+			attempts int
+			took     time.Duration
+			err      error
+		}
+		told := make(chan outcome, 100)
+		l, links := c.locker()
+		lease, err := l.TryAcquire(t.Context(), "x", redlock.WithAutoExtend(redlock.Extension{
+			Every: ttl / 3, Attempts: 3,
+			Told: func(attempts int, took time.Duration, err error) { told <- outcome{attempts, took, err} },
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := <-told; o.attempts != 1 || o.took != 0 || o.err != nil {
+			t.Errorf("told %+v, want one attempt", o)
+		}
+		links.Cut()
+		if o := <-told; o.attempts != 3 || o.took == 0 || !errors.Is(o.err, redlock.ErrNoQuorum) {
+			t.Errorf("told %+v, want three attempts", o)
+		}
+		<-lease.Context().Done()
+		synctest.Wait()
+		for len(told) > 0 {
+			if o := <-told; o.err == nil {
+				t.Errorf("told %+v", o)
+			}
+		}
+	})
 }

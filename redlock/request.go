@@ -15,6 +15,8 @@ type request struct {
 	ttl    time.Duration
 	text   string
 	extend *Extension
+	told   func(took time.Duration, err error)
+	yield  time.Duration
 }
 
 // WithLeaseTTL sets this lease's TTL, from 100 ms to the Locker's MaxTTL.
@@ -27,6 +29,17 @@ func WithValue(text string) AcquireOption { return func(r *request) { r.text = t
 // WithAutoExtend has the lease extended in the background until it is released or lost.
 func WithAutoExtend(e Extension) AcquireOption { return func(r *request) { r.extend = &e } }
 
+// WithAttempts has fn told of each attempt: how long it took, and why it failed, nil if it did not. So a
+// caller of [Locker.Acquire] sees what it waits for. fn must not block.
+func WithAttempts(fn func(took time.Duration, err error)) AcquireOption {
+	return func(r *request) { r.told = fn }
+}
+
+// WithYield has [Locker.Acquire] let others go first: it asks so long after it might have, when it begins
+// and each time the lock becomes free. Too short: it wins against others who are slower by that much. Too
+// long: nobody has the lock meanwhile, if there is nobody else.
+func WithYield(d time.Duration) AcquireOption { return func(r *request) { r.yield = d } }
+
 // Extension says how a lease is extended in the background. The zero value is usable.
 type Extension struct {
 	// Every is the time from one extension to the next; TTL/3 if zero. Too long: fewer chances
@@ -37,9 +50,19 @@ type Extension struct {
 	Attempts int
 	// Max bounds the extensions in all, after which the lease runs out; no bound if zero.
 	Max int
+	// Told, if not nil, is told of each extension: after how many attempts and what time, and why it
+	// failed; nil if it did not. It must not block.
+	Told func(attempts int, took time.Duration, err error)
 }
 
 const maxText = 4096
+
+// tell says how an attempt went.
+func (r request) tell(began time.Time, err error) {
+	if r.told != nil {
+		r.told(time.Since(began), err)
+	}
+}
 
 func (l *Locker) newRequest(lock string, opts []AcquireOption) (request, problems) {
 	r := request{name: lock, ttl: l.settings.TTL}
@@ -55,6 +78,9 @@ func (l *Locker) newRequest(lock string, opts []AcquireOption) (request, problem
 	}
 	if len(r.text) > maxText {
 		found.add("value has %d bytes, it may have %d", len(r.text), maxText)
+	}
+	if r.yield < 0 {
+		found.add("yield %v must not be negative", r.yield)
 	}
 	if r.extend != nil {
 		e := *r.extend // the caller's may be shared
