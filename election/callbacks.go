@@ -95,8 +95,8 @@ func (e *Elector) returned(c *callback, p *PanicError) {
 			e.callbacks = slices.Delete(e.callbacks, i, i+1)
 		}
 	}
-	if p != nil && e.panicked == nil {
-		e.panicked = p
+	if p != nil {
+		e.panics = append(e.panics, p)
 	}
 	orphan := p != nil && e.run == nil
 	if len(e.runningLocked()) == 0 {

@@ -50,6 +50,13 @@
 // [PanicError]) or is lost ([ErrLost]). [Term.Context] goes on while callbacks drain, and ends when
 // the lease can no longer be trusted: work that should rather be finished than cut off belongs there.
 //
+// # Giving up
+//
+// A leader gives up by itself when it resigns ([Term.Resign]), at the end of its tenure ([WithMaxTenure]),
+// after many renewals ([WithMaxExtensions]), or by a panic that a handler takes ([WithPanicHandler]). Then
+// it does not campaign for the cooldown, so another candidate is the next one if there is any, and the
+// same one if there is none. [WithStandby] is a weak preference for the others.
+//
 // # Endings
 //
 //	asked to stop     callbacks' contexts end, the lease is renewed until they return, then released

@@ -23,7 +23,7 @@ type Elector struct {
 	mu        sync.Mutex // guards the fields below, and the callbacks' states
 	callbacks []*callback
 	idle      []context.CancelFunc // called when no callback is running
-	panicked  *PanicError          // the first panic that Run has not passed on
+	panics    []*PanicError        // that Run has not passed on
 	run       *run
 	term      *Term     // from its start until its callbacks have returned
 	beat      time.Time // by when the loop will have moved on; zero while it waits for callbacks

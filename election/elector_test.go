@@ -39,6 +39,16 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 					"drain timeout -1ns", "callback 1 of 1 is nil",
 				},
 			},
+			"giving up": {
+				"x", []election.Option{
+					election.WithCooldown(-1), election.WithStandby(-1),
+					election.WithMaxTenure(10*time.Second, 20*time.Second),
+				},
+				[]string{
+					"cooldown -1ns must not", "standby -1ns must not", "max tenure 10s must be above ttl 10s",
+					"jitter 20s must be within 0 and max tenure 10s",
+				},
+			},
 			"sum": {
 				"x", []election.Option{
 					election.WithStopMargin(4 * time.Second), election.WithRenewal(7*time.Second, 1),

@@ -12,21 +12,26 @@ import (
 
 // loop goes from state to state, each a function that returns when the state is over.
 func (e *Elector) loop(r *run) error {
-	for {
+	for panics := 0; ; {
 		idle := e.await(r)
-		e.passPanic()
+		e.passPanics()
 		if !idle {
 			return e.undrained()
 		}
-		lease := e.follow(r)
-		if lease == nil {
+		won := e.follow(r)
+		if won.lease == nil {
 			return nil
 		}
-		drained := e.lead(r, lease)
-		e.passPanic()
+		cause, drained := e.lead(r, won)
+		if e.passPanics() {
+			panics++
+		} else {
+			panics = 0
+		}
 		if !drained && r.asked.Err() != nil {
 			return e.undrained()
 		}
+		e.cool(r, cause, panics)
 	}
 }
 
@@ -56,80 +61,140 @@ func (e *Elector) await(r *run) bool {
 	return true
 }
 
-// follow campaigns until it has a lease with time left to lead; nil when told to stop.
-func (e *Elector) follow(r *run) *redlock.Lease {
-	last, failures := "", 0
-	for r.asked.Err() == nil {
-		e.alive(e.config.every + e.nodeTimeout() + e.config.backoff.Max)
-		ctx, cancel := context.WithTimeout(r.asked, e.config.every)
-		lease, err := e.locker.Acquire(ctx, e.name,
-			redlock.WithLeaseTTL(e.config.ttl), redlock.WithValue(e.config.announce()))
-		cancel()
+// candidacy is a lease that was won, and what will be told of its extensions.
+type candidacy struct {
+	lease    *redlock.Lease
+	renewals chan renewal
+}
+
+// renewal is what came of one extension of the lease.
+type renewal struct {
+	attempts int
+	took     time.Duration
+	err      error
+}
+
+// follow campaigns until it has a lease with time left to lead; none when told to stop.
+func (e *Elector) follow(r *run) candidacy {
+	last := ""
+	told := func(took time.Duration, err error) {
+		e.alive(e.locker.Settings().MaxTTL + e.config.standby + e.config.backoff.Max)
+		if err != nil && r.asked.Err() == nil {
+			last = e.logAttempt(err, last)
+		}
+		e.config.hooks.attempt(took, err)
+	}
+	for failures := 0; r.asked.Err() == nil; {
+		e.alive(e.nodeTimeout() + e.config.standby)
+		renewals := make(chan renewal, 8)
+		lease, err := e.locker.Acquire(r.asked, e.name, redlock.WithLeaseTTL(e.config.ttl),
+			redlock.WithValue(e.config.announce()), redlock.WithYield(e.config.standby),
+			redlock.WithBackoff(e.config.backoff.Min, e.config.backoff.Max), redlock.WithAttempts(told),
+			redlock.WithAutoExtend(redlock.Extension{
+				Every: e.config.every, Attempts: e.config.attempts,
+				Told: func(attempts int, took time.Duration, err error) {
+					select {
+					case renewals <- renewal{attempts, took, err}:
+					default: // a hook holds the loop up: then it hears of fewer
+					}
+				},
+			}))
 		if err == nil {
 			if time.Until(lease.Deadline()) > e.config.enough() {
-				return lease
+				return candidacy{lease, renewals}
 			}
 			// A pause since the request has eaten the lease: nothing starts on what is left.
 			err = errors.Join(errors.New("too little was left of a lease that was won"),
 				lease.Release(r.asked))
-		}
-		if r.asked.Err() != nil {
-			return nil
-		}
-
-		last = e.logAttempt(err, last)
-		if errors.Is(err, context.DeadlineExceeded) {
-			failures = 0 // Acquire has waited, and spaced its attempts
-			continue
+			last = e.logAttempt(err, last)
 		}
 		failures++
 		_ = retry.Sleep(r.asked, e.config.backoff.After(failures)) // the loop looks at asked itself
 	}
-	return nil
+	return candidacy{}
 }
 
 // lead is a term from its start to its release, or to where it is abandoned because callbacks have
-// not returned: then it returns false.
-func (e *Elector) lead(r *run, lease *redlock.Lease) (drained bool) {
-	t := newTerm(r.asked, lease, e.config.margin)
+// not returned: then it is not drained. cause is why it ended.
+func (e *Elector) lead(r *run, won candidacy) (cause error, drained bool) {
+	t := newTerm(r.asked, won, e.config.margin, e.locker.Clock())
 	stop := context.AfterFunc(r.asked, func() { t.end(context.Cause(r.asked)) })
 	defer stop()
 	e.logWon(t)
+	e.config.hooks.elected(t)
 	e.begin(t)
 
-	t.end(e.renew(t.work, t, e.config.maxExtensions))
-	cause := context.Cause(t.work) // whatever ended it first
+	e.reign(t)
+	cause = context.Cause(t.work) // whatever ended it first
+	e.config.hooks.ended(t, cause)
 
 	// Whoever leads next may start the moment Release returns, so the order is: the work stops,
 	// and only then the lease is released.
+	began := time.Now()
 	drained = e.drain(r, t)
+	late := !drained || !time.Now().Before(t.lease.Deadline())
 	t.lose(cause)
-	if !drained {
-		lease.Abandon()
-		e.logEnd(t, cause, e.undrained())
-		return false
+	var problem error
+	if drained {
+		problem = t.lease.Release(r.asked)
+		e.forgetTerm()
+	} else {
+		t.lease.Abandon()
+		problem = e.undrained()
 	}
-	e.logEnd(t, cause, lease.Release(r.asked))
-	e.forgetTerm()
-	return true
+	e.logEnd(t, cause, problem)
+	e.config.hooks.drained(t, time.Since(began), late)
+	return cause, drained
 }
 
-// drain waits for the callbacks to return and renews the lease meanwhile. When their time is over
-// it ends the term's own context too, and they have the stop margin. false: they still run.
+// reign returns when the term is asked to end or is lost. The lease is extended meanwhile, and
+// afterwards, until it is released: here it is seen how that goes. An extension that fails is no end
+// while the stop deadline has not come.
+func (e *Elector) reign(t *Term) {
+	tenure := e.config.tenure()
+	for extensions := 0; ; {
+		e.alive(2 * e.config.ttl)
+		select {
+		case <-t.work.Done():
+			return
+		case <-tenure:
+			t.end(fmt.Errorf("%w: its tenure is over", ErrResigned))
+		case n := <-t.renewals:
+			e.renewed(t, n)
+			if n.err == nil {
+				extensions++
+			}
+			if extensions == e.config.maxExtensions {
+				t.end(fmt.Errorf("%w: after %d extensions", ErrResigned, extensions))
+			}
+		}
+	}
+}
+
+// drain waits for the callbacks to return, while the lease is extended. When their time is over it
+// ends the term's own context too, and they have the stop margin. false: they still run.
 func (e *Elector) drain(r *run, t *Term) bool {
 	e.mu.Lock()
 	idle := e.idleLocked()
 	e.mu.Unlock()
+	e.alive(e.config.drainTimeout + 2*e.config.margin)
 
-	ctx, cancel := context.WithTimeout(t.Context(), e.config.drainTimeout)
-	defer cancel()
-	defer context.AfterFunc(r.hurry, cancel)()
-	defer context.AfterFunc(idle, cancel)()
-	_ = e.renew(ctx, t, 0) // why it ended is seen below
-	if idle.Err() != nil {
-		return true
+	timeout := time.NewTimer(e.config.drainTimeout)
+	defer timeout.Stop()
+	for over := false; !over; {
+		select {
+		case <-idle.Done():
+			return true
+		case n := <-t.renewals:
+			e.renewed(t, n)
+		case <-t.Context().Done():
+			over = true
+		case <-timeout.C:
+			over = true
+		case <-r.hurry.Done():
+			over = true
+		}
 	}
-
 	t.lose(fmt.Errorf("%w: the time to drain is over", context.Cause(t.work)))
 	grace := time.NewTimer(min(e.config.margin, time.Until(t.lease.Deadline())))
 	defer grace.Stop()
@@ -140,38 +205,27 @@ func (e *Elector) drain(r *run, t *Term) bool {
 	return idle.Err() != nil
 }
 
-// renew renews the lease until ctx is done, the lease is lost, or most renewals are made (no bound
-// if zero), and returns why. A renewal that fails is no end while the stop deadline has not come.
-func (e *Elector) renew(ctx context.Context, t *Term, most int) error {
-	for n := 0; ; {
-		e.alive(2 * e.config.ttl)
-		if err := retry.Sleep(ctx, e.config.every); err != nil {
-			return err
-		}
-		calls, err := retry.Within(ctx, t.Deadline(), e.config.attempts, e.pause(), t.lease.Extend,
-			redlock.ErrLost, redlock.ErrExpired, redlock.ErrClosed)
-		switch {
-		case err == nil:
-			n++
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case errors.Is(err, redlock.ErrNoQuorum), errors.Is(err, context.DeadlineExceeded):
-			e.logRenewal(t, calls, err)
-		default:
-			t.lose(fmt.Errorf("%w: %w", ErrLost, err))
-			return context.Cause(t.Context())
-		}
-		if most > 0 && n == most {
-			return fmt.Errorf("%w: after %d extensions", ErrResigned, n)
-		}
+func (e *Elector) renewed(t *Term, n renewal) {
+	if n.err != nil && !errors.Is(n.err, redlock.ErrLost) {
+		e.logRenewal(t, n.attempts, n.err)
 	}
+	e.config.hooks.renewed(t, n)
 }
 
-// pause is what lies between the attempts of one renewal.
-func (e *Elector) pause() retry.Backoff {
-	return retry.Backoff{
-		Min: min(e.config.backoff.Min, e.config.every/10), Max: min(e.config.backoff.Max, e.config.every/2),
+// cool does not campaign for a while after a term that the leader gave up by itself, so that somebody
+// else gets the lock, if there is anybody; and for twice as long after each panic that follows a panic.
+func (e *Elector) cool(r *run, cause error, panics int) {
+	var pause time.Duration
+	switch {
+	case panics > 0:
+		pause = min(e.config.cooldown<<min(panics-1, 10), 10*e.config.ttl)
+	case errors.Is(cause, ErrResigned):
+		pause = e.config.cooldown
+	default:
+		return
 	}
+	e.alive(pause)
+	_ = retry.Sleep(r.asked, pause) // the loop looks at asked itself
 }
 
 // forgetTerm is called when all callbacks of the term have returned.
@@ -181,15 +235,20 @@ func (e *Elector) forgetTerm() {
 	e.term = nil
 }
 
-// passPanic panics if a callback has. By then the lease is released or abandoned.
-func (e *Elector) passPanic() {
+// passPanics hands the callbacks' panics on: to the handler, or else it panics with the first. By then
+// the lease is released or abandoned. It tells whether there were any.
+func (e *Elector) passPanics() bool {
 	e.mu.Lock()
-	p := e.panicked
-	e.panicked = nil
+	panics := e.panics
+	e.panics = nil
 	e.mu.Unlock()
-	if p != nil {
-		panic(p)
+	for _, p := range panics {
+		if e.config.onPanic == nil {
+			panic(p)
+		}
+		e.config.onPanic(p)
 	}
+	return len(panics) > 0
 }
 
 // alive says by when the loop will have moved on, with a TTL to spare.

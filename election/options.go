@@ -2,10 +2,11 @@ package election
 
 import (
 	"context"
-	"crypto/rand"
+	crand "crypto/rand"
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"time"
 
@@ -39,6 +40,12 @@ type config struct {
 	backoff       retry.Backoff
 	margin        time.Duration
 	drainTimeout  time.Duration
+	cooldown      time.Duration
+	maxTenure     time.Duration
+	jitter        time.Duration // of maxTenure
+	standby       time.Duration
+	onPanic       func(*PanicError)
+	hooks         Hooks
 	log           *zap.Logger
 	callbacks     []func(context.Context)
 }
@@ -71,8 +78,9 @@ func WithRenewal(every time.Duration, attempts int) Option {
 // resigns, drains and campaigns again, so that nobody leads for ever by renewing alone.
 func WithMaxExtensions(n int) Option { return func(c *config) { c.maxExtensions = n } }
 
-// WithBackoff sets the random pause after an error: from shortest, doubling with each error in a
-// row, up to longest. 50 ms and TTL/2 if not set. A lost race is no error.
+// WithBackoff sets the random pause after an attempt that did not find who leads: from shortest, doubling
+// with each in a row, up to longest. 50 ms and TTL/20 if not set. Too short: load on nodes that are in
+// trouble already. Too long: nobody leads for so long after an outage.
 func WithBackoff(shortest, longest time.Duration) Option {
 	return func(c *config) { c.backoff = retry.Backoff{Min: shortest, Max: longest} }
 }
@@ -87,6 +95,30 @@ func WithStopMargin(d time.Duration) Option { return func(c *config) { c.margin 
 // for the lease to run out. Too long: a hung callback holds up the handover.
 func WithDrainTimeout(d time.Duration) Option { return func(c *config) { c.drainTimeout = d } }
 
+// WithCooldown sets for how long this process does not campaign after it gave up a term by itself:
+// resigned, at the end of its tenure, or by a panic that a handler took; TTL/2 if not set. Repeated panics
+// double it, up to ten TTLs. Too short: it may win again before the others have heard. Too long: nobody
+// leads meanwhile, if there is nobody else.
+func WithCooldown(d time.Duration) Option { return func(c *config) { c.cooldown = d } }
+
+// WithMaxTenure has the leader resign after d and up to jitter less or more, at random; never if not set.
+// Too short: much handing over. Too long: an instance that was started first leads for ever.
+func WithMaxTenure(d, jitter time.Duration) Option {
+	return func(c *config) { c.maxTenure, c.jitter = d, jitter }
+}
+
+// WithStandby has this process let the others win: it campaigns so much later when it starts and each
+// time that nobody leads. It is a weak preference: a standby that leads goes on leading. Too short: it
+// wins where the others are slower by that much. Too long: nobody leads meanwhile, if there is nobody else.
+func WithStandby(d time.Duration) Option { return func(c *config) { c.standby = d } }
+
+// WithPanicHandler has fn called with each panic of a callback, when the lease is released, on the
+// goroutine of Run; after the cooldown the process campaigns again. Without it Run panics.
+func WithPanicHandler(fn func(*PanicError)) Option { return func(c *config) { c.onPanic = fn } }
+
+// WithHooks has the Elector tell what it does.
+func WithHooks(h Hooks) Option { return func(c *config) { c.hooks = h } }
+
 // WithLogger sets where terms, and what troubles them, are logged; nowhere if not set or nil.
 func WithLogger(log *zap.Logger) Option { return func(c *config) { c.log = log } }
 
@@ -94,7 +126,7 @@ func newConfig(s redlock.Settings, opts []Option) config {
 	c := config{
 		ttl: s.TTL, every: unset, attempts: defaultAttempts, maxExtensions: defaultMaxExtensions,
 		backoff: retry.Backoff{Min: unset, Max: unset}, margin: unset,
-		drainTimeout: defaultDrainTimeout, id: defaultIdentity(),
+		drainTimeout: defaultDrainTimeout, cooldown: unset, maxTenure: unset, id: defaultIdentity(),
 	}
 	for _, opt := range opts {
 		opt(&c)
@@ -107,7 +139,8 @@ func newConfig(s redlock.Settings, opts []Option) config {
 	set(&c.every, c.ttl/3)
 	set(&c.margin, c.ttl/5)
 	set(&c.backoff.Min, defaultMinBackoff)
-	set(&c.backoff.Max, max(c.ttl/2, defaultMinBackoff))
+	set(&c.backoff.Max, max(c.ttl/20, defaultMinBackoff))
+	set(&c.cooldown, c.ttl/2)
 	if c.log == nil {
 		c.log = zap.NewNop()
 	}
@@ -119,12 +152,24 @@ func defaultIdentity() string {
 	if err != nil {
 		host = "unknown" // an identity is for people; the lock has its own
 	}
-	return fmt.Sprintf("%.150s-%d-%.6s", host, os.Getpid(), rand.Text())
+	return fmt.Sprintf("%.150s-%d-%.6s", host, os.Getpid(), crand.Text())
 }
 
 // enough is what must be left of a lease for a term to start: what is over after a pause must not
 // be spent on callbacks that are told to stop at once.
 func (c config) enough() time.Duration { return c.margin + min(c.margin, (c.ttl-c.margin)/2) }
+
+// tenure is when a term that begins now is to end by itself: never without a bound.
+func (c config) tenure() <-chan time.Time {
+	if c.maxTenure == unset {
+		return nil
+	}
+	d := c.maxTenure - c.jitter
+	if c.jitter > 0 {
+		d += rand.N(2 * c.jitter)
+	}
+	return time.After(d)
+}
 
 // problems returns everything that is wrong, each with both numbers.
 func (c config) problems(election string, s redlock.Settings) error {
@@ -155,6 +200,13 @@ func (c config) problems(election string, s redlock.Settings) error {
 		"stop margin %v + renew every %v + drift %v must stay below ttl %v",
 		c.margin, c.every, drift, c.ttl)
 	check(c.drainTimeout >= 0, "drain timeout %v must not be negative", c.drainTimeout)
+	check(c.cooldown >= 0, "cooldown %v must not be negative", c.cooldown)
+	check(c.standby >= 0, "standby %v must not be negative", c.standby)
+	if c.maxTenure != unset {
+		check(c.maxTenure > c.ttl, "max tenure %v must be above ttl %v", c.maxTenure, c.ttl)
+		check(c.jitter >= 0 && c.jitter < c.maxTenure, "jitter %v must be within 0 and max tenure %v",
+			c.jitter, c.maxTenure)
+	}
 	for i, fn := range c.callbacks {
 		check(fn != nil, "callback %d of %d is nil", i+1, len(c.callbacks))
 	}

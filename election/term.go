@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/internal/clock"
 )
 
 // Term is one uninterrupted leadership. Its methods are safe for concurrent use.
@@ -14,9 +14,10 @@ import (
 // It has two contexts. That of the callbacks ends when the term is asked to end, or is lost.
 // [Term.Context] goes on while callbacks drain, and ends when the lease can no longer be trusted.
 type Term struct {
-	lease  *redlock.Lease
+	candidacy
 	margin time.Duration
 	since  time.Time
+	clock  *clock.Clock
 
 	trusted context.Context // Term.Context
 	lose    context.CancelCauseFunc
@@ -24,7 +25,7 @@ type Term struct {
 	end     context.CancelCauseFunc
 
 	mu    sync.Mutex // guards timer
-	timer *time.Timer
+	timer *clock.Timer
 }
 
 type termKey struct{}
@@ -36,16 +37,19 @@ func TermFrom(ctx context.Context) (*Term, bool) {
 }
 
 // newTerm begins a term. Its contexts have the values of base.
-func newTerm(base context.Context, lease *redlock.Lease, margin time.Duration) *Term {
-	t := &Term{lease: lease, margin: margin, since: time.Now()}
+func newTerm(base context.Context, won candidacy, margin time.Duration, c *clock.Clock) *Term {
+	t := &Term{candidacy: won, margin: margin, since: time.Now(), clock: c}
 	base = context.WithValue(context.WithoutCancel(base), termKey{}, t)
 	t.trusted, t.lose = context.WithCancelCause(base)
 	t.work, t.end = context.WithCancelCause(t.trusted)
+	lost := t.lease.Context()
+	stop := context.AfterFunc(lost, func() { t.lose(fmt.Errorf("%w: %w", ErrLost, context.Cause(lost))) })
 
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.timer = time.AfterFunc(time.Until(t.Deadline()), t.expire)
+	t.timer = c.AfterFunc(t.stopAt(), t.expire)
 	context.AfterFunc(t.trusted, func() {
+		stop()
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.timer.Stop()
@@ -53,19 +57,33 @@ func newTerm(base context.Context, lease *redlock.Lease, margin time.Duration) *
 	return t
 }
 
+// stopAt is the stop deadline by the Locker's clock, which counts the machine's sleep.
+func (t *Term) stopAt() time.Time { return t.clock.Now().Add(time.Until(t.Deadline())) }
+
 // expire ends both contexts at the stop deadline. It asks nobody: no renewal, node or hook can
 // hold it up. A renewal that was confirmed since the timer was set has moved the deadline.
 func (t *Term) expire() {
-	if left := time.Until(t.Deadline()); left > 0 {
+	if time.Until(t.Deadline()) > 0 {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if t.trusted.Err() == nil {
-			t.timer.Reset(left)
+			t.timer.Reset(t.stopAt())
 		}
 		return
 	}
 	t.lose(fmt.Errorf("%w: term %d was not renewed by its stop deadline %s", ErrLost, t.Token(),
 		t.Deadline().Format(time.StampMilli)))
+}
+
+// Resign asks the term to end: its callbacks' contexts end with [ErrResigned] and cause, they drain,
+// the lease is released, and this process does not campaign for the cooldown. It does not wait, and
+// does nothing if the term has ended; a later term is not touched.
+func (t *Term) Resign(cause error) {
+	if cause == nil {
+		t.end(ErrResigned)
+		return
+	}
+	t.end(fmt.Errorf("%w: %w", ErrResigned, cause))
 }
 
 // Token is the fencing number of the term's lease. A resource that remembers the largest it has

@@ -33,13 +33,12 @@ func (c *contender) pause(err error) time.Duration {
 	}
 	c.failures++
 	if left := guardLeft(err); left > 0 {
-		return left + rand.N(spread)
+		return left + c.yield + rand.N(spread)
 	}
-	soon := retry.Backoff{Min: 5 * time.Millisecond, Max: max(c.ttl/20, 50*time.Millisecond)}
 	if len(c.seen) == c.locker.quorum.Size() {
 		clear(c.seen) // all were asked, and no majority named the same
 	}
-	return soon.After(c.failures)
+	return c.backoff.After(c.failures) + c.yield
 }
 
 // guardLeft is after what time so many guards are over that a quorum can be had; 0 if that would not

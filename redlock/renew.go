@@ -170,10 +170,12 @@ func (n *renewer) plan(r *renewal, err error) bool {
 		r.ext.Told(r.attempt, time.Since(r.began), err)
 	}
 	r.attempt = 0
-	r.at = n.next(r.ext.Every)
 	if err == nil {
 		r.made++
+		r.at = n.next(r.ext.Every)
+	} else {
+		// No end while the lease lasts: the next extension, when it was due anyway, may succeed.
+		r.at = n.next(max(r.ext.Every-time.Since(r.began), r.ext.Every/20))
 	}
-	// A failure is no end while the lease lasts: the next extension may succeed.
 	return !lost && (r.ext.Max == 0 || r.made < r.ext.Max)
 }

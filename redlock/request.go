@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/name"
+	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
 // AcquireOption changes one acquisition.
@@ -11,12 +12,13 @@ type AcquireOption func(*request)
 
 // request is what one acquisition asks for.
 type request struct {
-	name   string
-	ttl    time.Duration
-	text   string
-	extend *Extension
-	told   func(took time.Duration, err error)
-	yield  time.Duration
+	name    string
+	ttl     time.Duration
+	text    string
+	extend  *Extension
+	told    func(took time.Duration, err error)
+	yield   time.Duration
+	backoff retry.Backoff // after an attempt that did not find the holder
 }
 
 // WithLeaseTTL sets this lease's TTL, from 100 ms to the Locker's MaxTTL.
@@ -39,6 +41,13 @@ func WithAttempts(fn func(took time.Duration, err error)) AcquireOption {
 // and each time the lock becomes free. Too short: it wins against others who are slower by that much. Too
 // long: nobody has the lock meanwhile, if there is nobody else.
 func WithYield(d time.Duration) AcquireOption { return func(r *request) { r.yield = d } }
+
+// WithBackoff sets the random pause of [Locker.Acquire] after an attempt that did not find the holder:
+// from shortest, doubling with each in a row, up to longest; 5 ms and TTL/20, at least 50 ms, if not set.
+// Too short: load on nodes that are in trouble already. Too long: that much later after an outage.
+func WithBackoff(shortest, longest time.Duration) AcquireOption {
+	return func(r *request) { r.backoff = retry.Backoff{Min: shortest, Max: longest} }
+}
 
 // Extension says how a lease is extended in the background. The zero value is usable.
 type Extension struct {
@@ -78,6 +87,12 @@ func (l *Locker) newRequest(lock string, opts []AcquireOption) (request, problem
 	}
 	if len(r.text) > maxText {
 		found.add("value has %d bytes, it may have %d", len(r.text), maxText)
+	}
+	if r.backoff == (retry.Backoff{}) {
+		r.backoff = retry.Backoff{Min: 5 * time.Millisecond, Max: max(r.ttl/20, 50*time.Millisecond)}
+	}
+	if r.backoff.Min <= 0 || r.backoff.Max < r.backoff.Min {
+		found.add("backoff %v to %v must rise from above 0", r.backoff.Min, r.backoff.Max)
 	}
 	if r.yield < 0 {
 		found.add("yield %v must not be negative", r.yield)

@@ -36,12 +36,11 @@ var goroutines = map[string][]start{
 	"./election": {
 		{"Elector.startLocked", "a callback: told by the term's contexts, waited for in drain and await"},
 		{"newTerm", "the stop timer: takes a mutex and ends contexts only"},
-		{"newTerm", "stops that timer when the term is over"},
+		{"newTerm", "ends the term with its lease: stopped when the term is over"},
+		{"newTerm", "stops both when the term is over"},
 		{"Elector.Run", "hands the end of Run's context on: stopped when Run returns"},
 		{"Elector.Shutdown", "the timer that cuts draining short: stopped when Shutdown returns"},
 		{"Elector.lead", "hands a request to stop to the term: stopped when the term is over"},
-		{"Elector.drain", "ends draining when it must: stopped when drain returns"},
-		{"Elector.drain", "ends draining when it may: stopped when drain returns"},
 	},
 	"./scheduler": {
 		{"loop.startLocked", "a run: told by its context, lead waits for it"},

@@ -5,19 +5,19 @@ var ofElection = []mutation{
 	{
 		name:  "release before drain",
 		file:  "election/loop.go",
-		edits: []edit{{"	drained = e.drain(r, t)", "	_ = lease.Release(r.asked)\n	drained = e.drain(r, t)"}},
+		edits: []edit{{"	drained = e.drain(r, t)", "	_ = t.lease.Release(r.asked)\n	drained = e.drain(r, t)"}},
 		pkg:   "./election", test: "TestDrain_",
 	},
 	{
 		name:  "no renewal while draining",
 		file:  "election/loop.go",
-		edits: []edit{{"	_ = e.renew(ctx, t, 0) // why it ended is seen below\n", "	<-ctx.Done()\n"}},
+		edits: []edit{{"	drained = e.drain(r, t)", "	t.lease.Abandon()\n	drained = e.drain(r, t)"}},
 		pkg:   "./election", test: "TestDrain_KeepsTheLease",
 	},
 	{
 		name:  "renewals are not bounded",
-		file:  "election/loop.go",
-		edits: []edit{{"t.Deadline(), e.config.attempts, e.pause()", "t.Deadline(), 1000*e.config.attempts, e.pause()"}},
+		file:  "redlock/renew.go",
+		edits: []edit{{"r.attempt < r.ext.Attempts", "r.attempt < 1000*r.ext.Attempts"}},
 		pkg:   "./election", test: "TestRun_RenewalsAreBounded",
 	},
 	{
@@ -29,13 +29,13 @@ var ofElection = []mutation{
 	{
 		name:  "undrained work is released",
 		file:  "election/loop.go",
-		edits: []edit{{"		lease.Abandon()\n", "		_ = lease.Release(r.asked)\n"}},
+		edits: []edit{{"		t.lease.Abandon()\n", "		_ = t.lease.Release(r.asked)\n"}},
 		pkg:   "./election", test: "TestDrain_WorkThatDoesNotStop",
 	},
 	{
 		name:  "no stop timer",
 		file:  "election/term.go",
-		edits: []edit{{"time.AfterFunc(time.Until(t.Deadline()), t.expire)", "time.AfterFunc(time.Hour, t.expire)"}},
+		edits: []edit{{"c.AfterFunc(t.stopAt(), t.expire)", "c.AfterFunc(t.stopAt().Add(time.Hour), t.expire)"}},
 		pkg:   "./election", test: "TestRun_ContextEndsTheMargin",
 	},
 	{
@@ -49,6 +49,42 @@ var ofElection = []mutation{
 		file:  "election/loop.go",
 		edits: []edit{{"	case <-idle.Done():\n	case <-r.asked.Done():\n		timeout", "	default:\n	case <-r.asked.Done():\n		timeout"}},
 		pkg:   "./election", test: "TestOnLeader_NeverTwiceAtOnce",
+	},
+	{
+		name:  "the cooldown is ignored",
+		file:  "election/loop.go",
+		edits: []edit{{"	_ = retry.Sleep(r.asked, pause) // the loop", "	_ = retry.Sleep(r.asked, 0) // the loop"}},
+		pkg:   "./election", test: "TestResign_",
+	},
+	{
+		name:  "a panic that a handler takes needs no cooldown",
+		file:  "election/loop.go",
+		edits: []edit{{"	case panics > 0:\n", "	case false:\n"}},
+		pkg:   "./election", test: "TestPanicHandler_",
+	},
+	{
+		name:  "a panic is swallowed",
+		file:  "election/loop.go",
+		edits: []edit{{"			panic(p)\n", ""}},
+		pkg:   "./election", test: "Panic",
+	},
+	{
+		name:  "a tenure has no end",
+		file:  "election/loop.go",
+		edits: []edit{{"	tenure := e.config.tenure()\n", "	var tenure <-chan time.Time\n"}},
+		pkg:   "./election", test: "TestMaxTenure_",
+	},
+	{
+		name:  "a standby is as quick as the others",
+		file:  "election/loop.go",
+		edits: []edit{{"redlock.WithYield(e.config.standby)", "redlock.WithYield(0)"}},
+		pkg:   "./election", test: "TestStandby_",
+	},
+	{
+		name:  "a lost lease does not end the term at once",
+		file:  "election/term.go",
+		edits: []edit{{"context.AfterFunc(lost, func() {", "context.AfterFunc(lost, func() {\n		<-time.After(2 * time.Second)\n		"}},
+		pkg:   "./election", test: "TestRun_LostOnAMajority",
 	},
 	{
 		name: "no leader check in the scheduler",

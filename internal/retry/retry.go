@@ -4,7 +4,6 @@ package retry
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"time"
 )
@@ -35,36 +34,4 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// Within calls fn up to n times until it returns nil, with pauses between, and not after until.
-// Each call's context ends with its share of the time left. It stops early when ctx is done, or
-// when fn's error is one of final. It returns the number of calls and the last error.
-func Within(
-	ctx context.Context, until time.Time, n int, b Backoff, fn func(context.Context) error,
-	final ...error,
-) (calls int, err error) {
-	for calls < n {
-		share := time.Until(until) / time.Duration(n-calls)
-		callCtx, cancel := context.WithTimeout(ctx, share)
-		err = fn(callCtx)
-		cancel()
-		calls++
-		if err == nil || calls == n || isAny(err, final) || !time.Now().Before(until) {
-			break
-		}
-		if Sleep(ctx, min(b.After(calls), time.Until(until)/time.Duration(n-calls+1))) != nil {
-			break
-		}
-	}
-	return calls, err
-}
-
-func isAny(err error, targets []error) bool {
-	for _, target := range targets {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	return false
 }

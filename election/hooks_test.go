@@ -1,0 +1,146 @@
+package election_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// recorder takes down what the hooks tell.
+type recorder struct {
+	mu    sync.Mutex // guards lines
+	lines []string
+}
+
+func (r *recorder) add(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lines = append(r.lines, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) told() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.lines)
+}
+
+// hooks call any method of the Elector, which none of them may wait for.
+func (r *recorder) hooks(p func() *candidate) election.Hooks {
+	look := func() {
+		e := p().Elector
+		e.OnLeader(func(context.Context) {})()
+		_, _, _, _ = e.IsLeader(), e.Check(), e.Name(), e.Locker()
+		_, _ = e.Term()
+	}
+	return election.Hooks{
+		Elected: func(t *election.Term) { look(); r.add("elected, valid %v", t.Valid()) },
+		Ended: func(t *election.Term, cause error) {
+			look()
+			r.add("ended, valid %v: resigned %v, lost %v, stopped %v", t.Valid(),
+				errors.Is(cause, election.ErrResigned), errors.Is(cause, election.ErrLost), errors.Is(cause, election.ErrStopped))
+		},
+		Drained: func(_ *election.Term, took time.Duration, late bool) {
+			look()
+			r.add("drained after %v, late %v", took, late)
+		},
+		Renewed: func(_ *election.Term, attempts int, took time.Duration, err error) {
+			look()
+			r.add("renewed in %d after %v: no quorum %v", attempts, took, errors.Is(err, redlock.ErrNoQuorum))
+		},
+		Attempt: func(_ time.Duration, err error) {
+			look()
+			r.add("attempt: held %v, failed %v", errors.Is(err, redlock.ErrHeld), err != nil)
+		},
+	}
+}
+
+func TestHooks_TellInOrder(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		r := &recorder{}
+		var p *candidate
+		p = c.candidate("a", election.WithHooks(r.hooks(func() *candidate { return p })), election.WithCooldown(time.Hour),
+			election.OnLeader(func(ctx context.Context) {
+				r.add("callback begins")
+				<-ctx.Done()
+				time.Sleep(time.Second)
+				r.add("callback ends")
+			}))
+		p.run()
+		p.leads()
+		time.Sleep(every + every/2)
+		p.resigned(nil)
+		synctest.Wait()
+		want := []string{
+			"attempt: held false, failed false", "elected, valid true", "callback begins",
+			"renewed in 1 after 0s: no quorum false",
+			"ended, valid true: resigned true, lost false, stopped false", "callback ends", "drained after 1s, late false",
+		}
+		if got := r.told(); !slices.Equal(got, want) {
+			t.Errorf("told\n%q, want\n%q", got, want)
+		}
+	})
+}
+
+func TestHooks_OfALeaderThatIsCutOff(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		r := &recorder{}
+		var p *candidate
+		p = c.candidate("a", election.WithHooks(r.hooks(func() *candidate { return p })),
+			election.OnLeader(func(ctx context.Context) { <-ctx.Done(); time.Sleep(ttl) }))
+		p.run()
+		p.leads()
+		p.links.Hang()
+		time.Sleep(2 * ttl)
+		got := r.told()
+		ended := slices.Index(got, "ended, valid false: resigned false, lost true, stopped false")
+		if ended < 0 || !slices.Contains(got, "drained after "+margin.String()+", late true") {
+			t.Fatalf("told %q", got)
+		}
+		failed := slices.IndexFunc(got, func(s string) bool { return len(s) > 12 && s[:12] == "renewed in 3" })
+		if failed < 0 || failed > ended {
+			t.Errorf("told %q, want a renewal that failed after three attempts", got)
+		}
+	})
+}
+
+// Another holder on a majority, or none, is no failed renewal: it is the end, at once.
+func TestRun_LostOnAMajorityEndsTheTermAtOnce(t *testing.T) {
+	for name, lose := range map[string]func(c *cluster, i int){
+		"gone": func(c *cluster, i int) { c.Node(i).Del("{redlock}:lock:x") },
+		"another's": func(c *cluster, i int) {
+			_ = c.Node(i).Set("{redlock}:lock:x", "1:another:1:someone else")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 5, func(t *testing.T, c *cluster) {
+				p := c.replica("a", 0)
+				term := p.leads()
+				time.Sleep(ttl)
+				lose(c, 0)
+				lose(c, 1)
+				time.Sleep(2 * ttl)
+				if !p.IsLeader() {
+					t.Fatal("a minority ended the term")
+				}
+				lose(c, 0)
+				lose(c, 1)
+				lose(c, 2)
+				since := time.Now()
+				<-term.Context().Done()
+				if took := time.Since(since); took > every {
+					t.Errorf("the term ended after %v, want it at the next renewal", took)
+				}
+				wantErr(t, context.Cause(term.Context()), election.ErrLost)
+				wantErr(t, context.Cause(term.Context()), redlock.ErrLost)
+			})
+		})
+	}
+}
