@@ -43,7 +43,7 @@ unit: ## all tests but integration/, with -race
 	go test -race -timeout=8m $$(go list ./... | grep -v /integration)
 
 simulation: ## 200 random plans of faults against the lock; the race detector has seen some in unit
-	go test -count=1 -timeout=5m -run TestSimulation ./redlock
+	go test -count=1 -timeout=5m -v -run TestSimulation ./redlock
 
 integration: ## the tests on real redis-server processes
 	go test -race -count=1 -timeout=8m ./integration/...

@@ -62,6 +62,16 @@ func WithIdentity(id, value string) Option {
 	return func(c *config) { c.id, c.value = id, value }
 }
 
+// DefaultIdentity makes an identity of host, process and a random part: what a candidate is called if
+// [WithIdentity] is not given.
+func DefaultIdentity() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown" // an identity is for people; the lock has its own
+	}
+	return fmt.Sprintf("%.150s-%d-%.6s", host, os.Getpid(), crand.Text())
+}
+
 // WithTTL sets how long the lease lasts without renewal; the Locker's TTL if not set, and at most
 // its MaxTTL. Too long: after a crash nobody leads for that long. Too short: a pause or a slow
 // network ends the term.
@@ -126,7 +136,7 @@ func newConfig(s redlock.Settings, opts []Option) config {
 	c := config{
 		ttl: s.TTL, every: unset, attempts: defaultAttempts, maxExtensions: defaultMaxExtensions,
 		backoff: retry.Backoff{Min: unset, Max: unset}, margin: unset,
-		drainTimeout: defaultDrainTimeout, cooldown: unset, maxTenure: unset, id: defaultIdentity(),
+		drainTimeout: defaultDrainTimeout, cooldown: unset, maxTenure: unset, id: DefaultIdentity(),
 	}
 	for _, opt := range opts {
 		opt(&c)
@@ -145,14 +155,6 @@ func newConfig(s redlock.Settings, opts []Option) config {
 		c.log = zap.NewNop()
 	}
 	return c
-}
-
-func defaultIdentity() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown" // an identity is for people; the lock has its own
-	}
-	return fmt.Sprintf("%.150s-%d-%.6s", host, os.Getpid(), crand.Text())
 }
 
 // enough is what must be left of a lease for a term to start: what is over after a pause must not

@@ -1,6 +1,7 @@
 package redlockfx
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,9 +34,25 @@ type Config struct {
 	NodeTimeout time.Duration `yaml:"node_timeout" env:"NODE_TIMEOUT"`
 	// DrainTimeout is how long runs and callbacks may take to finish at a stop; default 10 s.
 	DrainTimeout time.Duration `yaml:"drain_timeout" env:"DRAIN_TIMEOUT"`
+	// StopMargin is how long before anybody else can lead the contexts of a leader that cannot renew end;
+	// default TTL/5.
+	StopMargin time.Duration `yaml:"stop_margin" env:"STOP_MARGIN"`
+	// Cooldown is for how long a leader that gave up by itself does not campaign; default TTL/2.
+	Cooldown time.Duration `yaml:"cooldown" env:"COOLDOWN"`
+	// MaxTenure is after what time a leader hands over by itself, up to TenureJitter less or more;
+	// default never.
+	MaxTenure    time.Duration `yaml:"max_tenure" env:"MAX_TENURE"`
+	TenureJitter time.Duration `yaml:"tenure_jitter" env:"TENURE_JITTER"`
+	// Standby is how long this replica lets others go first when nobody leads; default 0.
+	Standby time.Duration `yaml:"standby" env:"STANDBY"`
+	// NoRestartGuard lets nodes grant leases at once after they have started, or lost their data. For
+	// nodes that are thrown away, in tests.
+	NoRestartGuard bool `yaml:"no_restart_guard" env:"NO_RESTART_GUARD"`
 	// Identity is who this replica is, for people: the name of the pod, say; default host,
 	// process and a random part.
 	Identity string `yaml:"identity" env:"IDENTITY"`
+	// Value is for others to read where this replica leads: its address, say; default "".
+	Value string `yaml:"value" env:"VALUE"`
 	// KeyPrefix begins every key in Redis; default "redlock".
 	KeyPrefix string `yaml:"key_prefix" env:"KEY_PREFIX"`
 	// Location is the time zone of jobs that name none; default "UTC".
@@ -99,16 +116,30 @@ func (c Config) lockerOptions() []redlock.Option {
 	if c.KeyPrefix != "" {
 		opts = append(opts, redlock.WithKeyPrefix(c.KeyPrefix))
 	}
+	if c.NoRestartGuard {
+		opts = append(opts, redlock.WithoutRestartGuard())
+	}
 	return opts
 }
 
 func (c Config) electionOptions() []election.Option {
-	opts := []election.Option{election.WithDrainTimeout(c.drainTimeout())}
+	opts := []election.Option{
+		election.WithDrainTimeout(c.drainTimeout()), election.WithStandby(c.Standby),
+	}
 	if c.RenewEvery != 0 {
 		opts = append(opts, election.WithRenewal(c.RenewEvery, 3))
 	}
-	if c.Identity != "" {
-		opts = append(opts, election.WithIdentity(c.Identity, ""))
+	if c.StopMargin != 0 {
+		opts = append(opts, election.WithStopMargin(c.StopMargin))
+	}
+	if c.Cooldown != 0 {
+		opts = append(opts, election.WithCooldown(c.Cooldown))
+	}
+	if c.MaxTenure != 0 || c.TenureJitter != 0 {
+		opts = append(opts, election.WithMaxTenure(c.MaxTenure, c.TenureJitter))
+	}
+	if c.Identity != "" || c.Value != "" {
+		opts = append(opts, election.WithIdentity(cmp.Or(c.Identity, election.DefaultIdentity()), c.Value))
 	}
 	return opts
 }
@@ -120,9 +151,11 @@ func (c Config) String() string {
 		hosts[i] = host(node)
 	}
 	return fmt.Sprintf("{name %q, nodes [%s], ttl %v, max ttl %v, renew every %v, node timeout %v, "+
-		"drain timeout %v, identity %q, key prefix %q, location %q}", c.Name,
+		"drain timeout %v, stop margin %v, cooldown %v, max tenure %v, tenure jitter %v, standby %v, "+
+		"no restart guard %v, identity %q, value %q, key prefix %q, location %q}", c.Name,
 		strings.Join(hosts, " "), c.TTL, c.MaxTTL, c.RenewEvery, c.NodeTimeout, c.DrainTimeout,
-		c.Identity, c.KeyPrefix, c.Location)
+		c.StopMargin, c.Cooldown, c.MaxTenure, c.TenureJitter, c.Standby, c.NoRestartGuard,
+		c.Identity, c.Value, c.KeyPrefix, c.Location)
 }
 
 // GoString is String: %#v must not show a password either.

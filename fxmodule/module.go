@@ -33,19 +33,22 @@ func Named(name string) fx.Option {
 	}
 	build := func(
 		config Config, nodes []redis.UniversalClient, jobs []registered[[]scheduler.Job],
-		callbacks []registered[func(context.Context)], log *zap.Logger,
+		callbacks []registered[func(context.Context)],
+		log *zap.Logger, lockHooks redlock.Hooks, electionHooks election.Hooks,
 	) (*module, error) {
 		if log == nil {
 			log = zap.NewNop()
 		}
-		return newModule(t, config, nodes, jobs, callbacks, log.Named(title))
+		return newModule(t, config, nodes, jobs, callbacks,
+			observers{log.Named(title), lockHooks, electionHooks})
 	}
 	return fx.Module(title,
 		fx.Provide(
 			fx.Private,
 			fx.Annotate(build, fx.ParamTags(
 				optional(t.nameTag()), t.groupTag("nodes"), t.groupTag("jobs"),
-				t.groupTag("callbacks"), `optional:"true"`)),
+				t.groupTag("callbacks"),
+				`optional:"true"`, `optional:"true"`, `optional:"true"`)),
 		),
 		fx.Provide(
 			fx.Annotate((*module).giveLocker, fx.ResultTags(t.nameTag())),
@@ -59,6 +62,13 @@ func Named(name string) fx.Option {
 }
 
 func optional(tag string) string { return strings.TrimSpace(tag + ` optional:"true"`) }
+
+// observers are told what happens, where the application has them.
+type observers struct {
+	log      *zap.Logger
+	lock     redlock.Hooks
+	election election.Hooks
+}
 
 // module is one election of an application.
 type module struct {
@@ -77,22 +87,23 @@ type module struct {
 
 func newModule(
 	t target, config Config, nodes []redis.UniversalClient, jobs []registered[[]scheduler.Job],
-	callbacks []registered[func(context.Context)], log *zap.Logger,
+	callbacks []registered[func(context.Context)], watch observers,
 ) (*module, error) {
 	if err := checkInputs(t, config, nodes); err != nil {
 		return nil, err
 	}
-	m := &module{config: config, log: log, work: len(jobs)+len(callbacks) > 0}
+	m := &module{config: config, log: watch.log, work: len(jobs)+len(callbacks) > 0}
 	var err error
+	opts := append(config.lockerOptions(), redlock.WithHooks(watch.lock))
 	if len(config.Nodes) > 0 {
-		m.locker, err = redlock.Open(config.Nodes, config.lockerOptions()...)
+		m.locker, err = redlock.Open(config.Nodes, opts...)
 	} else {
-		m.locker, err = redlock.New(nodes, config.lockerOptions()...)
+		m.locker, err = redlock.New(nodes, opts...)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := m.build(jobs, callbacks); err != nil {
+	if err := m.build(jobs, callbacks, watch.election); err != nil {
 		return nil, errors.Join(err, m.locker.Close(context.Background()))
 	}
 	return m, nil
@@ -121,8 +132,9 @@ func checkInputs(t target, config Config, nodes []redis.UniversalClient) error {
 
 func (m *module) build(
 	jobs []registered[[]scheduler.Job], callbacks []registered[func(context.Context)],
+	hooks election.Hooks,
 ) error {
-	opts := append(m.config.electionOptions(), election.WithLogger(m.log))
+	opts := append(m.config.electionOptions(), election.WithLogger(m.log), election.WithHooks(hooks))
 	for _, callback := range callbacks {
 		opts = append(opts, election.OnLeader(callback.value))
 	}

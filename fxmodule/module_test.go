@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -214,4 +215,25 @@ func TestConfig_NeverShowsAPassword(t *testing.T) {
 	if !strings.Contains(config.String(), "a:1 b:1") {
 		t.Errorf("hosts are missing: %s", config)
 	}
+}
+
+func TestModule_TakesHooks(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		elected := make(chan *election.Term, 1)
+		repaired := make(chan string, 3)
+		app, _ := c.app(redlockfx.Config{Name: "x", Value: "10.0.0.1:80"},
+			redlockfx.OnLeader(func(ctx context.Context) { <-ctx.Done() }),
+			fx.Supply(
+				election.Hooks{Elected: func(term *election.Term) { elected <- term }},
+				redlock.Hooks{Repaired: func(_, name string) { repaired <- name }},
+			))
+		app.RequireStart()
+		term := <-elected
+		synctest.Wait()
+		c.Node(0).Del(lockKey)
+		if name := <-repaired; name != "x" || !term.Valid() {
+			t.Errorf("repaired %q, valid %v", name, term.Valid())
+		}
+		app.RequireStop()
+	})
 }
