@@ -78,8 +78,15 @@ func (e *Elector) Run(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() {
 		r.ask(fmt.Errorf("%w: %w", ErrStopped, context.Cause(ctx)))
 	})
+	var observing sync.WaitGroup
+	observed, unobserve := context.WithCancel(context.WithoutCancel(ctx))
+	if e.config.hooks.Observed != nil {
+		observing.Go(func() { e.observe(observed) })
+	}
 	defer func() {
 		stop()
+		unobserve()
+		observing.Wait()
 		e.endRun(r)
 	}()
 	r.err = e.loop(r)

@@ -170,6 +170,16 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 			})),
 			[]string{`name "x\n"`, "renew every 9s", "drain timeout -1ns"},
 		},
+		"bad durations": {
+			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{
+				Name: "x", Nodes: []string{"a:1"}, StopMargin: -1, Cooldown: -2, Standby: -3,
+				MaxTenure: time.Second, TenureJitter: -4, Value: strings.Repeat("v", 3001),
+			})),
+			[]string{
+				"stop margin -1ns", "cooldown -2ns", "standby -3ns", "max tenure 1s must be above", "jitter -4ns",
+				"value has 3001 bytes",
+			},
+		},
 		"duplicate jobs": {
 			fx.Options(redlockfx.Module, fx.Supply(config),
 				redlockfx.Job(job("a", "@daily")), redlockfx.Job(job("a", "@hourly"))),

@@ -51,11 +51,23 @@ func (l *Locker) Holder(ctx context.Context, lock string) (Holder, error) {
 	failed := &QuorumError{
 		Op: "holder of", Name: lock, Need: l.need, Got: t.yes, Nodes: t.nodes, kind: ErrVacant,
 	}
-	if t.yes+t.no < l.need {
+	if silent := len(answers) - t.yes - t.no; t.yes < l.need && mostVotes(answers)+silent >= l.need {
 		failed.kind = ErrNoQuorum
 		failed.Got = t.yes + t.no
 	}
 	return Holder{}, failed
+}
+
+// mostVotes is how many nodes name the one who is named by most.
+func mostVotes(answers []quorum.Answer) int {
+	votes, most := make(map[string]int, 1), 0
+	for _, a := range answers {
+		if r, err := parseReply(a); err == nil && !r.yes {
+			votes[r.value]++
+			most = max(most, votes[r.value])
+		}
+	}
+	return most
 }
 
 // agreed tells that a majority names nobody, or one holder and token; until all have answered.

@@ -257,6 +257,10 @@ func TestHolder_IsWhoAMajorityNames(t *testing.T) {
 		_, err = observer.Holder(t.Context(), "y")
 		wantErr(t, err, redlock.ErrVacant) // a minority is nobody
 
+		links.Hang(2)
+		_, err = l.Holder(t.Context(), "y")
+		wantErr(t, err, redlock.ErrNoQuorum) // with node 2 it may be a majority
+
 		links.Hang(0, 1, 2)
 		_, err = l.Holder(t.Context(), "x")
 		wantErr(t, err, redlock.ErrNoQuorum)

@@ -39,6 +39,8 @@ var goroutines = map[string][]start{
 		{"newTerm", "ends the term with its lease: stopped when the term is over"},
 		{"newTerm", "stops both when the term is over"},
 		{"Elector.Run", "hands the end of Run's context on: stopped when Run returns"},
+		{"Elector.Run", "calls the hook that observes: Run stops it and waits"},
+		{"Elector.Observe", "ends with its context, and closes the channel then"},
 		{"Elector.Shutdown", "the timer that cuts draining short: stopped when Shutdown returns"},
 		{"Elector.lead", "hands a request to stop to the term: stopped when the term is over"},
 	},

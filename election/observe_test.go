@@ -1,0 +1,161 @@
+package election_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+)
+
+// next receives what is told within d.
+func next(t *testing.T, leaders <-chan election.Leader, d time.Duration) election.Leader {
+	t.Helper()
+	select {
+	case l, open := <-leaders:
+		if !open {
+			t.Fatal("the channel is closed")
+		}
+		return l
+	case <-time.After(d):
+		t.Fatalf("nothing was told within %v", d)
+		return election.Leader{}
+	}
+}
+
+func TestObserve_TellsOfEachChange(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		observer := c.candidate("observer")
+		ctx, cancel := context.WithCancel(t.Context())
+		leaders := observer.Observe(ctx)
+		if l := next(t, leaders, time.Second); l != (election.Leader{}) {
+			t.Errorf("told %+v, want nobody", l)
+		}
+		a := c.replica("a", 0, election.WithIdentity("pod a", "10.0.0.1:80"))
+		term := a.leads()
+		l := next(t, leaders, ttl/20)
+		if l.ID != "pod a" || l.Value != "10.0.0.1:80" || l.Token != term.Token() || time.Until(l.Expires) < ttl/2 {
+			t.Errorf("told %+v of term %d", l, term.Token())
+		}
+		time.Sleep(3 * ttl)
+		if len(leaders) > 0 {
+			t.Errorf("told %+v, with the same one leading", <-leaders)
+		}
+
+		b := c.replica("b", 0)
+		time.Sleep(time.Second)
+		a.resigned(nil)
+		b.leads()
+		for l.ID != "b" {
+			if l = next(t, leaders, 100*time.Millisecond); l.ID != "b" && l.ID != "" {
+				t.Fatalf("told %+v", l)
+			}
+		}
+		a.stop()
+		<-a.ended
+		b.links.Cut() // it says nothing to anybody
+		if l := next(t, leaders, ttl+50*time.Millisecond); l != (election.Leader{}) {
+			t.Errorf("told %+v, want nobody", l)
+		}
+		cancel()
+		synctest.Wait()
+		if _, open := <-leaders; open {
+			t.Error("the channel is open")
+		}
+	})
+}
+
+func TestObserve_LatestWins(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		leaders := c.candidate("observer").Observe(t.Context())
+		a, b := c.replica("a", 0), c.replica("b", 0, election.WithStandby(time.Second))
+		for range 3 {
+			a.leads()
+			time.Sleep(ttl)
+			a.resigned(nil)
+			b.leads()
+			time.Sleep(ttl)
+			b.resigned(nil)
+		}
+		term := a.leads()
+		time.Sleep(ttl)
+		if l := next(t, leaders, time.Second); l.ID != "a" || l.Token != term.Token() {
+			t.Errorf("told %+v first, want the latest", l)
+		}
+	})
+}
+
+// Whoever observes writes nothing, and costs little.
+func TestObserve_CostsLittleAndWritesNothing(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		observer := c.candidate("observer")
+		leaders := observer.Observe(t.Context())
+		next(t, leaders, time.Second)
+		time.Sleep(time.Second)
+		if c.Node(0).Exists("{redlock}:lock:x") || c.Node(0).Exists("{redlock}:fence:x") {
+			t.Error("a key was written")
+		}
+		a := c.replica("a", 0)
+		a.leads()
+		time.Sleep(ttl)
+		before := c.Requests(0)
+		const long = 20 * ttl
+		time.Sleep(long)
+		asked := c.Requests(0) - before - int(long/every) // the leader's own
+		if asked < 10 || asked > 60 {
+			t.Errorf("asked %d times in %v", asked, long)
+		}
+	})
+}
+
+func TestObserve_ThroughAnOutage(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		observer := c.candidate("observer")
+		leaders := observer.Observe(t.Context())
+		next(t, leaders, time.Second)
+		a := c.replica("a", 0)
+		a.leads()
+		next(t, leaders, time.Second)
+		observer.links.Cut()
+		time.Sleep(10 * ttl)
+		if len(leaders) > 0 {
+			t.Errorf("told %+v, while it could not know", <-leaders)
+		}
+		b := c.replica("b", 0)
+		time.Sleep(time.Second)
+		a.resigned(nil)
+		b.leads()
+		observer.links.Heal()
+		if l := next(t, leaders, 2*time.Second); l.ID != "b" {
+			t.Errorf("told %+v, want the one who leads now", l)
+		}
+	})
+}
+
+func TestHooks_Observed(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		var mu sync.Mutex
+		var seen []string
+		a := c.replica("a", 0, election.WithHooks(election.Hooks{Observed: func(l election.Leader) {
+			mu.Lock()
+			defer mu.Unlock()
+			seen = append(seen, l.ID)
+		}}))
+		a.leads()
+		time.Sleep(ttl)
+		b := c.replica("b", 0)
+		time.Sleep(time.Second)
+		a.resigned(nil)
+		b.leads()
+		time.Sleep(ttl)
+		a.stop()
+		<-a.ended
+		mu.Lock()
+		defer mu.Unlock()
+		if n := len(seen); n < 2 || seen[n-1] != "b" {
+			t.Errorf("observed %q", seen)
+		}
+	})
+}
