@@ -32,8 +32,8 @@ func (e *Elector) OnLeader(fn func(ctx context.Context)) (stop func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.callbacks = append(e.callbacks, c)
-	if e.term != nil && e.term.work.Err() == nil {
-		e.startLocked(c, e.term)
+	if t := e.term; t != nil && t.work.Err() == nil && t.Valid() {
+		e.startLocked(c, t)
 	}
 	return func() { e.remove(c) }
 }

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/clock"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -253,4 +254,37 @@ func TestLog_SaysNothingWorseThanInfoWhileAllIsWell(t *testing.T) {
 			t.Errorf("%s: %v", line.Message, line.ContextMap()["error"])
 		}
 	})
+}
+
+// The machine sleeps, and only its boot clock, or the nodes, can tell.
+func TestSuspension_EndsTheTermBeforeAnythingStarts(t *testing.T) {
+	for _, slept := range []time.Duration{ttl - margin - every, ttl, time.Hour} {
+		bubble(t, 3, func(t *testing.T, c *cluster) {
+			ticking := clock.New()
+			links := c.Links()
+			p := c.candidateOf(c.locker(links, redlock.WithClock(ticking)), links, "a",
+				election.OnLeader(c.record("a", 0)))
+			p.run()
+			term := p.leads()
+			time.Sleep(ttl)
+			links.Hang() // no renewal helps
+			left := time.Until(term.Deadline())
+			ticking.Suspend(slept)
+			woke := time.Now()
+			if over := slept >= left; p.IsLeader() == over || term.Valid() == over {
+				t.Errorf("%v before the deadline slept %v: leads %v, valid %v", left, slept, p.IsLeader(), term.Valid())
+			}
+			p.OnLeader(func(ctx context.Context) {
+				if slept >= left && ctx.Err() == nil {
+					t.Error("work was started after the deadline")
+				}
+			})
+			<-term.Context().Done()
+			if took := time.Since(woke); took > max(left-slept, 0)+250*time.Millisecond {
+				t.Errorf("%v before the deadline slept %v: the context was done %v later", left, slept, took)
+			}
+			wantErr(t, context.Cause(term.Context()), election.ErrLost)
+			links.Heal()
+		})
+	}
 }

@@ -110,37 +110,3 @@ func TestHooks_OfALeaderThatIsCutOff(t *testing.T) {
 		}
 	})
 }
-
-// Another holder on a majority, or none, is no failed renewal: it is the end, at once.
-func TestRun_LostOnAMajorityEndsTheTermAtOnce(t *testing.T) {
-	for name, lose := range map[string]func(c *cluster, i int){
-		"gone": func(c *cluster, i int) { c.Node(i).Del("{redlock}:lock:x") },
-		"another's": func(c *cluster, i int) {
-			_ = c.Node(i).Set("{redlock}:lock:x", "1:another:1:someone else")
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, 5, func(t *testing.T, c *cluster) {
-				p := c.replica("a", 0)
-				term := p.leads()
-				time.Sleep(ttl)
-				lose(c, 0)
-				lose(c, 1)
-				time.Sleep(2 * ttl)
-				if !p.IsLeader() {
-					t.Fatal("a minority ended the term")
-				}
-				lose(c, 0)
-				lose(c, 1)
-				lose(c, 2)
-				since := time.Now()
-				<-term.Context().Done()
-				if took := time.Since(since); took > every {
-					t.Errorf("the term ended after %v, want it at the next renewal", took)
-				}
-				wantErr(t, context.Cause(term.Context()), election.ErrLost)
-				wantErr(t, context.Cause(term.Context()), redlock.ErrLost)
-			})
-		})
-	}
-}

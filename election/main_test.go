@@ -76,9 +76,9 @@ func (c *cluster) waitForGuards() {
 }
 
 // locker makes a process's Locker, which is closed after the test.
-func (c *cluster) locker(links *nodetest.Links) *redlock.Locker {
+func (c *cluster) locker(links *nodetest.Links, opts ...redlock.Option) *redlock.Locker {
 	c.t.Helper()
-	l, err := redlock.New(links.Clients(), redlock.WithTTL(ttl))
+	l, err := redlock.New(links.Clients(), append(opts, redlock.WithTTL(ttl))...)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -104,15 +104,20 @@ type candidate struct {
 // candidate makes a process that can run.
 func (c *cluster) candidate(id string, opts ...election.Option) *candidate {
 	c.t.Helper()
-	p := &candidate{c: c, links: c.Links()}
-	p.locker = c.locker(p.links)
-	var err error
-	p.Elector, err = election.New(p.locker, "x",
+	links := c.Links()
+	return c.candidateOf(c.locker(links), links, id, opts...)
+}
+
+func (c *cluster) candidateOf(
+	locker *redlock.Locker, links *nodetest.Links, id string, opts ...election.Option,
+) *candidate {
+	c.t.Helper()
+	e, err := election.New(locker, "x",
 		append([]election.Option{election.WithIdentity(id, "at "+id)}, opts...)...)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return p
+	return &candidate{Elector: e, c: c, links: links, locker: locker}
 }
 
 // run starts Run; the test's end stops it and waits.

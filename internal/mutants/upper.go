@@ -23,7 +23,7 @@ var ofElection = []mutation{
 	{
 		name:  "a callback registered in a term is called twice in it",
 		file:  "election/callbacks.go",
-		edits: []edit{{"		e.startLocked(c, e.term)\n	}\n	return func()", "		e.startLocked(c, e.term)\n		e.startLocked(c, e.term)\n	}\n	return func()"}},
+		edits: []edit{{"		e.startLocked(c, t)\n	}\n	return func()", "		e.startLocked(c, t)\n		e.startLocked(c, t)\n	}\n	return func()"}},
 		pkg:   "./election", test: "TestOnLeader_Registered",
 	},
 	{
@@ -84,7 +84,31 @@ var ofElection = []mutation{
 		name:  "a lost lease does not end the term at once",
 		file:  "election/term.go",
 		edits: []edit{{"context.AfterFunc(lost, func() {", "context.AfterFunc(lost, func() {\n		<-time.After(2 * time.Second)\n		"}},
-		pkg:   "./election", test: "TestRun_LostOnAMajority",
+		pkg:   "./election", test: "TestRun_KeysTakenOrGone",
+	},
+	{
+		name:  "any loop is healthy",
+		file:  "election/check.go",
+		edits: []edit{{"	case !beat.IsZero() && now.After(beat):", "	case false:"}},
+		pkg:   "./election", test: "TestCheck_",
+	},
+	{
+		name:  "a callback that registers after a sleep starts in a term that is over",
+		file:  "election/callbacks.go",
+		edits: []edit{{" && t.work.Err() == nil && t.Valid() {", " && t.work.Err() == nil {"}},
+		pkg:   "./election", test: "TestSuspension_",
+	},
+	{
+		name:  "late registration is skipped",
+		file:  "election/callbacks.go",
+		edits: []edit{{"	if t := e.term; t != nil && t.work", "	if t := e.term; false && t.work"}},
+		pkg:   "./election", test: "TestOnLeader_Registered",
+	},
+	{
+		name:  "the stop timer stands still while the machine sleeps",
+		file:  "election/term.go",
+		edits: []edit{{"t.timer = c.AfterFunc(t.stopAt(), t.expire)", "t.timer = clock.New().AfterFunc(t.stopAt(), t.expire)"}},
+		pkg:   "./election", test: "TestSuspension_",
 	},
 	{
 		name: "no leader check in the scheduler",
