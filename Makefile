@@ -57,8 +57,9 @@ nested: ## build and test the modules with a go.mod of their own
 ##@ Longer looks
 .PHONY: soak flake mutants bench
 
-soak: ## 5,000 random plans of faults against the lock
+soak: ## 5,000 random plans of faults against the lock, 2,000 against the election
 	go test -count=1 -timeout=2h -v -run TestSimulation ./redlock -args -plans=5000
+	go test -count=1 -timeout=2h -v -run TestPlans ./election -args -rapid.checks=2000
 
 flake: ## every integration scenario 20 times, counted; output in flake.txt
 	@set -o pipefail; status=0; \

@@ -142,6 +142,9 @@ func TestPanicHandler_GetsThePanicAndTheProcessGoesOn(t *testing.T) {
 			}))
 		p.run()
 		time.Sleep(time.Hour)
+		p.leads()
+		p.stop()
+		<-p.ended
 		if len(told) != 8 || told[0].Value != "once more" || len(told[0].Stack) == 0 {
 			t.Fatalf("told %v", told)
 		}
@@ -152,6 +155,5 @@ func TestPanicHandler_GetsThePanicAndTheProcessGoesOn(t *testing.T) {
 			}
 			want = min(2*want, 10*ttl)
 		}
-		p.leads()
 	})
 }
