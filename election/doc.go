@@ -44,6 +44,13 @@
 // All of it counts from the moment the last confirmed request was sent. A confirmed renewal moves
 // it; one in flight does not.
 //
+// # Handover
+//
+// Callbacks return, the lease is released, the nodes tell those who wait, and one of them leads: within
+// milliseconds. After a crash it is the lease's end that they wait for, and up to 20 ms more. A follower
+// waits in one Acquire and costs the nodes next to nothing. Whoever only wants to know who leads need not
+// campaign: [Elector.Leader], [Elector.Observe].
+//
 // # Two contexts
 //
 // A callback's context ends when the term is asked to end ([ErrStopped], [ErrResigned], a

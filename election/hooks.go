@@ -4,7 +4,8 @@ import "time"
 
 // Hooks tell what an Elector does, for metrics and traces. Any may be nil. They are called in the order
 // in which things happen, never under a lock, on the goroutine of Run, except Observed, which has one of
-// its own: one that blocks holds the elector up, though never the end of a term's contexts.
+// its own: one that blocks holds the elector up, though never the end of a term's contexts. They may call
+// any method; Shutdown, which waits for Run and so for them, only with a context that ends.
 type Hooks struct {
 	// Elected is called when this process has won, before its callbacks start.
 	Elected func(t *Term)
