@@ -31,7 +31,8 @@ func (l *Locker) Holder(ctx context.Context, lock string) (Holder, error) {
 		return Holder{}, fmt.Errorf("redlock: holder of %q: %w", lock, err)
 	}
 	answers := round.Answers()
-	if named := l.majority(answers); named != nil {
+	named := mostNamed(answers)
+	if len(named) >= l.need {
 		v, _ := parseValue(named[0].value) // parseReply has checked it
 		h := Holder{Value: v.text}
 		ttls := make([]time.Duration, len(named))
@@ -51,23 +52,11 @@ func (l *Locker) Holder(ctx context.Context, lock string) (Holder, error) {
 	failed := &QuorumError{
 		Op: "holder of", Name: lock, Need: l.need, Got: t.yes, Nodes: t.nodes, kind: ErrVacant,
 	}
-	if silent := len(answers) - t.yes - t.no; t.yes < l.need && mostVotes(answers)+silent >= l.need {
+	if silent := len(answers) - t.yes - t.no; t.yes < l.need && len(named)+silent >= l.need {
 		failed.kind = ErrNoQuorum
 		failed.Got = t.yes + t.no
 	}
 	return Holder{}, failed
-}
-
-// mostVotes is how many nodes name the one who is named by most.
-func mostVotes(answers []quorum.Answer) int {
-	votes, most := make(map[string]int, 1), 0
-	for _, a := range answers {
-		if r, err := parseReply(a); err == nil && !r.yes {
-			votes[r.value]++
-			most = max(most, votes[r.value])
-		}
-	}
-	return most
 }
 
 // agreed tells that a majority names nobody, or one holder and token; until all have answered.
@@ -78,7 +67,7 @@ func (l *Locker) agreed(answers []quorum.Answer) bool {
 			vacant++
 		}
 	}
-	_, sure := l.tokenOf(l.majority(answers))
+	_, sure := l.tokenOf(mostNamed(answers))
 	return vacant >= l.need || sure
 }
 
@@ -101,20 +90,19 @@ func (l *Locker) tokenOf(named []reply) (token uint64, sure bool) {
 	return token, false
 }
 
-// majority returns the replies that name one and the same holder, if they are a majority.
-func (l *Locker) majority(answers []quorum.Answer) []reply {
+// mostNamed returns the replies that name the holder whom most name.
+func mostNamed(answers []quorum.Answer) []reply {
 	votes := make(map[string][]reply, 1)
+	var most []reply
 	for _, a := range answers {
 		r, err := parseReply(a)
 		if err != nil || r.yes {
 			continue
 		}
 		votes[r.value] = append(votes[r.value], r)
-	}
-	for _, named := range votes {
-		if len(named) >= l.need {
-			return named
+		if len(votes[r.value]) > len(most) {
+			most = votes[r.value]
 		}
 	}
-	return nil
+	return most
 }
