@@ -30,7 +30,7 @@ func (p *candidate) resigned(cause error) time.Time {
 	return time.Now()
 }
 
-func TestResign_HandsOverToAnother(t *testing.T) {
+func TestHandover_ResignedIsFollowedByAnother(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0, election.WithCooldown(cooldown))
 		old := a.leads()
@@ -49,7 +49,7 @@ func TestResign_HandsOverToAnother(t *testing.T) {
 	})
 }
 
-func TestResign_ComesBackIfThereIsNobodyElse(t *testing.T) {
+func TestHandover_ResignedComesBackAfterTheCooldown(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0, election.WithCooldown(cooldown))
 		a.leads()
@@ -61,7 +61,7 @@ func TestResign_ComesBackIfThereIsNobodyElse(t *testing.T) {
 	})
 }
 
-func TestResign_IsScopedToItsTerm(t *testing.T) {
+func TestHandover_ResignEndsThisTermOnly(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0, election.WithCooldown(cooldown))
 		old := a.leads()
@@ -75,7 +75,7 @@ func TestResign_IsScopedToItsTerm(t *testing.T) {
 	})
 }
 
-func TestMaxTenure_RotatesWithinItsJitter(t *testing.T) {
+func TestHandover_MaxTenureRotates(t *testing.T) {
 	const tenure, jitter = time.Minute, 20 * time.Second
 	bubble(t, 3, func(t *testing.T, c *cluster) {
 		for _, id := range []string{"a", "b", "c"} {
@@ -100,7 +100,25 @@ func TestMaxTenure_RotatesWithinItsJitter(t *testing.T) {
 	})
 }
 
-func TestStandby_LeadsOnlyWhereNobodyElseDoes(t *testing.T) {
+func TestHandover_ResignsAfterMaxExtensions(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.replica("a", time.Second, election.WithMaxExtensions(3))
+		term := a.leads()
+		began := time.Now()
+		<-term.Context().Done()
+		wantErr(t, context.Cause(term.Context()), election.ErrResigned)
+		if took := time.Since(began); took < 3*every || took > 3*every+time.Second+nodeTimeout {
+			t.Errorf("led for %v, want three renewals and the second of draining", took)
+		}
+		a.leads() // it campaigns again
+		time.Sleep(20 * ttl)
+		if got := c.spans(); len(got) < 10 {
+			t.Errorf("%d terms", len(got))
+		}
+	})
+}
+
+func TestHandover_StandbyLeadsOnlyWhereNobodyElseDoes(t *testing.T) {
 	const delay = 2 * time.Second
 	bubble(t, 3, func(t *testing.T, c *cluster) {
 		standby := c.replica("standby", 0, election.WithStandby(delay))
@@ -129,31 +147,58 @@ func TestStandby_LeadsOnlyWhereNobodyElseDoes(t *testing.T) {
 	})
 }
 
-func TestPanicHandler_GetsThePanicAndTheProcessGoesOn(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
-		var told []*election.PanicError
-		var at []time.Time
+// Many ask at once, also from inside the callback: the term ends once, and nobody waits.
+func TestHandover_ResignCoalesces(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		ended := 0
 		p := c.candidate("a", election.WithCooldown(cooldown),
-			election.WithPanicHandler(func(e *election.PanicError) { told, at = append(told, e), append(at, time.Now()) }),
-			election.OnLeader(func(context.Context) {
-				if len(told) < 8 {
-					panic("once more")
+			election.WithHooks(election.Hooks{Ended: func(*election.Term, error) { ended++ }}),
+			election.OnLeader(func(ctx context.Context) {
+				term, _ := election.TermFrom(ctx)
+				for range 100 {
+					go term.Resign(errors.New("busy")) // returns at once
+				}
+				term.Resign(nil)
+				if ctx.Err() == nil {
+					t.Error("the context goes on")
 				}
 			}))
-		p.run()
-		time.Sleep(time.Hour)
-		p.leads()
-		p.stop()
-		<-p.ended
-		if len(told) != 8 || told[0].Value != "once more" || len(told[0].Stack) == 0 {
-			t.Fatalf("told %v", told)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*cooldown)
+		defer cancel()
+		if err := p.Run(ctx); err != nil {
+			t.Error(err)
 		}
-		want := cooldown
-		for i := range told[1:] {
-			if pause := at[i+1].Sub(at[i]); pause < want || pause > want+100*time.Millisecond {
-				t.Errorf("panic %d came %v after the one before, want %v", i+2, pause, want)
-			}
-			want = min(2*want, 10*ttl)
+		if ended < 9 || ended > 10 {
+			t.Errorf("%d terms ended in ten cooldowns", ended)
+		}
+	})
+}
+
+func TestHandover_ResignedStaysAwayUntilItsWorkIsBack(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		free := make(chan struct{})
+		a := c.candidate("a", election.WithCooldown(cooldown), election.WithDrainTimeout(time.Second),
+			election.OnLeader(func(context.Context) { <-free })).run()
+		term := a.leads()
+		b := c.replica("b", 0)
+		time.Sleep(ttl)
+		term.Resign(nil)
+		resigned := time.Now()
+		b.leads()
+		if took := time.Since(resigned); took < ttl-every {
+			t.Errorf("the next one led after %v, though the work of the first goes on", took)
+		}
+		wantErr(t, a.Check(), election.ErrUndrained)
+		b.stop()
+		<-b.ended
+		time.Sleep(5 * ttl)
+		if a.IsLeader() || c.keys() > 0 {
+			t.Error("it campaigned beside its own work")
+		}
+		close(free)
+		a.leads()
+		if err := a.Check(); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -32,13 +32,17 @@ func (r *recorder) told() []string {
 	return slices.Clone(r.lines)
 }
 
-// hooks call any method of the Elector, which none of them may wait for.
+// hooks call any method of the Elector.
 func (r *recorder) hooks(p func() *candidate) election.Hooks {
 	look := func() {
 		e := p().Elector
 		e.OnLeader(func(context.Context) {})()
 		_, _, _, _ = e.IsLeader(), e.Check(), e.Name(), e.Locker()
 		_, _ = e.Term()
+		ctx, enough := context.WithCancel(context.Background())
+		enough() // or a hung node would hold the hook up
+		_, _ = e.Leader(ctx)
+		<-e.Observe(ctx)
 	}
 	return election.Hooks{
 		Elected: func(t *election.Term) { look(); r.add("elected, valid %v", t.Valid()) },
@@ -107,6 +111,39 @@ func TestHooks_OfALeaderThatIsCutOff(t *testing.T) {
 		failed := slices.IndexFunc(got, func(s string) bool { return len(s) > 12 && s[:12] == "renewed in 3" })
 		if failed < 0 || failed > ended {
 			t.Errorf("told %q, want a renewal that failed after three attempts", got)
+		}
+	})
+}
+
+// A consumer that is slow gets them all the same, in order; the terms' contexts do not wait for it.
+func TestHooks_SlowOnesAreToldInOrder(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		var told []string
+		tell := func(what string, term *election.Term) {
+			time.Sleep(2 * time.Second)
+			told = append(told, fmt.Sprint(what, " ", term.Token()))
+		}
+		p := c.candidate("a", election.WithCooldown(0), election.WithHooks(election.Hooks{
+			Elected: func(term *election.Term) { tell("elected", term) },
+			Ended:   func(term *election.Term, _ error) { tell("ended", term) },
+			Drained: func(term *election.Term, _ time.Duration, _ bool) { tell("drained", term) },
+		})).run()
+		var want []string
+		for range 5 {
+			term := p.leads()
+			term.Resign(nil)
+			if p.IsLeader() {
+				t.Error("it leads until the hook returns")
+			}
+			<-term.Context().Done()
+			for _, what := range []string{"elected", "ended", "drained"} {
+				want = append(want, fmt.Sprint(what, " ", term.Token()))
+			}
+		}
+		p.stop()
+		<-p.ended
+		if len(told) < len(want) || !slices.Equal(told[:len(want)], want) {
+			t.Errorf("told %q, want %q", told, want)
 		}
 	})
 }

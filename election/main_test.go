@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,6 +35,8 @@ const (
 	margin      = ttl / 5
 	nodeTimeout = 200 * time.Millisecond
 	validFor    = ttl - ttl/100 - 2*time.Millisecond
+
+	lockKey = "{redlock}:lock:x"
 )
 
 // cluster is n nodes in a bubble of virtual time, and what its candidates do.
@@ -42,6 +45,7 @@ type cluster struct {
 	t     *testing.T
 	n     int
 	start time.Time
+	ends  []func() // what the processes have to do at their end, in reverse order
 
 	mu    sync.Mutex // guards terms
 	terms []span
@@ -52,6 +56,7 @@ type span struct {
 	who              string
 	token            uint64
 	from, done, till time.Time
+	lost             bool
 }
 
 func bubble(t *testing.T, n int, test func(t *testing.T, c *cluster)) {
@@ -63,6 +68,15 @@ func bubble(t *testing.T, n int, test func(t *testing.T, c *cluster)) {
 		c.start = time.Now()
 		test(t, c)
 	})
+}
+
+// Close ends the processes and then the nodes.
+func (c *cluster) Close() {
+	c.Heal() // or each process would wait a minute for the nodes
+	for _, end := range slices.Backward(c.ends) {
+		end()
+	}
+	c.Cluster.Close()
 }
 
 // waitForGuards has the nodes used for the first time, and waits until they grant.
@@ -82,7 +96,7 @@ func (c *cluster) locker(links *nodetest.Links, opts ...redlock.Option) *redlock
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.t.Cleanup(func() {
+	c.ends = append(c.ends, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		_ = l.Close(ctx) // what a test leaves held is its own affair
@@ -94,6 +108,7 @@ func (c *cluster) locker(links *nodetest.Links, opts ...redlock.Option) *redlock
 type candidate struct {
 	*election.Elector
 	c      *cluster
+	id     string
 	links  *nodetest.Links
 	locker *redlock.Locker
 	stop   context.CancelFunc // ends Run's context
@@ -104,20 +119,26 @@ type candidate struct {
 // candidate makes a process that can run.
 func (c *cluster) candidate(id string, opts ...election.Option) *candidate {
 	c.t.Helper()
+	return c.candidateIn("x", id, opts...)
+}
+
+// candidateIn is for another election than x.
+func (c *cluster) candidateIn(name, id string, opts ...election.Option) *candidate {
+	c.t.Helper()
 	links := c.Links()
-	return c.candidateOf(c.locker(links), links, id, opts...)
+	return c.candidateOf(c.locker(links), links, name, id, opts...)
 }
 
 func (c *cluster) candidateOf(
-	locker *redlock.Locker, links *nodetest.Links, id string, opts ...election.Option,
+	locker *redlock.Locker, links *nodetest.Links, name, id string, opts ...election.Option,
 ) *candidate {
 	c.t.Helper()
-	e, err := election.New(locker, "x",
+	e, err := election.New(locker, name,
 		append([]election.Option{election.WithIdentity(id, "at "+id)}, opts...)...)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return &candidate{Elector: e, c: c, links: links, locker: locker}
+	return &candidate{Elector: e, c: c, id: id, links: links, locker: locker}
 }
 
 // run starts Run; the test's end stops it and waits.
@@ -128,7 +149,7 @@ func (p *candidate) run() *candidate {
 		defer close(p.ended)
 		p.err = p.Run(ctx)
 	}()
-	p.c.t.Cleanup(func() {
+	p.c.ends = append(p.c.ends, func() {
 		cancel()
 		<-p.ended
 	})
@@ -148,7 +169,7 @@ func (c *cluster) record(id string, lag time.Duration) func(context.Context) {
 		t, _ := election.TermFrom(ctx)
 		s := span{who: id, token: t.Token(), from: time.Now()}
 		<-ctx.Done()
-		s.done = time.Now()
+		s.done, s.lost = time.Now(), errors.Is(context.Cause(ctx), election.ErrLost)
 		time.Sleep(lag)
 		s.till = time.Now()
 		c.mu.Lock()
@@ -157,14 +178,20 @@ func (c *cluster) record(id string, lag time.Duration) func(context.Context) {
 	}
 }
 
-// spans returns the terms that are over, oldest first, after checking what must always hold.
+// spans returns the terms that are over, oldest first, after checking what must always hold. Work that
+// outlives a lost lease is told after that of the next term, so they are put in the order of their begin.
 func (c *cluster) spans() []span {
 	c.t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	slices.SortStableFunc(c.terms, func(a, b span) int { return a.from.Compare(b.from) })
 	for i := 1; i < len(c.terms); i++ {
 		a, b := c.terms[i-1], c.terms[i]
-		if b.from.Before(a.till) {
+		over := a.till
+		if lease := a.done.Add(margin); a.lost && lease.Before(over) {
+			over = lease // nothing more can be held
+		}
+		if b.from.Before(over) {
 			c.t.Errorf("%s led from %v, while %s led until %v and worked until %v",
 				b.who, c.at(b.from), a.who, c.at(a.done), c.at(a.till))
 		}
@@ -176,6 +203,17 @@ func (c *cluster) spans() []span {
 }
 
 func (c *cluster) at(t time.Time) time.Duration { return t.Sub(c.start) }
+
+// keys counts the nodes that have the election's lock.
+func (c *cluster) keys() int {
+	n := 0
+	for i := range c.n {
+		if c.Node(i).Exists(lockKey) {
+			n++
+		}
+	}
+	return n
+}
 
 // leads waits until the candidate leads.
 func (p *candidate) leads() *election.Term {

@@ -11,7 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/clock"
 	"github.com/redlockfx/redlockfx/internal/faultplan"
+	"github.com/redlockfx/redlockfx/redlock"
 )
 
 // Whatever happens to the network and to nodes, also to their data, and whatever candidates do: terms never
@@ -22,28 +24,44 @@ func TestPlans_TermsNeverOverlap(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		plan := faultplan.Draw(rt, faultplan.Config{
 			Processes: candidates, Nodes: nodes, Longest: 10 * time.Second, Slowest: nodeTimeout / 2,
-			Faults: append([]faultplan.Fault{{Begin: "stop"}, {Begin: "resign"}, {Begin: "panic"}}, faultplan.Faults...),
+			Faults: append([]faultplan.Fault{
+				{Begin: "stop"}, {Begin: "crash"}, {Begin: "sleep"}, {Begin: "resign"}, {Begin: "panic"},
+			}, faultplan.Faults...),
 		})
 		tenure := rapid.Bool().Draw(rt, "tenure")
 		bubble(t, nodes, func(t *testing.T, c *cluster) {
-			var all []*candidate
+			all := make([]*candidate, candidates)
+			clocks := make([]*clock.Clock, candidates)
 			panics := make([]chan string, candidates)
-			for i := range candidates {
-				panics[i] = make(chan string, 1)
+			// The work of the last one outlives a lost lease.
+			lag := func(i int) time.Duration { return time.Duration(i) * margin * 3 / 4 }
+			start := func(i int) {
+				panics[i], clocks[i] = make(chan string, 1), clock.New()
+				id, links := fmt.Sprint("pod-", i), c.Links()
 				opts := []election.Option{
 					election.WithCooldown(time.Second), election.WithPanicHandler(func(*election.PanicError) {}),
-					election.OnLeader(onceInATerm(t, panics[i])),
+					election.OnLeader(onceInATerm(t, panics[i])), election.OnLeader(c.record(id, lag(i))),
 				}
 				if tenure {
 					opts = append(opts, election.WithMaxTenure(2*ttl, ttl))
 				}
-				all = append(all, c.replica(fmt.Sprint("pod-", i), time.Duration(i)*time.Second, opts...))
+				locker := c.locker(links, redlock.WithClock(clocks[i]))
+				all[i] = c.candidateOf(locker, links, "x", id, opts...).run()
+			}
+			for i := range candidates {
+				start(i)
 			}
 			for _, step := range plan {
 				time.Sleep(step.After)
 				switch step.What {
 				case "stop":
 					all[step.Who].again()
+				case "crash": // nobody hears of it any more; a new process takes its place
+					all[step.Who].links.Cut()
+					all[step.Who].stop()
+					start(step.Who)
+				case "sleep":
+					clocks[step.Who].Suspend(step.Long)
 				case "resign":
 					if term, leads := all[step.Who].Term(); leads {
 						term.Resign(errors.New("as planned"))

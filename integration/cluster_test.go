@@ -5,7 +5,6 @@ package integration_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -30,6 +29,7 @@ const (
 
 // cluster is five nodes, three replicas, and all that these have told.
 type cluster struct {
+	settings // of each replica, but for what is its own
 	t        *testing.T
 	nodes    *redisproc.Cluster
 	replicas map[string]*process
@@ -42,7 +42,13 @@ type cluster struct {
 // start starts replicas on five nodes. The end of the test ends them and judges what they told.
 func start(t *testing.T, nodes *redisproc.Cluster) *cluster {
 	t.Helper()
-	c, _ := startLinked(t, nodes, 0)
+	return startAs(t, nodes, usual)
+}
+
+// startAs starts replicas that are not the usual ones.
+func startAs(t *testing.T, nodes *redisproc.Cluster, s settings) *cluster {
+	t.Helper()
+	c, _ := startLinked(t, nodes, 0, s)
 	return c
 }
 
@@ -50,20 +56,21 @@ func start(t *testing.T, nodes *redisproc.Cluster) *cluster {
 // What goes through a proxy goes through this process, and is slow when the machine is busy: so
 // nodes that are to stay well have none.
 func startLinked(
-	t *testing.T, nodes *redisproc.Cluster, first int,
+	t *testing.T, nodes *redisproc.Cluster, first int, s settings,
 ) (*cluster, map[string][]*redisproc.Proxy) {
 	t.Helper()
 	links := make(map[string][]*redisproc.Proxy)
 	c := &cluster{
-		t: t, nodes: nodes, replicas: make(map[string]*process), more: make(chan struct{}),
+		settings: s, t: t, nodes: nodes, replicas: make(map[string]*process),
+		more: make(chan struct{}),
 	}
 	t.Cleanup(c.end)
 	for _, name := range []string{"a", "b", "c"} {
-		s := settings{Name: name}
+		s.Name, s.Nodes = name, nil
 		for i := range nodeCount {
 			node := c.nodes.Node(i)
 			if i >= first {
-				s.Nodes = append(s.Nodes, node.Addr())
+				s.Nodes = append(s.Nodes, s.Login+node.Addr())
 				continue
 			}
 			link, err := node.Proxy()
@@ -102,10 +109,12 @@ func startNodes(t *testing.T, n int) *redisproc.Cluster {
 func waitForGuards(t *testing.T, nodes *redisproc.Cluster) {
 	t.Helper()
 	l := open(t, nodes.Addrs())
-	poll(t, "end of the guards", func() bool {
-		return !slices.ContainsFunc(l.Nodes(t.Context()), func(n redlock.NodeStatus) bool {
-			return n.Err != nil || n.Guard > 0
-		})
+	poll(t, "end of the guards", func() bool { return allGrant(t.Context(), l) })
+}
+
+func allGrant(ctx context.Context, l *redlock.Locker) bool {
+	return !slices.ContainsFunc(l.Nodes(ctx), func(n redlock.NodeStatus) bool {
+		return n.Err != nil || n.Guard > 0
 	})
 }
 
@@ -124,12 +133,24 @@ func open(t *testing.T, urls []string) *redlock.Locker {
 	return l
 }
 
+// restart waits until a replica that was killed or terminated is gone, and starts another in its
+// place.
+func (c *cluster) restart(p *process) {
+	c.t.Helper()
+	select {
+	case <-p.done:
+		c.replicas[p.Name] = startProcess(c.t, p.settings, c.add)
+	case <-time.After(patience):
+		c.t.Fatalf("after %v %s was still there", patience, p.Name)
+	}
+}
+
 // end kills the replicas and judges the history.
 func (c *cluster) end() {
 	for _, p := range c.replicas {
 		p.kill()
 	}
-	if err := integration.Check(c.events, margin); err != nil {
+	if err := integration.Check(c.events, c.margin()); err != nil {
 		c.t.Error(err)
 	}
 	if !c.t.Failed() {
@@ -137,33 +158,8 @@ func (c *cluster) end() {
 	}
 	c.t.Log(c.timeline())
 	for _, p := range c.replicas {
-		c.t.Logf("stderr of %s:\n%s", p.name, p.stderr.String())
+		c.t.Logf("stderr of %s:\n%s", p.Name, p.stderr.String())
 	}
-}
-
-// timeline is what the replicas told, for people, without most samples.
-func (c *cluster) timeline() string {
-	events := slices.SortedFunc(slices.Values(c.events), func(a, b integration.Event) int {
-		return int(a.At - b.At)
-	})
-	var text strings.Builder
-	text.WriteString("what happened:")
-	believed := make(map[string]bool)
-	for _, e := range events {
-		if e.Kind == integration.Sample && e.Valid == believed[e.Replica] {
-			continue
-		}
-		if e.Kind == integration.Sample {
-			believed[e.Replica] = e.Valid
-		}
-		at := func(d time.Duration) float64 { return (d - events[0].At).Seconds() }
-		fmt.Fprintf(&text, "\n%8.3fs %s %-10s", at(e.At), e.Replica, e.Kind)
-		if e.Token > 0 {
-			fmt.Fprintf(&text, " term %d until %.3fs", e.Token, at(e.Deadline))
-		}
-		text.WriteString(" " + e.Text)
-	}
-	return text.String()
 }
 
 func (c *cluster) add(e integration.Event) {
@@ -231,12 +227,34 @@ func (c *cluster) next(since time.Duration) integration.Event {
 	})
 }
 
+// callback waits for what the leader's callback tells in its term.
+func (c *cluster) callback(kind integration.Kind, leader integration.Event) integration.Event {
+	c.t.Helper()
+	return c.await(string(kind), func(e integration.Event) bool {
+		return e.Kind == kind && e.Replica == leader.Replica && e.Since == leader.Since
+	})
+}
+
+// endOf is the stop deadline of the leader's term, and when its callback's context was done, if it
+// has told.
+func (c *cluster) endOf(leader integration.Event) (deadline, done time.Duration) {
+	events, _ := c.told(0)
+	for _, e := range events {
+		if e.Replica != leader.Replica || e.Since != leader.Since {
+			continue
+		}
+		deadline = max(deadline, e.Deadline)
+		if e.Kind == integration.LeadDone {
+			done = e.At
+		}
+	}
+	return deadline, done
+}
+
 // lost waits until the context of the leader's callback is done, and that because it lost.
 func (c *cluster) lost(leader integration.Event) integration.Event {
 	c.t.Helper()
-	over := c.await("end of the context", func(e integration.Event) bool {
-		return e.Kind == integration.LeadDone && e.Replica == leader.Replica && e.Since == leader.Since
-	})
+	over := c.callback(integration.LeadDone, leader)
 	if !strings.Contains(over.Text, election.ErrLost.Error()) {
 		c.t.Errorf("the context of %s ended because of %q, want %v",
 			leader.Replica, over.Text, election.ErrLost)

@@ -40,10 +40,11 @@ const (
 	LeadDone  Kind = "lead-done"  // its context is done
 	LeadEnd   Kind = "lead-end"   // it is about to return
 	RunBegin  Kind = "run-begin"
-	RunEnd    Kind = "run-end" // the run is about to return
-	Sample    Kind = "sample"  // what the replica believes, several times a second
-	Watch     Kind = "watch"   // from now on it looks at its belief without a pause
-	Exit      Kind = "exit"    // the process is about to end by itself
+	RunEnd    Kind = "run-end"  // the run is about to return
+	Sample    Kind = "sample"   // what the replica believes, several times a second
+	Deadline  Kind = "deadline" // it may have moved
+	Watch     Kind = "watch"    // from now on it looks at its belief without a pause
+	Exit      Kind = "exit"     // the process is about to end by itself
 )
 
 const never = time.Duration(math.MaxInt64)

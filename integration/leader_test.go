@@ -65,6 +65,9 @@ func TestTerminatedLeader_FinishesItsWorkAndHandsOverAtOnce(t *testing.T) {
 
 // When a run has just returned the next tick is 700 ms away, so the process cannot be stopped
 // between a look at its term and the start of a run.
+//
+// A callback that it is given when it wakes waits for a term of its own: that is the next one when the
+// other replicas have gone.
 func TestStoppedLeader_KnowsWhenItWakesThatItLeadsNoMore(t *testing.T) {
 	nodes := startNodes(t, nodeCount)
 	t.Parallel()
@@ -76,22 +79,41 @@ func TestStoppedLeader_KnowsWhenItWakesThatItLeadsNoMore(t *testing.T) {
 	c.await("watch", func(e integration.Event) bool { return e.Kind == integration.Watch })
 	stopped := old.signal(syscall.SIGSTOP)
 	next := c.next(stopped)
-	woken := old.signal(syscall.SIGCONT)
-	belief := c.await("sample after waking", func(e integration.Event) bool {
-		return e.Kind == integration.Sample && e.Replica == old.name && e.At >= woken
-	})
+	c.stays(next, next.At, stopped+2*ttl-next.At)
+	waking := old.signal(syscall.SIGCONT)
+	belief := c.await("look after waking", func(e integration.Event) bool { return e.Kind == woken })
 	over := c.lost(leader)
 
 	t.Logf("the next leader began %v after the stop; the old one's context ended %v after it woke",
-		next.Since-stopped, over.At-woken)
+		next.Since-stopped, over.At-waking)
 	if took := next.Since - stopped; took > ttl+busy {
 		t.Errorf("the next leader began after %v, want at most %v", took, ttl+busy)
 	}
-	if belief.Valid {
+	if belief.Valid || belief.At < waking {
 		t.Errorf("when it woke it believed that it leads: %+v", belief)
 	}
-	if took := over.At - woken; over.At < woken || took > busy {
+	if took := over.At - waking; took < 0 || took > busy {
 		t.Errorf("the old leader's context ended %v after it woke, want at most %v", took, busy)
 	}
 	c.stays(next, over.At, ttl)
+
+	for _, p := range c.replicas {
+		if p != old {
+			p.signal(syscall.SIGTERM)
+		}
+	}
+	given := c.await("start of the late callback", func(e integration.Event) bool { return e.Kind == late })
+	if given.Since < over.At {
+		t.Errorf("a callback that was registered after the term started in it: %+v", given)
+	}
+	events, _ := c.told(0)
+	starts := 0
+	for _, e := range events {
+		if e.Kind == integration.LeadBegin && e.Since == leader.Since {
+			starts++
+		}
+	}
+	if starts != 1 {
+		t.Errorf("the callback started %d times in the term that was lost, want once", starts)
+	}
 }

@@ -43,16 +43,8 @@ type leaseHistory struct {
 
 func TestLease_HistoryOfProcessesUnderFaultsIsThatOfALock(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	if text := os.Getenv(seedVariable); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("to play the same plan again: %s=%d", seedVariable, seed)
 	h := &leaseHistory{
-		t: t, plan: newFaults(seed, 15*time.Second), nodes: startServers(t, leaseNodes, persist...),
+		t: t, plan: newFaults(newSeed(t), 15*time.Second), nodes: startServers(t, leaseNodes, persist...),
 		contenders: make(map[int]*process),
 	}
 	t.Cleanup(h.end)
@@ -78,6 +70,20 @@ func TestLease_HistoryOfProcessesUnderFaultsIsThatOfALock(t *testing.T) {
 		})
 	}
 	lanes.Wait()
+}
+
+// newSeed is that of the variable, or else a random one, and logged.
+func newSeed(t *testing.T) uint64 {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv(seedVariable); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("to play the same plan again: %s=%d", seedVariable, seed)
+	return seed
 }
 
 // start starts a contender, in the place of one that is gone if there was one.
@@ -122,6 +128,6 @@ func (h *leaseHistory) end() {
 	}
 	h.t.Logf("picture, kept with -artifacts: %s\nplan:\n%v", picture, h.plan)
 	for _, p := range h.contenders {
-		h.t.Logf("stderr of %s:\n%s", p.name, p.stderr.String())
+		h.t.Logf("stderr of %s:\n%s", p.Name, p.stderr.String())
 	}
 }

@@ -60,7 +60,7 @@ func TestLeader_StaysWhileAMinorityOfNodesHangs(t *testing.T) {
 
 func TestLeader_StaysWhileAMinorityOfNodesIsSlow(t *testing.T) {
 	eachMinority(t, func(t *testing.T, nodes *redisproc.Cluster, faulty int) {
-		c, links := startLinked(t, nodes, faulty)
+		c, links := startLinked(t, nodes, faulty, usual)
 		leader := c.leaderOfAll()
 
 		began := shared.now()
@@ -103,10 +103,41 @@ func TestMajorityOfHungNodes_LeavesNobodyLeadingUntilItWakes(t *testing.T) {
 	c.stays(next, next.At, ttl)
 }
 
+func TestAllNodesFlushed_EndsTheTermAtOnceAndDelaysTheNextByTheGuard(t *testing.T) {
+	nodes := startNodes(t, nodeCount)
+	t.Parallel()
+	c := start(t, nodes)
+	leader := c.leaderOfAll()
+
+	flushed := shared.now()
+	for i := range nodeCount {
+		if err := forgetting["flushed"](t.Context(), c.nodes.Node(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	over := c.lost(leader)
+	next := c.next(leader.Since)
+
+	took, early := next.Since-flushed, over.Deadline-over.At
+	t.Logf("the context ended %v before the stop deadline; the next leader began %v after the flush",
+		early, took)
+	if early <= 0 {
+		t.Errorf("the context ended %v after the stop deadline, want as soon as the lease was seen gone",
+			-early)
+	}
+	if took < ttl || took > ttl+ttl/3+busy {
+		t.Errorf("the next leader began after %v, want after the guard of %v", took, ttl)
+	}
+	if next.Token <= leader.Token {
+		t.Errorf("token %d came after %d", next.Token, leader.Token)
+	}
+	c.stays(next, next.At, ttl)
+}
+
 func TestLeaderCutOffFromAMajority_StopsAndIsFollowed(t *testing.T) {
 	nodes := startNodes(t, nodeCount)
 	t.Parallel()
-	c, links := startLinked(t, nodes, majority)
+	c, links := startLinked(t, nodes, majority, usual)
 	leader := c.leader()
 
 	cut := shared.now()

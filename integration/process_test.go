@@ -18,8 +18,8 @@ import (
 
 // process is a replica as its test sees it.
 type process struct {
+	settings
 	t      *testing.T
-	name   string
 	cmd    *exec.Cmd
 	stderr bytes.Buffer  // to be read when done
 	done   chan struct{} // closed when the process is gone
@@ -33,7 +33,7 @@ func startProcess(t *testing.T, s settings, log func(integration.Event)) *proces
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{t: t, name: s.Name, cmd: exec.Command(os.Args[0]), done: make(chan struct{})}
+	p := &process{settings: s, t: t, cmd: exec.Command(os.Args[0]), done: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), settingsVariable+"="+string(variable),
 		"GORACE=halt_on_error=1") // so that a race is an end that nobody meant
 	p.cmd.Stdout, p.cmd.Stderr = &lines{t: t, log: log}, &p.stderr
@@ -64,7 +64,7 @@ func (p *process) signal(sig syscall.Signal) time.Duration {
 	p.fated = p.fated || sig == syscall.SIGKILL || sig == syscall.SIGTERM
 	now := shared.now()
 	if err := p.cmd.Process.Signal(sig); err != nil {
-		p.t.Fatalf("%v to %s: %v", sig, p.name, err)
+		p.t.Fatalf("%v to %s: %v", sig, p.Name, err)
 	}
 	return now
 }
@@ -74,7 +74,7 @@ func (p *process) kill() {
 	select {
 	case <-p.done:
 		if !p.fated {
-			p.t.Errorf("%s ended by itself: %v", p.name, p.cmd.ProcessState)
+			p.t.Errorf("%s ended by itself: %v", p.Name, p.cmd.ProcessState)
 		}
 	default:
 		_ = p.cmd.Process.Kill() // that it ended meanwhile is seen by the next line

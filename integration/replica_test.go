@@ -27,12 +27,27 @@ const settingsVariable = "REDLOCKFX_TEST_REPLICA"
 type settings struct {
 	Name  string
 	Nodes []string
+
+	Login    string // what makes a URL of an address, if anything
+	Election string
+	TTL      time.Duration
+	Drain    time.Duration // for how long callbacks may go on when they are asked to return
+	EndFor   time.Duration // for how long they do
 }
+
+// usual are the settings of replicas that nothing else is known of.
+var usual = settings{Election: "jobs", TTL: ttl, Drain: 10 * time.Second, EndFor: endFor}
+
+// margin is the stop margin.
+func (s settings) margin() time.Duration { return s.TTL / 5 }
 
 const (
 	ttl         = 8 * time.Second // shorter, and a machine that stalls costs healthy leaders their lease
 	nodeTimeout = ttl / 10
 	margin      = ttl / 5
+
+	// shortTTL is for tests that wait for many leases to run out.
+	shortTTL = 3 * time.Second
 
 	tickEvery = time.Second
 	runFor    = 300 * time.Millisecond // so that ends of terms meet runs under way
@@ -40,6 +55,12 @@ const (
 
 	sampleEvery = 50 * time.Millisecond
 	closeWithin = 5 * time.Second
+)
+
+// What a replica tells that no history is judged by.
+const (
+	woken integration.Kind = "woken" // it had been stopped; Valid: it said that it leads
+	late  integration.Kind = "late"  // a callback that was registered then starts
 )
 
 // replica is the program under test as users would write it, plus a log of what it does.
@@ -69,12 +90,13 @@ func (r *replica) run() (err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 
-	locker, err := redlock.Open(r.Nodes, redlock.WithTTL(ttl), redlock.WithNodeTimeout(nodeTimeout))
+	locker, err := redlock.Open(r.Nodes, redlock.WithTTL(r.TTL), redlock.WithNodeTimeout(r.TTL/10))
 	if err != nil {
 		return err
 	}
-	elector, err := election.New(locker, "jobs", election.WithIdentity(r.Name, ""),
-		election.WithStopMargin(margin), election.WithLogger(log), election.OnLeader(r.lead))
+	elector, err := election.New(locker, r.Election, election.WithIdentity(r.Name, ""),
+		election.WithStopMargin(r.margin()), election.WithDrainTimeout(r.Drain),
+		election.WithHooks(r.hooks()), election.WithLogger(log), election.OnLeader(r.lead))
 	if err != nil {
 		return err
 	}
@@ -105,6 +127,15 @@ func (r *replica) run() (err error) {
 	return err
 }
 
+// hooks tell of every change of a stop deadline, at once.
+func (r *replica) hooks() election.Hooks {
+	tell := func(t *election.Term) { r.write(r.event(integration.Deadline, t)) }
+	return election.Hooks{
+		Renewed: func(t *election.Term, _ int, _ time.Duration, _ error) { tell(t) },
+		Drained: func(t *election.Term, _ time.Duration, _ bool) { tell(t) },
+	}
+}
+
 // lead is the callback.
 func (r *replica) lead(ctx context.Context) {
 	term, _ := election.TermFrom(ctx)
@@ -113,7 +144,7 @@ func (r *replica) lead(ctx context.Context) {
 	e := r.event(integration.LeadDone, term)
 	e.Text = context.Cause(ctx).Error()
 	r.write(e)
-	<-time.After(endFor)
+	<-time.After(r.EndFor)
 	r.write(r.event(integration.LeadEnd, term))
 }
 
@@ -152,8 +183,9 @@ func (r *replica) sample(ctx context.Context, elector *election.Elector) {
 	}
 }
 
-// watch waits for SIGUSR1 and then looks without a pause, until it finds that the process had been
-// stopped. It logs what it saw then: most often before any timer of the process has run.
+// watch waits for SIGUSR1 to a leader. Then it asks without a pause whether the process leads, until
+// it finds that it had been stopped. It logs the answer, which most often comes before any timer of
+// the process has run, and registers a callback.
 func (r *replica) watch(ctx context.Context, elector *election.Elector) {
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGUSR1)
@@ -163,14 +195,26 @@ func (r *replica) watch(ctx context.Context, elector *election.Elector) {
 		return
 	case <-asked:
 	}
-	r.write(r.event(integration.Watch, nil))
+	term, leads := elector.Term()
+	if !leads {
+		return
+	}
+	r.write(r.event(integration.Watch, term))
 	for before := r.clock.now(); ctx.Err() == nil; {
-		seen := r.look(elector)
-		if seen.At-before > ttl/2 {
-			r.write(seen)
+		at := r.clock.now()
+		leads := elector.IsLeader()
+		valid := term.Valid()
+		if at-before > r.TTL/2 {
+			elector.OnLeader(func(ctx context.Context) {
+				term, _ := election.TermFrom(ctx)
+				r.write(r.event(late, term))
+			})
+			e := r.event(woken, term)
+			e.At, e.Valid = at, leads || valid
+			r.write(e)
 			return
 		}
-		before = seen.At
+		before = at
 	}
 }
 

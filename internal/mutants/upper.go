@@ -6,19 +6,19 @@ var ofElection = []mutation{
 		name:  "release before drain",
 		file:  "election/loop.go",
 		edits: []edit{{"	drained = e.drain(r, t)", "	_ = t.lease.Release(r.asked)\n	drained = e.drain(r, t)"}},
-		pkg:   "./election", test: "TestDrain_",
+		pkg:   "./election", test: "TestOnLeader_SlowReturn|TestHandover_DrainTimeout",
 	},
 	{
 		name:  "no renewal while draining",
 		file:  "election/loop.go",
 		edits: []edit{{"	drained = e.drain(r, t)", "	t.lease.Abandon()\n	drained = e.drain(r, t)"}},
-		pkg:   "./election", test: "TestDrain_KeepsTheLease",
+		pkg:   "./election", test: "TestOnLeader_SlowReturnAfterVoluntaryEnd",
 	},
 	{
 		name:  "renewals are not bounded",
 		file:  "redlock/renew.go",
 		edits: []edit{{"r.attempt < r.ext.Attempts", "r.attempt < 1000*r.ext.Attempts"}},
-		pkg:   "./election", test: "TestRun_RenewalsAreBounded",
+		pkg:   "./election", test: "TestKeep_RenewalAttemptsAreBounded",
 	},
 	{
 		name:  "a callback registered in a term is called twice in it",
@@ -30,37 +30,37 @@ var ofElection = []mutation{
 		name:  "undrained work is released",
 		file:  "election/loop.go",
 		edits: []edit{{"		t.lease.Abandon()\n", "		_ = t.lease.Release(r.asked)\n"}},
-		pkg:   "./election", test: "TestDrain_WorkThatDoesNotStop",
+		pkg:   "./election", test: "TestHandover_DrainTimeout",
 	},
 	{
 		name:  "no stop timer",
 		file:  "election/term.go",
 		edits: []edit{{"c.AfterFunc(t.stopAt(), t.expire)", "c.AfterFunc(t.stopAt().Add(time.Hour), t.expire)"}},
-		pkg:   "./election", test: "TestRun_ContextEndsTheMargin",
+		pkg:   "./election", test: "TestKeep_ContextIsDoneTheMargin",
 	},
 	{
 		name:  "no stop margin",
 		file:  "election/term.go",
 		edits: []edit{{"return t.lease.Deadline().Add(-t.margin)", "return t.lease.Deadline()"}},
-		pkg:   "./election", test: "TestRun_ContextEndsTheMargin",
+		pkg:   "./election", test: "TestKeep_ContextIsDoneTheMargin",
 	},
 	{
 		name:  "a callback may run beside itself",
 		file:  "election/loop.go",
 		edits: []edit{{"	case <-idle.Done():\n	case <-r.asked.Done():\n		timeout", "	default:\n	case <-r.asked.Done():\n		timeout"}},
-		pkg:   "./election", test: "TestOnLeader_NeverTwiceAtOnce",
+		pkg:   "./election", test: "TestOnLeader_SlowReturnAfterLoss",
 	},
 	{
 		name:  "the cooldown is ignored",
 		file:  "election/loop.go",
 		edits: []edit{{"	_ = retry.Sleep(r.asked, pause) // the loop", "	_ = retry.Sleep(r.asked, 0) // the loop"}},
-		pkg:   "./election", test: "TestResign_",
+		pkg:   "./election", test: "TestHandover_Resigned",
 	},
 	{
 		name:  "a panic that a handler takes needs no cooldown",
 		file:  "election/loop.go",
 		edits: []edit{{"	case panics > 0:\n", "	case false:\n"}},
-		pkg:   "./election", test: "TestPanicHandler_",
+		pkg:   "./election", test: "TestOnLeader_PanicsWithAHandler",
 	},
 	{
 		name:  "a panic is swallowed",
@@ -72,19 +72,51 @@ var ofElection = []mutation{
 		name:  "a tenure has no end",
 		file:  "election/loop.go",
 		edits: []edit{{"	tenure := e.config.tenure()\n", "	var tenure <-chan time.Time\n"}},
-		pkg:   "./election", test: "TestMaxTenure_",
+		pkg:   "./election", test: "TestHandover_MaxTenure",
 	},
 	{
 		name:  "a standby is as quick as the others",
 		file:  "election/loop.go",
 		edits: []edit{{"redlock.WithYield(e.config.standby)", "redlock.WithYield(0)"}},
-		pkg:   "./election", test: "TestStandby_",
+		pkg:   "./election", test: "TestHandover_Standby",
 	},
 	{
 		name:  "a lost lease does not end the term at once",
 		file:  "election/term.go",
 		edits: []edit{{"context.AfterFunc(lost, func() {", "context.AfterFunc(lost, func() {\n		<-time.After(2 * time.Second)\n		"}},
-		pkg:   "./election", test: "TestRun_KeysTakenOrGone",
+		pkg:   "./election", test: "TestKeep_StolenOrDeleted",
+	},
+	{
+		name: "a renewal moves the deadline before it is confirmed",
+		file: "redlock/extend.go",
+		edits: []edit{{"	sent := l.clock.Now()\n", `	sent := l.clock.Now()
+	for _, lease := range leases {
+		_ = lease.prolong(validity{sent: sent, ttl: lease.ttl, drift: l.settings.Drift}.deadline())
+	}
+`}},
+		pkg: "./election", test: "TestKeep_ContextIsDoneTheMargin",
+	},
+	{
+		name:  "a lease that another holds is asked for again",
+		file:  "redlock/extend.go",
+		edits: []edit{{"		l.endLocked(err)\n", "		return ErrNoQuorum\n"}},
+		pkg:   "./election", test: "TestOnLeader_Loss",
+	},
+	{
+		name: "whoever resigns ends the term that is the present one",
+		file: "election/term.go",
+		edits: []edit{
+			{"func (t *Term) Resign(cause error) {\n", "func (t *Term) Resign(cause error) {\n	t = latest\n"},
+			{"	lost := t.lease.Context()\n", "	lost := t.lease.Context()\n	latest = t\n"},
+			{"type termKey struct{}\n", "type termKey struct{}\n\nvar latest *Term\n"},
+		},
+		pkg: "./election", test: "TestHandover_ResignEndsThisTermOnly",
+	},
+	{
+		name:  "everybody is healthy",
+		file:  "election/check.go",
+		edits: []edit{{"	now := time.Now()\n", "	now := time.Time{}\n"}},
+		pkg:   "./election", test: "TestCheck_SeesALeaderPast",
 	},
 	{
 		name:  "any loop is healthy",

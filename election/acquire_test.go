@@ -1,0 +1,229 @@
+package election_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/clock"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+func TestAcquire_ExactlyOneOfManyWins(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		var all []*candidate
+		for i := range 5 {
+			all = append(all, c.replica(fmt.Sprint("pod-", i), 0))
+		}
+		first := leader(all...)
+		time.Sleep(10 * ttl)
+		for _, p := range all {
+			if p.IsLeader() != (p == first) {
+				t.Errorf("%s leads: %v", p.Name(), p.IsLeader())
+			}
+			if err := p.Check(); err != nil {
+				t.Error(err)
+			}
+		}
+		if got := c.spans(); len(got) != 0 {
+			t.Errorf("the leader changed: %v", got)
+		}
+	})
+}
+
+func TestAcquire_ErrorsBackOffAndRecover(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		c.Kill(0)
+		c.Kill(1)
+		c.Kill(2)
+		a := c.replica("a", 0) // down at start
+		time.Sleep(time.Minute)
+		if err := a.Check(); err != nil {
+			t.Errorf("unhealthy for want of Redis: %v", err)
+		}
+		for i := range 3 {
+			c.Restart(i)
+		}
+		a.leads()
+		c.Hang()
+		time.Sleep(10 * time.Minute)
+		if a.IsLeader() {
+			t.Error("leads through an outage")
+		}
+		c.Heal()
+		a.leads()
+		for i := range 3 {
+			c.Wipe(i)
+		}
+		time.Sleep(2 * ttl)
+		a.leads()
+	})
+}
+
+func TestAcquire_VacantIsTakenAtOnce(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		began := time.Now()
+		c.replica("a", 0).leads()
+		if took := time.Since(began); took > 10*time.Millisecond {
+			t.Errorf("it led after %v", took)
+		}
+	})
+}
+
+func TestAcquire_HeldIsNotTaken(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		a := c.replica("a", 0)
+		term := a.leads()
+		held := 0
+		c.candidate("b", election.OnLeader(func(context.Context) { t.Error("called") }),
+			election.WithHooks(election.Hooks{Attempt: func(_ time.Duration, err error) {
+				wantErr(t, err, redlock.ErrHeld)
+				held++
+			}})).run()
+		time.Sleep(5 * ttl)
+		synctest.Wait()
+		if now, ok := a.Term(); !ok || now != term {
+			t.Error("the leader changed")
+		}
+		if held == 0 || held > 20 {
+			t.Errorf("asked %d times in five TTLs", held)
+		}
+	})
+}
+
+// What counts is the holder's TTL: a candidate with a shorter one does not come sooner.
+func TestAcquire_ForeignTTLIsRespected(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		a := c.replica("a", 0)
+		term := a.leads()
+		b := c.replica("b", 0, election.WithTTL(ttl/5))
+		time.Sleep(ttl)
+		a.links.Hang()
+		<-term.Context().Done()
+		b.leads()
+		if early := time.Until(term.Deadline().Add(margin)); early > 0 {
+			t.Errorf("it led %v before the lease was over", early)
+		}
+	})
+}
+
+func TestAcquire_ElectionsAreIsolated(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		var all []*candidate
+		for _, name := range []string{"x", "x:1", "xy", "lock:x"} {
+			p := c.candidateIn(name, name).run()
+			p.leads()
+			all = append(all, p)
+		}
+		all[0].stop()
+		<-all[0].ended
+		time.Sleep(2 * ttl)
+		for _, p := range all[1:] {
+			if l, err := p.Leader(t.Context()); !p.IsLeader() || err != nil || l.ID != p.Name() {
+				t.Errorf("%s: leads %v, leader %+v, %v", p.Name(), p.IsLeader(), l, err)
+			}
+		}
+	})
+}
+
+// A process that comes back under its old identity may be a second one of that identity: it waits for
+// the lease's end as everybody, and its term is a new one.
+func TestAcquire_OwnLeftoverKeyIsANewTerm(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		a := c.replica("a", 0)
+		first := a.leads()
+		a.links.Cut() // for good
+		again := c.replica("a", 0)
+		second := again.leads()
+		if second.Token() <= first.Token() {
+			t.Errorf("token %d after %d", second.Token(), first.Token())
+		}
+		if early := time.Until(first.Deadline().Add(margin)); early > 0 {
+			t.Errorf("it led %v before the lease was over", early)
+		}
+		synctest.Wait()
+		c.spans()
+	})
+}
+
+func TestAcquire_SameIdentityTwiceDoesNotMakeTwoLeaders(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		a, b := c.replica("twin", time.Second), c.replica("twin", time.Second)
+		for range 5 {
+			first := leader(a, b)
+			time.Sleep(2 * ttl)
+			if a.IsLeader() == b.IsLeader() {
+				t.Fatalf("a leads: %v, b: %v", a.IsLeader(), b.IsLeader())
+			}
+			first.resigned(nil)
+		}
+		if got := c.spans(); len(got) != 5 {
+			t.Errorf("%d terms", len(got))
+		}
+	})
+}
+
+func TestAcquire_UnresponsiveMinorityCostsNoTime(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		c.Hang(0)
+		c.Kill(1)
+		began := time.Now()
+		c.replica("a", 0).leads()
+		if took := time.Since(began); took > 10*time.Millisecond {
+			t.Errorf("it led after %v", took)
+		}
+	})
+}
+
+func TestAcquire_FailedAttemptLeavesNothing(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		all := []*candidate{c.replica("a", 0), c.replica("b", 0), c.replica("c", 0)}
+		for range 5 {
+			leader(all...).resigned(nil)
+			time.Sleep(ttl)
+		}
+		won := leader(all...)
+		synctest.Wait()
+		for i := range c.n {
+			if value, err := c.Node(i).Get(lockKey); err != nil || !strings.HasSuffix(value, "at "+won.id) {
+				t.Errorf("node %d has %q, %v while %s leads", i, value, err, won.id)
+			}
+		}
+		for _, p := range all {
+			p.stop()
+			<-p.ended
+		}
+		time.Sleep(2 * nodeTimeout)
+		if n := c.keys(); n > 0 {
+			t.Errorf("%d nodes have a lock that nobody holds", n)
+		}
+	})
+}
+
+// The machine sleeps while the winning answers are on their way: what was won is over, or almost.
+func TestAcquire_NoWinAfterWaiting(t *testing.T) {
+	for _, slept := range []time.Duration{ttl - margin, ttl, 2 * ttl} {
+		bubble(t, 5, func(t *testing.T, c *cluster) {
+			ticking := clock.New()
+			links := c.Links()
+			links.Delay(50 * time.Millisecond)
+			var waiting sync.Once
+			least := ttl
+			p := c.candidateOf(c.locker(links, redlock.WithClock(ticking)), links, "x", "a",
+				election.OnLeader(func(ctx context.Context) {
+					term, _ := election.TermFrom(ctx)
+					least = min(least, time.Until(term.Deadline()))
+				}))
+			time.AfterFunc(175*time.Millisecond, func() { waiting.Do(func() { ticking.Suspend(slept) }) })
+			p.run().leads()
+			if least < margin {
+				t.Errorf("after %v of sleep a term began with %v left", slept, least)
+			}
+		})
+	}
+}

@@ -1,0 +1,192 @@
+package election_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/nodetest"
+)
+
+func TestHandover_StopReleasesAndNextWinsFast(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.replica("a", 0)
+		a.leads()
+		b := c.replica("b", 0)
+		time.Sleep(2 * ttl)
+		stopped := time.Now()
+		a.stop()
+		<-a.ended
+		if a.err != nil || a.IsLeader() {
+			t.Errorf("Run returned %v", a.err)
+		}
+		b.leads()
+		if took := time.Since(stopped); took > nodeTimeout {
+			t.Errorf("the next one led after %v", took)
+		}
+		c.spans()
+	})
+}
+
+func TestHandover_KilledLeader(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.replica("a", 0)
+		a.leads()
+		b := c.replica("b", 0)
+		time.Sleep(ttl)
+		cut := time.Now()
+		a.links.Cut()
+		b.leads()
+		if took := time.Since(cut); took > ttl+nodeTimeout {
+			t.Errorf("the next one led after %v", took)
+		}
+		time.Sleep(ttl)
+		if got := c.spans(); len(got) != 1 || got[0].who != "a" {
+			t.Fatalf("terms %v", got)
+		}
+	})
+}
+
+func TestHandover_DrainTimeout(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		free := make(chan struct{})
+		a := c.candidate("a", election.WithDrainTimeout(time.Minute),
+			election.OnLeader(func(context.Context) { <-free })).run()
+		term := a.leads()
+		b := c.replica("b", 0)
+		stopped := time.Now()
+		a.stop()
+		<-term.Context().Done()
+		if got := time.Since(stopped); got != time.Minute {
+			t.Errorf("the term's context ended after %v, want the drain timeout", got)
+		}
+		wantErr(t, context.Cause(term.Context()), election.ErrStopped)
+		<-a.ended
+		wantErr(t, a.err, election.ErrUndrained)
+		wantText(t, a.err, "1 callbacks still running", "TestHandover_DrainTimeout")
+		if got := time.Since(stopped); got > time.Minute+margin {
+			t.Errorf("Run returned after %v", got)
+		}
+		if b.IsLeader() {
+			t.Error("released under running work")
+		}
+		b.leads() // when the lease has run out
+		if got := time.Since(stopped); got < time.Minute+ttl-every {
+			t.Errorf("the next one led after %v", got)
+		}
+		close(free)
+	})
+}
+
+func TestHandover_LostWhileDraining(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.replica("a", 2*ttl, election.WithDrainTimeout(10*ttl))
+		term := a.leads()
+		a.stop()
+		time.Sleep(time.Millisecond)
+		a.links.Cut()
+		<-term.Context().Done()
+		wantErr(t, context.Cause(term.Context()), election.ErrLost)
+		if left := time.Until(term.Deadline()); left != 0 {
+			t.Errorf("ended %v before the stop deadline", left)
+		}
+		<-a.ended
+		wantErr(t, a.err, election.ErrUndrained)
+		time.Sleep(2 * ttl)
+	})
+}
+
+func TestHandover_WithoutPushAtTheLeasesEnd(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		for i := range 5 {
+			c.Deny(i, "SUBSCRIBE", "PUBLISH")
+		}
+		a := c.replica("a", 0)
+		a.leads()
+		b := c.replica("b", 0)
+		time.Sleep(2 * ttl)
+		stopped := time.Now()
+		a.stop()
+		<-a.ended
+		b.leads()
+		took := time.Since(stopped)
+		if took > ttl+100*time.Millisecond {
+			t.Errorf("the next one led after %v", took)
+		}
+		if took < 10*time.Millisecond {
+			t.Errorf("the next one led after %v, so it was told and this shows nothing", took)
+		}
+		c.spans()
+	})
+}
+
+func TestHandover_CancelledContextStillReleases(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		p := c.candidate("a", election.OnLeader(c.record("a", time.Second)))
+		ctx, cancel := context.WithTimeout(t.Context(), ttl)
+		defer cancel()
+		if err := p.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if n := c.keys(); n > 0 {
+			t.Errorf("%d nodes have the lock", n)
+		}
+	})
+}
+
+// A release that no node answers is left to the lease's end; what of it arrives later does not touch
+// the next one's lease.
+func TestHandover_FailedReleaseTouchesNoSuccessor(t *testing.T) {
+	for name, fault := range map[string]func(*nodetest.Links){
+		"cut":              func(l *nodetest.Links) { l.Cut() },
+		"hung":             func(l *nodetest.Links) { l.Hang() },
+		"replies are lost": func(l *nodetest.Links) { l.DropReplies() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 5, func(t *testing.T, c *cluster) {
+				a := c.replica("a", 0)
+				a.leads()
+				b := c.replica("b", 0)
+				time.Sleep(ttl)
+				fault(a.links)
+				stopped := time.Now()
+				a.stop()
+				<-a.ended
+				if took := time.Since(stopped); took > time.Second {
+					t.Errorf("Run returned after %v", took)
+				}
+				term := b.leads()
+				if took := time.Since(stopped); took > ttl+100*time.Millisecond {
+					t.Errorf("the next one led after %v", took)
+				}
+				a.links.Heal() // and what is left of the release arrives
+				time.Sleep(3 * ttl)
+				if now, ok := b.Term(); !ok || now != term || c.keys() != 5 {
+					t.Errorf("the next one's lease was touched: %d keys", c.keys())
+				}
+				c.spans()
+			})
+		})
+	}
+}
+
+func TestHandover_StopBeforeAnyNodeAnswered(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		for i, fault := range []func(...int){c.Hang, c.Cut} {
+			fault()
+			p := c.replica(fmt.Sprint("pod-", i), 0)
+			time.Sleep(time.Minute)
+			stopped := time.Now()
+			p.stop()
+			<-p.ended
+			if took := time.Since(stopped); p.err != nil || took > nodeTimeout {
+				t.Errorf("Run returned %v after %v", p.err, took)
+			}
+			c.Heal()
+		}
+	})
+}

@@ -1,0 +1,301 @@
+package election_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// The promise that matters most: whatever happens to a leader's nodes, its context ends the margin
+// before anybody else can lead.
+func TestKeep_ContextIsDoneTheMarginBeforeTheLeaseExpires(t *testing.T) {
+	const lag = margin / 4
+	for name, of := range map[string]struct {
+		fault func(p *candidate)
+		least time.Duration // lag, where the release that follows the work can arrive
+	}{
+		"cut from all":       {func(p *candidate) { p.links.Cut() }, margin},
+		"cut from majority":  {func(p *candidate) { p.links.Cut(0, 1, 2) }, margin},
+		"all hang":           {func(p *candidate) { p.links.Hang() }, margin},
+		"majority hangs":     {func(p *candidate) { p.links.Hang(2, 3, 4) }, margin},
+		"replies are lost":   {func(p *candidate) { p.links.DropReplies() }, lag},
+		"slower than usable": {func(p *candidate) { p.links.Delay(nodeTimeout) }, lag},
+		"majority forgets": {func(p *candidate) {
+			for i := range 3 {
+				p.c.Wipe(i)
+			}
+		}, margin},
+		"cut from a majority that comes back empty": {func(p *candidate) {
+			p.links.Cut(0, 1, 2)
+			for i := range 3 {
+				p.c.Kill(i)
+				p.c.Wipe(i)
+				p.c.Restart(i)
+			}
+		}, margin},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 5, func(t *testing.T, c *cluster) {
+				a := c.replica("a", lag, election.WithStandby(time.Second)) // so that b is the next one
+				term := a.leads()
+				b := c.replica("b", 0)
+				time.Sleep(ttl + 7*time.Millisecond)
+				of.fault(a)
+				<-term.Context().Done()
+				if term.Valid() || a.IsLeader() {
+					t.Error("still leading")
+				}
+				wantErr(t, context.Cause(term.Context()), election.ErrLost)
+				b.leads()
+				since := time.Now()
+				synctest.Wait()
+				got := c.spans()
+				if len(got) != 1 {
+					t.Fatalf("terms %v", got)
+				}
+				if gap := since.Sub(got[0].done); gap < of.least {
+					t.Errorf("the next one led %v after the context was done, want at least %v", gap, of.least)
+				}
+			})
+		})
+	}
+}
+
+func TestKeep_StopDeadlineCountsFromTheSend(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.replica("a", 0)
+		term := a.leads()
+		c.Delay(80 * time.Millisecond)
+		time.Sleep(every)
+		deadline := term.Deadline()
+		for term.Deadline().Equal(deadline) { // until the answers to the next renewal are in
+			time.Sleep(time.Millisecond)
+		}
+		want := validFor - margin - 160*time.Millisecond
+		if left := time.Until(term.Deadline()); left > want || left < want-time.Millisecond {
+			t.Errorf("%v left when a renewal that took 160ms is in, want %v", left, want)
+		}
+	})
+}
+
+func TestKeep_MinorityLossIsNotLoss(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		a := c.replica("a", 0)
+		a.leads()
+		c.Kill(0)
+		c.Hang(1)
+		c.replica("b", 0)
+		time.Sleep(10 * ttl)
+		if !a.IsLeader() || len(c.spans()) != 0 {
+			t.Errorf("the leader changed: %v", c.spans())
+		}
+	})
+}
+
+func TestKeep_StolenOrDeletedOnAMajorityEndsAtOnce(t *testing.T) {
+	for name, lose := range map[string]func(c *cluster){
+		"gone": func(c *cluster) { c.Wipe(0); c.Wipe(1) },
+		"taken": func(c *cluster) {
+			for i := range 2 {
+				if err := c.Node(i).Set("{redlock}:lock:x", "1:another:1:b"); err != nil {
+					c.t.Fatal(err)
+				}
+				c.Node(i).SetTTL("{redlock}:lock:x", time.Hour)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 3, func(t *testing.T, c *cluster) {
+				a := c.replica("a", 0)
+				term := a.leads()
+				synctest.Wait()
+				lost := time.Now()
+				lose(c)
+				<-term.Context().Done()
+				wantErr(t, context.Cause(term.Context()), election.ErrLost, redlock.ErrLost)
+				if took := time.Since(lost); took > every {
+					t.Errorf("took %v", took)
+				}
+			})
+		})
+	}
+}
+
+func TestKeep_TransientErrorsAreRidden(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.replica("a", 0)
+		a.leads()
+		for range 5 {
+			time.Sleep(ttl)
+			a.links.Hang()
+			time.Sleep(every)
+			a.links.Heal()
+		}
+		time.Sleep(ttl)
+		if !a.IsLeader() || len(c.spans()) != 0 {
+			t.Errorf("the leader changed: %v", c.spans())
+		}
+	})
+}
+
+// counter counts how often a node is asked. One that did not answer is asked what it is before
+// anything else, which is a pipeline.
+type counter struct{ atomic.Int32 }
+
+func (*counter) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h *counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		h.Add(1)
+		return next(ctx, cmds)
+	}
+}
+
+func (h *counter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		h.Add(1)
+		return next(ctx, cmd)
+	}
+}
+
+func TestKeep_RenewalAttemptsAreBounded(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		links := c.Links()
+		options := links.Options(0)
+		options.ContextTimeoutEnabled, options.MaxRetries, options.DialerRetries = true, -1, 1
+		client := redis.NewClient(options)
+		defer client.Close()
+		asked := &counter{}
+		client.AddHook(asked)
+		locker, err := redlock.New([]redis.UniversalClient{client}, redlock.WithTTL(ttl))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := election.New(locker, "x", election.WithRenewal(every, 4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- e.Run(ctx) }()
+
+		time.Sleep(every / 2)
+		won := asked.Load()
+		time.Sleep(10 * every)
+		if got := asked.Load() - won; got != 10 {
+			t.Errorf("%d extensions in ten intervals", got)
+		}
+		term, ok := e.Term()
+		if !ok {
+			t.Fatal("does not lead")
+		}
+		links.Cut()
+		// Two renewals lie between the last that succeeded and the stop deadline.
+		time.Sleep(time.Until(term.Deadline()) - time.Millisecond)
+		if got := asked.Load() - won - 10; got < 5 || got > 8 {
+			t.Errorf("%d attempts of two renewals, want four each, but for what comes after", got)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		closing, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := locker.Close(closing); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The nodes renewed the lease, but the answers came too late.
+func TestKeep_SlowSuccessfulRenewalDoesNotExtend(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		a := c.replica("a", 0)
+		term := a.leads()
+		deadline := term.Deadline()
+		a.links.Delay(2 * time.Second) // a round trip takes 4 s
+		<-term.Context().Done()
+		if late := time.Since(deadline); late < 0 || late > time.Millisecond {
+			t.Errorf("the context was done %v after the stop deadline", late)
+		}
+		if left := c.Node(0).TTL(lockKey); left < ttl/2 {
+			t.Errorf("the nodes have not renewed the lease, so this shows nothing: %v left", left)
+		}
+	})
+}
+
+func TestKeep_MinorityThatForgotIsRepaired(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		a := c.replica("a", 0)
+		term := a.leads()
+		synctest.Wait()
+		c.Node(0).Del(lockKey) // by hand
+		c.Wipe(1)
+		time.Sleep(every)
+		if n := c.keys(); n != 4 {
+			t.Errorf("%d nodes have the lock after a renewal, want all but the one that was flushed", n)
+		}
+		time.Sleep(ttl + every)
+		if n := c.keys(); n != 5 {
+			t.Errorf("%d nodes have the lock when the guard of the one that was flushed is over", n)
+		}
+		if now, ok := a.Term(); !ok || now != term {
+			t.Error("the term ended")
+		}
+	})
+}
+
+func TestKeep_AllNodesFlushed(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		a := c.replica("a", 0)
+		first := a.leads()
+		time.Sleep(ttl)
+		flushed := time.Now()
+		for i := range 5 {
+			c.Wipe(i)
+		}
+		<-first.Context().Done()
+		wantErr(t, context.Cause(first.Context()), election.ErrLost)
+		if took := time.Since(flushed); took > every+nodeTimeout {
+			t.Errorf("the term ended after %v", took)
+		}
+		second := a.leads()
+		if took := time.Since(flushed); took < ttl || took > 2*ttl {
+			t.Errorf("the next term began after %v, want max ttl", took)
+		}
+		if second.Token() <= first.Token() {
+			t.Errorf("token %d after %d", second.Token(), first.Token())
+		}
+	})
+}
+
+// A stop that meets a renewal on its way: whichever comes first at a node, no key comes back.
+func TestKeep_RenewalRacingWithReleaseNeverResurrects(t *testing.T) {
+	const trip = 30 * time.Millisecond // one way
+	for early := -trip; early <= 3*trip; early += trip / 2 {
+		bubble(t, 5, func(t *testing.T, c *cluster) {
+			a := c.replica("a", 0)
+			a.leads()
+			for i := range 5 {
+				a.links.Delay(trip+time.Duration(i)*5*time.Millisecond, i)
+			}
+			time.Sleep(every - early)
+			a.stop()
+			<-a.ended
+			time.Sleep(2 * nodeTimeout)
+			if n := c.keys(); n > 0 {
+				t.Errorf("stopped %v before a renewal: %d nodes have the lock", early, n)
+			}
+			time.Sleep(every)
+			if n := c.keys(); n > 0 {
+				t.Errorf("stopped %v before a renewal: the lock came back on %d nodes", early, n)
+			}
+		})
+	}
+}

@@ -1,0 +1,134 @@
+package election_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/clock"
+	"github.com/redlockfx/redlockfx/redlock"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+)
+
+func TestLife_SecondRunIsErrRunning(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		a := c.replica("a", 0)
+		a.leads()
+		wantErr(t, a.Run(t.Context()), election.ErrRunning)
+	})
+}
+
+func TestLife_RunWithADoneContextDoesNothing(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		a := c.candidate("a", election.OnLeader(func(context.Context) { t.Error("called") }))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := a.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		if keys := c.Node(0).Keys(); !slices.Equal(keys, []string{"{redlock}:guard"}) {
+			t.Errorf("left %v", keys)
+		}
+	})
+}
+
+func TestCheck_SeesALoopThatDoesNotMove(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		core, stuck, free := newStuckCore()
+		a := c.candidate("a", election.WithLogger(zap.New(core))).run()
+		<-stuck // the loop waits in the logger for ever
+		if err := a.Check(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(5 * ttl)
+		wantText(t, a.Check(), "the loop has not moved")
+		close(free)
+		a.leads()
+		if err := a.Check(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// stuckCore is a log that blocks at its first line.
+type stuckCore struct {
+	zapcore.Core
+	stuck, free chan struct{}
+}
+
+func newStuckCore() (zapcore.Core, <-chan struct{}, chan struct{}) {
+	core, _ := observer.New(zap.DebugLevel)
+	s := stuckCore{core, make(chan struct{}, 100), make(chan struct{})}
+	return s, s.stuck, s.free
+}
+
+func (s stuckCore) With([]zapcore.Field) zapcore.Core { return s }
+
+func (s stuckCore) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	return ce.AddCore(e, s)
+}
+
+func (s stuckCore) Write(zapcore.Entry, []zapcore.Field) error {
+	s.stuck <- struct{}{}
+	<-s.free
+	return nil
+}
+
+func TestLife_StartsAndStopsAsOftenAsOneLikes(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		p := c.candidate("a", election.OnLeader(c.record("a", 0)))
+		for i := range 1000 {
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- p.Run(ctx) }() // received below
+			if i%3 > 0 {
+				p.leads()
+			}
+			if i%50 == 2 {
+				time.Sleep(ttl)
+			}
+			stop()
+			if err := <-ended; err != nil {
+				t.Fatal(err)
+			}
+			if p.IsLeader() {
+				t.Fatal("it leads after Run has returned")
+			}
+		}
+		synctest.Wait()
+		if got := c.spans(); len(got) < 660 {
+			t.Errorf("%d terms", len(got))
+		}
+	})
+}
+
+// A process that wakes can be asked before any of its timers has run.
+func TestCheck_SeesALeaderPastItsDeadline(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, c *cluster) {
+		ticking := clock.New()
+		links := c.Links()
+		p := c.candidateOf(c.locker(links, redlock.WithClock(ticking)), links, "x", "a").run()
+		follower := c.replica("b", 0, election.WithStandby(time.Second))
+		term := p.leads()
+		for range 10 {
+			time.Sleep(every)
+			if err := errors.Join(p.Check(), follower.Check()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ticking.Suspend(2 * ttl)
+		wantText(t, p.Check(), fmt.Sprintf("term %d has not ended by its stop deadline", term.Token()))
+		<-term.Context().Done()
+		synctest.Wait()
+		if err := p.Check(); err != nil {
+			t.Errorf("after the term ended: %v", err)
+		}
+	})
+}

@@ -1,0 +1,93 @@
+package election_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+)
+
+func TestLog_OneLineForEachChangeOfCause(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		core, logs := observer.New(zap.InfoLevel)
+		for i := range 3 {
+			c.Node(i).RequireAuth("secret")
+		}
+		a := c.candidate("a", election.WithLogger(zap.New(core)))
+		a.run()
+		time.Sleep(10 * time.Minute)
+		got := logs.TakeAll()
+		if len(got) != 1 || got[0].Level != zap.WarnLevel ||
+			!strings.Contains(got[0].ContextMap()["error"].(string), "NOAUTH") {
+			t.Fatalf("with a wrong password: %v", got)
+		}
+
+		a.links.Cut()
+		time.Sleep(10 * time.Minute)
+		if got := logs.TakeAll(); len(got) != 1 || strings.Contains(got[0].ContextMap()["error"].(string), "NOAUTH") {
+			t.Fatalf("after a cut: %v", got)
+		}
+
+		for i := range 3 {
+			c.Node(i).RequireAuth("")
+		}
+		a.links.Heal()
+		term := a.leads()
+		time.Sleep(ttl)
+		a.stop()
+		<-a.ended
+		got = logs.TakeAll()
+		if len(got) != 2 || got[0].Message != "won" || got[1].Message != "stopped" {
+			t.Fatalf("a whole term: %v", got)
+		}
+		if fields := got[1].ContextMap(); fields["election"] != "x" || fields["candidate"] != "a" ||
+			fields["term"] != term.Token() || !strings.Contains(fields["cause"].(string), context.Canceled.Error()) {
+			t.Errorf("fields %v", fields)
+		}
+	})
+}
+
+func TestLog_SaysOnceThatRestartedNodesGrantNothingYet(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		core, logs := observer.New(zap.InfoLevel)
+		c.Restart(0)
+		c.Restart(1)
+		a := c.replica("a", 0, election.WithLogger(zap.New(core)))
+		term := a.leads()
+		if waited := term.Since().Sub(c.start); waited < ttl || waited > ttl+nodeTimeout {
+			t.Errorf("led after %v, want max ttl", waited)
+		}
+		got := logs.TakeAll()
+		if len(got) != 2 || got[0].Level != zap.InfoLevel || got[1].Message != "won" ||
+			!strings.Contains(got[0].ContextMap()["error"].(string), "it grants nothing for another") {
+			t.Errorf("logged %v", got)
+		}
+	})
+}
+
+func TestLog_SaysNothingWorseThanInfoWhileAllIsWell(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		core, logs := observer.New(zap.WarnLevel)
+		var all []*candidate
+		for _, id := range []string{"a", "b", "c"} {
+			p := c.replica(id, 0, election.WithLogger(zap.New(core)))
+			for node := range 3 {
+				p.links.Delay(time.Duration(5+node)*time.Millisecond, node)
+			}
+			all = append(all, p)
+		}
+		leader(all...)
+		time.Sleep(20 * ttl)
+		for _, p := range all {
+			p.again()
+		}
+		time.Sleep(5 * ttl)
+		for _, line := range logs.All() {
+			t.Errorf("%s: %v", line.Message, line.ContextMap()["error"])
+		}
+	})
+}

@@ -1,0 +1,68 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"syscall"
+
+	"github.com/redlockfx/redlockfx/internal/redisproc"
+)
+
+// fall is how one leader comes to lose its office.
+type fall struct {
+	how   string
+	looks int   // that it takes at its term before
+	links []int // of its own that are cut or refused
+}
+
+func (f fall) String() string { return fmt.Sprintf("%s %v after %d looks", f.how, f.links, f.looks) }
+
+// ways are the ways to fall, and how many leaders of each election do.
+var ways = map[string]int{"kill": 5, "terminate": 5, "stop": 5, "cut": 3, "refuse": 2}
+
+// newFalls draws a plan for one election. The same random numbers give the same plan.
+func newFalls(random *rand.Rand) (plan []fall) {
+	for _, how := range slices.Sorted(maps.Keys(ways)) {
+		for range ways[how] {
+			f := fall{how: how, looks: random.IntN(int(shortTTL / 3 / sampleEvery))}
+			if how == "cut" || how == "refuse" {
+				f.links = random.Perm(nodeCount)[:majority+random.IntN(nodeCount-majority+1)]
+			}
+			plan = append(plan, f)
+		}
+	}
+	random.Shuffle(len(plan), func(i, j int) { plan[i], plan[j] = plan[j], plan[i] })
+	return plan
+}
+
+func (f fall) begin(leader *process, links []*redisproc.Proxy) {
+	switch f.how {
+	case "kill":
+		leader.signal(syscall.SIGKILL)
+	case "terminate":
+		leader.signal(syscall.SIGTERM)
+	case "stop":
+		leader.signal(syscall.SIGSTOP)
+	}
+	for _, i := range f.links {
+		if f.how == "cut" {
+			links[i].Cut()
+		} else {
+			links[i].Refuse()
+		}
+	}
+}
+
+// end lets a leader that was stopped or cut off take part again.
+func (f fall) end(leader *process, links []*redisproc.Proxy) {
+	if f.how == "stop" {
+		leader.signal(syscall.SIGCONT)
+	}
+	for _, i := range f.links {
+		links[i].Heal()
+	}
+}

@@ -1,0 +1,106 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/integration"
+)
+
+// Without being renewed the lease would run out twice while the callback returns.
+func TestTerminatedLeader_KeepsTheLeaseUntilItsCallbackReturns(t *testing.T) {
+	t.Parallel()
+	s := usual
+	s.TTL, s.EndFor, s.Drain = shortTTL, 3*shortTTL, 4*shortTTL
+	c := startAs(t, startServers(t, nodeCount), s)
+	leader := c.leader()
+
+	c.replicas[leader.Replica].signal(syscall.SIGTERM)
+	ended := c.callback(integration.LeadEnd, leader)
+	next := c.next(leader.Since)
+
+	took := next.Since - ended.At
+	t.Logf("the next leader began %v after the callback had returned", took)
+	if took < 0 || took > shortTTL/2 || next.Since > ended.Deadline {
+		t.Errorf("the next leader began %v after the callback had returned and %v after the stop deadline, "+
+			"want within %v, and before", took, next.Since-ended.Deadline, shortTTL/2)
+	}
+	if exit := c.exit(leader); exit.Text != "" {
+		t.Errorf("exit with %q", exit.Text)
+	}
+}
+
+func TestTerminatedLeader_WhoseCallbackNeverReturnsIsFollowedWhenItsLeaseHasRunOut(t *testing.T) {
+	t.Parallel()
+	s := usual
+	s.TTL, s.EndFor, s.Drain = shortTTL, time.Hour, 2*shortTTL
+	c := startAs(t, startServers(t, nodeCount), s)
+	leader := c.leader()
+
+	c.replicas[leader.Replica].signal(syscall.SIGTERM)
+	asked := c.callback(integration.LeadDone, leader)
+	exit := c.exit(leader)
+	next := c.next(leader.Since)
+
+	deadline, _ := c.endOf(leader)
+	t.Logf("the process ended %v after it was told to, and %v before the stop deadline; the next leader "+
+		"began %v after that", exit.At-asked.At, deadline-exit.At, next.Since-deadline)
+	if !strings.Contains(exit.Text, election.ErrUndrained.Error()) {
+		t.Errorf("exit with %q, want %v", exit.Text, election.ErrUndrained)
+	}
+	if drained := exit.At - asked.At; drained < s.Drain || drained > s.Drain+s.margin()+busy {
+		t.Errorf("it went on for %v, want %v and the stop margin", drained, s.Drain)
+	}
+	if after := next.Since - deadline; after < s.margin() || after > s.margin()+busy {
+		t.Errorf("the next leader began %v after the stop deadline, want the stop margin %v",
+			after, s.margin())
+	}
+}
+
+func TestTerminatedLeader_IsFollowedByTheTimerWhereNodesMayNotPush(t *testing.T) {
+	nodes := startNodes(t, nodeCount)
+	t.Parallel()
+	deaf := slices.DeleteFunc(rights(t), func(right string) bool {
+		return strings.Contains(right, "publish") || strings.Contains(right, "subscribe") ||
+			strings.HasPrefix(right, "&")
+	})
+	servers := admins(t, nodes.Addrs())
+	for _, server := range servers {
+		setUser(t, server, "deaf", deaf)
+	}
+	s := usual
+	s.Login = "redis://deaf:pw@"
+	c := startAs(t, nodes, s)
+	leader := c.leader()
+
+	c.replicas[leader.Replica].signal(syscall.SIGTERM)
+	ended := c.callback(integration.LeadEnd, leader)
+	next := c.next(leader.Since)
+
+	took := next.Since - ended.At
+	t.Logf("the next leader began %v after the callback had returned", took)
+	if took > ttl+busy {
+		t.Errorf("it took %v, want at most %v", took, ttl+busy)
+	}
+	for i, server := range servers {
+		channels, err := server.PubSubChannels(t.Context(), "*").Result()
+		if err != nil || len(channels) > 0 || denials(t, server, "deaf") == 0 {
+			t.Errorf("node %d: %v are listened to, %v; want that none may be", i, channels, err)
+		}
+	}
+	c.stays(next, next.At, ttl)
+}
+
+// exit waits for the end of a leader's process.
+func (c *cluster) exit(leader integration.Event) integration.Event {
+	c.t.Helper()
+	return c.await("exit", func(e integration.Event) bool {
+		return e.Kind == integration.Exit && e.Replica == leader.Replica
+	})
+}

@@ -1,0 +1,57 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/redisproc"
+	"github.com/redlockfx/redlockfx/internal/retry"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// rest is how long nodes are left alone when they grant again. A node that forgot its jobs refuses
+// their ticks for 2 s.
+const rest = 3 * time.Second
+
+// outages kill minorities of nodes, one after another, and have them come back in the ways that
+// forget, with their guards.
+type outages struct {
+	away atomic.Bool // some node is, or does not grant yet
+	made int         // to be read when play has returned
+}
+
+// play goes on until ctx is done, and says how it went if the test fails.
+func (o *outages) play(ctx context.Context, t *testing.T, nodes *redisproc.Cluster, random *rand.Rand) {
+	ways := []string{"restarted empty", "restarted with an older file", "restarted with its file"}
+	l := lockerOn(t, clients(t, nodes.Addrs()...),
+		redlock.WithTTL(shortTTL), redlock.WithNodeTimeout(shortTTL/10))
+	granting := func() bool { return ctx.Err() != nil || allGrant(t.Context(), l) }
+	upTo := func(d time.Duration) time.Duration { return time.Duration(random.Int64N(int64(d))) }
+	for poll(t, "end of the guards", granting); ctx.Err() == nil; o.made++ {
+		o.away.Store(false)
+		_ = retry.Sleep(ctx, rest+upTo(shortTTL))
+
+		o.away.Store(true)
+		hit := random.Perm(nodeCount)[:1+random.IntN(nodeCount-majority)]
+		way, lasts := ways[random.IntN(len(ways))], upTo(shortTTL)
+		for _, i := range hit {
+			if err := errors.Join(nodes.Node(i).Backup(), nodes.Node(i).Kill()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = retry.Sleep(ctx, lasts)
+		for _, i := range hit {
+			if err := forgetting[way](t.Context(), nodes.Node(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		poll(t, fmt.Sprintf("end of the guards of nodes %v, %s", hit, way), granting)
+	}
+}

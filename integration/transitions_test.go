@@ -1,0 +1,178 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/integration"
+	"github.com/redlockfx/redlockfx/internal/redisproc"
+)
+
+// elections go on side by side on the same nodes, each with replicas and links of its own.
+const elections = 5
+
+// A leader falls, the next one begins, and falls: a hundred times, by every kind of fault, while
+// minorities of nodes come and go.
+func TestTransitions_HundredInARowNeverOverlap(t *testing.T) {
+	t.Parallel()
+	seed, began := newSeed(t), time.Now()
+	nodes := startServers(t, nodeCount, persist...)
+	all := tally{fell: make(map[string]int), margin: make(map[string]time.Duration)}
+	var broken outages
+
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var breaking, reigning sync.WaitGroup
+	breaking.Go(func() { // ends with ctx
+		t.Run("nodes", func(t *testing.T) {
+			broken.play(ctx, t, nodes, rand.New(rand.NewPCG(seed, elections)))
+		})
+	})
+	for i := range uint64(elections) {
+		reigning.Go(func() { // ends with its plan
+			t.Run(fmt.Sprint("election ", i), func(t *testing.T) {
+				s := usual
+				s.Election, s.TTL = fmt.Sprint("jobs", i), shortTTL
+				c := &contest{broken: &broken, all: &all}
+				c.cluster, c.links = startLinked(t, nodes, nodeCount, s)
+				c.play(newFalls(rand.New(rand.NewPCG(seed, i))))
+			})
+		})
+	}
+	reigning.Wait()
+	stop()
+	breaking.Wait()
+
+	t.Logf("%d transitions in %v, %d of them while nodes were away, in %d outages",
+		all.transitions, time.Since(began), all.short, broken.made)
+	t.Logf("leaders fell: %v; by itself, and before its fall: %d", all.fell, all.early)
+	t.Logf("from the end of a term that was lost to the next one, at least: %v", all.margin)
+	for how, n := range ways {
+		if all.fell[how] < n*elections {
+			t.Errorf("%d leaders fell by %s, want %d", all.fell[how], how, n*elections)
+		}
+	}
+	if all.transitions < 100 || all.short < 20 {
+		t.Errorf("%d transitions, %d while nodes were away, want 100 and 20", all.transitions, all.short)
+	}
+}
+
+// tally is what happened in all elections.
+type tally struct {
+	mu          sync.Mutex // guards the fields below
+	transitions int
+	short       int                      // of these, while nodes were away
+	early       int                      // of these, before the leader was made to fall
+	fell        map[string]int           // by how
+	margin      map[string]time.Duration // the least, by how
+}
+
+// contest is one of the elections.
+type contest struct {
+	*cluster
+	links  map[string][]*redisproc.Proxy // of each replica
+	broken *outages
+	all    *tally
+	newest time.Duration // when the newest term began that is known of
+}
+
+// play has one leader after another fall. One that fell before its time does not count.
+func (c *contest) play(plan []fall) {
+	c.t.Cleanup(func() {
+		if c.t.Failed() {
+			c.t.Logf("plan: %v", plan)
+		}
+	})
+	early := 0
+	for _, f := range plan {
+		for !c.topple(f) {
+			if early++; early > len(plan) {
+				c.t.Fatalf("%d leaders fell by themselves", early)
+			}
+		}
+	}
+	terms := make(map[time.Duration]bool)
+	events, _ := c.told(0)
+	for _, e := range events {
+		if e.Kind == integration.LeadBegin {
+			terms[e.Since] = true
+		}
+	}
+	c.all.mu.Lock()
+	defer c.all.mu.Unlock()
+	c.all.transitions += len(terms) - 1
+	c.all.early += early
+}
+
+// topple has the newest leader fall and waits for the next. false: it had fallen by itself.
+func (c *contest) topple(f fall) bool {
+	leader := c.ripe(f)
+	old, links, short := c.replicas[leader.Replica], c.links[leader.Replica], c.broken.away.Load()
+	fell := shared.now()
+	f.begin(old, links)
+	if f.how == "kill" || f.how == "terminate" {
+		c.restart(old)
+	}
+	next := c.next(leader.Since)
+	f.end(old, links)
+	c.newest = next.Since
+
+	if f.how != "kill" {
+		c.callback(integration.LeadDone, leader)
+	}
+	deadline, done := c.endOf(leader)
+	if done > 0 && done < fell {
+		return false
+	}
+	c.all.mu.Lock()
+	defer c.all.mu.Unlock()
+	c.all.fell[f.how]++
+	if short {
+		c.all.short++
+	}
+	if f.how == "terminate" {
+		return true // it was not lost, and the history is judged at the end
+	}
+
+	// A process that was killed or stopped could not tell when its context was done.
+	end := deadline
+	if f.links != nil {
+		end = done
+	}
+	margin := next.Since - end
+	if least, known := c.all.margin[f.how]; !known || margin < least {
+		c.all.margin[f.how] = margin
+	}
+	if next.Since < deadline+c.margin() || margin < c.margin()/4 {
+		c.t.Errorf("%v: the next term began %v after the end of the term before, and %v after its stop "+
+			"deadline:\n%+v\n%+v", f, margin, next.Since-deadline, leader, next)
+	}
+	return true
+}
+
+// ripe waits until the newest leader has looked at its term often enough, and returns how that term
+// began. One that is to be stopped has just ended a run, so the next one is some time away: a process
+// that is stopped between a look at its term and the start of a run starts it when it wakes.
+func (c *contest) ripe(f fall) (leader integration.Event) {
+	looks := 0
+	c.await("leader that may fall", func(e integration.Event) bool {
+		if e.Kind == integration.LeadBegin && e.Since >= max(c.newest, leader.Since+1) {
+			leader, looks = e, 0
+		}
+		if e.Since != leader.Since || leader.Since == 0 {
+			return false
+		}
+		if e.Kind == integration.Sample {
+			looks++
+		}
+		justRan := e.Kind == integration.RunEnd && shared.now()-e.At < runFor
+		return looks >= f.looks && (justRan || f.how != "stop")
+	})
+	return leader
+}
