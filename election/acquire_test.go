@@ -51,7 +51,7 @@ func TestAcquire_ErrorsBackOffAndRecover(t *testing.T) {
 		}
 		a.leads()
 		c.Hang()
-		time.Sleep(10 * time.Minute)
+		time.Sleep(2 * time.Minute)
 		if a.IsLeader() {
 			t.Error("leads through an outage")
 		}

@@ -473,7 +473,9 @@ func TestOnLeader_ReelectionWhileThePreviousCallbackStillRuns(t *testing.T) {
 			p.stop()
 			<-p.ended
 		}
-		time.Sleep(2 * ttl)
+		time.Sleep(3 * ttl)
+		mu.Lock()
+		defer mu.Unlock()
 		var terms []life
 		for id, of := range lives {
 			for i, l := range of {

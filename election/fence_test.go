@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -83,11 +84,14 @@ var errStale = errors.New("stale")
 
 // resource is what the README recommends: it keeps the largest token that it was shown.
 type resource struct {
+	mu    sync.Mutex // guards the fields below
 	fence uint64
 	lines []string
 }
 
 func (r *resource) write(token uint64, line string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if token < r.fence {
 		return errStale
 	}

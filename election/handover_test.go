@@ -179,7 +179,7 @@ func TestHandover_StopBeforeAnyNodeAnswered(t *testing.T) {
 		for i, fault := range []func(...int){c.Hang, c.Cut} {
 			fault()
 			p := c.replica(fmt.Sprint("pod-", i), 0)
-			time.Sleep(time.Minute)
+			time.Sleep(ttl)
 			stopped := time.Now()
 			p.stop()
 			<-p.ended

@@ -47,7 +47,11 @@ func TestKeep_ContextIsDoneTheMarginBeforeTheLeaseExpires(t *testing.T) {
 				b := c.replica("b", 0)
 				time.Sleep(ttl + 7*time.Millisecond)
 				of.fault(a)
-				<-term.Context().Done()
+				select {
+				case <-term.Context().Done():
+				case <-time.After(2 * ttl):
+					t.Fatal("the term goes on")
+				}
 				if term.Valid() || a.IsLeader() {
 					t.Error("still leading")
 				}
