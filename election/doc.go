@@ -14,13 +14,27 @@
 //   - The lease is released only after all callbacks have returned. Until then it is renewed; if
 //     they do not return in time, it is abandoned, and nobody else leads before it has run out.
 //   - One callback runs at most once per term, and never twice at a time in a process.
+//   - Nothing starts in a term with less than the stop margin left.
 //   - [Elector.IsLeader] and [Term.Valid] look at the clock each time: after a pause the first look
 //     is right.
-//   - Run survives nodes that are down at the start, and any outage.
-//   - When Run has returned, nothing is left running, unless its error is [ErrUndrained].
+//   - The token of a term is larger than that of any term before it.
+//   - Run survives nodes that are down at the start, and any outage. When it has returned, nothing is
+//     left running, unless its error is [ErrUndrained].
 //
-// They hold under the assumptions of package redlock. What does not hold is said there, too: a
-// paused process can still be inside your code when it wakes. [Term.Token] is for that.
+// # What it assumes
+//
+// What package redlock assumes: the clocks of nodes and processes run at the same rate to within the
+// drift, 1 %; they need not show the same time. A node that forgets, or is stepped, does not count for the
+// longest TTL. Nothing is assumed of the network: it may lose, delay and repeat, and it may lose the answer
+// rather than the question. Nothing is assumed of go-redis's timeouts.
+//
+// # What does not hold
+//
+//   - A paused process can still be inside your code when it wakes, beside the next leader. Have the
+//     resource remember the largest [Term.Token] it has seen, and refuse smaller ones.
+//   - A callback that ignores its context for longer than the margin after a loss works beside the next
+//     leader. [Elector.Check] fails then.
+//   - There may be no leader: for a TTL after a crash, and while no majority of nodes answers.
 //
 // # States
 //
