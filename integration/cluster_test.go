@@ -45,7 +45,7 @@ func start(t *testing.T, nodes *redisproc.Cluster) *cluster {
 	return startAs(t, nodes, usual)
 }
 
-// startAs starts replicas that are not the usual ones.
+// startAs starts replicas with other settings than the usual ones.
 func startAs(t *testing.T, nodes *redisproc.Cluster, s settings) *cluster {
 	t.Helper()
 	c, _ := startLinked(t, nodes, 0, s)

@@ -19,7 +19,9 @@ type fall struct {
 	links []int // of its own that are cut or refused
 }
 
-func (f fall) String() string { return fmt.Sprintf("%s %v after %d looks", f.how, f.links, f.looks) }
+func (f fall) String() string {
+	return fmt.Sprintf("%s, links %v, after %d looks", f.how, f.links, f.looks)
+}
 
 // ways are the ways to fall, and how many leaders of each election do.
 var ways = map[string]int{"kill": 5, "terminate": 5, "stop": 5, "cut": 3, "refuse": 2}

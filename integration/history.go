@@ -42,7 +42,7 @@ const (
 	RunBegin  Kind = "run-begin"
 	RunEnd    Kind = "run-end"  // the run is about to return
 	Sample    Kind = "sample"   // what the replica believes, several times a second
-	Deadline  Kind = "deadline" // it may have moved
+	Deadline  Kind = "deadline" // it has moved, or may have
 	Watch     Kind = "watch"    // from now on it looks at its belief without a pause
 	Exit      Kind = "exit"     // the process is about to end by itself
 )

@@ -102,7 +102,9 @@ func TestStoppedLeader_KnowsWhenItWakesThatItLeadsNoMore(t *testing.T) {
 			p.signal(syscall.SIGTERM)
 		}
 	}
-	given := c.await("start of the late callback", func(e integration.Event) bool { return e.Kind == late })
+	given := c.await("start of the late callback", func(e integration.Event) bool {
+		return e.Kind == late
+	})
 	if given.Since < over.At {
 		t.Errorf("a callback that was registered after the term started in it: %+v", given)
 	}

@@ -24,34 +24,38 @@ const rest = 3 * time.Second
 // forget, with their guards.
 type outages struct {
 	away atomic.Bool // some node is, or does not grant yet
-	made int         // to be read when play has returned
+	made []string    // to be read when play has returned
 }
 
-// play goes on until ctx is done, and says how it went if the test fails.
+// play goes on until ctx is done.
 func (o *outages) play(ctx context.Context, t *testing.T, nodes *redisproc.Cluster, random *rand.Rand) {
-	ways := []string{"restarted empty", "restarted with an older file", "restarted with its file"}
+	back := []string{"restarted empty", "restarted with an older file", "restarted with its file"}
 	l := lockerOn(t, clients(t, nodes.Addrs()...),
 		redlock.WithTTL(shortTTL), redlock.WithNodeTimeout(shortTTL/10))
 	granting := func() bool { return ctx.Err() != nil || allGrant(t.Context(), l) }
 	upTo := func(d time.Duration) time.Duration { return time.Duration(random.Int64N(int64(d))) }
-	for poll(t, "end of the guards", granting); ctx.Err() == nil; o.made++ {
+	poll(t, "end of the guards", granting)
+	for {
 		o.away.Store(false)
-		_ = retry.Sleep(ctx, rest+upTo(shortTTL))
+		hit := random.Perm(nodeCount)[:1+random.IntN(nodeCount-majority)]
+		way, lasts := back[random.IntN(len(back))], upTo(shortTTL)
+		if retry.Sleep(ctx, rest+upTo(shortTTL)) != nil {
+			return
+		}
 
 		o.away.Store(true)
-		hit := random.Perm(nodeCount)[:1+random.IntN(nodeCount-majority)]
-		way, lasts := ways[random.IntN(len(ways))], upTo(shortTTL)
+		o.made = append(o.made, fmt.Sprintf("at %v for %v: nodes %v: %s", shared.now(), lasts, hit, way))
 		for _, i := range hit {
 			if err := errors.Join(nodes.Node(i).Backup(), nodes.Node(i).Kill()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		_ = retry.Sleep(ctx, lasts)
+		_ = retry.Sleep(ctx, lasts) // they come back in any case
 		for _, i := range hit {
 			if err := forgetting[way](t.Context(), nodes.Node(i)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		poll(t, fmt.Sprintf("end of the guards of nodes %v, %s", hit, way), granting)
+		poll(t, "end of the guards: "+o.made[len(o.made)-1], granting)
 	}
 }

@@ -35,7 +35,7 @@ type settings struct {
 	EndFor   time.Duration // for how long they do
 }
 
-// usual are the settings of replicas that nothing else is known of.
+// usual is what replicas are set to where a test does not say otherwise.
 var usual = settings{Election: "jobs", TTL: ttl, Drain: 10 * time.Second, EndFor: endFor}
 
 // margin is the stop margin.
