@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/guard"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
@@ -31,9 +32,9 @@ var holderSource string
 var inspectSource string
 
 var (
-	acquireScript = quorum.NewScript("acquire", guardSource+acquireSource)
+	acquireScript = quorum.NewScript("acquire", guard.Source+guardSource+acquireSource)
 	extendScript  = quorum.NewScript("extend", extendSource)
-	repairScript  = quorum.NewScript("repair", guardSource+repairSource)
+	repairScript  = quorum.NewScript("repair", guard.Source+guardSource+repairSource)
 	releaseScript = quorum.NewScript("release", releaseSource)
 	holderScript  = quorum.NewScript("holder", holderSource)
 	inspectScript = quorum.NewScript("inspect", inspectSource)

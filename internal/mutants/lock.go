@@ -180,29 +180,29 @@ var ofLocks = []mutation{
 	{
 		"the guard is ignored", "redlock/guard.lua",
 		[]edit{{
-			"    if since + kept > ms then",
+			"    if left > 0 then",
 			"    if false then",
 		}}, "./redlock", "TestGuard_NodesThatMayHaveForgotten",
 	},
 	{
-		"the guard forgets who the server was", "redlock/guard.lua",
+		"the guard forgets who the server was", "internal/guard/guard.lua",
 		[]edit{{
 			" or (id ~= '' and id ~= g[2])",
 			"",
 		}}, "./redlock", "TestGuard_NodesThatMayHaveForgotten",
 	},
 	{
-		"the guard trusts a clock that went back", "redlock/guard.lua",
+		"the guard trusts a clock that went back", "internal/guard/guard.lua",
 		[]edit{{
 			" or since > ms",
 			"",
 		}}, "./redlock", "TestGuard_ClockThatIsBehind",
 	},
 	{
-		"lists of any length", "redlock/guard.lua",
+		"lists of any length", "internal/guard/guard.lua",
 		[]edit{{
-			"    if g[5] and g[5] ~= nodes and",
-			"    if false and",
+			"  if known and known ~= nodes and",
+			"  if false and",
 		}}, "./redlock", "TestGuard_RefusesListsOfAnotherLength",
 	},
 	{
