@@ -94,9 +94,6 @@ func New(nodes []redis.UniversalClient, opts ...Option) (*Locker, error) {
 // Settings returns what the Locker works with.
 func (l *Locker) Settings() Settings { return l.settings }
 
-// Clock is what the Locker's leases go by, for this module's own packages.
-func (l *Locker) Clock() *clock.Clock { return l.clock }
-
 // The keys of a Locker share one hash tag, so that on a cluster they lie in one slot.
 func (l *Locker) lockKey(name string) string {
 	return "{" + l.settings.KeyPrefix + "}:lock:" + name

@@ -28,6 +28,9 @@ var releaseSource string
 //go:embed holder.lua
 var holderSource string
 
+//go:embed raise.lua
+var raiseSource string
+
 //go:embed inspect.lua
 var inspectSource string
 
@@ -37,6 +40,7 @@ var (
 	repairScript  = quorum.NewScript("repair", guard.Source+guardSource+repairSource)
 	releaseScript = quorum.NewScript("release", releaseSource)
 	holderScript  = quorum.NewScript("holder", holderSource)
+	raiseScript   = quorum.NewScript("raise", raiseSource)
 	inspectScript = quorum.NewScript("inspect", inspectSource)
 
 	scripts = []*quorum.Script{

@@ -1,0 +1,115 @@
+package register
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// maxGiven is how many records a node is given of a job.
+const maxGiven = 50
+
+// admit has nodes that do not know a job know it. A quorum of others that know it tells what they need; when
+// their guard is over, or when a quorum does not know the job, what is left of it has to do.
+func (r *Register) admit(ctx context.Context, token uint64, now time.Time, jobs []*told) {
+	need := r.config.Quorum.Majority()
+	type stranger struct {
+		node   int
+		memory string
+	}
+	work := make(map[stranger][]*told)
+	for _, t := range jobs {
+		if t.fenced > 0 {
+			continue
+		}
+		for _, e := range t.entries {
+			if !e.known && (t.known >= need || len(t.entries)-t.known >= need || e.left == 0) {
+				s := stranger{e.node, e.memory}
+				work[s] = append(work[s], t)
+			}
+		}
+	}
+	var mu sync.Mutex // guards the jobs meanwhile
+	var wg sync.WaitGroup
+	for s, all := range work {
+		wg.Go(func() { // ends by the node timeout, once or twice for each batch
+			for batch := range slices.Chunk(all, promiseBatch) {
+				marks, err := r.admitAt(ctx, s.node, s.memory, token, now, batch)
+				mu.Lock()
+				for i, t := range batch {
+					if err != nil {
+						t.nodes = append(t.nodes, NodeError{r.config.Quorum.Addr(s.node), err})
+						continue
+					}
+					t.marks = append(t.marks, marks[i])
+					t.manual = append(t.manual, marks[i]*1000)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// admitAt admits one node, and returns the marks that it begins with.
+func (r *Register) admitAt(
+	ctx context.Context, node int, memory string, token uint64, now time.Time, jobs []*told,
+) ([]int64, error) {
+	names, args := make([]string, len(jobs)), r.args(memory, token)
+	for i, t := range jobs {
+		names[i] = t.plan.Job
+		given, err := r.given(ctx, t, now)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, given...)
+	}
+	a, cause := r.config.Quorum.AskNode(ctx, node, admitScript.Call(r.keys(names...), args...))
+	if cause != nil {
+		return nil, cause
+	}
+	f, err := fields(a)
+	switch {
+	case err != nil:
+		return nil, err
+	case f[0] != int64(codeYes) || len(f) != len(jobs)+1:
+		return nil, fmt.Errorf("not admitted: it remembers otherwise by now: %.100q", fmt.Sprint(f))
+	}
+	marks := make([]int64, len(jobs))
+	for i := range jobs {
+		if marks[i], _ = f[i+1].(int64); marks[i] <= 0 {
+			return nil, fmt.Errorf("not admitted: what is there of %q was written by another version", jobs[i].plan.Job)
+		}
+	}
+	return marks, nil
+}
+
+// given are the arguments that admit a job: the largest and newest of what anybody has.
+func (r *Register) given(ctx context.Context, t *told, now time.Time) ([]any, error) {
+	s := merge(t.plan, t.entries, r.config.Quorum.Majority(), now)
+	var mark, manual int64
+	for _, e := range t.entries {
+		mark = max(mark, number(e.hash["mark"]))
+		manual = max(manual, number(e.hash["mmark"]))
+	}
+	ended := []string{}
+	if s.Before != "" { // somebody knew it
+		view, err := r.view(ctx, t.plan.Job)
+		if err != nil {
+			return nil, err
+		}
+		for _, record := range view.Records {
+			if record.Ended() && len(ended) < 2*maxGiven {
+				ended = append(ended, record.Slot.field(), record.encode())
+			}
+		}
+	}
+	list, _ := json.Marshal(ended) // strings: it cannot fail
+	return []any{
+		t.plan.Job, micro(s.Since), t.plan.Text, micro(s.Planned), mark, manual,
+		s.Pause.encode(), s.Trigger.encode(), s.Missed, string(list),
+	}, nil
+}

@@ -1,0 +1,57 @@
+-- admit: have a node that does not know the jobs know them, and vote on ticks after the present
+-- What it had before stays where it is the larger or newer, but for records without an end: others may have
+-- followed them.
+-- KEYS     guard, names, then for each job: job, runs
+-- ARGV     longest ttl (ms; 0: no guard), nodes in the list, name of the memory that did not know them, token,
+--          then for each job: name, since (µs), plan, planned (µs), mark (ms), manual mark (µs), pause, trigger,
+--          missed, ended records {lane and tick, record, ...} as JSON
+-- returns  {time, 1, mark...}      admitted, with the mark (ms) of each; also those that were known before
+--          {time, 6, '', name, left} the node remembers otherwise by now
+local instead, name, left = memory(KEYS[1], ARGV[1], ARGV[2])
+if instead then
+  return instead
+end
+if name ~= ARGV[3] then
+  return {now, 6, '', name, left}
+end
+
+local function larger(a, b)
+  return string.format('%d', math.max(tonumber(a or '0'), tonumber(b or '0')))
+end
+
+local answers = {now, 1}
+for i = 1, (#KEYS - 2) / 2 do
+  local job, runs, a = KEYS[2 * i + 1], KEYS[2 * i + 2], 10 * i - 6
+  local h = redis.call('HMGET', job, 'under', 'term', 'mark', 'mmark', 'pause', 'trigger', 'missed', 'since', 'layout')
+  if h[9] and h[9] ~= '1' then
+    answers[i + 2] = -1
+  elseif h[1] == name then
+    answers[i + 2] = tonumber(h[3])
+  else
+    local mark = larger(larger(h[3], ARGV[a + 5]), string.format('%d', math.ceil((now + ahead) / 1000)))
+    local manual = larger(larger(h[4], ARGV[a + 6]), string.format('%d', now + ahead))
+    local since = h[8] and tonumber(h[8]) < tonumber(ARGV[a + 2]) and h[8] or ARGV[a + 2]
+    redis.call('HSET', job, 'layout', '1', 'under', name, 'term', larger(h[2], ARGV[4]),
+      'since', since, 'plan', ARGV[a + 3], 'planned', ARGV[a + 4],
+      'mark', mark, 'by', '0', 'admitted', mark, 'mmark', manual, 'mby', '0', 'madmitted', manual,
+      'pause', newer(h[5], ARGV[a + 7]) and h[5] or ARGV[a + 7],
+      'trigger', newer(h[6], ARGV[a + 8]) and h[6] or ARGV[a + 8],
+      'missed', larger(h[7], ARGV[a + 9]))
+    local all = redis.call('HGETALL', runs)
+    for j = 1, #all, 2 do
+      local _, _, _, state = parts(all[j + 1])
+      if state == 'claimed' then
+        redis.call('HDEL', runs, all[j])
+      end
+    end
+    local records = cjson.decode(ARGV[a + 10])
+    if #records > 0 then
+      redis.call('HSET', runs, unpack(records))
+    end
+    redis.call('HSETNX', KEYS[2], ARGV[a + 1], '0')
+    redis.call('PEXPIRE', KEYS[2], fade)
+    keep(job, runs)
+    answers[i + 2] = tonumber(mark)
+  end
+end
+return answers

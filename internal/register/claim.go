@@ -1,0 +1,207 @@
+package register
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
+
+const claimBatch = 500 // claims in one call
+
+// Claim asks for one slot.
+type Claim struct {
+	Job    string
+	Record Record  // without an end
+	Pause  Setting // that the leader knows of: a node with an older one takes it over
+	Missed int     // ticks of the job in all, those that this one jumps over included
+}
+
+// Outcome is what became of a claim.
+type Outcome struct {
+	Won     bool
+	Taken   bool      // no run of ours can win the slot any more
+	By      Record    // that it is taken by, where a node has a record of it
+	Fenced  uint64    // a larger token that was promised; 0: none
+	Paused  Setting   // newer than the claim's, and on
+	Unknown bool      // a node does not know the job: it has to be promised anew
+	Time    time.Time // when the deciding vote was in
+	Err     error     // why it was not won
+}
+
+// Claim asks for slots, and returns what became of each, in their order. What was not won and is not taken may
+// be asked for again, with the same run.
+func (r *Register) Claim(ctx context.Context, token uint64, claims []Claim) []Outcome {
+	all := make([]Outcome, len(claims))
+	groups := make(map[int][]int) // by the node that is asked first
+	for i, c := range claims {
+		first := r.first(c)
+		groups[first] = append(groups[first], i)
+	}
+	var wg sync.WaitGroup
+	for first, group := range groups {
+		wg.Go(func() { // ends by the node timeout, for each batch
+			for batch := range slices.Chunk(group, claimBatch) {
+				r.claim(ctx, token, first, claims, batch, all)
+			}
+		})
+	}
+	wg.Wait()
+	return all
+}
+
+// first is the node that everybody asks first for this slot, but for those that are known to be slow.
+func (r *Register) first(c Claim) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(c.Job + " " + c.Record.Slot.field())) // it cannot fail
+	n := r.config.Quorum.Size()
+	start := int(h.Sum32() % uint32(n))
+	for i := range n {
+		if node := (start + i) % n; !r.config.Quorum.Overdue(node) {
+			return node
+		}
+	}
+	return start
+}
+
+func (r *Register) claim(ctx context.Context, token uint64, first int, claims []Claim, batch []int, all []Outcome) {
+	keys := make([]string, 0, 1+2*len(batch))
+	keys = append(keys, r.guardKey())
+	args := r.args(token)
+	for _, i := range batch {
+		c := claims[i]
+		keys = append(keys, r.key("job", c.Job), r.key("runs", c.Job))
+		args = append(args, c.Record.Slot.lane(), c.Record.Slot.number(), c.Record.Run, c.Record.Attempt,
+			c.Record.encode(), c.Pause.encode(), c.Missed)
+	}
+	need, n := r.config.Quorum.Majority(), len(batch)
+	judge := func(answers []quorum.Answer) bool {
+		for i := range n {
+			yes, open := 0, 0
+			for _, a := range answers {
+				if !a.Over {
+					open++
+				} else if f, err := part(a, i, n); err == nil && f[0] == int64(codeYes) {
+					yes++
+				}
+			}
+			if yes < need && yes+open >= need {
+				return false
+			}
+		}
+		return true
+	}
+	// A slot that is taken by this term or a later one is decided; by an earlier one it may be a dead run's.
+	goOn := func(a quorum.Answer) bool {
+		for i := range n {
+			f, err := part(a, i, n)
+			if err != nil || f[0] == int64(codeYes) || f[0] == int64(codeUnknown) || f[0] == int64(codeAhead) {
+				return true
+			}
+			if f[0] == int64(codeNo) && takenBy(f) < token {
+				return true
+			}
+		}
+		return false
+	}
+	round, cause := r.config.Quorum.AskFirst(ctx, claimScript.Call(keys, args...), judge, first, goOn)
+	answers := round.Answers()
+	for i, at := range batch {
+		all[at] = r.outcome(claims[at], token, answers, i, n, cause)
+	}
+}
+
+// takenBy is the token of the claim that a refusal names; 0 if the node was admitted since.
+func takenBy(f []any) uint64 {
+	if len(f) < 4 {
+		return 0
+	}
+	token, _ := f[2].(int64)
+	return uint64(token)
+}
+
+// outcome reads what the nodes answered to the i-th of n claims.
+func (r *Register) outcome(c Claim, token uint64, answers []quorum.Answer, i, n int, cause error) Outcome {
+	var o Outcome
+	need := r.config.Quorum.Majority()
+	yes, no := 0, 0
+	var nodes []NodeError
+	for node, a := range answers {
+		f, err := part(a, i, n)
+		if err == nil {
+			err = o.read(c, token, f)
+		}
+		switch {
+		case err != nil:
+			nodes = append(nodes, NodeError{r.config.Quorum.Addr(node), err})
+			if len(f) > 0 && f[0] == int64(codeNo) {
+				no++
+			}
+		default:
+			yes++
+			if a.Received.After(o.Time) {
+				o.Time = a.Received
+			}
+		}
+	}
+	o.Won = yes >= need
+	if o.Won {
+		return o
+	}
+	o.Taken = o.Taken || r.config.Quorum.Size()-no < need
+	kind := ErrNoQuorum
+	if o.Fenced > 0 {
+		kind = ErrFenced
+	}
+	o.Err = &QuorumError{
+		Op: fmt.Sprintf("claim %q at %v", c.Job, c.Record.Slot.At), Need: need, Got: yes, Nodes: nodes, Kind: kind,
+	}
+	if cause != nil {
+		o.Err = fmt.Errorf("%w: %w", o.Err, cause)
+	}
+	return o
+}
+
+// read notes one node's answer; the error is why it is no vote.
+func (o *Outcome) read(c Claim, token uint64, f []any) error {
+	if err := refusal(f); err != nil {
+		return err
+	}
+	switch code, _ := f[0].(int64); {
+	case code == codeYes:
+		return nil
+	case code == codeNo && len(f) == 4:
+		mark, _ := f[1].(int64)
+		by := takenBy(f)
+		o.Taken = o.Taken || by >= token
+		if text, _ := f[3].(string); text != "" {
+			record, err := parseRecord(c.Record.Slot.field(), text)
+			if err != nil {
+				return err
+			}
+			if o.By.Run == "" || better(record, o.By) {
+				o.By = record
+			}
+			return fmt.Errorf("taken by run %s of token %d, %s", record.Run, record.Token, record.State)
+		}
+		return fmt.Errorf("its mark is %d, of token %d", mark, by)
+	case code == codeUnknown:
+		o.Unknown = true
+		return ErrUnknown
+	case code == codeFenced && len(f) == 2:
+		larger, _ := f[1].(int64)
+		o.Fenced = max(o.Fenced, uint64(larger))
+		return fmt.Errorf("%w: %d", ErrFenced, larger)
+	case code == codePaused && len(f) == 2:
+		text, _ := f[1].(string)
+		o.Paused = parseSetting(text)
+		return fmt.Errorf("paused since %v", o.Paused.At())
+	case code == codeAhead:
+		return fmt.Errorf("its clock is more than 2 s behind the tick")
+	}
+	return fmt.Errorf("unexpected answer %.100q", fmt.Sprint(f))
+}

@@ -1,0 +1,155 @@
+package register_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/register"
+)
+
+func TestClaim_OneRunOfManyWinsATick(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader(1)
+		s := a.mustPromise()
+		if s.Before != "" || !s.Since.Equal(c.start) || s.Mark.Before(c.start.Add(2*time.Second)) {
+			t.Errorf("a new job has %+v", s)
+		}
+		time.Sleep(10 * time.Second)
+		tick := c.tick(10 * time.Second)
+		a.wins(tick, "first")
+		a.wins(tick, "first") // asked again
+		o := a.claim(tick, "second", 1)
+		if o.Won || !o.Taken || o.By.Run != "first" {
+			t.Errorf("a second run got %+v", o)
+		}
+		if o := a.claim(tick.Add(-time.Second), "older", 1); o.Won || !o.Taken {
+			t.Errorf("a tick that was jumped over got %+v", o)
+		}
+		a.wins(tick.Add(time.Second), "next")
+		if o := a.claim(tick.Add(10*time.Second), "early", 1); o.Won || o.Taken {
+			t.Errorf("a tick ten seconds ahead got %+v", o)
+		}
+	})
+}
+
+func TestPromise_TheLeaderBeforeIsFenced(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader(1), c.leader(2)
+		a.mustPromise()
+		time.Sleep(10 * time.Second)
+		first, second := c.tick(9*time.Second), c.tick(10*time.Second)
+		a.wins(first, "a")
+		s := b.mustPromise()
+		if !s.Mark.Equal(first) || len(s.Open) != 1 || s.Open[0].Run != "a" || s.Before == "" {
+			t.Errorf("the next leader was told %+v", s)
+		}
+		if o := a.claim(second, "a2", 1); o.Won || o.Fenced != 2 || !errors.Is(o.Err, register.ErrFenced) {
+			t.Errorf("the leader before got %+v", o)
+		}
+		if _, err := a.promise(); !errors.Is(err, register.ErrFenced) {
+			t.Errorf("the leader before was promised: %v", err)
+		}
+		b.wins(second, "b")
+	})
+}
+
+// Whatever is lost on the way: no tick has two winners, and where nothing is lost each has one.
+func TestClaim_ContestedTicksHaveOneWinner(t *testing.T) {
+	const claimants, ticks = 3, 300
+	for _, n := range []int{1, 3, 5} {
+		for _, percent := range []int{0, 10, 30} {
+			t.Run(fmt.Sprintf("%d nodes, %d%% of replies lost", n, percent), func(t *testing.T) {
+				bubble(t, n, func(t *testing.T, c *cluster) {
+					var all []*leader
+					for range claimants { // of one token: a quorum would refuse all others
+						all = append(all, c.leader(7))
+					}
+					all[0].mustPromise()
+					time.Sleep(5 * time.Second)
+					random := rand.New(rand.NewPCG(uint64(n), uint64(percent)))
+					none := 0
+					for i := range ticks {
+						time.Sleep(time.Second)
+						tick := time.Now().Truncate(time.Second)
+						var wg sync.WaitGroup
+						won := make([]bool, claimants)
+						for who, l := range all {
+							luck := rand.New(rand.NewPCG(random.Uint64(), 0))
+							wg.Go(func() {
+								for try := 0; try < 3 && !won[who]; try++ {
+									l.links.Heal()
+									for node := range n {
+										if luck.IntN(100) < percent {
+											l.links.DropReplies(node)
+										}
+									}
+									o := l.claim(tick, fmt.Sprint("run", who), 1)
+									won[who] = o.Won
+									if o.Taken {
+										return
+									}
+								}
+							})
+						}
+						wg.Wait()
+						winners := 0
+						for _, w := range won {
+							if w {
+								winners++
+							}
+						}
+						if winners > 1 {
+							t.Fatalf("tick %d has %d winners", i, winners)
+						}
+						if winners == 0 {
+							none++
+						}
+					}
+					t.Logf("%d of %d ticks without a winner", none, ticks)
+					if percent == 0 && none > 0 {
+						t.Errorf("%d ticks without a winner, though nothing was lost", none)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestClaim_ANodeThatForgotDoesNotVoteUntilItIsAdmitted(t *testing.T) {
+	for name, forget := range map[string]func(c *cluster, node int){
+		"flushed":     func(c *cluster, node int) { c.Wipe(node) },
+		"restarted":   func(c *cluster, node int) { c.Restart(node) },
+		"from a copy": func(c *cluster, node int) { c.RestartFrom(node, c.Snapshot(node)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 3, func(t *testing.T, c *cluster) {
+				a, rival := c.leader(1), c.leader(2)
+				a.mustPromise()
+				time.Sleep(10 * time.Second)
+				tick := c.tick(10 * time.Second)
+				a.links.Cut(2)
+				a.wins(tick, "a") // on nodes 0 and 1
+				forget(c, 0)
+				rival.links.Cut(1)
+				if o := rival.claim(tick, "b", 1); o.Won || !o.Unknown {
+					t.Fatalf("got %+v of a node that forgot", o)
+				}
+				// Node 1 is away, so nobody knows of the vote; admission happens when the guard is over.
+				if _, err := rival.promise(); err == nil && name != "" {
+					t.Error("admitted by one other node, under guard")
+				}
+				time.Sleep(longest)
+				rival.mustPromise()
+				if o := rival.claim(tick, "b", 1); o.Won {
+					t.Fatal("the tick has two winners")
+				}
+				time.Sleep(3 * time.Second)
+				rival.wins(time.Now().Truncate(time.Second), "c")
+			})
+		})
+	}
+}

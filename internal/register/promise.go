@@ -1,0 +1,147 @@
+package register
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
+
+const (
+	promiseBatch = 100 // jobs in one call
+	abreast      = 4   // such calls at a time
+)
+
+// Promised is what became of one job.
+type Promised struct {
+	State
+	Err error // ErrNoQuorum, ErrFenced
+}
+
+// Promise has a quorum of nodes promise the token for every job, and returns what is known of each, in their
+// order. Nodes that forgot the jobs are admitted on the way. now is the nodes' time.
+func (r *Register) Promise(ctx context.Context, token uint64, now time.Time, plans []Plan) []Promised {
+	all := make([]Promised, len(plans))
+	slots := make(chan struct{}, abreast)
+	done := 0
+	var wg sync.WaitGroup
+	for batch := range slices.Chunk(plans, promiseBatch) {
+		out := all[done : done+len(batch)]
+		done += len(batch)
+		slots <- struct{}{}
+		wg.Go(func() { // ends by the node timeout, a few times
+			defer func() { <-slots }()
+			r.promise(ctx, token, now, batch, out)
+		})
+	}
+	wg.Wait()
+	return all
+}
+
+func (r *Register) promise(ctx context.Context, token uint64, now time.Time, plans []Plan, out []Promised) {
+	names, args := make([]string, len(plans)), r.args(token, micro(now))
+	for i, p := range plans {
+		names[i] = p.Job
+		args = append(args, p.Job, p.Text)
+	}
+	slow := make([]bool, r.config.Quorum.Size())
+	for i := range slow {
+		slow[i] = r.config.Quorum.Overdue(i)
+	}
+	round, cause := r.config.Quorum.Ask(ctx, promiseScript.Call(r.keys(names...), args...),
+		func(answers []quorum.Answer) bool { return r.answered(answers, slow, len(plans)) })
+	answers := round.Answers()
+	jobs := make([]*told, len(plans))
+	for i, p := range plans {
+		jobs[i] = r.told(p, answers, i, len(plans))
+	}
+	r.admit(ctx, token, now, jobs)
+	for i, t := range jobs {
+		out[i] = r.conclude(t, now, cause)
+	}
+}
+
+// answered tells that all nodes have answered but for those that are known to be slow, and that of each of n
+// jobs a quorum knows it, or does not. A node that is not waited for stays a stranger.
+func (r *Register) answered(answers []quorum.Answer, slow []bool, n int) bool {
+	need := r.config.Quorum.Majority()
+	for i, a := range answers {
+		if !a.Over && !slow[i] {
+			return false
+		}
+	}
+	for i := range n {
+		known, unknown := 0, 0
+		for _, a := range answers {
+			if f, err := part(a, i, n); err == nil && f[0] == int64(codeYes) {
+				known++
+			} else if err == nil && f[0] == int64(codeUnknown) {
+				unknown++
+			}
+		}
+		if known < need && unknown < need {
+			return false
+		}
+	}
+	return true
+}
+
+// told is what the nodes said of one job.
+type told struct {
+	plan          Plan
+	entries       []entry // of those that know the job, and of those that do not
+	known         int
+	fenced        uint64      // the largest token that is above ours
+	nodes         []NodeError // all others
+	marks, manual []int64     // of those that know it by now
+}
+
+func (r *Register) told(plan Plan, answers []quorum.Answer, i, n int) *told {
+	t := &told{plan: plan}
+	for node, a := range answers {
+		f, err := part(a, i, n)
+		var e entry
+		var fenced uint64
+		if err == nil {
+			e, fenced, err = readEntry(node, f)
+		}
+		switch {
+		case err != nil:
+			t.nodes = append(t.nodes, NodeError{r.config.Quorum.Addr(node), err})
+		case fenced > 0:
+			t.fenced = max(t.fenced, fenced)
+		default:
+			t.entries = append(t.entries, e)
+		}
+		if err == nil && e.known {
+			t.known++
+			t.marks = append(t.marks, number(e.hash["mark"]))
+			t.manual = append(t.manual, number(e.hash["mmark"]))
+		}
+	}
+	return t
+}
+
+// conclude is what a job comes to when the nodes that could be admitted have been.
+func (r *Register) conclude(t *told, now time.Time, cause error) Promised {
+	need := r.config.Quorum.Majority()
+	if t.fenced > 0 {
+		return Promised{State{Job: t.plan.Job}, fmt.Errorf("promise %q: %w: %d", t.plan.Job, ErrFenced, t.fenced)}
+	}
+	if len(t.marks) < need {
+		err := error(&QuorumError{
+			Op: fmt.Sprintf("promise %q", t.plan.Job), Need: need, Got: len(t.marks), Nodes: t.nodes, Kind: ErrNoQuorum,
+		})
+		if cause != nil {
+			err = fmt.Errorf("%w: %w", err, cause)
+		}
+		return Promised{State{Job: t.plan.Job}, err}
+	}
+	s := merge(t.plan, t.entries, need, now)
+	s.Mark = nth(t.marks, need, time.UnixMilli)
+	s.Manual = nth(t.manual, need, time.UnixMicro)
+	return Promised{State: s}
+}

@@ -1,0 +1,159 @@
+package register
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
+
+// Why something was not done; to be told apart with errors.Is.
+var (
+	// ErrNoQuorum says that too few nodes answered as it would take.
+	ErrNoQuorum = errors.New("no quorum of nodes")
+	// ErrFenced says that a larger token was promised: another leads, or has led, since.
+	ErrFenced = errors.New("a larger token was promised")
+	// ErrUnknown says that a quorum of nodes does not know the job.
+	ErrUnknown = errors.New("unknown to the nodes")
+)
+
+// Config is what a Register works on.
+type Config struct {
+	Quorum   *quorum.Quorum
+	Prefix   string        // of all keys
+	Election string        // whose jobs they are
+	Longest  time.Duration // lease, for the nodes' guard; 0: no guard
+}
+
+// Register reaches what the nodes know. Its methods are safe for concurrent use.
+type Register struct {
+	config Config
+	header []any // of the scripts' arguments
+}
+
+// New makes a Register.
+func New(c Config) *Register {
+	return &Register{config: c, header: []any{c.Longest.Milliseconds(), c.Quorum.Size()}}
+}
+
+// escape keeps the parts of a key apart: an election's name may have colons.
+var escape = strings.NewReplacer("%", "%25", ":", "%3A")
+
+func (r *Register) key(kind, job string) string {
+	key := "{" + r.config.Prefix + "}:" + kind + ":" + escape.Replace(r.config.Election)
+	if job != "" {
+		key += ":" + job
+	}
+	return key
+}
+
+func (r *Register) guardKey() string { return "{" + r.config.Prefix + "}:guard" }
+func (r *Register) namesKey() string { return r.key("jobs", "") }
+
+// keys are the guard's, the names', and both of each job.
+func (r *Register) keys(jobs ...string) []string {
+	keys := make([]string, 0, 2+2*len(jobs))
+	keys = append(keys, r.guardKey(), r.namesKey())
+	for _, job := range jobs {
+		keys = append(keys, r.key("job", job), r.key("runs", job))
+	}
+	return keys
+}
+
+// args begin as those of all scripts do.
+func (r *Register) args(more ...any) []any {
+	return append(append(make([]any, 0, 2+len(more)), r.header...), more...)
+}
+
+// NodeError is why one node did not do its part.
+type NodeError struct {
+	Addr string
+	Err  error
+}
+
+// QuorumError says what a round came to.
+type QuorumError struct {
+	Op        string
+	Need, Got int
+	Nodes     []NodeError // those that did not do it
+	Kind      error
+}
+
+func (e *QuorumError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %v: %d of the %d nodes needed", e.Op, e.Kind, e.Got, e.Need)
+	for _, n := range e.Nodes {
+		fmt.Fprintf(&b, "; %s: %v", n.Addr, n.Err)
+	}
+	return b.String()
+}
+
+// Unwrap returns the kind and each node's error.
+func (e *QuorumError) Unwrap() []error {
+	all := []error{e.Kind}
+	for _, n := range e.Nodes {
+		all = append(all, n.Err)
+	}
+	return all
+}
+
+// fields returns a reply's fields after the time; the error is why there are none.
+func fields(a quorum.Answer) ([]any, error) {
+	if a.Err != nil {
+		return nil, a.Err
+	}
+	all, ok := a.Reply.([]any)
+	if !ok || len(all) < 2 {
+		return nil, fmt.Errorf("unexpected reply %.100q", fmt.Sprint(a.Reply))
+	}
+	if err := refusal(all[1:]); err != nil {
+		return nil, err
+	}
+	return all[1:], nil
+}
+
+// refusal is why a node does nothing at all for us.
+func refusal(f []any) error {
+	code, ok := f[0].(int64)
+	if !ok {
+		return nil
+	}
+	switch {
+	case code == codeList && len(f) > 1:
+		return fmt.Errorf("it is in use with a list of %v nodes", f[1])
+	case code == codeLayout && len(f) > 1:
+		return fmt.Errorf("what is there was written by another version: layout %v, ours is 1", f[1])
+	case code == codeError && len(f) > 1:
+		return errors.New(fmt.Sprint(f[1]))
+	}
+	return nil
+}
+
+// table reads a flat list of names and values.
+func table(flat any) map[string]string {
+	list, _ := flat.([]any)
+	m := make(map[string]string, len(list)/2)
+	for i := 0; i+1 < len(list); i += 2 {
+		name, _ := list[i].(string)
+		m[name], _ = list[i+1].(string)
+	}
+	return m
+}
+
+func number(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
+}
+
+func milli(t time.Time) int64 { return max(t.UnixMilli(), 0) }
+func micro(t time.Time) int64 { return max(t.UnixMicro(), 0) }
+
+func timeOf(micros int64) time.Time {
+	if micros == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(micros).UTC()
+}

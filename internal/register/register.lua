@@ -1,0 +1,39 @@
+-- register: how the scripts of this package begin, after guard
+-- A job has two keys at each node: a hash of what is known of it, and a hash of the records of its runs by
+-- lane and tick. The lane is t for ticks (ms since 1970) and m for what was asked for by hand (µs). A record
+-- is layout:run:attempt:token:state:text, and its state is claimed until it has an end.
+local fade = '34560000000' -- 400 days, in ms: nothing rests on it
+local ahead = 2000000      -- µs: no vote is for a tick further ahead of the node's clock
+
+-- memory names what the server remembers: a job known under another name may have forgotten votes.
+-- It returns what to answer instead, if anything; else that name and how long (ms) the guard lasts.
+local function memory(key, longest, nodes)
+  if longest == '0' then
+    return nil, '0', 0
+  end
+  local instead, since, kept, id, known, used = recognise(key, longest)
+  instead = instead or listed(key, nodes, kept, known, used)
+  if instead then
+    return instead
+  end
+  return nil, string.format('%d.', since) .. id, math.max(0, since + kept - math.floor(now / 1000))
+end
+
+-- newer compares two version:by:value of what a person has set; the older of equals stands
+local function newer(a, b)
+  local va, ia = string.match(a or '', '^(%d+):([^:]*):')
+  local vb, ib = string.match(b or '', '^(%d+):([^:]*):')
+  va, vb = tonumber(va or '0'), tonumber(vb or '0')
+  return va > vb or (va == vb and (ia or '') > (ib or ''))
+end
+
+-- parts of a record; nil where there is none
+local function parts(record)
+  local layout, run, attempt, token, state = string.match(record or '', '^(%d+):([^:]*):(%d+):(%d+):([^:]*):')
+  return run, tonumber(attempt), tonumber(token), state, layout
+end
+
+local function keep(job, runs)
+  redis.call('PEXPIRE', job, fade)
+  redis.call('PEXPIRE', runs, fade)
+end

@@ -1,0 +1,168 @@
+package register
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
+
+// Plan is a job as a process has it.
+type Plan struct {
+	Job  string
+	Text string // spec and zone; where it changes, a new timetable begins
+}
+
+// Setting is what a person has set last.
+type Setting struct {
+	Version int64  // µs by a node's clock, and above any version before
+	By      string // the replica, which breaks ties
+	On      bool
+}
+
+// At is when it was set.
+func (s Setting) At() time.Time { return timeOf(s.Version) }
+
+func (s Setting) newer(than Setting) bool {
+	return s.Version > than.Version || s.Version == than.Version && s.By > than.By
+}
+
+var unescape = strings.NewReplacer("%3A", ":", "%25", "%")
+
+func (s Setting) encode() string {
+	on := 0
+	if s.On {
+		on = 1
+	}
+	return fmt.Sprintf("%d:%s:%d", s.Version, escape.Replace(s.By), on)
+}
+
+func parseSetting(text string) Setting {
+	parts := strings.Split(text, ":")
+	if len(parts) != 3 {
+		return Setting{}
+	}
+	return Setting{Version: number(parts[0]), By: unescape.Replace(parts[1]), On: parts[2] == "1"}
+}
+
+// State is what a leader starts from.
+type State struct {
+	Job     string
+	Mark    time.Time // no tick up to this one can be won any more
+	Manual  time.Time // the same for runs by hand
+	Since   time.Time // first seen
+	Planned time.Time // when the plan became what it is
+	Before  string    // the plan that was known before; empty for a new job
+	Pause   Setting
+	Trigger Setting
+	Missed  int      // ticks, in all
+	Open    []Record // without an end, one a slot, the oldest first
+}
+
+// entry is what one node has of a job.
+type entry struct {
+	node    int
+	known   bool          // in its present memory; else what follows is what it had before
+	memory  string        // where it is not known: what the present one is called
+	left    time.Duration // and how long the guard lasts
+	hash    map[string]string
+	records []Record
+}
+
+// readEntry reads a node's answer to promise or read; fenced is the larger token that it has promised.
+func readEntry(node int, f []any) (e entry, fenced uint64, err error) {
+	if err := refusal(f); err != nil {
+		return e, 0, err
+	}
+	e.node = node
+	code, _ := f[0].(int64)
+	switch {
+	case code == codeYes && len(f) == 3:
+		e.known, e.hash = true, table(f[1])
+		for field, text := range table(f[2]) {
+			r, err := parseRecord(field, text)
+			if err != nil {
+				return e, 0, err
+			}
+			e.records = append(e.records, r)
+		}
+		return e, 0, nil
+	case code == codeUnknown && len(f) == 4:
+		e.hash = table(f[1])
+		e.memory, _ = f[2].(string)
+		left, _ := f[3].(int64)
+		e.left = time.Duration(left) * time.Millisecond
+		return e, 0, nil
+	case code == codeFenced && len(f) == 2:
+		token, _ := f[1].(int64)
+		return e, uint64(token), nil
+	}
+	return e, 0, fmt.Errorf("unexpected answer %.100q", fmt.Sprint(f))
+}
+
+// merge makes a State, but for its marks, of what the nodes have. A job that need of them do not know is new,
+// though what is left of it counts.
+func merge(plan Plan, entries []entry, need int, now time.Time) State {
+	s := State{Job: plan.Job}
+	var since, planned int64
+	unknown, open := 0, make(map[Slot]Record)
+	for _, e := range entries {
+		if !e.known {
+			unknown++
+		}
+		if n := number(e.hash["since"]); n > 0 && (since == 0 || n < since) {
+			since = n
+		}
+		if n := number(e.hash["planned"]); n > planned {
+			planned, s.Before = n, e.hash["plan"]
+		}
+		if p := parseSetting(e.hash["pause"]); p.newer(s.Pause) {
+			s.Pause = p
+		}
+		if t := parseSetting(e.hash["trigger"]); t.newer(s.Trigger) {
+			s.Trigger = t
+		}
+		s.Missed = max(s.Missed, int(number(e.hash["missed"])))
+		for _, r := range e.records {
+			if old, ok := open[r.Slot]; !r.Ended() && (!ok || better(r, old)) {
+				open[r.Slot] = r
+			}
+		}
+	}
+	s.Since, s.Planned = timeOf(since), timeOf(planned)
+	if unknown >= need || since == 0 {
+		s.Since = now
+	}
+	if s.Before != plan.Text {
+		s.Planned = now
+	}
+	for _, r := range open {
+		s.Open = append(s.Open, r)
+	}
+	slices.SortFunc(s.Open, func(a, b Record) int { return a.Slot.At.Compare(b.Slot.At) })
+	return s
+}
+
+// nth is the n-th largest, as a time.
+func nth(all []int64, n int, unit func(int64) time.Time) time.Time {
+	all = slices.Sorted(slices.Values(all))
+	return unit(all[len(all)-n]).UTC()
+}
+
+// part returns the i-th of the n answers that one node gives to a batch.
+func part(a quorum.Answer, i, n int) ([]any, error) {
+	all, err := fields(a)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) != n {
+		return nil, fmt.Errorf("%d answers to %d questions", len(all), n)
+	}
+	f, ok := all[i].([]any)
+	if !ok || len(f) == 0 {
+		return nil, fmt.Errorf("unexpected answer %.100q", fmt.Sprint(all[i]))
+	}
+	return f, nil
+}
