@@ -7,12 +7,26 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/redlock"
 )
 
 // answers is a hook of go-redis that notes when each request was answered.
 type answers struct {
 	mu sync.Mutex // guards at
 	at []time.Time
+}
+
+// openSeen is openOurs with a hook that sees all answers. A Locker gives up the hooks of clients that do
+// not end their calls with the context.
+func openSeen(addrs []string, opts ...redlock.Option) (oursPeer, *answers, error) {
+	clients := clientsOf(addrs, func(o *redis.Options) { o.ContextTimeoutEnabled = true })
+	seen := &answers{}
+	for _, client := range clients {
+		client.AddHook(seen)
+	}
+	p, err := openOurs(clients, opts...)
+	return p, seen, err
 }
 
 func (a *answers) note() {

@@ -13,10 +13,11 @@ import (
 // lockKey is where package redlock keeps a lock, and the channel on which it tells of a release.
 func lockKey(name string) string { return "{redlock}:lock:" + name }
 
-// inside are the commands that only the scripts of package redlock call, or this program's own
-// looks at the nodes.
+// inside are the commands that only the scripts of package redlock or of rueidislock call, or this
+// program's own looks at the nodes.
 var inside = map[string]bool{
-	"get": true, "set": true, "del": true, "pexpire": true, "pttl": true, "hmget": true, "hset": true,
+	"get": true, "set": true, "del": true, "pexpire": true, "pexpireat": true, "pttl": true,
+	"hmget": true, "hset": true,
 	"time": true, "info": true, "publish": true, "scan": true,
 	"pubsub": true, "pubsub|numsub": true, // before Redis 7, and since
 }
@@ -45,9 +46,10 @@ func (b *bench) commands(ctx context.Context, i int) (map[string]command, error)
 	return done, nil
 }
 
-// requests is how many commands each node was sent so far by Lockers; not those by redsync. It
-// includes whatever opens and keeps connections.
-func (b *bench) requests(ctx context.Context) ([]int, error) {
+// requests is how many commands each node was sent so far by Lockers and by rueidislock; those by
+// redsync only if plain names what it sends without a script. It includes whatever opens and keeps
+// connections.
+func (b *bench) requests(ctx context.Context, plain ...string) ([]int, error) {
 	counts := make([]int, nodes)
 	for i := range counts {
 		done, err := b.commands(ctx, i)
@@ -55,7 +57,7 @@ func (b *bench) requests(ctx context.Context) ([]int, error) {
 			return nil, err
 		}
 		for name, c := range done {
-			if !inside[name] {
+			if !inside[name] || slices.Contains(plain, name) {
 				counts[i] += c.calls
 			}
 		}
@@ -63,16 +65,18 @@ func (b *bench) requests(ctx context.Context) ([]int, error) {
 	return counts, nil
 }
 
-// requestsDuring is how many requests each node was sent by Lockers while fn ran.
-func (b *bench) requestsDuring(ctx context.Context, fn func() error) ([]int, error) {
-	before, err := b.requests(ctx)
+// requestsDuring is how many requests each node was sent while fn ran.
+func (b *bench) requestsDuring(
+	ctx context.Context, fn func() error, plain ...string,
+) ([]int, error) {
+	before, err := b.requests(ctx, plain...)
 	if err != nil {
 		return nil, err
 	}
 	if err := fn(); err != nil {
 		return nil, err
 	}
-	after, err := b.requests(ctx)
+	after, err := b.requests(ctx, plain...)
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +84,14 @@ func (b *bench) requestsDuring(ctx context.Context, fn func() error) ([]int, err
 		after[i] -= before[i]
 	}
 	return after, nil
+}
+
+// sum is over all nodes.
+func sum(counts []int) (total int) {
+	for _, n := range counts {
+		total += n
+	}
+	return total
 }
 
 // scriptTime is how many microseconds all nodes together have spent in scripts.

@@ -108,10 +108,6 @@ func (b *bench) fight(ctx context.Context, lockers []*redlock.Locker) (bout, err
 	if err != nil {
 		return bout{}, err
 	}
-	total := 0
-	for _, n := range sent {
-		total += n
-	}
 	holds := float64(won.Load())
-	return bout{holds / elapsed.Seconds(), float64(total)/holds - 2*nodes}, nil
+	return bout{holds / elapsed.Seconds(), float64(sum(sent))/holds - 2*nodes}, nil
 }

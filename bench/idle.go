@@ -67,9 +67,6 @@ func (b *bench) idleRequests(
 	if err != nil {
 		return 0, err
 	}
-	total := -extensions * nodes
-	for _, n := range sent {
-		total += n
-	}
+	total := sum(sent) - extensions*nodes
 	return float64(total) / idlers / time.Since(start).Seconds(), nil
 }

@@ -1,5 +1,6 @@
-// Bench measures package redlock, where it can beside redsync, on five redis-server processes of its
-// own, and ends with status 1 when a requirement is missed. README.md says what each row means.
+// Bench measures packages redlock and election, where it can beside redsync and rueidislock, on five
+// redis-server processes of its own, and ends with status 1 when a requirement is missed. README.md says
+// what each row means.
 package main
 
 import (
@@ -21,10 +22,17 @@ import (
 
 const (
 	nodes = 5
-	limit = 5 * time.Minute // of everything, far above what it takes
+	limit = 10 * time.Minute // of everything, far above what it takes
 )
 
 func main() {
+	if variable := os.Getenv(leaderVariable); variable != "" {
+		if err := beLeaders(variable); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	only := flag.String("only", "", "`rows` to run, with commas between them; all if empty: "+
 		strings.Join(names(allRows), ","))
 	flag.Parse()

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/go-redsync/redsync/v4"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/redlock"
 )
@@ -75,15 +74,10 @@ func (b *bench) renewRedsync(ctx context.Context) (took time.Duration, err error
 func (b *bench) renewOurs(
 	ctx context.Context, hooks redlock.Hooks,
 ) (took time.Duration, requests []int, err error) {
-	hooked := func(o *redis.Options) { o.ContextTimeoutEnabled = true }
-	p, err := openOurs(clientsOf(b.cluster.Addrs(), hooked),
+	p, seen, err := openSeen(b.cluster.Addrs(),
 		redlock.WithNodeTimeout(renewTimeout), redlock.WithHooks(hooks))
 	if err != nil {
 		return 0, nil, err
-	}
-	seen := &answers{}
-	for _, client := range p.clients {
-		client.AddHook(seen)
 	}
 	err = withPeers(ctx, []peer{p}, func() error {
 		held := make([]*redlock.Lease, leases)

@@ -34,6 +34,12 @@ var allRows = []row{
 	{"idle", (*bench).idle},
 	{"renew", (*bench).renew},
 	{"leftovers", (*bench).leftovers},
+	{"elect", (*bench).elect},
+	{"crash", (*bench).crash},
+	{"wake", (*bench).wake},
+	{"follow", (*bench).follow},
+	{"thousand", (*bench).thousand},
+	{"crowd", (*bench).crowd},
 	{"faults", (*bench).faults},
 }
 
