@@ -42,8 +42,9 @@ lint: ## formatting, tidy go.mod, staticcheck, errcheck, errorlint, go fix
 unit: ## all tests but integration/, with -race
 	go test -race -timeout=8m $$(go list ./... | grep -v /integration)
 
-simulation: ## 200 random plans of faults against the lock; the race detector has seen some in unit
+simulation: ## random plans of faults against lock and claims; the race detector has seen some in unit
 	go test -count=1 -timeout=5m -v -run TestSimulation ./redlock
+	go test -count=1 -timeout=5m -run 'TestSkew|TestClaim_Contested' ./scheduler ./internal/register
 
 integration: ## the tests on real redis-server processes
 	go test -race -count=1 -timeout=8m ./integration/...
@@ -57,9 +58,11 @@ nested: ## build and test the modules with a go.mod of their own
 ##@ Longer looks
 .PHONY: soak flake mutants bench
 
-soak: ## 5,000 random plans of faults against the lock, 2,000 against the election
+soak: ## 5,000 random plans of faults against the lock, 2,000 against the election, 10,000 contested ticks
 	go test -count=1 -timeout=2h -v -run TestSimulation ./redlock -args -plans=5000
 	go test -count=1 -timeout=2h -v -run TestPlans ./election -args -rapid.checks=2000
+	go test -count=1 -timeout=2h -v -run TestClaim_Contested ./internal/register -args -contested=10000
+	go test -count=1 -timeout=2h -v -run TestSkew ./scheduler -args -skew.ticks=1000
 
 flake: ## every integration scenario 20 times, counted; output in flake.txt
 	@set -o pipefail; status=0; \

@@ -62,6 +62,9 @@ func New(locker *redlock.Locker, name string, opts ...Option) (*Elector, error) 
 // Name is the election's name.
 func (e *Elector) Name() string { return e.name }
 
+// Identity is who this candidate is, as given by [WithIdentity].
+func (e *Elector) Identity() string { return e.config.id }
+
 // Locker is what the Elector takes its lock with.
 func (e *Elector) Locker() *redlock.Locker { return e.locker }
 

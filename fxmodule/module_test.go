@@ -59,7 +59,7 @@ func TestModule_RunsJobsAndCallbacksInOneOfManyApplications(t *testing.T) {
 			app.RequireStart()
 			apps = append(apps, app)
 		}
-		time.Sleep(10*time.Second + 500*time.Millisecond)
+		time.Sleep(12*time.Second + 500*time.Millisecond) // jobs that are new have no ticks in the first two
 		if got := k.count(); got != 30 {
 			t.Errorf("%d runs of three jobs in ten seconds", got)
 		}
@@ -71,7 +71,10 @@ func TestModule_RunsJobsAndCallbacksInOneOfManyApplications(t *testing.T) {
 		}
 		for i := range 3 {
 			want := []string{"{redlock}:fence:billing", "{redlock}:guard"}
-			if keys := c.Node(i).Keys(); !slices.Equal(keys, want) {
+			keys := slices.DeleteFunc(c.Node(i).Keys(), func(key string) bool { // what is known of jobs stays
+				return strings.HasPrefix(key, "{redlock}:job") || strings.HasPrefix(key, "{redlock}:runs:")
+			})
+			if !slices.Equal(keys, want) {
 				t.Errorf("left on node %d: %v", i, keys)
 			}
 		}
@@ -88,7 +91,7 @@ func TestModule_ProvidesItsThreeParts(t *testing.T) {
 		app, _ := c.app(redlockfx.Config{Name: "billing", KeyPrefix: "app"}, fx.Populate(&l, &e, &s),
 			fx.Invoke(func(s *scheduler.Scheduler) error { return s.Add(k.job("late")) }))
 		app.RequireStart()
-		time.Sleep(2500 * time.Millisecond)
+		time.Sleep(4500 * time.Millisecond)
 		if e.Locker() != l || e.Name() != "billing" || l.Settings().KeyPrefix != "app" || !e.IsLeader() || k.count() != 2 {
 			t.Errorf("name %q, settings %+v, leads %v, %d runs", e.Name(), l.Settings(), e.IsLeader(), k.count())
 		}
@@ -119,7 +122,7 @@ func TestModule_TwoElectionsInOneApplication(t *testing.T) {
 			}),
 		)
 		app.RequireStart()
-		time.Sleep(2500 * time.Millisecond)
+		time.Sleep(4500 * time.Millisecond)
 		if both.One.Name() != "one" || both.Two.Name() != "other" || !both.One.IsLeader() || !both.Two.IsLeader() {
 			t.Errorf("elections %q and %q", both.One.Name(), both.Two.Name())
 		}

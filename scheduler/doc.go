@@ -1,4 +1,4 @@
-// Package scheduler runs cron jobs in a service of many replicas: on the leader, once per tick.
+// Package scheduler runs cron jobs in a service of many replicas: on the leader, and each tick once.
 //
 //	s, err := scheduler.New(elector, scheduler.WithLogger(log))
 //	...
@@ -12,49 +12,57 @@
 // Every replica adds the same jobs. A tick is one planned instant of a job, a run is the execution
 // for one tick.
 //
-// # Once per tick
+// # Once
 //
-// Only the leader runs ticks: outside of a term there is not even a timer. Within a term each tick
-// is started at most once, also when the clock is set back. A new leader begins with the first tick
-// after its own present.
+// A tick starts at most once over all replicas, whatever their clocks and leaders do: before a run starts,
+// its tick is claimed on a majority of the nodes, which votes for each tick once and never takes a vote back.
+// It is not lost in a failover: the next leader catches up with it, as [CatchUp] says. Between the claim and
+// the end of a run its process may die. What then is a choice:
 //
-//   - A tick is not run by two leaders as long as the replicas share a clock. A new leader whose
-//     clock is behind that of the old one runs the ticks in between again.
-//   - Ticks that fall while nobody leads, or while the leader drains, are not made up for. Nor are
-//     those that the new leader's clock, ahead of the old one's, has passed.
-//   - A run that was cut off by the loss of its term is not repeated.
-//   - A process that was paused can still be inside of a run when it wakes, while another leads.
-//     That is what [Run.Token] is for: let the resource that is written to refuse a smaller token
-//     than the largest it has seen. [Run.Key] names the tick, to recognise one that came twice.
+//	the process dies                            by default            with AtLeastOnce
+//	before a majority has voted                 the next leader runs it
+//	after that, before the run starts           lost                  runs, Attempt 2
+//	in the run                                  lost                  runs again, Attempt 2
+//	after the run, before its end is written    lost, though done     runs twice
 //
-// A tick starts late if the process was busy, paused or suspended. When several ticks of a job are
-// due by then, only the newest runs, and a warning tells how many were skipped. The wall clock is
-// read every 30 seconds at least, so a change of it is noticed by then.
+// A lost tick is recorded, logged and told to [Hooks.Finished]. So "exactly once" is: at most once, and you
+// hear of what is lost; or at least once, and [Run.Key] tells a repetition. A process that was paused can still
+// be inside of a run when it wakes, while another leads: let the resource that is written to refuse a smaller
+// [Run.Token] than the largest it has seen.
+//
+// It holds under the assumptions of package redlock, and if a node that forgets its data does not also set its
+// clock back over a vote that it gave. A job that the nodes have never seen has no ticks in its first two
+// seconds: as with a node that forgot, only ticks are voted for that cannot have been voted for before.
+//
+// # Whose clock
+//
+// Ticks are instants of the nodes' clocks, of which every answer tells. A replica whose own clock is wrong, or
+// is set, runs every tick once and on time, and says so ([Hooks.ClockSkew]).
 //
 // # States
 //
-//	           won                asked to stop              runs have returned
+//	           won                 asked to stop              runs have returned
 //	following ------> leading --------------------> draining --------------------> following
 //	no timer          ticks start runs              runs go on, nothing starts     lease released
 //	    ^                |                              |
 //	    '----------------+------------------------------'
 //	      lost, or the time to drain is over: runs are cancelled
 //
-// [Scheduler.Shutdown] drains without ending the term.
+// A new leader has the nodes promise not to vote for an earlier one any more, and learns from their answers
+// which ticks are taken. [Scheduler.Shutdown] drains without ending the term.
 //
 // # Overlap
 //
 // A tick may come while a run of the same job is under way:
 //
 //	Skip     the tick is not run (the default)
-//	Queue    it waits for the run's return; of several ticks the newest waits
-//	Replace  the run's context ends with ErrReplaced, and the tick waits for its return; of several
-//	         ticks the newest waits
+//	Queue    it waits for the run's return; of several ticks the newest waits, or all with CatchUp All
+//	Replace  the run's context ends with ErrReplaced; otherwise like Queue
 //	Allow    it runs beside the other
 //
-// A run is under way until its function has returned, whatever its context says: what ignores its
-// context holds up Skip, Queue and Replace, and the handover to the next leader. Each tick that is
-// not run is logged with the reason.
+// A run is under way until its function has returned, whatever its context says. Over a change of leader a run
+// that goes on holds a lease of its own, and the first run of the next leader waits for that, up to MaxTTL where
+// the overlap is Skip.
 //
 // # The context of a run
 //
@@ -67,22 +75,23 @@
 //	context.DeadlineExceeded   the job's Timeout
 //	ErrReplaced                the job's Overlap is Replace, and another tick came
 //
-// A run is not cancelled when the leader is asked to stop, only when the time to drain is over.
+// A run is not cancelled when the leader is asked to stop, only when the time to drain is over. It fails with
+// the error, the panic or the runtime.Goexit of its function, which disturbs nothing else. [Retry] tries again
+// within the same claim and Timeout, and not while draining.
 //
-// # Errors, panics and retries
+// # From any replica
 //
-// A run fails with the error, the panic or the runtime.Goexit of its function; that is logged, and
-// disturbs neither other runs nor the ticks to come. An error or a panic is tried again as [Retry]
-// says: within the same run, for the same tick, under the same Timeout, and not while draining.
+// [Scheduler.Jobs] and [Scheduler.History] read what the nodes know, also why a tick did not run.
+// [Scheduler.Trigger], [Scheduler.Pause] and [Scheduler.Resume] write it; the leader hears of them at once.
 //
 // # Specs
 //
 // Five fields, or six with seconds in front, @hourly, @daily, @weekly, @monthly, @yearly or
 // @every 1h30m; [Parse] has the whole dialect, and [Next] shows the ticks. The zone is UTC if the
 // spec (CRON_TZ=Europe/Rome), the job and [WithLocation] name none. Ticks are a function of spec
-// and zone alone, the same on every replica: @every counts from the Unix epoch, not from the start
-// of a process. What a zone's clock jumps over runs once; what it repeats runs once, if it is at a
-// fixed time.
+// and zone alone, the same on every replica: @every counts from the Unix epoch. What a zone's clock jumps over
+// runs once; what it repeats runs once, if it is at a fixed time. A job whose spec or zone has changed has no
+// past: its ticks begin with the change.
 //
 // # Why not robfig's runner
 //

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/clock"
 	"github.com/redlockfx/redlockfx/internal/nodetest"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
@@ -34,6 +35,7 @@ type cluster struct {
 	t     *testing.T
 	ttl   time.Duration
 	start time.Time // midnight UTC
+	ends  []func()  // what the processes have to do at their end, in reverse order
 
 	mu   sync.Mutex // guards runs
 	runs []*record
@@ -51,31 +53,72 @@ func bubble(t *testing.T, nodes int, test func(t *testing.T, c *cluster)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c := &cluster{Cluster: nodetest.Start(nodes), t: t, ttl: ttl}
-		t.Cleanup(c.Close)
+		defer c.Close()
 		c.waitForGuards()
 		c.start = time.Now()
 		test(t, c)
 	})
 }
 
+// Close ends the processes and then the nodes.
+func (c *cluster) Close() {
+	c.Heal() // or each process would wait a minute for the nodes
+	for _, end := range slices.Backward(c.ends) {
+		end()
+	}
+	c.Cluster.Close()
+}
+
 // waitForGuards has the nodes used for the first time, at midnight UTC, when a bubble begins, and
 // waits until the next midnight, when they grant whatever MaxTTL a test has.
 func (c *cluster) waitForGuards() {
 	c.t.Helper()
+	midnight := time.Now()
 	_, err := c.locker(c.Links()).TryAcquire(c.t.Context(), "first")
 	wantErr(c.t, err, redlock.ErrGuarded)
 	synctest.Wait() // all nodes, not only a majority
-	time.Sleep(24 * time.Hour)
+	time.Sleep(23 * time.Hour)
+	c.meetJobs("job", "other", "first", "second", "a", "b")
+	time.Sleep(time.Until(midnight.Add(24 * time.Hour)))
 }
 
-// locker makes a process's Locker, which is closed after the test.
-func (c *cluster) locker(links *nodetest.Links) *redlock.Locker {
+// meetJobs has the nodes know jobs of these names: for those that they do not, the first two seconds have no
+// ticks.
+func (c *cluster) meetJobs(names ...string) {
 	c.t.Helper()
-	l, err := redlock.New(links.Clients(), redlock.WithTTL(c.ttl))
+	links := c.Links()
+	locker, err := redlock.New(links.Clients(), redlock.WithTTL(c.ttl))
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.t.Cleanup(func() {
+	elector, err := election.New(locker, "x")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	s, err := scheduler.New(elector)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, name := range names {
+		err = errors.Join(err, s.Add(scheduler.Job{
+			Name: name, Spec: "@yearly", Run: func(context.Context, scheduler.Run) error { return nil },
+		}))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err = errors.Join(err, elector.Run(ctx), locker.Close(context.Background())); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// locker makes a process's Locker, which is closed after the test.
+func (c *cluster) locker(links *nodetest.Links, opts ...redlock.Option) *redlock.Locker {
+	c.t.Helper()
+	l, err := redlock.New(links.Clients(), append(opts, redlock.WithTTL(c.ttl))...)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.ends = append(c.ends, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		_ = l.Close(ctx) // what a test leaves held is its own affair
@@ -90,6 +133,7 @@ type replica struct {
 	id      string
 	elector *election.Elector
 	links   *nodetest.Links
+	clock   *clock.Clock // of the machine
 	logs    *observer.ObservedLogs
 	stop    context.CancelFunc // ends the elector's Run
 	ended   chan struct{}      // closed when that has returned
@@ -98,10 +142,10 @@ type replica struct {
 // idle makes a process that does not campaign.
 func (c *cluster) idle(id string, opts ...scheduler.Option) *replica {
 	c.t.Helper()
-	r := &replica{c: c, id: id, links: c.Links()}
+	r := &replica{c: c, id: id, links: c.Links(), clock: clock.New()}
 	var err error
-	r.elector, err = election.New(c.locker(r.links), "x", election.WithIdentity(id, ""),
-		election.WithDrainTimeout(drainTimeout))
+	r.elector, err = election.New(c.locker(r.links, redlock.WithClock(r.clock)), "x", election.WithIdentity(id, ""),
+		election.WithDrainTimeout(drainTimeout), election.WithCooldown(time.Second))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -111,7 +155,7 @@ func (c *cluster) idle(id string, opts ...scheduler.Option) *replica {
 	if r.Scheduler, err = scheduler.New(r.elector, opts...); err != nil {
 		c.t.Fatal(err)
 	}
-	c.t.Cleanup(func() { _ = r.Shutdown(context.Background()) }) // has no error without an end
+	c.ends = append(c.ends, func() { _ = r.Shutdown(context.Background()) }) // has no error without an end
 	return r
 }
 
@@ -119,17 +163,23 @@ func (c *cluster) idle(id string, opts ...scheduler.Option) *replica {
 func (c *cluster) replica(id string, opts ...scheduler.Option) *replica {
 	c.t.Helper()
 	r := c.idle(id, opts...)
+	r.campaign()
+	return r
+}
+
+// campaign has the process campaign until the test's end.
+func (r *replica) campaign() {
+	c := r.c
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop, r.ended = cancel, make(chan struct{})
 	go func() {
 		defer close(r.ended)
 		_ = r.elector.Run(ctx) // what it returns is tested where it is made
 	}()
-	c.t.Cleanup(func() {
+	c.ends = append(c.ends, func() {
 		cancel()
 		<-r.ended
 	})
-	return r
 }
 
 // leads waits until the replica leads.
@@ -166,7 +216,7 @@ func (r *replica) job(
 ) scheduler.Job {
 	calls := 0
 	record := func(ctx context.Context, run scheduler.Run) error {
-		rec := &record{by: r.id, Run: run, start: time.Now()}
+		rec := &record{by: r.id, Run: run, start: now()}
 		r.c.mu.Lock()
 		calls++
 		call := calls
@@ -175,12 +225,15 @@ func (r *replica) job(
 		defer func() {
 			r.c.mu.Lock()
 			defer r.c.mu.Unlock()
-			rec.end, rec.cause = time.Now(), context.Cause(ctx)
+			rec.end, rec.cause = now(), context.Cause(ctx)
 		}()
 		return work(ctx, call)
 	}
 	return scheduler.Job{Name: name, Spec: spec, Run: record}
 }
+
+// now is in whole milliseconds: the nodes' clock is known to within a few microseconds.
+func now() time.Time { return time.Now().Truncate(time.Millisecond) }
 
 func quick(context.Context, int) error { return nil }
 
@@ -224,6 +277,8 @@ func (c *cluster) ran() []string {
 	}
 	return ran
 }
+
+func (c *cluster) sinceStart() time.Duration { return time.Since(c.start) }
 
 func (c *cluster) at(t time.Time) string { return t.Sub(c.start).String() }
 

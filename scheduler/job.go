@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"strings"
 	"time"
 
 	"github.com/robfig/cron/v3"
 
 	"github.com/redlockfx/redlockfx/internal/name"
+	"github.com/redlockfx/redlockfx/internal/register"
 )
 
 const maxRetries = 100
@@ -29,8 +32,16 @@ type Job struct {
 	Timeout time.Duration
 	// Overlap says what happens to a tick that comes while a run of the job is under way.
 	Overlap Overlap
+	// CatchUp says what happens to ticks that came while nobody led; Last(time.Hour) if not set.
+	CatchUp CatchUp
 	// Retry says what happens when Run returns an error or panics.
 	Retry Retry
+	// Jitter starts each run up to so much after its tick, but before the next one: by how much depends on job
+	// and tick alone, so that the jobs of one instant are spread. 0 is none.
+	Jitter time.Duration
+	// AtLeastOnce has the next leader run a tick again whose run has no known end: its process was killed or cut
+	// off, or could not write the end down. Run must bear that; [Run.Key] is the same, Attempt is larger.
+	AtLeastOnce bool
 }
 
 // Overlap is what happens to a tick that comes while a run of the same job is under way.
@@ -39,11 +50,10 @@ type Overlap int
 const (
 	// Skip does not run it.
 	Skip Overlap = iota
-	// Queue runs it when that run has returned. One tick waits at most: a newer one takes its
-	// place, since after a long run the newest is the one that is nearest to what is due.
+	// Queue runs it when that run has returned, on whatever replica leads then. Of several ticks the newest
+	// waits, or all where CatchUp is All.
 	Queue
-	// Replace ends that run's context with [ErrReplaced] and runs the tick when it has returned.
-	// Meanwhile a newer tick takes its place.
+	// Replace ends that run's context with [ErrReplaced], and is like Queue otherwise.
 	Replace
 	// Allow runs it at once, beside the other.
 	Allow
@@ -62,7 +72,9 @@ type Retry struct {
 type job struct {
 	Job
 	schedule cron.Schedule
-	where    string // it was added, for people
+	plan     register.Plan
+	call     func(context.Context, Run) error // Run within the middleware
+	where    string                           // it was added, for people
 }
 
 // newJob checks a job. With an error, which has all its problems, the job is good for its name only.
@@ -92,5 +104,40 @@ func newJob(j Job, where string, loc *time.Location) (*job, error) {
 	check(j.Retry.Times >= 0 && j.Retry.Times <= maxRetries,
 		"retry times %d must be from 0 to %d", j.Retry.Times, maxRetries)
 	check(j.Retry.Wait >= 0, "retry wait %v must not be negative", j.Retry.Wait)
-	return &job{Job: j, schedule: schedule, where: where}, errors.Join(problems...)
+	check(j.Jitter >= 0, "jitter %v must not be negative", j.Jitter)
+	if err := j.CatchUp.problem(); err != nil {
+		check(false, "%w", err)
+	}
+	j.CatchUp = j.CatchUp.orDefault()
+	text := j.Spec
+	if _, named := zoneName(strings.TrimSpace(j.Spec)); !named {
+		text = "CRON_TZ=" + zoneOf(loc) + " " + j.Spec
+	}
+	return &job{
+		Job: j, schedule: schedule, where: where, plan: register.Plan{Job: j.Name, Text: text},
+	}, errors.Join(problems...)
+}
+
+func zoneOf(loc *time.Location) string {
+	if loc == nil {
+		return "UTC"
+	}
+	return loc.String()
+}
+
+// start is when a tick's run begins: jitter after it, and before the next one.
+func (j *job) start(tick time.Time) time.Time {
+	if j.Jitter == 0 {
+		return tick
+	}
+	most := j.Jitter
+	if next := j.schedule.Next(tick); !next.IsZero() {
+		most = min(most, next.Sub(tick)-time.Millisecond)
+	}
+	if most <= 0 {
+		return tick
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(Run{Job: j.Name, Tick: tick}.Key())) // it cannot fail
+	return tick.Add(time.Duration(h.Sum64() % uint64(most)))
 }

@@ -2,13 +2,29 @@ package scheduler
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/register"
+	"github.com/redlockfx/redlockfx/internal/retry"
 )
+
+const (
+	// lookEvery is how long a change of the nodes' clock, or of what they remember, stays unnoticed; and what
+	// people set, where nodes may not tell of it.
+	lookEvery = 30 * time.Second
+
+	// patience is for what the leader writes about runs; a node timeout or two are usual.
+	patience = 5 * time.Second
+)
+
+// again spaces what is tried again while nodes are away.
+var again = retry.Backoff{Min: 50 * time.Millisecond, Max: time.Second}
 
 // loop runs the ticks of one term.
 type loop struct {
@@ -16,10 +32,17 @@ type loop struct {
 	term     *election.Term
 	draining context.Context // done when nothing may start any more, at the latest with the term
 	log      *zap.Logger
+	clock    nodesClock    // of run's goroutine alone
+	seen     names         // the same
+	wake     chan struct{} // holds one signal that the agenda has changed
 
-	queue queue            // of run's goroutine alone
-	lanes map[string]*lane // of the jobs with runs under way, by name; Scheduler.mu guards them
+	mu      sync.Mutex // guards the fields below, and all entries and lanes
+	entries map[string]*entry
+	lanes   map[string]*lane // of the jobs with runs under way, by name
+	agenda  agenda
+	unsure  bool // entries are there that the nodes have not promised
 
+	work sync.WaitGroup // claims, and what is written about runs
 	runs sync.WaitGroup // one for each run under way
 	done chan struct{}  // closed when all runs have returned and none will start
 }
@@ -30,9 +53,12 @@ func (s *Scheduler) lead(ctx context.Context) {
 	term, _ := election.TermFrom(ctx) // a callback's context has one
 	l := &loop{
 		s: s, term: term, draining: ctx,
-		log:   s.log.With(zap.Uint64("term", term.Token())),
-		lanes: make(map[string]*lane),
-		done:  make(chan struct{}),
+		log:     s.log.With(zap.Uint64("term", term.Token())),
+		clock:   nodesClock{locker: s.elector.Locker(), told: s.tellSkew},
+		wake:    make(chan struct{}, 1),
+		entries: make(map[string]*entry),
+		lanes:   make(map[string]*lane),
+		done:    make(chan struct{}),
 	}
 	s.mu.Lock()
 	closed := s.closed
@@ -45,54 +71,182 @@ func (s *Scheduler) lead(ctx context.Context) {
 	}
 
 	l.run()
+	l.work.Wait() // a tick that was won meanwhile is run
 	l.runs.Wait()
+	l.work.Wait() // the ends of runs
 	close(l.done)
 }
 
-// run is the only goroutine with a timer. A tick is an instant of the wall clock, while a timer
-// follows the monotonic one, which stands still while the machine is suspended and is never set: so
-// it looks again now and then.
+// run is the only goroutine with a timer.
 func (l *loop) run() {
+	told, stop := l.s.elector.Locker().Listen(l.s.register.Topic())
+	defer stop()
 	l.sync()
+	l.promise()
+	l.look()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for {
+	var looked time.Time
+	for failures := 0; ; {
+		now := l.clock.now()
+		if now.Sub(looked) >= lookEvery {
+			l.look()
+			looked = now
+		}
+		pause := min(l.step(now), lookEvery)
+		if l.isUnsure() {
+			failures++
+			pause = min(pause, again.After(failures))
+		} else {
+			failures = 0
+		}
+		timer.Reset(pause)
 		select {
 		case <-l.draining.Done():
 			return
 		case <-l.s.changed:
 			l.sync()
+			l.promise()
+		case <-told:
+			l.look()
+		case <-l.wake:
 		case <-timer.C:
+			if failures > 0 {
+				l.promise()
+			}
 		}
-		for _, d := range l.queue.take(time.Now()) {
-			l.tick(d)
-		}
-		timer.Reset(l.queue.wait(time.Now()))
 	}
 }
 
+// rouse has the loop look at its agenda.
+func (l *loop) rouse() {
+	select {
+	case l.wake <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+func (l *loop) isUnsure() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.unsure
+}
+
+// sync has an entry for each job.
 func (l *loop) sync() {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
-	l.queue.sync(l.s.jobs, time.Now())
-}
-
-// tick runs what is due, or not, as the job's overlap says.
-func (l *loop) tick(d due) {
-	if d.skipped > 0 {
-		l.log.Warn("late: only the newest tick runs", zap.String("job", d.job.Name),
-			zap.Time("tick", d.tick), zap.Int("skipped", d.skipped))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for name, e := range l.entries {
+		if l.s.jobs[name] != e.job {
+			l.agenda.remove(e)
+			delete(l.entries, name)
+		}
 	}
-	l.s.mu.Lock()
-	dropped, reason := l.enterLocked(d.pending)
-	l.s.mu.Unlock()
-	l.logNotRun(dropped, reason)
+	for name, j := range l.s.jobs {
+		if l.entries[name] == nil {
+			l.entries[name] = &entry{job: j, lane: l.laneLocked(name), index: -1}
+			l.unsure = true
+		}
+	}
 }
 
-// logNotRun logs a tick that will not run, if there is a reason.
-func (l *loop) logNotRun(p pending, reason string) {
-	if reason != "" {
-		l.log.Info("tick not run", zap.String("job", p.job.Name), zap.Time("tick", p.tick),
-			zap.String("reason", reason))
+// promise has the nodes promise the term's token for the jobs of which they have not.
+func (l *loop) promise() {
+	l.mu.Lock()
+	var entries []*entry
+	var plans []register.Plan
+	for _, e := range l.entries {
+		if !e.known {
+			entries = append(entries, e)
+			plans = append(plans, e.job.plan)
+		}
+	}
+	l.mu.Unlock()
+	if len(plans) == 0 {
+		return
+	}
+	promised := l.s.register.Promise(l.draining, l.term.Token(), l.clock.now(), plans)
+
+	var problem error
+	var fenced uint64
+	l.mu.Lock()
+	l.unsure = false
+	for i, p := range promised {
+		if p.Err != nil {
+			problem = p.Err
+			fenced = max(fenced, p.Fenced)
+			l.unsure = true
+			continue
+		}
+		l.logChange(p.State, plans[i])
+		entries[i].promised(p.State, l.term.Token())
+		if l.entries[p.Job] == entries[i] {
+			l.agenda.put(entries[i])
+		}
+	}
+	l.mu.Unlock()
+	switch {
+	case fenced > 0:
+		l.fenced(fenced)
+	case problem != nil && l.draining.Err() == nil:
+		l.log.Warn("no ticks yet: the nodes have not promised (it goes on)", zap.Error(problem))
+	}
+}
+
+// fenced ends the term: somebody was promised a larger token, so no tick will be won with this one; the
+// next lease's is above both.
+func (l *loop) fenced(token uint64) {
+	e := l.s.elector
+	err := e.Locker().Raise(l.draining, e.Name(), token)
+	cause := fmt.Errorf("scheduler: token %d was promised, %d is fenced", token, l.term.Token())
+	l.term.Resign(errors.Join(cause, err))
+}
+
+// names is what was set by hand, and what the nodes remember, as far as is known.
+type names struct {
+	versions map[string]int64
+	memories map[string]string
+}
+
+// look finds what people have set since, and nodes that have forgotten.
+func (l *loop) look() {
+	found, err := l.s.register.Names(l.draining)
+	if err != nil {
+		return // the next look is soon; without a quorum nothing is claimed anyway
+	}
+	for node, memory := range found.Memories {
+		if before, ok := l.seen.memories[node]; ok && before != memory {
+			l.forgot()
+		}
+	}
+	for job, version := range found.Versions {
+		if version > l.seen.versions[job] {
+			l.read(job)
+		}
+	}
+	l.seen = names{found.Versions, found.Memories}
+}
+
+// forgot has the nodes promise everything anew.
+func (l *loop) forgot() {
+	l.mu.Lock()
+	for _, e := range l.entries {
+		e.known = false
+	}
+	l.unsure = true
+	l.mu.Unlock()
+	l.promise()
+}
+
+// read takes over what was set of a job.
+func (l *loop) read(job string) {
+	v, err := l.s.register.Read(l.draining, job)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e := l.entries[job]; e != nil && err == nil && e.known {
+		e.set(v.Pause, v.Trigger)
+		l.agenda.put(e)
 	}
 }

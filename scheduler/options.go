@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"time"
 
 	"go.uber.org/zap"
@@ -15,3 +16,12 @@ func WithLocation(loc *time.Location) Option { return func(s *Scheduler) { s.loc
 
 // WithLogger sets where runs, and ticks that were not run, are logged; nowhere if not set or nil.
 func WithLogger(log *zap.Logger) Option { return func(s *Scheduler) { s.log = log } }
+
+// WithHooks has the Scheduler tell what it does.
+func WithHooks(h Hooks) Option { return func(s *Scheduler) { s.hooks = h } }
+
+// WithMiddleware wraps the Run of every job, at each attempt; the one that is given first is the outermost. It
+// sees the attempt's error before [Retry] does, and may return another one.
+func WithMiddleware(wrap func(next func(context.Context, Run) error) func(context.Context, Run) error) Option {
+	return func(s *Scheduler) { s.middleware = append(s.middleware, wrap) }
+}

@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strconv"
 	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/register"
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
@@ -19,48 +20,99 @@ const (
 	enoughWait  = time.Hour // a pause above it is not doubled
 )
 
-// Run is the execution of a job for one tick.
-type Run struct {
-	Job   string
-	Tick  time.Time // the planned instant, in UTC
-	Token uint64    // the fencing number of the term
-}
-
-// Key names the tick: the job's name, @ and the Unix time in milliseconds, as in
-// "job@1700000000000". It is the same on every replica and in every attempt, and so an idempotency
-// key.
-func (r Run) Key() string { return r.Job + "@" + strconv.FormatInt(r.Tick.UnixMilli(), 10) }
-
-// do is one run, from its first attempt to its end.
+// do is one run, from its first attempt to the record of its end.
 func (l *loop) do(ctx context.Context, r *active) {
+	state, err := register.Failed, errGoexit
+	defer func() { // also when the job's Run ends this goroutine
+		r.cancel(nil)
+		l.leave(r)
+		l.ended(r, state, err)
+	}()
+	if r.first {
+		release, overlaps := l.alone(ctx, r)
+		if overlaps != nil {
+			state, err = register.Skipped, overlaps
+			return
+		}
+		defer release()
+	} else if r.job.Overlap != Allow {
+		defer l.hold(ctx, r)()
+	}
 	if r.job.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, r.job.Timeout)
 		defer cancel()
 	}
-	err := errGoexit
-	defer func() { // also when the job's Run ends this goroutine
-		l.logEnd(ctx, r, err)
-		r.cancel(nil)
-		l.leave(r)
-	}()
+	if !l.term.Valid() { // a pause since the claim
+		state, err = register.Lost, errors.New("not started: the term was over")
+		return
+	}
+	l.s.hooks.started(r.Run)
 	err = l.attempts(ctx, r)
+	cause := context.Cause(ctx)
+	switch {
+	case err == nil:
+		state = register.OK
+	case errors.Is(cause, election.ErrLost):
+		state = register.Lost
+	}
+	if err != nil && cause != nil && !errors.Is(err, cause) {
+		err = fmt.Errorf("%w: %w", cause, err)
+	}
+}
+
+// ended writes down and tells how a run has ended. Where the next leader is to run the tick again, nothing is
+// written: what has no end is taken over.
+func (l *loop) ended(r *active, state string, err error) {
+	l.logEnd(r, state, err)
+	record := register.Record{
+		Slot: register.Slot{At: r.Tick, Manual: r.Manual}, Run: r.id, Attempt: r.claimed, Token: r.Token, State: state,
+		Details: register.Details{
+			By: l.s.elector.Identity(), Start: r.start, End: r.start.Add(time.Since(r.since)), CaughtUp: r.CaughtUp,
+			Jumped: r.jumped, From: r.from,
+		},
+	}
+	if err != nil {
+		record.Err = err.Error()
+	}
+	if state != register.Lost || !r.job.AtLeastOnce {
+		l.write(r, record)
+	}
+	l.s.hooks.finished(recordOf(r.Job, record))
+}
+
+// write has the nodes keep the end of a run, and tries for a while.
+func (l *loop) write(r *active, record register.Record) {
+	ctx, cancel := l.writing()
+	defer cancel()
+	for n := 1; ; n++ {
+		err := l.s.register.Finish(ctx, r.Job, record, true)
+		if err == nil {
+			return
+		}
+		if retry.Sleep(ctx, again.After(n)) != nil {
+			l.log.Error("the end of a run could not be written: the next leader will take it for lost", r.fields(err)...)
+			return
+		}
+	}
 }
 
 // attempts calls the job's Run until it succeeds, or may not be tried again.
 func (l *loop) attempts(ctx context.Context, r *active) error {
 	wait := cmp.Or(r.job.Retry.Wait, defaultWait)
 	for n := 0; ; n++ {
-		err := attempt(ctx, r.job.Job, r.Run)
+		err := attempt(ctx, r.job.call, r.Run)
 		if err == nil || n == r.job.Retry.Times || ctx.Err() != nil || l.draining.Err() != nil {
 			return err
 		}
 		pause := retry.Backoff{Min: wait, Max: 2 * wait}.After(1)
 		l.log.Warn("attempt failed, another follows",
 			append(r.fields(err), zap.Duration("in", pause))...)
+		l.s.hooks.retrying(r.Run, err)
 		if !l.pause(ctx, pause) {
 			return err
 		}
+		r.Attempt++
 		if wait <= enoughWait {
 			wait *= 2
 		}
@@ -80,38 +132,11 @@ func (l *loop) pause(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-func attempt(ctx context.Context, j Job, r Run) (err error) {
+func attempt(ctx context.Context, call func(context.Context, Run) error, r Run) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &panicError{v, debug.Stack()}
 		}
 	}()
-	return j.Run(ctx, r)
-}
-
-// logEnd logs the end of a run. An error after the end of its context comes with the cause of that.
-func (l *loop) logEnd(ctx context.Context, r *active, err error) {
-	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
-		err = fmt.Errorf("%w: %w", cause, err)
-	}
-	if err != nil {
-		l.log.Error("run failed", r.fields(err)...)
-		return
-	}
-	l.log.Debug("run done", r.fields(nil)...)
-}
-
-// fields describes the run so far for the log.
-func (r *active) fields(err error) []zap.Field {
-	fields := []zap.Field{
-		zap.String("job", r.Job), zap.Time("tick", r.Tick),
-		zap.Duration("took", time.Since(r.since)),
-	}
-	if err != nil {
-		fields = append(fields, zap.NamedError("err", err))
-	}
-	if p, ok := errors.AsType[*panicError](err); ok {
-		fields = append(fields, zap.ByteString("stack", p.stack))
-	}
-	return fields
+	return call(ctx, r)
 }

@@ -108,8 +108,10 @@ func TestRetry_PausesDoubleAndEnd(t *testing.T) {
 				if low := wait << i; pause < low || pause >= 2*low {
 					t.Errorf("%s: pause %d was %v, want %v to %v", name, i+1, pause, low, 2*low)
 				}
-				if by[name][i].Run != by[name][0].Run {
-					t.Errorf("an attempt for another tick: %v", by[name][i].Run)
+				want := by[name][0].Run
+				want.Attempt = i + 1
+				if by[name][i].Run != want {
+					t.Errorf("attempt %d is %v", i+1, by[name][i].Run)
 				}
 			}
 		}
@@ -190,7 +192,7 @@ func TestRetry_PauseEndsWithTheRun(t *testing.T) {
 					t.Fatalf("logged %v, want one failed run", failed)
 				}
 				if took := test.ended - 10*time.Second; test.ended > 0 &&
-					failed[0].ContextMap()["took"] != took {
+					failed[0].ContextMap()["took"].(time.Duration).Round(time.Millisecond) != took {
 					t.Errorf("the run took %v, want %v", failed[0].ContextMap()["took"], took)
 				}
 				if got := failed[0].ContextMap()["err"].(string); !strings.HasPrefix(got, test.err) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,15 +15,20 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/register"
 )
 
 // Scheduler runs jobs while its process leads. Its methods are safe for concurrent use, also from
 // inside runs; except that Shutdown, there, waits for the run that calls it.
 type Scheduler struct {
-	location *time.Location
-	log      *zap.Logger
-	stop     func()        // of the registration with the elector
-	changed  chan struct{} // wakes the loop to look at jobs; never waited for
+	elector    *election.Elector
+	register   *register.Register
+	location   *time.Location
+	log        *zap.Logger
+	hooks      Hooks
+	middleware []func(func(context.Context, Run) error) func(context.Context, Run) error
+	stop       func()        // of the registration with the elector
+	changed    chan struct{} // wakes the loop to look at jobs; never waited for
 
 	mu     sync.Mutex // guards the fields below, and the loop's lanes
 	jobs   map[string]*job
@@ -37,6 +43,7 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 		return nil, errors.New("scheduler: the elector is nil")
 	}
 	s := &Scheduler{
+		elector: elector,
 		jobs:    make(map[string]*job),
 		changed: make(chan struct{}, 1),
 	}
@@ -47,6 +54,14 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 		s.log = zap.NewNop()
 	}
 	s.log = s.log.With(zap.String("election", elector.Name()))
+	settings := elector.Locker().Settings()
+	longest := settings.MaxTTL
+	if !settings.RestartGuard {
+		longest = 0
+	}
+	s.register = register.New(register.Config{
+		Quorum: elector.Locker().Quorum(), Prefix: settings.KeyPrefix, Election: elector.Name(), Longest: longest,
+	})
 	s.stop = elector.OnLeader(s.lead)
 	return s, nil
 }
@@ -65,6 +80,10 @@ func (s *Scheduler) Add(jobs ...Job) error {
 		var err error
 		if checked[i], err = newJob(j, where, s.location); err != nil {
 			problems = append(problems, err)
+		}
+		checked[i].call = j.Run
+		for _, wrap := range slices.Backward(s.middleware) {
+			checked[i].call = wrap(checked[i].call)
 		}
 	}
 

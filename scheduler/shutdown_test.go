@@ -19,7 +19,7 @@ func TestShutdown_WaitsForRunsAndEndsTicks(t *testing.T) {
 		if err := r.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := c.at(time.Now()); got != "35s" {
+		if got := c.at(now()); got != "35s" {
 			t.Errorf("it returned at %v, the run at 35s", got)
 		}
 		r.leads()
@@ -49,7 +49,7 @@ func TestShutdown_NamesTheRunsItCannotWaitFor(t *testing.T) {
 		if err := r.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if got := c.at(time.Now()); got != "45s" {
+		if got := c.at(now()); got != "45s" {
 			t.Errorf("the second call returned at %v, the last run at 45s", got)
 		}
 		for _, run := range c.records() {
@@ -96,6 +96,6 @@ func TestShutdown_KeepsTheLeaseUntilRunsHaveReturned(t *testing.T) {
 		c.sleepTo(40 * time.Second)
 		a.stop() // the drain timeout is longer than the rest of the run
 		c.sleepTo(55 * time.Second)
-		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "job 50s@50s"})
+		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "job 40s@45s", "job 50s@50s"})
 	})
 }

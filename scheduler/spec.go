@@ -136,6 +136,13 @@ func zoneName(word string) (name string, ok bool) {
 	return strings.CutPrefix(word, "TZ=")
 }
 
+// splitPlan takes a plan's zone and spec apart.
+func splitPlan(text string) (zone, spec string) {
+	first, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+	zone, _ = zoneName(first)
+	return zone, strings.TrimSpace(rest)
+}
+
 func loadZone(name string) (*time.Location, error) {
 	switch name {
 	case "":

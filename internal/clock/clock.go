@@ -11,6 +11,7 @@ import (
 type Clock struct {
 	sleep *sleep
 	told  atomic.Int64 // nanoseconds of sleep that no clock of the machine showed
+	step  atomic.Int64 // nanoseconds by which a test has set the wall clock
 
 	mu    sync.Mutex // guards the fields below and those of every Timer; taken before sleep's own
 	armed map[*Timer]struct{}
@@ -59,3 +60,9 @@ func (c *Clock) Advance(d time.Duration) {
 // Suspend is for tests: as if the machine had just slept for d. As after real sleep, Now shows it
 // at once, and the timers with the next look. It ignores a d that is not positive.
 func (c *Clock) Suspend(d time.Duration) { c.told.Add(int64(max(d, 0))) }
+
+// Wall is the present by the machine's wall clock, which people and NTP set.
+func (c *Clock) Wall() time.Time { return time.Now().Round(0).Add(time.Duration(c.step.Load())) }
+
+// Step is for tests: as if somebody had set the wall clock forward by d, or back.
+func (c *Clock) Step(d time.Duration) { c.step.Add(int64(d)) }

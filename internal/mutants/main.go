@@ -50,7 +50,7 @@ func run(ctx context.Context, part string) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	var problems []error
-	for _, m := range slices.Concat(ofLocks, ofElection) {
+	for _, m := range slices.Concat(ofLocks, ofElection, ofClaims) {
 		if !strings.Contains(m.name, part) {
 			continue
 		}

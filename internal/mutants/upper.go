@@ -143,27 +143,6 @@ var ofElection = []mutation{
 		pkg:   "./election", test: "TestSuspension_",
 	},
 	{
-		name: "no leader check in the scheduler",
-		file: "scheduler/lane.go",
-		edits: []edit{
-			{"	case l.draining.Err() != nil:\n", "	case false:\n"},
-			{"	case !l.term.Valid():\n", "	case l.term == nil:\n"},
-		},
-		pkg: "./scheduler", test: "TestTick_|TestStop_",
-	},
-	{
-		name:  "runs are cut off when the leader is asked to stop",
-		file:  "scheduler/lane.go",
-		edits: []edit{{"context.WithCancelCause(l.term.Context())", "context.WithCancelCause(l.draining)"}},
-		pkg:   "./scheduler", test: "TestStop_",
-	},
-	{
-		name:  "the term ends under running runs",
-		file:  "scheduler/loop.go",
-		edits: []edit{{"	l.runs.Wait()\n", ""}},
-		pkg:   "./scheduler", test: "TestStop_",
-	},
-	{
 		name:  "leadership is a flag",
 		file:  "election/term.go",
 		edits: []edit{{"return t.trusted.Err() == nil && time.Now().Before(t.Deadline())", "return t.trusted.Err() == nil"}},

@@ -59,7 +59,8 @@ func TestPromise_TheLeaderBeforeIsFenced(t *testing.T) {
 
 // Whatever is lost on the way: no tick has two winners, and where nothing is lost each has one.
 func TestClaim_ContestedTicksHaveOneWinner(t *testing.T) {
-	const claimants, ticks = 3, 300
+	const claimants = 3
+	ticks := *contested
 	for _, n := range []int{1, 3, 5} {
 		for _, percent := range []int{0, 10, 30} {
 			t.Run(fmt.Sprintf("%d nodes, %d%% of replies lost", n, percent), func(t *testing.T) {

@@ -82,7 +82,7 @@ func (r *Register) Trigger(ctx context.Context, job, by string) (Setting, error)
 	if err != nil {
 		return Setting{}, err
 	}
-	return r.set(ctx, job, "trigger", Setting{Version: max(v.Trigger.Version+1, v.Time), By: by, On: true})
+	return r.set(ctx, job, "trigger", Setting{Version: max(v.Trigger.Version+1, v.Time, v.largest+1), By: by, On: true})
 }
 
 func (r *Register) set(ctx context.Context, job, what string, s Setting) (Setting, error) {

@@ -2,6 +2,7 @@ package register_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,9 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 	"github.com/redlockfx/redlockfx/internal/register"
 )
+
+// contested is for long looks.
+var contested = flag.Int("contested", usualTicks, "ticks that are asked for by several")
 
 func TestMain(m *testing.M) {
 	logging.Disable() // go-redis reports each failed dial on its own

@@ -18,7 +18,8 @@ const (
 // Promised is what became of one job.
 type Promised struct {
 	State
-	Err error // ErrNoQuorum, ErrFenced
+	Fenced uint64 // the larger token that was promised
+	Err    error  // ErrNoQuorum, ErrFenced
 }
 
 // Promise has a quorum of nodes promise the token for every job, and returns what is known of each, in their
@@ -129,7 +130,8 @@ func (r *Register) told(plan Plan, answers []quorum.Answer, i, n int) *told {
 func (r *Register) conclude(t *told, now time.Time, cause error) Promised {
 	need := r.config.Quorum.Majority()
 	if t.fenced > 0 {
-		return Promised{State{Job: t.plan.Job}, fmt.Errorf("promise %q: %w: %d", t.plan.Job, ErrFenced, t.fenced)}
+		err := fmt.Errorf("promise %q: %w: %d", t.plan.Job, ErrFenced, t.fenced)
+		return Promised{State: State{Job: t.plan.Job}, Fenced: t.fenced, Err: err}
 	}
 	if len(t.marks) < need {
 		err := error(&QuorumError{
@@ -138,7 +140,7 @@ func (r *Register) conclude(t *told, now time.Time, cause error) Promised {
 		if cause != nil {
 			err = fmt.Errorf("%w: %w", err, cause)
 		}
-		return Promised{State{Job: t.plan.Job}, err}
+		return Promised{State: State{Job: t.plan.Job}, Err: err}
 	}
 	s := merge(t.plan, t.entries, need, now)
 	s.Mark = nth(t.marks, need, time.UnixMilli)

@@ -15,6 +15,7 @@ type View struct {
 	Plan    string
 	Records []Record // one a slot, the newest first
 	Time    int64    // µs: the largest that a node's clock showed
+	largest int64    // of the marks of runs by hand
 }
 
 // Read asks a quorum what is known of a job. It writes nothing. [ErrUnknown], [ErrNoQuorum].
@@ -61,6 +62,7 @@ func (r *Register) view(ctx context.Context, job string) (View, error) {
 		v.Time = max(v.Time, a.Reply.([]any)[0].(int64))
 		marks = append(marks, number(e.hash["mark"]))
 		manual = append(manual, number(e.hash["mmark"]))
+		v.largest = max(v.largest, manual[len(manual)-1])
 		for _, record := range e.records {
 			if old, ok := best[record.Slot]; !ok || better(record, old) {
 				best[record.Slot] = record

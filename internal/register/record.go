@@ -79,8 +79,7 @@ type Details struct {
 	Err      string    `json:"err,omitempty"`
 	Jumped   int       `json:"jumped,omitempty"` // ticks before this one that were left out
 	From     time.Time `json:"from,omitzero"`    // the first of these
-	Reason   string    `json:"reason,omitempty"` // for these
-	Failures int       `json:"failures,omitempty"`
+	CaughtUp bool      `json:"late,omitempty"`
 }
 
 // Ended tells that the record has an end.

@@ -1,0 +1,43 @@
+package scheduler
+
+import (
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// skewed is how far the wall clock of this process may be off that of the nodes before it is told.
+const skewed = 500 * time.Millisecond
+
+// nodesClock is the time that ticks follow: that of the nodes, which all replicas share. It never goes back.
+// Only one goroutine uses it.
+type nodesClock struct {
+	locker *redlock.Locker
+	latest time.Time
+	skew   time.Duration // that was told last
+	told   func(skew time.Duration)
+}
+
+func (c *nodesClock) now() time.Time {
+	wall := c.locker.Clock().Wall()
+	t, ok := c.locker.Time()
+	if !ok { // a leader has asked a quorum at least once
+		t = wall.UTC()
+	}
+	if skew := wall.Sub(t).Round(time.Millisecond); (skew - c.skew).Abs() > skewed {
+		c.skew = skew
+		c.told(skew)
+	}
+	if t.After(c.latest) {
+		c.latest = t
+	}
+	return c.latest
+}
+
+func (s *Scheduler) tellSkew(skew time.Duration) {
+	s.log.Warn("the clock of this process is off that of the nodes, which the ticks follow",
+		zap.Duration("ahead_by", skew))
+	s.hooks.clockSkew(skew)
+}

@@ -1,0 +1,125 @@
+package scheduler
+
+import (
+	"container/heap"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/register"
+)
+
+// entry is what the leader knows of one job. The loop's mutex guards it.
+type entry struct {
+	job   *job
+	lane  *lane             // of the job's name
+	state register.State    // as of the promise, or newer
+	floor time.Time         // ticks up to here are settled
+	open  []register.Record // of earlier leaders, to be settled: lost, or taken over
+
+	known    bool          // the nodes have promised
+	waited   bool          // for a run to return, since the last claim
+	busy     bool          // a claim is under way
+	asked    register.Slot // by a claim without a quorum: it is asked for again
+	run      string        // with this run
+	failures int           // of such claims in a row
+
+	at    time.Time // when there is something to do, by the nodes' clock
+	index int       // in the agenda; -1: not there
+}
+
+// promised takes over what the nodes know. Records that this leader has made are its own affair.
+func (e *entry) promised(s register.State, token uint64) {
+	e.known, e.state, e.failures = true, s, 0
+	for _, r := range s.Open {
+		if r.Token < token && (r.Slot.Manual && !r.Slot.At.After(s.Manual) || !r.Slot.Manual && !r.Slot.At.After(s.Mark)) {
+			e.open = append(e.open, r)
+		}
+	}
+	e.settle(s.Mark, s.Since, s.Planned)
+	e.set(s.Pause, s.Trigger)
+}
+
+// settle raises the floor.
+func (e *entry) settle(ticks ...time.Time) {
+	for _, t := range ticks {
+		e.floor = later(e.floor, t)
+	}
+}
+
+// set takes over what people have set. The time of a pause is not caught up with.
+func (e *entry) set(pause, trigger register.Setting) {
+	e.state.Pause, e.state.Trigger = pause, trigger
+	if !pause.On && pause.Version > 0 {
+		e.settle(pause.At())
+	}
+}
+
+// triggered tells that somebody has asked for a run by hand that has not been claimed.
+func (e *entry) triggered() bool { return e.state.Trigger.At().After(e.state.Manual) }
+
+// plan sets when there is something to do next.
+func (e *entry) plan() {
+	e.at = time.Time{}
+	switch {
+	case !e.known, e.busy, e.waits():
+		return // until the nodes have promised, or the claim is decided, or the run has returned
+	case len(e.open) > 0, e.triggered():
+		e.at = e.state.Since // at once
+	case !e.state.Pause.On:
+		if tick := e.job.schedule.Next(e.floor); !tick.IsZero() {
+			e.at = e.job.start(tick)
+		}
+	}
+}
+
+// waits tells that what comes next has to wait for a run that is under way.
+func (e *entry) waits() bool {
+	return len(e.lane.runs) > 0 && (e.job.Overlap == Queue || e.job.Overlap == Replace && e.lane.replaced)
+}
+
+// agenda has the jobs that there will be something to do for, the earliest first.
+type agenda []*entry
+
+// put has an entry at its place, or nowhere if there is nothing to do for it.
+func (a *agenda) put(e *entry) {
+	e.plan()
+	switch {
+	case e.at.IsZero() && e.index >= 0:
+		heap.Remove(a, e.index)
+	case e.at.IsZero():
+	case e.index >= 0:
+		heap.Fix(a, e.index)
+	default:
+		heap.Push(a, e)
+	}
+}
+
+func (a *agenda) remove(e *entry) {
+	if e.index >= 0 {
+		heap.Remove(a, e.index)
+	}
+}
+
+// For container/heap.
+
+func (a agenda) Len() int           { return len(a) }
+func (a agenda) Less(i, j int) bool { return a[i].at.Before(a[j].at) }
+
+func (a agenda) Swap(i, j int) {
+	a[i], a[j] = a[j], a[i]
+	a[i].index, a[j].index = i, j
+}
+
+func (a *agenda) Push(x any) {
+	e := x.(*entry)
+	e.index = len(*a)
+	*a = append(*a, e)
+}
+
+func (a *agenda) Pop() any {
+	last := len(*a) - 1
+	e := (*a)[last]
+	(*a)[last] = nil
+	*a = (*a)[:last]
+	e.index = -1
+	return e
+}

@@ -1,0 +1,51 @@
+package scheduler
+
+import "time"
+
+// Hooks tell what a Scheduler does, for metrics and traces. Any may be nil. They are called on the goroutine
+// that does it, never under a lock, and may call any method: one that blocks holds that run, or the ticks of
+// all jobs, up.
+type Hooks struct {
+	// Started is called when a tick was won, before the job's Run is.
+	Started func(Run)
+	// Finished is called for each record that this process ends: its own runs, ticks that it skipped because
+	// of a run under way, and runs of earlier leaders that were lost.
+	Finished func(Record)
+	// Retrying is called when an attempt has failed and another one follows in the same run.
+	Retrying func(Run, error)
+	// Missed is called for ticks that are not run any more, with their number and why.
+	Missed func(job string, ticks int, reason string)
+	// ClockSkew is called when the wall clock of this process is found to be off that of the nodes by more
+	// than half a second, and when that has changed as much. Above zero it is ahead. Ticks follow the nodes.
+	ClockSkew func(time.Duration)
+}
+
+func (h Hooks) started(r Run) {
+	if h.Started != nil {
+		h.Started(r)
+	}
+}
+
+func (h Hooks) finished(r Record) {
+	if h.Finished != nil {
+		h.Finished(r)
+	}
+}
+
+func (h Hooks) retrying(r Run, err error) {
+	if h.Retrying != nil {
+		h.Retrying(r, err)
+	}
+}
+
+func (h Hooks) missed(job string, ticks int, reason string) {
+	if h.Missed != nil && ticks > 0 {
+		h.Missed(job, ticks, reason)
+	}
+}
+
+func (h Hooks) clockSkew(d time.Duration) {
+	if h.ClockSkew != nil {
+		h.ClockSkew(d)
+	}
+}

@@ -1,0 +1,55 @@
+package scheduler
+
+import (
+	"errors"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/redlockfx/redlockfx/internal/register"
+)
+
+func zapError(err error) zap.Field { return zap.NamedError("err", err) }
+
+// fields describes the run so far for the log.
+func (r *active) fields(err error) []zap.Field {
+	fields := []zap.Field{
+		zap.String("job", r.Job), zap.Time("tick", r.Tick),
+		zap.Duration("took", time.Since(r.since)),
+	}
+	if err != nil {
+		fields = append(fields, zapError(err))
+	}
+	if p, ok := errors.AsType[*panicError](err); ok {
+		fields = append(fields, zap.ByteString("stack", p.stack))
+	}
+	return fields
+}
+
+// logEnd logs the end of a run. An error after the end of its context comes with the cause of that.
+func (l *loop) logEnd(r *active, state string, err error) {
+	switch {
+	case state == register.Skipped:
+		l.log.Info("tick not run", zap.String("job", r.Job), zap.Time("tick", r.Tick), zap.String("reason", err.Error()))
+	case err != nil:
+		l.log.Error("run failed", r.fields(err)...)
+	default:
+		l.log.Debug("run done", r.fields(nil)...)
+	}
+}
+
+// logUnclaimed logs that a tick could not be claimed, once in a row.
+func (l *loop) logUnclaimed(c claim, err error) {
+	if c.entry.failures == 1 {
+		l.log.Warn("tick not claimed (it goes on)", zap.String("job", c.entry.job.Name),
+			zap.Time("tick", c.slot.At), zapError(err))
+	}
+}
+
+// logChange logs that another build has had another timetable for the job.
+func (l *loop) logChange(s register.State, plan register.Plan) {
+	if s.Before != "" && s.Before != plan.Text {
+		l.log.Info("the job's spec or zone has changed: its ticks begin now", zap.String("job", plan.Job),
+			zap.String("before", s.Before), zap.String("now", plan.Text))
+	}
+}

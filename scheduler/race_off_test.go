@@ -1,0 +1,6 @@
+//go:build !race
+
+package scheduler_test
+
+// usualTicks is how many ticks a plan has.
+const usualTicks = 50

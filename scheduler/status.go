@@ -1,0 +1,168 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/name"
+	"github.com/redlockfx/redlockfx/internal/register"
+)
+
+// Status is what the nodes know of a job.
+type Status struct {
+	Job, Spec, Zone string
+	Next            time.Time // tick; zero if paused, or if there is none
+
+	// Reason is why the newest tick that did not run did not, and ReasonTick which it was; empty if the newest
+	// tick did.
+	Reason     string
+	ReasonTick time.Time
+
+	Last, LastOK Record // the newest run, and the newest that was StateOK, of those that are kept
+	Failures     int    // runs in a row, of those that are kept, that failed or were lost
+	Missed       int    // ticks, in all
+	Paused       bool
+	Running      bool   // Last has no end
+	Leader       string // identity; empty if nobody leads
+}
+
+// abreast is how many jobs are asked about at a time.
+const abreast = 64
+
+// Jobs tells of all jobs that any leader of this election has had within 400 days, by name, as a quorum of nodes
+// knows them. This process need not lead.
+func (s *Scheduler) Jobs(ctx context.Context) ([]Status, error) {
+	names, err := s.register.Names(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("scheduler: jobs: %w", err)
+	}
+	leader, err := s.elector.Leader(ctx)
+	if err != nil && !errors.Is(err, election.ErrNoLeader) {
+		return nil, fmt.Errorf("scheduler: jobs: %w", err)
+	}
+	all := make([]Status, 0, len(names.Versions))
+	for job := range names.Versions {
+		all = append(all, Status{Job: job, Leader: leader.ID})
+	}
+	slices.SortFunc(all, func(a, b Status) int { return compare(a.Job, b.Job) })
+	errs := make([]error, len(all))
+	slots := make(chan struct{}, abreast)
+	var wg sync.WaitGroup
+	for i := range all {
+		slots <- struct{}{}
+		wg.Go(func() { // ends by the node timeout
+			defer func() { <-slots }()
+			var v register.View
+			if v, errs[i] = s.register.Read(ctx, all[i].Job); errs[i] == nil {
+				all[i].read(v)
+			}
+		})
+	}
+	wg.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return nil, s.publicError("jobs", all[i].Job, err)
+		}
+	}
+	return all, nil
+}
+
+// History returns the newest records of a job, n at most of the 50 that are kept, the newest first, as a quorum
+// of nodes knows them. [ErrUnknownJob]: no leader has ever had a job of that name.
+func (s *Scheduler) History(ctx context.Context, job string, n int) ([]Record, error) {
+	if err := name.Check("name", job); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrName, err)
+	}
+	if n < 1 {
+		return nil, fmt.Errorf("scheduler: history: %d records of %q asked for, it must be at least 1", n, job)
+	}
+	v, err := s.register.Read(ctx, job)
+	if err != nil {
+		return nil, s.publicError("history", job, err)
+	}
+	var all []Record
+	for _, r := range v.Records[:min(n, len(v.Records))] {
+		all = append(all, recordOf(job, r))
+	}
+	return all, nil
+}
+
+func compare(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// read fills in what the nodes know.
+func (s *Status) read(v register.View) {
+	s.Zone, s.Spec = splitPlan(v.Plan)
+	s.Missed, s.Paused = v.Missed, v.Pause.On
+	failing := true
+	for _, r := range v.Records {
+		record := recordOf(s.Job, r)
+		switch record.State {
+		case StateMissed, StateSkipped:
+			if s.Last.ID == "" && s.Reason == "" {
+				s.Reason, s.ReasonTick = record.Err, record.Tick
+			}
+			continue
+		case StateLost, StateFailed:
+			if failing {
+				s.Failures++
+			}
+		case StateOK:
+			failing = false
+			if s.LastOK.ID == "" {
+				s.LastOK = record
+			}
+		case StateClaimed:
+		}
+		if s.Last.ID == "" {
+			s.Last = record
+		}
+	}
+	s.Running = s.Last.State == StateClaimed
+	if s.Reason == "" && s.Last.State == StateLost {
+		s.Reason, s.ReasonTick = s.Last.Err, s.Last.Tick
+	}
+	s.due(v)
+}
+
+// due fills in the next tick, and why those did not run that have come since the mark.
+func (s *Status) due(v register.View) {
+	schedule, err := Parse(v.Plan, nil)
+	if err != nil {
+		s.Reason = err.Error() // another version had this spec
+		return
+	}
+	now := time.UnixMicro(v.Time).UTC()
+	floor := later(later(v.Mark, v.Since), v.Planned)
+	if !s.Paused {
+		if v.Pause.Version > 0 {
+			floor = later(floor, v.Pause.At())
+		}
+		s.Next = schedule.Next(later(floor, now))
+	}
+	tick := schedule.Next(floor)
+	if tick.IsZero() || tick.After(now.Add(-fresh)) {
+		return
+	}
+	s.ReasonTick, _ = newest(schedule, tick, now.Add(-fresh))
+	switch {
+	case s.Paused:
+		s.Reason = "paused by " + v.Pause.By
+	case s.Leader == "":
+		s.Reason = "nobody leads"
+	default:
+		s.Reason = s.Leader + " leads and has not claimed it: it does not have the job, or finds no quorum"
+	}
+}
