@@ -61,6 +61,7 @@ nested: ## build and test the modules with a go.mod of their own
 soak: ## 5,000 random plans of faults against the lock, 2,000 against the election, 10,000 contested ticks
 	go test -count=1 -timeout=2h -v -run TestSimulation ./redlock -args -plans=5000
 	go test -count=1 -timeout=2h -v -run TestPlans ./election -args -rapid.checks=2000
+	go test -count=1 -timeout=2h -v -run TestModel ./internal/register -args -claims.deep
 	go test -count=1 -timeout=2h -v -run TestClaim_Contested ./internal/register -args -contested=10000
 	go test -count=1 -timeout=2h -v -run TestSkew ./scheduler -args -skew.ticks=1000
 

@@ -160,7 +160,7 @@ func TestOnLeader_RegisteredAroundChangesSeesEachTermOnce(t *testing.T) {
 				time.Sleep(rand.N(changes * apart))
 				end := begun() - 1 // the last of them may not have come to its callbacks
 				stop()
-				time.Sleep(1) // until what was started has begun
+				time.Sleep(time.Nanosecond) // until what was started has begun
 				mu.Lock()
 				defer mu.Unlock()
 				must, may := elected[min(first, end):end], elected[max(first-1, 0):]

@@ -66,7 +66,7 @@ func TestTerminatedLeader_WhoseCallbackNeverReturnsIsFollowedWhenItsLeaseHasRunO
 func TestTerminatedLeader_IsFollowedByTheTimerWhereNodesMayNotPush(t *testing.T) {
 	nodes := startNodes(t, nodeCount)
 	t.Parallel()
-	deaf := slices.DeleteFunc(rights(t), func(right string) bool {
+	deaf := slices.DeleteFunc(jobRights(t), func(right string) bool {
 		return strings.Contains(right, "publish") || strings.Contains(right, "subscribe") ||
 			strings.HasPrefix(right, "&")
 	})

@@ -21,11 +21,22 @@ import (
 // rights are those that the README gives to a user.
 func rights(t *testing.T) []string {
 	t.Helper()
+	return readmeLine(t, `on >password`)
+}
+
+// jobRights are those that jobs need as well.
+func jobRights(t *testing.T) []string {
+	t.Helper()
+	return append(rights(t), readmeLine(t, "")...)
+}
+
+func readmeLine(t *testing.T, begin string) []string {
+	t.Helper()
 	text, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := regexp.MustCompile(`(?m)^ +ACL SETUSER locks on >password (.+)$`).FindSubmatch(text)
+	line := regexp.MustCompile(`(?m)^ +ACL SETUSER locks ` + begin + ` ?([+~].+)$`).FindSubmatch(text)
 	if line == nil {
 		t.Fatal("the README does not say what rights a user needs")
 	}

@@ -24,10 +24,13 @@ func (l *Locker) Time() (time.Time, bool) {
 }
 
 // Listen returns a channel that holds a signal whenever the nodes have told that the lock called name was
-// released, or may have without being heard, until stop is called. Without the right to subscribe there is
+// released, or may have without being heard, as before the subscription, until stop is called. Without the right to subscribe there is
 // none.
 func (l *Locker) Listen(name string) (told <-chan struct{}, stop func()) {
 	n := l.push.join(name)
+	n.push.mu.Lock()
+	defer n.push.mu.Unlock()
+	n.missed = !n.isReady
 	return n.released, n.leave
 }
 

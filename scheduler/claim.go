@@ -3,6 +3,7 @@ package scheduler
 import (
 	crand "crypto/rand"
 	"errors"
+	"maps"
 	"time"
 
 	"go.uber.org/zap"
@@ -95,6 +96,10 @@ func (l *loop) decideLocked(e *entry, now time.Time) (claim, bool) {
 	if c.record.State == register.Claimed && len(e.lane.runs) > 0 {
 		switch e.job.Overlap {
 		case Skip:
+			if c.late { // it is caught up with when that run has returned
+				e.queued = true
+				return c, false
+			}
 			c.record.State, c.record.End = register.Skipped, now
 			c.record.Err = errOverlap.Error()
 		case Replace:
@@ -127,8 +132,9 @@ func (l *loop) ask(claims []claim) {
 			Job: c.entry.job.Name, Record: c.record, Pause: c.entry.state.Pause, Missed: missed,
 		}
 	}
+	promises := maps.Clone(l.promises)
 	l.mu.Unlock()
-	outcomes := l.s.register.Claim(l.term.Context(), l.term.Token(), asked)
+	outcomes := l.s.register.Claim(l.term.Context(), l.term.Token(), promises, asked)
 	for i, o := range outcomes {
 		l.decided(claims[i], asked[i].Missed, o)
 	}
@@ -156,9 +162,9 @@ func (l *loop) decided(c claim, missed int, o register.Outcome) {
 		e.set(o.Paused, e.state.Trigger)
 	default:
 		e.failures++
-		if o.Unknown {
-			e.known, l.unsure = false, true
-		}
+	}
+	if o.Unknown {
+		l.forgetLocked()
 	}
 	pause := time.Duration(0)
 	if !o.Won && !o.Taken && e.known {

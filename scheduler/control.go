@@ -7,7 +7,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/redlockfx/redlockfx/internal/name"
 	"github.com/redlockfx/redlockfx/internal/register"
+	"github.com/redlockfx/redlockfx/redlock"
 )
 
 // Trigger asks for a run of the job by hand, from any replica, which need not have the job. The leader starts it
@@ -15,40 +17,47 @@ import (
 // the job's Overlap, also while the job is paused, and moves no tick. [ErrUnknownJob]: no leader has ever had a
 // job of that name. Any other error says that too few nodes have taken it: it may still take effect.
 func (s *Scheduler) Trigger(ctx context.Context, job string) error {
-	_, err := s.register.Trigger(ctx, job, s.elector.Identity())
-	return s.told("trigger", job, err)
+	return s.set("trigger", job, func() (register.Setting, error) {
+		return s.register.Trigger(ctx, job, s.elector.Identity())
+	})
 }
 
 // Pause has no tick of the job run on any replica until [Scheduler.Resume], from any replica; also over changes
 // of the leader and restarts of nodes. A tick that is being claimed may still run, and runs under way go on.
 // Errors are those of [Scheduler.Trigger].
 func (s *Scheduler) Pause(ctx context.Context, job string) error {
-	_, err := s.register.Pause(ctx, job, s.elector.Identity(), true)
-	return s.told("pause", job, err)
+	return s.set("pause", job, func() (register.Setting, error) {
+		return s.register.Pause(ctx, job, s.elector.Identity(), true)
+	})
 }
 
 // Resume ends a pause. Ticks that came meanwhile are not caught up with. Errors are those of
 // [Scheduler.Trigger].
 func (s *Scheduler) Resume(ctx context.Context, job string) error {
-	_, err := s.register.Pause(ctx, job, s.elector.Identity(), false)
-	return s.told("resume", job, err)
+	return s.set("resume", job, func() (register.Setting, error) {
+		return s.register.Pause(ctx, job, s.elector.Identity(), false)
+	})
 }
 
-// told logs what a person has asked for.
-func (s *Scheduler) told(what, job string, err error) error {
-	if err = s.publicError(what, job, err); err == nil {
-		s.log.Info(what, zap.String("job", job), zap.String("replica", s.elector.Identity()))
+// set does what a person has asked for, and logs it.
+func (s *Scheduler) set(what, job string, do func() (register.Setting, error)) error {
+	if err := name.Check("name", job); err != nil {
+		return fmt.Errorf("%w: %w", ErrName, err)
 	}
-	return err
+	if _, err := do(); err != nil {
+		return publicError(what, job, err)
+	}
+	s.log.Info(what, zap.String("job", job), zap.String("replica", s.elector.Identity()))
+	return nil
 }
 
-// publicError is err in the words of this package.
-func (s *Scheduler) publicError(what, job string, err error) error {
+// publicError is err with the words of this package and of redlock.
+func publicError(what, job string, err error) error {
 	switch {
-	case err == nil:
-		return nil
 	case errors.Is(err, register.ErrUnknown):
 		return fmt.Errorf("%w: %q", ErrUnknownJob, job)
+	case errors.Is(err, register.ErrNoQuorum):
+		return fmt.Errorf("scheduler: %s %q: %w: %w", what, job, redlock.ErrNoQuorum, err)
 	}
 	return fmt.Errorf("scheduler: %s %q: %w", what, job, err)
 }

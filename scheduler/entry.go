@@ -17,6 +17,7 @@ type entry struct {
 
 	known    bool          // the nodes have promised
 	waited   bool          // for a run to return, since the last claim
+	queued   bool          // a late tick waits for a run to return
 	busy     bool          // a claim is under way
 	asked    register.Slot // by a claim without a quorum: it is asked for again
 	run      string        // with this run
@@ -73,7 +74,8 @@ func (e *entry) plan() {
 
 // waits tells that what comes next has to wait for a run that is under way.
 func (e *entry) waits() bool {
-	return len(e.lane.runs) > 0 && (e.job.Overlap == Queue || e.job.Overlap == Replace && e.lane.replaced)
+	return len(e.lane.runs) > 0 &&
+		(e.queued || e.job.Overlap == Queue || e.job.Overlap == Replace && e.lane.replaced)
 }
 
 // agenda has the jobs that there will be something to do for, the earliest first.

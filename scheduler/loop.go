@@ -36,11 +36,12 @@ type loop struct {
 	seen     names         // the same
 	wake     chan struct{} // holds one signal that the agenda has changed
 
-	mu      sync.Mutex // guards the fields below, and all entries and lanes
-	entries map[string]*entry
-	lanes   map[string]*lane // of the jobs with runs under way, by name
-	agenda  agenda
-	unsure  bool // entries are there that the nodes have not promised
+	mu       sync.Mutex // guards the fields below, and all entries and lanes
+	entries  map[string]*entry
+	lanes    map[string]*lane // of the jobs with runs under way, by name
+	agenda   agenda
+	promises map[int]string // the memories in which the nodes have promised, by node
+	unsure   bool           // entries are there that the nodes have not promised
 
 	work sync.WaitGroup // claims, and what is written about runs
 	runs sync.WaitGroup // one for each run under way
@@ -53,12 +54,13 @@ func (s *Scheduler) lead(ctx context.Context) {
 	term, _ := election.TermFrom(ctx) // a callback's context has one
 	l := &loop{
 		s: s, term: term, draining: ctx,
-		log:     s.log.With(zap.Uint64("term", term.Token())),
-		clock:   nodesClock{locker: s.elector.Locker(), told: s.tellSkew},
-		wake:    make(chan struct{}, 1),
-		entries: make(map[string]*entry),
-		lanes:   make(map[string]*lane),
-		done:    make(chan struct{}),
+		log:      s.log.With(zap.Uint64("term", term.Token())),
+		clock:    nodesClock{locker: s.elector.Locker(), told: s.tellSkew},
+		wake:     make(chan struct{}, 1),
+		entries:  make(map[string]*entry),
+		lanes:    make(map[string]*lane),
+		promises: make(map[int]string),
+		done:     make(chan struct{}),
 	}
 	s.mu.Lock()
 	closed := s.closed
@@ -182,6 +184,7 @@ func (l *loop) promise() {
 		}
 		l.logChange(p.State, plans[i])
 		entries[i].promised(p.State, l.term.Token())
+		l.promisedLocked(p.Memories)
 		if l.entries[p.Job] == entries[i] {
 			l.agenda.put(entries[i])
 		}
@@ -193,6 +196,26 @@ func (l *loop) promise() {
 	case problem != nil && l.draining.Err() == nil:
 		l.log.Warn("no ticks yet: the nodes have not promised (it goes on)", zap.Error(problem))
 	}
+}
+
+// promisedLocked notes in which memories the nodes have promised. Where a node has promised in one before that it
+// has lost since, what it promised for other jobs does not count: everything is promised anew.
+func (l *loop) promisedLocked(memories map[int]string) {
+	for node, memory := range memories {
+		if before, ok := l.promises[node]; ok && before != memory {
+			l.forgetLocked()
+		}
+		l.promises[node] = memory
+	}
+}
+
+// forgetLocked has the nodes promise everything anew.
+func (l *loop) forgetLocked() {
+	for _, e := range l.entries {
+		e.known = false
+	}
+	clear(l.promises)
+	l.unsure = true
 }
 
 // fenced ends the term: somebody was promised a larger token, so no tick will be won with this one; the
@@ -218,7 +241,9 @@ func (l *loop) look() {
 	}
 	for node, memory := range found.Memories {
 		if before, ok := l.seen.memories[node]; ok && before != memory {
-			l.forgot()
+			l.mu.Lock()
+			l.forgetLocked()
+			l.mu.Unlock()
 		}
 	}
 	for job, version := range found.Versions {
@@ -227,17 +252,6 @@ func (l *loop) look() {
 		}
 	}
 	l.seen = names{found.Versions, found.Memories}
-}
-
-// forgot has the nodes promise everything anew.
-func (l *loop) forgot() {
-	l.mu.Lock()
-	for _, e := range l.entries {
-		e.known = false
-	}
-	l.unsure = true
-	l.mu.Unlock()
-	l.promise()
 }
 
 // read takes over what was set of a job.

@@ -69,6 +69,7 @@ func (l *loop) leave(r *active) {
 		r.lane.replaced = false
 	}
 	if e := l.entries[r.Job]; e != nil {
+		e.queued = false
 		e.waited = e.job.Overlap == Queue || e.job.Overlap == Replace
 		l.agenda.put(e)
 	}

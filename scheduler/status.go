@@ -39,7 +39,7 @@ const abreast = 64
 func (s *Scheduler) Jobs(ctx context.Context) ([]Status, error) {
 	names, err := s.register.Names(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("scheduler: jobs: %w", err)
+		return nil, publicError("jobs of", s.elector.Name(), err)
 	}
 	leader, err := s.elector.Leader(ctx)
 	if err != nil && !errors.Is(err, election.ErrNoLeader) {
@@ -66,7 +66,7 @@ func (s *Scheduler) Jobs(ctx context.Context) ([]Status, error) {
 	wg.Wait()
 	for i, err := range errs {
 		if err != nil {
-			return nil, s.publicError("jobs", all[i].Job, err)
+			return nil, publicError("job", all[i].Job, err)
 		}
 	}
 	return all, nil
@@ -83,7 +83,7 @@ func (s *Scheduler) History(ctx context.Context, job string, n int) ([]Record, e
 	}
 	v, err := s.register.Read(ctx, job)
 	if err != nil {
-		return nil, s.publicError("history", job, err)
+		return nil, publicError("history", job, err)
 	}
 	var all []Record
 	for _, r := range v.Records[:min(n, len(v.Records))] {

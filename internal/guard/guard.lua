@@ -43,10 +43,10 @@ end
 -- quorums of lists of different lengths need not meet. An eighth is for how seldom it is noted.
 local function listed(key, nodes, kept, known, used)
   local ms = math.floor(now / 1000)
-  if known and known ~= nodes and tonumber(used) + kept + kept / 8 > ms then
+  if known and known ~= nodes and tonumber(used or '0') + kept + kept / 8 > ms then
     return {now, 3, tonumber(known)}
   end
-  if known ~= nodes or tonumber(used) + kept / 8 <= ms then
+  if known ~= nodes or tonumber(used or '0') + kept / 8 <= ms then
     redis.call('HSET', key, 'nodes', nodes, 'used', string.format('%d', ms))
   end
 end

@@ -46,6 +46,7 @@ func (r *Register) admit(ctx context.Context, token uint64, now time.Time, jobs 
 					}
 					t.marks = append(t.marks, marks[i])
 					t.manual = append(t.manual, marks[i]*1000)
+					t.admitted[s.node] = s.memory
 				}
 				mu.Unlock()
 			}
@@ -87,27 +88,37 @@ func (r *Register) admitAt(
 	return marks, nil
 }
 
-// given are the arguments that admit a job: the largest and newest of what anybody has.
+// given are the arguments that admit a job: the largest and newest of what anybody has. They are asked for now,
+// when it is known that the node has forgotten: what was heard before may be older than votes that it forgot.
 func (r *Register) given(ctx context.Context, t *told, now time.Time) ([]any, error) {
-	s := merge(t.plan, t.entries, r.config.Quorum.Majority(), now)
+	need := r.config.Quorum.Majority()
+	_, entries, err := r.ask(ctx, t.plan.Job)
+	if err != nil {
+		return nil, err
+	}
+	s := merge(t.plan, entries, need, now)
 	var mark, manual int64
-	for _, e := range t.entries {
+	known := 0
+	var ended []string
+	for _, e := range entries {
+		if e.known {
+			known++
+		}
 		mark = max(mark, number(e.hash["mark"]))
 		manual = max(manual, number(e.hash["mmark"]))
-	}
-	ended := []string{}
-	if s.Before != "" { // somebody knew it
-		view, err := r.view(ctx, t.plan.Job)
-		if err != nil {
-			return nil, err
-		}
-		for _, record := range view.Records {
+		for _, record := range e.records {
 			if record.Ended() && len(ended) < 2*maxGiven {
 				ended = append(ended, record.Slot.field(), record.encode())
 			}
 		}
 	}
-	list, _ := json.Marshal(ended) // strings: it cannot fail
+	if known < min(t.known, need) {
+		return nil, fmt.Errorf("not admitted: %d others know %q, of %d that did before", known, t.plan.Job, t.known)
+	}
+	list := []byte("[]")
+	if len(ended) > 0 {
+		list, _ = json.Marshal(ended) // strings: it cannot fail
+	}
 	return []any{
 		t.plan.Job, micro(s.Since), t.plan.Text, micro(s.Planned), mark, manual,
 		s.Pause.encode(), s.Trigger.encode(), s.Missed, string(list),

@@ -34,8 +34,9 @@ type Outcome struct {
 }
 
 // Claim asks for slots, and returns what became of each, in their order. What was not won and is not taken may
-// be asked for again, with the same run.
-func (r *Register) Claim(ctx context.Context, token uint64, claims []Claim) []Outcome {
+// be asked for again, with the same run. memories are what the nodes promised the token in, for all of the jobs:
+// a node that has forgotten since, and was admitted by somebody else, has not promised.
+func (r *Register) Claim(ctx context.Context, token uint64, memories map[int]string, claims []Claim) []Outcome {
 	all := make([]Outcome, len(claims))
 	groups := make(map[int][]int) // by the node that is asked first
 	for i, c := range claims {
@@ -46,7 +47,7 @@ func (r *Register) Claim(ctx context.Context, token uint64, claims []Claim) []Ou
 	for first, group := range groups {
 		wg.Go(func() { // ends by the node timeout, for each batch
 			for batch := range slices.Chunk(group, claimBatch) {
-				r.claim(ctx, token, first, claims, batch, all)
+				r.claim(ctx, token, memories, first, claims, batch, all)
 			}
 		})
 	}
@@ -68,7 +69,9 @@ func (r *Register) first(c Claim) int {
 	return start
 }
 
-func (r *Register) claim(ctx context.Context, token uint64, first int, claims []Claim, batch []int, all []Outcome) {
+func (r *Register) claim(
+	ctx context.Context, token uint64, memories map[int]string, first int, claims []Claim, batch []int, all []Outcome,
+) {
 	keys := make([]string, 0, 1+2*len(batch))
 	keys = append(keys, r.guardKey())
 	args := r.args(token)
@@ -108,7 +111,8 @@ func (r *Register) claim(ctx context.Context, token uint64, first int, claims []
 		}
 		return false
 	}
-	round, cause := r.config.Quorum.AskFirst(ctx, claimScript.Call(keys, args...), judge, first, goOn)
+	call := claimScript.Call(keys, args...).WithLast(func(node int) any { return memories[node] })
+	round, cause := r.config.Quorum.AskFirst(ctx, call, judge, first, goOn)
 	answers := round.Answers()
 	for i, at := range batch {
 		all[at] = r.outcome(claims[at], token, answers, i, n, cause)

@@ -1,7 +1,7 @@
 -- claim: vote for a run of a tick
 -- KEYS     guard, then for each claim: job, runs
 -- ARGV     longest ttl (ms; 0: no guard), nodes in the list, token, then for each claim: lane, tick, run, attempt,
---          record, pause, missed
+--          record, pause, missed; and in the end the name of the memory in which the token was promised
 -- returns  {time, answer...}, one for each claim; or {time, 3, nodes}, {time, 5, layout} as acquire does
 --          {1}                     yes; also to a vote of the same run that was given before
 --          {0, mark, token, record} taken, or jumped over: the mark is as high; by a claim with that token (0: the
@@ -45,7 +45,7 @@ local function claim(job, runs, lane, tick, run, attempt, record, pause, missed)
   if h[1] and h[1] ~= '1' then
     return {5, h[1]}
   end
-  if h[2] ~= name then
+  if h[2] ~= name or ARGV[#ARGV] ~= name then
     return {6, '', name, left}
   end
   if newer(pause, h[7]) then

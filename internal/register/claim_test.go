@@ -69,7 +69,9 @@ func TestClaim_ContestedTicksHaveOneWinner(t *testing.T) {
 					for range claimants { // of one token: a quorum would refuse all others
 						all = append(all, c.leader(7))
 					}
-					all[0].mustPromise()
+					for _, l := range all {
+						l.mustPromise()
+					}
 					time.Sleep(5 * time.Second)
 					random := rand.New(rand.NewPCG(uint64(n), uint64(percent)))
 					none := 0
@@ -130,6 +132,7 @@ func TestClaim_ANodeThatForgotDoesNotVoteUntilItIsAdmitted(t *testing.T) {
 			bubble(t, 3, func(t *testing.T, c *cluster) {
 				a, rival := c.leader(1), c.leader(2)
 				a.mustPromise()
+				rival.memories = a.memories
 				time.Sleep(10 * time.Second)
 				tick := c.tick(10 * time.Second)
 				a.links.Cut(2)

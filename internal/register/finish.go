@@ -2,6 +2,7 @@ package register
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
@@ -44,11 +45,11 @@ func (r *Register) write(ctx context.Context, op string, call quorum.Call, check
 	var nodes []NodeError
 	for i, a := range round.Answers() {
 		err := read(a)
-		switch err {
-		case nil:
+		if err == nil {
 			good++
 			continue
-		case ErrUnknown:
+		}
+		if errors.Is(err, ErrUnknown) {
 			unknown++
 		}
 		nodes = append(nodes, NodeError{r.config.Quorum.Addr(i), err})

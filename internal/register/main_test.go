@@ -62,9 +62,10 @@ func bubble(t *testing.T, n int, test func(t *testing.T, c *cluster)) {
 // leader is one process that believes it leads, with its own way to the nodes.
 type leader struct {
 	*register.Register
-	c     *cluster
-	links *nodetest.Links
-	token uint64
+	c        *cluster
+	links    *nodetest.Links
+	token    uint64
+	memories map[int]string
 }
 
 func (c *cluster) leader(token uint64) *leader {
@@ -80,6 +81,7 @@ func (c *cluster) leader(token uint64) *leader {
 // promise has the nodes promise the leader's token.
 func (l *leader) promise() (register.State, error) {
 	p := l.Promise(context.Background(), l.token, time.Now(), []register.Plan{{Job: job, Text: "UTC @every 1s"}})[0]
+	l.memories = p.Memories
 	return p.State, p.Err
 }
 
@@ -94,7 +96,7 @@ func (l *leader) mustPromise() register.State {
 
 // claim asks for a tick.
 func (l *leader) claim(tick time.Time, run string, attempt int) register.Outcome {
-	return l.Claim(context.Background(), l.token, []register.Claim{{Job: job, Record: l.record(tick, run, attempt)}})[0]
+	return l.Claim(context.Background(), l.token, l.memories, []register.Claim{{Job: job, Record: l.record(tick, run, attempt)}})[0]
 }
 
 func (l *leader) record(tick time.Time, run string, attempt int) register.Record {

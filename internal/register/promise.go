@@ -3,6 +3,7 @@ package register
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -95,13 +96,14 @@ type told struct {
 	plan          Plan
 	entries       []entry // of those that know the job, and of those that do not
 	known         int
-	fenced        uint64      // the largest token that is above ours
-	nodes         []NodeError // all others
-	marks, manual []int64     // of those that know it by now
+	fenced        uint64         // the largest token that is above ours
+	nodes         []NodeError    // all others
+	marks, manual []int64        // of those that know it by now
+	admitted      map[int]string // those of them that were admitted, with their memories
 }
 
 func (r *Register) told(plan Plan, answers []quorum.Answer, i, n int) *told {
-	t := &told{plan: plan}
+	t := &told{plan: plan, admitted: make(map[int]string)}
 	for node, a := range answers {
 		f, err := part(a, i, n)
 		var e entry
@@ -145,5 +147,6 @@ func (r *Register) conclude(t *told, now time.Time, cause error) Promised {
 	s := merge(t.plan, t.entries, need, now)
 	s.Mark = nth(t.marks, need, time.UnixMilli)
 	s.Manual = nth(t.manual, need, time.UnixMicro)
+	maps.Copy(s.Memories, t.admitted)
 	return Promised{State: s}
 }

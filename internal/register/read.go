@@ -32,22 +32,50 @@ func (r *Register) Read(ctx context.Context, job string) (View, error) {
 
 // view is Read, also of a job that only nodes remember that have forgotten since.
 func (r *Register) view(ctx context.Context, job string) (View, error) {
+	v, entries, err := r.ask(ctx, job)
+	if err != nil {
+		return View{}, err
+	}
+	need := r.config.Quorum.Majority()
+	var marks, manual []int64
+	best := make(map[Slot]Record)
+	for _, e := range entries {
+		marks = append(marks, number(e.hash["mark"]))
+		manual = append(manual, number(e.hash["mmark"]))
+		for _, record := range e.records {
+			if old, ok := best[record.Slot]; !ok || better(record, old) {
+				best[record.Slot] = record
+			}
+		}
+	}
+	v.State = merge(Plan{Job: job}, entries, len(entries)+1, time.Time{})
+	v.Mark, v.Manual = nth(marks, need, time.UnixMilli), nth(manual, need, time.UnixMicro)
+	v.largest = slices.Max(manual)
+	v.Plan, v.Before = v.Before, ""
+	v.Planned = latest(entries)
+	for _, record := range best {
+		v.Records = append(v.Records, record)
+	}
+	slices.SortFunc(v.Records, func(a, b Record) int { return b.Slot.At.Compare(a.Slot.At) })
+	return v, nil
+}
+
+// ask is what a quorum says of a job, whether it knows it or not.
+func (r *Register) ask(ctx context.Context, job string) (v View, entries []entry, err error) {
 	need := r.config.Quorum.Majority()
 	call := readScript.Call([]string{r.guardKey(), r.key("job", job), r.key("runs", job)}, r.args()...)
 	round, cause := r.config.Quorum.Ask(ctx, call, func(answers []quorum.Answer) bool {
-		good := 0
+		good, open := 0, 0
 		for _, a := range answers {
-			if _, err := fields(a); err == nil {
+			if !a.Over {
+				open++
+			} else if _, err := fields(a); err == nil {
 				good++
 			}
 		}
-		return good >= need
+		return good >= need || good+open < need
 	})
-	var v View
-	var entries []entry
 	var nodes []NodeError
-	var marks, manual []int64
-	best := make(map[Slot]Record)
 	for i, a := range round.Answers() {
 		f, err := fields(a)
 		var e entry
@@ -60,33 +88,17 @@ func (r *Register) view(ctx context.Context, job string) (View, error) {
 		}
 		entries = append(entries, e)
 		v.Time = max(v.Time, a.Reply.([]any)[0].(int64))
-		marks = append(marks, number(e.hash["mark"]))
-		manual = append(manual, number(e.hash["mmark"]))
-		v.largest = max(v.largest, manual[len(manual)-1])
-		for _, record := range e.records {
-			if old, ok := best[record.Slot]; !ok || better(record, old) {
-				best[record.Slot] = record
-			}
-		}
 	}
-	if len(entries) < need {
-		err := error(&QuorumError{
-			Op: fmt.Sprintf("read %q", job), Need: need, Got: len(entries), Nodes: nodes, Kind: ErrNoQuorum,
-		})
-		if cause != nil {
-			err = fmt.Errorf("%w: %w", err, cause)
-		}
-		return View{}, err
+	if len(entries) >= need {
+		return v, entries, nil
 	}
-	v.State = merge(Plan{Job: job}, entries, len(entries)+1, time.Time{})
-	v.Mark, v.Manual = nth(marks, need, time.UnixMilli), nth(manual, need, time.UnixMicro)
-	v.Plan, v.Before = v.Before, ""
-	v.Planned = latest(entries)
-	for _, record := range best {
-		v.Records = append(v.Records, record)
+	err = &QuorumError{
+		Op: fmt.Sprintf("read %q", job), Need: need, Got: len(entries), Nodes: nodes, Kind: ErrNoQuorum,
 	}
-	slices.SortFunc(v.Records, func(a, b Record) int { return b.Slot.At.Compare(a.Slot.At) })
-	return v, nil
+	if cause != nil {
+		err = fmt.Errorf("%w: %w", err, cause)
+	}
+	return v, nil, err
 }
 
 func latest(entries []entry) time.Time {

@@ -22,7 +22,9 @@ if not newer(ARGV[5], h[3]) and ARGV[5] ~= h[3] then
   return {now, 0, h[3]}
 end
 redis.call('HSET', KEYS[3], ARGV[4], ARGV[5])
-redis.call('HSET', KEYS[2], ARGV[3], (string.match(ARGV[5], '^%d+')))
+-- It rises with every change, also where the clock does not.
+local version, before = tonumber(string.match(ARGV[5], '^%d+')), redis.call('HGET', KEYS[2], ARGV[3])
+redis.call('HSET', KEYS[2], ARGV[3], string.format('%d', math.max(version, tonumber(before or '0') + 1)))
 redis.call('PEXPIRE', KEYS[2], fade)
 redis.pcall('PUBLISH', ARGV[6], 'over ' .. ARGV[5]) -- without the right to, whoever leads looks now and then
 return {now, 1}

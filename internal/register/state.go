@@ -59,6 +59,9 @@ type State struct {
 	Trigger Setting
 	Missed  int      // ticks, in all
 	Open    []Record // without an end, one a slot, the oldest first
+
+	// Memories are what the memory of each node is called that has promised, by node.
+	Memories map[int]string
 }
 
 // entry is what one node has of a job.
@@ -105,11 +108,13 @@ func readEntry(node int, f []any) (e entry, fenced uint64, err error) {
 // merge makes a State, but for its marks, of what the nodes have. A job that need of them do not know is new,
 // though what is left of it counts.
 func merge(plan Plan, entries []entry, need int, now time.Time) State {
-	s := State{Job: plan.Job}
+	s := State{Job: plan.Job, Memories: make(map[int]string)}
 	var since, planned int64
 	unknown, open := 0, make(map[Slot]Record)
 	for _, e := range entries {
-		if !e.known {
+		if e.known {
+			s.Memories[e.node] = e.hash["under"]
+		} else {
 			unknown++
 		}
 		if n := number(e.hash["since"]); n > 0 && (since == 0 || n < since) {

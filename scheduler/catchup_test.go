@@ -1,0 +1,129 @@
+package scheduler_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// away has nobody lead from 62 s to 125 s: ticks of 70 s to 120 s are missed.
+func (c *cluster) away(change func(*scheduler.Job)) *replica {
+	a, b := c.leader("a"), c.idle("b")
+	for _, r := range []*replica{a, b} {
+		job := r.job("job", "*/10 * * * * *", quick)
+		change(&job)
+		r.add(job)
+	}
+	c.sleepTo(62 * time.Second)
+	a.stop()
+	<-a.ended
+	c.sleepTo(125500 * time.Millisecond)
+	b.campaign()
+	b.leads()
+	c.sleepTo(145 * time.Second)
+	return b
+}
+
+func TestCatchUp_AfterATimeWithoutALeader(t *testing.T) {
+	before := []string{"job 10s@10s", "job 20s@20s", "job 30s@30s", "job 40s@40s", "job 50s@50s", "job 1m0s@1m0s"}
+	after := []string{"job 2m10s@2m10s", "job 2m20s@2m20s"}
+	for name, test := range map[string]struct {
+		catchUp scheduler.CatchUp
+		late    []string
+		missed  int
+	}{
+		"default": {scheduler.CatchUp{}, []string{"job 2m0s"}, 5},
+		"last":    {scheduler.Last(time.Minute), []string{"job 2m0s"}, 5},
+		"all":     {scheduler.All(time.Minute), []string{"job 1m10s", "job 1m20s", "job 1m30s", "job 1m40s", "job 1m50s", "job 2m0s"}, 0},
+		"window":  {scheduler.All(30 * time.Second), []string{"job 1m40s", "job 1m50s", "job 2m0s"}, 3},
+		"none":    {scheduler.None(), nil, 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 3, func(t *testing.T, c *cluster) {
+				b := c.away(func(job *scheduler.Job) { job.CatchUp = test.catchUp })
+				var got []string
+				for _, run := range c.records() {
+					line := run.Job + " " + c.at(run.Tick)
+					if late := run.start.Sub(run.Tick) > time.Second; !late {
+						line += "@" + c.at(run.start)
+					} else if !run.CaughtUp {
+						t.Errorf("%s is not told as caught up", line)
+					}
+					got = append(got, line)
+				}
+				var want []string
+				want = append(append(append(want, before...), test.late...), after...)
+				wantEqual(t, "ran", got, want)
+
+				status, err := b.Jobs(t.Context())
+				for _, s := range status {
+					if s.Job == "job" && s.Missed != test.missed {
+						t.Errorf("%d ticks are counted as missed, want %d", s.Missed, test.missed)
+					}
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func TestCatchUp_AChangedSpecHasNoPast(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.idle("b")
+		a.add(a.job("job", "*/10 * * * * *", quick))
+		b.add(b.job("job", "*/15 * * * * *", quick))
+		c.sleepTo(22 * time.Second)
+		a.stop()
+		<-a.ended
+		c.sleepTo(65 * time.Second)
+		b.campaign()
+		c.sleepTo(91 * time.Second)
+		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "job 20s@20s", "job 1m15s@1m15s", "job 1m30s@1m30s"})
+	})
+}
+
+func TestCatchUp_ANewJobHasNoPast(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		c.sleepTo(55 * time.Second)
+		r.add(r.job("never seen", "*/10 * * * * *", quick))
+		c.sleepTo(75 * time.Second)
+		wantEqual(t, "ran", c.ran(), []string{"never seen 1m0s@1m0s", "never seen 1m10s@1m10s"})
+	})
+}
+
+// Two builds, with different jobs and specs, lead in turn: nothing runs twice, and a job of one build only is
+// caught up with when that one leads again.
+func TestDeploy_BuildsThatDifferLeadInTurn(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		old, next := c.idle("old"), c.idle("new")
+		old.add(old.job("job", "*/10 * * * * *", quick), old.job("other", "*/20 * * * * *", quick))
+		next.add(next.job("job", "5,15,25,35,45,55 * * * * *", quick))
+		lead := func(r *replica, until time.Duration) {
+			ctx, cancel := context.WithDeadline(t.Context(), c.start.Add(until))
+			defer cancel()
+			if err := r.elector.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+		lead(old, 32*time.Second)
+		lead(next, 62*time.Second)
+		lead(old, 92*time.Second)
+		lead(next, 122*time.Second)
+		wantEqual(t, "ran", c.ran(), []string{
+			"job 10s@10s", "job 20s@20s", "other 20s@20s", "job 30s@30s",
+			"job 35s@35s", "job 45s@45s", "job 55s@55s",
+			"other 1m0s@1m2s", "job 1m10s@1m10s", "job 1m20s@1m20s", "other 1m20s@1m20s", "job 1m30s@1m30s",
+			"job 1m35s@1m35s", "job 1m45s@1m45s", "job 1m55s@1m55s",
+		})
+		changes := len(next.logs.FilterMessageSnippet("has changed").All()) +
+			len(old.logs.FilterMessageSnippet("has changed").All())
+		if changes < 3 {
+			t.Errorf("%d changes were logged", changes)
+		}
+	})
+}

@@ -1,0 +1,196 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+func (r *replica) status(job string) scheduler.Status {
+	r.c.t.Helper()
+	all, err := r.Jobs(r.c.t.Context())
+	if err != nil {
+		r.c.t.Fatal(err)
+	}
+	for _, s := range all {
+		if s.Job == job {
+			return s
+		}
+	}
+	r.c.t.Fatalf("no job %q in %v", job, all)
+	return scheduler.Status{}
+}
+
+func TestTrigger_RunsAtOnceOnTheLeader(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.replica("b")
+		for _, r := range []*replica{a, b} {
+			r.add(r.job("job", "@hourly", quick))
+		}
+		c.sleepTo(10 * time.Second)
+		for range 3 { // before it starts: one run
+			if err := b.Trigger(t.Context(), "job"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.sleepTo(10050 * time.Millisecond)
+		runs := c.records()
+		if len(runs) == 0 || len(runs) > 3 {
+			t.Fatalf("%d runs", len(runs))
+		}
+		if run := runs[0]; run.by != "a" || !run.Manual || run.CaughtUp || c.at(run.Tick.Truncate(time.Second)) != "10s" {
+			t.Errorf("ran %+v", run)
+		}
+		n := len(runs)
+		c.sleepTo(time.Minute)
+		if got := len(c.records()); got != n {
+			t.Errorf("%d runs more", got-n)
+		}
+		history, err := b.History(t.Context(), "job", 10)
+		history = slices.DeleteFunc(history, func(r scheduler.Record) bool { return r.State == scheduler.StateSkipped })
+		if err != nil || len(history) != n || history[0].State != scheduler.StateOK || history[0].Replica != "a" ||
+			!history[0].Manual || history[0].Key() != runs[n-1].Key() {
+			t.Errorf("history %+v, %v", history, err)
+		}
+	})
+}
+
+func TestTrigger_WithoutALeaderWaitsForTheNext(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.idle("a")
+		a.add(a.job("job", "@hourly", quick))
+		c.sleepTo(10 * time.Second)
+		if err := a.Trigger(t.Context(), "job"); err != nil {
+			t.Fatal(err)
+		}
+		c.sleepTo(20 * time.Second)
+		a.campaign()
+		a.leads()
+		c.sleepTo(21 * time.Second)
+		if runs := c.records(); len(runs) != 1 || !runs[0].Manual {
+			t.Errorf("ran %v", runs)
+		}
+	})
+}
+
+func TestTrigger_IgnoresAPauseAndObeysOverlap(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("job", "@hourly", lasting(10*time.Second)))
+		if err := a.Pause(t.Context(), "job"); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := a.Trigger(t.Context(), "job"); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+		}
+		c.sleepTo(time.Minute)
+		if runs := c.records(); len(runs) != 1 {
+			t.Errorf("ran %v", c.ran())
+		}
+		history, err := a.History(t.Context(), "job", 10)
+		if err != nil || len(history) != 2 || history[0].State != scheduler.StateSkipped || history[0].Err != "a run is under way" {
+			t.Errorf("history %+v, %v", history, err)
+		}
+	})
+}
+
+func TestPause_HoldsOverLeadersAndRestartsOfNodes(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.idle("b")
+		for _, r := range []*replica{a, b} {
+			r.add(r.job("job", "*/10 * * * * *", quick))
+		}
+		c.sleepTo(12 * time.Second)
+		if err := b.Pause(t.Context(), "job"); err != nil {
+			t.Fatal(err)
+		}
+		b.campaign()
+		for node := range 3 { // one after the other, each with its file
+			time.Sleep(3 * ttl)
+			c.Restart(node)
+		}
+		time.Sleep(3 * ttl)
+		a.stop()
+		<-a.ended
+		b.leads()
+		time.Sleep(time.Minute)
+		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s"})
+		s := a.status("job")
+		if !s.Paused || s.Reason != "paused by b" || !s.Next.IsZero() || s.Leader != "b" || s.ReasonTick.IsZero() {
+			t.Errorf("status %+v", s)
+		}
+
+		c.sleepTo(302 * time.Second)
+		if err := a.Resume(t.Context(), "job"); err != nil {
+			t.Fatal(err)
+		}
+		c.sleepTo(321 * time.Second)
+		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "job 5m10s@5m10s", "job 5m20s@5m20s"})
+		if s := a.status("job"); s.Paused || s.Reason != "" || c.at(s.Next) != "5m30s" || s.Last.State != scheduler.StateOK {
+			t.Errorf("status %+v", s)
+		}
+	})
+}
+
+func TestControl_RefusesWhatNobodyKnows(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		time.Sleep(time.Second)
+		for what, call := range map[string]func(context.Context, string) error{
+			"trigger": r.Trigger, "pause": r.Pause, "resume": r.Resume,
+			"history": func(ctx context.Context, job string) error { _, err := r.History(ctx, job, 1); return err },
+		} {
+			err := call(t.Context(), "nobody's")
+			wantErr(t, err, scheduler.ErrUnknownJob)
+			wantText(t, err, `"nobody's"`)
+			for _, bad := range []string{"", strings.Repeat("x", 201), "a\nb"} {
+				if err := call(t.Context(), bad); !errors.Is(err, scheduler.ErrName) {
+					t.Errorf("%s of %.10q: %v", what, bad, err)
+				}
+			}
+		}
+		if _, err := r.History(t.Context(), "job", 0); err == nil {
+			t.Error("a history of no records was accepted")
+		}
+		r.links.Cut(0, 1)
+		for _, err := range []error{
+			r.Trigger(t.Context(), "job"), r.Pause(t.Context(), "job"),
+			func() error { _, err := r.Jobs(t.Context()); return err }(),
+		} {
+			wantErr(t, err, redlock.ErrNoQuorum)
+		}
+	})
+}
+
+func TestStatus_SaysWhyATickDidNotRun(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("job", "*/10 * * * * *", lasting(25*time.Second)), a.job("other", "0 30 * * * *", quick))
+		c.sleepTo(21 * time.Second)
+		s := a.status("job")
+		if s.Reason != "a run is under way" || c.at(s.ReasonTick) != "20s" || !s.Running || c.at(s.Next) != "30s" ||
+			s.Spec != "*/10 * * * * *" || s.Zone != "UTC" || s.Leader != "a" {
+			t.Errorf("status %+v", s)
+		}
+		c.sleepTo(41 * time.Second)
+		a.stop()
+		<-a.ended
+		c.sleepTo(95 * time.Second)
+		s = a.status("job")
+		if s.Reason != "nobody leads" || c.at(s.ReasonTick) != "1m30s" || s.Leader != "" {
+			t.Errorf("without a leader: %+v", s)
+		}
+		if s := a.status("other"); s.Reason != "" || c.at(s.Next) != "30m0s" || s.Last.ID != "" {
+			t.Errorf("a job that had no tick: %+v", s)
+		}
+	})
+}
