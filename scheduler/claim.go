@@ -66,12 +66,12 @@ func (l *loop) decideLocked(e *entry, now time.Time) (claim, bool) {
 	case len(e.open) > 0:
 		before := e.open[0]
 		e.open = e.open[1:]
+		e.lane.foreign = true
 		if !e.job.AtLeastOnce {
 			c.record = before
 			c.record.State, c.record.End, c.record.Err = register.Lost, now, errLostRun.Error()
 			return c, true
 		}
-		e.lane.foreign = true
 		c.slot, c.late, c.record.Attempt = before.Slot, true, before.Attempt+1
 	case e.triggered():
 		c.slot = register.Slot{At: e.state.Trigger.At(), Manual: true}

@@ -32,6 +32,9 @@ func (l *loop) do(ctx context.Context, r *active) {
 		release, overlaps := l.alone(ctx, r)
 		if overlaps != nil {
 			state, err = register.Skipped, overlaps
+			l.mu.Lock()
+			r.lane.foreign = true // the next one has to look again
+			l.mu.Unlock()
 			return
 		}
 		defer release()

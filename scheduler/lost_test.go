@@ -1,0 +1,178 @@
+package scheduler_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/register"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// states are those of the records of a job, by tick and attempt.
+func (r *replica) states(job string) map[string]scheduler.State {
+	r.c.t.Helper()
+	history, err := r.History(r.c.t.Context(), job, 50)
+	if err != nil {
+		r.c.t.Fatal(err)
+	}
+	states := make(map[string]scheduler.State)
+	for _, record := range history {
+		states[r.c.at(record.Tick)] = record.State
+	}
+	return states
+}
+
+// cutOff has two replicas with a job of every minute; a is cut off for good in its first run, and b leads when
+// that has run out. The work of a, told of its context's end, returns err.
+func (c *cluster) cutOff(change func(*scheduler.Job), err error) (a, b *replica) {
+	a, b = c.leader("a"), c.idle("b")
+	for _, r := range []*replica{a, b} {
+		job := r.job("job", "0 * * * * *", func(ctx context.Context, _ int) error {
+			if r == a {
+				<-ctx.Done()
+				return err
+			}
+			return nil
+		})
+		change(&job)
+		r.add(job)
+	}
+	b.campaign()
+	c.sleepTo(62 * time.Second)
+	a.links.Cut()
+	b.leads()
+	c.sleepTo(125 * time.Second)
+	return a, b
+}
+
+func TestLost_ARunWithoutAKnownEndIsRecordedAndNotRepeated(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		var told []scheduler.Record
+		_, b := c.cutOff(func(*scheduler.Job) {}, context.Canceled)
+		wantEqual(t, "ran", c.ran(), []string{"job 1m0s@1m0s", "job 2m0s@2m0s"})
+		if got := b.states("job"); got["1m0s"] != scheduler.StateLost || got["2m0s"] != scheduler.StateOK {
+			t.Errorf("recorded %v, told %v", got, told)
+		}
+		if lines := b.logs.FilterMessageSnippet("is lost").All(); len(lines) != 1 || lines[0].ContextMap()["replica"] != "a" {
+			t.Errorf("logged %v", lines)
+		}
+		s := b.status("job")
+		if s.Failures != 0 || s.LastOK.Replica != "b" {
+			t.Errorf("status %+v", s)
+		}
+	})
+}
+
+func TestLost_AtLeastOnceRunsItAgain(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		_, b := c.cutOff(func(job *scheduler.Job) { job.AtLeastOnce = true }, context.Canceled)
+		runs := c.records()
+		if len(runs) != 3 {
+			t.Fatalf("ran %v", c.ran())
+		}
+		first, again := runs[0], runs[1]
+		if again.Key() != first.Key() || again.Attempt != 2 || again.Token <= first.Token || again.by != "b" || !again.CaughtUp {
+			t.Errorf("ran %+v, and then %+v", first.Run, again.Run)
+		}
+		if got := b.states("job"); got["1m0s"] != scheduler.StateOK || got["2m0s"] != scheduler.StateOK {
+			t.Errorf("recorded %v", got)
+		}
+	})
+}
+
+// What a run says of its own end stands over what another leader said of it meanwhile.
+func TestLost_ARunThatCouldNotSayItsEndInTimeStillSaysIt(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.idle("b")
+		for _, r := range []*replica{a, b} {
+			r.add(r.job("job", "0 * * * * *", lasting(30*time.Second))) // whatever its context says
+		}
+		b.campaign()
+		c.sleepTo(62 * time.Second)
+		a.links.Cut()
+		b.leads()
+		c.sleepTo(80 * time.Second)
+		if got := b.states("job"); got["1m0s"] != scheduler.StateLost {
+			t.Errorf("recorded %v", got)
+		}
+		a.links.Heal()
+		c.sleepTo(100 * time.Second)
+		if got := b.states("job"); got["1m0s"] != scheduler.StateOK {
+			t.Errorf("recorded %v when it had returned", got)
+		}
+	})
+}
+
+// a is deposed in its run, which goes on whatever its context says: the next leader sees that it does.
+func TestOverlap_OverAChangeOfTheLeader(t *testing.T) {
+	for overlap, want := range map[scheduler.Overlap][]string{
+		scheduler.Skip:  {"a 1m0s", "b 3m0s"},
+		scheduler.Queue: {"a 1m0s", "b 2m0s", "b 3m0s"},
+		scheduler.Allow: {"a 1m0s", "b 2m0s", "b 3m0s"},
+	} {
+		bubble(t, 3, func(t *testing.T, c *cluster) {
+			a, b := c.leader("a"), c.idle("b")
+			for _, r := range []*replica{a, b} {
+				job := r.job("job", "0 * * * * *", func(context.Context, int) error {
+					if r == a {
+						time.Sleep(90 * time.Second)
+					}
+					return nil
+				})
+				job.Overlap = overlap
+				r.add(job)
+			}
+			c.sleepTo(62 * time.Second)
+			for node := range 2 { // by a person with redis-cli
+				c.Node(node).Del("{redlock}:lock:x")
+			}
+			b.campaign()
+			b.leads()
+			c.sleepTo(185 * time.Second)
+			var got []string
+			var returned time.Time
+			for _, run := range c.records() {
+				got = append(got, run.by+" "+c.at(run.Tick))
+				if overlap != scheduler.Allow && run.start.Before(returned) {
+					t.Errorf("overlap %d: %s began before the run of a had returned", overlap, c.at(run.Tick))
+				}
+				returned = run.end
+			}
+			wantEqual(t, "ran", got, want)
+		})
+	}
+}
+
+// Somebody was promised a larger token: this leader's ticks cannot be won, so it gives up, and the next lease's
+// token is above both.
+func TestFenced_LeaderGivesUpAndComesBackAboveIt(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("job", "*/10 * * * * *", quick))
+		c.sleepTo(12 * time.Second)
+		first := a.leads()
+		const more = 1_000_000_000
+		other := register.New(register.Config{
+			Quorum: a.elector.Locker().Quorum(), Prefix: "redlock", Election: "x", Longest: ttl,
+		})
+		promised := other.Promise(t.Context(), first.Token()+more, time.Now(),
+			[]register.Plan{{Job: "job", Text: "CRON_TZ=UTC */10 * * * * *"}})
+		if promised[0].Err != nil {
+			t.Fatal(promised[0].Err)
+		}
+		c.sleepTo(41 * time.Second)
+		if second := a.leads(); second.Token() <= first.Token()+more {
+			t.Errorf("token %d after one of %d was promised", second.Token(), first.Token()+more)
+		}
+		runs := c.records()
+		for i, run := range runs {
+			if got := c.at(run.Tick); got != []string{"10s", "20s", "30s", "40s"}[i] {
+				t.Errorf("run %d is of %s", i, got)
+			}
+		}
+		if len(runs) != 4 {
+			t.Errorf("ran %v", c.ran())
+		}
+	})
+}
