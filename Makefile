@@ -44,7 +44,7 @@ unit: ## all tests but integration/, with -race
 
 simulation: ## random plans of faults against lock and claims; the race detector has seen some in unit
 	go test -count=1 -timeout=5m -v -run TestSimulation ./redlock
-	go test -count=1 -timeout=5m -run 'TestSkew|TestClaim_Contested' ./scheduler ./internal/register
+	go test -count=1 -timeout=5m -run 'TestSkew|TestClaim_Contested|TestZone_.*EveryZone' ./scheduler ./internal/register
 
 integration: ## the tests on real redis-server processes
 	go test -race -count=1 -timeout=8m ./integration/...
@@ -64,6 +64,7 @@ soak: ## 5,000 random plans of faults against the lock, 2,000 against the electi
 	go test -count=1 -timeout=2h -v -run TestModel ./internal/register -args -claims.deep
 	go test -count=1 -timeout=2h -v -run TestClaim_Contested ./internal/register -args -contested=10000
 	go test -count=1 -timeout=2h -v -run TestSkew ./scheduler -args -skew.ticks=1000
+	go test -count=1 -timeout=2h -v -run 'TestZone_.*EveryZone' ./scheduler -args -zones.all
 
 flake: ## every integration scenario 20 times, counted; output in flake.txt
 	@set -o pipefail; status=0; \

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	_ "time/tzdata" // the zones, on machines that have none of their own
 
 	"github.com/robfig/cron/v3"
 )

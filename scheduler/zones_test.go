@@ -1,0 +1,74 @@
+package scheduler_test
+
+import (
+	"archive/zip"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// change is a change of a zone's clock, the same in all zones that have it at that instant.
+type change struct {
+	at            int64
+	before, after int // s ahead of UTC
+}
+
+// changesOfAllZones finds the changes of every zone there is, from 2000 to 2040, each with one that has it; with
+// links and equal rules, all of them.
+func changesOfAllZones(t *testing.T, all bool) (found []change, zones []*time.Location) {
+	t.Helper()
+	z, err := zip.OpenReader(filepath.Join(runtime.GOROOT(), "lib", "time", "zoneinfo.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	seen := make(map[change]bool)
+	for _, f := range z.File {
+		if strings.HasSuffix(f.Name, "/") {
+			continue
+		}
+		loc := zone(t, f.Name)
+		last := time.Date(2041, 1, 1, 0, 0, 0, 0, time.UTC)
+		for at := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC); ; {
+			_, end := at.In(loc).ZoneBounds()
+			if end.IsZero() || !end.Before(last) {
+				break
+			}
+			if !end.After(at) { // past a zone's table, on the last day of a leap year
+				at = at.Add(24 * time.Hour)
+				continue
+			}
+			at = end
+			_, before := at.Add(-time.Second).In(loc).Zone()
+			_, after := at.In(loc).Zone()
+			c := change{at.Unix(), before, after}
+			if before != after && (all || !seen[c]) {
+				seen[c] = true
+				found, zones = append(found, c), append(zones, loc)
+			}
+		}
+	}
+	return found, zones
+}
+
+// Two days around every change of any zone's clock there was, or is to be, in forty years.
+func TestZone_AgreesWithASearchAroundEveryChangeOfEveryZone(t *testing.T) {
+	found, zones := changesOfAllZones(t, *allZones)
+	if len(found) < 1000 {
+		t.Fatalf("%d changes", len(found))
+	}
+	var wg sync.WaitGroup
+	for half := range 2 {
+		wg.Go(func() {
+			for i := half * zoneStep; i < len(found); i += 2 * zoneStep {
+				at := time.Unix(found[i].at, 0).UTC().Truncate(time.Minute)
+				compareWithSearch(t, zones[i], at.Add(-24*time.Hour), at.Add(24*time.Hour))
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("%d changes, every %d of them looked at", len(found), zoneStep)
+}
