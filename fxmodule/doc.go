@@ -15,8 +15,8 @@
 //
 // Module needs a [Config], by fx.Supply or by [Settings], and nodes: addresses in the Config, for
 // which it makes clients and closes them, or the application's own clients through [Node]. Both or
-// neither is an error. It takes a *zap.Logger, redlock.Hooks and election.Hooks if there are any. It provides *redlock.Locker,
-// *election.Elector and *scheduler.Scheduler, and nothing else.
+// neither is an error. It takes a *zap.Logger, redlock.Hooks, election.Hooks and scheduler.Hooks if there are
+// any. It provides *redlock.Locker, *election.Elector and *scheduler.Scheduler, and nothing else.
 //
 // Jobs and callbacks come through [Job] and [OnLeader]. They are functions and not group tags
 // because fx says nothing about a tag that is misspelt. A second election in the same application

@@ -3,6 +3,7 @@ package redlockfx_test
 import (
 	"context"
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -130,8 +131,13 @@ func TestStop_WorkThatDoesNotStopIsAbandoned(t *testing.T) {
 				if !c.Node(0).Exists(lockKey) {
 					t.Error("released under running work")
 				}
-				if lines.FilterMessageSnippet("without draining").Len() != 1 {
-					t.Errorf("logged %v", lines.All())
+				warned := lines.FilterMessageSnippet("without draining").All()
+				if len(warned) != 1 {
+					t.Fatalf("logged %v", lines.All())
+				}
+				says, _ := warned[0].ContextMap()["error"].(string)
+				if test.budget >= time.Second && !regexp.MustCompile(`TestStop_WorkThatDoesNotStop\S* for \d`).MatchString(says) {
+					t.Errorf("logged %q, want the callback's name and age", says)
 				}
 				close(free)
 				time.Sleep(30 * time.Second)

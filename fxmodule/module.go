@@ -34,13 +34,13 @@ func Named(name string) fx.Option {
 	build := func(
 		config Config, nodes []redis.UniversalClient, jobs []registered[[]scheduler.Job],
 		callbacks []registered[func(context.Context)],
-		log *zap.Logger, lockHooks redlock.Hooks, electionHooks election.Hooks,
+		log *zap.Logger, lockHooks redlock.Hooks, electionHooks election.Hooks, jobHooks scheduler.Hooks,
 	) (*module, error) {
 		if log == nil {
 			log = zap.NewNop()
 		}
 		return newModule(t, config, nodes, jobs, callbacks,
-			observers{log.Named(title), lockHooks, electionHooks})
+			observers{log.Named(title), lockHooks, electionHooks, jobHooks})
 	}
 	return fx.Module(title,
 		fx.Provide(
@@ -48,7 +48,7 @@ func Named(name string) fx.Option {
 			fx.Annotate(build, fx.ParamTags(
 				optional(t.nameTag()), t.groupTag("nodes"), t.groupTag("jobs"),
 				t.groupTag("callbacks"),
-				`optional:"true"`, `optional:"true"`, `optional:"true"`)),
+				`optional:"true"`, `optional:"true"`, `optional:"true"`, `optional:"true"`)),
 		),
 		fx.Provide(
 			fx.Annotate((*module).giveLocker, fx.ResultTags(t.nameTag())),
@@ -68,6 +68,7 @@ type observers struct {
 	log      *zap.Logger
 	lock     redlock.Hooks
 	election election.Hooks
+	jobs     scheduler.Hooks
 }
 
 // module is one election of an application.
@@ -103,7 +104,7 @@ func newModule(
 	if err != nil {
 		return nil, err
 	}
-	if err := m.build(jobs, callbacks, watch.election); err != nil {
+	if err := m.build(jobs, callbacks, watch); err != nil {
 		return nil, errors.Join(err, m.locker.Close(context.Background()))
 	}
 	return m, nil
@@ -132,9 +133,9 @@ func checkInputs(t target, config Config, nodes []redis.UniversalClient) error {
 
 func (m *module) build(
 	jobs []registered[[]scheduler.Job], callbacks []registered[func(context.Context)],
-	hooks election.Hooks,
+	watch observers,
 ) error {
-	opts := append(m.config.electionOptions(), election.WithLogger(m.log), election.WithHooks(hooks))
+	opts := append(m.config.electionOptions(), election.WithLogger(m.log), election.WithHooks(watch.election))
 	for _, callback := range callbacks {
 		opts = append(opts, election.OnLeader(callback.value))
 	}
@@ -147,7 +148,7 @@ func (m *module) build(
 		return err
 	}
 	m.scheduler, err = scheduler.New(m.elector,
-		scheduler.WithLocation(location), scheduler.WithLogger(m.log))
+		scheduler.WithLocation(location), scheduler.WithLogger(m.log), scheduler.WithHooks(watch.jobs))
 	if err != nil {
 		return err
 	}

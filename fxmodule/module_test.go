@@ -234,9 +234,12 @@ func TestModule_TakesHooks(t *testing.T) {
 	bubble(t, func(t *testing.T, c *cluster) {
 		elected := make(chan *election.Term, 1)
 		repaired := make(chan string, 3)
+		finished := make(chan scheduler.Record, 100)
 		app, _ := c.app(redlockfx.Config{Name: "x", Value: "10.0.0.1:80"},
 			redlockfx.OnLeader(func(ctx context.Context) { <-ctx.Done() }),
+			redlockfx.Job(func() scheduler.Job { return (&ticks{}).job("job") }),
 			fx.Supply(
+				scheduler.Hooks{Finished: func(r scheduler.Record) { finished <- r }},
 				election.Hooks{Elected: func(term *election.Term) { elected <- term }},
 				redlock.Hooks{Repaired: func(_, name string) { repaired <- name }},
 			))
@@ -246,6 +249,9 @@ func TestModule_TakesHooks(t *testing.T) {
 		c.Node(0).Del(lockKey)
 		if name := <-repaired; name != "x" || !term.Valid() {
 			t.Errorf("repaired %q, valid %v", name, term.Valid())
+		}
+		if r := <-finished; r.Job != "job" || r.State != scheduler.StateOK {
+			t.Errorf("finished %+v", r)
 		}
 		app.RequireStop()
 	})
