@@ -57,7 +57,7 @@ type Record struct {
 func recordOf(job string, r register.Record) Record {
 	return Record{
 		Run: Run{
-			Job: job, Tick: r.Slot.At, Token: r.Token, Attempt: r.Attempt, Manual: r.Slot.Manual,
+			Job: job, Tick: r.Slot.At, Token: r.Token, Attempt: max(r.Attempt, r.Attempts), Manual: r.Slot.Manual,
 			CaughtUp: r.CaughtUp,
 		},
 		ID: r.Run, Replica: r.By, State: State(r.State), Start: r.Start, End: r.End, Err: r.Err,

@@ -72,7 +72,7 @@ func (l *loop) ended(r *active, state string, err error) {
 		Slot: register.Slot{At: r.Tick, Manual: r.Manual}, Run: r.id, Attempt: r.claimed, Token: r.Token, State: state,
 		Details: register.Details{
 			By: l.s.elector.Identity(), Start: r.start, End: r.start.Add(time.Since(r.since)), CaughtUp: r.CaughtUp,
-			Jumped: r.jumped, From: r.from,
+			Jumped: r.jumped, From: r.from, Attempts: r.Attempt,
 		},
 	}
 	if err != nil {

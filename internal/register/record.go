@@ -80,6 +80,7 @@ type Details struct {
 	Jumped   int       `json:"jumped,omitempty"` // ticks before this one that were left out
 	From     time.Time `json:"from,omitzero"`    // the first of these
 	CaughtUp bool      `json:"late,omitempty"`
+	Attempts int       `json:"attempts,omitempty"` // those within the claim counted too, if there were any
 }
 
 // Ended tells that the record has an end.

@@ -1,0 +1,227 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// recorder takes down what the hooks tell, and asks the Scheduler while it is told.
+type recorder struct {
+	mu    sync.Mutex // guards lines
+	lines []string
+	s     *scheduler.Scheduler
+}
+
+func (r *recorder) add(format string, args ...any) {
+	if r.s != nil {
+		_ = r.s.Remove("nobody's")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lines = append(r.lines, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) told() []string {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.lines)
+}
+
+func (r *recorder) hooks() scheduler.Hooks {
+	return scheduler.Hooks{
+		Started: func(run scheduler.Run) { r.add("%s started, attempt %d", run.Job, run.Attempt) },
+		Finished: func(record scheduler.Record) {
+			r.add("%s finished: %s, attempt %d, %q", record.Job, record.State, record.Attempt, record.Err)
+		},
+		Retrying: func(run scheduler.Run, err error) {
+			r.add("%s retrying after attempt %d: %v", run.Job, run.Attempt, err)
+		},
+		Missed: func(job string, ticks int, reason string) { r.add("%s missed %d: %s", job, ticks, reason) },
+	}
+}
+
+func TestHooks_TellOfEveryRun(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		told := &recorder{}
+		r := c.leader("a", scheduler.WithHooks(told.hooks()))
+		told.s = r.Scheduler
+		job := r.job("job", "10,20,25 * * * * *", func(_ context.Context, call int) error {
+			switch call {
+			case 1:
+				return errors.New("once")
+			case 3:
+				time.Sleep(8 * time.Second)
+				panic("boom")
+			}
+			return nil
+		})
+		job.Retry = scheduler.Retry{Times: 1, Wait: time.Second}
+		r.add(job)
+		c.sleepTo(40 * time.Second)
+		want := []string{
+			"job started, attempt 1", "job retrying after attempt 1: once", `job finished: ok, attempt 2, ""`,
+			"job started, attempt 1", `job finished: skipped, attempt 1, "a run is under way"`,
+			"job retrying after attempt 1: scheduler: the run panicked: boom", `job finished: ok, attempt 2, ""`,
+		}
+		wantEqual(t, "told", told.told(), want)
+	})
+}
+
+func TestHooks_TellOfMissedTicks(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		told := &recorder{}
+		a, b := c.leader("a"), c.idle("b", scheduler.WithHooks(told.hooks()))
+		for _, r := range []*replica{a, b} {
+			r.add(r.job("job", "*/10 * * * * *", quick))
+		}
+		c.sleepTo(12 * time.Second)
+		a.stop()
+		<-a.ended
+		c.sleepTo(55 * time.Second)
+		b.campaign()
+		b.leads()
+		c.sleepTo(56 * time.Second)
+		got := told.told()
+		if len(got) != 3 || !slices.Contains(got, "job missed 3: it came while nobody could claim it") {
+			t.Errorf("told %q", got)
+		}
+	})
+}
+
+// Middleware wraps each attempt, the first given outermost, also of runs by hand.
+func TestMiddleware_WrapsEachAttempt(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		told := &recorder{}
+		wrap := func(name string) scheduler.Option {
+			return scheduler.WithMiddleware(func(next func(context.Context, scheduler.Run) error) func(context.Context, scheduler.Run) error {
+				return func(ctx context.Context, run scheduler.Run) error {
+					told.add("%s in %d", name, run.Attempt)
+					defer told.add("%s out", name)
+					return next(ctx, run)
+				}
+			})
+		}
+		r := c.leader("a", wrap("outer"), wrap("inner"))
+		job := r.job("job", "10 * * * * *", func(_ context.Context, call int) error {
+			if call == 1 {
+				return errors.New("once")
+			}
+			return nil
+		})
+		job.Retry = scheduler.Retry{Times: 1, Wait: time.Second}
+		r.add(job)
+		c.sleepTo(20 * time.Second)
+		wantEqual(t, "told", told.told(), []string{
+			"outer in 1", "inner in 1", "inner out", "outer out", "outer in 2", "inner in 2", "inner out", "outer out",
+		})
+	})
+}
+
+func TestRemove_OfAJobByItself(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		r.add(r.job("job", "*/10 * * * * *", func(context.Context, int) error { return r.Remove("job") }))
+		c.sleepTo(time.Minute)
+		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s"})
+	})
+}
+
+func TestPause_AffectsNoRunUnderWayAndMayBeRepeated(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		r.add(r.job("job", "*/10 * * * * *", lasting(5*time.Second)))
+		c.sleepTo(12 * time.Second)
+		for range 3 {
+			if err := r.Pause(t.Context(), "job"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.sleepTo(42 * time.Second)
+		for range 3 {
+			if err := r.Resume(t.Context(), "job"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.sleepTo(51 * time.Second)
+		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "job 50s@50s"})
+		if run := c.records()[0]; run.cause != nil || c.at(run.end) != "15s" {
+			t.Errorf("the run ended at %s by %v", c.at(run.end), run.cause)
+		}
+	})
+}
+
+func TestAddRemove_FromManyGoroutines(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		var wg sync.WaitGroup
+		for n := range 20 {
+			wg.Go(func() {
+				name := fmt.Sprint("job ", n)
+				for range 10 {
+					if err := r.Add(r.job(name, "* * * * * *", quick)); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(time.Duration(n+1) * 130 * time.Millisecond)
+					if err := r.Remove(name); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		seen := make(map[string]bool)
+		for _, run := range c.records() {
+			if seen[run.Key()] {
+				t.Errorf("%s ran twice", run.Key())
+			}
+			seen[run.Key()] = true
+		}
+	})
+}
+
+// The leader changes while the clock jumps over the tick, and while it repeats it.
+func TestZone_ALeaderThatChangesAmidAJumpOfTheClock(t *testing.T) {
+	for name, test := range map[string]struct {
+		at   time.Time // the change of the clock
+		want int
+	}{
+		"forward": {time.Date(2000, 4, 2, 7, 0, 0, 0, time.UTC), 1},
+		"back":    {time.Date(2000, 10, 29, 6, 0, 0, 0, time.UTC), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 1, func(t *testing.T, c *cluster) {
+				time.Sleep(time.Until(test.at.Add(-2 * time.Hour)))
+				a, b := c.leader("a"), c.idle("b")
+				for _, r := range []*replica{a, b} {
+					job := r.job("job", "30 1,2 * * *", quick)
+					job.Location = zone(t, "America/New_York")
+					if name == "forward" {
+						job.Spec = "30 2 * * *"
+					} else {
+						job.Spec = "30 1 * * *"
+					}
+					r.add(job)
+				}
+				time.Sleep(time.Until(test.at.Add(-time.Second)))
+				a.stop()
+				<-a.ended
+				time.Sleep(3 * time.Second)
+				b.campaign()
+				b.leads()
+				time.Sleep(2 * time.Hour)
+				if got := c.ran(); len(got) != test.want {
+					t.Errorf("ran %q", got)
+				}
+			})
+		})
+	}
+}
