@@ -16,8 +16,9 @@ type claim struct {
 	entry  *entry
 	slot   register.Slot
 	record register.Record
-	late   bool   // the run will be one of catching up
-	why    string // ticks are left out before it; or it is not run itself
+	before register.Record // that it takes over
+	late   bool            // the run will be one of catching up
+	why    string          // ticks are left out before it; or it is not run itself
 }
 
 // step asks for what is due, and returns how long there is nothing to do.
@@ -72,7 +73,7 @@ func (l *loop) decideLocked(e *entry, now time.Time) (claim, bool) {
 			c.record.State, c.record.End, c.record.Err = register.Lost, now, errLostRun.Error()
 			return c, true
 		}
-		c.slot, c.late, c.record.Attempt = before.Slot, true, before.Attempt+1
+		c.slot, c.late, c.record.Attempt, c.before = before.Slot, true, before.Attempt+1, before
 	case e.triggered():
 		c.slot = register.Slot{At: e.state.Trigger.At(), Manual: true}
 	default:
@@ -147,6 +148,7 @@ func (l *loop) decided(c claim, missed int, o register.Outcome) {
 	l.mu.Lock()
 	e.busy = false
 	var run *active
+	var lost *claim
 	switch {
 	case o.Won:
 		l.wonLocked(c, missed)
@@ -155,8 +157,13 @@ func (l *loop) decided(c claim, missed int, o register.Outcome) {
 		}
 	case o.Taken:
 		l.settleLocked(c)
-		if o.By.Run != "" && !o.By.Ended() && o.By.Token < l.term.Token() {
+		switch mayBeLost := !o.By.Ended() && o.By.Token < l.term.Token(); {
+		case o.By.Run != "" && mayBeLost && o.By.Attempt >= c.record.Attempt:
 			e.open = append(e.open, o.By)
+		case c.record.Attempt > 1 && mayBeLost: // nobody can take it over any more
+			lost = &c
+			lost.record = c.before
+			lost.record.State, lost.record.End, lost.record.Err = register.Lost, c.record.Start, errLostRun.Error()
 		}
 	case o.Paused.Version > e.state.Pause.Version:
 		e.set(o.Paused, e.state.Trigger)
@@ -177,6 +184,8 @@ func (l *loop) decided(c claim, missed int, o register.Outcome) {
 	l.mu.Unlock()
 
 	switch {
+	case lost != nil:
+		l.settleLost(*lost)
 	case o.Won && run == nil:
 		l.notRun(c)
 	case o.Won:

@@ -176,3 +176,20 @@ func TestFenced_LeaderGivesUpAndComesBackAboveIt(t *testing.T) {
 		}
 	})
 }
+
+// The votes are given, but no node's answer comes back: they are asked again, for the same run.
+func TestTick_RepliesToItsClaimAreLost(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		r.add(r.job("job", "*/10 * * * * *", quick))
+		c.sleepTo(19 * time.Second)
+		r.links.DropReplies()
+		c.sleepTo(20700 * time.Millisecond)
+		r.links.Heal()
+		c.sleepTo(29 * time.Second)
+		runs := c.records()
+		if len(runs) != 2 || c.at(runs[1].Tick) != "20s" || runs[1].start.Sub(runs[1].Tick) > 3*time.Second {
+			t.Errorf("ran %v", c.ran())
+		}
+	})
+}

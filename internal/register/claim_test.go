@@ -157,3 +157,124 @@ func TestClaim_ANodeThatForgotDoesNotVoteUntilItIsAdmitted(t *testing.T) {
 		})
 	}
 }
+
+// The vote of a leader that is gone is no reason to give a tick up: a majority is left.
+func TestClaim_OfATickWithAVoteOfAnEarlierTermIsAskedOn(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader(1), c.leader(2)
+		a.mustPromise()
+		time.Sleep(10 * time.Second)
+		for node := range 3 { // one of them is asked first
+			time.Sleep(time.Second)
+			tick := time.Now().Truncate(time.Second)
+			for other := range 3 {
+				if other != node {
+					a.links.Cut(other)
+				}
+			}
+			if o := a.claim(tick, fmt.Sprint("a", node), 1); o.Won {
+				t.Fatal("won with one vote")
+			}
+			a.links.Heal()
+			b.mustPromise()
+			b.wins(tick, fmt.Sprint("b", node))
+			b.token += 2
+			a.token += 2
+			a.memories = b.memories
+		}
+	})
+}
+
+// An admission that comes when the node has forgotten once more does nothing.
+func TestAdmit_IsBoundToTheMemoryThatDidNotKnow(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader(1)
+		a.mustPromise()
+		c.Wipe(0)
+		const trip = 20 * time.Millisecond
+		a.links.Delay(trip, 0)
+		time.AfterFunc(3*trip, func() { c.Restart(0) }) // the admission is on its way
+		a.mustPromise()
+		a.links.Heal()
+		time.Sleep(10 * time.Second)
+		if o := a.claim(time.Now().Truncate(time.Second), "a", 1); !o.Won || !o.Unknown {
+			t.Errorf("got %+v, want one node that does not know the job", o)
+		}
+	})
+}
+
+func TestFinish_OfTheRunItselfStands(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader(1), c.leader(2)
+		a.mustPromise()
+		time.Sleep(10 * time.Second)
+		tick := time.Now().Truncate(time.Second)
+		a.wins(tick, "a")
+		b.mustPromise()
+		said := func(state string, own bool, attempt int, run string) string {
+			t.Helper()
+			record := a.record(tick, run, attempt)
+			record.State = state
+			if err := a.Finish(t.Context(), job, record, own); err != nil {
+				t.Fatal(err)
+			}
+			v, err := b.Read(t.Context(), job)
+			if err != nil || len(v.Records) != 1 {
+				t.Fatalf("%+v, %v", v, err)
+			}
+			return v.Records[0].State
+		}
+		for i, step := range []struct {
+			state, want string
+			own         bool
+			attempt     int
+			run         string
+		}{
+			{register.Lost, register.Lost, false, 1, "a"},
+			{register.OK, register.OK, true, 1, "a"},
+			{register.Lost, register.OK, false, 1, "a"},
+			{register.Failed, register.OK, true, 1, "another"},
+			{register.Failed, register.Failed, true, 2, "a2"},
+			{register.OK, register.Failed, true, 1, "a"},
+		} {
+			if got := said(step.state, step.own, step.attempt, step.run); got != step.want {
+				t.Errorf("step %d: %s stands, want %s", i+1, got, step.want)
+			}
+		}
+	})
+}
+
+// What the nodes keep of a job does not grow.
+func TestClaim_RecordsAreKeptWithinBounds(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		a := c.leader(1)
+		a.mustPromise()
+		time.Sleep(10 * time.Second)
+		size := func() int {
+			fields, err := c.Node(0).HKeys("{redlock}:runs:x:" + job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(fields)
+		}
+		for i := range 200 {
+			time.Sleep(time.Second)
+			tick := time.Now().Truncate(time.Second)
+			a.wins(tick, fmt.Sprint("run", i))
+			record := a.record(tick, fmt.Sprint("run", i), 1)
+			record.State = register.OK
+			if i == 20 {
+				continue // it stays open
+			}
+			if err := a.Finish(t.Context(), job, record, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := size(); n < 50 || n > 60 {
+			t.Errorf("%d records are kept", n)
+		}
+		if s := a.mustPromise(); len(s.Open) != 1 || s.Open[0].Run != "run20" {
+			t.Errorf("open: %+v", s.Open)
+		}
+	})
+}
