@@ -40,6 +40,7 @@ var allRows = []row{
 	{"follow", (*bench).follow},
 	{"thousand", (*bench).thousand},
 	{"crowd", (*bench).crowd},
+	{"ticks", (*bench).ticks},
 	{"faults", (*bench).faults},
 }
 

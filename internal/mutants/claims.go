@@ -60,7 +60,7 @@ var ofClaims = []mutation{
 		name:  "a promise of another memory counts",
 		file:  "internal/register/claim.lua",
 		edits: []edit{{" or ARGV[#ARGV] ~= name then", " then"}},
-		pkg:   "./internal/register", test: "TestAdmit_",
+		pkg:   "./internal/register", test: "TestClaim_AForgotten",
 	},
 	{
 		name:  "a vote of an earlier term ends the asking",

@@ -12,9 +12,10 @@ import (
 // maxGiven is how many records a node is given of a job.
 const maxGiven = 50
 
-// admit has nodes that do not know a job know it. A quorum of others that know it tells what they need; when
-// their guard is over, or when a quorum does not know the job, what is left of it has to do.
-func (r *Register) admit(ctx context.Context, token uint64, now time.Time, jobs []*told) {
+// admit has nodes that do not know a job know it: those that were known, by their memories, before the others were
+// heard. A quorum of others that know it tells what they need; when their guard is over, or when a quorum does not
+// know the job, what is left of it has to do.
+func (r *Register) admit(ctx context.Context, token uint64, now time.Time, jobs []*told, memories map[int]string) {
 	need := r.config.Quorum.Majority()
 	type stranger struct {
 		node   int
@@ -26,7 +27,7 @@ func (r *Register) admit(ctx context.Context, token uint64, now time.Time, jobs 
 			continue
 		}
 		for _, e := range t.entries {
-			if !e.known && (t.known >= need || len(t.entries)-t.known >= need || e.left == 0) {
+			if !e.known && e.memory == memories[e.node] && (t.known >= need || len(t.entries)-t.known >= need || e.left == 0) {
 				s := stranger{e.node, e.memory}
 				work[s] = append(work[s], t)
 			}
@@ -88,37 +89,28 @@ func (r *Register) admitAt(
 	return marks, nil
 }
 
-// given are the arguments that admit a job: the largest and newest of what anybody has. They are asked for now,
-// when it is known that the node has forgotten: what was heard before may be older than votes that it forgot.
+// given are the arguments that admit a job: the largest and newest of what anybody has, and what has an end of
+// its history.
 func (r *Register) given(ctx context.Context, t *told, now time.Time) ([]any, error) {
-	need := r.config.Quorum.Majority()
-	_, entries, err := r.ask(ctx, t.plan.Job)
-	if err != nil {
-		return nil, err
-	}
-	s := merge(t.plan, entries, need, now)
+	s := merge(t.plan, t.entries, r.config.Quorum.Majority(), now)
 	var mark, manual int64
-	known := 0
-	var ended []string
-	for _, e := range entries {
-		if e.known {
-			known++
-		}
+	for _, e := range t.entries {
 		mark = max(mark, number(e.hash["mark"]))
 		manual = max(manual, number(e.hash["mmark"]))
-		for _, record := range e.records {
+	}
+	ended := []string{}
+	if s.Before != "" { // somebody has known it
+		view, err := r.view(ctx, t.plan.Job)
+		if err != nil {
+			return nil, err
+		}
+		for _, record := range view.Records {
 			if record.Ended() && len(ended) < 2*maxGiven {
 				ended = append(ended, record.Slot.field(), record.encode())
 			}
 		}
 	}
-	if known < min(t.known, need) {
-		return nil, fmt.Errorf("not admitted: %d others know %q, of %d that did before", known, t.plan.Job, t.known)
-	}
-	list := []byte("[]")
-	if len(ended) > 0 {
-		list, _ = json.Marshal(ended) // strings: it cannot fail
-	}
+	list, _ := json.Marshal(ended) // strings: it cannot fail
 	return []any{
 		t.plan.Job, micro(s.Since), t.plan.Text, micro(s.Planned), mark, manual,
 		s.Pause.encode(), s.Trigger.encode(), s.Missed, string(list),

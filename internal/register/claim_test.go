@@ -193,12 +193,33 @@ func TestAdmit_IsBoundToTheMemoryThatDidNotKnow(t *testing.T) {
 		c.Wipe(0)
 		const trip = 20 * time.Millisecond
 		a.links.Delay(trip, 0)
-		time.AfterFunc(3*trip, func() { c.Restart(0) }) // the admission is on its way
+		time.AfterFunc(9*trip/2, func() { c.Wipe(0) }) // it has been heard twice, the admission is on its way
 		a.mustPromise()
-		a.links.Heal()
-		time.Sleep(10 * time.Second)
-		if o := a.claim(time.Now().Truncate(time.Second), "a", 1); !o.Won || !o.Unknown {
-			t.Errorf("got %+v, want one node that does not know the job", o)
+		if c.Node(0).Exists("{redlock}:job:x:" + job) {
+			t.Error("the node was admitted")
+		}
+	})
+}
+
+// A node that has forgotten its promise to one leader, and was admitted by another one, has not promised.
+func TestClaim_AForgottenPromiseDoesNotCount(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader(2), c.leader(1)
+		b.mustPromise()
+		a.links.Cut(2)
+		a.mustPromise() // of nodes 0 and 1
+		c.Wipe(0)
+		b.links.Cut(1)
+		time.Sleep(time.Second)
+		if _, err := b.promise(); err == nil { // the guard of node 0 begins
+			t.Fatal("admitted under guard, by one other node")
+		}
+		time.Sleep(longest)
+		b.mustPromise() // of nodes 0 and 2
+		time.Sleep(3 * time.Second)
+		a.links.Cut(1)
+		if o := a.claim(time.Now().Truncate(time.Second), "a", 1); !o.Unknown {
+			t.Errorf("got %+v of a node that has promised nothing to this leader since", o)
 		}
 	})
 }

@@ -49,21 +49,46 @@ func (r *Register) promise(ctx context.Context, token uint64, now time.Time, pla
 		names[i] = p.Job
 		args = append(args, p.Job, p.Text)
 	}
+	call := promiseScript.Call(r.keys(names...), args...)
+	jobs, cause := r.hear(ctx, call, plans)
+	if memories := strangers(jobs); len(memories) > 0 && cause == nil {
+		// What a node is given must have been heard after it was known to have forgotten: it may have voted
+		// before that.
+		jobs, cause = r.hear(ctx, call, plans)
+		r.admit(ctx, token, now, jobs, memories)
+	}
+	for i, t := range jobs {
+		out[i] = r.conclude(t, now, cause)
+	}
+}
+
+// hear is what the nodes say of the jobs now.
+func (r *Register) hear(ctx context.Context, call quorum.Call, plans []Plan) ([]*told, error) {
 	slow := make([]bool, r.config.Quorum.Size())
 	for i := range slow {
 		slow[i] = r.config.Quorum.Overdue(i)
 	}
-	round, cause := r.config.Quorum.Ask(ctx, promiseScript.Call(r.keys(names...), args...),
+	round, cause := r.config.Quorum.Ask(ctx, call,
 		func(answers []quorum.Answer) bool { return r.answered(answers, slow, len(plans)) })
 	answers := round.Answers()
 	jobs := make([]*told, len(plans))
 	for i, p := range plans {
 		jobs[i] = r.told(p, answers, i, len(plans))
 	}
-	r.admit(ctx, token, now, jobs)
-	for i, t := range jobs {
-		out[i] = r.conclude(t, now, cause)
+	return jobs, cause
+}
+
+// strangers are the nodes that do not know some of the jobs, with what their memory is called.
+func strangers(jobs []*told) map[int]string {
+	memories := make(map[int]string)
+	for _, t := range jobs {
+		for _, e := range t.entries {
+			if !e.known {
+				memories[e.node] = e.memory
+			}
+		}
 	}
+	return memories
 }
 
 // answered tells that all nodes have answered but for those that are known to be slow, and that of each of n

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+const (
+	ticksFor   = 40 // ticks of one job a second
+	atOnce     = 10_000
+	failingFor = 1000 // jobs of a failover
+	manyJobs   = 100_000
+	manyNext   = 200_000
+)
+
+// service is a process that runs jobs.
+type service struct {
+	elector *election.Elector
+	jobs    *scheduler.Scheduler
+	stop    context.CancelFunc
+	ended   chan error
+}
+
+func newService(p oursPeer, name string) (*service, error) {
+	e, err := election.New(p.locker, name)
+	if err != nil {
+		return nil, err
+	}
+	s, err := scheduler.New(e)
+	return &service{elector: e, jobs: s, ended: make(chan error, 1)}, err
+}
+
+// run campaigns until end is called.
+func (s *service) run(ctx context.Context) {
+	ctx, s.stop = context.WithCancel(ctx)
+	go func() { s.ended <- s.elector.Run(ctx) }() // received by end
+}
+
+func (s *service) end() error {
+	s.stop()
+	return <-s.ended
+}
+
+// ticks is of jobs: how long after its tick a run starts. The nodes and this process share a clock.
+func (b *bench) ticks(ctx context.Context) error {
+	return withLockers(ctx, b.cluster.Addrs(), 2, func(all []oursPeer) error {
+		return errors.Join(b.oneASecond(ctx, all[0]), b.instant(ctx, all[0]), b.failover(ctx, all), b.register(ctx, all[0]))
+	})
+}
+
+func (b *bench) oneASecond(ctx context.Context, p oursPeer) error {
+	s, err := newService(p, nextName())
+	if err != nil {
+		return err
+	}
+	late := make(chan time.Duration, ticksFor)
+	err = s.jobs.Add(scheduler.Job{Name: "tick", Spec: "* * * * * *", Run: func(_ context.Context, run scheduler.Run) error {
+		select {
+		case late <- time.Since(run.Tick):
+		default: // enough are in
+		}
+		return nil
+	}})
+	if err != nil {
+		return err
+	}
+	s.run(ctx)
+	var took []time.Duration
+	for len(took) < ticksFor && err == nil {
+		select {
+		case d := <-late:
+			took = append(took, d)
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+	}
+	p50, p99 := b.report.latency("from a tick to the start of its run", took, nil, "")
+	b.report.atMost("from a tick to its run, p50 ms", p50, 2)
+	b.report.atMost("from a tick to its run, p99 ms", p99, 10)
+	return errors.Join(err, s.end())
+}
+
+// instant is of jobs that are all due at one instant.
+func (b *bench) instant(ctx context.Context, p oursPeer) error {
+	s, err := newService(p, nextName())
+	if err != nil {
+		return err
+	}
+	at := time.Now().Add(30 * time.Second).Truncate(time.Second)
+	spec := at.UTC().Format("5 4 15 2 1 *") // second minute hour day month
+	var left atomic.Int64
+	left.Store(atOnce)
+	last := make(chan time.Duration, 1)
+	jobs := make([]scheduler.Job, atOnce)
+	for i := range jobs {
+		jobs[i] = scheduler.Job{Name: fmt.Sprint("job ", i), Spec: spec, Run: func(_ context.Context, run scheduler.Run) error {
+			if left.Add(-1) == 0 {
+				last <- time.Since(run.Tick)
+			}
+			return nil
+		}}
+	}
+	if err := s.jobs.Add(jobs...); err != nil {
+		return err
+	}
+	s.run(ctx)
+	select {
+	case d := <-last:
+		b.report.figure("10,000 jobs of one instant, until the last runs", "s", d.Seconds())
+		b.report.atMost("10,000 jobs of one instant, s", d.Seconds(), 1.5)
+	case <-time.After(time.Minute):
+		err = fmt.Errorf("%d of %d jobs did not run", left.Load(), atOnce)
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	return errors.Join(err, s.end())
+}
+
+// failover is from the new leader's first instant to its first run, with many jobs.
+func (b *bench) failover(ctx context.Context, all []oursPeer) error {
+	name := nextName()
+	var services []*service
+	first := make(chan time.Time, 1)
+	var second atomic.Bool
+	for _, p := range all {
+		s, err := newService(p, name)
+		if err != nil {
+			return err
+		}
+		jobs := make([]scheduler.Job, failingFor)
+		for i := range jobs {
+			jobs[i] = scheduler.Job{Name: fmt.Sprint("job ", i), Spec: "* * * * * *", Run: func(context.Context, scheduler.Run) error {
+				if second.Load() {
+					select {
+					case first <- time.Now():
+					default: // it was not the first
+					}
+				}
+				return nil
+			}}
+		}
+		if err := s.jobs.Add(jobs...); err != nil {
+			return err
+		}
+		services = append(services, s)
+	}
+	services[0].run(ctx)
+	time.Sleep(10 * time.Second)
+	services[1].run(ctx)
+	time.Sleep(2 * time.Second)
+	err := services[0].end()
+	for !services[1].elector.IsLeader() && ctx.Err() == nil {
+		time.Sleep(100 * time.Microsecond)
+	}
+	second.Store(true)
+	won := time.Now()
+	took := (<-first).Sub(won)
+	b.report.figure("failover with 1,000 jobs, until the first run", "ms", ms(took))
+	b.report.atMost("failover with 1,000 jobs, ms", ms(took), 300)
+	return errors.Join(err, services[1].end())
+}
+
+// register is of very many jobs in a process that follows, and of the ticks of a spec.
+func (b *bench) register(ctx context.Context, p oursPeer) error {
+	specs := []string{"*/5 * * * *", "0 3 * * *", "CRON_TZ=Europe/Rome 30 2 * * mon-fri", "@every 90s", "0 0 1 * *", "15,45 9-17 * * *"}
+	s, err := newService(p, nextName())
+	if err != nil {
+		return err
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	for i := range manyJobs {
+		err = errors.Join(err, s.jobs.Add(scheduler.Job{
+			Name: fmt.Sprint("job ", i), Spec: specs[i%len(specs)], Run: func(context.Context, scheduler.Run) error { return nil },
+		}))
+	}
+	added := time.Since(start)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	per := float64(after.HeapAlloc-before.HeapAlloc) / manyJobs / 1024
+	b.report.figure("adding 100,000 jobs", "s", added.Seconds())
+	b.report.figure("", "KiB a job", per)
+	b.report.atMost("adding 100,000 jobs, s", added.Seconds(), 3)
+	b.report.atMost("memory of a job, KiB", per, 3)
+
+	var wg sync.WaitGroup
+	var total atomic.Int64
+	wg.Go(func() {
+		for i := range manyNext {
+			schedule, parseErr := scheduler.Parse(specs[i%len(specs)], nil)
+			if parseErr != nil {
+				return
+			}
+			from := time.Unix(1_700_000_000+int64(i)*7919, 0)
+			began := time.Now()
+			for range 10 {
+				from = schedule.Next(from)
+			}
+			total.Add(int64(time.Since(began)))
+		}
+	})
+	wg.Wait()
+	next := float64(total.Load()) / manyNext / 10 / 1000
+	b.report.figure("the next tick of a spec", "µs", next)
+	b.report.atMost("the next tick of a spec, µs", next, 2)
+	runtime.KeepAlive(s)
+	return err
+}
