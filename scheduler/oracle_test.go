@@ -61,7 +61,10 @@ func TestZone_AgreesWithAMinuteByMinuteSearch(t *testing.T) {
 	}
 	for _, tt := range tests {
 		loc := zone(t, tt.zone)
-		for _, day := range changes(loc, tt.first, tt.last) {
+		for i, day := range changes(loc, tt.first, tt.last) {
+			if i%min(zoneStep, 4) != 0 {
+				continue
+			}
 			compareWithSearch(t, loc, day.AddDate(0, 0, -1), day.AddDate(0, 0, 2))
 		}
 	}
