@@ -67,7 +67,7 @@ func startLinked(
 	t.Cleanup(c.end)
 	for _, name := range []string{"a", "b", "c"} {
 		s.Name, s.Nodes = name, nil
-		for i := range nodeCount {
+		for i := range nodes.Addrs() {
 			node := c.nodes.Node(i)
 			if i >= first {
 				s.Nodes = append(s.Nodes, s.Login+node.Addr())

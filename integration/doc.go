@@ -12,7 +12,7 @@
 //     killed leads until its stop deadline at most.
 //   - Nobody leads before the work of the leader before has returned, or its lease has run out.
 //   - A run begins in a term of its own replica, with that term's token.
-//   - No tick of a job runs twice.
+//   - No tick of a job runs twice, but as a later attempt where the job is AtLeastOnce.
 //   - Each leader's token is larger than those of all leaders before.
 //
 // Only processes that a test started are ever signalled. On Linux they die with it, however it

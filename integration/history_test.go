@@ -42,6 +42,11 @@ func with(e integration.Event, change func(*integration.Event)) []integration.Ev
 	return []integration.Event{e}
 }
 
+// attempt is one at a tick of a job that may run ticks again.
+func attempt(n int) func(*integration.Event) {
+	return func(e *integration.Event) { e.Attempt, e.Repeats = n, true }
+}
+
 const (
 	done   = integration.LeadDone
 	ended  = integration.LeadEnd
@@ -77,6 +82,10 @@ func TestCheck_AcceptsWhatMayBe(t *testing.T) {
 		"one instant of two jobs": {
 			a.tells(at{run: 12, ran: 13}),
 			with(a.event(run, 12), func(e *integration.Event) { e.Job = "k" }),
+		},
+		"a tick that runs again, of a job that may": {
+			a.tells(at{done: 13, ended: 13}), with(a.event(run, 12), attempt(1)),
+			with(a.event(ran, 12), attempt(1)), with(a.event(run, 12), attempt(2)),
 		},
 		"a term whose callback was killed before its first line": {
 			{a.event(run, 10)}, b.tells(nil),
@@ -153,6 +162,9 @@ func TestCheck_FindsWhatMustNotBe(t *testing.T) {
 		}},
 		"a tick that runs twice in a term": {"tick ran twice", history{
 			a.tells(at{run: 12}), {a.event(run, 12)},
+		}},
+		"an attempt that runs twice": {"tick ran twice", history{
+			a.tells(nil), with(a.event(run, 12), attempt(2)), with(a.event(run, 12), attempt(2)),
 		}},
 	} {
 		events := slices.Concat(test.told...)

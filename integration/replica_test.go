@@ -33,15 +33,26 @@ type settings struct {
 	TTL      time.Duration
 	Drain    time.Duration // for how long callbacks may go on when they are asked to return
 	EndFor   time.Duration // for how long they do
+
+	Spec        string        // of the job
+	RunFor      time.Duration // for how long the job does
+	HoldStart   bool          // what a run that has been won waits for never comes
+	EachTick    bool          // the job catches up with all ticks, and has them wait for each other
+	AtLeastOnce bool          // of the job
 }
 
 // usual is what replicas are set to where a test does not say otherwise.
-var usual = settings{Election: "jobs", TTL: ttl, Drain: 10 * time.Second, EndFor: endFor}
+var usual = settings{
+	Election: "jobs", TTL: ttl, Drain: 10 * time.Second, EndFor: endFor, Spec: "* * * * * *",
+	RunFor: runFor,
+}
 
 // margin is the stop margin.
 func (s settings) margin() time.Duration { return s.TTL / 5 }
 
 const (
+	jobName = "job"
+
 	ttl         = 8 * time.Second // shorter, and a machine that stalls costs healthy leaders their lease
 	nodeTimeout = ttl / 10
 	margin      = ttl / 5
@@ -61,6 +72,7 @@ const (
 const (
 	woken integration.Kind = "woken" // it had been stopped; Valid: it said that it leads
 	late  integration.Kind = "late"  // a callback that was registered then starts
+	won   integration.Kind = "won"   // it holds a run that was won, before it begins
 )
 
 // replica is the program under test as users would write it, plus a log of what it does.
@@ -100,11 +112,12 @@ func (r *replica) run() (err error) {
 	if err != nil {
 		return err
 	}
-	jobs, err := scheduler.New(elector, scheduler.WithLogger(log))
+	jobs, err := scheduler.New(elector, scheduler.WithLogger(log),
+		scheduler.WithHooks(scheduler.Hooks{Started: r.started}))
 	if err != nil {
 		return err
 	}
-	if err := jobs.Add(scheduler.Job{Name: "job", Spec: "* * * * * *", Run: r.work}); err != nil {
+	if err := jobs.Add(r.job()); err != nil {
 		return err
 	}
 
@@ -148,20 +161,30 @@ func (r *replica) lead(ctx context.Context) {
 	r.write(r.event(integration.LeadEnd, term))
 }
 
-// work is the job.
+func (r *replica) job() scheduler.Job {
+	job := scheduler.Job{Name: jobName, Spec: r.Spec, Run: r.work, AtLeastOnce: r.AtLeastOnce}
+	if r.EachTick {
+		job.CatchUp, job.Overlap = scheduler.All(time.Hour), scheduler.Queue
+	}
+	return job
+}
+
+func (r *replica) started(run scheduler.Run) {
+	if r.HoldStart {
+		r.write(r.of(won, run, nil))
+		select {}
+	}
+}
+
+// work is what the job does.
 func (r *replica) work(ctx context.Context, run scheduler.Run) error {
 	term, _ := election.TermFrom(ctx)
-	of := func(kind integration.Kind) integration.Event {
-		e := r.event(kind, term)
-		e.Job, e.Tick, e.RunToken = run.Job, run.Tick, run.Token
-		return e
-	}
-	r.write(of(integration.RunBegin))
+	r.write(r.of(integration.RunBegin, run, term))
 	select {
-	case <-time.After(runFor):
+	case <-time.After(r.RunFor):
 	case <-ctx.Done():
 	}
-	e := of(integration.RunEnd)
+	e := r.of(integration.RunEnd, run, term)
 	if cause := context.Cause(ctx); cause != nil {
 		e.Text = cause.Error()
 	}
@@ -233,6 +256,14 @@ func (r *replica) event(kind integration.Kind, term *election.Term) integration.
 		e.Token = term.Token()
 		e.Since, e.Deadline = r.clock.at(term.Since()), r.clock.at(term.Deadline())
 	}
+	return e
+}
+
+// of is an event of a run.
+func (r *replica) of(kind integration.Kind, run scheduler.Run, term *election.Term) integration.Event {
+	e := r.event(kind, term)
+	e.Job, e.Tick, e.RunToken = run.Job, run.Tick, run.Token
+	e.Attempt, e.CaughtUp, e.Repeats = run.Attempt, run.CaughtUp, r.AtLeastOnce
 	return e
 }
 

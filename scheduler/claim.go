@@ -41,7 +41,7 @@ func (l *loop) step(now time.Time) (pause time.Duration) {
 			break // it is looked at again when something has changed
 		}
 	}
-	pause = lookEvery
+	pause = maxLook
 	if len(l.agenda) > 0 {
 		pause = max(l.agenda[0].at.Sub(now), 0)
 	}
@@ -170,6 +170,9 @@ func (l *loop) decided(c claim, missed int, o register.Outcome) {
 	default:
 		e.failures++
 	}
+	if !o.Won && !o.Taken && c.record.Attempt > 1 {
+		e.open = append([]register.Record{c.before}, e.open...) // it is to be taken over yet
+	}
 	if o.Unknown {
 		l.forgetLocked()
 	}
@@ -238,9 +241,7 @@ func (l *loop) after(pause time.Duration, e *entry) {
 // settleLost writes that the end of an earlier leader's run is not known.
 func (l *loop) settleLost(c claim) {
 	job := c.entry.job.Name
-	ctx, cancel := l.writing()
-	defer cancel()
-	err := l.s.register.Finish(ctx, job, c.record, false)
+	err := l.finish(job, c.record, false)
 	l.log.Error("the run of an earlier leader is lost: its end is not known",
 		zap.String("job", job), zap.Time("tick", c.record.Slot.At), zap.String("replica", c.record.By),
 		zap.NamedError("written", err))

@@ -30,6 +30,9 @@ type entry struct {
 // promised takes over what the nodes know. Records that this leader has made are its own affair.
 func (e *entry) promised(s register.State, token uint64) {
 	e.known, e.state, e.failures = true, s, 0
+	if asked := e.asked; !asked.Manual && !asked.At.IsZero() && !asked.At.After(s.Mark) {
+		s.Mark = asked.At.Add(-time.Millisecond) // our own votes raise marks too: asking decides
+	}
 	for _, r := range s.Open {
 		if r.Token < token && (r.Slot.Manual && !r.Slot.At.After(s.Manual) || !r.Slot.Manual && !r.Slot.At.After(s.Mark)) {
 			e.open = append(e.open, r)

@@ -15,9 +15,8 @@ import (
 )
 
 const (
-	// lookEvery is how long a change of the nodes' clock, or of what they remember, stays unnoticed; and what
-	// people set, where nodes may not tell of it.
-	lookEvery = 30 * time.Second
+	// maxLook is how long a change of the nodes' clock stays unnoticed, at most.
+	maxLook = 30 * time.Second
 
 	// patience is for what the leader writes about runs; a node timeout or two are usual.
 	patience = 5 * time.Second
@@ -88,14 +87,15 @@ func (l *loop) run() {
 	l.look()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	every := l.lookEvery()
 	var looked time.Time
 	for failures := 0; ; {
 		now := l.clock.now()
-		if now.Sub(looked) >= lookEvery {
+		if now.Sub(looked) >= every {
 			l.look()
 			looked = now
 		}
-		pause := min(l.step(now), lookEvery)
+		pause := min(l.step(now), every-now.Sub(looked))
 		if l.isUnsure() {
 			failures++
 			pause = min(pause, again.After(failures))
@@ -118,6 +118,12 @@ func (l *loop) run() {
 			}
 		}
 	}
+}
+
+// lookEvery is how long a node that has forgotten stays unnoticed, and what people set, where nodes may not tell of
+// it: shorter than what lies between two nodes in a rolling restart, or a quorum would have forgotten.
+func (l *loop) lookEvery() time.Duration {
+	return min(l.s.elector.Locker().Settings().MaxTTL/3, maxLook)
 }
 
 // rouse has the loop look at its agenda.
@@ -249,6 +255,11 @@ func (l *loop) look() {
 	for job, version := range found.Versions {
 		if version > l.seen.versions[job] {
 			l.read(job)
+		}
+	}
+	for node, memory := range l.seen.memories {
+		if found.Memories[node] == "" { // it has not answered this time
+			found.Memories[node] = memory
 		}
 	}
 	l.seen = names{found.Versions, found.Memories}

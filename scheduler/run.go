@@ -79,23 +79,21 @@ func (l *loop) ended(r *active, state string, err error) {
 		record.Err = err.Error()
 	}
 	if state != register.Lost || !r.job.AtLeastOnce {
-		l.write(r, record)
+		if err := l.finish(r.Job, record, true); err != nil {
+			l.log.Error("the end of a run could not be written: the next leader will take it for lost", r.fields(err)...)
+		}
 	}
 	l.s.hooks.finished(recordOf(r.Job, record))
 }
 
-// write has the nodes keep the end of a run, and tries for a while.
-func (l *loop) write(r *active, record register.Record) {
+// finish has the nodes keep the end of a record, and tries for a while.
+func (l *loop) finish(job string, record register.Record, own bool) error {
 	ctx, cancel := l.writing()
 	defer cancel()
 	for n := 1; ; n++ {
-		err := l.s.register.Finish(ctx, r.Job, record, true)
-		if err == nil {
-			return
-		}
-		if retry.Sleep(ctx, again.After(n)) != nil {
-			l.log.Error("the end of a run could not be written: the next leader will take it for lost", r.fields(err)...)
-			return
+		err := l.s.register.Finish(ctx, job, record, own)
+		if err == nil || retry.Sleep(ctx, again.After(n)) != nil {
+			return err
 		}
 	}
 }

@@ -26,5 +26,5 @@ redis.call('HSET', KEYS[3], ARGV[4], ARGV[5])
 local version, before = tonumber(string.match(ARGV[5], '^%d+')), redis.call('HGET', KEYS[2], ARGV[3])
 redis.call('HSET', KEYS[2], ARGV[3], string.format('%d', math.max(version, tonumber(before or '0') + 1)))
 redis.call('PEXPIRE', KEYS[2], fade)
-redis.pcall('PUBLISH', ARGV[6], 'over ' .. ARGV[5]) -- without the right to, whoever leads looks now and then
+redis.pcall('PUBLISH', ARGV[6], 'over ' .. ARGV[4] .. ' ' .. ARGV[5]) -- without the right to, whoever leads looks now and then
 return {now, 1}

@@ -1,0 +1,221 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"net"
+	"regexp"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/redisproc"
+)
+
+// gates are a replica's way to the nodes: one proxy before each, which knows what a request is about and
+// can hold it back, or its answer.
+type gates struct {
+	addrs     []string
+	held      chan request // each one that is, or whose answer is, held back
+	listeners []net.Listener
+	closed    chan struct{}
+	wg        sync.WaitGroup
+
+	mu    sync.Mutex // guards the fields below
+	judge func(request) verdict
+	open  chan struct{} // closed when what is held back goes on
+	conns []net.Conn
+}
+
+// request is what a replica asks of a node for a tick of its job.
+type request struct {
+	node int
+	tick time.Time
+	end  bool // it writes the end of a run; else it claims the tick
+}
+
+// verdict is what becomes of a request.
+type verdict int
+
+const (
+	passes     verdict = iota
+	unanswered         // the node does what it says, and the answer is held back
+	unasked            // it is held back
+)
+
+// hold is what a connection's answers are held back for, if anything, until it is closed.
+type hold = atomic.Pointer[<-chan struct{}]
+
+// newGates opens gates, closed after the test.
+func newGates(t *testing.T, nodes *redisproc.Cluster) *gates {
+	t.Helper()
+	g := &gates{
+		held: make(chan request, 1000), closed: make(chan struct{}), open: make(chan struct{}),
+		judge: func(request) verdict { return passes },
+	}
+	t.Cleanup(g.close)
+	for i, node := range nodes.Addrs() {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.addrs = append(g.addrs, listener.Addr().String())
+		g.listeners = append(g.listeners, listener)
+		g.wg.Go(func() { g.accept(i, listener, node) }) // ends with the listener
+	}
+	return g
+}
+
+// set says what becomes of requests for ticks after that one. Judges are asked one at a time.
+func (g *gates) set(after time.Time, judge func(request) verdict) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.judge = func(r request) verdict {
+		if !r.tick.After(after) {
+			return passes
+		}
+		return judge(r)
+	}
+}
+
+// wait waits until n gates hold something back, and returns the tick that this is about.
+func (g *gates) wait(t *testing.T, n int) (tick time.Time) {
+	t.Helper()
+	for seen := make(map[int]bool); len(seen) < n; {
+		select {
+		case r := <-g.held:
+			seen[r.node], tick = true, r.tick
+		case <-time.After(patience):
+			t.Fatalf("after %v %d gates held something back, want %d", patience, len(seen), n)
+		}
+	}
+	return tick
+}
+
+// release has everything go on.
+func (g *gates) release() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.judge = func(request) verdict { return passes }
+	close(g.open)
+	g.open = make(chan struct{})
+}
+
+// close ends all connections. What is held back then goes nowhere.
+func (g *gates) close() {
+	close(g.closed)
+	for _, listener := range g.listeners {
+		listener.Close()
+	}
+	g.mu.Lock()
+	for _, conn := range g.conns {
+		conn.Close()
+	}
+	g.mu.Unlock()
+	g.wg.Wait()
+}
+
+func (g *gates) accept(i int, listener net.Listener, node string) {
+	for {
+		client, err := listener.Accept()
+		if err != nil {
+			return // it was closed
+		}
+		server, err := net.Dial("tcp", node)
+		if err != nil {
+			client.Close()
+			continue
+		}
+		g.mu.Lock()
+		g.conns = append(g.conns, client, server)
+		g.mu.Unlock()
+		select {
+		case <-g.closed: // perhaps before they were in the list
+			client.Close()
+			server.Close()
+		default:
+		}
+		var until hold
+		g.wg.Go(func() { g.ask(i, client, server, &until) }) // both end with either connection
+		g.wg.Go(func() { g.answer(server, client, &until) })
+	}
+}
+
+// ask passes on what the client writes. go-redis writes a command, or a pipeline of some, at once.
+func (g *gates) ask(i int, client, server net.Conn, until *hold) {
+	defer client.Close()
+	defer server.Close()
+	buf := make([]byte, 1<<20)
+	for {
+		n, err := client.Read(buf)
+		if err != nil {
+			return
+		}
+		if r, ok := parse(i, buf[:n]); ok {
+			verdict, open := g.judged(r)
+			if verdict == unanswered {
+				until.Store(&open)
+			}
+			if verdict != passes {
+				g.held <- r
+			}
+			if verdict == unasked && !g.goesOn(open) {
+				return
+			}
+		}
+		if _, err := server.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
+
+func (g *gates) answer(server, client net.Conn, until *hold) {
+	defer client.Close()
+	defer server.Close()
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := server.Read(buf)
+		if err != nil {
+			return
+		}
+		if open := until.Load(); open != nil && !g.goesOn(*open) {
+			return
+		}
+		if _, err := client.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
+
+func (g *gates) judged(r request) (verdict, <-chan struct{}) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.judge(r), g.open
+}
+
+// goesOn waits until what is held back goes on, or never does.
+func (g *gates) goesOn(open <-chan struct{}) bool {
+	select {
+	case <-open:
+		return true
+	case <-g.closed:
+		return false
+	}
+}
+
+var (
+	claimOrEnd = regexp.MustCompile(`:\d+:\d+:(claimed|ok):\{`) // of a record
+	tickOf     = regexp.MustCompile(`\nt(?:\r\n\$13\r\n)?(\d{13})\r\n`)
+)
+
+// parse knows the requests that are about a tick of the job.
+func parse(node int, bytes []byte) (request, bool) {
+	record, tick := claimOrEnd.FindSubmatch(bytes), tickOf.FindSubmatch(bytes)
+	if record == nil || tick == nil {
+		return request{}, false
+	}
+	ms, _ := strconv.ParseInt(string(tick[1]), 10, 64) // thirteen digits
+	return request{node: node, tick: time.UnixMilli(ms).UTC(), end: string(record[1]) == "ok"}, true
+}

@@ -1,0 +1,31 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"testing"
+	"time"
+)
+
+// rarely is so long that all nodes can be restarted in between, each when the one before grants again.
+const rarely = 15 * time.Second
+
+func TestRareTick_RunsWhenAllNodesHaveBeenRestartedSinceTheLast(t *testing.T) {
+	t.Parallel()
+	s := eachTick()
+	s.Spec = "*/15 * * * * *"
+	c := startTicking(t, s)
+	next := time.Now().Truncate(rarely).Add(rarely)
+	for i := range c.nodes.Addrs() {
+		c.must(c.nodes.Node(i).Kill(), c.nodes.Node(i).Restart(t.Context()))
+		c.granted() // MaxTTL later
+	}
+	if late := time.Since(next); late > 0 {
+		t.Fatalf("the next tick came %v before the nodes had been restarted", late)
+	}
+	if run := c.ranAfter(next.Add(-tickEvery)); !run.Tick.Equal(next) {
+		all, err := c.observe().History(t.Context(), jobName, 50)
+		t.Errorf("%v ran after the restarts, want %v, which is recorded as %+v (%v)",
+			run.Tick, next, recordOf(all, next), err)
+	}
+}

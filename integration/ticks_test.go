@@ -1,0 +1,145 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/integration"
+	"github.com/redlockfx/redlockfx/internal/redisproc"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// ticking is a job that catches up with all its ticks, on three replicas and three nodes.
+type ticking struct {
+	*cluster
+	links map[string][]*redisproc.Proxy // of each replica
+}
+
+// troubles are what nodes and replicas go through while the job goes on.
+var troubles = map[string]func(*ticking){
+	"one node is down, and one slow": func(c *ticking) {
+		c.must(c.nodes.Node(0).Kill())
+		c.ticks(4)
+		back := time.Now()
+		c.must(c.nodes.Node(0).Restart(c.t.Context()))
+		c.voted(0, back)
+		for _, own := range c.links {
+			own[1].Delay(c.TTL / 10) // there and back, so no answer comes in time
+		}
+		c.ticks(4)
+		for _, own := range c.links {
+			own[1].Heal()
+		}
+		c.ticks(2)
+	},
+	"a majority is away for ten ticks": func(c *ticking) {
+		run := c.justRan()
+		for _, own := range c.links {
+			own[0].Refuse()
+			own[1].Refuse()
+		}
+		<-time.After(time.Until(run.Tick.Add(10*tickEvery + tickEvery/2)))
+		for _, own := range c.links {
+			own[0].Heal()
+			own[1].Heal()
+		}
+		c.ticks(2)
+	},
+	"one node after another forgets": func(c *ticking) {
+		c.must(c.nodes.Node(2).Backup())
+		for i, how := range []string{"flushed", "restarted empty", "restarted with an older file"} {
+			back := time.Now()
+			c.must(forgetting[how](c.t.Context(), c.nodes.Node(i)))
+			c.voted(i, back)
+			c.granted()
+		}
+		c.ticks(2)
+	},
+	"all nodes are restarted, and then all replicas": func(c *ticking) {
+		for i := range c.nodes.Addrs() {
+			back := time.Now()
+			c.must(c.nodes.Node(i).Kill(), c.nodes.Node(i).Restart(c.t.Context()))
+			c.voted(i, back)
+			c.granted()
+		}
+		for _, name := range slices.Sorted(maps.Keys(c.replicas)) {
+			c.replicas[name].signal(syscall.SIGTERM)
+			c.restart(c.replicas[name])
+			c.ticks(2)
+		}
+	},
+	"all leaders leave, one after another": func(c *ticking) {
+		for range 5 {
+			leader := c.justRan()
+			c.replicas[leader.Replica].signal(syscall.SIGTERM)
+			c.restart(c.replicas[leader.Replica])
+			c.ticks(2)
+		}
+	},
+}
+
+func TestEachTick_RunsOnceInAllTroubles(t *testing.T) {
+	t.Parallel()
+	var cases sync.WaitGroup
+	for name, trouble := range troubles {
+		cases.Go(func() { // all at once, for they mostly wait
+			t.Run(name, func(t *testing.T) {
+				c := startTicking(t, eachTick())
+				trouble(c)
+				c.wantEachTick(nil)
+			})
+		})
+	}
+	cases.Wait()
+}
+
+// eachTick is for replicas whose job runs each of its ticks.
+func eachTick() settings {
+	s := usual
+	s.TTL, s.RunFor, s.EachTick = shortTTL, 50*time.Millisecond, true
+	return s
+}
+
+// startTicking returns when the job ticks, and every node may forget.
+func startTicking(t *testing.T, s settings) *ticking {
+	t.Helper()
+	var c ticking
+	c.cluster, c.links = startLinked(t, startServers(t, 3, persist...), 3, s)
+	c.ticks(2)
+	c.granted()
+	return &c
+}
+
+func (c *ticking) must(errs ...error) {
+	c.t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// granted waits until no node has a guard: another one may forget now.
+func (c *ticking) granted() {
+	c.t.Helper()
+	l := lockerOn(c.t, clients(c.t, c.nodes.Addrs()...),
+		redlock.WithTTL(c.TTL), redlock.WithNodeTimeout(c.TTL/4))
+	poll(c.t, "end of the guards", func() bool { return allGrant(c.t.Context(), l) })
+}
+
+// ticks waits for runs of n ticks that are yet to come.
+func (c *ticking) ticks(n int) {
+	c.t.Helper()
+	c.ranAfter(time.Now().Add(time.Duration(n-1) * tickEvery))
+}
+
+// justRan waits for the end of a run: the next tick is most of a second away.
+func (c *ticking) justRan() integration.Event {
+	c.t.Helper()
+	return c.ranAfter(time.Now())
+}
