@@ -28,7 +28,11 @@ func changesOfAllZones(t *testing.T, all bool) (found []change, zones []*time.Lo
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer z.Close()
+	defer func() {
+		if err := z.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	seen := make(map[change]bool)
 	for _, f := range z.File {
 		if strings.HasSuffix(f.Name, "/") {
