@@ -18,7 +18,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-test: install vet lint unit simulation integration nested ## all checks: what CI runs, below 10 minutes on two cores
+test: install vet lint unit simulation integration nested ## all checks: what CI runs, a quarter of an hour on two cores
 
 install: ## redis-server, redis-cli and a C compiler (for -race), where missing
 	@bash scripts/install.sh
@@ -40,14 +40,14 @@ lint: ## formatting, tidy go.mod, staticcheck, errcheck, errorlint, go fix
 	done
 
 unit: ## all tests but integration/, with -race
-	go test -race -timeout=8m $$(go list ./... | grep -v /integration)
+	go test -race -timeout=15m $$(go list ./... | grep -v /integration)
 
 simulation: ## random plans of faults against lock and claims; the race detector has seen some in unit
 	go test -count=1 -timeout=5m -v -run TestSimulation ./redlock
-	go test -count=1 -timeout=5m -run 'TestSkew|TestClaim_Contested|TestZone_.*EveryZone' ./scheduler ./internal/register
+	go test -count=1 -timeout=10m -run 'TestSkew|TestClaim_Contested|TestZone_.*EveryZone' ./scheduler ./internal/register
 
 integration: ## the tests on real redis-server processes
-	go test -race -count=1 -timeout=8m ./integration/...
+	go test -race -count=1 -timeout=20m ./integration/...
 
 nested: ## build and test the modules with a go.mod of their own
 	@set -e; for m in $(nested); do echo "nested $$m"; \
