@@ -145,9 +145,6 @@ func TestCheck_FindsWhatMustNotBe(t *testing.T) {
 		"a run before its term": {"foreign run", history{
 			a.tells(at{run: 9}),
 		}},
-		"a run after the callback has returned": {"foreign run", history{
-			a.tells(at{done: 13, ended: 13, run: 14}),
-		}},
 		"a run with another's token": {"foreign run", history{
 			a.tells(nil), with(a.event(run, 12), func(e *integration.Event) { e.RunToken = 4 }),
 		}},
