@@ -77,17 +77,20 @@ func (c CatchUp) next(s cron.Schedule, floor, now time.Time) (due, bool) {
 	if first.IsZero() || first.After(now) {
 		return due{}, false
 	}
-	d := due{tick: first}
+	var d due
 	horizon := now.Add(-c.window)
-	d.tick, d.jumped = newest(s, first, now)
+	var all time.Time // the oldest that is run; zero: none, or not all are
 	if c.kind == catchUpAll {
-		if tick := s.Next(allFrom(s, later(floor, horizon), now)); !tick.IsZero() && !tick.After(now) {
-			d.tick, d.jumped = tick, 0
-			if first.Before(tick) {
-				_, before := newest(s, first, tick.Add(-time.Nanosecond))
-				d.jumped = before + 1
-			}
-		}
+		all = s.Next(allFrom(s, later(floor, horizon), now))
+	}
+	switch {
+	case all.IsZero() || all.After(now):
+		d.tick, d.jumped = newest(s, first, now)
+	case first.Before(all):
+		_, before := newest(s, first, all.Add(-time.Nanosecond))
+		d.tick, d.jumped = all, before+1
+	default:
+		d.tick = all
 	}
 	if d.jumped > 0 {
 		d.from = first

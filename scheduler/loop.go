@@ -31,9 +31,9 @@ type loop struct {
 	term     *election.Term
 	draining context.Context // done when nothing may start any more, at the latest with the term
 	log      *zap.Logger
-	clock    nodesClock    // of run's goroutine alone
-	seen     names         // the same
-	wake     chan struct{} // holds one signal that the agenda has changed
+	clock    nodesClock     // of run's goroutine alone
+	seen     register.Names // the same
+	wake     chan struct{}  // holds one signal that the agenda has changed
 
 	mu       sync.Mutex // guards the fields below, and all entries and lanes
 	entries  map[string]*entry
@@ -84,7 +84,6 @@ func (l *loop) run() {
 	defer stop()
 	l.sync()
 	l.promise()
-	l.look()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	every := l.lookEvery()
@@ -233,12 +232,6 @@ func (l *loop) fenced(token uint64) {
 	l.term.Resign(errors.Join(cause, err))
 }
 
-// names is what was set by hand, and what the nodes remember, as far as is known.
-type names struct {
-	versions map[string]int64
-	memories map[string]string
-}
-
 // look finds what people have set since, and nodes that have forgotten.
 func (l *loop) look() {
 	found, err := l.s.register.Names(l.draining)
@@ -246,23 +239,23 @@ func (l *loop) look() {
 		return // the next look is soon; without a quorum nothing is claimed anyway
 	}
 	for node, memory := range found.Memories {
-		if before, ok := l.seen.memories[node]; ok && before != memory {
+		if before, ok := l.seen.Memories[node]; ok && before != memory {
 			l.mu.Lock()
 			l.forgetLocked()
 			l.mu.Unlock()
 		}
 	}
 	for job, version := range found.Versions {
-		if version > l.seen.versions[job] {
+		if version > l.seen.Versions[job] {
 			l.read(job)
 		}
 	}
-	for node, memory := range l.seen.memories {
+	for node, memory := range l.seen.Memories {
 		if found.Memories[node] == "" { // it has not answered this time
 			found.Memories[node] = memory
 		}
 	}
-	l.seen = names{found.Versions, found.Memories}
+	l.seen = found
 }
 
 // read takes over what was set of a job.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,7 +50,7 @@ func (s *Scheduler) Jobs(ctx context.Context) ([]Status, error) {
 	for job := range names.Versions {
 		all = append(all, Status{Job: job, Leader: leader.ID})
 	}
-	slices.SortFunc(all, func(a, b Status) int { return compare(a.Job, b.Job) })
+	slices.SortFunc(all, func(a, b Status) int { return strings.Compare(a.Job, b.Job) })
 	errs := make([]error, len(all))
 	slots := make(chan struct{}, abreast)
 	var wg sync.WaitGroup
@@ -90,16 +91,6 @@ func (s *Scheduler) History(ctx context.Context, job string, n int) ([]Record, e
 		all = append(all, recordOf(job, r))
 	}
 	return all, nil
-}
-
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // read fills in what the nodes know.

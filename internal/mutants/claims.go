@@ -89,7 +89,7 @@ var ofClaims = []mutation{
 	{
 		name:  "the oldest tick is caught up with",
 		file:  "scheduler/catchup.go",
-		edits: []edit{{"	d.tick, d.jumped = newest(s, first, now)\n", ""}},
+		edits: []edit{{"d.tick, d.jumped = newest(s, first, now)", "d.tick = first"}},
 		pkg:   "./scheduler", test: "TestCatchUp_",
 	},
 	{
