@@ -95,7 +95,7 @@
 //
 // # Why not robfig's runner
 //
-// Of github.com/robfig/cron only the parser and the field matching are used. Its runner does not
+// Of github.com/robfig/cron only the parser is used. Its runner does not
 // tell a job for which tick it runs, gives it no context and takes no error; it loses ticks
 // without a word when it is late, sleeps through a change of the clock, and in its released version
 // a job that panics once under SkipIfStillRunning is skipped for ever. Jobs written for it run here

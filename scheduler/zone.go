@@ -10,8 +10,8 @@ import (
 
 // calendar is a spec read in a zone.
 //
-// robfig's schedule is asked only about readings of a wall clock, written as times in UTC, where
-// every day has 24 hours. Asked in a zone it loses days and months around changes of the clock, and
+// Of robfig's schedule only the sets are used, to find readings of a wall clock, written as times in UTC where
+// every day has 24 hours. Asked itself, in a zone, it loses days and months around changes of the clock, and
 // never returns for a day that does not exist. The way from readings to instants is walked here,
 // one stretch of constant offset after the other.
 type calendar struct {
@@ -27,7 +27,6 @@ func newCalendar(words, timeOfDay []string, zone *time.Location) (cron.Schedule,
 	if err != nil {
 		return nil, err
 	}
-	spec.Location = time.UTC
 
 	const allHours = 1<<24 - 1
 	hourly := spec.Hour&allHours == allHours
@@ -35,7 +34,7 @@ func newCalendar(words, timeOfDay []string, zone *time.Location) (cron.Schedule,
 	c := &calendar{spec: spec, zone: zone, hourly: hourly, fixed: fixed}
 
 	// The year 2000 has every date there is.
-	if c.match(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
+	if match(spec, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
 		return nil, errors.New("never fires: no month named has the day of month")
 	}
 	return c, nil
@@ -51,7 +50,7 @@ func (c *calendar) Next(after time.Time) time.Time {
 
 	for {
 		s := stretchAt(t, c.zone)
-		reading := c.match(c.resume(s, t))
+		reading := match(c.spec, c.resume(s, t))
 		if reading.IsZero() {
 			return time.Time{}
 		}
@@ -77,20 +76,6 @@ func (c *calendar) resume(s stretch, t time.Time) time.Time {
 		return reached
 	}
 	return reading
-}
-
-// match returns the first reading from the given one on that the spec names, or the zero time.
-func (c *calendar) match(from time.Time) time.Time {
-	from = from.Add(-time.Second) // robfig's Next is strictly after its argument
-
-	// It looks ahead to the end of the fifth year; 29 February can be eight years away.
-	for range 2 {
-		if m := c.spec.Next(from); !m.IsZero() {
-			return m
-		}
-		from = time.Date(from.Year()+5, time.December, 31, 23, 59, 59, 0, time.UTC)
-	}
-	return time.Time{}
 }
 
 // stretch is a span of time, from start until before end, in which a zone keeps one offset.

@@ -1,0 +1,66 @@
+package scheduler
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+// In UTC, and where a date comes within its five years, robfig's own search is right.
+func TestMatch_AgreesWithRobfigsSearchInUTC(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	pick := func(low, high int) string {
+		value := func() int { return low + random.IntN(high-low+1) }
+		switch random.IntN(4) {
+		case 0:
+			return "*"
+		case 1:
+			return fmt.Sprintf("*/%d", 1+random.IntN(high-low))
+		case 2:
+			return fmt.Sprintf("%d,%d,%d", value(), value(), value())
+		}
+		return fmt.Sprint(value())
+	}
+	compared := 0
+	for range 5000 {
+		words := []string{pick(0, 59), pick(0, 59), pick(0, 23), pick(1, 31), pick(1, 12), pick(0, 6)}
+		spec, err := ask(parser, strings.Join(words, " "))
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec.Location = time.UTC
+		from := time.Unix(random.Int64N(4_000_000_000), 0).UTC()
+		for range 5 {
+			want := spec.Next(from)
+			if want.IsZero() {
+				break // further away than it looks, or never
+			}
+			if got := match(spec, from.Add(time.Second)); !got.Equal(want) {
+				t.Fatalf("%v after %v: %v, want %v", words, from, got, want)
+			}
+			from = want
+			compared++
+		}
+	}
+	if compared < 20_000 {
+		t.Errorf("only %d ticks were compared", compared)
+	}
+}
+
+func TestMatch_FindsTheRarestDateAndNoneThatIsNotThere(t *testing.T) {
+	for text, want := range map[string]time.Time{
+		"0 0 29 2 *": time.Date(2104, 2, 29, 0, 0, 0, 0, time.UTC),
+		"0 0 30 2 *": {},
+		"0 0 31 4 *": {},
+	} {
+		spec, err := ask(parser, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := match(spec, time.Date(2096, 3, 1, 0, 0, 0, 0, time.UTC)); !got.Equal(want) {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
