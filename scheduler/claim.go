@@ -24,9 +24,13 @@ type claim struct {
 // step asks for what is due, and returns how long there is nothing to do.
 func (l *loop) step(now time.Time) (pause time.Duration) {
 	l.mu.Lock()
+	if l.asking {
+		l.mu.Unlock()
+		return maxLook // ask rouses the loop
+	}
 	var claims []claim
 	var lost []claim
-	for len(l.agenda) > 0 && !l.agenda[0].at.After(now) {
+	for len(l.agenda) > 0 && !l.agenda[0].at.After(now) && len(claims) < register.MaxClaims {
 		e := l.agenda[0]
 		c, ok := l.decideLocked(e, now)
 		switch {
@@ -37,13 +41,13 @@ func (l *loop) step(now time.Time) (pause time.Duration) {
 			claims = append(claims, c)
 		}
 		l.agenda.put(e)
-		if !ok && len(l.agenda) > 0 && l.agenda[0] == e && !e.at.After(now) {
-			break // it is looked at again when something has changed
-		}
 	}
 	pause = maxLook
 	if len(l.agenda) > 0 {
 		pause = max(l.agenda[0].at.Sub(now), 0)
+	}
+	if l.asking = len(claims) > 0; l.asking {
+		pause = maxLook
 	}
 	l.mu.Unlock()
 
@@ -139,6 +143,9 @@ func (l *loop) ask(claims []claim) {
 	for i, o := range outcomes {
 		l.decided(claims[i], asked[i].Missed, o)
 	}
+	l.mu.Lock()
+	l.asking = false
+	l.mu.Unlock()
 	l.rouse()
 }
 

@@ -41,6 +41,9 @@ type loop struct {
 	agenda   agenda
 	promises map[int]string // the memories in which the nodes have promised, by node
 	unsure   bool           // entries are there that the nodes have not promised
+	asking   bool           // claims are under way: what is due meanwhile is asked for together
+
+	ends ledger
 
 	work sync.WaitGroup // claims, and what is written about runs
 	runs sync.WaitGroup // one for each run under way

@@ -86,18 +86,6 @@ func (l *loop) ended(r *active, state string, err error) {
 	l.s.hooks.finished(recordOf(r.Job, record))
 }
 
-// finish has the nodes keep the end of a record, and tries for a while.
-func (l *loop) finish(job string, record register.Record, own bool) error {
-	ctx, cancel := l.writing()
-	defer cancel()
-	for n := 1; ; n++ {
-		err := l.s.register.Finish(ctx, job, record, own)
-		if err == nil || retry.Sleep(ctx, again.After(n)) != nil {
-			return err
-		}
-	}
-}
-
 // attempts calls the job's Run until it succeeds, or may not be tried again.
 func (l *loop) attempts(ctx context.Context, r *active) error {
 	wait := cmp.Or(r.job.Retry.Wait, defaultWait)

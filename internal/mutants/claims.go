@@ -77,7 +77,7 @@ var ofClaims = []mutation{
 	{
 		name:  "others' word on a run stands over its own",
 		file:  "internal/register/finish.lua",
-		edits: []edit{{"  ARGV[3] == '0' and (run ~= mine or state ~= 'claimed'))", "  state ~= 'claimed')"}},
+		edits: []edit{{"    own == '0' and (run ~= mine or state ~= 'claimed')) then", "    state ~= 'claimed') then"}},
 		pkg:   "./internal/register", test: "TestFinish_",
 	},
 	{

@@ -92,7 +92,8 @@ func (r *Register) admitAt(
 // given are the arguments that admit a job: the largest and newest of what anybody has, and what has an end of
 // its history.
 func (r *Register) given(ctx context.Context, t *told, now time.Time) ([]any, error) {
-	s := merge(t.plan, t.entries, r.config.Quorum.Majority(), now)
+	s := merge(t.plan.Job, t.entries)
+	s.adopt(t.plan, t.entries, r.config.Quorum.Majority(), now)
 	var mark, manual int64
 	for _, e := range t.entries {
 		mark = max(mark, number(e.hash["mark"]))

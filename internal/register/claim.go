@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-const claimBatch = 500 // claims in one call
+// MaxClaims is how many claims a node is asked in one call; more take several.
+const MaxClaims = 500
 
 // Claim asks for one slot.
 type Claim struct {
@@ -24,41 +23,38 @@ type Claim struct {
 // Outcome is what became of a claim.
 type Outcome struct {
 	Won     bool
-	Taken   bool      // no run of ours can win the slot any more
-	By      Record    // that it is taken by, where a node has a record of it
-	Fenced  uint64    // a larger token that was promised; 0: none
-	Paused  Setting   // newer than the claim's, and on
-	Unknown bool      // a node does not know the job: it has to be promised anew
-	Time    time.Time // when the deciding vote was in
-	Err     error     // why it was not won
+	Taken   bool    // no run of ours can win the slot any more
+	By      Record  // that it is taken by, where a node has a record of it
+	Fenced  uint64  // a larger token that was promised; 0: none
+	Paused  Setting // newer than the claim's, and on
+	Unknown bool    // a node does not know the job: it has to be promised anew
+	Err     error   // why it was not won
 }
 
 // Claim asks for slots, and returns what became of each, in their order. What was not won and is not taken may
 // be asked for again, with the same run. memories are what the nodes promised the token in, for all of the jobs:
-// a node that has forgotten since, and was admitted by somebody else, has not promised.
+// a node that has forgotten since, and was admitted by somebody else, has not promised. No node is asked more than
+// one call at a time.
 func (r *Register) Claim(ctx context.Context, token uint64, memories map[int]string, claims []Claim) []Outcome {
 	all := make([]Outcome, len(claims))
 	groups := make(map[int][]int) // by the node that is asked first
 	for i, c := range claims {
-		first := r.first(c)
+		first := r.first(c.Record.Slot)
 		groups[first] = append(groups[first], i)
 	}
-	var wg sync.WaitGroup
 	for first, group := range groups {
-		wg.Go(func() { // ends by the node timeout, for each batch
-			for batch := range slices.Chunk(group, claimBatch) {
-				r.claim(ctx, token, memories, first, claims, batch, all)
-			}
-		})
+		for batch := range slices.Chunk(group, MaxClaims) {
+			r.claim(ctx, token, memories, first, claims, batch, all)
+		}
 	}
-	wg.Wait()
 	return all
 }
 
-// first is the node that everybody asks first for this slot, but for those that are known to be slow.
-func (r *Register) first(c Claim) int {
+// first is the node that everybody asks first for this slot, but for those that are known to be slow. It is the
+// same for all jobs of an instant: they share a call.
+func (r *Register) first(s Slot) int {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(c.Job + " " + c.Record.Slot.field())) // it cannot fail
+	_, _ = h.Write([]byte(s.field())) // it cannot fail
 	n := r.config.Quorum.Size()
 	start := int(h.Sum32() % uint32(n))
 	for i := range n {
@@ -81,23 +77,11 @@ func (r *Register) claim(
 		args = append(args, c.Record.Slot.lane(), c.Record.Slot.number(), c.Record.Run, c.Record.Attempt,
 			c.Record.encode(), c.Pause.encode(), c.Missed)
 	}
-	need, n := r.config.Quorum.Majority(), len(batch)
-	judge := func(answers []quorum.Answer) bool {
-		for i := range n {
-			yes, open := 0, 0
-			for _, a := range answers {
-				if !a.Over {
-					open++
-				} else if f, err := part(a, i, n); err == nil && f[0] == int64(codeYes) {
-					yes++
-				}
-			}
-			if yes < need && yes+open >= need {
-				return false
-			}
-		}
-		return true
-	}
+	n := len(batch)
+	judge := r.settled(n, func(a quorum.Answer, i int) bool {
+		f, err := part(a, i, n)
+		return err == nil && f[0] == int64(codeYes)
+	})
 	// A slot that is taken by this term or a later one is decided; by an earlier one it may be a dead run's.
 	goOn := func(a quorum.Answer) bool {
 		for i := range n {
@@ -139,17 +123,13 @@ func (r *Register) outcome(c Claim, token uint64, answers []quorum.Answer, i, n 
 		if err == nil {
 			err = o.read(c, token, f)
 		}
-		switch {
-		case err != nil:
-			nodes = append(nodes, NodeError{r.config.Quorum.Addr(node), err})
-			if len(f) > 0 && f[0] == int64(codeNo) {
-				no++
-			}
-		default:
+		if err == nil {
 			yes++
-			if a.Received.After(o.Time) {
-				o.Time = a.Received
-			}
+			continue
+		}
+		nodes = append(nodes, NodeError{r.config.Quorum.Addr(node), err})
+		if len(f) > 0 && f[0] == int64(codeNo) {
+			no++
 		}
 	}
 	o.Won = yes >= need
@@ -161,12 +141,7 @@ func (r *Register) outcome(c Claim, token uint64, answers []quorum.Answer, i, n 
 	if o.Fenced > 0 {
 		kind = ErrFenced
 	}
-	o.Err = &QuorumError{
-		Op: fmt.Sprintf("claim %q at %v", c.Job, c.Record.Slot.At), Need: need, Got: yes, Nodes: nodes, Kind: kind,
-	}
-	if cause != nil {
-		o.Err = fmt.Errorf("%w: %w", o.Err, cause)
-	}
+	o.Err = r.short(fmt.Sprintf("claim %q at %v", c.Job, c.Record.Slot.At), yes, nodes, kind, cause)
 	return o
 }
 

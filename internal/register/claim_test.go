@@ -236,7 +236,7 @@ func TestFinish_OfTheRunItselfStands(t *testing.T) {
 			t.Helper()
 			record := a.record(tick, run, attempt)
 			record.State = state
-			if err := a.Finish(t.Context(), job, record, own); err != nil {
+			if err := a.finish(record, own); err != nil {
 				t.Fatal(err)
 			}
 			v, err := b.Read(t.Context(), job)
@@ -287,7 +287,7 @@ func TestClaim_RecordsAreKeptWithinBounds(t *testing.T) {
 			if i == 20 {
 				continue // it stays open
 			}
-			if err := a.Finish(t.Context(), job, record, true); err != nil {
+			if err := a.finish(record, true); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -8,63 +8,73 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// Finish writes a record's end to all nodes, and waits for a quorum. own: by the run itself, which stands over
-// what others said of it. ErrNoQuorum.
-func (r *Register) Finish(ctx context.Context, job string, record Record, own bool) error {
-	by := 0
-	if own {
-		by = 1
-	}
-	call := finishScript.Call([]string{r.key("runs", job)}, record.Slot.field(), record.encode(), by)
-	return r.write(ctx, fmt.Sprintf("finish %q at %v", job, record.Slot.At), call, func(f []any) error { return nil })
+// End is what became of a run.
+type End struct {
+	Job    string
+	Record Record
+	Own    bool // by the run itself, which stands over what others said of it
 }
 
-// write asks all nodes and waits for a quorum to do as they are told.
-func (r *Register) write(ctx context.Context, op string, call quorum.Call, check func([]any) error) error {
-	need := r.config.Quorum.Majority()
-	read := func(a quorum.Answer) error {
-		f, err := fields(a)
+// Finish writes ends to all nodes, at most [MaxClaims], and waits for a quorum; it returns why each was not
+// written. ErrNoQuorum.
+func (r *Register) Finish(ctx context.Context, ends []End) []error {
+	keys := make([]string, len(ends))
+	args := make([]any, 0, 3*len(ends))
+	for i, e := range ends {
+		own := 0
+		if e.Own {
+			own = 1
+		}
+		keys[i] = r.key("runs", e.Job)
+		args = append(args, e.Record.Slot.field(), e.Record.encode(), own)
+	}
+	op := func(i int) string { return fmt.Sprintf("finish %q at %v", ends[i].Job, ends[i].Record.Slot.At) }
+	return r.write(ctx, len(ends), op, finishScript.Call(keys, args...), func(f []any) error { return nil })
+}
+
+// write has a quorum do the n things that a call tells, and returns why each was not done.
+func (r *Register) write(
+	ctx context.Context, n int, op func(i int) string, call quorum.Call, check func([]any) error,
+) []error {
+	read := func(a quorum.Answer, i int) error {
+		f, err := part(a, i, n)
+		if err == nil {
+			err = refusal(f)
+		}
 		if err == nil {
 			err = check(f)
 		}
 		return err
 	}
-	round, cause := r.config.Quorum.Ask(ctx, call, func(answers []quorum.Answer) bool {
-		good, open := 0, 0
-		for _, a := range answers {
-			if !a.Over {
-				open++
-			} else if read(a) == nil {
-				good++
+	need := r.config.Quorum.Majority()
+	round, cause := r.config.Quorum.Ask(ctx, call, r.settled(n, func(a quorum.Answer, i int) bool {
+		return read(a, i) == nil
+	}))
+	answers := round.Answers()
+	errs := make([]error, n)
+	for i := range errs {
+		done, unknown := 0, 0
+		var nodes []NodeError
+		for node, a := range answers {
+			err := read(a, i)
+			if err == nil {
+				done++
+				continue
 			}
+			if errors.Is(err, ErrUnknown) {
+				unknown++
+			}
+			nodes = append(nodes, NodeError{r.config.Quorum.Addr(node), err})
 		}
-		return good >= need || good+open < need
-	})
-	good, kind := 0, ErrNoQuorum
-	unknown := 0
-	var nodes []NodeError
-	for i, a := range round.Answers() {
-		err := read(a)
-		if err == nil {
-			good++
-			continue
+		switch {
+		case done >= need:
+		case unknown >= need:
+			errs[i] = r.short(op(i), done, nodes, ErrUnknown, cause)
+		default:
+			errs[i] = r.short(op(i), done, nodes, ErrNoQuorum, cause)
 		}
-		if errors.Is(err, ErrUnknown) {
-			unknown++
-		}
-		nodes = append(nodes, NodeError{r.config.Quorum.Addr(i), err})
 	}
-	if good >= need {
-		return nil
-	}
-	if unknown >= need {
-		kind = ErrUnknown
-	}
-	err := error(&QuorumError{Op: op, Need: need, Got: good, Nodes: nodes, Kind: kind})
-	if cause != nil {
-		err = fmt.Errorf("%w: %w", err, cause)
-	}
-	return err
+	return errs
 }
 
 // Pause sets, on a quorum, that no tick of the job is run, or that they are again. by is the replica. It
@@ -89,7 +99,8 @@ func (r *Register) Trigger(ctx context.Context, job, by string) (Setting, error)
 func (r *Register) set(ctx context.Context, job, what string, s Setting) (Setting, error) {
 	keys := []string{r.guardKey(), r.namesKey(), r.key("job", job)}
 	call := setScript.Call(keys, r.args(job, what, s.encode(), "{"+r.config.Prefix+"}:lock:"+r.Topic())...)
-	return s, r.write(ctx, what+" "+job, call, func(f []any) error {
+	op := func(int) string { return fmt.Sprintf("%s of %q", what, job) }
+	return s, r.write(ctx, 1, op, call, func(f []any) error {
 		switch f[0] {
 		case int64(codeYes):
 			return nil
@@ -97,7 +108,7 @@ func (r *Register) set(ctx context.Context, job, what string, s Setting) (Settin
 			return ErrUnknown
 		}
 		return fmt.Errorf("something newer stands: %.100v", f)
-	})
+	})[0]
 }
 
 // Topic is the name of a lock that nobody takes: its release is told whenever something was set.

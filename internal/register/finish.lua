@@ -1,29 +1,32 @@
--- finish: write a record's end
+-- finish: write the ends of records
 -- A run's own end stands over what others said of it, and over the records of earlier attempts.
--- KEYS     runs
--- ARGV     lane and tick, record, whether it is the run's own (1) or what another says of it (0)
--- returns  {time, 1}               written
---          {time, 0}               another end stands
---          {time, 10, error}       there is something else
-local t = redis.call('TIME')
-local now = t[1] * 1000000 + t[2]
-
-local function parts(record)
-  local run, attempt, _, state = string.match(record or '', '^1:([^:]*):(%d+):(%d+):([^:]*):')
-  return run, tonumber(attempt), state
+-- KEYS     runs, for each record
+-- ARGV     for each record: lane and tick, record, whether it is the run's own (1) or what another says of it (0)
+-- returns  {time, answer...}, one for each record:
+--          {1}                     written
+--          {0}                     another end stands
+--          {5, layout}, {10, error} as in promise
+local function finish(runs, slot, record, own)
+  local old = redis.pcall('HGET', runs, slot)
+  if type(old) == 'table' then
+    return {10, old.err}
+  end
+  local run, attempt, _, state, layout = parts(old)
+  if old and layout ~= '1' then
+    return {5, layout or old}
+  end
+  local mine, nth = parts(record)
+  if run and (attempt > nth or attempt == nth and run ~= mine or
+    own == '0' and (run ~= mine or state ~= 'claimed')) then
+    return {0}
+  end
+  redis.call('HSET', runs, slot, record)
+  redis.call('PEXPIRE', runs, fade)
+  return {1}
 end
 
-local old = redis.pcall('HGET', KEYS[1], ARGV[1])
-if type(old) == 'table' then
-  return {now, 10, old.err}
+local answers = {now}
+for i = 1, #KEYS do
+  answers[i + 1] = finish(KEYS[i], ARGV[3 * i - 2], ARGV[3 * i - 1], ARGV[3 * i])
 end
-local run, attempt, state = parts(old)
-local mine, nth = parts(ARGV[2])
-local stands = run and (attempt > nth or attempt == nth and run ~= mine or
-  ARGV[3] == '0' and (run ~= mine or state ~= 'claimed'))
-if stands then
-  return {now, 0}
-end
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
-redis.call('PEXPIRE', KEYS[1], '34560000000')
-return {now, 1}
+return answers

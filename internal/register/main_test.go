@@ -106,6 +106,11 @@ func (l *leader) record(tick time.Time, run string, attempt int) register.Record
 	}
 }
 
+// finish writes the end of a run.
+func (l *leader) finish(record register.Record, own bool) error {
+	return l.Finish(context.Background(), []register.End{{Job: job, Record: record, Own: own}})[0]
+}
+
 func (l *leader) wins(tick time.Time, run string) {
 	l.c.t.Helper()
 	if o := l.claim(tick, run, 1); !o.Won {

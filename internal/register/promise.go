@@ -161,15 +161,11 @@ func (r *Register) conclude(t *told, now time.Time, cause error) Promised {
 		return Promised{State: State{Job: t.plan.Job}, Fenced: t.fenced, Err: err}
 	}
 	if len(t.marks) < need {
-		err := error(&QuorumError{
-			Op: fmt.Sprintf("promise %q", t.plan.Job), Need: need, Got: len(t.marks), Nodes: t.nodes, Kind: ErrNoQuorum,
-		})
-		if cause != nil {
-			err = fmt.Errorf("%w: %w", err, cause)
-		}
+		err := r.short(fmt.Sprintf("promise %q", t.plan.Job), len(t.marks), t.nodes, ErrNoQuorum, cause)
 		return Promised{State: State{Job: t.plan.Job}, Err: err}
 	}
-	s := merge(t.plan, t.entries, need, now)
+	s := merge(t.plan.Job, t.entries)
+	s.adopt(t.plan, t.entries, need, now)
 	s.Mark = nth(t.marks, need, time.UnixMilli)
 	s.Manual = nth(t.manual, need, time.UnixMicro)
 	maps.Copy(s.Memories, t.admitted)

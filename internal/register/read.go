@@ -12,7 +12,6 @@ import (
 // View is all that is known of a job.
 type View struct {
 	State
-	Plan    string
 	Records []Record // one a slot, the newest first
 	Time    int64    // µs: the largest that a node's clock showed
 	largest int64    // of the marks of runs by hand
@@ -48,11 +47,9 @@ func (r *Register) view(ctx context.Context, job string) (View, error) {
 			}
 		}
 	}
-	v.State = merge(Plan{Job: job}, entries, len(entries)+1, time.Time{})
+	v.State = merge(job, entries)
 	v.Mark, v.Manual = nth(marks, need, time.UnixMilli), nth(manual, need, time.UnixMicro)
 	v.largest = slices.Max(manual)
-	v.Plan, v.Before = v.Before, ""
-	v.Planned = latest(entries)
 	for _, record := range best {
 		v.Records = append(v.Records, record)
 	}
@@ -64,17 +61,10 @@ func (r *Register) view(ctx context.Context, job string) (View, error) {
 func (r *Register) ask(ctx context.Context, job string) (v View, entries []entry, err error) {
 	need := r.config.Quorum.Majority()
 	call := readScript.Call([]string{r.guardKey(), r.key("job", job), r.key("runs", job)}, r.args()...)
-	round, cause := r.config.Quorum.Ask(ctx, call, func(answers []quorum.Answer) bool {
-		good, open := 0, 0
-		for _, a := range answers {
-			if !a.Over {
-				open++
-			} else if _, err := fields(a); err == nil {
-				good++
-			}
-		}
-		return good >= need || good+open < need
-	})
+	round, cause := r.config.Quorum.Ask(ctx, call, r.settled(1, func(a quorum.Answer, _ int) bool {
+		_, err := fields(a)
+		return err == nil
+	}))
 	var nodes []NodeError
 	for i, a := range round.Answers() {
 		f, err := fields(a)
@@ -92,21 +82,7 @@ func (r *Register) ask(ctx context.Context, job string) (v View, entries []entry
 	if len(entries) >= need {
 		return v, entries, nil
 	}
-	err = &QuorumError{
-		Op: fmt.Sprintf("read %q", job), Need: need, Got: len(entries), Nodes: nodes, Kind: ErrNoQuorum,
-	}
-	if cause != nil {
-		err = fmt.Errorf("%w: %w", err, cause)
-	}
-	return v, nil, err
-}
-
-func latest(entries []entry) time.Time {
-	var planned int64
-	for _, e := range entries {
-		planned = max(planned, number(e.hash["planned"]))
-	}
-	return timeOf(planned)
+	return v, nil, r.short(fmt.Sprintf("read %q", job), len(entries), nodes, ErrNoQuorum, cause)
 }
 
 // Names is what all jobs are called.
@@ -117,7 +93,6 @@ type Names struct {
 
 // Names asks a quorum. [ErrNoQuorum].
 func (r *Register) Names(ctx context.Context) (Names, error) {
-	need := r.config.Quorum.Majority()
 	read := func(a quorum.Answer) (names map[string]string, memory string, err error) {
 		f, err := fields(a)
 		if err != nil {
@@ -130,15 +105,10 @@ func (r *Register) Names(ctx context.Context) (Names, error) {
 		return table(f[1]), memory, nil
 	}
 	call := namesScript.Call([]string{r.guardKey(), r.namesKey()}, r.args()...)
-	round, cause := r.config.Quorum.Ask(ctx, call, func(answers []quorum.Answer) bool {
-		good := 0
-		for _, a := range answers {
-			if _, _, err := read(a); err == nil {
-				good++
-			}
-		}
-		return good >= need
-	})
+	round, cause := r.config.Quorum.Ask(ctx, call, r.settled(1, func(a quorum.Answer, _ int) bool {
+		_, _, err := read(a)
+		return err == nil
+	}))
 	all := Names{Versions: make(map[string]int64), Memories: make(map[string]string)}
 	var nodes []NodeError
 	for i, a := range round.Answers() {
@@ -152,12 +122,8 @@ func (r *Register) Names(ctx context.Context) (Names, error) {
 			all.Versions[job] = max(all.Versions[job], number(version))
 		}
 	}
-	if got := len(all.Memories); got < need {
-		err := error(&QuorumError{Op: "names", Need: need, Got: got, Nodes: nodes, Kind: ErrNoQuorum})
-		if cause != nil {
-			err = fmt.Errorf("%w: %w", err, cause)
-		}
-		return Names{}, err
+	if got := len(all.Memories); got < r.config.Quorum.Majority() {
+		return Names{}, r.short("names", got, nodes, ErrNoQuorum, cause)
 	}
 	return all, nil
 }

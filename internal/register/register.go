@@ -100,6 +100,37 @@ func (e *QuorumError) Unwrap() []error {
 	return all
 }
 
+// short is why something was not done: too few nodes did their part. cause is why nobody waited for more.
+func (r *Register) short(op string, got int, nodes []NodeError, kind, cause error) error {
+	err := error(&QuorumError{Op: op, Need: r.config.Quorum.Majority(), Got: got, Nodes: nodes, Kind: kind})
+	if cause != nil {
+		err = fmt.Errorf("%w: %w", err, cause)
+	}
+	return err
+}
+
+// settled judges n things that the nodes are asked at once: of each a quorum has done its part, or none can
+// any more. did tells of one node and the i-th.
+func (r *Register) settled(n int, did func(a quorum.Answer, i int) bool) func([]quorum.Answer) bool {
+	need := r.config.Quorum.Majority()
+	return func(answers []quorum.Answer) bool {
+		for i := range n {
+			done, open := 0, 0
+			for _, a := range answers {
+				if !a.Over {
+					open++
+				} else if did(a, i) {
+					done++
+				}
+			}
+			if done < need && done+open >= need {
+				return false
+			}
+		}
+		return true
+	}
+}
+
 // fields returns a reply's fields after the time; the error is why there are none.
 func fields(a quorum.Answer) ([]any, error) {
 	if a.Err != nil {

@@ -30,7 +30,7 @@ var (
 	promiseScript = quorum.NewScript("promise", guard.Source+registerSource+promiseSource)
 	admitScript   = quorum.NewScript("admit", guard.Source+registerSource+admitSource)
 	claimScript   = quorum.NewScript("claim", guard.Source+registerSource+claimSource)
-	finishScript  = quorum.NewScript("finish", finishSource)
+	finishScript  = quorum.NewScript("finish", guard.Source+registerSource+finishSource)
 	readScript    = quorum.NewScript("read", guard.Source+registerSource+readSource)
 	namesScript   = quorum.NewScript("names", guard.Source+registerSource+namesSource)
 	setScript     = quorum.NewScript("set", guard.Source+registerSource+setSource)

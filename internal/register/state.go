@@ -53,8 +53,9 @@ type State struct {
 	Mark    time.Time // no tick up to this one can be won any more
 	Manual  time.Time // the same for runs by hand
 	Since   time.Time // first seen
+	Plan    string    // spec and zone
 	Planned time.Time // when the plan became what it is
-	Before  string    // the plan that was known before; empty for a new job
+	Before  string    // the plan before the promise; empty for a new job
 	Pause   Setting
 	Trigger Setting
 	Missed  int      // ticks, in all
@@ -105,23 +106,20 @@ func readEntry(node int, f []any) (e entry, fenced uint64, err error) {
 	return e, 0, fmt.Errorf("unexpected answer %.100q", fmt.Sprint(f))
 }
 
-// merge makes a State, but for its marks, of what the nodes have. A job that need of them do not know is new,
-// though what is left of it counts.
-func merge(plan Plan, entries []entry, need int, now time.Time) State {
-	s := State{Job: plan.Job, Memories: make(map[int]string)}
+// merge makes a State, but for its marks, of what the nodes have.
+func merge(job string, entries []entry) State {
+	s := State{Job: job, Memories: make(map[int]string)}
 	var since, planned int64
-	unknown, open := 0, make(map[Slot]Record)
+	open := make(map[Slot]Record)
 	for _, e := range entries {
 		if e.known {
 			s.Memories[e.node] = e.hash["under"]
-		} else {
-			unknown++
 		}
 		if n := number(e.hash["since"]); n > 0 && (since == 0 || n < since) {
 			since = n
 		}
 		if n := number(e.hash["planned"]); n > planned {
-			planned, s.Before = n, e.hash["plan"]
+			planned, s.Plan = n, e.hash["plan"]
 		}
 		if p := parseSetting(e.hash["pause"]); p.newer(s.Pause) {
 			s.Pause = p
@@ -137,17 +135,28 @@ func merge(plan Plan, entries []entry, need int, now time.Time) State {
 		}
 	}
 	s.Since, s.Planned = timeOf(since), timeOf(planned)
-	if unknown >= need || since == 0 {
-		s.Since = now
-	}
-	if s.Before != plan.Text {
-		s.Planned = now
-	}
 	for _, r := range open {
 		s.Open = append(s.Open, r)
 	}
 	slices.SortFunc(s.Open, func(a, b Record) int { return a.Slot.At.Compare(b.Slot.At) })
 	return s
+}
+
+// adopt gives the job the plan that the process has. A job that need of the nodes do not know is new, though what
+// is left of it counts.
+func (s *State) adopt(plan Plan, entries []entry, need int, now time.Time) {
+	unknown := 0
+	for _, e := range entries {
+		if !e.known {
+			unknown++
+		}
+	}
+	if unknown >= need || s.Since.IsZero() {
+		s.Since = now
+	}
+	if s.Before = s.Plan; s.Before != plan.Text {
+		s.Plan, s.Planned = plan.Text, now
+	}
 }
 
 // nth is the n-th largest, as a time.

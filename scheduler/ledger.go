@@ -1,0 +1,74 @@
+package scheduler
+
+import (
+	"sync"
+
+	"github.com/redlockfx/redlockfx/internal/register"
+	"github.com/redlockfx/redlockfx/internal/retry"
+)
+
+// ledger has the nodes keep the ends of runs. Those that come while it writes are written together: many jobs of
+// one instant that are over in no time would have the nodes do little else.
+type ledger struct {
+	mu      sync.Mutex // guards the fields below
+	waiting []*ending
+	writing bool
+}
+
+// ending is what waits to be written; err is there when done is closed.
+type ending struct {
+	register.End
+	done chan struct{}
+	err  error
+}
+
+// finish has the nodes keep the end of a record, and tries for a while.
+func (l *loop) finish(job string, record register.Record, own bool) error {
+	ctx, cancel := l.writing()
+	defer cancel()
+	for n := 1; ; n++ {
+		err := l.write(register.End{Job: job, Record: record, Own: own})
+		if err == nil || retry.Sleep(ctx, again.After(n)) != nil {
+			return err
+		}
+	}
+}
+
+// write is one attempt.
+func (l *loop) write(end register.End) error {
+	e := &ending{End: end, done: make(chan struct{})}
+	l.ends.mu.Lock()
+	l.ends.waiting = append(l.ends.waiting, e)
+	start := !l.ends.writing
+	l.ends.writing = true
+	l.ends.mu.Unlock()
+	if start {
+		l.work.Go(l.writeAll) // ends when none is left, each call by the node timeout; lead waits for it
+	}
+	<-e.done
+	return e.err
+}
+
+func (l *loop) writeAll() {
+	for {
+		l.ends.mu.Lock()
+		batch := l.ends.waiting[:min(len(l.ends.waiting), register.MaxClaims)]
+		l.ends.waiting = l.ends.waiting[len(batch):]
+		l.ends.writing = len(batch) > 0
+		l.ends.mu.Unlock()
+		if len(batch) == 0 {
+			return
+		}
+
+		ends := make([]register.End, len(batch))
+		for i, e := range batch {
+			ends[i] = e.End
+		}
+		ctx, cancel := l.writing()
+		for i, err := range l.s.register.Finish(ctx, ends) {
+			batch[i].err = err
+			close(batch[i].done)
+		}
+		cancel()
+	}
+}
