@@ -24,7 +24,7 @@ type campaign struct {
 	over    chan error // of Run
 }
 
-// campaign starts a run, until its Release.
+// campaign starts a run with a callback.
 func (p candidate) campaign(
 	ctx context.Context, name string, lead func(ctx context.Context), opts ...election.Option,
 ) (*campaign, error) {
@@ -32,10 +32,15 @@ func (p candidate) campaign(
 	if err != nil {
 		return nil, err
 	}
+	return start(ctx, e), nil
+}
+
+// start starts an elector's run, until its Release.
+func start(ctx context.Context, e *election.Elector) *campaign {
 	asked, stop := context.WithCancel(context.WithoutCancel(ctx))
 	c := &campaign{e, stop, make(chan error, 1)}
 	go func() { c.over <- e.Run(asked) }()
-	return c, nil
+	return c
 }
 
 // Release has the run hand over, and waits for its end.

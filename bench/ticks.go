@@ -24,28 +24,15 @@ const (
 type service struct {
 	elector *election.Elector
 	jobs    *scheduler.Scheduler
-	stop    context.CancelFunc
-	ended   chan error
 }
 
-func newService(p oursPeer, name string) (*service, error) {
-	e, err := election.New(p.locker, name)
+func newService(p oursPeer, name string, opts ...election.Option) (service, error) {
+	e, err := election.New(p.locker, name, opts...)
 	if err != nil {
-		return nil, err
+		return service{}, err
 	}
 	s, err := scheduler.New(e)
-	return &service{elector: e, jobs: s, ended: make(chan error, 1)}, err
-}
-
-// run campaigns until end is called.
-func (s *service) run(ctx context.Context) {
-	ctx, s.stop = context.WithCancel(ctx)
-	go func() { s.ended <- s.elector.Run(ctx) }() // received by end
-}
-
-func (s *service) end() error {
-	s.stop()
-	return <-s.ended
+	return service{e, s}, err
 }
 
 // ticks is of jobs: how long after its tick a run starts. The nodes and this process share a clock.
@@ -71,7 +58,7 @@ func (b *bench) oneASecond(ctx context.Context, p oursPeer) error {
 	if err != nil {
 		return err
 	}
-	s.run(ctx)
+	campaign := start(ctx, s.elector)
 	var took []time.Duration
 	for len(took) < ticksFor && err == nil {
 		select {
@@ -84,7 +71,7 @@ func (b *bench) oneASecond(ctx context.Context, p oursPeer) error {
 	p50, p99 := b.report.latency("from a tick to the start of its run", took, nil, "")
 	b.report.atMost("from a tick to its run, p50 ms", p50, 2)
 	b.report.atMost("from a tick to its run, p99 ms", p99, 10)
-	return errors.Join(err, s.end())
+	return errors.Join(err, campaign.Release(ctx))
 }
 
 // instant is of jobs that are all due at one instant.
@@ -110,7 +97,7 @@ func (b *bench) instant(ctx context.Context, p oursPeer) error {
 	if err := s.jobs.Add(jobs...); err != nil {
 		return err
 	}
-	s.run(ctx)
+	campaign := start(ctx, s.elector)
 	select {
 	case d := <-last:
 		b.report.figure("10,000 jobs of one instant, until the last runs", "s", d.Seconds())
@@ -120,28 +107,28 @@ func (b *bench) instant(ctx context.Context, p oursPeer) error {
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
-	return errors.Join(err, s.end())
+	return errors.Join(err, campaign.Release(ctx))
 }
 
-// failover is from the new leader's first instant to its first run, with many jobs.
+// failover is from the new leader's promise to its first run, with many jobs whose ticks came while nobody led.
 func (b *bench) failover(ctx context.Context, all []oursPeer) error {
 	name := nextName()
-	var services []*service
-	first := make(chan time.Time, 1)
-	var second atomic.Bool
+	var services []service
+	runs := make(chan time.Time, 1)
+	won := make(chan time.Time, len(all))
 	for _, p := range all {
-		s, err := newService(p, name)
+		s, err := newService(p, name, election.WithHooks(election.Hooks{
+			Elected: func(*election.Term) { won <- time.Now() },
+		}))
 		if err != nil {
 			return err
 		}
 		jobs := make([]scheduler.Job, failingFor)
 		for i := range jobs {
 			jobs[i] = scheduler.Job{Name: fmt.Sprint("job ", i), Spec: "* * * * * *", Run: func(context.Context, scheduler.Run) error {
-				if second.Load() {
-					select {
-					case first <- time.Now():
-					default: // it was not the first
-					}
+				select {
+				case runs <- time.Now():
+				default: // nobody waits for this one
 				}
 				return nil
 			}}
@@ -151,20 +138,24 @@ func (b *bench) failover(ctx context.Context, all []oursPeer) error {
 		}
 		services = append(services, s)
 	}
-	services[0].run(ctx)
-	time.Sleep(10 * time.Second)
-	services[1].run(ctx)
-	time.Sleep(2 * time.Second)
-	err := services[0].end()
-	for !services[1].elector.IsLeader() && ctx.Err() == nil {
-		time.Sleep(100 * time.Microsecond)
+	before := start(ctx, services[0].elector)
+	for range 3 * failingFor { // the nodes know the jobs, and have records of them
+		<-runs
 	}
-	second.Store(true)
-	won := time.Now()
-	took := (<-first).Sub(won)
+	if err := before.Release(ctx); err != nil {
+		return err
+	}
+	for len(runs) > 0 {
+		<-runs
+	}
+	time.Sleep(2 * time.Second) // nobody leads
+
+	<-won
+	after := start(ctx, services[1].elector)
+	took := (<-runs).Sub(<-won)
 	b.report.figure("failover with 1,000 jobs, until the first run", "ms", ms(took))
 	b.report.atMost("failover with 1,000 jobs, ms", ms(took), 300)
-	return errors.Join(err, services[1].end())
+	return after.Release(ctx)
 }
 
 // register is of very many jobs in a process that follows, and of the ticks of a spec.

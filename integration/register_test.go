@@ -73,7 +73,11 @@ func (c *cluster) states(tick time.Time) []string {
 	c.t.Helper()
 	var states []string
 	for _, server := range admins(c.t, c.nodes.Addrs()) {
-		record, err := server.HGet(c.t.Context(), c.key("runs"), fmt.Sprintf("t%d", tick.UnixMilli())).Result()
+		slot := fmt.Sprintf("t%d", tick.UnixMilli())
+		record, err := server.HGet(c.t.Context(), c.key("job"), "o:"+slot).Result()
+		if errors.Is(err, redis.Nil) {
+			record, err = server.HGet(c.t.Context(), c.key("runs"), slot).Result()
+		}
 		if err != nil && !errors.Is(err, redis.Nil) {
 			c.t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -58,6 +59,7 @@ func (s *Scheduler) lead(ctx context.Context) {
 		s: s, term: term, draining: ctx,
 		log:      s.log.With(zap.Uint64("term", term.Token())),
 		clock:    nodesClock{locker: s.elector.Locker(), told: s.tellSkew},
+		seen:     register.NoNames(),
 		wake:     make(chan struct{}, 1),
 		entries:  make(map[string]*entry),
 		lanes:    make(map[string]*lane),
@@ -237,7 +239,7 @@ func (l *loop) fenced(token uint64) {
 
 // look finds what people have set since, and nodes that have forgotten.
 func (l *loop) look() {
-	found, err := l.s.register.Names(l.draining)
+	found, err := l.s.register.NamesSince(l.draining, l.seen.Set)
 	if err != nil {
 		return // the next look is soon; without a quorum nothing is claimed anyway
 	}
@@ -251,14 +253,11 @@ func (l *loop) look() {
 	for job, version := range found.Versions {
 		if version > l.seen.Versions[job] {
 			l.read(job)
+			l.seen.Versions[job] = version
 		}
 	}
-	for node, memory := range l.seen.Memories {
-		if found.Memories[node] == "" { // it has not answered this time
-			found.Memories[node] = memory
-		}
-	}
-	l.seen = found
+	maps.Copy(l.seen.Memories, found.Memories) // a node that has not answered is still known
+	maps.Copy(l.seen.Set, found.Set)
 }
 
 // read takes over what was set of a job.

@@ -60,16 +60,16 @@ func (r *Register) admit(ctx context.Context, token uint64, now time.Time, jobs 
 func (r *Register) admitAt(
 	ctx context.Context, node int, memory string, token uint64, now time.Time, jobs []*told,
 ) ([]int64, error) {
-	names, args := make([]string, len(jobs)), r.args(memory, token)
-	for i, t := range jobs {
-		names[i] = t.plan.Job
+	keys, args := []string{r.guardKey(), r.namesKey()}, r.args(memory, token)
+	for _, t := range jobs {
+		keys = append(keys, r.key("job", t.plan.Job), r.key("runs", t.plan.Job))
 		given, err := r.given(ctx, t, now)
 		if err != nil {
 			return nil, err
 		}
 		args = append(args, given...)
 	}
-	a, cause := r.config.Quorum.AskNode(ctx, node, admitScript.Call(r.keys(names...), args...))
+	a, cause := r.config.Quorum.AskNode(ctx, node, admitScript.Call(keys, args...))
 	if cause != nil {
 		return nil, cause
 	}

@@ -37,11 +37,9 @@ for i = 1, (#KEYS - 2) / 2 do
       'pause', newer(h[5], ARGV[a + 7]) and h[5] or ARGV[a + 7],
       'trigger', newer(h[6], ARGV[a + 8]) and h[6] or ARGV[a + 8],
       'missed', larger(h[7], ARGV[a + 9]))
-    local all = redis.call('HGETALL', runs)
-    for j = 1, #all, 2 do
-      local _, _, _, state = parts(all[j + 1])
-      if state == 'claimed' then
-        redis.call('HDEL', runs, all[j])
+    for _, field in ipairs(redis.call('HKEYS', job)) do
+      if string.sub(field, 1, 2) == 'o:' then
+        redis.call('HDEL', job, field)
       end
     end
     local records = cjson.decode(ARGV[a + 10])
@@ -50,7 +48,8 @@ for i = 1, (#KEYS - 2) / 2 do
     end
     redis.call('HSETNX', KEYS[2], ARGV[a + 1], '0')
     redis.call('PEXPIRE', KEYS[2], fade)
-    keep(job, runs)
+    redis.call('PEXPIRE', job, fade)
+    redis.call('PEXPIRE', runs, fade)
     answers[i + 2] = tonumber(mark)
   end
 end

@@ -16,29 +16,10 @@ if instead then
   return instead
 end
 
-local cap = 50 -- records that are kept of a job; none without an end is dropped
-
-local function trim(runs)
-  if redis.call('HLEN', runs) <= cap + 10 then
-    return
-  end
-  local ended, all = {}, redis.call('HGETALL', runs)
-  for i = 1, #all, 2 do
-    local _, _, _, state = parts(all[i + 1])
-    if state ~= 'claimed' then
-      local at = tonumber(string.sub(all[i], 2))
-      ended[#ended + 1] = {string.sub(all[i], 1, 1) == 'm' and at / 1000 or at, all[i]}
-    end
-  end
-  table.sort(ended, function(a, b) return a[1] < b[1] end)
-  for i = 1, math.min(#ended, #all / 2 - cap) do
-    redis.call('HDEL', runs, ended[i][2])
-  end
-end
-
 local function claim(job, runs, lane, tick, run, attempt, record, pause, missed)
-  local p = lane == 'm' and 'm' or ''
-  local h = redis.pcall('HMGET', job, 'layout', 'under', 'term', p .. 'mark', p .. 'by', p .. 'admitted', 'pause', 'missed')
+  local p, slot, hour = lane == 'm' and 'm' or '', lane .. tick, lane == 'm' and 3600000000 or 3600000
+  local h = redis.pcall('HMGET', job, 'layout', 'under', 'term', p .. 'mark', p .. 'by', p .. 'admitted', 'pause',
+    'missed', 'o:' .. slot)
   if h.err then
     return {10, h.err}
   end
@@ -52,7 +33,7 @@ local function claim(job, runs, lane, tick, run, attempt, record, pause, missed)
     redis.call('HSET', job, 'pause', pause)
     h[7] = pause
   end
-  local old = redis.call('HGET', runs, lane .. tick)
+  local old = h[9] or redis.call('HGET', runs, slot)
   local by, attempted, token, state = parts(old)
   if by == run and attempted == tonumber(attempt) then
     return {1}
@@ -68,7 +49,7 @@ local function claim(job, runs, lane, tick, run, attempt, record, pause, missed)
     return {9}
   end
   if attempt == '1' then
-    if at <= mark then
+    if at <= mark or old and state ~= 'claimed' then
       return {0, mark, token or tonumber(h[5]), old or ''}
     end
   elseif old then
@@ -78,16 +59,16 @@ local function claim(job, runs, lane, tick, run, attempt, record, pause, missed)
   elseif at <= tonumber(h[6]) then
     return {0, mark, 0, ''}
   end
-  redis.call('HSET', runs, lane .. tick, record)
-  redis.call('HSET', job, 'term', ARGV[3])
+  redis.call('HSET', job, 'o:' .. slot, record, 'term', ARGV[3])
   if tonumber(missed) > tonumber(h[8]) then
     redis.call('HSET', job, 'missed', missed)
   end
   if at > mark then
     redis.call('HSET', job, p .. 'mark', tick, p .. 'by', ARGV[3])
   end
-  keep(job, runs)
-  trim(runs)
+  if math.floor(at / hour) > math.floor(mark / hour) then -- not with every tick of many
+    redis.call('PEXPIRE', job, fade)
+  end
   return {1}
 end
 

@@ -18,14 +18,14 @@ type End struct {
 // Finish writes ends to all nodes, at most [MaxClaims], and waits for a quorum; it returns why each was not
 // written. ErrNoQuorum.
 func (r *Register) Finish(ctx context.Context, ends []End) []error {
-	keys := make([]string, len(ends))
+	keys := make([]string, 0, 2*len(ends))
 	args := make([]any, 0, 3*len(ends))
-	for i, e := range ends {
+	for _, e := range ends {
 		own := 0
 		if e.Own {
 			own = 1
 		}
-		keys[i] = r.key("runs", e.Job)
+		keys = append(keys, r.key("job", e.Job), r.key("runs", e.Job))
 		args = append(args, e.Record.Slot.field(), e.Record.encode(), own)
 	}
 	op := func(i int) string { return fmt.Sprintf("finish %q at %v", ends[i].Job, ends[i].Record.Slot.At) }

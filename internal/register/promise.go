@@ -44,12 +44,12 @@ func (r *Register) Promise(ctx context.Context, token uint64, now time.Time, pla
 }
 
 func (r *Register) promise(ctx context.Context, token uint64, now time.Time, plans []Plan, out []Promised) {
-	names, args := make([]string, len(plans)), r.args(token, micro(now))
-	for i, p := range plans {
-		names[i] = p.Job
+	keys, args := []string{r.guardKey(), r.namesKey()}, r.args(token, micro(now))
+	for _, p := range plans {
+		keys = append(keys, r.key("job", p.Job))
 		args = append(args, p.Job, p.Text)
 	}
-	call := promiseScript.Call(r.keys(names...), args...)
+	call := promiseScript.Call(keys, args...)
 	jobs, cause := r.hear(ctx, call, plans)
 	if memories := strangers(jobs); len(memories) > 0 && cause == nil {
 		// What a node is given must have been heard after it was known to have forgotten: it may have voted

@@ -1,8 +1,8 @@
 -- promise: from now on no vote goes to a smaller token; and what is known of each job
--- KEYS     guard, names, then for each job: job, runs
+-- KEYS     guard, names, then each job
 -- ARGV     longest ttl (ms; 0: no guard), nodes in the list, token, time (µs), then for each job: name, plan
 -- returns  {time, answer...}, one for each job; or {time, 3, nodes}, {time, 5, layout} as acquire does
---          {1, hash, records}      promised; as it was before, and its records without an end
+--          {1, hash}               promised; as it was before
 --          {6, hash, name, left}   unknown to what the node remembers now, whose guard lasts so many ms
 --          {7, token}              promised to a larger token
 --          {5, layout}             written by another version
@@ -12,7 +12,7 @@ if instead then
   return instead
 end
 
-local function promise(job, runs, plan)
+local function promise(job, plan)
   local flat = redis.pcall('HGETALL', job)
   if flat.err then
     return {10, flat.err}
@@ -34,19 +34,12 @@ local function promise(job, runs, plan)
   if h.plan ~= plan then
     redis.call('HSET', job, 'plan', plan, 'planned', ARGV[4])
   end
-  local open, all = {}, redis.call('HGETALL', runs)
-  for i = 1, #all, 2 do
-    local _, _, _, state = parts(all[i + 1])
-    if state == 'claimed' then
-      open[#open + 1] = all[i]
-      open[#open + 1] = all[i + 1]
-    end
-  end
-  return {1, flat, open}
+  return {1, flat}
 end
 
 local answers = {now}
-for i = 1, (#KEYS - 2) / 2 do
-  answers[i + 1] = promise(KEYS[2 * i + 1], KEYS[2 * i + 2], ARGV[2 * i + 4])
+for i = 1, #KEYS - 2 do
+  answers[i + 1] = promise(KEYS[i + 2], ARGV[2 * i + 4])
 end
+redis.call('PEXPIRE', KEYS[2], fade)
 return answers

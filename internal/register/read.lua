@@ -1,7 +1,7 @@
 -- read: all that is known of a job; nothing is written
 -- KEYS     guard, job, runs
 -- ARGV     longest ttl (ms; 0: no guard), nodes in the list
--- returns  {time, 1, hash, records}       all of them
+-- returns  {time, 1, hash, records}       those of runs without an end are in the hash
 --          {time, 6, hash, name, left}    unknown, as in promise
 --          {time, 5, layout}, {time, 10, error} as in promise
 local instead, name, left = memory(KEYS[1], ARGV[1], ARGV[2])

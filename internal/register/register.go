@@ -53,16 +53,6 @@ func (r *Register) key(kind, job string) string {
 func (r *Register) guardKey() string { return "{" + r.config.Prefix + "}:guard" }
 func (r *Register) namesKey() string { return r.key("jobs", "") }
 
-// keys are the guard's, the names', and both of each job.
-func (r *Register) keys(jobs ...string) []string {
-	keys := make([]string, 0, 2+2*len(jobs))
-	keys = append(keys, r.guardKey(), r.namesKey())
-	for _, job := range jobs {
-		keys = append(keys, r.key("job", job), r.key("runs", job))
-	}
-	return keys
-}
-
 // args begin as those of all scripts do.
 func (r *Register) args(more ...any) []any {
 	return append(append(make([]any, 0, 2+len(more)), r.header...), more...)

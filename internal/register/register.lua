@@ -1,7 +1,8 @@
 -- register: how the scripts of this package begin, after guard
--- A job has two keys at each node: a hash of what is known of it, and a hash of the records of its runs by
--- lane and tick. The lane is t for ticks (ms since 1970) and m for what was asked for by hand (µs). A record
--- is layout:run:attempt:token:state:text, and its state is claimed until it has an end.
+-- A job has two keys at each node: a hash of what is known of it, and a hash of the records of runs that have an
+-- end, by slot. A slot is lane and tick; the lane is t for ticks (ms since 1970) and m for what was asked for by
+-- hand (µs). A record is layout:run:attempt:token:state:text; while its state is claimed it stands in the first
+-- hash, as o: and slot, where a new leader finds it without reading the others.
 local fade = '34560000000' -- 400 days, in ms: nothing rests on it
 local ahead = 2000000      -- µs: no vote is for a tick further ahead of the node's clock
 
@@ -33,7 +34,3 @@ local function parts(record)
   return run, tonumber(attempt), tonumber(token), state, layout
 end
 
-local function keep(job, runs)
-  redis.call('PEXPIRE', job, fade)
-  redis.call('PEXPIRE', runs, fade)
-end

@@ -24,8 +24,9 @@ if not newer(ARGV[5], h[3]) and ARGV[5] ~= h[3] then
 end
 redis.call('HSET', KEYS[3], ARGV[4], ARGV[5])
 -- It rises with every change, also where the clock does not.
-local version, before = tonumber(string.match(ARGV[5], '^%d+')), redis.call('HGET', KEYS[2], ARGV[3])
-redis.call('HSET', KEYS[2], ARGV[3], string.format('%d', math.max(version, tonumber(before or '0') + 1)))
+local version, before = tonumber(string.match(ARGV[5], '^%d+')), redis.call('HMGET', KEYS[2], ARGV[3], '')
+redis.call('HSET', KEYS[2], ARGV[3], string.format('%d', math.max(version, tonumber(before[1] or '0') + 1)),
+  '', string.format('%d', tonumber(before[2] or '0') + 1))
 redis.call('PEXPIRE', KEYS[2], fade)
 redis.pcall('PUBLISH', ARGV[6], 'over ' .. ARGV[4] .. ' ' .. ARGV[5]) -- without the right to, whoever leads looks now and then
 return {now, {1}}

@@ -83,10 +83,19 @@ func readEntry(node int, f []any) (e entry, fenced uint64, err error) {
 	e.node = node
 	code, _ := f[0].(int64)
 	switch {
-	case code == codeYes && len(f) == 3:
+	case code == codeYes && (len(f) == 2 || len(f) == 3):
 		e.known, e.hash = true, table(f[1])
-		for field, text := range table(f[2]) {
-			r, err := parseRecord(field, text)
+		records := make(map[string]string)
+		if len(f) == 3 {
+			records = table(f[2])
+		}
+		for field, text := range e.hash {
+			if slot, ok := strings.CutPrefix(field, "o:"); ok {
+				records[slot] = text
+			}
+		}
+		for slot, text := range records {
+			r, err := parseRecord(slot, text)
 			if err != nil {
 				return e, 0, err
 			}
