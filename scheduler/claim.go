@@ -62,6 +62,7 @@ func (l *loop) step(now time.Time) (pause time.Duration) {
 
 // decideLocked is what to ask for next of a job for which something is due.
 func (l *loop) decideLocked(e *entry, now time.Time) (claim, bool) {
+	now = now.Add(e.early())
 	c := claim{entry: e}
 	c.record = register.Record{
 		Attempt: 1, Token: l.term.Token(), State: register.Claimed,

@@ -57,6 +57,15 @@ func (e *entry) set(pause, trigger register.Setting) {
 	}
 }
 
+// early is how long before its tick the job is claimed: the timer of an idle process is late by as much. No run
+// starts before its tick, nor does one end for it.
+func (e *entry) early() time.Duration {
+	if len(e.lane.runs) > 0 {
+		return 0
+	}
+	return time.Millisecond
+}
+
 // triggered tells that somebody has asked for a run by hand that has not been claimed.
 func (e *entry) triggered() bool { return e.state.Trigger.At().After(e.state.Manual) }
 
@@ -70,7 +79,7 @@ func (e *entry) plan() {
 		e.at = e.state.Since // at once
 	case !e.state.Pause.On:
 		if tick := e.job.schedule.Next(e.floor); !tick.IsZero() {
-			e.at = e.job.start(tick)
+			e.at = e.job.start(tick).Add(-e.early())
 		}
 	}
 }

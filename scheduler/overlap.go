@@ -28,7 +28,8 @@ type active struct {
 	from    time.Time
 	job     *job
 	lane    *lane
-	start   time.Time // by the nodes' clock
+	wait    time.Duration // until its tick
+	start   time.Time     // by the nodes' clock
 	since   time.Time
 	first   bool // it has to see whether a run of an earlier leader is under way
 	cancel  context.CancelCauseFunc
@@ -47,13 +48,18 @@ func (l *loop) startLocked(c claim) *active {
 	// Not the callback's context: a run may be finished while the leader drains.
 	ctx, cancel := context.WithCancelCause(l.term.Context())
 	e := c.entry
+	var wait time.Duration
+	if now, ok := l.s.elector.Locker().Time(); ok {
+		wait = min(max(e.job.start(c.slot.At).Sub(now), 0), e.early())
+	}
 	r := &active{
 		Run: Run{
 			Job: e.job.Name, Tick: c.slot.At, Token: l.term.Token(), Attempt: c.record.Attempt,
 			Manual: c.slot.Manual, CaughtUp: c.late,
 		},
-		id: c.record.Run, claimed: c.record.Attempt, jumped: c.record.Jumped, from: c.record.From, job: e.job, lane: e.lane, start: c.record.Start, since: time.Now(),
-		first: e.lane.foreign && e.job.Overlap != Allow, cancel: cancel,
+		id: c.record.Run, claimed: c.record.Attempt, jumped: c.record.Jumped, from: c.record.From,
+		job: e.job, lane: e.lane, first: e.lane.foreign && e.job.Overlap != Allow, cancel: cancel,
+		wait: wait, start: c.record.Start, since: time.Now().Add(wait),
 	}
 	e.lane.foreign = false
 	e.lane.runs = append(e.lane.runs, r)

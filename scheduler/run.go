@@ -28,6 +28,7 @@ func (l *loop) do(ctx context.Context, r *active) {
 		l.leave(r)
 		l.ended(r, state, err)
 	}()
+	_ = retry.Sleep(ctx, r.wait) // what follows sees that ctx is done
 	if r.first {
 		release, overlaps := l.alone(ctx, r)
 		if overlaps != nil {
