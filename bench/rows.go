@@ -41,6 +41,8 @@ var allRows = []row{
 	{"thousand", (*bench).thousand},
 	{"crowd", (*bench).crowd},
 	{"ticks", (*bench).ticks},
+	{"jobs", (*bench).jobs},
+	{"month", (*bench).month},
 	{"faults", (*bench).faults},
 }
 

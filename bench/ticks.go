@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -16,8 +15,6 @@ const (
 	ticksFor   = 40 // ticks of one job a second
 	atOnce     = 10_000
 	failingFor = 1000 // jobs of a failover
-	manyJobs   = 100_000
-	manyNext   = 200_000
 )
 
 // service is a process that runs jobs.
@@ -38,7 +35,7 @@ func newService(p oursPeer, name string, opts ...election.Option) (service, erro
 // ticks is of jobs: how long after its tick a run starts. The nodes and this process share a clock.
 func (b *bench) ticks(ctx context.Context) error {
 	return withLockers(ctx, b.cluster.Addrs(), 2, func(all []oursPeer) error {
-		return errors.Join(b.oneASecond(ctx, all[0]), b.instant(ctx, all[0]), b.failover(ctx, all), b.register(ctx, all[0]))
+		return errors.Join(b.oneASecond(ctx, all[0]), b.instant(ctx, all[0]), b.failover(ctx, all))
 	})
 }
 
@@ -156,49 +153,4 @@ func (b *bench) failover(ctx context.Context, all []oursPeer) error {
 	b.report.figure("failover with 1,000 jobs, until the first run", "ms", ms(took))
 	b.report.atMost("failover with 1,000 jobs, ms", ms(took), 300)
 	return after.Release(ctx)
-}
-
-// register is of very many jobs in a process that follows, and of the ticks of a spec.
-func (b *bench) register(ctx context.Context, p oursPeer) error {
-	specs := []string{"*/5 * * * *", "0 3 * * *", "CRON_TZ=Europe/Rome 30 2 * * mon-fri", "@every 90s", "0 0 1 * *", "15,45 9-17 * * *"}
-	s, err := newService(p, nextName())
-	if err != nil {
-		return err
-	}
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	start := time.Now()
-	for i := range manyJobs {
-		err = errors.Join(err, s.jobs.Add(scheduler.Job{
-			Name: fmt.Sprint("job ", i), Spec: specs[i%len(specs)], Run: func(context.Context, scheduler.Run) error { return nil },
-		}))
-	}
-	added := time.Since(start)
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	per := float64(after.HeapAlloc-before.HeapAlloc) / manyJobs / 1024
-	b.report.figure("adding 100,000 jobs", "s", added.Seconds())
-	b.report.figure("", "KiB a job", per)
-	b.report.atMost("adding 100,000 jobs, s", added.Seconds(), 3)
-	b.report.atMost("memory of a job, KiB", per, 3)
-
-	var total time.Duration
-	for i := range manyNext {
-		schedule, parseErr := scheduler.Parse(specs[i%len(specs)], nil)
-		if parseErr != nil {
-			return parseErr
-		}
-		from := time.Unix(1_700_000_000+int64(i)*7919, 0)
-		began := time.Now()
-		for range 10 {
-			from = schedule.Next(from)
-		}
-		total += time.Since(began)
-	}
-	next := float64(total) / manyNext / 10 / 1000
-	b.report.figure("the next tick of a spec", "µs", next)
-	b.report.atMost("the next tick of a spec, µs", next, 2)
-	runtime.KeepAlive(s)
-	return err
 }

@@ -38,6 +38,7 @@ func (e *entry) promised(s register.State, token uint64) {
 			e.open = append(e.open, r)
 		}
 	}
+	e.state.Open, e.state.Memories = nil, nil // of very many jobs they would be most of the memory
 	e.settle(s.Mark, s.Since, s.Planned)
 	e.set(s.Pause, s.Trigger)
 }

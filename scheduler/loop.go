@@ -32,9 +32,9 @@ type loop struct {
 	term     *election.Term
 	draining context.Context // done when nothing may start any more, at the latest with the term
 	log      *zap.Logger
-	clock    nodesClock     // of run's goroutine alone
-	seen     register.Names // the same
-	wake     chan struct{}  // holds one signal that the agenda has changed
+	clock    nodesClock       // of run's goroutine alone
+	seen     register.Changes // the same
+	wake     chan struct{}    // holds one signal that the agenda has changed
 
 	mu       sync.Mutex // guards the fields below, and all entries and lanes
 	entries  map[string]*entry
@@ -59,7 +59,6 @@ func (s *Scheduler) lead(ctx context.Context) {
 		s: s, term: term, draining: ctx,
 		log:      s.log.With(zap.Uint64("term", term.Token())),
 		clock:    nodesClock{locker: s.elector.Locker(), told: s.tellSkew},
-		seen:     register.NoNames(),
 		wake:     make(chan struct{}, 1),
 		entries:  make(map[string]*entry),
 		lanes:    make(map[string]*lane),
@@ -87,6 +86,7 @@ func (s *Scheduler) lead(ctx context.Context) {
 func (l *loop) run() {
 	told, stop := l.s.elector.Locker().Listen(l.s.register.Topic())
 	defer stop()
+	l.seen, _ = l.s.register.Changes(l.draining, nil) // the nodes tell of what is older when they promise
 	l.sync()
 	l.promise()
 	timer := time.NewTimer(0)
@@ -239,7 +239,7 @@ func (l *loop) fenced(token uint64) {
 
 // look finds what people have set since, and nodes that have forgotten.
 func (l *loop) look() {
-	found, err := l.s.register.NamesSince(l.draining, l.seen.Set)
+	found, err := l.s.register.Changes(l.draining, l.seen.Latest)
 	if err != nil {
 		return // the next look is soon; without a quorum nothing is claimed anyway
 	}
@@ -250,18 +250,24 @@ func (l *loop) look() {
 			l.mu.Unlock()
 		}
 	}
+	unread := 0
 	for job, version := range found.Versions {
-		if version > l.seen.Versions[job] {
-			l.read(job)
+		switch {
+		case version <= l.seen.Versions[job]:
+		case l.read(job):
 			l.seen.Versions[job] = version
+		default: // the next look finds it again
+			unread++
 		}
 	}
 	maps.Copy(l.seen.Memories, found.Memories) // a node that has not answered is still known
-	maps.Copy(l.seen.Set, found.Set)
+	if unread == 0 {
+		maps.Copy(l.seen.Latest, found.Latest)
+	}
 }
 
-// read takes over what was set of a job.
-func (l *loop) read(job string) {
+// read takes over what was set of a job. false: too few nodes have told.
+func (l *loop) read(job string) bool {
 	v, err := l.s.register.Read(l.draining, job)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -269,4 +275,5 @@ func (l *loop) read(job string) {
 		e.set(v.Pause, v.Trigger)
 		l.agenda.put(e)
 	}
+	return err == nil || errors.Is(err, register.ErrUnknown)
 }

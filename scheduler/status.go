@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -46,15 +44,12 @@ func (s *Scheduler) Jobs(ctx context.Context) ([]Status, error) {
 	if err != nil && !errors.Is(err, election.ErrNoLeader) {
 		return nil, fmt.Errorf("scheduler: jobs: %w", err)
 	}
-	all := make([]Status, 0, len(names.Versions))
-	for job := range names.Versions {
-		all = append(all, Status{Job: job, Leader: leader.ID})
-	}
-	slices.SortFunc(all, func(a, b Status) int { return strings.Compare(a.Job, b.Job) })
+	all := make([]Status, len(names))
 	errs := make([]error, len(all))
 	slots := make(chan struct{}, abreast)
 	var wg sync.WaitGroup
 	for i := range all {
+		all[i] = Status{Job: names[i], Leader: leader.ID}
 		slots <- struct{}{}
 		wg.Go(func() { // ends by the node timeout
 			defer func() { <-slots }()
@@ -65,12 +60,16 @@ func (s *Scheduler) Jobs(ctx context.Context) ([]Status, error) {
 		})
 	}
 	wg.Wait()
+	known := all[:0]
 	for i, err := range errs {
-		if err != nil {
+		switch {
+		case err == nil:
+			known = append(known, all[i])
+		case !errors.Is(err, register.ErrUnknown): // one that no leader has had for 400 days
 			return nil, publicError("job", all[i].Job, err)
 		}
 	}
-	return all, nil
+	return known, nil
 }
 
 // History returns the newest records of a job, n at most of the 50 that are kept, the newest first, as a quorum

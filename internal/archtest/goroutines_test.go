@@ -47,13 +47,13 @@ var goroutines = map[string][]start{
 	"./internal/register": {
 		{"Register.Promise", "a batch: over by the node timeout, a few times, Promise waits"},
 		{"Register.admit", "a node's admission: over by the node timeout, for each batch, admit waits"},
-		{"Register.Claim", "a group of claims: over by the node timeout, for each batch, Claim waits"},
 	},
 	"./scheduler": {
 		{"loop.startLocked", "a run: told by its context, lead waits for it"},
 		{"loop.hold", "takes the lease of a long run: told when the run returns, do waits for it"},
 		{"loop.step", "writes that a run was lost: bounded, lead waits for it"},
 		{"loop.step", "asks for what is due: over by the node timeout, lead waits for it"},
+		{"loop.write", "writes the ends of runs: over when none waits, each call by the node timeout, lead waits for it"},
 		{"loop.decided", "a pause before a claim is asked again: bounded, ends with draining, lead waits for it"},
 		{"Scheduler.Jobs", "reads one job: over by the node timeout, Jobs waits"},
 	},

@@ -75,6 +75,18 @@ var ofClaims = []mutation{
 		pkg:   "./scheduler", test: "TestLost_AtLeastOnce",
 	},
 	{
+		name:  "a run is asked for where it cannot be claimed",
+		file:  "internal/register/set.lua",
+		edits: []edit{{" and version <= tonumber(h[4])", " and false"}},
+		pkg:   "./internal/register", test: "TestTrigger_",
+	},
+	{
+		name:  "runs start before their tick",
+		file:  "scheduler/run.go",
+		edits: []edit{{"	_ = retry.Sleep(ctx, r.wait)", "	_ = r.wait"}},
+		pkg:   "./scheduler", test: "TestOverlap_OfATick",
+	},
+	{
 		name:  "others' word on a run stands over its own",
 		file:  "internal/register/finish.lua",
 		edits: []edit{{"    own == '0' and (run ~= mine or state ~= 'claimed')) then", "    state ~= 'claimed') then"}},

@@ -46,7 +46,7 @@ for i = 1, (#KEYS - 2) / 2 do
     if #records > 0 then
       redis.call('HSET', runs, unpack(records))
     end
-    redis.call('HSETNX', KEYS[2], ARGV[a + 1], '0')
+    redis.call('ZADD', KEYS[2], 0, ARGV[a + 1])
     redis.call('PEXPIRE', KEYS[2], fade)
     redis.call('PEXPIRE', job, fade)
     redis.call('PEXPIRE', runs, fade)

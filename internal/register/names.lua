@@ -1,13 +1,10 @@
--- names: all jobs, each with the version of what was last set of it by hand; and what the node remembers
+-- names: what jobs are called, in the order of their bytes, a page
 -- KEYS     guard, names
--- ARGV     longest ttl (ms; 0: no guard), nodes in the list, what was set by hand as far as is known (-1: nothing is)
--- returns  {time, 1, name, set, names}   set counts what was set by hand; where nothing was since, there are no names
-local instead, name = memory(KEYS[1], ARGV[1], ARGV[2])
+-- ARGV     longest ttl (ms; 0: no guard), nodes in the list, the last name of the page before or '', names in a page
+-- returns  {time, 1, names}
+local instead = memory(KEYS[1], ARGV[1], ARGV[2])
 if instead then
   return instead
 end
-local set = redis.call('HGET', KEYS[2], '') or '0'
-if set == ARGV[3] then
-  return {now, 1, name, set, {}}
-end
-return {now, 1, name, set, redis.call('HGETALL', KEYS[2])}
+local from = ARGV[3] == '' and '-' or '(' .. ARGV[3]
+return {now, 1, redis.call('ZRANGEBYLEX', KEYS[2], from, '+', 'LIMIT', 0, ARGV[4])}

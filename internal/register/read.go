@@ -1,7 +1,6 @@
 package register
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -84,60 +83,4 @@ func (r *Register) ask(ctx context.Context, job string) (v View, entries []entry
 		return v, entries, nil
 	}
 	return v, nil, r.short(fmt.Sprintf("read %q", job), len(entries), nodes, ErrNoQuorum, cause)
-}
-
-// Names is what all jobs are called.
-type Names struct {
-	Versions map[string]int64 // by job: of what was last set of it by hand
-	Memories map[int]string   // by node: what its memory is called
-	Set      map[int]string   // by node: a count of what was set there by hand
-}
-
-// NoNames is before anybody was asked.
-func NoNames() Names {
-	return Names{Versions: make(map[string]int64), Memories: make(map[int]string), Set: make(map[int]string)}
-}
-
-// Names asks a quorum for all jobs. [ErrNoQuorum].
-func (r *Register) Names(ctx context.Context) (Names, error) { return r.NamesSince(ctx, nil) }
-
-// NamesSince is Names, but a node where nothing was set by hand since the given counts names no job.
-func (r *Register) NamesSince(ctx context.Context, set map[int]string) (Names, error) {
-	read := func(a quorum.Answer) (names map[string]string, memory, set string, err error) {
-		f, err := fields(a)
-		if err != nil {
-			return nil, "", "", err
-		}
-		if len(f) != 4 {
-			return nil, "", "", fmt.Errorf("unexpected answer %.100q", fmt.Sprint(f))
-		}
-		memory, _ = f[1].(string)
-		set, _ = f[2].(string)
-		return table(f[3]), memory, set, nil
-	}
-	call := namesScript.Call([]string{r.guardKey(), r.namesKey()}, r.args()...).WithLast(func(node int) any {
-		return cmp.Or(set[node], "-1")
-	})
-	round, cause := r.config.Quorum.Ask(ctx, call, r.settled(1, func(a quorum.Answer, _ int) bool {
-		_, _, _, err := read(a)
-		return err == nil
-	}))
-	all := NoNames()
-	var nodes []NodeError
-	for i, a := range round.Answers() {
-		names, memory, set, err := read(a)
-		if err != nil {
-			nodes = append(nodes, NodeError{r.config.Quorum.Addr(i), err})
-			continue
-		}
-		all.Memories[i], all.Set[i] = memory, set
-		delete(names, "") // the count
-		for job, version := range names {
-			all.Versions[job] = max(all.Versions[job], number(version))
-		}
-	}
-	if got := len(all.Memories); got < r.config.Quorum.Majority() {
-		return Names{}, r.short("names", got, nodes, ErrNoQuorum, cause)
-	}
-	return all, nil
 }

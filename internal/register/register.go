@@ -50,8 +50,9 @@ func (r *Register) key(kind, job string) string {
 	return key
 }
 
-func (r *Register) guardKey() string { return "{" + r.config.Prefix + "}:guard" }
-func (r *Register) namesKey() string { return r.key("jobs", "") }
+func (r *Register) guardKey() string   { return "{" + r.config.Prefix + "}:guard" }
+func (r *Register) namesKey() string   { return r.key("jobs", "") }
+func (r *Register) changesKey() string { return r.key("changes", "") }
 
 // args begin as those of all scripts do.
 func (r *Register) args(more ...any) []any {

@@ -22,6 +22,8 @@ var (
 	readSource string
 	//go:embed names.lua
 	namesSource string
+	//go:embed changes.lua
+	changesSource string
 	//go:embed set.lua
 	setSource string
 )
@@ -33,6 +35,7 @@ var (
 	finishScript  = quorum.NewScript("finish", guard.Source+registerSource+finishSource)
 	readScript    = quorum.NewScript("read", guard.Source+registerSource+readSource)
 	namesScript   = quorum.NewScript("names", guard.Source+registerSource+namesSource)
+	changesScript = quorum.NewScript("changes", guard.Source+registerSource+changesSource)
 	setScript     = quorum.NewScript("set", guard.Source+registerSource+setSource)
 )
 
