@@ -13,11 +13,13 @@ import (
 // lockKey is where package redlock keeps a lock, and the channel on which it tells of a release.
 func lockKey(name string) string { return "{redlock}:lock:" + name }
 
-// inside are the commands that only the scripts of package redlock or of rueidislock call, or this
+// inside are the commands that only our scripts or those of rueidislock call, or this
 // program's own looks at the nodes.
 var inside = map[string]bool{
 	"get": true, "set": true, "del": true, "pexpire": true, "pexpireat": true, "pttl": true,
 	"hmget": true, "hset": true,
+	"hget": true, "hgetall": true, "hdel": true, "hkeys": true, "hlen": true,
+	"zadd": true, "zrangebylex": true, "zrevrangebyscore": true,
 	"time": true, "info": true, "publish": true, "scan": true,
 	"pubsub": true, "pubsub|numsub": true, // before Redis 7, and since
 }
