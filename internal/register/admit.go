@@ -45,8 +45,8 @@ func (r *Register) admit(ctx context.Context, token uint64, now time.Time, jobs 
 						t.nodes = append(t.nodes, NodeError{r.config.Quorum.Addr(s.node), err})
 						continue
 					}
-					t.marks = append(t.marks, marks[i])
-					t.manual = append(t.manual, marks[i]*1000)
+					t.marks = append(t.marks, marks[i].tick)
+					t.manual = append(t.manual, marks[i].manual)
 					t.admitted[s.node] = s.memory
 				}
 				mu.Unlock()
@@ -56,10 +56,13 @@ func (r *Register) admit(ctx context.Context, token uint64, now time.Time, jobs 
 	wg.Wait()
 }
 
+// marks are what a node is past, of a job.
+type marks struct{ tick, manual int64 }
+
 // admitAt admits one node, and returns the marks that it begins with.
 func (r *Register) admitAt(
 	ctx context.Context, node int, memory string, token uint64, now time.Time, jobs []*told,
-) ([]int64, error) {
+) ([]marks, error) {
 	keys, args := []string{r.guardKey(), r.namesKey()}, r.args(memory, token)
 	for _, t := range jobs {
 		keys = append(keys, r.key("job", t.plan.Job), r.key("runs", t.plan.Job))
@@ -77,16 +80,18 @@ func (r *Register) admitAt(
 	switch {
 	case err != nil:
 		return nil, err
-	case f[0] != int64(codeYes) || len(f) != len(jobs)+1:
+	case f[0] != int64(codeYes) || len(f) != 2*len(jobs)+1:
 		return nil, fmt.Errorf("not admitted: it remembers otherwise by now: %.100q", fmt.Sprint(f))
 	}
-	marks := make([]int64, len(jobs))
-	for i := range jobs {
-		if marks[i], _ = f[i+1].(int64); marks[i] <= 0 {
+	all := make([]marks, len(jobs))
+	for i := range all {
+		all[i].tick, _ = f[2*i+1].(int64)
+		all[i].manual, _ = f[2*i+2].(int64)
+		if all[i].tick <= 0 {
 			return nil, fmt.Errorf("not admitted: what is there of %q was written by another version", jobs[i].plan.Job)
 		}
 	}
-	return marks, nil
+	return all, nil
 }
 
 // given are the arguments that admit a job: the largest and newest of what anybody has, and what has an end of

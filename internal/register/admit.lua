@@ -5,7 +5,7 @@
 -- ARGV     longest ttl (ms; 0: no guard), nodes in the list, name of the memory that did not know them, token,
 --          then for each job: name, since (µs), plan, planned (µs), mark (ms), manual mark (µs), pause, trigger,
 --          missed, ended records {lane and tick, record, ...} as JSON
--- returns  {time, 1, mark...}      admitted, with the mark (ms) of each; also those that were known before
+-- returns  {time, 1, mark, manual mark...} admitted, with both marks (ms, µs) of each; also those that were known before; -1: not
 --          {time, 6, '', name, left} the node remembers otherwise by now
 local instead, name, left = memory(KEYS[1], ARGV[1], ARGV[2])
 if instead then
@@ -24,9 +24,9 @@ for i = 1, (#KEYS - 2) / 2 do
   local job, runs, a = KEYS[2 * i + 1], KEYS[2 * i + 2], 10 * i - 6
   local h = redis.call('HMGET', job, 'under', 'term', 'mark', 'mmark', 'pause', 'trigger', 'missed', 'since', 'layout')
   if h[9] and h[9] ~= '1' then
-    answers[i + 2] = -1
+    answers[2 * i + 1], answers[2 * i + 2] = -1, -1
   elseif h[1] == name then
-    answers[i + 2] = tonumber(h[3])
+    answers[2 * i + 1], answers[2 * i + 2] = tonumber(h[3]), tonumber(h[4])
   else
     local mark = larger(larger(h[3], ARGV[a + 5]), string.format('%d', math.ceil((now + ahead) / 1000)))
     local manual = larger(larger(h[4], ARGV[a + 6]), string.format('%d', now + ahead))
@@ -50,7 +50,7 @@ for i = 1, (#KEYS - 2) / 2 do
     redis.call('PEXPIRE', KEYS[2], fade)
     redis.call('PEXPIRE', job, fade)
     redis.call('PEXPIRE', runs, fade)
-    answers[i + 2] = tonumber(mark)
+    answers[2 * i + 1], answers[2 * i + 2] = tonumber(mark), tonumber(manual)
   end
 end
 return answers

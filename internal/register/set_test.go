@@ -7,6 +7,22 @@ import (
 	"github.com/redlockfx/redlockfx/internal/register"
 )
 
+// The nodes are past what comes in the first two seconds of a job, to the µs.
+func TestTrigger_OfAJobThatIsNew(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		time.Sleep(300 * time.Microsecond)
+		a := c.leader(1)
+		state := a.mustPromise()
+		s, err := a.Trigger(t.Context(), job, "pod-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !s.At().After(state.Manual) {
+			t.Errorf("asked for at %v, where the leader takes all up to %v for settled", s.At(), state.Manual)
+		}
+	})
+}
+
 // Node 1 was admitted later than node 0, and votes for nothing up to that instant. Who asks for a run hears of node 0
 // first, and of node 2, which knows nothing.
 func TestTrigger_IsPastWhatEachNodeHasSettled(t *testing.T) {
