@@ -77,7 +77,7 @@ func (b *bench) instant(ctx context.Context, p oursPeer) error {
 	if err != nil {
 		return err
 	}
-	at := time.Now().Add(30 * time.Second).Truncate(time.Second)
+	at := time.Now().Add(40 * time.Second).Truncate(time.Second)
 	spec := at.UTC().Format("5 4 15 2 1 *") // second minute hour day month
 	var left atomic.Int64
 	left.Store(atOnce)

@@ -29,8 +29,26 @@ var ofClaims = []mutation{
 	{
 		name:  "a claim is of the job's name",
 		file:  "internal/register/claim.lua",
-		edits: []edit{{"    if at <= mark then\n", "    if old then\n"}},
+		edits: []edit{{"    if at <= mark or old and state ~= 'claimed' then\n", "    if old then\n"}},
 		pkg:   "./internal/register", test: "TestClaim_OneRunOfMany",
+	},
+	{
+		name:  "a vote may be given again",
+		file:  "internal/register/claim.lua",
+		edits: []edit{{"    redis.call('HSET', job, p .. 'mark', tick, p .. 'by', ARGV[3])\n", ""}},
+		pkg:   "./internal/register", test: "TestClaim_",
+	},
+	{
+		name:  "votes of a node that forgot are kept",
+		file:  "internal/register/admit.lua",
+		edits: []edit{{"        redis.call('HDEL', job, field)\n", ""}},
+		pkg:   "./internal/register", test: "TestClaim_|TestAdmit_",
+	},
+	{
+		name:  "a late vote stands over the end of another run",
+		file:  "internal/register/claim.lua",
+		edits: []edit{{" or old and state ~= 'claimed' then\n", " then\n"}},
+		pkg:   "./internal/register", test: "TestClaim_|TestFinish_",
 	},
 	{
 		name:  "a promise is not written",
@@ -41,8 +59,8 @@ var ofClaims = []mutation{
 	{
 		name:  "a node that forgot votes",
 		file:  "internal/register/claim.lua",
-		edits: []edit{{"  if h[2] ~= name then\n", "  if not h[2] then\n"}},
-		pkg:   "./internal/register", test: "TestClaim_ANodeThatForgot",
+		edits: []edit{{"h[2] ~= name or ARGV", "not h[2] or ARGV"}},
+		pkg:   "./internal/register", test: "TestClaim_OfAJob",
 	},
 	{
 		name:  "a node is admitted with the others' maximum only",
