@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"go.uber.org/zap/zapcore"
 
@@ -263,6 +264,30 @@ func TestPanic_StopsNothingElse(t *testing.T) {
 		}
 		if err := r.Shutdown(t.Context()); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// What the nodes keep of it is cut between two characters.
+func TestRun_AnErrorOfAnySizeHarmsNothing(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		r.add(r.job("huge", "*/10 * * * * *", func(context.Context, int) error {
+			return errors.New(strings.Repeat("ü", 5<<20) + "\xff")
+		}), r.job("other", "*/10 * * * * *", quick))
+		c.sleepTo(25 * time.Second)
+		all, err := r.History(t.Context(), "huge", 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) != 2 || all[0].State != scheduler.StateFailed {
+			t.Fatalf("%d records, %+v", len(all), all)
+		}
+		if text := all[0].Err; len(text) != 1024 || !utf8.ValidString(text) {
+			t.Errorf("%d bytes are kept, valid %v", len(text), utf8.ValidString(text))
+		}
+		if got := r.status("other").Last; got.State != scheduler.StateOK || c.at(got.Tick) != "20s" {
+			t.Errorf("the other job's last run is %+v", got)
 		}
 	})
 }

@@ -25,17 +25,21 @@ func TestAdd_ReportsAllProblemsAtOnce(t *testing.T) {
 		good := r.job("good", "* * * * * *", quick)
 		bad := scheduler.Job{
 			Name: "bad", Spec: "61 * * * *", Timeout: -time.Second, Overlap: 4,
-			Retry: scheduler.Retry{Times: 101, Wait: -time.Minute},
+			Retry:  scheduler.Retry{Times: 101, Wait: -time.Minute},
+			Jitter: -time.Second, CatchUp: scheduler.Last(366*24*time.Hour + 1),
 		}
 		worse := r.job(strings.Repeat("n", 201), "@every 1ms", quick)
-		worse.Overlap, worse.Retry.Times = -1, -1
+		worse.Overlap, worse.Retry.Times, worse.CatchUp = -1, -1, scheduler.All(-time.Hour)
+		long := r.job("a\nb", strings.Repeat("0,", 128)+"0 * * * *", quick)
 
-		err := r.Add(good, bad, worse)
+		err := r.Add(good, bad, worse, long)
 		wantErr(t, err, scheduler.ErrSpec, scheduler.ErrName)
 		wantText(t, err,
 			`"61 * * * *" of job "bad": minute: `, `"bad": Run is nil`, "timeout -1s must not be negative",
 			"overlap 4 must be", "retry times 101 must be from 0 to 100", "retry wait -1m0s must",
-			"201 bytes", "scheduler_test.go:", "(job 3 of 3)", "@every 1ms is less than 1s",
+			"jitter -1s must not be negative", "catch-up window 8784h0m0.000000001s must be above 0 and at most 8784h0m0s",
+			"catch-up window -1h0m0s must", `name "a\nb"`, "265 bytes long, at most 256",
+			"201 bytes", "scheduler_test.go:", "(job 3 of 4)", "@every 1ms is less than 1s",
 			"overlap -1 must be", "retry times -1 must be")
 		c.sleepTo(10 * time.Second)
 		wantEqual(t, "of a call with a bad job, none was added; ran", c.ran(), nil)
@@ -47,7 +51,7 @@ func TestAdd_AcceptsTheBounds(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.idle("a")
 		job := r.job(strings.Repeat("n", 200), "@yearly", quick)
-		job.Overlap, job.Retry.Times = scheduler.Allow, 100
+		job.Overlap, job.Retry.Times, job.CatchUp = scheduler.Allow, 100, scheduler.All(366*24*time.Hour)
 		if err := errors.Join(r.Add(job), r.Add()); err != nil {
 			t.Error(err)
 		}
