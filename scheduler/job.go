@@ -75,6 +75,7 @@ type job struct {
 	plan     register.Plan
 	call     func(context.Context, Run) error // Run within the middleware
 	where    string                           // it was added, for people
+	other    string                           // plan of another build that was told of; the loop's mutex guards it
 }
 
 // newJob checks a job. With an error, which has all its problems, the job is good for its name only.

@@ -46,9 +46,11 @@ func (l *loop) logUnclaimed(c claim, err error) {
 	}
 }
 
-// logChange logs that another build has had another timetable for the job.
-func (l *loop) logChange(s register.State, plan register.Plan) {
-	if s.Before != "" && s.Before != plan.Text {
+// logChangeLocked logs, once, that another build has had another timetable for the job.
+func (l *loop) logChangeLocked(s register.State, j *job) {
+	plan := j.plan
+	if s.Before != "" && s.Before != plan.Text && s.Before != j.other {
+		j.other = s.Before
 		l.log.Info("the job's spec or zone has changed: its ticks begin now", zap.String("job", plan.Job),
 			zap.String("before", s.Before), zap.String("now", plan.Text))
 	}

@@ -192,7 +192,7 @@ func (l *loop) promise() {
 			l.unsure = true
 			continue
 		}
-		l.logChange(p.State, plans[i])
+		l.logChangeLocked(p.State, entries[i].job)
 		entries[i].promised(p.State, l.term.Token())
 		l.promisedLocked(p.Memories)
 		if l.entries[p.Job] == entries[i] {

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +15,12 @@ import (
 
 // Status is what the nodes know of a job.
 type Status struct {
-	Job, Spec, Zone string
+	Job, Spec, Zone string    // those of the leader, or of the last one
 	Next            time.Time // tick; zero if paused, or if there is none
+
+	// Own is what this process has for the job where that is something else, as in a rolling deploy: a spec with
+	// its zone, or "none"; empty where they are the same.
+	Own string
 
 	// Reason is why the newest tick that did not run did not, and ReasonTick which it was; empty if the newest
 	// tick did.
@@ -46,6 +51,7 @@ func (s *Scheduler) Jobs(ctx context.Context) ([]Status, error) {
 	}
 	all := make([]Status, len(names))
 	errs := make([]error, len(all))
+	own := s.plans(names)
 	slots := make(chan struct{}, abreast)
 	var wg sync.WaitGroup
 	for i := range all {
@@ -55,7 +61,7 @@ func (s *Scheduler) Jobs(ctx context.Context) ([]Status, error) {
 			defer func() { <-slots }()
 			var v register.View
 			if v, errs[i] = s.register.Read(ctx, all[i].Job); errs[i] == nil {
-				all[i].read(v)
+				all[i].read(v, own[i])
 			}
 		})
 	}
@@ -70,6 +76,19 @@ func (s *Scheduler) Jobs(ctx context.Context) ([]Status, error) {
 		}
 	}
 	return known, nil
+}
+
+// plans are this process's own of the jobs, empty where it has none.
+func (s *Scheduler) plans(names []string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	plans := make([]string, len(names))
+	for i, name := range names {
+		if j := s.jobs[name]; j != nil {
+			plans[i] = j.plan.Text
+		}
+	}
+	return plans
 }
 
 // History returns the newest records of a job, n at most of the 50 that are kept, the newest first, as a quorum
@@ -92,9 +111,12 @@ func (s *Scheduler) History(ctx context.Context, job string, n int) ([]Record, e
 	return all, nil
 }
 
-// read fills in what the nodes know.
-func (s *Status) read(v register.View) {
+// read fills in what the nodes know; own is this process's plan, empty if it has no such job.
+func (s *Status) read(v register.View, own string) {
 	s.Zone, s.Spec = splitPlan(v.Plan)
+	if own != v.Plan {
+		s.Own = cmp.Or(own, "none")
+	}
 	s.Missed, s.Paused = v.Missed, v.Pause.On
 	failing := true
 	for _, r := range v.Records {
