@@ -205,6 +205,7 @@ func (l *loop) decided(c claim, missed int, o register.Outcome) {
 		l.fenced(o.Fenced)
 	case pause > 0:
 		l.logUnclaimed(c, o.Err)
+		l.s.hooks.unclaimed(e.job.Name, c.slot.At, o.Err)
 		l.work.Go(func() { l.after(pause, e) }) // bounded by pause; lead waits for it
 	}
 }

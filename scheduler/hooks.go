@@ -1,6 +1,9 @@
 package scheduler
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Hooks tell what a Scheduler does, for metrics and traces. Any may be nil. They are called on the goroutine
 // that does it, never under a lock, and may call any method: one that blocks holds that run, or the ticks of
@@ -13,6 +16,14 @@ type Hooks struct {
 	Finished func(Record)
 	// Retrying is called when an attempt has failed and another one follows in the same run.
 	Retrying func(Run, error)
+	// Panicked is called when an attempt has panicked, with the value and the stack; then Retrying or Finished is.
+	Panicked func(run Run, value any, stack []byte)
+	// Unclaimed is called each time a tick could not be claimed and is asked for again: err wraps
+	// redlock.ErrNoQuorum, and says what each node answered.
+	Unclaimed func(job string, tick time.Time, err error)
+	// Fenced is called when a token above this term's was promised: another leads, or has led, since. No tick can
+	// be won, so the term ends; the next one's token is larger.
+	Fenced func(token, by uint64)
 	// Missed is called for ticks that are not run any more, with their number and why.
 	Missed func(job string, ticks int, reason string)
 	// ClockSkew is called when the wall clock of this process is found to be off that of the nodes by more
@@ -35,6 +46,24 @@ func (h Hooks) finished(r Record) {
 func (h Hooks) retrying(r Run, err error) {
 	if h.Retrying != nil {
 		h.Retrying(r, err)
+	}
+}
+
+func (h Hooks) panicked(r Run, err error) {
+	if p, ok := errors.AsType[*panicError](err); ok && h.Panicked != nil {
+		h.Panicked(r, p.value, p.stack)
+	}
+}
+
+func (h Hooks) unclaimed(job string, tick time.Time, err error) {
+	if h.Unclaimed != nil {
+		h.Unclaimed(job, tick, publicError("claim of", job, err))
+	}
+}
+
+func (h Hooks) fenced(token, by uint64) {
+	if h.Fenced != nil {
+		h.Fenced(token, by)
 	}
 }
 

@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -45,6 +47,14 @@ func (r *recorder) hooks() scheduler.Hooks {
 		Retrying: func(run scheduler.Run, err error) {
 			r.add("%s retrying after attempt %d: %v", run.Job, run.Attempt, err)
 		},
+		Panicked: func(run scheduler.Run, value any, stack []byte) {
+			r.add("%s panicked in attempt %d: %v, at hooks_test.go: %v", run.Job, run.Attempt, value,
+				bytes.Contains(stack, []byte("hooks_test.go")))
+		},
+		Unclaimed: func(job string, tick time.Time, err error) {
+			r.add("%s unclaimed at second %d, no quorum: %v", job, tick.Second(), errors.Is(err, redlock.ErrNoQuorum))
+		},
+		Fenced: func(token, by uint64) { r.add("fenced by %d more", by-token) },
 		Missed: func(job string, ticks int, reason string) { r.add("%s missed %d: %s", job, ticks, reason) },
 	}
 }
@@ -70,6 +80,7 @@ func TestHooks_TellOfEveryRun(t *testing.T) {
 		want := []string{
 			"job started, attempt 1", "job retrying after attempt 1: once", `job finished: ok, attempt 2, ""`,
 			"job started, attempt 1", `job finished: skipped, attempt 1, "a run is under way"`,
+			"job panicked in attempt 1: boom, at hooks_test.go: true",
 			"job retrying after attempt 1: scheduler: the run panicked: boom", `job finished: ok, attempt 2, ""`,
 		}
 		wantEqual(t, "told", told.told(), want)
@@ -93,6 +104,29 @@ func TestHooks_TellOfMissedTicks(t *testing.T) {
 		got := told.told()
 		if len(got) != 3 || !slices.Contains(got, "job missed 3: it came while nobody could claim it") {
 			t.Errorf("told %q", got)
+		}
+	})
+}
+
+func TestHooks_TellOfTicksThatCannotBeClaimed(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		told := &recorder{}
+		r := c.leader("a", scheduler.WithHooks(told.hooks()))
+		r.add(r.job("job", "*/10 * * * * *", quick))
+		c.sleepTo(19 * time.Second)
+		r.links.Cut(0, 1)
+		c.sleepTo(20100 * time.Millisecond)
+		r.links.Heal()
+		c.sleepTo(25 * time.Second)
+		got := told.told()
+		ran := []string{"job started, attempt 1", `job finished: ok, attempt 1, ""`}
+		if n := len(got); n < 5 || !slices.Equal(got[:2], ran) || !slices.Equal(got[n-2:], ran) {
+			t.Fatalf("told %q", got)
+		}
+		for _, line := range got[2 : len(got)-2] {
+			if line != "job unclaimed at second 20, no quorum: true" {
+				t.Errorf("told %q", line)
+			}
 		}
 	})
 }

@@ -231,6 +231,7 @@ func (l *loop) forgetLocked() {
 // fenced ends the term: somebody was promised a larger token, so no tick will be won with this one; the
 // next lease's is above both.
 func (l *loop) fenced(token uint64) {
+	l.s.hooks.fenced(l.term.Token(), token)
 	e := l.s.elector
 	err := e.Locker().Raise(l.draining, e.Name(), token)
 	cause := fmt.Errorf("scheduler: token %d was promised, %d is fenced", token, l.term.Token())

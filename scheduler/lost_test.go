@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -148,7 +149,8 @@ func TestOverlap_OverAChangeOfTheLeader(t *testing.T) {
 // token is above both.
 func TestFenced_LeaderGivesUpAndComesBackAboveIt(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.leader("a")
+		told := &recorder{}
+		a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{Fenced: told.hooks().Fenced}))
 		a.add(a.job("job", "*/10 * * * * *", quick))
 		c.sleepTo(12 * time.Second)
 		first := a.leads()
@@ -174,6 +176,7 @@ func TestFenced_LeaderGivesUpAndComesBackAboveIt(t *testing.T) {
 		if len(runs) != 4 {
 			t.Errorf("ran %v", c.ran())
 		}
+		wantEqual(t, "told", told.told(), []string{fmt.Sprintf("fenced by %d more", more)})
 	})
 }
 

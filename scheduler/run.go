@@ -92,6 +92,7 @@ func (l *loop) attempts(ctx context.Context, r *active) error {
 	wait := cmp.Or(r.job.Retry.Wait, defaultWait)
 	for n := 0; ; n++ {
 		err := attempt(ctx, r.job.call, r.Run)
+		l.s.hooks.panicked(r.Run, err)
 		if err == nil || n == r.job.Retry.Times || ctx.Err() != nil || l.draining.Err() != nil {
 			return err
 		}
