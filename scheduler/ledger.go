@@ -10,6 +10,8 @@ import (
 // ledger has the nodes keep the ends of runs. Those that come while it writes are written together: many jobs of
 // one instant that are over in no time would have the nodes do little else.
 type ledger struct {
+	writer sync.WaitGroup // whoever has waited for work and runs, which end by themselves, may wait for it
+
 	mu      sync.Mutex // guards the fields below
 	waiting []*ending
 	writing bool
@@ -43,7 +45,7 @@ func (l *loop) write(end register.End) error {
 	l.ends.writing = true
 	l.ends.mu.Unlock()
 	if start {
-		l.work.Go(l.writeAll) // ends when none is left, each call by the node timeout; lead waits for it
+		l.ends.writer.Go(l.writeAll) // ends when none is left, each call by the node timeout; lead waits for it
 	}
 	<-e.done
 	return e.err

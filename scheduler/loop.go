@@ -46,7 +46,7 @@ type loop struct {
 
 	ends ledger
 
-	work sync.WaitGroup // claims, and what is written about runs
+	work sync.WaitGroup // claims, and what follows from them
 	runs sync.WaitGroup // one for each run under way
 	done chan struct{}  // closed when all runs have returned and none will start
 }
@@ -78,7 +78,7 @@ func (s *Scheduler) lead(ctx context.Context) {
 	l.run()
 	l.work.Wait() // a tick that was won meanwhile is run
 	l.runs.Wait()
-	l.work.Wait() // the ends of runs
+	l.ends.writer.Wait()
 	close(l.done)
 }
 
