@@ -17,7 +17,7 @@ import (
 
 const (
 	// maxLook is how long a change of the nodes' clock stays unnoticed, at most.
-	maxLook = 30 * time.Second
+	maxLook = 5 * time.Minute
 
 	// patience is for what the leader writes about runs; a node timeout or two are usual.
 	patience = 5 * time.Second

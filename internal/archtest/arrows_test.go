@@ -47,6 +47,7 @@ var testOnly = map[string]string{
 	"pgregory.net/rapid":                "a tool for tests",
 	"./internal/nodetest":               "in-memory nodes for tests",
 	"./internal/redisproc":              "redis-server processes for tests",
+	"./redlocktest":                     "nodes and processes for the tests of services",
 }
 
 func TestArrows_PointDown(t *testing.T) {
