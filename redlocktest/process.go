@@ -2,6 +2,7 @@ package redlocktest
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -34,7 +35,7 @@ func (p *Process) Locker(opts ...redlock.Option) *redlock.Locker {
 	n := p.Nodes
 	n.t.Helper()
 	n.check("Locker", false)
-	l, err := redlock.New(p.Clients(), append(n.options[:len(n.options):len(n.options)], opts...)...)
+	l, err := redlock.New(p.Clients(), slices.Concat(n.options, opts)...)
 	if err != nil {
 		n.t.Fatalf("redlocktest: %v", err)
 	}

@@ -42,12 +42,10 @@ func (l *loop) step(now time.Time) (pause time.Duration) {
 		}
 		l.agenda.put(e)
 	}
+	l.asking = len(claims) > 0
 	pause = maxLook
-	if len(l.agenda) > 0 {
+	if !l.asking && len(l.agenda) > 0 {
 		pause = max(l.agenda[0].at.Sub(now), 0)
-	}
-	if l.asking = len(claims) > 0; l.asking {
-		pause = maxLook
 	}
 	l.mu.Unlock()
 
@@ -141,8 +139,12 @@ func (l *loop) ask(claims []claim) {
 	promises := maps.Clone(l.promises)
 	l.mu.Unlock()
 	outcomes := l.s.register.Claim(l.term.Context(), l.term.Token(), promises, asked)
+	var fenced uint64
 	for i, o := range outcomes {
-		l.decided(claims[i], asked[i].Missed, o)
+		fenced = max(fenced, l.decided(claims[i], asked[i].Missed, o))
+	}
+	if fenced > 0 {
+		l.fenced(fenced) // once, however many claims say so
 	}
 	l.mu.Lock()
 	l.asking = false
@@ -150,8 +152,8 @@ func (l *loop) ask(claims []claim) {
 	l.rouse()
 }
 
-// decided does what the outcome of a claim asks for.
-func (l *loop) decided(c claim, missed int, o register.Outcome) {
+// decided does what the outcome of a claim asks for, but for the token that has fenced it: that is returned.
+func (l *loop) decided(c claim, missed int, o register.Outcome) (fenced uint64) {
 	e := c.entry
 	l.mu.Lock()
 	e.busy = false
@@ -202,12 +204,13 @@ func (l *loop) decided(c claim, missed int, o register.Outcome) {
 	case o.Won:
 		l.tellJumped(c)
 	case o.Fenced > 0:
-		l.fenced(o.Fenced)
+		return o.Fenced
 	case pause > 0:
 		l.logUnclaimed(c, o.Err)
 		l.s.hooks.unclaimed(e.job.Name, c.slot.At, o.Err)
 		l.work.Go(func() { l.after(pause, e) }) // bounded by pause; lead waits for it
 	}
+	return 0
 }
 
 // wonLocked notes that a slot is ours.

@@ -48,8 +48,9 @@
 //	    '----------------+------------------------------'
 //	      lost, or the time to drain is over: runs are cancelled
 //
-// What was claimed when the leader was asked to stop is still run. A new leader has the nodes promise not to vote for an earlier one any more, and learns from their answers
-// which ticks are taken. [Scheduler.Shutdown] drains without ending the term.
+// What was claimed when the leader was asked to stop is still run. A new leader has the nodes promise not to
+// vote for an earlier one any more, and learns from their answers which ticks are taken.
+// [Scheduler.Shutdown] drains without ending the term.
 //
 // # Overlap
 //

@@ -13,15 +13,14 @@ type ledger struct {
 	writer sync.WaitGroup // whoever has waited for work and runs, which end by themselves, may wait for it
 
 	mu      sync.Mutex // guards the fields below
-	waiting []*ending
+	waiting []ending
 	writing bool
 }
 
-// ending is what waits to be written; err is there when done is closed.
+// ending is what waits to be written; written gets why it was not.
 type ending struct {
 	register.End
-	done chan struct{}
-	err  error
+	written chan error
 }
 
 // finish has the nodes keep the end of a record, and tries for a while.
@@ -38,7 +37,7 @@ func (l *loop) finish(job string, record register.Record, own bool) error {
 
 // write is one attempt.
 func (l *loop) write(end register.End) error {
-	e := &ending{End: end, done: make(chan struct{})}
+	e := ending{end, make(chan error, 1)}
 	l.ends.mu.Lock()
 	l.ends.waiting = append(l.ends.waiting, e)
 	start := !l.ends.writing
@@ -47,8 +46,7 @@ func (l *loop) write(end register.End) error {
 	if start {
 		l.ends.writer.Go(l.writeAll) // ends when none is left, each call by the node timeout; lead waits for it
 	}
-	<-e.done
-	return e.err
+	return <-e.written
 }
 
 func (l *loop) writeAll() {
@@ -68,8 +66,7 @@ func (l *loop) writeAll() {
 		}
 		ctx, cancel := l.writing()
 		for i, err := range l.s.register.Finish(ctx, ends) {
-			batch[i].err = err
-			close(batch[i].done)
+			batch[i].written <- err
 		}
 		cancel()
 	}

@@ -46,12 +46,8 @@ func (l *loop) logUnclaimed(c claim, err error) {
 	}
 }
 
-// logChangeLocked logs, once, that another build has had another timetable for the job.
-func (l *loop) logChangeLocked(s register.State, j *job) {
-	plan := j.plan
-	if s.Before != "" && s.Before != plan.Text && s.Before != j.other {
-		j.other = s.Before
-		l.log.Info("the job's spec or zone has changed: its ticks begin now", zap.String("job", plan.Job),
-			zap.String("before", s.Before), zap.String("now", plan.Text))
-	}
+// logChange logs that another build has had another timetable for the job.
+func (l *loop) logChange(j *job, before string) {
+	l.log.Info("the job's spec or zone has changed: its ticks begin now", zap.String("job", j.Name),
+		zap.String("before", before), zap.String("now", j.plan.Text))
 }

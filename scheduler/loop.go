@@ -92,7 +92,7 @@ func (l *loop) run() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	every := l.lookEvery()
-	var looked time.Time
+	var looked time.Time // never: what was set while the nodes promised may have been told before anybody listened
 	for failures := 0; ; {
 		now := l.clock.now()
 		if now.Sub(looked) >= every {
@@ -183,6 +183,7 @@ func (l *loop) promise() {
 
 	var problem error
 	var fenced uint64
+	changed := make(map[*job]string) // with the plan of another build
 	l.mu.Lock()
 	l.unsure = false
 	for i, p := range promised {
@@ -192,7 +193,9 @@ func (l *loop) promise() {
 			l.unsure = true
 			continue
 		}
-		l.logChangeLocked(p.State, entries[i].job)
+		if j := entries[i].job; p.Before != "" && p.Before != j.plan.Text && p.Before != j.other {
+			j.other, changed[j] = p.Before, p.Before
+		}
 		entries[i].promised(p.State, l.term.Token())
 		l.promisedLocked(p.Memories)
 		if l.entries[p.Job] == entries[i] {
@@ -200,6 +203,9 @@ func (l *loop) promise() {
 		}
 	}
 	l.mu.Unlock()
+	for j, before := range changed {
+		l.logChange(j, before)
+	}
 	switch {
 	case fenced > 0:
 		l.fenced(fenced)

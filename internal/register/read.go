@@ -31,7 +31,17 @@ func (r *Register) Read(ctx context.Context, job string) (View, error) {
 
 // view is Read, also of a job that only nodes remember that have forgotten since.
 func (r *Register) view(ctx context.Context, job string) (View, error) {
-	v, entries, err := r.ask(ctx, job)
+	var v View
+	var entries []entry
+	call := readScript.Call([]string{r.guardKey(), r.key("job", job), r.key("runs", job)}, r.args()...)
+	err := r.ask(ctx, fmt.Sprintf("read %q", job), call, func(node int, now int64, f []any) error {
+		e, _, err := readEntry(node, f)
+		if err == nil {
+			entries = append(entries, e)
+			v.Time = max(v.Time, now)
+		}
+		return err
+	})
 	if err != nil {
 		return View{}, err
 	}
@@ -57,30 +67,31 @@ func (r *Register) view(ctx context.Context, job string) (View, error) {
 	return v, nil
 }
 
-// ask is what a quorum says of a job, whether it knows it or not.
-func (r *Register) ask(ctx context.Context, job string) (v View, entries []entry, err error) {
-	need := r.config.Quorum.Majority()
-	call := readScript.Call([]string{r.guardKey(), r.key("job", job), r.key("runs", job)}, r.args()...)
+// ask asks all nodes and waits for a quorum. take is given each answer, the node's time (µs) and what follows it; its
+// error is why the answer does not count.
+func (r *Register) ask(
+	ctx context.Context, op string, call quorum.Call, take func(node int, now int64, f []any) error,
+) error {
 	round, cause := r.config.Quorum.Ask(ctx, call, r.settled(1, func(a quorum.Answer, _ int) bool {
 		_, err := fields(a)
 		return err == nil
 	}))
+	taken := 0
 	var nodes []NodeError
 	for i, a := range round.Answers() {
 		f, err := fields(a)
-		var e entry
 		if err == nil {
-			e, _, err = readEntry(i, f)
+			now, _ := a.Reply.([]any)[0].(int64)
+			err = take(i, now, f)
 		}
 		if err != nil {
 			nodes = append(nodes, NodeError{r.config.Quorum.Addr(i), err})
 			continue
 		}
-		entries = append(entries, e)
-		v.Time = max(v.Time, a.Reply.([]any)[0].(int64))
+		taken++
 	}
-	if len(entries) >= need {
-		return v, entries, nil
+	if taken < r.config.Quorum.Majority() {
+		return r.short(op, taken, nodes, ErrNoQuorum, cause)
 	}
-	return v, nil, r.short(fmt.Sprintf("read %q", job), len(entries), nodes, ErrNoQuorum, cause)
+	return nil
 }
