@@ -71,10 +71,12 @@ func (b *bench) manyJobs(ctx context.Context, p oursPeer) error {
 	ran := make(chan struct{}, 1)
 	before := heap()
 	began := time.Now()
-	err = addJobs(s, manyJobs, func(context.Context, scheduler.Run) error {
+	for _, j := range jobsOf(manyJobs, specs(), func(context.Context, scheduler.Run) error {
 		ran <- struct{}{}
 		return nil
-	})
+	}) {
+		err = errors.Join(err, s.jobs.Add(j)) // one at a time
+	}
 	added := time.Since(began)
 	if err != nil {
 		return err
@@ -107,18 +109,13 @@ func heap() float64 {
 	return float64(m.HeapAlloc) / 1024
 }
 
-func addJobs(s service, n int, run func(context.Context, scheduler.Run) error) error {
-	all := specs()
+// jobsOf makes n jobs whose specs take turns.
+func jobsOf(n int, specs []string, run func(context.Context, scheduler.Run) error) []scheduler.Job {
 	jobs := make([]scheduler.Job, n)
 	for i := range jobs {
-		jobs[i] = scheduler.Job{Name: fmt.Sprint("job ", i), Spec: all[i%len(all)], Run: run}
+		jobs[i] = scheduler.Job{Name: fmt.Sprint("job ", i), Spec: specs[i%len(specs)], Run: run}
 	}
-	for i := range jobs {
-		if err := s.jobs.Add(jobs[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return jobs
 }
 
 // promised waits until the leader has had all jobs promised: then the first one is run that was asked for.
@@ -181,10 +178,10 @@ func (b *bench) followingWithJobs(ctx context.Context, all []oursPeer, watch fun
 		if err != nil {
 			return 0, err
 		}
-		if err := addJobs(s, failingFor, func(context.Context, scheduler.Run) error {
+		if err := s.jobs.Add(jobsOf(failingFor, specs(), func(context.Context, scheduler.Run) error {
 			ran <- struct{}{}
 			return nil
-		}); err != nil {
+		})...); err != nil {
 			return 0, err
 		}
 		campaigns = append(campaigns, start(ctx, s.elector))

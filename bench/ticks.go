@@ -82,15 +82,12 @@ func (b *bench) instant(ctx context.Context, p oursPeer) error {
 	var left atomic.Int64
 	left.Store(atOnce)
 	last := make(chan time.Duration, 1)
-	jobs := make([]scheduler.Job, atOnce)
-	for i := range jobs {
-		jobs[i] = scheduler.Job{Name: fmt.Sprint("job ", i), Spec: spec, Run: func(_ context.Context, run scheduler.Run) error {
-			if left.Add(-1) == 0 {
-				last <- time.Since(run.Tick)
-			}
-			return nil
-		}}
-	}
+	jobs := jobsOf(atOnce, []string{spec}, func(_ context.Context, run scheduler.Run) error {
+		if left.Add(-1) == 0 {
+			last <- time.Since(run.Tick)
+		}
+		return nil
+	})
 	if err := s.jobs.Add(jobs...); err != nil {
 		return err
 	}
@@ -120,16 +117,13 @@ func (b *bench) failover(ctx context.Context, all []oursPeer) error {
 		if err != nil {
 			return err
 		}
-		jobs := make([]scheduler.Job, failingFor)
-		for i := range jobs {
-			jobs[i] = scheduler.Job{Name: fmt.Sprint("job ", i), Spec: "* * * * * *", Run: func(context.Context, scheduler.Run) error {
-				select {
-				case runs <- time.Now():
-				default: // nobody waits for this one
-				}
-				return nil
-			}}
-		}
+		jobs := jobsOf(failingFor, []string{"* * * * * *"}, func(context.Context, scheduler.Run) error {
+			select {
+			case runs <- time.Now():
+			default: // nobody waits for this one
+			}
+			return nil
+		})
 		if err := s.jobs.Add(jobs...); err != nil {
 			return err
 		}
