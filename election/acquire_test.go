@@ -103,7 +103,7 @@ func TestAcquire_ForeignTTLIsRespected(t *testing.T) {
 		term := a.leads()
 		b := c.replica("b", 0, election.WithTTL(ttl/5))
 		time.Sleep(ttl)
-		a.links.Hang()
+		a.process.Hang()
 		<-term.Context().Done()
 		b.leads()
 		if early := time.Until(term.Deadline().Add(margin)); early > 0 {
@@ -137,7 +137,7 @@ func TestAcquire_OwnLeftoverKeyIsANewTerm(t *testing.T) {
 	bubble(t, 5, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
 		first := a.leads()
-		a.links.Cut() // for good
+		a.process.Cut() // for good
 		again := c.replica("a", 0)
 		second := again.leads()
 		if second.Token() <= first.Token() {
@@ -210,11 +210,11 @@ func TestAcquire_NoWinAfterWaiting(t *testing.T) {
 	for _, slept := range []time.Duration{ttl - margin, ttl, 2 * ttl} {
 		bubble(t, 5, func(t *testing.T, c *cluster) {
 			ticking := clock.New()
-			links := c.Links()
-			links.Delay(50 * time.Millisecond)
+			process := c.nodes.Process()
+			process.Delay(50 * time.Millisecond)
 			var waiting sync.Once
 			least := ttl
-			p := c.candidateOf(c.locker(links, redlock.WithClock(ticking)), links, "x", "a",
+			p := c.candidateOf(process.Locker(redlock.WithClock(ticking)), process, "x", "a",
 				election.OnLeader(func(ctx context.Context) {
 					term, _ := election.TermFrom(ctx)
 					least = min(least, time.Until(term.Deadline()))

@@ -313,7 +313,7 @@ func TestOnLeader_Loss(t *testing.T) {
 		lose     func(p *candidate)
 		attempts int // of the last renewal
 	}{
-		"renewals exhausted": {func(p *candidate) { p.links.Hang() }, 3},
+		"renewals exhausted": {func(p *candidate) { p.process.Hang() }, 3},
 		"another's on a majority": {func(p *candidate) {
 			for i := range 3 {
 				if err := p.c.Node(i).Set(lockKey, "1:another:1:b"); err != nil {
@@ -415,12 +415,12 @@ func TestOnLeader_SlowReturnAfterLoss(t *testing.T) {
 			inside.Add(-1)
 		})).run()
 		p.leads()
-		p.links.Cut()
+		p.process.Cut()
 		time.Sleep(ttl + ttl/10)
 		if err := p.Check(); !errors.Is(err, election.ErrUndrained) {
 			t.Errorf("work outlives its lease, and the check says %v", err)
 		}
-		p.links.Heal()
+		p.process.Heal()
 		time.Sleep(2 * ttl)
 		if p.IsLeader() || calls.Load() != 1 {
 			t.Error("leads again beside the work of the last term")
@@ -465,9 +465,9 @@ func TestOnLeader_ReelectionWhileThePreviousCallbackStillRuns(t *testing.T) {
 		for range 6 {
 			p := leader(all...)
 			time.Sleep(every)
-			p.links.Cut()
+			p.process.Cut()
 			time.Sleep(ttl)
-			p.links.Heal()
+			p.process.Heal()
 		}
 		for _, p := range all {
 			p.stop()

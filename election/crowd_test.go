@@ -101,9 +101,9 @@ func TestLife_SubSecondTTLWorks(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
 		const brief = redlock.MinTTL
 		candidate := func(id string) *candidate {
-			links := c.Links()
-			l := c.locker(links, redlock.WithNodeTimeout(20*time.Millisecond))
-			return c.candidateOf(l, links, "x", id, election.WithTTL(brief), election.OnLeader(c.record(id, 0))).run()
+			process := c.nodes.Process()
+			l := process.Locker(redlock.WithNodeTimeout(20 * time.Millisecond))
+			return c.candidateOf(l, process, "x", id, election.WithTTL(brief), election.OnLeader(c.record(id, 0))).run()
 		}
 		a, b := candidate("a"), candidate("b")
 		p := leader(a, b)
@@ -115,13 +115,13 @@ func TestLife_SubSecondTTLWorks(t *testing.T) {
 		if p == a {
 			other = b
 		}
-		p.links.Hang()
+		p.process.Hang()
 		since := time.Now()
 		other.leads()
 		if took := time.Since(since); took > brief+30*time.Millisecond {
 			t.Errorf("the next one led after %v", took)
 		}
-		p.links.Heal()
+		p.process.Heal()
 		if got := c.spans(); len(got) != 1 {
 			t.Errorf("terms %v", got)
 		}

@@ -83,7 +83,7 @@ func TestLeader_IsWhoAMajorityNames(t *testing.T) {
 			time.Until(l.Expires) > ttl {
 			t.Errorf("got %+v, %v", l, err)
 		}
-		observer.links.Cut(0, 1)
+		observer.process.Cut(0, 1)
 		_, err = observer.Leader(t.Context())
 		wantErr(t, err, redlock.ErrNoQuorum)
 		want := []string{"{redlock}:fence:x", "{redlock}:guard", "{redlock}:lock:x"}
@@ -117,7 +117,7 @@ func TestTerm_IsInvalidAtItsDeadlineByTheClockAlone(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
 		term := a.leads()
-		a.links.Hang()
+		a.process.Hang()
 		time.Sleep(time.Until(term.Deadline()) - time.Nanosecond)
 		if !term.Valid() || !a.IsLeader() {
 			t.Error("over too early")
@@ -134,13 +134,13 @@ func TestSuspension_EndsTheTermBeforeAnythingStarts(t *testing.T) {
 	for _, slept := range []time.Duration{ttl - margin - every, ttl, time.Hour} {
 		bubble(t, 3, func(t *testing.T, c *cluster) {
 			ticking := clock.New()
-			links := c.Links()
-			p := c.candidateOf(c.locker(links, redlock.WithClock(ticking)), links, "x", "a",
+			process := c.nodes.Process()
+			p := c.candidateOf(process.Locker(redlock.WithClock(ticking)), process, "x", "a",
 				election.OnLeader(c.record("a", 0)))
 			p.run()
 			term := p.leads()
 			time.Sleep(ttl)
-			links.Hang() // no renewal helps
+			process.Hang() // no renewal helps
 			left := time.Until(term.Deadline())
 			ticking.Suspend(slept)
 			woke := time.Now()
@@ -157,7 +157,7 @@ func TestSuspension_EndsTheTermBeforeAnythingStarts(t *testing.T) {
 				t.Errorf("%v before the deadline slept %v: the context was done %v later", left, slept, took)
 			}
 			wantErr(t, context.Cause(term.Context()), election.ErrLost)
-			links.Heal()
+			process.Heal()
 		})
 	}
 }

@@ -72,7 +72,7 @@ func TestFence_TermIsOfTheCallbackAndNoLongerValidAfterItsDeadline(t *testing.T)
 		if now, ok := p.Term(); !ok || now != term || term.Token() == 0 || !term.Valid() {
 			t.Errorf("the callback's term is %d, that of the Elector another", term.Token())
 		}
-		p.links.Hang()
+		p.process.Hang()
 		<-term.Context().Done()
 		if _, ok := p.Term(); ok || term.Valid() {
 			t.Error("valid after its deadline")
@@ -114,7 +114,7 @@ func TestFence_StaleWriteIsRejected(t *testing.T) {
 			paused <- r.write(term.Token(), "a again")
 		})).run()
 		a.leads()
-		a.links.Hang()
+		a.process.Hang()
 		b := c.candidate("b", election.OnLeader(func(ctx context.Context) {
 			term, _ := election.TermFrom(ctx)
 			if err := r.write(term.Token(), "b"); err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
-	"github.com/redlockfx/redlockfx/internal/nodetest"
+	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
 func TestHandover_StopReleasesAndNextWinsFast(t *testing.T) {
@@ -38,7 +38,7 @@ func TestHandover_KilledLeader(t *testing.T) {
 		b := c.replica("b", 0)
 		time.Sleep(ttl)
 		cut := time.Now()
-		a.links.Cut()
+		a.process.Cut()
 		b.leads()
 		if took := time.Since(cut); took > ttl+nodeTimeout {
 			t.Errorf("the next one led after %v", took)
@@ -87,7 +87,7 @@ func TestHandover_LostWhileDraining(t *testing.T) {
 		term := a.leads()
 		a.stop()
 		time.Sleep(time.Millisecond)
-		a.links.Cut()
+		a.process.Cut()
 		<-term.Context().Done()
 		wantErr(t, context.Cause(term.Context()), election.ErrLost)
 		if left := time.Until(term.Deadline()); left != 0 {
@@ -137,10 +137,10 @@ func TestHandover_CancelledContextStillReleases(t *testing.T) {
 // A release that no node answers is left to the lease's end; what of it arrives later does not touch
 // the next one's lease.
 func TestHandover_FailedReleaseTouchesNoSuccessor(t *testing.T) {
-	for name, fault := range map[string]func(*nodetest.Links){
-		"cut":              func(l *nodetest.Links) { l.Cut() },
-		"hung":             func(l *nodetest.Links) { l.Hang() },
-		"replies are lost": func(l *nodetest.Links) { l.DropReplies() },
+	for name, fault := range map[string]func(*redlocktest.Process){
+		"cut":              func(l *redlocktest.Process) { l.Cut() },
+		"hung":             func(l *redlocktest.Process) { l.Hang() },
+		"replies are lost": func(l *redlocktest.Process) { l.DropReplies() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, 5, func(t *testing.T, c *cluster) {
@@ -148,7 +148,7 @@ func TestHandover_FailedReleaseTouchesNoSuccessor(t *testing.T) {
 				a.leads()
 				b := c.replica("b", 0)
 				time.Sleep(ttl)
-				fault(a.links)
+				fault(a.process)
 				stopped := time.Now()
 				a.stop()
 				<-a.ended
@@ -159,7 +159,7 @@ func TestHandover_FailedReleaseTouchesNoSuccessor(t *testing.T) {
 				if took := time.Since(stopped); took > ttl+100*time.Millisecond {
 					t.Errorf("the next one led after %v", took)
 				}
-				a.links.Heal() // and what is left of the release arrives
+				a.process.Heal() // and what is left of the release arrives
 				time.Sleep(3 * ttl)
 				if now, ok := b.Term(); !ok || now != term || c.keys() != 5 {
 					t.Errorf("the next one's lease was touched: %d keys", c.keys())

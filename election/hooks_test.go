@@ -101,7 +101,7 @@ func TestHooks_OfALeaderThatIsCutOff(t *testing.T) {
 			election.OnLeader(func(ctx context.Context) { <-ctx.Done(); time.Sleep(ttl) }))
 		p.run()
 		p.leads()
-		p.links.Hang()
+		p.process.Hang()
 		time.Sleep(2 * ttl)
 		got := r.told()
 		ended := slices.Index(got, "ended, valid false: resigned false, lost true, stopped false")

@@ -20,19 +20,19 @@ func TestKeep_ContextIsDoneTheMarginBeforeTheLeaseExpires(t *testing.T) {
 		fault func(p *candidate)
 		least time.Duration // lag, where the release that follows the work can arrive
 	}{
-		"cut from all":       {func(p *candidate) { p.links.Cut() }, margin},
-		"cut from majority":  {func(p *candidate) { p.links.Cut(0, 1, 2) }, margin},
-		"all hang":           {func(p *candidate) { p.links.Hang() }, margin},
-		"majority hangs":     {func(p *candidate) { p.links.Hang(2, 3, 4) }, margin},
-		"replies are lost":   {func(p *candidate) { p.links.DropReplies() }, lag},
-		"slower than usable": {func(p *candidate) { p.links.Delay(nodeTimeout) }, lag},
+		"cut from all":       {func(p *candidate) { p.process.Cut() }, margin},
+		"cut from majority":  {func(p *candidate) { p.process.Cut(0, 1, 2) }, margin},
+		"all hang":           {func(p *candidate) { p.process.Hang() }, margin},
+		"majority hangs":     {func(p *candidate) { p.process.Hang(2, 3, 4) }, margin},
+		"replies are lost":   {func(p *candidate) { p.process.DropReplies() }, lag},
+		"slower than usable": {func(p *candidate) { p.process.Delay(nodeTimeout) }, lag},
 		"majority forgets": {func(p *candidate) {
 			for i := range 3 {
 				p.c.Wipe(i)
 			}
 		}, margin},
 		"cut from a majority that comes back empty": {func(p *candidate) {
-			p.links.Cut(0, 1, 2)
+			p.process.Cut(0, 1, 2)
 			for i := range 3 {
 				p.c.Kill(i)
 				p.c.Wipe(i)
@@ -137,9 +137,9 @@ func TestKeep_TransientErrorsAreRidden(t *testing.T) {
 		a.leads()
 		for range 5 {
 			time.Sleep(ttl)
-			a.links.Hang()
+			a.process.Hang()
 			time.Sleep(every)
-			a.links.Heal()
+			a.process.Heal()
 		}
 		time.Sleep(ttl)
 		if !a.IsLeader() || len(c.spans()) != 0 {
@@ -223,7 +223,7 @@ func TestKeep_SlowSuccessfulRenewalDoesNotExtend(t *testing.T) {
 		a := c.replica("a", 0)
 		term := a.leads()
 		deadline := term.Deadline()
-		a.links.Delay(2 * time.Second) // a round trip takes 4 s
+		a.process.Delay(2 * time.Second) // a round trip takes 4 s
 		<-term.Context().Done()
 		if late := time.Since(deadline); late < 0 || late > time.Millisecond {
 			t.Errorf("the context was done %v after the stop deadline", late)
@@ -287,7 +287,7 @@ func TestKeep_RenewalRacingWithReleaseNeverResurrects(t *testing.T) {
 			a := c.replica("a", 0)
 			a.leads()
 			for i := range 5 {
-				a.links.Delay(trip+time.Duration(i)*5*time.Millisecond, i)
+				a.process.Delay(trip+time.Duration(i)*5*time.Millisecond, i)
 			}
 			time.Sleep(every - early)
 			a.stop()

@@ -113,8 +113,8 @@ func TestLife_StartsAndStopsAsOftenAsOneLikes(t *testing.T) {
 func TestCheck_SeesALeaderPastItsDeadline(t *testing.T) {
 	bubble(t, 5, func(t *testing.T, c *cluster) {
 		ticking := clock.New()
-		links := c.Links()
-		p := c.candidateOf(c.locker(links, redlock.WithClock(ticking)), links, "x", "a").run()
+		process := c.nodes.Process()
+		p := c.candidateOf(process.Locker(redlock.WithClock(ticking)), process, "x", "a").run()
 		follower := c.replica("b", 0, election.WithStandby(time.Second))
 		term := p.leads()
 		for range 10 {

@@ -26,7 +26,7 @@ func TestLog_OneLineForEachChangeOfCause(t *testing.T) {
 			t.Fatalf("with a wrong password: %v", got)
 		}
 
-		a.links.Cut()
+		a.process.Cut()
 		time.Sleep(2 * time.Minute)
 		if got := logs.TakeAll(); len(got) != 1 || strings.Contains(got[0].ContextMap()["error"].(string), "NOAUTH") {
 			t.Fatalf("after a cut: %v", got)
@@ -35,7 +35,7 @@ func TestLog_OneLineForEachChangeOfCause(t *testing.T) {
 		for i := range 3 {
 			c.Node(i).RequireAuth("")
 		}
-		a.links.Heal()
+		a.process.Heal()
 		term := a.leads()
 		time.Sleep(ttl)
 		a.stop()
@@ -76,7 +76,7 @@ func TestLog_SaysNothingWorseThanInfoWhileAllIsWell(t *testing.T) {
 		for _, id := range []string{"a", "b", "c"} {
 			p := c.replica(id, 0, election.WithLogger(zap.New(core)))
 			for node := range 3 {
-				p.links.Delay(time.Duration(5+node)*time.Millisecond, node)
+				p.process.Delay(time.Duration(5+node)*time.Millisecond, node)
 			}
 			all = append(all, p)
 		}

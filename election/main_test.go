@@ -18,6 +18,7 @@ import (
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/nodetest"
 	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
 func TestMain(m *testing.M) {
@@ -44,8 +45,8 @@ type cluster struct {
 	*nodetest.Cluster
 	t     *testing.T
 	n     int
+	nodes *redlocktest.Nodes
 	start time.Time
-	ends  []func() // what the processes have to do at their end, in reverse order
 
 	mu    sync.Mutex // guards terms
 	terms []span
@@ -62,58 +63,21 @@ type span struct {
 func bubble(t *testing.T, n int, test func(t *testing.T, c *cluster)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := &cluster{Cluster: nodetest.Start(n), t: t, n: n}
-		defer c.Close()
-		c.waitForGuards()
-		c.start = time.Now()
-		test(t, c)
+		nodes := redlocktest.New(t, n, redlock.WithTTL(ttl))
+		test(t, &cluster{Cluster: nodes.Engine(), t: t, n: n, nodes: nodes, start: time.Now()})
 	})
-}
-
-// Close ends the processes and then the nodes.
-func (c *cluster) Close() {
-	c.Heal() // or each process would wait a minute for the nodes
-	for _, end := range slices.Backward(c.ends) {
-		end()
-	}
-	c.Cluster.Close()
-}
-
-// waitForGuards has the nodes used for the first time, and waits until they grant.
-func (c *cluster) waitForGuards() {
-	c.t.Helper()
-	l := c.locker(c.Links())
-	_, err := l.TryAcquire(c.t.Context(), "first")
-	wantErr(c.t, err, redlock.ErrGuarded)
-	synctest.Wait() // all nodes, not only a majority
-	time.Sleep(ttl)
-}
-
-// locker makes a process's Locker, which is closed after the test.
-func (c *cluster) locker(links *nodetest.Links, opts ...redlock.Option) *redlock.Locker {
-	c.t.Helper()
-	l, err := redlock.New(links.Clients(), append(opts, redlock.WithTTL(ttl))...)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	c.ends = append(c.ends, func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		_ = l.Close(ctx) // what a test leaves held is its own affair
-	})
-	return l
 }
 
 // candidate is one process.
 type candidate struct {
 	*election.Elector
-	c      *cluster
-	id     string
-	links  *nodetest.Links
-	locker *redlock.Locker
-	stop   context.CancelFunc // ends Run's context
-	ended  chan struct{}      // closed when Run has returned err
-	err    error
+	c       *cluster
+	id      string
+	process *redlocktest.Process
+	locker  *redlock.Locker
+	stop    context.CancelFunc // ends Run's context
+	ended   chan struct{}      // closed when Run has returned err
+	err     error
 }
 
 // candidate makes a process that can run.
@@ -125,12 +89,12 @@ func (c *cluster) candidate(id string, opts ...election.Option) *candidate {
 // candidateIn is for another election than x.
 func (c *cluster) candidateIn(name, id string, opts ...election.Option) *candidate {
 	c.t.Helper()
-	links := c.Links()
-	return c.candidateOf(c.locker(links), links, name, id, opts...)
+	p := c.nodes.Process()
+	return c.candidateOf(p.Locker(), p, name, id, opts...)
 }
 
 func (c *cluster) candidateOf(
-	locker *redlock.Locker, links *nodetest.Links, name, id string, opts ...election.Option,
+	locker *redlock.Locker, process *redlocktest.Process, name, id string, opts ...election.Option,
 ) *candidate {
 	c.t.Helper()
 	e, err := election.New(locker, name,
@@ -138,7 +102,7 @@ func (c *cluster) candidateOf(
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return &candidate{Elector: e, c: c, id: id, links: links, locker: locker}
+	return &candidate{Elector: e, c: c, id: id, process: process, locker: locker}
 }
 
 // run starts Run; the test's end stops it and waits.
@@ -149,7 +113,8 @@ func (p *candidate) run() *candidate {
 		defer close(p.ended)
 		p.err = p.Run(ctx)
 	}()
-	p.c.ends = append(p.c.ends, func() {
+	p.c.t.Cleanup(func() {
+		p.c.Heal() // or it would wait for what it has asked nodes that hang
 		cancel()
 		<-p.ended
 	})

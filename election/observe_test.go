@@ -55,7 +55,7 @@ func TestObserve_TellsOfEachChange(t *testing.T) {
 		}
 		a.stop()
 		<-a.ended
-		b.links.Cut() // it says nothing to anybody
+		b.process.Cut() // it says nothing to anybody
 		if l := next(t, leaders, ttl+50*time.Millisecond); l != (election.Leader{}) {
 			t.Errorf("told %+v, want nobody", l)
 		}
@@ -118,7 +118,7 @@ func TestObserve_ThroughAnOutage(t *testing.T) {
 		a := c.replica("a", 0)
 		a.leads()
 		next(t, leaders, time.Second)
-		observer.links.Cut()
+		observer.process.Cut()
 		time.Sleep(10 * ttl)
 		if len(leaders) > 0 {
 			t.Errorf("told %+v, while it could not know", <-leaders)
@@ -127,7 +127,7 @@ func TestObserve_ThroughAnOutage(t *testing.T) {
 		time.Sleep(time.Second)
 		a.resigned(nil)
 		b.leads()
-		observer.links.Heal()
+		observer.process.Heal()
 		if l := next(t, leaders, 2*time.Second); l.ID != "b" {
 			t.Errorf("told %+v, want the one who leads now", l)
 		}

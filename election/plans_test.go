@@ -37,7 +37,7 @@ func TestPlans_TermsNeverOverlap(t *testing.T) {
 			lag := func(i int) time.Duration { return time.Duration(i) * margin * 3 / 4 }
 			start := func(i int) {
 				panics[i], clocks[i] = make(chan string, 1), clock.New()
-				id, links := fmt.Sprint("pod-", i), c.Links()
+				id, process := fmt.Sprint("pod-", i), c.nodes.Process()
 				opts := []election.Option{
 					election.WithCooldown(time.Second), election.WithPanicHandler(func(*election.PanicError) {}),
 					election.OnLeader(onceInATerm(t, panics[i])), election.OnLeader(c.record(id, lag(i))),
@@ -45,8 +45,8 @@ func TestPlans_TermsNeverOverlap(t *testing.T) {
 				if tenure {
 					opts = append(opts, election.WithMaxTenure(2*ttl, ttl))
 				}
-				locker := c.locker(links, redlock.WithClock(clocks[i]))
-				all[i] = c.candidateOf(locker, links, "x", id, opts...).run()
+				locker := process.Locker(redlock.WithClock(clocks[i]))
+				all[i] = c.candidateOf(locker, process, "x", id, opts...).run()
 			}
 			for i := range candidates {
 				start(i)
@@ -57,7 +57,7 @@ func TestPlans_TermsNeverOverlap(t *testing.T) {
 				case "stop":
 					all[step.Who].again()
 				case "crash": // nobody hears of it any more; a new process takes its place
-					all[step.Who].links.Cut()
+					all[step.Who].process.Cut()
 					all[step.Who].stop()
 					start(step.Who)
 				case "sleep":
@@ -72,7 +72,7 @@ func TestPlans_TermsNeverOverlap(t *testing.T) {
 					default: // it has yet to lead
 					}
 				}
-				step.Play(c.Cluster, all[step.Who].links)
+				step.Play(c.Cluster, all[step.Who].process)
 			}
 			faultplan.End(c.Cluster)
 			for _, p := range all {

@@ -74,14 +74,14 @@ func TestTryAcquire_EveryMixOfNodes(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("n=%d free,taken,dead,hung=%v", n, nodes), func(t *testing.T) {
 				bubble(t, n, func(t *testing.T, c *cluster) {
-					l, links := c.locker()
+					l, process := c.locker()
 					warmUp(t, l)
 					c.take("x", nodes[taken]...)
 					if counts[dead] > 0 {
-						links.Cut(nodes[dead]...)
+						process.Cut(nodes[dead]...)
 					}
 					if counts[hung] > 0 {
-						links.Hang(nodes[hung]...)
+						process.Hang(nodes[hung]...)
 					}
 
 					var lease *redlock.Lease
@@ -105,7 +105,7 @@ func TestTryAcquire_EveryMixOfNodes(t *testing.T) {
 						wantErr(t, err, redlock.ErrNoQuorum)
 					}
 
-					links.Heal()
+					process.Heal()
 					time.Sleep(2 * nodeTimeout)
 					if got := c.keys("x"); got != counts[taken] {
 						t.Errorf("the lock is on %d nodes, want it on the %d taken by another only",
@@ -147,9 +147,9 @@ func warmUp(t *testing.T, l *redlock.Locker) {
 
 func TestTryAcquire_HungMinorityCostsNothing(t *testing.T) {
 	bubble(t, 5, func(t *testing.T, c *cluster) {
-		l, links := c.locker() // at go-redis's default options
+		l, process := c.locker() // at go-redis's default options
 		warmUp(t, l)
-		links.Hang(0, 3)
+		process.Hang(0, 3)
 		for range 20 {
 			if d := took(func() {
 				lease := mustAcquire(t, l, "x")
@@ -171,16 +171,16 @@ func TestTryAcquire_HungMinorityCostsNothing(t *testing.T) {
 
 func TestTryAcquire_CountsItsOwnGrantWhenTheReplyWasLost(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, links := c.locker(redlock.WithNodeTimeout(2 * time.Second)) // time for go-redis to try again
+		l, process := c.locker(redlock.WithNodeTimeout(2 * time.Second)) // time for go-redis to try again
 		first := mustAcquire(t, l, "x")
 		if err := first.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		links.DropReplies()
+		process.DropReplies()
 		go func() { // ends with the sleep; the acquisition below takes longer
 			time.Sleep(time.Millisecond)
-			links.Heal()
+			process.Heal()
 		}()
 		lease := mustAcquire(t, l, "x")
 		if lease.Token() != first.Token()+1 {
@@ -191,9 +191,9 @@ func TestTryAcquire_CountsItsOwnGrantWhenTheReplyWasLost(t *testing.T) {
 
 func TestTryAcquire_ValidityCountsFromTheSend(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, links := c.locker()
+		l, process := c.locker()
 		warmUp(t, l)
-		links.Delay(80 * time.Millisecond) // a round trip takes 160 ms
+		process.Delay(80 * time.Millisecond) // a round trip takes 160 ms
 		sent := time.Now()
 		lease := mustAcquire(t, l, "x")
 		if got := lease.Deadline().Sub(sent); got != validFor {
@@ -211,10 +211,10 @@ func TestTryAcquire_ValidityCountsFromTheSend(t *testing.T) {
 
 func TestTryAcquire_AnswersSlowerThanTheLeaseAreNoLease(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, links := c.locker(redlock.WithTTL(300*time.Millisecond),
+		l, process := c.locker(redlock.WithTTL(300*time.Millisecond),
 			redlock.WithNodeTimeout(99*time.Millisecond), redlock.WithDrift(0.2))
 		warmUp(t, l)
-		links.Delay(49 * time.Millisecond)
+		process.Delay(49 * time.Millisecond)
 		_, err := l.TryAcquire(t.Context(), "x", redlock.WithLeaseTTL(100*time.Millisecond))
 		wantErr(t, err, redlock.ErrExpired)
 		time.Sleep(98 * time.Millisecond)
@@ -228,10 +228,10 @@ func TestTryAcquire_CancelledAtAnyMomentLeavesNothing(t *testing.T) {
 	for at := time.Duration(0); at <= 50*time.Millisecond; at += 5 * time.Millisecond {
 		t.Run(at.String(), func(t *testing.T) {
 			bubble(t, 5, func(t *testing.T, c *cluster) {
-				l, links := c.locker()
+				l, process := c.locker()
 				warmUp(t, l)
 				for i := range 5 {
-					links.Delay(time.Duration(2+5*i)*time.Millisecond, i)
+					process.Delay(time.Duration(2+5*i)*time.Millisecond, i)
 				}
 				ctx, cancel := context.WithTimeoutCause(t.Context(), at, errors.New("enough"))
 				defer cancel()
@@ -291,9 +291,9 @@ func TestAcquire_WaitsUntilTheLockIsFree(t *testing.T) {
 
 func TestAcquire_GoesOnThroughAnOutage(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, links := c.locker()
-		links.Cut()
-		time.AfterFunc(time.Minute, func() { links.Heal() })
+		l, process := c.locker()
+		process.Cut()
+		time.AfterFunc(time.Minute, func() { process.Heal() })
 		var err error
 		if d := took(func() { _, err = l.Acquire(t.Context(), "x") }); err != nil || d < time.Minute {
 			t.Errorf("after %v: %v", d, err)
@@ -303,7 +303,7 @@ func TestAcquire_GoesOnThroughAnOutage(t *testing.T) {
 
 func TestAcquire_EndedByItsContextSaysWhyAndWhatWasLast(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, links := c.locker()
+		l, process := c.locker()
 		c.take("x", 0, 1, 2)
 		cause := errors.New("enough")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
@@ -316,7 +316,7 @@ func TestAcquire_EndedByItsContextSaysWhyAndWhatWasLast(t *testing.T) {
 		c.takeBy("one", "y", 0)
 		c.takeBy("two", "y", 1)
 		c.Answer("LOADING Redis is loading the dataset in memory", 2)
-		links.Delay(50 * time.Millisecond)
+		process.Delay(50 * time.Millisecond)
 		for at := time.Second; at < 2*time.Second; at += 10 * time.Millisecond {
 			ctx, cancel := context.WithTimeoutCause(t.Context(), at, cause)
 			_, err = l.Acquire(ctx, "y")
@@ -357,9 +357,9 @@ func TestAcquire_OneOfManyAtATime(t *testing.T) {
 		inside, total, token := 0, 0, uint64(0)
 		done := make(chan error)
 		for range contenders {
-			l, links := c.locker()
+			l, process := c.locker()
 			for i := range 5 {
-				links.Delay(time.Duration(1+i)*time.Millisecond/4, i)
+				process.Delay(time.Duration(1+i)*time.Millisecond/4, i)
 			}
 			go func() { // each sends its outcome, and all are received below
 				for range rounds {

@@ -43,9 +43,9 @@ func TestSuspension_ShortensTheLease(t *testing.T) {
 func TestSuspension_DuringAnAcquisitionCountsAgainstIt(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
 		ticking := clock.New()
-		l, links := c.locker(redlock.WithClock(ticking))
+		l, process := c.locker(redlock.WithClock(ticking))
 		warmUp(t, l)
-		links.Delay(50 * time.Millisecond)
+		process.Delay(50 * time.Millisecond)
 		time.AfterFunc(60*time.Millisecond, func() { ticking.Suspend(ttl) })
 		_, err := l.TryAcquire(t.Context(), "x")
 		wantErr(t, err, redlock.ErrExpired)
@@ -55,9 +55,9 @@ func TestSuspension_DuringAnAcquisitionCountsAgainstIt(t *testing.T) {
 func TestSuspension_DuringAnExtensionDoesNotProlong(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
 		ticking := clock.New()
-		l, links := c.locker(redlock.WithClock(ticking))
+		l, process := c.locker(redlock.WithClock(ticking))
 		lease := mustAcquire(t, l, "x")
-		links.Delay(50 * time.Millisecond)
+		process.Delay(50 * time.Millisecond)
 		time.AfterFunc(60*time.Millisecond, func() { ticking.Suspend(ttl / 2) })
 		sent := time.Now()
 		if err := lease.Extend(t.Context()); err != nil {
@@ -92,13 +92,13 @@ func TestSuspension_IsLearnedFromTheNodes(t *testing.T) {
 func TestClockJump_GivesNobodyASecondLease(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		bubble(t, 3, func(t *testing.T, c *cluster) {
-			l, links := c.locker()
+			l, process := c.locker()
 			rival, rivalLinks := c.locker()
 			if known {
 				warmUp(t, rival)
 			}
 			warmUp(t, l)
-			links.Cut(2)
+			process.Cut(2)
 			lease := mustAcquire(t, l, "x") // on nodes 0 and 1
 			rivalLinks.Cut(0)
 			c.Jump(1, 2*ttl)
@@ -125,7 +125,7 @@ func TestClockJump_IsToldAndCountsAgainAfterMaxTTL(t *testing.T) {
 			bubble(t, 3, func(t *testing.T, c *cluster) {
 				var mu sync.Mutex
 				var told []time.Duration
-				l, links := c.locker(redlock.WithHooks(redlock.Hooks{
+				l, process := c.locker(redlock.WithHooks(redlock.Hooks{
 					ClockJump: func(node string, by time.Duration) {
 						mu.Lock()
 						defer mu.Unlock()
@@ -139,7 +139,7 @@ func TestClockJump_IsToldAndCountsAgainAfterMaxTTL(t *testing.T) {
 				warmUp(t, l)
 				synctest.Wait()
 				c.Offset(1, by)
-				links.Hang(2)
+				process.Hang(2)
 				_, _ = l.TryAcquire(t.Context(), "x") // is late by the clock that was stepped forward
 				synctest.Wait()
 				_, err := l.TryAcquire(t.Context(), "x")
@@ -162,13 +162,13 @@ func TestClockJump_IsToldAndCountsAgainAfterMaxTTL(t *testing.T) {
 func TestClocksThatDisagree_DoNotDecide(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
 		c.Offset(1, 5*time.Second)
-		l, links := c.locker()
+		l, process := c.locker()
 		synctest.Wait()
 		lease := mustAcquire(t, l, "x")
 		if err := lease.Extend(t.Context()); err != nil {
 			t.Error(err)
 		}
-		links.Hang(0)
+		process.Hang(0)
 		_, err := l.TryAcquire(t.Context(), "y")
 		wantErr(t, err, redlock.ErrNoQuorum)
 		wantText(t, err, "off the others'", "1s is allowed")

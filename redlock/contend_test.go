@@ -68,6 +68,7 @@ func TestAcquire_WithoutPushWaitsForTheTTL(t *testing.T) {
 				l, _ := c.locker(hooks)
 				waiter, _ := c.locker(hooks)
 				lease := mustAcquire(t, l, "x")
+				synctest.Wait() // the slowest node has it too: else the waiter may be there first
 				time.AfterFunc(ttl/2, func() {
 					if err := lease.Release(context.WithoutCancel(t.Context())); err != nil {
 						t.Error(err)
@@ -326,18 +327,18 @@ func TestAcquire_ReleaseBesideTheBeginOfAWait(t *testing.T) {
 // lease, and others wait for its end.
 func TestAcquire_IsToldOfTheEndOfAFailedAttempt(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		failing, links := c.locker()
+		failing, process := c.locker()
 		waiter, _ := c.locker()
 		warmUp(t, failing)
-		links.Delay(10 * time.Millisecond)
-		time.AfterFunc(15*time.Millisecond, func() { links.Cut() }) // the replies are on their way
+		process.Delay(10 * time.Millisecond)
+		time.AfterFunc(15*time.Millisecond, func() { process.Cut() }) // the replies are on their way
 		if _, err := failing.TryAcquire(t.Context(), "x"); !errors.Is(err, redlock.ErrNoQuorum) {
 			t.Fatal(err)
 		}
 		if _, err := waiter.TryAcquire(t.Context(), "x"); !errors.Is(err, redlock.ErrHeld) {
 			t.Fatalf("got %v, want what was left to look like a lease", err)
 		}
-		time.AfterFunc(ttl/4, func() { links.Heal() })
+		time.AfterFunc(ttl/4, func() { process.Heal() })
 		var err error
 		d := took(func() { _, err = waiter.Acquire(t.Context(), "x") })
 		if redial := time.Second; err != nil || d > ttl/4+redial+2*nodeTimeout {
@@ -352,10 +353,10 @@ func TestAcquire_ReleaseBeforeASlowSubscription(t *testing.T) {
 	for at := 300 * time.Millisecond; at < 600*time.Millisecond; at += 10 * time.Millisecond {
 		bubble(t, 3, func(t *testing.T, c *cluster) {
 			holder, _ := c.locker()
-			waiter, links := c.locker()
+			waiter, process := c.locker()
 			warmUp(t, waiter)
 			lease := mustAcquire(t, holder, "x")
-			links.Delay(70 * time.Millisecond)
+			process.Delay(70 * time.Millisecond)
 			time.AfterFunc(at, func() { _ = lease.Release(context.WithoutCancel(t.Context())) })
 			var err error
 			if d := took(func() { _, err = waiter.Acquire(t.Context(), "x") }); err != nil || d > at+time.Second {

@@ -25,11 +25,12 @@
 // # While what holds
 //
 // The clocks of nodes and clients run at rates that differ by less than the drift, 1 % unless
-// changed. No node's clock is stepped: a step that is still to be seen is seen, and the node does not
-// count for MaxTTL; one that was undone before anybody looked is not. All clients of a prefix use the
-// same list of nodes: another length of it is refused, another address is not noticed. A node that is
-// itself a failover group (Sentinel, a cluster) does not split its brain. Nodes let the scripts read
-// INFO: where they do not, a restart is seen only by the data being gone.
+// changed. No node's clock is stepped: a step that is still to be seen is seen, and the node does
+// not count for MaxTTL; one that was undone before anybody looked is not. All clients of a prefix
+// use the same list of nodes: another length of it is refused, unless its new nodes alone are a
+// majority; another address is not noticed. A node that is itself a failover group (Sentinel, a
+// cluster) does not split its brain. Nodes let the scripts read INFO: where they do not, a restart
+// is seen only by the data being gone.
 //
 // # What does not hold
 //

@@ -92,19 +92,19 @@ func TestFence_IncreasesOverNodesThatForgot(t *testing.T) {
 // One node forgets, and is the only one that two majorities have in common.
 func TestFence_IncreasesOverTheOneNodeInCommon(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, links := c.locker()
+		l, process := c.locker()
 		last := grantAndRelease(t, l, "x")
 		old := c.Snapshot(1)
-		links.Hang(2)
+		process.Hang(2)
 		for range 20 {
 			last = grantAndRelease(t, l, "x") // on nodes 0 and 1
 		}
-		links.Heal()
+		process.Heal()
 		c.RestartFrom(1, old)
 		time.Sleep(time.Second)
 		warmUp(t, l)
 		time.Sleep(ttl)
-		links.Hang(0)
+		process.Hang(0)
 		if token := grantAndRelease(t, l, "x"); token <= last { // on nodes 1 and 2
 			t.Errorf("token %d after %d", token, last)
 		}
@@ -166,7 +166,7 @@ func TestFence_HolderReportsTheTokenWhereANodeIsAhead(t *testing.T) {
 // A raise that takes so long that nothing of the lease is left.
 func TestFence_DeadlineIsCheckedAfterTheRaise(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, links := c.locker(redlock.WithTTL(300*time.Millisecond), redlock.WithDrift(0.2),
+		l, process := c.locker(redlock.WithTTL(300*time.Millisecond), redlock.WithDrift(0.2),
 			redlock.WithNodeTimeout(99*time.Millisecond))
 		warmUp(t, l)
 		grantAndRelease(t, l, "x")
@@ -175,7 +175,7 @@ func TestFence_DeadlineIsCheckedAfterTheRaise(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		links.Delay(24 * time.Millisecond) // 48 ms a round trip: one is in time, two are not
+		process.Delay(24 * time.Millisecond) // 48 ms a round trip: one is in time, two are not
 		_, err := l.TryAcquire(t.Context(), "x", redlock.WithLeaseTTL(100*time.Millisecond))
 		wantErr(t, err, redlock.ErrExpired)
 		time.Sleep(time.Second)

@@ -1,6 +1,7 @@
 package redlock_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/nodetest"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -169,7 +171,7 @@ func (c *cluster) single() *redlock.Locker {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.close = append(c.close, func() { _ = l.Close(c.t.Context()) }) // what it holds runs out
+	c.t.Cleanup(func() { _ = l.Close(context.Background()) }) // what it holds runs out
 	return l
 }
 
@@ -211,6 +213,11 @@ func TestGuard_WaitsForTheLongestLeaseOfThePrefix(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
 		var mu sync.Mutex
 		var told []string
+		for i := range 3 {
+			c.Restart(i)
+		}
+		first, _ := c.locker()
+		warmGuard(t, first) // for a lease of 10 s
 		long, _ := c.locker(redlock.WithMaxTTL(time.Minute))
 		_, err := long.TryAcquire(t.Context(), "x")
 		wantErr(t, err, redlock.ErrGuarded) // the nodes are younger than a minute
@@ -244,7 +251,7 @@ func TestGuard_ClockThatIsBehindBeginsItAnew(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, c *cluster) {
 		l, _ := c.locker()
 		warmUp(t, l)
-		c.Offset(0, -time.Hour)
+		c.Offset(0, -10_000*time.Hour) // before it was used for the first time
 		_, err := l.TryAcquire(t.Context(), "x")
 		wantErr(t, err, redlock.ErrGuarded)
 		time.Sleep(ttl)
@@ -326,9 +333,13 @@ func warmGuard(t *testing.T, l *redlock.Locker) {
 
 func TestWithoutRestartGuard_GrantsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, 3)
-		defer c.Close()
-		l, _ := c.locker(redlock.WithoutRestartGuard())
+		nodes := nodetest.Start(3) // never used
+		defer nodes.Close()
+		l, err := redlock.New(nodes.Links().Clients(), redlock.WithoutRestartGuard())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close(context.Background()) }() // it says that x is still held
 		mustAcquire(t, l, "x")
 		for _, node := range l.Nodes(t.Context()) {
 			if node.Guard != 0 || node.Err != nil {

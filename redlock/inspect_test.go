@@ -31,7 +31,7 @@ func TestNodes_ThatAreUnfitHaveNoVote(t *testing.T) {
 				of.make(c, 0)
 				var mu sync.Mutex
 				told := 0
-				l, links := c.locker(redlock.WithHooks(redlock.Hooks{NodeError: func(_, op string, err error) {
+				l, process := c.locker(redlock.WithHooks(redlock.Hooks{NodeError: func(_, op string, err error) {
 					mu.Lock()
 					defer mu.Unlock()
 					if op == "inspect" {
@@ -63,7 +63,7 @@ func TestNodes_ThatAreUnfitHaveNoVote(t *testing.T) {
 				if told != 1 {
 					t.Errorf("a hook told of it %d times", told)
 				}
-				links.Hang(1)
+				process.Hang(1)
 				_, err := l.TryAcquire(t.Context(), "y")
 				wantText(t, err, of.why)
 			})
@@ -76,10 +76,10 @@ func TestNodes_TellHowTheyAre(t *testing.T) {
 		c.Delay(2*time.Millisecond, 0)
 		c.Offset(1, 300*time.Millisecond)
 		c.SetInfo(2, "maxmemory_policy", "allkeys-lru") // without a maximum it evicts nothing
-		l, links := c.locker()
+		l, process := c.locker()
 		warmUp(t, l)
 		synctest.Wait()
-		links.Cut(2)
+		process.Cut(2)
 		all := l.Nodes(t.Context())
 		for i, s := range all {
 			if s.Addr != c.Addrs()[i] || s.Role != "master" || s.Version != "7.0.15" || s.Eviction != "noeviction" {

@@ -16,13 +16,13 @@ type key struct{}
 
 func TestLease_ContextEndsAtTheDeadlineWhateverHangs(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, links := c.locker()
+		l, process := c.locker()
 		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "v"))
 		lease, err := l.TryAcquire(ctx, "x")
 		if err != nil {
 			t.Fatal(err)
 		}
-		links.Hang()
+		process.Hang()
 		cancel()
 		held := lease.Context()
 		if held.Err() != nil || held.Value(key{}) != "v" {
@@ -46,10 +46,10 @@ func TestLease_ContextEndsAtTheDeadlineWhateverHangs(t *testing.T) {
 
 func TestLease_ExtendMovesTheDeadline(t *testing.T) {
 	bubble(t, 5, func(t *testing.T, c *cluster) {
-		l, links := c.locker()
+		l, process := c.locker()
 		lease := mustAcquire(t, l, "x")
 		held := lease.Context()
-		links.Cut(0, 4) // a minority changes nothing
+		process.Cut(0, 4) // a minority changes nothing
 		for range 10 {
 			time.Sleep(ttl - ttl/10)
 			if err := lease.Extend(t.Context()); err != nil {
@@ -65,16 +65,16 @@ func TestLease_ExtendMovesTheDeadline(t *testing.T) {
 
 func TestLease_ExtendRaisesTheFenceWhereItIsBehind(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, links := c.locker()
+		l, process := c.locker()
 		warmUp(t, l)
-		links.Cut(2)
+		process.Cut(2)
 		for range 4 {
 			lease := mustAcquire(t, l, "x")
 			if err := lease.Release(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		links.Heal()
+		process.Heal()
 		time.Sleep(time.Second) // go-redis dials again once a second
 		lease := mustAcquire(t, l, "x")
 		synctest.Wait()
@@ -90,15 +90,15 @@ func TestLease_ExtendRaisesTheFenceWhereItIsBehind(t *testing.T) {
 
 func TestLease_ExtendWithoutQuorumChangesNothing(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, links := c.locker()
+		l, process := c.locker()
 		lease := mustAcquire(t, l, "x")
 		deadline := lease.Deadline()
-		links.Hang(0, 1)
+		process.Hang(0, 1)
 		wantErr(t, lease.Extend(t.Context()), redlock.ErrNoQuorum)
 		if !lease.Valid() || !lease.Deadline().Equal(deadline) {
 			t.Error("the lease changed")
 		}
-		links.Heal()
+		process.Heal()
 		if err := lease.Extend(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -199,17 +199,17 @@ func TestLease_ReleaseOfOneThatRanOut(t *testing.T) {
 
 func TestLease_ReleaseWithoutQuorumIsMadeGoodLater(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, links := c.locker()
+		l, process := c.locker()
 		lease := mustAcquire(t, l, "x")
 		synctest.Wait()
-		links.Hang()
+		process.Hang()
 		var err error
 		if d := took(func() { err = lease.Release(t.Context()) }); d > nodeTimeout {
 			t.Errorf("took %v", d)
 		}
 		wantErr(t, err, redlock.ErrNoQuorum)
 		time.Sleep(3 * time.Second)
-		links.Heal()
+		process.Heal()
 		time.Sleep(2 * nodeTimeout)
 		if c.keys("x") != 0 {
 			t.Errorf("still on %d nodes", c.keys("x"))
@@ -320,17 +320,17 @@ func TestLease_ReleaseDoesNotOvertake(t *testing.T) {
 // A grant that arrives after its lease was released must not lock the node for a TTL.
 func TestLease_GrantAfterTheReleaseIsRemoved(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, links := c.locker()
+		l, process := c.locker()
 		warmUp(t, l)
-		links.Delay(60*time.Millisecond, 1)
-		links.Hang(2)
+		process.Delay(60*time.Millisecond, 1)
+		process.Hang(2)
 		for range 3 {
 			lease := mustAcquire(t, l, "x")
 			if err := lease.Release(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		links.Heal(2)
+		process.Heal(2)
 		time.Sleep(3 * nodeTimeout)
 		if c.keys("x") != 0 {
 			t.Errorf("still on %d nodes", c.keys("x"))
@@ -398,14 +398,14 @@ func TestTryAcquire_GrantHeldUpInTheNetworkIsRemoved(t *testing.T) {
 // A request that a node finds in its socket when nobody waits for the answer any more does nothing.
 func TestTryAcquire_LateRequestSetsNothing(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, links := c.locker()
+		l, process := c.locker()
 		warmUp(t, l)
 		synctest.Wait()
-		links.Hang()
+		process.Hang()
 		_, err := l.TryAcquire(t.Context(), "x")
 		wantErr(t, err, redlock.ErrNoQuorum)
 		time.Sleep(2 * ttl)
-		links.Heal()
+		process.Heal()
 		time.Sleep(time.Second)
 		for i := range 3 {
 			if c.Node(i).Exists("{redlock}:fence:x") {
@@ -433,12 +433,12 @@ func TestLease_AbandonLeavesItToRunOut(t *testing.T) {
 
 func TestAutoExtend_HoldsForAsLongAsItIsWanted(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, links := c.locker()
+		l, process := c.locker()
 		lease := mustAcquire(t, l, "x", redlock.WithAutoExtend(redlock.Extension{}))
 		for i := range 30 { // each node in turn is away until it has lost the lock
-			links.Hang(i % 3)
+			process.Hang(i % 3)
 			time.Sleep(2 * ttl)
-			links.Heal()
+			process.Heal()
 			time.Sleep(ttl)
 		}
 		if !lease.Valid() {
@@ -449,12 +449,12 @@ func TestAutoExtend_HoldsForAsLongAsItIsWanted(t *testing.T) {
 
 func TestAutoExtend_RidesOutAShortOutage(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, links := c.locker()
+		l, process := c.locker()
 		lease := mustAcquire(t, l, "x", redlock.WithAutoExtend(redlock.Extension{}))
 		time.Sleep(ttl/3 - time.Millisecond)
-		links.Hang()
+		process.Hang()
 		time.Sleep(ttl / 3)
-		links.Heal()
+		process.Heal()
 		time.Sleep(10 * ttl)
 		if !lease.Valid() {
 			t.Error(context.Cause(lease.Context()))
@@ -464,7 +464,7 @@ func TestAutoExtend_RidesOutAShortOutage(t *testing.T) {
 
 func TestAutoExtend_IsBounded(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, c *cluster) {
-		l, links := c.locker()
+		l, process := c.locker()
 		start := time.Now()
 		lease := mustAcquire(t, l, "x",
 			redlock.WithAutoExtend(redlock.Extension{Every: time.Second, Max: 3}))
@@ -477,7 +477,7 @@ func TestAutoExtend_IsBounded(t *testing.T) {
 		time.Sleep(ttl)
 		lease = mustAcquire(t, l, "x",
 			redlock.WithAutoExtend(redlock.Extension{Every: 4 * time.Second, Attempts: 5}))
-		links.Cut()
+		process.Cut()
 		before := c.Node(0).TotalConnectionCount()
 		<-lease.Context().Done()
 		if got := c.Node(0).TotalConnectionCount() - before; got != 0 {
@@ -511,13 +511,13 @@ func TestDo_HoldsWhileTheFunctionRuns(t *testing.T) {
 
 func TestDo_ContextEndsWithTheLeaseAndWithTheCaller(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, links := c.locker()
+		l, process := c.locker()
 		err := l.Do(t.Context(), "x", func(ctx context.Context, _ *redlock.Lease) error {
-			links.Hang()
+			process.Hang()
 			<-ctx.Done()
 			wantErr(t, context.Cause(ctx), redlock.ErrExpired)
 			time.Sleep(ttl)
-			links.Heal()
+			process.Heal()
 			return nil
 		})
 		wantErr(t, err, redlock.ErrExpired)

@@ -188,13 +188,13 @@ func TestClose_IsSilentAboutLeasesThatRanOut(t *testing.T) {
 
 func TestClose_WaitsUntilEverythingIsSettled(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, links := c.locker()
+		l, process := c.locker()
 		warmUp(t, l)
 		c.take("x", 0, 1)
-		links.Hang(2)
+		process.Hang(2)
 		_, err := l.TryAcquire(t.Context(), "x")
 		wantErr(t, err, redlock.ErrHeld)
-		time.AfterFunc(5*time.Second, func() { links.Heal() })
+		time.AfterFunc(5*time.Second, func() { process.Heal() })
 		if err := l.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -206,10 +206,10 @@ func TestClose_WaitsUntilEverythingIsSettled(t *testing.T) {
 
 func TestClose_SaysWhatItDidNotWaitFor(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, links := c.locker()
+		l, process := c.locker()
 		warmUp(t, l)
 		c.take("x", 0, 1)
-		links.Hang(2)
+		process.Hang(2)
 		_, err := l.TryAcquire(t.Context(), "x")
 		wantErr(t, err, redlock.ErrHeld)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -239,7 +239,7 @@ func TestClose_EndsAWaitingAcquire(t *testing.T) {
 
 func TestHolder_IsWhoAMajorityNames(t *testing.T) {
 	bubble(t, 5, func(t *testing.T, c *cluster) {
-		l, links := c.locker()
+		l, process := c.locker()
 		observer, _ := c.locker()
 		_, err := observer.Holder(t.Context(), "x")
 		wantErr(t, err, redlock.ErrVacant)
@@ -257,11 +257,11 @@ func TestHolder_IsWhoAMajorityNames(t *testing.T) {
 		_, err = observer.Holder(t.Context(), "y")
 		wantErr(t, err, redlock.ErrVacant) // a minority is nobody
 
-		links.Hang(2)
+		process.Hang(2)
 		_, err = l.Holder(t.Context(), "y")
 		wantErr(t, err, redlock.ErrNoQuorum) // with node 2 it may be a majority
 
-		links.Hang(0, 1, 2)
+		process.Hang(0, 1, 2)
 		_, err = l.Holder(t.Context(), "x")
 		wantErr(t, err, redlock.ErrNoQuorum)
 		wantText(t, err, "2 of 3 nodes")

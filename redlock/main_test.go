@@ -1,7 +1,6 @@
 package redlock_test
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/internal/nodetest"
 	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
 func TestMain(m *testing.M) {
@@ -37,57 +37,23 @@ type cluster struct {
 	*nodetest.Cluster
 	t      *testing.T
 	n      int
+	nodes  *redlocktest.Nodes
 	before []*nodetest.Snapshot
-	close  []func() // what the processes have to do at their end
-}
-
-func newCluster(t *testing.T, n int) *cluster {
-	return &cluster{Cluster: nodetest.Start(n), t: t, n: n}
 }
 
 func bubble(t *testing.T, n int, test func(t *testing.T, c *cluster)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, n)
-		defer c.Close()
-		c.waitForGuards(ttl)
-		test(t, c)
+		nodes := redlocktest.New(t, n, redlock.WithTTL(ttl))
+		test(t, &cluster{Cluster: nodes.Engine(), t: t, n: n, nodes: nodes})
 	})
 }
 
-// Close ends the processes and then the nodes.
-func (c *cluster) Close() {
-	c.Heal() // or each process would wait a minute for the nodes
-	for _, end := range c.close {
-		end()
-	}
-	c.Cluster.Close()
-}
-
-// waitForGuards has the nodes used for the first time, and waits until they grant.
-func (c *cluster) waitForGuards(maxTTL time.Duration) {
+// locker makes another process and its Locker.
+func (c *cluster) locker(opts ...redlock.Option) (*redlock.Locker, *redlocktest.Process) {
 	c.t.Helper()
-	l, _ := c.locker(redlock.WithTTL(maxTTL))
-	_, err := l.TryAcquire(c.t.Context(), "first")
-	wantErr(c.t, err, redlock.ErrGuarded)
-	synctest.Wait() // all nodes, not only a majority
-	time.Sleep(maxTTL)
-}
-
-// locker makes another process's Locker. It is closed after the test, and then settled.
-func (c *cluster) locker(opts ...redlock.Option) (*redlock.Locker, *nodetest.Links) {
-	c.t.Helper()
-	links := c.Links()
-	l, err := redlock.New(links.Clients(), append([]redlock.Option{redlock.WithTTL(ttl)}, opts...)...)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	c.close = append(c.close, func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		_ = l.Close(ctx) // what a test leaves held is its own affair
-	})
-	return l, links
+	p := c.nodes.Process()
+	return p.Locker(opts...), p
 }
 
 // mustAcquire takes a lock that is free.

@@ -92,7 +92,7 @@ func TestAutoExtend_TellsOfEachExtension(t *testing.T) {
 			err      error
 		}
 		told := make(chan outcome, 100)
-		l, links := c.locker()
+		l, process := c.locker()
 		lease, err := l.TryAcquire(t.Context(), "x", redlock.WithAutoExtend(redlock.Extension{
 			Every: ttl / 3, Attempts: 3,
 			Told: func(attempts int, took time.Duration, err error) { told <- outcome{attempts, took, err} },
@@ -103,7 +103,7 @@ func TestAutoExtend_TellsOfEachExtension(t *testing.T) {
 		if o := <-told; o.attempts != 1 || o.took != 0 || o.err != nil {
 			t.Errorf("told %+v, want one attempt", o)
 		}
-		links.Cut()
+		process.Cut()
 		if o := <-told; o.attempts != 3 || o.took == 0 || !errors.Is(o.err, redlock.ErrNoQuorum) {
 			t.Errorf("told %+v, want three attempts", o)
 		}

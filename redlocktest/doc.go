@@ -1,52 +1,27 @@
 // Package redlocktest is for tests of services that use redlockfx: Redis nodes in memory that can be cut off, hang,
 // lose replies or forget, and processes that lead.
 //
-// In a bubble of testing/synctest time is virtual, and a day of cron takes a moment:
-//
-//	func TestReport_IsMadeOnceAnHour(t *testing.T) {
-//		synctest.Test(t, func(t *testing.T) {
-//			nodes := redlocktest.New(t, 3, redlock.WithTTL(time.Hour))
-//			var made atomic.Int64
-//			var replicas []*redlocktest.Replica
-//			for range 3 {
-//				r := nodes.Replica()
-//				err := r.Scheduler.Add(scheduler.Job{Name: "report", Spec: "0 * * * *",
-//					Run: func(context.Context, scheduler.Run) error {
-//						made.Add(1)
-//						return nil
-//					}})
-//				if err != nil {
-//					t.Fatal(err)
-//				}
-//				r.Run()
-//				replicas = append(replicas, r)
-//			}
-//			time.Sleep(6*time.Hour - time.Minute)
-//			nodes.Stop(0) // a node dies
-//			time.Sleep(10 * time.Minute)
-//			nodes.Restart(0)
-//			time.Sleep(6*time.Hour - 9*time.Minute - time.Second)
-//			for _, r := range replicas {
-//				if r.Elector.IsLeader() { // its pod is replaced, a second before a tick
-//					if err := r.Stop(); err != nil {
-//						t.Error(err)
-//					}
-//				}
-//			}
-//			time.Sleep(12*time.Hour + 2*time.Second)
-//			if made.Load() != 24 {
-//				t.Errorf("%d reports were made in a day", made.Load())
-//			}
-//		})
-//	}
-//
-// A process that leads at once is [Leader]; its context ends as it would in production:
+// In a bubble of testing/synctest time is virtual, and a day of cron takes a moment, as the example shows. A process
+// that leads at once is [Leader]; its context ends as it would in production:
 //
 //	r := redlocktest.Leader(t)
 //	r.Elector.OnLeader(func(ctx context.Context) { ... })
 //	r.Cut()
 //
-// Everything works outside of a bubble as well, in real time. A mistake, as a fault of a node that is not there or
+// # In a bubble
+//
+// It begins at midnight UTC. A job that the nodes have not met has no ticks in its first two seconds.
+//
+// What real time it takes, renewals take, and attempts while a majority is away. A longer TTL makes both fewer: have
+// [redlock.WithTTL] of minutes for a day, and do not leave a process cut off for hours.
+//
+// Nodes that were made outside end the program: "called from inside and outside synctest bubble". A run that goes on
+// long after its context is done ends the test: "deadlock: main bubble goroutine has exited". A goroutine that waits for
+// something real, a server that listens or a database, lets no time pass, and the test hangs.
+//
+// # Everywhere
+//
+// All works outside of a bubble as well, in real time. A mistake, as a fault of a node that is not there or
 // that is stopped, ends the test and says why; after the end of the test it panics.
 //
 // The nodes are miniredis servers. They lack what those lack, replication and eviction for example: a last test

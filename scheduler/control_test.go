@@ -161,12 +161,35 @@ func TestControl_RefusesWhatNobodyKnows(t *testing.T) {
 		if _, err := r.History(t.Context(), "job", 0); err == nil {
 			t.Error("a history of no records was accepted")
 		}
-		r.links.Cut(0, 1)
+		r.process.Cut(0, 1)
 		for _, err := range []error{
 			r.Trigger(t.Context(), "job"), r.Pause(t.Context(), "job"),
 			func() error { _, err := r.Jobs(t.Context()); return err }(),
 		} {
 			wantErr(t, err, redlock.ErrNoQuorum)
+		}
+	})
+}
+
+// What the nodes have of a job is gone 400 days after its last tick; its name may stay with the others.
+func TestJobs_LeavesOutWhatIsGone(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("job", "*/10 * * * * *", quick), a.job("other", "*/10 * * * * *", quick))
+		c.sleepTo(time.Second)
+		reader := c.idle("reader")
+		for node := range 3 {
+			if !c.Node(node).Del("{redlock}:job:x:first") { // of an earlier build
+				t.Fatal("there was none")
+			}
+		}
+		jobs, err := reader.Jobs(t.Context())
+		var names []string
+		for _, j := range jobs {
+			names = append(names, j.Job)
+		}
+		if want := []string{"a", "b", "job", "other", "second"}; err != nil || !slices.Equal(names, want) {
+			t.Errorf("got %q, %v; want %q", names, err, want)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"container/heap"
+	"slices"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/register"
@@ -13,34 +14,91 @@ type entry struct {
 	lane  *lane             // of the job's name
 	state register.State    // as of the promise, or newer
 	floor time.Time         // ticks up to here are settled
+	past  time.Time         // ticks up to here cannot be won, unless nodes that are away come back
 	open  []register.Record // of earlier leaders, to be settled: lost, or taken over
+	met   []register.Slot   // those that were there, settled or not
 
 	known    bool          // the nodes have promised
+	nodes    nodeSet       // which of them
 	waited   bool          // for a run to return, since the last claim
 	queued   bool          // a late tick waits for a run to return
 	busy     bool          // a claim is under way
-	asked    register.Slot // by a claim without a quorum: it is asked for again
-	run      string        // with this run
+	asked    [kinds]asking // by claims without a quorum: they are asked for again
+	carried  bool          // these are of this process's last term
 	failures int           // of such claims in a row
 
 	at    time.Time // when there is something to do, by the nodes' clock
 	index int       // in the agenda; -1: not there
 }
 
+// asking is a slot, and the run that it is asked for with.
+type asking struct {
+	slot  register.Slot
+	run   string
+	since time.Time // in this term
+}
+
+// nodeSet has nodes by their number, and all above 63.
+type nodeSet uint64
+
+func (s *nodeSet) add(node int)     { *s |= 1 << node }
+func (s nodeSet) has(node int) bool { return node > 63 || s>>node&1 == 1 }
+
 // promised takes over what the nodes know. Records that this leader has made are its own affair.
 func (e *entry) promised(s register.State, token uint64) {
-	e.known, e.state, e.failures = true, s, 0
-	if asked := e.asked; !asked.Manual && !asked.At.IsZero() && !asked.At.After(s.Mark) {
-		s.Mark = asked.At.Add(-time.Millisecond) // our own votes raise marks too: asking decides
+	// Claims and looks go on while the nodes are asked: what they have found out since is newer.
+	s.Missed, s.Manual = max(s.Missed, e.state.Missed), later(s.Manual, e.state.Manual)
+	if e.state.Pause.Version > s.Pause.Version {
+		s.Pause = e.state.Pause
+	}
+	if e.state.Trigger.Version > s.Trigger.Version {
+		s.Trigger = e.state.Trigger
+	}
+	e.known, e.state, e.failures, e.nodes = true, s, 0, 0
+	for node := range s.Memories {
+		e.nodes.add(node)
+	}
+	if e.carried {
+		e.carried = false
+		e.dropDecided(s)
+	}
+	// Our own votes raise marks too: asking decides.
+	if asked := e.asked[aTick].slot.At; !asked.IsZero() && !asked.After(s.Mark) {
+		s.Mark = asked.Add(-time.Millisecond)
+	}
+	if asked := e.asked[byHand].slot.At; !asked.IsZero() && !asked.After(s.Manual) {
+		s.Manual = asked.Add(-time.Microsecond)
 	}
 	for _, r := range s.Open {
-		if r.Token < token && (r.Slot.Manual && !r.Slot.At.After(s.Manual) || !r.Slot.Manual && !r.Slot.At.After(s.Mark)) {
-			e.open = append(e.open, r)
+		isPast := r.Slot.Manual && !r.Slot.At.After(s.Manual) || !r.Slot.Manual && !r.Slot.At.After(s.Mark)
+		if r.Token < token && isPast && !slices.Contains(e.met, r.Slot) {
+			e.meet(r)
 		}
 	}
 	e.state.Open, e.state.Memories = nil, nil // of very many jobs they would be most of the memory
 	e.settle(s.Mark, s.Since, s.Planned)
 	e.set(s.Pause, s.Trigger)
+}
+
+// dropDecided forgets claims of the last term that a leader in between has decided, or has gone past.
+func (e *entry) dropDecided(s register.State) {
+	for kind, mark := range map[kind]time.Time{aTick: s.Mark, byHand: s.Manual} {
+		asked := &e.asked[kind]
+		isOpen := slices.ContainsFunc(s.Open, func(r register.Record) bool {
+			return r.Slot == asked.slot && r.Run == asked.run && r.Attempt == 1
+		})
+		if at := asked.slot.At; mark.After(at) || mark.Equal(at) && !isOpen {
+			*asked = asking{}
+		}
+	}
+}
+
+// meet has a run of an earlier leader settled.
+func (e *entry) meet(r register.Record) {
+	e.open = append(e.open, r)
+	if !slices.Contains(e.met, r.Slot) {
+		e.met = append(e.met, r.Slot)
+	}
 }
 
 // settle raises the floor.

@@ -19,6 +19,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/clock"
 	"github.com/redlockfx/redlockfx/internal/nodetest"
 	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -34,8 +35,8 @@ type cluster struct {
 	*nodetest.Cluster
 	t     *testing.T
 	ttl   time.Duration
+	nodes *redlocktest.Nodes
 	start time.Time // midnight UTC
-	ends  []func()  // what the processes have to do at their end, in reverse order
 
 	mu   sync.Mutex // guards runs
 	runs []*record
@@ -52,42 +53,21 @@ type record struct {
 func bubble(t *testing.T, nodes int, test func(t *testing.T, c *cluster)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := &cluster{Cluster: nodetest.Start(nodes), t: t, ttl: ttl}
-		defer c.Close()
-		c.waitForGuards()
-		c.start = time.Now()
+		midnight := time.Now() // a bubble begins then
+		c := &cluster{t: t, ttl: ttl, nodes: redlocktest.New(t, nodes), start: midnight.Add(24 * time.Hour)}
+		c.Cluster = c.nodes.Engine()
+		time.Sleep(23 * time.Hour)
+		c.meetJobs("job", "other", "first", "second", "a", "b")
+		time.Sleep(time.Until(c.start))
 		test(t, c)
 	})
-}
-
-// Close ends the processes and then the nodes.
-func (c *cluster) Close() {
-	c.Heal() // or each process would wait a minute for the nodes
-	for _, end := range slices.Backward(c.ends) {
-		end()
-	}
-	c.Cluster.Close()
-}
-
-// waitForGuards has the nodes used for the first time, at midnight UTC, when a bubble begins, and
-// waits until the next midnight, when they grant whatever MaxTTL a test has.
-func (c *cluster) waitForGuards() {
-	c.t.Helper()
-	midnight := time.Now()
-	_, err := c.locker(c.Links()).TryAcquire(c.t.Context(), "first")
-	wantErr(c.t, err, redlock.ErrGuarded)
-	synctest.Wait() // all nodes, not only a majority
-	time.Sleep(23 * time.Hour)
-	c.meetJobs("job", "other", "first", "second", "a", "b")
-	time.Sleep(time.Until(midnight.Add(24 * time.Hour)))
 }
 
 // meetJobs has the nodes know jobs of these names: for those that they do not, the first two seconds have no
 // ticks.
 func (c *cluster) meetJobs(names ...string) {
 	c.t.Helper()
-	links := c.Links()
-	locker, err := redlock.New(links.Clients(), redlock.WithTTL(c.ttl))
+	locker, err := redlock.New(c.nodes.Process().Clients(), redlock.WithTTL(c.ttl))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -111,28 +91,13 @@ func (c *cluster) meetJobs(names ...string) {
 	}
 }
 
-// locker makes a process's Locker, which is closed after the test.
-func (c *cluster) locker(links *nodetest.Links, opts ...redlock.Option) *redlock.Locker {
-	c.t.Helper()
-	l, err := redlock.New(links.Clients(), append(opts, redlock.WithTTL(c.ttl))...)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	c.ends = append(c.ends, func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		_ = l.Close(ctx) // what a test leaves held is its own affair
-	})
-	return l
-}
-
 // replica is one process.
 type replica struct {
 	*scheduler.Scheduler
 	c       *cluster
 	id      string
 	elector *election.Elector
-	links   *nodetest.Links
+	process *redlocktest.Process
 	clock   *clock.Clock // of the machine
 	logs    *observer.ObservedLogs
 	stop    context.CancelFunc // ends the elector's Run
@@ -142,10 +107,10 @@ type replica struct {
 // idle makes a process that does not campaign.
 func (c *cluster) idle(id string, opts ...scheduler.Option) *replica {
 	c.t.Helper()
-	r := &replica{c: c, id: id, links: c.Links(), clock: clock.New()}
+	r := &replica{c: c, id: id, process: c.nodes.Process(), clock: clock.New()}
 	var err error
-	r.elector, err = election.New(c.locker(r.links, redlock.WithClock(r.clock)), "x", election.WithIdentity(id, ""),
-		election.WithDrainTimeout(drainTimeout), election.WithCooldown(time.Second))
+	r.elector, err = election.New(r.process.Locker(redlock.WithClock(r.clock), redlock.WithTTL(c.ttl)), "x",
+		election.WithIdentity(id, ""), election.WithDrainTimeout(drainTimeout), election.WithCooldown(time.Second))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -155,7 +120,7 @@ func (c *cluster) idle(id string, opts ...scheduler.Option) *replica {
 	if r.Scheduler, err = scheduler.New(r.elector, opts...); err != nil {
 		c.t.Fatal(err)
 	}
-	c.ends = append(c.ends, func() { _ = r.Shutdown(context.Background()) }) // has no error without an end
+	c.t.Cleanup(func() { _ = r.Shutdown(context.Background()) }) // has no error without an end
 	return r
 }
 
@@ -176,7 +141,8 @@ func (r *replica) campaign() {
 		defer close(r.ended)
 		_ = r.elector.Run(ctx) // what it returns is tested where it is made
 	}()
-	c.ends = append(c.ends, func() {
+	c.t.Cleanup(func() {
+		c.Heal() // or it would wait for what it has asked nodes that hang
 		cancel()
 		<-r.ended
 	})

@@ -114,9 +114,9 @@ func TestHooks_TellOfTicksThatCannotBeClaimed(t *testing.T) {
 		r := c.leader("a", scheduler.WithHooks(told.hooks()))
 		r.add(r.job("job", "*/10 * * * * *", quick))
 		c.sleepTo(19 * time.Second)
-		r.links.Cut(0, 1)
+		r.process.Cut(0, 1)
 		c.sleepTo(20100 * time.Millisecond)
-		r.links.Heal()
+		r.process.Heal()
 		c.sleepTo(25 * time.Second)
 		got := told.told()
 		ran := []string{"job started, attempt 1", `job finished: ok, attempt 1, ""`}

@@ -1,11 +1,17 @@
 package scheduler
 
 import (
+	"context"
 	"sync"
+	"time"
 
 	"github.com/redlockfx/redlockfx/internal/register"
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
+
+// maxHold is how long the ends of runs wait for ticks. Should this process die meanwhile, runs that were over are
+// taken for lost; without any wait the ticks would have to share the nodes with them.
+const maxHold = 2 * time.Second
 
 // ledger has the nodes keep the ends of runs. Those that come while it writes are written together: many jobs of
 // one instant that are over in no time would have the nodes do little else.
@@ -15,12 +21,27 @@ type ledger struct {
 	mu      sync.Mutex // guards the fields below
 	waiting []ending
 	writing bool
+	held    context.Context // done when the ends need not wait, at the latest after maxHold; nil: nothing has held them
+	release context.CancelFunc
 }
 
 // ending is what waits to be written; written gets why it was not.
 type ending struct {
 	register.End
 	written chan error
+}
+
+// hold says whether the ends wait, for ticks that are due.
+func (g *ledger) hold(due bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case due && g.release == nil:
+		g.held, g.release = context.WithTimeout(context.Background(), maxHold)
+	case !due && g.release != nil:
+		g.release()
+		g.release = nil
+	}
 }
 
 // finish has the nodes keep the end of a record, and tries for a while.
@@ -55,9 +76,13 @@ func (l *loop) writeAll() {
 		batch := l.ends.waiting[:min(len(l.ends.waiting), register.MaxClaims)]
 		l.ends.waiting = l.ends.waiting[len(batch):]
 		l.ends.writing = len(batch) > 0
+		held := l.ends.held
 		l.ends.mu.Unlock()
 		if len(batch) == 0 {
 			return
+		}
+		if held != nil {
+			<-held.Done()
 		}
 
 		ends := make([]register.End, len(batch))

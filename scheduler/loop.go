@@ -34,15 +34,18 @@ type loop struct {
 	log      *zap.Logger
 	clock    nodesClock       // of run's goroutine alone
 	seen     register.Changes // the same
+	began    time.Time        // by that clock
+	noted    bool             // the nodes know when; of run's goroutine alone
 	wake     chan struct{}    // holds one signal that the agenda has changed
 
-	mu       sync.Mutex // guards the fields below, and all entries and lanes
-	entries  map[string]*entry
-	lanes    map[string]*lane // of the jobs with runs under way, by name
-	agenda   agenda
-	promises map[int]string // the memories in which the nodes have promised, by node
-	unsure   bool           // entries are there that the nodes have not promised
-	asking   bool           // claims are under way: what is due meanwhile is asked for together
+	mu         sync.Mutex // guards the fields below, and all entries and lanes
+	entries    map[string]*entry
+	lanes      map[string]*lane // of the jobs with runs under way, by name
+	agenda     agenda
+	promises   map[int]string // the memories in which the nodes have promised, by node
+	unsure     bool           // entries are there that the nodes have not promised
+	completing bool           // nodes that were away are promising
+	asking     bool           // claims are under way: what is due meanwhile is asked for together
 
 	ends ledger
 
@@ -79,30 +82,56 @@ func (s *Scheduler) lead(ctx context.Context) {
 	l.work.Wait() // a tick that was won meanwhile is run
 	l.runs.Wait()
 	l.ends.writer.Wait()
+	l.keep()
 	close(l.done)
+}
+
+// keep notes what was asked for until the end of the term. Nodes may have voted for it and the answer been lost; this
+// process knows that it was not started, so it may ask for it again, where the next leader must take it for lost.
+func (l *loop) keep() {
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.s.asked = make(map[*job][kinds]asking)
+	for _, e := range l.entries {
+		if asked := e.asked; asked != ([kinds]asking{}) {
+			asked[takeOver] = asking{} // of which the nodes know
+			for kind := range asked {
+				asked[kind].since = time.Time{}
+			}
+			l.s.asked[e.job] = asked
+		}
+	}
 }
 
 // run is the only goroutine with a timer.
 func (l *loop) run() {
 	told, stop := l.s.elector.Locker().Listen(l.s.register.Topic())
 	defer stop()
+	l.began = l.clock.now()
 	l.seen, _ = l.s.register.Changes(l.draining, nil) // the nodes tell of what is older when they promise
 	l.sync()
-	l.promise()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	defer l.ends.hold(false)
 	every := l.lookEvery()
 	var looked time.Time // never: what was set while the nodes promised may have been told before anybody listened
+	var ask time.Time    // when the nodes may be asked for promises again
 	for failures := 0; ; {
-		now := l.clock.now()
-		if now.Sub(looked) >= every {
-			l.look()
-			looked = now
-		}
-		pause := min(l.step(now), every-now.Sub(looked))
-		if l.isUnsure() {
+		if l.isUnsure() && time.Until(ask) <= 0 {
+			l.promise(l.clock.now())
 			failures++
-			pause = min(pause, again.After(failures))
+			ask = time.Now().Add(again.After(failures))
+		}
+		if time.Since(looked) >= every {
+			l.look()
+			l.note()
+			looked = time.Now()
+		}
+		pause := min(l.step(l.clock.now()), every-time.Since(looked))
+		if l.isUnsure() {
+			pause = min(pause, time.Until(ask))
 		} else {
 			failures = 0
 		}
@@ -112,14 +141,10 @@ func (l *loop) run() {
 			return
 		case <-l.s.changed:
 			l.sync()
-			l.promise()
 		case <-told:
 			l.look()
 		case <-l.wake:
 		case <-timer.C:
-			if failures > 0 {
-				l.promise()
-			}
 		}
 	}
 }
@@ -158,80 +183,11 @@ func (l *loop) sync() {
 	}
 	for name, j := range l.s.jobs {
 		if l.entries[name] == nil {
-			l.entries[name] = &entry{job: j, lane: l.laneLocked(name), index: -1}
+			asked, carried := l.s.asked[j]
+			l.entries[name] = &entry{job: j, lane: l.laneLocked(name), index: -1, asked: asked, carried: carried}
 			l.unsure = true
 		}
 	}
-}
-
-// promise has the nodes promise the term's token for the jobs of which they have not.
-func (l *loop) promise() {
-	l.mu.Lock()
-	var entries []*entry
-	var plans []register.Plan
-	for _, e := range l.entries {
-		if !e.known {
-			entries = append(entries, e)
-			plans = append(plans, e.job.plan)
-		}
-	}
-	l.mu.Unlock()
-	if len(plans) == 0 {
-		return
-	}
-	promised := l.s.register.Promise(l.draining, l.term.Token(), l.clock.now(), plans)
-
-	var problem error
-	var fenced uint64
-	changed := make(map[*job]string) // with the plan of another build
-	l.mu.Lock()
-	l.unsure = false
-	for i, p := range promised {
-		if p.Err != nil {
-			problem = p.Err
-			fenced = max(fenced, p.Fenced)
-			l.unsure = true
-			continue
-		}
-		if j := entries[i].job; p.Before != "" && p.Before != j.plan.Text && p.Before != j.other {
-			j.other, changed[j] = p.Before, p.Before
-		}
-		entries[i].promised(p.State, l.term.Token())
-		l.promisedLocked(p.Memories)
-		if l.entries[p.Job] == entries[i] {
-			l.agenda.put(entries[i])
-		}
-	}
-	l.mu.Unlock()
-	for j, before := range changed {
-		l.logChange(j, before)
-	}
-	switch {
-	case fenced > 0:
-		l.fenced(fenced)
-	case problem != nil && l.draining.Err() == nil:
-		l.log.Warn("no ticks yet: the nodes have not promised (it goes on)", zap.Error(problem))
-	}
-}
-
-// promisedLocked notes in which memories the nodes have promised. Where a node has promised in one before that it
-// has lost since, what it promised for other jobs does not count: everything is promised anew.
-func (l *loop) promisedLocked(memories map[int]string) {
-	for node, memory := range memories {
-		if before, ok := l.promises[node]; ok && before != memory {
-			l.forgetLocked()
-		}
-		l.promises[node] = memory
-	}
-}
-
-// forgetLocked has the nodes promise everything anew.
-func (l *loop) forgetLocked() {
-	for _, e := range l.entries {
-		e.known = false
-	}
-	clear(l.promises)
-	l.unsure = true
 }
 
 // fenced ends the term: somebody was promised a larger token, so no tick will be won with this one; the
@@ -257,6 +213,7 @@ func (l *loop) look() {
 			l.mu.Unlock()
 		}
 	}
+	l.complete(found.Memories, l.clock.now())
 	unread := 0
 	for job, version := range found.Versions {
 		switch {

@@ -112,7 +112,7 @@ func TestTick_RunsOnceThroughTheLossOfALeader(t *testing.T) {
 		b := c.replica("b")
 		b.add(b.job("job", "*/10 * * * * *", work))
 		c.sleepTo(43 * time.Second)
-		a.links.Cut()
+		a.process.Cut()
 		second := b.leads()
 		c.sleepTo(2*time.Minute + 5*time.Second)
 
@@ -221,9 +221,9 @@ func TestLoop_RunsOnlyTheNewestTickWhenLate(t *testing.T) {
 		r := c.leader("a")
 		r.add(r.job("job", "18,19,21-27 * * * * *", quick))
 		c.sleepTo(20500 * time.Millisecond)
-		r.links.Hang()
+		r.process.Hang()
 		c.sleepTo(25500 * time.Millisecond)
-		r.links.Heal()
+		r.process.Heal()
 		c.sleepTo(29 * time.Second)
 		runs := c.records()
 		if len(runs) < 4 {

@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -41,7 +42,7 @@ func (c *cluster) cutOff(change func(*scheduler.Job), err error) (a, b *replica)
 	}
 	b.campaign()
 	c.sleepTo(62 * time.Second)
-	a.links.Cut()
+	a.process.Cut()
 	b.leads()
 	c.sleepTo(125 * time.Second)
 	return a, b
@@ -91,13 +92,13 @@ func TestLost_ARunThatCouldNotSayItsEndInTimeStillSaysIt(t *testing.T) {
 		}
 		b.campaign()
 		c.sleepTo(62 * time.Second)
-		a.links.Cut()
+		a.process.Cut()
 		b.leads()
 		c.sleepTo(80 * time.Second)
 		if got := b.states("job"); got["1m0s"] != scheduler.StateLost {
 			t.Errorf("recorded %v", got)
 		}
-		a.links.Heal()
+		a.process.Heal()
 		c.sleepTo(100 * time.Second)
 		if got := b.states("job"); got["1m0s"] != scheduler.StateOK {
 			t.Errorf("recorded %v when it had returned", got)
@@ -151,17 +152,18 @@ func TestFenced_LeaderGivesUpAndComesBackAboveIt(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
 		told := &recorder{}
 		a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{Fenced: told.hooks().Fenced}))
-		a.add(a.job("job", "*/10 * * * * *", quick))
+		a.add(a.job("job", "*/10 * * * * *", quick), a.job("other", "*/10 * * * * *", quick)) // in one call
 		c.sleepTo(12 * time.Second)
 		first := a.leads()
 		const more = 1_000_000_000
 		other := register.New(register.Config{
 			Quorum: a.elector.Locker().Quorum(), Prefix: "redlock", Election: "x", Longest: ttl,
 		})
-		promised := other.Promise(t.Context(), first.Token()+more, time.Now(),
-			[]register.Plan{{Job: "job", Text: "CRON_TZ=UTC */10 * * * * *"}})
-		if promised[0].Err != nil {
-			t.Fatal(promised[0].Err)
+		promised := other.Promise(t.Context(), first.Token()+more, time.Now(), []register.Plan{
+			{Job: "job", Text: "CRON_TZ=UTC */10 * * * * *"}, {Job: "other", Text: "CRON_TZ=UTC */10 * * * * *"},
+		})
+		if err := errors.Join(promised[0].Err, promised[1].Err); err != nil {
+			t.Fatal(err)
 		}
 		c.sleepTo(41 * time.Second)
 		if second := a.leads(); second.Token() <= first.Token()+more {
@@ -169,11 +171,11 @@ func TestFenced_LeaderGivesUpAndComesBackAboveIt(t *testing.T) {
 		}
 		runs := c.records()
 		for i, run := range runs {
-			if got := c.at(run.Tick); got != []string{"10s", "20s", "30s", "40s"}[i] {
+			if got := c.at(run.Tick); got != []string{"10s", "20s", "30s", "40s"}[i/2] {
 				t.Errorf("run %d is of %s", i, got)
 			}
 		}
-		if len(runs) != 4 {
+		if len(runs) != 8 {
 			t.Errorf("ran %v", c.ran())
 		}
 		wantEqual(t, "told", told.told(), []string{fmt.Sprintf("fenced by %d more", more)})
@@ -186,9 +188,9 @@ func TestTick_RepliesToItsClaimAreLost(t *testing.T) {
 		r := c.leader("a")
 		r.add(r.job("job", "*/10 * * * * *", quick))
 		c.sleepTo(19 * time.Second)
-		r.links.DropReplies()
+		r.process.DropReplies()
 		c.sleepTo(20700 * time.Millisecond)
-		r.links.Heal()
+		r.process.Heal()
 		c.sleepTo(29 * time.Second)
 		runs := c.records()
 		if len(runs) != 2 || c.at(runs[1].Tick) != "20s" || runs[1].start.Sub(runs[1].Tick) > 3*time.Second {

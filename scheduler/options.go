@@ -20,8 +20,11 @@ func WithLogger(log *zap.Logger) Option { return func(s *Scheduler) { s.log = lo
 // WithHooks has the Scheduler tell what it does.
 func WithHooks(h Hooks) Option { return func(s *Scheduler) { s.hooks = h } }
 
+// Middleware makes of a job's Run one that does something around it.
+type Middleware = func(next func(context.Context, Run) error) func(context.Context, Run) error
+
 // WithMiddleware wraps the Run of every job, at each attempt; the one that is given first is the outermost. It
 // sees the attempt's error before [Retry] does, and may return another one.
-func WithMiddleware(wrap func(next func(context.Context, Run) error) func(context.Context, Run) error) Option {
+func WithMiddleware(wrap Middleware) Option {
 	return func(s *Scheduler) { s.middleware = append(s.middleware, wrap) }
 }

@@ -174,7 +174,7 @@ func TestRetry_PauseEndsWithTheRun(t *testing.T) {
 			12 * time.Second, "boom",
 		},
 		"lost lease": {
-			func(job *scheduler.Job) { job.Spec = "10 * * * * *" }, func(r *replica) { r.links.Cut() },
+			func(job *scheduler.Job) { job.Spec = "10 * * * * *" }, func(r *replica) { r.process.Cut() },
 			0, "election: lost: ",
 		},
 	} {

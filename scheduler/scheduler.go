@@ -26,13 +26,14 @@ type Scheduler struct {
 	location   *time.Location
 	log        *zap.Logger
 	hooks      Hooks
-	middleware []func(func(context.Context, Run) error) func(context.Context, Run) error
+	middleware []Middleware
 	stop       func()        // of the registration with the elector
 	changed    chan struct{} // wakes the loop to look at jobs; never waited for
 
 	mu     sync.Mutex // guards the fields below, and the loop's lanes
 	jobs   map[string]*job
-	loop   *loop // of the newest term
+	loop   *loop                  // of the newest term
+	asked  map[*job][kinds]asking // what the last term asked for until its end: none of it was started
 	closed bool
 }
 
@@ -49,6 +50,9 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 	}
 	for _, opt := range opts {
 		opt(s)
+	}
+	if slices.ContainsFunc(s.middleware, func(wrap Middleware) bool { return wrap == nil }) {
+		return nil, errors.New("scheduler: a middleware is nil")
 	}
 	if s.log == nil {
 		s.log = zap.NewNop()

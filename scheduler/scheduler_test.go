@@ -19,6 +19,13 @@ func TestNew_WantsAnElector(t *testing.T) {
 	wantText(t, err, "elector is nil")
 }
 
+func TestNew_RefusesANilMiddleware(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *cluster) {
+		_, err := scheduler.New(c.leader("a").elector, scheduler.WithMiddleware(nil))
+		wantText(t, err, "a middleware is nil")
+	})
+}
+
 func TestAdd_ReportsAllProblemsAtOnce(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.leader("a")

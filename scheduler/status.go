@@ -27,9 +27,10 @@ type Status struct {
 	Reason     string
 	ReasonTick time.Time
 
-	Last, LastOK Record // the newest run, and the newest that was StateOK, of those that are kept
-	Failures     int    // runs in a row, of those that are kept, that failed or were lost
-	Missed       int    // ticks, in all
+	Records      []Record // all that are kept, 50 at most, the newest first
+	Last, LastOK Record   // the newest run, and the newest that was StateOK, of those that are kept
+	Failures     int      // runs in a row, of those that are kept, that failed or were lost
+	Missed       int      // ticks, in all
 	Paused       bool
 	Running      bool   // Last has no end
 	Leader       string // identity; empty if nobody leads
@@ -121,6 +122,7 @@ func (s *Status) read(v register.View, own string) {
 	failing := true
 	for _, r := range v.Records {
 		record := recordOf(s.Job, r)
+		s.Records = append(s.Records, record)
 		switch record.State {
 		case StateMissed, StateSkipped:
 			if s.Last.ID == "" && s.Reason == "" {

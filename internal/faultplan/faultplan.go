@@ -130,10 +130,18 @@ func Between(shortest, longest time.Duration) *rapid.Generator[time.Duration] {
 	return rapid.SampledFrom(all)
 }
 
-// Play does what the step says to the way of the process with these links, or of all, or to the
-// nodes. What is not of [Faults] is the test's own to play.
-func (s Step) Play(c *nodetest.Cluster, links *nodetest.Links) {
-	way := links.Faults
+// Way is how a process reaches the nodes: its links, or whatever holds them.
+type Way interface {
+	Cut(nodes ...int)
+	Hang(nodes ...int)
+	Delay(d time.Duration, nodes ...int)
+	DropReplies(nodes ...int)
+	Heal(nodes ...int)
+}
+
+// Play does what the step says to the way of one process, or of all, or to the nodes. What is not of
+// [Faults] is the test's own to play.
+func (s Step) Play(c *nodetest.Cluster, way Way) {
 	if s.Everybody {
 		way = c.Faults
 	}

@@ -39,7 +39,7 @@ func (s *Script) Call(keys []string, args ...any) Call {
 }
 
 // WithLast is the same call with one more argument at the end, which may differ from node to node.
-// It is asked for when the call is about to be sent, on any goroutine.
+// It is asked for when the call is about to be sent, on any goroutine, and for a late node when the round is over.
 func (c Call) WithLast(arg func(node int) any) Call {
 	c.last = arg
 	return c

@@ -43,8 +43,12 @@ for i = 1, (#KEYS - 2) / 2 do
       end
     end
     local records = cjson.decode(ARGV[a + 10])
-    if #records > 0 then
-      redis.call('HSET', runs, unpack(records))
+    for r = 1, #records, 2 do
+      local _, had, _, state = parts(redis.call('HGET', runs, records[r]))
+      local _, given, _, is = parts(records[r + 1])
+      if not had or given > had or given == had and state == 'lost' and is ~= 'lost' then
+        redis.call('HSET', runs, records[r], records[r + 1])
+      end
     end
     redis.call('ZADD', KEYS[2], 0, ARGV[a + 1])
     redis.call('PEXPIRE', KEYS[2], fade)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"time"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
@@ -23,12 +24,14 @@ type Claim struct {
 // Outcome is what became of a claim.
 type Outcome struct {
 	Won     bool
-	Taken   bool    // no run of ours can win the slot any more
-	By      Record  // that it is taken by, where a node has a record of it
-	Fenced  uint64  // a larger token that was promised; 0: none
-	Paused  Setting // newer than the claim's, and on
-	Unknown bool    // a node does not know the job: it has to be promised anew
-	Err     error   // why it was not won
+	Taken   bool      // no run of ours can win the slot any more
+	Past    time.Time // nothing up to here can be won of its lane unless nodes answer that have not; zero: that is not why
+	By      Record    // that it is taken by, where a node has a record of it
+	Fenced  uint64    // a larger token that was promised; 0: none
+	Paused  Setting   // newer than the claim's, and on
+	Unknown bool      // a node does not know the job: it has to be promised anew
+	Forgot  bool      // a node knows none of the jobs any more
+	Err     error     // why it was not won
 }
 
 // Claim asks for slots, and returns what became of each, in their order. What was not won and is not taken may
@@ -99,7 +102,7 @@ func (r *Register) claim(
 	round, cause := r.config.Quorum.AskFirst(ctx, call, judge, first, goOn)
 	answers := round.Answers()
 	for i, at := range batch {
-		all[at] = r.outcome(claims[at], token, answers, i, n, cause)
+		all[at] = r.outcome(claims[at], token, memories, answers, i, n, cause)
 	}
 }
 
@@ -113,30 +116,38 @@ func takenBy(f []any) uint64 {
 }
 
 // outcome reads what the nodes answered to the i-th of n claims.
-func (r *Register) outcome(c Claim, token uint64, answers []quorum.Answer, i, n int, cause error) Outcome {
+func (r *Register) outcome(
+	c Claim, token uint64, memories map[int]string, answers []quorum.Answer, i, n int, cause error,
+) Outcome {
 	var o Outcome
 	need := r.config.Quorum.Majority()
-	yes, no := 0, 0
+	yes := 0
+	var past []int64 // the marks of those that said no
 	var nodes []NodeError
 	for node, a := range answers {
 		f, err := part(a, i, n)
 		if err == nil {
-			err = o.read(c, token, f)
+			err = o.read(c, token, memories[node], f)
 		}
 		if err == nil {
 			yes++
 			continue
 		}
 		nodes = append(nodes, NodeError{r.config.Quorum.Addr(node), err})
-		if len(f) > 0 && f[0] == int64(codeNo) {
-			no++
+		if len(f) > 1 && f[0] == int64(codeNo) {
+			mark, _ := f[1].(int64)
+			past = append(past, max(mark, c.Record.Slot.number()))
 		}
 	}
 	o.Won = yes >= need
 	if o.Won {
 		return o
 	}
-	o.Taken = o.Taken || r.config.Quorum.Size()-no < need
+	o.Taken = o.Taken || r.config.Quorum.Size()-len(past) < need
+	if yes+len(past) >= need {
+		slices.Sort(past)
+		o.Past = c.Record.Slot.at(past[need-yes-1])
+	}
 	kind := ErrNoQuorum
 	if o.Fenced > 0 {
 		kind = ErrFenced
@@ -145,8 +156,8 @@ func (r *Register) outcome(c Claim, token uint64, answers []quorum.Answer, i, n 
 	return o
 }
 
-// read notes one node's answer; the error is why it is no vote.
-func (o *Outcome) read(c Claim, token uint64, f []any) error {
+// read notes the answer of one node that promised in memory ("": it did not); the error is why it is no vote.
+func (o *Outcome) read(c Claim, token uint64, memory string, f []any) error {
 	if err := refusal(f); err != nil {
 		return err
 	}
@@ -168,8 +179,9 @@ func (o *Outcome) read(c Claim, token uint64, f []any) error {
 			return fmt.Errorf("taken by run %s of token %d, %s", record.Run, record.Token, record.State)
 		}
 		return fmt.Errorf("its mark is %d, of token %d", mark, by)
-	case code == codeUnknown:
+	case code == codeUnknown && len(f) == 4:
 		o.Unknown = true
+		o.Forgot = o.Forgot || memory != "" && f[2] != memory
 		return ErrUnknown
 	case code == codeFenced && len(f) == 2:
 		larger, _ := f[1].(int64)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -139,7 +140,7 @@ func TestClaim_ANodeThatForgotDoesNotVoteUntilItIsAdmitted(t *testing.T) {
 				a.wins(tick, "a") // on nodes 0 and 1
 				forget(c, 0)
 				rival.links.Cut(1)
-				if o := rival.claim(tick, "b", 1); o.Won || !o.Unknown {
+				if o := rival.claim(tick, "b", 1); o.Won || !o.Forgot {
 					t.Fatalf("got %+v of a node that forgot", o)
 				}
 				// Node 1 is away, so nobody knows of the vote; admission happens when the guard is over.
@@ -218,7 +219,7 @@ func TestClaim_AForgottenPromiseDoesNotCount(t *testing.T) {
 		b.mustPromise() // of nodes 0 and 2
 		time.Sleep(3 * time.Second)
 		a.links.Cut(1)
-		if o := a.claim(time.Now().Truncate(time.Second), "a", 1); !o.Unknown {
+		if o := a.claim(time.Now().Truncate(time.Second), "a", 1); !o.Forgot {
 			t.Errorf("got %+v of a node that has promised nothing to this leader since", o)
 		}
 	})
@@ -298,4 +299,70 @@ func TestClaim_RecordsAreKeptWithinBounds(t *testing.T) {
 			t.Errorf("open: %+v", s.Open)
 		}
 	})
+}
+
+// A process that lost its term before it knew what became of its claim asks again with the same run when it leads
+// again, if the nodes still have it so or have nothing. Whatever happens in between: one process has the tick.
+func TestClaim_ARunThatIsAskedForAgainInALaterTermIsTheOnlyOne(t *testing.T) {
+	const rounds, terms = 30, 6
+	for _, n := range []int{1, 3, 5} {
+		t.Run(fmt.Sprintf("%d nodes", n), func(t *testing.T) {
+			bubble(t, n, func(t *testing.T, c *cluster) {
+				random := rand.New(rand.NewPCG(uint64(n), 1))
+				both := []*leader{c.leader(0), c.leader(0)}
+				token := uint64(0)
+				lead := func(l *leader) (register.State, error) {
+					token++
+					l.token = token
+					return l.promise()
+				}
+				if _, err := lead(both[0]); err != nil {
+					t.Fatal(err)
+				}
+				again := 0
+				for round := range rounds {
+					time.Sleep(5 * time.Second)
+					tick := time.Now().Truncate(time.Second)
+					winner, asked := -1, make([]bool, len(both))
+					for range terms {
+						who := random.IntN(len(both))
+						l, run := both[who], fmt.Sprint("run ", round, " of ", who)
+						l.links.Heal()
+						time.Sleep(1100 * time.Millisecond) // go-redis dials again after a second
+						state, err := lead(l)
+						if err != nil {
+							t.Fatal(err)
+						}
+						own := slices.ContainsFunc(state.Open, func(r register.Record) bool { return r.Run == run })
+						if state.Mark.After(tick) || state.Mark.Equal(tick) && !(asked[who] && own) {
+							continue // it was decided, or another one's run may be under way
+						}
+						for node := range n {
+							switch random.IntN(4) {
+							case 0:
+								l.links.DropReplies(node)
+							case 1:
+								l.links.Cut(node)
+							}
+						}
+						o := l.claim(tick, run, 1)
+						if o.Won && winner >= 0 && winner != who {
+							t.Fatalf("round %d: both have the tick", round)
+						}
+						if o.Won && asked[who] {
+							again++
+						}
+						if o.Won {
+							winner = who
+						}
+						asked[who] = true
+					}
+				}
+				t.Logf("%d runs were won when they were asked for again", again)
+				if again == 0 {
+					t.Error("none was won when it was asked for again: the test shows nothing")
+				}
+			})
+		})
+	}
 }

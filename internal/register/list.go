@@ -65,6 +65,7 @@ type Changes struct {
 // Changes asks a quorum what was set by hand since: the newest hundred, of each node that was not heard before.
 // [ErrNoQuorum].
 func (r *Register) Changes(ctx context.Context, since map[int]int64) (Changes, error) {
+	since = maps.Clone(since) // a node that is late is asked when this has returned
 	call := changesScript.Call([]string{r.guardKey(), r.changesKey()}, r.args(maxNewest)...).WithLast(func(node int) any {
 		return since[node]
 	})

@@ -38,3 +38,21 @@ func TestNames_OfMorePagesThanOneAreAllThere(t *testing.T) {
 		}
 	})
 }
+
+// A year of the same jobs: their names stay as long as they are promised.
+func TestNames_LastAsLongAsAnyJobIsPromised(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader(1)
+		a.mustPromise()
+		const names = "{redlock}:jobs:x"
+		for node := range 3 {
+			c.Node(node).SetTTL(names, time.Hour)
+		}
+		a.mustPromise()
+		for node := range 3 {
+			if left := c.Node(node).TTL(names); left < 399*24*time.Hour {
+				t.Errorf("node %d: the names are left for %v", node, left)
+			}
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package register_test
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -62,7 +63,7 @@ func TestClaim_OfAJobThatANodeDoesNotKnow(t *testing.T) {
 			t.Fatal(other.Err)
 		}
 		a.memories = other.Memories
-		if o := a.claim(time.Now().Truncate(time.Second), "a", 1); o.Won || !o.Unknown {
+		if o := a.claim(time.Now().Truncate(time.Second), "a", 1); o.Won || !o.Unknown || o.Forgot {
 			t.Errorf("got %+v", o)
 		}
 	})
@@ -77,4 +78,51 @@ func (l *leader) ends(tick time.Time, run string) {
 		l.c.t.Fatal(err)
 	}
 	time.Sleep(timeout)
+}
+
+// All nodes restart at once, with their data: what was under way has no end that anybody could know, what was
+// skipped stays skipped, and an end that a run has written stands.
+func TestAdmit_KeepsWhatAQuorumForgot(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader(1)
+		a.mustPromise()
+		time.Sleep(10 * time.Second)
+		under, skipped, ended := c.tick(8*time.Second), c.tick(9*time.Second), c.tick(10*time.Second)
+		a.wins(under, "under way")
+		record := a.record(skipped, "skipped", 1)
+		record.State = register.Skipped
+		if o := a.Claim(t.Context(), 1, a.memories, []register.Claim{{Job: job, Record: record}})[0]; !o.Won {
+			t.Fatalf("%+v", o)
+		}
+		a.wins(ended, "ended")
+		time.Sleep(timeout) // all nodes have voted
+		c.Kill(2)           // it does not hear of the end
+		a.ends(ended, "ended")
+		for i := range 3 {
+			c.Restart(i)
+		}
+		b := c.leader(2)
+		if s := b.mustPromise(); len(s.Open) > 0 {
+			t.Errorf("without an end: %+v", s.Open)
+		}
+		want := map[time.Time]string{under.UTC(): register.Lost, skipped.UTC(): register.Skipped, ended.UTC(): register.OK}
+		check := func() {
+			t.Helper()
+			v, err := b.Read(t.Context(), job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make(map[time.Time]string)
+			for _, r := range v.Records {
+				got[r.Slot.At.UTC()] = r.State
+			}
+			if !maps.Equal(got, want) {
+				t.Errorf("records %v, want %v", got, want)
+			}
+		}
+		check()
+		a.ends(under, "under way") // its process lives
+		want[under.UTC()] = register.OK
+		check()
+	})
 }

@@ -43,6 +43,14 @@ func (s Slot) number() int64 {
 	return milli(s.At)
 }
 
+// at is the instant of a place in the same lane.
+func (s Slot) at(number int64) time.Time {
+	if s.Manual {
+		return timeOf(number)
+	}
+	return time.UnixMilli(number).UTC()
+}
+
 func (s Slot) field() string { return s.lane() + strconv.FormatInt(s.number(), 10) }
 
 func parseSlot(field string) (Slot, bool) {

@@ -52,6 +52,7 @@ func (r *Register) key(kind, job string) string {
 
 func (r *Register) guardKey() string   { return "{" + r.config.Prefix + "}:guard" }
 func (r *Register) namesKey() string   { return r.key("jobs", "") }
+func (r *Register) termsKey() string   { return r.key("terms", "") }
 func (r *Register) changesKey() string { return r.key("changes", "") }
 
 // args begin as those of all scripts do.

@@ -26,6 +26,10 @@ var (
 	changesSource string
 	//go:embed set.lua
 	setSource string
+	//go:embed note.lua
+	noteSource string
+	//go:embed terms.lua
+	termsSource string
 )
 
 var (
@@ -37,6 +41,8 @@ var (
 	namesScript   = quorum.NewScript("names", guard.Source+registerSource+namesSource)
 	changesScript = quorum.NewScript("changes", guard.Source+registerSource+changesSource)
 	setScript     = quorum.NewScript("set", guard.Source+registerSource+setSource)
+	noteScript    = quorum.NewScript("note", guard.Source+registerSource+noteSource)
+	termsScript   = quorum.NewScript("terms", guard.Source+registerSource+termsSource)
 )
 
 // What an answer begins with.

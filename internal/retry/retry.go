@@ -26,6 +26,9 @@ func (b Backoff) After(n int) time.Duration {
 
 // Sleep waits for d, or until ctx is done and then returns its cause.
 func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return context.Cause(ctx)
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -1,0 +1,59 @@
+package election_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+)
+
+func TestState_FollowsTheLifeOfACandidate(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		work := make(chan struct{})
+		a := c.candidate("a", election.OnLeader(func(ctx context.Context) {
+			<-ctx.Done()
+			<-work
+		}))
+		want := func(want election.State) {
+			t.Helper()
+			synctest.Wait()
+			if got := a.State(); got != want {
+				t.Errorf("it is %s, want %s", got, want)
+			}
+		}
+		want(election.StateStopped)
+		b := c.replica("b", 0)
+		b.leads()
+		a.run()
+		time.Sleep(time.Second)
+		want(election.StateFollowing)
+		b.stop()
+		a.leads()
+		want(election.StateLeading)
+		a.stop()
+		want(election.StateDraining)
+		close(work)
+		<-a.ended
+		want(election.StateStopped)
+	})
+}
+
+// A lease that was lost is over for the process, whatever its work does.
+func TestState_DrainsFromTheStopDeadlineOn(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.replica("a", margin)
+		a.leads()
+		a.process.Cut()
+		time.Sleep(validFor - margin + time.Millisecond)
+		if got := a.State(); got != election.StateDraining {
+			t.Errorf("past the stop deadline it is %s", got)
+		}
+		time.Sleep(margin + nodeTimeout) // the release that nobody answers
+		synctest.Wait()
+		if got := a.State(); got != election.StateFollowing {
+			t.Errorf("when the work has ended it is %s", got)
+		}
+	})
+}
