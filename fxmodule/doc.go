@@ -18,8 +18,8 @@
 // neither is an error. It takes a *zap.Logger, redlock.Hooks, election.Hooks and scheduler.Hooks if there are
 // any. It provides *redlock.Locker, *election.Elector and *scheduler.Scheduler, and nothing else.
 //
-// Jobs and callbacks come through [Job] and [OnLeader]. They are functions and not group tags
-// because fx says nothing about a tag that is misspelt. A second election in the same application
+// Jobs, callbacks and what wraps all jobs come through [Job], [OnLeader] and [Middleware]. They are functions and
+// not group tags because fx says nothing about a tag that is misspelt. A second election in the same application
 // is [Named], and [For] is how the helpers name it.
 //
 // # Start

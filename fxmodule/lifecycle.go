@@ -14,7 +14,7 @@ const closeTimeout = time.Second
 // functions may have added work after Module was built. It returns at once, also with Redis away.
 // The goroutine is stopped and waited for by stop.
 func (m *module) start(context.Context) error {
-	if !m.work {
+	if !m.campaigns {
 		if !m.lockerAsked {
 			m.log.Warn("nothing to do: there is no redlockfx.Job and no redlockfx.OnLeader for this " +
 				"election, and nobody takes its Elector, Scheduler or Locker")

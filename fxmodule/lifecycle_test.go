@@ -21,16 +21,16 @@ const lockKey = "{redlock}:lock:x"
 func TestStart_WithRedisAwayComesUpAsAFollower(t *testing.T) {
 	bubble(t, func(t *testing.T, c *cluster) {
 		k := &ticks{}
-		app, links := c.app(redlockfx.Config{Name: "x"},
+		app, process := c.app(redlockfx.Config{Name: "x"},
 			redlockfx.Job(func() scheduler.Job { return k.job("a") }))
-		links.Cut()
+		process.Cut()
 		began := time.Now()
 		app.RequireStart()
 		if took := time.Since(began); took != 0 {
 			t.Errorf("took %v", took)
 		}
 		time.Sleep(time.Minute)
-		links.Heal()
+		process.Heal()
 		time.Sleep(5 * time.Second)
 		if k.count() == 0 {
 			t.Error("never led")
@@ -150,11 +150,11 @@ func TestStop_WithRedisAwayIsQuickAndNoFailure(t *testing.T) {
 	bubble(t, func(t *testing.T, c *cluster) {
 		k := &ticks{}
 		log, lines := observed()
-		app, links := c.app(redlockfx.Config{Name: "x"}, log,
+		app, process := c.app(redlockfx.Config{Name: "x"}, log,
 			redlockfx.Job(func() scheduler.Job { return k.job("a") }))
 		app.RequireStart()
 		time.Sleep(time.Second)
-		links.Cut()
+		process.Cut()
 		time.Sleep(time.Minute)
 		began := time.Now()
 		app.RequireStop()

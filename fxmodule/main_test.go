@@ -2,7 +2,6 @@ package redlockfx_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
 	"github.com/redlockfx/redlockfx/internal/nodetest"
 	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -31,54 +31,37 @@ func TestMain(m *testing.M) {
 // cluster is three nodes in a bubble of virtual time.
 type cluster struct {
 	*nodetest.Cluster
-	t *testing.T
+	t     *testing.T
+	nodes *redlocktest.Nodes
 }
 
-func bubble(t *testing.T, test func(t *testing.T, c *cluster)) {
+func bubble(t *testing.T, test func(t *testing.T, c *cluster), opts ...redlock.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := &cluster{nodetest.Start(3), t}
-		defer c.Close()
-		c.waitForGuards("redlock")
-		test(t, c)
+		nodes := redlocktest.New(t, 3, opts...)
+		test(t, &cluster{nodes.Engine(), t, nodes})
 	})
 }
 
-// waitForGuards has the nodes used for the first time under a key prefix, and waits until they grant.
-func (c *cluster) waitForGuards(prefix string) {
+// process makes another process and provides its clients.
+func (c *cluster) process(opts ...redlockfx.GroupOption) (fx.Option, *redlocktest.Process) {
 	c.t.Helper()
-	l, err := redlock.New(c.Links().Clients(), redlock.WithKeyPrefix(prefix))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	if _, err := l.TryAcquire(c.t.Context(), "first"); !errors.Is(err, redlock.ErrGuarded) {
-		c.t.Fatalf("got %v, want %v", err, redlock.ErrGuarded)
-	}
-	synctest.Wait() // all nodes, not only a majority
-	time.Sleep(l.Settings().MaxTTL)
-	if err := l.Close(c.t.Context()); err != nil {
-		c.t.Error(err)
-	}
-}
-
-// nodes are the clients of another process.
-func (c *cluster) nodes(opts ...redlockfx.GroupOption) (fx.Option, *nodetest.Links) {
-	links := c.Links()
+	p := c.nodes.Process()
 	var all []fx.Option
-	for _, client := range links.Clients() {
+	for _, client := range p.Clients() {
 		all = append(all, redlockfx.Node(func() redis.UniversalClient { return client }, opts...))
 	}
-	return fx.Options(all...), links
+	return fx.Options(all...), p
 }
 
 // app makes an application of the module and what else is given; it must be valid.
-func (c *cluster) app(config redlockfx.Config, opts ...fx.Option) (*fxtest.App, *nodetest.Links) {
+func (c *cluster) app(config redlockfx.Config, opts ...fx.Option) (*fxtest.App, *redlocktest.Process) {
 	c.t.Helper()
-	nodes, links := c.nodes()
+	clients, process := c.process()
 	app := fxtest.New(c.t, append([]fx.Option{
-		fx.NopLogger, fx.Supply(config), nodes, redlockfx.Module,
+		fx.NopLogger, fx.Supply(config), clients, redlockfx.Module,
 	}, opts...)...)
-	return app, links
+	return app, process
 }
 
 // refused is the error of an application that must not start.
@@ -114,6 +97,27 @@ func (k *ticks) count() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return len(k.seen)
+}
+
+// words are what was said on a topic, in order.
+type words struct {
+	mu  sync.Mutex // guards all
+	all map[string][]string
+}
+
+func (w *words) add(topic, word string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.all == nil {
+		w.all = make(map[string][]string)
+	}
+	w.all[topic] = append(w.all[topic], word)
+}
+
+func (w *words) of(topic string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.all[topic]
 }
 
 func observed() (fx.Option, *observer.ObservedLogs) {

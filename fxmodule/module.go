@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"reflect"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -31,24 +31,27 @@ func Named(name string) fx.Option {
 	if name != "" {
 		title += "-" + name
 	}
-	build := func(
-		config Config, nodes []redis.UniversalClient, jobs []registered[[]scheduler.Job],
-		callbacks []registered[func(context.Context)],
-		log *zap.Logger, lockHooks redlock.Hooks, electionHooks election.Hooks, jobHooks scheduler.Hooks,
-	) (*module, error) {
+	own, all := optional(t.nameTag()), optional("")
+	watch := func(
+		log *zap.Logger, lock, allLocks redlock.Hooks, terms, allTerms election.Hooks, jobs, allJobs scheduler.Hooks,
+	) observers {
 		if log == nil {
 			log = zap.NewNop()
 		}
-		return newModule(t, config, nodes, jobs, callbacks,
-			observers{log.Named(title), lockHooks, electionHooks, jobHooks})
+		return observers{log.Named(title), either(lock, allLocks), either(terms, allTerms), either(jobs, allJobs)}
+	}
+	build := func(
+		config Config, nodes []redis.UniversalClient, jobs []registered[[]scheduler.Job],
+		callbacks []registered[func(context.Context)], middleware []registered[scheduler.Middleware], watch observers,
+	) (*module, error) {
+		return newModule(t, config, nodes, work{inOrder(jobs), callbacks, inOrder(middleware)}, watch)
 	}
 	return fx.Module(title,
 		fx.Provide(
 			fx.Private,
+			fx.Annotate(watch, fx.ParamTags(all, own, all, own, all, own, all)),
 			fx.Annotate(build, fx.ParamTags(
-				optional(t.nameTag()), t.groupTag("nodes"), t.groupTag("jobs"),
-				t.groupTag("callbacks"),
-				`optional:"true"`, `optional:"true"`, `optional:"true"`, `optional:"true"`)),
+				own, t.groupTag("nodes"), t.groupTag("jobs"), t.groupTag("callbacks"), t.groupTag("middleware"))),
 		),
 		fx.Provide(
 			fx.Annotate((*module).giveLocker, fx.ResultTags(t.nameTag())),
@@ -62,6 +65,21 @@ func Named(name string) fx.Option {
 }
 
 func optional(tag string) string { return strings.TrimSpace(tag + ` optional:"true"`) }
+
+// either are the hooks of one election, or without any those of all.
+func either[T any](own, all T) T {
+	if reflect.ValueOf(own).IsZero() {
+		return all
+	}
+	return own
+}
+
+// work is what the helpers have registered.
+type work struct {
+	jobs       []registered[[]scheduler.Job]
+	callbacks  []registered[func(context.Context)]
+	middleware []registered[scheduler.Middleware]
+}
 
 // observers are told what happens, where the application has them.
 type observers struct {
@@ -80,20 +98,19 @@ type module struct {
 	scheduler *scheduler.Scheduler
 
 	lockerAsked bool // somebody in the application takes the Locker
-	work        bool // there are jobs or callbacks, or somebody may add some
+	campaigns   bool // there are jobs or callbacks, or somebody may add some
 
 	cancel context.CancelFunc // ends Run, nil if it was not started
 	ended  chan struct{}      // closed when Run has returned
 }
 
 func newModule(
-	t target, config Config, nodes []redis.UniversalClient, jobs []registered[[]scheduler.Job],
-	callbacks []registered[func(context.Context)], watch observers,
+	t target, config Config, nodes []redis.UniversalClient, given work, watch observers,
 ) (*module, error) {
 	if err := checkInputs(t, config, nodes); err != nil {
 		return nil, err
 	}
-	m := &module{config: config, log: watch.log, work: len(jobs)+len(callbacks) > 0}
+	m := &module{config: config, log: watch.log, campaigns: len(given.jobs)+len(given.callbacks) > 0}
 	var err error
 	opts := append(config.lockerOptions(), redlock.WithHooks(watch.lock))
 	if len(config.Nodes) > 0 {
@@ -104,7 +121,7 @@ func newModule(
 	if err != nil {
 		return nil, err
 	}
-	if err := m.build(jobs, callbacks, watch); err != nil {
+	if err := m.build(given, watch); err != nil {
 		return nil, errors.Join(err, m.locker.Close(context.Background()))
 	}
 	return m, nil
@@ -131,12 +148,9 @@ func checkInputs(t target, config Config, nodes []redis.UniversalClient) error {
 	return errors.Join(append(problems, config.Validate())...)
 }
 
-func (m *module) build(
-	jobs []registered[[]scheduler.Job], callbacks []registered[func(context.Context)],
-	watch observers,
-) error {
+func (m *module) build(given work, watch observers) error {
 	opts := append(m.config.electionOptions(), election.WithLogger(m.log), election.WithHooks(watch.election))
-	for _, callback := range callbacks {
+	for _, callback := range given.callbacks {
 		opts = append(opts, election.OnLeader(callback.value))
 	}
 	var err error
@@ -147,17 +161,19 @@ func (m *module) build(
 	if err != nil {
 		return err
 	}
-	m.scheduler, err = scheduler.New(m.elector,
-		scheduler.WithLocation(location), scheduler.WithLogger(m.log), scheduler.WithHooks(watch.jobs))
-	if err != nil {
+	jobOpts := []scheduler.Option{
+		scheduler.WithLocation(location), scheduler.WithLogger(m.log), scheduler.WithHooks(watch.jobs),
+	}
+	for _, middleware := range given.middleware {
+		jobOpts = append(jobOpts, scheduler.WithMiddleware(middleware.value))
+	}
+	if m.scheduler, err = scheduler.New(m.elector, jobOpts...); err != nil {
 		return err
 	}
-	return m.addJobs(jobs)
+	return m.addJobs(given.jobs)
 }
 
-// addJobs adds the jobs in the order of where they were registered: fx's own order is random.
 func (m *module) addJobs(jobs []registered[[]scheduler.Job]) error {
-	slices.SortFunc(jobs, func(a, b registered[[]scheduler.Job]) int { return strings.Compare(a.at, b.at) })
 	var problems []error
 	first := make(map[string]string)
 	for _, r := range jobs {
@@ -182,11 +198,11 @@ func (m *module) giveLocker() *redlock.Locker {
 }
 
 func (m *module) giveElector() *election.Elector {
-	m.work = true
+	m.campaigns = true
 	return m.elector
 }
 
 func (m *module) giveScheduler() *scheduler.Scheduler {
-	m.work = true
+	m.campaigns = true
 	return m.scheduler
 }

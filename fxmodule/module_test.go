@@ -72,7 +72,8 @@ func TestModule_RunsJobsAndCallbacksInOneOfManyApplications(t *testing.T) {
 		for i := range 3 {
 			want := []string{"{redlock}:fence:billing", "{redlock}:guard"}
 			keys := slices.DeleteFunc(c.Node(i).Keys(), func(key string) bool { // what is known of jobs stays
-				return strings.HasPrefix(key, "{redlock}:job") || strings.HasPrefix(key, "{redlock}:runs:")
+				return strings.HasPrefix(key, "{redlock}:job") || strings.HasPrefix(key, "{redlock}:runs:") ||
+					key == "{redlock}:terms:billing"
 			})
 			if !slices.Equal(keys, want) {
 				t.Errorf("left on node %d: %v", i, keys)
@@ -87,7 +88,6 @@ func TestModule_ProvidesItsThreeParts(t *testing.T) {
 		var e *election.Elector
 		var s *scheduler.Scheduler
 		k := &ticks{}
-		c.waitForGuards("app")
 		app, _ := c.app(redlockfx.Config{Name: "billing", KeyPrefix: "app"}, fx.Populate(&l, &e, &s),
 			fx.Invoke(func(s *scheduler.Scheduler) error { return s.Add(k.job("late")) }))
 		app.RequireStart()
@@ -96,20 +96,20 @@ func TestModule_ProvidesItsThreeParts(t *testing.T) {
 			t.Errorf("name %q, settings %+v, leads %v, %d runs", e.Name(), l.Settings(), e.IsLeader(), k.count())
 		}
 		app.RequireStop()
-	})
+	}, redlock.WithKeyPrefix("app"))
 }
 
 func TestModule_TwoElectionsInOneApplication(t *testing.T) {
 	bubble(t, func(t *testing.T, c *cluster) {
 		plain, named := &ticks{}, &ticks{}
-		nodes, _ := c.nodes(redlockfx.For("two"))
+		clients, _ := c.process(redlockfx.For("two"))
 		var both struct {
 			fx.In
 			One *election.Elector
 			Two *election.Elector `name:"two"`
 		}
 		app, _ := c.app(redlockfx.Config{Name: "one"},
-			redlockfx.Named("two"), nodes,
+			redlockfx.Named("two"), clients,
 			redlockfx.Settings(func() redlockfx.Config { return redlockfx.Config{Name: "other"} }, redlockfx.For("two")),
 			redlockfx.Job(func() scheduler.Job { return plain.job("same name") }),
 			redlockfx.Job(func() scheduler.Job { return named.job("same name") }, redlockfx.For("two")),
@@ -130,6 +130,56 @@ func TestModule_TwoElectionsInOneApplication(t *testing.T) {
 			t.Errorf("%d and %d runs", plain.count(), named.count())
 		}
 		app.RequireStop()
+	})
+}
+
+// Hooks with an election's name are that one's; those without are for all that have none of their own.
+func TestModule_TwoElectionsWithHooksAndMiddlewareOfTheirOwn(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		said := &words{}
+		job := func(name string) func() scheduler.Job {
+			return func() scheduler.Job { return (&ticks{}).job(name) }
+		}
+		jobHooks := func(whose string) func() (scheduler.Hooks, error) {
+			return func() (scheduler.Hooks, error) {
+				return scheduler.Hooks{Started: func(run scheduler.Run) { said.add(run.Job, whose+" hooks") }}, nil
+			}
+		}
+		wrap := func(name string) func() scheduler.Middleware {
+			return func() scheduler.Middleware {
+				return func(next func(context.Context, scheduler.Run) error) func(context.Context, scheduler.Run) error {
+					return func(ctx context.Context, run scheduler.Run) error {
+						said.add(run.Job, name)
+						return next(ctx, run)
+					}
+				}
+			}
+		}
+		two := redlockfx.For("two")
+		clients, _ := c.process(two)
+		app, _ := c.app(redlockfx.Config{Name: "one"},
+			redlockfx.Named("two"), clients,
+			redlockfx.Settings(func() redlockfx.Config { return redlockfx.Config{Name: "two"} }, two),
+			redlockfx.Job(job("first")), redlockfx.Job(job("second"), two),
+			redlockfx.Hooks(jobHooks("all's")), redlockfx.Hooks(jobHooks("two's"), two),
+			redlockfx.Hooks(func() election.Hooks {
+				return election.Hooks{Elected: func(*election.Term) { said.add("elections", "elected") }}
+			}),
+			redlockfx.Middleware(wrap("outer")), redlockfx.Middleware(wrap("middle")), redlockfx.Middleware(wrap("inner")),
+			redlockfx.Middleware(wrap("two's"), two),
+		)
+		app.RequireStart()
+		time.Sleep(3500 * time.Millisecond)
+		app.RequireStop()
+		for topic, want := range map[string][]string{
+			"first":     {"all's hooks", "outer", "middle", "inner"},
+			"second":    {"two's hooks", "two's"},
+			"elections": {"elected", "elected"},
+		} {
+			if got := said.of(topic); !slices.Equal(got, want) {
+				t.Errorf("%s: %q, want %q", topic, got, want)
+			}
+		}
 	})
 }
 
@@ -205,8 +255,19 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 		"job itself":     {redlockfx.Job(scheduler.Job{}), []string{"this is a scheduler.Job"}},
 		"nil":            {redlockfx.OnLeader(nil), []string{"OnLeader at", "this is a <nil>"}},
 		"wrong callback": {redlockfx.OnLeader(func() {}), []string{"OnLeader at", "this is a func()"}},
-		"bad name":       {redlockfx.Named("a b"), []string{`"a b"`, "1 to 64 letters"}},
-		"bad target":     {redlockfx.Job(job("a", "@daily"), redlockfx.For(`"`)), []string{"1 to 64 letters"}},
+		"wrong middleware": {
+			redlockfx.Middleware(func() func() { return nil }), []string{"Middleware at", "this is a func() func()"},
+		},
+		"nil middleware": {
+			fx.Options(redlockfx.Module, fx.Supply(config),
+				redlockfx.Middleware(func() scheduler.Middleware { return nil })),
+			[]string{"a middleware is nil"},
+		},
+		"wrong hooks": {
+			redlockfx.Hooks(func() *election.Hooks { return nil }), []string{"Hooks at", "this is a func() *election.Hooks"},
+		},
+		"bad name":   {redlockfx.Named("a b"), []string{`"a b"`, "1 to 64 letters"}},
+		"bad target": {redlockfx.Job(job("a", "@daily"), redlockfx.For(`"`)), []string{"1 to 64 letters"}},
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, test.want, test.opts) })
 	}
