@@ -39,10 +39,20 @@ type cluster struct {
 	more   chan struct{} // closed when there are more
 }
 
+// beside runs the cases of a test all at once, for they mostly wait.
+type beside struct {
+	sync.WaitGroup
+	t *testing.T
+}
+
+func (b *beside) run(name string, test func(t *testing.T)) {
+	b.Go(func() { b.t.Run(name, test) })
+}
+
 // start starts replicas on five nodes. The end of the test ends them and judges what they told.
 func start(t *testing.T, nodes *redisproc.Cluster) *cluster {
 	t.Helper()
-	return startAs(t, nodes, usual)
+	return startAs(t, nodes, steady())
 }
 
 // startAs starts replicas with other settings than the usual ones.
@@ -60,17 +70,13 @@ func startLinked(
 ) (*cluster, map[string][]*redisproc.Proxy) {
 	t.Helper()
 	links := make(map[string][]*redisproc.Proxy)
-	c := &cluster{
-		settings: s, t: t, nodes: nodes, replicas: make(map[string]*process),
-		more: make(chan struct{}),
-	}
-	t.Cleanup(c.end)
+	c := newCluster(t, nodes, s)
 	for _, name := range []string{"a", "b", "c"} {
-		s.Name, s.Nodes = name, nil
+		var addrs []string
 		for i := range nodes.Addrs() {
 			node := c.nodes.Node(i)
 			if i >= first {
-				s.Nodes = append(s.Nodes, s.Login+node.Addr())
+				addrs = append(addrs, s.Login+node.Addr())
 				continue
 			}
 			link, err := node.Proxy()
@@ -78,11 +84,34 @@ func startLinked(
 				t.Fatal(err)
 			}
 			links[name] = append(links[name], link)
-			s.Nodes = append(s.Nodes, link.Addr())
+			addrs = append(addrs, link.Addr())
 		}
-		c.replicas[name] = startProcess(t, s, c.add)
+		c.replica(name, s, addrs)
 	}
 	return c, links
+}
+
+// newCluster is one without replicas. The end of the test ends those that it gets, and judges what they told.
+func newCluster(t *testing.T, nodes *redisproc.Cluster, s settings) *cluster {
+	c := &cluster{
+		settings: s, t: t, nodes: nodes, replicas: make(map[string]*process), more: make(chan struct{}),
+	}
+	t.Cleanup(c.end)
+	return c
+}
+
+// replica starts one that finds the nodes at these addresses.
+func (c *cluster) replica(name string, s settings, addrs []string) {
+	c.t.Helper()
+	s.Name, s.Nodes = name, addrs
+	c.replicas[name] = startProcess(c.t, s, c.add)
+}
+
+// locker is one with the replicas' settings, in this process.
+func (c *cluster) locker() *redlock.Locker {
+	c.t.Helper()
+	return lockerOn(c.t, clients(c.t, c.nodes.Addrs()...),
+		redlock.WithTTL(c.TTL), redlock.WithNodeTimeout(c.TTL/4))
 }
 
 // startNodes starts nodes and has them used for the first time. They grant nothing for a TTL from
@@ -227,8 +256,8 @@ func (c *cluster) next(since time.Duration) integration.Event {
 	})
 }
 
-// callback waits for what the leader's callback tells in its term.
-func (c *cluster) callback(kind integration.Kind, leader integration.Event) integration.Event {
+// inTerm waits for what the leader tells of its term.
+func (c *cluster) inTerm(kind integration.Kind, leader integration.Event) integration.Event {
 	c.t.Helper()
 	return c.await(string(kind), func(e integration.Event) bool {
 		return e.Kind == kind && e.Replica == leader.Replica && e.Since == leader.Since
@@ -254,7 +283,7 @@ func (c *cluster) endOf(leader integration.Event) (deadline, done time.Duration)
 // lost waits until the context of the leader's callback is done, and that because it lost.
 func (c *cluster) lost(leader integration.Event) integration.Event {
 	c.t.Helper()
-	over := c.callback(integration.LeadDone, leader)
+	over := c.inTerm(integration.LeadDone, leader)
 	if !strings.Contains(over.Text, election.ErrLost.Error()) {
 		c.t.Errorf("the context of %s ended because of %q, want %v",
 			leader.Replica, over.Text, election.ErrLost)
@@ -262,11 +291,12 @@ func (c *cluster) lost(leader integration.Event) integration.Event {
 	return over
 }
 
-// stays waits until the leader has led for d from since on, and fails if something happened to the
-// leadership or to the ticks. It returns what the leader told in the end.
+// stays waits until the leader has led for d from since on and has run every tick of that time, from the first one
+// on, and fails if something happened to the leadership. It returns what the leader told in the end. The job must be
+// one of [steady]: others skip ticks where the machine is busy.
 func (c *cluster) stays(leader integration.Event, since, d time.Duration) integration.Event {
 	c.t.Helper()
-	runs := 0
+	var first time.Time // tick
 	last := c.await("leader or change", func(e integration.Event) bool {
 		if e.At < since {
 			return false
@@ -274,15 +304,18 @@ func (c *cluster) stays(leader integration.Event, since, d time.Duration) integr
 		switch mine := e.Replica == leader.Replica && e.Since == leader.Since; {
 		case e.Kind == integration.LeadBegin && !mine, e.Kind == integration.LeadDone && mine:
 			c.t.Fatalf("the leadership of %s with token %d did not last", leader.Replica, leader.Token)
-		case e.Kind == integration.RunBegin && mine:
-			runs++
+		case e.Kind == integration.RunBegin && mine && first.IsZero():
+			first = e.Tick
 		case e.Kind == integration.Sample && mine:
-			return e.At >= since+d
+			return e.At >= since+d && !first.IsZero()
 		}
 		return false
 	})
-	if want := int(d/tickEvery) - 1; runs < want {
-		c.t.Errorf("%d runs in %v, want %d", runs, d, want)
+	for n := range int(d/tickEvery) - 1 {
+		tick := first.Add(time.Duration(n) * tickEvery)
+		c.await("run of "+tick.String(), func(e integration.Event) bool {
+			return e.Kind == integration.RunBegin && e.Tick.Equal(tick) && e.Replica == leader.Replica
+		})
 	}
 	return last
 }

@@ -4,7 +4,6 @@ package integration_test
 
 import (
 	"fmt"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -103,19 +102,16 @@ func holdAllButOne(ends bool) func(request) verdict {
 func TestKilledLeader_LeavesItsTickAsTheTableSays(t *testing.T) {
 	t.Parallel()
 	nodes := startServers(t, 3)
-	var cases sync.WaitGroup
+	cases := beside{t: t}
+	defer cases.Wait()
 	for i, row := range crashes {
 		for _, again := range []bool{false, true} {
 			s := eachTick()
 			s.Election, s.AtLeastOnce = fmt.Sprintf("crash %d %v", i, again), again
-			cases.Go(func() { // all at once, for they mostly wait
-				t.Run(fmt.Sprintf("%s, at least once %v", row.name, again), func(t *testing.T) {
-					row.play(t, nodes, s)
-				})
-			})
+			cases.run(fmt.Sprintf("%s, at least once %v", row.name, again),
+				func(t *testing.T) { row.play(t, nodes, s) })
 		}
 	}
-	cases.Wait()
 }
 
 func (row crash) play(t *testing.T, nodes *redisproc.Cluster, s settings) {
@@ -189,18 +185,13 @@ func count(all []string, what string) (n int) {
 func startGated(t *testing.T, nodes *redisproc.Cluster, s settings) (*cluster, *gates) {
 	t.Helper()
 	g := newGates(t, nodes)
-	c := &cluster{
-		settings: s, t: t, nodes: nodes, replicas: make(map[string]*process), more: make(chan struct{}),
-	}
-	t.Cleanup(c.end)
-	s.Name, s.Nodes = "a", g.addrs
-	c.replicas["a"] = startProcess(t, s, c.add)
+	c := newCluster(t, nodes, s)
+	c.replica("a", s, g.addrs)
 	return c, g
 }
 
 // follow starts another replica, "b".
 func (c *cluster) follow(s settings) {
 	c.t.Helper()
-	s.Name, s.Nodes = "b", c.nodes.Addrs()
-	c.replicas["b"] = startProcess(c.t, s, c.add)
+	c.replica("b", s, c.nodes.Addrs())
 }

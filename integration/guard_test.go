@@ -42,15 +42,13 @@ var forgetting = map[string]func(context.Context, *redisproc.Node) error{
 // would grant it anew.
 func TestGuard_NodesThatMayHaveForgottenALeaseGrantNothingWhileItLasts(t *testing.T) {
 	t.Parallel()
-	var cases sync.WaitGroup
+	cases := beside{t: t}
+	defer cases.Wait()
 	for how, forget := range forgetting {
 		for _, hit := range []int{1, 3} {
-			cases.Go(func() { // all at once, for they mostly wait
-				t.Run(fmt.Sprintf("%d of 3 %s", hit, how), func(t *testing.T) { forgetLease(t, forget, hit) })
-			})
+			cases.run(fmt.Sprintf("%d of 3 %s", hit, how), func(t *testing.T) { forgetLease(t, forget, hit) })
 		}
 	}
-	cases.Wait()
 }
 
 func forgetLease(t *testing.T, forget func(context.Context, *redisproc.Node) error, hit int) {

@@ -22,7 +22,7 @@ func TestTerminatedLeader_KeepsTheLeaseUntilItsCallbackReturns(t *testing.T) {
 	leader := c.leader()
 
 	c.replicas[leader.Replica].signal(syscall.SIGTERM)
-	ended := c.callback(integration.LeadEnd, leader)
+	ended := c.inTerm(integration.LeadEnd, leader)
 	next := c.next(leader.Since)
 
 	took := next.Since - ended.At
@@ -44,7 +44,7 @@ func TestTerminatedLeader_WhoseCallbackNeverReturnsIsFollowedWhenItsLeaseHasRunO
 	leader := c.leader()
 
 	c.replicas[leader.Replica].signal(syscall.SIGTERM)
-	asked := c.callback(integration.LeadDone, leader)
+	asked := c.inTerm(integration.LeadDone, leader)
 	exit := c.exit(leader)
 	next := c.next(leader.Since)
 
@@ -74,13 +74,13 @@ func TestTerminatedLeader_IsFollowedByTheTimerWhereNodesMayNotPush(t *testing.T)
 	for _, server := range servers {
 		setUser(t, server, "deaf", deaf)
 	}
-	s := usual
+	s := steady()
 	s.Login = "redis://deaf:pw@"
 	c := startAs(t, nodes, s)
 	leader := c.leader()
 
 	c.replicas[leader.Replica].signal(syscall.SIGTERM)
-	ended := c.callback(integration.LeadEnd, leader)
+	ended := c.inTerm(integration.LeadEnd, leader)
 	next := c.next(leader.Since)
 
 	took := next.Since - ended.At

@@ -18,7 +18,7 @@ func TestJobRights_AreEnoughAndNoneTooMany(t *testing.T) {
 	nodes := startNodes(t, 1)
 	t.Parallel()
 	server, all := admins(t, nodes.Addrs())[0], jobRights(t)
-	for i, right := range append([]string{"none"}, readmeLine(t, "")...) {
+	for i, right := range append([]string{"none"}, aclLine(t, "")...) {
 		t.Run("without "+right, func(t *testing.T) {
 			t.Parallel()
 			user := fmt.Sprint("user", i)

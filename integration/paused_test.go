@@ -4,7 +4,6 @@ package integration_test
 
 import (
 	"fmt"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -14,17 +13,15 @@ import (
 
 func TestPausedJob_StaysPausedOverRestartsOfNodes(t *testing.T) {
 	t.Parallel()
-	var cases sync.WaitGroup
+	cases := beside{t: t}
+	defer cases.Wait()
 	for _, test := range []struct {
 		restarted int
 		handover  bool
 	}{{1, false}, {3, false}, {3, true}} {
-		cases.Go(func() { // all at once, for they mostly wait
-			t.Run(fmt.Sprintf("%d of 3, then another leader %v", test.restarted, test.handover),
-				func(t *testing.T) { stayPaused(t, test.restarted, test.handover) })
-		})
+		cases.run(fmt.Sprintf("%d of 3, then another leader %v", test.restarted, test.handover),
+			func(t *testing.T) { stayPaused(t, test.restarted, test.handover) })
 	}
-	cases.Wait()
 }
 
 func stayPaused(t *testing.T, restarted int, handover bool) {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/integration"
-	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -22,9 +21,7 @@ import (
 // test.
 func (c *cluster) observe() *scheduler.Scheduler {
 	c.t.Helper()
-	l := lockerOn(c.t, clients(c.t, c.nodes.Addrs()...),
-		redlock.WithTTL(c.TTL), redlock.WithNodeTimeout(c.TTL/4))
-	e, err := election.New(l, c.Election)
+	e, err := election.New(c.locker(), c.Election)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -47,6 +47,13 @@ var usual = settings{
 	RunFor: runFor,
 }
 
+// steady is usual with a job that runs each tick, be the machine ever so busy: late, but in the end.
+func steady() settings {
+	s := usual
+	s.EachTick = true
+	return s
+}
+
 // margin is the stop margin.
 func (s settings) margin() time.Duration { return s.TTL / 5 }
 
@@ -222,8 +229,9 @@ func (r *replica) watch(ctx context.Context, elector *election.Elector) {
 	if !leads {
 		return
 	}
+	before := r.clock.now() // whoever reads what follows may stop this process at once
 	r.write(r.event(integration.Watch, term))
-	for before := r.clock.now(); ctx.Err() == nil; {
+	for ctx.Err() == nil {
 		at := r.clock.now()
 		leads := elector.IsLeader()
 		valid := term.Valid()

@@ -18,27 +18,27 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// rights are those that the README gives to a user.
+// rights are those that docs/operations.md gives to a user.
 func rights(t *testing.T) []string {
 	t.Helper()
-	return readmeLine(t, `on >password`)
+	return aclLine(t, `on >password`)
 }
 
 // jobRights are those that jobs need as well.
 func jobRights(t *testing.T) []string {
 	t.Helper()
-	return append(rights(t), readmeLine(t, "")...)
+	return append(rights(t), aclLine(t, "")...)
 }
 
-func readmeLine(t *testing.T, begin string) []string {
+func aclLine(t *testing.T, begin string) []string {
 	t.Helper()
-	text, err := os.ReadFile("../README.md")
+	text, err := os.ReadFile("../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	line := regexp.MustCompile(`(?m)^ +ACL SETUSER locks ` + begin + ` ?([+~].+)$`).FindSubmatch(text)
 	if line == nil {
-		t.Fatal("the README does not say what rights a user needs")
+		t.Fatal("docs/operations.md does not say what rights a user needs")
 	}
 	return strings.Fields(string(line[1]))
 }

@@ -4,7 +4,6 @@ package integration_test
 
 import (
 	"fmt"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -18,18 +17,16 @@ import (
 func TestLeaderStoppedInAClaim_DoesNotRunItsTickWhenItWakes(t *testing.T) {
 	t.Parallel()
 	nodes := startServers(t, 3)
-	var cases sync.WaitGroup
+	cases := beside{t: t}
+	defer cases.Wait()
 	for _, asked := range []int{1, 3} {
 		for _, again := range []bool{false, true} {
 			s := eachTick()
 			s.Election, s.AtLeastOnce = fmt.Sprintf("stop %d %v", asked, again), again
-			cases.Go(func() { // all at once, for they mostly wait
-				t.Run(fmt.Sprintf("%d of 3 have voted, at least once %v", asked, again),
-					func(t *testing.T) { stopInClaim(t, nodes, s, asked) })
-			})
+			cases.run(fmt.Sprintf("%d of 3 have voted, at least once %v", asked, again),
+				func(t *testing.T) { stopInClaim(t, nodes, s, asked) })
 		}
 	}
-	cases.Wait()
 }
 
 func stopInClaim(t *testing.T, nodes *redisproc.Cluster, s settings, asked int) {

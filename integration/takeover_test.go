@@ -31,8 +31,7 @@ func TestTakeOver_GoesOnWhenNoNodeHasAnsweredAtFirst(t *testing.T) {
 		}
 		return passes
 	})
-	s.Name, s.Nodes = "b", g.addrs
-	c.replicas["b"] = startProcess(t, s, c.add)
+	c.replica("b", s, g.addrs)
 	g.wait(t, 3)
 	run := c.await("run of the tick by the next leader", func(e integration.Event) bool {
 		return e.Kind == integration.RunBegin && e.Tick.Equal(tick) && e.Replica == "b"

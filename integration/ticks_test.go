@@ -6,14 +6,12 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redlockfx/redlockfx/integration"
 	"github.com/redlockfx/redlockfx/internal/redisproc"
-	"github.com/redlockfx/redlockfx/redlock"
 )
 
 // ticking is a job that catches up with all its ticks, on three replicas and three nodes.
@@ -87,32 +85,30 @@ var troubles = map[string]func(*ticking){
 
 func TestEachTick_RunsOnceInAllTroubles(t *testing.T) {
 	t.Parallel()
-	var cases sync.WaitGroup
+	cases := beside{t: t}
+	defer cases.Wait()
 	for name, trouble := range troubles {
-		cases.Go(func() { // all at once, for they mostly wait
-			t.Run(name, func(t *testing.T) {
-				c := startTicking(t, eachTick())
-				trouble(c)
-				c.wantEachTick(nil)
-			})
+		cases.run(name, func(t *testing.T) {
+			c := startTicking(t, eachTick())
+			trouble(c)
+			c.wantEachTick(nil)
 		})
 	}
-	cases.Wait()
 }
 
 // eachTick is for replicas whose job runs each of its ticks.
 func eachTick() settings {
-	s := usual
-	s.TTL, s.RunFor, s.EachTick = shortTTL, 50*time.Millisecond, true
+	s := steady()
+	s.TTL, s.RunFor = shortTTL, 50*time.Millisecond
 	return s
 }
 
-// startTicking returns when the job ticks, and every node may forget.
+// startTicking returns when all nodes vote for the job's ticks, and each of them may forget or die.
 func startTicking(t *testing.T, s settings) *ticking {
 	t.Helper()
 	var c ticking
 	c.cluster, c.links = startLinked(t, startServers(t, 3, persist...), 3, s)
-	c.ticks(2)
+	c.allVote()
 	c.granted()
 	return &c
 }
@@ -127,8 +123,7 @@ func (c *ticking) must(errs ...error) {
 // granted waits until no node has a guard: another one may forget now.
 func (c *ticking) granted() {
 	c.t.Helper()
-	l := lockerOn(c.t, clients(c.t, c.nodes.Addrs()...),
-		redlock.WithTTL(c.TTL), redlock.WithNodeTimeout(c.TTL/4))
+	l := c.locker()
 	poll(c.t, "end of the guards", func() bool { return allGrant(c.t.Context(), l) })
 }
 

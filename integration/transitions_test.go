@@ -124,7 +124,7 @@ func (c *contest) topple(f fall) bool {
 	c.newest = next.Since
 
 	if f.how != "kill" {
-		c.callback(integration.LeadDone, leader)
+		c.inTerm(integration.LeadDone, leader)
 	}
 	deadline, done := c.endOf(leader)
 	if done > 0 && done < fell {
