@@ -1,0 +1,93 @@
+package dashboard
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// thousand are a thousand jobs with twenty runs each, some of them in trouble.
+func thousand(now time.Time) *snapshot {
+	s := &snapshot{taken: time.Now(), now: now}
+	s.leader = part[election.Leader]{at: now, value: election.Leader{ID: "billing-7c9d8-x2x4k", Token: 20, Expires: time.Now()}}
+	for i := range 5 {
+		s.nodes = append(s.nodes, redlock.NodeStatus{Addr: fmt.Sprintf("redis-%d:6379", i), Version: "7.0.15"})
+	}
+	s.terms.at, s.jobs.at = now, now
+	for i := range uint64(20) {
+		s.terms.value = append(s.terms.value, scheduler.TermRecord{
+			Token: 20 - i, Replica: "billing-7c9d8-x2x4k", Since: now.Add(-time.Duration(i) * 7 * time.Minute),
+		})
+	}
+	for i := range 1000 {
+		status := scheduler.Status{
+			Job: fmt.Sprintf("customer %04d: send what is due", i), Spec: "*/3 * * * *", Zone: "Europe/Berlin",
+			Next: now.Add(time.Minute), Failures: i % 3,
+		}
+		for n := range 20 {
+			r := scheduler.Record{
+				Run: scheduler.Run{Job: status.Job, Tick: now.Add(-time.Duration(n) * 3 * time.Minute), Token: 20, Attempt: 1},
+				ID:  fmt.Sprint(i, n), Replica: "billing-7c9d8-x2x4k", State: scheduler.StateOK,
+			}
+			r.Start, r.End = r.Tick, r.Tick.Add(time.Second)
+			if i%3 > n {
+				r.State, r.Err = scheduler.StateFailed, strings.Repeat("GET https://rates.example: 503 ", 20)
+				status.Reason, status.ReasonTick = "a run is under way, and has been for long", r.Tick
+			}
+			status.Records = append(status.Records, r)
+		}
+		status.Last = status.Records[0]
+		s.jobs.value = append(s.jobs.value, status)
+	}
+	return s
+}
+
+func render(v *view, q query) ([]byte, error) {
+	c, found := newContent(v.present(&election.Elector{}), q, true)
+	if !found {
+		return nil, errors.New("not found")
+	}
+	return c.render("page")
+}
+
+var instant = time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
+
+// The first page after a read makes the view for all that follow.
+func BenchmarkPage_ThousandJobs(b *testing.B) {
+	s := thousand(instant)
+	first := newView(s, "billing")
+	for name, view := range map[string]func() *view{
+		"first": func() *view { return newView(s, "billing") },
+		"next":  func() *view { return first },
+	} {
+		b.Run(name, func(b *testing.B) {
+			var body []byte
+			for b.Loop() {
+				var err error
+				if body, err = render(view(), query{Page: 1}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(len(body))/1024, "KiB")
+		})
+	}
+}
+
+// The time is a benchmark's; the size is the same everywhere.
+func TestPage_OfAThousandJobsIsSmall(t *testing.T) {
+	v := newView(thousand(instant), "billing")
+	body, err := render(v, query{Page: 1})
+	if jobs := strings.Count(string(body), "<tr id="); err != nil || len(body) > 300<<10 || jobs != onePage {
+		t.Errorf("%v, %d KiB, %d jobs", err, len(body)>>10, jobs)
+	}
+	last, err := render(v, query{Page: 10})
+	if err != nil || !strings.Contains(string(last), "customer 0999") || !strings.Contains(string(last), "page 10 of 10") {
+		t.Errorf("%v: the last page has not the last job", err)
+	}
+}

@@ -1,0 +1,120 @@
+package browsertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// What a screen reader is told by the browser: also where a narrow screen has the rows laid out one below the other.
+func TestPage_IsTablesToAScreenReaderAtAnyWidth(t *testing.T) {
+	s := start(t, nodes(t), jobs()...).serve(anybody)
+	leader := s.leader()
+	b := open(t)
+	b.loads(leader.url)
+	for _, wide := range []int64{360, 1200} {
+		b.do(chromedp.EmulateViewport(wide, 800), chromedp.Navigate(leader.url), chromedp.WaitVisible("h1"))
+		named := b.tree()
+		for role, tag := range map[string]string{"table": "table", "row": "tr", "cell": "td"} {
+			want := get[int](b, fmt.Sprintf(`[...document.querySelectorAll(%q)].filter((e) => e.checkVisibility()).length`, tag))
+			if got := len(named[role]); got != want || want == 0 {
+				t.Errorf("%d px: %d with the role %s, want %d", wide, got, role, want)
+			}
+		}
+		if !containsPrefix(named["rowheader"], "import <catalogue>") || !containsPrefix(named["columnheader"], "Last run") {
+			t.Errorf("%d px: rows are headed %q, columns %q", wide, named["rowheader"], named["columnheader"])
+		}
+		if got := named["image"]; len(got) != 1 || !strings.Contains(got[0], "run") {
+			t.Errorf("%d px: the timeline says %q", wide, got)
+		}
+		for _, role := range []string{"button", "link", "searchbox", "navigation", "region", "status"} {
+			if len(named[role]) == 0 {
+				t.Errorf("%d px: there is no %s", wide, role)
+			}
+			for _, name := range named[role] {
+				if name == "" && role != "status" { // what a status says is its content
+					t.Errorf("%d px: a %s has no name", wide, role)
+				}
+			}
+		}
+	}
+}
+
+// tree is the names of what the page has, by role.
+func (b *tab) tree() map[string][]string {
+	b.t.Helper()
+	all, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	text := func(v *accessibility.Value) (s string) {
+		if v != nil {
+			_ = json.Unmarshal(v.Value, &s) // what is no text is none
+		}
+		return s
+	}
+	named := make(map[string][]string)
+	for _, n := range all.Nodes {
+		if !n.Ignored {
+			named[text(n.Role)] = append(named[text(n.Role)], text(n.Name))
+		}
+	}
+	return named
+}
+
+func containsPrefix(all []string, prefix string) bool {
+	for _, s := range all {
+		if strings.HasPrefix(s, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// Every link, field and button is come by with the tab key, in the order of the page, and shows that it is.
+func TestPage_IsWalkedWithTheTabKey(t *testing.T) {
+	s := start(t, nodes(t), jobs()...).serve(anybody)
+	leader := s.leader()
+	b := open(t)
+	b.loads(leader.url)
+	get[chromedp.Void](b, `
+		Object.defineProperty(document, "hidden", { get: () => true });
+		document.dispatchEvent(new Event("visibilitychange"))`) // so that nothing changes on the way
+	const which = `((e) => (e.id || "") + "|" + (e.getAttribute("href") || "") + "|" + e.tagName)`
+	want := get[[]string](b, fmt.Sprintf(
+		`[...document.querySelectorAll("a[href], button, input:not([type=hidden]), summary")].map(%s)`, which))
+	if len(want) < 20 || !strings.HasPrefix(want[0], "|#jobs|") {
+		t.Fatalf("the page has %q; want the way past all of it first", want)
+	}
+	for i, next := range want {
+		b.do(chromedp.KeyEvent(kb.Tab))
+		if got := get[string](b, which+`(document.activeElement)`); got != next {
+			t.Fatalf("tab %d came to %q, want %q", i+1, got, next)
+		}
+		if style := get[string](b, `getComputedStyle(document.activeElement).outlineStyle`); style != "solid" {
+			t.Errorf("%q does not show that it has the focus: %s", next, style)
+		}
+	}
+}
+
+// Who has come to a link is still there when the page changes around it, and in it.
+func TestPage_KeepsTheFocusWhenItChanges(t *testing.T) {
+	s := start(t, nodes(t), jobs()...).serve(anybody)
+	leader := s.leader()
+	b := open(t)
+	b.loads(leader.url)
+	b.do(chromedp.Focus(`#jobs a[href="job?name=invoices"]`))
+	if err := leader.scheduler.Pause(t.Context(), "invoices"); err != nil {
+		t.Fatal(err)
+	}
+	b.do(chromedp.WaitVisible(`#jobs .badge.paused`))
+	if got := get[string](b, `document.activeElement.getAttribute("href") || document.activeElement.tagName`); got != "job?name=invoices" {
+		t.Errorf("the focus is at %q", got)
+	}
+	b.quiet()
+}

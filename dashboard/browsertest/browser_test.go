@@ -1,0 +1,144 @@
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+const patience = 30 * time.Second
+
+// tab is a page in a Chromium of its own, and what that has complained of.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu         sync.Mutex // guards complaints
+	complaints []string
+}
+
+// open starts a browser for the length of the test.
+func open(t *testing.T, options ...chromedp.ExecAllocatorOption) *tab {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		t.Fatal("there is no chromium: make test-browser installs it")
+	}
+	all := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
+		chromedp.NoSandbox, // which root has none of
+		chromedp.WindowSize(1200, 900), chromedp.WSURLReadTimeout(time.Minute))
+	ctx, closeBrowser := chromedp.NewExecAllocator(context.Background(), append(all, options...)...)
+	ctx, closeTab := chromedp.NewContext(ctx)
+	b := &tab{t: t, ctx: ctx}
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Log(err)
+		}
+		closeTab()
+		closeBrowser()
+	})
+	if err := chromedp.Listen(ctx, b.hear); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chromedp.Call(ctx, log.Enable, cdp.Empty{}); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// hear notes what the browser would show in its console.
+func (b *tab) hear(event any) {
+	switch e := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		b.complain(fmt.Sprintf("console.%s: %v", e.Type, e.Args))
+	case *runtime.EventExceptionThrown:
+		b.complain(fmt.Sprint(e.ExceptionDetails))
+	case *log.EventEntryAdded:
+		b.complain(fmt.Sprintf("%s: %s %s", e.Entry.Level, e.Entry.Text, e.Entry.URL))
+	}
+}
+
+func (b *tab) complain(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.complaints = append(b.complaints, text)
+}
+
+// do fails the test unless all of it is possible in time.
+func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		b.t.Fatalf("%v; the page says:\n%s", err, b.text())
+	}
+}
+
+// get is the value of an expression of the page.
+func get[T any](b *tab, expression string) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.t.Fatalf("%s: %v; the page says:\n%s", expression, err, b.text())
+	}
+	return value
+}
+
+// until waits for an expression to be true; also over another page, while there is none of which it may be an error.
+func (b *tab) until(expression string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	for {
+		is, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
+		if is {
+			return
+		}
+		if ctx.Err() != nil {
+			b.t.Fatalf("after %v it is not so: %s (%v); the page says:\n%s", patience, expression, err, b.text())
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// loads waits for a page of a service whose jobs are known to the nodes.
+func (b *tab) loads(url string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(url))
+	b.until(`document.querySelectorAll("#jobs tbody tr").length === 5`)
+}
+
+// text is what there is to read, for messages.
+func (b *tab) text() string {
+	text, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.body.innerText"))
+	if err != nil {
+		return err.Error()
+	}
+	return text
+}
+
+// quiet fails the test if the browser has complained of something.
+func (b *tab) quiet() {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.complaints {
+		b.t.Error("the browser says: ", c)
+	}
+}

@@ -1,0 +1,171 @@
+package browsertest
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+func anybody(*http.Request) error { return nil }
+
+func TestPage_ShowsWhoLeadsAndFollowsAFailover(t *testing.T) {
+	s := start(t, nodes(t), jobs()...).serve(nil)
+	leader, follower := s.leader(), s.follower()
+	b := open(t)
+	b.do(chromedp.Navigate(follower.url))
+	b.until(fmt.Sprintf(`document.querySelector("#leader h1 .name").textContent === %q`, leader.elector.Identity()))
+	b.until(`document.getElementById("live").textContent === "live"`)
+	b.until(`document.querySelectorAll("#jobs tbody tr").length === 5`)
+	b.until(`document.querySelectorAll("#newest .state.ok").length > 0`)
+	b.until(`document.querySelector("#jobs").textContent.includes("import <catalogue>")`) // as text
+
+	get[chromedp.Void](b, `window.same = document.querySelector("#jobs")`)
+	leader.Cut()
+	b.until(fmt.Sprintf(`![%q].includes(document.querySelector("#leader h1 .name")?.textContent ?? %[1]q)`,
+		leader.elector.Identity()))
+	leader.Heal()
+	b.until(`document.querySelectorAll("#timeline .change").length >= 2`)
+	b.until(`window.same.isConnected`) // the page was changed in place, not loaded anew
+	b.quiet()
+}
+
+func TestPage_WorksWithoutScripts(t *testing.T) {
+	s := start(t, nodes(t), jobs()...).serve(nil)
+	leader := s.leader()
+	b := open(t)
+	scripts := func(off bool) {
+		_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: off})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	scripts(true)
+	b.do(chromedp.Navigate(leader.url), chromedp.WaitVisible("#leader h1"), chromedp.WaitVisible("#jobs tbody tr"))
+	scripts(false)
+	refresh := get[int](b, `document.querySelectorAll("noscript meta[http-equiv=refresh]").length`)
+	if refresh != 1 {
+		t.Error("the page does not load itself anew")
+	}
+}
+
+func TestPage_PausesResumesAndRunsAJob(t *testing.T) {
+	s := start(t, nodes(t), jobs()...).serve(anybody)
+	s.leader()
+	b := open(t)
+	button := func(label string) string { return fmt.Sprintf(`button[aria-label=%q]`, label) }
+	b.do(chromedp.Navigate(s.follower().url))
+	b.do(chromedp.Click(button("Pause invoices")), chromedp.WaitVisible(button("Resume invoices")))
+	if !s.status("invoices").Paused {
+		t.Error("the page says that the job is paused, the nodes do not")
+	}
+	b.do(chromedp.Focus(button("Resume invoices")), chromedp.KeyEvent(kb.Enter), // without a mouse
+		chromedp.WaitVisible(button("Pause invoices")))
+	if s.status("invoices").Paused {
+		t.Error("the page says that the job is not paused, the nodes do")
+	}
+	b.do(chromedp.Click(button("Run invoices now")))
+	b.until(`[...document.querySelectorAll("#newest tbody tr")].some((r) => r.textContent.includes("invoices") && r.textContent.includes("by hand"))`)
+	if last := s.status("invoices").Last; !last.Manual {
+		t.Errorf("the last run is %+v", last)
+	}
+	b.do(chromedp.Click(`#jobs a[href*="invoices"]`), chromedp.WaitVisible("#runs tbody tr"))
+	b.until(`document.querySelector("h1 .name").textContent === "invoices"`)
+	b.quiet()
+}
+
+func TestAction_RefusedSaysWhy(t *testing.T) {
+	s := start(t, nodes(t), jobs()...).serve(func(*http.Request) error {
+		return errors.New("only the <on-call> engineer may")
+	})
+	s.leader()
+	b := open(t)
+	b.do(chromedp.Navigate(s.follower().url), chromedp.WaitVisible(`button[aria-label="Pause invoices"]`),
+		chromedp.Click(`button[aria-label="Pause invoices"]`))
+	b.until(`document.body.innerText.trim() === "only the <on-call> engineer may"`)
+	if s.status("invoices").Paused {
+		t.Error("it is paused all the same")
+	}
+}
+
+func TestAction_OfAnotherSiteIsRefused(t *testing.T) {
+	s := start(t, nodes(t), jobs()...).serve(anybody)
+	leader := s.leader()
+	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = fmt.Fprintf(w, `<form id="f" method="post" action="%spause"><input name="job" value="invoices"></form>`+
+			`<button onclick="f.submit()">win a prize</button>`, leader.url)
+	}))
+	defer evil.Close()
+	b := open(t)
+	b.loads(leader.url)
+	elsewhere := strings.Replace(evil.URL, "127.0.0.1", "localhost", 1) // another site
+	b.do(chromedp.Navigate(elsewhere), chromedp.Click("button"))
+	b.until(`document.body.innerText.includes("cross-origin request")`)
+	if s.status("invoices").Paused {
+		t.Error("another site has paused a job")
+	}
+}
+
+// What a page asks for while nobody looks is what the nodes do for nothing.
+func TestPage_HiddenAsksForNothing(t *testing.T) {
+	s := start(t, nodes(t), jobs()...).serve(nil)
+	follower := s.follower()
+	b := open(t)
+	b.do(chromedp.Navigate(follower.url))
+	b.until(`document.getElementById("live").textContent === "live"`)
+	get[chromedp.Void](b, `
+		window.streams = 0;
+		const real = EventSource;
+		window.EventSource = function(url) { window.streams++; return new real(url); };
+		window.EventSource.CLOSED = real.CLOSED;
+		Object.defineProperty(document, "hidden", { configurable: true, get: () => window.away });
+		window.away = true;
+		document.dispatchEvent(new Event("visibilitychange"))`)
+	before := get[string](b, `document.querySelector("main").outerHTML`)
+	time.Sleep(7 * time.Second) // longer than between two reads
+	if after := get[string](b, `document.querySelector("main").outerHTML`); before != after {
+		t.Error("a hidden page has changed")
+	}
+	get[chromedp.Void](b, `window.away = false; document.dispatchEvent(new Event("visibilitychange"))`)
+	b.until(`window.streams === 1`)
+	b.do(chromedp.WaitVisible("#jobs"))
+	b.quiet()
+}
+
+func TestPage_FitsASmallScreen(t *testing.T) {
+	s := start(t, nodes(t), jobs()...).serve(anybody)
+	leader := s.leader()
+	b := open(t)
+	b.loads(leader.url)
+	for _, path := range []string{"", "job?name=import+%3Ccatalogue%3E"} {
+		for _, wide := range []int64{360, 760, 1200} {
+			b.do(chromedp.EmulateViewport(wide, 800), chromedp.Navigate(leader.url+path), chromedp.WaitVisible("h1"))
+			if needs := get[int64](b, `document.documentElement.scrollWidth`); needs > wide {
+				t.Errorf("%q needs %d px of %d", path, needs, wide)
+			}
+		}
+	}
+}
+
+func TestPage_SaysThatTheNodesAreAway(t *testing.T) {
+	s := start(t, nodes(t), jobs()...).serve(nil)
+	follower := s.follower()
+	b := open(t)
+	b.do(chromedp.Navigate(follower.url))
+	b.until(`document.querySelectorAll("#jobs tbody tr").length === 5`)
+	follower.Cut()
+	b.until(`document.querySelectorAll("#problems .problem").length > 0`)
+	b.until(`document.querySelectorAll("#jobs tbody tr").length === 5`) // what was known
+	b.until(`document.querySelectorAll("#nodes .trouble").length === 5`)
+	follower.Heal()
+	b.until(`document.querySelectorAll("#problems .problem").length === 0`)
+	b.quiet()
+}

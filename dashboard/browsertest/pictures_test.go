@@ -1,0 +1,130 @@
+package browsertest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"image/png"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"github.com/redlockfx/redlockfx/internal/nodetest"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/redlocktest"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+var pictures = flag.String("pictures", "", "`folder` to write the pictures of the documentation to")
+
+// hourly are jobs that show something in an hour.
+func hourly() []scheduler.Job {
+	short := func(d time.Duration, problem error) func(context.Context, scheduler.Run) error {
+		return func(ctx context.Context, run scheduler.Run) error {
+			select {
+			case <-time.After(d):
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+			if problem != nil && run.Tick.Minute()%4 == 3 {
+				return problem
+			}
+			return nil
+		}
+	}
+	return []scheduler.Job{
+		{Name: "bounces", Spec: "*/2 * * * *", Run: short(300*time.Millisecond, nil)},
+		{Name: "exchange rates", Spec: "*/2 * * * *", Run: short(40*time.Millisecond, nil)},
+		{Name: "import <catalogue>", Spec: "*/5 * * * *", Run: short(11*time.Minute, nil)},
+		{Name: "invoices", Spec: "CRON_TZ=Europe/Berlin 30 2 * * *", Run: short(time.Minute, nil)},
+		{Name: "monthly statement", Spec: "0 6 1 * *", Run: short(time.Minute, nil)},
+		{Name: "stock", Spec: "*/3 * * * *", Run: short(20*time.Millisecond,
+			errors.New("GET https://stock.example/v2/levels: 503 Service Unavailable")), CatchUp: scheduler.None()},
+	}
+}
+
+// anHour is what the nodes know after an hour of the service, of which two leaders are lost and all nodes are
+// away for a while; and when it ended, in the time of a bubble.
+func anHour(t *testing.T) (data []*nodetest.Snapshot, end time.Time) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 11, 22, 9, 20, 0, 0, time.UTC)))
+		s := start(t, redlocktest.New(t, 5, redlock.WithTTL(time.Minute/2)), hourly()...)
+		time.Sleep(17 * time.Minute)
+		lost := s.leader()
+		lost.Cut()
+		time.Sleep(time.Minute)
+		lost.Heal()
+		time.Sleep(19 * time.Minute)
+		s.nodes.Cut(0, 1, 2)
+		time.Sleep(4 * time.Minute)
+		s.nodes.Heal()
+		time.Sleep(14*time.Minute + 40*time.Second)
+		if err := s.leader().scheduler.Pause(t.Context(), "monthly statement"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		for i := range 5 {
+			data = append(data, s.nodes.Engine().Snapshot(i))
+		}
+		end = time.Now()
+	})
+	return data, end
+}
+
+// The pictures are taken by each run; only with -pictures are they kept.
+func TestPictures_OfBothThemesAndASmallScreen(t *testing.T) {
+	data, end := anHour(t)
+	nodes := nodes(t)
+	off := time.Until(end)
+	for i, d := range data {
+		nodes.Engine().Offset(i, off)
+		nodes.Engine().RestartFrom(i, d)
+	}
+	s := start(t, nodes, hourly()...).serve(anybody)
+	s.leader()
+	b := open(t)
+	var once sync.Once
+	for _, p := range []struct {
+		name, theme string
+		wide        int64
+		path        string
+	}{
+		{"dashboard-light", "light", 1200, ""},
+		{"dashboard-dark", "dark", 1200, ""},
+		{"dashboard-360", "light", 360, ""},
+		{"dashboard-job", "light", 1200, "job?name=stock"},
+	} {
+		_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: p.theme}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.do(chromedp.EmulateViewport(p.wide, 800, chromedp.EmulateScale(1)),
+			chromedp.Navigate(s.follower().url+p.path), chromedp.WaitVisible("h1"))
+		b.until(`document.getElementById("live").textContent === "live"`)
+		once.Do(func() { b.until(`document.querySelectorAll("#timeline rect.good").length > 20`) })
+		picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+		if err != nil {
+			t.Fatal(err)
+		}
+		image, err := png.Decode(bytes.NewReader(picture))
+		if err != nil || image.Bounds().Dx() != int(p.wide) {
+			t.Errorf("%s: %v, %v", p.name, image.Bounds(), err)
+		}
+		if *pictures == "" {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(*pictures, p.name+".png"), picture, 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+	b.quiet()
+}

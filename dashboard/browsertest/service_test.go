@@ -1,0 +1,172 @@
+package browsertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/redlockfx/redlockfx/dashboard"
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/redlocktest"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A browser beside them takes the processors for a while: nodes have a second to answer.
+const (
+	ttl         = 5 * time.Second
+	nodeTimeout = time.Second
+)
+
+// service is three replicas on five nodes, in real time, each with its page.
+type service struct {
+	t        *testing.T
+	nodes    *redlocktest.Nodes
+	replicas []*replica
+}
+
+type replica struct {
+	*redlocktest.Process
+	elector   *election.Elector
+	scheduler *scheduler.Scheduler
+	url       string // of the page
+}
+
+// nodes are five, which allow for a machine that is busy.
+func nodes(t *testing.T) *redlocktest.Nodes {
+	t.Helper()
+	return redlocktest.New(t, 5, redlock.WithTTL(ttl), redlock.WithNodeTimeout(nodeTimeout))
+}
+
+// start runs the replicas until the end of the test.
+func start(t *testing.T, nodes *redlocktest.Nodes, jobs ...scheduler.Job) *service {
+	t.Helper()
+	s := &service{t: t, nodes: nodes}
+	for i := range 3 {
+		s.replicas = append(s.replicas, s.replica(fmt.Sprint("pod-", i+1), jobs))
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	for _, r := range s.replicas {
+		running.Go(func() { // ends with ctx
+			if err := r.elector.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+	})
+	return s
+}
+
+func (s *service) replica(name string, jobs []scheduler.Job) *replica {
+	s.t.Helper()
+	r := &replica{Process: s.nodes.Process()}
+	var err error
+	r.elector, err = election.New(r.Locker(), "billing", election.WithIdentity(name, ""))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if r.scheduler, err = scheduler.New(r.elector); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := r.scheduler.Add(jobs...); err != nil {
+		s.t.Fatal(err)
+	}
+	return r
+}
+
+// serve has each replica serve its page; allowed decides about actions.
+func (s *service) serve(allowed func(*http.Request) error) *service {
+	for _, r := range s.replicas {
+		open, end := context.WithCancel(context.Background())
+		options := []dashboard.Option{dashboard.Until(open)}
+		if allowed != nil {
+			options = append(options, dashboard.AllowActions(allowed))
+		}
+		server := httptest.NewServer(http.StripPrefix("/ops", dashboard.Handler(r.elector, r.scheduler, options...)))
+		s.t.Cleanup(func() {
+			end()
+			server.Close()
+		})
+		r.url = server.URL + "/ops/"
+	}
+	return s
+}
+
+// leader waits for one that leads.
+func (s *service) leader() *replica {
+	s.t.Helper()
+	for range 3000 {
+		for _, r := range s.replicas {
+			if r.elector.IsLeader() {
+				return r
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	s.t.Fatal("nobody leads after 30 s")
+	return nil
+}
+
+// follower is another one.
+func (s *service) follower() *replica {
+	s.t.Helper()
+	leader := s.leader()
+	for _, r := range s.replicas {
+		if r != leader {
+			return r
+		}
+	}
+	return nil
+}
+
+// status is what the nodes know of a job.
+func (s *service) status(job string) scheduler.Status {
+	s.t.Helper()
+	all, err := s.replicas[0].scheduler.Jobs(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, one := range all {
+		if one.Job == job {
+			return one
+		}
+	}
+	s.t.Fatalf("the nodes know of no job %q", job)
+	return scheduler.Status{}
+}
+
+// jobs are of all kinds.
+func jobs() []scheduler.Job {
+	return []scheduler.Job{
+		{Name: "heartbeat", Spec: "@every 1s", Run: func(context.Context, scheduler.Run) error { return nil }},
+		{Name: "exchange rates", Spec: "*/3 * * * * *", Run: func(_ context.Context, run scheduler.Run) error {
+			if run.Tick.Second()%2 == 1 {
+				return errors.New("GET https://rates.example/latest: 503 <b>Service Unavailable</b>")
+			}
+			return nil
+		}},
+		{Name: "import <catalogue>", Spec: "*/2 * * * * *", Run: func(ctx context.Context, _ scheduler.Run) error {
+			select {
+			case <-time.After(5 * time.Second):
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}},
+		{Name: "invoices", Spec: "CRON_TZ=Europe/Berlin 30 2 * * *", Run: func(context.Context, scheduler.Run) error { return nil }},
+		{Name: "monthly statement", Spec: "0 6 1 * *", Run: func(context.Context, scheduler.Run) error { return nil }},
+	}
+}

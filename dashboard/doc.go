@@ -1,0 +1,43 @@
+// Package dashboard is a page for people who operate a service: who leads, what ran, and why something did not.
+//
+//	mux.Handle("/ops/jobs/", http.StripPrefix("/ops/jobs", dashboard.Handler(elector, scheduler)))
+//
+// It works on every replica, at any prefix, and shows the same on each, since it reads what the nodes know: the leader,
+// its term and what is left of its lease; the nodes; every job that any leader has had, with its next run, its last
+// one, and why a tick was not run; the newest runs; and a timeline of the last hour. It also shows what this replica
+// itself does, which the others cannot tell.
+//
+// # Who may see it, who may act
+//
+// The handler listens to nothing by itself and knows no users: put it behind what protects the service's other pages.
+// It changes nothing, unless [AllowActions] is given a function that decides who may; then jobs can be paused, resumed
+// and triggered, by POST alone, from this page alone ([http.CrossOriginProtection]), and each attempt is logged. There
+// are no CORS headers, the page loads nothing from elsewhere and may not be framed, and nothing of it is stored. It
+// shows what candidates say of themselves ([election.WithIdentity]), the addresses of the nodes, no passwords, and of
+// errors the first line.
+//
+// # JSON
+//
+// The same is at api, and one of the jobs at api?name=NAME, which has all of its records that are kept as well:
+//
+//	(itself)   election now problems[] leader replica nodes[] jobs[] runs[] terms[]
+//	leader     id value term since lease_ms
+//	replica    id state since stop_ms check
+//	nodes      addr version latency_ms guard_ms clock_offset_ms error
+//	jobs       name spec words zone next paused running last last_ok failures missed why why_tick own
+//	runs       job tick state replica term attempt manual caught_up start lag_ms took_ms error left_out
+//	terms      term replica since
+//
+// Times are in UTC, by the nodes' clock; what ends in _ms is in whole milliseconds. What is empty may be left out.
+// leader is null where nobody leads, or none is known: of a part that could not be read problems says so, and how old
+// it is. The replica at the top is the one that was asked. last, and the records of one job, are as runs are, with the
+// states of [scheduler.State]. Fields may be added; those that are there stay.
+//
+// # What it costs
+//
+// One read of the nodes in five seconds while at least one page is open, however many there are, and nothing while
+// none is: a hidden tab asks for nothing. A read is a call for each job, at each node; one that follows an action is
+// made at once. Without JavaScript the page loads itself anew every five seconds.
+//
+// Where too few nodes answer, the page shows what it last knew, with its age, and says so.
+package dashboard

@@ -1,0 +1,82 @@
+package dashboard
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// MarshalJSON writes whole milliseconds.
+func (d duration) MarshalJSON() ([]byte, error) {
+	return strconv.AppendInt(nil, time.Duration(d).Milliseconds(), 10), nil
+}
+
+// String is for people: two parts at most.
+func (d duration) String() string {
+	switch t := time.Duration(d).Abs(); {
+	case t < 50*time.Microsecond:
+		return "0 ms"
+	case d < 0:
+		return "−" + (-d).String()
+	case t < 950*time.Microsecond:
+		return fmt.Sprintf("%.1f ms", float64(t)/float64(time.Millisecond))
+	case t < time.Second:
+		return fmt.Sprintf("%d ms", t.Round(time.Millisecond).Milliseconds())
+	case t < 10*time.Second:
+		return fmt.Sprintf("%.1f s", t.Seconds())
+	case t < time.Minute:
+		return fmt.Sprintf("%d s", int(t.Seconds()))
+	case t < time.Hour:
+		return twoParts(t, time.Minute, "min", time.Second, "s")
+	case t < 48*time.Hour:
+		return twoParts(t, time.Hour, "h", time.Minute, "min")
+	default:
+		return twoParts(t, 24*time.Hour, "d", time.Hour, "h")
+	}
+}
+
+func twoParts(t, large time.Duration, largeName string, small time.Duration, smallName string) string {
+	text := fmt.Sprintf("%d %s", t/large, largeName)
+	if rest := t % large / small; rest > 0 {
+		text += fmt.Sprintf(" %d %s", rest, smallName)
+	}
+	return text
+}
+
+// relative says how far t is from now, as "in 4 min" or "12 s ago".
+func relative(t, now time.Time) string {
+	d := t.Sub(now)
+	switch whole := duration(d.Abs().Truncate(time.Second)); {
+	case whole == 0:
+		return "now"
+	case d > 0:
+		return "in " + coarse(time.Duration(whole))
+	default:
+		return coarse(time.Duration(whole)) + " ago"
+	}
+}
+
+// coarse is one part up to an hour: it changes on the page as time goes on.
+func coarse(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	default:
+		return duration(d.Truncate(time.Minute)).String()
+	}
+}
+
+// clockTime is a time of today, and with the date otherwise, in a zone by its name; UTC where there is none such.
+func clockTime(t, now time.Time, zone string) string {
+	loc, err := time.LoadLocation(zone)
+	if err != nil {
+		loc = time.UTC
+	}
+	t, now = t.In(loc), now.In(loc)
+	if t.Year() == now.Year() && t.YearDay() == now.YearDay() {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format("2006-01-02 15:04:05")
+}

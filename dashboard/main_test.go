@@ -1,0 +1,203 @@
+package dashboard_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/redlockfx/redlockfx/dashboard"
+	"github.com/redlockfx/redlockfx/redlocktest"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// service is a leader and a follower in a bubble of virtual time; the follower serves the page.
+type service struct {
+	t        *testing.T
+	nodes    *redlocktest.Nodes
+	leader   *redlocktest.Replica
+	follower *redlocktest.Replica
+	page     http.Handler
+}
+
+// bubble runs the jobs for a minute and a half before the test, which begins half a minute after a full minute.
+func bubble(t *testing.T, test func(t *testing.T, s *service), opts ...dashboard.Option) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		nodes := redlocktest.New(t, 3)
+		s := &service{t: t, nodes: nodes, leader: nodes.Replica(), follower: nodes.Replica()}
+		for _, r := range []*redlocktest.Replica{s.leader, s.follower} {
+			if err := r.Scheduler.Add(jobs()...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.leader.Lead()
+		s.follower.Run()
+		s.page = dashboard.Handler(s.follower.Elector, s.follower.Scheduler, opts...)
+		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(90 * time.Second)))
+		test(t, s)
+	})
+}
+
+func jobs() []scheduler.Job {
+	return []scheduler.Job{
+		{Name: "good", Spec: "* * * * *", Run: func(context.Context, scheduler.Run) error { return nil }},
+		{Name: "bad <script>alert(1)</script>", Spec: "* * * * *", Run: func(context.Context, scheduler.Run) error {
+			return errors.New("<img src=x onerror=alert(2)>\nand a second line")
+		}},
+		{Name: "a/b?c=d&e", Spec: "CRON_TZ=Europe/Berlin 30 2 * * *",
+			Run: func(context.Context, scheduler.Run) error { return nil }},
+		{Name: "long", Spec: "*/10 * * * * *", Run: func(ctx context.Context, _ scheduler.Run) error {
+			select {
+			case <-time.After(time.Hour):
+			case <-ctx.Done():
+			}
+			return nil
+		}},
+	}
+}
+
+// get asks the page; path is below its prefix.
+func (s *service) get(path string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	s.page.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	return w
+}
+
+// post sends an action's form as a browser would from the page itself.
+func (s *service) post(action, job string, change ...func(*http.Request)) *httptest.ResponseRecorder {
+	form := url.Values{"job": {job}, "back": {"?only=paused"}}.Encode()
+	r := httptest.NewRequest(http.MethodPost, "/"+action, strings.NewReader(form))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	for _, c := range change {
+		c(r)
+	}
+	w := httptest.NewRecorder()
+	s.page.ServeHTTP(w, r)
+	return w
+}
+
+// api is what the page says as JSON.
+func (s *service) api() answer {
+	s.t.Helper()
+	w := s.get("/api")
+	var a answer
+	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Code != http.StatusOK {
+		s.t.Fatalf("status %d, %v: %s", w.Code, err, w.Body)
+	}
+	return a
+}
+
+// answer is what of the JSON the tests look at, as a program would.
+type answer struct {
+	Problems []string
+	Leader   *struct {
+		ID    string
+		Term  uint64
+		Since time.Time
+		Lease int `json:"lease_ms"`
+	}
+	Replica struct{ ID, State string }
+	Nodes   []struct {
+		Addr  string
+		Error string
+		Guard int `json:"guard_ms"`
+	}
+	Jobs []struct {
+		Name, Words, Zone, Why string
+		WhyTick                time.Time `json:"why_tick"`
+		Next                   time.Time
+		Paused, Running        bool
+		Failures, Missed       int
+		Last                   *struct {
+			State, Error string
+			Lag          int `json:"lag_ms"`
+			Took         int `json:"took_ms"`
+		}
+	}
+	Runs []struct {
+		Job, State, Replica string
+		Tick                time.Time
+	}
+	Terms []struct{ Replica string }
+}
+
+// stream is a browser that listens to events.
+type stream struct {
+	http.ResponseWriter
+	ended chan struct{} // closed when the server has ended it
+
+	mu     sync.Mutex // guards the fields below
+	events []string
+	broken error // the connection
+}
+
+func (s *stream) Header() http.Header { return http.Header{} }
+func (s *stream) WriteHeader(int)     {}
+func (s *stream) Flush()              {}
+
+func (s *stream) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken != nil {
+		return 0, s.broken
+	}
+	s.events = append(s.events, string(b))
+	return len(b), nil
+}
+
+func (s *stream) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.events)
+}
+
+// listen opens a stream of events; left says that the browser is gone, and waits for its end.
+func (s *service) listen(path string) (events *stream, left func()) {
+	events = &stream{ended: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.Background())
+	var served sync.WaitGroup
+	served.Go(func() { // ends with ctx, or by itself
+		defer close(events.ended)
+		s.page.ServeHTTP(events, httptest.NewRequest(http.MethodGet, path, nil).WithContext(ctx))
+	})
+	left = func() {
+		cancel()
+		served.Wait()
+	}
+	s.t.Cleanup(left)
+	return events, left
+}
+
+// requests are what the nodes were asked, by everybody.
+func (s *service) requests() int {
+	n := 0
+	for i := range 3 {
+		n += s.nodes.Engine().Requests(i)
+	}
+	return n
+}
+
+func wantText(t *testing.T, what, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s has no %q in it", what, part)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%s:\n%s", what, text)
+	}
+}

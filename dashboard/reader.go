@@ -1,0 +1,90 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+const (
+	every    = 5 * time.Second  // between two reads, at least
+	patience = 10 * time.Second // for one; a few node timeouts are usual
+)
+
+// snapshot is what the nodes knew. A part that could not be read is as it was, with its age.
+type snapshot struct {
+	taken  time.Time // by this process
+	now    time.Time // by the nodes' clock
+	nodes  []redlock.NodeStatus
+	leader part[election.Leader] // the zero Leader is nobody
+	jobs   part[[]scheduler.Status]
+	terms  part[[]scheduler.TermRecord]
+}
+
+// part is something that was read, and when.
+type part[T any] struct {
+	value T
+	at    time.Time // by the nodes' clock; zero: never
+	err   error     // why it is not newer
+}
+
+func (p part[T]) read(at time.Time, value T, err error) part[T] {
+	if err != nil {
+		p.err = err
+		return p
+	}
+	return part[T]{value: value, at: at}
+}
+
+// stale tells of a part that is not what it should be.
+func (p part[T]) stale(what string, now time.Time) string {
+	switch {
+	case p.err == nil:
+		return ""
+	case p.at.IsZero():
+		return fmt.Sprintf("%s: not known: %v", what, firstLine(p.err.Error()))
+	default:
+		return fmt.Sprintf("%s: as known %s: %v", what, relative(p.at, now), firstLine(p.err.Error()))
+	}
+}
+
+// reader reads what the nodes know, for all pages together.
+type reader struct {
+	elector   *election.Elector
+	scheduler *scheduler.Scheduler
+}
+
+func (r *reader) read(ctx context.Context, last *view) *view {
+	var before snapshot
+	if last != nil {
+		before = *last.of
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+
+	s := &snapshot{nodes: r.elector.Locker().Nodes(ctx)} // first: it tells the nodes' time as well
+	s.taken, s.now = time.Now(), r.now()
+	leader, err := r.elector.Leader(ctx)
+	if errors.Is(err, election.ErrNoLeader) {
+		err = nil
+	}
+	s.leader = before.leader.read(s.now, leader, err)
+	jobs, err := r.scheduler.Jobs(ctx)
+	s.jobs = before.jobs.read(s.now, jobs, err)
+	terms, err := r.scheduler.Terms(ctx)
+	s.terms = before.terms.read(s.now, terms, err)
+	return newView(s, r.elector.Name())
+}
+
+// now is by the nodes' clock, where it is known.
+func (r *reader) now() time.Time {
+	if now, ok := r.elector.Locker().Time(); ok {
+		return now
+	}
+	return time.Now().UTC()
+}

@@ -1,0 +1,111 @@
+package dashboard_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// What the election and the jobs ask for themselves is the measure.
+func TestReader_AsksTheNodesOnceInFiveSecondsForAllPagesAndNeverForNone(t *testing.T) {
+	bubble(t, func(t *testing.T, s *service) {
+		in := func(d time.Duration) int {
+			before := s.requests()
+			time.Sleep(d)
+			synctest.Wait()
+			return s.requests() - before
+		}
+		const long = 10 * time.Minute
+		none := in(long)
+		var leave []func()
+		_, left := s.listen("/events") // what new connections say first is no read
+		in(long)
+		left()
+		first, left := s.listen("/events")
+		one := in(long) - none
+		if first.count() < 10 {
+			t.Errorf("%d events in ten minutes", first.count())
+		}
+		left()
+		for i := range 20 {
+			time.Sleep(time.Duration(i) * 37 * time.Millisecond)
+			_, left := s.listen("/events")
+			leave = append(leave, left)
+		}
+		many := in(long) - none
+		for _, left := range leave {
+			left()
+		}
+		time.Sleep(5 * time.Second)
+		after := in(long)
+		// A stream lasts for a minute, and these do not come again.
+		reads := int(time.Minute/(5*time.Second)) + 1
+		const each = 3 * (4 + 8) // nodes times: one for each job, and what else there is to ask
+		if one < reads || one > reads*each {
+			t.Errorf("a page costs %d requests a minute, want at most %d reads of %d", one, reads, each)
+		}
+		if many > one+one/4 {
+			t.Errorf("20 pages cost %d requests a minute, one costs %d", many, one)
+		}
+		if after > none+none/10 {
+			t.Errorf("%d requests when nobody looks, %d before", after, none)
+		}
+	})
+}
+
+// A page shows what was known, how old it is, and why.
+func TestReader_KeepsWhatWasKnown(t *testing.T) {
+	bubble(t, func(t *testing.T, s *service) {
+		known := s.api()
+		s.follower.Cut(0, 1)
+		time.Sleep(time.Minute)
+		a := s.api()
+		if len(a.Jobs) != len(known.Jobs) || a.Leader == nil || a.Leader.ID != known.Leader.ID || len(a.Problems) != 3 {
+			t.Fatalf("leader %+v, %d jobs, problems %q", a.Leader, len(a.Jobs), a.Problems)
+		}
+		for _, p := range a.Problems {
+			if !strings.Contains(p, "as known 1 min ago") || !strings.Contains(p, "quorum") {
+				t.Errorf("problem %q", p)
+			}
+		}
+		if a.Nodes[0].Error == "" || a.Nodes[2].Error != "" {
+			t.Errorf("nodes %+v", a.Nodes)
+		}
+		body := s.get("/").Body.String()
+		wantText(t, "the page", body, `role="alert"`, "the jobs: as known 1 min ago", "does not count")
+		s.follower.Heal()
+		time.Sleep(10 * time.Second)
+		if a := s.api(); len(a.Problems) != 0 {
+			t.Errorf("problems %q", a.Problems)
+		}
+	})
+}
+
+func TestReader_WithoutNodesFromTheBeginning(t *testing.T) {
+	bubble(t, func(t *testing.T, s *service) {
+		s.follower.Cut()
+		a := s.api()
+		if a.Leader != nil || len(a.Jobs) != 0 || len(a.Problems) != 3 {
+			t.Errorf("%+v", a)
+		}
+		wantText(t, "the page", s.get("/").Body.String(), "Who leads is not known", "not known:")
+	})
+}
+
+// Whoever asked first has gone: the others still get what is read.
+func TestReader_GoesOnForTheOthers(t *testing.T) {
+	bubble(t, func(t *testing.T, s *service) {
+		time.Sleep(time.Minute) // nothing is fresh
+		s.follower.Delay(50 * time.Millisecond)
+		_, left := s.listen("/events")
+		time.Sleep(60 * time.Millisecond)
+		second, _ := s.listen("/events")
+		time.Sleep(time.Millisecond)
+		left()
+		time.Sleep(2 * time.Second)
+		if second.count() != 1 {
+			t.Errorf("the second page got %d events", second.count())
+		}
+	})
+}

@@ -1,0 +1,169 @@
+package dashboard
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// The picture's measures, in units of its own: it is stretched to the page's width.
+const (
+	minutes  = 60
+	perMin   = 12
+	width    = minutes * perMin
+	barsTop  = 26
+	barsHigh = 44
+	span     = minutes * time.Minute
+)
+
+// timeline is the last hour as a picture: who led, how many runs began in each minute, and what was not run.
+type timeline struct {
+	Terms   []box
+	Changes []int // where another began to lead
+	Good    []box
+	Bad     []box
+	Missed  []box
+	Labels  []string // every ten minutes, from the oldest
+	Summary string   // the same in words
+	Most    int      // runs in a minute: the full height
+	Leaders []string // in words, the newest first
+}
+
+// box is a rectangle and what it says.
+type box struct {
+	X, Y, W, H int
+	Odd        bool // so that neighbours differ
+	Title      string
+}
+
+// newTimeline shows the records of all jobs, or of one.
+func newTimeline(v *view, records []*scheduler.Record) timeline {
+	from := v.Now.Add(-span)
+	t := timeline{}
+	for i := range minutes/10 + 1 {
+		t.Labels = append(t.Labels, from.Add(time.Duration(i)*10*time.Minute).Format("15:04"))
+	}
+	t.terms(v, from)
+	t.runs(records, from)
+	return t
+}
+
+// terms are drawn from their begin to that of the next one: nobody writes down when a leader was lost.
+func (t *timeline) terms(v *view, from time.Time) {
+	end := v.Now
+	if v.Leader == nil || len(v.Terms) > 0 && v.Terms[0].Term != v.Leader.Term {
+		end = lastSign(v)
+	}
+	for i, term := range v.Terms {
+		if !end.After(from) {
+			break
+		}
+		begin := max(x(term.Since, from), 0)
+		title := fmt.Sprintf("%s led from %s, term %d", term.Replica, clockTime(term.Since, v.Now, "UTC"), term.Term)
+		t.Terms = append(t.Terms, box{
+			X: begin, W: max(min(x(end, from), width)-begin, 1), Odd: (len(v.Terms)-i)%2 == 1, Title: title,
+		})
+		if !term.Since.Before(from) {
+			t.Changes = append(t.Changes, begin)
+		}
+		t.Leaders = append(t.Leaders, title)
+		end = term.Since
+	}
+}
+
+// lastSign is when something was last heard of the newest leader.
+func lastSign(v *view) time.Time {
+	if len(v.Terms) == 0 {
+		return time.Time{}
+	}
+	last := v.Terms[0].Since
+	for _, r := range v.records {
+		if r.Token == v.Terms[0].Term && r.End.After(last) {
+			last = r.End
+		}
+	}
+	return last
+}
+
+func (t *timeline) runs(records []*scheduler.Record, from time.Time) {
+	var good, bad, missed [minutes]int
+	counted := 0
+	at := func(t time.Time) (minute int, ok bool) {
+		minute = int(t.Sub(from) / time.Minute)
+		return minute, !t.Before(from) && minute < minutes
+	}
+	for _, r := range records {
+		if minute, ok := at(r.From); ok {
+			missed[minute] += r.Jumped // what was left out is noted with the tick after it
+		}
+		minute, ok := at(begin(r))
+		if !ok {
+			continue
+		}
+		switch r.State {
+		case scheduler.StateMissed, scheduler.StateSkipped:
+			missed[minute]++
+			continue
+		case scheduler.StateFailed, scheduler.StateLost:
+			bad[minute]++
+		case scheduler.StateOK, scheduler.StateClaimed:
+			good[minute]++
+		}
+		counted++
+	}
+	for i := range minutes {
+		t.Most = max(t.Most, good[i]+bad[i])
+	}
+	for i := range minutes {
+		clock := from.Add(time.Duration(i) * time.Minute).Format("15:04")
+		bar := box{X: i*perMin + 1, W: perMin - 2, Title: fmt.Sprintf("%s: %s", clock, counts(good[i]+bad[i], bad[i], missed[i]))}
+		bottom := barsTop + barsHigh
+		for _, stack := range []struct {
+			n  int
+			to *[]box
+		}{{good[i], &t.Good}, {bad[i], &t.Bad}} {
+			if stack.n == 0 {
+				continue
+			}
+			bar.H = max(stack.n*barsHigh/t.Most, 3)
+			bar.Y = max(bottom-bar.H, barsTop)
+			bottom = bar.Y
+			*stack.to = append(*stack.to, bar)
+		}
+		if missed[i] > 0 {
+			bar.Y, bar.H = barsTop+barsHigh+6, 12
+			t.Missed = append(t.Missed, bar)
+		}
+	}
+	t.Summary = "In the last hour: " + counts(counted, sum(bad), sum(missed)) + ", " +
+		number(len(t.Changes), "change of the leader", "changes of the leader") + "."
+}
+
+func x(at, from time.Time) int { return int(at.Sub(from) * width / span) }
+
+func sum(of [minutes]int) (n int) {
+	for _, one := range of {
+		n += one
+	}
+	return n
+}
+
+func counts(runs, bad, missed int) string {
+	parts := []string{number(runs, "run", "runs")}
+	if bad > 0 {
+		parts = append(parts, fmt.Sprintf("%d of them failed or lost", bad))
+	}
+	if missed > 0 {
+		parts = append(parts, number(missed, "tick not run", "ticks not run"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func number(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,248 @@
+package dashboard
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// newestRuns is how many of all jobs' runs are listed.
+const newestRuns = 20
+
+// view is what a page shows, and api says. Times are by the nodes' clock, in UTC.
+type view struct {
+	Election string    `json:"election"`
+	Now      time.Time `json:"now"`
+	Problems []string  `json:"problems"` // what is not known, or not what it should be
+	Leader   *leader   `json:"leader"`   // nil: nobody leads, or it was never known
+	Replica  replica   `json:"replica"`
+	Nodes    []node    `json:"nodes"`
+	Jobs     []job     `json:"jobs"`
+	Runs     []record  `json:"runs"`  // of all jobs, the newest first
+	Terms    []term    `json:"terms"` // the newest first
+
+	LeaderKnown bool                `json:"-"`
+	records     []*scheduler.Record // of all jobs, the newest first
+	of          *snapshot
+}
+
+type leader struct {
+	ID    string     `json:"id"`
+	Value string     `json:"value,omitempty"`
+	Term  uint64     `json:"term"`
+	Since *time.Time `json:"since,omitempty"` // nil: not known
+	Lease duration   `json:"lease_ms"`        // what was left of it when it was read
+}
+
+// replica is the process that serves the page.
+type replica struct {
+	ID    string         `json:"id"`
+	State election.State `json:"state"`
+	Since *time.Time     `json:"since,omitempty"`   // of the term, if it leads
+	Stop  duration       `json:"stop_ms,omitempty"` // until it would stop if it could not renew
+	Check string         `json:"check,omitempty"`   // why a restart is the cure
+}
+
+type node struct {
+	Addr    string   `json:"addr"`
+	Version string   `json:"version,omitempty"`
+	Latency duration `json:"latency_ms"`
+	Guard   duration `json:"guard_ms"`
+	Offset  duration `json:"clock_offset_ms"`
+	Err     string   `json:"error,omitempty"`
+}
+
+type job struct {
+	Name     string     `json:"name"`
+	Spec     string     `json:"spec"`
+	Words    string     `json:"words"`
+	Zone     string     `json:"zone"`
+	Next     *time.Time `json:"next,omitempty"`
+	Paused   bool       `json:"paused"`
+	Running  bool       `json:"running"`
+	Last     *record    `json:"last,omitempty"`
+	LastOK   *time.Time `json:"last_ok,omitempty"`
+	Failures int        `json:"failures"` // in a row
+	Missed   int        `json:"missed"`
+	Why      string     `json:"why,omitempty"`      // the newest tick that was not run was not
+	WhyTick  *time.Time `json:"why_tick,omitempty"` // which it was
+	Own      string     `json:"own,omitempty"`      // what this replica has instead
+}
+
+// Trouble is what somebody should look at; that a tick comes while a run or a pause lasts is not.
+func (j *job) Trouble() bool {
+	return j.Failures > 0 || j.Own != "" || j.Why != "" && !j.Paused && !j.Running
+}
+
+type record struct {
+	Job      string          `json:"job"`
+	Tick     time.Time       `json:"tick"`
+	State    scheduler.State `json:"state"`
+	Replica  string          `json:"replica,omitempty"`
+	Term     uint64          `json:"term,omitempty"`
+	Attempt  int             `json:"attempt,omitempty"`
+	Manual   bool            `json:"manual,omitempty"`
+	CaughtUp bool            `json:"caught_up,omitempty"`
+	Start    *time.Time      `json:"start,omitempty"` // nil: it did not run
+	Lag      duration        `json:"lag_ms"`
+	Took     duration        `json:"took_ms"` // so far, while it has no end
+	Err      string          `json:"error,omitempty"`
+	Left     int             `json:"left_out,omitempty"` // ticks before this one that were not run either
+}
+
+// Timed tells that it is known how long the run took, or has taken so far.
+func (r record) Timed() bool { return r.Start != nil && r.State != scheduler.StateLost }
+
+type term struct {
+	Term    uint64    `json:"term"`
+	Replica string    `json:"replica"`
+	Since   time.Time `json:"since"`
+}
+
+// duration is written in milliseconds.
+type duration time.Duration
+
+// newView is what the nodes knew; many requests share it.
+func newView(s *snapshot, election string) *view {
+	now := s.now
+	v := &view{
+		Problems: []string{}, Nodes: []node{}, Jobs: []job{}, Runs: []record{}, Terms: []term{}, // none, and not null
+		Election: election, of: s,
+	}
+	for _, problem := range []string{
+		s.leader.stale("the leader", now), s.jobs.stale("the jobs", now), s.terms.stale("the terms", now),
+	} {
+		if problem != "" {
+			v.Problems = append(v.Problems, problem)
+		}
+	}
+	for _, t := range s.terms.value {
+		v.Terms = append(v.Terms, term{Term: t.Token, Replica: t.Replica, Since: t.Since})
+	}
+	v.LeaderKnown = !s.leader.at.IsZero()
+	if l := s.leader.value; l.ID != "" {
+		left := s.leader.value.Expires.Sub(s.taken)
+		v.Leader = &leader{ID: l.ID, Value: l.Value, Term: l.Token, Lease: duration(max(left, 0))}
+		for _, t := range v.Terms {
+			if t.Term == l.Token {
+				v.Leader.Since = &t.Since
+			}
+		}
+	}
+	for _, n := range s.nodes {
+		v.Nodes = append(v.Nodes, nodeOf(n))
+	}
+	said := make(map[string]string) // many jobs have the same spec
+	for i := range s.jobs.value {
+		status := &s.jobs.value[i]
+		text, ok := said[status.Spec]
+		if !ok {
+			text = words(status.Spec)
+			said[status.Spec] = text
+		}
+		v.Jobs = append(v.Jobs, jobOf(status, text, now))
+		for n := range status.Records {
+			v.records = append(v.records, &status.Records[n])
+		}
+	}
+	slices.SortFunc(v.records, func(a, b *scheduler.Record) int {
+		return cmp.Or(begin(b).Compare(begin(a)), cmp.Compare(a.Job, b.Job), cmp.Compare(b.ID, a.ID))
+	})
+	for _, r := range v.records[:min(newestRuns, len(v.records))] {
+		v.Runs = append(v.Runs, recordOf(r, now))
+	}
+	return v
+}
+
+// present is the view right now, with what this process knows of itself.
+func (v view) present(e *election.Elector) *view {
+	v.Now = v.of.now.Add(time.Since(v.of.taken)).UTC().Truncate(time.Millisecond)
+	v.Replica = replicaOf(e)
+	return &v
+}
+
+// begin is when something came of a tick.
+func begin(r *scheduler.Record) time.Time {
+	if r.Start.IsZero() {
+		return r.Tick
+	}
+	return r.Start
+}
+
+func replicaOf(e *election.Elector) replica {
+	r := replica{ID: e.Identity(), State: e.State()}
+	if t, leads := e.Term(); leads {
+		r.Since, r.Stop = when(t.Since()), duration(time.Until(t.Deadline()))
+	}
+	if err := e.Check(); err != nil {
+		r.Check = firstLine(err.Error())
+	}
+	return r
+}
+
+func nodeOf(n redlock.NodeStatus) node {
+	shown := node{
+		Addr: n.Addr, Version: n.Version, Latency: duration(n.Latency), Guard: duration(n.Guard),
+		Offset: duration(n.ClockOffset),
+	}
+	if n.Err != nil {
+		shown.Err = firstLine(n.Err.Error())
+	}
+	return shown
+}
+
+func jobOf(s *scheduler.Status, words string, now time.Time) job {
+	j := job{
+		Name: s.Job, Spec: s.Spec, Words: words, Zone: s.Zone, Next: when(s.Next), Paused: s.Paused,
+		Running: s.Running, LastOK: when(s.LastOK.Start), Failures: s.Failures, Missed: s.Missed,
+		Why: firstLine(s.Reason), WhyTick: when(s.ReasonTick), Own: s.Own,
+	}
+	if s.Last.ID != "" {
+		last := recordOf(&s.Last, now)
+		j.Last = &last
+	}
+	return j
+}
+
+func recordOf(r *scheduler.Record, now time.Time) record {
+	shown := record{
+		Job: r.Job, Tick: r.Tick, State: r.State, Replica: r.Replica, Term: r.Token, Attempt: r.Attempt,
+		Manual: r.Manual, CaughtUp: r.CaughtUp, Err: firstLine(r.Err), Left: r.Jumped,
+	}
+	if r.Start.IsZero() || r.State == scheduler.StateMissed || r.State == scheduler.StateSkipped {
+		return shown
+	}
+	shown.Start = when(r.Start)
+	shown.Lag = duration(max(r.Start.Sub(r.Tick), 0))
+	switch {
+	case !r.End.IsZero() && r.State != scheduler.StateLost:
+		shown.Took = duration(max(r.End.Sub(r.Start), 0))
+	case r.State == scheduler.StateClaimed:
+		shown.Took = duration(max(now.Sub(r.Start), 0))
+	}
+	return shown
+}
+
+// when is nil for no time.
+func when(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+// firstLine cuts a text that may be long, or hold a stack.
+func firstLine(text string) string {
+	const most = 300
+	line, _, _ := strings.Cut(text, "\n")
+	if len(line) > most {
+		line = strings.ToValidUTF8(line[:most], "") + "…"
+	}
+	return line
+}

@@ -1,0 +1,297 @@
+package dashboard
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+const (
+	fewTimes  = 4  // of a day: as many are listed
+	fewValues = 10 // of a field, in even steps: as many are listed
+)
+
+var (
+	cronSecond = cronField{name: "second", last: 59}
+	cronMinute = cronField{name: "minute", last: 59}
+	cronHour   = cronField{name: "hour", last: 23}
+	cronDay    = cronField{name: "day", first: 1, last: 31}
+	cronMonth  = cronField{name: "month", first: 1, last: 12, names: strings.Fields(
+		"January February March April May June July August September October November December")}
+	cronWeekday = cronField{name: "weekday", last: 6, names: strings.Fields(
+		"Sunday Monday Tuesday Wednesday Thursday Friday Saturday")}
+
+	cronDescriptors = map[string]string{
+		"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
+		"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
+	}
+)
+
+type cronField struct {
+	name        string
+	first, last int      // of *
+	names       []string // of the values, from first on; specs have their first three letters
+}
+
+// cronSet is what a spec says in one field.
+type cronSet struct {
+	cronField
+	values []int // ascending; Sunday is 7
+	star   bool  // * or ? is in it
+}
+
+// words says in English when a spec fires, all but its zone; nothing for one that the scheduler refuses. In one zone,
+// specs with the same words have the same ticks, except when its clock is set back (see [scheduler.Parse]).
+func words(spec string) string {
+	if _, err := scheduler.Parse(spec, nil); err != nil {
+		return ""
+	}
+	texts := strings.Fields(spec)
+	if strings.Contains(texts[0], "=") { // the zone
+		texts = texts[1:]
+	}
+	if texts[0] == "@every" {
+		return intervalWords(texts[1])
+	}
+	if long, ok := cronDescriptors[texts[0]]; ok {
+		texts = strings.Fields(long)
+	}
+	if len(texts) == 5 {
+		texts = slices.Insert(texts, 0, "0")
+	}
+	if len(texts) != 6 {
+		return ""
+	}
+
+	hour, month := cronHour.read(texts[2]), cronMonth.read(texts[4])
+	text, listed := timeWords(cronSecond.read(texts[0]), cronMinute.read(texts[1]), hour)
+	days, either := dayWords(cronDay.read(texts[3]), cronWeekday.read(texts[5]), month)
+	switch {
+	case days == "every day" && hour.full(): // goes without saying
+	case listed && !either && month.full():
+		text = days + " " + text
+	default:
+		text = days + ", " + text
+	}
+	if !month.full() {
+		text = "in " + month.list() + ", " + text
+	}
+	return text
+}
+
+func intervalWords(text string) string {
+	d, _ := time.ParseDuration(text) // the scheduler has accepted it
+	said := []string{"every"}
+	for _, unit := range []struct {
+		size time.Duration
+		name string
+	}{{time.Hour, "h"}, {time.Minute, "min"}, {time.Second, "s"}} {
+		if n := d / unit.size; n > 0 {
+			said = append(said, fmt.Sprintf("%d %s", n, unit.name))
+		}
+		d %= unit.size
+	}
+	return strings.Join(said, " ")
+}
+
+// dayWords minds the rule of the two day fields: a day has to match both if one of them has a star, which every day
+// does, and otherwise either.
+func dayWords(date, weekday, month cronSet) (text string, either bool) {
+	dates := "on " + date.said()
+	switch {
+	case !month.full():
+	case slices.Max(date.values) <= 28:
+		dates += " of every month"
+	default: // not every month has it
+		dates += " of the month"
+	}
+	weekdays := "every " + weekday.list()
+	if slices.Equal(weekday.values, []int{1, 2, 3, 4, 5}) {
+		weekdays = "every weekday (Monday to Friday)"
+	}
+
+	either = !date.star && !weekday.star
+	switch {
+	case date.full() && weekday.full(), either && (date.full() || weekday.full()):
+		return "every day", false
+	case date.full():
+		return weekdays, false
+	case weekday.full():
+		return dates, false
+	default:
+		return dates + " or " + weekdays, true
+	}
+}
+
+// timeWords also tells whether it has listed the times one by one.
+func timeWords(second, minute, hour cronSet) (text string, listed bool) {
+	// In seconds since midnight; at most 86400, of a job that runs in every second.
+	times := make([]int, 0, len(hour.values)*len(minute.values)*len(second.values))
+	for _, h := range hour.values {
+		for _, m := range minute.values {
+			for _, s := range second.values {
+				times = append(times, h*3600+m*60+s)
+			}
+		}
+	}
+	layout := time.TimeOnly
+	atZero := slices.Equal(second.values, []int{0})
+	if atZero {
+		layout = "15:04"
+	}
+	clock := func(t int) string { return time.Unix(int64(t), 0).UTC().Format(layout) }
+
+	if len(times) <= fewTimes {
+		var clocks []string
+		for _, t := range times {
+			clocks = append(clocks, clock(t))
+		}
+		return "at " + joined(clocks), true
+	}
+	first, last, step := times[0], times[len(times)-1], evenStep(times)
+	switch {
+	case step > 0 && !hour.full():
+		return fmt.Sprintf("every %s from %s to %s", stepWords(step), clock(first), clock(last)), false
+	case step > 0 && step < 3600 && first == 0: // and so on after midnight
+		return "every " + stepWords(step), false
+	case hour.full() && minute.full():
+		return "every minute, at " + second.said(), false
+	}
+
+	text = minute.said()
+	if !atZero {
+		text = second.said() + " of " + text
+	}
+	if !strings.HasPrefix(text, "every ") {
+		text = "at " + text
+	}
+	if hour.full() {
+		return "every hour, " + text, false
+	}
+	return text + " of " + hour.said(), false
+}
+
+func stepWords(seconds int) string {
+	n, unit := seconds, "second"
+	switch {
+	case seconds%3600 == 0:
+		n, unit = seconds/3600, "hour"
+	case seconds%60 == 0:
+		n, unit = seconds/60, "minute"
+	}
+	if n == 1 {
+		return unit
+	}
+	return fmt.Sprintf("%d %ss", n, unit)
+}
+
+// read takes a text that the scheduler has accepted.
+func (f cronField) read(text string) cronSet {
+	set := cronSet{cronField: f}
+	for part := range strings.SplitSeq(text, ",") {
+		span, by, stepped := strings.Cut(part, "/")
+		from, to, ranged := strings.Cut(span, "-")
+		step := 1
+		if stepped {
+			step = f.value(by)
+		}
+		first := f.value(from)
+		last := first
+		switch {
+		case span == "*" || span == "?":
+			first, last = f.first, f.last
+			set.star = set.star || step == 1 // to the scheduler, */2 is none
+		case ranged:
+			last = f.value(to)
+		case stepped:
+			last = f.last
+		}
+		for v := first; v <= last; v += step {
+			set.values = append(set.values, v)
+		}
+	}
+	if f.name == "weekday" {
+		for i, v := range set.values {
+			set.values[i] = (v+6)%7 + 1
+		}
+	}
+	slices.Sort(set.values)
+	set.values = slices.Compact(set.values)
+	return set
+}
+
+func (f cronField) value(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		n = f.first + slices.IndexFunc(f.names, func(name string) bool { return strings.EqualFold(name[:3], text) })
+	}
+	return n
+}
+
+func (s cronSet) full() bool { return len(s.values) == s.last-s.first+1 }
+
+// said is "every hour", "hour 2" or "hours 2 to 6 and 9".
+func (s cronSet) said() string {
+	switch {
+	case s.full():
+		return "every " + s.name
+	case len(s.values) == 1:
+		return s.name + " " + s.list()
+	default:
+		return s.name + "s " + s.list()
+	}
+}
+
+func (s cronSet) list() string {
+	v := s.values
+	if len(v) > fewValues && evenStep(v) > 1 {
+		return fmt.Sprintf("%d, %d, %d, ..., %d", v[0], v[1], v[2], v[len(v)-1])
+	}
+
+	var items []string
+	for i := 0; i < len(v); i++ {
+		item, start := s.text(v[i]), i
+		for i+1 < len(v) && v[i+1] == v[i]+1 {
+			i++
+		}
+		switch i - start {
+		case 0:
+			items = append(items, item)
+		case 1:
+			items = append(items, item, s.text(v[i]))
+		default:
+			items = append(items, item+" to "+s.text(v[i]))
+		}
+	}
+	return joined(items)
+}
+
+func (s cronSet) text(value int) string {
+	if s.names == nil {
+		return strconv.Itoa(value)
+	}
+	return s.names[(value-s.first)%len(s.names)]
+}
+
+func joined(items []string) string {
+	last := len(items) - 1
+	if last == 0 {
+		return items[0]
+	}
+	return strings.Join(items[:last], ", ") + " and " + items[last]
+}
+
+// evenStep is the distance from each of at least two values to the next, or 0 if it is not always the same.
+func evenStep(values []int) int {
+	step := values[1] - values[0]
+	for i := range values[1:] {
+		if values[i+1]-values[i] != step {
+			return 0
+		}
+	}
+	return step
+}

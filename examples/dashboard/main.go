@@ -1,0 +1,129 @@
+// Dashboard shows the page of a service of three replicas on five Redis nodes, all in this process. Its leader is
+// cut off from the nodes every half minute, so that there is something to see. Each replica serves the page, as in
+// production; all of them show the same.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9/logging"
+	"go.uber.org/zap"
+
+	"github.com/redlockfx/redlockfx/dashboard"
+	"github.com/redlockfx/redlockfx/internal/nodetest"
+)
+
+func main() {
+	listen := flag.String("listen", "127.0.0.1:8080", "where the page is served")
+	failover := flag.Duration("failover", 30*time.Second, "how often the leader is cut off")
+	length := flag.Duration("for", 0, "how long it runs; until it is interrupted if 0")
+	flag.Parse()
+	logging.Disable() // go-redis would print a line for each dial that fails
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if *length > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, *length)
+		defer cancel()
+	}
+	listener, err := net.Listen("tcp", *listen)
+	if err == nil {
+		err = run(ctx, listener, *failover)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "dashboard:", err)
+		os.Exit(1)
+	}
+}
+
+// run serves the pages until ctx is done, and closes the listener.
+func run(ctx context.Context, listener net.Listener, failover time.Duration) error {
+	if failover < 3*ttl {
+		return errors.Join(listener.Close(), fmt.Errorf("-failover %v must be at least %v, to let a lease run out and "+
+			"another replica lead", failover, 3*ttl))
+	}
+	log, err := zap.NewDevelopment()
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	nodes := nodetest.Start(5)
+	defer nodes.Close()
+
+	var replicas []*replica
+	mux := http.NewServeMux()
+	for i := range 3 {
+		r, err := newReplica(fmt.Sprint("pod-", i+1), nodes, log)
+		if err != nil {
+			return errors.Join(err, listener.Close())
+		}
+		replicas = append(replicas, r)
+		prefix := "/" + r.name
+		mux.Handle(prefix+"/", http.StripPrefix(prefix, dashboard.Handler(r.elector, r.scheduler,
+			dashboard.Until(ctx), dashboard.WithLogger(log),
+			dashboard.AllowActions(func(*http.Request) error { return nil }), // everybody on this machine
+		)))
+	}
+	mux.Handle("/{$}", http.RedirectHandler("/pod-1/", http.StatusFound))
+
+	var work sync.WaitGroup // all of it ends with ctx, and is waited for below
+	for _, r := range replicas {
+		work.Go(func() { r.run(ctx) })
+	}
+	work.Go(func() { story(ctx, replicas, failover) })
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	work.Go(func() {
+		<-ctx.Done()
+		closing, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := server.Shutdown(closing); err != nil {
+			log.Error("the server has not shut down", zap.Error(err))
+		}
+	})
+	fmt.Printf("http://%s/   nodes that are new grant nothing for %v; the leader is cut off every %v\n",
+		listener.Addr(), ttl, failover)
+	err = server.Serve(listener)
+	work.Wait()
+	for _, r := range replicas {
+		r.close()
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// story cuts the leader off from the nodes now and then, for long enough that another replica leads.
+func story(ctx context.Context, replicas []*replica, every time.Duration) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		for _, r := range replicas {
+			if !r.elector.IsLeader() {
+				continue
+			}
+			r.links.Cut()
+			select {
+			case <-time.After(2 * ttl):
+			case <-ctx.Done():
+			}
+			r.links.Heal()
+			break
+		}
+	}
+}
