@@ -1,0 +1,178 @@
+package gocronlock_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	redislock "github.com/go-co-op/gocron-redis-lock/v2"
+	"github.com/go-co-op/gocron/v2"
+	"go.uber.org/goleak"
+
+	"github.com/redlockfx/redlockfx/adapters/gocronlock"
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/redlocktest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func Example() {
+	var elector *election.Elector // whose Run is running
+	jobs, err := gocron.NewScheduler(gocron.WithDistributedElector(gocronlock.Elector(elector)))
+	_, _ = jobs, err
+}
+
+func ExampleLocker() {
+	var lock *redlock.Locker
+	locker, err := gocronlock.Locker(lock, time.Minute)
+	if err != nil {
+		return
+	}
+	jobs, err := gocron.NewScheduler(gocron.WithDistributedLocker(locker))
+	_, _ = jobs, err
+}
+
+const (
+	apart = 300 * time.Millisecond // two replicas
+	short = 5 * time.Millisecond   // a job
+	ticks = 60
+)
+
+// runs counts those of a job that ticks every two seconds, in two replicas that are apart.
+func runs(t *testing.T, lockers ...gocron.Locker) int64 {
+	t.Helper()
+	var n atomic.Int64
+	for _, locker := range lockers {
+		jobs, err := gocron.NewScheduler(gocron.WithDistributedLocker(locker), gocron.WithLocation(time.UTC))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = jobs.NewJob(gocron.DurationJob(2*time.Second), gocron.NewTask(func() {
+			n.Add(1)
+			time.Sleep(short)
+		}), gocron.WithName("report"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs.Start()
+		defer func() {
+			if err := jobs.Shutdown(); err != nil {
+				t.Error(err)
+			}
+		}()
+		time.Sleep(apart)
+	}
+	time.Sleep(2*ticks*time.Second + time.Second - time.Duration(len(lockers))*apart)
+	return n.Load()
+}
+
+func TestLocker_RunsATickOnceThoughReplicasAreApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := redlocktest.New(t, 3)
+		var lockers []gocron.Locker
+		for range 2 {
+			l, err := gocronlock.Locker(nodes.Process().Locker(), time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lockers = append(lockers, l)
+		}
+		if n := runs(t, lockers...); n != ticks {
+			t.Errorf("%d runs of %d ticks", n, ticks)
+		}
+	})
+}
+
+// What it is compared with: released at once, the lock is free when the other replica comes.
+func TestLocker_OfGocronRedisLockRunsThemTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := redlocktest.New(t, 1)
+		var lockers []gocron.Locker
+		for range 2 {
+			l, err := redislock.NewRedisLocker(nodes.Process().Clients()[0], redislock.WithTries(1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			lockers = append(lockers, l)
+		}
+		if n := runs(t, lockers...); n < 2*ticks-2 {
+			t.Errorf("%d runs of %d ticks: the comparison no longer holds", n, ticks)
+		}
+	})
+}
+
+// A run that is longer than the least keeps the lock, and gives it up at its end.
+func TestLocker_IsHeldForAsLongAsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := redlocktest.New(t, 3)
+		a, err := gocronlock.Locker(nodes.Process().Locker(), time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := nodes.Process().Locker()
+		lock, err := a.Lock(t.Context(), "report")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if _, err := other.TryAcquire(t.Context(), "report"); err == nil {
+			t.Error("it was not held during the run")
+		}
+		if err := lock.Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+		lease, err := other.TryAcquire(t.Context(), "report")
+		if err != nil {
+			t.Fatalf("it was not free after the run: %v", err)
+		}
+		if err := lease.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestLocker_RefusesALeastThatNoLeaseCanHave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := redlocktest.New(t, 1).Process().Locker()
+		for _, least := range []time.Duration{0, -time.Second, time.Millisecond, time.Hour} {
+			if _, err := gocronlock.Locker(l, least); err == nil {
+				t.Errorf("at least %v is accepted", least)
+			}
+		}
+	})
+}
+
+func TestElector_RunsOnTheLeaderAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := redlocktest.New(t, 3)
+		a, b := nodes.Replica(), nodes.Replica()
+		a.Lead()
+		b.Run()
+		var onA, onB atomic.Int64
+		for r, n := range map[*redlocktest.Replica]*atomic.Int64{a: &onA, b: &onB} {
+			jobs, err := gocron.NewScheduler(gocron.WithDistributedElector(gocronlock.Elector(r.Elector)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err = jobs.NewJob(gocron.DurationJob(time.Minute), gocron.NewTask(func() { n.Add(1) })); err != nil {
+				t.Fatal(err)
+			}
+			jobs.Start()
+			defer func() {
+				if err := jobs.Shutdown(); err != nil {
+					t.Error(err)
+				}
+			}()
+		}
+		time.Sleep(5*time.Minute + time.Second)
+		if err := a.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Minute)
+		if onA.Load() != 5 || onB.Load() != 3 {
+			t.Errorf("%d and %d runs, want 5 and 3", onA.Load(), onB.Load())
+		}
+	})
+}

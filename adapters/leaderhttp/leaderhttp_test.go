@@ -1,0 +1,196 @@
+package leaderhttp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/redlockfx/redlockfx/adapters/leaderhttp"
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/redlocktest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func Example() {
+	var elector *election.Elector // with election.WithIdentity(pod, "http://10.0.0.7:8080")
+	orders := http.NotFoundHandler()
+	mux := http.NewServeMux()
+	mux.Handle("/orders/", leaderhttp.Redirect(elector)(orders))
+	mux.Handle("/livez", leaderhttp.Liveness(elector))
+}
+
+// network leads each request to the replica of its host, without a socket.
+type network map[string]http.Handler
+
+func (n network) RoundTrip(r *http.Request) (*http.Response, error) {
+	h := n[r.URL.Host]
+	if len(r.Header.Values("Redlock-Forwarded")) > 5 {
+		return nil, errors.New("sent on for ever")
+	}
+	if h == nil {
+		return nil, errors.New("connection refused")
+	}
+	if r.Body == nil {
+		r.Body = http.NoBody // as a server has it
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+// answering says which replica it is, and what it was asked.
+func answering(id string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // of a test
+		_, _ = fmt.Fprintf(w, "%s: %s %s %s", id, r.Method, r.URL.RequestURI(), body)
+	})
+}
+
+func ask(h http.Handler, method, path, body string, change ...func(*http.Request)) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	for _, c := range change {
+		c(r)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func want(t *testing.T, w *httptest.ResponseRecorder, status int, text string) {
+	t.Helper()
+	if w.Code != status || !strings.Contains(w.Body.String(), text) {
+		t.Errorf("%d %q, want %d with %q", w.Code, w.Body, status, text)
+	}
+}
+
+func TestProxy_HasTheLeaderAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := redlocktest.New(t, 3)
+		a := nodes.Replica(election.WithIdentity("a", "http://a:8080/api"))
+		b := nodes.Replica(election.WithIdentity("b", "http://b:8080"))
+		replicas := make(network)
+		onA := leaderhttp.Proxy(a.Elector, replicas)(answering("a"))
+		onB := leaderhttp.Proxy(b.Elector, replicas)(answering("b"))
+		replicas["a:8080"] = http.StripPrefix("/api", onA)
+		replicas["b:8080"] = onB
+		w := ask(onB, "POST", "/stock?x=1", "two")
+		want(t, w, http.StatusServiceUnavailable, "no leader to answer")
+		if w.Header().Get("Retry-After") != "1" {
+			t.Error("it does not say when to try again")
+		}
+		a.Lead()
+		b.Run()
+		time.Sleep(2 * time.Second)
+		want(t, ask(onA, "POST", "/stock?x=1", "two"), http.StatusOK, "a: POST /stock?x=1 two")
+		want(t, ask(onB, "POST", "/stock?x=1", "two"), http.StatusOK, "a: POST /stock?x=1 two")
+		if err := a.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		want(t, ask(onA, "GET", "/a%2fb", ""), http.StatusOK, "b: GET /a%2fb")
+		delete(replicas, "b:8080")
+		want(t, ask(onA, "GET", "/", ""), http.StatusBadGateway, "connection refused")
+	})
+}
+
+func TestProxy_RefusesALoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := redlocktest.New(t, 3)
+		replicas := make(network)
+		// The leader's value leads to another replica that does not lead.
+		a := nodes.Replica(election.WithIdentity("a", "http://b:8080"))
+		b := nodes.Replica(election.WithIdentity("b", "http://b:8080"))
+		replicas["b:8080"] = leaderhttp.Proxy(b.Elector, replicas)(answering("b"))
+		a.Lead()
+		want(t, ask(replicas["b:8080"], "GET", "/", ""), http.StatusLoopDetected, "does not lead either")
+		// That of another election is not this one's affair.
+		other := func(r *http.Request) { r.Header.Set("Redlock-Forwarded", "another") }
+		want(t, ask(leaderhttp.Redirect(b.Elector)(answering("b")), "GET", "/", "", other), http.StatusTemporaryRedirect, "")
+	})
+}
+
+func TestRedirect_LeadsToTheLeader(t *testing.T) {
+	for value, location := range map[string]string{
+		"http://a:8080": "http://a:8080/x%2fy?z=1", "https://a/base/": "https://a/base/x%2fy?z=1", "http://a/": "http://a/x%2fy?z=1",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			nodes := redlocktest.New(t, 3)
+			a := nodes.Replica(election.WithIdentity("a", value))
+			b := nodes.Replica(election.WithIdentity("b", ""))
+			a.Lead()
+			w := ask(leaderhttp.Redirect(b.Elector)(answering("b")), "PUT", "/x%2fy?z=1", "")
+			if got := w.Header().Get("Location"); w.Code != http.StatusTemporaryRedirect || got != location {
+				t.Errorf("%d to %s, want %s", w.Code, got, location)
+			}
+		})
+	}
+}
+
+func TestRedirect_WithoutAURLToLeadTo(t *testing.T) {
+	for _, value := range []string{"", "10.0.0.1:8080", "file:///etc/passwd", "javascript:alert(1)", "http://", "::"} {
+		synctest.Test(t, func(t *testing.T) {
+			nodes := redlocktest.New(t, 3)
+			a := nodes.Replica(election.WithIdentity("a", value))
+			b := nodes.Replica(election.WithIdentity("b", "http://b"))
+			a.Lead()
+			w := ask(leaderhttp.Redirect(b.Elector)(answering("b")), "GET", "/", "")
+			want(t, w, http.StatusServiceUnavailable, "no http URL")
+		})
+	}
+}
+
+// However many requests there are, the nodes are asked once a second.
+func TestMiddleware_AsksTheNodesOnceASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := redlocktest.New(t, 3)
+		a := nodes.Replica(election.WithIdentity("a", "http://a"))
+		b := nodes.Replica(election.WithIdentity("b", "http://b"))
+		h := leaderhttp.Redirect(b.Elector)(answering("b"))
+		a.Lead()
+		want(t, ask(h, "GET", "/", ""), http.StatusTemporaryRedirect, "") // the nodes meet the process
+		time.Sleep(5 * time.Second)
+		requests := func() int {
+			n := 0
+			for i := range 3 {
+				n += nodes.Engine().Requests(i)
+			}
+			return n
+		}
+		before := requests()
+		for range 1000 {
+			want(t, ask(h, "GET", "/", ""), http.StatusTemporaryRedirect, "")
+		}
+		synctest.Wait()
+		if n := requests() - before; n > 2*3 {
+			t.Errorf("a thousand requests asked the nodes %d times", n)
+		}
+	})
+}
+
+func TestLiveness_IsThatOfCheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := redlocktest.New(t, 3)
+		stuck := make(chan struct{})
+		r := nodes.Replica(election.OnLeader(func(context.Context) { <-stuck }))
+		h := leaderhttp.Liveness(r.Elector)
+		r.Lead()
+		want(t, ask(h, "GET", "/livez", ""), http.StatusOK, "ok")
+		r.Cut()
+		time.Sleep(time.Minute) // the callback outlives its lease
+		want(t, ask(h, "GET", "/livez", ""), http.StatusServiceUnavailable, "election:")
+		close(stuck)
+		r.Heal()
+		time.Sleep(time.Minute)
+		want(t, ask(h, "GET", "/livez", ""), http.StatusOK, "ok")
+	})
+}
