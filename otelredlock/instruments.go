@@ -1,0 +1,121 @@
+package otelredlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// scope is who made metrics and spans.
+const scope = "github.com/redlockfx/redlockfx/otelredlock"
+
+// Instruments are what hooks and middleware record with. One of them serves a process, for its whole life. Its methods
+// are safe for concurrent use.
+type Instruments struct {
+	tracer trace.Tracer
+
+	leader      metric.Int64ObservableUpDownCounter
+	transitions metric.Int64Counter
+	renewals    metric.Float64Histogram
+	validity    metric.Float64ObservableGauge
+
+	nodeErrors metric.Int64Counter
+	guarded    metric.Int64ObservableUpDownCounter
+	clockJumps metric.Int64Counter
+
+	runs      metric.Int64Counter
+	durations metric.Float64Histogram
+	lags      metric.Float64Histogram
+	missed    metric.Int64Counter
+	unclaimed metric.Int64Counter
+
+	elections sync.Map // name to *tenure
+	nodes     sync.Map // address to *guard
+	jobs      sync.Map // name to *job
+	spans     sync.Map // name of a job to []trace.SpanStartOption
+	panics    panics
+}
+
+// Option changes where metrics and spans go.
+type Option func(*config)
+
+type config struct {
+	meters  metric.MeterProvider
+	tracers trace.TracerProvider
+}
+
+// WithMeterProvider sets where metrics go; the global provider if not set.
+func WithMeterProvider(p metric.MeterProvider) Option { return func(c *config) { c.meters = p } }
+
+// WithTracerProvider sets where spans go; the global provider if not set.
+func WithTracerProvider(p trace.TracerProvider) Option { return func(c *config) { c.tracers = p } }
+
+// New makes the instruments. An error has every instrument that could not be made.
+func New(opts ...Option) (*Instruments, error) {
+	c := config{meters: otel.GetMeterProvider(), tracers: otel.GetTracerProvider()}
+	for _, opt := range opts {
+		opt(&c)
+	}
+	i := &Instruments{tracer: c.tracers.Tracer(scope)}
+	if err := i.make(c.meters.Meter(scope)); err != nil {
+		return nil, fmt.Errorf("otelredlock: %w", err)
+	}
+	return i, nil
+}
+
+func (i *Instruments) make(meter metric.Meter) error {
+	var problems [12]error
+	i.leader, problems[0] = meter.Int64ObservableUpDownCounter("redlock.election.leader",
+		metric.WithUnit("{leader}"), metric.WithDescription("1 while this process leads, else 0."))
+	i.transitions, problems[1] = meter.Int64Counter("redlock.election.transitions",
+		metric.WithUnit("{transition}"), metric.WithDescription("Terms that began, and how terms ended."))
+	i.renewals, problems[2] = meter.Float64Histogram("redlock.lease.renew.duration",
+		metric.WithUnit("s"), metric.WithDescription("Time that a renewal of the leader's lease took, retries included."),
+		metric.WithExplicitBucketBoundaries(.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10))
+	i.validity, problems[3] = meter.Float64ObservableGauge("redlock.lease.validity",
+		metric.WithUnit("s"), metric.WithDescription("Time left to lead after the last renewal, 0 if not leading."))
+
+	i.nodeErrors, problems[4] = meter.Int64Counter("redlock.node.errors",
+		metric.WithUnit("{error}"), metric.WithDescription("Nodes that began to fail, or failed in another way than before."))
+	i.guarded, problems[5] = meter.Int64ObservableUpDownCounter("redlock.node.guarded",
+		metric.WithUnit("{node}"), metric.WithDescription("1 while the node grants nothing, as it may have forgotten a lease."))
+	i.clockJumps, problems[6] = meter.Int64Counter("redlock.node.clock.jumps",
+		metric.WithUnit("{jump}"), metric.WithDescription("Times that a node's clock was stepped."))
+
+	i.runs, problems[7] = meter.Int64Counter("redlock.job.runs",
+		metric.WithUnit("{run}"), metric.WithDescription("Runs that ended, and ticks that were skipped, by outcome."))
+	i.durations, problems[8] = meter.Float64Histogram("redlock.job.run.duration",
+		metric.WithUnit("s"), metric.WithDescription("Time that a run took, retries included."),
+		metric.WithExplicitBucketBoundaries(.01, .05, .1, .5, 1, 5, 15, 60, 300, 900, 3600, 14400))
+	i.lags, problems[9] = meter.Float64Histogram("redlock.job.schedule.lag",
+		metric.WithUnit("s"), metric.WithDescription("Time from a tick to the begin of its run."),
+		metric.WithExplicitBucketBoundaries(.001, .005, .01, .05, .1, .5, 1, 5, 15, 60, 300, 3600))
+	i.missed, problems[10] = meter.Int64Counter("redlock.job.missed",
+		metric.WithUnit("{tick}"), metric.WithDescription("Ticks that are not run any more."))
+	i.unclaimed, problems[11] = meter.Int64Counter("redlock.job.unclaimed",
+		metric.WithUnit("{attempt}"), metric.WithDescription("Attempts to claim a tick that too few nodes answered."))
+
+	if err := errors.Join(problems[:]...); err != nil {
+		return err // a callback needs its instruments
+	}
+	_, err := meter.RegisterCallback(i.observe, i.leader, i.validity, i.guarded)
+	return err
+}
+
+// observe tells what is so right now, each time that metrics are collected.
+func (i *Instruments) observe(_ context.Context, o metric.Observer) error {
+	i.elections.Range(func(_, t any) bool {
+		t.(*tenure).observe(o, i)
+		return true
+	})
+	i.nodes.Range(func(_, g any) bool {
+		g.(*guard).observe(o, i)
+		return true
+	})
+	return nil
+}

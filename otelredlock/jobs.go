@@ -1,0 +1,96 @@
+package otelredlock
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+const (
+	jobName      = attribute.Key("redlock.job.name")
+	missedReason = attribute.Key("redlock.missed.reason")
+)
+
+// job has the options of a job's measurements: to make them anew for each run would cost more than the measurement.
+type job struct {
+	add    [outcomes][]metric.AddOption
+	record [outcomes][]metric.RecordOption
+	lag    []metric.RecordOption
+}
+
+// JobHooks are for [scheduler.WithHooks].
+func (i *Instruments) JobHooks() scheduler.Hooks {
+	return scheduler.Hooks{
+		Finished: i.finished,
+		Panicked: func(run scheduler.Run, _ any, _ []byte) { i.panics.note(run) },
+		Unclaimed: func(name string, _ time.Time, _ error) {
+			i.unclaimed.Add(context.Background(), 1, metric.WithAttributes(jobName.String(name)))
+		},
+		Missed: func(name string, ticks int, reason string) {
+			i.job(name) // that its good runs are exported
+			i.missed.Add(context.Background(), int64(ticks),
+				metric.WithAttributes(jobName.String(name), missedReason.String(reason)))
+		},
+	}
+}
+
+func (i *Instruments) finished(r scheduler.Record) {
+	outcome := outcomeOf(r, i.panics.take(r.Run))
+	j := i.job(r.Job)
+	i.runs.Add(context.Background(), 1, j.add[outcome]...)
+	if outcome == lostLease || outcome == skipped {
+		return // it has no known end, or was none
+	}
+	i.durations.Record(context.Background(), r.End.Sub(r.Start).Seconds(), j.record[outcome]...)
+	i.lags.Record(context.Background(), max(r.Start.Sub(r.Tick).Seconds(), 0), j.lag...)
+}
+
+// job makes what a job needs when it is first heard of.
+func (i *Instruments) job(name string) *job {
+	if known, ok := i.jobs.Load(name); ok {
+		return known.(*job)
+	}
+	j := &job{lag: []metric.RecordOption{metric.WithAttributes(jobName.String(name))}}
+	for o := range outcomes {
+		attributes := metric.WithAttributeSet(attribute.NewSet(jobName.String(name), runOutcome.String(o.String())))
+		j.add[o], j.record[o] = []metric.AddOption{attributes}, []metric.RecordOption{attributes}
+	}
+	known, had := i.jobs.LoadOrStore(name, j)
+	if !had {
+		i.runs.Add(context.Background(), 0, j.add[ok]...)
+	}
+	return known.(*job)
+}
+
+// panics are the runs under way whose last attempt so far to panic is known: the record of a run does not tell.
+type panics struct {
+	mu   sync.Mutex // guards runs
+	runs map[scheduler.Run]int
+}
+
+func (p *panics) note(run scheduler.Run) {
+	attempt := run.Attempt
+	run.Attempt = 0
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.runs == nil {
+		p.runs = make(map[scheduler.Run]int)
+	}
+	p.runs[run] = attempt
+}
+
+// take forgets a run that has ended, and tells whether it ended with a panic.
+func (p *panics) take(run scheduler.Run) bool {
+	last := run.Attempt
+	run.Attempt = 0
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	attempt, panicked := p.runs[run]
+	delete(p.runs, run)
+	return panicked && attempt == last
+}

@@ -1,0 +1,144 @@
+package otelredlock_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/redlocktest"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+func runs(job, outcome string) string {
+	return "redlock.job.runs{redlock.job.name=" + job + ",redlock.run.outcome=" + outcome + "}"
+}
+
+func durations(job, outcome string) string {
+	return "redlock.job.run.duration{redlock.job.name=" + job + ",redlock.run.outcome=" + outcome + "}"
+}
+
+func lags(job string) string { return "redlock.job.schedule.lag{redlock.job.name=" + job + "}" }
+
+var errWork = errors.New("no work today")
+
+// kinds are jobs that end in each way that needs no fault. Each ticks once a minute.
+var kinds = map[string]scheduler.Job{
+	"ok":    {Spec: "10 * * * * *", Run: func(context.Context, scheduler.Run) error { return nil }},
+	"error": {Spec: "11 * * * * *", Run: func(context.Context, scheduler.Run) error { return errWork }},
+	"panic": {Spec: "12 * * * * *", Run: func(context.Context, scheduler.Run) error { panic("boom") }},
+	"timeout": {
+		Spec: "13 * * * * *", Timeout: 2 * time.Second,
+		Run: func(ctx context.Context, _ scheduler.Run) error { <-ctx.Done(); return errWork },
+	},
+	"goexit": {
+		Spec: "14 * * * * *",
+		Run:  func(context.Context, scheduler.Run) error { runtime.Goexit(); return nil },
+	},
+	"skipped": {
+		Spec: "15,20 * * * * *",
+		Run:  func(context.Context, scheduler.Run) error { time.Sleep(10 * time.Second); return nil },
+	},
+	"recovers": { // after a panic: the run is good
+		Spec: "16 * * * * *", Retry: scheduler.Retry{Times: 1, Wait: time.Second},
+		Run: func(_ context.Context, run scheduler.Run) error {
+			if run.Attempt == 1 {
+				panic("boom")
+			}
+			return nil
+		},
+	},
+	"worsens": { // the panic was not its end
+		Spec: "17 * * * * *", Retry: scheduler.Retry{Times: 1, Wait: time.Second},
+		Run: func(_ context.Context, run scheduler.Run) error {
+			if run.Attempt == 1 {
+				panic("boom")
+			}
+			return errWork
+		},
+	},
+}
+
+func TestRuns_AreCountedByOutcome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReplica(t, redlocktest.New(t, 3, redlock.WithTTL(ttl)))
+		for name, job := range kinds {
+			job.Name = name
+			r.add(t, job)
+		}
+		r.run(t)
+		time.Sleep(3*time.Minute + 5*time.Second)
+		r.want(t, map[string]float64{
+			runs("ok", "ok"): 3, durations("ok", "ok"): 3, lags("ok"): 3,
+			runs("error", "ok"): 0, runs("error", "error"): 3, durations("error", "error"): 3, lags("error"): 3,
+			runs("panic", "ok"): 0, runs("panic", "panic"): 3, durations("panic", "panic"): 3,
+			runs("timeout", "timeout"): 3, durations("timeout", "timeout"): 3,
+			runs("goexit", "error"): 3, durations("goexit", "error"): 3,
+			runs("skipped", "ok"): 3, runs("skipped", "skipped"): 3, durations("skipped", "ok"): 3, lags("skipped"): 3,
+			runs("recovers", "ok"): 3, runs("worsens", "error"): 3,
+		})
+		got := r.collect(t)
+		for _, name := range []string{
+			durations("skipped", "skipped"), runs("recovers", "panic"), runs("worsens", "panic"),
+		} {
+			if value, exists := got[name]; exists {
+				t.Errorf("%s is %v, want none", name, value)
+			}
+		}
+	})
+}
+
+// A run that is cut off is lost where it was, and found to be lost by the next leader.
+func TestRuns_AreLostWithTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := redlocktest.New(t, 3, redlock.WithTTL(ttl))
+		a, b := newReplica(t, nodes), newReplica(t, nodes)
+		job := scheduler.Job{
+			Name: "job", Spec: "30 * * * * *",
+			Run: func(ctx context.Context, _ scheduler.Run) error { <-ctx.Done(); return ctx.Err() },
+		}
+		a.add(t, job)
+		b.add(t, job)
+		a.run(t)
+		time.Sleep(time.Second)
+		b.run(t)
+		time.Sleep(30 * time.Second)
+		a.Cut()
+		time.Sleep(2 * ttl)
+		lost := map[string]float64{runs("job", "ok"): 0, runs("job", "lost_lease"): 1}
+		a.want(t, lost)
+		b.want(t, lost)
+		if _, exists := a.collect(t)[durations("job", "lost_lease")]; exists {
+			t.Error("a lost run has a duration")
+		}
+	})
+}
+
+func TestTicks_ThatAreUnclaimedOrMissedAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReplica(t, redlocktest.New(t, 3, redlock.WithTTL(ttl)))
+		r.add(t, scheduler.Job{
+			Name: "job", Spec: "* * * * * *", CatchUp: scheduler.Last(time.Minute),
+			Run: func(context.Context, scheduler.Run) error { return nil },
+		})
+		r.run(t)
+		time.Sleep(10*time.Second + 500*time.Millisecond)
+		before := r.collect(t)
+		r.Cut()
+		time.Sleep(time.Minute)
+		r.Heal()
+		time.Sleep(10 * time.Second)
+		after := r.collect(t)
+		if n := after["redlock.job.unclaimed{redlock.job.name=job}"]; n == 0 {
+			t.Error("no tick was unclaimed")
+		}
+		ran := after[runs("job", "ok")] - before[runs("job", "ok")]
+		missed := after["redlock.job.missed{redlock.job.name=job,redlock.missed.reason=it came while nobody could claim it}"]
+		if ran < 5 || missed < 55 || ran+missed != 70 {
+			t.Errorf("of 70 ticks %v ran and %v were missed", ran, missed)
+		}
+	})
+}

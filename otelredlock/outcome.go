@@ -1,0 +1,67 @@
+package otelredlock
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+const runOutcome = attribute.Key("redlock.run.outcome")
+
+// outcome is how a run has ended.
+type outcome int
+
+const (
+	ok outcome = iota
+	failed
+	panicked
+	timeout
+	lostLease
+	skipped
+
+	outcomes
+)
+
+func (o outcome) String() string {
+	return [...]string{"ok", "error", "panic", "timeout", "lost_lease", "skipped"}[o]
+}
+
+// outcomeOf is that of a whole run. A record has the text of its error only; the cause of its context is part of it.
+func outcomeOf(r scheduler.Record, isPanic bool) outcome {
+	switch {
+	case r.State == scheduler.StateOK:
+		return ok
+	case r.State == scheduler.StateLost:
+		return lostLease
+	case r.State == scheduler.StateSkipped:
+		return skipped
+	case isPanic:
+		return panicked
+	case strings.Contains(r.Err, context.DeadlineExceeded.Error()):
+		return timeout
+	default:
+		return failed
+	}
+}
+
+// outcomeIn is that of one attempt in ctx, by the same rules.
+func outcomeIn(ctx context.Context, err error, isPanic bool) outcome {
+	cause := context.Cause(ctx)
+	switch {
+	case err == nil:
+		return ok
+	case errors.Is(cause, election.ErrLost):
+		return lostLease
+	case isPanic:
+		return panicked
+	case errors.Is(cause, context.DeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		return timeout
+	default:
+		return failed
+	}
+}
