@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// job is what programs get of a job.
+type job struct {
+	Name     string     `json:"name"`
+	Spec     string     `json:"spec"`
+	Zone     string     `json:"zone"`
+	Next     *time.Time `json:"next,omitempty"`
+	Paused   bool       `json:"paused"`
+	Running  bool       `json:"running"`
+	Last     *record    `json:"last,omitempty"`
+	Failures int        `json:"failures"`
+	Missed   int        `json:"missed"`
+	Why      string     `json:"why,omitempty"`
+}
+
+// record is what programs get of a tick.
+type record struct {
+	Tick    time.Time       `json:"tick"`
+	State   scheduler.State `json:"state"`
+	Replica string          `json:"replica"`
+	Term    uint64          `json:"term"`
+	Attempt int             `json:"attempt"`
+	Manual  bool            `json:"manual"`
+	Start   *time.Time      `json:"start,omitempty"`
+	End     *time.Time      `json:"end,omitempty"`
+	Err     string          `json:"error,omitempty"`
+}
+
+func recordOf(r scheduler.Record) record {
+	return record{r.Tick, r.State, r.Replica, r.Token, r.Attempt, r.Manual, some(r.Start), some(r.End), r.Err}
+}
+
+func some(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func (p *program) jobsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "jobs", Short: "All jobs, with their next and last runs", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withScheduler(cmd.Context(), func(ctx context.Context, _ *election.Elector, s *scheduler.Scheduler) error {
+				return p.show(ctx, func(ctx context.Context) (any, table, error) { return jobs(ctx, s) })
+			})
+		},
+	}
+}
+
+func jobs(ctx context.Context, s *scheduler.Scheduler) (any, table, error) {
+	all, err := s.Jobs(ctx)
+	if err != nil {
+		return nil, table{}, err
+	}
+	list := make([]job, 0, len(all))
+	t := table{head: []string{"JOB", "SPEC", "ZONE", "NEXT", "LAST", "OUTCOME", "FAILED", "MISSED", "WHY NOT"}}
+	for _, one := range all {
+		j := job{
+			one.Job, one.Spec, one.Zone, some(one.Next), one.Paused, one.Running, nil, one.Failures, one.Missed, one.Reason,
+		}
+		row := []string{
+			one.Job, one.Spec, one.Zone, at(one.Next), "-", "-", fmt.Sprint(one.Failures), fmt.Sprint(one.Missed), one.Reason,
+		}
+		if one.Paused {
+			row[3] = "paused"
+		}
+		if one.Last.ID != "" {
+			last := recordOf(one.Last)
+			j.Last = &last
+			row[4], row[5] = at(one.Last.Start), string(one.Last.State)
+		}
+		list = append(list, j)
+		t.rows = append(t.rows, row)
+	}
+	return list, t, nil
+}
+
+func (p *program) historyCommand() *cobra.Command {
+	n := 20
+	c := &cobra.Command{
+		Use: "history JOB", Short: "The newest ticks of a job, and what became of them", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: p.completeJobs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if n < 1 {
+				return exit{misused, fmt.Errorf("--number %d must be at least 1", n)}
+			}
+			return p.withScheduler(cmd.Context(), func(ctx context.Context, _ *election.Elector, s *scheduler.Scheduler) error {
+				return p.show(ctx, func(ctx context.Context) (any, table, error) { return history(ctx, s, args[0], n) })
+			})
+		},
+	}
+	c.Flags().IntVar(&n, "number", n, "of ticks, at most 50 are kept")
+	return c
+}
+
+func history(ctx context.Context, s *scheduler.Scheduler, name string, n int) (any, table, error) {
+	all, err := s.History(ctx, name, n)
+	if err != nil {
+		return nil, table{}, err
+	}
+	list := make([]record, 0, len(all))
+	t := table{head: []string{"TICK", "OUTCOME", "REPLICA", "LAG", "TOOK", "ATTEMPT", "", "ERROR, OR WHY NOT"}}
+	for _, r := range all {
+		list = append(list, recordOf(r))
+		row := []string{at(r.Tick), string(r.State), r.Replica, "-", "-", fmt.Sprint(r.Attempt), yes(r.Manual, "by hand"), r.Err}
+		if !r.Start.IsZero() {
+			row[3] = short(r.Start.Sub(r.Tick))
+		}
+		if !r.End.IsZero() && !r.Start.IsZero() {
+			row[4] = short(r.End.Sub(r.Start))
+		}
+		t.rows = append(t.rows, row)
+	}
+	return list, t, nil
+}
+
+// settingCommands are what changes something.
+func (p *program) settingCommands() []*cobra.Command {
+	var all []*cobra.Command
+	for _, c := range []struct {
+		name, short, done string
+		do                func(*scheduler.Scheduler, context.Context, string) error
+	}{
+		{"trigger", "Have a job run now, on the leader", "is asked to run", (*scheduler.Scheduler).Trigger},
+		{"pause", "Have no tick of a job run, on any replica", "is paused", (*scheduler.Scheduler).Pause},
+		{"resume", "End a pause", "is resumed", (*scheduler.Scheduler).Resume},
+	} {
+		all = append(all, &cobra.Command{
+			Use: c.name + " JOB", Short: c.short, Args: cobra.ExactArgs(1), ValidArgsFunction: p.completeJobs,
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return p.withScheduler(cmd.Context(), func(ctx context.Context, _ *election.Elector, s *scheduler.Scheduler) error {
+					if err := c.do(s, ctx, args[0]); err != nil {
+						return err
+					}
+					if p.output == "json" {
+						return p.print(map[string]string{"job": args[0], "action": c.name}, table{})
+					}
+					_, err := fmt.Fprintf(p.out, "%s %s\n", cell(args[0]), c.done)
+					return err
+				})
+			},
+		})
+	}
+	return all
+}
+
+// completeJobs asks the nodes for names.
+func (p *program) completeJobs(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	err := p.withScheduler(cmd.Context(), func(ctx context.Context, _ *election.Elector, s *scheduler.Scheduler) error {
+		all, err := s.Jobs(ctx)
+		for _, one := range all {
+			names = append(names, one.Job)
+		}
+		return err
+	})
+	if err != nil {
+		cobra.CompErrorln(oneLine(err))
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+func (p *program) leaderCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "leader", Short: "Who leads an election", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withScheduler(cmd.Context(), func(ctx context.Context, e *election.Elector, _ *scheduler.Scheduler) error {
+				return p.show(ctx, func(ctx context.Context) (any, table, error) {
+					l, err := e.Leader(ctx)
+					left := max(time.Until(l.Expires), 0)
+					return map[string]any{
+							"election": p.election, "id": l.ID, "value": l.Value, "term": l.Token, "lease_ms": left.Milliseconds(),
+						}, table{
+							[]string{"LEADER", "VALUE", "TERM", "LEASE LEFT"},
+							[][]string{{l.ID, l.Value, fmt.Sprint(l.Token), short(left)}},
+						}, err
+				})
+			})
+		},
+	}
+}

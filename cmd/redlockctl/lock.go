@@ -1,0 +1,59 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+func (p *program) lockCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "lock NAME...", Short: "Who holds locks, with which token, for how long yet", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return p.withLocker(cmd.Context(), func(ctx context.Context, l *redlock.Locker) error {
+				return p.show(ctx, func(ctx context.Context) (any, table, error) { return locks(ctx, l, names) })
+			})
+		},
+	}
+}
+
+// locks shows all that were asked for; the error says that none of them is held.
+func locks(ctx context.Context, l *redlock.Locker, names []string) (any, table, error) {
+	type lock struct {
+		Name  string `json:"name"`
+		Held  bool   `json:"held"`
+		Value string `json:"holder"`
+		Token uint64 `json:"token"`
+		Left  int64  `json:"left_ms"`
+	}
+	var list []lock
+	t := table{head: []string{"LOCK", "HOLDER", "TOKEN", "LEFT"}}
+	held := 0
+	for _, name := range names {
+		h, err := l.Holder(ctx, name)
+		switch {
+		case errors.Is(err, redlock.ErrVacant):
+			list = append(list, lock{Name: name})
+			t.rows = append(t.rows, []string{name, "(free)", "-", "-"})
+			continue
+		case errors.Is(err, redlock.ErrConfig):
+			return nil, table{}, exit{misused, err}
+		case err != nil:
+			return nil, table{}, err
+		}
+		held++
+		left := max(time.Until(h.Expires), 0)
+		list = append(list, lock{name, true, h.Value, h.Token, left.Milliseconds()})
+		t.rows = append(t.rows, []string{name, cmp.Or(h.Value, "(says nothing)"), fmt.Sprint(h.Token), short(left)})
+	}
+	if held == 0 {
+		return nil, table{}, exit{no, fmt.Errorf("%w: %q", redlock.ErrVacant, names)}
+	}
+	return list, t, nil
+}

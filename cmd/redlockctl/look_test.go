@@ -1,0 +1,116 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func TestLook_AtALifeOfAnElectionAndItsJobs(t *testing.T) {
+	c := ready(t, servers(t))
+	do := on(c)
+	do("leader").want(t, no, "", "no leader")
+	do("lock", "billing", "other").want(t, no, "", "vacant")
+	leader, stop := service(t, c, "pod-1")
+	until(t, "it leads", leader.IsLeader)
+	until(t, "its job has run", func() bool { return strings.Contains(do("history", "good").out, "ok") })
+
+	do("leader").want(t, 0, "pod-1", "")
+	l := decode[struct {
+		ID, Value string
+		Term      uint64
+		Lease     int `json:"lease_ms"`
+	}](t, do("leader", "-o", "json"))
+	if term, ok := leader.Term(); !ok || l.ID != "pod-1" || l.Value != "http://pod-1" || l.Term != term.Token() || l.Lease <= 0 {
+		t.Errorf("%+v", l)
+	}
+	do("nodes").want(t, 0, "votes", "")
+	if all := decode[[]map[string]any](t, do("nodes", "-o", "json")); len(all) != 3 || all[0]["addr"] != c.Addrs()[0] {
+		t.Errorf("nodes %v", all)
+	}
+	do("lock", "billing", "other").want(t, 0, "(free)", "")
+	do("jobs").want(t, 0, "nightly report  30 2 * * *", "")
+	list := decode[[]job](t, do("jobs", "-o", "json"))
+	if len(list) != 2 || list[0].Name != "good" || list[0].Last == nil || list[1].Zone != "Europe/Berlin" || list[1].Next == nil {
+		t.Errorf("jobs %+v", list)
+	}
+
+	do("pause", "nightly report").want(t, 0, "nightly report is paused", "")
+	if list := decode[[]job](t, do("jobs", "-o", "json")); !list[1].Paused {
+		t.Errorf("jobs %+v", list)
+	}
+	do("trigger", "nightly report").want(t, 0, "is asked to run", "")
+	until(t, "it ran by hand", func() bool {
+		return strings.Contains(do("history", "nightly report").out, "by hand")
+	})
+	do("resume", "nightly report", "-o", "json").want(t, 0, `"action": "resume"`, "")
+	if list := decode[[]job](t, do("jobs", "-o", "json")); list[1].Paused {
+		t.Errorf("jobs %+v", list)
+	}
+	records := decode[[]record](t, do("history", "nightly report", "-o", "json"))
+	if len(records) != 1 || !records[0].Manual || records[0].Replica != "pod-1" || records[0].State != "ok" {
+		t.Errorf("records %+v", records)
+	}
+	if r := call("__complete", "-n", strings.Join(c.Addrs(), ","), "-e", "billing", "trigger", ""); !strings.Contains(r.out, "nightly report\n") {
+		t.Errorf("completion knows no jobs: %+v", r)
+	}
+
+	for _, args := range [][]string{{"history", "none"}, {"trigger", "none"}, {"pause", "none"}, {"resume", "none"}} {
+		do(args...).want(t, no, "", `"none"`)
+	}
+
+	watch, seen := process(t, c, "leader", "--watch", "--every", "100ms", "-o", "json")
+	until(t, "the watch shows the leader", func() bool { return strings.Contains(seen.String(), `"id":"pod-1"`) })
+	next, _ := service(t, c, "pod-2")
+	stop()
+	until(t, "the next one leads", next.IsLeader)
+	until(t, "the watch shows it", func() bool { return strings.Contains(seen.String(), `"id":"pod-2"`) })
+	if err := watch.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := watch.Wait(); err != nil {
+		t.Errorf("the watch ended with %v: %s", err, seen)
+	}
+}
+
+func TestLook_WithNodesAway(t *testing.T) {
+	c := ready(t, servers(t))
+	do := on(c)
+	if err := c.Node(0).Kill(); err != nil {
+		t.Fatal(err)
+	}
+	do("nodes").want(t, 0, "connection refused", "")
+	if err := c.Node(1).Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"leader"}, {"jobs"}, {"history", "x"}, {"pause", "x"}, {"lock", "x"}} {
+		do(args...).want(t, unreachable, "", "quorum")
+	}
+	if err := c.Node(2).Kill(); err != nil {
+		t.Fatal(err)
+	}
+	do("nodes").want(t, unreachable, "", "none of the 3 nodes counts")
+	do("run", "--name", "x", "--", "true").want(t, noLease, "", "quorum")
+	do("run", "--name", "x", "--wait", "300ms", "--", "true").want(t, noLease, "", "quorum")
+}
+
+func TestLook_WithAWrongPassword(t *testing.T) {
+	var urls []string
+	for _, addr := range servers(t).Addrs() {
+		client := redis.NewClient(&redis.Options{Addr: addr})
+		err := errors.Join(client.ConfigSet(t.Context(), "requirepass", "right").Err(), client.Close())
+		if err != nil {
+			t.Fatal(err)
+		}
+		urls = append(urls, "redis://:wrong@"+addr)
+	}
+	for _, args := range [][]string{{"leader"}, {"lock", "x"}, {"jobs"}, {"nodes"}, {"run", "--name", "x", "--wait", "1m", "--", "true"}} {
+		r := call(append([]string{"-n", strings.Join(urls, ","), "-e", "billing"}, args...)...)
+		if r.code == 0 || !strings.Contains(r.err, "WRONGPASS") || strings.Contains(r.err, "wrong@") || strings.Count(r.err, "\n") != 1 {
+			t.Errorf("%v: %+v", args, r)
+		}
+	}
+}

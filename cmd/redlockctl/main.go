@@ -1,0 +1,90 @@
+// Redlockctl looks at locks, elections and jobs of package redlockfx, and runs commands under a lock.
+//
+//	redlockctl -n r1:6379,r2:6379,r3:6379 -e billing leader
+//	redlockctl jobs -o json
+//	redlockctl run --name import -- ./import.sh
+//
+// It exits with 0; 1 for a failure; 2 where it was called wrongly; 3 where the answer is no: nobody leads, a lock is
+// free, there is no such job; and 4 where too few nodes answered. Run exits with the command's code, with 128 and the
+// signal's number where it died of one, and like env and timeout with 124 where the command was stopped because the
+// lease was lost, 125 where there was no lease, 126 and 127 where the command could not be started.
+//
+// Errors are one line on stderr, "redlockctl: ...".
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+const (
+	failed      = 1
+	misused     = 2
+	no          = 3
+	unreachable = 4
+	lostLease   = 124
+	noLease     = 125
+	notRunnable = 126
+	notFound    = 127
+)
+
+// exit is an error with a code of its own.
+type exit struct {
+	code int
+	err  error // nil: nothing is to be said
+}
+
+func (e exit) Error() string { return fmt.Sprint(e.err) }
+func (e exit) Unwrap() error { return e.err }
+
+func main() {
+	logging.Disable() // go-redis would print a line for each dial that fails
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := execute(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
+	stop()
+	os.Exit(code)
+}
+
+// execute is the whole program.
+func execute(ctx context.Context, args []string, s streams) int {
+	root := newRoot(s)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	code := codeOf(err)
+	var e exit
+	if err != nil && (!errors.As(err, &e) || e.err != nil) {
+		_, _ = fmt.Fprintln(s.err, "redlockctl:", oneLine(err)) // there is nobody else to tell
+	}
+	return code
+}
+
+func codeOf(err error) int {
+	if e, ok := errors.AsType[exit](err); ok {
+		return e.code
+	}
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, election.ErrNoLeader), errors.Is(err, redlock.ErrVacant), errors.Is(err, scheduler.ErrUnknownJob):
+		return no
+	case errors.Is(err, redlock.ErrNoQuorum), errors.Is(err, context.DeadlineExceeded):
+		return unreachable
+	default:
+		return failed
+	}
+}
+
+func oneLine(err error) string {
+	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9/logging"
+	"go.uber.org/goleak"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/redisproc"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// asProgram has this binary be redlockctl: a guard, or what a test starts as a process of its own.
+const asProgram = "REDLOCKCTL_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == guardName || os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
+	logging.Disable()
+	goleak.VerifyTestMain(m)
+}
+
+const ttl = 2 * time.Second
+
+// servers are three nodes, which grant when they are ready.
+func servers(t *testing.T) *redisproc.Cluster {
+	t.Helper()
+	c, err := redisproc.Start(t.Context(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// ready waits until new nodes grant.
+func ready(t *testing.T, c *redisproc.Cluster) *redisproc.Cluster {
+	t.Helper()
+	if r := on(c)("run", "--name", "first", "--wait", "30s", "--", "true"); r.code != 0 {
+		t.Fatalf("the nodes do not grant: %+v", r)
+	}
+	return c
+}
+
+// result is what a call came to.
+type result struct {
+	code     int
+	out, err string
+}
+
+// on makes calls that use these nodes.
+func on(c *redisproc.Cluster) func(args ...string) result {
+	return func(args ...string) result {
+		return call(append([]string{"-n", strings.Join(c.Addrs(), ","), "--ttl", ttl.String(), "-e", "billing"}, args...)...)
+	}
+}
+
+func call(args ...string) result {
+	var out, err bytes.Buffer
+	code := execute(context.Background(), args, streams{strings.NewReader(""), &out, &err})
+	return result{code, out.String(), err.String()}
+}
+
+// want fails the test unless a call ended so; its complaint is one line.
+func (r result) want(t *testing.T, code int, out, complaint string) {
+	t.Helper()
+	if r.code != code || !strings.Contains(r.out, out) || !strings.Contains(r.err, complaint) ||
+		complaint == "" && r.err != "" || strings.Count(r.err, "\n") > 1 ||
+		r.err != "" && !strings.HasPrefix(r.err, "redlockctl: ") {
+		t.Errorf("code %d, out %q, err %q; want %d, %q, %q", r.code, r.out, r.err, code, out, complaint)
+	}
+}
+
+// service is a replica that leads.
+func service(t *testing.T, c *redisproc.Cluster, id string) (leader *election.Elector, stop func()) {
+	t.Helper()
+	l, err := redlock.Open(c.Addrs(), redlock.WithTTL(ttl))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := election.New(l, "billing", election.WithIdentity(id, "http://"+id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := scheduler.New(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.Add(
+		scheduler.Job{Name: "good", Spec: "@every 1s", Run: func(context.Context, scheduler.Run) error { return nil }},
+		scheduler.Job{Name: "bad\x1b[31m one", Spec: "@daily", Run: func(context.Context, scheduler.Run) error { return nil }},
+	)
+	if err == nil {
+		t.Fatal("a name with an escape is accepted")
+	}
+	err = s.Add(
+		scheduler.Job{Name: "good", Spec: "@every 1s", Run: func(context.Context, scheduler.Run) error { return nil }},
+		scheduler.Job{Name: "nightly report", Spec: "CRON_TZ=Europe/Berlin 30 2 * * *",
+			Run: func(context.Context, scheduler.Run) error { return nil }},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { // ends with ctx
+		if err := e.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	stop = sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+		closing, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := l.Close(closing); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	return e, stop
+}
+
+// until waits for something to become true.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("after 30 s it is not so: %s", what)
+		}
+	}
+}
+
+// process starts redlockctl as one of its own.
+func process(t *testing.T, c *redisproc.Cluster, args ...string) (p *exec.Cmd, out *output) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = exec.Command(self, append([]string{"-n", strings.Join(c.Addrs(), ","), "--ttl", ttl.String(), "-e", "billing"}, args...)...)
+	p.Env = append(os.Environ(), asProgram+"=1")
+	out = &output{}
+	p.Stdout, p.Stderr = out, out
+	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.WaitDelay = 5 * time.Second // what it should not have left may hold its output
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.Process.Kill() // most often it has ended
+		_ = p.Wait()
+	})
+	return p, out
+}
+
+// output may be read while it is written.
+type output struct {
+	mu  sync.Mutex // guards all
+	all bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.all.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.all.String()
+}
+
+// decode reads JSON that a call printed.
+func decode[T any](t *testing.T, r result) T {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal([]byte(r.out), &v); err != nil || r.code != 0 {
+		t.Fatalf("%v: %+v", err, r)
+	}
+	return v
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestMisuse_IsAnsweredWithOneLine(t *testing.T) {
+	t.Setenv("REDLOCK_NODES", "")
+	t.Setenv("REDLOCK_ELECTION", "")
+	const node = "127.0.0.1:1"
+	for complaint, args := range map[string][]string{
+		"unknown flag: --colour":                                  {"leader", "--colour"},
+		`unknown command "who"`:                                   {"who"},
+		"no nodes: give --nodes":                                  {"nodes"},
+		"no election: give --election":                            {"leader", "-n", node},
+		`--output "xml" must be table or json`:                    {"nodes", "-n", node, "-o", "xml"},
+		"--timeout -1s must be above 0":                           {"nodes", "-n", node, "--timeout", "-1s"},
+		"--every 1ms must be at least 100ms":                      {"nodes", "-n", node, "--every", "1ms"},
+		"there are 2, the number must be odd":                     {"nodes", "-n", "a:1,b:2"},
+		"accepts 1 arg(s), received 0":                            {"history", "-n", node, "-e", "x"},
+		"accepts 1 arg(s), received 2":                            {"pause", "a", "b", "-n", node, "-e", "x"},
+		"requires at least 1 arg(s)":                              {"lock", "-n", node},
+		"requires at least 1 arg":                                 {"run", "-n", node, "--name", "x"},
+		"no lock: give --name":                                    {"run", "-n", node, "--", "true"},
+		"--grace 8s must be above 0 and at most half the ttl, 5s": {"run", "-n", node, "--name", "x", "--grace", "8s", "--", "true"},
+		"--wait -1s must not be negative":                         {"run", "-n", node, "--name", "x", "--wait", "-1s", "--", "true"},
+		"--number 0 must be at least 1":                           {"history", "x", "--number", "0", "-n", node, "-e", "x"},
+		"--number 0 must be 1 to 1000":                            {"next", "@daily", "--number", "0"},
+		"--from \"noon\" must be like":                            {"next", "@daily", "--from", "noon"},
+		"minute":                                                  {"next", "61 * * * *"},
+		"key prefix":                                              {"nodes", "-n", node, "--prefix", "a b"},
+		"ttl":                                                     {"nodes", "-n", node, "--ttl", "1ms"},
+	} {
+		r := call(args...)
+		if r.code != misused || strings.Count(r.err, "\n") != 1 || !strings.HasPrefix(r.err, "redlockctl: ") ||
+			!strings.Contains(r.err, complaint) || r.out != "" {
+			t.Errorf("%v: %+v, want %q", args, r, complaint)
+		}
+	}
+	call("run", "-n", node, "--name", "x", "--", "no-such-command").want(t, notFound, "", "no-such-command")
+	call("run", "-n", node, "--name", "x", "--", "/etc/passwd").want(t, notRunnable, "", "permission denied")
+}
+
+func TestNext_AsksNobody(t *testing.T) {
+	r := call("next", "CRON_TZ=Europe/Berlin 30 2 * * *", "--number", "2", "--from", "2026-11-22T10:00:00Z")
+	r.want(t, 0, "2026-11-23 01:30:00", "")
+	ticks := decode[[]time.Time](t, call("next", "@every 90s", "--number", "3", "--from", "2026-11-22T10:00:00Z", "-o", "json"))
+	if len(ticks) != 3 || ticks[1].Sub(ticks[0]) != 90*time.Second {
+		t.Errorf("%v", ticks)
+	}
+}
+
+func TestCompletion_IsThereForEachShell(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		r := call("completion", shell)
+		if r.code != 0 || !strings.Contains(r.out, "redlockctl") || r.err != "" {
+			t.Errorf("%s: %d %s", shell, r.code, r.err)
+		}
+	}
+	r := call("help")
+	for _, name := range []string{"leader", "nodes", "jobs", "history", "next", "trigger", "pause", "resume", "lock", "run"} {
+		if !strings.Contains(r.out, "\n  "+name+" ") {
+			t.Errorf("help has no %s", name)
+		}
+	}
+	if strings.Contains(r.out, guardName) {
+		t.Error("help shows what is not for people")
+	}
+}
+
+func TestCell_IsNothingThatATerminalObeys(t *testing.T) {
+	if got := cell("red \x1b[31m\u009b\x7f\tx\nsecond line"); got != "red ?[31m???x" {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+func (p *program) nextCommand() *cobra.Command {
+	n, from := 5, ""
+	c := &cobra.Command{
+		Use: "next SPEC", Short: "When a cron spec ticks next; no nodes are asked", Args: cobra.ExactArgs(1),
+		Example: "  redlockctl next 'CRON_TZ=Europe/Berlin 30 2 * * *'",
+		RunE: func(_ *cobra.Command, args []string) error {
+			since := time.Now()
+			if from != "" {
+				var err error
+				if since, err = time.Parse(time.RFC3339, from); err != nil {
+					return exit{misused, fmt.Errorf("--from %q must be like 2026-11-22T10:00:00Z", from)}
+				}
+			}
+			if n < 1 || n > 1000 {
+				return exit{misused, fmt.Errorf("--number %d must be 1 to 1000", n)}
+			}
+			ticks, err := scheduler.Next(args[0], since, n)
+			if err != nil {
+				return exit{misused, err}
+			}
+			t := table{head: []string{"TICK", "UTC", "IN"}}
+			for _, tick := range ticks {
+				t.rows = append(t.rows, []string{at(tick), tick.Format("2006-01-02 15:04:05"), tick.Sub(since).Round(time.Second).String()})
+			}
+			return p.print(ticks, t)
+		},
+	}
+	c.Flags().IntVar(&n, "number", n, "of ticks")
+	c.Flags().StringVar(&from, "from", "", "`time` after which they come; now if not set")
+	return c
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// table is what a command shows to people; programs get the value itself.
+type table struct {
+	head []string
+	rows [][]string
+}
+
+// show prints what read returns once, or again and again with --watch: until ctx is done, and over errors, which are
+// shown as well.
+func (p *program) show(ctx context.Context, read func(context.Context) (any, table, error)) error {
+	for {
+		asked, cancel := context.WithTimeout(ctx, p.timeout)
+		value, t, err := read(asked)
+		cancel()
+		if !p.watch {
+			if err != nil {
+				return err
+			}
+			return p.print(value, t)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			_, err = fmt.Fprintf(p.err, "redlockctl: %s %s\n", time.Now().Format(time.TimeOnly), oneLine(err))
+		default:
+			if p.output == "table" {
+				_, _ = fmt.Fprintf(p.out, "%s\n", time.Now().Format(time.TimeOnly)) // the next line fails too
+			}
+			err = p.print(value, t)
+		}
+		if err != nil {
+			return err // nobody reads any more
+		}
+		select {
+		case <-time.After(p.every):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (p *program) print(value any, t table) error {
+	if p.output == "json" {
+		out := json.NewEncoder(p.out)
+		if !p.watch {
+			out.SetIndent("", "  ")
+		}
+		return out.Encode(value)
+	}
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	for _, row := range append([][]string{t.head}, t.rows...) {
+		for i := range row {
+			row[i] = cell(row[i])
+		}
+		if _, err := fmt.Fprintln(w, strings.TrimRight(strings.Join(row, "\t"), "\t")); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// cell is a text in one line, without what a terminal would obey.
+func cell(text string) string {
+	text, _, _ = strings.Cut(text, "\n")
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return '?'
+		}
+		return r
+	}, text)
+}
+
+// at is a time for people, in the zone of this machine.
+func at(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format("2006-01-02 15:04:05")
+}
+
+func short(d time.Duration) string { return d.Round(time.Millisecond).String() }
+
+func yes(is bool, text string) string {
+	if is {
+		return text
+	}
+	return ""
+}

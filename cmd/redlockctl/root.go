@@ -1,0 +1,186 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// streams are where the program reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// flags are those of all commands.
+type flags struct {
+	nodes    string // with commas: completion sets a list twice
+	election string
+	prefix   string
+	ttl      time.Duration
+	maxTTL   time.Duration
+	timeout  time.Duration
+	output   string
+	watch    bool
+	every    time.Duration
+}
+
+// program is what all commands share.
+type program struct {
+	flags
+	streams
+}
+
+func newRoot(s streams) *cobra.Command {
+	p := &program{streams: s}
+	root := &cobra.Command{
+		Use:           "redlockctl",
+		Short:         "Look at locks, elections and jobs over redis nodes, and run commands under a lock",
+		SilenceErrors: true, // main says them, in one line
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit{misused, err} })
+	all := root.PersistentFlags()
+	all.StringVarP(&p.nodes, "nodes", "n", os.Getenv("REDLOCK_NODES"),
+		"`host:port` or redis:// URLs of all nodes, with commas; REDLOCK_NODES")
+	all.StringVarP(&p.election, "election", "e", os.Getenv("REDLOCK_ELECTION"), "`name` of the election; REDLOCK_ELECTION")
+	all.StringVar(&p.prefix, "prefix", cmp.Or(os.Getenv("REDLOCK_PREFIX"), "redlock"), "of the keys; REDLOCK_PREFIX")
+	all.DurationVar(&p.ttl, "ttl", 10*time.Second, "of a lease")
+	all.DurationVar(&p.maxTTL, "max-ttl", 0, "longest ttl of anybody under the prefix; the ttl if 0")
+	all.DurationVar(&p.timeout, "timeout", 5*time.Second, "for what asks the nodes")
+	all.StringVarP(&p.output, "output", "o", "table", "`format`: table or json")
+	all.BoolVarP(&p.watch, "watch", "w", false, "go on, and show it anew every --every")
+	all.DurationVar(&p.every, "every", 2*time.Second, "of --watch")
+	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return p.check() }
+	root.AddCommand(p.leaderCommand(), p.nodesCommand(), p.jobsCommand(), p.historyCommand(), p.nextCommand(),
+		p.lockCommand(), p.runCommand())
+	root.AddCommand(p.settingCommands()...)
+	root.AddCommand(hiddenCommands()...)
+	for _, c := range root.Commands() {
+		args := c.Args
+		c.Args = func(cmd *cobra.Command, given []string) error {
+			if args == nil {
+				return nil
+			}
+			if err := args(cmd, given); err != nil {
+				return exit{misused, fmt.Errorf("%s: %w", cmd.Name(), err)}
+			}
+			return nil
+		}
+	}
+	rootArgs := root.Args
+	root.Args = func(cmd *cobra.Command, given []string) error {
+		if err := rootArgs(cmd, given); err != nil {
+			return exit{misused, err}
+		}
+		return nil
+	}
+	return root
+}
+
+// check finds what is wrong with the flags, all at once.
+func (p *program) check() error {
+	var problems []error
+	if p.output != "table" && p.output != "json" {
+		problems = append(problems, fmt.Errorf("--output %q must be table or json", p.output))
+	}
+	if p.timeout <= 0 {
+		problems = append(problems, fmt.Errorf("--timeout %v must be above 0", p.timeout))
+	}
+	if p.every < 100*time.Millisecond {
+		problems = append(problems, fmt.Errorf("--every %v must be at least 100ms", p.every))
+	}
+	if len(problems) > 0 {
+		return exit{misused, errors.Join(problems...)}
+	}
+	return nil
+}
+
+// locker connects to the nodes. The caller closes it.
+func (p *program) locker() (*redlock.Locker, error) {
+	if p.nodes == "" {
+		return nil, exit{misused, errors.New("no nodes: give --nodes host:port,... or set REDLOCK_NODES")}
+	}
+	options := []redlock.Option{
+		redlock.WithKeyPrefix(p.prefix), redlock.WithTTL(p.ttl),
+		redlock.WithNodeTimeout(min(200*time.Millisecond, p.ttl/10)), // a program that has just begun, on any machine
+	}
+	if p.maxTTL > 0 {
+		options = append(options, redlock.WithMaxTTL(p.maxTTL))
+	}
+	l, err := redlock.Open(strings.Split(p.nodes, ","), options...)
+	if err != nil {
+		return nil, exit{misused, err}
+	}
+	return l, nil
+}
+
+// withLocker calls fn with a Locker, within the timeout.
+func (p *program) withLocker(ctx context.Context, fn func(context.Context, *redlock.Locker) error) (err error) {
+	l, err := p.locker()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.timeout)
+		defer cancel()
+		err = errors.Join(err, l.Close(closing))
+	}()
+	if p.watch {
+		return fn(ctx, l)
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	return fn(ctx, l)
+}
+
+// withScheduler is for the commands about an election and its jobs. It does not campaign.
+func (p *program) withScheduler(
+	ctx context.Context, fn func(context.Context, *election.Elector, *scheduler.Scheduler) error,
+) error {
+	if p.election == "" {
+		return exit{misused, errors.New("no election: give --election NAME or set REDLOCK_ELECTION")}
+	}
+	return p.withLocker(ctx, func(ctx context.Context, l *redlock.Locker) error {
+		e, err := election.New(l, p.election, election.WithIdentity(identity(), ""))
+		if err != nil {
+			return exit{misused, err}
+		}
+		s, err := scheduler.New(e)
+		if err != nil {
+			return err
+		}
+		return fn(ctx, e, s)
+	})
+}
+
+// identity is who pauses a job: "redlockctl by ann at host".
+func identity() string {
+	who := "somebody"
+	if u, err := user.Current(); err == nil {
+		who = u.Username
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "somewhere"
+	}
+	return fmt.Sprintf("redlockctl by %s at %s", who, host)
+}

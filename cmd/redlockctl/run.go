@@ -1,0 +1,130 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// passed are the signals that the command gets when redlockctl does.
+var passed = []os.Signal{
+	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH,
+	syscall.SIGCONT,
+}
+
+// command is to be run under a lock.
+type command struct {
+	name  string // of the lock
+	value string // what it says of its holder
+	wait  time.Duration
+	grace time.Duration
+	argv  []string
+}
+
+func (p *program) runCommand() *cobra.Command {
+	var c command
+	cmd := &cobra.Command{
+		Use: "run --name NAME -- COMMAND [ARG...]", Short: "Run a command while a lock is held", Args: cobra.MinimumNArgs(1),
+		Long: "Run takes the lock, extends its lease while the command runs, passes signals on to it, and exits with its\n" +
+			"code. REDLOCK_TOKEN is the fencing token: have what the command writes to refuse smaller ones.\n" +
+			"Where the lease cannot be extended the command gets SIGTERM --grace before it ends, and SIGKILL, with all of\n" +
+			"its process group, in time before it does. When redlockctl is killed, so is that group.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.argv = args
+			return p.run(cmd.Context(), c)
+		},
+	}
+	cmd.Flags().StringVar(&c.name, "name", "", "of the lock")
+	cmd.Flags().StringVar(&c.value, "value", identity(), "what others see of the holder")
+	cmd.Flags().DurationVar(&c.wait, "wait", 0, "for the lock, at most; 0: one attempt")
+	cmd.Flags().DurationVar(&c.grace, "grace", 0, "from SIGTERM to the end of a lease that cannot be extended; a fifth of the ttl if 0")
+	return cmd
+}
+
+func (p *program) run(ctx context.Context, c command) (err error) {
+	if c.grace == 0 {
+		c.grace = p.ttl / 5
+	}
+	if err := c.problems(p.ttl); err != nil {
+		return exit{misused, err}
+	}
+	path, err := exec.LookPath(c.argv[0])
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return exit{notRunnable, err}
+	case err != nil:
+		return exit{notFound, err}
+	}
+	// From here on: one that comes after the lock was taken is the command's.
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, passed...)
+	defer signal.Stop(signals)
+
+	l, err := p.locker()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.Background(), p.timeout)
+		defer cancel()
+		if problem := l.Close(closing); problem != nil && err == nil {
+			_, _ = fmt.Fprintln(p.err, "redlockctl:", oneLine(problem)) // the command's own code stands
+		}
+	}()
+	lease, err := c.acquire(ctx, l)
+	if err != nil {
+		return exit{noLease, err}
+	}
+	child := exec.Command(path, c.argv[1:]...)
+	child.Args[0] = c.argv[0]
+	child.Stdin, child.Stdout, child.Stderr = p.in, p.out, p.err
+	child.Env = append(os.Environ(), fmt.Sprint("REDLOCK_TOKEN=", lease.Token()), "REDLOCK_NAME="+c.name)
+	child.WaitDelay = time.Second // for output of what the command has left running
+	err = supervise(lease, child, c.grace, signals)
+	if problem := lease.Release(context.Background()); problem != nil && !isLost(err) {
+		_, _ = fmt.Fprintln(p.err, "redlockctl: the command may not have been alone to its end:", oneLine(problem))
+	}
+	return err
+}
+
+func (c command) problems(ttl time.Duration) error {
+	var problems []error
+	if c.name == "" {
+		problems = append(problems, errors.New("no lock: give --name NAME"))
+	}
+	if c.wait < 0 {
+		problems = append(problems, fmt.Errorf("--wait %v must not be negative", c.wait))
+	}
+	if longest := ttl / 2; c.grace <= 0 || c.grace > longest {
+		problems = append(problems, fmt.Errorf("--grace %v must be above 0 and at most half the ttl, %v: a renewal must still save "+
+			"the lease", c.grace, longest))
+	}
+	return errors.Join(problems...)
+}
+
+func (c command) acquire(ctx context.Context, l *redlock.Locker) (*redlock.Lease, error) {
+	options := []redlock.AcquireOption{redlock.WithValue(c.value), redlock.WithAutoExtend(redlock.Extension{})}
+	if c.wait == 0 {
+		return l.TryAcquire(ctx, c.name, options...)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.wait)
+	defer cancel()
+	return l.Acquire(ctx, c.name, options...)
+}
+
+func isLost(err error) bool {
+	e, ok := errors.AsType[exit](err)
+	return ok && e.code == lostLease
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/redisproc"
+)
+
+func TestRun_ExitsAsTheCommandDoes(t *testing.T) {
+	do := on(ready(t, servers(t)))
+	sh := func(script string) result { return do("run", "--name", "x", "--", "sh", "-c", script) }
+	sh("exit 0").want(t, 0, "", "")
+	sh("exit 42").want(t, 42, "", "")
+	sh("kill -9 $$").want(t, 128+9, "", "")
+	first, second := sh("echo $REDLOCK_TOKEN $REDLOCK_NAME"), sh("echo $REDLOCK_TOKEN")
+	a, errA := strconv.ParseUint(strings.Fields(first.out)[0], 10, 64)
+	b, errB := strconv.ParseUint(strings.TrimSpace(second.out), 10, 64)
+	if errA != nil || errB != nil || b <= a || !strings.HasSuffix(first.out, " x\n") {
+		t.Errorf("tokens %q and %q", first.out, second.out)
+	}
+	// For longer than the lease, which is extended.
+	sh("sleep 5; echo done").want(t, 0, "done", "")
+}
+
+func TestRun_OneAtATime(t *testing.T) {
+	c := ready(t, servers(t))
+	do := on(c)
+	holder, _ := process(t, c, "run", "--name", "x", "--value", "the holder", "--", "sh", "-c", "sleep 1000")
+	until(t, "it holds the lock", func() bool { return strings.Contains(do("lock", "x").out, "the holder") })
+	do("run", "--name", "x", "--", "true").want(t, noLease, "", "held")
+	do("run", "--name", "x", "--wait", "300ms", "--", "true").want(t, noLease, "", "held")
+	waiter, out := process(t, c, "run", "--name", "x", "--wait", "1m", "--", "echo", "mine")
+	if err := holder.Process.Signal(syscall.SIGTERM); err != nil { // passed on to sh and sleep
+		t.Fatal(err)
+	}
+	if err := holder.Wait(); holder.ProcessState.ExitCode() != 128+15 {
+		t.Errorf("the holder ended with %v", err)
+	}
+	if err := waiter.Wait(); err != nil || !strings.Contains(out.String(), "mine") {
+		t.Errorf("the waiter ended with %v: %s", err, out)
+	}
+}
+
+func TestRun_PassesSignalsOn(t *testing.T) {
+	c := ready(t, servers(t))
+	p, out := process(t, c, "run", "--name", "x", "--", "sh", "-c",
+		`trap 'echo usr1' USR1; trap 'echo term; exit 7' TERM; echo up; while :; do sleep 0.05; done`)
+	until(t, "it is up", func() bool { return strings.Contains(out.String(), "up") })
+	for _, s := range []syscall.Signal{syscall.SIGUSR1, syscall.SIGTERM} {
+		if err := p.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+		if s == syscall.SIGUSR1 {
+			until(t, "it has the signal", func() bool { return strings.Contains(out.String(), "usr1") })
+		}
+	}
+	if err := p.Wait(); p.ProcessState.ExitCode() != 7 || !strings.Contains(out.String(), "term") {
+		t.Errorf("it ended with %v: %s", err, out)
+	}
+}
+
+// pidFile is a file of pids. The test's end kills what it should not have left.
+func pidFile(t *testing.T) string {
+	file := filepath.Join(t.TempDir(), "pids")
+	t.Cleanup(func() {
+		text, _ := os.ReadFile(file) // where it is not there, nothing was started
+		for pid := range strings.FieldsSeq(string(text)) {
+			if n, err := strconv.Atoi(pid); err == nil && alive(t, file) {
+				_ = syscall.Kill(n, syscall.SIGKILL) // it may be another one that lives
+			}
+		}
+	})
+	return file
+}
+
+// alive tells whether the process of a file of pids still runs; zombies do not.
+func alive(t *testing.T, file string) bool {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return false
+	}
+	for pid := range strings.FieldsSeq(string(text)) {
+		stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+		if err == nil && !strings.Contains(string(stat), ") Z ") {
+			return true
+		}
+	}
+	return false
+}
+
+// A majority of nodes is gone, so that the lease cannot be extended, and the command ignores SIGTERM: it is dead
+// before the lease ends, and so is what it has started.
+func TestRun_StopsTheCommandBeforeTheLeaseEnds(t *testing.T) {
+	for name, script := range map[string]string{
+		"that stops": `echo $$ > %[1]s; trap 'echo stopping; exit 0' TERM; while :; do date +%%s%%N >> %[2]s; sleep 0.01; done`,
+		"that ignores it": `trap '' TERM; sh -c 'echo $$ >> %[1]s; while :; do sleep 0.01; done' & echo $$ >> %[1]s; ` +
+			`while :; do date +%%s%%N >> %[2]s; sleep 0.01; done`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := ready(t, servers(t))
+			pids, beats := pidFile(t), filepath.Join(t.TempDir(), "beats")
+			p, out := process(t, c, "run", "--name", "x", "--", "sh", "-c", fmt.Sprintf(script, pids, beats))
+			until(t, "it is at work", func() bool { return alive(t, pids) })
+			var cut time.Time
+			for i := range 2 {
+				cut = time.Now()
+				if err := c.Node(i).Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := p.Wait()
+			if p.ProcessState.ExitCode() != lostLease || !strings.Contains(out.String(), "could not be extended") {
+				t.Errorf("it ended with %v: %s", err, out)
+			}
+			if alive(t, pids) {
+				t.Error("the command, or what it has started, is left")
+			}
+			text, err := os.ReadFile(beats)
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole := string(text[:bytes.LastIndexByte(text, '\n')])
+			last, err := strconv.ParseInt(whole[strings.LastIndexByte(whole, '\n')+1:], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The latest extension came before the second node was gone.
+			if after := time.Unix(0, last).Sub(cut); after > ttl {
+				t.Errorf("it was at work %v after the last possible extension of a lease of %v", after, ttl)
+			}
+		})
+	}
+}
+
+// The lock is released then: what the command has left running would be at work without it.
+func TestRun_NothingIsLeftWhenTheCommandHasEnded(t *testing.T) {
+	c := ready(t, servers(t))
+	pids := pidFile(t)
+	on(c)("run", "--name", "x", "--", "sh", "-c", fmt.Sprintf(`sleep 1000 & echo $! > %s; exit 7`, pids)).want(t, 7, "", "")
+	until(t, "what it has left is gone", func() bool { return !alive(t, pids) })
+}
+
+func TestRun_NothingIsLeftWhenItIsKilled(t *testing.T) {
+	c := ready(t, servers(t))
+	pids := pidFile(t)
+	p, _ := process(t, c, "run", "--name", "x", "--", "sh", "-c",
+		fmt.Sprintf(`trap '' TERM HUP INT; sh -c 'echo $$ >> %[1]s; while :; do sleep 0.05; done' & echo $$ >> %[1]s; wait`, pids))
+	until(t, "both are at work", func() bool {
+		text, _ := os.ReadFile(pids) // not there yet
+		return len(strings.Fields(string(text))) == 2
+	})
+	if err := p.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = p.Wait()
+	until(t, "both are gone", func() bool { return !alive(t, pids) })
+	// The lease runs out by itself.
+	on(c)("run", "--name", "x", "--wait", "10s", "--", "echo", "next").want(t, 0, "next", "")
+}
+
+// Another holder is there before the command has ended: it is killed at once.
+func TestRun_KillsTheCommandOfALockThatIsLost(t *testing.T) {
+	c := ready(t, servers(t))
+	p, out := process(t, c, "run", "--name", "x", "--", "sh", "-c", "trap '' TERM; echo up; while :; do sleep 0.05; done")
+	until(t, "it is up", func() bool { return strings.Contains(out.String(), "up") })
+	forget(t, c)
+	if err := p.Wait(); p.ProcessState.ExitCode() != lostLease || !strings.Contains(out.String(), "lost") {
+		t.Errorf("it ended with %v: %s", err, out)
+	}
+}
+
+// forget has all nodes come back without their data.
+func forget(t *testing.T, c *redisproc.Cluster) {
+	t.Helper()
+	for i := range c.Addrs() {
+		if err := c.Node(i).Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Node(i).Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
