@@ -7,8 +7,10 @@ SHELL := bash
 # Modules of their own keep their dependencies out of go.mod; tools only pins the linters.
 nested := $(filter-out tools,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod)))
 modules := . $(nested)
-# The tests of the libraries that bench/ measures need modules that nothing here uses.
-tidied := . tools $(filter-out bench,$(nested))
+# Its tests need a Chromium, which is large: they have a target of their own.
+browser := dashboard/browsertest
+# The tests of the libraries that these two use beside ours need modules that nothing here uses.
+tidied := . tools $(filter-out bench examples/migration,$(nested))
 tool := go tool -modfile=$(CURDIR)/tools/go.mod
 
 ##@ Everything
@@ -18,13 +20,13 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-test: install vet lint unit simulation integration nested ## all checks: what CI runs, a quarter of an hour on two cores
+test: install vet lint unit simulation integration nested $(if $(CI),test-browser) ## all checks, a quarter of an hour on two cores; with CI=true test-browser too
 
-install: ## redis-server, redis-cli and a C compiler (for -race), where missing
+install: ## redis-server, redis-cli, prometheus and a C compiler (for -race), where missing
 	@bash scripts/install.sh
 
 ##@ One check at a time
-.PHONY: vet lint unit simulation integration nested
+.PHONY: vet lint unit simulation integration nested test-browser
 
 vet: ## go vet, in every module
 	@set -e; for m in $(modules); do echo "vet $$m"; go -C $$m vet ./...; done
@@ -50,10 +52,14 @@ integration: ## the tests on real redis-server processes
 	go test -race -count=1 -timeout=20m ./integration/...
 
 nested: ## build and test the modules with a go.mod of their own
-	@set -e; for m in $(nested); do echo "nested $$m"; \
+	@set -e; for m in $(filter-out $(browser),$(nested)); do echo "nested $$m"; \
 		go -C $$m build -o /dev/null ./...; \
 		go -C $$m test -race ./...; \
 	done
+
+test-browser: ## the dashboard in a real Chromium, which is installed where it is missing
+	@bash scripts/install.sh chromium
+	go -C $(browser) test -race -count=1 -timeout=10m ./...
 
 ##@ Longer looks
 .PHONY: soak flake mutants bench
@@ -78,7 +84,7 @@ bench: ## measure beside redsync
 	cd bench && go run .
 
 ##@ Writing
-.PHONY: fmt tidy
+.PHONY: fmt tidy pictures
 
 fmt: ## gofmt, and what go fix would modernise
 	gofmt -w .
@@ -86,3 +92,7 @@ fmt: ## gofmt, and what go fix would modernise
 
 tidy: ## go mod tidy, in every module
 	@set -e; for m in $(tidied); do (cd $$m && go mod tidy); done
+
+pictures: ## those of the dashboard, anew, into docs
+	@bash scripts/install.sh chromium
+	go -C $(browser) test -count=1 -run Pictures . -args -pictures $(CURDIR)/docs

@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
-# Installs what the tests need besides Go: redis-server, redis-cli and, on Linux, the C compiler
-# that -race asks for.
-# The packages may start a Redis service on its usual port; the tests neither use it nor stop it.
+# Installs what the tests need besides Go: redis-server, redis-cli, prometheus with its promtool and, on
+# Linux, the C compiler that -race asks for; and what else is named.
+# The packages may start services on their usual ports; the tests neither use them nor stop them.
 set -euo pipefail
 
 missing=()
+for name in "$@"; do
+	command -v "$name" >/dev/null || missing+=("$name")
+done
 command -v redis-server >/dev/null || missing+=(redis-server)
 command -v redis-cli >/dev/null || missing+=(redis-tools)
+command -v prometheus >/dev/null && command -v promtool >/dev/null || missing+=(prometheus)
 [ "$(uname)" != Linux ] || command -v "$(go env CC)" >/dev/null || missing+=(gcc libc6-dev)
 [ ${#missing[@]} -gt 0 ] || exit 0
 
@@ -15,9 +19,9 @@ as_root=(env)
 
 if command -v apt-get >/dev/null && command -v "${as_root[0]}" >/dev/null; then
 	"${as_root[@]}" apt-get update -q
-	"${as_root[@]}" DEBIAN_FRONTEND=noninteractive apt-get install -y -q "${missing[@]}"
+	"${as_root[@]}" DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
 elif command -v brew >/dev/null; then
-	brew install redis
+	brew install redis prometheus "$@"
 else
 	echo "install: missing, please install and run again: ${missing[*]} (Debian package names)" >&2
 	exit 1

@@ -5,22 +5,22 @@ package archtest_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/redlockfx/redlockfx/internal/golist"
 )
 
 // library is what users import. What these packages reach of this module ships with them.
-var library = []string{"./redlock", "./election", "./scheduler", "./fxmodule"}
+var library = []string{"./redlock", "./election", "./scheduler", "./fxmodule", "./dashboard", "./adapters/leadercron",
+	"./adapters/leaderhttp", "./adapters/slogcore"}
 
 const maxLines = 300
 
@@ -77,22 +77,14 @@ var list = sync.OnceValues(func() (map[string]pkg, error) {
 	if err := openFolders(root); err != nil {
 		return nil, err
 	}
-	cmd := exec.Command("go", "list", "-e", fields, "./...")
-	cmd.Dir, cmd.Stderr = root, os.Stderr
-	out, err := cmd.Output()
+	found, err := golist.Packages[pkg](root, "-e", fields, "./...")
 	if err != nil {
-		return nil, fmt.Errorf("go list: %w", err)
+		return nil, err
 	}
 
 	packages := map[string]pkg{}
 	var problems []error
-	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p pkg
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, fmt.Errorf("go list: %w", err)
-		}
+	for _, p := range found {
 		for i, path := range p.Deps {
 			p.Deps[i] = short(path)
 		}

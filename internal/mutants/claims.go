@@ -63,6 +63,24 @@ var ofClaims = []mutation{
 		pkg:   "./internal/register", test: "TestClaim_OfAJob",
 	},
 	{
+		name:  "a job that a node does not know has all of them promised anew",
+		file:  "scheduler/claim.go",
+		edits: []edit{{"		e.known, l.unsure = false, true\n", "		l.forgetLocked()\n"}},
+		pkg:   "./scheduler", test: "TestPromise_",
+	},
+	{
+		name:  "the names of old jobs fade",
+		file:  "internal/register/promise.lua",
+		edits: []edit{{"redis.call('PEXPIRE', KEYS[2], fade)\n", ""}},
+		pkg:   "./internal/register", test: "TestNames_",
+	},
+	{
+		name:  "ends of runs are written before ticks that are due are claimed",
+		file:  "scheduler/claim.go",
+		edits: []edit{{"	l.ends.hold(more)\n", "	_ = more\n"}},
+		pkg:   "./scheduler", test: "TestLedger_EndsWait",
+	},
+	{
 		name:  "a node is admitted with the others' maximum only",
 		file:  "internal/register/admit.lua",
 		edits: []edit{{"string.format('%d', math.ceil((now + ahead) / 1000))", "'0'"}},
@@ -155,7 +173,7 @@ var ofClaims = []mutation{
 	{
 		name:  "a tick is asked for again for another run",
 		file:  "scheduler/claim.go",
-		edits: []edit{{"	if e.asked != c.slot {", "	if true {"}},
+		edits: []edit{{"	if asked.slot != c.slot {", "	if true {"}},
 		pkg:   "./scheduler", test: "TestTick_Replies",
 	},
 	{
@@ -169,5 +187,65 @@ var ofClaims = []mutation{
 		file:  "scheduler/run.go",
 		edits: []edit{{"		defer l.hold(ctx, r)()\n", "		defer func() {}()\n"}},
 		pkg:   "./scheduler", test: "TestOverlap_OverAChange",
+	},
+	{
+		name:  "what a quorum forgot is gone",
+		file:  "internal/register/admit.go",
+		edits: []edit{{"		if t.known < r.config.Quorum.Majority() {\n", "		if t.known < 0 {\n"}},
+		pkg:   "./internal/register", test: "TestAdmit_Keeps",
+	},
+	{
+		name:  "a term is noted at the first try or never",
+		file:  "scheduler/terms.go",
+		edits: []edit{{"	l.noted = l.s.register.NoteTerm(", "	l.noted = true\n	_ = l.s.register.NoteTerm("}},
+		pkg:   "./scheduler", test: "TestTerms_",
+	},
+	{
+		name:  "ticks that cannot be won hold up all others",
+		file:  "scheduler/leftout.go",
+		edits: []edit{{"		e.past = past\n", ""}},
+		pkg:   "./scheduler", test: "TestPast_Ticks",
+	},
+	{
+		name:  "what cannot be claimed is given up at once",
+		file:  "scheduler/leftout.go",
+		edits: []edit{{"e.job.start(next).Before(retried)", "!retried.IsZero()"}},
+		pkg:   "./scheduler", test: "TestPast_",
+	},
+	{
+		name:  "a tick that was left out stays claimed",
+		file:  "scheduler/claim.go",
+		edits: []edit{{"		if c.left != (asking{}) {", "		if false {"}},
+		pkg:   "./scheduler", test: "TestPast_ATickThatWasLeftOut",
+	},
+	{
+		name:  "a run by hand makes the leader forget its own votes",
+		file:  "scheduler/claim.go",
+		edits: []edit{{"	asked := &e.asked[c.kind]\n", "	asked := &e.asked[0]\n"}},
+		pkg:   "./scheduler", test: "TestPast_ATickIsAskedForAgain",
+	},
+	{
+		name:  "a node that was away is asked to promise when its vote is needed",
+		file:  "scheduler/loop.go",
+		edits: []edit{{"	l.complete(found.Memories, l.clock.now())\n", ""}},
+		pkg:   "./scheduler", test: "TestPromise_OfANode",
+	},
+	{
+		name:  "what was asked for until the end of a term is forgotten",
+		file:  "scheduler/loop.go",
+		edits: []edit{{"	l.keep()\n", ""}},
+		pkg:   "./scheduler", test: "TestPast_ATickThatWasAskedFor",
+	},
+	{
+		name:  "what another leader has settled is asked for again",
+		file:  "scheduler/entry.go",
+		edits: []edit{{"		e.dropDecided(s)\n", ""}},
+		pkg:   "./scheduler", test: "TestPast_ATickThatAnotherLeader",
+	},
+	{
+		name:  "an old tick is given up at the first attempt",
+		file:  "scheduler/leftout.go",
+		edits: []edit{{"e.asked[c.kind].since.Add(fresh)", "c.slot.At.Add(fresh)"}},
+		pkg:   "./scheduler", test: "TestPast_AnOldTick",
 	},
 }

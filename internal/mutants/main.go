@@ -43,6 +43,8 @@ func main() {
 	}
 }
 
+func all() []mutation { return slices.Concat(ofLocks, ofElection, ofClaims, ofPages, ofTools) }
+
 func run(ctx context.Context, part string) (err error) {
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
@@ -50,7 +52,7 @@ func run(ctx context.Context, part string) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	var problems []error
-	for _, m := range slices.Concat(ofLocks, ofElection, ofClaims) {
+	for _, m := range all() {
 		if !strings.Contains(m.name, part) {
 			continue
 		}
@@ -65,16 +67,9 @@ func run(ctx context.Context, part string) (err error) {
 
 // noticed runs the test on the mutated code, and returns the tests that failed.
 func (m mutation) noticed(ctx context.Context, dir string) (failed string, err error) {
-	original, err := os.ReadFile(m.file)
+	mutated, err := m.mutated()
 	if err != nil {
-		return "", fmt.Errorf("run it in the module's root: %w", err)
-	}
-	mutated := string(original)
-	for _, e := range m.edits {
-		if n := strings.Count(mutated, e.old); n != 1 {
-			return "", fmt.Errorf("%q stands %d times in %s, it must once", e.old, n, m.file)
-		}
-		mutated = strings.Replace(mutated, e.old, e.new, 1)
+		return "", err
 	}
 	file, err := filepath.Abs(m.file)
 	if err != nil {
@@ -94,7 +89,7 @@ func (m mutation) noticed(ctx context.Context, dir string) (failed string, err e
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	test := filepath.Join(dir, "mutated.test")
-	compile := exec.CommandContext(ctx, "go", "test", "-c", "-overlay", overlayFile, "-o", test, m.pkg)
+	compile := exec.CommandContext(ctx, "go", "test", "-C", m.pkg, "-c", "-overlay", overlayFile, "-o", test, ".")
 	if out, err := compile.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("does not compile, and so shows nothing: %s", out)
 	}
@@ -105,6 +100,22 @@ func (m mutation) noticed(ctx context.Context, dir string) (failed string, err e
 		return "NOT NOTICED", errors.New("no test fails")
 	}
 	return failures(out), nil
+}
+
+// mutated is the file's text with the edits.
+func (m mutation) mutated() (string, error) {
+	original, err := os.ReadFile(m.file)
+	if err != nil {
+		return "", fmt.Errorf("run it in the module's root: %w", err)
+	}
+	text := string(original)
+	for _, e := range m.edits {
+		if n := strings.Count(text, e.old); n != 1 {
+			return "", fmt.Errorf("%q stands %d times in %s, it must once", e.old, n, m.file)
+		}
+		text = strings.Replace(text, e.old, e.new, 1)
+	}
+	return text, nil
 }
 
 // failures names the tests in the output that failed.
