@@ -278,18 +278,20 @@ func TestAcquire_ValidityCountsFromTheFirstNode(t *testing.T) {
 	})
 }
 
-// Nodes that are slow, but within their time, leave none for asking one after the other.
+// Nodes that are slow, but within their time, leave none for asking one after the other: who did only that
+// would never have the lock. How soon it is had depends on connections that calls without an answer cost.
 func TestAcquire_WhereARoundTripTakesMostOfTheNodeTimeout(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
 		l, _ := c.locker()
 		waiter, _ := c.locker()
+		warmUp(t, waiter)
 		lease := mustAcquire(t, l, "x")
 		c.Delay(nodeTimeout/2 - 5*time.Millisecond)
 		time.AfterFunc(ttl/2, func() { _ = lease.Release(context.WithoutCancel(t.Context())) })
-		var err error
-		d := took(func() { _, err = waiter.Acquire(t.Context(), "x") })
-		if err != nil || d > ttl/2+5*nodeTimeout {
-			t.Errorf("after %v: %v", d, err)
+		ctx, cancel := context.WithTimeout(t.Context(), ttl/2+ttl)
+		defer cancel()
+		if _, err := waiter.Acquire(ctx, "x"); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -248,6 +248,13 @@ var ofLocks = []mutation{
 		}}, "./redlock", "TestAcquire_IsToldOfTheEndOfAFailedAttempt",
 	},
 	{
+		"slow nodes are asked one after the other for ever", "redlock/contend.go",
+		[]edit{{
+			"\tc.late = !c.late && ",
+			"\tc.late = false && ",
+		}}, "./redlock", "TestAcquire_WhereARoundTripTakesMostOfTheNodeTimeout",
+	},
+	{
 		"what a late subscription has missed is not asked for", "redlock/push.go",
 		[]edit{{
 			"\t\tif n.missed {",
