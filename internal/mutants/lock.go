@@ -248,6 +248,13 @@ var ofLocks = []mutation{
 		}}, "./redlock", "TestAcquire_IsToldOfTheEndOfAFailedAttempt",
 	},
 	{
+		"a node that was silent is told all scripts again", "internal/quorum/send.go",
+		[]edit{{
+			"\tif n.told {",
+			"\tif false {",
+		}}, "./internal/quorum", "TestNode_IsToldTheScriptsOnce",
+	},
+	{
 		"slow nodes are asked one after the other for ever", "redlock/contend.go",
 		[]edit{{
 			"\tc.late = !c.late && ",

@@ -28,6 +28,7 @@ type node struct {
 	workers  int
 	silent   bool          // the last call ended without an answer
 	stranger bool          // not inspected since it was last unreachable
+	told     bool          // it has been sent all scripts
 	asked    time.Time     // when the first call was sent that is still without an answer; zero if none
 	usual    time.Duration // what an answer takes, smoothed
 	closed   bool

@@ -293,6 +293,48 @@ func TestNode_ThatForgotTheScriptIsToldAgain(t *testing.T) {
 	})
 }
 
+// A node that does not answer in time may have too much to do: it is not sent all scripts each time.
+func TestNode_IsToldTheScriptsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := nodetest.Start(1)
+		defer c.Close()
+		config := config()
+		config.Inspection = quorum.NewScript("look", "return 1").Call([]string{"n"})
+		inspected := 0
+		config.Inspected = func(int, quorum.Answer) error { inspected++; return nil }
+		q := quorum.New(c.Links().Clients(), c.Addrs(), config)
+		defer func() {
+			if err := q.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}()
+		requests := func() int {
+			before := c.Requests(0)
+			if a, err := q.AskNode(t.Context(), 0, counting()); err != nil || a.Err != nil {
+				t.Fatal(a, err)
+			}
+			return c.Requests(0) - before
+		}
+		if got := requests(); got != 3 { // the look, with the other script, and the call
+			t.Errorf("%d requests when it is met, want 3", got)
+		}
+		c.Hang(0)
+		if a, err := q.AskNode(t.Context(), 0, counting()); err != nil || a.Err == nil {
+			t.Fatal(a, err)
+		}
+		synctest.Wait()
+		c.Heal()
+		if got := requests(); got != 2 || inspected != 2 {
+			t.Errorf("%d requests after it was silent, inspected %d times, want 2 and 2", got, inspected)
+		}
+		c.FlushScripts(0)
+		q.Inspect(0)
+		if got := requests(); got != 4 || inspected != 3 {
+			t.Errorf("%d requests after it had forgotten them, inspected %d times, want 4 and 3", got, inspected)
+		}
+	})
+}
+
 func TestClose_RefusesFurtherCallsAndNamesThoseUnderWay(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster) {
 		warmUp(t, q)

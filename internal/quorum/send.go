@@ -8,16 +8,21 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// inspect asks a stranger what it is, and in the same round trip tells it all scripts. The error is
-// why it must not be asked anything else.
+// inspect asks a stranger what it is, and in the same round trip tells it all scripts, if it was not told
+// them before: one that did not answer because it has too much to do would have still more. The error is why
+// it must not be asked anything else.
 func (n *node) inspect(ctx context.Context) error {
 	n.mu.Lock()
 	known := !n.stranger || n.config.Inspected == nil
+	ask := n.introduce
+	if n.told {
+		ask = n.ask
+	}
 	n.mu.Unlock()
 	if known {
 		return nil
 	}
-	cmd, sent := n.introduce(ctx, n.config.Inspection)
+	cmd, sent := ask(ctx, n.config.Inspection)
 	a := n.answer(n.config.Inspection.script, cmd, sent)
 	if _, answered := errors.AsType[redis.Error](a.Err); a.Err != nil && !answered {
 		return a.Err
@@ -42,6 +47,11 @@ func (n *node) introduce(ctx context.Context, call Call) (cmd *redis.Cmd, sent t
 	sent = n.sends()
 	_, err := pipe.Exec(ctx)
 	keep(cmd, err) // the others are a courtesy
+	if cmd.Err() == nil {
+		n.mu.Lock()
+		n.told = true
+		n.mu.Unlock()
+	}
 	return cmd, sent
 }
 
@@ -53,11 +63,25 @@ func keep(cmd *redis.Cmd, err error) {
 	}
 }
 
+// ask sends one call.
+func (n *node) ask(ctx context.Context, call Call) (cmd *redis.Cmd, sent time.Time) {
+	cmd = newCmd(ctx, call.to(n.index))
+	sent = n.sends()
+	_ = n.client.Process(ctx, cmd) // the command keeps its error
+	return n.tellAgain(ctx, call, cmd, sent)
+}
+
+// tellAgain asks once more, with the source, where the node has forgotten the script.
+func (n *node) tellAgain(ctx context.Context, call Call, cmd *redis.Cmd, sent time.Time) (*redis.Cmd, time.Time) {
+	if cmd.Err() != nil && redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
+		return n.introduce(ctx, call)
+	}
+	return cmd, sent
+}
+
 func (n *node) runOne(t task) {
-	cmd := newCmd(t.ctx, t.round.call.to(n.index))
-	sent := n.sends()
-	_ = n.client.Process(t.ctx, cmd) // the command keeps its error
-	n.finish(t, cmd, sent)
+	cmd, sent := n.ask(t.ctx, t.round.call)
+	t.finish(n.answer(t.round.call.script, cmd, sent))
 }
 
 func (n *node) runPipeline(batch []task) {
@@ -73,7 +97,8 @@ func (n *node) runPipeline(batch []task) {
 	_, err := pipe.Exec(ctx)
 	for i, t := range batch {
 		keep(cmds[i], err)
-		n.finish(t, cmds[i], sent)
+		cmd, sent := n.tellAgain(t.ctx, t.round.call, cmds[i], sent)
+		t.finish(n.answer(t.round.call.script, cmd, sent))
 	}
 }
 
@@ -86,14 +111,6 @@ func (n *node) sends() time.Time {
 		n.asked = now
 	}
 	return now
-}
-
-// finish ends a task. Where the node has forgotten the script, it is asked once more with the source.
-func (n *node) finish(t task, cmd *redis.Cmd, sent time.Time) {
-	if cmd.Err() != nil && redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
-		cmd, sent = n.introduce(t.ctx, t.round.call)
-	}
-	t.finish(n.answer(t.round.call.script, cmd, sent))
 }
 
 // answer notes how the node answered, and shows it to whoever observes.
