@@ -14,7 +14,10 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-const ttl = 5 * time.Second
+const (
+	ttl         = 5 * time.Second
+	nodeTimeout = 500 * time.Millisecond // all nodes and all replicas share one machine here, which may be busy
+)
 
 // replica is one pod of the service.
 type replica struct {
@@ -29,7 +32,7 @@ type replica struct {
 func newReplica(name string, nodes *nodetest.Cluster, log *zap.Logger) (*replica, error) {
 	r := &replica{name: name, links: nodes.Links(), log: log.With(zap.String("replica", name))}
 	var err error
-	if r.locker, err = redlock.New(r.links.Clients(), redlock.WithTTL(ttl)); err != nil {
+	if r.locker, err = redlock.New(r.links.Clients(), redlock.WithTTL(ttl), redlock.WithNodeTimeout(nodeTimeout)); err != nil {
 		return nil, err
 	}
 	if r.elector, err = election.New(r.locker, "billing", election.WithIdentity(name, "10.0.0."+name[4:])); err != nil {
