@@ -251,7 +251,7 @@ func (c *cluster) leader() integration.Event {
 // next waits for a term that began after that time.
 func (c *cluster) next(since time.Duration) integration.Event {
 	c.t.Helper()
-	return c.await("next leader", func(e integration.Event) bool {
+	return c.await("leader since later than "+since.String(), func(e integration.Event) bool {
 		return e.Kind == integration.LeadBegin && e.Since > since
 	})
 }
