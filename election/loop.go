@@ -156,6 +156,7 @@ func (e *Elector) reign(t *Term) {
 		e.alive(2 * e.config.ttl)
 		select {
 		case <-t.work.Done():
+			e.renewedBefore(t)
 			return
 		case <-tenure:
 			t.end(fmt.Errorf("%w: its tenure is over", ErrResigned))
@@ -210,6 +211,18 @@ func (e *Elector) renewed(t *Term, n renewal) {
 		e.logRenewal(t, n.attempts, n.err)
 	}
 	e.config.hooks.renewed(t, n)
+}
+
+// renewedBefore tells of the renewals before the end of the term, of which one may have found it lost.
+func (e *Elector) renewedBefore(t *Term) {
+	for {
+		select {
+		case n := <-t.renewals:
+			e.renewed(t, n)
+		default:
+			return
+		}
+	}
 }
 
 // cool does not campaign for a while after a term that the leader gave up by itself, so that somebody

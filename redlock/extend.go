@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,10 +26,13 @@ func (l *Lease) Extend(ctx context.Context) error {
 		return fmt.Errorf("redlock: extend %q: %w", l.name, context.Cause(ctx))
 	}
 
-	return l.locker.extend(ctx, []*Lease{l})[0]
+	err = l.locker.extend(ctx, []*Lease{l})[0]
+	l.lose(err)
+	return err
 }
 
-// extend asks once for all these leases together, and returns what became of each.
+// extend asks once for all these leases together, and returns what became of each. One that is lost is the
+// caller's to end.
 func (l *Locker) extend(ctx context.Context, leases []*Lease) []error {
 	grants, tokens := make([]*grant, len(leases)), make([]uint64, len(leases))
 	for i, lease := range leases {
@@ -81,17 +85,21 @@ func (l *Locker) extended(n int) func([]quorum.Answer) bool {
 	}
 }
 
-// notExtended ends the lease if err says that it is lost, and returns what counts first.
+// notExtended is err, or what has ended the lease while the nodes were asked.
 func (l *Lease) notExtended(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if ended := l.heldLocked(); ended != nil {
-		return ended // while the nodes were asked
+	return cmp.Or(l.heldLocked(), err)
+}
+
+// lose ends the lease if err says that it is lost.
+func (l *Lease) lose(err error) {
+	if !errors.Is(err, ErrLost) {
+		return
 	}
-	if errors.Is(err, ErrLost) {
-		l.endLocked(err)
-	}
-	return err
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.endLocked(err)
 }
 
 // prolong moves the deadline, never backwards, since extensions may overlap; and not that of a lease

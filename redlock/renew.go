@@ -149,7 +149,9 @@ func (n *renewer) renew(batch []*renewal) {
 	}
 	errs := n.locker.extend(context.Background(), leases)
 	for i, r := range batch {
-		if n.plan(r, errs[i]) {
+		again := n.plan(r, errs[i])
+		r.lease.lose(errs[i]) // once it is told why: who sees the end may look no further
+		if again {
 			n.put(r)
 		}
 	}

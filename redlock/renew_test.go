@@ -1,8 +1,10 @@
 package redlock_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,6 +115,32 @@ func TestAutoExtend_TellsOfEachExtension(t *testing.T) {
 			if o := <-told; o.err == nil {
 				t.Errorf("told %+v", o)
 			}
+		}
+	})
+}
+
+func TestAutoExtend_TellsThatALeaseIsLostBeforeItEnds(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		told := make(chan error, 1)
+		var held atomic.Pointer[redlock.Lease] // before the first extension
+		l, _ := c.locker()
+		lease, err := l.TryAcquire(t.Context(), "x", redlock.WithAutoExtend(redlock.Extension{
+			Every: ttl / 3, Attempts: 3,
+			Told: func(_ int, _ time.Duration, err error) { told <- errors.Join(err, held.Load().Context().Err()) },
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		held.Store(lease)
+		c.drop("x", 0, 1, 2)
+		<-lease.Context().Done()
+		select {
+		case err := <-told:
+			if !errors.Is(err, redlock.ErrLost) || errors.Is(err, context.Canceled) {
+				t.Errorf("told %v", err)
+			}
+		default:
+			t.Error("it has ended, and nothing was told")
 		}
 	})
 }

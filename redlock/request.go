@@ -60,7 +60,7 @@ type Extension struct {
 	// Max bounds the extensions in all, after which the lease runs out; no bound if zero.
 	Max int
 	// Told, if not nil, is told of each extension: after how many attempts and what time, and why it
-	// failed; nil if it did not. It must not block.
+	// failed; nil if it did not. Where the lease is lost by it, it is told before the lease ends. It must not block.
 	Told func(attempts int, took time.Duration, err error)
 }
 

@@ -94,20 +94,6 @@ var ofLocks = []mutation{
 		}}, "./redlock", "TestGuard_RepairWaitsForItsEnd",
 	},
 	{
-		"release removes whatever is there", "redlock/release.lua",
-		[]edit{{
-			"if holder ~= ARGV[1] then",
-			"if false then",
-		}}, "./redlock", "TestLease_ReleaseRemovesOnlyItsOwn",
-	},
-	{
-		"release compares a prefix", "redlock/release.lua",
-		[]edit{{
-			"if holder ~= ARGV[1] then",
-			"if string.sub(holder, 1, #ARGV[1]) ~= ARGV[1] then",
-		}}, "./redlock", "TestOwnership_IsTheWholeValue",
-	},
-	{
 		"extension compares a prefix", "redlock/extend.lua",
 		[]edit{{
 			"elseif holder ~= value then",
@@ -227,48 +213,6 @@ var ofLocks = []mutation{
 		}}, "./redlock", "TestClocksThatDisagree_DoNotDecide",
 	},
 	{
-		"a minority's holder is believed", "redlock/contend.go",
-		[]edit{{
-			"votes[who] >= c.locker.need",
-			"votes[who] >= 1",
-		}}, "./redlock", "TestAcquire_DoesNotWaitForAMinority",
-	},
-	{
-		"releases are not told", "redlock/release.lua",
-		[]edit{{
-			"if ARGV[2] ~= '' and",
-			"if false and",
-		}}, "./redlock", "TestAcquire_IsToldOfTheRelease",
-	},
-	{
-		"the end of a failed attempt is not told", "redlock/acquire.go",
-		[]edit{{
-			"\t\ttell = toldFailed\n",
-			"",
-		}}, "./redlock", "TestAcquire_IsToldOfTheEndOfAFailedAttempt",
-	},
-	{
-		"a node that was silent is told all scripts again", "internal/quorum/send.go",
-		[]edit{{
-			"\tif n.told {",
-			"\tif false {",
-		}}, "./internal/quorum", "TestNode_IsToldTheScriptsOnce",
-	},
-	{
-		"slow nodes are asked one after the other for ever", "redlock/contend.go",
-		[]edit{{
-			"\tc.late = !c.late && ",
-			"\tc.late = false && ",
-		}}, "./redlock", "TestAcquire_WhereARoundTripTakesMostOfTheNodeTimeout",
-	},
-	{
-		"what a late subscription has missed is not asked for", "redlock/push.go",
-		[]edit{{
-			"\t\tif n.missed {",
-			"\t\tif false {",
-		}}, "./redlock", "TestAcquire_ReleaseBeforeASlowSubscription",
-	},
-	{
 		"any node names the holder's token", "redlock/holder.go",
 		[]edit{{
 			"\t\tif same >= l.need {",
@@ -283,13 +227,6 @@ var ofLocks = []mutation{
 		}}, "./integration/conformance", "TestConformance_OfNodesInMemory/A_user's_own_key_in_place_of_one_lock_ends",
 	},
 	{
-		"an attempt that was cut short hides the outcome before it", "redlock/contend.go",
-		[]edit{{
-			"told != nil && (ctx.Err() == nil || last == nil) {",
-			"told != nil {",
-		}}, "./redlock", "TestAcquire_EndedByItsContext",
-	},
-	{
 		"a minority is enough", "redlock/locker.go",
 		[]edit{{
 			"need: n/2 + 1,",
@@ -297,17 +234,10 @@ var ofLocks = []mutation{
 		}}, "./redlock", "TestTryAcquire_EveryMixOfNodes",
 	},
 	{
-		"the fan-out waits for its client", "internal/quorum/quorum.go",
+		"a lease that is lost ends before that is told", "redlock/renew.go",
 		[]edit{{
-			"\tcase <-r.ctx.Done():\n",
-			"\tcase <-make(chan struct{}):\n",
-		}}, "./internal/quorum", "TestNode_ThatHangs",
-	},
-	{
-		"a node that does not answer is asked four times at once", "internal/quorum/node.go",
-		[]edit{{
-			"\tif n.silent || n.stranger {",
-			"\tif n.stranger {",
-		}}, "./internal/quorum", "TestNode_ThatDoesNotAnswer",
+			"\t\tagain := n.plan(r, errs[i])\n",
+			"\t\tr.lease.lose(errs[i])\n\t\tagain := n.plan(r, errs[i])\n",
+		}}, "./redlock", "TestAutoExtend_TellsThatALeaseIsLostBeforeItEnds",
 	},
 }

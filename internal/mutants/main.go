@@ -43,7 +43,9 @@ func main() {
 	}
 }
 
-func all() []mutation { return slices.Concat(ofLocks, ofElection, ofClaims, ofPages, ofTools) }
+func all() []mutation {
+	return slices.Concat(ofLocks, ofWaiting, ofElection, ofClaims, ofPages, ofTools)
+}
 
 func run(ctx context.Context, part string) (err error) {
 	dir, err := os.MkdirTemp("", "mutants")

@@ -99,7 +99,7 @@ var ofElection = []mutation{
 	{
 		name:  "a lease that another holds is asked for again",
 		file:  "redlock/extend.go",
-		edits: []edit{{"		l.endLocked(err)\n", "		return ErrNoQuorum\n"}},
+		edits: []edit{{"cmp.Or(l.heldLocked(), err)", "cmp.Or(l.heldLocked(), ErrNoQuorum)"}},
 		pkg:   "./election", test: "TestOnLeader_Loss",
 	},
 	{
