@@ -44,6 +44,7 @@ type modelWorld struct {
 	takeOver bool // the first tick was won before the two leaders, by one that died
 	led      bool // leader 1 leads from the beginning
 	alone    bool // leader 1 does nothing
+	again    bool // leader 1 may lose its term, and lead once more after leader 2
 
 	// All answers to leader 2 arrive, and it leaves nothing before it has them.
 	reliable bool
@@ -175,11 +176,19 @@ func TestModel_NoTickRunsTwice(t *testing.T) {
 			w.forgets, w.without = 1, modelMarkAlone
 		}),
 		"set back, one forgets": modelSetBack.with(func(w *modelWorld) { w.forgets = 1 }),
+		"led again, one forgets": modelKept.with(func(w *modelWorld) {
+			w.again, w.forgets = true, 1
+		}),
+		"led again, clocks go on": {first: 2, last: 2, again: true},
 	}
 	if *modelDeep {
 		maps.Copy(worlds, map[string]modelWorld{
 			"two ticks, clocks go on, one forgets": {first: 1, last: 2, forgets: 1},
 			"two ticks, clocks go on, two forget":  {first: 1, last: 2, forgets: 2},
+			"led again, two forget": modelKept.with(func(w *modelWorld) {
+				w.again, w.forgets = true, 2
+			}),
+			"led again, clocks go on, one forgets": {first: 2, last: 2, again: true, forgets: 1},
 			"three forget":                         modelKept.with(func(w *modelWorld) { w.forgets = 3 }),
 			"taken over, two forget":               modelTakenOver.with(func(w *modelWorld) { w.forgets = 2 }),
 			"set back, two forget":                 modelSetBack.with(func(w *modelWorld) { w.forgets = 2 }),
@@ -228,6 +237,8 @@ func TestModel_EachRuleIsNeeded(t *testing.T) {
 		{"a vote far ahead of the clock", modelRules{refusalAhead: true}, ahead, 1},
 		{"votes are withdrawn", modelRules{votesForGood: true}, modelKept, 0},
 		{"a told record is a vote asked again", modelRules{ownRecords: true}, modelTakenOver, 1},
+		{"a told record is a vote asked again in a later term", modelRules{ownRecords: true},
+			modelKept.with(func(w *modelWorld) { w.again = true }), 1},
 		{"a told record may be taken over", modelRules{ownVotesOnly: true}, modelTakenOver, 1},
 		{"no promises", modelRules{promises: true}, setBack, 1},
 		{"admitted with what was told before its guard", modelRules{guardFirst: true}, setBack, 1},

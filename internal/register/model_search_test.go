@@ -86,11 +86,17 @@ func (w modelWorld) decide(m *model, l int, yield func(modelStep, model)) {
 	for i := range m.columns {
 		k := m.columns[i].links[l]
 		asked := known >= modelQuorum && (k.earlier || w.without.guardFirst) || !w.setBack
-		if k.told && !k.admission.sent && asked {
+		if k.told && k.admission.token != d.token(l) && asked {
 			next := *m
 			next.columns[i].links[l].admission = w.compose(m, l)
 			yield(modelStep{leader: l, node: i, what: "admission sent"}, next)
 		}
+	}
+	if w.again && l == 0 && !d.again && d.tick > 0 && !d.won[d.tick] {
+		act("loses its term, and leads again", 0, func(m *model) {
+			m.leaders[l].again, m.leaders[l].tick = true, 0
+			m.ask(w.without, l)
+		})
 	}
 	toldNow := m.count(l, func(k modelLink) bool { return k.told && !k.earlier }) > 0
 	switch {
@@ -114,7 +120,7 @@ func (w modelWorld) decide(m *model, l int, yield func(modelStep, model)) {
 
 // compose makes of the answers what a node that forgot has to know.
 func (w modelWorld) compose(m *model, l int) modelAdmission {
-	a := modelAdmission{sent: true, bare: w.without.clockOfAdmission}
+	a := modelAdmission{token: m.leaders[l].token(l), bare: w.without.clockOfAdmission}
 	for i := range m.columns {
 		if k := &m.columns[i].links[l]; k.knows {
 			a.mark = max(a.mark, k.mark)
@@ -129,11 +135,19 @@ func (w modelWorld) compose(m *model, l int) modelAdmission {
 
 // promise has the node handle the leader's request for a promise.
 func (w modelWorld) promise(m *model, l, i int, yield func(modelStep, model)) {
+	if m.leaders[l].again {
+		late := *m
+		n := &late.columns[i].modelNode
+		was := *n
+		if reply := n.promise(w.without, uint8(l+1)); *n != was {
+			yield(modelStep{leader: l, node: i, what: "late promise", reply: reply}, late)
+		}
+	}
 	next := *m
 	n, k := &next.columns[i].modelNode, &next.columns[i].links[l]
 	was := *n
 	step := modelStep{leader: l, node: i, what: "promise"}
-	step.reply = n.promise(w.without, uint8(l+1))
+	step.reply = n.promise(w.without, m.leaders[l].token(l))
 	if *n != was && !w.waits(l) {
 		yield(step, next)
 	}
@@ -143,7 +157,7 @@ func (w modelWorld) promise(m *model, l, i int, yield func(modelStep, model)) {
 	k.knows, k.told = step.reply == modelYes, step.reply == modelUnknown
 	if k.knows {
 		k.mark, k.earlier, k.held = was.mark, false, w.names()
-		if w.takeOver {
+		if w.takeOver || w.again {
 			k.records = was.records
 		}
 	} else {
@@ -168,6 +182,14 @@ func (w modelWorld) claim(m *model, l, i int, tick uint8, yield func(modelStep, 
 		n.withdraw(tick, uint8(l+1))
 		if *n != was {
 			yield(modelStep{leader: l, node: i, what: "vote withdrawn"}, next)
+			*n = was
+		}
+	}
+	if d.again {
+		late := d.claim(l, tick)
+		late.token = uint8(l + 1)
+		if reply := n.claim(w.without, late); *n != was {
+			yield(modelStep{leader: l, node: i, what: "late vote for tick", tick: tick, reply: reply}, next)
 			*n = was
 		}
 	}
@@ -201,17 +223,17 @@ func (w modelWorld) claim(m *model, l, i int, tick uint8, yield func(modelStep, 
 }
 
 func (d *modelLeader) claim(l int, tick uint8) modelClaim {
-	return modelClaim{token: uint8(l + 1), tick: tick, attempt: d.asked[tick], over: d.over}
+	return modelClaim{token: d.token(l), run: uint8(l + 1), tick: tick, attempt: d.asked[tick], over: d.over}
 }
 
 // admission has the node handle one that was sent to it.
 func (w modelWorld) admission(m *model, l, i int, yield func(modelStep, model)) {
 	a := m.columns[i].links[l].admission
-	if !a.sent || m.columns[i].known {
+	if a.token == 0 || m.columns[i].known {
 		return
 	}
 	next := *m
-	next.columns[i].admit(w.without, a, uint8(l+1))
+	next.columns[i].admit(w.without, a)
 	next.columns[i].expire(w.without)
 	yield(modelStep{leader: l, node: i, what: "admitted"}, next)
 }

@@ -1,7 +1,8 @@
 package register_test
 
 // The claim protocol as a model small enough to look at every state of it: three nodes with one job, two
-// leaders of which neither knows that the other goes on, with the tokens 1 and 2, and the ticks 1 and 2.
+// leaders of which neither knows that the other goes on, with the tokens 1 and 2, and the ticks 1 and 2. The
+// first may lead once more, with the token 3.
 // Much that goes wrong needs no step of its own:
 //
 //   - a leader that does nothing more has crashed, was told that it is fenced, is paused or cut off;
@@ -20,10 +21,13 @@ const (
 // modelFormer is the run of a leader before the two, in the worlds where its tick is taken over.
 const modelFormer = 3
 
+// modelAgain is the token with which leader 1 leads once more.
+const modelAgain = 3
+
 // modelRecord is what a node keeps of a tick.
 type modelRecord struct {
 	attempt uint8 // 0: nothing
-	run     uint8 // for which it voted: the leader's token; 0: it was told of it when it was admitted
+	run     uint8 // for which it voted: the leader's number; 0: it was told of it when it was admitted
 }
 
 // modelRecords has a record for each tick.
@@ -70,10 +74,10 @@ func (n *modelNode) promise(without modelRules, token uint8) modelReply {
 	return modelYes
 }
 
-// modelClaim asks for a vote. A leader makes one run of a tick, so that its token names the run.
+// modelClaim asks for a vote. A leader makes one run of a tick, so that its number names the run.
 type modelClaim struct {
-	token, tick, attempt uint8
-	over                 uint8 // the run to take over, for the rule that would compare it
+	token, run, tick, attempt uint8
+	over                      uint8 // the run to take over, for the rule that would compare it
 }
 
 // claim answers yes to one run of each attempt at a tick, however often it asks.
@@ -82,7 +86,7 @@ func (n *modelNode) claim(without modelRules, c modelClaim) modelReply {
 	switch {
 	case !n.known:
 		return modelUnknown
-	case last == modelRecord{c.attempt, c.token}:
+	case last == modelRecord{c.attempt, c.run}:
 		return modelYes // its own vote asked again
 	case c.token < n.promised,
 		c.tick > n.clock+modelAhead && !without.refusalAhead,
@@ -94,7 +98,7 @@ func (n *modelNode) claim(without modelRules, c modelClaim) modelReply {
 		n.promised = c.token
 	}
 	n.mark = max(n.mark, c.tick)
-	n.records[c.tick] = modelRecord{c.attempt, c.token}
+	n.records[c.tick] = modelRecord{c.attempt, c.run}
 	return modelYes
 }
 
@@ -112,8 +116,8 @@ func (n *modelNode) yields(without modelRules, c modelClaim, last modelRecord) b
 }
 
 // withdraw is what no rule allows: it takes a vote back.
-func (n *modelNode) withdraw(tick, token uint8) {
-	if n.known && n.records[tick].run == token {
+func (n *modelNode) withdraw(tick, run uint8) {
+	if n.known && n.records[tick].run == run {
 		n.records[tick] = modelRecord{}
 		n.mark = min(n.mark, tick-1)
 	}
@@ -130,7 +134,7 @@ func (n *modelNode) forget(without modelRules, setBack bool) {
 
 // modelAdmission has a node that forgot vote again.
 type modelAdmission struct {
-	sent    bool
+	token   uint8 // of the leader that sent it; 0: none did
 	mark    uint8 // the maximum of others
 	records modelRecords
 	bare    bool // whether that maximum is all
@@ -138,13 +142,13 @@ type modelAdmission struct {
 
 // admit makes the job known. No vote that the node forgot was further ahead of its clock than modelAhead:
 // the mark is not below any of them, be they counted already or still to be.
-func (n *modelNode) admit(without modelRules, a modelAdmission, token uint8) {
+func (n *modelNode) admit(without modelRules, a modelAdmission) {
 	if n.known {
 		return
 	}
 	n.known, n.records = true, a.records
 	if !without.promises {
-		n.promised = token
+		n.promised = a.token
 	}
 	n.admission = a.mark
 	if !a.bare {
@@ -179,6 +183,15 @@ type modelLeader struct {
 	over      uint8                 // the run it takes over, for the rule that would compare it
 	won       [modelTicks + 1]bool
 	withdrew  bool // it took back its votes for the first tick
+	again     bool // it leads once more
+}
+
+// token is what leader l has its votes promised with.
+func (d *modelLeader) token(l int) uint8 {
+	if d.again {
+		return modelAgain
+	}
+	return uint8(l + 1)
 }
 
 // modelColumn is a node with what the leaders have from it.
@@ -222,6 +235,7 @@ func (m *model) ask(without modelRules, l int) {
 func (w modelWorld) lead(m *model, l int) {
 	d := &m.leaders[l]
 	reached := [modelTicks + 1]int{} // nodes whose mark is as high
+	var own [modelTicks + 1]bool     // nodes have told of a run that may be this leader's
 	var named modelRecords
 	for i := range m.columns {
 		k := &m.columns[i].links[l]
@@ -230,6 +244,9 @@ func (w modelWorld) lead(m *model, l int) {
 				reached[tick+1]++
 			}
 			named.merge(k.records)
+			for tick, record := range k.records {
+				own[tick] = own[tick] || record.attempt == 1 && (record.run == uint8(l+1) || record.run == 0)
+			}
 		}
 		k.knows, k.mark, k.records = false, 0, modelRecords{}
 	}
@@ -246,6 +263,8 @@ func (w modelWorld) lead(m *model, l int) {
 		case reached[d.tick] < need:
 			d.asked[d.tick] = 1
 			return
+		case d.again && d.asked[d.tick] == 1 && own[d.tick]:
+			return // it was not decided in the term before
 		case w.takeOver:
 			d.asked[d.tick], d.over = named[d.tick].attempt+1, named[d.tick].run
 			if !w.without.attempts {
