@@ -44,6 +44,7 @@ type loop struct {
 	agenda     agenda
 	promises   map[int]string // the memories in which the nodes have promised, by node
 	unsure     bool           // entries are there that the nodes have not promised
+	promised   nodeSet        // the nodes that have promised for all jobs that are known; zero: to be found out
 	completing bool           // nodes that were away are promising
 	asking     bool           // claims are under way: what is due meanwhile is asked for together
 
@@ -179,6 +180,7 @@ func (l *loop) sync() {
 		if l.s.jobs[name] != e.job {
 			l.agenda.remove(e)
 			delete(l.entries, name)
+			l.promised = 0
 		}
 	}
 	for name, j := range l.s.jobs {

@@ -54,7 +54,7 @@ func (l *loop) promiseFor(entries []*entry, now time.Time) {
 			l.agenda.put(entries[i])
 		}
 	}
-	l.unsure = false
+	l.unsure, l.promised = false, 0
 	for _, e := range l.entries {
 		l.unsure = l.unsure || !e.known // those for which a claim has found so meanwhile, too
 	}
@@ -91,22 +91,41 @@ func (l *loop) forgetLocked() {
 	l.unsure = true
 }
 
+// promisedAllLocked is which nodes have promised for all jobs of which any have. Where there are very many jobs, and
+// nothing has changed, looking at each of them would be most of what an idle leader does.
+func (l *loop) promisedAllLocked() nodeSet {
+	if l.promised == 0 {
+		l.promised = ^nodeSet(0)
+		for _, e := range l.entries {
+			if e.known {
+				l.promised &= e.nodes
+			}
+		}
+	}
+	return l.promised
+}
+
 // complete has nodes that are there promise what they have not: a node that does votes for no tick of the next two
 // seconds, and by then another one may be away. Ticks do not wait for it.
 func (l *loop) complete(there map[int]string, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var entries []*entry
-	for _, e := range l.entries {
+	lacks := func(s nodeSet) bool {
 		for node := range there {
-			if e.known && !e.nodes.has(node) {
-				entries = append(entries, e)
-				break
+			if !s.has(node) {
+				return true
 			}
 		}
+		return false
 	}
-	if len(entries) == 0 || l.completing {
+	if l.completing || !lacks(l.promisedAllLocked()) {
 		return
+	}
+	var entries []*entry
+	for _, e := range l.entries {
+		if e.known && lacks(e.nodes) {
+			entries = append(entries, e)
+		}
 	}
 	l.completing = true
 	l.work.Go(func() { // bounded by a few node timeouts; lead waits for it
