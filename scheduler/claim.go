@@ -29,6 +29,7 @@ type claim struct {
 	late   bool            // the run will be one of catching up
 	why    string          // ticks are left out before it; or it is not run itself
 	left   asking          // that was asked for and is left out; the zero value: none
+	gone   int             // ticks of the entry's that it tells of
 }
 
 // step asks for what is due, and returns how long there is nothing to do.
@@ -86,9 +87,9 @@ func (l *loop) decideLocked(e *entry, now time.Time) (claim, bool) {
 	switch {
 	case len(e.open) > 0:
 		before := e.open[0]
-		e.open = e.open[1:]
 		e.lane.foreign = true
 		if !e.job.AtLeastOnce {
+			e.open = e.open[1:]
 			c.before = before
 			return c.lost(), true
 		}
@@ -104,7 +105,10 @@ func (l *loop) decideLocked(e *entry, now time.Time) (claim, bool) {
 			return c, false
 		}
 		c.slot, c.late = register.Slot{At: d.tick}, d.caughtUp
-		c.record.Jumped, c.record.From = d.jumped, d.from
+		c.record.Jumped, c.record.From, c.gone = d.jumped, d.from, e.gone.n
+		if c.gone > 0 {
+			c.record.Jumped, c.record.From = d.jumped+c.gone, e.gone.from
+		}
 		c.why = "it came while nobody could claim it"
 		if e.waited {
 			c.why = "a newer tick has taken its place"
@@ -123,6 +127,10 @@ func (l *loop) decideLocked(e *entry, now time.Time) (claim, bool) {
 			c.record.State, c.record.End = register.Skipped, now
 			c.record.Err = errOverlap.Error()
 		case Replace:
+			if c.kind == takeOver { // what runs is of a newer tick
+				e.queued = true
+				return c, false
+			}
 			e.lane.replaced = true
 			for _, r := range e.lane.runs {
 				r.cancel(ErrReplaced)
@@ -130,6 +138,9 @@ func (l *loop) decideLocked(e *entry, now time.Time) (claim, bool) {
 			return c, false
 		case Queue, Allow:
 		}
+	}
+	if c.kind == takeOver {
+		e.open = e.open[1:]
 	}
 	c.record.CaughtUp = c.late
 	asked := &e.asked[c.kind]
@@ -190,6 +201,12 @@ func (l *loop) decided(c claim, missed int, o register.Outcome) (fenced uint64) 
 		if c.record.State == register.Claimed {
 			run = l.startLocked(c)
 		}
+	case o.Taken && o.By.Run == "" && c.kind == aTick: // by nobody
+		e.lose(c.slot.At)
+		l.settleLocked(c)
+	case o.Taken && o.By.Run == "" && c.kind == byHand:
+		l.settleLocked(c)
+		given = true
 	case o.Taken:
 		l.settleLocked(c)
 		switch mayBeLost := !o.By.Ended() && o.By.Token < l.term.Token(); {
@@ -245,6 +262,7 @@ func (l *loop) wonLocked(c claim, missed int) {
 	e := c.entry
 	e.failures = 0
 	e.state.Missed = missed
+	e.gone.n -= c.gone
 	l.settleLocked(c)
 }
 

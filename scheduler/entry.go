@@ -15,6 +15,7 @@ type entry struct {
 	state register.State    // as of the promise, or newer
 	floor time.Time         // ticks up to here are settled
 	past  time.Time         // ticks up to here cannot be won, unless nodes that are away come back
+	gone  gone              // ticks that were settled with nobody having claimed or left them out
 	open  []register.Record // of earlier leaders, to be settled: lost, or taken over
 	met   []register.Slot   // those that were there, settled or not
 
@@ -54,6 +55,9 @@ func (e *entry) promised(s register.State, token uint64) {
 	if e.state.Trigger.Version > s.Trigger.Version {
 		s.Trigger = e.state.Trigger
 	}
+	if !e.floor.IsZero() { // nobody else has claimed anything in this term: marks are higher because nodes forgot
+		s.Manual = e.state.Manual
+	}
 	e.known, e.state, e.failures, e.nodes = true, s, 0, 0
 	for node := range s.Memories {
 		e.nodes.add(node)
@@ -76,6 +80,9 @@ func (e *entry) promised(s register.State, token uint64) {
 		}
 	}
 	e.state.Open, e.state.Memories = nil, nil // of very many jobs they would be most of the memory
+	if !e.floor.IsZero() && !s.Pause.On {
+		e.lose(s.Mark)
+	}
 	e.settle(s.Mark, s.Since, s.Planned)
 	e.set(s.Pause, s.Trigger)
 }
@@ -99,6 +106,27 @@ func (e *entry) meet(r register.Record) {
 	if !slices.Contains(e.met, r.Slot) {
 		e.met = append(e.met, r.Slot)
 	}
+}
+
+// gone counts ticks, of which the next claim tells.
+type gone struct {
+	n    int
+	from time.Time // the first of them
+}
+
+// lose raises the floor over ticks that were waiting and that nodes will not vote for any more, as they were admitted
+// since.
+func (e *entry) lose(upTo time.Time) {
+	first := e.job.schedule.Next(e.floor)
+	if first.IsZero() || first.After(upTo) {
+		return
+	}
+	_, before := newest(e.job.schedule, first, upTo)
+	if e.gone.n == 0 {
+		e.gone.from = first
+	}
+	e.gone.n += before + 1
+	e.settle(upTo)
 }
 
 // settle raises the floor.

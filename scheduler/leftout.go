@@ -48,14 +48,34 @@ func (c claim) lost() claim {
 	return c
 }
 
-// settleLost writes that the end of an earlier leader's run is not known.
+// settleLost writes that the end of an earlier leader's run is not known. Of that it has asked a quorum: the nodes that
+// told of the run may not have heard of its end.
 func (l *loop) settleLost(c claim) {
 	job := c.entry.job.Name
+	if l.hasEnded(job, c.record) {
+		return
+	}
 	err := l.finish(job, c.record, c.record.Attempt > c.before.Attempt)
 	l.log.Error("the run of an earlier leader is lost: its end is not known",
 		zap.String("job", job), zap.Time("tick", c.record.Slot.At), zap.String("replica", c.record.By),
 		zap.NamedError("written", err))
 	l.s.hooks.finished(recordOf(job, c.record))
+}
+
+// hasEnded tells whether nodes know of an end of the tick, and then tells the others.
+func (l *loop) hasEnded(job string, lost register.Record) bool {
+	ctx, cancel := l.writing()
+	defer cancel()
+	known, err := l.s.register.Read(ctx, job)
+	if err != nil {
+		return false // nor can it be written then that the run is lost
+	}
+	for _, r := range known.Records {
+		if r.Slot == lost.Slot && r.Ended() && r.State != register.Lost && r.Attempt >= lost.Attempt {
+			return l.finish(job, r, true) == nil
+		}
+	}
+	return false
 }
 
 // settleLeft writes that a tick is left out that was asked for: a node that has voted for it would have the next leader

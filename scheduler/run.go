@@ -33,6 +33,9 @@ func (l *loop) do(ctx context.Context, r *active) {
 		release, overlaps := l.alone(ctx, r)
 		if overlaps != nil {
 			state, err = register.Skipped, overlaps
+			if l.term.Context().Err() != nil { // it had still to wait, and is the next leader's
+				state = register.Lost
+			}
 			l.mu.Lock()
 			r.lane.foreign = true // the next one has to look again
 			l.mu.Unlock()

@@ -5,7 +5,7 @@ var ofPages = []mutation{
 	{
 		name:  "another site may act",
 		file:  "dashboard/handler.go",
-		edits: []edit{{"http.NewCrossOriginProtection().Handler(mux)", "mux"}},
+		edits: []edit{{"own.Handler(mux)", "mux"}},
 		pkg:   "./dashboard", test: "TestActions_AreRefused",
 	},
 	{

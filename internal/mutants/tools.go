@@ -23,14 +23,14 @@ var ofTools = []mutation{
 	{
 		name:  "the lock of a short run is released at once",
 		file:  "adapters/gocronlock/gocronlock.go",
-		edits: []edit{{"	if time.Since(l.begin) < l.atLeast {", "	if false {"}},
+		edits: []edit{{"	case left <= 0:", "	case true:"}},
 		pkg:   "./adapters/gocronlock", test: "TestLocker_RunsATickOnce",
 	},
 	{
 		name: "a command that ignores SIGTERM outlives its lease",
 		file: "cmd/redlockctl/supervise.go",
 		edits: []edit{
-			{"	case <-time.After(time.Until(end) - min(killBefore, grace/2)):\n		how = \"killed\"\n", ""},
+			{"	case <-time.After(time.Until(end) - beforeEnd(grace)):\n		how = \"killed\"\n", ""},
 			{"	case <-lease.Context().Done():\n		how = \"killed\"\n", "	case <-time.After(2 * time.Until(end)):\n		how = \"killed\"\n"},
 		},
 		pkg: "./cmd/redlockctl", test: "TestRun_StopsTheCommand",
@@ -43,8 +43,50 @@ var ofTools = []mutation{
 	},
 	{
 		name:  "the guard of a command kills nothing",
-		file:  "cmd/redlockctl/guard.go",
-		edits: []edit{{"			if leader > 1 {", "			if leader > 1 && false {"}},
+		file:  "cmd/redlockctl/guarding.go",
+		edits: []edit{{"syscall.Kill(-o.leader, syscall.SIGKILL)", "syscall.Kill(-o.leader, 0)"}},
 		pkg:   "./cmd/redlockctl", test: "TestRun_NothingIsLeftWhenItIsKilled",
+	},
+	{
+		name:  "the guard of a command waits for the end of its pipe",
+		file:  "cmd/redlockctl/guarding.go",
+		edits: []edit{{"sinceBoot() >= o.at {", "false {"}},
+		pkg:   "./cmd/redlockctl", test: "TestRun_TheCommandOfAStopped",
+	},
+	{
+		name:  "a guard that was held up knows no extension",
+		file:  "cmd/redlockctl/guarding.go",
+		edits: []edit{{"		if !more {\n			if o.leader", "		if !more || o.leader > 1 {\n			if o.leader"}},
+		pkg:   "./cmd/redlockctl", test: "TestGuard_",
+	},
+	{
+		name:  "a command that the guard has killed ended by itself",
+		file:  "cmd/redlockctl/supervise.go",
+		edits: []edit{{"if guard.end() && !isLost(err) {", "if guard.end() && false {"}},
+		pkg:   "./cmd/redlockctl", test: "TestRun_ACommandThatTheGuardHasKilled",
+	},
+	{
+		name:  "the command goes on without a guard",
+		file:  "cmd/redlockctl/supervise.go",
+		edits: []edit{{"beforeEnd(grace)/2); err != nil {", "beforeEnd(grace)/2); err != nil && false {"}},
+		pkg:   "./cmd/redlockctl", test: "TestRun_StopsTheCommandWhenTheGuard",
+	},
+	{
+		name:  "the command is stopped when it reads from the terminal",
+		file:  "cmd/redlockctl/input.go",
+		edits: []edit{{"err == nil { // only", "err == nil && false { // only"}},
+		pkg:   "./cmd/redlockctl", test: "TestRun_TheCommandDoesNotRead",
+	},
+	{
+		name:  "a hangup does not end the wait for a lock",
+		file:  "cmd/redlockctl/run.go",
+		edits: []edit{{"{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}", "{syscall.SIGINT, syscall.SIGTERM}"}},
+		pkg:   "./cmd/redlockctl", test: "TestRun_ASignalEndsTheWait",
+	},
+	{
+		name:  "a minority of nodes is well",
+		file:  "cmd/redlockctl/nodes.go",
+		edits: []edit{{"good < need {", "good < 0*need {"}},
+		pkg:   "./cmd/redlockctl", test: "TestLook_WithNodesAway",
 	},
 }

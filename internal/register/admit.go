@@ -120,8 +120,8 @@ func forgotten(entries []entry, now time.Time) []Record {
 	return all
 }
 
-// given are the arguments that admit a job: the largest and newest of what anybody has, and what has an end of
-// its history.
+// given are the arguments that admit a job: the largest and newest of what anybody has, what has an end of its
+// history, and what has none.
 func (r *Register) given(ctx context.Context, t *told, now time.Time) ([]any, error) {
 	s := merge(t.plan.Job, t.entries)
 	s.adopt(t.plan, t.entries, r.config.Quorum.Majority(), now)
@@ -130,24 +130,27 @@ func (r *Register) given(ctx context.Context, t *told, now time.Time) ([]any, er
 		mark = max(mark, number(e.hash["mark"]))
 		manual = max(manual, number(e.hash["mmark"]))
 	}
-	ended := []string{}
+	records := []string{}
 	if s.Before != "" { // somebody has known it
 		view, err := r.view(ctx, t.plan.Job)
 		if err != nil {
 			return nil, err
 		}
 		for _, record := range view.Records {
-			if record.Ended() && len(ended) < 2*maxGiven {
-				ended = append(ended, record.Slot.field(), record.encode())
+			if record.Ended() && len(records) < 2*maxGiven {
+				records = append(records, record.Slot.field(), record.encode())
 			}
 		}
 		if t.known < r.config.Quorum.Majority() {
 			for _, record := range forgotten(t.entries, now) {
-				ended = append(ended, record.Slot.field(), record.encode())
+				records = append(records, record.Slot.field(), record.encode())
 			}
 		}
+		for _, record := range s.Open { // a run may be under way: who leads next has to hear of it
+			records = append(records, record.Slot.field(), record.encode())
+		}
 	}
-	list, _ := json.Marshal(ended) // strings: it cannot fail
+	list, _ := json.Marshal(records) // strings: it cannot fail
 	return []any{
 		t.plan.Job, micro(s.Since), t.plan.Text, micro(s.Planned), mark, manual,
 		s.Pause.encode(), s.Trigger.encode(), s.Missed, string(list),

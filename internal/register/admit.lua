@@ -4,7 +4,7 @@
 -- KEYS     guard, names, then for each job: job, runs
 -- ARGV     longest ttl (ms; 0: no guard), nodes in the list, name of the memory that did not know them, token,
 --          then for each job: name, since (µs), plan, planned (µs), mark (ms), manual mark (µs), pause, trigger,
---          missed, ended records {lane and tick, record, ...} as JSON
+--          missed, records {lane and tick, record, ...} as JSON: those with an end, and those that others have without
 -- returns  {time, 1, mark, manual mark...} admitted, with both marks (ms, µs) of each; also those that were known before; -1: not
 --          {time, 6, '', name, left} the node remembers otherwise by now
 local instead, name, left = memory(KEYS[1], ARGV[1], ARGV[2])
@@ -38,7 +38,7 @@ for i = 1, (#KEYS - 2) / 2 do
       'trigger', newer(h[6], ARGV[a + 8]) and h[6] or ARGV[a + 8],
       'missed', larger(h[7], ARGV[a + 9]))
     for _, field in ipairs(redis.call('HKEYS', job)) do
-      if string.sub(field, 1, 2) == 'o:' then
+      if string.sub(field, 1, 2) == 'o:' or string.sub(field, 1, 2) == 'x:' then
         redis.call('HDEL', job, field)
       end
     end
@@ -46,7 +46,9 @@ for i = 1, (#KEYS - 2) / 2 do
     for r = 1, #records, 2 do
       local _, had, _, state = parts(redis.call('HGET', runs, records[r]))
       local _, given, _, is = parts(records[r + 1])
-      if not had or given > had or given == had and state == 'lost' and is ~= 'lost' then
+      if is == 'claimed' then
+        redis.call('HSET', job, 'x:' .. records[r], records[r + 1])
+      elseif not had or given > had or given == had and state == 'lost' and is ~= 'lost' then
         redis.call('HSET', runs, records[r], records[r + 1])
       end
     end

@@ -19,7 +19,7 @@ end
 local function claim(job, runs, lane, tick, run, attempt, record, pause, missed)
   local p, slot, hour = lane == 'm' and 'm' or '', lane .. tick, lane == 'm' and 3600000000 or 3600000
   local h = redis.pcall('HMGET', job, 'layout', 'under', 'term', p .. 'mark', p .. 'by', p .. 'admitted', 'pause',
-    'missed', 'o:' .. slot)
+    'missed', 'o:' .. slot, 'x:' .. slot)
   if h.err then
     return {10, h.err}
   end
@@ -33,9 +33,16 @@ local function claim(job, runs, lane, tick, run, attempt, record, pause, missed)
     redis.call('HSET', job, 'pause', pause)
     h[7] = pause
   end
+  local at, mark = tonumber(tick), tonumber(h[4])
   local old = h[9] or redis.call('HGET', runs, slot)
   local by, attempted, token, state = parts(old)
-  if by == run and attempted == tonumber(attempt) then
+  -- What a node was told, as it was admitted or by another leader, is no vote of its own.
+  local voted = h[9] or state ~= 'lost' and at > tonumber(h[6])
+  local _, _, _, is = parts(record)
+  if voted and by == run and attempted == tonumber(attempt) then
+    if state == 'claimed' and is ~= 'claimed' then -- it is not to be run any more
+      put(job, runs, slot, record, is)
+    end
     return {1}
   end
   if tonumber(h[3]) > tonumber(ARGV[3]) then
@@ -44,13 +51,12 @@ local function claim(job, runs, lane, tick, run, attempt, record, pause, missed)
   if lane == 't' and string.sub(h[7], -2) == ':1' then
     return {8, h[7]}
   end
-  local at, mark = tonumber(tick), tonumber(h[4])
   if (lane == 't' and at * 1000 or at) > now + ahead then
     return {9}
   end
   if attempt == '1' then
     if at <= mark or old and state ~= 'claimed' then
-      return {0, mark, token or tonumber(h[5]), old or ''}
+      return {0, mark, token or tonumber(h[5]), old or h[10] or ''}
     end
   elseif old then
     if state ~= 'claimed' or attempted >= tonumber(attempt) then
@@ -59,7 +65,8 @@ local function claim(job, runs, lane, tick, run, attempt, record, pause, missed)
   elseif at <= tonumber(h[6]) then
     return {0, mark, 0, ''}
   end
-  redis.call('HSET', job, 'o:' .. slot, record, 'term', ARGV[3])
+  put(job, runs, slot, record, is)
+  redis.call('HSET', job, 'term', ARGV[3])
   if tonumber(missed) > tonumber(h[8]) then
     redis.call('HSET', job, 'missed', missed)
   end

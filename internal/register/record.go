@@ -122,13 +122,16 @@ func parseRecord(field, text string) (Record, error) {
 	return r, nil
 }
 
-// better tells which of two records of one slot counts: what a run itself said of its end, the later attempt,
-// and an end before none.
+// better tells which of two records of one slot counts: the later attempt, what a run itself said of its end, that it
+// was not run, that it is lost, and any end before none.
 func better(a, b Record) bool {
 	if a.Attempt != b.Attempt {
 		return a.Attempt > b.Attempt
 	}
-	return rank(a.State) > rank(b.State)
+	if rank(a.State) != rank(b.State) {
+		return rank(a.State) > rank(b.State)
+	}
+	return a.Token > b.Token // who asked with the smaller one has lost, if there is another
 }
 
 func rank(state string) int {
@@ -137,6 +140,8 @@ func rank(state string) int {
 		return 0
 	case Lost:
 		return 1
+	case Missed, Skipped:
+		return 2
 	}
-	return 2
+	return 3
 }

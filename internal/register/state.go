@@ -90,7 +90,11 @@ func readEntry(node int, f []any) (e entry, fenced uint64, err error) {
 			records = table(f[2])
 		}
 		for field, text := range e.hash {
-			if slot, ok := strings.CutPrefix(field, "o:"); ok {
+			slot, told := strings.CutPrefix(field, "x:")
+			if _, voted := e.hash["o:"+slot]; told && !voted {
+				records[slot] = text
+			}
+			if slot, voted := strings.CutPrefix(field, "o:"); voted {
 				records[slot] = text
 			}
 		}

@@ -1,0 +1,171 @@
+package register_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/register"
+)
+
+// What a node was told is no vote of its own, and what it has voted for in vain is not under way.
+
+// minority has a leader's claim reach one node alone.
+func (l *leader) minority(tick time.Time, run string, node int) {
+	l.c.t.Helper()
+	for other := range l.c.n {
+		if other != node {
+			l.links.Cut(other)
+		}
+	}
+	if o := l.claim(tick, run, 1); o.Won || o.Taken {
+		l.c.t.Fatalf("%+v", o)
+	}
+	l.links.Heal()
+	time.Sleep(1100 * time.Millisecond) // go-redis dials again after a second
+}
+
+// fields are what node has of the job's records in its first hash.
+func (c *cluster) fields(node int) (records []string) {
+	c.t.Helper()
+	all, err := c.Node(node).HKeys("{redlock}:job:x:" + job)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, f := range all {
+		if strings.HasPrefix(f, "o:") || strings.HasPrefix(f, "x:") {
+			records = append(records, f)
+		}
+	}
+	return records
+}
+
+func TestClaim_OfARunThatIsLostIsNoVoteAskedAgain(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader(1)
+		a.mustPromise()
+		time.Sleep(10 * time.Second)
+		tick := time.Now().Truncate(time.Second)
+		a.minority(tick, "a", 0)
+		b := c.leader(2)
+		b.mustPromise()
+		lost := a.record(tick, "a", 1)
+		lost.State = register.Lost
+		if err := b.finish(lost, false); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(timeout) // all nodes have heard of it
+		a.token = 3
+		a.mustPromise()
+		if o := a.claim(tick, "a", 1); o.Won {
+			t.Errorf("a run of which it was told that it is lost: %+v", o)
+		}
+	})
+}
+
+func TestAdmit_WhatANodeIsToldIsNoVoteAskedAgain(t *testing.T) {
+	for name, forget := range map[string][]int{"one forgets": {2}, "a quorum forgets": {0, 2}} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 3, func(t *testing.T, c *cluster) {
+				a := c.leader(1)
+				a.mustPromise()
+				time.Sleep(10 * time.Second)
+				tick := time.Now().Truncate(time.Second)
+				a.minority(tick, "a", 0)
+				for _, node := range forget {
+					c.Restart(node)
+				}
+				time.Sleep(longest + 2*time.Second)
+				a.token = 2
+				a.mustPromise()
+				time.Sleep(timeout) // all nodes are admitted
+				a.links.Cut(1)
+				if o := a.claim(tick, "a", 1); o.Won {
+					t.Errorf("with the vote of one node: %+v", o)
+				}
+			})
+		})
+	}
+}
+
+// The usual crash: one node is asked before the others.
+func TestFinish_EndsTheVoteForARunThatHasLost(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader(1), c.leader(2)
+		a.mustPromise()
+		time.Sleep(10 * time.Second)
+		tick := time.Now().Truncate(time.Second)
+		a.minority(tick, "a", 0)
+		b.mustPromise()
+		b.wins(tick, "b")
+		time.Sleep(timeout)
+		s := c.leader(3).mustPromise()
+		if len(s.Open) != 1 || s.Open[0].Run != "b" {
+			t.Errorf("under way: %+v, want that of b", s.Open)
+		}
+		b.ends(tick, "b")
+		if s := c.leader(4).mustPromise(); len(s.Open) > 0 {
+			t.Errorf("without an end: %+v", s.Open)
+		}
+	})
+}
+
+// All nodes restart, one after the other, while a run is under way: whoever leads next hears of it, and its end can
+// still be written.
+func TestAdmit_TellsOfARunUnderWay(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader(1)
+		a.mustPromise()
+		time.Sleep(10 * time.Second)
+		tick := time.Now().Truncate(time.Second)
+		a.wins(tick, "a")
+		time.Sleep(timeout)
+		for node := range 3 {
+			c.Restart(node)
+			time.Sleep(2*longest + 2*time.Second)
+			a.mustPromise()
+			time.Sleep(timeout)
+		}
+		b := c.leader(2)
+		if s := b.mustPromise(); len(s.Open) != 1 || s.Open[0].Run != "a" {
+			t.Errorf("under way: %+v, want that of a", s.Open)
+		}
+		if o := b.claim(tick, "b", 2); o.Won {
+			t.Error("it was taken over by nodes that cannot know whether somebody else has")
+		}
+		a.ends(tick, "a")
+		if s := c.leader(3).mustPromise(); len(s.Open) > 0 {
+			t.Errorf("without an end: %+v", s.Open)
+		}
+		for node := range 3 {
+			if f := c.fields(node); len(f) > 0 {
+				t.Errorf("node %d still has %q", node, f)
+			}
+		}
+	})
+}
+
+// What is claimed in order not to be run has its end with that, also where it was asked for otherwise before.
+func TestClaim_OfATickThatIsNotRunHasAnEnd(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader(1)
+		a.mustPromise()
+		time.Sleep(10 * time.Second)
+		tick := time.Now().Truncate(time.Second)
+		a.minority(tick, "a", 0)
+		record := a.record(tick, "a", 1)
+		record.State = register.Missed
+		if o := a.Claim(t.Context(), 1, a.memories, []register.Claim{{Job: job, Record: record}})[0]; !o.Won {
+			t.Fatalf("%+v", o)
+		}
+		time.Sleep(timeout)
+		for node := range 3 {
+			if f := c.fields(node); len(f) > 0 {
+				t.Errorf("node %d still has %q", node, f)
+			}
+		}
+		if s := c.leader(2).mustPromise(); len(s.Open) > 0 {
+			t.Errorf("without an end: %+v", s.Open)
+		}
+	})
+}

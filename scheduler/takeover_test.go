@@ -1,0 +1,107 @@
+package scheduler_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// depose takes the lease away from whoever leads, as a person with redis-cli may: its runs may go on, and write.
+func (c *cluster) depose() {
+	for node := range 2 {
+		c.Node(node).Del("{redlock}:lock:x")
+	}
+}
+
+// A leader died in two runs, in a build that allows them beside each other. The next one repeats both, one after the
+// other, and lets nothing of it be replaced.
+func TestTakeOver_OfTwoRuns(t *testing.T) {
+	for _, overlap := range []scheduler.Overlap{scheduler.Skip, scheduler.Queue, scheduler.Replace} {
+		bubble(t, 3, func(t *testing.T, c *cluster) {
+			a, b := c.leader("a"), c.idle("b")
+			first := a.job("job", "0 * * * * *", untilDone(0))
+			first.AtLeastOnce, first.Overlap = true, scheduler.Allow
+			a.add(first)
+			second := b.job("job", "0 * * * * *", lasting(5*time.Second))
+			second.AtLeastOnce, second.Overlap = true, overlap
+			b.add(second)
+			b.campaign()
+			c.sleepTo(122 * time.Second)
+			a.process.Cut()
+			b.leads()
+			c.sleepTo(170 * time.Second)
+			for _, tick := range []string{"1m0s", "2m0s"} {
+				if got := b.states("job")[tick]; got != scheduler.StateOK {
+					t.Errorf("overlap %d: %s is %q, ran %v", overlap, tick, got, c.ran())
+				}
+			}
+			var returned time.Time
+			for _, run := range c.records() {
+				if run.by == "b" && run.start.Before(returned) {
+					t.Errorf("overlap %d: ran beside each other: %v", overlap, c.ran())
+				}
+				if run.by == "b" {
+					returned = run.end
+				}
+			}
+		})
+	}
+}
+
+// b has taken a run over and waits for the first one, which goes on; then it is deposed too. The tick is the next
+// leader's, b itself here, and not skipped.
+func TestTakeOver_OfOneThatStillHadToWait(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.idle("b")
+		for _, r := range []*replica{a, b} {
+			job := r.job("job", "@every 1h", func(context.Context, int) error {
+				if r == a {
+					time.Sleep(90 * time.Second)
+				}
+				return nil
+			})
+			job.AtLeastOnce, job.Overlap = true, scheduler.Queue
+			r.add(job)
+		}
+		c.sleepTo(time.Hour + 5*time.Second)
+		c.depose()
+		b.campaign()
+		b.leads()
+		c.sleepTo(time.Hour + 40*time.Second)
+		c.depose()
+		c.sleepTo(time.Hour + 3*time.Minute)
+		if got := b.states("job"); got["1h0m0s"] != scheduler.StateOK {
+			t.Errorf("recorded %v, ran %v", got, c.ran())
+		}
+		if runs := c.records(); len(runs) != 2 || runs[1].Attempt < 3 {
+			t.Errorf("ran %+v", runs)
+		}
+	})
+}
+
+// One node has not heard of the end of a run, and of those that have one is away: it is asked before the run is
+// taken for lost.
+func TestLost_NotWhereANodeKnowsOfTheEnd(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.idle("b")
+		for _, r := range []*replica{a, b} {
+			r.add(r.job("job", "@every 1h", lasting(5*time.Second)))
+		}
+		c.sleepTo(time.Hour + 2*time.Second) // all nodes have voted
+		a.process.Cut(2)
+		c.sleepTo(time.Hour + 8*time.Second)
+		a.process.Cut()
+		c.Kill(0)
+		b.campaign()
+		b.leads()
+		c.sleepTo(time.Hour + time.Minute)
+		if got := b.states("job"); got["1h0m0s"] != scheduler.StateOK {
+			t.Errorf("recorded %v", got)
+		}
+		if lines := b.logs.FilterMessageSnippet("is lost").All(); len(lines) > 0 {
+			t.Errorf("logged %v", lines)
+		}
+	})
+}
