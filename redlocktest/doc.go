@@ -21,8 +21,8 @@
 //
 // # Everywhere
 //
-// All works outside of a bubble as well, in real time. A mistake, as a fault of a node that is not there or
-// that is stopped, ends the test and says why; after the end of the test it panics.
+// All works outside of a bubble as well, in real time. A mistake, as a fault of a node that is not there, or one that
+// makes no sense while it is stopped, ends the test and says why; after the end of the test it panics.
 //
 // The nodes are miniredis servers. They lack what those lack, replication and eviction for example: a last test
 // against servers is none too many. The import silences go-redis's own log, which would tell of each failed dial.

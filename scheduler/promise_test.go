@@ -12,7 +12,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// A node was away while a job was added, and has forgotten nothing: all else that it has promised stands.
+// A node could not promise for a job that was added, and has forgotten nothing: all else that it has promised stands.
 func TestPromise_AnewOnlyOfTheJobThatANodeDoesNotKnow(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
@@ -20,12 +20,17 @@ func TestPromise_AnewOnlyOfTheJobThatANodeDoesNotKnow(t *testing.T) {
 			a.add(a.job(fmt.Sprint("yearly ", i), "@yearly", quick))
 		}
 		c.sleepTo(10 * time.Second)
-		a.process.Cut(0)
+		c.SetPreHook(0, func(p *server.Peer, command string, args ...string) bool {
+			late := isAbout("late", command, args)
+			if late {
+				p.WriteError(noMemory)
+			}
+			return late
+		})
 		a.add(a.job("late", "*/30 * * * * *", quick))
-		c.sleepTo(15 * time.Second)
-		a.process.Heal()
-		c.sleepTo(25 * time.Second) // the node has the lease again
-		a.process.Cut(2)            // now the node's vote is needed
+		c.sleepTo(29 * time.Second)
+		a.process.Cut(2) // now the node's vote is needed
+		c.sleepTo(29*time.Second + 950*time.Millisecond)
 		var mu sync.Mutex
 		keys := 0 // of the call with most of them
 		c.SetPreHook(0, func(_ *server.Peer, command string, args ...string) bool {

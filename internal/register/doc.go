@@ -10,7 +10,8 @@
 //   - the token is not below the largest it has been promised;
 //   - the tick is above its mark, the largest it has voted for; the vote raises the mark;
 //   - the tick is no more than 2 s ahead of the node's own clock;
-//   - or if the same run asks again.
+//   - or if the run asks again that it has voted for. What it was told of, as it was admitted or by another leader,
+//     is no vote.
 //
 // Votes are never withdrawn, and no time to live takes part. Two runs with a quorum of votes for one tick
 // would share a node, and there the second was told that the tick is taken.
@@ -31,7 +32,8 @@
 // more, says so, and neither votes nor counts, until it is admitted: it is given what a quorum of others
 // knows, and a mark that is not below its own time + 2 s. As no node votes for a tick more than 2 s ahead, no
 // vote that it forgot is above that mark: it does not matter who admits it, how often, or how many forgot.
-// An admission acts only under the memory that did not know the job, so that a late one does nothing.
+// An admission acts only under the memory that did not know the job, so that a late one does nothing. It tells
+// of runs under way too, for the next leader: they can be ended there, and not taken over.
 //
 // A job is new only if a quorum of nodes says that it does not know it.
 package register
