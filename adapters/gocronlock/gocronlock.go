@@ -72,11 +72,19 @@ type lock struct {
 	atLeast time.Duration
 }
 
-// Unlock leaves the lease of a short run to run out: it has the length of the least.
+// Unlock leaves the lease of a short run to run out, as it has the length of the least. One that was extended is
+// released when the least is over: left to run out, it could be in the way of the next tick.
 func (l lock) Unlock(ctx context.Context) error {
-	if time.Since(l.begin) < l.atLeast {
+	end := l.begin.Add(l.atLeast)
+	left := time.Until(end)
+	switch {
+	case left <= 0:
+		return l.Release(ctx)
+	case l.Deadline().After(end):
+		// Nobody waits for it: what fails runs out by itself, and Close of the Locker abandons it.
+		time.AfterFunc(left, func() { _ = l.Release(context.WithoutCancel(ctx)) })
+	default:
 		l.Abandon()
-		return nil
 	}
-	return l.Release(ctx)
+	return nil
 }

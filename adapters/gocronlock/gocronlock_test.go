@@ -133,6 +133,37 @@ func TestLocker_IsHeldForAsLongAsTheRun(t *testing.T) {
 	})
 }
 
+// A run that is shorter than the least, but so long that its lease was extended: it is free for the next tick.
+func TestLocker_IsHeldNoLongerThanTheLeast(t *testing.T) {
+	for _, run := range []time.Duration{0, 200 * time.Millisecond, 400 * time.Millisecond, 900 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			nodes := redlocktest.New(t, 3)
+			a, err := gocronlock.Locker(nodes.Process().Locker(), time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			other := nodes.Process().Locker()
+			lock, err := a.Lock(t.Context(), "report")
+			if err != nil {
+				t.Fatal(err)
+			}
+			begin := time.Now()
+			time.Sleep(run)
+			if err := lock.Unlock(t.Context()); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(time.Until(begin.Add(990 * time.Millisecond)))
+			if _, err := other.TryAcquire(t.Context(), "report"); err == nil {
+				t.Errorf("a run of %v: it was not held for the least", run)
+			}
+			time.Sleep(20 * time.Millisecond)
+			if _, err := other.TryAcquire(t.Context(), "report"); err != nil {
+				t.Errorf("a run of %v: it is held for longer: %v", run, err)
+			}
+		})
+	}
+}
+
 func TestLocker_RefusesALeastThatNoLeaseCanHave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := redlocktest.New(t, 1).Process().Locker()

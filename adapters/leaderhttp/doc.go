@@ -8,8 +8,8 @@
 //	mux.Handle("/livez", leaderhttp.Liveness(elector))
 //
 // A request may reach a leader that is about to be none: what it does belongs under the token of its term. Where
-// nobody leads, or the leader says no URL, the answer is 503 with Retry-After. A request that was sent on once and
-// meets another replica that does not lead is not sent on again: 508.
+// nobody leads, or the leader says no URL, the answer is 503 with Retry-After. A request that a replica has sent on and
+// that meets another one that does not lead is not sent on again: 508. So is none that would be led to where it came.
 //
 // Who leads is asked of the nodes at most once a second.
 package leaderhttp

@@ -149,6 +149,18 @@ func TestRedirect_WithoutAURLToLeadTo(t *testing.T) {
 	}
 }
 
+// All candidates say the address of a balancer, httptest's example.com: the client would go in a circle.
+func TestRedirect_RefusesToLeadWhereTheRequestCameTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := redlocktest.New(t, 3)
+		a := nodes.Replica(election.WithIdentity("a", "http://example.com"))
+		b := nodes.Replica(election.WithIdentity("b", "http://example.com"))
+		a.Lead()
+		w := ask(leaderhttp.Redirect(b.Elector)(answering("b")), "GET", "/", "")
+		want(t, w, http.StatusLoopDetected, "example.com")
+	})
+}
+
 // However many requests there are, the nodes are asked once a second.
 func TestMiddleware_AsksTheNodesOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

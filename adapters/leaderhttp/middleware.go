@@ -13,9 +13,14 @@ import (
 // forwarded is set on what is sent on, to the election's name.
 const forwarded = "Redlock-Forwarded"
 
-// Redirect answers on the leader, and otherwise with 307 to the same path and query there.
+// Redirect answers on the leader, and otherwise with 307 to the same path and query there; 508 where that is the
+// address that the client has asked already, as of a balancer in front of all.
 func Redirect(elector *election.Elector) func(http.Handler) http.Handler {
 	return onLeader(elector, func(w http.ResponseWriter, r *http.Request, base *url.URL) {
+		if base.Host == r.Host {
+			http.Error(w, "the leader says that it is at "+base.Host+", which has led here", http.StatusLoopDetected)
+			return
+		}
 		to := *base
 		to.Path, to.RawPath, to.RawQuery = r.URL.Path, r.URL.RawPath, r.URL.RawQuery
 		if base.Path != "" && base.Path != "/" {

@@ -30,10 +30,10 @@ var ofTools = []mutation{
 		name: "a command that ignores SIGTERM outlives its lease",
 		file: "cmd/redlockctl/supervise.go",
 		edits: []edit{
-			{"	case <-time.After(time.Until(end) - beforeEnd(grace)):\n		how = \"killed\"\n", ""},
-			{"	case <-lease.Context().Done():\n		how = \"killed\"\n", "	case <-time.After(2 * time.Until(end)):\n		how = \"killed\"\n"},
+			{"return min(killBefore, grace/2)", "return -10 * grace"}, // of the guard, too
+			{"	case <-lease.Context().Done():\n		how = \"killed\"\n", ""},
 		},
-		pkg: "./cmd/redlockctl", test: "TestRun_StopsTheCommand",
+		pkg: "./cmd/redlockctl", test: "TestRun_StopsTheCommandBefore",
 	},
 	{
 		name:  "what the command has left running goes on",
@@ -56,7 +56,7 @@ var ofTools = []mutation{
 	{
 		name:  "a guard that was held up knows no extension",
 		file:  "cmd/redlockctl/guarding.go",
-		edits: []edit{{"		if !more {\n			if o.leader", "		if !more || o.leader > 1 {\n			if o.leader"}},
+		edits: []edit{{"&o.leader, &o.at); err != nil {", "&o.leader, &o.at); err != nil || sinceBoot() >= o.at {"}},
 		pkg:   "./cmd/redlockctl", test: "TestGuard_",
 	},
 	{
