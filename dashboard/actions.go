@@ -20,6 +20,8 @@ type action struct {
 	do   func(s *scheduler.Scheduler, ctx context.Context, job string) error
 }
 
+var errOtherSite = errors.New("cross-origin request: it did not come from this page")
+
 var actions = []action{
 	{"pause", (*scheduler.Scheduler).Pause},
 	{"resume", (*scheduler.Scheduler).Resume},
@@ -33,16 +35,13 @@ func (p *page) act(a action) http.HandlerFunc {
 		parsed := r.ParseForm()
 		job, back := r.PostForm.Get("job"), r.PostForm.Get("back")
 		status, err := p.try(a, r, parsed, job)
-		user, _, _ := r.BasicAuth()
-		fields := []zap.Field{
-			zap.String("action", a.name), zap.String("job", job), zap.String("from", r.RemoteAddr), zap.String("user", user),
-		}
+		log := p.audit(r, a.name, job)
 		if err != nil {
-			p.log.Warn("dashboard: an action was refused, or failed", append(fields, zap.Error(err))...)
+			log.Warn("dashboard: an action was refused, or failed", zap.Error(err))
 			http.Error(w, err.Error(), status)
 			return
 		}
-		p.log.Info("dashboard: an action was taken", fields...)
+		log.Info("dashboard: an action was taken")
 		p.known.Expire()
 		if !strings.HasPrefix(back, "?") && !strings.HasPrefix(back, "job?") {
 			back = ""
@@ -50,6 +49,20 @@ func (p *page) act(a action) http.HandlerFunc {
 		w.Header().Set("Location", "./"+back)
 		w.WriteHeader(http.StatusSeeOther)
 	}
+}
+
+// audit is a logger that says who asked for what.
+func (p *page) audit(r *http.Request, action, job string) *zap.Logger {
+	user, _, _ := r.BasicAuth()
+	return p.log.With(
+		zap.String("action", action), zap.String("job", job), zap.String("from", r.RemoteAddr), zap.String("user", user))
+}
+
+// refuseOthers answers what a page of another site has a browser send. Its form is not read.
+func (p *page) refuseOthers(w http.ResponseWriter, r *http.Request) {
+	p.audit(r, strings.TrimPrefix(r.URL.Path, "/"), "").Warn("dashboard: an action was refused, or failed",
+		zap.Error(errOtherSite), zap.String("origin", r.Header.Get("Origin")))
+	http.Error(w, errOtherSite.Error(), http.StatusForbidden)
 }
 
 // try does it, or says why not.

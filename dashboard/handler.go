@@ -53,7 +53,9 @@ func Handler(elector *election.Elector, scheduler *scheduler.Scheduler, opts ...
 	for _, action := range actions {
 		mux.HandleFunc("POST /"+action.name, p.act(action))
 	}
-	return guard(http.NewCrossOriginProtection().Handler(mux))
+	own := http.NewCrossOriginProtection()
+	own.SetDenyHandler(http.HandlerFunc(p.refuseOthers))
+	return guard(own.Handler(mux))
 }
 
 // guard sets what browsers must keep to, and finds the page where its slash is missing.
@@ -94,7 +96,10 @@ func (p *page) content(w http.ResponseWriter, r *http.Request) *content {
 	}
 	c, found := newContent(v.present(p.elector), q, p.authorize != nil)
 	c.until = until
-	if !found {
+	if jobs := c.of.jobs; !found && jobs.at.IsZero() {
+		http.Error(w, fmt.Sprintf("job %q is not known: %v", q.Name, jobs.err), http.StatusServiceUnavailable)
+		return nil
+	} else if !found {
 		http.Error(w, fmt.Sprintf("no leader has ever had a job %q", q.Name), http.StatusNotFound)
 		return nil
 	}

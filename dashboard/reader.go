@@ -3,7 +3,6 @@ package dashboard
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
@@ -41,16 +40,16 @@ func (p part[T]) read(at time.Time, value T, err error) part[T] {
 	return part[T]{value: value, at: at}
 }
 
-// stale tells of a part that is not what it should be.
-func (p part[T]) stale(what string, now time.Time) string {
-	switch {
-	case p.err == nil:
-		return ""
-	case p.at.IsZero():
-		return fmt.Sprintf("%s: not known: %v", what, firstLine(p.err.Error()))
-	default:
-		return fmt.Sprintf("%s: as known %s: %v", what, relative(p.at, now), firstLine(p.err.Error()))
+// stale tells of a part that is not what it should be; of one that is there is nothing to tell.
+func (p part[T]) stale(what string, now time.Time) []problem {
+	if p.err == nil {
+		return nil
 	}
+	known := "not known"
+	if !p.at.IsZero() {
+		known = "as known " + relative(p.at, now)
+	}
+	return []problem{{what, known, firstLine(p.err.Error())}}
 }
 
 // reader reads what the nodes know, for all pages together.

@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -73,7 +74,7 @@ func TestReader_KeepsWhatWasKnown(t *testing.T) {
 			t.Errorf("nodes %+v", a.Nodes)
 		}
 		body := s.get("/").Body.String()
-		wantText(t, "the page", body, `role="alert"`, "the jobs: as known 1 min ago", "does not count")
+		wantText(t, "the page", body, `role="alert">the jobs: `, "as known 1 min ago<", "does not count")
 		s.follower.Heal()
 		time.Sleep(10 * time.Second)
 		if a := s.api(); len(a.Problems) != 0 {
@@ -89,7 +90,12 @@ func TestReader_WithoutNodesFromTheBeginning(t *testing.T) {
 		if a.Leader != nil || len(a.Jobs) != 0 || len(a.Problems) != 3 {
 			t.Errorf("%+v", a)
 		}
-		wantText(t, "the page", s.get("/").Body.String(), "Who leads is not known", "not known:")
+		wantText(t, "the page", s.get("/").Body.String(), "Who leads is not known", ">not known<")
+		for _, path := range []string{"/job?name=good", "/api?name=good", "/events?name=good"} {
+			if w := s.get(path); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "not known") {
+				t.Errorf("%s: %d: %s", path, w.Code, w.Body)
+			}
+		}
 	})
 }
 

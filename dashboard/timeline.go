@@ -141,7 +141,8 @@ func (t *timeline) runs(records []*scheduler.Record, from time.Time) {
 		number(len(t.Changes), "change of the leader", "changes of the leader") + "."
 }
 
-func x(at, from time.Time) int { return int(at.Sub(from) * width / span) }
+// x is where an instant is drawn. What was long before is left of it all, however long: the product would not fit.
+func x(at, from time.Time) int { return int(max(at.Sub(from), -span) * width / span) }
 
 func sum(of [minutes]int) (n int) {
 	for _, one := range of {

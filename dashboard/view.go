@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +19,7 @@ const newestRuns = 20
 type view struct {
 	Election string    `json:"election"`
 	Now      time.Time `json:"now"`
-	Problems []string  `json:"problems"` // what is not known, or not what it should be
+	Problems []problem `json:"problems"` // what is not known, or not what it should be
 	Leader   *leader   `json:"leader"`   // nil: nobody leads, or it was never known
 	Replica  replica   `json:"replica"`
 	Nodes    []node    `json:"nodes"`
@@ -98,6 +99,18 @@ type record struct {
 // Timed tells that it is known how long the run took, or has taken so far.
 func (r record) Timed() bool { return r.Start != nil && r.State != scheduler.StateLost }
 
+// Over tells that it has ended, and after what time.
+func (r record) Over() bool { return r.Timed() && r.State != scheduler.StateClaimed }
+
+// problem is what is not known, how old it is if it was known once, and why. The page has the age apart, as what is
+// read aloud must not change with it.
+type problem struct{ What, Known, Why string }
+
+// MarshalText has it in one line.
+func (p problem) MarshalText() ([]byte, error) {
+	return fmt.Appendf(nil, "%s: %s: %s", p.What, p.Known, p.Why), nil
+}
+
 type term struct {
 	Term    uint64    `json:"term"`
 	Replica string    `json:"replica"`
@@ -111,16 +124,12 @@ type duration time.Duration
 func newView(s *snapshot, election string) *view {
 	now := s.now
 	v := &view{
-		Problems: []string{}, Nodes: []node{}, Jobs: []job{}, Runs: []record{}, Terms: []term{}, // none, and not null
+		Problems: []problem{}, Nodes: []node{}, Jobs: []job{}, Runs: []record{}, Terms: []term{}, // none, and not null
 		Election: election, of: s,
 	}
-	for _, problem := range []string{
-		s.leader.stale("the leader", now), s.jobs.stale("the jobs", now), s.terms.stale("the terms", now),
-	} {
-		if problem != "" {
-			v.Problems = append(v.Problems, problem)
-		}
-	}
+	v.Problems = append(v.Problems, s.leader.stale("the leader", now)...)
+	v.Problems = append(v.Problems, s.jobs.stale("the jobs", now)...)
+	v.Problems = append(v.Problems, s.terms.stale("the terms", now)...)
 	for _, t := range s.terms.value {
 		v.Terms = append(v.Terms, term{Term: t.Token, Replica: t.Replica, Since: t.Since})
 	}

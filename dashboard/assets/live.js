@@ -3,6 +3,7 @@
 (() => {
   const live = document.getElementById("live");
   let source = null;
+  let silent = 0; // until it is said that there is no connection: each stream ends after a minute, which is none of that
 
   const same = (a, b) => a.tagName === b.tagName && a.id === b.id && a.getAttribute("href") === b.getAttribute("href");
 
@@ -40,13 +41,14 @@
 
   const start = () => {
     source = new EventSource(live.dataset.events);
-    source.onmessage = (event) => { show(event.data); say("live"); };
+    source.onmessage = (event) => { hear(); show(event.data); say("live"); };
     source.onerror = () => {
-      say("no connection, trying again");
+      silent ||= setTimeout(() => say("no connection, trying again"), 5000);
       if (source && source.readyState === EventSource.CLOSED) setTimeout(restart, 5000);
     };
   };
-  const stop = () => { source?.close(); source = null; };
+  const hear = () => { clearTimeout(silent); silent = 0; };
+  const stop = () => { hear(); source?.close(); source = null; };
   const restart = () => { stop(); if (!document.hidden) start(); };
 
   document.addEventListener("visibilitychange", () => { if (document.hidden) stop(); else restart(); });

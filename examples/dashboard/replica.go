@@ -30,7 +30,7 @@ type replica struct {
 }
 
 func newReplica(name string, nodes *nodetest.Cluster, log *zap.Logger) (*replica, error) {
-	r := &replica{name: name, links: nodes.Links(), log: log.With(zap.String("replica", name))}
+	r := &replica{name: name, links: nodes.Links(), log: log.With(zap.String("pod", name))}
 	var err error
 	if r.locker, err = redlock.New(r.links.Clients(), redlock.WithTTL(ttl), redlock.WithNodeTimeout(nodeTimeout)); err != nil {
 		return nil, err
