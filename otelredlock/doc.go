@@ -13,7 +13,8 @@
 //   - The sum of redlock.election.leader over all processes is the number of leaders: 1, also 0 or 2 when that is
 //     so. A process counts from the first moment of a term until the callbacks' contexts have ended, and no longer
 //     than [election.Term.Valid]; before its first term and between terms it exports 0.
-//   - A job that has any record in this process has a series of good runs, be it 0: "none" is never "no data".
+//   - A job that has any record in this process has a series of good runs and of the time of the last one, be they
+//     0: "none" is never "no data".
 //   - Attributes of metrics are names of elections, jobs and nodes, and words of a fixed list: never tokens, ticks
 //     or identities.
 //   - No hook waits for anything. Nothing is kept of a run that has ended.
@@ -28,6 +29,7 @@
 //	redlock.node.guarded           up-down counter {node}     server.address
 //	redlock.node.clock.jumps       counter {jump}             server.address
 //	redlock.job.runs               counter {run}              redlock.job.name, redlock.run.outcome
+//	redlock.job.last_good_run.time gauge s                    redlock.job.name
 //	redlock.job.run.duration       histogram s                redlock.job.name, redlock.run.outcome
 //	redlock.job.schedule.lag       histogram s                redlock.job.name
 //	redlock.job.missed             counter {tick}             redlock.job.name, redlock.missed.reason
@@ -47,6 +49,10 @@
 // lease was lost, or whose end nobody knows; where the process that lost it lives on, that one and the next leader
 // may both count it. A run is counted when it ends. Its duration includes its retries, and lag is from the tick to its
 // begin, both by the nodes' clock; runs that were lost or skipped have neither.
+//
+// The time of the last good run is the Unix time of its end, by the nodes' clock; 0 if this process had none. The
+// largest of all processes is that of the job, and what a process that is gone has exported still counts. Watch that,
+// and not the increase of good runs: the series of a new leader begins at 1, which is no increase.
 //
 // # Traces
 //

@@ -2,8 +2,12 @@ package otelredlock_test
 
 import (
 	"context"
+	"fmt"
 	"log"
+	"time"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.uber.org/fx"
 
 	"github.com/redlockfx/redlockfx/election"
@@ -51,6 +55,32 @@ func Example_hooksOfYourOwn() {
 		log.Print("leads")
 	}
 	_ = election.WithHooks(hooks)
+}
+
+// Two leaders have attempted the same tick: the spans of both are found by what they link to.
+func ExampleInstruments_Middleware() {
+	spans := tracetest.NewSpanRecorder()
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
+	telemetry, err := otelredlock.New(otelredlock.WithTracerProvider(provider))
+	if err != nil {
+		log.Fatal(err)
+	}
+	tick := time.Date(2026, 3, 1, 2, 0, 0, 0, time.UTC)
+	for _, run := range []scheduler.Run{
+		{Job: "invoices", Tick: tick, Token: 7, Attempt: 1},
+		{Job: "invoices", Tick: tick, Token: 9, Attempt: 2},
+	} {
+		if err := telemetry.Middleware(sendInvoices)(context.Background(), run); err != nil {
+			log.Fatal(err)
+		}
+	}
+	link := otelredlock.TickContext(scheduler.Run{Job: "invoices", Tick: tick})
+	for _, span := range spans.Ended() {
+		fmt.Println(span.Name(), span.Links()[0].SpanContext.Equal(link))
+	}
+	// Output:
+	// redlock.job true
+	// redlock.job true
 }
 
 func Example_fx() {

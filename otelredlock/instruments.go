@@ -29,6 +29,7 @@ type Instruments struct {
 	clockJumps metric.Int64Counter
 
 	runs      metric.Int64Counter
+	lastGood  metric.Float64ObservableGauge
 	durations metric.Float64Histogram
 	lags      metric.Float64Histogram
 	missed    metric.Int64Counter
@@ -69,7 +70,7 @@ func New(opts ...Option) (*Instruments, error) {
 }
 
 func (i *Instruments) make(meter metric.Meter) error {
-	var problems [12]error
+	var problems [13]error
 	i.leader, problems[0] = meter.Int64ObservableUpDownCounter("redlock.election.leader",
 		metric.WithUnit("{leader}"), metric.WithDescription("1 while this process leads, else 0."))
 	i.transitions, problems[1] = meter.Int64Counter("redlock.election.transitions",
@@ -99,11 +100,13 @@ func (i *Instruments) make(meter metric.Meter) error {
 		metric.WithUnit("{tick}"), metric.WithDescription("Ticks that are not run any more."))
 	i.unclaimed, problems[11] = meter.Int64Counter("redlock.job.unclaimed",
 		metric.WithUnit("{attempt}"), metric.WithDescription("Attempts to claim a tick that too few nodes answered."))
+	i.lastGood, problems[12] = meter.Float64ObservableGauge("redlock.job.last_good_run.time",
+		metric.WithUnit("s"), metric.WithDescription("Unix time at which this process's last good run ended, 0 if it had none."))
 
 	if err := errors.Join(problems[:]...); err != nil {
 		return err // a callback needs its instruments
 	}
-	_, err := meter.RegisterCallback(i.observe, i.leader, i.validity, i.guarded)
+	_, err := meter.RegisterCallback(i.observe, i.leader, i.validity, i.guarded, i.lastGood)
 	return err
 }
 
@@ -115,6 +118,10 @@ func (i *Instruments) observe(_ context.Context, o metric.Observer) error {
 	})
 	i.nodes.Range(func(_, g any) bool {
 		g.(*guard).observe(o, i)
+		return true
+	})
+	i.jobs.Range(func(_, j any) bool {
+		j.(*job).observe(o, i)
 		return true
 	})
 	return nil

@@ -3,6 +3,7 @@ package otelredlock
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -21,6 +22,9 @@ type job struct {
 	add    [outcomes][]metric.AddOption
 	record [outcomes][]metric.RecordOption
 	lag    []metric.RecordOption
+
+	lastGood   atomic.Int64 // Unix time in ns of the end of this process's last good run, 0 if there was none
+	attributes metric.MeasurementOption
 }
 
 // JobHooks are for [scheduler.WithHooks].
@@ -43,6 +47,9 @@ func (i *Instruments) finished(r scheduler.Record) {
 	outcome := outcomeOf(r, i.panics.take(r.Run))
 	j := i.job(r.Job)
 	i.runs.Add(context.Background(), 1, j.add[outcome]...)
+	if outcome == ok {
+		j.lastGood.Store(r.End.UnixNano())
+	}
 	if outcome == lostLease || outcome == skipped {
 		return // it has no known end, or was none
 	}
@@ -55,7 +62,8 @@ func (i *Instruments) job(name string) *job {
 	if known, ok := i.jobs.Load(name); ok {
 		return known.(*job)
 	}
-	j := &job{lag: []metric.RecordOption{metric.WithAttributes(jobName.String(name))}}
+	attributes := metric.WithAttributeSet(attribute.NewSet(jobName.String(name)))
+	j := &job{lag: []metric.RecordOption{attributes}, attributes: attributes}
 	for o := range outcomes {
 		attributes := metric.WithAttributeSet(attribute.NewSet(jobName.String(name), runOutcome.String(o.String())))
 		j.add[o], j.record[o] = []metric.AddOption{attributes}, []metric.RecordOption{attributes}
@@ -65,6 +73,11 @@ func (i *Instruments) job(name string) *job {
 		i.runs.Add(context.Background(), 0, j.add[ok]...)
 	}
 	return known.(*job)
+}
+
+// observe tells no duration since: what is exported last stays true when the process is gone.
+func (j *job) observe(o metric.Observer, i *Instruments) {
+	o.ObserveFloat64(i.lastGood, time.Duration(j.lastGood.Load()).Seconds(), j.attributes)
 }
 
 // panics are the runs under way whose last attempt so far to panic is known: the record of a run does not tell.

@@ -91,6 +91,53 @@ func TestRuns_AreCountedByOutcome(t *testing.T) {
 	})
 }
 
+// Each process tells of its own last good run, which bad ones after it do not change.
+func TestLastGoodRun_IsWhenItEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := redlocktest.New(t, 3, redlock.WithTTL(ttl))
+		a, b := newReplica(t, nodes), newReplica(t, nodes)
+		wantTime := func(r *replica, want float64) {
+			t.Helper()
+			const series = "redlock.job.last_good_run.time{redlock.job.name=job}"
+			if got, exists := r.collect(t)[series]; !exists || got < want || got > want+.1 {
+				t.Errorf("the last good run ended at %v (exists: %v), want %v", got, exists, want)
+			}
+		}
+		isGood := true
+		job := scheduler.Job{
+			Name: "job", Spec: "30 * * * * *",
+			Run: func(context.Context, scheduler.Run) error {
+				time.Sleep(2 * time.Second)
+				if !isGood {
+					return errWork
+				}
+				return nil
+			},
+		}
+		a.add(t, job)
+		b.add(t, job)
+		minute := time.Now().Truncate(time.Minute)
+		a.run(t)
+		time.Sleep(time.Second)
+		b.run(t)
+		time.Sleep(39 * time.Second)
+		good := float64(minute.Add(32 * time.Second).Unix())
+		wantTime(a, good)
+
+		isGood = false
+		time.Sleep(time.Minute)
+		wantTime(a, good)
+		a.stop()
+		time.Sleep(time.Minute)
+		wantTime(b, 0)
+
+		isGood = true
+		time.Sleep(time.Minute)
+		wantTime(a, good)
+		wantTime(b, good+180)
+	})
+}
+
 // A run that is cut off is lost where it was, and found to be lost by the next leader.
 func TestRuns_AreLostWithTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

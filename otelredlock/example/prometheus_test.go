@@ -145,9 +145,9 @@ func rules(t *testing.T) string {
 	}
 	changed := string(text)
 	for from, to := range map[string]string{
-		"for: 20s": "for: 6s", // twice the TTL
-		"[2h]":     "[4s]",    // of a job that fails once in five seconds
-		"for: 5m":  "for: 2s",
+		"for: 20s":   "for: 6s", // twice the TTL
+		"> 2 * 3600": "> 4",     // of a job that fails once in five seconds
+		"for: 5m":    "for: 2s",
 	} {
 		if strings.Count(changed, from) != 1 {
 			t.Fatalf("alerts.yaml has %q %d times, want once", from, strings.Count(changed, from))
@@ -186,7 +186,7 @@ func queries(t *testing.T) map[string][]string {
 	return found
 }
 
-// A real Prometheus scrapes the example, whose replicas are all cut off for a while.
+// A real Prometheus scrapes the example, whose replicas are all cut off for a while, and are all gone in the end.
 func TestPrometheus_AlertsFireAndClearAndEveryPanelHasData(t *testing.T) {
 	listener := listen(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -219,4 +219,10 @@ func TestPrometheus_AlertsFireAndClearAndEveryPanelHasData(t *testing.T) {
 			p.await(t, "data of panel "+panel+": "+expr, expr, isSome)
 		}
 	}
+
+	p.await(t, "no alert fires before the end", `ALERTS{alertstate="firing"}`, isNone)
+	stop()
+	p.await(t, "all series end", `{__name__=~"redlock_.+"}`, isNone)
+	p.await(t, "the alert of the leader without replicas", firing("RedlockNotOneLeader"), isSome)
+	p.await(t, "the alert of the job without replicas", firing("RedlockJobWithoutGoodRun"), isSome)
 }
