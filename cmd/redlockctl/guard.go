@@ -3,22 +3,22 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
-	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// guard is a second process of this program, which kills what the command has left when the first one has died. It
-// holds one end of a pipe: that ends with whoever holds the other.
+// guard is a second process of this program, which kills the command, with what it has started, when the first one has
+// died, or is stopped and lets the lease run out. It holds one end of a pipe: that ends with whoever holds the other.
 type guard struct {
 	process *exec.Cmd
-	pipe    io.WriteCloser
+	pipe    *os.File
 }
 
 const (
@@ -31,45 +31,48 @@ func newGuard() (*guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	process := exec.Command(self, guardName)
-	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // signals to redlockctl's group are not for it
-	pipe, err := process.StdinPipe()
+	told, pipe, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	return &guard{process, pipe}, process.Start()
+	process := exec.Command(self, guardName)
+	process.Stdin = told
+	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // signals to redlockctl's group are not for it
+	err = process.Start()
+	_ = told.Close() // it has its own
+	if err != nil {
+		_ = pipe.Close()
+		return nil, err
+	}
+	return &guard{process, pipe}, nil
 }
 
-// watch tells it which process group to kill.
-func (g *guard) watch(leader int) error {
-	_, err := fmt.Fprintln(g.pipe, leader)
+// watch tells it which process group to kill, and when: so long before the end of the lease as it is now known.
+func (g *guard) watch(leader int, lease *redlock.Lease, before time.Duration) error {
+	// In this order, what passes before the guard reads it is counted.
+	now := sinceBoot()
+	kill := now + time.Until(lease.Deadline()) - before
+	// One that has read nothing for so long that the pipe is full is as good as gone.
+	if err := g.pipe.SetWriteDeadline(time.Now().Add(killBefore)); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(g.pipe, leader, int64(kill))
 	return err
 }
 
-// end tells it that there is nothing to do, and waits until it is gone.
-func (g *guard) end() {
+// end tells it that there is nothing to do, and waits until it is gone. It returns whether the guard has killed the
+// group because the lease was about to end.
+func (g *guard) end() (killed bool) {
 	_, _ = fmt.Fprintln(g.pipe, allWell) // where it is gone, it is
 	_ = g.pipe.Close()
 	_ = g.process.Wait()
+	return g.process.ProcessState.ExitCode() == lostLease
 }
 
 func guardCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: guardName, Hidden: true, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			told := bufio.NewScanner(cmd.InOrStdin())
-			leader := 0
-			for told.Scan() {
-				if told.Text() == allWell {
-					return nil
-				}
-				leader, _ = strconv.Atoi(told.Text()) // what is none kills nothing
-			}
-			if leader > 1 {
-				return syscall.Kill(-leader, syscall.SIGKILL)
-			}
-			return nil
-		},
+		RunE: func(*cobra.Command, []string) error { return guarding(os.Stdin) },
 	}
 }
 

@@ -18,13 +18,16 @@ func (p *program) leaderCommand() *cobra.Command {
 			return p.withScheduler(cmd.Context(), func(ctx context.Context, e *election.Elector, _ *scheduler.Scheduler) error {
 				return p.show(ctx, func(ctx context.Context) (any, table, error) {
 					l, err := e.Leader(ctx)
+					if err != nil {
+						return nil, table{}, err
+					}
 					left := max(time.Until(l.Expires), 0)
 					return map[string]any{
 							"election": p.election, "id": l.ID, "value": l.Value, "term": l.Token, "lease_ms": left.Milliseconds(),
 						}, table{
 							[]string{"LEADER", "VALUE", "TERM", "LEASE LEFT"},
 							[][]string{{l.ID, l.Value, fmt.Sprint(l.Token), short(left)}},
-						}, err
+						}, nil
 				})
 			})
 		},

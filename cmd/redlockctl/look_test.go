@@ -86,13 +86,15 @@ func TestLook_WithNodesAway(t *testing.T) {
 	if err := c.Node(1).Kill(); err != nil {
 		t.Fatal(err)
 	}
+	do("nodes").want(t, unreachable, c.Addrs()[2]+"  votes", "1 of the 3 nodes count, 2 are needed: "+c.Addrs()[0])
+	do("nodes", "-o", "json").want(t, unreachable, `"error": "`, "1 of the 3 nodes count")
 	for _, args := range [][]string{{"leader"}, {"jobs"}, {"history", "x"}, {"pause", "x"}, {"lock", "x"}} {
 		do(args...).want(t, unreachable, "", "quorum")
 	}
 	if err := c.Node(2).Kill(); err != nil {
 		t.Fatal(err)
 	}
-	do("nodes").want(t, unreachable, "", "none of the 3 nodes counts")
+	do("nodes").want(t, unreachable, "connection refused", "0 of the 3 nodes count, 2 are needed")
 	do("run", "--name", "x", "--", "true").want(t, noLease, "", "quorum")
 	do("run", "--name", "x", "--wait", "300ms", "--", "true").want(t, noLease, "", "quorum")
 }

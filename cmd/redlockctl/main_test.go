@@ -151,6 +151,14 @@ func until(t *testing.T, what string, is func() bool) {
 // process starts redlockctl as one of its own.
 func process(t *testing.T, c *redisproc.Cluster, args ...string) (p *exec.Cmd, out *output) {
 	t.Helper()
+	p, out = prepared(t, c, args...)
+	start(t, p)
+	return p, out
+}
+
+// prepared is a process of redlockctl that is yet to start.
+func prepared(t *testing.T, c *redisproc.Cluster, args ...string) (p *exec.Cmd, out *output) {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -161,6 +169,12 @@ func process(t *testing.T, c *redisproc.Cluster, args ...string) (p *exec.Cmd, o
 	p.Stdout, p.Stderr = out, out
 	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.WaitDelay = 5 * time.Second // what it should not have left may hold its output
+	return p, out
+}
+
+// start has the end of the test kill it.
+func start(t *testing.T, p *exec.Cmd) {
+	t.Helper()
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +182,6 @@ func process(t *testing.T, c *redisproc.Cluster, args ...string) (p *exec.Cmd, o
 		_ = p.Process.Kill() // most often it has ended
 		_ = p.Wait()
 	})
-	return p, out
 }
 
 // output may be read while it is written.

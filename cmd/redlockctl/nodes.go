@@ -23,7 +23,7 @@ func (p *program) nodesCommand() *cobra.Command {
 	}
 }
 
-// nodes fails where they are no majority; with a minority away it shows which.
+// nodes shows all of them; the error says that those that count are no majority.
 func nodes(all []redlock.NodeStatus) (any, table, error) {
 	type node struct {
 		Addr    string `json:"addr"`
@@ -36,6 +36,7 @@ func nodes(all []redlock.NodeStatus) (any, table, error) {
 	var list []node
 	t := table{head: []string{"NODE", "STATE", "LATENCY", "GUARD", "CLOCK OFF BY", "VERSION"}}
 	good := 0
+	var first error // why one does not count
 	for _, n := range all {
 		one := node{
 			n.Addr, n.Version, n.Latency.Microseconds(), n.Guard.Milliseconds(), n.ClockOffset.Microseconds(), "",
@@ -47,14 +48,17 @@ func nodes(all []redlock.NodeStatus) (any, table, error) {
 		if n.Err != nil {
 			one.Err = n.Err.Error()
 			row = []string{n.Addr, one.Err, "-", "-", "-", n.Version}
+			if first == nil {
+				first = fmt.Errorf("%s: %w", n.Addr, n.Err)
+			}
 		} else {
 			good++
 		}
 		list = append(list, one)
 		t.rows = append(t.rows, row)
 	}
-	if good == 0 {
-		return nil, table{}, exit{unreachable, fmt.Errorf("none of the %d nodes counts: %s: %w", len(all), all[0].Addr, all[0].Err)}
+	if need := len(all)/2 + 1; good < need {
+		return list, t, exit{unreachable, fmt.Errorf("%d of the %d nodes count, %d are needed: %w", good, len(all), need, first)}
 	}
 	return list, t, nil
 }

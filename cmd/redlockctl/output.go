@@ -16,28 +16,28 @@ type table struct {
 }
 
 // show prints what read returns once, or again and again with --watch: until ctx is done, and over errors, which are
-// shown as well.
+// shown as well. What comes with an error is shown before it.
 func (p *program) show(ctx context.Context, read func(context.Context) (any, table, error)) error {
 	for {
 		asked, cancel := context.WithTimeout(ctx, p.timeout)
 		value, t, err := read(asked)
 		cancel()
-		if !p.watch {
-			if err != nil {
-				return err
-			}
-			return p.print(value, t)
-		}
-		switch {
-		case ctx.Err() != nil:
+		if p.watch && ctx.Err() != nil {
 			return nil
-		case err != nil:
-			_, err = fmt.Fprintf(p.err, "redlockctl: %s %s\n", time.Now().Format(time.TimeOnly), oneLine(err))
-		default:
-			if p.output == "table" {
+		}
+		if value != nil {
+			if p.watch && p.output == "table" {
 				_, _ = fmt.Fprintf(p.out, "%s\n", time.Now().Format(time.TimeOnly)) // the next line fails too
 			}
-			err = p.print(value, t)
+			if problem := p.print(value, t); problem != nil {
+				return problem // nobody reads any more
+			}
+		}
+		if !p.watch {
+			return err
+		}
+		if err != nil {
+			_, err = fmt.Fprintf(p.err, "redlockctl: %s %s\n", time.Now().Format(time.TimeOnly), oneLine(err))
 		}
 		if err != nil {
 			return err // nobody reads any more

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -22,6 +23,14 @@ import (
 var passed = []os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH,
 	syscall.SIGCONT,
+}
+
+// ending are the signals that end the wait for the lock.
+var ending = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
+
+// heeded leaves out what redlockctl was started to ignore, as nohup does: the command ignores it then, too.
+func heeded(signals []os.Signal) []os.Signal {
+	return slices.DeleteFunc(slices.Clone(signals), signal.Ignored)
 }
 
 // command is to be run under a lock.
@@ -40,7 +49,9 @@ func (p *program) runCommand() *cobra.Command {
 		Long: "Run takes the lock, extends its lease while the command runs, passes signals on to it, and exits with its\n" +
 			"code. REDLOCK_TOKEN is the fencing token: have what the command writes to refuse smaller ones.\n" +
 			"Where the lease cannot be extended the command gets SIGTERM --grace before it ends, and SIGKILL, with all of\n" +
-			"its process group, in time before it does. When redlockctl is killed, so is that group.",
+			"its process group, in time before it does. When redlockctl is killed, so is that group; when it is stopped, that\n" +
+			"group is killed before the lease ends. The command reads what redlockctl would, but nothing of a terminal:\n" +
+			"there it has /dev/null.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.argv = args
 			return p.run(cmd.Context(), c)
@@ -67,9 +78,12 @@ func (p *program) run(ctx context.Context, c command) (err error) {
 	case err != nil:
 		return exit{notFound, err}
 	}
+	// In this order, none is kept for the command that should have ended the wait.
+	ctx, stop := signal.NotifyContext(ctx, heeded(ending)...)
+	defer stop()
 	// From here on: one that comes after the lock was taken is the command's.
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, passed...)
+	signal.Notify(signals, heeded(passed)...)
 	defer signal.Stop(signals)
 
 	l, err := p.locker()
@@ -83,16 +97,17 @@ func (p *program) run(ctx context.Context, c command) (err error) {
 			_, _ = fmt.Fprintln(p.err, "redlockctl:", oneLine(problem)) // the command's own code stands
 		}
 	}()
-	lease, err := c.acquire(ctx, l)
+	extended := make(chan struct{}, 1)
+	lease, err := c.acquire(ctx, l, extended)
 	if err != nil {
 		return exit{noLease, err}
 	}
 	child := exec.Command(path, c.argv[1:]...)
 	child.Args[0] = c.argv[0]
-	child.Stdin, child.Stdout, child.Stderr = p.in, p.out, p.err
+	child.Stdin, child.Stdout, child.Stderr = input(p.in), p.out, p.err
 	child.Env = append(os.Environ(), fmt.Sprint("REDLOCK_TOKEN=", lease.Token()), "REDLOCK_NAME="+c.name)
 	child.WaitDelay = time.Second // for output of what the command has left running
-	err = supervise(lease, child, c.grace, signals)
+	err = supervise(lease, child, c.grace, signals, extended)
 	if problem := lease.Release(context.Background()); problem != nil && !isLost(err) {
 		_, _ = fmt.Fprintln(p.err, "redlockctl: the command may not have been alone to its end:", oneLine(problem))
 	}
@@ -114,8 +129,16 @@ func (c command) problems(ttl time.Duration) error {
 	return errors.Join(problems...)
 }
 
-func (c command) acquire(ctx context.Context, l *redlock.Locker) (*redlock.Lease, error) {
-	options := []redlock.AcquireOption{redlock.WithValue(c.value), redlock.WithAutoExtend(redlock.Extension{})}
+// acquire has a signal in extended when the lease has been.
+func (c command) acquire(ctx context.Context, l *redlock.Locker, extended chan<- struct{}) (*redlock.Lease, error) {
+	options := []redlock.AcquireOption{redlock.WithValue(c.value), redlock.WithAutoExtend(redlock.Extension{
+		Told: func(int, time.Duration, error) {
+			select {
+			case extended <- struct{}{}:
+			default: // there is one already
+			}
+		},
+	})}
 	if c.wait == 0 {
 		return l.TryAcquire(ctx, c.name, options...)
 	}

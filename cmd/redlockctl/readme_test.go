@@ -1,0 +1,96 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+var (
+	code     = regexp.MustCompile("(?m)`([^`]+)`|^    (.+)$")
+	codeRow  = regexp.MustCompile(`(?m)^\| ([0-9, ]+) \|`)
+	flagWord = regexp.MustCompile(`^(--[a-z][a-z-]*|-[a-z])$`)
+)
+
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// has tells whether a command, or all of them, take a flag.
+func has(c *cobra.Command, name string) bool {
+	if short, ok := strings.CutPrefix(name, "-"); ok && len(short) == 1 {
+		return c.Flags().ShorthandLookup(short) != nil || c.Root().PersistentFlags().ShorthandLookup(short) != nil
+	}
+	name = strings.TrimPrefix(name, "--")
+	return c.Flags().Lookup(name) != nil || c.Root().PersistentFlags().Lookup(name) != nil
+}
+
+func TestReadme_NamesCommandsAndFlagsThatAreThere(t *testing.T) {
+	root := newRoot(streams{})
+	root.InitDefaultCompletionCmd()
+	commands := root.Commands()
+	var named []string
+	flags := 0
+	for _, found := range code.FindAllStringSubmatch(readme(t), -1) {
+		words := strings.Fields(found[1] + found[2])
+		among := commands // of which one has to take the flags
+		if words[0] == "redlockctl" && len(words) > 1 {
+			i := slices.IndexFunc(commands, func(c *cobra.Command) bool { return c.Name() == words[1] })
+			if i < 0 {
+				t.Errorf("%q: there is no such command", found[0])
+				continue
+			}
+			among = commands[i : i+1]
+			named = append(named, words[1])
+		} else if !strings.HasPrefix(words[0], "-") {
+			named = append(named, words[0])
+			continue
+		}
+		for _, word := range words {
+			if word == "--" {
+				break
+			}
+			if !flagWord.MatchString(word) {
+				continue
+			}
+			flags++
+			if !slices.ContainsFunc(among, func(c *cobra.Command) bool { return has(c, word) }) {
+				t.Errorf("%q: there is no %s", found[0], word)
+			}
+		}
+	}
+	for _, c := range commands {
+		if !c.Hidden && !slices.Contains(named, c.Name()) {
+			t.Errorf("%s is not named", c.Name())
+		}
+	}
+	if flags < 5 {
+		t.Errorf("only %d flags were found", flags)
+	}
+}
+
+func TestReadme_HasTheCodesOfTheProgram(t *testing.T) {
+	var told []int
+	for _, row := range codeRow.FindAllStringSubmatch(readme(t), -1) {
+		for text := range strings.SplitSeq(row[1], ",") {
+			n, err := strconv.Atoi(strings.TrimSpace(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			told = append(told, n)
+		}
+	}
+	if want := []int{0, failed, misused, no, unreachable, lostLease, noLease, notRunnable, notFound}; !slices.Equal(told, want) {
+		t.Errorf("the codes are %v, want %v", told, want)
+	}
+}

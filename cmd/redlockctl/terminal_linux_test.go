@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// terminal is a new one, and the end that a program has.
+func terminal(t *testing.T) *os.File {
+	t.Helper()
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = screen.Close() })
+	fd := int(screen.Fd())
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetUint32(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = end.Close() })
+	return end
+}
+
+// Its group is not the terminal's: reading would stop the command, and redlockctl would extend the lease for ever.
+func TestRun_TheCommandDoesNotReadFromATerminal(t *testing.T) {
+	p, out := prepared(t, ready(t, servers(t)), "run", "--name", "x", "--", "sh", "-c", "cat; echo read")
+	p.Stdin = terminal(t)
+	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	start(t, p)
+	until(t, "it has read to the end", func() bool { return strings.Contains(out.String(), "read") })
+	if err := p.Wait(); err != nil {
+		t.Errorf("it ended with %v: %s", err, out)
+	}
+}
+
+func TestInput_OfAFileOrAPipeIsPassedOn(t *testing.T) {
+	file, err := os.Open("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []*os.File{file, in} {
+		if input(f) != f {
+			t.Errorf("%s is not passed on", f.Name())
+		}
+	}
+	for _, f := range []*os.File{file, in, out} {
+		_ = f.Close()
+	}
+}

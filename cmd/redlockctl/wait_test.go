@@ -1,0 +1,68 @@
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// waiting starts a run that nodes which have just started let wait for longer than it does.
+func waiting(t *testing.T, ignored string) (p *exec.Cmd, out *output) {
+	t.Helper()
+	c := servers(t)
+	client := redis.NewClient(&redis.Options{Addr: c.Addrs()[0]})
+	t.Cleanup(func() { _ = client.Close() })
+	others := func() int { return strings.Count(clients(t, client), "\n") - 1 }
+	until(t, "nobody else is connected", func() bool { return others() == 0 })
+	p, out = prepared(t, c, "--ttl", "1m", "run", "--name", "x", "--wait", "20s", "--", "echo", "it ran")
+	if ignored != "" {
+		p.Args = append([]string{"sh", "-c", `trap '' ` + ignored + `; exec "$0" "$@"`, p.Path}, p.Args[1:]...)
+		p.Path = shell(t)
+	}
+	start(t, p)
+	until(t, "it asks the nodes", func() bool { return others() > 0 })
+	return p, out
+}
+
+func clients(t *testing.T, client *redis.Client) string {
+	t.Helper()
+	list, err := client.ClientList(t.Context()).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func shell(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestRun_ASignalEndsTheWait(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(s.String(), func(t *testing.T) {
+			p, out := waiting(t, "")
+			signalTo(t, p.Process.Pid, s)
+			if err := p.Wait(); p.ProcessState.ExitCode() != noLease || strings.Contains(out.String(), "it ran") ||
+				!strings.Contains(out.String(), s.String()) {
+				t.Errorf("it ended with %v: %s", err, out)
+			}
+		})
+	}
+}
+
+func TestRun_AfterNohupAHangupEndsNothing(t *testing.T) {
+	p, out := waiting(t, "HUP")
+	signalTo(t, p.Process.Pid, syscall.SIGHUP)
+	signalTo(t, p.Process.Pid, syscall.SIGTERM)
+	if err := p.Wait(); p.ProcessState.ExitCode() != noLease || !strings.Contains(out.String(), syscall.SIGTERM.String()) {
+		t.Errorf("it ended with %v: %s", err, out)
+	}
+}
