@@ -16,17 +16,42 @@ import (
 
 	"github.com/redlockfx/redlockfx/adapters/leaderhttp"
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/nodetest"
+	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func Example() {
-	var elector *election.Elector // with election.WithIdentity(pod, "http://10.0.0.7:8080")
+	nodes := nodetest.Start(1)
+	defer nodes.Close()
+	locker, err := redlock.New(nodes.Links().Clients()) // or Open with the addresses of 3 or 5
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	elector, err := election.New(locker, "billing", election.WithIdentity("pod-1", "http://10.0.0.7:8080"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	orders := http.NotFoundHandler()
 	mux := http.NewServeMux()
 	mux.Handle("/orders/", leaderhttp.Redirect(elector)(orders))
 	mux.Handle("/livez", leaderhttp.Liveness(elector))
+
+	for _, path := range []string{"/orders/7", "/livez"} { // nobody leads yet
+		answer := httptest.NewRecorder()
+		mux.ServeHTTP(answer, httptest.NewRequest("GET", path, nil))
+		fmt.Println(path, answer.Code, answer.Header().Get("Retry-After"))
+	}
+	if err := locker.Close(context.Background()); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// /orders/7 503 1
+	// /livez 200
 }
 
 // network leads each request to the replica of its host, without a socket.

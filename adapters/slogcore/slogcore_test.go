@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -22,8 +23,17 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func Example() {
-	logger := zap.New(slogcore.New(slog.Default().Handler()))
-	_ = election.WithLogger(logger)
+	handler := slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{} // it is never the same
+			}
+			return a
+		},
+	})
+	logger := zap.New(slogcore.New(handler)) // for election.WithLogger and scheduler.WithLogger
+	logger.Warn("run failed", zap.String("job", "invoices"), zap.Int("attempt", 2))
+	// Output: level=WARN msg="run failed" job=invoices attempt=2
 }
 
 // written is what a JSON handler makes of an entry.

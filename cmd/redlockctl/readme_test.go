@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -76,6 +77,36 @@ func TestReadme_NamesCommandsAndFlagsThatAreThere(t *testing.T) {
 	}
 	if flags < 5 {
 		t.Errorf("only %d flags were found", flags)
+	}
+}
+
+// The documents of the library name its commands as well.
+func TestDocs_NameCommandsThatAreThere(t *testing.T) {
+	root := newRoot(streams{})
+	root.InitDefaultCompletionCmd()
+	files, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := 0
+	for _, file := range append(files, "../../README.md", "../../otelredlock/README.md") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range code.FindAllStringSubmatch(string(text), -1) {
+			words := strings.Fields(found[1] + found[2])
+			if len(words) < 2 || words[0] != "redlockctl" {
+				continue
+			}
+			named++
+			if !slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == words[1] }) {
+				t.Errorf("%s: %q: there is no such command", file, found[0])
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("none was found")
 	}
 }
 

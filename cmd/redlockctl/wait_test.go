@@ -1,7 +1,9 @@
 package main
 
 import (
+	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -48,6 +50,9 @@ func shell(t *testing.T) string {
 func TestRun_ASignalEndsTheWait(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(s.String(), func(t *testing.T) {
+			heard := make(chan os.Signal, 1) // else one that the tests were started to ignore is ignored by what they start
+			signal.Notify(heard, s)
+			defer signal.Stop(heard)
 			p, out := waiting(t, "")
 			signalTo(t, p.Process.Pid, s)
 			if err := p.Wait(); p.ProcessState.ExitCode() != noLease || strings.Contains(out.String(), "it ran") ||
