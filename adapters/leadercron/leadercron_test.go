@@ -1,6 +1,9 @@
 package leadercron_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -11,16 +14,48 @@ import (
 
 	"github.com/redlockfx/redlockfx/adapters/leadercron"
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/nodetest"
+	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func Example() {
-	var elector *election.Elector // whose Run is running
+	nodes := nodetest.Start(1)
+	defer nodes.Close()
+	locker, err := redlock.New(nodes.Links().Clients(), redlock.WithoutRestartGuard()) // or Open with the addresses of 3 or 5
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	leads := make(chan struct{})
+	elector, err := election.New(locker, "billing", election.OnLeader(func(ctx context.Context) {
+		close(leads)
+		<-ctx.Done()
+	}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	jobs := cron.New(cron.WithChain(leadercron.OnLeader(elector)))
-	_, _ = jobs.AddFunc("0 2 * * *", func() {}) // the spec is good
-	jobs.Start()
+	id, err := jobs.AddFunc("0 2 * * *", func() { fmt.Println("invoices are sent") })
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	atTwo := jobs.Entry(id).WrappedJob.Run // what cron calls then
+	atTwo()                                // nothing: this process does not lead
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- elector.Run(ctx) }()
+	<-leads
+	atTwo()
+	stop()
+	fmt.Println(errors.Join(<-ended, locker.Close(context.Background())))
+	// Output:
+	// invoices are sent
+	// <nil>
 }
 
 func TestOnLeader_RunsOnTheLeaderAlone(t *testing.T) {
