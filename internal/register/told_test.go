@@ -10,6 +10,15 @@ import (
 
 // What a node was told is no vote of its own, and what it has voted for in vain is not under way.
 
+// begun is a leader, and a tick that is due.
+func (c *cluster) begun() (a *leader, tick time.Time) {
+	c.t.Helper()
+	a = c.leader(1)
+	a.mustPromise()
+	time.Sleep(10 * time.Second)
+	return a, time.Now().Truncate(time.Second)
+}
+
 // minority has a leader's claim reach one node alone.
 func (l *leader) minority(tick time.Time, run string, node int) {
 	l.c.t.Helper()
@@ -42,10 +51,7 @@ func (c *cluster) fields(node int) (records []string) {
 
 func TestClaim_OfARunThatIsLostIsNoVoteAskedAgain(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.leader(1)
-		a.mustPromise()
-		time.Sleep(10 * time.Second)
-		tick := time.Now().Truncate(time.Second)
+		a, tick := c.begun()
 		a.minority(tick, "a", 0)
 		b := c.leader(2)
 		b.mustPromise()
@@ -67,10 +73,7 @@ func TestAdmit_WhatANodeIsToldIsNoVoteAskedAgain(t *testing.T) {
 	for name, forget := range map[string][]int{"one forgets": {2}, "a quorum forgets": {0, 2}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, 3, func(t *testing.T, c *cluster) {
-				a := c.leader(1)
-				a.mustPromise()
-				time.Sleep(10 * time.Second)
-				tick := time.Now().Truncate(time.Second)
+				a, tick := c.begun()
 				a.minority(tick, "a", 0)
 				for _, node := range forget {
 					c.Restart(node)
@@ -91,10 +94,8 @@ func TestAdmit_WhatANodeIsToldIsNoVoteAskedAgain(t *testing.T) {
 // The usual crash: one node is asked before the others.
 func TestFinish_EndsTheVoteForARunThatHasLost(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		a, b := c.leader(1), c.leader(2)
-		a.mustPromise()
-		time.Sleep(10 * time.Second)
-		tick := time.Now().Truncate(time.Second)
+		a, tick := c.begun()
+		b := c.leader(2)
 		a.minority(tick, "a", 0)
 		b.mustPromise()
 		b.wins(tick, "b")
@@ -114,10 +115,7 @@ func TestFinish_EndsTheVoteForARunThatHasLost(t *testing.T) {
 // still be written.
 func TestAdmit_TellsOfARunUnderWay(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.leader(1)
-		a.mustPromise()
-		time.Sleep(10 * time.Second)
-		tick := time.Now().Truncate(time.Second)
+		a, tick := c.begun()
 		a.wins(tick, "a")
 		time.Sleep(timeout)
 		for node := range 3 {
@@ -148,10 +146,7 @@ func TestAdmit_TellsOfARunUnderWay(t *testing.T) {
 // What is claimed in order not to be run has its end with that, also where it was asked for otherwise before.
 func TestClaim_OfATickThatIsNotRunHasAnEnd(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.leader(1)
-		a.mustPromise()
-		time.Sleep(10 * time.Second)
-		tick := time.Now().Truncate(time.Second)
+		a, tick := c.begun()
 		a.minority(tick, "a", 0)
 		record := a.record(tick, "a", 1)
 		record.State = register.Missed
