@@ -49,7 +49,8 @@ simulation: ## random plans of faults against lock and claims; the race detector
 	go test -count=1 -timeout=10m -run 'TestSkew|TestClaim_Contested|TestZone_.*EveryZone' ./scheduler ./internal/register
 
 integration: ## the tests on real redis-server processes
-	go test -race -count=1 -timeout=20m ./integration/...
+	go test -race -count=1 -timeout=20m ./integration
+	go test -race -count=1 -timeout=10m ./integration/conformance
 
 nested: ## build and test the modules with a go.mod of their own
 	@set -e; for m in $(filter-out $(browser),$(nested)); do echo "nested $$m"; \

@@ -5,11 +5,14 @@ package integration_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/integration"
@@ -21,7 +24,7 @@ const (
 	nodeCount = 5
 
 	// patience is how long a test waits for what must happen before it calls it missing.
-	patience = 30 * time.Second
+	patience = 2 * time.Minute
 
 	// busy is what a machine with other work may add to a time.
 	busy = 2 * time.Second
@@ -33,6 +36,7 @@ type cluster struct {
 	t        *testing.T
 	nodes    *redisproc.Cluster
 	replicas map[string]*process
+	links    map[string][]*redisproc.Proxy // of each replica to the first nodes, where these have any
 
 	mu     sync.Mutex // guards the fields below
 	events []integration.Event
@@ -58,8 +62,7 @@ func start(t *testing.T, nodes *redisproc.Cluster) *cluster {
 // startAs starts replicas with other settings than the usual ones.
 func startAs(t *testing.T, nodes *redisproc.Cluster, s settings) *cluster {
 	t.Helper()
-	c, _ := startLinked(t, nodes, 0, s)
-	return c
+	return startLinked(t, nodes, 0, s)
 }
 
 // startLinked also gives each replica, by name, a proxy of its own before each of the first nodes.
@@ -67,9 +70,8 @@ func startAs(t *testing.T, nodes *redisproc.Cluster, s settings) *cluster {
 // nodes that are to stay well have none.
 func startLinked(
 	t *testing.T, nodes *redisproc.Cluster, first int, s settings,
-) (*cluster, map[string][]*redisproc.Proxy) {
+) *cluster {
 	t.Helper()
-	links := make(map[string][]*redisproc.Proxy)
 	c := newCluster(t, nodes, s)
 	for _, name := range []string{"a", "b", "c"} {
 		var addrs []string
@@ -83,18 +85,19 @@ func startLinked(
 			if err != nil {
 				t.Fatal(err)
 			}
-			links[name] = append(links[name], link)
+			c.links[name] = append(c.links[name], link)
 			addrs = append(addrs, link.Addr())
 		}
 		c.replica(name, s, addrs)
 	}
-	return c, links
+	return c
 }
 
 // newCluster is one without replicas. The end of the test ends those that it gets, and judges what they told.
 func newCluster(t *testing.T, nodes *redisproc.Cluster, s settings) *cluster {
 	c := &cluster{
-		settings: s, t: t, nodes: nodes, replicas: make(map[string]*process), more: make(chan struct{}),
+		settings: s, t: t, nodes: nodes, replicas: make(map[string]*process),
+		links: make(map[string][]*redisproc.Proxy), more: make(chan struct{}),
 	}
 	t.Cleanup(c.end)
 	return c
@@ -118,6 +121,7 @@ func (c *cluster) locker() *redlock.Locker {
 // then on, so tests call it before t.Parallel: the nodes of all tests grow old together.
 func startNodes(t *testing.T, n int) *redisproc.Cluster {
 	t.Helper()
+	still.tell(t)
 	nodes, err := redisproc.Start(t.Context(), n)
 	if err != nil {
 		t.Fatal(err)
@@ -204,6 +208,7 @@ func (c *cluster) await(what string, match func(integration.Event) bool) integra
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 	defer cancel()
+	began := shared.now()
 	for seen := 0; ; {
 		events, more := c.told(seen)
 		if i := slices.IndexFunc(events, match); i >= 0 {
@@ -213,9 +218,34 @@ func (c *cluster) await(what string, match func(integration.Event) bool) integra
 		select {
 		case <-more:
 		case <-ctx.Done():
-			c.t.Fatalf("after %v there was no %s", patience, what)
+			c.t.Fatalf("after %v there was no %s\n%s\n%s", patience, what, c.answering(), still.since(began))
 		}
 	}
+}
+
+// answering is how long nodes take now to answer a PING, straight and through the links of each replica.
+func (c *cluster) answering() string {
+	var told strings.Builder
+	took := func(addr string) {
+		server := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialTimeout: busy, ReadTimeout: busy})
+		began := time.Now()
+		err := errors.Join(server.Ping(context.Background()).Err(), server.Close())
+		fmt.Fprintf(&told, " %v", time.Since(began).Round(10*time.Microsecond))
+		if err != nil {
+			fmt.Fprintf(&told, " (%v)", err)
+		}
+	}
+	for i, addr := range c.nodes.Addrs() {
+		fmt.Fprintf(&told, "node %d answers in", i)
+		took(addr)
+		for _, links := range c.links {
+			if i < len(links) {
+				took(links[i].Addr())
+			}
+		}
+		told.WriteString("; ")
+	}
+	return told.String()
 }
 
 // poll waits for what a server has to be asked for.

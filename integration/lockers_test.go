@@ -19,6 +19,7 @@ import (
 // startServers starts nodes that nobody has used yet, with arguments of redis-server's own.
 func startServers(t *testing.T, n int, args ...string) *redisproc.Cluster {
 	t.Helper()
+	still.tell(t)
 	nodes, err := redisproc.Start(t.Context(), n, args...)
 	if err != nil {
 		t.Fatal(err)

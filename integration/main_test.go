@@ -14,6 +14,9 @@ import (
 // shared is this process's clock.
 var shared clock
 
+// still is when this process stood still.
+var still stalls
+
 func TestMain(m *testing.M) {
 	logging.Disable() // go-redis reports each failed dial on its own
 	if variable := os.Getenv(settingsVariable); variable != "" {
@@ -24,5 +27,6 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(m)
+	go still.watch() // until the process ends
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redlockfx/redlockfx/integration_test.(*stalls).watch"))
 }

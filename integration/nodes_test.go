@@ -60,11 +60,11 @@ func TestLeader_StaysWhileAMinorityOfNodesHangs(t *testing.T) {
 
 func TestLeader_StaysWhileAMinorityOfNodesIsSlow(t *testing.T) {
 	eachMinority(t, func(t *testing.T, nodes *redisproc.Cluster, faulty int) {
-		c, links := startLinked(t, nodes, faulty, steady())
+		c := startLinked(t, nodes, faulty, steady())
 		leader := c.leaderOfAll()
 
 		began := shared.now()
-		for _, own := range links {
+		for _, own := range c.links {
 			for _, link := range own {
 				link.Delay(nodeTimeout) // there and back, so no answer comes in time
 			}
@@ -143,11 +143,11 @@ func TestAllNodesFlushed_EndsTheTermAtOnceAndDelaysTheNextByTheGuard(t *testing.
 func TestLeaderCutOffFromAMajority_StopsAndIsFollowed(t *testing.T) {
 	nodes := startNodes(t, nodeCount)
 	t.Parallel()
-	c, links := startLinked(t, nodes, majority, steady())
+	c := startLinked(t, nodes, majority, steady())
 	leader := c.leader()
 
 	cut := shared.now()
-	for _, link := range links[leader.Replica] {
+	for _, link := range c.links[leader.Replica] {
 		link.Cut()
 	}
 	over := c.lostInTime(leader)
@@ -160,7 +160,7 @@ func TestLeaderCutOffFromAMajority_StopsAndIsFollowed(t *testing.T) {
 	}
 
 	healed := shared.now()
-	for _, link := range links[leader.Replica] {
+	for _, link := range c.links[leader.Replica] {
 		link.Heal()
 	}
 	c.stays(next, healed, 2*ttl)

@@ -11,13 +11,11 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/integration"
-	"github.com/redlockfx/redlockfx/internal/redisproc"
 )
 
 // ticking is a job that catches up with all its ticks, on three replicas and three nodes.
 type ticking struct {
 	*cluster
-	links map[string][]*redisproc.Proxy // of each replica
 }
 
 // troubles are what nodes and replicas go through while the job goes on.
@@ -107,7 +105,7 @@ func eachTick() settings {
 func startTicking(t *testing.T, s settings) *ticking {
 	t.Helper()
 	var c ticking
-	c.cluster, c.links = startLinked(t, startServers(t, 3, persist...), 3, s)
+	c.cluster = startLinked(t, startServers(t, 3, persist...), 3, s)
 	c.allVote()
 	c.granted()
 	return &c

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/integration"
-	"github.com/redlockfx/redlockfx/internal/redisproc"
 )
 
 // elections go on side by side on the same nodes, each with replicas and links of its own.
@@ -42,7 +41,7 @@ func TestTransitions_HundredInARowNeverOverlap(t *testing.T) {
 				s := usual
 				s.Election, s.TTL = fmt.Sprint("jobs", i), shortTTL
 				c := &contest{broken: &broken, all: &all}
-				c.cluster, c.links = startLinked(t, nodes, nodeCount, s)
+				c.cluster = startLinked(t, nodes, nodeCount, s)
 				c.play(plans[i])
 			})
 		})
@@ -81,7 +80,6 @@ type tally struct {
 // contest is one of the elections.
 type contest struct {
 	*cluster
-	links  map[string][]*redisproc.Proxy // of each replica
 	broken *outages
 	all    *tally
 	newest time.Duration // when the newest term began that is known of

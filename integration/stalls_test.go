@@ -1,0 +1,69 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	beat = 10 * time.Millisecond
+
+	// standstill is how late a beat is where the machine stood still, or had no time for this process.
+	standstill = 250 * time.Millisecond
+)
+
+// stalls are when a process stood still. A test that failed tells of them: a lease that was lost then was lost to
+// the machine.
+type stalls struct {
+	mu  sync.Mutex // guards all
+	all []stall
+}
+
+type stall struct{ from, to time.Duration }
+
+// watch never returns: it notes what goes wrong until the process ends.
+func (s *stalls) watch() {
+	for before := shared.now(); ; {
+		time.Sleep(beat)
+		now := shared.now()
+		if now-before > standstill {
+			s.mu.Lock()
+			s.all = append(s.all, stall{before, now})
+			s.mu.Unlock()
+		}
+		before = now
+	}
+}
+
+// tell has a test that fails say when the machine stood still during it.
+func (s *stalls) tell(t *testing.T) {
+	began := shared.now()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(s.since(began))
+		}
+	})
+}
+
+func (s *stalls) since(began time.Duration) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var told strings.Builder
+	fmt.Fprintf(&told, "in %v this process stood still for more than %v:", shared.now()-began, standstill)
+	none := true
+	for _, stall := range s.all {
+		if stall.to > began {
+			none = false
+			fmt.Fprintf(&told, "\nat %v for %v", stall.from, stall.to-stall.from)
+		}
+	}
+	if none {
+		told.WriteString(" never")
+	}
+	return told.String()
+}
