@@ -49,6 +49,7 @@ func (l *loop) step(now time.Time) (pause time.Duration) {
 			lost = append(lost, c)
 		case ok:
 			e.busy = true
+			e.lane.claims++
 			claims = append(claims, c)
 		}
 		l.agenda.put(e)
@@ -193,6 +194,7 @@ func (l *loop) decided(c claim, missed int, o register.Outcome) (fenced uint64) 
 	e := c.entry
 	l.mu.Lock()
 	e.busy = false
+	e.lane.claims--
 	var run *active
 	var lost, given bool // the run that was to be taken over; the claim
 	switch {

@@ -40,7 +40,7 @@ type loop struct {
 
 	mu         sync.Mutex // guards the fields below, and all entries and lanes
 	entries    map[string]*entry
-	lanes      map[string]*lane // of the jobs with runs under way, by name
+	lanes      map[string]*lane // by name: of the jobs, and of those removed whose runs are under way
 	agenda     agenda
 	promises   map[int]string // the memories in which the nodes have promised, by node
 	unsure     bool           // entries are there that the nodes have not promised
@@ -190,6 +190,7 @@ func (l *loop) sync() {
 			l.unsure = true
 		}
 	}
+	maps.DeleteFunc(l.lanes, func(name string, lane *lane) bool { return l.entries[name] == nil && lane.isIdle() })
 }
 
 // fenced ends the term: somebody was promised a larger token, so no tick will be won with this one; the

@@ -17,7 +17,10 @@ type lane struct {
 	runs     []*active // more than one only where ticks are allowed beside each other
 	replaced bool      // these have been told that another tick has come
 	foreign  bool      // a run of an earlier leader may be under way
+	claims   int       // under way: each may start a run
 }
+
+func (l *lane) isIdle() bool { return len(l.runs) == 0 && !l.foreign && l.claims == 0 }
 
 // active is a run under way.
 type active struct {
