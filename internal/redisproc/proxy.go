@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -109,6 +110,10 @@ func (p *Proxy) accept() {
 		client, err := p.listener.AcceptTCP()
 		if errors.Is(err, net.ErrClosed) {
 			return
+		}
+		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+			time.Sleep(10 * time.Millisecond) // links that end give some back
+			continue
 		}
 		if err != nil {
 			p.failed = err
