@@ -211,8 +211,9 @@ func (l *loop) decided(c claim, missed int, o register.Outcome) (fenced uint64) 
 		given = true
 	case o.Taken:
 		l.settleLocked(c)
-		switch mayBeLost := !o.By.Ended() && o.By.Token < l.term.Token(); {
-		case o.By.Run != "" && mayBeLost && o.By.Attempt >= c.record.Attempt:
+		noRecord := o.By.Run == "" // nodes were only told of the run, and may not let it be taken over
+		switch mayBeLost := noRecord || !o.By.Ended() && o.By.Token < l.term.Token(); {
+		case !noRecord && mayBeLost && o.By.Attempt >= c.record.Attempt:
 			e.meet(o.By)
 		case c.kind == takeOver && mayBeLost: // nobody can take it over any more
 			lost = true
