@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
 const (
@@ -62,7 +64,8 @@ type Changes struct {
 	Memories map[int]string   // by node: what its memory is called
 }
 
-// Changes asks a quorum what was set by hand since: the newest hundred, of each node that was not heard before.
+// Changes asks what was set by hand since: the newest hundred, of each node that was not heard before. It waits for
+// all nodes but those that are known to be slow: one that has forgotten, and is always the last, would never be heard.
 // [ErrNoQuorum].
 func (r *Register) Changes(ctx context.Context, since map[int]int64) (Changes, error) {
 	since = maps.Clone(since) // a node that is late is asked when this has returned
@@ -70,7 +73,9 @@ func (r *Register) Changes(ctx context.Context, since map[int]int64) (Changes, e
 		return since[node]
 	})
 	all := Changes{Versions: make(map[string]int64), Latest: make(map[int]int64), Memories: make(map[int]string)}
-	err := r.ask(ctx, "changes", call, func(node int, _ int64, f []any) error {
+	heard, settled := r.allHeard(), r.oneSettled()
+	judge := func(answers []quorum.Answer) bool { return heard(answers) && settled(answers) }
+	err := r.askUntil(ctx, "changes", call, judge, func(node int, _ int64, f []any) error {
 		if len(f) < 2 || f[0] != int64(codeYes) {
 			return fmt.Errorf("unexpected answer %.100q", fmt.Sprint(f))
 		}

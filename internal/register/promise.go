@@ -64,12 +64,9 @@ func (r *Register) promise(ctx context.Context, token uint64, now time.Time, pla
 
 // hear is what the nodes say of the jobs now.
 func (r *Register) hear(ctx context.Context, call quorum.Call, plans []Plan) ([]*told, error) {
-	slow := make([]bool, r.config.Quorum.Size())
-	for i := range slow {
-		slow[i] = r.config.Quorum.Overdue(i)
-	}
+	heard := r.allHeard()
 	round, cause := r.config.Quorum.Ask(ctx, call,
-		func(answers []quorum.Answer) bool { return r.answered(answers, slow, len(plans)) })
+		func(answers []quorum.Answer) bool { return heard(answers) && r.answered(answers, len(plans)) })
 	answers := round.Answers()
 	jobs := make([]*told, len(plans))
 	for i, p := range plans {
@@ -91,15 +88,26 @@ func strangers(jobs []*told) map[int]string {
 	return memories
 }
 
-// answered tells that all nodes have answered but for those that are known to be slow, and that of each of n
-// jobs a quorum knows it, or does not. A node that is not waited for stays a stranger.
-func (r *Register) answered(answers []quorum.Answer, slow []bool, n int) bool {
-	need := r.config.Quorum.Majority()
-	for i, a := range answers {
-		if !a.Over && !slow[i] {
-			return false
-		}
+// allHeard tells that all nodes have answered but for those that are known to be slow now. A node that is not waited
+// for stays a stranger.
+func (r *Register) allHeard() func([]quorum.Answer) bool {
+	slow := make([]bool, r.config.Quorum.Size())
+	for i := range slow {
+		slow[i] = r.config.Quorum.Overdue(i)
 	}
+	return func(answers []quorum.Answer) bool {
+		for i, a := range answers {
+			if !a.Over && !slow[i] {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// answered tells that of each of n jobs a quorum knows it, or does not.
+func (r *Register) answered(answers []quorum.Answer, n int) bool {
+	need := r.config.Quorum.Majority()
 	for i := range n {
 		known, unknown := 0, 0
 		for _, a := range answers {

@@ -72,10 +72,23 @@ func (r *Register) view(ctx context.Context, job string) (View, error) {
 func (r *Register) ask(
 	ctx context.Context, op string, call quorum.Call, take func(node int, now int64, f []any) error,
 ) error {
-	round, cause := r.config.Quorum.Ask(ctx, call, r.settled(1, func(a quorum.Answer, _ int) bool {
+	return r.askUntil(ctx, op, call, r.oneSettled(), take)
+}
+
+// oneSettled judges an answer to one question.
+func (r *Register) oneSettled() func([]quorum.Answer) bool {
+	return r.settled(1, func(a quorum.Answer, _ int) bool {
 		_, err := fields(a)
 		return err == nil
-	}))
+	})
+}
+
+// askUntil is ask, but waits until the judge is content.
+func (r *Register) askUntil(
+	ctx context.Context, op string, call quorum.Call, judge func([]quorum.Answer) bool,
+	take func(node int, now int64, f []any) error,
+) error {
+	round, cause := r.config.Quorum.Ask(ctx, call, judge)
 	taken := 0
 	var nodes []NodeError
 	for i, a := range round.Answers() {
