@@ -196,7 +196,7 @@ func (l *loop) decided(c claim, missed int, o register.Outcome) (fenced uint64) 
 	e.busy = false
 	e.lane.claims--
 	var run *active
-	var lost, given bool // the run that was to be taken over; the claim
+	var lost, ended, given bool // the run that was to be taken over, twice; the claim
 	switch {
 	case o.Won:
 		l.wonLocked(c, missed)
@@ -217,6 +217,8 @@ func (l *loop) decided(c claim, missed int, o register.Outcome) (fenced uint64) 
 			e.meet(o.By)
 		case c.kind == takeOver && mayBeLost: // nobody can take it over any more
 			lost = true
+		case c.kind == takeOver:
+			ended = o.By.Ended()
 		}
 	case o.Paused.Version > e.state.Pause.Version:
 		e.set(o.Paused, e.state.Trigger)
@@ -244,6 +246,8 @@ func (l *loop) decided(c claim, missed int, o register.Outcome) (fenced uint64) 
 	switch {
 	case lost || given && c.kind == takeOver:
 		l.work.Go(func() { l.settleLost(c.lost()) }) // bounded by patience; lead waits for it
+	case ended:
+		l.work.Go(func() { l.settleEnded(c, o.By) }) // the same
 	case given:
 		l.work.Go(func() { l.settleGivenUp(c) }) // the same
 	case o.Won && run == nil:

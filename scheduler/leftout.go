@@ -62,6 +62,16 @@ func (l *loop) settleLost(c claim) {
 	l.s.hooks.finished(recordOf(job, c.record))
 }
 
+// settleEnded has nodes that have voted for a take-over know of the end that the run has: else that vote would stay for
+// a run under way.
+func (l *loop) settleEnded(c claim, end register.Record) {
+	end.Attempts, end.Run, end.Attempt = max(end.Attempt, end.Attempts), c.record.Run, c.record.Attempt
+	if err := l.finish(c.entry.job.Name, end, true); err != nil {
+		l.log.Warn("it could not be written that a run had ended: the next leader will take it for one under way",
+			zap.String("job", c.entry.job.Name), zap.Time("tick", c.slot.At), zap.Error(err))
+	}
+}
+
 // hasEnded tells whether nodes know of an end of the tick, and then tells the others.
 func (l *loop) hasEnded(job string, lost register.Record) bool {
 	ctx, cancel := l.writing()

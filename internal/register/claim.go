@@ -173,6 +173,7 @@ func (o *Outcome) read(c Claim, token uint64, memory string, f []any) error {
 			if err != nil {
 				return err
 			}
+			o.Taken = o.Taken || record.State == OK || record.State == Failed // it was run, so a quorum had voted for it
 			if o.By.Run == "" || better(record, o.By) {
 				o.By = record
 			}
