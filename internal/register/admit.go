@@ -102,8 +102,11 @@ func forgotten(entries []entry, now time.Time) []Record {
 	var all []Record
 	for _, e := range entries {
 		for field, text := range e.hash {
-			slot, ok := strings.CutPrefix(field, "o:")
-			if !ok || e.known {
+			slot, voted := strings.CutPrefix(field, "o:")
+			if !voted {
+				slot, voted = strings.CutPrefix(field, "x:") // it was told that somebody had
+			}
+			if !voted || e.known {
 				continue
 			}
 			record, err := parseRecord(slot, text)

@@ -177,5 +177,8 @@ func (r *Register) conclude(t *told, now time.Time, cause error) Promised {
 	s.Mark = nth(t.marks, need, time.UnixMilli)
 	s.Manual = nth(t.manual, need, time.UnixMicro)
 	maps.Copy(s.Memories, t.admitted)
+	if t.known < need {
+		s.Lost = forgotten(t.entries, now)
+	}
 	return Promised{State: s}
 }

@@ -60,6 +60,7 @@ type State struct {
 	Trigger Setting
 	Missed  int      // ticks, in all
 	Open    []Record // without an end, one a slot, the oldest first
+	Lost    []Record // that a quorum has forgotten, unless one is found to have an end
 
 	// Memories are what the memory of each node is called that has promised, by node.
 	Memories map[int]string
