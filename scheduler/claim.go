@@ -148,6 +148,10 @@ func (l *loop) decideLocked(e *entry, now time.Time) (claim, bool) {
 	if asked.slot != c.slot {
 		c.left, *asked = *asked, asking{slot: c.slot, run: crand.Text()}
 	}
+	if asked.skipped && c.record.State == register.Claimed {
+		c.record.State, c.record.End, c.record.Err = register.Skipped, now, errOverlap.Error()
+	}
+	asked.skipped = c.record.State == register.Skipped
 	if asked.since.IsZero() {
 		asked.since = now
 	}

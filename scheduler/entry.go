@@ -34,9 +34,10 @@ type entry struct {
 
 // asking is a slot, and the run that it is asked for with.
 type asking struct {
-	slot  register.Slot
-	run   string
-	since time.Time // in this term
+	slot    register.Slot
+	run     string
+	since   time.Time // in this term
+	skipped bool      // not to be run: a node that has voted for that would not know that it is under way
 }
 
 // nodeSet has nodes by their number, and all above 63.
