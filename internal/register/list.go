@@ -12,7 +12,7 @@ import (
 
 const (
 	namesPage = 1000 // names in one call
-	maxNewest = 100  // changes that a node tells of in one call
+	maxNewest = 100  // changes that a node tells of at first
 )
 
 // Names asks a quorum what all jobs are called, in order. [ErrNoQuorum].
@@ -60,17 +60,20 @@ func (r *Register) namesAfter(ctx context.Context, after string) (page []string,
 // Changes is what was set by hand.
 type Changes struct {
 	Versions map[string]int64 // by job, of its last change
-	Latest   map[int]int64    // by node: the largest version there
+	Latest   map[int]int64    // by node: the largest version that it has told of
 	Memories map[int]string   // by node: what its memory is called
 }
 
-// Changes asks what was set by hand since: the newest hundred, of each node that was not heard before. It waits for
+// Changes asks what was set by hand since; the newest hundred, of each node that was not heard before. It waits for
 // all nodes but those that are known to be slow: one that has forgotten, and is always the last, would never be heard.
 // [ErrNoQuorum].
 func (r *Register) Changes(ctx context.Context, since map[int]int64) (Changes, error) {
 	since = maps.Clone(since) // a node that is late is asked when this has returned
 	call := changesScript.Call([]string{r.guardKey(), r.changesKey()}, r.args(maxNewest)...).WithLast(func(node int) any {
-		return since[node]
+		if version, heard := since[node]; heard {
+			return version
+		}
+		return -1
 	})
 	all := Changes{Versions: make(map[string]int64), Latest: make(map[int]int64), Memories: make(map[int]string)}
 	heard, settled := r.allHeard(), r.oneSettled()
@@ -80,6 +83,7 @@ func (r *Register) Changes(ctx context.Context, since map[int]int64) (Changes, e
 			return fmt.Errorf("unexpected answer %.100q", fmt.Sprint(f))
 		}
 		all.Memories[node], _ = f[1].(string)
+		all.Latest[node] = since[node]
 		for i := 2; i+1 < len(f); i += 2 {
 			job, _ := f[i].(string)
 			score, _ := f[i+1].(string)
