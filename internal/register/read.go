@@ -13,8 +13,7 @@ import (
 type View struct {
 	State
 	Records []Record // one a slot, the newest first
-	Time    int64    // µs: the largest that a node's clock showed
-	largest int64    // of the marks of runs by hand
+	Time    int64    // µs: what a quorum of the nodes' clocks has reached
 }
 
 // Read asks a quorum what is known of a job. It writes nothing. [ErrUnknown], [ErrNoQuorum].
@@ -33,12 +32,13 @@ func (r *Register) Read(ctx context.Context, job string) (View, error) {
 func (r *Register) view(ctx context.Context, job string) (View, error) {
 	var v View
 	var entries []entry
+	var clocks []int64
 	call := readScript.Call([]string{r.guardKey(), r.key("job", job), r.key("runs", job)}, r.args()...)
 	err := r.ask(ctx, fmt.Sprintf("read %q", job), call, func(node int, now int64, f []any) error {
 		e, _, err := readEntry(node, f)
 		if err == nil {
 			entries = append(entries, e)
-			v.Time = max(v.Time, now)
+			clocks = append(clocks, now)
 		}
 		return err
 	})
@@ -58,8 +58,8 @@ func (r *Register) view(ctx context.Context, job string) (View, error) {
 		}
 	}
 	v.State = merge(job, entries)
+	v.Time = nth(clocks, need, time.UnixMicro).UnixMicro()
 	v.Mark, v.Manual = nth(marks, need, time.UnixMilli), nth(manual, need, time.UnixMicro)
-	v.largest = slices.Max(manual)
 	for _, record := range best {
 		v.Records = append(v.Records, record)
 	}

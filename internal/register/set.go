@@ -24,7 +24,7 @@ func (r *Register) Trigger(ctx context.Context, job, by string) (Setting, error)
 	if err != nil {
 		return Setting{}, err
 	}
-	return r.set(ctx, job, "trigger", Setting{Version: max(v.Trigger.Version+1, v.Time, v.largest+1), By: by, On: true})
+	return r.set(ctx, job, "trigger", Setting{Version: max(v.Trigger.Version+1, v.Time, micro(v.Manual)+1), By: by, On: true})
 }
 
 // pastError says that a node is past a version: something newer was set there, or runs by hand up to there are

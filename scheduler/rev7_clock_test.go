@@ -1,0 +1,68 @@
+package scheduler_test
+
+import (
+	"testing"
+	"time"
+)
+
+// One node's clock is an hour ahead, always. What a person asks for does not have to wait for the others.
+func TestControl_WithANodeWhoseClockIsAhead(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		c.Offset(1, time.Hour)
+		a := c.leader("a")
+		a.add(a.job("job", "@every 10s", quick), a.job("other", "@every 10s", quick))
+		c.Delay(2*time.Millisecond, 2) // so that node 1 is among those that answer first
+		c.sleepTo(65 * time.Second)
+		if err := a.Trigger(t.Context(), "job"); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Pause(t.Context(), "other"); err != nil {
+			t.Fatal(err)
+		}
+		c.sleepTo(95 * time.Second)
+		if err := a.Resume(t.Context(), "other"); err != nil {
+			t.Fatal(err)
+		}
+		c.sleepTo(125 * time.Second)
+		manual, ticks, others := 0, 0, 0
+		for _, run := range c.records() {
+			switch {
+			case run.Job == "other":
+				others++
+			case run.Manual:
+				manual++
+			default:
+				ticks++
+			}
+		}
+		if manual != 1 || ticks != 12 || others != 9 {
+			t.Errorf("%d by hand, want 1; %d ticks, want 12; %d of the one that was resumed, want 9", manual, ticks, others)
+		}
+		for _, job := range []string{"job", "other"} {
+			if s := a.status(job); s.Next.Sub(c.start) != 130*time.Second || s.Reason != "" {
+				t.Errorf("%s: next %v, reason %q", job, c.at(s.Next), s.Reason)
+			}
+		}
+	})
+}
+
+// The same of a job that the nodes have met since.
+func TestTrigger_WithANodeWhoseClockWasAheadWhenTheJobWasNew(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		c.Offset(1, time.Hour)
+		a := c.leader("a")
+		a.add(a.job("new", "@every 10s", quick))
+		c.Delay(2*time.Millisecond, 2)
+		c.sleepTo(65 * time.Second)
+		if err := a.Trigger(t.Context(), "new"); err != nil {
+			t.Fatal(err)
+		}
+		c.sleepTo(125 * time.Second)
+		if ran := len(c.records()); ran != 13 {
+			t.Errorf("ran %v", c.ran())
+			for _, e := range a.logs.All() {
+				t.Log(c.at(e.Time), e.Message, e.ContextMap())
+			}
+		}
+	})
+}
