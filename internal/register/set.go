@@ -39,14 +39,14 @@ func (r *Register) set(ctx context.Context, job, what string, s Setting) (Settin
 	for n := 1; ; n++ {
 		call := setScript.Call(keys, r.args(job, what, s.encode(), "{"+r.config.Prefix+"}:lock:"+r.Topic())...)
 		err := r.write(ctx, 1, op, call, func(f []any) error {
-			switch past, _ := f[len(f)-1].(int64); f[0] {
-			case int64(codeYes):
+			past, _ := f[len(f)-1].(int64)
+			switch {
+			case f[0] == int64(codeYes), what == "trigger" && past == s.Version: // the leader has claimed it by now
 				return nil
-			case int64(codeUnknown):
+			case f[0] == int64(codeUnknown):
 				return ErrUnknown
-			default:
-				return pastError(past)
 			}
+			return pastError(past)
 		})[0]
 		if err == nil || n == maxSets || !s.pass(err) {
 			return s, err
