@@ -19,6 +19,7 @@ var (
 
 var (
 	errShutdown = errors.New("scheduler: shut down")
+	errRemoved  = errors.New("the job was removed")
 	errGoexit   = errors.New("scheduler: the run called runtime.Goexit")
 )
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -75,6 +76,7 @@ type job struct {
 	plan     register.Plan
 	call     func(context.Context, Run) error // Run within the middleware
 	where    string                           // it was added, for people
+	removed  atomic.Bool                      // nothing of it starts any more
 	other    string                           // plan of another build that was told of; the loop's mutex guards it
 }
 

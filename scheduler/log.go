@@ -29,7 +29,7 @@ func (r *active) fields(err error) []zap.Field {
 // logEnd logs the end of a run. An error after the end of its context comes with the cause of that.
 func (l *loop) logEnd(r *active, state string, err error) {
 	switch {
-	case state == register.Skipped:
+	case state == register.Skipped || state == register.Missed:
 		l.log.Info("tick not run", zap.String("job", r.Job), zap.Time("tick", r.Tick), zap.String("reason", err.Error()))
 	case err != nil:
 		l.log.Error("run failed", r.fields(err)...)

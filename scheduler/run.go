@@ -54,6 +54,10 @@ func (l *loop) do(ctx context.Context, r *active) {
 		state, err = register.Lost, errors.New("not started: the term was over")
 		return
 	}
+	if r.job.removed.Load() { // since the claim
+		state, err = register.Missed, errRemoved
+		return
+	}
 	l.s.hooks.started(r.Run)
 	err = l.attempts(ctx, r)
 	cause := context.Cause(ctx)
@@ -86,6 +90,10 @@ func (l *loop) ended(r *active, state string, err error) {
 		if err := l.finish(r.Job, record, true); err != nil {
 			l.log.Error("the end of a run could not be written: the next leader will take it for lost", r.fields(err)...)
 		}
+	}
+	if state == register.Missed {
+		l.s.hooks.missed(r.Job, 1, record.Err)
+		return
 	}
 	l.s.hooks.finished(recordOf(r.Job, record))
 }

@@ -122,6 +122,7 @@ func (s *Scheduler) Remove(name string) error {
 	if s.jobs[name] == nil {
 		return fmt.Errorf("%w: %q", ErrUnknownJob, name)
 	}
+	s.jobs[name].removed.Store(true) // its ticks may be asked for, or won, before the loop looks
 	delete(s.jobs, name)
 	s.wakeLoop()
 	return nil
