@@ -136,8 +136,8 @@ func (s *Scheduler) wakeLoop() {
 }
 
 // Shutdown ends the ticks, in this term and all later ones, and waits for the runs under way. If
-// ctx is done first, it returns an error that names them and wraps the cause of ctx; they go on
-// until they return or the term's end cancels them. It may be called more than once. The term goes
+// ctx is done first, it returns an error that names them, or says that ends of runs are not written yet, and wraps the
+// cause of ctx; they go on until they return or the term's end cancels them. It may be called more than once. The term goes
 // on, and the elector does not release its lease before the runs have returned.
 func (s *Scheduler) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
@@ -154,9 +154,14 @@ func (s *Scheduler) Shutdown(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
+	select {
+	case <-l.done: // both at once
+		return nil
+	default:
+	}
 	runs := l.underway()
 	if len(runs) == 0 {
-		return nil
+		return fmt.Errorf("scheduler: no run is under way, but not all that nodes are to know is written: %w", context.Cause(ctx))
 	}
 	return fmt.Errorf("scheduler: %d runs are still under way: %s: %w",
 		len(runs), strings.Join(runs, ", "), context.Cause(ctx))
