@@ -44,10 +44,17 @@ func (g *ledger) hold(due bool) {
 	}
 }
 
-// finish has the nodes keep the end of a record, and tries for a while.
+// finish has the nodes keep the end of a record, and tries while this process leads, and for a while after.
 func (l *loop) finish(job string, record register.Record, own bool) error {
+	if err := l.try(l.draining, job, record, own); err == nil {
+		return nil
+	}
 	ctx, cancel := l.writing()
 	defer cancel()
+	return l.try(ctx, job, record, own)
+}
+
+func (l *loop) try(ctx context.Context, job string, record register.Record, own bool) error {
 	for n := 1; ; n++ {
 		err := l.write(register.End{Job: job, Record: record, Own: own})
 		if err == nil || retry.Sleep(ctx, again.After(n)) != nil {
