@@ -137,8 +137,15 @@ func (e *entry) settle(ticks ...time.Time) {
 	}
 }
 
-// set takes over what people have set. The time of a pause is not caught up with.
+// set takes over what people have set, where it is newer: who answered may not have heard of what is known. The time of
+// a pause is not caught up with.
 func (e *entry) set(pause, trigger register.Setting) {
+	if pause.Version < e.state.Pause.Version {
+		pause = e.state.Pause
+	}
+	if trigger.Version < e.state.Trigger.Version {
+		trigger = e.state.Trigger
+	}
 	e.state.Pause, e.state.Trigger = pause, trigger
 	if !pause.On && pause.Version > 0 {
 		e.settle(pause.At())
