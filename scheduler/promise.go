@@ -54,6 +54,7 @@ func (l *loop) promiseFor(entries []*entry, now time.Time) {
 			if r.Token < l.term.Token() && !met[r.Slot] {
 				met[r.Slot] = true
 				lost = append(lost, claim{entry: entries[i], record: r, before: r})
+				entries[i].lane.foreign = true
 			}
 		}
 		entries[i].promised(p.State, l.term.Token())
