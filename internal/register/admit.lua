@@ -46,8 +46,10 @@ for i = 1, (#KEYS - 2) / 2 do
     for r = 1, #records, 2 do
       local _, had, _, state = parts(redis.call('HGET', runs, records[r]))
       local _, given, _, is = parts(records[r + 1])
-      if is == 'claimed' then
-        redis.call('HSET', job, 'x:' .. records[r], records[r + 1])
+      if is == 'claimed' then -- after those with an end, which stand over it
+        if not had or given > had then
+          redis.call('HSET', job, 'x:' .. records[r], records[r + 1])
+        end
       elseif not had or given > had or given == had and state == 'lost' and is ~= 'lost' then
         redis.call('HSET', runs, records[r], records[r + 1])
       end
