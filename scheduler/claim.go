@@ -121,7 +121,8 @@ func (l *loop) decideLocked(e *entry, now time.Time) (claim, bool) {
 	if c.record.State == register.Claimed && len(e.lane.runs) > 0 {
 		switch e.job.Overlap {
 		case Skip:
-			if c.late { // it is caught up with when that run has returned
+			asked := e.asked[c.kind]
+			if c.late || asked.slot == c.slot && !asked.skipped { // it is caught up with when that run has returned
 				e.queued = true
 				return c, false
 			}
