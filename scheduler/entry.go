@@ -80,7 +80,7 @@ func (e *entry) promised(s register.State, token uint64) {
 			e.meet(r)
 		}
 	}
-	e.state.Open, e.state.Lost, e.state.Memories = nil, nil, nil // of very many jobs they would be most of the memory
+	e.state.Open, e.state.Memories = nil, nil // of very many jobs they would be most of the memory
 	if !e.floor.IsZero() && !s.Pause.On {
 		e.lose(s.Mark)
 	}

@@ -36,7 +36,6 @@ func (l *loop) promiseFor(entries []*entry, now time.Time) {
 	var problem error
 	var fenced uint64
 	changed := make(map[*job]string) // with the plan of another build
-	var lost []claim
 	l.mu.Lock()
 	for i, p := range promised {
 		if p.Err != nil {
@@ -48,14 +47,6 @@ func (l *loop) promiseFor(entries []*entry, now time.Time) {
 		}
 		if j := entries[i].job; p.Before != "" && p.Before != j.plan.Text && p.Before != j.other {
 			j.other, changed[j] = p.Before, p.Before
-		}
-		met := make(map[register.Slot]bool) // several nodes may tell of one
-		for _, r := range p.Lost {
-			if r.Token < l.term.Token() && !met[r.Slot] {
-				met[r.Slot] = true
-				lost = append(lost, claim{entry: entries[i], record: r, before: r})
-				entries[i].lane.foreign = true
-			}
 		}
 		entries[i].promised(p.State, l.term.Token())
 		l.promisedLocked(p.Memories)
@@ -70,9 +61,6 @@ func (l *loop) promiseFor(entries []*entry, now time.Time) {
 	l.mu.Unlock()
 	for j, before := range changed {
 		l.logChange(j, before)
-	}
-	for _, c := range lost {
-		l.work.Go(func() { l.settleLost(c) }) // bounded by patience; lead waits for it
 	}
 	switch {
 	case fenced > 0:

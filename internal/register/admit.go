@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -95,38 +94,10 @@ func (r *Register) admitAt(
 	return all, nil
 }
 
-// forgotten are the records beside a job that nodes had before a quorum of them forgot it. No vote for another
-// attempt can be known not to have been given, so a run without an end stays without; where another node has one
-// that one stands, and the run itself may still write it.
-func forgotten(entries []entry, now time.Time) []Record {
-	var all []Record
-	for _, e := range entries {
-		for field, text := range e.hash {
-			slot, voted := strings.CutPrefix(field, "o:")
-			if !voted {
-				slot, voted = strings.CutPrefix(field, "x:") // it was told that somebody had
-			}
-			if !voted || e.known {
-				continue
-			}
-			record, err := parseRecord(slot, text)
-			if err != nil {
-				continue // another version's: what is there stays
-			}
-			if !record.Ended() {
-				record.State, record.End = Lost, now
-				record.Err = "a quorum of nodes forgot that it was under way"
-			}
-			all = append(all, record)
-		}
-	}
-	return all
-}
-
 // given are the arguments that admit a job: the largest and newest of what anybody has, what has an end of its
 // history, and what has none.
 func (r *Register) given(ctx context.Context, t *told, now time.Time) ([]any, error) {
-	s := merge(t.plan.Job, t.entries)
+	s := merge(t.plan.Job, t.entries, r.config.Quorum.Majority())
 	s.adopt(t.plan, t.entries, r.config.Quorum.Majority(), now)
 	var mark, manual int64
 	for _, e := range t.entries {
@@ -141,11 +112,6 @@ func (r *Register) given(ctx context.Context, t *told, now time.Time) ([]any, er
 		}
 		for _, record := range view.Records {
 			if record.Ended() && len(records) < 2*maxGiven {
-				records = append(records, record.Slot.field(), record.encode())
-			}
-		}
-		if t.known < r.config.Quorum.Majority() {
-			for _, record := range forgotten(t.entries, now) {
 				records = append(records, record.Slot.field(), record.encode())
 			}
 		}

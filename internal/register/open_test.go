@@ -80,8 +80,8 @@ func (l *leader) ends(tick time.Time, run string) {
 	time.Sleep(timeout)
 }
 
-// All nodes restart at once, with their data: what was under way has no end that anybody could know, what was
-// skipped stays skipped, and an end that a run has written stands.
+// All nodes restart at once, with their data: the next leader is told of what was under way, and of what a node takes
+// for it; what was skipped stays skipped, and an end that a run has written stands.
 func TestAdmit_KeepsWhatAQuorumForgot(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader(1)
@@ -102,10 +102,10 @@ func TestAdmit_KeepsWhatAQuorumForgot(t *testing.T) {
 			c.Restart(i)
 		}
 		b := c.leader(2)
-		if s := b.mustPromise(); len(s.Open) > 0 {
+		if s := b.mustPromise(); len(s.Open) != 2 || s.Open[0].Run != "under way" || s.Open[1].Run != "ended" {
 			t.Errorf("without an end: %+v", s.Open)
 		}
-		want := map[time.Time]string{under.UTC(): register.Lost, skipped.UTC(): register.Skipped, ended.UTC(): register.OK}
+		want := map[time.Time]string{under.UTC(): register.Claimed, skipped.UTC(): register.Skipped, ended.UTC(): register.OK}
 		check := func() {
 			t.Helper()
 			v, err := b.Read(t.Context(), job)

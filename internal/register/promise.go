@@ -172,13 +172,10 @@ func (r *Register) conclude(t *told, now time.Time, cause error) Promised {
 		err := r.short(fmt.Sprintf("promise %q", t.plan.Job), len(t.marks), t.nodes, ErrNoQuorum, cause)
 		return Promised{State: State{Job: t.plan.Job}, Err: err}
 	}
-	s := merge(t.plan.Job, t.entries)
+	s := merge(t.plan.Job, t.entries, need)
 	s.adopt(t.plan, t.entries, need, now)
 	s.Mark = nth(t.marks, need, time.UnixMilli)
 	s.Manual = nth(t.manual, need, time.UnixMicro)
 	maps.Copy(s.Memories, t.admitted)
-	if t.known < need {
-		s.Lost = forgotten(t.entries, now)
-	}
 	return Promised{State: s}
 }

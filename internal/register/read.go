@@ -57,7 +57,7 @@ func (r *Register) view(ctx context.Context, job string) (View, error) {
 			}
 		}
 	}
-	v.State = merge(job, entries)
+	v.State = merge(job, entries, need)
 	v.Time = nth(clocks, need, time.UnixMicro).UnixMicro()
 	v.Mark, v.Manual = nth(marks, need, time.UnixMilli), nth(manual, need, time.UnixMicro)
 	for _, record := range best {

@@ -2,6 +2,7 @@ package register
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -60,7 +61,6 @@ type State struct {
 	Trigger Setting
 	Missed  int      // ticks, in all
 	Open    []Record // without an end, one a slot, the oldest first
-	Lost    []Record // that a quorum has forgotten, unless one is found to have an end
 
 	// Memories are what the memory of each node is called that has promised, by node.
 	Memories map[int]string
@@ -73,7 +73,7 @@ type entry struct {
 	memory  string        // where it is not known: what the present one is called
 	left    time.Duration // and how long the guard lasts
 	hash    map[string]string
-	records []Record
+	records []Record // where it is not known only those without an end
 }
 
 // readEntry reads a node's answer to promise or read; fenced is the larger token that it has promised.
@@ -90,15 +90,7 @@ func readEntry(node int, f []any) (e entry, fenced uint64, err error) {
 		if len(f) == 3 {
 			records = table(f[2])
 		}
-		for field, text := range e.hash {
-			slot, told := strings.CutPrefix(field, "x:")
-			if _, voted := e.hash["o:"+slot]; told && !voted {
-				records[slot] = text
-			}
-			if slot, voted := strings.CutPrefix(field, "o:"); voted {
-				records[slot] = text
-			}
-		}
+		maps.Copy(records, e.open())
 		for slot, text := range records {
 			r, err := parseRecord(slot, text)
 			if err != nil {
@@ -112,6 +104,11 @@ func readEntry(node int, f []any) (e entry, fenced uint64, err error) {
 		e.memory, _ = f[2].(string)
 		left, _ := f[3].(int64)
 		e.left = time.Duration(left) * time.Millisecond
+		for slot, text := range e.open() {
+			if r, err := parseRecord(slot, text); err == nil { // else another version's: what is there stays
+				e.records = append(e.records, r)
+			}
+		}
 		return e, 0, nil
 	case code == codeFenced && len(f) == 2:
 		token, _ := f[1].(int64)
@@ -120,9 +117,29 @@ func readEntry(node int, f []any) (e entry, fenced uint64, err error) {
 	return e, 0, fmt.Errorf("unexpected answer %.100q", fmt.Sprint(f))
 }
 
-// merge makes a State, but for its marks, of what the nodes have.
-func merge(job string, entries []entry) State {
+// open are the records without an end, by slot.
+func (e entry) open() map[string]string {
+	records := make(map[string]string)
+	for _, prefix := range []string{"x:", "o:"} { // its own vote stands over what it was told
+		for field, text := range e.hash {
+			if slot, ok := strings.CutPrefix(field, prefix); ok {
+				records[slot] = text
+			}
+		}
+	}
+	return records
+}
+
+// merge makes a State, but for its marks, of what the nodes have. Records of nodes that forgot count where fewer than
+// need know the job: the others know what has become of them.
+func merge(job string, entries []entry, need int) State {
 	s := State{Job: job, Memories: make(map[int]string)}
+	known := 0
+	for _, e := range entries {
+		if e.known {
+			known++
+		}
+	}
 	var since, planned int64
 	open := make(map[Slot]Record)
 	for _, e := range entries {
@@ -143,7 +160,7 @@ func merge(job string, entries []entry) State {
 		}
 		s.Missed = max(s.Missed, int(number(e.hash["missed"])))
 		for _, r := range e.records {
-			if old, ok := open[r.Slot]; !r.Ended() && (!ok || better(r, old)) {
+			if old, ok := open[r.Slot]; (e.known || known < need) && !r.Ended() && (!ok || better(r, old)) {
 				open[r.Slot] = r
 			}
 		}
