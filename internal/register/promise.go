@@ -176,6 +176,15 @@ func (r *Register) conclude(t *told, now time.Time, cause error) Promised {
 	s.adopt(t.plan, t.entries, need, now)
 	s.Mark = nth(t.marks, need, time.UnixMilli)
 	s.Manual = nth(t.manual, need, time.UnixMicro)
+	if t.known < need {
+		// What waited for a leader is below the marks of the admissions: it is asked for all the same, in vain, and then
+		// told.
+		voted := int64(0)
+		for _, e := range t.entries {
+			voted = max(voted, number(e.hash["mmark"]))
+		}
+		s.Manual = time.UnixMicro(min(micro(s.Manual), voted)).UTC()
+	}
 	maps.Copy(s.Memories, t.admitted)
 	return Promised{State: s}
 }
