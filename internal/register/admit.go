@@ -3,6 +3,7 @@ package register
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -64,13 +65,18 @@ func (r *Register) admitAt(
 	ctx context.Context, node int, memory string, token uint64, now time.Time, jobs []*told,
 ) ([]marks, error) {
 	keys, args := []string{r.guardKey(), r.namesKey()}, r.args(memory, token)
-	for _, t := range jobs {
+	given, errs := make([][]any, len(jobs)), make([]error, len(jobs))
+	var wg sync.WaitGroup
+	for i, t := range jobs { // of one after the other all ticks would wait for as many round trips
 		keys = append(keys, r.key("job", t.plan.Job), r.key("runs", t.plan.Job))
-		given, err := r.given(ctx, t, now)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, given...)
+		wg.Go(func() { given[i], errs[i] = r.given(ctx, t, now) }) // ends by the node timeout
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	for _, g := range given {
+		args = append(args, g...)
 	}
 	a, cause := r.config.Quorum.AskNode(ctx, node, admitScript.Call(keys, args...))
 	if cause != nil {
