@@ -201,7 +201,7 @@ func (l *loop) decided(c claim, missed int, o register.Outcome) (fenced uint64) 
 	e.busy = false
 	e.lane.claims--
 	var run *active
-	var lost, ended, given bool // the run that was to be taken over, twice; the claim
+	var settle func() // what is to be written of the claim, or of the run that it was to take over
 	switch {
 	case o.Won:
 		l.wonLocked(c, missed)
@@ -213,25 +213,32 @@ func (l *loop) decided(c claim, missed int, o register.Outcome) (fenced uint64) 
 		l.settleLocked(c)
 	case o.Taken && o.By.Run == "" && c.kind == byHand:
 		l.settleLocked(c)
-		given = true
+		settle = func() { l.settleGivenUp(c) }
+	case o.Taken && o.By.Run == "": // nodes were only told of the run, and let nobody take it over
+		l.settleLocked(c)
+		settle = func() { l.settleLost(c.lost()) }
 	case o.Taken:
 		l.settleLocked(c)
-		noRecord := o.By.Run == "" // nodes were only told of the run, and may not let it be taken over
-		switch mayBeLost := noRecord || !o.By.Ended() && o.By.Token < l.term.Token(); {
-		case !noRecord && mayBeLost && o.By.Attempt >= c.record.Attempt:
+		switch mayBeLost := !o.By.Ended() && o.By.Token < l.term.Token(); {
+		case mayBeLost && o.By.Attempt >= c.record.Attempt:
 			e.meet(o.By)
 		case c.kind == takeOver && mayBeLost: // nobody can take it over any more
-			lost = true
-		case c.kind == takeOver:
-			ended = o.By.Ended()
+			settle = func() { l.settleLost(c.lost()) }
+		case c.kind == takeOver && o.By.Ended():
+			settle = func() { l.settleEnded(c, o.By) }
 		}
 	case o.Paused.Version > e.state.Pause.Version:
 		e.set(o.Paused, e.state.Trigger)
 	default:
 		e.failures++
-		given = l.giveUpLocked(c, o.Past)
+		switch given := l.giveUpLocked(c, o.Past); {
+		case given && c.kind == takeOver:
+			settle = func() { l.settleLost(c.lost()) }
+		case given:
+			settle = func() { l.settleGivenUp(c) }
+		}
 	}
-	undecided := !o.Won && !o.Taken && !given
+	undecided := !o.Won && !o.Taken && settle == nil
 	if undecided && c.kind == takeOver {
 		e.open = append([]register.Record{c.before}, e.open...) // it is to be taken over yet
 	}
@@ -249,12 +256,8 @@ func (l *loop) decided(c claim, missed int, o register.Outcome) (fenced uint64) 
 	l.mu.Unlock()
 
 	switch {
-	case lost || given && c.kind == takeOver:
-		l.work.Go(func() { l.settleLost(c.lost()) }) // bounded by patience; lead waits for it
-	case ended:
-		l.work.Go(func() { l.settleEnded(c, o.By) }) // the same
-	case given:
-		l.work.Go(func() { l.settleGivenUp(c) }) // the same
+	case settle != nil:
+		l.work.Go(settle) // bounded by patience; lead waits for it
 	case o.Won && run == nil:
 		l.notRun(c)
 	case o.Won:
@@ -287,22 +290,4 @@ func (l *loop) settleLocked(c claim) {
 	} else {
 		e.settle(c.slot.At)
 	}
-}
-
-// after has an entry on the agenda again after a pause.
-func (l *loop) after(pause time.Duration, e *entry) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-l.draining.Done():
-		return
-	}
-	l.mu.Lock()
-	e.busy = false
-	if l.entries[e.job.Name] == e {
-		l.agenda.put(e)
-	}
-	l.mu.Unlock()
-	l.rouse()
 }

@@ -2,6 +2,8 @@ package scheduler_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -65,6 +67,145 @@ func TestForgotten_ARunByHandThatWaitsIsRunOrMissed(t *testing.T) {
 		c.sleepTo(10 * time.Minute)
 		if got := len(c.records()) + int(missed.Load()); got != 2 {
 			t.Errorf("%d ran, %d were told to be missed, want 2 in all", len(c.records()), missed.Load())
+		}
+	})
+}
+
+// One node is always a little slower than the others, and restarts. The leader has nothing to do, and looks.
+func TestLook_HearsOfASlowNodeThatHasForgotten(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.idle("b")
+		for _, r := range []*replica{a, b} {
+			r.add(r.job("job", "@every 1h", quick))
+		}
+		c.Delay(5*time.Millisecond, 2)
+		c.sleepTo(70 * time.Minute)
+		c.Restart(2)
+		c.sleepTo(110 * time.Minute) // 700 looks later
+		a.process.Cut()
+		c.Restart(1)
+		c.sleepTo(125 * time.Minute)
+		b.campaign()
+		b.leads()
+		c.sleepTo(130 * time.Minute)
+		if ran := c.ran(); len(ran) != 2 {
+			t.Errorf("ran %v, missed %d, recorded %v", ran, b.status("job").Missed, b.states("job"))
+		}
+	})
+}
+
+// A run is under way when all nodes restart at once, with their data, and its process dies. It is recorded as lost,
+// and told.
+func TestLost_WhereAQuorumForgotItIsTold(t *testing.T) {
+	for name, rolled := range map[string]bool{"voted for": false, "told of, in a rolling restart before": true} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 3, func(t *testing.T, c *cluster) {
+				rec := &recorder{}
+				a, b := c.leader("a"), c.idle("b", scheduler.WithHooks(rec.hooks()))
+				for _, r := range []*replica{a, b} {
+					r.add(r.job("job", "@every 1h", func(ctx context.Context, _ int) error {
+						if r == a {
+							<-ctx.Done()
+						}
+						return ctx.Err()
+					}))
+				}
+				c.sleepTo(time.Hour + 5*time.Second)
+				for node := range 3 {
+					if rolled {
+						c.Restart(node)
+						time.Sleep(time.Minute)
+					}
+				}
+				a.process.Cut()
+				for node := range 3 {
+					c.Restart(node)
+				}
+				b.campaign()
+				b.leads()
+				c.sleepTo(time.Hour + 10*time.Minute)
+				if got := b.states("job")["1h0m0s"]; got != scheduler.StateLost {
+					t.Errorf("recorded %q", got)
+				}
+				if told := strings.Join(rec.told(), "\n"); strings.Count(told, "finished: lost") != 1 {
+					t.Errorf("told %s", told)
+				}
+			})
+		})
+	}
+}
+
+// a is deposed in its run, which goes on, and all nodes restart: the next leader sees that it does.
+func TestOverlap_OverAChangeOfTheLeaderThatAllNodesForgot(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.idle("b")
+		for _, r := range []*replica{a, b} {
+			r.add(r.job("job", "0 * * * * *", func(context.Context, int) error {
+				if r == a {
+					time.Sleep(100 * time.Second)
+				}
+				return nil
+			}))
+		}
+		c.sleepTo(70 * time.Second)
+		for node := range 3 {
+			c.Restart(node)
+		}
+		c.depose()
+		b.campaign()
+		b.leads()
+		c.sleepTo(245 * time.Second)
+		var returned time.Time
+		for _, run := range c.records() {
+			if run.start.Before(returned) {
+				t.Errorf("%s began before the run of a had returned: %v", c.at(run.Tick), c.ran())
+			}
+			returned = run.end
+		}
+	})
+}
+
+// One node restarts; the other two go on. The ticks of many jobs do not wait for what it is told.
+func TestAdmission_OfManyJobsHoldsNoTickUp(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		for i := range 200 {
+			a.add(a.job(fmt.Sprint("job", i), "@every 1s", quick))
+		}
+		a.process.Delay(20 * time.Millisecond) // a round trip of 40 ms
+		c.sleepTo(17500 * time.Millisecond)
+		c.Restart(2)
+		c.sleepTo(26 * time.Second)
+		ticks := make(map[string]int)
+		for _, run := range c.records() {
+			ticks[c.at(run.Tick)]++
+		}
+		for tick := 10; tick <= 25; tick++ {
+			if n := ticks[(time.Duration(tick) * time.Second).String()]; n != 200 {
+				t.Errorf("at %d s %d of 200 ran", tick, n)
+			}
+		}
+	})
+}
+
+// A run is asked for while nobody leads, and then two nodes restart, with their data. It is run, or told to be missed.
+func TestTrigger_WhileNobodyLeadsIsRunOrTold(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		var missed atomic.Int64
+		a := c.idle("a", scheduler.WithHooks(scheduler.Hooks{
+			Missed: func(_ string, n int, _ string) { missed.Add(int64(n)) },
+		}))
+		a.add(a.job("job", "@every 24h", quick))
+		c.sleepTo(time.Minute)
+		if err := a.Trigger(t.Context(), "job"); err != nil {
+			t.Fatal(err)
+		}
+		c.Restart(0)
+		c.Restart(1)
+		a.campaign()
+		c.sleepTo(10 * time.Minute)
+		if got := len(c.records()) + int(missed.Load()); got != 1 {
+			t.Errorf("ran %v, told %d, recorded %v", c.ran(), missed.Load(), a.states("job"))
 		}
 	})
 }

@@ -44,11 +44,17 @@ func (g *ledger) hold(due bool) {
 	}
 }
 
-// finish has the nodes keep the end of a record, and tries while this process leads, and for a while after.
-func (l *loop) finish(job string, record register.Record, own bool) error {
-	if err := l.try(l.draining, job, record, own); err == nil {
+// finishRun has the nodes keep the end of a run of this process: it tries while the process leads, for nobody else can
+// tell, and for a while after.
+func (l *loop) finishRun(job string, record register.Record) error {
+	if l.try(l.draining, job, record, true) == nil {
 		return nil
 	}
+	return l.finish(job, record, true)
+}
+
+// finish has the nodes keep the end of a record, and tries for a while.
+func (l *loop) finish(job string, record register.Record, own bool) error {
 	ctx, cancel := l.writing()
 	defer cancel()
 	return l.try(ctx, job, record, own)

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -18,6 +20,9 @@ import (
 const (
 	// maxLook is how long a change of the nodes' clock stays unnoticed, at most.
 	maxLook = 5 * time.Minute
+
+	// maxReads is how many jobs are read at a time that people have set something of.
+	maxReads = 64
 
 	// patience is for what the leader writes about runs; a node timeout or two are usual.
 	patience = 5 * time.Second
@@ -170,6 +175,24 @@ func (l *loop) isUnsure() bool {
 	return l.unsure
 }
 
+// after has an entry on the agenda again after a pause.
+func (l *loop) after(pause time.Duration, e *entry) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-l.draining.Done():
+		return
+	}
+	l.mu.Lock()
+	e.busy = false
+	if l.entries[e.job.Name] == e {
+		l.agenda.put(e)
+	}
+	l.mu.Unlock()
+	l.rouse()
+}
+
 // sync has an entry for each job.
 func (l *loop) sync() {
 	l.s.mu.Lock()
@@ -217,30 +240,36 @@ func (l *loop) look() {
 		}
 	}
 	l.complete(found.Memories, l.clock.now())
-	unread := 0
-	for job, version := range found.Versions {
-		switch {
-		case version <= l.seen.Versions[job]:
-		case l.read(job):
-			l.seen.Versions[job] = version
-		default: // the next look finds it again
-			unread++
-		}
+	maps.DeleteFunc(found.Versions, func(job string, version int64) bool { return version == l.seen.Versions[job] })
+	allRead := true
+	for jobs := range slices.Chunk(slices.Collect(maps.Keys(found.Versions)), maxReads) {
+		allRead = l.read(jobs) && allRead
 	}
 	maps.Copy(l.seen.Memories, found.Memories) // a node that has not answered is still known
-	if unread == 0 {
+	if allRead {                               // else the next look finds them again
+		maps.Copy(l.seen.Versions, found.Versions)
 		maps.Copy(l.seen.Latest, found.Latest)
 	}
 }
 
-// read takes over what was set of a job. false: too few nodes have told.
-func (l *loop) read(job string) bool {
-	v, err := l.s.register.Read(l.draining, job)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if e := l.entries[job]; e != nil && err == nil && e.known {
-		e.set(v.Pause, v.Trigger)
-		l.agenda.put(e)
+// read takes over what was set of some jobs. false: of one too few nodes have told.
+func (l *loop) read(jobs []string) bool {
+	var failed atomic.Bool
+	var reads sync.WaitGroup
+	for _, job := range jobs { // ticks wait: for one round trip, not for one of each
+		reads.Go(func() { // ends by the node timeout
+			v, err := l.s.register.Read(l.draining, job)
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if e := l.entries[job]; e != nil && err == nil && e.known {
+				e.set(v.Pause, v.Trigger)
+				l.agenda.put(e)
+			}
+			if err != nil && !errors.Is(err, register.ErrUnknown) {
+				failed.Store(true)
+			}
+		})
 	}
-	return err == nil || errors.Is(err, register.ErrUnknown)
+	reads.Wait()
+	return !failed.Load()
 }

@@ -87,7 +87,7 @@ func (l *loop) ended(r *active, state string, err error) {
 		record.Err = err.Error()
 	}
 	if state != register.Lost || !r.job.AtLeastOnce {
-		if err := l.finish(r.Job, record, true); err != nil {
+		if err := l.finishRun(r.Job, record); err != nil {
 			l.log.Error("the end of a run could not be written: the next leader will take it for lost", r.fields(err)...)
 		}
 	}

@@ -30,7 +30,7 @@ type Scheduler struct {
 	stop       func()        // of the registration with the elector
 	changed    chan struct{} // wakes the loop to look at jobs; never waited for
 
-	mu     sync.Mutex // guards the fields below, and the loop's lanes
+	mu     sync.Mutex // guards the fields below
 	jobs   map[string]*job
 	loop   *loop                  // of the newest term
 	asked  map[*job][kinds]asking // what the last term asked for until its end: none of it was started
@@ -135,10 +135,10 @@ func (s *Scheduler) wakeLoop() {
 	}
 }
 
-// Shutdown ends the ticks, in this term and all later ones, and waits for the runs under way. If
-// ctx is done first, it returns an error that names them, or says that ends of runs are not written yet, and wraps the
-// cause of ctx; they go on until they return or the term's end cancels them. It may be called more than once. The term goes
-// on, and the elector does not release its lease before the runs have returned.
+// Shutdown ends the ticks, in this term and all later ones, and waits for the runs under way, and until their ends
+// are written. If ctx is done first, it returns an error that names them, or says that ends are not written yet, and
+// wraps the cause of ctx; they go on until they return or the term's end cancels them. It may be called more than
+// once. The term goes on, and the elector does not release its lease before the runs have returned.
 func (s *Scheduler) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
@@ -161,7 +161,7 @@ func (s *Scheduler) Shutdown(ctx context.Context) error {
 	}
 	runs := l.underway()
 	if len(runs) == 0 {
-		return fmt.Errorf("scheduler: no run is under way, but not all that nodes are to know is written: %w", context.Cause(ctx))
+		return fmt.Errorf("scheduler: all runs have returned, but not all of their ends are written: %w", context.Cause(ctx))
 	}
 	return fmt.Errorf("scheduler: %d runs are still under way: %s: %w",
 		len(runs), strings.Join(runs, ", "), context.Cause(ctx))

@@ -106,14 +106,11 @@ func (s *Scheduler) History(ctx context.Context, job string, n int) ([]Record, e
 		return nil, publicError("history", job, err)
 	}
 	var all []Record
-	for _, r := range kept(v.Records)[:min(n, len(kept(v.Records)))] {
+	for _, r := range v.Records[:min(n, len(v.Records))] {
 		all = append(all, recordOf(job, r))
 	}
 	return all, nil
 }
-
-// kept are the records that are told of: nodes have some more, before they trim them, and not all have the same.
-func kept(records []register.Record) []register.Record { return records[:min(len(records), 50)] }
 
 // read fills in what the nodes know; own is this process's plan, empty if it has no such job.
 func (s *Status) read(v register.View, own string) {
@@ -123,7 +120,7 @@ func (s *Status) read(v register.View, own string) {
 	}
 	s.Missed, s.Paused = v.Missed, v.Pause.On
 	failing := true
-	for _, r := range kept(v.Records) {
+	for _, r := range v.Records {
 		record := recordOf(s.Job, r)
 		s.Records = append(s.Records, record)
 		switch record.State {

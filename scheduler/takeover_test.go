@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,6 +103,92 @@ func TestLost_NotWhereANodeKnowsOfTheEnd(t *testing.T) {
 		}
 		if lines := b.logs.FilterMessageSnippet("is lost").All(); len(lines) > 0 {
 			t.Errorf("logged %v", lines)
+		}
+	})
+}
+
+// All nodes have restarted one after the other while a run was under way: they were told of it, and may not let it
+// be taken over. Its leader dies. The next one says that it is lost.
+func TestTakeOver_OfARunThatNodesWereOnlyToldOfIsLost(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		rec := &recorder{}
+		a, b := c.leader("a"), c.idle("b", scheduler.WithHooks(rec.hooks()))
+		for _, r := range []*replica{a, b} {
+			job := r.job("job", "@every 1h", func(ctx context.Context, _ int) error {
+				if r == a {
+					<-ctx.Done()
+				}
+				return ctx.Err()
+			})
+			job.AtLeastOnce = true
+			r.add(job)
+		}
+		c.sleepTo(time.Hour + 5*time.Second)
+		for node := range 3 {
+			c.Restart(node)
+			time.Sleep(30 * time.Second)
+		}
+		a.process.Cut()
+		b.campaign()
+		b.leads()
+		c.sleepTo(time.Hour + 10*time.Minute)
+		if got := b.states("job")["1h0m0s"]; got != scheduler.StateLost && got != scheduler.StateOK {
+			t.Errorf("recorded %q, running %v", got, b.status("job").Running)
+		}
+		if told := strings.Join(rec.told(), "\n"); strings.Count(told, "finished:") != 1 {
+			t.Errorf("told %s, ran %v", told, c.ran())
+		}
+	})
+}
+
+// ended has a run of a be over, of which node 2 does not hear; then a dies. The job is AtLeastOnce.
+func (c *cluster) ended(dead ...int) (b *replica) {
+	c.t.Helper()
+	a, b := c.leader("a"), c.idle("b")
+	for _, r := range []*replica{a, b} {
+		job := r.job("job", "0 * * * * *", lasting(5*time.Second))
+		job.AtLeastOnce = true
+		r.add(job)
+	}
+	c.sleepTo(62 * time.Second) // all nodes have voted
+	a.process.Cut(2)
+	c.sleepTo(68 * time.Second)
+	a.process.Cut()
+	for _, node := range dead {
+		c.Kill(node)
+	}
+	b.campaign()
+	b.leads()
+	c.sleepTo(110 * time.Second)
+	return b
+}
+
+func TestTakeOver_NotOfARunThatHasEnded(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		b := c.ended()
+		for range 8 { // whatever two nodes answer first
+			if got := b.states("job"); got["1m0s"] != scheduler.StateOK {
+				t.Errorf("recorded %v, running %v", got, b.status("job").Running)
+			}
+		}
+		for node := range 3 {
+			keys, _ := c.Node(node).HKeys("{redlock}:job:x:job")
+			for _, k := range keys {
+				if k[:2] == "o:" {
+					t.Errorf("node %d: %s", node, k)
+				}
+			}
+		}
+	})
+}
+
+// Of the nodes that know of the end one is away.
+func TestTakeOver_NotOfARunWhoseEndOneNodeKnows(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		b := c.ended(0)
+		c.sleepTo(140 * time.Second)
+		if got := b.states("job"); got["1m0s"] != scheduler.StateOK {
+			t.Errorf("recorded %v", got)
 		}
 	})
 }

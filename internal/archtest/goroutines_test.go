@@ -47,6 +47,7 @@ var goroutines = map[string][]start{
 	"./internal/register": {
 		{"Register.Promise", "a batch: over by the node timeout, a few times, Promise waits"},
 		{"Register.admit", "a node's admission: over by the node timeout, for each batch, admit waits"},
+		{"Register.admitAt", "reads one job: over by the node timeout, admitAt waits"},
 	},
 	"./scheduler": {
 		{"loop.startLocked", "a run: told by its context, lead waits for it"},
@@ -56,8 +57,8 @@ var goroutines = map[string][]start{
 		{"loop.step", "asks for what is due: over by the node timeout, lead waits for it"},
 		{"loop.write", "writes the ends of runs: over when none waits, each call by the node timeout, lead waits for it"},
 		{"loop.complete", "a promise of nodes that were away: a few node timeouts, lead waits for it"},
-		{"loop.decided", "writes that a run was lost: bounded, lead waits for it"},
-		{"loop.decided", "writes that a run by hand was given up: bounded, lead waits for it"},
+		{"loop.decided", "writes what has become of a claim: bounded, lead waits for it"},
+		{"loop.read", "reads one job: over by the node timeout, read waits"},
 		{"loop.decided", "a pause before a claim is asked again: bounded, ends with draining, lead waits for it"},
 		{"Scheduler.Jobs", "reads one job: over by the node timeout, Jobs waits"},
 	},

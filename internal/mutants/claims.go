@@ -189,12 +189,6 @@ var ofClaims = []mutation{
 		pkg:   "./scheduler", test: "TestOverlap_OverAChange",
 	},
 	{
-		name:  "what a quorum forgot is gone",
-		file:  "internal/register/admit.go",
-		edits: []edit{{"		if t.known < r.config.Quorum.Majority() {\n", "		if t.known < 0 {\n"}},
-		pkg:   "./internal/register", test: "TestAdmit_Keeps",
-	},
-	{
 		name:  "a term is noted at the first try or never",
 		file:  "scheduler/terms.go",
 		edits: []edit{{"	l.noted = l.s.register.NoteTerm(", "	l.noted = true\n	_ = l.s.register.NoteTerm("}},

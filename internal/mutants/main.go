@@ -44,7 +44,7 @@ func main() {
 }
 
 func all() []mutation {
-	return slices.Concat(ofLocks, ofWaiting, ofElection, ofClaims, ofRecords, ofPages, ofTools)
+	return slices.Concat(ofLocks, ofWaiting, ofElection, ofClaims, ofRecords, ofHearing, ofPages, ofTools)
 }
 
 func run(ctx context.Context, part string) (err error) {

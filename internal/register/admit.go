@@ -103,7 +103,7 @@ func (r *Register) admitAt(
 // given are the arguments that admit a job: the largest and newest of what anybody has, what has an end of its
 // history, and what has none.
 func (r *Register) given(ctx context.Context, t *told, now time.Time) ([]any, error) {
-	s := merge(t.plan.Job, t.entries, r.config.Quorum.Majority())
+	s := merge(t.plan.Job, t.entries)
 	s.adopt(t.plan, t.entries, r.config.Quorum.Majority(), now)
 	var mark, manual int64
 	for _, e := range t.entries {

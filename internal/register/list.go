@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-
-	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
 const (
@@ -76,9 +74,7 @@ func (r *Register) Changes(ctx context.Context, since map[int]int64) (Changes, e
 		return -1
 	})
 	all := Changes{Versions: make(map[string]int64), Latest: make(map[int]int64), Memories: make(map[int]string)}
-	heard, settled := r.allHeard(), r.oneSettled()
-	judge := func(answers []quorum.Answer) bool { return heard(answers) && settled(answers) }
-	err := r.askUntil(ctx, "changes", call, judge, func(node int, _ int64, f []any) error {
+	err := r.askUntil(ctx, "changes", call, r.allSettled(), func(node int, _ int64, f []any) error {
 		if len(f) < 2 || f[0] != int64(codeYes) {
 			return fmt.Errorf("unexpected answer %.100q", fmt.Sprint(f))
 		}

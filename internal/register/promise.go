@@ -71,6 +71,7 @@ func (r *Register) hear(ctx context.Context, call quorum.Call, plans []Plan) ([]
 	jobs := make([]*told, len(plans))
 	for i, p := range plans {
 		jobs[i] = r.told(p, answers, i, len(plans))
+		heed(jobs[i].entries, r.config.Quorum.Majority())
 	}
 	return jobs, cause
 }
@@ -172,7 +173,7 @@ func (r *Register) conclude(t *told, now time.Time, cause error) Promised {
 		err := r.short(fmt.Sprintf("promise %q", t.plan.Job), len(t.marks), t.nodes, ErrNoQuorum, cause)
 		return Promised{State: State{Job: t.plan.Job}, Err: err}
 	}
-	s := merge(t.plan.Job, t.entries, need)
+	s := merge(t.plan.Job, t.entries)
 	s.adopt(t.plan, t.entries, need, now)
 	s.Mark = nth(t.marks, need, time.UnixMilli)
 	s.Manual = nth(t.manual, need, time.UnixMicro)

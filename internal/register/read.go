@@ -9,14 +9,18 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
+// maxRecords are told of a job.
+const maxRecords = 50
+
 // View is all that is known of a job.
 type View struct {
 	State
-	Records []Record // one a slot, the newest first
+	Records []Record // one a slot, the newest first, maxRecords at most
 	Time    int64    // µs: what a quorum of the nodes' clocks has reached
 }
 
-// Read asks a quorum what is known of a job. It writes nothing. [ErrUnknown], [ErrNoQuorum].
+// Read asks what is known of a job: a quorum, and all other nodes but those that are known to be slow, so that one clock
+// that is wrong has no majority. It writes nothing. [ErrUnknown], [ErrNoQuorum].
 func (r *Register) Read(ctx context.Context, job string) (View, error) {
 	v, err := r.view(ctx, job)
 	switch {
@@ -34,7 +38,7 @@ func (r *Register) view(ctx context.Context, job string) (View, error) {
 	var entries []entry
 	var clocks []int64
 	call := readScript.Call([]string{r.guardKey(), r.key("job", job), r.key("runs", job)}, r.args()...)
-	err := r.ask(ctx, fmt.Sprintf("read %q", job), call, func(node int, now int64, f []any) error {
+	err := r.askUntil(ctx, fmt.Sprintf("read %q", job), call, r.allSettled(), func(node int, now int64, f []any) error {
 		e, _, err := readEntry(node, f)
 		if err == nil {
 			entries = append(entries, e)
@@ -46,6 +50,7 @@ func (r *Register) view(ctx context.Context, job string) (View, error) {
 		return View{}, err
 	}
 	need := r.config.Quorum.Majority()
+	heed(entries, need)
 	var marks, manual []int64
 	best := make(map[Slot]Record)
 	for _, e := range entries {
@@ -57,13 +62,14 @@ func (r *Register) view(ctx context.Context, job string) (View, error) {
 			}
 		}
 	}
-	v.State = merge(job, entries, need)
+	v.State = merge(job, entries)
 	v.Time = nth(clocks, need, time.UnixMicro).UnixMicro()
 	v.Mark, v.Manual = nth(marks, need, time.UnixMilli), nth(manual, need, time.UnixMicro)
 	for _, record := range best {
 		v.Records = append(v.Records, record)
 	}
 	slices.SortFunc(v.Records, func(a, b Record) int { return b.Slot.At.Compare(a.Slot.At) })
+	v.Records = v.Records[:min(len(v.Records), maxRecords)] // nodes have some more, before they trim them
 	return v, nil
 }
 
@@ -81,6 +87,12 @@ func (r *Register) oneSettled() func([]quorum.Answer) bool {
 		_, err := fields(a)
 		return err == nil
 	})
+}
+
+// allSettled is oneSettled, of all nodes but those that are known to be slow.
+func (r *Register) allSettled() func([]quorum.Answer) bool {
+	heard, settled := r.allHeard(), r.oneSettled()
+	return func(answers []quorum.Answer) bool { return heard(answers) && settled(answers) }
 }
 
 // askUntil is ask, but waits until the judge is content.

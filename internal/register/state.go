@@ -130,16 +130,25 @@ func (e entry) open() map[string]string {
 	return records
 }
 
-// merge makes a State, but for its marks, of what the nodes have. Records of nodes that forgot count where fewer than
-// need know the job: the others know what has become of them.
-func merge(job string, entries []entry, need int) State {
-	s := State{Job: job, Memories: make(map[int]string)}
+// heed drops the records of nodes that forgot, unless fewer than need know the job: else these know what has become
+// of them.
+func heed(entries []entry, need int) {
 	known := 0
 	for _, e := range entries {
 		if e.known {
 			known++
 		}
 	}
+	for i := range entries {
+		if known >= need && !entries[i].known {
+			entries[i].records = nil
+		}
+	}
+}
+
+// merge makes a State, but for its marks, of what the nodes have.
+func merge(job string, entries []entry) State {
+	s := State{Job: job, Memories: make(map[int]string)}
 	var since, planned int64
 	open := make(map[Slot]Record)
 	for _, e := range entries {
@@ -160,7 +169,7 @@ func merge(job string, entries []entry, need int) State {
 		}
 		s.Missed = max(s.Missed, int(number(e.hash["missed"])))
 		for _, r := range e.records {
-			if old, ok := open[r.Slot]; (e.known || known < need) && !r.Ended() && (!ok || better(r, old)) {
+			if old, ok := open[r.Slot]; !r.Ended() && (!ok || better(r, old)) {
 				open[r.Slot] = r
 			}
 		}

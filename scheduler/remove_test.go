@@ -56,6 +56,5 @@ func TestRemove_ARunThatBeginsMeanwhileCountsForTheOverlap(t *testing.T) {
 			}
 			returned = run.end
 		}
-		t.Log(c.ran())
 	})
 }
