@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -47,17 +48,15 @@ func TestLedger_EndsWaitWhileMoreIsDueThanOneCallAsksFor(t *testing.T) {
 func TestFinish_IsWrittenWhileTheTermGoesOn(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
-		a.add(a.job("job", "@every 1h", lasting(2*time.Second)))
+		finish := make(chan struct{})
+		a.add(a.job("job", "@every 1h", func(context.Context, int) error { <-finish; return nil }))
 		term := a.leads()
-		before := term.Deadline()
-		c.sleepTo(time.Hour + 1900*time.Millisecond)
-		for before = term.Deadline(); term.Deadline().Equal(before); {
-			time.Sleep(time.Millisecond) // until it has been renewed
-			if c.sinceStart() > time.Hour+1990*time.Millisecond {
-				break
-			}
+		c.sleepTo(time.Hour + time.Second)
+		for before := term.Deadline(); term.Deadline().Equal(before); {
+			time.Sleep(time.Millisecond) // until it has just been renewed
 		}
 		a.process.Hang()
+		close(finish)
 		c.sleepTo(c.sinceStart() + 5500*time.Millisecond)
 		a.process.Heal()
 		c.sleepTo(time.Hour + 30*time.Minute)
