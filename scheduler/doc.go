@@ -26,9 +26,10 @@
 //	after the run, before its end is written    lost, though done     runs twice
 //
 // A process that leads again after it lost its term before the answers of its claim came still runs that tick, unless
-// another leader has settled it: it alone knows that nothing was started. Where too few nodes can vote on a tick, as some are away and others have
-// forgotten whether they did, it is asked for for five seconds at least, until the next one is due, and is then
-// recorded as missed.
+// another leader has settled it: it alone knows that nothing was started. Where too few nodes can vote on a tick, as
+// some are away and others have forgotten whether they did, it is asked for for five seconds at least, until the next
+// one is due, and is then recorded as missed. A run under way when a majority forgets is lost if its process dies, also
+// with AtLeastOnce: nobody can tell any more whether it was repeated.
 //
 // A lost tick is recorded, logged and told to [Hooks.Finished]. So "exactly once" is: at most once, and you
 // hear of what is lost; or at least once, and [Run.Key] tells a repetition. A process that was paused can still
