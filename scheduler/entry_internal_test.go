@@ -25,6 +25,32 @@ func TestEntry_KeepsWhatIsNewerThanThePromise(t *testing.T) {
 	}
 }
 
+// What this process asked for in its last term and another leader has decided since is not asked for again; what has
+// its own vote and no end is.
+func TestEntry_DropsWhatAnotherLeaderHasDecided(t *testing.T) {
+	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	asked := asking{slot: register.Slot{At: at}, run: "ours"}
+	ours := register.Record{Slot: asked.slot, Run: "ours", Attempt: 1}
+	theirs := register.Record{Slot: asked.slot, Run: "theirs", Attempt: 1}
+	for name, test := range map[string]struct {
+		state register.State
+		want  asking
+	}{
+		"gone past":       {register.State{Mark: at.Add(time.Hour), Open: []register.Record{ours}}, asking{}},
+		"ended":           {register.State{Mark: at}, asking{}},
+		"another's run":   {register.State{Mark: at, Open: []register.Record{theirs}}, asking{}},
+		"ours, no end":    {register.State{Mark: at, Open: []register.Record{ours}}, asked},
+		"nobody's as yet": {register.State{Mark: at.Add(-time.Hour)}, asked},
+	} {
+		e := &entry{job: &job{}, lane: &lane{}, carried: true}
+		e.asked[aTick] = asked
+		e.promised(test.state, 2)
+		if e.asked[aTick] != test.want || e.floor.Before(at) != (test.want == asked) {
+			t.Errorf("%s: asked for %+v, floor %v", name, e.asked[aTick], e.floor)
+		}
+	}
+}
+
 func TestNodeSet_HasWhatWasAdded(t *testing.T) {
 	var s nodeSet
 	s.add(0)

@@ -234,7 +234,7 @@ var ofClaims = []mutation{
 		name:  "what another leader has settled is asked for again",
 		file:  "scheduler/entry.go",
 		edits: []edit{{"		e.dropDecided(s)\n", ""}},
-		pkg:   "./scheduler", test: "TestPast_ATickThatAnotherLeader",
+		pkg:   "./scheduler", test: "TestEntry_DropsWhatAnother",
 	},
 	{
 		name:  "an old tick is given up at the first attempt",
