@@ -32,7 +32,7 @@ func (e *Elector) OnLeader(fn func(ctx context.Context)) (stop func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.callbacks = append(e.callbacks, c)
-	if t := e.term; t != nil && t.work.Err() == nil && t.Valid() {
+	if t := e.term; t != nil && t.work.Err() == nil && t.fit() {
 		e.startLocked(c, t)
 	}
 	return func() { e.remove(c) }
@@ -57,7 +57,7 @@ func (e *Elector) begin(t *Term) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.term = t
-	if !t.Valid() {
+	if !t.fit() {
 		return
 	}
 	for _, c := range e.callbacks {

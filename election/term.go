@@ -71,8 +71,22 @@ func (t *Term) expire() {
 		}
 		return
 	}
+	t.tooLate()
+}
+
+func (t *Term) tooLate() {
 	t.lose(fmt.Errorf("%w: term %d was not renewed by its stop deadline %s", ErrLost, t.Token(),
 		t.Deadline().Format(time.StampMilli)))
+}
+
+// fit tells whether callbacks may start. A term that may not start one is over: else a renewal that is
+// confirmed before the timer has run would have it go on without that callback.
+func (t *Term) fit() bool {
+	if t.Valid() {
+		return true
+	}
+	t.tooLate()
+	return false
 }
 
 // Resign asks the term to end: its callbacks' contexts end with [ErrResigned] and cause, they drain,
