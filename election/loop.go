@@ -120,6 +120,13 @@ func (e *Elector) lead(r *run, won candidacy) (cause error, drained bool) {
 	t := newTerm(r.asked, won, e.config.margin, e.locker.Clock())
 	stop := context.AfterFunc(r.asked, func() { t.end(context.Cause(r.asked)) })
 	defer stop()
+	looked := false
+	defer func() {
+		if !looked { // a hook or the logger has panicked, or ended the goroutine
+			t.lose(fmt.Errorf("%w: Run has ended by a panic or runtime.Goexit", ErrStopped))
+			t.lease.Abandon() // the callbacks may still run
+		}
+	}()
 	e.logWon(t)
 	e.config.hooks.elected(t)
 	e.begin(t)
@@ -142,6 +149,7 @@ func (e *Elector) lead(r *run, won candidacy) (cause error, drained bool) {
 		t.lease.Abandon()
 		problem = e.undrained()
 	}
+	looked = true
 	e.logEnd(t, cause, problem)
 	e.config.hooks.drained(t, time.Since(began), late)
 	return cause, drained

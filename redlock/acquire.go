@@ -22,7 +22,7 @@ func (l *Locker) TryAcquire(ctx context.Context, name string, opts ...AcquireOpt
 	v := value{contender: newContender(), attempt: 1, text: r.text}
 	began := time.Now()
 	lease, _, err := l.attempt(ctx, r, v, l.askAll)
-	r.tell(began, err)
+	r.tellEnd(began, lease, err)
 	return lease, err
 }
 

@@ -19,7 +19,7 @@ import (
 // pause. Callers that wait for the same lock in one process queue up, and cost the nodes no more than
 // one. It ends at once where waiting is in vain: wrong passwords, missing rights or another length of
 // the node list on so many nodes that no quorum is left.
-func (l *Locker) Acquire(ctx context.Context, name string, opts ...AcquireOption) (*Lease, error) {
+func (l *Locker) Acquire(ctx context.Context, name string, opts ...AcquireOption) (lease *Lease, err error) {
 	r, found := l.newRequest(name, opts)
 	if len(found) > 0 {
 		return nil, errors.Join(found...)
@@ -32,16 +32,17 @@ func (l *Locker) Acquire(ctx context.Context, name string, opts ...AcquireOption
 		locker: l, request: r, value: value{contender: newContender(), text: r.text},
 		order: l.order(name), seen: make(map[int]heldError), known: place.winner,
 	}
-	lease, err := c.contend(ctx)
-	if c.news != nil {
-		c.news.leave()
-	}
-	if err == nil {
-		place.leave(c.value.contender, nil)
-	} else {
-		place.leave("", err)
-	}
-	return lease, err
+	defer func() { // also where who is told of an attempt panics
+		if c.news != nil {
+			c.news.leave()
+		}
+		if lease != nil {
+			place.leave(c.value.contender, nil)
+		} else {
+			place.leave("", err)
+		}
+	}()
+	return c.contend(ctx)
 }
 
 // order is in which the nodes are asked by those who contend for a lock: the same for everybody, so
@@ -86,7 +87,7 @@ func (c *contender) contend(ctx context.Context) (*Lease, error) {
 		began := time.Now()
 		lease, err := c.attempt(ctx)
 		if err == nil || isHopeless(err, c.locker.quorum.Size()) {
-			c.tell(began, err)
+			c.tellEnd(began, lease, err)
 			return lease, err
 		}
 		if told := c.outcome(err); told != nil && (ctx.Err() == nil || last == nil) {

@@ -73,6 +73,18 @@ func (r request) tell(began time.Time, err error) {
 	}
 }
 
+// tellEnd says how the last attempt went. If who is told panics, nobody gets the lease: it runs out.
+func (r request) tellEnd(began time.Time, lease *Lease, err error) {
+	told := false
+	defer func() {
+		if !told && lease != nil {
+			lease.Abandon()
+		}
+	}()
+	r.tell(began, err)
+	told = true
+}
+
 func (l *Locker) newRequest(lock string, opts []AcquireOption) (request, problems) {
 	r := request{name: lock, ttl: l.settings.TTL}
 	for _, opt := range opts {
