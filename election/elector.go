@@ -26,7 +26,7 @@ type Elector struct {
 	panics    []*PanicError        // that Run has not passed on
 	run       *run
 	term      *Term     // from its start until its callbacks have returned
-	beat      time.Time // by when the loop will have moved on; zero while it waits for callbacks
+	beat      time.Time // by when the loop will have moved on; zero while it waits for others
 }
 
 // run is one call of Run.

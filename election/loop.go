@@ -39,9 +39,9 @@ func (e *Elector) loop(r *run) error {
 // twice at a time, and a process with work left over from one term is not fit for another. false:
 // Run must end before.
 func (e *Elector) await(r *run) bool {
+	e.waits()
 	e.mu.Lock()
 	idle := e.idleLocked()
-	e.beat = time.Time{}
 	e.mu.Unlock()
 
 	select {
@@ -78,14 +78,15 @@ type renewal struct {
 func (e *Elector) follow(r *run) candidacy {
 	last := ""
 	told := func(took time.Duration, err error) {
-		e.alive(e.locker.Settings().MaxTTL + e.config.standby + e.config.backoff.Max)
+		e.alive(0)
 		if err != nil && r.asked.Err() == nil {
 			last = e.logAttempt(err, last)
 		}
 		e.config.hooks.attempt(took, err)
+		e.waits()
 	}
 	for failures := 0; r.asked.Err() == nil; {
-		e.alive(e.nodeTimeout() + e.config.standby)
+		e.waits()
 		renewals := make(chan renewal, 8)
 		lease, err := e.locker.Acquire(r.asked, e.name, redlock.WithLeaseTTL(e.config.ttl),
 			redlock.WithValue(e.config.announce()), redlock.WithYield(e.config.standby),
@@ -99,6 +100,7 @@ func (e *Elector) follow(r *run) candidacy {
 					}
 				},
 			}))
+		e.alive(e.nodeTimeout() + e.config.backoff.Max)
 		if err == nil {
 			if time.Until(lease.Deadline()) > e.config.enough() {
 				return candidacy{lease, renewals}
@@ -186,7 +188,7 @@ func (e *Elector) drain(r *run, t *Term) bool {
 	e.mu.Lock()
 	idle := e.idleLocked()
 	e.mu.Unlock()
-	e.alive(e.config.drainTimeout + 2*e.config.margin)
+	e.alive(e.config.drainTimeout)
 
 	timeout := time.NewTimer(e.config.drainTimeout)
 	defer timeout.Stop()
@@ -272,9 +274,18 @@ func (e *Elector) passPanics() bool {
 	return len(panics) > 0
 }
 
-// alive says by when the loop will have moved on, with a TTL to spare.
+// alive says by when the loop will have moved on, with two TTLs to spare: a margin is shorter than one.
 func (e *Elector) alive(within time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.beat = time.Now().Add(within + e.config.ttl)
+	e.beat = time.Now().Add(within).Add(2 * e.config.ttl) // no sum: within may be as long as time is
+}
+
+// waits says that the loop waits for others, for as long as they please: for callbacks, or to win. A
+// holder's lease, a guard, or those of this process who want the same lock may take longer than any
+// setting of this Elector tells.
+func (e *Elector) waits() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.beat = time.Time{}
 }
