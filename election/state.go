@@ -17,12 +17,12 @@ const (
 // State tells what this process does. By the time the caller reads it, that may have changed.
 func (e *Elector) State() State {
 	e.mu.Lock()
-	t, running := e.term, e.run != nil
+	t, running, working := e.term, e.run != nil, len(e.runningLocked()) > 0
 	e.mu.Unlock()
 	switch {
 	case t != nil && t.work.Err() == nil && t.Valid():
 		return StateLeading
-	case t != nil:
+	case t != nil && (running || working): // after Run nobody forgets the term
 		return StateDraining
 	case running:
 		return StateFollowing

@@ -57,3 +57,20 @@ func TestState_DrainsFromTheStopDeadlineOn(t *testing.T) {
 		}
 	})
 }
+
+func TestState_StoppedWhenLateWorkHasReturned(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.replica("a", time.Minute, election.WithDrainTimeout(time.Second))
+		a.leads()
+		a.stop()
+		<-a.ended
+		wantErr(t, a.err, election.ErrUndrained)
+		if got := a.State(); got != election.StateDraining {
+			t.Errorf("while its work goes on it is %s", got)
+		}
+		time.Sleep(time.Minute)
+		if got := a.State(); got != election.StateStopped {
+			t.Errorf("when its work has returned, after Run, it is %s", got)
+		}
+	})
+}
