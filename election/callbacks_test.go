@@ -636,3 +636,26 @@ func TestOnLeader_WithoutAnyLockHeld(t *testing.T) {
 		<-p.ended
 	})
 }
+
+func TestOnLeader_PanicsBetweenTheDrainAndTheEndOfRun(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		free := make(chan struct{})
+		p := c.candidate("a", election.WithDrainTimeout(time.Second),
+			election.WithHooks(election.Hooks{Observed: func(election.Leader) { <-free }}), // it holds Run up
+			election.OnLeader(func(ctx context.Context) {
+				<-ctx.Done()
+				time.Sleep(ttl)
+				panic("late")
+			}))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		time.AfterFunc(3*ttl, func() { close(free) })
+		defer func() {
+			if got, ok := recover().(*election.PanicError); !ok || got.Value != "late" {
+				t.Errorf("recovered %v", got)
+			}
+		}()
+		_ = p.Run(ctx)
+		t.Error("the panic was swallowed")
+	})
+}

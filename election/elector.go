@@ -91,6 +91,7 @@ func (e *Elector) Run(ctx context.Context) error {
 		unobserve()
 		observing.Wait()
 		e.endRun(r)
+		e.passPanics() // of callbacks that the loop did not wait for
 	}()
 	r.err = e.loop(r)
 	return r.err
