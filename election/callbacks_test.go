@@ -659,3 +659,34 @@ func TestOnLeader_PanicsBetweenTheDrainAndTheEndOfRun(t *testing.T) {
 		t.Error("the panic was swallowed")
 	})
 }
+
+func TestOnLeader_PanicCoolsDownForTheCooldownAtLeast(t *testing.T) {
+	for name, lag := range map[string]time.Duration{"in time": 0, "late": ttl} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 3, func(t *testing.T, c *cluster) {
+				const long = 20 * ttl
+				var at []time.Time
+				p := c.candidate("a", election.WithCooldown(long), election.WithDrainTimeout(time.Second),
+					election.WithPanicHandler(func(*election.PanicError) { at = append(at, time.Now()) }),
+					election.OnLeader(func(ctx context.Context) {
+						term, _ := election.TermFrom(ctx)
+						term.Resign(nil)
+						time.Sleep(lag)
+						panic("again")
+					}))
+				p.run()
+				time.Sleep(10 * long)
+				p.stop()
+				<-p.ended
+				for i := 1; i < len(at); i++ {
+					if pause := at[i].Sub(at[i-1]) - lag; pause < long {
+						t.Errorf("panic %d came %v after the one before, with a cooldown of %v", i+1, pause, long)
+					}
+				}
+				if len(at) < 5 {
+					t.Errorf("%d panics", len(at))
+				}
+			})
+		})
+	}
+}

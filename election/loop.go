@@ -14,24 +14,30 @@ import (
 func (e *Elector) loop(r *run) error {
 	for panics := 0; ; {
 		idle := e.await(r)
-		e.passPanics()
+		late := e.passPanics()
 		if !idle {
 			return e.undrained()
+		}
+		if late {
+			panics++
+			e.cool(r, nil, panics)
 		}
 		won := e.follow(r)
 		if won.lease == nil {
 			return nil
 		}
 		cause, drained := e.lead(r, won)
+		inARow := 0
 		if e.passPanics() {
 			panics++
-		} else {
+			inARow = panics
+		} else if drained {
 			panics = 0
 		}
 		if !drained && r.asked.Err() != nil {
 			return e.undrained()
 		}
-		e.cool(r, cause, panics)
+		e.cool(r, cause, inARow)
 	}
 }
 
@@ -241,7 +247,10 @@ func (e *Elector) cool(r *run, cause error, panics int) {
 	var pause time.Duration
 	switch {
 	case panics > 0:
-		pause = min(e.config.cooldown<<min(panics-1, 10), 10*e.config.ttl)
+		pause = e.config.cooldown
+		for most := 10 * e.config.ttl; panics > 1 && pause > 0 && pause < most; panics-- {
+			pause = min(2*pause, most)
+		}
 	case errors.Is(cause, ErrResigned):
 		pause = e.config.cooldown
 	default:
