@@ -2,6 +2,7 @@ package election_test
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -51,6 +52,14 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 					election.WithStopMargin(4 * time.Second), election.WithRenewal(7*time.Second, 1),
 				},
 				[]string{"stop margin 4s + renew every 7s + drift 102ms must stay below ttl 10s"},
+			},
+			"margin beyond any sum": {
+				"x", []election.Option{election.WithStopMargin(math.MaxInt64)},
+				[]string{"stop margin 2562047h47m16.854775807s + renew every"},
+			},
+			"renewal beyond any sum": {
+				"x", []election.Option{election.WithRenewal(math.MaxInt64, 1)},
+				[]string{"renew every 2562047h47m16.854775807s + drift"},
 			},
 			"too long": {
 				"x", []election.Option{election.WithTTL(time.Minute)},

@@ -198,7 +198,7 @@ func (c config) problems(election string, s redlock.Settings) error {
 		"backoff %v to %v must rise from above 0", c.backoff.Min, c.backoff.Max)
 	check(c.margin > 0, "stop margin %v must be above 0", c.margin)
 	drift := s.Allowance(c.ttl)
-	check(c.margin+c.every+drift < c.ttl,
+	check(max(c.margin, c.every) < c.ttl && c.margin+c.every+drift < c.ttl, // no sum that overflows
 		"stop margin %v + renew every %v + drift %v must stay below ttl %v",
 		c.margin, c.every, drift, c.ttl)
 	check(c.drainTimeout >= 0, "drain timeout %v must not be negative", c.drainTimeout)
