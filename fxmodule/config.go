@@ -63,18 +63,23 @@ const defaultDrainTimeout = 10 * time.Second
 
 // Validate returns everything that is wrong with the Config, or nil. It connects to nothing.
 func (c Config) Validate() error {
+	_, zone := c.location()
 	nodes := c.Nodes
 	if len(nodes) == 0 {
-		nodes = []string{"127.0.0.1:6379"} // stands in for clients that come through Node
+		nodes = standIn // for clients that come through Node
 	}
-	_, zone := c.location()
-	locker, err := redlock.Open(nodes, c.lockerOptions()...)
-	if err != nil {
-		return errors.Join(c.checkName(), zone, err)
+	locker, bad := redlock.Open(nodes, c.lockerOptions()...)
+	if bad != nil {
+		var err error // where the nodes alone are bad, the rest can be tried
+		if locker, err = redlock.Open(standIn, c.lockerOptions()...); err != nil {
+			return errors.Join(c.checkName(), zone, bad)
+		}
 	}
-	_, err = election.New(locker, c.Name, c.electionOptions()...)
-	return errors.Join(err, zone, locker.Close(context.Background()))
+	_, err := election.New(locker, c.Name, c.electionOptions()...)
+	return errors.Join(bad, err, zone, locker.Close(context.Background()))
 }
+
+var standIn = []string{"127.0.0.1:6379"} // is never connected to
 
 // checkName is for a Config so wrong that no election can be tried with it.
 func (c Config) checkName() error {

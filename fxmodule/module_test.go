@@ -317,3 +317,10 @@ func TestModule_TakesHooks(t *testing.T) {
 		app.RequireStop()
 	})
 }
+
+func TestConfig_TellsAllThatIsWrongAtOnce(t *testing.T) {
+	refused(t, []string{"there are 2", "drain timeout -1ns", "standby -3ns", `identity "a\n"`},
+		redlockfx.Module, fx.Supply(redlockfx.Config{
+			Name: "x", Nodes: []string{"a:1", "b:1"}, DrainTimeout: -1, Standby: -3, Identity: "a\n",
+		}))
+}
