@@ -56,6 +56,24 @@ func (t target) groupTag(kind string) string {
 	return fmt.Sprintf(`group:"redlockfx_%s_%s"`, kind, t.name)
 }
 
+// present says that the application has an election of that name.
+type present struct{}
+
+// known refuses what a helper adds for an election that the application has not: fx would say nothing, and
+// never call it.
+func (t target) known(at, helper string) fx.Option {
+	if t.name == "" {
+		return fx.Options()
+	}
+	return fx.Invoke(fx.Annotate(func(p *present) error {
+		if p == nil {
+			return fmt.Errorf("redlockfx: %s at %s is For(%q), and there is no redlockfx.Named(%q) in the application",
+				helper, at, t.name, t.name)
+		}
+		return nil
+	}, fx.ParamTags(optional(t.nameTag()))))
+}
+
 // registered is something from a helper, with where the helper was called: fx loses the names of
 // constructors in its errors. order is that of the calls: fx's own is random.
 type registered[T any] struct {
@@ -115,7 +133,7 @@ func collect[T any](
 	if err != nil {
 		return fx.Error(err)
 	}
-	return fx.Provide(fx.Annotate(wrapped, fx.ResultTags(t.groupTag(kind))))
+	return fx.Options(t.known(at, helper), fx.Provide(fx.Annotate(wrapped, fx.ResultTags(t.groupTag(kind)))))
 }
 
 // Hooks provides the hooks of one election: constructor returns redlock.Hooks, election.Hooks or scheduler.Hooks, and
@@ -127,7 +145,11 @@ func Hooks(constructor any, opts ...GroupOption) fx.Option {
 		reflect.TypeFor[election.Hooks](), reflect.TypeFor[scheduler.Hooks]()); err != nil {
 		return fx.Error(err)
 	}
-	return provide(constructor, opts)
+	t, err := newTarget(opts)
+	if err != nil {
+		return fx.Error(err)
+	}
+	return fx.Options(t.known(at, "Hooks"), provide(constructor, opts))
 }
 
 // Node adds a client for one node: constructor returns a *redis.Client, a *redis.ClusterClient or a

@@ -54,6 +54,7 @@ func Named(name string) fx.Option {
 				own, t.groupTag("nodes"), t.groupTag("jobs"), t.groupTag("callbacks"), t.groupTag("middleware"))),
 		),
 		fx.Provide(
+			fx.Annotate(func() *present { return &present{} }, fx.ResultTags(t.nameTag())),
 			fx.Annotate((*module).giveLocker, fx.ResultTags(t.nameTag())),
 			fx.Annotate((*module).giveElector, fx.ResultTags(t.nameTag())),
 			fx.Annotate((*module).giveScheduler, fx.ResultTags(t.nameTag())),

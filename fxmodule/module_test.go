@@ -324,3 +324,21 @@ func TestConfig_TellsAllThatIsWrongAtOnce(t *testing.T) {
 			Name: "x", Nodes: []string{"a:1", "b:1"}, DrainTimeout: -1, Standby: -3, Identity: "a\n",
 		}))
 }
+
+// What is for an election that the application has not is refused: nothing of it would ever be called.
+func TestModule_RefusesWhatIsForNoElection(t *testing.T) {
+	config := fx.Supply(redlockfx.Config{Name: "x", Nodes: []string{"127.0.0.1:1"}})
+	tow := redlockfx.For("tow")
+	for name, opt := range map[string]fx.Option{
+		"job": redlockfx.Job(func() scheduler.Job {
+			return scheduler.Job{Name: "j", Spec: "@daily", Run: func(context.Context, scheduler.Run) error { return nil }}
+		}, tow),
+		"callback": redlockfx.OnLeader(func(context.Context) {}, tow),
+		"hooks":    redlockfx.Hooks(func() election.Hooks { return election.Hooks{Attempt: func(time.Duration, error) {}} }, tow),
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused(t, []string{"at", "module_test.go:", `For("tow")`, `redlockfx.Named("tow")`},
+				redlockfx.Module, config, fx.Module("billing", opt))
+		})
+	}
+}
