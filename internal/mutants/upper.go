@@ -3,6 +3,30 @@ package main
 // ofElection are mutations of package election, and of the scheduler.
 var ofElection = []mutation{
 	{
+		name:  "a term that may not start its callbacks goes on",
+		file:  "election/term.go",
+		edits: []edit{{"\tt.tooLate()\n\treturn false", "\treturn false"}},
+		pkg:   "./election", test: "TestOnLeader_NoTermGoesOnWithout",
+	},
+	{
+		name:  "a hook that panics leaves a leader behind",
+		file:  "election/loop.go",
+		edits: []edit{{"if !looked {", "if false {"}},
+		pkg:   "./election", test: "TestHooks_OneThatDoesNotReturn",
+	},
+	{
+		name:  "a follower that waits for another one of its process fails its check",
+		file:  "election/loop.go",
+		edits: []edit{{"e.beat = time.Time{}", "e.beat = time.Now().Add(2 * e.config.ttl)"}},
+		pkg:   "./election", test: "TestCheck_IsNilForAFollower",
+	},
+	{
+		name:  "what is for no election is accepted",
+		file:  "fxmodule/helpers.go",
+		edits: []edit{{"if p == nil {", "if false {"}},
+		pkg:   "./fxmodule", test: "TestModule_RefusesWhatIsForNoElection",
+	},
+	{
 		name:  "release before drain",
 		file:  "election/loop.go",
 		edits: []edit{{"	drained = e.drain(r, t)", "	_ = t.lease.Release(r.asked)\n	drained = e.drain(r, t)"}},
