@@ -53,6 +53,7 @@ func (l *Locker) Watch(ctx context.Context, lock string, fn func(Holder)) error 
 			failures = 0
 		case <-news.failed:
 		case <-l.open.Done():
+			return fmt.Errorf("%w: watch %q", ErrClosed, lock)
 		case <-ctx.Done():
 		}
 	}
