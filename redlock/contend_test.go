@@ -153,6 +153,35 @@ func TestAcquire_IdleWaiterCostsNextToNothing(t *testing.T) {
 	})
 }
 
+// A waiter who has followed one holder finds the next one also where a node is dead.
+func TestAcquire_IdleWaiterKnowsTheNextHolder(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		first, _ := c.locker()
+		warmUp(t, first)
+		mustAcquire(t, first, "x")
+		synctest.Wait()
+		c.Kill(2)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var waiting sync.WaitGroup
+		for range 3 { // one of them gets it
+			l, _ := c.locker()
+			waiting.Go(func() { _, _ = l.Acquire(ctx, "x", redlock.WithAutoExtend(redlock.Extension{})) })
+		}
+		time.Sleep(2 * ttl) // the first lease has run out
+		const long = 10 * ttl
+		before := c.Requests(0) + c.Requests(1)
+		time.Sleep(long)
+		asked := c.Requests(0) + c.Requests(1) - before
+		cancel()
+		waiting.Wait()
+		renewals := int(long/(ttl/3)) * 2 * 17 / 16
+		if perSecond := float64(asked-renewals) / long.Seconds(); perSecond > 0.6 {
+			t.Errorf("%.2f commands a second of two who wait", perSecond)
+		}
+	})
+}
+
 // Waiters of one process queue behind one contender: the nodes see one.
 func TestAcquire_OfOneProcessQueueUp(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, c *cluster) {

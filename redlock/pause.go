@@ -35,10 +35,16 @@ func (c *contender) pause(err error) time.Duration {
 	if left := guardLeft(err); left > 0 {
 		return left + c.yield + rand.N(spread)
 	}
-	if len(c.seen) == c.locker.quorum.Size() {
-		clear(c.seen) // all were asked, and no majority named the same
+	if !slices.ContainsFunc(c.order, c.isNew) {
+		clear(c.seen) // all who answer were asked, and no majority named the same
 	}
 	return c.backoff.After(c.failures) + c.yield
+}
+
+// isNew tells that a node has not said yet who holds the lock, and may.
+func (c *contender) isNew(node int) bool {
+	_, seen := c.seen[node]
+	return !seen && !c.locker.quorum.Overdue(node)
 }
 
 // guardLeft is after what time so many guards are over that a quorum can be had; 0 if that would not
