@@ -59,6 +59,10 @@ type news struct {
 func newPush(l *Locker, nodes []redis.UniversalClient) *push {
 	p := &push{locker: l, topics: make(map[string]*topic)}
 	for i, client := range nodes {
+		if single, ok := client.(*redis.Client); ok {
+			// A connection that is being set up cannot be called off, and Close waits for it.
+			client = single.WithTimeout(l.settings.NodeTimeout)
+		}
 		p.subscribers = append(p.subscribers, &subscriber{
 			push: p, node: i, client: client, changed: make(chan struct{}, 1),
 		})

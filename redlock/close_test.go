@@ -1,0 +1,33 @@
+package redlock_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/redlocktest"
+)
+
+// A subscription that is being set up with a node that takes connections and says nothing cannot be called
+// off: it ends by the node timeout, and with it Close. In real time, since whoever closes it meanwhile waits
+// for a mutex of go-redis, and a bubble's time stands still for that.
+func TestClose_BesideASubscriptionToAHungNode(t *testing.T) {
+	const nodeTimeout = 100 * time.Millisecond
+	nodes := redlocktest.New(t, 3, redlock.WithTTL(5*time.Second), redlock.WithNodeTimeout(nodeTimeout))
+	mustAcquire(t, nodes.Process().Locker(), "x")
+	process := nodes.Process()
+	l := process.Locker()
+	process.Hang(2)
+	var waiting sync.WaitGroup
+	waiting.Go(func() { _, _ = l.Acquire(t.Context(), "x") })
+	time.Sleep(5 * nodeTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*nodeTimeout)
+	defer cancel()
+	var err error
+	if d := took(func() { err = l.Close(ctx) }); d > 10*nodeTimeout {
+		t.Errorf("took %v: %v", d, err)
+	}
+	waiting.Wait()
+}
