@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -232,13 +233,10 @@ func (n *news) drop() {
 	}
 }
 
-// names returns what is to be listened to.
-func (p *push) names() map[string]bool {
+// names returns what is to be listened to. A name that was forgotten and is wanted again is another topic:
+// its subscription is to be confirmed anew.
+func (p *push) names() map[string]*topic {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	names := make(map[string]bool, len(p.topics))
-	for name := range p.topics {
-		names[name] = true
-	}
-	return names
+	return maps.Clone(p.topics)
 }

@@ -40,7 +40,7 @@ func (s *subscriber) run() {
 	var receiving sync.WaitGroup
 	defer receiving.Wait()
 
-	have := make(map[string]bool)
+	have := make(map[string]*topic)
 	s.update(link, have)
 	receiving.Go(func() { s.receive(link) })
 	for {
@@ -55,21 +55,21 @@ func (s *subscriber) run() {
 
 // update subscribes and unsubscribes. An error is no concern here: go-redis does what was asked for
 // when it connects again, and receive sees why it had to.
-func (s *subscriber) update(link *redis.PubSub, have map[string]bool) {
+func (s *subscriber) update(link *redis.PubSub, have map[string]*topic) {
 	l := s.push.locker
 	if s.refused.Swap(false) {
 		clear(have)
 	}
 	want := s.push.names()
 	var more, less []string
-	for name := range want {
-		if !have[name] {
-			have[name] = true
+	for name, topic := range want {
+		if have[name] != topic {
+			have[name] = topic
 			more = append(more, l.lockKey(name))
 		}
 	}
 	for name := range have {
-		if !want[name] {
+		if want[name] == nil {
 			delete(have, name)
 			less = append(less, l.lockKey(name))
 		}
