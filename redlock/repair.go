@@ -1,6 +1,10 @@
 package redlock
 
-import "github.com/redlockfx/redlockfx/internal/quorum"
+import (
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
 
 // repair is a request to set the lock on one node again.
 type repair struct {
@@ -36,11 +40,15 @@ func (l *Lease) repair(confirmed *quorum.Round, q question) {
 	})
 }
 
-// keepRepair notes what a release has to wait for; false if the lease is over.
+// keepRepair notes what a release has to wait for; false if the lease is over, or while an earlier repair
+// of the node may yet act: a release waits for one.
 func (l *Lease) keepRepair(node int, r *repair) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.heldLocked() != nil {
+		return false
+	}
+	if last := l.repairs[node]; last != nil && last.mayAct(node, l.locker.clock.Now()) {
 		return false
 	}
 	if l.repairs == nil {
@@ -48,6 +56,14 @@ func (l *Lease) keepRepair(node int, r *repair) bool {
 	}
 	l.repairs[node] = r
 	return true
+}
+
+// mayAct tells whether the node may yet do it: it has not answered, and its clock may not be past the
+// instant up to which it would.
+func (r *repair) mayAct(node int, now time.Time) bool {
+	a := r.round.Answer(0)
+	earliest, _, _ := r.before.clocks.Bounds(node, now)
+	return !a.Over || isUnknown(a) && earliest <= r.before.of(node)
 }
 
 // afterSets calls send for each node when what may set the lock there is over: the grant, and the
