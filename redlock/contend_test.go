@@ -506,3 +506,16 @@ func TestAcquire_LetsOthersGoFirst(t *testing.T) {
 		})
 	}
 }
+
+func TestAcquire_ThatYieldsEndsWithClose(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, c *cluster) {
+		l, _ := c.locker()
+		warmUp(t, l)
+		time.AfterFunc(time.Second, func() { _ = l.Close(context.WithoutCancel(t.Context())) })
+		var err error
+		d := took(func() { _, err = l.Acquire(t.Context(), "x", redlock.WithYield(ttl)) })
+		if !errors.Is(err, redlock.ErrClosed) || d > time.Second {
+			t.Errorf("after %v: %v", d, err)
+		}
+	})
+}

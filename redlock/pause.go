@@ -8,18 +8,21 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
-	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
 // spread is how far apart those who wait for the same end of a lease or a guard ask again: at random,
 // for asking at once they would split the votes.
 const spread = 20 * time.Millisecond
 
-// letOthers goes on early when ctx is done, at which the attempt that follows looks itself. What is told
-// meanwhile is older than what that attempt finds.
+// letOthers goes on early when ctx is done or the Locker closes, at which the attempt that follows looks
+// itself. What is told meanwhile is older than what that attempt finds.
 func (c *contender) letOthers(ctx context.Context) {
 	if c.yield > 0 {
-		_ = retry.Sleep(ctx, c.yield)
+		select {
+		case <-time.After(c.yield):
+		case <-c.locker.open.Done():
+		case <-ctx.Done():
+		}
 		if c.news != nil {
 			c.news.drop()
 		}
