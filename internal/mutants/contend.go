@@ -79,4 +79,28 @@ var ofWaiting = []mutation{
 			"\tif n.stranger {",
 		}}, "./internal/quorum", "TestNode_ThatDoesNotAnswer",
 	},
+	{
+		name:  "a Watch goes on while Close waits",
+		file:  "redlock/observe.go",
+		edits: []edit{{"\t\t\treturn fmt.Errorf(\"%w: watch %q\", ErrClosed, lock)\n\t\tcase <-ctx.Done():", "\t\tcase <-ctx.Done():"}},
+		pkg:   "./redlock", test: "TestWatch_EndsWhenCloseBegins",
+	},
+	{
+		name:  "who waits beside a dead node polls",
+		file:  "redlock/pause.go",
+		edits: []edit{{"if !slices.ContainsFunc(c.order, c.isNew) {", "if len(c.seen) == c.locker.quorum.Size() {"}},
+		pkg:   "./redlock", test: "TestAcquire_IdleWaiterKnowsTheNextHolder",
+	},
+	{
+		name:  "a second repair goes out beside the first",
+		file:  "redlock/repair.go",
+		edits: []edit{{"last != nil && last.mayAct(node, l.locker.clock.Now())", "false"}},
+		pkg:   "./redlock", test: "TestLease_ReleaseLeavesNothingOfAnEarlierRepair",
+	},
+	{
+		name:  "Close waits for a subscription to a hung node",
+		file:  "redlock/push.go",
+		edits: []edit{{"client = single.WithTimeout(l.settings.NodeTimeout)", "client = single"}},
+		pkg:   "./redlock", test: "TestClose_BesideASubscription",
+	},
 }

@@ -151,7 +151,7 @@ var ofElection = []mutation{
 	{
 		name:  "a callback that registers after a sleep starts in a term that is over",
 		file:  "election/callbacks.go",
-		edits: []edit{{" && t.work.Err() == nil && t.Valid() {", " && t.work.Err() == nil {"}},
+		edits: []edit{{" && t.work.Err() == nil && t.fit() {", " && t.work.Err() == nil {"}},
 		pkg:   "./election", test: "TestSuspension_",
 	},
 	{
