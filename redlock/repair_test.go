@@ -61,7 +61,11 @@ func TestLease_ReleaseLeavesNothingOfAnEarlierRepair(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close(t.Context())
+		defer func() {
+			if err := l.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}()
 
 		lease := mustAcquire(t, l, "x")
 		synctest.Wait()
