@@ -94,7 +94,7 @@ var ofWaiting = []mutation{
 	{
 		name:  "a second repair goes out beside the first",
 		file:  "redlock/repair.go",
-		edits: []edit{{"last != nil && last.mayAct(node, l.locker.clock.Now())", "false"}},
+		edits: []edit{{"last != nil && last.mayAct(node, l.locker.clock.Now())", "last != nil && false"}},
 		pkg:   "./redlock", test: "TestLease_ReleaseLeavesNothingOfAnEarlierRepair",
 	},
 	{

@@ -11,7 +11,7 @@ var ofElection = []mutation{
 	{
 		name:  "a hook that panics leaves a leader behind",
 		file:  "election/loop.go",
-		edits: []edit{{"if !looked {", "if false {"}},
+		edits: []edit{{"if !looked {", "if !looked && false {"}},
 		pkg:   "./election", test: "TestHooks_OneThatDoesNotReturn",
 	},
 	{
