@@ -50,12 +50,7 @@ func (s nodeSet) has(node int) bool { return node > 63 || s>>node&1 == 1 }
 func (e *entry) promised(s register.State, token uint64) {
 	// Claims and looks go on while the nodes are asked: what they have found out since is newer.
 	s.Missed, s.Manual = max(s.Missed, e.state.Missed), later(s.Manual, e.state.Manual)
-	if e.state.Pause.Version > s.Pause.Version {
-		s.Pause = e.state.Pause
-	}
-	if e.state.Trigger.Version > s.Trigger.Version {
-		s.Trigger = e.state.Trigger
-	}
+	s.Pause, s.Trigger = newer(s.Pause, e.state.Pause), newer(s.Trigger, e.state.Trigger)
 	if !e.floor.IsZero() { // nobody else has claimed anything in this term: marks are higher because nodes forgot
 		s.Manual = e.state.Manual
 	}
@@ -140,16 +135,18 @@ func (e *entry) settle(ticks ...time.Time) {
 // set takes over what people have set, where it is newer: who answered may not have heard of what is known. The time of
 // a pause is not caught up with.
 func (e *entry) set(pause, trigger register.Setting) {
-	if pause.Version < e.state.Pause.Version {
-		pause = e.state.Pause
+	e.state.Pause, e.state.Trigger = newer(pause, e.state.Pause), newer(trigger, e.state.Trigger)
+	if now := e.state.Pause; !now.On && now.Version > 0 {
+		e.settle(now.At())
 	}
-	if trigger.Version < e.state.Trigger.Version {
-		trigger = e.state.Trigger
+}
+
+// newer is the first of equals.
+func newer(a, b register.Setting) register.Setting {
+	if a.Version < b.Version {
+		return b
 	}
-	e.state.Pause, e.state.Trigger = pause, trigger
-	if !pause.On && pause.Version > 0 {
-		e.settle(pause.At())
-	}
+	return a
 }
 
 // early is how long before its tick the job is claimed: the timer of an idle process is late by as much. No run

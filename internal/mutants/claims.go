@@ -149,7 +149,7 @@ var ofClaims = []mutation{
 	{
 		name:  "a pause has a past",
 		file:  "scheduler/entry.go",
-		edits: []edit{{"		e.settle(pause.At())\n", ""}},
+		edits: []edit{{"		e.settle(now.At())\n", ""}},
 		pkg:   "./scheduler", test: "TestPause_",
 	},
 	{
