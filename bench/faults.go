@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redlockfx/redlockfx/internal/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
 const (

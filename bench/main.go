@@ -17,7 +17,7 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/redlockfx/redlockfx/internal/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/clock"
-	"github.com/redlockfx/redlockfx/internal/faultplan"
+	"github.com/redlockfx/redlockfx/internal/testkit/faultplan"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 

@@ -9,7 +9,7 @@ import (
 	"go.uber.org/fx"
 
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
-	"github.com/redlockfx/redlockfx/internal/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 

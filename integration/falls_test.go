@@ -9,7 +9,7 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/redlockfx/redlockfx/internal/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
 // fall is how one leader comes to lose its office.

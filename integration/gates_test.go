@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redlockfx/redlockfx/internal/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
 // gates are a replica's way to the nodes: one proxy before each, which knows what a request is about and

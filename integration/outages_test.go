@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redlockfx/redlockfx/internal/redisproc"
 	"github.com/redlockfx/redlockfx/internal/retry"
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/integration"
-	"github.com/redlockfx/redlockfx/internal/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 

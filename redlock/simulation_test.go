@@ -14,7 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/redlockfx/redlockfx/internal/faultplan"
+	"github.com/redlockfx/redlockfx/internal/testkit/faultplan"
 )
 
 var plans = flag.Int("plans", usualPlans, "how many plans TestSimulation_KeepsThePromises plays")

@@ -11,8 +11,8 @@ import (
 
 	"github.com/alicebob/miniredis/v2/server"
 
-	"github.com/redlockfx/redlockfx/internal/faultplan"
-	"github.com/redlockfx/redlockfx/internal/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/faultplan"
+	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 )
 
 const (

@@ -3,7 +3,7 @@ package redlocktest
 import (
 	"time"
 
-	"github.com/redlockfx/redlockfx/internal/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 )
 
 // Faults breaks the way to nodes, for all processes or for one. Every method takes node indexes, from 0; none mean

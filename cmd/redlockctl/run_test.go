@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redlockfx/redlockfx/internal/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
 func TestRun_ExitsAsTheCommandDoes(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/dashboard"
-	"github.com/redlockfx/redlockfx/internal/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 )
 
 func main() {

@@ -45,8 +45,7 @@ var testOnly = map[string]string{
 	"github.com/alicebob/miniredis":     "a server for tests",
 	"go.uber.org/goleak":                "a tool for tests",
 	"pgregory.net/rapid":                "a tool for tests",
-	"./internal/nodetest":               "in-memory nodes for tests",
-	"./internal/redisproc":              "redis-server processes for tests",
+	"./internal/testkit":                "only tests use it",
 	"./redlocktest":                     "nodes and processes for the tests of services",
 }
 
@@ -55,7 +54,7 @@ func TestArrows_PointDown(t *testing.T) {
 	for from, reasons := range denied {
 		subjects := 0
 		for name, p := range packages {
-			if covers(from, name) {
+			if covers(from, name) && !covers("./internal/testkit", name) {
 				subjects++
 				reportReached(t, name, p, reasons)
 			}

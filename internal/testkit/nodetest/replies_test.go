@@ -12,7 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/redlockfx/redlockfx/internal/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 )
 
 const loading = "LOADING Redis is loading the dataset in memory"

@@ -17,7 +17,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/redlockfx/redlockfx/internal/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 )
 
 // bubble runs a test in a bubble of its own with n nodes and one process's links to them.
@@ -466,4 +466,27 @@ func TestConn_KeepsTheContractOfNetConn(t *testing.T) {
 func isTimeout(err error) bool {
 	var timeout net.Error
 	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
+func TestRaw_SeesNodesPastEveryFault(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
+		raw := c.Raw()
+		c.Hang(0)
+		c.Kill(1)
+		for i, node := range raw {
+			if err := node.Set(t.Context(), "x", "y", 0).Err(); err != nil {
+				t.Errorf("node %d: %v", i, err)
+			}
+			if n := c.Requests(i); n != 0 {
+				t.Errorf("node %d counts %d requests", i, n)
+			}
+		}
+		if c.Raw()[0] != raw[0] {
+			t.Error("another client at the second call")
+		}
+		c.Restart(1)
+		if got, err := l.Clients()[1].Get(t.Context(), "x").Result(); err != nil || got != "y" {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
 }

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/redlockfx/redlockfx/internal/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
 func TestNodes_OutliveTheThreadThatAskedForThem(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/redlockfx/redlockfx/internal/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
 func TestStart_GivesIndependentNodesThatKeepNothing(t *testing.T) {

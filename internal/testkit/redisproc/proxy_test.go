@@ -14,7 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/redlockfx/redlockfx/internal/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
 func TestProxy_PassesEverythingThrough(t *testing.T) {

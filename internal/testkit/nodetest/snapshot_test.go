@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redlockfx/redlockfx/internal/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 )
 
 func TestRestartFrom_BringsBackOlderData(t *testing.T) {

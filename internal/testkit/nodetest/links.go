@@ -17,6 +17,7 @@ import (
 type Links struct {
 	*Faults
 	clients []redis.UniversalClient
+	direct  bool // no fault holds for it, and its requests do not count
 
 	// Guarded by Cluster.mu.
 	closed  bool
@@ -24,8 +25,33 @@ type Links struct {
 }
 
 // Links makes another process's links. They are closed with the Cluster at the latest.
-func (c *Cluster) Links() *Links {
-	l := &Links{Faults: &Faults{cluster: c, of: make([]fault, len(c.nodes))}}
+func (c *Cluster) Links() *Links { return c.newLinks(false) }
+
+// Raw returns a client of each node for the test itself: no fault holds for it, not even Kill, and its
+// requests do not count. What SetInfo, Deny and SetPreHook say of a node holds for it too.
+func (c *Cluster) Raw() []*redis.Client {
+	var raw []*redis.Client
+	for _, client := range c.raw().clients {
+		raw = append(raw, client.(*redis.Client))
+	}
+	return raw
+}
+
+// raw returns the links of Raw, the same ones at each call.
+func (c *Cluster) raw() *Links {
+	c.mu.Lock()
+	for _, l := range c.links {
+		if l.direct {
+			c.mu.Unlock()
+			return l
+		}
+	}
+	c.mu.Unlock()
+	return c.newLinks(true)
+}
+
+func (c *Cluster) newLinks(direct bool) *Links {
+	l := &Links{Faults: &Faults{cluster: c, of: make([]fault, len(c.nodes))}, direct: direct}
 	for i := range c.nodes {
 		l.clients = append(l.clients, redis.NewClient(l.Options(i)))
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/redlockfx/redlockfx/internal/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
 // parentEnv makes the test binary a parent that starts a node, prints its address and waits to

@@ -49,7 +49,12 @@ func newConn(l *Links, node int) *conn {
 	return c
 }
 
-func (c *conn) fault() fault { return c.links.of[c.node].with(c.links.cluster.of[c.node]) }
+func (c *conn) fault() fault {
+	if c.links.direct {
+		return fault{}
+	}
+	return c.links.of[c.node].with(c.links.cluster.of[c.node])
+}
 
 func (c *conn) wake() {
 	c.client.changed.Broadcast()
@@ -156,7 +161,7 @@ func (c *conn) ask(b []byte) {
 			return
 		}
 		c.inSetup = isSetup(name)
-		if !c.inSetup {
+		if !c.inSetup && !c.links.direct {
 			c.links.cluster.nodes[c.node].requests++
 		}
 		c.client.send(packet{data: bytes.Clone(c.pending[:size]), setup: c.inSetup})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/redlockfx/redlockfx/internal/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
 func TestStartSharded_SharesKeysOutAmongThreeMasters(t *testing.T) {

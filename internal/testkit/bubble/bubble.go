@@ -1,0 +1,88 @@
+// Package bubble runs tests in a testing/synctest bubble over in-memory nodes: time is virtual, and hours of cluster
+// time take milliseconds.
+package bubble
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/aged"
+	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// Cluster is n nodes in a bubble.
+type Cluster struct {
+	*nodetest.Cluster
+	T     *testing.T // of the bubble
+	N     int        // how many nodes
+	Start time.Time  // of the test
+
+	options []redlock.Option
+}
+
+// Run runs test in a bubble with n nodes that grant leases at once. The options are those of every Locker that the
+// test makes.
+func Run(t *testing.T, n int, test func(t *testing.T, c *Cluster), opts ...redlock.Option) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		nodes, err := aged.Start(n, opts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(nodes.Close)
+		test(t, &Cluster{Cluster: nodes, T: t, N: n, Start: time.Now(), options: opts})
+	})
+}
+
+// RunFresh is Run with nodes that have just been started, as empty as a new server.
+func RunFresh(t *testing.T, n int, test func(t *testing.T, c *Cluster), opts ...redlock.Option) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		nodes := nodetest.Start(n)
+		t.Cleanup(nodes.Close)
+		test(t, &Cluster{Cluster: nodes, T: t, N: n, Start: time.Now(), options: opts})
+	})
+}
+
+// Locker makes another process and its Locker, which is closed at the end of the test. Faults set on the Links are
+// those of that process alone.
+func (c *Cluster) Locker(opts ...redlock.Option) (*redlock.Locker, *nodetest.Links) {
+	c.T.Helper()
+	links := c.Links()
+	return c.LockerOn(links, opts...), links
+}
+
+// LockerOn makes a Locker of a process that has links, closed at the end of the test.
+func (c *Cluster) LockerOn(links *nodetest.Links, opts ...redlock.Option) *redlock.Locker {
+	c.T.Helper()
+	l, err := redlock.New(links.Clients(), append(c.options[:len(c.options):len(c.options)], opts...)...)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	c.T.Cleanup(func() {
+		c.Heal() // Close waits for calls to nodes, which may hang
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		_ = l.Close(ctx) // names the leases that the test has left
+	})
+	return l
+}
+
+// At returns how long after the start of the test an instant is.
+func (c *Cluster) At(t time.Time) time.Duration { return t.Sub(c.Start) }
+
+// SleepTo sleeps until d after the start of the test, and until every goroutine of the bubble waits.
+func (c *Cluster) SleepTo(d time.Duration) {
+	time.Sleep(time.Until(c.Start.Add(d)))
+	synctest.Wait()
+}
+
+// Took returns the virtual time that fn takes.
+func Took(fn func()) time.Duration {
+	start := time.Now()
+	fn()
+	return time.Since(start)
+}
