@@ -5,7 +5,7 @@ SHELL := bash
 .NOTPARALLEL:
 
 # Modules of their own keep their dependencies out of go.mod; tools only pins the linters.
-nested := $(filter-out tools,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod)))
+nested := $(filter-out tools,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod */*/*/go.mod)))
 modules := . $(nested)
 # Its tests need a Chromium, which is large: they have a target of their own.
 browser := dashboard/browsertest
