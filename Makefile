@@ -20,7 +20,8 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-test: install vet lint unit simulation integration nested $(if $(CI),test-browser) ## all checks, a quarter of an hour on two cores; with CI=true test-browser too
+test: ## all checks, at most twelve minutes on two cores; with CI=true test-browser too
+	@bash scripts/steps.sh install vet lint unit simulation integration nested $(if $(CI),test-browser)
 
 install: ## redis-server, redis-cli, prometheus and a C compiler (for -race), where missing
 	@bash scripts/install.sh

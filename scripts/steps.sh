@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Runs targets of the Makefile one after the other and prints how long each took.
+# Stops at the first that fails, names it, and exits with its status.
+set -uo pipefail
+
+table=""
+print() {
+	printf '\n%-14s %s\n%s%-14s %s\n' step time "$table" all "$(clock $SECONDS)"
+}
+clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
+
+for step; do
+	began=$SECONDS
+	make --no-print-directory "$step"
+	status=$?
+	table+=$(printf '%-14s %s' "$step" "$(clock $((SECONDS - began)))")$'\n'
+	if [ $status -ne 0 ]; then
+		print
+		echo "make test: $step failed; run it again with: make $step" >&2
+		exit $status
+	fi
+done
+print
