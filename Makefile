@@ -9,6 +9,8 @@ nested := $(filter-out tools,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mo
 modules := . $(nested)
 # Its tests need a Chromium, which is large: they have a target of their own.
 browser := dashboard/browsertest
+# Its tests read all of the repository, which the cache of test results cannot see: they have a target of their own.
+repo := internal/testkit/repo
 # The tests of the libraries that these two use beside ours need modules that nothing here uses.
 tidied := . tools $(filter-out bench examples/migration,$(nested))
 tool := go tool -modfile=$(CURDIR)/tools/go.mod
@@ -21,13 +23,13 @@ help: ## list the targets
 		/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 test: ## all checks, at most twelve minutes on two cores; with CI=true test-browser too
-	@bash scripts/steps.sh install vet lint unit simulation integration nested $(if $(CI),test-browser)
+	@bash scripts/steps.sh install vet lint repo unit simulation integration nested $(if $(CI),test-browser)
 
 install: ## redis-server, redis-cli, prometheus and a C compiler (for -race), where missing
 	@bash scripts/install.sh
 
 ##@ One check at a time
-.PHONY: vet lint unit simulation integration nested test-browser
+.PHONY: vet lint repo unit simulation integration nested test-browser
 
 vet: ## go vet, in every module
 	@set -e; for m in $(modules); do echo "vet $$m"; go -C $$m vet ./...; done
@@ -42,6 +44,9 @@ lint: ## formatting, tidy go.mod, staticcheck, errcheck, errorlint, go fix
 		go fix -diff ./...; \
 	done
 
+repo: ## imports, the length of files, and whether the documents are true
+	go -C $(repo) test -count=1 ./...
+
 unit: ## all tests but integration/, with -race
 	go test -race -timeout=15m $$(go list ./... | grep -v /integration)
 
@@ -54,7 +59,7 @@ integration: ## the tests on real redis-server processes
 	go test -race -count=1 -timeout=10m ./integration/conformance
 
 nested: ## build and test the modules with a go.mod of their own
-	@set -e; for m in $(filter-out $(browser),$(nested)); do echo "nested $$m"; \
+	@set -e; for m in $(filter-out $(browser) $(repo),$(nested)); do echo "nested $$m"; \
 		go -C $$m build -o /dev/null ./...; \
 		go -C $$m test -race ./...; \
 	done
