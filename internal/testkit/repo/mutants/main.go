@@ -73,7 +73,7 @@ func runAll(ctx context.Context, root, folder, part string, out, problems *log.L
 		workers.Go(func() {
 			for m := range work {
 				start := time.Now()
-				err := m.run(ctx, root)
+				by, err := m.run(ctx, root)
 				switch {
 				case ctx.Err() != nil:
 					return
@@ -81,7 +81,7 @@ func runAll(ctx context.Context, root, folder, part string, out, problems *log.L
 					problems.Printf("%s: %v", m.path, err)
 				default:
 					noticed.Add(1)
-					out.Printf("%s: noticed by %s in %v", m.path, m.test, time.Since(start).Round(time.Second/10))
+					out.Printf("%s: noticed by %s in %v", m.path, by, time.Since(start).Round(time.Second/10))
 				}
 			}
 		})

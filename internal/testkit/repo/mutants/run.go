@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// run compiles the package with the patch and runs its test. It returns an error unless that test fails.
-func (m mutant) run(ctx context.Context, root string) (err error) {
+// run compiles the package with the patch and runs its test. It returns who noticed, or an error.
+func (m mutant) run(ctx context.Context, root string) (by string, err error) {
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	overlay, err := m.overlay(root, dir)
 	if err != nil {
-		return err
+		return "", err
 	}
 	binary := filepath.Join(dir, "mutated.test")
 	pkg := filepath.Join(root, m.pkg)
@@ -33,19 +33,22 @@ func (m mutant) run(ctx context.Context, root string) (err error) {
 		if _, path, ok := strings.Cut(line, filepath.Base(dir)+"/"); ok {
 			line = path
 		}
-		return fmt.Errorf("does not compile, write another patch: %s", line)
+		return "", fmt.Errorf("does not compile, write another patch: %s", line)
 	}
 	out, err = output(ctx, dir, pkg, binary, "-test.timeout=60s", "-test.run="+pattern(m.test))
 	if err == nil {
-		return fmt.Errorf("survived, as %s of ./%s passes: write a test that notices, or name it in the line \"test:\"",
+		return "", fmt.Errorf("survived, as %s of ./%s passes: write a test that notices, or name it in the line \"test:\"",
 			m.test, m.pkg)
 	}
 	// A test binary may fail before its tests, where a program that they need is missing.
 	top, _, _ := strings.Cut(m.test, "/")
 	if !strings.Contains(out, "--- FAIL: "+top) && !strings.Contains(out, "panic: ") {
-		return fmt.Errorf("shows nothing, as %s of ./%s does not run: %s", m.test, m.pkg, firstLine(out))
+		return "", fmt.Errorf("shows nothing, as %s of ./%s does not run: %s", m.test, m.pkg, firstLine(out))
 	}
-	return nil
+	if strings.Contains(out, "panic: test timed out") {
+		return m.test + ", which did not end,", nil
+	}
+	return m.test, nil
 }
 
 // overlay writes the mutated files into dir, and returns the file that tells the go command to use them.
