@@ -84,8 +84,8 @@ flake: ## every integration scenario 20 times, counted; output in flake.txt
 	go test -race -count=20 -timeout=90m -v ./integration/... 2>&1 | tee flake.txt || status=$$?; \
 	grep -oE '^--- (PASS|FAIL): [^ ]+' flake.txt | sort | uniq -c; exit $$status
 
-mutants: ## break each promise in turn: a test must fail every time
-	go run ./internal/mutants
+mutants: ## break the promises one at a time: a test must fail every time
+	go -C internal/testkit/repo run ./mutants
 
 bench: ## measure beside redsync
 	cd bench && go run .

@@ -3,6 +3,7 @@ module github.com/redlockfx/redlockfx/internal/testkit/repo
 go 1.26.0
 
 require (
+	github.com/bluekeyes/go-gitdiff v0.9.0
 	github.com/yuin/goldmark v1.8.7
 	golang.org/x/tools v0.52.0
 )

@@ -1,0 +1,98 @@
+// Mutants breaks the promises of the library, one at a time, and runs the test that must then fail. Run it in the
+// folder internal/testkit/repo:
+//
+//	go run ./mutants [-run part of a path]
+//
+// A mutant is a file testdata/<folder>/<name>.patch: the rule that it breaks, as a sentence; the package and the test
+// that must fail; and a unified diff, whose paths start at the root of the repository. The code moves, so line numbers
+// do not count: the lines of a hunk are looked for in the file, and must stand in exactly one place.
+//
+// The folders are the promises of the README, and in packages what else each package says of itself:
+//
+//	p1   at most one valid lease per name
+//	p2   a leader's context ends before another replica can lead
+//	p3   tokens increase
+//	p4   a node that may have lost its state grants nothing until the longest TTL has passed
+//	p5   a hold that failed, was cancelled or is over leaves no key behind
+//	p6   a hung, dead or slow minority delays no call and costs no lease
+//	p7   a lease is released only after the work under it has returned
+//	p8   a callback never runs twice at a time, and at most once per term
+//	p9   a tick starts at most once, and is run or recorded
+//	p10  every wait, attempt and renewal is bounded and spaced
+//	p11  nothing is left running after Close, Run or Stop, unless its error says so
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+func main() {
+	part := flag.String("run", "", "only the mutants with this in their path")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	out, problems := log.New(os.Stdout, "", 0), log.New(os.Stderr, "", 0)
+	if err := runAll(ctx, "../../..", "mutants/testdata", *part, out, problems); err != nil {
+		problems.Fatal("mutants: ", err)
+	}
+}
+
+// runAll runs the mutants of the folder that have part in their path, as many at a time as there are processors. It
+// writes a line for each that is noticed to out, and a line for each other to problems.
+func runAll(ctx context.Context, root, folder, part string, out, problems *log.Logger) error {
+	mutants, broken := read(root, os.DirFS(folder))
+	for _, err := range broken {
+		problems.Println(err)
+	}
+	work := make(chan mutant, len(mutants))
+	for _, m := range mutants {
+		if strings.Contains(m.path, part) {
+			work <- m
+		}
+	}
+	close(work)
+	total := len(work) + len(broken)
+	if total == 0 {
+		return fmt.Errorf("no patch in %s has %q in its path", folder, part)
+	}
+
+	var noticed atomic.Int64
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for m := range work {
+				start := time.Now()
+				by, err := m.run(ctx, root)
+				switch {
+				case ctx.Err() != nil:
+					return
+				case err != nil:
+					problems.Printf("%s: %v", m.path, err)
+				default:
+					noticed.Add(1)
+					out.Printf("%s: noticed by %s in %v", m.path, by, time.Since(start).Round(time.Second/10))
+				}
+			}
+		})
+	}
+	workers.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if left := total - int(noticed.Load()); left > 0 {
+		return fmt.Errorf("%d of %d are not noticed", left, total)
+	}
+	out.Printf("%d mutants, all noticed", total)
+	return nil
+}
