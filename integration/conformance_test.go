@@ -4,7 +4,6 @@ package integration_test
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -17,16 +16,13 @@ import (
 
 // Most of a case is waiting, so more cases run at a time than the machine has processors. No other test runs meanwhile,
 // since all links of all cases pass through this process. Cases that break no node share nodes, each under a prefix of
-// its own; the others come first, since they wait for guards to end.
+// its own.
 func TestConformance_OfRedisServers(t *testing.T) {
-	const largest, atATime = 7, 10
-	all := append(
-		slices.DeleteFunc(conformance.Cases(), func(c conformance.Case) bool { return !c.Own }),
-		slices.DeleteFunc(conformance.Cases(), func(c conformance.Case) bool { return c.Own })...)
+	const largest, atATime = 7, 8
 	shared := startServers(t, largest)
 	var cases sync.WaitGroup
 	slots := make(chan struct{}, atATime)
-	for i, c := range all {
+	for i, c := range conformance.Cases() {
 		if c.InMemoryOnly != "" {
 			t.Logf("not on servers: %s: %s", c.Name, c.InMemoryOnly)
 			continue
