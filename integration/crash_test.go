@@ -100,7 +100,7 @@ func holdAllButOne(ends bool) func(request) verdict {
 }
 
 func TestKilledLeader_LeavesItsTickAsTheTableSays(t *testing.T) {
-	t.Parallel()
+	oneOfMany(t)
 	nodes := startNodes(t, 3)
 	cases := beside{t: t}
 	defer cases.Wait()

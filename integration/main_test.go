@@ -16,7 +16,7 @@ import (
 
 // atATime is how many tests run in parallel unless -parallel says otherwise. Tests mostly wait for leases to end, so
 // there are more of them than the machine has processors.
-const atATime = "6"
+const atATime = "8"
 
 var (
 	// shared is this process's clock.

@@ -12,7 +12,7 @@ import (
 )
 
 func TestPausedJob_StaysPausedOverRestartsOfNodes(t *testing.T) {
-	t.Parallel()
+	oneOfMany(t)
 	cases := beside{t: t}
 	defer cases.Wait()
 	for _, test := range []struct {

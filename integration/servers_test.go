@@ -50,6 +50,18 @@ var forgetting = map[string]func(context.Context, *redisproc.Node) error{
 	},
 }
 
+// many is held by tests with nine or more replicas.
+var many sync.Mutex
+
+// oneOfMany runs the test in parallel, but never beside another one with as many replicas. On two processors those
+// would take each other's time until leases end that should not.
+func oneOfMany(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	many.Lock()
+	t.Cleanup(many.Unlock)
+}
+
 // must ends the test unless all went well.
 func must(t *testing.T, errs ...error) {
 	t.Helper()

@@ -76,7 +76,7 @@ var troubles = map[string]func(*cluster){
 }
 
 func TestEachTick_RunsOnceInAllTroubles(t *testing.T) {
-	t.Parallel()
+	oneOfMany(t)
 	cases := beside{t: t}
 	defer cases.Wait()
 	for name, trouble := range troubles {

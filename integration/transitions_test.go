@@ -22,7 +22,7 @@ var falls = flag.Int("falls", len(ways), "how many leaders of each election fall
 // A leader falls, the next one begins, and falls, by every kind of fault, while minorities of nodes
 // come and go.
 func TestTransitions_NeverOverlap(t *testing.T) {
-	t.Parallel()
+	oneOfMany(t)
 	seed, began := newSeed(t), time.Now()
 	nodes := startNodes(t, nodeCount, persist...)
 	all := tally{fell: make(map[string]int), margin: make(map[string]time.Duration)}
