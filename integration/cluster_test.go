@@ -22,12 +22,8 @@ import (
 
 const (
 	nodeCount = 5
-
-	// patience is how long a test waits for what must happen before it calls it missing.
-	patience = 2 * time.Minute
-
-	// busy is what a machine with other work may add to a time.
-	busy = 2 * time.Second
+	majority  = nodeCount/2 + 1
+	minority  = nodeCount - majority // the most nodes that a lease can do without
 )
 
 // cluster is five nodes, three replicas, and all that these have told.
@@ -53,14 +49,8 @@ func (b *beside) run(name string, test func(t *testing.T)) {
 	b.Go(func() { b.t.Run(name, test) })
 }
 
-// start starts replicas on five nodes. The end of the test ends them and judges what they told.
-func start(t *testing.T, nodes *redisproc.Cluster) *cluster {
-	t.Helper()
-	return startAs(t, nodes, steady())
-}
-
-// startAs starts replicas with other settings than the usual ones.
-func startAs(t *testing.T, nodes *redisproc.Cluster, s settings) *cluster {
+// start starts replicas. The end of the test ends them and judges what they told.
+func start(t *testing.T, nodes *redisproc.Cluster, s settings) *cluster {
 	t.Helper()
 	return startLinked(t, nodes, 0, s)
 }
@@ -68,9 +58,7 @@ func startAs(t *testing.T, nodes *redisproc.Cluster, s settings) *cluster {
 // startLinked also gives each replica, by name, a proxy of its own before each of the first nodes.
 // What goes through a proxy goes through this process, and is slow when the machine is busy: so
 // nodes that are to stay well have none.
-func startLinked(
-	t *testing.T, nodes *redisproc.Cluster, first int, s settings,
-) *cluster {
+func startLinked(t *testing.T, nodes *redisproc.Cluster, first int, s settings) *cluster {
 	t.Helper()
 	c := newCluster(t, nodes, s)
 	for _, name := range []string{"a", "b", "c"} {
@@ -82,9 +70,7 @@ func startLinked(
 				continue
 			}
 			link, err := node.Proxy()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			c.links[name] = append(c.links[name], link)
 			addrs = append(addrs, link.Addr())
 		}
@@ -115,55 +101,6 @@ func (c *cluster) locker() *redlock.Locker {
 	c.t.Helper()
 	return lockerOn(c.t, clients(c.t, c.nodes.Addrs()...),
 		redlock.WithTTL(c.TTL), redlock.WithNodeTimeout(c.TTL/4))
-}
-
-// startNodes starts nodes and has them used for the first time. They grant nothing for a TTL from
-// then on, so tests call it before t.Parallel: the nodes of all tests grow old together.
-func startNodes(t *testing.T, n int) *redisproc.Cluster {
-	t.Helper()
-	still.tell(t)
-	nodes, err := redisproc.Start(t.Context(), n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := nodes.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	_, err = open(t, nodes.Addrs()).TryAcquire(t.Context(), "first")
-	if !errors.Is(err, redlock.ErrGuarded) {
-		t.Fatalf("got %v, want %v", err, redlock.ErrGuarded)
-	}
-	return nodes
-}
-
-// waitForGuards returns when all nodes grant.
-func waitForGuards(t *testing.T, nodes *redisproc.Cluster) {
-	t.Helper()
-	l := open(t, nodes.Addrs())
-	poll(t, "end of the guards", func() bool { return allGrant(t.Context(), l) })
-}
-
-func allGrant(ctx context.Context, l *redlock.Locker) bool {
-	return !slices.ContainsFunc(l.Nodes(ctx), func(n redlock.NodeStatus) bool {
-		return n.Err != nil || n.Guard > 0
-	})
-}
-
-// open makes a Locker, closed after the test, of addresses or URLs.
-func open(t *testing.T, urls []string) *redlock.Locker {
-	t.Helper()
-	l, err := redlock.Open(urls, redlock.WithTTL(ttl), redlock.WithNodeTimeout(longTimeout))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), nodeTimeout)
-		defer cancel()
-		_ = l.Close(ctx) // a server that refuses or is gone cannot be cleaned up
-	})
-	return l
 }
 
 // restart waits until a replica that was killed or terminated is gone, and starts another in its
@@ -246,22 +183,6 @@ func (c *cluster) answering() string {
 		told.WriteString("; ")
 	}
 	return told.String()
-}
-
-// poll waits for what a server has to be asked for.
-func poll(t *testing.T, what string, there func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	for !there() {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			t.Fatalf("after %v there was no %s", patience, what)
-		}
-	}
 }
 
 // told returns the events from number seen on, and a channel that is closed when there are more.

@@ -3,7 +3,6 @@
 package integration_test
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -15,10 +14,10 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
-// Cases that break no node share their nodes, each under a prefix of its own. Most of a case is
-// waiting, so more of them run at a time than the machine has processors.
+// Most of a case is waiting, so more cases run at a time than the machine has processors. No other test runs meanwhile,
+// since all links of all cases pass through this process. Cases that break no node share nodes, each under a prefix of
+// its own.
 func TestConformance_OfRedisServers(t *testing.T) {
-	t.Parallel()
 	const largest, atATime = 7, 8
 	shared := startServers(t, largest)
 	var cases sync.WaitGroup
@@ -35,7 +34,7 @@ func TestConformance_OfRedisServers(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, %d nodes", c.Name, nodes), func(t *testing.T) {
 					cluster := shared
 					if c.Own {
-						cluster = startServers(t, nodes, "--appendonly", "yes", "--appendfsync", "always")
+						cluster = startServers(t, nodes, persist...)
 					}
 					conformance.Run(t, c, &conformance.World{
 						Nodes:  newServers(t, cluster, nodes),
@@ -67,34 +66,27 @@ func (s *servers) Requests(i int) int {
 }
 
 func (s *servers) Restart(i int) {
-	s.must(s.node(i).Kill(), s.node(i).Restart(s.t.Context()))
+	must(s.t, s.node(i).Kill(), s.node(i).Restart(s.t.Context()))
 }
 
 func (s *servers) RestartEmpty(i int) {
-	s.must(s.node(i).Kill(), s.node(i).RestartEmpty(s.t.Context()))
+	must(s.t, s.node(i).Kill(), s.node(i).RestartEmpty(s.t.Context()))
 }
 
-func (s *servers) Backup(i int) { s.must(s.node(i).Backup()) }
+func (s *servers) Backup(i int) { must(s.t, s.node(i).Backup()) }
 
 func (s *servers) RestartFromBackup(i int) {
-	s.must(s.node(i).Kill(), s.node(i).RestartFromBackup(s.t.Context()))
+	must(s.t, s.node(i).Kill(), s.node(i).RestartFromBackup(s.t.Context()))
 }
 
 func (s *servers) node(i int) *redisproc.Node { return s.cluster.Node(i) }
-
-func (s *servers) must(errs ...error) {
-	s.t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		s.t.Fatal(err)
-	}
-}
 
 // Links gives each process a proxy of its own before each node.
 func (s *servers) Links() conformance.Links {
 	var l links
 	for i := range s.Size() {
 		proxy, err := s.node(i).Proxy()
-		s.must(err)
+		must(s.t, err)
 		l = append(l, proxy)
 	}
 	return l

@@ -4,15 +4,10 @@ package integration_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"os"
-	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/redlockfx/redlockfx/integration"
 	"github.com/redlockfx/redlockfx/internal/retry"
@@ -20,9 +15,6 @@ import (
 )
 
 const (
-	// contending is how the name of a process begins that is no replica, but a contender.
-	contending = "contender "
-
 	leaseName = "x"
 	leaseTTL  = time.Second
 )
@@ -37,42 +29,23 @@ const (
 	failed    integration.Kind = "failed" // what, and why, is the text
 )
 
-// The main function of a contender is this one, since that of the test binary makes replicas.
-func init() {
-	var s settings
-	err := json.Unmarshal([]byte(os.Getenv(settingsVariable)), &s)
-	if err != nil || !strings.HasPrefix(s.Name, contending) {
-		return
-	}
-	logging.Disable()
-	fmt.Fprintln(os.Stderr, contend(s))
-	os.Exit(1)
-}
-
 // contender is a program that takes a lock, works under it and gives it up, again and again until it
 // is killed.
 type contender struct {
-	replica
+	*replica
 	random *rand.Rand
 	locker *redlock.Locker
 }
 
 // contend returns only if it cannot begin.
-func contend(s settings) error {
-	clock, err := newClock()
-	if err != nil {
-		return err
-	}
-	locker, err := redlock.Open(s.Nodes, redlock.WithTTL(leaseTTL), redlock.WithNodeTimeout(leaseTTL/5))
+func (r *replica) contend() error {
+	locker, err := redlock.Open(r.Nodes, redlock.WithTTL(leaseTTL), redlock.WithNodeTimeout(leaseTTL/5))
 	if err != nil {
 		return err
 	}
 	seed := fnv.New64()
-	seed.Write([]byte(s.Name))
-	c := contender{
-		replica: replica{settings: s, clock: clock},
-		random:  rand.New(rand.NewPCG(seed.Sum64(), 0)), locker: locker,
-	}
+	seed.Write([]byte(r.Name))
+	c := contender{replica: r, random: rand.New(rand.NewPCG(seed.Sum64(), 0)), locker: locker}
 	for {
 		if lease := c.acquire(); lease != nil {
 			c.hold(lease)

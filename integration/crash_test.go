@@ -100,8 +100,8 @@ func holdAllButOne(ends bool) func(request) verdict {
 }
 
 func TestKilledLeader_LeavesItsTickAsTheTableSays(t *testing.T) {
-	t.Parallel()
-	nodes := startServers(t, 3)
+	oneOfMany(t)
+	nodes := startNodes(t, 3)
 	cases := beside{t: t}
 	defer cases.Wait()
 	for i, row := range crashes {

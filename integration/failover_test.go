@@ -4,52 +4,43 @@ package integration_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-const failoverTTL = 3 * time.Second
-
-var failoverOptions = []redlock.Option{
-	redlock.WithTTL(failoverTTL), redlock.WithNodeTimeout(failoverTTL / 5),
-}
+// guardedOptions are for tests that wait for guards.
+var guardedOptions = []redlock.Option{redlock.WithTTL(shortTTL), redlock.WithNodeTimeout(shortTTL / 5)}
 
 // A replica may lack the last locks of its master: the guard bridges that.
 func TestFailover_PromotedNodeIsGuardedAndCostsNoLease(t *testing.T) {
 	t.Parallel()
 	group, others := startFailover(t), startServers(t, 2)
 	link, err := others.Node(1).Proxy()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	nodes := append(clients(t, others.Addrs()...), failoverClient(t, group))
-	l := lockerOn(t, nodes, failoverOptions...)
+	l := lockerOn(t, nodes, guardedOptions...)
 	held := acquire(t, l, "x", redlock.WithAutoExtend(redlock.Extension{}))
-	for _, server := range admins(t, append(others.Addrs(), group.Master().Addr())) {
-		poll(t, "lease on all nodes", func() bool { return locked(t, server, "x") })
-	}
+	servers := admins(t, append(others.Addrs(), group.Master().Addr()))
+	poll(t, "lease on all nodes", func() bool { return records.Default.On(t, "x", servers...) == 3 })
 	status := func() redlock.NodeStatus { return l.Nodes(t.Context())[2] }
 	if n := status(); n.Addr != "FailoverClient 3" || n.Role != "master" || n.Guard > 0 || n.Err != nil {
 		t.Errorf("the group is %+v, want a master without a guard", n)
 	}
 
 	killed := time.Now()
-	if err := group.Master().Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, group.Master().Kill())
 	ctx, cancel := context.WithTimeout(t.Context(), promotion)
 	defer cancel()
 	promoted, err := group.Promoted(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Logf("promoted after %v", time.Since(killed))
 	poll(t, "guard after the promotion", func() bool {
 		n := status()
@@ -59,21 +50,19 @@ func TestFailover_PromotedNodeIsGuardedAndCostsNoLease(t *testing.T) {
 	// This one cannot do without the group.
 	link.Refuse()
 	rival := lockerOn(t, append(clients(t, others.Node(0).Addr(), link.Addr()),
-		failoverClient(t, group)), failoverOptions...)
+		failoverClient(t, group)), guardedOptions...)
 	_, err = rival.TryAcquire(t.Context(), "y")
-	if !errors.Is(err, redlock.ErrGuarded) {
-		t.Errorf("after the promotion: %v, want %v", err, redlock.ErrGuarded)
-	}
+	want.Err(t, err, redlock.ErrGuarded)
 	acquire(t, rival, "y")
-	if after := time.Since(killed); after < failoverTTL {
-		t.Errorf("the group granted %v after its master was killed, want %v at least", after, failoverTTL)
+	if after := time.Since(killed); after < shortTTL {
+		t.Errorf("the group granted %v after its master was killed, want %v at least", after, shortTTL)
 	}
 	if n := status(); n.Guard > 0 || n.Err != nil {
 		t.Errorf("when it grants, the group is %+v", n)
 	}
 	master := admins(t, []string{promoted})[0]
 	poll(t, "leases on the promoted node", func() bool {
-		return locked(t, master, "x") && locked(t, master, "y")
+		return records.Default.On(t, "x", master) == 1 && records.Default.On(t, "y", master) == 1
 	})
 	if !held.Valid() {
 		t.Errorf("the lease was lost: %v", context.Cause(held.Context()))
@@ -86,7 +75,7 @@ func TestReplica_IsRefusedUntilItIsPromoted(t *testing.T) {
 	replica := group.Replica().Addr()
 	var told complaints
 	l := lockerOn(t, clients(t, append(others.Addrs(), replica)...),
-		append(failoverOptions, told.option())...)
+		append(guardedOptions, told.option())...)
 	for range 3 {
 		release(t, acquire(t, l, "x")) // the others are a majority
 	}
@@ -98,12 +87,9 @@ func TestReplica_IsRefusedUntilItIsPromoted(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), promotion)
 	defer cancel()
-	if err := group.Master().Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := group.Promoted(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, group.Master().Kill())
+	_, err := group.Promoted(ctx)
+	must(t, err)
 	poll(t, "promoted node that is fit", func() bool {
 		n := l.Nodes(t.Context())[2]
 		return n.Role == "master" && n.Err == nil && n.Guard > 0
@@ -116,9 +102,7 @@ const promotion = 90 * time.Second
 func startFailover(t *testing.T) *redisproc.Failover {
 	t.Helper()
 	group, err := redisproc.StartFailover(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	closeAfter(t, group.Close)
 	return group
 }

@@ -4,9 +4,7 @@ package integration_test
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"syscall"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
@@ -23,19 +21,17 @@ func (f fall) String() string {
 	return fmt.Sprintf("%s, links %v, after %d looks", f.how, f.links, f.looks)
 }
 
-// ways are the ways to fall, and how many leaders of each election do.
-var ways = map[string]int{"kill": 5, "terminate": 5, "stop": 5, "cut": 3, "refuse": 2}
+// ways are the ways to fall.
+var ways = []string{"kill", "terminate", "stop", "cut", "refuse"}
 
-// newFalls draws a plan for one election. The same random numbers give the same plan.
-func newFalls(random *rand.Rand) (plan []fall) {
-	for _, how := range slices.Sorted(maps.Keys(ways)) {
-		for range ways[how] {
-			f := fall{how: how, looks: random.IntN(int(shortTTL / 3 / sampleEvery))}
-			if how == "cut" || how == "refuse" {
-				f.links = random.Perm(nodeCount)[:majority+random.IntN(nodeCount-majority+1)]
-			}
-			plan = append(plan, f)
+// newFalls draws a plan of n falls for one election. The same random numbers give the same plan.
+func newFalls(random *rand.Rand, n int) (plan []fall) {
+	for i := range n {
+		f := fall{how: ways[i%len(ways)], looks: random.IntN(int(shortTTL / 3 / sampleEvery))}
+		if f.how == "cut" || f.how == "refuse" {
+			f.links = random.Perm(nodeCount)[:majority+random.IntN(minority+1)]
 		}
+		plan = append(plan, f)
 	}
 	random.Shuffle(len(plan), func(i, j int) { plan[i], plan[j] = plan[j], plan[i] })
 	return plan

@@ -5,54 +5,39 @@ package integration_test
 import (
 	"errors"
 	"regexp"
-	"strings"
 	"testing"
-	"time"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-var fitOptions = []redlock.Option{
-	redlock.WithTTL(2 * time.Second), redlock.WithNodeTimeout(time.Second / 2),
-}
-
+// Without a limit of its memory a server evicts nothing.
 func TestNode_ThatMayEvictLocksIsRefusedUntilItDoesNot(t *testing.T) {
 	t.Parallel()
-	for _, policy := range []string{"allkeys-lru", "volatile-lru"} {
-		t.Run(policy, func(t *testing.T) {
-			nodes := startServers(t, 1, "--maxmemory", "100mb", "--maxmemory-policy", policy)
-			var told complaints
-			l := lockerOn(t, clients(t, nodes.Addrs()...), append(fitOptions, told.option())...)
-			reason := "maxmemory-policy is " + policy
-			for range 2 {
-				_, err := l.TryAcquire(t.Context(), "x")
-				if !errors.Is(err, redlock.ErrNoQuorum) || !strings.Contains(err.Error(), reason) {
-					t.Errorf("got %v, want that there is no quorum, since its %s", err, reason)
-				}
-			}
-			n := l.Nodes(t.Context())[0]
-			if n.Eviction != policy || n.Err == nil || !strings.Contains(n.Err.Error(), reason) {
-				t.Errorf("the node is %+v, want it refused, since its %s", n, reason)
-			}
-			wantTold(t, &told, "inspect: .*"+reason)
+	nodes := startNodes(t, 1, "--maxmemory-policy", "allkeys-lru")
+	server := admins(t, nodes.Addrs())[0]
+	options := []redlock.Option{redlock.WithTTL(ttl), redlock.WithNodeTimeout(longTimeout)}
+	release(t, acquire(t, lockerOn(t, clients(t, nodes.Addrs()...), options...), "x"))
 
-			server := admins(t, nodes.Addrs())[0]
-			if err := server.ConfigSet(t.Context(), "maxmemory-policy", "noeviction").Err(); err != nil {
-				t.Fatal(err)
-			}
-			release(t, acquire(t, l, "x"))
-			if n := l.Nodes(t.Context())[0]; n.Eviction != "noeviction" || n.Err != nil {
-				t.Errorf("the node is %+v, want one that evicts nothing", n)
-			}
-		})
+	must(t, server.ConfigSet(t.Context(), "maxmemory", "100mb").Err())
+	var told complaints
+	l := lockerOn(t, clients(t, nodes.Addrs()...), append(options, told.option())...)
+	const reason = "maxmemory-policy is allkeys-lru"
+	for range 2 {
+		_, err := l.TryAcquire(t.Context(), "x")
+		want.Err(t, err, redlock.ErrNoQuorum)
+		want.Text(t, err, reason)
 	}
-}
+	n := l.Nodes(t.Context())[0]
+	want.Text(t, n.Err, reason)
+	wantTold(t, &told, "inspect: .*"+reason)
 
-func TestNode_WithoutALimitOfMemoryMayHaveAnyPolicy(t *testing.T) {
-	t.Parallel()
-	nodes := startServers(t, 1, "--maxmemory-policy", "allkeys-lru")
-	l := lockerOn(t, clients(t, nodes.Addrs()...), fitOptions...)
+	must(t, server.ConfigSet(t.Context(), "maxmemory-policy", "noeviction").Err())
 	release(t, acquire(t, l, "x"))
+	after := l.Nodes(t.Context())[0]
+	if n.Eviction != "allkeys-lru" || after.Eviction != "noeviction" || after.Err != nil {
+		t.Errorf("the node is %+v, then %+v, want one that evicts and then one that does not", n, after)
+	}
 }
 
 // It would vote twice.
@@ -60,13 +45,11 @@ func TestNode_ListedUnderTwoAddressesIsRefusedOnce(t *testing.T) {
 	t.Parallel()
 	nodes := startServers(t, 2)
 	link, err := nodes.Node(0).Proxy()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var told complaints
 	first, second := nodes.Node(0).Addr(), link.Addr()
 	l := lockerOn(t, clients(t, first, second, nodes.Node(1).Addr()),
-		append(fitOptions, told.option())...)
+		redlock.WithTTL(shortTTL), redlock.WithNodeTimeout(shortTTL/5), told.option())
 	for range 2 {
 		release(t, acquire(t, l, "x")) // the two servers are a majority
 	}
@@ -79,10 +62,7 @@ func TestNode_ListedUnderTwoAddressesIsRefusedOnce(t *testing.T) {
 	wantTold(t, &told, "inspect: .*"+refused.String())
 
 	// Without the other server there is no majority.
-	if err := nodes.Node(1).Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.TryAcquire(t.Context(), "x"); !errors.Is(err, redlock.ErrNoQuorum) {
-		t.Errorf("one server is a majority of three: %v, want %v", err, redlock.ErrNoQuorum)
-	}
+	must(t, nodes.Node(1).Kill())
+	_, err = l.TryAcquire(t.Context(), "x")
+	want.Err(t, err, redlock.ErrNoQuorum)
 }

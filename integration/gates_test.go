@@ -58,9 +58,7 @@ func newGates(t *testing.T, nodes *redisproc.Cluster) *gates {
 	t.Cleanup(g.close)
 	for i, node := range nodes.Addrs() {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		g.addrs = append(g.addrs, listener.Addr().String())
 		g.listeners = append(g.listeners, listener)
 		g.wg.Go(func() { g.accept(i, listener, node) }) // ends with the listener

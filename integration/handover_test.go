@@ -18,7 +18,7 @@ func TestTerminatedLeader_KeepsTheLeaseUntilItsCallbackReturns(t *testing.T) {
 	t.Parallel()
 	s := usual
 	s.TTL, s.EndFor, s.Drain = shortTTL, 3*shortTTL, 4*shortTTL
-	c := startAs(t, startServers(t, nodeCount), s)
+	c := start(t, startNodes(t, nodeCount), s)
 	leader := c.leader()
 
 	c.replicas[leader.Replica].signal(syscall.SIGTERM)
@@ -40,7 +40,7 @@ func TestTerminatedLeader_WhoseCallbackNeverReturnsIsFollowedWhenItsLeaseHasRunO
 	t.Parallel()
 	s := usual
 	s.TTL, s.EndFor, s.Drain = shortTTL, time.Hour, 2*shortTTL
-	c := startAs(t, startServers(t, nodeCount), s)
+	c := start(t, startNodes(t, nodeCount), s)
 	leader := c.leader()
 
 	c.replicas[leader.Replica].signal(syscall.SIGTERM)
@@ -64,8 +64,8 @@ func TestTerminatedLeader_WhoseCallbackNeverReturnsIsFollowedWhenItsLeaseHasRunO
 }
 
 func TestTerminatedLeader_IsFollowedByTheTimerWhereNodesMayNotPush(t *testing.T) {
-	nodes := startNodes(t, nodeCount)
 	t.Parallel()
+	nodes := startNodes(t, nodeCount)
 	deaf := slices.DeleteFunc(jobRights(t), func(right string) bool {
 		return strings.Contains(right, "publish") || strings.Contains(right, "subscribe") ||
 			strings.HasPrefix(right, "&")
@@ -76,7 +76,7 @@ func TestTerminatedLeader_IsFollowedByTheTimerWhereNodesMayNotPush(t *testing.T)
 	}
 	s := steady()
 	s.Login = "redis://deaf:pw@"
-	c := startAs(t, nodes, s)
+	c := start(t, nodes, s)
 	leader := c.leader()
 
 	c.replicas[leader.Replica].signal(syscall.SIGTERM)

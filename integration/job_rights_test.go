@@ -15,15 +15,15 @@ import (
 )
 
 func TestJobRights_AreEnoughAndNoneTooMany(t *testing.T) {
-	nodes := startNodes(t, 1)
 	t.Parallel()
+	nodes := startNodes(t, 1)
 	server, all := admins(t, nodes.Addrs())[0], jobRights(t)
 	for i, right := range append([]string{"none"}, aclLine(t, "")...) {
 		t.Run("without "+right, func(t *testing.T) {
 			t.Parallel()
 			user := fmt.Sprint("user", i)
 			setUser(t, server, user, without(all, right))
-			q := quorum.New([]redis.UniversalClient{clientAs(t, user, nodes.Addrs()[0])}, nodes.Addrs(),
+			q := quorum.New([]redis.UniversalClient{clientAs(t, user, "pw", nodes.Addrs()[0])}, nodes.Addrs(),
 				quorum.Config{Timeout: longTimeout, Now: time.Now})
 			err := useJobs(t, register.New(register.Config{Quorum: q, Prefix: "redlock", Election: user, Longest: ttl}))
 			if right == "none" && err != nil || right != "none" && (err == nil || !denied.MatchString(err.Error())) {

@@ -10,9 +10,8 @@ import (
 )
 
 func TestKilledLeader_IsFollowedWhenItsLeaseHasRunOut(t *testing.T) {
-	nodes := startNodes(t, nodeCount)
 	t.Parallel()
-	c := start(t, nodes)
+	c := start(t, startNodes(t, nodeCount), steady())
 	leader := c.leader()
 
 	killed := c.replicas[leader.Replica].signal(syscall.SIGKILL)
@@ -27,9 +26,8 @@ func TestKilledLeader_IsFollowedWhenItsLeaseHasRunOut(t *testing.T) {
 }
 
 func TestTerminatedLeader_FinishesItsWorkAndHandsOverAtOnce(t *testing.T) {
-	nodes := startNodes(t, nodeCount)
 	t.Parallel()
-	c := start(t, nodes)
+	c := start(t, startNodes(t, nodeCount), steady())
 	leader := c.leader()
 	run := c.await("run", func(e integration.Event) bool {
 		return e.Kind == integration.RunBegin && e.At > leader.At
@@ -69,9 +67,8 @@ func TestTerminatedLeader_FinishesItsWorkAndHandsOverAtOnce(t *testing.T) {
 // A callback that it is given when it wakes waits for a term of its own: that is the next one when the
 // other replicas have gone.
 func TestStoppedLeader_KnowsWhenItWakesThatItLeadsNoMore(t *testing.T) {
-	nodes := startNodes(t, nodeCount)
 	t.Parallel()
-	c := start(t, nodes)
+	c := start(t, startNodes(t, nodeCount), steady())
 	leader := c.leader()
 	old := c.replicas[leader.Replica]
 

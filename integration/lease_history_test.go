@@ -3,6 +3,7 @@
 package integration_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -26,6 +27,8 @@ const (
 	seedVariable = "REDLOCKFX_TEST_SEED"
 )
 
+var leaseFaults = flag.Duration("lease.faults", 15*time.Second, "how long the lease of processes has faults")
+
 // leaseHistory is what contenders behind faulty links to faulty nodes told of one lock.
 type leaseHistory struct {
 	t     *testing.T
@@ -44,16 +47,14 @@ type leaseHistory struct {
 func TestLease_HistoryOfProcessesUnderFaultsIsThatOfALock(t *testing.T) {
 	t.Parallel()
 	h := &leaseHistory{
-		t: t, plan: newFaults(newSeed(t), 15*time.Second), nodes: startServers(t, leaseNodes, persist...),
+		t: t, plan: newFaults(newSeed(t), *leaseFaults), nodes: startNodes(t, leaseNodes, persist...),
 		contenders: make(map[int]*process),
 	}
 	t.Cleanup(h.end)
 	for i := range contenders {
 		for j := range leaseNodes {
 			link, err := h.nodes.Node(j).Proxy()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			h.links[i][j] = link
 		}
 		h.start(i)
@@ -78,9 +79,8 @@ func newSeed(t *testing.T) uint64 {
 	seed := rand.Uint64()
 	if text := os.Getenv(seedVariable); text != "" {
 		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
+		seed, err = strconv.ParseUint(text, 10, 64)
+		must(t, err)
 	}
 	t.Logf("to play the same plan again: %s=%d", seedVariable, seed)
 	return seed
@@ -89,7 +89,7 @@ func newSeed(t *testing.T) uint64 {
 // start starts a contender, in the place of one that is gone if there was one.
 func (h *leaseHistory) start(i int) {
 	h.started++
-	s := settings{Name: fmt.Sprint(contending, h.started)}
+	s := settings{Name: fmt.Sprint("contender ", h.started), Contends: true}
 	for _, link := range h.links[i] {
 		s.Nodes = append(s.Nodes, link.Addr())
 	}

@@ -3,30 +3,39 @@
 package integration_test
 
 import (
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"testing"
 
-	"github.com/redis/go-redis/v9/logging"
 	"go.uber.org/goleak"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 )
 
-// shared is this process's clock.
-var shared clock
+// atATime is how many tests run in parallel unless -parallel says otherwise. Tests mostly wait for leases to end, so
+// there are more of them than the machine has processors.
+const atATime = "8"
 
-// still is when this process stood still.
-var still stalls
+var (
+	// shared is this process's clock.
+	shared clock
+
+	// still is when this process stood still.
+	still stalls
+)
 
 func TestMain(m *testing.M) {
-	logging.Disable() // go-redis reports each failed dial on its own
 	if variable := os.Getenv(settingsVariable); variable != "" {
-		os.Exit(beReplica(variable))
+		os.Exit(beProcess(variable))
 	}
 	var err error
-	if shared, err = newClock(); err != nil {
+	shared, err = newClock()
+	if err := errors.Join(err, flag.Set("test.parallel", atATime)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	go still.watch() // until the process ends
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redlockfx/redlockfx/integration_test.(*stalls).watch"))
+	testmain.Run(m, goleak.IgnoreCurrent())
 }

@@ -3,83 +3,55 @@
 package integration_test
 
 import (
-	"errors"
-	"fmt"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/redlockfx/redlockfx/integration"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
-const majority = nodeCount/2 + 1
-
-// eachMinority runs a test for each number of nodes that a cluster can spare, one after another, and
-// beside other tests.
-func eachMinority(t *testing.T, test func(t *testing.T, nodes *redisproc.Cluster, faulty int)) {
-	t.Helper()
-	var clusters []*redisproc.Cluster
-	for range nodeCount - majority {
-		clusters = append(clusters, startNodes(t, nodeCount))
-	}
-	t.Parallel()
-	for i, nodes := range clusters {
-		faulty := i + 1
-		t.Run(fmt.Sprintf("%d of %d", faulty, nodeCount), func(t *testing.T) { test(t, nodes, faulty) })
-	}
-}
-
 func TestLeader_StaysWhileAMinorityOfNodesIsDead(t *testing.T) {
-	eachMinority(t, func(t *testing.T, nodes *redisproc.Cluster, faulty int) {
-		c := start(t, nodes)
-		leader := c.leaderOfAll()
+	t.Parallel()
+	c := start(t, startNodes(t, nodeCount), steady())
+	leader := c.leaderOfAll()
 
-		began := shared.now()
-		for i := range faulty {
-			if err := c.nodes.Node(i).Kill(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		c.stays(leader, began, 2*ttl)
-	})
+	began := shared.now()
+	c.each(minority, (*redisproc.Node).Kill)
+	c.stays(leader, began, 2*ttl)
 }
 
 func TestLeader_StaysWhileAMinorityOfNodesHangs(t *testing.T) {
-	eachMinority(t, func(t *testing.T, nodes *redisproc.Cluster, faulty int) {
-		c := start(t, nodes)
-		leader := c.leaderOfAll()
+	t.Parallel()
+	c := start(t, startNodes(t, nodeCount), steady())
+	leader := c.leaderOfAll()
 
-		began := shared.now()
-		hang(t, c.nodes, faulty)
-		woken := c.stays(leader, began, 2*ttl).At
-		wake(t, c.nodes, faulty)
-		c.stays(leader, woken, ttl)
-	})
+	began := shared.now()
+	c.each(minority, (*redisproc.Node).Hang)
+	woken := c.stays(leader, began, 2*ttl).At
+	c.each(minority, (*redisproc.Node).Wake)
+	c.stays(leader, woken, ttl)
 }
 
 func TestLeader_StaysWhileAMinorityOfNodesIsSlow(t *testing.T) {
-	eachMinority(t, func(t *testing.T, nodes *redisproc.Cluster, faulty int) {
-		c := startLinked(t, nodes, faulty, steady())
-		leader := c.leaderOfAll()
+	t.Parallel()
+	c := startLinked(t, startNodes(t, nodeCount), minority, steady())
+	leader := c.leaderOfAll()
 
-		began := shared.now()
-		for _, own := range c.links {
-			for _, link := range own {
-				link.Delay(nodeTimeout) // there and back, so no answer comes in time
-			}
+	began := shared.now()
+	for _, own := range c.links {
+		for _, link := range own {
+			link.Delay(nodeTimeout) // there and back, so no answer comes in time
 		}
-		c.stays(leader, began, 2*ttl)
-	})
+	}
+	c.stays(leader, began, 2*ttl)
 }
 
 func TestMajorityOfHungNodes_LeavesNobodyLeadingUntilItWakes(t *testing.T) {
-	nodes := startNodes(t, nodeCount)
 	t.Parallel()
-	c := start(t, nodes)
+	c := start(t, startNodes(t, nodeCount), steady())
 	leader := c.leader()
 
-	hang(t, c.nodes, majority)
+	c.each(majority, (*redisproc.Node).Hang)
 	over := c.lostInTime(leader)
 	asleep := make(map[string]bool)
 	c.await("time without a leader", func(e integration.Event) bool {
@@ -89,7 +61,7 @@ func TestMajorityOfHungNodes_LeavesNobodyLeadingUntilItWakes(t *testing.T) {
 		return len(asleep) == len(c.replicas)
 	})
 	woken := shared.now()
-	wake(t, c.nodes, majority)
+	c.each(majority, (*redisproc.Node).Wake)
 	next := c.next(leader.Since)
 
 	took := next.Since - woken
@@ -104,17 +76,12 @@ func TestMajorityOfHungNodes_LeavesNobodyLeadingUntilItWakes(t *testing.T) {
 }
 
 func TestAllNodesFlushed_EndsTheTermAtOnceAndDelaysTheNextByTheGuard(t *testing.T) {
-	nodes := startNodes(t, nodeCount)
 	t.Parallel()
-	c := start(t, nodes)
+	c := start(t, startNodes(t, nodeCount), steady())
 	leader := c.leaderOfAll()
 
 	flushed := shared.now()
-	for i := range nodeCount {
-		if err := forgetting["flushed"](t.Context(), c.nodes.Node(i)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	c.each(nodeCount, func(n *redisproc.Node) error { return forgetting["flushed"](t.Context(), n) })
 	over := c.lost(leader)
 	next := c.next(leader.Since)
 
@@ -141,9 +108,8 @@ func TestAllNodesFlushed_EndsTheTermAtOnceAndDelaysTheNextByTheGuard(t *testing.
 }
 
 func TestLeaderCutOffFromAMajority_StopsAndIsFollowed(t *testing.T) {
-	nodes := startNodes(t, nodeCount)
 	t.Parallel()
-	c := startLinked(t, nodes, majority, steady())
+	c := startLinked(t, startNodes(t, nodeCount), majority, steady())
 	leader := c.leader()
 
 	cut := shared.now()
@@ -175,11 +141,7 @@ func (c *cluster) leaderOfAll() integration.Event {
 	poll(c.t, "lease on all nodes", func() bool {
 		holders := make(map[string]bool)
 		for _, server := range servers {
-			holder, err := server.Get(c.t.Context(), "{redlock}:lock:jobs").Result()
-			if err != nil && !errors.Is(err, redis.Nil) {
-				c.t.Fatal(err)
-			}
-			holders[holder] = true
+			holders[records.Default.Holder(c.t, c.Election, server)] = true
 		}
 		return len(holders) == 1 && !holders[""]
 	})
@@ -198,20 +160,10 @@ func (c *cluster) lostInTime(leader integration.Event) integration.Event {
 	return over
 }
 
-func hang(t *testing.T, nodes *redisproc.Cluster, n int) {
-	t.Helper()
+// each does something to the first n nodes.
+func (c *cluster) each(n int, do func(*redisproc.Node) error) {
+	c.t.Helper()
 	for i := range n {
-		if err := nodes.Node(i).Hang(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func wake(t *testing.T, nodes *redisproc.Cluster, n int) {
-	t.Helper()
-	for i := range n {
-		if err := nodes.Node(i).Wake(); err != nil {
-			t.Fatal(err)
-		}
+		must(c.t, do(c.nodes.Node(i)))
 	}
 }

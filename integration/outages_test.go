@@ -4,7 +4,6 @@ package integration_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
@@ -46,15 +45,11 @@ func (o *outages) play(ctx context.Context, t *testing.T, nodes *redisproc.Clust
 		o.away.Store(true)
 		o.made = append(o.made, fmt.Sprintf("at %v for %v: nodes %v: %s", shared.now(), lasts, hit, way))
 		for _, i := range hit {
-			if err := errors.Join(nodes.Node(i).Backup(), nodes.Node(i).Kill()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, nodes.Node(i).Backup(), nodes.Node(i).Kill())
 		}
 		_ = retry.Sleep(ctx, lasts) // they come back in any case
 		for _, i := range hit {
-			if err := forgetting[way](t.Context(), nodes.Node(i)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, forgetting[way](t.Context(), nodes.Node(i)))
 		}
 		poll(t, "end of the guards: "+o.made[len(o.made)-1], granting)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func TestPausedJob_StaysPausedOverRestartsOfNodes(t *testing.T) {
-	t.Parallel()
+	oneOfMany(t)
 	cases := beside{t: t}
 	defer cases.Wait()
 	for _, test := range []struct {
@@ -25,13 +25,13 @@ func TestPausedJob_StaysPausedOverRestartsOfNodes(t *testing.T) {
 }
 
 func stayPaused(t *testing.T, restarted int, handover bool) {
-	c := startTicking(t, eachTick())
+	c := startTicking(t, 0, eachTick())
 	s := c.observe()
 	leader := c.justRan()
-	c.must(s.Pause(t.Context(), jobName))
+	must(c.t, s.Pause(t.Context(), jobName))
 	paused := time.Now()
 	for i := range restarted {
-		c.must(c.nodes.Node(i).Kill(), c.nodes.Node(i).Restart(t.Context()))
+		must(c.t, c.nodes.Node(i).Kill(), c.nodes.Node(i).Restart(t.Context()))
 		c.granted() // MaxTTL later
 	}
 	since := shared.now()

@@ -7,13 +7,13 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redlockfx/redlockfx/integration"
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
 // process is a replica as its test sees it.
@@ -21,43 +21,24 @@ type process struct {
 	settings
 	t      *testing.T
 	cmd    *exec.Cmd
-	stderr bytes.Buffer  // to be read when done
-	done   chan struct{} // closed when the process is gone
-	fated  bool          // it is meant to end
+	stderr bytes.Buffer    // to be read when done
+	done   <-chan struct{} // closed when the process is gone
+	fated  bool            // it is meant to end
 }
 
 // startProcess starts the test binary as a replica whose lines go to log.
 func startProcess(t *testing.T, s settings, log func(integration.Event)) *process {
 	t.Helper()
 	variable, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// Where the machine is short of time, the links in this process come first. Replicas that get no answer in time
 	// dial again, and links that could not keep up with that would never again have an answer come in time.
-	cmd := exec.Command("nice", "-n", "10", os.Args[0])
-	p := &process{settings: s, t: t, cmd: cmd, done: make(chan struct{})}
+	p := &process{settings: s, t: t, cmd: exec.Command("nice", "-n", "10", os.Args[0])}
 	p.cmd.Env = append(os.Environ(), settingsVariable+"="+string(variable),
 		"GORACE=halt_on_error=1") // so that a race is an end that nobody meant
 	p.cmd.Stdout, p.cmd.Stderr = &lines{t: t, log: log}, &p.stderr
-	p.cmd.SysProcAttr = dieWithParent()
-
-	started := make(chan error)
-	go func() { // ends with the process: kill ends it and waits for done
-		defer close(p.done)
-		// For the kernel the parent that may die is the thread that forked, so that thread is kept
-		// until the child is gone.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := p.cmd.Start()
-		started <- err
-		if err == nil {
-			_ = p.cmd.Wait() // how it ended, its log tells better
-		}
-	}()
-	if err := <-started; err != nil {
-		t.Fatal(err)
-	}
+	p.done, err = redisproc.StartChild(p.cmd)
+	must(t, err)
 	return p
 }
 

@@ -14,10 +14,10 @@ func TestRareTick_RunsWhenAllNodesHaveBeenRestartedSinceTheLast(t *testing.T) {
 	t.Parallel()
 	s := eachTick()
 	s.Spec = "*/15 * * * * *"
-	c := startTicking(t, s)
+	c := startTicking(t, 0, s)
 	next := time.Now().Truncate(rarely).Add(rarely)
 	for i := range c.nodes.Addrs() {
-		c.must(c.nodes.Node(i).Kill(), c.nodes.Node(i).Restart(t.Context()))
+		must(c.t, c.nodes.Node(i).Kill(), c.nodes.Node(i).Restart(t.Context()))
 		c.granted() // MaxTTL later
 	}
 	if late := time.Since(next); late > 0 {

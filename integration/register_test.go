@@ -4,16 +4,12 @@ package integration_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/integration"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -22,13 +18,9 @@ import (
 func (c *cluster) observe() *scheduler.Scheduler {
 	c.t.Helper()
 	e, err := election.New(c.locker(), c.Election)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, err)
 	s, err := scheduler.New(e)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, err)
 	return s
 }
 
@@ -65,31 +57,14 @@ func recordOf(all []scheduler.Record, tick time.Time) scheduler.Record {
 	return scheduler.Record{}
 }
 
-// states are what the nodes have recorded of a tick, "" where there is nothing.
+// states are those of the runs that the nodes have recorded for a tick, "" where there is none.
 func (c *cluster) states(tick time.Time) []string {
 	c.t.Helper()
 	var states []string
 	for _, server := range admins(c.t, c.nodes.Addrs()) {
-		slot := fmt.Sprintf("t%d", tick.UnixMilli())
-		record, err := server.HGet(c.t.Context(), c.key("job"), "o:"+slot).Result()
-		if errors.Is(err, redis.Nil) {
-			record, err = server.HGet(c.t.Context(), c.key("runs"), slot).Result()
-		}
-		if err != nil && !errors.Is(err, redis.Nil) {
-			c.t.Fatal(err)
-		}
-		state := ""
-		if parts := strings.Split(record, ":"); len(parts) > 4 {
-			state = parts[4]
-		}
-		states = append(states, state)
+		states = append(states, records.Default.RunState(c.t, c.Election, jobName, tick, server))
 	}
 	return states
-}
-
-// key is one of the job's at a node.
-func (c *cluster) key(kind string) string {
-	return fmt.Sprintf("{redlock}:%s:%s:%s", kind, c.Election, jobName)
 }
 
 // voted waits until a node has voted for a tick after that time: one that forgot the job has been
@@ -98,22 +73,17 @@ func (c *cluster) voted(node int, since time.Time) {
 	c.t.Helper()
 	server := admins(c.t, c.nodes.Addrs())[node]
 	poll(c.t, fmt.Sprintf("vote of node %d", node), func() bool {
-		job, err := server.HGetAll(c.t.Context(), c.key("job")).Result()
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		mark, _ := strconv.ParseInt(job["mark"], 10, 64) // 0 where there is none
-		return job["by"] != "0" && mark > since.UnixMilli()
+		return records.Default.Voted(c.t, c.Election, jobName, server).After(since)
 	})
 }
 
-// allVote waits until a replica leads and all nodes vote for its ticks, and returns what it told of the
-// first.
+// allVote waits until a replica leads and all nodes have voted for the first tick that it ran, or for a later one. It
+// returns what the replica told of the first.
 func (c *cluster) allVote() integration.Event {
 	c.t.Helper()
 	leader := c.leader()
 	for i := range c.nodes.Addrs() {
-		c.voted(i, leader.Tick)
+		c.voted(i, leader.Tick.Add(-1))
 	}
 	return leader
 }

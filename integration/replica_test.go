@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redis/go-redis/v9/logging"
 	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/election"
@@ -21,12 +22,13 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// settings make the test binary a replica when they are in this variable, as JSON.
+// settingsVariable holds settings, as JSON. It makes the test binary a replica or a contender.
 const settingsVariable = "REDLOCKFX_TEST_REPLICA"
 
 type settings struct {
-	Name  string
-	Nodes []string
+	Name     string
+	Contends bool // it is no replica, but a contender
+	Nodes    []string
 
 	Login    string // what makes a URL of an address, if anything
 	Election string
@@ -88,20 +90,26 @@ type replica struct {
 	clock clock
 }
 
-// beReplica campaigns until SIGTERM, and returns the exit code.
-func beReplica(variable string) int {
-	r := &replica{}
-	if err := errors.Join(json.Unmarshal([]byte(variable), &r.settings), r.run()); err != nil {
+// beProcess is the main function of replicas and contenders. It returns the exit code.
+func beProcess(variable string) int {
+	logging.Disable() // go-redis reports each failed dial
+	clock, err := newClock()
+	r := replica{clock: clock}
+	err = errors.Join(err, json.Unmarshal([]byte(variable), &r.settings))
+	if err == nil && r.Contends {
+		err = r.contend()
+	} else if err == nil {
+		err = r.campaign()
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
 }
 
-func (r *replica) run() (err error) {
-	if r.clock, err = newClock(); err != nil {
-		return err
-	}
+// campaign returns after SIGTERM.
+func (r *replica) campaign() error {
 	log, err := zap.NewDevelopment(zap.AddStacktrace(zap.PanicLevel))
 	if err != nil {
 		return err

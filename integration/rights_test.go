@@ -15,6 +15,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -33,9 +34,7 @@ func jobRights(t *testing.T) []string {
 func aclLine(t *testing.T, begin string) []string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	line := regexp.MustCompile(`(?m)^ +ACL SETUSER locks ` + begin + ` ?([+~].+)$`).FindSubmatch(text)
 	if line == nil {
 		t.Fatal("docs/operations.md does not say what rights a user needs")
@@ -60,25 +59,20 @@ var spares = map[string][]string{
 var denied = regexp.MustCompile("NOPERM|The user executing the script can't|ACL failure in script")
 
 func TestRights_AreEnoughAndNoneTooMany(t *testing.T) {
-	nodes := startNodes(t, 1)
 	t.Parallel()
-	waitForGuards(t, nodes)
+	nodes := startNodes(t, 1)
 	server, all := admins(t, nodes.Addrs())[0], rights(t)
 	for i, right := range append([]string{"none"}, all...) {
 		t.Run("without "+right, func(t *testing.T) {
 			user := fmt.Sprint("user", i)
 			setUser(t, server, user, without(all, right))
 			// As on a new server, and when the guard has to be written again.
-			err := errors.Join(server.ScriptFlush(t.Context()).Err(),
-				server.HDel(t.Context(), "{redlock}:guard", "used").Err())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, server.ScriptFlush(t.Context()).Err(),
+				server.HDel(t.Context(), records.Default.Guard(), "used").Err())
 			before := calls(t, server, "eval")
 			var told complaints
-			l := lockerOn(t, []redis.UniversalClient{clientAs(t, user, nodes.Addrs()[0])},
-				redlock.WithTTL(ttl), redlock.WithNodeTimeout(longTimeout), told.option())
-			err = useAll(t, l, server, &told, user)
+			l := lockerAs(t, user, "pw", nodes, told.option())
+			err := useAll(t, l, server, &told, user)
 
 			if asked := denials(t, server, user) > 0; asked == (right == "none") {
 				t.Errorf("it asked for what it may not: %v", asked)
@@ -104,17 +98,6 @@ func TestRights_AreEnoughAndNoneTooMany(t *testing.T) {
 	}
 }
 
-func clientAs(t *testing.T, user, addr string) *redis.Client {
-	t.Helper()
-	options, err := redlock.ClientOptions("redis://" + user + ":pw@" + addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := redis.NewClient(options)
-	closeAfter(t, client.Close)
-	return client
-}
-
 // useAll does everything that a Locker can ask a node for.
 func useAll(t *testing.T, l *redlock.Locker, server *redis.Client, told *complaints, user string) error {
 	t.Helper()
@@ -132,10 +115,8 @@ func useAll(t *testing.T, l *redlock.Locker, server *redis.Client, told *complai
 
 	// It hears of a hundred names that nobody waits for any more, before it listens to them no longer.
 	listening := func() int {
-		channels, err := server.PubSubChannels(ctx, "{redlock}:lock:"+user+".*").Result()
-		if err != nil {
-			t.Fatal(err)
-		}
+		channels, err := server.PubSubChannels(ctx, records.Default.Lock(user+".*")).Result()
+		must(t, err)
 		return len(channels)
 	}
 	deaf := func() bool {
@@ -186,9 +167,7 @@ func await(t *testing.T, l *redlock.Locker, held []*redlock.Lease, so func() boo
 func denials(t *testing.T, server *redis.Client, user string) (n int) {
 	t.Helper()
 	entries, err := server.ACLLog(t.Context(), 1000).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, entry := range entries {
 		if entry.Username == user {
 			n += int(entry.Count)
@@ -201,9 +180,7 @@ func denials(t *testing.T, server *redis.Client, user string) (n int) {
 func calls(t *testing.T, server *redis.Client, command string) int {
 	t.Helper()
 	stats, err := server.InfoMap(t.Context(), "commandstats").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var n int
 	_, _ = fmt.Sscanf(stats["Commandstats"]["cmdstat_"+command], "calls=%d", &n) // 0 of one not used yet
 	return n

@@ -13,25 +13,19 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
-
-const shardedTTL = 3 * time.Second
-
-var shardedOptions = []redlock.Option{
-	redlock.WithTTL(shardedTTL), redlock.WithNodeTimeout(shardedTTL / 5),
-}
 
 // Of three nodes one is dead, so that nothing is done without the cluster.
 func TestSharded_ClusterServesAsOneNode(t *testing.T) {
 	t.Parallel()
 	shards, others := startSharded(t), startServers(t, 2)
 	cluster := clusterClient(t, shards)
-	l := lockerOn(t, append(clients(t, others.Addrs()...), cluster), shardedOptions...)
-	if err := others.Node(1).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	l := lockerOn(t, append(clients(t, others.Addrs()...), cluster), guardedOptions...)
+	must(t, others.Node(1).Kill())
 
 	lease := acquire(t, l, "x", redlock.WithValue("me"))
 	first := lease.Deadline()
@@ -42,17 +36,15 @@ func TestSharded_ClusterServesAsOneNode(t *testing.T) {
 	if err != nil || holder.Value != "me" || holder.Token != lease.Token() {
 		t.Errorf("holder: %+v, %v, want me with token %d", holder, err, lease.Token())
 	}
-	if _, err := l.TryAcquire(t.Context(), "x"); !errors.Is(err, redlock.ErrHeld) {
-		t.Errorf("a second acquire: %v, want %v", err, redlock.ErrHeld)
-	}
+	_, err = l.TryAcquire(t.Context(), "x")
+	want.Err(t, err, redlock.ErrHeld)
 	n := l.Nodes(t.Context())[2]
 	if n.Addr != strings.Join(shards.Addrs(), ",") || n.Role != "master" || n.Guard > 0 || n.Err != nil {
 		t.Errorf("the cluster is %+v, want a master that grants", n)
 	}
 	release(t, lease)
-	if _, err := l.Holder(t.Context(), "x"); !errors.Is(err, redlock.ErrVacant) {
-		t.Errorf("holder after the release: %v, want %v", err, redlock.ErrVacant)
-	}
+	_, err = l.Holder(t.Context(), "x")
+	want.Err(t, err, redlock.ErrVacant)
 }
 
 // Whatever the names, their keys lie in one slot.
@@ -60,7 +52,7 @@ func TestSharded_ExtendsTogetherAndTellsOfReleases(t *testing.T) {
 	t.Parallel()
 	shards := startSharded(t)
 	cluster := clusterClient(t, shards)
-	l := lockerOn(t, []redis.UniversalClient{cluster}, shardedOptions...)
+	l := lockerOn(t, []redis.UniversalClient{cluster}, guardedOptions...)
 	const names = 50
 	var leases []*redlock.Lease
 	var ends []time.Time
@@ -72,7 +64,7 @@ func TestSharded_ExtendsTogetherAndTellsOfReleases(t *testing.T) {
 	before := calls(t, server, "evalsha")
 	for i, lease := range leases {
 		poll(t, "extension", func() bool { return lease.Deadline().After(ends[i]) })
-		if !locked(t, server, lease.Name()) {
+		if records.Default.On(t, lease.Name(), server) == 0 {
 			t.Errorf("lock %s is not on the shard of the others", lease.Name())
 		}
 	}
@@ -90,19 +82,17 @@ func TestSharded_ExtendsTogetherAndTellsOfReleases(t *testing.T) {
 		at = time.Now()
 		won <- err
 	}()
-	channel := "{redlock}:lock:" + lease.Name()
+	channel := records.Default.Lock(lease.Name())
 	servers := admins(t, shards.Addrs())
 	poll(t, "subscription at a shard", func() bool {
 		return slices.ContainsFunc(servers, func(server *redis.Client) bool {
 			return server.PubSubNumSub(t.Context(), channel).Val()[channel] == 1
 		})
 	})
-	if err := lease.Extend(t.Context()); err != nil { // so that there is a whole TTL to wait
-		t.Fatal(err)
-	}
+	must(t, lease.Extend(t.Context())) // so that there is a whole TTL to wait
 	released := time.Now()
 	release(t, lease)
-	if err := <-won; err != nil || at.Sub(released) > shardedTTL/2 {
+	if err := <-won; err != nil || at.Sub(released) > shortTTL/2 {
 		t.Errorf("the waiter had it %v after the release, %v", at.Sub(released), err)
 	}
 	t.Logf("the waiter had it %v after the release", at.Sub(released))
@@ -112,23 +102,19 @@ func TestSharded_EmptyShardIsGuarded(t *testing.T) {
 	t.Parallel()
 	shards, others := startSharded(t), startServers(t, 2)
 	cluster := clusterClient(t, shards)
-	l := lockerOn(t, append(clients(t, others.Addrs()...), cluster), shardedOptions...)
+	l := lockerOn(t, append(clients(t, others.Addrs()...), cluster), guardedOptions...)
 	held := acquire(t, l, "x", redlock.WithAutoExtend(redlock.Extension{}))
 	home := owner(t, cluster, shards)
 	server := admins(t, []string{home.Addr()})[0]
-	poll(t, "lease on the cluster", func() bool { return locked(t, server, "x") })
+	poll(t, "lease on the cluster", func() bool { return records.Default.On(t, "x", server) == 1 })
 
-	if err := errors.Join(home.Kill(), home.RestartEmpty(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	must(t, home.Kill(), home.RestartEmpty(t.Context()))
 	restarted := time.Now()
 	link, err := others.Node(1).Proxy()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	link.Refuse()
 	rival := lockerOn(t, append(clients(t, others.Node(0).Addr(), link.Addr()),
-		clusterClient(t, shards)), shardedOptions...)
+		clusterClient(t, shards)), guardedOptions...)
 	poll(t, "guard, when the shard serves again", func() bool {
 		_, err := rival.TryAcquire(t.Context(), "y")
 		if err == nil {
@@ -137,10 +123,10 @@ func TestSharded_EmptyShardIsGuarded(t *testing.T) {
 		return errors.Is(err, redlock.ErrGuarded)
 	})
 	acquire(t, rival, "y")
-	if after := time.Since(restarted); after < shardedTTL {
-		t.Errorf("the shard granted %v after its restart, want %v at least", after, shardedTTL)
+	if after := time.Since(restarted); after < shortTTL {
+		t.Errorf("the shard granted %v after its restart, want %v at least", after, shortTTL)
 	}
-	poll(t, "lease on the shard again", func() bool { return locked(t, server, "x") })
+	poll(t, "lease on the shard again", func() bool { return records.Default.On(t, "x", server) == 1 })
 	if !held.Valid() {
 		t.Errorf("the lease was lost: %v", context.Cause(held.Context()))
 	}
@@ -149,9 +135,7 @@ func TestSharded_EmptyShardIsGuarded(t *testing.T) {
 func startSharded(t *testing.T) *redisproc.Cluster {
 	t.Helper()
 	shards, err := redisproc.StartSharded(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	closeAfter(t, shards.Close)
 	return shards
 }
@@ -166,10 +150,8 @@ func clusterClient(t *testing.T, shards *redisproc.Cluster) *redis.ClusterClient
 // owner is the shard that has all keys of the prefix.
 func owner(t *testing.T, cluster *redis.ClusterClient, shards *redisproc.Cluster) *redisproc.Node {
 	t.Helper()
-	server, err := cluster.MasterForKey(t.Context(), "{redlock}")
-	if err != nil {
-		t.Fatal(err)
-	}
+	server, err := cluster.MasterForKey(t.Context(), records.Default.Guard())
+	must(t, err)
 	i := slices.Index(shards.Addrs(), server.Options().Addr)
 	if i < 0 {
 		t.Fatalf("%s is none of the shards %v", server.Options().Addr, shards.Addrs())

@@ -16,7 +16,7 @@ import (
 // The rest of the claim reaches the nodes, or its votes the leader, when another has led for a while.
 func TestLeaderStoppedInAClaim_DoesNotRunItsTickWhenItWakes(t *testing.T) {
 	t.Parallel()
-	nodes := startServers(t, 3)
+	nodes := startNodes(t, 3)
 	cases := beside{t: t}
 	defer cases.Wait()
 	for _, asked := range []int{1, 3} {

@@ -17,7 +17,7 @@ func TestTakeOver_GoesOnWhenNoNodeHasAnsweredAtFirst(t *testing.T) {
 	s.AtLeastOnce = true
 	held := s
 	held.RunFor = time.Hour
-	nodes := startServers(t, 3)
+	nodes := startNodes(t, 3)
 	c, _ := startGated(t, nodes, held)
 	tick := c.await("run", func(e integration.Event) bool { return e.Kind == integration.RunBegin }).Tick
 	c.replicas["a"].signal(syscall.SIGKILL)

@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -25,37 +24,20 @@ const askLimit = 200 * time.Millisecond
 // process is one redis-server from its start until it has been waited for.
 type process struct {
 	cmd  *exec.Cmd
-	log  string        // file with its output
-	done chan struct{} // closed when it is gone; exit is set by then
-	exit error
+	log  string          // file with its output
+	done <-chan struct{} // closed when it is gone
 }
 
 // startProcess starts cmd with its output in redis.log of its folder.
 func startProcess(cmd *exec.Cmd) (*process, error) {
-	p := &process{cmd: cmd, log: filepath.Join(cmd.Dir, "redis.log"), done: make(chan struct{})}
+	p := &process{cmd: cmd, log: filepath.Join(cmd.Dir, "redis.log")}
 	log, err := os.Create(p.log)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = log.Close() }() // the child has its own
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = dieWithParent()
-
-	started := make(chan error)
-	go func() { // ends with the process: kill ends it and waits for done
-		defer close(p.done)
-		// For the kernel the parent that may die is the thread that forked, so that thread is kept
-		// until the child is gone.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			p.exit = cmd.Wait()
-		}
-	}()
-	if err := <-started; err != nil {
-		<-p.done
+	if p.done, err = StartChild(cmd); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -107,12 +89,12 @@ func (p *process) ask(ctx context.Context, addr string) error {
 func (p *process) failure() error {
 	log, err := os.ReadFile(p.log)
 	if err != nil {
-		return errors.Join(p.exit, err)
+		return fmt.Errorf("ended before it answered (%v): %w", p.cmd.ProcessState, err)
 	}
 	if strings.Contains(string(log), "Address already in use") {
 		return errPortTaken
 	}
-	return fmt.Errorf("ended before it answered (%v):\n%s", p.exit, log)
+	return fmt.Errorf("ended before it answered (%v):\n%s", p.cmd.ProcessState, log)
 }
 
 func (p *process) running() bool {

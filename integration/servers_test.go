@@ -1,0 +1,214 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+const (
+	// patience is how long a test waits for what must happen before it calls it missing.
+	patience = 2 * time.Minute
+
+	// busy is what a machine with other work may add to a time.
+	busy = 2 * time.Second
+
+	// longTimeout is for single calls, which have no second attempt when the machine is busy.
+	longTimeout = time.Second
+)
+
+// persist has a server lose nothing that it has answered.
+var persist = []string{"--appendonly", "yes", "--appendfsync", "always"}
+
+// forgetting are the ways in which a server may come to grant what it has granted before.
+var forgetting = map[string]func(context.Context, *redisproc.Node) error{
+	"restarted empty": func(ctx context.Context, n *redisproc.Node) error {
+		return errors.Join(n.Kill(), n.RestartEmpty(ctx))
+	},
+	"restarted with an older file": func(ctx context.Context, n *redisproc.Node) error {
+		return errors.Join(n.Kill(), n.RestartFromBackup(ctx))
+	},
+	"restarted with its file": func(ctx context.Context, n *redisproc.Node) error {
+		return errors.Join(n.Kill(), n.Restart(ctx))
+	},
+	"flushed": func(ctx context.Context, n *redisproc.Node) error {
+		server := redis.NewClient(&redis.Options{Addr: n.Addr()})
+		return errors.Join(server.FlushAll(ctx).Err(), server.Close())
+	},
+}
+
+// many is held by tests with nine or more replicas.
+var many sync.Mutex
+
+// oneOfMany runs the test in parallel, but never beside another one with as many replicas. On two processors those
+// would take each other's time until leases end that should not.
+func oneOfMany(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	many.Lock()
+	t.Cleanup(many.Unlock)
+}
+
+// must ends the test unless all went well.
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// poll waits for what a server has to be asked for.
+func poll(t *testing.T, what string, there func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for !there() {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			t.Fatalf("after %v there was no %s", patience, what)
+		}
+	}
+}
+
+// startServers starts new nodes, which grant nothing at first, with arguments of redis-server's own.
+func startServers(t *testing.T, n int, args ...string) *redisproc.Cluster {
+	t.Helper()
+	still.tell(t)
+	nodes, err := redisproc.Start(t.Context(), n, args...)
+	must(t, err)
+	closeAfter(t, nodes.Close)
+	return nodes
+}
+
+// startNodes starts nodes whose guard is over, with arguments of redis-server's own.
+func startNodes(t *testing.T, n int, args ...string) *redisproc.Cluster {
+	t.Helper()
+	nodes := startServers(t, n, args...)
+	// A guard lasts as long as the longest TTL that its node has heard of, so this one is no test's longest.
+	l := lockerOn(t, clients(t, nodes.Addrs()...), redlock.WithTTL(leaseTTL), redlock.WithNodeTimeout(leaseTTL/4))
+	servers := admins(t, nodes.Addrs())
+	poll(t, "guard on each node", func() bool {
+		_, _ = l.TryAcquire(t.Context(), "first") // the first call begins the guard, and is refused
+		return !slices.ContainsFunc(servers, func(s *redis.Client) bool { return !records.Default.Guarded(t, s) })
+	})
+	for _, server := range servers {
+		records.Default.Age(t, server)
+	}
+	return nodes
+}
+
+// allGrant reports whether no node has a guard that is not over.
+func allGrant(ctx context.Context, l *redlock.Locker) bool {
+	return !slices.ContainsFunc(l.Nodes(ctx), func(n redlock.NodeStatus) bool { return n.Err != nil || n.Guard > 0 })
+}
+
+// closeAfter closes something after the test, before what was there earlier.
+func closeAfter(t *testing.T, closing func() error) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := closing(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// lockerOn makes a Locker, closed after the test.
+func lockerOn(t *testing.T, nodes []redis.UniversalClient, opts ...redlock.Option) *redlock.Locker {
+	t.Helper()
+	l, err := redlock.New(nodes, opts...)
+	must(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), nodeTimeout)
+		defer cancel()
+		_ = l.Close(ctx) // it names the leases that a test left, and the nodes that are gone
+	})
+	return l
+}
+
+// admins makes a client for each address, with go-redis's defaults.
+func admins(t *testing.T, addrs []string) []*redis.Client {
+	t.Helper()
+	var all []*redis.Client
+	for _, addr := range addrs {
+		client := redis.NewClient(&redis.Options{Addr: addr})
+		closeAfter(t, client.Close)
+		all = append(all, client)
+	}
+	return all
+}
+
+// clients is admins for a Locker.
+func clients(t *testing.T, addrs ...string) []redis.UniversalClient {
+	t.Helper()
+	var all []redis.UniversalClient
+	for _, client := range admins(t, addrs) {
+		all = append(all, client)
+	}
+	return all
+}
+
+// acquire waits for a lock.
+func acquire(t *testing.T, l *redlock.Locker, name string, opts ...redlock.AcquireOption) *redlock.Lease {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	lease, err := l.Acquire(ctx, name, opts...)
+	must(t, err)
+	return lease
+}
+
+// release releases a lease that must still be held.
+func release(t *testing.T, lease *redlock.Lease) {
+	t.Helper()
+	if err := lease.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// complaints are what a Locker tells of its nodes' failures.
+type complaints struct {
+	mu  sync.Mutex // guards the field below
+	all []string
+}
+
+// option has a Locker tell them.
+func (c *complaints) option() redlock.Option {
+	return redlock.WithHooks(redlock.Hooks{NodeError: func(node, op string, err error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.all = append(c.all, fmt.Sprintf("%s: %v", op, err))
+	}})
+}
+
+// wantTold wants that this was told, and nothing else and nothing twice. The patterns are in the
+// order of what they match.
+func wantTold(t *testing.T, told *complaints, patterns ...string) {
+	t.Helper()
+	if !slices.EqualFunc(told.sorted(), patterns, func(told, pattern string) bool {
+		return regexp.MustCompile(pattern).MatchString(told)
+	}) {
+		t.Errorf("told %q, want %q, each once", told.sorted(), patterns)
+	}
+}
+
+func (c *complaints) sorted() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(slices.Values(c.all))
+}
