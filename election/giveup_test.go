@@ -164,7 +164,7 @@ func TestHandover_ResignCoalesces(t *testing.T) {
 					t.Error("the context goes on")
 				}
 			}))
-		ctx, cancel := context.WithTimeout(t.Context(), 10*cooldown)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*cooldown-time.Second)
 		defer cancel()
 		if err := p.Run(ctx); err != nil {
 			t.Error(err)
