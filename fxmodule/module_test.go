@@ -214,9 +214,9 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 		},
 		"bad config": {
 			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{
-				Nodes: []string{"a:1", "b:1"}, TTL: time.Millisecond, Location: "Mars/Olympus", Identity: "a\n",
+				Nodes: []string{"a:1", "b:1"}, TTL: time.Millisecond, Location: "Mars/Olympus",
 			})),
-			[]string{"name is empty", "there are 2", "ttl 1ms", `location "Mars/Olympus"`, `identity "a\n"`},
+			[]string{"name is empty", "there are 2", "ttl 1ms", `location "Mars/Olympus"`},
 		},
 		"bad sums": {
 			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{
@@ -226,12 +226,12 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 		},
 		"bad durations": {
 			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{
-				Name: "x", Nodes: []string{"a:1"}, StopMargin: -1, Cooldown: -2, Standby: -3,
-				MaxTenure: time.Second, TenureJitter: -4, Value: strings.Repeat("v", 3001),
+				Name: "x", Nodes: []string{"a:1", "b:1"}, StopMargin: -1, Cooldown: -2, Standby: -3,
+				MaxTenure: time.Second, TenureJitter: -4, Identity: "a\n", Value: strings.Repeat("v", 3001),
 			})),
 			[]string{
 				"stop margin -1ns", "cooldown -2ns", "standby -3ns", "max tenure 1s must be above", "jitter -4ns",
-				"value has 3001 bytes",
+				`identity "a\n"`, "value has 3001 bytes", "there are 2",
 			},
 		},
 		"duplicate jobs": {
