@@ -43,7 +43,7 @@ func TestAcquire_ErrorsBackOffAndRecover(t *testing.T) {
 		c.Kill(1)
 		c.Kill(2)
 		a := c.replica("a", 0) // down at start
-		time.Sleep(time.Minute)
+		time.Sleep(20 * time.Second)
 		if err := a.Check(); err != nil {
 			t.Errorf("unhealthy for want of Redis: %v", err)
 		}
@@ -52,7 +52,7 @@ func TestAcquire_ErrorsBackOffAndRecover(t *testing.T) {
 		}
 		a.leads()
 		c.Hang()
-		time.Sleep(2 * time.Minute)
+		time.Sleep(30 * time.Second)
 		if a.IsLeader() {
 			t.Error("leads through an outage")
 		}

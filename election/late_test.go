@@ -9,12 +9,13 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/clock"
+	"github.com/redlockfx/redlockfx/internal/testkit/race"
 )
 
 // The machine sleeps past the stop deadline while a hook delays the callbacks. A renewal in flight is confirmed after
 // the wake-up.
 func TestOnLeader_NoTermGoesOnWithoutItsCallbacks(t *testing.T) {
-	for range 12 { // how the renewals fall is up to chance
+	for range race.Scale(4, 12) { // how the renewals fall is up to chance
 		inBubble(t, 3, func(t *testing.T, c *cluster) {
 			seen, record := latest()
 			var p *candidate

@@ -328,7 +328,9 @@ func TestModule_RefusesWhatIsForNoElection(t *testing.T) {
 			return scheduler.Job{Name: "j", Spec: "@daily", Run: func(context.Context, scheduler.Run) error { return nil }}
 		}, tow),
 		"callback": redlockfx.OnLeader(func(context.Context) {}, tow),
-		"hooks":    redlockfx.Hooks(func() election.Hooks { return election.Hooks{Attempt: func(time.Duration, error) {}} }, tow),
+		"hooks": redlockfx.Hooks(func() election.Hooks {
+			return election.Hooks{Attempt: func(time.Duration, error) {}}
+		}, tow),
 	} {
 		t.Run(name, func(t *testing.T) {
 			refused(t, []string{"at", "module_test.go:", `For("tow")`, `redlockfx.Named("tow")`},

@@ -98,7 +98,8 @@ func TestTrigger_IgnoresAPauseAndObeysOverlap(t *testing.T) {
 			t.Errorf("ran %v", c.ran())
 		}
 		history, err := a.History(t.Context(), "job", 10)
-		if err != nil || len(history) != 2 || history[0].State != scheduler.StateSkipped || history[0].Err != "a run is under way" {
+		if err != nil || len(history) != 2 || history[0].State != scheduler.StateSkipped ||
+			history[0].Err != "a run is under way" {
 			t.Errorf("history %+v, %v", history, err)
 		}
 	})
@@ -219,7 +220,7 @@ func TestStatus_SaysWhyATickDidNotRun(t *testing.T) {
 	})
 }
 
-// A node that has not heard of a pause and one that has lost the job's key are all that answers. The leader knows of it.
+// Only two nodes answer: one has not learned of a pause, the other has lost the job's key. The leader knows of the pause.
 func TestPause_IsNotForgottenByTheLeader(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")

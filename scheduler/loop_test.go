@@ -80,7 +80,7 @@ func TestTick_EveryFiveMinutesIs72RunsInSixHours(t *testing.T) {
 func TestTick_ThousandJobsStartAtOneInstant(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
-		jobs := race.Scale(300, 1000)
+		jobs := race.Scale(200, 1000)
 		for n := range jobs {
 			r.add(r.job(fmt.Sprint("job ", n), "*/10 * * * * *", lasting(5*time.Second)))
 		}

@@ -74,7 +74,8 @@ func TestLost_AtLeastOnceRunsItAgain(t *testing.T) {
 			t.Fatalf("ran %v", c.ran())
 		}
 		first, again := runs[0], runs[1]
-		if again.Key() != first.Key() || again.Attempt != 2 || again.Token <= first.Token || again.by != "b" || !again.CaughtUp {
+		if again.Key() != first.Key() || again.Attempt != 2 || again.Token <= first.Token || again.by != "b" ||
+			!again.CaughtUp {
 			t.Errorf("ran %+v, and then %+v", first.Run, again.Run)
 		}
 		if got := b.states("job"); got["1m0s"] != scheduler.StateOK || got["2m0s"] != scheduler.StateOK {

@@ -108,8 +108,7 @@ func TestOverlap_IsByJob(t *testing.T) {
 	})
 }
 
-// A tick comes while a run is under way: one node votes for it not to be run. That run returns, and the tick is asked for
-// once more.
+// A tick comes while a run is under way, and one node votes to skip it. The run returns, and the tick is claimed again.
 func TestSkip_ATickThatOneNodeHasSkippedIsNotRun(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")

@@ -56,7 +56,7 @@ func TestTakeOver_OfOneThatStillHadToWait(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		for _, r := range []*replica{a, b} {
-			job := r.job("job", "@every 10m", func(context.Context, int) error {
+			job := r.job("job", "@every 3m", func(context.Context, int) error {
 				if r == a {
 					time.Sleep(90 * time.Second)
 				}
@@ -65,14 +65,14 @@ func TestTakeOver_OfOneThatStillHadToWait(t *testing.T) {
 			job.AtLeastOnce, job.Overlap = true, scheduler.Queue
 			r.add(job)
 		}
-		c.SleepTo(10*time.Minute + 5*time.Second)
+		c.SleepTo(185 * time.Second)
 		c.depose()
 		b.campaign()
 		b.leads()
-		c.SleepTo(10*time.Minute + 40*time.Second)
+		c.SleepTo(220 * time.Second)
 		c.depose()
-		c.SleepTo(13 * time.Minute)
-		if got := b.states("job"); got["10m0s"] != scheduler.StateOK {
+		c.SleepTo(350 * time.Second)
+		if got := b.states("job"); got["3m0s"] != scheduler.StateOK {
 			t.Errorf("recorded %v, ran %v", got, c.ran())
 		}
 		if runs := c.records(); len(runs) != 2 || runs[1].Attempt < 3 {
@@ -87,17 +87,17 @@ func TestLost_NotWhereANodeKnowsOfTheEnd(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		for _, r := range []*replica{a, b} {
-			r.add(r.job("job", "@every 10m", lasting(5*time.Second)))
+			r.add(r.job("job", "@every 3m", lasting(5*time.Second)))
 		}
-		c.SleepTo(10*time.Minute + 2*time.Second) // all nodes have voted
+		c.SleepTo(182 * time.Second) // all nodes have voted
 		a.links.Cut(2)
-		c.SleepTo(10*time.Minute + 8*time.Second)
+		c.SleepTo(188 * time.Second)
 		a.links.Cut()
 		c.Kill(0)
 		b.campaign()
 		b.leads()
-		c.SleepTo(11 * time.Minute)
-		if got := b.states("job"); got["10m0s"] != scheduler.StateOK {
+		c.SleepTo(4 * time.Minute)
+		if got := b.states("job"); got["3m0s"] != scheduler.StateOK {
 			t.Errorf("recorded %v", got)
 		}
 		if lines := b.logs.FilterMessageSnippet("is lost").All(); len(lines) > 0 {
@@ -113,7 +113,7 @@ func TestTakeOver_OfARunThatNodesWereOnlyToldOfIsLost(t *testing.T) {
 		rec := &recorder{}
 		a, b := c.leader("a"), c.idle("b", scheduler.WithHooks(rec.hooks()))
 		for _, r := range []*replica{a, b} {
-			job := r.job("job", "@every 10m", func(ctx context.Context, _ int) error {
+			job := r.job("job", "@every 3m", func(ctx context.Context, _ int) error {
 				if r == a {
 					<-ctx.Done()
 				}
@@ -122,16 +122,16 @@ func TestTakeOver_OfARunThatNodesWereOnlyToldOfIsLost(t *testing.T) {
 			job.AtLeastOnce = true
 			r.add(job)
 		}
-		c.SleepTo(10*time.Minute + 5*time.Second)
+		c.SleepTo(185 * time.Second)
 		for node := range 3 {
 			c.Restart(node)
-			time.Sleep(30 * time.Second)
+			time.Sleep(20 * time.Second)
 		}
 		a.links.Cut()
 		b.campaign()
 		b.leads()
-		c.SleepTo(19 * time.Minute)
-		if got := b.states("job")["10m0s"]; got != scheduler.StateLost && got != scheduler.StateOK {
+		c.SleepTo(350 * time.Second)
+		if got := b.states("job")["3m0s"]; got != scheduler.StateLost && got != scheduler.StateOK {
 			t.Errorf("recorded %q, running %v", got, b.status("job").Running)
 		}
 		if told := strings.Join(rec.told(), "\n"); strings.Count(told, "finished:") != 1 {

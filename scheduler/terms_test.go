@@ -30,7 +30,8 @@ func TestTerms_TellWhoHasLedSinceWhen(t *testing.T) {
 			t.Fatalf("terms %v (%v)", terms, err)
 		}
 		newer, older := terms[0], terms[1]
-		if newer.Replica != "b" || older.Replica != "a" || newer.Token <= older.Token || len(terms) > 2 && terms[2].Replica == "without jobs" {
+		if newer.Replica != "b" || older.Replica != "a" || newer.Token <= older.Token ||
+			len(terms) > 2 && terms[2].Replica == "without jobs" {
 			t.Errorf("terms %+v", terms)
 		}
 		for since, want := range map[time.Time]time.Time{newer.Since: second, older.Since: first} {

@@ -77,7 +77,8 @@ func (l *leader) mustPromise() register.State {
 
 // claim asks for a tick.
 func (l *leader) claim(tick time.Time, run string, attempt int) register.Outcome {
-	return l.Claim(context.Background(), l.token, l.memories, []register.Claim{{Job: job, Record: l.record(tick, run, attempt)}})[0]
+	claims := []register.Claim{{Job: job, Record: l.record(tick, run, attempt)}}
+	return l.Claim(context.Background(), l.token, l.memories, claims)[0]
 }
 
 func (l *leader) record(tick time.Time, run string, attempt int) register.Record {
