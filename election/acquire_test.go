@@ -67,7 +67,7 @@ func TestAcquire_ErrorsBackOffAndRecover(t *testing.T) {
 }
 
 func TestAcquire_HeldIsNotTaken(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
 		term := a.leads()
 		held := 0
@@ -89,7 +89,7 @@ func TestAcquire_HeldIsNotTaken(t *testing.T) {
 
 // What counts is the holder's TTL: a candidate with a shorter one does not come sooner.
 func TestAcquire_ForeignTTLIsRespected(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
 		term := a.leads()
 		b := c.replica("b", 0, election.WithTTL(ttl/5))
@@ -104,7 +104,7 @@ func TestAcquire_ForeignTTLIsRespected(t *testing.T) {
 }
 
 func TestAcquire_ElectionsAreIsolated(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		var all []*candidate
 		for _, name := range []string{"x", "x:1", "xy", "lock:x"} {
 			locker, links := c.Locker()
@@ -126,7 +126,7 @@ func TestAcquire_ElectionsAreIsolated(t *testing.T) {
 // A process that comes back under its old identity may be a second one of that identity. Like any other candidate it
 // waits for the end of the lease, and its term is a new one.
 func TestAcquire_OwnLeftoverKeyIsANewTerm(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
 		first := a.leads()
 		a.links.Cut() // for good
@@ -144,7 +144,7 @@ func TestAcquire_OwnLeftoverKeyIsANewTerm(t *testing.T) {
 }
 
 func TestAcquire_SameIdentityTwiceDoesNotMakeTwoLeaders(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.replica("twin", time.Second), c.replica("twin", time.Second)
 		for range 5 {
 			first := leader(a, b)
@@ -173,7 +173,7 @@ func TestAcquire_UnresponsiveMinorityCostsNoTime(t *testing.T) {
 }
 
 func TestAcquire_FailedAttemptLeavesNothing(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		all := []*candidate{c.replica("a", 0), c.replica("b", 0), c.replica("c", 0)}
 		for range 5 {
 			leader(all...).resigned(nil)
@@ -200,18 +200,20 @@ func TestAcquire_FailedAttemptLeavesNothing(t *testing.T) {
 // The machine sleeps while the winning answers are on their way: what was won is over, or almost.
 func TestAcquire_NoWinAfterWaiting(t *testing.T) {
 	for _, slept := range []time.Duration{ttl - margin, ttl, 2 * ttl} {
-		inBubble(t, 5, func(t *testing.T, c *cluster) {
-			least := ttl
-			p, machine := c.sleeper("a", election.OnLeader(func(ctx context.Context) {
-				term, _ := election.TermFrom(ctx)
-				least = min(least, time.Until(term.Deadline()))
-			}))
-			p.links.Delay(50 * time.Millisecond)
-			time.AfterFunc(175*time.Millisecond, func() { machine.Suspend(slept) })
-			p.run().leads()
-			if least < margin {
-				t.Errorf("after %v of sleep a term began with %v left", slept, least)
-			}
+		t.Run(slept.String(), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				least := ttl
+				p, machine := c.sleeper("a", election.OnLeader(func(ctx context.Context) {
+					term, _ := election.TermFrom(ctx)
+					least = min(least, time.Until(term.Deadline()))
+				}))
+				p.links.Delay(50 * time.Millisecond)
+				time.AfterFunc(175*time.Millisecond, func() { machine.Suspend(slept) })
+				p.run().leads()
+				if least < margin {
+					t.Errorf("a term began with %v left", least)
+				}
+			})
 		})
 	}
 }

@@ -23,14 +23,14 @@ func TestOnLeader_Loss(t *testing.T) {
 	}{
 		"renewals exhausted": {func(p *candidate) { p.links.Hang() }, 3},
 		"another's on a majority": {func(p *candidate) {
-			records.Default.Put(p.c.T, "x", records.SomebodyElse, time.Hour, p.c.Raw()[:3]...)
+			records.Default.Put(p.c.T, "x", records.SomebodyElse, time.Hour, p.c.Raw()[:2]...)
 		}, 1},
 		"gone on a majority": {func(p *candidate) {
-			records.Default.Drop(p.c.T, "x", p.c.Raw()[:3]...)
+			records.Default.Drop(p.c.T, "x", p.c.Raw()[:2]...)
 		}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, 5, func(t *testing.T, c *cluster) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				var cause, ended error
 				attempts := 0
 				p := c.candidate("a", election.WithStandby(time.Second), election.WithHooks(election.Hooks{
@@ -92,7 +92,7 @@ func TestOnLeader_SlowReturnAfterVoluntaryEnd(t *testing.T) {
 		"tenure":   {func(*candidate, *election.Term) { time.Sleep(ttl) }, election.ErrResigned},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, 5, func(t *testing.T, c *cluster) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				a := c.replica("a", 3*ttl, election.WithDrainTimeout(10*ttl), election.WithMaxTenure(2*ttl, 0))
 				term := a.leads()
 				b := c.replica("b", 0)
@@ -170,7 +170,7 @@ func TestOnLeader_SlowReturnAfterLoss(t *testing.T) {
 // The callbacks of two processes return long after their leases are over. No process runs two at once, and the next
 // process starts no sooner than the margin after the context of the one before was done.
 func TestOnLeader_ReelectionWhileThePreviousCallbackStillRuns(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		type life struct{ from, done, till time.Time }
 		var mu sync.Mutex // guards lives
 		lives := make(map[string][]life)

@@ -142,28 +142,30 @@ func TestTerm_IsInvalidAtItsDeadlineByTheClockAlone(t *testing.T) {
 // The machine sleeps, and only its boot clock, or the nodes, can tell.
 func TestSuspension_EndsTheTermBeforeAnythingStarts(t *testing.T) {
 	for _, slept := range []time.Duration{ttl - margin - every, ttl, time.Hour} {
-		inBubble(t, 3, func(t *testing.T, c *cluster) {
-			p, machine := c.sleeper("a", election.OnLeader(c.record("a", 0)))
-			p.run()
-			term := p.leads()
-			time.Sleep(ttl)
-			p.links.Hang() // no renewal helps
-			left := time.Until(term.Deadline())
-			machine.Suspend(slept)
-			woke := time.Now()
-			if over := slept >= left; p.IsLeader() == over || term.Valid() == over {
-				t.Errorf("%v before the deadline slept %v: leads %v, valid %v", left, slept, p.IsLeader(), term.Valid())
-			}
-			p.OnLeader(func(ctx context.Context) {
-				if slept >= left && ctx.Err() == nil {
-					t.Error("work was started after the deadline")
+		t.Run(slept.String(), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				p, machine := c.sleeper("a", election.OnLeader(c.record("a", 0)))
+				p.run()
+				term := p.leads()
+				time.Sleep(ttl)
+				p.links.Hang() // no renewal helps
+				left := time.Until(term.Deadline())
+				machine.Suspend(slept)
+				woke := time.Now()
+				if over := slept >= left; p.IsLeader() == over || term.Valid() == over {
+					t.Errorf("slept %v before the deadline: leads %v, valid %v", left, p.IsLeader(), term.Valid())
 				}
+				p.OnLeader(func(ctx context.Context) {
+					if slept >= left && ctx.Err() == nil {
+						t.Error("work was started after the deadline")
+					}
+				})
+				<-term.Context().Done()
+				if took := time.Since(woke); took > max(left-slept, 0)+250*time.Millisecond {
+					t.Errorf("slept %v before the deadline: the context was done %v later", left, took)
+				}
+				want.Err(t, context.Cause(term.Context()), election.ErrLost)
 			})
-			<-term.Context().Done()
-			if took := time.Since(woke); took > max(left-slept, 0)+250*time.Millisecond {
-				t.Errorf("%v before the deadline slept %v: the context was done %v later", left, slept, took)
-			}
-			want.Err(t, context.Cause(term.Context()), election.ErrLost)
 		})
 	}
 }

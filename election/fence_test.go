@@ -75,7 +75,7 @@ func (r *resource) write(token uint64, line string) error {
 
 // A process that was paused inside its work writes when it wakes; the resource refuses it.
 func TestFence_StaleWriteIsRejected(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		r := &resource{}
 		paused := make(chan error, 1)
 		a := c.candidate("a", election.OnLeader(func(ctx context.Context) {

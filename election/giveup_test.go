@@ -150,7 +150,7 @@ func TestHandover_StandbyLeadsOnlyWhereNobodyElseDoes(t *testing.T) {
 
 // Many ask at once, also from inside the callback: the term ends once, and nobody waits.
 func TestHandover_ResignCoalesces(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		ended := 0
 		p := c.candidate("a", election.WithCooldown(cooldown),
 			election.WithHooks(election.Hooks{Ended: func(*election.Term, error) { ended++ }}),
@@ -176,7 +176,7 @@ func TestHandover_ResignCoalesces(t *testing.T) {
 }
 
 func TestHandover_ResignedStaysAwayUntilItsWorkIsBack(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		free := make(chan struct{})
 		a := c.candidate("a", election.WithCooldown(cooldown), election.WithDrainTimeout(time.Second),
 			election.OnLeader(func(context.Context) { <-free })).run()

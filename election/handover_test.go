@@ -81,8 +81,8 @@ func TestHandover_LostWhileDraining(t *testing.T) {
 }
 
 func TestHandover_WithoutPushAtTheLeasesEnd(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
-		for i := range 5 {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		for i := range c.N {
 			c.Deny(i, "SUBSCRIBE", "PUBLISH")
 		}
 		a := c.replica("a", 0)
@@ -101,7 +101,7 @@ func TestHandover_WithoutPushAtTheLeasesEnd(t *testing.T) {
 }
 
 func TestHandover_CancelledContextStillReleases(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		p := c.candidate("a", election.OnLeader(c.record("a", time.Second)))
 		ctx, cancel := context.WithTimeout(t.Context(), ttl)
 		defer cancel()
@@ -124,7 +124,7 @@ func TestHandover_FailedReleaseTouchesNoSuccessor(t *testing.T) {
 		"replies are lost": func(l *nodetest.Links) { l.DropReplies() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, 5, func(t *testing.T, c *cluster) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				a := c.replica("a", 0)
 				a.leads()
 				b := c.replica("b", 0)
@@ -142,7 +142,7 @@ func TestHandover_FailedReleaseTouchesNoSuccessor(t *testing.T) {
 				}
 				a.links.Heal() // and what is left of the release arrives
 				time.Sleep(3 * ttl)
-				if now, ok := b.Term(); !ok || now != term || c.held() != 5 {
+				if now, ok := b.Term(); !ok || now != term || c.held() != c.N {
 					t.Errorf("the next one's lease was touched: %d keys", c.held())
 				}
 				c.spans()
@@ -152,7 +152,7 @@ func TestHandover_FailedReleaseTouchesNoSuccessor(t *testing.T) {
 }
 
 func TestHandover_StopBeforeAnyNodeAnswered(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		for i, fault := range []func(...int){c.Hang, c.Cut} {
 			fault()
 			p := c.replica(fmt.Sprint("pod-", i), 0)

@@ -24,19 +24,19 @@ func TestKeep_ContextIsDoneTheMarginBeforeTheLeaseExpires(t *testing.T) {
 		least time.Duration // lag, where the release that follows the work can arrive
 	}{
 		"cut from all":       {func(p *candidate) { p.links.Cut() }, margin},
-		"cut from majority":  {func(p *candidate) { p.links.Cut(0, 1, 2) }, margin},
+		"cut from majority":  {func(p *candidate) { p.links.Cut(0, 1) }, margin},
 		"all hang":           {func(p *candidate) { p.links.Hang() }, margin},
-		"majority hangs":     {func(p *candidate) { p.links.Hang(2, 3, 4) }, margin},
+		"majority hangs":     {func(p *candidate) { p.links.Hang(1, 2) }, margin},
 		"replies are lost":   {func(p *candidate) { p.links.DropReplies() }, lag},
 		"slower than usable": {func(p *candidate) { p.links.Delay(nodeTimeout) }, lag},
 		"majority forgets": {func(p *candidate) {
-			for i := range 3 {
+			for i := range 2 {
 				p.c.Wipe(i)
 			}
 		}, margin},
 		"cut from a majority that comes back empty": {func(p *candidate) {
-			p.links.Cut(0, 1, 2)
-			for i := range 3 {
+			p.links.Cut(0, 1)
+			for i := range 2 {
 				p.c.Kill(i)
 				p.c.Wipe(i)
 				p.c.Restart(i)
@@ -44,7 +44,7 @@ func TestKeep_ContextIsDoneTheMarginBeforeTheLeaseExpires(t *testing.T) {
 		}, margin},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, 5, func(t *testing.T, c *cluster) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				a := c.replica("a", lag, election.WithStandby(time.Second)) // so that b is the next one
 				term := a.leads()
 				b := c.replica("b", 0)
@@ -193,7 +193,7 @@ func TestKeep_RenewalAttemptsAreBounded(t *testing.T) {
 
 // The nodes renewed the lease, but the answers came too late.
 func TestKeep_SlowSuccessfulRenewalDoesNotExtend(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
 		term := a.leads()
 		deadline := term.Deadline()
@@ -230,12 +230,12 @@ func TestKeep_MinorityThatForgotIsRepaired(t *testing.T) {
 }
 
 func TestKeep_AllNodesFlushed(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
 		first := a.leads()
 		time.Sleep(ttl)
 		flushed := time.Now()
-		for i := range 5 {
+		for i := range c.N {
 			c.Wipe(i)
 		}
 		<-first.Context().Done()
@@ -253,27 +253,29 @@ func TestKeep_AllNodesFlushed(t *testing.T) {
 	})
 }
 
-// A stop that meets a renewal on its way: whichever comes first at a node, no key comes back.
+// The stop comes before, with or after a renewal that is on its way. Whichever a node sees first, no key comes back.
 func TestKeep_RenewalRacingWithReleaseNeverResurrects(t *testing.T) {
 	const trip = 30 * time.Millisecond // one way
 	for early := -trip; early <= 3*trip; early += trip / 2 {
-		inBubble(t, 5, func(t *testing.T, c *cluster) {
-			a := c.replica("a", 0)
-			a.leads()
-			for i := range 5 {
-				a.links.Delay(trip+time.Duration(i)*5*time.Millisecond, i)
-			}
-			time.Sleep(every - early)
-			a.stop()
-			<-a.ended
-			time.Sleep(2 * nodeTimeout)
-			if n := c.held(); n > 0 {
-				t.Errorf("stopped %v before a renewal: %d nodes have the lock", early, n)
-			}
-			time.Sleep(every)
-			if n := c.held(); n > 0 {
-				t.Errorf("stopped %v before a renewal: the lock came back on %d nodes", early, n)
-			}
+		t.Run(early.String(), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a := c.replica("a", 0)
+				a.leads()
+				for i := range c.N {
+					a.links.Delay(trip+time.Duration(i)*5*time.Millisecond, i)
+				}
+				time.Sleep(every - early)
+				a.stop()
+				<-a.ended
+				time.Sleep(2 * nodeTimeout)
+				if n := c.held(); n > 0 {
+					t.Errorf("%d nodes have the lock", n)
+				}
+				time.Sleep(every)
+				if n := c.held(); n > 0 {
+					t.Errorf("the lock came back on %d nodes", n)
+				}
+			})
 		})
 	}
 }

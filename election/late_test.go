@@ -15,8 +15,9 @@ import (
 // The machine sleeps past the stop deadline while a hook delays the callbacks. A renewal in flight is confirmed after
 // the wake-up.
 func TestOnLeader_NoTermGoesOnWithoutItsCallbacks(t *testing.T) {
+	t.Parallel()
 	for range race.Scale(4, 12) { // how the renewals fall is up to chance
-		inBubble(t, 3, func(t *testing.T, c *cluster) {
+		inSeries(t, 3, func(t *testing.T, c *cluster) {
 			seen, record := latest()
 			var p *candidate
 			var machine *clock.Clock

@@ -114,7 +114,7 @@ func TestLife_StartsAndStopsAsOftenAsOneLikes(t *testing.T) {
 
 // A process that wakes can be asked before any of its timers has run.
 func TestCheck_SeesALeaderPastItsDeadline(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		p, machine := c.sleeper("a")
 		p.run()
 		follower := c.replica("b", 0, election.WithStandby(time.Second))

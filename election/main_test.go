@@ -21,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", strconv.Itoa(race.Scale(10, 40))); err != nil {
+	if err := flag.Set("rapid.checks", strconv.Itoa(race.Scale(6, 40))); err != nil {
 		panic(err)
 	}
 	testmain.Run(m)
@@ -55,8 +55,15 @@ type span struct {
 	lost             bool
 }
 
-// inBubble runs test in a bubble with n nodes.
+// inBubble runs test, in parallel with others, in a bubble with n nodes.
 func inBubble(t *testing.T, n int, test func(t *testing.T, c *cluster)) {
+	t.Helper()
+	t.Parallel() // a bubble shares nothing with another one
+	inSeries(t, n, test)
+}
+
+// inSeries is inBubble for a test that needs several bubbles, one after the other.
+func inSeries(t *testing.T, n int, test func(t *testing.T, c *cluster)) {
 	t.Helper()
 	bubble.Run(t, n, func(t *testing.T, nodes *bubble.Cluster) {
 		test(t, &cluster{Cluster: nodes})

@@ -18,6 +18,7 @@ import (
 // Whatever happens to the network, the nodes, their data and the candidates: terms never overlap, tokens increase, each
 // callback runs once in a term, and when all is well again and the guards are over, somebody leads.
 func TestPlans_TermsNeverOverlap(t *testing.T) {
+	t.Parallel()
 	const candidates, nodes = 3, 3
 	rapid.Check(t, func(rt *rapid.T) {
 		plan := faultplan.Draw(rt, faultplan.Config{
@@ -27,7 +28,7 @@ func TestPlans_TermsNeverOverlap(t *testing.T) {
 			}, faultplan.Faults...),
 		})
 		tenure := rapid.Bool().Draw(rt, "tenure")
-		inBubble(t, nodes, func(t *testing.T, c *cluster) {
+		inSeries(t, nodes, func(t *testing.T, c *cluster) {
 			all := make([]*candidate, candidates)
 			clocks := make([]*clock.Clock, candidates)
 			panics := make([]chan string, candidates)

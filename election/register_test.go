@@ -16,7 +16,7 @@ import (
 )
 
 func TestOnLeader_RegisteredBeforeRunOrAsFollower(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
 		a.leads()
 		var together sync.WaitGroup // each returns when all have begun
@@ -57,7 +57,7 @@ func TestOnLeader_RegisteredLateWhileLeading(t *testing.T) {
 }
 
 func TestOnLeader_RegisteredWhileDrainingOrCoolingDown(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		p := c.replica("a", time.Second, election.WithCooldown(cooldown))
 		var draining, cooling, between []*election.Term
 		seen := func(terms *[]*election.Term) func(context.Context) {
@@ -202,7 +202,7 @@ func TestOnLeader_Stop(t *testing.T) {
 }
 
 func TestOnLeader_ReturnsEarly(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		calls := 0
 		p := c.candidate("a", election.OnLeader(func(context.Context) { calls++ })).run()
 		term := p.leads()

@@ -46,10 +46,11 @@ type record struct {
 	cause      error // of its context, when it returned
 }
 
-// inBubble runs test in a bubble with nodes that know the jobs "job", "other", "first", "second", "a" and "b": of
-// those that they do not, there are no ticks in the first two seconds.
+// inBubble runs test, in parallel with others, in a bubble with nodes that know the jobs "job", "other", "first",
+// "second", "a" and "b": a job that they do not know has no ticks in its first two seconds.
 func inBubble(t *testing.T, nodes int, test func(t *testing.T, c *cluster)) {
 	t.Helper()
+	t.Parallel() // a bubble shares nothing with another one
 	bubble.Run(t, nodes, func(t *testing.T, nodes *bubble.Cluster) {
 		c := &cluster{Cluster: nodes, ttl: ttl}
 		c.Start = c.Start.Add(24 * time.Hour) // a bubble starts at midnight

@@ -114,33 +114,35 @@ func TestOverlap_OverAChangeOfTheLeader(t *testing.T) {
 		scheduler.Queue: {"a 1m0s", "b 2m0s", "b 3m0s"},
 		scheduler.Allow: {"a 1m0s", "b 2m0s", "b 3m0s"},
 	} {
-		inBubble(t, 3, func(t *testing.T, c *cluster) {
-			a, b := c.leader("a"), c.idle("b")
-			for _, r := range []*replica{a, b} {
-				job := r.job("job", "0 * * * * *", func(context.Context, int) error {
-					if r == a {
-						time.Sleep(90 * time.Second)
-					}
-					return nil
-				})
-				job.Overlap = overlap
-				r.add(job)
-			}
-			c.SleepTo(62 * time.Second)
-			c.depose()
-			b.campaign()
-			b.leads()
-			c.SleepTo(185 * time.Second)
-			var got []string
-			var returned time.Time
-			for _, run := range c.records() {
-				got = append(got, run.by+" "+c.at(run.Tick))
-				if overlap != scheduler.Allow && run.start.Before(returned) {
-					t.Errorf("overlap %d: %s began before the run of a had returned", overlap, c.at(run.Tick))
+		t.Run(fmt.Sprint("overlap ", overlap), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a, b := c.leader("a"), c.idle("b")
+				for _, r := range []*replica{a, b} {
+					job := r.job("job", "0 * * * * *", func(context.Context, int) error {
+						if r == a {
+							time.Sleep(90 * time.Second)
+						}
+						return nil
+					})
+					job.Overlap = overlap
+					r.add(job)
 				}
-				returned = run.end
-			}
-			wantEqual(t, "ran", got, want)
+				c.SleepTo(62 * time.Second)
+				c.depose()
+				b.campaign()
+				b.leads()
+				c.SleepTo(185 * time.Second)
+				var got []string
+				var returned time.Time
+				for _, run := range c.records() {
+					got = append(got, run.by+" "+c.at(run.Tick))
+					if overlap != scheduler.Allow && run.start.Before(returned) {
+						t.Errorf("%s began before the run of a had returned", c.at(run.Tick))
+					}
+					returned = run.end
+				}
+				wantEqual(t, "ran", got, want)
+			})
 		})
 	}
 }

@@ -71,21 +71,23 @@ func (c *cluster) skew(skew, lasts time.Duration, ticks int) {
 // A leader whose clock is set goes on as before, and says so once.
 func TestSkew_AClockThatIsSetChangesNoTick(t *testing.T) {
 	for _, by := range []time.Duration{time.Hour, -time.Hour} {
-		inBubble(t, 3, func(t *testing.T, c *cluster) {
-			told := make(chan time.Duration, 10)
-			r := c.leader("a", scheduler.WithHooks(scheduler.Hooks{
-				ClockSkew: func(d time.Duration) { told <- d },
-			}))
-			r.add(r.job("job", "*/10 * * * * *", quick))
-			c.SleepTo(35 * time.Second)
-			r.clock.Step(by)
-			c.SleepTo(65 * time.Second)
-			wantEqual(t, "ran", c.ran(), []string{
-				"job 10s@10s", "job 20s@20s", "job 30s@30s", "job 40s@40s", "job 50s@50s", "job 1m0s@1m0s",
+		t.Run(by.String(), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				told := make(chan time.Duration, 10)
+				r := c.leader("a", scheduler.WithHooks(scheduler.Hooks{
+					ClockSkew: func(d time.Duration) { told <- d },
+				}))
+				r.add(r.job("job", "*/10 * * * * *", quick))
+				c.SleepTo(35 * time.Second)
+				r.clock.Step(by)
+				c.SleepTo(65 * time.Second)
+				wantEqual(t, "ran", c.ran(), []string{
+					"job 10s@10s", "job 20s@20s", "job 30s@30s", "job 40s@40s", "job 50s@50s", "job 1m0s@1m0s",
+				})
+				if len(told) != 1 || <-told != by {
+					t.Error("the skew was not told, or more than once")
+				}
 			})
-			if len(told) != 1 || <-told != by {
-				t.Error("the skew was not told, or more than once")
-			}
 		})
 	}
 }

@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -19,33 +20,35 @@ func (c *cluster) depose() {
 // other, and lets nothing of it be replaced.
 func TestTakeOver_OfTwoRuns(t *testing.T) {
 	for _, overlap := range []scheduler.Overlap{scheduler.Skip, scheduler.Queue, scheduler.Replace} {
-		inBubble(t, 3, func(t *testing.T, c *cluster) {
-			a, b := c.leader("a"), c.idle("b")
-			first := a.job("job", "0 * * * * *", untilDone(0))
-			first.AtLeastOnce, first.Overlap = true, scheduler.Allow
-			a.add(first)
-			second := b.job("job", "0 * * * * *", lasting(5*time.Second))
-			second.AtLeastOnce, second.Overlap = true, overlap
-			b.add(second)
-			b.campaign()
-			c.SleepTo(122 * time.Second)
-			a.links.Cut()
-			b.leads()
-			c.SleepTo(170 * time.Second)
-			for _, tick := range []string{"1m0s", "2m0s"} {
-				if got := b.states("job")[tick]; got != scheduler.StateOK {
-					t.Errorf("overlap %d: %s is %q, ran %v", overlap, tick, got, c.ran())
+		t.Run(fmt.Sprint("overlap ", overlap), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a, b := c.leader("a"), c.idle("b")
+				first := a.job("job", "0 * * * * *", untilDone(0))
+				first.AtLeastOnce, first.Overlap = true, scheduler.Allow
+				a.add(first)
+				second := b.job("job", "0 * * * * *", lasting(5*time.Second))
+				second.AtLeastOnce, second.Overlap = true, overlap
+				b.add(second)
+				b.campaign()
+				c.SleepTo(122 * time.Second)
+				a.links.Cut()
+				b.leads()
+				c.SleepTo(170 * time.Second)
+				for _, tick := range []string{"1m0s", "2m0s"} {
+					if got := b.states("job")[tick]; got != scheduler.StateOK {
+						t.Errorf("%s is %q, ran %v", tick, got, c.ran())
+					}
 				}
-			}
-			var returned time.Time
-			for _, run := range c.records() {
-				if run.by == "b" && run.start.Before(returned) {
-					t.Errorf("overlap %d: ran beside each other: %v", overlap, c.ran())
+				var returned time.Time
+				for _, run := range c.records() {
+					if run.by == "b" && run.start.Before(returned) {
+						t.Errorf("ran beside each other: %v", c.ran())
+					}
+					if run.by == "b" {
+						returned = run.end
+					}
 				}
-				if run.by == "b" {
-					returned = run.end
-				}
-			}
+			})
 		})
 	}
 }
