@@ -50,9 +50,11 @@ repo: ## imports, the length of files, and whether the documents are true
 unit: ## all tests but integration/, with -race
 	go test -race -timeout=15m $$(go list ./... | grep -v /integration)
 
-simulation: ## random plans of faults against lock and claims; the race detector has seen some in unit
+simulation: ## random plans and long series, of which unit plays few under the race detector
 	go test -count=1 -timeout=5m -v -run TestSimulation ./redlock
-	go test -count=1 -timeout=10m -run 'TestSkew|TestClaim_Contested|TestZone_.*EveryZone' ./scheduler ./internal/register
+	go test -count=1 -timeout=10m -run 'TestPlans|TestFence|TestLife|TestOnLeader_(No|Registered)' ./election
+	go test -count=1 -timeout=10m -run 'TestSkew|TestTick_Thousand|TestAdmission|TestZone_.*EveryZone' ./scheduler
+	go test -count=1 -timeout=10m -run 'TestClaim_(Contested|ARun)|TestStop_' ./internal/register ./internal/clock
 
 integration: ## the tests on real redis-server processes
 	go test -race -count=1 -timeout=20m ./integration

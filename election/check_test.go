@@ -10,63 +10,55 @@ import (
 )
 
 func TestCheck_IsNilForAFollowerThatWaits(t *testing.T) {
-	t.Run("behind another of its process", func(t *testing.T) {
-		bubble(t, 3, func(t *testing.T, c *cluster) {
+	long := []redlock.Option{redlock.WithMaxTTL(10 * time.Minute), redlock.WithTTL(10 * time.Minute)}
+	for name, followers := range map[string]func(c *cluster) []*candidate{
+		"behind another of its process": func(c *cluster) []*candidate {
 			c.replica("a", 0).leads()
-			process := c.nodes.Process()
-			locker := process.Locker()
-			b := c.candidateOf(locker, process, "x", "b").run()
-			d := c.candidateOf(locker, process, "x", "d").run()
-			for range 20 {
-				time.Sleep(ttl)
-				for _, p := range []*candidate{b, d} {
-					if err := p.Check(); err != nil {
-						t.Fatalf("%s follows: %v", p.id, err)
-					}
-				}
+			locker, links := c.Locker()
+			return []*candidate{c.candidateOf(locker, links, "x", "b"), c.candidateOf(locker, links, "x", "d")}
+		},
+		"for a longer lease than its own": func(c *cluster) []*candidate {
+			locker, _ := c.Locker(long...)
+			if _, err := locker.Acquire(c.T.Context(), "x"); err != nil {
+				c.T.Fatal(err)
 			}
-		})
-	})
-	t.Run("for a longer lease than its own", func(t *testing.T) {
-		bubble(t, 3, func(t *testing.T, c *cluster) {
-			long := c.nodes.Process().Locker(redlock.WithMaxTTL(10*time.Minute), redlock.WithTTL(10*time.Minute))
-			if _, err := long.Acquire(t.Context(), "x"); err != nil {
-				t.Fatal(err)
-			}
-			b := c.candidate("b").run()
-			for range 20 {
-				time.Sleep(ttl)
-				if err := b.Check(); err != nil {
-					t.Fatalf("it follows: %v", err)
-				}
-			}
-		})
-	})
-	t.Run("for a longer guard than its own", func(t *testing.T) {
-		bubble(t, 3, func(t *testing.T, c *cluster) {
-			long := c.nodes.Process().Locker(redlock.WithMaxTTL(10*time.Minute), redlock.WithTTL(10*time.Minute))
-			lease, err := long.Acquire(t.Context(), "y")
+			return []*candidate{c.candidate("b")}
+		},
+		"for a longer guard than its own": func(c *cluster) []*candidate {
+			locker, _ := c.Locker(long...)
+			lease, err := locker.Acquire(c.T.Context(), "y")
 			if err != nil {
-				t.Fatal(err)
+				c.T.Fatal(err)
 			}
-			_ = lease.Release(t.Context())
-			for i := range 3 {
+			_ = lease.Release(c.T.Context())
+			for i := range c.N {
 				c.Restart(i)
 			}
-			b := c.candidate("b").run()
-			for range 20 {
-				time.Sleep(ttl)
-				if err := b.Check(); err != nil {
-					t.Fatalf("it follows: %v", err)
+			return []*candidate{c.candidate("b")}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				all := followers(c)
+				for _, p := range all {
+					p.run()
 				}
-			}
+				for range 20 {
+					time.Sleep(ttl)
+					for _, p := range all {
+						if err := p.Check(); err != nil {
+							t.Fatalf("%s follows: %v", p.id, err)
+						}
+					}
+				}
+			})
 		})
-	})
+	}
 }
 
 func TestCheck_DrainForEver(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.replica("a", time.Hour, election.WithDrainTimeout(math.MaxInt64))
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.replica("a", 2*time.Minute, election.WithDrainTimeout(math.MaxInt64))
 		a.leads()
 		a.stop()
 		time.Sleep(time.Minute)

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
-	"github.com/redlockfx/redlockfx/internal/clock"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
 func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		l := c.candidate("a").locker
 		for name, test := range map[string]struct {
 			election string
@@ -70,7 +71,7 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 			if e != nil || err == nil {
 				t.Errorf("%s: accepted", name)
 			}
-			wantText(t, err, test.want...)
+			want.Text(t, err, test.want...)
 		}
 		if _, err := election.New(nil, "x"); err == nil {
 			t.Error("a nil locker was accepted")
@@ -79,10 +80,10 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 }
 
 func TestLeader_IsWhoAMajorityNames(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		observer := c.candidate("o") // never campaigns
 		_, err := observer.Leader(t.Context())
-		wantErr(t, err, election.ErrNoLeader)
+		want.Err(t, err, election.ErrNoLeader)
 
 		id, value := "pod 1: \xc3\xa9", "\x00 any \xff bytes"
 		a := c.candidate("a", election.WithIdentity(id, value)).run()
@@ -92,10 +93,10 @@ func TestLeader_IsWhoAMajorityNames(t *testing.T) {
 			time.Until(l.Expires) > ttl {
 			t.Errorf("got %+v, %v", l, err)
 		}
-		observer.process.Cut(0, 1)
+		observer.links.Cut(0, 1)
 		_, err = observer.Leader(t.Context())
-		wantErr(t, err, redlock.ErrNoQuorum)
-		want := []string{"{redlock}:fence:x", "{redlock}:guard", "{redlock}:lock:x"}
+		want.Err(t, err, redlock.ErrNoQuorum)
+		want := []string{records.Default.Fence("x"), records.Default.Guard(), records.Default.Lock("x")}
 		if keys := c.Node(0).Keys(); !slices.Equal(keys, want) {
 			t.Errorf("the observer wrote: %v", keys)
 		}
@@ -103,7 +104,7 @@ func TestLeader_IsWhoAMajorityNames(t *testing.T) {
 }
 
 func TestTerm_ValuesAndTimes(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		if _, ok := election.TermFrom(t.Context()); ok {
 			t.Error("a term from nowhere")
 		}
@@ -123,10 +124,10 @@ func TestTerm_ValuesAndTimes(t *testing.T) {
 
 // The first look after a pause already tells that the term is over, before any timer has run.
 func TestTerm_IsInvalidAtItsDeadlineByTheClockAlone(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
 		term := a.leads()
-		a.process.Hang()
+		a.links.Hang()
 		time.Sleep(time.Until(term.Deadline()) - time.Nanosecond)
 		if !term.Valid() || !a.IsLeader() {
 			t.Error("over too early")
@@ -141,32 +142,30 @@ func TestTerm_IsInvalidAtItsDeadlineByTheClockAlone(t *testing.T) {
 // The machine sleeps, and only its boot clock, or the nodes, can tell.
 func TestSuspension_EndsTheTermBeforeAnythingStarts(t *testing.T) {
 	for _, slept := range []time.Duration{ttl - margin - every, ttl, time.Hour} {
-		bubble(t, 3, func(t *testing.T, c *cluster) {
-			ticking := clock.New()
-			process := c.nodes.Process()
-			p := c.candidateOf(process.Locker(redlock.WithClock(ticking)), process, "x", "a",
-				election.OnLeader(c.record("a", 0)))
-			p.run()
-			term := p.leads()
-			time.Sleep(ttl)
-			process.Hang() // no renewal helps
-			left := time.Until(term.Deadline())
-			ticking.Suspend(slept)
-			woke := time.Now()
-			if over := slept >= left; p.IsLeader() == over || term.Valid() == over {
-				t.Errorf("%v before the deadline slept %v: leads %v, valid %v", left, slept, p.IsLeader(), term.Valid())
-			}
-			p.OnLeader(func(ctx context.Context) {
-				if slept >= left && ctx.Err() == nil {
-					t.Error("work was started after the deadline")
+		t.Run(slept.String(), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				p, machine := c.sleeper("a", election.OnLeader(c.record("a", 0)))
+				p.run()
+				term := p.leads()
+				time.Sleep(ttl)
+				p.links.Hang() // no renewal helps
+				left := time.Until(term.Deadline())
+				machine.Suspend(slept)
+				woke := time.Now()
+				if over := slept >= left; p.IsLeader() == over || term.Valid() == over {
+					t.Errorf("slept %v before the deadline: leads %v, valid %v", left, p.IsLeader(), term.Valid())
 				}
+				p.OnLeader(func(ctx context.Context) {
+					if slept >= left && ctx.Err() == nil {
+						t.Error("work was started after the deadline")
+					}
+				})
+				<-term.Context().Done()
+				if took := time.Since(woke); took > max(left-slept, 0)+250*time.Millisecond {
+					t.Errorf("slept %v before the deadline: the context was done %v later", left, took)
+				}
+				want.Err(t, context.Cause(term.Context()), election.ErrLost)
 			})
-			<-term.Context().Done()
-			if took := time.Since(woke); took > max(left-slept, 0)+250*time.Millisecond {
-				t.Errorf("%v before the deadline slept %v: the context was done %v later", left, slept, took)
-			}
-			wantErr(t, context.Cause(term.Context()), election.ErrLost)
-			process.Heal()
 		})
 	}
 }

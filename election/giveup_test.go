@@ -7,31 +7,32 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 const cooldown = 3 * time.Second
 
 // resigned waits until the process has resigned and handed over, and returns when.
 func (p *candidate) resigned(cause error) time.Time {
-	p.c.t.Helper()
+	p.c.T.Helper()
 	term, ok := p.Term()
 	if !ok {
-		p.c.t.Fatal("does not lead")
+		p.c.T.Fatal("does not lead")
 	}
 	term.Resign(cause)
 	if p.IsLeader() {
-		p.c.t.Error("it still leads")
+		p.c.T.Error("it still leads")
 	}
 	<-term.Context().Done()
-	wantErr(p.c.t, context.Cause(term.Context()), election.ErrResigned)
+	want.Err(p.c.T, context.Cause(term.Context()), election.ErrResigned)
 	if cause != nil {
-		wantErr(p.c.t, context.Cause(term.Context()), cause)
+		want.Err(p.c.T, context.Cause(term.Context()), cause)
 	}
 	return time.Now()
 }
 
 func TestHandover_ResignedIsFollowedByAnother(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0, election.WithCooldown(cooldown))
 		old := a.leads()
 		b := c.replica("b", 0)
@@ -50,7 +51,7 @@ func TestHandover_ResignedIsFollowedByAnother(t *testing.T) {
 }
 
 func TestHandover_ResignedComesBackAfterTheCooldown(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0, election.WithCooldown(cooldown))
 		a.leads()
 		since := a.resigned(errors.New("busy"))
@@ -62,7 +63,7 @@ func TestHandover_ResignedComesBackAfterTheCooldown(t *testing.T) {
 }
 
 func TestHandover_ResignEndsThisTermOnly(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0, election.WithCooldown(cooldown))
 		old := a.leads()
 		a.resigned(nil)
@@ -77,7 +78,7 @@ func TestHandover_ResignEndsThisTermOnly(t *testing.T) {
 
 func TestHandover_MaxTenureRotates(t *testing.T) {
 	const tenure, jitter = time.Minute, 20 * time.Second
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		for _, id := range []string{"a", "b", "c"} {
 			c.replica(id, 0, election.WithMaxTenure(tenure, jitter), election.WithCooldown(cooldown))
 		}
@@ -101,12 +102,12 @@ func TestHandover_MaxTenureRotates(t *testing.T) {
 }
 
 func TestHandover_ResignsAfterMaxExtensions(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", time.Second, election.WithMaxExtensions(3))
 		term := a.leads()
 		began := time.Now()
 		<-term.Context().Done()
-		wantErr(t, context.Cause(term.Context()), election.ErrResigned)
+		want.Err(t, context.Cause(term.Context()), election.ErrResigned)
 		if took := time.Since(began); took < 3*every || took > 3*every+time.Second+nodeTimeout {
 			t.Errorf("led for %v, want three renewals and the second of draining", took)
 		}
@@ -120,7 +121,7 @@ func TestHandover_ResignsAfterMaxExtensions(t *testing.T) {
 
 func TestHandover_StandbyLeadsOnlyWhereNobodyElseDoes(t *testing.T) {
 	const delay = 2 * time.Second
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		standby := c.replica("standby", 0, election.WithStandby(delay))
 		began := time.Now()
 		standby.leads()
@@ -149,7 +150,7 @@ func TestHandover_StandbyLeadsOnlyWhereNobodyElseDoes(t *testing.T) {
 
 // Many ask at once, also from inside the callback: the term ends once, and nobody waits.
 func TestHandover_ResignCoalesces(t *testing.T) {
-	bubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		ended := 0
 		p := c.candidate("a", election.WithCooldown(cooldown),
 			election.WithHooks(election.Hooks{Ended: func(*election.Term, error) { ended++ }}),
@@ -163,7 +164,7 @@ func TestHandover_ResignCoalesces(t *testing.T) {
 					t.Error("the context goes on")
 				}
 			}))
-		ctx, cancel := context.WithTimeout(t.Context(), 10*cooldown)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*cooldown-time.Second)
 		defer cancel()
 		if err := p.Run(ctx); err != nil {
 			t.Error(err)
@@ -175,7 +176,7 @@ func TestHandover_ResignCoalesces(t *testing.T) {
 }
 
 func TestHandover_ResignedStaysAwayUntilItsWorkIsBack(t *testing.T) {
-	bubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		free := make(chan struct{})
 		a := c.candidate("a", election.WithCooldown(cooldown), election.WithDrainTimeout(time.Second),
 			election.OnLeader(func(context.Context) { <-free })).run()
@@ -188,11 +189,11 @@ func TestHandover_ResignedStaysAwayUntilItsWorkIsBack(t *testing.T) {
 		if took := time.Since(resigned); took < ttl-every {
 			t.Errorf("the next one led after %v, though the work of the first goes on", took)
 		}
-		wantErr(t, a.Check(), election.ErrUndrained)
+		want.Err(t, a.Check(), election.ErrUndrained)
 		b.stop()
 		<-b.ended
 		time.Sleep(5 * ttl)
-		if a.IsLeader() || c.keys() > 0 {
+		if a.IsLeader() || c.held() > 0 {
 			t.Error("it campaigned beside its own work")
 		}
 		close(free)

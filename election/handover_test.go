@@ -8,37 +8,18 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
-	"github.com/redlockfx/redlockfx/redlocktest"
+	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
-func TestHandover_StopReleasesAndNextWinsFast(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.replica("a", 0)
-		a.leads()
-		b := c.replica("b", 0)
-		time.Sleep(2 * ttl)
-		stopped := time.Now()
-		a.stop()
-		<-a.ended
-		if a.err != nil || a.IsLeader() {
-			t.Errorf("Run returned %v", a.err)
-		}
-		b.leads()
-		if took := time.Since(stopped); took > nodeTimeout {
-			t.Errorf("the next one led after %v", took)
-		}
-		c.spans()
-	})
-}
-
 func TestHandover_KilledLeader(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
 		a.leads()
 		b := c.replica("b", 0)
 		time.Sleep(ttl)
 		cut := time.Now()
-		a.process.Cut()
+		a.links.Cut()
 		b.leads()
 		if took := time.Since(cut); took > ttl+nodeTimeout {
 			t.Errorf("the next one led after %v", took)
@@ -51,7 +32,7 @@ func TestHandover_KilledLeader(t *testing.T) {
 }
 
 func TestHandover_DrainTimeout(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		free := make(chan struct{})
 		a := c.candidate("a", election.WithDrainTimeout(time.Minute),
 			election.OnLeader(func(context.Context) { <-free })).run()
@@ -63,10 +44,10 @@ func TestHandover_DrainTimeout(t *testing.T) {
 		if got := time.Since(stopped); got != time.Minute {
 			t.Errorf("the term's context ended after %v, want the drain timeout", got)
 		}
-		wantErr(t, context.Cause(term.Context()), election.ErrStopped)
+		want.Err(t, context.Cause(term.Context()), election.ErrStopped)
 		<-a.ended
-		wantErr(t, a.err, election.ErrUndrained)
-		wantText(t, a.err, "1 callbacks still running", "TestHandover_DrainTimeout")
+		want.Err(t, a.err, election.ErrUndrained)
+		want.Text(t, a.err, "1 callbacks still running", "TestHandover_DrainTimeout")
 		if got := time.Since(stopped); got > time.Minute+margin {
 			t.Errorf("Run returned after %v", got)
 		}
@@ -82,26 +63,26 @@ func TestHandover_DrainTimeout(t *testing.T) {
 }
 
 func TestHandover_LostWhileDraining(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 2*ttl, election.WithDrainTimeout(10*ttl))
 		term := a.leads()
 		a.stop()
 		time.Sleep(time.Millisecond)
-		a.process.Cut()
+		a.links.Cut()
 		<-term.Context().Done()
-		wantErr(t, context.Cause(term.Context()), election.ErrLost)
+		want.Err(t, context.Cause(term.Context()), election.ErrLost)
 		if left := time.Until(term.Deadline()); left != 0 {
 			t.Errorf("ended %v before the stop deadline", left)
 		}
 		<-a.ended
-		wantErr(t, a.err, election.ErrUndrained)
+		want.Err(t, a.err, election.ErrUndrained)
 		time.Sleep(2 * ttl)
 	})
 }
 
 func TestHandover_WithoutPushAtTheLeasesEnd(t *testing.T) {
-	bubble(t, 5, func(t *testing.T, c *cluster) {
-		for i := range 5 {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		for i := range c.N {
 			c.Deny(i, "SUBSCRIBE", "PUBLISH")
 		}
 		a := c.replica("a", 0)
@@ -120,7 +101,7 @@ func TestHandover_WithoutPushAtTheLeasesEnd(t *testing.T) {
 }
 
 func TestHandover_CancelledContextStillReleases(t *testing.T) {
-	bubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		p := c.candidate("a", election.OnLeader(c.record("a", time.Second)))
 		ctx, cancel := context.WithTimeout(t.Context(), ttl)
 		defer cancel()
@@ -128,7 +109,7 @@ func TestHandover_CancelledContextStillReleases(t *testing.T) {
 			t.Error(err)
 		}
 		synctest.Wait()
-		if n := c.keys(); n > 0 {
+		if n := c.held(); n > 0 {
 			t.Errorf("%d nodes have the lock", n)
 		}
 	})
@@ -137,18 +118,18 @@ func TestHandover_CancelledContextStillReleases(t *testing.T) {
 // A release that no node answers is left to the lease's end; what of it arrives later does not touch
 // the next one's lease.
 func TestHandover_FailedReleaseTouchesNoSuccessor(t *testing.T) {
-	for name, fault := range map[string]func(*redlocktest.Process){
-		"cut":              func(l *redlocktest.Process) { l.Cut() },
-		"hung":             func(l *redlocktest.Process) { l.Hang() },
-		"replies are lost": func(l *redlocktest.Process) { l.DropReplies() },
+	for name, fault := range map[string]func(*nodetest.Links){
+		"cut":              func(l *nodetest.Links) { l.Cut() },
+		"hung":             func(l *nodetest.Links) { l.Hang() },
+		"replies are lost": func(l *nodetest.Links) { l.DropReplies() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, 5, func(t *testing.T, c *cluster) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				a := c.replica("a", 0)
 				a.leads()
 				b := c.replica("b", 0)
 				time.Sleep(ttl)
-				fault(a.process)
+				fault(a.links)
 				stopped := time.Now()
 				a.stop()
 				<-a.ended
@@ -159,10 +140,10 @@ func TestHandover_FailedReleaseTouchesNoSuccessor(t *testing.T) {
 				if took := time.Since(stopped); took > ttl+100*time.Millisecond {
 					t.Errorf("the next one led after %v", took)
 				}
-				a.process.Heal() // and what is left of the release arrives
+				a.links.Heal() // and what is left of the release arrives
 				time.Sleep(3 * ttl)
-				if now, ok := b.Term(); !ok || now != term || c.keys() != 5 {
-					t.Errorf("the next one's lease was touched: %d keys", c.keys())
+				if now, ok := b.Term(); !ok || now != term || c.held() != c.N {
+					t.Errorf("the next one's lease was touched: %d keys", c.held())
 				}
 				c.spans()
 			})
@@ -171,7 +152,7 @@ func TestHandover_FailedReleaseTouchesNoSuccessor(t *testing.T) {
 }
 
 func TestHandover_StopBeforeAnyNodeAnswered(t *testing.T) {
-	bubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		for i, fault := range []func(...int){c.Hang, c.Cut} {
 			fault()
 			p := c.replica(fmt.Sprint("pod-", i), 0)

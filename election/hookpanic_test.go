@@ -24,7 +24,7 @@ func TestHooks_OneThatDoesNotReturnLeavesNoLeaderBehind(t *testing.T) {
 			"drained": {Drained: func(*election.Term, time.Duration, bool) { leave() }},
 		} {
 			t.Run(what+" "+end, func(t *testing.T) {
-				bubble(t, 3, func(t *testing.T, c *cluster) {
+				inBubble(t, 3, func(t *testing.T, c *cluster) {
 					p := c.candidate("a", election.WithHooks(hooks), election.OnLeader(c.record("a", 0)))
 					ctx, cancel := context.WithTimeout(t.Context(), ttl)
 					defer cancel()
@@ -40,7 +40,7 @@ func TestHooks_OneThatDoesNotReturnLeavesNoLeaderBehind(t *testing.T) {
 						t.Error("it leads, and nobody looks after it")
 					}
 					time.Sleep(2 * ttl)
-					if n := c.keys(); n > 0 {
+					if n := c.held(); n > 0 {
 						t.Errorf("%d nodes still have its lock", n)
 					}
 					b := c.replica("b", 0)

@@ -67,7 +67,7 @@ func (r *recorder) hooks(p func() *candidate) election.Hooks {
 }
 
 func TestHooks_TellInOrder(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		r := &recorder{}
 		var p *candidate
 		p = c.candidate("a", election.WithHooks(r.hooks(func() *candidate { return p })), election.WithCooldown(time.Hour),
@@ -94,14 +94,14 @@ func TestHooks_TellInOrder(t *testing.T) {
 }
 
 func TestHooks_OfALeaderThatIsCutOff(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		r := &recorder{}
 		var p *candidate
 		p = c.candidate("a", election.WithHooks(r.hooks(func() *candidate { return p })),
 			election.OnLeader(func(ctx context.Context) { <-ctx.Done(); time.Sleep(ttl) }))
 		p.run()
 		p.leads()
-		p.process.Hang()
+		p.links.Hang()
 		time.Sleep(2 * ttl)
 		got := r.told()
 		ended := slices.Index(got, "ended, valid false: resigned false, lost true, stopped false")
@@ -117,7 +117,7 @@ func TestHooks_OfALeaderThatIsCutOff(t *testing.T) {
 
 // A consumer that is slow gets them all the same, in order; the terms' contexts do not wait for it.
 func TestHooks_SlowOnesAreToldInOrder(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		var told []string
 		tell := func(what string, term *election.Term) {
 			time.Sleep(2 * time.Second)

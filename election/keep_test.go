@@ -8,7 +8,10 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -20,20 +23,20 @@ func TestKeep_ContextIsDoneTheMarginBeforeTheLeaseExpires(t *testing.T) {
 		fault func(p *candidate)
 		least time.Duration // lag, where the release that follows the work can arrive
 	}{
-		"cut from all":       {func(p *candidate) { p.process.Cut() }, margin},
-		"cut from majority":  {func(p *candidate) { p.process.Cut(0, 1, 2) }, margin},
-		"all hang":           {func(p *candidate) { p.process.Hang() }, margin},
-		"majority hangs":     {func(p *candidate) { p.process.Hang(2, 3, 4) }, margin},
-		"replies are lost":   {func(p *candidate) { p.process.DropReplies() }, lag},
-		"slower than usable": {func(p *candidate) { p.process.Delay(nodeTimeout) }, lag},
+		"cut from all":       {func(p *candidate) { p.links.Cut() }, margin},
+		"cut from majority":  {func(p *candidate) { p.links.Cut(0, 1) }, margin},
+		"all hang":           {func(p *candidate) { p.links.Hang() }, margin},
+		"majority hangs":     {func(p *candidate) { p.links.Hang(1, 2) }, margin},
+		"replies are lost":   {func(p *candidate) { p.links.DropReplies() }, lag},
+		"slower than usable": {func(p *candidate) { p.links.Delay(nodeTimeout) }, lag},
 		"majority forgets": {func(p *candidate) {
-			for i := range 3 {
+			for i := range 2 {
 				p.c.Wipe(i)
 			}
 		}, margin},
 		"cut from a majority that comes back empty": {func(p *candidate) {
-			p.process.Cut(0, 1, 2)
-			for i := range 3 {
+			p.links.Cut(0, 1)
+			for i := range 2 {
 				p.c.Kill(i)
 				p.c.Wipe(i)
 				p.c.Restart(i)
@@ -41,7 +44,7 @@ func TestKeep_ContextIsDoneTheMarginBeforeTheLeaseExpires(t *testing.T) {
 		}, margin},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, 5, func(t *testing.T, c *cluster) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				a := c.replica("a", lag, election.WithStandby(time.Second)) // so that b is the next one
 				term := a.leads()
 				b := c.replica("b", 0)
@@ -55,7 +58,7 @@ func TestKeep_ContextIsDoneTheMarginBeforeTheLeaseExpires(t *testing.T) {
 				if term.Valid() || a.IsLeader() {
 					t.Error("still leading")
 				}
-				wantErr(t, context.Cause(term.Context()), election.ErrLost)
+				want.Err(t, context.Cause(term.Context()), election.ErrLost)
 				b.leads()
 				since := time.Now()
 				synctest.Wait()
@@ -72,7 +75,7 @@ func TestKeep_ContextIsDoneTheMarginBeforeTheLeaseExpires(t *testing.T) {
 }
 
 func TestKeep_StopDeadlineCountsFromTheSend(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
 		term := a.leads()
 		c.Delay(80 * time.Millisecond)
@@ -89,7 +92,7 @@ func TestKeep_StopDeadlineCountsFromTheSend(t *testing.T) {
 }
 
 func TestKeep_MinorityLossIsNotLoss(t *testing.T) {
-	bubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 5, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
 		a.leads()
 		c.Kill(0)
@@ -102,44 +105,15 @@ func TestKeep_MinorityLossIsNotLoss(t *testing.T) {
 	})
 }
 
-func TestKeep_StolenOrDeletedOnAMajorityEndsAtOnce(t *testing.T) {
-	for name, lose := range map[string]func(c *cluster){
-		"gone": func(c *cluster) { c.Wipe(0); c.Wipe(1) },
-		"taken": func(c *cluster) {
-			for i := range 2 {
-				if err := c.Node(i).Set("{redlock}:lock:x", "1:another:1:b"); err != nil {
-					c.t.Fatal(err)
-				}
-				c.Node(i).SetTTL("{redlock}:lock:x", time.Hour)
-			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, 3, func(t *testing.T, c *cluster) {
-				a := c.replica("a", 0)
-				term := a.leads()
-				synctest.Wait()
-				lost := time.Now()
-				lose(c)
-				<-term.Context().Done()
-				wantErr(t, context.Cause(term.Context()), election.ErrLost, redlock.ErrLost)
-				if took := time.Since(lost); took > every {
-					t.Errorf("took %v", took)
-				}
-			})
-		})
-	}
-}
-
 func TestKeep_TransientErrorsAreRidden(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
 		a.leads()
 		for range 5 {
 			time.Sleep(ttl)
-			a.process.Hang()
+			a.links.Hang()
 			time.Sleep(every)
-			a.process.Heal()
+			a.links.Heal()
 		}
 		time.Sleep(ttl)
 		if !a.IsLeader() || len(c.spans()) != 0 {
@@ -169,7 +143,7 @@ func (h *counter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 }
 
 func TestKeep_RenewalAttemptsAreBounded(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		links := c.Links()
 		options := links.Options(0)
 		options.ContextTimeoutEnabled, options.MaxRetries, options.DialerRetries = true, -1, 1
@@ -219,34 +193,34 @@ func TestKeep_RenewalAttemptsAreBounded(t *testing.T) {
 
 // The nodes renewed the lease, but the answers came too late.
 func TestKeep_SlowSuccessfulRenewalDoesNotExtend(t *testing.T) {
-	bubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
 		term := a.leads()
 		deadline := term.Deadline()
-		a.process.Delay(2 * time.Second) // a round trip takes 4 s
+		a.links.Delay(2 * time.Second) // a round trip takes 4 s
 		<-term.Context().Done()
 		if late := time.Since(deadline); late < 0 || late > time.Millisecond {
 			t.Errorf("the context was done %v after the stop deadline", late)
 		}
-		if left := c.Node(0).TTL(lockKey); left < ttl/2 {
+		if left := c.Node(0).TTL(records.Default.Lock("x")); left < ttl/2 {
 			t.Errorf("the nodes have not renewed the lease, so this shows nothing: %v left", left)
 		}
 	})
 }
 
 func TestKeep_MinorityThatForgotIsRepaired(t *testing.T) {
-	bubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 5, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
 		term := a.leads()
 		synctest.Wait()
-		c.Node(0).Del(lockKey) // by hand
+		records.Default.Drop(t, "x", c.Raw()[0])
 		c.Wipe(1)
 		time.Sleep(every)
-		if n := c.keys(); n != 4 {
+		if n := c.held(); n != 4 {
 			t.Errorf("%d nodes have the lock after a renewal, want all but the one that was flushed", n)
 		}
 		time.Sleep(ttl + every)
-		if n := c.keys(); n != 5 {
+		if n := c.held(); n != 5 {
 			t.Errorf("%d nodes have the lock when the guard of the one that was flushed is over", n)
 		}
 		if now, ok := a.Term(); !ok || now != term {
@@ -256,16 +230,16 @@ func TestKeep_MinorityThatForgotIsRepaired(t *testing.T) {
 }
 
 func TestKeep_AllNodesFlushed(t *testing.T) {
-	bubble(t, 5, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
 		first := a.leads()
 		time.Sleep(ttl)
 		flushed := time.Now()
-		for i := range 5 {
+		for i := range c.N {
 			c.Wipe(i)
 		}
 		<-first.Context().Done()
-		wantErr(t, context.Cause(first.Context()), election.ErrLost)
+		want.Err(t, context.Cause(first.Context()), election.ErrLost)
 		if took := time.Since(flushed); took > every+nodeTimeout {
 			t.Errorf("the term ended after %v", took)
 		}
@@ -279,27 +253,29 @@ func TestKeep_AllNodesFlushed(t *testing.T) {
 	})
 }
 
-// A stop that meets a renewal on its way: whichever comes first at a node, no key comes back.
+// The stop comes before, with or after a renewal that is on its way. Whichever a node sees first, no key comes back.
 func TestKeep_RenewalRacingWithReleaseNeverResurrects(t *testing.T) {
 	const trip = 30 * time.Millisecond // one way
 	for early := -trip; early <= 3*trip; early += trip / 2 {
-		bubble(t, 5, func(t *testing.T, c *cluster) {
-			a := c.replica("a", 0)
-			a.leads()
-			for i := range 5 {
-				a.process.Delay(trip+time.Duration(i)*5*time.Millisecond, i)
-			}
-			time.Sleep(every - early)
-			a.stop()
-			<-a.ended
-			time.Sleep(2 * nodeTimeout)
-			if n := c.keys(); n > 0 {
-				t.Errorf("stopped %v before a renewal: %d nodes have the lock", early, n)
-			}
-			time.Sleep(every)
-			if n := c.keys(); n > 0 {
-				t.Errorf("stopped %v before a renewal: the lock came back on %d nodes", early, n)
-			}
+		t.Run(early.String(), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a := c.replica("a", 0)
+				a.leads()
+				for i := range c.N {
+					a.links.Delay(trip+time.Duration(i)*5*time.Millisecond, i)
+				}
+				time.Sleep(every - early)
+				a.stop()
+				<-a.ended
+				time.Sleep(2 * nodeTimeout)
+				if n := c.held(); n > 0 {
+					t.Errorf("%d nodes have the lock", n)
+				}
+				time.Sleep(every)
+				if n := c.held(); n > 0 {
+					t.Errorf("the lock came back on %d nodes", n)
+				}
+			})
 		})
 	}
 }

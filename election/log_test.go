@@ -6,28 +6,29 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redlockfx/redlockfx/election"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/redlockfx/redlockfx/election"
 )
 
 func TestLog_OneLineForEachChangeOfCause(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		core, logs := observer.New(zap.InfoLevel)
 		for i := range 3 {
 			c.Node(i).RequireAuth("secret")
 		}
 		a := c.candidate("a", election.WithLogger(zap.New(core)))
 		a.run()
-		time.Sleep(2 * time.Minute)
+		time.Sleep(30 * time.Second)
 		got := logs.TakeAll()
 		if len(got) != 1 || got[0].Level != zap.WarnLevel ||
 			!strings.Contains(got[0].ContextMap()["error"].(string), "NOAUTH") {
 			t.Fatalf("with a wrong password: %v", got)
 		}
 
-		a.process.Cut()
-		time.Sleep(2 * time.Minute)
+		a.links.Cut()
+		time.Sleep(30 * time.Second)
 		if got := logs.TakeAll(); len(got) != 1 || strings.Contains(got[0].ContextMap()["error"].(string), "NOAUTH") {
 			t.Fatalf("after a cut: %v", got)
 		}
@@ -35,7 +36,7 @@ func TestLog_OneLineForEachChangeOfCause(t *testing.T) {
 		for i := range 3 {
 			c.Node(i).RequireAuth("")
 		}
-		a.process.Heal()
+		a.links.Heal()
 		term := a.leads()
 		time.Sleep(ttl)
 		a.stop()
@@ -52,13 +53,13 @@ func TestLog_OneLineForEachChangeOfCause(t *testing.T) {
 }
 
 func TestLog_SaysOnceThatRestartedNodesGrantNothingYet(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		core, logs := observer.New(zap.InfoLevel)
 		c.Restart(0)
 		c.Restart(1)
 		a := c.replica("a", 0, election.WithLogger(zap.New(core)))
 		term := a.leads()
-		if waited := term.Since().Sub(c.start); waited < ttl || waited > ttl+nodeTimeout {
+		if waited := term.Since().Sub(c.Start); waited < ttl || waited > ttl+nodeTimeout {
 			t.Errorf("led after %v, want max ttl", waited)
 		}
 		got := logs.TakeAll()
@@ -70,13 +71,13 @@ func TestLog_SaysOnceThatRestartedNodesGrantNothingYet(t *testing.T) {
 }
 
 func TestLog_SaysNothingWorseThanInfoWhileAllIsWell(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		core, logs := observer.New(zap.WarnLevel)
 		var all []*candidate
 		for _, id := range []string{"a", "b", "c"} {
 			p := c.replica(id, 0, election.WithLogger(zap.New(core)))
 			for node := range 3 {
-				p.process.Delay(time.Duration(5+node)*time.Millisecond, node)
+				p.links.Delay(time.Duration(5+node)*time.Millisecond, node)
 			}
 			all = append(all, p)
 		}

@@ -4,29 +4,27 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"slices"
-	"strings"
+	"strconv"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/redis/go-redis/v9/logging"
-	"go.uber.org/goleak"
-
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/clock"
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/race"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 	"github.com/redlockfx/redlockfx/redlock"
-	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
 func TestMain(m *testing.M) {
-	logging.Disable() // go-redis reports each failed dial on its own
-	if err := flag.Set("rapid.checks", "20"); err != nil {
+	if err := flag.Set("rapid.checks", strconv.Itoa(race.Scale(6, 40))); err != nil {
 		panic(err)
 	}
-	goleak.VerifyTestMain(m)
+	testmain.Run(m)
 }
 
 // With the TTL of these tests, 10 s, the rest of the settings is this.
@@ -36,17 +34,14 @@ const (
 	margin      = ttl / 5
 	nodeTimeout = 200 * time.Millisecond
 	validFor    = ttl - ttl/100 - 2*time.Millisecond
-
-	lockKey = "{redlock}:lock:x"
 )
 
-// cluster is n nodes in a bubble of virtual time, and what its candidates do.
+// patience is how long a test waits for a leader.
+const patience = 100 * time.Second
+
+// cluster is the nodes of a bubble, and the terms that its candidates have had.
 type cluster struct {
-	*nodetest.Cluster
-	t     *testing.T
-	n     int
-	nodes *redlocktest.Nodes
-	start time.Time
+	*bubble.Cluster
 
 	mu    sync.Mutex // guards terms
 	terms []span
@@ -60,52 +55,61 @@ type span struct {
 	lost             bool
 }
 
-func bubble(t *testing.T, n int, test func(t *testing.T, c *cluster)) {
+// inBubble runs test, in parallel with others, in a bubble with n nodes.
+func inBubble(t *testing.T, n int, test func(t *testing.T, c *cluster)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		nodes := redlocktest.New(t, n, redlock.WithTTL(ttl))
-		test(t, &cluster{Cluster: nodes.Engine(), t: t, n: n, nodes: nodes, start: time.Now()})
-	})
+	t.Parallel() // a bubble shares nothing with another one
+	inSeries(t, n, test)
+}
+
+// inSeries is inBubble for a test that needs several bubbles, one after the other.
+func inSeries(t *testing.T, n int, test func(t *testing.T, c *cluster)) {
+	t.Helper()
+	bubble.Run(t, n, func(t *testing.T, nodes *bubble.Cluster) {
+		test(t, &cluster{Cluster: nodes})
+	}, redlock.WithTTL(ttl))
 }
 
 // candidate is one process.
 type candidate struct {
 	*election.Elector
-	c       *cluster
-	id      string
-	process *redlocktest.Process
-	locker  *redlock.Locker
-	stop    context.CancelFunc // ends Run's context
-	ended   chan struct{}      // closed when Run has returned err
-	err     error
+	c      *cluster
+	id     string
+	links  *nodetest.Links
+	locker *redlock.Locker
+	stop   context.CancelFunc // ends Run's context
+	ended  chan struct{}      // closed when Run has returned err
+	err    error
 }
 
 // candidate makes a process that can run.
 func (c *cluster) candidate(id string, opts ...election.Option) *candidate {
-	c.t.Helper()
-	return c.candidateIn("x", id, opts...)
+	c.T.Helper()
+	locker, links := c.Locker()
+	return c.candidateOf(locker, links, "x", id, opts...)
 }
 
-// candidateIn is for another election than x.
-func (c *cluster) candidateIn(name, id string, opts ...election.Option) *candidate {
-	c.t.Helper()
-	p := c.nodes.Process()
-	return c.candidateOf(p.Locker(), p, name, id, opts...)
+// sleeper makes a process that can run, on a machine that can sleep.
+func (c *cluster) sleeper(id string, opts ...election.Option) (*candidate, *clock.Clock) {
+	c.T.Helper()
+	machine := clock.New()
+	locker, links := c.Locker(redlock.WithClock(machine))
+	return c.candidateOf(locker, links, "x", id, opts...), machine
 }
 
 func (c *cluster) candidateOf(
-	locker *redlock.Locker, process *redlocktest.Process, name, id string, opts ...election.Option,
+	locker *redlock.Locker, links *nodetest.Links, name, id string, opts ...election.Option,
 ) *candidate {
-	c.t.Helper()
+	c.T.Helper()
 	e, err := election.New(locker, name,
 		append([]election.Option{election.WithIdentity(id, "at "+id)}, opts...)...)
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
-	return &candidate{Elector: e, c: c, id: id, process: process, locker: locker}
+	return &candidate{Elector: e, c: c, id: id, links: links, locker: locker}
 }
 
-// run starts Run; the test's end stops it and waits.
+// run starts Run. The end of the test stops it and waits.
 func (p *candidate) run() *candidate {
 	ctx, cancel := context.WithCancel(context.Background())
 	p.stop, p.ended = cancel, make(chan struct{})
@@ -113,18 +117,24 @@ func (p *candidate) run() *candidate {
 		defer close(p.ended)
 		p.err = p.Run(ctx)
 	}()
-	p.c.t.Cleanup(func() {
-		p.c.Heal() // or it would wait for what it has asked nodes that hang
+	p.c.T.Cleanup(func() {
+		p.c.Heal() // Run waits for calls to nodes, which may hang
 		cancel()
 		<-p.ended
 	})
 	return p
 }
 
-// replica makes and runs a process whose only callback records its terms and returns lag after its
-// context has ended.
+// again stops the candidate and lets it run once more.
+func (p *candidate) again() {
+	p.stop()
+	<-p.ended
+	p.run()
+}
+
+// replica makes and runs a process whose only callback records its terms and returns lag after its context has ended.
 func (c *cluster) replica(id string, lag time.Duration, opts ...election.Option) *candidate {
-	c.t.Helper()
+	c.T.Helper()
 	p := c.candidate(id, append([]election.Option{election.OnLeader(c.record(id, lag))}, opts...)...)
 	return p.run()
 }
@@ -143,10 +153,10 @@ func (c *cluster) record(id string, lag time.Duration) func(context.Context) {
 	}
 }
 
-// spans returns the terms that are over, oldest first, after checking what must always hold. Work that
-// outlives a lost lease is told after that of the next term, so they are put in the order of their begin.
+// spans returns the terms that are over, oldest first, after checking what must always hold. Work that outlives a lost
+// lease is recorded after the next term, so the terms are sorted by their start.
 func (c *cluster) spans() []span {
-	c.t.Helper()
+	c.T.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	slices.SortStableFunc(c.terms, func(a, b span) int { return a.from.Compare(b.from) })
@@ -157,71 +167,39 @@ func (c *cluster) spans() []span {
 			over = lease // nothing more can be held
 		}
 		if b.from.Before(over) {
-			c.t.Errorf("%s led from %v, while %s led until %v and worked until %v",
-				b.who, c.at(b.from), a.who, c.at(a.done), c.at(a.till))
+			c.T.Errorf("%s led from %v, while %s led until %v and worked until %v",
+				b.who, c.At(b.from), a.who, c.At(a.done), c.At(a.till))
 		}
 		if b.token <= a.token {
-			c.t.Errorf("token %d of %s after %d of %s", b.token, b.who, a.token, a.who)
+			c.T.Errorf("token %d of %s after %d of %s", b.token, b.who, a.token, a.who)
 		}
 	}
 	return append([]span(nil), c.terms...)
 }
 
-func (c *cluster) at(t time.Time) time.Duration { return t.Sub(c.start) }
-
-// keys counts the nodes that have the election's lock.
-func (c *cluster) keys() int {
-	n := 0
-	for i := range c.n {
-		if c.Node(i).Exists(lockKey) {
-			n++
-		}
-	}
-	return n
+// held counts the nodes that have the lock of election x.
+func (c *cluster) held() int {
+	c.T.Helper()
+	return records.Default.On(c.T, "x", c.Raw()...)
 }
 
 // leads waits until the candidate leads.
-func (p *candidate) leads() *election.Term {
-	p.c.t.Helper()
-	for range 100_000 {
-		if t, ok := p.Term(); ok {
-			return t
-		}
-		time.Sleep(time.Millisecond)
-	}
-	p.c.t.Fatal("does not lead after 100 s")
-	return nil
+func (p *candidate) leads() (term *election.Term) {
+	p.c.T.Helper()
+	bubble.Await(p.c.T, p.id+" leads", patience, func() (ok bool) {
+		term, ok = p.Term()
+		return ok
+	})
+	return term
 }
 
 // leader waits until one of the candidates leads, and returns it.
 func leader(ps ...*candidate) *candidate {
-	ps[0].c.t.Helper()
-	for range 100_000 {
-		for _, p := range ps {
-			if p.IsLeader() {
-				return p
-			}
-		}
-		time.Sleep(time.Millisecond)
-	}
-	ps[0].c.t.Fatal("nobody leads after 100 s")
-	return nil
-}
-
-func wantErr(t *testing.T, err error, targets ...error) {
+	t, i := ps[0].c.T, -1
 	t.Helper()
-	for _, target := range targets {
-		if !errors.Is(err, target) {
-			t.Fatalf("got error %v, want one that is %v", err, target)
-		}
-	}
-}
-
-func wantText(t *testing.T, err error, parts ...string) {
-	t.Helper()
-	for _, part := range parts {
-		if !strings.Contains(fmt.Sprint(err), part) {
-			t.Errorf("got error %q, want %q in it", err, part)
-		}
-	}
+	bubble.Await(t, "one of them leads", patience, func() bool {
+		i = slices.IndexFunc(ps, func(p *candidate) bool { return p.IsLeader() })
+		return i >= 0
+	})
+	return ps[i]
 }

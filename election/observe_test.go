@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
 )
 
 // next receives what is told within d.
@@ -26,7 +27,7 @@ func next(t *testing.T, leaders <-chan election.Leader, d time.Duration) electio
 }
 
 func TestObserve_TellsOfEachChange(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		observer := c.candidate("observer")
 		ctx, cancel := context.WithCancel(t.Context())
 		leaders := observer.Observe(ctx)
@@ -55,7 +56,7 @@ func TestObserve_TellsOfEachChange(t *testing.T) {
 		}
 		a.stop()
 		<-a.ended
-		b.process.Cut() // it says nothing to anybody
+		b.links.Cut() // it says nothing to anybody
 		if l := next(t, leaders, ttl+50*time.Millisecond); l != (election.Leader{}) {
 			t.Errorf("told %+v, want nobody", l)
 		}
@@ -68,7 +69,7 @@ func TestObserve_TellsOfEachChange(t *testing.T) {
 }
 
 func TestObserve_LatestWins(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		leaders := c.candidate("observer").Observe(t.Context())
 		a, b := c.replica("a", 0), c.replica("b", 0, election.WithStandby(time.Second))
 		for range 3 {
@@ -89,13 +90,15 @@ func TestObserve_LatestWins(t *testing.T) {
 
 // Whoever observes writes nothing, and costs little.
 func TestObserve_CostsLittleAndWritesNothing(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		observer := c.candidate("observer")
 		leaders := observer.Observe(t.Context())
 		next(t, leaders, time.Second)
 		time.Sleep(time.Second)
-		if c.Node(0).Exists("{redlock}:lock:x") || c.Node(0).Exists("{redlock}:fence:x") {
-			t.Error("a key was written")
+		for _, key := range []string{records.Default.Lock("x"), records.Default.Fence("x")} {
+			if c.Node(0).Exists(key) {
+				t.Errorf("%s was written", key)
+			}
 		}
 		a := c.replica("a", 0)
 		a.leads()
@@ -111,14 +114,14 @@ func TestObserve_CostsLittleAndWritesNothing(t *testing.T) {
 }
 
 func TestObserve_ThroughAnOutage(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		observer := c.candidate("observer")
 		leaders := observer.Observe(t.Context())
 		next(t, leaders, time.Second)
 		a := c.replica("a", 0)
 		a.leads()
 		next(t, leaders, time.Second)
-		observer.process.Cut()
+		observer.links.Cut()
 		time.Sleep(10 * ttl)
 		if len(leaders) > 0 {
 			t.Errorf("told %+v, while it could not know", <-leaders)
@@ -127,7 +130,7 @@ func TestObserve_ThroughAnOutage(t *testing.T) {
 		time.Sleep(time.Second)
 		a.resigned(nil)
 		b.leads()
-		observer.process.Heal()
+		observer.links.Heal()
 		if l := next(t, leaders, 2*time.Second); l.ID != "b" {
 			t.Errorf("told %+v, want the one who leads now", l)
 		}
@@ -135,7 +138,7 @@ func TestObserve_ThroughAnOutage(t *testing.T) {
 }
 
 func TestHooks_Observed(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		var mu sync.Mutex
 		var seen []string
 		a := c.replica("a", 0, election.WithHooks(election.Hooks{Observed: func(l election.Leader) {

@@ -13,13 +13,12 @@ import (
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/clock"
 	"github.com/redlockfx/redlockfx/internal/testkit/faultplan"
-	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Whatever happens to the network and to nodes, also to their data, and whatever candidates do: terms never
-// overlap, tokens increase, each callback runs once in a term, and when all is well again, and the guards of
-// the nodes are over, somebody leads.
+// Whatever happens to the network, the nodes, their data and the candidates: terms never overlap, tokens increase, each
+// callback runs once in a term, and when all is well again and the guards are over, somebody leads.
 func TestPlans_TermsNeverOverlap(t *testing.T) {
+	t.Parallel()
 	const candidates, nodes = 3, 3
 	rapid.Check(t, func(rt *rapid.T) {
 		plan := faultplan.Draw(rt, faultplan.Config{
@@ -29,15 +28,15 @@ func TestPlans_TermsNeverOverlap(t *testing.T) {
 			}, faultplan.Faults...),
 		})
 		tenure := rapid.Bool().Draw(rt, "tenure")
-		bubble(t, nodes, func(t *testing.T, c *cluster) {
+		inSeries(t, nodes, func(t *testing.T, c *cluster) {
 			all := make([]*candidate, candidates)
 			clocks := make([]*clock.Clock, candidates)
 			panics := make([]chan string, candidates)
 			// The work of the last one outlives a lost lease.
 			lag := func(i int) time.Duration { return time.Duration(i) * margin * 3 / 4 }
 			start := func(i int) {
-				panics[i], clocks[i] = make(chan string, 1), clock.New()
-				id, process := fmt.Sprint("pod-", i), c.nodes.Process()
+				panics[i] = make(chan string, 1)
+				id := fmt.Sprint("pod-", i)
 				opts := []election.Option{
 					election.WithCooldown(time.Second), election.WithPanicHandler(func(*election.PanicError) {}),
 					election.OnLeader(onceInATerm(t, panics[i])), election.OnLeader(c.record(id, lag(i))),
@@ -45,8 +44,8 @@ func TestPlans_TermsNeverOverlap(t *testing.T) {
 				if tenure {
 					opts = append(opts, election.WithMaxTenure(2*ttl, ttl))
 				}
-				locker := process.Locker(redlock.WithClock(clocks[i]))
-				all[i] = c.candidateOf(locker, process, "x", id, opts...).run()
+				all[i], clocks[i] = c.sleeper(id, opts...)
+				all[i].run()
 			}
 			for i := range candidates {
 				start(i)
@@ -57,7 +56,7 @@ func TestPlans_TermsNeverOverlap(t *testing.T) {
 				case "stop":
 					all[step.Who].again()
 				case "crash": // nobody hears of it any more; a new process takes its place
-					all[step.Who].process.Cut()
+					all[step.Who].links.Cut()
 					all[step.Who].stop()
 					start(step.Who)
 				case "sleep":
@@ -72,9 +71,9 @@ func TestPlans_TermsNeverOverlap(t *testing.T) {
 					default: // it has yet to lead
 					}
 				}
-				step.Play(c.Cluster, all[step.Who].process)
+				step.Play(c.Cluster.Cluster, all[step.Who].links)
 			}
-			faultplan.End(c.Cluster)
+			faultplan.End(c.Cluster.Cluster)
 			for _, p := range all {
 				p.again()
 			}
@@ -116,11 +115,4 @@ func onceInATerm(t *testing.T, told <-chan string) func(context.Context) {
 			panic(why)
 		}
 	}
-}
-
-// again stops the candidate and lets it run once more.
-func (p *candidate) again() {
-	p.stop()
-	<-p.ended
-	p.run()
 }

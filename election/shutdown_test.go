@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 func TestShutdown_DrainsWithinItsContext(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", time.Second)
 		a.leads()
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
@@ -21,10 +22,8 @@ func TestShutdown_DrainsWithinItsContext(t *testing.T) {
 		}
 		<-a.ended
 		synctest.Wait() // the third node's release may be on its way
-		for i := range 3 {
-			if c.Node(i).Exists("{redlock}:lock:x") {
-				t.Error("not released")
-			}
+		if n := c.held(); n > 0 {
+			t.Errorf("%d nodes still have the lock", n)
 		}
 		if err := a.Shutdown(ctx); err != nil {
 			t.Errorf("with nothing to stop: %v", err)
@@ -36,25 +35,25 @@ func TestShutdown_DrainsWithinItsContext(t *testing.T) {
 func TestShutdown_OutOfTimeAbandons(t *testing.T) {
 	for _, budget := range []time.Duration{0, time.Millisecond, time.Second, 5 * time.Second} {
 		t.Run(budget.String(), func(t *testing.T) {
-			bubble(t, 3, func(t *testing.T, c *cluster) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				a := c.replica("a", time.Minute, election.WithDrainTimeout(time.Hour))
 				term := a.leads()
 				ctx, cancel := context.WithTimeout(t.Context(), budget)
 				defer cancel()
 				began := time.Now()
-				wantErr(t, a.Shutdown(ctx), election.ErrUndrained)
+				want.Err(t, a.Shutdown(ctx), election.ErrUndrained)
 				if took := time.Since(began); took > budget {
 					t.Errorf("took %v", took)
 				}
 				<-a.ended
-				wantErr(t, a.err, election.ErrUndrained)
+				want.Err(t, a.err, election.ErrUndrained)
 				if took := time.Since(began); took > budget+margin {
 					t.Errorf("Run took %v", took)
 				}
 				if term.Valid() {
 					t.Error("the term goes on")
 				}
-				if !c.Node(0).Exists("{redlock}:lock:x") {
+				if c.held() < c.N {
 					t.Error("released under running work")
 				}
 				time.Sleep(time.Minute)
@@ -64,7 +63,7 @@ func TestShutdown_OutOfTimeAbandons(t *testing.T) {
 }
 
 func TestShutdown_WhileFollowingReturnsAtOnce(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
 		a.leads()
 		b := c.replica("b", 0)

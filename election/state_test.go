@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 func TestState_FollowsTheLifeOfACandidate(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		work := make(chan struct{})
 		a := c.candidate("a", election.OnLeader(func(ctx context.Context) {
 			<-ctx.Done()
@@ -42,10 +43,10 @@ func TestState_FollowsTheLifeOfACandidate(t *testing.T) {
 
 // A lease that was lost is over for the process, whatever its work does.
 func TestState_DrainsFromTheStopDeadlineOn(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", margin)
 		a.leads()
-		a.process.Cut()
+		a.links.Cut()
 		time.Sleep(validFor - margin + time.Millisecond)
 		if got := a.State(); got != election.StateDraining {
 			t.Errorf("past the stop deadline it is %s", got)
@@ -59,12 +60,12 @@ func TestState_DrainsFromTheStopDeadlineOn(t *testing.T) {
 }
 
 func TestState_StoppedWhenLateWorkHasReturned(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", time.Minute, election.WithDrainTimeout(time.Second))
 		a.leads()
 		a.stop()
 		<-a.ended
-		wantErr(t, a.err, election.ErrUndrained)
+		want.Err(t, a.err, election.ErrUndrained)
 		if got := a.State(); got != election.StateDraining {
 			t.Errorf("while its work goes on it is %s", got)
 		}

@@ -2,80 +2,71 @@ package redlockfx_test
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/logging"
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxtest"
-	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
-	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-func TestMain(m *testing.M) {
-	logging.Disable() // go-redis reports each failed dial on its own
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { testmain.Run(m) }
 
-// cluster is three nodes in a bubble of virtual time.
-type cluster struct {
-	*nodetest.Cluster
-	t     *testing.T
-	nodes *redlocktest.Nodes
-}
+// cluster is the three nodes of a bubble.
+type cluster struct{ *bubble.Cluster }
 
-func bubble(t *testing.T, test func(t *testing.T, c *cluster), opts ...redlock.Option) {
+// inBubble runs test in a bubble.
+func inBubble(t *testing.T, test func(t *testing.T, c *cluster), opts ...redlock.Option) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		nodes := redlocktest.New(t, 3, opts...)
-		test(t, &cluster{nodes.Engine(), t, nodes})
-	})
+	bubble.Run(t, 3, func(t *testing.T, nodes *bubble.Cluster) { test(t, &cluster{nodes}) }, opts...)
 }
 
 // process makes another process and provides its clients.
-func (c *cluster) process(opts ...redlockfx.GroupOption) (fx.Option, *redlocktest.Process) {
-	c.t.Helper()
-	p := c.nodes.Process()
+func (c *cluster) process(opts ...redlockfx.GroupOption) (fx.Option, *nodetest.Links) {
+	links := c.Links()
 	var all []fx.Option
-	for _, client := range p.Clients() {
+	for _, client := range links.Clients() {
 		all = append(all, redlockfx.Node(func() redis.UniversalClient { return client }, opts...))
 	}
-	return fx.Options(all...), p
+	return fx.Options(all...), links
+}
+
+// held counts the nodes that have the lock of election x.
+func (c *cluster) held() int {
+	c.T.Helper()
+	return records.Default.On(c.T, "x", c.Raw()...)
 }
 
 // app makes an application of the module and what else is given; it must be valid.
-func (c *cluster) app(config redlockfx.Config, opts ...fx.Option) (*fxtest.App, *redlocktest.Process) {
-	c.t.Helper()
-	clients, process := c.process()
-	app := fxtest.New(c.t, append([]fx.Option{
+func (c *cluster) app(config redlockfx.Config, opts ...fx.Option) (*fxtest.App, *nodetest.Links) {
+	c.T.Helper()
+	clients, links := c.process()
+	app := fxtest.New(c.T, append([]fx.Option{
 		fx.NopLogger, fx.Supply(config), clients, redlockfx.Module,
 	}, opts...)...)
-	return app, process
+	return app, links
 }
 
 // refused is the error of an application that must not start.
-func refused(t *testing.T, want []string, opts ...fx.Option) {
+func refused(t *testing.T, parts []string, opts ...fx.Option) {
 	t.Helper()
 	app := fx.New(append([]fx.Option{fx.NopLogger}, opts...)...)
 	if app.Err() == nil {
 		t.Fatal("accepted")
 	}
-	for _, text := range want {
-		if !strings.Contains(app.Err().Error(), text) {
-			t.Errorf("got %v\nwant %q in it", app.Err(), text)
-		}
-	}
+	want.Text(t, app.Err(), parts...)
 }
 
 // ticks counts what ran.

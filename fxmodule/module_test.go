@@ -18,6 +18,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -39,7 +40,7 @@ func TestModule_TheTwelveLinesAreAValidApplication(t *testing.T) {
 }
 
 func TestModule_RunsJobsAndCallbacksInOneOfManyApplications(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	inBubble(t, func(t *testing.T, c *cluster) {
 		type store struct{ name string }
 		k := &ticks{}
 		led := make(chan string, 10)
@@ -70,7 +71,7 @@ func TestModule_RunsJobsAndCallbacksInOneOfManyApplications(t *testing.T) {
 			app.RequireStop()
 		}
 		for i := range 3 {
-			want := []string{"{redlock}:fence:billing", "{redlock}:guard"}
+			want := []string{records.Default.Fence("billing"), records.Default.Guard()}
 			keys := slices.DeleteFunc(c.Node(i).Keys(), func(key string) bool { // what is known of jobs stays
 				return strings.HasPrefix(key, "{redlock}:job") || strings.HasPrefix(key, "{redlock}:runs:") ||
 					key == "{redlock}:terms:billing"
@@ -83,7 +84,7 @@ func TestModule_RunsJobsAndCallbacksInOneOfManyApplications(t *testing.T) {
 }
 
 func TestModule_ProvidesItsThreeParts(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	inBubble(t, func(t *testing.T, c *cluster) {
 		var l *redlock.Locker
 		var e *election.Elector
 		var s *scheduler.Scheduler
@@ -100,7 +101,7 @@ func TestModule_ProvidesItsThreeParts(t *testing.T) {
 }
 
 func TestModule_TwoElectionsInOneApplication(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	inBubble(t, func(t *testing.T, c *cluster) {
 		plain, named := &ticks{}, &ticks{}
 		clients, _ := c.process(redlockfx.For("two"))
 		var both struct {
@@ -135,7 +136,7 @@ func TestModule_TwoElectionsInOneApplication(t *testing.T) {
 
 // Hooks with an election's name are that one's; those without are for all that have none of their own.
 func TestModule_TwoElectionsWithHooksAndMiddlewareOfTheirOwn(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	inBubble(t, func(t *testing.T, c *cluster) {
 		said := &words{}
 		job := func(name string) func() scheduler.Job {
 			return func() scheduler.Job { return (&ticks{}).job(name) }
@@ -225,12 +226,12 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 		},
 		"bad durations": {
 			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{
-				Name: "x", Nodes: []string{"a:1"}, StopMargin: -1, Cooldown: -2, Standby: -3,
-				MaxTenure: time.Second, TenureJitter: -4, Value: strings.Repeat("v", 3001),
+				Name: "x", Nodes: []string{"a:1", "b:1"}, StopMargin: -1, Cooldown: -2, Standby: -3,
+				MaxTenure: time.Second, TenureJitter: -4, Identity: "a\n", Value: strings.Repeat("v", 3001),
 			})),
 			[]string{
 				"stop margin -1ns", "cooldown -2ns", "standby -3ns", "max tenure 1s must be above", "jitter -4ns",
-				"value has 3001 bytes",
+				`identity "a\n"`, "value has 3001 bytes", "there are 2",
 			},
 		},
 		"duplicate jobs": {
@@ -292,7 +293,7 @@ func TestConfig_NeverShowsAPassword(t *testing.T) {
 }
 
 func TestModule_TakesHooks(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	inBubble(t, func(t *testing.T, c *cluster) {
 		elected := make(chan *election.Term, 1)
 		repaired := make(chan string, 3)
 		finished := make(chan scheduler.Record, 100)
@@ -307,7 +308,7 @@ func TestModule_TakesHooks(t *testing.T) {
 		app.RequireStart()
 		term := <-elected
 		synctest.Wait()
-		c.Node(0).Del(lockKey)
+		records.Default.Drop(t, "x", c.Raw()[0])
 		if name := <-repaired; name != "x" || !term.Valid() {
 			t.Errorf("repaired %q, valid %v", name, term.Valid())
 		}
@@ -316,13 +317,6 @@ func TestModule_TakesHooks(t *testing.T) {
 		}
 		app.RequireStop()
 	})
-}
-
-func TestConfig_TellsAllThatIsWrongAtOnce(t *testing.T) {
-	refused(t, []string{"there are 2", "drain timeout -1ns", "standby -3ns", `identity "a\n"`},
-		redlockfx.Module, fx.Supply(redlockfx.Config{
-			Name: "x", Nodes: []string{"a:1", "b:1"}, DrainTimeout: -1, Standby: -3, Identity: "a\n",
-		}))
 }
 
 // What is for an election that the application has not is refused: nothing of it would ever be called.
@@ -334,7 +328,9 @@ func TestModule_RefusesWhatIsForNoElection(t *testing.T) {
 			return scheduler.Job{Name: "j", Spec: "@daily", Run: func(context.Context, scheduler.Run) error { return nil }}
 		}, tow),
 		"callback": redlockfx.OnLeader(func(context.Context) {}, tow),
-		"hooks":    redlockfx.Hooks(func() election.Hooks { return election.Hooks{Attempt: func(time.Duration, error) {}} }, tow),
+		"hooks": redlockfx.Hooks(func() election.Hooks {
+			return election.Hooks{Attempt: func(time.Duration, error) {}}
+		}, tow),
 	} {
 		t.Run(name, func(t *testing.T) {
 			refused(t, []string{"at", "module_test.go:", `For("tow")`, `redlockfx.Named("tow")`},

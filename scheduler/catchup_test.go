@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redlockfx/redlockfx/scheduler"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 // away has nobody lead from 62 s to 125 s: ticks of 70 s to 120 s are missed.
@@ -18,13 +19,13 @@ func (c *cluster) away(change func(*scheduler.Job)) *replica {
 		change(&job)
 		r.add(job)
 	}
-	c.sleepTo(62 * time.Second)
+	c.SleepTo(62 * time.Second)
 	a.stop()
 	<-a.ended
-	c.sleepTo(125500 * time.Millisecond)
+	c.SleepTo(125500 * time.Millisecond)
 	b.campaign()
 	b.leads()
-	c.sleepTo(145 * time.Second)
+	c.SleepTo(145 * time.Second)
 	return b
 }
 
@@ -38,12 +39,14 @@ func TestCatchUp_AfterATimeWithoutALeader(t *testing.T) {
 	}{
 		"default": {scheduler.CatchUp{}, []string{"job 2m0s"}, 5},
 		"last":    {scheduler.Last(time.Minute), []string{"job 2m0s"}, 5},
-		"all":     {scheduler.All(time.Minute), []string{"job 1m10s", "job 1m20s", "job 1m30s", "job 1m40s", "job 1m50s", "job 2m0s"}, 0},
-		"window":  {scheduler.All(30 * time.Second), []string{"job 1m40s", "job 1m50s", "job 2m0s"}, 3},
-		"none":    {scheduler.None(), nil, 6},
+		"all": {scheduler.All(time.Minute), []string{
+			"job 1m10s", "job 1m20s", "job 1m30s", "job 1m40s", "job 1m50s", "job 2m0s",
+		}, 0},
+		"window": {scheduler.All(30 * time.Second), []string{"job 1m40s", "job 1m50s", "job 2m0s"}, 3},
+		"none":   {scheduler.None(), nil, 6},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, 3, func(t *testing.T, c *cluster) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				b := c.away(func(job *scheduler.Job) { job.CatchUp = test.catchUp })
 				var got []string
 				for _, run := range c.records() {
@@ -74,26 +77,26 @@ func TestCatchUp_AfterATimeWithoutALeader(t *testing.T) {
 }
 
 func TestCatchUp_AChangedSpecHasNoPast(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		a.add(a.job("job", "*/10 * * * * *", quick))
 		b.add(b.job("job", "*/15 * * * * *", quick))
-		c.sleepTo(22 * time.Second)
+		c.SleepTo(22 * time.Second)
 		a.stop()
 		<-a.ended
-		c.sleepTo(65 * time.Second)
+		c.SleepTo(65 * time.Second)
 		b.campaign()
-		c.sleepTo(91 * time.Second)
+		c.SleepTo(91 * time.Second)
 		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "job 20s@20s", "job 1m15s@1m15s", "job 1m30s@1m30s"})
 	})
 }
 
 func TestCatchUp_ANewJobHasNoPast(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
-		c.sleepTo(55 * time.Second)
+		c.SleepTo(55 * time.Second)
 		r.add(r.job("never seen", "*/10 * * * * *", quick))
-		c.sleepTo(75 * time.Second)
+		c.SleepTo(75 * time.Second)
 		wantEqual(t, "ran", c.ran(), []string{"never seen 1m0s@1m0s", "never seen 1m10s@1m10s"})
 	})
 }
@@ -101,12 +104,12 @@ func TestCatchUp_ANewJobHasNoPast(t *testing.T) {
 // Two builds, with different jobs and specs, lead in turn: nothing runs twice, and a job of one build only is
 // caught up with when that one leads again.
 func TestDeploy_BuildsThatDifferLeadInTurn(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		old, next := c.idle("old"), c.idle("new")
 		old.add(old.job("job", "*/10 * * * * *", quick), old.job("other", "*/20 * * * * *", quick))
 		next.add(next.job("job", "5,15,25,35,45,55 * * * * *", quick))
 		lead := func(r *replica, until time.Duration) {
-			ctx, cancel := context.WithDeadline(t.Context(), c.start.Add(until))
+			ctx, cancel := context.WithDeadline(t.Context(), c.Start.Add(until))
 			defer cancel()
 			if err := r.elector.Run(ctx); err != nil {
 				t.Error(err)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -17,9 +16,9 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/clock"
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/redlock"
-	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -30,13 +29,10 @@ const (
 	drainTimeout = 10 * time.Second
 )
 
-// cluster is n nodes in a bubble of virtual time, and what ran.
+// cluster is the nodes of a bubble, and what has run. Its Start is a midnight UTC.
 type cluster struct {
-	*nodetest.Cluster
-	t     *testing.T
-	ttl   time.Duration
-	nodes *redlocktest.Nodes
-	start time.Time // midnight UTC
+	*bubble.Cluster
+	ttl time.Duration
 
 	mu   sync.Mutex // guards runs
 	runs []*record
@@ -50,44 +46,45 @@ type record struct {
 	cause      error // of its context, when it returned
 }
 
-func bubble(t *testing.T, nodes int, test func(t *testing.T, c *cluster)) {
+// inBubble runs test, in parallel with others, in a bubble with nodes that know the jobs "job", "other", "first",
+// "second", "a" and "b": a job that they do not know has no ticks in its first two seconds.
+func inBubble(t *testing.T, nodes int, test func(t *testing.T, c *cluster)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		midnight := time.Now() // a bubble begins then
-		c := &cluster{t: t, ttl: ttl, nodes: redlocktest.New(t, nodes), start: midnight.Add(24 * time.Hour)}
-		c.Cluster = c.nodes.Engine()
+	t.Parallel() // a bubble shares nothing with another one
+	bubble.Run(t, nodes, func(t *testing.T, nodes *bubble.Cluster) {
+		c := &cluster{Cluster: nodes, ttl: ttl}
+		c.Start = c.Start.Add(24 * time.Hour) // a bubble starts at midnight
 		time.Sleep(23 * time.Hour)
-		c.meetJobs("job", "other", "first", "second", "a", "b")
-		time.Sleep(time.Until(c.start))
+		c.introduce("job", "other", "first", "second", "a", "b")
+		time.Sleep(time.Until(c.Start))
 		test(t, c)
 	})
 }
 
-// meetJobs has the nodes know jobs of these names: for those that they do not, the first two seconds have no
-// ticks.
-func (c *cluster) meetJobs(names ...string) {
-	c.t.Helper()
-	locker, err := redlock.New(c.nodes.Process().Clients(), redlock.WithTTL(c.ttl))
+// introduce has the nodes learn of jobs of these names.
+func (c *cluster) introduce(names ...string) {
+	c.T.Helper()
+	locker, err := redlock.New(c.Links().Clients(), redlock.WithTTL(c.ttl))
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	elector, err := election.New(locker, "x")
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	s, err := scheduler.New(elector)
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	for _, name := range names {
 		err = errors.Join(err, s.Add(scheduler.Job{
 			Name: name, Spec: "@yearly", Run: func(context.Context, scheduler.Run) error { return nil },
 		}))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if err = errors.Join(err, elector.Run(ctx), locker.Close(context.Background())); err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 }
 
@@ -97,7 +94,7 @@ type replica struct {
 	c       *cluster
 	id      string
 	elector *election.Elector
-	process *redlocktest.Process
+	links   *nodetest.Links
 	clock   *clock.Clock // of the machine
 	logs    *observer.ObservedLogs
 	stop    context.CancelFunc // ends the elector's Run
@@ -106,27 +103,29 @@ type replica struct {
 
 // idle makes a process that does not campaign.
 func (c *cluster) idle(id string, opts ...scheduler.Option) *replica {
-	c.t.Helper()
-	r := &replica{c: c, id: id, process: c.nodes.Process(), clock: clock.New()}
+	c.T.Helper()
+	r := &replica{c: c, id: id, clock: clock.New()}
+	var locker *redlock.Locker
+	locker, r.links = c.Locker(redlock.WithClock(r.clock), redlock.WithTTL(c.ttl))
 	var err error
-	r.elector, err = election.New(r.process.Locker(redlock.WithClock(r.clock), redlock.WithTTL(c.ttl)), "x",
+	r.elector, err = election.New(locker, "x",
 		election.WithIdentity(id, ""), election.WithDrainTimeout(drainTimeout), election.WithCooldown(time.Second))
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	core, logs := observer.New(zapcore.DebugLevel)
 	r.logs = logs
 	opts = append([]scheduler.Option{scheduler.WithLogger(zap.New(core))}, opts...)
 	if r.Scheduler, err = scheduler.New(r.elector, opts...); err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
-	c.t.Cleanup(func() { _ = r.Shutdown(context.Background()) }) // has no error without an end
+	c.T.Cleanup(func() { _ = r.Shutdown(context.Background()) }) // has no error without an end
 	return r
 }
 
 // replica makes a process that campaigns until the test's end.
 func (c *cluster) replica(id string, opts ...scheduler.Option) *replica {
-	c.t.Helper()
+	c.T.Helper()
 	r := c.idle(id, opts...)
 	r.campaign()
 	return r
@@ -141,38 +140,35 @@ func (r *replica) campaign() {
 		defer close(r.ended)
 		_ = r.elector.Run(ctx) // what it returns is tested where it is made
 	}()
-	c.t.Cleanup(func() {
-		c.Heal() // or it would wait for what it has asked nodes that hang
+	c.T.Cleanup(func() {
+		c.Heal() // Run waits for calls to nodes, which may hang
 		cancel()
 		<-r.ended
 	})
 }
 
 // leads waits until the replica leads.
-func (r *replica) leads() *election.Term {
-	r.c.t.Helper()
-	for range 100_000 {
-		if t, ok := r.elector.Term(); ok {
-			return t
-		}
-		time.Sleep(time.Millisecond)
-	}
-	r.c.t.Fatal("does not lead after 100 s")
-	return nil
+func (r *replica) leads() (term *election.Term) {
+	r.c.T.Helper()
+	bubble.Await(r.c.T, r.id+" leads", 100*time.Second, func() (ok bool) {
+		term, ok = r.elector.Term()
+		return ok
+	})
+	return term
 }
 
 // leader makes a process that leads.
 func (c *cluster) leader(id string, opts ...scheduler.Option) *replica {
-	c.t.Helper()
+	c.T.Helper()
 	r := c.replica(id, opts...)
 	r.leads()
 	return r
 }
 
 func (r *replica) add(jobs ...scheduler.Job) {
-	r.c.t.Helper()
+	r.c.T.Helper()
 	if err := r.Add(jobs...); err != nil {
-		r.c.t.Fatal(err)
+		r.c.T.Fatal(err)
 	}
 }
 
@@ -244,38 +240,12 @@ func (c *cluster) ran() []string {
 	return ran
 }
 
-func (c *cluster) sinceStart() time.Duration { return time.Since(c.start) }
-
-func (c *cluster) at(t time.Time) string { return t.Sub(c.start).String() }
-
-// sleepTo waits until d after the bubble's begin, and until nothing moves.
-func (c *cluster) sleepTo(d time.Duration) {
-	time.Sleep(time.Until(c.start.Add(d)))
-	synctest.Wait()
-}
+func (c *cluster) at(t time.Time) string { return c.At(t).String() }
 
 // logged returns the log's entries with that message.
 func (r *replica) logged(level zapcore.Level, message string) []observer.LoggedEntry {
 	synctest.Wait()
 	return r.logs.FilterLevelExact(level).FilterMessage(message).All()
-}
-
-func wantErr(t *testing.T, err error, targets ...error) {
-	t.Helper()
-	for _, target := range targets {
-		if !errors.Is(err, target) {
-			t.Fatalf("got error %v, want one that is %v", err, target)
-		}
-	}
-}
-
-func wantText(t *testing.T, err error, parts ...string) {
-	t.Helper()
-	for _, part := range parts {
-		if err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("got error %q, want %q in it", err, part)
-		}
-	}
 }
 
 func wantEqual(t *testing.T, what string, got, want []string) {

@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/race"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 // Ticks wait for a run to return, and meanwhile two nodes restart, one after the other: admitted again, they vote for
 // nothing that is older. What is not run of it is counted and told.
 func TestForgotten_TicksThatWaitAreRunOrMissed(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		var missed atomic.Int64
 		a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{
 			Missed: func(_ string, n int, _ string) { missed.Add(int64(n)) },
@@ -27,26 +28,27 @@ func TestForgotten_TicksThatWaitAreRunOrMissed(t *testing.T) {
 		})
 		job.Overlap, job.CatchUp = scheduler.Queue, scheduler.All(time.Hour)
 		a.add(job)
-		c.sleepTo(20 * time.Second)
+		c.SleepTo(20 * time.Second)
 		for node := range 2 {
 			c.Restart(node)
 			time.Sleep(30 * time.Second)
 		}
-		c.sleepTo(4*time.Minute + 5*time.Second)
+		c.SleepTo(4*time.Minute + 5*time.Second)
 		ran := make(map[time.Time]bool)
 		for _, run := range c.records() {
 			ran[run.Tick] = true
 		}
 		want := 24 // from 10 s to 4 min
-		if got := len(ran) + int(missed.Load()); got != want || a.status("job").Missed != int(missed.Load()) {
-			t.Errorf("%d ran, %d were told to be missed, %d counted, want %d in all", len(ran), missed.Load(), a.status("job").Missed, want)
+		told, counted := int(missed.Load()), a.status("job").Missed
+		if len(ran)+told != want || counted != told {
+			t.Errorf("%d ran, %d were reported missed, %d counted, want %d in all", len(ran), told, counted, want)
 		}
 	})
 }
 
 // The same of a run by hand.
 func TestForgotten_ARunByHandThatWaitsIsRunOrMissed(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		var missed atomic.Int64
 		a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{
 			Missed: func(_ string, n int, _ string) { missed.Add(int64(n)) },
@@ -64,7 +66,7 @@ func TestForgotten_ARunByHandThatWaitsIsRunOrMissed(t *testing.T) {
 			c.Restart(node)
 			time.Sleep(30 * time.Second)
 		}
-		c.sleepTo(10 * time.Minute)
+		c.SleepTo(10 * time.Minute)
 		if got := len(c.records()) + int(missed.Load()); got != 2 {
 			t.Errorf("%d ran, %d were told to be missed, want 2 in all", len(c.records()), missed.Load())
 		}
@@ -73,21 +75,21 @@ func TestForgotten_ARunByHandThatWaitsIsRunOrMissed(t *testing.T) {
 
 // One node is always a little slower than the others, and restarts. The leader has nothing to do, and looks.
 func TestLook_HearsOfASlowNodeThatHasForgotten(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		for _, r := range []*replica{a, b} {
-			r.add(r.job("job", "@every 1h", quick))
+			r.add(r.job("job", "@every 3m", quick))
 		}
 		c.Delay(5*time.Millisecond, 2)
-		c.sleepTo(70 * time.Minute)
+		c.SleepTo(200 * time.Second)
 		c.Restart(2)
-		c.sleepTo(110 * time.Minute) // 700 looks later
-		a.process.Cut()
+		c.SleepTo(5 * time.Minute) // 30 polls later
+		a.links.Cut()
 		c.Restart(1)
-		c.sleepTo(125 * time.Minute)
+		c.SleepTo(365 * time.Second)
 		b.campaign()
 		b.leads()
-		c.sleepTo(130 * time.Minute)
+		c.SleepTo(7 * time.Minute)
 		if ran := c.ran(); len(ran) != 2 {
 			t.Errorf("ran %v, missed %d, recorded %v", ran, b.status("job").Missed, b.states("job"))
 		}
@@ -99,32 +101,32 @@ func TestLook_HearsOfASlowNodeThatHasForgotten(t *testing.T) {
 func TestLost_WhereAQuorumForgotItIsTold(t *testing.T) {
 	for name, rolled := range map[string]bool{"voted for": false, "told of, in a rolling restart before": true} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, 3, func(t *testing.T, c *cluster) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				rec := &recorder{}
 				a, b := c.leader("a"), c.idle("b", scheduler.WithHooks(rec.hooks()))
 				for _, r := range []*replica{a, b} {
-					r.add(r.job("job", "@every 1h", func(ctx context.Context, _ int) error {
+					r.add(r.job("job", "@every 3m", func(ctx context.Context, _ int) error {
 						if r == a {
 							<-ctx.Done()
 						}
 						return ctx.Err()
 					}))
 				}
-				c.sleepTo(time.Hour + 5*time.Second)
+				c.SleepTo(185 * time.Second)
 				for node := range 3 {
 					if rolled {
 						c.Restart(node)
-						time.Sleep(time.Minute)
+						time.Sleep(20 * time.Second)
 					}
 				}
-				a.process.Cut()
+				a.links.Cut()
 				for node := range 3 {
 					c.Restart(node)
 				}
 				b.campaign()
 				b.leads()
-				c.sleepTo(time.Hour + 10*time.Minute)
-				if got := b.states("job")["1h0m0s"]; got != scheduler.StateLost {
+				c.SleepTo(350 * time.Second)
+				if got := b.states("job")["3m0s"]; got != scheduler.StateLost {
 					t.Errorf("recorded %q", got)
 				}
 				if told := strings.Join(rec.told(), "\n"); strings.Count(told, "finished: lost") != 1 {
@@ -137,7 +139,7 @@ func TestLost_WhereAQuorumForgotItIsTold(t *testing.T) {
 
 // a is deposed in its run, which goes on, and all nodes restart: the next leader sees that it does.
 func TestOverlap_OverAChangeOfTheLeaderThatAllNodesForgot(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		for _, r := range []*replica{a, b} {
 			r.add(r.job("job", "0 * * * * *", func(context.Context, int) error {
@@ -147,14 +149,14 @@ func TestOverlap_OverAChangeOfTheLeaderThatAllNodesForgot(t *testing.T) {
 				return nil
 			}))
 		}
-		c.sleepTo(70 * time.Second)
+		c.SleepTo(70 * time.Second)
 		for node := range 3 {
 			c.Restart(node)
 		}
 		c.depose()
 		b.campaign()
 		b.leads()
-		c.sleepTo(245 * time.Second)
+		c.SleepTo(245 * time.Second)
 		var returned time.Time
 		for _, run := range c.records() {
 			if run.start.Before(returned) {
@@ -167,22 +169,24 @@ func TestOverlap_OverAChangeOfTheLeaderThatAllNodesForgot(t *testing.T) {
 
 // One node restarts; the other two go on. The ticks of many jobs do not wait for what it is told.
 func TestAdmission_OfManyJobsHoldsNoTickUp(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
-		for i := range 200 {
+		c.SleepTo(13 * time.Second)
+		jobs := race.Scale(100, 200)
+		for i := range jobs {
 			a.add(a.job(fmt.Sprint("job", i), "@every 1s", quick))
 		}
-		a.process.Delay(20 * time.Millisecond) // a round trip of 40 ms
-		c.sleepTo(17500 * time.Millisecond)
+		a.links.Delay(20 * time.Millisecond) // a round trip of 40 ms
+		c.SleepTo(17500 * time.Millisecond)
 		c.Restart(2)
-		c.sleepTo(26 * time.Second)
+		c.SleepTo(26 * time.Second)
 		ticks := make(map[string]int)
 		for _, run := range c.records() {
 			ticks[c.at(run.Tick)]++
 		}
-		for tick := 10; tick <= 25; tick++ {
-			if n := ticks[(time.Duration(tick) * time.Second).String()]; n != 200 {
-				t.Errorf("at %d s %d of 200 ran", tick, n)
+		for tick := 16; tick <= 25; tick++ {
+			if n := ticks[(time.Duration(tick) * time.Second).String()]; n != jobs {
+				t.Errorf("at %d s %d of %d ran", tick, n, jobs)
 			}
 		}
 	})
@@ -190,20 +194,20 @@ func TestAdmission_OfManyJobsHoldsNoTickUp(t *testing.T) {
 
 // A run is asked for while nobody leads, and then two nodes restart, with their data. It is run, or told to be missed.
 func TestTrigger_WhileNobodyLeadsIsRunOrTold(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		var missed atomic.Int64
 		a := c.idle("a", scheduler.WithHooks(scheduler.Hooks{
 			Missed: func(_ string, n int, _ string) { missed.Add(int64(n)) },
 		}))
 		a.add(a.job("job", "@every 24h", quick))
-		c.sleepTo(time.Minute)
+		c.SleepTo(time.Minute)
 		if err := a.Trigger(t.Context(), "job"); err != nil {
 			t.Fatal(err)
 		}
 		c.Restart(0)
 		c.Restart(1)
 		a.campaign()
-		c.sleepTo(10 * time.Minute)
+		c.SleepTo(10 * time.Minute)
 		if got := len(c.records()) + int(missed.Load()); got != 1 {
 			t.Errorf("ran %v, told %d, recorded %v", c.ran(), missed.Load(), a.states("job"))
 		}

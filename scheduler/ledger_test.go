@@ -13,7 +13,7 @@ import (
 
 // The nodes are asked for ticks first, and then told which of the first runs are over.
 func TestLedger_EndsWaitWhileMoreIsDueThanOneCallAsksFor(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		var mu sync.Mutex
 		var ended []time.Time
 		a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{Finished: func(scheduler.Record) {
@@ -27,9 +27,9 @@ func TestLedger_EndsWaitWhileMoreIsDueThanOneCallAsksFor(t *testing.T) {
 			jobs = append(jobs, a.job(fmt.Sprint("job ", i), "0 * * * * *", quick))
 		}
 		a.add(jobs...)
-		c.sleepTo(50 * time.Second)
-		a.process.Delay(10 * time.Millisecond)
-		c.sleepTo(61 * time.Second)
+		c.SleepTo(50 * time.Second)
+		a.links.Delay(10 * time.Millisecond)
+		c.SleepTo(61 * time.Second)
 
 		runs := c.records()
 		mu.Lock()
@@ -46,35 +46,35 @@ func TestLedger_EndsWaitWhileMoreIsDueThanOneCallAsksFor(t *testing.T) {
 
 // The nodes are away for six seconds, which the term survives, when a run ends.
 func TestFinish_IsWrittenWhileTheTermGoesOn(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		finish := make(chan struct{})
-		a.add(a.job("job", "@every 1h", func(context.Context, int) error { <-finish; return nil }))
+		a.add(a.job("job", "@every 3m", func(context.Context, int) error { <-finish; return nil }))
 		term := a.leads()
-		c.sleepTo(time.Hour + time.Second)
+		c.SleepTo(181 * time.Second)
 		for before := term.Deadline(); term.Deadline().Equal(before); {
 			time.Sleep(time.Millisecond) // until it has just been renewed
 		}
-		a.process.Hang()
+		a.links.Hang()
 		close(finish)
-		c.sleepTo(c.sinceStart() + 5500*time.Millisecond)
-		a.process.Heal()
-		c.sleepTo(time.Hour + 30*time.Minute)
+		c.SleepTo(c.At(time.Now()) + 5500*time.Millisecond)
+		a.links.Heal()
+		c.SleepTo(5 * time.Minute)
 		if now, ok := a.elector.Term(); !ok || now != term {
 			t.Fatal("the term did not survive")
 		}
-		if got := a.states("job")["1h0m0s"]; got != scheduler.StateOK {
-			t.Errorf("recorded %q half an hour later", got)
+		if got := a.states("job")["3m0s"]; got != scheduler.StateOK {
+			t.Errorf("recorded %q two minutes later", got)
 		}
 	})
 }
 
 func TestHistory_HasNoMoreThanIsSaid(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.add(a.job("job", "* * * * * *", quick))
-		for s := 55; s < 75; s++ {
-			c.sleepTo(time.Duration(s)*time.Second + 500*time.Millisecond)
+		for s := 52; s < 64; s++ { // a node drops the oldest of 60
+			c.SleepTo(time.Duration(s)*time.Second + 500*time.Millisecond)
 			history, err := a.History(t.Context(), "job", 1000)
 			if err != nil || len(history) > 50 || len(a.status("job").Records) > 50 {
 				t.Fatalf("%d records, %v", len(history), err)

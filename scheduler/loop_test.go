@@ -10,11 +10,13 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/race"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 func TestTick_RunsOnceAndOnTimeOnTheLeader(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		var all []*replica
 		for _, id := range []string{"a", "b", "c"} {
 			r := c.replica(id)
@@ -27,14 +29,14 @@ func TestTick_RunsOnceAndOnTimeOnTheLeader(t *testing.T) {
 			t.Fatal("nobody leads")
 		}
 		token := all[i].leads().Token()
-		c.sleepTo(2*time.Minute + time.Second)
+		c.SleepTo(2*time.Minute + time.Second)
 
 		runs := c.records()
 		if len(runs) != 12 {
 			t.Errorf("%d runs, want 12", len(runs))
 		}
 		for n, run := range runs {
-			tick := c.start.Add(time.Duration(n+1) * 10 * time.Second)
+			tick := c.Start.Add(time.Duration(n+1) * 10 * time.Second)
 			if run.by != all[i].id || run.Run != (scheduler.Run{Job: "job", Tick: tick.UTC(), Token: token, Attempt: 1}) {
 				t.Errorf("%s ran %+v, want %s to run %v in term %d", run.by, run.Run, all[i].id, tick, token)
 			}
@@ -46,28 +48,28 @@ func TestTick_RunsOnceAndOnTimeOnTheLeader(t *testing.T) {
 }
 
 func TestTick_DoesNotRunWithoutATerm(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		c.leader("leader without jobs")
 		idle, follower := c.idle("idle"), c.replica("follower")
 		idle.add(idle.job("job", "* * * * * *", quick))
 		follower.add(follower.job("job", "* * * * * *", quick))
-		c.sleepTo(time.Minute)
+		c.SleepTo(time.Minute)
 		wantEqual(t, "ran", c.ran(), nil)
 	})
 }
 
 func TestTick_EveryFiveMinutesIs72RunsInSixHours(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		c.ttl = 10 * time.Minute
 		r := c.leader("a")
 		r.add(r.job("job", "*/5 * * * *", quick))
-		c.sleepTo(6 * time.Hour)
+		c.SleepTo(6 * time.Hour)
 		runs := c.records()
 		if len(runs) != 72 {
 			t.Fatalf("%d runs, want 72", len(runs))
 		}
 		for n, run := range runs {
-			tick := c.start.Add(time.Duration(n+1) * 5 * time.Minute)
+			tick := c.Start.Add(time.Duration(n+1) * 5 * time.Minute)
 			if !run.Tick.Equal(tick) || !run.start.Equal(tick) {
 				t.Errorf("run %d for %v at %v", n, c.at(run.Tick), c.at(run.start))
 			}
@@ -76,12 +78,13 @@ func TestTick_EveryFiveMinutesIs72RunsInSixHours(t *testing.T) {
 }
 
 func TestTick_ThousandJobsStartAtOneInstant(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
-		for n := range 1000 {
+		jobs := race.Scale(200, 1000)
+		for n := range jobs {
 			r.add(r.job(fmt.Sprint("job ", n), "*/10 * * * * *", lasting(5*time.Second)))
 		}
-		c.sleepTo(25 * time.Second)
+		c.SleepTo(25 * time.Second)
 		keys := map[string]bool{}
 		for _, run := range c.records() {
 			keys[run.Key()] = true
@@ -89,14 +92,14 @@ func TestTick_ThousandJobsStartAtOneInstant(t *testing.T) {
 				t.Errorf("%s started at %v", run.Key(), c.at(run.start))
 			}
 		}
-		if runs := c.records(); len(runs) != 2000 || len(keys) != 2000 {
-			t.Errorf("%d runs for %d ticks, want 2000", len(runs), len(keys))
+		if runs := c.records(); len(runs) != 2*jobs || len(keys) != 2*jobs {
+			t.Errorf("%d runs for %d ticks, want %d", len(runs), len(keys), 2*jobs)
 		}
 	})
 }
 
 func TestTick_RunsOnceThroughTheLossOfALeader(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		work := func(ctx context.Context, _ int) error { // as long as a tick, and then longer
 			select {
@@ -108,13 +111,13 @@ func TestTick_RunsOnceThroughTheLossOfALeader(t *testing.T) {
 		}
 		a.add(a.job("job", "*/10 * * * * *", work))
 		token := a.leads().Token()
-		c.sleepTo(41 * time.Second)
+		c.SleepTo(41 * time.Second)
 		b := c.replica("b")
 		b.add(b.job("job", "*/10 * * * * *", work))
-		c.sleepTo(43 * time.Second)
-		a.process.Cut()
+		c.SleepTo(43 * time.Second)
+		a.links.Cut()
 		second := b.leads()
-		c.sleepTo(2*time.Minute + 5*time.Second)
+		c.SleepTo(2*time.Minute + 5*time.Second)
 
 		seen := map[string]bool{}
 		by := map[string][]record{}
@@ -131,7 +134,7 @@ func TestTick_RunsOnceThroughTheLossOfALeader(t *testing.T) {
 			}
 		}
 		last := by["a"][len(by["a"])-1]
-		wantErr(t, last.cause, election.ErrLost)
+		want.Err(t, last.cause, election.ErrLost)
 		if gap := second.Since().Sub(last.end); gap < margin {
 			t.Errorf("b led %v after a's run ended, want at least %v", gap, margin)
 		}
@@ -150,7 +153,7 @@ func TestTick_RunsOnceThroughTheLossOfALeader(t *testing.T) {
 }
 
 func TestStop_LetsRunsFinishAndHandsOver(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		queued := a.job("queued", "*/10 * * * * *", lasting(16*time.Second))
 		queued.Overlap = scheduler.Queue
@@ -160,15 +163,15 @@ func TestStop_LetsRunsFinishAndHandsOver(t *testing.T) {
 		b := c.replica("b")
 		b.add(b.job("quick", "* * * * * *", quick))
 
-		c.sleepTo(18500 * time.Millisecond)
+		c.SleepTo(18500 * time.Millisecond)
 		a.stop()
 		second := b.leads()
-		if got := second.Since().Sub(c.start); got < 26*time.Second || got > 27*time.Second {
+		if got := c.At(second.Since()); got < 26*time.Second || got > 27*time.Second {
 			t.Errorf("b led after %v, a's runs ended after 26s", got)
 		}
-		c.sleepTo(30 * time.Second)
+		c.SleepTo(30 * time.Second)
 		for _, run := range c.records() {
-			late := run.start.Sub(c.start) > 18*time.Second
+			late := c.At(run.start) > 18*time.Second
 			if late != (run.by == "b") {
 				t.Errorf("%s started %s at %v", run.by, run.Key(), c.at(run.start))
 			}
@@ -185,12 +188,12 @@ func TestStop_LetsRunsFinishAndHandsOver(t *testing.T) {
 // A tick that waits when the leader is told to stop is not started, though its turn comes: it was not
 // claimed, so that the next leader runs it.
 func TestStop_LeavesWhatWaitsToTheNextLeader(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		job := a.job("job", "*/10 * * * * *", lasting(15*time.Second))
 		job.Overlap = scheduler.Queue
 		a.add(job)
-		c.sleepTo(22 * time.Second)
+		c.SleepTo(22 * time.Second)
 		a.stop()
 		<-a.ended
 		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s"})
@@ -201,15 +204,15 @@ func TestStop_LeavesWhatWaitsToTheNextLeader(t *testing.T) {
 }
 
 func TestStop_CancelsRunsWhenTheTimeToDrainIsOver(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.add(a.job("job", "*/10 * * * * *", untilDone(time.Second)))
-		c.sleepTo(12 * time.Second)
+		c.SleepTo(12 * time.Second)
 		a.stop()
 		<-a.ended
 		run := c.records()[0]
-		wantErr(t, run.cause, election.ErrStopped)
-		if got := run.end.Sub(c.start); got != 12*time.Second+drainTimeout+time.Second {
+		want.Err(t, run.cause, election.ErrStopped)
+		if got := c.At(run.end); got != 12*time.Second+drainTimeout+time.Second {
 			t.Errorf("the run ended after %v", got)
 		}
 	})
@@ -217,27 +220,27 @@ func TestStop_CancelsRunsWhenTheTimeToDrainIsOver(t *testing.T) {
 
 // The nodes are away for a while, though not long enough to cost the term.
 func TestLoop_RunsOnlyTheNewestTickWhenLate(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
 		r.add(r.job("job", "18,19,21-27 * * * * *", quick))
-		c.sleepTo(20500 * time.Millisecond)
-		r.process.Hang()
-		c.sleepTo(25500 * time.Millisecond)
-		r.process.Heal()
-		c.sleepTo(29 * time.Second)
+		c.SleepTo(20500 * time.Millisecond)
+		r.links.Hang()
+		c.SleepTo(25500 * time.Millisecond)
+		r.links.Heal()
+		c.SleepTo(29 * time.Second)
 		runs := c.records()
 		if len(runs) < 4 {
 			t.Fatalf("ran %q", c.ran())
 		}
 		next := runs[2] // the newest of those that had come when a claim was tried again
-		if late := next.start.Sub(next.Tick); late >= time.Second || next.start.Before(c.start.Add(25500*time.Millisecond)) {
+		if late := next.start.Sub(next.Tick); late >= time.Second || next.start.Before(c.Start.Add(25500*time.Millisecond)) {
 			t.Errorf("ran %q", c.ran())
 		}
 		late := r.logged(zapcore.WarnLevel, "ticks are not made up for")
 		if len(late) != 1 {
 			t.Fatalf("logged %v, want one warning", late)
 		}
-		missed := int64(next.Tick.Sub(c.start.Add(21*time.Second)) / time.Second)
+		missed := int64(next.Tick.Sub(c.Start.Add(21*time.Second)) / time.Second)
 		if fields := late[0].ContextMap(); fields["job"] != "job" || fields["ticks"] != missed {
 			t.Errorf("logged %v, want %d ticks", fields, missed)
 		}

@@ -13,10 +13,10 @@ import (
 
 // states are those of the records of a job, by tick and attempt.
 func (r *replica) states(job string) map[string]scheduler.State {
-	r.c.t.Helper()
-	history, err := r.History(r.c.t.Context(), job, 50)
+	r.c.T.Helper()
+	history, err := r.History(r.c.T.Context(), job, 50)
 	if err != nil {
-		r.c.t.Fatal(err)
+		r.c.T.Fatal(err)
 	}
 	states := make(map[string]scheduler.State)
 	for _, record := range history {
@@ -41,15 +41,15 @@ func (c *cluster) cutOff(change func(*scheduler.Job), err error) (a, b *replica)
 		r.add(job)
 	}
 	b.campaign()
-	c.sleepTo(62 * time.Second)
-	a.process.Cut()
+	c.SleepTo(62 * time.Second)
+	a.links.Cut()
 	b.leads()
-	c.sleepTo(125 * time.Second)
+	c.SleepTo(125 * time.Second)
 	return a, b
 }
 
 func TestLost_ARunWithoutAKnownEndIsRecordedAndNotRepeated(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		var told []scheduler.Record
 		_, b := c.cutOff(func(*scheduler.Job) {}, context.Canceled)
 		wantEqual(t, "ran", c.ran(), []string{"job 1m0s@1m0s", "job 2m0s@2m0s"})
@@ -67,14 +67,15 @@ func TestLost_ARunWithoutAKnownEndIsRecordedAndNotRepeated(t *testing.T) {
 }
 
 func TestLost_AtLeastOnceRunsItAgain(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		_, b := c.cutOff(func(job *scheduler.Job) { job.AtLeastOnce = true }, context.Canceled)
 		runs := c.records()
 		if len(runs) != 3 {
 			t.Fatalf("ran %v", c.ran())
 		}
 		first, again := runs[0], runs[1]
-		if again.Key() != first.Key() || again.Attempt != 2 || again.Token <= first.Token || again.by != "b" || !again.CaughtUp {
+		if again.Key() != first.Key() || again.Attempt != 2 || again.Token <= first.Token || again.by != "b" ||
+			!again.CaughtUp {
 			t.Errorf("ran %+v, and then %+v", first.Run, again.Run)
 		}
 		if got := b.states("job"); got["1m0s"] != scheduler.StateOK || got["2m0s"] != scheduler.StateOK {
@@ -85,21 +86,21 @@ func TestLost_AtLeastOnceRunsItAgain(t *testing.T) {
 
 // What a run says of its own end stands over what another leader said of it meanwhile.
 func TestLost_ARunThatCouldNotSayItsEndInTimeStillSaysIt(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		for _, r := range []*replica{a, b} {
 			r.add(r.job("job", "0 * * * * *", lasting(30*time.Second))) // whatever its context says
 		}
 		b.campaign()
-		c.sleepTo(62 * time.Second)
-		a.process.Cut()
+		c.SleepTo(62 * time.Second)
+		a.links.Cut()
 		b.leads()
-		c.sleepTo(80 * time.Second)
+		c.SleepTo(80 * time.Second)
 		if got := b.states("job"); got["1m0s"] != scheduler.StateLost {
 			t.Errorf("recorded %v", got)
 		}
-		a.process.Heal()
-		c.sleepTo(100 * time.Second)
+		a.links.Heal()
+		c.SleepTo(100 * time.Second)
 		if got := b.states("job"); got["1m0s"] != scheduler.StateOK {
 			t.Errorf("recorded %v when it had returned", got)
 		}
@@ -113,35 +114,35 @@ func TestOverlap_OverAChangeOfTheLeader(t *testing.T) {
 		scheduler.Queue: {"a 1m0s", "b 2m0s", "b 3m0s"},
 		scheduler.Allow: {"a 1m0s", "b 2m0s", "b 3m0s"},
 	} {
-		bubble(t, 3, func(t *testing.T, c *cluster) {
-			a, b := c.leader("a"), c.idle("b")
-			for _, r := range []*replica{a, b} {
-				job := r.job("job", "0 * * * * *", func(context.Context, int) error {
-					if r == a {
-						time.Sleep(90 * time.Second)
-					}
-					return nil
-				})
-				job.Overlap = overlap
-				r.add(job)
-			}
-			c.sleepTo(62 * time.Second)
-			for node := range 2 { // by a person with redis-cli
-				c.Node(node).Del("{redlock}:lock:x")
-			}
-			b.campaign()
-			b.leads()
-			c.sleepTo(185 * time.Second)
-			var got []string
-			var returned time.Time
-			for _, run := range c.records() {
-				got = append(got, run.by+" "+c.at(run.Tick))
-				if overlap != scheduler.Allow && run.start.Before(returned) {
-					t.Errorf("overlap %d: %s began before the run of a had returned", overlap, c.at(run.Tick))
+		t.Run(fmt.Sprint("overlap ", overlap), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a, b := c.leader("a"), c.idle("b")
+				for _, r := range []*replica{a, b} {
+					job := r.job("job", "0 * * * * *", func(context.Context, int) error {
+						if r == a {
+							time.Sleep(90 * time.Second)
+						}
+						return nil
+					})
+					job.Overlap = overlap
+					r.add(job)
 				}
-				returned = run.end
-			}
-			wantEqual(t, "ran", got, want)
+				c.SleepTo(62 * time.Second)
+				c.depose()
+				b.campaign()
+				b.leads()
+				c.SleepTo(185 * time.Second)
+				var got []string
+				var returned time.Time
+				for _, run := range c.records() {
+					got = append(got, run.by+" "+c.at(run.Tick))
+					if overlap != scheduler.Allow && run.start.Before(returned) {
+						t.Errorf("%s began before the run of a had returned", c.at(run.Tick))
+					}
+					returned = run.end
+				}
+				wantEqual(t, "ran", got, want)
+			})
 		})
 	}
 }
@@ -149,11 +150,11 @@ func TestOverlap_OverAChangeOfTheLeader(t *testing.T) {
 // Somebody was promised a larger token: this leader's ticks cannot be won, so it gives up, and the next lease's
 // token is above both.
 func TestFenced_LeaderGivesUpAndComesBackAboveIt(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		told := &recorder{}
 		a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{Fenced: told.hooks().Fenced}))
 		a.add(a.job("job", "*/10 * * * * *", quick), a.job("other", "*/10 * * * * *", quick)) // in one call
-		c.sleepTo(12 * time.Second)
+		c.SleepTo(12 * time.Second)
 		first := a.leads()
 		const more = 1_000_000_000
 		other := register.New(register.Config{
@@ -165,7 +166,7 @@ func TestFenced_LeaderGivesUpAndComesBackAboveIt(t *testing.T) {
 		if err := errors.Join(promised[0].Err, promised[1].Err); err != nil {
 			t.Fatal(err)
 		}
-		c.sleepTo(41 * time.Second)
+		c.SleepTo(41 * time.Second)
 		if second := a.leads(); second.Token() <= first.Token()+more {
 			t.Errorf("token %d after one of %d was promised", second.Token(), first.Token()+more)
 		}
@@ -184,14 +185,14 @@ func TestFenced_LeaderGivesUpAndComesBackAboveIt(t *testing.T) {
 
 // The votes are given, but no node's answer comes back: they are asked again, for the same run.
 func TestTick_RepliesToItsClaimAreLost(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
 		r.add(r.job("job", "*/10 * * * * *", quick))
-		c.sleepTo(19 * time.Second)
-		r.process.DropReplies()
-		c.sleepTo(20700 * time.Millisecond)
-		r.process.Heal()
-		c.sleepTo(29 * time.Second)
+		c.SleepTo(19 * time.Second)
+		r.links.DropReplies()
+		c.SleepTo(20700 * time.Millisecond)
+		r.links.Heal()
+		c.SleepTo(29 * time.Second)
 		runs := c.records()
 		if len(runs) != 2 || c.at(runs[1].Tick) != "20s" || runs[1].start.Sub(runs[1].Tick) > 3*time.Second {
 			t.Errorf("ran %v", c.ran())

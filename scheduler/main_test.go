@@ -4,17 +4,14 @@ import (
 	"flag"
 	"testing"
 
-	"github.com/redis/go-redis/v9/logging"
-	"go.uber.org/goleak"
+	"github.com/redlockfx/redlockfx/internal/testkit/race"
+	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 )
 
 // skewTicks is for long looks.
-var skewTicks = flag.Int("skew.ticks", usualTicks, "ticks of each mix of skew and length")
+var skewTicks = flag.Int("skew.ticks", race.Scale(10, 50), "ticks of each mix of skew and length")
 
 // allZones looks at links and zones of equal rules as well.
 var allZones = flag.Bool("zones.all", false, "changes of the clocks of all zones, not one of each kind")
 
-func TestMain(m *testing.M) {
-	logging.Disable() // go-redis reports each failed dial on its own
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { testmain.Run(m) }

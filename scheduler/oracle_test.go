@@ -38,33 +38,21 @@ var oracleSpecs = []struct {
 	}},
 }
 
-// TestZone_AgreesWithAMinuteByMinuteSearch compares ticks around every change of a zone's clock
-// with those found by looking at that clock once a minute. 2040 and 2044 are leap years past the
-// tables of the zone database.
+// TestZone_AgreesWithAMinuteByMinuteSearch compares ticks around changes of a zone's clock with those found by looking
+// at that clock once a minute. 2040 and 2044 are leap years past the tables of the zone database. The changes from 2000
+// to 2040 are those of TestZone_AgreesWithASearchAroundEveryChangeOfEveryZone.
 func TestZone_AgreesWithAMinuteByMinuteSearch(t *testing.T) {
 	tests := []struct {
 		zone        string
 		first, last int // years
 	}{
-		{"UTC", 2026, 2026},
-		{"America/New_York", 2025, 2027},
 		{"America/New_York", 2040, 2041},
-		{"Australia/Lord_Howe", 2026, 2026},
 		{"Australia/Lord_Howe", 2044, 2045},
-		{"America/Asuncion", 2022, 2024},
-		{"Asia/Gaza", 2011, 2014},
-		{"Antarctica/Troll", 2025, 2026},
-		{"Africa/Casablanca", 2026, 2027},
-		{"Asia/Pyongyang", 2015, 2018},
-		{"Pacific/Apia", 2011, 2011},
 		{"Pacific/Kwajalein", 1993, 1993},
 	}
 	for _, tt := range tests {
 		loc := zone(t, tt.zone)
-		for i, day := range changes(loc, tt.first, tt.last) {
-			if i%min(zoneStep, 4) != 0 {
-				continue
-			}
+		for _, day := range changes(loc, tt.first, tt.last) {
 			compareWithSearch(t, loc, day.AddDate(0, 0, -1), day.AddDate(0, 0, 2))
 		}
 	}

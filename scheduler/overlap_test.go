@@ -68,15 +68,15 @@ func TestOverlap_OfATickWithARunUnderWay(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			bubble(t, 1, func(t *testing.T, c *cluster) {
+			inBubble(t, 1, func(t *testing.T, c *cluster) {
 				r := c.leader("a")
 				job := r.job("job", "*/10 * * * * *", test.work)
 				job.Overlap = test.overlap
 				r.add(job)
-				c.sleepTo(99 * s)
+				c.SleepTo(99 * s)
 				var got []string
 				for _, run := range c.records() {
-					ran := fmt.Sprintf("%v@%v", run.Tick.Sub(c.start).Seconds(), run.start.Sub(c.start).Seconds())
+					ran := fmt.Sprintf("%v@%v", c.At(run.Tick).Seconds(), c.At(run.start).Seconds())
 					if errors.Is(run.cause, scheduler.ErrReplaced) {
 						ran += "+r"
 					} else if run.cause != nil {
@@ -98,20 +98,19 @@ func TestOverlap_OfATickWithARunUnderWay(t *testing.T) {
 }
 
 func TestOverlap_IsByJob(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
 		r.add(r.job("long", "*/10 * * * * *", lasting(35*time.Second)),
 			r.job("short", "*/10 * * * * *", quick))
-		c.sleepTo(35 * time.Second)
+		c.SleepTo(35 * time.Second)
 		wantEqual(t, "ran", c.ran(),
 			[]string{"long 10s@10s", "short 10s@10s", "short 20s@20s", "short 30s@30s"})
 	})
 }
 
-// A tick comes while a run is under way: one node votes for it not to be run. That run returns, and the tick is asked for
-// once more.
+// A tick comes while a run is under way, and one node votes to skip it. The run returns, and the tick is claimed again.
 func TestSkip_ATickThatOneNodeHasSkippedIsNotRun(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		for _, r := range []*replica{a, b} {
 			job := r.job("job", "*/30 * * * * *", func(ctx context.Context, call int) error {
@@ -125,17 +124,17 @@ func TestSkip_ATickThatOneNodeHasSkippedIsNotRun(t *testing.T) {
 			job.AtLeastOnce = true
 			r.add(job)
 		}
-		c.sleepTo(59 * time.Second)
-		a.process.Cut(1, 2)
-		c.sleepTo(61500 * time.Millisecond) // the run of 30 s has returned
-		a.process.Heal()
-		a.process.Cut(2)
-		c.sleepTo(65 * time.Second)
-		a.process.Cut()
+		c.SleepTo(59 * time.Second)
+		a.links.Cut(1, 2)
+		c.SleepTo(61500 * time.Millisecond) // the run of 30 s has returned
+		a.links.Heal()
+		a.links.Cut(2)
+		c.SleepTo(65 * time.Second)
+		a.links.Cut()
 		c.Kill(1)
 		b.campaign()
 		b.leads()
-		c.sleepTo(85 * time.Second)
+		c.SleepTo(85 * time.Second)
 		started := make(map[string]bool)
 		for _, run := range c.records() {
 			started[c.at(run.Tick)] = true

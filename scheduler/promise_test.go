@@ -14,12 +14,12 @@ import (
 
 // A node could not promise for a job that was added, and has forgotten nothing: all else that it has promised stands.
 func TestPromise_AnewOnlyOfTheJobThatANodeDoesNotKnow(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		for i := range 100 {
 			a.add(a.job(fmt.Sprint("yearly ", i), "@yearly", quick))
 		}
-		c.sleepTo(10 * time.Second)
+		c.SleepTo(10 * time.Second)
 		c.SetPreHook(0, func(p *server.Peer, command string, args ...string) bool {
 			late := isAbout("late", command, args)
 			if late {
@@ -28,9 +28,9 @@ func TestPromise_AnewOnlyOfTheJobThatANodeDoesNotKnow(t *testing.T) {
 			return late
 		})
 		a.add(a.job("late", "*/30 * * * * *", quick))
-		c.sleepTo(29 * time.Second)
-		a.process.Cut(2) // now the node's vote is needed
-		c.sleepTo(29*time.Second + 950*time.Millisecond)
+		c.SleepTo(29 * time.Second)
+		a.links.Cut(2) // now the node's vote is needed
+		c.SleepTo(29*time.Second + 950*time.Millisecond)
 		var mu sync.Mutex
 		keys := 0 // of the call with most of them
 		c.SetPreHook(0, func(_ *server.Peer, command string, args ...string) bool {
@@ -42,7 +42,7 @@ func TestPromise_AnewOnlyOfTheJobThatANodeDoesNotKnow(t *testing.T) {
 			}
 			return false
 		})
-		c.sleepTo(2*time.Minute + time.Second)
+		c.SleepTo(2*time.Minute + time.Second)
 		c.SetPreHook(0, nil)
 		if runs := c.ran(); len(runs) == 0 || runs[len(runs)-1] != "late 2m0s@2m0s" {
 			t.Errorf("ran %v", runs)
@@ -57,9 +57,9 @@ func TestPromise_AnewOnlyOfTheJobThatANodeDoesNotKnow(t *testing.T) {
 
 // A claim finds that a node does not know a job, while the nodes are asked to promise for another one.
 func TestPromise_AnewOfAJobThatAClaimFoundUnknownMeanwhile(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
-		c.sleepTo(10 * time.Second)
+		c.SleepTo(10 * time.Second)
 		c.SetPreHook(0, func(p *server.Peer, command string, args ...string) bool {
 			promise := isAbout("late", command, args) && slices.Contains(args, "{redlock}:jobs:x")
 			if promise {
@@ -68,9 +68,9 @@ func TestPromise_AnewOfAJobThatAClaimFoundUnknownMeanwhile(t *testing.T) {
 			return promise
 		})
 		a.add(a.job("late", "*/30 * * * * *", quick))
-		c.sleepTo(29 * time.Second)
-		a.process.Cut(2) // now the vote of the other node is needed
-		c.sleepTo(30*time.Second + 50*time.Millisecond)
+		c.SleepTo(29 * time.Second)
+		a.links.Cut(2) // now the vote of the other node is needed
+		c.SleepTo(30*time.Second + 50*time.Millisecond)
 		for node := range 2 {
 			c.SetPreHook(node, func(_ *server.Peer, command string, args ...string) bool {
 				if isAbout("other", command, args) {
@@ -79,9 +79,9 @@ func TestPromise_AnewOfAJobThatAClaimFoundUnknownMeanwhile(t *testing.T) {
 				return false
 			})
 		}
-		c.sleepTo(30*time.Second + 100*time.Millisecond) // the claim ends by 199 ms, the timeout of the node that is away
+		c.SleepTo(30*time.Second + 100*time.Millisecond) // the claim ends by 199 ms, the timeout of the node that is away
 		a.add(a.job("other", "@yearly", quick))          // the promise at 250 ms
-		c.sleepTo(time.Minute + 5*time.Second)           // the claim is asked again each second
+		c.SleepTo(time.Minute + 5*time.Second)           // the claim is asked again each second
 		if runs := c.ran(); len(runs) != 1 || !strings.HasPrefix(runs[0], "late 1m0s@") {
 			t.Errorf("ran %v", runs)
 		}
@@ -90,10 +90,10 @@ func TestPromise_AnewOfAJobThatAClaimFoundUnknownMeanwhile(t *testing.T) {
 
 // Each trigger wakes the leader, sooner than it asks the nodes again.
 func TestPromise_IsAskedForAgainThoughTheLeaderIsWokenOften(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		a.add(a.job("job", "@yearly", quick))
-		c.sleepTo(10 * time.Second)
+		c.SleepTo(10 * time.Second)
 		c.SetPreHook(0, fullFor("other"))
 		c.SetPreHook(1, fullFor("other"))
 		a.add(a.job("other", "* * * * * *", quick))
@@ -115,16 +115,16 @@ func TestPromise_IsAskedForAgainThoughTheLeaderIsWokenOften(t *testing.T) {
 
 // A node that was away when the leader began is asked again long before its vote is needed.
 func TestPromise_OfANodeThatWasAwayIsAskedForWhenItIsBack(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.idle("a")
-		a.process.Cut(0)
+		a.links.Cut(0)
 		a.add(a.job("new", "0 * * * * *", quick))
 		a.campaign()
-		c.sleepTo(10 * time.Second)
-		a.process.Heal()
-		c.sleepTo(30 * time.Second)
-		a.process.Cut(2)
-		c.sleepTo(65 * time.Second)
+		c.SleepTo(10 * time.Second)
+		a.links.Heal()
+		c.SleepTo(30 * time.Second)
+		a.links.Cut(2)
+		c.SleepTo(65 * time.Second)
 		wantEqual(t, "ran", c.ran(), []string{"new 1m0s@1m0s"})
 	})
 }

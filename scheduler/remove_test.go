@@ -10,16 +10,16 @@ import (
 
 // A job is removed while its tick is being claimed.
 func TestRemove_WhileItsTickIsBeingClaimed(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.add(a.job("job", "*/10 * * * * *", quick))
-		a.process.Delay(30 * time.Millisecond)
-		c.sleepTo(20010 * time.Millisecond) // the nodes have yet to hear of 20 s
+		a.links.Delay(30 * time.Millisecond)
+		c.SleepTo(20010 * time.Millisecond) // the nodes have yet to hear of 20 s
 		if err := a.Remove("job"); err != nil {
 			t.Fatal(err)
 		}
 		removed := now()
-		c.sleepTo(25 * time.Second)
+		c.SleepTo(25 * time.Second)
 		for _, run := range c.records() {
 			if run.start.After(removed) {
 				t.Errorf("%s started at %s, after it was removed", c.at(run.Tick), c.at(run.start))
@@ -30,7 +30,7 @@ func TestRemove_WhileItsTickIsBeingClaimed(t *testing.T) {
 
 // It is replaced by another one of its name, whose ticks wait for runs to return.
 func TestRemove_ARunThatBeginsMeanwhileCountsForTheOverlap(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		first := a.job("job", "*/10 * * * * *", func(_ context.Context, call int) error {
 			if call > 1 {
@@ -39,16 +39,16 @@ func TestRemove_ARunThatBeginsMeanwhileCountsForTheOverlap(t *testing.T) {
 			return nil
 		})
 		a.add(first)
-		c.sleepTo(19 * time.Second)
-		a.process.Delay(30 * time.Millisecond)
-		c.sleepTo(20010 * time.Millisecond)
+		c.SleepTo(19 * time.Second)
+		a.links.Delay(30 * time.Millisecond)
+		c.SleepTo(20010 * time.Millisecond)
 		if err := a.Remove("job"); err != nil {
 			t.Fatal(err)
 		}
 		second := a.job("job", "*/10 * * * * *", lasting(time.Second))
 		second.Overlap = scheduler.Queue
 		a.add(second)
-		c.sleepTo(45 * time.Second)
+		c.SleepTo(45 * time.Second)
 		var returned time.Time
 		for _, run := range c.records() {
 			if run.start.Before(returned) {

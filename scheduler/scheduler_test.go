@@ -11,23 +11,24 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 func TestNew_WantsAnElector(t *testing.T) {
 	_, err := scheduler.New(nil)
-	wantText(t, err, "elector is nil")
+	want.Text(t, err, "elector is nil")
 }
 
 func TestNew_RefusesANilMiddleware(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		_, err := scheduler.New(c.leader("a").elector, scheduler.WithMiddleware(nil))
-		wantText(t, err, "a middleware is nil")
+		want.Text(t, err, "a middleware is nil")
 	})
 }
 
 func TestAdd_ReportsAllProblemsAtOnce(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
 		good := r.job("good", "* * * * * *", quick)
 		bad := scheduler.Job{
@@ -40,22 +41,22 @@ func TestAdd_ReportsAllProblemsAtOnce(t *testing.T) {
 		long := r.job("a\nb", strings.Repeat("0,", 128)+"0 * * * *", quick)
 
 		err := r.Add(good, bad, worse, long)
-		wantErr(t, err, scheduler.ErrSpec, scheduler.ErrName)
-		wantText(t, err,
+		want.Err(t, err, scheduler.ErrSpec, scheduler.ErrName)
+		want.Text(t, err,
 			`"61 * * * *" of job "bad": minute: `, `"bad": Run is nil`, "timeout -1s must not be negative",
 			"overlap 4 must be", "retry times 101 must be from 0 to 100", "retry wait -1m0s must",
 			"jitter -1s must not be negative", "catch-up window 8784h0m0.000000001s must be above 0 and at most 8784h0m0s",
 			"catch-up window -1h0m0s must", `name "a\nb"`, "265 bytes long, at most 256",
 			"201 bytes", "scheduler_test.go:", "(job 3 of 4)", "@every 1ms is less than 1s",
 			"overlap -1 must be", "retry times -1 must be")
-		c.sleepTo(10 * time.Second)
+		c.SleepTo(10 * time.Second)
 		wantEqual(t, "of a call with a bad job, none was added; ran", c.ran(), nil)
-		wantErr(t, r.Remove("good"), scheduler.ErrUnknownJob)
+		want.Err(t, r.Remove("good"), scheduler.ErrUnknownJob)
 	})
 }
 
 func TestAdd_AcceptsTheBounds(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.idle("a")
 		job := r.job(strings.Repeat("n", 200), "@yearly", quick)
 		job.Overlap, job.Retry.Times, job.CatchUp = scheduler.Allow, 100, scheduler.All(366*24*time.Hour)
@@ -66,7 +67,7 @@ func TestAdd_AcceptsTheBounds(t *testing.T) {
 }
 
 func TestAdd_NamesBothRegistrationsOfAName(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.idle("a")
 		twin, other := r.job("twin", "@daily", quick), r.job("other", "@daily", quick)
 		first := r.Add(twin)
@@ -74,13 +75,13 @@ func TestAdd_NamesBothRegistrationsOfAName(t *testing.T) {
 		if first != nil {
 			t.Fatal(first)
 		}
-		wantErr(t, again, scheduler.ErrName)
-		wantText(t, again, `"twin"`, fmt.Sprintf("scheduler_test.go:%d and again at ", line-1),
+		want.Err(t, again, scheduler.ErrName)
+		want.Text(t, again, `"twin"`, fmt.Sprintf("scheduler_test.go:%d and again at ", line-1),
 			fmt.Sprintf("scheduler_test.go:%d (job 2 of 2)", line))
 
 		err := r.Add(other, other)
-		wantErr(t, err, scheduler.ErrName)
-		wantText(t, err, `"other"`, "(job 1 of 2) and again", "(job 2 of 2)")
+		want.Err(t, err, scheduler.ErrName)
+		want.Text(t, err, `"other"`, "(job 1 of 2) and again", "(job 2 of 2)")
 	})
 }
 
@@ -91,22 +92,22 @@ func here() int {
 }
 
 func TestAdd_WhileLeadingRunsOnce(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
 		r.add(r.job("early", "*/20 * * * * *", quick))
-		c.sleepTo(35 * time.Second)
+		c.SleepTo(35 * time.Second)
 		r.add(r.job("late", "*/10 * * * * *", quick))
-		c.sleepTo(55 * time.Second)
+		c.SleepTo(55 * time.Second)
 		wantEqual(t, "ran", c.ran(),
 			[]string{"early 20s@20s", "early 40s@40s", "late 40s@40s", "late 50s@50s"})
 	})
 }
 
 func TestAdd_BeforeLeadingHasNoPast(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.idle("a")
 		r.add(r.job("job", "*/10 * * * * *", quick))
-		c.sleepTo(35 * time.Second)
+		c.SleepTo(35 * time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		if err := r.elector.Run(ctx); err != nil {
@@ -117,52 +118,52 @@ func TestAdd_BeforeLeadingHasNoPast(t *testing.T) {
 }
 
 func TestRemove_EndsTicksNotRuns(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
 		job := r.job("job", "*/10 * * * * *", lasting(25*time.Second))
 		job.Overlap = scheduler.Queue
 		r.add(job)
-		c.sleepTo(22 * time.Second)
+		c.SleepTo(22 * time.Second)
 		if err := r.Remove("job"); err != nil {
 			t.Fatal(err)
 		}
-		c.sleepTo(2 * time.Minute)
+		c.SleepTo(2 * time.Minute)
 		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s"})
 		if runs := c.records(); runs[0].end.Sub(runs[0].start) != 25*time.Second || runs[0].cause != nil {
 			t.Errorf("the run under way ended %v by %v", c.at(runs[0].end), runs[0].cause)
 		}
 		err := r.Remove("job")
-		wantErr(t, err, scheduler.ErrUnknownJob)
-		wantText(t, err, `"job"`)
+		want.Err(t, err, scheduler.ErrUnknownJob)
+		want.Text(t, err, `"job"`)
 	})
 }
 
 func TestRemove_OfOneJobDelaysNoOther(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
 		r.add(r.job("gone", "*/15 * * * * *", quick), r.job("stays", "*/20 * * * * *", quick))
-		c.sleepTo(16 * time.Second)
+		c.SleepTo(16 * time.Second)
 		if err := r.Remove("gone"); err != nil {
 			t.Fatal(err)
 		}
-		c.sleepTo(45 * time.Second)
+		c.SleepTo(45 * time.Second)
 		wantEqual(t, "ran", c.ran(), []string{"gone 15s@15s", "stays 20s@20s", "stays 40s@40s"})
 	})
 }
 
 // The name is the job: what is added under it again does not run beside what was removed.
 func TestAdd_AfterRemoveWaitsForTheOldRun(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
 		old := r.job("job", "*/10 * * * * *", lasting(25*time.Second))
 		old.Overlap = scheduler.Queue
 		r.add(old)
-		c.sleepTo(22 * time.Second)
+		c.SleepTo(22 * time.Second)
 		if err := r.Remove("job"); err != nil {
 			t.Fatal(err)
 		}
 		r.add(r.job("job", "*/4 * * * * *", quick))
-		c.sleepTo(43 * time.Second)
+		c.SleepTo(43 * time.Second)
 		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "job 36s@36s", "job 40s@40s"})
 	})
 }
@@ -176,17 +177,17 @@ func TestWithLocation_IsTheZoneOfSpecsAndJobsWithoutOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		c.ttl = 10 * time.Minute
 		r := c.leader("a", scheduler.WithLocation(tokyo))
-		local := r.job("local", "0 12 * * *", quick)
+		local := r.job("local", "0 3 * * *", quick)
 		local.Location = rome
-		named := r.job("named", "CRON_TZ=UTC 0 12 * * *", quick)
+		named := r.job("named", "CRON_TZ=UTC 0 1 * * *", quick)
 		named.Location = rome
 		r.add(r.job("default", "0 12 * * *", quick), local, named)
-		c.sleepTo(24 * time.Hour)
+		c.SleepTo(4 * time.Hour)
 		wantEqual(t, "ran", c.ran(),
-			[]string{"default 3h0m0s@3h0m0s", "local 11h0m0s@11h0m0s", "named 12h0m0s@12h0m0s"})
+			[]string{"named 1h0m0s@1h0m0s", "local 2h0m0s@2h0m0s", "default 3h0m0s@3h0m0s"})
 		for _, run := range c.records() {
 			if run.Tick.Location() != time.UTC {
 				t.Errorf("tick in %v", run.Tick.Location())
@@ -196,16 +197,16 @@ func TestWithLocation_IsTheZoneOfSpecsAndJobsWithoutOne(t *testing.T) {
 }
 
 func TestWrap_RunsAJobOfRobfig(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
 		n := 0
 		r.add(scheduler.Job{Name: "old", Spec: "@every 10s",
 			Run: scheduler.Wrap(cron.FuncJob(func() { n++ }))})
-		c.sleepTo(35 * time.Second)
+		c.SleepTo(35 * time.Second)
 		if n != 3 {
 			t.Errorf("ran %d times, want 3", n)
 		}
-		wantText(t, r.Add(scheduler.Job{Name: "nil", Spec: "@daily", Run: scheduler.Wrap(nil)}),
+		want.Text(t, r.Add(scheduler.Job{Name: "nil", Spec: "@daily", Run: scheduler.Wrap(nil)}),
 			"Run is nil")
 	})
 }

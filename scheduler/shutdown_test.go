@@ -6,16 +6,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 func TestShutdown_WaitsForRunsAndEndsTicks(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
 		job := r.job("job", "*/10 * * * * *", lasting(25*time.Second))
 		job.Overlap = scheduler.Queue
 		r.add(job, r.job("other", "*/10 * * * * *", quick))
-		c.sleepTo(22 * time.Second)
+		c.SleepTo(22 * time.Second)
 		if err := r.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -23,7 +24,7 @@ func TestShutdown_WaitsForRunsAndEndsTicks(t *testing.T) {
 			t.Errorf("it returned at %v, the run at 35s", got)
 		}
 		r.leads()
-		c.sleepTo(2 * time.Minute)
+		c.SleepTo(2 * time.Minute)
 		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "other 10s@10s", "other 20s@20s"})
 		if cause := c.records()[0].cause; cause != nil {
 			t.Errorf("the run was cancelled: %v", cause)
@@ -32,19 +33,19 @@ func TestShutdown_WaitsForRunsAndEndsTicks(t *testing.T) {
 }
 
 func TestShutdown_NamesTheRunsItCannotWaitFor(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
 		slow := r.job("slow", "*/10 * * * * *", lasting(25*time.Second))
 		slow.Overlap = scheduler.Allow
 		r.add(slow)
-		c.sleepTo(22 * time.Second)
+		c.SleepTo(22 * time.Second)
 
 		why := errors.New("no more time")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 3*time.Second, why)
 		defer cancel()
 		err := r.Shutdown(ctx)
-		wantErr(t, err, why)
-		wantText(t, err, "2 runs", "slow@946771210000 for 15s, slow@946771220000 for 5s")
+		want.Err(t, err, why)
+		want.Text(t, err, "2 runs", "slow@946771210000 for 15s, slow@946771220000 for 5s")
 
 		if err := r.Shutdown(t.Context()); err != nil {
 			t.Error(err)
@@ -64,7 +65,7 @@ func TestShutdown_NamesTheRunsItCannotWaitFor(t *testing.T) {
 }
 
 func TestShutdown_HoldsForLaterTerms(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.idle("a")
 		r.add(r.job("job", "* * * * * *", quick))
 		if err := r.Shutdown(t.Context()); err != nil {
@@ -76,7 +77,7 @@ func TestShutdown_HoldsForLaterTerms(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantEqual(t, "ran", c.ran(), nil)
-		wantText(t, r.Add(r.job("late", "@daily", quick)), "shut down")
+		want.Text(t, r.Add(r.job("late", "@daily", quick)), "shut down")
 		if err := r.Remove("job"); err != nil {
 			t.Error(err)
 		}
@@ -84,30 +85,30 @@ func TestShutdown_HoldsForLaterTerms(t *testing.T) {
 }
 
 func TestShutdown_KeepsTheLeaseUntilRunsHaveReturned(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.add(a.job("job", "*/10 * * * * *", lasting(35*time.Second)))
 		b := c.replica("b")
 		b.add(b.job("job", "*/10 * * * * *", quick))
-		c.sleepTo(12 * time.Second)
+		c.SleepTo(12 * time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		wantErr(t, a.Shutdown(ctx), context.DeadlineExceeded)
-		c.sleepTo(40 * time.Second)
+		want.Err(t, a.Shutdown(ctx), context.DeadlineExceeded)
+		c.SleepTo(40 * time.Second)
 		a.stop() // the drain timeout is longer than the rest of the run
-		c.sleepTo(55 * time.Second)
+		c.SleepTo(55 * time.Second)
 		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "job 40s@45s", "job 50s@50s"})
 	})
 }
 
 // A run has returned, but its end is not written when the time is over: who ends the process now would lose it.
 func TestShutdown_SaysThatAnEndIsNotWritten(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.add(a.job("job", "*/20 * * * * *", lasting(time.Second)))
-		c.sleepTo(20500 * time.Millisecond)
-		a.process.Hang()
-		c.sleepTo(21500 * time.Millisecond)
+		c.SleepTo(20500 * time.Millisecond)
+		a.links.Hang()
+		c.SleepTo(21500 * time.Millisecond)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := a.Shutdown(ctx); err == nil {

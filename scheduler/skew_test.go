@@ -10,12 +10,10 @@ import (
 
 // Three replicas whose wall clocks are apart, and leaders that change: every tick runs once, on time.
 func TestSkew_EveryTickRunsOnceWhateverTheClocksOfTheReplicas(t *testing.T) {
-	for _, skew := range []time.Duration{
-		0, 20 * time.Millisecond, 200 * time.Millisecond, 5 * time.Second, -5 * time.Second, time.Hour, -time.Hour,
-	} {
-		for _, lasts := range []time.Duration{0, 5 * time.Millisecond, 300 * time.Millisecond, 3 * time.Second} {
+	for _, skew := range []time.Duration{0, 200 * time.Millisecond, 5 * time.Second, -time.Hour} {
+		for _, lasts := range []time.Duration{0, 300 * time.Millisecond, 3 * time.Second} {
 			t.Run(fmt.Sprint(skew, " apart, runs of ", lasts), func(t *testing.T) {
-				bubble(t, 3, func(t *testing.T, c *cluster) { c.skew(skew, lasts, *skewTicks) })
+				inBubble(t, 3, func(t *testing.T, c *cluster) { c.skew(skew, lasts, *skewTicks) })
 			})
 		}
 	}
@@ -32,7 +30,7 @@ func (c *cluster) skew(skew, lasts time.Duration, ticks int) {
 		r.campaign()
 		all = append(all, r)
 	}
-	for c.sinceStart() < time.Duration(ticks)*time.Second {
+	for c.At(time.Now()) < time.Duration(ticks)*time.Second {
 		time.Sleep(9500 * time.Millisecond)
 		for _, r := range all {
 			if term, leads := r.elector.Term(); leads {
@@ -57,37 +55,39 @@ func (c *cluster) skew(skew, lasts time.Duration, ticks int) {
 			last = run.Tick
 		}
 		if early := run.Tick.Sub(run.start); early > 0 {
-			c.t.Errorf("tick %v started %v before its time", c.at(run.Tick), early)
+			c.T.Errorf("tick %v started %v before its time", c.at(run.Tick), early)
 		}
 	}
-	for tick := c.start.Add(time.Second); !tick.After(last); tick = tick.Add(time.Second) {
+	for tick := c.Start.Add(time.Second); !tick.After(last); tick = tick.Add(time.Second) {
 		if n := seen[tick.UTC()]; n != 1 {
-			c.t.Errorf("tick %v ran %d times", c.at(tick), n)
+			c.T.Errorf("tick %v ran %d times", c.at(tick), n)
 		}
 	}
 	if len(seen) < ticks || len(by) < 2 {
-		c.t.Errorf("%d ticks ran on %d replicas, want at least %d on 2", len(seen), len(by), ticks)
+		c.T.Errorf("%d ticks ran on %d replicas, want at least %d on 2", len(seen), len(by), ticks)
 	}
 }
 
 // A leader whose clock is set goes on as before, and says so once.
 func TestSkew_AClockThatIsSetChangesNoTick(t *testing.T) {
 	for _, by := range []time.Duration{time.Hour, -time.Hour} {
-		bubble(t, 3, func(t *testing.T, c *cluster) {
-			told := make(chan time.Duration, 10)
-			r := c.leader("a", scheduler.WithHooks(scheduler.Hooks{
-				ClockSkew: func(d time.Duration) { told <- d },
-			}))
-			r.add(r.job("job", "*/10 * * * * *", quick))
-			c.sleepTo(35 * time.Second)
-			r.clock.Step(by)
-			c.sleepTo(65 * time.Second)
-			wantEqual(t, "ran", c.ran(), []string{
-				"job 10s@10s", "job 20s@20s", "job 30s@30s", "job 40s@40s", "job 50s@50s", "job 1m0s@1m0s",
+		t.Run(by.String(), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				told := make(chan time.Duration, 10)
+				r := c.leader("a", scheduler.WithHooks(scheduler.Hooks{
+					ClockSkew: func(d time.Duration) { told <- d },
+				}))
+				r.add(r.job("job", "*/10 * * * * *", quick))
+				c.SleepTo(35 * time.Second)
+				r.clock.Step(by)
+				c.SleepTo(65 * time.Second)
+				wantEqual(t, "ran", c.ran(), []string{
+					"job 10s@10s", "job 20s@20s", "job 30s@30s", "job 40s@40s", "job 50s@50s", "job 1m0s@1m0s",
+				})
+				if len(told) != 1 || <-told != by {
+					t.Error("the skew was not told, or more than once")
+				}
 			})
-			if len(told) != 1 || <-told != by {
-				t.Error("the skew was not told, or more than once")
-			}
 		})
 	}
 }

@@ -2,51 +2,53 @@ package scheduler_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 // depose takes the lease away from whoever leads, as a person with redis-cli may: its runs may go on, and write.
 func (c *cluster) depose() {
-	for node := range 2 {
-		c.Node(node).Del("{redlock}:lock:x")
-	}
+	records.Default.Drop(c.T, "x", c.Raw()[:2]...)
 }
 
 // A leader died in two runs, in a build that allows them beside each other. The next one repeats both, one after the
 // other, and lets nothing of it be replaced.
 func TestTakeOver_OfTwoRuns(t *testing.T) {
 	for _, overlap := range []scheduler.Overlap{scheduler.Skip, scheduler.Queue, scheduler.Replace} {
-		bubble(t, 3, func(t *testing.T, c *cluster) {
-			a, b := c.leader("a"), c.idle("b")
-			first := a.job("job", "0 * * * * *", untilDone(0))
-			first.AtLeastOnce, first.Overlap = true, scheduler.Allow
-			a.add(first)
-			second := b.job("job", "0 * * * * *", lasting(5*time.Second))
-			second.AtLeastOnce, second.Overlap = true, overlap
-			b.add(second)
-			b.campaign()
-			c.sleepTo(122 * time.Second)
-			a.process.Cut()
-			b.leads()
-			c.sleepTo(170 * time.Second)
-			for _, tick := range []string{"1m0s", "2m0s"} {
-				if got := b.states("job")[tick]; got != scheduler.StateOK {
-					t.Errorf("overlap %d: %s is %q, ran %v", overlap, tick, got, c.ran())
+		t.Run(fmt.Sprint("overlap ", overlap), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a, b := c.leader("a"), c.idle("b")
+				first := a.job("job", "0 * * * * *", untilDone(0))
+				first.AtLeastOnce, first.Overlap = true, scheduler.Allow
+				a.add(first)
+				second := b.job("job", "0 * * * * *", lasting(5*time.Second))
+				second.AtLeastOnce, second.Overlap = true, overlap
+				b.add(second)
+				b.campaign()
+				c.SleepTo(122 * time.Second)
+				a.links.Cut()
+				b.leads()
+				c.SleepTo(170 * time.Second)
+				for _, tick := range []string{"1m0s", "2m0s"} {
+					if got := b.states("job")[tick]; got != scheduler.StateOK {
+						t.Errorf("%s is %q, ran %v", tick, got, c.ran())
+					}
 				}
-			}
-			var returned time.Time
-			for _, run := range c.records() {
-				if run.by == "b" && run.start.Before(returned) {
-					t.Errorf("overlap %d: ran beside each other: %v", overlap, c.ran())
+				var returned time.Time
+				for _, run := range c.records() {
+					if run.by == "b" && run.start.Before(returned) {
+						t.Errorf("ran beside each other: %v", c.ran())
+					}
+					if run.by == "b" {
+						returned = run.end
+					}
 				}
-				if run.by == "b" {
-					returned = run.end
-				}
-			}
+			})
 		})
 	}
 }
@@ -54,10 +56,10 @@ func TestTakeOver_OfTwoRuns(t *testing.T) {
 // b has taken a run over and waits for the first one, which goes on; then it is deposed too. The tick is the next
 // leader's, b itself here, and not skipped.
 func TestTakeOver_OfOneThatStillHadToWait(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		for _, r := range []*replica{a, b} {
-			job := r.job("job", "@every 1h", func(context.Context, int) error {
+			job := r.job("job", "@every 3m", func(context.Context, int) error {
 				if r == a {
 					time.Sleep(90 * time.Second)
 				}
@@ -66,14 +68,14 @@ func TestTakeOver_OfOneThatStillHadToWait(t *testing.T) {
 			job.AtLeastOnce, job.Overlap = true, scheduler.Queue
 			r.add(job)
 		}
-		c.sleepTo(time.Hour + 5*time.Second)
+		c.SleepTo(185 * time.Second)
 		c.depose()
 		b.campaign()
 		b.leads()
-		c.sleepTo(time.Hour + 40*time.Second)
+		c.SleepTo(220 * time.Second)
 		c.depose()
-		c.sleepTo(time.Hour + 3*time.Minute)
-		if got := b.states("job"); got["1h0m0s"] != scheduler.StateOK {
+		c.SleepTo(350 * time.Second)
+		if got := b.states("job"); got["3m0s"] != scheduler.StateOK {
 			t.Errorf("recorded %v, ran %v", got, c.ran())
 		}
 		if runs := c.records(); len(runs) != 2 || runs[1].Attempt < 3 {
@@ -85,20 +87,20 @@ func TestTakeOver_OfOneThatStillHadToWait(t *testing.T) {
 // One node has not heard of the end of a run, and of those that have one is away: it is asked before the run is
 // taken for lost.
 func TestLost_NotWhereANodeKnowsOfTheEnd(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		for _, r := range []*replica{a, b} {
-			r.add(r.job("job", "@every 1h", lasting(5*time.Second)))
+			r.add(r.job("job", "@every 3m", lasting(5*time.Second)))
 		}
-		c.sleepTo(time.Hour + 2*time.Second) // all nodes have voted
-		a.process.Cut(2)
-		c.sleepTo(time.Hour + 8*time.Second)
-		a.process.Cut()
+		c.SleepTo(182 * time.Second) // all nodes have voted
+		a.links.Cut(2)
+		c.SleepTo(188 * time.Second)
+		a.links.Cut()
 		c.Kill(0)
 		b.campaign()
 		b.leads()
-		c.sleepTo(time.Hour + time.Minute)
-		if got := b.states("job"); got["1h0m0s"] != scheduler.StateOK {
+		c.SleepTo(4 * time.Minute)
+		if got := b.states("job"); got["3m0s"] != scheduler.StateOK {
 			t.Errorf("recorded %v", got)
 		}
 		if lines := b.logs.FilterMessageSnippet("is lost").All(); len(lines) > 0 {
@@ -110,11 +112,11 @@ func TestLost_NotWhereANodeKnowsOfTheEnd(t *testing.T) {
 // All nodes have restarted one after the other while a run was under way: they were told of it, and may not let it
 // be taken over. Its leader dies. The next one says that it is lost.
 func TestTakeOver_OfARunThatNodesWereOnlyToldOfIsLost(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		rec := &recorder{}
 		a, b := c.leader("a"), c.idle("b", scheduler.WithHooks(rec.hooks()))
 		for _, r := range []*replica{a, b} {
-			job := r.job("job", "@every 1h", func(ctx context.Context, _ int) error {
+			job := r.job("job", "@every 3m", func(ctx context.Context, _ int) error {
 				if r == a {
 					<-ctx.Done()
 				}
@@ -123,16 +125,16 @@ func TestTakeOver_OfARunThatNodesWereOnlyToldOfIsLost(t *testing.T) {
 			job.AtLeastOnce = true
 			r.add(job)
 		}
-		c.sleepTo(time.Hour + 5*time.Second)
+		c.SleepTo(185 * time.Second)
 		for node := range 3 {
 			c.Restart(node)
-			time.Sleep(30 * time.Second)
+			time.Sleep(20 * time.Second)
 		}
-		a.process.Cut()
+		a.links.Cut()
 		b.campaign()
 		b.leads()
-		c.sleepTo(time.Hour + 10*time.Minute)
-		if got := b.states("job")["1h0m0s"]; got != scheduler.StateLost && got != scheduler.StateOK {
+		c.SleepTo(350 * time.Second)
+		if got := b.states("job")["3m0s"]; got != scheduler.StateLost && got != scheduler.StateOK {
 			t.Errorf("recorded %q, running %v", got, b.status("job").Running)
 		}
 		if told := strings.Join(rec.told(), "\n"); strings.Count(told, "finished:") != 1 {
@@ -143,28 +145,28 @@ func TestTakeOver_OfARunThatNodesWereOnlyToldOfIsLost(t *testing.T) {
 
 // ended has a run of a be over, of which node 2 does not hear; then a dies. The job is AtLeastOnce.
 func (c *cluster) ended(dead ...int) (b *replica) {
-	c.t.Helper()
+	c.T.Helper()
 	a, b := c.leader("a"), c.idle("b")
 	for _, r := range []*replica{a, b} {
 		job := r.job("job", "0 * * * * *", lasting(5*time.Second))
 		job.AtLeastOnce = true
 		r.add(job)
 	}
-	c.sleepTo(62 * time.Second) // all nodes have voted
-	a.process.Cut(2)
-	c.sleepTo(68 * time.Second)
-	a.process.Cut()
+	c.SleepTo(62 * time.Second) // all nodes have voted
+	a.links.Cut(2)
+	c.SleepTo(68 * time.Second)
+	a.links.Cut()
 	for _, node := range dead {
 		c.Kill(node)
 	}
 	b.campaign()
 	b.leads()
-	c.sleepTo(110 * time.Second)
+	c.SleepTo(110 * time.Second)
 	return b
 }
 
 func TestTakeOver_NotOfARunThatHasEnded(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		b := c.ended()
 		for range 8 { // whatever two nodes answer first
 			if got := b.states("job"); got["1m0s"] != scheduler.StateOK {
@@ -184,9 +186,9 @@ func TestTakeOver_NotOfARunThatHasEnded(t *testing.T) {
 
 // Of the nodes that know of the end one is away.
 func TestTakeOver_NotOfARunWhoseEndOneNodeKnows(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		b := c.ended(0)
-		c.sleepTo(140 * time.Second)
+		c.SleepTo(140 * time.Second)
 		if got := b.states("job"); got["1m0s"] != scheduler.StateOK {
 			t.Errorf("recorded %v", got)
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 func TestTerms_TellWhoHasLedSinceWhen(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		idle := c.idle("idle")
 		without := c.leader("without jobs")
 		without.stop()
@@ -30,7 +30,8 @@ func TestTerms_TellWhoHasLedSinceWhen(t *testing.T) {
 			t.Fatalf("terms %v (%v)", terms, err)
 		}
 		newer, older := terms[0], terms[1]
-		if newer.Replica != "b" || older.Replica != "a" || newer.Token <= older.Token || len(terms) > 2 && terms[2].Replica == "without jobs" {
+		if newer.Replica != "b" || older.Replica != "a" || newer.Token <= older.Token ||
+			len(terms) > 2 && terms[2].Replica == "without jobs" {
 			t.Errorf("terms %+v", terms)
 		}
 		for since, want := range map[time.Time]time.Time{newer.Since: second, older.Since: first} {
@@ -38,7 +39,7 @@ func TestTerms_TellWhoHasLedSinceWhen(t *testing.T) {
 				t.Errorf("a term began at %v, it is told to have at %v", c.at(want), c.at(since))
 			}
 		}
-		idle.process.Cut(0, 1)
+		idle.links.Cut(0, 1)
 		if _, err := idle.Terms(t.Context()); !errors.Is(err, redlock.ErrNoQuorum) {
 			t.Errorf("of one node: %v", err)
 		}
@@ -47,15 +48,15 @@ func TestTerms_TellWhoHasLedSinceWhen(t *testing.T) {
 
 // A term that could not be noted when it began is when the nodes are back.
 func TestTerms_AreNotedLater(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a")
 		a.add(a.job("job", "@hourly", quick))
-		a.process.Delay(50 * time.Millisecond)
+		a.links.Delay(50 * time.Millisecond)
 		a.leads()
 		began := now()
-		a.process.Cut() // nothing that it asks as a leader has arrived
+		a.links.Cut() // nothing that it asks as a leader has arrived
 		time.Sleep(ttl / 4)
-		a.process.Heal()
+		a.links.Heal()
 		time.Sleep(ttl)
 		terms, err := a.Terms(t.Context())
 		if err != nil || len(terms) == 0 || terms[0].Replica != "a" {

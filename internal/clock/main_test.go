@@ -3,7 +3,7 @@ package clock_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testmain.Run(m) }

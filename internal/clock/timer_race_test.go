@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/clock"
+	"github.com/redlockfx/redlockfx/internal/testkit/race"
 )
 
 func TestTimer_RunsOnceForEachTimeItWasArmedAndNotStopped(t *testing.T) {
@@ -44,7 +45,7 @@ func TestTimer_RunsOnceForEachTimeItWasArmedAndNotStopped(t *testing.T) {
 
 func TestStop_IsTheEndOfATimer(t *testing.T) {
 	c := clock.New()
-	for range 5000 {
+	for range race.Scale(1000, 5000) {
 		started := make(chan struct{})
 		timer := c.AfterFunc(c.Now().Add(rand.N(20*time.Microsecond)), func() { close(started) })
 		for range rand.N(200) {

@@ -9,12 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/redlockfx/redlockfx/internal/fresh"
+	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 const (
 	age  = 5 * time.Second

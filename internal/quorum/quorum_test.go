@@ -12,17 +12,13 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/logging"
-	"go.uber.org/goleak"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
-	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 )
 
-func TestMain(m *testing.M) {
-	logging.Disable() // go-redis reports each failed dial on its own
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 const timeout = 200 * time.Millisecond
 
@@ -46,24 +42,33 @@ func over(answers []quorum.Answer) int {
 	return n
 }
 
-func bubble(t *testing.T, n int, test func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster)) {
+// inBubble runs test in a bubble with a Quorum of n nodes, which know its script.
+func inBubble(t *testing.T, n int, test func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		c := nodetest.Start(n)
-		defer c.Close()
-		q := quorum.New(c.Links().Clients(), c.Addrs(), config())
-		defer func() {
-			if err := q.Close(t.Context()); err != nil {
-				t.Error(err)
-			}
-		}()
+	bubble.RunFresh(t, n, func(t *testing.T, c *bubble.Cluster) {
+		q := start(c, config())
+		if _, err := q.Ask(t.Context(), counting(), all); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
 		test(t, q, c)
 	})
 }
 
+// start makes a Quorum of the nodes, which is closed at the end of the test.
+func start(c *bubble.Cluster, config quorum.Config) *quorum.Quorum {
+	q := quorum.New(c.Links().Clients(), c.Addrs(), config)
+	c.T.Cleanup(func() {
+		c.Heal() // Close waits for calls to nodes, which may hang
+		if err := q.Close(context.Background()); err != nil {
+			c.T.Error(err)
+		}
+	})
+	return q
+}
+
 func TestAsk_ReturnsWhenTheOutcomeIsDecided(t *testing.T) {
-	bubble(t, 5, func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster) {
-		warmUp(t, q)
+	inBubble(t, 5, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		for i := range 5 {
 			c.Delay(time.Duration(i+1)*5*time.Millisecond, i)
 		}
@@ -83,17 +88,8 @@ func TestAsk_ReturnsWhenTheOutcomeIsDecided(t *testing.T) {
 	})
 }
 
-func warmUp(t *testing.T, q *quorum.Quorum) {
-	t.Helper()
-	if _, err := q.Ask(t.Context(), counting(), all); err != nil {
-		t.Fatal(err)
-	}
-	synctest.Wait()
-}
-
 func TestAsk_ReturnsAtTheNodeTimeoutByItsOwnTimer(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster) {
-		warmUp(t, q)
+	inBubble(t, 3, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		c.Hang()
 		began := time.Now()
 		r, err := q.Ask(t.Context(), counting(), all)
@@ -104,8 +100,7 @@ func TestAsk_ReturnsAtTheNodeTimeoutByItsOwnTimer(t *testing.T) {
 }
 
 func TestAsk_EndsWithItsContextButNotTheCalls(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster) {
-		warmUp(t, q)
+	inBubble(t, 3, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		c.Delay(50 * time.Millisecond)
 		enough := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -126,8 +121,7 @@ func TestAsk_EndsWithItsContextButNotTheCalls(t *testing.T) {
 }
 
 func TestAsk_AfterAnotherRoundWaitsForEachNodesCallInIt(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster) {
-		warmUp(t, q)
+	inBubble(t, 3, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		c.Delay(40*time.Millisecond, 1)
 		c.Hang(2)
 		first, _ := q.Ask(t.Context(), counting(), func(a []quorum.Answer) bool { return over(a) == 1 })
@@ -159,8 +153,7 @@ func TestAsk_AfterAnotherRoundWaitsForEachNodesCallInIt(t *testing.T) {
 }
 
 func TestThen_SeesEveryAnswerOnce(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster) {
-		warmUp(t, q)
+	inBubble(t, 3, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		c.Delay(20*time.Millisecond, 2)
 		r, _ := q.Ask(t.Context(), counting(), func(a []quorum.Answer) bool { return over(a) == 2 })
 		var seen atomic.Int32
@@ -228,8 +221,7 @@ func TestNode_ThatHangsCostsAConstant(t *testing.T) {
 // Each call that times out costs a connection, on both sides. A node that is slow beyond use must
 // not take more of them than it needs to tell that it is back.
 func TestNode_ThatDoesNotAnswerIsAskedOnceAtATime(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster) {
-		warmUp(t, q)
+	inBubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		c.Delay(timeout)
 		if _, err := q.AskNode(t.Context(), 0, counting()); err != nil {
 			t.Fatal(err)
@@ -256,8 +248,7 @@ func TestNode_ThatDoesNotAnswerIsAskedOnceAtATime(t *testing.T) {
 }
 
 func TestNode_CallsThatWaitTravelTogether(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster) {
-		warmUp(t, q)
+	inBubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		c.Delay(5 * time.Millisecond)
 		const callers = 300
 		done := make(chan any)
@@ -283,8 +274,7 @@ func TestNode_CallsThatWaitTravelTogether(t *testing.T) {
 }
 
 func TestNode_ThatForgotTheScriptIsToldAgain(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster) {
-		warmUp(t, q)
+	inBubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		c.Restart(0) // keeps its data, but no scripts
 		a, err := q.AskNode(t.Context(), 0, counting())
 		if err != nil || a.Err != nil || a.Reply != int64(2) {
@@ -295,19 +285,12 @@ func TestNode_ThatForgotTheScriptIsToldAgain(t *testing.T) {
 
 // A node that does not answer in time may have too much to do: it is not sent all scripts each time.
 func TestNode_IsToldTheScriptsOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := nodetest.Start(1)
-		defer c.Close()
+	bubble.RunFresh(t, 1, func(t *testing.T, c *bubble.Cluster) {
 		config := config()
 		config.Inspection = quorum.NewScript("look", "return 1").Call([]string{"n"})
 		inspected := 0
 		config.Inspected = func(int, quorum.Answer) error { inspected++; return nil }
-		q := quorum.New(c.Links().Clients(), c.Addrs(), config)
-		defer func() {
-			if err := q.Close(t.Context()); err != nil {
-				t.Error(err)
-			}
-		}()
+		q := start(c, config)
 		requests := func() int {
 			before := c.Requests(0)
 			if a, err := q.AskNode(t.Context(), 0, counting()); err != nil || a.Err != nil {
@@ -336,8 +319,7 @@ func TestNode_IsToldTheScriptsOnce(t *testing.T) {
 }
 
 func TestClose_RefusesFurtherCallsAndNamesThoseUnderWay(t *testing.T) {
-	bubble(t, 2, func(t *testing.T, q *quorum.Quorum, c *nodetest.Cluster) {
-		warmUp(t, q)
+	inBubble(t, 2, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		c.Hang(1)
 		if _, err := q.Ask(t.Context(), counting(), func(a []quorum.Answer) bool { return over(a) == 1 }); err != nil {
 			t.Fatal(err)

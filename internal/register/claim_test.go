@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/register"
+	"github.com/redlockfx/redlockfx/internal/testkit/race"
 )
 
 func TestClaim_OneRunOfManyWinsATick(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader(1)
 		s := a.mustPromise()
-		if s.Before != "" || !s.Since.Equal(c.start) || s.Mark.Before(c.start.Add(2*time.Second)) {
+		if s.Before != "" || !s.Since.Equal(c.Start) || s.Mark.Before(c.Start.Add(2*time.Second)) {
 			t.Errorf("a new job has %+v", s)
 		}
 		time.Sleep(10 * time.Second)
@@ -38,7 +39,7 @@ func TestClaim_OneRunOfManyWinsATick(t *testing.T) {
 }
 
 func TestPromise_TheLeaderBeforeIsFenced(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader(1), c.leader(2)
 		a.mustPromise()
 		time.Sleep(10 * time.Second)
@@ -65,7 +66,7 @@ func TestClaim_ContestedTicksHaveOneWinner(t *testing.T) {
 	for _, n := range []int{1, 3, 5} {
 		for _, percent := range []int{0, 10, 30} {
 			t.Run(fmt.Sprintf("%d nodes, %d%% of replies lost", n, percent), func(t *testing.T) {
-				bubble(t, n, func(t *testing.T, c *cluster) {
+				inBubble(t, n, func(t *testing.T, c *cluster) {
 					var all []*leader
 					for range claimants { // of one token: a quorum would refuse all others
 						all = append(all, c.leader(7))
@@ -130,7 +131,7 @@ func TestClaim_ANodeThatForgotDoesNotVoteUntilItIsAdmitted(t *testing.T) {
 		"from a copy": func(c *cluster, node int) { c.RestartFrom(node, c.Snapshot(node)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, 3, func(t *testing.T, c *cluster) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				a, rival := c.leader(1), c.leader(2)
 				a.mustPromise()
 				rival.memories = a.memories
@@ -161,7 +162,7 @@ func TestClaim_ANodeThatForgotDoesNotVoteUntilItIsAdmitted(t *testing.T) {
 
 // The vote of a leader that is gone is no reason to give a tick up: a majority is left.
 func TestClaim_OfATickWithAVoteOfAnEarlierTermIsAskedOn(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader(1), c.leader(2)
 		a.mustPromise()
 		time.Sleep(10 * time.Second)
@@ -188,7 +189,7 @@ func TestClaim_OfATickWithAVoteOfAnEarlierTermIsAskedOn(t *testing.T) {
 
 // An admission that comes when the node has forgotten once more does nothing.
 func TestAdmit_IsBoundToTheMemoryThatDidNotKnow(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader(1)
 		a.mustPromise()
 		c.Wipe(0)
@@ -204,7 +205,7 @@ func TestAdmit_IsBoundToTheMemoryThatDidNotKnow(t *testing.T) {
 
 // A node that has forgotten its promise to one leader, and was admitted by another one, has not promised.
 func TestClaim_AForgottenPromiseDoesNotCount(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader(2), c.leader(1)
 		b.mustPromise()
 		a.links.Cut(2)
@@ -226,7 +227,7 @@ func TestClaim_AForgottenPromiseDoesNotCount(t *testing.T) {
 }
 
 func TestFinish_OfTheRunItselfStands(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader(1), c.leader(2)
 		a.mustPromise()
 		time.Sleep(10 * time.Second)
@@ -268,7 +269,7 @@ func TestFinish_OfTheRunItselfStands(t *testing.T) {
 
 // What the nodes keep of a job does not grow.
 func TestClaim_RecordsAreKeptWithinBounds(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		a := c.leader(1)
 		a.mustPromise()
 		time.Sleep(10 * time.Second)
@@ -304,10 +305,11 @@ func TestClaim_RecordsAreKeptWithinBounds(t *testing.T) {
 // A process that lost its term before it knew what became of its claim asks again with the same run when it leads
 // again, if the nodes still have it so or have nothing. Whatever happens in between: one process has the tick.
 func TestClaim_ARunThatIsAskedForAgainInALaterTermIsTheOnlyOne(t *testing.T) {
-	const rounds, terms = 30, 6
+	const terms = 6
+	rounds := race.Scale(10, 30)
 	for _, n := range []int{1, 3, 5} {
 		t.Run(fmt.Sprintf("%d nodes", n), func(t *testing.T) {
-			bubble(t, n, func(t *testing.T, c *cluster) {
+			inBubble(t, n, func(t *testing.T, c *cluster) {
 				random := rand.New(rand.NewPCG(uint64(n), 1))
 				both := []*leader{c.leader(0), c.leader(0)}
 				token := uint64(0)

@@ -5,24 +5,20 @@ import (
 	"flag"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/redis/go-redis/v9/logging"
-	"go.uber.org/goleak"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
 	"github.com/redlockfx/redlockfx/internal/register"
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/race"
+	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 )
 
 // contested is for long looks.
-var contested = flag.Int("contested", usualTicks, "ticks that are asked for by several")
+var contested = flag.Int("contested", race.Scale(10, 300), "ticks that are asked for by several")
 
-func TestMain(m *testing.M) {
-	logging.Disable() // go-redis reports each failed dial on its own
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 const (
 	longest = 10 * time.Second
@@ -30,33 +26,13 @@ const (
 	job     = "report"
 )
 
-// cluster is n nodes in a bubble of virtual time.
-type cluster struct {
-	*nodetest.Cluster
-	t     *testing.T
-	n     int
-	start time.Time
-	all   []*quorum.Quorum
-}
+// cluster is the nodes of a bubble.
+type cluster struct{ *bubble.Cluster }
 
-// Close ends the processes and then the nodes.
-func (c *cluster) Close() {
-	c.Heal()
-	for _, q := range c.all {
-		if err := q.Close(context.Background()); err != nil {
-			c.t.Error(err)
-		}
-	}
-	c.Cluster.Close()
-}
-
-func bubble(t *testing.T, n int, test func(t *testing.T, c *cluster)) {
+// inBubble runs test in a bubble with n nodes that have just been started.
+func inBubble(t *testing.T, n int, test func(t *testing.T, c *cluster)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		c := &cluster{Cluster: nodetest.Start(n), t: t, n: n, start: time.Now()}
-		defer c.Close()
-		test(t, c)
-	})
+	bubble.RunFresh(t, n, func(t *testing.T, nodes *bubble.Cluster) { test(t, &cluster{nodes}) })
 }
 
 // leader is one process that believes it leads, with its own way to the nodes.
@@ -71,7 +47,12 @@ type leader struct {
 func (c *cluster) leader(token uint64) *leader {
 	links := c.Links()
 	q := quorum.New(links.Clients(), c.Addrs(), quorum.Config{Timeout: timeout, Now: time.Now})
-	c.all = append(c.all, q)
+	c.T.Cleanup(func() {
+		c.Heal() // Close waits for calls to nodes, which may hang
+		if err := q.Close(context.Background()); err != nil {
+			c.T.Error(err)
+		}
+	})
 	return &leader{
 		Register: register.New(register.Config{Quorum: q, Prefix: "redlock", Election: "x", Longest: longest}),
 		c:        c, links: links, token: token,
@@ -86,17 +67,18 @@ func (l *leader) promise() (register.State, error) {
 }
 
 func (l *leader) mustPromise() register.State {
-	l.c.t.Helper()
+	l.c.T.Helper()
 	s, err := l.promise()
 	if err != nil {
-		l.c.t.Fatal(err)
+		l.c.T.Fatal(err)
 	}
 	return s
 }
 
 // claim asks for a tick.
 func (l *leader) claim(tick time.Time, run string, attempt int) register.Outcome {
-	return l.Claim(context.Background(), l.token, l.memories, []register.Claim{{Job: job, Record: l.record(tick, run, attempt)}})[0]
+	claims := []register.Claim{{Job: job, Record: l.record(tick, run, attempt)}}
+	return l.Claim(context.Background(), l.token, l.memories, claims)[0]
 }
 
 func (l *leader) record(tick time.Time, run string, attempt int) register.Record {
@@ -112,13 +94,13 @@ func (l *leader) finish(record register.Record, own bool) error {
 }
 
 func (l *leader) wins(tick time.Time, run string) {
-	l.c.t.Helper()
+	l.c.T.Helper()
 	if o := l.claim(tick, run, 1); !o.Won {
-		l.c.t.Fatalf("tick %v was not won: %+v", tick.Sub(l.c.start), o)
+		l.c.T.Fatalf("tick %v was not won: %+v", l.c.At(tick), o)
 	}
 }
 
 // tick is a whole second after the start of the test.
 func (c *cluster) tick(after time.Duration) time.Time {
-	return c.start.Add(after).Truncate(time.Second)
+	return c.Start.Add(after).Truncate(time.Second)
 }

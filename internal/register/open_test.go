@@ -11,7 +11,7 @@ import (
 // What a leader is told to be without an end is taken for lost, or run again: so nothing may be that has one.
 
 func TestAdmit_LeavesNoRecordWithoutAnEndThatOthersHaveOneOf(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader(1)
 		a.mustPromise()
 		time.Sleep(10 * time.Second)
@@ -30,7 +30,7 @@ func TestAdmit_LeavesNoRecordWithoutAnEndThatOthersHaveOneOf(t *testing.T) {
 }
 
 func TestClaim_OfATickThatHasEndedLeavesNothing(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader(1), c.leader(1)
 		a.mustPromise()
 		b.mustPromise()
@@ -52,7 +52,7 @@ func TestClaim_OfATickThatHasEndedLeavesNothing(t *testing.T) {
 }
 
 func TestClaim_OfAJobThatANodeDoesNotKnow(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		a := c.leader(1)
 		a.mustPromise()
 		time.Sleep(10 * time.Second)
@@ -71,11 +71,11 @@ func TestClaim_OfAJobThatANodeDoesNotKnow(t *testing.T) {
 
 // ends writes that a run has ended well, to all nodes.
 func (l *leader) ends(tick time.Time, run string) {
-	l.c.t.Helper()
+	l.c.T.Helper()
 	record := l.record(tick, run, 1)
 	record.State = register.OK
 	if err := l.finish(record, true); err != nil {
-		l.c.t.Fatal(err)
+		l.c.T.Fatal(err)
 	}
 	time.Sleep(timeout)
 }
@@ -83,7 +83,7 @@ func (l *leader) ends(tick time.Time, run string) {
 // All nodes restart at once, with their data: the next leader is told of what was under way, and of what a node takes
 // for it; what was skipped stays skipped, and an end that a run has written stands.
 func TestAdmit_KeepsWhatAQuorumForgot(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader(1)
 		a.mustPromise()
 		time.Sleep(10 * time.Second)

@@ -9,7 +9,7 @@ import (
 
 // The nodes are past what comes in the first two seconds of a job, to the µs.
 func TestTrigger_OfAJobThatIsNew(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		time.Sleep(300 * time.Microsecond)
 		a := c.leader(1)
 		state := a.mustPromise()
@@ -26,7 +26,7 @@ func TestTrigger_OfAJobThatIsNew(t *testing.T) {
 // Node 1 was admitted later than node 0, and votes for nothing up to that instant. Who asks for a run hears of node 0
 // first, and of node 2, which knows nothing.
 func TestTrigger_IsPastWhatEachNodeHasSettled(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader(1)
 		a.links.Cut(2)
 		a.mustPromise()

@@ -11,7 +11,7 @@ import (
 
 // Some are known to one node alone: that is enough, since nothing rests on it.
 func TestTerms_AreThoseThatAnyNodeRemembers(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader(1)
 		var want []register.Term
 		for token := range uint64(9) {
@@ -47,7 +47,7 @@ func TestTerms_AreThoseThatAnyNodeRemembers(t *testing.T) {
 }
 
 func TestTerms_AHundredAreKept(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		a := c.leader(1)
 		for token := range uint64(130) {
 			if err := a.NoteTerm(t.Context(), register.Term{Token: 2*token + 1}); err != nil {
@@ -65,7 +65,7 @@ func TestTerms_AHundredAreKept(t *testing.T) {
 }
 
 func TestTerms_OfAKeyThatIsSomethingElse(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		a := c.leader(1)
 		if err := c.Node(0).Set("{redlock}:terms:x", "text"); err != nil {
 			t.Fatal(err)

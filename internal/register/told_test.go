@@ -12,7 +12,7 @@ import (
 
 // begun is a leader, and a tick that is due.
 func (c *cluster) begun() (a *leader, tick time.Time) {
-	c.t.Helper()
+	c.T.Helper()
 	a = c.leader(1)
 	a.mustPromise()
 	time.Sleep(10 * time.Second)
@@ -21,14 +21,14 @@ func (c *cluster) begun() (a *leader, tick time.Time) {
 
 // minority has a leader's claim reach one node alone.
 func (l *leader) minority(tick time.Time, run string, node int) {
-	l.c.t.Helper()
-	for other := range l.c.n {
+	l.c.T.Helper()
+	for other := range l.c.N {
 		if other != node {
 			l.links.Cut(other)
 		}
 	}
 	if o := l.claim(tick, run, 1); o.Won || o.Taken {
-		l.c.t.Fatalf("%+v", o)
+		l.c.T.Fatalf("%+v", o)
 	}
 	l.links.Heal()
 	time.Sleep(1100 * time.Millisecond) // go-redis dials again after a second
@@ -36,10 +36,10 @@ func (l *leader) minority(tick time.Time, run string, node int) {
 
 // fields are what node has of the job's records in its first hash.
 func (c *cluster) fields(node int) (records []string) {
-	c.t.Helper()
+	c.T.Helper()
 	all, err := c.Node(node).HKeys("{redlock}:job:x:" + job)
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	for _, f := range all {
 		if strings.HasPrefix(f, "o:") || strings.HasPrefix(f, "x:") {
@@ -50,7 +50,7 @@ func (c *cluster) fields(node int) (records []string) {
 }
 
 func TestClaim_OfARunThatIsLostIsNoVoteAskedAgain(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, tick := c.begun()
 		a.minority(tick, "a", 0)
 		b := c.leader(2)
@@ -72,7 +72,7 @@ func TestClaim_OfARunThatIsLostIsNoVoteAskedAgain(t *testing.T) {
 func TestAdmit_WhatANodeIsToldIsNoVoteAskedAgain(t *testing.T) {
 	for name, forget := range map[string][]int{"one forgets": {2}, "a quorum forgets": {0, 2}} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, 3, func(t *testing.T, c *cluster) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				a, tick := c.begun()
 				a.minority(tick, "a", 0)
 				for _, node := range forget {
@@ -93,7 +93,7 @@ func TestAdmit_WhatANodeIsToldIsNoVoteAskedAgain(t *testing.T) {
 
 // The usual crash: one node is asked before the others.
 func TestFinish_EndsTheVoteForARunThatHasLost(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, tick := c.begun()
 		b := c.leader(2)
 		a.minority(tick, "a", 0)
@@ -114,7 +114,7 @@ func TestFinish_EndsTheVoteForARunThatHasLost(t *testing.T) {
 // All nodes restart, one after the other, while a run is under way: whoever leads next hears of it, and its end can
 // still be written.
 func TestAdmit_TellsOfARunUnderWay(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, tick := c.begun()
 		a.wins(tick, "a")
 		time.Sleep(timeout)
@@ -145,7 +145,7 @@ func TestAdmit_TellsOfARunUnderWay(t *testing.T) {
 
 // What is claimed in order not to be run has its end with that, also where it was asked for otherwise before.
 func TestClaim_OfATickThatIsNotRunHasAnEnd(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, tick := c.begun()
 		a.minority(tick, "a", 0)
 		record := a.record(tick, "a", 1)
@@ -168,7 +168,7 @@ func TestClaim_OfATickThatIsNotRunHasAnEnd(t *testing.T) {
 // Node 2 has not heard of the end of a run, and another one that has is admitted again: it knows better than that the
 // run is under way.
 func TestAdmit_TellsNotOfARunThatHasEnded(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, tick := c.begun()
 		a.wins(tick, "a")
 		time.Sleep(timeout)

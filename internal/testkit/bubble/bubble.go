@@ -80,6 +80,25 @@ func (c *Cluster) SleepTo(d time.Duration) {
 	synctest.Wait()
 }
 
+// Asked returns how many requests the nodes have had, all together.
+func (c *Cluster) Asked() int {
+	n := 0
+	for i := range c.N {
+		n += c.Requests(i)
+	}
+	return n
+}
+
+// Await sleeps until ok, which it asks every millisecond. It ends the test if that takes longer than limit.
+func Await(t testing.TB, what string, limit time.Duration, ok func() bool) {
+	t.Helper()
+	for start := time.Now(); !ok(); time.Sleep(time.Millisecond) {
+		if time.Since(start) > limit {
+			t.Fatalf("%s: not within %v", what, limit)
+		}
+	}
+}
+
 // Took returns the virtual time that fn takes.
 func Took(fn func()) time.Duration {
 	start := time.Now()

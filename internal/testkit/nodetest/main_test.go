@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"go.uber.org/goleak"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 // bubble runs a test in a bubble of its own with n nodes and one process's links to them.
 func bubble(t *testing.T, n int, test func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links)) {

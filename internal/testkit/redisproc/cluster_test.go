@@ -7,11 +7,11 @@ import (
 	"errors"
 	"os"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 func TestStart_GivesIndependentNodesThatKeepNothing(t *testing.T) {
@@ -41,18 +41,15 @@ func TestStart_GivesIndependentNodesThatKeepNothing(t *testing.T) {
 }
 
 func TestStart_RefusesLessThanOneNode(t *testing.T) {
-	if _, err := redisproc.Start(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "0 nodes") {
-		t.Fatalf("error %v, want one that names 0 nodes", err)
-	}
+	_, err := redisproc.Start(t.Context(), 0)
+	want.Text(t, err, "0 nodes")
 }
 
 func TestStart_SaysHowToInstallRedisWhereItIsMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 
 	_, err := redisproc.Start(t.Context(), 1)
-	if err == nil || !strings.Contains(err.Error(), "apt-get install redis-server") {
-		t.Fatalf("error %v, want one that tells how to install redis-server", err)
-	}
+	want.Text(t, err, "apt-get install redis-server")
 }
 
 func TestStart_ShowsWhatTheServerComplainedOf(t *testing.T) {
@@ -60,10 +57,7 @@ func TestStart_ShowsWhatTheServerComplainedOf(t *testing.T) {
 	t.Setenv("TMPDIR", dir)
 
 	_, err := redisproc.Start(t.Context(), 2, "--no-such-option", "1")
-	if err == nil || !strings.Contains(err.Error(), "node 1 of 2") ||
-		!strings.Contains(err.Error(), "no-such-option") {
-		t.Fatalf("error %v, want one that names the node and the option", err)
-	}
+	want.Text(t, err, "node 1 of 2", "no-such-option")
 	wantEmpty(t, dir)
 }
 
@@ -75,9 +69,8 @@ func TestStart_LeavesNothingWhenItsContextEnds(t *testing.T) {
 
 	// A server with a password does not answer, so only ctx ends the wait.
 	_, err := redisproc.Start(ctx, 1, "--requirepass", "secret")
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "node 1 of 1") {
-		t.Fatalf("error %v, want the deadline and the node", err)
-	}
+	want.Err(t, err, context.DeadlineExceeded)
+	want.Text(t, err, "node 1 of 1")
 	wantEmpty(t, dir)
 }
 

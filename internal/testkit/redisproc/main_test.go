@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"go.uber.org/goleak"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 )
 
 // short is how long a test waits for an answer that must not come.
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(parentEnv) != "" {
 		beParent()
 	}
-	goleak.VerifyTestMain(m)
+	testmain.Run(m)
 }
 
 func start(t *testing.T, n int, args ...string) *redisproc.Cluster {

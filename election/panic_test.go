@@ -1,0 +1,188 @@
+package election_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+)
+
+func TestOnLeader_Panics(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		oops := errors.New("oops")
+		p := c.candidate("a", election.WithDrainTimeout(time.Minute), election.OnLeader(func(context.Context) {
+			time.Sleep(time.Second)
+			panic(oops)
+		}))
+		var cause error
+		p.OnLeader(func(ctx context.Context) {
+			<-ctx.Done()
+			cause = context.Cause(ctx)
+			time.Sleep(2 * ttl)
+		})
+		b := c.replica("b", 0, election.WithBackoff(time.Second, time.Minute))
+		b.leads()
+		b.stop()
+		<-b.ended
+
+		func() {
+			defer func() {
+				got, ok := recover().(*election.PanicError)
+				if !ok || !errors.Is(got, oops) || len(got.Stack) == 0 {
+					t.Errorf("recovered %v", got)
+				}
+			}()
+			_ = p.Run(t.Context())
+			t.Error("the panic was swallowed")
+		}()
+		want.Err(t, cause, oops)
+		synctest.Wait()
+		if n := c.held(); n > 0 {
+			t.Errorf("%d nodes still have the lock", n)
+		}
+		if err := p.Check(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestOnLeader_PanicsWhileDraining(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		p := c.candidate("a", election.WithMaxExtensions(1), election.OnLeader(func(ctx context.Context) {
+			<-ctx.Done()
+			panic("late")
+		}))
+		defer func() {
+			if got, ok := recover().(*election.PanicError); !ok || got.Value != "late" {
+				t.Errorf("recovered %v", got)
+			}
+		}()
+		_ = p.Run(t.Context())
+		t.Error("the panic was swallowed")
+	})
+}
+
+func TestOnLeader_PanicsBesideWorkThatDoesNotStop(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		free := make(chan struct{})
+		p := c.candidate("a", election.OnLeader(func(context.Context) { panic("boom") }))
+		p.OnLeader(func(context.Context) { <-free })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		defer func() {
+			if got, ok := recover().(*election.PanicError); !ok || got.Value != "boom" {
+				t.Errorf("recovered %v", got)
+			}
+			if c.held() == 0 {
+				t.Error("released under running work")
+			}
+			close(free)
+			time.Sleep(ttl)
+		}()
+		_ = p.Run(ctx)
+		t.Error("the panic was swallowed")
+	})
+}
+
+func TestOnLeader_PanicsBetweenTheDrainAndTheEndOfRun(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		free := make(chan struct{})
+		p := c.candidate("a", election.WithDrainTimeout(time.Second),
+			election.WithHooks(election.Hooks{Observed: func(election.Leader) { <-free }}), // it holds Run up
+			election.OnLeader(func(ctx context.Context) {
+				<-ctx.Done()
+				time.Sleep(ttl)
+				panic("late")
+			}))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		time.AfterFunc(3*ttl, func() { close(free) })
+		defer func() {
+			if got, ok := recover().(*election.PanicError); !ok || got.Value != "late" {
+				t.Errorf("recovered %v", got)
+			}
+		}()
+		_ = p.Run(ctx)
+		t.Error("the panic was swallowed")
+	})
+}
+
+func TestOnLeader_PanicsWithAHandler(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		var told []*election.PanicError
+		var at []time.Time
+		p := c.candidate("a", election.WithCooldown(cooldown),
+			election.WithPanicHandler(func(e *election.PanicError) { told, at = append(told, e), append(at, time.Now()) }),
+			election.OnLeader(func(context.Context) {
+				if len(told) < 8 {
+					panic("once more")
+				}
+			}))
+		p.run()
+		time.Sleep(6 * time.Minute) // the pauses take five
+		p.leads()
+		p.stop()
+		<-p.ended
+		if len(told) != 8 || told[0].Value != "once more" || len(told[0].Stack) == 0 {
+			t.Fatalf("told %v", told)
+		}
+		want := cooldown
+		for i := range told[1:] {
+			if pause := at[i+1].Sub(at[i]); pause < want || pause > want+100*time.Millisecond {
+				t.Errorf("panic %d came %v after the one before, want %v", i+2, pause, want)
+			}
+			want = min(2*want, 10*ttl)
+		}
+	})
+}
+
+func TestOnLeader_PanicCoolsDownForTheCooldownAtLeast(t *testing.T) {
+	for name, lag := range map[string]time.Duration{"in time": 0, "late": ttl} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				const long = 20 * ttl
+				var at []time.Time
+				p := c.candidate("a", election.WithCooldown(long), election.WithDrainTimeout(time.Second),
+					election.WithPanicHandler(func(*election.PanicError) { at = append(at, time.Now()) }),
+					election.OnLeader(func(ctx context.Context) {
+						term, _ := election.TermFrom(ctx)
+						term.Resign(nil)
+						time.Sleep(lag)
+						panic("again")
+					}))
+				p.run()
+				time.Sleep(10 * long)
+				p.stop()
+				<-p.ended
+				for i := 1; i < len(at); i++ {
+					if pause := at[i].Sub(at[i-1]) - lag; pause < long {
+						t.Errorf("panic %d came %v after the one before, with a cooldown of %v", i+1, pause, long)
+					}
+				}
+				if len(at) < 5 {
+					t.Errorf("%d panics", len(at))
+				}
+			})
+		})
+	}
+}
+
+func TestOnLeader_GoexitCountsAsAReturn(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		p := c.candidate("a", election.OnLeader(func(ctx context.Context) {
+			<-ctx.Done()
+			runtime.Goexit()
+		})).run()
+		p.leads()
+		p.stop()
+		<-p.ended
+		if p.err != nil {
+			t.Error(p.err)
+		}
+	})
+}

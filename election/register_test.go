@@ -1,0 +1,247 @@
+package election_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/race"
+)
+
+func TestOnLeader_RegisteredBeforeRunOrAsFollower(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.replica("a", 0)
+		a.leads()
+		var together sync.WaitGroup // each returns when all have begun
+		together.Add(4)
+		fn := func(ctx context.Context) {
+			together.Done()
+			together.Wait()
+			<-ctx.Done()
+		}
+		p := c.candidate("b", election.OnLeader(fn))
+		p.OnLeader(fn)
+		p.run()
+		time.Sleep(ttl)
+		p.OnLeader(fn)
+		p.OnLeader(fn)
+		a.stop()
+		p.leads()
+		together.Wait()
+	})
+}
+
+func TestOnLeader_RegisteredLateWhileLeading(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		p := c.replica("a", time.Second)
+		term := p.leads()
+		time.Sleep(ttl)
+		var seen *election.Term
+		stop := p.OnLeader(func(ctx context.Context) {
+			seen, _ = election.TermFrom(ctx)
+			<-ctx.Done()
+		})
+		synctest.Wait()
+		if seen != term {
+			t.Error("not called in the current term")
+		}
+		stop()
+	})
+}
+
+func TestOnLeader_RegisteredWhileDrainingOrCoolingDown(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		p := c.replica("a", time.Second, election.WithCooldown(cooldown))
+		var draining, cooling, between []*election.Term
+		seen := func(terms *[]*election.Term) func(context.Context) {
+			return func(ctx context.Context) {
+				term, _ := election.TermFrom(ctx)
+				*terms = append(*terms, term)
+				<-ctx.Done()
+			}
+		}
+		first := p.leads()
+		first.Resign(nil)
+		synctest.Wait() // it drains
+		p.OnLeader(seen(&draining))
+		<-first.Context().Done()
+		synctest.Wait() // it cools down
+		p.OnLeader(seen(&cooling))
+		second := p.leads()
+		p.stop()
+		<-p.ended
+		p.OnLeader(seen(&between))
+		third := p.run().leads()
+		synctest.Wait()
+		for what, got := range map[string][]*election.Term{"draining": draining, "cooling down": cooling} {
+			if !slices.Equal(got, []*election.Term{second, third}) {
+				t.Errorf("registered while %s it saw %d terms, want the two that followed", what, len(got))
+			}
+		}
+		if !slices.Equal(between, []*election.Term{third}) {
+			t.Errorf("registered between two Runs it saw %d terms", len(between))
+		}
+	})
+}
+
+// Many goroutines register and unregister while terms come and go: each sees every term that begins between the two,
+// once.
+func TestOnLeader_RegisteredAroundChangesSeesEachTermOnce(t *testing.T) {
+	const changes, apart = 50, 100 * time.Millisecond
+	goroutines := race.Scale(200, 1000)
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		var mu sync.Mutex // guards elected and each seen
+		var elected []uint64
+		begun := func() int {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(elected)
+		}
+		p := c.candidate("a", election.WithCooldown(0), election.WithHooks(election.Hooks{
+			Elected: func(term *election.Term) { // and then its callbacks are started
+				mu.Lock()
+				defer mu.Unlock()
+				elected = append(elected, term.Token())
+			},
+		})).run()
+		var registering sync.WaitGroup
+		for range goroutines {
+			registering.Go(func() {
+				time.Sleep(rand.N(changes * apart))
+				var seen []uint64
+				stop := p.OnLeader(func(ctx context.Context) {
+					term, _ := election.TermFrom(ctx)
+					mu.Lock()
+					seen = append(seen, term.Token())
+					mu.Unlock()
+					<-ctx.Done()
+				})
+				first := begun() // of those that it must see
+				time.Sleep(rand.N(changes * apart))
+				end := begun() - 1 // the last of them may not have come to its callbacks
+				stop()
+				time.Sleep(time.Nanosecond) // until what was started has begun
+				mu.Lock()
+				defer mu.Unlock()
+				must, may := elected[min(first, end):end], elected[max(first-1, 0):]
+				if !within(must, seen) || !within(seen, may) {
+					t.Errorf("saw %d terms, want all of %d and one of each", len(seen), len(must))
+				}
+			})
+		}
+		for range changes {
+			term := p.leads()
+			time.Sleep(apart)
+			term.Resign(nil)
+		}
+		registering.Wait()
+	})
+}
+
+// within tells whether part is one stretch of whole.
+func within(part, whole []uint64) bool {
+	if len(part) == 0 {
+		return true
+	}
+	at := slices.Index(whole, part[0])
+	return at >= 0 && at+len(part) <= len(whole) && slices.Equal(part, whole[at:at+len(part)])
+}
+
+func TestOnLeader_EachRunsOncePerTerm(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		var a, b atomic.Int32
+		count := func(n *atomic.Int32) func(context.Context) {
+			return func(ctx context.Context) { n.Add(1); <-ctx.Done() }
+		}
+		p := c.candidate("a", election.WithMaxExtensions(2), election.OnLeader(count(&a)))
+		p.OnLeader(count(&b))
+		p.run()
+		for range 4 {
+			<-p.leads().Context().Done()
+		}
+		p.stop()
+		<-p.ended
+		if a.Load() < 4 || a.Load() != b.Load() {
+			t.Errorf("called %d and %d times in at least 4 terms", a.Load(), b.Load())
+		}
+	})
+}
+
+func TestOnLeader_Stop(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		p := c.candidate("a", election.WithMaxExtensions(2))
+		calls := 0
+		var stop func()
+		stop = p.OnLeader(func(ctx context.Context) {
+			calls++
+			stop() // from inside
+			<-ctx.Done()
+		})
+		other := 0
+		p.OnLeader(func(ctx context.Context) { other++; <-ctx.Done() })
+		p.run()
+		p.leads()
+		synctest.Wait()
+		if !p.IsLeader() {
+			t.Error("the term ended")
+		}
+		time.Sleep(10 * ttl)
+		p.stop()
+		<-p.ended
+		if calls != 1 || other < 5 {
+			t.Errorf("called %d times, the other one %d times", calls, other)
+		}
+	})
+}
+
+func TestOnLeader_ReturnsEarly(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		calls := 0
+		p := c.candidate("a", election.OnLeader(func(context.Context) { calls++ })).run()
+		term := p.leads()
+		time.Sleep(5 * ttl)
+		if now, ok := p.Term(); !ok || now != term || calls != 1 {
+			t.Errorf("called %d times, and it leads: %v", calls, ok)
+		}
+	})
+}
+
+func TestOnLeader_WithoutAnyLockHeld(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		var p *candidate
+		done := make(chan struct{})
+		p = c.candidate("a", election.OnLeader(func(ctx context.Context) {
+			p.OnLeader(func(context.Context) {})()
+			term, ok := election.TermFrom(ctx)
+			current, leads := p.Term()
+			if !ok || !leads || term != current || !p.IsLeader() || p.Check() != nil ||
+				p.Name() != "x" || p.Locker() != p.locker {
+				t.Error("the callback's view of its own term is wrong")
+			}
+			l, err := p.Leader(ctx)
+			if err != nil || l.ID != "a" || l.Value != "at a" || l.Token != term.Token() {
+				t.Errorf("the leader is %+v, %v", l, err)
+			}
+			observing, enough := context.WithCancel(ctx)
+			if seen := <-p.Observe(observing); seen.ID != "a" || seen.Token != term.Token() {
+				t.Errorf("observed %+v", seen)
+			}
+			enough()
+			close(done)
+			term.Resign(errors.New("enough"))
+			if err := p.Shutdown(context.WithoutCancel(ctx)); err == nil {
+				t.Error("a shutdown that its own callback waits for cannot drain")
+			}
+		}), election.WithDrainTimeout(time.Second))
+		p.run()
+		<-done
+		<-p.ended
+	})
+}
