@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/redlocktest"
 )
@@ -16,7 +17,9 @@ import (
 func TestClose_BesideASubscriptionToAHungNode(t *testing.T) {
 	const nodeTimeout = 100 * time.Millisecond
 	nodes := redlocktest.New(t, 3, redlock.WithTTL(5*time.Second), redlock.WithNodeTimeout(nodeTimeout))
-	mustAcquire(t, nodes.Process().Locker(), "x")
+	if _, err := nodes.Process().Locker().Acquire(t.Context(), "x"); err != nil {
+		t.Fatal(err)
+	}
 	process := nodes.Process()
 	l := process.Locker()
 	process.Hang(2)
@@ -26,7 +29,7 @@ func TestClose_BesideASubscriptionToAHungNode(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*nodeTimeout)
 	defer cancel()
 	var err error
-	if d := took(func() { err = l.Close(ctx) }); d > 25*nodeTimeout { // without it, go-redis waits for seconds
+	if d := bubble.Took(func() { err = l.Close(ctx) }); d > 25*nodeTimeout { // without it, go-redis waits for seconds
 		t.Errorf("took %v: %v", d, err)
 	}
 	waiting.Wait()

@@ -89,38 +89,3 @@ func TestAttempt_TakesOverNothingUnderGuard(t *testing.T) {
 		}
 	})
 }
-
-// Every verb compares the whole value: "a" has no say over "ab".
-func TestOwnership_IsTheWholeValue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := nodetest.Start(1)
-		defer c.Close()
-		l, err := New(c.Links().Clients(), WithoutRestartGuard())
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, _ := l.newRequest("x", nil)
-		mine := value{contender: "me", attempt: 1, text: "a"}
-		lease, _, err := l.attempt(t.Context(), r, mine, l.askAll)
-		if err != nil {
-			t.Fatal(err)
-		}
-		mine.text = "ab"
-		if err := c.Node(0).Set(lease.key, mine.String()); err != nil {
-			t.Fatal(err)
-		}
-		second := &Lease{grant: lease.grant, locker: l, token: lease.token, base: t.Context(), deadline: lease.deadline}
-		if err := lease.Extend(t.Context()); !errors.Is(err, ErrLost) {
-			t.Errorf("extend: %v", err)
-		}
-		if err := second.Release(t.Context()); !errors.Is(err, ErrLost) {
-			t.Errorf("release: %v", err)
-		}
-		if !c.Node(0).Exists(lease.key) {
-			t.Error("another's lock was removed")
-		}
-		if err := l.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-}

@@ -6,44 +6,46 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
 // A node that cannot be trusted with a lock has no vote, and says why.
 func TestNodes_ThatAreUnfitHaveNoVote(t *testing.T) {
 	for name, of := range map[string]struct {
-		make func(c *cluster, i int)
+		make func(c *bubble.Cluster, i int)
 		why  string
 	}{
-		"replica": {func(c *cluster, i int) { c.SetInfo(i, "role", "slave") }, "it is a replica"},
-		"evicting": {func(c *cluster, i int) {
+		"replica": {func(c *bubble.Cluster, i int) { c.SetInfo(i, "role", "slave") }, "it is a replica"},
+		"evicting": {func(c *bubble.Cluster, i int) {
 			c.SetInfo(i, "maxmemory", "1000000")
 			c.SetInfo(i, "maxmemory_policy", "volatile-lru")
 		}, "maxmemory-policy is volatile-lru"},
-		"old": {func(c *cluster, i int) { c.SetInfo(i, "redis_version", "5.0.14") }, "its version is 5.0.14"},
-		"listed twice": {func(c *cluster, i int) {
+		"old": {func(c *bubble.Cluster, i int) { c.SetInfo(i, "redis_version", "5.0.14") }, "its version is 5.0.14"},
+		"listed twice": {func(c *bubble.Cluster, i int) {
 			c.SetInfo(i, "run_id", "4444444444444444444444444444444444444444")
 			c.SetInfo((i+2)%3, "run_id", "4444444444444444444444444444444444444444")
 		}, "it is the same server as"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, 3, func(t *testing.T, c *cluster) {
+			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 				of.make(c, 0)
 				var mu sync.Mutex
 				told := 0
-				l, process := c.locker(redlock.WithHooks(redlock.Hooks{NodeError: func(_, op string, err error) {
+				l, process := c.Locker(redlock.WithHooks(redlock.Hooks{NodeError: func(_, op string, err error) {
 					mu.Lock()
 					defer mu.Unlock()
 					if op == "inspect" {
 						told++
-						wantText(t, err, of.why)
+						want.Text(t, err, of.why)
 					}
 				}}))
 				if name != "listed twice" { // that begins a guard as well
 					lease := mustAcquire(t, l, "x")
 					synctest.Wait()
-					if c.keys("x") != 2 {
-						t.Errorf("the lease is on %d nodes", c.keys("x"))
+					if on(c, "x") != 2 {
+						t.Errorf("the lease is on %d nodes", on(c, "x"))
 					}
 					if err := lease.Release(t.Context()); err != nil {
 						t.Error(err)
@@ -53,7 +55,7 @@ func TestNodes_ThatAreUnfitHaveNoVote(t *testing.T) {
 				for _, s := range l.Nodes(t.Context()) {
 					if s.Err != nil {
 						errs++
-						wantText(t, s.Err, of.why)
+						want.Text(t, s.Err, of.why)
 					}
 				}
 				if errs != 1 {
@@ -65,18 +67,18 @@ func TestNodes_ThatAreUnfitHaveNoVote(t *testing.T) {
 				}
 				process.Hang(1)
 				_, err := l.TryAcquire(t.Context(), "y")
-				wantText(t, err, of.why)
+				want.Text(t, err, of.why)
 			})
 		})
 	}
 }
 
 func TestNodes_TellHowTheyAre(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		c.Delay(2*time.Millisecond, 0)
 		c.Offset(1, 300*time.Millisecond)
 		c.SetInfo(2, "maxmemory_policy", "allkeys-lru") // without a maximum it evicts nothing
-		l, process := c.locker()
+		l, process := c.Locker()
 		warmUp(t, l)
 		synctest.Wait()
 		process.Cut(2)
@@ -100,8 +102,8 @@ func TestNodes_TellHowTheyAre(t *testing.T) {
 
 // A node is looked at again when it was not reachable: it may have become something else.
 func TestNodes_AreInspectedAgainAfterTheyWereAway(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, _ := c.locker()
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, _ := c.Locker()
 		warmUp(t, l)
 		c.SetInfo(0, "role", "slave")
 		c.Restart(0)
@@ -117,8 +119,8 @@ func TestNodes_AreInspectedAgainAfterTheyWereAway(t *testing.T) {
 		time.Sleep(ttl)
 		lease := mustAcquire(t, l, "x")
 		synctest.Wait()
-		if c.keys("x") != 3 {
-			t.Errorf("when it is a master again, the lease is on %d nodes", c.keys("x"))
+		if on(c, "x") != 3 {
+			t.Errorf("when it is a master again, the lease is on %d nodes", on(c, "x"))
 		}
 		if !lease.Valid() {
 			t.Error("lost")

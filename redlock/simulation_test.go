@@ -2,7 +2,6 @@ package redlock_test
 
 import (
 	"cmp"
-	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -15,9 +14,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/faultplan"
+	"github.com/redlockfx/redlockfx/internal/testkit/race"
 )
 
-var plans = flag.Int("plans", usualPlans, "how many plans TestSimulation_KeepsThePromises plays")
+var plans = flag.Int("plans", race.Scale(20, 200), "how many plans TestSimulation_KeepsThePromises plays")
 
 // Whatever happens to processes, to the network, to nodes and their data, and, within what the
 // package's documentation asks for, to clocks:
@@ -28,28 +28,14 @@ var plans = flag.Int("plans", usualPlans, "how many plans TestSimulation_KeepsTh
 //	P4  a node that may have forgotten sets no lock until MaxTTL has passed by its own clock
 //	P5  when all is well again, nothing is left of holds that failed, were cancelled or are over
 //
-// A plan that breaks one is run again, made smaller, and told with all that happened in it. Its seed
-// is told too: -rapid.seed=N -plans=1 draws the same plan. What the goroutines make of it may differ.
+// A plan that breaks one is run again, made smaller, and printed with all that happened in it. Its seed is printed too:
+// -rapid.seed=N -plans=1 draws the same plan. What the goroutines make of it may differ.
 func TestSimulation_KeepsThePromises(t *testing.T) {
-	seed := flag.Lookup("rapid.seed").Value.String()
-	if seed == "0" {
-		seed = strconv.FormatUint(rand.Uint64()>>1, 10)
-	}
-	set := func(name, value string) {
-		before := flag.Lookup(name).Value.String()
-		if err := flag.Set(name, value); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = flag.Set(name, before) }) // it was valid then
-	}
-	set("rapid.seed", seed)
-	set("rapid.checks", strconv.Itoa(*plans))
-	set("rapid.nofailfile", "true")
-
+	t.Parallel()
 	played, won, tries := 0, 0, 1
 	var failed *world // the last one
 	defer func() {
-		t.Logf("%d plans, drawn from -rapid.seed=%s, with %d leases", played, seed, won)
+		t.Logf("%d plans, drawn from %s=%s, with %d leases", played, seedFlag, flag.Lookup(seedFlag).Value, won)
 		if failed != nil {
 			t.Log(failed)
 		}
@@ -69,6 +55,22 @@ func TestSimulation_KeepsThePromises(t *testing.T) {
 	})
 	if *plans >= 100 && won < played {
 		t.Errorf("%d leases were won in %d plans: they show nothing", won, played)
+	}
+}
+
+const seedFlag = "rapid.seed"
+
+// configureRapid has every test that uses rapid draw as many times as there are plans, from a seed that can be printed.
+// Tests that run in parallel read the flags, so it is called before all of them.
+func configureRapid() {
+	flags := map[string]string{"rapid.checks": strconv.Itoa(*plans), "rapid.nofailfile": "true"}
+	if flag.Lookup(seedFlag).Value.String() == "0" {
+		flags[seedFlag] = strconv.FormatUint(rand.Uint64()>>1, 10)
+	}
+	for name, value := range flags {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
 	}
 }
 
@@ -125,7 +127,7 @@ func (p plan) String() string {
 func play(t *testing.T, p plan) *world {
 	var w *world
 	synctest.Test(t, func(t *testing.T) {
-		w = newWorld(t.Context(), p)
+		w = newWorld(t, p)
 		defer w.close()
 		for _, step := range p.steps {
 			w.sleep(step.After)
@@ -149,5 +151,3 @@ func (w *world) String() string {
 	}
 	return b.String()
 }
-
-var _ = context.Background

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
+	"testing"
 	"testing/synctest"
 	"time"
 
@@ -13,6 +13,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/internal/testkit/faultplan"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
 )
 
 const (
@@ -20,12 +21,12 @@ const (
 	simNodeTimeout = 50 * time.Millisecond
 	maxOffset      = 800 * time.Millisecond // below MaxTTL, as P3 asks for
 	leftoverTime   = 2 * simNodeTimeout
-	lockKey        = "{redlock}:lock:x"
 )
 
 // world is the nodes and processes of one plan, and what is known of them.
 type world struct {
 	*nodetest.Cluster
+	t         *testing.T
 	plan      plan
 	start     time.Time
 	processes []*process // changed by the plan alone
@@ -54,19 +55,19 @@ type event struct {
 
 type violation struct{ promise, how string }
 
-func newWorld(ctx context.Context, p plan) *world {
+func newWorld(t *testing.T, p plan) *world {
 	w := &world{
-		Cluster: nodetest.Start(p.nodes), plan: p, start: time.Now(), holds: make(map[string]*hold),
+		Cluster: nodetest.Start(p.nodes), t: t, plan: p, start: time.Now(), holds: make(map[string]*hold),
 		ahead: make([]time.Duration, p.nodes), refuses: make([]time.Time, p.nodes),
 		revived: make([]string, p.nodes),
 	}
-	w.ctx, w.stop = context.WithCancel(ctx)
+	w.ctx, w.stop = context.WithCancel(t.Context())
 	for i, d := range p.offsets {
 		w.ahead[i] = d
 		w.Offset(i, d)
 		w.SetPreHook(i, func(_ *server.Peer, cmd string, args ...string) bool {
-			if cmd == "SET" && args[0] == lockKey {
-				w.set(i, args[1])
+			if value := records.Default.Sets("x", cmd, args...); value != "" {
+				w.set(i, value)
 			}
 			return false
 		})
@@ -105,18 +106,12 @@ func (w *world) breakLocked(promise, format string, args ...any) {
 func (w *world) set(node int, value string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.noteLocked(fmt.Sprint("node ", node), "sets %s", textOf(value))
+	w.noteLocked(fmt.Sprint("node ", node), "sets %s", records.Text(value))
 	const exact = time.Millisecond // of what the scripts count in
 	now := time.Now().Add(w.ahead[node])
 	if now.Truncate(exact).Before(w.refuses[node].Truncate(exact)) {
 		w.breakLocked("P4", "node %d sets a lock %v too early", node, w.refuses[node].Sub(now))
 	}
-}
-
-// textOf is what WithValue said.
-func textOf(value string) string {
-	parts := strings.SplitN(value, ":", 4)
-	return parts[len(parts)-1]
 }
 
 // sleep passes time, in which the clocks of fast nodes gain 0.8 %.
@@ -172,11 +167,13 @@ func (w *world) play(step faultplan.Step) {
 
 // began notes that node i is another server, or has other data.
 func (w *world) began(i int) {
-	value, err := w.Node(i).Get(lockKey)
+	w.mu.Lock()
+	w.refuses[i] = time.Now().Add(w.ahead[i] + simTTL)
+	w.mu.Unlock()
+	value := w.holder(i)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.refuses[i] = time.Now().Add(w.ahead[i] + simTTL)
-	if err == nil && w.isOverLocked(value) {
+	if value != "" && w.isOverLocked(value) {
 		w.revived[i] = value // by an older file
 	}
 }
@@ -238,11 +235,14 @@ func (w *world) end() {
 	w.running.Wait()
 	w.sleep(leftoverTime)
 	for i := range w.plan.nodes {
-		if value, err := w.Node(i).Get(lockKey); err == nil {
+		if value := w.holder(i); value != "" {
 			w.find(i, value)
 		}
 	}
 }
+
+// holder returns what node i has as the lock's value.
+func (w *world) holder(i int) string { return records.Default.Holder(w.t, "x", w.Raw()[i]) }
 
 // find judges what a node still has.
 func (w *world) find(node int, value string) {
@@ -255,7 +255,7 @@ func (w *world) find(node int, value string) {
 
 // isOverLocked tells that nobody can hold that value any more.
 func (w *world) isOverLocked(value string) bool {
-	h := w.holds[textOf(value)]
+	h := w.holds[records.Text(value)]
 	return h == nil || h.state == failed || h.state == over
 }
 

@@ -8,18 +8,19 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
 // A Watch whose context goes on ends when Close begins, and does not ask the nodes without a pause for as
 // long as Close waits for something else.
 func TestWatch_EndsWhenCloseBegins(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *cluster) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		c.Delay(time.Millisecond)
-		holder, _ := c.locker()
+		holder, _ := c.Locker()
 		warmUp(t, holder)
 		mustAcquire(t, holder, "x")
-		l, process := c.locker()
+		l, process := c.Locker()
 		warmUp(t, l)
 		left := mustAcquire(t, l, "y")
 		synctest.Wait()
@@ -32,12 +33,12 @@ func TestWatch_EndsWhenCloseBegins(t *testing.T) {
 		time.Sleep(time.Second)
 		process.Hang(2)
 		_ = left.Release(t.Context()) // node 2 is to be asked again and again
-		before := c.requests()
+		before := requests(c)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		_ = l.Close(ctx)
 		watching.Wait()
-		if asked := c.requests() - before; asked > 50 {
+		if asked := requests(c) - before; asked > 50 {
 			t.Errorf("%d requests while Close waited", asked)
 		}
 		process.Heal()

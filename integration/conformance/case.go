@@ -2,12 +2,12 @@ package conformance
 
 import "testing"
 
-// Case is one thing that a lock must do.
+// Case is one sentence about the lock, and the check of it.
 type Case struct {
 	Name  string // a sentence
 	Run   func(t *testing.T, w *World)
 	Sizes []int // numbers of nodes to run it on; 3 if empty
-	Own   bool  // it breaks nodes or counts their requests, so nobody else may use them
+	Own   bool  // it breaks nodes or counts their requests, so no other case may use them meanwhile
 
 	// Why it cannot run on the other kind of nodes, if so.
 	InMemoryOnly, OnServersOnly string
@@ -29,7 +29,7 @@ func Cases() []Case {
 	for _, some := range [][]Case{
 		optionCases, lifecycleCases, endCases, contentionCases, waitingCases, inputCases,
 		faultCases, settlingCases, lossCases, renewalCases, guardCases, fenceCases, clockCases,
-		keyCases, scriptCases, serverCases,
+		foreignCases, scriptCases, serverCases,
 	} {
 		all = append(all, some...)
 	}

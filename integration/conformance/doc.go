@@ -6,6 +6,10 @@
 //		conformance.Run(t, c, conformance.InMemory(t, size))
 //	}
 //
+// Package redlock runs the cases on in-memory nodes, package integration on servers. What all users of the lock can see
+// is stated here and nowhere else; the tests of package redlock are about its inside, about times that only a bubble
+// shows, about counted requests, and about mixes of faults that only in-memory nodes can play.
+//
 // # A case
 //
 // A [Case] is told of its [World]: nodes, which it can look into and break, and processes, each with

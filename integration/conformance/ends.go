@@ -6,16 +6,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
 var endCases = []Case{
-	{Name: "A lease that ran out can be neither extended nor released", Run: ranOut},
-	{Name: "A lease that ran out is not taken from who has the lock now", Run: ranOutAndTaken},
-	{Name: "A release is done once and for good", Run: releasedOnce},
-	{Name: "A release removes nothing that is not its own", Run: releasedForeign},
-	{Name: "An extension does not bring back what a release removes", Run: extendedWhileReleased},
-	{Name: "An abandoned lease runs out and is extended no more", Run: abandoned},
+	{Name: "An expired lease can be neither extended nor released", Run: ranOut},
+	{Name: "An expired lease takes nothing from the next holder", Run: ranOutAndTaken},
+	{Name: "A lease is released once, however often that is asked for", Run: releasedOnce},
+	{Name: "A release removes only its own lock", Run: releasedForeign},
+	{Name: "An extension does not restore a lock that is being released", Run: extendedWhileReleased},
+	{Name: "An abandoned lease lasts until its deadline and is not extended", Run: abandoned},
 }
 
 const short = 300 * time.Millisecond // the TTL of a lease that is to run out
@@ -27,17 +29,17 @@ func ranOut(t *testing.T, w *World) {
 	lease := p.take(t, "x", redlock.WithLeaseTTL(short))
 	ctx := lease.Context()
 	w.Await(t, "end of the lease", short, func() bool { return !lease.Valid() })
-	wantErr(t, lease.Extend(t.Context()), redlock.ErrExpired)
+	want.Err(t, lease.Extend(t.Context()), redlock.ErrExpired)
 	w.Await(t, "end of its context", short, func() bool { return ctx.Err() != nil })
-	wantErr(t, context.Cause(ctx), redlock.ErrExpired)
+	want.Err(t, context.Cause(ctx), redlock.ErrExpired)
 	w.left(t, 0, "x")
-	wantErr(t, lease.Release(t.Context()), redlock.ErrExpired)
-	wantErr(t, lease.Release(t.Context()), redlock.ErrExpired)
+	want.Err(t, lease.Release(t.Context()), redlock.ErrExpired)
+	want.Err(t, lease.Release(t.Context()), redlock.ErrExpired)
 
 	// Nor is it begun by who asks for its context only now.
 	lease = p.take(t, "x", redlock.WithLeaseTTL(short))
 	w.Await(t, "end of the lease", short, func() bool { return !lease.Valid() })
-	wantErr(t, context.Cause(lease.Context()), redlock.ErrExpired)
+	want.Err(t, context.Cause(lease.Context()), redlock.ErrExpired)
 	w.left(t, 0, "x")
 	release(t, p.take(t, "x"))
 }
@@ -48,8 +50,8 @@ func ranOutAndTaken(t *testing.T, w *World) {
 	old := p.take(t, "x", redlock.WithLeaseTTL(short))
 	w.left(t, 0, "x")
 	lease := w.takeAll(t, rival, "x")
-	wantErr(t, old.Extend(t.Context()), redlock.ErrExpired)
-	wantErr(t, old.Release(t.Context()), redlock.ErrLost)
+	want.Err(t, old.Extend(t.Context()), redlock.ErrExpired)
+	want.Err(t, old.Release(t.Context()), redlock.ErrLost)
 	if err := lease.Extend(t.Context()); err != nil || w.on(t, "x") != w.Size() {
 		t.Errorf("the new holder's lock is on %d nodes: %v", w.on(t, "x"), err)
 	}
@@ -71,8 +73,8 @@ func releasedOnce(t *testing.T, w *World) {
 	}
 	releases.Wait()
 	w.left(t, 0, "x")
-	wantErr(t, context.Cause(lease.Context()), redlock.ErrReleased)
-	wantErr(t, lease.Extend(t.Context()), redlock.ErrReleased)
+	want.Err(t, context.Cause(lease.Context()), redlock.ErrReleased)
+	want.Err(t, lease.Extend(t.Context()), redlock.ErrReleased)
 	lease.Abandon()
 	if err := lease.Release(t.Context()); err != nil || lease.Valid() {
 		t.Errorf("once more: %v, valid %v", err, lease.Valid())
@@ -86,9 +88,9 @@ func releasedForeign(t *testing.T, w *World) {
 	lease := w.takeAll(t, p, "x", redlock.WithValue("worker-1"))
 	mine := w.holder(t, "x", 0)
 	for i := range w.Size() {
-		w.put(t, "x", []string{mine + "0", mine[:len(mine)-1], another}[i%3], TTL, i)
+		w.put(t, "x", []string{mine + "0", mine[:len(mine)-1], records.SomebodyElse}[i%3], TTL, i)
 	}
-	wantErr(t, lease.Release(t.Context()), redlock.ErrLost)
+	want.Err(t, lease.Release(t.Context()), redlock.ErrLost)
 	w.Lasts(t, "lock of others", settled, func() bool { return w.on(t, "x") == w.Size() })
 }
 
@@ -110,7 +112,7 @@ func extendedWhileReleased(t *testing.T, w *World) {
 		w.Await(t, "repair", settled, func() bool { return w.on(t, "x") == w.Size() })
 		release(t, lease)
 		extensions.Wait()
-		wantErr(t, lease.Extend(t.Context()), redlock.ErrReleased)
+		want.Err(t, lease.Extend(t.Context()), redlock.ErrReleased)
 		w.left(t, 0, "x")
 	}
 }
@@ -125,7 +127,7 @@ func abandoned(t *testing.T, w *World) {
 	w.Await(t, "extension", ttl, func() bool { return lease.Deadline().After(until) })
 	lease.Abandon()
 	until = lease.Deadline()
-	wantErr(t, context.Cause(lease.Context()), redlock.ErrReleased)
+	want.Err(t, context.Cause(lease.Context()), redlock.ErrReleased)
 
 	var next *redlock.Lease
 	w.Takes(t, "waiting for it", ttl+rivalPause, func() { next = rival.take(t, "x") })

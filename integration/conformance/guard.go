@@ -5,13 +5,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
 var guardCases = []Case{
-	{Name: "A node that may have forgotten grants nothing for MaxTTL", Own: true, Run: forgot},
-	{Name: "A new node grants nothing for MaxTTL", Own: true, Run: newNodes},
-	{Name: "A lease lasts while the nodes are restarted in turn", Own: true, Run: rollingRestart},
+	{
+		Name:  "A node that may have lost its locks grants nothing for MaxTTL, and the others do",
+		Sizes: []int{1, 3}, Own: true, Run: mayHaveForgotten,
+	},
+	{Name: "A new node grants nothing for MaxTTL, unless the guard is off", Own: true, Run: newNodes},
+	{Name: "Restarted nodes extend and release the locks that they kept", Own: true, Run: keptLocks},
+	{Name: "A lease survives a restart of each node in turn", Own: true, Run: rollingRestart},
 }
 
 // What the cases on guards use: short, as they wait for its end.
@@ -25,30 +30,37 @@ func (w *World) guarded(t *testing.T) *Process {
 	return w.Process(t, redlock.WithTTL(guardTTL), redlock.WithNodeTimeout(guardTimeout))
 }
 
-// C9: every lock before this one has two holders. The lease is on nodes 0 and 1; node 1 forgets it,
-// and the rival does not reach node 0.
-func forgot(t *testing.T, w *World) {
+// C9: every lock before this one has two holders. The two processes have one node in common, and that one forgets the
+// lease.
+func mayHaveForgotten(t *testing.T, w *World) {
+	common := w.Size() / 2
 	for _, way := range []struct {
 		name   string
 		forget func()
 	}{
-		{"restarted", func() { w.Restart(1) }},
-		{"restarted-empty", func() { w.RestartEmpty(1) }},
-		{"restarted-from-older-data", func() { w.RestartFromBackup(1) }},
+		{"restarted", func() { w.Restart(common) }},
+		{"restarted-empty", func() { w.RestartEmpty(common) }},
+		{"restarted-from-older-data", func() { w.RestartFromBackup(common) }},
 		{"flushed", func() {
-			if err := w.Raw(1).FlushAll(t.Context()).Err(); err != nil {
+			if err := w.Raw(common).FlushAll(t.Context()).Err(); err != nil {
 				t.Fatal(err)
 			}
 		}},
 	} {
 		w := w.under(w.Prefix + "-" + way.name)
 		w.age(t, guardTTL)
-		w.Backup(1)
 		p, rival := w.guarded(t), w.guarded(t)
-		p.warm(t)
+		release(t, w.takeAll(t, p, "x"))
+		w.left(t, 0, "x")
+		w.Backup(common)
 		rival.warm(t)
-		p.Cut(2)
-		rival.Cut(0)
+		if common > 0 {
+			p.Cut(w.all()[common+1:]...)
+			rival.Cut(w.all()[:common]...)
+		}
+		for range 3 { // the backup knows fewer tokens
+			release(t, p.take(t, "x"))
+		}
 		lease := p.take(t, "x")
 
 		way.forget()
@@ -57,7 +69,18 @@ func forgot(t *testing.T, w *World) {
 		if err == nil {
 			t.Fatalf("%s: two have it", way.name)
 		}
-		wantText(t, err, "new, restarted, flushed or promoted: it grants nothing for another ")
+		want.Text(t, err, "new, restarted, flushed or promoted: it grants nothing for another ")
+		other := w.guarded(t)
+		for i, node := range other.Locker.Nodes(t.Context()) {
+			if (i == common) != (node.Guard > 0) || node.Guard > guardTTL {
+				t.Errorf("%s: node %d is guarded for %v", way.name, i, node.Guard)
+			}
+		}
+		if w.Size() > 1 {
+			if _, err := other.TryAcquire(t.Context(), "y"); err != nil {
+				t.Errorf("%s: one guarded node costs a lock: %v", way.name, err)
+			}
+		}
 		next := rival.take(t, "x")
 		won := time.Now()
 		if lease.Valid() || won.Before(lease.Deadline()) {
@@ -74,11 +97,21 @@ func forgot(t *testing.T, w *World) {
 }
 
 func newNodes(t *testing.T, w *World) {
+	unguarded := w.under(w.Prefix+"-off").Process(t, redlock.WithoutRestartGuard())
+	if _, err := unguarded.TryAcquire(t.Context(), "x"); err != nil {
+		t.Error(err)
+	}
+	for _, node := range unguarded.Locker.Nodes(t.Context()) {
+		if node.Guard != 0 || node.Err != nil {
+			t.Errorf("without a guard: %+v", node)
+		}
+	}
+
 	p := w.under(w.Prefix + "-new").guarded(t)
 	began := time.Now()
 	_, err := p.TryAcquire(t.Context(), "x")
-	wantErr(t, err, redlock.ErrGuarded)
-	wantText(t, err, "new, restarted, flushed or promoted: it grants nothing for another ")
+	want.Err(t, err, redlock.ErrGuarded)
+	want.Text(t, err, "new, restarted, flushed or promoted: it grants nothing for another ")
 	w.Takes(t, "the first lock", guardTTL+rivalPause, func() { p.take(t, "x") })
 	if waited := time.Since(began); waited < guardTTL {
 		t.Errorf("granted after %v", waited)
@@ -98,6 +131,19 @@ func newNodes(t *testing.T, w *World) {
 	}
 }
 
+func keptLocks(t *testing.T, w *World) {
+	p := w.Process(t)
+	lease := w.takeAll(t, p, "x")
+	for i := range w.Size() {
+		w.Restart(i)
+	}
+	w.Await(t, "extension", patience, func() bool { return lease.Extend(t.Context()) == nil })
+	_, err := p.TryAcquire(t.Context(), "y")
+	want.Err(t, err, redlock.ErrGuarded)
+	release(t, lease)
+	w.left(t, 0, "x")
+}
+
 // redlock-universal "rolling restart". Each node is back in the lease before the next one is restarted.
 func rollingRestart(t *testing.T, w *World) {
 	w = w.under(w.Prefix + "-rolling")
@@ -112,8 +158,12 @@ func rollingRestart(t *testing.T, w *World) {
 			if _, err := rival.TryAcquire(t.Context(), "x"); err == nil {
 				t.Fatalf("two have it; the first until %v", lease.Deadline())
 			}
+			has := w.holder(t, "x", i) == value
 			node := p.Locker.Nodes(t.Context())[i]
-			return node.Err == nil && node.Guard == 0 && w.holder(t, "x", i) == value
+			if i > 0 && has && node.Guard > 0 { // node 0 has kept its data
+				t.Fatalf("node %d was given the lock again %v before the end of its guard", i, node.Guard)
+			}
+			return node.Err == nil && node.Guard == 0 && has
 		})
 		if !lease.Valid() {
 			t.Fatal("the lease is over")

@@ -4,22 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
 var lifecycleCases = []Case{
 	{
-		Name:  "A lock is on all nodes, extended on all, gone from all and free at once",
+		Name:  "A lock is set, extended and removed on all nodes, and is free after its release",
 		Sizes: []int{1, 3, 7}, Run: lifecycle,
 	},
-	{Name: "Locks of another name, prefix or database are other locks", Run: otherLocks},
-	{Name: "Locks taken at once are each on a quorum", Sizes: []int{7}, Run: takenAtOnce},
-	{Name: "Do extends while it runs, excludes others and releases", Run: do},
+	{Name: "Locks with different names, prefixes or databases are independent", Run: otherLocks},
+	{Name: "Locks acquired at the same time are each on a majority", Sizes: []int{7}, Run: takenAtOnce},
+	{Name: "Do extends the lease while its function runs, and releases it afterwards", Run: do},
+	{Name: "Do releases the lock when the lease, the caller or a panic ends its function", Run: doEnds},
 }
 
 // redsync TestMutex, TestMutexAlreadyLocked, TestMutexExtend; redislock TestClient, TestObtain_metadata;
@@ -49,20 +52,22 @@ func lifecycle(t *testing.T, w *World) {
 	}
 
 	w.Takes(t, "being refused", 0, func() { _, err = rival.TryAcquire(t.Context(), "x") })
-	wantErr(t, err, redlock.ErrHeld)
-	wantText(t, err, `held by "pod-1" for `)
-
-	for i := range w.Size() {
-		if err := w.Raw(i).PExpire(t.Context(), w.lockKey("x"), TTL/2).Err(); err != nil {
-			t.Fatal(err)
-		}
+	want.Err(t, err, redlock.ErrHeld)
+	need := len(w.majority())
+	want.Text(t, err, `acquire "x"`, `held by "pod-1" for `, fmt.Sprintf("0 of %d nodes", need))
+	var q *redlock.QuorumError
+	if !errors.As(err, &q) || q.Need != need || q.Got != 0 || len(q.Nodes) < need ||
+		!slices.Contains(rival.nodes, q.Nodes[0].Addr) {
+		t.Errorf("got %+v", q)
 	}
+
+	w.records().Shorten(t, "x", TTL/2, w.raw(w.all())...)
 	if err := lease.Extend(t.Context()); err != nil {
 		t.Error(err)
 	}
 	w.Await(t, "extension of all nodes", settled, func() bool {
 		for i := range w.Size() {
-			if w.Raw(i).PTTL(t.Context(), w.lockKey("x")).Val() <= TTL/2 {
+			if w.records().Left(t, "x", w.Raw(i)) <= TTL/2 {
 				return false
 			}
 		}
@@ -151,4 +156,35 @@ func do(t *testing.T, w *World) {
 	if _, err := rival.TryAcquire(t.Context(), "x"); err != nil {
 		t.Error(err)
 	}
+}
+
+func doEnds(t *testing.T, w *World) {
+	p := w.Process(t)
+	enough := errors.New("enough")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), NodeTimeout, enough)
+	defer cancel()
+	err := p.Do(ctx, "x", func(ctx context.Context, _ *redlock.Lease) error {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	})
+	want.Err(t, err, enough)
+	w.left(t, 0, "x")
+
+	err = p.Do(t.Context(), "x", func(ctx context.Context, _ *redlock.Lease) error {
+		p.Hang()
+		<-ctx.Done()
+		want.Err(t, context.Cause(ctx), redlock.ErrExpired)
+		w.left(t, 0, "x")
+		p.Heal()
+		return nil
+	}, extending(4*time.Second)...)
+	want.Err(t, err, redlock.ErrExpired)
+
+	defer func() {
+		if got := recover(); got != "boom" {
+			t.Errorf("recovered %v, want boom", got)
+		}
+		w.left(t, 0, "x")
+	}()
+	_ = p.Do(t.Context(), "x", func(context.Context, *redlock.Lease) error { panic("boom") })
 }

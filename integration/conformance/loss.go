@@ -5,21 +5,23 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
 var lossCases = []Case{
-	{Name: "A lease that was lost is not acquired anew by an extension", Sizes: []int{1, 3}, Run: neverAnew},
-	{Name: "An extension leaves another's lock as it is", Sizes: []int{1, 3}, Run: extendForeign},
-	{Name: "A lease whose keys were deleted ends with the next extension", Run: keysDeleted},
-	{Name: "A lease that a minority lost is set there again", Sizes: []int{5}, Run: repaired},
+	{Name: "An extension does not acquire a lost lock again", Sizes: []int{1, 3}, Run: neverAnew},
+	{Name: "An extension does not change another holder's lock", Sizes: []int{1, 3}, Run: extendForeign},
+	{Name: "A lease that a majority lost ends at the next extension, and no other lease does", Run: lostByMajority},
+	{Name: "A lease that a minority lost is restored there", Sizes: []int{5}, Run: repaired},
 	{Name: "A holder that is cut off stops before another can begin", Run: cutOff(Links.Cut)},
-	{Name: "A holder that hears nothing stops before another can begin", Sizes: []int{5}, Run: cutOff(Links.Hang)},
+	{Name: "A holder whose nodes hang stops before another can begin", Sizes: []int{5}, Run: cutOff(Links.Hang)},
 	{
 		Name: "A holder whose replies are lost stops before another can begin", Run: cutOff(deaf),
 		InMemoryOnly: "a proxy passes bytes in both directions or in none",
 	},
-	{Name: "An extension that failed is made up for inside the lease", Run: shortOutage},
+	{Name: "A failed extension is retried while the lease lasts", Run: shortOutage},
 }
 
 // every is from one extension to the next where a lease is short. It is above the node timeout.
@@ -40,9 +42,9 @@ func neverAnew(t *testing.T, w *World) {
 	other := w.takeAll(t, rival, "x")
 	release(t, other)
 	w.left(t, 0, "x")
-	wantErr(t, lease.Extend(t.Context()), redlock.ErrLost)
-	wantErr(t, context.Cause(lease.Context()), redlock.ErrLost)
-	wantErr(t, lease.Extend(t.Context()), redlock.ErrLost)
+	want.Err(t, lease.Extend(t.Context()), redlock.ErrLost)
+	want.Err(t, context.Cause(lease.Context()), redlock.ErrLost)
+	want.Err(t, lease.Extend(t.Context()), redlock.ErrLost)
 	w.Lasts(t, "lock that nobody has", settled, func() bool { return w.on(t, "x") == 0 && !lease.Valid() })
 }
 
@@ -50,44 +52,69 @@ func neverAnew(t *testing.T, w *World) {
 func extendForeign(t *testing.T, w *World) {
 	p := w.Process(t)
 	lease := w.takeAll(t, p, "x")
-	w.put(t, "x", another, 0, w.majority()...)
+	w.put(t, "x", records.SomebodyElse, 0, w.majority()...)
 	err := lease.Extend(t.Context())
-	wantErr(t, err, redlock.ErrLost)
-	wantText(t, err, `held by "someone else" for good`)
+	want.Err(t, err, redlock.ErrLost)
+	want.Text(t, err, `held by "someone else" for good`)
 	for _, i := range w.majority() {
-		ttl := w.Raw(i).PTTL(t.Context(), w.lockKey("x")).Val()
-		if got := w.holder(t, "x", i); got != another || ttl != -1 {
+		ttl := w.records().Left(t, "x", w.Raw(i))
+		if got := w.holder(t, "x", i); got != records.SomebodyElse || ttl != -1 {
 			t.Errorf("node %d has %q for %v", i, got, ttl)
 		}
 	}
-	wantErr(t, lease.Release(t.Context()), redlock.ErrLost)
+	want.Err(t, lease.Release(t.Context()), redlock.ErrLost)
 	w.left(t, len(w.majority()), "x")
 }
 
-// rueidislock TestLocker_Flush, TestLocker_WithContext_UnlockByClientSideCaching: here the holder is
-// told by its next extension.
-func keysDeleted(t *testing.T, w *World) {
+// rueidislock TestLocker_Flush, TestLocker_WithContext_UnlockByClientSideCaching: here the holder learns it from its
+// next extension. Leases that are due together are extended together.
+func lostByMajority(t *testing.T, w *World) {
 	p := w.Process(t)
-	lease := w.takeAll(t, p, "x", extending(TTL)...)
-	ctx := lease.Context()
-	w.drop(t, "x", w.majority()...)
-	w.Await(t, "end of the lease", every+NodeTimeout, func() bool { return ctx.Err() != nil })
-	wantErr(t, context.Cause(ctx), redlock.ErrLost)
-	if lease.Valid() {
-		t.Error("it is valid")
+	harm := map[string]func(name string){
+		"gone":  func(name string) { w.drop(t, name, w.majority()...) },
+		"taken": func(name string) { w.put(t, name, records.SomebodyElse, TTL, w.majority()...) },
+		"both": func(name string) {
+			w.drop(t, name, 0)
+			w.put(t, name, records.SomebodyElse, TTL, w.majority()[1:]...)
+		},
+	}
+	leases := make(map[string]*redlock.Lease)
+	for _, name := range []string{"kept", "minority", "gone", "taken", "both"} {
+		leases[name] = w.takeAll(t, p, name, extending(TTL)...)
+	}
+	w.drop(t, "minority", w.minority()...)
+	for name, harm := range harm {
+		harm(name)
+	}
+	for name, harm := range harm {
+		work := leases[name].Context()
+		w.Await(t, "end of the lease "+name, every+NodeTimeout, func() bool {
+			if work.Err() == nil {
+				harm(name) // an extension may have restored one node before the next one was harmed
+			}
+			return work.Err() != nil
+		})
+		want.Err(t, context.Cause(work), redlock.ErrLost)
+		want.Err(t, leases[name].Extend(t.Context()), redlock.ErrLost)
+	}
+	w.Await(t, "repair", every+NodeTimeout, func() bool { return w.on(t, "minority") == w.Size() })
+	for name, lease := range leases {
+		if _, lost := harm[name]; lease.Valid() == lost {
+			t.Errorf("lease %s: valid %v", name, lease.Valid())
+		}
 	}
 }
 
-// go-redsync issue 149: a node that was away has the lock again.
+// go-redsync issue 149: a node that was away has the lock again, and counts.
 func repaired(t *testing.T, w *World) {
 	p := w.Process(t)
 	lease := w.takeAll(t, p, "x", extending(TTL)...)
-	for range 2 {
-		value := w.holder(t, "x", w.Size()-1)
-		w.drop(t, "x", w.minority()...)
+	value := w.holder(t, "x", 2)
+	for _, nodes := range [][]int{{0, 1}, {3, 4}} {
+		w.drop(t, "x", nodes...)
 		w.Await(t, "repair", every+NodeTimeout, func() bool { return w.on(t, "x") == w.Size() })
-		if got := w.holder(t, "x", 0); got != value {
-			t.Errorf("node 0 has %q, want %q", got, value)
+		if got := w.holder(t, "x", nodes[0]); got != value {
+			t.Errorf("node %d has %q, want %q", nodes[0], got, value)
 		}
 	}
 	if !lease.Valid() {
@@ -117,13 +144,13 @@ func cutOff(fault func(l Links, nodes ...int)) func(*testing.T, *World) {
 			t.Errorf("the next began %v before the deadline of the first", lease.Deadline().Sub(won))
 		}
 		w.Await(t, "end of the work's context", 0, func() bool { return work.Err() != nil })
-		wantErr(t, context.Cause(work), redlock.ErrExpired)
+		want.Err(t, context.Cause(work), redlock.ErrExpired)
 		if next.Token() <= lease.Token() {
 			t.Errorf("token %d after %d", next.Token(), lease.Token())
 		}
 
 		p.Heal()
-		wantErr(t, lease.Release(t.Context()), redlock.ErrLost)
+		want.Err(t, lease.Release(t.Context()), redlock.ErrLost)
 		w.Lasts(t, "the next one's lock", settled, next.Valid)
 		if err := next.Extend(t.Context()); err != nil {
 			t.Error(err)

@@ -6,22 +6,15 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/race"
 )
 
 // InMemory makes a World of n in-memory nodes, for one case. It is called in a bubble.
 func InMemory(t *testing.T, n int) *World {
-	m := &memory{Cluster: nodetest.Start(n), backups: make([]*nodetest.Snapshot, n)}
-	t.Cleanup(m.Close)
-	admin := m.Cluster.Links()
-	for i := range n {
-		m.raw = append(m.raw, redis.NewClient(admin.Options(i)))
-	}
-	t.Cleanup(func() {
-		for _, client := range m.raw {
-			_ = client.Close() // it is open
-		}
-	})
-	return &World{Nodes: m, Prefix: "redlock", Rounds: 40}
+	c := nodetest.Start(n)
+	t.Cleanup(c.Close)
+	m := &memory{Cluster: c, raw: c.Raw(), backups: make([]*nodetest.Snapshot, n)}
+	return &World{Nodes: m, Prefix: "redlock", Rounds: race.Scale(24, 40)}
 }
 
 type memory struct {

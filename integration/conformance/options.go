@@ -7,13 +7,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
 var optionCases = []Case{
 	{Name: "An even number of nodes is refused", Run: evenNumber},
 	{Name: "A TTL is accepted at its bounds and refused beyond them", Run: boundsOfTTL},
-	{Name: "Options used again do the same again", Run: optionsAgain},
+	{Name: "Options can be used again and then do the same", Run: optionsAgain},
 }
 
 // C11.
@@ -26,8 +27,8 @@ func evenNumber(t *testing.T, w *World) {
 			clients[i] = c
 		}
 		_, err := redlock.New(clients)
-		wantErr(t, err, redlock.ErrConfig)
-		wantText(t, err, "nodes: there are ")
+		want.Err(t, err, redlock.ErrConfig)
+		want.Text(t, err, "nodes: there are ")
 	}
 }
 
@@ -50,8 +51,8 @@ func boundsOfTTL(t *testing.T, w *World) {
 			release(t, lease)
 		} else {
 			_, err = p.TryAcquire(t.Context(), name, redlock.WithLeaseTTL(ttl))
-			wantErr(t, err, redlock.ErrConfig)
-			wantText(t, err, ttl.String(), redlock.MinTTL.String(), TTL.String())
+			want.Err(t, err, redlock.ErrConfig)
+			want.Text(t, err, ttl.String(), redlock.MinTTL.String(), TTL.String())
 		}
 		w.left(t, 0, name)
 	}
@@ -92,6 +93,6 @@ func optionsAgain(t *testing.T, w *World) {
 		if moves[i] != extensions {
 			t.Errorf("lease %d was extended %d times, want %d", i, moves[i], extensions)
 		}
-		wantErr(t, lease.Extend(t.Context()), redlock.ErrExpired)
+		want.Err(t, lease.Extend(t.Context()), redlock.ErrExpired)
 	}
 }

@@ -12,10 +12,10 @@ import (
 )
 
 var renewalCases = []Case{
-	{Name: "An extended lease is held for three times its TTL, and all may look at it", Run: heldOn},
+	{Name: "An extended lease lasts beyond its TTL while many goroutines use it", Run: heldOn},
 	{Name: "A thousand leases are extended a hundred at a time", Sizes: []int{1}, Own: true, Run: batches},
 	{
-		Name: "The shortest lease asks seldom, whatever its nodes say", Run: shortestLease,
+		Name: "The shortest lease sends few requests, whatever its nodes answer", Run: shortestLease,
 		InMemoryOnly: "a busy machine does not hold a lease of 100 ms",
 	},
 }
@@ -146,6 +146,9 @@ func shortestLease(t *testing.T, w *World) {
 		perSecond("waiting for nodes that say "+text, 4000)
 		p.Heal()
 	}
+	p.Hang()
+	perSecond("waiting for nodes that hang", 400)
+	p.Heal()
 	p.Cut()
 	time.Sleep(time.Second)
 	p.Heal()

@@ -6,16 +6,17 @@ import (
 
 	"github.com/alicebob/miniredis/v2/server"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
 var scriptCases = []Case{
-	{Name: "Nodes may forget the scripts between any two calls", Sizes: []int{1, 3}, Run: flushedBetween},
+	{Name: "Calls work when the nodes lose the scripts between them", Sizes: []int{1, 3}, Run: flushedBetween},
 	{
-		Name: "Nodes may forget each script as soon as it was told", Run: neverKnown,
-		InMemoryOnly: "a server keeps scripts until it is told to flush them",
+		Name: "Calls work on nodes that keep no script", Run: neverKnown,
+		InMemoryOnly: "a server keeps scripts until they are flushed",
 	},
-	{Name: "Nodes may forget the scripts while calls are under way", Run: flushedMeanwhile},
+	{Name: "Calls work while the nodes lose the scripts", Run: flushedMeanwhile},
 }
 
 func (w *World) flushScripts(t *testing.T, nodes ...int) {
@@ -33,7 +34,7 @@ func flushedBetween(t *testing.T, w *World) {
 		lease := p.take(t, "x")
 		w.flushScripts(t, nodes...)
 		_, err := rival.TryAcquire(t.Context(), "x")
-		wantErr(t, err, redlock.ErrHeld)
+		want.Err(t, err, redlock.ErrHeld)
 		w.flushScripts(t, nodes...)
 		if _, err := rival.Holder(t.Context(), "x"); err != nil {
 			t.Error(err)

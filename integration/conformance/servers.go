@@ -15,15 +15,15 @@ const brokenServer = "a server cannot be made to say what it does not mean"
 var serverCases = func() []Case {
 	cases := []Case{
 		{
-			Name: "Missing rights on a majority end a waiting call at once", Run: missingRights,
+			Name: "A majority that refuses the client ends a waiting call at once", Run: refused,
 			InMemoryOnly: "integration has the rights of servers, with the words of each version",
 		},
-		{Name: "Replies of another shape are their node's error", Run: otherShapes, InMemoryOnly: brokenServer},
-		{Name: "A script that breaks half way leaves nothing", Run: halfWay, InMemoryOnly: brokenServer},
+		{Name: "A malformed reply is an error of its node", Run: malformed, InMemoryOnly: brokenServer},
+		{Name: "A script that fails half way leaves nothing", Run: halfWay, InMemoryOnly: brokenServer},
 	}
 	for _, a := range ailments {
 		cases = append(cases, Case{
-			Name: "Of a server that " + a.name + " a minority is spared, a majority named",
+			Name: "A minority that " + a.name + " costs nothing, a majority is named in the error",
 			Run:  a.check, InMemoryOnly: brokenServer,
 		})
 	}
@@ -68,7 +68,7 @@ func (a ailment) check(t *testing.T, w *World) {
 			held = append(held, w.takeAll(t, p, of+fmt.Sprint(i)))
 		}
 		a.befall(p.faults(), nodes...)
-		want := func(what string, err error) {
+		judge := func(what string, err error) {
 			t.Helper()
 			if enough && err != nil {
 				t.Errorf("%s%s: %v", of, what, err)
@@ -79,13 +79,13 @@ func (a ailment) check(t *testing.T, w *World) {
 		var lease *redlock.Lease
 		var err error
 		w.Takes(t, "Acquire", NodeTimeout, func() { lease, err = p.TryAcquire(t.Context(), of+"new") })
-		want("Acquire", err)
+		judge("Acquire", err)
 		w.Takes(t, "Extend", NodeTimeout, func() { err = held[0].Extend(t.Context()) })
-		want("Extend", err)
+		judge("Extend", err)
 		w.Takes(t, "Holder", NodeTimeout, func() { _, err = p.Holder(t.Context(), of+"0") })
-		want("Holder", err)
+		judge("Holder", err)
 		w.Takes(t, "Release", NodeTimeout, func() { err = held[1].Release(t.Context()) })
-		want("Release", err)
+		judge("Release", err)
 		w.Takes(t, "Nodes", NodeTimeout, func() { a.statuses(t, p, nodes) })
 		if !held[0].Valid() || !held[2].Valid() {
 			t.Errorf("%sit ended leases", of)
@@ -107,7 +107,7 @@ func (a ailment) check(t *testing.T, w *World) {
 	}
 }
 
-// statuses wants that those nodes alone are told to be sick.
+// statuses fails the test unless Nodes has an error of each of those nodes, and of no other.
 func (a ailment) statuses(t *testing.T, p *Process, sick []int) {
 	t.Helper()
 	for i, node := range p.Locker.Nodes(t.Context()) {
@@ -120,24 +120,45 @@ func (a ailment) statuses(t *testing.T, p *Process, sick []int) {
 	}
 }
 
-// C14: rueidislock waits until the caller's deadline and hides the reason.
-func missingRights(t *testing.T, w *World) {
-	p := w.Process(t)
-	for _, i := range w.majority() {
-		w.cluster().Deny(i, "EVALSHA", "EVAL")
-	}
-	var err error
-	w.Takes(t, "Acquire", NodeTimeout, func() {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		defer cancel()
-		_, err = p.Acquire(ctx, "x")
-	})
-	wantNoQuorum(t, p, err, "NOPERM", w.majority())
+// C14: rueidislock waits until the caller's deadline and hides the reason. One such node alone is like one that is down.
+func refused(t *testing.T, w *World) {
+	for _, of := range []struct {
+		text          string
+		refuse, admit func(i int)
+		did           bool // a script may have acted before, so Close waits for what it may have set
+	}{
+		{
+			"NOPERM", func(i int) { w.cluster().Deny(i, "EVALSHA", "EVAL") },
+			func(i int) { w.cluster().Deny(i) }, true,
+		},
+		{
+			"NOAUTH", func(i int) { w.cluster().Node(i).RequireAuth("secret") },
+			func(i int) { w.cluster().Node(i).RequireAuth("") }, false,
+		},
+	} {
+		p := w.Process(t)
+		for _, i := range w.majority() {
+			of.refuse(i)
+		}
+		var err error
+		w.Takes(t, "Acquire", NodeTimeout, func() {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			_, err = p.Acquire(ctx, "x")
+		})
+		wantNoQuorum(t, p, err, of.text, w.majority())
+		if !of.did {
+			w.Takes(t, "Close", NodeTimeout, func() { err = p.Close(t.Context()) })
+			if err != nil {
+				t.Errorf("%s: %v", of.text, err)
+			}
+		}
 
-	w.cluster().Deny(0)
-	w.left(t, 0, "x")
-	lease, err := p.TryAcquire(t.Context(), "x") // one node alone is like one that is down
-	w.works(t, p, lease, err)
-	w.cluster().Deny(1)
-	w.left(t, 0, "x")
+		of.admit(0)
+		p = w.Process(t)
+		lease, err := p.TryAcquire(t.Context(), "x")
+		w.works(t, p, lease, err)
+		of.admit(1)
+		w.left(t, 0, "x")
+	}
 }

@@ -11,12 +11,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
 var settlingCases = []Case{
 	{
-		Name:  "Every mix of nodes has one outcome, and a lock that is over is on none",
+		Name:  "Every mix of free, taken, dead, hung and flushed nodes has one outcome and leaves nothing",
 		Sizes: []int{1, 3, 5}, Run: everyMix(func(*redis.Options) {}),
 	},
 	{
@@ -25,25 +27,25 @@ var settlingCases = []Case{
 		Run: everyMix(func(o *redis.Options) { o.PoolSize = 1 }),
 	},
 	{Name: "A call that is cancelled at any point leaves nothing", Run: cancelledAnywhere},
-	{Name: "A grant that is later than its release leaves nothing", Run: lateGrant},
-	{Name: "After a long outage nothing is left for long", Run: longOutage},
+	{Name: "A grant that arrives after its release leaves nothing", Run: lateGrant},
+	{Name: "What an outage left behind is removed soon after it", Run: longOutage},
 }
 
 // What a node can be when it is asked.
 const (
-	free      = iota
-	taken     // another has the lock, for good
-	dead      // refuses connections
-	hung      // says nothing
-	forgetful // does not know the scripts any more
+	free    = iota
+	taken   // another has the lock, for good
+	dead    // refuses connections
+	hung    // says nothing
+	flushed // has lost the scripts
 	states
 )
 
-// mixes are all ways to be of n nodes, but for their order; of five, none is forgetful.
+// mixes returns all states that n nodes can be in, but for their order; of five nodes, none is flushed.
 func mixes(n int) [][]int {
 	kinds := states
 	if n > 3 {
-		kinds = forgetful
+		kinds = flushed
 	}
 	var all [][]int
 	var grow func(mix []int, from int)
@@ -84,18 +86,18 @@ func everyMix(change func(*redis.Options)) func(*testing.T, *World) {
 }
 
 func (w *World) play(t *testing.T, p *Process, mix []int) {
-	name := fmt.Sprint("free, taken, dead, hung, forgetful: ", mix)
+	name := fmt.Sprint("free, taken, dead, hung, flushed: ", mix)
 	var of [states]int
 	for i, s := range mix {
 		of[s]++
 		switch s {
 		case taken:
-			w.put(t, name, another, 0, i)
+			w.put(t, name, records.SomebodyElse, 0, i)
 		case dead:
 			p.Cut(i)
 		case hung:
 			p.Hang(i)
-		case forgetful:
+		case flushed:
 			if err := w.Raw(i).ScriptFlush(t.Context()).Err(); err != nil {
 				t.Error(err)
 			}
@@ -106,7 +108,7 @@ func (w *World) play(t *testing.T, p *Process, mix []int) {
 	var err error
 	w.Takes(t, name, NodeTimeout, func() { lease, err = p.TryAcquire(t.Context(), name) })
 	switch {
-	case of[free]+of[forgetful] >= need:
+	case of[free]+of[flushed] >= need:
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			break
@@ -130,21 +132,23 @@ func (w *World) play(t *testing.T, p *Process, mix []int) {
 		return w.on(t, name) == of[taken]
 	})
 	for i, s := range mix {
-		ttl, err := w.Raw(i).PTTL(t.Context(), w.lockKey(name)).Result()
-		if s == taken && (w.holder(t, name, i) != another || ttl != -1 || err != nil) {
-			t.Errorf("%s: node %d has %q for %v (%v)", name, i, w.holder(t, name, i), ttl, err)
+		ttl := w.records().Left(t, name, w.Raw(i))
+		if s == taken && (w.holder(t, name, i) != records.SomebodyElse || ttl != -1) {
+			t.Errorf("%s: node %d has %q for %v", name, i, w.holder(t, name, i), ttl)
 		}
 	}
 }
 
-// C5. A round trip takes 20 ms here, so the points are before, in and after it.
+// C5. Round trips to the nodes take 8, 16, 24 ms, so the points are before, between and after the answers.
 func cancelledAnywhere(t *testing.T, w *World) {
 	cause := errors.New("enough")
 	var points sync.WaitGroup
 	for i := range 20 {
 		p := w.Process(t)
 		p.warm(t)
-		p.Delay(10 * time.Millisecond)
+		for node := range w.Size() {
+			p.Delay(time.Duration(4*(node+1))*time.Millisecond, node)
+		}
 		soon := func() (context.Context, context.CancelFunc) {
 			return context.WithTimeoutCause(t.Context(), time.Duration(i)*1200*time.Microsecond, cause)
 		}
@@ -199,7 +203,7 @@ func lateGrant(t *testing.T, w *World) {
 		lease := p.take(t, name)
 		w.Takes(t, "Release", moment, func() { release(t, lease) })
 		w.Await(t, "late grant", NodeTimeout, func() bool {
-			return w.Raw(last).Exists(t.Context(), w.fenceKey(name)).Val() == 1
+			return w.records().NumberLeft(t, name, w.Raw(last)) > 0
 		})
 		w.left(t, 0, name)
 	}
@@ -212,7 +216,7 @@ func longOutage(t *testing.T, w *World) {
 		p := w.Process(t)
 		lease := w.takeAll(t, p, what)
 		fault(p)
-		wantErr(t, lease.Release(t.Context()), redlock.ErrNoQuorum)
+		want.Err(t, lease.Release(t.Context()), redlock.ErrNoQuorum)
 		processes = append(processes, p)
 	}
 	w.Lasts(t, "outage", 8*NodeTimeout, func() bool {

@@ -7,21 +7,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
 var waitingCases = []Case{
-	{Name: "A waiter has the lock when it is released, and not before", Sizes: []int{1, 5}, Run: handedOver},
-	{Name: "A waiter has the lock when its holder has died", Run: holderDied},
-	{Name: "A call whose context is done asks no node", Own: true, Run: doneContext},
-	{Name: "A waiter ends with its context and says who held the lock", Run: waiterGivesUp},
+	{Name: "A waiter acquires the lock as soon as it is released, and not before", Sizes: []int{1, 5}, Run: handedOver},
+	{Name: "A waiter acquires the lock as soon as the lease of a dead holder has run out", Run: holderDied},
+	{Name: "A call whose context is done sends no request", Own: true, Run: doneContext},
+	{Name: "A waiter ends with its context and names the holder", Run: waiterGivesUp},
 	{Name: "A lease outlives the context of the call that won it", Run: contextOfCall},
-	{Name: "A hundred waiters whose context is the lease's end with it", Run: waitersOfLease},
-	{Name: "Close ends waiters, refuses calls and names what is held", Run: closed},
+	{Name: "Waiters whose context is that of the lease end with the lease", Run: waitersOfLease},
+	{Name: "Close ends waiting calls, refuses new ones and names the leases still held", Run: closed},
 }
 
-// rivalPause is by how much those who wait for the end of a lease are spread.
-const rivalPause = 100 * time.Millisecond
+// rivalPause is the longest that a waiter pauses after the end of a lease.
+const rivalPause = 25 * time.Millisecond
 
 // rueidislock TestLocker_WithContext_AutoExtend, TestLocker_WithContext_UnlockByClientSideCaching.
 func handedOver(t *testing.T, w *World) {
@@ -33,8 +34,8 @@ func handedOver(t *testing.T, w *World) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		go func() { // sends once, which is received below
 			next, err := rival.Acquire(ctx, "x")
-			if err != nil {
-				t.Error(err)
+			if err != nil || next.Token() <= lease.Token() {
+				t.Errorf("got %v, %v", next, err)
 			}
 			won <- next
 		}()
@@ -47,7 +48,7 @@ func handedOver(t *testing.T, w *World) {
 			}
 		})
 		release(t, lease)
-		w.Takes(t, "the hand-over", rivalPause, func() {
+		w.Takes(t, "the hand-over", moment, func() {
 			if next := <-won; next != nil {
 				release(t, next)
 			}
@@ -80,14 +81,14 @@ func doneContext(t *testing.T, w *World) {
 	cancel(cause)
 	before := w.Requests(0)
 	_, err := p.TryAcquire(ctx, "x")
-	wantErr(t, err, cause)
+	want.Err(t, err, cause)
 	_, err = p.Acquire(ctx, "x")
-	wantErr(t, err, cause)
-	wantErr(t, p.Do(ctx, "x", func(context.Context, *redlock.Lease) error {
+	want.Err(t, err, cause)
+	want.Err(t, p.Do(ctx, "x", func(context.Context, *redlock.Lease) error {
 		t.Error("it ran")
 		return nil
 	}), cause)
-	wantErr(t, lease.Extend(ctx), cause)
+	want.Err(t, lease.Extend(ctx), cause)
 	if asked := w.Requests(0) - before; asked != 0 {
 		t.Errorf("%d requests", asked)
 	}
@@ -102,18 +103,26 @@ func waiterGivesUp(t *testing.T, w *World) {
 	p, rival := w.Process(t), w.Process(t)
 	lease := w.takeAll(t, p, "x", redlock.WithValue("pod-1"))
 	rival.warm(t)
-	for _, wait := range []time.Duration{0, 2 * NodeTimeout} {
-		ctx, cancel := context.WithTimeout(t.Context(), wait)
-		w.Takes(t, "giving up", wait, func() {
-			_, err := rival.Acquire(ctx, "x")
-			wantErr(t, err, context.DeadlineExceeded)
-			if wait > 0 {
-				wantErr(t, err, redlock.ErrHeld)
-				wantText(t, err, `held by "pod-1"`)
-			}
-		})
-		cancel()
+	enough := errors.New("enough")
+	giveUp := func(wait time.Duration) (err error) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), wait, enough)
+		defer cancel()
+		w.Takes(t, "giving up", wait, func() { _, err = rival.Acquire(ctx, "x") })
+		if !errors.Is(err, enough) {
+			t.Errorf("got %v, want what ended the context", err)
+		}
+		return err
 	}
+	_ = giveUp(0)
+	first := make(chan error)
+	go func() { first <- giveUp(2 * NodeTimeout) }() // received below
+	time.Sleep(NodeTimeout / 2)
+	err := giveUp(NodeTimeout / 2)
+	want.Err(t, err, redlock.ErrHeld)
+	want.Text(t, err, "behind others of this process")
+	err = <-first
+	want.Err(t, err, redlock.ErrHeld)
+	want.Text(t, err, `held by "pod-1"`)
 	if err := lease.Extend(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -125,14 +134,15 @@ func waiterGivesUp(t *testing.T, w *World) {
 // the call's context: what a call waits and how long a lock is held are two things.
 func contextOfCall(t *testing.T, w *World) {
 	p := w.Process(t)
-	ctx, cancel := context.WithCancel(t.Context())
+	type key struct{}
+	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "v"))
 	lease, err := p.Acquire(ctx, "x")
 	if err != nil {
 		t.Fatal(err)
 	}
 	cancel()
-	if !lease.Valid() || lease.Context().Err() != nil {
-		t.Error("it ended with the call's context")
+	if work := lease.Context(); !lease.Valid() || work.Err() != nil || work.Value(key{}) != "v" {
+		t.Errorf("valid %v, its context: %v", lease.Valid(), work)
 	}
 	if err := lease.Extend(t.Context()); err != nil {
 		t.Error(err)
@@ -151,8 +161,8 @@ func waitersOfLease(t *testing.T, w *World) {
 			waiters.Go(func() {
 				if next, err := by.Acquire(lease.Context(), "x"); err == nil {
 					release(t, next) // it was under way
-				} else {
-					wantErr(t, err, redlock.ErrReleased)
+				} else if !errors.Is(err, redlock.ErrReleased) {
+					t.Error(err)
 				}
 			})
 		}
@@ -167,6 +177,7 @@ func waitersOfLease(t *testing.T, w *World) {
 func closed(t *testing.T, w *World) {
 	p, rival := w.Process(t), w.Process(t)
 	lease := w.takeAll(t, p, "x")
+	extended := w.takeAll(t, p, "extended", extending(TTL)...)
 	waited := make(chan error)
 	w.takeAll(t, rival, "y")
 	go func() { // sends once, which is received below
@@ -184,17 +195,21 @@ func closed(t *testing.T, w *World) {
 	})
 	w.Takes(t, "Close", settled, func() {
 		err := p.Close(t.Context())
-		wantText(t, err, "abandoned", `"x"`)
+		want.Text(t, err, "abandoned", `"x" until`, `"extended" until`)
 	})
-	wantErr(t, <-waited, redlock.ErrClosed)
-	wantErr(t, context.Cause(lease.Context()), redlock.ErrReleased)
-	wantErr(t, lease.Extend(t.Context()), redlock.ErrReleased)
+	if lease.Valid() || extended.Valid() || w.on(t, "x") != w.Size() {
+		t.Errorf("valid: %v, %v; the lock is on %d nodes", lease.Valid(), extended.Valid(), w.on(t, "x"))
+	}
+	want.Err(t, <-waited, redlock.ErrClosed)
+	want.Err(t, context.Cause(lease.Context()), redlock.ErrReleased)
+	want.Err(t, lease.Extend(t.Context()), redlock.ErrReleased)
+	want.Err(t, lease.Release(t.Context()), redlock.ErrClosed)
 	_, err := p.TryAcquire(t.Context(), "z")
-	wantErr(t, err, redlock.ErrClosed)
+	want.Err(t, err, redlock.ErrClosed)
 	_, err = p.Acquire(t.Context(), "z")
-	wantErr(t, err, redlock.ErrClosed)
+	want.Err(t, err, redlock.ErrClosed)
 	_, err = p.Holder(t.Context(), "z")
-	wantErr(t, err, redlock.ErrClosed)
+	want.Err(t, err, redlock.ErrClosed)
 	if err := p.Close(t.Context()); err != nil {
 		t.Errorf("closed again: %v", err)
 	}

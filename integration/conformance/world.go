@@ -2,11 +2,13 @@ package conformance
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -102,7 +104,7 @@ func (w *World) ProcessWith(
 		p.Heal()
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		_ = l.Close(ctx) // what a case leaves held is its own affair
+		_ = l.Close(ctx) // names the leases that the case has left
 		for _, client := range clients {
 			_ = client.Close() // fails only where it is closed already
 		}
@@ -121,20 +123,12 @@ func (w *World) under(prefix string) *World {
 func (w *World) age(t *testing.T, maxTTL time.Duration) {
 	t.Helper()
 	p := w.Process(t, redlock.WithTTL(maxTTL), redlock.WithNodeTimeout(min(NodeTimeout, maxTTL/4)))
-	guard := w.guardKey()
 	w.Await(t, "guard on all nodes", patience, func() bool {
 		_, _ = p.TryAcquire(t.Context(), "first") // is refused, or was not answered in time
-		for i := range w.Size() {
-			if w.Raw(i).HGet(t.Context(), guard, "since").Err() != nil {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(w.all(), func(i int) bool { return !w.records().Guarded(t, w.Raw(i)) })
 	})
 	for i := range w.Size() {
-		if err := w.Raw(i).HSet(t.Context(), guard, "since", 1).Err(); err != nil {
-			t.Fatal(err)
-		}
+		w.records().Age(t, w.Raw(i))
 	}
 }
 

@@ -1,22 +1,16 @@
-package conformance_test
+package redlock_test
 
 import (
 	"fmt"
 	"testing"
 	"testing/synctest"
 
-	"github.com/redis/go-redis/v9/logging"
-	"go.uber.org/goleak"
-
 	"github.com/redlockfx/redlockfx/integration/conformance"
 )
 
-func TestMain(m *testing.M) {
-	logging.Disable() // go-redis reports each failed dial on its own
-	goleak.VerifyTestMain(m)
-}
-
-func TestConformance_OfNodesInMemory(t *testing.T) {
+// The same cases run on redis-server processes in package integration.
+func TestConformance(t *testing.T) {
+	t.Parallel()
 	for _, c := range conformance.Cases() {
 		if c.OnServersOnly != "" {
 			t.Logf("not in memory: %s: %s", c.Name, c.OnServersOnly)

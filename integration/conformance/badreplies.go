@@ -9,11 +9,12 @@ import (
 
 	"github.com/alicebob/miniredis/v2/server"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// shapes are replies that no script of this library makes: lists after the node's time, and others.
-var shapes = map[string]func(p *server.Peer){
+// badReplies are replies that no script of this library makes: lists after the node's time, and others.
+var badReplies = map[string]func(p *server.Peer){
 	"nil":             func(p *server.Peer) { p.WriteNull() },
 	"a number":        func(p *server.Peer) { p.WriteInt(1) },
 	"a string":        func(p *server.Peer) { p.WriteBulk("1") },
@@ -27,14 +28,14 @@ var shapes = map[string]func(p *server.Peer){
 	"a lone layout":   list(5),
 	"an odd code":     list(17, 1, 1, 1),
 
-	gone + " by one without a ttl":   list(0, another),
+	gone + " by one without a ttl":   list(0, records.SomebodyElse),
 	gone + " by a number":            list(0, 17, 1000),
-	gone + " for a ttl that is none": list(0, another, "soon"),
+	gone + " for a ttl that is none": list(0, records.SomebodyElse, "soon"),
 	gone + " by nil":                 list(0, nil, nil),
 	gone + " by what is no value":    list(0, "mine", 1000),
 }
 
-// gone is how the shapes begin that to an extension say no more than that the lock is gone.
+// gone is how those are named that tell an extension no more than that the lock is gone.
 const gone = "held"
 
 // list writes the node's time and these parts: integers, strings, lists and nil.
@@ -62,9 +63,9 @@ func write(p *server.Peer, parts []any) {
 	}
 }
 
-func otherShapes(t *testing.T, w *World) {
+func malformed(t *testing.T, w *World) {
 	p := w.Process(t)
-	for what, reply := range shapes {
+	for what, reply := range badReplies {
 		for _, nodes := range [][]int{w.minority(), w.majority()} {
 			p.warm(t)
 			what := fmt.Sprintf("%s from %d", what, len(nodes))
@@ -79,7 +80,7 @@ func otherShapes(t *testing.T, w *World) {
 				})
 			}
 			enough := len(nodes) < len(w.majority())
-			want := func(call string, err error) {
+			judge := func(call string, err error) {
 				t.Helper()
 				if enough && err != nil {
 					t.Errorf("%s: %s: %v", what, call, err)
@@ -88,13 +89,13 @@ func otherShapes(t *testing.T, w *World) {
 				}
 			}
 			_, err := p.TryAcquire(t.Context(), what)
-			want("Acquire", err)
+			judge("Acquire", err)
 			if !strings.HasPrefix(what, gone) {
-				want("Extend", held.Extend(t.Context()))
+				judge("Extend", held.Extend(t.Context()))
 			}
 			_, err = p.Holder(t.Context(), held.Name())
-			want("Holder", err)
-			want("Release", lost.Release(t.Context()))
+			judge("Holder", err)
+			judge("Release", lost.Release(t.Context()))
 			p.Locker.Nodes(t.Context()) // must not panic
 			for _, i := range nodes {
 				w.cluster().SetPreHook(i, nil)
@@ -110,19 +111,18 @@ func otherShapes(t *testing.T, w *World) {
 	}
 }
 
-// halfWay has the fence refuse what the scripts write after the lock.
+// halfWay has the nodes refuse the write of the fence, which the script does after it has set the lock.
 func halfWay(t *testing.T, w *World) {
 	p := w.Process(t)
 	p.warm(t)
 	for _, nodes := range [][]int{w.minority(), w.majority()} {
 		for _, i := range nodes {
-			key := w.fenceKey("x")
 			w.cluster().SetPreHook(i, func(p *server.Peer, cmd string, args ...string) bool {
-				if cmd == "SET" && args[0] == key {
+				counts := w.records().Counts("x", cmd, args...)
+				if counts {
 					p.WriteError("OOM command not allowed when used memory > 'maxmemory'.")
-					return true
 				}
-				return false
+				return counts
 			})
 		}
 		lease, err := p.TryAcquire(t.Context(), "x")

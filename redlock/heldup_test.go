@@ -1,0 +1,70 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// heldUp is a hook of a client that holds up one command for half of the node timeout.
+type heldUp struct {
+	sends  func(cmd redis.Cmder) bool // picks the command
+	lost   bool                       // the call fails at once, and the command arrives all the same
+	passed atomic.Bool
+}
+
+func (*heldUp) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (*heldUp) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (h *heldUp) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if !h.sends(cmd) || h.passed.Swap(true) {
+			return next(ctx, cmd)
+		}
+		if !h.lost {
+			time.Sleep(nodeTimeout / 2)
+			return next(ctx, cmd)
+		}
+		go func() { // ends with the call, before the bubble
+			time.Sleep(nodeTimeout / 2)
+			_ = next(context.WithoutCancel(ctx), redis.NewCmd(ctx, cmd.Args()...))
+		}()
+		err := errors.New("connection reset")
+		cmd.SetErr(err)
+		return err
+	}
+}
+
+// lockerWith makes a Locker of another process whose clients of some nodes have these hooks.
+func lockerWith(c *bubble.Cluster, hooks map[int]*heldUp) *redlock.Locker {
+	c.T.Helper()
+	links := c.Links()
+	clients := links.Clients()
+	for i, hook := range hooks {
+		options := links.Options(i)
+		options.ContextTimeoutEnabled = true
+		client := redis.NewClient(options)
+		client.AddHook(hook)
+		clients[i] = client
+		c.T.Cleanup(func() { _ = client.Close() }) // it is open
+	}
+	l, err := redlock.New(clients)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	c.T.Cleanup(func() {
+		if err := l.Close(context.Background()); err != nil {
+			c.T.Error(err)
+		}
+	})
+	return l
+}
