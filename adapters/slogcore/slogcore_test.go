@@ -16,6 +16,7 @@ import (
 	"github.com/redlockfx/redlockfx/adapters/slogcore"
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
@@ -93,10 +94,6 @@ func TestCore_HearsOfAnElection(t *testing.T) {
 		if err := r.Stop(); err != nil {
 			t.Fatal(err)
 		}
-		for _, part := range []string{"msg=won", "msg=stopped", "election=test", "candidate=replica-1"} {
-			if !strings.Contains(b.String(), part) {
-				t.Errorf("no %s in %s", part, &b)
-			}
-		}
+		want.Parts(t, "the log", b.String(), "msg=won", "msg=stopped", "election=test", "candidate=replica-1")
 	})
 }
