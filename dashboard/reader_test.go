@@ -108,9 +108,7 @@ func TestReader_KeepsWhatWasKnown(t *testing.T) {
 			t.Fatalf("leader %+v, %d jobs, problems %q", a.Leader, len(a.Jobs), a.Problems)
 		}
 		for _, p := range a.Problems {
-			if !strings.Contains(p, "as known 1 min ago") || !strings.Contains(p, "quorum") {
-				t.Errorf("problem %q", p)
-			}
+			want.Parts(t, "a problem", p, "as known 1 min ago", "quorum")
 		}
 		if a.Nodes[0].Error == "" || a.Nodes[2].Error != "" {
 			t.Errorf("nodes %+v", a.Nodes)
