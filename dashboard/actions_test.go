@@ -18,7 +18,7 @@ func anybody(*http.Request) error { return nil }
 
 func TestActions_PauseResumeAndTrigger(t *testing.T) {
 	core, logs := observer.New(zapcore.InfoLevel)
-	bubble(t, func(t *testing.T, s *service) {
+	serve(t, func(t *testing.T, s *service) {
 		good := func() (paused bool, runs int) {
 			a := s.api()
 			for _, r := range a.Runs {
@@ -82,7 +82,7 @@ func TestActions_AreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			core, logs := observer.New(zapcore.InfoLevel)
-			bubble(t, func(t *testing.T, s *service) {
+			serve(t, func(t *testing.T, s *service) {
 				w := s.post("pause", c.job, c.change)
 				if w.Code != c.status || !strings.Contains(w.Body.String(), c.text) {
 					t.Errorf("%d: %s", w.Code, w.Body)
@@ -105,7 +105,7 @@ func TestActions_AreRefused(t *testing.T) {
 
 // It is not known whether it was done, and that is said.
 func TestActions_WithoutAQuorum(t *testing.T) {
-	bubble(t, func(t *testing.T, s *service) {
+	serve(t, func(t *testing.T, s *service) {
 		s.follower.Cut(0, 1)
 		if w := s.post("pause", "good"); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "quorum") {
 			t.Errorf("%d: %s", w.Code, w.Body)
@@ -115,7 +115,7 @@ func TestActions_WithoutAQuorum(t *testing.T) {
 
 // The form says where it was; that must not lead elsewhere.
 func TestActions_LeadBackToThePage(t *testing.T) {
-	bubble(t, func(t *testing.T, s *service) {
+	serve(t, func(t *testing.T, s *service) {
 		for back, want := range map[string]string{
 			"?page=2": "./?page=2", "job?name=good": "./job?name=good", "//evil.example": "./", "https://evil.example": "./", "": "./",
 		} {

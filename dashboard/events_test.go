@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/dashboard"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 func TestEvents_ShowANewLeader(t *testing.T) {
-	bubble(t, func(t *testing.T, s *service) {
+	serve(t, func(t *testing.T, s *service) {
 		events, _ := s.listen("/events")
 		time.Sleep(6 * time.Second)
 		if err := s.leader.Stop(); err != nil {
@@ -21,8 +22,8 @@ func TestEvents_ShowANewLeader(t *testing.T) {
 		events.mu.Lock()
 		defer events.mu.Unlock()
 		first, last := events.events[0], events.events[len(events.events)-1]
-		wantText(t, "the first event", first, `<span class="name">`+s.leader.Elector.Identity())
-		wantText(t, "the last event", last, `<span class="name">`+s.follower.Elector.Identity(), "leading")
+		want.Parts(t, "the first event", first, `<span class="name">`+s.leader.Elector.Identity())
+		want.Parts(t, "the last event", last, `<span class="name">`+s.follower.Elector.Identity(), "leading")
 		for _, event := range events.events {
 			if !strings.HasSuffix(event, "\n\n") || strings.Contains(strings.TrimSuffix(event, "\n\n"), "\n\n") {
 				t.Errorf("an event is not one: %q", event)
@@ -32,7 +33,7 @@ func TestEvents_ShowANewLeader(t *testing.T) {
 }
 
 func TestEvents_EndAfterAMinute(t *testing.T) {
-	bubble(t, func(t *testing.T, s *service) {
+	serve(t, func(t *testing.T, s *service) {
 		began := time.Now()
 		events, _ := s.listen("/events")
 		<-events.ended
@@ -43,7 +44,7 @@ func TestEvents_EndAfterAMinute(t *testing.T) {
 }
 
 func TestEvents_EndWithTheServer(t *testing.T) {
-	bubble(t, func(t *testing.T, s *service) {
+	serve(t, func(t *testing.T, s *service) {
 		stopping, stop := context.WithCancel(t.Context())
 		s.page = dashboard.Handler(s.follower.Elector, s.follower.Scheduler, dashboard.Until(stopping))
 		events, _ := s.listen("/events")
@@ -59,7 +60,7 @@ func TestEvents_EndWithTheServer(t *testing.T) {
 
 // A browser that no longer reads is no reason to go on.
 func TestEvents_EndWhereNobodyReads(t *testing.T) {
-	bubble(t, func(t *testing.T, s *service) {
+	serve(t, func(t *testing.T, s *service) {
 		events, _ := s.listen("/events")
 		time.Sleep(time.Second)
 		events.mu.Lock()

@@ -4,39 +4,41 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 
 	"github.com/redlockfx/redlockfx/dashboard"
 	"github.com/redlockfx/redlockfx/election"
-	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 func Example() {
-	nodes := nodetest.Start(1)
-	defer nodes.Close()
-	locker, err := redlock.New(nodes.Links().Clients()) // or Open with the addresses of 3 or 5
+	nodes, err := redlocktest.Start(3) // in memory
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
+	}
+	defer nodes.Close()
+	// In production: redlock.Open([]string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"})
+	locker, err := redlock.New(nodes.Process().Clients())
+	if err != nil {
+		log.Fatal(err)
 	}
 	elector, err := election.New(locker, "billing")
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	jobs, err := scheduler.New(elector)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/ops/jobs/", http.StripPrefix("/ops/jobs", dashboard.Handler(elector, jobs,
 		dashboard.AllowActions(func(r *http.Request) error {
-			if user, _, _ := r.BasicAuth(); user != "bob" { // whom something before this has checked
+			if user, _, _ := r.BasicAuth(); user != "bob" { // a middleware has checked the password
 				return errors.New("ask Bob")
 			}
 			return nil
@@ -46,10 +48,11 @@ func Example() {
 		method, path, _ := strings.Cut(method, " ")
 		answer := httptest.NewRecorder()
 		mux.ServeHTTP(answer, httptest.NewRequest(method, path, nil))
-		fmt.Println(answer.Code, strings.Contains(answer.Body.String(), "Nobody leads"), strings.Contains(answer.Body.String(), "ask Bob"))
+		page := answer.Body.String()
+		fmt.Println(answer.Code, strings.Contains(page, "Nobody leads"), strings.Contains(page, "ask Bob"))
 	}
 	if err := locker.Close(context.Background()); err != nil {
-		fmt.Println(err)
+		log.Fatal(err)
 	}
 	// Output:
 	// 200 true false

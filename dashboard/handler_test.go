@@ -9,10 +9,11 @@ import (
 
 	"github.com/redlockfx/redlockfx/dashboard"
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 func TestAPI_TellsAllThatThePageShows(t *testing.T) {
-	bubble(t, func(t *testing.T, s *service) {
+	serve(t, func(t *testing.T, s *service) {
 		a := s.api()
 		if a.Leader == nil || a.Leader.ID != s.leader.Elector.Identity() || a.Leader.Lease <= 0 || len(a.Problems) != 0 ||
 			a.Leader.Since.IsZero() {
@@ -47,7 +48,7 @@ func TestAPI_TellsAllThatThePageShows(t *testing.T) {
 
 // Why a tick did not run is what people come for.
 func TestPage_SaysWhyATickWasNotRun(t *testing.T) {
-	bubble(t, func(t *testing.T, s *service) {
+	serve(t, func(t *testing.T, s *service) {
 		if err := s.leader.Scheduler.Pause(t.Context(), "good"); err != nil {
 			t.Fatal(err)
 		}
@@ -70,26 +71,26 @@ func TestPage_SaysWhyATickWasNotRun(t *testing.T) {
 			t.Errorf("without a leader: %q", why)
 		}
 		page := s.get("/").Body.String()
-		wantText(t, "the page", page, "Nobody leads", "nobody leads", "stopped")
+		want.Parts(t, "the page", page, "Nobody leads", "nobody leads", "stopped")
 	})
 }
 
 func TestPage_ShowsMarkupAsText(t *testing.T) {
-	bubble(t, func(t *testing.T, s *service) {
+	serve(t, func(t *testing.T, s *service) {
 		for _, path := range []string{"/", "/job?name=bad+%3Cscript%3Ealert(1)%3C/script%3E"} {
 			body := s.get(path).Body.String()
 			if strings.Contains(body, "<script>alert") || strings.Contains(body, "<img src=x") || strings.Contains(body, "second line") {
 				t.Errorf("%s has markup, or more than the first line, of what jobs say", path)
 			}
-			wantText(t, path, body, "&lt;script&gt;alert(1)&lt;/script&gt;", "&lt;img src=x onerror=alert(2)&gt;")
+			want.Parts(t, path, body, "&lt;script&gt;alert(1)&lt;/script&gt;", "&lt;img src=x onerror=alert(2)&gt;")
 		}
-		wantText(t, "the page", s.get("/").Body.String(), `href="job?name=a%2fb%3fc%3dd%26e"`)
-		wantText(t, "that job's page", s.get("/job?name=a%2fb%3fc%3dd%26e").Body.String(), "<h1><span class=\"name\">a/b?c=d&amp;e</span>")
+		want.Parts(t, "the page", s.get("/").Body.String(), `href="job?name=a%2fb%3fc%3dd%26e"`)
+		want.Parts(t, "that job's page", s.get("/job?name=a%2fb%3fc%3dd%26e").Body.String(), "<h1><span class=\"name\">a/b?c=d&amp;e</span>")
 	})
 }
 
 func TestPage_FindsJobs(t *testing.T) {
-	bubble(t, func(t *testing.T, s *service) {
+	serve(t, func(t *testing.T, s *service) {
 		listed := func(path string) string { // by what only the list of jobs has
 			_, rest, _ := strings.Cut(s.get(path).Body.String(), `id="jobs"`)
 			list, _, _ := strings.Cut(rest, `id="newest"`)
@@ -109,12 +110,12 @@ func TestPage_FindsJobs(t *testing.T) {
 				t.Errorf("%s lists %q, want %q", path, got, want)
 			}
 		}
-		wantText(t, "the page", s.get("/?q=nothing").Body.String(), "matches “nothing”")
+		want.Parts(t, "the page", s.get("/?q=nothing").Body.String(), "matches “nothing”")
 	})
 }
 
 func TestHandler_AnswersBadRequestsClearly(t *testing.T) {
-	bubble(t, func(t *testing.T, s *service) {
+	serve(t, func(t *testing.T, s *service) {
 		for _, c := range []struct {
 			method, path string
 			status       int
@@ -141,7 +142,7 @@ func TestHandler_AnswersBadRequestsClearly(t *testing.T) {
 }
 
 func TestHandler_WorksBelowAnyPrefix(t *testing.T) {
-	bubble(t, func(t *testing.T, s *service) {
+	serve(t, func(t *testing.T, s *service) {
 		page := s.page
 		mux := http.NewServeMux()
 		mux.Handle("/ops/jobs/", http.StripPrefix("/ops/jobs", page))
@@ -168,7 +169,7 @@ func TestHandler_WorksBelowAnyPrefix(t *testing.T) {
 }
 
 func TestHandler_ForbidsWhatAPageMustNotDo(t *testing.T) {
-	bubble(t, func(t *testing.T, s *service) {
+	serve(t, func(t *testing.T, s *service) {
 		for _, path := range []string{"/", "/api", "/elsewhere", "/live.js", "/job?name=good"} {
 			h := s.get(path).Header()
 			for key, want := range map[string]string{
@@ -179,7 +180,7 @@ func TestHandler_ForbidsWhatAPageMustNotDo(t *testing.T) {
 					t.Errorf("%s: %s is %q, want %q", path, key, got, want)
 				}
 			}
-			wantText(t, path, h.Get("Content-Security-Policy"), "default-src 'none'", "frame-ancestors 'none'")
+			want.Parts(t, path, h.Get("Content-Security-Policy"), "default-src 'none'", "frame-ancestors 'none'")
 		}
 	})
 }

@@ -13,14 +13,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/redlockfx/redlockfx/dashboard"
+	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 // service is a leader and a follower in a bubble of virtual time; the follower serves the page.
 type service struct {
@@ -31,8 +30,8 @@ type service struct {
 	page     http.Handler
 }
 
-// bubble runs the jobs for a minute and a half before the test, which begins half a minute after a full minute.
-func bubble(t *testing.T, test func(t *testing.T, s *service), opts ...dashboard.Option) {
+// serve runs the jobs for a minute and a half before the test, which begins half a minute after a full minute.
+func serve(t *testing.T, test func(t *testing.T, s *service), opts ...dashboard.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		nodes := redlocktest.New(t, 3)
@@ -179,25 +178,4 @@ func (s *service) listen(path string) (events *stream, left func()) {
 	}
 	s.t.Cleanup(left)
 	return events, left
-}
-
-// requests are what the nodes were asked, by everybody.
-func (s *service) requests() int {
-	n := 0
-	for i := range 3 {
-		n += s.nodes.Engine().Requests(i)
-	}
-	return n
-}
-
-func wantText(t *testing.T, what, text string, parts ...string) {
-	t.Helper()
-	for _, part := range parts {
-		if !strings.Contains(text, part) {
-			t.Errorf("%s has no %q in it", what, part)
-		}
-	}
-	if t.Failed() {
-		t.Logf("%s:\n%s", what, text)
-	}
 }

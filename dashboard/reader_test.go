@@ -3,19 +3,38 @@ package dashboard_test
 import (
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/redlockfx/redlockfx/dashboard"
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 // What the election and the jobs ask for themselves is the measure.
 func TestReader_AsksTheNodesOnceInFiveSecondsForAllPagesAndNeverForNone(t *testing.T) {
-	bubble(t, func(t *testing.T, s *service) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		leader, mine := candidate(c)
+		if err := mine.Add(jobs()...); err != nil {
+			t.Fatal(err)
+		}
+		var running sync.WaitGroup
+		t.Cleanup(running.Wait)
+		running.Go(func() { // ends with the test
+			if err := leader.Run(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		s := &service{t: t, page: dashboard.Handler(candidate(c))}
 		in := func(d time.Duration) int {
-			before := s.requests()
+			before := requests(c)
 			time.Sleep(d)
 			synctest.Wait()
-			return s.requests() - before
+			return requests(c) - before
 		}
 		const long = 10 * time.Minute
 		none := in(long)
@@ -55,9 +74,32 @@ func TestReader_AsksTheNodesOnceInFiveSecondsForAllPagesAndNeverForNone(t *testi
 	})
 }
 
+// candidate is a process that may lead.
+func candidate(c *bubble.Cluster) (*election.Elector, *scheduler.Scheduler) {
+	locker, _ := c.Locker()
+	elector, err := election.New(locker, "billing")
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	jobs, err := scheduler.New(elector)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	return elector, jobs
+}
+
+// requests returns how much the nodes were asked, by everybody.
+func requests(c *bubble.Cluster) int {
+	n := 0
+	for i := range c.N {
+		n += c.Requests(i)
+	}
+	return n
+}
+
 // A page shows what was known, how old it is, and why.
 func TestReader_KeepsWhatWasKnown(t *testing.T) {
-	bubble(t, func(t *testing.T, s *service) {
+	serve(t, func(t *testing.T, s *service) {
 		known := s.api()
 		s.follower.Cut(0, 1)
 		time.Sleep(time.Minute)
@@ -66,15 +108,13 @@ func TestReader_KeepsWhatWasKnown(t *testing.T) {
 			t.Fatalf("leader %+v, %d jobs, problems %q", a.Leader, len(a.Jobs), a.Problems)
 		}
 		for _, p := range a.Problems {
-			if !strings.Contains(p, "as known 1 min ago") || !strings.Contains(p, "quorum") {
-				t.Errorf("problem %q", p)
-			}
+			want.Parts(t, "a problem", p, "as known 1 min ago", "quorum")
 		}
 		if a.Nodes[0].Error == "" || a.Nodes[2].Error != "" {
 			t.Errorf("nodes %+v", a.Nodes)
 		}
 		body := s.get("/").Body.String()
-		wantText(t, "the page", body, `role="alert">the jobs: `, "as known 1 min ago<", "does not count")
+		want.Parts(t, "the page", body, `role="alert">the jobs: `, "as known 1 min ago<", "does not count")
 		s.follower.Heal()
 		time.Sleep(10 * time.Second)
 		if a := s.api(); len(a.Problems) != 0 {
@@ -84,13 +124,13 @@ func TestReader_KeepsWhatWasKnown(t *testing.T) {
 }
 
 func TestReader_WithoutNodesFromTheBeginning(t *testing.T) {
-	bubble(t, func(t *testing.T, s *service) {
+	serve(t, func(t *testing.T, s *service) {
 		s.follower.Cut()
 		a := s.api()
 		if a.Leader != nil || len(a.Jobs) != 0 || len(a.Problems) != 3 {
 			t.Errorf("%+v", a)
 		}
-		wantText(t, "the page", s.get("/").Body.String(), "Who leads is not known", ">not known<")
+		want.Parts(t, "the page", s.get("/").Body.String(), "Who leads is not known", ">not known<")
 		for _, path := range []string{"/job?name=good", "/api?name=good", "/events?name=good"} {
 			if w := s.get(path); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "not known") {
 				t.Errorf("%s: %d: %s", path, w.Code, w.Body)
@@ -101,7 +141,7 @@ func TestReader_WithoutNodesFromTheBeginning(t *testing.T) {
 
 // Whoever asked first has gone: the others still get what is read.
 func TestReader_GoesOnForTheOthers(t *testing.T) {
-	bubble(t, func(t *testing.T, s *service) {
+	serve(t, func(t *testing.T, s *service) {
 		time.Sleep(time.Minute) // nothing is fresh
 		s.follower.Delay(50 * time.Millisecond)
 		_, left := s.listen("/events")

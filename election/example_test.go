@@ -3,21 +3,23 @@ package election_test
 import (
 	"context"
 	"fmt"
-	"time"
+	"log"
 
 	"github.com/redlockfx/redlockfx/election"
-	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
 func ExampleElector() {
-	nodes := nodetest.Start(3)
-	defer nodes.Close()
-	// These nodes are new, so nobody leads for the first second.
-	locker, err := redlock.New(nodes.Links().Clients(), redlock.WithTTL(time.Second))
+	nodes, err := redlocktest.Start(3) // in memory
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
+	}
+	defer nodes.Close()
+	// In production: redlock.Open([]string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"})
+	locker, err := redlock.New(nodes.Process().Clients())
+	if err != nil {
+		log.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	elector, err := election.New(locker, "billing", election.OnLeader(func(ctx context.Context) {
@@ -28,8 +30,7 @@ func ExampleElector() {
 		fmt.Println(context.Cause(ctx))
 	}))
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(elector.Run(ctx), locker.Close(context.Background()))
 	// Output:

@@ -3,26 +3,29 @@ package redlockfx_test
 import (
 	"context"
 	"fmt"
-	"time"
+	"log"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/fx"
 
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
-	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
+	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 func Example() {
-	nodes := nodetest.Start(1)
+	nodes, err := redlocktest.Start(1) // in memory
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer nodes.Close()
-	client := nodes.Links().Clients()[0]
+	client := nodes.Process().Clients()[0]
 
 	done := make(chan string, 1)
 	app := fx.New(
 		fx.NopLogger,
-		// or the addresses of 3 or 5, as Nodes. This node is new, so nobody leads for the first second.
-		fx.Supply(redlockfx.Config{Name: "billing", TTL: time.Second}),
+		fx.Supply(redlockfx.Config{Name: "billing"}),
+		// In production, in the Config: Nodes: []string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"}
 		redlockfx.Node(func() redis.UniversalClient { return client }),
 		redlockfx.Module,
 		redlockfx.Job(func() scheduler.Job {

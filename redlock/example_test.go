@@ -4,19 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 
-	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
 func ExampleLocker_Do() {
-	nodes := nodetest.Start(3)
-	defer nodes.Close()
-	// or redlock.Open([]string{"r1:6379", ...}); without a guard, since these nodes are thrown away
-	locker, err := redlock.New(nodes.Links().Clients(), redlock.WithoutRestartGuard())
+	nodes, err := redlocktest.Start(3) // in memory
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
+	}
+	defer nodes.Close()
+	// In production: redlock.Open([]string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"})
+	locker, err := redlock.New(nodes.Process().Clients())
+	if err != nil {
+		log.Fatal(err)
 	}
 
 	ctx := context.Background()

@@ -1,29 +1,38 @@
-// Package redlocktest is for tests of services that use redlockfx: Redis nodes in memory that can be cut off, hang,
-// lose replies or forget, and processes that lead.
+// Package redlocktest tests services that use redlockfx. It has Redis nodes in memory that can be cut off, hang, lose
+// replies or lose their data, and processes that use these nodes and lead.
 //
-// In a bubble of testing/synctest time is virtual, and a day of cron takes a moment, as the example shows. A process
-// that leads at once is [Leader]; its context ends as it would in production:
+//	nodes := redlocktest.New(t, 3)
+//	locker := nodes.Process().Locker() // for code that makes its own elector
+//	nodes.Cut(0, 1)                    // a majority is gone
+//
+// [Leader] returns a process that already leads:
 //
 //	r := redlocktest.Leader(t)
 //	r.Elector.OnLeader(func(ctx context.Context) { ... })
-//	r.Cut()
+//	r.Cut() // its context ends, as it would in production
 //
-// # In a bubble
+// [Start] starts the same nodes without a test, for demos and benchmarks.
 //
-// It begins at midnight UTC. A job that the nodes have not met has no ticks in its first two seconds.
+// # Virtual time
 //
-// What real time it takes, renewals take, and attempts while a majority is away. A longer TTL makes both fewer: have
-// [redlock.WithTTL] of minutes for a day, and do not leave a process cut off for hours.
+// In a bubble of testing/synctest time is virtual, and a day of cron takes a moment, as the example shows. A bubble
+// begins at midnight UTC. A job that the nodes have not seen before misses the ticks of its first two seconds.
 //
-// Nodes that were made outside end the program: "called from inside and outside synctest bubble". A run that goes on
-// long after its context is done ends the test: "deadlock: main bubble goroutine has exited". A goroutine that waits for
-// something real, a server that listens or a database, lets no time pass, and the test hangs.
+// Start the nodes inside the bubble, with the bubble's t. The usual mistakes look like this:
 //
-// # Everywhere
+//   - "called from inside and outside synctest bubble": the nodes were started outside of the bubble.
+//   - "deadlock: main bubble goroutine has exited": a run of a job goes on long after its context has ended.
+//   - The test hangs: a goroutine waits for something real, such as a socket or a database, and no time passes.
+//   - The test is slow: each renewal, and each attempt while a majority is unreachable, takes real time. For a day of
+//     virtual time set [redlock.WithTTL] to minutes, and do not leave a process cut off for hours.
 //
-// All works outside of a bubble as well, in real time. A mistake, as a fault of a node that is not there, or one that
-// makes no sense while it is stopped, ends the test and says why; after the end of the test it panics.
+// # Mistakes
 //
-// The nodes are miniredis servers. They lack what those lack, replication and eviction for example: a last test
-// against servers is none too many. The import silences go-redis's own log, which would tell of each failed dial.
+// A call that makes no sense fails the test and says why: a fault of a node that does not exist, for example, or of one
+// that is stopped. It panics with the same sentence if the nodes come from [Start], or once they are closed.
+//
+// # Limits
+//
+// The nodes are miniredis servers. They have no replication and no eviction, for example: test against real servers
+// once, too. Importing this package silences the log of go-redis, which reports each failed dial.
 package redlocktest

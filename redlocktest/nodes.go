@@ -1,7 +1,6 @@
 package redlocktest
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -10,135 +9,148 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/aged"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-const (
-	maxNodes = 15
-
-	// upFor is how long nodes seem to have been up: above any lease, so that they grant at once.
-	upFor = 1000 * time.Hour
-)
+const maxNodes = 15
 
 // go-redis writes each failed dial to stderr; tests of faults make thousands.
 func init() { logging.Disable() }
 
-// Nodes are independent Redis masters in memory. A fault set on them holds for every process.
+// Nodes are independent Redis masters in memory. Its methods may be called from many goroutines. A fault set on it
+// holds for every process.
 type Nodes struct {
 	Faults
-	t       testing.TB
+	owner   owner
 	cluster *nodetest.Cluster
 	options []redlock.Option
+	close   sync.Once
 
 	mu       sync.Mutex // guards the fields below
 	stopped  []bool     // by node
 	replicas int
-	over     bool // the test
+	ends     []func() // stop what uses the nodes; may be called again
+	closed   bool
 }
 
-// New starts n nodes, 1 to 15, for the length of a test. They have been up for long: they grant leases at once.
-// opts are those of the service's Lockers: what [Process.Locker], and so each [Replica], gets.
+// New starts n nodes, 1 to 15, and closes them at the end of the test. They seem to have been up for long, so they
+// grant leases at once. The options are those of every [Process.Locker] and [Replica].
 //
 // In a bubble of testing/synctest call it inside, with the bubble's t.
 func New(t testing.TB, n int, opts ...redlock.Option) *Nodes {
 	t.Helper()
-	if n < 1 || n > maxNodes {
-		t.Fatalf("redlocktest: %d nodes asked for, it must be 1 to %d", n, maxNodes)
+	nodes, err := start(t, n, opts)
+	if err != nil {
+		t.Fatal(err)
 	}
-	nodes := &Nodes{t: t, cluster: nodetest.Start(n), options: opts, stopped: make([]bool, n)}
-	nodes.Faults = Faults{nodes, nodes.cluster.Faults}
-	t.Cleanup(nodes.close)
-	for i := range n {
-		nodes.cluster.Offset(i, -upFor)
-	}
-	nodes.meet()
-	for i := range n {
-		nodes.cluster.Offset(i, 0)
-	}
+	t.Cleanup(nodes.Close)
 	return nodes
 }
 
-// meet has the nodes used for the first time: that is when they begin to be up.
-func (n *Nodes) meet() {
-	n.t.Helper()
-	links := n.cluster.Links()
-	defer links.Close()
-	l, err := redlock.New(links.Clients(), n.options...)
+// Start is New without a test: the caller closes the nodes. A call that would fail the test panics.
+func Start(n int, opts ...redlock.Option) (*Nodes, error) { return start(program{}, n, opts) }
+
+func start(owner owner, n int, opts []redlock.Option) (*Nodes, error) {
+	if n < 1 || n > maxNodes {
+		return nil, fmt.Errorf("redlocktest: %d nodes, it must be 1 to %d", n, maxNodes)
+	}
+	cluster, err := aged.Start(n, opts...)
 	if err != nil {
-		n.t.Fatalf("redlocktest: %v", err)
+		return nil, fmt.Errorf("redlocktest: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	_, _ = l.TryAcquire(ctx, "redlocktest") // refused: they are new
-	if err := l.Close(ctx); err != nil {    // when all have answered
-		n.t.Fatalf("redlocktest: %v", err)
-	}
+	nodes := &Nodes{owner: owner, cluster: cluster, options: opts, stopped: make([]bool, n)}
+	nodes.Faults = Faults{nodes, cluster.Faults}
+	return nodes, nil
 }
 
-// close ends the nodes. What uses them has ended before: cleanups run in reverse order.
-func (n *Nodes) close() {
+// Close stops the Replicas, closes the Lockers and clients, and ends the nodes. It returns when nothing of them runs
+// any more; this takes up to a second if a dial has just failed. Closing again does nothing.
+func (n *Nodes) Close() {
+	n.close.Do(func() {
+		n.mu.Lock()
+		ends := slices.Clone(n.ends)
+		n.mu.Unlock()
+		for _, end := range slices.Backward(ends) {
+			end()
+		}
+		n.mu.Lock()
+		n.closed = true
+		n.mu.Unlock()
+		n.cluster.Close()
+	})
+}
+
+// atEnd calls end once, at the end of the test or in Close, whichever comes first.
+func (n *Nodes) atEnd(end func()) {
+	once := sync.OnceFunc(func() {
+		n.cluster.Heal() // else end would wait for requests to nodes that hang
+		end()
+	})
 	n.mu.Lock()
-	n.over = true
+	n.ends = append(n.ends, once)
 	n.mu.Unlock()
-	n.cluster.Close()
+	n.owner.Cleanup(once)
 }
 
-// Addrs names the nodes, as errors do. Nothing listens there.
+// Addrs returns the addresses of the nodes as errors name them. Nothing listens there.
 func (n *Nodes) Addrs() []string { return n.cluster.Addrs() }
 
-// Stop ends a node's server like SIGKILL. Its data is there again after [Nodes.Restart].
+// Stop ends the server of a node like SIGKILL. [Nodes.Restart] brings its data back.
 func (n *Nodes) Stop(node int) {
-	n.t.Helper()
+	n.owner.Helper()
 	n.check("Stop", true, node)
-	n.mark(node, true)
+	n.setStopped(node, true)
 	n.cluster.Kill(node)
 }
 
-// Restart ends a node's server, if it runs, and starts it again with its data, as a new process: what it granted
-// before does not count, and it grants nothing for the longest lease, as a real node in its place.
+// Restart starts the server of a node again with its data, and stops it before if it runs. Like a real node after a
+// restart, it grants nothing until the longest lease from before would have expired.
 func (n *Nodes) Restart(node int) {
-	n.t.Helper()
+	n.owner.Helper()
 	n.check("Restart", false, node)
 	n.cluster.Restart(node)
-	n.mark(node, false)
+	n.setStopped(node, false)
 }
 
-// Wipe makes a node forget all its data, as FLUSHALL does.
+// Wipe deletes all data of a node, like FLUSHALL. To the library it is a new node then, which grants nothing for the
+// longest TTL after its first use.
 func (n *Nodes) Wipe(node int) {
-	n.t.Helper()
+	n.owner.Helper()
 	n.check("Wipe", false, node)
 	n.cluster.Wipe(node)
 }
 
-// Jump steps a node's clock by d. Back, its keys still run out when they would have.
+// Jump steps the clock of a node by d. After a step forward its keys expire earlier by d; after a step back they expire
+// when they would have.
 func (n *Nodes) Jump(node int, d time.Duration) {
-	n.t.Helper()
+	n.owner.Helper()
 	n.check("Jump", false, node)
 	n.cluster.Jump(node, d)
 }
 
-func (n *Nodes) mark(node int, stopped bool) {
+func (n *Nodes) setStopped(node int, stopped bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.stopped[node] = stopped
 }
 
-// check ends the test where the call is a mistake. running: it makes no sense on a stopped node.
+// check fails the test if the call is a mistake. With running, it is one on a stopped node.
 func (n *Nodes) check(call string, running bool, nodes ...int) {
-	n.t.Helper()
+	n.owner.Helper()
 	n.mu.Lock()
-	over, stopped := n.over, slices.Clone(n.stopped)
+	closed, stopped := n.closed, slices.Clone(n.stopped)
 	n.mu.Unlock()
-	if over {
-		panic(fmt.Sprintf("redlocktest: %s after the end of %s", call, n.t.Name())) // there is no test to fail
+	if closed {
+		panic(fmt.Sprintf("redlocktest: %s after the nodes of %s were closed", call, n.owner.Name())) // no test to fail
 	}
 	for _, node := range nodes {
 		if node < 0 || node >= len(stopped) {
-			n.t.Fatalf("redlocktest: %s of node %d, they are 0 to %d", call, node, len(stopped)-1)
+			n.owner.Fatalf("redlocktest: %s of node %d, they are 0 to %d", call, node, len(stopped)-1)
 		}
 		if running && stopped[node] {
-			n.t.Fatalf("redlocktest: %s of node %d, which is stopped: Restart it first", call, node)
+			n.owner.Fatalf("redlocktest: %s of node %d, which is stopped: Restart it first", call, node)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Process is one process that uses the nodes, by clients of its own. A fault set on it holds for it alone.
+// Process is a process that uses the nodes through clients of its own. A fault set on it holds for it alone.
 type Process struct {
 	Faults
 	Nodes *Nodes
@@ -20,30 +20,30 @@ type Process struct {
 
 // Process makes another process.
 func (n *Nodes) Process() *Process {
-	n.t.Helper()
+	n.owner.Helper()
 	n.check("Process", false)
 	links := n.cluster.Links()
 	return &Process{Faults: Faults{n, links.Faults}, Nodes: n, links: links}
 }
 
-// Clients are one for each node, the same ones at each call: what a service passes to redlock.New, or to the fx
-// module as nodes.
+// Clients returns a client for each node, the same ones at each call, for redlock.New or the Node option of the fx
+// module. They are closed with the nodes.
 func (p *Process) Clients() []redis.UniversalClient { return p.links.Clients() }
 
-// Locker makes a Locker that is closed at the end of the test. opts follow those of [New].
+// Locker makes a Locker with the options of [New] or [Start], then opts. It is closed at the end of the test, or by
+// [Nodes.Close].
 func (p *Process) Locker(opts ...redlock.Option) *redlock.Locker {
 	n := p.Nodes
-	n.t.Helper()
+	n.owner.Helper()
 	n.check("Locker", false)
 	l, err := redlock.New(p.Clients(), slices.Concat(n.options, opts)...)
 	if err != nil {
-		n.t.Fatalf("redlocktest: %v", err)
+		n.owner.Fatalf("redlocktest: %v", err)
 	}
-	n.t.Cleanup(func() {
-		n.cluster.Heal() // or it would wait for what it has asked nodes that hang
+	n.atEnd(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		_ = l.Close(ctx) // leases that the test has left are its own affair
+		_ = l.Close(ctx) // names the leases that the caller did not release, which is the caller's responsibility
 	})
 	return l
 }

@@ -5,19 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 func TestExample_IsATestThatPasses(test *testing.T) {
 	t = test
@@ -36,9 +35,7 @@ func TestLeader_LosesItsTermWithTheNodes(t *testing.T) {
 		other.Run()
 		time.Sleep(time.Minute)
 		r.Cut(0, 1)
-		if cause := <-ended; !errors.Is(cause, election.ErrLost) {
-			t.Errorf("the context ended by %v", cause)
-		}
+		want.Err(t, <-ended, election.ErrLost)
 		if term := other.Lead(); term.Token() == 0 {
 			t.Error("the other one leads without a token")
 		}
@@ -57,8 +54,38 @@ func TestLeader_LeadsAtOnceInRealTime(t *testing.T) {
 	}
 }
 
-// Each fault shows where it has to: in a lock's life.
-func TestNodes_FailAsTold(t *testing.T) {
+func TestNew_WithoutARestartGuard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := redlocktest.New(t, 3, redlock.WithoutRestartGuard())
+		if _, err := nodes.Process().Locker().TryAcquire(t.Context(), "x"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestStart_NeedsNoTest(t *testing.T) {
+	// In real time a busy machine may take long to answer.
+	nodes, err := redlocktest.Start(3, redlock.WithTTL(time.Minute), redlock.WithNodeTimeout(10*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := nodes.Process()
+	lease, err := p.Locker().TryAcquire(t.Context(), "held until Close")
+	if err != nil {
+		t.Fatal(err)
+	}
+	leader := nodes.Replica()
+	leader.Lead()
+	p.Hang() // Close does not wait for that
+	nodes.Close()
+	nodes.Close()
+	if lease.Valid() || leader.Elector.IsLeader() {
+		t.Errorf("closed nodes have left a lease (%v) or a leader (%v)", lease.Valid(), leader.Elector.IsLeader())
+	}
+}
+
+// Each fault has the effect that its name says on a process that tries to get a lock.
+func TestNodes_Fail(t *testing.T) {
 	for name, test := range map[string]struct {
 		fail func(n *redlocktest.Nodes)
 		want error
@@ -88,7 +115,7 @@ func TestNodes_FailAsTold(t *testing.T) {
 				time.Sleep(time.Minute)
 				test.fail(nodes)
 				_, err = l.TryAcquire(t.Context(), "x")
-				if test.want == nil && err != nil || test.want != nil && !errors.Is(err, test.want) {
+				if !errors.Is(err, test.want) {
 					t.Errorf("got %v, want %v", err, test.want)
 				}
 			})
@@ -101,9 +128,8 @@ func TestProcess_FailsAlone(t *testing.T) {
 		nodes := redlocktest.New(t, 5, redlock.WithKeyPrefix("other"))
 		a, b := nodes.Process(), nodes.Process()
 		a.Cut(0, 1, 2)
-		if _, err := a.Locker().TryAcquire(t.Context(), "x"); !errors.Is(err, redlock.ErrNoQuorum) {
-			t.Errorf("cut off from three nodes: %v", err)
-		}
+		_, err := a.Locker().TryAcquire(t.Context(), "x")
+		want.Err(t, err, redlock.ErrNoQuorum)
 		if _, err := b.Locker().TryAcquire(t.Context(), "x"); err != nil {
 			t.Error(err)
 		}
@@ -128,41 +154,68 @@ func (c *caught) Fatal(args ...any) {
 
 func (c *caught) Fatalf(format string, args ...any) { c.Fatal(fmt.Sprintf(format, args...)) }
 
-func TestMistake_EndsTheTestAndSaysWhy(t *testing.T) {
-	for want, mistake := range map[string]func(t testing.TB){
-		"0 nodes asked for, it must be 1 to 15":  func(t testing.TB) { redlocktest.New(t, 0) },
-		"16 nodes asked for, it must be 1 to 15": func(t testing.TB) { redlocktest.New(t, 16) },
-		"ttl 1ns":                                func(t testing.TB) { redlocktest.New(t, 1, redlock.WithTTL(1)) },
-		"Cut of node 3, they are 0 to 2":         func(t testing.TB) { redlocktest.New(t, 3).Cut(3) },
-		"Hang of node -1":                        func(t testing.TB) { redlocktest.New(t, 3).Hang(-1) },
-		"Stop of node 1, which is stopped: Restart it first": func(t testing.TB) {
-			n := redlocktest.New(t, 3)
-			n.Stop(1)
-			n.Stop(1)
-		},
-		"Delay of node 1, which is stopped": func(t testing.TB) {
-			n := redlocktest.New(t, 3)
+// failure returns the sentence that a mistake fails a test with.
+func failure(t *testing.T, mistake func(t testing.TB)) string {
+	c := &caught{TB: t}
+	done := make(chan struct{})
+	go func() { // ends by Goexit, if the mistake is noticed
+		defer close(done)
+		mistake(c)
+	}()
+	<-done
+	return c.fatal
+}
+
+// panicked returns the sentence that a mistake panics with.
+func panicked(mistake func()) (sentence string) {
+	defer func() { sentence = fmt.Sprint(recover()) }()
+	mistake()
+	return ""
+}
+
+func TestNew_RefusesWhatMakesNoSense(t *testing.T) {
+	for sentence, arg := range map[string]struct {
+		n    int
+		opts []redlock.Option
+	}{
+		"redlocktest: 0 nodes, it must be 1 to 15":  {n: 0},
+		"redlocktest: 16 nodes, it must be 1 to 15": {n: 16},
+		"redlocktest: redlock: config: ttl 1ns":     {n: 1, opts: []redlock.Option{redlock.WithTTL(1)}},
+	} {
+		_, err := redlocktest.Start(arg.n, arg.opts...)
+		want.Text(t, err, sentence)
+		want.Parts(t, "New", failure(t, func(t testing.TB) { redlocktest.New(t, arg.n, arg.opts...) }), sentence)
+	}
+}
+
+// A mistake fails the test; where there is none, it panics.
+func TestMistake_SaysWhy(t *testing.T) {
+	for sentence, mistake := range map[string]func(n *redlocktest.Nodes){
+		"Cut of node 3, they are 0 to 2":                     func(n *redlocktest.Nodes) { n.Cut(3) },
+		"Hang of node -1":                                    func(n *redlocktest.Nodes) { n.Hang(-1) },
+		"Stop of node 1, which is stopped: Restart it first": func(n *redlocktest.Nodes) { n.Stop(1); n.Stop(1) },
+		"Delay of node 1, which is stopped": func(n *redlocktest.Nodes) {
 			n.Stop(1)
 			n.Process().Delay(time.Second, 1)
 		},
-		"a delay of -1s":      func(t testing.TB) { redlocktest.New(t, 1).Delay(-time.Second) },
-		"campaigns already":   func(t testing.TB) { redlocktest.Leader(t).Run() },
-		"does not campaign":   func(t testing.TB) { _ = redlocktest.New(t, 1).Replica().Stop() },
-		"does not lead after": func(t testing.TB) { n := redlocktest.New(t, 1); n.Cut(); n.Replica().Lead() },
-		"stop margin":         func(t testing.TB) { redlocktest.Leader(t, election.WithStopMargin(time.Hour)) },
+		"Delay of -1s":        func(n *redlocktest.Nodes) { n.Delay(-time.Second) },
+		"campaigns already":   func(n *redlocktest.Nodes) { r := n.Replica(); r.Lead(); r.Run() },
+		"does not campaign":   func(n *redlocktest.Nodes) { _ = n.Replica().Stop() },
+		"does not lead after": func(n *redlocktest.Nodes) { n.Cut(); n.Replica().Lead() },
+		"stop margin":         func(n *redlocktest.Nodes) { n.Replica(election.WithStopMargin(time.Hour)) },
+		"ttl 1ns":             func(n *redlocktest.Nodes) { n.Process().Locker(redlock.WithTTL(1)) },
 	} {
-		t.Run(want, func(t *testing.T) {
+		t.Run(sentence, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := &caught{TB: t}
-				done := make(chan struct{})
-				go func() { // ends by Goexit, if the mistake is noticed
-					defer close(done)
-					mistake(c)
-				}()
-				<-done
-				if !strings.Contains(c.fatal, want) || !strings.HasPrefix(c.fatal, "redlocktest: ") {
-					t.Errorf("the test was ended by %q", c.fatal)
+				why := failure(t, func(t testing.TB) { mistake(redlocktest.New(t, 3)) })
+				want.Parts(t, "New", why, "redlocktest: ", sentence)
+				nodes, err := redlocktest.Start(3)
+				if err != nil {
+					t.Fatal(err)
 				}
+				defer nodes.Close()
+				why = panicked(func() { mistake(nodes) })
+				want.Parts(t, "Start", why, "redlocktest: ", sentence)
 			})
 		})
 	}
@@ -171,10 +224,12 @@ func TestMistake_EndsTheTestAndSaysWhy(t *testing.T) {
 func TestMistake_AfterTheTestPanics(t *testing.T) {
 	var late *redlocktest.Nodes
 	t.Run("test", func(t *testing.T) { late = redlocktest.New(t, 1) })
-	defer func() {
-		if v := fmt.Sprint(recover()); !strings.Contains(v, "Wipe after the end of TestMistake_AfterTheTestPanics/test") {
-			t.Errorf("panicked with %v", v)
-		}
-	}()
-	late.Wipe(0)
+	want.Parts(t, "New", panicked(func() { late.Wipe(0) }),
+		"Wipe after the nodes of TestMistake_AfterTheTestPanics/test were closed")
+	late, err := redlocktest.Start(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late.Close()
+	want.Parts(t, "Start", panicked(func() { late.Wipe(0) }), "Wipe after the nodes of this program were closed")
 }

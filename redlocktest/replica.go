@@ -15,45 +15,48 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// Election is what all replicas take part in.
+// Election is the name of the election that all Replicas take part in.
 const Election = "test"
 
-// Replica is a process of a service that has jobs. What it logs is in the test's log.
+// Replica is a process of a service that has jobs. It logs to the log of the test, or nowhere with [Start].
 type Replica struct {
 	*Process
 	Locker    *redlock.Locker
 	Elector   *election.Elector
 	Scheduler *scheduler.Scheduler
 
-	stop  context.CancelFunc // of the run, if there is one
-	ended chan struct{}      // closed when err is what the run returned
+	stop  context.CancelFunc // of the campaign, nil if there is none
+	ended chan struct{}      // closed when err is what Elector.Run returned
 	err   error
 }
 
-// Replica makes another process, called replica-1 and so on unless opts say otherwise. It does not campaign yet, see
-// [Replica.Run] and [Replica.Lead].
+// Replica makes another process. Its identity is replica-1, replica-2 and so on unless opts say otherwise. It campaigns
+// from [Replica.Run] or [Replica.Lead] on.
 func (n *Nodes) Replica(opts ...election.Option) *Replica {
-	n.t.Helper()
+	n.owner.Helper()
 	r := &Replica{Process: n.Process()}
 	r.Locker = r.Process.Locker()
 	n.mu.Lock()
 	n.replicas++
 	id := fmt.Sprint("replica-", n.replicas)
 	n.mu.Unlock()
-	log := zaptest.NewLogger(n.t, zaptest.Level(zapcore.InfoLevel)).With(zap.String("replica", id))
+	log := zap.NewNop()
+	if t, ok := n.owner.(testing.TB); ok {
+		log = zaptest.NewLogger(t, zaptest.Level(zapcore.InfoLevel)).With(zap.String("replica", id))
+	}
 	var err error
 	r.Elector, err = election.New(r.Locker, Election,
 		append([]election.Option{election.WithIdentity(id, ""), election.WithLogger(log)}, opts...)...)
 	if err != nil {
-		n.t.Fatalf("redlocktest: %v", err)
+		n.owner.Fatalf("redlocktest: %v", err)
 	}
 	if r.Scheduler, err = scheduler.New(r.Elector, scheduler.WithLogger(log)); err != nil {
-		n.t.Fatalf("redlocktest: %v", err)
+		n.owner.Fatalf("redlocktest: %v", err)
 	}
 	return r
 }
 
-// Leader makes three nodes and a replica that leads.
+// Leader starts three nodes with [New] and returns a replica that leads.
 func Leader(t testing.TB, opts ...election.Option) *Replica {
 	t.Helper()
 	r := New(t, 3).Replica(opts...)
@@ -61,36 +64,35 @@ func Leader(t testing.TB, opts ...election.Option) *Replica {
 	return r
 }
 
-// Run has the replica campaign until [Replica.Stop], or until the end of the test.
+// Run starts to campaign, until [Replica.Stop], the end of the test or [Nodes.Close].
 func (r *Replica) Run() {
 	n := r.Process.Nodes
-	n.t.Helper()
+	n.owner.Helper()
 	n.check("Run", false)
 	if r.stop != nil {
-		n.t.Fatal("redlocktest: Run of a replica that campaigns already")
+		n.owner.Fatalf("redlocktest: Run of a replica that campaigns already")
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	r.stop, r.ended = stop, ended
-	go func() { // told by stop; Stop or the cleanup waits for it
+	go func() { // ended by stop; Stop or the end of the nodes waits for it
 		defer close(ended)
 		r.err = r.Elector.Run(ctx)
 	}()
-	n.t.Cleanup(func() {
-		n.cluster.Heal() // or it would wait for what it has asked nodes that hang
+	n.atEnd(func() {
 		stop()
 		<-ended
 	})
 }
 
-// Stop ends the run as a deploy does: runs under way may finish, the lease is handed over. It returns what Elector.Run
-// did. The replica may run again.
+// Stop ends the campaign like a deploy: runs that have started may finish, then the lease is released. It returns the
+// error of Elector.Run. The replica may run again.
 func (r *Replica) Stop() error {
 	n := r.Process.Nodes
-	n.t.Helper()
+	n.owner.Helper()
 	n.check("Stop", false)
 	if r.stop == nil {
-		n.t.Fatal("redlocktest: Stop of a replica that does not campaign")
+		n.owner.Fatalf("redlocktest: Stop of a replica that does not campaign")
 	}
 	r.stop()
 	<-r.ended
@@ -98,22 +100,22 @@ func (r *Replica) Stop() error {
 	return r.err
 }
 
-// Lead has the replica campaign, if it does not yet, and waits until it leads; for as long as a lease of another may
-// last at most.
+// Lead campaigns, unless the replica does so already, and waits until it leads. The wait is longer than any lease: then
+// it is a mistake.
 func (r *Replica) Lead() *election.Term {
 	n := r.Process.Nodes
-	n.t.Helper()
+	n.owner.Helper()
 	if r.stop == nil {
 		r.Run()
 	}
 	const every = time.Millisecond
-	patience := 2*r.Locker.Settings().MaxTTL + 10*time.Second
-	for range int(patience / every) {
+	timeout := 2*r.Locker.Settings().MaxTTL + 10*time.Second
+	for range int(timeout / every) {
 		if term, ok := r.Elector.Term(); ok {
 			return term
 		}
 		time.Sleep(every)
 	}
-	n.t.Fatalf("redlocktest: the replica does not lead after %v: %v", patience, r.Elector.Check())
+	n.owner.Fatalf("redlocktest: the replica does not lead after %v: %v", timeout, r.Elector.Check())
 	return nil
 }

@@ -3,52 +3,51 @@ package scheduler_test
 import (
 	"context"
 	"fmt"
+	"log"
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
-	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 func ExampleScheduler() {
-	nodes := nodetest.Start(3)
-	defer nodes.Close()
-	// or redlock.Open([]string{"r1:6379", ...}); without a guard, since these nodes are thrown away
-	locker, err := redlock.New(nodes.Links().Clients(), redlock.WithoutRestartGuard())
+	nodes, err := redlocktest.Start(3) // in memory
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
+	}
+	defer nodes.Close()
+	// In production: redlock.Open([]string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"})
+	locker, err := redlock.New(nodes.Process().Clients())
+	if err != nil {
+		log.Fatal(err)
 	}
 	elector, err := election.New(locker, "billing")
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	jobs, err := scheduler.New(elector)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	err = jobs.Add(scheduler.Job{
 		Name: "report", Spec: "* * * * * *", Timeout: time.Minute,
 		Run: func(_ context.Context, run scheduler.Run) error {
 			fmt.Printf("run %d of a tick, with a token: %v\n", run.Attempt, run.Token > 0)
-			stop() // as SIGTERM would: the run may finish, the next replica leads when it has
+			stop() // as SIGTERM would: the run may finish, then another replica leads
 			return nil
 		},
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(elector.Run(ctx))
 
 	history, err := jobs.History(context.Background(), "report", 1) // from any replica
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(history[0].State, locker.Close(context.Background()))
 	// Output:
@@ -57,13 +56,12 @@ func ExampleScheduler() {
 	// ok <nil>
 }
 
-// On 25 October 2026 the clocks of Berlin are set back from 3:00 to 2:00: a tick within that hour comes once, the first
+// On 25 October 2026 the clocks of Berlin are set back from 3:00 to 2:00. A tick within that hour comes once, the first
 // time.
 func ExampleNext() {
 	ticks, err := scheduler.Next("CRON_TZ=Europe/Berlin 30 2 * * *", time.Date(2026, 10, 24, 0, 0, 0, 0, time.UTC), 3)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	for _, tick := range ticks {
 		fmt.Println(tick.Format("02 Jan 15:04 MST"))

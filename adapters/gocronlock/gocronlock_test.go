@@ -1,9 +1,6 @@
 package gocronlock_test
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -11,93 +8,13 @@ import (
 
 	redislock "github.com/go-co-op/gocron-redis-lock/v2"
 	"github.com/go-co-op/gocron/v2"
-	"go.uber.org/goleak"
 
 	"github.com/redlockfx/redlockfx/adapters/gocronlock"
-	"github.com/redlockfx/redlockfx/election"
-	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
-	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func Example() {
-	nodes := nodetest.Start(1)
-	defer nodes.Close()
-	locker, err := redlock.New(nodes.Links().Clients(), redlock.WithoutRestartGuard()) // or Open with the addresses of 3 or 5
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	leads := make(chan struct{})
-	elector, err := election.New(locker, "billing", election.OnLeader(func(ctx context.Context) {
-		close(leads)
-		<-ctx.Done()
-	}))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- elector.Run(ctx) }()
-	<-leads
-
-	jobs, err := gocron.NewScheduler(gocron.WithDistributedElector(gocronlock.Elector(elector)))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	ran := make(chan string)
-	job, err := jobs.NewJob(gocron.DurationJob(time.Hour), gocron.NewTask(func() { ran <- "invoices are sent" }))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	jobs.Start()
-	err = job.RunNow()
-	fmt.Println(<-ran)
-	err = errors.Join(err, jobs.Shutdown())
-	stop()
-	fmt.Println(errors.Join(err, <-ended, locker.Close(context.Background())))
-	// Output:
-	// invoices are sent
-	// <nil>
-}
-
-func ExampleLocker() {
-	nodes := nodetest.Start(1)
-	defer nodes.Close()
-	var replicas []gocron.Locker
-	for range 2 {
-		lock, err := redlock.New(nodes.Links().Clients(), redlock.WithoutRestartGuard()) // or Open with the addresses of 3 or 5
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		defer func() { _ = lock.Close(context.Background()) }() // the lock that is kept runs out by itself
-		locker, err := gocronlock.Locker(lock, 5*time.Second)   // for gocron.WithDistributedLocker
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		replicas = append(replicas, locker)
-	}
-	ctx := context.Background()
-	run, err := replicas[0].Lock(ctx, "invoices") // as gocron does
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(run.Unlock(ctx)) // after a moment
-	_, err = replicas[1].Lock(ctx, "invoices")
-	fmt.Println("held for the replica that ticks later:", errors.Is(err, redlock.ErrHeld))
-	// Output:
-	// <nil>
-	// held for the replica that ticks later: true
-}
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 const (
 	apart = 300 * time.Millisecond // two replicas

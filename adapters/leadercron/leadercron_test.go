@@ -1,62 +1,19 @@
 package leadercron_test
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/robfig/cron/v3"
-	"go.uber.org/goleak"
 
 	"github.com/redlockfx/redlockfx/adapters/leadercron"
-	"github.com/redlockfx/redlockfx/election"
-	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
-	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func Example() {
-	nodes := nodetest.Start(1)
-	defer nodes.Close()
-	locker, err := redlock.New(nodes.Links().Clients(), redlock.WithoutRestartGuard()) // or Open with the addresses of 3 or 5
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	leads := make(chan struct{})
-	elector, err := election.New(locker, "billing", election.OnLeader(func(ctx context.Context) {
-		close(leads)
-		<-ctx.Done()
-	}))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	jobs := cron.New(cron.WithChain(leadercron.OnLeader(elector)))
-	id, err := jobs.AddFunc("0 2 * * *", func() { fmt.Println("invoices are sent") })
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	atTwo := jobs.Entry(id).WrappedJob.Run // what cron calls then
-	atTwo()                                // nothing: this process does not lead
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- elector.Run(ctx) }()
-	<-leads
-	atTwo()
-	stop()
-	fmt.Println(errors.Join(<-ended, locker.Close(context.Background())))
-	// Output:
-	// invoices are sent
-	// <nil>
-}
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 func TestOnLeader_RunsOnTheLeaderAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

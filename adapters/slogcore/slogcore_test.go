@@ -5,36 +5,22 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
 	"github.com/redlockfx/redlockfx/adapters/slogcore"
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func Example() {
-	handler := slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
-		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-			if a.Key == slog.TimeKey {
-				return slog.Attr{} // it is never the same
-			}
-			return a
-		},
-	})
-	logger := zap.New(slogcore.New(handler)) // for election.WithLogger and scheduler.WithLogger
-	logger.Warn("run failed", zap.String("job", "invoices"), zap.Int("attempt", 2))
-	// Output: level=WARN msg="run failed" job=invoices attempt=2
-}
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 // written is what a JSON handler makes of an entry.
 func written(t *testing.T, options *slog.HandlerOptions, log func(*zap.Logger)) map[string]any {
@@ -108,10 +94,6 @@ func TestCore_HearsOfAnElection(t *testing.T) {
 		if err := r.Stop(); err != nil {
 			t.Fatal(err)
 		}
-		for _, part := range []string{"msg=won", "msg=stopped", "election=test", "candidate=replica-1"} {
-			if !strings.Contains(b.String(), part) {
-				t.Errorf("no %s in %s", part, &b)
-			}
-		}
+		want.Parts(t, "the log", b.String(), "msg=won", "msg=stopped", "election=test", "candidate=replica-1")
 	})
 }

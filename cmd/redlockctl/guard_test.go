@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
@@ -164,7 +165,7 @@ func freeAt(t *testing.T, c *redisproc.Cluster, name string) time.Time {
 	for _, addr := range c.Addrs() {
 		client := redis.NewClient(&redis.Options{Addr: addr})
 		now := time.Now()
-		left, err := client.PTTL(t.Context(), "{redlock}:lock:"+name).Result()
+		left, err := client.PTTL(t.Context(), records.Default.Lock(name)).Result()
 		_ = client.Close()
 		if err != nil || left <= 0 {
 			t.Fatalf("the lock is not on %s: %v, %v", addr, left, err)

@@ -12,11 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9/logging"
-	"go.uber.org/goleak"
-
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -29,8 +27,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	logging.Disable()
-	goleak.VerifyTestMain(m)
+	testmain.Run(m)
 }
 
 const ttl = 2 * time.Second

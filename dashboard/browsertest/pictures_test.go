@@ -18,7 +18,6 @@ import (
 
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/redlock"
-	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -50,12 +49,12 @@ func hourly() []scheduler.Job {
 	}
 }
 
-// anHour is what the nodes know after an hour of the service, of which two leaders are lost and all nodes are
-// away for a while; and when it ended, in the time of a bubble.
+// anHour returns the data of the nodes after an hour of the service, and when it ended, in the time of a bubble. The
+// leader is lost once, and a majority of the nodes is away for a while.
 func anHour(t *testing.T) (data []*nodetest.Snapshot, end time.Time) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 22, 9, 20, 0, 0, time.UTC)))
-		s := start(t, redlocktest.New(t, 5, redlock.WithTTL(time.Minute/2)), hourly()...)
+		s := start(t, nodes(t, redlock.WithTTL(time.Minute/2)), hourly()...)
 		time.Sleep(17 * time.Minute)
 		lost := s.leader()
 		lost.Cut()
@@ -71,7 +70,7 @@ func anHour(t *testing.T) (data []*nodetest.Snapshot, end time.Time) {
 		}
 		time.Sleep(time.Second)
 		for i := range 5 {
-			data = append(data, s.nodes.Engine().Snapshot(i))
+			data = append(data, s.nodes.Snapshot(i))
 		}
 		end = time.Now()
 	})
@@ -84,8 +83,8 @@ func TestPictures_OfBothThemesAndASmallScreen(t *testing.T) {
 	nodes := nodes(t)
 	off := time.Until(end)
 	for i, d := range data {
-		nodes.Engine().Offset(i, off)
-		nodes.Engine().RestartFrom(i, d)
+		nodes.Offset(i, off)
+		nodes.RestartFrom(i, d)
 	}
 	s := start(t, nodes, hourly()...).serve(anybody)
 	s.leader()

@@ -10,45 +10,57 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/redlockfx/redlockfx/dashboard"
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/aged"
+	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 	"github.com/redlockfx/redlockfx/redlock"
-	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testmain.Run(m) }
 
-// A browser beside them takes the processors for a while: nodes have a second to answer.
+// The browser takes the processors for a while: nodes have a second to answer.
 const (
 	ttl         = 5 * time.Second
 	nodeTimeout = time.Second
 )
 
-// service is three replicas on five nodes, in real time, each with its page.
+// cluster is five nodes, and the options of the Lockers on them.
+type cluster struct {
+	*nodetest.Cluster
+	options []redlock.Option
+}
+
+// service is three replicas, each with its page.
 type service struct {
 	t        *testing.T
-	nodes    *redlocktest.Nodes
+	nodes    *cluster
 	replicas []*replica
 }
 
 type replica struct {
-	*redlocktest.Process
+	*nodetest.Links
 	elector   *election.Elector
 	scheduler *scheduler.Scheduler
 	url       string // of the page
 }
 
-// nodes are five, which allow for a machine that is busy.
-func nodes(t *testing.T) *redlocktest.Nodes {
+// nodes starts five nodes for the length of the test.
+func nodes(t *testing.T, opts ...redlock.Option) *cluster {
 	t.Helper()
-	return redlocktest.New(t, 5, redlock.WithTTL(ttl), redlock.WithNodeTimeout(nodeTimeout))
+	options := append([]redlock.Option{redlock.WithTTL(ttl), redlock.WithNodeTimeout(nodeTimeout)}, opts...)
+	c, err := aged.Start(5, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return &cluster{c, options}
 }
 
 // start runs the replicas until the end of the test.
-func start(t *testing.T, nodes *redlocktest.Nodes, jobs ...scheduler.Job) *service {
+func start(t *testing.T, nodes *cluster, jobs ...scheduler.Job) *service {
 	t.Helper()
 	s := &service{t: t, nodes: nodes}
 	for i := range 3 {
@@ -72,9 +84,18 @@ func start(t *testing.T, nodes *redlocktest.Nodes, jobs ...scheduler.Job) *servi
 
 func (s *service) replica(name string, jobs []scheduler.Job) *replica {
 	s.t.Helper()
-	r := &replica{Process: s.nodes.Process()}
-	var err error
-	r.elector, err = election.New(r.Locker(), "billing", election.WithIdentity(name, ""))
+	r := &replica{Links: s.nodes.Links()}
+	locker, err := redlock.New(r.Clients(), s.nodes.options...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		s.nodes.Heal() // else Close would wait
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		_ = locker.Close(ctx) // names leases that a test has left
+	})
+	r.elector, err = election.New(locker, "billing", election.WithIdentity(name, ""))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -16,11 +16,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redis/go-redis/v9/logging"
 	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/dashboard"
-	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
+	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
 func main() {
@@ -28,7 +27,6 @@ func main() {
 	failover := flag.Duration("failover", 30*time.Second, "how often the leader is cut off")
 	length := flag.Duration("for", 0, "how long it runs; until it is interrupted if 0")
 	flag.Parse()
-	logging.Disable() // go-redis would print a line for each dial that fails
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -57,8 +55,14 @@ func run(ctx context.Context, listener net.Listener, failover time.Duration) err
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	nodes := nodetest.Start(5)
+	nodes, err := redlocktest.Start(5)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	defer nodes.Close()
+	for i := range nodes.Addrs() {
+		nodes.Wipe(i) // like new servers
+	}
 
 	var replicas []*replica
 	mux := http.NewServeMux()
@@ -117,12 +121,12 @@ func story(ctx context.Context, replicas []*replica, every time.Duration) {
 			if !r.elector.IsLeader() {
 				continue
 			}
-			r.links.Cut()
+			r.process.Cut()
 			select {
 			case <-time.After(2 * ttl):
 			case <-ctx.Done():
 			}
-			r.links.Heal()
+			r.process.Heal()
 			break
 		}
 	}

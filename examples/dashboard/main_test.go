@@ -8,13 +8,10 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/redis/go-redis/v9/logging"
 )
 
 // The whole program, in real time, until a page shows a leader and a run.
 func TestDashboard_ShowsALeaderAndItsRuns(t *testing.T) {
-	logging.Disable()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/election"
-	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -22,17 +22,18 @@ const (
 // replica is one pod of the service.
 type replica struct {
 	name      string
-	links     *nodetest.Links // its way to the nodes
+	process   *redlocktest.Process // its connections to the nodes
 	locker    *redlock.Locker
 	elector   *election.Elector
 	scheduler *scheduler.Scheduler
 	log       *zap.Logger
 }
 
-func newReplica(name string, nodes *nodetest.Cluster, log *zap.Logger) (*replica, error) {
-	r := &replica{name: name, links: nodes.Links(), log: log.With(zap.String("pod", name))}
+func newReplica(name string, nodes *redlocktest.Nodes, log *zap.Logger) (*replica, error) {
+	r := &replica{name: name, process: nodes.Process(), log: log.With(zap.String("pod", name))}
 	var err error
-	if r.locker, err = redlock.New(r.links.Clients(), redlock.WithTTL(ttl), redlock.WithNodeTimeout(nodeTimeout)); err != nil {
+	r.locker, err = redlock.New(r.process.Clients(), redlock.WithTTL(ttl), redlock.WithNodeTimeout(nodeTimeout))
+	if err != nil {
 		return nil, err
 	}
 	if r.elector, err = election.New(r.locker, "billing", election.WithIdentity(name, "10.0.0."+name[4:])); err != nil {

@@ -16,11 +16,10 @@ import (
 
 	_ "github.com/ncruces/go-sqlite3/driver"
 	_ "github.com/ncruces/go-sqlite3/vfs/memdb"
-	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/redlockfx/redlockfx/election"
-	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -39,7 +38,6 @@ var errRefused, errAccepted = errors.New("refused, 0 rows"), errors.New("the sta
 func main() {
 	show := flag.Bool("show", true, "a run shows the row its token first; without that, the stale write gets in")
 	flag.Parse()
-	logging.Disable() // go-redis would print a line for each dial that fails
 	if err := story(context.Background(), os.Stdout, *show); err != nil {
 		log.Fatal(err)
 	}
@@ -55,14 +53,17 @@ func story(ctx context.Context, out io.Writer, show bool) (err error) {
 	if _, err := db.ExecContext(ctx, schema); err != nil {
 		return err
 	}
-	nodes := nodetest.Start(3)
+	nodes, err := redlocktest.Start(3)
+	if err != nil {
+		return err
+	}
 	defer nodes.Close()
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	var pods sync.WaitGroup
 	defer func() { stop(); pods.Wait() }()
 	lines := log.New(out, "", log.Lmicroseconds)
 	start := func(name string) *pod {
-		p := &pod{name: name, links: nodes.Links(), db: db, show: show, lines: lines, turns: make(chan error, 3)}
+		p := &pod{name: name, process: nodes.Process(), db: db, show: show, lines: lines, turns: make(chan error, 3)}
 		p.paused, p.wake = context.WithCancel(ctx)
 		pods.Go(func() { p.turns <- cmp.Or(p.serve(ctx), ctx.Err()) }) // ends with ctx
 		return p
@@ -73,14 +74,14 @@ func story(ctx context.Context, out io.Writer, show bool) (err error) {
 		return err
 	}
 	first.say("is paused, and cut off from all nodes")
-	first.links.Cut()
+	first.process.Cut()
 
 	second := start("pod-2") // it might have waited all along
 	if err := <-second.turns; err != nil {
 		return err
 	}
 	first.say("wakes")
-	first.links.Heal()
+	first.process.Heal()
 	first.wake()
 	late := <-first.turns
 	second.wake()
@@ -92,14 +93,14 @@ func story(ctx context.Context, out io.Writer, show bool) (err error) {
 
 // pod is one replica of a service. Only its first run is part of the story.
 type pod struct {
-	name   string
-	links  *nodetest.Links
-	db     *sql.DB
-	show   bool
-	lines  *log.Logger
-	turns  chan error      // nil in the middle of the run, then the end of the run, then that of serve
-	paused context.Context // until wake
-	wake   context.CancelFunc
+	name    string
+	process *redlocktest.Process // its connections to the nodes
+	db      *sql.DB
+	show    bool
+	lines   *log.Logger
+	turns   chan error      // nil in the middle of the run, then the end of the run, then that of serve
+	paused  context.Context // until wake
+	wake    context.CancelFunc
 }
 
 // report is the job.
@@ -134,7 +135,7 @@ func (p *pod) say(format string, args ...any) { p.lines.Printf(p.name+"  "+forma
 
 // serve is what a service does.
 func (p *pod) serve(ctx context.Context) (err error) {
-	locker, err := redlock.New(p.links.Clients(),
+	locker, err := redlock.New(p.process.Clients(),
 		redlock.WithTTL(2*time.Second), redlock.WithNodeTimeout(200*time.Millisecond))
 	if err != nil {
 		return err

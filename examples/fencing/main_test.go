@@ -7,8 +7,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/redis/go-redis/v9/logging"
 )
 
 func TestStory_RefusesTheStaleWrite(t *testing.T) {
@@ -22,7 +20,6 @@ func TestStory_StaleWriteGetsInBeforeTheNewTokenIsShown(t *testing.T) {
 
 // tell runs the story in virtual time.
 func tell(t *testing.T, show bool, end error, writes string) {
-	logging.Disable()
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		if err := story(t.Context(), &out, show); !errors.Is(err, end) || !regexp.MustCompile(writes).Match(out.Bytes()) {

@@ -15,23 +15,21 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
 const (
 	ttl         = 2 * time.Second
 	nodeTimeout = 200 * time.Millisecond // five times the default, for machines that are busy
-	again       = 50 * time.Millisecond  // until the next look for a leader
+	retryAfter  = 50 * time.Millisecond  // if nobody leads
 )
 
 func main() {
 	nodes := flag.String("nodes", "", "`host:port,...` of real Redis nodes; five embedded ones if empty")
 	length := flag.Duration("for", 14*time.Second, "how long it runs")
 	flag.Parse()
-	logging.Disable() // go-redis would print a line for each dial that fails
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -46,7 +44,7 @@ func run(ctx context.Context, nodes string, length time.Duration) error {
 	if length < 6*ttl {
 		return fmt.Errorf("-for %v must be at least %v, to let a lease run out", length, 6*ttl)
 	}
-	options, closeNodes, err := openNodes(nodes)
+	clients, closeNodes, err := openNodes(nodes)
 	if err != nil {
 		return err
 	}
@@ -57,7 +55,7 @@ func run(ctx context.Context, nodes string, length time.Duration) error {
 	h := newHistory()
 	var replicas []*replica
 	for i := range 3 {
-		r, err := start(fmt.Sprintf("pod-%d", i+1), options, h)
+		r, err := start(fmt.Sprintf("pod-%d", i+1), clients, h)
 		if err != nil {
 			return errors.Join(err, stopAll(replicas, h))
 		}
@@ -70,35 +68,34 @@ func run(ctx context.Context, nodes string, length time.Duration) error {
 	return h.summary(ctx.Err() == nil)
 }
 
-// openNodes returns how to make a client for each node, once for each replica.
-func openNodes(list string) (options func() ([]*redis.Options, error), closeNodes func(), err error) {
+// openNodes returns a function that makes the clients of a replica, one for each node.
+func openNodes(list string) (clients func() []redis.UniversalClient, closeNodes func(), err error) {
 	if list == "" {
-		cluster := nodetest.Start(5)
-		fmt.Println("five embedded nodes, three replicas, lease 2s, a job every second")
-		return func() ([]*redis.Options, error) {
-			links := cluster.Links()
-			var all []*redis.Options
-			for i := range cluster.Addrs() {
-				all = append(all, links.Options(i))
-			}
-			return all, nil
-		}, cluster.Close, nil
-	}
-	urls := strings.Split(list, ",")
-	fmt.Printf("%d nodes, three replicas, lease 2s, a job every second\n", len(urls))
-	options = func() ([]*redis.Options, error) {
-		var all []*redis.Options
-		for _, url := range urls {
-			o, err := redlock.ClientOptions(strings.TrimSpace(url))
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, o)
+		nodes, err := redlocktest.Start(5)
+		if err != nil {
+			return nil, nil, err
 		}
-		return all, nil
+		for i := range nodes.Addrs() {
+			nodes.Wipe(i) // like new servers
+		}
+		fmt.Println("five embedded nodes, three replicas, lease 2s, a job every second")
+		return func() []redis.UniversalClient { return nodes.Process().Clients() }, nodes.Close, nil
 	}
-	_, err = options()
-	return options, func() {}, err
+	var options []*redis.Options
+	for url := range strings.SplitSeq(list, ",") {
+		o, err := redlock.ClientOptions(strings.TrimSpace(url))
+		if err != nil {
+			return nil, nil, err
+		}
+		options = append(options, o)
+	}
+	fmt.Printf("%d nodes, three replicas, lease 2s, a job every second\n", len(options))
+	return func() (all []redis.UniversalClient) {
+		for _, o := range options {
+			all = append(all, redis.NewClient(o))
+		}
+		return all
+	}, func() {}, nil
 }
 
 // story is what happens to the replicas: the leader is cut off at a quarter of the time, and the next
@@ -112,7 +109,7 @@ func story(ctx context.Context, replicas []*replica, h *history, length time.Dur
 		case <-cut:
 			r := leaderOf(replicas)
 			if r == nil {
-				cut = time.After(again)
+				cut = time.After(retryAfter)
 				continue
 			}
 			h.happened(r.name, "cut off from all nodes, for good", eventCut)
@@ -120,7 +117,7 @@ func story(ctx context.Context, replicas []*replica, h *history, length time.Dur
 		case <-graceful:
 			r := leaderOf(replicas)
 			if r == nil || r.link.isCut() {
-				graceful = time.After(again)
+				graceful = time.After(retryAfter)
 				continue
 			}
 			h.happened(r.name, "stopped gracefully", eventStop)

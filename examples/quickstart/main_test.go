@@ -4,13 +4,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/redis/go-redis/v9/logging"
 )
 
 // The whole program, in virtual time.
 func TestQuickstart_EndsWell(t *testing.T) {
-	logging.Disable()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		if err := run(t.Context(), "", 14*time.Second); err != nil {

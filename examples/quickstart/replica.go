@@ -23,19 +23,15 @@ type replica struct {
 }
 
 // start is what a service does: give the module its settings and nodes, and say what to run.
-func start(name string, options func() ([]*redis.Options, error), h *history) (*replica, error) {
+func start(name string, clients func() []redis.UniversalClient, h *history) (*replica, error) {
 	r := &replica{name: name, link: &link{conns: make(map[net.Conn]struct{})}}
-	nodes, err := options()
-	if err != nil {
-		return nil, err
-	}
 	r.app = fx.New(
 		fx.NopLogger,
 		fx.StopTimeout(5*time.Second),
 		fx.Supply(redlockfx.Config{
 			Name: "nightly-report", TTL: ttl, NodeTimeout: nodeTimeout, Identity: name,
 		}),
-		r.link.nodes(nodes),
+		r.link.nodes(clients()),
 		redlockfx.Module,
 		redlockfx.OnLeader(func(ctx context.Context) { h.lead(ctx, name) }),
 		redlockfx.Job(func() scheduler.Job {
@@ -59,19 +55,18 @@ func (r *replica) stop() error {
 	return r.app.Stop(ctx)
 }
 
-// link is a replica's way to the nodes, which can be cut as if its host had died.
+// link is the connections of a replica to the nodes, which can be cut as if its host had died. It is a redis.Hook.
 type link struct {
 	mu    sync.Mutex // guards the fields below
 	dead  bool
 	conns map[net.Conn]struct{}
 }
 
-// nodes adds a client for each node, and closes them after the module has stopped.
-func (l *link) nodes(options []*redis.Options) fx.Option {
+// nodes gives the clients to the module, and closes them after it has stopped.
+func (l *link) nodes(clients []redis.UniversalClient) fx.Option {
 	var all []fx.Option
-	for _, o := range options {
-		o.Dialer = l.wrap(redis.NewDialer(o), o.Dialer)
-		client := redis.NewClient(o)
+	for _, client := range clients {
+		client.AddHook(l)
 		all = append(all, redlockfx.Node(func(lc fx.Lifecycle) redis.UniversalClient {
 			lc.Append(fx.StopHook(client.Close))
 			return client
@@ -80,17 +75,12 @@ func (l *link) nodes(options []*redis.Options) fx.Option {
 	return fx.Options(all...)
 }
 
-type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
-
-func (l *link) wrap(byDefault, own dialer) dialer {
-	if own == nil {
-		own = byDefault
-	}
+func (l *link) DialHook(dial redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if l.isCut() {
 			return nil, net.ErrClosed
 		}
-		conn, err := own(ctx, network, addr)
+		conn, err := dial(ctx, network, addr)
 		if err != nil {
 			return nil, err
 		}
@@ -103,6 +93,12 @@ func (l *link) wrap(byDefault, own dialer) dialer {
 		l.conns[conn] = struct{}{}
 		return conn, nil
 	}
+}
+
+func (l *link) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (l *link) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
 }
 
 func (l *link) cut() {

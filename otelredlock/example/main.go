@@ -19,10 +19,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
 // outage is how long nobody leads with -stop-leading: long enough for alerts.
@@ -38,7 +37,6 @@ func main() {
 	if *nodes != "" && *stopLeading > 0 {
 		log.Fatal("-stop-leading cuts embedded nodes off; those of -nodes you stop yourself")
 	}
-	logging.Disable() // go-redis would print a line for each dial that fails
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -70,15 +68,21 @@ func main() {
 
 // serveEmbedded serves with nodes of its own. Between cut and heal all replicas are cut off from them.
 func serveEmbedded(ctx context.Context, listener net.Listener, cut, heal <-chan time.Time) error {
-	nodes := nodetest.Start(5)
+	nodes, err := redlocktest.Start(5)
+	if err != nil {
+		return err
+	}
 	defer nodes.Close()
+	for i := range nodes.Addrs() {
+		nodes.Wipe(i) // like new servers
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	var cutting sync.WaitGroup // over with ctx
 	defer cutting.Wait()
 	defer cancel()
 	cutting.Go(func() { cutAllOff(ctx, nodes, cut, heal) })
 	return serve(ctx, listener, func(opts ...redlock.Option) (*redlock.Locker, error) {
-		return redlock.New(nodes.Links().Clients(), opts...)
+		return redlock.New(nodes.Process().Clients(), opts...)
 	})
 }
 
@@ -128,7 +132,7 @@ func serve(ctx context.Context, listener net.Listener, open openLocker) error {
 }
 
 // cutAllOff is the outage, in which the clock of a node is stepped too.
-func cutAllOff(ctx context.Context, nodes *nodetest.Cluster, cut, heal <-chan time.Time) {
+func cutAllOff(ctx context.Context, nodes *redlocktest.Nodes, cut, heal <-chan time.Time) {
 	select {
 	case <-cut:
 	case <-ctx.Done():
