@@ -132,11 +132,18 @@ func TestLeaderCutOffFromAMajority_StopsAndIsFollowed(t *testing.T) {
 	c.stays(next, healed, 2*ttl)
 }
 
-// leaderOfAll waits until the leader's lease is on all nodes. A vote that was split leaves it on a
-// majority at first, of which no node could be spared.
+// leaderOfAll waits until a replica leads and its lease is on all nodes.
 func (c *cluster) leaderOfAll() integration.Event {
 	c.t.Helper()
 	leader := c.leader()
+	c.leaseOnAll()
+	return leader
+}
+
+// leaseOnAll waits until one lease is on all nodes. A vote that was split leaves it on a majority at
+// first, of which no node could be spared.
+func (c *cluster) leaseOnAll() {
+	c.t.Helper()
 	servers := admins(c.t, c.nodes.Addrs())
 	poll(c.t, "lease on all nodes", func() bool {
 		holders := make(map[string]bool)
@@ -145,7 +152,6 @@ func (c *cluster) leaderOfAll() integration.Event {
 		}
 		return len(holders) == 1 && !holders[""]
 	})
-	return leader
 }
 
 // lostInTime waits until the leader's context is done, which must be while nobody else can lead.

@@ -49,6 +49,7 @@ var troubles = map[string]func(*cluster){
 			must(c.t, forgetting[how](c.t.Context(), c.nodes.Node(i)))
 			c.voted(i, back)
 			c.granted()
+			c.leaseOnAll()
 		}
 		c.ticks(2)
 	},
@@ -58,6 +59,7 @@ var troubles = map[string]func(*cluster){
 			must(c.t, c.nodes.Node(i).Kill(), c.nodes.Node(i).Restart(c.t.Context()))
 			c.voted(i, back)
 			c.granted()
+			c.leaseOnAll()
 		}
 		for _, name := range slices.Sorted(maps.Keys(c.replicas)) {
 			c.replicas[name].signal(syscall.SIGTERM)
@@ -101,7 +103,7 @@ func startTicking(t *testing.T, linked int, s settings) *cluster {
 	t.Helper()
 	c := startLinked(t, startNodes(t, 3, persist...), linked, s)
 	c.allVote()
-	c.granted()
+	c.leaseOnAll()
 	return c
 }
 
