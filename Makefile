@@ -81,7 +81,7 @@ flake: ## every integration scenario 20 times, counted; output in flake.txt
 mutants: ## break each promise in turn: a test must fail every time
 	go run ./internal/mutants
 
-bench: ## measure beside redsync
+bench: ## measure, beside redsync, and check requirements
 	cd bench && go run .
 
 ##@ Writing
