@@ -89,7 +89,7 @@ flake: ## every integration scenario 20 times, counted; output in flake.txt
 mutants: ## break the promises one at a time: a test must fail every time
 	go -C internal/testkit/repo run ./mutants
 
-bench: ## measure beside redsync
+bench: ## measure, beside redsync, and check requirements
 	cd bench && go run .
 
 ##@ Writing

@@ -2,112 +2,80 @@ package main
 
 import (
 	"context"
-	"errors"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/redlockfx/redlockfx/redlock"
 )
 
 const (
 	contenders    = 50
-	contendFor    = time.Second
-	contendRounds = 5
+	contendFor    = 4 * time.Second
+	contendRounds = 3
 	holding       = 5 * time.Millisecond
+	thinking      = 20 * time.Millisecond
 )
 
-// bout is what contenders for one name came to.
-type bout struct {
-	rate   float64 // holds a second
-	excess float64 // requests a hold, beyond one to acquire and one to release it on each node
+// contend measures one name that many want, beside one contender that nobody disturbs.
+func (b *bench) contend(ctx context.Context) {
+	all := b.lockers(ctx, contenders)
+	fights := []struct {
+		what  string
+		peers []peer
+		think time.Duration // between holds
+	}{
+		{"", all[:1], 0},
+		{"50 in one Locker", slices.Repeat(all[:1], contenders), 0},
+		{"50 in 50 Lockers", all, 0},
+		{"50 in 50 Lockers, 20 ms apart", all, thinking},
+	}
+	medians, ratios := rounds(contendRounds, len(fights), func(i int) sample {
+		return b.fight(ctx, fights[i].peers, fights[i].think)
+	})
+	for i := 1; i < len(fights); i++ {
+		what := fights[i].what
+		b.report.compare(what+", holds a second", medians[i][0], medians[0][0], ratios[i][0], "one contender")
+		b.report.figure(what+", extra requests a hold", medians[i][1])
+		b.report.figure(what+", Jain index", medians[i][2])
+	}
 }
 
-// contend is of one name that many want: all in one Locker, as an app has them, or each in its own.
-// What they reach is compared with one contender that nobody disturbs.
-func (b *bench) contend(ctx context.Context) error {
-	return withLockers(ctx, b.cluster.Addrs(), contenders, func(all []oursPeer) error {
-		var lockers []*redlock.Locker
-		for _, p := range all {
-			lockers = append(lockers, p.locker)
-		}
-		const alone, together, separate = 0, 1, 2
-		fights := [][]*redlock.Locker{
-			alone:    lockers[:1],
-			together: slices.Repeat(lockers[:1], contenders),
-			separate: lockers,
-		}
-		var rates, shares, excesses [3][]float64
-		for round := range contendRounds {
-			order := []int{alone, together, separate}
-			if round%2 == 1 {
-				slices.Reverse(order)
-			}
-			var bouts [3]bout
-			for _, i := range order {
-				var err error
-				if bouts[i], err = b.fight(ctx, fights[i]); err != nil {
+// fight has each peer hold the same lock again and again, and returns the holds a second, the requests of a hold
+// beyond one to acquire and one to release it on each node, and the Jain index of the peers' holds: 1 if all had as
+// many, 1/n if one had all.
+func (b *bench) fight(ctx context.Context, peers []peer, think time.Duration) sample {
+	name := nextName()
+	holds := make([]float64, len(peers))
+	start := time.Now()
+	var elapsed time.Duration
+	sent, _ := b.requestsDuring(ctx, func() {
+		until, cancel := context.WithTimeout(ctx, contendFor)
+		defer cancel()
+		check(each(len(peers), len(peers), func(i int) error {
+			for {
+				h, err := peers[i].wait(until, name)
+				if until.Err() != nil && err != nil {
+					return nil
+				}
+				if err != nil {
 					return err
 				}
-			}
-			for i, is := range bouts {
-				rates[i] = append(rates[i], is.rate)
-				shares[i] = append(shares[i], is.rate/bouts[alone].rate)
-				excesses[i] = append(excesses[i], is.excess)
-			}
-		}
-
-		line := func(what string, i int) {
-			b.report.compare(what, "a second", median(rates[i]), median(rates[alone]), median(shares[i]),
-				"one contender")
-			b.report.figure("", "req. extra", median(excesses[i]))
-		}
-		line("50 contenders in one Locker", together)
-		line("50 contenders in 50 Lockers", separate)
-		b.report.atLeast("50 contenders in one Locker, share of one contender's rate",
-			median(shares[together]), 0.9)
-		b.report.atMost("50 contenders in one Locker, requests a hold beyond two a node",
-			median(excesses[together]), 5)
-		return nil
-	})
-}
-
-// fight has one contender for each entry of lockers, a Locker being there once or more often.
-func (b *bench) fight(ctx context.Context, lockers []*redlock.Locker) (bout, error) {
-	name := nextName()
-	var won atomic.Int64
-	var elapsed time.Duration
-	sent, err := b.requestsDuring(ctx, func() error {
-		start := time.Now()
-		ctx, cancel := context.WithTimeout(ctx, contendFor)
-		defer cancel()
-		errs := make([]error, len(lockers))
-		var wg sync.WaitGroup
-		for i, locker := range lockers {
-			wg.Go(func() {
-				for errs[i] == nil && ctx.Err() == nil {
-					lease, err := locker.Acquire(ctx, name)
-					if err != nil && ctx.Err() != nil {
-						return
-					}
-					if err != nil {
-						errs[i] = err
-						return
-					}
-					won.Add(1)
-					time.Sleep(holding)
-					errs[i] = lease.Release(ctx)
+				holds[i]++
+				time.Sleep(holding)
+				if err := h.Release(ctx); err != nil {
+					return err
 				}
-			})
-		}
-		wg.Wait()
+				time.Sleep(think)
+			}
+		}))
 		elapsed = time.Since(start)
-		return errors.Join(errs...)
 	})
-	if err != nil {
-		return bout{}, err
+	var total, squares float64
+	for _, n := range holds {
+		total += n
+		squares += n * n
 	}
-	holds := float64(won.Load())
-	return bout{holds / elapsed.Seconds(), float64(sum(sent))/holds - 2*nodes}, nil
+	return sample{
+		total / elapsed.Seconds(),
+		float64(sent)/total - 2*nodes,
+		total * total / (float64(len(holds)) * squares),
+	}
 }

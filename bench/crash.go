@@ -1,113 +1,102 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
-	"sync"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/redlockfx/redlockfx/election"
 )
 
 const (
 	crashes    = 10 // processes that are killed
 	crashLeads = 15 // elections that each of them leads
 	crashTTL   = 2 * time.Second
-	crashStep  = 40 * time.Millisecond  // by which TTLs differ, so that leases do not end together
+	crashStep  = 40 * time.Millisecond  // between two TTLs, so that leases do not end together
 	crashApart = 700 * time.Millisecond // from one kill to the next
 )
 
-// crash is of leaders whose process is killed, each with one follower: the time from when the lease has
-// run out until the follower's callback has started.
-func (b *bench) crash(ctx context.Context) error {
-	return withLockers(ctx, b.cluster.Addrs(), 1, func(all []oursPeer) error {
-		var doomed []*process
-		defer func() {
-			for _, p := range doomed {
-				p.kill()
-			}
-		}()
-		var names []string
-		for range crashes {
-			l := leaders{Nodes: b.cluster.Addrs()}
-			for i := range crashLeads {
-				name := nextName()
-				l.Elections = append(l.Elections, lasting{name, crashTTL + time.Duration(i)*crashStep})
-				names = append(names, name)
-			}
-			p, err := startLeaders(ctx, l)
-			if err != nil {
-				return err
-			}
-			doomed = append(doomed, p)
-		}
-		for _, p := range doomed {
-			for range crashLeads {
-				if _, err := p.next(ctx); err != nil {
-					return err
-				}
-			}
-		}
-		took, err := b.inherit(ctx, candidate{all[0]}, names, doomed)
-		if err != nil {
-			return err
-		}
-		const what = "taking over from a killed leader"
-		p50, p99 := b.report.latency(what, took, nil, "")
-		b.report.atMost(what+", p50 ms", p50, 35)
-		b.report.atMost(what+", p99 ms", p99, 80)
-		return nil
-	})
-}
+// leadersVariable makes this program a process that leads: the addresses of the nodes, and names of elections.
+const leadersVariable = "REDLOCKFX_BENCH_LEADERS"
 
-// inherit has the heir follow in all elections, kills the processes that lead them, crashLeads each, one
-// by one, and returns how long after each lease's end the heir led.
-func (b *bench) inherit(
-	ctx context.Context, heir candidate, names []string, doomed []*process,
-) ([]time.Duration, error) {
-	ctx, enough := context.WithCancel(ctx)
-	defer enough()
-	runs := make([]hold, len(names))
+// crash measures leaders whose process is killed, each with one follower: the time from when the lease is over until
+// the follower's callback starts.
+func (b *bench) crash(ctx context.Context) {
+	heir := candidate(b.lockers(ctx, 1)[0])
+	names := nextNames(crashes * crashLeads)
+	var doomed []*exec.Cmd
+	for own := range slices.Chunk(names, crashLeads) {
+		process := startLeaders(ctx, b.cluster.Addrs(), own)
+		defer kill(process)
+		doomed = append(doomed, process)
+	}
 	won := make([]time.Time, len(names))
-	errs := make([]error, len(names))
-	var wg sync.WaitGroup
-	for i, name := range names {
-		wg.Go(func() { // ends with ctx
-			runs[i], errs[i] = heir.wait(ctx, name)
-			won[i] = time.Now()
-		})
+	runs := make([]hold, len(names))
+	over := inBackground(len(names), func(i int) (err error) {
+		runs[i], err = heir.wait(ctx, names[i])
+		won[i] = time.Now()
+		return err
+	})
+	for _, name := range names {
+		check(b.waiting(ctx, name, 1))
 	}
-	free, err := b.killAll(ctx, names, doomed)
-	if err != nil {
-		enough()
+	free := make([]time.Time, len(names)) // when each lease is over
+	for n, process := range doomed {
+		time.Sleep(crashApart)
+		kill(process)
+		for i := n * crashLeads; i < (n+1)*crashLeads; i++ {
+			free[i] = b.freeAt(ctx, names[i])
+		}
 	}
-	wg.Wait()
+	check(<-over)
 	took := make([]time.Duration, len(names))
 	for i, run := range runs {
-		if errs[i] == nil {
-			errs[i] = run.Release(ctx)
-			took[i] = won[i].Sub(free[i])
-		}
+		took[i] = won[i].Sub(free[i])
+		check(run.Release(ctx))
 	}
-	return took, errors.Join(append(errs, err)...)
+	b.report.latency("lease over to next leader", took, nil, "")
 }
 
-// killAll returns when each lease runs out.
-func (b *bench) killAll(
-	ctx context.Context, names []string, doomed []*process,
-) (free []time.Time, err error) {
-	free = make([]time.Time, len(names))
-	for _, name := range names {
-		if err := b.waiting(ctx, name, 1); err != nil {
-			return free, err
+// startLeaders starts a process, and returns when it leads in all elections.
+func startLeaders(ctx context.Context, addrs, names []string) *exec.Cmd {
+	process := exec.CommandContext(ctx, must(os.Executable()))
+	process.Env = append(os.Environ(), leadersVariable+"="+strings.Join(slices.Concat(addrs, names), " "))
+	process.Stderr = os.Stderr
+	must(process.StdinPipe()) // its end ends the process
+	lines := bufio.NewScanner(must(process.StdoutPipe()))
+	check(process.Start())
+	for range names {
+		if !lines.Scan() {
+			kill(process)
+			check(errors.Join(errors.New("a process that leads has ended"), lines.Err(), context.Cause(ctx)))
 		}
 	}
-	for n, p := range doomed {
-		time.Sleep(crashApart)
-		p.kill()
-		for i := n * crashLeads; i < (n+1)*crashLeads; i++ {
-			if free[i], err = b.freeAt(ctx, names[i]); err != nil {
-				return free, err
-			}
-		}
+	return process
+}
+
+// kill may be called again.
+func kill(process *exec.Cmd) {
+	_ = process.Process.Kill()
+	_ = process.Wait()
+}
+
+// beLeaders runs in the other process: it leads until its standard input ends, and prints a line for each term.
+func beLeaders(ctx context.Context, variable string) {
+	fields := strings.Fields(variable)
+	p := openLocker(fields[:nodes])
+	for i, name := range fields[nodes:] {
+		campaign(ctx, must(election.New(p.locker, name, election.WithTTL(crashTTL+time.Duration(i)*crashStep),
+			election.OnLeader(func(ctx context.Context) {
+				fmt.Println(name)
+				<-ctx.Done()
+			}))))
 	}
-	return free, nil
+	must(io.Copy(io.Discard, os.Stdin))
 }

@@ -11,8 +11,8 @@ import (
 
 const (
 	faultRounds = 5
-	faultCalls  = 300 // of a half of a round
-	lateBy      = 20 * time.Millisecond
+	faultCalls  = 300 // healthy, and as many faulty, in a round
+	slowBy      = 20 * time.Millisecond
 )
 
 // fault is something that happens to nodes.
@@ -20,96 +20,77 @@ type fault struct {
 	what    string
 	addrs   []string
 	happen  func() error
-	mend    func() error // nil: it lasts, so there is one round, too few for a requirement
-	redsync bool         // has one call beside it, which takes seconds
+	mend    func() error // nil: it lasts, so there is one round
+	redsync bool         // one call of redsync beside it, which takes seconds
 }
 
-// faults is of acquiring, not of releasing, while nodes are faulty.
-func (b *bench) faults(ctx context.Context) error {
+// faults measures acquiring, not releasing, while nodes are faulty.
+func (b *bench) faults(ctx context.Context) {
 	first, second := b.cluster.Node(1), b.cluster.Node(3)
-	proxy, err := first.Proxy()
-	if err != nil {
-		return err
-	}
+	proxy := must(first.Proxy())
 	addrs := b.cluster.Addrs()
 	slow := slices.Clone(addrs)
 	slow[1] = proxy.Addr()
+	delay := func(d time.Duration) func() error { return func() error { proxy.Delay(d); return nil } }
 	both := func(do func(*redisproc.Node) error) func() error {
 		return func() error { return errors.Join(do(first), do(second)) }
 	}
-	var failed failures
 	for _, f := range []fault{
 		{"one node hung", addrs, first.Hang, first.Wake, true},
-		{"one node 20 ms slow", slow, later(proxy, lateBy/2), later(proxy, 0), false}, // each way
+		{"one node 20 ms slow", slow, delay(slowBy / 2), delay(0), false}, // each way
 		{"two nodes hung", addrs, both((*redisproc.Node).Hang), both((*redisproc.Node).Wake), false},
 		{"one node dead", addrs, first.Kill, nil, true},
 	} {
-		err := withSides(ctx, f.addrs, func(s sides) error {
-			return b.endure(ctx, s, f, &failed)
-		})
-		if err != nil {
-			return err
-		}
+		b.endure(ctx, f)
 	}
-	b.report.failures(failed)
-	b.report.atMost("acquires and releases that failed with a minority faulty", float64(failed.n), 0)
-	return nil
+	b.report.figure("calls that failed", float64(b.report.failed))
 }
 
-func later(p *redisproc.Proxy, d time.Duration) func() error {
-	return func() error { p.Delay(d); return nil }
-}
-
-// endure compares the calls during the fault with those just before it.
-func (b *bench) endure(ctx context.Context, s sides, f fault, failed *failures) error {
-	var well, ill, ratios []float64
-	var theirs time.Duration
-	for round := range faultRounds {
-		healthy, before := acquires(ctx, s.ours, faultCalls)
-		if err := f.happen(); err != nil {
-			return err
+// endure compares calls during the fault with those just before or after it.
+func (b *bench) endure(ctx context.Context, f fault) {
+	ours := b.open(ctx, 1, func([]string) peer { return openLocker(f.addrs) })[0]
+	redsync := b.open(ctx, 1, openRedsync)[0]
+	n := faultRounds
+	if f.mend == nil {
+		n = 1
+	}
+	var theirs float64
+	medians, ratios := rounds(n, 2, func(contestant int) sample {
+		if contestant == 0 {
+			return b.p99(ctx, ours)
 		}
-		faulty, during := acquires(ctx, s.ours, faultCalls)
-		failed.join(before)
-		failed.join(during)
-		well = append(well, ms(quantile(healthy, 99)))
-		ill = append(ill, ms(quantile(faulty, 99)))
-		ratios = append(ratios, ill[round]/well[round])
-		if round == 0 && f.redsync {
+		check(f.happen())
+		s := b.p99(ctx, ours)
+		if f.redsync && theirs == 0 {
 			start := time.Now()
-			_, _ = s.redsync.acquire(ctx, nextName()) // it may well fail
-			theirs = time.Since(start)
+			_, _ = redsync.try(ctx, nextName()) // it may well fail
+			theirs = ms(time.Since(start))
 		}
-		if f.mend == nil {
-			break
+		if f.mend != nil {
+			check(f.mend())
+			time.Sleep(settling) // the nodes work off what they were sent
 		}
-		if err := f.mend(); err != nil {
-			return err
-		}
-		time.Sleep(settling) // what the faulty nodes were owed is removed
+		return s
+	})
+	b.report.compare(f.what+", p99 ms", medians[1][0], medians[0][0], ratios[1][0], "healthy")
+	if f.redsync {
+		b.report.compare(f.what+", p99 ms", medians[1][0], theirs, medians[1][0]/theirs, "one call of redsync")
 	}
-
-	b.report.compare("acquire, "+f.what, "p99 ms", median(ill), median(well), median(ratios), "healthy")
-	if theirs > 0 {
-		b.report.compare("", "p99 ms", median(ill), ms(theirs), median(ill)/ms(theirs),
-			"one call of redsync")
-	}
-	if f.mend != nil {
-		b.report.atMost("acquire with "+f.what+", p99, times the healthy one", median(ratios), 3)
-	}
-	return nil
 }
 
-// acquires is how long acquiring took, whether it failed or not. Failing to release counts too.
-func acquires(ctx context.Context, p peer, calls int) (took []time.Duration, failed failures) {
-	for range calls {
+// p99 returns that of acquiring, in ms. A call that failed counts as well, and so does the failure of a release.
+func (b *bench) p99(ctx context.Context, p peer) sample {
+	var took []time.Duration
+	for range faultCalls {
 		start := time.Now()
-		h, err := p.acquire(ctx, nextName())
+		h, err := p.try(ctx, nextName())
 		took = append(took, time.Since(start))
 		if err == nil {
 			err = h.Release(ctx)
 		}
-		failed.add(err)
+		if err != nil {
+			b.report.fail(err)
+		}
 	}
-	return took, failed
+	return sample{ms(quantile(took, 99))}
 }

@@ -9,7 +9,6 @@ require (
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/redis/rueidis v1.0.79
 	github.com/redlockfx/redlockfx v0.0.0-00010101000000-000000000000
-	golang.org/x/sys v0.48.0
 )
 
 require (
@@ -18,4 +17,5 @@ require (
 	go.uber.org/atomic v1.12.0 // indirect
 	go.uber.org/multierr v1.10.0 // indirect
 	go.uber.org/zap v1.28.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
 )

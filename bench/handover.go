@@ -5,123 +5,196 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
-	"sync"
 	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/redis/rueidis/rueidislock"
+
+	"github.com/redlockfx/redlockfx/election"
 )
 
 const (
-	handovers = 150
-	slower    = 60 // of redsync's
-	abreast   = 5  // of those, at a time: their waiters sleep most of it
+	handovers        = 150
+	redsyncHandovers = 60
+	redsyncParallel  = 5  // their waiters sleep most of the time
+	redsyncWaiting   = 10 // with more, some give up before they win
+	rueidisHandovers = 60
+	loopHandovers    = 40
+	loopParallel     = 20
+	loopEvery        = time.Second
 )
 
-// handover is of a lock that is released while others wait for it, each with clients of its own.
-func (b *bench) handover(ctx context.Context) error {
-	const most = 10
-	return withLockers(ctx, b.cluster.Addrs(), 1+most, func(all []oursPeer) error {
-		var redsync []peer
-		for range 1 + most {
-			redsync = append(redsync, openRedsync(b.cluster.Addrs()))
+// handover measures a lock that is released while others wait for it.
+func (b *bench) handover(ctx context.Context) {
+	ours, redsync := b.lockers(ctx, 1+50), b.open(ctx, 1+redsyncWaiting, openRedsync)
+	for _, waiting := range []int{1, redsyncWaiting, 50} {
+		took := repeat(handovers, 1, func() (time.Duration, error) { return b.handOver(ctx, ours[:1+waiting]) })
+		var theirs []time.Duration
+		if waiting < len(redsync) {
+			theirs = repeat(redsyncHandovers, redsyncParallel, func() (time.Duration, error) {
+				return handOver(ctx, redsync[:1+waiting], pause(100, 350)) // at any point of their own pauses
+			})
 		}
-		return withPeers(ctx, redsync, func() error {
-			for _, waiters := range []int{1, most} {
-				ours, err := repeat(handovers, 1, func() (time.Duration, error) {
-					return handOver(ctx, waitersOf(all)[:1+waiters], func(name string) error {
-						err := b.waiting(ctx, name, waiters)
-						time.Sleep(between(10, 30)) // they ask once more, after they have subscribed
-						return err
-					})
-				})
-				if err != nil {
-					return err
-				}
-				theirs, err := repeat(slower, abreast, func() (time.Duration, error) {
-					return handOver(ctx, waitersOf(redsync)[:1+waiters], func(string) error {
-						time.Sleep(between(100, 350)) // at any point of their pauses
-						return nil
-					})
-				})
-				if err != nil {
-					return err
-				}
-				what := fmt.Sprintf("handing over on release, of %d waiting", waiters)
-				p50, p99 := b.report.latency(what, ours, theirs, "redsync")
-				b.report.atMost(what+", p50 ms", p50, 3)
-				b.report.atMost(what+", p99 ms", p99, 15)
-			}
-			return nil
+		b.report.latency(fmt.Sprintf("waiting: %d", waiting), took, theirs, "redsync")
+	}
+}
+
+// elect measures a leader that is stopped while others follow, until the callback of the next one starts.
+func (b *bench) elect(ctx context.Context) {
+	const most = 20
+	ours := b.open(ctx, 1+most, func(addrs []string) peer { return candidate(openLocker(addrs)) })
+	rueidis, loops := b.open(ctx, 1+most, openRueidis), b.open(ctx, 1+most, openLoop)
+	for _, followers := range []int{1, 10, most} {
+		took := repeat(handovers, 1, func() (time.Duration, error) { return b.handOver(ctx, ours[:1+followers]) })
+		one := repeat(rueidisHandovers, 1, func() (time.Duration, error) {
+			return handOver(ctx, rueidis[:1+followers], pause(20, 50))
 		})
+		looping := repeat(loopHandovers, loopParallel, func() (time.Duration, error) {
+			return handOver(ctx, loops[:1+followers], pause(1000, 2000)) // at any point of their own pauses
+		})
+		what := fmt.Sprintf("followers: %d", followers)
+		b.report.latency(what, took, one, "rueidislock, on one node")
+		b.report.latency(what, took, looping, "redsync in a loop")
+	}
+}
+
+// repeat takes n samples, some at a time.
+func repeat(n, parallel int, measure func() (time.Duration, error)) []time.Duration {
+	took := make([]time.Duration, n)
+	check(each(n, parallel, func(i int) (err error) {
+		took[i], err = measure()
+		return err
+	}))
+	return took
+}
+
+// handOver is the function of that name for Lockers: it waits until the nodes know the waiters.
+func (b *bench) handOver(ctx context.Context, peers []peer) (time.Duration, error) {
+	return handOver(ctx, peers, func(name string) error {
+		err := b.waiting(ctx, name, len(peers)-1)
+		return errors.Join(err, pause(10, 30)(name)) // they ask once more after they have subscribed
 	})
 }
 
-func waitersOf[P any](peers []P) (all []waiter) {
-	for _, p := range peers {
-		all = append(all, any(p).(waiter))
-	}
-	return all
-}
-
-// handOver has the first peer hold a lock until all others wait for it, and returns how long after
-// the call that released it the first of them had it.
-func handOver(
-	ctx context.Context, peers []waiter, wait func(name string) error,
-) (time.Duration, error) {
+// handOver has the first peer hold a lock, and the others wait for it until ready returns. It returns the time from
+// before the release is called until the first of them has the lock.
+func handOver(ctx context.Context, peers []peer, ready func(name string) error) (time.Duration, error) {
 	name := nextName()
-	h, err := peers[0].acquire(ctx, name)
+	h, err := peers[0].wait(ctx, name)
 	if err != nil {
 		return 0, err
 	}
 	waiting, enough := context.WithCancel(ctx)
 	defer enough()
-	won := make([]time.Time, len(peers)-1)
-	errs := make([]error, len(peers)-1)
-	var wg sync.WaitGroup
-	for i, p := range peers[1:] {
-		wg.Go(func() {
-			h, err := p.wait(waiting, name)
-			if err != nil {
-				if waiting.Err() == nil {
-					errs[i] = err
-				}
-				return
-			}
-			won[i] = time.Now()
-			enough() // before this one makes room for another
-			errs[i] = h.Release(ctx)
-		})
-	}
-	err = wait(name)
+	won := make(chan time.Time, len(peers))
+	over := inBackground(len(peers)-1, func(i int) error {
+		h, err := peers[1+i].wait(waiting, name)
+		if err != nil && waiting.Err() != nil {
+			return nil // another one has won
+		}
+		if err != nil {
+			return err
+		}
+		won <- time.Now()
+		enough() // before this one makes room for another
+		return h.Release(ctx)
+	})
+	err = ready(name)
 	released := time.Now()
-	err = errors.Join(err, h.Release(ctx))
-	wg.Wait()
-	if err := errors.Join(append(errs, err)...); err != nil {
+	if err := errors.Join(err, h.Release(ctx), <-over); err != nil {
 		return 0, err
 	}
-	won = slices.DeleteFunc(won, time.Time.IsZero)
-	if len(won) == 0 {
-		return 0, errors.Join(errors.New("nobody took over"), context.Cause(ctx))
-	}
-	return slices.MinFunc(won, time.Time.Compare).Sub(released), nil
+	return (<-won).Sub(released), nil
 }
 
-// repeat takes n samples, so many at a time.
-func repeat(n, abreast int, sample func() (time.Duration, error)) ([]time.Duration, error) {
-	took, errs := make([]time.Duration, n), make([]error, n)
-	var wg sync.WaitGroup
-	for first := range abreast {
-		wg.Go(func() {
-			for i := first; i < n; i += abreast {
-				if took[i], errs[i] = sample(); errs[i] != nil {
-					return
-				}
+// pause sleeps for a random time between two numbers of milliseconds.
+func pause(least, most int) func(name string) error {
+	return func(string) error {
+		time.Sleep(time.Duration(least+rand.IntN(most-least)) * time.Millisecond)
+		return nil
+	}
+}
+
+// holdFunc is a hold's release.
+type holdFunc func(ctx context.Context) error
+
+func (f holdFunc) Release(ctx context.Context) error { return f(ctx) }
+
+// candidate makes p campaign: it has won when its callback starts.
+func candidate(p peer) peer {
+	p.wait = func(ctx context.Context, name string) (hold, error) {
+		began := make(chan struct{}, 1)
+		e, err := election.New(p.locker, name, election.OnLeader(func(ctx context.Context) {
+			offer(began, struct{}{}) // nobody wants to know of a second term
+			<-ctx.Done()
+		}))
+		if err != nil {
+			return nil, err
+		}
+		run := campaign(ctx, e)
+		if _, err := receive(ctx, began); err != nil {
+			return nil, errors.Join(err, run.Release(ctx))
+		}
+		return run, nil
+	}
+	return p
+}
+
+// campaign runs an elector until Release.
+func campaign(ctx context.Context, e *election.Elector) hold {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	over := inBackground(1, func(int) error { return e.Run(ctx) })
+	return holdFunc(func(context.Context) error {
+		stop()
+		return <-over
+	})
+}
+
+// receive returns the next value, or the cause of ctx.
+func receive[T any](ctx context.Context, from <-chan T) (value T, err error) {
+	select {
+	case value = <-from:
+		return value, nil
+	case <-ctx.Done():
+		return value, context.Cause(ctx)
+	}
+}
+
+// offer sends a value if there is room for it.
+func offer[T any](to chan<- T, value T) {
+	select {
+	case to <- value:
+	default:
+	}
+}
+
+// openLoop makes an elector as it is often written over redsync: try, sleep, try again.
+func openLoop(addrs []string) peer {
+	p := openRedsync(addrs)
+	p.wait = func(ctx context.Context, name string) (hold, error) {
+		for pause := rand.N(loopEvery); ; pause = loopEvery { // processes start at different times
+			if _, err := receive(ctx, time.After(pause)); err != nil {
+				return nil, err
 			}
-		})
+			if h, err := p.try(ctx, name); err == nil {
+				return h, nil
+			}
+		}
 	}
-	wg.Wait()
-	return took, errors.Join(errs...)
+	return p
 }
 
-func between(least, most int) time.Duration {
-	return time.Duration(least+rand.IntN(most-least)) * time.Millisecond
+// openRueidis makes a peer of rueidislock, which keeps three keys on one node. Of its defaults only the 20 ms are
+// changed that an answer may take: on a busy machine some take longer, and then it may wait forever.
+func openRueidis(addrs []string) peer {
+	locker := must(rueidislock.NewLocker(rueidislock.LockerOption{
+		ClientOption:   rueidis.ClientOption{InitAddress: addrs[:1]},
+		TryNextAfter:   time.Second,
+		NoLoopTracking: true, // as its documentation advises from Redis 7.0.5 on
+	}))
+	wait := func(ctx context.Context, name string) (hold, error) {
+		_, release, err := locker.WithContext(ctx, name)
+		return holdFunc(func(context.Context) error { release(); return nil }), err
+	}
+	return peer{try: wait, wait: wait, close: func(context.Context) error { locker.Close(); return nil }}
 }

@@ -3,70 +3,93 @@ package main
 import (
 	"context"
 	"errors"
-	"sync"
+	"math/rand/v2"
 	"time"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/redlock"
 )
 
 const (
-	idlers    = 20
-	idleFor   = ttl * 3 / 2
-	extending = ttl / 3
+	idlers   = 20
+	idleFor  = 3 * ttl // some rounds of what an idle waiter does
+	joining  = 20_000
+	joinHeld = 5 * time.Minute // by somebody else
+	lookAt   = 500 * time.Millisecond
 )
 
-// idle is of waiters that have nothing to do, each with clients of its own, while the holder goes on.
-func (b *bench) idle(ctx context.Context) error {
-	return withLockers(ctx, b.cluster.Addrs(), 1+idlers, func(all []oursPeer) error {
-		name := nextName()
-		lease, err := all[0].locker.TryAcquire(ctx, name)
-		if err != nil {
-			return err
+// idle measures waiters that have nothing to do while the holder extends its lease.
+func (b *bench) idle(ctx context.Context) {
+	b.idling(ctx, "commands a second of a waiter", func(p peer) peer {
+		p.wait = func(ctx context.Context, name string) (hold, error) {
+			return p.locker.Acquire(ctx, name, redlock.WithAutoExtend(redlock.Extension{}))
 		}
-		waiting, enough := context.WithCancel(ctx)
-		errs := make([]error, idlers)
-		var wg sync.WaitGroup
-		for i, p := range all[1:] {
-			wg.Go(func() { // ends with waiting
-				_, err := p.locker.Acquire(waiting, name)
-				if waiting.Err() == nil {
-					errs[i] = errors.Join(err, errors.New("a waiter did not wait"))
-				}
-			})
-		}
-		per, err := b.idleRequests(ctx, name, lease.Extend)
-		enough()
-		wg.Wait()
-		if err := errors.Join(append(errs, err, lease.Release(ctx))...); err != nil {
-			return err
-		}
-		b.report.figure("a waiter that waits, TTL 10 s", "commands/s", per)
-		b.report.atMost("commands of an idle waiter, a second over all nodes", per, 0.6)
-		return nil
+		return p
 	})
 }
 
-// idleRequests is how many requests a waiter sends in a second, to all nodes together, while the holder
-// extends: that much is known and left out.
-func (b *bench) idleRequests(
-	ctx context.Context, name string, extend func(context.Context) error,
-) (float64, error) {
-	if err := b.waiting(ctx, name, idlers); err != nil {
-		return 0, err
-	}
-	time.Sleep(time.Second) // they ask once more, after they have subscribed
-	start := time.Now()
-	extensions := 0
-	sent, err := b.requestsDuring(ctx, func() error {
-		for ; time.Since(start) < idleFor; extensions++ {
-			if err := extend(ctx); err != nil {
-				return err
-			}
-			time.Sleep(extending)
-		}
-		return nil
+// follow measures candidates that have nothing to do while the leader leads.
+func (b *bench) follow(ctx context.Context) {
+	b.idling(ctx, "commands a second of a follower", candidate)
+}
+
+// idling has one peer hold a lock, alone and then while others wait for it, whose commands are the difference.
+func (b *bench) idling(ctx context.Context, figure string, as func(peer) peer) {
+	open := func(addrs []string) peer { return as(openLocker(addrs)) }
+	holder := b.open(ctx, 1, open)[0]
+	name := nextName()
+	h := must(holder.wait(ctx, name))
+	alone := b.rate(ctx)
+	waiters := b.open(ctx, idlers, open)
+	waiting, enough := context.WithCancel(ctx)
+	defer enough()
+	over := inBackground(idlers, func(i int) error {
+		time.Sleep(rand.N(ttl / 4)) // not all in step
+		return waitInVain(waiting, waiters[i], name)
 	})
-	if err != nil {
-		return 0, err
+	time.Sleep(ttl/4 + time.Second) // all have found the holder
+	b.report.figure(figure, (b.rate(ctx)-alone)/idlers)
+	enough()
+	check(errors.Join(<-over, h.Release(ctx)))
+}
+
+// rate returns how many commands all nodes together are sent in a second.
+func (b *bench) rate(ctx context.Context) float64 {
+	sent, _ := b.requestsDuring(ctx, func() { time.Sleep(idleFor) })
+	return float64(sent) / idleFor.Seconds()
+}
+
+// waitInVain waits for a lock until ctx is done.
+func waitInVain(ctx context.Context, p peer, name string) error {
+	if _, err := p.wait(ctx, name); ctx.Err() == nil {
+		return errors.Join(err, errors.New("a waiter did not wait"))
 	}
-	total := sum(sent) - extensions*nodes
-	return float64(total) / idlers / time.Since(start).Seconds(), nil
+	return nil
+}
+
+// join measures what it costs one process to start waiting for many names, all held by somebody else.
+func (b *bench) join(ctx context.Context) {
+	locker := b.lockers(ctx, 1)[0]
+	names := nextNames(joining)
+	for _, admin := range b.admins {
+		pipe := admin.Pipeline()
+		for _, name := range names {
+			pipe.Set(ctx, records.Default.Lock(name), records.SomebodyElse, joinHeld)
+		}
+		must(pipe.Exec(ctx))
+	}
+	waiting, enough := context.WithCancel(ctx)
+	defer enough()
+	before, start := processorTime(), time.Now()
+	over := inBackground(joining, func(i int) error { return waitInVain(waiting, locker, names[i]) })
+	var took time.Duration
+	for total, last := 0, joining; total < joining || last > joining/1000; total += last { // they ask, and then do not
+		check(context.Cause(ctx))
+		took = time.Since(start)
+		last, _ = b.requestsDuring(ctx, func() { time.Sleep(lookAt) })
+	}
+	b.report.figure("20,000 names, CPU ms", ms(processorTime()-before))
+	b.report.figure("20,000 names, wall ms", ms(took))
+	enough()
+	check(<-over)
 }

@@ -1,6 +1,5 @@
-// Bench measures packages redlock and election, where it can beside redsync and rueidislock, on five
-// redis-server processes of its own, and ends with status 1 when a requirement is missed. README.md says
-// what each row means.
+// Bench measures packages redlock, election and scheduler on five redis-server processes that it starts, some of it
+// beside redsync and rueidislock. It exits with status 1 when a requirement is missed. README.md explains each row.
 package main
 
 import (
@@ -15,29 +14,36 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
 const (
-	nodes = 5
-	limit = 10 * time.Minute // of everything, far above what it takes
+	nodes    = 5
+	maxTime  = 30 * time.Minute // of all rows together, far above what they take
+	settling = 500 * time.Millisecond
+	closing  = 20 * time.Second // of all peers of a row together
 )
 
+// bench is what the rows share.
+type bench struct {
+	cluster *redisproc.Cluster
+	admins  []redis.UniversalClient // one per node, for looking at it
+	peers   []peer                  // opened by the row; closed after it
+	report  report
+}
+
 func main() {
-	if variable := os.Getenv(leaderVariable); variable != "" {
-		if err := beLeaders(variable); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+	if variable := os.Getenv(leadersVariable); variable != "" {
+		beLeaders(context.Background(), variable)
 		return
 	}
-	only := flag.String("only", "", "`rows` to run, with commas between them; all if empty: "+
-		strings.Join(names(allRows), ","))
+	only := flag.String("only", rowNames(), "comma-separated `rows` to run")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	missed, err := run(ctx, *only)
+	missed, err := run(ctx, strings.Split(*only, ","))
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -47,14 +53,14 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, only string) (missed bool, err error) {
+func run(ctx context.Context, only []string) (missed bool, err error) {
 	rows, err := selected(only)
 	if err != nil {
 		return false, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
-	logging.Disable() // go-redis would tell of each failed dial
+	logging.Disable() // go-redis would log each failed dial
 	cluster, err := redisproc.Start(ctx, nodes)
 	if err != nil {
 		return false, err
@@ -65,12 +71,48 @@ func run(ctx context.Context, only string) (missed bool, err error) {
 	fmt.Println(machine(ctx))
 	b.report.head()
 	for _, r := range rows {
-		if err = errors.Join(r.measure(b, ctx), context.Cause(ctx)); err != nil {
-			err = fmt.Errorf("%s: %w", r.name, err)
-			break
+		b.report.begin(r)
+		if err := b.measure(ctx, r); err != nil {
+			return b.report.conclude(), fmt.Errorf("%s: %w", r.name, err)
 		}
+		b.report.end()
 	}
-	return b.report.conclude(), err
+	return b.report.conclude(), nil
+}
+
+// measure runs a row and closes its peers.
+func (b *bench) measure(ctx context.Context, r row) (err error) {
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
+		defer cancel()
+		for _, p := range b.peers {
+			err = errors.Join(err, p.close(ctx))
+		}
+		b.peers = nil
+	}()
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = cause.(failure).error // it panics again where check did not
+		}
+	}()
+	r.measure(b, ctx)
+	return context.Cause(ctx)
+}
+
+// failure is what check panics with.
+type failure struct{ error }
+
+// check ends the row if there is an error. As testing.T.Fatal, it may only be called on the goroutine of the row.
+func check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// must returns value, or ends the row as check does.
+func must[T any](value T, err error) T {
+	check(err)
+	return value
 }
 
 func machine(ctx context.Context) string {

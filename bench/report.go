@@ -2,64 +2,104 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 )
 
-// report prints the table line by line, and the requirements below it.
-type report struct{ requirements []requirement }
-
-// requirement is a sentence on what was measured and must be, and whether it is.
-type requirement struct {
-	text string
-	ok   bool
+// report prints one line per figure, with its limit if it has one, and at the end the limits that were missed.
+type report struct {
+	row     row
+	open    map[string]limit // of the row: those whose figure was not printed yet
+	missed  []string
+	mu      sync.Mutex // guards the rest
+	failed  int        // calls of the row
+	lastErr error
 }
 
-const layout = "%-44s %-10s %9s %9s %9s  %s\n"
+const layout = "%-58s %9s %9s %8s  %-24s %s\n"
 
-func (r *report) head() { fmt.Printf(layout, "", "", "redlock", "beside", "ratio", "beside it is") }
-
-// compare is a figure with another one beside it.
-func (r *report) compare(what, unit string, ours, beside, ratio float64, is string) {
-	fmt.Printf(layout, what, unit, format(ours), format(beside), format(ratio), is)
+func (r *report) head() {
+	fmt.Printf(layout, "", "redlockfx", "beside", "ratio", "beside it is", "limit")
 }
 
-// figure stands alone.
-func (r *report) figure(what, unit string, ours float64) {
-	fmt.Printf(layout, what, unit, format(ours), "", "", "")
+func (r *report) begin(of row) {
+	r.row, r.open = of, maps.Clone(of.limits)
+	r.failed, r.lastErr = 0, nil
 }
 
-// failures is silent where there are none.
-func (r *report) failures(f failures) {
-	if f.n > 0 {
-		fmt.Printf("    failed and not counted: %d, the last with: %.200v\n", f.n, f.last)
+// figure prints a number that stands alone.
+func (r *report) figure(name string, value float64) {
+	fmt.Printf(layout, r.row.name+": "+name, format(value), "", "", "", r.judge(name, value, 0))
+}
+
+// compare prints a number with another one beside it.
+func (r *report) compare(name string, value, beside, ratio float64, is string) {
+	fmt.Printf(layout, r.row.name+": "+name, format(value), format(beside), format(ratio), is, r.judge(name, value, ratio))
+}
+
+// latency prints p50 and p99, alone if nothing is beside.
+func (r *report) latency(name string, took, beside []time.Duration, is string) {
+	for _, percent := range []int{50, 99} {
+		name, value := fmt.Sprintf("%s, p%d ms", name, percent), ms(quantile(took, percent))
+		if len(beside) == 0 {
+			r.figure(name, value)
+			continue
+		}
+		other := ms(quantile(beside, percent))
+		r.compare(name, value, other, value/other, is)
 	}
 }
 
-func (r *report) atMost(what string, got, limit float64) {
-	r.require(what, got, "<=", limit, got <= limit)
+// judge compares a figure with its limit, and returns what to print about it. Of lines of the same name only the first
+// is judged.
+func (r *report) judge(name string, value, ratio float64) string {
+	l, found := r.open[name]
+	if !found {
+		return ""
+	}
+	delete(r.open, name)
+	got, of, relation := value, "", "<="
+	if l.ofRatio {
+		got, of = ratio, "ratio "
+	}
+	ok := got <= l.bound
+	if l.isLeast {
+		relation, ok = ">=", got >= l.bound
+	}
+	text := fmt.Sprintf("%s%s %s", of, relation, format(l.bound))
+	if ok {
+		return text + ": ok"
+	}
+	r.missed = append(r.missed, fmt.Sprintf("%s: %s: %s, must be %s", r.row.name, name, format(got), text))
+	return text + ": MISSED"
 }
 
-func (r *report) atLeast(what string, got, limit float64) {
-	r.require(what, got, ">=", limit, got >= limit)
+// fail counts a call that failed, and whose time is not counted. It may be called concurrently.
+func (r *report) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed++
+	r.lastErr = err
 }
 
-func (r *report) require(what string, got float64, relation string, limit float64, ok bool) {
-	text := fmt.Sprintf("%s: %s (must be %s %s)", what, format(got), relation, format(limit))
-	r.requirements = append(r.requirements, requirement{text, ok})
+// end prints how many calls of the row failed. A limit without a figure is missed.
+func (r *report) end() {
+	if r.failed > 0 {
+		fmt.Printf("    failed calls: %d, the last with: %.200v\n", r.failed, r.lastErr)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.open)) {
+		r.missed = append(r.missed, fmt.Sprintf("%s: %s: not measured", r.row.name, name))
+	}
 }
 
-// conclude prints the requirements, and tells whether any was missed.
 func (r *report) conclude() (missed bool) {
 	fmt.Println()
-	for _, q := range r.requirements {
-		verdict := "ok"
-		if !q.ok {
-			verdict = "MISSED"
-			missed = true
-		}
-		fmt.Printf("%s: %s\n", q.text, verdict)
+	for _, text := range r.missed {
+		fmt.Println("MISSED", text)
 	}
-	return missed
+	return len(r.missed) > 0
 }
 
 // format shows three digits.
@@ -75,23 +115,3 @@ func format(x float64) string {
 }
 
 func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
-
-// failures are calls that did not do what they should.
-type failures struct {
-	n    int
-	last error
-}
-
-func (f *failures) add(err error) {
-	if err != nil {
-		f.n++
-		f.last = err
-	}
-}
-
-func (f *failures) join(g failures) {
-	if g.n > 0 {
-		f.n += g.n
-		f.last = g.last
-	}
-}

@@ -5,66 +5,100 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/redis/go-redis/v9"
-
-	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
-// bench is what the rows share.
-type bench struct {
-	cluster *redisproc.Cluster
-	admins  []redis.UniversalClient // one a node, for looking at it
-	report  report
-}
-
-// row measures one theme and reports its lines and requirements.
+// row measures one theme. Its limits are requirements, by the name of the figure.
 type row struct {
 	name    string
-	measure func(*bench, context.Context) error
+	measure func(*bench, context.Context)
+	limits  map[string]limit
 }
 
-// allRows, in the order of the table: the last one leaves a node dead.
+// limit is what a figure must be, or its ratio to the figure beside it.
+type limit struct {
+	ofRatio, isLeast bool
+	bound            float64
+}
+
+func atMost(bound float64) limit       { return limit{bound: bound} }
+func ratioAtMost(bound float64) limit  { return limit{ofRatio: true, bound: bound} }
+func ratioAtLeast(bound float64) limit { return limit{ofRatio: true, isLeast: true, bound: bound} }
+
+// allRows in the order of the table. The last one leaves a node dead.
 var allRows = []row{
-	{"speed", (*bench).speed},
-	{"overhead", (*bench).overhead},
-	{"contend", (*bench).contend},
-	{"handover", (*bench).handover},
-	{"takeover", (*bench).takeover},
-	{"idle", (*bench).idle},
-	{"renew", (*bench).renew},
-	{"leftovers", (*bench).leftovers},
-	{"elect", (*bench).elect},
-	{"crash", (*bench).crash},
-	{"wake", (*bench).wake},
-	{"follow", (*bench).follow},
-	{"thousand", (*bench).thousand},
-	{"crowd", (*bench).crowd},
-	{"ticks", (*bench).ticks},
-	{"jobs", (*bench).jobs},
-	{"month", (*bench).month},
-	{"faults", (*bench).faults},
+	{"speed", (*bench).speed, map[string]limit{
+		"goroutines: 1, p50 µs":      ratioAtMost(0.9),
+		"goroutines: 1, allocations": ratioAtMost(1),
+		"goroutines: 16, a second":   ratioAtLeast(1.5),
+		"goroutines: 128, a second":  ratioAtLeast(2),
+	}},
+	{"overhead", (*bench).overhead, nil},
+	{"contend", (*bench).contend, map[string]limit{
+		"50 in one Locker, holds a second":        ratioAtLeast(0.9),
+		"50 in one Locker, extra requests a hold": atMost(5),
+	}},
+	{"handover", (*bench).handover, map[string]limit{
+		"waiting: 1, p50 ms": atMost(3), "waiting: 1, p99 ms": atMost(15),
+		"waiting: 10, p50 ms": atMost(3), "waiting: 10, p99 ms": atMost(15),
+	}},
+	{"idle", (*bench).idle, map[string]limit{"commands a second of a waiter": atMost(0.6)}},
+	{"join", (*bench).join, nil},
+	{"renew", (*bench).renew, map[string]limit{
+		"10,000 leases, wall ms":            ratioAtMost(0.1),
+		"10,000 leases, requests to a node": atMost(110),
+	}},
+	{"elect", (*bench).elect, map[string]limit{
+		"followers: 1, p50 ms": atMost(5), "followers: 1, p99 ms": atMost(15),
+		"followers: 10, p50 ms": atMost(5), "followers: 10, p99 ms": atMost(15),
+		"followers: 20, p50 ms": atMost(5), "followers: 20, p99 ms": atMost(15),
+	}},
+	{"crash", (*bench).crash, map[string]limit{
+		"lease over to next leader, p50 ms": atMost(35),
+		"lease over to next leader, p99 ms": atMost(80),
+	}},
+	{"follow", (*bench).follow, map[string]limit{"commands a second of a follower": atMost(0.15)}},
+	{"ticks", (*bench).ticks, map[string]limit{
+		"tick to run, p50 ms":                   atMost(2),
+		"tick to run, p99 ms":                   atMost(10),
+		"Trigger to run, p99 ms":                atMost(50),
+		"10,000 jobs due at once, s":            atMost(1.5),
+		"failover to first run, 1,000 jobs, ms": atMost(300),
+	}},
+	{"jobs", (*bench).jobs, map[string]limit{
+		"next tick of a spec, µs":                   atMost(2),
+		"adding 100,000 jobs, s":                    atMost(3),
+		"a job of a follower, KiB":                  atMost(3),
+		"a job of the leader, KiB":                  atMost(3),
+		"leading with 100,000 jobs, % of a core":    atMost(1),
+		"commands a second of a follower with jobs": atMost(0.15),
+	}},
+	{"month", (*bench).month, map[string]limit{"a job on a node, KiB": ratioAtMost(1.05)}},
+	{"faults", (*bench).faults, map[string]limit{
+		"one node hung, p99 ms":       ratioAtMost(3),
+		"one node 20 ms slow, p99 ms": ratioAtMost(3),
+		"two nodes hung, p99 ms":      ratioAtMost(3),
+		"calls that failed":           atMost(0),
+	}},
 }
 
-func names(rows []row) (all []string) {
-	for _, r := range rows {
-		all = append(all, r.name)
-	}
-	return all
-}
-
-// selected returns the rows that only names, in the order of the table.
-func selected(only string) ([]row, error) {
-	if only == "" {
-		return allRows, nil
-	}
-	wanted := strings.Split(only, ",")
-	for _, name := range wanted {
-		if !slices.Contains(names(allRows), name) {
-			return nil, fmt.Errorf("no row %q, there are %s", name, strings.Join(names(allRows), ", "))
+// selected returns the rows with these names, in the order of the table.
+func selected(names []string) (rows []row, err error) {
+	for _, r := range allRows {
+		if slices.Contains(names, r.name) {
+			rows = append(rows, r)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(allRows), func(r row) bool {
-		return !slices.Contains(wanted, r.name)
-	}), nil
+	if len(rows) != len(names) {
+		return nil, fmt.Errorf("rows %q: unknown or repeated name, there are %s", names, rowNames())
+	}
+	return rows, nil
+}
+
+// rowNames returns all names with commas between them.
+func rowNames() string {
+	var all []string
+	for _, r := range allRows {
+		all = append(all, r.name)
+	}
+	return strings.Join(all, ",")
 }

@@ -2,51 +2,119 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/redlock"
 )
 
-const speedRounds = 21 // many short ones, so that a burst of other work spoils few
+const (
+	speedRounds    = 21 // many short ones, so that a burst of other work spoils few
+	stretch        = 100 * time.Millisecond
+	overheadRounds = 15
+	overheadCalls  = 100
+)
 
-// speed is of locks that nobody else wants.
-func (b *bench) speed(ctx context.Context) error {
-	return withSides(ctx, b.cluster.Addrs(), func(s sides) error {
-		one, err := b.race(ctx, s.ours, s.redsync, speedRounds, pairs(1))
-		if err != nil {
-			return err
+// speed measures locks that nobody else wants.
+func (b *bench) speed(ctx context.Context) {
+	contestants := append(b.open(ctx, 1, openRedsync), b.lockers(ctx, 1)...)
+	for _, goroutines := range []int{1, 16, 128} {
+		medians, ratios := rounds(speedRounds, len(contestants), func(i int) sample {
+			return b.pairs(ctx, contestants[i], goroutines)
+		})
+		for figure, unit := range []string{"p50 µs", "a second", "allocations"} {
+			b.report.compare(fmt.Sprintf("goroutines: %d, %s", goroutines, unit),
+				medians[1][figure], medians[0][figure], ratios[1][figure], "redsync")
 		}
-		b.report.operation("acquire+release, 1 goroutine", one, "redsync")
-		b.report.atMost("1 goroutine, p50, times redsync's", one.ratio.p50, 0.9)
-		b.report.atMost(fmt.Sprintf("allocations of an acquire+release (redsync: %s)",
-			format(one.beside.allocs)), one.ours.allocs, one.beside.allocs)
+	}
+}
 
-		for _, many := range []struct {
-			goroutines int
-			atLeast    float64 // times redsync's operations
-		}{{16, 1.5}, {128, 2}} {
-			r, err := b.race(ctx, s.ours, s.redsync, speedRounds, pairs(many.goroutines))
-			if err != nil {
-				return err
+// pairs has goroutines acquire and release for a stretch, each time another name. It returns p50 in µs, operations a
+// second and allocations of an operation. The allocations are the whole process's, so that work which a peer leaves to
+// other goroutines counts too.
+func (b *bench) pairs(ctx context.Context, p peer, goroutines int) sample {
+	took := make([][]time.Duration, goroutines)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	check(each(goroutines, goroutines, func(i int) error {
+		for time.Since(start) < stretch {
+			began := time.Now()
+			if err := acquireAndRelease(ctx, p); err != nil {
+				b.report.fail(err)
+				continue
 			}
-			what := fmt.Sprintf("%d goroutines", many.goroutines)
-			b.report.throughput("acquire+release, "+what, r, "redsync")
-			b.report.atLeast(what+", operations a second, times redsync's", 1/r.ratio.ns, many.atLeast)
+			took[i] = append(took[i], time.Since(began))
 		}
+		return context.Cause(ctx)
+	}))
+	elapsed := time.Since(start)
+	runtime.ReadMemStats(&after)
+	all := slices.Concat(took...)
+	if len(all) == 0 {
+		check(errors.New("no operation succeeded"))
+	}
+	n := float64(len(all))
+	p50 := float64(quantile(all, 50)) / float64(time.Microsecond)
+	return sample{p50, n / elapsed.Seconds(), float64(after.Mallocs-before.Mallocs) / n}
+}
 
-		r, err := b.race(ctx, s.ours, s.redsync, speedRounds, extend)
-		if err != nil {
-			return err
+// bareAcquire is the least that a node has to do for a lock.
+var bareAcquire = redis.NewScript(`return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) and 1 or 0`)
+
+// overhead measures the time that a node takes for its part of a grant and of a refusal.
+func (b *bench) overhead(ctx context.Context) {
+	lockers := b.lockers(ctx, 2)
+	bare := func(name string) {
+		for _, admin := range b.admins {
+			check(bareAcquire.EvalSha(ctx, admin, []string{"bare:" + name}, name, ttl.Milliseconds()).Err())
 		}
-		b.report.operation("extend", r, "redsync")
-		return nil
+	}
+	for _, admin := range b.admins {
+		check(bareAcquire.Load(ctx, admin).Err())
+	}
+	medians, ratios := rounds(overheadRounds, 2, func(contestant int) sample {
+		names := nextNames(overheadCalls)
+		if contestant == 0 {
+			return sample{b.scriptTime(ctx, names, bare), b.scriptTime(ctx, names, bare)}
+		}
+		var held []hold
+		s := sample{b.scriptTime(ctx, names, func(name string) {
+			held = append(held, must(lockers[0].try(ctx, name)))
+		}), b.scriptTime(ctx, names, func(name string) {
+			if _, err := lockers[1].try(ctx, name); !errors.Is(err, redlock.ErrHeld) {
+				check(fmt.Errorf("not refused: %w", err))
+			}
+		})}
+		for _, h := range held {
+			check(h.Release(ctx))
+		}
+		return s
 	})
+	for figure, what := range []string{"a grant on a node, µs", "a refusal on a node, µs"} {
+		b.report.compare(what, medians[1][figure], medians[0][figure], ratios[1][figure], "SET NX PX in a script")
+	}
 }
 
-func (r *report) operation(what string, of race, beside string) {
-	r.compare(what, "p50 µs", of.ours.p50/1000, of.beside.p50/1000, of.ratio.p50, beside)
-	r.compare("", "allocs", of.ours.allocs, of.beside.allocs, of.ratio.allocs, beside)
-	r.compare("", "bytes", of.ours.bytes, of.beside.bytes, of.ratio.bytes, beside)
-}
-
-func (r *report) throughput(what string, of race, beside string) {
-	r.compare(what, "a second", of.ours.perSecond(), of.beside.perSecond(), 1/of.ratio.ns, beside)
+// scriptTime calls do for each name, and returns how many µs a node took for one script.
+func (b *bench) scriptTime(ctx context.Context, names []string, do func(name string)) float64 {
+	var calls, micros int
+	add := func(sign int) {
+		for _, done := range b.commands(ctx) {
+			calls += sign * done["evalsha"].calls
+			micros += sign * done["evalsha"].micros
+		}
+	}
+	add(-1)
+	for _, name := range names {
+		do(name)
+	}
+	add(1)
+	return float64(micros) / float64(calls)
 }

@@ -12,10 +12,13 @@ import (
 )
 
 const (
-	ticksFor   = 40 // ticks of one job a second
-	atOnce     = 10_000
-	failingFor = 1000 // jobs of a failover
-	triggers   = 40
+	tickSamples   = 40 // of one job a second
+	triggers      = 40
+	atOnce        = 10_000
+	failoverJobs  = 1000
+	everySecond   = "* * * * * *"
+	leaderless    = 2 * time.Second // between the leaders of a failover
+	untilAccepted = 3 * time.Second // a job that the nodes have never seen does not run in its first two seconds
 )
 
 // service is a process that runs jobs.
@@ -24,168 +27,106 @@ type service struct {
 	jobs    *scheduler.Scheduler
 }
 
-func newService(p oursPeer, name string, opts ...election.Option) (service, error) {
-	e, err := election.New(p.locker, name, opts...)
-	if err != nil {
-		return service{}, err
+// newService adds n jobs whose specs take turns. Their run only calls fn.
+func newService(p peer, name string, n int, specs []string, fn func(scheduler.Run), opts ...election.Option) service {
+	e := must(election.New(p.locker, name, opts...))
+	s := must(scheduler.New(e))
+	run := func(_ context.Context, run scheduler.Run) error {
+		fn(run)
+		return nil
 	}
-	s, err := scheduler.New(e)
-	return service{e, s}, err
+	jobs := make([]scheduler.Job, n)
+	for i := range jobs {
+		jobs[i] = scheduler.Job{Name: fmt.Sprint("job ", i), Spec: specs[i%len(specs)], Run: run}
+	}
+	check(s.Add(jobs...))
+	return service{e, s}
 }
 
-// ticks is of jobs: how long after its tick a run starts. The nodes and this process share a clock.
-func (b *bench) ticks(ctx context.Context) error {
-	return withLockers(ctx, b.cluster.Addrs(), 2, func(all []oursPeer) error {
-		return errors.Join(b.oneASecond(ctx, all[0]), b.trigger(ctx, all), b.instant(ctx, all[0]), b.failover(ctx, all))
+// during campaigns while fn runs. If the row ends in fn, the campaign ends with its Locker.
+func (s service) during(ctx context.Context, fn func()) {
+	c := campaign(ctx, s.elector)
+	fn()
+	check(c.Release(ctx))
+}
+
+// ticks measures how long after it is due a run starts.
+func (b *bench) ticks(ctx context.Context) {
+	all := b.lockers(ctx, 2)
+	b.ticking(ctx, all[0])
+	b.triggering(ctx, all)
+	b.atOnce(ctx, all[0])
+	b.failover(ctx, all)
+}
+
+func (b *bench) ticking(ctx context.Context, p peer) {
+	late := make(chan time.Duration, tickSamples)
+	newService(p, nextName(), 1, []string{everySecond}, func(run scheduler.Run) {
+		offer(late, time.Since(run.Tick))
+	}).during(ctx, func() {
+		took := make([]time.Duration, tickSamples)
+		for i := range took {
+			took[i] = must(receive(ctx, late))
+		}
+		b.report.latency("tick to run", took, nil, "")
 	})
 }
 
-func (b *bench) oneASecond(ctx context.Context, p oursPeer) error {
-	s, err := newService(p, nextName())
-	if err != nil {
-		return err
-	}
-	late := make(chan time.Duration, ticksFor)
-	err = s.jobs.Add(scheduler.Job{Name: "tick", Spec: "* * * * * *", Run: func(_ context.Context, run scheduler.Run) error {
-		select {
-		case late <- time.Since(run.Tick):
-		default: // enough are in
-		}
-		return nil
-	}})
-	if err != nil {
-		return err
-	}
-	campaign := start(ctx, s.elector)
-	var took []time.Duration
-	for len(took) < ticksFor && err == nil {
-		select {
-		case d := <-late:
-			took = append(took, d)
-		case <-ctx.Done():
-			err = context.Cause(ctx)
-		}
-	}
-	p50, p99 := b.report.latency("from a tick to the start of its run", took, nil, "")
-	b.report.atMost("from a tick to its run, p50 ms", p50, 2)
-	b.report.atMost("from a tick to its run, p99 ms", p99, 10)
-	return errors.Join(err, campaign.Release(ctx))
-}
-
-// trigger is of runs that another process than the leader asks for.
-func (b *bench) trigger(ctx context.Context, all []oursPeer) error {
+// triggering is of runs that another process than the leader asks for.
+func (b *bench) triggering(ctx context.Context, all []peer) {
 	name := nextName()
-	started := make(chan time.Time, 1)
-	var services []service
-	for _, p := range all {
-		s, err := newService(p, name)
-		if err == nil {
-			err = s.jobs.Add(scheduler.Job{Name: "job", Spec: "@yearly", Run: func(context.Context, scheduler.Run) error {
-				started <- time.Now()
-				return nil
-			}})
-		}
-		if err != nil {
-			return err
-		}
-		services = append(services, s)
+	began := make(chan time.Time, 1)
+	var services [2]service
+	for i := range services {
+		services[i] = newService(all[i], name, 1, []string{"@yearly"}, func(scheduler.Run) { began <- time.Now() })
 	}
-	campaign := start(ctx, services[0].elector)
-	time.Sleep(3 * time.Second) // a job that the nodes did not know is run by them two seconds later
-	var took []time.Duration
-	var err error
-	for len(took) < triggers && err == nil {
-		began := time.Now()
-		if err = services[1].jobs.Trigger(ctx, "job"); err != nil {
-			break
+	services[0].during(ctx, func() {
+		time.Sleep(untilAccepted)
+		took := make([]time.Duration, triggers)
+		for i := range took {
+			start := time.Now()
+			check(services[1].jobs.Trigger(ctx, "job 0"))
+			took[i] = must(receive(ctx, began)).Sub(start)
+			time.Sleep(20 * time.Millisecond) // its end is recorded
 		}
-		select {
-		case at := <-started:
-			took = append(took, at.Sub(began))
-		case <-ctx.Done():
-			err = context.Cause(ctx)
-		}
-		time.Sleep(20 * time.Millisecond) // its end is written
-	}
-	_, p99 := b.report.latency("from Trigger, by another process, to the run", took, nil, "")
-	b.report.atMost("from Trigger to its run, p99 ms", p99, 50)
-	return errors.Join(err, campaign.Release(ctx))
+		b.report.latency("Trigger to run", took, nil, "")
+	})
 }
 
-// instant is of jobs that are all due at one instant.
-func (b *bench) instant(ctx context.Context, p oursPeer) error {
-	s, err := newService(p, nextName())
-	if err != nil {
-		return err
-	}
-	at := time.Now().Add(40 * time.Second).Truncate(time.Second)
+func (b *bench) atOnce(ctx context.Context, p peer) {
+	at := time.Now().Add(40 * time.Second)
 	spec := at.UTC().Format("5 4 15 2 1 *") // second minute hour day month
-	var left atomic.Int64
-	left.Store(atOnce)
+	var ran atomic.Int64
 	last := make(chan time.Duration, 1)
-	jobs := jobsOf(atOnce, []string{spec}, func(_ context.Context, run scheduler.Run) error {
-		if left.Add(-1) == 0 {
+	newService(p, nextName(), atOnce, []string{spec}, func(run scheduler.Run) {
+		if ran.Add(1) == atOnce {
 			last <- time.Since(run.Tick)
 		}
-		return nil
+	}).during(ctx, func() {
+		ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("not all jobs ran"))
+		defer cancel()
+		b.report.figure("10,000 jobs due at once, s", must(receive(ctx, last)).Seconds())
 	})
-	if err := s.jobs.Add(jobs...); err != nil {
-		return err
-	}
-	campaign := start(ctx, s.elector)
-	select {
-	case d := <-last:
-		b.report.figure("10,000 jobs of one instant, until the last runs", "s", d.Seconds())
-		b.report.atMost("10,000 jobs of one instant, s", d.Seconds(), 1.5)
-	case <-time.After(time.Minute):
-		err = fmt.Errorf("%d of %d jobs did not run", left.Load(), atOnce)
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-	}
-	return errors.Join(err, campaign.Release(ctx))
 }
 
-// failover is from the new leader's promise to its first run, with many jobs whose ticks came while nobody led.
-func (b *bench) failover(ctx context.Context, all []oursPeer) error {
+// failover is from the election of a new leader to its first run. The jobs' ticks came while nobody led.
+func (b *bench) failover(ctx context.Context, all []peer) {
 	name := nextName()
-	var services []service
-	runs := make(chan time.Time, 1)
-	won := make(chan time.Time, len(all))
-	for _, p := range all {
-		s, err := newService(p, name, election.WithHooks(election.Hooks{
-			Elected: func(*election.Term) { won <- time.Now() },
-		}))
-		if err != nil {
-			return err
-		}
-		jobs := jobsOf(failingFor, []string{"* * * * * *"}, func(context.Context, scheduler.Run) error {
-			select {
-			case runs <- time.Now():
-			default: // nobody waits for this one
-			}
-			return nil
-		})
-		if err := s.jobs.Add(jobs...); err != nil {
-			return err
-		}
-		services = append(services, s)
+	var services [2]service
+	runs, elected := make(chan time.Time, 1), make(chan time.Time, 2)
+	for i := range services {
+		services[i] = newService(all[i], name, failoverJobs, []string{everySecond},
+			func(scheduler.Run) { offer(runs, time.Now()) },
+			election.WithHooks(election.Hooks{Elected: func(*election.Term) { elected <- time.Now() }}))
 	}
-	before := start(ctx, services[0].elector)
-	for range 3 * failingFor { // the nodes know the jobs, and have records of them
-		<-runs
-	}
-	if err := before.Release(ctx); err != nil {
-		return err
-	}
-	for len(runs) > 0 {
-		<-runs
-	}
-	time.Sleep(2 * time.Second) // nobody leads
-
-	<-won
-	after := start(ctx, services[1].elector)
-	took := (<-runs).Sub(<-won)
-	b.report.figure("failover with 1,000 jobs, until the first run", "ms", ms(took))
-	b.report.atMost("failover with 1,000 jobs, ms", ms(took), 300)
-	return after.Release(ctx)
+	services[0].during(ctx, func() {
+		must(receive(ctx, elected))
+		time.Sleep(untilAccepted + leaderless) // the nodes know the jobs, and have records of them
+	})
+	must(receive(ctx, runs))
+	time.Sleep(leaderless)
+	services[1].during(ctx, func() {
+		won := must(receive(ctx, elected))
+		b.report.figure("failover to first run, 1,000 jobs, ms", ms(must(receive(ctx, runs)).Sub(won)))
+	})
 }

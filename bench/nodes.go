@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
+)
+
+// inside are the commands that only our scripts call, and those with which this program looks at the nodes.
+var inside = strings.Fields(`get set incr del pexpire pexpireat pttl hget hmget hset hgetall hdel hkeys hlen zadd
+	zrangebylex zrevrangebyscore time publish info scan memory|usage pubsub pubsub|numsub`)
+
+// command is what a node has counted of a command since its start.
+type command struct{ calls, micros int }
+
+var statistics = regexp.MustCompile(`cmdstat_(\S+):calls=(\d+),usec=(\d+),`)
+
+// commands returns what all nodes have counted, by node and command.
+func (b *bench) commands(ctx context.Context) []map[string]command {
+	all := make([]map[string]command, nodes)
+	for i, admin := range b.admins {
+		all[i] = make(map[string]command)
+		for _, found := range statistics.FindAllStringSubmatch(must(admin.Info(ctx, "commandstats").Result()), -1) {
+			all[i][found[1]] = command{must(strconv.Atoi(found[2])), must(strconv.Atoi(found[3]))}
+		}
+	}
+	return all
+}
+
+// requests returns how many commands Lockers have sent to each node so far, including those that open and keep
+// connections.
+func (b *bench) requests(ctx context.Context) (counts [nodes]int) {
+	for i, done := range b.commands(ctx) {
+		for name, c := range done {
+			if !slices.Contains(inside, name) {
+				counts[i] += c.calls
+			}
+		}
+	}
+	return counts
+}
+
+// requestsDuring returns how many requests all nodes together, and the busiest one, were sent while fn ran.
+func (b *bench) requestsDuring(ctx context.Context, fn func()) (sum, most int) {
+	before := b.requests(ctx)
+	fn()
+	for i, n := range b.requests(ctx) {
+		sum += n - before[i]
+		most = max(most, n-before[i])
+	}
+	return sum, most
+}
+
+// waiting returns when so many clients of every node are subscribed to the releases of a lock.
+func (b *bench) waiting(ctx context.Context, name string, waiters int) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	channel := records.Default.Lock(name)
+	for _, admin := range b.admins {
+		for there := 0; there < waiters; {
+			n, err := admin.PubSubNumSub(ctx, channel).Result()
+			if err = errors.Join(err, context.Cause(ctx)); err != nil {
+				return fmt.Errorf("%d of %d wait for %q: %w", there, waiters, name, err)
+			}
+			there = int(n[channel])
+			time.Sleep(time.Millisecond)
+		}
+	}
+	return nil
+}
+
+// freeAt returns when a lock expires on a majority of nodes. It is rather early, by the time that an answer travels.
+func (b *bench) freeAt(ctx context.Context, name string) time.Time {
+	ends := make([]time.Time, nodes)
+	check(each(nodes, nodes, func(i int) error {
+		asked := time.Now()
+		left, err := b.admins[i].PTTL(ctx, records.Default.Lock(name)).Result()
+		ends[i] = asked.Add(max(left, 0))
+		return err
+	}))
+	slices.SortFunc(ends, time.Time.Compare)
+	return ends[nodes/2]
+}
+
+// processorTime returns what this process has used so far.
+func processorTime() time.Duration {
+	var used syscall.Rusage
+	check(syscall.Getrusage(syscall.RUSAGE_SELF, &used))
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
