@@ -58,7 +58,6 @@ simulation: ## random plans and long series, of which unit plays few under the r
 
 integration: ## the tests on real redis-server processes
 	go test -race -count=1 -timeout=20m ./integration
-	go test -race -count=1 -timeout=10m ./integration/conformance
 
 nested: ## build and test the modules with a go.mod of their own
 	@set -e; for m in $(filter-out $(browser) $(repo),$(nested)); do echo "nested $$m"; \
@@ -80,6 +79,8 @@ soak: ## 5,000 random plans of faults against the lock, 2,000 against the electi
 	go test -count=1 -timeout=2h -v -run TestClaim_Contested ./internal/register -args -contested=10000
 	go test -count=1 -timeout=2h -v -run TestSkew ./scheduler -args -skew.ticks=1000
 	go test -count=1 -timeout=2h -v -run 'TestZone_.*EveryZone' ./scheduler -args -zones.all
+	go test -count=1 -timeout=2h -v -run TestTransitions ./integration -args -falls=35
+	go test -count=1 -timeout=2h -v -run TestLease_History ./integration -args -lease.faults=10m
 
 flake: ## every integration scenario 20 times, counted; output in flake.txt
 	@set -o pipefail; status=0; \
