@@ -79,8 +79,7 @@ soak: ## 5,000 random plans of faults against the lock, 2,000 against the electi
 	go test -count=1 -timeout=2h -v -run TestClaim_Contested ./internal/register -args -contested=10000
 	go test -count=1 -timeout=2h -v -run TestSkew ./scheduler -args -skew.ticks=1000
 	go test -count=1 -timeout=2h -v -run 'TestZone_.*EveryZone' ./scheduler -args -zones.all
-	go test -count=1 -timeout=2h -v -run TestTransitions ./integration -args -falls=35
-	go test -count=1 -timeout=2h -v -run TestLease_History ./integration -args -lease.faults=10m
+	go test -race -count=1 -timeout=2h -v -run 'TestTransitions|TestLease_History' ./integration -args -falls=35 -lease.faults=2m
 
 flake: ## every integration scenario 20 times, counted; output in flake.txt
 	@set -o pipefail; status=0; \
