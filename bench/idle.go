@@ -15,7 +15,6 @@ const (
 	idleFor  = 3 * ttl // some rounds of what an idle waiter does
 	joining  = 20_000
 	joinHeld = 5 * time.Minute // by somebody else
-	lookAt   = 500 * time.Millisecond
 )
 
 // idle measures waiters that have nothing to do while the holder extends its lease.
@@ -82,12 +81,7 @@ func (b *bench) join(ctx context.Context) {
 	defer enough()
 	before, start := processorTime(), time.Now()
 	over := inBackground(joining, func(i int) error { return waitInVain(waiting, locker, names[i]) })
-	var took time.Duration
-	for total, last := 0, joining; total < joining || last > joining/1000; total += last { // they ask, and then do not
-		check(context.Cause(ctx))
-		took = time.Since(start)
-		last, _ = b.requestsDuring(ctx, func() { time.Sleep(lookAt) })
-	}
+	took := b.quiet(ctx).Sub(start)
 	b.report.figure("20,000 names, CPU ms", ms(processorTime()-before))
 	b.report.figure("20,000 names, wall ms", ms(took))
 	enough()

@@ -59,6 +59,17 @@ func (b *bench) requestsDuring(ctx context.Context, fn func()) (sum, most int) {
 	return sum, most
 }
 
+// quiet returns since when the nodes are sent next to nothing.
+func (b *bench) quiet(ctx context.Context) time.Time {
+	for {
+		check(context.Cause(ctx))
+		since := time.Now()
+		if sent, _ := b.requestsDuring(ctx, func() { time.Sleep(time.Second) }); sent < 20 {
+			return since
+		}
+	}
+}
+
 // waiting returns when so many clients of every node are subscribed to the releases of a lock.
 func (b *bench) waiting(ctx context.Context, name string, waiters int) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)

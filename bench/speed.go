@@ -86,10 +86,10 @@ func (b *bench) overhead(ctx context.Context) {
 		}
 		var held []hold
 		s := sample{b.scriptTime(ctx, names, func(name string) {
-			held = append(held, must(lockers[0].try(ctx, name)))
+			held = append(held, must(lockers[0].wait(ctx, name)))
 		}), b.scriptTime(ctx, names, func(name string) {
 			if _, err := lockers[1].try(ctx, name); !errors.Is(err, redlock.ErrHeld) {
-				check(fmt.Errorf("not refused: %w", err))
+				b.report.fail(fmt.Errorf("not refused: %w", err))
 			}
 		})}
 		for _, h := range held {
