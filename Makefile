@@ -59,11 +59,10 @@ simulation: ## random plans and long series, of which unit plays few under the r
 integration: ## the tests on real redis-server processes
 	go test -race -count=1 -timeout=20m ./integration
 
-nested: ## build and test the modules with a go.mod of their own
-	@set -e; for m in $(filter-out $(browser) $(repo),$(nested)); do echo "nested $$m"; \
-		go -C $$m build -o /dev/null ./...; \
-		go -C $$m test -race ./...; \
-	done
+nested: ## build and test the modules with a go.mod of their own, two at a time, as their tests mostly wait
+	@printf '%s\n' $(filter-out $(browser) $(repo),$(nested)) | xargs -P 2 -I{} sh -c \
+		'out=$$(go -C {} build -o /dev/null ./... 2>&1 && go -C {} test -race ./... 2>&1); status=$$?; \
+		echo "nested {}"; echo "$$out"; exit $$status'
 
 test-browser: ## the dashboard in a real Chromium, which is installed where it is missing
 	@bash scripts/install.sh chromium

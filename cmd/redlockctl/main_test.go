@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -27,14 +29,20 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	// Tests with servers mostly wait: more of them run at a time than a small machine has processors.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	testmain.Run(m)
 }
 
 const ttl = 2 * time.Second
 
-// servers are three nodes, which grant when they are ready.
+// servers are three nodes, which grant when they are ready. The test runs beside others from here on.
 func servers(t *testing.T) *redisproc.Cluster {
 	t.Helper()
+	t.Parallel()
 	c, err := redisproc.Start(t.Context(), 3)
 	if err != nil {
 		t.Fatal(err)
