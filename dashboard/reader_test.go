@@ -31,10 +31,10 @@ func TestReader_AsksTheNodesOnceInFiveSecondsForAllPagesAndNeverForNone(t *testi
 		})
 		s := &service{t: t, page: dashboard.Handler(candidate(c))}
 		in := func(d time.Duration) int {
-			before := requests(c)
+			before := c.Asked()
 			time.Sleep(d)
 			synctest.Wait()
-			return requests(c) - before
+			return c.Asked() - before
 		}
 		const long = 10 * time.Minute
 		none := in(long)
@@ -86,15 +86,6 @@ func candidate(c *bubble.Cluster) (*election.Elector, *scheduler.Scheduler) {
 		c.T.Fatal(err)
 	}
 	return elector, jobs
-}
-
-// requests returns how much the nodes were asked, by everybody.
-func requests(c *bubble.Cluster) int {
-	n := 0
-	for i := range c.N {
-		n += c.Requests(i)
-	}
-	return n
 }
 
 // A page shows what was known, how old it is, and why.

@@ -36,8 +36,8 @@ const (
 	validFor    = ttl - ttl/100 - 2*time.Millisecond
 )
 
-// patience is how long a test waits for a leader.
-const patience = 100 * time.Second
+// leaderWithin is how long a test waits for a leader.
+const leaderWithin = 100 * time.Second
 
 // cluster is the nodes of a bubble, and the terms that its candidates have had.
 type cluster struct {
@@ -186,7 +186,7 @@ func (c *cluster) held() int {
 // leads waits until the candidate leads.
 func (p *candidate) leads() (term *election.Term) {
 	p.c.T.Helper()
-	bubble.Await(p.c.T, p.id+" leads", patience, func() (ok bool) {
+	bubble.Await(p.c.T, p.id+" leads", leaderWithin, func() (ok bool) {
 		term, ok = p.Term()
 		return ok
 	})
@@ -197,7 +197,7 @@ func (p *candidate) leads() (term *election.Term) {
 func leader(ps ...*candidate) *candidate {
 	t, i := ps[0].c.T, -1
 	t.Helper()
-	bubble.Await(t, "one of them leads", patience, func() bool {
+	bubble.Await(t, "one of them leads", leaderWithin, func() bool {
 		i = slices.IndexFunc(ps, func(p *candidate) bool { return p.IsLeader() })
 		return i >= 0
 	})

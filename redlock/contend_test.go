@@ -44,9 +44,9 @@ func TestAcquire_IdleWaiterCostsNextToNothing(t *testing.T) {
 		waiting.Go(func() { _, _ = waiter.Acquire(ctx, "x") })
 		time.Sleep(ttl)
 		const long = 30 * ttl
-		before := requests(c)
+		before := c.Asked()
 		time.Sleep(long)
-		asked := requests(c) - before
+		asked := c.Asked() - before
 		cancel()
 		waiting.Wait()
 		renewals := int(long/(ttl/3)) * 5 * 17 / 16
@@ -113,7 +113,7 @@ func TestAcquire_OfOneProcessQueueUp(t *testing.T) {
 			})
 			time.Sleep(10 * time.Millisecond)
 		}
-		before := requests(c)
+		before := c.Asked()
 		if err := lease.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func TestAcquire_OfOneProcessQueueUp(t *testing.T) {
 		if !slices.IsSorted(order) || len(order) != waiters {
 			t.Errorf("the order was %v", order)
 		}
-		if asked := requests(c) - before; asked > waiters*(2*3+5) {
+		if asked := c.Asked() - before; asked > waiters*(2*3+5) {
 			t.Errorf("%d requests for %d acquisitions", asked, waiters)
 		}
 	})

@@ -82,12 +82,3 @@ func raw(c *bubble.Cluster, nodes ...int) []*redis.Client {
 	}
 	return some
 }
-
-// requests counts the commands that all nodes were sent.
-func requests(c *bubble.Cluster) int {
-	n := 0
-	for i := range c.N {
-		n += c.Requests(i)
-	}
-	return n
-}

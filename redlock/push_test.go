@@ -39,7 +39,7 @@ func TestAcquire_WithoutPushWaitsForTheTTL(t *testing.T) {
 						t.Error(err)
 					}
 				})
-				before := requests(c)
+				before := c.Asked()
 				var err error
 				d := bubble.Took(func() { _, err = waiter.Acquire(t.Context(), "x") })
 				if err != nil || d > ttl+30*time.Millisecond {
@@ -51,7 +51,7 @@ func TestAcquire_WithoutPushWaitsForTheTTL(t *testing.T) {
 				if told[command] != 3 {
 					t.Errorf("told %v, want each node once", told)
 				}
-				if asked := requests(c) - before; asked > 60 {
+				if asked := c.Asked() - before; asked > 60 {
 					t.Errorf("%d requests", asked)
 				}
 			})
@@ -114,7 +114,7 @@ func TestAcquire_IsToldOfTheEndOfAFailedAttempt(t *testing.T) {
 }
 
 // A subscription takes more round trips than an attempt does, so that on slow links the release may fall
-// between the last attempt and the begin of the subscription.
+// between the last attempt and the start of the subscription.
 func TestAcquire_ReleaseBeforeASlowSubscription(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
@@ -160,9 +160,9 @@ func TestAcquire_FailuresDoNotChaseEachOther(t *testing.T) {
 		}
 		c.Jump(0, time.Minute)
 		c.Jump(1, 2*time.Minute)
-		before := requests(c)
+		before := c.Asked()
 		waiting.Wait()
-		if asked := requests(c) - before; asked < 20 || asked > 1000 {
+		if asked := c.Asked() - before; asked < 20 || asked > 1000 {
 			t.Errorf("%d requests in %v", asked, ttl/2)
 		}
 	})

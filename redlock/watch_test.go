@@ -33,12 +33,12 @@ func TestWatch_EndsWhenCloseBegins(t *testing.T) {
 		time.Sleep(time.Second)
 		process.Hang(2)
 		_ = left.Release(t.Context()) // node 2 is to be asked again and again
-		before := requests(c)
+		before := c.Asked()
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		_ = l.Close(ctx)
 		watching.Wait()
-		if asked := requests(c) - before; asked > 50 {
+		if asked := c.Asked() - before; asked > 50 {
 			t.Errorf("%d requests while Close waited", asked)
 		}
 		process.Heal()

@@ -55,14 +55,14 @@ func inBubble(t *testing.T, nodes int, test func(t *testing.T, c *cluster)) {
 		c := &cluster{Cluster: nodes, ttl: ttl}
 		c.Start = c.Start.Add(24 * time.Hour) // a bubble starts at midnight
 		time.Sleep(23 * time.Hour)
-		c.introduce("job", "other", "first", "second", "a", "b")
+		c.makeKnown("job", "other", "first", "second", "a", "b")
 		time.Sleep(time.Until(c.Start))
 		test(t, c)
 	})
 }
 
-// introduce has the nodes learn of jobs of these names.
-func (c *cluster) introduce(names ...string) {
+// makeKnown has the nodes learn of jobs of these names.
+func (c *cluster) makeKnown(names ...string) {
 	c.T.Helper()
 	locker, err := redlock.New(c.Links().Clients(), redlock.WithTTL(c.ttl))
 	if err != nil {

@@ -14,7 +14,7 @@ func TestRemove_WhileItsTickIsBeingClaimed(t *testing.T) {
 		a := c.leader("a")
 		a.add(a.job("job", "*/10 * * * * *", quick))
 		a.links.Delay(30 * time.Millisecond)
-		c.SleepTo(20010 * time.Millisecond) // the nodes have yet to hear of 20 s
+		c.SleepTo(20010 * time.Millisecond) // no node has voted on the tick of 20 s yet
 		if err := a.Remove("job"); err != nil {
 			t.Fatal(err)
 		}

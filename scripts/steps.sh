@@ -11,7 +11,7 @@ clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 
 for step; do
 	began=$SECONDS
-	make --no-print-directory "$step"
+	"${MAKE:-make}" --no-print-directory "$step"
 	status=$?
 	table+=$(printf '%-14s %s' "$step" "$(clock $((SECONDS - began)))")$'\n'
 	if [ $status -ne 0 ]; then

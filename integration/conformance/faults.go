@@ -60,7 +60,9 @@ func sparing(fault func(l Links, nodes ...int)) func(*testing.T, *World) {
 			}
 		}
 		p.Heal()
-		w.left(t, 0, "0", "1", "2", "3", "4")
+		// When the nodes take part again, what they were sent before has arrived.
+		release(t, w.takeAll(t, p, "after"))
+		w.left(t, 0, "0", "1", "2", "3", "4", "after")
 	}
 }
 

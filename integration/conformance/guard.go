@@ -15,6 +15,7 @@ var guardCases = []Case{
 		Sizes: []int{1, 3}, Own: true, Run: mayHaveForgotten,
 	},
 	{Name: "A new node grants nothing for MaxTTL, unless the guard is off", Own: true, Run: newNodes},
+	{Name: "A majority that may have lost its locks grants nothing for MaxTTL", Own: true, Run: majorityMayHaveForgotten},
 	{Name: "Restarted nodes extend and release the locks that they kept", Own: true, Run: keptLocks},
 	{Name: "A lease survives a restart of each node in turn", Own: true, Run: rollingRestart},
 }
@@ -30,8 +31,8 @@ func (w *World) guarded(t *testing.T) *Process {
 	return w.Process(t, redlock.WithTTL(guardTTL), redlock.WithNodeTimeout(guardTimeout))
 }
 
-// C9: every lock before this one has two holders. The two processes have one node in common, and that one forgets the
-// lease.
+// C9: the locks that were there before have two holders here. The two processes have one node in common, and that one forgets
+// the lease.
 func mayHaveForgotten(t *testing.T, w *World) {
 	common := w.Size() / 2
 	for _, way := range []struct {
@@ -92,6 +93,36 @@ func mayHaveForgotten(t *testing.T, w *World) {
 		}
 		if next.Token() <= lease.Token() {
 			t.Errorf("%s: token %d after %d", way.name, next.Token(), lease.Token())
+		}
+	}
+}
+
+// A majority that forgets at once, and then all nodes do.
+func majorityMayHaveForgotten(t *testing.T, w *World) {
+	for name, nodes := range map[string][]int{"majority": w.majority(), "all": w.all()} {
+		for way, forget := range map[string]func(i int){
+			"restarted-empty": w.RestartEmpty,
+			"flushed": func(i int) {
+				if err := w.Raw(i).FlushAll(t.Context()).Err(); err != nil {
+					t.Fatal(err)
+				}
+			},
+		} {
+			w := w.under(w.Prefix + "-" + name + "-" + way)
+			w.age(t, guardTTL)
+			p, rival := w.guarded(t), w.guarded(t)
+			rival.warm(t)
+			lease := w.takeAll(t, p, "x")
+			for _, i := range nodes {
+				forget(i)
+			}
+			_, err := rival.TryAcquire(t.Context(), "x")
+			want.Err(t, err, redlock.ErrGuarded)
+			next := rival.take(t, "x")
+			if won := time.Now(); won.Before(lease.Deadline()) {
+				t.Errorf("%s %s: the next began %v before the deadline of the first", name, way, lease.Deadline().Sub(won))
+			}
+			release(t, next)
 		}
 	}
 }

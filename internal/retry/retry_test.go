@@ -13,16 +13,19 @@ import (
 func TestBackoff_StaysInItsRangeAndGrows(t *testing.T) {
 	b := retry.Backoff{Min: 10 * time.Millisecond, Max: 300 * time.Millisecond}
 	for n, top := range map[int]time.Duration{1: 20, 2: 40, 4: 160, 5: 300, 1000: 300} {
-		longest := time.Duration(0)
+		longest, shortest := time.Duration(0), time.Hour
 		for range 2000 {
 			d := b.After(n)
 			if d < b.Min || d > top*time.Millisecond {
 				t.Fatalf("failure %d: %v", n, d)
 			}
-			longest = max(longest, d)
+			longest, shortest = max(longest, d), min(shortest, d)
 		}
 		if longest < top*time.Millisecond*3/4 {
 			t.Errorf("failure %d: never above %v", n, longest)
+		}
+		if shortest > b.Min+(top*time.Millisecond-b.Min)/4 {
+			t.Errorf("failure %d: never below %v", n, shortest)
 		}
 	}
 	if d := (retry.Backoff{Min: 5, Max: 5}).After(3); d != 5 {

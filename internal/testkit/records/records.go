@@ -1,5 +1,5 @@
 // Package records knows what the lock keeps on a node. Tests use it to look at that, and to change it as a person with
-// redis-cli may. No other test package knows a key.
+// redis-cli may. No other test knows how a lock is kept.
 package records
 
 import (

@@ -21,9 +21,9 @@ type checker struct {
 	known map[string]names // by the pattern of their files
 }
 
-// names are what a subtest or a test may be called: the strings in some files, as the testing package writes them, and
-// their functions.
-type names struct{ texts, functions map[string]bool }
+// names are what a test or a subtest may be called: the functions in some files, their strings as the testing package writes
+// them, and those of these that are the Name of something.
+type names struct{ functions, texts, cases map[string]bool }
 
 // check returns an error if the patch does not fit the code or names a test that does not exist.
 func (c *checker) check(m mutant) error {
@@ -66,7 +66,7 @@ func (c *checker) hasTest(pkg, test string) (bool, error) {
 	exists := tests.functions[top]
 	if isSub {
 		for part := range strings.SplitSeq(sub, "/") {
-			exists = exists && (tests.texts[part] || sentences.texts[part])
+			exists = exists && (tests.texts[part] || sentences.cases[part])
 		}
 	}
 	return exists, nil
@@ -81,7 +81,7 @@ func (c *checker) names(folder, pattern string) (names, error) {
 	if err != nil {
 		return names{}, err
 	}
-	found := names{functions: map[string]bool{}, texts: map[string]bool{}}
+	found := names{functions: map[string]bool{}, texts: map[string]bool{}, cases: map[string]bool{}}
 	for _, file := range files {
 		syntax, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 		if err != nil {
@@ -100,13 +100,26 @@ func (n names) collect(file *ast.File) {
 			if node.Recv == nil {
 				n.functions[node.Name.Name] = true
 			}
-		case *ast.BasicLit:
-			if text, err := strconv.Unquote(node.Value); err == nil && node.Kind == token.STRING {
-				for part := range strings.SplitSeq(strings.ReplaceAll(text, " ", "_"), "/") {
-					n.texts[part] = true
-				}
+		case *ast.KeyValueExpr:
+			if key, ok := node.Key.(*ast.Ident); ok && key.Name == "Name" {
+				add(n.cases, node.Value)
 			}
+		case *ast.BasicLit:
+			add(n.texts, node)
 		}
 		return true
 	})
+}
+
+// add adds the parts of a string literal.
+func add(to map[string]bool, e ast.Expr) {
+	literal, ok := e.(*ast.BasicLit)
+	if !ok || literal.Kind != token.STRING {
+		return
+	}
+	if text, err := strconv.Unquote(literal.Value); err == nil {
+		for part := range strings.SplitSeq(strings.ReplaceAll(text, " ", "_"), "/") {
+			to[part] = true
+		}
+	}
 }

@@ -1,13 +1,14 @@
 // Mutants breaks the promises of the library, one at a time, and runs the test that must then fail. Run it in the
 // folder internal/testkit/repo:
 //
-//	go run ./mutants [-run part of a path]
+//	go run ./mutants [-run text]
 //
 // A mutant is a file testdata/<folder>/<name>.patch: the rule that it breaks, as a sentence; the package and the test
 // that must fail; and a unified diff, whose paths start at the root of the repository. The code moves, so line numbers
-// do not count: the lines of a hunk are looked for in the file, and must stand in exactly one place.
+// do not count: the lines of a hunk are looked for in the file, and must stand in exactly one place. First every test runs
+// without a patch, since one that fails then would notice everything.
 //
-// The folders are the promises of the README, and in packages what else each package says of itself:
+// The folders are the promises, numbered as here, and in packages what else each package says of itself:
 //
 //	p1   at most one valid lease per name
 //	p2   a leader's context ends before another replica can lead
@@ -24,12 +25,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
+	"maps"
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -55,38 +59,35 @@ func runAll(ctx context.Context, root, folder, part string, out, problems *log.L
 	for _, err := range broken {
 		problems.Println(err)
 	}
-	work := make(chan mutant, len(mutants))
-	for _, m := range mutants {
-		if strings.Contains(m.path, part) {
-			work <- m
-		}
-	}
-	close(work)
-	total := len(work) + len(broken)
+	mutants = slices.DeleteFunc(mutants, func(m mutant) bool { return !strings.Contains(m.path, part) })
+	total := len(mutants) + len(broken)
 	if total == 0 {
 		return fmt.Errorf("no patch in %s has %q in its path", folder, part)
 	}
+	packages := map[string][]mutant{}
+	for _, m := range mutants {
+		packages[m.pkg] = append(packages[m.pkg], m)
+	}
+	if err := inParallel(ctx, slices.Collect(maps.Values(packages)), func(of []mutant) error {
+		return passes(ctx, root, of)
+	}); err != nil {
+		return err
+	}
 
 	var noticed atomic.Int64
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for m := range work {
-				start := time.Now()
-				by, err := m.run(ctx, root)
-				switch {
-				case ctx.Err() != nil:
-					return
-				case err != nil:
-					problems.Printf("%s: %v", m.path, err)
-				default:
-					noticed.Add(1)
-					out.Printf("%s: noticed by %s in %v", m.path, by, time.Since(start).Round(time.Second/10))
-				}
-			}
-		})
-	}
-	workers.Wait()
+	_ = inParallel(ctx, mutants, func(m mutant) error { // each is reported by itself
+		start := time.Now()
+		by, err := m.run(ctx, root)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			problems.Printf("%s: %v", m.path, err)
+		default:
+			noticed.Add(1)
+			out.Printf("%s: noticed by %s in %v", m.path, by, time.Since(start).Round(time.Second/10))
+		}
+		return nil
+	})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -95,4 +96,32 @@ func runAll(ctx context.Context, root, folder, part string, out, problems *log.L
 	}
 	out.Printf("%d mutants, all noticed", total)
 	return nil
+}
+
+// inParallel calls do with each of all, as many at a time as there are processors, until ctx is done. It returns all errors.
+func inParallel[T any](ctx context.Context, all []T, do func(T) error) error {
+	work := make(chan T, len(all))
+	for _, one := range all {
+		work <- one
+	}
+	close(work)
+	var mu sync.Mutex // guards problems
+	var problems []error
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for one := range work {
+				if ctx.Err() != nil {
+					return
+				}
+				if err := do(one); err != nil {
+					mu.Lock()
+					problems = append(problems, err)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return errors.Join(problems...)
 }

@@ -52,7 +52,7 @@ func read(root string, patches fs.FS) (mutants []mutant, problems []error) {
 func parse(file, text string) (mutant, error) {
 	files, above, err := gitdiff.Parse(strings.NewReader(text))
 	if err != nil {
-		return mutant{}, fmt.Errorf("is no unified diff, write it anew with diff -u: %w", err)
+		return mutant{}, fmt.Errorf("is not a unified diff, write it again with diff -u: %w", err)
 	}
 	for _, f := range files {
 		f.OldName = strings.TrimPrefix(f.OldName, "b/")

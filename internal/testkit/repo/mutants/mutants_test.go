@@ -60,7 +60,7 @@ func TestNothing(t *testing.T) {}
 `
 	sentences = `package conformance
 
-const sentence = "Twice is even"
+var sentence = struct{ Name string }{Name: "Twice is even"}
 `
 	patch = `Twice doubles its argument.
 
@@ -113,7 +113,7 @@ func TestRead_SaysWhatIsWrongWithAPatch(t *testing.T) {
 		},
 		{
 			"new file", "--- a/twice/twice.go", "--- /dev/null",
-			"is no unified diff, write it anew with diff -u: gitdiff: line 8: new file depends on old contents",
+			"is not a unified diff, write it again with diff -u: gitdiff: line 8: new file depends on old contents",
 		},
 		{
 			"no Go", "3 * n", "3 *",
@@ -141,7 +141,7 @@ func TestRead_SaysWhatIsWrongWithAPatch(t *testing.T) {
 		},
 		{
 			"counts too large", "-10,2 +10,2", "-10,3 +10,3",
-			"is no unified diff, write it anew with diff -u: gitdiff: line 9: fragment header miscounts lines: -1 old, -1 new",
+			"is not a unified diff, write it again with diff -u: gitdiff: line 9: fragment header miscounts lines: -1 old, -1 new",
 		},
 		{
 			"counts too small", "-10,2 +10,2", "-10,1 +10,1",

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -24,31 +25,72 @@ func (m mutant) run(ctx context.Context, root string) (by string, err error) {
 	if err != nil {
 		return "", err
 	}
-	binary := filepath.Join(dir, "mutated.test")
-	pkg := filepath.Join(root, m.pkg)
-	out, err := output(ctx, dir, pkg, "go", "test", "-c", "-overlay="+overlay, "-o="+binary,
-		"-vet=off", "-ldflags=-w", ".") // without debug information a test links several times faster
+	binary, err := compile(ctx, dir, root, m.pkg, "-overlay="+overlay)
+	if err != nil {
+		return "", fmt.Errorf("does not compile, write another patch: %w", err)
+	}
+	out, err := m.play(ctx, dir, root, binary)
+	top, _, _ := strings.Cut(m.test, "/")
+	failed := strings.Contains(out, "--- FAIL: "+top)
+	panicked := strings.Contains(out, "panic: ") && strings.Contains(out, "."+top) // on a goroutine of its own
+	switch {
+	case err == nil:
+		return "", fmt.Errorf("survived, as %s of ./%s passes: write a test that notices, or name it in the line \"test:\"",
+			m.test, m.pkg)
+	case strings.Contains(out, "panic: test timed out"):
+		return "", fmt.Errorf("shows nothing, as %s of ./%s does not end: name a test that fails, or write another patch",
+			m.test, m.pkg)
+	case !failed && !panicked: // a test binary may fail before its tests, where a program that they need is missing
+		return "", fmt.Errorf("shows nothing, as %s of ./%s does not run: %s", m.test, m.pkg, firstLine(out))
+	}
+	return m.test, nil
+}
+
+// play runs the mutant's test in a test binary.
+func (m mutant) play(ctx context.Context, dir, root, binary string) (out string, err error) {
+	return output(ctx, dir, filepath.Join(root, m.pkg), binary, "-test.timeout=60s", "-test.run="+pattern(m.test))
+}
+
+// compile compiles the tests of a package into dir.
+func compile(ctx context.Context, dir, root, pkg string, args ...string) (binary string, err error) {
+	binary = filepath.Join(dir, "mutated.test")
+	all := []string{"test", "-c", "-o=" + binary, "-vet=off", "-ldflags=-w"} // without debug information it links sooner
+	out, err := output(ctx, dir, filepath.Join(root, pkg), "go", slices.Concat(all, args, []string{"."})...)
 	if err != nil {
 		line := firstLine(out)
 		if _, path, ok := strings.Cut(line, filepath.Base(dir)+"/"); ok {
 			line = path
 		}
-		return "", fmt.Errorf("does not compile, write another patch: %s", line)
+		return "", errors.New(line)
 	}
-	out, err = output(ctx, dir, pkg, binary, "-test.timeout=60s", "-test.run="+pattern(m.test))
-	if err == nil {
-		return "", fmt.Errorf("survived, as %s of ./%s passes: write a test that notices, or name it in the line \"test:\"",
-			m.test, m.pkg)
+	return binary, nil
+}
+
+// passes returns an error if a test of these mutants, which are of one package, fails without any patch: then it would
+// notice everything.
+func passes(ctx context.Context, root string, mutants []mutant) (err error) {
+	dir, err := os.MkdirTemp("", "mutant")
+	if err != nil {
+		return err
 	}
-	// A test binary may fail before its tests, where a program that they need is missing.
-	top, _, _ := strings.Cut(m.test, "/")
-	if !strings.Contains(out, "--- FAIL: "+top) && !strings.Contains(out, "panic: ") {
-		return "", fmt.Errorf("shows nothing, as %s of ./%s does not run: %s", m.test, m.pkg, firstLine(out))
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	binary, err := compile(ctx, dir, root, mutants[0].pkg)
+	if err != nil {
+		return err
 	}
-	if strings.Contains(out, "panic: test timed out") {
-		return m.test + ", which did not end,", nil
+	var problems []error
+	played := map[string]bool{}
+	for _, m := range mutants {
+		if played[m.test] {
+			continue
+		}
+		played[m.test] = true
+		if out, err := m.play(ctx, dir, root, binary); err != nil {
+			problems = append(problems, fmt.Errorf("%s of ./%s fails without a patch, mend it first: %s", m.test, m.pkg,
+				firstLine(out)))
+		}
 	}
-	return m.test, nil
+	return errors.Join(problems...)
 }
 
 // overlay writes the mutated files into dir, and returns the file that tells the go command to use them.
