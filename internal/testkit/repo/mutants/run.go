@@ -31,8 +31,8 @@ func (m mutant) run(ctx context.Context, root string) (by string, err error) {
 	}
 	out, err := m.play(ctx, dir, root, binary)
 	top, _, _ := strings.Cut(m.test, "/")
-	failed := strings.Contains(out, "--- FAIL: "+top)
-	panicked := strings.Contains(out, "panic: ") && strings.Contains(out, "."+top) // on a goroutine of its own
+	_, since, started := strings.Cut(out, "=== RUN   "+top+"\n")
+	failed := started && (strings.Contains(since, "--- FAIL: ") || strings.Contains(since, "panic: "))
 	switch {
 	case err == nil:
 		return "", fmt.Errorf("survived, as %s of ./%s passes: write a test that notices, or name it in the line \"test:\"",
@@ -40,7 +40,7 @@ func (m mutant) run(ctx context.Context, root string) (by string, err error) {
 	case strings.Contains(out, "panic: test timed out"):
 		return "", fmt.Errorf("shows nothing, as %s of ./%s does not end: name a test that fails, or write another patch",
 			m.test, m.pkg)
-	case !failed && !panicked: // a test binary may fail before its tests, where a program that they need is missing
+	case !failed: // a test binary may fail before its tests, where a program that they need is missing
 		return "", fmt.Errorf("shows nothing, as %s of ./%s does not run: %s", m.test, m.pkg, firstLine(out))
 	}
 	return m.test, nil
@@ -48,7 +48,7 @@ func (m mutant) run(ctx context.Context, root string) (by string, err error) {
 
 // play runs the mutant's test in a test binary.
 func (m mutant) play(ctx context.Context, dir, root, binary string) (out string, err error) {
-	return output(ctx, dir, filepath.Join(root, m.pkg), binary, "-test.timeout=60s", "-test.run="+pattern(m.test))
+	return output(ctx, dir, filepath.Join(root, m.pkg), binary, "-test.v", "-test.timeout=60s", "-test.run="+pattern(m.test))
 }
 
 // compile compiles the tests of a package into dir.
@@ -147,10 +147,11 @@ func pattern(test string) string {
 	return strings.Join(parts, "/")
 }
 
-// firstLine is the first line that says something: the go command begins with one that names the package.
+// firstLine is the first line that says something: the go command begins with one that names the package, and a test with
+// lines that name tests.
 func firstLine(out string) string {
 	for line := range strings.Lines(out) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "=== ") {
 			return line
 		}
 	}
