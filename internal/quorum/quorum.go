@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -114,19 +114,21 @@ func (q *Quorum) AskFirst(
 	ctx context.Context, call Call, judge func([]Answer) bool, first int, goOn func(Answer) bool,
 ) (*Round, error) {
 	r := newRound(ctx, q.nodes, call, judge)
-	var once sync.Once
+	// Not a sync.Once: sending ends calls whose time is over, which may come back here, from this round or from another.
+	var decided atomic.Bool
 	others := func(ask bool) {
-		once.Do(func() {
-			for i := range q.nodes {
-				switch {
-				case i == first:
-				case ask:
-					r.send(i)
-				default:
-					r.finish(i, Answer{Err: ErrUnsent})
-				}
+		if !decided.CompareAndSwap(false, true) {
+			return
+		}
+		for i := range q.nodes {
+			switch {
+			case i == first:
+			case ask:
+				r.send(i)
+			default:
+				r.finish(i, Answer{Err: ErrUnsent})
 			}
-		})
+		}
 	}
 	late := time.AfterFunc(q.nodes[first].patience(), func() { others(true) })
 	defer late.Stop()
