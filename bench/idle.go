@@ -85,5 +85,7 @@ func (b *bench) join(ctx context.Context) {
 	b.report.figure("20,000 names, CPU ms", ms(processorTime()-before))
 	b.report.figure("20,000 names, wall ms", ms(took))
 	enough()
-	check(<-over)
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("waiters go on although their context is done"))
+	defer cancel()
+	check(must(receive(ctx, over)))
 }

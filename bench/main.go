@@ -72,12 +72,12 @@ func run(ctx context.Context, only []string) (missed bool, err error) {
 	b.report.head()
 	for _, r := range rows {
 		b.report.begin(r)
-		if err := b.measure(ctx, r); err != nil {
-			return b.report.conclude(), fmt.Errorf("%s: %w", r.name, err)
+		if failed := b.measure(ctx, r); failed != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", r.name, failed))
 		}
 		b.report.end()
 	}
-	return b.report.conclude(), nil
+	return b.report.conclude(), err
 }
 
 // measure runs a row and closes its peers.
@@ -85,10 +85,10 @@ func (b *bench) measure(ctx context.Context, r row) (err error) {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
 		defer cancel()
-		for _, p := range b.peers {
-			err = errors.Join(err, p.close(ctx))
-		}
+		peers := b.peers
 		b.peers = nil
+		closed, late := receive(ctx, inBackground(len(peers), func(i int) error { return peers[i].close(ctx) }))
+		err = errors.Join(err, closed, late)
 	}()
 	defer func() {
 		if cause := recover(); cause != nil {
