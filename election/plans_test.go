@@ -80,7 +80,9 @@ func TestPlans_TermsNeverOverlap(t *testing.T) {
 			time.Sleep(2 * time.Second) // what was refused is dialed again once a second
 			healed := time.Now()
 			leader(all...)
-			if took := time.Since(healed); took > 2*ttl {
+			// The guard of nodes that restarted, the time for which a node has no vote whose clock has jumped, and the cooldown
+			// after a panic may follow each other.
+			if took := time.Since(healed); took > 2*ttl+ttl/2 {
 				t.Errorf("nobody led for %v after all was well", took)
 			}
 			for _, p := range all {

@@ -167,10 +167,10 @@ func freeAt(t *testing.T, c *redisproc.Cluster, name string) time.Time {
 		now := time.Now()
 		left, err := client.PTTL(t.Context(), records.Default.Lock(name)).Result()
 		_ = client.Close()
-		if err != nil || left <= 0 {
-			t.Fatalf("the lock is not on %s: %v, %v", addr, left, err)
+		if err != nil {
+			t.Fatalf("%s does not say how long the lock lasts: %v", addr, err)
 		}
-		all = append(all, now.Add(left))
+		all = append(all, now.Add(max(left, 0))) // a node that was too late to grant it is free already
 	}
 	slices.SortFunc(all, time.Time.Compare)
 	return all[len(all)/2]
