@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"time"
 
@@ -73,15 +74,20 @@ func (b *bench) endure(ctx context.Context, f fault) {
 		return s
 	})
 	b.report.compare(f.what+", p99 ms", medians[1][0], medians[0][0], ratios[1][0], "healthy")
+	b.report.figure(f.what+", goroutines more by the last third", medians[1][1])
 	if f.redsync {
 		b.report.compare(f.what+", p99 ms", medians[1][0], theirs, medians[1][0]/theirs, "one call of redsync")
 	}
 }
 
-// p99 returns that of acquiring, in ms. A call that failed counts as well, and so does the failure of a release.
+// p99 returns that of acquiring, in ms, and by how much the most goroutines in the last third of the calls are more than
+// those in the first. A call that failed counts as well, and so does the failure of a release.
 func (b *bench) p99(ctx context.Context, p peer) sample {
 	var took []time.Duration
-	for range faultCalls {
+	var most [3]int // by third
+	for i := range faultCalls {
+		third := &most[i*len(most)/faultCalls]
+		*third = max(*third, runtime.NumGoroutine())
 		start := time.Now()
 		h, err := p.try(ctx, nextName())
 		took = append(took, time.Since(start))
@@ -92,5 +98,5 @@ func (b *bench) p99(ctx context.Context, p peer) sample {
 			b.report.fail(err)
 		}
 	}
-	return sample{ms(quantile(took, 99))}
+	return sample{ms(quantile(took, 99)), float64(most[len(most)-1] - most[0])}
 }

@@ -24,11 +24,19 @@ const (
 	loopEvery        = time.Second
 )
 
-// handover measures a lock that is released while others wait for it.
+// handover measures a lock that is released while others wait for it, each in a process of its own.
 func (b *bench) handover(ctx context.Context) {
-	ours, redsync := b.lockers(ctx, 1+50), b.open(ctx, 1+redsyncWaiting, openRedsync)
+	holder, redsync := b.lockers(ctx, 1)[0], b.open(ctx, 1+redsyncWaiting, openRedsync)
+	won := make(chan time.Time, 50)
+	var all waiters
+	defer func() { all.kill() }()
+	for range 50 {
+		all.start(ctx, b.cluster.Addrs(), won)
+	}
 	for _, waiting := range []int{1, redsyncWaiting, 50} {
-		took := repeat(handovers, 1, func() (time.Duration, error) { return b.handOver(ctx, ours[:1+waiting]) })
+		took := repeat(handovers, 1, func() (time.Duration, error) {
+			return all[:waiting].handOver(ctx, b, holder, won)
+		})
 		var theirs []time.Duration
 		if waiting < len(redsync) {
 			theirs = repeat(redsyncHandovers, redsyncParallel, func() (time.Duration, error) {

@@ -73,7 +73,7 @@ func (b *bench) join(ctx context.Context) {
 	for _, admin := range b.admins {
 		pipe := admin.Pipeline()
 		for _, name := range names {
-			pipe.Set(ctx, records.Default.Lock(name), records.SomebodyElse, joinHeld)
+			records.Default.Hold(ctx, pipe, name, joinHeld)
 		}
 		must(pipe.Exec(ctx))
 	}

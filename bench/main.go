@@ -40,6 +40,10 @@ func main() {
 		beLeaders(context.Background(), variable)
 		return
 	}
+	if variable := os.Getenv(waiterVariable); variable != "" {
+		beWaiter(context.Background(), variable)
+		return
+	}
 	only := flag.String("only", rowNames(), "comma-separated `rows` to run")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -20,7 +20,7 @@ const (
 // does not depend on that.
 func (b *bench) month(ctx context.Context) {
 	q := quorum.New(b.admins, b.cluster.Addrs(), quorum.Config{Timeout: time.Second, Now: time.Now})
-	r := register.New(register.Config{Quorum: q, Prefix: "redlock", Election: monthName, Longest: ttl})
+	r := register.New(register.Config{Quorum: q, Prefix: "redlock", Election: monthName, List: fmt.Sprintf("%012d %03d", ttl.Milliseconds(), nodes)})
 	var plans []register.Plan
 	for i := range hourlyJobs {
 		plans = append(plans, register.Plan{Job: fmt.Sprint("job ", i), Text: "UTC 0 * * * *"})

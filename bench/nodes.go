@@ -16,7 +16,7 @@ import (
 
 // inside are the commands that only our scripts call, and those with which this program looks at the nodes.
 var inside = strings.Fields(`get set incr del pexpire pexpireat pttl hget hmget hset hgetall hdel hkeys hlen zadd
-	zrangebylex zrevrangebyscore time publish info scan memory|usage pubsub pubsub|numsub`)
+	hrandfield zrangebylex zrevrangebyscore time publish info scan memory|usage pubsub pubsub|numsub`)
 
 // command is what a node has counted of a command since its start.
 type command struct{ calls, micros int }
@@ -70,19 +70,22 @@ func (b *bench) quiet(ctx context.Context) time.Time {
 	}
 }
 
-// waiting returns when so many clients of every node are subscribed to the releases of a lock.
+// heardOn is on how many nodes a waiter subscribes to the releases of a lock.
+const heardOn = 2
+
+// waiting returns when so many clients are subscribed to the releases of a lock.
 func (b *bench) waiting(ctx context.Context, name string, waiters int) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	channel := records.Default.Lock(name)
-	for _, admin := range b.admins {
-		for there := 0; there < waiters; {
+	channel := records.Default.Channel(name)
+	for there := 0; there < heardOn*waiters; time.Sleep(time.Millisecond) {
+		there = 0
+		for _, admin := range b.admins {
 			n, err := admin.PubSubNumSub(ctx, channel).Result()
 			if err = errors.Join(err, context.Cause(ctx)); err != nil {
-				return fmt.Errorf("%d of %d wait for %q: %w", there, waiters, name, err)
+				return fmt.Errorf("%d subscriptions of %d waiters for %q: %w", there, waiters, name, err)
 			}
-			there = int(n[channel])
-			time.Sleep(time.Millisecond)
+			there += int(n[channel])
 		}
 	}
 	return nil
@@ -93,7 +96,7 @@ func (b *bench) freeAt(ctx context.Context, name string) time.Time {
 	ends := make([]time.Time, nodes)
 	check(each(nodes, nodes, func(i int) error {
 		asked := time.Now()
-		left, err := b.admins[i].PTTL(ctx, records.Default.Lock(name)).Result()
+		left, err := records.Default.LeftOn(ctx, name, b.admins[i])
 		ends[i] = asked.Add(max(left, 0))
 		return err
 	}))

@@ -44,24 +44,30 @@ func (b *bench) open(ctx context.Context, n int, open func(addrs []string) peer)
 	for i := range all {
 		all[i] = open(b.cluster.Addrs())
 		b.peers = append(b.peers, all[i])
-		deadline := time.Now().Add(patience)
-		for calls := max(warmUps/n, 2*nodes); calls > 0; {
-			err := acquireAndRelease(ctx, all[i])
-			if err == nil {
-				calls--
-				continue
-			}
-			if ctx.Err() != nil || time.Now().After(deadline) {
-				check(fmt.Errorf("warm-up: %w", err))
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
+		check(warmUp(ctx, all[i], max(warmUps/n, 2*nodes), nextName))
 	}
 	return all
 }
 
-func acquireAndRelease(ctx context.Context, p peer) error {
-	h, err := p.try(ctx, nextName())
+// warmUp makes calls until so many have succeeded.
+func warmUp(ctx context.Context, p peer, calls int, newName func() string) error {
+	deadline := time.Now().Add(patience)
+	for calls > 0 {
+		err := acquireAndRelease(ctx, p, newName())
+		if err == nil {
+			calls--
+			continue
+		}
+		if ctx.Err() != nil || time.Now().After(deadline) {
+			return fmt.Errorf("warm-up: %w", err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return nil
+}
+
+func acquireAndRelease(ctx context.Context, p peer, name string) error {
+	h, err := p.try(ctx, name)
 	if err != nil {
 		return err
 	}

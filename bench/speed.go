@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -18,6 +19,8 @@ const (
 	stretch        = 100 * time.Millisecond
 	overheadRounds = 15
 	overheadCalls  = 100
+	loadedCalls    = 1280 // by loaders
+	loaders        = 128
 )
 
 // speed measures locks that nobody else wants.
@@ -46,7 +49,7 @@ func (b *bench) pairs(ctx context.Context, p peer, goroutines int) sample {
 	check(each(goroutines, goroutines, func(i int) error {
 		for time.Since(start) < stretch {
 			began := time.Now()
-			if err := acquireAndRelease(ctx, p); err != nil {
+			if err := acquireAndRelease(ctx, p, nextName()); err != nil {
 				b.report.fail(err)
 				continue
 			}
@@ -65,46 +68,69 @@ func (b *bench) pairs(ctx context.Context, p peer, goroutines int) sample {
 	return sample{p50, n / elapsed.Seconds(), float64(after.Mallocs-before.Mallocs) / n}
 }
 
-// bareAcquire is the least that a node has to do for a lock.
+// bareAcquire is the least that a node has to do for a lock. It is sent to all nodes at once, as a lock is: they share the
+// cores.
 var bareAcquire = redis.NewScript(`return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) and 1 or 0`)
 
 // overhead measures the time that a node takes for its part of a grant and of a refusal.
 func (b *bench) overhead(ctx context.Context) {
 	lockers := b.lockers(ctx, 2)
-	bare := func(name string) {
-		for _, admin := range b.admins {
-			check(bareAcquire.EvalSha(ctx, admin, []string{"bare:" + name}, name, ttl.Milliseconds()).Err())
-		}
+	bare := func(name string) error {
+		return each(nodes, nodes, func(i int) error {
+			return bareAcquire.EvalSha(ctx, b.admins[i], []string{"bare:" + name}, name, ttl.Milliseconds()).Err()
+		})
 	}
 	for _, admin := range b.admins {
 		check(bareAcquire.Load(ctx, admin).Err())
 	}
 	medians, ratios := rounds(overheadRounds, 2, func(contestant int) sample {
-		names := nextNames(overheadCalls)
 		if contestant == 0 {
-			return sample{b.scriptTime(ctx, names, bare), b.scriptTime(ctx, names, bare)}
+			return b.overheadOf(ctx, bare, bare)
 		}
+		var mu sync.Mutex
 		var held []hold
-		s := sample{b.scriptTime(ctx, names, func(name string) {
-			held = append(held, must(lockers[0].wait(ctx, name)))
-		}), b.scriptTime(ctx, names, func(name string) {
+		s := b.overheadOf(ctx, func(name string) error {
+			h, err := lockers[0].wait(ctx, name)
+			mu.Lock()
+			defer mu.Unlock()
+			held = append(held, h)
+			return err
+		}, func(name string) error {
 			if _, err := lockers[1].try(ctx, name); !errors.Is(err, redlock.ErrHeld) {
 				b.report.fail(fmt.Errorf("not refused: %w", err))
 			}
-		})}
-		for _, h := range held {
-			check(h.Release(ctx))
-		}
+			return nil
+		})
+		check(each(len(held), loaders, func(i int) error { return held[i].Release(ctx) }))
+		time.Sleep(settling) // the nodes have answered all
 		return s
 	})
-	for figure, what := range []string{"a grant on a node, µs", "a refusal on a node, µs"} {
+	for figure, what := range []string{"a grant on a node, µs", "a refusal on a node, µs", "a grant under load, µs"} {
 		b.report.compare(what, medians[1][figure], medians[0][figure], ratios[1][figure], "SET NX PX in a script")
 	}
 }
 
-// scriptTime calls do for each name, and returns how many µs a node took for one script.
-func (b *bench) scriptTime(ctx context.Context, names []string, do func(name string)) float64 {
-	var calls, micros int
+// overheadOf returns how many µs a node takes for a grant and for a refusal, one after the other, and for a grant where
+// many take locks at once: there one script may deal with several.
+func (b *bench) overheadOf(ctx context.Context, grant, refuse func(name string) error) sample {
+	names := nextNames(overheadCalls)
+	oneByOne := func(do func(name string) error) float64 {
+		calls, micros := b.scriptsDuring(ctx, func() {
+			check(each(len(names), 1, func(i int) error { return do(names[i]) }))
+		})
+		return float64(micros) / float64(calls)
+	}
+	granted, refused := oneByOne(grant), oneByOne(refuse)
+	more := nextNames(loadedCalls)
+	_, micros := b.scriptsDuring(ctx, func() {
+		check(each(len(more), loaders, func(i int) error { return grant(more[i]) }))
+		time.Sleep(settling) // the slowest node has answered all
+	})
+	return sample{granted, refused, float64(micros) / float64(nodes*len(more))}
+}
+
+// scriptsDuring returns how many scripts all nodes together ran during fn, and for how many µs.
+func (b *bench) scriptsDuring(ctx context.Context, fn func()) (calls, micros int) {
 	add := func(sign int) {
 		for _, done := range b.commands(ctx) {
 			calls += sign * done["evalsha"].calls
@@ -112,9 +138,7 @@ func (b *bench) scriptTime(ctx context.Context, names []string, do func(name str
 		}
 	}
 	add(-1)
-	for _, name := range names {
-		do(name)
-	}
+	fn()
 	add(1)
-	return float64(micros) / float64(calls)
+	return calls, micros
 }

@@ -202,7 +202,7 @@ func TestKeep_SlowSuccessfulRenewalDoesNotExtend(t *testing.T) {
 		if late := time.Since(deadline); late < 0 || late > time.Millisecond {
 			t.Errorf("the context was done %v after the stop deadline", late)
 		}
-		if left := c.Node(0).TTL(records.Default.Lock("x")); left < ttl/2 {
+		if left := records.Default.Left(t, "x", c.Raw()[0]); left < ttl/2 {
 			t.Errorf("the nodes have not renewed the lease, so this shows nothing: %v left", left)
 		}
 	})

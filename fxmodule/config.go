@@ -48,6 +48,8 @@ type Config struct {
 	// NoRestartGuard lets nodes grant leases at once after they have started, or lost their data. For
 	// nodes that are thrown away, in tests.
 	NoRestartGuard bool `yaml:"no_restart_guard" env:"NO_RESTART_GUARD"`
+	// UnseenRestarts accepts nodes whose scripts may not call INFO: see [redlock.WithUnseenRestarts] for what is lost.
+	UnseenRestarts bool `yaml:"unseen_restarts" env:"UNSEEN_RESTARTS"`
 	// Identity is who this replica is, for people: the name of the pod, say; default host,
 	// process and a random part.
 	Identity string `yaml:"identity" env:"IDENTITY"`
@@ -124,6 +126,9 @@ func (c Config) lockerOptions() []redlock.Option {
 	if c.NoRestartGuard {
 		opts = append(opts, redlock.WithoutRestartGuard())
 	}
+	if c.UnseenRestarts {
+		opts = append(opts, redlock.WithUnseenRestarts())
+	}
 	return opts
 }
 
@@ -157,9 +162,9 @@ func (c Config) String() string {
 	}
 	return fmt.Sprintf("{name %q, nodes [%s], ttl %v, max ttl %v, renew every %v, node timeout %v, "+
 		"drain timeout %v, stop margin %v, cooldown %v, max tenure %v, tenure jitter %v, standby %v, "+
-		"no restart guard %v, identity %q, value %q, key prefix %q, location %q}", c.Name,
+		"no restart guard %v, unseen restarts %v, identity %q, value %q, key prefix %q, location %q}", c.Name,
 		strings.Join(hosts, " "), c.TTL, c.MaxTTL, c.RenewEvery, c.NodeTimeout, c.DrainTimeout,
-		c.StopMargin, c.Cooldown, c.MaxTenure, c.TenureJitter, c.Standby, c.NoRestartGuard,
+		c.StopMargin, c.Cooldown, c.MaxTenure, c.TenureJitter, c.Standby, c.NoRestartGuard, c.UnseenRestarts,
 		c.Identity, c.Value, c.KeyPrefix, c.Location)
 }
 

@@ -71,7 +71,7 @@ func TestModule_RunsJobsAndCallbacksInOneOfManyApplications(t *testing.T) {
 			app.RequireStop()
 		}
 		for i := range 3 {
-			want := []string{records.Default.Fence("billing"), records.Default.Guard()}
+			want := []string{records.Default.Hash()}
 			keys := slices.DeleteFunc(c.Node(i).Keys(), func(key string) bool { // what is known of jobs stays
 				return strings.HasPrefix(key, "{redlock}:job") || strings.HasPrefix(key, "{redlock}:runs:") ||
 					key == "{redlock}:terms:billing"
@@ -98,6 +98,25 @@ func TestModule_ProvidesItsThreeParts(t *testing.T) {
 		}
 		app.RequireStop()
 	}, redlock.WithKeyPrefix("app"))
+}
+
+func TestModule_NodesWhoseRestartsCannotBeSeenAreAcceptedByConfigAlone(t *testing.T) {
+	for _, accepted := range []bool{false, true} {
+		inBubble(t, func(t *testing.T, c *cluster) {
+			for node := range 3 {
+				c.Deny(node, "INFO")
+			}
+			var e *election.Elector
+			app, _ := c.app(redlockfx.Config{Name: "x", UnseenRestarts: accepted}, fx.Populate(&e),
+				redlockfx.OnLeader(func(ctx context.Context) { <-ctx.Done() }))
+			app.RequireStart()
+			time.Sleep(30 * time.Second) // their guards are new, as without INFO nobody knows them
+			if e.IsLeader() != accepted {
+				t.Errorf("accepted %v, leads %v", accepted, e.IsLeader())
+			}
+			app.RequireStop()
+		})
+	}
 }
 
 func TestModule_TwoElectionsInOneApplication(t *testing.T) {

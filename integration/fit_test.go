@@ -11,35 +11,6 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Without a limit of its memory a server evicts nothing.
-func TestNode_ThatMayEvictLocksIsRefusedUntilItDoesNot(t *testing.T) {
-	t.Parallel()
-	nodes := startNodes(t, 1, "--maxmemory-policy", "allkeys-lru")
-	server := admins(t, nodes.Addrs())[0]
-	options := []redlock.Option{redlock.WithTTL(ttl), redlock.WithNodeTimeout(longTimeout)}
-	release(t, acquire(t, lockerOn(t, clients(t, nodes.Addrs()...), options...), "x"))
-
-	must(t, server.ConfigSet(t.Context(), "maxmemory", "100mb").Err())
-	var told complaints
-	l := lockerOn(t, clients(t, nodes.Addrs()...), append(options, told.option())...)
-	const reason = "maxmemory-policy is allkeys-lru"
-	for range 2 {
-		_, err := l.TryAcquire(t.Context(), "x")
-		want.Err(t, err, redlock.ErrNoQuorum)
-		want.Text(t, err, reason)
-	}
-	n := l.Nodes(t.Context())[0]
-	want.Text(t, n.Err, reason)
-	wantTold(t, &told, "inspect: .*"+reason)
-
-	must(t, server.ConfigSet(t.Context(), "maxmemory-policy", "noeviction").Err())
-	release(t, acquire(t, l, "x"))
-	after := l.Nodes(t.Context())[0]
-	if n.Eviction != "allkeys-lru" || after.Eviction != "noeviction" || after.Err != nil {
-		t.Errorf("the node is %+v, then %+v, want one that evicts and then one that does not", n, after)
-	}
-}
-
 // It would vote twice.
 func TestNode_ListedUnderTwoAddressesIsRefusedOnce(t *testing.T) {
 	t.Parallel()

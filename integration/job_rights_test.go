@@ -25,7 +25,8 @@ func TestJobRights_AreEnoughAndNoneTooMany(t *testing.T) {
 			setUser(t, server, user, without(all, right))
 			q := quorum.New([]redis.UniversalClient{clientAs(t, user, "pw", nodes.Addrs()[0])}, nodes.Addrs(),
 				quorum.Config{Timeout: longTimeout, Now: time.Now})
-			err := useJobs(t, register.New(register.Config{Quorum: q, Prefix: "redlock", Election: user, Longest: ttl}))
+			list := fmt.Sprintf("%012d 001", ttl.Milliseconds())
+			err := useJobs(t, register.New(register.Config{Quorum: q, Prefix: "redlock", Election: user, List: list}))
 			if right == "none" && err != nil || right != "none" && (err == nil || !denied.MatchString(err.Error())) {
 				t.Errorf("got %v", err)
 			}

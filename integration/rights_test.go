@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -48,53 +49,72 @@ func without(rights []string, right string) []string {
 
 // spares are the rights that a Locker can do without, and what it tells of that.
 var spares = map[string][]string{
-	"+script|load": nil, // it sends each script once more
-	"+info":        {"inspect: INFO is not permitted"},
-	"&{redlock}:*": {"publish: PUBLISH is not permitted", "subscribe: NOPERM .* channels"},
-	"+publish":     {"publish: PUBLISH is not permitted"},
-	"+subscribe":   {"subscribe: NOPERM .* 'subscribe'"},
-	"+unsubscribe": {"subscribe: NOPERM .* 'unsubscribe'"},
+	"none":           nil,
+	"+script|load":   nil,                               // it sends each script once more
+	"+pubsub|numsub": nil,                               // those who wait do not learn how many they are
+	"&{redlock}:*":   {"subscribe: NOPERM .* channels"}, // so nobody is there to publish to
+	"+publish":       {"publish: PUBLISH is not permitted"},
+	"+subscribe":     {"subscribe: NOPERM .* 'subscribe'"},
+	"+unsubscribe":   {"subscribe: NOPERM .* 'unsubscribe'"},
 }
 
-var denied = regexp.MustCompile("NOPERM|The user executing the script can't|ACL failure in script")
+var denied = regexp.MustCompile(
+	"NOPERM|The user executing the script can't|ACL failure in script|scripts may not call INFO")
 
 func TestRights_AreEnoughAndNoneTooMany(t *testing.T) {
 	t.Parallel()
 	nodes := startNodes(t, 1)
-	server, all := admins(t, nodes.Addrs())[0], rights(t)
-	for i, right := range append([]string{"none"}, all...) {
+	for i, right := range append([]string{"none"}, rights(t)...) {
 		t.Run("without "+right, func(t *testing.T) {
-			user := fmt.Sprint("user", i)
-			setUser(t, server, user, without(all, right))
-			// As on a new server, and when the guard has to be written again.
-			must(t, server.ScriptFlush(t.Context()).Err(),
-				server.HDel(t.Context(), records.Default.Guard(), "used").Err())
-			before := calls(t, server, "eval")
-			var told complaints
-			l := lockerAs(t, user, "pw", nodes, told.option())
-			err := useAll(t, l, server, &told, user)
-
-			if asked := denials(t, server, user) > 0; asked == (right == "none") {
-				t.Errorf("it asked for what it may not: %v", asked)
-			}
-			want, spare := spares[right]
-			if !spare && right != "none" {
-				if err == nil || !denied.MatchString(err.Error()) {
-					t.Errorf("got %v, want an error that says what is not permitted", err)
-				}
-				return
-			}
-			if err != nil {
-				t.Errorf("it does not work: %v", err)
-			}
-			wantTold(t, &told, want...)
-			if twice := calls(t, server, "eval")-before > 1; twice != (right == "+script|load") {
-				t.Errorf("more than one script was sent on its own: %v", twice)
-			}
-			if n := l.Nodes(t.Context())[0]; n.Err != nil || n.Role == "" != (right == "+info") {
-				t.Errorf("the node is %+v", n)
-			}
+			told, spare := spares[right]
+			lack{right, spare, told, nil}.check(t, nodes, fmt.Sprint("user", i))
 		})
+	}
+	t.Run("without +info but with consent", func(t *testing.T) {
+		told := []string{"inspect: INFO is not permitted"}
+		lack{"+info", true, told, []redlock.Option{redlock.WithUnseenRestarts()}}.check(t, nodes, "consenting")
+	})
+}
+
+// lack is a right that a user does not have.
+type lack struct {
+	right string
+	works bool     // nevertheless
+	told  []string // by the hook, if it works
+	opts  []redlock.Option
+}
+
+func (c lack) check(t *testing.T, nodes *redisproc.Cluster, user string) {
+	t.Helper()
+	server := admins(t, nodes.Addrs())[0]
+	setUser(t, server, user, without(rights(t), c.right))
+	// As on a new server, when the guard has to be written again, and when there are records that nobody needs.
+	must(t, server.ScriptFlush(t.Context()).Err())
+	records.Default.Unused(t, server)
+	records.Default.Fill(t, "old", 200, "", -24*time.Hour, server)
+	before := calls(t, server, "eval")
+	var told complaints
+	l := lockerAs(t, user, "pw", nodes, append(c.opts, told.option())...)
+	err := useAll(t, l, server, &told, user)
+
+	if asked := denials(t, server, user) > 0; asked == (c.right == "none") {
+		t.Errorf("it asked for what it may not: %v", asked)
+	}
+	if !c.works {
+		if err == nil || !denied.MatchString(err.Error()) {
+			t.Errorf("got %v, want an error that says what is not permitted", err)
+		}
+		return
+	}
+	if err != nil {
+		t.Errorf("it does not work: %v", err)
+	}
+	wantTold(t, &told, c.told...)
+	if twice := calls(t, server, "eval")-before > 1; twice != (c.right == "+script|load") {
+		t.Errorf("more than one script was sent on its own: %v", twice)
+	}
+	if n := l.Nodes(t.Context())[0]; n.Err != nil || n.Role == "" != (c.right == "+info") {
+		t.Errorf("the node is %+v", n)
 	}
 }
 
@@ -113,9 +133,9 @@ func useAll(t *testing.T, l *redlock.Locker, server *redis.Client, told *complai
 	_, holderErr := l.Holder(ctx, leases[0].Name())
 	errs := []error{holderErr, leases[0].Extend(ctx)}
 
-	// It hears of a hundred names that nobody waits for any more, before it listens to them no longer.
+	// It listens to a hundred names that nobody waits for any more, and then no longer to the first of them.
 	listening := func() int {
-		channels, err := server.PubSubChannels(ctx, records.Default.Lock(user+".*")).Result()
+		channels, err := server.PubSubChannels(ctx, records.Default.Channel(user+".*")).Result()
 		must(t, err)
 		return len(channels)
 	}
@@ -123,7 +143,8 @@ func useAll(t *testing.T, l *redlock.Locker, server *redis.Client, told *complai
 		return strings.Contains(strings.Join(told.sorted(), "\n"), "subscribe: ")
 	}
 	errs = append(errs, await(t, l, leases[:100], func() bool { return listening() == 100 || deaf() }),
-		await(t, l, leases[100:], func() bool { return listening() == 1 || deaf() }))
+		await(t, l, leases[100:], func() bool { return listening() == 101 || deaf() }))
+	poll(t, "end of listening", func() bool { return listening() == 100 || deaf() })
 
 	for _, lease := range leases {
 		errs = append(errs, lease.Release(ctx))

@@ -189,11 +189,13 @@ type complaints struct {
 
 // option has a Locker tell them.
 func (c *complaints) option() redlock.Option {
-	return redlock.WithHooks(redlock.Hooks{NodeError: func(node, op string, err error) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.all = append(c.all, fmt.Sprintf("%s: %v", op, err))
-	}})
+	return redlock.WithHooks(redlock.Hooks{NodeError: c.add})
+}
+
+func (c *complaints) add(node, op string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all = append(c.all, fmt.Sprintf("%s: %v", op, err))
 }
 
 // wantTold wants that this was told, and nothing else and nothing twice. The patterns are in the

@@ -82,7 +82,7 @@ func TestSharded_ExtendsTogetherAndTellsOfReleases(t *testing.T) {
 		at = time.Now()
 		won <- err
 	}()
-	channel := records.Default.Lock(lease.Name())
+	channel := records.Default.Channel(lease.Name())
 	servers := admins(t, shards.Addrs())
 	poll(t, "subscription at a shard", func() bool {
 		return slices.ContainsFunc(servers, func(server *redis.Client) bool {
@@ -150,7 +150,7 @@ func clusterClient(t *testing.T, shards *redisproc.Cluster) *redis.ClusterClient
 // owner is the shard that has all keys of the prefix.
 func owner(t *testing.T, cluster *redis.ClusterClient, shards *redisproc.Cluster) *redisproc.Node {
 	t.Helper()
-	server, err := cluster.MasterForKey(t.Context(), records.Default.Guard())
+	server, err := cluster.MasterForKey(t.Context(), records.Default.Hash())
 	must(t, err)
 	i := slices.Index(shards.Addrs(), server.Options().Addr)
 	if i < 0 {

@@ -1,48 +1,119 @@
--- acquire: take the lock if it is free, and the next fence number with it
--- KEYS     lock, fence, guard
--- ARGV     value, ttl (ms), longest ttl (ms; 0: no guard), nodes in the list, best before (µs; 0: ever)
--- returns  {time, 1, number[, longest]}  granted; also to the same value that asks again, as before
---          {time, 0, value, ttl}         held by that value, for so many ms
---          {time, 2, left, longest}      guarded, for so many ms
---          {time, 3, nodes}              lists of so many nodes are in use
---          {time, 4}                     too late, nothing was done
---          {time, 5, layout}             what is there was written by another version
-local instead, since, longest = guard(KEYS[3], ARGV[3], ARGV[4], ARGV[5])
-if instead then
-  return instead
-end
+-- acquire: take locks that are free, each with its next number
+-- KEYS     hash of the prefix
+-- ARGV     list, as guard has it; flags: b accepts a server whose identity cannot be seen, g has the guard looked at in any
+--          case and what it notes brought up to date; how many records to look at for old ones, and their retention (ms),
+--          or nothing;
+--          then for each lock: field, value, ttl (ms), not after (µs; 0: ever), a to announce the grant
+-- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item:
+--          yNUMBER          granted; also to the same value that asks again, as before
+--          hLEFT and text   held by that value, for so many ms
+--          gLEFT/LONGEST    guarded, for so many ms
+--          lNODES           lists of so many nodes are in use
+--          t                too late, nothing was done
+--          b                the server's identity cannot be seen
+--          e and text       the record or the hash is none of ours, nothing was done
+-- A record is NUMBER SINCE DEADLINE VALUE, the first three of 16 digits: the fencing number, the guard under which it was
+-- counted, the deadline by this server's clock (µs), and who holds the lock; nothing if it was released. It outlives the
+-- hold, for the number.
+-- Most calls are of one lock, and have no flags: where that is cheaper, they have their own line.
+local t = redis.call('TIME')
+local now, hash, list, flags, sub = t[1] * 1000000 + t[2], KEYS[1], ARGV[1], ARGV[2], string.sub
+local look = flags ~= '' and string.find(flags, 'g', 1, true)
+local blind = flags ~= '' and string.find(flags, 'b', 1, true)
+local silent = false
 
-local fence = redis.call('GET', KEYS[2])
-local layout, number, under = string.match(fence or '1:0:', '^([^:]*):(%d*):(%d*)$')
-if layout ~= '1' then
-  return {now, 5, string.match(fence, '^[^:]*')}
+local fields, n = {'g', ARGV[4]}, 2
+for i = 9, #ARGV, 5 do
+  n = n + 1
+  fields[n] = ARGV[i]
 end
-number = tonumber(number)
-
-if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
-  local holder = redis.call('GET', KEYS[1])
-  if holder == ARGV[1] then
-    return {now, 1, number}
+local found = n == 2 and redis.call('HMGET', hash, 'g', fields[2]) or redis.call('HMGET', hash, unpack(fields))
+local guard, items, texts, open = found[1], {'', false}, {}, look
+for i = 2, n do
+  local record, value = found[i], ARGV[5 * i - 5]
+  local deadline = record and tonumber(sub(record, 35, 50))
+  if record and not deadline then
+    items[i] = 'e'
+    texts[i] = 'this library did not write the record ' .. sub(record, 1, 60)
+  elseif record and now < deadline then
+    local holder = sub(record, 52)
+    if holder ~= '' and holder ~= value then
+      -- What an earlier attempt of the same acquisition left gives way; everything else holds. A value begins with 26
+      -- characters that are new for each acquisition, and a colon: mostly they alone tell.
+      local mine = sub(holder, 1, 27) == sub(value, 1, 27)
+      if not mine or tonumber(string.match(holder, ':(%d+):')) >= tonumber(string.match(value, ':(%d+):')) then
+        items[i] = string.format('h%d', math.ceil((deadline - now) / 1000))
+        texts[i] = holder
+      end
+    end
   end
-  -- What an earlier attempt of the same acquisition left gives way; everything else holds.
-  local who, attempt = string.match(holder, '^1:([^:]*):(%d+):')
-  local me, mine = string.match(ARGV[1], '^1:([^:]*):(%d+):')
-  if who ~= me or tonumber(attempt) >= tonumber(mine) then
-    return {now, 0, holder, redis.call('PTTL', KEYS[1])}
-  end
-  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+  open = open or not items[i]
 end
 
-number = number + 1
-since = string.format('%d', since)
-if under ~= since then
-  -- The counter is gone or older than the guard: numbers may be forgotten. None was above the clock, and
-  -- with a guard none is younger than the longest lease; so the seed can be rounded down by a little of
-  -- that, and nodes whose clocks differ by less still count alike.
-  number = math.max(number, now - now % math.max(math.floor(longest * 1000 / 64), 1))
+if open then
+  -- include guard
+  local changes = {}
+  for i = 2, n do
+    if not items[i] then
+      local record, value, notafter = found[i], ARGV[5 * i - 5], ARGV[5 * i - 3]
+      local number = record and tonumber(sub(record, 1, 16)) or 0
+      if refusal then
+        items[i] = refusal
+        texts[i] = reason
+      elseif record and sub(record, 52) == value and now < tonumber(sub(record, 35, 50)) then
+        items[i] = string.format('y%d', number)
+      elseif notafter ~= '0' and now > tonumber(notafter) then
+        items[i] = 't'
+      elseif number > now + 86400000000 then
+        -- Numbers start from clocks and grow by one: so far ahead one of the two is wrong.
+        items[i] = 'e'
+        texts[i] = string.format('the number %d is more than a day ahead of the clock', number)
+      else
+        number = number + 1
+        if not record or sub(record, 18, 33) ~= since then
+          -- The record is gone or older than the guard: numbers may be lost. None was above the clock, and with a guard
+          -- none is younger than the longest lease; so the seed can be rounded down by a little of that, and nodes whose
+          -- clocks differ by less still count alike.
+          number = math.max(number, now - now % math.max(math.floor(kept * 1000 / 64), 1))
+        end
+        local granted = string.format('%016d %s %016d ', number, since, now + ARGV[5 * i - 4] * 1000) .. value
+        changes[#changes + 1] = fields[i]
+        changes[#changes + 1] = granted
+        items[i] = 'y' .. sub(granted, 1, 16)
+        if ARGV[5 * i - 2] == 'a' then
+          redis.pcall('PUBLISH', hash .. ':' .. fields[i], 'taken ' .. ARGV[5 * i - 4] .. ' ' .. value)
+        end
+      end
+    end
+  end
+  if changes[3] then
+    redis.call('HSET', hash, unpack(changes))
+  elseif changes[1] then
+    redis.call('HSET', hash, changes[1], changes[2])
+  end
 end
-redis.call('SET', KEYS[2], string.format('1:%d:', number) .. since, 'PX', 604800000)
-if longest > tonumber(ARGV[3]) then
-  return {now, 1, number, longest}
+
+if ARGV[3] ~= '' then
+  -- Some records, at random, that nobody needs any more: of holds that ended longer ago than the retention. Where most are
+  -- of these, some more.
+  local look, retention = string.match(ARGV[3], '(%d+) (%d+)')
+  -- Another client, with longer leases, may begin its numbers earlier by a part of these.
+  local longest = guard and tonumber(sub(guard, 78, 89)) or 0
+  local looked, before = 0, now - math.max(retention, 2 * longest) * 1000
+  repeat
+    local some, old = redis.call('HRANDFIELD', hash, -32, 'WITHVALUES'), {}
+    for i = 1, #some, 2 do
+      local deadline = string.sub(some[i], 1, 2) == 'n:' and tonumber(string.sub(some[i + 1], 35, 50))
+      if deadline and deadline < before then
+        old[#old + 1] = some[i]
+      end
+    end
+    if old[1] then
+      redis.call('HDEL', hash, unpack(old))
+    end
+    looked = looked + 32
+  until looked >= 128 or looked >= tonumber(look) and #old < 16
 end
-return {now, 1, number}
+
+-- include identity
+-- include answer

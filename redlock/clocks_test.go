@@ -60,7 +60,7 @@ func TestSuspension_IsLearnedFromTheNodes(t *testing.T) {
 }
 
 func TestClockJump_IsToldAndCountsAgainAfterMaxTTL(t *testing.T) {
-	for name, by := range map[string]time.Duration{"forward": 700 * time.Millisecond, "back": -700 * time.Millisecond} {
+	for name, by := range map[string]time.Duration{"forward": 350 * time.Millisecond, "back": -350 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 				var mu sync.Mutex
@@ -111,7 +111,7 @@ func TestClocksThatDisagree_DoNotDecide(t *testing.T) {
 		process.Hang(0)
 		_, err := l.TryAcquire(t.Context(), "y")
 		want.Err(t, err, redlock.ErrNoQuorum)
-		want.Text(t, err, "off the others'", "1s is allowed")
+		want.Text(t, err, "off the others'", "400ms is allowed")
 		want.Err(t, lease.Extend(t.Context()), redlock.ErrNoQuorum)
 	})
 }
@@ -124,5 +124,83 @@ func TestClocks_OfOneNodeAreNotJudged(t *testing.T) {
 		_, err := l.TryAcquire(t.Context(), "x")
 		want.Text(t, err, "too late")
 		mustAcquire(t, l, "x")
+	})
+}
+
+// A fresh process knows nothing of the clock of before, and one that looked long ago little: what a step has shortened, a
+// majority that counts it must not make a second lease of.
+func TestClockJump_BelowASecondMakesNoSecondLease(t *testing.T) {
+	for name, of := range map[string]struct{ looked, step time.Duration }{
+		"never":              {0, 600 * time.Millisecond},
+		"a minute ago":       {time.Minute, 600 * time.Millisecond},
+		"a minute ago, less": {time.Minute, 350 * time.Millisecond},
+		"just now":           {time.Second, 350 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+				a, processA := c.Locker()
+				b, _ := c.Locker()
+				if of.looked > 0 {
+					warmUp(t, b)
+					time.Sleep(of.looked)
+				}
+				warmUp(t, a)
+				processA.Hang(2) // the lease stands on nodes 0 and 1
+				lease := mustAcquire(t, a, "x")
+				c.Jump(0, of.step)
+				for lease.Valid() {
+					if _, err := b.TryAcquire(t.Context(), "x"); err == nil {
+						t.Fatalf("a second lease %v before the end of the first", time.Until(lease.Deadline()))
+					}
+					time.Sleep(20 * time.Millisecond)
+				}
+			})
+		})
+	}
+}
+
+// Its locks would never end.
+func TestClocks_ThatStandStillDoNotCount(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, process := c.Locker()
+		warmUp(t, l)
+		c.StandStill(1)
+		time.Sleep(50 * time.Millisecond)
+		for range 2 {
+			warmUp(t, l)
+			time.Sleep(time.Second)
+		}
+		err := l.Nodes(t.Context())[1].Err
+		want.Text(t, err, "its clock stands still at 2000-01-01T")
+		process.Hang(2)
+		_, err = l.TryAcquire(t.Context(), "x")
+		want.Err(t, err, redlock.ErrNoQuorum)
+		want.Text(t, err, "its clock stands still at 2000-01-01T")
+	})
+}
+
+// It may have ended a lease of another process early, which may be longer than any of our own.
+func TestClockJump_CountsAgainAfterTheLongestLeaseThatIsKnown(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		long, _ := c.Locker(redlock.WithMaxTTL(time.Minute))
+		warmUp(t, long)
+		l, _ := c.Locker()
+		warmUp(t, l)
+		c.Jump(1, 350*time.Millisecond)
+		jumped := func() bool {
+			_, _ = l.TryAcquire(t.Context(), "x") // looks at the clocks
+			synctest.Wait()
+			return l.Nodes(t.Context())[1].Err != nil
+		}
+		for _, after := range []time.Duration{0, ttl + time.Second, time.Minute - ttl - 2*time.Second} {
+			time.Sleep(after)
+			if !jumped() {
+				t.Errorf("another %v later the node counts", after)
+			}
+		}
+		time.Sleep(2 * time.Second)
+		if jumped() {
+			t.Error("a minute later the node does not count")
+		}
 	})
 }

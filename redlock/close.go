@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -17,17 +18,12 @@ const maxNamed = 20
 // stops waiting and what is left runs out by its TTL. The error names all of it. A second Close
 // does nothing.
 func (l *Locker) Close(ctx context.Context) error {
-	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
+	if !l.close() {
 		return nil
 	}
-	l.closed = true
-	l.shut()
-	held := make([]*Lease, 0, len(l.leases))
-	for lease := range l.leases {
-		held = append(held, lease)
-	}
+	l.calls.Wait() // each is over by the node timeout; then no lease is won any more
+	l.mu.Lock()
+	held := slices.Collect(maps.Keys(l.leases))
 	l.mu.Unlock()
 
 	var problems []error
@@ -47,9 +43,11 @@ func (l *Locker) Close(ctx context.Context) error {
 	}
 
 	// What is under way may still leave something to the janitors; then they finish.
-	l.calls.Wait()
 	_ = l.quorum.Idle(ctx) // the same is reported below
-	l.awaitWork(ctx)
+	if !l.finish(ctx, 2*l.settings.NodeTimeout) {
+		problems = append(problems, errors.New("redlock: close: a connection that is being made, to listen to a node, "+
+			"cannot be called off: it ends when its client gives up"))
+	}
 
 	for _, j := range l.janitors {
 		if err := j.report(); err != nil {
@@ -65,23 +63,4 @@ func (l *Locker) Close(ctx context.Context) error {
 		}
 	}
 	return errors.Join(problems...)
-}
-
-// awaitWork waits for the work in the background until ctx is done, and then ends it.
-func (l *Locker) awaitWork(ctx context.Context) {
-	l.mu.Lock()
-	l.sealed = true
-	l.mu.Unlock()
-
-	over := make(chan struct{})
-	go func() { // ends with the work, and that at the latest by l.stop
-		l.work.Wait()
-		close(over)
-	}()
-	select {
-	case <-over:
-	case <-ctx.Done():
-	}
-	l.stop()
-	<-over
 }

@@ -5,95 +5,86 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"maps"
+	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/notify"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// Acquire is [Locker.TryAcquire] repeated until it succeeds or ctx is done; the error then wraps
-// both the cause of ctx and the last outcome. It asks again when the lock is released, of which the
-// nodes tell it, when the holder's lease must have run out, and when too few nodes answered, after a
-// pause. Callers that wait for the same lock in one process queue up, and cost the nodes no more than
-// one. It ends at once where waiting is in vain: wrong passwords, missing rights or another length of
-// the node list on so many nodes that no quorum is left.
-func (l *Locker) Acquire(ctx context.Context, name string, opts ...AcquireOption) (lease *Lease, err error) {
-	r, found := l.newRequest(name, opts)
-	if len(found) > 0 {
-		return nil, errors.Join(found...)
-	}
-	place, err := l.enter(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	c := &contender{
-		locker: l, request: r, value: value{contender: newContender(), text: r.text},
-		order: l.order(name), seen: make(map[int]heldError), known: place.winner,
-	}
-	defer func() { // also where who is told of an attempt panics
-		if c.news != nil {
-			c.news.leave()
-		}
-		if lease != nil {
-			place.leave(c.value.contender, nil)
-		} else {
-			place.leave("", err)
-		}
-	}()
-	return c.contend(ctx)
-}
+const (
+	// jitter is how far apart those who wait for the same end of a lease or a guard ask again: at random, since by asking at
+	// once they would split the votes.
+	jitter = 20 * time.Millisecond
+	// confirmAfter is after how long a holder that only one node has named is asked for on all of them. A hold that is
+	// shorter is over by then.
+	confirmAfter = 100 * time.Millisecond
+)
 
-// order is in which the nodes are asked by those who contend for a lock: the same for everybody, so
-// that one of them wins and the others are told by the first node.
-func (l *Locker) order(name string) []int {
-	h := fnv.New32a()
-	h.Write([]byte(name))
-	n := l.quorum.Size()
-	order := make([]int, n)
-	for i := range order {
-		order[i] = (int(h.Sum32()%uint32(n)) + i) % n
-	}
-	return order
-}
-
-// contender is one waiting Acquire.
+// contender is one waiting Acquire. It belongs to one goroutine.
 type contender struct {
 	request
 	locker *Locker
 	value  value
-	order  []int
-	news   *news // of releases, once the lock was found held
+	order  []int                // in which the nodes are asked: the same for everybody who wants this lock
+	news   *notify.Subscription // once the lock was found held
 
 	failures int               // in a row, without knowing who holds the lock
-	seen     map[int]heldError // what each node said of the holder since the last news
-	late     bool              // the last attempt ended with answers missing
-	known    string            // contender that a majority of nodes has named at some time
-	holder   string            // contender that holds the lock, as far as is known
-	left     time.Duration     // of the holder's lease
+	named    map[int]heldError // whom each node named last, since the last release
+	slow     bool              // the last attempt ended with answers missing
+	released [8]string         // the holders whose releases were heard last
+	holder   string            // who holds the lock, as far as is known
+	left     time.Duration     // of that hold, at most
+	sure     bool              // a majority has named the holder
+	doubtful bool              // another node is free: the holder may be releasing it just now
+	confirm  bool              // the next attempt is to find out whether the holder holds a majority
 }
 
+// newContender makes the contender whose turn it is. What the one before it in the queue of this process knew goes on: that
+// it has just won, and its subscription, which has heard everything since.
+func newContender(l *Locker, r request, t *ticket) *contender {
+	c := &contender{
+		request: r, locker: l, value: value{contender: newContenderID(), text: r.text}, news: t.news,
+	}
+	if t.winner != "" {
+		c.holder, c.left = t.winner, l.settings.MaxTTL
+	}
+	if channel := l.channelOf(r.name); c.news == nil && l.notifier.Hears(channel) {
+		c.news = l.notifier.Subscribe(channel, c.nodes()) // it was waited for not long ago: it may be wanted by many
+		c.news.Late()                                     // nobody waits for it to be ready
+	}
+	return c
+}
+
+// contend attempts until it succeeds, is hopeless, or ctx is done.
 func (c *contender) contend(ctx context.Context) (*Lease, error) {
 	var last error // outcome of an attempt that was not cut short
-	if c.known != "" {
-		// The one who was before in the queue of this process has just won.
-		if cause := c.listen(ctx); cause != nil {
+	if c.holder != "" {
+		begin := c.listen
+		if c.news != nil {
+			begin = c.waitForNews
+		}
+		if cause := begin(ctx); cause != nil {
 			return nil, fmt.Errorf("redlock: acquire %q: %w: %w", c.name, cause, ErrHeld)
 		}
 	}
-	c.letOthers(ctx)
+	c.delay(ctx, c.yield+c.courtesy())
 	for {
 		began := time.Now()
 		lease, err := c.attempt(ctx)
-		if err == nil || isHopeless(err, c.locker.quorum.Size()) {
+		if err == nil || isHopeless(err, c.locker.size) {
 			c.tellEnd(began, lease, err)
 			return lease, err
 		}
-		if told := c.outcome(err); told != nil && (ctx.Err() == nil || last == nil) {
-			last = told
+		if outcome := c.outcome(err); outcome != nil && (ctx.Err() == nil || last == nil) {
+			last = outcome
 		}
-		c.tell(began, cmp.Or(last, err))
+		last = cmp.Or(last, err)
+		c.tell(began, last)
 		if cause := c.wait(ctx, err); cause != nil {
 			if errors.Is(last, cause) {
 				return nil, last // the first attempt was the one that was cut short
@@ -103,24 +94,95 @@ func (c *contender) contend(ctx context.Context) (*Lease, error) {
 	}
 }
 
-// attempt asks all nodes at first, and after a lost race one before the others; unless they are so slow
-// that there is no time for one after the other.
+// attempt asks all nodes at first; later one before the others, and then those who wait are told if it grants; unless the
+// nodes are so slow that there is no time for one after the other.
 func (c *contender) attempt(ctx context.Context) (*Lease, error) {
 	c.value.attempt++
+	g := newGrant(c.request, c.value)
 	ask := c.askInTurn
-	if c.value.attempt == 1 && c.known == "" || c.late {
+	if c.slow || c.confirm || c.news == nil {
 		ask = c.locker.askAll
+	} else {
+		g.announce = announce
 	}
-	lease, answers, err := c.locker.attempt(ctx, c.request, c.value, ask)
+	c.confirm = false
+	select {
+	case c.locker.asking <- struct{}{}:
+		defer func() { <-c.locker.asking }()
+	case <-c.locker.open.Done(): // the attempt itself says so
+	case <-ctx.Done():
+	}
+	lease, answers, err := c.locker.attempt(ctx, g, ask)
 	if err != nil {
 		c.learn(answers)
-		c.late = !c.late && errors.Is(err, ErrNoQuorum) && errors.Is(err, quorum.ErrNoAnswer)
+		c.slow = !c.slow && errors.Is(err, ErrNoQuorum) && errors.Is(err, quorum.ErrNoAnswer)
 	}
 	return lease, err
 }
 
-// outcome is what to tell of an attempt. One that ended at the first node adds to what is known, and
-// says nothing by itself: then it is nil.
+// askInTurn asks one node, and the others only if it granted the lock, or cannot tell.
+func (c *contender) askInTurn(ctx context.Context, call quorum.Call[reply]) (*round, error) {
+	return quorum.AskHedged(ctx, c.locker.quorum, call, c.locker.granted, c.first(), func(a answer) bool {
+		return a.Err != nil || a.Value.yes
+	})
+}
+
+// first is the node to ask first: the first one of the order that is not slow; while the holder is not known, one that was
+// not asked for it yet.
+func (c *contender) first() int {
+	order := c.nodes()
+	best := -1
+	for _, i := range order {
+		if c.locker.quorum.Slow(i) {
+			continue
+		}
+		if _, named := c.named[i]; c.holder != "" || !named {
+			return i
+		}
+		if best < 0 {
+			best = i
+		}
+	}
+	if best < 0 {
+		best = order[0]
+	}
+	return best
+}
+
+// learn takes note of whom the nodes name as holder. One that a majority names holds the lock. One that is named by all who
+// answered, if too few, may be what a failed attempt has left: it is asked for again soon. If they do not agree, nobody holds
+// it.
+func (c *contender) learn(answers []answer) {
+	var last value
+	free := false
+	for i, a := range answers {
+		switch {
+		case a.Err != nil || !a.Over:
+		case !a.Value.held:
+			free = true
+		default:
+			if c.named == nil {
+				c.named = make(map[int]heldError)
+			}
+			c.named[i] = heldError{a.Value.value, a.Value.left}
+			last, c.left = a.Value.value, a.Value.left
+		}
+	}
+	c.doubtful = free
+	votes := 0
+	for _, n := range c.named {
+		if n.value.contender == last.contender {
+			votes++
+		}
+	}
+	c.holder, c.sure = "", votes >= c.locker.need
+	if c.sure || votes > 0 && votes == len(c.named) && !free {
+		c.holder = last.contender
+	}
+}
+
+// outcome is what to say of an attempt. One that ended at the first node adds to what is known, and says nothing by
+// itself: then it is nil.
 func (c *contender) outcome(err error) error {
 	q, ok := errors.AsType[*QuorumError](err)
 	if !ok || !slices.ContainsFunc(q.Nodes, func(n NodeError) bool { return errors.Is(n.Err, quorum.ErrUnsent) }) {
@@ -129,114 +191,170 @@ func (c *contender) outcome(err error) error {
 	if c.holder == "" {
 		return nil
 	}
-	held := &QuorumError{Op: q.Op, Name: q.Name, Need: q.Need, kind: ErrHeld}
-	for _, i := range slices.Sorted(maps.Keys(c.seen)) {
-		held.Nodes = append(held.Nodes, NodeError{c.locker.quorum.Addr(i), c.seen[i]})
+	held := &QuorumError{Op: q.Op, Name: q.Name, Size: q.Size, Need: q.Need, kind: ErrHeld}
+	for _, i := range slices.Sorted(maps.Keys(c.named)) {
+		held.Nodes = append(held.Nodes, NodeError{c.locker.quorum.Addr(i), c.named[i]})
 	}
 	return held
 }
 
-// askInTurn asks one node, and the others only if it granted the lock, or cannot tell.
-func (c *contender) askInTurn(ctx context.Context, call quorum.Call) (*quorum.Round, error) {
-	first := c.first()
-	if c.news != nil {
-		c.news.asks(first)
-	}
-	return c.locker.quorum.AskFirst(ctx, call, c.locker.granted, first, func(a quorum.Answer) bool {
-		r, err := parseReply(a)
-		return err != nil || r.yes
-	})
-}
-
-// first is the node to ask first: one that would tell of a release right after it has turned the
-// contender down, if there is one; and while the holder is not known, one that was not asked for it yet.
-func (c *contender) first() int {
-	best, most := c.order[0], -1
-	for _, i := range c.order {
-		if c.locker.quorum.Overdue(i) {
-			continue
-		}
-		fit := 0
-		if _, seen := c.seen[i]; c.holder != "" || !seen {
-			fit += 2
-		}
-		if c.news != nil && c.news.hears(i) {
-			fit++
-		}
-		if fit > most {
-			best, most = i, fit
-		}
-	}
-	return best
-}
-
-// learn takes note of whom the nodes name as holder. Only one that a majority names holds the lock:
-// a smaller number are the remains of a split vote, and waiting for their end could take for ever.
-func (c *contender) learn(answers []quorum.Answer) {
-	votes := make(map[string]int)
-	named := make(map[string]time.Duration) // in these answers
-	for i, a := range answers {
-		r, err := parseReply(a)
-		if err != nil || r.value == "" {
-			continue
-		}
-		v, _ := parseValue(r.value) // parseReply has checked it
-		c.seen[i] = heldError{v, r.ttl}
-		named[v.contender] = max(named[v.contender], r.ttl)
-	}
-	for _, said := range c.seen {
-		votes[said.value.contender]++
-	}
-	c.holder = ""
-	for who, left := range named {
-		if votes[who] >= c.locker.need {
-			c.known = who
-		}
-		if who == c.known && left >= 0 {
-			c.holder, c.left = who, left
-		}
-	}
-}
+// waitForNews is wait before any attempt.
+func (c *contender) waitForNews(ctx context.Context) error { return c.wait(ctx, nil) }
 
 // wait returns when it is time for the next attempt, or why there will be none.
 func (c *contender) wait(ctx context.Context, err error) error {
-	k := c.locker
-	if c.news == nil && len(c.seen) > 0 {
+	if c.news == nil && len(c.named) > 0 {
 		return c.listen(ctx)
 	}
-	var released, failed <-chan struct{} // never, if nobody was seen to hold the lock
+	timer := time.NewTimer(c.pause(err))
+	defer timer.Stop()
+	var news <-chan struct{} // never, if nobody was seen to hold the lock
 	if c.news != nil {
-		released, failed = c.news.released, c.news.failed
+		news = c.news.C()
 	}
 	for {
 		select {
-		case <-time.After(c.pause(err)):
-			if c.holder != "" {
-				c.failures = 0
+		case <-timer.C:
+			c.confirm = c.holder != "" && !c.sure
+			return nil
+		case <-news:
+			if pause, ok := c.hear(); ok {
+				timer.Reset(pause)
 			}
-		case <-released:
-			c.failures = 0
-			c.forget()
-			c.letOthers(ctx)
-		case <-failed:
-			c.forget()
-			continue
-		case <-k.open.Done():
+		case <-c.locker.open.Done():
+			return nil // the attempt that follows says so
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		return nil
 	}
 }
 
-// forget is what to do with what the nodes said, when it is known to be over.
+// pause is how long to wait without news.
+func (c *contender) pause(err error) time.Duration {
+	switch left := guardLeft(err); {
+	case c.holder != "" && c.doubtful:
+		c.failures++
+		return min(c.heldFor(), c.backoff.After(c.failures)+c.yield)
+	case c.holder != "":
+		c.failures = 0
+		return c.heldFor()
+	case left > 0:
+		c.failures++
+		return left + c.yield + rand.N(jitter)
+	}
+	c.failures++
+	if !slices.ContainsFunc(c.nodes(), c.isNew) {
+		clear(c.named) // all who answer were asked, and no majority named the same
+	}
+	return c.backoff.After(c.failures) + c.yield
+}
+
+// heldFor is how long to wait for the end of the hold that is known of. One that a single node has told of is looked at on
+// the others after a while.
+func (c *contender) heldFor() time.Duration {
+	end := c.left + c.yield + rand.N(jitter)
+	if !c.sure {
+		return min(end, confirmAfter+rand.N(2*confirmAfter)+c.yield)
+	}
+	return end
+}
+
+// nodes is the order in which the nodes are asked: the same for everybody who wants this lock, so that one of them wins and
+// the others are told by the first node.
+func (c *contender) nodes() []int {
+	if c.order == nil {
+		c.order = c.locker.order(c.name)
+	}
+	return c.order
+}
+
+// isNew reports that a node has not said yet who holds the lock, and may.
+func (c *contender) isNew(node int) bool {
+	_, named := c.named[node]
+	return !named && !c.locker.quorum.Slow(node)
+}
+
+// hear takes one event, and returns for how long to wait from now on; false: as long as before.
+func (c *contender) hear() (pause time.Duration, changed bool) {
+	e, ok := c.news.Next()
+	switch {
+	case !ok:
+		return 0, false
+	case e.Missed:
+		c.forget()
+		return c.yield + rand.N(jitter), true
+	}
+	kind, rest, _ := strings.Cut(e.Text, " ")
+	number, text, _ := strings.Cut(rest, " ")
+	n, err1 := strconv.ParseInt(number, 10, 64)
+	v, err2 := parseValue(text)
+	if err1 != nil || err2 != nil || v.contender == c.value.contender {
+		return 0, false
+	}
+	switch known := slices.Contains(c.released[:], v.contender); {
+	case known && c.holder != v.contender:
+		return 0, false // another node has told of its end before, and none has named it since
+	case kind == tellTaken:
+		c.holder, c.left, c.sure, c.doubtful = v.contender, milliseconds(n), false, false
+		return c.heldFor(), true
+	case kind == tellFailed && (c.holder == "" || c.holder == v.contender):
+		c.forget()
+		c.failures++
+		return c.backoff.After(c.failures) + c.yield, true
+	case kind == tellOver:
+		copy(c.released[1:], c.released[:])
+		c.released[0] = v.contender
+		c.forget()
+		c.failures = 0
+		return c.yield + c.drawDelay(n, e.Node), true
+	}
+	return 0, false
+}
+
+// drawDelay is how long to let others go first, of so many that wait: one or two of them ask before the first one who is
+// granted the lock is heard of. -1: it is not known how many they are.
+func (c *contender) drawDelay(waiting int64, node int) time.Duration {
+	if waiting < 0 {
+		waiting = 8
+	}
+	if waiting <= 1 {
+		return 0
+	}
+	return rand.N(time.Duration(min(waiting, 1000)) * max(c.locker.quorum.RTT(node), 300*time.Microsecond) / 2)
+}
+
+// courtesy is how long to let others go first, where this Locker has just given the lock up and they wait: as long as each
+// of them does. Who asked again at once would have it again, and again.
+func (c *contender) courtesy() time.Duration {
+	c.locker.mu.Lock()
+	g, ok := c.locker.given[c.name]
+	c.locker.mu.Unlock()
+	if !ok || time.Since(g.at) > confirmAfter {
+		return 0
+	}
+	return c.drawDelay(g.waiting+1, c.nodes()[0])
+}
+
+// forget drops what the nodes said, when it is known to be over.
 func (c *contender) forget() {
-	c.holder, c.known = "", ""
-	clear(c.seen)
+	c.holder, c.sure = "", false
+	clear(c.named)
 }
 
 // listen has the nodes tell of releases from here on. One before that is found by asking once more.
 func (c *contender) listen(ctx context.Context) error {
-	c.news = c.locker.push.join(c.name)
-	return c.news.joined(ctx, c.locker.settings.NodeTimeout)
+	c.news = c.locker.notifier.Subscribe(c.locker.channelOf(c.name), c.nodes())
+	return c.locker.joined(ctx, c.news)
+}
+
+// delay waits for d, less if ctx is done or the Locker closes, at which the attempt that follows looks itself.
+func (c *contender) delay(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	select {
+	case <-time.After(d):
+	case <-c.locker.open.Done():
+	case <-ctx.Done():
+	}
 }

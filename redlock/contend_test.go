@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -272,6 +274,41 @@ func TestAcquire_ThatYieldsEndsWithClose(t *testing.T) {
 		d := bubble.Took(func() { _, err = l.Acquire(t.Context(), "x", redlock.WithYield(ttl)) })
 		if !errors.Is(err, redlock.ErrClosed) || d > time.Second {
 			t.Errorf("after %v: %v", d, err)
+		}
+	})
+}
+
+// A waiter behind another one of its process, whose context ends at any point of its first attempt, knows no outcome.
+func TestAcquire_EndedInItsFirstAttemptSaysWhy(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		const way = 10 * time.Millisecond
+		c.Delay(way)
+		l, _ := c.Locker()
+		for range 20 { // until the usual round trip is known
+			warmUp(t, l)
+		}
+		for at := time.Duration(0); at < 12*way; at += way / 3 {
+			var before sync.WaitGroup
+			before.Go(func() {
+				lease, err := l.Acquire(t.Context(), "x")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(time.Second)
+				if err := lease.Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+			ctx, cancel := context.WithTimeout(t.Context(), at)
+			_, err := l.Acquire(ctx, "x")
+			cancel()
+			want.Err(t, err, context.DeadlineExceeded)
+			if strings.Contains(err.Error(), "%!") {
+				t.Errorf("ended after %v: %v", at, err)
+			}
+			before.Wait()
 		}
 	})
 }

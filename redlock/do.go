@@ -23,7 +23,9 @@ func (l *Locker) Do(
 	defer func() {
 		stop()
 		cancel(nil)
-		err = errors.Join(err, lease.Release(ctx))
+		if end := lease.Release(ctx); !errors.As(end, new(abandoned)) { // fn may have abandoned it
+			err = errors.Join(err, end)
+		}
 	}()
 	return fn(work, lease)
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
 // What a caller may want to branch on, with errors.Is. The details are in a [QuorumError].
@@ -43,22 +45,22 @@ func (e NodeError) Unwrap() error { return e.Err }
 // QuorumError is an outcome that a majority of nodes did not agree to. It wraps one of this
 // package's errors and each node's reason.
 type QuorumError struct {
-	Op, Name  string      // what was tried, on which lock
-	Need, Got int         // nodes
-	Nodes     []NodeError // those that did not agree, in the order of the list
+	Op, Name        string      // what was tried, on which lock
+	Size, Need, Got int         // nodes in the list, of which so many are needed, and did agree
+	Nodes           []NodeError // those that did not agree, in the order of the list
 
 	kind error
 }
 
 func (e *QuorumError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "redlock: %s %q: %s: %d of %d nodes", e.Op, e.Name,
-		strings.TrimPrefix(e.kind.Error(), "redlock: "), e.Got, e.Need)
-	for i, n := range e.Nodes {
-		b.WriteString([]string{": ", "; "}[min(i, 1)])
-		b.WriteString(n.Error())
+	short := quorum.Shortfall{
+		Op: fmt.Sprintf("redlock: %s %q", e.Op, e.Name), Kind: errors.New(strings.TrimPrefix(e.kind.Error(), "redlock: ")),
+		Size: e.Size, Need: e.Need, Got: e.Got,
 	}
-	return b.String()
+	for _, n := range e.Nodes {
+		short.Nodes = append(short.Nodes, quorum.NodeError(n))
+	}
+	return short.Error()
 }
 
 // Unwrap returns the kind of failure and each node's reason.

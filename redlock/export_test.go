@@ -5,14 +5,15 @@ import (
 	"encoding/hex"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/redlockfx/redlockfx/internal/guard"
 )
+
+// SweepAfter is after how many grants a node looks for old records.
+const SweepAfter = sweepAfter
 
 // SendsAcquire and SendsRepair report whether a command runs that script.
 var (
-	SendsAcquire = sends(guard.Source + guardSource + acquireSource)
-	SendsRepair  = sends(guard.Source + guardSource + repairSource)
+	SendsAcquire = sends(include(acquireSource))
+	SendsRepair  = sends(include(repairSource))
 )
 
 func sends(source string) func(cmd redis.Cmder) bool {
@@ -20,6 +21,10 @@ func sends(source string) func(cmd redis.Cmder) bool {
 	hash := hex.EncodeToString(sum[:])
 	return func(cmd redis.Cmder) bool {
 		args := cmd.Args()
-		return len(args) > 1 && (args[1] == hash || args[1] == source)
+		if len(args) < 2 {
+			return false
+		}
+		text, isText := args[1].(*string)
+		return args[1] == hash || isText && *text == source
 	}
 }

@@ -10,110 +10,190 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// Extend prolongs the lease by its TTL, counted from now, if a majority of nodes still has it as
-// ours. [ErrNoQuorum]: not known; the lease is valid until its old deadline, so try again. A lease
-// that ended stays ended: [ErrExpired] after its deadline, [ErrLost] if on a majority the lock is
-// gone or another's, [ErrReleased]. It is never acquired anew: somebody may have held the lock in
-// between.
-func (l *Lease) Extend(ctx context.Context) error {
-	l.mu.Lock()
-	err := l.heldLocked()
-	l.mu.Unlock()
+// Extend prolongs the lease by its TTL, counted from now, if a majority of nodes still has it as ours. [ErrNoQuorum]: not
+// known; the lease is valid until its old deadline, so try again. A lease that ended stays ended: [ErrExpired] after its
+// deadline, [ErrLost] if on a majority the lock is gone or another's, [ErrReleased]. It is never acquired again: somebody
+// may have held the lock in between.
+func (s *Lease) Extend(ctx context.Context) error {
+	s.mu.Lock()
+	err := s.heldLocked()
+	s.mu.Unlock()
 	if err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("redlock: extend %q: %w", l.name, context.Cause(ctx))
+		return fmt.Errorf("redlock: extend %q: %w", s.name, context.Cause(ctx))
 	}
 
-	err = l.locker.extend(ctx, []*Lease{l})[0]
-	l.lose(err)
+	err = s.locker.extend(ctx, []*Lease{s})[0]
+	s.lose(err)
 	return err
 }
 
-// extend asks once for all these leases together, and returns what became of each. One that is lost is the
-// caller's to end.
+// extend asks once for all these leases together, and returns what became of each. One that is lost is the caller's to
+// end.
 func (l *Locker) extend(ctx context.Context, leases []*Lease) []error {
 	grants, tokens := make([]*grant, len(leases)), make([]uint64, len(leases))
 	for i, lease := range leases {
 		grants[i], tokens[i] = lease.grant, lease.token
-		if lease.counted.Load() {
-			tokens[i] = 0
-		}
 	}
+	e := newExtending(l, grants, tokens)
 	sent := l.clock.Now()
-	round, cause := l.quorum.Ask(ctx, l.extension(grants, tokens), l.extended(len(leases)))
+	round, cause := quorum.Ask(ctx, l.quorum, l.commands.extend.Call(e), e.isDecided)
 	answers := round.Answers()
+	now := l.clock.Now()
 	errs := make([]error, len(leases))
+	all := e.allExtended(answers)
 	for i, lease := range leases {
-		t := l.count(answers, extending(i, len(leases)))
-		if t.yes < l.need {
-			errs[i] = lease.notExtended(l.failed("extend", lease.name, t, ErrLost, cause))
-			continue
-		}
-		if t.yes == len(answers) {
-			lease.counted.Store(true)
+		if !all {
+			if one := e.answersTo(i, answers); l.count(one, timed).yes < l.need {
+				errs[i] = lease.notExtended(l.failed("extend", lease.name, one, timed, ErrLost, cause))
+				continue
+			}
 		}
 		valid := validity{sent: sent, ttl: lease.ttl, drift: l.settings.Drift}
-		if errs[i] = lease.prolong(valid.deadline()); errs[i] == nil {
-			lease.repair(round, extending(i, len(leases)))
-		}
+		errs[i] = lease.prolong(valid.deadline(), now)
 	}
+	round.Then(func(node int, a quorum.Answer[extension]) { e.answered(node, a, leases, errs) })
 	return errs
 }
 
-// extension is the call that extends these holds and raises their fences to these tokens.
-func (l *Locker) extension(grants []*grant, tokens []uint64) quorum.Call {
-	keys := append(make([]string, 0, 1+2*len(grants)), l.guardKey())
-	args := append(make([]any, 0, 2+3*len(grants)), l.longestLease(), l.quorum.Size())
-	for i, g := range grants {
-		keys = append(keys, g.key, g.fence)
-		args = append(args, g.value, g.ttl.Milliseconds(), tokens[i])
-	}
-	return extendScript.Call(keys, args...)
+// extending is one call that extends several holds and raises their numbers.
+type extending struct {
+	locker *Locker
+	grants []*grant
+	tokens []string // 16 digits each, so that scripts compare them as texts
+
+	// known is, by node, whether every hold has had an answer of it before: an extension's yes counts only then, as a clock
+	// that was set back in between is noticed only then.
+	known []bool
 }
 
-// extended tells that the answers so far decide the outcome for each of n names.
-func (l *Locker) extended(n int) func([]quorum.Answer) bool {
-	return func(answers []quorum.Answer) bool {
-		for i := range n {
-			if !l.decided(answers, extending(i, n)) {
-				return false
-			}
+func newExtending(l *Locker, grants []*grant, tokens []uint64) *extending {
+	e := &extending{locker: l, grants: grants, tokens: make([]string, len(grants)), known: make([]bool, l.size)}
+	for node := range e.known {
+		e.known[node] = true
+		for _, g := range grants {
+			e.known[node] = e.known[node] && g.knows(node)
 		}
+	}
+	for i, token := range tokens {
+		e.tokens[i] = digits(token)
+	}
+	return e
+}
+
+// digits is a fencing number as records have it.
+func digits(n uint64) string { return fmt.Sprintf("%016d", n) }
+
+func (e *extending) AppendArgs(_ int, args []any) []any {
+	for i, g := range e.grants {
+		args = append(args, &g.field, &g.value, &g.ttlMillis, &e.tokens[i])
+	}
+	return args
+}
+
+// isDecided reports that the answers so far decide the outcome for each hold.
+func (e *extending) isDecided(answers []quorum.Answer[extension]) bool {
+	over := 0
+	for i := range answers {
+		if answers[i].Over {
+			over++
+		}
+	}
+	switch {
+	case e.allExtended(answers):
 		return true
+	case over < e.locker.need && over < len(answers):
+		return false
+	}
+	for i := range e.grants {
+		if !e.locker.isDecided(e.answersTo(i, answers), timed) {
+			return false
+		}
+	}
+	return true
+}
+
+// allExtended reports that a majority of nodes has extended every one of the holds.
+func (e *extending) allExtended(answers []quorum.Answer[extension]) bool {
+	var space [maxNodes]answer
+	votes := space[:0]
+	for i := range answers {
+		a := &answers[i]
+		yes := a.Err == nil && len(a.Value.others) == 0 && len(a.Value.codes) == len(e.grants) && e.known[i]
+		votes = append(votes, answer{
+			Over: a.Over, Err: a.Err, Header: a.Header, Received: a.Received, Value: reply{yes: yes},
+		})
+	}
+	return e.locker.count(votes, timed).yes >= e.locker.need
+}
+
+// answersTo are what the nodes said of the i-th hold.
+func (e *extending) answersTo(i int, answers []quorum.Answer[extension]) []answer {
+	one := make([]answer, len(answers))
+	for node := range answers {
+		one[node] = e.answerTo(i, node, answers[node])
+	}
+	return one
+}
+
+func (e *extending) answerTo(i, node int, a quorum.Answer[extension]) answer {
+	one := answer{
+		Over: a.Over, Err: a.Err, Header: a.Header, Sent: a.Sent, Received: a.Received, Resent: a.Resent,
+	}
+	if a.Over && a.Err == nil {
+		one.Value, one.Err = a.Value.of(i)
+	}
+	if one.Value.yes && !e.grants[i].knows(node) {
+		one.Value, one.Err = reply{}, errFirstSeen
+	}
+	return one
+}
+
+// answered takes what a node said, early or late: from now on its clock is known to the holds; and those that it has lost
+// are set there again, if they were extended.
+func (e *extending) answered(node int, a quorum.Answer[extension], leases []*Lease, errs []error) {
+	for i, lease := range leases {
+		one := e.answerTo(i, node, a)
+		if one.Err == nil && !one.Value.yes && !one.Value.held && errs[i] == nil {
+			lease.repair(node)
+		}
+		if a.Time != 0 {
+			e.grants[i].read[node].Store(true)
+		}
 	}
 }
 
 // notExtended is err, or what has ended the lease while the nodes were asked.
-func (l *Lease) notExtended(err error) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return cmp.Or(l.heldLocked(), err)
+func (s *Lease) notExtended(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return cmp.Or(s.heldLocked(), err)
 }
 
 // lose ends the lease if err says that it is lost.
-func (l *Lease) lose(err error) {
+func (s *Lease) lose(err error) {
 	if !errors.Is(err, ErrLost) {
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.endLocked(err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endLocked(err)
 }
 
-// prolong moves the deadline, never backwards, since extensions may overlap; and not that of a lease
-// that ended while the nodes were asked.
-func (l *Lease) prolong(deadline time.Time) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.heldLocked(); err != nil {
+// prolong moves the deadline, never backwards, since extensions may overlap; and not that of a lease that ended while the
+// nodes were asked.
+func (s *Lease) prolong(deadline, now time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.heldAtLocked(now); err != nil {
 		return err
 	}
-	if deadline.After(l.deadline) {
-		l.deadline = deadline
-		if l.timer != nil {
-			l.timer.Reset(deadline)
+	if deadline.After(s.deadline) {
+		s.deadline = deadline
+		if s.timer != nil {
+			s.timer.Reset(deadline)
 		}
 	}
 	return nil

@@ -1,50 +1,53 @@
--- extend: prolong each lock that is still ours, and raise its fence where it is behind
--- KEYS     guard, then for each name: lock, fence
--- ARGV     longest ttl (ms; 0: no guard), nodes in the list, then for each name: value, ttl (ms), token
---          (0: the fence is known to be there)
--- returns  {time, answer...}, one for each name:
---          1                       extended
---          0                       the lock is gone
---          {5, layout}             the fence was written by another version, nothing was done
---          {6, error}              there is something else than a lock or a fence, nothing was done
---          {value, ttl}            held by that value, for so many ms
+-- extend: prolong locks that are still ours, and raise their numbers where they are behind
+-- KEYS     hash of the prefix
+-- ARGV     list, as guard has it; then for each lock: field, value, ttl (ms), token (16 digits)
+-- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item:
+--          y                extended
+--          n                it is gone
+--          hLEFT and text   held by that value, for so many ms
+--          e and text       the record is none of ours, nothing was done
 local t = redis.call('TIME')
-local answers = {t[1] * 1000000 + t[2]}
-
-local longest = tonumber(ARGV[1])
-if longest > 0 then
-  -- This list of nodes is in use.
-  local ms = math.floor(answers[1] / 1000)
-  local g = redis.call('HMGET', KEYS[1], 'nodes', 'used')
-  if g[1] == ARGV[2] and tonumber(g[2]) + longest / 8 <= ms then
-    redis.call('HSET', KEYS[1], 'used', string.format('%d', ms))
-  end
+local now, hash, list = t[1] * 1000000 + t[2], KEYS[1], ARGV[1]
+local fields, n = {'g'}, 1
+for i = 2, #ARGV, 4 do
+  n = n + 1
+  fields[n] = ARGV[i]
 end
-
-for i = 1, (#ARGV - 2) / 3 do
-  local lock, fence = KEYS[2 * i], KEYS[2 * i + 1]
-  local value, ttl, token = ARGV[3 * i], ARGV[3 * i + 1], ARGV[3 * i + 2]
-  -- What is wrong with one name is not to be the others' failure.
-  local holder = redis.pcall('GET', lock)
-  local have = token ~= '0' and redis.pcall('GET', fence)
-  local number, under = string.match(type(have) == 'string' and have or '', '^1:(%d+):(%d+)$')
-  if not holder then
-    answers[i + 1] = 0
-  elseif type(holder) == 'table' then
-    answers[i + 1] = {6, holder.err}
-  elseif holder ~= value then
-    answers[i + 1] = {holder, redis.call('PTTL', lock)}
-  elseif type(have) == 'table' then
-    answers[i + 1] = {6, have.err}
-  elseif have and not number then
-    answers[i + 1] = {5, string.match(have, '^[^:]*')}
-  else
-    -- The number keeps the guard that it was counted under: what was forgotten stays so.
-    if token ~= '0' and tonumber(number or '0') < tonumber(token) then
-      redis.call('SET', fence, '1:' .. token .. ':' .. (under or '0'), 'PX', 604800000)
+local found = redis.call('HMGET', hash, unpack(fields))
+local guard, items, texts, changes, deadlines = found[1], {}, {}, {}, {}
+for i = 2, n do
+  local record, value, answer = found[i], ARGV[4 * i - 5], 'n'
+  if record then
+    local deadline, holder = tonumber(string.sub(record, 35, 50)), string.sub(record, 52)
+    if not deadline then
+      answer = 'e'
+      texts[i] = 'this library did not write the record ' .. string.sub(record, 1, 60)
+    elseif holder ~= '' and now < deadline then
+      if holder == value then
+        local ttl, number, token = ARGV[4 * i - 4], string.sub(record, 1, 16), ARGV[4 * i - 3]
+        deadlines[ttl] = deadlines[ttl] or string.format(' %016d ', now + ttl * 1000)
+        -- The number keeps the guard that it was counted under: what was lost stays lost.
+        changes[#changes + 1] = fields[i]
+        changes[#changes + 1] = (number < token and token or number) .. string.sub(record, 17, 33) .. deadlines[ttl] .. value
+        answer = 'y'
+      else
+        answer = string.format('h%d', math.ceil((deadline - now) / 1000))
+        texts[i] = holder
+      end
     end
-    redis.call('PEXPIRE', lock, ttl)
-    answers[i + 1] = 1
+  end
+  items[i] = answer
+end
+if guard and list ~= '' and string.sub(guard, 91, 93) == string.sub(list, 14, 16) then
+  -- The list of nodes is in use: so much is noted eight times in a longest lease.
+  local ms, used = math.floor(now / 1000), tonumber(string.sub(guard, 95, 107)) or 0
+  if used + tonumber(string.sub(guard, 78, 89)) / 8 <= ms then
+    changes[#changes + 1] = 'g'
+    changes[#changes + 1] = string.sub(guard, 1, 94) .. string.format('%013d', ms)
   end
 end
-return answers
+if changes[1] then
+  redis.call('HSET', hash, unpack(changes))
+end
+-- include identity
+-- include answer

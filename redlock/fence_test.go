@@ -1,6 +1,7 @@
 package redlock_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,21 +36,67 @@ func TestFence_CountsInOneRoundTrip(t *testing.T) {
 	})
 }
 
-func TestFence_ExpiresSevenDaysAfterTheLastGrant(t *testing.T) {
+// The records of names that are used once do not pile up: grants of other names remove them, some with each look.
+func TestFence_IsKeptForTheRetention(t *testing.T) {
 	bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()
+		node := c.Raw()[0]
 		last := acquireAndRelease(t, l, "x")
-		const week = 7 * 24 * time.Hour
-		left := func() time.Duration { return records.Default.NumberLeft(t, "x", c.Raw()[0]) }
-		if left() != week {
-			t.Errorf("the counter lasts %v", left())
+		use := func() {
+			for range 10 * redlock.SweepAfter {
+				acquireAndRelease(t, l, "y")
+			}
 		}
-		time.Sleep(week + time.Second)
-		if left() > 0 {
-			t.Error("the counter is still there")
+		time.Sleep(time.Hour - time.Second)
+		use()
+		if !records.Default.HasNumber(t, "x", node) {
+			t.Error("the number was forgotten before its time")
+		}
+		time.Sleep(2 * time.Second)
+		use()
+		if records.Default.HasNumber(t, "x", node) {
+			t.Error("the number is still there")
 		}
 		if token := acquireAndRelease(t, l, "x"); token <= last {
 			t.Errorf("token %d after %d", token, last)
+		}
+	})
+}
+
+// Whoever keeps numbers for less long must not drop those of longer leases, whose seed is rounded down by more.
+func TestFence_IsKeptForTheLongestLeaseThatIsKnown(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		long, _ := c.Locker()
+		short, _ := c.Locker(redlock.WithMaxTTL(ttl), redlock.WithFenceRetention(ttl+time.Second))
+		last := uint64(0)
+		for range 3 {
+			last = acquireAndRelease(t, long, "x")
+		}
+		time.Sleep(ttl + 2*time.Second)
+		for range 3 * redlock.SweepAfter {
+			acquireAndRelease(t, short, "y")
+		}
+		if next := acquireAndRelease(t, long, "x"); next <= last {
+			t.Errorf("token %d after %d", next, last)
+		}
+	}, redlock.WithMaxTTL(time.Hour))
+}
+
+// Programs that take a few locks each, with names of their own, and end.
+func TestFence_RecordsOfShortProcessesAreRemovedToo(t *testing.T) {
+	bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
+		for i := range 200 {
+			l, _ := c.Locker()
+			for j := range redlock.SweepAfter - 1 {
+				acquireAndRelease(t, l, fmt.Sprint(i, ".", j))
+			}
+			if err := l.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Minute) // they are kept for an hour
+		}
+		if n := records.Default.Names(t, c.Raw()[0]); n > 200 {
+			t.Errorf("%d records, 42 are needed", n)
 		}
 	})
 }
@@ -115,14 +162,58 @@ func TestFence_HolderReportsTheTokenWhereANodeIsAhead(t *testing.T) {
 	}
 }
 
+// An observer that compares tokens must not take a holder of eight days for a new one.
+func TestFence_LastsAsLongAsTheLease(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, _ := c.Locker()
+		lease := mustAcquire(t, l, "x")
+		for range 8 * 2 {
+			time.Sleep(12 * time.Hour)
+			if err := lease.Extend(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 * redlock.SweepAfter {
+				acquireAndRelease(t, l, "y") // looks for old records
+			}
+		}
+		h, err := l.Holder(t.Context(), "x")
+		if err != nil || h.Token != lease.Token() || !lease.Valid() {
+			t.Errorf("after eight days %+v, %v, want token %d", h, err, lease.Token())
+		}
+	}, redlock.WithTTL(24*time.Hour), redlock.WithFenceRetention(25*time.Hour))
+}
+
+// Numbers start from clocks. One that is far ahead would be ahead for good.
+func TestFence_OfTheFutureIsNotBelieved(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, _ := c.Locker()
+		warmUp(t, l)
+		future := uint64(time.Now().Add(25 * time.Hour).UnixMicro())
+		records.Default.SetNumber(t, "x", future, c.Raw()[0])
+		if token := acquireAndRelease(t, l, "x"); token >= future {
+			t.Errorf("token %d of one node that counts %d", token, future)
+		}
+		records.Default.SetNumber(t, "x", future, c.Raw()[1])
+		_, err := l.TryAcquire(t.Context(), "x")
+		want.Err(t, err, redlock.ErrNoQuorum)
+		want.Text(t, err, "is more than a day ahead")
+		synctest.Wait()
+		for i := range 2 {
+			if got := records.Default.Number(t, "x", c.Raw()[i]); got != future {
+				t.Errorf("node %d has counted on to %d", i, got)
+			}
+		}
+	})
+}
+
 // A raise that takes so long that nothing of the lease is left.
 func TestFence_DeadlineIsCheckedAfterTheRaise(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l, process := c.Locker(redlock.WithTTL(300*time.Millisecond), redlock.WithDrift(0.2),
 			redlock.WithNodeTimeout(99*time.Millisecond))
 		warmUp(t, l)
-		acquireAndRelease(t, l, "x")
-		for i, number := range []uint64{9e15, 8e15} {
+		lead := acquireAndRelease(t, l, "x") + 1000
+		for i, number := range []uint64{lead + 1000, lead} {
 			records.Default.SetNumber(t, "x", number, c.Raw()[i])
 		}
 		process.Delay(24 * time.Millisecond) // 48 ms a round trip: one is in time, two are not

@@ -110,11 +110,26 @@ func TestGuard_WaitsForTheLongestLeaseOfThePrefix(t *testing.T) {
 			!strings.Contains(text, "1m0s") || !strings.Contains(text, "10s") {
 			t.Errorf("told %q", told)
 		}
-		c.Wipe(0)
-		c.Wipe(1)
+		c.Restart(0) // keeps its data
+		c.Restart(1)
 		_, err = short.TryAcquire(t.Context(), "z")
 		want.Err(t, err, redlock.ErrGuarded)
 		want.Text(t, err, "another 1m0s")
+	})
+}
+
+// A service with a mistyped longest lease must not stop all others of its prefix for years.
+func TestGuard_WaitsForADayAtMostForTheLeaseOfAnother(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		long, _ := c.Locker(redlock.WithMaxTTL(900 * time.Hour))
+		warmUp(t, long)
+		for i := range 3 {
+			c.Restart(i)
+		}
+		l, _ := c.Locker()
+		_, err := l.TryAcquire(t.Context(), "x")
+		want.Err(t, err, redlock.ErrGuarded)
+		want.Text(t, err, "another 24h0m0s")
 	})
 }
 
@@ -156,12 +171,18 @@ func TestGuard_HookTellsWhenItBeginsAndEnds(t *testing.T) {
 	})
 }
 
-// Where INFO is not permitted, a restart is seen only by the data being gone, and that is said once.
-func TestGuard_WithoutInfoRestsOnTheData(t *testing.T) {
+// Where INFO is not permitted, a restart is seen only by the data being gone: who accepts that is told so once.
+func TestGuard_WithoutInfo(t *testing.T) {
 	bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
-		var told []string
 		c.Deny(0, "INFO")
-		l, _ := c.Locker(redlock.WithHooks(redlock.Hooks{
+		refusing, _ := c.Locker()
+		_, err := refusing.Acquire(t.Context(), "x") // does not wait
+		want.Err(t, err, redlock.ErrConfig)
+		want.Text(t, err, "scripts may not call INFO", "WithUnseenRestarts")
+		want.Text(t, refusing.Nodes(t.Context())[0].Err, "scripts may not call INFO")
+
+		var told []string
+		l, _ := c.Locker(redlock.WithUnseenRestarts(), redlock.WithHooks(redlock.Hooks{
 			NodeError: func(_, op string, err error) { told = append(told, op+": "+err.Error()) },
 		}))
 		warmGuard(t, l)
@@ -172,7 +193,7 @@ func TestGuard_WithoutInfoRestsOnTheData(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		warmUp(t, l)
 		c.Wipe(0)
-		_, err := l.TryAcquire(t.Context(), "x")
+		_, err = l.TryAcquire(t.Context(), "x")
 		want.Err(t, err, redlock.ErrGuarded)
 		said := 0
 		for _, text := range told {
@@ -200,4 +221,52 @@ func warmGuard(t *testing.T, l *redlock.Locker) {
 		}
 		time.Sleep(time.Second)
 	}
+}
+
+// A guard that nobody expected is explained: what changed tells a restart from a backup.
+func TestGuard_SaysWhichOfRunAndReplicationChanged(t *testing.T) {
+	for name, change := range map[string]struct {
+		of   func(c *bubble.Cluster)
+		told string
+	}{
+		"restarted": {func(c *bubble.Cluster) { c.Restart(0) }, "another run of the server"},
+		"first replica": {func(c *bubble.Cluster) {
+			c.SetInfo(0, "master_replid", strings.Repeat("5", 40))
+		}, "the same run of the server, "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+				var mu sync.Mutex
+				var told []string
+				l, _ := c.Locker(redlock.WithHooks(redlock.Hooks{NodeError: func(node, op string, err error) {
+					mu.Lock()
+					defer mu.Unlock()
+					if op == "guard" {
+						told = append(told, node+": "+err.Error())
+					}
+				}}))
+				warmUp(t, l)
+				change.of(c)
+				for range 3 {
+					time.Sleep(time.Second)
+					warmUp(t, l)
+				}
+				if len(told) != 1 || !strings.HasPrefix(told[0], c.Addrs()[0]+": "+change.told) {
+					t.Errorf("told %q, want %q once", told, change.told)
+				}
+			})
+		})
+	}
+}
+
+// What a node is now counts, not what it was when it was inspected.
+func TestNodes_TellWhatTheyAreNow(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, _ := c.Locker()
+		warmUp(t, l)
+		c.SetInfo(0, "role", "slave")
+		if s := l.Nodes(t.Context())[0]; s.Role != "slave" || s.Err == nil {
+			t.Errorf("%+v", s)
+		}
+	})
 }

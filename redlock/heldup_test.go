@@ -3,6 +3,7 @@ package redlock_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 type heldUp struct {
 	sends  func(cmd redis.Cmder) bool // picks the command
 	lost   bool                       // the call fails at once, and the command arrives all the same
+	raw    *redis.Client              // by which it arrives then
 	passed atomic.Bool
 }
 
@@ -34,9 +36,10 @@ func (h *heldUp) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 			time.Sleep(nodeTimeout / 2)
 			return next(ctx, cmd)
 		}
+		late := redis.NewCmd(context.WithoutCancel(ctx), slices.Clone(cmd.Args())...)
 		go func() { // ends with the call, before the bubble
 			time.Sleep(nodeTimeout / 2)
-			_ = next(context.WithoutCancel(ctx), redis.NewCmd(ctx, cmd.Args()...))
+			_ = h.raw.Process(context.WithoutCancel(ctx), late)
 		}()
 		err := errors.New("connection reset")
 		cmd.SetErr(err)
@@ -54,6 +57,7 @@ func lockerWith(c *bubble.Cluster, hooks map[int]*heldUp) *redlock.Locker {
 		options.ContextTimeoutEnabled = true
 		client := redis.NewClient(options)
 		client.AddHook(hook)
+		hook.raw = c.Raw()[i]
 		clients[i] = client
 		c.T.Cleanup(func() { _ = client.Close() }) // it is open
 	}

@@ -17,53 +17,67 @@ type Holder struct {
 	Expires time.Time // when, without extension, a majority no longer has it
 }
 
-// Holder reads who holds the lock called name, from all nodes, without changing anything. By the
-// time it returns this may have changed. [ErrVacant]: no majority names the same holder.
-// [ErrNoQuorum]: too few nodes answered to tell.
+// Holder reads who holds the lock called name, from all nodes, without changing anything. By the time it returns this may
+// have changed. [ErrVacant]: no majority names the same holder. [ErrNoQuorum]: too few nodes answered to tell.
 func (l *Locker) Holder(ctx context.Context, lock string) (Holder, error) {
 	if err := name.Check("lock name", lock); err != nil {
 		return Holder{}, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	call := holderScript.Call([]string{l.lockKey(lock), l.fenceKey(lock)})
 	asked := time.Now()
-	round, err := l.quorum.Ask(ctx, call, l.agreed)
+	round, err := quorum.Ask(ctx, l.quorum, l.commands.holder.Call(field(fieldOf(lock))), l.agreed)
 	if err != nil {
 		return Holder{}, fmt.Errorf("redlock: holder of %q: %w", lock, err)
 	}
 	answers := round.Answers()
 	named := mostNamed(answers)
 	if len(named) >= l.need {
-		v, _ := parseValue(named[0].value) // parseReply has checked it
-		h := Holder{Value: v.text}
-		ttls := make([]time.Duration, len(named))
+		h := Holder{Value: named[0].value.text}
+		left := make([]time.Duration, len(named))
 		for i, r := range named {
-			ttls[i] = r.ttl
+			left[i] = r.left
 		}
 		h.Token, _ = l.tokenOf(named)
-		slices.Sort(ttls)
-		h.Expires = asked.Add(ttls[len(ttls)-l.need])
+		slices.Sort(left)
+		h.Expires = asked.Add(left[len(left)-l.need])
 		return h, nil
 	}
 	if l.isClosed() {
 		return Holder{}, fmt.Errorf("%w: holder of %q", ErrClosed, lock)
 	}
-
-	t := l.count(answers, releasing)
-	failed := &QuorumError{
-		Op: "holder of", Name: lock, Need: l.need, Got: t.yes, Nodes: t.nodes, kind: ErrVacant,
-	}
-	if silent := len(answers) - t.yes - t.no; t.yes < l.need && len(named)+silent >= l.need {
-		failed.kind = ErrNoQuorum
-		failed.Got = t.yes + t.no
-	}
-	return Holder{}, failed
+	return Holder{}, l.noHolder(lock, answers, len(named))
 }
 
-// agreed tells that a majority names nobody, or one holder and token; until all have answered.
-func (l *Locker) agreed(answers []quorum.Answer) bool {
+// noHolder is the error where no majority names the same holder; most is how many name the one whom most name.
+func (l *Locker) noHolder(lock string, answers []answer, most int) error {
+	e := &QuorumError{Op: "holder of", Name: lock, Size: l.size, Need: l.need, kind: ErrVacant}
+	silent := 0
+	for i, a := range answers {
+		switch {
+		case a.Err != nil:
+			silent++
+			e.Nodes = append(e.Nodes, NodeError{l.quorum.Addr(i), a.Err})
+		case a.Value.held:
+			e.Nodes = append(e.Nodes, NodeError{l.quorum.Addr(i), heldError{a.Value.value, a.Value.left}})
+		default:
+			e.Got++ // says that nobody holds it
+		}
+	}
+	if e.Got < l.need && most+silent >= l.need {
+		e.kind, e.Got = ErrNoQuorum, l.size-silent
+	}
+	return e
+}
+
+// field is the one argument of holder.
+type field string
+
+func (f field) AppendArgs(_ int, args []any) []any { return append(args, string(f)) }
+
+// agreed reports that a majority names nobody, or one holder and token; until all have answered.
+func (l *Locker) agreed(answers []answer) bool {
 	vacant := 0
 	for _, a := range answers {
-		if isYes(a) {
+		if a.Over && a.Err == nil && !a.Value.held {
 			vacant++
 		}
 	}
@@ -71,9 +85,9 @@ func (l *Locker) agreed(answers []quorum.Answer) bool {
 	return vacant >= l.need || sure
 }
 
-// tokenOf returns the token of whom these replies name: the number that a majority has counted. A node
-// whose answer to the grant came too late to count may be ahead of it, and one that missed it behind.
-// Where too few answer to tell, it is the largest, and not sure.
+// tokenOf returns the token of the holder that these replies name: the number that a majority has counted. A node whose
+// answer to the grant came too late to count may be ahead of it, and one that missed it behind. Where too few answer to
+// tell, it is the largest, and not sure.
 func (l *Locker) tokenOf(named []reply) (token uint64, sure bool) {
 	for _, r := range named {
 		same := 0
@@ -90,18 +104,25 @@ func (l *Locker) tokenOf(named []reply) (token uint64, sure bool) {
 	return token, false
 }
 
+// isTwin reports that a node before i has answered for the same server.
+func isTwin(i int, answers []answer) bool {
+	return answers[i].Identity != 0 && slices.ContainsFunc(answers[:i], func(a answer) bool {
+		return a.Over && a.Err == nil && a.Identity == answers[i].Identity
+	})
+}
+
 // mostNamed returns the replies that name the holder whom most name.
-func mostNamed(answers []quorum.Answer) []reply {
-	votes := make(map[string][]reply, 1)
+func mostNamed(answers []answer) []reply {
+	votes := make(map[value][]reply, 1)
 	var most []reply
-	for _, a := range answers {
-		r, err := parseReply(a)
-		if err != nil || r.yes {
+	for i, a := range answers {
+		if !a.Over || a.Err != nil || !a.Value.held || isTwin(i, answers) {
 			continue
 		}
-		votes[r.value] = append(votes[r.value], r)
-		if len(votes[r.value]) > len(most) {
-			most = votes[r.value]
+		v := a.Value.value
+		votes[v] = append(votes[v], a.Value)
+		if len(votes[v]) > len(most) {
+			most = votes[v]
 		}
 	}
 	return most

@@ -1,12 +1,24 @@
--- holder: who holds the lock; changes nothing
--- KEYS     lock, fence
--- returns  {time, 1}                       nobody
---          {time, 0, value, ttl, number}   that value, for so many ms; number is the node's fence
+-- holder: who holds locks; changes nothing
+-- KEYS     hash of the prefix
+-- ARGV     for each lock: its field
+-- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item:
+--          n                       nobody
+--          hLEFT/NUMBER and text   that value, for so many ms; the number is the node's
+--          e and text              the record is none of ours
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
-local holder = redis.call('GET', KEYS[1])
-if not holder then
-  return {now, 1}
+local found = redis.call('HMGET', KEYS[1], 'g', unpack(ARGV))
+local guard, items, texts, n = found[1], {}, {}, #ARGV + 1
+for i = 2, n do
+  local record = found[i]
+  local deadline = record and tonumber(string.sub(record, 35, 50))
+  items[i] = 'n'
+  if record and not deadline then
+    items[i] = 'e'
+    texts[i] = 'this library did not write the record ' .. string.sub(record, 1, 60)
+  elseif record and string.sub(record, 52) ~= '' and now < deadline then
+    items[i] = string.format('h%d/%d', math.ceil((deadline - now) / 1000), tonumber(string.sub(record, 1, 16)))
+    texts[i] = string.sub(record, 52)
+  end
 end
-local number = string.match(redis.call('GET', KEYS[2]) or '', '^1:(%d+):')
-return {now, 0, holder, redis.call('PTTL', KEYS[1]), tonumber(number or '0')}
+-- include answer

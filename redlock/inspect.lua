@@ -1,24 +1,30 @@
 -- inspect: what the server is, and its guard; changes nothing
--- KEYS     guard
--- ARGV     longest ttl (ms; 0: no guard)
--- returns  {time, server, replication, memory, left}: three sections of INFO, each empty where it is not
---          permitted or not known; for how many ms the guard refuses: -1 if there is none yet
+-- KEYS     hash of the prefix
+-- ARGV     longest lease of the caller (ms; 0: no guard)
+-- returns  SECONDS MICROSECONDS IDENTITY, an item, and texts: the sections server, replication and memory of INFO, each
+--          empty where it is not permitted or not known; and for e what is wrong. The identity is the server's own.
+--          gLEFT/LONGEST  the guard refuses for so many ms; the longest lease that it knows of (ms)
+--          n              there is no guard of this server yet
+--          e              the hash was written by another version
 local t = redis.call('TIME')
-local now = t[1] * 1000000 + t[2]
-local answer = {now}
+local now, longest = t[1] * 1000000 + t[2], tonumber(ARGV[1])
+local reply = {}
 for i, section in ipairs({'server', 'replication', 'memory'}) do
   local info = redis.pcall('INFO', section)
-  answer[i + 1] = type(info) == 'string' and info or ''
+  reply[i + 1] = type(info) == 'string' and info or ''
 end
-local g = redis.call('HMGET', KEYS[1], 'since', 'longest', 'id')
-local left = -1
-if g[1] then
-  local id = (string.match(answer[2], 'run_id:(%x+)') or '') ..
-    (string.match(answer[3], 'master_replid:(%x+)') or '')
-  local longest = math.max(tonumber(ARGV[1]), tonumber(g[2] or '0'))
-  if id == g[3] or id == '' then
-    left = math.max(tonumber(g[1]) + longest - math.floor(now / 1000), 0)
+local id = string.match(reply[3], 'master_replid:(%x+)') or string.match(reply[2], 'run_id:(%x+)')
+local guard, item = redis.call('HGET', KEYS[1], 'g'), 'n'
+if guard then
+  local layout = string.match(guard, '^(%d+) ')
+  local since = tonumber(string.sub(guard, 44, 59))
+  if layout ~= '2' then
+    item, reply[5] = 'e', 'the hash has layout ' .. (layout or string.sub(guard, 1, 20)) .. ', this version knows 2'
+  elseif (not id or id == string.sub(guard, 3, 42)) and since <= now then
+    local kept = tonumber(string.sub(guard, 78, 89))
+    local left = math.ceil((since + math.max(longest, kept) * 1000 - now) / 1000)
+    item = string.format('g%d/%d', math.max(left, 0), kept)
   end
 end
-answer[5] = left
-return answer
+reply[1] = t[1] .. ' ' .. t[2] .. ' ' .. string.sub(id or '-', 1, 12) .. ' ' .. item
+return reply

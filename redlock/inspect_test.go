@@ -18,14 +18,10 @@ func TestNodes_ThatAreUnfitHaveNoVote(t *testing.T) {
 		why  string
 	}{
 		"replica": {func(c *bubble.Cluster, i int) { c.SetInfo(i, "role", "slave") }, "it is a replica"},
-		"evicting": {func(c *bubble.Cluster, i int) {
-			c.SetInfo(i, "maxmemory", "1000000")
-			c.SetInfo(i, "maxmemory_policy", "volatile-lru")
-		}, "maxmemory-policy is volatile-lru"},
-		"old": {func(c *bubble.Cluster, i int) { c.SetInfo(i, "redis_version", "5.0.14") }, "its version is 5.0.14"},
+		"old":     {func(c *bubble.Cluster, i int) { c.SetInfo(i, "redis_version", "5.0.14") }, "its version is 5.0.14"},
 		"listed twice": {func(c *bubble.Cluster, i int) {
-			c.SetInfo(i, "run_id", "4444444444444444444444444444444444444444")
-			c.SetInfo((i+2)%3, "run_id", "4444444444444444444444444444444444444444")
+			c.SetInfo(i, "master_replid", "4444444444444444444444444444444444444444")
+			c.SetInfo((i+2)%3, "master_replid", "4444444444444444444444444444444444444444")
 		}, "it is the same server as"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,10 +61,33 @@ func TestNodes_ThatAreUnfitHaveNoVote(t *testing.T) {
 				if told != 1 {
 					t.Errorf("a hook told of it %d times", told)
 				}
+				_, _ = l.TryAcquire(t.Context(), "y") // begins the guard of the one that is listed twice
+				time.Sleep(ttl)
 				process.Hang(1)
 				_, err := l.TryAcquire(t.Context(), "y")
 				want.Text(t, err, of.why)
 			})
+		})
+	}
+}
+
+// What a policy evicts it costs availability, and no lease is lost unseen: the guard goes with the records.
+func TestNodes_MayEvict(t *testing.T) {
+	for policy, tells := range map[string]int{"volatile-lru": 0, "volatile-ttl": 0, "allkeys-lru": 1, "allkeys-random": 1} {
+		bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+			c.SetInfo(0, "maxmemory", "1000000")
+			c.SetInfo(0, "maxmemory_policy", policy)
+			var told []string
+			l, _ := c.Locker(redlock.WithHooks(redlock.Hooks{NodeError: func(_, op string, err error) {
+				told = append(told, op)
+				want.Text(t, err, "maxmemory-policy is "+policy, "no lock is given twice")
+			}}))
+			mustAcquire(t, l, "x")
+			synctest.Wait()
+			s := l.Nodes(t.Context())[0]
+			if s.Err != nil || s.Eviction != policy || on(c, "x") != 3 || len(told) != tells {
+				t.Errorf("%s: on %d nodes, told %v, %+v", policy, on(c, "x"), told, s)
+			}
 		})
 	}
 }

@@ -1,28 +1,35 @@
 package redlock
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/clock"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// maxLeftovers bounds what is remembered for a node that does not answer; beyond it the oldest are
-// left to run out by their TTL.
+// maxLeftovers bounds what is remembered for a node that does not answer; beyond it the oldest are left to run out by their
+// TTL.
 const maxLeftovers = 10_000
 
 // maxReleases is how many travel together.
 const maxReleases = 64
 
-// janitor removes from one node what failed and finished holds left there, and asks again until
-// the node has answered or the keys have run out by themselves.
+// janitor removes from one node what failed and finished holds left there, and asks again until the node has answered or
+// the records have run out by themselves.
 type janitor struct {
-	locker *Locker
-	node   int
-	more   chan struct{} // holds one signal that something was added
+	node    int
+	quorum  *quorum.Quorum
+	command *quorum.Command[reply] // release
+	clock   *clock.Clock
+	timeout time.Duration // of the node
+	ending  context.Context
+	start   func(func()) bool
+	more    chan struct{} // holds one signal that something was added
 
 	mu      sync.Mutex // guards the fields below
 	first   []leftover // to be released, oldest first
@@ -30,22 +37,28 @@ type janitor struct {
 	running bool
 }
 
-// leftover is a key that may be on the node.
+// leftover is a record that may be on the node.
 type leftover struct {
-	name, value string
-	until       time.Time // when it has run out by itself, by the Locker's clock
-	tell        string    // toldOver, toldFailed or nothing
-	// sure is whether one answered release is the end of it. Where the grant itself was not
-	// answered it may still be on its way, or unread in the socket of a node that hung: then a
-	// second release follows when the node, by its own clock, does it no more.
-	sure   bool
-	before int64     // until then it may, in microseconds since the epoch; 0: not known
-	due    time.Time // of the second release
+	field, value string
+	until        time.Time // when it has run out by itself, by the Locker's clock
+	tell         string    // tellOver, tellFailed or nothing
+	// sure is whether one answered release is the end of it. Where the grant itself was not answered it may still be on its
+	// way, or unread in the socket of a node that hung: then a second release follows when the node, by its own clock, does it
+	// no more.
+	sure     bool
+	notAfter int64     // until then it may, in microseconds since 1970; 0: not known
+	due      time.Time // of the second release
 }
 
-// add never blocks: it is called from the goroutines that talk to the nodes. The janitor's own is
-// counted in the Locker's work, ends when nothing is left or by the Locker's closing, and is
-// waited for by Close.
+func newJanitor(l *Locker, node int) *janitor {
+	return &janitor{
+		node: node, quorum: l.quorum, command: l.commands.release, clock: l.clock, timeout: l.settings.NodeTimeout,
+		ending: l.work, start: l.start, more: make(chan struct{}, 1),
+	}
+}
+
+// add never blocks: it is called from the goroutines that talk to the nodes. The janitor's own goroutine ends when nothing
+// is left, or with ending; whoever gave start waits for it.
 func (j *janitor) add(left leftover) {
 	j.mu.Lock()
 	j.first = append(j.first, left)
@@ -60,15 +73,14 @@ func (j *janitor) add(left leftover) {
 	default: // it is signalled already
 	}
 
-	if start && !j.locker.start(j.run) {
+	if start && !j.start(j.run) {
 		j.signOff()
 	}
 }
 
 func (j *janitor) run() {
-	l := j.locker
-	// Short, since the node may answer again at any moment, and then its keys are to be gone soon.
-	pause := retry.Backoff{Min: l.settings.NodeTimeout / 4, Max: l.settings.NodeTimeout / 2}
+	// Short, since the node may answer again at any moment, and then its records are to be gone soon.
+	pause := retry.Backoff{Min: j.timeout / 4, Max: j.timeout / 2}
 	for failures := 0; ; {
 		batch, wait, ok := j.next()
 		if !ok {
@@ -85,27 +97,26 @@ func (j *janitor) run() {
 			continue
 		}
 		failures++
-		if retry.Sleep(l.closing, pause.After(failures)) != nil {
+		if retry.Sleep(j.ending, pause.After(failures)) != nil {
 			break
 		}
 	}
 	j.signOff()
 }
 
-// release asks the node to remove these, in one pipeline, and tells whether it answered at all.
+// release asks the node to remove these, in one pipeline, and reports whether it answered at all.
 func (j *janitor) release(batch []leftover) (answered bool) {
-	l := j.locker
-	rounds := make([]*quorum.Round, len(batch))
+	rounds := make([]*round, len(batch))
 	for i, left := range batch {
-		call := releaseScript.Call([]string{l.lockKey(left.name)}, left.value, left.tell)
-		rounds[i] = l.quorum.Node(l.closing, j.node, call)
+		call := j.command.Call(&releasing{left.field, left.value, left.tell})
+		rounds[i] = quorum.Prepare(j.quorum, j.node, call)
 		rounds[i].Send()
 	}
 	for i, left := range batch {
-		if rounds[i].Wait(l.closing) != nil {
+		if rounds[i].Wait(j.ending) != nil {
 			return answered
 		}
-		if a := rounds[i].Answer(0); a.Err == nil || isOtherType(a.Err) {
+		if a := rounds[i].Answer(0); a.Err == nil || isRecordError(a.Err) {
 			answered = true
 			j.answered(left, a)
 		}
@@ -113,25 +124,24 @@ func (j *janitor) release(batch []leftover) (answered bool) {
 	return answered
 }
 
-// await returns after d, or when something was added; false when the Locker is closing.
+// await returns after d, or when something was added; false when it is the end.
 func (j *janitor) await(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-j.more:
-	case <-j.locker.closing.Done():
+	case <-j.ending.Done():
 		return false
 	}
 	return true
 }
 
-// next returns what to release now, or how long to wait before. false: nothing is left, and the janitor
-// has signed off.
+// next returns what to release now, or how long to wait before. false: nothing is left, and the janitor has signed off.
 func (j *janitor) next() (batch []leftover, wait time.Duration, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	now := j.locker.clock.Now()
+	now := j.clock.Now()
 	j.first, j.second = dropExpired(j.first, now), dropExpired(j.second, now)
 	for _, left := range j.second {
 		if len(batch) < maxReleases && !left.due.After(now) {
@@ -157,24 +167,30 @@ func dropExpired(list []leftover, now time.Time) []leftover {
 	return list
 }
 
-// answered takes what was released off its list, unless newer ones have pushed it out meanwhile.
-func (j *janitor) answered(left leftover, a quorum.Answer) {
-	again := j.locker.settings.NodeTimeout // where the node's clock is not known
-	if now, ok := micros(a); ok && left.before > 0 {
-		again = time.Duration(left.before+1-now) * time.Microsecond
+// answered takes what was released off its list, unless newer ones have pushed it out meanwhile. Where the request that
+// sets the record may still act, it is released again when the node, by its own clock, does that no more.
+func (j *janitor) answered(left leftover, a answer) {
+	again := j.timeout // where the node's clock is not known
+	if left.sure {
+		again = 0
+	} else if a.Time > 0 && left.notAfter > 0 {
+		again = time.Duration(left.notAfter+1-a.Time) * time.Microsecond
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if i := slices.Index(j.second, left); i >= 0 {
 		j.second = slices.Delete(j.second, i, i+1)
+		if left.notAfter == 0 {
+			again = 0 // it has had its time
+		}
+	} else if i := slices.Index(j.first, left); i >= 0 {
+		j.first = slices.Delete(j.first, i, i+1)
+	} else {
 		return
 	}
-	if i := slices.Index(j.first, left); i >= 0 {
-		j.first = slices.Delete(j.first, i, i+1)
-		if !left.sure && again > 0 {
-			left.due = a.Received.Add(again)
-			j.second = append(j.second, left)
-		}
+	if again > 0 {
+		left.due = a.Received.Add(again)
+		j.second = append(j.second, left)
 	}
 }
 
@@ -193,6 +209,6 @@ func (j *janitor) report() error {
 		return nil
 	}
 	last := slices.MaxFunc(all, func(a, b leftover) int { return a.until.Compare(b.until) })
-	return fmt.Errorf("redlock: close: %d keys may be left on %s until %s",
-		len(all), j.locker.quorum.Addr(j.node), j.locker.clock.Local(last.until).Format(time.TimeOnly))
+	return fmt.Errorf("redlock: close: %d records may be left on %s until %s",
+		len(all), j.quorum.Addr(j.node), j.clock.Local(last.until).Format(time.TimeOnly))
 }

@@ -62,6 +62,7 @@ func TestLease_ReleaseDoesNotOvertake(t *testing.T) {
 					}
 					synctest.Wait()
 				}
+				time.Sleep(2 * time.Millisecond) // a call that waits longer than that may be passed by the next one
 				if err := lease.Release(t.Context()); err != nil {
 					t.Fatal(err)
 				}

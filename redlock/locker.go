@@ -1,7 +1,6 @@
 package redlock
 
 import (
-	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -12,54 +11,56 @@ import (
 
 	"github.com/redlockfx/redlockfx/internal/clock"
 	"github.com/redlockfx/redlockfx/internal/nodeclock"
+	"github.com/redlockfx/redlockfx/internal/notify"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-const minSweep = 100 // leases
+// detection is how much finer than WithDrift the clocks of nodes are watched: the drift is the worst that a lease bears,
+// and clocks that do not jump are far better. A clock that was moved by less than the drift of a minute would pass for one
+// that is merely fast, and end leases of 10 s early.
+const detection = 10
+
+// maxAsking is how many of those who wait ask at a time. If thousands did at once, most answers would be too late, and all
+// would have to ask again.
+const maxAsking = 500
+
+// minSweep is how many leases a Locker has before it looks for those that ran out.
+const minSweep = 100
 
 // Locker takes locks on a fixed list of nodes. Its methods are safe for concurrent use.
 type Locker struct {
+	*lifecycle
 	settings Settings
 	clock    *clock.Clock
 	quorum   *quorum.Quorum
 	clocks   *nodeclock.Clocks // of the nodes
+	size     int               // nodes
 	need     int               // nodes that make a majority
+	hash     string            // the key of everything
+	list     string            // longest lease and size, as the scripts have it
+	channels bool              // publish in any case: a node may be a cluster
+	commands commands
 	owned    []redis.UniversalClient
 	janitors []*janitor // one a node
 	renewer  *renewer
-	push     *push
-
-	calls   sync.WaitGroup // of the user, each over by the node timeout
-	work    sync.WaitGroup // in the background: janitors, and the extensions of leases
-	open    context.Context
-	shut    context.CancelFunc // when Close begins: ends what waits
-	closing context.Context
-	stop    context.CancelFunc // when Close waits no longer: ends the work in the background
+	notifier *notify.Notifier
+	asking   chan struct{} // a place for each attempt of those who wait
+	observed *observed
 
 	mu     sync.Mutex // guards the fields below
 	leases map[*Lease]struct{}
-	lines  map[string]*line
-	sweep  int  // so many leases are looked through for those that ran out unnoticed
-	closed bool // no more calls
-	sealed bool // no more work in the background
-
-	sightMu sync.Mutex // guards the fields below
-	sights  []sight    // one a node
-	longest time.Duration
-
-	inspectMu   sync.Mutex // guards inspections
-	inspections []inspection
+	queues map[string]*queue
+	given  map[string]given // by name
+	sweep  int              // look for leases that ran out at this many; doubles after each sweep
 }
 
-// New makes a Locker of 1, 3, 5, ... independent Redis masters. A node may be a plain client, a
-// failover client or a cluster client, each of which counts as one node; the clients stay the
-// caller's, to close after the Locker. Their options may be go-redis's defaults; set
-// ContextTimeoutEnabled to have their hooks called, since go-redis (9.23) does not carry them over
-// to the client with shorter time-outs that is used otherwise. No node needs to be up. All problems
-// are reported at once, each an [ErrConfig].
+// New makes a Locker of 1, 3, 5, ... independent Redis masters. A node may be a plain client, a failover client or a
+// cluster client, each of which counts as one node; the clients stay the caller's, to close after the Locker. Their options
+// may be go-redis's defaults: a call ends by the node timeout, and that of a plain or failover client is sent once, whatever
+// they say. No node needs to be up. All problems are reported at once, each an [ErrConfig].
 //
-// A node that was never used before grants nothing for the first MaxTTL ([ErrGuarded]), as nobody
-// can tell it from one that has forgotten its locks.
+// A node that was never used before grants nothing for the first MaxTTL ([ErrGuarded]), as nobody can tell it from one that
+// has lost its locks.
 func New(nodes []redis.UniversalClient, opts ...Option) (*Locker, error) {
 	settings := newSettings(opts)
 	addrs, found := checkNodes(nodes)
@@ -69,96 +70,70 @@ func New(nodes []redis.UniversalClient, opts ...Option) (*Locker, error) {
 	}
 	n := len(nodes)
 	l := &Locker{
-		settings: settings, clock: settings.clock, need: n/2 + 1,
-		leases: make(map[*Lease]struct{}), lines: make(map[string]*line), sweep: minSweep,
-		sights: make([]sight, n), longest: settings.MaxTTL, inspections: make([]inspection, n),
+		lifecycle: newLifecycle(), settings: settings, clock: settings.clock, size: n, need: n/2 + 1,
+		hash: "{" + settings.KeyPrefix + "}", list: listOf(settings, n), channels: anyCluster(nodes),
+		leases: make(map[*Lease]struct{}), queues: make(map[string]*queue), given: make(map[string]given), sweep: minSweep,
+		asking:   make(chan struct{}, maxAsking),
+		observed: newObserved(n),
 	}
+	l.commands = l.newCommands()
 	l.clocks = nodeclock.New(nodeclock.Config{
-		Nodes: n, Quorum: l.need, Drift: settings.Drift, MaxSkew: settings.MaxClockSkew,
-		Quarantine: settings.MaxTTL,
+		Nodes: n, Quorum: l.need, Drift: settings.Drift / detection, MaxSkew: settings.MaxClockSkew,
+		Quarantine: func() time.Duration { return max(settings.MaxTTL, l.observed.longestLease()) },
 	})
 	l.quorum = quorum.New(nodes, addrs, quorum.Config{
-		Timeout: settings.NodeTimeout, Now: l.clock.Now, Scripts: scripts,
-		Observe: l.observe, Inspection: l.inspection(), Inspected: l.inspected,
+		Timeout: settings.NodeTimeout, Now: l.clock.Now, Scripts: scripts, Seen: l.see,
+		Inspection: quorum.NewInspection(l.commands.inspect.Call(nil), l.inspected),
 	})
-	l.open, l.shut = context.WithCancel(context.Background())
-	l.closing, l.stop = context.WithCancel(context.Background())
 	for i := range nodes {
-		l.janitors = append(l.janitors, &janitor{locker: l, node: i, more: make(chan struct{}, 1)})
+		l.janitors = append(l.janitors, newJanitor(l, i))
 	}
-	l.renewer = &renewer{locker: l, began: l.clock.Now(), more: make(chan struct{}, 1)}
-	l.push = newPush(l, nodes)
+	l.renewer = &renewer{locker: l, began: l.clock.Now(), more: make(chan struct{}, 1), slots: make(map[time.Time]*slot)}
+	l.notifier = notify.New(nodes, notify.Config{
+		Timeout: settings.NodeTimeout, Denied: max(settings.TTL, time.Second), Start: l.start, Open: l.open,
+		Seen: func(node int, err error) { l.observeFailure(node, inPush, "subscribe", err) },
+	})
 	return l, nil
 }
 
 // Settings returns what the Locker works with.
 func (l *Locker) Settings() Settings { return l.settings }
 
-// The keys of a Locker share one hash tag, so that on a cluster they lie in one slot.
-func (l *Locker) lockKey(name string) string {
-	return "{" + l.settings.KeyPrefix + "}:lock:" + name
-}
+// fieldOf is the field of a lock's record.
+func fieldOf(name string) string { return "n:" + name }
 
-func (l *Locker) fenceKey(name string) string {
-	return "{" + l.settings.KeyPrefix + "}:fence:" + name
-}
+// channelOf is where the nodes tell of a lock. It shares the hash tag, so that on a cluster it lies in the same slot.
+func (l *Locker) channelOf(name string) string { return l.hash + ":" + fieldOf(name) }
 
-func (l *Locker) guardKey() string { return "{" + l.settings.KeyPrefix + "}:guard" }
-
-// begin counts a call of the user, to be ended by l.calls.Done; false after Close.
-func (l *Locker) begin() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.closed {
-		l.calls.Add(1)
-	}
-	return !l.closed
-}
-
-// keep registers a lease that was won; false after Close. Leases that are never released but left
-// to run out do not pile up: now and then it has all of them look at the clock.
+// keep registers a lease that was won; false after Close. Leases that are never released but left to run out do not pile
+// up: now and then all of them look at the clock, in the background.
 func (l *Locker) keep(lease *Lease) bool {
+	if l.isClosed() {
+		return false
+	}
 	l.mu.Lock()
+	l.leases[lease] = struct{}{}
 	var all []*Lease
-	if !l.closed {
-		l.leases[lease] = struct{}{}
-		if len(l.leases) > l.sweep {
-			all = slices.Collect(maps.Keys(l.leases))
-		}
-	}
-	kept := !l.closed
-	l.mu.Unlock()
-
-	if all != nil {
-		for _, other := range all {
-			other.expire()
-		}
-		l.mu.Lock()
+	if len(l.leases) > l.sweep {
+		all = slices.Collect(maps.Keys(l.leases))
 		l.sweep = 2*len(l.leases) + minSweep
-		l.mu.Unlock()
 	}
-	return kept
+	l.mu.Unlock()
+	if all != nil {
+		l.start(func() {
+			for _, other := range all {
+				other.expire()
+			}
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.sweep = 2*len(l.leases) + minSweep
+		})
+	}
+	return true
 }
 
 func (l *Locker) forget(lease *Lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.leases, lease)
-}
-
-// start runs fn in the background until it returns, which it must soon once l.closing is done;
-// Close waits for it. false, and nothing is run, when Close waits for no more of it.
-func (l *Locker) start(fn func()) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.sealed {
-		l.work.Go(fn)
-	}
-	return !l.sealed
-}
-
-func (l *Locker) isClosed() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.closed
 }

@@ -182,7 +182,7 @@ func TestClose_SaysWhatItDidNotWaitFor(t *testing.T) {
 		if d := bubble.Took(func() { problem = l.Close(ctx) }); d > time.Second+2*nodeTimeout {
 			t.Errorf("took %v", d)
 		}
-		want.Text(t, problem, "1 keys may be left on 127.0.0.1:7003")
+		want.Text(t, problem, "1 records may be left on 127.0.0.1:7003")
 		time.Sleep(nodeTimeout) // a call that may be under way ends by itself
 	})
 }
@@ -214,6 +214,6 @@ func TestHolder_IsWhoAMajorityNames(t *testing.T) {
 		process.Hang(0, 1, 2)
 		_, err = l.Holder(t.Context(), "x")
 		want.Err(t, err, redlock.ErrNoQuorum)
-		want.Text(t, err, "2 of 3 nodes")
+		want.Text(t, err, "2 of 5 nodes")
 	})
 }

@@ -23,16 +23,20 @@ func (l *Locker) Time() (time.Time, bool) {
 	return time.UnixMicro(micros).UTC(), ok
 }
 
-// Listen returns a channel that holds a signal whenever the nodes have told that the lock called name was
-// released, or may have without being heard, as before the subscription, until stop is called. Without the right to subscribe there is
-// none.
-func (l *Locker) Listen(name string) (told <-chan struct{}, stop func()) {
-	n := l.push.join(name)
-	n.push.mu.Lock()
-	defer n.push.mu.Unlock()
-	n.missed = !n.isReady
-	return n.released, n.leave
+// Listen returns a channel that holds a signal whenever something was published on channel, or may have been without being
+// heard, as before the subscription, until stop is called.
+func (l *Locker) Listen(channel string) (news <-chan struct{}, stop func()) {
+	s := l.notifier.Subscribe(channel, l.order(channel))
+	s.Late() // what was published before is told as missed, when it is confirmed
+	return s.C(), s.Close
 }
+
+// Hash is the key of what the nodes keep for locks: the guard stands there.
+func (l *Locker) Hash() string { return l.hash }
+
+// List is the longest lease and the length of the list of nodes, as scripts that look at the guard want them; empty without
+// a guard.
+func (l *Locker) List() string { return l.list }
 
 // Raise has the next lease of the lock called name have a token above number. [ErrNoQuorum], [ErrClosed].
 func (l *Locker) Raise(ctx context.Context, name string, number uint64) error {
@@ -40,11 +44,16 @@ func (l *Locker) Raise(ctx context.Context, name string, number uint64) error {
 		return ErrClosed
 	}
 	defer l.calls.Done()
-	round, cause := l.quorum.Ask(ctx, raiseScript.Call([]string{l.fenceKey(name)}, number),
-		func(answers []quorum.Answer) bool { return l.decided(answers, releasing) })
-	t := l.count(round.Answers(), releasing)
-	if t.yes >= l.need {
+	round, cause := quorum.Ask(ctx, l.quorum, l.commands.raise.Call(&raising{fieldOf(name), digits(number)}),
+		func(answers []answer) bool { return l.isDecided(answers, untimed) })
+	answers := round.Answers()
+	if l.count(answers, untimed).yes >= l.need {
 		return nil
 	}
-	return l.failed("raise", name, t, ErrNoQuorum, cause)
+	return l.failed("raise", name, answers, untimed, ErrNoQuorum, cause)
 }
+
+// raising is one call that raises a number.
+type raising struct{ field, number string }
+
+func (r *raising) AppendArgs(_ int, args []any) []any { return append(args, &r.field, &r.number) }

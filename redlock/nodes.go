@@ -1,154 +1,214 @@
 package redlock
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
-	"reflect"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// Open is [New] with clients of its own, one for each URL, made as [ClientOptions] says and closed
-// by [Locker.Close]. It connects to nothing yet.
-func Open(urls []string, opts ...Option) (*Locker, error) {
-	var problems []error
-	var clients []redis.UniversalClient
-	for i, u := range urls {
-		o, err := ClientOptions(u)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("node %d of %d: %w", i+1, len(urls), err))
-			continue
-		}
-		clients = append(clients, redis.NewClient(o))
-	}
-	closeAll := func() {
-		for _, client := range clients {
-			_ = client.Close() // nothing was sent on it
-		}
-	}
-	if len(problems) > 0 {
-		closeAll()
-		return nil, errors.Join(append(problems, newSettings(opts).problems()...)...)
-	}
-	l, err := New(clients, opts...)
-	if err != nil {
-		closeAll()
-		return nil, err
-	}
-	l.owned = clients
-	return l, nil
+// oldest is the oldest version of Redis that this package is tested with.
+const oldest = "6.2"
+
+// NodeStatus is what a node says of itself.
+type NodeStatus struct {
+	Addr        string
+	Role        string        // master or slave; empty where INFO is not permitted
+	Version     string        // of the server
+	Eviction    string        // the policy, and noeviction where no maximum of memory is set; allkeys-... costs availability
+	Latency     time.Duration // of the answer to this call
+	Guard       time.Duration // for how long it grants nothing, as it may have lost a lease
+	ClockOffset time.Duration // from the median of all nodes' clocks
+	Err         error         // why its votes do not count, if so
 }
 
-// ClientOptions returns the options of a client for one node: host:port, or a URL
-// redis://[user:password@]host:port[/db], or rediss:// for TLS. Change what you need, TLSConfig or
-// CredentialsProvider say, make a client of it and pass that to [New]. No error repeats the URL,
-// which may hold a password.
-func ClientOptions(node string) (*redis.Options, error) {
-	u := node
-	if !strings.Contains(u, "://") {
-		u = "redis://" + u
-	}
-	parsed, err := url.Parse(u)
-	if err != nil || parsed.Hostname() == "" {
-		return nil, fmt.Errorf("%w: the node's address must be host:port or "+
-			"redis://[user:password@]host:port[/db], with reserved characters of the password escaped",
-			ErrConfig)
-	}
-	if parsed.Scheme != "redis" && parsed.Scheme != "rediss" {
-		return nil, fmt.Errorf("%w: node %s: scheme %q must be redis or rediss",
-			ErrConfig, parsed.Host, parsed.Scheme)
-	}
-	if db := strings.Trim(parsed.Path, "/"); db != "" {
-		if _, err := strconv.Atoi(db); err != nil {
-			return nil, fmt.Errorf("%w: node %s: path %q must be the number of a database",
-				ErrConfig, parsed.Host, parsed.Path)
+// Nodes asks every node how it is, in the order of the list. It returns when all have answered, at the latest at the node
+// timeout or when ctx is done.
+func (l *Locker) Nodes(ctx context.Context) []NodeStatus {
+	round, cause := quorum.Ask(ctx, l.quorum, l.commands.inspect.Call(nil),
+		func([]quorum.Answer[inspection]) bool { return false })
+	all, answers := make([]NodeStatus, l.size), round.Answers()
+	for i, a := range answers {
+		n := a.Value
+		if a.Err != nil {
+			l.observed.change(i, func(s *nodeState) bool { n = s.inspection; return true })
 		}
-	}
-	o, err := redis.ParseURL(u)
-	if err != nil {
-		// go-redis's own words may repeat a value.
-		return nil, fmt.Errorf("%w: node %s: its query has an option that go-redis does not know, "+
-			"or a bad value", ErrConfig, parsed.Host)
-	}
-	o.ContextTimeoutEnabled = true // a call ends with the node timeout
-	o.MaxRetries = 1               // once, for a connection that broke while idle
-	o.MinRetryBackoff = time.Millisecond
-	o.MaxRetryBackoff = 5 * time.Millisecond
-	o.DialerRetries = 1 // the next call dials again anyway
-	o.DialTimeout = time.Second
-	o.PoolSize = 8 // a Locker uses four at a time
-	if o.ClientName == "" {
-		o.ClientName = "redlockfx"
-	}
-	// The hand-over notices of one vendor's cloud: without them no address is looked up at start.
-	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	return o, nil
-}
-
-// checkNodes returns the nodes' names for errors, and what is wrong with the list.
-func checkNodes(nodes []redis.UniversalClient) (addrs []string, found problems) {
-	if len(nodes) == 0 {
-		found.add("nodes: there are none, there must be 1, 3, 5, ...")
-	} else if len(nodes)%2 == 0 {
-		found.add("nodes: there are %d, the number must be odd: an even one spares no more nodes than "+
-			"the odd one below", len(nodes))
-	}
-	first := make(map[string]int, len(nodes))
-	for i, client := range nodes {
-		addrs = append(addrs, "")
-		if client == nil || (reflect.ValueOf(client).Kind() == reflect.Pointer &&
-			reflect.ValueOf(client).IsNil()) {
-			found.add("node %d of %d is nil", i+1, len(nodes))
+		all[i] = NodeStatus{
+			Addr: l.quorum.Addr(i), Role: n.role, Version: n.version, Eviction: n.eviction(),
+			Err: errors.Join(a.Err, cause),
+		}
+		if a.Err != nil {
 			continue
 		}
-		server := ""
-		switch c := client.(type) {
-		case *redis.Client:
-			server = canonical(c.Options().Addr)
-			addrs[i] = server
-			if server == failover {
-				addrs[i] = fmt.Sprintf("%s %d", failover, i+1)
+		all[i].Latency = a.Received.Sub(a.Sent)
+		all[i].ClockOffset, _ = l.clocks.Offset(i)
+		all[i].Guard = l.guardLeft(n)
+		all[i].Err = errors.Join(l.unfit(i, n), l.clocks.Distrust(i, a.Received))
+		for j, other := range answers[:i] {
+			if other.Err == nil && n.identity != 0 && n.identity == other.Value.identity {
+				all[i].Err = errors.Join(all[i].Err, l.errTwin(j))
 			}
-		case *redis.ClusterClient:
-			addrs[i] = strings.Join(c.Options().Addrs, ",")
-			server = addrs[i]
-		case *redis.Ring:
-			found.add("node %d of %d is a redis.Ring, which spreads keys over servers; "+
-				"a node must be one master", i+1, len(nodes))
-			continue
-		default:
-			addrs[i] = fmt.Sprintf("node %d", i+1)
-		}
-		if server == "" || server == failover {
-			server = fmt.Sprintf("%p", client)
-		}
-		if j, twice := first[server]; twice {
-			found.add("nodes %d and %d of %d are the same server %s", j+1, i+1, len(nodes), addrs[i])
-		} else {
-			first[server] = i
 		}
 	}
-	return addrs, found
+	return all
 }
 
-// failover is what go-redis calls the address of every Sentinel client; here it has the node's place
-// in the list after it.
-const failover = "FailoverClient"
+// guardLeft is for how long the node grants nothing.
+func (l *Locker) guardLeft(n inspection) time.Duration {
+	if !n.hasGuard {
+		return milliseconds(l.longestLease()) // it begins with the first request
+	}
+	return n.guard
+}
 
-// canonical writes an address so that the same server reads the same.
-func canonical(addr string) string {
-	host, port, err := net.SplitHostPort(addr)
+// inspection is what a server says of itself.
+type inspection struct {
+	identity                        uint64
+	runID, version, role, maxmemory string
+	policy                          string
+	hasGuard                        bool
+	guard                           time.Duration // for how long it grants nothing
+	longest                         time.Duration // lease that the guard knows of
+	layout                          error         // the hash was written by another version
+}
+
+func (n inspection) eviction() string {
+	if n.maxmemory == "0" {
+		return "noeviction"
+	}
+	return n.policy
+}
+
+func readInspection(r *quorum.Reply) (inspection, error) {
+	n := inspection{identity: r.Identity}
+	code, left, longest, err := r.Item()
 	if err != nil {
-		return addr
+		return n, err
 	}
-	if strings.EqualFold(host, "localhost") || host == "" || host == "::1" {
-		host = "127.0.0.1"
+	n.hasGuard, n.guard, n.longest = code == 'g', milliseconds(left), milliseconds(longest)
+	for range 3 {
+		info, err := r.Text()
+		if err != nil {
+			return n, err
+		}
+		n.read(info)
 	}
-	return net.JoinHostPort(strings.ToLower(host), port)
+	if code == 'e' {
+		n.layout = readError(r)
+	}
+	return n, nil
+}
+
+// read takes from a section of INFO what is of interest.
+func (n *inspection) read(info string) {
+	for line := range strings.Lines(info) {
+		field, text, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch field {
+		case "run_id":
+			n.runID = text
+		case "redis_version":
+			n.version = text
+		case "role":
+			n.role = text
+		case "maxmemory":
+			n.maxmemory = text
+		case "maxmemory_policy":
+			n.policy = text
+		}
+	}
+}
+
+// inspected judges a node that was reached for the first time, or again: the error is why it must not be asked anything.
+func (l *Locker) inspected(node int, a quorum.Answer[inspection]) error {
+	if a.Err != nil {
+		return a.Err
+	}
+	var before inspection
+	again := l.observed.change(node, func(s *nodeState) bool {
+		again := s.inspected
+		before, s.inspection, s.inspected = s.inspection, a.Value, true
+		return again
+	})
+	if again {
+		l.observeChange(node, before, a.Value)
+	}
+	if a.Value.longest > l.settings.MaxTTL {
+		l.observeLongest(node, a.Value.longest)
+	}
+	err := l.unfit(node, a.Value)
+	l.observeFailure(node, inFitness, "inspect", cmp.Or(err, l.observeTwins(node, a.Value)))
+	return err
+}
+
+// observeChange tells which of run and replication has changed where the identity of a server did: a guard follows.
+func (l *Locker) observeChange(node int, before, after inspection) {
+	switch {
+	case before.identity == after.identity || before.identity == 0 || after.identity == 0:
+	case before.runID != after.runID:
+		l.tellError(node, "guard", fmt.Errorf("another run of the server, %.8s after %.8s: it restarted, or the address leads "+
+			"to another one", after.runID, before.runID))
+	default:
+		l.tellError(node, "guard", fmt.Errorf("the same run of the server, %.8s, with another replication id: it was promoted, "+
+			"or its first replica or a backup connection came, or the backlog of replication was freed", after.runID))
+	}
+}
+
+// observeTwins returns why a node has no vote if one before it is the same server, and tells of those behind it that are.
+// The votes look at that themselves, since any address may lead to another server by now.
+func (l *Locker) observeTwins(node int, n inspection) (err error) {
+	for other := range l.size {
+		same := other != node && n.identity != 0 && l.observed.change(other, func(s *nodeState) bool {
+			return s.inspected && s.identity == n.identity
+		})
+		switch {
+		case same && other < node:
+			err = l.errTwin(other)
+		case same:
+			l.observeFailure(other, inFitness, "inspect", l.errTwin(node))
+		}
+	}
+	return err
+}
+
+func (l *Locker) errTwin(of int) error {
+	return fmt.Errorf("%w: it is the same server as %s", errUnfit, l.quorum.Addr(of))
+}
+
+// unfit is why a node is not fit to hold a lock.
+func (l *Locker) unfit(node int, n inspection) error {
+	switch e := n.eviction(); {
+	case n.layout != nil:
+		return fmt.Errorf("%w: %w", errUnfit, n.layout)
+	case n.role == "slave":
+		return fmt.Errorf("%w: it is a replica", errUnfit)
+	case n.version != "" && older(n.version, oldest):
+		return fmt.Errorf("%w: its version is %s, it must be %s or later", errUnfit, n.version, oldest)
+	case n.identity == 0 && !l.settings.UnseenRestarts && l.settings.RestartGuard:
+		return errBlind
+	case n.identity == 0:
+		l.observeDenied(node, "inspect", errors.New("INFO is not permitted or says nothing: role, eviction and version "+
+			"are not checked, and a restart is seen only where the data is gone"))
+	case strings.HasPrefix(e, "allkeys-"):
+		l.observeDenied(node, "eviction", fmt.Errorf("maxmemory-policy is %s: when memory is short all locks of the node "+
+			"may go at once; it then grants nothing for %v, and no lock is given twice", e, l.settings.MaxTTL))
+	}
+	return nil
+}
+
+// older compares versions by their numbers.
+func older(version, than string) bool {
+	a, b := strings.Split(version, "."), strings.Split(than, ".")
+	for i := range min(len(a), len(b)) {
+		x, err1 := strconv.Atoi(a[i])
+		y, err2 := strconv.Atoi(b[i])
+		if err1 != nil || err2 != nil || x != y {
+			return x < y
+		}
+	}
+	return false
 }

@@ -1,60 +1,167 @@
 package redlock
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/redlockfx/redlockfx/internal/name"
-	"github.com/redlockfx/redlockfx/internal/retry"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// Watch calls fn with who holds the lock called name, at once and each time that another has it, until ctx
-// is done; the zero Holder is nobody. It returns the cause of ctx, [ErrConfig] for a bad name, or
-// [ErrClosed]. It writes nothing. A release is told by the nodes, and then, while nobody has the lock, they
-// are asked again and again, with pauses of up to TTL/20; otherwise when the lease of the holder must have
-// run out. While too few nodes answer to tell, the last Holder stands.
-func (l *Locker) Watch(ctx context.Context, lock string, fn func(Holder)) error {
-	if err := name.Check("lock name", lock); err != nil {
-		return fmt.Errorf("%w: %w", ErrConfig, err)
+// observed is the last observed state of the nodes, so that the hooks tell of changes alone.
+type observed struct {
+	longest atomic.Int64 // lease that any node knows of, beyond our own; in nanoseconds
+
+	mu    sync.Mutex // guards nodes
+	nodes []nodeState
+}
+
+// nodeState is the last observed state of one node.
+type nodeState struct {
+	inspection
+	inspected bool
+	guarded   bool
+	failure   [3]string // the latest of each kind, empty if all is well
+	longest   time.Duration
+	denied    map[string]bool // what the node's rights lack
+}
+
+// The kinds of failure, which come and go apart.
+const (
+	inCall = iota
+	inPush
+	inFitness
+)
+
+func newObserved(nodes int) *observed { return &observed{nodes: make([]nodeState, nodes)} }
+
+// longestLease is the longest lease that any node has told of; 0 if none is longer than ours.
+func (o *observed) longestLease() time.Duration { return time.Duration(o.longest.Load()) }
+
+// change lets fn change the state of one node, and returns what it says.
+func (o *observed) change(node int, fn func(s *nodeState) bool) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return fn(&o.nodes[node])
+}
+
+// see sees every exchange with a node, before anybody judges it.
+func (l *Locker) see(node int, e quorum.Exchange) {
+	if e.Time != 0 {
+		seen := l.clocks.Note(node, e.Sent, e.Received, e.Time)
+		if seen.Slept > 0 {
+			l.clock.Advance(seen.Slept)
+		}
+		if seen.Jumped != 0 && l.settings.hooks.ClockJump != nil {
+			l.settings.hooks.ClockJump(l.quorum.Addr(node), seen.Jumped)
+		}
 	}
-	news := l.push.join(lock)
-	defer news.leave()
-	if err := news.joined(ctx, l.settings.NodeTimeout); err != nil {
-		return err
+	l.observeFailure(node, inCall, e.Script, e.Err)
+	if e.Err != nil && redis.HasErrorPrefix(e.Err, "READONLY") {
+		l.quorum.Inspect(node)
 	}
-	again := retry.Backoff{Min: 5 * time.Millisecond, Max: max(l.settings.TTL/20, 50*time.Millisecond)}
-	var last Holder
-	told, failures := false, 0
-	for {
-		h, err := l.Holder(ctx, lock)
-		pause := time.Until(h.Expires) + rand.N(spread)
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case errors.Is(err, ErrClosed):
-			return err
-		case err != nil:
-			failures++
-			pause = again.After(failures)
-		default:
-			failures = 0
+}
+
+// seeGrant sees what a node says to a grant or a repair.
+func (l *Locker) seeGrant(node int, a answer) {
+	guard, guarded := errors.AsType[guardedError](a.Err)
+	switch {
+	case a.Err == nil && !a.Value.yes, a.Err != nil && !guarded:
+		return // the guard was not looked at
+	case guarded && a.Value.longest > l.settings.MaxTTL:
+		l.observeLongest(node, a.Value.longest)
+	}
+	other := false // the server is another one than was inspected
+	news := l.observed.change(node, func(s *nodeState) bool {
+		other = a.Identity != 0 && s.inspected && s.identity != 0 && s.identity != a.Identity
+		news := s.guarded != guarded
+		s.guarded = guarded
+		return news
+	})
+	if other || news && guarded {
+		l.quorum.Inspect(node)
+	}
+	if news && l.settings.hooks.Guarded != nil {
+		l.settings.hooks.Guarded(l.quorum.Addr(node), guard.left)
+	}
+}
+
+// seeRelease sees what a node says to a release.
+func (l *Locker) seeRelease(node int, a answer) {
+	if a.Err == nil && a.Value.unheard {
+		l.observeDenied(node, "publish", errors.New("PUBLISH is not permitted: those who wait for a lock wait until the "+
+			"holder's lease has run out"))
+	}
+}
+
+// observeFailure tells the hook of a failure, if it is another one than the last. What is wrong with the record of one lock
+// says nothing of the node.
+func (l *Locker) observeFailure(node, kind int, op string, err error) {
+	if err != nil && isRecordError(err) {
+		return
+	}
+	failure := ""
+	if _, unreachable := errors.AsType[net.Error](err); unreachable || errors.Is(err, io.EOF) {
+		failure = "unreachable" // in which of many words is a matter of chance
+	} else if err != nil {
+		failure = strings.Map(noDigits, err.Error())
+	}
+	news := l.observed.change(node, func(s *nodeState) bool {
+		news := s.failure[kind] != failure
+		s.failure[kind] = failure
+		return news
+	})
+	if news && err != nil {
+		l.tellError(node, op, err)
+	}
+}
+
+// noDigits drops what differs in errors that are the same: ports and times.
+func noDigits(r rune) rune {
+	if r >= '0' && r <= '9' {
+		return -1
+	}
+	return r
+}
+
+// observeLongest learns of leases longer than ours: the node's guard lasts for the longest.
+func (l *Locker) observeLongest(node int, longest time.Duration) {
+	news := l.observed.change(node, func(s *nodeState) bool {
+		news := longest != s.longest
+		s.longest = longest
+		return news
+	})
+	if news {
+		l.observed.longest.Store(max(l.observed.longest.Load(), int64(longest)))
+		l.tellError(node, "max ttl", fmt.Errorf("%w: leases of up to %v are in use under prefix %q, here max ttl is %v: "+
+			"all that use a prefix must have the same", ErrConfig, longest, l.settings.KeyPrefix, l.settings.MaxTTL))
+	}
+}
+
+// observeDenied tells once what a node's rights lack, and what is done without it.
+func (l *Locker) observeDenied(node int, op string, err error) {
+	news := l.observed.change(node, func(s *nodeState) bool {
+		news := !s.denied[op]
+		if s.denied == nil {
+			s.denied = make(map[string]bool)
 		}
-		known := err == nil || errors.Is(err, ErrVacant)
-		if known && (!told || h.Value != last.Value || h.Token != last.Token) {
-			last, told = h, true
-			fn(h)
-		}
-		select {
-		case <-time.After(max(pause, again.Min)):
-		case <-news.released:
-			failures = 0
-		case <-news.failed:
-		case <-l.open.Done():
-			return fmt.Errorf("%w: watch %q", ErrClosed, lock)
-		case <-ctx.Done():
-		}
+		s.denied[op] = true
+		return news
+	})
+	if news {
+		l.tellError(node, op, err)
+	}
+}
+
+func (l *Locker) tellError(node int, op string, err error) {
+	if l.settings.hooks.NodeError != nil {
+		l.settings.hooks.NodeError(l.quorum.Addr(node), op, err)
 	}
 }

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	defaultTTL     = 10 * time.Second
-	defaultDrift   = 0.01
-	defaultMaxSkew = time.Second
-	defaultPrefix  = "redlock"
+	defaultTTL    = 10 * time.Second
+	defaultDrift  = 0.01
+	maxMaxSkew    = time.Second
+	defaultPrefix = "redlock"
 )
 
 // MinTTL is the shortest TTL: below it, timers and round trips eat the lease.
@@ -26,6 +26,9 @@ type Settings struct {
 	Drift        float64       // by which the rates of two clocks may differ
 	MaxClockSkew time.Duration // between two nodes that both count
 	RestartGuard bool
+	// UnseenRestarts says that nodes are accepted whose restarts cannot be seen.
+	UnseenRestarts bool
+	FenceRetention time.Duration // how long a node keeps a fencing number after the hold
 
 	hooks Hooks
 	clock *clock.Clock
@@ -37,43 +40,53 @@ func (s Settings) Allowance(ttl time.Duration) time.Duration { return allowance(
 // Option changes a setting of a Locker.
 type Option func(*Settings)
 
-// WithKeyPrefix sets the prefix of all keys: 1 to 64 letters, digits, dots, underscores or
-// hyphens; "redlock" if not set. Lockers see each other's locks only under the same prefix, and
-// only with the same list of nodes.
+// WithKeyPrefix sets the prefix of all keys: 1 to 64 letters, digits, dots, underscores or hyphens; "redlock" if not
+// set. Lockers see each other's locks only under the same prefix, and only with the same list of nodes.
 func WithKeyPrefix(prefix string) Option { return func(s *Settings) { s.KeyPrefix = prefix } }
 
-// WithTTL sets how long a lease lasts without extension; 10 s if not set, at least 100 ms. Too
-// long: after a crash nobody gets the lock for that long. Too short: a pause or a slow network
-// costs the lease.
+// WithTTL sets how long a lease lasts without extension; 10 s if not set, at least 100 ms. Too long: after a crash
+// nobody gets the lock for that long. Too short: a pause or a slow network costs the lease.
 func WithTTL(d time.Duration) Option { return func(s *Settings) { s.TTL = d } }
 
-// WithMaxTTL sets the longest TTL that a lease may ask for; the TTL if not set. A node that has
-// started, restarted or been flushed grants nothing for that long, since it may have forgotten a
-// lease. It belongs to the prefix: raise it everywhere before a longer lease is used. Too long: so
-// long a node is missed, and all of them at the very first start. Too short: leases are bounded.
+// WithMaxTTL sets the longest TTL that a lease may ask for; the TTL if not set. A node that is new, restarted, was
+// flushed or was promoted grants nothing for that long, since it may have lost a lease. It belongs to the prefix, and
+// the nodes remember the longest: raise it everywhere before a longer lease is used. Too long: each node is missing for
+// that long after a restart, and all of them at the very first start. Too short: leases are bounded by it.
 func WithMaxTTL(d time.Duration) Option { return func(s *Settings) { s.MaxTTL = d } }
 
-// WithNodeTimeout sets how long a node may take to answer; TTL/50 within 20 to 200 ms if not set.
-// Too long: with a majority away every call waits that long. Too short: a node that is merely
-// slow does not count.
+// WithNodeTimeout sets how long a node may take to answer; TTL/50 within 20 to 200 ms if not set. Too long: with a
+// majority unreachable every call waits that long. Too short: a node that is merely slow does not count.
 func WithNodeTimeout(d time.Duration) Option { return func(s *Settings) { s.NodeTimeout = d } }
 
-// WithDrift sets by what share the rates of two clocks may differ; 0.01 if not set. A lease ends
-// for its holder earlier by this share of its TTL, and 2 ms. Too small: clocks may break the
-// lock's promise. Too large: time is wasted.
+// WithDrift sets by what share the rates of two clocks may differ; 0.01 if not set. A lease ends for its holder earlier
+// by this share of its TTL, and by 2 ms more. A node's clock that has moved against this process's by more than a tenth
+// of this share of the time since the last reply, and 2 ms, counts as stepped. Too small: clocks may break the lock's
+// promise. Too large: leases are shorter, and small steps of a node's clock go unseen.
 func WithDrift(share float64) Option { return func(s *Settings) { s.Drift = share } }
 
-// WithMaxClockSkew sets how far the clocks of two nodes may be apart for both to count; 1 s if not
-// set. Of one or two nodes no clock is judged. Too small: nodes that are merely set badly do not
-// vote. Too large: a clock that was stepped by less goes unseen where nothing was known of it before.
+// WithMaxClockSkew sets how far the clocks of two nodes may be apart for the votes of both to count. If not set, it is
+// what a lease gives up for drift, or twice the node timeout if that is more, and at most 1 s. It applies to three
+// nodes or more: of one or two no clock can be judged. Too small: nodes whose clocks are merely set badly do not vote.
+// Too large: a step that happened before this process first saw the node goes unseen if it is smaller.
 func WithMaxClockSkew(d time.Duration) Option { return func(s *Settings) { s.MaxClockSkew = d } }
 
-// WithoutRestartGuard lets nodes grant locks at once after they have started, restarted or been
-// flushed. It is for nodes that are thrown away, in tests. Elsewhere a node that has forgotten who
-// holds a lock gives it to somebody else.
+// WithoutRestartGuard lets nodes grant locks at once after they have started, restarted or been flushed. It is for
+// nodes that are thrown away, in tests. Elsewhere, a node that has lost a lock gives it to somebody else.
 func WithoutRestartGuard() Option { return func(s *Settings) { s.RestartGuard = false } }
 
-// WithHooks has the Locker tell what it sees.
+// WithUnseenRestarts accepts nodes that do not let scripts call INFO, as Redis Enterprise and services built on it do
+// not. Without it they are refused. With it, a restart of such a node is detected only if its data is gone: a node that
+// comes back with an older copy of its data, or a replica that is promoted without the last writes, may give a lock to
+// a second holder. Nor is it noticed if two addresses lead to the same server.
+func WithUnseenRestarts() Option { return func(s *Settings) { s.UnseenRestarts = true } }
+
+// WithFenceRetention sets how long a node keeps the fencing number of a lock after the hold. If not set, it is one
+// hour, or ten times MaxTTL if that is more; it is at least MaxTTL + MaxClockSkew. Too long: names that are used once
+// fill the nodes' memory, with about 130 bytes each. Too short: if the clocks of nodes differ by that much, a later
+// lease may get a smaller token.
+func WithFenceRetention(d time.Duration) Option { return func(s *Settings) { s.FenceRetention = d } }
+
+// WithHooks sets functions that the Locker calls with what it sees.
 func WithHooks(h Hooks) Option { return func(s *Settings) { s.hooks = h } }
 
 // WithClock replaces the clock of this process, for this module's own tests.
@@ -81,8 +94,7 @@ func WithClock(c *clock.Clock) Option { return func(s *Settings) { s.clock = c }
 
 func newSettings(opts []Option) Settings {
 	s := Settings{
-		KeyPrefix: defaultPrefix, TTL: defaultTTL, Drift: defaultDrift,
-		MaxClockSkew: defaultMaxSkew, RestartGuard: true,
+		KeyPrefix: defaultPrefix, TTL: defaultTTL, Drift: defaultDrift, RestartGuard: true,
 	}
 	for _, opt := range opts {
 		opt(&s)
@@ -95,6 +107,12 @@ func newSettings(opts []Option) Settings {
 	}
 	if s.NodeTimeout == 0 {
 		s.NodeTimeout = min(max(s.TTL/50, 20*time.Millisecond), 200*time.Millisecond)
+	}
+	if s.MaxClockSkew == 0 {
+		s.MaxClockSkew = min(maxMaxSkew, max(allowance(s.TTL, s.Drift), 2*s.NodeTimeout))
+	}
+	if s.FenceRetention == 0 {
+		s.FenceRetention = max(time.Hour, 10*s.MaxTTL)
 	}
 	return s
 }
@@ -123,6 +141,10 @@ func (s Settings) problems() problems {
 	}
 	if s.MaxClockSkew < time.Millisecond {
 		found.add("max clock skew %v must be at least %v", s.MaxClockSkew, time.Millisecond)
+	}
+	if s.FenceRetention < s.MaxTTL+s.MaxClockSkew {
+		found.add("fence retention %v must be at least max ttl %v + max clock skew %v", s.FenceRetention, s.MaxTTL,
+			s.MaxClockSkew)
 	}
 	return found
 }

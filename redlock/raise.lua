@@ -1,16 +1,32 @@
--- raise: raise a fence where it is lower
--- KEYS     fence
--- ARGV     number
--- returns  {time, 1}               not lower any more
---          {time, 5, layout}       what is there was written by another version
+-- raise: raise the numbers of locks where they are lower
+-- KEYS     hash of the prefix
+-- ARGV     for each lock: field, number (16 digits)
+-- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item: y, or e and text where the record is none of ours
 local t = redis.call('TIME')
-local now = t[1] * 1000000 + t[2]
-local fence = redis.call('GET', KEYS[1])
-local number, under = string.match(fence or '1:0:0', '^1:(%d*):(%d*)$')
-if not number then
-  return {now, 5, string.match(fence, '^[^:]*')}
+local now, hash = t[1] * 1000000 + t[2], KEYS[1]
+local fields, n = {'g'}, 1
+for i = 1, #ARGV, 2 do
+  n = n + 1
+  fields[n] = ARGV[i]
 end
-if tonumber(number) < tonumber(ARGV[1]) then
-  redis.call('SET', KEYS[1], '1:' .. ARGV[1] .. ':' .. under, 'PX', 604800000)
+local found = redis.call('HMGET', hash, unpack(fields))
+local guard, items, texts, changes = found[1], {}, {}, {}
+for i = 2, n do
+  local record, number = found[i] or string.format('%016d %016d %016d ', 0, 0, now), ARGV[2 * i - 2]
+  if not tonumber(string.sub(record, 35, 50)) then
+    items[i] = 'e'
+    texts[i] = 'this library did not write the record ' .. string.sub(record, 1, 60)
+  else
+    items[i] = 'y'
+    if string.sub(record, 1, 16) < number then
+      changes[#changes + 1] = fields[i]
+      -- What is free is kept from now on.
+      local deadline = math.max(tonumber(string.sub(record, 35, 50)), now)
+      changes[#changes + 1] = number .. string.sub(record, 17, 34) .. string.format('%016d ', deadline) .. string.sub(record, 52)
+    end
+  end
 end
-return {now, 1}
+if changes[1] then
+  redis.call('HSET', hash, unpack(changes))
+end
+-- include answer

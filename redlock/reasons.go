@@ -3,6 +3,7 @@ package redlock
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 // heldError is the reason of a node where another holds the lock.
 type heldError struct {
 	value value
-	ttl   time.Duration // below zero: for good
+	left  time.Duration
 }
 
 func (e heldError) Error() string {
@@ -22,13 +23,10 @@ func (e heldError) Error() string {
 	if who == "" {
 		who = e.value.contender
 	}
-	if e.ttl < 0 {
-		return fmt.Sprintf("held by %q for good", who)
-	}
-	return fmt.Sprintf("held by %q for %v", who, e.ttl)
+	return fmt.Sprintf("held by %q for another %v", who, e.left)
 }
 
-// guardedError is the reason of a node that may have forgotten a lease.
+// guardedError is the reason of a node that may have lost a lease.
 type guardedError struct{ left time.Duration }
 
 func (e guardedError) Error() string {
@@ -39,43 +37,51 @@ func (e guardedError) Error() string {
 type listError struct{ theirs, ours int64 }
 
 func (e listError) Error() string {
-	return fmt.Sprintf("in use with a list of %d nodes, here are %d: all that use a prefix must have "+
-		"the same list", e.theirs, e.ours)
+	return fmt.Sprintf("in use with a list of %d nodes, here are %d: all that use a prefix must have the same list",
+		e.theirs, e.ours)
 }
 
 var (
-	errGone  = errors.New("not locked")
-	errUnfit = errors.New("not fit to be a node")
-	errLate  = errors.New("the request came too late and did nothing")
+	errGone      = errors.New("not locked")
+	errUnfit     = errors.New("not fit to be a node")
+	errLate      = errors.New("the request came too late and did nothing")
+	errFirstSeen = errors.New("its first answer about this lease: its clock may have been set back")
+	errBlind     = errors.New("scripts may not call INFO: a restart of the server could not be seen; permit it " +
+		"(ACL +info), or accept such nodes by WithUnseenRestarts")
 )
 
-func layoutError(theirs string) error {
-	return fmt.Errorf("the key has layout %.10q, this version knows %q", theirs, layout)
+// isUnknown reports that the node may have done what it was asked, or may still do it.
+func isUnknown(err error) bool {
+	return err != nil && !errors.Is(err, quorum.ErrUnsent) && !errors.Is(err, quorum.ErrClosed) && !isRefusal(err)
 }
 
-// isUnknown tells that the node may have done what it was asked, or may still do it.
-func isUnknown(a quorum.Answer) bool {
-	return a.Err != nil && !errors.Is(a.Err, quorum.ErrUnsent) && !errors.Is(a.Err, quorum.ErrClosed) &&
-		!errors.Is(a.Err, errUnfit) && !isRefused(a.Err)
+// isRefusal reports that the node says that it did nothing.
+func isRefusal(err error) bool {
+	if errors.Is(err, errUnfit) || errors.Is(err, errLate) || errors.Is(err, errBlind) || isRecordError(err) || isDenied(err) {
+		return true
+	}
+	_, guarded := errors.AsType[guardedError](err)
+	_, listed := errors.AsType[listError](err)
+	return guarded || listed
 }
 
-// isRefused tells that the server did nothing for want of the right password.
-func isRefused(err error) bool {
+// isDenied reports that the server did nothing for want of the right password.
+func isDenied(err error) bool {
 	return redis.IsAuthError(err) || redis.HasErrorPrefix(err, "WRONGPASS")
 }
 
-// isPermanent tells an error that asking again cannot mend: a wrong password or missing rights.
-// A denial inside a script has no code of its own in Redis before 7.2, only this text.
+// isPermanent reports an error that asking again cannot mend: a wrong password or missing rights. A denial inside a script
+// has no code of its own in Redis before 7.2, only this text.
 func isPermanent(err error) bool {
-	return isRefused(err) || strings.Contains(err.Error(), "NOPERM ") ||
-		strings.Contains(err.Error(), "The user executing the script can't")
+	if _, answered := errors.AsType[redis.Error](err); !answered {
+		return errors.Is(err, errBlind)
+	}
+	text := err.Error()
+	return isDenied(err) || strings.Contains(text, "NOPERM ") || strings.Contains(text, "ACL failure in script") ||
+		strings.Contains(text, "The user executing the script can't")
 }
 
-// isOtherType tells that something else than a lock has its key. Redis before 7 says so within a
-// longer text.
-func isOtherType(err error) bool { return strings.Contains(err.Error(), "WRONGTYPE ") }
-
-// isHopeless tells an outcome where so many nodes refuse for good that no quorum is left.
+// isHopeless reports an outcome where so many nodes refuse for good that no quorum is left.
 func isHopeless(err error, nodes int) bool {
 	var q *QuorumError
 	if !errors.As(err, &q) {
@@ -88,4 +94,30 @@ func isHopeless(err error, nodes int) bool {
 		}
 	}
 	return nodes-permanent < q.Need
+}
+
+// guardLeft is after what time so many guards are over that a quorum can be had; 0 if that would not be enough.
+func guardLeft(err error) time.Duration {
+	q, ok := errors.AsType[*QuorumError](err)
+	if !ok || !errors.Is(err, ErrGuarded) {
+		return 0
+	}
+	var left []time.Duration
+	missing, open := q.Need-q.Got, 0
+	for _, n := range q.Nodes {
+		if errors.Is(n.Err, quorum.ErrNoAnswer) {
+			open++
+		}
+		if g, ok := errors.AsType[guardedError](n.Err); ok {
+			left = append(left, g.left)
+		}
+	}
+	slices.Sort(left)
+	if open < missing {
+		missing -= open // they were not waited for, and may say yes
+	}
+	if missing < 1 || missing > len(left) {
+		return 0
+	}
+	return left[missing-1]
 }

@@ -15,68 +15,97 @@ type released struct{ lease *Lease }
 func (e released) Error() string { return fmt.Sprintf("%v: lease %q", ErrReleased, e.lease.name) }
 func (e released) Unwrap() error { return ErrReleased }
 
-// Release gives the lock up on every node. It works with a ctx that is already done, whose values
-// alone it uses, and returns when a majority has answered, at the latest at the node timeout; what
-// is late is removed in the background. nil: a majority still had the lock as ours. [ErrExpired],
-// [ErrLost]: it had run out, or was another's, on a majority. [ErrNoQuorum]: not known; it is
-// removed when the nodes answer again, or runs out. A second Release returns what the first did.
-func (l *Lease) Release(ctx context.Context) error {
-	l.once.Do(func() {
-		l.mu.Lock()
-		l.endLocked(released{l})
-		l.mu.Unlock()
+// What those who wait are told before the value that is gone: a hold is over, or an attempt has failed that may have
+// looked like one. They ask at once after the former, and after a pause after the latter: failures would go on without a
+// pause where they have one cause.
+const (
+	tellOver   = "over"
+	tellFailed = "failed"
+	tellTaken  = "taken" // published by acquire, where somebody waits
+)
 
-		if l.locker.begin() {
-			defer l.locker.calls.Done()
+// Release gives the lock up on every node. It works with a ctx that is already done, and returns when a majority has
+// answered, at the latest at the node timeout; what is late is removed in the background. nil: the lease was valid until
+// Release, and a majority of nodes no longer has it. [ErrExpired], [ErrLost]: it had ended before. [ErrNoQuorum]: not
+// known; it is removed when the nodes answer again, or runs out. A lease that was abandoned is left to run out:
+// [ErrReleased]. A second Release returns what the first did.
+func (s *Lease) Release(ctx context.Context) error {
+	s.once.Do(func() {
+		s.mu.Lock()
+		ended := s.heldLocked()
+		s.endLocked(released{s})
+		s.mu.Unlock()
+
+		if s.locker.begin() {
+			defer s.locker.calls.Done()
 		}
-		l.released = l.releaseNodes(context.WithoutCancel(ctx))
+		s.released = s.releaseNodes(context.WithoutCancel(ctx), ended)
 	})
-	return l.released
+	return s.released
 }
 
-// removed tells that the outcome of a release is decided.
-func (l *Locker) removed(answers []quorum.Answer) bool { return l.decided(answers, releasing) }
+// releasing is one call that frees a lock.
+type releasing struct{ field, value, tell string }
 
-func (l *Lease) releaseNodes(ctx context.Context) error {
-	k := l.locker
-	call := releaseScript.Call([]string{l.key}, l.value, toldOver)
-	round, err := k.quorum.AskAfter(ctx, call, k.removed, l.afterSets)
+func (r *releasing) AppendArgs(_ int, args []any) []any {
+	return append(args, &r.field, &r.value, &r.tell)
+}
+
+// Name has an acquisition that follows a release behind it on each node.
+func (r *releasing) Name() string { return r.field }
+
+// releaseNodes frees the lock on every node. ended is why the lease was over before, if it was. Whether it was is known
+// from our own clock, not from who finds the record: a request may arrive twice, and others may hold the lock by then.
+func (s *Lease) releaseNodes(ctx context.Context, ended error) error {
+	l := s.locker
+	call := l.commands.release.Call(&releasing{s.field, s.value, tellOver})
+	round, err := quorum.AskAfter(ctx, l.quorum, call, l.isReleased, s.afterSets)
 	if err != nil {
-		return fmt.Errorf("redlock: release %q: %w", l.name, err)
+		return fmt.Errorf("redlock: release %q: %w", s.name, err)
 	}
-	round.Then(func(i int, a quorum.Answer) {
+	round.Then(func(i int, a answer) {
 		if errors.Is(a.Err, quorum.ErrClosed) {
 			return
 		}
-		if late, before := l.mayBeSet(i); late || a.Err != nil {
-			k.janitors[i].add(leftover{
-				name: l.name, value: l.value, until: k.clock.Now().Add(l.ttl), tell: toldOver,
-				sure: !late, before: before,
+		if late, notAfter := s.mayBeSet(i); late || a.Err != nil {
+			l.janitors[i].add(leftover{
+				field: s.field, value: s.value, until: l.clock.Now().Add(s.ttl), tell: tellOver,
+				sure: !late, notAfter: notAfter,
 			})
 		}
 	})
 
-	t := k.count(round.Answers(), releasing)
-	if t.yes >= k.need {
-		return nil
+	answers := round.Answers()
+	l.noteRelease(s.name, answers)
+	switch {
+	case gone(answers) >= l.need:
+		return ended
+	case l.isClosed():
+		return fmt.Errorf("%w: release %q: it runs out by %s", ErrClosed, s.name,
+			s.Deadline().Format(time.StampMilli))
 	}
-	if k.isClosed() {
-		return fmt.Errorf("%w: release %q: it runs out by %s", ErrClosed, l.name,
-			l.Deadline().Format(time.StampMilli))
-	}
-	return k.failed("release", l.name, t, lossOf(t, k.need), nil)
+	return l.failed("release", s.name, answers, untimed, ErrNoQuorum, nil)
 }
 
-// lossOf says how a majority that no longer has our lock lost it.
-func lossOf(t tally, need int) error {
-	gone := 0
-	for _, n := range t.nodes {
-		if errors.Is(n.Err, errGone) {
-			gone++
+// isReleased reports that the outcome of a release is decided.
+func (l *Locker) isReleased(answers []answer) bool {
+	open := 0
+	for i := range answers {
+		if !answers[i].Over {
+			open++
 		}
 	}
-	if gone >= need {
-		return ErrExpired
+	n := gone(answers)
+	return n >= l.need || n+open < l.need
+}
+
+// gone counts the nodes that do not have the lock as ours any more.
+func gone(answers []answer) int {
+	n := 0
+	for i := range answers {
+		if answers[i].Over && answers[i].Err == nil && !isTwin(i, answers) {
+			n++
+		}
 	}
-	return ErrLost
+	return n
 }

@@ -8,90 +8,93 @@ import (
 
 // repair is a request to set the lock on one node again.
 type repair struct {
-	round  *quorum.Round
-	before *bestBefore
+	*grant
+	token    string
+	notAfter notAfter
+	round    *round
 }
 
-// repair sets the lock again on each node that answered an extension with "gone": it voted for
-// another contender when the lease was won, or was away, or has lost its data. It is done from
-// strength only, after a majority has said in the same round that the lock is still ours, and while
-// the lease is held; so a lease never comes back from the dead. The repaired node has no vote in that
-// round, and while its guard lasts it refuses.
-func (l *Lease) repair(confirmed *quorum.Round, q question) {
-	k := l.locker
-	confirmed.Then(func(node int, a quorum.Answer) {
-		if answer, err := q.read(a); err != nil || answer.yes || answer.value != "" {
-			return
+func (r *repair) AppendArgs(node int, args []any) []any {
+	return append(args, &r.field, &r.value, &r.ttlMillis, &r.token, r.notAfter.argument(node))
+}
+
+// repair sets the lock again on a node that answered an extension with "gone": it voted for another contender when the
+// lease was won, or was away, or has lost its data. It is done from strength only, after a majority has said in the same
+// round that the lock is still ours, and while the lease is held; so a lease never comes back from the dead. The repaired
+// node has no vote in that round, and while its guard lasts it refuses.
+func (s *Lease) repair(node int) {
+	l := s.locker
+	r := &repair{grant: s.grant, token: digits(s.token), notAfter: l.notAfter(l.clock.Now())}
+	r.round = quorum.Prepare(l.quorum, node, l.commands.repair.Call(r))
+	if !s.keepRepair(node, r) {
+		return
+	}
+	r.round.Then(func(_ int, a answer) {
+		if a.Err == nil && a.Value.yes && l.settings.hooks.Repaired != nil {
+			l.settings.hooks.Repaired(l.quorum.Addr(node), s.name)
 		}
-		before := k.bestBefore(k.clock.Now())
-		call := repairScript.Call([]string{l.key, l.fence, k.guardKey()},
-			l.value, l.ttl.Milliseconds(), k.longestLease(), k.quorum.Size(), l.token).
-			WithLast(before.at)
-		round := k.quorum.Node(l.base, node, call)
-		if !l.keepRepair(node, &repair{round, before}) {
-			return
-		}
-		round.Then(func(_ int, a quorum.Answer) {
-			if r, err := parseReply(a); err == nil && r.yes && k.settings.hooks.Repaired != nil {
-				k.settings.hooks.Repaired(k.quorum.Addr(node), l.name)
-			}
-		})
-		round.Send()
 	})
+	r.round.Send()
 }
 
-// keepRepair notes what a release has to wait for; false if the lease is over, or while an earlier repair
-// of the node may yet act: a release waits for one.
-func (l *Lease) keepRepair(node int, r *repair) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.heldLocked() != nil {
+// keepRepair notes what a release has to wait for; false if the lease is over, or while an earlier repair of the node may
+// yet act: a release waits for one.
+func (s *Lease) keepRepair(node int, r *repair) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.heldLocked() != nil {
 		return false
 	}
-	if last := l.repairs[node]; last != nil && last.mayAct(node, l.locker.clock.Now()) {
+	if last := s.repairs[node]; last != nil && last.mayAct(node, s.locker.clock.Now()) {
 		return false
 	}
-	if l.repairs == nil {
-		l.repairs = make(map[int]*repair)
+	if s.repairs == nil {
+		s.repairs = make(map[int]*repair)
 	}
-	l.repairs[node] = r
+	s.repairs[node] = r
 	return true
 }
 
-// mayAct tells whether the node may yet do it: it has not answered, and its clock may not be past the
-// instant up to which it would.
+// mayAct reports whether the node may yet do it: it has not answered, and its clock may not be past the instant up to
+// which it would.
 func (r *repair) mayAct(node int, now time.Time) bool {
 	a := r.round.Answer(0)
-	earliest, _, _ := r.before.clocks.Bounds(node, now)
-	return !a.Over || isUnknown(a) && earliest <= r.before.of(node)
+	if !a.Over {
+		return true
+	}
+	earliest, _, _ := r.notAfter.clocks.Bounds(node, now)
+	return (isUnknown(a.Err) || a.Resent) && earliest <= r.notAfter.of(node)
 }
 
-// afterSets calls send for each node when what may set the lock there is over: the grant, and the
-// last repair. A release sent any earlier could be overtaken.
-func (l *Lease) afterSets(send func(node int)) {
-	l.mu.Lock()
-	repairs := l.repairs // the lease is over: nobody writes it any more
-	l.mu.Unlock()
-	l.round.Then(func(node int, _ quorum.Answer) {
+// afterSets calls send for each node when what may set the lock there is over: the grant, and the last repair. A release
+// sent any earlier could be overtaken.
+func (s *Lease) afterSets(send func(node int)) {
+	s.mu.Lock()
+	repairs := s.repairs // the lease is over: nobody writes it any more
+	s.mu.Unlock()
+	s.round.Then(func(node int, _ answer) {
 		if repair := repairs[node]; repair != nil {
-			repair.round.Then(func(int, quorum.Answer) { send(node) })
+			repair.round.Then(func(int, answer) { send(node) })
 			return
 		}
 		send(node)
 	})
 }
 
-// mayBeSet tells whether the node may yet set the lock, since it did not answer what sets it; and
+// mayBeSet reports whether the node may yet set the lock, since it did not answer what sets it, or was sent it twice; and
 // until when, by its own clock: 0 if that is not known.
-func (l *Lease) mayBeSet(node int) (late bool, before int64) {
-	if isUnknown(l.round.Answer(node)) {
-		late, before = true, l.before.of(node)
+func (s *Lease) mayBeSet(node int) (late bool, notAfter int64) {
+	if a := s.round.Answer(node); isUnknown(a.Err) || a.Resent {
+		late, notAfter = true, s.notAfter.of(node)
 	}
-	l.mu.Lock()
-	repair := l.repairs[node]
-	l.mu.Unlock()
-	if repair != nil && isUnknown(repair.round.Answer(0)) {
-		late, before = true, repair.before.of(node)
+	s.mu.Lock()
+	repair := s.repairs[node]
+	s.mu.Unlock()
+	if repair == nil {
+		return late, notAfter
 	}
-	return late, before
+	if a := repair.round.Answer(0); isUnknown(a.Err) || a.Resent {
+		late, notAfter = true, max(notAfter, repair.notAfter.of(node))
+	}
+	return late, notAfter
 }

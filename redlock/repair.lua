@@ -1,25 +1,46 @@
--- repair: set the lock again on a node that has lost it, and raise the fence where it is behind
--- KEYS     lock, fence, guard
--- ARGV     value, ttl (ms), longest ttl (ms; 0: no guard), nodes in the list, token, best before (µs; 0: ever)
--- returns  as acquire; the number is the token
-local instead = guard(KEYS[3], ARGV[3], ARGV[4], ARGV[6])
-if instead then
-  return instead
+-- repair: set locks again on a node that has lost them, and raise their numbers where they are behind
+-- KEYS     hash of the prefix
+-- ARGV     list, flags, as acquire; then for each lock: field, value, ttl (ms), token (16 digits), not after (µs; 0: ever)
+-- returns  as acquire, the number is the token
+local t = redis.call('TIME')
+local now, hash, list = t[1] * 1000000 + t[2], KEYS[1], ARGV[1]
+local look, blind, silent = string.find(ARGV[2], 'g', 1, true), string.find(ARGV[2], 'b', 1, true), false
+local fields, n = {'g'}, 1
+for i = 3, #ARGV, 5 do
+  n = n + 1
+  fields[n] = ARGV[i]
 end
-
-local holder = redis.call('GET', KEYS[1])
-if holder and holder ~= ARGV[1] then
-  return {now, 0, holder, redis.call('PTTL', KEYS[1])}
+local found = redis.call('HMGET', hash, unpack(fields))
+local guard, items, texts, changes = found[1], {}, {}, {}
+-- include guard
+for i = 2, n do
+  local record, value, token, notafter = found[i], ARGV[5 * i - 6], ARGV[5 * i - 4], ARGV[5 * i - 3]
+  local deadline = record and tonumber(string.sub(record, 35, 50))
+  local held = deadline and string.sub(record, 52) ~= '' and now < deadline
+  if refusal then
+    items[i] = refusal
+    texts[i] = reason
+  elseif record and not deadline then
+    items[i] = 'e'
+    texts[i] = 'this library did not write the record ' .. string.sub(record, 1, 60)
+  elseif held and string.sub(record, 52) ~= value then
+    items[i] = string.format('h%d', math.ceil((deadline - now) / 1000))
+    texts[i] = string.sub(record, 52)
+  elseif notafter ~= '0' and now > tonumber(notafter) then
+    items[i] = 't'
+  else
+    -- The number keeps the guard that it was counted under: a lease that is older than the guard proves nothing of the
+    -- numbers that this node has lost.
+    local number = record and string.sub(record, 1, 16) or token
+    local under = record and string.sub(record, 17, 34) or ' 0000000000000000 '
+    changes[#changes + 1] = fields[i]
+    changes[#changes + 1] = (number < token and token or number) .. under ..
+      string.format('%016d ', held and deadline or now + ARGV[5 * i - 5] * 1000) .. value
+    items[i] = 'y' .. token
+  end
 end
-local fence = redis.call('GET', KEYS[2])
-local number, under = string.match(fence or '', '^1:(%d+):(%d+)$')
-if fence and not number then
-  return {now, 5, string.match(fence, '^[^:]*')}
+if changes[1] then
+  redis.call('HSET', hash, unpack(changes))
 end
-if not holder then
-  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-end
-if not number or tonumber(number) < tonumber(ARGV[5]) then
-  redis.call('SET', KEYS[2], '1:' .. ARGV[5] .. ':' .. (under or '0'), 'PX', 604800000)
-end
-return {now, 1, tonumber(ARGV[5])}
+-- include identity
+-- include answer

@@ -2,171 +2,105 @@ package redlock
 
 import (
 	_ "embed" // the scripts
-	"errors"
 	"fmt"
-	"time"
+	"strings"
 
 	"github.com/redlockfx/redlockfx/internal/guard"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-//go:embed guard.lua
-var guardSource string
+var (
+	//go:embed acquire.lua
+	acquireSource string
+	//go:embed extend.lua
+	extendSource string
+	//go:embed repair.lua
+	repairSource string
+	//go:embed release.lua
+	releaseSource string
+	//go:embed raise.lua
+	raiseSource string
+	//go:embed holder.lua
+	holderSource string
+	//go:embed inspect.lua
+	inspectSource string
+	//go:embed identity.lua
+	identitySource string
+	//go:embed answer.lua
+	answerSource string
+)
 
-//go:embed acquire.lua
-var acquireSource string
-
-//go:embed extend.lua
-var extendSource string
-
-//go:embed repair.lua
-var repairSource string
-
-//go:embed release.lua
-var releaseSource string
-
-//go:embed holder.lua
-var holderSource string
-
-//go:embed raise.lua
-var raiseSource string
-
-//go:embed inspect.lua
-var inspectSource string
+// include puts parts that scripts share where they ask for them.
+func include(script string) string {
+	return strings.NewReplacer(
+		"-- include guard", guard.Source, "-- include identity", identitySource, "-- include answer", answerSource,
+	).Replace(script)
+}
 
 var (
-	acquireScript = quorum.NewScript("acquire", guard.Source+guardSource+acquireSource)
-	extendScript  = quorum.NewScript("extend", extendSource)
-	repairScript  = quorum.NewScript("repair", guard.Source+guardSource+repairSource)
-	releaseScript = quorum.NewScript("release", releaseSource)
-	holderScript  = quorum.NewScript("holder", holderSource)
-	raiseScript   = quorum.NewScript("raise", raiseSource)
-	inspectScript = quorum.NewScript("inspect", inspectSource)
+	acquireScript = quorum.NewScript("acquire", include(acquireSource), readReply)
+	extendScript  = quorum.NewScript("extend", include(extendSource), readExtension)
+	repairScript  = quorum.NewScript("repair", include(repairSource), readReply)
+	releaseScript = quorum.NewScript("release", include(releaseSource), readReply)
+	raiseScript   = quorum.NewScript("raise", include(raiseSource), readReply)
+	holderScript  = quorum.NewScript("holder", include(holderSource), readReply)
+	inspectScript = quorum.NewScript("inspect", inspectSource, readInspection)
 
-	scripts = []*quorum.Script{
-		acquireScript, extendScript, repairScript, releaseScript, holderScript, inspectScript,
+	scripts = []*quorum.Source{
+		acquireScript.Source, extendScript.Source, repairScript.Source, releaseScript.Source, raiseScript.Source,
+		holderScript.Source, inspectScript.Source,
 	}
 )
 
-// What the second field of a reply says.
 const (
-	codeNo = iota
-	codeYes
-	codeGuarded
-	codeList
-	codeLate
-	codeLayout
-	codeError
+	// maxTogether is how many locks one call of a script deals with: it holds the node up for half a millisecond.
+	maxTogether = 250
+	// maxRenewed is the same for extensions, which are cheaper.
+	maxRenewed = 500
 )
 
-// reply is what the scripts return.
-type reply struct {
-	yes     bool
-	number  uint64        // of the fence
-	value   string        // of whoever holds the lock; empty: nobody
-	ttl     time.Duration // of that hold; below zero: it never ends
-	longest time.Duration // lease that the node was told of, where it is longer than ours
+// commands are the scripts' calls for the keys of one Locker.
+type commands struct {
+	acquire, repair, release, raise, holder *quorum.Command[reply]
+	extend                                  *quorum.Command[extension]
+	inspect                                 *quorum.Command[inspection]
 }
 
-// isYes is parseReply for the one thing that decides a round.
-func isYes(a quorum.Answer) bool {
-	fields, ok := a.Reply.([]any)
-	return ok && a.Err == nil && len(fields) > 1 && fields[1] == int64(codeYes)
+// newCommands makes them, each with what the Locker sees of its answers.
+func (l *Locker) newCommands() commands {
+	granting := newGrantHead(l)
+	publish := ""
+	if l.channels {
+		publish = "p"
+	}
+	return commands{
+		acquire: acquireScript.Command(maxTogether, granting, l.hash).Seen(granting.see),
+		repair:  repairScript.Command(maxTogether, &repairHead{granting}, l.hash).Seen(l.seeGrant),
+		release: releaseScript.Command(maxTogether, constants{publish}, l.hash).Seen(l.seeRelease),
+		raise:   raiseScript.Command(maxTogether, nil, l.hash),
+		holder:  holderScript.Command(maxTogether, nil, l.hash),
+		extend:  extendScript.Command(1, constants{l.list}, l.hash),
+		inspect: inspectScript.Command(1, constants{l.longestLease()}, l.hash),
+	}
 }
 
-// micros is the node's clock, which every script returns first.
-func micros(a quorum.Answer) (int64, bool) {
-	fields, ok := a.Reply.([]any)
-	if !ok || a.Err != nil || len(fields) == 0 {
-		return 0, false
+// longestLease is the longest lease of this Locker, in milliseconds; 0 without a guard.
+func (l *Locker) longestLease() int64 {
+	if !l.settings.RestartGuard {
+		return 0
 	}
-	t, ok := fields[0].(int64)
-	return t, ok
+	return l.settings.MaxTTL.Milliseconds()
 }
 
-// parseReply reads what all scripts but extend and inspect return. The error is why the node did
-// nothing, or is not known to have done anything.
-func parseReply(a quorum.Answer) (reply, error) {
-	if a.Err != nil {
-		return reply{}, a.Err
+// listOf is the longest lease and the number of nodes, as the scripts have them; empty without a guard.
+func listOf(s Settings, nodes int) string {
+	if !s.RestartGuard {
+		return ""
 	}
-	fields, ok := a.Reply.([]any)
-	if !ok || len(fields) < 2 {
-		return reply{}, unexpected(a.Reply)
-	}
-	numbers := [5]int64{} // of those fields that are numbers
-	for i, f := range fields[:min(len(fields), 5)] {
-		numbers[i], _ = f.(int64)
-	}
-	if _, ok := fields[1].(int64); !ok {
-		return reply{}, unexpected(a.Reply)
-	}
-	switch code := numbers[1]; {
-	case code == codeNo && len(fields) == 2:
-		return reply{}, nil
-	case code == codeNo && len(fields) >= 4:
-		return parseHold(fields[2], fields[3], numbers[4])
-	case code == codeYes:
-		return reply{yes: true, number: uint64(numbers[2]), longest: milliseconds(numbers[3])}, nil
-	case code == codeGuarded && len(fields) == 4:
-		return reply{longest: milliseconds(numbers[3])}, guardedError{milliseconds(numbers[2])}
-	case code == codeList && len(fields) == 3:
-		return reply{}, listError{theirs: numbers[2]}
-	case code == codeLate:
-		return reply{}, errLate
-	case code == codeLayout && len(fields) == 3:
-		return reply{}, layoutError(fmt.Sprint(fields[2]))
-	}
-	return reply{}, unexpected(a.Reply)
+	return fmt.Sprintf("%012d %03d", s.MaxTTL.Milliseconds(), nodes)
 }
 
-func parseHold(holder, ttl any, number int64) (reply, error) {
-	text, ok1 := holder.(string)
-	left, ok2 := ttl.(int64)
-	if !ok1 || !ok2 {
-		return reply{}, unexpected([]any{holder, ttl})
-	}
-	if _, err := parseValue(text); err != nil {
-		return reply{}, err
-	}
-	return reply{value: text, ttl: milliseconds(left), number: uint64(number)}, nil
-}
+// constants are arguments that never change.
+type constants []any
 
-// isExtended is parseExtension for the one thing that decides a round.
-func isExtended(a quorum.Answer, i, n int) bool {
-	fields, ok := a.Reply.([]any)
-	return ok && a.Err == nil && len(fields) == n+1 && fields[i+1] == int64(codeYes)
-}
-
-// parseExtension reads what extend returns for the i-th of its n names.
-func parseExtension(a quorum.Answer, i, n int) (reply, error) {
-	if a.Err != nil {
-		return reply{}, a.Err
-	}
-	fields, ok := a.Reply.([]any)
-	if !ok || len(fields) != n+1 {
-		return reply{}, unexpected(a.Reply)
-	}
-	switch answer := fields[i+1].(type) {
-	case int64:
-		if answer == codeNo || answer == codeYes {
-			return reply{yes: answer == codeYes}, nil
-		}
-	case []any:
-		if len(answer) != 2 {
-			break
-		}
-		switch answer[0] {
-		case int64(codeLayout):
-			return reply{}, layoutError(fmt.Sprint(answer[1]))
-		case int64(codeError):
-			return reply{}, errors.New(fmt.Sprint(answer[1]))
-		}
-		return parseHold(answer[0], answer[1], 0)
-	}
-	return reply{}, unexpected(a.Reply)
-}
-
-func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
-
-func unexpected(r any) error { return fmt.Errorf("unexpected reply %.100q", fmt.Sprint(r)) }
+func (c constants) AppendArgs(_ int, args []any) []any { return append(args, c...) }

@@ -45,6 +45,7 @@ type world struct {
 	ahead   []time.Duration // by node: its clock
 	refuses []time.Time     // by node: until then, by its clock, it sets no lock
 	stepped []int           // nodes
+	kept    []string        // by node: what the node came back with; that may be extended
 	revived []string        // by node: what was over when the node came back with it
 }
 
@@ -59,7 +60,7 @@ func newWorld(t *testing.T, p plan) *world {
 	w := &world{
 		Cluster: nodetest.Start(p.nodes), t: t, plan: p, start: time.Now(), holds: make(map[string]*hold),
 		ahead: make([]time.Duration, p.nodes), refuses: make([]time.Time, p.nodes),
-		revived: make([]string, p.nodes),
+		kept: make([]string, p.nodes), revived: make([]string, p.nodes),
 	}
 	w.ctx, w.stop = context.WithCancel(t.Context())
 	for i, d := range p.offsets {
@@ -109,7 +110,7 @@ func (w *world) set(node int, value string) {
 	w.noteLocked(fmt.Sprint("node ", node), "sets %s", records.Text(value))
 	const exact = time.Millisecond // of what the scripts count in
 	now := time.Now().Add(w.ahead[node])
-	if now.Truncate(exact).Before(w.refuses[node].Truncate(exact)) {
+	if value != w.kept[node] && now.Truncate(exact).Before(w.refuses[node].Truncate(exact)) {
 		w.breakLocked("P4", "node %d sets a lock %v too early", node, w.refuses[node].Sub(now))
 	}
 }
@@ -173,6 +174,7 @@ func (w *world) began(i int) {
 	value := w.holder(i)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.kept[i] = value
 	if value != "" && w.isOverLocked(value) {
 		w.revived[i] = value // by an older file
 	}

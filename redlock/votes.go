@@ -9,150 +9,156 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// question is how the nodes' answers to one question are read.
-type question struct {
-	read func(quorum.Answer) (reply, error)
-	yes  func(quorum.Answer) bool // the same, for the one thing that decides a round
-
-	// Whether a yes rests on the node's clock: that of a grant or an extension, since a clock that was
-	// stepped forward has ended leases early.
-	timed bool
-}
-
-var (
-	granting  = question{parseReply, isYes, true}
-	releasing = question{parseReply, isYes, false}
+// A vote is timed if it rests on the node's clock: that of a grant or an extension does, since a clock that was stepped
+// forward has ended leases early.
+const (
+	timed   = true
+	untimed = false
 )
 
-// extending is the question for the i-th of n names.
-func extending(i, n int) question {
-	return question{
-		func(a quorum.Answer) (reply, error) { return parseExtension(a, i, n) },
-		func(a quorum.Answer) bool { return isExtended(a, i, n) },
-		true,
-	}
-}
-
-// decided tells that the answers so far make a majority of yes, or that none can come any more.
-func (l *Locker) decided(answers []quorum.Answer, q question) bool {
-	open := 0
-	for _, a := range answers {
-		if !a.Over {
+// isDecided reports that the answers so far make a majority of yes, or that none can come any more, and whether that is for
+// answers of no.
+func (l *Locker) isDecided(answers []answer, timed bool) bool {
+	open, no := 0, 0
+	for i := range answers {
+		switch a := &answers[i]; {
+		case !a.Over:
 			open++
+		case a.Err == nil && !a.Value.yes:
+			no++
 		}
 	}
 	var space [maxNodes]int
-	votes := len(l.voters(space[:0], answers, q))
-	return votes >= l.need || votes+open < l.need
-}
-
-// voters appends the nodes whose yes counts. Where it rests on their clocks, these have not jumped lately,
-// and agree.
-func (l *Locker) voters(voters []int, answers []quorum.Answer, q question) []int {
-	for i, a := range answers {
-		if a.Over && q.yes(a) && (!q.timed || l.clocks.Distrust(i, a.Received) == nil) {
-			voters = append(voters, i)
-		}
-	}
-	if q.timed && len(voters) >= l.need {
-		return l.clocks.Agree(voters)
-	}
-	return voters // too few, whatever their clocks
+	votes := len(l.voters(space[:0], answers, timed))
+	blocking := l.size - l.need + 1
+	return votes >= l.need || l.quorum.Decided(votes, open) && (no >= blocking || no+open < blocking)
 }
 
 // maxNodes is how many nodes are usual at most; more cost an allocation.
 const maxNodes = 9
 
-// tally is what the nodes said in one round.
-type tally struct {
-	yes     int
-	no      int         // without a quorum of yes: answered, and it is not ours
-	guarded int         // without a quorum of yes: may have forgotten a lease
-	open    int         // without a quorum of yes: has not answered
-	listed  int         // without a quorum of yes: in use with a list of another length
-	number  uint64      // the largest of those whose yes counts
-	uneven  bool        // they did not all say the same number
-	nodes   []NodeError // without a quorum of yes: all others
+// voters appends the nodes whose yes counts: one of those that turn out to be the same server; and where it rests on their
+// clocks, those that have not jumped lately, and agree.
+func (l *Locker) voters(voters []int, answers []answer, timed bool) []int {
+	for i := range answers {
+		a := &answers[i]
+		if !a.Over || a.Err != nil || !a.Value.yes || l.twinOf(i, answers) >= 0 {
+			continue
+		}
+		if !timed || l.clocks.Distrust(i, a.Received) == nil {
+			voters = append(voters, i)
+		}
+	}
+	if timed && len(voters) >= l.need {
+		return l.clocks.Agree(voters)
+	}
+	return voters // too few, whatever their clocks
 }
 
-func (l *Locker) count(answers []quorum.Answer, q question) tally {
+// twinOf is a node before i whose yes came from the same server; -1 if there is none.
+func (l *Locker) twinOf(i int, answers []answer) int {
+	for j := range i {
+		if a := &answers[j]; a.Err == nil && a.Value.yes && a.Identity != 0 && a.Identity == answers[i].Identity {
+			return j
+		}
+	}
+	return -1
+}
+
+// tally is what the votes came to.
+type tally struct {
+	yes    int    // votes that count
+	number uint64 // the largest of theirs
+	uneven bool   // they did not all say the same number
+}
+
+func (l *Locker) count(answers []answer, timed bool) tally {
 	var t tally
 	var space [maxNodes]int
-	voters := l.voters(space[:0], answers, q)
-	for _, i := range voters {
-		r, _ := q.read(answers[i])
-		t.uneven = t.uneven || (t.yes > 0 && r.number != t.number)
+	for _, i := range l.voters(space[:0], answers, timed) {
+		n := answers[i].Value.number
+		t.uneven = t.uneven || t.yes > 0 && n != t.number
 		t.yes++
-		t.number = max(t.number, r.number)
-	}
-	if t.yes >= l.need {
-		return t // nobody asks why the others did not say yes
-	}
-	for i, a := range answers {
-		if !slices.Contains(voters, i) {
-			t.nodes = append(t.nodes, NodeError{l.quorum.Addr(i), l.reason(&t, i, a, q)})
-		}
+		t.number = max(t.number, n)
 	}
 	return t
 }
 
-// reason is why node i did not say yes, or why that does not count.
-func (l *Locker) reason(t *tally, i int, a quorum.Answer, q question) error {
-	r, err := q.read(a)
-	if err != nil {
-		if _, ok := errors.AsType[guardedError](err); ok {
-			t.guarded++
-		}
-		if list, ok := errors.AsType[listError](err); ok {
-			t.listed++
-			list.ours = int64(l.quorum.Size())
-			err = list
-		}
-		if errors.Is(err, quorum.ErrNoAnswer) {
-			t.open++
-		}
-		return err
-	}
-	if r.yes {
-		if err := l.clocks.Distrust(i, a.Received); err != nil {
-			return err
-		}
-		offset, _ := l.clocks.Offset(i, a.Received)
-		return fmt.Errorf("its clock is %v off the others', %v is allowed", offset.Round(time.Millisecond),
-			l.settings.MaxClockSkew)
-	}
-	t.no++
-	if r.value == "" {
-		return errGone
-	}
-	v, _ := parseValue(r.value) // q.read has checked it
-	return heldError{v, r.ttl}
+// report is why there were too few votes.
+type report struct {
+	no      int // answered, and it is not ours
+	guarded int // may have lost a lease
+	open    int // have not answered
+	listed  int // are in use with a list of another length
+	blind   int // do not show who they are
+	nodes   []NodeError
 }
 
-// reachable is how many nodes said yes, or may have been about to. Where they could have made a quorum
-// they were waited for, and are out of reach.
-func (t tally) reachable(need int) int {
-	if t.yes+t.open < need {
-		return t.yes + t.open
+// failed makes the error of votes without a quorum: blocked if others' answers alone prevented it, and otherwise what did.
+// cause is why the answers were not awaited, if they were not.
+func (l *Locker) failed(op, name string, answers []answer, timed bool, blocked, cause error) error {
+	var space [maxNodes]int
+	voters := l.voters(space[:0], answers, timed)
+	var r report
+	for i := range answers {
+		if !slices.Contains(voters, i) {
+			r.nodes = append(r.nodes, NodeError{l.quorum.Addr(i), r.add(l, i, answers)})
+		}
 	}
-	return t.yes
-}
-
-// failed makes the error of a tally without a quorum: blocked if others' answers alone prevented
-// it, else what did. cause is why the answers were not awaited, if they were not.
-func (l *Locker) failed(op, name string, t tally, blocked, cause error) error {
 	kind := ErrNoQuorum
-	switch size := l.quorum.Size(); {
-	case size-t.no < l.need:
+	// Nodes that have not answered may have been about to, unless they could have made a quorum: then they were waited for,
+	// and are out of reach.
+	reachable := len(voters)
+	if reachable+r.open < l.need {
+		reachable += r.open
+	}
+	switch {
+	case l.size-r.no < l.need:
 		kind = blocked
-	case size-t.listed < l.need:
+	case l.size-r.listed < l.need, l.size-r.blind < l.need:
 		kind = ErrConfig
-	case t.guarded > 0 && t.reachable(l.need)+t.guarded >= l.need:
+	case r.guarded > 0 && reachable+r.guarded >= l.need:
 		kind = ErrGuarded
 	}
-	err := &QuorumError{Op: op, Name: name, Need: l.need, Got: t.yes, Nodes: t.nodes, kind: kind}
+	err := &QuorumError{Op: op, Name: name, Size: l.size, Need: l.need, Got: len(voters), Nodes: r.nodes, kind: kind}
 	if cause != nil {
 		return fmt.Errorf("%w: %w", err, cause)
 	}
 	return err
+}
+
+// add returns why node i did not say yes, or why that does not count, and counts it.
+func (r *report) add(l *Locker, i int, answers []answer) error {
+	a := answers[i]
+	switch {
+	case a.Err == nil && a.Value.yes:
+		if twin := l.twinOf(i, answers); twin >= 0 {
+			return l.errTwin(twin)
+		}
+		if err := l.clocks.Distrust(i, a.Received); err != nil {
+			return err
+		}
+		offset, _ := l.clocks.Offset(i)
+		return fmt.Errorf("its clock is %v off the others', %v is allowed", offset.Round(time.Millisecond),
+			l.settings.MaxClockSkew)
+	case a.Err == nil:
+		r.no++
+		if a.Value.held {
+			return heldError{a.Value.value, a.Value.left}
+		}
+		return errGone
+	case errors.Is(a.Err, quorum.ErrNoAnswer):
+		r.open++
+	case errors.Is(a.Err, errBlind):
+		r.blind++
+	}
+	if _, ok := errors.AsType[guardedError](a.Err); ok {
+		r.guarded++
+	}
+	if list, ok := errors.AsType[listError](a.Err); ok {
+		r.listed++
+		list.ours = int64(l.size)
+		return list
+	}
+	return a.Err
 }

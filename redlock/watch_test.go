@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -43,5 +44,31 @@ func TestWatch_EndsWhenCloseBegins(t *testing.T) {
 		}
 		process.Heal()
 		time.Sleep(time.Minute) // what node 2 was asked ends
+	})
+}
+
+// The nodes tell of its release, so there is nothing to ask for.
+func TestWatch_OfALockWithoutEndDoesNotPoll(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		records.Default.Put(t, "x", records.SomebodyElse, 0, c.Raw()...)
+		l, _ := c.Locker()
+		warmUp(t, l)
+		ctx, cancel := context.WithCancel(t.Context())
+		var watching sync.WaitGroup
+		var told []redlock.Holder
+		watching.Go(func() {
+			_ = l.Watch(ctx, "x", func(h redlock.Holder) { told = append(told, h) })
+		})
+		time.Sleep(time.Second)
+		before := c.Asked()
+		time.Sleep(time.Hour)
+		if asked := c.Asked() - before; asked > 0 {
+			t.Errorf("%d requests in an hour", asked)
+		}
+		cancel()
+		watching.Wait()
+		if len(told) != 1 || told[0].Value != records.Text(records.SomebodyElse) {
+			t.Errorf("told %+v", told)
+		}
 	})
 }

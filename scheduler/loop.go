@@ -113,7 +113,7 @@ func (l *loop) keep() {
 
 // run is the only goroutine with a timer.
 func (l *loop) run() {
-	told, stop := l.s.elector.Locker().Listen(l.s.register.Topic())
+	told, stop := l.s.elector.Locker().Listen(l.s.register.Channel())
 	defer stop()
 	l.began = l.clock.now()
 	l.seen, _ = l.s.register.Changes(l.draining, nil) // the nodes tell of what is older when they promise

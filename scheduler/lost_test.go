@@ -158,7 +158,7 @@ func TestFenced_LeaderGivesUpAndComesBackAboveIt(t *testing.T) {
 		first := a.leads()
 		const more = 1_000_000_000
 		other := register.New(register.Config{
-			Quorum: a.elector.Locker().Quorum(), Prefix: "redlock", Election: "x", Longest: ttl,
+			Quorum: a.elector.Locker().Quorum(), Prefix: "redlock", Election: "x", List: a.elector.Locker().List(),
 		})
 		promised := other.Promise(t.Context(), first.Token()+more, time.Now(), []register.Plan{
 			{Job: "job", Text: "CRON_TZ=UTC */10 * * * * *"}, {Job: "other", Text: "CRON_TZ=UTC */10 * * * * *"},

@@ -58,13 +58,11 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 		s.log = zap.NewNop()
 	}
 	s.log = s.log.With(zap.String("election", elector.Name()))
-	settings := elector.Locker().Settings()
-	longest := settings.MaxTTL
-	if !settings.RestartGuard {
-		longest = 0
-	}
+	locker := elector.Locker()
+	settings := locker.Settings()
 	s.register = register.New(register.Config{
-		Quorum: elector.Locker().Quorum(), Prefix: settings.KeyPrefix, Election: elector.Name(), Longest: longest,
+		Quorum: locker.Quorum(), Prefix: settings.KeyPrefix, Election: elector.Name(), List: locker.List(),
+		Unseen: settings.UnseenRestarts,
 	})
 	s.stop = elector.OnLeader(s.lead)
 	return s, nil

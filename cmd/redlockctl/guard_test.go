@@ -165,7 +165,7 @@ func freeAt(t *testing.T, c *redisproc.Cluster, name string) time.Time {
 	for _, addr := range c.Addrs() {
 		client := redis.NewClient(&redis.Options{Addr: addr})
 		now := time.Now()
-		left, err := client.PTTL(t.Context(), records.Default.Lock(name)).Result()
+		left, err := records.Default.LeftOn(t.Context(), name, client)
 		_ = client.Close()
 		if err != nil {
 			t.Fatalf("%s does not say how long the lock lasts: %v", addr, err)

@@ -14,7 +14,7 @@ import (
 
 func (p *program) lockCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "lock NAME...", Short: "Who holds locks, with which token, for how long yet", Args: cobra.MinimumNArgs(1),
+		Use: "lock NAME...", Short: "Who holds locks, with which token and time left", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return p.withLocker(cmd.Context(), func(ctx context.Context, l *redlock.Locker) error {
 				return p.show(ctx, func(ctx context.Context) (any, table, error) { return locks(ctx, l, names) })

@@ -31,6 +31,7 @@ type flags struct {
 	prefix   string
 	ttl      time.Duration
 	maxTTL   time.Duration
+	unseen   bool
 	timeout  time.Duration
 	output   string
 	watch    bool
@@ -64,9 +65,10 @@ func newRoot(s streams) *cobra.Command {
 	all.StringVar(&p.prefix, "prefix", cmp.Or(os.Getenv("REDLOCK_PREFIX"), "redlock"), "of the keys; REDLOCK_PREFIX")
 	all.DurationVar(&p.ttl, "ttl", 10*time.Second, "of a lease")
 	all.DurationVar(&p.maxTTL, "max-ttl", 0, "longest ttl of anybody under the prefix; the ttl if 0")
+	all.BoolVar(&p.unseen, "unseen-restarts", false, "accept nodes whose scripts may not call INFO, as the services do")
 	all.DurationVar(&p.timeout, "timeout", 5*time.Second, "for what asks the nodes")
 	all.StringVarP(&p.output, "output", "o", "table", "`format`: table or json")
-	all.BoolVarP(&p.watch, "watch", "w", false, "go on, and show it anew every --every")
+	all.BoolVarP(&p.watch, "watch", "w", false, "repeat every --every")
 	all.DurationVar(&p.every, "every", 2*time.Second, "of --watch")
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return p.check() }
@@ -125,6 +127,9 @@ func (p *program) locker() (*redlock.Locker, error) {
 	}
 	if p.maxTTL > 0 {
 		options = append(options, redlock.WithMaxTTL(p.maxTTL))
+	}
+	if p.unseen {
+		options = append(options, redlock.WithUnseenRestarts())
 	}
 	l, err := redlock.Open(strings.Split(p.nodes, ","), options...)
 	if err != nil {

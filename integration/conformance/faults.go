@@ -145,13 +145,15 @@ func slowerThanLease(t *testing.T, w *World) {
 
 // C3: redsync is told "taken" by what its own first try set.
 func lostReply(t *testing.T, w *World) {
+	const way = 20 * time.Millisecond
 	p := w.Process(t)
 	first := w.takeAll(t, p, "x")
 	release(t, first)
 	w.left(t, 0, "x")
 	for _, nodes := range [][]int{w.minority(), w.majority(), w.all()} {
+		p.Delay(way)
 		p.faults().DropReplies(nodes...)
-		healed := time.AfterFunc(time.Millisecond, func() { p.Heal() })
+		healed := time.AfterFunc(3*way, func() { p.Heal() }) // the reply is lost by then; that to what is sent again is not
 		lease, err := p.TryAcquire(t.Context(), "x")
 		if err != nil {
 			t.Fatal(err)

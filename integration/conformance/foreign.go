@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,19 +15,19 @@ import (
 )
 
 var foreignCases = []Case{
-	{Name: "A user's own key in place of a lock is left alone", Sizes: []int{1, 3}, Run: foreignLock},
-	{Name: "A user's own key in place of a fence is left alone", Sizes: []int{1, 3}, Run: foreignFence},
-	{Name: "A user's own key in place of the guard is left alone", Sizes: []int{1, 3}, Run: foreignGuard},
-	{Name: "A user's own key in place of one lock delays the removal of no other", Run: foreignDelaysNoOther},
-	{Name: "A user's own key in place of one lock does not delay Close", Run: foreignDelaysNoClose},
-	{Name: "A user's own key in place of one lock ends no other lease", Run: foreignEndsNoOther(records.Prefix.Lock)},
-	{Name: "A user's own key in place of one fence ends no other lease", Run: foreignEndsNoOther(records.Prefix.Fence)},
+	{Name: "What is not ours in place of a record is left alone", Sizes: []int{1, 3}, Run: foreignRecord},
+	{Name: "What is not ours in place of the guard is left alone", Sizes: []int{1, 3}, Run: foreignGuard},
+	{Name: "A user's own key in place of the hash is left alone", Sizes: []int{1, 3}, Run: foreignHash},
+	{Name: "What is not ours in place of one record delays the removal of no other", Run: foreignDelaysNoOther},
+	{Name: "What is not ours in place of one record does not delay Close", Run: foreignDelaysNoClose},
+	{Name: "What is not ours in place of one record ends no other lease", Run: foreignEndsNoOther},
+	{Name: "What is not ours in place of one record says nothing of the node", Run: foreignIsNoFailure},
 }
 
-// replace puts something foreign at a key on nodes. The returned func reports whether it is still there, untouched.
-func (w *World) replace(t *testing.T, key string, f records.Foreign, nodes []int) (untouched func() bool) {
+// replace puts something foreign in a place on nodes. The returned func reports whether it is still there, untouched.
+func (w *World) replace(t *testing.T, place records.Place, f records.Foreign, nodes []int) (untouched func() bool) {
 	t.Helper()
-	return records.Replace(t, key, f, w.raw(nodes)...)
+	return records.Replace(t, place, f, w.raw(nodes)...)
 }
 
 // wantNoQuorum fails the test unless err has these nodes' errors with this text, and says that they are too many.
@@ -59,12 +60,12 @@ func (w *World) eachForeign(
 	}
 }
 
-func foreignLock(t *testing.T, w *World) {
+func foreignRecord(t *testing.T, w *World) {
 	p := w.Process(t)
 	p.warm(t)
-	w.eachForeign(records.Foreigns, func(what string, f records.Foreign, nodes []int, enough bool) {
+	w.eachForeign(records.Records, func(what string, f records.Foreign, nodes []int, enough bool) {
 		// Before the lock is taken.
-		untouched := w.replace(t, w.records().Lock(what), f, nodes)
+		untouched := w.replace(t, w.records().Record(what), f, nodes)
 		lease, err := p.TryAcquire(t.Context(), what)
 		if enough {
 			w.works(t, p, lease, err)
@@ -73,27 +74,23 @@ func foreignLock(t *testing.T, w *World) {
 			_, err = p.Holder(t.Context(), what)
 			wantNoQuorum(t, p, err, f.Reason, nodes)
 		}
-		w.left(t, len(nodes), what)
 		if !untouched() {
 			t.Errorf("%s: it was changed", what)
 		}
-		w.drop(t, what, nodes...)
 
 		// While it is held.
 		what += " while held"
 		lease = w.takeAll(t, p, what)
-		untouched = w.replace(t, w.records().Lock(what), f, nodes)
+		untouched = w.replace(t, w.records().Record(what), f, nodes)
 		if enough {
 			w.works(t, p, lease, nil)
 		} else {
 			wantNoQuorum(t, p, lease.Extend(t.Context()), f.Reason, nodes)
 			wantNoQuorum(t, p, lease.Release(t.Context()), f.Reason, nodes)
 		}
-		w.left(t, len(nodes), what)
 		if !untouched() {
 			t.Errorf("%s: it was changed", what)
 		}
-		w.drop(t, what, nodes...)
 	})
 }
 
@@ -111,57 +108,49 @@ func (w *World) works(t *testing.T, p *Process, lease *redlock.Lease, err error)
 	release(t, lease)
 }
 
-func foreignFence(t *testing.T, w *World) {
-	p := w.Process(t)
-	p.warm(t)
-	w.eachForeign(records.Foreigns, func(what string, f records.Foreign, nodes []int, enough bool) {
-		untouched := w.replace(t, w.records().Fence(what), f, nodes)
-		lease, err := p.TryAcquire(t.Context(), what)
-		if enough {
-			w.works(t, p, lease, err)
-		} else {
-			wantNoQuorum(t, p, err, f.Reason, nodes)
-		}
-		w.left(t, 0, what)
-		if !untouched() {
-			t.Errorf("%s: it was changed", what)
-		}
-
-		what += " while held"
-		lease = w.takeAll(t, p, what)
-		untouched = w.replace(t, w.records().Fence(what), f, nodes)
-		if enough {
-			w.works(t, p, lease, nil)
-		} else {
-			wantNoQuorum(t, p, lease.Extend(t.Context()), f.Reason, nodes)
-			release(t, lease)
-		}
-		w.left(t, 0, what)
-		if !untouched() {
-			t.Errorf("%s: it was changed", what)
-		}
-	})
-}
-
 func foreignGuard(t *testing.T, w *World) {
-	w.eachForeign([]records.Foreign{records.List, records.Word}, func(what string, f records.Foreign, nodes []int, enough bool) {
+	w.eachForeign(records.Guards, func(what string, f records.Foreign, nodes []int, enough bool) {
 		w := w.under(fmt.Sprintf("%s-%s-%d", w.Prefix, f.Name, len(nodes)))
 		w.age(t, TTL)
 		p := w.Process(t)
 		p.warm(t)
 		lease := w.takeAll(t, p, "held")
 		untouched := w.replace(t, w.records().Guard(), f, nodes)
+		next, err := p.TryAcquire(t.Context(), "x")
+		if enough {
+			w.works(t, p, next, err)
+		} else {
+			wantNoQuorum(t, p, err, f.Reason, nodes)
+		}
+		w.works(t, p, lease, nil) // a guard is for grants
+		w.left(t, 0, "held", "x")
+		if !untouched() {
+			t.Errorf("%s: it was changed", what)
+		}
+		if s := w.Process(t).Locker.Nodes(t.Context())[nodes[0]]; !contains(s.Err, f.Reason) {
+			t.Errorf("%s: Nodes says %v", what, s.Err)
+		}
+	})
+}
+
+func foreignHash(t *testing.T, w *World) {
+	w.eachForeign(records.Types, func(what string, f records.Foreign, nodes []int, enough bool) {
+		w := w.under(fmt.Sprintf("%s-%s-%d", w.Prefix, f.Name, len(nodes)))
+		w.age(t, TTL)
+		p := w.Process(t)
+		p.warm(t)
+		lease := w.takeAll(t, p, "held")
+		untouched := w.replace(t, w.records().Whole(), f, nodes)
 		if enough {
 			w.works(t, p, lease, nil)
 			next, err := p.TryAcquire(t.Context(), "x")
 			w.works(t, p, next, err)
 		} else {
-			wantNoQuorum(t, p, lease.Extend(t.Context()), "WRONGTYPE", nodes)
-			release(t, lease)
+			wantNoQuorum(t, p, lease.Extend(t.Context()), f.Reason, nodes)
+			wantNoQuorum(t, p, lease.Release(t.Context()), f.Reason, nodes)
 			_, err := p.TryAcquire(t.Context(), "x")
-			wantNoQuorum(t, p, err, "WRONGTYPE", nodes)
+			wantNoQuorum(t, p, err, f.Reason, nodes)
 		}
-		w.left(t, 0, "held", "x")
 		if !untouched() {
 			t.Errorf("%s: it was changed", what)
 		}
@@ -169,28 +158,26 @@ func foreignGuard(t *testing.T, w *World) {
 }
 
 // Leases that are due together are extended together, so the trouble of one must not be the others'.
-func foreignEndsNoOther(key func(p records.Prefix, name string) string) func(*testing.T, *World) {
-	return func(t *testing.T, w *World) {
-		const ttl = 4 * time.Second
-		p := w.Process(t)
-		opts := []redlock.AcquireOption{
-			redlock.WithLeaseTTL(ttl), redlock.WithAutoExtend(redlock.Extension{Every: every, Attempts: 1}),
-		}
-		sick, well := p.take(t, "sick", opts...), p.take(t, "well", opts...)
-		w.awaitOn(t, "sick", w.Size())
-		w.awaitOn(t, "well", w.Size())
-		untouched := w.replace(t, key(w.records(), "sick"), records.List, w.all())
-		w.Lasts(t, "lease of another name than the one with a list", 2*ttl, well.Valid)
-		if sick.Valid() || !untouched() {
-			t.Errorf("the lease with a list is valid: %v, the list untouched: %v", sick.Valid(), untouched())
-		}
-		release(t, well)
+func foreignEndsNoOther(t *testing.T, w *World) {
+	const ttl = 4 * time.Second
+	p := w.Process(t)
+	opts := []redlock.AcquireOption{
+		redlock.WithLeaseTTL(ttl), redlock.WithAutoExtend(redlock.Extension{Every: every, Attempts: 1}),
 	}
+	sick, well := p.take(t, "sick", opts...), p.take(t, "well", opts...)
+	w.awaitOn(t, "sick", w.Size())
+	w.awaitOn(t, "well", w.Size())
+	untouched := w.replace(t, w.records().Record("sick"), records.Records[0], w.all())
+	w.Lasts(t, "lease of another name than the one that was replaced", 2*ttl, well.Valid)
+	if sick.Valid() || !untouched() {
+		t.Errorf("the lease that was replaced is valid: %v, the record untouched: %v", sick.Valid(), untouched())
+	}
+	release(t, well)
 }
 
 func foreignDelaysNoOther(t *testing.T, w *World) {
 	p := w.Process(t)
-	w.replace(t, w.records().Lock("sick"), records.List, w.all())
+	w.replace(t, w.records().Record("sick"), records.Records[0], w.all())
 	for range 200 { // more than go to a node at a time
 		_, err := p.TryAcquire(t.Context(), "sick")
 		want.Err(t, err, redlock.ErrNoQuorum)
@@ -202,12 +189,11 @@ func foreignDelaysNoOther(t *testing.T, w *World) {
 	w.Lasts(t, "lock where it cannot be released", 2*NodeTimeout, func() bool { return w.on(t, "well") > 0 })
 	p.Heal()
 	w.left(t, 0, "well")
-	w.drop(t, "sick", w.all()...)
 }
 
 func foreignDelaysNoClose(t *testing.T, w *World) {
 	p := w.Process(t)
-	w.replace(t, w.records().Lock("x"), records.List, w.all())
+	w.replace(t, w.records().Record("x"), records.Records[0], w.all())
 	_, err := p.TryAcquire(t.Context(), "x")
 	want.Err(t, err, redlock.ErrNoQuorum)
 	w.Takes(t, "Close", settled, func() {
@@ -217,4 +203,26 @@ func foreignDelaysNoClose(t *testing.T, w *World) {
 			t.Error(err)
 		}
 	})
+}
+
+// The caller has the reason in its error. The hook is for what is wrong with a node.
+func foreignIsNoFailure(t *testing.T, w *World) {
+	var mu sync.Mutex
+	var seen []error
+	p := w.Process(t, redlock.WithHooks(redlock.Hooks{NodeError: func(_, _ string, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, err)
+	}}))
+	w.replace(t, w.records().Record("sick"), records.Records[0], w.all())
+	for range 20 {
+		_, err := p.TryAcquire(t.Context(), "sick")
+		want.Err(t, err, redlock.ErrNoQuorum)
+		release(t, p.take(t, "well"))
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(seen) > 0 {
+		t.Errorf("the hook was called %d times, first with %v", len(seen), seen[0])
+	}
 }

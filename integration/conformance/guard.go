@@ -35,18 +35,20 @@ func (w *World) guarded(t *testing.T) *Process {
 // the lease.
 func mayHaveForgotten(t *testing.T, w *World) {
 	common := w.Size() / 2
+	const guarded = "new, restarted, flushed or promoted: it grants nothing for another "
 	for _, way := range []struct {
-		name   string
-		forget func()
+		name    string
+		forget  func()
+		refuses string
 	}{
-		{"restarted", func() { w.Restart(common) }},
-		{"restarted-empty", func() { w.RestartEmpty(common) }},
-		{"restarted-from-older-data", func() { w.RestartFromBackup(common) }},
+		{"restarted", func() { w.Restart(common) }, "held by "},
+		{"restarted-empty", func() { w.RestartEmpty(common) }, guarded},
+		{"restarted-from-older-data", func() { w.RestartFromBackup(common) }, guarded},
 		{"flushed", func() {
 			if err := w.Raw(common).FlushAll(t.Context()).Err(); err != nil {
 				t.Fatal(err)
 			}
-		}},
+		}, guarded},
 	} {
 		w := w.under(w.Prefix + "-" + way.name)
 		w.age(t, guardTTL)
@@ -70,7 +72,7 @@ func mayHaveForgotten(t *testing.T, w *World) {
 		if err == nil {
 			t.Fatalf("%s: two have it", way.name)
 		}
-		want.Text(t, err, "new, restarted, flushed or promoted: it grants nothing for another ")
+		want.Text(t, err, way.refuses)
 		other := w.guarded(t)
 		for i, node := range other.Locker.Nodes(t.Context()) {
 			if (i == common) != (node.Guard > 0) || node.Guard > guardTTL {

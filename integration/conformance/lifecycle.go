@@ -54,7 +54,7 @@ func lifecycle(t *testing.T, w *World) {
 	w.Takes(t, "being refused", 0, func() { _, err = rival.TryAcquire(t.Context(), "x") })
 	want.Err(t, err, redlock.ErrHeld)
 	need := len(w.majority())
-	want.Text(t, err, `acquire "x"`, `held by "pod-1" for `, fmt.Sprintf("0 of %d nodes", need))
+	want.Text(t, err, `acquire "x"`, `held by "pod-1" for `, fmt.Sprintf("0 of %d nodes, %d needed", w.Size(), need))
 	var q *redlock.QuorumError
 	if !errors.As(err, &q) || q.Need != need || q.Got != 0 || len(q.Nodes) < need ||
 		!slices.Contains(rival.nodes, q.Nodes[0].Addr) {

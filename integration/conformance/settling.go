@@ -132,9 +132,9 @@ func (w *World) play(t *testing.T, p *Process, mix []int) {
 		return w.on(t, name) == of[taken]
 	})
 	for i, s := range mix {
-		ttl := w.records().Left(t, name, w.Raw(i))
-		if s == taken && (w.holder(t, name, i) != records.SomebodyElse || ttl != -1) {
-			t.Errorf("%s: node %d has %q for %v", name, i, w.holder(t, name, i), ttl)
+		left := w.records().Left(t, name, w.Raw(i))
+		if s == taken && (w.holder(t, name, i) != records.SomebodyElse || left < records.ForGood) {
+			t.Errorf("%s: node %d has %q for %v", name, i, w.holder(t, name, i), left)
 		}
 	}
 }
@@ -203,7 +203,7 @@ func lateGrant(t *testing.T, w *World) {
 		lease := p.take(t, name)
 		w.Takes(t, "Release", moment, func() { release(t, lease) })
 		w.Await(t, "late grant", NodeTimeout, func() bool {
-			return w.records().NumberLeft(t, name, w.Raw(last)) > 0
+			return w.records().HasNumber(t, name, w.Raw(last))
 		})
 		w.left(t, 0, name)
 	}

@@ -8,6 +8,7 @@ import (
 
 // From linux/time.h. They differ by exactly the time suspended.
 const (
+	clockRealtime  = 0
 	clockMonotonic = 1
 	clockBoottime  = 7
 )
@@ -17,10 +18,19 @@ func machinePair() pair {
 	if _, errno := gettime(clockBoottime); errno != 0 {
 		return wallPair()
 	}
-	return boottimePair
+	wall, _ := gettime(clockRealtime)
+	start := time.Now()
+	if start.Sub(time.Unix(0, int64(wall))).Abs() > time.Hour {
+		return boottimePair // time.Now is a bubble's
+	}
+	return func() (before, counting, after time.Duration) {
+		before = time.Since(start) // by the monotonic clock, which the runtime reads without a system call
+		counting, _ = gettime(clockBoottime)
+		return before, counting, time.Since(start)
+	}
 }
 
-// boottimePair drops the errors of calls that machinePair has seen to work.
+// boottimePair is for testing/synctest bubbles. It drops the errors of calls that machinePair has seen to work.
 func boottimePair() (before, counting, after time.Duration) {
 	before, _ = gettime(clockMonotonic)
 	counting, _ = gettime(clockBoottime)

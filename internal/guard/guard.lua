@@ -1,52 +1,65 @@
--- guard: the beginning of the scripts that must know whether a server may have forgotten what it granted:
--- one that is new, restarted, flushed or promoted, or whose clock is behind what it wrote.
-local t = redis.call('TIME')
-local now = t[1] * 1000000 + t[2]
-
--- identity changes with every restart and every promotion; empty where INFO is not permitted
-local function identity()
-  local server, replication = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
-  if type(server) ~= 'string' or type(replication) ~= 'string' then
-    return ''
+-- guard: whether this server may have lost what it granted. It is part of the scripts that must know, straight code
+-- because a function costs each call of a script a microsecond.
+-- needs     now     the server's clock (µs)
+--           hash    the key of the prefix
+--           guard   its field g, false if there is none
+--           list    longest lease of the caller (12 digits, ms) and nodes in its list (3 digits); '' for no guard
+--           blind   whether a server whose identity cannot be seen is accepted
+--           look    whether what the guard notes is brought up to date, even though it could be done another time
+--           silent  whether nothing is written: what only reads must not begin a guard
+-- declares  (guard is what it has become)
+--           refusal nil, or the item of a reply that says why nothing may be granted; reason is its text, if it has one
+--           since   when this guard began (µs, 16 digits)
+--           kept    the longest lease known (ms)
+-- The guard is LAYOUT IDENTITY SINCE UNTIL LONGEST NODES USED, each of a fixed width: the server's identity (40), when the
+-- guard began and when it ends (µs, 16), the longest lease known (ms, 12), the length of the list of nodes (3), and when
+-- that list was last used (ms, 13).
+local refusal, reason, since, kept = nil, nil, '0000000000000000', 0
+if list ~= '' then
+  -- A master draws another replication id at every start and at every promotion, and none ever comes back.
+  local info = redis.pcall('INFO', 'replication')
+  local id = guard and string.sub(guard, 3, 42)
+  local known = id and type(info) == 'string' and string.find(info, 'master_replid:' .. id, 1, true)
+  if not known then
+    local me
+    if type(info) == 'string' then
+      local _, at = string.find(info, 'master_replid:', 1, true)
+      if not at then
+        info = redis.pcall('INFO', 'server')
+        _, at = string.find(type(info) == 'string' and info or '', 'run_id:', 1, true)
+      end
+      me = at and string.sub(info, at + 1, at + 40)
+    end
+    if not me and not blind then
+      refusal = 'b'
+    else
+      known, id = id and (not me or me == id), me or id or string.rep('-', 40)
+    end
   end
-  local _, run = string.find(server, 'run_id:', 1, true)
-  local _, history = string.find(replication, 'master_replid:', 1, true)
-  return (run and string.sub(server, run + 1, run + 40) or '') ..
-    (history and string.sub(replication, history + 1, history + 40) or '')
-end
-
--- recognise writes the guard anew where the server may have forgotten. It returns what to answer
--- instead of anything else, if anything; else when the guard began (ms), the longest lease it knows of
--- (ms), the id it is for, and the number of nodes that was in use, with when (ms).
-local function recognise(key, longest)
-  local ms, kept = math.floor(now / 1000), tonumber(longest)
-  local id = identity()
-  local g = redis.call('HMGET', key, 'layout', 'id', 'since', 'longest', 'nodes', 'used')
-  if g[1] and g[1] ~= '1' then
-    return {now, 5, g[1]}
-  end
-  local since = tonumber(g[3] or '-1')
-  kept = math.max(kept, tonumber(g[4] or '0'))
-  if since < 0 or since > ms or (id ~= '' and id ~= g[2]) then
-    since = ms
-    redis.call('HSET', key, 'layout', '1', 'id', id, 'since', string.format('%d', ms))
-  elseif id == '' then
-    id = g[2]
-  end
-  if not g[4] or kept > tonumber(g[4]) then
-    redis.call('HSET', key, 'longest', string.format('%d', kept))
-  end
-  return nil, since, kept, id, g[5], g[6]
-end
-
--- listed notes that lists of so many nodes are in use, and returns what to answer instead, if others are:
--- quorums of lists of different lengths need not meet. An eighth is for how seldom it is noted.
-local function listed(key, nodes, kept, known, used)
-  local ms = math.floor(now / 1000)
-  if known and known ~= nodes and tonumber(used or '0') + kept + kept / 8 > ms then
-    return {now, 3, tonumber(known)}
-  end
-  if known ~= nodes or tonumber(used or '0') + kept / 8 <= ms then
-    redis.call('HSET', key, 'nodes', nodes, 'used', string.format('%d', ms))
+  local over = known and tonumber(string.sub(guard, 61, 76))
+  kept = tonumber(string.sub(list, 1, 12))
+  if guard and (#guard ~= 107 or string.sub(guard, 1, 2) ~= '2 ') then
+    refusal, reason = 'e', 'the hash has layout ' .. string.match(guard, '^[^ ]*') .. ', this version knows 2'
+  elseif not refusal then
+    since = known and string.sub(guard, 44, 59)
+    if not known or tonumber(since) > now or string.sub(guard, 78, 93) ~= list or look then
+      local nodes, ms = string.sub(list, 14, 16), math.floor(now / 1000)
+      -- A longest lease beyond all measure is not believed: one wrong number must not guard a node for years.
+      local longest, other, used = string.match(guard or '', '(%d+) (%d+) (%d+)$')
+      kept = math.max(kept, math.min(tonumber(longest or '0'), math.max(86400000, 100 * kept)))
+      if not known or tonumber(since) > now then
+        since = string.format('%016d', now)
+      elseif other ~= nodes and tonumber(used) + kept + kept / 8 > ms then
+        refusal, nodes, ms = 'l' .. tonumber(other), other, tonumber(used)
+      end
+      over = tonumber(since) + kept * 1000
+      guard = string.format('2 %s %s %016d %012d %s %013d', id, since, over, kept, nodes, ms)
+      if not silent then
+        redis.call('HSET', hash, 'g', guard)
+      end
+    end
+    if now < over then
+      refusal = string.format('g%d/%d', math.ceil((over - now) / 1000), kept)
+    end
   end
 end

@@ -9,6 +9,8 @@ import (
 const (
 	// granularity is by how much two sightings of a steady clock may miss each other.
 	granularity = 2 * time.Millisecond
+	// standing is how long a clock may show the same instant.
+	standing = time.Millisecond
 	// settling is how long after a sleep was found the caller's clock may be without it, at least.
 	settling = 100 * time.Millisecond
 	// maxMicros is later than any clock shows, and still fits in a time.Duration.
@@ -18,9 +20,11 @@ const (
 // Config is what the nodes and their clocks are allowed.
 type Config struct {
 	Nodes, Quorum int           // Quorum: a majority of Nodes
-	Drift         float64       // by which the rates of two clocks may differ, of 1
+	Drift         float64       // by which the rates of two clocks that do not jump differ at most, of 1
 	MaxSkew       time.Duration // by which two clocks that agree may differ
-	Quarantine    time.Duration // how long a node does not vote after a jump: MaxTTL
+	// Quarantine is how long a node does not vote after a jump: the longest lease that it may have ended early. It is
+	// called with a lock held.
+	Quarantine func() time.Duration
 }
 
 // Clocks is what one process knows of the nodes' clocks. Nodes go by their index. All instants
@@ -41,7 +45,15 @@ type Clocks struct {
 type node struct {
 	seen bool
 	known
-	past []known // before its latest jumps, latest first, at most maxPast
+	shown reading
+	past  []known // before its latest jumps, latest first, at most maxPast
+}
+
+// reading is the latest instant that a node's clock showed.
+type reading struct {
+	clock time.Duration
+	first time.Duration // when the first reply that showed it was in
+	still bool          // the clock stands still: a later reply showed it again
 }
 
 // maxPast is two, so that a move seen in two parts is still seen whole.
@@ -91,7 +103,18 @@ func (c *Clocks) Note(node int, sent, received time.Time, micros int64) Sighting
 	n := &c.nodes[node]
 	if !n.seen {
 		n.seen, n.known = true, sighting
+		n.shown.take(clock, from, to)
 		return Sighting{}
+	}
+	stood := n.shown.still
+	if n.shown.take(clock, from, to); n.shown.still {
+		// Its quarantine begins when it goes on.
+		sighting.jump = jump{by: n.shown.first - to, found: to}
+		n.known, n.past = sighting, nil
+		if stood {
+			return Sighting{} // told before
+		}
+		return Sighting{Jumped: sighting.by}
 	}
 	if c.isLate(n, sighting) {
 		return Sighting{}
@@ -109,6 +132,16 @@ func (c *Clocks) Note(node int, sent, received time.Time, micros int64) Sighting
 		return Sighting{Slept: slept.by.hi}
 	}
 	return Sighting{Jumped: sighting.by}
+}
+
+// take takes in what the clock shows.
+func (r *reading) take(clock, sent, received time.Duration) {
+	switch {
+	case clock != r.clock:
+		*r = reading{clock: clock, first: received}
+	case sent > r.first+standing:
+		r.still = true
+	}
 }
 
 // instantLocked is where an instant of the caller's lies, which may still lack a sleep.

@@ -174,7 +174,7 @@ func TestMedian_IsOfAQuorumAndTheOffsetIsToIt(t *testing.T) {
 		if ok != has || ok && !near(-d, median, 2*ms) {
 			t.Errorf("median: %v from node 0, %v", -d, ok)
 		}
-		if d, ok := w.Offset(0, w.instant()); ok != seen || !near(d, offset, 2*ms) {
+		if d, ok := w.Offset(0); ok != seen || !near(d, offset, 2*ms) {
 			t.Errorf("offset of node 0: %v, %v", d, ok)
 		}
 	}
@@ -200,7 +200,7 @@ func TestClocks_BearConcurrentUse(t *testing.T) {
 			for range 100 {
 				w.Note(i, at, at, micros)
 				w.Bounds(i, at)
-				w.Offset(i, at)
+				w.Offset(i)
 				w.Median(at)
 				w.Agree([]int{0, 1, 2})
 				if err := w.Distrust(i, at); err != nil {
@@ -212,5 +212,42 @@ func TestClocks_BearConcurrentUse(t *testing.T) {
 	calls.Wait()
 	if set := w.Agree([]int{0, 1, 2}); len(set) != 3 {
 		t.Errorf("in the end %v agree", set)
+	}
+}
+
+func TestDistrust_OfAClockThatStandsStill(t *testing.T) {
+	for nodes := 1; nodes <= 3; nodes++ {
+		w := newWorld(nodes)
+		w.askAll(t)
+		since := w.nodes[0]
+		stand := func(d time.Duration) (s nodeclock.Sighting) {
+			w.pass(d)
+			w.nodes[0] = since
+			return w.ask(0, 0)
+		}
+		if s := stand(ms / 2); s != (nodeclock.Sighting{}) {
+			t.Errorf("after half a millisecond: %+v", s)
+		}
+		if s := stand(10 * ms); !near(s.Jumped, -10*ms, 3*ms) {
+			t.Errorf("when it is found: %+v", s)
+		}
+		if s := stand(time.Hour); s != (nodeclock.Sighting{}) {
+			t.Errorf("when it was told already: %+v", s)
+		}
+		still, ok := errors.AsType[*nodeclock.StillError](w.Distrust(0, w.instant()))
+		if !ok || !near(still.For, time.Hour, 20*ms) || still.At.UnixMicro() != since.Microseconds() {
+			t.Errorf("got %+v", still)
+		}
+
+		w.pass(time.Second)
+		w.ask(0, ms)
+		err := w.Distrust(0, w.instant())
+		if _, jumped := errors.AsType[*nodeclock.JumpError](err); jumped != (nodes == 3) || err != nil && !jumped {
+			t.Errorf("when it goes on: %v", err)
+		}
+		w.pass(quarantine)
+		if err := w.Distrust(0, w.instant()); err != nil {
+			t.Errorf("after the quarantine: %v", err)
+		}
 	}
 }

@@ -19,6 +19,9 @@
 // known before a jump, and whose request was sent before the jump was found, is a late one: it is
 // ignored.
 //
+// A clock that shows the same instant again, in reply to a request that was sent 1 ms after that
+// reply was in, stands still: the node does not vote until its clock goes on, and then as after a jump.
+//
 // # When the process sleeps
 //
 // While the process's machine is suspended its clock stands still, and afterwards every node seems

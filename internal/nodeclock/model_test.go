@@ -43,6 +43,7 @@ func (m *model) step() (*request, nodeclock.Sighting) {
 		m.unread = append(m.unread, m.send(rapid.IntRange(0, len(m.nodes)-1).Draw(m.t, "node")))
 	case "read":
 		if r := m.pick(&m.unread); r != nil {
+			m.wait(time.Microsecond) // or a clock would show one instant twice
 			m.read(r)
 			m.unheard = append(m.unheard, r)
 		}
@@ -216,6 +217,7 @@ func (m *model) calm(steps int) {
 func (m *model) settle(nodes int) {
 	for _, r := range slices.Concat(m.unread, m.unheard, m.unnoted) {
 		if r.micros == 0 {
+			m.wait(time.Microsecond)
 			m.read(r)
 		}
 		if r.received.IsZero() {

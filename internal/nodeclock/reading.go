@@ -21,7 +21,7 @@ func (c *Clocks) Bounds(node int, now time.Time) (earliest, latest int64, ok boo
 
 // Offset returns by how much the node's clock is ahead of the median of all nodes seen, as far as
 // is known. False: it was never seen.
-func (c *Clocks) Offset(node int, _ time.Time) (offset time.Duration, ok bool) {
+func (c *Clocks) Offset(node int) (offset time.Duration, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := &c.nodes[node]

@@ -85,7 +85,7 @@ func (c *Clocks) takeBackLocked(s sleep, found time.Duration) {
 	}
 	for i := range c.nodes {
 		n := &c.nodes[i]
-		n.past = nil
+		n.past, n.shown = nil, reading{} // which was timed by the old clock
 		before, moved := part[i]
 		switch {
 		case moved:

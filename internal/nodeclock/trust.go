@@ -18,17 +18,31 @@ func (e *JumpError) Error() string {
 		e.By.Round(time.Millisecond), (e.Left + time.Millisecond - 1).Truncate(time.Millisecond))
 }
 
-// Distrust returns nil if the node's votes count, else a [*JumpError]: its clock has jumped, and
-// since then Config.Quarantine has not passed. Of fewer than three nodes all count, always: none
+// StillError says that a node's clock stands still, so that locks would never end there.
+type StillError struct {
+	At  time.Time     // what it shows
+	For time.Duration // so long at least
+}
+
+func (e *StillError) Error() string {
+	return fmt.Sprintf("its clock stands still at %s, for %v at least", e.At.UTC().Format(time.RFC3339Nano),
+		e.For.Round(time.Millisecond))
+}
+
+// Distrust returns nil if the node's votes count, else a [*StillError], or a [*JumpError]: its clock has jumped, and
+// since then Config.Quarantine has not passed. Of fewer than three nodes a jump is forgiven: none
 // can be spared.
 func (c *Clocks) Distrust(node int, now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := &c.nodes[node]
+	if n.shown.still {
+		return &StillError{time.UnixMicro(n.shown.clock.Microseconds()), -n.by}
+	}
 	if n.by == 0 || c.config.Nodes < 3 {
 		return nil
 	}
-	until := c.origin.Add(n.found + c.config.Quarantine)
+	until := c.origin.Add(n.found + c.config.Quarantine())
 	if !now.Before(until) {
 		return nil
 	}

@@ -30,7 +30,7 @@ type world struct {
 func newWorld(nodes int) *world {
 	w := &world{
 		Clocks: nodeclock.New(nodeclock.Config{Nodes: nodes, Quorum: nodes/2 + 1, Drift: drift,
-			MaxSkew: skew, Quarantine: quarantine}),
+			MaxSkew: skew, Quarantine: func() time.Duration { return quarantine }}),
 		start: time.Now(), // any instant will do
 		nodes: make([]time.Duration, nodes),
 		rates: make([]float64, nodes),

@@ -22,17 +22,35 @@ func TestMain(m *testing.M) { testmain.Run(m) }
 
 const timeout = 200 * time.Millisecond
 
-var count = quorum.NewScript("count", "return redis.call('INCR', KEYS[1])")
+// count counts the calls, of which one command may carry any number.
+var count = quorum.NewScript("count", `
+local line = '1 1 a'
+for i = 1, #ARGV do
+  line = line .. ' y' .. redis.call('INCR', KEYS[1])
+end
+return line`, func(r *quorum.Reply) (int64, error) {
+	_, n, _, err := r.Item()
+	return n, err
+})
+
+var together = count.Command(100, nil, "n")
+
+// one is the argument of a call.
+type one struct{}
+
+func (one) AppendArgs(_ int, args []any) []any { return append(args, 1) }
+
+type answer = quorum.Answer[int64]
 
 func config() quorum.Config {
-	return quorum.Config{Timeout: timeout, Now: time.Now, Scripts: []*quorum.Script{count}}
+	return quorum.Config{Timeout: timeout, Now: time.Now, Scripts: []*quorum.Source{count.Source}}
 }
 
-func counting() quorum.Call { return count.Call([]string{"n"}) }
+func counting() quorum.Call[int64] { return together.Call(one{}) }
 
-func all(answers []quorum.Answer) bool { return over(answers) == len(answers) }
+func all(answers []answer) bool { return over(answers) == len(answers) }
 
-func over(answers []quorum.Answer) int {
+func over(answers []answer) int {
 	n := 0
 	for _, a := range answers {
 		if a.Over {
@@ -47,7 +65,7 @@ func inBubble(t *testing.T, n int, test func(t *testing.T, q *quorum.Quorum, c *
 	t.Helper()
 	bubble.RunFresh(t, n, func(t *testing.T, c *bubble.Cluster) {
 		q := start(c, config())
-		if _, err := q.Ask(t.Context(), counting(), all); err != nil {
+		if _, err := quorum.Ask(t.Context(), q, counting(), all); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -73,7 +91,7 @@ func TestAsk_ReturnsWhenTheOutcomeIsDecided(t *testing.T) {
 			c.Delay(time.Duration(i+1)*5*time.Millisecond, i)
 		}
 		began := time.Now()
-		r, err := q.Ask(t.Context(), counting(), func(a []quorum.Answer) bool { return over(a) == 3 })
+		r, err := quorum.Ask(t.Context(), q, counting(), func(a []answer) bool { return over(a) == 3 })
 		if err != nil || time.Since(began) != 30*time.Millisecond || over(r.Answers()) != 3 {
 			t.Errorf("after %v with %d answers: %v", time.Since(began), over(r.Answers()), err)
 		}
@@ -92,7 +110,7 @@ func TestAsk_ReturnsAtTheNodeTimeoutByItsOwnTimer(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		c.Hang()
 		began := time.Now()
-		r, err := q.Ask(t.Context(), counting(), all)
+		r, err := quorum.Ask(t.Context(), q, counting(), all)
 		if err != nil || time.Since(began) != timeout || over(r.Answers()) == 3 && r.Answers()[0].Err == nil {
 			t.Errorf("after %v: %v, %v", time.Since(began), r.Answers(), err)
 		}
@@ -106,14 +124,14 @@ func TestAsk_EndsWithItsContextButNotTheCalls(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Millisecond, func() { cancel(enough) })
 		began := time.Now()
-		r, err := q.Ask(ctx, counting(), all)
+		r, err := quorum.Ask(ctx, q, counting(), all)
 		if !errors.Is(err, enough) || time.Since(began) != time.Millisecond {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 		time.Sleep(timeout)
 		synctest.Wait()
 		for i, a := range r.Answers() {
-			if a.Reply != int64(2) {
+			if a.Value != 2 {
 				t.Errorf("node %d: %+v", i, a)
 			}
 		}
@@ -124,22 +142,22 @@ func TestAsk_AfterAnotherRoundWaitsForEachNodesCallInIt(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		c.Delay(40*time.Millisecond, 1)
 		c.Hang(2)
-		first, _ := q.Ask(t.Context(), counting(), func(a []quorum.Answer) bool { return over(a) == 1 })
+		first, _ := quorum.Ask(t.Context(), q, counting(), func(a []answer) bool { return over(a) == 1 })
 		c.Delay(0, 1)
-		second, err := q.AskAfter(t.Context(), counting(), func(a []quorum.Answer) bool { return over(a) == 2 },
-			func(send func(int)) { first.Then(func(node int, _ quorum.Answer) { send(node) }) })
+		second, err := quorum.AskAfter(t.Context(), q, counting(), func(a []answer) bool { return over(a) == 2 },
+			func(send func(int)) { first.Then(func(node int, _ answer) { send(node) }) })
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range 2 {
-			if a, b := first.Answers()[i], second.Answers()[i]; a.Reply != int64(2) || b.Reply != int64(3) {
+			if a, b := first.Answers()[i], second.Answers()[i]; a.Value != 2 || b.Value != 3 {
 				t.Errorf("node %d: %+v, then %+v", i, a, b)
 			}
 		}
 		// The hung node's first call times out, the second gets its full time after that.
 		var ended time.Duration
 		began := time.Now()
-		second.Then(func(node int, _ quorum.Answer) {
+		second.Then(func(node int, _ answer) {
 			if node == 2 {
 				ended = time.Since(began)
 			}
@@ -155,10 +173,10 @@ func TestAsk_AfterAnotherRoundWaitsForEachNodesCallInIt(t *testing.T) {
 func TestThen_SeesEveryAnswerOnce(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		c.Delay(20*time.Millisecond, 2)
-		r, _ := q.Ask(t.Context(), counting(), func(a []quorum.Answer) bool { return over(a) == 2 })
+		r, _ := quorum.Ask(t.Context(), q, counting(), func(a []answer) bool { return over(a) == 2 })
 		var seen atomic.Int32
-		r.Then(func(node int, a quorum.Answer) {
-			if a.Reply != int64(2) {
+		r.Then(func(node int, a answer) {
+			if a.Value != 2 {
 				t.Errorf("node %d: %+v", node, a)
 			}
 			seen.Add(1)
@@ -195,11 +213,11 @@ func TestNode_ThatHangsCostsAConstant(t *testing.T) {
 		var unsent atomic.Int32
 		for range 200 {
 			began := time.Now()
-			r, err := q.Ask(t.Context(), counting(), all)
+			r, err := quorum.Ask(t.Context(), q, counting(), all)
 			if err != nil || time.Since(began) != timeout {
 				t.Fatalf("after %v: %v", time.Since(began), err)
 			}
-			r.Then(func(_ int, a quorum.Answer) {
+			r.Then(func(_ int, a answer) {
 				if errors.Is(a.Err, quorum.ErrUnsent) {
 					unsent.Add(1)
 				}
@@ -223,7 +241,7 @@ func TestNode_ThatHangsCostsAConstant(t *testing.T) {
 func TestNode_ThatDoesNotAnswerIsAskedOnceAtATime(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		c.Delay(timeout)
-		if _, err := q.AskNode(t.Context(), 0, counting()); err != nil {
+		if _, err := quorum.AskNode(t.Context(), q, 0, counting()); err != nil {
 			t.Fatal(err)
 		}
 		before, began := c.Node(0).TotalConnectionCount(), time.Now()
@@ -231,7 +249,7 @@ func TestNode_ThatDoesNotAnswerIsAskedOnceAtATime(t *testing.T) {
 		for range 10 {
 			callers.Go(func() {
 				for time.Since(began) < 20*timeout {
-					_, _ = q.AskNode(t.Context(), 0, counting()) // no answer is what is expected
+					_, _ = quorum.AskNode(t.Context(), q, 0, counting()) // no answer is what is expected
 				}
 			})
 		}
@@ -241,7 +259,7 @@ func TestNode_ThatDoesNotAnswerIsAskedOnceAtATime(t *testing.T) {
 		}
 		c.Heal()
 		time.Sleep(2 * timeout)
-		if a, err := q.AskNode(t.Context(), 0, counting()); err != nil || a.Err != nil {
+		if a, err := quorum.AskNode(t.Context(), q, 0, counting()); err != nil || a.Err != nil {
 			t.Errorf("when it answers again: %+v, %v", a, err)
 		}
 	})
@@ -255,8 +273,8 @@ func TestNode_CallsThatWaitTravelTogether(t *testing.T) {
 		began := time.Now()
 		for range callers {
 			go func() { // each sends its reply, and all are received below
-				r, _ := q.Ask(t.Context(), counting(), all)
-				done <- r.Answers()[0].Reply
+				r, _ := quorum.Ask(t.Context(), q, counting(), all)
+				done <- r.Answers()[0].Value
 			}()
 		}
 		seen := make(map[any]bool)
@@ -276,8 +294,8 @@ func TestNode_CallsThatWaitTravelTogether(t *testing.T) {
 func TestNode_ThatForgotTheScriptIsToldAgain(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		c.Restart(0) // keeps its data, but no scripts
-		a, err := q.AskNode(t.Context(), 0, counting())
-		if err != nil || a.Err != nil || a.Reply != int64(2) {
+		a, err := quorum.AskNode(t.Context(), q, 0, counting())
+		if err != nil || a.Err != nil || a.Value != 2 {
 			t.Errorf("%+v, %v", a, err)
 		}
 	})
@@ -287,22 +305,23 @@ func TestNode_ThatForgotTheScriptIsToldAgain(t *testing.T) {
 func TestNode_IsToldTheScriptsOnce(t *testing.T) {
 	bubble.RunFresh(t, 1, func(t *testing.T, c *bubble.Cluster) {
 		config := config()
-		config.Inspection = quorum.NewScript("look", "return 1").Call([]string{"n"})
+		look := quorum.NewScript("look", "return '1 1 -'", func(*quorum.Reply) (int64, error) { return 0, nil })
 		inspected := 0
-		config.Inspected = func(int, quorum.Answer) error { inspected++; return nil }
+		config.Inspection = quorum.NewInspection(look.Command(1, nil, "n").Call(nil),
+			func(int, answer) error { inspected++; return nil })
 		q := start(c, config)
 		requests := func() int {
 			before := c.Requests(0)
-			if a, err := q.AskNode(t.Context(), 0, counting()); err != nil || a.Err != nil {
+			if a, err := quorum.AskNode(t.Context(), q, 0, counting()); err != nil || a.Err != nil {
 				t.Fatal(a, err)
 			}
 			return c.Requests(0) - before
 		}
-		if got := requests(); got != 3 { // the look, with the other script, and the call
+		if got := requests(); got != 3 { // the inspection, with the other script, and the call
 			t.Errorf("%d requests when it is met, want 3", got)
 		}
 		c.Hang(0)
-		if a, err := q.AskNode(t.Context(), 0, counting()); err != nil || a.Err == nil {
+		if a, err := quorum.AskNode(t.Context(), q, 0, counting()); err != nil || a.Err == nil {
 			t.Fatal(a, err)
 		}
 		synctest.Wait()
@@ -321,7 +340,7 @@ func TestNode_IsToldTheScriptsOnce(t *testing.T) {
 func TestClose_RefusesFurtherCallsAndNamesThoseUnderWay(t *testing.T) {
 	inBubble(t, 2, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		c.Hang(1)
-		if _, err := q.Ask(t.Context(), counting(), func(a []quorum.Answer) bool { return over(a) == 1 }); err != nil {
+		if _, err := quorum.Ask(t.Context(), q, counting(), func(a []answer) bool { return over(a) == 1 }); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -330,7 +349,7 @@ func TestClose_RefusesFurtherCallsAndNamesThoseUnderWay(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.Addrs()[1]) || strings.Contains(err.Error(), c.Addrs()[0]) {
 			t.Errorf("Close: %v", err)
 		}
-		r, err := q.Ask(t.Context(), counting(), all)
+		r, err := quorum.Ask(t.Context(), q, counting(), all)
 		if err != nil || !errors.Is(r.Answers()[0].Err, quorum.ErrClosed) {
 			t.Errorf("after Close: %v, %v", r.Answers(), err)
 		}

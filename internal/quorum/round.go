@@ -7,63 +7,72 @@ import (
 	"time"
 )
 
-// Answer is what one node said in a round.
-type Answer struct {
-	Over           bool      // the node's call has ended, with a reply or with an error
-	Reply          any       // what the script returned
-	Err            error     // why there is no reply; ErrNoAnswer while the call is not over
+// Answer is what one node said to one call.
+type Answer[T any] struct {
+	Over  bool  // the call has ended, with a reply or with an error
+	Value T     // what the script said
+	Err   error // why there is no Value; ErrNoAnswer while the call is not over
+	Header
 	Sent, Received time.Time // the node did what it did between these, if it was sent
+	Resent         bool      // it was sent twice, since a connection broke: the first copy may still act
 }
 
-// Round is one call on several nodes. It lives on after [Quorum.Ask] has returned, until the last
-// node's call is over.
-type Round struct {
-	nodes  []*node
-	call   Call
-	judge  func([]Answer) bool
-	ctx    context.Context // done at the node timeout, or when all calls are over
-	cancel context.CancelFunc
+// Round is one call on several nodes. It lives on after [Ask] has returned, until the last node's call is over.
+type Round[T any] struct {
+	nodes []*node
+	call  Call[T]
+	judge func([]Answer[T]) bool
+	until time.Time // when nobody waits any more
+	parts []part[T] // one a node
 
 	decided chan struct{} // closed when judge said so, or when no call is left
 
-	mu      sync.Mutex                 // guards the fields below
-	answers []Answer                   // one a node
-	open    int                        // calls that are not over
-	closed  bool                       // decided is closed
-	then    []func(node int, a Answer) // who waits for the ends of the calls
+	mu      sync.Mutex // guards the fields below
+	answers []Answer[T]
+	open    int                           // calls that are not over
+	closed  bool                          // decided is closed
+	then    []func(node int, a Answer[T]) // who waits for the ends of the calls
 }
 
-func newRound(ctx context.Context, nodes []*node, call Call, judge func([]Answer) bool) *Round {
-	r := &Round{
+// part is one node's part of a round, as the node's workers see it: it is a task.
+type part[T any] struct {
+	round *Round[T]
+	index int       // in the round
+	until time.Time // when nobody waits for it any more
+}
+
+func newRound[T any](nodes []*node, call Call[T], judge func([]Answer[T]) bool) *Round[T] {
+	r := &Round[T]{
 		nodes: nodes, call: call, judge: judge,
+		until:   time.Now().Add(nodes[0].config.Timeout),
+		parts:   make([]part[T], len(nodes)),
 		decided: make(chan struct{}),
-		answers: make([]Answer, len(nodes)),
+		answers: make([]Answer[T], len(nodes)),
 		open:    len(nodes),
 	}
 	for i := range r.answers {
 		r.answers[i].Err = ErrNoAnswer
 	}
-	r.ctx, r.cancel = context.WithTimeout(withoutCancel(ctx), nodes[0].config.Timeout)
 	return r
 }
 
 // Answers returns what has been said so far, in the order of the nodes.
-func (r *Round) Answers() []Answer {
+func (r *Round[T]) Answers() []Answer[T] {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]Answer(nil), r.answers...)
+	return slices.Clone(r.answers)
 }
 
 // Answer returns what node i has said so far.
-func (r *Round) Answer(i int) Answer {
+func (r *Round[T]) Answer(i int) Answer[T] {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.answers[i]
 }
 
-// Then has fn called with each node's answer when that node's call is over: now, if it is, else on
-// the goroutine that ends it. So fn must not block.
-func (r *Round) Then(fn func(node int, a Answer)) {
+// Then has fn called with each node's answer when that node's call is over: now, if it is, else on the goroutine that
+// ends it. So fn must not block.
+func (r *Round[T]) Then(fn func(node int, a Answer[T])) {
 	r.mu.Lock()
 	if r.open > 0 {
 		r.then = append(r.then, fn)
@@ -79,47 +88,63 @@ func (r *Round) Then(fn func(node int, a Answer)) {
 }
 
 // Send hands the call to every node of the round. It never blocks.
-func (r *Round) Send() {
+func (r *Round[T]) Send() {
 	for i := range r.nodes {
 		r.send(i)
 	}
 }
 
-// send hands the call to one node.
-func (r *Round) send(node int) {
-	ctx, cancel := r.ctx, context.CancelFunc(nil)
-	if ctx.Err() != nil {
-		// A call that had to wait for another one still has its full time.
-		ctx, cancel = context.WithTimeout(withoutCancel(ctx), r.nodes[node].config.Timeout)
+// send hands the call to one node. A call that had to wait for another one still has its full time.
+func (r *Round[T]) send(i int) {
+	until := r.until
+	if now := time.Now(); !now.Before(until) {
+		until = now.Add(r.nodes[i].config.Timeout)
 	}
-	r.nodes[node].enqueue(task{ctx: ctx, cancel: cancel, round: r, node: node})
+	r.parts[i] = part[T]{r, i, until}
+	r.nodes[i].enqueue(&r.parts[i])
+}
+
+// Wait returns when the round is decided, at its timeout, or when ctx is done, and then its cause.
+func (r *Round[T]) Wait(ctx context.Context) error {
+	timer := time.NewTimer(time.Until(r.until))
+	defer timer.Stop()
+	select {
+	case <-r.decided:
+	case <-timer.C:
+	case <-ctx.Done():
+		select {
+		case <-r.decided: // both at once: what was decided counts
+		default:
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }
 
 // finish records a node's answer; it is called exactly once a node.
-func (r *Round) finish(node int, answer Answer) {
+func (r *Round[T]) finish(i int, answer Answer[T]) {
 	answer.Over = true
 	r.mu.Lock()
-	r.answers[node] = answer
+	r.answers[i] = answer
 	r.open--
-	last := r.open == 0
-	if !r.closed && (last || r.judge(r.answers)) {
+	if !r.closed && (r.open == 0 || r.judge(r.answers)) {
 		r.closed = true
 		close(r.decided)
 	}
 	then := r.then // only ever appended to
 	r.mu.Unlock()
 
-	if last {
-		r.cancel()
-	}
 	for _, fn := range then {
-		fn(node, answer)
+		fn(i, answer)
 	}
 }
 
-func withoutCancel(ctx context.Context) context.Context {
-	if ctx.Done() == nil {
-		return ctx
+func (p *part[T]) command() command { return p.round.call.command }
+func (p *part[T]) name() string {
+	if named, ok := p.round.call.args.(Named); ok {
+		return named.Name()
 	}
-	return context.WithoutCancel(ctx)
+	return ""
 }
+func (p *part[T]) expired(now time.Time) bool { return !now.Before(p.until) }
+func (p *part[T]) fail(err error)             { p.round.finish(p.index, Answer[T]{Err: err}) }

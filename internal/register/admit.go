@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
 // maxGiven is how many records a node is given of a job.
@@ -43,7 +45,7 @@ func (r *Register) admit(ctx context.Context, token uint64, now time.Time, jobs 
 				mu.Lock()
 				for i, t := range batch {
 					if err != nil {
-						t.nodes = append(t.nodes, NodeError{r.config.Quorum.Addr(s.node), err})
+						t.nodes = append(t.nodes, quorum.NodeError{Addr: r.config.Quorum.Addr(s.node), Err: err})
 						continue
 					}
 					t.marks = append(t.marks, marks[i].tick)
@@ -64,7 +66,7 @@ type marks struct{ tick, manual int64 }
 func (r *Register) admitAt(
 	ctx context.Context, node int, memory string, token uint64, now time.Time, jobs []*told,
 ) ([]marks, error) {
-	keys, args := []string{r.guardKey(), r.namesKey()}, r.args(memory, token)
+	keys, args := []string{r.hash(), r.namesKey()}, r.args(memory, token)
 	given, errs := make([][]any, len(jobs)), make([]error, len(jobs))
 	var wg sync.WaitGroup
 	for i, t := range jobs { // of one after the other all ticks would wait for as many round trips
@@ -78,7 +80,7 @@ func (r *Register) admitAt(
 	for _, g := range given {
 		args = append(args, g...)
 	}
-	a, cause := r.config.Quorum.AskNode(ctx, node, admitScript.Call(keys, args...))
+	a, cause := quorum.AskNode(ctx, r.config.Quorum, node, newCall(admitScript, keys, args...))
 	if cause != nil {
 		return nil, cause
 	}

@@ -1,13 +1,13 @@
 -- admit: have a node that does not know the jobs know them, and vote on ticks after the present
 -- What it had before stays where it is the larger or newer, but for records without an end: others may have
 -- followed them.
--- KEYS     guard, names, then for each job: job, runs
--- ARGV     longest ttl (ms; 0: no guard), nodes in the list, name of the memory that did not know them, token,
+-- KEYS     hash, names, then for each job: job, runs
+-- ARGV     list, flags, name of the memory that did not know them, token,
 --          then for each job: name, since (µs), plan, planned (µs), mark (ms), manual mark (µs), pause, trigger,
 --          missed, records {lane and tick, record, ...} as JSON: those with an end, and those that others have without
 -- returns  {time, 1, mark, manual mark...} admitted, with both marks (ms, µs) of each; also those that were known before; -1: not
 --          {time, 6, '', name, left} the node remembers otherwise by now
-local instead, name, left = memory(KEYS[1], ARGV[1], ARGV[2])
+local instead, name, left = memory()
 if instead then
   return instead
 end

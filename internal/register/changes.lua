@@ -1,9 +1,9 @@
 -- changes: what was set by hand of which jobs since; and what the node remembers
--- KEYS     guard, changes
--- ARGV     longest ttl (ms; 0: no guard), nodes in the list, jobs at most where none is known, the version of the last
+-- KEYS     hash, changes
+-- ARGV     list, flags, jobs at most where none is known, the version of the last
 --          that is known; -1: none
 -- returns  {time, 1, name, job, version...}   the newest first
-local instead, name = memory(KEYS[1], ARGV[1], ARGV[2])
+local instead, name = memory()
 if instead then
   return instead
 end

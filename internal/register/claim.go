@@ -61,7 +61,7 @@ func (r *Register) first(s Slot) int {
 	n := r.config.Quorum.Size()
 	start := int(h.Sum32() % uint32(n))
 	for i := range n {
-		if node := (start + i) % n; !r.config.Quorum.Overdue(node) {
+		if node := (start + i) % n; !r.config.Quorum.Slow(node) {
 			return node
 		}
 	}
@@ -72,7 +72,7 @@ func (r *Register) claim(
 	ctx context.Context, token uint64, memories map[int]string, first int, claims []Claim, batch []int, all []Outcome,
 ) {
 	keys := make([]string, 0, 1+2*len(batch))
-	keys = append(keys, r.guardKey())
+	keys = append(keys, r.hash())
 	args := r.args(token)
 	for _, i := range batch {
 		c := claims[i]
@@ -81,12 +81,18 @@ func (r *Register) claim(
 			c.Record.encode(), c.Pause.encode(), c.Missed)
 	}
 	n := len(batch)
-	judge := r.settled(n, func(a quorum.Answer, i int) bool {
-		f, err := part(a, i, n)
-		return err == nil && f[0] == int64(codeYes)
-	})
+	voted := func(codes ...int64) func([]answer) bool {
+		return r.settled(n, func(a answer, i int) bool {
+			f, err := part(a, i, n)
+			return err == nil && slices.ContainsFunc(codes, func(c int64) bool { return f[0] == c })
+		})
+	}
+	won, known := voted(codeYes), voted(codeYes, codeNo)
+	// A claim that cannot be won waits for a quorum that says so: one answer and a node that is down do not tell
+	// whether the slot is past.
+	judge := func(answers []answer) bool { return won(answers) && known(answers) }
 	// A slot that is taken by this term or a later one is decided; by an earlier one it may be a dead run's.
-	goOn := func(a quorum.Answer) bool {
+	goOn := func(a answer) bool {
 		for i := range n {
 			f, err := part(a, i, n)
 			if err != nil || f[0] == int64(codeYes) || f[0] == int64(codeUnknown) || f[0] == int64(codeAhead) {
@@ -98,8 +104,8 @@ func (r *Register) claim(
 		}
 		return false
 	}
-	call := claimScript.Call(keys, args...).WithLast(func(node int) any { return memories[node] })
-	round, cause := r.config.Quorum.AskFirst(ctx, call, judge, first, goOn)
+	call := newCallWith(claimScript, func(node int) any { return memories[node] }, keys, args...)
+	round, cause := quorum.AskHedged(ctx, r.config.Quorum, call, judge, first, goOn)
 	answers := round.Answers()
 	for i, at := range batch {
 		all[at] = r.outcome(claims[at], token, memories, answers, i, n, cause)
@@ -117,13 +123,13 @@ func takenBy(f []any) uint64 {
 
 // outcome reads what the nodes answered to the i-th of n claims.
 func (r *Register) outcome(
-	c Claim, token uint64, memories map[int]string, answers []quorum.Answer, i, n int, cause error,
+	c Claim, token uint64, memories map[int]string, answers []answer, i, n int, cause error,
 ) Outcome {
 	var o Outcome
 	need := r.config.Quorum.Majority()
 	yes := 0
 	var past []int64 // the marks of those that said no
-	var nodes []NodeError
+	var nodes []quorum.NodeError
 	for node, a := range answers {
 		f, err := part(a, i, n)
 		if err == nil {
@@ -133,7 +139,7 @@ func (r *Register) outcome(
 			yes++
 			continue
 		}
-		nodes = append(nodes, NodeError{r.config.Quorum.Addr(node), err})
+		nodes = append(nodes, quorum.NodeError{Addr: r.config.Quorum.Addr(node), Err: err})
 		if len(f) > 1 && f[0] == int64(codeNo) {
 			mark, _ := f[1].(int64)
 			past = append(past, max(mark, c.Record.Slot.number()))

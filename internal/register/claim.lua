@@ -1,6 +1,6 @@
 -- claim: vote for a run of a tick
--- KEYS     guard, then for each claim: job, runs
--- ARGV     longest ttl (ms; 0: no guard), nodes in the list, token, then for each claim: lane, tick, run, attempt,
+-- KEYS     hash, then for each claim: job, runs
+-- ARGV     list, flags, token, then for each claim: lane, tick, run, attempt,
 --          record, pause, missed; and in the end the name of the memory in which the token was promised
 -- returns  {time, answer...}, one for each claim; or {time, 3, nodes}, {time, 5, layout} as acquire does
 --          {1}                     yes; also to a vote of the same run that was given before
@@ -11,7 +11,7 @@
 --          {8, pause}              paused
 --          {9}                     too far ahead of the node's clock
 --          {5, layout}, {10, error} as in promise
-local instead, name, left = memory(KEYS[1], ARGV[1], ARGV[2])
+local instead, name, left = memory()
 if instead then
   return instead
 end

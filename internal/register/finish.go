@@ -29,14 +29,14 @@ func (r *Register) Finish(ctx context.Context, ends []End) []error {
 		args = append(args, e.Record.Slot.field(), e.Record.encode(), own)
 	}
 	op := func(i int) string { return fmt.Sprintf("finish %q at %v", ends[i].Job, ends[i].Record.Slot.At) }
-	return r.write(ctx, len(ends), op, finishScript.Call(keys, args...), func(f []any) error { return nil })
+	return r.write(ctx, len(ends), op, newCall(finishScript, keys, args...), func(f []any) error { return nil })
 }
 
 // write has a quorum do the n things that a call tells, and returns why each was not done.
 func (r *Register) write(
-	ctx context.Context, n int, op func(i int) string, call quorum.Call, check func([]any) error,
+	ctx context.Context, n int, op func(i int) string, call call, check func([]any) error,
 ) []error {
-	read := func(a quorum.Answer, i int) error {
+	read := func(a answer, i int) error {
 		f, err := part(a, i, n)
 		if err == nil {
 			err = refusal(f)
@@ -47,14 +47,14 @@ func (r *Register) write(
 		return err
 	}
 	need := r.config.Quorum.Majority()
-	round, cause := r.config.Quorum.Ask(ctx, call, r.settled(n, func(a quorum.Answer, i int) bool {
+	round, cause := quorum.Ask(ctx, r.config.Quorum, call, r.settled(n, func(a answer, i int) bool {
 		return read(a, i) == nil
 	}))
 	answers := round.Answers()
 	errs := make([]error, n)
 	for i := range errs {
 		done, unknown := 0, 0
-		var nodes []NodeError
+		var nodes []quorum.NodeError
 		for node, a := range answers {
 			err := read(a, i)
 			if err == nil {
@@ -64,7 +64,7 @@ func (r *Register) write(
 			if errors.Is(err, ErrUnknown) {
 				unknown++
 			}
-			nodes = append(nodes, NodeError{r.config.Quorum.Addr(node), err})
+			nodes = append(nodes, quorum.NodeError{Addr: r.config.Quorum.Addr(node), Err: err})
 		}
 		switch {
 		case done >= need:

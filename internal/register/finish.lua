@@ -7,6 +7,8 @@
 --          {1}                     written
 --          {0}                     another end stands
 --          {5, layout}, {10, error} as in promise
+local t = redis.call('TIME')
+local now = t[1] * 1000000 + t[2]
 local function finish(job, runs, slot, record, own)
   local open = redis.pcall('HMGET', job, 'o:' .. slot, 'x:' .. slot)
   if open.err then

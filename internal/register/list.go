@@ -29,7 +29,7 @@ func (r *Register) Names(ctx context.Context) ([]string, error) {
 
 // namesAfter is one page, and the name after which the next one begins; empty if there is none.
 func (r *Register) namesAfter(ctx context.Context, after string) (page []string, last string, err error) {
-	call := namesScript.Call([]string{r.guardKey(), r.namesKey()}, r.args(after, namesPage)...)
+	call := newCall(namesScript, []string{r.hash(), r.namesKey()}, r.reading(after, namesPage)...)
 	found := make(map[string]bool)
 	err = r.ask(ctx, "names", call, func(_ int, _ int64, f []any) error {
 		if len(f) != 2 || f[0] != int64(codeYes) {
@@ -67,12 +67,13 @@ type Changes struct {
 // [ErrNoQuorum].
 func (r *Register) Changes(ctx context.Context, since map[int]int64) (Changes, error) {
 	since = maps.Clone(since) // a node that is late is asked when this has returned
-	call := changesScript.Call([]string{r.guardKey(), r.changesKey()}, r.args(maxNewest)...).WithLast(func(node int) any {
+	last := func(node int) any {
 		if version, heard := since[node]; heard {
 			return version
 		}
 		return -1
-	})
+	}
+	call := newCallWith(changesScript, last, []string{r.hash(), r.changesKey()}, r.reading(maxNewest)...)
 	all := Changes{Versions: make(map[string]int64), Latest: make(map[int]int64), Memories: make(map[int]string)}
 	err := r.askUntil(ctx, "changes", call, r.allSettled(), func(node int, _ int64, f []any) error {
 		if len(f) < 2 || f[0] != int64(codeYes) {

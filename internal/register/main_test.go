@@ -22,6 +22,7 @@ func TestMain(m *testing.M) { testmain.Run(m) }
 
 const (
 	longest = 10 * time.Second
+	list    = "000000010000 003" // the longest lease, in milliseconds, and the nodes
 	timeout = 200 * time.Millisecond
 	job     = "report"
 )
@@ -54,7 +55,7 @@ func (c *cluster) leader(token uint64) *leader {
 		}
 	})
 	return &leader{
-		Register: register.New(register.Config{Quorum: q, Prefix: "redlock", Election: "x", Longest: longest}),
+		Register: register.New(register.Config{Quorum: q, Prefix: "redlock", Election: "x", List: list}),
 		c:        c, links: links, token: token,
 	}
 }

@@ -1,8 +1,8 @@
 -- names: what jobs are called, in the order of their bytes, a page
--- KEYS     guard, names
--- ARGV     longest ttl (ms; 0: no guard), nodes in the list, the last name of the page before or '', names in a page
+-- KEYS     hash, names
+-- ARGV     list, flags, the last name of the page before or '', names in a page
 -- returns  {time, 1, names}
-local instead = memory(KEYS[1], ARGV[1], ARGV[2])
+local instead = memory()
 if instead then
   return instead
 end

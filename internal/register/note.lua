@@ -1,9 +1,9 @@
 -- note: that a term has begun
--- KEYS     guard, terms
--- ARGV     longest ttl (ms; 0: no guard), nodes in the list, token, since:replica
+-- KEYS     hash, terms
+-- ARGV     list, flags, token, since:replica
 -- returns  {time, {1}}; {time, {10, error}} as in promise
 local cap = 100 -- terms that are kept
-local instead = memory(KEYS[1], ARGV[1], ARGV[2])
+local instead = memory()
 if instead then
   return instead
 end

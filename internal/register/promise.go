@@ -44,12 +44,12 @@ func (r *Register) Promise(ctx context.Context, token uint64, now time.Time, pla
 }
 
 func (r *Register) promise(ctx context.Context, token uint64, now time.Time, plans []Plan, out []Promised) {
-	keys, args := []string{r.guardKey(), r.namesKey()}, r.args(token, micro(now))
+	keys, args := []string{r.hash(), r.namesKey()}, r.args(token, micro(now))
 	for _, p := range plans {
 		keys = append(keys, r.key("job", p.Job))
 		args = append(args, p.Job, p.Text)
 	}
-	call := promiseScript.Call(keys, args...)
+	call := newCall(promiseScript, keys, args...)
 	jobs, cause := r.hear(ctx, call, plans)
 	if memories := strangers(jobs); len(memories) > 0 && cause == nil {
 		// What a node is given must have been heard after it was known to have forgotten: it may have voted
@@ -63,10 +63,10 @@ func (r *Register) promise(ctx context.Context, token uint64, now time.Time, pla
 }
 
 // hear is what the nodes say of the jobs now.
-func (r *Register) hear(ctx context.Context, call quorum.Call, plans []Plan) ([]*told, error) {
+func (r *Register) hear(ctx context.Context, call call, plans []Plan) ([]*told, error) {
 	heard := r.allHeard()
-	round, cause := r.config.Quorum.Ask(ctx, call,
-		func(answers []quorum.Answer) bool { return heard(answers) && r.answered(answers, len(plans)) })
+	round, cause := quorum.Ask(ctx, r.config.Quorum, call,
+		func(answers []answer) bool { return heard(answers) && r.answered(answers, len(plans)) })
 	answers := round.Answers()
 	jobs := make([]*told, len(plans))
 	for i, p := range plans {
@@ -91,12 +91,12 @@ func strangers(jobs []*told) map[int]string {
 
 // allHeard tells that all nodes have answered but for those that are known to be slow now. A node that is not waited
 // for stays a stranger.
-func (r *Register) allHeard() func([]quorum.Answer) bool {
+func (r *Register) allHeard() func([]answer) bool {
 	slow := make([]bool, r.config.Quorum.Size())
 	for i := range slow {
-		slow[i] = r.config.Quorum.Overdue(i)
+		slow[i] = r.config.Quorum.Slow(i)
 	}
-	return func(answers []quorum.Answer) bool {
+	return func(answers []answer) bool {
 		for i, a := range answers {
 			if !a.Over && !slow[i] {
 				return false
@@ -107,7 +107,7 @@ func (r *Register) allHeard() func([]quorum.Answer) bool {
 }
 
 // answered tells that of each of n jobs a quorum knows it, or does not.
-func (r *Register) answered(answers []quorum.Answer, n int) bool {
+func (r *Register) answered(answers []answer, n int) bool {
 	need := r.config.Quorum.Majority()
 	for i := range n {
 		known, unknown := 0, 0
@@ -130,14 +130,15 @@ type told struct {
 	plan          Plan
 	entries       []entry // of those that know the job, and of those that do not
 	known         int
-	fenced        uint64         // the largest token that is above ours
-	nodes         []NodeError    // all others
-	marks, manual []int64        // of those that know it by now
-	admitted      map[int]string // those of them that were admitted, with their memories
+	fenced        uint64             // the largest token that is above ours
+	nodes         []quorum.NodeError // all others
+	marks, manual []int64            // of those that know it by now
+	admitted      map[int]string     // those of them that were admitted, with their memories
 }
 
-func (r *Register) told(plan Plan, answers []quorum.Answer, i, n int) *told {
+func (r *Register) told(plan Plan, answers []answer, i, n int) *told {
 	t := &told{plan: plan, admitted: make(map[int]string)}
+	seen := make(map[string]int) // the nodes, by what their memory is called
 	for node, a := range answers {
 		f, err := part(a, i, n)
 		var e entry
@@ -145,9 +146,16 @@ func (r *Register) told(plan Plan, answers []quorum.Answer, i, n int) *told {
 		if err == nil {
 			e, fenced, err = readEntry(node, f)
 		}
+		if name := e.memoryName(); err == nil && name != "" {
+			if other, twin := seen[name]; twin {
+				err = fmt.Errorf("it is the same server as %s", r.config.Quorum.Addr(other))
+			} else {
+				seen[name] = node
+			}
+		}
 		switch {
 		case err != nil:
-			t.nodes = append(t.nodes, NodeError{r.config.Quorum.Addr(node), err})
+			t.nodes = append(t.nodes, quorum.NodeError{Addr: r.config.Quorum.Addr(node), Err: err})
 		case fenced > 0:
 			t.fenced = max(t.fenced, fenced)
 		default:

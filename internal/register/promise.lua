@@ -1,13 +1,13 @@
 -- promise: from now on no vote goes to a smaller token; and what is known of each job
--- KEYS     guard, names, then each job
--- ARGV     longest ttl (ms; 0: no guard), nodes in the list, token, time (µs), then for each job: name, plan
+-- KEYS     hash, names, then each job
+-- ARGV     list, flags, token, time (µs), then for each job: name, plan
 -- returns  {time, answer...}, one for each job; or {time, 3, nodes}, {time, 5, layout} as acquire does
 --          {1, hash}               promised; as it was before
 --          {6, hash, name, left}   unknown to what the node remembers now, whose guard lasts so many ms
 --          {7, token}              promised to a larger token
 --          {5, layout}             written by another version
 --          {10, error}             there is something else
-local instead, name, left = memory(KEYS[1], ARGV[1], ARGV[2])
+local instead, name, left = memory()
 if instead then
   return instead
 end

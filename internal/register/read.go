@@ -37,7 +37,7 @@ func (r *Register) view(ctx context.Context, job string) (View, error) {
 	var v View
 	var entries []entry
 	var clocks []int64
-	call := readScript.Call([]string{r.guardKey(), r.key("job", job), r.key("runs", job)}, r.args()...)
+	call := newCall(readScript, []string{r.hash(), r.key("job", job), r.key("runs", job)}, r.reading()...)
 	err := r.askUntil(ctx, fmt.Sprintf("read %q", job), call, r.allSettled(), func(node int, now int64, f []any) error {
 		e, _, err := readEntry(node, f)
 		if err == nil {
@@ -76,41 +76,40 @@ func (r *Register) view(ctx context.Context, job string) (View, error) {
 // ask asks all nodes and waits for a quorum. take is given each answer, the node's time (µs) and what follows it; its
 // error is why the answer does not count.
 func (r *Register) ask(
-	ctx context.Context, op string, call quorum.Call, take func(node int, now int64, f []any) error,
+	ctx context.Context, op string, call call, take func(node int, now int64, f []any) error,
 ) error {
 	return r.askUntil(ctx, op, call, r.oneSettled(), take)
 }
 
 // oneSettled judges an answer to one question.
-func (r *Register) oneSettled() func([]quorum.Answer) bool {
-	return r.settled(1, func(a quorum.Answer, _ int) bool {
+func (r *Register) oneSettled() func([]answer) bool {
+	return r.settled(1, func(a answer, _ int) bool {
 		_, err := fields(a)
 		return err == nil
 	})
 }
 
 // allSettled is oneSettled, of all nodes but those that are known to be slow.
-func (r *Register) allSettled() func([]quorum.Answer) bool {
+func (r *Register) allSettled() func([]answer) bool {
 	heard, settled := r.allHeard(), r.oneSettled()
-	return func(answers []quorum.Answer) bool { return heard(answers) && settled(answers) }
+	return func(answers []answer) bool { return heard(answers) && settled(answers) }
 }
 
 // askUntil is ask, but waits until the judge is content.
 func (r *Register) askUntil(
-	ctx context.Context, op string, call quorum.Call, judge func([]quorum.Answer) bool,
+	ctx context.Context, op string, call call, judge func([]answer) bool,
 	take func(node int, now int64, f []any) error,
 ) error {
-	round, cause := r.config.Quorum.Ask(ctx, call, judge)
+	round, cause := quorum.Ask(ctx, r.config.Quorum, call, judge)
 	taken := 0
-	var nodes []NodeError
+	var nodes []quorum.NodeError
 	for i, a := range round.Answers() {
 		f, err := fields(a)
 		if err == nil {
-			now, _ := a.Reply.([]any)[0].(int64)
-			err = take(i, now, f)
+			err = take(i, a.Time, f)
 		}
 		if err != nil {
-			nodes = append(nodes, NodeError{r.config.Quorum.Addr(i), err})
+			nodes = append(nodes, quorum.NodeError{Addr: r.config.Quorum.Addr(i), Err: err})
 			continue
 		}
 		taken++

@@ -1,10 +1,10 @@
 -- read: all that is known of a job; nothing is written
--- KEYS     guard, job, runs
--- ARGV     longest ttl (ms; 0: no guard), nodes in the list
+-- KEYS     hash, job, runs
+-- ARGV     list, flags
 -- returns  {time, 1, hash, records}       those of runs without an end are in the hash
 --          {time, 6, hash, name, left}    unknown, as in promise
 --          {time, 5, layout}, {time, 10, error} as in promise
-local instead, name, left = memory(KEYS[1], ARGV[1], ARGV[2])
+local instead, name, left = memory()
 if instead then
   return instead
 end

@@ -3,6 +3,7 @@ package register
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,20 +24,26 @@ var (
 // Config is what a Register works on.
 type Config struct {
 	Quorum   *quorum.Quorum
-	Prefix   string        // of all keys
-	Election string        // whose jobs they are
-	Longest  time.Duration // lease, for the nodes' guard; 0: no guard
+	Prefix   string // of all keys
+	Election string // whose jobs they are
+	List     string // of the nodes' guard: longest lease and length of the list; empty: no guard
+	Unseen   bool   // accept nodes whose restarts cannot be seen
 }
 
 // Register reaches what the nodes know. Its methods are safe for concurrent use.
 type Register struct {
 	config Config
-	header []any // of the scripts' arguments
+	header []any // of the arguments of scripts that write
+	silent []any // of those that only read
 }
 
 // New makes a Register.
 func New(c Config) *Register {
-	return &Register{config: c, header: []any{c.Longest.Milliseconds(), c.Quorum.Size()}}
+	flags := ""
+	if c.Unseen {
+		flags = "b"
+	}
+	return &Register{config: c, header: []any{c.List, flags}, silent: []any{c.List, flags + "s"}}
 }
 
 // escape keeps the parts of a key apart: an election's name may have colons.
@@ -50,51 +57,21 @@ func (r *Register) key(kind, job string) string {
 	return key
 }
 
-func (r *Register) guardKey() string   { return "{" + r.config.Prefix + "}:guard" }
+func (r *Register) hash() string       { return "{" + r.config.Prefix + "}" }
 func (r *Register) namesKey() string   { return r.key("jobs", "") }
 func (r *Register) termsKey() string   { return r.key("terms", "") }
 func (r *Register) changesKey() string { return r.key("changes", "") }
 
-// args begin as those of all scripts do.
-func (r *Register) args(more ...any) []any {
-	return append(append(make([]any, 0, 2+len(more)), r.header...), more...)
-}
+// args begin as those of all scripts that write do.
+func (r *Register) args(more ...any) []any { return slices.Concat(r.header, more) }
 
-// NodeError is why one node did not do its part.
-type NodeError struct {
-	Addr string
-	Err  error
-}
-
-// QuorumError says what a round came to.
-type QuorumError struct {
-	Op        string
-	Need, Got int
-	Nodes     []NodeError // those that did not do it
-	Kind      error
-}
-
-func (e *QuorumError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %v: %d of the %d nodes needed", e.Op, e.Kind, e.Got, e.Need)
-	for _, n := range e.Nodes {
-		fmt.Fprintf(&b, "; %s: %v", n.Addr, n.Err)
-	}
-	return b.String()
-}
-
-// Unwrap returns the kind and each node's error.
-func (e *QuorumError) Unwrap() []error {
-	all := []error{e.Kind}
-	for _, n := range e.Nodes {
-		all = append(all, n.Err)
-	}
-	return all
-}
+// reading begin as those of all scripts that only read do.
+func (r *Register) reading(more ...any) []any { return slices.Concat(r.silent, more) }
 
 // short is why something was not done: too few nodes did their part. cause is why nobody waited for more.
-func (r *Register) short(op string, got int, nodes []NodeError, kind, cause error) error {
-	err := error(&QuorumError{Op: op, Need: r.config.Quorum.Majority(), Got: got, Nodes: nodes, Kind: kind})
+func (r *Register) short(op string, got int, nodes []quorum.NodeError, kind, cause error) error {
+	q := r.config.Quorum
+	err := error(&quorum.Shortfall{Op: op, Kind: kind, Size: q.Size(), Need: q.Majority(), Got: got, Nodes: nodes})
 	if cause != nil {
 		err = fmt.Errorf("%w: %w", err, cause)
 	}
@@ -103,9 +80,8 @@ func (r *Register) short(op string, got int, nodes []NodeError, kind, cause erro
 
 // settled judges n things that the nodes are asked at once: of each a quorum has done its part, or none can
 // any more. did tells of one node and the i-th.
-func (r *Register) settled(n int, did func(a quorum.Answer, i int) bool) func([]quorum.Answer) bool {
-	need := r.config.Quorum.Majority()
-	return func(answers []quorum.Answer) bool {
+func (r *Register) settled(n int, did func(a answer, i int) bool) func([]answer) bool {
+	return func(answers []answer) bool {
 		for i := range n {
 			done, open := 0, 0
 			for _, a := range answers {
@@ -115,7 +91,7 @@ func (r *Register) settled(n int, did func(a quorum.Answer, i int) bool) func([]
 					done++
 				}
 			}
-			if done < need && done+open >= need {
+			if !r.config.Quorum.Decided(done, open) {
 				return false
 			}
 		}
@@ -124,18 +100,17 @@ func (r *Register) settled(n int, did func(a quorum.Answer, i int) bool) func([]
 }
 
 // fields returns a reply's fields after the time; the error is why there are none.
-func fields(a quorum.Answer) ([]any, error) {
+func fields(a answer) ([]any, error) {
 	if a.Err != nil {
 		return nil, a.Err
 	}
-	all, ok := a.Reply.([]any)
-	if !ok || len(all) < 2 {
-		return nil, fmt.Errorf("unexpected reply %.100q", fmt.Sprint(a.Reply))
+	if len(a.Value) == 0 {
+		return nil, errors.New("unexpected reply: it is empty")
 	}
-	if err := refusal(all[1:]); err != nil {
+	if err := refusal(a.Value); err != nil {
 		return nil, err
 	}
-	return all[1:], nil
+	return a.Value, nil
 }
 
 // refusal is why a node does nothing at all for us.

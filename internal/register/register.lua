@@ -1,4 +1,4 @@
--- register: how the scripts of this package begin, after guard
+-- register: how the scripts of this package begin
 -- A job has two keys at each node: a hash of what is known of it, and a hash of the records of runs that have an
 -- end, by slot. A slot is lane and tick; the lane is t for ticks (ms since 1970) and m for what was asked for by
 -- hand (µs). A record is layout:run:attempt:token:state:text; while its state is claimed it stands in the first
@@ -6,20 +6,6 @@
 -- slot, it was told of it when it was admitted.
 local fade = '34560000000' -- 400 days, in ms: nothing rests on it
 local ahead = 2000000      -- µs: no vote is for a tick further ahead of the node's clock
-
--- memory names what the server remembers: a job known under another name may have forgotten votes.
--- It returns what to answer instead, if anything; else that name and how long (ms) the guard lasts.
-local function memory(key, longest, nodes)
-  if longest == '0' then
-    return nil, '0', 0
-  end
-  local instead, since, kept, id, known, used = recognise(key, longest)
-  instead = instead or listed(key, nodes, kept, known, used)
-  if instead then
-    return instead
-  end
-  return nil, string.format('%d.', since) .. id, math.max(0, since + kept - math.floor(now / 1000))
-end
 
 -- newer compares two version:by:value of what a person has set; the older of equals stands
 local function newer(a, b)

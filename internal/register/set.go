@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
 const maxSets = 3 // attempts with versions that other nodes turn out to be past
@@ -34,10 +36,10 @@ type pastError int64
 func (e pastError) Error() string { return fmt.Sprintf("it is past it: version %d stands", int64(e)) }
 
 func (r *Register) set(ctx context.Context, job, what string, s Setting) (Setting, error) {
-	keys := []string{r.guardKey(), r.changesKey(), r.key("job", job)}
+	keys := []string{r.hash(), r.changesKey(), r.key("job", job)}
 	op := func(int) string { return fmt.Sprintf("%s of %q", what, job) }
 	for n := 1; ; n++ {
-		call := setScript.Call(keys, r.args(job, what, s.encode(), "{"+r.config.Prefix+"}:lock:"+r.Topic())...)
+		call := newCall(setScript, keys, r.args(job, what, s.encode(), r.Channel())...)
 		err := r.write(ctx, 1, op, call, func(f []any) error {
 			past, _ := f[len(f)-1].(int64)
 			switch {
@@ -56,7 +58,7 @@ func (r *Register) set(ctx context.Context, job, what string, s Setting) (Settin
 
 // pass raises the version above those that nodes are past, and tells whether there are any.
 func (s *Setting) pass(err error) (raised bool) {
-	short, ok := errors.AsType[*QuorumError](err)
+	short, ok := errors.AsType[*quorum.Shortfall](err)
 	if !ok {
 		return false
 	}
@@ -69,5 +71,5 @@ func (s *Setting) pass(err error) (raised bool) {
 	return raised
 }
 
-// Topic is the name of a lock that nobody takes: its release is told whenever something was set.
-func (r *Register) Topic() string { return "jobs:" + escape.Replace(r.config.Election) }
+// Channel is where nodes publish that something was set.
+func (r *Register) Channel() string { return r.hash() + ":jobs:" + escape.Replace(r.config.Election) }

@@ -1,11 +1,11 @@
 -- set: what a person asks for: a pause, its end, or a run by hand
--- KEYS     guard, changes, job
--- ARGV     longest ttl (ms; 0: no guard), nodes in the list, job's name, pause or trigger, version:by:value, channel
+-- KEYS     hash, changes, job
+-- ARGV     list, flags, job's name, pause or trigger, version:by:value, channel
 -- returns  {time, answer}:
 --          {1}                     set, and told on the channel
 --          {0, version}            the node is past it: this version stands, or runs by hand are settled up to it
 --          {6, '', name, left}, {5, layout}, {10, error} as in promise
-local instead, name, left = memory(KEYS[1], ARGV[1], ARGV[2])
+local instead, name, left = memory()
 if instead then
   return instead
 end
@@ -31,5 +31,5 @@ redis.call('HSET', KEYS[3], ARGV[4], ARGV[5])
 local newest = redis.call('ZREVRANGEBYSCORE', KEYS[2], '+inf', '-inf', 'WITHSCORES', 'LIMIT', 0, 1)
 redis.call('ZADD', KEYS[2], string.format('%d', math.max(version, tonumber(newest[2] or '0') + 1)), ARGV[3])
 redis.call('PEXPIRE', KEYS[2], fade)
-redis.pcall('PUBLISH', ARGV[6], 'over ' .. ARGV[4] .. ' ' .. ARGV[5]) -- without the right to, whoever leads looks now and then
+redis.pcall('PUBLISH', ARGV[6], ARGV[4] .. ' ' .. ARGV[5]) -- without the right to, whoever leads looks now and then
 return {now, {1}}

@@ -1,13 +1,12 @@
 package register
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
 // Plan is a job as a process has it.
@@ -117,6 +116,14 @@ func readEntry(node int, f []any) (e entry, fenced uint64, err error) {
 	return e, 0, fmt.Errorf("unexpected answer %.100q", fmt.Sprint(f))
 }
 
+// memoryName is what the memory is called that the node has the job in; empty where nothing tells one server from another.
+func (e entry) memoryName() string {
+	if name := cmp.Or(e.memory, e.hash["under"]); name != "0" {
+		return name
+	}
+	return ""
+}
+
 // open are the records without an end, by slot.
 func (e entry) open() map[string]string {
 	records := make(map[string]string)
@@ -206,7 +213,7 @@ func nth(all []int64, n int, unit func(int64) time.Time) time.Time {
 }
 
 // part returns the i-th of the n answers that one node gives to a batch.
-func part(a quorum.Answer, i, n int) ([]any, error) {
+func part(a answer, i, n int) ([]any, error) {
 	all, err := fields(a)
 	if err != nil {
 		return nil, err

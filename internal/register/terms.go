@@ -21,7 +21,7 @@ type Term struct {
 // NoteTerm has a quorum remember a term, of which the nodes keep the newest hundred. Nothing rests on it.
 // [ErrNoQuorum].
 func (r *Register) NoteTerm(ctx context.Context, t Term) error {
-	call := noteScript.Call([]string{r.guardKey(), r.termsKey()},
+	call := newCall(noteScript, []string{r.hash(), r.termsKey()},
 		r.args(t.Token, fmt.Sprintf("%d:%s", micro(t.Since), t.By))...)
 	op := func(int) string { return fmt.Sprintf("note term %d", t.Token) }
 	return r.write(ctx, 1, op, call, func([]any) error { return nil })[0]
@@ -31,7 +31,7 @@ func (r *Register) NoteTerm(ctx context.Context, t Term) error {
 // [ErrNoQuorum].
 func (r *Register) Terms(ctx context.Context) ([]Term, error) {
 	found := make(map[uint64]Term)
-	call := termsScript.Call([]string{r.guardKey(), r.termsKey()}, r.args()...)
+	call := newCall(termsScript, []string{r.hash(), r.termsKey()}, r.reading()...)
 	err := r.ask(ctx, "terms", call, func(_ int, _ int64, f []any) error {
 		if len(f) != 2 || f[0] != int64(codeYes) {
 			return fmt.Errorf("unexpected answer %.100q", fmt.Sprint(f))

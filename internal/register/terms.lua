@@ -1,8 +1,8 @@
 -- terms: those that have been noted
--- KEYS     guard, terms
--- ARGV     longest ttl (ms; 0: no guard), nodes in the list
+-- KEYS     hash, terms
+-- ARGV     list, flags
 -- returns  {time, 1, terms}
-local instead = memory(KEYS[1], ARGV[1], ARGV[2])
+local instead = memory()
 if instead then
   return instead
 end

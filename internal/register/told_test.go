@@ -3,9 +3,11 @@ package register_test
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/register"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 // What a node was told is no vote of its own, and what it has voted for in vain is not under way.
@@ -30,6 +32,7 @@ func (l *leader) minority(tick time.Time, run string, node int) {
 	if o := l.claim(tick, run, 1); o.Won || o.Taken {
 		l.c.T.Fatalf("%+v", o)
 	}
+	synctest.Wait() // or what is sent again over another connection may be there after all
 	l.links.Heal()
 	time.Sleep(1100 * time.Millisecond) // go-redis dials again after a second
 }
@@ -191,5 +194,21 @@ func TestAdmit_TellsNotOfARunThatHasEnded(t *testing.T) {
 		if len(v.Records) != 1 || v.Records[0].State != register.OK {
 			t.Errorf("records %+v", v.Records)
 		}
+	})
+}
+
+// Two addresses that lead to one server have one vote: two of three would otherwise be a majority of their own.
+func TestPromise_OneServerHasOneVote(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		for _, node := range []int{0, 2} {
+			c.SetInfo(node, "master_replid", "4444444444444444444444444444444444444444")
+		}
+		a := c.leader(1)
+		a.mustPromise()
+		a.links.Cut(1)
+		synctest.Wait()
+		_, err := a.promise()
+		want.Err(t, err, register.ErrNoQuorum)
+		want.Text(t, err, "1 of 3 nodes, 2 needed", "it is the same server as 127.0.0.1:7001")
 	})
 }

@@ -48,7 +48,7 @@ func beginGuards(c *nodetest.Cluster, opts []redlock.Option) error {
 		if err := l.Close(ctx); err != nil { // returns when all nodes have answered
 			return err
 		}
-		if !settings.RestartGuard || begun(c, records.Prefix(settings.KeyPrefix).Guard()) {
+		if !settings.RestartGuard || begun(c, records.Prefix(settings.KeyPrefix).Hash()) {
 			return nil
 		}
 	}
@@ -56,9 +56,9 @@ func beginGuards(c *nodetest.Cluster, opts []redlock.Option) error {
 }
 
 // begun reports whether all nodes have a guard. On a busy machine a node may have been asked too late to begin one.
-func begun(c *nodetest.Cluster, guard string) bool {
+func begun(c *nodetest.Cluster, hash string) bool {
 	for i := range c.Addrs() {
-		if c.Node(i).HGet(guard, "since") == "" {
+		if c.Node(i).HGet(hash, "g") == "" {
 			return false
 		}
 	}

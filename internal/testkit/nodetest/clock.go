@@ -12,7 +12,7 @@ import (
 // later for it. What else on a node knows the time of day, EXPIREAT and its like, goes by this
 // machine's clock.
 func (c *Cluster) Offset(i int, d time.Duration) {
-	c.change(i, func(s *state) { s.offset = d })
+	c.change(i, func(s *state) { s.offset, s.stands = d, time.Time{} })
 }
 
 // Jump steps node i's clock forward by d: what TIME tells, and each key expires that much earlier.
@@ -27,8 +27,18 @@ func (c *Cluster) Jump(i int, d time.Duration) {
 	}
 }
 
+// StandStill makes TIME tell from now on what it tells now, until Offset is called. Keys expire all the same.
+func (c *Cluster) StandStill(i int) {
+	c.change(i, func(s *state) { s.stands = s.now() })
+}
+
 // now returns the node's time of day.
-func (s state) now() time.Time { return time.Now().Add(s.offset) }
+func (s state) now() time.Time {
+	if !s.stands.IsZero() {
+		return s.stands
+	}
+	return time.Now().Add(s.offset)
+}
 
 // writeTime answers TIME.
 func (s state) writeTime(p *server.Peer) {

@@ -14,7 +14,8 @@ import (
 // conn is one connection of a process to a node. It and its two ends are guarded by Cluster.mu.
 type conn struct {
 	links          *Links
-	node           int
+	address        int // the node by whose address it was made
+	node           int // the one that it leads to
 	client, server *end
 	broken         bool
 	pending        []byte // what the client has written of a request that is not whole yet
@@ -41,8 +42,8 @@ type packet struct {
 	reset   bool // not data: the connection breaks
 }
 
-func newConn(l *Links, node int) *conn {
-	c := &conn{links: l, node: node}
+func newConn(l *Links, address int) *conn {
+	c := &conn{links: l, address: address, node: l.leads[address]}
 	c.client = &end{conn: c, changed: sync.NewCond(&l.cluster.mu)}
 	c.server = &end{conn: c, changed: sync.NewCond(&l.cluster.mu), peer: c.client}
 	c.client.peer = c.server

@@ -12,8 +12,10 @@
 // process, one set on a Links for that process alone, and both at once, from the moment it is set,
 // on open connections as on new ones.
 //
+// The address of a node leads to that node, unless [Links.Lead] makes it lead to another one.
+//
 // What a node is and knows is the Cluster's: its life (Kill, Restart, Promote), its data (Wipe,
-// Snapshot, RestartFrom, FlushScripts), its clock (Offset, Jump), what it says of itself (SetInfo) and
+// Snapshot, RestartFrom, FlushScripts), its clock (Offset, Jump, StandStill), what it says of itself (SetInfo) and
 // what it permits (Deny). These are no faults: Heal does not end them.
 //
 // Everything works inside a testing/synctest bubble, where TTLs, delays and timeouts follow the

@@ -22,6 +22,7 @@ type Links struct {
 	// Guarded by Cluster.mu.
 	closed  bool
 	refused time.Time // last dial refused while not closed
+	leads   []int     // by node, the one to which its address leads
 }
 
 // Links makes another process's links. They are closed with the Cluster at the latest.
@@ -53,6 +54,7 @@ func (c *Cluster) raw() *Links {
 func (c *Cluster) newLinks(direct bool) *Links {
 	l := &Links{Faults: &Faults{cluster: c, of: make([]fault, len(c.nodes))}, direct: direct}
 	for i := range c.nodes {
+		l.leads = append(l.leads, i)
 		l.clients = append(l.clients, redis.NewClient(l.Options(i)))
 	}
 	c.mu.Lock()
@@ -75,6 +77,21 @@ func (l *Links) Options(i int) *redis.Options {
 			return l.dial(ctx, i)
 		},
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
+}
+
+// Lead makes the address of node i lead to node to, as when a DNS record changes. The connections to
+// that address break, and the next dial reaches node to, with the faults of node to.
+func (l *Links) Lead(i, to int) {
+	c := l.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l.leads[i] = to
+	for conn := range c.conns {
+		if conn.links == l && conn.address == i {
+			conn.broken = true
+			conn.wake()
+		}
 	}
 }
 
@@ -102,13 +119,13 @@ func (l *Links) Close() {
 	time.Sleep(time.Until(quiet))
 }
 
-func (l *Links) dial(ctx context.Context, node int) (net.Conn, error) {
+func (l *Links) dial(ctx context.Context, address int) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	c := l.cluster
 	c.mu.Lock()
-	conn := newConn(l, node)
+	conn := newConn(l, address)
 	if l.closed || conn.fault().refuses() {
 		if !l.closed {
 			l.refused = time.Now()
@@ -120,6 +137,6 @@ func (l *Links) dial(ctx context.Context, node int) (net.Conn, error) {
 	c.served.Add(1)
 	c.mu.Unlock()
 	// The node's goroutine ends when the connection breaks or is closed; Cluster.Close waits for it.
-	c.nodes[node].server.ServeConn(conn.server)
+	c.nodes[conn.node].server.ServeConn(conn.server)
 	return conn.client, nil
 }

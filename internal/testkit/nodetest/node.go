@@ -28,6 +28,7 @@ type state struct {
 	said          []param       // by SetInfo
 	denied        []string      // by Deny
 	offset        time.Duration // of the node's clock
+	stands        time.Time     // what the clock shows all the time; zero: it goes
 	hook          server.Hook   // by SetPreHook
 }
 

@@ -9,53 +9,74 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Foreign is something that no version of this library writes, at a key that the lock uses.
+// Foreign is something that no version of this library writes, in the place of something that it does.
 type Foreign struct {
 	Name   string
-	Reason string // part of what a Locker says where it has the place of a lock or a fence
+	Reason string // part of what a Locker says of it
 
-	put func(ctx context.Context, node *redis.Client, key string) error
+	put func(ctx context.Context, node *redis.Client, place Place) error
 }
 
-// The simplest ones.
-var (
-	List = Foreign{"list", "WRONGTYPE", func(ctx context.Context, node *redis.Client, key string) error {
-		return node.RPush(ctx, key, "a", "b").Err()
-	}}
-	Word = text("word", "mine", "")
-)
+// Place is where something stands on a node: in a field of the hash, or as the hash itself.
+type Place struct{ hash, field string }
 
-// Foreigns are all kinds.
-var Foreigns = []Foreign{
-	List,
-	{"set", "WRONGTYPE", func(ctx context.Context, node *redis.Client, key string) error {
-		return node.SAdd(ctx, key, "a", "b").Err()
+// Record is the place of what a node keeps of a lock.
+func (p Prefix) Record(name string) Place { return Place{p.Hash(), field(name)} }
+
+// Guard is the place of the guard.
+func (p Prefix) Guard() Place { return Place{p.Hash(), guardField} }
+
+// Whole is the place of everything.
+func (p Prefix) Whole() Place { return Place{p.Hash(), ""} }
+
+// Records are what may stand in place of a record.
+var Records = []Foreign{
+	text("word", "mine", "did not write the record"),
+	text("empty", "", "did not write the record"),
+	text("part", "0000000000000017 00000000", "did not write the record"),
+	text("letters", "abcdefghijklmnop abcdefghijklmnop abcdefghijklmnop abc:1:", "did not write the record"),
+}
+
+// Guards are what may stand in place of the guard.
+var Guards = []Foreign{
+	text("word", "mine", "the hash has layout mine, this version knows 2"),
+	text("earlier", "1 0123456789", "the hash has layout 1, this version knows 2"),
+	text("later", "3 0123456789", "the hash has layout 3, this version knows 2"),
+}
+
+// Types are what may stand in place of the hash.
+var Types = []Foreign{
+	{"list", "WRONGTYPE", func(ctx context.Context, node *redis.Client, place Place) error {
+		return node.RPush(ctx, place.hash, "a", "b").Err()
 	}},
-	Word,
-	text("empty", "", ""),
-	text("part", "1:abc", ""),
-	text("no-number", "1:abc:x:", ""),
-	text("later", "2:17:x:y", `layout "2", this version knows "1"`),
+	{"set", "WRONGTYPE", func(ctx context.Context, node *redis.Client, place Place) error {
+		return node.SAdd(ctx, place.hash, "a", "b").Err()
+	}},
+	{"string", "WRONGTYPE", func(ctx context.Context, node *redis.Client, place Place) error {
+		return node.Set(ctx, place.hash, "a", 0).Err()
+	}},
 }
 
 func text(name, value, reason string) Foreign {
-	return Foreign{name, reason, func(ctx context.Context, node *redis.Client, key string) error {
-		return node.Set(ctx, key, value, 0).Err()
+	return Foreign{name, reason, func(ctx context.Context, node *redis.Client, place Place) error {
+		return node.HSet(ctx, place.hash, place.field, value).Err()
 	}}
 }
 
-// Replace puts something foreign at the key of a lock, of a fence or of the guard. The returned func reports whether
-// it is still there, untouched.
-func Replace(t testing.TB, key string, f Foreign, nodes ...*redis.Client) (untouched func() bool) {
+// Replace puts something foreign in a place. The returned func reports whether it is still there, untouched.
+func Replace(t testing.TB, place Place, f Foreign, nodes ...*redis.Client) (untouched func() bool) {
 	t.Helper()
 	var before []string
 	for _, node := range nodes {
-		check(t, errors.Join(node.Del(t.Context(), key).Err(), f.put(t.Context(), node, key)))
-		before = append(before, dump(t, key, node))
+		if place.field == "" {
+			check(t, node.Del(t.Context(), place.hash).Err())
+		}
+		check(t, f.put(t.Context(), node, place))
+		before = append(before, dump(t, place, node))
 	}
 	return func() bool {
 		for i, node := range nodes {
-			if dump(t, key, node) != before[i] {
+			if dump(t, place, node) != before[i] {
 				return false
 			}
 		}
@@ -63,22 +84,24 @@ func Replace(t testing.TB, key string, f Foreign, nodes ...*redis.Client) (untou
 	}
 }
 
-// dump returns what a node has at a key, of whatever type.
-func dump(t testing.TB, key string, node *redis.Client) string {
+// dump returns what a node has in a place, of whatever type.
+func dump(t testing.TB, place Place, node *redis.Client) string {
 	t.Helper()
-	kind, err := node.Type(t.Context(), key).Result()
-	check(t, err)
-	left, err := node.PTTL(t.Context(), key).Result()
+	kind, err := node.Type(t.Context(), place.hash).Result()
 	check(t, err)
 	var value any
 	switch kind {
+	case "hash":
+		value, err = node.HGet(t.Context(), place.hash, place.field).Result()
 	case "string":
-		value, err = node.Get(t.Context(), key).Result()
+		value, err = node.Get(t.Context(), place.hash).Result()
 	case "list":
-		value, err = node.LRange(t.Context(), key, 0, -1).Result()
+		value, err = node.LRange(t.Context(), place.hash, 0, -1).Result()
 	case "set":
-		value, err = node.SCard(t.Context(), key).Result()
+		value, err = node.SCard(t.Context(), place.hash).Result()
 	}
-	check(t, err)
-	return fmt.Sprint(kind, value, left)
+	if !errors.Is(err, redis.Nil) {
+		check(t, err)
+	}
+	return fmt.Sprint(kind, value)
 }

@@ -1,10 +1,12 @@
 // Package records knows what the lock keeps on a node. Tests use it to look at that, and to change it as a person with
-// redis-cli may. No other test knows how a lock is kept.
+// redis-cli may. No other test package knows a key, a field or a form.
 package records
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,38 +21,109 @@ type Prefix string
 const Default Prefix = "redlock"
 
 // SomebodyElse is the value of a holder that is none of the test's.
-const SomebodyElse = "1:another:1:someone else"
+const SomebodyElse = "another:1:someone else"
 
 // Other returns the value of one more such holder, who is not SomebodyElse.
-func Other(who string) string { return "1:" + who + ":1:someone else" }
+func Other(who string) string { return who + ":1:someone else" }
 
 // Text returns the text that redlock.WithValue gave to the holder whose value this is.
 func Text(value string) string {
-	parts := strings.SplitN(value, ":", 4)
+	parts := strings.SplitN(value, ":", 3)
 	return parts[len(parts)-1]
 }
 
-// Lock is the key of a lock.
-func (p Prefix) Lock(name string) string { return "{" + string(p) + "}:lock:" + name }
+// A deadline that no clock reaches, and what [Prefix.Left] is at least until then.
+const (
+	forGood = 9_000_000_000_000_000
+	ForGood = 365 * 24 * time.Hour
+)
 
-// Fence is the key of a lock's fence.
-func (p Prefix) Fence(name string) string { return "{" + string(p) + "}:fence:" + name }
+// Hash is the key of all that a node keeps for locks.
+func (p Prefix) Hash() string { return "{" + string(p) + "}" }
 
-// Guard is the key of the guard.
-func (p Prefix) Guard() string { return "{" + string(p) + "}:guard" }
+// Channel is where a node tells of a lock.
+func (p Prefix) Channel(name string) string { return p.Hash() + ":" + field(name) }
+
+const guardField = "g"
+
+func field(name string) string { return "n:" + name }
+
+// record is what a node keeps of one lock.
+type record struct {
+	number   uint64
+	since    string // the guard under which the number was counted
+	deadline int64  // by the node's clock, in microseconds since 1970
+	value    string
+}
+
+func (r record) String() string {
+	return fmt.Sprintf("%016d %s %016d %s", r.number, r.since, r.deadline, r.value)
+}
+
+// isHeldAt reports that there is a holder at an instant of the node's clock.
+func (r record) isHeldAt(now int64) bool { return r.value != "" && now < r.deadline }
+
+// read returns what a node keeps of a lock; false: nothing.
+func (p Prefix) read(t testing.TB, name string, node *redis.Client) (r record, ok bool) {
+	t.Helper()
+	text := p.get(t, field(name), node)
+	if text == "" {
+		return record{since: "0000000000000000"}, false
+	}
+	fields := strings.SplitN(text, " ", 4)
+	if len(fields) < 4 {
+		t.Fatalf("the record is %q", text)
+	}
+	var err1, err2 error
+	r.number, err1 = strconv.ParseUint(fields[0], 10, 64)
+	r.since = fields[1]
+	r.deadline, err2 = strconv.ParseInt(fields[2], 10, 64)
+	r.value = fields[3]
+	check(t, errors.Join(err1, err2))
+	return r, true
+}
+
+func (p Prefix) write(t testing.TB, name string, r record, node *redis.Client) {
+	t.Helper()
+	check(t, node.HSet(t.Context(), p.Hash(), field(name), r.String()).Err())
+}
 
 // Holder returns the value that holds a lock on a node, empty if nothing does.
 func (p Prefix) Holder(t testing.TB, name string, node *redis.Client) string {
 	t.Helper()
-	return get(t, p.Lock(name), node)
+	if r, _ := p.read(t, name, node); r.isHeldAt(now(t, node)) {
+		return r.value
+	}
+	return ""
 }
 
-// Left returns how long a lock will last on a node: below zero if for good, or if nothing holds it.
+// Left returns how long a lock will last on a node: more than a year if for good, zero if nothing holds it.
 func (p Prefix) Left(t testing.TB, name string, node *redis.Client) time.Duration {
 	t.Helper()
-	left, err := node.PTTL(t.Context(), p.Lock(name)).Result()
+	left, err := p.LeftOn(t.Context(), name, node)
 	check(t, err)
 	return left
+}
+
+// LeftOn is Left for programs that have no test.
+func (p Prefix) LeftOn(ctx context.Context, name string, node redis.Cmdable) (time.Duration, error) {
+	text, err := node.HGet(ctx, p.Hash(), field(name)).Result()
+	if errors.Is(err, redis.Nil) {
+		return 0, nil
+	}
+	clock, err2 := node.Time(ctx).Result()
+	if err := errors.Join(err, err2); err != nil {
+		return 0, err
+	}
+	var number, since, deadline int64
+	if _, err := fmt.Sscanf(text, "%d %d %d", &number, &since, &deadline); err != nil {
+		return 0, err
+	}
+	micros := max(deadline-clock.UnixMicro(), 0)
+	if fields := strings.SplitN(text, " ", 4); fields[len(fields)-1] == "" {
+		micros = 0 // it was released
+	}
+	return time.Duration(min(micros, 1<<53)) * time.Microsecond, nil
 }
 
 // On counts the nodes that hold a lock.
@@ -58,9 +131,9 @@ func (p Prefix) On(t testing.TB, name string, nodes ...*redis.Client) int {
 	t.Helper()
 	n := 0
 	for _, node := range nodes {
-		found, err := node.Exists(t.Context(), p.Lock(name)).Result()
-		check(t, err)
-		n += int(found)
+		if p.Holder(t, name, node) != "" {
+			n++
+		}
 	}
 	return n
 }
@@ -69,15 +142,29 @@ func (p Prefix) On(t testing.TB, name string, nodes ...*redis.Client) int {
 func (p Prefix) Put(t testing.TB, name, value string, ttl time.Duration, nodes ...*redis.Client) {
 	t.Helper()
 	for _, node := range nodes {
-		check(t, node.Set(t.Context(), p.Lock(name), value, ttl).Err())
+		r, _ := p.read(t, name, node)
+		r.value, r.deadline = value, forGood
+		if ttl > 0 {
+			r.deadline = now(t, node) + ttl.Microseconds()
+		}
+		p.write(t, name, r, node)
 	}
 }
 
-// Drop removes a lock from nodes.
+// Hold makes somebody else the holder of a lock for ttl, for programs that have no test.
+func (p Prefix) Hold(ctx context.Context, node redis.Cmdable, name string, ttl time.Duration) {
+	r := record{since: strings.Repeat("0", 16), value: SomebodyElse, deadline: time.Now().Add(ttl).UnixMicro()}
+	node.HSet(ctx, p.Hash(), field(name), r.String())
+}
+
+// Drop removes a lock from nodes; their fencing numbers for it stay.
 func (p Prefix) Drop(t testing.TB, name string, nodes ...*redis.Client) {
 	t.Helper()
 	for _, node := range nodes {
-		check(t, node.Del(t.Context(), p.Lock(name)).Err())
+		if r, ok := p.read(t, name, node); ok {
+			r.value = ""
+			p.write(t, name, r, node)
+		}
 	}
 }
 
@@ -85,72 +172,118 @@ func (p Prefix) Drop(t testing.TB, name string, nodes ...*redis.Client) {
 func (p Prefix) Shorten(t testing.TB, name string, ttl time.Duration, nodes ...*redis.Client) {
 	t.Helper()
 	for _, node := range nodes {
-		check(t, node.PExpire(t.Context(), p.Lock(name), ttl).Err())
+		if r, ok := p.read(t, name, node); ok {
+			r.deadline = now(t, node) + ttl.Microseconds()
+			p.write(t, name, r, node)
+		}
 	}
 }
 
 // Number returns a node's fencing number for a lock.
 func (p Prefix) Number(t testing.TB, name string, node *redis.Client) uint64 {
 	t.Helper()
-	text := get(t, p.Fence(name), node)
-	var number, since uint64
-	if _, err := fmt.Sscanf(text, "1:%d:%d", &number, &since); err != nil {
-		t.Fatalf("the fence is %q: %v", text, err)
+	r, ok := p.read(t, name, node)
+	if !ok {
+		t.Fatalf("there is no record of %q", name)
 	}
-	return number
+	return r.number
 }
 
 // SetNumber makes number a node's fencing number for a lock, as if it had counted so far since its guard began.
 func (p Prefix) SetNumber(t testing.TB, name string, number uint64, node *redis.Client) {
 	t.Helper()
-	since, err := node.HGet(t.Context(), p.Guard(), "since").Result()
-	check(t, err)
-	check(t, node.Set(t.Context(), p.Fence(name), fmt.Sprintf("1:%d:%s", number, since), 0).Err())
+	r, _ := p.read(t, name, node)
+	r.number, r.since = number, p.guard(t, node)[43:59]
+	p.write(t, name, r, node)
 }
 
-// NumberLeft returns how long a node's fencing number for a lock will last: below zero if there is none.
-func (p Prefix) NumberLeft(t testing.TB, name string, node *redis.Client) time.Duration {
+// HasNumber reports whether a node has a fencing number for a lock.
+func (p Prefix) HasNumber(t testing.TB, name string, node *redis.Client) bool {
 	t.Helper()
-	left, err := node.PTTL(t.Context(), p.Fence(name)).Result()
+	_, ok := p.read(t, name, node)
+	return ok
+}
+
+// Names counts the locks of which a node has a record.
+func (p Prefix) Names(t testing.TB, node *redis.Client) int {
+	t.Helper()
+	fields, err := node.HLen(t.Context(), p.Hash()).Result()
 	check(t, err)
-	return left
+	if p.Guarded(t, node) {
+		fields--
+	}
+	return int(fields)
 }
 
 // Guarded reports whether a node has a guard, be it over or not.
 func (p Prefix) Guarded(t testing.TB, node *redis.Client) bool {
 	t.Helper()
-	found, err := node.HExists(t.Context(), p.Guard(), "since").Result()
-	check(t, err)
-	return found
+	return p.guard(t, node) != ""
 }
 
 // Age makes a node's guard one that began long ago.
 func (p Prefix) Age(t testing.TB, node *redis.Client) {
 	t.Helper()
-	check(t, node.HSet(t.Context(), p.Guard(), "since", 1).Err())
+	g := p.guard(t, node)
+	long := strings.Repeat("0", 15) + "1"
+	check(t, node.HSet(t.Context(), p.Hash(), guardField, g[:43]+long+" "+long+g[76:]).Err())
+}
+
+// Unused makes a node's guard one whose list of nodes was last used long ago.
+func (p Prefix) Unused(t testing.TB, node *redis.Client) {
+	t.Helper()
+	g := p.guard(t, node)
+	check(t, node.HSet(t.Context(), p.Hash(), guardField, g[:94]+strings.Repeat("0", 13)).Err())
+}
+
+// guard returns a node's guard: LAYOUT IDENTITY SINCE UNTIL LONGEST NODES USED, each of a fixed width.
+func (p Prefix) guard(t testing.TB, node *redis.Client) string {
+	t.Helper()
+	return p.get(t, guardField, node)
 }
 
 // Sets returns the value that a command, within a script too, makes the holder of a lock; empty if it does not.
 func (p Prefix) Sets(name, command string, args ...string) string {
-	if command == "SET" && args[0] == p.Lock(name) {
-		return args[1]
+	if command != "HSET" || args[0] != p.Hash() {
+		return ""
+	}
+	for i := 1; i+1 < len(args); i += 2 {
+		if args[i] == field(name) {
+			return args[i+1][51:]
+		}
 	}
 	return ""
 }
 
-// Counts reports whether a command, within a script too, writes the fencing number of a lock.
-func (p Prefix) Counts(name, command string, args ...string) bool {
-	return command == "SET" && args[0] == p.Fence(name)
+// Writes reports whether a command, within a script too, writes the record of a lock.
+func (p Prefix) Writes(name, command string, args ...string) bool {
+	if command != "HSET" || args[0] != p.Hash() {
+		return false
+	}
+	for i := 1; i < len(args); i += 2 {
+		if args[i] == field(name) {
+			return true
+		}
+	}
+	return false
 }
 
-// get returns the text at a key, empty if there is none.
-func get(t testing.TB, key string, node *redis.Client) string {
+// get returns the text of a field, empty if there is none.
+func (p Prefix) get(t testing.TB, field string, node *redis.Client) string {
 	t.Helper()
-	text, err := node.Get(t.Context(), key).Result()
+	text, err := node.HGet(t.Context(), p.Hash(), field).Result()
 	if !errors.Is(err, redis.Nil) {
 		check(t, err)
 	}
 	return text
+}
+
+// now is a node's clock, in microseconds since 1970.
+func now(t testing.TB, node *redis.Client) int64 {
+	t.Helper()
+	at, err := node.Time(t.Context()).Result()
+	check(t, err)
+	return at.UnixMicro()
 }
 
 func check(t testing.TB, err error) {

@@ -18,8 +18,8 @@
 //
 // A node can hang ([Node.Hang], [Node.Wake]) and crash ([Node.Kill], [Node.Restart]), and come
 // back without its data ([Node.RestartEmpty]) or with older data ([Node.Backup],
-// [Node.RestartFromBackup]); the way to it can be slow ([Proxy.Delay]), silent ([Proxy.Cut]) or
-// refused ([Proxy.Refuse]).
+// [Node.RestartFromBackup]); the way to it can be slow ([Proxy.Delay]), silent ([Proxy.Cut]),
+// refused ([Proxy.Refuse]) or lead to another node ([Router]).
 //
 // It needs redis-server on PATH and a Unix system.
 package redisproc

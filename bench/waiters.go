@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// waiterVariable makes this program a process that waits for locks: the addresses of the nodes.
+const waiterVariable = "REDLOCKFX_BENCH_WAITER"
+
+// What a waiter is sent, and what it answers, in lines. It is sent the name of a lock, answers wonLine and the time if it
+// wins it, and holds it until it is sent stopLine. Then it gives the lock back or stops waiting, and answers doneLine. It
+// answers doneLine once at the start, too, when it has its connections.
+const (
+	stopLine = "stop"
+	wonLine  = "won"
+	doneLine = "done"
+)
+
+// waiters are processes that wait for one lock at a time.
+type waiters []*waiter
+
+type waiter struct {
+	process *exec.Cmd
+	input   io.Writer
+	done    chan error // holds an answer to stopLine
+}
+
+// start starts one more process, and returns when it has its connections. Each win of it is sent to won.
+func (all *waiters) start(ctx context.Context, addrs []string, won chan<- time.Time) {
+	w := &waiter{process: exec.CommandContext(ctx, must(os.Executable())), done: make(chan error, 1)}
+	w.process.Env = append(os.Environ(), waiterVariable+"="+strings.Join(addrs, " "))
+	w.process.Stderr = os.Stderr
+	w.input = must(w.process.StdinPipe())
+	lines := bufio.NewScanner(must(w.process.StdoutPipe()))
+	check(w.process.Start())
+	*all = append(*all, w)
+	go w.read(lines, won) // ends with the process
+	check(must(receive(ctx, w.done)))
+}
+
+func (w *waiter) read(lines *bufio.Scanner, won chan<- time.Time) {
+	for lines.Scan() {
+		word, at, _ := strings.Cut(lines.Text(), " ")
+		if word == doneLine {
+			w.done <- nil
+			continue
+		}
+		nanos, err := strconv.ParseInt(at, 10, 64)
+		if word != wonLine || err != nil {
+			w.done <- fmt.Errorf("a process that waits says %q", lines.Text())
+			return
+		}
+		won <- time.Unix(0, nanos)
+	}
+	w.done <- errors.Join(errors.New("a process that waits has ended"), lines.Err())
+}
+
+// send sends a line to all.
+func (all waiters) send(line string) error {
+	return each(len(all), 1, func(i int) error {
+		_, err := fmt.Fprintln(all[i].input, line)
+		return err
+	})
+}
+
+// areDone returns when all have answered doneLine.
+func (all waiters) areDone(ctx context.Context) error {
+	return each(len(all), 1, func(i int) error {
+		answered, err := receive(ctx, all[i].done)
+		return errors.Join(err, answered)
+	})
+}
+
+func (all waiters) kill() {
+	for _, w := range all {
+		kill(w.process)
+	}
+}
+
+// handOver has holder hold a lock and all wait for it. It returns the time from before the release is called until the
+// first of them has the lock.
+func (all waiters) handOver(ctx context.Context, b *bench, holder peer, won chan time.Time) (time.Duration, error) {
+	name := nextName()
+	h, err := holder.wait(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	if err := all.send(name); err != nil {
+		return 0, err
+	}
+	if err := errors.Join(b.waiting(ctx, name, len(all)), pause(10, 30)(name)); err != nil {
+		return 0, err
+	}
+	released := time.Now()
+	if err := h.Release(ctx); err != nil {
+		return 0, err
+	}
+	first, err := receive(ctx, won)
+	if err := errors.Join(err, all.send(stopLine), all.areDone(ctx)); err != nil {
+		return 0, err
+	}
+	for len(won) > 0 {
+		<-won // of others, until they were stopped
+	}
+	return first.Sub(released.Round(0)), nil // by the wall clock, which processes share
+}
+
+// beWaiter runs in the other process, until its standard input ends.
+func beWaiter(ctx context.Context, variable string) {
+	p := openLocker(strings.Fields(variable))
+	check(warmUp(ctx, p, 2*nodes, waiterName))
+	fmt.Println(doneLine)
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		waiting, stop := context.WithCancel(ctx)
+		name := lines.Text()
+		over := inBackground(1, func(int) error {
+			h, err := p.wait(waiting, name)
+			if err != nil {
+				return nil // it was stopped, or the parent does not hear of a win in time
+			}
+			fmt.Println(wonLine, time.Now().UnixNano())
+			<-waiting.Done()
+			return h.Release(ctx)
+		})
+		stopped := lines.Scan()
+		stop()
+		err := <-over
+		if !stopped || err != nil {
+			check(err)
+			return
+		}
+		fmt.Println(doneLine)
+	}
+}
+
+// waiterName is one that no other process uses.
+func waiterName() string { return fmt.Sprintf("%s-of-%d", nextName(), os.Getpid()) }

@@ -1,0 +1,286 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/internal/retry"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// A policy that evicts keys with a TTL leaves the hash alone, since it has none.
+func TestEviction_OfKeysWithATTLCostsNothing(t *testing.T) {
+	t.Parallel()
+	eachEviction(t, []string{"volatile-lru", "volatile-ttl"}, func(t *testing.T, e *eviction) {
+		began := make(map[*redis.Client]time.Time)
+		for _, server := range e.short {
+			began[server] = records.Default.GuardBegan(t, server)
+			f := filler{server: server, ttl: time.Hour, size: 1 << 10}
+			for number(t, server, "stats", "evicted_keys") < 2000 {
+				f.write(t, 100)
+			}
+		}
+		must(t, e.lease.Extend(t.Context()))
+		for _, server := range e.servers {
+			if records.Default.Holder(t, evicted, server) == "" {
+				t.Error("a node has lost the lease")
+			}
+		}
+		for _, server := range e.short {
+			if records.Default.GuardBegan(t, server) != began[server] {
+				t.Error("a node has a new guard")
+			}
+		}
+		for i, n := range e.locker.Nodes(t.Context()) {
+			if n.Err != nil || n.Guard > 0 || (n.Eviction == e.policy) != (i < len(e.short)) {
+				t.Errorf("node %d is %+v", i, n)
+			}
+		}
+		if wins := e.rival.stop(); len(wins) > 0 {
+			t.Errorf("somebody else won: %+v", wins)
+		}
+		wantTold(t, &e.own.complaints)
+		wantTold(t, &e.other.complaints)
+		release(t, e.lease)
+	})
+}
+
+// A policy that evicts any key takes the guard with the locks, so the node grants nothing until all of them have ended.
+func TestEviction_OfAnyKeyCostsAvailabilityAlone(t *testing.T) {
+	t.Parallel()
+	eachEviction(t, []string{"allkeys-lru", "allkeys-random"}, func(t *testing.T, e *eviction) {
+		// Guards answer requests for grants. After the loss of the lease only the rival makes these.
+		heard := &e.own
+		if len(e.short) > 1 {
+			heard = &e.other
+		}
+		costs := "eviction: maxmemory-policy is " + e.policy + ": .* it then grants nothing for " + ttl.String()
+		began := time.Now()
+		for i, server := range e.short {
+			before := records.Default.GuardBegan(t, server)
+			// The keys are large, so that there are few besides the hash.
+			f := filler{server: server, size: 100 << 10}
+			poll(t, "eviction of the hash", func() bool {
+				f.write(t, 1)
+				return !records.Default.Exists(t, server)
+			})
+			must(t, server.ConfigSet(t.Context(), "maxmemory", "1gb").Err())
+			poll(t, "new guard", func() bool {
+				return records.Default.Exists(t, server) && records.Default.GuardBegan(t, server).After(before)
+			})
+			poll(t, "news of the guard and of its cost", func() bool {
+				return heard.hasGuarded(server.Options().Addr) && len(heard.sorted()) > i
+			})
+			if n := e.status(t, server); n.Guard <= 0 || n.Err != nil || n.Eviction != e.policy {
+				t.Errorf("the node is %+v, want it guarded", n)
+			}
+		}
+		if len(e.short) == 1 {
+			poll(t, "lease on all nodes again", func() bool {
+				return records.Default.On(t, evicted, e.servers...) == len(e.servers)
+			})
+			must(t, e.lease.Extend(t.Context()))
+			if wins := e.rival.stop(); len(wins) > 0 {
+				t.Errorf("somebody else won: %+v", wins)
+			}
+			release(t, e.lease)
+		} else {
+			select {
+			case <-e.lease.Context().Done():
+				want.Err(t, context.Cause(e.lease.Context()), redlock.ErrLost)
+			case <-time.After(patience):
+				t.Fatal("the lease outlived its majority")
+			}
+			poll(t, "next holder", func() bool { return len(e.rival.wins()) > 0 })
+			for _, w := range e.rival.stop() {
+				if w.beside || w.token <= e.lease.Token() || w.at.Sub(began) < ttl {
+					t.Errorf("after %v, and %d, somebody else won: %+v", w.at.Sub(began), e.lease.Token(), w)
+				}
+			}
+		}
+		wantTold(t, &heard.complaints, slices.Repeat([]string{costs}, len(e.short))...)
+	})
+}
+
+// evicted is the lock of an eviction.
+const evicted = "evicted"
+
+// slack is how much memory a server has beyond what it uses.
+const slack = 1 << 20
+
+// eviction is three nodes of which some are short of memory, a lease on all of them, and somebody who wants it.
+type eviction struct {
+	policy  string
+	servers []*redis.Client
+	short   []*redis.Client // of memory, with the policy
+	locker  *redlock.Locker
+	lease   *redlock.Lease // extended by itself
+	rival   *rival
+
+	own, other news // told to the lease's holder, and to the rival
+}
+
+// eachEviction calls check with a minority and with a majority of nodes that are short of memory.
+func eachEviction(t *testing.T, policies []string, check func(t *testing.T, e *eviction)) {
+	for _, policy := range policies {
+		for _, short := range []int{1, leaseNodes/2 + 1} {
+			t.Run(fmt.Sprintf("%s on %d", policy, short), func(t *testing.T) {
+				t.Parallel()
+				check(t, startEviction(t, policy, short))
+			})
+		}
+	}
+}
+
+func startEviction(t *testing.T, policy string, short int) *eviction {
+	t.Helper()
+	nodes := startNodes(t, leaseNodes)
+	e := &eviction{policy: policy, servers: admins(t, nodes.Addrs())}
+	e.short = e.servers[:short]
+	e.locker = lockerOn(t, clients(t, nodes.Addrs()...), redlock.WithTTL(ttl), redlock.WithNodeTimeout(longTimeout),
+		e.own.option())
+	e.lease = acquire(t, e.locker, evicted, redlock.WithAutoExtend(redlock.Extension{}))
+	poll(t, "lease on all nodes", func() bool { return records.Default.On(t, evicted, e.servers...) == leaseNodes })
+	for _, server := range e.short {
+		limit := number(t, server, "memory", "used_memory") + slack
+		must(t, server.ConfigSet(t.Context(), "maxmemory-policy", policy).Err(),
+			server.ConfigSet(t.Context(), "maxmemory", fmt.Sprint(limit)).Err())
+	}
+	other := lockerOn(t, clients(t, nodes.Addrs()...), redlock.WithTTL(ttl), redlock.WithNodeTimeout(longTimeout),
+		e.other.option())
+	e.rival = startRival(t, other, e.lease)
+	return e
+}
+
+// status is that of a server's node.
+func (e *eviction) status(t *testing.T, server *redis.Client) redlock.NodeStatus {
+	t.Helper()
+	for i, n := range e.locker.Nodes(t.Context()) {
+		if e.servers[i] == server {
+			return n
+		}
+	}
+	t.Fatal("there is no such node")
+	return redlock.NodeStatus{}
+}
+
+// filler writes other keys to a server.
+type filler struct {
+	server *redis.Client
+	ttl    time.Duration // 0: none
+	size   int           // of a key
+	n      int           // keys so far
+}
+
+func (f *filler) write(t *testing.T, many int) {
+	t.Helper()
+	_, err := f.server.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
+		for range many {
+			f.n++
+			pipe.Set(t.Context(), fmt.Sprint("other key ", f.n), strings.Repeat("x", f.size), f.ttl)
+		}
+		return nil
+	})
+	must(t, err)
+}
+
+// number is one of those that a section of INFO has.
+func number(t *testing.T, server *redis.Client, section, field string) int {
+	t.Helper()
+	info, err := server.Info(t.Context(), section).Result()
+	must(t, err)
+	_, after, _ := strings.Cut(info, field+":")
+	text, _, _ := strings.Cut(after, "\r\n")
+	n, err := strconv.Atoi(text)
+	must(t, err)
+	return n
+}
+
+// rival tries to take a lock all the time that somebody has.
+type rival struct {
+	done   context.CancelFunc
+	ended  chan struct{}
+	mu     sync.Mutex // guards the field below
+	leases []win
+}
+
+// win is a lease that the rival had for a moment.
+type win struct {
+	at     time.Time
+	token  uint64
+	beside bool // the other lease was valid, too
+}
+
+// startRival starts one that ends with the test, or with stop.
+func startRival(t *testing.T, l *redlock.Locker, held *redlock.Lease) *rival {
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &rival{done: cancel, ended: make(chan struct{})}
+	t.Cleanup(func() { r.stop() })
+	go func() { // ends with ctx; stop waits
+		defer close(r.ended)
+		for retry.Sleep(ctx, 10*time.Millisecond) == nil {
+			lease, err := l.TryAcquire(ctx, held.Name())
+			if err != nil {
+				continue
+			}
+			r.add(win{time.Now(), lease.Token(), held.Valid()})
+			_ = lease.Release(context.WithoutCancel(ctx))
+		}
+	}()
+	return r
+}
+
+func (r *rival) add(w win) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.leases = append(r.leases, w)
+}
+
+func (r *rival) wins() []win {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.leases)
+}
+
+// stop returns all that it won.
+func (r *rival) stop() []win {
+	r.done()
+	<-r.ended
+	return r.wins()
+}
+
+// news are what a Locker tells of its nodes.
+type news struct {
+	complaints
+	nodes map[string]bool // of which it told that they are guarded; guarded by the mutex of complaints
+}
+
+// option has a Locker tell them.
+func (n *news) option() redlock.Option {
+	return redlock.WithHooks(redlock.Hooks{NodeError: n.add, Guarded: func(node string, left time.Duration) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if n.nodes == nil {
+			n.nodes = make(map[string]bool)
+		}
+		n.nodes[node] = n.nodes[node] || left > 0
+	}})
+}
+
+func (n *news) hasGuarded(node string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.nodes[node]
+}

@@ -1,0 +1,96 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/race"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// A name that is used once leaves a record. The grants of others remove it when it is old, a few at a time.
+func TestSweep_RemovesOldRecordsFewAtATimeAndNoOther(t *testing.T) {
+	t.Parallel()
+	const (
+		held, free = 500, 500 // that are still needed
+		slowAfter  = time.Millisecond
+		sweepAfter = 8   // grants
+		most       = 128 // records that a sweep looks at
+		atOnce     = 32  // of them
+	)
+	old := race.Scale(100_000, 1_000_000)
+	nodes := startNodes(t, 1)
+	server := admins(t, nodes.Addrs())[0]
+	p := records.Default
+	p.Fill(t, "held ", held, records.SomebodyElse, time.Hour, server)
+	p.Fill(t, "free ", free, "", -30*time.Minute, server) // the retention is an hour
+	p.Fill(t, "old ", old, "", -2*time.Hour, server)
+	must(t, server.ConfigSet(t.Context(), "slowlog-log-slower-than", fmt.Sprint(slowAfter.Microseconds())).Err(),
+		server.ConfigSet(t.Context(), "slowlog-max-len", "1000000").Err(), server.Do(t.Context(), "SLOWLOG", "RESET").Err())
+	l := lockerOn(t, clients(t, nodes.Addrs()...), redlock.WithTTL(ttl), redlock.WithNodeTimeout(longTimeout))
+
+	// One call after the other, to see what each of them looks at and removes.
+	looks, left := calls(t, server, "hrandfield"), p.Names(t, server)
+	for range 20 * sweepAfter {
+		release(t, acquire(t, l, "x"))
+		looksNow, leftNow := calls(t, server, "hrandfield"), p.Names(t, server)
+		if n := looksNow - looks; n > most/atOnce {
+			t.Errorf("one grant looked at %d records", n*atOnce)
+		}
+		if n := left - leftNow; n > most {
+			t.Errorf("one grant removed %d records", n)
+		}
+		looks, left = looksNow, leftNow
+	}
+	if removed := held + free + old - left; removed < 10*most {
+		t.Errorf("20 sweeps removed %d records", removed)
+	}
+
+	// Then several at a time. Of calls that travel together, fifteen grants may have one sweep.
+	const users, each, enough = 8, 250, (held + free) * 3 / 2
+	grants, bound := 0, old/8+5000
+	for p.Names(t, server) > enough && grants < bound {
+		var working sync.WaitGroup
+		for i := range users {
+			working.Go(func() { // ends with its calls
+				for range each {
+					lease, err := l.Acquire(t.Context(), fmt.Sprint("user ", i))
+					if err == nil {
+						err = lease.Release(t.Context())
+					}
+					if err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		working.Wait()
+		grants += users * each
+	}
+	left = p.Names(t, server)
+	t.Logf("%d grants left %d of %d records", grants, left, held+free+old)
+	if left > enough {
+		t.Errorf("after %d grants %d records are left, want %d at most", grants, left, enough)
+	}
+	if h, f := p.Filled(t, "held ", held, server), p.Filled(t, "free ", free, server); h < held || f < free {
+		t.Errorf("of those that are needed, %d of %d and %d of %d are left", h, held, f, free)
+	}
+
+	// How long that takes is the machine's affair, so it is only logged.
+	slow, longest := 0, time.Duration(0)
+	log, err := server.SlowLogGet(t.Context(), 1_000_000).Result()
+	must(t, err)
+	for _, entry := range log {
+		if entry.Args[0] == "evalsha" {
+			slow, longest = slow+1, max(longest, entry.Duration)
+		}
+	}
+	t.Logf("for looking at %d records, %d calls of a script took the server longer than %v, the longest of them %v",
+		calls(t, server, "hrandfield")*atOnce, slow, slowAfter, longest)
+}

@@ -1,0 +1,88 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// Without INFO a script does not see that its server was restarted.
+func TestNodesThatDoNotPermitInfo_AreRefusedUnlessTheCallerAcceptsThem(t *testing.T) {
+	t.Parallel()
+	nodes := startNodes(t, 3)
+	servers := admins(t, nodes.Addrs())
+	for i, server := range servers {
+		setUser(t, server, "unseeing", without(rights(t), "+info"))
+		setUser(t, server, "mostly", rights(t))
+		if i == 0 {
+			setUser(t, server, "mostly", without(rights(t), "+info"))
+		}
+	}
+	reason := []string{"scripts may not call INFO", "WithUnseenRestarts"}
+	const told = "inspect: scripts may not call INFO"
+
+	t.Run("all are refused", func(t *testing.T) {
+		var hook complaints
+		l := lockerAs(t, "unseeing", "pw", nodes, hook.option())
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		_, tried := l.TryAcquire(ctx, "x")
+		_, waited := l.Acquire(ctx, "x")
+		for _, err := range []error{tried, waited} {
+			want.Err(t, err, redlock.ErrConfig)
+			want.Text(t, err, reason...)
+			if errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("it waited in vain: %v", err)
+			}
+		}
+		for _, n := range l.Nodes(t.Context()) {
+			want.Text(t, n.Err, reason...)
+		}
+		wantTold(t, &hook, told, told, told)
+		if on := records.Default.On(t, "x", servers...); on > 0 {
+			t.Errorf("%d nodes have the lock", on)
+		}
+	})
+
+	t.Run("a minority is refused", func(t *testing.T) {
+		var hook complaints
+		l := lockerAs(t, "mostly", "pw", nodes, hook.option())
+		lease := acquire(t, l, "x")
+		poll(t, "lease on the others", func() bool { return records.Default.On(t, "x", servers...) == 2 })
+		if records.Default.Holder(t, "x", servers[0]) != "" {
+			t.Error("the lease is on the node that was refused")
+		}
+		release(t, lease)
+		wantTold(t, &hook, told)
+	})
+
+	t.Run("accepted", func(t *testing.T) {
+		var hook complaints
+		l := lockerAs(t, "unseeing", "pw", nodes, redlock.WithUnseenRestarts(), hook.option())
+		lease := acquire(t, l, "x")
+		poll(t, "lease on all nodes", func() bool { return records.Default.On(t, "x", servers...) == 3 })
+		must(t, lease.Extend(t.Context()))
+		release(t, lease)
+		const unchecked = "inspect: INFO is not permitted .*: role, eviction and version are not checked, " +
+			"and a restart is seen only where the data is gone"
+		for _, n := range l.Nodes(t.Context()) {
+			if n.Err != nil || n.Role != "" || n.Version != "" || n.Guard > 0 {
+				t.Errorf("the node is %+v", n)
+			}
+		}
+		wantTold(t, &hook, unchecked, unchecked, unchecked)
+
+		// What is lost with the data is still seen.
+		for _, server := range servers {
+			must(t, server.FlushAll(t.Context()).Err())
+		}
+		_, err := l.TryAcquire(t.Context(), "x")
+		want.Err(t, err, redlock.ErrGuarded)
+	})
+}

@@ -1,0 +1,293 @@
+// Package notify hears what Redis nodes publish. A message is a hint: it may be missed, for want of rights or of a
+// connection, so whoever waits for one has a timer as well.
+//
+// A channel is heard on a few nodes only, the first ones of the subscriber's own order: with many waiters on many nodes
+// every message would otherwise be sent as often as waiters and nodes multiply. When one of these nodes goes away, the next
+// one is added. There is one connection to each node that is listened to, however many channels.
+package notify
+
+import (
+	"container/list"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// nodesPerChannel is on how many nodes a channel is heard.
+	nodesPerChannel = 2
+	// maxIdle is how many channels stay subscribed to that nobody waits for: whoever waited once often does so again.
+	maxIdle = 100
+	// maxPending is how many events a subscription keeps; if there are more, it is told that it missed some.
+	maxPending = 32
+)
+
+// Config is what a Notifier needs.
+type Config struct {
+	Open    context.Context           // ends everything when it is done
+	Start   func(func()) bool         // runs a function in the background and waits for it in the end
+	Timeout time.Duration             // for a connection to be made
+	Denied  time.Duration             // between attempts where subscribing is not permitted: rights rarely change
+	Seen    func(node int, err error) // is told of each failure, and with nil when all is well again
+}
+
+// Notifier hears what nodes publish. Its methods are safe for concurrent use.
+type Notifier struct {
+	config      Config
+	subscribers []*subscriber // one a node
+
+	mu       sync.Mutex // guards the fields below, those of all channels and subscriptions, and the subscribers' own
+	channels map[string]*channel
+	idle     *list.List // of *channel, those without a subscription, the oldest first
+}
+
+// channel is one that is listened to.
+type channel struct {
+	name  string
+	nodes map[int]hearing // those on which it is listened to
+	subs  map[*Subscription]struct{}
+	idle  *list.Element // its place among the idle ones
+}
+
+// hearing is how a channel stands on a node.
+type hearing int
+
+const (
+	asked hearing = iota // not confirmed yet
+	heard
+	away // the connection is broken, or the node refuses
+)
+
+// count is on how many nodes the channel is to be heard but is not yet, and on how many it is heard.
+func (c *channel) count() (soon, now int) {
+	for _, h := range c.nodes {
+		switch h {
+		case asked:
+			soon++
+		case heard:
+			now++
+		}
+	}
+	return soon, now
+}
+
+// isHeard reports that the channel is heard wherever it is to be heard: who asks a node now hears of what changes there
+// later.
+func (c *channel) isHeard() bool {
+	soon, now := c.count()
+	return soon == 0 && now > 0
+}
+
+// Event is something that a subscription has heard.
+type Event struct {
+	Node int
+	Text string // of a message
+	// Missed says that messages may have been missed: the subscription was made just now, or again, or there were too many.
+	Missed bool
+}
+
+// Subscription is one listener of one channel.
+type Subscription struct {
+	notifier *Notifier
+	channel  *channel
+	order    []int
+	signal   chan struct{} // holds one signal that there are events
+	ready    chan struct{} // closed when the nodes have confirmed the subscription
+
+	// Guarded by notifier.mu.
+	isReady bool
+	late    bool // nobody waits for Ready any more
+	pending []Event
+	closed  bool
+}
+
+// New makes a Notifier of nodes.
+func New(nodes []redis.UniversalClient, c Config) *Notifier {
+	n := &Notifier{config: c, channels: make(map[string]*channel), idle: list.New()}
+	for i, client := range nodes {
+		if single, ok := client.(*redis.Client); ok {
+			client = single.WithTimeout(c.Timeout) // a connection that is being made cannot be called off
+		}
+		n.subscribers = append(n.subscribers, &subscriber{
+			notifier: n, node: i, client: client, changed: make(chan struct{}, 1), want: make(map[string]bool),
+		})
+	}
+	return n
+}
+
+// Subscribe begins to listen to a channel, on the first nodes of order.
+func (n *Notifier) Subscribe(name string, order []int) *Subscription {
+	s := &Subscription{
+		notifier: n, order: order, signal: make(chan struct{}, 1), ready: make(chan struct{}),
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	c := n.channels[name]
+	if c == nil {
+		c = &channel{name: name, nodes: make(map[int]hearing), subs: make(map[*Subscription]struct{})}
+		n.channels[name] = c
+	}
+	if c.idle != nil {
+		n.idle.Remove(c.idle)
+		c.idle = nil
+	}
+	s.channel = c
+	c.subs[s] = struct{}{}
+	for len(c.nodes) < min(nodesPerChannel, len(order)) && n.extendLocked(c, order) {
+	}
+	if c.isHeard() {
+		s.readyLocked()
+	}
+	return s
+}
+
+// Hears reports whether a channel is heard already: a subscription to it would cost nothing.
+func (n *Notifier) Hears(name string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	c := n.channels[name]
+	return c != nil && c.isHeard()
+}
+
+// extendLocked listens to the channel on the next node of order; false if there is none.
+func (n *Notifier) extendLocked(c *channel, order []int) bool {
+	for _, node := range order {
+		if _, ok := c.nodes[node]; !ok {
+			c.nodes[node] = asked
+			n.subscribers[node].wantLocked(c.name, true)
+			return true
+		}
+	}
+	return false
+}
+
+// C returns a channel that holds a signal while there are events.
+func (s *Subscription) C() <-chan struct{} { return s.signal }
+
+// Ready returns a channel that is closed when the nodes have confirmed the subscription: from then on messages are heard.
+func (s *Subscription) Ready() <-chan struct{} { return s.ready }
+
+// Late says that the caller waits for Ready no longer: what is published before it is told as missed then.
+func (s *Subscription) Late() {
+	s.notifier.mu.Lock()
+	defer s.notifier.mu.Unlock()
+	s.late = !s.isReady
+}
+
+// Next returns the oldest event that was not returned yet; false: there is none.
+func (s *Subscription) Next() (Event, bool) {
+	s.notifier.mu.Lock()
+	defer s.notifier.mu.Unlock()
+	if len(s.pending) == 0 {
+		return Event{}, false
+	}
+	e := s.pending[0]
+	s.pending = s.pending[1:]
+	if len(s.pending) > 0 {
+		s.signalLocked()
+	}
+	return e, true
+}
+
+// Close ends listening.
+func (s *Subscription) Close() {
+	n := s.notifier
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.closed = true
+	delete(s.channel.subs, s)
+	if len(s.channel.subs) > 0 {
+		return
+	}
+	s.channel.idle = n.idle.PushBack(s.channel)
+	if n.idle.Len() > maxIdle {
+		oldest := n.idle.Remove(n.idle.Front()).(*channel)
+		delete(n.channels, oldest.name)
+		for node := range oldest.nodes {
+			n.subscribers[node].wantLocked(oldest.name, false)
+		}
+	}
+}
+
+func (s *Subscription) readyLocked() {
+	if !s.isReady {
+		s.isReady = true
+		close(s.ready)
+	}
+}
+
+func (s *Subscription) signalLocked() {
+	select {
+	case s.signal <- struct{}{}:
+	default: // it is signalled already
+	}
+}
+
+func (s *Subscription) addLocked(e Event) {
+	if len(s.pending) >= maxPending {
+		s.pending = append(s.pending[:0], Event{Node: e.Node, Missed: true})
+	}
+	s.pending = append(s.pending, e)
+	s.signalLocked()
+}
+
+// confirmed notes that a node has confirmed a subscription. What was published before has been missed, unless another
+// node was heard all the time.
+func (n *Notifier) confirmed(node int, name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	c := n.channels[name]
+	if c == nil {
+		return
+	}
+	if _, ok := c.nodes[node]; !ok {
+		return
+	}
+	_, before := c.count()
+	c.nodes[node] = heard
+	for s := range c.subs {
+		if s.isReady && before == 0 || !s.isReady && s.late {
+			s.addLocked(Event{Node: node, Missed: true})
+		}
+		if c.isHeard() {
+			s.readyLocked()
+		}
+	}
+}
+
+// message hands on what a node has published.
+func (n *Notifier) message(node int, name, text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if c := n.channels[name]; c != nil {
+		for s := range c.subs {
+			s.addLocked(Event{Node: node, Text: text})
+		}
+	}
+}
+
+// away notes that a node cannot be listened to just now: its channels are heard on another one as well.
+func (n *Notifier) away(node int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for name := range n.subscribers[node].want {
+		c := n.channels[name]
+		if c == nil {
+			continue
+		}
+		c.nodes[node] = away
+		for s := range c.subs {
+			if soon, now := c.count(); soon+now < nodesPerChannel {
+				n.extendLocked(c, s.order)
+			}
+			if c.isHeard() {
+				s.readyLocked()
+			}
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/internal/retry"
+)
+
+// subscriber is the connection to one node. It is made when the first channel is to be heard there.
+type subscriber struct {
+	notifier *Notifier
+	node     int
+	client   redis.UniversalClient
+	changed  chan struct{} // holds one signal that other channels are to be heard
+	refused  atomic.Bool   // a subscription was answered with an error: go-redis does not repeat it
+
+	// Guarded by notifier.mu.
+	started bool
+	want    map[string]bool // the channels to be heard
+	more    []string        // those that were added since the last update
+	less    []string        // those that were removed
+}
+
+// wantLocked has a channel heard, or no longer.
+func (s *subscriber) wantLocked(name string, yes bool) {
+	if yes {
+		s.want[name] = true
+		s.more = append(s.more, name)
+	} else {
+		delete(s.want, name)
+		s.less = append(s.less, name)
+	}
+	if !s.started {
+		s.started = s.notifier.config.Start(s.run) // run looks at what is wanted when it gets the lock
+	}
+	s.change()
+}
+
+func (s *subscriber) change() {
+	select {
+	case s.changed <- struct{}{}:
+	default: // it is signalled already
+	}
+}
+
+// changes takes what was added and removed since the last update; all that is wanted, if everything is to be asked for
+// again.
+func (s *subscriber) changes() (more, less []string) {
+	s.notifier.mu.Lock()
+	defer s.notifier.mu.Unlock()
+	if s.refused.Swap(false) {
+		s.more = s.more[:0]
+		for name := range s.want {
+			s.more = append(s.more, name)
+		}
+	}
+	// One that was added and removed, or the other way round, is what it is now.
+	for _, name := range s.more {
+		if s.want[name] {
+			more = append(more, name)
+		}
+	}
+	for _, name := range s.less {
+		if !s.want[name] {
+			less = append(less, name)
+		}
+	}
+	s.more, s.less = nil, nil
+	return more, less
+}
+
+// run keeps the subscription at what is wanted until the end. Its receiving half ends with it.
+func (s *subscriber) run() {
+	open := s.notifier.config.Open
+	link := s.client.Subscribe(open)
+	stop := context.AfterFunc(open, func() { _ = link.Close() }) // ends a Receive under way
+	defer stop()
+	defer link.Close()
+	var receiving sync.WaitGroup
+	defer receiving.Wait()
+
+	started := false
+	for {
+		select {
+		case <-s.changed:
+			// An error is no concern here: go-redis does what was asked for when it connects again, and receive sees why it had
+			// to.
+			more, less := s.changes()
+			if len(more) > 0 {
+				_ = link.Subscribe(open, more...)
+			}
+			if len(less) > 0 {
+				_ = link.Unsubscribe(open, less...)
+			}
+			if !started {
+				started = true
+				receiving.Go(func() { s.receive(link) })
+			}
+		case <-open.Done():
+			return
+		}
+	}
+}
+
+// receive hands on what the node publishes until the end.
+func (s *subscriber) receive(link *redis.PubSub) {
+	n := s.notifier
+	open := n.config.Open
+	away := retry.Backoff{Min: 10 * time.Millisecond, Max: time.Second}
+	failures := 0
+	for open.Err() == nil {
+		message, err := link.Receive(open)
+		switch m := message.(type) {
+		case *redis.Subscription:
+			if m.Kind == "subscribe" {
+				n.confirmed(s.node, m.Channel)
+			}
+			failures = 0
+			n.config.Seen(s.node, nil)
+		case *redis.Message:
+			n.message(s.node, m.Channel, m.Payload)
+			failures = 0
+		}
+		if err == nil || open.Err() != nil {
+			continue
+		}
+		failures++
+		n.away(s.node)
+		n.config.Seen(s.node, err)
+		if _, answered := errors.AsType[redis.Error](err); answered {
+			_ = retry.Sleep(open, n.config.Denied) // the loop looks at open itself
+			s.refused.Store(true)
+			s.change()
+		} else {
+			_ = retry.Sleep(open, away.After(failures))
+		}
+	}
+}

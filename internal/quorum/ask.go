@@ -1,0 +1,73 @@
+package quorum
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// Ask sends call to all nodes and returns when judge says that the answers decide the outcome, when all are in, or at the
+// node timeout. If ctx ends before that, its cause is returned as well; calls already sent go on. judge is called under
+// the round's lock: it must be quick and change nothing.
+func Ask[T any](ctx context.Context, q *Quorum, call Call[T], judge func([]Answer[T]) bool) (*Round[T], error) {
+	r := newRound(q.nodes, call, judge)
+	r.Send()
+	return r, r.Wait(ctx)
+}
+
+// AskAfter is [Ask], but each node is asked only when after calls send for it, once, now or later, on any goroutine.
+func AskAfter[T any](
+	ctx context.Context, q *Quorum, call Call[T], judge func([]Answer[T]) bool, after func(send func(node int)),
+) (*Round[T], error) {
+	r := newRound(q.nodes, call, judge)
+	after(r.send)
+	return r, r.Wait(ctx)
+}
+
+// AskHedged is [Ask] with a hedge: the node called first is asked alone, and the others when more says so of its answer,
+// or when it takes longer than usual, 2 ms at least. Otherwise their calls are never sent ([ErrUnsent]).
+func AskHedged[T any](
+	ctx context.Context, q *Quorum, call Call[T], judge func([]Answer[T]) bool, first int, more func(Answer[T]) bool,
+) (*Round[T], error) {
+	r := newRound(q.nodes, call, judge)
+	// Not a sync.Once: sending ends calls whose time is over, which may come back here, from this round or from another.
+	var decided atomic.Bool
+	others := func(ask bool) {
+		if !decided.CompareAndSwap(false, true) {
+			return
+		}
+		for i := range q.nodes {
+			switch {
+			case i == first:
+			case ask:
+				r.send(i)
+			default:
+				r.finish(i, Answer[T]{Err: ErrUnsent})
+			}
+		}
+	}
+	hedge := time.AfterFunc(q.nodes[first].hedgeDelay(), func() { others(true) })
+	defer hedge.Stop()
+	r.send(first)
+	r.Then(func(i int, a Answer[T]) {
+		if i == first {
+			others(more(a))
+		}
+	})
+	err := r.Wait(ctx)
+	others(false) // the caller no longer waits
+	return r, err
+}
+
+// Prepare prepares call for node i alone; [Round.Send] sends it. Its answer is at index 0.
+func Prepare[T any](q *Quorum, i int, call Call[T]) *Round[T] {
+	return newRound(q.nodes[i:i+1], call, func([]Answer[T]) bool { return true })
+}
+
+// AskNode is [Ask] for node i alone.
+func AskNode[T any](ctx context.Context, q *Quorum, i int, call Call[T]) (Answer[T], error) {
+	r := Prepare(q, i, call)
+	r.Send()
+	err := r.Wait(ctx)
+	return r.Answers()[0], err
+}

@@ -1,0 +1,138 @@
+package quorum
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Header is what every script says first.
+type Header struct {
+	Time     int64  // the node's clock, in microseconds since 1970; 0: it did not say
+	Identity uint64 // of the server; 0: it did not say
+}
+
+// Reply is what a script returned, while it is read. A script returns a line, or a list of a line and texts:
+//
+//	"SECONDS MICROSECONDS IDENTITY ITEM ITEM ...", text, text, ...
+//
+// Seconds and microseconds are the node's clock, the identity up to 15 hexadecimal digits of the server's, or "-". An item is a letter and numbers, "y17" or "h250/17" for example, and may have texts. Calls that travelled together
+// have one item each, in their order. A line costs one allocation however many items it has.
+//
+// A list that begins with a number is the node's TIME and whatever its script says: see [Reply.Rest].
+type Reply struct {
+	Header
+	line  string // what is left of it
+	texts []any  // what is left of them
+}
+
+// errReply says that a reply is none of a script of ours.
+var errReply = errors.New("unexpected reply")
+
+func unexpected(raw any) error { return fmt.Errorf("%w %.100q", errReply, fmt.Sprint(raw)) }
+
+func newReply(raw any) (r Reply, err error) {
+	switch raw := raw.(type) {
+	case string:
+		r.line = raw
+	case []any:
+		if len(raw) == 0 {
+			return r, unexpected(raw)
+		}
+		r.texts = raw[1:]
+		switch first := raw[0].(type) {
+		case string:
+			r.line = first
+		case int64:
+			r.Time = first
+			return r, nil
+		default:
+			return r, unexpected(raw)
+		}
+	default:
+		return r, unexpected(raw)
+	}
+	seconds, ok1 := r.number()
+	micros, ok2 := r.number()
+	if !ok1 || !ok2 || seconds > 1<<40 {
+		return r, unexpected(raw)
+	}
+	r.Time, r.Identity = seconds*1_000_000+micros, r.identity()
+	return r, nil
+}
+
+// identity reads the next word; 0 if it is no number.
+func (r *Reply) identity() uint64 {
+	word, rest, _ := strings.Cut(strings.TrimLeft(r.line, " "), " ")
+	r.line = rest
+	n, err := strconv.ParseUint(word, 16, 60)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Rest returns the list after its first element.
+func (r *Reply) Rest() []any { return r.texts }
+
+// Item returns the next item: its letter and its numbers, of which those that it lacks are 0.
+func (r *Reply) Item() (code byte, first, second int64, err error) {
+	line := strings.TrimLeft(r.line, " ")
+	if line == "" {
+		return 0, 0, 0, fmt.Errorf("%w: it has too few items", errReply)
+	}
+	code, r.line = line[0], line[1:]
+	first, _ = r.number()
+	if strings.HasPrefix(r.line, "/") {
+		r.line = r.line[1:]
+		second, _ = r.number()
+	}
+	if r.line != "" && r.line[0] != ' ' {
+		return 0, 0, 0, unexpected(line)
+	}
+	return code, first, second, nil
+}
+
+// More reports whether there is another item.
+func (r *Reply) More() bool { return strings.TrimLeft(r.line, " ") != "" }
+
+// Text returns the next text.
+func (r *Reply) Text() (string, error) {
+	if len(r.texts) > 0 {
+		if text, ok := r.texts[0].(string); ok {
+			r.texts = r.texts[1:]
+			return text, nil
+		}
+	}
+	return "", fmt.Errorf("%w: it lacks a text", errReply)
+}
+
+// number reads a whole number below 2^63, and the spaces before it; false if there is none.
+func (r *Reply) number() (n int64, ok bool) {
+	i := 0
+	for i < len(r.line) && r.line[i] == ' ' {
+		i++
+	}
+	negative := i < len(r.line) && r.line[i] == '-'
+	if negative {
+		i++
+	}
+	begin := i
+	for i < len(r.line) && '0' <= r.line[i] && r.line[i] <= '9' {
+		digit := int64(r.line[i] - '0')
+		if n > (1<<63-1-digit)/10 {
+			return 0, false
+		}
+		n = 10*n + digit
+		i++
+	}
+	if i == begin {
+		return 0, false
+	}
+	r.line = r.line[i:]
+	if negative {
+		n = -n
+	}
+	return n, true
+}

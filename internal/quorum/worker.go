@@ -1,0 +1,253 @@
+package quorum
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// worker sends tasks to a node on a connection of its own. It belongs to one goroutine.
+type worker struct {
+	node *node
+	connection
+	tasks      []task
+	introduced bool // the node has been sent all scripts
+
+	// Scratch space of a batch.
+	groups []group
+	cmds   []redis.Cmder
+	args   [][]any
+}
+
+// group is the tasks of one command, and what became of it.
+type group struct {
+	command command
+	tasks   []task
+	result
+}
+
+// has reports that there is a task with that name.
+func (g *group) has(name string) bool {
+	return name != "" && slices.ContainsFunc(g.tasks, func(t task) bool { return t.name() == name })
+}
+
+// result is what became of one command.
+type result struct {
+	reply          Reply
+	err            error
+	sent, received time.Time
+	resent         bool
+}
+
+// isAnswer reports that the node has answered, be it with an error.
+func (r result) isAnswer() bool {
+	_, refused := errors.AsType[redis.Error](r.err)
+	return r.err == nil || refused || errors.Is(r.err, errReply)
+}
+
+func (r result) lacksScript() bool { return r.err != nil && redis.HasErrorPrefix(r.err, "NOSCRIPT") }
+
+// run sends the tasks that somebody still waits for, in one pipeline, and gives each its answer.
+func (w *worker) run() {
+	now := time.Now()
+	w.groups = w.groups[:0]
+	for _, t := range w.tasks {
+		if t.expired(now) {
+			t.fail(ErrUnsent)
+		} else {
+			w.add(t)
+		}
+	}
+	clear(w.tasks)
+	if len(w.groups) == 0 {
+		return
+	}
+	until := now.Add(w.node.config.Timeout)
+	if err := w.inspect(until); err != nil {
+		for _, g := range w.groups {
+			for _, t := range g.tasks {
+				t.fail(err)
+			}
+		}
+	} else {
+		w.exchange(until, w.groups)
+		for i := range w.groups {
+			g := &w.groups[i]
+			g.command.deliver(w.node.index, g.tasks, &g.result)
+		}
+	}
+	for _, g := range w.groups {
+		clear(g.tasks)
+	}
+}
+
+// add puts a task into a group of its command, or into a new one, but never before one of its name.
+func (w *worker) add(t task) {
+	c := t.command()
+	for i := len(w.groups) - 1; i >= 0; i-- {
+		g := &w.groups[i]
+		if g.has(t.name()) {
+			break
+		}
+		if g.command == c && len(g.tasks) < c.limit() {
+			g.tasks = append(g.tasks, t)
+			return
+		}
+	}
+	if len(w.groups) == cap(w.groups) {
+		w.groups = append(w.groups, group{command: c, tasks: []task{t}})
+		return
+	}
+	w.groups = w.groups[:len(w.groups)+1] // with the space of an earlier batch
+	g := &w.groups[len(w.groups)-1]
+	*g = group{command: c, tasks: append(g.tasks[:0], t)}
+}
+
+// inspect makes the inspection if it is due. The error is why the node must not be asked anything else.
+func (w *worker) inspect(until time.Time) error {
+	n := w.node
+	if !n.isUninspected() {
+		return nil
+	}
+	inspection := n.config.Inspection
+	asked := []group{{command: inspection.command}}
+	if w.introduced {
+		w.exchange(until, asked)
+	} else {
+		w.introduce(until, asked, true)
+		w.see(asked[0])
+	}
+	if r := asked[0].result; !r.isAnswer() {
+		return r.err
+	}
+	w.introduced = true
+	if err := inspection.judge(n.index, asked[0].result); err != nil {
+		return err
+	}
+	n.setInspected()
+	return nil
+}
+
+// exchange sends the commands of the groups and notes their results. Scripts that the node does not have are sent with
+// their sources, and the others loaded with them. If the connection turns out to be broken, everything is sent once more
+// on another one.
+func (w *worker) exchange(until time.Time, groups []group) {
+	w.send(until, groups)
+	if isBroken(groups[0].err) {
+		w.send(until, groups)
+		for i := range groups {
+			groups[i].resent = true
+		}
+	}
+	w.teach(until, groups)
+	for i := range groups {
+		groups[i].resent = groups[i].resent || !w.isOne()
+		w.see(groups[i])
+	}
+}
+
+// teach sends again what failed for want of its script: the first command of each script with its source, and then all
+// others by their hashes, together.
+func (w *worker) teach(until time.Time, groups []group) {
+	var taught []*Source
+	var again []group
+	var places []int // of those in groups
+	for i := range groups {
+		source := groups[i].command.source()
+		switch {
+		case !groups[i].lacksScript():
+		case slices.Contains(taught, source):
+			again, places = append(again, groups[i]), append(places, i)
+		default:
+			w.introduce(until, groups[i:i+1], slices.Contains(w.node.config.Scripts, source))
+			taught = append(taught, source)
+		}
+	}
+	if len(again) == 0 {
+		return
+	}
+	w.send(until, again)
+	for k, i := range places {
+		if again[k].lacksScript() { // the node loses them all the time
+			w.introduce(until, again[k:k+1], false)
+		}
+		groups[i].result = again[k].result
+	}
+}
+
+// send sends the commands by the hashes of their scripts, in one pipeline.
+func (w *worker) send(until time.Time, groups []group) {
+	w.cmds = w.cmds[:0]
+	for i, g := range groups {
+		w.cmds = append(w.cmds, w.newCmd(i, g, evalsha, g.command.source().sha))
+	}
+	sent := w.sends()
+	err := w.process(until, w.cmds)
+	w.received(groups, sent, err)
+}
+
+// introduce sends the command of one group with its script's source. If all is set, all other scripts are loaded with it.
+func (w *worker) introduce(until time.Time, groups []group, all bool) {
+	source := groups[0].command.source()
+	w.cmds = append(w.cmds[:0], w.newCmd(0, groups[0], eval, &source.text))
+	if all {
+		for _, other := range w.node.config.Scripts {
+			if other != source {
+				w.cmds = append(w.cmds, redis.NewCmd(context.Background(), "script", "load", &other.text))
+			}
+		}
+	}
+	sent := w.sends()
+	err := w.process(until, w.cmds)
+	w.received(groups, sent, err)
+}
+
+// What go-redis is given as an argument it is given in an interface: these cost no allocation each time.
+var evalsha, eval any = "evalsha", "eval"
+
+// newCmd makes the i-th command of a pipeline.
+func (w *worker) newCmd(i int, g group, command, script any) *redis.Cmd {
+	if i == len(w.args) {
+		w.args = append(w.args, nil)
+	}
+	w.args[i] = g.command.appendTo(append(w.args[i][:0], command, script), w.node.index, g.tasks)
+	cmd := redis.NewCmd(context.Background(), w.args[i]...)
+	cmd.SetFirstKeyPos(3) // for nodes that are clusters
+	return cmd
+}
+
+func (w *worker) sends() time.Time {
+	w.node.sends()
+	return w.node.config.Now()
+}
+
+// received notes the results of commands, the first ones of the pipeline.
+func (w *worker) received(groups []group, sent time.Time, err error) {
+	now := w.node.config.Now()
+	for i := range groups {
+		r, cmd := &groups[i].result, w.cmds[i].(*redis.Cmd)
+		r.sent, r.received, r.err = sent, now, cmd.Err()
+		switch {
+		case r.err != nil:
+		case cmd.Val() == nil && err != nil:
+			// go-redis (9.23) leaves a command of a pipeline without an error when the server refuses what sets up the
+			// connection, a password say.
+			r.err = err
+		default:
+			r.reply, r.err = newReply(cmd.Val())
+		}
+	}
+	w.node.note(groups[0].isAnswer(), now.Sub(sent))
+}
+
+// see shows an exchange to whoever watches all of them.
+func (w *worker) see(g group) {
+	if w.node.config.Seen != nil {
+		w.node.config.Seen(w.node.index, Exchange{
+			Script: g.command.source().name, Header: g.reply.Header, Err: g.err, Sent: g.sent, Received: g.received,
+		})
+	}
+}

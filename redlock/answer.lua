@@ -1,0 +1,13 @@
+-- answer: the end of the scripts of locks: one line for all locks, since each value of a list costs the client an
+-- allocation, and after it the texts of those that have one. The identity is that of the guard, 12 digits of it.
+-- needs     t, guard, n, items and texts (from 2 to n)
+local line = t[1] .. ' ' .. t[2] .. ' ' .. (guard and string.sub(guard, 3, 14) or '-') .. ' ' ..
+  (n == 2 and items[2] or table.concat(items, ' ', 2, n))
+if not next(texts) then
+  return line
+end
+local reply = {line}
+for i = 2, n do
+  reply[#reply + 1] = texts[i]
+end
+return reply

@@ -1,0 +1,221 @@
+package redlock
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
+
+// answer and round are those of most scripts: what nodes say of one lock.
+type (
+	answer = quorum.Answer[reply]
+	round  = quorum.Round[reply]
+)
+
+// grant is what one attempt asks for, and what the nodes have said to it.
+type grant struct {
+	request
+	field     string // of the record
+	value     string // encoded
+	ttlMillis int64
+	announce  string // "a" to have those who wait told of the grant
+	notAfter  notAfter
+	round     *round
+	read      []atomic.Bool // by node: it has answered an extension
+}
+
+// AppendArgs appends the arguments of acquire for the node.
+func (g *grant) AppendArgs(node int, args []any) []any {
+	return append(args, &g.field, &g.value, &g.ttlMillis, g.notAfter.argument(node), &g.announce)
+}
+
+// Name has two who want the same lock asked for in calls of their own: one call would grant it to both.
+func (g *grant) Name() string { return g.field }
+
+// announce has a grant told to those who wait.
+const announce = "a"
+
+func newGrant(r request, v value) *grant {
+	return &grant{request: r, field: fieldOf(r.name), value: v.String(), ttlMillis: r.ttl.Milliseconds()}
+}
+
+// knows reports that the node has answered before, so that its clock is known to the hold.
+func (g *grant) knows(node int) bool {
+	return g.read[node].Load() || g.round.Answer(node).Time != 0
+}
+
+// grantHead is the first arguments of the scripts that grant.
+type grantHead struct {
+	locker    *Locker
+	began     time.Time
+	lookEvery time.Duration
+	nodes     []grantHeadNode
+}
+
+// grantHeadNode belongs to the worker of a node that sends it, but for what is atomic.
+type grantHeadNode struct {
+	looked  atomic.Int64 // when the guard was last looked at in any case, in nanoseconds since began
+	granted atomic.Int64 // grants since old records were last looked for
+}
+
+// lookEvery is how often a node looks at its guard even though it refuses: so a guard begins, and is known to be in use,
+// also where every lock is held. It is less for short leases: a guard notes its use eight times in a longest lease.
+const lookEvery = time.Second
+
+// sweepAfter is after how many grants a node looks for old records.
+const sweepAfter = 8
+
+func newGrantHead(l *Locker) *grantHead {
+	every := min(lookEvery, l.settings.MaxTTL/16)
+	h := &grantHead{
+		locker: l, began: time.Now().Add(-every), lookEvery: every, nodes: make([]grantHeadNode, l.size),
+	}
+	for i := range h.nodes {
+		h.nodes[i].granted.Store(rand.Int64N(sweepAfter + 1)) // processes that grant less than that sweep as well, some of them
+	}
+	return h
+}
+
+// AppendArgs appends list, flags, and what to look for.
+func (h *grantHead) AppendArgs(node int, args []any) []any {
+	args = (&repairHead{h}).AppendArgs(node, args)
+	sweep := ""
+	if n := &h.nodes[node]; n.granted.Load() >= sweepAfter {
+		// Four for each grant: so even if each is of another name, three of four records are still needed.
+		sweep = fmt.Sprint(4*n.granted.Swap(0), " ", h.locker.settings.FenceRetention.Milliseconds())
+	}
+	return append(args, sweep)
+}
+
+// see sees what a node says to a grant.
+func (h *grantHead) see(node int, a answer) {
+	if a.Err == nil && a.Value.yes {
+		h.nodes[node].granted.Add(1)
+	}
+	h.locker.seeGrant(node, a)
+}
+
+// repairHead is the first arguments of repair: list and flags.
+type repairHead struct{ *grantHead }
+
+func (h *repairHead) AppendArgs(node int, args []any) []any {
+	l, n := h.locker, &h.nodes[node]
+	now := int64(time.Since(h.began))
+	look := now-n.looked.Load() >= int64(h.lookEvery)
+	if look {
+		n.looked.Store(now)
+	}
+	flags := ""
+	switch {
+	case look && l.settings.UnseenRestarts:
+		flags = "gb"
+	case look:
+		flags = "g"
+	case l.settings.UnseenRestarts:
+		flags = "b"
+	}
+	return append(args, &l.list, flags)
+}
+
+// asker asks the nodes, all at once or one before the others.
+type asker func(ctx context.Context, call quorum.Call[reply]) (*round, error)
+
+// askAll asks all nodes at once.
+func (l *Locker) askAll(ctx context.Context, call quorum.Call[reply]) (*round, error) {
+	return quorum.Ask(ctx, l.quorum, call, l.granted)
+}
+
+// granted reports that the outcome of an attempt is decided.
+func (l *Locker) granted(answers []answer) bool { return l.isDecided(answers, timed) }
+
+// attempt asks the nodes once. It returns what they said, unless none was asked.
+func (l *Locker) attempt(ctx context.Context, g *grant, ask asker) (*Lease, []answer, error) {
+	if ctx.Err() != nil {
+		return nil, nil, fmt.Errorf("redlock: acquire %q: %w", g.name, context.Cause(ctx))
+	}
+	if !l.begin() {
+		return nil, nil, fmt.Errorf("%w: acquire %q", ErrClosed, g.name)
+	}
+	defer l.calls.Done()
+	valid := validity{sent: l.clock.Now(), ttl: g.ttl, drift: l.settings.Drift}
+	g.notAfter, g.read = l.notAfter(valid.sent), make([]atomic.Bool, l.size)
+	var cause error
+	g.round, cause = ask(ctx, l.commands.acquire.Call(g))
+
+	answers := g.round.Answers()
+	lease, err := l.win(ctx, g, valid, answers, cause)
+	if err != nil {
+		l.clean(g)
+		return nil, answers, err
+	}
+	if g.extend != nil {
+		l.renewer.add(lease, *g.extend)
+	}
+	return lease, answers, nil
+}
+
+// win makes a lease of the answers to an attempt. If there is an error, what was granted is to be cleaned.
+func (l *Locker) win(
+	ctx context.Context, g *grant, valid validity, answers []answer, cause error,
+) (*Lease, error) {
+	t := l.count(answers, timed)
+	if t.yes < l.need {
+		return nil, l.failed("acquire", g.name, answers, timed, ErrHeld, cause)
+	}
+	if t.uneven {
+		if err := l.raise(ctx, g, t.number); err != nil {
+			return nil, err
+		}
+	}
+	now := l.clock.Now()
+	if !now.Before(valid.deadline()) {
+		return nil, fmt.Errorf("%w: acquire %q: the answers took %v, the ttl is %v", ErrExpired, g.name,
+			now.Sub(valid.sent), g.ttl)
+	}
+	lease := newLease(l, g, t.number, ctx, valid.deadline())
+	if !l.keep(lease) {
+		return nil, fmt.Errorf("%w: acquire %q", ErrClosed, g.name)
+	}
+	return lease, nil
+}
+
+// raise has a majority count at least as far as token before anybody gets to see it. Any later majority shares a node
+// with this one, so the next token is larger.
+func (l *Locker) raise(ctx context.Context, g *grant, token uint64) error {
+	e := newExtending(l, []*grant{g}, []uint64{token})
+	round, cause := quorum.Ask(ctx, l.quorum, l.commands.extend.Call(e), e.isDecided)
+	answers := e.answersTo(0, round.Answers())
+	if l.count(answers, timed).yes >= l.need {
+		return nil
+	}
+	return l.failed("raise the fence of", g.name, answers, timed, ErrLost, cause)
+}
+
+// clean removes what a failed attempt left, on each node when its own answer is there: a release sent any earlier could
+// overtake the grant. The attempt is over, so no answer to its value counts any more.
+func (l *Locker) clean(g *grant) {
+	left, tell := 0, ""
+	for _, a := range g.round.Answers() {
+		if mayBeSet(a) {
+			left++
+		}
+	}
+	if left >= l.need || g.announce != "" {
+		tell = tellFailed
+	}
+	g.round.Then(func(i int, a answer) {
+		if mayBeSet(a) {
+			l.janitors[i].add(leftover{
+				field: g.field, value: g.value, until: l.clock.Now().Add(g.ttl),
+				tell: tell, sure: a.Err == nil && !a.Resent, notAfter: g.notAfter.of(i),
+			})
+		}
+	})
+}
+
+// mayBeSet reports that a grant was answered with yes, or may have been one.
+func mayBeSet(a answer) bool { return a.Err == nil && a.Value.yes || isUnknown(a.Err) || a.Resent }

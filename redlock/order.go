@@ -1,0 +1,23 @@
+package redlock
+
+import (
+	"cmp"
+	"hash/fnv"
+	"slices"
+)
+
+// order is in which the nodes are asked by those who contend for a lock: the same for everybody, so that one of them wins
+// and the others are told by the first node. It is made of the name and the addresses (rendezvous hashing), so that lists
+// in another order agree.
+func (l *Locker) order(name string) []int {
+	order, weights := make([]int, l.size), make([]uint64, l.size)
+	for i := range order {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(l.quorum.Addr(i))) // it cannot fail
+		_, _ = h.Write([]byte{0})
+		_, _ = h.Write([]byte(name))
+		order[i], weights[i] = i, h.Sum64()
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(weights[a], weights[b]) })
+	return order
+}

@@ -1,0 +1,118 @@
+package redlock_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// The work under an abandoned lease may still run, so nobody else has the lock before the deadline.
+func TestAbandon_IsNotUndoneByWhatFollows(t *testing.T) {
+	for name, hold := range map[string]func(ctx context.Context, l *redlock.Locker) (until time.Time, err error){
+		"Release": func(ctx context.Context, l *redlock.Locker) (time.Time, error) {
+			lease, err := l.TryAcquire(ctx, "x")
+			if err != nil {
+				return time.Time{}, err
+			}
+			lease.Abandon()
+			want.Err(t, lease.Release(ctx), redlock.ErrReleased)
+			return lease.Deadline(), nil
+		},
+		"Do": func(ctx context.Context, l *redlock.Locker) (until time.Time, err error) {
+			err = l.Do(ctx, "x", func(_ context.Context, lease *redlock.Lease) error {
+				lease.Abandon()
+				until = lease.Deadline()
+				return nil
+			})
+			return until, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+				l, _ := c.Locker()
+				rival, _ := c.Locker()
+				until, err := hold(t.Context(), l)
+				if err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if on(c, "x") != 3 {
+					t.Errorf("on %d nodes, want it to run out on all", on(c, "x"))
+				}
+				if _, err := rival.Acquire(t.Context(), "x"); err != nil || time.Now().Before(until) {
+					t.Errorf("the next one has it %v before the deadline: %v", time.Until(until), err)
+				}
+			})
+		})
+	}
+}
+
+// The connections break after the nodes have freed the lock, so the release is sent again and finds the next holder there.
+func TestRelease_WhoseReplyWasLost(t *testing.T) {
+	const way = 5 * time.Millisecond
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, process := c.Locker()
+		waiter, _ := c.Locker()
+		warmUp(t, l)
+		warmUp(t, waiter)
+		lease := mustAcquire(t, l, "x")
+		var waiting sync.WaitGroup
+		var next *redlock.Lease
+		waiting.Go(func() {
+			var err error
+			if next, err = waiter.Acquire(t.Context(), "x"); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(time.Second)
+
+		process.Delay(way)
+		process.DropReplies()
+		time.AfterFunc(2*way+time.Millisecond, func() {
+			process.Heal()
+			process.Delay(way)
+		})
+		before := c.Asked()
+		if err := lease.Release(t.Context()); err != nil {
+			t.Errorf("got %v, want nil: it was held until then", err)
+		}
+		waiting.Wait()
+		if asked := c.Asked() - before; !next.Valid() || asked < 3+3+3 {
+			t.Errorf("the next lease is valid: %v; %d requests, want two releases and a grant on each node",
+				next.Valid(), asked)
+		}
+	})
+}
+
+// A repair that a hung node reads when nobody waits for its answer any more does nothing.
+func TestRepair_ThatIsLateSetsNothing(t *testing.T) {
+	const way = 10 * time.Millisecond
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, process := c.Locker()
+		warmUp(t, l)
+		lease := mustAcquire(t, l, "x")
+		synctest.Wait()
+		drop(c, "x", 2)
+		process.Delay(way)
+		time.AfterFunc(2*way+way/2, func() { process.Hang(2) }) // the repair is on its way
+		before := c.Requests(2)
+		if err := lease.Extend(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * ttl)
+		if asked := c.Requests(2) - before; asked != 2 {
+			t.Fatalf("node 2 was sent %d requests, want an extension and a repair", asked)
+		}
+		process.Heal()
+		synctest.Wait()
+		if on(c, "x") != 0 {
+			t.Error("node 2 has the lock, which nobody holds")
+		}
+	})
+}

@@ -1,0 +1,141 @@
+package redlock
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
+
+// reply is what a node said of one lock.
+type reply struct {
+	yes     bool
+	number  uint64        // fencing number; of a release, how many wait for the lock
+	value   value         // of whoever holds the lock
+	held    bool          // there is a value
+	left    time.Duration // of that hold
+	longest time.Duration // lease that a guarded node knows of
+	unheard bool          // a release could not be published
+}
+
+// maxNumber is the largest fencing number: Lua counts in floating point, exactly up to here.
+const maxNumber = 1 << 53
+
+// readReply reads what all scripts but extend and inspect say of one lock. The error is why the node did nothing.
+func readReply(r *quorum.Reply) (reply, error) {
+	code, first, second, err := r.Item()
+	if err != nil {
+		return reply{}, err
+	}
+	return readItem(r, code, first, second)
+}
+
+func readItem(r *quorum.Reply, code byte, first, second int64) (reply, error) {
+	switch code {
+	case 'y':
+		return reply{yes: true, number: uint64(first), unheard: second == 1}, checkNumber(r, first)
+	case 'n':
+		return reply{number: uint64(first), unheard: second == 1}, nil
+	case 'h':
+		return readHold(r, first, second)
+	case 'g':
+		if second <= 0 {
+			return reply{}, errors.New("unexpected answer: a guard for no lease")
+		}
+		return reply{longest: milliseconds(second)}, guardedError{milliseconds(first)}
+	case 'l':
+		return reply{}, listError{theirs: first}
+	case 't':
+		return reply{}, errLate
+	case 'b':
+		return reply{}, errBlind
+	case 'e':
+		return reply{}, readError(r)
+	}
+	return reply{}, fmt.Errorf("unexpected answer %q", code)
+}
+
+func readHold(r *quorum.Reply, left, number int64) (reply, error) {
+	text, err := r.Text()
+	if err != nil {
+		return reply{}, err
+	}
+	v, err := parseValue(text)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{value: v, held: true, left: milliseconds(left), number: uint64(number)}, checkNumber(r, number)
+}
+
+// checkNumber refuses a fencing number that no node can have counted to: numbers start from clocks and grow by one.
+func checkNumber(r *quorum.Reply, n int64) error {
+	if n >= maxNumber || n > r.Time+(24*time.Hour).Microseconds() {
+		return recordError(fmt.Sprintf("the number %d is more than a day ahead of the node's clock", n))
+	}
+	return nil
+}
+
+func readError(r *quorum.Reply) error {
+	text, err := r.Text()
+	if err != nil {
+		return err
+	}
+	return recordError(text)
+}
+
+// recordError says that a node has something else than a record of ours. It is about one lock, not about the node.
+type recordError string
+
+func (e recordError) Error() string { return string(e) }
+
+func isRecordError(err error) bool {
+	_, ok := errors.AsType[recordError](err)
+	return ok
+}
+
+// extension is what a node said of the leases that it was asked to extend together.
+type extension struct {
+	codes  []byte        // 'y' where it was extended
+	others map[int]reply // what it said of the others, by their places
+	errs   map[int]error // or why it did nothing
+}
+
+// of is what the node said of the i-th lease.
+func (e extension) of(i int) (reply, error) {
+	if i >= len(e.codes) {
+		return reply{}, fmt.Errorf("the node answered for %d leases only", len(e.codes))
+	}
+	if e.codes[i] == 'y' {
+		return reply{yes: true}, nil
+	}
+	return e.others[i], e.errs[i]
+}
+
+func readExtension(r *quorum.Reply) (extension, error) {
+	var e extension
+	for r.More() {
+		code, first, second, err := r.Item()
+		if err != nil {
+			return e, err
+		}
+		if code == 'y' && first != 0 {
+			return e, errors.New("unexpected answer: an extension has no number")
+		}
+		if code != 'y' {
+			e.add(len(e.codes), r, code, first, second)
+		}
+		e.codes = append(e.codes, code)
+	}
+	return e, nil
+}
+
+// add notes what was said of a lease that was not extended.
+func (e *extension) add(i int, r *quorum.Reply, code byte, first, second int64) {
+	if e.others == nil {
+		e.others, e.errs = make(map[int]reply), make(map[int]error)
+	}
+	e.others[i], e.errs[i] = readItem(r, code, first, second)
+}
+
+func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
