@@ -78,9 +78,11 @@ func (e *Elector) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() {
-		r.ask(fmt.Errorf("%w: %w", ErrStopped, context.Cause(ctx)))
-	})
+	ask := func() { r.ask(fmt.Errorf("%w: %w", ErrStopped, context.Cause(ctx))) }
+	stop := context.AfterFunc(ctx, ask)
+	if ctx.Err() != nil {
+		ask() // now, and not on AfterFunc's goroutine, which the first attempt may overtake
+	}
 	var observing sync.WaitGroup
 	observed, unobserve := context.WithCancel(context.WithoutCancel(ctx))
 	if e.config.hooks.Observed != nil {
