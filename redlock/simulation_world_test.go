@@ -45,6 +45,7 @@ type world struct {
 	ahead   []time.Duration // by node: its clock
 	refuses []time.Time     // by node: until then, by its clock, it sets no lock
 	stepped []int           // nodes
+	sets    []int           // by node: locks set
 	kept    []string        // by node: what the node came back with; that may be extended
 	revived []string        // by node: what was over when the node came back with it
 }
@@ -59,7 +60,7 @@ type violation struct{ promise, how string }
 func newWorld(t *testing.T, p plan) *world {
 	w := &world{
 		Cluster: nodetest.Start(p.nodes), t: t, plan: p, start: time.Now(), holds: make(map[string]*hold),
-		ahead: make([]time.Duration, p.nodes), refuses: make([]time.Time, p.nodes),
+		ahead: make([]time.Duration, p.nodes), refuses: make([]time.Time, p.nodes), sets: make([]int, p.nodes),
 		kept: make([]string, p.nodes), revived: make([]string, p.nodes),
 	}
 	w.ctx, w.stop = context.WithCancel(t.Context())
@@ -108,6 +109,7 @@ func (w *world) set(node int, value string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.noteLocked(fmt.Sprint("node ", node), "sets %s", records.Text(value))
+	w.sets[node]++
 	const exact = time.Millisecond // of what the scripts count in
 	now := time.Now().Add(w.ahead[node])
 	if value != w.kept[node] && now.Truncate(exact).Before(w.refuses[node].Truncate(exact)) {
@@ -168,12 +170,16 @@ func (w *world) play(step faultplan.Step) {
 
 // began notes that node i is another server, or has other data.
 func (w *world) began(i int) {
-	w.mu.Lock()
-	w.refuses[i] = time.Now().Add(w.ahead[i] + simTTL)
-	w.mu.Unlock()
-	value := w.holder(i)
+	var value string
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	for sets := -1; sets != w.sets[i]; { // until nothing was set while the node was asked what it has
+		sets = w.sets[i]
+		w.mu.Unlock()
+		value = w.holder(i)
+		w.mu.Lock()
+	}
+	w.refuses[i] = time.Now().Add(w.ahead[i] + simTTL)
 	w.kept[i] = value
 	if value != "" && w.isOverLocked(value) {
 		w.revived[i] = value // by an older file

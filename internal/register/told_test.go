@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/alicebob/miniredis/v2/server"
+
 	"github.com/redlockfx/redlockfx/internal/register"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
@@ -210,5 +212,24 @@ func TestPromise_OneServerHasOneVote(t *testing.T) {
 		_, err := a.promise()
 		want.Err(t, err, register.ErrNoQuorum)
 		want.Text(t, err, "1 of 3 nodes, 2 needed", "it is the same server as 127.0.0.1:7001")
+	})
+}
+
+// The node that cannot vote says so first, and the one whose vote tells why the tick cannot be won answers last.
+func TestClaim_ThatCannotBeWonSaysUpToWhere(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, tick := c.begun()
+		a.minority(tick.Add(time.Second), "a", 1)
+		b := c.leader(2)
+		b.mustPromise()
+		c.SetPreHook(0, func(p *server.Peer, _ string, _ ...string) bool {
+			p.WriteError("OOM command not allowed when used memory > 'maxmemory'.")
+			return true
+		})
+		b.links.Delay(10*time.Millisecond, 2)
+		o := b.claim(tick, "late", 1)
+		if o.Won || o.Taken || !o.Past.Equal(tick.Add(time.Second)) {
+			t.Errorf("%+v", o)
+		}
 	})
 }
