@@ -154,6 +154,7 @@ func refused(t *testing.T, w *World) {
 			}
 		}
 
+		time.Sleep(settled) // until the others have nothing left of that attempt
 		of.admit(0)
 		p = w.Process(t)
 		lease, err := p.TryAcquire(t.Context(), "x")
