@@ -62,7 +62,7 @@ func (l *Locker) extend(ctx context.Context, leases []*Lease) []error {
 type extending struct {
 	locker *Locker
 	grants []*grant
-	tokens []string // 16 digits each, so that scripts compare them as texts
+	locks  string // what the script has of all of them
 
 	// known is, by node, whether every hold has had an answer of it before: an extension's yes counts only then, as a clock
 	// that was set back in between is noticed only then.
@@ -70,28 +70,38 @@ type extending struct {
 }
 
 func newExtending(l *Locker, grants []*grant, tokens []uint64) *extending {
-	e := &extending{locker: l, grants: grants, tokens: make([]string, len(grants)), known: make([]bool, l.size)}
+	e := &extending{locker: l, grants: grants, known: make([]bool, l.size)}
 	for node := range e.known {
 		e.known[node] = true
 		for _, g := range grants {
 			e.known[node] = e.known[node] && g.knows(node)
 		}
 	}
-	for i, token := range tokens {
-		e.tokens[i] = digits(token)
+	var locks []byte
+	for i, g := range grants {
+		locks = appendDigits(locks, tokens[i], 16)
+		locks = appendDigits(locks, uint64(g.ttlMillis), 12)
+		locks = appendDigits(locks, uint64(len(g.field)), 4)
+		locks = appendDigits(locks, uint64(len(g.value)), 4)
+		locks = append(append(locks, g.field...), g.value...)
 	}
+	e.locks = string(locks)
 	return e
 }
 
 // digits is a fencing number as records have it.
-func digits(n uint64) string { return fmt.Sprintf("%016d", n) }
+func digits(n uint64) string { return string(appendDigits(nil, n, 16)) }
 
-func (e *extending) AppendArgs(_ int, args []any) []any {
-	for i, g := range e.grants {
-		args = append(args, &g.field, &g.value, &g.ttlMillis, &e.tokens[i])
+// appendDigits appends n with zeros before it, as scripts have their numbers: they compare them as texts.
+func appendDigits(b []byte, n uint64, width int) []byte {
+	b = append(b, "0000000000000000"[:width]...)
+	for i := len(b) - 1; n > 0; i, n = i-1, n/10 {
+		b[i] = byte('0' + n%10)
 	}
-	return args
+	return b
 }
+
+func (e *extending) AppendArgs(_ int, args []any) []any { return append(args, &e.locks) }
 
 // isDecided reports that the answers so far decide the outcome for each hold.
 func (e *extending) isDecided(answers []quorum.Answer[extension]) bool {
@@ -121,7 +131,7 @@ func (e *extending) allExtended(answers []quorum.Answer[extension]) bool {
 	votes := space[:0]
 	for i := range answers {
 		a := &answers[i]
-		yes := a.Err == nil && len(a.Value.others) == 0 && len(a.Value.codes) == len(e.grants) && e.known[i]
+		yes := a.Err == nil && a.Value.all && e.known[i]
 		votes = append(votes, answer{
 			Over: a.Over, Err: a.Err, Header: a.Header, Received: a.Received, Value: reply{yes: yes},
 		})
@@ -155,12 +165,14 @@ func (e *extending) answerTo(i, node int, a quorum.Answer[extension]) answer {
 // are set there again, if they were extended.
 func (e *extending) answered(node int, a quorum.Answer[extension], leases []*Lease, errs []error) {
 	for i, lease := range leases {
-		one := e.answerTo(i, node, a)
-		if one.Err == nil && !one.Value.yes && !one.Value.held && errs[i] == nil {
-			lease.repair(node)
+		if !a.Value.all {
+			one := e.answerTo(i, node, a)
+			if one.Err == nil && !one.Value.yes && !one.Value.held && errs[i] == nil {
+				lease.repair(node)
+			}
 		}
-		if a.Time != 0 {
-			e.grants[i].read[node].Store(true)
+		if read := &e.grants[i].read[node]; a.Time != 0 && !read.Load() {
+			read.Store(true)
 		}
 	}
 }

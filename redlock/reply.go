@@ -96,13 +96,17 @@ func isRecordError(err error) bool {
 
 // extension is what a node said of the leases that it was asked to extend together.
 type extension struct {
-	codes  []byte        // 'y' where it was extended
+	all    bool          // every one was extended
+	codes  []byte        // else: 'y' where it was
 	others map[int]reply // what it said of the others, by their places
 	errs   map[int]error // or why it did nothing
 }
 
 // of is what the node said of the i-th lease.
 func (e extension) of(i int) (reply, error) {
+	if e.all {
+		return reply{yes: true}, nil
+	}
 	if i >= len(e.codes) {
 		return reply{}, fmt.Errorf("the node answered for %d leases only", len(e.codes))
 	}
@@ -119,13 +123,20 @@ func readExtension(r *quorum.Reply) (extension, error) {
 		if err != nil {
 			return e, err
 		}
-		if code == 'y' && first != 0 {
+		if (code == 'y' || code == 'a') && first != 0 {
 			return e, errors.New("unexpected answer: an extension has no number")
+		}
+		if code == 'a' {
+			e.all = true
+			continue
 		}
 		if code != 'y' {
 			e.add(len(e.codes), r, code, first, second)
 		}
 		e.codes = append(e.codes, code)
+	}
+	if e.all && e.codes != nil {
+		return e, errors.New("unexpected answer: all, and more")
 	}
 	return e, nil
 }

@@ -94,12 +94,12 @@ func (w *world) giveUp(h *hold, abandon bool) {
 	w.noteLocked(h.name, "gives up, abandons: %v", abandon)
 }
 
-// leave is called when a process has crashed.
+// leave is called when a process has crashed. What it was still removing stays.
 func (w *world) leave(p *process) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, h := range w.holds {
-		if h.by != p || h.state != asked && h.state != held {
+		if h.by != p || h.state == left {
 			continue
 		}
 		h.counts = h.state == held && h.lease.Valid()
