@@ -257,12 +257,12 @@ func (r *replica) watch(ctx context.Context, elector *election.Elector) {
 	}
 }
 
-// look reads the time first, so what it finds was so at that time or later.
+// look reads the time first, so what it finds was so at that time or later: where the term has begun in between, then.
 func (r *replica) look(elector *election.Elector) integration.Event {
 	at := r.clock.now()
 	term, leads := elector.Term()
 	e := r.event(integration.Sample, term)
-	e.At, e.Valid = at, leads
+	e.At, e.Valid = min(max(at, e.Since), e.At), leads
 	return e
 }
 
