@@ -25,7 +25,7 @@ type grant struct {
 	announce  string // "a" to have those who wait told of the grant
 	notAfter  notAfter
 	round     *round
-	read      []atomic.Bool // by node: it has answered an extension
+	heard     growingSet // the nodes that have answered, as far as anybody has looked
 }
 
 // AppendArgs appends the arguments of acquire for the node.
@@ -43,9 +43,16 @@ func newGrant(r request, v value) *grant {
 	return &grant{request: r, field: fieldOf(r.name), value: v.String(), ttlMillis: r.ttl.Milliseconds()}
 }
 
-// knows reports that the node has answered before, so that its clock is known to the hold.
-func (g *grant) knows(node int) bool {
-	return g.read[node].Load() || g.round.Answer(node).Time != 0
+// known is the nodes that have answered before, so that their clocks are known to the hold.
+func (g *grant) known(nodes int) nodeSet {
+	known := g.heard.load()
+	for node := range nodes {
+		if !known.has(node) && g.round.Answer(node).Time != 0 {
+			known = known.with(node)
+		}
+	}
+	g.heard.add(known)
+	return known
 }
 
 // grantHead is the first arguments of the scripts that grant.
@@ -142,7 +149,7 @@ func (l *Locker) attempt(ctx context.Context, g *grant, ask asker) (*Lease, []an
 	}
 	defer l.calls.Done()
 	valid := validity{sent: l.clock.Now(), ttl: g.ttl, drift: l.settings.Drift}
-	g.notAfter, g.read = l.notAfter(valid.sent), make([]atomic.Bool, l.size)
+	g.notAfter = l.notAfter(valid.sent)
 	var cause error
 	g.round, cause = ask(ctx, l.commands.acquire.Call(g))
 

@@ -66,18 +66,17 @@ type extending struct {
 
 	// known is, by node, whether every hold has had an answer of it before: an extension's yes counts only then, as a clock
 	// that was set back in between is noticed only then.
-	known []bool
+	known nodeSet
 }
 
 func newExtending(l *Locker, grants []*grant, tokens []uint64) *extending {
-	e := &extending{locker: l, grants: grants, known: make([]bool, l.size)}
-	for node := range e.known {
-		e.known[node] = true
-		for _, g := range grants {
-			e.known[node] = e.known[node] && g.knows(node)
-		}
+	e := &extending{locker: l, grants: grants, known: ^nodeSet(0)}
+	length := 0
+	for _, g := range grants {
+		e.known &= g.known(l.size)
+		length += 36 + len(g.field) + len(g.value)
 	}
-	var locks []byte
+	locks := make([]byte, 0, length)
 	for i, g := range grants {
 		locks = appendDigits(locks, tokens[i], 16)
 		locks = appendDigits(locks, uint64(g.ttlMillis), 12)
@@ -131,7 +130,7 @@ func (e *extending) allExtended(answers []quorum.Answer[extension]) bool {
 	votes := space[:0]
 	for i := range answers {
 		a := &answers[i]
-		yes := a.Err == nil && a.Value.all && e.known[i]
+		yes := a.Err == nil && a.Value.all && e.known.has(i)
 		votes = append(votes, answer{
 			Over: a.Over, Err: a.Err, Header: a.Header, Received: a.Received, Value: reply{yes: yes},
 		})
@@ -155,7 +154,7 @@ func (e *extending) answerTo(i, node int, a quorum.Answer[extension]) answer {
 	if a.Over && a.Err == nil {
 		one.Value, one.Err = a.Value.of(i)
 	}
-	if one.Value.yes && !e.grants[i].knows(node) {
+	if one.Value.yes && !e.grants[i].known(e.locker.size).has(node) {
 		one.Value, one.Err = reply{}, errFirstSeen
 	}
 	return one
@@ -171,8 +170,8 @@ func (e *extending) answered(node int, a quorum.Answer[extension], leases []*Lea
 				lease.repair(node)
 			}
 		}
-		if read := &e.grants[i].read[node]; a.Time != 0 && !read.Load() {
-			read.Store(true)
+		if a.Time != 0 {
+			e.grants[i].heard.add(nodeSet(0).with(node))
 		}
 	}
 }

@@ -9,43 +9,49 @@
 --          e and text       the record is none of ours, nothing was done
 local t = redis.call('TIME')
 local now, hash, list, locks, sub = t[1] * 1000000 + t[2], KEYS[1], ARGV[1], ARGV[2], string.sub
-local fields, values, tokens, ttls, n = {'g'}, {}, {}, {}, 1
+local fields, starts, values, n = {'g'}, {}, {}, 1
 local at, length = 1, #locks
 while at <= length do
-  local value = at + 36 + tonumber(sub(locks, at + 28, at + 31))
-  local following = value + tonumber(sub(locks, at + 32, at + 35))
+  local lengths = tonumber(sub(locks, at + 28, at + 35))
+  local value = lengths % 10000
+  local begin = at + 36 + (lengths - value) / 10000
   n = n + 1
-  fields[n] = sub(locks, at + 36, value - 1)
-  values[n] = sub(locks, value, following - 1)
-  tokens[n] = sub(locks, at, at + 15)
-  ttls[n] = sub(locks, at + 16, at + 27)
-  at = following
+  fields[n] = sub(locks, at + 36, begin - 1)
+  starts[n] = at
+  at = begin + value
+  values[n] = sub(locks, begin, at - 1)
 end
 local found = redis.call('HMGET', hash, unpack(fields))
-local guard, items, texts, changes, deadlines, m = found[1], {}, {}, {}, {}, 0
+local guard, items, texts, changes, m = found[1], {}, {}, {}, 0
+local ttl, deadline
 for i = 2, n do
-  local record, answer = found[i], 'n'
-  if record then
-    local deadline, holder = tonumber(sub(record, 35, 50)), sub(record, 52)
-    if not deadline then
-      answer = 'e'
-      texts[i] = 'this library did not write the record ' .. sub(record, 1, 60)
-    elseif holder ~= '' and now < deadline then
-      if holder == values[i] then
-        local ttl, number, token = ttls[i], sub(record, 1, 16), tokens[i]
-        deadlines[ttl] = deadlines[ttl] or string.format(' %016d ', now + tonumber(ttl) * 1000)
-        -- The number keeps the guard that it was counted under: what was lost stays lost.
-        changes[m + 1] = fields[i]
-        changes[m + 2] = (number < token and token or number) .. sub(record, 17, 33) .. deadlines[ttl] .. holder
-        m = m + 2
-        answer = 'y'
-      else
-        answer = string.format('h%d', math.ceil((deadline - now) / 1000))
-        texts[i] = holder
-      end
+  local record, value, start = found[i], values[i], starts[i]
+  local held = record and tonumber(sub(record, 35, 50))
+  if held and now < held and sub(record, 52) == value then
+    local token, this = sub(locks, start, start + 15), sub(locks, start + 16, start + 27)
+    if this ~= ttl then
+      ttl = this
+      deadline = string.format(' %016d ', now + tonumber(ttl) * 1000)
     end
+    changes[m + 1] = fields[i]
+    m = m + 2
+    -- The number comes first in a record, so the texts compare as the numbers do. It keeps the guard that it was counted
+    -- under: what was lost stays lost.
+    if record < token then
+      changes[m] = token .. sub(record, 17, 33) .. deadline .. value
+    else
+      changes[m] = sub(record, 1, 33) .. deadline .. value
+    end
+    items[i] = 'y'
+  elseif record and not held then
+    items[i] = 'e'
+    texts[i] = 'this library did not write the record ' .. sub(record, 1, 60)
+  elseif held and now < held and #record > 51 then
+    items[i] = string.format('h%d', math.ceil((held - now) / 1000))
+    texts[i] = sub(record, 52)
+  else
+    items[i] = 'n'
   end
-  items[i] = answer
 end
 if m == 2 * (n - 1) then
   items[2] = 'a'

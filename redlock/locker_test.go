@@ -45,6 +45,7 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 	}{
 		"no nodes":  {nil, nil, []string{"nodes: there are none"}},
 		"even":      {clients("a:1", "b:1"), nil, []string{"there are 2", "must be odd"}},
+		"many":      {make([]redis.UniversalClient, 65), nil, []string{"there are 65, there can be 64"}},
 		"nil":       {[]redis.UniversalClient{nil}, nil, []string{"node 1 of 1 is nil"}},
 		"typed nil": {[]redis.UniversalClient{typedNil}, nil, []string{"node 1 of 1 is nil"}},
 		"ring":      {[]redis.UniversalClient{ring}, nil, []string{"redis.Ring"}},

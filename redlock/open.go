@@ -98,11 +98,14 @@ func anyCluster(nodes []redis.UniversalClient) bool {
 
 // checkNodes returns the nodes' names for errors, and what is wrong with the list.
 func checkNodes(nodes []redis.UniversalClient) (addrs []string, found problems) {
-	if len(nodes) == 0 {
+	switch {
+	case len(nodes) == 0:
 		found.add("nodes: there are none, there must be 1, 3, 5, ...")
-	} else if len(nodes)%2 == 0 {
+	case len(nodes)%2 == 0:
 		found.add("nodes: there are %d, the number must be odd: an even one spares no more nodes than "+
 			"the odd one below", len(nodes))
+	case len(nodes) > mostNodes:
+		found.add("nodes: there are %d, there can be %d", len(nodes), mostNodes)
 	}
 	first := make(map[string]int, len(nodes))
 	for i, client := range nodes {
