@@ -16,7 +16,7 @@ import (
 
 // inside are the commands that only our scripts call, and those with which this program looks at the nodes.
 var inside = strings.Fields(`get set incr del pexpire pexpireat pttl hget hmget hset hgetall hdel hkeys hlen zadd
-	hrandfield zrangebylex zrevrangebyscore time publish info scan memory|usage pubsub pubsub|numsub`)
+	hscan zrangebylex zrevrangebyscore time publish info scan memory|usage pubsub pubsub|numsub`)
 
 // command is what a node has counted of a command since its start.
 type command struct{ calls, micros int }

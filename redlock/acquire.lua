@@ -1,11 +1,13 @@
 -- acquire: take locks that are free, each with its next number
 -- KEYS     hash of the prefix
 -- ARGV     list, as guard has it; flags: b accepts a server whose identity cannot be seen, g has the guard looked at in any
---          case and what it notes brought up to date; how many records to look at for old ones, and their retention (ms),
---          or nothing;
+--          case and what it notes brought up to date; where to look for old records, at how many, and their retention (ms),
+--          or nothing: it is done if anything is granted;
 --          then for each lock: field, value, ttl (ms), not after (µs; 0: ever), a to announce the grant
 -- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item:
 --          yNUMBER          granted; also to the same value that asks again, as before
+--          yNUMBER/OLD and text: the same, and old records were looked for: OLD is one more than were removed, and the text
+--                           where to look next
 --          hLEFT and text   held by that value, for so many ms
 --          gLEFT/LONGEST    guarded, for so many ms
 --          lNODES           lists of so many nodes are in use
@@ -28,7 +30,7 @@ for i = 9, #ARGV, 5 do
   fields[n] = ARGV[i]
 end
 local found = n == 2 and redis.call('HMGET', hash, 'g', fields[2]) or redis.call('HMGET', hash, unpack(fields))
-local guard, items, texts, open = found[1], {'', false}, {}, look
+local guard, items, texts, changes, open = found[1], {'', false}, {}, nil, look
 for i = 2, n do
   local record, value = found[i], ARGV[5 * i - 5]
   local deadline = record and tonumber(sub(record, 35, 50))
@@ -52,7 +54,7 @@ end
 
 if open then
   -- include guard
-  local changes = {}
+  changes = {}
   for i = 2, n do
     if not items[i] then
       local record, value, notafter = found[i], ARGV[5 * i - 5], ARGV[5 * i - 3]
@@ -93,26 +95,34 @@ if open then
   end
 end
 
-if ARGV[3] ~= '' then
-  -- Some records, at random, that nobody needs any more: of holds that ended longer ago than the retention. Where most are
-  -- of these, some more.
-  local look, retention = string.match(ARGV[3], '(%d+) (%d+)')
+if ARGV[3] ~= '' and changes and changes[1] then
+  -- Some records, those that come next, if nobody needs them any more: of holds that ended longer ago than the retention.
+  -- Where most are of these, some more.
+  local cursor, looks, retention = string.match(ARGV[3], '^(%d+) (%d+) (%d+)$')
   -- Another client, with longer leases, may begin its numbers earlier by a part of these.
   local longest = guard and tonumber(sub(guard, 78, 89)) or 0
-  local looked, before = 0, now - math.max(retention, 2 * longest) * 1000
+  local looked, removed, before = 0, 0, now - math.max(retention, 2 * longest) * 1000
   repeat
-    local some, old = redis.call('HRANDFIELD', hash, -32, 'WITHVALUES'), {}
+    local page = redis.pcall('HSCAN', hash, cursor, 'COUNT', 32)
+    local some, old = page[2] or {}, {}
     for i = 1, #some, 2 do
-      local deadline = string.sub(some[i], 1, 2) == 'n:' and tonumber(string.sub(some[i + 1], 35, 50))
-      if deadline and deadline < before then
+      local deadline = sub(some[i], 1, 2) == 'n:' and tonumber(sub(some[i + 1], 35, 50))
+      if deadline and deadline < before and #old < 1000 then
         old[#old + 1] = some[i]
       end
     end
     if old[1] then
       redis.call('HDEL', hash, unpack(old))
     end
-    looked = looked + 32
-  until looked >= 128 or looked >= tonumber(look) and #old < 16
+    cursor, looked, removed = page[1] or '0', looked + 32, removed + #old
+  until cursor == '0' or looked >= 128 or looked >= tonumber(looks) and #old < 16
+  for i = 2, n do
+    if sub(items[i], 1, 1) == 'y' then
+      items[i] = items[i] .. '/' .. (removed + 1)
+      texts[i] = cursor
+      break
+    end
+  end
 end
 
 -- include identity

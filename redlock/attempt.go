@@ -3,7 +3,6 @@ package redlock
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -65,16 +64,13 @@ type grantHead struct {
 
 // grantHeadNode belongs to the worker of a node that sends it, but for what is atomic.
 type grantHeadNode struct {
-	looked  atomic.Int64 // when the guard was last looked at in any case, in nanoseconds since began
-	granted atomic.Int64 // grants since old records were last looked for
+	looked atomic.Int64 // when the guard was last looked at in any case, in nanoseconds since began
+	sweep  *sweep
 }
 
 // lookEvery is how often a node looks at its guard even though it refuses: so a guard begins, and is known to be in use,
 // also where every lock is held. It is less for short leases: a guard notes its use eight times in a longest lease.
 const lookEvery = time.Second
-
-// sweepAfter is after how many grants a node looks for old records.
-const sweepAfter = 8
 
 func newGrantHead(l *Locker) *grantHead {
 	every := min(lookEvery, l.settings.MaxTTL/16)
@@ -82,7 +78,7 @@ func newGrantHead(l *Locker) *grantHead {
 		locker: l, began: time.Now().Add(-every), lookEvery: every, nodes: make([]grantHeadNode, l.size),
 	}
 	for i := range h.nodes {
-		h.nodes[i].granted.Store(rand.Int64N(sweepAfter + 1)) // processes that grant less than that sweep as well, some of them
+		h.nodes[i].sweep = newSweep()
 	}
 	return h
 }
@@ -90,18 +86,13 @@ func newGrantHead(l *Locker) *grantHead {
 // AppendArgs appends list, flags, and what to look for.
 func (h *grantHead) AppendArgs(node int, args []any) []any {
 	args = (&repairHead{h}).AppendArgs(node, args)
-	sweep := ""
-	if n := &h.nodes[node]; n.granted.Load() >= sweepAfter {
-		// Four for each grant: so even if each is of another name, three of four records are still needed.
-		sweep = fmt.Sprint(4*n.granted.Swap(0), " ", h.locker.settings.FenceRetention.Milliseconds())
-	}
-	return append(args, sweep)
+	return append(args, h.nodes[node].sweep.argument(h.locker.settings.FenceRetention))
 }
 
 // see sees what a node says to a grant.
 func (h *grantHead) see(node int, a answer) {
 	if a.Err == nil && a.Value.yes {
-		h.nodes[node].granted.Add(1)
+		h.nodes[node].sweep.see(a.Value.swept)
 	}
 	h.locker.seeGrant(node, a)
 }

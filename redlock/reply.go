@@ -3,6 +3,7 @@ package redlock
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
@@ -17,6 +18,13 @@ type reply struct {
 	left    time.Duration // of that hold
 	longest time.Duration // lease that a guarded node knows of
 	unheard bool          // a release could not be published
+	swept   *swept        // of a grant that looked for old records
+}
+
+// swept is what a look for old records came to.
+type swept struct {
+	any  bool   // some were removed
+	next uint64 // where to look next
 }
 
 // maxNumber is the largest fencing number: Lua counts in floating point, exactly up to here.
@@ -29,6 +37,26 @@ func readReply(r *quorum.Reply) (reply, error) {
 		return reply{}, err
 	}
 	return readItem(r, code, first, second)
+}
+
+// readGrant reads what acquire says of one lock.
+func readGrant(r *quorum.Reply) (reply, error) {
+	code, first, second, err := r.Item()
+	switch {
+	case err != nil:
+		return reply{}, err
+	case code != 'y' || second == 0:
+		return readItem(r, code, first, second)
+	}
+	text, err := r.Text()
+	if err != nil {
+		return reply{}, err
+	}
+	next, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return reply{}, fmt.Errorf("unexpected answer: a look for old records goes on at %.100q", text)
+	}
+	return reply{yes: true, number: uint64(first), swept: &swept{second > 1, next}}, checkNumber(r, first)
 }
 
 func readItem(r *quorum.Reply, code byte, first, second int64) (reply, error) {

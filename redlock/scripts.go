@@ -38,7 +38,7 @@ func include(script string) string {
 }
 
 var (
-	acquireScript = quorum.NewScript("acquire", include(acquireSource), readReply)
+	acquireScript = quorum.NewScript("acquire", include(acquireSource), readGrant)
 	extendScript  = quorum.NewScript("extend", include(extendSource), readExtension)
 	repairScript  = quorum.NewScript("repair", include(repairSource), readReply)
 	releaseScript = quorum.NewScript("release", include(releaseSource), readReply)
