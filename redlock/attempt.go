@@ -21,7 +21,7 @@ type grant struct {
 	field     string // of the record
 	value     string // encoded
 	ttlMillis int64
-	announce  string // "a" to have those who wait told of the grant
+	announcer int // the node that tells those who wait of the grant, or noNode
 	notAfter  notAfter
 	round     *round
 	heard     growingSet // the nodes that have answered, as far as anybody has looked
@@ -29,17 +29,23 @@ type grant struct {
 
 // AppendArgs appends the arguments of acquire for the node.
 func (g *grant) AppendArgs(node int, args []any) []any {
-	return append(args, &g.field, &g.value, &g.ttlMillis, g.notAfter.argument(node), &g.announce)
+	announce := &silent
+	if node == g.announcer {
+		announce = &announced
+	}
+	return append(args, &g.field, &g.value, &g.ttlMillis, g.notAfter.argument(node), announce)
 }
 
 // Name has two who want the same lock asked for in calls of their own: one call would grant it to both.
 func (g *grant) Name() string { return g.field }
 
-// announce has a grant told to those who wait.
-const announce = "a"
+// noNode is in place of a node's number.
+const noNode = -1
+
+var silent, announced = "", "a" // arguments
 
 func newGrant(r request, v value) *grant {
-	return &grant{request: r, field: fieldOf(r.name), value: v.String(), ttlMillis: r.ttl.Milliseconds()}
+	return &grant{request: r, announcer: noNode, field: fieldOf(r.name), value: v.String(), ttlMillis: r.ttl.Milliseconds()}
 }
 
 // known is the nodes that have answered before, so that their clocks are known to the hold.
@@ -202,7 +208,7 @@ func (l *Locker) clean(g *grant) {
 			left++
 		}
 	}
-	if left >= l.need || g.announce != "" {
+	if left >= l.need || g.announcer != noNode {
 		tell = tellFailed
 	}
 	g.round.Then(func(i int, a answer) {

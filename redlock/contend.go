@@ -42,6 +42,7 @@ type contender struct {
 	sure     bool              // a majority has named the holder
 	doubtful bool              // another node is free: the holder may be releasing it just now
 	confirm  bool              // the next attempt is to find out whether the holder holds a majority
+	alone    bool              // nobody else was told of the release that was heard last
 }
 
 // newContender makes the contender whose turn it is. What the one before it in the queue of this process knew goes on: that
@@ -94,18 +95,19 @@ func (c *contender) contend(ctx context.Context) (*Lease, error) {
 	}
 }
 
-// attempt asks all nodes at first; later one before the others, and then those who wait are told if it grants; unless the
-// nodes are so slow that there is no time for one after the other.
+// attempt asks all nodes at first; later one before the others, and then those who wait are told if it grants; unless nobody
+// else was told of the release, or the nodes are so slow that there is no time for one after the other.
 func (c *contender) attempt(ctx context.Context) (*Lease, error) {
 	c.value.attempt++
 	g := newGrant(c.request, c.value)
-	ask := c.askInTurn
-	if c.slow || c.confirm || c.news == nil {
-		ask = c.locker.askAll
-	} else {
-		g.announce = announce
+	ask := c.locker.askAll
+	if !c.slow && !c.confirm && !c.alone && c.news != nil {
+		g.announcer = c.first()
+		ask = func(ctx context.Context, call quorum.Call[reply]) (*round, error) {
+			return c.askInTurn(ctx, call, g.announcer)
+		}
 	}
-	c.confirm = false
+	c.confirm, c.alone = false, false
 	select {
 	case c.locker.asking <- struct{}{}:
 		defer func() { <-c.locker.asking }()
@@ -121,8 +123,8 @@ func (c *contender) attempt(ctx context.Context) (*Lease, error) {
 }
 
 // askInTurn asks one node, and the others only if it granted the lock, or cannot tell.
-func (c *contender) askInTurn(ctx context.Context, call quorum.Call[reply]) (*round, error) {
-	return quorum.AskHedged(ctx, c.locker.quorum, call, c.locker.granted, c.first(), func(a answer) bool {
+func (c *contender) askInTurn(ctx context.Context, call quorum.Call[reply], first int) (*round, error) {
+	return quorum.AskHedged(ctx, c.locker.quorum, call, c.locker.granted, first, func(a answer) bool {
 		return a.Err != nil || a.Value.yes
 	})
 }
@@ -295,7 +297,7 @@ func (c *contender) hear() (pause time.Duration, changed bool) {
 	case known && c.holder != v.contender:
 		return 0, false // another node has told of its end before, and none has named it since
 	case kind == tellTaken:
-		c.holder, c.left, c.sure, c.doubtful = v.contender, milliseconds(n), false, false
+		c.holder, c.left, c.sure, c.doubtful, c.alone = v.contender, milliseconds(n), false, false, false
 		return c.heldFor(), true
 	case kind == tellFailed && (c.holder == "" || c.holder == v.contender):
 		c.forget()
@@ -305,7 +307,7 @@ func (c *contender) hear() (pause time.Duration, changed bool) {
 		copy(c.released[1:], c.released[:])
 		c.released[0] = v.contender
 		c.forget()
-		c.failures = 0
+		c.failures, c.alone = 0, n == 1
 		return c.yield + c.drawDelay(n, e.Node), true
 	}
 	return 0, false
@@ -320,7 +322,7 @@ func (c *contender) drawDelay(waiting int64, node int) time.Duration {
 	if waiting <= 1 {
 		return 0
 	}
-	return rand.N(time.Duration(min(waiting, 1000)) * max(c.locker.quorum.RTT(node), 300*time.Microsecond) / 2)
+	return rand.N(time.Duration(min(waiting, 1000)) * max(c.locker.quorum.BestRTT(node), 300*time.Microsecond))
 }
 
 // courtesy is how long to let others go first, where this Locker has just given the lock up and they wait: as long as each
