@@ -53,6 +53,8 @@ var spares = map[string][]string{
 	"+script|load":   nil,                               // it sends each script once more
 	"+pubsub|numsub": nil,                               // those who wait do not learn how many they are
 	"&{redlock}:*":   {"subscribe: NOPERM .* channels"}, // so nobody is there to publish to
+	"+hscan":         {"sweep: old records are not removed"},
+	"+hdel":          {"sweep: old records are not removed"},
 	"+publish":       {"publish: PUBLISH is not permitted"},
 	"+subscribe":     {"subscribe: NOPERM .* 'subscribe'"},
 	"+unsubscribe":   {"subscribe: NOPERM .* 'unsubscribe'"},

@@ -94,3 +94,23 @@ func TestSweep_RemovesOldRecordsFewAtATimeAndNoOther(t *testing.T) {
 	t.Logf("for looking at %d records, %d calls of a script took the server longer than %v, the longest of them %v",
 		calls(t, server, "hscan")*atOnce, slow, slowAfter, longest)
 }
+
+// Programs that take a few locks each, and end: each looks for old records once at most, wherever they are.
+func TestSweep_OfShortProcessesReachesAllRecords(t *testing.T) {
+	t.Parallel()
+	const old, processes, grants = 2000, 400, 7
+	nodes := startNodes(t, 1)
+	server := admins(t, nodes.Addrs())[0]
+	p := records.Default
+	p.Fill(t, "old ", old, "", -2*time.Hour, server)
+	for range processes {
+		l := lockerOn(t, clients(t, nodes.Addrs()...), redlock.WithTTL(ttl), redlock.WithNodeTimeout(longTimeout))
+		for range grants {
+			release(t, acquire(t, l, "x"))
+		}
+		must(t, l.Close(t.Context()))
+	}
+	if left := p.Names(t, server); left > old/10 {
+		t.Errorf("%d of %d old records are left", left, old)
+	}
+}

@@ -7,7 +7,7 @@
 -- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item:
 --          yNUMBER          granted; also to the same value that asks again, as before
 --          yNUMBER/OLD and text: the same, and old records were looked for: OLD is one more than were removed, and the text
---                           where to look next
+--                           where to look next, or why they cannot be removed
 --          hLEFT and text   held by that value, for so many ms
 --          gLEFT/LONGEST    guarded, for so many ms
 --          lNODES           lists of so many nodes are in use
@@ -101,7 +101,8 @@ if ARGV[3] ~= '' and changes and changes[1] then
   local cursor, looks, retention = string.match(ARGV[3], '^(%d+) (%d+) (%d+)$')
   -- Another client, with longer leases, may begin its numbers earlier by a part of these.
   local longest = guard and tonumber(sub(guard, 78, 89)) or 0
-  local looked, removed, before = 0, 0, now - math.max(retention, 2 * longest) * 1000
+  local before = now - math.max(retention, 2 * longest) * 1000
+  local looked, removed, turns, failure = 0, 0, 0, nil
   repeat
     local page = redis.pcall('HSCAN', hash, cursor, 'COUNT', 32)
     local some, old = page[2] or {}, {}
@@ -111,15 +112,16 @@ if ARGV[3] ~= '' and changes and changes[1] then
         old[#old + 1] = some[i]
       end
     end
-    if old[1] then
-      redis.call('HDEL', hash, unpack(old))
-    end
-    cursor, looked, removed = page[1] or '0', looked + 32, removed + #old
-  until cursor == '0' or looked >= 128 or looked >= tonumber(looks) and #old < 16
+    local done = old[1] and redis.pcall('HDEL', hash, unpack(old))
+    failure = page.err or type(done) == 'table' and done.err
+    -- A page may be empty, or a little more than asked for.
+    cursor, looked, removed = page[1] or '0', looked + math.max(#some / 2, 8), removed + #old
+    turns = cursor == '0' and turns + 1 or turns
+  until failure or turns == 2 or looked >= 128 or looked >= tonumber(looks) and #old < 16
   for i = 2, n do
     if sub(items[i], 1, 1) == 'y' then
       items[i] = items[i] .. '/' .. (removed + 1)
-      texts[i] = cursor
+      texts[i] = failure or cursor
       break
     end
   end

@@ -21,7 +21,8 @@ type grant struct {
 	field     string // of the record
 	value     string // encoded
 	ttlMillis int64
-	announcer int // the node that tells those who wait of the grant, or noNode
+	tellers   nodeSet     // the nodes that tell those who wait of the grant; empty: it is not told
+	told      atomic.Bool // one has
 	notAfter  notAfter
 	round     *round
 	heard     growingSet // the nodes that have answered, as far as anybody has looked
@@ -30,7 +31,7 @@ type grant struct {
 // AppendArgs appends the arguments of acquire for the node.
 func (g *grant) AppendArgs(node int, args []any) []any {
 	announce := &silent
-	if node == g.announcer {
+	if g.tellers.has(node) && !g.told.Load() {
 		announce = &announced
 	}
 	return append(args, &g.field, &g.value, &g.ttlMillis, g.notAfter.argument(node), announce)
@@ -39,13 +40,10 @@ func (g *grant) AppendArgs(node int, args []any) []any {
 // Name has two who want the same lock asked for in calls of their own: one call would grant it to both.
 func (g *grant) Name() string { return g.field }
 
-// noNode is in place of a node's number.
-const noNode = -1
-
 var silent, announced = "", "a" // arguments
 
 func newGrant(r request, v value) *grant {
-	return &grant{request: r, announcer: noNode, field: fieldOf(r.name), value: v.String(), ttlMillis: r.ttl.Milliseconds()}
+	return &grant{request: r, field: fieldOf(r.name), value: v.String(), ttlMillis: r.ttl.Milliseconds()}
 }
 
 // known is the nodes that have answered before, so that their clocks are known to the hold.
@@ -97,8 +95,10 @@ func (h *grantHead) AppendArgs(node int, args []any) []any {
 
 // see sees what a node says to a grant.
 func (h *grantHead) see(node int, a answer) {
-	if a.Err == nil && a.Value.yes {
-		h.nodes[node].sweep.see(a.Value.swept)
+	found := a.Value.swept
+	h.nodes[node].sweep.see(a.Err == nil && a.Value.yes, found)
+	if found != nil && found.err != nil {
+		h.locker.observeDenied(node, "sweep", found.err)
 	}
 	h.locker.seeGrant(node, a)
 }
@@ -208,7 +208,7 @@ func (l *Locker) clean(g *grant) {
 			left++
 		}
 	}
-	if left >= l.need || g.announcer != noNode {
+	if left >= l.need || g.tellers != 0 {
 		tell = tellFailed
 	}
 	g.round.Then(func(i int, a answer) {

@@ -102,10 +102,7 @@ func (c *contender) attempt(ctx context.Context) (*Lease, error) {
 	g := newGrant(c.request, c.value)
 	ask := c.locker.askAll
 	if !c.slow && !c.confirm && !c.alone && c.news != nil {
-		g.announcer = c.first()
-		ask = func(ctx context.Context, call quorum.Call[reply]) (*round, error) {
-			return c.askInTurn(ctx, call, g.announcer)
-		}
+		ask = func(ctx context.Context, call quorum.Call[reply]) (*round, error) { return c.askInTurn(ctx, g, call) }
 	}
 	c.confirm, c.alone = false, false
 	select {
@@ -122,9 +119,16 @@ func (c *contender) attempt(ctx context.Context) (*Lease, error) {
 	return lease, err
 }
 
-// askInTurn asks one node, and the others only if it granted the lock, or cannot tell.
-func (c *contender) askInTurn(ctx context.Context, call quorum.Call[reply], first int) (*round, error) {
+// askInTurn asks one node, and the others only if it granted the lock, or cannot tell. The first one that grants it tells those
+// who wait, or else those to which they listen.
+func (c *contender) askInTurn(ctx context.Context, g *grant, call quorum.Call[reply]) (*round, error) {
+	first := c.first()
+	g.tellers = nodeSet(0).with(first)
+	for _, node := range c.nodes()[:min(notify.NodesPerChannel, c.locker.size)] {
+		g.tellers = g.tellers.with(node)
+	}
 	return quorum.AskHedged(ctx, c.locker.quorum, call, c.locker.granted, first, func(a answer) bool {
+		g.told.Store(a.Err == nil && a.Value.yes)
 		return a.Err != nil || a.Value.yes
 	})
 }
@@ -307,7 +311,7 @@ func (c *contender) hear() (pause time.Duration, changed bool) {
 		copy(c.released[1:], c.released[:])
 		c.released[0] = v.contender
 		c.forget()
-		c.failures, c.alone = 0, n == 1
+		c.failures, c.alone = 0, n == 1 && !c.locker.channels
 		return c.yield + c.drawDelay(n, e.Node), true
 	}
 	return 0, false
@@ -339,7 +343,7 @@ func (c *contender) courtesy() time.Duration {
 
 // forget drops what the nodes said, when it is known to be over.
 func (c *contender) forget() {
-	c.holder, c.sure = "", false
+	c.holder, c.sure, c.alone = "", false, false
 	clear(c.named)
 }
 

@@ -312,3 +312,41 @@ func TestAcquire_EndedInItsFirstAttemptSaysWhy(t *testing.T) {
 		}
 	})
 }
+
+// The first node is under guard and grants nothing; those who wait hear of each grant nevertheless, and do not ask.
+func TestContend_GrantsAreToldBesideAGuardedFirstNode(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		const many, name = 30, "x"
+		holder, _ := c.Locker()
+		warmUp(t, holder)
+		lease := mustAcquire(t, holder, name)
+		var waiting sync.WaitGroup
+		for range many {
+			l, _ := c.Locker()
+			warmUp(t, l)
+			waiting.Go(func() {
+				mine, err := l.Acquire(t.Context(), name)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(5 * time.Millisecond)
+				if err := mine.Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		time.Sleep(time.Second)
+		c.Delay(300 * time.Microsecond)
+		c.Wipe(holder.Order(name)[0])
+		before := c.Asked()
+		if err := lease.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+		waiting.Wait()
+		// A hold is asked for and released on three nodes.
+		if each := (c.Asked() - before) / many; each > 22 {
+			t.Errorf("%d requests for each hold", each)
+		}
+	})
+}

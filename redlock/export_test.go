@@ -28,3 +28,6 @@ func sends(source string) func(cmd redis.Cmder) bool {
 		return args[1] == hash || isText && *text == source
 	}
 }
+
+// Order is in which the nodes are asked.
+func (l *Locker) Order(name string) []int { return l.order(name) }

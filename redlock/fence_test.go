@@ -1,7 +1,6 @@
 package redlock_test
 
 import (
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,25 +79,6 @@ func TestFence_IsKeptForTheLongestLeaseThatIsKnown(t *testing.T) {
 			t.Errorf("token %d after %d", next, last)
 		}
 	}, redlock.WithMaxTTL(time.Hour))
-}
-
-// Programs that take a few locks each, with names of their own, and end.
-func TestFence_RecordsOfShortProcessesAreRemovedToo(t *testing.T) {
-	bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
-		for i := range 200 {
-			l, _ := c.Locker()
-			for j := range redlock.SweepAfter - 1 {
-				acquireAndRelease(t, l, fmt.Sprint(i, ".", j))
-			}
-			if err := l.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(10 * time.Minute) // they are kept for an hour
-		}
-		if n := records.Default.Names(t, c.Raw()[0]); n > 200 {
-			t.Errorf("%d records, 42 are needed", n)
-		}
-	})
 }
 
 // Without a raise, a majority that was ahead would hand out a larger token than the one after it.

@@ -17,6 +17,9 @@ const (
 // MinTTL is the shortest TTL: below it, timers and round trips eat the lease.
 const MinTTL = 100 * time.Millisecond
 
+// longestTTL is what any lease can be; scripts have room for three times that.
+const longestTTL = 10 * 365 * 24 * time.Hour
+
 // Settings are what a Locker works with: its options, and the defaults for the rest.
 type Settings struct {
 	KeyPrefix    string
@@ -141,6 +144,9 @@ func (s Settings) problems() problems {
 	}
 	if s.MaxClockSkew < time.Millisecond {
 		found.add("max clock skew %v must be at least %v", s.MaxClockSkew, time.Millisecond)
+	}
+	if s.MaxTTL > longestTTL {
+		found.add("max ttl %v is more than ten years", s.MaxTTL)
 	}
 	if s.FenceRetention < s.MaxTTL+s.MaxClockSkew {
 		found.add("fence retention %v must be at least max ttl %v + max clock skew %v", s.FenceRetention, s.MaxTTL,

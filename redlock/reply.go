@@ -25,6 +25,7 @@ type reply struct {
 type swept struct {
 	any  bool   // some were removed
 	next uint64 // where to look next
+	err  error  // why they cannot be removed
 }
 
 // maxNumber is the largest fencing number: Lua counts in floating point, exactly up to here.
@@ -52,11 +53,11 @@ func readGrant(r *quorum.Reply) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	next, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		return reply{}, fmt.Errorf("unexpected answer: a look for old records goes on at %.100q", text)
+	s := &swept{any: second > 1}
+	if s.next, err = strconv.ParseUint(text, 10, 64); err != nil {
+		s.err = fmt.Errorf("old records are not removed: %.200q", text)
 	}
-	return reply{yes: true, number: uint64(first), swept: &swept{second > 1, next}}, checkNumber(r, first)
+	return reply{yes: true, number: uint64(first), swept: s}, checkNumber(r, first)
 }
 
 func readItem(r *quorum.Reply, code byte, first, second int64) (reply, error) {

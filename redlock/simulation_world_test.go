@@ -45,7 +45,8 @@ type world struct {
 	ahead   []time.Duration // by node: its clock
 	refuses []time.Time     // by node: until then, by its clock, it sets no lock
 	stepped []int           // nodes
-	sets    []int           // by node: locks set
+	asked   []bool          // by node: what it came back with
+	early   [][]string      // by node: what it has set meanwhile
 	kept    []string        // by node: what the node came back with; that may be extended
 	revived []string        // by node: what was over when the node came back with it
 }
@@ -60,8 +61,9 @@ type violation struct{ promise, how string }
 func newWorld(t *testing.T, p plan) *world {
 	w := &world{
 		Cluster: nodetest.Start(p.nodes), t: t, plan: p, start: time.Now(), holds: make(map[string]*hold),
-		ahead: make([]time.Duration, p.nodes), refuses: make([]time.Time, p.nodes), sets: make([]int, p.nodes),
-		kept: make([]string, p.nodes), revived: make([]string, p.nodes),
+		ahead: make([]time.Duration, p.nodes), refuses: make([]time.Time, p.nodes), asked: make([]bool, p.nodes),
+		early: make([][]string, p.nodes),
+		kept:  make([]string, p.nodes), revived: make([]string, p.nodes),
 	}
 	w.ctx, w.stop = context.WithCancel(t.Context())
 	for i, d := range p.offsets {
@@ -109,10 +111,13 @@ func (w *world) set(node int, value string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.noteLocked(fmt.Sprint("node ", node), "sets %s", records.Text(value))
-	w.sets[node]++
 	const exact = time.Millisecond // of what the scripts count in
 	now := time.Now().Add(w.ahead[node])
-	if value != w.kept[node] && now.Truncate(exact).Before(w.refuses[node].Truncate(exact)) {
+	switch {
+	case !now.Truncate(exact).Before(w.refuses[node].Truncate(exact)):
+	case w.asked[node]:
+		w.early[node] = append(w.early[node], value)
+	case value != w.kept[node]:
 		w.breakLocked("P4", "node %d sets a lock %v too early", node, w.refuses[node].Sub(now))
 	}
 }
@@ -168,19 +173,22 @@ func (w *world) play(step faultplan.Step) {
 	}
 }
 
-// began notes that node i is another server, or has other data.
+// began notes that node i is another server, or has other data. What it sets while it is asked what it has is judged by
+// that.
 func (w *world) began(i int) {
-	var value string
+	w.mu.Lock()
+	w.refuses[i] = time.Now().Add(w.ahead[i] + simTTL)
+	w.asked[i], w.early[i] = true, nil
+	w.mu.Unlock()
+	value := w.holder(i)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for sets := -1; sets != w.sets[i]; { // until nothing was set while the node was asked what it has
-		sets = w.sets[i]
-		w.mu.Unlock()
-		value = w.holder(i)
-		w.mu.Lock()
+	w.asked[i], w.kept[i] = false, value
+	for _, other := range w.early[i] {
+		if other != value {
+			w.breakLocked("P4", "node %d sets %s as soon as it is another", i, records.Text(other))
+		}
 	}
-	w.refuses[i] = time.Now().Add(w.ahead[i] + simTTL)
-	w.kept[i] = value
 	if value != "" && w.isOverLocked(value) {
 		w.revived[i] = value // by an older file
 	}

@@ -21,19 +21,23 @@ type sweep struct {
 	mu      sync.Mutex // guards the fields below
 	granted int        // since the last look
 	after   int        // so many, the next one
-	next    uint64     // where it begins, as the node has said; 0: anew
+	next    uint64     // where it begins: as the node has said
+	asked   bool       // it is under way
 }
 
-// newSweep begins at any number of grants: processes that grant less than that sweep as well, some of them.
-func newSweep() *sweep { return &sweep{granted: rand.IntN(sweepAfter + 1), after: sweepAfter} }
+// newSweep begins after any number of grants, and anywhere: there are processes that look but once.
+func newSweep() *sweep {
+	return &sweep{granted: rand.IntN(sweepAfter + 1), after: sweepAfter, next: uint64(rand.Uint32())}
+}
 
 // argument is what the script of a grant is told: nothing, or where to look, at how many, and the retention.
 func (s *sweep) argument(retention time.Duration) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.granted < s.after {
+	if s.granted < s.after || s.asked {
 		return ""
 	}
+	s.asked = true
 	looks := sweptAGrant * sweepAfter
 	if s.after == sweepAfter { // the last look found some
 		looks = sweptAGrant * s.granted
@@ -41,11 +45,14 @@ func (s *sweep) argument(retention time.Duration) string {
 	return fmt.Sprint(s.next, " ", looks, " ", retention.Milliseconds())
 }
 
-// see notes a grant, and what was found if it was one with a look.
-func (s *sweep) see(found *swept) {
+// see notes an answer: whether it was a grant, and what was found if it was one with a look.
+func (s *sweep) see(granted bool, found *swept) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.granted++
+	s.asked = false // by this call, or by another one that is as good as lost
+	if granted {
+		s.granted++
+	}
 	if found == nil {
 		return
 	}

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// nodesPerChannel is on how many nodes a channel is heard.
-	nodesPerChannel = 2
+	// NodesPerChannel is on how many nodes a channel is heard.
+	NodesPerChannel = 2
 	// maxIdle is how many channels stay subscribed to that nobody waits for: whoever waited once often does so again.
 	maxIdle = 100
 	// maxPending is how many events a subscription keeps; if there are more, it is told that it missed some.
@@ -135,7 +135,7 @@ func (n *Notifier) Subscribe(name string, order []int) *Subscription {
 	}
 	s.channel = c
 	c.subs[s] = struct{}{}
-	for len(c.nodes) < min(nodesPerChannel, len(order)) && n.extendLocked(c, order) {
+	for len(c.nodes) < min(NodesPerChannel, len(order)) && n.extendLocked(c, order) {
 	}
 	if c.isHeard() {
 		s.readyLocked()
@@ -282,7 +282,7 @@ func (n *Notifier) away(node int) {
 		}
 		c.nodes[node] = away
 		for s := range c.subs {
-			if soon, now := c.count(); soon+now < nodesPerChannel {
+			if soon, now := c.count(); soon+now < NodesPerChannel {
 				n.extendLocked(c, s.order)
 			}
 			if c.isHeard() {

@@ -87,7 +87,7 @@ func (r *Register) claim(
 			return err == nil && slices.ContainsFunc(codes, func(c int64) bool { return f[0] == c })
 		})
 	}
-	won, known := voted(codeYes), voted(codeYes, codeNo)
+	won, known := voted(codeYes), voted(codeYes, codeNo, codeFenced)
 	// A claim that cannot be won waits for a quorum that says so: one answer and a node that is down do not tell
 	// whether the slot is past.
 	judge := func(answers []answer) bool { return won(answers) && known(answers) }

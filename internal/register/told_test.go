@@ -34,7 +34,7 @@ func (l *leader) minority(tick time.Time, run string, node int) {
 	if o := l.claim(tick, run, 1); o.Won || o.Taken {
 		l.c.T.Fatalf("%+v", o)
 	}
-	synctest.Wait() // or what is sent again over another connection may be there after all
+	time.Sleep(timeout) // or what is sent again over another connection may be there after all
 	l.links.Heal()
 	time.Sleep(1100 * time.Millisecond) // go-redis dials again after a second
 }
