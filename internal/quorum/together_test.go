@@ -70,9 +70,10 @@ func TestNode_ThatLacksAScriptIsToldItOnceForAll(t *testing.T) {
 				t.Errorf("call %d: %v, %v", i, err, r.Answer(0).Err)
 			}
 		}
-		// The first and the others, each by hash, and again: by source, and together by hash.
-		if asked, took := c.Requests(0)-before, time.Since(began); asked != 8+8 || took > 100*time.Millisecond {
-			t.Errorf("%d requests in %v, want 16 in at most five round trips", asked, took)
+		// The first and the others, each by hash, and again: by source, and together by hash. Fewer, where some were sent
+		// only when the node had the script.
+		if asked, took := c.Requests(0)-before, time.Since(began); asked > 8+8 || took > 100*time.Millisecond {
+			t.Errorf("%d requests in %v, want 16 at most in at most five round trips", asked, took)
 		}
 	})
 }
