@@ -3,6 +3,7 @@ package redlock_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,7 +45,13 @@ func TestAcquire_ValidityCountsFromTheFirstNode(t *testing.T) {
 		}
 		lease := mustAcquire(t, l, "x")
 		time.AfterFunc(time.Second, func() { _ = lease.Release(context.WithoutCancel(t.Context())) })
+		other, _ := c.Locker() // who is told alone asks all nodes at once
+		ctx, cancel := context.WithCancel(t.Context())
+		var watching sync.WaitGroup
+		watching.Go(func() { _ = other.Watch(ctx, "x", func(redlock.Holder) {}) })
 		next, err := waiter.Acquire(t.Context(), "x")
+		cancel()
+		watching.Wait()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,11 +2,11 @@ package redlock_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/redlocktest"
 )
@@ -22,15 +22,15 @@ func TestClose_BesideASubscriptionToAHungNode(t *testing.T) {
 	}
 	process := nodes.Process()
 	l := process.Locker()
-	process.Hang(2)
+	process.Hang(l.Order("x")[0]) // to which it listens
 	var waiting sync.WaitGroup
 	waiting.Go(func() { _, _ = l.Acquire(t.Context(), "x") })
 	time.Sleep(5 * nodeTimeout)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*nodeTimeout)
 	defer cancel()
-	var err error
-	if d := bubble.Took(func() { err = l.Close(ctx) }); d > 25*nodeTimeout { // without it, go-redis waits for seconds
-		t.Errorf("took %v: %v", d, err)
+	err := l.Close(ctx)                                                      // of the records that it cannot remove from that node
+	if err == nil || strings.Contains(err.Error(), "cannot be called off") { // go-redis would wait for seconds
+		t.Error(err)
 	}
 	waiting.Wait()
 }
