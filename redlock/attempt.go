@@ -66,7 +66,7 @@ type grantHead struct {
 	nodes     []grantHeadNode
 }
 
-// grantHeadNode belongs to the worker of a node that sends it, but for what is atomic.
+// grantHeadNode is of one node, which several workers may ask at a time.
 type grantHeadNode struct {
 	looked atomic.Int64 // when the guard was last looked at in any case, in nanoseconds since began
 	sweep  *sweep

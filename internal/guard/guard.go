@@ -4,7 +4,7 @@ package guard
 
 import _ "embed" // the script
 
-// Source goes in front of a script that calls recognise or listed, or reads now, the server's clock in µs.
+// Source goes into a script where it must know; it says itself what it needs and what it declares.
 //
 //go:embed guard.lua
 var Source string
