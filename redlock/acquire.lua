@@ -9,6 +9,7 @@
 --          yNUMBER/OLD and text: the same, and old records were looked for: OLD is one more than were removed, and the text
 --                           where to look next, or why they cannot be removed
 --          hLEFT and text   held by that value, for so many ms
+--          uLEFT and text   the same, but when its holder extended it, it could not confirm that a majority had it
 --          gLEFT/LONGEST    guarded, for so many ms
 --          lNODES           lists of so many nodes are in use
 --          t                too late, nothing was done
@@ -16,7 +17,7 @@
 --          e and text       the record or the hash is none of ours, nothing was done
 -- A record is NUMBER SINCE DEADLINE VALUE, the first three of 16 digits: the fencing number, the guard under which it was
 -- counted, the deadline by this server's clock (µs), and who holds the lock; nothing if it was released. It outlives the
--- hold, for the number.
+-- hold, for the number. Before the value a ? stands for the space where the holder's last extension was not confirmed.
 -- Most calls are of one lock, and have no flags: where that is cheaper, they have their own line.
 local t = redis.call('TIME')
 local now, hash, list, flags, sub = t[1] * 1000000 + t[2], KEYS[1], ARGV[1], ARGV[2], string.sub
@@ -44,7 +45,7 @@ for i = 2, n do
       -- characters that are new for each acquisition, and a colon: mostly they alone tell.
       local mine = sub(holder, 1, 27) == sub(value, 1, 27)
       if not mine or tonumber(string.match(holder, ':(%d+):')) >= tonumber(string.match(value, ':(%d+):')) then
-        items[i] = string.format('h%d', math.ceil((deadline - now) / 1000))
+        items[i] = string.format(sub(record, 51, 51) == '?' and 'u%d' or 'h%d', math.ceil((deadline - now) / 1000))
         texts[i] = holder
       end
     end

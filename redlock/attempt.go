@@ -26,6 +26,8 @@ type grant struct {
 	notAfter  notAfter
 	round     *round
 	heard     growingSet // the nodes that have answered, as far as anybody has looked
+
+	unconfirmed atomic.Bool // the last extension had no majority, as far as was heard
 }
 
 // AppendArgs appends the arguments of acquire for the node.

@@ -34,22 +34,29 @@ type contender struct {
 	news   *notify.Subscription // once the lock was found held
 
 	failures int               // in a row, without knowing who holds the lock
-	named    map[int]heldError // whom each node named last, since the last release
+	named    map[int]statement // whom each node named last, since the last release
+	askedOne int               // the node that was asked before the others last; -1: none since the last release
 	slow     bool              // the last attempt ended with answers missing
 	released [8]string         // the holders whose releases were heard last
 	holder   string            // who holds the lock, as far as is known
 	left     time.Duration     // of that hold, at most
-	sure     bool              // a majority has named the holder
+	sure     bool              // a majority has named the holder, or did, and then one node that it extends the hold
 	doubtful bool              // another node is free: the holder may be releasing it just now
 	confirm  bool              // the next attempt is to find out whether the holder holds a majority
 	alone    bool              // nobody else was told of the release that was heard last
+}
+
+// statement is what a node said of the holder.
+type statement struct {
+	heldError
+	until time.Time // when the hold is over, by the Locker's clock
 }
 
 // newContender makes the contender whose turn it is. What the one before it in the queue of this process knew goes on: that
 // it has just won, and its subscription, which has heard everything since.
 func newContender(l *Locker, r request, t *ticket) *contender {
 	c := &contender{
-		request: r, locker: l, value: value{contender: newContenderID(), text: r.text}, news: t.news,
+		request: r, locker: l, value: value{contender: newContenderID(), text: r.text}, news: t.news, askedOne: -1,
 	}
 	if t.winner != "" {
 		c.holder, c.left = t.winner, l.settings.MaxTTL
@@ -127,16 +134,21 @@ func (c *contender) askInTurn(ctx context.Context, g *grant, call quorum.Call[re
 	for _, node := range c.nodes()[:min(notify.NodesPerChannel, c.locker.size)] {
 		g.tellers = g.tellers.with(node)
 	}
+	c.askedOne = first
 	return quorum.AskHedged(ctx, c.locker.quorum, call, c.locker.granted, first, func(a answer) bool {
 		g.told.Store(a.Err == nil && a.Value.yes)
-		return a.Err != nil || a.Value.yes
+		return a.Err != nil || a.Value.yes || a.Value.shaky
 	})
 }
 
 // first is the node to ask first: the first one of the order that is not slow; while the holder is not known, one that was
-// not asked for it yet.
+// not asked for it yet; and to see whether a holder extends its hold, another one each time, so that none is believed twice.
 func (c *contender) first() int {
 	order := c.nodes()
+	if c.sure && !c.doubtful {
+		last := slices.Index(order, c.askedOne)
+		order = slices.Concat(order[last+1:], order[:last+1])
+	}
 	best := -1
 	for _, i := range order {
 		if c.locker.quorum.Slow(i) {
@@ -158,20 +170,28 @@ func (c *contender) first() int {
 // learn takes note of whom the nodes name as holder. One that a majority names holds the lock. One that is named by all who
 // answered, if too few, may be what a failed attempt has left: it is asked for again soon. If they do not agree, nobody holds
 // it.
+//
+// The hold of one that a majority has named is extended, as far as one node alone can tell: then it holds the lock for
+// longer. Not if the holder itself cannot confirm that: nodes that it reaches have its record for longer than a majority.
 func (c *contender) learn(answers []answer) {
 	var last value
-	free := false
+	now := c.locker.clock.Now()
+	maps.DeleteFunc(c.named, func(_ int, s statement) bool { return !now.Before(s.until) })
+	free, extended := false, c.sure && !c.doubtful
 	for i, a := range answers {
 		switch {
+		case errors.Is(a.Err, quorum.ErrUnsent):
 		case a.Err != nil || !a.Over:
+			extended = false
 		case !a.Value.held:
-			free = true
+			free, extended = true, false
 		default:
 			if c.named == nil {
-				c.named = make(map[int]heldError)
+				c.named = make(map[int]statement)
 			}
-			c.named[i] = heldError{a.Value.value, a.Value.left}
+			c.named[i] = statement{heldError{a.Value.value, a.Value.left}, now.Add(a.Value.left)}
 			last, c.left = a.Value.value, a.Value.left
+			extended = extended && !a.Value.shaky && last.contender == c.holder
 		}
 	}
 	c.doubtful = free
@@ -181,9 +201,12 @@ func (c *contender) learn(answers []answer) {
 			votes++
 		}
 	}
-	c.holder, c.sure = "", votes >= c.locker.need
+	c.holder, c.sure = "", votes >= c.locker.need || extended && votes > 0
 	if c.sure || votes > 0 && votes == len(c.named) && !free {
 		c.holder = last.contender
+	}
+	if votes < c.locker.need {
+		c.left = min(c.left, c.locker.settings.MaxTTL) // whatever one node says
 	}
 }
 
@@ -199,7 +222,7 @@ func (c *contender) outcome(err error) error {
 	}
 	held := &QuorumError{Op: q.Op, Name: q.Name, Size: q.Size, Need: q.Need, kind: ErrHeld}
 	for _, i := range slices.Sorted(maps.Keys(c.named)) {
-		held.Nodes = append(held.Nodes, NodeError{c.locker.quorum.Addr(i), c.named[i]})
+		held.Nodes = append(held.Nodes, NodeError{c.locker.quorum.Addr(i), c.named[i].heldError})
 	}
 	return held
 }
@@ -343,7 +366,7 @@ func (c *contender) courtesy() time.Duration {
 
 // forget drops what the nodes said, when it is known to be over.
 func (c *contender) forget() {
-	c.holder, c.sure, c.alone = "", false, false
+	c.holder, c.sure, c.alone, c.askedOne = "", false, false, -1
 	clear(c.named)
 }
 

@@ -15,27 +15,6 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// The remains of a split vote are nobody's: to wait for their end would be to wait for nothing.
-func TestAcquire_DoesNotWaitForAMinority(t *testing.T) {
-	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
-		take(c, "x", 0) // for an hour
-		c.Kill(1)
-		c.Kill(2)
-		l, _ := c.Locker()
-		ctx, cancel := context.WithTimeout(t.Context(), 2*ttl)
-		defer cancel()
-		time.AfterFunc(ttl, func() { c.Restart(1) })
-		if _, err := l.Acquire(ctx, "x"); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("nodes 3 and 4, and 1 which is guarded: %v", err)
-		}
-		ctx, cancel = context.WithTimeout(t.Context(), ttl)
-		defer cancel()
-		if _, err := l.Acquire(ctx, "x"); err != nil {
-			t.Errorf("nodes 1, 3 and 4: %v", err)
-		}
-	})
-}
-
 func TestAcquire_IdleWaiterCostsNextToNothing(t *testing.T) {
 	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()

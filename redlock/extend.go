@@ -47,10 +47,12 @@ func (l *Locker) extend(ctx context.Context, leases []*Lease) []error {
 	for i, lease := range leases {
 		if !all {
 			if one := e.answersTo(i, answers); l.count(one, timed).yes < l.need {
+				lease.unconfirmed.Store(true)
 				errs[i] = lease.notExtended(l.failed("extend", lease.name, one, timed, ErrLost, cause))
 				continue
 			}
 		}
+		lease.unconfirmed.Store(false)
 		valid := validity{sent: sent, ttl: lease.ttl, drift: l.settings.Drift}
 		errs[i] = lease.prolong(valid.deadline(), now)
 	}
@@ -74,12 +76,13 @@ func newExtending(l *Locker, grants []*grant, tokens []uint64) *extending {
 	length := 0
 	for _, g := range grants {
 		e.known &= g.known(l.size)
-		length += 36 + len(g.field) + len(g.value)
+		length += 37 + len(g.field) + len(g.value)
 	}
 	locks := make([]byte, 0, length)
 	for i, g := range grants {
 		locks = appendDigits(locks, tokens[i], 16)
 		locks = appendDigits(locks, uint64(g.ttlMillis), 12)
+		locks = append(locks, g.mark())
 		locks = appendDigits(locks, uint64(len(g.field)), 4)
 		locks = appendDigits(locks, uint64(len(g.value)), 4)
 		locks = append(append(locks, g.field...), g.value...)
@@ -98,6 +101,15 @@ func appendDigits(b []byte, n uint64, width int) []byte {
 		b[i] = byte('0' + n%10)
 	}
 	return b
+}
+
+// mark is what the records of a hold say of its last extension: a holder that is cut off from a majority goes on to extend
+// them on the others, and those who wait are not to wait for these.
+func (g *grant) mark() byte {
+	if g.unconfirmed.Load() {
+		return '?'
+	}
+	return ' '
 }
 
 func (e *extending) AppendArgs(_ int, args []any) []any { return append(args, &e.locks) }

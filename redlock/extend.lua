@@ -1,7 +1,8 @@
 -- extend: prolong locks that are still ours, and raise their numbers where they are behind
 -- KEYS     hash of the prefix
 -- ARGV     list, as guard has it; then all locks in one text, as each argument costs a microsecond: of each its token (16
---          digits), ttl (ms, 12), the lengths of field (4) and value (4), field and value
+--          digits), ttl (ms, 12), ? if the last extension was not confirmed or a space, the lengths of field (4) and value
+--          (4), field and value
 -- returns  SECONDS MICROSECONDS IDENTITY, and the item a if all were extended; else for each lock an item:
 --          y                extended
 --          n                it is gone
@@ -12,26 +13,26 @@ local now, hash, list, locks, sub = t[1] * 1000000 + t[2], KEYS[1], ARGV[1], ARG
 local fields, starts, values, n = {'g'}, {}, {}, 1
 local at, length = 1, #locks
 while at <= length do
-  local lengths = tonumber(sub(locks, at + 28, at + 35))
+  local lengths = tonumber(sub(locks, at + 29, at + 36))
   local value = lengths % 10000
-  local begin = at + 36 + (lengths - value) / 10000
+  local begin = at + 37 + (lengths - value) / 10000
   n = n + 1
-  fields[n] = sub(locks, at + 36, begin - 1)
+  fields[n] = sub(locks, at + 37, begin - 1)
   starts[n] = at
   at = begin + value
   values[n] = sub(locks, begin, at - 1)
 end
 local found = redis.call('HMGET', hash, unpack(fields))
 local guard, items, texts, changes, m = found[1], {}, {}, {}, 0
-local ttl, deadline
+local terms, deadline
 for i = 2, n do
   local record, value, start = found[i], values[i], starts[i]
   local held = record and tonumber(sub(record, 35, 50))
   if held and now < held and sub(record, 52) == value then
-    local token, this = sub(locks, start, start + 15), sub(locks, start + 16, start + 27)
-    if this ~= ttl then
-      ttl = this
-      deadline = string.format(' %016d ', now + tonumber(ttl) * 1000)
+    local token, this = sub(locks, start, start + 15), sub(locks, start + 16, start + 28)
+    if this ~= terms then
+      terms = this
+      deadline = string.format(' %016d', now + tonumber(sub(terms, 1, 12)) * 1000) .. sub(terms, 13)
     end
     changes[m + 1] = fields[i]
     m = m + 2

@@ -15,6 +15,7 @@ type reply struct {
 	number  uint64        // fencing number; of a release, how many wait for the lock
 	value   value         // of whoever holds the lock
 	held    bool          // there is a value
+	shaky   bool          // the holder could not confirm its last extension
 	left    time.Duration // of that hold
 	longest time.Duration // lease that a guarded node knows of
 	unheard bool          // a release could not be published
@@ -68,6 +69,10 @@ func readItem(r *quorum.Reply, code byte, first, second int64) (reply, error) {
 		return reply{number: uint64(first), unheard: second == 1}, nil
 	case 'h':
 		return readHold(r, first, second)
+	case 'u':
+		hold, err := readHold(r, first, second)
+		hold.shaky = true
+		return hold, err
 	case 'g':
 		if second <= 0 {
 			return reply{}, errors.New("unexpected answer: a guard for no lease")

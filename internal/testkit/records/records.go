@@ -70,15 +70,14 @@ func (p Prefix) read(t testing.TB, name string, node *redis.Client) (r record, o
 	if text == "" {
 		return record{since: "0000000000000000"}, false
 	}
-	fields := strings.SplitN(text, " ", 4)
-	if len(fields) < 4 {
+	if len(text) < 51 {
 		t.Fatalf("the record is %q", text)
 	}
 	var err1, err2 error
-	r.number, err1 = strconv.ParseUint(fields[0], 10, 64)
-	r.since = fields[1]
-	r.deadline, err2 = strconv.ParseInt(fields[2], 10, 64)
-	r.value = fields[3]
+	r.number, err1 = strconv.ParseUint(text[:16], 10, 64)
+	r.since = text[17:33]
+	r.deadline, err2 = strconv.ParseInt(text[34:50], 10, 64)
+	r.value = text[51:]
 	check(t, errors.Join(err1, err2))
 	return r, true
 }

@@ -1,0 +1,82 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// The remains of a split vote are nobody's: to wait for their end would be to wait for nothing.
+func TestAcquire_DoesNotWaitForAMinority(t *testing.T) {
+	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
+		take(c, "x", 0) // for an hour
+		c.Kill(1)
+		c.Kill(2)
+		l, _ := c.Locker()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*ttl)
+		defer cancel()
+		time.AfterFunc(ttl, func() { c.Restart(1) })
+		if _, err := l.Acquire(ctx, "x"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("nodes 3 and 4, and 1 which is guarded: %v", err)
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), ttl)
+		defer cancel()
+		if _, err := l.Acquire(ctx, "x"); err != nil {
+			t.Errorf("nodes 1, 3 and 4: %v", err)
+		}
+	})
+}
+
+// A leader that is cut off from a majority still extends its records on the others. Who asks one of these first is not to
+// wait for the end of what no majority has.
+func TestAcquire_DoesNotWaitForAHolderWithoutAMajority(t *testing.T) {
+	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
+		holder, links := c.Locker()
+		lease := mustAcquire(t, holder, "x", redlock.WithAutoExtend(redlock.Extension{}))
+		synctest.Wait()
+		waiter, _ := c.Locker()
+		won := make(chan error)
+		go func() {
+			_, err := waiter.Acquire(t.Context(), "x")
+			won <- err
+		}()
+		time.Sleep(ttl) // it has seen that the hold is extended
+		cut, order := time.Now(), waiter.Order("x")
+		links.Cut(order[0], order[3], order[4]) // the others are asked next
+		if err := <-won; err != nil {
+			t.Error(err)
+		}
+		// What was sent just before, or after the cut without knowing of it, is believed.
+		if took, most := time.Since(cut), ttl+ttl/3+ttl/10; took > most {
+			t.Errorf("took %v from the cut on, want at most %v", took, most)
+		}
+		if lease.Valid() {
+			t.Error("two holders")
+		}
+	})
+}
+
+// One node that says for ever that the lock is held, and is the first to be asked, holds nobody up for longer than a lease.
+func TestAcquire_BelievesNoSingleNodeTwice(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, _ := c.Locker()
+		first := l.Order("x")[0]
+		records.Default.Put(t, "x", records.SomebodyElse, ttl, c.Raw()...)
+		time.AfterFunc(ttl/2, func() {
+			records.Default.Put(t, "x", records.SomebodyElse, time.Hour, raw(c, first)...)
+		})
+		began := time.Now()
+		if _, err := l.Acquire(t.Context(), "x"); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took < ttl || took > 2*ttl+ttl/10 {
+			t.Errorf("took %v, want within two times the TTL of %v", took, ttl)
+		}
+	})
+}
