@@ -138,7 +138,7 @@ func (e *extending) isDecided(answers []quorum.Answer[extension]) bool {
 
 // allExtended reports that a majority of nodes has extended every one of the holds.
 func (e *extending) allExtended(answers []quorum.Answer[extension]) bool {
-	var space [maxNodes]answer
+	var space [usualNodes]answer
 	votes := space[:0]
 	for i := range answers {
 		a := &answers[i]

@@ -28,14 +28,14 @@ func (l *Locker) isDecided(answers []answer, timed bool) bool {
 			no++
 		}
 	}
-	var space [maxNodes]int
+	var space [usualNodes]int
 	votes := len(l.voters(space[:0], answers, timed))
 	blocking := l.size - l.need + 1
 	return votes >= l.need || l.quorum.Decided(votes, open) && (no >= blocking || no+open < blocking)
 }
 
-// maxNodes is how many nodes are usual at most; more cost an allocation.
-const maxNodes = 9
+// usualNodes is how many nodes there are mostly, at most; more cost an allocation.
+const usualNodes = 9
 
 // voters appends the nodes whose yes counts: one of those that turn out to be the same server; and where it rests on their
 // clocks, those that have not jumped lately, and agree.
@@ -74,7 +74,7 @@ type tally struct {
 
 func (l *Locker) count(answers []answer, timed bool) tally {
 	var t tally
-	var space [maxNodes]int
+	var space [usualNodes]int
 	for _, i := range l.voters(space[:0], answers, timed) {
 		n := answers[i].Value.number
 		t.uneven = t.uneven || t.yes > 0 && n != t.number
@@ -97,7 +97,7 @@ type report struct {
 // failed makes the error of votes without a quorum: blocked if others' answers alone prevented it, and otherwise what did.
 // cause is why the answers were not awaited, if they were not.
 func (l *Locker) failed(op, name string, answers []answer, timed bool, blocked, cause error) error {
-	var space [maxNodes]int
+	var space [usualNodes]int
 	voters := l.voters(space[:0], answers, timed)
 	var r report
 	for i := range answers {

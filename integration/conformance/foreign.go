@@ -108,13 +108,19 @@ func (w *World) works(t *testing.T, p *Process, lease *redlock.Lease, err error)
 	release(t, lease)
 }
 
+// heldApart returns a world of the same nodes with a prefix of its own, and a process that holds "held" there, on all of them.
+func (w *World) heldApart(t *testing.T, apart string) (*World, *Process, *redlock.Lease) {
+	t.Helper()
+	w = w.under(w.Prefix + "-" + apart)
+	w.age(t, TTL)
+	p := w.Process(t)
+	p.warm(t)
+	return w, p, w.takeAll(t, p, "held")
+}
+
 func foreignGuard(t *testing.T, w *World) {
 	w.eachForeign(records.Guards, func(what string, f records.Foreign, nodes []int, enough bool) {
-		w := w.under(fmt.Sprintf("%s-%s-%d", w.Prefix, f.Name, len(nodes)))
-		w.age(t, TTL)
-		p := w.Process(t)
-		p.warm(t)
-		lease := w.takeAll(t, p, "held")
+		w, p, lease := w.heldApart(t, fmt.Sprintf("%s-%d", f.Name, len(nodes)))
 		untouched := w.replace(t, w.records().Guard(), f, nodes)
 		next, err := p.TryAcquire(t.Context(), "x")
 		if enough {
@@ -135,11 +141,7 @@ func foreignGuard(t *testing.T, w *World) {
 
 func foreignHash(t *testing.T, w *World) {
 	w.eachForeign(records.Types, func(what string, f records.Foreign, nodes []int, enough bool) {
-		w := w.under(fmt.Sprintf("%s-%s-%d", w.Prefix, f.Name, len(nodes)))
-		w.age(t, TTL)
-		p := w.Process(t)
-		p.warm(t)
-		lease := w.takeAll(t, p, "held")
+		w, p, lease := w.heldApart(t, fmt.Sprintf("%s-%d", f.Name, len(nodes)))
 		untouched := w.replace(t, w.records().Whole(), f, nodes)
 		if enough {
 			w.works(t, p, lease, nil)
