@@ -45,6 +45,7 @@ func TestLeader_IsCountedFromItsElectionToItsEnd(t *testing.T) {
 		wantLeaders(0, 1)
 
 		a.Heal()
+		time.Sleep(2 * time.Second) // until it is told of releases again
 		b.stop()
 		time.Sleep(time.Second)
 		wantLeaders(1, 0)
