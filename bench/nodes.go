@@ -70,22 +70,20 @@ func (b *bench) quiet(ctx context.Context) time.Time {
 	}
 }
 
-// heardOn is on how many nodes a waiter subscribes to the releases of a lock.
-const heardOn = 2
-
-// waiting returns when so many clients are subscribed to the releases of a lock.
+// waiting returns when the nodes know of so many who wait for a lock.
 func (b *bench) waiting(ctx context.Context, name string, waiters int) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	channel := records.Default.Channel(name)
-	for there := 0; there < heardOn*waiters; time.Sleep(time.Millisecond) {
-		there = 0
+	for there := make(map[string]bool); len(there) < waiters; time.Sleep(time.Millisecond) {
+		clear(there)
 		for _, admin := range b.admins {
-			n, err := admin.PubSubNumSub(ctx, channel).Result()
+			listed, err := records.Default.WaitingOn(ctx, name, admin)
 			if err = errors.Join(err, context.Cause(ctx)); err != nil {
-				return fmt.Errorf("%d subscriptions of %d waiters for %q: %w", there, waiters, name, err)
+				return fmt.Errorf("%d of %d waiters for %q: %w", len(there), waiters, name, err)
 			}
-			there += int(n[channel])
+			for _, who := range listed {
+				there[who] = true
+			}
 		}
 	}
 	return nil

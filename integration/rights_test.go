@@ -51,7 +51,7 @@ func without(rights []string, right string) []string {
 var spares = map[string][]string{
 	"none":           nil,
 	"+script|load":   nil,                               // it sends each script once more
-	"+pubsub|numsub": nil,                               // those who wait do not learn how many they are
+	"+pubsub|numsub": nil,                               // who watches is told in any case
 	"&{redlock}:*":   {"subscribe: NOPERM .* channels"}, // so nobody is there to publish to
 	"+hscan":         {"sweep: old records are not removed"},
 	"+hdel":          {"sweep: old records are not removed"},
@@ -135,7 +135,7 @@ func useAll(t *testing.T, l *redlock.Locker, server *redis.Client, told *complai
 	_, holderErr := l.Holder(ctx, leases[0].Name())
 	errs := []error{holderErr, leases[0].Extend(ctx)}
 
-	// It listens to a hundred names that nobody waits for any more, and then no longer to the first of them.
+	// It listens to a hundred names that nobody watches any more, and then no longer to the first of them.
 	listening := func() int {
 		channels, err := server.PubSubChannels(ctx, records.Default.Channel(user+".*")).Result()
 		must(t, err)
@@ -144,8 +144,8 @@ func useAll(t *testing.T, l *redlock.Locker, server *redis.Client, told *complai
 	deaf := func() bool {
 		return strings.Contains(strings.Join(told.sorted(), "\n"), "subscribe: ")
 	}
-	errs = append(errs, await(t, l, leases[:100], func() bool { return listening() == 100 || deaf() }),
-		await(t, l, leases[100:], func() bool { return listening() == 101 || deaf() }))
+	errs = append(errs, watch(t, l, leases[:100], func() bool { return listening() == 100 || deaf() }),
+		watch(t, l, leases[100:], func() bool { return listening() == 101 || deaf() }))
 	poll(t, "end of listening", func() bool { return listening() == 100 || deaf() })
 
 	for _, lease := range leases {
@@ -162,25 +162,23 @@ func useAll(t *testing.T, l *redlock.Locker, server *redis.Client, told *complai
 	return errors.Join(errs...)
 }
 
-// await has somebody wait for each of these locks, in vain, until something is so or one of them has
-// given up.
-func await(t *testing.T, l *redlock.Locker, held []*redlock.Lease, so func() bool) error {
+// watch has somebody watch each of these locks until something is so or one of them has given up.
+func watch(t *testing.T, l *redlock.Locker, held []*redlock.Lease, so func() bool) error {
 	t.Helper()
-	waiting, stop := context.WithCancel(t.Context())
+	watching, stop := context.WithCancel(t.Context())
 	defer stop()
-	waited := make(chan error, len(held))
+	watched := make(chan error, len(held))
 	for _, lease := range held {
-		go func() { // ends with waiting or before, and is received below
-			_, err := l.Acquire(waiting, lease.Name())
-			waited <- err
+		go func() { // ends with watching or before, and is received below
+			watched <- l.Watch(watching, lease.Name(), func(redlock.Holder) {})
 		}()
 	}
-	poll(t, "waiters", func() bool { return so() || len(waited) > 0 })
+	poll(t, "watchers", func() bool { return so() || len(watched) > 0 })
 	stop()
 	var errs []error
 	for range held {
-		if err := <-waited; !errors.Is(err, context.Canceled) {
-			errs = append(errs, fmt.Errorf("waiting in vain: %w", err))
+		if err := <-watched; !errors.Is(err, context.Canceled) {
+			errs = append(errs, fmt.Errorf("watching: %w", err))
 		}
 	}
 	return errors.Join(errs...)

@@ -82,11 +82,11 @@ func TestSharded_ExtendsTogetherAndTellsOfReleases(t *testing.T) {
 		at = time.Now()
 		won <- err
 	}()
-	channel := records.Default.Channel(lease.Name())
 	servers := admins(t, shards.Addrs())
-	poll(t, "subscription at a shard", func() bool {
+	poll(t, "waiter at a shard", func() bool {
 		return slices.ContainsFunc(servers, func(server *redis.Client) bool {
-			return server.PubSubNumSub(t.Context(), channel).Val()[channel] == 1
+			listed, _ := records.Default.WaitingOn(t.Context(), lease.Name(), server)
+			return len(listed) == 1
 		})
 	})
 	must(t, lease.Extend(t.Context())) // so that there is a whole TTL to wait

@@ -30,6 +30,8 @@ func TestSweep_RemovesOldRecordsFewAtATimeAndNoOther(t *testing.T) {
 	p.Fill(t, "held ", held, records.SomebodyElse, time.Hour, server)
 	p.Fill(t, "free ", free, "", -30*time.Minute, server) // the retention is an hour
 	p.Fill(t, "old ", old, "", -2*time.Hour, server)
+	p.List(t, "given up", -2*time.Hour, server)
+	p.List(t, "waited for", -30*time.Minute, server)
 	must(t, server.ConfigSet(t.Context(), "slowlog-log-slower-than", fmt.Sprint(slowAfter.Microseconds())).Err(),
 		server.ConfigSet(t.Context(), "slowlog-max-len", "1000000").Err(), server.Do(t.Context(), "SLOWLOG", "RESET").Err())
 	l := lockerOn(t, clients(t, nodes.Addrs()...), redlock.WithTTL(ttl), redlock.WithNodeTimeout(longTimeout))
@@ -80,6 +82,13 @@ func TestSweep_RemovesOldRecordsFewAtATimeAndNoOther(t *testing.T) {
 	}
 	if h, f := p.Filled(t, "held ", held, server), p.Filled(t, "free ", free, server); h < held || f < free {
 		t.Errorf("of those that are needed, %d of %d and %d of %d are left", h, held, f, free)
+	}
+
+	for name, want := range map[string]int{"given up": 0, "waited for": 1} {
+		listed, err := p.WaitingOn(t.Context(), name, server)
+		if must(t, err); len(listed) != want {
+			t.Errorf("%q has a list of %d, want %d", name, len(listed), want)
+		}
 	}
 
 	// How long that takes is the machine's affair, so it is only logged.

@@ -23,11 +23,7 @@ func (l *Locker) Acquire(ctx context.Context, name string, opts ...AcquireOption
 	}
 	c := newContender(l, r, turn)
 	defer func() { // also where a hook panics
-		winner := ""
-		if lease != nil {
-			winner = c.value.contender
-		}
-		turn.leave(winner, err, c.news)
+		turn.leave(lease != nil, err, c.owed, c.value.String())
 	}()
 	return c.contend(ctx)
 }

@@ -21,8 +21,9 @@ type grant struct {
 	field     string // of the record
 	value     string // encoded
 	ttlMillis int64
-	tellers   nodeSet     // the nodes that tell those who wait of the grant; empty: it is not told
-	told      atomic.Bool // one has
+	waiter    string  // who is to be listed as waiting if it is refused, after one of the places below; empty: nobody
+	listing   nodeSet // where
+	goesOn    bool    // there is another attempt if this one fails
 	notAfter  notAfter
 	round     *round
 	heard     growingSet // the nodes that have answered, as far as anybody has looked
@@ -32,17 +33,34 @@ type grant struct {
 
 // AppendArgs appends the arguments of acquire for the node.
 func (g *grant) AppendArgs(node int, args []any) []any {
-	announce := &silent
-	if g.tellers.has(node) && !g.told.Load() {
-		announce = &announced
+	waiter := &nobody
+	if g.listing.has(node) {
+		waiter = &g.waiter
 	}
-	return append(args, &g.field, &g.value, &g.ttlMillis, g.notAfter.argument(node), announce)
+	return append(args, &g.field, &g.value, &g.ttlMillis, g.notAfter.argument(node), waiter)
 }
 
 // Name has two who want the same lock asked for in calls of their own: one call would grant it to both.
 func (g *grant) Name() string { return g.field }
 
-var silent, announced = "", "a" // arguments
+var nobody string // an argument
+
+// Places in the lists of those who wait.
+const (
+	placeLast   = '-'
+	placeFirst  = '+'
+	placeBehind = '?' // last, and the lock is not granted if there are others, or were just now
+	placeNone   = '=' // not listed any more, whether it is granted or not
+)
+
+// listIn has nodes note that somebody waits for the lock, if they refuse it.
+func (g *grant) listIn(nodes []int, place byte, who string) {
+	g.goesOn = true
+	for _, node := range nodes {
+		g.listing = g.listing.with(node)
+	}
+	g.waiter = string(place) + who
+}
 
 func newGrant(r request, v value) *grant {
 	return &grant{request: r, field: fieldOf(r.name), value: v.String(), ttlMillis: r.ttl.Milliseconds()}
@@ -155,6 +173,7 @@ func (l *Locker) attempt(ctx context.Context, g *grant, ask asker) (*Lease, []an
 	answers := g.round.Answers()
 	lease, err := l.win(ctx, g, valid, answers, cause)
 	if err != nil {
+		g.goesOn = g.goesOn && ctx.Err() == nil
 		l.clean(g)
 		return nil, answers, err
 	}
@@ -204,14 +223,15 @@ func (l *Locker) raise(ctx context.Context, g *grant, token uint64) error {
 // clean removes what a failed attempt left, on each node when its own answer is there: a release sent any earlier could
 // overtake the grant. The attempt is over, so no answer to its value counts any more.
 func (l *Locker) clean(g *grant) {
-	left, tell := 0, ""
+	left := 0
 	for _, a := range g.round.Answers() {
 		if mayBeSet(a) {
 			left++
 		}
 	}
-	if left >= l.need || g.tellers != 0 {
-		tell = tellFailed
+	tell := &tellFailed
+	if g.goesOn && left < l.need {
+		tell = &tellNobody // nobody took it for a hold, and the next attempt is ahead
 	}
 	g.round.Then(func(i int, a answer) {
 		if mayBeSet(a) {

@@ -5,14 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
-	"strconv"
-	"strings"
+	"sync/atomic"
 	"time"
 
-	"github.com/redlockfx/redlockfx/internal/notify"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
@@ -20,67 +17,59 @@ const (
 	// jitter is how far apart those who wait for the same end of a lease or a guard ask again: at random, since by asking at
 	// once they would split the votes.
 	jitter = 20 * time.Millisecond
+	// apart is how much later than the first one in the list the second one asks.
+	apart = 10 * time.Millisecond
 	// confirmAfter is after how long a holder that only one node has named is asked for on all of them. A hold that is
 	// shorter is over by then.
-	confirmAfter = 100 * time.Millisecond
+	confirmAfter = 500 * time.Millisecond
+	// listings is how many nodes are to note that somebody waits.
+	listings = 2
 )
 
 // contender is one waiting Acquire. It belongs to one goroutine.
 type contender struct {
 	request
+	known
 	locker *Locker
 	value  value
-	order  []int                // in which the nodes are asked: the same for everybody who wants this lock
-	news   *notify.Subscription // once the lock was found held
+	order  []int           // in which the nodes are asked: the same for everybody who wants this lock
+	news   <-chan *message // what the nodes tell
+	place  byte            // where this one is to be in the lists, if it is refused
 
-	failures int               // in a row, without knowing who holds the lock
-	named    map[int]statement // whom each node named last, since the last release
-	askedOne int               // the node that was asked before the others last; -1: none since the last release
-	slow     bool              // the last attempt ended with answers missing
-	released [8]string         // the holders whose releases were heard last
-	holder   string            // who holds the lock, as far as is known
-	left     time.Duration     // of that hold, at most
-	sure     bool              // a majority has named the holder, or did, and then one node that it extends the hold
-	doubtful bool              // another node is free: the holder may be releasing it just now
-	confirm  bool              // the next attempt is to find out whether the holder holds a majority
-	alone    bool              // nobody else was told of the release that was heard last
+	listening bool       // the nodes are listened to, so a release is heard of
+	listed    bool       // they have noted that this one waits
+	failures  int        // in a row, without knowing who holds the lock
+	askedOne  int        // the node that was asked before the others last; -1: none since the last release
+	slow      bool       // the last attempt ended with answers missing
+	confirm   bool       // the next attempt is to find out whether the holder holds a majority
+	released  string     // the holder whose release was heard of last
+	owed      []*message // that this one was taken off lists for that release, until somebody holds the lock
 }
 
-// statement is what a node said of the holder.
-type statement struct {
-	heldError
-	until time.Time // when the hold is over, by the Locker's clock
-}
-
-// newContender makes the contender whose turn it is. What the one before it in the queue of this process knew goes on: that
-// it has just won, and its subscription, which has heard everything since.
 func newContender(l *Locker, r request, t *ticket) *contender {
-	c := &contender{
-		request: r, locker: l, value: value{contender: newContenderID(), text: r.text}, news: t.news, askedOne: -1,
+	place, order, others := byte(placeLast), l.order(r.name), l.givenOn(r.name)
+	if t.behind || others != 0 {
+		place = placeBehind
 	}
-	if t.winner != "" {
-		c.holder, c.left = t.winner, l.settings.MaxTTL
+	slices.SortStableFunc(order, func(a, b int) int { // their order may be another one
+		return cmp.Compare(others>>b&1, others>>a&1)
+	})
+	return &contender{
+		request: r, locker: l, value: value{contender: newContenderID(), text: r.text}, order: order,
+		news: t.queue.news, place: place, askedOne: -1,
 	}
-	if channel := l.channelOf(r.name); c.news == nil && l.notifier.Hears(channel) {
-		c.news = l.notifier.Subscribe(channel, c.nodes()) // it was waited for not long ago: it may be wanted by many
-		c.news.Late()                                     // nobody waits for it to be ready
-	}
-	return c
 }
 
 // contend attempts until it succeeds, is hopeless, or ctx is done.
 func (c *contender) contend(ctx context.Context) (*Lease, error) {
-	var last error // outcome of an attempt that was not cut short
-	if c.holder != "" {
-		begin := c.listen
-		if c.news != nil {
-			begin = c.waitForNews
-		}
-		if cause := begin(ctx); cause != nil {
+	if c.place == placeBehind {
+		c.listening = true
+		if cause := c.locker.listen(ctx); cause != nil {
 			return nil, fmt.Errorf("redlock: acquire %q: %w: %w", c.name, cause, ErrHeld)
 		}
 	}
-	c.delay(ctx, c.yield+c.courtesy())
+	c.delay(ctx, c.yield)
+	var last error // outcome of an attempt that was not cut short
 	for {
 		began := time.Now()
 		lease, err := c.attempt(ctx)
@@ -88,7 +77,7 @@ func (c *contender) contend(ctx context.Context) (*Lease, error) {
 			c.tellEnd(began, lease, err)
 			return lease, err
 		}
-		if outcome := c.outcome(err); outcome != nil && (ctx.Err() == nil || last == nil) {
+		if outcome := c.outcome(c.locker, err); outcome != nil && (ctx.Err() == nil || last == nil) {
 			last = outcome
 		}
 		last = cmp.Or(last, err)
@@ -102,49 +91,107 @@ func (c *contender) contend(ctx context.Context) (*Lease, error) {
 	}
 }
 
-// attempt asks all nodes at first; later one before the others, and then those who wait are told if it grants; unless nobody
-// else was told of the release, or the nodes are so slow that there is no time for one after the other.
+// attempt asks all nodes at once, if nobody is known to be ahead; or some before the others, unless the nodes are so slow
+// that there is no time for one after the other. Where it is refused, it is noted in their lists.
 func (c *contender) attempt(ctx context.Context) (*Lease, error) {
-	c.value.attempt++
-	g := newGrant(c.request, c.value)
-	ask := c.locker.askAll
-	if !c.slow && !c.confirm && !c.alone && c.news != nil {
-		ask = func(ctx context.Context, call quorum.Call[reply]) (*round, error) { return c.askInTurn(ctx, g, call) }
-	}
-	c.confirm, c.alone = false, false
 	select {
 	case c.locker.asking <- struct{}{}:
 		defer func() { <-c.locker.asking }()
 	case <-c.locker.open.Done(): // the attempt itself says so
 	case <-ctx.Done():
 	}
+	c.listening = c.listening || c.locker.inbox.isOpen()
+	c.value.attempt++
+	g := newGrant(c.request, c.value)
+	lists := c.lists()
+	g.listIn(lists, c.place, c.locker.inbox.id)
+	ask := c.locker.askAll
+	if first := c.before(lists); len(first) > 0 {
+		c.askedOne = first[0]
+		ask = func(ctx context.Context, call quorum.Call[reply]) (*round, error) {
+			return c.askInTurn(ctx, first, call)
+		}
+	}
 	lease, answers, err := c.locker.attempt(ctx, g, ask)
 	if err != nil {
-		c.learn(answers)
+		c.learn(c.locker, answers)
+		if c.sure {
+			c.owed = nil // who holds the lock will have it released
+		}
 		c.slow = !c.slow && errors.Is(err, ErrNoQuorum) && errors.Is(err, quorum.ErrNoAnswer)
+		c.listed = c.place != placeNone && (c.listed && !isGranted(lists, answers) || isNoted(lists, answers))
+	}
+	c.confirm = false
+	if c.place == placeNone {
+		c.place = placeFirst // the nodes have just dropped it, since it was about to have the lock
+	} else {
+		c.place = placeLast
 	}
 	return lease, err
 }
 
-// askInTurn asks one node, and the others only if it granted the lock, or cannot tell. The first one that grants it tells those
-// who wait, or else those to which they listen.
-func (c *contender) askInTurn(ctx context.Context, g *grant, call quorum.Call[reply]) (*round, error) {
-	first := c.first()
-	g.tellers = nodeSet(0).with(first)
-	for _, node := range c.nodes()[:min(notify.NodesPerChannel, c.locker.size)] {
-		g.tellers = g.tellers.with(node)
+// lists is the nodes that are to note that this one waits: the first ones of the order that are heard, rather not slow ones.
+func (c *contender) lists() []int {
+	if !c.listening {
+		return nil
 	}
-	c.askedOne = first
+	nodes := make([]int, 0, listings)
+	for _, slow := range []bool{false, true} {
+		for _, i := range c.order {
+			if len(nodes) < listings && c.locker.quorum.Slow(i) == slow && c.locker.inbox.hears(i) {
+				nodes = append(nodes, i)
+			}
+		}
+	}
+	return nodes
+}
+
+// isNoted reports that all these nodes have refused, and so noted who asked.
+func isNoted(lists []int, answers []answer) bool {
+	return len(lists) > 0 && len(answers) > 0 && !slices.ContainsFunc(lists, func(i int) bool {
+		_, guarded := errors.AsType[guardedError](answers[i].Err)
+		return !answers[i].Over || answers[i].Value.yes || answers[i].Err != nil && !guarded
+	})
+}
+
+// isGranted reports that one of these nodes has granted the lock, and so forgotten that the one who asked waits.
+func isGranted(lists []int, answers []answer) bool {
+	return len(answers) > 0 && slices.ContainsFunc(lists, func(i int) bool { return answers[i].Value.yes })
+}
+
+// before is the nodes to ask before the others; none: ask all at once.
+func (c *contender) before(lists []int) []int {
+	switch {
+	case !c.listening || c.slow || c.confirm || c.place == placeNone || c.value.attempt == 1 && c.place != placeBehind:
+		return nil
+	case !c.listed && len(lists) > 0:
+		return lists
+	}
+	return []int{c.first()}
+}
+
+// askInTurn asks some nodes, and the others only if one of these granted the lock, or cannot tell. Who is to go behind waits
+// for what all of them say: one knows whether somebody is ahead.
+func (c *contender) askInTurn(ctx context.Context, first []int, call quorum.Call[reply]) (*round, error) {
+	behind := c.place == placeBehind // the answers may come later than the next attempt
+	var open, ahead atomic.Bool
+	var said atomic.Int32
 	return quorum.AskHedged(ctx, c.locker.quorum, call, c.locker.granted, first, func(a answer) bool {
-		g.told.Store(a.Err == nil && a.Value.yes)
-		return a.Err != nil || a.Value.yes || a.Value.shaky
+		if a.Err != nil || a.Value.yes || a.Value.shaky {
+			open.Store(true)
+		}
+		if a.Value.queued {
+			ahead.Store(true)
+		}
+		all := said.Add(1) == int32(len(first))
+		return open.Load() && !ahead.Load() && (all || !behind)
 	})
 }
 
 // first is the node to ask first: the first one of the order that is not slow; while the holder is not known, one that was
 // not asked for it yet; and to see whether a holder extends its hold, another one each time, so that none is believed twice.
 func (c *contender) first() int {
-	order := c.nodes()
+	order := c.order
 	if c.sure && !c.doubtful {
 		last := slices.Index(order, c.askedOne)
 		order = slices.Concat(order[last+1:], order[:last+1])
@@ -167,87 +214,30 @@ func (c *contender) first() int {
 	return best
 }
 
-// learn takes note of whom the nodes name as holder. One that a majority names holds the lock. One that is named by all who
-// answered, if too few, may be what a failed attempt has left: it is asked for again soon. If they do not agree, nobody holds
-// it.
-//
-// The hold of one that a majority has named is extended, as far as one node alone can tell: then it holds the lock for
-// longer. Not if the holder itself cannot confirm that: nodes that it reaches have its record for longer than a majority.
-func (c *contender) learn(answers []answer) {
-	var last value
-	now := c.locker.clock.Now()
-	maps.DeleteFunc(c.named, func(_ int, s statement) bool { return !now.Before(s.until) })
-	free, extended := false, c.sure && !c.doubtful
-	for i, a := range answers {
-		switch {
-		case errors.Is(a.Err, quorum.ErrUnsent):
-		case a.Err != nil || !a.Over:
-			extended = false
-		case !a.Value.held:
-			free, extended = true, false
-		default:
-			if c.named == nil {
-				c.named = make(map[int]statement)
-			}
-			c.named[i] = statement{heldError{a.Value.value, a.Value.left}, now.Add(a.Value.left)}
-			last, c.left = a.Value.value, a.Value.left
-			extended = extended && !a.Value.shaky && last.contender == c.holder
-		}
-	}
-	c.doubtful = free
-	votes := 0
-	for _, n := range c.named {
-		if n.value.contender == last.contender {
-			votes++
-		}
-	}
-	c.holder, c.sure = "", votes >= c.locker.need || extended && votes > 0
-	if c.sure || votes > 0 && votes == len(c.named) && !free {
-		c.holder = last.contender
-	}
-	if votes < c.locker.need {
-		c.left = min(c.left, c.locker.settings.MaxTTL) // whatever one node says
-	}
-}
-
-// outcome is what to say of an attempt. One that ended at the first node adds to what is known, and says nothing by
-// itself: then it is nil.
-func (c *contender) outcome(err error) error {
-	q, ok := errors.AsType[*QuorumError](err)
-	if !ok || !slices.ContainsFunc(q.Nodes, func(n NodeError) bool { return errors.Is(n.Err, quorum.ErrUnsent) }) {
-		return err
-	}
-	if c.holder == "" {
-		return nil
-	}
-	held := &QuorumError{Op: q.Op, Name: q.Name, Size: q.Size, Need: q.Need, kind: ErrHeld}
-	for _, i := range slices.Sorted(maps.Keys(c.named)) {
-		held.Nodes = append(held.Nodes, NodeError{c.locker.quorum.Addr(i), c.named[i].heldError})
-	}
-	return held
-}
-
-// waitForNews is wait before any attempt.
-func (c *contender) waitForNews(ctx context.Context) error { return c.wait(ctx, nil) }
-
 // wait returns when it is time for the next attempt, or why there will be none.
 func (c *contender) wait(ctx context.Context, err error) error {
-	if c.news == nil && len(c.named) > 0 {
-		return c.listen(ctx)
+	if !c.listening && len(c.named) > 0 {
+		c.listening = true // what was released before is found by asking once more
+		return c.locker.listen(ctx)
 	}
-	timer := time.NewTimer(c.pause(err))
+	pause := c.pause(err)
+	due := time.Now().Add(pause)
+	timer := time.NewTimer(pause)
 	defer timer.Stop()
-	var news <-chan struct{} // never, if nobody was seen to hold the lock
-	if c.news != nil {
-		news = c.news.C()
-	}
 	for {
 		select {
 		case <-timer.C:
 			c.confirm = c.holder != "" && !c.sure
 			return nil
-		case <-news:
-			if pause, ok := c.hear(); ok {
+		case m := <-c.news:
+			switch pause, ok := c.hear(m); {
+			case ok && pause == 0:
+				return nil // without a timer: this is what a handover waits for
+			case ok:
+				if m.missed {
+					pause = min(pause, time.Until(due))
+				}
+				due = time.Now().Add(pause)
 				timer.Reset(pause)
 			}
 		case <-c.locker.open.Done():
@@ -261,7 +251,11 @@ func (c *contender) wait(ctx context.Context, err error) error {
 // pause is how long to wait without news.
 func (c *contender) pause(err error) time.Duration {
 	switch left := guardLeft(err); {
-	case c.holder != "" && c.doubtful:
+	case c.queued && !c.sure:
+		return c.yield + min(time.Duration(1+c.ahead)*apart, confirmAfter) + rand.N(jitter)
+	case c.holder != "" && c.place == placeFirst:
+		return 0
+	case c.doubtful && len(c.named) > 0:
 		c.failures++
 		return min(c.heldFor(), c.backoff.After(c.failures)+c.yield)
 	case c.holder != "":
@@ -272,7 +266,7 @@ func (c *contender) pause(err error) time.Duration {
 		return left + c.yield + rand.N(jitter)
 	}
 	c.failures++
-	if !slices.ContainsFunc(c.nodes(), c.isNew) {
+	if !slices.ContainsFunc(c.order, c.isNew) {
 		clear(c.named) // all who answer were asked, and no majority named the same
 	}
 	return c.backoff.After(c.failures) + c.yield
@@ -283,18 +277,9 @@ func (c *contender) pause(err error) time.Duration {
 func (c *contender) heldFor() time.Duration {
 	end := c.left + c.yield + rand.N(jitter)
 	if !c.sure {
-		return min(end, confirmAfter+rand.N(2*confirmAfter)+c.yield)
+		return min(end, confirmAfter+rand.N(confirmAfter)+c.yield)
 	}
 	return end
-}
-
-// nodes is the order in which the nodes are asked: the same for everybody who wants this lock, so that one of them wins and
-// the others are told by the first node.
-func (c *contender) nodes() []int {
-	if c.order == nil {
-		c.order = c.locker.order(c.name)
-	}
-	return c.order
 }
 
 // isNew reports that a node has not said yet who holds the lock, and may.
@@ -303,77 +288,55 @@ func (c *contender) isNew(node int) bool {
 	return !named && !c.locker.quorum.Slow(node)
 }
 
-// hear takes one event, and returns for how long to wait from now on; false: as long as before.
-func (c *contender) hear() (pause time.Duration, changed bool) {
-	e, ok := c.news.Next()
+// hear takes a message, and returns for how long to wait from now on; false: as long as before. Who was taken off a list asks
+// in any case, and so is noted there again.
+func (c *contender) hear(m *message) (pause time.Duration, changed bool) {
+	who := m.value.contender
 	switch {
-	case !ok:
-		return 0, false
-	case e.Missed:
-		c.forget()
+	case m.missed:
+		c.listed = false // it may have been taken off a list
 		return c.yield + rand.N(jitter), true
-	}
-	kind, rest, _ := strings.Cut(e.Text, " ")
-	number, text, _ := strings.Cut(rest, " ")
-	n, err1 := strconv.ParseInt(number, 10, 64)
-	v, err2 := parseValue(text)
-	if err1 != nil || err2 != nil || v.contender == c.value.contender {
-		return 0, false
-	}
-	switch known := slices.Contains(c.released[:], v.contender); {
-	case known && c.holder != v.contender:
-		return 0, false // another node has told of its end before, and none has named it since
-	case kind == tellTaken:
-		c.holder, c.left, c.sure, c.doubtful, c.alone = v.contender, milliseconds(n), false, false, false
-		return c.heldFor(), true
-	case kind == tellFailed && (c.holder == "" || c.holder == v.contender):
-		c.forget()
+	case m.kind == tellFailed:
+		if c.holder != who {
+			return 0, false
+		}
+		c.over()
 		c.failures++
 		return c.backoff.After(c.failures) + c.yield, true
-	case kind == tellOver:
-		copy(c.released[1:], c.released[:])
-		c.released[0] = v.contender
-		c.forget()
-		c.failures, c.alone = 0, n == 1 && !c.locker.channels
-		return c.yield + c.drawDelay(n, e.Node), true
+	case m.place != 1:
+		if c.released == who && c.holder != who {
+			return 0, false // another node has told of it before, and none has named it since
+		}
+		listed := c.listed && m.place == 2 // it still is
+		c.over()
+		c.listed, c.released, c.failures = listed, who, 0
+		if m.place == 0 {
+			c.owe(m)
+		}
+		return c.yield + apart, true
 	}
-	return 0, false
+	c.owe(m)
+	c.over()
+	c.released, c.failures = who, 0
+	if c.yield == 0 {
+		c.place = placeNone // mostly it is granted, and where the release comes later than this it would stay listed
+	}
+	return c.yield, true
 }
 
-// drawDelay is how long to let others go first, of so many that wait: one or two of them ask before the first one who is
-// granted the lock is heard of. -1: it is not known how many they are.
-func (c *contender) drawDelay(waiting int64, node int) time.Duration {
-	if waiting < 0 {
-		waiting = 8
+// owe has the next one told, where this one was told first: at once if it yields, or else if it ends without the lock.
+func (c *contender) owe(m *message) {
+	if c.yield > 0 {
+		c.locker.tellNext(m, m.text)
+	} else {
+		c.owed = append(c.owed, m)
 	}
-	if waiting <= 1 {
-		return 0
-	}
-	return rand.N(time.Duration(min(waiting, 1000)) * max(c.locker.quorum.BestRTT(node), 300*time.Microsecond))
 }
 
-// courtesy is how long to let others go first, where this Locker has just given the lock up and they wait: as long as each
-// of them does. Who asked again at once would have it again, and again.
-func (c *contender) courtesy() time.Duration {
-	c.locker.mu.Lock()
-	g, ok := c.locker.given[c.name]
-	c.locker.mu.Unlock()
-	if !ok || time.Since(g.at) > confirmAfter {
-		return 0
-	}
-	return c.drawDelay(g.waiting+1, c.nodes()[0])
-}
-
-// forget drops what the nodes said, when it is known to be over.
-func (c *contender) forget() {
-	c.holder, c.sure, c.alone, c.askedOne = "", false, false, -1
-	clear(c.named)
-}
-
-// listen has the nodes tell of releases from here on. One before that is found by asking once more.
-func (c *contender) listen(ctx context.Context) error {
-	c.news = c.locker.notifier.Subscribe(c.locker.channelOf(c.name), c.nodes())
-	return c.locker.joined(ctx, c.news)
+// over drops what was known, as it is over: the lists are to be asked again, too.
+func (c *contender) over() {
+	c.forget()
+	c.listed, c.askedOne = false, -1
 }
 
 // delay waits for d, less if ctx is done or the Locker closes, at which the attempt that follows looks itself.

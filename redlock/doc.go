@@ -82,9 +82,10 @@
 // moved against this process's. If all have moved alike, it was this process that slept, and its leases are shorter by
 // that.
 //
-// Waiting. A release is published with the number of those who wait; each draws a random delay, and one or two of them
-// ask one node before the others. That node publishes its grant, and the rest go on waiting. What is not heard is found
-// by a timer. The callers of one process queue behind one of them.
+// Waiting. Two nodes keep a list of the processes that wait for a lock. A release tells the first of them, and the second
+// in case that one is gone, so that few ask however many wait, and all have it in turn; but whoever is further than 10 ms
+// from the nodes comes late where a nearer process takes the lock again at once. What is not heard is found by a timer.
+// The callers of one process queue behind one of them.
 //
 // The package logs nothing and keeps no global state; [Hooks] say what it sees.
 package redlock

@@ -41,7 +41,7 @@ type janitor struct {
 type leftover struct {
 	field, value string
 	until        time.Time // when it has run out by itself, by the Locker's clock
-	tell         string    // tellOver, tellFailed or nothing
+	tell         *string   // see releasing
 	// sure is whether one answered release is the end of it. Where the grant itself was not answered it may still be on its
 	// way, or unread in the socket of a node that hung: then a second release follows when the node, by its own clock, does it
 	// no more.
@@ -59,11 +59,13 @@ func newJanitor(l *Locker, node int) *janitor {
 
 // add never blocks: it is called from the goroutines that talk to the nodes. The janitor's own goroutine ends when nothing
 // is left, or with ending; whoever gave start waits for it.
-func (j *janitor) add(left leftover) {
+func (j *janitor) add(left leftover) { j.put(left, &j.first) }
+
+func (j *janitor) put(left leftover, list *[]leftover) {
 	j.mu.Lock()
-	j.first = append(j.first, left)
-	if len(j.first) > maxLeftovers {
-		j.first = j.first[1:]
+	*list = append(*list, left)
+	if len(*list) > maxLeftovers {
+		*list = (*list)[1:]
 	}
 	start := !j.running
 	j.running = true
@@ -108,7 +110,7 @@ func (j *janitor) run() {
 func (j *janitor) release(batch []leftover) (answered bool) {
 	rounds := make([]*round, len(batch))
 	for i, left := range batch {
-		call := j.command.Call(&releasing{left.field, left.value, left.tell})
+		call := j.command.Call(&releasing{left.field, left.value, left.tell, -1})
 		rounds[i] = quorum.Prepare(j.quorum, j.node, call)
 		rounds[i].Send()
 	}
@@ -119,9 +121,28 @@ func (j *janitor) release(batch []leftover) (answered bool) {
 		if a := rounds[i].Answer(0); a.Err == nil || isRecordError(a.Err) {
 			answered = true
 			j.answered(left, a)
+			j.follow(left, a)
 		}
 	}
 	return answered
+}
+
+// maxFollow is for how long a node is asked to tell further ones; each time takes one off its list.
+const maxFollow = 30 * time.Second
+
+// follow has the node tell further ones who wait, if those whom it has told of a release do not come, until somebody holds
+// the lock.
+func (j *janitor) follow(left leftover, a answer) {
+	told := map[*string]uint64{&tellOver: 2, &tellAlso: 1, &tellAgain: 2}[left.tell]
+	if told == 0 || a.Err != nil || a.Value.held || a.Value.number <= told {
+		return
+	}
+	now := j.clock.Now()
+	if left.tell != &tellAgain {
+		left.tell, left.until, left.sure = &tellAgain, now.Add(maxFollow), true
+	}
+	left.due = now.Add(2 * apart)
+	j.put(left, &j.second)
 }
 
 // await returns after d, or when something was added; false when it is the end.
@@ -161,10 +182,7 @@ func (j *janitor) next() (batch []leftover, wait time.Duration, ok bool) {
 }
 
 func dropExpired(list []leftover, now time.Time) []leftover {
-	for len(list) > 0 && now.After(list[0].until) {
-		list = list[1:]
-	}
-	return list
+	return slices.DeleteFunc(list, func(l leftover) bool { return now.After(l.until) })
 }
 
 // answered takes what was released off its list, unless newer ones have pushed it out meanwhile. Where the request that
@@ -204,7 +222,7 @@ func (j *janitor) signOff() {
 func (j *janitor) report() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	all := slices.Concat(j.first, j.second)
+	all := slices.DeleteFunc(slices.Concat(j.first, j.second), func(l leftover) bool { return l.tell == &tellAgain })
 	if len(all) == 0 {
 		return nil
 	}

@@ -44,14 +44,16 @@ type Locker struct {
 	janitors []*janitor // one a node
 	renewer  *renewer
 	notifier *notify.Notifier
+	inbox    *inbox
 	asking   chan struct{} // a place for each attempt of those who wait
 	observed *observed
 
 	mu     sync.Mutex // guards the fields below
 	leases map[*Lease]struct{}
 	queues map[string]*queue
-	given  map[string]given // by name
-	sweep  int              // look for leases that ran out at this many; doubles after each sweep
+	given  map[string]gift // locks that were given up while others waited, by name
+	served [8]string       // the holds after which one of this process has taken the lock, the last ones
+	sweep  int             // look for leases that ran out at this many; doubles after each sweep
 }
 
 // New makes a Locker of 1, 3, 5, ... independent Redis masters. A node may be a plain client, a failover client or a
@@ -72,7 +74,7 @@ func New(nodes []redis.UniversalClient, opts ...Option) (*Locker, error) {
 	l := &Locker{
 		lifecycle: newLifecycle(), settings: settings, clock: settings.clock, size: n, need: n/2 + 1,
 		hash: "{" + settings.KeyPrefix + "}", list: listOf(settings, n), channels: anyCluster(nodes),
-		leases: make(map[*Lease]struct{}), queues: make(map[string]*queue), given: make(map[string]given), sweep: minSweep,
+		leases: make(map[*Lease]struct{}), queues: make(map[string]*queue), given: make(map[string]gift), sweep: minSweep,
 		asking:   make(chan struct{}, maxAsking),
 		observed: newObserved(n),
 	}
@@ -93,6 +95,7 @@ func New(nodes []redis.UniversalClient, opts ...Option) (*Locker, error) {
 		Timeout: settings.NodeTimeout, Denied: max(settings.TTL, time.Second), Start: l.start, Open: l.open,
 		Seen: func(node int, err error) { l.observeFailure(node, inPush, "subscribe", err) },
 	})
+	l.inbox = newInbox(l.hash, l.notifier, l.deliver)
 	return l, nil
 }
 

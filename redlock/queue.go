@@ -4,50 +4,67 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/redlockfx/redlockfx/internal/notify"
 )
 
 // queue is where those of one process wait who want the same lock: one of them contends for it on the nodes, the others
 // wait for their turn here, which costs the nodes nothing.
 type queue struct {
 	turn chan struct{} // holds one: whoever takes it may contend
+	news chan *message // what the nodes tell whoever contends
 
 	// Guarded by Locker.mu.
-	waiting int                  // callers that use the queue
-	last    error                // outcome of the latest attempt
-	winner  string               // contender of the one who won it last
-	news    *notify.Subscription // of the one who had the last turn
+	waiting int   // callers that use the queue
+	last    error // outcome of the latest attempt
+	won     bool  // by one of this process, at the last turn
 }
 
-// given is a release of a lock that others wait for.
-type given struct {
-	waiting int64
-	at      time.Time
-}
-
-// maxGiven is how many of them are remembered.
-const maxGiven = 1000
-
-// noteRelease remembers how many wait for a lock that was released, as the nodes tell.
-func (l *Locker) noteRelease(name string, answers []answer) {
-	waiting := int64(0)
-	for i := range answers {
-		if a := &answers[i]; a.Err == nil && !a.Value.held {
-			waiting = max(waiting, int64(a.Value.number))
+// addLocked gives a message to whoever contends, and returns one that it had to drop for it.
+func (q *queue) addLocked(m *message) (dropped *message) {
+	for {
+		select {
+		case q.news <- m:
+			return dropped
+		default:
+		}
+		select {
+		case dropped = <-q.news:
+		default:
 		}
 	}
+}
+
+// maxGiven is how many locks are remembered that this process has given up while others waited.
+const maxGiven = 1000
+
+// gift is a lock that was given up while others waited.
+type gift struct {
+	at    time.Time
+	nodes nodeSet // where they are listed
+}
+
+// noteWaiting remembers that others wait for a lock that was released.
+func (l *Locker) noteWaiting(name string, node int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
-	case waiting == 0:
-		delete(l.given, name)
-	case len(l.given) >= maxGiven:
+	if len(l.given) >= maxGiven {
 		clear(l.given) // they are a courtesy
-		fallthrough
-	default:
-		l.given[name] = given{waiting, time.Now()}
 	}
+	g := l.given[name]
+	if time.Since(g.at) >= confirmAfter {
+		g.nodes = 0
+	}
+	l.given[name] = gift{time.Now(), g.nodes.with(node)}
+}
+
+// givenOn is where others wait for a lock that this process has just given up; empty: nowhere, as far as is known.
+func (l *Locker) givenOn(name string) nodeSet {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	g := l.given[name]
+	if time.Since(g.at) >= confirmAfter {
+		return 0
+	}
+	return g.nodes
 }
 
 // ticket is a turn to contend.
@@ -55,8 +72,7 @@ type ticket struct {
 	locker *Locker
 	name   string
 	queue  *queue
-	winner string               // the contender of this process that has just won, if one has
-	news   *notify.Subscription // nil: there is none
+	behind bool // one of this process has just won
 }
 
 // enter waits for the caller's turn to contend for the lock.
@@ -64,7 +80,7 @@ func (l *Locker) enter(ctx context.Context, name string) (*ticket, error) {
 	l.mu.Lock()
 	q := l.queues[name]
 	if q == nil {
-		q = &queue{turn: make(chan struct{}, 1), last: ErrHeld}
+		q = &queue{turn: make(chan struct{}, 1), news: make(chan *message, maxMessages), last: ErrHeld}
 		q.turn <- struct{}{}
 		l.queues[name] = q
 	}
@@ -77,7 +93,7 @@ func (l *Locker) enter(ctx context.Context, name string) (*ticket, error) {
 	case <-q.turn:
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		t.winner, t.news, q.news = q.winner, q.news, nil
+		t.behind = q.won
 		return t, nil
 	case <-ctx.Done():
 		err = context.Cause(ctx)
@@ -91,23 +107,40 @@ func (l *Locker) enter(ctx context.Context, name string) (*ticket, error) {
 		name, err, q.last)
 }
 
-// leave gives the turn to the next one, and says how it went; and passes on the subscription.
-func (t *ticket) leave(winner string, err error, news *notify.Subscription) {
-	t.locker.mu.Lock()
-	t.queue.winner, t.queue.news = winner, news
+// leave gives the turn to the next one, and says how it went. Where nobody is left, what was told of releases is for others.
+//
+// The nodes that have taken this one off their lists tell the next one. They are told to by the value of the last attempt,
+// which may still be set.
+func (t *ticket) leave(won bool, err error, owed []*message, last string) {
+	l := t.locker
+	l.mu.Lock()
+	t.queue.won = won
 	if err != nil {
 		t.queue.last = err
 	}
+	for _, m := range owed {
+		if won {
+			l.serveLocked(m.value.contender)
+		} else {
+			l.tellNextLocked(m, last)
+		}
+	}
 	t.goLocked()
-	t.locker.mu.Unlock()
+	l.mu.Unlock()
 	t.queue.turn <- struct{}{}
 }
 
 func (t *ticket) goLocked() {
-	if t.queue.waiting--; t.queue.waiting == 0 {
-		delete(t.locker.queues, t.name)
-		if t.queue.news != nil {
-			t.queue.news.Close()
+	if t.queue.waiting--; t.queue.waiting > 0 {
+		return
+	}
+	delete(t.locker.queues, t.name)
+	for {
+		select {
+		case m := <-t.queue.news:
+			t.locker.passOnLocked(m)
+		default:
+			return
 		}
 	}
 }

@@ -43,6 +43,7 @@ func (e listError) Error() string {
 
 var (
 	errGone      = errors.New("not locked")
+	errQueued    = errors.New("free, and others wait for it")
 	errUnfit     = errors.New("not fit to be a node")
 	errLate      = errors.New("the request came too late and did nothing")
 	errFirstSeen = errors.New("its first answer about this lease: its clock may have been set back")

@@ -17,11 +17,14 @@ func (e released) Unwrap() error { return ErrReleased }
 
 // What those who wait are told before the value that is gone: a hold is over, or an attempt has failed that may have
 // looked like one. They ask at once after the former, and after a pause after the latter: failures would go on without a
-// pause where they have one cause.
-const (
+// pause where they have one cause. One node has the first of those who wait ask; on the others these are told also, for the
+// case that it does not. Where more wait than were told, the node is asked again soon: all who were told may be gone.
+var (
+	tellNobody = ""
 	tellOver   = "over"
+	tellAlso   = "also"
 	tellFailed = "failed"
-	tellTaken  = "taken" // published by acquire, where somebody waits
+	tellAgain  = "again"
 )
 
 // Release gives the lock up on every node. It works with a ctx that is already done, and returns when a majority has
@@ -45,10 +48,21 @@ func (s *Lease) Release(ctx context.Context) error {
 }
 
 // releasing is one call that frees a lock.
-type releasing struct{ field, value, tell string }
+type releasing struct {
+	field, value string
+	tell         *string // on most nodes
+	teller       int     // the one where it is tellOver instead; -1: none
+}
 
-func (r *releasing) AppendArgs(_ int, args []any) []any {
-	return append(args, &r.field, &r.value, &r.tell)
+func (r *releasing) AppendArgs(node int, args []any) []any {
+	return append(args, &r.field, &r.value, r.tells(node))
+}
+
+func (r *releasing) tells(node int) *string {
+	if node == r.teller {
+		return &tellOver
+	}
+	return r.tell
 }
 
 // Name has an acquisition that follows a release behind it on each node.
@@ -58,25 +72,29 @@ func (r *releasing) Name() string { return r.field }
 // from our own clock, not from who finds the record: a request may arrive twice, and others may hold the lock by then.
 func (s *Lease) releaseNodes(ctx context.Context, ended error) error {
 	l := s.locker
-	call := l.commands.release.Call(&releasing{s.field, s.value, tellOver})
+	r := &releasing{s.field, s.value, &tellAlso, l.firstOf(s.name)}
+	call := l.commands.release.Call(r)
 	round, err := quorum.AskAfter(ctx, l.quorum, call, l.isReleased, s.afterSets)
 	if err != nil {
 		return fmt.Errorf("redlock: release %q: %w", s.name, err)
 	}
 	round.Then(func(i int, a answer) {
+		if a.Err == nil && !a.Value.held && a.Value.number > 0 {
+			l.noteWaiting(s.name, i)
+		}
+		s.follow(r, i, round.Answers())
 		if errors.Is(a.Err, quorum.ErrClosed) {
 			return
 		}
 		if late, notAfter := s.mayBeSet(i); late || a.Err != nil {
 			l.janitors[i].add(leftover{
-				field: s.field, value: s.value, until: l.clock.Now().Add(s.ttl), tell: tellOver,
+				field: s.field, value: s.value, until: l.clock.Now().Add(s.ttl), tell: r.tells(i),
 				sure: !late, notAfter: notAfter,
 			})
 		}
 	})
 
 	answers := round.Answers()
-	l.noteRelease(s.name, answers)
 	switch {
 	case gone(answers) >= l.need:
 		return ended
@@ -85,6 +103,19 @@ func (s *Lease) releaseNodes(ctx context.Context, ended error) error {
 			s.Deadline().Format(time.StampMilli))
 	}
 	return l.failed("release", s.name, answers, untimed, ErrNoQuorum, nil)
+}
+
+// follow looks after those who wait on a node that has just answered: the teller, and then the others that list more than it.
+func (s *Lease) follow(r *releasing, answered int, answers []answer) {
+	if !answers[r.teller].Over {
+		return
+	}
+	for i, a := range answers {
+		more := a.Over && a.Value.number > answers[r.teller].Value.number
+		if (i == answered || r.teller == answered) && (i == r.teller || more) {
+			s.locker.janitors[i].follow(leftover{field: s.field, value: s.value, tell: r.tells(i)}, a)
+		}
+	}
 }
 
 // isReleased reports that the outcome of a release is decided.

@@ -1,19 +1,27 @@
 -- release: free locks that are still ours, and tell those who wait for them
 -- KEYS     hash of the prefix
 -- ARGV     p to publish in any case, as in a cluster, whose servers do not know each other's subscribers;
---          then for each lock: field, value, what to tell before who held it (empty: nothing)
+--          then for each lock: field, value, and what those who wait are told: over, and the first one is taken off the list;
+--          also, where another node does that; failed, of an attempt that may have looked like a hold; again, which is over
+--          if who was told before has not had the lock; or nothing
 -- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item:
---          yWAITING         it was held, and is free; so many were told, and waited if they still do
+--          yWAITING         it was held, and is free; so many wait for it, as far as this server knows
 --          n                it was gone
 --          either with /1   where publishing is not permitted
 --          hLEFT and text   held by that value, for so many ms
 --          e and text       the record is none of ours, nothing was done
+-- Of those who wait for a lock (see acquire), the first two are told of its end, each on a channel of its own: KIND PLACE
+-- LENGTH NAME VALUE; of an attempt that has failed, all are told. Whose channel nobody hears is taken off the list, unless
+-- p. One call looks at 64 for each lock at most.
 local t = redis.call('TIME')
 local now, hash = t[1] * 1000000 + t[2], KEYS[1]
 local fields, n = {'g'}, 1
 for i = 2, #ARGV, 3 do
   n = n + 1
   fields[n] = ARGV[i]
+end
+for i = 2, n do
+  fields[n + i - 1] = 'w:' .. string.sub(fields[i], 3)
 end
 local found = redis.call('HMGET', hash, unpack(fields))
 local guard, items, texts, changes = found[1], {}, {}, {}
@@ -34,17 +42,50 @@ for i = 2, n do
       texts[i] = holder
     end
   end
+  if tell == 'again' then
+    local list = found[n + i - 1] or ''
+    local at = tonumber(string.sub(list, 1, 16)) or 0
+    local recent = string.sub(list, 17, 17) == '!' and at <= now and now < at + 10000
+    tell = recent and '' or 'over'
+  end
   if tell ~= '' and (answer == 'y' or answer == 'n') then
-    -- Also where the lock was not, as on a node under guard: there some may wait. They draw a delay that is the longer the
-    -- more they are; -1: how many is not known.
-    local channel = hash .. ':' .. fields[i]
-    local known = redis.pcall('PUBSUB', 'NUMSUB', channel)
-    local waiting = not known.err and known[2] or -1
-    if waiting > 0 then
-      answer = answer .. waiting
+    -- Also where the lock was not, as on a node under guard: there some may wait.
+    local field, list, heard = fields[n + i - 1], found[n + i - 1], 1
+    if list then
+      -- Place 0 is the first one where another node takes it off.
+      local place, kind, name = tell == 'also' and 0 or 1, tell == 'failed' and tell or 'over', string.sub(fields[i], 3)
+      local ids, first, at, looks = string.sub(list, 18, 12017), 1, 1, 64
+      local last = tell == 'also' and 0 or tell == 'failed' and looks or 2
+      while at < #ids and place <= last and looks > 0 do
+        looks = looks - 1
+        heard = redis.pcall('PUBLISH', hash .. ':p:' .. string.sub(ids, at, at + 11),
+          kind .. ' ' .. place .. ' ' .. #name .. ' ' .. name .. value)
+        if type(heard) ~= 'number' then
+          break
+        end
+        if heard == 0 and ARGV[1] ~= 'p' then
+          ids = string.sub(ids, 1, at - 1) .. string.sub(ids, at + 12)
+        else
+          at = at + 12
+          if place == 1 and tell == 'over' then
+            first = at
+          end
+          place = place + 1
+        end
+      end
+      if at > 1 or looks == 0 then
+        answer = answer .. math.floor(#ids / 12)
+      end
+      if #list > 17 and tell ~= 'failed' then
+        changes[#changes + 1] = field
+        changes[#changes + 1] = string.format('%016d', now) .. (at > 1 and '!' or ' ') .. string.sub(ids, first)
+      end
     end
-    if (waiting ~= 0 or ARGV[1] == 'p') and
-      type(redis.pcall('PUBLISH', channel, tell .. ' ' .. waiting .. ' ' .. value)) ~= 'number' then
+    local channel = hash .. ':' .. fields[i]
+    if type(heard) == 'number' and (ARGV[1] == 'p' or (redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 1) ~= 0) then
+      heard = redis.pcall('PUBLISH', channel, 'over')
+    end
+    if type(heard) ~= 'number' then
       answer = answer .. '/1'
     end
   end

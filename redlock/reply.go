@@ -12,10 +12,11 @@ import (
 // reply is what a node said of one lock.
 type reply struct {
 	yes     bool
-	number  uint64        // fencing number; of a release, how many wait for the lock
+	number  uint64        // fencing number; how many wait for the lock, of a release and where it is queued
 	value   value         // of whoever holds the lock
 	held    bool          // there is a value
 	shaky   bool          // the holder could not confirm its last extension
+	queued  bool          // it is free, and others are to have it first
 	left    time.Duration // of that hold
 	longest time.Duration // lease that a guarded node knows of
 	unheard bool          // a release could not be published
@@ -47,6 +48,12 @@ func readGrant(r *quorum.Reply) (reply, error) {
 	switch {
 	case err != nil:
 		return reply{}, err
+	case code == 'q':
+		return reply{queued: true, number: uint64(first)}, nil
+	case code == 'u':
+		hold, err := readHold(r, first, second)
+		hold.shaky = true
+		return hold, err
 	case code != 'y' || second == 0:
 		return readItem(r, code, first, second)
 	}
@@ -69,10 +76,6 @@ func readItem(r *quorum.Reply, code byte, first, second int64) (reply, error) {
 		return reply{number: uint64(first), unheard: second == 1}, nil
 	case 'h':
 		return readHold(r, first, second)
-	case 'u':
-		hold, err := readHold(r, first, second)
-		hold.shaky = true
-		return hold, err
 	case 'g':
 		if second <= 0 {
 			return reply{}, errors.New("unexpected answer: a guard for no lease")

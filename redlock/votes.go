@@ -146,6 +146,9 @@ func (r *report) add(l *Locker, i int, answers []answer) error {
 		if a.Value.held {
 			return heldError{a.Value.value, a.Value.left}
 		}
+		if a.Value.queued {
+			return errQueued
+		}
 		return errGone
 	case errors.Is(a.Err, quorum.ErrNoAnswer):
 		r.open++

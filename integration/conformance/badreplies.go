@@ -20,7 +20,7 @@ var badReplies = map[string]func(p *server.Peer){
 	"an empty list":         func(p *server.Peer) { p.WriteLen(0) },
 	"a list of lists":       func(p *server.Peer) { p.WriteLen(1); p.WriteLen(0) },
 	"no item":               line(""),
-	"an odd item":           line("q1"),
+	"an odd item":           line("z1"),
 	"an item and a half":    line("y1x"),
 	"a guard alone":         line("g"),
 	"a number beyond all":   line("y99999999999999999999"),

@@ -1,9 +1,10 @@
 // Package notify hears what Redis nodes publish. A message is a hint: it may be missed, for want of rights or of a
 // connection, so whoever waits for one has a timer as well.
 //
-// A channel is heard on a few nodes only, the first ones of the subscriber's own order: with many waiters on many nodes
-// every message would otherwise be sent as often as waiters and nodes multiply. When one of these nodes goes away, the next
-// one is added. There is one connection to each node that is listened to, however many channels.
+// A channel of everybody is heard on a few nodes only, the first ones of the subscriber's own order: with many subscribers on
+// many nodes every message would otherwise be sent as often as these multiply. When one of these nodes goes away, the next
+// one is added. A channel of one's own is heard on all. There is one connection to each node that is listened to, however
+// many channels.
 package notify
 
 import (
@@ -16,12 +17,14 @@ import (
 )
 
 const (
-	// NodesPerChannel is on how many nodes a channel is heard.
-	NodesPerChannel = 2
+	// nodesPerChannel is on how many nodes a channel of everybody is heard.
+	nodesPerChannel = 2
 	// maxIdle is how many channels stay subscribed to that nobody waits for: whoever waited once often does so again.
 	maxIdle = 100
-	// maxPending is how many events a subscription keeps; if there are more, it is told that it missed some.
-	maxPending = 32
+	// maxPending and maxOwnPending are how many events a subscription keeps; if there are more, it is told that it missed
+	// some. On a channel of one's own each is about something else.
+	maxPending    = 32
+	maxOwnPending = 10_000
 )
 
 // Config is what a Notifier needs.
@@ -47,6 +50,7 @@ type Notifier struct {
 type channel struct {
 	name  string
 	nodes map[int]hearing // those on which it is listened to
+	own   bool            // each node has things of its own to tell: it is heard on all
 	subs  map[*Subscription]struct{}
 	idle  *list.Element // its place among the idle ones
 }
@@ -84,7 +88,8 @@ func (c *channel) isHeard() bool {
 type Event struct {
 	Node int
 	Text string // of a message
-	// Missed says that messages may have been missed: the subscription was made just now, or again, or there were too many.
+	// Missed says that messages may have been missed: the subscription was made just now, or again, or there were too many; or
+	// that some will be, as the node of a channel of one's own is away.
 	Missed bool
 }
 
@@ -117,8 +122,21 @@ func New(nodes []redis.UniversalClient, c Config) *Notifier {
 	return n
 }
 
-// Subscribe begins to listen to a channel, on the first nodes of order.
+// Subscribe begins to listen to a channel of everybody, on the first nodes of order.
 func (n *Notifier) Subscribe(name string, order []int) *Subscription {
+	return n.subscribe(name, order, false)
+}
+
+// SubscribeAll begins to listen to a channel of one's own, on all nodes.
+func (n *Notifier) SubscribeAll(name string) *Subscription {
+	all := make([]int, len(n.subscribers))
+	for i := range all {
+		all[i] = i
+	}
+	return n.subscribe(name, all, true)
+}
+
+func (n *Notifier) subscribe(name string, order []int, own bool) *Subscription {
 	s := &Subscription{
 		notifier: n, order: order, signal: make(chan struct{}, 1), ready: make(chan struct{}),
 	}
@@ -126,7 +144,7 @@ func (n *Notifier) Subscribe(name string, order []int) *Subscription {
 	defer n.mu.Unlock()
 	c := n.channels[name]
 	if c == nil {
-		c = &channel{name: name, nodes: make(map[int]hearing), subs: make(map[*Subscription]struct{})}
+		c = &channel{name: name, own: own, nodes: make(map[int]hearing), subs: make(map[*Subscription]struct{})}
 		n.channels[name] = c
 	}
 	if c.idle != nil {
@@ -135,20 +153,12 @@ func (n *Notifier) Subscribe(name string, order []int) *Subscription {
 	}
 	s.channel = c
 	c.subs[s] = struct{}{}
-	for len(c.nodes) < min(NodesPerChannel, len(order)) && n.extendLocked(c, order) {
+	for (own || len(c.nodes) < nodesPerChannel) && n.extendLocked(c, order) {
 	}
 	if c.isHeard() {
 		s.readyLocked()
 	}
 	return s
-}
-
-// Hears reports whether a channel is heard already: a subscription to it would cost nothing.
-func (n *Notifier) Hears(name string) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	c := n.channels[name]
-	return c != nil && c.isHeard()
 }
 
 // extendLocked listens to the channel on the next node of order; false if there is none.
@@ -161,6 +171,14 @@ func (n *Notifier) extendLocked(c *channel, order []int) bool {
 		}
 	}
 	return false
+}
+
+// Hears reports whether what a node publishes is heard.
+func (s *Subscription) Hears(node int) bool {
+	s.notifier.mu.Lock()
+	defer s.notifier.mu.Unlock()
+	h, ok := s.channel.nodes[node]
+	return ok && h == heard
 }
 
 // C returns a channel that holds a signal while there are events.
@@ -229,7 +247,11 @@ func (s *Subscription) signalLocked() {
 }
 
 func (s *Subscription) addLocked(e Event) {
-	if len(s.pending) >= maxPending {
+	most := maxPending
+	if s.channel.own {
+		most = maxOwnPending
+	}
+	if len(s.pending) >= most {
 		s.pending = append(s.pending[:0], Event{Node: e.Node, Missed: true})
 	}
 	s.pending = append(s.pending, e)
@@ -237,7 +259,7 @@ func (s *Subscription) addLocked(e Event) {
 }
 
 // confirmed notes that a node has confirmed a subscription. What was published before has been missed, unless another
-// node was heard all the time.
+// node was heard all the time that tells the same.
 func (n *Notifier) confirmed(node int, name string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -251,7 +273,7 @@ func (n *Notifier) confirmed(node int, name string) {
 	_, before := c.count()
 	c.nodes[node] = heard
 	for s := range c.subs {
-		if s.isReady && before == 0 || !s.isReady && s.late {
+		if s.isReady && (before == 0 || c.own) || !s.isReady && s.late {
 			s.addLocked(Event{Node: node, Missed: true})
 		}
 		if c.isHeard() {
@@ -280,10 +302,14 @@ func (n *Notifier) away(node int) {
 		if c == nil {
 			continue
 		}
+		lost := c.nodes[node] == heard
 		c.nodes[node] = away
 		for s := range c.subs {
-			if soon, now := c.count(); soon+now < NodesPerChannel {
+			if soon, now := c.count(); soon+now < nodesPerChannel {
 				n.extendLocked(c, s.order)
+			}
+			if lost && c.own {
+				s.addLocked(Event{Node: node, Missed: true})
 			}
 			if c.isHeard() {
 				s.readyLocked()

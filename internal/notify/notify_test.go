@@ -87,6 +87,33 @@ func TestSubscribe_HearsTheNextNodeWhenOneGoesAway(t *testing.T) {
 	})
 }
 
+// A channel of one's own is heard on all nodes. When one of them goes away, what it has to tell is missed, and said once;
+// and again when it is back.
+func TestSubscribeAll_TellsOfEachNodeThatIsNotHeard(t *testing.T) {
+	run(t, func(t *testing.T, p *process) {
+		s := p.SubscribeAll("x")
+		<-s.Ready()
+		synctest.Wait()
+		for node := range 3 {
+			p.publish(t, node, fmt.Sprint("from ", node))
+		}
+		wantEvents(t, s, notify.Event{Node: 0, Text: "from 0"}, notify.Event{Node: 1, Text: "from 1"},
+			notify.Event{Node: 2, Text: "from 2"})
+		p.Cut(1)
+		time.Sleep(time.Minute) // it tries to connect again and again
+		wantEvents(t, s, notify.Event{Node: 1, Missed: true})
+		if s.Hears(1) || !s.Hears(0) || !s.Hears(2) {
+			t.Errorf("hears 0: %v, 1: %v, 2: %v; want all but 1", s.Hears(0), s.Hears(1), s.Hears(2))
+		}
+		p.Heal()
+		time.Sleep(2 * time.Second)
+		wantEvents(t, s, notify.Event{Node: 1, Missed: true})
+		if !s.Hears(1) {
+			t.Error("it does not hear node 1 again")
+		}
+	})
+}
+
 // What was published while no node was heard is lost, and whoever waits must know.
 func TestSubscription_KnowsThatItMayHaveMissedSomething(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {

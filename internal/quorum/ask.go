@@ -2,6 +2,7 @@ package quorum
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -24,10 +25,10 @@ func AskAfter[T any](
 	return r, r.Wait(ctx)
 }
 
-// AskHedged is [Ask] with a hedge: the node called first is asked alone, and the others when more says so of its answer,
-// or when it takes longer than usual, 2 ms at least. Otherwise their calls are never sent ([ErrUnsent]).
+// AskHedged is [Ask] with a hedge: the nodes called first are asked alone, and the others when more says so of an answer of
+// one of these, or when they take longer than usual, 2 ms at least. Otherwise their calls are never sent ([ErrUnsent]).
 func AskHedged[T any](
-	ctx context.Context, q *Quorum, call Call[T], judge func([]Answer[T]) bool, first int, more func(Answer[T]) bool,
+	ctx context.Context, q *Quorum, call Call[T], judge func([]Answer[T]) bool, first []int, more func(Answer[T]) bool,
 ) (*Round[T], error) {
 	r := newRound(q.nodes, call, judge)
 	// Not a sync.Once: sending ends calls whose time is over, which may come back here, from this round or from another.
@@ -38,7 +39,7 @@ func AskHedged[T any](
 		}
 		for i := range q.nodes {
 			switch {
-			case i == first:
+			case slices.Contains(first, i):
 			case ask:
 				r.send(i)
 			default:
@@ -46,12 +47,23 @@ func AskHedged[T any](
 			}
 		}
 	}
-	hedge := time.AfterFunc(q.nodes[first].hedgeDelay(), func() { others(true) })
+	var usual time.Duration
+	for _, i := range first {
+		usual = max(usual, q.nodes[i].hedgeDelay())
+	}
+	hedge := time.AfterFunc(usual, func() { others(true) })
 	defer hedge.Stop()
-	r.send(first)
+	for _, i := range first {
+		r.send(i)
+	}
+	var answered atomic.Int32
 	r.Then(func(i int, a Answer[T]) {
-		if i == first {
-			others(more(a))
+		switch {
+		case !slices.Contains(first, i):
+		case more(a):
+			others(true)
+		case answered.Add(1) == int32(len(first)):
+			others(false)
 		}
 	})
 	err := r.Wait(ctx)

@@ -51,7 +51,6 @@ type node struct {
 	uninspected bool            // not inspected since it was last unreachable
 	asked       time.Time       // when the first call was sent that is still without an answer; zero if none
 	rtt         time.Duration   // what an answer takes, smoothed
-	best        time.Duration   // what an answer takes when nothing is in its way: the least, which slowly fades
 }
 
 func newNode(config *Config, index int, addr string, client redis.UniversalClient) *node {
@@ -264,10 +263,9 @@ func (n *node) note(answered bool, took time.Duration) {
 		return
 	}
 	if n.rtt == 0 {
-		n.rtt, n.best = took, took
+		n.rtt = took
 	}
 	n.rtt += (took - n.rtt) / 8
-	n.best = min(took, n.best+(took-n.best)/32)
 }
 
 func (n *node) isUninspected() bool {
@@ -286,12 +284,6 @@ func (n *node) setInspected() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.uninspected = false
-}
-
-func (n *node) bestRTT() time.Duration {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.best
 }
 
 // slow reports that the node has not answered for longer than it usually takes.

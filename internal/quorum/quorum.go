@@ -92,9 +92,6 @@ func (q *Quorum) Inspect(i int) { q.nodes[i].setUninspected() }
 // least.
 func (q *Quorum) Slow(i int) bool { return q.nodes[i].slow() }
 
-// BestRTT is how long node i takes to answer when nothing is in the way; 0: it was not asked yet.
-func (q *Quorum) BestRTT(i int) time.Duration { return q.nodes[i].bestRTT() }
-
 // Idle waits until no call is under way, or ctx is done. Its error then names the nodes whose calls still run; they end
 // when their clients give up.
 func (q *Quorum) Idle(ctx context.Context) error {

@@ -105,7 +105,7 @@ func (r *Register) claim(
 		return false
 	}
 	call := newCallWith(claimScript, func(node int) any { return memories[node] }, keys, args...)
-	round, cause := quorum.AskHedged(ctx, r.config.Quorum, call, judge, first, goOn)
+	round, cause := quorum.AskHedged(ctx, r.config.Quorum, call, judge, []int{first}, goOn)
 	answers := round.Answers()
 	for i, at := range batch {
 		all[at] = r.outcome(claims[at], token, memories, answers, i, n, cause)
