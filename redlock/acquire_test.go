@@ -3,7 +3,6 @@ package redlock_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -43,15 +42,12 @@ func TestAcquire_ValidityCountsFromTheFirstNode(t *testing.T) {
 		for range 20 { // until the usual round trip is known
 			warmUp(t, waiter)
 		}
-		lease := mustAcquire(t, l, "x")
+		lease := takenOnAll(t, l, "x")
+		ahead := newWaiter(c)
+		listed(t, c, "x", ahead.begins(t.Context(), "x"))
+		ahead.links.Hang() // whoever is told first asks all nodes at once
 		time.AfterFunc(time.Second, func() { _ = lease.Release(context.WithoutCancel(t.Context())) })
-		other, _ := c.Locker() // who is told alone asks all nodes at once
-		ctx, cancel := context.WithCancel(t.Context())
-		var watching sync.WaitGroup
-		watching.Go(func() { _ = other.Watch(ctx, "x", func(redlock.Holder) {}) })
 		next, err := waiter.Acquire(t.Context(), "x")
-		cancel()
-		watching.Wait()
 		if err != nil {
 			t.Fatal(err)
 		}
