@@ -30,8 +30,9 @@ func TestSweep_RemovesOldRecordsFewAtATimeAndNoOther(t *testing.T) {
 	p.Fill(t, "held ", held, records.SomebodyElse, time.Hour, server)
 	p.Fill(t, "free ", free, "", -30*time.Minute, server) // the retention is an hour
 	p.Fill(t, "old ", old, "", -2*time.Hour, server)
-	p.List(t, "given up", -2*time.Hour, server)
-	p.List(t, "waited for", -30*time.Minute, server)
+	somebody := []string{"SOMEBODYELSE"}
+	p.Waiting(t, "given up", 2*time.Hour, somebody, server)
+	p.Waiting(t, "waited for", 30*time.Minute, somebody, server)
 	must(t, server.ConfigSet(t.Context(), "slowlog-log-slower-than", fmt.Sprint(slowAfter.Microseconds())).Err(),
 		server.ConfigSet(t.Context(), "slowlog-max-len", "1000000").Err(), server.Do(t.Context(), "SLOWLOG", "RESET").Err())
 	l := lockerOn(t, clients(t, nodes.Addrs()...), redlock.WithTTL(ttl), redlock.WithNodeTimeout(longTimeout))

@@ -80,7 +80,7 @@ func listed(t *testing.T, c *bubble.Cluster, name string, begin ...func()) {
 func TestAcquire_ThatWasGivenUpHasTheNextOneTold(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		holder, _ := c.Locker()
-		lease := mustAcquire(t, holder, "x")
+		lease := takenOnAll(t, holder, "x")
 		ctx, giveUp := context.WithCancel(t.Context())
 		var waiting sync.WaitGroup
 		inVain := func() {
@@ -92,26 +92,11 @@ func TestAcquire_ThatWasGivenUpHasTheNextOneTold(t *testing.T) {
 				}
 			})
 		}
-		next, _ := c.Locker()
-		won := make(chan error, 1)
-		listed(t, c, "x", inVain, inVain, inVain, inVain, func() {
-			go func() {
-				_, err := next.Acquire(t.Context(), "x")
-				won <- err
-			}()
-		})
+		next := newWaiter(c)
+		listed(t, c, "x", inVain, inVain, inVain, inVain, next.begins(t.Context(), "x"))
 		giveUp()
 		waiting.Wait()
-		released := time.Now()
-		if err := lease.Release(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if err := <-won; err != nil {
-			t.Error(err)
-		}
-		if took := time.Since(released); took > 100*time.Millisecond {
-			t.Errorf("took %v after the release", took)
-		}
+		next.hasItSoonAfter(t, lease, 100*time.Millisecond)
 	})
 }
 
@@ -120,7 +105,7 @@ func TestAcquire_BehindProcessesThatHang(t *testing.T) {
 	for _, hanging := range []int{1, 2, 4} {
 		bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 			holder, _ := c.Locker()
-			lease := mustAcquire(t, holder, "x")
+			lease := takenOnAll(t, holder, "x")
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var waiting sync.WaitGroup
@@ -131,27 +116,12 @@ func TestAcquire_BehindProcessesThatHang(t *testing.T) {
 				all = append(all, links)
 				begin = append(begin, func() { waiting.Go(func() { _, _ = l.Acquire(ctx, "x") }) })
 			}
-			next, _ := c.Locker()
-			won := make(chan error, 1)
-			listed(t, c, "x", append(begin, func() {
-				go func() {
-					_, err := next.Acquire(t.Context(), "x")
-					won <- err
-				}()
-			})...)
+			next := newWaiter(c)
+			listed(t, c, "x", append(begin, next.begins(t.Context(), "x"))...)
 			for _, links := range all {
 				links.Hang()
 			}
-			released := time.Now()
-			if err := lease.Release(t.Context()); err != nil {
-				t.Error(err)
-			}
-			if err := <-won; err != nil {
-				t.Error(err)
-			}
-			if took := time.Since(released); took > time.Duration(hanging)*50*time.Millisecond {
-				t.Errorf("%d hang: took %v after the release", hanging, took)
-			}
+			next.hasItSoonAfter(t, lease, time.Duration(hanging)*50*time.Millisecond)
 			for _, links := range all {
 				links.Heal()
 			}
@@ -203,33 +173,17 @@ func TestAcquire_AfterAReleaseGoesBehindThoseWhoWait(t *testing.T) {
 func TestAcquire_WhereAnotherOneTookItIsToldAgain(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		holder, _ := c.Locker()
-		lease := mustAcquire(t, holder, "x")
-		slow, links := c.Locker()
-		warmUp(t, slow)
-		links.Delay(5 * time.Millisecond)
-		won := make(chan error, 1)
-		listed(t, c, "x", func() {
-			go func() {
-				_, err := slow.Acquire(t.Context(), "x")
-				won <- err
-			}()
-		})
+		lease := takenOnAll(t, holder, "x")
+		slow := newWaiter(c)
+		slow.links.Delay(5 * time.Millisecond)
+		listed(t, c, "x", slow.begins(t.Context(), "x"))
 		another, _ := c.Locker()
 		if err := lease.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		lease = mustAcquire(t, another, "x")
 		time.Sleep(time.Second)
-		released := time.Now()
-		if err := lease.Release(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := <-won; err != nil {
-			t.Error(err)
-		}
-		if took := time.Since(released); took > 100*time.Millisecond {
-			t.Errorf("took %v after the second release", took)
-		}
+		slow.hasItSoonAfter(t, lease, 100*time.Millisecond)
 	})
 }
 
@@ -238,24 +192,7 @@ func TestAcquire_WhereAnotherOneTookItIsToldAgain(t *testing.T) {
 func TestAcquire_OfProcessesWhoseOrdersDiffer(t *testing.T) {
 	for round := range 10 {
 		bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
-			links := c.Links()
-			var aliases []redis.UniversalClient
-			for i := range 5 {
-				options := links.Options(i)
-				options.Addr = fmt.Sprintf("alias-%d-%d:6379", round, i)
-				aliases = append(aliases, redis.NewClient(options))
-			}
-			defer func() {
-				for _, client := range aliases {
-					_ = client.Close()
-				}
-				links.Close()
-			}()
-			waiter, err := redlock.New(aliases)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = waiter.Close(t.Context()) }()
+			waiter := newAliased(c, fmt.Sprint("alias-", round)).locker
 			holder, _ := c.Locker()
 			for turn := range 5 {
 				name := fmt.Sprint("x", turn)

@@ -29,7 +29,7 @@ func TestAcquire_WhereTheListIsFullOfProcessesThatAreGone(t *testing.T) {
 		holder, _ := c.Locker()
 		next := newWaiter(c)
 		lease := takenOnAll(t, holder, "x")
-		records.Default.Waiting(t, "x", gone(1000), c.Raw()...)
+		records.Default.Waiting(t, "x", 0, gone(1000), c.Raw()...)
 		next.begins(t.Context(), "x")()
 		synctest.Wait()
 		next.hasItSoonAfter(t, lease, 2*soon) // the nodes look at some, and at the others a little later

@@ -38,13 +38,13 @@ func newWaiter(c *bubble.Cluster) *waiter {
 
 // newAliased makes a process that reaches the nodes by addresses of its own, which are the same for all such processes: they
 // agree on the order of the nodes, and others have another one.
-func newAliased(c *bubble.Cluster) *waiter {
+func newAliased(c *bubble.Cluster, as string) *waiter {
 	c.T.Helper()
 	links := c.Links()
 	var clients []redis.UniversalClient
 	for i := range c.N {
 		options := links.Options(i)
-		options.Addr = fmt.Sprintf("alias-%d:6379", i)
+		options.Addr = fmt.Sprintf("%s-%d:6379", as, i)
 		client := redis.NewClient(options)
 		c.T.Cleanup(func() { _ = client.Close() }) // it is open
 		clients = append(clients, client)
@@ -118,7 +118,7 @@ func TestAcquire_BehindOneWhoseOrderDiffersFromTheHolders(t *testing.T) {
 		t.Run(does, func(t *testing.T) {
 			bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 				holder, _ := c.Locker()
-				first, next := newAliased(c), newAliased(c)
+				first, next := newAliased(c, "alias"), newAliased(c, "alias")
 				name := nameInOtherLists(holder, first.locker)
 				lease := takenOnAll(t, holder, name)
 				ctx, end := context.WithCancel(t.Context())
@@ -135,7 +135,7 @@ func TestAcquire_BehindOneWhoseOrderDiffersFromTheHolders(t *testing.T) {
 func TestAcquire_AgainGoesBehindThoseWhoseOrderDiffers(t *testing.T) {
 	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 		c.Delay(300 * time.Microsecond)
-		busy, other := newWaiter(c), newAliased(c)
+		busy, other := newWaiter(c), newAliased(c, "alias")
 		name := nameInOtherLists(busy.locker, other.locker)
 		lease := takenOnAll(t, busy.locker, name)
 		ctx, end := context.WithCancel(t.Context())

@@ -1,6 +1,8 @@
 package records
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,19 +11,36 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Waiting lists these as waiting for a lock on nodes, each of 12 characters, and nobody else.
-func (p Prefix) Waiting(t testing.TB, name string, who []string, nodes ...*redis.Client) {
-	t.Helper()
-	for _, node := range nodes {
-		p.WriteList(t, name, fmt.Sprintf("%016d ", now(t, node))+strings.Join(who, ""), node)
+// WaitingOn returns who is listed on a node as waiting for a lock, in their order.
+func (p Prefix) WaitingOn(ctx context.Context, name string, node redis.Cmdable) ([]string, error) {
+	const head, entry = 17, 12
+	list, err := node.HGet(ctx, p.Hash(), "w:"+name).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return nil, err
 	}
+	var who []string
+	for at := head; at+entry <= len(list); at += entry {
+		who = append(who, list[at:at+entry])
+	}
+	return who, nil
+}
+
+// Waiting lists these as waiting for a lock on nodes, each of 12 characters, and nobody else, since so long ago.
+func (p Prefix) Waiting(t testing.TB, name string, ago time.Duration, who []string, nodes ...*redis.Client) {
+	t.Helper()
+	p.writeList(t, name, ' ', ago, who, nodes)
 }
 
 // Told is Waiting where the first of them was told that the lock is free, so long ago by the node's clock.
 func (p Prefix) Told(t testing.TB, name string, ago time.Duration, who []string, nodes ...*redis.Client) {
 	t.Helper()
+	p.writeList(t, name, '!', ago, who, nodes)
+}
+
+func (p Prefix) writeList(t testing.TB, name string, mark rune, ago time.Duration, who []string, nodes []*redis.Client) {
+	t.Helper()
 	for _, node := range nodes {
-		p.WriteList(t, name, fmt.Sprintf("%016d!", now(t, node)-ago.Microseconds())+strings.Join(who, ""), node)
+		p.WriteList(t, name, fmt.Sprintf("%016d%c", now(t, node)-ago.Microseconds(), mark)+strings.Join(who, ""), node)
 	}
 }
 

@@ -60,12 +60,6 @@ func (p Prefix) Filled(t testing.TB, stem string, many int, node *redis.Client) 
 	return n
 }
 
-// List has somebody listed on a node as waiting for a lock, for as long as left is negative.
-func (p Prefix) List(t testing.TB, name string, left time.Duration, node *redis.Client) {
-	t.Helper()
-	check(t, node.HSet(t.Context(), p.Hash(), "w:"+name, fmt.Sprintf("%016d SOMEBODYELSE", now(t, node)+left.Microseconds())).Err())
-}
-
 // Exists reports whether a node has anything at all. For a server that evicts what was not used lately, it is no use of
 // the hash, unlike the other methods.
 func (p Prefix) Exists(t testing.TB, node *redis.Client) bool {

@@ -125,20 +125,6 @@ func (p Prefix) LeftOn(ctx context.Context, name string, node redis.Cmdable) (ti
 	return time.Duration(min(micros, 1<<53)) * time.Microsecond, nil
 }
 
-// WaitingOn returns who is listed on a node as waiting for a lock, in their order.
-func (p Prefix) WaitingOn(ctx context.Context, name string, node redis.Cmdable) ([]string, error) {
-	const head, entry = 17, 12
-	list, err := node.HGet(ctx, p.Hash(), "w:"+name).Result()
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return nil, err
-	}
-	var who []string
-	for at := head; at+entry <= len(list); at += entry {
-		who = append(who, list[at:at+entry])
-	}
-	return who, nil
-}
-
 // On counts the nodes that hold a lock.
 func (p Prefix) On(t testing.TB, name string, nodes ...*redis.Client) int {
 	t.Helper()
