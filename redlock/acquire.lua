@@ -4,8 +4,8 @@
 --          case and what it notes brought up to date; where to look for old records, at how many, and their retention (ms),
 --          or nothing: it is done if anything is granted;
 --          then for each lock: field, value, ttl (ms), not after (µs; 0: ever), who is to be listed as waiting if it is
---          refused: - and 12 characters, + and these for the first place, ? and these if who was told just now is to go first, = to be
---          listed no more, or nothing
+--          refused: - and 12 characters, + and these for the first place, ? and these if who was told just now is to go
+--          first, = and these to be listed no more, or nothing
 -- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item:
 --          yNUMBER          granted; also to the same value that asks again, as before
 --          yNUMBER/OLD and text: the same, and old records were looked for: OLD is one more than were removed, and the text

@@ -32,7 +32,8 @@ type contender struct {
 	known
 	locker *Locker
 	value  value
-	order  []int           // in which the nodes are asked: the same for everybody who wants this lock
+	order  []int           // see nodes
+	others nodeSet         // where others wait, if this process has just given the lock up
 	news   <-chan *message // what the nodes tell
 	place  byte            // where this one is to be in the lists, if it is refused
 
@@ -47,17 +48,26 @@ type contender struct {
 }
 
 func newContender(l *Locker, r request, t *ticket) *contender {
-	place, order, others := byte(placeLast), l.order(r.name), l.givenOn(r.name)
-	if t.behind || others != 0 {
-		place = placeBehind
+	c := &contender{
+		request: r, locker: l, value: value{contender: newContenderID(), text: r.text},
+		others: l.givenOn(r.name), news: t.queue.news, place: placeLast, askedOne: -1,
 	}
-	slices.SortStableFunc(order, func(a, b int) int { // their order may be another one
-		return cmp.Compare(others>>b&1, others>>a&1)
-	})
-	return &contender{
-		request: r, locker: l, value: value{contender: newContenderID(), text: r.text}, order: order,
-		news: t.queue.news, place: place, askedOne: -1,
+	if t.behind || c.others != 0 {
+		c.place = placeBehind
 	}
+	return c
+}
+
+// nodes is the order in which the nodes are asked: the same for everybody who wants this lock, but that those come first on
+// which others are known to wait, whose order may be another one.
+func (c *contender) nodes() []int {
+	if c.order == nil { // made when it is needed: mostly the lock is free
+		c.order = c.locker.order(c.name)
+		slices.SortStableFunc(c.order, func(a, b int) int {
+			return cmp.Compare(c.others>>b&1, c.others>>a&1)
+		})
+	}
+	return c.order
 }
 
 // contend attempts until it succeeds, is hopeless, or ctx is done.
@@ -137,7 +147,7 @@ func (c *contender) lists() []int {
 	}
 	nodes := make([]int, 0, listings)
 	for _, slow := range []bool{false, true} {
-		for _, i := range c.order {
+		for _, i := range c.nodes() {
 			if len(nodes) < listings && c.locker.quorum.Slow(i) == slow && c.locker.inbox.hears(i) {
 				nodes = append(nodes, i)
 			}
@@ -191,7 +201,7 @@ func (c *contender) askInTurn(ctx context.Context, first []int, call quorum.Call
 // first is the node to ask first: the first one of the order that is not slow; while the holder is not known, one that was
 // not asked for it yet; and to see whether a holder extends its hold, another one each time, so that none is believed twice.
 func (c *contender) first() int {
-	order := c.order
+	order := c.nodes()
 	if c.sure && !c.doubtful {
 		last := slices.Index(order, c.askedOne)
 		order = slices.Concat(order[last+1:], order[:last+1])
@@ -266,7 +276,7 @@ func (c *contender) pause(err error) time.Duration {
 		return left + c.yield + rand.N(jitter)
 	}
 	c.failures++
-	if !slices.ContainsFunc(c.order, c.isNew) {
+	if !slices.ContainsFunc(c.nodes(), c.isNew) {
 		clear(c.named) // all who answer were asked, and no majority named the same
 	}
 	return c.backoff.After(c.failures) + c.yield

@@ -41,7 +41,7 @@ type message struct {
 	value  value
 }
 
-// maxMessages is how many messages about one lock are kept; with more, all that is known is that some were missed.
+// maxMessages is how many messages about one lock are kept; of more, the oldest go to the next one who waits.
 const maxMessages = 4
 
 func newInbox(hash string, n *notify.Notifier, deliver func(*message)) *inbox {

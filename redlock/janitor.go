@@ -133,8 +133,15 @@ const maxFollow = 30 * time.Second
 // follow has the node tell further ones who wait, if those whom it has told of a release do not come, until somebody holds
 // the lock.
 func (j *janitor) follow(left leftover, a answer) {
-	told := map[*string]uint64{&tellOver: 2, &tellAlso: 1, &tellAgain: 2}[left.tell]
-	if told == 0 || a.Err != nil || a.Value.held || a.Value.number <= told {
+	told := uint64(2)
+	switch left.tell {
+	case &tellOver, &tellAgain:
+	case &tellAlso:
+		told = 1
+	default:
+		return
+	}
+	if a.Err != nil || a.Value.held || a.Value.number <= told {
 		return
 	}
 	now := j.clock.Now()

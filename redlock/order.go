@@ -11,11 +11,11 @@ import (
 // in another order agree.
 func (l *Locker) order(name string) []int {
 	order, weights := make([]int, l.size), make([]uint64, l.size)
+	h, text := fnv.New64a(), make([]byte, 0, 256)
 	for i := range order {
-		h := fnv.New64a()
-		_, _ = h.Write([]byte(l.quorum.Addr(i))) // it cannot fail
-		_, _ = h.Write([]byte{0})
-		_, _ = h.Write([]byte(name))
+		text = append(append(append(text[:0], l.quorum.Addr(i)...), 0), name...)
+		h.Reset()
+		_, _ = h.Write(text) // it cannot fail
 		order[i], weights[i] = i, h.Sum64()
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(weights[a], weights[b]) })

@@ -49,17 +49,17 @@ func (l *Locker) noteWaiting(name string, node int) {
 	if len(l.given) >= maxGiven {
 		clear(l.given) // they are a courtesy
 	}
-	g := l.given[name]
-	if time.Since(g.at) >= confirmAfter {
-		g.nodes = 0
-	}
-	l.given[name] = gift{time.Now(), g.nodes.with(node)}
+	l.given[name] = gift{time.Now(), l.givenOnLocked(name).with(node)}
 }
 
 // givenOn is where others wait for a lock that this process has just given up; empty: nowhere, as far as is known.
 func (l *Locker) givenOn(name string) nodeSet {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.givenOnLocked(name)
+}
+
+func (l *Locker) givenOnLocked(name string) nodeSet {
 	g := l.given[name]
 	if time.Since(g.at) >= confirmAfter {
 		return 0

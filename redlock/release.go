@@ -82,7 +82,9 @@ func (s *Lease) releaseNodes(ctx context.Context, ended error) error {
 		if a.Err == nil && !a.Value.held && a.Value.number > 0 {
 			l.noteWaiting(s.name, i)
 		}
-		s.follow(r, i, round.Answers())
+		if i == r.teller || a.Value.number > 0 {
+			s.follow(r, i, round.Answers())
+		}
 		if errors.Is(a.Err, quorum.ErrClosed) {
 			return
 		}
