@@ -144,13 +144,12 @@ func (l *Locker) deliver(m *message) {
 	defer l.mu.Unlock()
 	if m.missed {
 		for _, q := range l.queues {
-			q.addLocked(m)
+			l.passOnLocked(q.addLocked(m))
 		}
 		return
 	}
 	if q := l.queues[m.name]; q != nil {
-		l.passOnLocked(q.addLocked(m))
-		return
+		m = q.addLocked(m)
 	}
 	l.passOnLocked(m)
 }

@@ -94,11 +94,12 @@ func takenOnAll(t *testing.T, l *redlock.Locker, name string, opts ...redlock.Ac
 	return lease
 }
 
-// nameInOtherLists returns a lock for which the node that the holder asks first keeps no list of those who wait.
+// nameInOtherLists returns a lock for which the nodes that the holder asks first keep no list of those who wait.
 func nameInOtherLists(holder, waiter *redlock.Locker) string {
 	for i := 0; ; i++ {
 		name := fmt.Sprint("x", i)
-		if !slices.Contains(waiter.Order(name)[:2], holder.Order(name)[0]) {
+		lists := waiter.Order(name)[:2]
+		if !slices.ContainsFunc(holder.Order(name)[:2], func(node int) bool { return slices.Contains(lists, node) }) {
 			return name
 		}
 	}
