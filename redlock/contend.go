@@ -125,6 +125,9 @@ func (c *contender) attempt(ctx context.Context) (*Lease, error) {
 	lease, answers, err := c.locker.attempt(ctx, g, ask)
 	if err != nil {
 		c.learn(c.locker, answers)
+		if !c.listening && len(c.named) > 0 {
+			_ = c.locker.listen(ctx) // before others ask who cannot be listed yet; wait looks at the outcome
+		}
 		if c.sure {
 			c.owed = nil // who holds the lock will have it released
 		}
