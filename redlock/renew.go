@@ -59,6 +59,16 @@ func (n *renewer) add(lease *Lease, ext Extension) {
 	n.put(&renewal{lease: lease, ext: ext}, n.onGrid(n.locker.clock.Now().Add(ext.Every), ext.Every))
 }
 
+// addRepair has the lease extended once more and soon, because a node voted for another contender: with an extension such a
+// node is repaired. Until then it looks as if the lock were free, and those who wait would ask again and again.
+func (n *renewer) addRepair(lease *Lease, ext Extension) {
+	once := Extension{Every: ext.Every, Attempts: 1, Max: 1}
+	n.put(&renewal{lease: lease, ext: once}, n.onGrid(n.locker.clock.Now().Add(repairAfter), repairAfter))
+}
+
+// repairAfter is when the other contender has removed what it had set.
+const repairAfter = 2 * apart
+
 // onGrid is the step of the grid at or before an instant.
 func (n *renewer) onGrid(at time.Time, every time.Duration) time.Time {
 	step := max(every/16, time.Millisecond)

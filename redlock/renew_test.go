@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -83,6 +84,33 @@ func TestAutoExtend_TellsThatALeaseIsLostBeforeItEnds(t *testing.T) {
 			}
 		default:
 			t.Error("it has ended, and nothing was told")
+		}
+	})
+}
+
+// A node that voted for another contender has the lock soon, and not only with the next extension: until then it would look
+// free to those who wait.
+func TestAutoExtend_RepairsANodeThatVotedForAnotherAtOnce(t *testing.T) {
+	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
+		l, _ := c.Locker()
+		warmUp(t, l)
+		records.Default.Put(t, "x", records.SomebodyElse, 10*time.Millisecond, c.Raw()[:2]...)
+		before := c.Asked()
+		lease := mustAcquire(t, l, "x", redlock.WithAutoExtend(redlock.Extension{}))
+		time.Sleep(50 * time.Millisecond)
+		if on := on(c, "x"); on != 5 {
+			t.Errorf("%d of 5 nodes have the lock", on)
+		}
+		if asked := c.Asked() - before; asked != 5+5+2 {
+			t.Errorf("%d requests, want a grant and an extension on each node, and two repairs", asked)
+		}
+		before = c.Asked()
+		time.Sleep(ttl / 4)
+		if asked := c.Asked() - before; asked > 0 {
+			t.Errorf("%d requests more before the first extension", asked)
+		}
+		if err := lease.Release(t.Context()); err != nil {
+			t.Error(err)
 		}
 	})
 }
