@@ -309,6 +309,8 @@ func (c *contender) hear(m *message) (pause time.Duration, changed bool) {
 	case m.missed:
 		c.listed = false // it may have been taken off a list
 		return c.yield + rand.N(jitter), true
+	case m.ours && (c.listed || c.holder != who):
+		return 0, false // the nodes tell of it, or it is known
 	case m.kind == tellFailed:
 		if c.holder != who {
 			return 0, false

@@ -96,6 +96,7 @@ func (s *Lease) releaseNodes(ctx context.Context, ended error) error {
 		}
 	})
 
+	l.deliverOurs(s.name, s.value)
 	answers := round.Answers()
 	switch {
 	case gone(answers) >= l.need:

@@ -232,6 +232,20 @@ func TestAcquire_BehindProcessesThatHangIsToldOfAFailedAttempt(t *testing.T) {
 	})
 }
 
+// Who waits hears of a release by its own process where no node can tell it.
+func TestAcquire_HearsOfAReleaseByItsOwnProcess(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		for i := range c.N {
+			c.Deny(i, "SUBSCRIBE")
+		}
+		w := newWaiter(c)
+		lease := takenOnAll(t, w.locker, "x")
+		w.begins(t.Context(), "x")()
+		time.Sleep(nodeTimeout) // it has been refused, and cannot be listed
+		w.hasItSoonAfter(t, lease, soon)
+	})
+}
+
 // The callers of one process take turns without a pause also where no node, or not every one, says that it listens to it.
 func TestAcquire_InTurnsWhereNodesCannotTell(t *testing.T) {
 	for what, prepare := range map[string]func(*bubble.Cluster){
@@ -246,7 +260,7 @@ func TestAcquire_InTurnsWhereNodesCannotTell(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-				const callers, turns, each = 2, 20, 25 * time.Millisecond
+				const callers, turns, each = 2, 20, 10 * time.Millisecond
 				prepare(c)
 				l, _ := c.Locker()
 				warmUp(t, l)
