@@ -241,7 +241,7 @@ func TestAcquire_HearsOfAReleaseByItsOwnProcess(t *testing.T) {
 		w := newWaiter(c)
 		lease := takenOnAll(t, w.locker, "x")
 		w.begins(t.Context(), "x")()
-		time.Sleep(nodeTimeout) // it has been refused, and cannot be listed
+		time.Sleep(ttl / 4) // it has been refused and cannot be listed: it waits for the end of the lease
 		w.hasItSoonAfter(t, lease, soon)
 	})
 }
