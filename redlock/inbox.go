@@ -33,7 +33,7 @@ type inbox struct {
 // message is what a node has told.
 type message struct {
 	missed bool // nothing was told, but some may have been that was not heard
-	ours   bool // no node has told it: a caller of this process has released the lock
+	ours   bool // from a caller of this process that has released the lock, and not from a node
 	node   int
 	kind   string
 	place  int // in the list: 1 was taken off it, 2 is the next one; 0 is the first where another node takes it off
@@ -155,11 +155,17 @@ func (l *Locker) deliver(m *message) {
 	l.passOnLocked(m)
 }
 
-// deliverOurs tells whoever waits for the lock here that another one of this process has released it. The nodes tell only
+// deliverOurs tells whoever waits for the lock here that another caller of this process has released it. The nodes tell only
 // those whom they have listed, and nobody where subscribing is denied.
 func (l *Locker) deliverOurs(name, text string) {
-	contender, _, _ := strings.Cut(text, ":")
-	l.deliver(&message{ours: true, place: 2, name: name, value: value{contender: contender}})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	q := l.queues[name]
+	if q == nil {
+		return
+	}
+	v, _ := parseValue(text) // it is our own
+	l.passOnLocked(q.addLocked(&message{ours: true, place: 2, name: name, value: v}))
 }
 
 // passOnLocked has the next one told who waits for the lock, where this process was told of a release and nobody here looks
