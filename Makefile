@@ -22,7 +22,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-test: ## all checks, about twelve minutes on two cores; with CI=true test-browser too
+test: ## all checks, about fifteen minutes on two cores; with CI=true test-browser too
 	+@MAKE="$(MAKE)" bash scripts/steps.sh install vet lint repo unit simulation integration nested $(if $(CI),test-browser)
 
 install: ## redis-server, redis-cli, prometheus and a C compiler (for -race), where missing
