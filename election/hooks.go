@@ -1,6 +1,10 @@
 package election
 
-import "time"
+import (
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/chain"
+)
 
 // Hooks tell what an Elector does, for metrics and traces. Any may be nil. They are called in the order
 // in which things happen, never under a lock, on the goroutine of Run, except Observed, which has one of
@@ -21,6 +25,23 @@ type Hooks struct {
 	Attempt func(took time.Duration, err error)
 	// Observed is called when another process, or this one, or nobody leads from now on.
 	Observed func(Leader)
+}
+
+// JoinHooks returns Hooks that call all of those given, in that order, on the same goroutine. What none of them has stays
+// nil. If one panics, those after it are not called.
+func JoinHooks(all ...Hooks) Hooks {
+	var joined Hooks
+	for _, h := range all {
+		joined = Hooks{
+			Elected:  chain.Of1(joined.Elected, h.Elected),
+			Ended:    chain.Of2(joined.Ended, h.Ended),
+			Drained:  chain.Of3(joined.Drained, h.Drained),
+			Renewed:  chain.Of4(joined.Renewed, h.Renewed),
+			Attempt:  chain.Of2(joined.Attempt, h.Attempt),
+			Observed: chain.Of1(joined.Observed, h.Observed),
+		}
+	}
+	return joined
 }
 
 func (h Hooks) elected(t *Term) {

@@ -1,6 +1,10 @@
 package redlock
 
-import "time"
+import (
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/chain"
+)
 
 // Hooks tell what a Locker sees, for logs and metrics. Each may be nil. They are called on the
 // goroutines that talk to the nodes, several at a time, never under a lock: they should return soon,
@@ -16,4 +20,19 @@ type Hooks struct {
 	NodeError func(node, op string, err error)
 	// ClockJump is called when the clock of a node was stepped. Its votes do not count for MaxTTL.
 	ClockJump func(node string, by time.Duration)
+}
+
+// JoinHooks returns Hooks that call all of those given, in that order, on the same goroutine. What none of them has stays
+// nil. If one panics, those after it are not called.
+func JoinHooks(all ...Hooks) Hooks {
+	var joined Hooks
+	for _, h := range all {
+		joined = Hooks{
+			Guarded:   chain.Of2(joined.Guarded, h.Guarded),
+			Repaired:  chain.Of2(joined.Repaired, h.Repaired),
+			NodeError: chain.Of3(joined.NodeError, h.NodeError),
+			ClockJump: chain.Of2(joined.ClockJump, h.ClockJump),
+		}
+	}
+	return joined
 }

@@ -3,6 +3,8 @@ package scheduler
 import (
 	"errors"
 	"time"
+
+	"github.com/redlockfx/redlockfx/internal/chain"
 )
 
 // Hooks tell what a Scheduler does, for metrics and traces. Any may be nil. They are called on the goroutine
@@ -29,6 +31,25 @@ type Hooks struct {
 	// ClockSkew is called when the wall clock of this process is found to be off that of the nodes by more
 	// than half a second, and when that has changed as much. Above zero it is ahead. Ticks follow the nodes.
 	ClockSkew func(time.Duration)
+}
+
+// JoinHooks returns Hooks that call all of those given, in that order, on the same goroutine. What none of them has stays
+// nil. If one panics, those after it are not called.
+func JoinHooks(all ...Hooks) Hooks {
+	var joined Hooks
+	for _, h := range all {
+		joined = Hooks{
+			Started:   chain.Of1(joined.Started, h.Started),
+			Finished:  chain.Of1(joined.Finished, h.Finished),
+			Retrying:  chain.Of2(joined.Retrying, h.Retrying),
+			Panicked:  chain.Of3(joined.Panicked, h.Panicked),
+			Unclaimed: chain.Of3(joined.Unclaimed, h.Unclaimed),
+			Fenced:    chain.Of2(joined.Fenced, h.Fenced),
+			Missed:    chain.Of3(joined.Missed, h.Missed),
+			ClockSkew: chain.Of1(joined.ClockSkew, h.ClockSkew),
+		}
+	}
+	return joined
 }
 
 func (h Hooks) started(r Run) {

@@ -1,0 +1,57 @@
+// Package joined checks functions that join structs of hooks.
+package joined
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// Check fails the test unless join makes Hooks of which each field calls those of all that are given, in order and with
+// the arguments, and is nil if none of them sets it. It tries every field of H, those that are yet to be written too.
+func Check[H any](t *testing.T, join func(...H) H) {
+	t.Helper()
+	var called []string
+	kind := reflect.TypeFor[H]()
+	if got := join(); !reflect.ValueOf(got).IsZero() {
+		t.Errorf("nothing joined: %+v", got)
+	}
+	for i := range kind.NumField() {
+		field := kind.Field(i)
+		args := make([]reflect.Value, field.Type.NumIn())
+		for j := range args {
+			args[j] = reflect.Zero(field.Type.In(j))
+			if args[j].CanInt() {
+				args[j] = reflect.New(field.Type.In(j)).Elem()
+				args[j].SetInt(int64(j + 1))
+			}
+		}
+		saying := func(word string) H {
+			var h H
+			reflect.ValueOf(&h).Elem().Field(i).Set(reflect.MakeFunc(field.Type, func(in []reflect.Value) []reflect.Value {
+				called = append(called, word)
+				for j := range in {
+					if !reflect.DeepEqual(in[j].Interface(), args[j].Interface()) {
+						t.Errorf("%s: argument %d is %v, want %v", field.Name, j, in[j], args[j])
+					}
+				}
+				return nil
+			}))
+			return h
+		}
+		var empty H
+		all := reflect.ValueOf(join(empty, saying("a"), empty, saying("b"), saying("c")))
+		for j := range kind.NumField() {
+			if set := !all.Field(j).IsNil(); set != (i == j) {
+				t.Errorf("%s is set, and so is %s: %v", field.Name, kind.Field(j).Name, set)
+			}
+		}
+		called = nil
+		if !all.Field(i).IsNil() {
+			all.Field(i).Call(args)
+		}
+		if want := []string{"a", "b", "c"}; !slices.Equal(called, want) {
+			t.Errorf("%s: called %q, want %q", field.Name, called, want)
+		}
+	}
+}
