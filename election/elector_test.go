@@ -28,13 +28,13 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 			},
 			"zeros": {
 				"x", []election.Option{
-					election.WithTTL(0), election.WithRenewal(0, 0), election.WithMaxExtensions(0),
+					election.WithTTL(0), election.WithRenewal(0, -1), election.WithMaxExtensions(0),
 					election.WithBackoff(0, 0), election.WithStopMargin(0),
 					election.WithDrainTimeout(-1), election.OnLeader(nil),
 				},
 				[]string{
 					"ttl 0s must be at least 100ms", "renew every 0s must be above node timeout 200ms",
-					"attempts 0", "max extensions 0", "backoff 0s to 0s", "stop margin 0s must be above 0",
+					"attempts -1", "max extensions 0", "backoff 0s to 0s", "stop margin 0s must be above 0",
 					"drain timeout -1ns", "callback 1 of 1 is nil",
 				},
 			},

@@ -1,6 +1,7 @@
 package election
 
 import (
+	"cmp"
 	"context"
 	crand "crypto/rand"
 	"errors"
@@ -78,10 +79,10 @@ func DefaultIdentity() string {
 func WithTTL(d time.Duration) Option { return func(c *config) { c.ttl = d } }
 
 // WithRenewal sets how often the lease is renewed, TTL/3 if not set, and how many attempts each
-// renewal makes, 3 if not set. Too rarely: fewer chances before the stop deadline. Too often:
+// renewal makes, 3 if not set or 0. Too rarely: fewer chances before the stop deadline. Too often:
 // commands for nothing.
 func WithRenewal(every time.Duration, attempts int) Option {
-	return func(c *config) { c.every, c.attempts = every, attempts }
+	return func(c *config) { c.every, c.attempts = every, cmp.Or(attempts, defaultAttempts) }
 }
 
 // WithMaxExtensions bounds the renewals of one term; 100,000 if not set. After them the leader

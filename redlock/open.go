@@ -18,6 +18,39 @@ import (
 // Open is [New] with clients of its own, one for each URL, made as [ClientOptions] says and closed
 // by [Locker.Close]. It connects to nothing yet.
 func Open(urls []string, opts ...Option) (*Locker, error) {
+	clients, err := newClients(urls)
+	if err != nil {
+		return nil, errors.Join(err, errors.Join(newSettings(opts).problems()...))
+	}
+	l, err := New(clients, opts...)
+	if err != nil {
+		closeUnused(clients)
+		return nil, err
+	}
+	l.owned = clients
+	return l, nil
+}
+
+// Validate returns the settings that [Open] would work with, and every problem for which it would refuse them, or nil.
+// It connects to nothing. Without any URL the nodes are not checked.
+func Validate(urls []string, opts ...Option) (Settings, error) {
+	settings := newSettings(opts)
+	problems := settings.problems()
+	if len(urls) > 0 {
+		clients, err := newClients(urls)
+		if err != nil {
+			problems = append(problems, err)
+		} else {
+			_, found := checkNodes(clients)
+			problems = append(found, problems...)
+			closeUnused(clients)
+		}
+	}
+	return settings, errors.Join(problems...)
+}
+
+// newClients makes a client for each URL, or none and an error that names every URL that is wrong by its place.
+func newClients(urls []string) ([]redis.UniversalClient, error) {
 	var problems []error
 	var clients []redis.UniversalClient
 	for i, u := range urls {
@@ -28,22 +61,17 @@ func Open(urls []string, opts ...Option) (*Locker, error) {
 		}
 		clients = append(clients, redis.NewClient(o))
 	}
-	closeAll := func() {
-		for _, client := range clients {
-			_ = client.Close() // nothing was sent on it
-		}
-	}
 	if len(problems) > 0 {
-		closeAll()
-		return nil, errors.Join(append(problems, newSettings(opts).problems()...)...)
+		closeUnused(clients)
+		return nil, errors.Join(problems...)
 	}
-	l, err := New(clients, opts...)
-	if err != nil {
-		closeAll()
-		return nil, err
+	return clients, nil
+}
+
+func closeUnused(clients []redis.UniversalClient) {
+	for _, client := range clients {
+		_ = client.Close() // nothing was sent on it
 	}
-	l.owned = clients
-	return l, nil
 }
 
 // ClientOptions returns the options of a client for one node: host:port, or a URL
