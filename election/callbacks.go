@@ -144,3 +144,16 @@ func (e *Elector) undrained() error {
 	return fmt.Errorf("%w: %q: %d callbacks still running: %s",
 		ErrUndrained, e.name, len(names), strings.Join(names, ", "))
 }
+
+// Callbacks returns how many callbacks are registered. A Scheduler with jobs is one of them.
+func (e *Elector) Callbacks() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n := 0
+	for _, c := range e.callbacks {
+		if c.fn != nil {
+			n++
+		}
+	}
+	return n
+}

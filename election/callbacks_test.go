@@ -269,3 +269,20 @@ func TestOnLeader_RunsContextDoneAsLeader(t *testing.T) {
 }
 
 type key struct{}
+
+func TestCallbacks_CountsThoseThatAreRegistered(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		e, err := election.New(c.candidate("a").locker, "x", election.OnLeader(func(context.Context) {}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := e.OnLeader(func(context.Context) {})
+		if n := e.Callbacks(); n != 2 {
+			t.Errorf("%d callbacks, want 2", n)
+		}
+		stop()
+		if n := e.Callbacks(); n != 1 {
+			t.Errorf("%d callbacks after one was removed, want 1", n)
+		}
+	})
+}

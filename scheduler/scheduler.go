@@ -27,18 +27,19 @@ type Scheduler struct {
 	log        *zap.Logger
 	hooks      Hooks
 	middleware []Middleware
-	stop       func()        // of the registration with the elector
 	changed    chan struct{} // wakes the loop to look at jobs; never waited for
 
 	mu     sync.Mutex // guards the fields below
 	jobs   map[string]*job
 	loop   *loop                  // of the newest term
 	asked  map[*job][kinds]asking // what the last term asked for until its end: none of it was started
+	stop   func()                 // of the registration with the elector, which is made with the first job
 	closed bool
 }
 
 // New makes a Scheduler that runs its jobs in the terms of elector, also in the one under way. It
-// starts and stops with elector.Run; see [Scheduler.Shutdown] for an earlier end.
+// starts and stops with elector.Run; see [Scheduler.Shutdown] for an earlier end. It registers its
+// callback with elector when it gets its first job: without one it gives a leader nothing to do.
 func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 	if elector == nil {
 		return nil, errors.New("scheduler: the elector is nil")
@@ -64,7 +65,6 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 		Quorum: locker.Quorum(), Prefix: settings.KeyPrefix, Election: elector.Name(), List: locker.List(),
 		Unseen: settings.UnseenRestarts,
 	})
-	s.stop = elector.OnLeader(s.lead)
 	return s, nil
 }
 
@@ -107,6 +107,9 @@ func (s *Scheduler) Add(jobs ...Job) error {
 		return errors.Join(problems...)
 	}
 	maps.Copy(s.jobs, added)
+	if s.stop == nil && len(s.jobs) > 0 {
+		s.stop = s.elector.OnLeader(s.lead)
+	}
 	s.wakeLoop()
 	return nil
 }
@@ -140,10 +143,12 @@ func (s *Scheduler) wakeLoop() {
 func (s *Scheduler) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
-	l := s.loop
+	l, stop := s.loop, s.stop
 	s.mu.Unlock()
 
-	s.stop()
+	if stop != nil {
+		stop()
+	}
 	if l == nil {
 		return nil
 	}

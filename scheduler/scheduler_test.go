@@ -217,3 +217,30 @@ func TestKey_IsTheJobAndItsTick(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// The elector's number of callbacks tells whether there is anything to lead for.
+func TestAdd_RegistersTheSchedulerWithItsFirstJob(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		before := r.elector.Callbacks()
+		s, err := scheduler.New(r.elector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, jobs := range [][]scheduler.Job{nil, {r.job("job", "@hourly", quick)}, {r.job("other", "@hourly", quick)}} {
+			if err := s.Add(jobs...); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := r.elector.Callbacks()-before, min(len(jobs), 1); got != want {
+				t.Errorf("%d callbacks more, want %d", got, want)
+			}
+		}
+		empty, err := scheduler.New(r.elector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := empty.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
