@@ -2,11 +2,9 @@ package redlockfx
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
@@ -15,7 +13,8 @@ import (
 
 // Config is what Module needs to know. A zero field means its default, except Name. The tags are
 // for the configuration library of your choice; a time.Duration reads "15s" in YAML, and is a
-// number of nanoseconds in JSON.
+// number of nanoseconds in JSON. What is written of it, by fmt, encoding/json, log/slog or zap, has the hosts of the
+// nodes, and neither users nor passwords.
 type Config struct {
 	// Name is the election's name, 1 to 200 bytes of UTF-8 without control characters. Replicas
 	// of one service share it.
@@ -32,7 +31,8 @@ type Config struct {
 	RenewEvery time.Duration `yaml:"renew_every" env:"RENEW_EVERY"`
 	// NodeTimeout is how long a node may take to answer; default TTL/50 within 20 to 200 ms.
 	NodeTimeout time.Duration `yaml:"node_timeout" env:"NODE_TIMEOUT"`
-	// DrainTimeout is how long runs and callbacks may take to finish at a stop; default 10 s.
+	// DrainTimeout is how long runs and callbacks may take to finish at a stop; default 10 s. fx.StopTimeout must be
+	// longer: see the package's description.
 	DrainTimeout time.Duration `yaml:"drain_timeout" env:"DRAIN_TIMEOUT"`
 	// StopMargin is how long before anybody else can lead the contexts of a leader that cannot renew end;
 	// default TTL/5.
@@ -45,6 +45,9 @@ type Config struct {
 	TenureJitter time.Duration `yaml:"tenure_jitter" env:"TENURE_JITTER"`
 	// Standby is how long this replica lets others go first when nobody leads; default 0.
 	Standby time.Duration `yaml:"standby" env:"STANDBY"`
+	// Observe has this process never campaign, whatever jobs and callbacks it has: it is to show who leads, or to trigger
+	// and pause jobs. Without it a process campaigns as soon as it has a job or a callback.
+	Observe bool `yaml:"observe" env:"OBSERVE"`
 	// NoRestartGuard lets nodes grant leases at once after they have started, or lost their data. For
 	// nodes that are thrown away, in tests.
 	NoRestartGuard bool `yaml:"no_restart_guard" env:"NO_RESTART_GUARD"`
@@ -61,34 +64,12 @@ type Config struct {
 	Location string `yaml:"location" env:"LOCATION"`
 }
 
-const defaultDrainTimeout = 10 * time.Second
-
-// Validate returns everything that is wrong with the Config, or nil. It connects to nothing.
+// Validate returns everything that is wrong with the Config, or nil. It connects to nothing. Without Nodes, they are
+// left to come through [Node].
 func (c Config) Validate() error {
+	settings, bad := redlock.Validate(c.Nodes, c.lockerOptions()...)
 	_, zone := c.location()
-	nodes := c.Nodes
-	if len(nodes) == 0 {
-		nodes = standIn // for clients that come through Node
-	}
-	locker, bad := redlock.Open(nodes, c.lockerOptions()...)
-	if bad != nil {
-		var err error // where the nodes alone are bad, the rest can be tried
-		if locker, err = redlock.Open(standIn, c.lockerOptions()...); err != nil {
-			return errors.Join(c.checkName(), zone, bad)
-		}
-	}
-	_, err := election.New(locker, c.Name, c.electionOptions()...)
-	return errors.Join(bad, err, zone, locker.Close(context.Background()))
-}
-
-var standIn = []string{"127.0.0.1:6379"} // is never connected to
-
-// checkName is for a Config so wrong that no election can be tried with it.
-func (c Config) checkName() error {
-	if c.Name == "" {
-		return errors.New("redlockfx: config: name is empty")
-	}
-	return nil
+	return errors.Join(bad, election.Validate(settings, c.Name, c.electionOptions()...), zone)
 }
 
 func (c Config) location() (*time.Location, error) {
@@ -100,13 +81,6 @@ func (c Config) location() (*time.Location, error) {
 		return nil, fmt.Errorf("redlockfx: config: location %q: %w", c.Location, err)
 	}
 	return loc, nil
-}
-
-func (c Config) drainTimeout() time.Duration {
-	if c.DrainTimeout == 0 {
-		return defaultDrainTimeout
-	}
-	return c.DrainTimeout
 }
 
 func (c Config) lockerOptions() []redlock.Option {
@@ -133,11 +107,15 @@ func (c Config) lockerOptions() []redlock.Option {
 }
 
 func (c Config) electionOptions() []election.Option {
-	opts := []election.Option{
-		election.WithDrainTimeout(c.drainTimeout()), election.WithStandby(c.Standby),
+	opts := []election.Option{election.WithStandby(c.Standby)}
+	if c.TTL != 0 {
+		opts = append(opts, election.WithTTL(c.TTL))
+	}
+	if c.DrainTimeout != 0 {
+		opts = append(opts, election.WithDrainTimeout(c.DrainTimeout))
 	}
 	if c.RenewEvery != 0 {
-		opts = append(opts, election.WithRenewal(c.RenewEvery, 3))
+		opts = append(opts, election.WithRenewal(c.RenewEvery, 0))
 	}
 	if c.StopMargin != 0 {
 		opts = append(opts, election.WithStopMargin(c.StopMargin))
@@ -154,29 +132,17 @@ func (c Config) electionOptions() []election.Option {
 	return opts
 }
 
-// String shows the Config without what the URLs of the nodes may hold besides hosts.
-func (c Config) String() string {
-	hosts := make([]string, len(c.Nodes))
-	for i, node := range c.Nodes {
-		hosts[i] = host(node)
+// ofLocker returns the names of the fields that are set and decide about a Locker.
+func (c Config) ofLocker() []string {
+	var set []string
+	for name, is := range map[string]bool{
+		"Nodes": len(c.Nodes) > 0, "KeyPrefix": c.KeyPrefix != "", "MaxTTL": c.MaxTTL != 0,
+		"NodeTimeout": c.NodeTimeout != 0, "NoRestartGuard": c.NoRestartGuard, "UnseenRestarts": c.UnseenRestarts,
+	} {
+		if is {
+			set = append(set, "Config."+name)
+		}
 	}
-	return fmt.Sprintf("{name %q, nodes [%s], ttl %v, max ttl %v, renew every %v, node timeout %v, "+
-		"drain timeout %v, stop margin %v, cooldown %v, max tenure %v, tenure jitter %v, standby %v, "+
-		"no restart guard %v, unseen restarts %v, identity %q, value %q, key prefix %q, location %q}", c.Name,
-		strings.Join(hosts, " "), c.TTL, c.MaxTTL, c.RenewEvery, c.NodeTimeout, c.DrainTimeout,
-		c.StopMargin, c.Cooldown, c.MaxTenure, c.TenureJitter, c.Standby, c.NoRestartGuard, c.UnseenRestarts,
-		c.Identity, c.Value, c.KeyPrefix, c.Location)
-}
-
-// GoString is String: %#v must not show a password either.
-func (c Config) GoString() string { return "redlockfx.Config" + c.String() }
-
-func host(node string) string {
-	if !strings.Contains(node, "://") {
-		node = "redis://" + node
-	}
-	if u, err := url.Parse(node); err == nil {
-		return u.Host
-	}
-	return "(not an address)"
+	slices.Sort(set)
+	return set
 }

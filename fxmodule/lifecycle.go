@@ -2,68 +2,199 @@ package redlockfx
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
 	"time"
 
+	"go.uber.org/fx"
 	"go.uber.org/zap"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// closeTimeout is how long nodes that are away may hold up the stop of an application.
-const closeTimeout = time.Second
+const (
+	// closeTimeout is how long nodes that are away may hold up the stop of an application.
+	closeTimeout = time.Second
+	// workInterval is how often an election without work looks whether there is some.
+	workInterval = time.Second
+)
 
-// start campaigns if there is something to do. Only now it is known: the application's own
-// functions may have added work after Module was built. It returns at once, also with Redis away.
-// The goroutine is stopped and waited for by stop.
-func (m *module) start(context.Context) error {
-	if !m.campaigns {
-		if !m.lockerAsked {
-			m.log.Warn("nothing to do: there is no redlockfx.Job and no redlockfx.OnLeader for this " +
-				"election, and nobody takes its Elector, Scheduler or Locker")
-		}
+// campaign is the part of a module that runs between the start and the stop of the application.
+type campaign struct {
+	log        *zap.Logger
+	observe    bool
+	shutdowner fx.Shutdowner
+
+	started  bool               // fx calls start and stop one after the other
+	cancel   context.CancelFunc // ends the goroutine of start, nil if there is none
+	stopping atomic.Bool        // Run is to end
+	ended    chan struct{}      // closed when that goroutine has returned
+	failure  error              // by which Run has ended, set before ended is closed
+
+	drained chan struct{} // closed when the election has drained, or could not in time; nil before the stop
+	problem error         // why it could not, set before drained is closed
+}
+
+// follow appends the hook that starts and stops the election. The first election that stops has all of them drain, at
+// the same time; each waits for its own.
+func (m *module) follow(lc fx.Lifecycle, shutdowner fx.Shutdowner, all []*module) {
+	m.campaign.shutdowner = shutdowner
+	lc.Append(fx.Hook{
+		OnStart: func(context.Context) error { return m.start() },
+		OnStop: func(ctx context.Context) error {
+			for _, other := range all {
+				other.beginDrain(ctx)
+			}
+			<-m.campaign.drained // by the end of ctx
+			return m.campaign.problem
+		},
+	})
+}
+
+// start campaigns, unless it was told not to. It returns at once, also with Redis away. The goroutine is stopped and
+// waited for by drain.
+func (m *module) start() error {
+	c := &m.campaign
+	if c.started {
+		return fmt.Errorf("redlockfx: %s has been stopped, and cannot start again, as its Locker is closed: make "+
+			"another application by fx.New", m.option())
+	}
+	c.started = true
+	if c.observe {
+		c.log.Info("observing: with Config.Observe this process never campaigns", zap.Int("callbacks", m.elector.Callbacks()))
 		return nil
 	}
-	m.log.Info("starting", zap.Stringer("config", m.config))
 	// fx's context ends with the start; the campaign does not.
 	ctx, cancel := context.WithCancel(context.Background())
-	m.cancel, m.ended = cancel, make(chan struct{})
+	c.cancel, c.ended = cancel, make(chan struct{})
 	go func() {
-		defer close(m.ended)
-		_ = m.elector.Run(ctx) // Shutdown returns the same error
+		defer close(c.ended)
+		if m.awaitWork(ctx) {
+			m.run(ctx)
+		}
 	}()
 	return nil
 }
 
-// stop drains and hands over within ctx, less what closing the Locker needs.
-func (m *module) stop(ctx context.Context) error {
-	drain := ctx
-	if deadline, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		drain, cancel = context.WithDeadline(ctx, deadline.Add(-2*m.locker.Settings().NodeTimeout))
-		defer cancel()
+// awaitWork returns when there is a callback, or a Scheduler with a job, to campaign for. false: ctx is done. The
+// application may add work at any time, and nothing tells of it; so who only looks on never campaigns.
+func (m *module) awaitWork(ctx context.Context) bool {
+	if m.elector.Callbacks() == 0 {
+		m.campaign.log.Info("not campaigning: there is no job and no callback")
 	}
-
-	began := time.Now()
-	err := m.elector.Shutdown(drain)
-	if err != nil {
-		m.log.Warn("stopped without draining: the lease is left to run out",
-			zap.Duration("took", time.Since(began)), zap.Error(err))
-	}
-	if m.cancel != nil {
-		m.cancel() // also where Run had not begun before Shutdown looked
+	ticker := time.NewTicker(workInterval)
+	defer ticker.Stop()
+	for m.elector.Callbacks() == 0 {
 		select {
-		case <-m.ended:
-		case <-drain.Done():
+		case <-ticker.C:
+		case <-ctx.Done():
+			return false
 		}
 	}
-	m.closeLocker(ctx)
-	return err
+	return true
+}
+
+// run is Elector.Run, whose panics it takes: they are those of callbacks, after the lease was given up, or of hooks.
+func (m *module) run(ctx context.Context) {
+	m.logSettings()
+	err := errors.New("redlockfx: runtime.Goexit was called on the goroutine of the election, by a hook or a logger")
+	defer func() {
+		if v := recover(); v != nil {
+			var ok bool
+			if err, ok = v.(error); !ok {
+				err = fmt.Errorf("redlockfx: the election panicked: %v\n\n%s", v, debug.Stack())
+			}
+			m.fail(err)
+			return
+		}
+		switch stopping := m.campaign.stopping.Load(); {
+		case stopping: // Shutdown returns the same error
+		case err == nil:
+			m.campaign.log.Warn("the election has ended: the application has called Elector.Shutdown")
+		case errors.Is(err, election.ErrRunning):
+			m.campaign.log.Warn("the election is run by the application itself, not by the module", zap.Error(err))
+		default:
+			m.fail(err)
+		}
+	}()
+	err = m.elector.Run(ctx)
+}
+
+// fail stops the application: Run has ended, and it can never lead again.
+func (m *module) fail(err error) {
+	m.campaign.failure = err
+	m.campaign.log.Error("the election has failed, the application is stopped", zap.Error(err))
+	if err := m.campaign.shutdowner.Shutdown(fx.ExitCode(1)); err != nil {
+		m.campaign.log.Error("failed to stop the application", zap.Error(err))
+	}
+}
+
+// logSettings logs what is in force, defaults and options included.
+func (m *module) logSettings() {
+	lock, terms := m.elector.Locker().Settings(), m.elector.Settings()
+	m.campaign.log.Info("starting", zap.String("election", m.elector.Name()), zap.String("candidate", terms.Identity),
+		zap.String("key_prefix", lock.KeyPrefix), zap.Duration("ttl", terms.TTL), zap.Duration("max_ttl", lock.MaxTTL),
+		zap.Duration("node_timeout", lock.NodeTimeout), zap.Bool("restart_guard", lock.RestartGuard),
+		zap.Bool("unseen_restarts", lock.UnseenRestarts), zap.Duration("renew_every", terms.RenewEvery),
+		zap.Duration("stop_margin", terms.StopMargin), zap.Duration("drain_timeout", terms.DrainTimeout),
+		zap.Duration("cooldown", terms.Cooldown), zap.Duration("standby", terms.Standby))
+}
+
+// warnIdle is told of each term that this process has won.
+func (m *module) warnIdle(*election.Term) {
+	if m.elector.Callbacks() == 0 {
+		m.campaign.log.Warn("this process leads and has no job and no callback: nobody else can lead")
+	}
+}
+
+// beginDrain has the election drain within ctx. The goroutine ends with ctx, and OnStop waits for it.
+func (m *module) beginDrain(ctx context.Context) {
+	if m.campaign.drained != nil {
+		return
+	}
+	m.campaign.drained = make(chan struct{})
+	go func() {
+		defer close(m.campaign.drained)
+		m.campaign.problem = m.drain(ctx)
+	}()
+}
+
+// drain lets the work finish and hands over within ctx, less what closing the Locker needs.
+func (m *module) drain(ctx context.Context) error {
+	c := &m.campaign
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-2*m.elector.Locker().Settings().NodeTimeout))
+		defer cancel()
+	}
+	c.stopping.Store(true)
+	began := time.Now()
+	err := m.elector.Shutdown(ctx)
+	if err != nil {
+		c.log.Warn("stopped without draining: the lease is left to run out",
+			zap.Duration("took", time.Since(began)), zap.Error(err))
+	}
+	if c.cancel == nil {
+		return err
+	}
+	c.cancel() // also where Run had not begun before Shutdown looked
+	select {
+	case <-c.ended:
+		return errors.Join(err, c.failure)
+	case <-ctx.Done():
+		return err
+	}
 }
 
 // closeLocker logs what Close says: with nodes away, keys may be left that run out by themselves,
 // which is no reason for the application to fail, nor to wait for long.
-func (m *module) closeLocker(ctx context.Context) {
+func closeLocker(ctx context.Context, locker *redlock.Locker, log logger) {
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
-	if err := m.locker.Close(ctx); err != nil {
-		m.log.Warn("closed with something left", zap.Error(err))
+	if err := locker.Close(ctx); err != nil {
+		log.Warn("closed with something left", zap.Error(err))
 	}
 }

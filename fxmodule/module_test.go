@@ -153,7 +153,7 @@ func TestModule_TwoElectionsInOneApplication(t *testing.T) {
 	})
 }
 
-// Hooks with an election's name are that one's; those without are for all that have none of their own.
+// Hooks with an election's name are that one's; those without are for all.
 func TestModule_TwoElectionsWithHooksAndMiddlewareOfTheirOwn(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *cluster) {
 		said := &words{}
@@ -193,7 +193,7 @@ func TestModule_TwoElectionsWithHooksAndMiddlewareOfTheirOwn(t *testing.T) {
 		app.RequireStop()
 		for topic, want := range map[string][]string{
 			"first":     {"all's hooks", "outer", "middle", "inner"},
-			"second":    {"two's hooks", "two's"},
+			"second":    {"all's hooks", "two's hooks", "two's"},
 			"elections": {"elected", "elected"},
 		} {
 			if got := said.of(topic); !slices.Equal(got, want) {
@@ -266,7 +266,7 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 		"failing constructor": {
 			fx.Options(redlockfx.Module, fx.Supply(config),
 				redlockfx.Job(func() (scheduler.Job, error) { return scheduler.Job{}, errors.New("no table") })),
-			[]string{"redlockfx: Job at", "module_test.go:", "no table"},
+			[]string{"redlockfx.Job at", "module_test.go:", "no table"},
 		},
 		"pointer to a job": {
 			redlockfx.Job(func() *scheduler.Job { return nil }),
@@ -281,7 +281,7 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 		"nil middleware": {
 			fx.Options(redlockfx.Module, fx.Supply(config),
 				redlockfx.Middleware(func() scheduler.Middleware { return nil })),
-			[]string{"a middleware is nil"},
+			[]string{"Middleware at", "returned nil"},
 		},
 		"wrong hooks": {
 			redlockfx.Hooks(func() *election.Hooks { return nil }), []string{"Hooks at", "this is a func() *election.Hooks"},
@@ -336,24 +336,4 @@ func TestModule_TakesHooks(t *testing.T) {
 		}
 		app.RequireStop()
 	})
-}
-
-// What is for an election that the application has not is refused: nothing of it would ever be called.
-func TestModule_RefusesWhatIsForNoElection(t *testing.T) {
-	config := fx.Supply(redlockfx.Config{Name: "x", Nodes: []string{"127.0.0.1:1"}})
-	tow := redlockfx.For("tow")
-	for name, opt := range map[string]fx.Option{
-		"job": redlockfx.Job(func() scheduler.Job {
-			return scheduler.Job{Name: "j", Spec: "@daily", Run: func(context.Context, scheduler.Run) error { return nil }}
-		}, tow),
-		"callback": redlockfx.OnLeader(func(context.Context) {}, tow),
-		"hooks": redlockfx.Hooks(func() election.Hooks {
-			return election.Hooks{Attempt: func(time.Duration, error) {}}
-		}, tow),
-	} {
-		t.Run(name, func(t *testing.T) {
-			refused(t, []string{"at", "module_test.go:", `For("tow")`, `redlockfx.Named("tow")`},
-				redlockfx.Module, config, fx.Module("billing", opt))
-		})
-	}
 }

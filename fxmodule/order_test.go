@@ -1,0 +1,222 @@
+package redlockfx_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/fx"
+	"go.uber.org/fx/fxtest"
+
+	"github.com/redlockfx/redlockfx/election"
+	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// inBothOrders runs test with the module before and behind what else the application has.
+func inBothOrders(t *testing.T, test func(t *testing.T, c *cluster, app func(opts ...fx.Option) *fxtest.App)) {
+	t.Helper()
+	for _, first := range []bool{true, false} {
+		t.Run(fmt.Sprintf("module first %v", first), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c *cluster) {
+				clients, _ := c.process()
+				test(t, c, func(opts ...fx.Option) *fxtest.App {
+					all := append([]fx.Option{fx.NopLogger, fx.Supply(redlockfx.Config{Name: "x"}), clients}, opts...)
+					if first {
+						return fxtest.New(t, slices.Insert(all, 1, redlockfx.Module)...)
+					}
+					return fxtest.New(t, append(all, redlockfx.Module)...)
+				})
+			})
+		})
+	}
+}
+
+// repository is something between a job and the Locker.
+type repository struct{ locker *redlock.Locker }
+
+func TestModule_JobsAndCallbacksMayTakeItsParts(t *testing.T) {
+	inBothOrders(t, func(t *testing.T, c *cluster, app func(opts ...fx.Option) *fxtest.App) {
+		said := make(chan string, 100)
+		lock := func(l *redlock.Locker, name string) error {
+			return l.Do(t.Context(), name, func(context.Context, *redlock.Lease) error {
+				said <- name
+				return nil
+			})
+		}
+		once := func(name string, run func(context.Context, scheduler.Run) error) scheduler.Job {
+			return scheduler.Job{Name: name, Spec: "@hourly", Run: run}
+		}
+		a := app(
+			fx.Provide(func(l *redlock.Locker) *repository { return &repository{l} }),
+			redlockfx.Job(func(l *redlock.Locker) scheduler.Job {
+				return once("direct", func(context.Context, scheduler.Run) error { return lock(l, "by a job") })
+			}),
+			redlockfx.Job(func(r *repository) scheduler.Job {
+				return once("behind", func(context.Context, scheduler.Run) error { return lock(r.locker, "by a repository") })
+			}),
+			redlockfx.Job(func(s *scheduler.Scheduler) scheduler.Job {
+				return once("trigger", func(ctx context.Context, _ scheduler.Run) error {
+					return s.Trigger(ctx, "behind")
+				})
+			}),
+			redlockfx.OnLeader(func(e *election.Elector, s *scheduler.Scheduler) func(context.Context) {
+				return func(ctx context.Context) {
+					if e.IsLeader() {
+						said <- "by a callback"
+					}
+					time.Sleep(3 * time.Second) // until the nodes know the jobs
+					for _, job := range []string{"direct", "trigger"} {
+						if err := s.Trigger(ctx, job); err != nil {
+							t.Error(err)
+						}
+					}
+				}
+			}),
+			redlockfx.Middleware(func(r *repository) scheduler.Middleware {
+				return func(next func(context.Context, scheduler.Run) error) func(context.Context, scheduler.Run) error {
+					return func(ctx context.Context, run scheduler.Run) error {
+						return r.locker.Do(ctx, "by middleware of "+run.Job, func(ctx context.Context, _ *redlock.Lease) error {
+							return next(ctx, run)
+						})
+					}
+				}
+			}),
+			redlockfx.Options(func(r *repository) election.Option {
+				return election.WithPanicHandler(func(*election.PanicError) { _ = r.locker })
+			}),
+		)
+		a.RequireStart()
+		time.Sleep(10 * time.Second)
+		a.RequireStop()
+		close(said)
+		var all []string
+		for word := range said {
+			all = append(all, word)
+		}
+		slices.Sort(all)
+		if want := []string{"by a callback", "by a job", "by a repository"}; !slices.Equal(all, want) {
+			t.Errorf("said %q, want %q", all, want)
+		}
+	})
+}
+
+// pool is what a run works on, and fails the test if it is closed under it.
+type pool struct {
+	t      *testing.T
+	closed atomic.Bool
+}
+
+func (p *pool) use(d time.Duration) {
+	time.Sleep(d)
+	if p.closed.Load() {
+		p.t.Error("the pool was closed under the run")
+	}
+}
+
+func newPool(t *testing.T) func(lc fx.Lifecycle) *pool {
+	return func(lc fx.Lifecycle) *pool {
+		p := &pool{t: t}
+		lc.Append(fx.StopHook(func() { p.closed.Store(true) }))
+		return p
+	}
+}
+
+func TestStop_ClosesWhatJobsAndCallbacksNeedAfterTheyHaveDrained(t *testing.T) {
+	inBothOrders(t, func(t *testing.T, c *cluster, app func(opts ...fx.Option) *fxtest.App) {
+		ended := make(chan string, 100)
+		var used *pool
+		a := app(
+			fx.Provide(newPool(t)),
+			redlockfx.Job(func(p *pool) scheduler.Job {
+				return scheduler.Job{Name: "job", Spec: "@every 10s", Run: func(context.Context, scheduler.Run) error {
+					p.use(5 * time.Second)
+					ended <- "run"
+					return nil
+				}}
+			}),
+			redlockfx.OnLeader(func(p *pool, e *election.Elector) func(context.Context) {
+				return func(ctx context.Context) {
+					<-ctx.Done()
+					p.use(6 * time.Second)
+					ended <- "callback"
+				}
+			}),
+			fx.Populate(&used),
+		)
+		a.RequireStart()
+		time.Sleep(21 * time.Second) // into a run
+		a.RequireStop()
+		if len(ended) < 3 || !used.closed.Load() {
+			t.Errorf("%d ended, closed %v", len(ended), used.closed.Load())
+		}
+	})
+}
+
+// A component that has the Locker, at any distance, may use it in its own stop.
+func TestStop_ClosesTheLockerAfterWhoTakesIt(t *testing.T) {
+	type server struct{}
+	use := func(t *testing.T, lc fx.Lifecycle, l *redlock.Locker) *server {
+		lc.Append(fx.StopHook(func(ctx context.Context) error {
+			return l.Do(ctx, "flush", func(context.Context, *redlock.Lease) error { return nil })
+		}))
+		return &server{}
+	}
+	for name, constructor := range map[string]func(t *testing.T) any{
+		"Locker": func(t *testing.T) any {
+			return func(lc fx.Lifecycle, l *redlock.Locker) *server { return use(t, lc, l) }
+		},
+		"Elector": func(t *testing.T) any {
+			return func(lc fx.Lifecycle, e *election.Elector) *server { return use(t, lc, e.Locker()) }
+		},
+		"Scheduler": func(t *testing.T) any {
+			return func(lc fx.Lifecycle, l *redlock.Locker, _ *scheduler.Scheduler) *server { return use(t, lc, l) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBothOrders(t, func(t *testing.T, c *cluster, app func(opts ...fx.Option) *fxtest.App) {
+				a := app(
+					fx.Module("http", fx.Provide(constructor(t)), fx.Invoke(func(*server) {})),
+					redlockfx.OnLeader(func(ctx context.Context) { <-ctx.Done() }),
+				)
+				a.RequireStart()
+				time.Sleep(time.Second)
+				a.RequireStop() // with the error of the server's stop
+			})
+		})
+	}
+}
+
+// fx shuffles what it collects.
+func TestModule_NodesKeepTheOrderOfTheCalls(t *testing.T) {
+	var nodes []fx.Option
+	var want []string
+	for i := range 7 {
+		addr := fmt.Sprintf("127.0.0.1:%d", i+1) // where nobody listens
+		want = append(want, addr)
+		nodes = append(nodes, redlockfx.Node(func(lc fx.Lifecycle) *redis.Client {
+			client := redis.NewClient(&redis.Options{Addr: addr, DialerRetries: 1})
+			lc.Append(fx.StopHook(client.Close))
+			return client
+		}))
+	}
+	for range 5 {
+		var l *redlock.Locker
+		app := fxtest.New(t, fx.NopLogger, fx.Supply(redlockfx.Config{Name: "x"}), redlockfx.Module,
+			fx.Options(nodes...), fx.Populate(&l))
+		app.RequireStart()
+		var got []string
+		for _, status := range l.Nodes(t.Context()) {
+			got = append(got, status.Addr)
+		}
+		app.RequireStop()
+		if !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package redlockfx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/fx"
+	"go.uber.org/zap"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// logger is the application's, with the name of the election.
+type logger struct{ *zap.Logger }
+
+func (t target) newLogger(log *zap.Logger) logger {
+	if log == nil {
+		log = zap.NewNop()
+	}
+	return logger{log.Named(t.title())}
+}
+
+// joined are the hooks of one kind that an election has.
+type joined[H any] struct {
+	hooks H
+	own   []registered[H] // those for this election alone
+}
+
+// joinAll makes a constructor of a joined[H].
+func joinAll[H any](t target, join func(...H) H) any {
+	return fx.Annotate(func(bare H, all, own []registered[H]) joined[H] {
+		if t.name == "" {
+			own = nil // those of all elections
+		}
+		hooks := []H{bare}
+		for _, r := range slices.Concat(inOrder(all), inOrder(own)) {
+			hooks = append(hooks, r.value)
+		}
+		return joined[H]{join(hooks...), own}
+	}, fx.ParamTags(optional, target{}.groupTag("hooks"), t.groupTag("hooks")))
+}
+
+// inputs are what the application gives of an election before any part of it is built.
+type inputs struct {
+	config Config
+	nodes  []redis.UniversalClient
+	locker *registered[*redlock.Locker] // that is there already, or nil
+}
+
+func (t target) newInputs(
+	config Config, nodes []registered[redis.UniversalClient], lockers []registered[*redlock.Locker],
+) (*inputs, error) {
+	in := &inputs{config: config}
+	for _, node := range inOrder(nodes) {
+		in.nodes = append(in.nodes, node.value)
+	}
+	forName := ""
+	if t.name != "" {
+		forName = fmt.Sprintf(", redlockfx.For(%q)", t.name)
+	}
+	if len(lockers) > 1 {
+		return nil, fmt.Errorf("redlockfx: %s gets more than one Locker: from %v and %v", t.option(), lockers[0], lockers[1])
+	}
+	if len(lockers) == 1 {
+		in.locker = &lockers[0]
+		if set := append(config.ofLocker(), nodeCalls(nodes)...); len(set) > 0 {
+			return nil, fmt.Errorf("redlockfx: %v gives %s a Locker that has its nodes and settings: these must be "+
+				"left out: %q", lockers[0], t.option(), set)
+		}
+		return in, nil // New judges the rest by the Locker's settings
+	}
+	var problems []error
+	switch {
+	case len(config.Nodes) > 0 && len(nodes) > 0:
+		problems = append(problems, fmt.Errorf("redlockfx: nodes are given both ways: %d in "+
+			"Config.Nodes and %d by redlockfx.Node; use one", len(config.Nodes), len(nodes)))
+	case len(config.Nodes)+len(nodes) == 0:
+		problems = append(problems, fmt.Errorf("redlockfx: there are no nodes: name them in "+
+			"Config.Nodes, or add a client for each by redlockfx.Node(constructor%s)", forName))
+	}
+	if err := errors.Join(append(problems, config.Validate())...); err != nil {
+		return nil, err
+	}
+	return in, nil
+}
+
+func nodeCalls(nodes []registered[redis.UniversalClient]) []string {
+	var all []string
+	for _, node := range inOrder(nodes) {
+		all = append(all, node.String())
+	}
+	return all
+}
+
+// newLocker makes the Locker. It is closed after everything that takes it has stopped.
+func (in *inputs) newLocker(
+	lc fx.Lifecycle, log logger, hooks joined[redlock.Hooks], options []registered[[]redlock.Option],
+) (*redlock.Locker, error) {
+	if in.locker != nil {
+		for _, r := range options {
+			return nil, fmt.Errorf("redlockfx: %v is for a Locker that is there already, from %v", r.call, in.locker.call)
+		}
+		for _, r := range hooks.own {
+			return nil, fmt.Errorf("redlockfx: %v is for a Locker that is there already, from %v", r.call, in.locker.call)
+		}
+		return in.locker.value, nil
+	}
+	opts := append(in.config.lockerOptions(), redlock.WithHooks(hooks.hooks))
+	opts = append(opts, flat(options)...)
+	var locker *redlock.Locker
+	var err error
+	if len(in.config.Nodes) > 0 {
+		locker, err = redlock.Open(in.config.Nodes, opts...)
+	} else {
+		locker, err = redlock.New(in.nodes, opts...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	lc.Append(fx.StopHook(func(ctx context.Context) { closeLocker(ctx, locker, log) }))
+	return locker, nil
+}
+
+func (in *inputs) newElector(
+	m *module, locker *redlock.Locker, log logger, hooks joined[election.Hooks], options []registered[[]election.Option],
+) (*election.Elector, error) {
+	opts := append(in.config.electionOptions(), election.WithLogger(log.Logger),
+		election.WithHooks(election.JoinHooks(election.Hooks{Elected: m.warnIdle}, hooks.hooks)))
+	var err error
+	m.elector, err = election.New(locker, in.config.Name, append(opts, flat(options)...)...)
+	m.campaign = campaign{log: log.Logger, observe: in.config.Observe}
+	return m.elector, err
+}
+
+func (in *inputs) newScheduler(
+	m *module, elector *election.Elector, log logger, hooks joined[scheduler.Hooks],
+	options []registered[[]scheduler.Option],
+) (*scheduler.Scheduler, error) {
+	location, err := in.config.location()
+	if err != nil {
+		return nil, err
+	}
+	opts := append([]scheduler.Option{
+		scheduler.WithLocation(location), scheduler.WithLogger(log.Logger), scheduler.WithHooks(hooks.hooks),
+		scheduler.WithMiddleware(m.wrap),
+	}, flat(options)...)
+	m.scheduler, err = scheduler.New(elector, opts...)
+	return m.scheduler, err
+}
+
+func flat[O any](options []registered[[]O]) []O {
+	var all []O
+	for _, r := range inOrder(options) {
+		all = append(all, r.value...)
+	}
+	return all
+}

@@ -1,0 +1,186 @@
+package redlockfx_test
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/fx"
+	"go.uber.org/zap"
+
+	"github.com/redlockfx/redlockfx/election"
+	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+var given = fx.Supply(redlockfx.Config{Name: "x", Nodes: []string{"127.0.0.1:1"}})
+
+// everyHelper is one call of each, of whose constructors each lacks an sql.DB if lacking.
+func everyHelper(lacking bool, opts ...redlockfx.GroupOption) map[string]fx.Option {
+	db := func(constructor, lacks any) any {
+		if lacking {
+			return lacks
+		}
+		return constructor
+	}
+	middleware := func(next func(context.Context, scheduler.Run) error) func(context.Context, scheduler.Run) error {
+		return next
+	}
+	wraps := []any{db(func() scheduler.Middleware { return middleware },
+		func(*sql.DB) scheduler.Middleware { return middleware })}
+	for _, opt := range opts {
+		wraps = append(wraps, opt)
+	}
+	return map[string]fx.Option{
+		"Job": redlockfx.Job(db(func() []scheduler.Job { return nil }, func(*sql.DB) []scheduler.Job { return nil }), opts...),
+		"OnLeader": redlockfx.OnLeader(db(func() func(context.Context) { return func(context.Context) {} },
+			func(*sql.DB) func(context.Context) { return func(context.Context) {} }), opts...),
+		"Middleware": redlockfx.Middleware(wraps...),
+		"Hooks": redlockfx.Hooks(db(func() election.Hooks { return election.Hooks{} },
+			func(*sql.DB) election.Hooks { return election.Hooks{} }), opts...),
+		"Node": redlockfx.Node(db(func() *redis.Client { return nil }, func(*sql.DB) *redis.Client { return nil }), opts...),
+		"Locker": redlockfx.Locker(db(func() *redlock.Locker { return nil },
+			func(*sql.DB) *redlock.Locker { return nil }), opts...),
+		"Options": redlockfx.Options(db(func() election.Option { return election.WithStandby(0) },
+			func(*sql.DB) []election.Option { return nil }), opts...),
+		"Settings": redlockfx.Settings(db(func() redlockfx.Config { return redlockfx.Config{} },
+			func(*sql.DB) redlockfx.Config { return redlockfx.Config{} }), opts...),
+	}
+}
+
+// What is for an election that the application has not is refused: nothing of it would ever be called.
+func TestModule_RefusesWhatIsForNoElection(t *testing.T) {
+	for name, opt := range everyHelper(false) {
+		t.Run(name+" without a module", func(t *testing.T) {
+			refused(t, []string{name + " at", "refuse_test.go:", "no redlockfx.", "has no election"}, opt)
+		})
+		if name == "Hooks" {
+			continue // those without For are for every election
+		}
+		t.Run(name+" without For", func(t *testing.T) {
+			refused(t, []string{name + " at", "refuse_test.go:", "is for redlockfx.Module",
+				`the application, which has redlockfx.Named("two")`}, fx.Module("billing", opt), redlockfx.Named("two"),
+				redlockfx.Settings(func() redlockfx.Config {
+					return redlockfx.Config{Name: "x", Nodes: []string{"127.0.0.1:1"}}
+				}, redlockfx.For("two")))
+		})
+	}
+	for name, opt := range everyHelper(false, redlockfx.For("tow")) {
+		t.Run(name+" for a name that is misspelt", func(t *testing.T) {
+			refused(t, []string{name + " at", "refuse_test.go:", `For("tow")`, `no redlockfx.Named("tow")`,
+				"which has redlockfx.Module"}, redlockfx.Module, given, fx.Module("billing", opt))
+		})
+	}
+}
+
+func TestModule_NamesWhatAConstructorLacks(t *testing.T) {
+	for name, opt := range everyHelper(true) {
+		config := given
+		if name == "Settings" {
+			config = fx.Options()
+		}
+		t.Run(name, func(t *testing.T) {
+			refused(t, []string{"redlockfx." + name + " at", "refuse_test.go:", "fxmodule_test\".everyHelper.func",
+				"missing type: *sql.DB"}, redlockfx.Module, config, opt)
+			if err := fx.ValidateApp(fx.NopLogger, redlockfx.Module, config, opt); err == nil {
+				t.Error("fx.ValidateApp finds nothing")
+			}
+		})
+	}
+}
+
+// fx gives an optional parameter nothing where what provides it lacks something.
+func TestModule_NamesWhatAnOptionalValueLacks(t *testing.T) {
+	for what, provider := range map[string]any{
+		"*zap.Logger":     func(*sql.DB) *zap.Logger { return zap.NewNop() },
+		"redlock.Hooks":   func(*sql.DB) redlock.Hooks { return redlock.Hooks{} },
+		"election.Hooks":  func(*sql.DB) election.Hooks { return election.Hooks{} },
+		"scheduler.Hooks": func(*sql.DB) scheduler.Hooks { return scheduler.Hooks{} },
+	} {
+		t.Run(what, func(t *testing.T) {
+			refused(t, []string{"redlockfx:", "a " + what + " to redlockfx.Module", "*sql.DB"},
+				redlockfx.Module, given, fx.Provide(provider))
+			type step struct{ *sql.DB }
+			refused(t, []string{"redlockfx:", "a *zap.Logger to redlockfx.Module", "*sql.DB"}, redlockfx.Module, given,
+				fx.Provide(func(*sql.DB) *step { return nil }, func(*step) *zap.Logger { return zap.NewNop() }))
+		})
+	}
+	t.Run("an optional one of its own", func(t *testing.T) {
+		app := fx.New(fx.NopLogger, redlockfx.Module, given,
+			fx.Provide(fx.Annotate(func(*sql.DB, []string) *zap.Logger { return zap.NewNop() },
+				fx.ParamTags(`optional:"true"`, `group:"none"`))))
+		if app.Err() != nil {
+			t.Error(app.Err())
+		}
+	})
+	t.Run("of another module", func(t *testing.T) {
+		app := fx.New(fx.NopLogger, redlockfx.Module, given, fx.Supply(fx.Private, zap.NewNop()),
+			fx.Module("other", fx.Provide(fx.Private, zap.NewNop)))
+		if app.Err() != nil {
+			t.Error(app.Err())
+		}
+	})
+}
+
+func TestModule_ValidateAppSeesAMissingConfig(t *testing.T) {
+	for name, module := range map[string]fx.Option{"Module": redlockfx.Module, "Named": redlockfx.Named("two")} {
+		if err := fx.ValidateApp(fx.NopLogger, module); err == nil || !strings.Contains(err.Error(), "redlockfx.Config") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if err := fx.ValidateApp(fx.NopLogger, redlockfx.Module, given); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHelpers_NameTheWayForTags(t *testing.T) {
+	refused(t, []string{"Job at", "refuse_test.go:", "this is a fx.annotated", "parameter object", "fx.In"},
+		redlockfx.Job(fx.Annotate(func(*sql.DB) scheduler.Job { return scheduler.Job{} }, fx.ParamTags(`name:"ro"`))))
+
+	type in struct {
+		fx.In
+		DB *sql.DB `name:"ro"`
+	}
+	var took *sql.DB
+	db := new(sql.DB)
+	app := fx.New(fx.NopLogger, redlockfx.Module, given,
+		fx.Provide(fx.Annotated{Name: "ro", Target: func() *sql.DB { return db }}),
+		redlockfx.Job(func(in in) scheduler.Job {
+			took = in.DB
+			return scheduler.Job{Name: "j", Spec: "@daily", Run: func(context.Context, scheduler.Run) error { return nil }}
+		}))
+	if app.Err() != nil || took != db {
+		t.Errorf("%v, %v", app.Err(), took)
+	}
+}
+
+func TestHelpers_RefuseWhatReturnsNil(t *testing.T) {
+	for name, opt := range map[string]fx.Option{
+		"OnLeader":   redlockfx.OnLeader(func() func(context.Context) { return nil }),
+		"Middleware": redlockfx.Middleware(func() scheduler.Middleware { return nil }),
+		"Locker":     redlockfx.Locker(func() *redlock.Locker { return nil }),
+		"Options":    redlockfx.Options(func() redlock.Option { return nil }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused(t, []string{name + " at", "refuse_test.go:", "returned nil"}, redlockfx.Module,
+				fx.Supply(redlockfx.Config{Name: "x", Nodes: []string{"127.0.0.1:1"}}), opt)
+		})
+	}
+}
+
+func TestStart_IsRefusedAfterAStop(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *cluster) {
+		app, _ := c.app(redlockfx.Config{Name: "x"}, redlockfx.OnLeader(func(ctx context.Context) { <-ctx.Done() }))
+		app.RequireStart()
+		time.Sleep(time.Second)
+		app.RequireStop()
+		err := app.Start(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "redlockfx.Module has been stopped") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
