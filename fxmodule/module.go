@@ -25,7 +25,7 @@ func Named(name string) fx.Option {
 	if err != nil {
 		return fx.Error(err)
 	}
-	own, private := t.nameTag(), t.privateTag()
+	own, private, options := t.nameTag(), t.privateTag(), t.groupTag("options")
 	return fx.Module(t.title(),
 		fx.Invoke(fx.Annotate(t.inspect, fx.ParamTags("", own+" "+optional, optional, optional, optional, optional))),
 		fx.Provide(
@@ -34,17 +34,16 @@ func Named(name string) fx.Option {
 		),
 		fx.Provide(
 			fx.Private,
-			fx.Annotate(t.newLogger, fx.ParamTags(optional)),
+			fx.Annotate(t.newLogger, fx.ParamTags(optional), fx.ResultTags(private)),
 			joinAll(t, redlock.JoinHooks), joinAll(t, election.JoinHooks), joinAll(t, scheduler.JoinHooks),
-			fx.Annotate(t.newInputs, fx.ParamTags(own, t.groupTag("nodes"), t.groupTag("lockers"))),
+			fx.Annotate(t.newInputs, fx.ParamTags(own, t.groupTag("nodes"), t.groupTag("lockers")), fx.ResultTags(private)),
 		),
 		fx.Provide(
-			fx.Annotate((*inputs).newLocker,
-				fx.ParamTags("", "", "", "", t.groupTag("options")), fx.ResultTags(own)),
+			fx.Annotate((*inputs).newLocker, fx.ParamTags(private, "", private, private, options), fx.ResultTags(own)),
 			fx.Annotate((*inputs).newElector,
-				fx.ParamTags("", private, own, "", "", t.groupTag("options")), fx.ResultTags(own)),
+				fx.ParamTags(private, private, own, private, private, options), fx.ResultTags(own)),
 			fx.Annotate((*inputs).newScheduler,
-				fx.ParamTags("", private, own, "", "", t.groupTag("options")), fx.ResultTags(own)),
+				fx.ParamTags(private, private, own, private, private, options), fx.ResultTags(own)),
 		),
 		// The jobs and callbacks are built here, after the three parts, which they may take. The hook is appended after
 		// them, so that it drains before anything that they depend on is stopped.

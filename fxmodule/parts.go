@@ -42,7 +42,7 @@ func joinAll[H any](t target, join func(...H) H) any {
 			hooks = append(hooks, r.value)
 		}
 		return joined[H]{join(hooks...), own}
-	}, fx.ParamTags(optional, target{}.groupTag("hooks"), t.groupTag("hooks")))
+	}, fx.ParamTags(optional, target{}.groupTag("hooks"), t.groupTag("hooks")), fx.ResultTags(t.privateTag()))
 }
 
 // inputs are what the application gives of an election before any part of it is built.

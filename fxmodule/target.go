@@ -58,7 +58,8 @@ func (t target) nameTag() string {
 	return fmt.Sprintf("name:%q", t.name)
 }
 
-// privateTag marks the election's own *module.
+// privateTag marks what nobody but the module takes. A name is needed though it is private: to fx, things of one type
+// look like a cycle where one election takes the Locker of another.
 func (t target) privateTag() string { return fmt.Sprintf(`name:"redlockfx_%s"`, t.name) }
 
 // groupTag marks what the helpers collect for the election.

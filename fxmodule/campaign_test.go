@@ -1,0 +1,246 @@
+package redlockfx_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/fx"
+	"go.uber.org/zap"
+
+	"github.com/redlockfx/redlockfx/election"
+	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// A front end that shows who leads must not lead itself: it has no jobs, and those who have some would wait for it.
+func TestStart_WhoOnlyLooksOnDoesNotCampaign(t *testing.T) {
+	job := func(k *ticks) fx.Option { return redlockfx.Job(func() scheduler.Job { return k.job("job") }) }
+	for name, test := range map[string]struct {
+		config redlockfx.Config
+		opt    func(k *ticks) fx.Option
+		logged string
+	}{
+		"takes the parts": {redlockfx.Config{Name: "x"}, func(*ticks) fx.Option {
+			return fx.Invoke(func(*redlock.Locker, *election.Elector, *scheduler.Scheduler) {})
+		}, "not campaigning"},
+		"has jobs and observes": {redlockfx.Config{Name: "x", Observe: true}, job, "observing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c *cluster) {
+				mine, theirs := &ticks{}, &ticks{}
+				log, lines := observed()
+				var e *election.Elector
+				a, _ := c.app(test.config, log, test.opt(mine), fx.Populate(&e))
+				a.RequireStart()
+				time.Sleep(time.Minute)
+				if c.held() > 0 {
+					t.Fatal("who only looks on leads")
+				}
+				b, _ := c.app(redlockfx.Config{Name: "x", Identity: "b"}, job(theirs))
+				b.RequireStart()
+				time.Sleep(10 * time.Second)
+				if leader, err := e.Leader(t.Context()); err != nil || leader.ID != "b" {
+					t.Errorf("%+v leads, %v", leader, err)
+				}
+				if mine.count() > 0 || theirs.count() == 0 {
+					t.Errorf("%d and %d runs", mine.count(), theirs.count())
+				}
+				b.RequireStop()
+				a.RequireStop()
+				if lines.FilterMessageSnippet(test.logged).Len() != 1 {
+					t.Errorf("logged %v", lines.All())
+				}
+			})
+		})
+	}
+}
+
+// Work may come at any time: by an Invoke, by a hook that starts later, by a request.
+func TestStart_CampaignsWhenThereIsWork(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *cluster) {
+		k := &ticks{}
+		var s *scheduler.Scheduler
+		app, _ := c.app(redlockfx.Config{Name: "x"}, fx.Populate(&s))
+		app.RequireStart()
+		time.Sleep(time.Minute)
+		if err := s.Add(k.job("late")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		app.RequireStop()
+		if k.count() == 0 || c.held() > 0 {
+			t.Errorf("%d runs, %d nodes have the lock", k.count(), c.held())
+		}
+	})
+}
+
+func TestStart_WarnsOfALeaderWithNothingToDo(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *cluster) {
+		log, lines := observed()
+		app, _ := c.app(redlockfx.Config{Name: "x"}, log, fx.Invoke(func(lc fx.Lifecycle, e *election.Elector) {
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			lc.Append(fx.StartStopHook(func() {
+				go func() { ended <- e.Run(ctx) }()
+			}, func() error {
+				cancel()
+				return <-ended
+			}))
+		}))
+		app.RequireStart()
+		time.Sleep(time.Second)
+		app.RequireStop()
+		if lines.FilterLevelExact(zap.WarnLevel).FilterMessageSnippet("has no job and no callback").Len() != 1 {
+			t.Errorf("logged %v", lines.All())
+		}
+	})
+}
+
+func TestStart_LogsTheSettingsInForce(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *cluster) {
+		log, lines := observed()
+		app, _ := c.app(redlockfx.Config{Name: "x", Identity: "pod", StopMargin: time.Second}, log,
+			redlockfx.OnLeader(func(ctx context.Context) { <-ctx.Done() }),
+			redlockfx.Options(func() []election.Option { return []election.Option{election.WithCooldown(0)} }))
+		app.RequireStart()
+		time.Sleep(time.Second)
+		app.RequireStop()
+		started := lines.FilterMessage("starting").All()
+		if len(started) != 1 {
+			t.Fatalf("logged %v", lines.All())
+		}
+		got := started[0].ContextMap()
+		for key, want := range map[string]any{
+			"candidate": "pod", "ttl": 10 * time.Second, "max_ttl": 10 * time.Second, "node_timeout": 200 * time.Millisecond,
+			"stop_margin": time.Second, "drain_timeout": 10 * time.Second, "cooldown": time.Duration(0), "key_prefix": "redlock", "restart_guard": true,
+		} {
+			if got[key] != want {
+				t.Errorf("%s is %v, want %v", key, got[key], want)
+			}
+		}
+	})
+}
+
+// shutdowner takes the place of fx's, which listens to the signals of the process: a bubble cannot.
+type shutdowner chan fx.ShutdownOption
+
+func (s shutdowner) Shutdown(opts ...fx.ShutdownOption) error {
+	for _, opt := range opts {
+		s <- opt
+	}
+	return nil
+}
+
+func (s shutdowner) option() fx.Option {
+	return fx.Decorate(func(fx.Shutdowner) fx.Shutdowner { return s })
+}
+
+// Nobody but the module could recover a panic on its goroutine.
+func TestRun_APanicStopsTheApplicationInOrder(t *testing.T) {
+	for name, test := range map[string]struct {
+		opt  fx.Option
+		want string
+	}{
+		"of a callback": {redlockfx.OnLeader(func(context.Context) { panic("no row") }), "callback panicked: no row"},
+		"of a hook": {fx.Options(
+			redlockfx.OnLeader(func(ctx context.Context) { <-ctx.Done() }),
+			redlockfx.Hooks(func() election.Hooks {
+				return election.Hooks{Elected: func(*election.Term) { panic(errors.New("no metric")) }}
+			})), "no metric"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c *cluster) {
+				log, lines := observed()
+				closed, asked := false, make(shutdowner, 10)
+				app, _ := c.app(redlockfx.Config{Name: "x"}, log, asked.option(), test.opt, fx.Invoke(func(lc fx.Lifecycle) {
+					lc.Append(fx.StopHook(func() { closed = true }))
+				}))
+				app.RequireStart()
+				if opt := <-asked; opt != fx.ExitCode(1) {
+					t.Errorf("asked to stop with %v", opt)
+				}
+				if err := app.App.Stop(t.Context()); err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("stopped with %v, want %q", err, test.want)
+				}
+				if !closed || lines.FilterLevelExact(zap.ErrorLevel).FilterMessageSnippet("has failed").Len() != 1 {
+					t.Errorf("closed %v, logged %v", closed, lines.All())
+				}
+			})
+		})
+	}
+}
+
+func TestRun_APanicHandlerKeepsTheApplicationRunning(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *cluster) {
+		handled, asked := make(chan any, 100), make(shutdowner, 10)
+		app, _ := c.app(redlockfx.Config{Name: "x"}, asked.option(),
+			redlockfx.OnLeader(func(context.Context) { panic("no row") }),
+			redlockfx.Options(func() election.Option {
+				return election.WithPanicHandler(func(p *election.PanicError) { handled <- p.Value })
+			}))
+		app.RequireStart()
+		time.Sleep(time.Minute)
+		app.RequireStop()
+		if len(handled) < 2 || <-handled != "no row" || len(asked) > 0 {
+			t.Errorf("%d panics were handled, asked to stop %d times", len(handled), len(asked))
+		}
+	})
+}
+
+func TestRun_TheApplicationsOwnIsLeftToIt(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *cluster) {
+		log, lines := observed()
+		ended := make(chan error, 1)
+		var e *election.Elector
+		app, _ := c.app(redlockfx.Config{Name: "x"}, log, fx.Populate(&e))
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { ended <- e.Run(ctx) }()
+		time.Sleep(time.Millisecond)
+		app.RequireStart()
+		e.OnLeader(func(ctx context.Context) { <-ctx.Done() })
+		time.Sleep(10 * time.Second)
+		if !e.IsLeader() || lines.FilterMessageSnippet("run by the application itself").Len() != 1 {
+			t.Errorf("leads %v, logged %v", e.IsLeader(), lines.All())
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		app.RequireStop()
+	})
+}
+
+// Options of all three packages are applied, after those of the Config.
+func TestOptions_AreApplied(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *cluster) {
+		var l *redlock.Locker
+		var e *election.Elector
+		var s *scheduler.Scheduler
+		berlin, err := time.LoadLocation("Europe/Berlin")
+		if err != nil {
+			t.Fatal(err)
+		}
+		app, _ := c.app(redlockfx.Config{Name: "x", Identity: "config"}, fx.Populate(&l, &e, &s), fx.Supply(berlin),
+			redlockfx.Options(func() redlock.Option { return redlock.WithDrift(0.1) }),
+			redlockfx.Options(func() []redlock.Option { return []redlock.Option{redlock.WithDrift(0.05)} }),
+			redlockfx.Options(func() (election.Option, error) { return election.WithIdentity("option", ""), nil }),
+			redlockfx.Options(func(zone *time.Location) []scheduler.Option {
+				return []scheduler.Option{scheduler.WithLocation(zone)}
+			}),
+			redlockfx.Job(func() scheduler.Job { return (&ticks{}).job("job") }))
+		app.RequireStart()
+		time.Sleep(10 * time.Second)
+		jobs, err := s.Jobs(t.Context())
+		if err != nil || len(jobs) != 1 || jobs[0].Zone != "Europe/Berlin" {
+			t.Errorf("jobs %+v, %v", jobs, err)
+		}
+		if l.Settings().Drift != 0.05 || e.Identity() != "option" {
+			t.Errorf("drift %v, identity %q", l.Settings().Drift, e.Identity())
+		}
+		app.RequireStop()
+	})
+}

@@ -1,0 +1,94 @@
+package redlockfx_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.uber.org/fx"
+
+	"github.com/redlockfx/redlockfx/election"
+	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+var two = redlockfx.For("two")
+
+func settings(config redlockfx.Config) fx.Option {
+	return redlockfx.Settings(func() redlockfx.Config { return config }, two)
+}
+
+func modulesLocker() fx.Option {
+	return redlockfx.Locker(func(l *redlock.Locker) *redlock.Locker { return l }, two)
+}
+
+func TestLocker_IsSharedByTwoElections(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *cluster) {
+		var in struct {
+			fx.In
+			One    *redlock.Locker
+			Two    *redlock.Locker   `name:"two"`
+			Second *election.Elector `name:"two"`
+		}
+		k := &ticks{}
+		app, _ := c.app(redlockfx.Config{Name: "one"}, redlockfx.Named("two"), settings(redlockfx.Config{
+			Name: "two", TTL: 5 * time.Second,
+		}), modulesLocker(),
+			redlockfx.Job(func() scheduler.Job { return k.job("a") }),
+			redlockfx.Job(func() scheduler.Job { return k.job("b") }, two), fx.Populate(&in))
+		app.RequireStart()
+		time.Sleep(4500 * time.Millisecond)
+		if in.One != in.Two || in.Second.Settings().TTL != 5*time.Second || k.count() != 4 {
+			t.Errorf("one locker %v, settings %+v, %d runs", in.One == in.Two, in.Second.Settings(), k.count())
+		}
+		app.RequireStop()
+	})
+}
+
+// A Locker that the application has made is its own to close.
+func TestLocker_IsClosedByWhoMadeIt(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *cluster) {
+		l, _ := c.Locker()
+		app := fx.New(fx.NopLogger, redlockfx.Module, fx.Supply(redlockfx.Config{Name: "x"}),
+			redlockfx.Locker(func() *redlock.Locker { return l }),
+			redlockfx.OnLeader(func(ctx context.Context) { <-ctx.Done() }))
+		if err := app.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if err := app.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Do(t.Context(), "y", func(context.Context, *redlock.Lease) error { return nil }); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestLocker_RefusesWhatItDecidesItself(t *testing.T) {
+	full := redlockfx.Config{
+		Name: "two", Nodes: []string{"a:1"}, KeyPrefix: "p", MaxTTL: time.Minute, NodeTimeout: time.Second,
+		NoRestartGuard: true, UnseenRestarts: true,
+	}
+	base := fx.Options(redlockfx.Module, given, redlockfx.Named("two"), modulesLocker())
+	valid := settings(redlockfx.Config{Name: "two"})
+	for name, test := range map[string]struct {
+		opt  fx.Option
+		want []string
+	}{
+		"settings": {settings(full), []string{
+			"Locker at", "shared_test.go:", `"Config.KeyPrefix" "Config.MaxTTL" "Config.NoRestartGuard" "Config.NodeTimeout" ` +
+				`"Config.Nodes" "Config.UnseenRestarts"`,
+		}},
+		"options": {fx.Options(valid, redlockfx.Options(func() redlock.Option { return redlock.WithDrift(0) }, two)),
+			[]string{"Options at", "shared_test.go:", "Locker at"}},
+		"hooks": {fx.Options(valid, redlockfx.Hooks(func() redlock.Hooks { return redlock.Hooks{} }, two)),
+			[]string{"Hooks at", "shared_test.go:", "Locker at"}},
+		"another locker": {fx.Options(valid, modulesLocker()), []string{"more than one Locker", "shared_test.go:"}},
+		"a ttl above its own": {settings(redlockfx.Config{Name: "two", TTL: time.Hour}),
+			[]string{"ttl 1h0m0s must not be above the locker's max ttl 10s"}},
+	} {
+		t.Run(name, func(t *testing.T) { refused(t, test.want, base, test.opt) })
+	}
+}
