@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -290,24 +289,6 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 		"bad target": {redlockfx.Job(job("a", "@daily"), redlockfx.For(`"`)), []string{"1 to 64 letters"}},
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, test.want, test.opts) })
-	}
-}
-
-func TestConfig_NeverShowsAPassword(t *testing.T) {
-	config := redlockfx.Config{
-		Name:  "x",
-		Nodes: []string{"redis://u:s3cret@a:1", "u:s3cret@b:1", "redis://u:s3cret#@c:1", "rediss://:s3cret@d:1"},
-	}
-	for _, text := range []string{
-		fmt.Sprint(config), fmt.Sprintf("%v %+v %#v %s", config, config, config, config),
-		fmt.Sprint(config.Validate()),
-	} {
-		if strings.Contains(text, "s3cret") {
-			t.Errorf("shown: %s", text)
-		}
-	}
-	if !strings.Contains(config.String(), "a:1 b:1") {
-		t.Errorf("hosts are missing: %s", config)
 	}
 }
 

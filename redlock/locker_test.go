@@ -131,6 +131,10 @@ func TestOpen_NeverRepeatsAPassword(t *testing.T) {
 			t.Errorf("%q: the error shows the password: %v", u, err)
 		}
 	}
+	// A password of digits looks like a port where a character of it ends the host.
+	if _, err := redlock.ClientOptions("redis://u:12345/6@a:1"); err == nil || strings.Contains(err.Error(), "12345") {
+		t.Errorf("the error shows the password: %v", err)
+	}
 	o, err := redlock.ClientOptions("rediss://u:" + secret + "@a:6380/2")
 	if err != nil || o.Addr != "a:6380" || o.DB != 2 || o.Password != secret || o.TLSConfig == nil {
 		t.Errorf("got %+v, %v", o, err)

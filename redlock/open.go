@@ -84,7 +84,8 @@ func ClientOptions(node string) (*redis.Options, error) {
 		u = "redis://" + u
 	}
 	parsed, err := url.Parse(u)
-	if err != nil || parsed.Hostname() == "" {
+	// An '@' behind the host is that of a password with a character that ends the host: what stands there is no host.
+	if err != nil || parsed.Hostname() == "" || strings.Contains(parsed.Path+parsed.RawQuery+parsed.Fragment, "@") {
 		return nil, fmt.Errorf("%w: the node's address must be host:port or "+
 			"redis://[user:password@]host:port[/db], with reserved characters of the password escaped",
 			ErrConfig)
