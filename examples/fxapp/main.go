@@ -1,64 +1,143 @@
-// Fxapp is a service in fx: a job with a dependency, a callback, and nothing to start or stop by hand.
+// Fxapp is a service in fx with two elections: jobs that use a lock, trigger each other and write to a database, a callback,
+// and an HTTP server that shows who leads.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
+	"net"
+	"net/http"
 	"strings"
 	"time"
 
 	"go.uber.org/fx"
 	"go.uber.org/zap"
 
+	"github.com/redlockfx/redlockfx/election"
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
+	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 // ttl is short, because a Redis that was never used before grants nothing for as long: nobody can tell
-// it from one that has forgotten its locks.
+// it from one that has lost its locks.
 const ttl = 3 * time.Second
 
 func main() {
 	nodes := flag.String("nodes", "127.0.0.1:6379", "`host:port,...` of 1, 3 or 5 independent Redis masters")
+	listen := flag.String("listen", "127.0.0.1:0", "where the state is served")
 	flag.Parse()
-	app(redlockfx.Config{Name: "fxapp", Nodes: strings.Split(*nodes, ","), TTL: ttl}).Run()
+	fx.New(
+		fx.NopLogger,
+		fx.Provide(zap.NewDevelopment),
+		service(redlockfx.Config{Name: "billing", Nodes: strings.Split(*nodes, ","), TTL: ttl}, address(*listen)),
+		// 10 s drain timeout + 0.6 s stop margin + 4 node timeouts of 60 ms + 1 s, and the server's time to shut down.
+		fx.StopTimeout(15*time.Second),
+	).Run()
 }
 
-func app(config redlockfx.Config) *fx.App {
-	return fx.New(
-		fx.NopLogger,
-		fx.StopTimeout(15*time.Second), // above the drain timeout, 10 s
-		fx.Provide(zap.NewDevelopment, newInvoices),
+// address is where the state is served.
+type address string
+
+// service is the whole of it but for the logger.
+func service(config redlockfx.Config, listen address) fx.Option {
+	return fx.Options(
+		fx.Supply(listen),
+		fx.Provide(openDatabase),
+		fx.Module("http", fx.Invoke(serve)), // before the elections, so that it stops after them
+
 		fx.Supply(config),
 		redlockfx.Module,
 		redlockfx.Job(newInvoiceJob),
-		redlockfx.OnLeader(newWatcher),
+		redlockfx.Job(newMonthJob),
+
+		redlockfx.Named("mail"),
+		redlockfx.Settings(func() redlockfx.Config { return redlockfx.Config{Name: "mail"} }, redlockfx.For("mail")),
+		redlockfx.Locker(func(l *redlock.Locker) *redlock.Locker { return l }, redlockfx.For("mail")), // Module's
+		redlockfx.OnLeader(newMailer, redlockfx.For("mail")),
 	)
 }
 
-// invoices stands for what the job works on: a database, say.
-type invoices struct{ log *zap.Logger }
-
-func newInvoices(log *zap.Logger) *invoices { return &invoices{log} }
-
-func (i *invoices) send(_ context.Context, run scheduler.Run) error {
-	i.log.Info("invoices sent", zap.String("run", run.Key()), zap.Uint64("token", run.Token))
-	return nil
-}
-
-func newInvoiceJob(i *invoices) scheduler.Job {
+// newInvoiceJob makes a job that sends invoices. It takes the lock of a customer, so that no request of that customer
+// changes what is being sent.
+func newInvoiceJob(db *database, locker *redlock.Locker) scheduler.Job {
 	return scheduler.Job{
 		Name: "invoices", Spec: "@every 5s", Timeout: time.Minute,
 		Retry: scheduler.Retry{Times: 2, Wait: time.Second},
-		Run:   i.send,
+		Run: func(ctx context.Context, run scheduler.Run) error {
+			return locker.Do(ctx, "customer/42", func(ctx context.Context, _ *redlock.Lease) error {
+				return db.insert(ctx, "invoice of "+run.Key(), run.Token)
+			})
+		},
 	}
 }
 
-// newWatcher makes a callback that runs as long as this replica leads.
-func newWatcher(log *zap.Logger) func(context.Context) {
-	return func(ctx context.Context) {
-		log.Info("watching")
-		<-ctx.Done()
-		log.Info("no longer watching", zap.Error(context.Cause(ctx)))
+// newMonthJob makes a job that closes the month, and then has the invoices sent at once.
+func newMonthJob(db *database, jobs *scheduler.Scheduler) scheduler.Job {
+	return scheduler.Job{
+		Name: "month", Spec: "0 0 1 * *",
+		Run: func(ctx context.Context, run scheduler.Run) error {
+			if err := db.insert(ctx, "month "+run.Key(), run.Token); err != nil {
+				return err
+			}
+			return jobs.Trigger(ctx, "invoices")
+		},
 	}
+}
+
+// newMailer makes a callback that runs as long as this replica leads the second election.
+func newMailer(db *database, log *zap.Logger) func(context.Context) {
+	return func(ctx context.Context) {
+		log.Info("mailing")
+		<-ctx.Done()
+		log.Info("no longer mailing", zap.Error(context.Cause(ctx)))
+		if err := db.insert(context.WithoutCancel(ctx), "mailbox closed", 0); err != nil {
+			log.Error("the mailbox was left open", zap.Error(err))
+		}
+	}
+}
+
+// state is what the server shows.
+type state struct {
+	Leader string
+	Jobs   []scheduler.Status
+	Rows   []string
+}
+
+// serve starts a server that shows who leads and what the jobs have done. Wherever it is listed, it stops before the
+// Locker is closed.
+func serve(lc fx.Lifecycle, listen address, e *election.Elector, jobs *scheduler.Scheduler, db *database, log *zap.Logger) {
+	server := &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) {
+			var now state
+			leader, err := e.Leader(r.Context())
+			if err == nil {
+				now.Leader, now.Rows = leader.ID, db.all()
+				now.Jobs, err = jobs.Jobs(r.Context())
+			}
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusServiceUnavailable)
+				return
+			}
+			if err := json.NewEncoder(w).Encode(now); err != nil {
+				log.Warn("failed to answer", zap.Error(err))
+			}
+		})}
+	served := make(chan error, 1)
+	lc.Append(fx.StartStopHook(
+		func() error {
+			listener, err := net.Listen("tcp", string(listen))
+			if err != nil {
+				return err
+			}
+			log.Info("serving", zap.Stringer("address", listener.Addr()))
+			go func() { served <- server.Serve(listener) }() // until Shutdown, which waits for requests
+			return nil
+		},
+		func(ctx context.Context) error {
+			defer func() { <-served }()
+			return server.Shutdown(ctx)
+		},
+	))
 }
