@@ -104,6 +104,7 @@ func TestDocs_ProgramsStartAndStop(t *testing.T) {
 	})
 	for where, program := range programs(t) {
 		t.Run(where, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			main, other, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "driver.go"), filepath.Join(dir, "program")
 			program = hosts.ReplaceAllString(program, `"`+strings.Join(nodes.Addrs(), `", "`)+`"`)
@@ -144,12 +145,12 @@ func start(t *testing.T, binary string, running func()) {
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Error(err)
 	}
-	said := ""
+	var said strings.Builder
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		said += lines.Text() + "\n"
+		said.WriteString(lines.Text() + "\n")
 	}
 	if err := cmd.Wait(); err != nil {
-		t.Errorf("%v\n%s", err, said)
+		t.Errorf("%v\n%s", err, said.String())
 	}
 }
 

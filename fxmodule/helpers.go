@@ -2,6 +2,7 @@ package redlockfx
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/fx"
@@ -52,13 +53,17 @@ func Middleware(constructors ...any) fx.Option {
 		}
 		wraps = append(wraps, given)
 	}
+	c, err := newCall("Middleware", opts)
+	if err == nil && len(wraps) == 0 {
+		err = fmt.Errorf("redlockfx: %v has no constructor", c)
+	}
+	if err != nil {
+		return fx.Error(err)
+	}
 	var all []fx.Option
 	for _, constructor := range wraps {
-		c, err := newCall("Middleware", opts)
-		if err != nil {
-			return fx.Error(err)
-		}
 		all = append(all, c.collect(constructor, collected("middleware", itself[scheduler.Middleware])))
+		c.number = calls.Add(1)
 	}
 	return fx.Options(all...)
 }

@@ -18,7 +18,7 @@ import (
 const (
 	// closeTimeout is how long nodes that are away may hold up the stop of an application.
 	closeTimeout = time.Second
-	// workInterval is how often an election without work looks whether there is some.
+	// workInterval is how often an election without work polls for some.
 	workInterval = time.Second
 )
 

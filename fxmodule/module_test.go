@@ -184,7 +184,7 @@ func TestModule_TwoElectionsWithHooksAndMiddlewareOfTheirOwn(t *testing.T) {
 			redlockfx.Hooks(func() election.Hooks {
 				return election.Hooks{Elected: func(*election.Term) { said.add("elections", "elected") }}
 			}),
-			redlockfx.Middleware(wrap("outer")), redlockfx.Middleware(wrap("middle")), redlockfx.Middleware(wrap("inner")),
+			redlockfx.Middleware(wrap("outer"), wrap("middle")), redlockfx.Middleware(wrap("inner")),
 			redlockfx.Middleware(wrap("two's"), two),
 		)
 		app.RequireStart()
@@ -277,6 +277,7 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 		"wrong middleware": {
 			redlockfx.Middleware(func() func() { return nil }), []string{"Middleware at", "this is a func() func()"},
 		},
+		"no middleware": {redlockfx.Middleware(redlockfx.For("x")), []string{"Middleware at", "has no constructor"}},
 		"nil middleware": {
 			fx.Options(redlockfx.Module, fx.Supply(config),
 				redlockfx.Middleware(func() scheduler.Middleware { return nil })),
@@ -316,5 +317,23 @@ func TestModule_TakesHooks(t *testing.T) {
 			t.Errorf("finished %+v", r)
 		}
 		app.RequireStop()
+	})
+}
+
+// A module of the application keeps its jobs and what they depend on together.
+func TestHelpers_MayStandInAnotherModule(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *cluster) {
+		type store struct{ name string }
+		k := &ticks{}
+		app, _ := c.app(redlockfx.Config{Name: "x"}, fx.Module("billing",
+			fx.Supply(fx.Private, &store{"invoices"}),
+			redlockfx.Job(func(s *store) scheduler.Job { return k.job(s.name) }),
+		))
+		app.RequireStart()
+		time.Sleep(5 * time.Second)
+		app.RequireStop()
+		if k.count() == 0 {
+			t.Error("the job has not run")
+		}
 	})
 }

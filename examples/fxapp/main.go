@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"net"
 	"net/http"
@@ -124,7 +125,7 @@ func serve(lc fx.Lifecycle, listen address, e *election.Elector, jobs *scheduler
 				log.Warn("failed to answer", zap.Error(err))
 			}
 		})}
-	served := make(chan error, 1)
+	served := make(chan struct{})
 	lc.Append(fx.StartStopHook(
 		func() error {
 			listener, err := net.Listen("tcp", string(listen))
@@ -132,12 +133,18 @@ func serve(lc fx.Lifecycle, listen address, e *election.Elector, jobs *scheduler
 				return err
 			}
 			log.Info("serving", zap.Stringer("address", listener.Addr()))
-			go func() { served <- server.Serve(listener) }() // until Shutdown, which waits for requests
+			go func() { // until Shutdown, which waits for requests
+				defer close(served)
+				if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+					log.Error("failed to serve", zap.Error(err))
+				}
+			}()
 			return nil
 		},
 		func(ctx context.Context) error {
-			defer func() { <-served }()
-			return server.Shutdown(ctx)
+			err := server.Shutdown(ctx)
+			<-served
+			return err
 		},
 	))
 }
