@@ -3,6 +3,7 @@ package redlockfx_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -151,6 +152,11 @@ func TestRun_APanicStopsTheApplicationInOrder(t *testing.T) {
 			redlockfx.Hooks(func() election.Hooks {
 				return election.Hooks{Elected: func(*election.Term) { panic(errors.New("no metric")) }}
 			})), "no metric"},
+		"or the end of its goroutine": {fx.Options(
+			redlockfx.OnLeader(func(ctx context.Context) { <-ctx.Done() }),
+			redlockfx.Hooks(func() election.Hooks {
+				return election.Hooks{Elected: func(*election.Term) { runtime.Goexit() }}
+			})), "runtime.Goexit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, c *cluster) {

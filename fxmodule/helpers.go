@@ -112,7 +112,8 @@ func Locker(constructor any, opts ...GroupOption) fx.Option {
 
 // Options adds what a [Config] has no field for: constructor returns a redlock.Option, an election.Option, a
 // scheduler.Option or a slice of one of them, and maybe an error. They are applied after those made of the Config, in
-// the order of the calls. The Config must be valid without them.
+// the order of the calls; so WithHooks and WithLogger, which have a helper and the application's logger, replace what
+// the module has set. The Config must be valid without them.
 func Options(constructor any, opts ...GroupOption) fx.Option {
 	c, err := newCall("Options", opts)
 	if err != nil {

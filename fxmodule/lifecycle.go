@@ -67,6 +67,9 @@ func (m *module) start() error {
 		c.log.Info("observing: with Config.Observe this process never campaigns", zap.Int("callbacks", m.elector.Callbacks()))
 		return nil
 	}
+	if m.elector.Callbacks() == 0 {
+		c.log.Info("not campaigning: there is no job and no callback")
+	}
 	// fx's context ends with the start; the campaign does not.
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel, c.ended = cancel, make(chan struct{})
@@ -82,9 +85,6 @@ func (m *module) start() error {
 // awaitWork returns when there is a callback, or a Scheduler with a job, to campaign for. false: ctx is done. The
 // application may add work at any time, and nothing tells of it; so who only looks on never campaigns.
 func (m *module) awaitWork(ctx context.Context) bool {
-	if m.elector.Callbacks() == 0 {
-		m.campaign.log.Info("not campaigning: there is no job and no callback")
-	}
 	ticker := time.NewTicker(workInterval)
 	defer ticker.Stop()
 	for m.elector.Callbacks() == 0 {
@@ -99,13 +99,12 @@ func (m *module) awaitWork(ctx context.Context) bool {
 
 // run is Elector.Run, whose panics it takes: they are those of callbacks, after the lease was given up, or of hooks.
 func (m *module) run(ctx context.Context) {
-	m.logSettings()
 	err := errors.New("redlockfx: runtime.Goexit was called on the goroutine of the election, by a hook or a logger")
 	defer func() {
 		if v := recover(); v != nil {
-			var ok bool
-			if err, ok = v.(error); !ok {
-				err = fmt.Errorf("redlockfx: the election panicked: %v\n\n%s", v, debug.Stack())
+			err = fmt.Errorf("redlockfx: panic on the goroutine of the election, by a hook or a logger: %v\n\n%s", v, debug.Stack())
+			if p, ok := v.(*election.PanicError); ok { // a callback's, which has its own stack
+				err = p
 			}
 			m.fail(err)
 			return
@@ -120,6 +119,7 @@ func (m *module) run(ctx context.Context) {
 			m.fail(err)
 		}
 	}()
+	m.logSettings()
 	err = m.elector.Run(ctx)
 }
 

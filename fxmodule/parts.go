@@ -63,14 +63,15 @@ func (t target) newInputs(
 	if t.name != "" {
 		forName = fmt.Sprintf(", redlockfx.For(%q)", t.name)
 	}
-	if len(lockers) > 1 {
-		return nil, fmt.Errorf("redlockfx: %s gets more than one Locker: from %v and %v", t.option(), lockers[0], lockers[1])
+	if lockers = inOrder(lockers); len(lockers) > 1 {
+		return nil, fmt.Errorf("redlockfx: %s gets more than one Locker: from %v and %v", t.option(),
+			lockers[0].call, lockers[1].call)
 	}
 	if len(lockers) == 1 {
 		in.locker = &lockers[0]
 		if set := append(config.ofLocker(), nodeCalls(nodes)...); len(set) > 0 {
 			return nil, fmt.Errorf("redlockfx: %v gives %s a Locker that has its nodes and settings: these must be "+
-				"left out: %q", lockers[0], t.option(), set)
+				"left out: %q", lockers[0].call, t.option(), set)
 		}
 		return in, nil // New judges the rest by the Locker's settings
 	}
@@ -102,11 +103,16 @@ func (in *inputs) newLocker(
 	lc fx.Lifecycle, log logger, hooks joined[redlock.Hooks], options []registered[[]redlock.Option],
 ) (*redlock.Locker, error) {
 	if in.locker != nil {
+		var late []call
 		for _, r := range options {
-			return nil, fmt.Errorf("redlockfx: %v is for a Locker that is there already, from %v", r.call, in.locker.call)
+			late = append(late, r.call)
 		}
 		for _, r := range hooks.own {
-			return nil, fmt.Errorf("redlockfx: %v is for a Locker that is there already, from %v", r.call, in.locker.call)
+			late = append(late, r.call)
+		}
+		if len(late) > 0 {
+			return nil, fmt.Errorf("redlockfx: the Locker is there already, from %v: give these to whoever makes it: %v",
+				in.locker.call, late)
 		}
 		return in.locker.value, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"go.uber.org/fx"
 
 	"github.com/redlockfx/redlockfx/election"
@@ -81,6 +82,8 @@ func TestLocker_RefusesWhatItDecidesItself(t *testing.T) {
 			"Locker at", "shared_test.go:", `"Config.KeyPrefix" "Config.MaxTTL" "Config.NoRestartGuard" "Config.NodeTimeout" ` +
 				`"Config.Nodes" "Config.UnseenRestarts"`,
 		}},
+		"nodes": {fx.Options(valid, redlockfx.Node(func() *redis.Client { return redis.NewClient(&redis.Options{}) }, two)),
+			[]string{"Locker at", "Node at", "shared_test.go:"}},
 		"options": {fx.Options(valid, redlockfx.Options(func() redlock.Option { return redlock.WithDrift(0) }, two)),
 			[]string{"Options at", "shared_test.go:", "Locker at"}},
 		"hooks": {fx.Options(valid, redlockfx.Hooks(func() redlock.Hooks { return redlock.Hooks{} }, two)),
