@@ -72,6 +72,8 @@ func TestLocker_RefusesWhatItDecidesItself(t *testing.T) {
 		Name: "two", Nodes: []string{"a:1"}, KeyPrefix: "p", MaxTTL: time.Minute, NodeTimeout: time.Second,
 		NoRestartGuard: true, UnseenRestarts: true,
 	}
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	defer client.Close()
 	base := fx.Options(redlockfx.Module, given, redlockfx.Named("two"), modulesLocker())
 	valid := settings(redlockfx.Config{Name: "two"})
 	for name, test := range map[string]struct {
@@ -82,7 +84,7 @@ func TestLocker_RefusesWhatItDecidesItself(t *testing.T) {
 			"Locker at", "shared_test.go:", `"Config.KeyPrefix" "Config.MaxTTL" "Config.NoRestartGuard" "Config.NodeTimeout" ` +
 				`"Config.Nodes" "Config.UnseenRestarts"`,
 		}},
-		"nodes": {fx.Options(valid, redlockfx.Node(func() *redis.Client { return redis.NewClient(&redis.Options{}) }, two)),
+		"nodes": {fx.Options(valid, redlockfx.Node(func() *redis.Client { return client }, two)),
 			[]string{"Locker at", "Node at", "shared_test.go:"}},
 		"options": {fx.Options(valid, redlockfx.Options(func() redlock.Option { return redlock.WithDrift(0) }, two)),
 			[]string{"Options at", "shared_test.go:", "Locker at"}},
