@@ -37,7 +37,7 @@ func (l *Locker) TryAcquire(ctx context.Context, name string, opts ...AcquireOpt
 	if len(found) > 0 {
 		return nil, errors.Join(found...)
 	}
-	v := value{contender: newContenderID(), attempt: 1, text: r.text}
+	v := value{contender: newContenderID(), attempt: 1, text: r.valueText()}
 	began := time.Now()
 	lease, _, err := l.attempt(ctx, newGrant(r, v), l.askAll)
 	r.tellEnd(began, lease, err)

@@ -15,6 +15,7 @@ type request struct {
 	name    string
 	ttl     time.Duration
 	text    string
+	textOf  func() string // if not nil: of each attempt
 	extend  *Extension
 	told    func(took time.Duration, err error)
 	yield   time.Duration
@@ -27,6 +28,19 @@ func WithLeaseTTL(d time.Duration) AcquireOption { return func(r *request) { r.t
 // WithValue sets a text that is stored with the lock and shown by [Locker.Holder]: who holds it,
 // for people. Any bytes, at most 4096.
 func WithValue(text string) AcquireOption { return func(r *request) { r.text = text } }
+
+// WithValueFunc is [WithValue] with a text that is made for each attempt: so it can say since when the lock is held. fn must
+// not block, and what is longer than 4096 bytes is cut off.
+func WithValueFunc(fn func() string) AcquireOption { return func(r *request) { r.textOf = fn } }
+
+// valueText is the text of an attempt that begins now.
+func (r *request) valueText() string {
+	if r.textOf == nil {
+		return r.text
+	}
+	text := r.textOf()
+	return text[:min(len(text), maxText)]
+}
 
 // WithAutoExtend has the lease extended in the background until it is released or lost.
 func WithAutoExtend(e Extension) AcquireOption { return func(r *request) { r.extend = &e } }

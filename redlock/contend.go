@@ -112,6 +112,7 @@ func (c *contender) attempt(ctx context.Context) (*Lease, error) {
 	}
 	c.listening = c.listening || c.locker.inbox.isOpen()
 	c.value.attempt++
+	c.value.text = c.valueText()
 	g := newGrant(c.request, c.value)
 	lists := c.lists()
 	g.listIn(lists, c.place, c.locker.inbox.id)

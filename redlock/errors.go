@@ -72,6 +72,26 @@ func (e *QuorumError) Unwrap() []error {
 	return all
 }
 
+// HeldBy returns the value, as set by [WithValue], of the holder that so many nodes name in an error of an attempt that they are
+// a majority; false: they do not.
+func HeldBy(err error) (value string, ok bool) {
+	q, ok := errors.AsType[*QuorumError](err)
+	if !ok {
+		return "", false
+	}
+	votes := make(map[string]int)
+	for _, n := range q.Nodes {
+		h, held := errors.AsType[heldError](n.Err)
+		if !held {
+			continue
+		}
+		if votes[h.value.contender]++; votes[h.value.contender] >= q.Size/2+1 {
+			return h.value.text, true
+		}
+	}
+	return "", false
+}
+
 // problems are all that is wrong with one call, each an [ErrConfig].
 type problems []error
 

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,8 +21,10 @@ import (
 type observed struct {
 	longest atomic.Int64 // lease that any node knows of, beyond our own; in nanoseconds
 
-	mu    sync.Mutex // guards nodes
-	nodes []nodeState
+	mu        sync.Mutex // guards the fields below
+	nodes     []nodeState
+	listeners map[int]func(node string, err error) // of OnNode
+	next      int                                  // key of a listener
 }
 
 // nodeState is the last observed state of one node.
@@ -29,6 +33,8 @@ type nodeState struct {
 	inspected bool
 	guarded   bool
 	failure   [3]string // the latest of each kind, empty if all is well
+	failures  [2]int    // of calls and of subscriptions, in a row
+	away      bool      // the listeners know that it fails
 	longest   time.Duration
 	denied    map[string]bool // what the node's rights lack
 }
@@ -40,7 +46,47 @@ const (
 	inFitness
 )
 
-func newObserved(nodes int) *observed { return &observed{nodes: make([]nodeState, nodes)} }
+func newObserved(nodes int) *observed {
+	return &observed{nodes: make([]nodeState, nodes), listeners: make(map[int]func(string, error))}
+}
+
+// OnNode has fn called when a node stops to answer, which is when it has failed twice in a row, with the latest error; and with
+// nil when it answers again. fn is called as [Hooks] are. stop ends that; a call under way may still go on.
+func (l *Locker) OnNode(fn func(node string, err error)) (stop func()) {
+	o := l.observed
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	key := o.next
+	o.next++
+	o.listeners[key] = fn
+	return func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		delete(o.listeners, key)
+	}
+}
+
+// enoughFailures in a row are no chance, as one slow answer is.
+const enoughFailures = 2
+
+// noteAwayLocked notes how a call or a subscription went, and returns who hears of it, if it is news that the node is away, or
+// is back.
+func (o *observed) noteAwayLocked(s *nodeState, kind int, err error) []func(string, error) {
+	switch {
+	case kind == inFitness:
+		return nil
+	case err == nil:
+		s.failures[kind] = 0
+	default:
+		s.failures[kind]++
+	}
+	away := s.failures[kind] >= enoughFailures || s.away && s.failures != [2]int{}
+	if away == s.away {
+		return nil
+	}
+	s.away = away
+	return slices.Collect(maps.Values(o.listeners))
+}
 
 // longestLease is the longest lease that any node has told of; 0 if none is longer than ours.
 func (o *observed) longestLease() time.Duration { return time.Duration(o.longest.Load()) }
@@ -113,11 +159,16 @@ func (l *Locker) observeFailure(node, kind int, op string, err error) {
 	} else if err != nil {
 		failure = strings.Map(noDigits, err.Error())
 	}
+	var listeners []func(string, error)
 	news := l.observed.change(node, func(s *nodeState) bool {
+		listeners = l.observed.noteAwayLocked(s, kind, err)
 		news := s.failure[kind] != failure
 		s.failure[kind] = failure
 		return news
 	})
+	for _, fn := range listeners {
+		fn(l.quorum.Addr(node), err)
+	}
 	if news && err != nil {
 		l.tellError(node, op, err)
 	}
