@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"runtime/pprof"
 	"strings"
 	"time"
 
@@ -45,16 +46,38 @@ func main() {
 		return
 	}
 	only := flag.String("only", rowNames(), "comma-separated `rows` to run")
+	profile := flag.String("cpuprofile", "", "write a CPU profile of the run to this `file`")
 	flag.Parse()
+	stopProfile, err := startProfile(*profile)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	missed, err := run(ctx, strings.Split(*only, ","))
 	stop()
+	err = errors.Join(err, stopProfile())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 	}
 	if missed || err != nil {
 		os.Exit(1)
 	}
+}
+
+// startProfile writes a profile until the function that it returns is called.
+func startProfile(name string) (stop func() error, err error) {
+	if name == "" {
+		return func() error { return nil }, nil
+	}
+	file, err := os.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		return file.Close()
+	}, pprof.StartCPUProfile(file)
 }
 
 func run(ctx context.Context, only []string) (missed bool, err error) {
