@@ -33,7 +33,7 @@ type nodeState struct {
 	inspected bool
 	guarded   bool
 	failure   [3]string // the latest of each kind, empty if all is well
-	failures  [2]int    // of calls and of subscriptions, in a row
+	failing   time.Time // since then, calls and subscriptions have failed; zero: the latest one did not
 	away      bool      // the listeners know that it fails
 	longest   time.Duration
 	denied    map[string]bool // what the node's rights lack
@@ -50,8 +50,8 @@ func newObserved(nodes int) *observed {
 	return &observed{nodes: make([]nodeState, nodes), listeners: make(map[int]func(string, error))}
 }
 
-// OnNode has fn called when a node stops to answer, which is when it has failed twice in a row, with the latest error; and with
-// nil when it answers again. fn is called as [Hooks] are. stop ends that; a call under way may still go on.
+// OnNode has fn called when a node has failed for a second, or for the time between two calls if that is longer, with the
+// latest error; and with nil when it works again. fn is called as [Hooks] are. stop ends that; a call under way may still go on.
 func (l *Locker) OnNode(fn func(node string, err error)) (stop func()) {
 	o := l.observed
 	o.mu.Lock()
@@ -66,25 +66,26 @@ func (l *Locker) OnNode(fn func(node string, err error)) (stop func()) {
 	}
 }
 
-// enoughFailures in a row are no chance, as one slow answer is.
-const enoughFailures = 2
+// awayAfter is for how long a node fails before it is called away: one slow answer, or the connections of before, are no news.
+const awayAfter = time.Second
 
 // noteAwayLocked notes how a call or a subscription went, and returns who hears of it, if it is news that the node is away, or
 // is back.
 func (o *observed) noteAwayLocked(s *nodeState, kind int, err error) []func(string, error) {
+	_, answered := errors.AsType[redis.Error](err)
 	switch {
-	case kind == inFitness:
+	case kind == inFitness, kind == inPush && answered: // it is there, but subscribing is not permitted
 		return nil
 	case err == nil:
-		s.failures[kind] = 0
-	default:
-		s.failures[kind]++
+		s.failing = time.Time{}
+	case s.failing.IsZero():
+		s.failing = time.Now()
 	}
-	away := s.failures[kind] >= enoughFailures || s.away && s.failures != [2]int{}
-	if away == s.away {
+	was := s.away
+	s.away = err != nil && (was || time.Since(s.failing) >= awayAfter)
+	if s.away == was {
 		return nil
 	}
-	s.away = away
 	return slices.Collect(maps.Values(o.listeners))
 }
 
