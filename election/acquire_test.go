@@ -182,7 +182,7 @@ func TestAcquire_FailedAttemptLeavesNothing(t *testing.T) {
 		won := leader(all...)
 		synctest.Wait()
 		for i := range c.N {
-			if value := records.Default.Holder(t, "x", c.Raw()[i]); !strings.HasSuffix(value, "at "+won.id) {
+			if value := records.Default.Holder(t, lockX, c.Raw()[i]); !strings.HasSuffix(value, "at "+won.id) {
 				t.Errorf("node %d has %q while %s leads", i, value, won.id)
 			}
 		}

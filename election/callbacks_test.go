@@ -23,10 +23,10 @@ func TestOnLeader_Loss(t *testing.T) {
 	}{
 		"renewals exhausted": {func(p *candidate) { p.links.Hang() }, 3},
 		"another's on a majority": {func(p *candidate) {
-			records.Default.Put(p.c.T, "x", records.SomebodyElse, time.Hour, p.c.Raw()[:2]...)
+			records.Default.Put(p.c.T, lockX, records.SomebodyElse, time.Hour, p.c.Raw()[:2]...)
 		}, 1},
 		"gone on a majority": {func(p *candidate) {
-			records.Default.Drop(p.c.T, "x", p.c.Raw()[:2]...)
+			records.Default.Drop(p.c.T, lockX, p.c.Raw()[:2]...)
 		}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -269,6 +269,35 @@ func TestOnLeader_RunsContextDoneAsLeader(t *testing.T) {
 }
 
 type key struct{}
+
+// A term that has been asked to end starts nothing, though its lease is good.
+func TestOnLeader_NothingStartsInATermThatWasAskedToEnd(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		var calls, elected atomic.Int32
+		p := c.candidate("a", election.OnLeader(func(context.Context) { calls.Add(1) }),
+			election.WithHooks(election.Hooks{Elected: func(term *election.Term) {
+				elected.Add(1)
+				term.Resign(nil)
+			}}))
+		p.run()
+		time.Sleep(10 * ttl)
+		if calls.Load() > 0 || elected.Load() < 2 {
+			t.Errorf("called %d times in %d terms that were asked to end", calls.Load(), elected.Load())
+		}
+	})
+}
+
+func TestOnLeader_NilPanicsAtTheCall(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		p := c.candidate("a")
+		defer func() {
+			if recover() == nil {
+				t.Error("accepted")
+			}
+		}()
+		p.OnLeader(nil)
+	})
+}
 
 func TestCallbacks_CountsThoseThatAreRegistered(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {

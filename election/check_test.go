@@ -19,7 +19,7 @@ func TestCheck_IsNilForAFollowerThatWaits(t *testing.T) {
 		},
 		"for a longer lease than its own": func(c *cluster) []*candidate {
 			locker, _ := c.Locker(long...)
-			if _, err := locker.Acquire(c.T.Context(), "x"); err != nil {
+			if _, err := locker.Acquire(c.T.Context(), lockX); err != nil {
 				c.T.Fatal(err)
 			}
 			return []*candidate{c.candidate("b")}

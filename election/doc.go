@@ -13,10 +13,10 @@
 //     lead: by a timer of its own, which asks no node and waits for no renewal.
 //   - The lease is released only after all callbacks have returned. Until then it is renewed; if
 //     they do not return in time, it is abandoned, and nobody else leads before it has run out.
-//   - One callback runs at most once per term, and never twice at a time in a process.
+//   - One registration of a callback runs at most once per term, and never twice at a time in a process.
 //   - Nothing starts in a term with less than the stop margin left.
-//   - [Elector.IsLeader] and [Term.Valid] look at the clock each time: after a pause the first look
-//     is right.
+//   - [Elector.IsLeader] and [Term.Valid] look at the clock each time: after a pause that some clock of
+//     the machine shows, the first look is right.
 //   - The token of a term is larger than that of any term before it.
 //   - Run survives nodes that are down at the start, and any outage. When it has returned, nothing is
 //     left running, unless its error is [ErrUndrained].
@@ -34,6 +34,9 @@
 //     resource remember the largest [Term.Token] it has seen, and refuse smaller ones.
 //   - A callback that ignores its context for longer than the margin after a loss works beside the next
 //     leader. [Elector.Check] fails then.
+//   - Work under [Term.Context] outside a callback is not waited for: see [Term.Do].
+//   - A virtual machine that its host pauses, or restores, may have no clock that shows it. When it wakes
+//     it takes its lease for good, beside the next leader, until the answer to its next renewal.
 //   - There may be no leader: for a TTL after a crash, and while no majority of nodes answers.
 //
 // # States
@@ -74,7 +77,7 @@
 // # Giving up
 //
 // A leader gives up by itself when it resigns ([Term.Resign]), at the end of its tenure ([WithMaxTenure]),
-// after many renewals ([WithMaxExtensions]), or by a panic that a handler takes ([WithPanicHandler]). Then
+// after so many renewals ([WithMaxExtensions]), or by a panic that a handler takes ([WithPanicHandler]). Then
 // it does not campaign for the cooldown, so another candidate is the next one if there is any, and the
 // same one if there is none. [WithStandby] is a weak preference for the others.
 //
@@ -83,5 +86,5 @@
 //	asked to stop     callbacks' contexts end, the lease is renewed until they return, then released
 //	drain timeout     Term.Context ends too; within the margin they may still return, else: abandon
 //	lost              both contexts end at once; what returns in time is cleaned up after
-//	panic             as asked to stop; when the lease is released, Run panics with it
+//	panic             as asked to stop, and Run panics with it: the lease runs out; or the handler takes it
 package election

@@ -28,13 +28,13 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 			},
 			"zeros": {
 				"x", []election.Option{
-					election.WithTTL(0), election.WithRenewal(0, -1), election.WithMaxExtensions(0),
+					election.WithTTL(0), election.WithRenewal(0, -1), election.WithMaxExtensions(-1),
 					election.WithBackoff(0, 0), election.WithStopMargin(0),
 					election.WithDrainTimeout(-1), election.OnLeader(nil),
 				},
 				[]string{
 					"ttl 0s must be at least 100ms", "renew every 0s must be above node timeout 200ms",
-					"attempts -1", "max extensions 0", "backoff 0s to 0s", "stop margin 0s must be above 0",
+					"attempts -1", "max extensions -1", "backoff 0s to 0s", "stop margin 0s must be above 0",
 					"drain timeout -1ns", "callback 1 of 1 is nil",
 				},
 			},
@@ -168,4 +168,51 @@ func TestSuspension_EndsTheTermBeforeAnythingStarts(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What has been over once stays over, also if a renewal on its way is confirmed before any timer has run.
+func TestTerm_ValidIsFinal(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		p, machine := c.sleeper("a", election.OnLeader(c.record("a", 0)))
+		p.run()
+		term := p.leads()
+		p.sleepInARenewal(machine, term)
+		if term.Valid() {
+			t.Fatal("valid past its deadline")
+		}
+		want.Err(t, context.Cause(term.Context()), election.ErrLost)
+		for range 100 {
+			time.Sleep(10 * time.Millisecond)
+			if term.Valid() {
+				t.Fatal("valid again")
+			}
+		}
+	})
+}
+
+// An election and a lock of one name do not get in each other's way.
+func TestElection_SharesNoNameWithLocks(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.candidate("a").run()
+		a.leads()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := a.locker.Do(ctx, a.Name(), func(context.Context, *redlock.Lease) error { return nil })
+		if err != nil || !a.IsLeader() {
+			t.Errorf("%v; leads %v", err, a.IsLeader())
+		}
+	})
+}
+
+// Settings that would never let a term start are refused.
+func TestNew_RefusesWhatCanNeverLead(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		locker, _ := c.Locker(redlock.WithDrift(0.2))
+		_, err := election.New(locker, "x", election.WithStopMargin(6500*time.Millisecond), election.WithRenewal(time.Second, 3))
+		want.Text(t, err, "stop margin 6.5s leaves no time to lead")
+		_, err = election.New(locker, "x", election.WithMaxTenure(math.MaxInt64, math.MaxInt64-1))
+		want.Text(t, err, "max tenure 2562047h47m16.854775807s must be at most", "less jitter")
+		_, err = election.New(locker, "x", election.WithMaxTenure(time.Minute, time.Minute-1))
+		want.Text(t, err, "max tenure 1m0s less jitter 59.999999999s must be above ttl 10s")
+	})
 }

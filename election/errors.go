@@ -24,15 +24,15 @@ var (
 	ErrNoLeader = errors.New("election: no leader")
 )
 
-// PanicError is a panic of a callback. It is the cause of the other callbacks' contexts, and Run
-// panics with it once the lease is released.
+// PanicError is a panic of a callback, or a call of runtime.Goexit. It is the cause of the other callbacks' contexts, and Run
+// panics with it when they have returned, unless there is a [WithPanicHandler].
 type PanicError struct {
 	Value any
 	Stack []byte // of the callback's goroutine
 }
 
 func (e *PanicError) Error() string {
-	return fmt.Sprintf("election: callback panicked: %v\n\n%s", e.Value, e.Stack)
+	return fmt.Sprintf("election: callback panicked: %v", e.Value)
 }
 
 // Unwrap returns the panic's value if it is an error.

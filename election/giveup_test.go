@@ -3,6 +3,7 @@ package election_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,7 +57,7 @@ func TestHandover_ResignedComesBackAfterTheCooldown(t *testing.T) {
 		a.leads()
 		since := a.resigned(errors.New("busy"))
 		a.leads()
-		if took := time.Since(since); took < cooldown || took > cooldown+100*time.Millisecond {
+		if took := time.Since(since); took < cooldown || took > cooldown*11/10+100*time.Millisecond {
 			t.Errorf("it leads again after %v, want %v", took, cooldown)
 		}
 	})
@@ -202,4 +203,28 @@ func TestHandover_ResignedStaysAwayUntilItsWorkIsBack(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// Whatever the settings, a process that gives up at once is elected a few times a second at most.
+func TestCooldown_NoHotLoop(t *testing.T) {
+	for name, gives := range map[string]func(ctx context.Context){
+		"panics": func(context.Context) { panic("at once") },
+		"resigns": func(ctx context.Context) {
+			term, _ := election.TermFrom(ctx)
+			term.Resign(nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				var elections atomic.Int32
+				p := c.candidate("a", election.WithCooldown(0), election.WithPanicHandler(func(*election.PanicError) {}),
+					election.WithHooks(election.Hooks{Elected: func(*election.Term) { elections.Add(1) }}), election.OnLeader(gives))
+				p.run()
+				time.Sleep(10 * time.Second)
+				if n := elections.Load(); n == 0 || n > 40 {
+					t.Errorf("%d elections in 10 s", n)
+				}
+			})
+		})
+	}
 }

@@ -202,7 +202,7 @@ func TestKeep_SlowSuccessfulRenewalDoesNotExtend(t *testing.T) {
 		if late := time.Since(deadline); late < 0 || late > time.Millisecond {
 			t.Errorf("the context was done %v after the stop deadline", late)
 		}
-		if left := records.Default.Left(t, "x", c.Raw()[0]); left < ttl/2 {
+		if left := records.Default.Left(t, lockX, c.Raw()[0]); left < ttl/2 {
 			t.Errorf("the nodes have not renewed the lease, so this shows nothing: %v left", left)
 		}
 	})
@@ -213,7 +213,7 @@ func TestKeep_MinorityThatForgotIsRepaired(t *testing.T) {
 		a := c.replica("a", 0)
 		term := a.leads()
 		synctest.Wait()
-		records.Default.Drop(t, "x", c.Raw()[0])
+		records.Default.Drop(t, lockX, c.Raw()[0])
 		c.Wipe(1)
 		time.Sleep(every)
 		if n := c.held(); n != 4 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,17 +16,20 @@ import (
 type Leader struct {
 	ID, Value string    // as given by WithIdentity
 	Token     uint64    // of the term
+	Since     time.Time // when it was elected, by its own clock
 	Expires   time.Time // when, without renewal, the lease has run out
 }
 
-// announce is what the lock says of its holder: the id with its blanks escaped, then the value.
-func (c config) announce() string { return url.QueryEscape(c.id) + " " + c.value }
+// announce is what the lock says of its holder: the id with its blanks escaped, the time in milliseconds, and the value.
+func (c config) announce() string {
+	return fmt.Sprintf("%s %d %s", url.QueryEscape(c.id), time.Now().UnixMilli(), c.value)
+}
 
 // Leader asks all nodes who leads; this process need not campaign. By the time it returns, that may
 // have changed. [ErrNoLeader]: no majority of nodes names one. Any other error says that too few
 // nodes answered to tell.
 func (e *Elector) Leader(ctx context.Context) (Leader, error) {
-	h, err := e.locker.Holder(ctx, e.name)
+	h, err := e.locker.Holder(ctx, LockName(e.name))
 	if errors.Is(err, redlock.ErrVacant) {
 		return Leader{}, fmt.Errorf("%w: %w", ErrNoLeader, err)
 	}
@@ -42,7 +46,7 @@ func (e *Elector) Observe(ctx context.Context) <-chan Leader {
 	leaders := make(chan Leader, 1)
 	go func() { // ends with ctx; closing the channel says so
 		defer close(leaders)
-		_ = e.locker.Watch(ctx, e.name, func(h redlock.Holder) {
+		_ = e.locker.Watch(ctx, LockName(e.name), func(h redlock.Holder) {
 			select {
 			case <-leaders:
 			default:
@@ -61,10 +65,21 @@ func (e *Elector) observe(ctx context.Context) {
 }
 
 func leaderOf(h redlock.Holder) Leader {
-	escaped, value, _ := strings.Cut(h.Value, " ")
-	id, err := url.QueryUnescape(escaped)
-	if err != nil {
-		id = escaped // the lock was taken by something else than an election
+	l := announced(h.Value)
+	l.Token, l.Expires = h.Token, h.Expires
+	return l
+}
+
+// announced reads what announce wrote.
+func announced(text string) Leader {
+	escaped, rest, _ := strings.Cut(text, " ")
+	since, value, _ := strings.Cut(rest, " ")
+	l := Leader{ID: escaped, Value: value}
+	if id, err := url.QueryUnescape(escaped); err == nil { // or the lock was taken by something else than an election
+		l.ID = id
 	}
-	return Leader{ID: id, Value: value, Token: h.Token, Expires: h.Expires}
+	if ms, err := strconv.ParseInt(since, 10, 64); err == nil {
+		l.Since = time.UnixMilli(ms)
+	}
+	return l
 }

@@ -8,14 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
-	"go.uber.org/zap/zaptest/observer"
-
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/race"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/redlock"
 )
 
 func TestLife_SecondRunIsErrRunning(t *testing.T) {
@@ -38,48 +36,6 @@ func TestLife_RunWithADoneContextDoesNothing(t *testing.T) {
 			t.Errorf("left records of %d names", names)
 		}
 	})
-}
-
-func TestCheck_SeesALoopThatDoesNotMove(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		core, stuck, free := newStuckCore()
-		a := c.candidate("a", election.WithLogger(zap.New(core))).run()
-		<-stuck // the loop waits in the logger for ever
-		if err := a.Check(); err != nil {
-			t.Error(err)
-		}
-		time.Sleep(5 * ttl)
-		want.Text(t, a.Check(), "the loop has not moved")
-		close(free)
-		a.leads()
-		if err := a.Check(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// stuckCore is a log that blocks at its first line.
-type stuckCore struct {
-	zapcore.Core
-	stuck, free chan struct{}
-}
-
-func newStuckCore() (zapcore.Core, <-chan struct{}, chan struct{}) {
-	core, _ := observer.New(zap.DebugLevel)
-	s := stuckCore{core, make(chan struct{}, 100), make(chan struct{})}
-	return s, s.stuck, s.free
-}
-
-func (s stuckCore) With([]zapcore.Field) zapcore.Core { return s }
-
-func (s stuckCore) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	return ce.AddCore(e, s)
-}
-
-func (s stuckCore) Write(zapcore.Entry, []zapcore.Field) error {
-	s.stuck <- struct{}{}
-	<-s.free
-	return nil
 }
 
 func TestLife_StartsAndStopsAsOftenAsOneLikes(t *testing.T) {
@@ -131,5 +87,20 @@ func TestCheck_SeesALeaderPastItsDeadline(t *testing.T) {
 		if err := p.Check(); err != nil {
 			t.Errorf("after the term ended: %v", err)
 		}
+	})
+}
+
+// A process whose Locker is closed can never lead again, and says so.
+func TestRun_EndsWithItsLocker(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.replica("a", 0)
+		a.leads()
+		if err := a.locker.Close(t.Context()); err == nil {
+			t.Error("the lease that was abandoned is not named")
+		}
+		bubble.Await(t, "the end of Run", ttl, func() bool { return a.State() == election.StateStopped })
+		<-a.ended
+		want.Err(t, a.err, redlock.ErrClosed)
+		want.Err(t, a.Check(), redlock.ErrClosed)
 	})
 }

@@ -4,77 +4,135 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
 	"go.uber.org/zap"
 
+	"github.com/redlockfx/redlockfx/internal/doing"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-func (e *Elector) logWon(t *Term) {
-	e.log.Info("won", zap.Uint64("term", t.Token()), zap.Time("until", t.Deadline()))
+// At info: who leads, since when, and why that ends. At warn: what needs a person soon. At error: what needs one now.
+
+func (e *Elector) logLeads(t *Term) {
+	e.log.Info("this replica leads", zap.Uint64("term", t.Token()), zap.Time("until", t.Deadline()))
 }
 
 // logEnd logs the end of a term; problem is why its lease was not released.
 func (e *Elector) logEnd(t *Term, cause, problem error) {
 	fields := []zap.Field{
-		zap.Uint64("term", t.Token()), zap.NamedError("cause", cause),
-		zap.Duration("led", time.Since(t.since)),
+		zap.Uint64("term", t.Token()), zap.NamedError("cause", cause), zap.Duration("led", time.Since(t.since)),
 	}
-	message := "stopped"
+	panicked, ok := errors.AsType[*PanicError](cause)
 	switch {
+	case ok && e.config.onPanic == nil:
+		e.log.Error("a callback panicked, this process ends; the next leader waits for the lease to run out",
+			append(fields, zap.Time("lease_until", t.lease.Deadline()), zap.ByteString("callback_stack", panicked.Stack))...)
+	case ok:
+		e.log.Error("a callback panicked, campaigning again after the cooldown",
+			append(fields, zap.ByteString("callback_stack", panicked.Stack))...)
+	case errors.Is(problem, ErrUndrained):
+		e.log.Error("work goes on after the end of leadership, the next leader waits for the lease to run out",
+			append(fields, zap.Error(problem), zap.Time("lease_until", t.lease.Deadline()))...)
 	case errors.Is(cause, ErrLost):
-		message = "lost"
+		e.log.Warn("lost leadership, campaigning again", fields...)
+	case problem != nil:
+		e.log.Warn("gave up leadership, but failed to release the lease: the next leader waits for it to run out",
+			append(fields, zap.Error(problem), zap.Time("lease_until", t.lease.Deadline()))...)
 	case errors.Is(cause, ErrResigned):
-		message = "resigned"
+		e.log.Info("resigned, campaigning again after the cooldown", fields...)
+	default:
+		e.log.Info("handed leadership over", fields...)
 	}
-	if problem != nil {
-		e.log.Warn(message, append(fields, zap.Error(problem),
-			zap.Time("lease_until", t.lease.Deadline()))...)
-		return
-	}
-	e.log.Info(message, fields...)
 }
 
 func (e *Elector) logRenewal(t *Term, attempts int, err error) {
-	e.log.Warn("renewal failed", zap.Uint64("term", t.Token()), zap.Int("attempts", attempts),
-		zap.Time("until", t.Deadline()), zap.Error(err))
+	e.log.Warn("failed to renew the lease, retrying until the stop deadline", zap.Uint64("term", t.Token()),
+		zap.Int("attempts", attempts), zap.Time("stop_deadline", t.Deadline()), zap.Error(err))
 }
 
-// logAttempt logs why a campaign did not succeed, once for each change of the cause, and returns
-// the cause.
-func (e *Elector) logAttempt(err error, last string) string {
-	cause := causeOf(err)
-	switch {
-	case cause == last:
-	case errors.Is(err, redlock.ErrHeld):
-		e.log.Debug("someone else leads", zap.Error(err))
-	case errors.Is(err, redlock.ErrGuarded):
-		e.log.Info("nobody can lead yet (it goes on)", zap.Error(err))
-	default:
-		e.log.Warn("campaign failed (it goes on)", zap.Error(err))
+// logCutShort says that a shutdown's deadline leaves callbacks less time than they were given.
+func (e *Elector) logCutShort(t *Term, after time.Duration) {
+	e.log.Warn("the drain is cut short: the deadline of the shutdown is near", zap.Uint64("term", t.Token()),
+		zap.Duration("after", after), zap.Duration("drain_timeout", e.config.drainTimeout),
+		zap.Strings("running", names(e.stillRunning())))
+}
+
+func names(items []doing.Item) []string {
+	var all []string
+	for _, item := range items {
+		all = append(all, item.Name)
 	}
-	return cause
+	return all
 }
 
-// causeOf is what stays the same in an error while its cause does: what kind it is, and the codes
-// that nodes answer with, but no ports, times or order.
+// logUsedUp says that a lease was won too late.
+func (e *Elector) logUsedUp(lease *redlock.Lease, problem error) {
+	e.log.Warn("elected, but a pause has used most of the lease up: gave it up, campaigning again",
+		zap.Time("lease_until", lease.Deadline()), zap.Error(problem))
+}
+
+// outlook is what a campaign has logged so far. It belongs to the goroutine of Run.
+type outlook struct {
+	leader string    // what it announces
+	logged string    // what stays the same in an error while its cause does; "" if somebody leads
+	warned bool      // of a cause that keeps everybody from leading
+	since  time.Time // when attempts began to have no outcome; zero: the latest one had
+}
+
+// logAttempt logs what an attempt has found, once for each change. That too few nodes answer is no news before it has lasted
+// for a TTL: a leader may be renewing its lease meanwhile.
+func (e *Elector) logAttempt(o *outlook, err error) {
+	leader, led := redlock.HeldBy(err)
+	guarded := errors.Is(err, redlock.ErrGuarded)
+	if led || guarded || errors.Is(err, redlock.ErrHeld) {
+		e.logOutcome(o)
+	} else if o.since.IsZero() {
+		o.since = time.Now()
+	}
+	cause, lasted := causeOf(err), time.Since(o.since)
+	switch {
+	case led:
+		if leader != o.leader {
+			l := announced(leader)
+			e.log.Info("following", zap.String("leader", l.ID), zap.String("leader_value", l.Value), zap.Time("since", l.Since))
+		}
+		o.leader, o.logged = leader, ""
+	case cause == o.logged:
+	case guarded:
+		o.logged = cause
+		e.log.Info("no leader yet: nodes that have started lately grant nothing for a while, retrying", zap.Error(err))
+	case o.since.IsZero(): // others campaign as well
+	case isRefused(err):
+		o.logged, o.warned = cause, true
+		e.log.Error("the nodes refuse this replica, retrying", zap.Error(err))
+	case lasted >= e.config.ttl:
+		o.logged, o.warned = cause, true
+		e.log.Warn("cannot campaign: too few nodes answer, retrying", zap.Duration("for", lasted), zap.Error(err))
+	}
+}
+
+// logOutcome notes that an attempt had an outcome.
+func (e *Elector) logOutcome(o *outlook) {
+	if o.warned {
+		e.log.Info("enough nodes answer again")
+	}
+	o.warned, o.since = false, time.Time{}
+}
+
+// isRefused reports that nodes answered with an error of their own, a wrong password, say, or have another list of nodes: time
+// alone does not mend that.
+func isRefused(err error) bool { return len(codes(err)) > 0 || errors.Is(err, redlock.ErrConfig) }
+
+// causeOf is what stays the same in an error while its cause does: what kind it is, and the codes that nodes answer with, but
+// no ports, times or order.
 func causeOf(err error) string {
-	var causes []string
-	for _, kind := range []error{
-		redlock.ErrHeld, redlock.ErrGuarded, redlock.ErrNoQuorum, redlock.ErrExpired,
-	} {
+	causes := codes(err)
+	for _, kind := range []error{redlock.ErrHeld, redlock.ErrGuarded, redlock.ErrNoQuorum, redlock.ErrExpired} {
 		if errors.Is(err, kind) {
 			causes = append(causes, kind.Error())
-		}
-	}
-	if q, ok := errors.AsType[*redlock.QuorumError](err); ok {
-		for _, n := range q.Nodes {
-			code, _, _ := strings.Cut(n.Err.Error(), " ")
-			if !strings.ContainsFunc(code, func(r rune) bool { return !unicode.IsUpper(r) }) {
-				causes = append(causes, code)
-			}
 		}
 	}
 	if len(causes) == 0 {
@@ -82,4 +140,42 @@ func causeOf(err error) string {
 	}
 	slices.Sort(causes)
 	return strings.Join(slices.Compact(causes), ", ")
+}
+
+// codes are the first words of the nodes' own errors, as NOAUTH.
+func codes(err error) []string {
+	q, ok := errors.AsType[*redlock.QuorumError](err)
+	if !ok {
+		return nil
+	}
+	var all []string
+	for _, n := range q.Nodes {
+		code, _, _ := strings.Cut(n.Err.Error(), " ")
+		if len(code) > 1 && !strings.ContainsFunc(code, func(r rune) bool { return !unicode.IsUpper(r) }) {
+			all = append(all, code)
+		}
+	}
+	return all
+}
+
+// logNodes logs each node that begins to fail, and that works again, until the function that it returns is called.
+func (e *Elector) logNodes() (stop func()) {
+	var mu sync.Mutex // guards since
+	since := make(map[string]time.Time)
+	return e.locker.OnNode(func(node string, err error) {
+		mu.Lock()
+		began, away := since[node]
+		if err != nil {
+			since[node] = time.Now()
+		} else {
+			delete(since, node)
+		}
+		mu.Unlock()
+		switch {
+		case err != nil:
+			e.log.Warn("a node fails, going on with the others", zap.String("node", node), zap.Error(err))
+		case away:
+			e.log.Info("a node works again", zap.String("node", node), zap.Duration("after", time.Since(began)))
+		}
+	})
 }

@@ -2,6 +2,7 @@ package election_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,15 +22,15 @@ func TestLog_OneLineForEachChangeOfCause(t *testing.T) {
 		a := c.candidate("a", election.WithLogger(zap.New(core)))
 		a.run()
 		time.Sleep(30 * time.Second)
-		got := logs.TakeAll()
-		if len(got) != 1 || got[0].Level != zap.WarnLevel ||
+		got := ofCampaign(logs.TakeAll())
+		if len(got) != 1 || got[0].Level != zap.ErrorLevel ||
 			!strings.Contains(got[0].ContextMap()["error"].(string), "NOAUTH") {
 			t.Fatalf("with a wrong password: %v", got)
 		}
 
 		a.links.Cut()
 		time.Sleep(30 * time.Second)
-		if got := logs.TakeAll(); len(got) != 1 || strings.Contains(got[0].ContextMap()["error"].(string), "NOAUTH") {
+		if got := ofCampaign(logs.TakeAll()); len(got) != 1 || strings.Contains(got[0].ContextMap()["error"].(string), "NOAUTH") {
 			t.Fatalf("after a cut: %v", got)
 		}
 
@@ -41,15 +42,21 @@ func TestLog_OneLineForEachChangeOfCause(t *testing.T) {
 		time.Sleep(ttl)
 		a.stop()
 		<-a.ended
-		got = logs.TakeAll()
-		if len(got) != 2 || got[0].Message != "won" || got[1].Message != "stopped" {
+		got = ofCampaign(logs.TakeAll())
+		if len(got) != 3 || got[0].Message != "enough nodes answer again" || got[1].Message != "this replica leads" ||
+			got[2].Message != "handed leadership over" {
 			t.Fatalf("a whole term: %v", got)
 		}
-		if fields := got[1].ContextMap(); fields["election"] != "x" || fields["candidate"] != "a" ||
+		if fields := got[2].ContextMap(); fields["election"] != "x" || fields["candidate"] != "a" ||
 			fields["term"] != term.Token() || !strings.Contains(fields["cause"].(string), context.Canceled.Error()) {
 			t.Errorf("fields %v", fields)
 		}
 	})
+}
+
+// ofCampaign drops the lines about single nodes.
+func ofCampaign(lines []observer.LoggedEntry) []observer.LoggedEntry {
+	return slices.DeleteFunc(lines, func(line observer.LoggedEntry) bool { return line.ContextMap()["node"] != nil })
 }
 
 func TestLog_SaysOnceThatRestartedNodesGrantNothingYet(t *testing.T) {
@@ -63,7 +70,7 @@ func TestLog_SaysOnceThatRestartedNodesGrantNothingYet(t *testing.T) {
 			t.Errorf("led after %v, want max ttl", waited)
 		}
 		got := logs.TakeAll()
-		if len(got) != 2 || got[0].Level != zap.InfoLevel || got[1].Message != "won" ||
+		if len(got) != 2 || got[0].Level != zap.InfoLevel || got[1].Message != "this replica leads" ||
 			!strings.Contains(got[0].ContextMap()["error"].(string), "it grants nothing for another") {
 			t.Errorf("logged %v", got)
 		}

@@ -34,6 +34,8 @@ const (
 	margin      = ttl / 5
 	nodeTimeout = 200 * time.Millisecond
 	validFor    = ttl - ttl/100 - 2*time.Millisecond
+
+	lockX = "election:x"
 )
 
 // leaderWithin is how long a test waits for a leader.
@@ -180,7 +182,7 @@ func (c *cluster) spans() []span {
 // held counts the nodes that have the lock of election x.
 func (c *cluster) held() int {
 	c.T.Helper()
-	return records.Default.On(c.T, "x", c.Raw()...)
+	return records.Default.On(c.T, lockX, c.Raw()...)
 }
 
 // leads waits until the candidate leads.

@@ -95,7 +95,7 @@ func TestObserve_CostsLittleAndWritesNothing(t *testing.T) {
 		leaders := observer.Observe(t.Context())
 		next(t, leaders, time.Second)
 		time.Sleep(time.Second)
-		if records.Default.HasNumber(t, "x", c.Raw()[0]) {
+		if records.Default.HasNumber(t, lockX, c.Raw()[0]) {
 			t.Error("a record was written")
 		}
 		a := c.replica("a", 0)

@@ -19,12 +19,13 @@ import (
 )
 
 const (
-	defaultAttempts      = 3
-	defaultMaxExtensions = 100_000
-	defaultDrainTimeout  = 10 * time.Second
-	defaultMinBackoff    = 50 * time.Millisecond
+	defaultAttempts     = 3
+	defaultDrainTimeout = 10 * time.Second
+	defaultMinBackoff   = 50 * time.Millisecond
 
 	maxValue = 3000 // bytes; with an escaped id it fits a lock's value
+
+	longestTenure = 100 * 365 * 24 * time.Hour // twice that can still be told
 
 	unset = time.Duration(math.MinInt64)
 )
@@ -37,7 +38,7 @@ type config struct {
 	ttl           time.Duration
 	every         time.Duration
 	attempts      int
-	maxExtensions int
+	maxExtensions int // 0: no bound
 	backoff       retry.Backoff
 	margin        time.Duration
 	drainTimeout  time.Duration
@@ -56,16 +57,14 @@ func OnLeader(fn func(ctx context.Context)) Option {
 	return func(c *config) { c.callbacks = append(c.callbacks, fn) }
 }
 
-// WithIdentity sets who this candidate is, 1 to 200 bytes, and a value for others to read, such as
-// an address. The identity is host, process and a random part if not set. It is for people: two
-// candidates of one identity are still two.
+// WithIdentity sets who this candidate is, at most 200 bytes, and a value for others to read, such as an address. The
+// identity is host, process and a random part if not set or empty. It is for people: two candidates of one identity are still
+// two.
 func WithIdentity(id, value string) Option {
 	return func(c *config) { c.id, c.value = id, value }
 }
 
-// DefaultIdentity makes an identity of host, process and a random part: what a candidate is called if
-// [WithIdentity] is not given.
-func DefaultIdentity() string {
+func defaultIdentity() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown" // an identity is for people; the lock has its own
@@ -85,8 +84,8 @@ func WithRenewal(every time.Duration, attempts int) Option {
 	return func(c *config) { c.every, c.attempts = every, cmp.Or(attempts, defaultAttempts) }
 }
 
-// WithMaxExtensions bounds the renewals of one term; 100,000 if not set. After them the leader
-// resigns, drains and campaigns again, so that nobody leads for ever by renewing alone.
+// WithMaxExtensions bounds the renewals of one term, after which the leader resigns, drains and campaigns again; 0, no
+// bound, if not set. [WithMaxTenure] does the same by time.
 func WithMaxExtensions(n int) Option { return func(c *config) { c.maxExtensions = n } }
 
 // WithBackoff sets the random pause after an attempt that did not find who leads: from shortest, doubling
@@ -102,13 +101,13 @@ func WithBackoff(shortest, longest time.Duration) Option {
 func WithStopMargin(d time.Duration) Option { return func(c *config) { c.margin = d } }
 
 // WithDrainTimeout sets how long the lease is renewed for callbacks that have not returned after
-// the term was asked to end; 10 s if not set. Too short: work is cut off and the successor waits
+// the term was asked to end, and [Hooks.Ended] has returned; 10 s if not set. Too short: work is cut off and the successor waits
 // for the lease to run out. Too long: a hung callback holds up the handover.
 func WithDrainTimeout(d time.Duration) Option { return func(c *config) { c.drainTimeout = d } }
 
 // WithCooldown sets for how long this process does not campaign after it gave up a term by itself:
-// resigned, at the end of its tenure, or by a panic that a handler took; TTL/2 if not set. Repeated panics
-// double it, up to ten TTLs. Too short: it may win again before the others have heard. Too long: nobody
+// resigned, at the end of its tenure, or by a panic that a handler took; TTL/2 if not set, and 250 ms at least. Up to a
+// tenth is added at random. Repeated panics double it, up to ten TTLs. Too short: it may win again before the others have heard. Too long: nobody
 // leads meanwhile, if there is nobody else.
 func WithCooldown(d time.Duration) Option { return func(c *config) { c.cooldown = d } }
 
@@ -120,11 +119,13 @@ func WithMaxTenure(d, jitter time.Duration) Option {
 
 // WithStandby has this process let the others win: it campaigns so much later when it starts and each
 // time that nobody leads. It is a weak preference: a standby that leads goes on leading. Too short: it
-// wins where the others are slower by that much. Too long: nobody leads meanwhile, if there is nobody else.
+// wins where the others are slower by that much. Too long: nobody leads meanwhile, if there is nobody else; and beyond the
+// others' cooldown it does not win what they give up.
 func WithStandby(d time.Duration) Option { return func(c *config) { c.standby = d } }
 
-// WithPanicHandler has fn called with each panic of a callback, when the lease is released, on the
-// goroutine of Run; after the cooldown the process campaigns again. Without it Run panics.
+// WithPanicHandler has fn called with each panic of a callback, when the lease is released, on the goroutine of Run, which
+// waits for it; after the cooldown the process campaigns again. Without it Run panics, and the next leader comes when the lease
+// has run out. A panic of a callback that outlived Run is given to fn as well, on that callback's goroutine.
 func WithPanicHandler(fn func(*PanicError)) Option { return func(c *config) { c.onPanic = fn } }
 
 // WithHooks has the Elector tell what it does.
@@ -135,9 +136,8 @@ func WithLogger(log *zap.Logger) Option { return func(c *config) { c.log = log }
 
 func newConfig(s redlock.Settings, opts []Option) config {
 	c := config{
-		ttl: s.TTL, every: unset, attempts: defaultAttempts, maxExtensions: defaultMaxExtensions,
-		backoff: retry.Backoff{Min: unset, Max: unset}, margin: unset,
-		drainTimeout: defaultDrainTimeout, cooldown: unset, maxTenure: unset, id: DefaultIdentity(),
+		ttl: s.TTL, every: unset, attempts: defaultAttempts, backoff: retry.Backoff{Min: unset, Max: unset},
+		margin: unset, drainTimeout: defaultDrainTimeout, cooldown: unset, maxTenure: unset,
 	}
 	for _, opt := range opts {
 		opt(&c)
@@ -152,6 +152,9 @@ func newConfig(s redlock.Settings, opts []Option) config {
 	set(&c.backoff.Min, defaultMinBackoff)
 	set(&c.backoff.Max, max(c.ttl/20, defaultMinBackoff))
 	set(&c.cooldown, c.ttl/2)
+	if c.id == "" {
+		c.id = defaultIdentity()
+	}
 	if c.log == nil {
 		c.log = zap.NewNop()
 	}
@@ -185,6 +188,8 @@ func (c config) problems(election string, s redlock.Settings) error {
 	if err := name.Check("name", election); err != nil {
 		check(false, "%w", err)
 	}
+	const longest = name.MaxLen - len(lockPrefix)
+	check(len(election) <= longest, "name %.20q... has %d bytes, it may have %d", election, len(election), longest)
 	if err := name.Check("identity", c.id); err != nil {
 		check(false, "%w", err)
 	}
@@ -194,7 +199,7 @@ func (c config) problems(election string, s redlock.Settings) error {
 	check(c.every > s.NodeTimeout, "renew every %v must be above node timeout %v",
 		c.every, s.NodeTimeout)
 	check(c.attempts >= 1, "renewal attempts %d must be at least 1", c.attempts)
-	check(c.maxExtensions >= 1, "max extensions %d must be at least 1", c.maxExtensions)
+	check(c.maxExtensions >= 0, "max extensions %d must not be negative", c.maxExtensions)
 	check(c.backoff.Min > 0 && c.backoff.Max >= c.backoff.Min,
 		"backoff %v to %v must rise from above 0", c.backoff.Min, c.backoff.Max)
 	check(c.margin > 0, "stop margin %v must be above 0", c.margin)
@@ -202,13 +207,21 @@ func (c config) problems(election string, s redlock.Settings) error {
 	check(max(c.margin, c.every) < c.ttl && c.margin+c.every+drift < c.ttl, // no sum that overflows
 		"stop margin %v + renew every %v + drift %v must stay below ttl %v",
 		c.margin, c.every, drift, c.ttl)
+	if c.margin > 0 && c.margin < c.ttl {
+		check(c.enough()+s.NodeTimeout+drift < c.ttl, "stop margin %v leaves no time to lead: a term starts with %v left of "+
+			"its lease, and ttl %v less drift %v less node timeout %v is %v",
+			c.margin, c.enough(), c.ttl, drift, s.NodeTimeout, c.ttl-drift-s.NodeTimeout)
+	}
 	check(c.drainTimeout >= 0, "drain timeout %v must not be negative", c.drainTimeout)
 	check(c.cooldown >= 0, "cooldown %v must not be negative", c.cooldown)
 	check(c.standby >= 0, "standby %v must not be negative", c.standby)
 	if c.maxTenure != unset {
+		check(c.maxTenure <= longestTenure, "max tenure %v must be at most %v", c.maxTenure, longestTenure)
+		within := c.jitter >= 0 && c.jitter < c.maxTenure
 		check(c.maxTenure > c.ttl, "max tenure %v must be above ttl %v", c.maxTenure, c.ttl)
-		check(c.jitter >= 0 && c.jitter < c.maxTenure, "jitter %v must be within 0 and max tenure %v",
-			c.jitter, c.maxTenure)
+		check(within, "jitter %v must be within 0 and max tenure %v", c.jitter, c.maxTenure)
+		check(!within || c.maxTenure <= c.ttl || c.maxTenure-c.jitter > c.ttl,
+			"max tenure %v less jitter %v must be above ttl %v", c.maxTenure, c.jitter, c.ttl)
 	}
 	for i, fn := range c.callbacks {
 		check(fn != nil, "callback %d of %d is nil", i+1, len(c.callbacks))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/redlock"
 )
 
 func TestShutdown_DrainsWithinItsContext(t *testing.T) {
@@ -81,5 +82,80 @@ func TestShutdown_WhileFollowingReturnsAtOnce(t *testing.T) {
 		if took := time.Since(began); took > ttl+nodeTimeout {
 			t.Errorf("took %v", took-ttl)
 		}
+	})
+}
+
+// Work that stops when it is cut off has drained: the lease is released, and nothing says otherwise.
+func TestShutdown_ThatIsCutShortAndDrainedIsNoError(t *testing.T) {
+	for name, schedule := range map[string]struct {
+		opts []election.Option
+		stop func(t *testing.T, a *candidate) error
+	}{
+		"by its deadline": {nil, func(t *testing.T, a *candidate) error {
+			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+			defer cancel()
+			return a.Shutdown(ctx)
+		}},
+		"without a time to drain": {[]election.Option{election.WithDrainTimeout(0)}, func(_ *testing.T, a *candidate) error {
+			a.stop()
+			<-a.ended
+			return a.err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 20 { // which case of a select is drawn is up to chance
+				inSeries(t, 3, func(t *testing.T, c *cluster) {
+					a := c.candidate("a", append(schedule.opts, election.OnLeader(func(ctx context.Context) {
+						term, _ := election.TermFrom(ctx)
+						<-term.Context().Done()
+					}))...).run()
+					a.leads()
+					if err := schedule.stop(t, a); err != nil {
+						t.Error(err)
+					}
+					<-a.ended
+					synctest.Wait()
+					if n := c.held(); n > 0 {
+						t.Errorf("%d nodes still have the lock", n)
+					}
+				})
+			}
+		})
+	}
+}
+
+// Where the deadline of a shutdown is near, all of what is left but a little goes to the work, whatever the TTL.
+func TestShutdown_KeepsLittleOfItsTimeForItself(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		locker, links := c.Locker(redlock.WithTTL(time.Minute), redlock.WithMaxTTL(time.Minute))
+		a := c.candidateOf(locker, links, "x", "a", election.OnLeader(func(ctx context.Context) {
+			term, _ := election.TermFrom(ctx)
+			<-ctx.Done()
+			select {
+			case <-time.After(9 * time.Second):
+			case <-term.Context().Done():
+				t.Error("the work was cut off")
+			}
+		})).run()
+		a.leads()
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+		defer cancel()
+		if err := a.Shutdown(ctx); err != nil {
+			t.Error(err)
+		}
+		<-a.ended
+	})
+}
+
+func TestShutdown_BeforeRunIsNotLost(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.candidate("a")
+		if err := a.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		want.Err(t, a.Run(ctx), election.ErrStopped)
+		a.run().leads()
 	})
 }

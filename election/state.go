@@ -17,7 +17,7 @@ const (
 // State tells what this process does. By the time the caller reads it, that may have changed.
 func (e *Elector) State() State {
 	e.mu.Lock()
-	t, running, working := e.term, e.run != nil, len(e.runningLocked()) > 0
+	t, running, working := e.term, e.run != nil, len(e.running) > 0
 	e.mu.Unlock()
 	switch {
 	case t != nil && t.work.Err() == nil && t.Valid():

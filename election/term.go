@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/clock"
+	"github.com/redlockfx/redlockfx/redlock"
 )
 
 // Term is one uninterrupted leadership. Its methods are safe for concurrent use.
@@ -14,18 +15,19 @@ import (
 // It has two contexts. That of the callbacks ends when the term is asked to end, or is lost.
 // [Term.Context] goes on while callbacks drain, and ends when the lease can no longer be trusted.
 type Term struct {
-	candidacy
-	margin time.Duration
-	since  time.Time
-	clock  *clock.Clock
+	elector *Elector
+	lease   *redlock.Lease
+	since   time.Time
+	clock   *clock.Clock
 
 	trusted context.Context // Term.Context
 	lose    context.CancelCauseFunc
 	work    context.Context // of the callbacks, a child of trusted
 	end     context.CancelCauseFunc
 
-	mu    sync.Mutex // guards timer
+	mu    sync.Mutex // guards the fields below
 	timer *clock.Timer
+	ended time.Time // when the term was asked to end, or lost
 }
 
 type termKey struct{}
@@ -36,9 +38,9 @@ func TermFrom(ctx context.Context) (*Term, bool) {
 	return t, ok
 }
 
-// newTerm begins a term. Its contexts have the values of base.
-func newTerm(base context.Context, won candidacy, margin time.Duration, c *clock.Clock) *Term {
-	t := &Term{candidacy: won, margin: margin, since: time.Now(), clock: c}
+// newTerm starts a term. Its contexts have the values of base.
+func newTerm(base context.Context, e *Elector, lease *redlock.Lease) *Term {
+	t := &Term{elector: e, lease: lease, since: time.Now(), clock: e.locker.Clock()}
 	base = context.WithValue(context.WithoutCancel(base), termKey{}, t)
 	t.trusted, t.lose = context.WithCancelCause(base)
 	t.work, t.end = context.WithCancelCause(t.trusted)
@@ -47,7 +49,12 @@ func newTerm(base context.Context, won candidacy, margin time.Duration, c *clock
 
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.timer = c.AfterFunc(t.stopAt(), t.expire)
+	t.timer = t.clock.AfterFunc(t.stopAt(), t.expire)
+	context.AfterFunc(t.work, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.ended = time.Now()
+	})
 	context.AfterFunc(t.trusted, func() {
 		stop()
 		t.mu.Lock()
@@ -79,14 +86,17 @@ func (t *Term) tooLate() {
 		t.Deadline().Format(time.StampMilli)))
 }
 
-// fit tells whether callbacks may start. A term that may not start one is over: else a renewal that is
-// confirmed before the timer has run would have it go on without that callback.
-func (t *Term) fit() bool {
-	if t.Valid() {
-		return true
+// canStart reports whether work may start: the term has not been asked to end, and is not over.
+func (t *Term) canStart() bool { return t.work.Err() == nil && t.Valid() }
+
+// endedAt returns when the term was asked to end, or lost; now, if it was not.
+func (t *Term) endedAt() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended.IsZero() {
+		return time.Now()
 	}
-	t.tooLate()
-	return false
+	return t.ended
 }
 
 // Resign asks the term to end: its callbacks' contexts end with [ErrResigned] and cause, they drain,
@@ -108,15 +118,47 @@ func (t *Term) Token() uint64 { return t.lease.Token() }
 func (t *Term) Since() time.Time { return t.since }
 
 // Deadline is the stop deadline: when the term's contexts end unless it is renewed before, the
-// stop margin ahead of anybody else's first chance to lead. It moves with each renewal.
-func (t *Term) Deadline() time.Time { return t.lease.Deadline().Add(-t.margin) }
+// stop margin ahead of anybody else's first chance to lead. It moves with each renewal, also of a term that drains.
+func (t *Term) Deadline() time.Time { return t.lease.Deadline().Add(-t.elector.config.margin) }
 
-// Valid tells whether the lease can be trusted right now: before the stop deadline, not lost and
-// not released. It is true while callbacks drain.
-func (t *Term) Valid() bool { return t.trusted.Err() == nil && time.Now().Before(t.Deadline()) }
+// Valid reports whether the lease can be trusted right now: before the stop deadline, not lost and not released. It is true
+// while callbacks drain. Once it is false it stays false: it ends a term whose deadline has passed, even if a renewal is on
+// its way.
+func (t *Term) Valid() bool {
+	if t.trusted.Err() != nil {
+		return false
+	}
+	if time.Now().Before(t.Deadline()) {
+		return true
+	}
+	t.tooLate()
+	return false
+}
 
-// Context is done when the lease can no longer be trusted: at the stop deadline or when it was
-// lost ([ErrLost]), when the time to drain is over, or when it was released. context.Cause tells
-// which. Work that should be finished rather than cut off when the leader is asked to stop belongs
-// under it; all other work under the callback's own context.
+// Context is done when the lease can no longer be trusted: at the stop deadline or when it was lost ([ErrLost]), when the
+// time to drain is over, or when it was released. context.Cause tells which. In a callback, and in [Term.Do], work that should
+// be finished rather than cut off when the leader is asked to stop belongs under it; all other work under the callback's own
+// context. Nobody waits for work elsewhere: it learns of the end of the term when the next leader may start.
 func (t *Term) Context() context.Context { return t.trusted }
+
+// Do calls fn as part of the term from outside a callback, as in the handler of a request, and returns what it returns. fn's
+// context ends with ctx, and as that of a callback does; the lease is not released before fn has returned. If the term has
+// ended, or been asked to, fn is not called, and the error wraps the reason.
+func (t *Term) Do(ctx context.Context, fn func(ctx context.Context) error) error {
+	e := t.elector
+	ctx, w := e.newWork(context.WithValue(ctx, termKey{}, t), t, nameOf(fn))
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := context.AfterFunc(t.work, func() { cancel(context.Cause(t.work)) })
+	defer stop()
+
+	e.mu.Lock()
+	if e.term != t || !t.canStart() {
+		e.mu.Unlock()
+		return fmt.Errorf("election: %q: term %d is over: %w", e.name, t.Token(), context.Cause(t.work))
+	}
+	e.addLocked(w)
+	e.mu.Unlock()
+	defer e.returned(w, nil)
+	return fn(ctx)
+}

@@ -1,7 +1,6 @@
 package redlockfx
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -127,7 +126,7 @@ func (c Config) electionOptions() []election.Option {
 		opts = append(opts, election.WithMaxTenure(c.MaxTenure, c.TenureJitter))
 	}
 	if c.Identity != "" || c.Value != "" {
-		opts = append(opts, election.WithIdentity(cmp.Or(c.Identity, election.DefaultIdentity()), c.Value))
+		opts = append(opts, election.WithIdentity(c.Identity, c.Value))
 	}
 	return opts
 }

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/redlockfx/redlockfx/election"
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
@@ -46,7 +47,7 @@ func (c *cluster) process(opts ...redlockfx.GroupOption) (fx.Option, *nodetest.L
 // held counts the nodes that have the lock of election x.
 func (c *cluster) held() int {
 	c.T.Helper()
-	return records.Default.On(c.T, "x", c.Raw()...)
+	return records.Default.On(c.T, election.LockName("x"), c.Raw()...)
 }
 
 // app makes an application of the module and what else is given; it must be valid.

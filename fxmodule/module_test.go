@@ -309,8 +309,8 @@ func TestModule_TakesHooks(t *testing.T) {
 		app.RequireStart()
 		term := <-elected
 		synctest.Wait()
-		records.Default.Drop(t, "x", c.Raw()[0])
-		if name := <-repaired; name != "x" || !term.Valid() {
+		records.Default.Drop(t, election.LockName("x"), c.Raw()[0])
+		if name := <-repaired; name != election.LockName("x") || !term.Valid() {
 			t.Errorf("repaired %q, valid %v", name, term.Valid())
 		}
 		if r := <-finished; r.Job != "job" || r.State != scheduler.StateOK {

@@ -32,7 +32,8 @@ const (
 // cluster is the nodes of a bubble, and what has run. Its Start is a midnight UTC.
 type cluster struct {
 	*bubble.Cluster
-	ttl time.Duration
+	ttl  time.Duration
+	opts []election.Option // of the electors of replicas
 
 	mu   sync.Mutex // guards runs
 	runs []*record
@@ -108,8 +109,9 @@ func (c *cluster) idle(id string, opts ...scheduler.Option) *replica {
 	var locker *redlock.Locker
 	locker, r.links = c.Locker(redlock.WithClock(r.clock), redlock.WithTTL(c.ttl))
 	var err error
-	r.elector, err = election.New(locker, "x",
-		election.WithIdentity(id, ""), election.WithDrainTimeout(drainTimeout), election.WithCooldown(time.Second))
+	r.elector, err = election.New(locker, "x", append([]election.Option{
+		election.WithIdentity(id, ""), election.WithDrainTimeout(drainTimeout), election.WithCooldown(time.Second),
+	}, c.opts...)...)
 	if err != nil {
 		c.T.Fatal(err)
 	}

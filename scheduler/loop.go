@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/doing"
 	"github.com/redlockfx/redlockfx/internal/register"
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
@@ -60,6 +61,8 @@ type loop struct {
 	done chan struct{}  // closed when all runs have returned and none will start
 }
 
+var errLoopEnded = errors.New("scheduler: the loop has ended by a panic or runtime.Goexit of a hook, the logger or a schedule")
+
 // lead is the leader's callback. It returns when the runs of the term have: until then the elector
 // renews the lease.
 func (s *Scheduler) lead(ctx context.Context) {
@@ -84,12 +87,20 @@ func (s *Scheduler) lead(ctx context.Context) {
 		return
 	}
 
+	doing.Naming(ctx) // the runs; what is written of them does no harm in a term that is over
+	returned := false
+	defer func() { // also where a hook, the logger or a schedule panics, or ends this goroutine: the lease is released afterwards
+		if !returned {
+			term.Resign(errLoopEnded)
+		}
+		l.work.Wait() // a tick that was won meanwhile is run
+		l.runs.Wait()
+		l.ends.writer.Wait()
+		l.keep()
+		close(l.done)
+	}()
 	l.run()
-	l.work.Wait() // a tick that was won meanwhile is run
-	l.runs.Wait()
-	l.ends.writer.Wait()
-	l.keep()
-	close(l.done)
+	returned = true
 }
 
 // keep notes what was asked for until the end of the term. Nodes may have voted for it and the answer been lost; this
@@ -221,7 +232,7 @@ func (l *loop) sync() {
 func (l *loop) fenced(token uint64) {
 	l.s.hooks.fenced(l.term.Token(), token)
 	e := l.s.elector
-	err := e.Locker().Raise(l.draining, e.Name(), token)
+	err := e.Locker().Raise(l.draining, election.LockName(e.Name()), token)
 	cause := fmt.Errorf("scheduler: token %d was promised, %d is fenced", token, l.term.Token())
 	l.term.Resign(errors.Join(cause, err))
 }

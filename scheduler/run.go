@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/doing"
 	"github.com/redlockfx/redlockfx/internal/register"
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
@@ -100,6 +101,7 @@ func (l *loop) ended(r *active, state string, err error) {
 
 // attempts calls the job's Run until it succeeds, or may not be tried again.
 func (l *loop) attempts(ctx context.Context, r *active) error {
+	defer doing.Start(l.draining, fmt.Sprintf("job %q", r.Job))()
 	wait := cmp.Or(r.job.Retry.Wait, defaultWait)
 	for n := 0; ; n++ {
 		err := attempt(ctx, r.job.call, r.Run)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/register"
@@ -58,7 +59,7 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 	if s.log == nil {
 		s.log = zap.NewNop()
 	}
-	s.log = s.log.With(zap.String("election", elector.Name()))
+	s.log = s.log.With(zap.String("election", elector.Name())).WithOptions(zap.AddStacktrace(zapcore.FatalLevel + 1)) // ours says nothing
 	locker := elector.Locker()
 	settings := locker.Settings()
 	s.register = register.New(register.Config{

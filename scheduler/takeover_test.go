@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 // depose takes the lease away from whoever leads, as a person with redis-cli may: its runs may go on, and write.
 func (c *cluster) depose() {
-	records.Default.Drop(c.T, "x", c.Raw()[:2]...)
+	records.Default.Drop(c.T, election.LockName("x"), c.Raw()[:2]...)
 }
 
 // A leader died in two runs, in a build that allows them beside each other. The next one repeats both, one after the

@@ -94,6 +94,6 @@ func TestCore_HearsOfAnElection(t *testing.T) {
 		if err := r.Stop(); err != nil {
 			t.Fatal(err)
 		}
-		want.Parts(t, "the log", b.String(), "msg=won", "msg=stopped", "election=test", "candidate=replica-1")
+		want.Parts(t, "the log", b.String(), `msg="this replica leads"`, `msg="handed leadership over"`, "election=test", "candidate=replica-1")
 	})
 }

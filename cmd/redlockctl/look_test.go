@@ -13,7 +13,7 @@ func TestLook_AtALifeOfAnElectionAndItsJobs(t *testing.T) {
 	c := ready(t, servers(t))
 	do := on(c)
 	do("leader").want(t, no, "", "no leader")
-	do("lock", "billing", "other").want(t, no, "", "vacant")
+	do("lock", "election:billing", "other").want(t, no, "", "vacant")
 	leader, stop := service(t, c, "pod-1")
 	until(t, "it leads", leader.IsLeader)
 	until(t, "its job has run", func() bool { return strings.Contains(do("history", "good").out, "ok") })
@@ -31,7 +31,7 @@ func TestLook_AtALifeOfAnElectionAndItsJobs(t *testing.T) {
 	if all := decode[[]map[string]any](t, do("nodes", "-o", "json")); len(all) != 3 || all[0]["addr"] != c.Addrs()[0] {
 		t.Errorf("nodes %v", all)
 	}
-	do("lock", "billing", "other").want(t, 0, "(free)", "")
+	do("lock", "election:billing", "other").want(t, 0, "(free)", "")
 	do("jobs").want(t, 0, "nightly report  30 2 * * *", "")
 	list := decode[[]job](t, do("jobs", "-o", "json"))
 	if len(list) != 2 || list[0].Name != "good" || list[0].Last == nil || list[1].Zone != "Europe/Berlin" || list[1].Next == nil {

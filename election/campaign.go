@@ -1,0 +1,56 @@
+package election
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/retry"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// renewal is what came of one renewal of the lease.
+type renewal struct {
+	attempts int
+	took     time.Duration
+	err      error
+}
+
+// campaign returns a lease with time left to lead, and what will be heard of its renewals. nil: Run was told to stop, or
+// this process can never lead, and the error says why.
+func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
+	var view outlook
+	attempted := func(took time.Duration, err error) {
+		if err != nil && !done(r.stopping) {
+			e.logAttempt(&view, err)
+		}
+		e.config.hooks.attempt(took, err)
+	}
+	for failures := 0; !done(r.stopping); {
+		renewals := make(chan renewal, 8)
+		lease, err := e.locker.Acquire(r.stopping, LockName(e.name), redlock.WithLeaseTTL(e.config.ttl),
+			redlock.WithValueFunc(e.config.announce), redlock.WithYield(e.config.standby),
+			redlock.WithBackoff(e.config.backoff.Min, e.config.backoff.Max), redlock.WithAttempts(attempted),
+			redlock.WithAutoExtend(redlock.Extension{
+				Every: e.config.every, Attempts: e.config.attempts,
+				Told: func(attempts int, took time.Duration, err error) {
+					select {
+					case renewals <- renewal{attempts, took, err}:
+					default: // a hook holds the loop up: then it hears of fewer
+					}
+				},
+			}))
+		switch {
+		case err == nil && time.Until(lease.Deadline()) > e.config.enough():
+			e.logOutcome(&view)
+			return lease, renewals, nil
+		case err == nil: // a pause since the request has used the lease up: nothing starts on what is left
+			e.logUsedUp(lease, lease.Release(r.stopping))
+		case errors.Is(err, redlock.ErrClosed):
+			return nil, nil, fmt.Errorf("election: %q cannot lead any more: %w", e.name, err)
+		}
+		failures++
+		_ = retry.Sleep(r.stopping, e.config.backoff.After(failures)) // the loop looks at stopping itself
+	}
+	return nil, nil, nil
+}

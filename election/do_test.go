@@ -1,0 +1,78 @@
+package election_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+)
+
+// Work outside callbacks is told of the end of the term, and has returned before anybody else leads.
+func TestTermDo_IsWaitedFor(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.candidate("a").run()
+		term := a.leads()
+		b := c.candidate("b").run()
+		oops, ended := errors.New("oops"), make(chan error, 1)
+		go func() { // ends with the term
+			ended <- term.Do(t.Context(), func(ctx context.Context) error {
+				if mine, ok := election.TermFrom(ctx); !ok || mine != term {
+					t.Errorf("its context belongs to term %v", mine)
+				}
+				<-ctx.Done()
+				want.Err(t, context.Cause(ctx), election.ErrStopped)
+				time.Sleep(time.Second)
+				if b.IsLeader() || !term.Valid() {
+					t.Error("somebody else leads beside it")
+				}
+				return oops
+			})
+		}()
+		time.Sleep(time.Second)
+		a.stop()
+		want.Err(t, <-ended, oops)
+		<-a.ended
+		if a.err != nil {
+			t.Error(a.err)
+		}
+		b.leads()
+		err := term.Do(t.Context(), func(context.Context) error {
+			t.Error("called after the term")
+			return nil
+		})
+		want.Err(t, err, election.ErrStopped)
+	})
+}
+
+// The context of the caller ends it too, and a panic is the caller's; the term goes on after both.
+func TestTermDo_BelongsToItsCaller(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.candidate("a").run()
+		term := a.leads()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		want.Err(t, term.Do(ctx, func(ctx context.Context) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}), context.DeadlineExceeded)
+		func() {
+			defer func() {
+				if recover() != "mine" {
+					t.Error("the panic was swallowed")
+				}
+			}()
+			_ = term.Do(t.Context(), func(context.Context) error { panic("mine") })
+		}()
+		if !a.IsLeader() {
+			t.Error("the term has ended")
+		}
+		a.stop()
+		<-a.ended
+		if a.err != nil {
+			t.Error(a.err)
+		}
+	})
+}

@@ -1,0 +1,132 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// lead is a term from its start to its release, or to where it is abandoned because callbacks have not returned: then it is
+// not drained. cause is why it ended.
+func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (cause error, drained bool) {
+	t := newTerm(r.stopping, e, lease)
+	stop := context.AfterFunc(r.stopping, func() { t.end(context.Cause(r.stopping)) })
+	defer stop()
+	defer func() { // does nothing unless a hook or the logger has panicked, or ended this goroutine: callbacks may still run
+		t.lose(fmt.Errorf("%w: Run has ended by a panic or runtime.Goexit", ErrStopped))
+		t.lease.Abandon()
+	}()
+	e.logLeads(t)
+	e.config.hooks.elected(t)
+	e.begin(t)
+
+	e.watch(t, renewals)
+	cause = context.Cause(t.work) // whatever ended it first
+	e.config.hooks.ended(t, cause)
+
+	// Whoever leads next may start the moment Release returns, so the order is: the work stops, and only then the lease is
+	// released.
+	began := time.Now()
+	drained = e.drain(r, t, renewals)
+	late := !drained || !time.Now().Before(t.lease.Deadline())
+	t.lose(cause)
+	var problem error
+	switch {
+	case !drained:
+		problem = e.undrained()
+		t.lease.Abandon()
+	case e.willPanic():
+		// Whoever leads next may have the same bug: it comes when the lease has run out, as after any crash, and not at once.
+		t.lease.Abandon()
+		e.forgetTerm()
+	default:
+		problem = t.lease.Release(r.stopping)
+		e.forgetTerm()
+	}
+	e.logEnd(t, cause, problem)
+	e.config.hooks.drained(t, time.Since(began), late)
+	return cause, drained
+}
+
+// willPanic reports that Run is about to panic.
+func (e *Elector) willPanic() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.panics) > 0 && e.config.onPanic == nil
+}
+
+// watch returns when the term has been asked to end or is lost. The lease is renewed meanwhile, and afterwards, until it is
+// released: here it is seen how that goes. A renewal that fails is no end while the stop deadline has not come.
+func (e *Elector) watch(t *Term, renewals <-chan renewal) {
+	tenure := e.config.tenure()
+	for extensions := 0; ; {
+		select {
+		case <-t.work.Done():
+			e.renewedBefore(t, renewals)
+			return
+		case <-tenure:
+			t.end(fmt.Errorf("%w: its tenure is over", ErrResigned))
+		case n := <-renewals:
+			e.renewed(t, n)
+			if n.err != nil {
+				continue
+			}
+			if extensions++; extensions == e.config.maxExtensions {
+				t.end(fmt.Errorf("%w: after %d renewals", ErrResigned, extensions))
+			}
+		}
+	}
+}
+
+// drain waits for the work of the term to return, while the lease is renewed. When the time for that is over it ends the
+// term's own context too, and the work has the stop margin. false: some is still running.
+func (e *Elector) drain(r *run, t *Term, renewals <-chan renewal) bool {
+	began, idle := time.Now(), e.waitIdle()
+	timeout := time.NewTimer(e.config.drainTimeout)
+	defer timeout.Stop()
+	for over := false; !over; {
+		select {
+		case <-idle:
+			return true
+		case n := <-renewals:
+			e.renewed(t, n)
+		case <-t.Context().Done():
+			over = true
+		case <-timeout.C:
+			over = true
+		case <-r.aborting.Done():
+			e.logCutShort(t, time.Since(began))
+			over = true
+		}
+	}
+	t.lose(fmt.Errorf("%w: the time to drain is over", context.Cause(t.work)))
+	grace := time.NewTimer(min(e.config.margin, time.Until(t.lease.Deadline())))
+	defer grace.Stop()
+	select {
+	case <-idle:
+	case <-grace.C:
+	}
+	return isDone(idle)
+}
+
+func (e *Elector) renewed(t *Term, n renewal) {
+	if n.err != nil && !errors.Is(n.err, redlock.ErrLost) {
+		e.logRenewal(t, n.attempts, n.err)
+	}
+	e.config.hooks.renewed(t, n)
+}
+
+// renewedBefore tells of the renewals before the end of the term, of which one may have found it lost.
+func (e *Elector) renewedBefore(t *Term, renewals <-chan renewal) {
+	for {
+		select {
+		case n := <-renewals:
+			e.renewed(t, n)
+		default:
+			return
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/redlockfx/redlockfx/internal/doing"
+)
+
+// work is what must have returned before the lease of a term is released: one call of a callback, or of Term.Do. Nothing of
+// it changes.
+type work struct {
+	term   *Term
+	name   string // of the function, for people
+	since  time.Time
+	cancel context.CancelFunc
+	doing  *doing.List
+}
+
+// newWork makes work with a context made from ctx.
+func (e *Elector) newWork(ctx context.Context, t *Term, name string) (context.Context, *work) {
+	w := &work{term: t, name: name, since: time.Now()}
+	ctx, w.cancel = context.WithCancel(ctx)
+	ctx, w.doing = doing.With(ctx, func(item doing.Item) { e.logReturned(t, item) })
+	return ctx, w
+}
+
+func (e *Elector) addLocked(w *work) {
+	if len(e.running) == 0 {
+		e.idle = make(chan struct{})
+	}
+	e.running = append(e.running, w)
+}
+
+func (e *Elector) removeLocked(w *work) {
+	e.running = slices.DeleteFunc(e.running, func(other *work) bool { return other == w })
+	if len(e.running) == 0 {
+		close(e.idle)
+	}
+}
+
+var errGoexit = errors.New("runtime.Goexit was called")
+
+// call calls a callback.
+func (e *Elector) call(ctx context.Context, w *work, fn func(context.Context)) {
+	returned := false
+	defer func() {
+		var p *PanicError
+		if v := recover(); v != nil {
+			p = &PanicError{Value: v, Stack: debug.Stack()}
+		} else if !returned {
+			p = &PanicError{Value: errGoexit, Stack: debug.Stack()}
+		}
+		e.returned(w, p)
+	}()
+	fn(ctx)
+	returned = true
+}
+
+// returned takes note that a callback has, or panicked. Run passes a panic on when the time has come; without a Run there is
+// nobody to do it.
+func (e *Elector) returned(w *work, p *PanicError) {
+	if p != nil {
+		w.term.end(p)
+	}
+	w.cancel()
+	if _, named := w.doing.Items(); !named {
+		e.logReturned(w.term, doing.Item{Name: w.name, Since: w.since})
+	}
+	e.mu.Lock()
+	orphan := p != nil && e.run == nil
+	if p != nil && !orphan {
+		e.panics = append(e.panics, p)
+	}
+	e.removeLocked(w)
+	e.mu.Unlock()
+
+	switch {
+	case orphan && e.config.onPanic != nil:
+		e.config.onPanic(p)
+	case orphan:
+		panic(p)
+	}
+}
+
+// stillRunning returns the work under way that matters: where a callback names what it does, that alone.
+func (e *Elector) stillRunning() []doing.Item {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var all []doing.Item
+	for _, w := range e.running {
+		items, named := w.doing.Items()
+		if !named {
+			items = []doing.Item{{Name: w.name, Since: w.since}}
+		}
+		all = append(all, items...)
+	}
+	return all
+}
+
+// undrained is the error that says what has not returned.
+func (e *Elector) undrained() error {
+	e.mu.Lock()
+	t := e.term
+	e.mu.Unlock()
+	items := e.stillRunning()
+	if len(items) == 0 {
+		items = []doing.Item{{Name: "the bookkeeping of its callbacks", Since: time.Now()}}
+	}
+	var names []string
+	for _, item := range items {
+		names = append(names, fmt.Sprintf("%s for %v", item.Name, time.Since(item.Since).Round(time.Millisecond)))
+	}
+	asked := ""
+	if t != nil {
+		asked = fmt.Sprintf(", %v after it was told to stop", time.Since(t.endedAt()).Round(time.Millisecond))
+	}
+	return fmt.Errorf("%w: %q: still running%s: %s", ErrUndrained, e.name, asked, strings.Join(names, ", "))
+}
+
+// logReturned says that work which outlived its lease has returned after all.
+func (e *Elector) logReturned(t *Term, item doing.Item) {
+	if over := time.Since(t.lease.Deadline()); over > 0 {
+		e.log.Info("late work has returned", zap.Uint64("term", t.Token()), zap.String("work", item.Name),
+			zap.Duration("after_the_lease", over), zap.Duration("ran", time.Since(item.Since)))
+	}
+}

@@ -1,0 +1,74 @@
+// Package doing names the work that is under way in a leader's callback, so that whoever waits for the callback can say what
+// it waits for: the job "nightly" rather than a function of this library.
+package doing
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// List is the named work of one callback. Its methods are safe for concurrent use.
+type List struct {
+	ended func(Item) // may be nil
+
+	mu    sync.Mutex // guards the fields below
+	named bool       // the callback names its work: while none is listed, it does nothing that matters
+	items []*Item
+}
+
+// Item is one piece of work.
+type Item struct {
+	Name  string
+	Since time.Time
+}
+
+type key struct{}
+
+// With returns a context for a callback, and the list of its work. ended is called with each piece when it has ended.
+func With(ctx context.Context, ended func(Item)) (context.Context, *List) {
+	l := &List{ended: ended}
+	return context.WithValue(ctx, key{}, l), l
+}
+
+// Naming says that the callback of this context names all of its work that matters.
+func Naming(ctx context.Context) {
+	if l, ok := ctx.Value(key{}).(*List); ok {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.named = true
+	}
+}
+
+// Start lists a piece of work of the context's callback until end is called.
+func Start(ctx context.Context, name string) (end func()) {
+	l, ok := ctx.Value(key{}).(*List)
+	if !ok {
+		return func() {}
+	}
+	item := &Item{name, time.Now()}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.items = append(l.items, item)
+	return func() { l.end(item) }
+}
+
+func (l *List) end(item *Item) {
+	l.mu.Lock()
+	l.items = slices.DeleteFunc(l.items, func(other *Item) bool { return other == item })
+	l.mu.Unlock()
+	if l.ended != nil {
+		l.ended(*item)
+	}
+}
+
+// Items returns the work under way; named is false if the callback names none of it.
+func (l *List) Items() (items []Item, named bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, item := range l.items {
+		items = append(items, *item)
+	}
+	return items, l.named
+}

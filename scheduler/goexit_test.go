@@ -1,0 +1,53 @@
+package scheduler_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// A hook that panics, or ends its goroutine, on the goroutine that starts the ticks ends the term. The lease is not released
+// before the run under way has returned, and no tick is started on the side.
+func TestLead_AHookThatPanicsReleasesNoLeaseUnderARun(t *testing.T) {
+	for name, hook := range map[string]func(time.Duration){
+		"panic":  func(time.Duration) { panic("hook") },
+		"goexit": func(time.Duration) { runtime.Goexit() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				c.opts = []election.Option{election.WithPanicHandler(func(*election.PanicError) {})}
+				a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{ClockSkew: hook}))
+				b := c.replica("b")
+				running := false
+				work := func(context.Context, int) error {
+					running = true
+					time.Sleep(5 * time.Second)
+					if b.elector.IsLeader() {
+						t.Error("the next one leads beside the run")
+					}
+					running = false
+					return nil
+				}
+				a.add(a.job("job", "30 * * * * *", work))
+				b.add(b.job("job", "30 * * * * *", quick))
+				c.SleepTo(31 * time.Second)
+				if !running {
+					t.Fatal("the job does not run")
+				}
+				a.clock.Step(time.Hour)
+				c.SleepTo(34 * time.Second)
+				if a.elector.IsLeader() {
+					t.Error("the term goes on without a scheduler")
+				}
+				b.leads()
+				if got := c.at(now()); got > "50s" {
+					t.Errorf("the next one led at %v", got)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,60 @@
+package scheduler_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+)
+
+// A liveness probe of a leader does not fail while Redis is away, with a run under way that stops in time and without one.
+func TestCheck_IsNilWhileRedisIsAway(t *testing.T) {
+	for name, spec := range map[string]string{"idle": "@yearly", "at work": "*/10 * * * * *"} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				r := c.leader("a")
+				r.add(r.job("job", spec, untilDone(margin/2)))
+				c.SleepTo(22 * time.Second)
+				c.Hang(0, 1)
+				for range 600 {
+					time.Sleep(100 * time.Millisecond)
+					if err := r.elector.Check(); err != nil {
+						t.Fatalf("at %v: %v", c.at(now()), err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A job that outlives its lease is named, by the liveness probe and in the log, and so is its return.
+func TestCheck_NamesTheJobThatIsLate(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		core, logs := observer.New(zapcore.InfoLevel)
+		c.opts = []election.Option{election.WithLogger(zap.New(core))}
+		r := c.leader("a")
+		r.add(r.job("report", "30 * * * * *", untilDone(30*time.Second)))
+		c.SleepTo(32 * time.Second)
+		c.Hang(0, 1)
+		time.Sleep(2 * ttl)
+		want.Err(t, r.elector.Check(), election.ErrUndrained)
+		want.Text(t, r.elector.Check(), `job "report"`)
+		c.Heal()
+		time.Sleep(time.Minute)
+		if err := r.elector.Check(); err != nil {
+			t.Error(err)
+		}
+		late := logs.FilterMessage("work goes on after the end of leadership, the next leader waits for the lease to run out").All()
+		back := logs.FilterMessage("late work has returned").All()
+		if len(late) != 1 || len(back) != 1 || back[0].ContextMap()["work"] != `job "report"` ||
+			!strings.Contains(late[0].ContextMap()["error"].(string), `job "report"`) {
+			t.Errorf("logged %v, %v", late, back)
+		}
+	})
+}
