@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/redlockfx/redlockfx/integration"
+	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
@@ -149,7 +150,7 @@ func (c *cluster) leaseOnAll() {
 	poll(c.t, "lease on all nodes", func() bool {
 		holders := make(map[string]bool)
 		for _, server := range servers {
-			holders[records.Default.Holder(c.t, c.Election, server)] = true
+			holders[records.Default.Holder(c.t, election.LockName(c.Election), server)] = true
 		}
 		return len(holders) == 1 && !holders[""]
 	})
