@@ -5,8 +5,8 @@ package integration_test
 import (
 	"testing"
 
-	"github.com/redlockfx/redlockfx/integration"
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/integration"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
