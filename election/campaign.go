@@ -20,13 +20,16 @@ type renewal struct {
 // this process can never lead, and the error says why.
 func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
 	var view outlook
-	attempted := func(took time.Duration, err error) {
+	told := func(took time.Duration, err error) {
 		if err != nil && !done(r.stopping) {
 			e.logAttempt(&view, err)
 		}
 		e.config.hooks.attempt(took, err)
 	}
-	for failures := 0; !done(r.stopping); {
+	attempted := func(took time.Duration, err error) {
+		e.tell("the hook Attempt, or the logger", func() { told(took, err) })
+	}
+	for failures := 0; !r.isStopping(); {
 		renewals := make(chan renewal, 8)
 		lease, err := e.locker.Acquire(r.stopping, LockName(e.name), redlock.WithLeaseTTL(e.config.ttl),
 			redlock.WithValueFunc(e.config.announce), redlock.WithYield(e.config.standby),
@@ -41,6 +44,11 @@ func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
 				},
 			}))
 		switch {
+		case err == nil && r.isStopping():
+			if err := lease.Release(r.stopping); err != nil {
+				e.logLeft(lease, err)
+			}
+			return nil, nil, nil
 		case err == nil && time.Until(lease.Deadline()) > e.config.enough():
 			e.logOutcome(&view)
 			return lease, renewals, nil

@@ -1,11 +1,13 @@
 package election_test
 
 import (
+	"context"
 	"math"
 	"testing"
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -66,4 +68,35 @@ func TestCheck_DrainForEver(t *testing.T) {
 			t.Errorf("it drains, as it may: %v", err)
 		}
 	})
+}
+
+// A hook that does not return holds the leader's lease, and nobody else can lead: a restart is the cure.
+func TestCheck_NamesWhatHoldsRunUp(t *testing.T) {
+	var hung chan struct{} // what is called waits for it; it is set in each bubble
+	for what, opts := range map[string][]election.Option{
+		"the hook Attempt": {election.WithHooks(election.Hooks{Attempt: func(time.Duration, error) { <-hung }})},
+		"the hook Elected": {election.WithHooks(election.Hooks{Elected: func(*election.Term) { <-hung }})},
+		"the hook Renewed": {election.WithHooks(election.Hooks{Renewed: func(*election.Term, int, time.Duration, error) { <-hung }})},
+		"the hook Ended":   {election.WithHooks(election.Hooks{Ended: func(*election.Term, error) { <-hung }})},
+		"the hook Drained": {election.WithHooks(election.Hooks{Drained: func(*election.Term, time.Duration, bool) { <-hung }})},
+		"the panic handler": {
+			election.WithPanicHandler(func(*election.PanicError) { <-hung }),
+			election.OnLeader(func(context.Context) { panic("oops") }),
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inSeries(t, 3, func(t *testing.T, c *cluster) {
+				hung = make(chan struct{})
+				p := c.candidate("a", append(opts, election.WithMaxTenure(2*ttl, 0))...).run()
+				time.Sleep(4 * ttl)
+				want.Text(t, p.Check(), what)
+				close(hung) // for good
+				p.stop()
+				<-p.ended
+				if err := p.Check(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }

@@ -3,6 +3,7 @@ package election_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -75,4 +76,46 @@ func TestTermDo_BelongsToItsCaller(t *testing.T) {
 			t.Error(a.err)
 		}
 	})
+}
+
+// A refusal says why and leaves nothing behind in the caller's context; a term that has been won takes work at once.
+func TestTermDo_RefusedAndEarly(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		early := make(chan error, 1)
+		a := c.candidate("a", election.WithHooks(election.Hooks{Elected: func(term *election.Term) {
+			early <- term.Do(t.Context(), func(context.Context) error { return nil })
+		}})).run()
+		term := a.leads()
+		if err := <-early; err != nil {
+			t.Errorf("from the hook Elected: %v", err)
+		}
+		a.stop()
+		<-a.ended
+		caller := watched{Context: t.Context(), done: make(chan struct{}), children: new(atomic.Int64)}
+		for range 10 {
+			err := term.Do(caller, func(context.Context) error { return nil })
+			want.Err(t, err, election.ErrStopped)
+		}
+		if n := caller.children.Load(); n != 0 {
+			t.Errorf("%d contexts are left that wait for the caller's", n)
+		}
+	})
+}
+
+// watched is a context that counts those made from it.
+type watched struct {
+	context.Context
+	done     chan struct{} // never closed
+	children *atomic.Int64
+}
+
+func (w watched) Done() <-chan struct{} { return w.done }
+
+// AfterFunc is called by package context for each child.
+func (w watched) AfterFunc(func()) (stop func() bool) {
+	w.children.Add(1)
+	return func() bool {
+		w.children.Add(-1)
+		return true
+	}
 }

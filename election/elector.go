@@ -25,9 +25,10 @@ type Elector struct {
 	idle      chan struct{} // closed while nothing is running
 	panics    []*PanicError // that Run has not passed on
 	run       *run
-	shut      bool  // the latest Run was told to stop by Shutdown
-	refused   bool  // a Shutdown came before the next Run
+	ran       bool  // Run was called before
+	refused   bool  // a Shutdown came before the first Run
 	failed    error // why Run can never lead again
+	telling   telling
 	term      *Term // from its start until its work has returned
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redlockfx/redlockfx/redlock"
@@ -19,13 +20,18 @@ func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (c
 		t.lose(fmt.Errorf("%w: Run has ended by a panic or runtime.Goexit", ErrStopped))
 		t.lease.Abandon()
 	}()
-	e.logLeads(t)
-	e.config.hooks.elected(t)
+	e.tell("the hook Elected, or the logger", func() {
+		e.logLeads(t)
+		e.config.hooks.elected(t)
+	})
+	if r.isStopping() {
+		t.end(context.Cause(r.stopping)) // now, and not on AfterFunc's goroutine, which begin may overtake
+	}
 	e.begin(t)
 
 	e.watch(t, renewals)
 	cause = context.Cause(t.work) // whatever ended it first
-	e.config.hooks.ended(t, cause)
+	e.tell("the hook Ended", func() { e.config.hooks.ended(t, cause) })
 
 	// Whoever leads next may start the moment Release returns, so the order is: the work stops, and only then the lease is
 	// released.
@@ -33,12 +39,13 @@ func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (c
 	drained = e.drain(r, t, renewals)
 	late := !drained || !time.Now().Before(t.lease.Deadline())
 	t.lose(cause)
+	panics := e.termPanics()
 	var problem error
 	switch {
 	case !drained:
 		problem = e.undrained()
 		t.lease.Abandon()
-	case e.willPanic():
+	case len(panics) > 0 && e.config.onPanic == nil:
 		// Whoever leads next may have the same bug: it comes when the lease has run out, as after any crash, and not at once.
 		t.lease.Abandon()
 		e.forgetTerm()
@@ -46,16 +53,19 @@ func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (c
 		problem = t.lease.Release(r.stopping)
 		e.forgetTerm()
 	}
-	e.logEnd(t, cause, problem)
-	e.config.hooks.drained(t, time.Since(began), late)
+	e.tell("the hook Drained, or the logger", func() {
+		e.logPanics(t, panics)
+		e.logEnd(r, t, cause, problem, panics)
+		e.config.hooks.drained(t, time.Since(began), late)
+	})
 	return cause, drained
 }
 
-// willPanic reports that Run is about to panic.
-func (e *Elector) willPanic() bool {
+// termPanics returns the panics of the callbacks that have returned so.
+func (e *Elector) termPanics() []*PanicError {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return len(e.panics) > 0 && e.config.onPanic == nil
+	return slices.Clone(e.panics)
 }
 
 // watch returns when the term has been asked to end or is lost. The lease is renewed meanwhile, and afterwards, until it is
@@ -98,7 +108,10 @@ func (e *Elector) drain(r *run, t *Term, renewals <-chan renewal) bool {
 		case <-timeout.C:
 			over = true
 		case <-r.aborting.Done():
-			e.logCutShort(t, time.Since(began))
+			if isDone(idle) {
+				return true
+			}
+			e.tell("the logger", func() { e.logCutShort(t, time.Since(began)) })
 			over = true
 		}
 	}
@@ -113,6 +126,10 @@ func (e *Elector) drain(r *run, t *Term, renewals <-chan renewal) bool {
 }
 
 func (e *Elector) renewed(t *Term, n renewal) {
+	e.tell("the hook Renewed, or the logger", func() { e.tellRenewed(t, n) })
+}
+
+func (e *Elector) tellRenewed(t *Term, n renewal) {
 	if n.err != nil && !errors.Is(n.err, redlock.ErrLost) {
 		e.logRenewal(t, n.attempts, n.err)
 	}

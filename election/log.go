@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
+	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/internal/doing"
@@ -20,31 +20,36 @@ func (e *Elector) logLeads(t *Term) {
 	e.log.Info("this replica leads", zap.Uint64("term", t.Token()), zap.Time("until", t.Deadline()))
 }
 
+// logPanics logs how callbacks of the term have panicked. What comes of it, logEnd says.
+func (e *Elector) logPanics(t *Term, panics []*PanicError) {
+	for _, p := range panics {
+		e.log.Error("a callback panicked", zap.Uint64("term", t.Token()), zap.Error(p), zap.ByteString("callback_stack", p.Stack))
+	}
+}
+
 // logEnd logs the end of a term; problem is why its lease was not released.
-func (e *Elector) logEnd(t *Term, cause, problem error) {
+func (e *Elector) logEnd(r *run, t *Term, cause, problem error, panics []*PanicError) {
 	fields := []zap.Field{
 		zap.Uint64("term", t.Token()), zap.NamedError("cause", cause), zap.Duration("led", time.Since(t.since)),
 	}
-	panicked, ok := errors.AsType[*PanicError](cause)
-	switch {
-	case ok && e.config.onPanic == nil:
-		e.log.Error("a callback panicked, this process ends; the next leader waits for the lease to run out",
-			append(fields, zap.Time("lease_until", t.lease.Deadline()), zap.ByteString("callback_stack", panicked.Stack))...)
-	case ok:
-		e.log.Error("a callback panicked, campaigning again after the cooldown",
-			append(fields, zap.ByteString("callback_stack", panicked.Stack))...)
+	switch stopping := done(r.stopping); {
 	case errors.Is(problem, ErrUndrained):
 		e.log.Error("work goes on after the end of leadership, the next leader waits for the lease to run out",
 			append(fields, zap.Error(problem), zap.Time("lease_until", t.lease.Deadline()))...)
+	case len(panics) > 0 && e.config.onPanic == nil:
+		e.log.Error("this process ends by a panic, the next leader waits for the lease to run out",
+			append(fields, zap.Time("lease_until", t.lease.Deadline()))...)
+	case errors.Is(cause, ErrLost) && stopping:
+		e.log.Warn("lost leadership while stopping", fields...)
 	case errors.Is(cause, ErrLost):
 		e.log.Warn("lost leadership, campaigning again", fields...)
 	case problem != nil:
 		e.log.Warn("gave up leadership, but failed to release the lease: the next leader waits for it to run out",
 			append(fields, zap.Error(problem), zap.Time("lease_until", t.lease.Deadline()))...)
-	case errors.Is(cause, ErrResigned):
-		e.log.Info("resigned, campaigning again after the cooldown", fields...)
-	default:
+	case stopping:
 		e.log.Info("handed leadership over", fields...)
+	default:
+		e.log.Info("resigned, campaigning again after the cooldown", fields...)
 	}
 }
 
@@ -71,6 +76,12 @@ func names(items []doing.Item) []string {
 // logUsedUp says that a lease was won too late.
 func (e *Elector) logUsedUp(lease *redlock.Lease, problem error) {
 	e.log.Warn("elected, but a pause has used most of the lease up: gave it up, campaigning again",
+		zap.Time("lease_until", lease.Deadline()), zap.Error(problem))
+}
+
+// logLeft says that a lease which came with the stop could not be given back.
+func (e *Elector) logLeft(lease *redlock.Lease, problem error) {
+	e.log.Warn("elected while stopping, but failed to release the lease: the next leader waits for it to run out",
 		zap.Time("lease_until", lease.Deadline()), zap.Error(problem))
 }
 
@@ -122,9 +133,28 @@ func (e *Elector) logOutcome(o *outlook) {
 	o.warned, o.since = false, time.Time{}
 }
 
-// isRefused reports that nodes answered with an error of their own, a wrong password, say, or have another list of nodes: time
-// alone does not mend that.
-func isRefused(err error) bool { return len(codes(err)) > 0 || errors.Is(err, redlock.ErrConfig) }
+// refusals are what nodes answer whom they do not know, or who may not do what we do: time alone does not mend that, as it
+// does LOADING or a connection that breaks.
+var refusals = []string{"NOAUTH", "NOPERM", "WRONGPASS"}
+
+// isRefused reports that so many nodes refuse this replica that the others are too few, or that their list of nodes is
+// another one.
+func isRefused(err error) bool {
+	if errors.Is(err, redlock.ErrConfig) {
+		return true
+	}
+	q, ok := errors.AsType[*redlock.QuorumError](err)
+	if !ok {
+		return false
+	}
+	refused := 0
+	for _, n := range q.Nodes {
+		if slices.Contains(refusals, code(n.Err)) {
+			refused++
+		}
+	}
+	return refused > q.Size-q.Need
+}
 
 // causeOf is what stays the same in an error while its cause does: what kind it is, and the codes that nodes answer with, but
 // no ports, times or order.
@@ -150,12 +180,21 @@ func codes(err error) []string {
 	}
 	var all []string
 	for _, n := range q.Nodes {
-		code, _, _ := strings.Cut(n.Err.Error(), " ")
-		if len(code) > 1 && !strings.ContainsFunc(code, func(r rune) bool { return !unicode.IsUpper(r) }) {
+		if code := code(n.Err); code != "" {
 			all = append(all, code)
 		}
 	}
 	return all
+}
+
+// code is the first word of a node's own error; "" if err is none.
+func code(err error) string {
+	own, ok := errors.AsType[redis.Error](err)
+	if !ok {
+		return ""
+	}
+	code, _, _ := strings.Cut(own.Error(), " ")
+	return code
 }
 
 // logNodes logs each node that begins to fail, and that works again, until the function that it returns is called.
@@ -173,7 +212,7 @@ func (e *Elector) logNodes() (stop func()) {
 		mu.Unlock()
 		switch {
 		case err != nil:
-			e.log.Warn("a node fails, going on with the others", zap.String("node", node), zap.Error(err))
+			e.log.Warn("a node fails", zap.String("node", node), zap.Error(err))
 		case away:
 			e.log.Info("a node works again", zap.String("node", node), zap.Duration("after", time.Since(began)))
 		}

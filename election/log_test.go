@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2/server"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/redlockfx/redlockfx/election"
@@ -96,6 +98,85 @@ func TestLog_SaysNothingWorseThanInfoWhileAllIsWell(t *testing.T) {
 		time.Sleep(5 * ttl)
 		for _, line := range logs.All() {
 			t.Errorf("%s: %v", line.Message, line.ContextMap()["error"])
+		}
+	})
+}
+
+// What ends by itself is no refusal: a node that loads its data, a proxy whose server is away.
+func TestLog_OnlyRefusalsAreErrors(t *testing.T) {
+	for reply, refused := range map[string]bool{
+		"NOAUTH Authentication required.": true, "NOPERM this user has no permissions": true, "WRONGPASS invalid": true,
+		"LOADING Redis is loading the dataset in memory": false, "BUSY Redis is busy running a script": false,
+		"CLUSTERDOWN Hash slot not served": false, "": false,
+	} {
+		t.Run(reply, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				core, logs := observer.New(zap.InfoLevel)
+				for i := range 2 {
+					c.SetPreHook(i, func(p *server.Peer, _ string, _ ...string) bool {
+						if reply == "" {
+							p.Close()
+						} else {
+							p.WriteError(reply)
+						}
+						return true
+					})
+				}
+				c.replica("a", 0, election.WithLogger(zap.New(core)))
+				time.Sleep(3 * ttl)
+				want := map[string]zapcore.Level{"cannot campaign: too few nodes answer, retrying": zap.WarnLevel}
+				if refused {
+					want = map[string]zapcore.Level{"the nodes refuse this replica, retrying": zap.ErrorLevel}
+				}
+				got := ofCampaign(logs.All())
+				if len(got) != 1 || got[0].Level != want[got[0].Message] {
+					t.Errorf("logged %v", got)
+				}
+			})
+		})
+	}
+}
+
+// A node that was away before Run is told of as well, and one that refuses some is not taken for all.
+func TestLog_NodesThatWereAwayBeforeRun(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		core, logs := observer.New(zap.InfoLevel)
+		c.Kill(2)
+		a := c.candidate("a", election.WithLogger(zap.New(core)))
+		for range 5 {
+			if lease, err := a.locker.TryAcquire(t.Context(), "y"); err == nil {
+				_ = lease.Release(t.Context())
+			}
+			time.Sleep(time.Second)
+		}
+		a.run().leads()
+		time.Sleep(time.Second)
+		c.Restart(2)
+		time.Sleep(2 * ttl)
+		fails, works := logs.FilterMessage("a node fails").Len(), logs.FilterMessage("a node works again").Len()
+		if fails != 1 || works != 1 {
+			t.Errorf("%d lines that a node fails, %d that it works again", fails, works)
+		}
+	})
+}
+
+// A node that does not permit to subscribe works, and fails like any other one.
+func TestLog_ANodeWithoutSubscriptionsWorks(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		core, logs := observer.New(zap.InfoLevel)
+		for i := range c.N {
+			c.Deny(i, "SUBSCRIBE")
+		}
+		a, b := c.replica("a", 0), c.replica("b", 0, election.WithStandby(time.Second), election.WithLogger(zap.New(core)))
+		a.leads()
+		time.Sleep(5 * ttl)
+		if got := logs.FilterMessageSnippet("node").All(); len(got) > 0 {
+			t.Errorf("logged %v", got)
+		}
+		b.links.Hang(2)
+		time.Sleep(5 * ttl)
+		if fails := logs.FilterMessage("a node fails").Len(); fails != 1 {
+			t.Errorf("%d lines that a node fails", fails)
 		}
 	})
 }

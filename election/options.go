@@ -25,7 +25,7 @@ const (
 
 	maxValue = 3000 // bytes; with an escaped id it fits a lock's value
 
-	longestTenure = 100 * 365 * 24 * time.Hour // twice that can still be told
+	longest = 100 * 365 * 24 * time.Hour // of what is told; twice that is still no overflow
 
 	unset = time.Duration(math.MinInt64)
 )
@@ -188,8 +188,8 @@ func (c config) problems(election string, s redlock.Settings) error {
 	if err := name.Check("name", election); err != nil {
 		check(false, "%w", err)
 	}
-	const longest = name.MaxLen - len(lockPrefix)
-	check(len(election) <= longest, "name %.20q... has %d bytes, it may have %d", election, len(election), longest)
+	const most = name.MaxLen - len(lockPrefix)
+	check(len(election) <= most, "name %.20q... has %d bytes, it may have %d", election, len(election), most)
 	if err := name.Check("identity", c.id); err != nil {
 		check(false, "%w", err)
 	}
@@ -214,9 +214,11 @@ func (c config) problems(election string, s redlock.Settings) error {
 	}
 	check(c.drainTimeout >= 0, "drain timeout %v must not be negative", c.drainTimeout)
 	check(c.cooldown >= 0, "cooldown %v must not be negative", c.cooldown)
+	check(c.cooldown <= longest, "cooldown %v must be at most %v", c.cooldown, longest)
 	check(c.standby >= 0, "standby %v must not be negative", c.standby)
+	check(c.standby <= longest, "standby %v must be at most %v", c.standby, longest)
 	if c.maxTenure != unset {
-		check(c.maxTenure <= longestTenure, "max tenure %v must be at most %v", c.maxTenure, longestTenure)
+		check(c.maxTenure <= longest, "max tenure %v must be at most %v", c.maxTenure, longest)
 		within := c.jitter >= 0 && c.jitter < c.maxTenure
 		check(c.maxTenure > c.ttl, "max tenure %v must be above ttl %v", c.maxTenure, c.ttl)
 		check(within, "jitter %v must be within 0 and max tenure %v", c.jitter, c.maxTenure)

@@ -8,6 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
@@ -231,4 +234,82 @@ func TestOnLeader_GoexitEndsTheTerm(t *testing.T) {
 		stop()
 		p.leads()
 	})
+}
+
+// A panic is logged as one also where the term ended for another reason, or other work goes on, and Shutdown does not hide it.
+func TestOnLeader_APanicIsLoggedWhateverEndedTheTerm(t *testing.T) {
+	handled := election.WithPanicHandler(func(*election.PanicError) {})
+	for what, test := range map[string]struct {
+		opts []election.Option
+		stop func(a *candidate) error
+		want []string // after "a callback panicked"
+	}{
+		"after a stop": {nil, func(a *candidate) error {
+			a.stop()
+			return nil
+		}, []string{"this process ends by a panic, the next leader waits for the lease to run out"}},
+		"after a stop, handled": {[]election.Option{handled}, func(a *candidate) error {
+			a.stop()
+			return nil
+		}, []string{"handed leadership over"}},
+		"in a shutdown": {nil, func(a *candidate) error {
+			ctx, cancel := context.WithTimeout(context.Background(), 3*ttl)
+			defer cancel()
+			if a.Shutdown(ctx) == nil {
+				return errors.New("Shutdown says that all is well")
+			}
+			return nil
+		}, []string{"this process ends by a panic, the next leader waits for the lease to run out"}},
+		"beside work that goes on": {[]election.Option{handled, election.WithDrainTimeout(time.Second), election.OnLeader(func(ctx context.Context) {
+			<-ctx.Done()
+			time.Sleep(ttl)
+		})},
+			func(a *candidate) error {
+				term, _ := a.Term()
+				term.Resign(nil)
+				return nil
+			}, []string{"work goes on after the end of leadership, the next leader waits for the lease to run out"}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				core, logs := observer.New(zap.InfoLevel)
+				a := c.candidate("a", append(test.opts, election.WithLogger(zap.New(core)),
+					election.OnLeader(func(ctx context.Context) {
+						<-ctx.Done()
+						panic("in its clean-up")
+					}))...)
+				ctx, stop := context.WithCancel(t.Context())
+				a.stop = stop
+				ended := make(chan struct{})
+				go func() { // recovers what Run panics with
+					defer close(ended)
+					defer func() { _ = recover() }()
+					_ = a.Run(ctx)
+				}()
+				defer func() {
+					time.Sleep(2 * ttl)
+					stop()
+					<-ended
+					time.Sleep(2 * ttl) // what it has left running
+				}()
+				a.leads()
+				time.Sleep(time.Second)
+				logs.TakeAll()
+				if err := test.stop(a); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(4 * time.Second)
+				got := logs.All()
+				if len(got) != 1+len(test.want) || got[0].Message != "a callback panicked" ||
+					got[0].ContextMap()["error"] != "election: callback panicked: in its clean-up" {
+					t.Fatalf("logged %v", got)
+				}
+				for i, want := range test.want {
+					if got[i+1].Message != want {
+						t.Errorf("logged %q, want %q", got[i+1].Message, want)
+					}
+				}
+			})
+		})
+	}
 }

@@ -14,6 +14,7 @@ import (
 
 // run is one call of Run.
 type run struct {
+	caller   context.Context // of Run
 	stopping context.Context // done when told to stop, with a cause that is ErrStopped
 	stop     context.CancelCauseFunc
 	aborting context.Context // done when draining must end
@@ -33,11 +34,8 @@ func (e *Elector) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	stop := func() { r.stop(fmt.Errorf("%w: %w", ErrStopped, context.Cause(ctx))) }
-	forget := context.AfterFunc(ctx, stop)
-	if done(ctx) {
-		stop() // now, and not on AfterFunc's goroutine, which the first attempt may overtake
-	}
+	r.err = errors.New("election: Run has ended by a panic or runtime.Goexit")
+	forget := context.AfterFunc(ctx, func() { r.isStopping() })
 	var observing sync.WaitGroup
 	observed, unobserve := context.WithCancel(context.WithoutCancel(ctx))
 	if e.config.hooks.Observed != nil {
@@ -63,16 +61,25 @@ func (e *Elector) beginRun(ctx context.Context) (*run, error) {
 	case e.run != nil:
 		return nil, fmt.Errorf("%w: %q", ErrRunning, e.name)
 	case e.refused:
-		e.refused, e.shut = false, true
+		e.refused, e.ran = false, true
 		return nil, fmt.Errorf("%w: %q: Shutdown was called before Run", ErrStopped, e.name)
 	}
-	e.shut = false
-	r := &run{done: make(chan struct{})}
+	e.ran = true
+	r := &run{caller: ctx, done: make(chan struct{})}
 	base := context.WithoutCancel(ctx) // callbacks see its values
 	r.stopping, r.stop = context.WithCancelCause(base)
 	r.aborting, r.abort = context.WithCancel(base)
 	e.run = r
 	return r, nil
+}
+
+// isStopping reports that Run was told to stop, also where the goroutine that passes the end of its context on has not come to
+// it yet.
+func (r *run) isStopping() bool {
+	if done(r.caller) {
+		r.stop(fmt.Errorf("%w: %w", ErrStopped, context.Cause(r.caller)))
+	}
+	return done(r.stopping)
 }
 
 func (e *Elector) endRun(r *run) {
@@ -173,7 +180,7 @@ func (e *Elector) passPanics() bool {
 		if e.config.onPanic == nil {
 			panic(p)
 		}
-		e.config.onPanic(p)
+		e.tell("the panic handler", func() { e.config.onPanic(p) })
 	}
 	return len(panics) > 0
 }

@@ -7,16 +7,12 @@ import (
 )
 
 // Shutdown has Run drain and hand over within ctx, and waits for it. It returns what Run returns; or, if ctx is done first,
-// its cause, as [ErrUndrained] if there is work left: then the lease is abandoned. If Run has not begun yet, it returns
-// [ErrStopped] when it does: a Shutdown that overtakes Run is not lost. A second Shutdown does nothing.
+// its cause, as [ErrUndrained] if there is work left: then the lease is abandoned. If Run has never been called, it returns
+// [ErrStopped] when it is: a Shutdown that overtakes Run is not lost. A Shutdown after Run does nothing.
 func (e *Elector) Shutdown(ctx context.Context) error {
 	e.mu.Lock()
 	r := e.run
-	if r != nil {
-		e.shut = true
-	} else if !e.shut { // a second Shutdown of one Run does nothing
-		e.refused = true
-	}
+	e.refused = !e.ran
 	e.mu.Unlock()
 	if r == nil {
 		return nil

@@ -6,6 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
@@ -144,6 +147,75 @@ func TestShutdown_KeepsLittleOfItsTimeForItself(t *testing.T) {
 			t.Error(err)
 		}
 		<-a.ended
+	})
+}
+
+// A stop that comes with the win is seen before anything starts.
+func TestShutdown_ThatComesWithTheWinStartsNothing(t *testing.T) {
+	for what, hooks := range map[string]func(stop func()) election.Hooks{
+		"won": func(stop func()) election.Hooks {
+			return election.Hooks{Attempt: func(_ time.Duration, err error) {
+				if err == nil {
+					stop()
+				}
+			}}
+		},
+		"elected": func(stop func()) election.Hooks {
+			return election.Hooks{Elected: func(*election.Term) { stop() }}
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			for range 20 { // which goroutine comes first is up to chance
+				inSeries(t, 3, func(t *testing.T, c *cluster) {
+					core, logs := observer.New(zap.InfoLevel)
+					ctx, stop := context.WithCancel(t.Context())
+					a := c.candidate("a", election.WithHooks(hooks(stop)), election.WithLogger(zap.New(core)),
+						election.OnLeader(func(context.Context) { t.Error("a callback was called") }))
+					if err := a.Run(ctx); err != nil {
+						t.Error(err)
+					}
+					synctest.Wait()
+					if n := c.held(); n > 0 {
+						t.Errorf("%d nodes still have the lock", n)
+					}
+					if leads := logs.FilterMessage("this replica leads").Len(); what == "won" && leads > 0 {
+						t.Error("it says that it leads")
+					}
+				})
+			}
+		})
+	}
+}
+
+// Where nothing is running any more, no drain is cut short, whatever the time.
+func TestShutdown_WithNothingRunningCutsNothingShort(t *testing.T) {
+	for range 20 { // which case of a select is drawn is up to chance
+		inSeries(t, 3, func(t *testing.T, c *cluster) {
+			core, logs := observer.New(zap.InfoLevel)
+			a := c.candidate("a", election.WithLogger(zap.New(core))).run()
+			a.leads()
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			_ = a.Shutdown(ctx) // its context is done: it does not wait
+			<-a.ended
+			if short := logs.FilterMessageSnippet("cut short").All(); len(short) > 0 {
+				t.Errorf("logged %v", short)
+			}
+		})
+	}
+}
+
+// A Shutdown after Run, as by a defer, is not one before the next.
+func TestShutdown_AfterRunDoesNothing(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.replica("a", 0)
+		a.leads()
+		a.stop()
+		<-a.ended
+		if err := a.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		a.run().leads()
 	})
 }
 

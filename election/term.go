@@ -28,6 +28,7 @@ type Term struct {
 	mu    sync.Mutex // guards the fields below
 	timer *clock.Timer
 	ended time.Time // when the term was asked to end, or lost
+	over  time.Time // when its own context ended
 }
 
 type termKey struct{}
@@ -59,6 +60,7 @@ func newTerm(base context.Context, e *Elector, lease *redlock.Lease) *Term {
 		stop()
 		t.mu.Lock()
 		defer t.mu.Unlock()
+		t.over = time.Now()
 		t.timer.Stop()
 	})
 	return t
@@ -97,6 +99,17 @@ func (t *Term) endedAt() time.Time {
 		return time.Now()
 	}
 	return t.ended
+}
+
+// late returns for how long work of the term has outlived it: since the lease was over, and the work has had the stop margin
+// to return, which it has from the end of a pause on if the deadline came in it. Not above 0: it is not late.
+func (t *Term) late() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over.IsZero() {
+		return 0
+	}
+	return min(time.Since(t.lease.Deadline()), time.Since(t.over)-t.elector.config.margin)
 }
 
 // Resign asks the term to end: its callbacks' contexts end with [ErrResigned] and cause, they drain,
@@ -149,11 +162,12 @@ func (t *Term) Do(ctx context.Context, fn func(ctx context.Context) error) error
 	ctx, w := e.newWork(context.WithValue(ctx, termKey{}, t), t, nameOf(fn))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	defer w.cancel()
 	stop := context.AfterFunc(t.work, func() { cancel(context.Cause(t.work)) })
 	defer stop()
 
 	e.mu.Lock()
-	if e.term != t || !t.canStart() {
+	if !t.canStart() {
 		e.mu.Unlock()
 		return fmt.Errorf("election: %q: term %d is over: %w", e.name, t.Token(), context.Cause(t.work))
 	}

@@ -112,7 +112,11 @@ func (e *Elector) undrained() error {
 	e.mu.Unlock()
 	items := e.stillRunning()
 	if len(items) == 0 {
-		items = []doing.Item{{Name: "the bookkeeping of its callbacks", Since: time.Now()}}
+		since := time.Now()
+		if t != nil {
+			since = t.endedAt()
+		}
+		items = []doing.Item{{Name: "what a callback does beside the work that it names", Since: since}}
 	}
 	var names []string
 	for _, item := range items {

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/fx"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/redlockfx/redlockfx/election"
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
@@ -195,6 +196,80 @@ func TestRun_APanicHandlerKeepsTheApplicationRunning(t *testing.T) {
 			t.Errorf("%d panics were handled, asked to stop %d times", len(handled), len(asked))
 		}
 	})
+}
+
+// Who has lost its last job or callback lets others lead, and campaigns again when there is work.
+func TestRun_EndsWithTheLastWork(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *cluster) {
+		log, lines := observed()
+		var e *election.Elector
+		var s *scheduler.Scheduler
+		k := &ticks{}
+		app, _ := c.app(redlockfx.Config{Name: "x"}, log, fx.Populate(&e, &s), redlockfx.Job(func() scheduler.Job { return k.job("a") }))
+		app.RequireStart()
+		time.Sleep(10 * time.Second)
+		if k.count() == 0 {
+			t.Error("it never led")
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(5 * time.Second)
+		if e.IsLeader() || c.held() > 0 || lines.FilterMessageSnippet("not campaigning any more").Len() != 1 {
+			t.Errorf("it leads: %v, %d nodes have the lock; logged %v", e.IsLeader(), c.held(), lines.All())
+		}
+		e.OnLeader(func(ctx context.Context) { <-ctx.Done() })
+		time.Sleep(10 * time.Second)
+		if !e.IsLeader() {
+			t.Error("it does not campaign again")
+		}
+		app.RequireStop()
+	})
+}
+
+// An application that stops the election by itself goes on, drained or not.
+func TestRun_AShutdownByTheApplicationDoesNotEndIt(t *testing.T) {
+	for what, test := range map[string]struct {
+		before time.Duration // of the start until Shutdown
+		lasts  time.Duration // the callback, after it was told to stop
+		level  zapcore.Level
+	}{
+		"before there is work": {0, 0, zap.WarnLevel},
+		"drained":              {5 * time.Second, 0, zap.WarnLevel},
+		"not drained":          {5 * time.Second, 10 * time.Second, zap.ErrorLevel},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c *cluster) {
+				log, lines := observed()
+				asked := make(shutdowner, 10)
+				var e *election.Elector
+				app, _ := c.app(redlockfx.Config{Name: "x"}, log, asked.option(), fx.Populate(&e))
+				app.RequireStart()
+				work := func(ctx context.Context) {
+					<-ctx.Done()
+					time.Sleep(test.lasts)
+				}
+				if test.before > 0 {
+					e.OnLeader(work)
+					time.Sleep(test.before)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if err := e.Shutdown(ctx); (err != nil) != (test.lasts > 0) {
+					t.Error(err)
+				}
+				if test.before == 0 {
+					e.OnLeader(work)
+				}
+				time.Sleep(20 * time.Second)
+				got := lines.FilterMessageSnippet("Elector.Shutdown").All()
+				if len(asked) > 0 || len(got) != 1 || got[0].Level != test.level {
+					t.Errorf("asked to stop %d times, logged %v", len(asked), lines.All())
+				}
+				app.RequireStop()
+			})
+		})
+	}
 }
 
 func TestRun_TheApplicationsOwnIsLeftToIt(t *testing.T) {

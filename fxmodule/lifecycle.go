@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 const (
 	// closeTimeout is how long nodes that are away may hold up the stop of an application.
 	closeTimeout = time.Second
-	// workInterval is how often an election without work polls for some.
+	// workInterval is how often it is looked whether there is work to campaign for.
 	workInterval = time.Second
 )
 
@@ -75,19 +76,19 @@ func (m *module) start() error {
 	c.cancel, c.ended = cancel, make(chan struct{})
 	go func() {
 		defer close(c.ended)
-		if m.awaitWork(ctx) {
-			m.run(ctx)
+		for again := true; again && m.await(ctx, true); {
+			again = m.run(ctx)
 		}
 	}()
 	return nil
 }
 
-// awaitWork returns when there is a callback, or a Scheduler with a job, to campaign for. false: ctx is done. The
-// application may add work at any time, and nothing tells of it; so who only looks on never campaigns.
-func (m *module) awaitWork(ctx context.Context) bool {
+// await returns when there is work: a callback, or a Scheduler that had a job; or when there is none. false: ctx is done. The
+// application may add work and take it away at any time, and nothing tells of it; so who only looks on never leads.
+func (m *module) await(ctx context.Context, work bool) bool {
 	ticker := time.NewTicker(workInterval)
 	defer ticker.Stop()
-	for m.elector.Callbacks() == 0 {
+	for work != (m.elector.Callbacks() > 0) {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -97,8 +98,11 @@ func (m *module) awaitWork(ctx context.Context) bool {
 	return true
 }
 
-// run is Elector.Run, whose panics it takes: they are those of callbacks, after the lease was given up, or of hooks.
-func (m *module) run(ctx context.Context) {
+var errNoWork = errors.New("there is no job and no callback any more")
+
+// run is Elector.Run for as long as there is work, whose panics it takes: they are those of callbacks, after the lease was
+// given up, or of hooks. again: it has ended for want of work.
+func (m *module) run(ctx context.Context) (again bool) {
 	err := errors.New("redlockfx: runtime.Goexit was called on the goroutine of the election, by a hook or a logger")
 	defer func() {
 		if v := recover(); v != nil {
@@ -109,18 +113,40 @@ func (m *module) run(ctx context.Context) {
 			m.fail(err)
 			return
 		}
-		switch stopping := m.campaign.stopping.Load(); {
-		case stopping: // Shutdown returns the same error
-		case err == nil:
-			m.campaign.log.Warn("the election has ended: the application has called Elector.Shutdown")
-		case errors.Is(err, election.ErrRunning):
-			m.campaign.log.Warn("the election is run by the application itself, not by the module", zap.Error(err))
-		default:
-			m.fail(err)
-		}
+		again = m.ended(err, context.Cause(ctx))
 	}()
+	ctx, cancel := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		if m.await(ctx, false) {
+			cancel(errNoWork)
+		}
+	})
+	defer watching.Wait()
+	defer cancel(nil)
 	m.logSettings()
 	err = m.elector.Run(ctx)
+	return false
+}
+
+// ended says why Run has returned err, and whether to wait for work again.
+func (m *module) ended(err, cause error) (again bool) {
+	log := m.campaign.log
+	switch stopping, undrained := m.campaign.stopping.Load(), errors.Is(err, election.ErrUndrained); {
+	case stopping: // Shutdown returns the same error
+	case errors.Is(cause, errNoWork) && (err == nil || undrained):
+		log.Info("not campaigning any more: there is no job and no callback", zap.Error(err))
+		return true
+	case err == nil, errors.Is(err, election.ErrStopped):
+		log.Warn("the election has ended: the application has called Elector.Shutdown")
+	case undrained:
+		log.Error("the election has ended by the application's Elector.Shutdown, and work goes on", zap.Error(err))
+	case errors.Is(err, election.ErrRunning):
+		log.Warn("the election is run by the application itself, not by the module", zap.Error(err))
+	default:
+		m.fail(err)
+	}
+	return false
 }
 
 // fail stops the application: Run has ended, and it can never lead again.

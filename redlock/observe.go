@@ -24,7 +24,7 @@ type observed struct {
 	mu        sync.Mutex // guards the fields below
 	nodes     []nodeState
 	listeners map[int]func(node string, err error) // of OnNode
-	next      int                                  // key of a listener
+	next      int                                  // key of the latest listener
 }
 
 // nodeState is the last observed state of one node.
@@ -34,7 +34,7 @@ type nodeState struct {
 	guarded   bool
 	failure   [3]string // the latest of each kind, empty if all is well
 	failing   time.Time // since then, calls and subscriptions have failed; zero: the latest one did not
-	away      bool      // the listeners know that it fails
+	away      error     // the listeners know that it fails, and how; nil: it works
 	longest   time.Duration
 	denied    map[string]bool // what the node's rights lack
 }
@@ -51,19 +51,32 @@ func newObserved(nodes int) *observed {
 }
 
 // OnNode has fn called when a node has failed for a second, or for the time between two calls if that is longer, with the
-// latest error; and with nil when it works again. fn is called as [Hooks] are. stop ends that; a call under way may still go on.
+// latest error; and with nil when it works again. It is called at once for each node that fails already. fn is called as [Hooks]
+// are. stop ends that; a call under way may still go on.
 func (l *Locker) OnNode(fn func(node string, err error)) (stop func()) {
-	o := l.observed
+	key, away := l.observed.addListener(fn)
+	for i, err := range away {
+		if err != nil {
+			fn(l.quorum.Addr(i), err)
+		}
+	}
+	return func() {
+		l.observed.mu.Lock()
+		defer l.observed.mu.Unlock()
+		delete(l.observed.listeners, key)
+	}
+}
+
+// addListener returns the listener's key, and how each node fails; nil: it works.
+func (o *observed) addListener(fn func(node string, err error)) (key int, away []error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	key := o.next
-	o.next++
-	o.listeners[key] = fn
-	return func() {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		delete(o.listeners, key)
+	for _, s := range o.nodes {
+		away = append(away, s.away)
 	}
+	o.next++
+	o.listeners[o.next] = fn
+	return o.next, away
 }
 
 // awayAfter is for how long a node fails before it is called away: one slow answer, or the connections of before, are no news.
@@ -81,11 +94,11 @@ func (o *observed) noteAwayLocked(s *nodeState, kind int, err error) []func(stri
 	case s.failing.IsZero():
 		s.failing = time.Now()
 	}
-	was := s.away
-	s.away = err != nil && (was || time.Since(s.failing) >= awayAfter)
-	if s.away == was {
+	known := s.away != nil
+	if known == (err != nil) || err != nil && time.Since(s.failing) < awayAfter {
 		return nil
 	}
+	s.away = err
 	return slices.Collect(maps.Values(o.listeners))
 }
 

@@ -36,6 +36,7 @@ type renewal struct {
 	attempt int       // at the extension under way
 	began   time.Time // the first of these
 	made    int       // extensions
+	last    bool      // none follows, whatever comes of it
 }
 
 // slots is a heap, the earliest first.
@@ -62,8 +63,15 @@ func (n *renewer) add(lease *Lease, ext Extension) {
 // addRepair has the lease extended once more and soon, because a node voted for another contender: with an extension such a
 // node is repaired. Until then it looks as if the lock were free, and those who wait would ask again and again.
 func (n *renewer) addRepair(lease *Lease, ext Extension) {
-	once := Extension{Every: ext.Every, Attempts: 1, Max: 1}
-	n.put(&renewal{lease: lease, ext: once}, n.onGrid(n.locker.clock.Now().Add(repairAfter), repairAfter))
+	once := Extension{Every: ext.Every, Attempts: 1}
+	if ext.Told != nil {
+		once.Told = func(attempts int, took time.Duration, err error) {
+			if errors.Is(err, ErrLost) { // else there is a next one
+				ext.Told(attempts, took, err)
+			}
+		}
+	}
+	n.put(&renewal{lease: lease, ext: once, last: true}, n.onGrid(n.locker.clock.Now().Add(repairAfter), repairAfter))
 }
 
 // repairAfter is when the other contender has removed what it had set.
@@ -194,5 +202,5 @@ func (n *renewer) plan(r *renewal, err error, now time.Time) (at time.Time, agai
 		// No end while the lease lasts: the next extension, when it was due anyway, may succeed.
 		next = max(next-time.Since(r.began), next/20)
 	}
-	return n.onGrid(now.Add(next), r.ext.Every), !lost && (r.ext.Max == 0 || r.made < r.ext.Max)
+	return n.onGrid(now.Add(next), r.ext.Every), !lost && !r.last && (r.ext.Max == 0 || r.made < r.ext.Max)
 }

@@ -34,33 +34,7 @@ type claim struct {
 
 // step asks for what is due, and returns how long there is nothing to do.
 func (l *loop) step(now time.Time) (pause time.Duration) {
-	l.mu.Lock()
-	if l.asking {
-		l.mu.Unlock()
-		return maxLook // ask rouses the loop
-	}
-	var claims []claim
-	var lost []claim
-	for len(l.agenda) > 0 && !l.agenda[0].at.After(now) && len(claims) < register.MaxClaims {
-		e := l.agenda[0]
-		c, ok := l.decideLocked(e, now)
-		switch {
-		case ok && c.record.Ended() && c.record.State == register.Lost:
-			lost = append(lost, c)
-		case ok:
-			e.busy = true
-			e.lane.claims++
-			claims = append(claims, c)
-		}
-		l.agenda.put(e)
-	}
-	l.asking = len(claims) > 0
-	more := len(claims) == register.MaxClaims && len(l.agenda) > 0 && !l.agenda[0].at.After(now)
-	pause = maxLook
-	if !l.asking && len(l.agenda) > 0 {
-		pause = max(l.agenda[0].at.Sub(now), 0)
-	}
-	l.mu.Unlock()
+	claims, lost, more, pause := l.due(now)
 	l.ends.hold(more)
 
 	for _, c := range lost {
@@ -75,6 +49,36 @@ func (l *loop) step(now time.Time) (pause time.Duration) {
 		l.work.Go(func() { l.ask(claims) }) // bounded by the node timeout; lead waits for it
 	}
 	return pause
+}
+
+// due decides what to ask for, what is lost, whether more is due, and how long there is nothing to do. A schedule that panics
+// does so here.
+func (l *loop) due(now time.Time) (claims, lost []claim, more bool, pause time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.asking {
+		return nil, nil, false, maxLook // ask rouses the loop
+	}
+	for len(l.agenda) > 0 && !l.agenda[0].at.After(now) && len(claims) < register.MaxClaims {
+		e := l.agenda[0]
+		c, ok := l.decideLocked(e, now)
+		switch {
+		case ok && c.record.Ended() && c.record.State == register.Lost:
+			lost = append(lost, c)
+		case ok:
+			e.busy = true
+			e.lane.claims++
+			claims = append(claims, c)
+		}
+		l.agenda.put(e)
+	}
+	l.asking = len(claims) > 0
+	more = len(claims) == register.MaxClaims && len(l.agenda) > 0 && !l.agenda[0].at.After(now)
+	pause = maxLook
+	if !l.asking && len(l.agenda) > 0 {
+		pause = max(l.agenda[0].at.Sub(now), 0)
+	}
+	return claims, lost, more, pause
 }
 
 // decideLocked is what to ask for next of a job for which something is due.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 // A liveness probe of a leader does not fail while Redis is away, with a run under way that stops in time and without one.
@@ -55,6 +56,29 @@ func TestCheck_NamesTheJobThatIsLate(t *testing.T) {
 		if len(late) != 1 || len(back) != 1 || back[0].ContextMap()["work"] != `job "report"` ||
 			!strings.Contains(late[0].ContextMap()["error"].(string), `job "report"`) {
 			t.Errorf("logged %v, %v", late, back)
+		}
+	})
+}
+
+// A hook that hangs after a run holds the leader's callback, and no later term can begin: a restart is the cure.
+func TestCheck_FailsWhereAHookHangsBeyondTheTerm(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		hung := make(chan struct{})
+		a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{Finished: func(scheduler.Record) { <-hung }}))
+		a.add(a.job("job", "30 * * * * *", quick))
+		c.SleepTo(40 * time.Second)
+		term, _ := a.elector.Term()
+		term.Resign(nil)
+		time.Sleep(25 * time.Second) // it has drained for 10 s, and then the lease has run out
+		if err := a.elector.Check(); err != nil {
+			t.Errorf("in the time that is for what is written of runs: %v", err)
+		}
+		time.Sleep(2 * ttl)
+		want.Err(t, a.elector.Check(), election.ErrUndrained)
+		close(hung)
+		time.Sleep(2 * ttl)
+		if err := a.elector.Check(); err != nil {
+			t.Error(err)
 		}
 	})
 }
