@@ -50,7 +50,7 @@
 //	   +------ waiting for callbacks <-----------------------+
 //
 // A process whose callbacks have not returned does not campaign, and [Elector.Check] fails once
-// their lease is over.
+// their lease is over. It also fails while a hook holds Run up.
 //
 // # A term, when renewals fail
 //

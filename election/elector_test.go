@@ -48,6 +48,10 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 					"jitter 20s must be within 0 and max tenure 10s",
 				},
 			},
+			"giving up for ever": {
+				"x", []election.Option{election.WithCooldown(math.MaxInt64), election.WithStandby(math.MaxInt64)},
+				[]string{"cooldown 2562047h47m16.854775807s must be at most", "standby 2562047h47m16.854775807s must be at most"},
+			},
 			"sum": {
 				"x", []election.Option{
 					election.WithStopMargin(4 * time.Second), election.WithRenewal(7*time.Second, 1),

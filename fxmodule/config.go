@@ -13,9 +13,10 @@ import (
 // Config is what Module needs to know. A zero field means its default, except Name. The tags are
 // for the configuration library of your choice; a time.Duration reads "15s" in YAML, and is a
 // number of nanoseconds in JSON. What is written of it, by fmt, encoding/json, log/slog or zap, has the hosts of the
-// nodes, and neither users nor passwords.
+// nodes, and neither users nor passwords. Keep it in a field with a name that is exported: embedded, it would be written in
+// place of what is around it, and of a field that is not exported fmt shows the nodes' URLs as they are.
 type Config struct {
-	// Name is the election's name, 1 to 200 bytes of UTF-8 without control characters. Replicas
+	// Name is the election's name, 1 to 191 bytes of UTF-8 without control characters. Replicas
 	// of one service share it.
 	Name string `yaml:"name" env:"NAME"`
 	// Nodes are the addresses of 1, 3 or 5 independent Redis masters: host:port, redis:// or

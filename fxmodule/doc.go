@@ -59,13 +59,14 @@
 //	drain timeout + stop margin + 4 node timeouts + 1 s  <  fx.StopTimeout  <  Kubernetes' grace period
 //
 // With the defaults that is 10 + 2 + 0.8 + 1 = 13.8 s, below fx's 15 s. The stop margin is TTL/5: with a TTL of 30 s the
-// sum is 17.8 s, and fx.StopTimeout must be raised.
+// sum is 17.8 s: raise fx.StopTimeout, or work that has to be cut off gets less than the margin to return.
 //
 // Where the hook is skipped, or the process killed, the lease runs out by its TTL.
 //
 // # Panics
 //
 // A callback that panics ends its term; then the module logs the panic and stops the application, with exit code 1, so
-// that everything else stops in order. With [election.WithPanicHandler], through [Options], the process goes on and
+// that everything else stops in order. The panic of a job is logged and stops nothing; that of a scheduler's hook on the
+// goroutine of a run ends the process at once, as nobody else could recover it. With [election.WithPanicHandler], through [Options], the process goes on and
 // campaigns again. An application that was stopped cannot be started again: its Locker is closed.
 package redlockfx
