@@ -66,16 +66,13 @@
 //
 // # Hooks of your own
 //
-// WithHooks takes one struct. Where you have hooks too, have yours call these:
+// WithHooks takes one struct. Where you have hooks too, join them:
 //
-//	hooks := telemetry.ElectionHooks("billing")
-//	elected := hooks.Elected
-//	hooks.Elected = func(t *election.Term) {
-//		elected(t)
-//		log.Print("leads")
-//	}
+//	hooks := election.JoinHooks(telemetry.ElectionHooks("billing"), election.Hooks{
+//		Elected: func(t *election.Term) { log.Print("leads") },
+//	})
 //
-// A field that is nil you may simply set; another version of this package may use it, so call it where it is not nil.
+// redlock.JoinHooks and scheduler.JoinHooks do the same for theirs.
 //
 // # In fx
 //

@@ -48,13 +48,9 @@ func Example_hooksOfYourOwn() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	hooks := telemetry.ElectionHooks("billing")
-	elected := hooks.Elected
-	hooks.Elected = func(t *election.Term) {
-		elected(t)
-		log.Print("leads")
-	}
-	_ = election.WithHooks(hooks)
+	_ = election.WithHooks(election.JoinHooks(telemetry.ElectionHooks("billing"), election.Hooks{
+		Elected: func(t *election.Term) { log.Print("leads") },
+	}))
 }
 
 // Two leaders have attempted the same tick: the spans of both are found by what they link to.

@@ -58,7 +58,7 @@ func (l *loop) settleLost(c claim) {
 	err := l.finish(job, c.record, c.record.Attempt > c.before.Attempt)
 	l.log.Error("the run of an earlier leader is lost: its end is not known",
 		zap.String("job", job), zap.Time("tick", c.record.Slot.At), zap.String("replica", c.record.By),
-		zap.NamedError("written", err))
+		zap.NamedError("not_written", err))
 	l.s.hooks.finished(recordOf(job, c.record))
 }
 

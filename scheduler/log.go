@@ -9,8 +9,6 @@ import (
 	"github.com/redlockfx/redlockfx/internal/register"
 )
 
-func zapError(err error) zap.Field { return zap.NamedError("err", err) }
-
 // fields describes the run so far for the log.
 func (r *active) fields(err error) []zap.Field {
 	fields := []zap.Field{
@@ -18,7 +16,7 @@ func (r *active) fields(err error) []zap.Field {
 		zap.Duration("took", time.Since(r.since)),
 	}
 	if err != nil {
-		fields = append(fields, zapError(err))
+		fields = append(fields, zap.Error(err))
 	}
 	if p, ok := errors.AsType[*panicError](err); ok {
 		fields = append(fields, zap.ByteString("stack", p.stack))
@@ -41,8 +39,8 @@ func (l *loop) logEnd(r *active, state string, err error) {
 // logUnclaimed logs that a tick could not be claimed, once in a row.
 func (l *loop) logUnclaimed(c claim, err error) {
 	if c.entry.failures == 1 {
-		l.log.Warn("tick not claimed (it goes on)", zap.String("job", c.entry.job.Name),
-			zap.Time("tick", c.slot.At), zapError(err))
+		l.log.Warn("too few nodes voted for a tick, asking again", zap.String("job", c.entry.job.Name),
+			zap.Time("tick", c.slot.At), zap.Error(err))
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -131,7 +133,7 @@ func (l *loop) hold(ctx context.Context, r *active) (end func()) {
 		if err != nil {
 			if ctx.Err() == nil {
 				l.log.Warn("a run has no lease of its own: the next leader would not know that it is under way",
-					append(r.fields(nil), zapError(err))...)
+					append(r.fields(nil), zap.Error(err))...)
 			}
 			return
 		}
@@ -150,7 +152,7 @@ func (l *loop) release(lease *redlock.Lease) {
 	ctx, cancel := l.writing()
 	defer cancel()
 	if err := lease.Release(ctx); err != nil && !errors.Is(err, redlock.ErrExpired) {
-		l.log.Debug("the lease of a run is left to run out", zapError(err))
+		l.log.Debug("the lease of a run is left to run out", zap.Error(err))
 	}
 }
 

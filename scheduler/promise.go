@@ -66,7 +66,7 @@ func (l *loop) promiseFor(entries []*entry, now time.Time) {
 	case fenced > 0:
 		l.fenced(fenced)
 	case problem != nil && l.draining.Err() == nil:
-		l.log.Warn("no ticks yet: the nodes have not promised (it goes on)", zap.Error(problem))
+		l.log.Warn("no ticks yet: too few nodes know the token of this leader, asking again", zap.Error(problem))
 	}
 }
 

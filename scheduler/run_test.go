@@ -57,7 +57,7 @@ func TestTimeout_EndsTheContext(t *testing.T) {
 		}
 		fields := failed[0].ContextMap()
 		if fields["job"] != "job" || fields["took"] != job.Timeout || fields["tick"] != run.Tick ||
-			fields["term"] != run.Token || fields["err"] != "context deadline exceeded" {
+			fields["term"] != run.Token || fields["error"] != "context deadline exceeded" {
 			t.Errorf("logged %v", fields)
 		}
 	})
@@ -118,7 +118,7 @@ func TestRetry_PausesDoubleAndEnd(t *testing.T) {
 		}
 		retried := r.logged(zapcore.WarnLevel, "attempt failed, another follows")
 		failed := r.logged(zapcore.ErrorLevel, "run failed")
-		if len(retried) != 10 || len(failed) != 2 || failed[0].ContextMap()["err"] != "boom" {
+		if len(retried) != 10 || len(failed) != 2 || failed[0].ContextMap()["error"] != "boom" {
 			t.Errorf("logged %d retries and %v, want 10 and 2 errors", len(retried), failed)
 		}
 	})
@@ -196,7 +196,7 @@ func TestRetry_PauseEndsWithTheRun(t *testing.T) {
 					failed[0].ContextMap()["took"].(time.Duration).Round(time.Millisecond) != took {
 					t.Errorf("the run took %v, want %v", failed[0].ContextMap()["took"], took)
 				}
-				if got := failed[0].ContextMap()["err"].(string); !strings.HasPrefix(got, test.err) {
+				if got := failed[0].ContextMap()["error"].(string); !strings.HasPrefix(got, test.err) {
 					t.Errorf("got error %q, want %q", got, test.err)
 				}
 			})
@@ -218,7 +218,7 @@ func TestRetry_AttemptUnderWayAtTheDrainIsTheLast(t *testing.T) {
 		<-r.ended
 		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s"})
 		failed := r.logged(zapcore.ErrorLevel, "run failed")
-		if len(failed) != 1 || failed[0].ContextMap()["err"] != "boom" {
+		if len(failed) != 1 || failed[0].ContextMap()["error"] != "boom" {
 			t.Errorf("logged %v", failed)
 		}
 	})
@@ -252,12 +252,12 @@ func TestPanic_StopsNothingElse(t *testing.T) {
 			stack, _ := fields["stack"].(string)
 			switch fields["job"] {
 			case "panics":
-				if fields["err"] != "scheduler: the run panicked: ouch" ||
+				if fields["error"] != "scheduler: the run panicked: ouch" ||
 					!strings.Contains(stack, "run_test.go") {
 					t.Errorf("logged %v", fields)
 				}
 			case "exits":
-				if fields["err"] != "scheduler: the run called runtime.Goexit" || stack != "" {
+				if fields["error"] != "scheduler: the run called runtime.Goexit" || stack != "" {
 					t.Errorf("logged %v", fields)
 				}
 			}
