@@ -34,6 +34,9 @@ type claim struct {
 
 // step asks for what is due, and returns how long there is nothing to do.
 func (l *loop) step(now time.Time) (pause time.Duration) {
+	if l.isAsking() {
+		return maxLook // ask rouses the loop
+	}
 	claims, lost, more, pause := l.due(now)
 	l.ends.hold(more)
 
@@ -51,14 +54,17 @@ func (l *loop) step(now time.Time) (pause time.Duration) {
 	return pause
 }
 
+func (l *loop) isAsking() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.asking
+}
+
 // due decides what to ask for, what is lost, whether more is due, and how long there is nothing to do. A schedule that panics
 // does so here.
 func (l *loop) due(now time.Time) (claims, lost []claim, more bool, pause time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.asking {
-		return nil, nil, false, maxLook // ask rouses the loop
-	}
 	for len(l.agenda) > 0 && !l.agenda[0].at.After(now) && len(claims) < register.MaxClaims {
 		e := l.agenda[0]
 		c, ok := l.decideLocked(e, now)
