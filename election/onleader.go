@@ -65,14 +65,20 @@ func (e *Elector) begin(t *Term) {
 // and in await.
 func (e *Elector) startLocked(c *callback, t *Term) {
 	ctx, w := e.newWork(t.work, t, c.name)
-	c.work = w
+	c.work, w.callback = w, c
 	e.addLocked(w)
 	go e.call(ctx, w, c.fn)
 }
 
-// Callbacks returns how many callbacks are registered. A Scheduler with jobs is one of them.
+// Callbacks returns how many callbacks are registered, or still at work. A Scheduler with jobs is one of them.
 func (e *Elector) Callbacks() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return len(e.callbacks)
+	n := len(e.callbacks)
+	for _, w := range e.running {
+		if w.callback != nil && !slices.Contains(e.callbacks, w.callback) {
+			n++
+		}
+	}
+	return n
 }

@@ -15,13 +15,14 @@ import (
 )
 
 // work is what must have returned before the lease of a term is released: one call of a callback, or of Term.Do. Nothing of
-// it changes.
+// it changes once it has begun.
 type work struct {
-	term   *Term
-	name   string // of the function, for people
-	since  time.Time
-	cancel context.CancelFunc
-	doing  *doing.List
+	term     *Term
+	callback *callback // nil: it is Term.Do
+	name     string    // of the function, for people
+	since    time.Time
+	cancel   context.CancelFunc
+	doing    *doing.List
 }
 
 // newWork makes work with a context made from ctx.

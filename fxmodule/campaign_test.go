@@ -211,7 +211,22 @@ func TestRun_EndsWithTheLastWork(t *testing.T) {
 		if k.count() == 0 {
 			t.Error("it never led")
 		}
-		if err := s.Shutdown(t.Context()); err != nil {
+		const long = 30 * time.Second // beyond the drain timeout, which is not that of the Scheduler
+		err := s.Add(scheduler.Job{Name: "long", Spec: "* * * * * *", Run: func(ctx context.Context, _ scheduler.Run) error {
+			select {
+			case <-time.After(long):
+			case <-ctx.Done():
+				t.Error("a run was cut off")
+			}
+			return nil
+		}})
+		if err != nil {
+			t.Error(err)
+		}
+		time.Sleep(2 * time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := s.Shutdown(ctx); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(5 * time.Second)

@@ -32,6 +32,7 @@ type campaign struct {
 	started  bool               // fx calls start and stop one after the other
 	cancel   context.CancelFunc // ends the goroutine of start, nil if there is none
 	stopping atomic.Bool        // Run is to end
+	running  atomic.Bool        // this module is in Run
 	ended    chan struct{}      // closed when that goroutine has returned
 	failure  error              // by which Run has ended, set before ended is closed
 
@@ -83,7 +84,8 @@ func (m *module) start() error {
 	return nil
 }
 
-// await returns when there is work: a callback, or a Scheduler that had a job; or when there is none. false: ctx is done. The
+// await returns when there is work: a callback, or a Scheduler that had a job; or when there is none, and what was removed has
+// returned. false: ctx is done. The
 // application may add work and take it away at any time, and nothing tells of it; so who only looks on never leads.
 func (m *module) await(ctx context.Context, work bool) bool {
 	ticker := time.NewTicker(workInterval)
@@ -125,6 +127,8 @@ func (m *module) run(ctx context.Context) (again bool) {
 	defer watching.Wait()
 	defer cancel(nil)
 	m.logSettings()
+	m.campaign.running.Store(true)
+	defer m.campaign.running.Store(false)
 	err = m.elector.Run(ctx)
 	return false
 }
@@ -169,9 +173,9 @@ func (m *module) logSettings() {
 		zap.Duration("cooldown", terms.Cooldown), zap.Duration("standby", terms.Standby))
 }
 
-// warnIdle is told of each term that this process has won.
+// warnIdle is told of each term that this process has won. A term of the module ends by itself if there is no work.
 func (m *module) warnIdle(*election.Term) {
-	if m.elector.Callbacks() == 0 {
+	if m.elector.Callbacks() == 0 && !m.campaign.running.Load() {
 		m.campaign.log.Warn("this process leads and has no job and no callback: nobody else can lead")
 	}
 }
