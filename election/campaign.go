@@ -1,6 +1,7 @@
 package election
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -30,8 +31,15 @@ func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
 		e.tell("the hook Attempt, or the logger", func() { told(took, err) })
 	}
 	for failures := 0; !r.isStopping(); {
+		if needed, _ := e.isNeeded(); !needed {
+			e.tell("the logger", e.logUnneeded)
+			e.awaitNeed(r.stopping, true)
+			continue
+		}
 		renewals := make(chan renewal, 8)
-		lease, err := e.locker.Acquire(r.stopping, LockName(e.name), redlock.WithLeaseTTL(e.config.ttl),
+		ctx, cancel := context.WithCancelCause(r.stopping)
+		stop := e.endUnneeded(ctx, cancel)
+		lease, err := e.locker.Acquire(ctx, LockName(e.name), redlock.WithLeaseTTL(e.config.ttl),
 			redlock.WithValueFunc(e.config.announce), redlock.WithYield(e.config.standby),
 			redlock.WithBackoff(e.config.backoff.Min, e.config.backoff.Max), redlock.WithAttempts(attempted),
 			redlock.WithAutoExtend(redlock.Extension{
@@ -43,19 +51,25 @@ func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
 					}
 				},
 			}))
+		stop()
+		cancel(nil)
 		switch {
 		case err == nil && r.isStopping():
 			if err := lease.Release(r.stopping); err != nil {
-				e.logLeft(lease, err)
+				e.tell("the logger", func() { e.logLeft(lease, err) })
 			}
 			return nil, nil, nil
 		case err == nil && time.Until(lease.Deadline()) > e.config.enough():
-			e.logOutcome(&view)
+			e.tell("the logger", func() { e.logOutcome(&view) })
 			return lease, renewals, nil
 		case err == nil: // a pause since the request has used the lease up: nothing starts on what is left
-			e.logUsedUp(lease, lease.Release(r.stopping))
+			err := lease.Release(r.stopping)
+			e.tell("the logger", func() { e.logUsedUp(lease, err) })
 		case errors.Is(err, redlock.ErrClosed):
 			return nil, nil, fmt.Errorf("election: %q cannot lead any more: %w", e.name, err)
+		}
+		if errors.Is(err, errUnneeded) {
+			continue
 		}
 		failures++
 		_ = retry.Sleep(r.stopping, e.config.backoff.After(failures)) // the loop looks at stopping itself

@@ -22,6 +22,7 @@ type Elector struct {
 	mu        sync.Mutex // guards the fields below
 	callbacks []*callback
 	running   []*work       // what must return before the lease may be released
+	changed   chan struct{} // closed when one of these two has changed
 	idle      chan struct{} // closed while nothing is running
 	panics    []*PanicError // that Run has not passed on
 	run       *run
@@ -44,7 +45,7 @@ func New(locker *redlock.Locker, name string, opts ...Option) (*Elector, error) 
 	}
 	log := c.log.With(zap.String("election", name), zap.String("candidate", c.id))
 	e := &Elector{
-		locker: locker, name: name, config: c, idle: make(chan struct{}),
+		locker: locker, name: name, config: c, idle: make(chan struct{}), changed: make(chan struct{}),
 		log: log.WithOptions(zap.AddStacktrace(noStack)),
 	}
 	close(e.idle)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/redlockfx/redlockfx/redlock"
@@ -29,6 +28,7 @@ func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (c
 	}
 	e.begin(t)
 
+	defer e.endUnneeded(t.work, t.end)()
 	e.watch(t, renewals)
 	cause = context.Cause(t.work) // whatever ended it first
 	e.tell("the hook Ended", func() { e.config.hooks.ended(t, cause) })
@@ -39,13 +39,12 @@ func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (c
 	drained = e.drain(r, t, renewals)
 	late := !drained || !time.Now().Before(t.lease.Deadline())
 	t.lose(cause)
-	panics := e.termPanics()
 	var problem error
 	switch {
 	case !drained:
 		problem = e.undrained()
 		t.lease.Abandon()
-	case len(panics) > 0 && e.config.onPanic == nil:
+	case e.willPanic():
 		// Whoever leads next may have the same bug: it comes when the lease has run out, as after any crash, and not at once.
 		t.lease.Abandon()
 		e.forgetTerm()
@@ -54,18 +53,17 @@ func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (c
 		e.forgetTerm()
 	}
 	e.tell("the hook Drained, or the logger", func() {
-		e.logPanics(t, panics)
-		e.logEnd(r, t, cause, problem, panics)
+		e.logEnd(r, t, cause, problem)
 		e.config.hooks.drained(t, time.Since(began), late)
 	})
 	return cause, drained
 }
 
-// termPanics returns the panics of the callbacks that have returned so.
-func (e *Elector) termPanics() []*PanicError {
+// willPanic reports that Run is about to panic.
+func (e *Elector) willPanic() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return slices.Clone(e.panics)
+	return len(e.panics) > 0 && e.config.onPanic == nil
 }
 
 // watch returns when the term has been asked to end or is lost. The lease is renewed meanwhile, and afterwards, until it is

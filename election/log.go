@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -20,25 +19,26 @@ func (e *Elector) logLeads(t *Term) {
 	e.log.Info("this replica leads", zap.Uint64("term", t.Token()), zap.Time("until", t.Deadline()))
 }
 
-// logPanics logs how callbacks of the term have panicked. What comes of it, logEnd says.
-func (e *Elector) logPanics(t *Term, panics []*PanicError) {
-	for _, p := range panics {
-		e.log.Error("a callback panicked", zap.Uint64("term", t.Token()), zap.Error(p), zap.ByteString("callback_stack", p.Stack))
-	}
+// logPanic logs how a callback has panicked. What comes of it, logEnd says, if its term has not ended before.
+func (e *Elector) logPanic(t *Term, p *PanicError) {
+	e.log.Error("a callback panicked", zap.Uint64("term", t.Token()), zap.Error(p), zap.ByteString("callback_stack", p.Stack))
 }
 
 // logEnd logs the end of a term; problem is why its lease was not released.
-func (e *Elector) logEnd(r *run, t *Term, cause, problem error, panics []*PanicError) {
+func (e *Elector) logEnd(r *run, t *Term, cause, problem error) {
 	fields := []zap.Field{
 		zap.Uint64("term", t.Token()), zap.NamedError("cause", cause), zap.Duration("led", time.Since(t.since)),
 	}
-	switch stopping := done(r.stopping); {
-	case errors.Is(problem, ErrUndrained):
+	undrained := errors.Is(problem, ErrUndrained)
+	if undrained {
 		e.log.Error("work goes on after the end of leadership, the next leader waits for the lease to run out",
 			append(fields, zap.Error(problem), zap.Time("lease_until", t.lease.Deadline()))...)
-	case len(panics) > 0 && e.config.onPanic == nil:
+	}
+	switch stopping := done(r.stopping); {
+	case e.willPanic():
 		e.log.Error("this process ends by a panic, the next leader waits for the lease to run out",
 			append(fields, zap.Time("lease_until", t.lease.Deadline()))...)
+	case undrained:
 	case errors.Is(cause, ErrLost) && stopping:
 		e.log.Warn("lost leadership while stopping", fields...)
 	case errors.Is(cause, ErrLost):
@@ -60,7 +60,7 @@ func (e *Elector) logRenewal(t *Term, attempts int, err error) {
 
 // logCutShort says that a shutdown's deadline leaves callbacks less time than they were given.
 func (e *Elector) logCutShort(t *Term, after time.Duration) {
-	e.log.Warn("the drain is cut short: the deadline of the shutdown is near", zap.Uint64("term", t.Token()),
+	e.log.Warn("the drain is cut short: Shutdown has no more time", zap.Uint64("term", t.Token()),
 		zap.Duration("after", after), zap.Duration("drain_timeout", e.config.drainTimeout),
 		zap.Strings("running", names(e.stillRunning())))
 }
@@ -72,6 +72,9 @@ func names(items []doing.Item) []string {
 	}
 	return all
 }
+
+// logUnneeded says that there is nothing to lead for.
+func (e *Elector) logUnneeded() { e.log.Info("not campaigning while there is no callback") }
 
 // logUsedUp says that a lease was won too late.
 func (e *Elector) logUsedUp(lease *redlock.Lease, problem error) {
@@ -129,6 +132,7 @@ func (e *Elector) logAttempt(o *outlook, err error) {
 func (e *Elector) logOutcome(o *outlook) {
 	if o.warned {
 		e.log.Info("enough nodes answer again")
+		o.logged = ""
 	}
 	o.warned, o.since = false, time.Time{}
 }
@@ -160,6 +164,9 @@ func isRefused(err error) bool {
 // no ports, times or order.
 func causeOf(err error) string {
 	causes := codes(err)
+	if isRefused(err) {
+		causes = append(causes, "refused") // by so many, which is another line than by one
+	}
 	for _, kind := range []error{redlock.ErrHeld, redlock.ErrGuarded, redlock.ErrNoQuorum, redlock.ErrExpired} {
 		if errors.Is(err, kind) {
 			causes = append(causes, kind.Error())
@@ -199,22 +206,13 @@ func code(err error) string {
 
 // logNodes logs each node that begins to fail, and that works again, until the function that it returns is called.
 func (e *Elector) logNodes() (stop func()) {
-	var mu sync.Mutex // guards since
-	since := make(map[string]time.Time)
+	since := make(map[string]time.Time) // used by one call at a time
 	return e.locker.OnNode(func(node string, err error) {
-		mu.Lock()
-		began, away := since[node]
 		if err != nil {
 			since[node] = time.Now()
-		} else {
-			delete(since, node)
-		}
-		mu.Unlock()
-		switch {
-		case err != nil:
 			e.log.Warn("a node fails", zap.String("node", node), zap.Error(err))
-		case away:
-			e.log.Info("a node works again", zap.String("node", node), zap.Duration("after", time.Since(began)))
+			return
 		}
+		e.log.Info("a node works again", zap.String("node", node), zap.Duration("after", time.Since(since[node])))
 	})
 }

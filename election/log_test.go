@@ -180,3 +180,26 @@ func TestLog_ANodeWithoutSubscriptionsWorks(t *testing.T) {
 		}
 	})
 }
+
+// Where a few nodes refuse while others are away it is the latter that is told; when all refuse, that is another line.
+func TestLog_ARefusalAfterNodesWereAway(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		core, logs := observer.New(zap.InfoLevel)
+		a := c.candidate("a", election.WithLogger(zap.New(core)))
+		c.Node(0).RequireAuth("secret")
+		a.links.Hang(1)
+		a.run()
+		time.Sleep(3 * ttl)
+		c.Node(1).RequireAuth("secret")
+		a.links.Heal()
+		time.Sleep(3 * ttl)
+		got := ofCampaign(logs.All())
+		if len(got) != 2 || got[0].Message != "cannot campaign: too few nodes answer, retrying" ||
+			got[1].Message != "the nodes refuse this replica, retrying" {
+			t.Errorf("logged %v", got)
+		}
+		for i := range 2 {
+			c.Node(i).RequireAuth("")
+		}
+	})
+}

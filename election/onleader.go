@@ -30,6 +30,7 @@ func (e *Elector) OnLeader(fn func(ctx context.Context)) (stop func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.callbacks = append(e.callbacks, c)
+	e.changedLocked()
 	if t := e.term; t != nil && t.canStart() {
 		e.startLocked(c, t)
 	}
@@ -45,6 +46,7 @@ func (e *Elector) remove(c *callback) {
 	if c.work != nil {
 		c.work.cancel()
 	}
+	e.changedLocked()
 }
 
 // begin publishes the term and starts all callbacks. Registration takes the same mutex, so each callback sees each term from
@@ -68,17 +70,4 @@ func (e *Elector) startLocked(c *callback, t *Term) {
 	c.work, w.callback = w, c
 	e.addLocked(w)
 	go e.call(ctx, w, c.fn)
-}
-
-// Callbacks returns how many callbacks are registered, or still at work. A Scheduler with jobs is one of them.
-func (e *Elector) Callbacks() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	n := len(e.callbacks)
-	for _, w := range e.running {
-		if w.callback != nil && !slices.Contains(e.callbacks, w.callback) {
-			n++
-		}
-	}
-	return n
 }

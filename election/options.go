@@ -50,6 +50,8 @@ type config struct {
 	hooks         Hooks
 	log           *zap.Logger
 	callbacks     []func(context.Context)
+
+	callbackRequired bool
 }
 
 // OnLeader is [Elector.OnLeader] within New.
@@ -122,6 +124,11 @@ func WithMaxTenure(d, jitter time.Duration) Option {
 // wins where the others are slower by that much. Too long: nobody leads meanwhile, if there is nobody else; and beyond the
 // others' cooldown it does not win what they give up.
 func WithStandby(d time.Duration) Option { return func(c *config) { c.standby = d } }
+
+// WithCallbackRequired has this process campaign only while a callback is registered: who has nothing to do never leads in
+// the place of those who have. A leader whose last callback is removed, and has returned, resigns. Without it, a process leads
+// with or without callbacks, as is right where [Elector.Term] and [Term.Do] are used alone.
+func WithCallbackRequired() Option { return func(c *config) { c.callbackRequired = true } }
 
 // WithPanicHandler has fn called with each panic of a callback, when the lease is released, on the goroutine of Run, which
 // waits for it; after the cooldown the process campaigns again. Without it Run panics, and the next leader comes when the lease

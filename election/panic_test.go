@@ -260,6 +260,18 @@ func TestOnLeader_APanicIsLoggedWhateverEndedTheTerm(t *testing.T) {
 			}
 			return nil
 		}, []string{"this process ends by a panic, the next leader waits for the lease to run out"}},
+		"beside work that goes on, not handled": {
+			[]election.Option{election.WithDrainTimeout(time.Second), election.OnLeader(func(ctx context.Context) {
+				<-ctx.Done()
+				time.Sleep(ttl)
+			})}, func(a *candidate) error {
+				a.stop()
+				return nil
+			}, []string{
+				"work goes on after the end of leadership, the next leader waits for the lease to run out",
+				"this process ends by a panic, the next leader waits for the lease to run out",
+			},
+		},
 		"beside work that goes on": {[]election.Option{handled, election.WithDrainTimeout(time.Second), election.OnLeader(func(ctx context.Context) {
 			<-ctx.Done()
 			time.Sleep(ttl)

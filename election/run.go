@@ -27,8 +27,8 @@ type run struct {
 // drains: it renews the lease until all callbacks have returned, for the drain timeout at most, releases it and returns nil.
 // [ErrUndrained]: callbacks are still running, and the lease was abandoned. [ErrRunning]: it runs already. [ErrStopped]: a
 // Shutdown came before Run. [redlock.ErrClosed]: the Locker is closed, so this process can never lead again. If a callback
-// panics and there is no [WithPanicHandler], Run panics with its [PanicError] when the other callbacks have returned; the
-// lease then runs out, as after any crash.
+// panics and there is no [WithPanicHandler], Run panics with its [PanicError] when the other callbacks have returned, or the
+// time to drain is over; the lease then runs out, as after any crash.
 func (e *Elector) Run(ctx context.Context) error {
 	r, err := e.beginRun(ctx)
 	if err != nil {

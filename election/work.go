@@ -45,6 +45,7 @@ func (e *Elector) removeLocked(w *work) {
 	if len(e.running) == 0 {
 		close(e.idle)
 	}
+	e.changedLocked()
 }
 
 var errGoexit = errors.New("runtime.Goexit was called")
@@ -70,6 +71,7 @@ func (e *Elector) call(ctx context.Context, w *work, fn func(context.Context)) {
 func (e *Elector) returned(w *work, p *PanicError) {
 	if p != nil {
 		w.term.end(p)
+		e.logPanic(w.term, p)
 	}
 	w.cancel()
 	if _, named := w.doing.Items(); !named {

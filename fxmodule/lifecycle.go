@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,12 +15,8 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-const (
-	// closeTimeout is how long nodes that are away may hold up the stop of an application.
-	closeTimeout = time.Second
-	// workInterval is how often it is looked whether there is work to campaign for.
-	workInterval = time.Second
-)
+// closeTimeout is how long nodes that are away may hold up the stop of an application.
+const closeTimeout = time.Second
 
 // campaign is the part of a module that runs between the start and the stop of the application.
 type campaign struct {
@@ -32,7 +27,6 @@ type campaign struct {
 	started  bool               // fx calls start and stop one after the other
 	cancel   context.CancelFunc // ends the goroutine of start, nil if there is none
 	stopping atomic.Bool        // Run is to end
-	running  atomic.Bool        // this module is in Run
 	ended    chan struct{}      // closed when that goroutine has returned
 	failure  error              // by which Run has ended, set before ended is closed
 
@@ -69,42 +63,18 @@ func (m *module) start() error {
 		c.log.Info("observing: with Config.Observe this process never campaigns", zap.Int("callbacks", m.elector.Callbacks()))
 		return nil
 	}
-	if m.elector.Callbacks() == 0 {
-		c.log.Info("not campaigning: there is no job and no callback")
-	}
 	// fx's context ends with the start; the campaign does not.
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel, c.ended = cancel, make(chan struct{})
 	go func() {
 		defer close(c.ended)
-		for again := true; again && m.await(ctx, true); {
-			again = m.run(ctx)
-		}
+		m.run(ctx)
 	}()
 	return nil
 }
 
-// await returns when there is work: a callback, or a Scheduler that had a job; or when there is none, and what was removed has
-// returned. false: ctx is done. The
-// application may add work and take it away at any time, and nothing tells of it; so who only looks on never leads.
-func (m *module) await(ctx context.Context, work bool) bool {
-	ticker := time.NewTicker(workInterval)
-	defer ticker.Stop()
-	for work != (m.elector.Callbacks() > 0) {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return false
-		}
-	}
-	return true
-}
-
-var errNoWork = errors.New("there is no job and no callback any more")
-
-// run is Elector.Run for as long as there is work, whose panics it takes: they are those of callbacks, after the lease was
-// given up, or of hooks. again: it has ended for want of work.
-func (m *module) run(ctx context.Context) (again bool) {
+// run is Elector.Run, whose panics it takes: they are those of callbacks, after the lease was given up, or of hooks.
+func (m *module) run(ctx context.Context) {
 	err := errors.New("redlockfx: runtime.Goexit was called on the goroutine of the election, by a hook or a logger")
 	defer func() {
 		if v := recover(); v != nil {
@@ -115,42 +85,26 @@ func (m *module) run(ctx context.Context) (again bool) {
 			m.fail(err)
 			return
 		}
-		again = m.ended(err, context.Cause(ctx))
+		m.ended(err)
 	}()
-	ctx, cancel := context.WithCancelCause(ctx)
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		if m.await(ctx, false) {
-			cancel(errNoWork)
-		}
-	})
-	defer watching.Wait()
-	defer cancel(nil)
 	m.logSettings()
-	m.campaign.running.Store(true)
-	defer m.campaign.running.Store(false)
 	err = m.elector.Run(ctx)
-	return false
 }
 
-// ended says why Run has returned err, and whether to wait for work again.
-func (m *module) ended(err, cause error) (again bool) {
+// ended says why Run has returned err.
+func (m *module) ended(err error) {
 	log := m.campaign.log
-	switch stopping, undrained := m.campaign.stopping.Load(), errors.Is(err, election.ErrUndrained); {
+	switch stopping := m.campaign.stopping.Load(); {
 	case stopping: // Shutdown returns the same error
-	case errors.Is(cause, errNoWork) && (err == nil || undrained):
-		log.Info("not campaigning any more: there is no job and no callback", zap.Error(err))
-		return true
 	case err == nil, errors.Is(err, election.ErrStopped):
 		log.Warn("the election has ended: the application has called Elector.Shutdown")
-	case undrained:
+	case errors.Is(err, election.ErrUndrained):
 		log.Error("the election has ended by the application's Elector.Shutdown, and work goes on", zap.Error(err))
 	case errors.Is(err, election.ErrRunning):
 		log.Warn("the election is run by the application itself, not by the module", zap.Error(err))
 	default:
 		m.fail(err)
 	}
-	return false
 }
 
 // fail stops the application: Run has ended, and it can never lead again.
@@ -171,13 +125,6 @@ func (m *module) logSettings() {
 		zap.Bool("unseen_restarts", lock.UnseenRestarts), zap.Duration("renew_every", terms.RenewEvery),
 		zap.Duration("stop_margin", terms.StopMargin), zap.Duration("drain_timeout", terms.DrainTimeout),
 		zap.Duration("cooldown", terms.Cooldown), zap.Duration("standby", terms.Standby))
-}
-
-// warnIdle is told of each term that this process has won. A term of the module ends by itself if there is no work.
-func (m *module) warnIdle(*election.Term) {
-	if m.elector.Callbacks() == 0 && !m.campaign.running.Load() {
-		m.campaign.log.Warn("this process leads and has no job and no callback: nobody else can lead")
-	}
 }
 
 // beginDrain has the election drain within ctx. The goroutine ends with ctx, and OnStop waits for it.

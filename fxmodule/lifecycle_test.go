@@ -44,7 +44,7 @@ func TestStart_WithNothingToDoSaysSoAndDoesNotCampaign(t *testing.T) {
 		app.RequireStart()
 		time.Sleep(time.Second)
 		got := lines.All()
-		if len(got) != 1 || got[0].Message != "not campaigning: there is no job and no callback" || got[0].LoggerName != "redlock" {
+		if len(got) != 2 || got[1].Message != "not campaigning while there is no callback" || got[1].LoggerName != "redlock" {
 			t.Errorf("logged %v", got)
 		}
 		if c.held() > 0 {

@@ -136,7 +136,7 @@ func (in *inputs) newElector(
 	m *module, locker *redlock.Locker, log logger, hooks joined[election.Hooks], options []registered[[]election.Option],
 ) (*election.Elector, error) {
 	opts := append(in.config.electionOptions(), election.WithLogger(log.Logger),
-		election.WithHooks(election.JoinHooks(election.Hooks{Elected: m.warnIdle}, hooks.hooks)))
+		election.WithHooks(hooks.hooks), election.WithCallbackRequired())
 	var err error
 	m.elector, err = election.New(locker, in.config.Name, append(opts, flat(options)...)...)
 	m.campaign = campaign{log: log.Logger, observe: in.config.Observe}

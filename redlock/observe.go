@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,8 +21,7 @@ type observed struct {
 
 	mu        sync.Mutex // guards the fields below
 	nodes     []nodeState
-	listeners map[int]func(node string, err error) // of OnNode
-	next      int                                  // key of the latest listener
+	listeners map[*listener]struct{} // of OnNode
 }
 
 // nodeState is the last observed state of one node.
@@ -47,59 +44,7 @@ const (
 )
 
 func newObserved(nodes int) *observed {
-	return &observed{nodes: make([]nodeState, nodes), listeners: make(map[int]func(string, error))}
-}
-
-// OnNode has fn called when a node has failed for a second, or for the time between two calls if that is longer, with the
-// latest error; and with nil when it works again. It is called at once for each node that fails already. fn is called as [Hooks]
-// are. stop ends that; a call under way may still go on.
-func (l *Locker) OnNode(fn func(node string, err error)) (stop func()) {
-	key, away := l.observed.addListener(fn)
-	for i, err := range away {
-		if err != nil {
-			fn(l.quorum.Addr(i), err)
-		}
-	}
-	return func() {
-		l.observed.mu.Lock()
-		defer l.observed.mu.Unlock()
-		delete(l.observed.listeners, key)
-	}
-}
-
-// addListener returns the listener's key, and how each node fails; nil: it works.
-func (o *observed) addListener(fn func(node string, err error)) (key int, away []error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, s := range o.nodes {
-		away = append(away, s.away)
-	}
-	o.next++
-	o.listeners[o.next] = fn
-	return o.next, away
-}
-
-// awayAfter is for how long a node fails before it is called away: one slow answer, or the connections of before, are no news.
-const awayAfter = time.Second
-
-// noteAwayLocked notes how a call or a subscription went, and returns who hears of it, if it is news that the node is away, or
-// is back.
-func (o *observed) noteAwayLocked(s *nodeState, kind int, err error) []func(string, error) {
-	_, answered := errors.AsType[redis.Error](err)
-	switch {
-	case kind == inFitness, kind == inPush && answered: // it is there, but subscribing is not permitted
-		return nil
-	case err == nil:
-		s.failing = time.Time{}
-	case s.failing.IsZero():
-		s.failing = time.Now()
-	}
-	known := s.away != nil
-	if known == (err != nil) || err != nil && time.Since(s.failing) < awayAfter {
-		return nil
-	}
-	s.away = err
-	return slices.Collect(maps.Values(o.listeners))
+	return &observed{nodes: make([]nodeState, nodes), listeners: make(map[*listener]struct{})}
 }
 
 // longestLease is the longest lease that any node has told of; 0 if none is longer than ours.
@@ -173,16 +118,12 @@ func (l *Locker) observeFailure(node, kind int, op string, err error) {
 	} else if err != nil {
 		failure = strings.Map(noDigits, err.Error())
 	}
-	var listeners []func(string, error)
 	news := l.observed.change(node, func(s *nodeState) bool {
-		listeners = l.observed.noteAwayLocked(s, kind, err)
+		l.observed.noteAwayLocked(s, kind, err)
 		news := s.failure[kind] != failure
 		s.failure[kind] = failure
 		return news
 	})
-	for _, fn := range listeners {
-		fn(l.quorum.Addr(node), err)
-	}
 	if news && err != nil {
 		l.tellError(node, op, err)
 	}
