@@ -6,6 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
@@ -99,4 +103,28 @@ func TestCheck_NamesWhatHoldsRunUp(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A line that says nothing of the lease is written while it is held, too: the term would never begin.
+func TestCheck_NamesALoggerThatHangs(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		const line = "enough nodes answer again"
+		hung := make(chan struct{})
+		core, _ := observer.New(zap.InfoLevel)
+		logger := zap.New(core, zap.Hooks(func(e zapcore.Entry) error {
+			if e.Message == line {
+				<-hung
+			}
+			return nil
+		}))
+		a := c.candidate("a", election.WithLogger(logger))
+		a.links.Cut()
+		a.run()
+		time.Sleep(30 * time.Second)
+		a.links.Heal()
+		time.Sleep(4 * ttl)
+		want.Text(t, a.Check(), "the logger")
+		close(hung)
+		a.leads()
+	})
 }

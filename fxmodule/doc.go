@@ -33,8 +33,8 @@
 //
 // A process campaigns when it has a job or a callback. One that only takes the Elector or the Scheduler, to show who
 // leads or to trigger jobs, never campaigns. Work may be added at any time, by [election.Elector.OnLeader] or
-// [scheduler.Scheduler.Add]: then the campaign begins within a second. With Config.Observe a process never campaigns,
-// whatever it has.
+// [scheduler.Scheduler.Add]: then the campaign begins at once. It ends when the last of it is removed and has returned.
+// With Config.Observe a process never campaigns, whatever it has.
 //
 // # Stop
 //
@@ -67,6 +67,7 @@
 //
 // A callback that panics ends its term; then the module logs the panic and stops the application, with exit code 1, so
 // that everything else stops in order. The panic of a job is logged and stops nothing; that of a scheduler's hook on the
-// goroutine of a run ends the process at once, as nobody else could recover it. With [election.WithPanicHandler], through [Options], the process goes on and
-// campaigns again. An application that was stopped cannot be started again: its Locker is closed.
+// goroutine of a run ends the process at once, as nobody else could recover it. With [election.WithPanicHandler],
+// through [Options], the process goes on and campaigns again. An application that was stopped cannot be started again:
+// its Locker is closed.
 package redlockfx
