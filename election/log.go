@@ -100,8 +100,11 @@ type outlook struct {
 // for a TTL: a leader may be renewing its lease meanwhile.
 func (e *Elector) logAttempt(o *outlook, err error) {
 	leader, led := redlock.HeldBy(err)
-	guarded := errors.Is(err, redlock.ErrGuarded)
-	if led || guarded || errors.Is(err, redlock.ErrHeld) {
+	guarded, held := errors.Is(err, redlock.ErrGuarded), errors.Is(err, redlock.ErrHeld)
+	if held && !isBlocked(err) { // those few were asked alone, and how the others are is not known
+		return
+	}
+	if led || guarded || held {
 		e.logOutcome(o)
 	} else if o.since.IsZero() {
 		o.since = time.Now()
@@ -158,6 +161,12 @@ func isRefused(err error) bool {
 		}
 	}
 	return refused > q.Size-q.Need
+}
+
+// isBlocked reports that without the nodes that did not grant the lock the others are too few.
+func isBlocked(err error) bool {
+	q, ok := errors.AsType[*redlock.QuorumError](err)
+	return ok && len(q.Nodes) > q.Size-q.Need
 }
 
 // causeOf is what stays the same in an error while its cause does: what kind it is, and the codes that nodes answer with, but
