@@ -29,10 +29,11 @@ func TestOnNode_TellsASlowListenerHowEachNodeIsInTheEnd(t *testing.T) {
 			time.Sleep(slow)
 			told[node] = err
 		})
-		defer stop()
 		synctest.Wait() // it is busy with the first of the two
 		c.Restart(4)
 		turns(4 * int(slow/time.Second))
+		stop()
+		synctest.Wait() // what it was told is read when it is told no more
 		if away, works := told[c.Addrs()[3]], told[c.Addrs()[4]]; len(told) != 2 || away == nil || works != nil {
 			t.Errorf("told of the one that is away: %v; of the one that works again: %v", away, works)
 		}
