@@ -179,7 +179,7 @@ func (r *replica) lead(ctx context.Context) {
 func (r *replica) job() scheduler.Job {
 	job := scheduler.Job{Name: jobName, Spec: r.Spec, Run: r.work, AtLeastOnce: r.AtLeastOnce}
 	if r.EachTick {
-		job.CatchUp, job.Overlap = scheduler.All(time.Hour), scheduler.Queue
+		job.CatchUp, job.Overlap = scheduler.CatchUpAll(time.Hour), scheduler.Queue
 	}
 	return job
 }

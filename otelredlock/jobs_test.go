@@ -168,7 +168,7 @@ func TestTicks_ThatAreUnclaimedOrMissedAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReplica(t, redlocktest.New(t, 3, redlock.WithTTL(ttl)))
 		r.add(t, scheduler.Job{
-			Name: "job", Spec: "* * * * * *", CatchUp: scheduler.Last(time.Minute),
+			Name: "job", Spec: "* * * * * *", CatchUp: scheduler.CatchUpLast(time.Minute),
 			Run: func(context.Context, scheduler.Run) error { return nil },
 		})
 		r.run(t)

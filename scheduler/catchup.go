@@ -16,13 +16,13 @@ const (
 	// without a quorum, takes no longer.
 	fresh = 5 * time.Second
 
-	maxAll     = 1000   // ticks that All catches up with at a time
+	maxAll     = 1000   // ticks that CatchUpAll catches up with at a time
 	maxCounted = 10_000 // ticks that are counted one by one
 )
 
 // CatchUp is what happens to ticks that came while nobody led, or nobody could claim them. A job that is new
 // to the nodes, or whose spec or zone has changed, has no ticks before that; nor has one that was paused
-// before it was resumed. The zero value is Last(time.Hour).
+// before it was resumed. The zero value is CatchUpLast(time.Hour).
 type CatchUp struct {
 	kind   catchUpKind
 	window time.Duration
@@ -37,21 +37,21 @@ const (
 	catchUpAll
 )
 
-// None leaves ticks out that are more than a few seconds late.
-func None() CatchUp { return CatchUp{catchUpNone, fresh} }
+// CatchUpNone leaves out ticks that are more than a few seconds late.
+func CatchUpNone() CatchUp { return CatchUp{catchUpNone, fresh} }
 
-// Last runs the newest tick that was missed, once, if it is not older than window, 366 days at most. Too short:
+// CatchUpLast runs the newest tick that was missed, once, if it is not older than window, 366 days at most. Too short:
 // an outage costs a run. Too long: a run comes when it is of no use any more.
-func Last(window time.Duration) CatchUp { return CatchUp{catchUpLast, window} }
+func CatchUpLast(window time.Duration) CatchUp { return CatchUp{catchUpLast, window} }
 
-// All runs each tick that was missed and is not older than window, 366 days at most, one after the other, the
+// CatchUpAll runs each tick that was missed and is not older than window, 366 days at most, one after the other, the
 // oldest first; of more than 1000, the newest. One that cannot be claimed, as some nodes are away and others have
 // forgotten what they voted for, is left out after five seconds, when the next one is due.
-func All(window time.Duration) CatchUp { return CatchUp{catchUpAll, window} }
+func CatchUpAll(window time.Duration) CatchUp { return CatchUp{catchUpAll, window} }
 
 func (c CatchUp) orDefault() CatchUp {
 	if c.kind == catchUpDefault {
-		return Last(defaultWindow)
+		return CatchUpLast(defaultWindow)
 	}
 	return c
 }

@@ -22,19 +22,19 @@ func TestCatchUp_NextOfWhatHasCome(t *testing.T) {
 		run, late  bool
 		jumped     int
 	}{
-		"nothing has come":               {Last(time.Hour), "@every 10s", 0, 9, true, 0, false, false, 0},
-		"one tick, on time":              {Last(time.Hour), "@every 10s", 0, 10, false, 10, true, false, 0},
-		"the newest of several":          {Last(time.Hour), "@every 10s", 0, 95, false, 90, true, false, 8},
-		"the newest, which is late":      {Last(time.Hour), "@every 10s", 0, 98, false, 90, true, true, 8},
-		"all of them older than that":    {Last(time.Minute), "@every 1h", 0, 3661, false, 3600, false, true, 0},
-		"none but fresh ones":            {None(), "@every 10s", 0, 98, false, 90, false, true, 8},
-		"none, and one is fresh":         {None(), "@every 10s", 0, 91, false, 90, true, false, 8},
-		"all, the oldest first":          {All(time.Hour), "@every 10s", 0, 98, false, 10, true, true, 0},
-		"all within the window":          {All(30 * time.Second), "@every 10s", 0, 98, false, 70, true, true, 6},
-		"all, but the window has none":   {All(time.Minute), "@every 1h", 0, 3700, false, 3600, false, true, 0},
-		"all, and the newest thousand":   {All(24 * time.Hour), "@every 1s", 0, 3000, false, 2001, true, true, 2000},
-		"a year of seconds, the newest":  {Last(time.Hour), "@every 1s", 0, 365 * 86400, false, 365 * 86400, true, false, 10_000},
-		"a year of seconds, all of them": {All(366 * 24 * time.Hour), "@every 1s", 0, 365 * 86400, false, 365*86400 - 999, true, true, 10_001},
+		"nothing has come":               {CatchUpLast(time.Hour), "@every 10s", 0, 9, true, 0, false, false, 0},
+		"one tick, on time":              {CatchUpLast(time.Hour), "@every 10s", 0, 10, false, 10, true, false, 0},
+		"the newest of several":          {CatchUpLast(time.Hour), "@every 10s", 0, 95, false, 90, true, false, 8},
+		"the newest, which is late":      {CatchUpLast(time.Hour), "@every 10s", 0, 98, false, 90, true, true, 8},
+		"all of them older than that":    {CatchUpLast(time.Minute), "@every 1h", 0, 3661, false, 3600, false, true, 0},
+		"none but fresh ones":            {CatchUpNone(), "@every 10s", 0, 98, false, 90, false, true, 8},
+		"none, and one is fresh":         {CatchUpNone(), "@every 10s", 0, 91, false, 90, true, false, 8},
+		"all, the oldest first":          {CatchUpAll(time.Hour), "@every 10s", 0, 98, false, 10, true, true, 0},
+		"all within the window":          {CatchUpAll(30 * time.Second), "@every 10s", 0, 98, false, 70, true, true, 6},
+		"all, but the window has none":   {CatchUpAll(time.Minute), "@every 1h", 0, 3700, false, 3600, false, true, 0},
+		"all, and the newest thousand":   {CatchUpAll(24 * time.Hour), "@every 1s", 0, 3000, false, 2001, true, true, 2000},
+		"a year of seconds, the newest":  {CatchUpLast(time.Hour), "@every 1s", 0, 365 * 86400, false, 365 * 86400, true, false, 10_000},
+		"a year of seconds, all of them": {CatchUpAll(366 * 24 * time.Hour), "@every 1s", 0, 365 * 86400, false, 365*86400 - 999, true, true, 10_001},
 	} {
 		s, err := Parse(test.spec, nil)
 		if err != nil {
@@ -56,7 +56,7 @@ func TestCatchUp_AccountsForEveryTick(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec := rapid.SampledFrom([]string{"@every 7s", "*/10 * * * * *", "0 */5 * * *", "3,4,50 * * * * *"}).Draw(t, "spec")
 		window := time.Duration(rapid.IntRange(1, 5000).Draw(t, "window")) * time.Second
-		c := rapid.SampledFrom([]CatchUp{Last(window), All(window), None()}).Draw(t, "catch up")
+		c := rapid.SampledFrom([]CatchUp{CatchUpLast(window), CatchUpAll(window), CatchUpNone()}).Draw(t, "catch up")
 		s, err := Parse(spec, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -38,12 +38,12 @@ func TestCatchUp_AfterATimeWithoutALeader(t *testing.T) {
 		missed  int
 	}{
 		"default": {scheduler.CatchUp{}, []string{"job 2m0s"}, 5},
-		"last":    {scheduler.Last(time.Minute), []string{"job 2m0s"}, 5},
-		"all": {scheduler.All(time.Minute), []string{
+		"last":    {scheduler.CatchUpLast(time.Minute), []string{"job 2m0s"}, 5},
+		"all": {scheduler.CatchUpAll(time.Minute), []string{
 			"job 1m10s", "job 1m20s", "job 1m30s", "job 1m40s", "job 1m50s", "job 2m0s",
 		}, 0},
-		"window": {scheduler.All(30 * time.Second), []string{"job 1m40s", "job 1m50s", "job 2m0s"}, 3},
-		"none":   {scheduler.None(), nil, 6},
+		"window": {scheduler.CatchUpAll(30 * time.Second), []string{"job 1m40s", "job 1m50s", "job 2m0s"}, 3},
+		"none":   {scheduler.CatchUpNone(), nil, 6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {

@@ -63,7 +63,7 @@
 // A tick may come while a run of the same job is under way:
 //
 //	Skip     the tick is not run (the default)
-//	Queue    it waits for the run's return; of several ticks the newest waits, or all with CatchUp All
+//	Queue    it waits for the run's return; of several ticks the newest waits, or all with CatchUpAll
 //	Replace  the run's context ends with ErrReplaced; otherwise like Queue
 //	Allow    it runs beside the other
 //

@@ -26,7 +26,7 @@ func TestForgotten_TicksThatWaitAreRunOrMissed(t *testing.T) {
 			}
 			return nil
 		})
-		job.Overlap, job.CatchUp = scheduler.Queue, scheduler.All(time.Hour)
+		job.Overlap, job.CatchUp = scheduler.Queue, scheduler.CatchUpAll(time.Hour)
 		a.add(job)
 		c.SleepTo(20 * time.Second)
 		for node := range 2 {

@@ -33,7 +33,7 @@ type Job struct {
 	Timeout time.Duration
 	// Overlap says what happens to a tick that comes while a run of the job is under way.
 	Overlap Overlap
-	// CatchUp says what happens to ticks that came while nobody led; Last(time.Hour) if not set.
+	// CatchUp says what happens to ticks that came while nobody led; CatchUpLast(time.Hour) if not set.
 	CatchUp CatchUp
 	// Retry says what happens when Run returns an error or panics.
 	Retry Retry
@@ -52,7 +52,7 @@ const (
 	// Skip does not run it.
 	Skip Overlap = iota
 	// Queue runs it when that run has returned, on whatever replica leads then. Of several ticks the newest
-	// waits, or all where CatchUp is All.
+	// waits, or all with CatchUpAll.
 	Queue
 	// Replace ends that run's context with [ErrReplaced], and is like Queue otherwise.
 	Replace

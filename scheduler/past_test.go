@@ -33,7 +33,7 @@ func TestPast_TicksThatCannotBeWonDoNotHoldUpTheOthers(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		job := a.job("job", "*/10 * * * * *", quick)
-		job.CatchUp = scheduler.All(time.Hour)
+		job.CatchUp = scheduler.CatchUpAll(time.Hour)
 		a.add(job)
 		c.SleepTo(25 * time.Second)
 		c.oneDeadOneForgot()
@@ -53,7 +53,7 @@ func TestPast_ATickIsRunWhenTheNodeThatWasAwayIsBackBeforeTheNext(t *testing.T) 
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		job := a.job("job", "30 * * * * *", quick)
-		job.CatchUp = scheduler.All(time.Hour)
+		job.CatchUp = scheduler.CatchUpAll(time.Hour)
 		a.add(job)
 		c.SleepTo(25 * time.Second)
 		a.links.Cut(0)
@@ -76,7 +76,7 @@ func TestPast_AnOldTickIsAskedForUntilNodesThatWereAwayAreBack(t *testing.T) {
 		a, b := c.leader("a"), c.idle("b")
 		for _, r := range []*replica{a, b} {
 			job := r.job("job", "*/10 * * * * *", quick)
-			job.CatchUp, job.Overlap = scheduler.All(time.Hour), scheduler.Queue
+			job.CatchUp, job.Overlap = scheduler.CatchUpAll(time.Hour), scheduler.Queue
 			r.add(job)
 		}
 		c.SleepTo(19500 * time.Millisecond)
@@ -245,7 +245,7 @@ func TestPast_ATickThatAnotherLeaderHasSettledIsNotAskedForAgain(t *testing.T) {
 		a, b := c.leader("a"), c.idle("b")
 		for _, r := range []*replica{a, b} {
 			job := r.job("job", "12,25 * * * * *", quick)
-			job.CatchUp = scheduler.All(time.Hour)
+			job.CatchUp = scheduler.CatchUpAll(time.Hour)
 			r.add(job)
 		}
 		c.SleepTo(24900 * time.Millisecond)

@@ -34,10 +34,10 @@ func TestAdd_ReportsAllProblemsAtOnce(t *testing.T) {
 		bad := scheduler.Job{
 			Name: "bad", Spec: "61 * * * *", Timeout: -time.Second, Overlap: 4,
 			Retry:  scheduler.Retry{Times: 101, Wait: -time.Minute},
-			Jitter: -time.Second, CatchUp: scheduler.Last(366*24*time.Hour + 1),
+			Jitter: -time.Second, CatchUp: scheduler.CatchUpLast(366*24*time.Hour + 1),
 		}
 		worse := r.job(strings.Repeat("n", 201), "@every 1ms", quick)
-		worse.Overlap, worse.Retry.Times, worse.CatchUp = -1, -1, scheduler.All(-time.Hour)
+		worse.Overlap, worse.Retry.Times, worse.CatchUp = -1, -1, scheduler.CatchUpAll(-time.Hour)
 		long := r.job("a\nb", strings.Repeat("0,", 128)+"0 * * * *", quick)
 
 		err := r.Add(good, bad, worse, long)
@@ -59,7 +59,7 @@ func TestAdd_AcceptsTheBounds(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.idle("a")
 		job := r.job(strings.Repeat("n", 200), "@yearly", quick)
-		job.Overlap, job.Retry.Times, job.CatchUp = scheduler.Allow, 100, scheduler.All(366*24*time.Hour)
+		job.Overlap, job.Retry.Times, job.CatchUp = scheduler.Allow, 100, scheduler.CatchUpAll(366*24*time.Hour)
 		if err := errors.Join(r.Add(job), r.Add()); err != nil {
 			t.Error(err)
 		}

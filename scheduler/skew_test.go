@@ -25,7 +25,7 @@ func (c *cluster) skew(skew, lasts time.Duration, ticks int) {
 		r := c.idle(fmt.Sprint("pod-", i))
 		r.clock.Step(time.Duration(i-1) * skew)
 		job := r.job("job", "* * * * * *", lasting(lasts))
-		job.Overlap, job.CatchUp = scheduler.Allow, scheduler.All(time.Minute)
+		job.Overlap, job.CatchUp = scheduler.Allow, scheduler.CatchUpAll(time.Minute)
 		r.add(job)
 		r.campaign()
 		all = append(all, r)

@@ -45,7 +45,7 @@ func hourly() []scheduler.Job {
 		{Name: "invoices", Spec: "CRON_TZ=Europe/Berlin 30 2 * * *", Run: short(time.Minute, nil)},
 		{Name: "monthly statement", Spec: "0 6 1 * *", Run: short(time.Minute, nil)},
 		{Name: "stock", Spec: "*/3 * * * *", Run: short(20*time.Millisecond,
-			errors.New("GET https://stock.example/v2/levels: 503 Service Unavailable")), CatchUp: scheduler.None()},
+			errors.New("GET https://stock.example/v2/levels: 503 Service Unavailable")), CatchUp: scheduler.CatchUpNone()},
 	}
 }
 

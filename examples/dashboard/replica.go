@@ -69,7 +69,7 @@ func jobs() []scheduler.Job {
 		{Name: "import <catalogue>", Spec: "*/15 * * * * *", Run: lasting(22*time.Second, nil)},
 		{Name: "bounces", Spec: "*/30 * * * * *", Run: lasting(100*time.Millisecond, errors.New("mailbox is locked\nby pid 4711"))},
 		{Name: "nightly report", Spec: "CRON_TZ=Europe/Berlin 30 2 * * *", Run: lasting(time.Minute, nil)},
-		{Name: "monthly statement", Spec: "0 6 1 * *", Run: lasting(time.Minute, nil), CatchUp: scheduler.Last(24 * time.Hour)},
+		{Name: "monthly statement", Spec: "0 6 1 * *", Run: lasting(time.Minute, nil), CatchUp: scheduler.CatchUpLast(24 * time.Hour)},
 	}
 }
 

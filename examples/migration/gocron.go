@@ -67,7 +67,7 @@ func gocronElectorBefore(elector gocron.Elector, poll func(context.Context) erro
 // gocronElectorAfter polls at every fifth minute of the clock, where the elector of jobs leads.
 func gocronElectorAfter(jobs *scheduler.Scheduler, poll func(context.Context) error) error {
 	return jobs.Add(scheduler.Job{
-		Name: "poll", Spec: "@every 5m", Overlap: scheduler.Skip, CatchUp: scheduler.None(),
+		Name: "poll", Spec: "@every 5m", Overlap: scheduler.Skip, CatchUp: scheduler.CatchUpNone(),
 		Run: func(ctx context.Context, _ scheduler.Run) error { return poll(ctx) },
 	})
 }
