@@ -148,7 +148,7 @@ func (c *content) one(name string) bool {
 	}
 	c.Timeline = newTimeline(c.view, records)
 	if c.One.Next != nil {
-		c.Coming, _ = scheduler.Next("CRON_TZ="+c.One.Zone+" "+c.One.Spec, c.One.Next.Add(-time.Second), 5) // none: it says why
+		c.Coming, _ = scheduler.Preview("CRON_TZ="+c.One.Zone+" "+c.One.Spec, nil, c.One.Next.Add(-time.Second), 5) // none: it says why
 	}
 	c.Back = "job" + c.Query.String()
 	return true

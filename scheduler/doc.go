@@ -94,7 +94,7 @@
 // # Specs
 //
 // Five fields, or six with seconds in front, @hourly, @daily, @weekly, @monthly, @yearly or
-// @every 1h30m; [Parse] has the whole dialect, and [Next] shows the ticks. The zone is UTC if the
+// @every 1h30m; [Parse] has the whole dialect, and [Preview] shows the ticks. The zone is UTC if the
 // spec (CRON_TZ=Europe/Rome), the job and [WithLocation] name none. Ticks are a function of spec
 // and zone alone, the same on every replica: @every counts from the Unix epoch. What a zone's clock jumps over
 // runs once; what it repeats runs once, if it is at a fixed time. A job whose spec or zone has changed has no

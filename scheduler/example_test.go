@@ -58,8 +58,12 @@ func ExampleScheduler() {
 
 // On 25 October 2026 the clocks of Berlin are set back from 3:00 to 2:00. A tick within that hour comes once, the first
 // time.
-func ExampleNext() {
-	ticks, err := scheduler.Next("CRON_TZ=Europe/Berlin 30 2 * * *", time.Date(2026, 10, 24, 0, 0, 0, 0, time.UTC), 3)
+func ExamplePreview() {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		log.Fatal(err)
+	}
+	ticks, err := scheduler.Preview("30 2 * * *", berlin, time.Date(2026, 10, 24, 0, 0, 0, 0, time.UTC), 3)
 	if err != nil {
 		log.Fatal(err)
 	}

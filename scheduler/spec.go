@@ -66,25 +66,6 @@ func Parse(spec string, loc *time.Location) (cron.Schedule, error) {
 	return schedule, nil
 }
 
-// Next returns the next n ticks of spec strictly after from, in UTC: validation and preview in one.
-// The zone is UTC unless the spec names another. Errors are those of [Parse].
-func Next(spec string, from time.Time, n int) ([]time.Time, error) {
-	schedule, err := Parse(spec, nil)
-	if err != nil {
-		return nil, err
-	}
-
-	var ticks []time.Time
-	tick := from
-	for range n {
-		if tick = schedule.Next(tick); tick.IsZero() {
-			break
-		}
-		ticks = append(ticks, tick)
-	}
-	return ticks, nil
-}
-
 func parse(spec string, loc *time.Location) (cron.Schedule, error) {
 	if len(spec) > maxSpec {
 		return nil, fmt.Errorf("%d bytes long, at most %d are allowed", len(spec), maxSpec)

@@ -25,7 +25,7 @@ func (p *program) nextCommand() *cobra.Command {
 			if n < 1 || n > 1000 {
 				return exit{misused, fmt.Errorf("--number %d must be 1 to 1000", n)}
 			}
-			ticks, err := scheduler.Next(args[0], since, n)
+			ticks, err := scheduler.Preview(args[0], nil, since, n)
 			if err != nil {
 				return exit{misused, err}
 			}
