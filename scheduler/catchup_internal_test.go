@@ -86,7 +86,7 @@ func TestCatchUp_AccountsForEveryTick(t *testing.T) {
 
 func TestJitter_IsTheSameEverywhereAndStaysBeforeTheNextTick(t *testing.T) {
 	j, err := newJob(Job{
-		Name: "job", Spec: "@every 1m", Jitter: time.Hour, Run: Wrap(nil),
+		Name: "job", Spec: "@every 1m", Jitter: time.Hour, Run: WrapCron(nil),
 	}, "here", nil)
 	if err == nil {
 		t.Fatal("a job without work was accepted")

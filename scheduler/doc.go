@@ -106,5 +106,5 @@
 // tell a job for which tick it runs, gives it no context and takes no error; it loses ticks
 // without a word when it is late, sleeps through a change of the clock, and in its released version
 // a job that panics once under SkipIfStillRunning is skipped for ever. Jobs written for it run here
-// through [Wrap].
+// through [WrapCron].
 package scheduler

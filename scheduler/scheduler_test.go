@@ -196,17 +196,17 @@ func TestWithLocation_IsTheZoneOfSpecsAndJobsWithoutOne(t *testing.T) {
 	})
 }
 
-func TestWrap_RunsAJobOfRobfig(t *testing.T) {
+func TestWrapCron_RunsAJobOfRobfig(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
 		n := 0
 		r.add(scheduler.Job{Name: "old", Spec: "@every 10s",
-			Run: scheduler.Wrap(cron.FuncJob(func() { n++ }))})
+			Run: scheduler.WrapCron(cron.FuncJob(func() { n++ }))})
 		c.SleepTo(35 * time.Second)
 		if n != 3 {
 			t.Errorf("ran %d times, want 3", n)
 		}
-		want.Text(t, r.Add(scheduler.Job{Name: "nil", Spec: "@daily", Run: scheduler.Wrap(nil)}),
+		want.Text(t, r.Add(scheduler.Job{Name: "nil", Spec: "@daily", Run: scheduler.WrapCron(nil)}),
 			"Run is nil")
 	})
 }

@@ -27,7 +27,7 @@ func robfigBefore(clean func()) (*cron.Cron, error) {
 
 // robfigAfter cleans up at 03:00, in one of the processes that call it.
 func robfigAfter(jobs *scheduler.Scheduler, clean func()) error {
-	return jobs.Add(scheduler.Job{Name: "clean", Spec: "0 3 * * *", Run: scheduler.Wrap(cron.FuncJob(clean))})
+	return jobs.Add(scheduler.Job{Name: "clean", Spec: "0 3 * * *", Run: scheduler.WrapCron(cron.FuncJob(clean))})
 }
 
 // end robfigAfter

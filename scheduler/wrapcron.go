@@ -6,9 +6,9 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// Wrap makes a job written for robfig/cron one for [Job].Run. Such a job knows no context: it does
+// WrapCron makes a job written for robfig/cron one for [Job].Run. Such a job knows no context: it does
 // not stop when its run's context ends, and its run counts as under way until it returns.
-func Wrap(job cron.Job) func(context.Context, Run) error {
+func WrapCron(job cron.Job) func(context.Context, Run) error {
 	if job == nil {
 		return nil // Add refuses it
 	}
