@@ -171,7 +171,7 @@ func mark(s scheduler.State) string {
 		return "✗"
 	case scheduler.StateLost:
 		return "?"
-	case scheduler.StateClaimed:
+	case scheduler.StateRunning:
 		return "▶"
 	default:
 		return "–"

@@ -108,7 +108,7 @@ func (t *timeline) runs(records []*scheduler.Record, from time.Time) {
 			continue
 		case scheduler.StateFailed, scheduler.StateLost:
 			bad[minute]++
-		case scheduler.StateOK, scheduler.StateClaimed:
+		case scheduler.StateOK, scheduler.StateRunning:
 			good[minute]++
 		}
 		counted++

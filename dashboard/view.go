@@ -100,7 +100,7 @@ type record struct {
 func (r record) Timed() bool { return r.Start != nil && r.State != scheduler.StateLost }
 
 // Over tells that it has ended, and after what time.
-func (r record) Over() bool { return r.Timed() && r.State != scheduler.StateClaimed }
+func (r record) Over() bool { return r.Timed() && r.State != scheduler.StateRunning }
 
 // problem is what is not known, how old it is if it was known once, and why. The page has the age apart, as what is
 // read aloud must not change with it.
@@ -231,7 +231,7 @@ func recordOf(r *scheduler.Record, now time.Time) record {
 	switch {
 	case !r.End.IsZero() && r.State != scheduler.StateLost:
 		shown.Took = duration(max(r.End.Sub(r.Start), 0))
-	case r.State == scheduler.StateClaimed:
+	case r.State == scheduler.StateRunning:
 		shown.Took = duration(max(now.Sub(r.Start), 0))
 	}
 	return shown

@@ -122,7 +122,7 @@ func TestPast_ARunThatNobodyCanTakeOverIsLost(t *testing.T) {
 		b.campaign()
 		b.leads()
 		c.SleepTo(115 * time.Second)
-		if s := b.states("job")["1m0s"]; s != scheduler.StateClaimed {
+		if s := b.states("job")["1m0s"]; s != scheduler.StateRunning {
 			t.Errorf("before the next tick it is %v; the dead node might come back", s)
 		}
 		c.SleepTo(130 * time.Second)
@@ -225,7 +225,7 @@ func TestPast_ATickThatWasAskedForIsRunByTheSameProcessInItsNextTerm(t *testing.
 		if _, leads := a.elector.Term(); leads {
 			t.Fatal("it still leads")
 		}
-		if got := b.states("job")["25s"]; got != scheduler.StateClaimed {
+		if got := b.states("job")["25s"]; got != scheduler.StateRunning {
 			t.Fatalf("the tick is %q", got)
 		}
 		a.links.Heal()

@@ -26,8 +26,8 @@ func (r Run) Key() string { return r.Job + "@" + strconv.FormatInt(r.Tick.UnixMi
 type State string
 
 const (
-	// StateClaimed is a run that has no end yet: it is under way, or its process is gone.
-	StateClaimed State = register.Claimed
+	// StateRunning is a run that has no end yet: it is under way, or its process is gone.
+	StateRunning State = "running"
 	// StateOK is a run that returned nil.
 	StateOK State = register.OK
 	// StateFailed is a run that returned an error, or panicked.
@@ -54,13 +54,21 @@ type Record struct {
 	From   time.Time
 }
 
+// stateOf translates the one state that the nodes keep under another word.
+func stateOf(kept string) State {
+	if kept == register.Claimed {
+		return StateRunning
+	}
+	return State(kept)
+}
+
 func recordOf(job string, r register.Record) Record {
 	return Record{
 		Run: Run{
 			Job: job, Tick: r.Slot.At, Token: r.Token, Attempt: max(r.Attempt, r.Attempts), Manual: r.Slot.Manual,
 			CaughtUp: r.CaughtUp,
 		},
-		ID: r.Run, Replica: r.By, State: State(r.State), Start: r.Start, End: r.End, Err: r.Err,
+		ID: r.Run, Replica: r.By, State: stateOf(r.State), Start: r.Start, End: r.End, Err: r.Err,
 		Jumped: r.Jumped, From: r.From,
 	}
 }

@@ -138,13 +138,13 @@ func (s *Status) read(v register.View, own string) {
 			if s.LastOK.ID == "" {
 				s.LastOK = record
 			}
-		case StateClaimed:
+		case StateRunning:
 		}
 		if s.Last.ID == "" {
 			s.Last = record
 		}
 	}
-	s.Running = s.Last.State == StateClaimed
+	s.Running = s.Last.State == StateRunning
 	if s.Reason == "" && s.Last.State == StateLost {
 		s.Reason, s.ReasonTick = s.Last.Err, s.Last.Tick
 	}
