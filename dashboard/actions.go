@@ -43,6 +43,7 @@ func (p *page) act(a action) http.HandlerFunc {
 		}
 		log.Info("dashboard: an action was taken")
 		p.known.Expire()
+		p.histories.expire(job)
 		if !strings.HasPrefix(back, "?") && !strings.HasPrefix(back, "job?") {
 			back = ""
 		}

@@ -3,9 +3,9 @@
 //	mux.Handle("/ops/jobs/", http.StripPrefix("/ops/jobs", dashboard.Handler(elector, scheduler)))
 //
 // It works on every replica, at any prefix, and shows the same on each, since it reads what the nodes know: the leader,
-// its term and what is left of its lease; the nodes; every job that any leader has had, with its next run, its last
-// one, and why a tick was not run; the newest runs; and a timeline of the last hour. It also shows what this replica
-// itself does, which the others cannot tell.
+// its term and what is left of its lease; who led in the last hour; the nodes; and every job that any leader has had, with
+// its next run, its last one, and why a tick was not run. Each job has a page of its own, with its newest ticks and a
+// timeline of the last hour. The page also shows what this replica itself does, which the others cannot tell.
 //
 // # Who may see it, who may act
 //
@@ -18,7 +18,8 @@
 //
 // # JSON
 //
-// The same is at api, and one of the jobs at api?name=NAME, which has all of its records that are kept as well:
+// The same is at api, and one of the jobs at api?name=NAME, which also has its records[], all that are kept, and
+// problems[]:
 //
 //	(itself)   election now problems[] leader replica nodes[] jobs[] runs[] terms[]
 //	leader     id value term since lease_ms
@@ -30,14 +31,15 @@
 //
 // Times are in UTC, by the nodes' clock; what ends in _ms is in whole milliseconds. What is empty may be left out.
 // leader is null where nobody leads, or none is known: of a part that could not be read problems says so, and how old
-// it is. The replica at the top is the one that was asked. last, and the records of one job, are as runs are, with the
-// states of [scheduler.State]. Fields may be added; those that are there stay.
+// it is. The replica at the top is the one that was asked. runs has the last run of each job, 20 at most, the newest first.
+// last, and the records of one job, are as runs are, with the states of [scheduler.State]. Fields may be added; those that
+// are there stay.
 //
 // # What it costs
 //
 // One read of the nodes in five seconds while at least one page is open, however many there are, and nothing while
-// none is: a hidden tab asks for nothing. A read is a call for each job, at each node; one that follows an action is
-// made at once. Without JavaScript the page loads itself anew every five seconds.
+// none is: a hidden tab asks for nothing. A read is a call for each job, at each node, and one more for each job whose page
+// is open; one that follows an action is made at once. Without JavaScript the page loads itself anew every five seconds.
 //
 // Where too few nodes answer, the page shows what it last knew, with its age, and says so.
 package dashboard

@@ -20,6 +20,7 @@ type page struct {
 	elector   *election.Elector
 	scheduler *scheduler.Scheduler
 	known     *fresh.Value[*view]
+	histories *histories
 	authorize func(*http.Request) error // nil: nobody may act
 	log       *zap.Logger
 	open      context.Context // done when streams must end
@@ -32,10 +33,12 @@ func Handler(elector *election.Elector, scheduler *scheduler.Scheduler, opts ...
 	if elector == nil || scheduler == nil {
 		panic("dashboard: the elector or the scheduler is nil")
 	}
+	nodes := &reader{elector, scheduler}
 	p := &page{
 		elector: elector, scheduler: scheduler,
-		known: &fresh.Value[*view]{For: every, Read: (&reader{elector, scheduler}).read},
-		log:   zap.NewNop(), open: context.Background(),
+		known:     &fresh.Value[*view]{For: every, Read: nodes.read},
+		histories: &histories{read: nodes.history, jobs: make(map[string]*requested)},
+		log:       zap.NewNop(), open: context.Background(),
 	}
 	for _, opt := range opts {
 		opt(p)
@@ -94,15 +97,25 @@ func (p *page) content(w http.ResponseWriter, r *http.Request) *content {
 	if err != nil {
 		return nil // who asked has gone
 	}
-	c, found := newContent(v.present(p.elector), q, p.authorize != nil)
-	c.until = until
-	if jobs := c.of.jobs; !found && jobs.at.IsZero() {
+	if q.Name == "" {
+		c := newContent(v.present(p.elector), q, p.authorize != nil)
+		c.until = until
+		return c
+	}
+
+	if jobs := v.of.jobs; v.find(q.Name) == nil && jobs.at.IsZero() {
 		http.Error(w, fmt.Sprintf("job %q is not known: %v", q.Name, jobs.err), http.StatusServiceUnavailable)
 		return nil
-	} else if !found {
+	} else if v.find(q.Name) == nil {
 		http.Error(w, fmt.Sprintf("no leader has ever had a job %q", q.Name), http.StatusNotFound)
 		return nil
 	}
+	h, read, err := p.histories.get(r.Context(), q.Name)
+	if err != nil {
+		return nil // who asked has gone
+	}
+	c := newJobContent(v.present(p.elector), q, h, p.authorize != nil)
+	c.until = later(until, read) // then both are read again
 	return c
 }
 
@@ -122,7 +135,7 @@ func (p *page) serve(name string) http.HandlerFunc {
 	}
 }
 
-// api is the same as JSON: everything, or one job with all of its records that are kept.
+// api is the same as JSON: everything but the records of jobs, or one job with all of its records that are kept.
 func (p *page) api(w http.ResponseWriter, r *http.Request) {
 	c := p.content(w, r)
 	if c == nil {
@@ -132,8 +145,9 @@ func (p *page) api(w http.ResponseWriter, r *http.Request) {
 	if c.One != nil {
 		answer = struct {
 			*job
-			Records []record `json:"records"`
-		}{c.One, c.Records}
+			Problems []problem `json:"problems"`
+			Records  []record  `json:"records"`
+		}{c.One, c.Problems, c.Records}
 	}
 	body, err := json.MarshalIndent(answer, "", "  ")
 	if err != nil {

@@ -133,6 +133,25 @@ type answer struct {
 	Terms []struct{ Replica string }
 }
 
+// job is what the page of a job says as JSON.
+func (s *service) job(name string) (a jobAnswer) {
+	s.t.Helper()
+	w := s.get("/api?name=" + name)
+	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Code != http.StatusOK {
+		s.t.Fatalf("status %d, %v: %s", w.Code, err, w.Body)
+	}
+	return a
+}
+
+type jobAnswer struct {
+	Name     string
+	Problems []string
+	Records  []struct {
+		State, Error string
+		Manual       bool
+	}
+}
+
 // stream is a browser that listens to events.
 type stream struct {
 	http.ResponseWriter

@@ -108,12 +108,9 @@ type content struct {
 	Coming  []time.Time
 }
 
-// newContent chooses what the query asks for. false: there is no job of that name.
-func newContent(v *view, q query, actions bool) (*content, bool) {
+// newContent chooses the jobs that the query asks for.
+func newContent(v *view, q query, actions bool) *content {
 	c := &content{view: v, Query: q, Actions: actions}
-	if q.Name != "" {
-		return c, c.one(q.Name)
-	}
 	for i := range v.Jobs {
 		j := &v.Jobs[i]
 		if j.Trouble() {
@@ -128,30 +125,25 @@ func newContent(v *view, q query, actions bool) (*content, bool) {
 	c.Query.Page = min(q.Page, c.Pages)
 	first := (c.Query.Page - 1) * onePage
 	c.Listed = c.Listed[first:min(first+onePage, c.Matching)]
-	c.Timeline = newTimeline(v, v.records)
+	c.Timeline = newTimeline(v)
 	c.Back = c.Query.String()
-	return c, true
+	return c
 }
 
-func (c *content) one(name string) bool {
-	i := slices.IndexFunc(c.Jobs, func(j job) bool { return j.Name == name })
-	if i < 0 {
-		return false
+// newJobContent is of the one job that the query names, which is there.
+func newJobContent(v *view, q query, h history, actions bool) *content {
+	v.Problems = slices.Concat(v.Problems, h.stale("the ticks of this job", v.Now)) // others share those of v
+	c := &content{view: v, Query: q, Actions: actions, One: v.find(q.Name), Records: []record{}}
+	for i := range h.value {
+		c.Records = append(c.Records, recordOf(&h.value[i], c.Now))
 	}
-	c.One = &c.Jobs[i]
-	var records []*scheduler.Record
-	for _, r := range c.records {
-		if r.Job == name {
-			records = append(records, r)
-			c.Records = append(c.Records, recordOf(r, c.Now))
-		}
-	}
-	c.Timeline = newTimeline(c.view, records)
+	c.Timeline = newTimeline(v)
+	c.Timeline.addRuns(h.value, v.Now)
 	if c.One.Next != nil {
 		c.Coming, _ = scheduler.Preview("CRON_TZ="+c.One.Zone+" "+c.One.Spec, nil, c.One.Next.Add(-time.Second), 5) // none: it says why
 	}
 	c.Back = "job" + c.Query.String()
-	return true
+	return c
 }
 
 func (c *content) render(name string) ([]byte, error) {

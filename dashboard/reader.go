@@ -80,6 +80,14 @@ func (r *reader) read(ctx context.Context, last *view) *view {
 	return newView(s, r.elector.Name())
 }
 
+// history reads the records of one job.
+func (r *reader) history(ctx context.Context, job string, last history) history {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	records, err := r.scheduler.History(ctx, job, maxRecords)
+	return last.read(r.now(), records, err)
+}
+
 // now is by the nodes' clock, where it is known.
 func (r *reader) now() time.Time {
 	if now, ok := r.elector.Locker().Time(); ok {

@@ -15,8 +15,14 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// What the election and the jobs ask for themselves is the measure.
 func TestReader_AsksTheNodesOnceInFiveSecondsForAllPagesAndNeverForNone(t *testing.T) {
+	for name, path := range map[string]string{"of all jobs": "/events", "of one job": "/events?name=good"} {
+		t.Run(name, func(t *testing.T) { countReads(t, path) })
+	}
+}
+
+// countReads looks at one page, at many and at none. What the election and the jobs ask for themselves is the measure.
+func countReads(t *testing.T, path string) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		leader, mine := candidate(c)
 		if err := mine.Add(jobs()...); err != nil {
@@ -39,10 +45,10 @@ func TestReader_AsksTheNodesOnceInFiveSecondsForAllPagesAndNeverForNone(t *testi
 		const long = 10 * time.Minute
 		none := in(long)
 		var leave []func()
-		_, left := s.listen("/events") // what new connections say first is no read
+		_, left := s.listen(path) // what new connections say first is no read
 		in(long)
 		left()
-		first, left := s.listen("/events")
+		first, left := s.listen(path)
 		one := in(long) - none
 		if first.count() < 10 {
 			t.Errorf("%d events in ten minutes", first.count())
@@ -50,7 +56,7 @@ func TestReader_AsksTheNodesOnceInFiveSecondsForAllPagesAndNeverForNone(t *testi
 		left()
 		for i := range 20 {
 			time.Sleep(time.Duration(i) * 37 * time.Millisecond)
-			_, left := s.listen("/events")
+			_, left := s.listen(path)
 			leave = append(leave, left)
 		}
 		many := in(long) - none
@@ -61,7 +67,7 @@ func TestReader_AsksTheNodesOnceInFiveSecondsForAllPagesAndNeverForNone(t *testi
 		after := in(long)
 		// A stream lasts for a minute, and these do not come again.
 		reads := int(time.Minute/(5*time.Second)) + 1
-		const each = 3 * (4 + 8) // nodes times: one for each job, and what else there is to ask
+		const each = 3 * (4 + 9) // nodes times: one for each job, and what else there is to ask
 		if one < reads || one > reads*each {
 			t.Errorf("a page costs %d requests a minute, want at most %d reads of %d", one, reads, each)
 		}

@@ -18,10 +18,12 @@ const (
 	span     = minutes * time.Minute
 )
 
-// timeline is the last hour as a picture: who led, how many runs began in each minute, and what was not run.
+// timeline is the last hour as a picture: who led; and of one job how many runs began in each minute, and what was not
+// run.
 type timeline struct {
 	Terms   []box
 	Changes []int // where another began to lead
+	Runs    bool  // it has the runs of a job
 	Good    []box
 	Bad     []box
 	Missed  []box
@@ -38,16 +40,20 @@ type box struct {
 	Title      string
 }
 
-// newTimeline shows the records of all jobs, or of one.
-func newTimeline(v *view, records []*scheduler.Record) timeline {
+// newTimeline shows who led.
+func newTimeline(v *view) timeline {
 	from := v.Now.Add(-span)
 	t := timeline{}
 	for i := range minutes/10 + 1 {
 		t.Labels = append(t.Labels, from.Add(time.Duration(i)*10*time.Minute).Format("15:04"))
 	}
 	t.terms(v, from)
-	t.runs(records, from)
+	t.Summary = "In the last hour: " + t.changes() + "."
 	return t
+}
+
+func (t *timeline) changes() string {
+	return number(len(t.Changes), "change of the leader", "changes of the leader")
 }
 
 // terms are drawn from their begin to that of the next one: nobody writes down when a leader was lost.
@@ -79,22 +85,33 @@ func lastSign(v *view) time.Time {
 		return time.Time{}
 	}
 	last := v.Terms[0].Since
-	for _, r := range v.records {
-		if r.Token == v.Terms[0].Term && r.End.After(last) {
-			last = r.End
+	for _, r := range v.last {
+		if r.Token == v.Terms[0].Term {
+			last = later(last, later(r.Start, r.End))
 		}
 	}
 	return last
 }
 
-func (t *timeline) runs(records []*scheduler.Record, from time.Time) {
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// addRuns shows what became of the ticks of a job as well.
+func (t *timeline) addRuns(records []scheduler.Record, now time.Time) {
+	t.Runs = true
+	from := now.Add(-span)
 	var good, bad, missed [minutes]int
 	counted := 0
 	at := func(t time.Time) (minute int, ok bool) {
 		minute = int(t.Sub(from) / time.Minute)
 		return minute, !t.Before(from) && minute < minutes
 	}
-	for _, r := range records {
+	for i := range records {
+		r := &records[i]
 		if minute, ok := at(r.From); ok {
 			missed[minute] += r.Jumped // what was left out is noted with the tick after it
 		}
@@ -137,8 +154,7 @@ func (t *timeline) runs(records []*scheduler.Record, from time.Time) {
 			t.Missed = append(t.Missed, bar)
 		}
 	}
-	t.Summary = "In the last hour: " + counts(counted, sum(bad), sum(missed)) + ", " +
-		number(len(t.Changes), "change of the leader", "changes of the leader") + "."
+	t.Summary = "In the last hour: " + counts(counted, sum(bad), sum(missed)) + ", " + t.changes() + "."
 }
 
 // x is where an instant is drawn. What was long before is left of it all, however long: the product would not fit.

@@ -12,7 +12,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// newestRuns is how many of all jobs' runs are listed.
+// newestRuns is how many jobs' last runs are listed.
 const newestRuns = 20
 
 // view is what a page shows, and api says. Times are by the nodes' clock, in UTC.
@@ -24,11 +24,11 @@ type view struct {
 	Replica  replica   `json:"replica"`
 	Nodes    []node    `json:"nodes"`
 	Jobs     []job     `json:"jobs"`
-	Runs     []record  `json:"runs"`  // of all jobs, the newest first
+	Runs     []record  `json:"runs"`  // the last of each job, the newest first
 	Terms    []term    `json:"terms"` // the newest first
 
 	LeaderKnown bool                `json:"-"`
-	records     []*scheduler.Record // of all jobs, the newest first
+	last        []*scheduler.Record // the last run of each job, the newest first
 	of          *snapshot
 }
 
@@ -155,14 +155,14 @@ func newView(s *snapshot, election string) *view {
 			said[status.Spec] = text
 		}
 		v.Jobs = append(v.Jobs, jobOf(status, text, now))
-		for n := range status.Records {
-			v.records = append(v.records, &status.Records[n])
+		if status.Last.ID != "" {
+			v.last = append(v.last, &status.Last)
 		}
 	}
-	slices.SortFunc(v.records, func(a, b *scheduler.Record) int {
+	slices.SortFunc(v.last, func(a, b *scheduler.Record) int {
 		return cmp.Or(begin(b).Compare(begin(a)), cmp.Compare(a.Job, b.Job), cmp.Compare(b.ID, a.ID))
 	})
-	for _, r := range v.records[:min(newestRuns, len(v.records))] {
+	for _, r := range v.last[:min(newestRuns, len(v.last))] {
 		v.Runs = append(v.Runs, recordOf(r, now))
 	}
 	return v
@@ -173,6 +173,16 @@ func (v view) present(e *election.Elector) *view {
 	v.Now = v.of.now.Add(time.Since(v.of.taken)).UTC().Truncate(time.Millisecond)
 	v.Replica = replicaOf(e)
 	return &v
+}
+
+// find returns the job of that name; nil: there is none.
+func (v *view) find(name string) *job {
+	for i := range v.Jobs {
+		if v.Jobs[i].Name == name {
+			return &v.Jobs[i]
+		}
+	}
+	return nil
 }
 
 // begin is when something came of a tick.

@@ -27,10 +27,9 @@ type Status struct {
 	Reason     string
 	ReasonTick time.Time
 
-	Records      []Record // all that are kept, 50 at most, the newest first
-	Last, LastOK Record   // the newest run, and the newest that was StateOK, of those that are kept
-	Failures     int      // runs in a row, of those that are kept, that failed or were lost
-	Missed       int      // ticks, in all
+	Last, LastOK Record // the newest run, and the newest that was StateOK, of those that are kept
+	Failures     int    // runs in a row, of those that are kept, that failed or were lost
+	Missed       int    // ticks, in all
 	Paused       bool
 	Running      bool   // Last has no end
 	Leader       string // identity; empty if nobody leads
@@ -40,7 +39,7 @@ type Status struct {
 const abreast = 64
 
 // Jobs tells of all jobs that any leader of this election has had within 400 days, by name, as a quorum of nodes
-// knows them. This process need not lead.
+// knows them. This process need not lead. [Scheduler.History] has the records of one job.
 func (s *Scheduler) Jobs(ctx context.Context) ([]Status, error) {
 	names, err := s.register.Names(ctx)
 	if err != nil {
@@ -122,7 +121,6 @@ func (s *Status) read(v register.View, own string) {
 	failing := true
 	for _, r := range v.Records {
 		record := recordOf(s.Job, r)
-		s.Records = append(s.Records, record)
 		switch record.State {
 		case StateMissed, StateSkipped:
 			if s.Last.ID == "" && s.Reason == "" {

@@ -29,7 +29,7 @@ func TestPage_IsTablesToAScreenReaderAtAnyWidth(t *testing.T) {
 		if !containsPrefix(named["rowheader"], "import <catalogue>") || !containsPrefix(named["columnheader"], "Last run") {
 			t.Errorf("%d px: rows are headed %q, columns %q", wide, named["rowheader"], named["columnheader"])
 		}
-		if got := named["image"]; len(got) != 1 || !strings.Contains(got[0], "run") {
+		if got := named["image"]; len(got) != 1 || !strings.Contains(got[0], "change") {
 			t.Errorf("%d px: the timeline says %q", wide, got)
 		}
 		for _, role := range []string{"button", "link", "searchbox", "navigation", "region", "status"} {

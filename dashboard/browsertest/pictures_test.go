@@ -109,7 +109,7 @@ func TestPictures_OfBothThemesAndASmallScreen(t *testing.T) {
 		b.do(chromedp.EmulateViewport(p.wide, 800, chromedp.EmulateScale(1)),
 			chromedp.Navigate(s.follower().url+p.path), chromedp.WaitVisible("h1"))
 		b.until(`document.getElementById("live").textContent === "live"`)
-		once.Do(func() { b.until(`document.querySelectorAll("#timeline rect.good").length > 20`) })
+		once.Do(func() { b.until(`document.querySelectorAll("#timeline rect.term").length > 2`) })
 		picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
 		if err != nil {
 			t.Fatal(err)
