@@ -83,7 +83,8 @@ func (s *Scheduler) lead(ctx context.Context) {
 		s.loop = l
 	}
 	s.mu.Unlock()
-	if closed {
+	if closed { // after the term began
+		term.Resign(errShutdown)
 		return
 	}
 

@@ -137,10 +137,16 @@ func (s *Scheduler) wakeLoop() {
 	}
 }
 
-// Shutdown ends the ticks, in this term and all later ones, and waits for the runs under way, and until their ends
-// are written. If ctx is done first, it returns an error that names them, or says that ends are not written yet, and
-// wraps the cause of ctx; they go on until they return or the term's end cancels them. It may be called more than
-// once. The term goes on, and the elector does not release its lease before the runs have returned.
+// Shutdown stops the ticks of this process for good, waits until the runs under way have returned and their ends are
+// written, and then resigns if this process leads, so that another replica goes on with the ticks. If ctx is done first,
+// it resigns then, and returns an error that names the runs, or says that ends are not written yet, and wraps the cause
+// of ctx. Those runs go on until they return, or the elector's drain timeout cancels them. The lease is not released
+// before they have returned, and Shutdown does not wait for that. It may be called more than once.
+//
+// Resigning ends the work of the elector's other callbacks too. Whether the elector campaigns again after its cooldown
+// is up to [election.WithCallbackRequired]. With it, the elector follows while it has no other callback. Without it, the
+// elector may win again; no job ticks anywhere then until that term ends, so end its Run as well. The same holds with
+// the option if there are other callbacks.
 func (s *Scheduler) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
@@ -153,6 +159,7 @@ func (s *Scheduler) Shutdown(ctx context.Context) error {
 	if l == nil {
 		return nil
 	}
+	defer l.term.Resign(errShutdown) // does nothing if the term has ended
 	select {
 	case <-l.done:
 		return nil

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -23,7 +24,7 @@ func TestShutdown_WaitsForRunsAndEndsTicks(t *testing.T) {
 		if got := c.at(now()); got != "35s" {
 			t.Errorf("it returned at %v, the run at 35s", got)
 		}
-		r.leads()
+		r.leads() // again, after the cooldown: there is nobody else
 		c.SleepTo(2 * time.Minute)
 		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "other 10s@10s", "other 20s@20s"})
 		if cause := c.records()[0].cause; cause != nil {
@@ -34,6 +35,7 @@ func TestShutdown_WaitsForRunsAndEndsTicks(t *testing.T) {
 
 func TestShutdown_NamesTheRunsItCannotWaitFor(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		c.opts = append(c.opts, election.WithDrainTimeout(time.Minute)) // longer than the runs
 		r := c.leader("a")
 		slow := r.job("slow", "*/10 * * * * *", lasting(25*time.Second))
 		slow.Overlap = scheduler.Allow
@@ -86,6 +88,7 @@ func TestShutdown_HoldsForLaterTerms(t *testing.T) {
 
 func TestShutdown_KeepsTheLeaseUntilRunsHaveReturned(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		c.opts = append(c.opts, election.WithDrainTimeout(time.Minute)) // longer than the run
 		a := c.leader("a")
 		a.add(a.job("job", "*/10 * * * * *", lasting(35*time.Second)))
 		b := c.replica("b")
@@ -94,8 +97,6 @@ func TestShutdown_KeepsTheLeaseUntilRunsHaveReturned(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		want.Err(t, a.Shutdown(ctx), context.DeadlineExceeded)
-		c.SleepTo(40 * time.Second)
-		a.stop() // the drain timeout is longer than the rest of the run
 		c.SleepTo(55 * time.Second)
 		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "job 40s@45s", "job 50s@50s"})
 	})

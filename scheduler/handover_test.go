@@ -1,0 +1,135 @@
+package scheduler_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+)
+
+// two makes a leader a and a follower b, both with the job "job" every ten seconds. work is that of the leader.
+func (c *cluster) two(work func(context.Context, int) error) (a, b *replica) {
+	a, b = c.leader("a"), c.replica("b")
+	a.add(a.job("job", "*/10 * * * * *", work))
+	b.add(b.job("job", "*/10 * * * * *", quick))
+	return a, b
+}
+
+// ranBy returns the runs so far as "job tick@start by replica".
+func (c *cluster) ranBy() []string {
+	var ran []string
+	for _, r := range c.records() {
+		ran = append(ran, fmt.Sprintf("%s %s@%s by %s", r.Job, c.at(r.Tick), c.at(r.start), r.by))
+	}
+	return ran
+}
+
+func TestShutdown_HandsOverToAReplicaThatTicks(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, _ := c.two(lasting(15 * time.Second))
+		term := a.leads()
+		c.SleepTo(12 * time.Second)
+		if err := a.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.at(now()); got != "25s" {
+			t.Errorf("it returned at %v, the run at 25s", got)
+		}
+		c.SleepTo(41 * time.Second)
+		wantEqual(t, "ran", c.ranBy(),
+			[]string{"job 10s@10s by a", "job 20s@25s by b", "job 30s@30s by b", "job 40s@40s by b"})
+		cause := context.Cause(term.Context())
+		want.Err(t, cause, election.ErrResigned)
+		want.Text(t, cause, "scheduler: shut down")
+	})
+}
+
+// A run that does not return in time delays the ticks by the drain timeout at most.
+func TestShutdown_HandsOverWhereARunHangs(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, _ := c.two(untilDone(0))
+		c.SleepTo(12 * time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		want.Err(t, a.Shutdown(ctx), context.DeadlineExceeded)
+		c.SleepTo(31 * time.Second)
+		wantEqual(t, "ran", c.ranBy(), []string{"job 10s@10s by a", "job 20s@23s by b", "job 30s@30s by b"})
+		cause := c.records()[0].cause
+		want.Err(t, cause, election.ErrResigned)
+		want.Text(t, cause, "scheduler: shut down: the time to drain is over")
+	})
+}
+
+// The only other replica has gone.
+func TestShutdown_OfAllThatCampaign(t *testing.T) {
+	for name, test := range map[string]struct {
+		opts  []election.Option
+		leads bool
+	}{
+		"with a callback required":    {[]election.Option{election.WithCallbackRequired()}, false},
+		"without a callback required": {nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				c.opts = append(c.opts, test.opts...)
+				a, b := c.idle("a"), c.idle("b")
+				for _, r := range []*replica{a, b} {
+					r.add(r.job("job", "*/10 * * * * *", quick))
+					r.campaign()
+				}
+				first, other := a, b
+				if c.SleepTo(12 * time.Second); b.elector.IsLeader() {
+					first, other = b, a
+				}
+				if err := first.Shutdown(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				other.leads()
+				other.stop()
+				<-other.ended
+				c.SleepTo(2 * time.Minute)
+				if got := first.elector.IsLeader(); got != test.leads {
+					t.Errorf("it leads %v, want %v", got, test.leads)
+				}
+				wantEqual(t, "ran", c.ran(), []string{"job 10s@10s"})
+			})
+		})
+	}
+}
+
+// Shutdown and the start of a term meet: whichever comes first, the term does not go on without ticks.
+func TestShutdown_WhileATermBegins(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		for i := range 100 {
+			var once sync.Once
+			var begun *election.Term
+			a := c.idle("a")
+			if i%2 == 0 { // who registers first may be called first
+				a.add(a.job("job", "@yearly", quick))
+			}
+			a.elector.OnLeader(func(ctx context.Context) {
+				once.Do(func() {
+					begun, _ = election.TermFrom(ctx)
+					if err := a.Shutdown(ctx); err != nil {
+						t.Error(err)
+					}
+				})
+			})
+			if i%2 == 1 {
+				a.add(a.job("job", "@yearly", quick))
+			}
+			a.campaign()
+			a.leads()
+			time.Sleep(100 * time.Millisecond)
+			if begun.Context().Err() == nil {
+				t.Fatal("the term goes on")
+			}
+			a.stop()
+			<-a.ended
+		}
+	})
+}
