@@ -33,26 +33,12 @@ func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
 	for failures := 0; !r.isStopping(); {
 		if needed, _ := e.isNeeded(); !needed {
 			e.tell("the logger", e.logUnneeded)
+			view.since = time.Time{} // nobody asks meanwhile
 			e.awaitNeed(r.stopping, true)
 			continue
 		}
 		renewals := make(chan renewal, 8)
-		ctx, cancel := context.WithCancelCause(r.stopping)
-		stop := e.endUnneeded(ctx, cancel)
-		lease, err := e.locker.Acquire(ctx, LockName(e.name), redlock.WithLeaseTTL(e.config.ttl),
-			redlock.WithValueFunc(e.config.announce), redlock.WithYield(e.config.standby),
-			redlock.WithBackoff(e.config.backoff.Min, e.config.backoff.Max), redlock.WithAttempts(attempted),
-			redlock.WithAutoExtend(redlock.Extension{
-				Every: e.config.every, Attempts: e.config.attempts,
-				Told: func(attempts int, took time.Duration, err error) {
-					select {
-					case renewals <- renewal{attempts, took, err}:
-					default: // a hook holds the loop up: then it hears of fewer
-					}
-				},
-			}))
-		stop()
-		cancel(nil)
+		lease, err := e.acquire(r.stopping, attempted, renewals)
 		switch {
 		case err == nil && r.isStopping():
 			if err := lease.Release(r.stopping); err != nil {
@@ -75,4 +61,25 @@ func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
 		_ = retry.Sleep(r.stopping, e.config.backoff.After(failures)) // the loop looks at stopping itself
 	}
 	return nil, nil, nil
+}
+
+// acquire waits for the lock, until ctx is done or there is nothing to lead for.
+func (e *Elector) acquire(
+	ctx context.Context, attempted func(time.Duration, error), renewals chan<- renewal,
+) (*redlock.Lease, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer e.endUnneeded(ctx, cancel)()
+	return e.locker.Acquire(ctx, LockName(e.name), redlock.WithLeaseTTL(e.config.ttl),
+		redlock.WithValueFunc(e.config.announce), redlock.WithYield(e.config.standby),
+		redlock.WithBackoff(e.config.backoff.Min, e.config.backoff.Max), redlock.WithAttempts(attempted),
+		redlock.WithAutoExtend(redlock.Extension{
+			Every: e.config.every, Attempts: e.config.attempts,
+			Told: func(attempts int, took time.Duration, err error) {
+				select {
+				case renewals <- renewal{attempts, took, err}:
+				default: // a hook holds the loop up: then it hears of fewer
+				}
+			},
+		}))
 }

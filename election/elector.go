@@ -22,9 +22,9 @@ type Elector struct {
 	mu        sync.Mutex // guards the fields below
 	callbacks []*callback
 	running   []*work       // what must return before the lease may be released
-	changed   chan struct{} // closed when one of these two has changed
+	changed   chan struct{} // closed when callbacks has changed, or work has returned
 	idle      chan struct{} // closed while nothing is running
-	panics    []*PanicError // that Run has not passed on
+	panics    []*panicked   // that Run has not passed on
 	run       *run
 	ran       bool  // Run was called before
 	refused   bool  // a Shutdown came before the first Run

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redlockfx/redlockfx/redlock"
@@ -53,10 +54,18 @@ func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (c
 		e.forgetTerm()
 	}
 	e.tell("the hook Drained, or the logger", func() {
+		e.logPanics(e.panicsSoFar())
 		e.logEnd(r, t, cause, problem)
 		e.config.hooks.drained(t, time.Since(began), late)
 	})
 	return cause, drained
+}
+
+// panicsSoFar returns the panics of callbacks that Run has not passed on.
+func (e *Elector) panicsSoFar() []*panicked {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.panics)
 }
 
 // willPanic reports that Run is about to panic.

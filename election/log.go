@@ -19,6 +19,16 @@ func (e *Elector) logLeads(t *Term) {
 	e.log.Info("this replica leads", zap.Uint64("term", t.Token()), zap.Time("until", t.Deadline()))
 }
 
+// logPanics logs those that are not logged yet.
+func (e *Elector) logPanics(panics []*panicked) {
+	for _, p := range panics {
+		if !p.logged {
+			p.logged = true
+			e.logPanic(p.term, p.err)
+		}
+	}
+}
+
 // logPanic logs how a callback has panicked. What comes of it, logEnd says, if its term has not ended before.
 func (e *Elector) logPanic(t *Term, p *PanicError) {
 	e.log.Error("a callback panicked", zap.Uint64("term", t.Token()), zap.Error(p), zap.ByteString("callback_stack", p.Stack))
@@ -48,6 +58,8 @@ func (e *Elector) logEnd(r *run, t *Term, cause, problem error) {
 			append(fields, zap.Error(problem), zap.Time("lease_until", t.lease.Deadline()))...)
 	case stopping:
 		e.log.Info("handed leadership over", fields...)
+	case errors.Is(cause, errUnneeded):
+		e.log.Info("resigned: there is nothing to lead for", fields...)
 	default:
 		e.log.Info("resigned, campaigning again after the cooldown", fields...)
 	}

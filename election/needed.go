@@ -24,7 +24,7 @@ func (e *Elector) callbacksLocked() int {
 	return n
 }
 
-// changedLocked is called after each change of the callbacks, and of those at work.
+// changedLocked is called after each change of the callbacks, and when work has returned.
 func (e *Elector) changedLocked() {
 	close(e.changed)
 	e.changed = make(chan struct{})

@@ -121,7 +121,7 @@ func (e *Elector) loop(r *run) error {
 		if drained {
 			panics = 0
 		}
-		if errors.Is(cause, ErrResigned) {
+		if errors.Is(cause, ErrResigned) && !errors.Is(cause, errUnneeded) { // which campaigns when there is a callback, and not before
 			e.cool(r, 1)
 		}
 	}
@@ -176,11 +176,9 @@ func (e *Elector) passPanics() bool {
 	panics := e.panics
 	e.panics = nil
 	e.mu.Unlock()
+	e.tell("the logger", func() { e.logPanics(panics) })
 	for _, p := range panics {
-		if e.config.onPanic == nil {
-			panic(p)
-		}
-		e.tell("the panic handler", func() { e.config.onPanic(p) })
+		e.tell("the panic handler", func() { e.handlePanic(p.err) })
 	}
 	return len(panics) > 0
 }

@@ -66,31 +66,50 @@ func (e *Elector) call(ctx context.Context, w *work, fn func(context.Context)) {
 	returned = true
 }
 
-// returned takes note that a callback has, or panicked. Run passes a panic on when the time has come; without a Run there is
-// nobody to do it.
+// panicked is how a callback has panicked.
+type panicked struct {
+	term   *Term
+	err    *PanicError
+	logged bool // belongs to the goroutine of Run
+}
+
+// returned takes note that a callback has, or panicked. Run logs a panic and passes it on when the time has come: a logger
+// that hangs or panics here would keep the lease, or end the process. Without a Run there is nobody else to do it.
 func (e *Elector) returned(w *work, p *PanicError) {
+	orphan := p != nil && !e.notePanic(w.term, p)
 	if p != nil {
 		w.term.end(p)
-		e.logPanic(w.term, p)
 	}
 	w.cancel()
 	if _, named := w.doing.Items(); !named {
 		e.logReturned(w.term, doing.Item{Name: w.name, Since: w.since})
 	}
 	e.mu.Lock()
-	orphan := p != nil && e.run == nil
-	if p != nil && !orphan {
-		e.panics = append(e.panics, p)
-	}
 	e.removeLocked(w)
 	e.mu.Unlock()
 
-	switch {
-	case orphan && e.config.onPanic != nil:
-		e.config.onPanic(p)
-	case orphan:
+	if orphan {
+		e.logPanic(w.term, p)
+		e.handlePanic(p)
+	}
+}
+
+// notePanic leaves a panic to Run; false: there is none. It comes before the end of the term, which has Run look.
+func (e *Elector) notePanic(t *Term, p *PanicError) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.run != nil {
+		e.panics = append(e.panics, &panicked{term: t, err: p})
+	}
+	return e.run != nil
+}
+
+// handlePanic hands a panic to the handler, or else panics with it.
+func (e *Elector) handlePanic(p *PanicError) {
+	if e.config.onPanic == nil {
 		panic(p)
 	}
+	e.config.onPanic(p)
 }
 
 // stillRunning returns the work under way that matters: where a callback names what it does, that alone.

@@ -45,8 +45,7 @@ func (l *Locker) Close(ctx context.Context) error {
 	// What is under way may still leave something to the janitors; then they finish.
 	_ = l.quorum.Idle(ctx) // the same is reported below
 	if !l.finish(ctx, 2*l.settings.NodeTimeout) {
-		problems = append(problems, errors.New("redlock: close: a connection that is being made, to listen to a node, "+
-			"cannot be called off: it ends when its client gives up"))
+		problems = append(problems, l.unfinished())
 	}
 
 	for _, j := range l.janitors {
@@ -63,4 +62,13 @@ func (l *Locker) Close(ctx context.Context) error {
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// unfinished says what goes on in the background although nothing waits for it any more.
+func (l *Locker) unfinished() error {
+	if l.observed.isCalling() {
+		return errors.New("redlock: close: a function given to OnNode has not returned")
+	}
+	return errors.New("redlock: close: a connection that is being made, to listen to a node, " +
+		"cannot be called off: it ends when its client gives up")
 }

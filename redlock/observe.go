@@ -21,7 +21,8 @@ type observed struct {
 
 	mu        sync.Mutex // guards the fields below
 	nodes     []nodeState
-	listeners map[*listener]struct{} // of OnNode
+	listeners map[*listener]struct{} // of OnNode, until they are stopped
+	calling   int                    // of their functions that have not returned
 }
 
 // nodeState is the last observed state of one node.

@@ -19,7 +19,8 @@ type listener struct {
 
 // OnNode has fn called when a node has failed for a second, or for the time between two calls if that is longer, with the
 // latest error; and with nil when it works again. It is also told of the nodes that fail already. The calls come one after
-// the other, on a goroutine of their own: if fn blocks, only later ones wait. stop ends that; a call under way may still go on.
+// the other, on a goroutine of their own: if fn blocks, only later ones wait. fn may call any method of the Locker but Close,
+// which waits for it. No call begins after stop has returned; one under way may still go on.
 func (l *Locker) OnNode(fn func(node string, err error)) (stop func()) {
 	o, s := l.observed, &listener{make(chan struct{}, 1), make(chan struct{})}
 	s.news <- struct{}{}
@@ -47,12 +48,42 @@ func (l *Locker) listenTo(s *listener, fn func(node string, err error)) {
 			return
 		}
 		for i, err := range l.observed.away() {
-			if (err == nil) != (told[i] == nil) {
-				told[i] = err
-				fn(l.quorum.Addr(i), err)
+			if (err == nil) == (told[i] == nil) {
+				continue
 			}
+			if l.open.Err() != nil || !l.observed.call(s, func() { fn(l.quorum.Addr(i), err) }) {
+				return
+			}
+			told[i] = err
 		}
 	}
+}
+
+// call calls fn unless the listener is stopped: then it returns false.
+func (o *observed) call(s *listener, fn func()) bool {
+	o.mu.Lock()
+	_, listens := o.listeners[s]
+	if listens {
+		o.calling++
+	}
+	o.mu.Unlock()
+	if !listens {
+		return false
+	}
+	defer func() {
+		o.mu.Lock()
+		o.calling--
+		o.mu.Unlock()
+	}()
+	fn()
+	return true
+}
+
+// isCalling reports that a listener has not returned.
+func (o *observed) isCalling() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.calling > 0
 }
 
 // away is how each node fails; nil: it works.

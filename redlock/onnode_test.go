@@ -1,11 +1,15 @@
 package redlock_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/redlock"
 )
 
 // A node that works again while the listener is still busy with another one is not called away for good.
@@ -38,4 +42,54 @@ func TestOnNode_TellsASlowListenerHowEachNodeIsInTheEnd(t *testing.T) {
 			t.Errorf("told of the one that is away: %v; of the one that works again: %v", away, works)
 		}
 	})
+}
+
+func TestOnNode_NoCallBeginsAfterStop(t *testing.T) {
+	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
+		l := withoutNodes(t, c, 3, 4)
+		busy, calls := make(chan struct{}), 0
+		stop := l.OnNode(func(string, error) {
+			calls++
+			<-busy
+		})
+		synctest.Wait()
+		stop()
+		close(busy)
+		synctest.Wait()
+		if calls != 1 {
+			t.Errorf("%d calls, of which one began before it was stopped", calls)
+		}
+	})
+}
+
+func TestClose_NamesANodeListenerThatHangs(t *testing.T) {
+	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
+		l := withoutNodes(t, c, 4)
+		hung := make(chan struct{})
+		defer close(hung)
+		l.OnNode(func(string, error) { <-hung })
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := l.Close(ctx)
+		want.Text(t, err, "redlock: close: a function given to OnNode has not returned")
+		if strings.Contains(err.Error(), "a connection") {
+			t.Errorf("it blames a connection: %v", err)
+		}
+	})
+}
+
+// withoutNodes returns a Locker that knows that nodes are away.
+func withoutNodes(t *testing.T, c *bubble.Cluster, nodes ...int) *redlock.Locker {
+	l, _ := c.Locker()
+	for _, node := range nodes {
+		c.Kill(node)
+	}
+	for range 8 {
+		if lease, err := l.TryAcquire(t.Context(), "x"); err == nil {
+			_ = lease.Release(t.Context())
+		}
+		time.Sleep(time.Second / 2)
+	}
+	return l
 }
