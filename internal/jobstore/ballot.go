@@ -1,0 +1,47 @@
+package jobstore
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Ballot is the number of a leader, or of one attempt of his to be the only one who writes: 16 digits, when it was taken, in µs
+// by the nodes' clocks, and ten random hexadecimal digits. Ballots stand in order as texts. The zero value is below all.
+type Ballot string
+
+const ballotLen = 26
+
+// NewBallot takes a ballot at an instant of the nodes' clocks.
+func NewBallot(at time.Time) Ballot {
+	return Ballot(fmt.Sprintf("%016d", max(at.UnixMicro(), 0)) + random(5))
+}
+
+// Time returns when it was taken.
+func (b Ballot) Time() time.Time {
+	if len(b) != ballotLen {
+		return time.Time{}
+	}
+	us, _ := strconv.ParseInt(string(b[:16]), 10, 64)
+	return timeOf(us)
+}
+
+// random returns 2n hexadecimal digits.
+func random(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
+
+// At is the place of a write in the order of all writes of a job: the ballot of its leader, and its number in that.
+type At struct {
+	Ballot Ballot
+	Seq    int
+}
+
+// IsAfter reports whether a comes after b.
+func (a At) IsAfter(b At) bool {
+	return a.Ballot > b.Ballot || a.Ballot == b.Ballot && a.Seq > b.Seq
+}

@@ -1,0 +1,69 @@
+-- begin: how the scripts of this package begin
+-- KEYS     hash of the prefix, hash of the jobs, then those of the script
+-- ARGV     list, as guard has it; flags: b accepts a server whose identity cannot be seen, s writes nothing; field of the
+--          marker in the first hash; then those of the script
+-- The second hash has the header in the field g, and of each job its entry in j:NAME, and what people have set in p:NAME
+-- (pause) and t:NAME (trigger). The header is of fixed widths: LAYOUT BEGAN IDENTITY PROMISED FLOOR ALIVE LEADER: layout (1),
+-- since when the server knows the jobs (µs, 16), the first part of its identity then (12), the largest ballot that it has
+-- promised (26), up to where the ticks of forgotten jobs are settled (ms, 13), when the leader was last heard of (µs, 16),
+-- and who that is.
+local ahead = 2000000 -- µs that a ballot, a mark or a setting may be ahead of the server's clock
+local sub = string.sub
+local t = redis.call('TIME')
+local now, hash, jobs, list = t[1] * 1000000 + t[2], KEYS[1], KEYS[2], ARGV[1]
+local look = true
+local blind, silent = string.find(ARGV[2], 'b', 1, true), string.find(ARGV[2], 's', 1, true)
+local fields = redis.call('HMGET', hash, 'g', ARGV[3])
+local guard, marker = fields[1], fields[2]
+-- include guard
+local header = redis.call('HGET', jobs, 'g')
+
+-- failed is the item of a server that does nothing for us, with a text; a guard that is on is no reason.
+local failed, failure = nil, ''
+if list ~= '' and refusal and sub(refusal, 1, 1) ~= 'g' then
+  failed, failure = sub(refusal, 1, 1) == 'l' and refusal or 'e', reason or ''
+  if sub(refusal, 1, 1) == 'b' then
+    failure = 'scripts may not call INFO: a restart of the server could not be seen'
+  end
+elseif header and sub(header, 1, 2) ~= '1 ' then
+  failed, failure = 'e', 'the jobs have layout ' .. string.match(header, '^[^ ]*') .. ', this version knows 1'
+end
+
+-- began is when the incarnation begins that the server is in now; nil: it is in that of the header. Whatever loses one of
+-- the two hashes, or puts an older one in its place, is seen by the other, or by the guard.
+local ident, began = list == '' and string.rep('-', 12) or sub(guard or '', 3, 14), nil
+if failed then
+  ident = '-'
+elseif not header and not marker then
+  began = list == '' and now or tonumber(since)
+elseif not header or not marker or sub(header, 3, 18) ~= marker
+  or tonumber(marker) > now + ahead or tonumber(sub(header, 33, 48)) > now + ahead then
+  began = now
+elseif list ~= '' and (sub(header, 20, 31) ~= ident or tonumber(since) > tonumber(marker)) then
+  began = tonumber(since)
+end
+
+-- tag is what the entries of this incarnation begin with
+local tag = string.format('%016d', began or tonumber(marker or '0')) .. ident
+
+local items, texts = {}, {}
+
+local function answer()
+  local line = t[1] .. ' ' .. t[2] .. ' ' .. (guard and sub(guard, 3, 17) or '-') .. ' ' .. table.concat(items, ' ')
+  if not texts[1] then
+    return line
+  end
+  return {line, unpack(texts)}
+end
+
+-- believed returns what people have set, unless it is from the future
+local function believed(setting)
+  if setting and tonumber(sub(setting, 1, 16)) <= now + ahead then
+    return setting
+  end
+end
+
+if failed then
+  items[1], texts[1] = failed, failed == 'e' and failure or nil
+  return answer()
+end

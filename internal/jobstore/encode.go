@@ -1,0 +1,308 @@
+package jobstore
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// A state is stored as words, each a key, an equals sign and values between commas; a record as values alone. Values are
+// escaped as in a URL. A person can read it with redis-cli, it is half as long as JSON, and a value that a later version
+// adds is skipped by an earlier one. Zero values are left out.
+
+const (
+	maxErr  = 1024 // bytes of an error that are kept
+	maxOpen = 1000 // runs of one job that a state may have open
+)
+
+type writer struct{ strings.Builder }
+
+func (w *writer) word(key string, values ...string) {
+	if w.Len() > 0 {
+		w.WriteByte(' ')
+	}
+	w.WriteString(key)
+	w.WriteByte('=')
+	w.WriteString(strings.TrimRight(strings.Join(values, ","), ","))
+}
+
+// encode returns the text of a state.
+func (s State) encode() string {
+	var w writer
+	w.word("since", micros(s.Since))
+	w.word("plan", url.QueryEscape(s.Plan))
+	w.word("mark", millis(s.Mark))
+	if !s.Manual.IsZero() {
+		w.word("manual", micros(s.Manual))
+	}
+	if s.Pause.Version != 0 {
+		w.word("pause", s.Pause.encode())
+	}
+	if s.Missed != 0 {
+		w.word("missed", strconv.Itoa(s.Missed))
+	}
+	if !s.NotRun.Tick.IsZero() {
+		w.word("notrun", millis(s.NotRun.Tick), url.QueryEscape(cut(s.NotRun.Reason)))
+	}
+	for _, o := range s.Open {
+		w.word("open", o.Slot.encode(), o.ID, number(o.Attempt), number(o.Tries), strconv.FormatUint(o.Token, 10),
+			url.QueryEscape(o.Replica), micros(o.Start), flag(o.Late), flag(o.Returned))
+	}
+	if s.Last.State != "" {
+		w.word("last", s.Last.encode())
+	}
+	if s.LastOK.State != "" && s.LastOK != s.Last {
+		w.word("lastok", s.LastOK.encode())
+	}
+	if s.Failures != 0 {
+		w.word("failures", strconv.Itoa(s.Failures))
+	}
+	return w.String()
+}
+
+// decodeState reads what encode has written.
+func decodeState(text string) (State, error) {
+	var s State
+	for text != "" {
+		var word string
+		word, text, _ = strings.Cut(text, " ")
+		key, list, _ := strings.Cut(word, "=")
+		v := values{left: list}
+		switch key {
+		case "since":
+			s.Since = v.micros()
+		case "plan":
+			s.Plan = v.text()
+		case "mark":
+			s.Mark = v.millis()
+		case "manual":
+			s.Manual = v.micros()
+		case "pause":
+			s.Pause, v.err = decodeSetting(list)
+		case "missed":
+			s.Missed = v.int()
+		case "notrun":
+			s.NotRun = NotRun{Tick: v.millis(), Reason: v.text()}
+		case "open":
+			s.Open = append(s.Open, Open{
+				Slot: v.slot(), ID: v.next(), Attempt: v.int(), Tries: v.int(), Token: v.uint(), Replica: v.text(),
+				Start: v.micros(), Late: v.flag(), Returned: v.flag(),
+			})
+		case "last":
+			s.Last = v.record()
+		case "lastok":
+			s.LastOK = v.record()
+		case "failures":
+			s.Failures = v.int()
+		}
+		if v.err != nil {
+			return State{}, fmt.Errorf("the state of the job cannot be read: %.80q: %w", word, v.err)
+		}
+		if len(s.Open) > maxOpen {
+			return State{}, fmt.Errorf("the state of the job cannot be read: more than %d open runs", maxOpen)
+		}
+	}
+	if s.Last.State == StateOK && s.LastOK.State == "" {
+		s.LastOK = s.Last
+	}
+	return s, nil
+}
+
+// encode returns the text of a record. Of Start and End it keeps how long after the slot and after the start they were.
+func (r Record) encode() string {
+	var start, took string
+	if !r.Start.IsZero() {
+		start = span(r.Start.Sub(r.Slot.At))
+	}
+	if !r.End.IsZero() {
+		took = span(r.End.Sub(r.Start))
+	}
+	ticks, from := "", ""
+	if r.Ticks != 0 {
+		ticks, from = strconv.Itoa(r.Ticks), millis(r.From)
+	}
+	return strings.TrimRight(strings.Join([]string{
+		r.Slot.encode(), r.State, r.ID, number(r.Attempt), strconv.FormatUint(r.Token, 10), url.QueryEscape(r.Replica),
+		start, took, flag(r.Late), url.QueryEscape(cut(r.Err)), ticks, from,
+	}, ","), ",")
+}
+
+// decodeRecord reads what encode has written.
+func decodeRecord(text string) (Record, error) {
+	v := values{left: text}
+	r := v.record()
+	if v.err != nil {
+		return Record{}, fmt.Errorf("a record of the job cannot be read: %.80q: %w", text, v.err)
+	}
+	return r, nil
+}
+
+// Settings stand in the order of their versions as texts too: the scripts compare them as texts.
+func (s Setting) encode() string {
+	on := "0"
+	if s.On {
+		on = "1"
+	}
+	return fmt.Sprintf("%016d%s,%s,%s", s.Version, s.Tie, on, url.QueryEscape(s.By))
+}
+
+const settingLen = 22 // of a version and its tie-break
+
+func decodeSetting(text string) (Setting, error) {
+	if text == "" {
+		return Setting{}, nil
+	}
+	if len(text) <= settingLen || text[settingLen] != ',' {
+		return Setting{}, fmt.Errorf("what was set for the job cannot be read: %.80q", text)
+	}
+	v := values{left: text[:16] + text[settingLen:]}
+	s := Setting{Version: v.int64(), On: v.flag(), By: v.text(), Tie: text[16:settingLen]}
+	return s, v.err
+}
+
+func (s Slot) encode() string {
+	switch {
+	case s.Manual:
+		return "m" + micros(s.At)
+	case s.At.IsZero():
+		return ""
+	}
+	return "t" + millis(s.At)
+}
+
+// values reads the values of a word. Those that are not there are zero; the first that is wrong is kept in err.
+type values struct {
+	left string
+	err  error
+}
+
+func (v *values) next() string {
+	var value string
+	value, v.left, _ = strings.Cut(v.left, ",")
+	return value
+}
+
+func (v *values) text() string {
+	text, err := url.QueryUnescape(v.next())
+	v.fail(err)
+	return text
+}
+
+func (v *values) int64() int64 {
+	text := v.next()
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	v.fail(err)
+	return n
+}
+
+func (v *values) int() int       { return int(v.int64()) }
+func (v *values) uint() uint64   { return uint64(v.int64()) } //nolint:gosec // tokens are below 2^53
+func (v *values) flag() bool     { return v.next() == "1" }
+func (v *values) fail(err error) { v.err = first(v.err, err) }
+
+func (v *values) millis() time.Time {
+	ms := v.int64()
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+func (v *values) micros() time.Time { return timeOf(v.int64()) }
+
+func (v *values) slot() Slot {
+	lane := v.left
+	switch {
+	case strings.HasPrefix(lane, "t"):
+		v.left = lane[1:]
+		return Slot{At: v.millis()}
+	case strings.HasPrefix(lane, "m"):
+		v.left = lane[1:]
+		return Slot{At: v.micros(), Manual: true}
+	}
+	if text := v.next(); text != "" {
+		v.fail(fmt.Errorf("%.20q is neither a tick nor a trigger", text))
+	}
+	return Slot{}
+}
+
+func (v *values) record() Record {
+	r := Record{Slot: v.slot(), State: v.next(), ID: v.next(), Attempt: v.int(), Token: v.uint(), Replica: v.text()}
+	start, took := v.next(), v.next()
+	r.Late, r.Err, r.Ticks, r.From = v.flag(), v.text(), v.int(), v.millis()
+	if start != "" {
+		r.Start = r.Slot.At.Add(v.span(start))
+	}
+	if took != "" {
+		r.End = r.Start.Add(v.span(took))
+	}
+	return r
+}
+
+func (v *values) span(text string) time.Duration {
+	us, err := strconv.ParseInt(text, 10, 64)
+	v.fail(err)
+	return time.Duration(us) * time.Microsecond
+}
+
+func first(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func span(d time.Duration) string { return strconv.FormatInt(d.Microseconds(), 10) }
+
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+func flag(on bool) string {
+	if on {
+		return "1"
+	}
+	return ""
+}
+
+func millis(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return strconv.FormatInt(t.UnixMilli(), 10)
+}
+
+func micros(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return strconv.FormatInt(t.UnixMicro(), 10)
+}
+
+func timeOf(micros int64) time.Time {
+	if micros == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(micros).UTC()
+}
+
+// cut shortens an error to what is kept.
+func cut(text string) string {
+	if len(text) <= maxErr {
+		return text
+	}
+	end := maxErr
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
+}

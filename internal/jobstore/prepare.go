@@ -1,0 +1,207 @@
+package jobstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
+
+// MaxJobs is how many jobs travel in one call.
+const MaxJobs = 500
+
+// Promise is what a node answers to a prepare.
+type Promise struct {
+	Node     int
+	Err      error     // why it does not promise
+	Time     time.Time // by its clock
+	Began    time.Time // since when it knows the jobs
+	Floor    time.Time // up to where the ticks of jobs are settled of which it knows nothing
+	Previous Header    // as it was before
+	Jobs     []Found   // in the order in which they were asked for
+}
+
+// Kind is how a node knows a job.
+type Kind int
+
+// Kinds of knowledge.
+const (
+	None    Kind = iota // it does not
+	Present             // in its present incarnation
+	Left                // it was left by an earlier one
+)
+
+// Found is what a node knows of a job.
+type Found struct {
+	Kind           Kind
+	At             At
+	State          State
+	Err            error // why it cannot be read
+	Pause, Trigger Setting
+}
+
+// Prepare has the nodes promise a ballot, and returns what each of them knows of the jobs, [MaxJobs] at most. It returns as
+// soon as a majority knows all of them in their present incarnation; else when all nodes have answered or their time is over.
+// The error says that no majority has promised: [ErrNoQuorum], or [ErrFenced] if larger ballots are why.
+func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []string) ([]Promise, error) {
+	args := append(s.writing[:len(s.writing):len(s.writing)], string(b), leader.encode())
+	for _, job := range jobs {
+		args = append(args, job)
+	}
+	q := s.config.Quorum
+	round, cause := quorum.Ask(ctx, q, newCall(prepareScript, s.keys(), args), func(answers []quorum.Answer[Promise]) bool {
+		return isComplete(answers, len(jobs), q.Majority())
+	})
+	var promises []Promise
+	var failed []quorum.NodeError
+	fenced, got := 0, 0
+	for i, a := range round.Answers() {
+		p := a.Value
+		if p.Err = a.Err; p.Err == nil && len(p.Jobs) != len(jobs) {
+			p.Err = fmt.Errorf("unexpected reply: it tells of %d jobs of %d", len(p.Jobs), len(jobs))
+		}
+		p.Node = i
+		promises = append(promises, p)
+		if p.Err == nil {
+			got++
+			continue
+		}
+		failed = append(failed, quorum.NodeError{Addr: q.Addr(i), Err: p.Err})
+		if errors.Is(p.Err, ErrFenced) {
+			fenced++
+		}
+	}
+	if got >= q.Majority() {
+		return promises, nil
+	}
+	kind := ErrNoQuorum
+	if fenced > q.Size()-q.Majority() {
+		kind = ErrFenced
+	}
+	return promises, s.shortfall("prepare", got, failed, kind, cause)
+}
+
+// isComplete reports that no further answer can tell a leader anything.
+func isComplete(answers []quorum.Answer[Promise], jobs, need int) bool {
+	promised := 0
+	for _, a := range answers {
+		if a.Over && a.Err == nil {
+			promised++
+		}
+	}
+	if promised < need {
+		return false
+	}
+	for i := range jobs {
+		present := 0
+		for _, a := range answers {
+			if a.Over && a.Err == nil && i < len(a.Value.Jobs) && a.Value.Jobs[i].Kind == Present && a.Value.Jobs[i].Err == nil {
+				present++
+			}
+		}
+		if present < need {
+			return false
+		}
+	}
+	return true
+}
+
+// readPrepared reads the reply of the script prepare.
+func readPrepared(r *quorum.Reply) (p Promise, err error) {
+	p.Time = timeOf(r.Time)
+	if p.Began, err = refused(r); err != nil {
+		return p, err
+	}
+	header, err := r.Text()
+	if err != nil {
+		return p, err
+	}
+	floor, err := r.Text()
+	if err != nil {
+		return p, err
+	}
+	if p.Previous, err = decodeHeader(header); err != nil {
+		return p, err
+	}
+	ms, err := strconv.ParseInt(floor, 10, 64)
+	if err != nil {
+		return p, err
+	}
+	if ms > 0 {
+		p.Floor = time.UnixMilli(ms).UTC()
+	}
+	for r.More() {
+		found, err := readFound(r)
+		if err != nil {
+			return p, err
+		}
+		p.Jobs = append(p.Jobs, found)
+	}
+	return p, nil
+}
+
+// readFound reads one job's item and texts. Only what is no reply of the script at all is an error of it.
+func readFound(r *quorum.Reply) (f Found, err error) {
+	code, set, _, err := r.Item()
+	if err != nil {
+		return f, err
+	}
+	switch code {
+	case 'n':
+	case 'v', 'o':
+		f.Kind = Present
+		if code == 'o' {
+			f.Kind = Left
+		}
+		entry, err := r.Text()
+		if err != nil {
+			return f, err
+		}
+		f.At, f.State, f.Err = decodeEntry(entry)
+	default:
+		return f, fmt.Errorf("unexpected item %q", code)
+	}
+	if f.Pause, err = readSetting(r, set&1 != 0, &f); err != nil {
+		return f, err
+	}
+	f.Trigger, err = readSetting(r, set&2 != 0, &f)
+	return f, err
+}
+
+func readSetting(r *quorum.Reply, is bool, f *Found) (Setting, error) {
+	if !is {
+		return Setting{}, nil
+	}
+	text, err := r.Text()
+	if err != nil {
+		return Setting{}, err
+	}
+	s, err := decodeSetting(text)
+	f.Err = first(f.Err, err)
+	return s, nil
+}
+
+// Widths of an entry's parts.
+const (
+	tagLen   = 28
+	seqLen   = 8
+	markLen  = 13
+	entryLen = tagLen + ballotLen + seqLen + markLen + settingLen + 1
+)
+
+// decodeEntry reads the entry of a job.
+func decodeEntry(text string) (at At, s State, err error) {
+	if len(text) < entryLen {
+		return at, s, fmt.Errorf("the entry of the job cannot be read: %.100q", text)
+	}
+	seq, err := strconv.Atoi(text[tagLen+ballotLen : tagLen+ballotLen+seqLen])
+	if err != nil {
+		return at, s, fmt.Errorf("the entry of the job cannot be read: %w", err)
+	}
+	at = At{Ballot: Ballot(text[tagLen : tagLen+ballotLen]), Seq: seq}
+	s, err = decodeState(text[entryLen:])
+	return at, s, err
+}

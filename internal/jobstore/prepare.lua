@@ -1,0 +1,47 @@
+-- prepare: the server serves no smaller ballot any more, and tells what it knows of jobs
+-- ARGV     ..., ballot, leader, then the jobs' names
+-- returns  p and the header as it was, and for each job an item and its texts: v, the entry; o, the entry, of an earlier
+--          incarnation; n: there is none. The item's number is 1 if the pause follows, 2 the trigger, 3 both.
+--          or r, header: a larger ballot was promised; a: the ballot is ahead of the clock; s: of the incarnation's start;
+--          each with the number of µs since the incarnation began
+local ballot, leader = ARGV[4], ARGV[5]
+local kept = header
+if began then
+  local floor = kept and tonumber(sub(kept, 60, 72)) * 1000 <= now + ahead and sub(kept, 60, 72) or string.rep('0', 13)
+  header = string.format('1 %016d %s %s %s %s ', began, ident, string.rep('0', 26), floor, string.rep('0', 16))
+  redis.call('HSET', jobs, 'g', header)
+  redis.call('HSET', hash, ARGV[3], sub(header, 3, 18))
+end
+local at, promised = tonumber(sub(ballot, 1, 16)), sub(header, 33, 58)
+local age = string.format('%d', now - tonumber(sub(header, 3, 18)))
+if at > now + ahead then
+  items[1] = 'a' .. age
+  return answer()
+elseif at <= tonumber(sub(header, 3, 18)) + ahead then
+  items[1] = 's' .. age
+  return answer()
+elseif promised > ballot then
+  items[1], texts[1] = 'r' .. age, header
+  return answer()
+end
+redis.call('HSET', jobs, 'g', sub(header, 1, 32) .. ballot .. sub(header, 59, 73) .. string.format('%016d ', now) .. leader)
+items[1], texts[1] = 'p' .. age, kept or ''
+texts[2] = sub(header, 60, 72)
+
+local names = {}
+for i = 6, #ARGV do
+  local n = #names
+  names[n + 1], names[n + 2], names[n + 3] = 'j:' .. ARGV[i], 'p:' .. ARGV[i], 't:' .. ARGV[i]
+end
+local found = names[1] and redis.call('HMGET', jobs, unpack(names)) or {}
+for i = 1, #found, 3 do
+  local entry, pause, trigger = found[i], believed(found[i + 1]), believed(found[i + 2])
+  items[#items + 1] = (not entry and 'n' or sub(entry, 1, 28) == tag and 'v' or 'o')
+    .. (pause and 1 or 0) + (trigger and 2 or 0)
+  for _, text in ipairs({entry or '', pause or '', trigger or ''}) do
+    if text ~= '' then
+      texts[#texts + 1] = text
+    end
+  end
+end
+return answer()

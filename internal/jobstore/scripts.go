@@ -1,0 +1,133 @@
+package jobstore
+
+import (
+	_ "embed" // the scripts
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/guard"
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
+
+var (
+	//go:embed begin.lua
+	beginSource string
+	//go:embed prepare.lua
+	prepareSource string
+	//go:embed write.lua
+	writeSource string
+)
+
+var (
+	prepareScript = newScript("prepare", prepareSource, readPrepared)
+	writeScript   = newScript("write", writeSource, readWritten)
+)
+
+// newScript makes a script that looks first at what the server is, and what it may have lost.
+func newScript[T any](name, source string, read func(*quorum.Reply) (T, error)) *quorum.Script[T] {
+	return quorum.NewScript(name, strings.Replace(beginSource, "-- include guard", guard.Source, 1)+source, read)
+}
+
+// arguments are those of a call that travels alone: it deals with as many jobs as fit.
+type arguments []any
+
+func (a arguments) AppendArgs(_ int, args []any) []any { return append(args, a...) }
+
+func newCall[T any](s *quorum.Script[T], keys []string, args []any) quorum.Call[T] {
+	return s.Command(1, arguments(args), keys...).Call(nil)
+}
+
+// Header is what a node says of all jobs.
+type Header struct {
+	Began    time.Time // since when it knows them
+	Promised Ballot    // the largest
+	Alive    time.Time // when its leader was last heard of
+	Leader   Leader
+}
+
+// Leader is who has had a ballot promised.
+type Leader struct {
+	Token   uint64
+	Replica string
+}
+
+func (l Leader) encode() string { return strconv.FormatUint(l.Token, 10) + ":" + l.Replica }
+
+// decodeHeader reads the header of the hash of jobs; of none, it is zero.
+func decodeHeader(text string) (h Header, err error) {
+	if text == "" {
+		return h, nil
+	}
+	if len(text) < 90 {
+		return h, fmt.Errorf("the header of the jobs cannot be read: %.100q", text)
+	}
+	began, err1 := strconv.ParseInt(text[2:18], 10, 64)
+	alive, err2 := strconv.ParseInt(text[73:89], 10, 64)
+	if err := errors.Join(err1, err2); err != nil {
+		return h, fmt.Errorf("the header of the jobs cannot be read: %w", err)
+	}
+	h.Began, h.Alive = timeOf(began), timeOf(alive)
+	if promised := text[32:58]; strings.Trim(promised, "0") != "" {
+		h.Promised = Ballot(promised)
+	}
+	token, replica, _ := strings.Cut(text[90:], ":")
+	if token != "" {
+		if h.Leader.Token, err = strconv.ParseUint(token, 10, 64); err != nil {
+			return h, fmt.Errorf("the header of the jobs cannot be read: %w", err)
+		}
+	}
+	h.Leader.Replica = replica
+	return h, nil
+}
+
+// refused is why a node does nothing of what a call asks; nil: it does. began is since when it knows the jobs.
+func refused(r *quorum.Reply) (began time.Time, err error) {
+	code, number, _, err := r.Item()
+	if err != nil {
+		return began, err
+	}
+	began = time.UnixMicro(r.Time - number).UTC()
+	switch code {
+	case 'p', 'w', 'h':
+		return began, nil
+	case 'e':
+		text, err := r.Text()
+		if err != nil {
+			return began, err
+		}
+		return began, errors.New(text)
+	case 'l':
+		return began, fmt.Errorf("it is in use with a list of %d nodes", number)
+	case 'r':
+		text, err := r.Text()
+		if err != nil {
+			return began, err
+		}
+		h, err := decodeHeader(text)
+		if err != nil {
+			return began, err
+		}
+		return began, &FencedError{h}
+	case 'a':
+		return began, fmt.Errorf("the ballot is %w", ErrAhead)
+	case 's':
+		return began, fmt.Errorf("%w, at %v", ErrYoung, began)
+	case 'u':
+		return began, fmt.Errorf("%w, at %v", ErrForgotten, began)
+	}
+	return began, fmt.Errorf("unexpected reply %q", code)
+}
+
+// FencedError says who had a larger ballot promised. It is an [ErrFenced].
+type FencedError struct{ Header Header }
+
+func (e *FencedError) Error() string {
+	return fmt.Sprintf("%v, by %q with term %d at %v", ErrFenced, e.Header.Leader.Replica, e.Header.Leader.Token,
+		e.Header.Promised.Time())
+}
+
+// Unwrap returns ErrFenced.
+func (*FencedError) Unwrap() error { return ErrFenced }

@@ -1,0 +1,86 @@
+package jobstore
+
+import "time"
+
+// State is everything that the nodes know of a job. Its leader writes it as a whole.
+type State struct {
+	Since    time.Time // when a leader first had the job
+	Plan     string    // normalized spec and zone; another plan is another timetable
+	Mark     time.Time // high-water mark: every tick up to here is settled or open
+	Manual   time.Time // the same for triggered runs
+	Pause    Setting   // the newest that the leader has learned of
+	Missed   int       // ticks, in all
+	NotRun   NotRun    // the newest tick that did not run
+	Open     []Open    // runs without an end, in the order in which they were opened
+	Last     Record    // the newest run that has ended; its State is empty if there is none
+	LastOK   Record    // the newest that ended with StateOK
+	Failures int       // runs in a row that failed or were lost
+}
+
+// Slot is what a run is for: a tick, or a trigger.
+type Slot struct {
+	At     time.Time // of a tick: in whole ms; of a trigger: its version, in µs
+	Manual bool
+}
+
+// Open is a run that has been written and has no end yet.
+type Open struct {
+	Slot    Slot
+	ID      string // of this attempt
+	Attempt int    // number of its first try; from 1, over all attempts at the slot
+	Tries   int    // numbers that it may use up: 1 and its retries
+	Token   uint64
+	Replica string
+	Start   time.Time // by the nodes' clock
+	Late    bool      // the tick is caught up with
+	// Returned says that the run has returned without being done, as its leader was to stop: the next leader runs the slot
+	// again and need not wait for it.
+	Returned bool
+}
+
+// NotRun is a tick that did not run.
+type NotRun struct {
+	Tick   time.Time
+	Reason string
+}
+
+// States of a record.
+const (
+	StateOK      = "ok"
+	StateFailed  = "failed"
+	StateLost    = "lost"
+	StateMissed  = "missed"
+	StateSkipped = "skipped"
+)
+
+// Record is a row of a job's history: a run that has ended, or ticks that did not run.
+type Record struct {
+	Slot    Slot
+	ID      string
+	Attempt int // number of its last try
+	Token   uint64
+	State   string
+	Replica string
+	Start   time.Time
+	End     time.Time
+	Late    bool
+	Err     string
+	Ticks   int       // of a row for a range: how many ticks there are in it; Slot is the last
+	From    time.Time // and the first
+}
+
+// Setting is what a person has set.
+type Setting struct {
+	Version int64 // µs by a node's clock, above every earlier one
+	On      bool
+	By      string // who has set it
+	Tie     string // six random hexadecimal digits, which put equal versions in an order
+}
+
+// At returns when it was set.
+func (s Setting) At() time.Time { return timeOf(s.Version) }
+
+// IsNewer reports whether s replaces than.
+func (s Setting) IsNewer(than Setting) bool {
+	return s.Version > than.Version || s.Version == than.Version && s.Tie > than.Tie
+}

@@ -1,0 +1,159 @@
+package jobstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
+
+// Write is a state of a job, to be stored as a whole.
+type Write struct {
+	Job   string
+	State State
+	Opens bool     // a tick that no write before has opened
+	Ended []Record // for the history, the newest last
+}
+
+// Write stores states of jobs, [MaxJobs] at most, under the ballot that their leader was promised. seq grows from call to call.
+// It returns for each of them nil when a majority has stored it. Else: [ErrFenced], where larger ballots are why;
+// [PausedError], where a pause is; [ErrNoQuorum]. forgot are the nodes that must be prepared before they take part again.
+func (s *Store) Write(ctx context.Context, b Ballot, seq int, writes []Write) (errs []error, forgot []int) {
+	args := append(s.writing[:len(s.writing):len(s.writing)], string(b), fmt.Sprintf("%0*d", seqLen, seq))
+	keys := s.keys(s.namesKey())
+	for _, w := range writes {
+		keys = append(keys, s.runsKey(w.Job))
+		args = append(args, w.Job, fmt.Sprintf("%0*d", markLen, max(w.State.Mark.UnixMilli(), 0)), w.pause(), w.kind(),
+			w.State.encode(), len(w.Ended))
+		for _, record := range w.Ended {
+			args = append(args, record.encode())
+		}
+	}
+	q := s.config.Quorum
+	round, cause := quorum.Ask(ctx, q, newCall(writeScript, keys, args), func(answers []quorum.Answer[[]error]) bool {
+		for i := range writes {
+			done, open := 0, 0
+			for _, a := range answers {
+				switch {
+				case !a.Over:
+					open++
+				case of(a, i) == nil:
+					done++
+				}
+			}
+			if !q.Decided(done, open) {
+				return false
+			}
+		}
+		return true
+	})
+	answers := round.Answers()
+	for i, a := range answers {
+		if errors.Is(a.Err, ErrForgotten) || errors.Is(a.Err, ErrYoung) {
+			forgot = append(forgot, i)
+		}
+	}
+	errs = make([]error, len(writes))
+	for i, w := range writes {
+		errs[i] = s.outcome(w.Job, answers, i, cause)
+	}
+	return errs, forgot
+}
+
+func (w Write) pause() string {
+	if w.State.Pause.Version == 0 {
+		return ""
+	}
+	return w.State.Pause.encode()
+}
+
+func (w Write) kind() string {
+	if w.Opens {
+		return "o"
+	}
+	return "-"
+}
+
+// of is what came of the i-th write at a node.
+func of(a quorum.Answer[[]error], i int) error {
+	switch {
+	case a.Err != nil:
+		return a.Err
+	case i >= len(a.Value):
+		return errors.New("unexpected reply: it tells of fewer jobs")
+	}
+	return a.Value[i]
+}
+
+// outcome is what came of the i-th write.
+func (s *Store) outcome(job string, answers []quorum.Answer[[]error], i int, cause error) error {
+	q := s.config.Quorum
+	stored, fenced, paused := 0, 0, 0
+	var failed []quorum.NodeError
+	for n, a := range answers {
+		err := of(a, i)
+		switch {
+		case err == nil:
+			stored++
+			continue
+		case errors.Is(err, ErrFenced):
+			fenced++
+		case errors.Is(err, ErrPaused):
+			paused++
+		}
+		failed = append(failed, quorum.NodeError{Addr: q.Addr(n), Err: err})
+	}
+	kind, most := ErrNoQuorum, q.Size()-q.Majority()
+	switch {
+	case stored >= q.Majority():
+		return nil
+	case fenced > most:
+		kind = ErrFenced
+	case paused+fenced > most:
+		kind = ErrPaused
+	}
+	return s.shortfall(fmt.Sprintf("write of %q", job), stored, failed, kind, cause)
+}
+
+// PausedError has the pause that stands on a node. It is an [ErrPaused].
+type PausedError struct{ Pause Setting }
+
+func (e *PausedError) Error() string {
+	return fmt.Sprintf("%v, by %s at %v", ErrPaused, e.Pause.By, e.Pause.At())
+}
+
+// Unwrap returns ErrPaused.
+func (*PausedError) Unwrap() error { return ErrPaused }
+
+// readWritten reads the reply of the script write: of each job why it is not stored, or nil.
+func readWritten(r *quorum.Reply) ([]error, error) {
+	if _, err := refused(r); err != nil {
+		return nil, err
+	}
+	var errs []error
+	for r.More() {
+		code, _, _, err := r.Item()
+		if err != nil {
+			return nil, err
+		}
+		switch code {
+		case 'y':
+		case 'l':
+			err = ErrLate
+		case 'a':
+			err = fmt.Errorf("the mark is %w", ErrAhead)
+		case 'p':
+			text, textErr := r.Text()
+			pause, pauseErr := decodeSetting(text)
+			if failed := first(textErr, pauseErr); failed != nil {
+				return nil, failed
+			}
+			err = &PausedError{pause}
+		default:
+			return nil, fmt.Errorf("unexpected item %q", code)
+		}
+		errs = append(errs, err)
+	}
+	return errs, nil
+}
