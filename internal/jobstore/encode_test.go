@@ -1,0 +1,36 @@
+package jobstore_test
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+)
+
+func full(start time.Time) jobstore.State {
+	at := func(d time.Duration) time.Time { return start.Add(d).Truncate(time.Millisecond).UTC() }
+	ok := jobstore.Record{
+		Slot: jobstore.Slot{At: at(0)}, ID: "ab", Attempt: 3, Token: 9, State: jobstore.StateOK, Replica: "pod, 1=x",
+		Start: at(time.Second), End: at(2 * time.Second), Late: true,
+	}
+	failed := ok
+	failed.State, failed.Err, failed.Attempt = jobstore.StateFailed, "it said: \"no\", and 100% = ü", 1
+	return jobstore.State{
+		Since: at(-time.Hour), Plan: "Europe/Vienna 0 3 * * *", Mark: at(time.Minute), Manual: at(time.Second),
+		Pause:  jobstore.Setting{Version: start.UnixMicro(), Tie: "0a1b2c", On: true, By: "a person"},
+		Missed: 12, NotRun: jobstore.NotRun{Tick: at(-time.Minute), Reason: "no leader from a to b"},
+		Open: []jobstore.Open{
+			{Slot: jobstore.Slot{At: at(time.Minute)}, ID: "cd", Attempt: 1, Tries: 4, Token: 1 << 52, Replica: "a", Start: at(time.Hour)},
+			{Slot: jobstore.Slot{At: at(time.Second), Manual: true}, ID: "ef", Attempt: 2, Tries: 1, Late: true, Returned: true},
+		},
+		Last: failed, LastOK: ok, Failures: 4,
+	}
+}
+
+func wantState(t *testing.T, got, want jobstore.State) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}

@@ -1,0 +1,49 @@
+package jobstore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+)
+
+// Whatever a server loses, or gets back from an older file, is seen: it does not vouch for what it has.
+func TestPrepare_WhatAServerCanLose(t *testing.T) {
+	const hash, jobs = "{redlock}", "{redlock}:jobs:x"
+	for what, test := range map[string]struct {
+		lose func(c *cluster, n *miniredis.Miniredis)
+		want string
+	}{
+		"nothing":               {func(*cluster, *miniredis.Miniredis) {}, "present 50s"},
+		"the hash of the locks": {func(_ *cluster, n *miniredis.Miniredis) { n.Del(hash) }, "left 50s"},
+		"the hash of the jobs":  {func(_ *cluster, n *miniredis.Miniredis) { n.Del(jobs) }, "none"},
+		"all":                   {func(_ *cluster, n *miniredis.Miniredis) { n.FlushAll() }, "none"},
+		"its process":           {func(c *cluster, _ *miniredis.Miniredis) { c.Restart(0) }, "left 50s"},
+		"the marker":            {func(_ *cluster, n *miniredis.Miniredis) { n.HDel(hash, "j:x") }, "left 50s"},
+		"the header":            {func(_ *cluster, n *miniredis.Miniredis) { n.HDel(jobs, "g") }, "left 50s"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, 1, func(t *testing.T, c *cluster) {
+				a := c.writer("a")
+				a.mustPrepare(job)
+				a.mustWrite(50 * time.Second)
+				began := a.mustPrepare(job)[0].Began
+				test.lose(c, c.Node(0))
+				at := time.Now()
+				_, _ = a.prepare(job) // begins another incarnation
+				time.Sleep(jobstore.Ahead + time.Second)
+				p := a.mustPrepare(job)[0]
+				wantKnown(t, c.known([]jobstore.Promise{p}), test.want)
+				if test.want == "present 50s" {
+					if !p.Began.Equal(began) {
+						t.Errorf("it began at %v, and then at %v", began, p.Began)
+					}
+				} else if p.Began.Before(at) || p.Began.After(at.Add(time.Second)) {
+					t.Errorf("at %v it lost what it had, and this began at %v", at, p.Began)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,114 @@
+package jobstore_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+	"github.com/redlockfx/redlockfx/internal/quorum"
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
+)
+
+func TestMain(m *testing.M) { testmain.Run(m) }
+
+const (
+	longest = 10 * time.Second
+	list    = "000000010000 003" // the longest lease, in milliseconds, and the nodes
+	timeout = 200 * time.Millisecond
+	job     = "report"
+)
+
+// cluster is the nodes of a bubble.
+type cluster struct{ *bubble.Cluster }
+
+// inBubble runs test in a bubble with n nodes that were started a minute ago.
+func inBubble(t *testing.T, n int, test func(t *testing.T, c *cluster)) {
+	t.Helper()
+	bubble.RunFresh(t, n, func(t *testing.T, nodes *bubble.Cluster) {
+		c := &cluster{nodes}
+		c.writer("first").prepare() // begins the guards
+		time.Sleep(time.Minute)
+		test(t, c)
+	})
+}
+
+// writer is one process that believes it leads, with its own way to the nodes.
+type writer struct {
+	*jobstore.Store
+	c      *cluster
+	name   string
+	links  *nodetest.Links
+	ballot jobstore.Ballot
+	seq    int
+}
+
+func (c *cluster) writer(name string) *writer {
+	links := c.Links()
+	q := quorum.New(links.Clients(), c.Addrs(), quorum.Config{Timeout: timeout, Now: time.Now})
+	c.T.Cleanup(func() {
+		c.Heal() // Close waits for calls to nodes, which may hang
+		if err := q.Close(context.Background()); err != nil {
+			c.T.Error(err)
+		}
+	})
+	return &writer{
+		Store: jobstore.New(jobstore.Config{Quorum: q, Prefix: "redlock", Election: "x", List: list}),
+		c:     c, name: name, links: links,
+	}
+}
+
+// prepare takes a ballot of now.
+func (w *writer) prepare(jobs ...string) ([]jobstore.Promise, error) {
+	time.Sleep(time.Millisecond) // so that it is larger than the one before
+	w.ballot, w.seq = jobstore.NewBallot(time.Now()), 0
+	return w.Prepare(context.Background(), w.ballot, jobstore.Leader{Token: 7, Replica: w.name}, jobs)
+}
+
+func (w *writer) mustPrepare(jobs ...string) []jobstore.Promise {
+	w.c.T.Helper()
+	p, err := w.prepare(jobs...)
+	if err != nil {
+		w.c.T.Fatal(err)
+	}
+	return p
+}
+
+// write stores a state of one job whose mark is after the start of the test.
+func (w *writer) write(mark time.Duration, opens bool) error {
+	err, _ := w.writeState(jobstore.State{Mark: w.c.Start.Add(mark)}, opens)
+	return err
+}
+
+func (w *writer) writeState(s jobstore.State, opens bool) (error, []int) {
+	w.seq++
+	errs, forgot := w.Write(context.Background(), w.ballot, w.seq, []jobstore.Write{{Job: job, State: s, Opens: opens}})
+	return errs[0], forgot
+}
+
+func (w *writer) mustWrite(mark time.Duration) {
+	w.c.T.Helper()
+	if err := w.write(mark, false); err != nil {
+		w.c.T.Fatal(err)
+	}
+}
+
+// known returns what each node knows of the job, as "present 1m0s", with the mark.
+func (c *cluster) known(promises []jobstore.Promise) []string {
+	var all []string
+	for _, p := range promises {
+		switch {
+		case p.Err != nil:
+			all = append(all, "error")
+		case p.Jobs[0].Kind == jobstore.None:
+			all = append(all, "none")
+		default:
+			kind := map[jobstore.Kind]string{jobstore.Present: "present", jobstore.Left: "left"}[p.Jobs[0].Kind]
+			all = append(all, fmt.Sprintf("%s %s", kind, p.Jobs[0].State.Mark.Sub(c.Start)))
+		}
+	}
+	return all
+}

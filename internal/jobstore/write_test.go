@@ -1,0 +1,188 @@
+package jobstore_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+)
+
+func wantKnown(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("the nodes know %q, want %q", got, want)
+	}
+}
+
+// wantMost is for a prepare that has not waited for one of three.
+func wantMost(t *testing.T, got []string, want string) {
+	t.Helper()
+	others := slices.DeleteFunc(slices.Clone(got), func(known string) bool { return known == want })
+	if len(others) > 1 || len(others) == 1 && others[0] != "error" {
+		t.Errorf("the nodes know %q, want %q", got, want)
+	}
+}
+
+func TestPrepare_TellsWhatWasWritten(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.writer("a"), c.writer("b")
+		for _, p := range a.mustPrepare(job) {
+			if p.Err == nil && p.Jobs[0].Kind != jobstore.None {
+				t.Errorf("of a job that nobody has written it knows %+v", p.Jobs[0])
+			}
+		}
+		state := full(c.Start)
+		if err, _ := a.writeState(state, true); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		found := 0
+		for _, p := range b.mustPrepare(job) {
+			if p.Err != nil {
+				continue
+			}
+			found++
+			wantState(t, p.Jobs[0].State, state)
+			if at := p.Jobs[0].At; at != (jobstore.At{Ballot: a.ballot, Seq: 1}) {
+				t.Errorf("it was written at %v", at)
+			}
+			if p.Previous.Promised != a.ballot || p.Previous.Leader != (jobstore.Leader{Token: 7, Replica: "a"}) {
+				t.Errorf("before, it was %+v", p.Previous)
+			}
+		}
+		if found < 2 {
+			t.Errorf("%d nodes told of it", found)
+		}
+	})
+}
+
+func TestWrite_OfALeaderBeforeIsRefused(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.writer("a"), c.writer("b")
+		a.mustPrepare(job)
+		a.mustWrite(10 * time.Second)
+		time.Sleep(time.Second)
+		b.mustPrepare(job)
+		time.Sleep(timeout)
+		err := a.write(20*time.Second, true)
+		want.Err(t, err, jobstore.ErrFenced)
+		fenced, ok := errors.AsType[*jobstore.FencedError](err)
+		if !ok || fenced.Header.Leader.Replica != "b" || fenced.Header.Promised != b.ballot {
+			t.Errorf("it was refused by %v", err)
+		}
+		_, err = a.Prepare(t.Context(), a.ballot, jobstore.Leader{}, nil)
+		want.Err(t, err, jobstore.ErrFenced)
+		wantMost(t, c.known(b.mustPrepare(job)), "present 10s")
+	})
+}
+
+// An earlier state that comes late, or again, takes nothing back.
+func TestWrite_OfALeaderIsInOrder(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		a := c.writer("a")
+		a.mustPrepare(job)
+		a.mustWrite(10 * time.Second)
+		a.mustWrite(20 * time.Second)
+		a.seq = 0
+		want.Text(t, a.write(10*time.Second, false), jobstore.ErrLate.Error())
+		a.mustWrite(20 * time.Second) // the same again is no news
+		wantKnown(t, c.known(a.mustPrepare(job)), "present 20s")
+	})
+}
+
+func TestWrite_WhereANodeWasNotPrepared(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.writer("a")
+		a.links.Cut(2)
+		a.mustPrepare(job)
+		a.links.Heal()
+		a.mustWrite(10 * time.Second)
+		time.Sleep(timeout)
+		wantMost(t, c.known(a.mustPrepare(job)), "present 10s")
+		a.links.Cut(1)
+		wantKnown(t, c.known(a.mustPrepare(job)), "present 10s", "error", "present 10s")
+	})
+}
+
+func TestWrite_MarkAheadOfTheClock(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.writer("a")
+		a.mustPrepare(job)
+		now := time.Since(c.Start).Truncate(time.Millisecond)
+		a.mustWrite(now + jobstore.Ahead - 100*time.Millisecond)
+		want.Text(t, a.write(now+jobstore.Ahead+100*time.Millisecond, true), "the mark is ahead of the node's clock")
+	})
+}
+
+func TestPrepare_BallotAheadOfTheClock(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.writer("a")
+		_, err := a.Prepare(t.Context(), jobstore.NewBallot(time.Now().Add(3*time.Second)), jobstore.Leader{}, nil)
+		want.Text(t, err, "the ballot is ahead of the node's clock")
+		want.Err(t, err, jobstore.ErrNoQuorum)
+		a.mustPrepare(job)
+	})
+}
+
+// A node that has lost its state serves no ballot that it can have served before, and none that it has not promised.
+func TestWrite_ToANodeThatLostItsState(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.writer("a")
+		a.mustPrepare(job)
+		a.mustWrite(10 * time.Second)
+		time.Sleep(timeout)
+		c.Wipe(2)
+		a.links.Cut(1)
+		err, forgot := a.writeState(jobstore.State{Mark: c.Start.Add(20 * time.Second)}, false)
+		want.Err(t, err, jobstore.ErrNoQuorum)
+		if !slices.Equal(forgot, []int{2}) {
+			t.Errorf("nodes that forgot: %v", forgot)
+		}
+		_, err = a.Prepare(t.Context(), a.ballot, jobstore.Leader{}, nil)
+		want.Text(t, err, jobstore.ErrYoung.Error())
+		time.Sleep(time.Second)
+		_, err = a.prepare(job)
+		want.Text(t, err, jobstore.ErrYoung.Error())
+		time.Sleep(jobstore.Ahead)
+		wantKnown(t, c.known(a.mustPrepare(job)), "present 20s", "error", "none")
+		a.mustWrite(30 * time.Second)
+		wantKnown(t, c.known(a.mustPrepare(job)), "present 30s", "error", "present 30s")
+	})
+}
+
+func TestWrite_WhileItIsPaused(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.writer("a")
+		a.mustPrepare(job)
+		pause := jobstore.Setting{Version: c.Start.UnixMicro(), Tie: "00000a", On: true, By: "a person"}
+		for i := range 3 {
+			c.Node(i).HSet("{redlock}:jobs:x", "p:"+job, fmt.Sprintf("%016d%s,1,a+person", pause.Version, pause.Tie))
+		}
+		err := a.write(10*time.Second, true)
+		want.Err(t, err, jobstore.ErrPaused)
+		paused, ok := errors.AsType[*jobstore.PausedError](err)
+		if !ok || paused.Pause != pause {
+			t.Errorf("it was refused by %v", err)
+		}
+		a.mustWrite(10 * time.Second) // opens nothing
+		known := jobstore.State{Mark: c.Start.Add(20 * time.Second), Pause: pause}
+		if err, _ := a.writeState(known, true); err != nil {
+			t.Errorf("whoever knows of the pause was refused: %v", err)
+		}
+		over := pause
+		over.Version, over.On = pause.Version+1, false
+		known.Pause = over
+		if err, _ := a.writeState(known, true); err != nil {
+			t.Errorf("whoever knows that it is over was refused: %v", err)
+		}
+		for _, p := range a.mustPrepare(job) { // which the nodes have learned from it
+			if p.Err == nil && p.Jobs[0].Pause != over {
+				t.Errorf("the pause is %+v", p.Jobs[0].Pause)
+			}
+		}
+	})
+}
