@@ -197,12 +197,26 @@ func (v *values) int64() int64 {
 		return 0
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
+	if err == nil && (n > maxNumber || n < -maxNumber) {
+		err = fmt.Errorf("%d is out of range", n)
+	}
 	v.fail(err)
 	return n
 }
 
-func (v *values) int() int       { return int(v.int64()) }
-func (v *values) uint() uint64   { return uint64(v.int64()) } //nolint:gosec // tokens are below 2^53
+// maxNumber is more than any time, span or token comes to; times that are made of such numbers do not overflow.
+const maxNumber = 1 << 53
+
+func (v *values) int() int { return int(v.int64()) }
+
+func (v *values) uint() uint64 {
+	n := v.int64()
+	if n < 0 {
+		v.fail(fmt.Errorf("%d is negative", n))
+	}
+	return uint64(max(n, 0))
+}
+
 func (v *values) flag() bool     { return v.next() == "1" }
 func (v *values) fail(err error) { v.err = first(v.err, err) }
 
@@ -246,8 +260,9 @@ func (v *values) record() Record {
 }
 
 func (v *values) span(text string) time.Duration {
-	us, err := strconv.ParseInt(text, 10, 64)
-	v.fail(err)
+	own := values{left: text}
+	us := own.int64()
+	v.fail(own.err)
 	return time.Duration(us) * time.Microsecond
 }
 

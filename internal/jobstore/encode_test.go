@@ -34,3 +34,23 @@ func wantState(t *testing.T, got, want jobstore.State) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 }
+
+// What one node says is decoded, whatever it is.
+func FuzzDecodeState(f *testing.F) {
+	f.Add(full(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)).Text())
+	f.Add("since=1 plan=%zz open=t5,a,1,1,x")
+	f.Add("last=m1,ok,a,1,1,b,-5,9223372036854775807")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := jobstore.DecodeState(text)
+		if err != nil {
+			return
+		}
+		again, err := jobstore.DecodeState(s.Text())
+		if err != nil {
+			t.Fatalf("%+v: %v", s, err)
+		}
+		if again.Text() != s.Text() {
+			t.Errorf("%q became %q", s.Text(), again.Text())
+		}
+	})
+}

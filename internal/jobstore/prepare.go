@@ -134,7 +134,7 @@ func readPrepared(r *quorum.Reply) (p Promise, err error) {
 		p.Floor = time.UnixMilli(ms).UTC()
 	}
 	for r.More() {
-		found, err := readFound(r)
+		found, err := readFound(r, p.Time)
 		if err != nil {
 			return p, err
 		}
@@ -144,7 +144,7 @@ func readPrepared(r *quorum.Reply) (p Promise, err error) {
 }
 
 // readFound reads one job's item and texts. Only what is no reply of the script at all is an error of it.
-func readFound(r *quorum.Reply) (f Found, err error) {
+func readFound(r *quorum.Reply, now time.Time) (f Found, err error) {
 	code, set, _, err := r.Item()
 	if err != nil {
 		return f, err
@@ -160,7 +160,9 @@ func readFound(r *quorum.Reply) (f Found, err error) {
 		if err != nil {
 			return f, err
 		}
-		f.At, f.State, f.Err = decodeEntry(entry)
+		if f.At, f.State, f.Err = decodeEntry(entry); f.Err == nil {
+			f.Err = absurd(f.State, now)
+		}
 	default:
 		return f, fmt.Errorf("unexpected item %q", code)
 	}

@@ -1,0 +1,73 @@
+package jobstore
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
+
+func TestDecide(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
+	knows := func(kind Kind, ballot Ballot, minute int) Found {
+		return Found{Kind: kind, At: At{Ballot: ballot, Seq: minute}, State: State{Mark: at(minute)}}
+	}
+	node := func(began int, f Found) Promise { return Promise{Began: at(began), Jobs: []Found{f}} }
+	none, broken := Found{}, Found{Kind: Present, Err: errors.New("it is cut off")}
+	away := Promise{Err: quorum.ErrNoAnswer}
+	forgotten := Promise{Began: at(0), Floor: at(7), Jobs: []Found{none}}
+	for name, test := range map[string]struct {
+		nodes []Promise
+		mark  int // minutes; -1: no node knows the job, -2: an error
+		floor time.Time
+	}{
+		"all the same":              {[]Promise{node(0, knows(Present, "a", 9)), node(0, knows(Present, "a", 9)), away}, 9, time.Time{}},
+		"the later write":           {[]Promise{node(0, knows(Present, "a", 9)), node(0, knows(Present, "a", 8)), away}, 9, time.Time{}},
+		"the larger ballot":         {[]Promise{node(0, knows(Present, "a", 9)), node(0, knows(Present, "b", 8)), away}, 8, time.Time{}},
+		"two of three, one lost it": {[]Promise{node(0, knows(Present, "a", 9)), node(5, none), node(0, knows(Present, "a", 9))}, 9, time.Time{}},
+		"one knows, one lost it":    {[]Promise{node(0, knows(Present, "a", 9)), node(5, none), away}, 9, at(5).Add(Ahead)},
+		"one knows, one is new":     {[]Promise{node(0, knows(Present, "a", 9)), node(5, knows(Left, "b", 3)), away}, 3, at(5).Add(Ahead)},
+		"both were restarted":       {[]Promise{node(6, knows(Left, "a", 3)), node(5, knows(Left, "a", 4)), away}, 4, at(6).Add(Ahead)},
+		"nobody knows it":           {[]Promise{node(0, none), node(5, none), node(1, none)}, -1, at(5).Add(Ahead)},
+		"it was forgotten":          {[]Promise{forgotten, node(5, none), away}, -1, at(7)},
+		"one cannot be read":        {[]Promise{node(0, broken), node(0, knows(Present, "a", 9)), node(0, knows(Present, "a", 9))}, 9, time.Time{}},
+		"too few can be read":       {[]Promise{node(0, broken), node(0, knows(Present, "a", 9)), away}, -2, time.Time{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for i := range test.nodes {
+				test.nodes[i].Node = i
+			}
+			s := New(Config{Quorum: quorum.New(make([]redis.UniversalClient, 3), make([]string, 3), quorum.Config{})})
+			got, err := s.Decide(test.nodes, 0)
+			if err != nil {
+				if test.mark != -2 || !errors.Is(err, ErrNoQuorum) {
+					t.Errorf("%v", err)
+				}
+				return
+			}
+			if got.Known != (test.mark >= 0) || got.Known && !got.State.Mark.Equal(at(test.mark)) || !got.Floor.Equal(test.floor) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestDecide_TheNewestSettingHolds(t *testing.T) {
+	old, set := Setting{Version: 5, Tie: "ffffff"}, Setting{Version: 6, Tie: "000000", On: true}
+	s := New(Config{Quorum: quorum.New(make([]redis.UniversalClient, 1), make([]string, 1), quorum.Config{})})
+	for name, f := range map[string]Found{
+		"of the node":     {Kind: Present, Pause: set, State: State{Pause: old}},
+		"of the state":    {Kind: Present, Pause: old, State: State{Pause: set}},
+		"of nobody else":  {Kind: None, Pause: set},
+		"of the same age": {Kind: Present, Pause: set, State: State{Pause: Setting{Version: 6}}},
+	} {
+		got, err := s.Decide([]Promise{{Jobs: []Found{f}}}, 0)
+		if err != nil || got.Pause != set {
+			t.Errorf("%s: %+v, %v", name, got.Pause, err)
+		}
+	}
+}

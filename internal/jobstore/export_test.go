@@ -1,0 +1,7 @@
+package jobstore
+
+// Text is what the nodes store.
+func (s State) Text() string { return s.encode() }
+
+// DecodeState reads it.
+var DecodeState = decodeState
