@@ -63,6 +63,18 @@ local function believed(setting)
   end
 end
 
+-- tell appends the item and the texts of a job
+local function tell(entry, pause, trigger)
+  pause, trigger = believed(pause), believed(trigger)
+  items[#items + 1] = (not entry and 'n' or sub(entry, 1, 28) == tag and 'v' or 'o')
+    .. (pause and 1 or 0) + (trigger and 2 or 0)
+  for _, text in ipairs({entry or '', pause or '', trigger or ''}) do
+    if text ~= '' then
+      texts[#texts + 1] = text
+    end
+  end
+end
+
 if failed then
   items[1], texts[1] = failed, failed == 'e' and failure or nil
   return answer()

@@ -27,6 +27,12 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 	var b Basis
 	var failed []quorum.NodeError
 	answered, present := 0, 0
+	var now time.Time
+	for _, p := range promises {
+		if p.Err == nil {
+			now = latest(now, p.Time)
+		}
+	}
 	for _, p := range promises {
 		err := p.Err
 		if err == nil {
@@ -49,7 +55,7 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 		if found.Kind != None && (!b.Known || found.At.IsAfter(b.At)) {
 			b.Known, b.At, b.State = true, found.At, found.State
 		}
-		b.Pause, b.Trigger = newest(b.Pause, found.Pause), newest(b.Trigger, found.Trigger)
+		b.Pause, b.Trigger = newest(b.Pause, found.Pause, now), newest(b.Trigger, found.Trigger, now)
 	}
 	if answered < q.Majority() {
 		return Basis{}, s.shortfall("what is known of a job", answered, failed, ErrNoQuorum, nil)
@@ -57,12 +63,13 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 	if present >= q.Majority() {
 		b.Floor = time.Time{}
 	}
-	b.Pause = newest(b.Pause, b.State.Pause)
+	b.Pause = newest(b.Pause, b.State.Pause, now)
 	return b, nil
 }
 
-func newest(a, b Setting) Setting {
-	if b.IsNewer(a) {
+// newest returns b if it is newer than a, and no setting of the future: one node whose clock is wrong must not have it stand.
+func newest(a, b Setting, now time.Time) Setting {
+	if b.IsNewer(a) && !b.At().After(now.Add(Ahead)) {
 		return b
 	}
 	return a

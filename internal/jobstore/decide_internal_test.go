@@ -65,7 +65,7 @@ func TestDecide_TheNewestSettingHolds(t *testing.T) {
 		"of nobody else":  {Kind: None, Pause: set},
 		"of the same age": {Kind: Present, Pause: set, State: State{Pause: Setting{Version: 6}}},
 	} {
-		got, err := s.Decide([]Promise{{Jobs: []Found{f}}}, 0)
+		got, err := s.Decide([]Promise{{Time: timeOf(1), Jobs: []Found{f}}}, 0)
 		if err != nil || got.Pause != set {
 			t.Errorf("%s: %+v, %v", name, got.Pause, err)
 		}

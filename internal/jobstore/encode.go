@@ -60,6 +60,9 @@ func (s State) encode() string {
 	if s.Failures != 0 {
 		w.word("failures", strconv.Itoa(s.Failures))
 	}
+	if s.Removed {
+		w.word("removed", flag(true))
+	}
 	return w.String()
 }
 
@@ -97,6 +100,8 @@ func decodeState(text string) (State, error) {
 			s.LastOK = v.record()
 		case "failures":
 			s.Failures = v.int()
+		case "removed":
+			s.Removed = v.flag()
 		}
 		if v.err != nil {
 			return State{}, fmt.Errorf("the state of the job cannot be read: %.80q: %w", word, v.err)

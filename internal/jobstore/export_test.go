@@ -5,3 +5,6 @@ func (s State) Text() string { return s.encode() }
 
 // DecodeState reads it.
 var DecodeState = decodeState
+
+// Text is what the nodes store.
+func (s Setting) Text() string { return s.encode() }

@@ -68,6 +68,11 @@ func (s *Store) hash() string              { return "{" + s.config.Prefix + "}" 
 func (s *Store) jobsKey() string           { return s.key("jobs") }
 func (s *Store) namesKey() string          { return s.key("names") }
 func (s *Store) runsKey(job string) string { return s.key("runs") + ":" + job }
+func (s *Store) changesKey() string        { return s.key("changes") }
+
+// Channel is where nodes publish that something was set.
+func (s *Store) Channel() string { return s.key("jobs") }
+
 func (s *Store) keys(more ...string) []string {
 	return slices.Concat([]string{s.hash(), s.jobsKey()}, more)
 }

@@ -30,7 +30,7 @@ func inBubble(t *testing.T, n int, test func(t *testing.T, c *cluster)) {
 	t.Helper()
 	bubble.RunFresh(t, n, func(t *testing.T, nodes *bubble.Cluster) {
 		c := &cluster{nodes}
-		c.writer("first").prepare() // begins the guards
+		_, _ = c.writer("first").prepare() // begins the guards
 		time.Sleep(time.Minute)
 		test(t, c)
 	})
@@ -79,14 +79,14 @@ func (w *writer) mustPrepare(jobs ...string) []jobstore.Promise {
 
 // write stores a state of one job whose mark is after the start of the test.
 func (w *writer) write(mark time.Duration, opens bool) error {
-	err, _ := w.writeState(jobstore.State{Mark: w.c.Start.Add(mark)}, opens)
+	_, err := w.writeState(jobstore.State{Mark: w.c.Start.Add(mark)}, opens)
 	return err
 }
 
-func (w *writer) writeState(s jobstore.State, opens bool) (error, []int) {
+func (w *writer) writeState(s jobstore.State, opens bool) (forgot []int, err error) {
 	w.seq++
 	errs, forgot := w.Write(context.Background(), w.ballot, w.seq, []jobstore.Write{{Job: job, State: s, Opens: opens}})
-	return errs[0], forgot
+	return forgot, errs[0]
 }
 
 func (w *writer) mustWrite(mark time.Duration) {

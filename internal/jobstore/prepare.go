@@ -53,15 +53,27 @@ func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []str
 	}
 	q := s.config.Quorum
 	round, cause := quorum.Ask(ctx, q, newCall(prepareScript, s.keys(), args), func(answers []quorum.Answer[Promise]) bool {
-		return isComplete(answers, len(jobs), q.Majority())
+		now, _ := agreed(answers, q.Majority(), q.Timeout())
+		return !now.IsZero() && isComplete(answers, len(jobs), q.Majority())
 	})
 	var promises []Promise
 	var failed []quorum.NodeError
 	fenced, got := 0, 0
-	for i, a := range round.Answers() {
+	answers := round.Answers()
+	now, _ := agreed(answers, q.Majority(), q.Timeout())
+	for i, a := range answers {
 		p := a.Value
-		if p.Err = a.Err; p.Err == nil && len(p.Jobs) != len(jobs) {
+		switch p.Err = a.Err; {
+		case p.Err != nil:
+		case len(p.Jobs) != len(jobs):
 			p.Err = fmt.Errorf("unexpected reply: it tells of %d jobs of %d", len(p.Jobs), len(jobs))
+		case !now.IsZero():
+			p.Err = isOff(a.Time, now, q.Timeout())
+		}
+		for j := range p.Jobs {
+			if f := &p.Jobs[j]; f.Err == nil && f.Kind == Present && f.At.Ballot > b {
+				f.Err = fmt.Errorf("its state was written under ballot %s, which it has not promised", f.At.Ballot)
+			}
 		}
 		p.Node = i
 		promises = append(promises, p)
@@ -74,10 +86,13 @@ func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []str
 			fenced++
 		}
 	}
-	if got >= q.Majority() {
-		return promises, nil
-	}
 	kind := ErrNoQuorum
+	switch {
+	case got >= q.Majority() && !now.IsZero():
+		return promises, nil
+	case got >= q.Majority():
+		cause = ErrClock
+	}
 	if fenced > q.Size()-q.Majority() {
 		kind = ErrFenced
 	}
@@ -86,15 +101,6 @@ func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []str
 
 // isComplete reports that no further answer can tell a leader anything.
 func isComplete(answers []quorum.Answer[Promise], jobs, need int) bool {
-	promised := 0
-	for _, a := range answers {
-		if a.Over && a.Err == nil {
-			promised++
-		}
-	}
-	if promised < need {
-		return false
-	}
 	for i := range jobs {
 		present := 0
 		for _, a := range answers {

@@ -35,13 +35,6 @@ for i = 6, #ARGV do
 end
 local found = names[1] and redis.call('HMGET', jobs, unpack(names)) or {}
 for i = 1, #found, 3 do
-  local entry, pause, trigger = found[i], believed(found[i + 1]), believed(found[i + 2])
-  items[#items + 1] = (not entry and 'n' or sub(entry, 1, 28) == tag and 'v' or 'o')
-    .. (pause and 1 or 0) + (trigger and 2 or 0)
-  for _, text in ipairs({entry or '', pause or '', trigger or ''}) do
-    if text ~= '' then
-      texts[#texts + 1] = text
-    end
-  end
+  tell(found[i], found[i + 1], found[i + 2])
 end
 return answer()

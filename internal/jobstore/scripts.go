@@ -19,11 +19,26 @@ var (
 	prepareSource string
 	//go:embed write.lua
 	writeSource string
+	//go:embed page.lua
+	pageSource string
+	//go:embed runs.lua
+	runsSource string
+	//go:embed poll.lua
+	pollSource string
+	//go:embed set.lua
+	setSource string
+	//go:embed forget.lua
+	forgetSource string
 )
 
 var (
 	prepareScript = newScript("prepare", prepareSource, readPrepared)
 	writeScript   = newScript("write", writeSource, readWritten)
+	pageScript    = newScript("page", pageSource, readPage)
+	runsScript    = newScript("runs", runsSource, readRuns)
+	pollScript    = newScript("poll", pollSource, readPolled)
+	setScript     = newScript("set", setSource, readSet)
+	forgetScript  = newScript("forget", forgetSource, readForgotten)
 )
 
 // newScript makes a script that looks first at what the server is, and what it may have lost.

@@ -15,6 +15,7 @@ type State struct {
 	Last     Record    // the newest run that has ended; its State is empty if there is none
 	LastOK   Record    // the newest that ended with StateOK
 	Failures int       // runs in a row that failed or were lost
+	Removed  bool      // its leader has the job no more
 }
 
 // Slot is what a run is for: a tick, or a trigger.

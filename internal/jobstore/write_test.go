@@ -2,7 +2,6 @@ package jobstore_test
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -36,7 +35,7 @@ func TestPrepare_TellsWhatWasWritten(t *testing.T) {
 			}
 		}
 		state := full(c.Start)
-		if err, _ := a.writeState(state, true); err != nil {
+		if _, err := a.writeState(state, true); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -137,7 +136,7 @@ func TestWrite_ToANodeThatLostItsState(t *testing.T) {
 		time.Sleep(timeout)
 		c.Wipe(2)
 		a.links.Cut(1)
-		err, forgot := a.writeState(jobstore.State{Mark: c.Start.Add(20 * time.Second)}, false)
+		forgot, err := a.writeState(jobstore.State{Mark: c.Start.Add(20 * time.Second)}, false)
 		want.Err(t, err, jobstore.ErrNoQuorum)
 		if !slices.Equal(forgot, []int{2}) {
 			t.Errorf("nodes that forgot: %v", forgot)
@@ -160,7 +159,7 @@ func TestWrite_WhileItIsPaused(t *testing.T) {
 		a.mustPrepare(job)
 		pause := jobstore.Setting{Version: c.Start.UnixMicro(), Tie: "00000a", On: true, By: "a person"}
 		for i := range 3 {
-			c.Node(i).HSet("{redlock}:jobs:x", "p:"+job, fmt.Sprintf("%016d%s,1,a+person", pause.Version, pause.Tie))
+			c.Node(i).HSet("{redlock}:jobs:x", "p:"+job, pause.Text())
 		}
 		err := a.write(10*time.Second, true)
 		want.Err(t, err, jobstore.ErrPaused)
@@ -170,13 +169,13 @@ func TestWrite_WhileItIsPaused(t *testing.T) {
 		}
 		a.mustWrite(10 * time.Second) // opens nothing
 		known := jobstore.State{Mark: c.Start.Add(20 * time.Second), Pause: pause}
-		if err, _ := a.writeState(known, true); err != nil {
+		if _, err := a.writeState(known, true); err != nil {
 			t.Errorf("whoever knows of the pause was refused: %v", err)
 		}
 		over := pause
 		over.Version, over.On = pause.Version+1, false
 		known.Pause = over
-		if err, _ := a.writeState(known, true); err != nil {
+		if _, err := a.writeState(known, true); err != nil {
 			t.Errorf("whoever knows that it is over was refused: %v", err)
 		}
 		for _, p := range a.mustPrepare(job) { // which the nodes have learned from it

@@ -1,0 +1,53 @@
+package jobstore
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
+
+// maxSkew is how far the clocks of a majority may be apart, beside the time that a call takes.
+const maxSkew = time.Second
+
+// ErrClock says that a node's clock is not that of the others.
+var ErrClock = errors.New("its clock is not that of the others")
+
+// agreed returns the time of the nodes whose answers are good and whose clocks agree, of the largest such set; zero if fewer than
+// need do: then one of them is wrong, and nobody knows which. within is how long a call may take.
+func agreed[T any](answers []quorum.Answer[T], need int, within time.Duration) (at time.Time, got int) {
+	var clocks []int64
+	for _, a := range answers {
+		if a.Over && a.Err == nil {
+			clocks = append(clocks, a.Time)
+		}
+	}
+	slices.Sort(clocks)
+	most := (maxSkew + within).Microseconds()
+	var first int
+	for i := range clocks {
+		n := 0
+		for _, clock := range clocks[i:] {
+			if clock-clocks[i] <= most {
+				n++
+			}
+		}
+		if n > got {
+			first, got = i, n
+		}
+	}
+	if got < need || got == 0 {
+		return time.Time{}, got
+	}
+	return timeOf(clocks[first+(got-1)/2]), got
+}
+
+// isOff is why a node whose clock says now does not count where the others say at.
+func isOff(now int64, at time.Time, within time.Duration) error {
+	if off := timeOf(now).Sub(at); off.Abs() > maxSkew+within {
+		return fmt.Errorf("%w, by %v", ErrClock, off.Round(time.Millisecond))
+	}
+	return nil
+}

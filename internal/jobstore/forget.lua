@@ -1,0 +1,19 @@
+-- forget: a job and its past are deleted
+-- KEYS     ..., names, changes, the job's runs
+-- ARGV     ..., job, what must stand: the ballot and seq of its entry, or '' for none
+-- returns  h, header, and y: the server knows nothing of it; o and a text: this entry stands
+items[1], texts[1] = 'h' .. string.format('%d', now - tonumber(marker or '0')), header or ''
+local entry = redis.call('HGET', jobs, 'j:' .. ARGV[4])
+if entry and sub(entry, 29, 62) > ARGV[5] then
+  items[2], texts[2] = 'o', entry
+  return answer()
+end
+items[2] = 'y'
+if entry and header and sub(entry, 63, 75) > sub(header, 60, 72) then -- what was asked for is not asked for again
+  redis.call('HSET', jobs, 'g', sub(header, 1, 59) .. sub(entry, 63, 75) .. sub(header, 73))
+end
+redis.call('HDEL', jobs, 'j:' .. ARGV[4], 'p:' .. ARGV[4], 't:' .. ARGV[4])
+redis.call('ZREM', KEYS[3], ARGV[4])
+redis.call('ZREM', KEYS[4], ARGV[4])
+redis.call('DEL', KEYS[5])
+return answer()

@@ -1,0 +1,112 @@
+package jobstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
+
+// maxNewest is how many changes a node tells of at first.
+const maxNewest = 100
+
+// Polled is what a leader hears now and then.
+type Polled struct {
+	Changed map[string]bool // jobs for which something was set
+	Latest  map[int]int64   // by node: the number of the last change that it has told of, to be given to the next Poll
+	Forgot  []int           // nodes that must be prepared before they take part again
+	Fenced  *FencedError    // a node has promised a larger ballot; nil: none has
+}
+
+// Poll tells the nodes that their leader lives, and asks what was set since latest, of each node; of one that has not been heard
+// before, the newest hundred. It waits for all nodes: one that has lost its state, and is always the last, would never be heard.
+// [ErrNoQuorum].
+func (s *Store) Poll(ctx context.Context, b Ballot, latest map[int]int64) (Polled, error) {
+	latest = maps.Clone(latest) // a node that is late is asked when this has returned
+	args := append(s.writing[:len(s.writing):len(s.writing)], string(b))
+	q := s.config.Quorum
+	call := pollScript.Command(1, pollArguments{args, latest}, s.keys(s.changesKey())...).Call(nil)
+	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[polled]) bool {
+		for _, a := range answers {
+			if !a.Over {
+				return false
+			}
+		}
+		return true
+	})
+	all := Polled{Changed: make(map[string]bool), Latest: make(map[int]int64)}
+	maps.Copy(all.Latest, latest)
+	var failed []quorum.NodeError
+	got := 0
+	for i, a := range round.Answers() {
+		if a.Err != nil {
+			failed = append(failed, quorum.NodeError{Addr: q.Addr(i), Err: a.Err})
+			if errors.Is(a.Err, ErrForgotten) {
+				all.Forgot = append(all.Forgot, i)
+				delete(all.Latest, i)
+			}
+			if fenced, ok := errors.AsType[*FencedError](a.Err); ok && (all.Fenced == nil || fenced.Header.Promised > all.Fenced.Header.Promised) {
+				all.Fenced = fenced
+			}
+			continue
+		}
+		got++
+		all.Latest[i] = max(latest[i], a.Value.latest)
+		for _, job := range a.Value.jobs {
+			all.Changed[job] = true
+		}
+	}
+	if got < q.Majority() {
+		return all, s.shortfall("poll", got, failed, ErrNoQuorum, cause)
+	}
+	return all, nil
+}
+
+// pollArguments end with what the node has told of before.
+type pollArguments struct {
+	all    []any
+	latest map[int]int64
+}
+
+func (a pollArguments) AppendArgs(node int, args []any) []any {
+	number, heard := a.latest[node]
+	if !heard {
+		number = -1
+	}
+	return append(append(args, a.all...), number, maxNewest)
+}
+
+// polled is a node's answer.
+type polled struct {
+	jobs   []string
+	latest int64
+}
+
+func readPolled(r *quorum.Reply) (p polled, err error) {
+	if _, err := readHeader(r); err != nil {
+		return p, err
+	}
+	code, n, _, err := r.Item()
+	if err != nil || code != 'c' {
+		return p, first(err, fmt.Errorf("unexpected item %q", code))
+	}
+	for range n {
+		job, err := r.Text()
+		if err != nil {
+			return p, err
+		}
+		score, err := r.Text()
+		if err != nil {
+			return p, err
+		}
+		number, err := strconv.ParseFloat(score, 64) // a whole number below 2^53
+		if err != nil {
+			return p, err
+		}
+		p.jobs, p.latest = append(p.jobs, job), max(p.latest, int64(number))
+	}
+	return p, nil
+}

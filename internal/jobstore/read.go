@@ -1,0 +1,210 @@
+package jobstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
+
+// View is what is known of a job, to show it.
+type View struct {
+	Job            string
+	At             At // of the state
+	State          State
+	Pause, Trigger Setting
+}
+
+// page is what one node tells of jobs.
+type page struct {
+	header Header
+	names  []string
+	jobs   []Found
+}
+
+// Page returns the jobs after a name, in the order of their names, at most most of them, and the name after which the next page
+// begins; "": there is none. header is that of the leader before all others. [ErrNoQuorum].
+func (s *Store) Page(ctx context.Context, after string, most int) (views []View, header Header, next string, err error) {
+	most = min(most, MaxJobs)
+	pages, now, err := s.read(ctx, "jobs", []any{after, most})
+	if err != nil {
+		return nil, header, "", err
+	}
+	for _, p := range pages {
+		if n := len(p.names); n == most && (next == "" || p.names[n-1] < next) {
+			next = p.names[n-1]
+		}
+	}
+	views, header = merge(pages, now)
+	if next != "" { // a node may know of more up to where another's page ends
+		views = slices.DeleteFunc(views, func(v View) bool { return v.Job > next })
+	}
+	return views, header, next, nil
+}
+
+// Views returns those of the jobs that are known, [MaxJobs] at most, as Page does. [ErrNoQuorum].
+func (s *Store) Views(ctx context.Context, jobs ...string) ([]View, Header, error) {
+	views, header, _, err := s.views(ctx, jobs)
+	return views, header, err
+}
+
+// views is Views, and returns the time by the nodes' clocks as well.
+func (s *Store) views(ctx context.Context, jobs []string) ([]View, Header, time.Time, error) {
+	args := []any{"", 0}
+	for _, job := range jobs {
+		args = append(args, job)
+	}
+	if len(jobs) == 0 {
+		return nil, Header{}, time.Time{}, nil
+	}
+	pages, now, err := s.read(ctx, "jobs", args)
+	if err != nil {
+		return nil, Header{}, time.Time{}, err
+	}
+	views, header := merge(pages, now)
+	return views, header, now, nil
+}
+
+func (s *Store) read(ctx context.Context, op string, args []any) ([]page, time.Time, error) {
+	return ask(ctx, s, op, newCall(pageScript, s.keys(s.namesKey()), slices.Concat(s.reading, args)))
+}
+
+// ask returns the answers of a majority whose clocks agree.
+func ask[T any](ctx context.Context, s *Store, op string, call quorum.Call[T]) (good []T, now time.Time, err error) {
+	q := s.config.Quorum
+	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[T]) bool {
+		now, _ := agreed(answers, q.Majority(), q.Timeout())
+		return !now.IsZero()
+	})
+	answers := round.Answers()
+	now, got := agreed(answers, q.Majority(), q.Timeout())
+	var failed []quorum.NodeError
+	for i, a := range answers {
+		err := a.Err
+		if err == nil && !now.IsZero() {
+			err = isOff(a.Time, now, q.Timeout())
+		}
+		if err == nil {
+			good = append(good, a.Value)
+		} else {
+			failed = append(failed, quorum.NodeError{Addr: q.Addr(i), Err: err})
+		}
+	}
+	if now.IsZero() {
+		if len(good) >= q.Majority() {
+			cause = ErrClock
+		}
+		return nil, now, s.shortfall(op, got, failed, ErrNoQuorum, cause)
+	}
+	return good, now, nil
+}
+
+// merge takes of each job the state that was written last. now is the time by the nodes' clocks.
+func merge(pages []page, now time.Time) (views []View, header Header) {
+	known := make(map[string]*View)
+	for _, p := range pages {
+		if p.header.Promised > header.Promised {
+			header = p.header
+		}
+		for i, f := range p.jobs {
+			v := known[p.names[i]]
+			if v == nil {
+				if f.Kind == None || f.Err != nil {
+					continue
+				}
+				v = &View{Job: p.names[i], At: f.At, State: f.State}
+				known[v.Job] = v
+			}
+			if f.Err == nil && f.Kind != None && f.At.IsAfter(v.At) {
+				v.At, v.State = f.At, f.State
+			}
+			v.Pause, v.Trigger = newest(v.Pause, f.Pause, now), newest(v.Trigger, f.Trigger, now)
+		}
+	}
+	for _, job := range slices.Sorted(maps.Keys(known)) {
+		v := known[job]
+		v.Pause = newest(v.Pause, v.State.Pause, now)
+		views = append(views, *v)
+	}
+	return views, header
+}
+
+func readPage(r *quorum.Reply) (p page, err error) {
+	now := timeOf(r.Time)
+	if p.header, err = readHeader(r); err != nil {
+		return p, err
+	}
+	for r.More() {
+		name, err := r.Text()
+		if err != nil {
+			return p, err
+		}
+		found, err := readFound(r, now)
+		if err != nil {
+			return p, err
+		}
+		p.names, p.jobs = append(p.names, name), append(p.jobs, found)
+	}
+	return p, nil
+}
+
+// readHeader reads how all replies of scripts begin that read.
+func readHeader(r *quorum.Reply) (h Header, err error) {
+	if _, err := refused(r); err != nil {
+		return h, err
+	}
+	text, err := r.Text()
+	if err != nil {
+		return h, err
+	}
+	return decodeHeader(text)
+}
+
+// History returns the newest n records of a job, the newest first. [ErrNoQuorum].
+func (s *Store) History(ctx context.Context, job string, n int) ([]Record, error) {
+	args := append(s.reading[:len(s.reading):len(s.reading)], n)
+	op := fmt.Sprintf("history of %q", job)
+	answers, _, err := ask(ctx, s, op, newCall(runsScript, s.keys(s.runsKey(job)), args))
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[Record]bool) // a node may have one twice, or have missed one
+	for _, records := range answers {
+		for _, record := range records {
+			found[record] = true
+		}
+	}
+	all := slices.SortedFunc(maps.Keys(found), func(a, b Record) int {
+		return cmp.Or(written(b).Compare(written(a)), b.Slot.At.Compare(a.Slot.At), cmp.Compare(b.Attempt, a.Attempt))
+	})
+	return all[:min(n, len(all))], nil
+}
+
+// written is when a record was made.
+func written(r Record) time.Time { return latest(r.Start, r.End) }
+
+func readRuns(r *quorum.Reply) (records []Record, err error) {
+	if _, err = readHeader(r); err != nil {
+		return nil, err
+	}
+	code, n, _, err := r.Item()
+	if err != nil || code != 'k' {
+		return nil, first(err, fmt.Errorf("unexpected item %q", code))
+	}
+	for range n {
+		text, err := r.Text()
+		if err != nil {
+			return nil, err
+		}
+		record, err := decodeRecord(text)
+		if err != nil {
+			continue // history is for people: of one that is spoilt they see nothing
+		}
+		records = append(records, record)
+	}
+	return records, nil
+}

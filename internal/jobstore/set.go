@@ -1,0 +1,137 @@
+package jobstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
+
+// ErrUnknown says that the nodes do not know a job.
+var ErrUnknown = errors.New("unknown to the nodes")
+
+// What people set.
+const (
+	pauseOf   = "p"
+	triggerOf = "t"
+)
+
+// maxSets is how often a setting is made newer than those that nodes turn out to have.
+const maxSets = 3
+
+// Pause sets, on a majority, that no tick of the job is run, or that they are again; by says who wants it. It returns what was
+// set. [ErrUnknown], [ErrNoQuorum].
+func (s *Store) Pause(ctx context.Context, job, by string, on bool) (Setting, error) {
+	return s.set(ctx, job, pauseOf, by, on, func(v View) Setting { return v.Pause })
+}
+
+// Trigger asks, on a majority, for a run by hand. [ErrUnknown], [ErrNoQuorum].
+func (s *Store) Trigger(ctx context.Context, job, by string) (Setting, error) {
+	return s.set(ctx, job, triggerOf, by, true, func(v View) Setting {
+		return Setting{Version: max(v.Trigger.Version, v.State.Manual.UnixMicro())}
+	})
+}
+
+func (s *Store) set(ctx context.Context, job, what, by string, on bool, stands func(View) Setting) (Setting, error) {
+	views, _, now, err := s.views(ctx, []string{job})
+	if err != nil {
+		return Setting{}, err
+	}
+	if len(views) == 0 {
+		return Setting{}, fmt.Errorf("job %q: %w", job, ErrUnknown)
+	}
+	set := Setting{On: on, By: by, Tie: random(3), Version: max(stands(views[0]).Version+1, now.UnixMicro())}
+	for n := 1; ; n++ {
+		err := s.try(ctx, job, what, set)
+		newer, ok := errors.AsType[*newerError](err)
+		if !ok || n == maxSets || newer.stands.At().After(now.Add(Ahead)) {
+			return set, err
+		}
+		set.Version = newer.stands.Version + 1
+	}
+}
+
+// newerError says that a newer setting stands on some node.
+type newerError struct {
+	stands Setting
+	error
+}
+
+func (s *Store) try(ctx context.Context, job, what string, set Setting) error {
+	args := append(s.writing[:len(s.writing):len(s.writing)], job, what, set.encode(), s.Channel())
+	call := newCall(setScript, s.keys(s.changesKey()), args)
+	q := s.config.Quorum
+	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[setAnswer]) bool {
+		done, open := 0, 0
+		for _, a := range answers {
+			if !a.Over {
+				open++
+			} else if a.Err == nil && a.Value.err == nil {
+				done++
+			}
+		}
+		return q.Decided(done, open)
+	})
+	done, newer := 0, Setting{}
+	var failed []quorum.NodeError
+	for i, a := range round.Answers() {
+		err := a.Err
+		if err == nil {
+			err = a.Value.err
+			if a.Value.stands.IsNewer(newer) {
+				newer = a.Value.stands
+			}
+		}
+		if err == nil {
+			done++
+		} else {
+			failed = append(failed, quorum.NodeError{Addr: q.Addr(i), Err: err})
+		}
+	}
+	if done >= q.Majority() {
+		return nil
+	}
+	err := s.shortfall(fmt.Sprintf("%s of %q", map[string]string{pauseOf: "pause", triggerOf: "trigger"}[what], job),
+		done, failed, ErrNoQuorum, cause)
+	if newer.Version > 0 {
+		return &newerError{newer, err}
+	}
+	return err
+}
+
+// Unwrap returns why it was not set.
+func (e *newerError) Unwrap() error { return e.error }
+
+// setAnswer is a node's answer to a setting.
+type setAnswer struct {
+	err    error   // why it is not set
+	stands Setting // the newer one that is
+}
+
+func readSet(r *quorum.Reply) (a setAnswer, err error) {
+	if _, err := readHeader(r); err != nil {
+		return a, err
+	}
+	code, _, _, err := r.Item()
+	if err != nil {
+		return a, err
+	}
+	switch code {
+	case 'y':
+	case 'n':
+		a.err = ErrUnknown
+	case 'o':
+		text, err := r.Text()
+		if err != nil {
+			return a, err
+		}
+		if a.stands, err = decodeSetting(text); err != nil {
+			return a, err
+		}
+		a.err = fmt.Errorf("a newer one stands, by %q at %v", a.stands.By, a.stands.At())
+	default:
+		return a, fmt.Errorf("unexpected item %q", code)
+	}
+	return a, nil
+}

@@ -1,0 +1,130 @@
+package jobstore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+)
+
+func TestPause_IsSeenByWhoeverPrepares(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.writer("a"), c.writer("b")
+		a.mustPrepare(job)
+		_, err := b.Pause(t.Context(), job, "b", true)
+		want.Err(t, err, jobstore.ErrUnknown)
+		a.mustWrite(10 * time.Second)
+		time.Sleep(timeout)
+		paused, err := b.Pause(t.Context(), job, "b c", true)
+		if err != nil || !paused.On || paused.By != "b c" {
+			t.Fatalf("%+v, %v", paused, err)
+		}
+		resumed, err := a.Pause(t.Context(), job, "a", false)
+		if err != nil || !resumed.IsNewer(paused) {
+			t.Errorf("after %+v came %+v, %v", paused, resumed, err)
+		}
+		triggered, err := b.Trigger(t.Context(), job, "b")
+		if err != nil {
+			t.Error(err)
+		}
+		time.Sleep(timeout)
+		basis, err := b.Decide(b.mustPrepare(job), 0)
+		if err != nil || basis.Pause != resumed || basis.Trigger != triggered {
+			t.Errorf("it knows %+v, %v", basis, err)
+		}
+	})
+}
+
+// One node has a setting of next year, and its clock is right, or wrong as well.
+func TestPause_OneNodeThatIsWrong(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"its clock is right": 0, "its clock is ahead": 365 * 24 * time.Hour, "its clock is behind": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a := c.writer("a")
+				a.mustPrepare(job)
+				a.mustWrite(10 * time.Second)
+				time.Sleep(timeout)
+				future := c.Start.Add(365 * 24 * time.Hour)
+				wrong := jobstore.Setting{Version: future.UnixMicro(), Tie: "ffffff", On: true, By: "nobody"}
+				c.Node(0).HSet("{redlock}:jobs:x", "p:"+job, wrong.Text())
+				c.Offset(0, ahead)
+				for _, on := range []bool{true, false} {
+					time.Sleep(time.Second)
+					set, err := a.Pause(t.Context(), job, "a", on)
+					if err != nil || set.At().After(time.Now()) {
+						t.Errorf("it is set at %v, %v", set.At(), err)
+					}
+					views, _, err := a.Views(t.Context(), job)
+					if err != nil || len(views) != 1 || views[0].Pause != set {
+						t.Errorf("it is %+v, and not %+v: %v", views, set, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestTrigger_IsAboveTheRunsByHandBefore(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.writer("a")
+		a.mustPrepare(job)
+		manual := time.Now().Add(time.Second).Truncate(time.Microsecond)
+		if _, err := a.writeState(jobstore.State{Mark: c.Start, Manual: manual}, false); err != nil {
+			t.Fatal(err)
+		}
+		set, err := a.Trigger(t.Context(), job, "a")
+		if err != nil || !set.At().After(manual) {
+			t.Errorf("the trigger is of %v, and those up to %v are settled: %v", set.At(), manual, err)
+		}
+	})
+}
+
+func TestPoll_TellsWhatWasSetAndWhoForgot(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.writer("a"), c.writer("b")
+		a.mustPrepare("x", "y")
+		a.writeNamed("x", "y")
+		time.Sleep(timeout)
+		poll := func(latest map[int]int64, changed int, forgot ...int) map[int]int64 {
+			t.Helper()
+			p, err := a.Poll(t.Context(), a.ballot, latest)
+			if err != nil || len(p.Changed) != changed || len(p.Forgot) != len(forgot) || p.Fenced != nil {
+				t.Errorf("it hears %+v, %v", p, err)
+			}
+			return p.Latest
+		}
+		latest := poll(nil, 0)
+		for _, name := range []string{"x", "y"} {
+			if _, err := b.Pause(t.Context(), name, "b", true); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(timeout)
+		}
+		poll(nil, 2)
+		latest = poll(latest, 2)
+		latest = poll(latest, 0)
+		if _, err := b.Trigger(t.Context(), "x", "b"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(timeout)
+		latest = poll(latest, 1)
+		c.Wipe(2)
+		latest = poll(latest, 0, 2)
+		if _, heard := latest[2]; heard {
+			t.Error("what a node told of before it lost its state is said to be known")
+		}
+		_, header, err := b.Views(t.Context(), "x")
+		if err != nil || time.Since(header.Alive) > time.Second {
+			t.Errorf("the leader was heard of at %v, and it is %v: %v", header.Alive, time.Now(), err)
+		}
+		time.Sleep(jobstore.Ahead + time.Second)
+		b.mustPrepare()
+		time.Sleep(timeout)
+		p, err := a.Poll(t.Context(), a.ballot, nil)
+		want.Err(t, err, jobstore.ErrNoQuorum)
+		if p.Fenced == nil || p.Fenced.Header.Promised != b.ballot {
+			t.Errorf("after another was promised it hears %+v", p)
+		}
+	})
+}
