@@ -52,6 +52,8 @@ const (
 	StateLost    = "lost"
 	StateMissed  = "missed"
 	StateSkipped = "skipped"
+	// StateInterrupted is a run that was cut off as its leader was to stop, and that the next leader runs again.
+	StateInterrupted = "interrupted"
 )
 
 // Record is a row of a job's history: a run that has ended, or ticks that did not run.

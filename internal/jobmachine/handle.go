@@ -1,0 +1,168 @@
+package jobmachine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+)
+
+// maxProposed is how many runs are remembered whose writes have failed. Of these the nodes may have any, but the newest are
+// the likely ones.
+const maxProposed = 100
+
+func (e Prepared) apply(m Machine) (Machine, Effects) {
+	m.phase, m.draft = idle, nil
+	m.stored = e.Basis.State
+	if !e.Basis.Known { // its ticks begin now
+		m.stored = jobstore.State{Since: e.Now, Plan: m.job.Plan, Mark: later(e.Now, e.Basis.Floor)}
+	}
+	m.floor, m.absence, m.prepared = e.Basis.Floor, e.Absence, e.Now
+	m.before, m.unstarted = e.Before, e.Unstarted
+	m.pause, m.trigger = newest(m.pause, e.Basis.Pause), newest(m.trigger, e.Basis.Trigger)
+	m.behind, m.failures, m.notBefore, m.proposed = true, 0, time.Time{}, nil
+
+	waits := m.job.Overlap == Queue || m.job.Overlap == Replace
+	m.spans = slices.Clone(m.spans)
+	for _, o := range m.stored.Open {
+		if m.isOurs(o.ID) || slices.Contains(m.unstarted, o.ID) {
+			continue
+		}
+		m.foreign = m.foreign || !o.Returned
+		if waits { // ticks that came during that run have waited for it, whatever became of it
+			m.spans = append(m.spans, span{o.ID, o.Start, e.Now})
+		}
+	}
+	if last := m.stored.Last; last.State != "" && last.End.After(m.stored.Mark) {
+		m.spans = append(m.spans, span{last.ID, last.Start, last.End})
+	}
+	return m.look(e.Now), Effects{}
+}
+
+func (e Due) apply(m Machine) (Machine, Effects) {
+	if m.phase != idle || e.Now.Before(m.notBefore) {
+		return m, Effects{}
+	}
+	d := newDraft(&m, e)
+	d.make(m.mode)
+	m.wake, m.blocks = d.wake, d.blocks
+	m.runs = d.runs // those that are cancelled are marked
+	effects := Effects{Cancel: d.cancels}
+	if !d.changed && !m.behind {
+		m.lazy = false
+		return m, effects
+	}
+	m.phase, m.draft = writing, d
+	effects.Write = &jobstore.Write{Job: m.job.Name, State: d.state, Opens: d.opens, Ended: d.records}
+	return m, effects
+}
+
+func (e Stored) apply(m Machine) (Machine, Effects) {
+	d := m.draft
+	if m.phase != writing || d == nil {
+		return m, Effects{}
+	}
+	m.phase, m.draft = idle, nil
+	m.stored = d.state
+	m.behind, m.lazy, m.failures, m.proposed = false, false, 0, nil
+	m.failedSince, m.notBefore = time.Time{}, time.Time{}
+	m.floor, m.before, m.unstarted = time.Time{}, nil, d.kept
+	m.ended = slices.DeleteFunc(slices.Clone(m.ended), func(r Returned) bool { return slices.Contains(d.settled, r.ID) })
+	m.lazy = len(m.ended) > 0
+	m.runs = slices.Clone(m.runs)
+	m.spans = slices.DeleteFunc(slices.Clone(m.spans), func(s span) bool {
+		return !s.end.IsZero() && !s.end.After(m.stored.Mark)
+	})
+	for _, s := range d.starts {
+		m.foreign = m.foreign && !s.Alone
+		m.runs = append(m.runs, run{id: s.Open.ID, slot: s.Open.Slot})
+		m.spans = append(m.spans, span{id: s.Open.ID, start: s.Open.Start})
+	}
+	return m.look(e.Now), Effects{Start: d.starts, Tell: d.tell}
+}
+
+func (e Failed) apply(m Machine) (Machine, Effects) {
+	if m.phase != writing || m.draft == nil {
+		return m, Effects{}
+	}
+	m.proposed = slices.Clone(m.proposed)
+	for _, s := range m.draft.starts {
+		if !slices.ContainsFunc(m.proposed, func(o jobstore.Open) bool { return o.ID == s.Open.ID }) {
+			m.proposed = append(m.proposed, s.Open)
+		}
+	}
+	m.proposed = m.proposed[max(0, len(m.proposed)-maxProposed):]
+	m.phase, m.draft = idle, nil
+	m.failures++
+	if m.failedSince.IsZero() {
+		m.failedSince = e.Now
+	}
+	m.notBefore, m.behind = e.Retry, true
+	return m.look(e.Retry), Effects{}
+}
+
+func (e Set) apply(m Machine) (Machine, Effects) {
+	pause, trigger := newest(m.pause, e.Pause), newest(m.trigger, e.Trigger)
+	if pause == m.pause && trigger == m.trigger {
+		return m, Effects{}
+	}
+	m.pause, m.trigger = pause, trigger
+	return m.look(time.Time{}.Add(1)), Effects{}
+}
+
+func (e Returned) apply(m Machine) (Machine, Effects) {
+	at := slices.IndexFunc(m.runs, func(r run) bool { return r.id == e.ID })
+	if at < 0 {
+		return m, Effects{}
+	}
+	m.runs = slices.Delete(slices.Clone(m.runs), at, at+1)
+	m.ended = append(slices.Clone(m.ended), e)
+	m.spans = slices.Clone(m.spans)
+	for i, s := range m.spans {
+		if s.id == e.ID && s.end.IsZero() {
+			m.spans[i].end = later(e.End, s.start)
+		}
+	}
+	m.foreign = m.foreign || e.Waits
+	m.lazy = true
+	if m.blocks || m.mode != serving {
+		m = m.look(e.End)
+	}
+	return m, Effects{}
+}
+
+func (Behind) apply(m Machine) (Machine, Effects) {
+	m.behind = true
+	return m, Effects{}
+}
+
+func (e Added) apply(m Machine) (Machine, Effects) {
+	m.job, m.before = e.Job, e.Before
+	if m.mode == removed {
+		m.mode = serving
+	}
+	return m.look(time.Time{}.Add(1)), Effects{}
+}
+
+func (Removed) apply(m Machine) (Machine, Effects) {
+	if m.mode == serving {
+		m.mode = removed
+	}
+	return m.look(time.Time{}.Add(1)), Effects{}
+}
+
+func (Drain) apply(m Machine) (Machine, Effects) {
+	m.mode = draining
+	m.behind = false
+	if len(m.ended) > 0 {
+		m = m.look(time.Time{}.Add(1))
+	}
+	return m, Effects{}
+}
+
+func newest(a, b jobstore.Setting) jobstore.Setting {
+	if b.IsNewer(a) {
+		return b
+	}
+	return a
+}

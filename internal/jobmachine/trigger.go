@@ -1,0 +1,36 @@
+package jobmachine
+
+import "github.com/redlockfx/redlockfx/internal/jobstore"
+
+// trigger opens the run that a person has asked for. It obeys the overlap policy, and not the pause.
+func (d *draft) trigger() {
+	t := d.m.trigger
+	if !t.On || !t.At().After(d.state.Manual) {
+		return
+	}
+	slot := jobstore.Slot{At: t.At(), Manual: true}
+	if d.due.Now.Sub(slot.At) > triggerExpires {
+		d.refuse(slot, jobstore.StateMissed, ReasonExpired)
+		return
+	}
+	if d.mayOpen() {
+		d.open(slot, 1, d.isLate(slot))
+		return
+	}
+	if _, under := d.m.spanAt(slot.At); under && d.m.job.Overlap == Skip {
+		d.refuse(slot, jobstore.StateSkipped, ReasonOverlap)
+		return
+	}
+	d.wait()
+}
+
+// refuse records that a run that was asked for does not take place.
+func (d *draft) refuse(slot jobstore.Slot, state, reason string) {
+	d.state.Manual = later(d.state.Manual, slot.At)
+	r := jobstore.Record{
+		Slot: slot, State: state, Err: reason, Token: d.due.Token, Replica: d.due.Replica, Start: d.due.Now, End: d.due.Now,
+	}
+	d.notRun(r)
+	d.row(r)
+	d.changed = true
+}
