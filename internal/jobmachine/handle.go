@@ -17,6 +17,9 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 	if !e.Basis.Known { // its ticks begin now
 		m.stored = jobstore.State{Since: e.Now, Plan: m.job.Plan, Mark: later(e.Now, e.Basis.Floor)}
 	}
+	if e.Basis.Lost {
+		m.stored.Lost = e.Now
+	}
 	m.floor, m.absence, m.prepared = e.Basis.Floor, e.Absence, e.Now
 	m.before, m.unstarted = e.Before, e.Unstarted
 	m.pause, m.trigger = newest(m.pause, e.Basis.Pause), newest(m.trigger, e.Basis.Trigger)
@@ -37,6 +40,11 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 		m.spans = append(m.spans, span{last.ID, last.Start, last.End})
 	}
 	return m.look(e.Now), Effects{}
+}
+
+func (Unprepared) apply(m Machine) (Machine, Effects) {
+	m.phase = unprepared
+	return m, Effects{}
 }
 
 func (e Due) apply(m Machine) (Machine, Effects) {
@@ -137,7 +145,10 @@ func (Behind) apply(m Machine) (Machine, Effects) {
 }
 
 func (e Added) apply(m Machine) (Machine, Effects) {
-	m.job, m.before = e.Job, e.Before
+	m.job = e.Job
+	if m.before == nil {
+		m.before = e.Before
+	}
 	if m.mode == removed {
 		m.mode = serving
 	}

@@ -19,7 +19,7 @@ func (d *draft) inherit() {
 			d.keep(o, unstarted)
 		case !d.mayOpen():
 			d.keep(o, unstarted)
-			d.wait()
+			d.blocks = true // what runs may be of a newer tick, and is not replaced
 		default:
 			again := jobstore.Open{Slot: o.Slot, Attempt: o.Attempt, Late: o.Late || d.isLate(o.Slot)}
 			if !unstarted {

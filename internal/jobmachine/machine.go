@@ -111,7 +111,7 @@ func (m *Machine) Wake() (at time.Time, lazy bool) {
 	if m.phase != idle {
 		return time.Time{}, false
 	}
-	return m.wake, m.lazy || m.behind
+	return m.wake, (m.lazy || m.behind) && m.notBefore.IsZero() // after a failure, wake is when all of it is tried again
 }
 
 // Unstarted returns the runs that writes have opened which may have reached nodes, and that this process has not started.

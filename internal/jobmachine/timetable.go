@@ -99,3 +99,6 @@ func earlier(a, b time.Time) time.Time {
 	}
 	return a
 }
+
+// NewestDue returns the newest tick after an instant whose run has to begin by another one; the zero time if there is none.
+func (j *Job) NewestDue(after, by time.Time) time.Time { return j.due(after, by).last }
