@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/integration"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -125,7 +126,7 @@ func (row crash) play(t *testing.T, nodes *redisproc.Cluster, s settings) {
 	a.signal(syscall.SIGKILL)
 	<-a.done
 	states := c.states(tick)
-	votes, ends := count(states, "claimed"), count(states, "ok")
+	votes, ends := count(states, records.Running), count(states, "ok")
 	if votes+ends < row.votes || row.votes < 2 && votes > row.votes || ends != row.ends {
 		t.Fatalf("it was killed elsewhere: the nodes know %q of its tick", states)
 	}
@@ -161,12 +162,12 @@ func (row crash) reach(c *cluster, g *gates) time.Time {
 	if row.hold != nil {
 		return c.await(string(row.place), func(e integration.Event) bool { return e.Kind == row.place }).Tick
 	}
-	c.allVote()
+	c.allStore()
 	g.set(time.Now(), row.judge())
 	tick := g.wait(c.t, row.gates)
 	poll(c.t, "votes and ends", func() bool {
 		states := c.states(tick)
-		votes, ends := count(states, "claimed"), count(states, "ok")
+		votes, ends := count(states, records.Running), count(states, "ok")
 		return votes+ends >= row.votes && ends >= row.ends
 	})
 	return tick

@@ -11,6 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
+	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
 // ballot is the number under which the leader writes. It takes a larger one when a node has lost its state, as such a node serves
@@ -116,7 +117,7 @@ func (l *loop) wantBallot(after time.Duration) {
 // says, a larger ballot is taken.
 func (l *loop) isFenced(err error) bool {
 	fenced, ok := errors.AsType[*jobstore.FencedError](err)
-	if !ok || !errors.Is(err, jobstore.ErrFenced) {
+	if !ok || !isKind(err, jobstore.ErrFenced) {
 		return false
 	}
 	h := fenced.Header
@@ -137,6 +138,12 @@ func (l *loop) isFenced(err error) bool {
 		l.term.Resign(errors.Join(cause, err))
 	})
 	return true
+}
+
+// isKind reports what a call has come to as a whole; single nodes may have said something else.
+func isKind(err, kind error) bool {
+	short, ok := errors.AsType[*quorum.Shortfall](err)
+	return ok && errors.Is(short.Kind, kind)
 }
 
 // absence is the reason for ticks that have not run before a term.

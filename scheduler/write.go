@@ -159,7 +159,7 @@ func (l *loop) unstored(e *entry, w jobstore.Write, err error, now time.Time) {
 		l.wantBallot(0)
 	}
 	retry := now.Add(backoff.After(e.machine.Failures() + 1))
-	if paused, ok := errors.AsType[*jobstore.PausedError](err); ok && errors.Is(err, jobstore.ErrPaused) {
+	if paused, ok := errors.AsType[*jobstore.PausedError](err); ok && isKind(err, jobstore.ErrPaused) {
 		l.apply(e, jobmachine.Set{Pause: paused.Pause})
 		if paused.Pause == e.machine.Pause() { // else it does not stand: the nodes are asked again after a while
 			retry = now
@@ -172,13 +172,13 @@ func (l *loop) unstored(e *entry, w jobstore.Write, err error, now time.Time) {
 }
 
 // fencedByEarlier reports that too few nodes do what is asked as an earlier leader has had a larger ballot promised.
-func fencedByEarlier(err error) bool { return errors.Is(err, jobstore.ErrFenced) }
+func fencedByEarlier(err error) bool { return isKind(err, jobstore.ErrFenced) }
 
 // logStored logs when the nodes begin to fail, and when they do so no more.
 func (l *loop) logStored(b batch, problem error, now time.Time) {
 	w := &l.writes
 	switch {
-	case problem != nil && errors.Is(problem, jobstore.ErrPaused):
+	case problem != nil && isKind(problem, jobstore.ErrPaused):
 	case problem != nil && w.failed.IsZero():
 		w.failed = now
 		l.log.Warn("failed to store what becomes of jobs, retrying: nothing starts meanwhile", zap.Int("jobs", len(b.jobs)),

@@ -21,7 +21,7 @@ func (d *draft) inherit() {
 			d.keep(o, unstarted)
 			d.blocks = true // what runs may be of a newer tick, and is not replaced
 		default:
-			again := jobstore.Open{Slot: o.Slot, Attempt: o.Attempt, Late: o.Late || d.isLate(o.Slot)}
+			again := jobstore.Open{Slot: o.Slot, Attempt: o.Attempt, Late: o.Late || !unstarted || d.isLate(o.Slot)}
 			if !unstarted {
 				again.Attempt += max(o.Tries, 1)
 			}

@@ -67,23 +67,22 @@ func (c *cluster) states(tick time.Time) []string {
 	return states
 }
 
-// voted waits until a node has voted for a tick after that time: one that forgot the job has been
-// admitted since.
-func (c *cluster) voted(node int, since time.Time) {
+// stored waits until a node has stored a tick after that time: one that lost its state has been written to since.
+func (c *cluster) stored(node int, since time.Time) {
 	c.t.Helper()
 	server := admins(c.t, c.nodes.Addrs())[node]
-	poll(c.t, fmt.Sprintf("vote of node %d", node), func() bool {
-		return records.Default.Voted(c.t, c.Election, jobName, server).After(since)
+	poll(c.t, fmt.Sprintf("write to node %d", node), func() bool {
+		return records.Default.Mark(c.t, c.Election, jobName, server).After(since)
 	})
 }
 
-// allVote waits until a replica leads and all nodes have voted for the first tick that it ran, or for a later one. It
-// returns what the replica told of the first.
-func (c *cluster) allVote() integration.Event {
+// allStore waits until a replica leads and all nodes have stored the first tick that it ran, or a later one. It returns the
+// event of the first.
+func (c *cluster) allStore() integration.Event {
 	c.t.Helper()
 	leader := c.leader()
 	for i := range c.nodes.Addrs() {
-		c.voted(i, leader.Tick.Add(-1))
+		c.stored(i, leader.Tick.Add(-1))
 	}
 	return leader
 }
