@@ -12,6 +12,9 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
+// maxUnsure is how long a new leader waits for nodes that may show that a run of the leader before has not started.
+const maxUnsure = 2 * time.Second
+
 // prepares is which jobs the nodes are to be asked for.
 type prepares struct {
 	waiting  []*entry
@@ -132,8 +135,11 @@ func (l *loop) begin(e *entry, basis jobstore.Basis, now time.Time) {
 }
 
 // waits reports that nodes that have not answered may know more of a job than those that have: these lost their state not long
-// ago. They are waited for as long as the guard lasts.
+// ago. They are waited for as long as the guard lasts; for a moment where they may show that a run has not started.
 func (l *loop) waits(b jobstore.Basis, now time.Time) bool {
+	if b.Unsure && now.Before(l.ballot.Time().Add(maxUnsure)) {
+		return true
+	}
 	guard := l.s.elector.Locker().Settings().MaxTTL
 	return !b.Floor.IsZero() && !b.Complete && now.Before(b.Floor.Add(-jobstore.Ahead).Add(guard))
 }

@@ -21,6 +21,8 @@ type Basis struct {
 	Floor time.Time
 	// Complete says that all nodes have answered, so that asking again finds nothing more.
 	Complete bool
+	// Unsure says that nodes that have not answered may show that a run which the state has open cannot have started.
+	Unsure bool
 	// Lost says that a majority has lost all that it knew of the job.
 	Lost bool
 }
@@ -71,6 +73,7 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 		b.dropUnchosen(present, q.Majority())
 	}
 	b.Complete = answered == q.Size()
+	b.Unsure = !b.Complete && len(b.State.Open) > 0 && b.named(present) < q.Majority()
 	lost := 0
 	for _, at := range began {
 		if b.Known && at.After(b.State.Since) {
@@ -105,6 +108,16 @@ func (b *Basis) dropUnchosen(present []Found, majority int) {
 			return
 		}
 	}
+}
+
+// named returns how many nodes name the state that holds.
+func (b *Basis) named(present []Found) (n int) {
+	for _, f := range present {
+		if f.At == b.At {
+			n++
+		}
+	}
+	return n
 }
 
 // opensMore reports that a has runs open that b has not.
