@@ -19,8 +19,10 @@ func (r *replica) states(job string) map[string]scheduler.State {
 	}
 	states := make(map[string]scheduler.State)
 	for _, record := range history {
-		if tick := r.c.at(record.Tick); states[tick] == "" { // the newest row comes first
-			states[tick] = record.State
+		for _, tick := range []time.Time{record.Tick, record.From} { // of a range, the first one too
+			if at := r.c.at(tick); states[at] == "" { // the newest row comes first
+				states[at] = record.State
+			}
 		}
 	}
 	return states
