@@ -71,7 +71,7 @@ func TestModule_RunsJobsAndCallbacksInOneOfManyApplications(t *testing.T) {
 		}
 		for i := range 3 {
 			want := []string{records.Default.Hash()}
-			keys := slices.DeleteFunc(c.Node(i).Keys(), func(key string) bool { // what is known of jobs stays
+			keys := slices.DeleteFunc(c.Node(i).Keys(), func(key string) bool { // what is known of terms and jobs stays
 				return strings.HasPrefix(key, "{redlock}:job") || strings.HasPrefix(key, "{redlock}:runs:") ||
 					key == "{redlock}:terms:billing"
 			})
