@@ -12,9 +12,9 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Trigger asks for a run of the job by hand, from any replica, which need not have the job. The leader starts it
-// at once; if nobody leads, the next one does. Of several requests before it starts, one run is made. It obeys
-// the job's Overlap, also while the job is paused, and moves no tick. [ErrUnknownJob]: no leader has ever had a
+// Trigger asks for a run of the job, from any replica, which need not have the job. The leader starts it at once; if nobody
+// leads, the next one does, within an hour: then the request expires, and is recorded as missed. Several requests before it
+// starts make one run. It obeys the job's Overlap, also while the job is paused, and moves no tick. [ErrUnknownJob]: no leader has ever had a
 // job of that name. Any other error says that too few nodes have taken it: it may still take effect.
 func (s *Scheduler) Trigger(ctx context.Context, job string) error {
 	return s.set("trigger", job, func() (jobstore.Setting, error) {
@@ -23,7 +23,7 @@ func (s *Scheduler) Trigger(ctx context.Context, job string) error {
 }
 
 // Pause has no tick of the job run on any replica until [Scheduler.Resume], from any replica; also over changes
-// of the leader and restarts of nodes. A tick that is being claimed may still run, and runs under way go on.
+// of the leader and restarts of nodes. A run that is being started may still run, and runs under way go on.
 // Errors are those of [Scheduler.Trigger].
 func (s *Scheduler) Pause(ctx context.Context, job string) error {
 	return s.set("pause", job, func() (jobstore.Setting, error) {
