@@ -14,36 +14,58 @@
 //
 // # Once
 //
-// A tick starts at most once over all replicas, whatever their clocks and leaders do: before a run starts,
-// its tick is claimed on a majority of the nodes, which votes for each tick once and never takes a vote back.
-// It is not lost in a failover: the next leader catches up with it, as [CatchUp] says. Between the claim and
-// the end of a run its process may die. What then is a choice:
+// A tick starts at most once over all replicas, whatever their clocks and leaders do. Before a run starts, a majority
+// of the nodes stores that it does, and a node stores nothing for a leader once a later one has asked it to stop.
+// A failover does not lose the tick: the next leader catches up with it, as [CatchUp] says. If the process of a run
+// dies, the job chooses what happens:
 //
-//	the process dies                            by default            with AtLeastOnce
-//	before a majority has voted                 the next leader runs it
-//	after that, before the run starts           lost                  runs, Attempt 2
-//	in the run                                  lost                  runs again, Attempt 2
-//	after the run, before its end is written    lost, though done     runs twice
+//	the process dies                            by default              with AtLeastOnce
+//	before a majority has stored the start      runs as Attempt 1 (*)   runs as Attempt 1 (*)
+//	after that, before the run starts           lost                    runs, with a larger Attempt
+//	in the run                                  lost                    runs again, with a larger Attempt
+//	after the run, before its end is stored     lost, though done       runs twice
 //
-// A process that leads again after it lost its term before the answers of its claim came still runs that tick, unless
-// another leader has settled it: it alone knows that nothing was started. Where too few nodes can vote on a tick, as
-// some are away and others have forgotten whether they did, it is asked for for five seconds at least, until the next
-// one is due, and is then recorded as missed. A run under way when a majority forgets is lost if its process dies, also
-// with AtLeastOnce: nobody can tell any more whether it was repeated.
+// (*) The next leader can tell that the run has not started if all nodes answer, or if a majority has the state from
+// before. It waits up to two seconds for such answers. Otherwise the run may have started, and the next row applies.
 //
-// A lost tick is recorded, logged and told to [Hooks.Finished]. So "exactly once" is: at most once, and you
-// hear of what is lost; or at least once, and [Run.Key] tells a repetition. A process that was paused can still
-// be inside of a run when it wakes, while another leads: let the resource that is written to refuse a smaller
-// [Run.Token] than the largest it has seen.
+// There are three more cases:
 //
-// It holds under the assumptions of package redlock, and if a node that forgets its data does not also set its
-// clock back over a vote that it gave. A job that the nodes have never seen has no ticks in its first two
-// seconds: as with a node that forgot, only ticks are voted for that cannot have been voted for before.
+//   - A run that is cut off because its leader stops, as in a deploy, or loses its lease. With AtLeastOnce it is
+//     recorded as [StateInterrupted], and the next leader runs it again. By default it is [StateFailed] or, if the lease
+//     was lost, [StateLost].
+//   - A process that lost its term after it stored a start, and before it called Run. If the same process leads next, it
+//     starts that run, since it alone knows that nothing has started.
+//   - A tick that too few nodes store. The leader retries until they do, or until a newer tick takes its place or the
+//     tick is too old for CatchUp. Then it records the tick as missed.
+//
+// A lost tick is recorded, logged and passed to [Hooks.Finished]. So "exactly once" means one of two things: at most
+// once, and you learn what was lost; or at least once, and [Run.Key] identifies a repetition. A process that was paused
+// can still be inside a run when it wakes, while another one leads: let the resource that the run writes to refuse a
+// smaller [Run.Token] than the largest it has seen.
+//
+// # Assumptions
+//
+// The promises hold under the assumptions of package redlock, and if a node that loses its state does not also set its
+// clock back.
+//
+// # Nodes that lose their state
+//
+// A node that restarts, is flushed or is promoted may have lost what it stored.
+//
+//   - One node of three, or two of five: ticks go on. The leader notices within a third of the longest TTL, and writes
+//     the jobs to that node again, two seconds later. Restart the next node after that.
+//   - A majority: the leader waits for the other nodes, for as long as the restart guard lasts, and goes on from what they
+//     know. Ticks up to two seconds after the last restart may have run. It records those that are not known to have run
+//     as missed. With AtLeastOnce it runs the newest of them again, if that is within the catch-up window.
+//   - Every node that knew a job: the job starts again. Its ticks count from then, its pause and its history are gone.
+//
+// In the last two cases the leader logs an error, calls [Hooks.Forgotten] and sets [Status].Forgotten. If no node knows
+// the job, it can do so only if its process has led with the job before.
 //
 // # Whose clock
 //
-// Ticks are instants of the nodes' clocks, of which every answer tells. A replica whose own clock is wrong, or
-// is set, runs every tick once and on time, and says so ([Hooks.ClockSkew]).
+// Ticks are instants of the nodes' clocks, which every answer of a node includes. A replica whose own clock is wrong, or
+// is set, runs every tick once and on time, and reports it ([Hooks.ClockSkew]).
 //
 // # States
 //
@@ -54,9 +76,9 @@
 //	    '----------------+------------------------------'
 //	      lost, or the time to drain is over: runs are cancelled
 //
-// What was claimed when the leader was asked to stop is still run. A new leader has the nodes promise not to
-// vote for an earlier one any more, and learns from their answers which ticks are taken.
-// [Scheduler.Shutdown] drains without ending the term.
+// A run whose start is being stored when the leader is asked to stop still runs. A new leader has a majority of the
+// nodes promise to store nothing for earlier leaders, and goes on from the newest state of each job that they know. A
+// leader that learns of a later one ends its term ([Hooks.Fenced]). [Scheduler.Shutdown] drains without ending the term.
 //
 // # Overlap
 //
@@ -67,14 +89,18 @@
 //	Replace  the run's context ends with ErrReplaced; otherwise like Queue
 //	Allow    it runs beside the other
 //
-// A run is under way until its function has returned, whatever its context says. Over a change of leader a run
-// that goes on holds a lease of its own, and the first run of the next leader waits for that, up to MaxTTL where
-// the overlap is Skip.
+// What counts is whether a run was under way at the instant when the tick was due. A tick that comes between two runs, and
+// waits for a leader or for the nodes, is not skipped. A run is under way until its function has returned, whatever its
+// context says. Ticks that wait under Queue or Replace may become as old as the runs make them: the window of CatchUp does
+// not apply to them.
+//
+// All this holds over changes of leader too. A run that goes on after its term holds a lease of its own. The first run of
+// the next leader waits for that lease; if the overlap is Skip, for MaxTTL and a second, and then it is skipped.
 //
 // # The context of a run
 //
 // It has the values of the term's context, [election.TermFrom] included, and ends early for one of
-// these causes, as told by context.Cause:
+// these causes, which context.Cause returns:
 //
 //	election.ErrLost           the lease was lost; nobody else leads within the stop margin
 //	election.ErrStopped,       the leader was to stop, or gave up, and the time to drain is over
@@ -84,12 +110,16 @@
 //
 // A run is not cancelled when the leader is asked to stop, only when the time to drain is over. It fails with
 // the error, the panic or the runtime.Goexit of its function, which disturbs nothing else. [Retry] tries again
-// within the same claim and Timeout, and not while draining.
+// within the same run and Timeout, and not while draining.
 //
 // # From any replica
 //
-// [Scheduler.Jobs] and [Scheduler.History] read what the nodes know, also why a tick did not run.
-// [Scheduler.Trigger], [Scheduler.Pause] and [Scheduler.Resume] write it; the leader hears of them at once.
+// [Scheduler.Jobs], [Scheduler.JobsAfter], [Scheduler.Status] and [Scheduler.History] read what the nodes know, also why a
+// tick did not run. A row of the history is a run, or a range of ticks that did not run ([Record].Ticks, From).
+//
+// [Scheduler.Trigger], [Scheduler.Pause] and [Scheduler.Resume] write to the nodes, and the nodes notify the leader.
+// A trigger that nobody could run for an hour expires, and is recorded as missed. [Scheduler.Forget] deletes a job that no
+// replica has any more; while the leader has it, it returns [ErrJobInUse].
 //
 // # Specs
 //
@@ -97,14 +127,17 @@
 // @every 1h30m; [Parse] has the whole dialect, and [Preview] shows the ticks. The zone is UTC if the
 // spec (CRON_TZ=Europe/Rome), the job and [WithLocation] name none. Ticks are a function of spec
 // and zone alone, the same on every replica: @every counts from the Unix epoch. What a zone's clock jumps over
-// runs once; what it repeats runs once, if it is at a fixed time. A job whose spec or zone has changed has no
-// past: its ticks begin with the change.
+// runs once; what it repeats runs once, if it is at a fixed time.
+//
+// If the spec or zone of a job changes, its new ticks begin with the change. Ticks of the old spec that have come and have
+// not run are recorded as missed. A spec that is only written in another way, as "0 6 * * MON" for "0 0 6 * * 1", is no
+// change.
 //
 // # Why not robfig's runner
 //
 // Of github.com/robfig/cron only the parser is used. Its runner does not
 // tell a job for which tick it runs, gives it no context and takes no error; it loses ticks
 // without a word when it is late, sleeps through a change of the clock, and in its released version
-// a job that panics once under SkipIfStillRunning is skipped for ever. Jobs written for it run here
+// a job that panics once under SkipIfStillRunning is skipped forever. Jobs written for it run here
 // through [WrapCron].
 package scheduler
