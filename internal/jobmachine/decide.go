@@ -6,10 +6,10 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// maxOpened is how many runs are opened beside each other in one write.
+// maxOpened bounds the runs that one write opens beside each other.
 const maxOpened = 100
 
-// ticks decides on the ticks that have come, the oldest first, up to the first one that is run: all before it are left out.
+// ticks decides on the ticks that have come, the oldest first. It leaves ticks out up to one that it opens.
 func (d *draft) ticks() {
 	if d.state.Pause.On {
 		return
@@ -49,8 +49,8 @@ func (d *draft) ticks() {
 	d.wakeAt(now)
 }
 
-// wakeForNext has the job looked at when the first tick that has not come comes. Ticks that wait for a run need no timer of
-// their own; but Skip, and Replace, do something about those that come after them.
+// wakeForNext schedules the job's next Due for the first tick that has not come yet. Ticks that wait for a run need no timer of
+// their own, but Skip and Replace act on those that come after them.
 func (d *draft) wakeForNext() {
 	j, now := d.m.job, d.due.Now
 	next := j.Schedule.Next(d.state.Mark)
@@ -67,7 +67,8 @@ func (d *draft) wakeForNext() {
 	d.wakeAt(at)
 }
 
-// segment returns the first of the ticks that have come: those that came during one run, or between two. waited says which.
+// segment returns the first of the ticks that have come: either those that came during one run, and waited is true, or those
+// that came between two runs.
 func (d *draft) segment(all ticks, now time.Time) (seg ticks, waited bool) {
 	j := d.m.job
 	if j.Overlap == Allow {
@@ -86,7 +87,7 @@ func (d *draft) segment(all ticks, now time.Time) (seg ticks, waited bool) {
 	return all, false
 }
 
-// pick returns the tick of the segment that is run next; the zero time if none of it is.
+// pick returns the tick of the segment that runs next; the zero time if none does.
 func (d *draft) pick(all, seg ticks, waited bool, now time.Time) time.Time {
 	j := d.m.job
 	if j.CatchUp.All {
@@ -109,7 +110,7 @@ func (d *draft) pick(all, seg ticks, waited bool, now time.Time) time.Time {
 	return newest
 }
 
-// newestToRun returns the newest of the ticks that came while no run was under way; zero: there is none.
+// newestToRun returns the newest tick that came while no run was under way; the zero time if there is none.
 func (d *draft) newestToRun(all ticks) time.Time {
 	tick := all.last
 	for range len(d.m.spans) + 1 {
@@ -126,7 +127,7 @@ func (d *draft) newestToRun(all ticks) time.Time {
 	return tick
 }
 
-// why is the reason for which a tick was not run when it was due.
+// why returns why a tick did not run when it was due.
 func (d *draft) why(tick time.Time, waited bool) string {
 	m, at := d.m, d.m.job.StartOf(tick)
 	switch {
@@ -140,8 +141,8 @@ func (d *draft) why(tick time.Time, waited bool) string {
 	return reasonLate
 }
 
-// applyFloor leaves out the ticks of which nodes have lost what became of them. A job that runs at least once has the newest of
-// these run: twice rather than never.
+// applyFloor leaves out the ticks up to the floor: nodes have lost whether they ran. If the job runs at least once, it opens the
+// newest of them again, if that is in the catch-up window.
 func (d *draft) applyFloor() {
 	j := d.m.job
 	if d.m.floor.IsZero() || !d.m.floor.After(d.state.Mark) {

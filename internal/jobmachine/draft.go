@@ -26,16 +26,16 @@ type draft struct {
 
 	state   jobstore.State
 	changed bool
-	opens   bool // a tick, so that a pause refuses it
+	opens   bool // it opens a tick, so that a pause refuses it
 	starts  []Start
 	cancels []string
 	records []jobstore.Record // for the history
 	tell    []jobstore.Record
-	settled []string // of the runs that have returned
-	kept    []string // open runs that are not started, still
+	settled []string // runs that have returned, whose ends the write stores
+	kept    []string // unstarted runs that stay open
 	runs    []run
 
-	wake   time.Time // when there is something to do if nothing happens before
+	wake   time.Time // when the next Due is needed, if no event comes before
 	blocks bool      // something waits for a run to return
 }
 
@@ -45,7 +45,7 @@ func newDraft(m *Machine, due Due) *draft {
 	return d
 }
 
-// make puts everything into the draft that is due.
+// make puts everything that is due into the draft.
 func (d *draft) make(in mode) {
 	if in == serving {
 		d.settings()
@@ -66,7 +66,7 @@ func (d *draft) make(in mode) {
 	}
 }
 
-// settings takes over what people have set. The time of a pause is not caught up with.
+// settings applies what people have set. Ticks that came during a pause are not caught up with.
 func (d *draft) settings() {
 	set, was := d.m.pause, d.state.Pause
 	if !set.IsNewer(was) {
@@ -84,7 +84,7 @@ func (d *draft) settings() {
 	d.state.Mark = later(d.state.Mark, set.At())
 }
 
-// ends takes runs out that have returned.
+// ends closes runs that have returned.
 func (d *draft) ends() {
 	for _, r := range d.m.ended {
 		d.settled = append(d.settled, r.ID)
@@ -109,7 +109,7 @@ func (d *draft) ends() {
 	}
 }
 
-// end notes how a run has ended.
+// end applies how a run has ended.
 func (d *draft) end(r jobstore.Record) {
 	d.row(r)
 	switch r.State {
@@ -127,13 +127,13 @@ func (d *draft) end(r jobstore.Record) {
 	d.changed = true
 }
 
-// row puts a record into the history, and tells of it.
+// row adds a record to the history, and to what is reported.
 func (d *draft) row(r jobstore.Record) {
 	d.records = append(d.records, r)
 	d.tell = append(d.tell, r)
 }
 
-// newer returns the record of the run that began later.
+// newer returns the record of the run that started later.
 func newer(a, b jobstore.Record) jobstore.Record {
 	if a.State != "" && a.Start.After(b.Start) {
 		return a
@@ -147,7 +147,7 @@ func (d *draft) notRun(r jobstore.Record) {
 	}
 }
 
-// plan takes over a timetable that has changed, and a job that is back: what came before has no ticks any more.
+// plan applies a changed timetable, and the return of a removed job. Ticks of the old timetable that have not run are missed.
 func (d *draft) plan() {
 	j := d.m.job
 	switch {
@@ -167,7 +167,7 @@ func (d *draft) plan() {
 	}
 }
 
-// leaveOut has ticks not run.
+// leaveOut records ticks as not run, and moves the high-water mark past them.
 func (d *draft) leaveOut(t ticks, state, reason string) {
 	if t.n == 0 {
 		return
@@ -187,7 +187,7 @@ func (d *draft) leaveOut(t ticks, state, reason string) {
 	d.state.Mark, d.changed = later(d.state.Mark, t.last), true
 }
 
-// open opens a run. A run of the same slot that could not be opened before keeps its name, so that whoever finds it knows it.
+// open opens a run. If an earlier write for the slot has failed, the run keeps the ID from there: nodes may have it.
 func (d *draft) open(slot jobstore.Slot, attempt int, late bool) {
 	d.start(jobstore.Open{Slot: slot, Attempt: attempt, Late: late})
 	if slot.Manual {
@@ -198,7 +198,7 @@ func (d *draft) open(slot jobstore.Slot, attempt int, late bool) {
 	d.state.Mark = later(d.state.Mark, slot.At)
 }
 
-// start opens a run of this process in the place of another one of the slot, if there is one.
+// start opens a run of this process.
 func (d *draft) start(o jobstore.Open) {
 	at := o.Slot.At
 	if !o.Slot.Manual {
@@ -224,12 +224,12 @@ func (d *draft) newID(slot jobstore.Slot) string {
 	return d.due.ID
 }
 
-// mayOpen reports whether nothing is under way that a new run would have to wait for.
+// mayOpen reports whether a new run needs to wait for no other one.
 func (d *draft) mayOpen() bool {
 	return d.m.job.Overlap == Allow || len(d.m.runs) == 0 && len(d.starts) == 0
 }
 
-// wait has what comes next wait for the runs under way to return, or take their place.
+// wait notes that a slot waits for the runs under way to return. With Replace it cancels them.
 func (d *draft) wait() {
 	d.blocks = true
 	if d.m.job.Overlap != Replace {
@@ -244,7 +244,7 @@ func (d *draft) wait() {
 	}
 }
 
-// wakeAt has the job looked at then, at the latest.
+// wakeAt schedules the job's next Due for t, if that is earlier than what is scheduled.
 func (d *draft) wakeAt(t time.Time) {
 	if !t.IsZero() && (d.wake.IsZero() || t.Before(d.wake)) {
 		d.wake = t

@@ -7,8 +7,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// maxProposed is how many runs are remembered whose writes have failed. Of these the nodes may have any, but the newest are
-// the likely ones.
+// maxProposed bounds the runs of failed writes that are remembered. The nodes may have any of them, most likely the newest.
 const maxProposed = 100
 
 func (e Prepared) apply(m Machine) (Machine, Effects) {
@@ -32,7 +31,7 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 			continue
 		}
 		m.foreign = m.foreign || !o.Returned
-		if waits { // ticks that came during that run have waited for it, whatever became of it
+		if waits { // ticks that came during that run have waited for it
 			m.spans = append(m.spans, span{o.ID, o.Start, e.Now})
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// inherit settles the runs that an earlier leader has left open. One that may have started is lost, or is run again if the job
-// is to run at least once. One that this very process opened and did not start is started.
+// inherit settles the runs that an earlier leader has left open. A run that may have started is lost or, if the job runs at
+// least once, runs again. A run that this process opened and did not start is started.
 func (d *draft) inherit() {
 	for _, o := range slices.Clone(d.state.Open) {
 		unstarted := slices.Contains(d.m.unstarted, o.ID)
@@ -19,7 +19,7 @@ func (d *draft) inherit() {
 			d.keep(o, unstarted)
 		case !d.mayOpen():
 			d.keep(o, unstarted)
-			d.blocks = true // what runs may be of a newer tick, and is not replaced
+			d.blocks = true // the run under way may be of a newer tick: it is not replaced
 		default:
 			again := jobstore.Open{Slot: o.Slot, Attempt: o.Attempt, Late: o.Late || !unstarted || d.isLate(o.Slot)}
 			if !unstarted {

@@ -6,18 +6,18 @@ import (
 )
 
 const (
-	maxAll     = 1000   // ticks that are caught up with at a time
-	maxCounted = 10_000 // ticks that are counted one by one
+	maxAll     = 1000   // CatchUp.All catches up with at most that many ticks
+	maxCounted = 10_000 // ticks are counted one by one up to that many
 )
 
 // ticks is a range of ticks of a job that follow each other.
 type ticks struct {
 	first, last time.Time
-	n           int // of very many, about maxCounted are counted
+	n           int // at most maxCounted + 1
 }
 
-// due returns the ticks after an instant whose runs have to begin by another one. Runs begin in the order of their ticks: each
-// begins before the next tick.
+// due returns the ticks after an instant whose runs have to begin by another instant. Runs begin in the order of their ticks,
+// each before the next tick.
 func (j *Job) due(after, by time.Time) ticks {
 	first := j.Schedule.Next(after)
 	if first.IsZero() || j.StartOf(first).After(by) {
@@ -71,7 +71,7 @@ func (j *Job) oldest(after, now time.Time) time.Time {
 	return j.Schedule.Next(from.Add(time.Duration(n) * time.Second))
 }
 
-// hasMore reports that more than maxAll ticks come after an instant and up to another one.
+// hasMore reports whether more than maxAll ticks come after an instant and up to another one.
 func (j *Job) hasMore(after, by time.Time) bool {
 	for range maxAll + 1 {
 		if after = j.Schedule.Next(after); after.IsZero() || after.After(by) {
@@ -81,7 +81,7 @@ func (j *Job) hasMore(after, by time.Time) bool {
 	return true
 }
 
-// isLate reports that a tick is outside the catch-up window.
+// isLate reports whether a tick is outside the catch-up window.
 func (j *Job) isLate(tick, now time.Time) bool {
 	return !j.StartOf(tick).After(now.Add(-j.CatchUp.Window))
 }
@@ -93,5 +93,5 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// NewestDue returns the newest tick after an instant whose run has to begin by another one; the zero time if there is none.
+// NewestDue returns the newest tick after an instant whose run has to begin by another instant; the zero time if there is none.
 func (j *Job) NewestDue(after, by time.Time) time.Time { return j.due(after, by).last }

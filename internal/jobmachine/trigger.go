@@ -2,7 +2,7 @@ package jobmachine
 
 import "github.com/redlockfx/redlockfx/internal/jobstore"
 
-// trigger opens the run that a person has asked for. It obeys the overlap policy, and not the pause.
+// trigger opens a triggered run. It obeys the overlap policy, and ignores the pause.
 func (d *draft) trigger() {
 	t := d.m.trigger
 	if !t.On || !t.At().After(d.state.Manual) {
@@ -24,7 +24,7 @@ func (d *draft) trigger() {
 	d.wait()
 }
 
-// refuse records that a run that was asked for does not take place.
+// refuse records that a triggered run does not take place.
 func (d *draft) refuse(slot jobstore.Slot, state, reason string) {
 	d.state.Manual = later(d.state.Manual, slot.At)
 	r := jobstore.Record{
