@@ -15,6 +15,7 @@ const (
 	ReasonChanged    = "the job's spec or zone has changed since"
 	ReasonForgotten  = "nodes lost their state: whether it has run is unknown"
 	ReasonGone       = "its process was gone when another one led"
+	ReasonRemoved    = "the job was removed"
 	ReasonExpired    = "nobody could run it within an hour"
 	reasonLate       = "the leader came to it too late"
 )
@@ -26,16 +27,15 @@ type draft struct {
 
 	state   jobstore.State
 	changed bool
-	opens   bool // it opens a tick, so that a pause refuses it
+	opens   bool // a tick, so that a pause refuses it
 	starts  []Start
 	cancels []string
 	records []jobstore.Record // for the history
 	tell    []jobstore.Record
-	settled []string // runs that have returned, whose ends the write stores
-	kept    []string // unstarted runs that stay open
+	settled []string // of the runs that have returned
 	runs    []run
 
-	wake   time.Time // when the next Due is needed, if no event comes before
+	wake   time.Time // when there is something to do if nothing happens before
 	blocks bool      // something waits for a run to return
 }
 
@@ -45,7 +45,7 @@ func newDraft(m *Machine, due Due) *draft {
 	return d
 }
 
-// make puts everything that is due into the draft.
+// make puts everything into the draft that is due.
 func (d *draft) make(in mode) {
 	if in == serving {
 		d.settings()
@@ -53,46 +53,49 @@ func (d *draft) make(in mode) {
 	d.ends()
 	switch in {
 	case draining:
-	case removed:
-		d.lose()
-		if !d.state.Removed && len(d.m.runs) == 0 {
-			d.state.Removed, d.changed = true, true
+		if d.changed || d.m.behind {
+			d.forgotten(in)
 		}
+	case removed:
+		d.remove()
+		d.forgotten(in)
+		d.lose()
 	case serving:
 		d.plan()
+		d.forgotten(in)
 		d.trigger()
 		d.inherit()
 		d.ticks()
 	}
 }
 
-// settings applies what people have set. Ticks that came during a pause are not caught up with.
+// settings takes over what people have set. The time of a pause is not caught up with.
 func (d *draft) settings() {
 	set, was := d.m.pause, d.state.Pause
 	if !set.IsNewer(was) {
 		return
 	}
+	if !set.On {
+		if !d.state.Removed { // ticks that came before the pause, and had not run when it began
+			d.leaveOut(d.unsettled(set.At()), jobstore.StateMissed, "the job was paused until "+clock(set.At()))
+		}
+		d.state.Mark = later(d.state.Mark, set.At())
+	}
 	d.state.Pause, d.changed = set, true
-	if set.On {
-		return
-	}
-	until := set.At() // ticks that came before the pause, and had not run when it began
-	if was.On {
-		until = was.At()
-	}
-	d.leaveOut(d.m.job.due(d.state.Mark, until), jobstore.StateMissed, "the job was paused until "+clock(set.At()))
-	d.state.Mark = later(d.state.Mark, set.At())
 }
 
-// ends closes runs that have returned.
+// ends takes runs out that have returned.
 func (d *draft) ends() {
 	for _, r := range d.m.ended {
 		d.settled = append(d.settled, r.ID)
+		d.changed = true
 		at := slices.IndexFunc(d.state.Open, func(o jobstore.Open) bool { return o.ID == r.ID })
 		if at < 0 {
+			if d.state.Last.ID == r.ID { // by a write that was taken for failed
+				d.tell = append(d.tell, d.state.Last)
+			}
 			continue
 		}
-		d.changed = true
 		o := d.state.Open[at]
 		record := recordOf(o, r.State, r.Err, r.End)
 		record.Attempt = max(r.Attempt, o.Attempt)
@@ -101,15 +104,19 @@ func (d *draft) ends() {
 		}
 		if r.CutOff && d.m.job.AtLeastOnce { // the next leader runs it again
 			d.state.Open[at].Returned = true
+			record.State = jobstore.StateInterrupted
 			d.row(record)
 			continue
+		}
+		if record.State == jobstore.StateInterrupted { // nobody does
+			record.State = jobstore.StateFailed
 		}
 		d.state.Open = slices.Delete(d.state.Open, at, at+1)
 		d.end(record)
 	}
 }
 
-// end applies how a run has ended.
+// end notes how a run has ended.
 func (d *draft) end(r jobstore.Record) {
 	d.row(r)
 	switch r.State {
@@ -127,13 +134,13 @@ func (d *draft) end(r jobstore.Record) {
 	d.changed = true
 }
 
-// row adds a record to the history, and to what is reported.
+// row puts a record into the history, and tells of it.
 func (d *draft) row(r jobstore.Record) {
 	d.records = append(d.records, r)
 	d.tell = append(d.tell, r)
 }
 
-// newer returns the record of the run that started later.
+// newer returns the record of the run that began later.
 func newer(a, b jobstore.Record) jobstore.Record {
 	if a.State != "" && a.Start.After(b.Start) {
 		return a
@@ -147,7 +154,7 @@ func (d *draft) notRun(r jobstore.Record) {
 	}
 }
 
-// plan applies a changed timetable, and the return of a removed job. Ticks of the old timetable that have not run are missed.
+// plan takes over a timetable that has changed, and a job that is back: what came before has no ticks any more.
 func (d *draft) plan() {
 	j := d.m.job
 	switch {
@@ -155,11 +162,7 @@ func (d *draft) plan() {
 		d.state.Removed, d.changed = false, true
 		d.state.Mark = later(d.state.Mark, d.due.Now)
 	case d.state.Plan != j.Plan:
-		if d.m.before != nil {
-			old := *j
-			old.Schedule, old.Jitter = d.m.before, 0
-			d.leaveOut(old.due(d.state.Mark, d.due.Now), jobstore.StateMissed, ReasonChanged)
-		}
+		d.leaveOut(d.unsettled(d.due.Now), jobstore.StateMissed, ReasonChanged)
 		d.state.Mark = later(d.state.Mark, d.due.Now)
 	}
 	if d.state.Plan != j.Plan {
@@ -167,7 +170,32 @@ func (d *draft) plan() {
 	}
 }
 
-// leaveOut records ticks as not run, and moves the high-water mark past them.
+// remove has the nodes know that their leader has the job no more.
+func (d *draft) remove() {
+	if d.state.Removed {
+		return
+	}
+	d.leaveOut(d.unsettled(d.due.Now), jobstore.StateMissed, ReasonRemoved)
+	d.state.Removed, d.changed = true, true
+}
+
+// unsettled returns the ticks of the stored plan that have come by an instant and are not settled; those of a pause do not count.
+func (d *draft) unsettled(by time.Time) ticks {
+	schedule := d.m.job.Schedule
+	if d.state.Plan != d.m.job.Plan {
+		schedule = d.m.before
+	}
+	if schedule == nil { // the plan cannot be read
+		return ticks{}
+	}
+	if d.state.Pause.On {
+		by = earlier(by, d.state.Pause.At())
+	}
+	stored := Job{Schedule: schedule}
+	return stored.due(d.state.Mark, by)
+}
+
+// leaveOut has ticks not run.
 func (d *draft) leaveOut(t ticks, state, reason string) {
 	if t.n == 0 {
 		return
@@ -187,7 +215,7 @@ func (d *draft) leaveOut(t ticks, state, reason string) {
 	d.state.Mark, d.changed = later(d.state.Mark, t.last), true
 }
 
-// open opens a run. If an earlier write for the slot has failed, the run keeps the ID from there: nodes may have it.
+// open opens a run. A run of the same slot that could not be opened before keeps its name, so that whoever finds it knows it.
 func (d *draft) open(slot jobstore.Slot, attempt int, late bool) {
 	d.start(jobstore.Open{Slot: slot, Attempt: attempt, Late: late})
 	if slot.Manual {
@@ -198,7 +226,7 @@ func (d *draft) open(slot jobstore.Slot, attempt int, late bool) {
 	d.state.Mark = later(d.state.Mark, slot.At)
 }
 
-// start opens a run of this process.
+// start opens a run of this process in the place of another one of the slot, if there is one.
 func (d *draft) start(o jobstore.Open) {
 	at := o.Slot.At
 	if !o.Slot.Manual {
@@ -224,27 +252,30 @@ func (d *draft) newID(slot jobstore.Slot) string {
 	return d.due.ID
 }
 
-// mayOpen reports whether a new run needs to wait for no other one.
+// mayOpen reports whether a new run has to wait for nothing that is under way.
 func (d *draft) mayOpen() bool {
-	return d.m.job.Overlap == Allow || len(d.m.runs) == 0 && len(d.starts) == 0
+	if d.m.job.Overlap == Allow {
+		return len(d.state.Open) < maxOpen
+	}
+	return len(d.m.runs) == 0 && len(d.starts) == 0
 }
 
-// wait notes that a slot waits for the runs under way to return. With Replace it cancels them.
-func (d *draft) wait() {
+// wait has what is due since an instant wait for the runs under way to return, or take the place of those that began before.
+func (d *draft) wait(since time.Time) {
 	d.blocks = true
 	if d.m.job.Overlap != Replace {
 		return
 	}
 	d.runs = slices.Clone(d.runs)
 	for i := range d.runs {
-		if !d.runs[i].cancelled {
+		if !d.runs[i].cancelled && !d.runs[i].start.After(since) {
 			d.runs[i].cancelled = true
 			d.cancels = append(d.cancels, d.runs[i].id)
 		}
 	}
 }
 
-// wakeAt schedules the job's next Due for t, if that is earlier than what is scheduled.
+// wakeAt has the job looked at then, at the latest.
 func (d *draft) wakeAt(t time.Time) {
 	if !t.IsZero() && (d.wake.IsZero() || t.Before(d.wake)) {
 		d.wake = t

@@ -7,38 +7,80 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// maxProposed bounds the runs of failed writes that are remembered. The nodes may have any of them, most likely the newest.
+// maxProposed is how many runs are remembered whose writes have failed. Of these the nodes may have any, but the newest are
+// the likely ones.
 const maxProposed = 100
 
 func (e Prepared) apply(m Machine) (Machine, Effects) {
-	m.phase, m.draft = idle, nil
-	m.stored = e.Basis.State
-	if !e.Basis.Known { // its ticks begin now
-		m.stored = jobstore.State{Since: e.Now, Plan: m.job.Plan, Mark: later(e.Now, e.Basis.Floor)}
-	}
+	m.isNew = m.prepared.IsZero() && !e.Basis.Known
+	m.stored = e.basis(&m)
 	if e.Basis.Lost {
 		m.stored.Lost = e.Now
 	}
+	m.unstarted = m.Unstarted()
+	for _, id := range e.Unstarted {
+		if !slices.Contains(m.unstarted, id) {
+			m.unstarted = append(m.unstarted, id)
+		}
+	}
+	m.phase, m.draft = idle, nil
 	m.floor, m.absence, m.prepared = e.Basis.Floor, e.Absence, e.Now
-	m.before, m.unstarted = e.Before, e.Unstarted
+	if m.stored.Plan == e.Basis.State.Plan { // else the leader goes on from its own
+		m.before = e.Before
+	}
 	m.pause, m.trigger = newest(m.pause, e.Basis.Pause), newest(m.trigger, e.Basis.Trigger)
 	m.behind, m.failures, m.notBefore, m.proposed = true, 0, time.Time{}, nil
 
+	// A run that is lost may go on, and so may one that the nodes have forgotten.
+	isLost := m.stored.Last.State == jobstore.StateLost
+	m.foreign = m.foreign || isLost || !m.floor.IsZero() && !m.isNew
 	waits := m.job.Overlap == Queue || m.job.Overlap == Replace
 	m.spans = slices.Clone(m.spans)
 	for _, o := range m.stored.Open {
-		if m.isOurs(o.ID) || slices.Contains(m.unstarted, o.ID) {
+		if m.isOurs(o.ID) {
+			continue
+		}
+		if slices.Contains(m.unstarted, o.ID) {
+			m.foreign = m.foreign || o.Attempt > 1 // an earlier attempt may be under way
 			continue
 		}
 		m.foreign = m.foreign || !o.Returned
-		if waits { // ticks that came during that run have waited for it
+		if waits { // ticks that came during that run have waited for it, whatever became of it
 			m.spans = append(m.spans, span{o.ID, o.Start, e.Now})
 		}
 	}
-	if last := m.stored.Last; last.State != "" && last.End.After(m.stored.Mark) {
+	if last := m.stored.Last; last.State != "" && last.End.After(m.stored.Mark) && (waits || !isLost) {
 		m.spans = append(m.spans, span{last.ID, last.Start, last.End})
 	}
 	return m.look(e.Now), Effects{}
+}
+
+// basis returns the state that the leader goes on from. If nodes have lost what this leader has settled and started itself, it
+// goes on from that.
+func (e Prepared) basis(m *Machine) jobstore.State {
+	named, own := e.Basis.State, m.stored
+	switch {
+	case m.isNew: // its ticks begin now
+		return jobstore.State{Since: e.Now, Plan: m.job.Plan, Mark: later(e.Now, e.Basis.Floor)}
+	case m.prepared.IsZero() || e.Basis.Known && e.Basis.Floor.IsZero():
+		return named
+	}
+	s := own
+	if named.Mark.After(own.Mark) {
+		s = named
+	}
+	s.Mark, s.Manual = later(named.Mark, own.Mark), later(named.Manual, own.Manual)
+	s.Open = slices.Clone(own.Open)
+	for _, o := range named.Open {
+		mark := own.Mark
+		if o.Slot.Manual {
+			mark = own.Manual
+		}
+		if o.Slot.At.After(mark) {
+			s.Open = append(s.Open, o)
+		}
+	}
+	return s
 }
 
 func (Unprepared) apply(m Machine) (Machine, Effects) {
@@ -50,6 +92,7 @@ func (e Due) apply(m Machine) (Machine, Effects) {
 	if m.phase != idle || e.Now.Before(m.notBefore) {
 		return m, Effects{}
 	}
+	m.notBefore = time.Time{}
 	d := newDraft(&m, e)
 	d.make(m.mode)
 	m.wake, m.blocks = d.wake, d.blocks
@@ -73,7 +116,14 @@ func (e Stored) apply(m Machine) (Machine, Effects) {
 	m.stored = d.state
 	m.behind, m.lazy, m.failures, m.proposed = false, false, 0, nil
 	m.failedSince, m.notBefore = time.Time{}, time.Time{}
-	m.floor, m.before, m.unstarted = time.Time{}, nil, d.kept
+	m.floor = time.Time{}
+	m.unstarted = slices.DeleteFunc(slices.Clone(m.unstarted), func(id string) bool { return !isOpen(m.stored, id) })
+	switch m.stored.Plan {
+	case m.job.Plan:
+		m.before = nil
+	case d.m.job.Plan: // the job has changed while the write was under way
+		m.before = d.m.job.Schedule
+	}
 	m.ended = slices.DeleteFunc(slices.Clone(m.ended), func(r Returned) bool { return slices.Contains(d.settled, r.ID) })
 	m.lazy = len(m.ended) > 0
 	m.runs = slices.Clone(m.runs)
@@ -82,7 +132,7 @@ func (e Stored) apply(m Machine) (Machine, Effects) {
 	})
 	for _, s := range d.starts {
 		m.foreign = m.foreign && !s.Alone
-		m.runs = append(m.runs, run{id: s.Open.ID, slot: s.Open.Slot})
+		m.runs = append(m.runs, run{id: s.Open.ID, start: s.Open.Start})
 		m.spans = append(m.spans, span{id: s.Open.ID, start: s.Open.Start})
 	}
 	return m.look(e.Now), Effects{Start: d.starts, Tell: d.tell}
@@ -168,6 +218,10 @@ func (Drain) apply(m Machine) (Machine, Effects) {
 		m = m.look(time.Time{}.Add(1))
 	}
 	return m, Effects{}
+}
+
+func isOpen(s jobstore.State, id string) bool {
+	return slices.ContainsFunc(s.Open, func(o jobstore.Open) bool { return o.ID == id })
 }
 
 func newest(a, b jobstore.Setting) jobstore.Setting {

@@ -6,17 +6,18 @@ import (
 	"time"
 )
 
-// Fresh is how late a run may start without counting as late. A graceful handover, or a round without a quorum, takes less.
+// Fresh is how late a run may start without counting as caught up with: a graceful handover, or a round without a quorum,
+// takes no longer.
 const Fresh = 5 * time.Second
 
-// early is how long before its tick a run is opened if none is under way. It makes up for a round trip and a late timer. No run
+// early is how long before its tick a run is opened if none is under way: one round trip, and the lateness of a timer. No run
 // starts before its tick.
 const early = time.Millisecond
 
 // triggerExpires is how long a trigger waits for somebody who can run it.
 const triggerExpires = time.Hour
 
-// Job is the part of a job that the machine needs. It does not change: a job that is added again is another Job.
+// Job is what the machine needs to know of a job. It does not change; a job that is added again is another one.
 type Job struct {
 	Name        string
 	Plan        string // normalized spec and zone
@@ -42,7 +43,7 @@ const (
 	Allow
 )
 
-// CatchUp is what happens to late ticks: All of those in the window run, or only the newest.
+// CatchUp is what happens to ticks that are late: All of those in the window are run, or the newest.
 type CatchUp struct {
 	All    bool
 	Window time.Duration

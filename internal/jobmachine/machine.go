@@ -13,29 +13,30 @@ type Machine struct {
 	phase phase
 	mode  mode
 
-	stored jobstore.State // a majority has stored it, or the nodes that have promised named it
+	stored jobstore.State // by a majority, or as the nodes that have promised name it
 	draft  *draft         // the write under way; nil: none. It is not changed any more
 
 	pause, trigger jobstore.Setting // the newest that the leader has learned of
 	floor          time.Time        // no tick up to here may be opened; zero: no such floor
-	absence        string           // why ticks before prepared have not run
+	isNew          bool             // the nodes knew nothing of the job
+	absence        string           // why ticks up to prepared have not run
 	prepared       time.Time
 	before         Schedule // of the plan that was stored, where it is another one
 	unstarted      []string // open runs that this process opened in an earlier term and did not start
 
 	runs    []run      // of this process, under way
-	ended   []Returned // runs that have returned, and whose ends are not stored
+	ended   []Returned // and of those that have returned, those whose ends are not stored
 	spans   []span     // when runs were under way, for ticks that are not decided
 	foreign bool       // a run of an earlier leader may be under way
 
-	proposed    []jobstore.Open // opened by writes that have failed since the last stored one: not started
+	proposed    []jobstore.Open // by writes that have failed since the last that was stored: not started
 	failures    int             // in a row
 	failedSince time.Time
 	notBefore   time.Time // nothing is written before
 
 	wake   time.Time // when Due is to be sent; zero: after another event
-	lazy   bool      // there is a write that no tick waits for
-	behind bool      // the state must be written although it has not changed
+	lazy   bool      // something is to be written that no tick waits for
+	behind bool      // the state is to be written although it has not changed
 	blocks bool      // something waits for a run to return
 }
 
@@ -60,8 +61,8 @@ const (
 // run is a run of this process that is under way.
 type run struct {
 	id        string
-	slot      jobstore.Slot
-	cancelled bool // another tick takes its place
+	start     time.Time
+	cancelled bool // as another tick is to take its place
 }
 
 // span is when a run was under way.
@@ -70,7 +71,7 @@ type span struct {
 	start, end time.Time // end is zero while it is
 }
 
-// New returns the machine of a job before the nodes have said what they know.
+// New returns the machine of a job of which nothing is known yet.
 func New(j *Job) Machine { return Machine{job: j} }
 
 // Job returns the job.
@@ -85,13 +86,13 @@ func (m *Machine) IsPrepared() bool { return m.phase != unprepared }
 // IsWriting reports whether a write is under way.
 func (m *Machine) IsWriting() bool { return m.phase == writing }
 
-// IsRemoved reports whether the job was removed and nothing is left to do for it.
+// IsRemoved reports that the job was removed, and that nothing is left to be done about it.
 func (m *Machine) IsRemoved() bool {
 	return m.mode == removed && len(m.runs) == 0 && m.phase != writing &&
-		(m.phase == unprepared || len(m.ended) == 0 && m.stored.Removed)
+		(m.prepared.IsZero() || len(m.ended) == 0 && m.stored.Removed)
 }
 
-// IsAtRest reports whether no run is under way and no end must be stored.
+// IsAtRest reports that no run is under way, and no end of one has to be stored.
 func (m *Machine) IsAtRest() bool {
 	return len(m.runs) == 0 && len(m.ended) == 0 && (m.draft == nil || len(m.draft.starts) == 0)
 }
@@ -105,8 +106,8 @@ func (m *Machine) Ended() []Returned { return m.ended }
 // Failures returns how many writes have failed in a row.
 func (m *Machine) Failures() int { return m.failures }
 
-// Wake returns when to send [Due]; the zero time means not before another event. lazy reports that there is also a write that no
-// tick waits for.
+// Wake returns when [Due] is to be sent; the zero time: not before another event. lazy reports that it may be sent at leisure,
+// for what no tick waits for.
 func (m *Machine) Wake() (at time.Time, lazy bool) {
 	if m.phase != idle {
 		return time.Time{}, false
@@ -114,27 +115,32 @@ func (m *Machine) Wake() (at time.Time, lazy bool) {
 	return m.wake, (m.lazy || m.behind) && m.notBefore.IsZero() // after a failure, wake is when all of it is tried again
 }
 
-// Unstarted returns the runs that nodes may have as open and that this process has not started.
+// Unstarted returns the runs that writes have opened which may have reached nodes, and that this process has not started.
 func (m *Machine) Unstarted() []string {
-	var ids []string
+	ids := slices.Clone(m.unstarted)
+	add := func(id string) {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
 	for _, o := range m.proposed {
-		ids = append(ids, o.ID)
+		add(o.ID)
 	}
 	if m.draft != nil {
 		for _, s := range m.draft.starts {
-			ids = append(ids, s.Open.ID)
+			add(s.Open.ID)
 		}
 	}
 	return ids
 }
 
-// look schedules the next Due for now, or for the instant from which a write is allowed.
+// look has the job looked at now, or as soon as something may be written.
 func (m Machine) look(now time.Time) Machine {
 	m.wake = later(now, m.notBefore)
 	return m
 }
 
-// isOurs reports whether this process has the run under way, or knows how it ended.
+// isOurs reports that this process has the run under way, or knows how it has ended.
 func (m *Machine) isOurs(id string) bool {
 	return slices.ContainsFunc(m.runs, func(r run) bool { return r.id == id }) ||
 		slices.ContainsFunc(m.ended, func(r Returned) bool { return r.ID == id })

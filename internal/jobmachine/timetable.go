@@ -6,18 +6,18 @@ import (
 )
 
 const (
-	maxAll     = 1000   // CatchUp.All catches up with at most that many ticks
-	maxCounted = 10_000 // ticks are counted one by one up to that many
+	maxAll     = 1000   // ticks that are caught up with at a time
+	maxCounted = 10_000 // ticks that are counted one by one
 )
 
 // ticks is a range of ticks of a job that follow each other.
 type ticks struct {
 	first, last time.Time
-	n           int // at most maxCounted + 1
+	n           int // of very many, about maxCounted are counted
 }
 
-// due returns the ticks after an instant whose runs have to begin by another instant. Runs begin in the order of their ticks,
-// each before the next tick.
+// due returns the ticks after an instant whose runs have to begin by another one. Runs begin in the order of their ticks: each
+// begins before the next tick.
 func (j *Job) due(after, by time.Time) ticks {
 	first := j.Schedule.Next(after)
 	if first.IsZero() || j.StartOf(first).After(by) {
@@ -56,10 +56,11 @@ func (j *Job) between(first, by time.Time) ticks {
 	return all
 }
 
-// oldest returns the oldest tick after an instant that [CatchUp].All runs: in the window, and one of the newest maxAll.
-func (j *Job) oldest(after, now time.Time) time.Time {
+// oldest returns the oldest tick after an instant that [CatchUp].All runs: one of the newest maxAll, and in the window unless it
+// has waited for a run.
+func (j *Job) oldest(after, now time.Time, waited bool) time.Time {
 	from := after
-	if late := j.due(after, now.Add(-j.CatchUp.Window)); late.n > 0 {
+	if late := j.due(after, now.Add(-j.CatchUp.Window)); late.n > 0 && !waited {
 		from = late.last
 	}
 	if !j.hasMore(from, now) {
@@ -71,7 +72,7 @@ func (j *Job) oldest(after, now time.Time) time.Time {
 	return j.Schedule.Next(from.Add(time.Duration(n) * time.Second))
 }
 
-// hasMore reports whether more than maxAll ticks come after an instant and up to another one.
+// hasMore reports that more than maxAll ticks come after an instant and up to another one.
 func (j *Job) hasMore(after, by time.Time) bool {
 	for range maxAll + 1 {
 		if after = j.Schedule.Next(after); after.IsZero() || after.After(by) {
@@ -81,7 +82,7 @@ func (j *Job) hasMore(after, by time.Time) bool {
 	return true
 }
 
-// isLate reports whether a tick is outside the catch-up window.
+// isLate reports that a tick is outside the catch-up window.
 func (j *Job) isLate(tick, now time.Time) bool {
 	return !j.StartOf(tick).After(now.Add(-j.CatchUp.Window))
 }
@@ -93,5 +94,12 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// NewestDue returns the newest tick after an instant whose run has to begin by another instant; the zero time if there is none.
+// NewestDue returns the newest tick after an instant whose run has to begin by another one; the zero time if there is none.
 func (j *Job) NewestDue(after, by time.Time) time.Time { return j.due(after, by).last }
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -2,14 +2,14 @@ package jobmachine
 
 import "github.com/redlockfx/redlockfx/internal/jobstore"
 
-// trigger opens a triggered run. It obeys the overlap policy, and ignores the pause.
+// trigger opens the run that a person has asked for. It obeys the overlap policy, and not the pause.
 func (d *draft) trigger() {
 	t := d.m.trigger
 	if !t.On || !t.At().After(d.state.Manual) {
 		return
 	}
 	slot := jobstore.Slot{At: t.At(), Manual: true}
-	if d.due.Now.Sub(slot.At) > triggerExpires {
+	if d.isTooOld(slot) {
 		d.refuse(slot, jobstore.StateMissed, ReasonExpired)
 		return
 	}
@@ -21,10 +21,10 @@ func (d *draft) trigger() {
 		d.refuse(slot, jobstore.StateSkipped, ReasonOverlap)
 		return
 	}
-	d.wait()
+	d.wait(slot.At)
 }
 
-// refuse records that a triggered run does not take place.
+// refuse records that a run that was asked for does not take place.
 func (d *draft) refuse(slot jobstore.Slot, state, reason string) {
 	d.state.Manual = later(d.state.Manual, slot.At)
 	r := jobstore.Record{
