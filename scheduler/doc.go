@@ -54,12 +54,13 @@
 //
 //   - One node of three, or two of five: ticks go on. The leader notices within a third of the longest TTL, and writes
 //     the jobs to that node again, two seconds later. Restart the next node after that.
-//   - A majority: the leader waits for the other nodes, for as long as the restart guard lasts, and goes on from what they
-//     know. Ticks up to two seconds after the last restart may have run. It records those that are not known to have run
-//     as missed. With AtLeastOnce it runs the newest of them again, if that is within the catch-up window.
+//   - A majority, or one node of three while another one is away: the leader waits for the other nodes, for as long as the
+//     restart guard lasts, and goes on from what they know. Ticks up to two seconds after the last restart may have run.
+//     The leader records those that are not known to have run as missed. With AtLeastOnce it runs the newest of them again,
+//     if that is within the catch-up window.
 //   - Every node that knew a job: the job starts again. Its ticks count from then, its pause and its history are gone.
 //
-// In the last two cases the leader logs an error, calls [Hooks.Forgotten] and sets [Status].Forgotten. If no node knows
+// If a majority has lost a job, the leader logs an error, calls [Hooks.Forgotten] and sets [Status].Forgotten. If no node knows
 // the job, it can do so only if its process has led with the job before.
 //
 // # Whose clock

@@ -63,7 +63,7 @@ func (s *Scheduler) lead(ctx context.Context) {
 		term.Resign(errShutdown)
 		return
 	}
-	doing.Naming(ctx) // the runs name themselves; their writes do no harm in a term that is over
+	doing.Naming(ctx) // the runs; what is written of them does no harm in a term that is over
 	returned := false
 	defer func() { // also where a hook, the logger or a schedule panics, or ends this goroutine: the lease is released afterwards
 		if !returned {
