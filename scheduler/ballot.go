@@ -14,11 +14,15 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
+// maxOwn is how many ballots a term remembers as its own: a node serves one of the last two.
+const maxOwn = 16
+
 // ballot is the number under which the leader writes. The leader takes a larger one when a node has lost its state, because such
 // a node serves only ballots that are taken later.
 type ballot struct {
 	jobstore.Ballot
-	own      []jobstore.Ballot // all that this term has taken
+	own      []jobstore.Ballot // the newest that this term has taken
+	id       string            // random digits of this term, for the names of its runs
 	above    time.Time         // the next one is taken after this instant of the nodes' clock
 	wanted   bool              // the leader needs a larger one
 	taking   bool              // the nodes are being asked to promise one; no write is under way meanwhile
@@ -48,7 +52,10 @@ func (l *loop) takeBallot(now time.Time) time.Duration {
 	}
 	taken := jobstore.NewBallot(at)
 	b.taking, b.wanted = true, false
-	b.own = append(b.own, taken) // before anybody knows whether a majority promises it
+	if b.id == "" {
+		b.id = taken.ID()
+	}
+	b.own = append(b.own[max(0, len(b.own)-maxOwn+1):], taken) // before anybody knows whether a majority promises it
 	leader := jobstore.Leader{Token: l.term.Token(), Replica: l.s.elector.Identity()}
 	l.work.Go(func() { // ends by the node timeout; lead waits for it
 		promises, err := l.s.store.Prepare(l.stopping, taken, leader, nil)
@@ -102,6 +109,11 @@ func (l *loop) notPromised(err error) {
 		l.log.Warn("no ticks: too few nodes serve this leader, retrying", zap.Error(err))
 	}
 	l.wantBallot(backoff.After(b.failures))
+}
+
+// isBallotDue reports that a larger ballot is to be taken as soon as no write is under way.
+func (l *loop) isBallotDue() bool {
+	return l.ballot.wanted && !l.prepares.running && time.Until(l.ballot.at) <= 0
 }
 
 // wantBallot notes that a larger ballot must be taken after a pause.
@@ -173,7 +185,9 @@ func latest(a, b time.Time) time.Time {
 func (l *loop) keepUnstarted() {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
-	l.s.unstarted = make(map[string][]string)
+	if l.s.unstarted == nil {
+		l.s.unstarted = make(map[string][]string)
+	}
 	for _, e := range l.entries {
 		if ids := e.machine.Unstarted(); len(ids) > 0 {
 			l.s.unstarted[e.job.Name] = ids

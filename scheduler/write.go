@@ -42,7 +42,7 @@ type batch struct {
 // dispatch sends what is due to the nodes, and returns for how long nothing else is.
 func (l *loop) dispatch(now time.Time) time.Duration {
 	w := &l.writes
-	if l.ballot.Ballot == "" || l.ballot.taking || l.ballot.wanted && time.Until(l.ballot.at) <= 0 || l.ballot.fenced {
+	if l.ballot.Ballot == "" || l.ballot.taking || l.ballot.fenced || l.isBallotDue() {
 		return maxPoll // what ends that wakes the loop
 	}
 	for w.calls < maxWrites {
@@ -102,7 +102,7 @@ func (l *loop) ask(e *entry, now time.Time, b *batch) {
 	var effects jobmachine.Effects
 	e.machine, effects = jobmachine.Next(e.machine, jobmachine.Due{
 		Now: now, Token: l.term.Token(), Replica: l.s.elector.Identity(),
-		ID: l.ballot.own[0].ID() + strconv.FormatInt(int64(l.writes.ids), 36),
+		ID: l.ballot.id + strconv.FormatInt(int64(l.writes.ids), 36),
 	})
 	l.carryOut(e, effects)
 	if effects.Write != nil {
