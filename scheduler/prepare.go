@@ -167,7 +167,7 @@ func (l *loop) tellLost(jobs []string) {
 	if more := len(jobs) - shown; more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
-	l.log.Error("the nodes have lost what they knew of jobs: these begin anew, their pauses and history are gone",
+	l.log.Error("a majority of nodes lost its data of jobs, their pauses and history may be gone",
 		zap.Int("jobs", len(jobs)), zap.String("names", names))
 	for _, job := range jobs {
 		l.s.hooks.forgotten(job)
