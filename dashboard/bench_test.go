@@ -36,7 +36,7 @@ func thousand(now time.Time) *snapshot {
 		r.Start, r.End = r.Tick, r.Tick.Add(time.Second)
 		if i%3 > 0 {
 			r.State, r.Err = scheduler.StateFailed, strings.Repeat("GET https://rates.example: 503 ", 20)
-			status.Reason, status.ReasonTick = "a run is under way, and has been for long", r.Tick
+			status.Reason, status.ReasonTick = "a run was under way, and has been for long", r.Tick
 		}
 		status.Last = r
 		s.jobs.value = append(s.jobs.value, status)

@@ -25,7 +25,7 @@
 //	leader     id value term since lease_ms
 //	replica    id state since stop_ms check
 //	nodes      addr version latency_ms guard_ms clock_offset_ms error
-//	jobs       name spec words zone next paused running last last_ok failures missed why why_tick own
+//	jobs       name spec words zone next paused running last last_ok failures missed why why_tick own lost
 //	runs       job tick state replica term attempt manual caught_up start lag_ms took_ms error left_out
 //	terms      term replica since
 //

@@ -36,7 +36,7 @@ func TestAPI_TellsAllThatThePageShows(t *testing.T) {
 		if good.Failures != 0 || good.Last.State != "ok" || time.Until(good.Next) != 30*time.Second {
 			t.Errorf("%+v, %+v", good, good.Last)
 		}
-		if !long.Running || long.Last.State != "running" || long.Why != "a run is under way" || time.Since(long.WhyTick) > 10*time.Second ||
+		if !long.Running || long.Last.State != "running" || long.Why != "a run was under way" || time.Since(long.WhyTick) > 10*time.Second ||
 			long.Last.Took < 20_000 {
 			t.Errorf("%+v, %+v", long, long.Last)
 		}

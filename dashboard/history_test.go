@@ -12,11 +12,11 @@ func TestHistory_IsOnThePageOfItsJob(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		time.Sleep(time.Second) // a tick comes right now
 		long := s.job("long")
-		if n := len(long.Records); n != 9 || long.Records[0].State != "skipped" || long.Records[n-1].State != "running" {
+		if n := len(long.Records); n != 9 || long.Records[0].State != "running" || long.Records[n-1].State != "skipped" {
 			t.Errorf("records %+v", long.Records)
 		}
 		want.Parts(t, "the job's page", s.get("/job?name=long").Body.String(),
-			"8 ticks not run", `<rect class="missed"`, "a run is under way", "The newest 50 ticks are known")
+			"8 ticks not run", `<rect class="missed"`, "a run was under way", "The newest 50 ticks are known")
 		page := s.get("/").Body.String()
 		want.Parts(t, "the page", page, "In the last hour: 1 change of the leader.", `<rect class="term`)
 		if strings.Contains(page, "skipped") || strings.Contains(page, `<rect class="missed"`) {
