@@ -2,6 +2,7 @@ package otelredlock
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,7 +39,7 @@ func (i *Instruments) JobHooks() scheduler.Hooks {
 		Missed: func(name string, ticks int, reason string) {
 			i.job(name) // that its good runs are exported
 			i.missed.Add(context.Background(), int64(ticks),
-				metric.WithAttributes(jobName.String(name), missedReason.String(reason)))
+				metric.WithAttributes(jobName.String(name), missedReason.String(kindOf(reason))))
 		},
 	}
 }
@@ -106,4 +107,12 @@ func (p *panics) take(run scheduler.Run) bool {
 	attempt, panicked := p.runs[run]
 	delete(p.runs, run)
 	return panicked && attempt == last
+}
+
+// kindOf is a reason without the times in it, which would make a series of each: "no leader" of "no leader from ... to ...".
+func kindOf(reason string) string {
+	for _, times := range []string{" from ", " until "} {
+		reason, _, _ = strings.Cut(reason, times)
+	}
+	return reason
 }

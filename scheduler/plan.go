@@ -14,10 +14,13 @@ func planOf(loc *time.Location, words ...string) string {
 	return "CRON_TZ=" + zoneOf(loc) + " " + strings.Join(words, " ")
 }
 
-// splitPlan takes a plan's zone and spec apart.
+// splitPlan takes a plan's zone and spec apart. A spec of whole minutes has five fields, as people write it.
 func splitPlan(plan string) (zone, spec string) {
 	first, rest, _ := strings.Cut(plan, " ")
 	zone, _ = zoneName(first)
+	if minutes, ok := strings.CutPrefix(rest, "0 "); ok && strings.Count(rest, " ") == len(layout)-1 {
+		rest = minutes
+	}
 	return zone, rest
 }
 
