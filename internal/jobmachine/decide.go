@@ -9,12 +9,14 @@ import (
 // maxOpened is how many runs are opened beside each other in one write.
 const maxOpened = 100
 
+// maxOpen is how many runs a job that allows overlaps may have open: nodes keep no more.
+const maxOpen = 1000
+
 // ticks decides on the ticks that have come, the oldest first, up to the first one that is run: all before it are left out.
 func (d *draft) ticks() {
 	if d.state.Pause.On {
 		return
 	}
-	d.applyFloor()
 	j, now := d.m.job, d.due.Now
 	if len(d.m.runs) == 0 {
 		now = now.Add(early)
@@ -22,7 +24,7 @@ func (d *draft) ticks() {
 	for len(d.starts) < maxOpened {
 		all := j.due(d.state.Mark, now)
 		if all.n == 0 {
-			d.wakeForNext()
+			d.wakeForNext(d.state.Mark)
 			return
 		}
 		seg, waited := d.segment(all, now)
@@ -36,8 +38,8 @@ func (d *draft) ticks() {
 			continue
 		}
 		if !d.mayOpen() {
-			d.wait()
-			d.wakeForNext()
+			d.wait(j.StartOf(all.last))
+			d.wakeForNext(all.last)
 			return
 		}
 		if tick.After(seg.first) {
@@ -49,14 +51,11 @@ func (d *draft) ticks() {
 	d.wakeAt(now)
 }
 
-// wakeForNext has the job looked at when the first tick that has not come comes. Ticks that wait for a run need no timer of
-// their own; but Skip, and Replace, do something about those that come after them.
-func (d *draft) wakeForNext() {
-	j, now := d.m.job, d.due.Now
-	next := j.Schedule.Next(d.state.Mark)
-	if !next.IsZero() && d.blocks && !j.StartOf(next).After(now) { // it is the one that waits
-		next = j.Schedule.Next(now)
-	}
+// wakeForNext has the job looked at when the run of the first tick after an instant begins. Ticks that wait for a run need no
+// timer of their own; but Skip, and Replace, do something about those that come after them.
+func (d *draft) wakeForNext(after time.Time) {
+	j := d.m.job
+	next := j.Schedule.Next(after)
 	if next.IsZero() {
 		return
 	}
@@ -90,10 +89,7 @@ func (d *draft) segment(all ticks, now time.Time) (seg ticks, waited bool) {
 func (d *draft) pick(all, seg ticks, waited bool, now time.Time) time.Time {
 	j := d.m.job
 	if j.CatchUp.All {
-		if waited {
-			return seg.first
-		}
-		oldest := j.oldest(d.state.Mark, now)
+		oldest := j.oldest(d.state.Mark, now, waited)
 		if oldest.IsZero() || oldest.After(seg.last) {
 			return time.Time{}
 		}
@@ -140,28 +136,39 @@ func (d *draft) why(tick time.Time, waited bool) string {
 	return reasonLate
 }
 
-// applyFloor leaves out the ticks of which nodes have lost what became of them. A job that runs at least once has the newest of
-// these run: twice rather than never.
-func (d *draft) applyFloor() {
-	j := d.m.job
-	if d.m.floor.IsZero() || !d.m.floor.After(d.state.Mark) {
+// forgotten leaves out the ticks, and the trigger, of which nodes have lost what became of them. A job that runs at least once
+// has the trigger and the newest tick run: twice rather than never.
+func (d *draft) forgotten(in mode) {
+	j, floor := d.m.job, d.m.floor
+	again := j.AtLeastOnce && in != removed
+	if t := d.m.trigger; !d.m.isNew && t.On && t.At().After(d.state.Manual) && !t.At().After(floor) {
+		slot := jobstore.Slot{At: t.At(), Manual: true}
+		if again && !d.isTooOld(slot) {
+			d.suppose(slot, ".m")
+		} else {
+			d.refuse(slot, jobstore.StateMissed, ReasonForgotten)
+		}
+	}
+	if !floor.After(d.state.Mark) {
 		return
 	}
-	first := j.Schedule.Next(d.state.Mark)
-	if !first.IsZero() && !first.After(d.m.floor) {
-		lost := j.between(first, d.m.floor)
-		again := time.Time{}
-		if j.AtLeastOnce && d.mayOpen() && !j.isLate(lost.last, d.due.Now) {
-			again = lost.last
-			lost = ticks{}
-			if again.After(first) {
-				lost = j.between(first, again.Add(-time.Nanosecond))
-			}
-		}
-		d.leaveOut(lost, jobstore.StateMissed, ReasonForgotten)
-		if !again.IsZero() {
-			d.open(jobstore.Slot{At: again}, 2, true)
-		}
+	lost := d.unsettled(floor)
+	if last := lost.last; lost.n > 0 && again && !j.isLate(last, d.due.Now) {
+		d.suppose(jobstore.Slot{At: last}, ".t")
+		lost = d.unsettled(last.Add(-time.Nanosecond))
 	}
-	d.state.Mark, d.changed = later(d.state.Mark, d.m.floor), true
+	d.leaveOut(lost, jobstore.StateMissed, ReasonForgotten)
+	d.state.Mark, d.changed = later(d.state.Mark, floor), true
+}
+
+// suppose has a run open that an earlier leader may have started: it is taken over like all of these.
+func (d *draft) suppose(slot jobstore.Slot, suffix string) {
+	o := jobstore.Open{
+		Slot: slot, ID: d.due.ID + suffix, Attempt: 1, Tries: max(d.m.job.Tries, 1), Token: d.due.Token, Replica: d.due.Replica,
+		Start: slot.At,
+	}
+	d.state.Open, d.changed = append(d.state.Open, o), true
+	if slot.Manual {
+		d.state.Manual = slot.At
+	}
 }

@@ -15,8 +15,8 @@
 // # How a write is made
 //
 // [Due] asks for a write. It is made in this order: what people have set, runs that have returned, a timetable that has changed,
-// runs that an earlier leader left open, a trigger, ticks. Everything that is due goes into one state, and that state is the
-// write.
+// ticks of which nodes have lost what became of them, a trigger, runs that an earlier leader left open, ticks. Everything that is
+// due goes into one state, and that state is the write.
 //
 // # Whether a run was under way
 //

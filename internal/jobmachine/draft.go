@@ -15,6 +15,7 @@ const (
 	ReasonChanged    = "the job's spec or zone has changed since"
 	ReasonForgotten  = "nodes lost their state: whether it has run is unknown"
 	ReasonGone       = "its process was gone when another one led"
+	ReasonRemoved    = "the job was removed"
 	ReasonExpired    = "nobody could run it within an hour"
 	reasonLate       = "the leader came to it too late"
 )
@@ -32,7 +33,6 @@ type draft struct {
 	records []jobstore.Record // for the history
 	tell    []jobstore.Record
 	settled []string // of the runs that have returned
-	kept    []string // open runs that are not started, still
 	runs    []run
 
 	wake   time.Time // when there is something to do if nothing happens before
@@ -53,13 +53,16 @@ func (d *draft) make(in mode) {
 	d.ends()
 	switch in {
 	case draining:
-	case removed:
-		d.lose()
-		if !d.state.Removed && len(d.m.runs) == 0 {
-			d.state.Removed, d.changed = true, true
+		if d.changed || d.m.behind {
+			d.forgotten(in)
 		}
+	case removed:
+		d.remove()
+		d.forgotten(in)
+		d.lose()
 	case serving:
 		d.plan()
+		d.forgotten(in)
 		d.trigger()
 		d.inherit()
 		d.ticks()
@@ -72,27 +75,27 @@ func (d *draft) settings() {
 	if !set.IsNewer(was) {
 		return
 	}
+	if !set.On {
+		if !d.state.Removed { // ticks that came before the pause, and had not run when it began
+			d.leaveOut(d.unsettled(set.At()), jobstore.StateMissed, "the job was paused until "+clock(set.At()))
+		}
+		d.state.Mark = later(d.state.Mark, set.At())
+	}
 	d.state.Pause, d.changed = set, true
-	if set.On {
-		return
-	}
-	until := set.At() // ticks that came before the pause, and had not run when it began
-	if was.On {
-		until = was.At()
-	}
-	d.leaveOut(d.m.job.due(d.state.Mark, until), jobstore.StateMissed, "the job was paused until "+clock(set.At()))
-	d.state.Mark = later(d.state.Mark, set.At())
 }
 
 // ends takes runs out that have returned.
 func (d *draft) ends() {
 	for _, r := range d.m.ended {
 		d.settled = append(d.settled, r.ID)
+		d.changed = true
 		at := slices.IndexFunc(d.state.Open, func(o jobstore.Open) bool { return o.ID == r.ID })
 		if at < 0 {
+			if d.state.Last.ID == r.ID { // by a write that was taken for failed
+				d.tell = append(d.tell, d.state.Last)
+			}
 			continue
 		}
-		d.changed = true
 		o := d.state.Open[at]
 		record := recordOf(o, r.State, r.Err, r.End)
 		record.Attempt = max(r.Attempt, o.Attempt)
@@ -101,8 +104,12 @@ func (d *draft) ends() {
 		}
 		if r.CutOff && d.m.job.AtLeastOnce { // the next leader runs it again
 			d.state.Open[at].Returned = true
+			record.State = jobstore.StateInterrupted
 			d.row(record)
 			continue
+		}
+		if record.State == jobstore.StateInterrupted { // nobody does
+			record.State = jobstore.StateFailed
 		}
 		d.state.Open = slices.Delete(d.state.Open, at, at+1)
 		d.end(record)
@@ -155,16 +162,37 @@ func (d *draft) plan() {
 		d.state.Removed, d.changed = false, true
 		d.state.Mark = later(d.state.Mark, d.due.Now)
 	case d.state.Plan != j.Plan:
-		if d.m.before != nil {
-			old := *j
-			old.Schedule, old.Jitter = d.m.before, 0
-			d.leaveOut(old.due(d.state.Mark, d.due.Now), jobstore.StateMissed, ReasonChanged)
-		}
+		d.leaveOut(d.unsettled(d.due.Now), jobstore.StateMissed, ReasonChanged)
 		d.state.Mark = later(d.state.Mark, d.due.Now)
 	}
 	if d.state.Plan != j.Plan {
 		d.state.Plan, d.changed = j.Plan, true
 	}
+}
+
+// remove has the nodes know that their leader has the job no more.
+func (d *draft) remove() {
+	if d.state.Removed {
+		return
+	}
+	d.leaveOut(d.unsettled(d.due.Now), jobstore.StateMissed, ReasonRemoved)
+	d.state.Removed, d.changed = true, true
+}
+
+// unsettled returns the ticks of the stored plan that have come by an instant and are not settled; those of a pause do not count.
+func (d *draft) unsettled(by time.Time) ticks {
+	schedule := d.m.job.Schedule
+	if d.state.Plan != d.m.job.Plan {
+		schedule = d.m.before
+	}
+	if schedule == nil { // the plan cannot be read
+		return ticks{}
+	}
+	if d.state.Pause.On {
+		by = earlier(by, d.state.Pause.At())
+	}
+	stored := Job{Schedule: schedule}
+	return stored.due(d.state.Mark, by)
 }
 
 // leaveOut has ticks not run.
@@ -224,20 +252,23 @@ func (d *draft) newID(slot jobstore.Slot) string {
 	return d.due.ID
 }
 
-// mayOpen reports whether nothing is under way that a new run would have to wait for.
+// mayOpen reports whether a new run has to wait for nothing that is under way.
 func (d *draft) mayOpen() bool {
-	return d.m.job.Overlap == Allow || len(d.m.runs) == 0 && len(d.starts) == 0
+	if d.m.job.Overlap == Allow {
+		return len(d.state.Open) < maxOpen
+	}
+	return len(d.m.runs) == 0 && len(d.starts) == 0
 }
 
-// wait has what comes next wait for the runs under way to return, or take their place.
-func (d *draft) wait() {
+// wait has what is due since an instant wait for the runs under way to return, or take the place of those that began before.
+func (d *draft) wait(since time.Time) {
 	d.blocks = true
 	if d.m.job.Overlap != Replace {
 		return
 	}
 	d.runs = slices.Clone(d.runs)
 	for i := range d.runs {
-		if !d.runs[i].cancelled {
+		if !d.runs[i].cancelled && !d.runs[i].start.After(since) {
 			d.runs[i].cancelled = true
 			d.cancels = append(d.cancels, d.runs[i].id)
 		}

@@ -49,7 +49,8 @@ type Returned struct {
 	Attempt int       // the number of its last try
 	Start   time.Time // when it began; zero if it did not
 	End     time.Time
-	// CutOff says that it ended because its leader was to stop. With AtLeastOnce it stays open: the next leader runs it again.
+	// CutOff says that it ended because its leader was to stop. With AtLeastOnce it is interrupted, whatever State says, and stays
+	// open: the next leader runs it again.
 	CutOff bool
 	// Waits says that a run of an earlier leader was still under way, so that the next run has to wait for it too.
 	Waits bool

@@ -12,20 +12,28 @@ import (
 const maxProposed = 100
 
 func (e Prepared) apply(m Machine) (Machine, Effects) {
+	m.isNew = m.phase == unprepared && !e.Basis.Known
+	m.stored = e.basis(&m)
 	m.phase, m.draft = idle, nil
-	m.stored = e.Basis.State
-	if !e.Basis.Known { // its ticks begin now
-		m.stored = jobstore.State{Since: e.Now, Plan: m.job.Plan, Mark: later(e.Now, e.Basis.Floor)}
-	}
 	m.floor, m.absence, m.prepared = e.Basis.Floor, e.Absence, e.Now
-	m.before, m.unstarted = e.Before, e.Unstarted
+	m.unstarted = e.Unstarted
+	if m.stored.Plan == e.Basis.State.Plan { // else the leader goes on from its own
+		m.before = e.Before
+	}
 	m.pause, m.trigger = newest(m.pause, e.Basis.Pause), newest(m.trigger, e.Basis.Trigger)
 	m.behind, m.failures, m.notBefore, m.proposed = true, 0, time.Time{}, nil
 
+	// A run that is lost may go on, and so may one that the nodes have forgotten.
+	isLost := m.stored.Last.State == jobstore.StateLost
+	m.foreign = m.foreign || isLost || !m.floor.IsZero() && !m.isNew
 	waits := m.job.Overlap == Queue || m.job.Overlap == Replace
 	m.spans = slices.Clone(m.spans)
 	for _, o := range m.stored.Open {
-		if m.isOurs(o.ID) || slices.Contains(m.unstarted, o.ID) {
+		if m.isOurs(o.ID) {
+			continue
+		}
+		if slices.Contains(m.unstarted, o.ID) {
+			m.foreign = m.foreign || o.Attempt > 1 // an earlier attempt may be under way
 			continue
 		}
 		m.foreign = m.foreign || !o.Returned
@@ -33,10 +41,38 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 			m.spans = append(m.spans, span{o.ID, o.Start, e.Now})
 		}
 	}
-	if last := m.stored.Last; last.State != "" && last.End.After(m.stored.Mark) {
+	if last := m.stored.Last; last.State != "" && last.End.After(m.stored.Mark) && (waits || !isLost) {
 		m.spans = append(m.spans, span{last.ID, last.Start, last.End})
 	}
 	return m.look(e.Now), Effects{}
+}
+
+// basis returns the state that the leader goes on from. If nodes have lost what this leader has settled and started itself, it
+// goes on from that.
+func (e Prepared) basis(m *Machine) jobstore.State {
+	named, own := e.Basis.State, m.stored
+	switch {
+	case m.phase == unprepared && !e.Basis.Known: // its ticks begin now
+		return jobstore.State{Since: e.Now, Plan: m.job.Plan, Mark: later(e.Now, e.Basis.Floor)}
+	case m.phase == unprepared || e.Basis.Known && e.Basis.Floor.IsZero():
+		return named
+	}
+	s := own
+	if named.Mark.After(own.Mark) {
+		s = named
+	}
+	s.Mark, s.Manual = later(named.Mark, own.Mark), later(named.Manual, own.Manual)
+	s.Open = slices.Clone(own.Open)
+	for _, o := range named.Open {
+		mark := own.Mark
+		if o.Slot.Manual {
+			mark = own.Manual
+		}
+		if o.Slot.At.After(mark) {
+			s.Open = append(s.Open, o)
+		}
+	}
+	return s
 }
 
 func (e Due) apply(m Machine) (Machine, Effects) {
@@ -66,7 +102,14 @@ func (e Stored) apply(m Machine) (Machine, Effects) {
 	m.stored = d.state
 	m.behind, m.lazy, m.failures, m.proposed = false, false, 0, nil
 	m.failedSince, m.notBefore = time.Time{}, time.Time{}
-	m.floor, m.before, m.unstarted = time.Time{}, nil, d.kept
+	m.floor = time.Time{}
+	m.unstarted = slices.DeleteFunc(slices.Clone(m.unstarted), func(id string) bool { return !isOpen(m.stored, id) })
+	switch m.stored.Plan {
+	case m.job.Plan:
+		m.before = nil
+	case d.m.job.Plan: // the job has changed while the write was under way
+		m.before = d.m.job.Schedule
+	}
 	m.ended = slices.DeleteFunc(slices.Clone(m.ended), func(r Returned) bool { return slices.Contains(d.settled, r.ID) })
 	m.lazy = len(m.ended) > 0
 	m.runs = slices.Clone(m.runs)
@@ -75,7 +118,7 @@ func (e Stored) apply(m Machine) (Machine, Effects) {
 	})
 	for _, s := range d.starts {
 		m.foreign = m.foreign && !s.Alone
-		m.runs = append(m.runs, run{id: s.Open.ID, slot: s.Open.Slot})
+		m.runs = append(m.runs, run{id: s.Open.ID, start: s.Open.Start})
 		m.spans = append(m.spans, span{id: s.Open.ID, start: s.Open.Start})
 	}
 	return m.look(e.Now), Effects{Start: d.starts, Tell: d.tell}
@@ -158,6 +201,10 @@ func (Drain) apply(m Machine) (Machine, Effects) {
 		m = m.look(time.Time{}.Add(1))
 	}
 	return m, Effects{}
+}
+
+func isOpen(s jobstore.State, id string) bool {
+	return slices.ContainsFunc(s.Open, func(o jobstore.Open) bool { return o.ID == id })
 }
 
 func newest(a, b jobstore.Setting) jobstore.Setting {

@@ -10,22 +10,24 @@ import (
 // is to run at least once. One that this very process opened and did not start is started.
 func (d *draft) inherit() {
 	for _, o := range slices.Clone(d.state.Open) {
-		unstarted := slices.Contains(d.m.unstarted, o.ID)
+		// What is opened as a further attempt may have been started as an earlier one.
+		unstarted := slices.Contains(d.m.unstarted, o.ID) && (o.Attempt == 1 || d.m.job.AtLeastOnce)
 		switch {
 		case d.m.isOurs(o.ID) || d.isStarting(o.ID):
 		case !unstarted && !d.m.job.AtLeastOnce:
 			d.loseOne(o)
 		case d.state.Pause.On && !o.Slot.Manual: // it waits
-			d.keep(o, unstarted)
+		case !d.m.job.AtLeastOnce && d.isTooOld(o.Slot):
+			d.close(o.ID)
+			d.end(recordOf(o, jobstore.StateMissed, reasonLate, d.due.Now))
 		case !d.mayOpen():
-			d.keep(o, unstarted)
-			d.wait()
+			d.blocks = true
 		default:
 			again := jobstore.Open{Slot: o.Slot, Attempt: o.Attempt, Late: o.Late || d.isLate(o.Slot)}
 			if !unstarted {
 				again.Attempt += max(o.Tries, 1)
 			}
-			d.remove(o.ID)
+			d.close(o.ID)
 			d.start(again)
 			d.opens = d.opens || !o.Slot.Manual
 		}
@@ -36,12 +38,6 @@ func (d *draft) isStarting(id string) bool {
 	return slices.ContainsFunc(d.starts, func(s Start) bool { return s.Open.ID == id })
 }
 
-func (d *draft) keep(o jobstore.Open, unstarted bool) {
-	if unstarted {
-		d.kept = append(d.kept, o.ID)
-	}
-}
-
 func (d *draft) isLate(slot jobstore.Slot) bool {
 	at := slot.At
 	if !slot.Manual {
@@ -50,7 +46,15 @@ func (d *draft) isLate(slot jobstore.Slot) bool {
 	return at.Before(d.due.Now.Add(-Fresh))
 }
 
-func (d *draft) remove(id string) {
+// isTooOld reports that a slot has waited for too long to be run for the first time.
+func (d *draft) isTooOld(slot jobstore.Slot) bool {
+	if slot.Manual {
+		return d.due.Now.Sub(slot.At) > triggerExpires
+	}
+	return d.m.job.isLate(slot.At, d.due.Now)
+}
+
+func (d *draft) close(id string) {
 	d.state.Open = slices.DeleteFunc(d.state.Open, func(o jobstore.Open) bool { return o.ID == id })
 }
 
@@ -64,6 +68,6 @@ func (d *draft) lose() {
 }
 
 func (d *draft) loseOne(o jobstore.Open) {
-	d.remove(o.ID)
+	d.close(o.ID)
 	d.end(recordOf(o, jobstore.StateLost, ReasonGone, d.due.Now))
 }

@@ -18,6 +18,7 @@ type Machine struct {
 
 	pause, trigger jobstore.Setting // the newest that the leader has learned of
 	floor          time.Time        // no tick up to here may be opened; zero: no such floor
+	isNew          bool             // the nodes knew nothing of the job
 	absence        string           // why ticks up to prepared have not run
 	prepared       time.Time
 	before         Schedule // of the plan that was stored, where it is another one
@@ -60,7 +61,7 @@ const (
 // run is a run of this process that is under way.
 type run struct {
 	id        string
-	slot      jobstore.Slot
+	start     time.Time
 	cancelled bool // as another tick is to take its place
 }
 
@@ -116,13 +117,18 @@ func (m *Machine) Wake() (at time.Time, lazy bool) {
 
 // Unstarted returns the runs that writes have opened which may have reached nodes, and that this process has not started.
 func (m *Machine) Unstarted() []string {
-	var ids []string
+	ids := slices.Clone(m.unstarted)
+	add := func(id string) {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
 	for _, o := range m.proposed {
-		ids = append(ids, o.ID)
+		add(o.ID)
 	}
 	if m.draft != nil {
 		for _, s := range m.draft.starts {
-			ids = append(ids, s.Open.ID)
+			add(s.Open.ID)
 		}
 	}
 	return ids

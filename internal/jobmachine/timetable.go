@@ -56,10 +56,11 @@ func (j *Job) between(first, by time.Time) ticks {
 	return all
 }
 
-// oldest returns the oldest tick after an instant that [CatchUp].All runs: in the window, and one of the newest maxAll.
-func (j *Job) oldest(after, now time.Time) time.Time {
+// oldest returns the oldest tick after an instant that [CatchUp].All runs: one of the newest maxAll, and in the window unless it
+// has waited for a run.
+func (j *Job) oldest(after, now time.Time, waited bool) time.Time {
 	from := after
-	if late := j.due(after, now.Add(-j.CatchUp.Window)); late.n > 0 {
+	if late := j.due(after, now.Add(-j.CatchUp.Window)); late.n > 0 && !waited {
 		from = late.last
 	}
 	if !j.hasMore(from, now) {

@@ -9,7 +9,7 @@ func (d *draft) trigger() {
 		return
 	}
 	slot := jobstore.Slot{At: t.At(), Manual: true}
-	if d.due.Now.Sub(slot.At) > triggerExpires {
+	if d.isTooOld(slot) {
 		d.refuse(slot, jobstore.StateMissed, ReasonExpired)
 		return
 	}
@@ -21,7 +21,7 @@ func (d *draft) trigger() {
 		d.refuse(slot, jobstore.StateSkipped, ReasonOverlap)
 		return
 	}
-	d.wait()
+	d.wait(slot.At)
 }
 
 // refuse records that a run that was asked for does not take place.

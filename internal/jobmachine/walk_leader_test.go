@@ -1,0 +1,270 @@
+package jobmachine_test
+
+import (
+	"slices"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+)
+
+// lead begins the term of a process.
+func (w *walk) lead(process string) {
+	if len(w.starts) == 0 || w.chance(20) {
+		before := w.job
+		if w.job = w.drawJob(); w.job.Overlap != before.Overlap {
+			w.zombies = nil // they may have overlapped
+		}
+	}
+	var left []string // runs that this process has opened in its last term and not started
+	if process == w.leader.process {
+		left = w.m.Unstarted()
+	}
+	w.token++
+	w.leader = leader{process: process, token: w.token}
+	w.m, w.first, w.sent = jobmachine.New(w.job), w.job, nil
+	w.prepare(w.hear(), left)
+}
+
+// hear returns what the nodes that answer know.
+func (w *walk) hear() jobstore.Basis {
+	b := jobstore.Basis{
+		Known: w.nodes.known, State: w.nodes.base, Pause: w.nodes.pause, Trigger: w.nodes.trigger, Floor: w.nodes.floor,
+	}
+	if n := len(w.nodes.kept); n > 0 {
+		if heard := w.rng.IntN(n + 1); heard < n {
+			b.Known, b.State = true, w.nodes.kept[heard]
+		}
+	}
+	if b.State.Pause.IsNewer(b.Pause) {
+		b.Pause = b.State.Pause
+	}
+	b.State = truncated(b.State)
+	return b
+}
+
+// truncated returns a state as precise as the nodes keep it.
+func truncated(s jobstore.State) jobstore.State {
+	s.Mark, s.Since = s.Mark.Truncate(time.Millisecond), s.Since.Truncate(time.Microsecond)
+	s.Open = slices.Clone(s.Open)
+	return s
+}
+
+func (w *walk) prepare(b jobstore.Basis, left []string) {
+	e := jobmachine.Prepared{Now: w.now, Basis: b, Absence: "nobody led", Unstarted: left}
+	if b.Known && b.State.Plan != w.job.Plan {
+		e.Before = w.timetable(b.State.Plan)
+	}
+	for id := range w.unstarted { // a write of long ago may come back
+		if !w.nodes.floor.IsZero() && !slices.Contains(left, id) {
+			delete(w.unstarted, id)
+		}
+	}
+	was := w.m
+	if effects := w.send(e); effects.Write != nil || effects.Cancel != nil || effects.Start != nil || effects.Tell != nil {
+		w.fail("Prepared has effects: %+v", effects)
+	}
+	l := &w.leader
+	if !b.Known {
+		w.zombies = nil // nobody knows of them
+	}
+	l.isNew = !b.Known && !was.IsPrepared()
+	l.prepared, l.floor, l.behind, l.notBefore, l.writing = w.now, b.Floor, true, time.Time{}, nil
+	l.pause, l.trigger = newer(l.pause, b.Pause), newer(l.trigger, b.Trigger)
+	w.judgePrepared(b, was)
+	for _, o := range w.m.State().Open {
+		if w.isUnderWay(o.ID) || w.hasReturned(o.ID) || w.unstarted[o.ID] == l.process {
+			continue
+		}
+		if w.job.Overlap == jobmachine.Queue || w.job.Overlap == jobmachine.Replace {
+			l.spans = append(l.spans, period{o.ID, o.Start, w.now, false})
+		}
+	}
+	if last := w.m.State().Last; last.State != "" {
+		l.spans = append(l.spans, period{last.ID, last.Start, last.End, last.State != jobstore.StateLost})
+	}
+}
+
+// judgePrepared judges what a leader goes on from: what the nodes have named, and, where they have lost their state, what it
+// knows itself.
+func (w *walk) judgePrepared(b jobstore.Basis, before jobmachine.Machine) {
+	is, own := w.m.State(), before.State()
+	again := before.IsPrepared()
+	switch {
+	case !again && !b.Known:
+		if is.Mark.Before(w.now) || is.Mark.Before(b.Floor) || is.Plan != w.job.Plan || is.Missed != 0 {
+			w.fail("a new job begins with %+v", is)
+		}
+		return
+	case !again || b.Known && b.Floor.IsZero():
+		if !reflectEqual(is, b.State) {
+			w.fail("the state of the nodes is not taken over: %s", text(is))
+		}
+		return
+	}
+	if is.Mark.Before(later(b.State.Mark, own.Mark)) || is.Manual.Before(later(b.State.Manual, own.Manual)) {
+		w.fail("marks are lost: %s, %s", text(own), text(is))
+	}
+	if is.Missed != own.Missed && is.Missed != b.State.Missed || is.Last != own.Last && is.Last != b.State.Last {
+		w.fail("counts are lost: %s, %s", text(own), text(is))
+	}
+	for _, o := range own.Open {
+		if !slices.Contains(is.Open, o) {
+			w.fail("the leader has forgotten that %s is open", o.ID)
+		}
+	}
+	for _, o := range b.State.Open {
+		passed := !o.Slot.At.After(own.Mark) && !o.Slot.Manual || !o.Slot.At.After(own.Manual) && o.Slot.Manual
+		if passed == slices.Contains(is.Open, o) && !slices.Contains(own.Open, o) {
+			w.fail("%s is open on the nodes, passed by the leader: %v", o.ID, passed)
+		}
+	}
+	for _, o := range is.Open {
+		if !slices.Contains(b.State.Open, o) && !slices.Contains(own.Open, o) {
+			w.fail("the run %+v is open that neither the nodes nor the leader know", o)
+		}
+	}
+}
+
+func newer(a, b jobstore.Setting) jobstore.Setting {
+	if b.IsNewer(a) {
+		return b
+	}
+	return a
+}
+
+// due asks the machine for a write.
+func (w *walk) due() {
+	l := &w.leader
+	was, writing := w.m.State(), w.m.IsWriting()
+	d := jobmachine.Due{Now: w.now, ID: w.newID(), Token: l.token, Replica: l.process}
+	effects := w.send(d)
+	if len(effects.Cancel) > 0 {
+		w.logf("(cancels %v)", effects.Cancel)
+	}
+	if writing || w.now.Before(l.notBefore) {
+		if effects.Write != nil || effects.Cancel != nil || effects.Start != nil || effects.Tell != nil {
+			w.fail("Due has effects although nothing may be written: %+v", effects)
+		}
+		return
+	}
+	l.lazy = time.Time{}
+	if effects.Start != nil || effects.Tell != nil {
+		w.fail("Due starts or tells something: %+v", effects)
+	}
+	if effects.Write == nil {
+		w.judge(d, was, jobstore.Write{State: was}, false)
+		w.judgeCancels(effects.Cancel, was, d)
+		w.judgeWake(d)
+		return
+	}
+	fresh := w.judge(d, was, *effects.Write, true)
+	w.judgeCancels(effects.Cancel, effects.Write.State, d)
+	settles := func(r jobmachine.Returned) bool { return find(was.Open, r.ID) == nil } // it is told of, at last
+	if !l.behind && reflectEqual(was, effects.Write.State) && !slices.ContainsFunc(l.returned, settles) {
+		w.fail("a write changes nothing")
+	}
+	w.logf("(writes %s)", text(effects.Write.State))
+	for _, r := range effects.Write.Ended {
+		w.logf("(record %s of %s: %s, %d ticks from %s, %q)", r.ID, at(r.Slot.At), r.State, r.Ticks, at(r.From), r.Err)
+	}
+	l.writing = &writeUnderWay{write: effects.Write, was: was, job: w.job, answer: w.now.Add(w.delay()), fresh: fresh}
+	for _, o := range fresh {
+		w.unstarted[o.ID] = l.process
+	}
+	if at, lazy := w.m.Wake(); !at.IsZero() || lazy || !w.m.IsWriting() {
+		w.fail("a leader that writes is to be woken at %s, %v", at, lazy)
+	}
+}
+
+func (w *walk) delay() time.Duration {
+	if w.chance(90) {
+		return w.upTo(5 * time.Millisecond)
+	}
+	return w.upTo(3 * time.Second)
+}
+
+// answer has the nodes answer the write under way.
+func (w *walk) answer() {
+	l := &w.leader
+	p := l.writing
+	l.writing = nil
+	percent := 4
+	if w.now.Before(w.bad) {
+		percent = 85
+	}
+	stands := w.nodes.pause
+	if p.write.Opens && stands.On && stands.IsNewer(p.write.State.Pause) {
+		w.refuse(p, stands)
+		return
+	}
+	if w.chance(percent) || p.write.State.Mark.After(w.now.Add(jobstore.Ahead)) {
+		w.failed(p)
+		return
+	}
+	effects := w.send(jobmachine.Stored{Now: w.now})
+	l.behind, l.floor, l.notBefore = false, time.Time{}, time.Time{}
+	w.store(p.write.State)
+	if !reflectEqual(w.m.State(), p.write.State) {
+		w.fail("what was stored is not what the machine holds")
+	}
+	w.judgeStored(effects, p)
+}
+
+func (w *walk) store(s jobstore.State) {
+	if w.nodes.known {
+		w.nodes.earlier = append(w.nodes.earlier, w.nodes.base)
+		w.nodes.earlier = w.nodes.earlier[max(0, len(w.nodes.earlier)-20):]
+	}
+	w.nodes.known, w.nodes.base, w.nodes.kept, w.nodes.floor = true, s, nil, time.Time{}
+	w.nodes.pause = newer(w.nodes.pause, s.Pause)
+}
+
+// refuse has the nodes refuse a write as a pause stands that its leader had not learned of.
+func (w *walk) refuse(p *writeUnderWay, stands jobstore.Setting) {
+	w.note("refused by a pause")
+	l := &w.leader
+	l.notBefore = w.now.Add(w.upTo(10 * time.Millisecond))
+	l.behind = true
+	w.send(jobmachine.Failed{Now: w.now, Retry: l.notBefore})
+	w.send(jobmachine.Set{Pause: stands})
+	l.pause = newer(l.pause, stands)
+}
+
+// failed has a write reach no node, some, or a majority whose answers are lost.
+func (w *walk) failed(p *writeUnderWay) {
+	l := &w.leader
+	switch w.rng.IntN(10) {
+	case 0, 1:
+		w.logf("(a majority has it)")
+		w.store(p.write.State)
+	case 2, 3, 4:
+		w.logf("(some nodes have it)")
+		w.nodes.kept = append(w.nodes.kept, p.write.State)
+	}
+	l.notBefore, l.behind = w.now.Add(50*time.Millisecond+w.upTo(time.Second)), true
+	was := w.m.State()
+	if effects := w.send(jobmachine.Failed{Now: w.now, Retry: l.notBefore}); effects.Start != nil || effects.Tell != nil ||
+		effects.Write != nil || effects.Cancel != nil {
+		w.fail("Failed has effects: %+v", effects)
+	}
+	if !reflectEqual(was, w.m.State()) {
+		w.fail("a write that has failed has changed the state")
+	}
+	known := w.m.Unstarted()
+	for _, o := range p.fresh {
+		if w.unstarted[o.ID] == l.process && !slices.Contains(known, o.ID) && w.job.Overlap != jobmachine.Allow {
+			w.fail("the leader has forgotten that it has opened %s", o.ID)
+		}
+	}
+}
+
+func (w *walk) note(what string) { w.counts[what]++ }
+
+func (w *walk) isUnderWay(id string) bool {
+	return slices.ContainsFunc(w.leader.runs, func(r *activeRun) bool { return r.open.ID == id })
+}
+
+func (w *walk) hasReturned(id string) bool {
+	return slices.ContainsFunc(w.leader.returned, func(r jobmachine.Returned) bool { return r.ID == id })
+}

@@ -1,0 +1,112 @@
+package jobmachine_test
+
+import (
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
+)
+
+// judgeWake judges when a machine that had nothing to write wants to be asked again.
+func (w *walk) judgeWake(d jobmachine.Due) {
+	at0, lazy := w.m.Wake()
+	if lazy || !at0.IsZero() && !at0.After(w.now) {
+		w.fail("nothing is to be written, and the machine wants to be asked at %s, lazy=%v", at(at0), lazy)
+	}
+	d.ID = w.newID()
+	if _, effects := jobmachine.Next(w.m, d); effects.Write != nil || effects.Cancel != nil {
+		w.fail("what was not to be written is to be written at the same instant")
+	}
+	state := w.m.State()
+	if !w.serves() || state.Pause.On {
+		return
+	}
+	for tick := w.job.Schedule.Next(state.Mark); !tick.IsZero(); tick = w.job.Schedule.Next(tick) {
+		start := w.job.StartOf(tick)
+		if !start.After(w.now) {
+			continue
+		}
+		if at0.IsZero() || at0.After(start) {
+			w.fail("the next run is due at %s, and the machine wants to be asked at %s", at(start), at(at0))
+		}
+		return
+	}
+}
+
+// judgeQuiet judges that a machine does not wait although something is to be done.
+func (w *walk) judgeQuiet() {
+	l := &w.leader
+	wake, lazy := w.m.Wake()
+	if l.writing != nil || w.now.Before(l.notBefore) || !wake.IsZero() && !wake.After(w.now) || w.chance(50) {
+		return
+	}
+	state := w.m.State()
+	_, effects := jobmachine.Next(w.m, jobmachine.Due{Now: w.now, ID: "quiet", Token: l.token, Replica: l.process})
+	if len(effects.Cancel) > 0 {
+		w.fail("nobody asks, and %v are to be cancelled", effects.Cancel)
+	}
+	if effects.Write == nil {
+		return
+	}
+	if !lazy && len(l.runs) == 0 { // while a run is under way, others may become too late
+		w.fail("nobody asks, and this is to be written: %+v", *effects.Write)
+	}
+	for _, o := range effects.Write.State.Open {
+		if find(state.Open, o.ID) == nil && !o.Start.After(w.now) {
+			w.fail("a run waits for a write that is not urgent: %+v", o)
+		}
+	}
+}
+
+// settle has all go well for a while, after which nothing may be left to be done.
+func (w *walk) settle() {
+	w.bad = time.Time{}
+	w.leader.writing = nil
+	w.leader.runs = nil
+	w.zombies = nil
+	w.lead(w.newProcess())
+	for range 400 {
+		if w.leader.writing != nil {
+			w.leader.writing.answer = w.now
+			w.answer()
+			continue
+		}
+		wake, lazy := w.m.Wake()
+		if len(w.leader.runs) > 0 {
+			w.end(w.leader.runs[0], false)
+			continue
+		}
+		if !w.leader.learns.IsZero() {
+			w.learn()
+			continue
+		}
+		if (wake.IsZero() || wake.After(w.now)) && !lazy {
+			w.judgeRest()
+			return
+		}
+		w.now = later(w.now, w.leader.notBefore)
+		w.due()
+	}
+	if !w.job.CatchUp.All && len(w.m.State().Open) < 50 {
+		w.fail("there is no end of what is to be done")
+	}
+}
+
+// judgeRest judges a machine that has nothing to do.
+func (w *walk) judgeRest() {
+	s := w.m.State()
+	if !w.m.IsAtRest() {
+		w.fail("nothing is left to be done, and the machine is not at rest")
+	}
+	for _, o := range s.Open {
+		if !s.Pause.On || o.Slot.Manual {
+			w.fail("%+v is open for good", o)
+		}
+	}
+	if s.Pause.On {
+		return
+	}
+	tick := w.job.Schedule.Next(s.Mark)
+	if !tick.IsZero() && !w.job.StartOf(tick).After(w.now) {
+		w.fail("the tick %s has come, and nothing is done about it", at(tick))
+	}
+}

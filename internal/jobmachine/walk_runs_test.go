@@ -1,0 +1,256 @@
+package jobmachine_test
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+)
+
+// activeRun is a run of the present leader.
+type activeRun struct {
+	open      jobstore.Open
+	ends      time.Time
+	cancelled bool
+	gaveUp    bool // it waits for a run of an earlier leader, and will not begin
+}
+
+// attempt is a run that was started.
+type attempt struct {
+	open        jobstore.Open
+	atLeastOnce bool
+	lost        bool // a majority had lost its state
+}
+
+// zombie is a run that goes on although its leader is gone.
+type zombie struct {
+	id        string
+	ends      time.Time
+	forgotten bool // the nodes have lost their state since
+}
+
+// period is when a run was under way.
+type period struct {
+	id         string
+	start, end time.Time // end is zero while it is
+	known      bool      // its end was stored, or is known to this process
+}
+
+func (p period) covers(t time.Time) bool {
+	return !p.start.After(t) && (p.end.IsZero() || p.end.After(t))
+}
+
+// judgeStored judges what follows from a write that was stored.
+func (w *walk) judgeStored(effects jobmachine.Effects, p *writeUnderWay) {
+	l := &w.leader
+	if effects.Write != nil || effects.Cancel != nil {
+		w.fail("Stored has effects of Due: %+v", effects)
+	}
+	told := slices.DeleteFunc(slices.Clone(effects.Tell), func(r jobstore.Record) bool { // of a write that was taken for failed
+		return r == p.was.Last && w.hasReturned(r.ID) && !slices.Contains(p.write.Ended, r)
+	})
+	if !reflectEqual(told, p.write.Ended) && len(told)+len(p.write.Ended) > 0 {
+		w.fail("told of %+v, stored %+v", effects.Tell, p.write.Ended)
+	}
+	l.returned = slices.DeleteFunc(l.returned, func(r jobmachine.Returned) bool {
+		return slices.ContainsFunc(p.write.Ended, func(e jobstore.Record) bool { return e.ID == r.ID }) ||
+			!slices.ContainsFunc(p.write.State.Open, func(o jobstore.Open) bool { return o.ID == r.ID })
+	})
+	for _, r := range l.returned {
+		if !slices.ContainsFunc(w.m.Ended(), func(e jobmachine.Returned) bool { return e.ID == r.ID }) {
+			w.fail("the end of %s is forgotten", r.ID)
+		}
+	}
+	for _, o := range p.fresh {
+		started := slices.ContainsFunc(effects.Start, func(s jobmachine.Start) bool { return reflectEqual(s.Open, o) })
+		if !started {
+			w.fail("%+v is opened and not started", o)
+		}
+	}
+	for i, s := range effects.Start {
+		if !slices.Contains(p.fresh, s.Open) {
+			w.fail("%+v is started, which was not stored", s.Open)
+		}
+		w.start(p.job, s, i)
+	}
+}
+
+// start judges a start, and starts the run.
+func (w *walk) start(job *jobmachine.Job, s jobmachine.Start, nth int) {
+	w.note("started")
+	l, o := &w.leader, s.Open
+	w.logf("(starts %s for %s, attempt %d, alone=%v)", o.ID, at(o.Slot.At), o.Attempt, s.Alone)
+	if o.Late {
+		w.note("caught up")
+	}
+	due := o.Slot.At
+	if !o.Slot.Manual {
+		due = job.StartOf(due)
+	}
+	if !s.At.Equal(due) || o.Start.Before(due) {
+		w.fail("the run of %s starts at %s, it is due at %s", at(o.Slot.At), at(s.At), at(due))
+	}
+	if job.Overlap != jobmachine.Allow && (len(l.runs) > 0 || nth > 0) {
+		w.fail("%s is started while another run is under way", o.ID)
+	}
+	if w.unstarted[o.ID] != l.process {
+		w.fail("%s was started before, or opened by another process", o.ID)
+	}
+	delete(w.unstarted, o.ID)
+	w.judgeAttempt(job, o)
+	w.starts[o.Slot] = append(w.starts[o.Slot], attempt{o, job.AtLeastOnce, w.lost})
+	r := &activeRun{open: o, ends: later(w.now, s.At).Add(w.duration())}
+	l.runs = append(l.runs, r)
+	l.spans = append(l.spans, period{id: o.ID, start: o.Start, known: true})
+	w.overlap(job, s, r)
+}
+
+// judgeAttempt judges whether a slot may be run, and under which number.
+func (w *walk) judgeAttempt(job *jobmachine.Job, o jobstore.Open) {
+	for _, before := range w.starts[o.Slot] {
+		switch {
+		case o.Slot.Manual && w.lostAll:
+		case !job.AtLeastOnce:
+			w.fail("%s is run for the second time: %+v after %+v", at(o.Slot.At), o, before.open)
+		case w.lost:
+		case o.Attempt < before.open.Attempt+max(before.open.Tries, 1):
+			w.fail("attempt %d may have been used: %+v", o.Attempt, before.open)
+		}
+	}
+}
+
+// overlap has a run wait for runs of earlier leaders.
+func (w *walk) overlap(job *jobmachine.Job, s jobmachine.Start, r *activeRun) {
+	w.zombies = slices.DeleteFunc(w.zombies, func(z zombie) bool { return !z.ends.After(w.now) })
+	if job.Overlap == jobmachine.Allow {
+		return
+	}
+	if s.Alone {
+		w.note("alone")
+	}
+	for _, z := range w.zombies {
+		if !s.Alone {
+			w.fail("%s starts beside %s, which an earlier leader has started", s.Open.ID, z.id)
+		}
+		if job.Overlap == jobmachine.Skip && s.Open.Attempt == 1 && z.ends.Sub(w.now) > 15*time.Second {
+			r.gaveUp, r.ends = true, w.now.Add(15*time.Second)
+			return
+		}
+		r.ends = later(r.ends, z.ends.Add(w.duration()))
+	}
+	w.zombies = nil // all are over when this one begins
+}
+
+// duration is how long a run takes.
+func (w *walk) duration() time.Duration {
+	switch w.rng.IntN(10) {
+	case 0:
+		return w.upTo(3 * time.Millisecond)
+	case 1, 2, 3, 4, 5:
+		return w.upTo(w.interval)
+	case 6, 7, 8:
+		return w.interval + w.upTo(4*w.interval)
+	}
+	return w.upTo(40 * w.interval)
+}
+
+// end has a run return.
+func (w *walk) end(r *activeRun, cutOff bool) {
+	l := &w.leader
+	l.runs = slices.DeleteFunc(l.runs, func(other *activeRun) bool { return other == r })
+	e := jobmachine.Returned{ID: r.open.ID, State: jobstore.StateOK, End: w.now, Start: r.open.Start, Attempt: r.open.Attempt}
+	if r.open.Tries > 1 {
+		e.Attempt += w.rng.IntN(r.open.Tries)
+	}
+	switch {
+	case r.gaveUp:
+		e.State, e.Err, e.Waits, e.Start = jobstore.StateSkipped, jobmachine.ReasonOverlap, true, time.Time{}
+	case cutOff && w.job.AtLeastOnce:
+		e.State, e.Err, e.CutOff = jobstore.StateInterrupted, "the leader stops", true
+	case cutOff:
+		e.State, e.Err, e.CutOff = jobstore.StateFailed, "the leader stops", true
+	case r.cancelled, w.chance(30):
+		e.State, e.Err = jobstore.StateFailed, "it failed"
+	}
+	if e.End.Before(e.Start) {
+		e.Start = e.End
+	}
+	for i, p := range l.spans {
+		if p.id == r.open.ID && p.end.IsZero() {
+			l.spans[i].end = later(w.now, p.start)
+		}
+	}
+	l.returned = append(l.returned, e)
+	if effects := w.send(e); effects.Write != nil || effects.Start != nil || effects.Tell != nil || effects.Cancel != nil {
+		w.fail("Returned has effects: %+v", effects)
+	}
+}
+
+// judgeCancels judges which runs have to make room.
+func (w *walk) judgeCancels(ids []string, is jobstore.State, d jobmachine.Due) {
+	for _, id := range ids {
+		at := slices.IndexFunc(w.leader.runs, func(r *activeRun) bool { return r.open.ID == id })
+		switch {
+		case w.job.Overlap != jobmachine.Replace:
+			w.fail("%s is cancelled without Replace", id)
+		case at < 0:
+			w.fail("%s is cancelled and not under way", id)
+		case w.leader.runs[at].cancelled:
+			w.fail("%s is cancelled twice", id)
+		case !w.isReplaced(w.leader.runs[at], is, d, d.Now):
+			w.fail("%s is cancelled, and nothing came since it began", id)
+		}
+		r := w.leader.runs[at]
+		r.cancelled = true
+		w.note("cancelled")
+		if w.chance(80) {
+			r.ends = earlier(r.ends, w.now.Add(w.upTo(100*time.Millisecond)))
+		}
+	}
+	if w.job.Overlap != jobmachine.Replace || w.leader.removed || w.leader.draining {
+		return
+	}
+	for _, r := range w.leader.runs {
+		if !r.cancelled && w.isReplaced(r, is, d, d.Now) {
+			w.fail("%s is not cancelled, although another tick has come", r.open.ID)
+		}
+	}
+}
+
+// isReplaced reports that a tick or a trigger waits that came when a run was under way.
+func (w *walk) isReplaced(r *activeRun, is jobstore.State, d jobmachine.Due, now time.Time) bool {
+	if t := w.leader.trigger; t.On && t.At().After(is.Manual) && !t.At().Before(r.open.Start) {
+		return true
+	}
+	if is.Pause.On {
+		return false
+	}
+	for tick := w.job.Schedule.Next(is.Mark); !tick.IsZero(); tick = w.job.Schedule.Next(tick) {
+		start := w.job.StartOf(tick)
+		if start.After(now) {
+			return false
+		}
+		if !start.Before(r.open.Start) {
+			return true
+		}
+	}
+	return false
+}
+
+func reflectEqual(a, b any) bool { return reflect.DeepEqual(a, b) }
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}

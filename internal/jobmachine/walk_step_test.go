@@ -1,0 +1,285 @@
+package jobmachine_test
+
+import (
+	"slices"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+)
+
+// step lets one thing happen: what is due next, or what a person, a node or a process does.
+func (w *walk) step() {
+	if w.chance(12) {
+		w.disturb()
+		return
+	}
+	when, what := w.next()
+	if what == nil {
+		when, what = w.now.Add(w.upTo(3*w.interval)), w.disturb
+	}
+	if w.chance(2) { // the process stalls
+		when = later(when, w.now).Add(w.upTo(10 * w.interval))
+	}
+	w.judgeQuiet()
+	if when.After(w.now) {
+		w.now = when
+		if w.chance(30) {
+			w.now = w.now.Add(w.upTo(2 * time.Millisecond))
+		}
+		w.now = w.now.Truncate(time.Microsecond)
+		if w.now.Before(when) {
+			w.now = w.now.Add(time.Microsecond)
+		}
+	}
+	what()
+}
+
+// next returns what is due next by itself, and when.
+func (w *walk) next() (when time.Time, what func()) {
+	consider := func(t time.Time, do func()) {
+		if !t.IsZero() && (what == nil || t.Before(when)) {
+			when, what = t, do
+		}
+	}
+	l := &w.leader
+	if l.writing != nil {
+		consider(l.writing.answer, w.answer)
+	}
+	for _, r := range l.runs {
+		consider(r.ends, func() { w.end(r, false) })
+	}
+	consider(l.learns, w.learn)
+	if wake, lazy := w.m.Wake(); l.writing == nil {
+		consider(wake, w.due)
+		if lazy && l.lazy.IsZero() {
+			l.lazy = w.now.Add(w.upTo(2 * time.Second))
+		}
+		if lazy {
+			consider(later(l.lazy, l.notBefore), w.due)
+		}
+	}
+	if l.draining {
+		if w.m.IsAtRest() && l.writing == nil && w.chance(50) {
+			consider(w.now, w.change)
+		}
+		consider(l.ends, w.change)
+	}
+	return when, what
+}
+
+// learn has the leader hear of what people have set.
+func (w *walk) learn() {
+	l := &w.leader
+	l.learns = time.Time{}
+	l.pause, l.trigger = newer(l.pause, w.nodes.pause), newer(l.trigger, w.nodes.trigger)
+	w.send(jobmachine.Set{Pause: w.nodes.pause, Trigger: w.nodes.trigger})
+}
+
+// disturb has something happen that is not due.
+func (w *walk) disturb() {
+	l := &w.leader
+	switch n := w.rng.IntN(100); {
+	case n < 15:
+		w.due()
+	case n < 25:
+		if len(l.runs) > 0 {
+			w.end(l.runs[w.rng.IntN(len(l.runs))], l.draining && w.chance(70))
+		}
+	case n < 40:
+		w.setPause()
+	case n < 52:
+		w.nodes.trigger = jobstore.Setting{Version: w.version(w.nodes.trigger), On: true, Tie: "aaaaaa"}
+		w.set()
+	case n < 57:
+		l.behind = l.behind || !l.draining
+		w.send(jobmachine.Behind{})
+		if l.draining {
+			l.behind = true
+		}
+	case n < 67:
+		w.replaceJob()
+	case n < 75:
+		w.bad = w.now.Add(w.upTo(10*w.interval + 10*time.Second))
+	case n < 83:
+		if !l.draining {
+			l.draining, l.ends = true, w.now.Add(w.upTo(3*w.interval))
+			w.send(jobmachine.Drain{})
+			l.behind = false
+		}
+	case n < 90:
+		w.change()
+	case n < 95:
+		w.prepareAgain()
+	case n < 98:
+		w.lose()
+	default:
+		w.now = w.now.Add(w.gap())
+	}
+}
+
+// version returns the version of a setting that replaces another one: the time of a node, whose clock may be ahead.
+func (w *walk) version(before jobstore.Setting) int64 {
+	at := w.now
+	if w.chance(20) {
+		at = at.Add(w.upTo(time.Second))
+	}
+	return max(at.UnixMicro(), before.Version+1)
+}
+
+func (w *walk) setPause() {
+	on := !w.nodes.pause.On
+	if w.chance(10) {
+		on = !on
+	}
+	w.nodes.pause = jobstore.Setting{Version: w.version(w.nodes.pause), On: on, Tie: "aaaaaa"}
+	w.logf("(pause set: %v)", on)
+	w.set()
+}
+
+// set has the leader learn soon of what was set.
+func (w *walk) set() {
+	if w.leader.learns.IsZero() {
+		w.leader.learns = w.now.Add(w.upTo(50 * time.Millisecond))
+		if w.chance(20) {
+			w.leader.learns = w.now.Add(w.upTo(5 * time.Second))
+		}
+	}
+}
+
+// replaceJob removes the job, brings it back, or has another one take its place.
+func (w *walk) replaceJob() {
+	l := &w.leader
+	if !l.removed && w.chance(50) {
+		l.removed = true
+		w.note("removed")
+		w.send(jobmachine.Removed{})
+		return
+	}
+	if !l.removed && w.chance(50) {
+		return // changes are rarer
+	}
+	l.removed = false
+	w.job = w.drawJob()
+	if w.job.Overlap != w.m.Job().Overlap { // what ticks that have come have waited for depends on it
+		l.mixed, w.zombies = w.now, nil
+	}
+	e := jobmachine.Added{Job: w.job}
+	if plan := w.m.State().Plan; plan != w.job.Plan {
+		e.Before = w.timetable(plan)
+	}
+	w.send(e)
+}
+
+// change has another process lead, or the same one again.
+func (w *walk) change() {
+	l := &w.leader
+	if l.writing != nil {
+		w.abandon()
+	}
+	if l.draining && w.chance(70) {
+		for _, r := range slices.Clone(l.runs) {
+			w.end(r, true)
+		}
+		for range 3 { // their ends are stored, if all goes well
+			if l.writing != nil {
+				w.answer()
+			}
+			w.due()
+		}
+		if l.writing != nil {
+			w.abandon()
+		}
+	}
+	process := l.process
+	if len(l.runs) > 0 || w.chance(60) {
+		process = w.newProcess()
+	}
+	w.zombies = slices.DeleteFunc(w.zombies, func(z zombie) bool { return z.forgotten })
+	w.leave()
+	w.now = w.now.Add(w.gap())
+	if w.chance(10) { // the clock of the next one is behind
+		w.now = w.now.Add(-w.upTo(800 * time.Millisecond))
+	}
+	w.lead(process)
+}
+
+// leave has runs of a leader that is gone go on.
+func (w *walk) leave() {
+	for _, r := range w.leader.runs {
+		if w.chance(50) && !r.gaveUp && w.leader.mixed.IsZero() {
+			w.zombies = append(w.zombies, zombie{id: r.open.ID, ends: r.ends})
+		}
+	}
+}
+
+// gap is how long nothing happens.
+func (w *walk) gap() time.Duration {
+	switch w.rng.IntN(10) {
+	case 0:
+		return w.upTo(min(1300*w.interval, 4*time.Hour))
+	case 1, 2:
+		return w.upTo(30 * w.interval)
+	}
+	return w.upTo(w.interval)
+}
+
+// abandon has nobody hear what came of the write under way.
+func (w *walk) abandon() {
+	p := w.leader.writing
+	w.leader.writing = nil
+	switch w.rng.IntN(4) {
+	case 0:
+		w.store(p.write.State)
+	case 1, 2:
+		w.nodes.kept = append(w.nodes.kept, p.write.State)
+	}
+}
+
+// prepareAgain has the nodes promise another ballot of the same leader.
+func (w *walk) prepareAgain() {
+	left := w.m.Unstarted()
+	if w.leader.writing != nil {
+		w.abandon()
+	}
+	w.prepare(w.hear(), left)
+}
+
+// lose has a majority of the nodes lose its state.
+func (w *walk) lose() {
+	if !w.nodes.known {
+		return
+	}
+	w.lost = true
+	w.note("forgotten")
+	left := w.m.Unstarted()
+	if w.leader.writing != nil {
+		w.abandon()
+	}
+	n := len(w.nodes.earlier)
+	switch {
+	case w.chance(15):
+		w.lostAll = true
+		w.nodes, w.zombies = nodes{}, nil
+	case n > 0:
+		at := max(0, n-1-w.rng.IntN(5))
+		w.nodes.base, w.nodes.earlier = w.nodes.earlier[at], w.nodes.earlier[:at]
+		w.nodes.kept = nil
+	}
+	if w.chance(30) {
+		w.nodes.pause, w.nodes.trigger = w.nodes.base.Pause, jobstore.Setting{}
+	}
+	w.nodes.floor = w.now.Add(jobstore.Ahead)
+	w.now = w.now.Add(w.upTo(3 * time.Second))
+	if w.chance(50) {
+		w.prepare(w.hear(), left)
+		return
+	}
+	if w.leave(); !w.nodes.known {
+		w.zombies = nil
+	}
+	for i := range w.zombies { // one leader after the loss looks for them
+		w.zombies[i].forgotten = true
+	}
+	w.lead(w.newProcess())
+}

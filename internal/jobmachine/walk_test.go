@@ -1,0 +1,124 @@
+package jobmachine_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+)
+
+var (
+	walkEvents = flag.Int("jobmachine.events", 60_000, "how many events TestNext_KeepsThePromises plays")
+	walkLog    = flag.Int("jobmachine.log", 60, "how many lines TestNext_KeepsThePromises prints of a walk that fails")
+	walkSeed   = flag.Uint64("jobmachine.seed", 0, "the only walk that TestNext_KeepsThePromises plays; 0: random ones")
+)
+
+// walkLength is how many events a walk has, at most.
+const walkLength = 600
+
+// TestNext_KeepsThePromises plays leaders of one job over simulated nodes: writes are stored, fail, or reach some nodes; runs
+// return, hang, or outlive their leader; people pause, resume and trigger; the job is removed and changed; leaders stop, crash
+// and stall; nodes lose their state. A reference follows what becomes of each tick and of each run, and judges each write.
+// A walk that fails is played again with -jobmachine.seed=N.
+func TestNext_KeepsThePromises(t *testing.T) {
+	t.Parallel()
+	counts := map[string]int{}
+	if *walkSeed != 0 {
+		if w := play(*walkSeed, walkLength, counts); w.failure != "" {
+			t.Fatalf("%s", w)
+		}
+		return
+	}
+	for total := 0; total < *walkEvents; {
+		w := play(rand.Uint64()|1, walkLength, counts)
+		if w.failure != "" {
+			t.Fatalf("%s", w)
+		}
+		total += w.events
+	}
+	t.Logf("%v", counts)
+	for _, what := range []string{
+		"started", "caught up", "waited", "skipped", "missed", "cancelled", "lost", "taken over", "unstarted", "forgotten",
+		"triggered", "expired", "paused", "removed", "changed", "alone",
+	} {
+		if *walkEvents >= 50_000 && counts[what] == 0 {
+			t.Errorf("no walk had %q: they show nothing about it", what)
+		}
+	}
+}
+
+// play plays the walk of a seed.
+func play(seed uint64, length int, counts map[string]int) (w *walk) {
+	w = newWalk(seed, counts)
+	defer func() {
+		if problem := recover(); problem != nil && w.failure == "" {
+			w.failure = fmt.Sprintf("panic: %v\n%s", problem, debug.Stack())
+		}
+	}()
+	w.lead(w.newProcess())
+	for w.events < length {
+		w.step()
+	}
+	w.settle()
+	return w
+}
+
+func newWalk(seed uint64, counts map[string]int) *walk {
+	w := &walk{
+		seed: seed, rng: rand.New(rand.NewPCG(seed, 0)), counts: counts,
+		plans:  map[string]jobmachine.Schedule{},
+		starts: map[jobstore.Slot][]attempt{}, unstarted: map[string]string{},
+	}
+	w.now = day.Add(w.upTo(time.Hour).Truncate(time.Microsecond))
+	w.nodes.floor = w.now.Add(w.upTo(jobstore.Ahead))
+	w.job = w.drawJob()
+	w.logf("job %+v", *w.job)
+	return w
+}
+
+// drawJob draws a job that differs from the present one, if there is one, in any way.
+func (w *walk) drawJob() *jobmachine.Job {
+	j := &jobmachine.Job{Name: "job"}
+	switch {
+	case w.job != nil && w.chance(60): // the plan stays
+		j.Plan, j.Schedule = w.job.Plan, w.job.Schedule
+	default:
+		j.Plan, j.Schedule = w.drawPlan()
+	}
+	w.plans[j.Plan] = j.Schedule
+	w.interval = max(j.Schedule.Next(w.now).Sub(w.now), intervals[j.Plan])
+	j.Overlap = []jobmachine.Overlap{jobmachine.Skip, jobmachine.Queue, jobmachine.Replace, jobmachine.Allow}[w.rng.IntN(4)]
+	j.CatchUp.All = w.chance(40)
+	windows := []time.Duration{jobmachine.Fresh, 30 * time.Second, time.Minute, 10 * time.Minute, time.Hour, 3 * time.Hour}
+	j.CatchUp.Window = windows[w.rng.IntN(len(windows))]
+	if w.chance(40) {
+		j.Jitter = []time.Duration{w.interval / 3, w.interval, 5 * w.interval}[w.rng.IntN(3)]
+	}
+	j.Tries = w.rng.IntN(4)
+	j.AtLeastOnce = w.chance(40)
+	return j
+}
+
+// intervals is how far apart the ticks of a plan are, mostly.
+var intervals = map[string]time.Duration{
+	"second": time.Second, "ten": 10 * time.Second, "minute": time.Minute, "gaps": time.Minute, "ends": 10 * time.Second,
+}
+
+func (w *walk) drawPlan() (string, jobmachine.Schedule) {
+	switch w.rng.IntN(8) {
+	case 0, 1:
+		return "second", every(time.Second)
+	case 2, 3:
+		return "ten", every(10 * time.Second)
+	case 4, 5:
+		return "minute", every(time.Minute)
+	case 6:
+		return "gaps", withGaps{}
+	}
+	return "ends", until{every(10 * time.Second), day.Add(100 * time.Minute)}
+}

@@ -1,0 +1,195 @@
+package jobmachine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+)
+
+// walk is one random walk.
+type walk struct {
+	seed     uint64
+	rng      *rand.Rand
+	counts   map[string]int // of what has happened
+	log      []string
+	failure  string
+	events   int
+	now      time.Time
+	job      *jobmachine.Job
+	plans    map[string]jobmachine.Schedule
+	interval time.Duration
+	bad      time.Time // until then most writes fail
+
+	nodes     nodes
+	starts    map[jobstore.Slot][]attempt // of all leaders
+	unstarted map[string]string           // the process that opened each run that has not been started
+	zombies   []zombie
+	lost      bool // a majority has lost its state once
+	lostAll   bool // and nobody had any
+	ids       int
+	processes int
+	token     uint64
+
+	m      jobmachine.Machine
+	first  *jobmachine.Job // of the machine
+	sent   []jobmachine.Event
+	leader leader
+}
+
+// nodes is what the nodes hold.
+type nodes struct {
+	known          bool
+	base           jobstore.State   // a majority has stored it
+	kept           []jobstore.State // some nodes have stored these since, the oldest first
+	earlier        []jobstore.State // majorities have stored these before
+	pause, trigger jobstore.Setting
+	floor          time.Time // no tick up to here may be opened; zero: a majority has a state
+}
+
+// leader is what the present leader has done.
+type leader struct {
+	process   string
+	token     uint64
+	draining  bool
+	removed   bool
+	ends      time.Time // when it is gone, if it drains
+	prepared  time.Time
+	isNew     bool      // the nodes knew nothing of the job
+	floor     time.Time // of what the nodes said, while no write has been stored since
+	pause     jobstore.Setting
+	trigger   jobstore.Setting
+	learns    time.Time             // when it hears of what people have set; zero: it has
+	runs      []*activeRun          // under way
+	returned  []jobmachine.Returned // whose ends have not been stored
+	spans     []period              // when runs were under way, those of earlier leaders included
+	writing   *writeUnderWay
+	notBefore time.Time
+	behind    bool
+	mixed     time.Time // until then ticks may have come under another overlap policy
+	lazy      time.Time // when it asks for what is not urgent; zero: nothing is
+}
+
+// writeUnderWay is a write that the nodes have not answered.
+type writeUnderWay struct {
+	write  *jobstore.Write
+	was    jobstore.State
+	job    *jobmachine.Job // as it was
+	answer time.Time
+	fresh  []jobstore.Open // runs that it opens
+}
+
+// broken ends a walk that has shown a fault.
+type broken struct{}
+
+func (w *walk) fail(format string, args ...any) {
+	w.failure = fmt.Sprintf(format, args...)
+	panic(broken{})
+}
+
+func (w *walk) String() string {
+	lines := w.log[max(0, len(w.log)-*walkLog):]
+	return fmt.Sprintf("%s\nplay it again with -jobmachine.seed=%d\n%s\nnow %s\njob %+v\nstate %s", w.failure, w.seed,
+		strings.Join(lines, "\n"), at(w.now), *w.job, text(w.m.State()))
+}
+
+func (w *walk) logf(format string, args ...any) {
+	w.log = append(w.log, at(w.now)+" "+fmt.Sprintf(format, args...))
+}
+
+func at(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Format("15:04:05.000000")
+}
+
+func (w *walk) chance(percent int) bool { return w.rng.IntN(100) < percent }
+
+func (w *walk) upTo(d time.Duration) time.Duration {
+	return time.Duration(w.rng.Int64N(int64(d) + 1)).Truncate(time.Microsecond)
+}
+
+func (w *walk) newID() string {
+	w.ids++
+	return fmt.Sprintf("r%d", w.ids)
+}
+
+func (w *walk) newProcess() string {
+	w.processes++
+	return fmt.Sprintf("p%d", w.processes)
+}
+
+// send hands an event to the machine.
+func (w *walk) send(e jobmachine.Event) jobmachine.Effects {
+	w.events++
+	w.logf("%s", describe(e))
+	pure := w.rng.IntN(60) == 0
+	if pure { // what becomes of other events must leave no trace
+		jobmachine.Next(w.m, e)
+		jobmachine.Next(w.m, jobmachine.Due{Now: w.now, ID: "other"})
+		jobmachine.Next(w.m, jobmachine.Failed{Now: w.now, Retry: w.now})
+		jobmachine.Next(w.m, jobmachine.Stored{Now: w.now})
+	}
+	w.sent = append(w.sent, e)
+	m, effects := jobmachine.Next(w.m, e)
+	if pure && !reflect.DeepEqual(w.replay(len(w.sent)-1), w.m) {
+		w.fail("Next has changed the machine that it was given")
+	}
+	w.m = m
+	if pure && !reflect.DeepEqual(w.replay(len(w.sent)), w.m) {
+		w.fail("the same events do not lead to the same machine")
+	}
+	return effects
+}
+
+func describe(e jobmachine.Event) string {
+	switch e := e.(type) {
+	case jobmachine.Prepared:
+		return fmt.Sprintf("prepared floor=%s known=%v unstarted=%v pause=%v %s", at(e.Basis.Floor), e.Basis.Known,
+			e.Unstarted, e.Basis.Pause, text(e.Basis.State))
+	case jobmachine.Returned:
+		return fmt.Sprintf("returned %s %s cut off=%v waits=%v", e.ID, e.State, e.CutOff, e.Waits)
+	case jobmachine.Added:
+		return fmt.Sprintf("added %+v", *e.Job)
+	case jobmachine.Due:
+		return "due " + e.ID
+	case jobmachine.Stored:
+		return "stored"
+	case jobmachine.Set:
+		return fmt.Sprintf("set pause=%v %s trigger=%s", e.Pause.On, at(e.Pause.At()), at(e.Trigger.At()))
+	case jobmachine.Failed:
+		return "failed, retry at " + at(e.Retry)
+	}
+	return fmt.Sprintf("%T %+v", e, e)
+}
+
+// text is a state for people.
+func text(s jobstore.State) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "{mark=%s manual=%s plan=%s pause=%v %s missed=%d notrun=%s %q failures=%d removed=%v", at(s.Mark), at(s.Manual),
+		s.Plan, s.Pause.On, at(s.Pause.At()), s.Missed, at(s.NotRun.Tick), s.NotRun.Reason, s.Failures, s.Removed)
+	for _, o := range s.Open {
+		fmt.Fprintf(&b, " open=%s for %s manual=%v attempt %d+%d since %s returned=%v", o.ID, at(o.Slot.At), o.Slot.Manual, o.Attempt,
+			o.Tries, at(o.Start), o.Returned)
+	}
+	if s.Last.State != "" {
+		fmt.Fprintf(&b, " last=%s %s %s-%s", s.Last.ID, s.Last.State, at(s.Last.Start), at(s.Last.End))
+	}
+	return b.String() + "}"
+}
+
+func (w *walk) replay(n int) jobmachine.Machine {
+	m := jobmachine.New(w.first)
+	for _, e := range w.sent[:n] {
+		m, _ = jobmachine.Next(m, e)
+	}
+	return m
+}
+
+// timetable returns the schedule of a plan.
+func (w *walk) timetable(plan string) jobmachine.Schedule { return w.plans[plan] }

@@ -1,0 +1,314 @@
+package jobmachine_test
+
+import (
+	"slices"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+)
+
+// judgment is what is looked at in a write. A Due that writes nothing is judged as a write of the state as it was.
+type judgment struct {
+	*walk
+	due      jobmachine.Due
+	was, is  jobstore.State
+	write    jobstore.Write
+	fresh    []jobstore.Open // runs that the write opens
+	supposed []jobstore.Open // runs that it opens for an earlier leader, as the nodes have lost what became of their slots
+	gone     []jobstore.Open // and that are not open any more
+	blocked  bool            // what else is due has to wait for a run to return
+	runs     []jobstore.Record
+	ticks    []jobstore.Record // of ticks that do not run
+	manual   []jobstore.Record // of triggers that do not run
+}
+
+// judge judges a write, and returns the runs that it opens.
+func (w *walk) judge(d jobmachine.Due, was jobstore.State, write jobstore.Write, writes bool) []jobstore.Open {
+	j := &judgment{walk: w, due: d, was: was, is: write.State, write: write}
+	for _, o := range j.is.Open {
+		switch {
+		case find(was.Open, o.ID) != nil:
+		case w.isSupposed(was, o):
+			j.supposed = append(j.supposed, o)
+		default:
+			j.fresh = append(j.fresh, o)
+		}
+		for _, other := range j.is.Open {
+			if o.Slot == other.Slot && o.ID != other.ID {
+				w.fail("two runs are open for %s: %+v", at(o.Slot.At), j.is.Open)
+			}
+		}
+	}
+	for _, o := range was.Open {
+		if find(j.is.Open, o.ID) == nil {
+			j.gone = append(j.gone, o)
+		}
+	}
+	for _, r := range write.Ended {
+		switch {
+		case r.ID != "":
+			j.runs = append(j.runs, r)
+		case r.Slot.Manual:
+			j.manual = append(j.manual, r)
+		default:
+			j.ticks = append(j.ticks, r)
+		}
+	}
+	j.blocked = w.job.Overlap != jobmachine.Allow && (len(w.leader.runs) > 0 || len(j.fresh) > 0) ||
+		len(j.fresh) >= 100 || len(j.is.Open) >= 1000
+	j.judgeModes()
+	j.judgeEnds()
+	j.judgeInherited()
+	j.judgeLast()
+	j.judgeTrigger()
+	j.judgeTicks()
+	if opens := slices.ContainsFunc(j.fresh, func(o jobstore.Open) bool { return !o.Slot.Manual }); write.Opens != opens {
+		w.fail("Opens is %v", write.Opens)
+	}
+	return j.fresh
+}
+
+// isSupposed reports that a run stands for a slot of which the nodes have lost what became of it, and that is run later.
+func (w *walk) isSupposed(was jobstore.State, o jobstore.Open) bool {
+	known := slices.ContainsFunc(was.Open, func(other jobstore.Open) bool { return other.Slot == o.Slot })
+	return !known && w.job.AtLeastOnce && !w.leader.isNew && !o.Slot.At.After(w.leader.floor) && o.Attempt == 1
+}
+
+func find(open []jobstore.Open, id string) *jobstore.Open {
+	for i := range open {
+		if open[i].ID == id {
+			return &open[i]
+		}
+	}
+	return nil
+}
+
+func (w *walk) serves() bool { return !w.leader.removed && !w.leader.draining }
+
+// judgeModes judges what a write takes over of what people and programs have set.
+func (j *judgment) judgeModes() {
+	l := &j.leader
+	switch {
+	case l.draining:
+		if len(j.fresh) > 0 {
+			j.fail("a leader that drains opens %+v", j.fresh)
+		}
+		if j.is.Plan != j.was.Plan || j.is.Pause != j.was.Pause {
+			j.fail("a leader that drains takes over what was set")
+		}
+		return
+	case l.removed:
+		if len(j.fresh) > 0 {
+			j.fail("a job that was removed opens %+v", j.fresh)
+		}
+		if !j.is.Removed {
+			j.fail("the nodes do not learn that the job was removed")
+		}
+		return
+	}
+	if j.is.Removed || j.is.Plan != j.job.Plan {
+		j.fail("the plan is %q, removed=%v", j.is.Plan, j.is.Removed)
+	}
+	if j.was.Removed {
+		j.note("back")
+	}
+	if j.is.Pause != newer(j.was.Pause, l.pause) {
+		j.fail("the pause is %+v, known is %+v", j.is.Pause, l.pause)
+	}
+	if j.is.Since != j.was.Since || j.is.Mark.Before(j.was.Mark) || j.is.Manual.Before(j.was.Manual) {
+		j.fail("a mark went back")
+	}
+}
+
+func (j *judgment) recordsOf(id string) (found []jobstore.Record) {
+	for _, r := range j.runs {
+		if r.ID == id {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// judgeEnds judges what becomes of runs that have returned: the next write has the ends of all.
+func (j *judgment) judgeEnds() {
+	for _, r := range j.leader.returned {
+		o, records := find(j.was.Open, r.ID), j.recordsOf(r.ID)
+		if o == nil {
+			if len(records) > 0 {
+				j.fail("the end of %s is stored again", r.ID)
+			}
+			continue
+		}
+		state := r.State
+		switch again := r.CutOff && j.job.AtLeastOnce; {
+		case again:
+			state = jobstore.StateInterrupted
+		case state == jobstore.StateInterrupted:
+			state = jobstore.StateFailed
+		}
+		attempt, start := max(r.Attempt, o.Attempt), r.Start
+		if start.IsZero() {
+			start = o.Start
+		}
+		if len(records) != 1 || records[0].State != state || records[0].Attempt != attempt ||
+			!records[0].Start.Equal(start) || !records[0].End.Equal(r.End) || records[0].Slot != o.Slot || records[0].Err != r.Err {
+			j.fail("%s has returned: %+v; the records are %+v", r.ID, r, records)
+		}
+		open := find(j.is.Open, r.ID)
+		switch {
+		case r.CutOff && j.job.AtLeastOnce:
+			if open == nil || !open.Returned {
+				j.fail("%s was cut off and is not left to the next leader: %+v", r.ID, open)
+			}
+		case open != nil:
+			j.fail("%s has returned and is open", r.ID)
+		}
+	}
+	for _, o := range j.is.Open {
+		before := find(j.was.Open, o.ID)
+		if before == nil || *before == o {
+			continue
+		}
+		copied := *before
+		copied.Returned = true
+		if o != copied || !j.hasReturned(o.ID) {
+			j.fail("an open run changes: %+v", o)
+		}
+	}
+}
+
+// judgeInherited judges what becomes of runs that this leader has not started.
+func (j *judgment) judgeInherited() {
+	for _, o := range j.gone {
+		switch {
+		case j.hasReturned(o.ID):
+		case j.isUnderWay(o.ID):
+			j.fail("%s is under way and not open any more", o.ID)
+		default:
+			j.judgeSettled(o)
+		}
+	}
+	for _, r := range j.runs {
+		if !j.hasReturned(r.ID) && find(j.gone, r.ID) == nil {
+			j.fail("there is a record of %s, which has not ended", r.ID)
+		}
+	}
+	for _, o := range slices.Concat(j.was.Open, j.supposed) {
+		if find(j.is.Open, o.ID) == nil || j.isUnderWay(o.ID) || j.hasReturned(o.ID) || j.leader.draining {
+			continue
+		}
+		mine := j.isMine(o)
+		paused := j.is.Pause.On && !o.Slot.Manual
+		switch {
+		case j.leader.removed:
+			j.fail("the job was removed, and %s is open", o.ID)
+		case !mine && !j.job.AtLeastOnce:
+			j.fail("%s of an earlier leader is not settled", o.ID)
+		case !paused && !j.blocked:
+			j.fail("%s could be started", o.ID)
+		}
+	}
+}
+
+// isMine reports that this process has opened a run that nobody has started, and that it may start.
+func (j *judgment) isMine(o jobstore.Open) bool {
+	return j.unstarted[o.ID] == j.leader.process && (o.Attempt == 1 || j.job.AtLeastOnce)
+}
+
+// judgeSettled judges what becomes of an open run of an earlier leader, or of one that this process has not started.
+func (j *judgment) judgeSettled(o jobstore.Open) {
+	mine := j.isMine(o)
+	records := j.recordsOf(o.ID)
+	again := slices.IndexFunc(j.fresh, func(f jobstore.Open) bool { return f.Slot == o.Slot })
+	if again >= 0 {
+		f := j.fresh[again]
+		switch {
+		case len(records) > 0:
+			j.fail("%s is run again, and recorded as %+v", o.ID, records)
+		case !mine && !j.job.AtLeastOnce:
+			j.fail("%s is run again", o.ID)
+		case f.Attempt < o.Attempt, !mine && f.Attempt < o.Attempt+max(o.Tries, 1):
+			j.fail("the attempt of %+v is not above those of %+v", f, o)
+		case j.is.Pause.On && !o.Slot.Manual:
+			j.fail("%s is run again in a pause", o.ID)
+		}
+		if mine {
+			j.note("unstarted")
+		} else {
+			j.note("taken over")
+		}
+		return
+	}
+	if len(records) != 1 || records[0].Slot != o.Slot {
+		j.fail("%+v is gone, and the records are %+v", o, j.runs)
+	}
+	switch r := records[0]; {
+	case r.State == jobstore.StateLost && j.leader.removed:
+	case r.State == jobstore.StateLost && !mine && !j.job.AtLeastOnce:
+		j.note("lost")
+	case r.State == jobstore.StateMissed && mine && !j.job.AtLeastOnce && j.isTooOld(o.Slot):
+		j.note("unstarted, too old")
+	default:
+		j.fail("%+v is settled as %+v", o, r)
+	}
+}
+
+// isTooOld reports that a slot is outside the time in which it is run.
+func (j *judgment) isTooOld(s jobstore.Slot) bool {
+	if s.Manual {
+		return j.due.Now.Sub(s.At) > time.Hour
+	}
+	return j.lateness(s.At) > j.job.CatchUp.Window-2*time.Millisecond
+}
+
+func (j *judgment) lateness(tick time.Time) time.Duration { return j.due.Now.Sub(j.job.StartOf(tick)) }
+
+// judgeLast judges the summary of the runs that have ended, and the counts.
+func (j *judgment) judgeLast() {
+	want := j.was
+	missed := 0
+	for _, r := range j.runs {
+		switch r.State {
+		case jobstore.StateOK:
+			want.Failures = 0
+			want.Last, want.LastOK = newest(want.Last, r), newest(want.LastOK, r)
+		case jobstore.StateFailed, jobstore.StateLost:
+			want.Failures++
+			want.Last = newest(want.Last, r)
+		case jobstore.StateMissed:
+			missed++
+		}
+	}
+	for _, r := range j.ticks {
+		if r.State == jobstore.StateMissed {
+			missed += max(r.Ticks, 1)
+		}
+	}
+	if j.is.Last != want.Last || j.is.LastOK != want.LastOK || j.is.Failures != want.Failures {
+		j.fail("last %+v, last ok %+v, %d failures; want %+v, %+v, %d", j.is.Last, j.is.LastOK, j.is.Failures,
+			want.Last, want.LastOK, want.Failures)
+	}
+	if j.is.Missed != j.was.Missed+missed {
+		j.fail("%d are missed, the records have %d more than %d", j.is.Missed, missed, j.was.Missed)
+	}
+	notRun := j.was.NotRun.Tick
+	for _, r := range j.write.Ended {
+		if r.State == jobstore.StateMissed || r.State == jobstore.StateSkipped {
+			notRun = later(notRun, r.Slot.At)
+		}
+	}
+	if !j.is.NotRun.Tick.Equal(notRun) && !slices.ContainsFunc(j.runs, func(r jobstore.Record) bool {
+		return r.State == jobstore.StateInterrupted
+	}) {
+		j.fail("the newest tick that did not run is %+v, want %s", j.is.NotRun, at(notRun))
+	}
+}
+
+// newest returns the record of the run that began later.
+func newest(a, b jobstore.Record) jobstore.Record {
+	if a.State != "" && a.Start.After(b.Start) {
+		return a
+	}
+	return b
+}
