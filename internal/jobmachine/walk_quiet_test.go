@@ -40,6 +40,10 @@ func (w *walk) judgeQuiet() {
 		return
 	}
 	state := w.m.State()
+	gone := l.removed && !l.draining && state.Removed && len(l.runs) == 0 && len(l.returned) == 0
+	if w.m.IsRemoved() != gone || w.m.Pause() != l.pause {
+		w.fail("removed is %v, want %v; the pause is %+v, want %+v", w.m.IsRemoved(), gone, w.m.Pause(), l.pause)
+	}
 	_, effects := jobmachine.Next(w.m, jobmachine.Due{Now: w.now, ID: "quiet", Token: l.token, Replica: l.process})
 	if len(effects.Cancel) > 0 {
 		w.fail("nobody asks, and %v are to be cancelled", effects.Cancel)

@@ -1,0 +1,133 @@
+package jobmachine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+)
+
+const forgotten = jobmachine.ReasonForgotten
+
+func TestNext_TicksBelowTheFloorAreMissed(t *testing.T) {
+	j := minutely()
+	r := lead(t, j, 305, stateOf(j, 60), withFloor(305)).work()
+	r.want("missed 300s (4 from 120s): " + forgotten).wantMissed(4)
+	r.at(360).work().want("run 360s")
+}
+
+func TestNext_AtLeastOnceTheNewestTickBelowTheFloorIsRunAgain(t *testing.T) {
+	j := minutely()
+	j.AtLeastOnce, j.Tries = true, 4
+	lead(t, j, 305, stateOf(j, 60), withFloor(305)).work().
+		want("run 300s attempt 5; missed 240s (3 from 120s): " + forgotten)
+
+	j.CatchUp.Window = time.Minute
+	lead(t, j, 400, stateOf(j, 60), withFloor(305)).work().
+		want("run 360s late; missed 300s (4 from 120s): " + forgotten)
+}
+
+// The leader stops before it has done anything about the ticks: what it writes must keep the next one from running them.
+func TestNext_ALeaderThatStopsKeepsTheFloor(t *testing.T) {
+	for name, atLeastOnce := range map[string]bool{"at most once": false, "at least once": true} {
+		t.Run(name, func(t *testing.T) {
+			j := minutely()
+			j.AtLeastOnce = atLeastOnce
+			r := lead(t, j, 120, stateOf(j, 60)).work().want("run 120s")
+			older := stateOf(j, 0)
+			r.at(125).send(jobmachine.Prepared{Now: r.now, Basis: jobstore.Basis{Known: true, State: older, Floor: sec(185)}})
+			r.send(jobmachine.Drain{})
+			r.returns().work()
+			if mark := r.m.State().Mark; mark.Before(sec(185)) {
+				t.Errorf("the mark is %v", mark.Sub(day))
+			}
+			next := lead(t, j, 190, r.m.State()).work()
+			if atLeastOnce {
+				next.want("run 180s attempt 2 late")
+			} else {
+				next.want("")
+			}
+		})
+	}
+}
+
+func TestNext_ATriggerBelowTheFloorIsNotRunAgain(t *testing.T) {
+	j := minutely()
+	lead(t, j, 50, stateOf(j, 0), withFloor(45), withTrigger(40)).work().
+		want("missed by hand 40s: " + forgotten)
+	lead(t, j, 50, stateOf(j, 0), withFloor(45), withTrigger(46)).work().
+		want("run by hand 46s")
+
+	j.AtLeastOnce = true
+	lead(t, j, 50, stateOf(j, 0), withFloor(45), withTrigger(40)).work().
+		want("run by hand 40s attempt 2 late")
+
+	isNew := func(e *jobmachine.Prepared) { e.Basis.Known, e.Basis.State = false, jobstore.State{} }
+	lead(t, j, 50, jobstore.State{}, withFloor(51), withTrigger(40), isNew).work().
+		want("run by hand 40s late")
+}
+
+// The nodes lose their state in a term. What the leader has settled is not settled again, and what it runs is not forgotten.
+func TestNext_AfterALossTheLeaderGoesOnFromWhatItKnows(t *testing.T) {
+	for name, lost := range map[string]jobstore.Basis{
+		"all of it":       {Floor: sec(187)},
+		"the newest part": {Known: true, Floor: sec(187)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := minutely()
+			j.AtLeastOnce = true
+			r := lead(t, j, 60, stateOf(j, 0)).work().want("run 60s")
+			r.at(70).returns().work().want("ok 60s")
+			before := r.m.State()
+			r.at(120).work().want("run 120s")
+			if lost.Known {
+				lost.State = before
+				lost.State.Open = []jobstore.Open{{Slot: tick(60), ID: "r2", Attempt: 1, Tries: 1, Start: sec(60)}}
+				lost.State.Mark = sec(60)
+			}
+			r.at(185).send(jobmachine.Prepared{Now: r.now, Basis: lost})
+			r.work().want("") // 180 s has to wait for the run of 120 s
+			r.at(190).returns().work().want("run 180s attempt 2 late; ok 120s")
+			if s := r.m.State(); s.Missed != 0 || s.LastOK.Slot != tick(120) {
+				t.Errorf("state %+v", s)
+			}
+		})
+	}
+}
+
+// A run that was opened before the loss, or that is lost, may go on: the next one looks for it.
+func TestNext_ARunOfAnEarlierLeaderMayGoOn(t *testing.T) {
+	lost := jobstore.Record{Slot: tick(0), ID: "x", Attempt: 1, State: jobstore.StateLost, Start: sec(0), End: sec(20)}
+	open := jobstore.Open{Slot: tick(0), ID: "x", Attempt: 1, Tries: 1, Start: sec(0)}
+	returned, again := open, open
+	returned.Returned, again.Attempt = true, 2
+	for name, test := range map[string]struct {
+		change func(*jobmachine.Prepared)
+		alone  bool
+	}{
+		"nothing is open":              {func(*jobmachine.Prepared) {}, false},
+		"it is open":                   {func(e *jobmachine.Prepared) { e.Basis.State.Open = []jobstore.Open{open} }, true},
+		"it has returned":              {func(e *jobmachine.Prepared) { e.Basis.State.Open = []jobstore.Open{returned} }, false},
+		"another leader lost it":       {func(e *jobmachine.Prepared) { e.Basis.State.Last = lost }, true},
+		"nodes lost their state":       {func(e *jobmachine.Prepared) { e.Basis.Floor = sec(10) }, true},
+		"it was never started":         {unstarted(open), false},
+		"a repetition was not, it may": {unstarted(again), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := minutely()
+			j.AtLeastOnce = true
+			r := lead(t, j, 60, stateOf(j, 0), test.change).work()
+			if len(r.started) == 0 || r.started[0].Alone != test.alone {
+				t.Errorf("started %+v, want alone=%v", r.started, test.alone)
+			}
+		})
+	}
+}
+
+// unstarted has a run be one that this process has opened and not started.
+func unstarted(o jobstore.Open) func(*jobmachine.Prepared) {
+	return func(e *jobmachine.Prepared) {
+		e.Basis.State.Open, e.Unstarted = []jobstore.Open{o}, []string{o.ID}
+	}
+}

@@ -1,0 +1,182 @@
+package jobmachine_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+)
+
+// rig leads one job by hand. Instants are seconds after day.
+type rig struct {
+	t        *testing.T
+	m        jobmachine.Machine
+	now      time.Time
+	ids      int
+	started  []jobmachine.Start // by the last call of work
+	told     []jobstore.Record  // the same
+	canceled []string           // since the rig was made
+	underWay []jobstore.Open    // in the order in which they were started
+}
+
+// sec is an instant, in seconds after day.
+func sec(s float64) time.Time { return day.Add(time.Duration(s * float64(time.Second))) }
+
+func tick(s float64) jobstore.Slot { return jobstore.Slot{At: sec(s)} }
+
+// minutely is a job of every minute with the policies that jobs have by default.
+func minutely() *jobmachine.Job {
+	return &jobmachine.Job{
+		Name: "job", Plan: "minute", Schedule: every(time.Minute), CatchUp: jobmachine.CatchUp{Window: time.Hour}, Tries: 1,
+	}
+}
+
+// stateOf is what nodes hold of a job after the tick of an instant.
+func stateOf(j *jobmachine.Job, mark float64) jobstore.State {
+	return jobstore.State{Since: day.Add(-time.Hour), Plan: j.Plan, Mark: sec(mark)}
+}
+
+// lead has a leader of the job begin at an instant, from what the nodes hold.
+func lead(t *testing.T, j *jobmachine.Job, at float64, state jobstore.State, more ...func(*jobmachine.Prepared)) *rig {
+	t.Helper()
+	r := &rig{t: t, m: jobmachine.New(j), now: sec(at)}
+	e := jobmachine.Prepared{Now: r.now, Basis: jobstore.Basis{Known: true, State: state, Pause: state.Pause}, Absence: "nobody led"}
+	for _, change := range more {
+		change(&e)
+	}
+	r.send(e)
+	return r
+}
+
+func withFloor(at float64) func(*jobmachine.Prepared) {
+	return func(e *jobmachine.Prepared) { e.Basis.Floor = sec(at) }
+}
+
+func withTrigger(at float64) func(*jobmachine.Prepared) {
+	return func(e *jobmachine.Prepared) { e.Basis.Trigger = setting(at, true) }
+}
+
+func setting(at float64, on bool) jobstore.Setting {
+	return jobstore.Setting{Version: sec(at).UnixMicro(), On: on, Tie: "aaaaaa"}
+}
+
+func (r *rig) send(e jobmachine.Event) jobmachine.Effects {
+	m, effects := jobmachine.Next(r.m, e)
+	r.m = m
+	r.canceled = append(r.canceled, effects.Cancel...)
+	return effects
+}
+
+// at lets time pass without anything being asked.
+func (r *rig) at(s float64) *rig {
+	r.now = sec(s)
+	return r
+}
+
+// due asks for a write.
+func (r *rig) due() *jobstore.Write {
+	r.ids++
+	return r.send(jobmachine.Due{Now: r.now, ID: fmt.Sprintf("r%d", r.ids), Token: 7, Replica: "a"}).Write
+}
+
+func (r *rig) stored() {
+	effects := r.send(jobmachine.Stored{Now: r.now})
+	for _, s := range effects.Start {
+		r.underWay = append(r.underWay, s.Open)
+	}
+	r.started, r.told = append(r.started, effects.Start...), append(r.told, effects.Tell...)
+}
+
+func (r *rig) failed() { r.send(jobmachine.Failed{Now: r.now, Retry: r.now}) }
+
+// work asks for writes and stores them, until there is nothing to write. What it has started and told replaces what was before.
+func (r *rig) work() *rig {
+	r.t.Helper()
+	r.started, r.told = nil, nil
+	for range 20 {
+		if r.due() == nil {
+			return r
+		}
+		r.stored()
+	}
+	r.t.Fatal("there is no end of what is to be written")
+	return r
+}
+
+// returns has the run return that was started first.
+func (r *rig) returns(change ...func(*jobmachine.Returned)) *rig {
+	r.t.Helper()
+	if len(r.underWay) == 0 {
+		r.t.Fatal("no run is under way")
+	}
+	o := r.underWay[0]
+	r.underWay = r.underWay[1:]
+	e := jobmachine.Returned{ID: o.ID, State: jobstore.StateOK, Attempt: o.Attempt, Start: o.Start, End: r.now}
+	for _, c := range change {
+		c(&e)
+	}
+	r.send(e)
+	return r
+}
+
+// summary returns what was started and told, in words.
+func (r *rig) summary() string {
+	var all []string
+	for _, s := range r.started {
+		text := "run " + name(s.Open.Slot)
+		if s.Open.Attempt > 1 {
+			text += fmt.Sprintf(" attempt %d", s.Open.Attempt)
+		}
+		if s.Open.Late {
+			text += " late"
+		}
+		all = append(all, text)
+	}
+	for _, t := range r.told {
+		text := t.State + " " + name(t.Slot)
+		if t.Ticks > 0 {
+			text += fmt.Sprintf(" (%d from %s)", t.Ticks, name(jobstore.Slot{At: t.From}))
+		}
+		if t.ID == "" {
+			text += ": " + t.Err
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, "; ")
+}
+
+func name(s jobstore.Slot) string {
+	text := fmt.Sprintf("%gs", s.At.Sub(day).Seconds())
+	if s.Manual {
+		text = "by hand " + text
+	}
+	return text
+}
+
+// want fails the test unless this was started and told.
+func (r *rig) want(summary string) *rig {
+	r.t.Helper()
+	if got := r.summary(); got != summary {
+		r.t.Errorf("at %v\ngot  %s\nwant %s", r.now.Sub(day), got, summary)
+	}
+	return r
+}
+
+func (r *rig) wantMissed(n int) {
+	r.t.Helper()
+	if got := r.m.State().Missed; got != n {
+		r.t.Errorf("%d are counted as missed, want %d", got, n)
+	}
+}
+
+// wantCancelled fails the test unless these runs have to make room, in this order.
+func (r *rig) wantCancelled(slots ...string) {
+	r.t.Helper()
+	if !slices.Equal(r.canceled, slots) {
+		r.t.Errorf("cancelled %v, want %v", r.canceled, slots)
+	}
+}

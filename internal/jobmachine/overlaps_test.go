@@ -1,0 +1,136 @@
+package jobmachine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+)
+
+func withOverlap(o jobmachine.Overlap) *jobmachine.Job {
+	j := minutely()
+	j.Overlap = o
+	return j
+}
+
+func TestNext_SkipIsByTheInstantOfTheTick(t *testing.T) {
+	j := withOverlap(jobmachine.Skip)
+	r := lead(t, j, 60, stateOf(j, 0)).work().want("run 60s")
+	r.at(120).work().want("skipped 120s: " + jobmachine.ReasonOverlap)
+	r.at(180).due() // there is no quorum when the next tick comes
+	r.failed()
+	r.at(190).returns()
+	r.at(230).work().want("ok 60s; skipped 180s: " + jobmachine.ReasonOverlap)
+	r.wantMissed(0)
+
+	// A tick that came while nobody led has met no run: it waits for one that began since.
+	r = lead(t, j, 130, stateOf(j, 0), withTrigger(131)).work().want("run by hand 131s")
+	r.at(140).returns().work().want("run 120s late; ok by hand 131s; missed 60s: nobody led")
+
+	// Of the leader before it is known when its run has ended.
+	state := stateOf(j, 60)
+	state.Last = jobstore.Record{Slot: tick(60), ID: "x", State: jobstore.StateOK, Start: sec(60), End: sec(130)}
+	lead(t, j, 190, state).work().want("run 180s late; skipped 120s: " + jobmachine.ReasonOverlap)
+	state.Last.State = jobstore.StateLost // and of one that is lost it is not
+	lead(t, j, 150, state).work().want("run 120s late")
+}
+
+func TestNext_QueueATickThatWaitsIsNotTooOld(t *testing.T) {
+	for name, overlap := range map[string]jobmachine.Overlap{"queue": jobmachine.Queue, "replace": jobmachine.Replace} {
+		t.Run(name, func(t *testing.T) {
+			j := withOverlap(overlap)
+			j.Schedule, j.CatchUp.Window = until{every(time.Minute), sec(180)}, jobmachine.Fresh
+			r := lead(t, j, 60, stateOf(j, 0)).work().want("run 60s")
+			r.at(120).work().want("")
+			r.at(180).work().want("")
+			r.at(7200).returns().work().want("run 180s late; ok 60s; missed 120s: " + jobmachine.ReasonSuperseded)
+		})
+	}
+}
+
+func TestNext_QueueAllTicksThatWaitRun(t *testing.T) {
+	j := withOverlap(jobmachine.Queue)
+	j.CatchUp = jobmachine.CatchUp{All: true, Window: jobmachine.Fresh}
+	r := lead(t, j, 60, stateOf(j, 0)).work().want("run 60s")
+	r.at(240).returns().work().want("run 120s late; ok 60s")
+	r.at(241).returns().work().want("run 180s late; ok 120s")
+	r.at(242).returns().work().want("run 240s; ok 180s")
+	r.wantMissed(0)
+}
+
+// The run under way is of the leader before, whose end nobody knows: ticks that came since have waited for it.
+func TestNext_QueueTicksWaitForTheRunOfTheLeaderBefore(t *testing.T) {
+	j := withOverlap(jobmachine.Queue)
+	j.CatchUp.Window = jobmachine.Fresh
+	state := stateOf(j, 60)
+	state.Open = []jobstore.Open{{Slot: tick(60), ID: "x", Attempt: 1, Tries: 1, Start: sec(60)}}
+	lead(t, j, 150, state).work().want("run 120s late; lost 60s")
+}
+
+func TestNext_ReplaceCancelsOnceAndForWhatCameLater(t *testing.T) {
+	j := withOverlap(jobmachine.Replace)
+	r := lead(t, j, 60, stateOf(j, 0)).work().want("run 60s")
+	first := r.underWay[0].ID
+	r.at(120).work().wantCancelled(first)
+	r.at(180).work().wantCancelled(first)
+	r.at(185).returns().work().want("run 180s; ok 60s; missed 120s: " + jobmachine.ReasonSuperseded)
+	r.at(186).work().wantCancelled(first)
+
+	// The tick is older than the run that a person has asked for, and waits.
+	r = lead(t, j, 70, stateOf(j, 0), withTrigger(69)).work().want("run by hand 69s")
+	r.at(75).work().wantCancelled()
+	byHand := r.underWay[0].ID
+	r.send(jobmachine.Set{Trigger: setting(76, true)})
+	r.at(77).work().wantCancelled(byHand)
+}
+
+// A run that is taken over is older than the one under way.
+func TestNext_ATakeOverReplacesNothing(t *testing.T) {
+	j := withOverlap(jobmachine.Replace)
+	j.AtLeastOnce = true
+	state := stateOf(j, 60)
+	state.Open = []jobstore.Open{{Slot: tick(60), ID: "x", Attempt: 1, Tries: 1, Start: sec(60)}}
+	r := lead(t, j, 70, state, withTrigger(65)).work().want("run by hand 65s")
+	r.at(75).work().wantCancelled()
+	r.at(80).returns().work().want("run 60s attempt 2 late; ok by hand 65s")
+}
+
+func TestNext_AllowRunsTicksBesideEachOther(t *testing.T) {
+	j := withOverlap(jobmachine.Allow)
+	j.CatchUp.All = true
+	r := lead(t, j, 60, stateOf(j, 0)).work().want("run 60s")
+	r.at(180.5).work().want("run 120s late; run 180s")
+}
+
+// Nodes do not take more back.
+func TestNext_AllowHasAtMostAThousandRunsOpen(t *testing.T) {
+	j := withOverlap(jobmachine.Allow)
+	j.Plan, j.Schedule, j.CatchUp.All = "second", every(time.Second), true
+	r := lead(t, j, 1200, stateOf(j, 0)).work()
+	r.send(jobmachine.Set{Trigger: setting(1200, true)})
+	r.work().want("")
+	if n := len(r.m.State().Open); n != 1000 {
+		t.Errorf("%d runs are open", n)
+	}
+	r.at(1200.5).returns().work()
+	if len(r.started) != 1 || !r.started[0].Open.Slot.Manual {
+		t.Errorf("started %+v", r.started)
+	}
+	r.at(1201).returns().work()
+	if len(r.started) != 1 || r.started[0].Open.Slot != tick(1201) {
+		t.Errorf("started %+v", r.started)
+	}
+}
+
+// Runs that are to be started are looked at in time, also while another one is under way.
+func TestNext_ATickWithJitterIsSkippedWhenItIsDue(t *testing.T) {
+	j := withOverlap(jobmachine.Skip)
+	j.Jitter = 50 * time.Second
+	r := lead(t, j, 70, stateOf(j, 60), withTrigger(69)).work().want("run by hand 69s")
+	start := j.StartOf(sec(120))
+	if wake, _ := r.at(121).work().m.Wake(); !wake.Equal(start) {
+		t.Errorf("it is to be asked at %v, want %v", wake.Sub(day), start.Sub(day))
+	}
+	r.at(start.Sub(day).Seconds()).work().want("skipped 120s: " + jobmachine.ReasonOverlap)
+}

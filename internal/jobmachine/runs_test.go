@@ -1,0 +1,175 @@
+package jobmachine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+)
+
+// withOpen has runs be open that nobody of this process has started.
+func withOpen(open ...jobstore.Open) func(*jobmachine.Prepared) {
+	return func(e *jobmachine.Prepared) { e.Basis.State.Open = open }
+}
+
+func openAt(at float64, manual bool) jobstore.Open {
+	return jobstore.Open{
+		Slot: jobstore.Slot{At: sec(at), Manual: manual}, ID: "x", Attempt: 3, Tries: 4, Token: 6, Replica: "b", Start: sec(at),
+	}
+}
+
+func TestNext_ARunOfTheLeaderBeforeIsLost(t *testing.T) {
+	j := minutely()
+	r := lead(t, j, 70, stateOf(j, 60), withOpen(openAt(60, false))).work().want("lost 60s")
+	if s := r.m.State(); s.Failures != 1 || s.Last.State != jobstore.StateLost || len(s.Open) > 0 {
+		t.Errorf("state %+v", s)
+	}
+}
+
+func TestNext_TakeOverCountsAboveAllTries(t *testing.T) {
+	j := minutely()
+	j.AtLeastOnce, j.Tries = true, 2
+	r := lead(t, j, 70, stateOf(j, 60), withOpen(openAt(60, false))).work().want("run 60s attempt 7 late")
+	if o := r.started[0].Open; o.Tries != 2 || o.Token != 7 || o.Replica != "a" || o.ID == "x" {
+		t.Errorf("opened %+v", o)
+	}
+	r.at(75).returns(func(e *jobmachine.Returned) { e.Attempt = 8 }).work().want("ok 60s")
+	if last := r.m.State().Last; last.Attempt != 8 {
+		t.Errorf("the last run is %+v", last)
+	}
+}
+
+func TestNext_ARunCutOffByAStopStaysOpenWithAtLeastOnce(t *testing.T) {
+	cutOff := func(e *jobmachine.Returned) {
+		e.State, e.Err, e.CutOff = jobstore.StateFailed, "the leader stops", true
+	}
+	for name, test := range map[string]struct {
+		atLeastOnce bool
+		told, next  string
+		failures    int
+	}{
+		"at least once": {true, "interrupted 60s", "run 60s attempt 2 late", 0},
+		"at most once":  {false, "failed 60s", "", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := minutely()
+			j.AtLeastOnce = test.atLeastOnce
+			r := lead(t, j, 60, stateOf(j, 0)).work()
+			r.send(jobmachine.Drain{})
+			r.at(65).returns(cutOff)
+			if wake, _ := r.m.Wake(); wake.IsZero() || wake.After(sec(65)) || r.m.IsAtRest() {
+				t.Errorf("the end is written at %v", wake)
+			}
+			r.work().want(test.told)
+			if !r.m.IsAtRest() || r.m.State().Failures != test.failures {
+				t.Errorf("at rest: %v, state %+v", r.m.IsAtRest(), r.m.State())
+			}
+			next := lead(t, j, 70, r.m.State()).work().want(test.next)
+			if test.atLeastOnce && next.started[0].Alone {
+				t.Error("it waits for a run that has returned")
+			}
+		})
+	}
+}
+
+// The job was at least once when its run was cut off, and no longer is.
+func TestNext_ARunThatNobodyRepeatsIsNotInterrupted(t *testing.T) {
+	j := minutely()
+	r := lead(t, j, 60, stateOf(j, 0)).work()
+	r.at(65).returns(func(e *jobmachine.Returned) { e.State, e.CutOff = jobstore.StateInterrupted, true }).work().want("failed 60s")
+}
+
+func TestNext_AnUnstartedRunIsStarted(t *testing.T) {
+	first := openAt(60, false)
+	first.Attempt = 1
+	j := minutely()
+	lead(t, j, 70, stateOf(j, 60), unstarted(first)).work().want("run 60s late")
+	lead(t, j, 3660, stateOf(j, 3660), unstarted(first)).work().want("missed 60s")
+	byHand := openAt(60, true)
+	byHand.Attempt = 1
+	lead(t, j, 3660, stateOf(j, 3660), unstarted(byHand)).work().want("run by hand 60s late")
+	lead(t, j, 3661, stateOf(j, 3660), unstarted(byHand)).work().want("missed by hand 60s")
+
+	again := openAt(60, false)
+	lead(t, j, 70, stateOf(j, 60), unstarted(again)).work().want("lost 60s") // attempt 1 may have been started
+	j.AtLeastOnce = true
+	lead(t, j, 3660, stateOf(j, 3660), unstarted(again)).work().want("run 60s attempt 3 late")
+}
+
+// Whatever is written meanwhile, a process does not forget which runs it has opened and not started.
+func TestNext_UnstartedRunsAreRememberedWhileTheyAreOpen(t *testing.T) {
+	first := openAt(60, false)
+	first.Attempt = 1
+	j := minutely()
+	state := stateOf(j, 60)
+	state.Pause = setting(65, true)
+	r := lead(t, j, 70, state, unstarted(first)).work().want("")
+	if ids := r.m.Unstarted(); len(ids) != 1 || ids[0] != "x" {
+		t.Errorf("unstarted are %v", ids)
+	}
+	r.send(jobmachine.Drain{})
+	r.send(jobmachine.Behind{})
+	r.work()
+	if ids := r.m.Unstarted(); len(ids) != 1 || ids[0] != "x" {
+		t.Errorf("unstarted are %v", ids)
+	}
+	r.send(jobmachine.Prepared{Now: r.now, Basis: jobstore.Basis{Known: true, State: r.m.State()}, Unstarted: r.m.Unstarted()})
+	if ids := r.m.Unstarted(); len(ids) != 1 {
+		t.Errorf("unstarted are %v", ids)
+	}
+}
+
+func TestNext_ATriggerExpires(t *testing.T) {
+	j := minutely()
+	j.Schedule = every(24 * time.Hour)
+	lead(t, j, 3700, stateOf(j, 0), withTrigger(100)).work().want("run by hand 100s late")
+	r := lead(t, j, 3700.001, stateOf(j, 0), withTrigger(100)).work().want("missed by hand 100s: " + jobmachine.ReasonExpired)
+	r.wantMissed(0) // it is no tick
+	r.send(jobmachine.Set{Trigger: setting(100, true)})
+	r.work().want("")
+
+	j.Overlap = jobmachine.Queue // also while it waits
+	r = lead(t, j, 10, stateOf(j, 0), withTrigger(9)).work().want("run by hand 9s")
+	r.send(jobmachine.Set{Trigger: setting(20, true)})
+	r.at(3621).work().want("missed by hand 20s: " + jobmachine.ReasonExpired)
+}
+
+func TestNext_ATriggerObeysTheOverlapPolicy(t *testing.T) {
+	for name, test := range map[string]struct {
+		overlap       jobmachine.Overlap
+		at            float64
+		now, returned string
+	}{
+		"skip":                    {jobmachine.Skip, 70, "skipped by hand 70s: " + jobmachine.ReasonOverlap, "ok 60s"},
+		"skip, set before it":     {jobmachine.Skip, 59, "", "run by hand 59s late; ok 60s"},
+		"queue":                   {jobmachine.Queue, 70, "", "run by hand 70s; ok 60s"},
+		"allow":                   {jobmachine.Allow, 70, "run by hand 70s", "ok 60s"},
+		"of the future, in queue": {jobmachine.Queue, 71.5, "", "run by hand 71.5s; ok 60s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := withOverlap(test.overlap)
+			r := lead(t, j, 60, stateOf(j, 0)).work()
+			r.send(jobmachine.Set{Trigger: setting(test.at, true)})
+			r.at(71).work().want(test.now)
+			r.at(72).returns().work().want(test.returned)
+		})
+	}
+}
+
+// The end of a run was in a write that was taken for failed. Some nodes have it, and the leader hears of it when they promise
+// another ballot.
+func TestNext_AnEndThatOnlyAFailedWriteHasStoredIsTold(t *testing.T) {
+	j := minutely()
+	r := lead(t, j, 60, stateOf(j, 0)).work()
+	kept := r.at(65).returns().due().State
+	r.failed()
+	r.send(jobmachine.Prepared{Now: r.now, Basis: jobstore.Basis{Known: true, State: kept}})
+	r.work().want("ok 60s")
+	if !r.m.IsAtRest() || r.m.State().LastOK.Slot != tick(60) {
+		t.Errorf("state %+v", r.m.State())
+	}
+	if r.work(); len(r.told) > 0 {
+		t.Errorf("told again: %+v", r.told)
+	}
+}

@@ -1,0 +1,166 @@
+package jobmachine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+)
+
+func TestNext_TheTimeOfAPauseIsNotCaughtUp(t *testing.T) {
+	j := minutely()
+	r := lead(t, j, 60, stateOf(j, 0)).work()
+	r.at(70).returns().work()
+	r.send(jobmachine.Set{Pause: setting(80, true)})
+	r.at(81).work()
+	if wake, _ := r.m.Wake(); !wake.IsZero() {
+		t.Errorf("a paused job is looked at at %v", wake.Sub(day))
+	}
+	r.at(305).work().want("")
+	r.send(jobmachine.Set{Pause: setting(310, false)})
+	r.at(311).work().want("").wantMissed(0)
+	r.at(360).work().want("run 360s")
+}
+
+func TestNext_TicksThatWaitedWhenAPauseBeganAreMissed(t *testing.T) {
+	j := withOverlap(jobmachine.Queue)
+	r := lead(t, j, 60, stateOf(j, 0)).work()
+	r.at(130).work()
+	r.send(jobmachine.Set{Pause: setting(150, true)})
+	r.at(200).returns().work().want("ok 60s")
+	r.send(jobmachine.Set{Pause: setting(310, false)})
+	r.at(311).work().want("missed 120s: the job was paused until 2026-03-01 10:05:10")
+}
+
+// Nobody has looked at the job since the pause, and its timetable is another one now: what came before the pause was in the old.
+func TestNext_APauseAndANewTimetable(t *testing.T) {
+	j, state := minutely(), stateOf(minutely(), 60)
+	j.Plan, j.Schedule = "second", every(time.Second)
+	state.Pause = setting(130, true)
+	r := lead(t, j, 299.5, state, func(e *jobmachine.Prepared) {
+		e.Before, e.Basis.Pause = every(time.Minute), setting(299, false)
+	}).work()
+	r.want("missed 120s: the job was paused until 2026-03-01 10:04:59").wantMissed(1)
+
+	paused := func(e *jobmachine.Prepared) { e.Before = every(time.Minute) }
+	r = lead(t, j, 300, state, paused).work().want("missed 120s: " + jobmachine.ReasonChanged)
+	r.wantMissed(1)
+}
+
+func TestNext_PausedTakeOversWaitAndTriggersDoNot(t *testing.T) {
+	j := minutely()
+	j.AtLeastOnce = true
+	state := stateOf(j, 60)
+	state.Pause = setting(65, true)
+	r := lead(t, j, 70, state, withOpen(openAt(60, false)), withTrigger(68)).work().want("run by hand 68s")
+	r.at(100).returns().work().want("ok by hand 68s")
+	r.send(jobmachine.Set{Pause: setting(110, false)})
+	r.at(110).work().want("run 60s attempt 7 late")
+
+	byHand := openAt(60, true)
+	lead(t, j, 70, state, withOpen(byHand)).work().want("run by hand 60s attempt 7 late")
+}
+
+func TestNext_ACosmeticEditIsNoChange(t *testing.T) {
+	j := minutely()
+	edited := *j
+	edited.Tries = 3
+	r := lead(t, j, 60, stateOf(j, 0)).work()
+	r.at(65).send(jobmachine.Added{Job: &edited})
+	r.at(119).returns().work().want("ok 60s")
+	r.at(185).work().want("run 180s; missed 120s: the leader came to it too late")
+}
+
+func TestNext_AChangedPlanRecordsWhatItDrops(t *testing.T) {
+	j, changed := withOverlap(jobmachine.Queue), minutely()
+	changed.Plan, changed.Schedule = "ten", every(10*time.Second)
+	r := lead(t, j, 60, stateOf(j, 0)).work()
+	r.at(190).send(jobmachine.Added{Job: changed, Before: j.Schedule})
+	r.returns().work().want("ok 60s; missed 180s (2 from 120s): " + jobmachine.ReasonChanged)
+	r.at(200).work().want("run 200s")
+
+	// A new leader has the changed job.
+	lead(t, changed, 195, stateOf(j, 60), func(e *jobmachine.Prepared) { e.Before = j.Schedule }).work().
+		want("missed 180s (2 from 120s): " + jobmachine.ReasonChanged)
+	// The build before has a plan that this one cannot read.
+	lead(t, changed, 195, stateOf(j, 60)).work().want("").wantMissed(0)
+}
+
+// The job changes twice, the second time while the first change is written.
+func TestNext_AChangeInAWriteRecordsWhatItDrops(t *testing.T) {
+	j, second, third := minutely(), minutely(), minutely()
+	second.Plan, second.Schedule = "ten", every(10*time.Second)
+	third.Plan, third.Schedule = "twenty", every(20*time.Second)
+	r := lead(t, j, 65, stateOf(j, 60)).work()
+	r.send(jobmachine.Added{Job: second, Before: j.Schedule})
+	r.due()
+	r.send(jobmachine.Added{Job: third, Before: j.Schedule})
+	r.at(95).stored()
+	r.work().want("missed 90s (3 from 70s): " + jobmachine.ReasonChanged)
+	if plan := r.m.State().Plan; plan != "twenty" {
+		t.Errorf("the plan is %q", plan)
+	}
+}
+
+func TestNext_ARemovedJob(t *testing.T) {
+	j := withOverlap(jobmachine.Queue)
+	r := lead(t, j, 60, stateOf(j, 0)).work()
+	r.at(130).work()
+	r.send(jobmachine.Removed{})
+	r.at(140).work().want("missed 120s: " + jobmachine.ReasonRemoved)
+	if !r.m.State().Removed || r.m.IsRemoved() {
+		t.Errorf("removed with a run under way: %v, state %+v", r.m.IsRemoved(), r.m.State())
+	}
+	r.at(200).returns()
+	if r.m.IsRemoved() {
+		t.Error("removed, and the end of its run is not stored")
+	}
+	if r.work().want("ok 60s"); !r.m.IsRemoved() {
+		t.Error("it is not removed")
+	}
+	r.at(400).send(jobmachine.Added{Job: j})
+	r.work().want("").wantMissed(1)
+	r.at(420).work().want("run 420s")
+}
+
+func TestNext_ARemovedJobStartsNothing(t *testing.T) {
+	j := minutely()
+	j.AtLeastOnce = true
+	r := lead(t, j, 50, stateOf(j, 0), withOpen(openAt(0, false)))
+	r.send(jobmachine.Removed{})
+	r.work().want("lost 0s")
+	r.send(jobmachine.Set{Trigger: setting(55, true)})
+	r.at(70).work().want("")
+
+	unprepared := jobmachine.New(j)
+	if unprepared, _ = jobmachine.Next(unprepared, jobmachine.Removed{}); !unprepared.IsRemoved() {
+		t.Error("a job of which nothing is known is not removed")
+	}
+}
+
+// What was asked for when the leader was to stop is still run; nothing else is.
+func TestNext_ALeaderThatStopsOpensNothing(t *testing.T) {
+	j := withOverlap(jobmachine.Allow)
+	r := lead(t, j, 60, stateOf(j, 0))
+	r.due()
+	r.send(jobmachine.Drain{})
+	if r.m.IsAtRest() {
+		t.Error("it is at rest while a run is being opened")
+	}
+	r.stored()
+	r.want("run 60s")
+	r.send(jobmachine.Set{Pause: setting(100, true), Trigger: setting(100, true)})
+	r.at(130).work().want("")
+	if s := r.m.State(); s.Pause.On {
+		t.Errorf("state %+v", s)
+	}
+}
+
+func TestNext_ANewJobHasNoPast(t *testing.T) {
+	j := minutely()
+	isNew := func(e *jobmachine.Prepared) { e.Basis = jobstore.Basis{Floor: sec(121)} }
+	r := lead(t, j, 119.5, jobstore.State{}, isNew).work()
+	r.at(121).work().want("").wantMissed(0)
+	r.at(180).work().want("run 180s")
+}

@@ -1,0 +1,220 @@
+package jobmachine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+)
+
+func TestNext_ARunStartsWhenItsTickIsStored(t *testing.T) {
+	j := minutely()
+	r := lead(t, j, 55, stateOf(j, 0)).work().want("")
+	if wake, lazy := r.m.Wake(); !wake.Equal(sec(59.999)) || lazy {
+		t.Errorf("it is to be asked at %v, lazy=%v", wake.Sub(day), lazy)
+	}
+	write := r.at(59.999).due()
+	if write == nil || len(write.State.Open) != 1 || !write.State.Mark.Equal(sec(60)) || !write.Opens {
+		t.Fatalf("got %+v", write)
+	}
+	r.at(59.9995).stored()
+	if len(r.started) != 1 || !r.started[0].At.Equal(sec(60)) {
+		t.Errorf("started %+v, want it to wait for its tick", r.started)
+	}
+}
+
+// The nodes may have any of the writes that have failed. All of them open the same run.
+func TestNext_AFailedWriteIsMadeAgain(t *testing.T) {
+	j := minutely()
+	r := lead(t, j, 60, stateOf(j, 0))
+	first := r.due().State.Open[0]
+	r.failed()
+	if len(r.started) > 0 || len(r.m.State().Open) > 0 || len(r.m.Unstarted()) != 1 || r.m.Failures() != 1 {
+		t.Errorf("after a failure: started %v, state %+v, unstarted %v", r.started, r.m.State(), r.m.Unstarted())
+	}
+	if second := r.at(62).due().State.Open[0]; second.ID != first.ID {
+		t.Errorf("opened as %s and as %s", first.ID, second.ID)
+	}
+	r.stored()
+	r.want("run 60s")
+}
+
+func TestNext_NothingIsWrittenBeforeTheRetry(t *testing.T) {
+	j := minutely()
+	r := lead(t, j, 60, stateOf(j, 0))
+	r.due()
+	r.send(jobmachine.Failed{Now: r.now, Retry: sec(63)})
+	r.send(jobmachine.Set{Pause: setting(61, true)})
+	if wake, _ := r.m.Wake(); !wake.Equal(sec(63)) {
+		t.Errorf("it is to be asked at %v", wake.Sub(day))
+	}
+	if write := r.at(62.9).due(); write != nil {
+		t.Errorf("wrote %+v", write)
+	}
+}
+
+func TestNext_OfTicksWithoutALeader(t *testing.T) {
+	last := func(window time.Duration) jobmachine.CatchUp { return jobmachine.CatchUp{Window: window} }
+	all := func(window time.Duration) jobmachine.CatchUp { return jobmachine.CatchUp{All: true, Window: window} }
+	for name, test := range map[string]struct {
+		catchUp jobmachine.CatchUp
+		want    string
+	}{
+		"the newest runs":           {last(time.Hour), "run 300s late; missed 240s (4 from 60s): nobody led"},
+		"the newest is too late":    {last(50 * time.Second), "missed 300s (5 from 60s): nobody led"},
+		"all run, the oldest first": {all(time.Hour), "run 60s late"},
+		"all in the window run":     {all(2 * time.Minute), "run 240s late; missed 180s (3 from 60s): nobody led"},
+		"all are too late":          {all(50 * time.Second), "missed 300s (5 from 60s): nobody led"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := minutely()
+			j.CatchUp = test.catchUp
+			lead(t, j, 0, stateOf(j, 0), func(e *jobmachine.Prepared) { e.Now = sec(359) }).at(359).work().want(test.want)
+		})
+	}
+}
+
+// All ticks of a minute of a job of every second run, although nobody could open them for five seconds.
+func TestNext_CatchUpAllRunsTicksThatAreALittleLate(t *testing.T) {
+	j := minutely()
+	j.Plan, j.Schedule, j.CatchUp = "second", every(time.Second), jobmachine.CatchUp{All: true, Window: time.Minute}
+	all := func(r *rig) {
+		t.Helper()
+		for _, want := range []string{"run 1s", "run 2s", "run 3s", "run 4s", "run 5s"} {
+			if r.work(); len(r.started) != 1 || "run "+name(r.started[0].Open.Slot) != want {
+				t.Fatalf("started %+v, want %s", r.started, want)
+			}
+			r.returns()
+		}
+		r.wantMissed(0)
+	}
+	all(lead(t, j, 5.1, stateOf(j, 0))) // nobody led
+
+	r := lead(t, j, 0.5, stateOf(j, 0)).work()
+	for s := 1; s <= 5; s++ { // there was no quorum
+		r.at(float64(s)).due()
+		r.failed()
+	}
+	all(r.at(5.2))
+}
+
+func TestNext_OfVeryManyTicksTheNewestThousandRun(t *testing.T) {
+	for name, overlap := range map[string]jobmachine.Overlap{
+		"nobody led": jobmachine.Skip, "they waited for a run": jobmachine.Queue,
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := minutely()
+			j.Plan, j.Schedule, j.Overlap = "second", every(time.Second), overlap
+			j.CatchUp = jobmachine.CatchUp{All: true, Window: 2 * time.Hour}
+			state := stateOf(j, 0)
+			if overlap == jobmachine.Queue {
+				state.Last = jobstore.Record{ID: "x", State: jobstore.StateOK, Start: sec(0), End: sec(3600)}
+			}
+			r := lead(t, j, 3600, state).work()
+			if len(r.started) != 1 || r.started[0].Open.Slot != tick(2601) {
+				t.Errorf("started %+v", r.started)
+			}
+			r.wantMissed(2600)
+		})
+	}
+}
+
+func TestNext_JitterIsNoDelay(t *testing.T) {
+	j := minutely()
+	j.Jitter, j.CatchUp.Window = 50*time.Second, jobmachine.Fresh
+	start := j.StartOf(sec(60))
+	if wait := start.Sub(sec(60)); wait < 10*time.Second {
+		t.Fatalf("the jitter of this tick is %v: take another name", wait)
+	}
+	r := lead(t, j, 60, stateOf(j, 0)).work().want("")
+	if wake, _ := r.m.Wake(); !wake.Equal(start.Add(-time.Millisecond)) {
+		t.Errorf("it is to be asked at %v", wake.Sub(day))
+	}
+	r.at(start.Add(4 * time.Second).Sub(day).Seconds()).work().want("run 60s")
+}
+
+func TestStartOf(t *testing.T) {
+	j := minutely()
+	same := *j
+	same.Jitter = time.Hour
+	spread := map[time.Duration]bool{}
+	for tick := range 1000 {
+		at := sec(float64(60 * tick))
+		start := same.StartOf(at)
+		if start.Before(at) || !start.Before(at.Add(time.Minute)) || !start.Equal(same.StartOf(at)) {
+			t.Fatalf("the tick %v starts at %v", at, start)
+		}
+		spread[start.Sub(at).Truncate(time.Second)] = true
+		if !j.StartOf(at).Equal(at) {
+			t.Fatalf("without jitter the tick %v starts at %v", at, j.StartOf(at))
+		}
+	}
+	if len(spread) < 50 {
+		t.Errorf("1000 ticks start at %d seconds of the minute", len(spread))
+	}
+	same.Schedule = every(time.Millisecond)
+	if start := same.StartOf(day); !start.Equal(day) {
+		t.Errorf("a tick starts %v later, when the next one has come", start.Sub(day))
+	}
+}
+
+func TestKey_OfATriggerIsNoKeyOfATick(t *testing.T) {
+	if a, b := jobmachine.Key("job", day, false), jobmachine.Key("job", day, true); a != "job@1772359200000" ||
+		b != "job@m1772359200000000" {
+		t.Errorf("%s, %s", a, b)
+	}
+}
+
+// A million seconds are more ticks than are counted one by one.
+func TestNext_ManyTicksAreLeftOutAtOnce(t *testing.T) {
+	j := minutely()
+	j.Plan, j.Schedule = "second", every(time.Second)
+	r := lead(t, j, 1_000_000.5, stateOf(j, 0)).work()
+	if len(r.started) != 1 || r.started[0].Open.Slot != tick(1_000_000) {
+		t.Errorf("started %+v", r.started)
+	}
+	if s := r.m.State(); len(r.told) != 1 || !r.told[0].From.Equal(sec(1)) || r.told[0].Slot != tick(999_999) || s.Missed < 10_000 ||
+		s.Missed != r.told[0].Ticks {
+		t.Errorf("told %+v, %d missed", r.told, s.Missed)
+	}
+}
+
+func TestNext_AJobWithoutFurtherTicksRests(t *testing.T) {
+	j := minutely()
+	j.Schedule = until{every(time.Minute), sec(60)}
+	r := lead(t, j, 60, stateOf(j, 0)).work().want("run 60s")
+	r.at(70).returns().work().want("ok 60s")
+	if wake, lazy := r.m.Wake(); !wake.IsZero() || lazy || !r.m.IsAtRest() {
+		t.Errorf("it is to be asked at %v, lazy=%v", wake, lazy)
+	}
+}
+
+// A pause that the leader has not heard of: the nodes refuse what opens a tick, and nothing else.
+func TestNext_OnlyWhatOpensATickIsRefusedByAPause(t *testing.T) {
+	j := minutely()
+	r := lead(t, j, 55, stateOf(j, 0)).work()
+	if r.send(jobmachine.Behind{}); r.due().Opens {
+		t.Error("a write without a run opens a tick")
+	}
+	r.stored()
+	r.send(jobmachine.Set{Trigger: setting(56, true)})
+	if r.at(57).due().Opens {
+		t.Error("a trigger opens a tick")
+	}
+	r.stored()
+	if r.returns().at(60); !r.due().Opens {
+		t.Error("a tick opens no tick")
+	}
+	r.failed()
+	r.send(jobmachine.Set{Pause: setting(59, true)})
+	if r.due().Opens {
+		t.Error("a paused job opens a tick")
+	}
+	j.AtLeastOnce = true
+	open := jobstore.Open{Slot: tick(0), ID: "x", Attempt: 1, Tries: 1}
+	r = lead(t, j, 30, stateOf(j, 0), func(e *jobmachine.Prepared) { e.Basis.State.Open = []jobstore.Open{open} })
+	if !r.due().Opens {
+		t.Error("a take-over opens no tick")
+	}
+}
