@@ -54,7 +54,7 @@ simulation: ## random plans and long series, of which unit plays few under the r
 	go test -count=1 -timeout=5m -v -run 'TestSimulation|TestConformance/Tokens|TestAcquire_ReleaseBeside' ./redlock
 	go test -count=1 -timeout=10m -run 'TestPlans|TestFence|TestLife|TestOnLeader_(No|Registered)' ./election
 	go test -count=1 -timeout=10m -run 'TestSkew|TestTick_Thousand|TestAdmission|TestZone_.*EveryZone' ./scheduler
-	go test -count=1 -timeout=10m -run 'TestClaim_(Contested|ARun)|TestStop_' ./internal/register ./internal/clock
+	go test -count=1 -timeout=10m -run 'TestStop_' ./internal/clock
 
 integration: ## the tests on real redis-server processes
 	go test -race -count=1 -timeout=20m ./integration
@@ -71,11 +71,9 @@ test-browser: ## the dashboard in a real Chromium, which is installed where it i
 ##@ Longer looks
 .PHONY: soak flake mutants bench
 
-soak: ## 5,000 random plans of faults against the lock, 2,000 against the election, 10,000 contested ticks
+soak: ## 5,000 random plans of faults against the lock, 2,000 against the election
 	go test -count=1 -timeout=2h -v -run TestSimulation ./redlock -args -plans=5000
 	go test -count=1 -timeout=2h -v -run TestPlans ./election -args -rapid.checks=2000
-	go test -count=1 -timeout=2h -v -run TestModel ./internal/register -args -claims.deep
-	go test -count=1 -timeout=2h -v -run TestClaim_Contested ./internal/register -args -contested=10000
 	go test -count=1 -timeout=2h -v -run TestSkew ./scheduler -args -skew.ticks=1000
 	go test -count=1 -timeout=2h -v -run 'TestZone_.*EveryZone' ./scheduler -args -zones.all
 	go test -race -count=1 -timeout=2h -v -run 'TestTransitions|TestLease_History' ./integration -args -falls=35 -lease.faults=2m

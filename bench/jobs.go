@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"runtime"
 	"slices"
 	"time"
 
-	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -46,28 +43,17 @@ func (b *bench) nextTicks() {
 	b.report.figure("next tick of a spec, µs", each.Seconds()*1e6)
 }
 
-// distantSpecs are mixed, and none is due within half an hour.
-func distantSpecs() []string {
-	away := time.Now().UTC().Add(12 * time.Hour)
-	m, h := away.Minute(), away.Hour()
-	return []string{
-		fmt.Sprintf("%d %d * * *", m, h), fmt.Sprintf("%d %d * * sun-sat", m, h),
-		fmt.Sprintf("CRON_TZ=UTC %d %d */2 * *", m, h), fmt.Sprintf("5,6,7 %d %d * * *", m, h),
-		fmt.Sprintf("%d %d 15 * *", m, h), "@every 999h",
-	}
-}
-
 func (b *bench) manyJobs(ctx context.Context) {
 	locker := b.lockers(ctx, 1)[0]
-	ran := make(chan struct{}, 1)
+	n := b.divided(manyJobs)
 	before, start := heap(), time.Now()
-	s := newService(locker, nextName(), manyJobs, distantSpecs(), func(scheduler.Run) { offer(ran, struct{}{}) })
+	s := newService(locker, setup{name: nextName(), count: n, specs: distantSpecs(), run: func(scheduler.Run) {}})
 	b.report.figure("adding 100,000 jobs, s", time.Since(start).Seconds())
-	b.report.figure("a job of a follower, KiB", (heap()-before)/manyJobs)
+	b.report.figure("a job of a follower, KiB", (heap()-before)/float64(n))
 	s.during(ctx, func() {
-		s.accepted(ctx, ran)
+		s.known(ctx, b.admins, nodes)
 		b.quiet(ctx) // the leader tries again what busy nodes did not answer in time
-		b.report.figure("a job of the leader, KiB", (heap()-before)/manyJobs)
+		b.report.figure("a job of the leader, KiB", (heap()-before)/float64(n))
 		used := processorTime()
 		time.Sleep(restFor)
 		b.report.figure("leading with 100,000 jobs, % of a core", 100*float64(processorTime()-used)/float64(restFor))
@@ -82,35 +68,17 @@ func heap() float64 {
 	return float64(m.HeapAlloc) / 1024
 }
 
-// accepted waits until the nodes have all jobs of the leader, by when a run that was triggered starts.
-func (s service) accepted(ctx context.Context, ran <-chan struct{}) {
-	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("the nodes do not have all jobs yet"))
-	defer cancel()
-	for {
-		err := s.jobs.Trigger(ctx, "job 0")
-		if err == nil {
-			break
-		}
-		check(context.Cause(ctx))
-		if !errors.Is(err, scheduler.ErrUnknownJob) && !errors.Is(err, redlock.ErrNoQuorum) { // the nodes are busy
-			check(err)
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	must(receive(ctx, ran))
-}
-
 // followJobs measures processes that have jobs and do not lead. What the leader sends is left out.
 func (b *bench) followJobs(ctx context.Context) {
 	name := nextName()
-	ran := make(chan struct{}, 1)
 	var alone float64
 	var campaigns []hold
 	for i, p := range b.lockers(ctx, 1+jobFollowers) {
-		s := newService(p, name, followedJobs, distantSpecs(), func(scheduler.Run) { offer(ran, struct{}{}) })
+		s := newService(p, setup{name: name, count: followedJobs, specs: distantSpecs(), run: func(scheduler.Run) {}})
 		campaigns = append(campaigns, campaign(ctx, s.elector))
 		if i == 0 {
-			s.accepted(ctx, ran)
+			s.known(ctx, b.admins, nodes)
+			b.quiet(ctx)
 			alone = b.rate(ctx)
 		}
 	}

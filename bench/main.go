@@ -23,18 +23,23 @@ import (
 
 const (
 	nodes    = 5
-	maxTime  = 30 * time.Minute // of all rows together, far above what they take
+	maxTime  = 90 * time.Minute // of all rows together, far above what they take
 	settling = 500 * time.Millisecond
 	closing  = 20 * time.Second // of all peers of a row together
 )
 
 // bench is what the rows share.
 type bench struct {
-	cluster *redisproc.Cluster
-	admins  []redis.UniversalClient // one per node, for looking at it
-	peers   []peer                  // opened by the row; closed after it
-	report  report
+	cluster  *redisproc.Cluster
+	admins   []redis.UniversalClient // one per node, for looking at it
+	peers    []peer                  // opened by the row; closed after it
+	clusters []*redisproc.Cluster    // the same, after the peers
+	divisor  int                     // of the numbers of jobs
+	report   report
 }
+
+// divided returns the number of jobs that stands for n.
+func (b *bench) divided(n int) int { return max(n/b.divisor, 1) }
 
 func main() {
 	if variable := os.Getenv(leadersVariable); variable != "" {
@@ -46,6 +51,7 @@ func main() {
 		return
 	}
 	only := flag.String("only", rowNames(), "comma-separated `rows` to run")
+	divisor := flag.Int("divide", 1, "divide the numbers of jobs by `n`, to try rows: no limit is judged then, and figures keep their names")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of the run to this `file`")
 	flag.Parse()
 	stopProfile, err := startProfile(*profile)
@@ -54,7 +60,7 @@ func main() {
 		os.Exit(1)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	missed, err := run(ctx, strings.Split(*only, ","))
+	missed, err := run(ctx, strings.Split(*only, ","), max(*divisor, 1))
 	stop()
 	err = errors.Join(err, stopProfile())
 	if err != nil {
@@ -80,7 +86,7 @@ func startProfile(name string) (stop func() error, err error) {
 	}, pprof.StartCPUProfile(file)
 }
 
-func run(ctx context.Context, only []string) (missed bool, err error) {
+func run(ctx context.Context, only []string, divisor int) (missed bool, err error) {
 	rows, err := selected(only)
 	if err != nil {
 		return false, err
@@ -92,7 +98,8 @@ func run(ctx context.Context, only []string) (missed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	b := &bench{cluster: cluster, admins: clientsOf(cluster.Addrs())}
+	b := &bench{cluster: cluster, admins: clientsOf(cluster.Addrs()), divisor: divisor}
+	b.report.divided = divisor > 1
 	defer func() { err = errors.Join(err, closeAll(b.admins), cluster.Close()) }()
 
 	fmt.Println(machine(ctx))
@@ -107,7 +114,7 @@ func run(ctx context.Context, only []string) (missed bool, err error) {
 	return b.report.conclude(), err
 }
 
-// measure runs a row and closes its peers.
+// measure runs a row and closes its peers and clusters.
 func (b *bench) measure(ctx context.Context, r row) (err error) {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
@@ -116,6 +123,10 @@ func (b *bench) measure(ctx context.Context, r row) (err error) {
 		b.peers = nil
 		closed, late := receive(ctx, inBackground(len(peers), func(i int) error { return peers[i].close(ctx) }))
 		err = errors.Join(err, closed, late)
+		for _, c := range b.clusters {
+			err = errors.Join(err, c.Close())
+		}
+		b.clusters = nil
 	}()
 	defer func() {
 		if cause := recover(); cause != nil {

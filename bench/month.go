@@ -2,72 +2,95 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/quorum"
-	"github.com/redlockfx/redlockfx/internal/register"
 )
 
 const (
 	weekOfHours  = 7 * 24
 	monthOfHours = 31 * 24
 	hourlyJobs   = 50
-	monthName    = "month"
+	untilServed  = 10 * time.Second // by nodes that have just begun to keep jobs
 )
 
 // month measures what is left on a node of jobs that tick for long. The ticks are a millisecond apart: what is kept
 // does not depend on that.
 func (b *bench) month(ctx context.Context) {
+	b.lockers(ctx, 1) // the nodes grant locks
 	q := quorum.New(b.admins, b.cluster.Addrs(), quorum.Config{Timeout: time.Second, Now: time.Now})
-	r := register.New(register.Config{Quorum: q, Prefix: "redlock", Election: monthName, List: fmt.Sprintf("%012d %03d", ttl.Milliseconds(), nodes)})
-	var plans []register.Plan
+	defer func() { check(q.Close(ctx)) }()
+	name := nextName()
+	w := writer{store: jobstore.New(jobstore.Config{
+		Quorum: q, Prefix: "redlock", Election: name, List: fmt.Sprintf("%012d %03d", ttl.Milliseconds(), nodes),
+	})}
+	var jobs []string
 	for i := range hourlyJobs {
-		plans = append(plans, register.Plan{Job: fmt.Sprint("job ", i), Text: "UTC 0 * * * *"})
+		jobs = append(jobs, fmt.Sprint("job ", i))
 	}
-	promised := r.Promise(ctx, 1, time.Now(), plans)[0]
-	check(promised.Err)
-	time.Sleep(time.Until(promised.Mark)) // it is two seconds ahead
+	w.prepare(ctx, jobs)
+	start := time.Now()
 	var week float64
 	for i := range monthOfHours {
-		at := promised.Mark.Add(time.Duration(1+i) * time.Millisecond)
-		tickAll(ctx, r, promised.Memories, plans, at)
+		w.tick(ctx, jobs, start, start.Add(time.Duration(1+i)*time.Millisecond))
 		if i == weekOfHours {
-			week = b.kept(ctx)
+			week = kept(ctx, b.admins[0], name) / hourlyJobs
 		}
 	}
-	month := b.kept(ctx)
-	check(q.Close(ctx))
+	month := kept(ctx, b.admins[0], name) / hourlyJobs
 	b.report.compare("a job on a node, KiB", month, week, month/week, "after a week of ticks")
 }
 
-// tickAll claims one tick of all jobs and records the end of the runs.
-func tickAll(ctx context.Context, r *register.Register, memories map[int]string, plans []register.Plan, at time.Time) {
-	var claims []register.Claim
-	var ends []register.End
-	for _, p := range plans {
-		record := register.Record{
-			Slot: register.Slot{At: at}, Run: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Attempt: 1, Token: 1, State: register.Claimed,
-			Details: register.Details{By: "pod-7f9c6d5b4-x2x4z/1", Start: at},
+// writer writes jobs as their leader does.
+type writer struct {
+	store  *jobstore.Store
+	ballot jobstore.Ballot
+	seq    int
+}
+
+// prepare returns when the nodes serve the writer.
+func (w *writer) prepare(ctx context.Context, jobs []string) {
+	ctx, cancel := context.WithTimeoutCause(ctx, untilServed, errors.New("the nodes do not serve a writer of jobs"))
+	defer cancel()
+	for {
+		w.ballot = jobstore.NewBallot(time.Now())
+		_, err := w.store.Prepare(ctx, w.ballot, jobstore.Leader{Token: 1, Replica: "pod-7f9c6d5b4-x2x4z/1"}, jobs)
+		must(receive(ctx, time.After(settling))) // the slowest node has answered
+		if err == nil {
+			return
 		}
-		claims = append(claims, register.Claim{Job: p.Job, Record: record})
-		record.State, record.End = register.OK, at.Add(time.Second)
-		ends = append(ends, register.End{Job: p.Job, Record: record, Own: true})
-	}
-	for _, o := range r.Claim(ctx, 1, memories, claims) {
-		check(o.Err)
-	}
-	for _, err := range r.Finish(ctx, ends) {
-		check(err)
 	}
 }
 
-// kept returns the KiB that the first node keeps for a job.
-func (b *bench) kept(ctx context.Context) (kib float64) {
-	keys := b.admins[0].Scan(ctx, 0, "*:"+monthName+"*", 10_000).Iterator()
-	for keys.Next(ctx) {
-		kib += float64(must(b.admins[0].MemoryUsage(ctx, keys.Val()).Result())) / 1024 / hourlyJobs
+// tick opens one tick of all jobs and then writes the ends of its runs.
+func (w *writer) tick(ctx context.Context, jobs []string, since, at time.Time) {
+	open := jobstore.Open{
+		Slot: jobstore.Slot{At: at}, ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Attempt: 1, Tries: 1, Token: 1,
+		Replica: "pod-7f9c6d5b4-x2x4z/1", Start: at,
 	}
-	check(keys.Err())
-	return kib
+	ended := jobstore.Record{
+		Slot: open.Slot, ID: open.ID, Attempt: 1, Token: 1, State: jobstore.StateOK, Replica: open.Replica, Start: at,
+		End: at.Add(time.Second),
+	}
+	state := jobstore.State{Since: since, Plan: "UTC 0 * * * *", Mark: at}
+	opened := state
+	opened.Open = []jobstore.Open{open}
+	state.Last, state.LastOK = ended, ended
+	w.write(ctx, jobs, jobstore.Write{State: opened, Opens: true})
+	w.write(ctx, jobs, jobstore.Write{State: state, Ended: []jobstore.Record{ended}})
+}
+
+// write stores the same for all jobs.
+func (w *writer) write(ctx context.Context, jobs []string, what jobstore.Write) {
+	var writes []jobstore.Write
+	for _, job := range jobs {
+		what.Job = job
+		writes = append(writes, what)
+	}
+	w.seq++
+	errs, _ := w.store.Write(ctx, w.ballot, w.seq, writes)
+	check(errors.Join(errs...))
 }

@@ -102,7 +102,11 @@ func closeAll(clients []redis.UniversalClient) (err error) {
 }
 
 func openLocker(addrs []string, opts ...redlock.Option) peer {
-	clients := clientsOf(addrs)
+	return lockerOn(clientsOf(addrs), opts...)
+}
+
+// lockerOn makes a peer that closes the clients.
+func lockerOn(clients []redis.UniversalClient, opts ...redlock.Option) peer {
 	locker := must(redlock.New(clients, append(opts, redlock.WithTTL(ttl))...))
 	return peer{
 		try:    func(ctx context.Context, name string) (hold, error) { return locker.TryAcquire(ctx, name) },

@@ -10,6 +10,7 @@ import (
 
 // report prints one line per figure, with its limit if it has one, and at the end the limits that were missed.
 type report struct {
+	divided bool // the numbers of jobs are, so nothing is judged
 	row     row
 	open    map[string]limit // of the row: those whose figure was not printed yet
 	missed  []string
@@ -56,7 +57,7 @@ func (r *report) latency(name string, took, beside []time.Duration, is string) {
 // is judged.
 func (r *report) judge(name string, value, ratio float64) string {
 	l, found := r.open[name]
-	if !found {
+	if !found || r.divided {
 		return ""
 	}
 	delete(r.open, name)
@@ -88,6 +89,9 @@ func (r *report) fail(err error) {
 func (r *report) end() {
 	if r.failed > 0 {
 		fmt.Printf("    failed calls: %d, the last with: %.200v\n", r.failed, r.lastErr)
+	}
+	if r.divided {
+		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.open)) {
 		r.missed = append(r.missed, fmt.Sprintf("%s: %s: not measured", r.row.name, name))

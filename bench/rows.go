@@ -72,11 +72,31 @@ var allRows = []row{
 	}},
 	{"follow", (*bench).follow, map[string]limit{"commands a second of a follower": atMost(0.15)}},
 	{"ticks", (*bench).ticks, map[string]limit{
-		"tick to run, p50 ms":                   atMost(2),
-		"tick to run, p99 ms":                   atMost(10),
-		"Trigger to run, p99 ms":                atMost(50),
-		"10,000 jobs due at once, s":            atMost(1.5),
-		"failover to first run, 1,000 jobs, ms": atMost(300),
+		"tick to run, p50 ms":             atMost(1.5),
+		"tick to run, p99 ms":             atMost(5),
+		"round trips before a run starts": atMost(1),
+		"Trigger to run, p99 ms":          atMost(50),
+	}},
+	{"burst", (*bench).burst, map[string]limit{"10,000 jobs due at once, s": atMost(0.6)}},
+	{"runs", (*bench).runs, map[string]limit{"runs a second": atLeast(25_000)}},
+	{"failover", (*bench).failover, map[string]limit{"10,000 jobs, term to first run, ms": atMost(300)}},
+	{"first", (*bench).first, map[string]limit{
+		"100,000 jobs, until all are known, s": atMost(3),
+		"100,000 jobs, until the first run, s": atMost(3.5), // two seconds without ticks, and up to one to the next tick
+		"jobs of every second, longest gap ms": atMost(100),
+	}},
+	{"restart", (*bench).restart, map[string]limit{
+		"one node of three, 10,000 jobs, longest gap ms":  atMost(100),
+		"one node of three, 100,000 jobs, longest gap ms": atMost(100),
+	}},
+	{"read", (*bench).read, map[string]limit{
+		"Jobs of 10,000, ms":                 atMost(150),
+		"the status of one job, round trips": atMost(1),
+	}},
+	{"change", (*bench).change, map[string]limit{
+		"Add to 1,000,000 jobs, p50 ms":      atMost(1),
+		"Remove of 1,000,000 jobs, p50 ms":   atMost(1),
+		"a change of 1,000,000 jobs, CPU ms": atMost(1),
 	}},
 	{"jobs", (*bench).jobs, map[string]limit{
 		"next tick of a spec, µs":                   atMost(2),
@@ -85,6 +105,11 @@ var allRows = []row{
 		"a job of the leader, KiB":                  atMost(3),
 		"leading with 100,000 jobs, % of a core":    atMost(1),
 		"commands a second of a follower with jobs": atMost(0.15),
+	}},
+	{"memory", (*bench).memory, map[string]limit{
+		"an idle job on a node, KiB":           atMost(0.5),
+		"a job with 50 records on a node, KiB": atMost(6),
+		"a forgotten job on a node, KiB":       atMost(0.01), // what is left does not grow with the jobs
 	}},
 	{"month", (*bench).month, map[string]limit{"a job on a node, KiB": ratioAtMost(1.05)}},
 	{"faults", (*bench).faults, map[string]limit{

@@ -165,6 +165,8 @@ func mark(s scheduler.State) string {
 		return "?"
 	case scheduler.StateRunning:
 		return "▶"
+	case scheduler.StateInterrupted:
+		return "↻"
 	default:
 		return "–"
 	}

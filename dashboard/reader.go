@@ -22,7 +22,7 @@ type snapshot struct {
 	nodes  []redlock.NodeStatus
 	leader part[election.Leader] // the zero Leader is nobody
 	jobs   part[[]scheduler.Status]
-	terms  part[[]scheduler.TermRecord]
+	terms  part[[]election.TermRecord]
 }
 
 // part is something that was read, and when.
@@ -75,7 +75,7 @@ func (r *reader) read(ctx context.Context, last *view) *view {
 	s.leader = before.leader.read(s.now, leader, err)
 	jobs, err := r.scheduler.Jobs(ctx)
 	s.jobs = before.jobs.read(s.now, jobs, err)
-	terms, err := r.scheduler.Terms(ctx)
+	terms, err := r.elector.Terms(ctx)
 	s.terms = before.terms.read(s.now, terms, err)
 	return newView(s, r.elector.Name())
 }

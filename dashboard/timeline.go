@@ -100,6 +100,14 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
+// nthTick returns about when the n-th tick came of those that a row stands for, from 0.
+func nthTick(r *scheduler.Record, n int) time.Time {
+	if r.Ticks < 2 {
+		return r.Tick
+	}
+	return r.From.Add(r.Tick.Sub(r.From) * time.Duration(n) / time.Duration(r.Ticks-1))
+}
+
 // addRuns shows what became of the ticks of a job as well.
 func (t *timeline) addRuns(records []scheduler.Record, now time.Time) {
 	t.Runs = true
@@ -112,18 +120,20 @@ func (t *timeline) addRuns(records []scheduler.Record, now time.Time) {
 	}
 	for i := range records {
 		r := &records[i]
-		if minute, ok := at(r.From); ok {
-			missed[minute] += r.Jumped // what was left out is noted with the tick after it
+		if r.State == scheduler.StateMissed || r.State == scheduler.StateSkipped {
+			for n := range max(r.Ticks, 1) { // evenly, where a row stands for many
+				if minute, ok := at(nthTick(r, n)); ok {
+					missed[minute]++
+				}
+			}
+			continue
 		}
 		minute, ok := at(begin(r))
 		if !ok {
 			continue
 		}
 		switch r.State {
-		case scheduler.StateMissed, scheduler.StateSkipped:
-			missed[minute]++
-			continue
-		case scheduler.StateFailed, scheduler.StateLost:
+		case scheduler.StateFailed, scheduler.StateLost, scheduler.StateInterrupted:
 			bad[minute]++
 		case scheduler.StateOK, scheduler.StateRunning:
 			good[minute]++

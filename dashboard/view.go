@@ -73,6 +73,7 @@ type job struct {
 	Why      string     `json:"why,omitempty"`      // the newest tick that was not run was not
 	WhyTick  *time.Time `json:"why_tick,omitempty"` // which it was
 	Own      string     `json:"own,omitempty"`      // what this replica has instead
+	Lost     *time.Time `json:"lost,omitempty"`     // when the nodes were found to have lost what they knew of it
 }
 
 // Trouble is what somebody should look at; that a tick comes while a run or a pause lasts is not.
@@ -219,7 +220,7 @@ func jobOf(s *scheduler.Status, words string, now time.Time) job {
 	j := job{
 		Name: s.Job, Spec: s.Spec, Words: words, Zone: s.Zone, Next: when(s.Next), Paused: s.Paused,
 		Running: s.Running, LastOK: when(s.LastOK.Start), Failures: s.Failures, Missed: s.Missed,
-		Why: firstLine(s.Reason), WhyTick: when(s.ReasonTick), Own: s.Own,
+		Why: firstLine(s.Reason), WhyTick: when(s.ReasonTick), Own: s.Own, Lost: when(s.Forgotten),
 	}
 	if s.Last.ID != "" {
 		last := recordOf(&s.Last, now)
@@ -231,7 +232,7 @@ func jobOf(s *scheduler.Status, words string, now time.Time) job {
 func recordOf(r *scheduler.Record, now time.Time) record {
 	shown := record{
 		Job: r.Job, Tick: r.Tick, State: r.State, Replica: r.Replica, Term: r.Token, Attempt: r.Attempt,
-		Manual: r.Manual, CaughtUp: r.CaughtUp, Err: firstLine(r.Err), Left: r.Jumped,
+		Manual: r.Manual, CaughtUp: r.CaughtUp, Err: firstLine(r.Err), Left: max(r.Ticks-1, 0),
 	}
 	if r.Start.IsZero() || r.State == scheduler.StateMissed || r.State == scheduler.StateSkipped {
 		return shown

@@ -66,7 +66,7 @@
 // Callbacks return, the lease is released, the nodes tell those who wait, and one of them leads: within
 // milliseconds. After a crash it is the lease's end that they wait for, and up to 20 ms more. A follower
 // waits in one Acquire and costs the nodes next to nothing. Whoever only wants to know who leads need not
-// campaign: [Elector.Leader], [Elector.Observe].
+// campaign: [Elector.Leader], [Elector.Observe]. The nodes also keep who led before, for people: [Elector.Terms].
 //
 // # Two contexts
 //

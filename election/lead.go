@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redlockfx/redlockfx/redlock"
@@ -14,6 +15,9 @@ import (
 // not drained. cause is why it ended.
 func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (cause error, drained bool) {
 	t := newTerm(r.stopping, e, lease)
+	var recording sync.WaitGroup
+	defer recording.Wait() // after the release, and at once: the term's context has ended by then
+	recording.Go(func() { e.recordTerm(t) })
 	stop := context.AfterFunc(r.stopping, func() { t.end(context.Cause(r.stopping)) })
 	defer stop()
 	defer func() { // does nothing unless a hook or the logger has panicked, or ended this goroutine: callbacks may still run

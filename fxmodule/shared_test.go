@@ -40,7 +40,7 @@ func TestLocker_IsSharedByTwoElections(t *testing.T) {
 			redlockfx.Job(func() scheduler.Job { return k.job("b") }, two), fx.Populate(&in))
 		app.RequireStart()
 		time.Sleep(4500 * time.Millisecond)
-		if in.One != in.Two || in.Second.Settings().TTL != 5*time.Second || k.count() != 4 {
+		if in.One != in.Two || in.Second.Settings().TTL != 5*time.Second || k.count() != 8 {
 			t.Errorf("one locker %v, settings %+v, %d runs", in.One == in.Two, in.Second.Settings(), k.count())
 		}
 		app.RequireStop()

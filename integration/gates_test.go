@@ -33,7 +33,7 @@ type gates struct {
 type request struct {
 	node int
 	tick time.Time
-	end  bool // it writes the end of a run; else it claims the tick
+	end  bool // it stores the end of a run; else it opens one
 }
 
 // verdict is what becomes of a request.
@@ -204,16 +204,19 @@ func (g *gates) goesOn(open <-chan struct{}) bool {
 }
 
 var (
-	claimOrEnd = regexp.MustCompile(`:\d+:\d+:(claimed|ok):\{`) // of a record
-	tickOf     = regexp.MustCompile(`\nt(?:\r\n\$13\r\n)?(\d{13})\r\n`)
+	opened = regexp.MustCompile(` open=t(\d{13}),`) // in the state of a job
+	closed = regexp.MustCompile(`\nt(\d{13}),ok,`)  // a row of its history
 )
 
 // parse knows the requests that are about a tick of the job.
 func parse(node int, bytes []byte) (request, bool) {
-	record, tick := claimOrEnd.FindSubmatch(bytes), tickOf.FindSubmatch(bytes)
-	if record == nil || tick == nil {
+	tick, end := opened.FindSubmatch(bytes), false
+	if tick == nil {
+		tick, end = closed.FindSubmatch(bytes), true
+	}
+	if tick == nil {
 		return request{}, false
 	}
 	ms, _ := strconv.ParseInt(string(tick[1]), 10, 64) // thirteen digits
-	return request{node: node, tick: time.UnixMilli(ms).UTC(), end: string(record[1]) == "ok"}, true
+	return request{node: node, tick: time.UnixMilli(ms).UTC(), end: end}, true
 }

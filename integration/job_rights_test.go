@@ -10,8 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/quorum"
-	"github.com/redlockfx/redlockfx/internal/register"
 )
 
 func TestJobRights_AreEnoughAndNoneTooMany(t *testing.T) {
@@ -26,7 +26,7 @@ func TestJobRights_AreEnoughAndNoneTooMany(t *testing.T) {
 			q := quorum.New([]redis.UniversalClient{clientAs(t, user, "pw", nodes.Addrs()[0])}, nodes.Addrs(),
 				quorum.Config{Timeout: longTimeout, Now: time.Now})
 			list := fmt.Sprintf("%012d 001", ttl.Milliseconds())
-			err := useJobs(t, register.New(register.Config{Quorum: q, Prefix: "redlock", Election: user, List: list}))
+			err := useJobs(t, jobstore.New(jobstore.Config{Quorum: q, Prefix: "redlock", Election: user, List: list}))
 			if right == "none" && err != nil || right != "none" && (err == nil || !denied.MatchString(err.Error())) {
 				t.Errorf("got %v", err)
 			}
@@ -37,33 +37,40 @@ func TestJobRights_AreEnoughAndNoneTooMany(t *testing.T) {
 	}
 }
 
-// useJobs does everything that is asked of a node for jobs; more than so many ticks have the oldest forgotten.
-func useJobs(t *testing.T, r *register.Register) error {
+// useJobs does everything that is asked of a node for jobs; more than so many runs have the oldest rows of the history dropped.
+func useJobs(t *testing.T, s *jobstore.Store) error {
 	t.Helper()
 	const job, ticks = "report", 62
 	ctx := t.Context()
-	p := r.Promise(ctx, 1, time.Now(), []register.Plan{{Job: job, Text: "CRON_TZ=UTC @hourly"}})[0]
-	if p.Err != nil {
-		return p.Err
+	leader := jobstore.Leader{Token: 1, Replica: "me"}
+	ballot := jobstore.NewBallot(time.Now())
+	_, err := s.Prepare(ctx, ballot, leader, []string{job})
+	if errors.Is(err, jobstore.ErrYoung) { // it serves ballots that are taken later
+		time.Sleep(jobstore.Ahead)
+		ballot = jobstore.NewBallot(time.Now())
+		_, err = s.Prepare(ctx, ballot, leader, []string{job})
 	}
-	time.Sleep(time.Until(p.Mark))
+	if err != nil {
+		return err
+	}
 	var errs []error
 	for i := range ticks {
-		record := register.Record{
-			Slot: register.Slot{At: p.Mark.Add(time.Duration(i+1) * time.Millisecond)}, Run: fmt.Sprint("run", i), Attempt: 1,
-			Token: 1, State: register.Claimed,
-		}
-		errs = append(errs, r.Claim(ctx, 1, p.Memories, []register.Claim{{Job: job, Record: record}})[0].Err)
-		record.State = register.OK
-		errs = append(errs, r.Finish(ctx, []register.End{{Job: job, Record: record, Own: true}})...)
+		now := time.Now()
+		row := jobstore.Record{Slot: jobstore.Slot{At: now}, ID: fmt.Sprint("run", i), State: jobstore.StateOK, Start: now, End: now}
+		written, _ := s.Write(ctx, ballot, i+1, []jobstore.Write{{
+			Job: job, State: jobstore.State{Since: now, Plan: "CRON_TZ=UTC 0 0 * * * *", Mark: now}, Ended: []jobstore.Record{row},
+		}})
+		errs = append(errs, written...)
 	}
-	_, triggerErr := r.Trigger(ctx, job, "me")
-	_, pauseErr := r.Pause(ctx, job, "me", true)
-	_, namesErr := r.Names(ctx)
-	_, changesErr := r.Changes(ctx, nil)
-	v, readErr := r.Read(ctx, job)
-	if readErr == nil && len(v.Records) >= ticks {
-		errs = append(errs, fmt.Errorf("%d records are kept", len(v.Records)))
+	_, pollErr := s.Poll(ctx, ballot, nil)
+	_, triggerErr := s.Trigger(ctx, job, "me")
+	_, pauseErr := s.Pause(ctx, job, "me", true)
+	_, _, _, _, pageErr := s.Page(ctx, "", 10)
+	rows, historyErr := s.History(ctx, job, 100)
+	if historyErr == nil && len(rows) >= ticks {
+		errs = append(errs, fmt.Errorf("%d rows are kept", len(rows)))
 	}
-	return errors.Join(append(errs, triggerErr, pauseErr, namesErr, changesErr, readErr)...)
+	other := jobstore.NewBallot(time.Now()) // of a leader without the job
+	_, promiseErr := s.Prepare(ctx, other, jobstore.Leader{Token: 2, Replica: "other"}, nil)
+	return errors.Join(append(errs, pollErr, triggerErr, pauseErr, pageErr, historyErr, promiseErr, s.Forget(ctx, job))...)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/integration"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -31,7 +32,7 @@ func TestLeaderStoppedInAClaim_DoesNotRunItsTickWhenItWakes(t *testing.T) {
 
 func stopInClaim(t *testing.T, nodes *redisproc.Cluster, s settings, asked int) {
 	c, g := startGated(t, nodes, s)
-	leader := c.allVote()
+	leader := c.allStore()
 	a := c.replicas["a"]
 	judge, held := holdAllButOne(false), 2
 	if asked == 3 {
@@ -39,7 +40,7 @@ func stopInClaim(t *testing.T, nodes *redisproc.Cluster, s settings, asked int) 
 	}
 	g.set(time.Now(), judge)
 	tick := g.wait(t, held)
-	poll(t, "votes", func() bool { return count(c.states(tick), "claimed") == asked })
+	poll(t, "votes", func() bool { return count(c.states(tick), records.Running) == asked })
 	stopped := a.signal(syscall.SIGSTOP)
 
 	c.follow(s)

@@ -19,7 +19,7 @@ var troubles = map[string]func(*cluster){
 		c.ticks(4)
 		back := time.Now()
 		must(c.t, c.nodes.Node(0).Restart(c.t.Context()))
-		c.voted(0, back)
+		c.stored(0, back)
 		c.leaseOnAll() // the slow node's is not needed then
 		for _, own := range c.links {
 			own[1].Delay(c.TTL / 10) // there and back, so no answer comes in time
@@ -48,7 +48,7 @@ var troubles = map[string]func(*cluster){
 		for i, how := range []string{"flushed", "restarted empty", "restarted with an older file"} {
 			back := time.Now()
 			must(c.t, forgetting[how](c.t.Context(), c.nodes.Node(i)))
-			c.voted(i, back)
+			c.stored(i, back)
 			c.granted()
 			c.leaseOnAll()
 		}
@@ -58,7 +58,7 @@ var troubles = map[string]func(*cluster){
 		for i := range c.nodes.Addrs() {
 			back := time.Now()
 			must(c.t, c.nodes.Node(i).Kill(), c.nodes.Node(i).Restart(c.t.Context()))
-			c.voted(i, back)
+			c.stored(i, back)
 			c.granted()
 			c.leaseOnAll()
 		}
@@ -103,7 +103,7 @@ func eachTick() settings {
 func startTicking(t *testing.T, linked int, s settings) *cluster {
 	t.Helper()
 	c := startLinked(t, startNodes(t, 3, persist...), linked, s)
-	c.allVote()
+	c.allStore()
 	c.leaseOnAll()
 	return c
 }

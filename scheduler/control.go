@@ -7,40 +7,40 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/name"
-	"github.com/redlockfx/redlockfx/internal/register"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Trigger asks for a run of the job by hand, from any replica, which need not have the job. The leader starts it
-// at once; if nobody leads, the next one does. Of several requests before it starts, one run is made. It obeys
-// the job's Overlap, also while the job is paused, and moves no tick. [ErrUnknownJob]: no leader has ever had a
+// Trigger asks for a run of the job, from any replica, which need not have the job. The leader starts it at once; if nobody
+// leads, the next one does, within an hour: then the request expires, and is recorded as missed. Several requests before it
+// starts make one run. It obeys the job's Overlap, also while the job is paused, and moves no tick. [ErrUnknownJob]: no leader has ever had a
 // job of that name. Any other error says that too few nodes have taken it: it may still take effect.
 func (s *Scheduler) Trigger(ctx context.Context, job string) error {
-	return s.set("trigger", job, func() (register.Setting, error) {
-		return s.register.Trigger(ctx, job, s.elector.Identity())
+	return s.set("trigger", job, func() (jobstore.Setting, error) {
+		return s.store.Trigger(ctx, job, s.elector.Identity())
 	})
 }
 
 // Pause has no tick of the job run on any replica until [Scheduler.Resume], from any replica; also over changes
-// of the leader and restarts of nodes. A tick that is being claimed may still run, and runs under way go on.
+// of the leader and restarts of nodes. A run that is being started may still run, and runs under way go on.
 // Errors are those of [Scheduler.Trigger].
 func (s *Scheduler) Pause(ctx context.Context, job string) error {
-	return s.set("pause", job, func() (register.Setting, error) {
-		return s.register.Pause(ctx, job, s.elector.Identity(), true)
+	return s.set("pause", job, func() (jobstore.Setting, error) {
+		return s.store.Pause(ctx, job, s.elector.Identity(), true)
 	})
 }
 
 // Resume ends a pause. Ticks that came meanwhile are not caught up with. Errors are those of
 // [Scheduler.Trigger].
 func (s *Scheduler) Resume(ctx context.Context, job string) error {
-	return s.set("resume", job, func() (register.Setting, error) {
-		return s.register.Pause(ctx, job, s.elector.Identity(), false)
+	return s.set("resume", job, func() (jobstore.Setting, error) {
+		return s.store.Pause(ctx, job, s.elector.Identity(), false)
 	})
 }
 
 // set does what a person has asked for, and logs it.
-func (s *Scheduler) set(what, job string, do func() (register.Setting, error)) error {
+func (s *Scheduler) set(what, job string, do func() (jobstore.Setting, error)) error {
 	if err := name.Check("name", job); err != nil {
 		return fmt.Errorf("%w: %w", ErrName, err)
 	}
@@ -54,9 +54,9 @@ func (s *Scheduler) set(what, job string, do func() (register.Setting, error)) e
 // publicError is err with the words of this package and of redlock.
 func publicError(what, job string, err error) error {
 	switch {
-	case errors.Is(err, register.ErrUnknown):
+	case errors.Is(err, jobstore.ErrUnknown):
 		return fmt.Errorf("%w: %q", ErrUnknownJob, job)
-	case errors.Is(err, register.ErrNoQuorum):
+	case errors.Is(err, jobstore.ErrNoQuorum):
 		return fmt.Errorf("scheduler: %s %q: %w: %w", what, job, redlock.ErrNoQuorum, err)
 	}
 	return fmt.Errorf("scheduler: %s %q: %w", what, job, err)

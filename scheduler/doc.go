@@ -14,31 +14,37 @@
 //
 // # Once
 //
-// A tick starts at most once over all replicas, whatever their clocks and leaders do: before a run starts,
-// its tick is claimed on a majority of the nodes, which votes for each tick once and never takes a vote back.
-// It is not lost in a failover: the next leader catches up with it, as [CatchUp] says. Between the claim and
-// the end of a run its process may die. What then is a choice:
+// A tick starts at most once over all replicas, whatever their clocks and leaders do. Before a run starts, a majority of the
+// nodes has stored that it begins, and they serve one leader only: a new one has a majority promise to refuse the one before.
+// Ticks are not lost in a failover: the next leader catches up with them, as [CatchUp] says. Between the write that opens a
+// run and its end the process may die. What then is a choice:
 //
-//	the process dies                            by default            with AtLeastOnce
-//	before a majority has voted                 the next leader runs it
-//	after that, before the run starts           lost                  runs, Attempt 2
-//	in the run                                  lost                  runs again, Attempt 2
-//	after the run, before its end is written    lost, though done     runs twice
+//	the process dies                              by default             with AtLeastOnce
+//	before a majority has stored the start        the next leader runs it
+//	after that, before the run starts             lost                   runs, Attempt 2
+//	in the run                                    lost                   runs again, Attempt 2
+//	after the run, before its end is stored       lost, though done      runs twice
 //
-// A process that leads again after it lost its term before the answers of its claim came still runs that tick, unless
-// another leader has settled it: it alone knows that nothing was started. Where too few nodes can vote on a tick, as
-// some are away and others have forgotten whether they did, it is asked for for five seconds at least, until the next
-// one is due, and is then recorded as missed. A run under way when a majority forgets is lost if its process dies, also
-// with AtLeastOnce: nobody can tell any more whether it was repeated.
+// In the first case the next leader must see that no majority can have stored the start. It does if all nodes answer, or if a
+// majority has the same older state; else the tick is recorded as lost. A process that leads again after it lost its term
+// before the answers came starts such a run, unless another leader has led in between: it alone knows that nothing was started.
+// A run with AtLeastOnce that a deploy cuts off is recorded as [StateInterrupted], and the next leader runs it again.
 //
-// A lost tick is recorded, logged and told to [Hooks.Finished]. So "exactly once" is: at most once, and you
-// hear of what is lost; or at least once, and [Run.Key] tells a repetition. A process that was paused can still
-// be inside of a run when it wakes, while another leads: let the resource that is written to refuse a smaller
-// [Run.Token] than the largest it has seen.
+// A lost tick is recorded, logged and passed to [Hooks.Finished]. So "exactly once" is: at most once, and you hear of what is
+// lost; or at least once, and [Run.Key] tells a repetition. A process that was paused can still be inside a run when it wakes,
+// while another leads: let the resource that is written to refuse a smaller [Run.Token] than the largest it has seen.
 //
-// It holds under the assumptions of package redlock, and if a node that forgets its data does not also set its
-// clock back over a vote that it gave. A job that the nodes have never seen has no ticks in its first two
-// seconds: as with a node that forgot, only ticks are voted for that cannot have been voted for before.
+// # Nodes that lose their state
+//
+// One node of three that restarts or is wiped stops nothing: the leader goes on with the others, and writes all jobs to that
+// node again. If fewer than a majority still know a job, nobody can tell whether the ticks from the last one that is known to
+// two seconds after the loss have run: they are recorded as missed. With AtLeastOnce the newest of them runs again. If a
+// majority has lost all that it knew of a job, its pause and its history are gone, and its ticks begin anew; the log,
+// [Hooks.Forgotten] and [Status] say so.
+//
+// # Assumptions
+//
+// Those of package redlock. Also, a node that loses its state does not set its clock back over a leader that it has served.
 //
 // # Whose clock
 //
@@ -54,20 +60,20 @@
 //	    '----------------+------------------------------'
 //	      lost, or the time to drain is over: runs are cancelled
 //
-// What was claimed when the leader was asked to stop is still run. A new leader has the nodes promise not to
-// vote for an earlier one any more, and learns from their answers which ticks are taken.
-// [Scheduler.Shutdown] drains without ending the term.
+// A run whose start was being stored when the leader was asked to stop is still started. [Scheduler.Shutdown] drains too, and
+// then resigns.
 //
 // # Overlap
 //
 // A tick may come while a run of the same job is under way:
 //
-//	Skip     the tick is not run (the default)
+//	Skip     the tick is not run if a run was under way when it was due (the default)
 //	Queue    it waits for the run's return; of several ticks the newest waits, or all with CatchUpAll
 //	Replace  the run's context ends with ErrReplaced; otherwise like Queue
 //	Allow    it runs beside the other
 //
-// A run is under way until its function has returned, whatever its context says. Over a change of leader a run
+// A tick that waits under Queue or Replace is not too late for the job's [CatchUp], however long it waits. A run is under way
+// until its function has returned, whatever its context says. Over a change of leader a run
 // that goes on holds a lease of its own, and the first run of the next leader waits for that, up to MaxTTL where
 // the overlap is Skip.
 //
@@ -84,12 +90,13 @@
 //
 // A run is not cancelled when the leader is asked to stop, only when the time to drain is over. It fails with
 // the error, the panic or the runtime.Goexit of its function, which disturbs nothing else. [Retry] tries again
-// within the same claim and Timeout, and not while draining.
+// within the same run and Timeout, and not while draining.
 //
 // # From any replica
 //
-// [Scheduler.Jobs] and [Scheduler.History] read what the nodes know, also why a tick did not run.
-// [Scheduler.Trigger], [Scheduler.Pause] and [Scheduler.Resume] write it; the leader hears of them at once.
+// [Scheduler.Jobs], [Scheduler.JobsAfter], [Scheduler.Status] and [Scheduler.History] read what the nodes know, also why a tick
+// did not run. [Scheduler.Trigger], [Scheduler.Pause] and [Scheduler.Resume] write it; the leader learns of them at once. A
+// trigger that nobody could run within an hour expires, and is recorded as missed. [Scheduler.Forget] deletes a job.
 //
 // # Specs
 //
@@ -98,7 +105,8 @@
 // spec (CRON_TZ=Europe/Rome), the job and [WithLocation] name none. Ticks are a function of spec
 // and zone alone, the same on every replica: @every counts from the Unix epoch. What a zone's clock jumps over
 // runs once; what it repeats runs once, if it is at a fixed time. A job whose spec or zone has changed has no
-// past: its ticks begin with the change.
+// past: its ticks begin with the change, and what is dropped is recorded as missed. Another way to write the same spec is no
+// change.
 //
 // # Why not robfig's runner
 //

@@ -12,6 +12,8 @@ var (
 	ErrName = errors.New("scheduler: bad job name")
 	// ErrUnknownJob says that there is no job of that name.
 	ErrUnknownJob = errors.New("scheduler: unknown job")
+	// ErrJobInUse says that the leader has the job, so that it cannot be forgotten.
+	ErrJobInUse = errors.New("scheduler: the leader has the job")
 	// ErrReplaced is the cause of a run's context when the next tick came, and the job's overlap
 	// is [Replace].
 	ErrReplaced = errors.New("scheduler: replaced by a newer tick")

@@ -4,26 +4,24 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/robfig/cron/v3"
 )
 
 // every ticks at the multiples of itself, in seconds, since the Unix epoch. An interval counted
 // from the start of a process would be another one on each replica, and restart with it.
 type every int64
 
-func parseEvery(args []string) (cron.Schedule, error) {
+func parseEvery(args []string) (every, error) {
 	if len(args) != 1 {
-		return nil, errors.New("@every wants one duration, as in @every 1h30m")
+		return 0, errors.New("@every wants one duration, as in @every 1h30m")
 	}
 	d, err := time.ParseDuration(args[0])
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("@every: %w", err)
+		return 0, fmt.Errorf("@every: %w", err)
 	case d < time.Second:
-		return nil, fmt.Errorf("@every %s is less than 1s", args[0])
+		return 0, fmt.Errorf("@every %s is less than 1s", args[0])
 	case d%time.Second != 0:
-		return nil, fmt.Errorf("@every %s is not in whole seconds", args[0])
+		return 0, fmt.Errorf("@every %s is not in whole seconds", args[0])
 	}
 	return every(d / time.Second), nil
 }
@@ -36,3 +34,5 @@ func (e every) Next(after time.Time) time.Time {
 	}
 	return time.Unix(after.Unix()-past+int64(e), 0).UTC()
 }
+
+func (e every) String() string { return "@every " + (time.Duration(e) * time.Second).String() }

@@ -11,21 +11,25 @@ import (
 // that does it, never under a lock, and may call any method: one that blocks holds that run, or the ticks of
 // all jobs, up.
 type Hooks struct {
-	// Started is called when a tick was won, before the job's Run is.
+	// Started is called before the job's Run is, when a majority of nodes has stored that the run begins.
 	Started func(Run)
-	// Finished is called for each record that this process ends: its own runs, ticks that it skipped because
-	// of a run under way, and runs of earlier leaders that were lost.
+	// Finished is called for each record that this process has stored: of its own runs, of ticks that it skipped because of a
+	// run under way, and of runs of earlier leaders that were lost. It is called too for an own run whose end could not be
+	// stored before the term was over.
 	Finished func(Record)
 	// Retrying is called when an attempt has failed and another one follows in the same run.
 	Retrying func(Run, error)
 	// Panicked is called when an attempt has panicked, with the value and the stack; then Retrying or Finished is.
 	Panicked func(run Run, value any, stack []byte)
-	// Unclaimed is called each time a tick could not be claimed and is asked for again: err wraps
-	// redlock.ErrNoQuorum, and says what each node answered.
+	// Unclaimed is called when too few nodes have stored that a run begins, once for several attempts in a row: it is tried
+	// again. err wraps redlock.ErrNoQuorum, and says what each node answered.
 	Unclaimed func(job string, tick time.Time, err error)
-	// Fenced is called when a token above this term's was promised: another leads, or has led, since. No tick can
-	// be won, so the term ends; the next one's token is larger.
+	// Fenced is called when the nodes serve a leader with a larger token than this term's: another leads, or has led, since.
+	// Nothing can be stored any more, so the term ends; the next one's token is larger.
 	Fenced func(token, by uint64)
+	// Forgotten is called for each job of which a majority of nodes has lost all that it knew: its pause and its history are
+	// gone, and its ticks begin anew.
+	Forgotten func(job string)
 	// Missed is called for ticks that are not run any more, with their number and why.
 	Missed func(job string, ticks int, reason string)
 	// ClockSkew is called when the wall clock of this process is found to be off that of the nodes by more
@@ -45,6 +49,7 @@ func JoinHooks(all ...Hooks) Hooks {
 			Panicked:  chain.Of3(joined.Panicked, h.Panicked),
 			Unclaimed: chain.Of3(joined.Unclaimed, h.Unclaimed),
 			Fenced:    chain.Of2(joined.Fenced, h.Fenced),
+			Forgotten: chain.Of1(joined.Forgotten, h.Forgotten),
 			Missed:    chain.Of3(joined.Missed, h.Missed),
 			ClockSkew: chain.Of1(joined.ClockSkew, h.ClockSkew),
 		}
@@ -85,6 +90,12 @@ func (h Hooks) unclaimed(job string, tick time.Time, err error) {
 func (h Hooks) fenced(token, by uint64) {
 	if h.Fenced != nil {
 		h.Fenced(token, by)
+	}
+}
+
+func (h Hooks) forgotten(job string) {
+	if h.Forgotten != nil {
+		h.Forgotten(job)
 	}
 }
 

@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/robfig/cron/v3"
 
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
 	"github.com/redlockfx/redlockfx/internal/name"
-	"github.com/redlockfx/redlockfx/internal/register"
 )
 
 const maxRetries = 100
@@ -73,11 +71,11 @@ type Retry struct {
 type job struct {
 	Job
 	schedule cron.Schedule
-	plan     register.Plan
+	plan     string                           // normalized spec and zone
+	machine  jobmachine.Job                   // what decides needs to know of it
 	call     func(context.Context, Run) error // Run within the middleware
 	where    string                           // it was added, for people
 	removed  atomic.Bool                      // nothing of it starts any more
-	other    string                           // plan of another build that was told of; the loop's mutex guards it
 }
 
 // newJob checks a job. With an error, which has all its problems, the job is good for its name only.
@@ -89,7 +87,11 @@ func newJob(j Job, where string, loc *time.Location) (*job, error) {
 	if j.Location != nil {
 		loc = j.Location
 	}
-	schedule, err := parse(j.Spec, loc)
+	if _, err := loadZone(zoneOf(loc)); err != nil { // every replica must find it by its name
+		problems = append(problems, fmt.Errorf("scheduler: job %q: location: %w", j.Name, err))
+		loc = nil
+	}
+	schedule, plan, err := parse(j.Spec, loc)
 	if err != nil {
 		problems = append(problems, fmt.Errorf("%w %.64q of job %q: %w", ErrSpec, j.Spec, j.Name, err))
 	}
@@ -112,35 +114,11 @@ func newJob(j Job, where string, loc *time.Location) (*job, error) {
 		check(false, "%w", err)
 	}
 	j.CatchUp = j.CatchUp.orDefault()
-	text := j.Spec
-	if _, named := zoneName(strings.TrimSpace(j.Spec)); !named {
-		text = "CRON_TZ=" + zoneOf(loc) + " " + j.Spec
+	checked := &job{Job: j, schedule: schedule, plan: plan, where: where}
+	checked.machine = jobmachine.Job{
+		Name: j.Name, Plan: plan, Schedule: schedule, Overlap: jobmachine.Overlap(j.Overlap),
+		CatchUp: jobmachine.CatchUp{All: j.CatchUp.kind == catchUpAll, Window: j.CatchUp.window},
+		Jitter:  j.Jitter, Tries: 1 + j.Retry.Times, AtLeastOnce: j.AtLeastOnce,
 	}
-	return &job{
-		Job: j, schedule: schedule, where: where, plan: register.Plan{Job: j.Name, Text: text},
-	}, errors.Join(problems...)
-}
-
-func zoneOf(loc *time.Location) string {
-	if loc == nil {
-		return "UTC"
-	}
-	return loc.String()
-}
-
-// start is when a tick's run begins: jitter after it, and before the next one.
-func (j *job) start(tick time.Time) time.Time {
-	if j.Jitter == 0 {
-		return tick
-	}
-	most := j.Jitter
-	if next := j.schedule.Next(tick); !next.IsZero() {
-		most = min(most, next.Sub(tick)-time.Millisecond)
-	}
-	if most <= 0 {
-		return tick
-	}
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(Run{Job: j.Name, Tick: tick}.Key())) // it cannot fail
-	return tick.Add(time.Duration(h.Sum64() % uint64(most)))
+	return checked, errors.Join(problems...)
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redlockfx/redlockfx/internal/register"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -21,7 +21,7 @@ func TestLedger_EndsWaitWhileMoreIsDueThanOneCallAsksFor(t *testing.T) {
 			defer mu.Unlock()
 			ended = append(ended, time.Now())
 		}}))
-		const all = 4*register.MaxClaims + 1
+		const all = 4*jobstore.MaxJobs + 1
 		var jobs []scheduler.Job
 		for i := range all {
 			jobs = append(jobs, a.job(fmt.Sprint("job ", i), "0 * * * * *", quick))
@@ -37,7 +37,7 @@ func TestLedger_EndsWaitWhileMoreIsDueThanOneCallAsksFor(t *testing.T) {
 		if len(runs) != all || len(ended) != all {
 			t.Fatalf("%d runs, of which %d have ended, want %d", len(runs), len(ended), all)
 		}
-		if fourth := runs[3*register.MaxClaims].start; ended[0].Before(fourth) {
+		if fourth := runs[3*jobstore.MaxJobs].start; ended[0].Before(fourth) {
 			t.Errorf("a run had ended for the nodes at %s, before those of the fourth call started at %s",
 				c.at(ended[0]), c.at(fourth))
 		}

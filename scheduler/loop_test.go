@@ -236,7 +236,7 @@ func TestLoop_RunsOnlyTheNewestTickWhenLate(t *testing.T) {
 		if late := next.start.Sub(next.Tick); late >= time.Second || next.start.Before(c.Start.Add(25500*time.Millisecond)) {
 			t.Errorf("ran %q", c.ran())
 		}
-		late := r.logged(zapcore.WarnLevel, "ticks are not made up for")
+		late := r.logged(zapcore.WarnLevel, "ticks missed")
 		if len(late) != 1 {
 			t.Fatalf("logged %v, want one warning", late)
 		}

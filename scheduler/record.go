@@ -1,26 +1,26 @@
 package scheduler
 
 import (
-	"strconv"
 	"time"
 
-	"github.com/redlockfx/redlockfx/internal/register"
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
 // Run is the execution of a job for one tick.
 type Run struct {
 	Job      string
-	Tick     time.Time // the planned instant, in UTC; by hand: when it was asked for
+	Tick     time.Time // the planned instant, in UTC; of a triggered run: when it was asked for
 	Token    uint64    // the fencing number of the term
 	Attempt  int       // at this tick, from 1: counts retries, and the runs of earlier leaders that it follows
 	Manual   bool      // asked for with Trigger
-	CaughtUp bool      // the tick came while nobody led, or nobody could claim it
+	CaughtUp bool      // it starts late, as nobody led, or too few nodes answered
 }
 
-// Key names the tick: the job's name, @ and the Unix time in milliseconds, as in
-// "job@1700000000000". It is the same on every replica and in every attempt, and so an idempotency
-// key.
-func (r Run) Key() string { return r.Job + "@" + strconv.FormatInt(r.Tick.UnixMilli(), 10) }
+// Key names the tick: the job's name, @ and the Unix time in milliseconds, as in "job@1700000000000". Of a triggered run it is
+// the time in microseconds after an m, as in "job@m1700000000000000". It is the same on every replica and in every attempt, and
+// so an idempotency key.
+func (r Run) Key() string { return jobmachine.Key(r.Job, r.Tick, r.Manual) }
 
 // State is what became of a tick.
 type State string
@@ -29,46 +29,48 @@ const (
 	// StateRunning is a run that has no end yet: it is under way, or its process is gone.
 	StateRunning State = "running"
 	// StateOK is a run that returned nil.
-	StateOK State = register.OK
+	StateOK State = jobstore.StateOK
 	// StateFailed is a run that returned an error, or panicked.
-	StateFailed State = register.Failed
+	StateFailed State = jobstore.StateFailed
 	// StateLost is a run of which no end is known: its process was gone when another one led.
-	StateLost State = register.Lost
+	StateLost State = jobstore.StateLost
+	// StateInterrupted is a run of a job with AtLeastOnce that was cut off as its leader was to stop, or lost its lease: the
+	// next leader runs it again.
+	StateInterrupted State = jobstore.StateInterrupted
 	// StateMissed is a tick that nobody ran in time.
-	StateMissed State = register.Missed
+	StateMissed State = jobstore.StateMissed
 	// StateSkipped is a tick that came while a run of the job was under way.
-	StateSkipped State = register.Skipped
+	StateSkipped State = jobstore.StateSkipped
 )
 
-// Record is what the nodes keep of one tick.
+// Record is a row of a job's history: a run, or ticks that did not run.
 type Record struct {
 	Run
-	ID         string // of the claim
+	ID         string // of the run
 	Replica    string // its identity in the election
 	State      State
 	Start, End time.Time // by the nodes' clock
-	Err        string    // of a failed run, cut at 1 KiB; of another tick, why it was not run
+	Err        string    // of a failed run, cut at 1 KiB; of ticks that did not run, why
 
-	// Jumped is how many ticks before this one were left out, from From on.
-	Jumped int
-	From   time.Time
+	// Ticks is how many ticks that did not run the row stands for: those from From to Tick. 0 is one.
+	Ticks int
+	From  time.Time
 }
 
-// stateOf translates the one state that the nodes keep under another word.
-func stateOf(kept string) State {
-	if kept == register.Claimed {
-		return StateRunning
-	}
-	return State(kept)
-}
-
-func recordOf(job string, r register.Record) Record {
+func recordOf(job string, r jobstore.Record) Record {
 	return Record{
 		Run: Run{
-			Job: job, Tick: r.Slot.At, Token: r.Token, Attempt: max(r.Attempt, r.Attempts), Manual: r.Slot.Manual,
-			CaughtUp: r.CaughtUp,
+			Job: job, Tick: r.Slot.At, Token: r.Token, Attempt: r.Attempt, Manual: r.Slot.Manual, CaughtUp: r.Late,
 		},
-		ID: r.Run, Replica: r.By, State: stateOf(r.State), Start: r.Start, End: r.End, Err: r.Err,
-		Jumped: r.Jumped, From: r.From,
+		ID: r.ID, Replica: r.Replica, State: State(r.State), Start: r.Start, End: r.End, Err: r.Err,
+		Ticks: r.Ticks, From: r.From,
 	}
+}
+
+// runningOf is the row of a run that has no end.
+func runningOf(job string, o jobstore.Open) Record {
+	return recordOf(job, jobstore.Record{
+		Slot: o.Slot, ID: o.ID, Attempt: o.Attempt, Token: o.Token, State: string(StateRunning), Replica: o.Replica,
+		Start: o.Start, Late: o.Late,
+	})
 }

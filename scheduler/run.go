@@ -12,7 +12,8 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/doing"
-	"github.com/redlockfx/redlockfx/internal/register"
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
@@ -21,102 +22,90 @@ const (
 	enoughWait  = time.Hour // a pause above it is not doubled
 )
 
-// do is one run, from its first attempt to the record of its end.
-func (l *loop) do(ctx context.Context, r *active) {
-	state, err := register.Failed, errGoexit
+// do is one run, from its first attempt to the news of its end.
+func (r *runner) do(ctx context.Context, a *active) {
+	end := jobmachine.Returned{ID: a.id, State: jobstore.StateFailed}
+	err := errGoexit
 	defer func() { // also when the job's Run ends this goroutine
-		r.cancel(nil)
-		l.leave(r)
-		l.ended(r, state, err)
+		a.cancel(nil)
+		if end.CutOff && a.job.AtLeastOnce {
+			end.State = jobstore.StateInterrupted
+		}
+		r.logRun(a, end.State, err)
+		end.Attempt, end.End = a.Attempt, a.opened.Add(time.Since(a.since))
+		if err != nil {
+			end.Err = err.Error()
+		}
+		r.returned(a.Job, end)
+		r.leave(a)
 	}()
-	_ = retry.Sleep(ctx, r.wait) // what follows sees that ctx is done
-	if r.first {
-		release, overlaps := l.alone(ctx, r)
+	_ = retry.Sleep(ctx, a.wait) // what follows sees that ctx is done
+	if a.alone {
+		release, overlaps := r.waitAlone(ctx, a)
 		if overlaps != nil {
-			state, err = register.Skipped, overlaps
-			if l.term.Context().Err() != nil { // it had still to wait, and is the next leader's
-				state = register.Lost
+			end.State, err, end.Waits = jobstore.StateSkipped, overlaps, true
+			if r.term.Context().Err() != nil { // it had still to wait, and is the next leader's
+				end.State, end.CutOff = jobstore.StateLost, true
 			}
-			l.mu.Lock()
-			r.lane.foreign = true // the next one has to look again
-			l.mu.Unlock()
 			return
 		}
 		defer release()
-	} else if r.job.Overlap != Allow {
-		defer l.hold(ctx, r)()
+	} else if a.job.Overlap != Allow {
+		defer r.hold(ctx, a)()
 	}
-	if r.job.Timeout > 0 {
+	if a.job.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, r.job.Timeout)
+		ctx, cancel = context.WithTimeout(ctx, a.job.Timeout)
 		defer cancel()
 	}
-	if !l.term.Valid() { // a pause since the claim
-		state, err = register.Lost, errors.New("not started: the term was over")
+	if !r.term.Valid() { // a pause since it was stored
+		end.State, end.CutOff, err = jobstore.StateLost, true, errors.New("not started: the term was over")
 		return
 	}
-	if r.job.removed.Load() { // since the claim
-		state, err = register.Missed, errRemoved
+	if a.job.removed.Load() { // since it was stored
+		end.State, err = jobstore.StateMissed, errRemoved
 		return
 	}
-	l.s.hooks.started(r.Run)
-	err = l.attempts(ctx, r)
-	cause := context.Cause(ctx)
-	switch {
-	case err == nil:
-		state = register.OK
-	case errors.Is(cause, election.ErrLost):
-		state = register.Lost
-	}
-	if err != nil && cause != nil && !errors.Is(err, cause) {
-		err = fmt.Errorf("%w: %w", cause, err)
-	}
+	r.hooks.started(a.Run)
+	err = r.attempts(ctx, a)
+	end.State, end.CutOff, err = outcome(err, context.Cause(ctx))
 }
 
-// ended writes down and tells how a run has ended. Where the next leader is to run the tick again, nothing is
-// written: what has no end is taken over.
-func (l *loop) ended(r *active, state string, err error) {
-	l.logEnd(r, state, err)
-	record := register.Record{
-		Slot: register.Slot{At: r.Tick, Manual: r.Manual}, Run: r.id, Attempt: r.claimed, Token: r.Token, State: state,
-		Details: register.Details{
-			By: l.s.elector.Identity(), Start: r.start, End: r.start.Add(time.Since(r.since)), CaughtUp: r.CaughtUp,
-			Jumped: r.jumped, From: r.from, Attempts: r.Attempt,
-		},
+// outcome is what a run has come to, by its error and by why its context has ended. cutOff says that its leader was to stop.
+func outcome(err, cause error) (state string, cutOff bool, reason error) {
+	if err == nil {
+		return jobstore.StateOK, false, nil
 	}
-	if err != nil {
-		record.Err = err.Error()
+	state = jobstore.StateFailed
+	switch {
+	case errors.Is(cause, election.ErrLost):
+		state, cutOff = jobstore.StateLost, true
+	case errors.Is(cause, election.ErrStopped), errors.Is(cause, election.ErrResigned):
+		cutOff = true
 	}
-	if state != register.Lost || !r.job.AtLeastOnce {
-		if err := l.finishRun(r.Job, record); err != nil {
-			l.log.Error("the end of a run could not be written: the next leader will take it for lost", r.fields(err)...)
-		}
+	if cause != nil && !errors.Is(err, cause) {
+		err = fmt.Errorf("%w: %w", cause, err)
 	}
-	if state == register.Missed {
-		l.s.hooks.missed(r.Job, 1, record.Err)
-		return
-	}
-	l.s.hooks.finished(recordOf(r.Job, record))
+	return state, cutOff, err
 }
 
 // attempts calls the job's Run until it succeeds, or may not be tried again.
-func (l *loop) attempts(ctx context.Context, r *active) error {
-	defer doing.Start(l.draining, fmt.Sprintf("job %q", r.Job))()
-	wait := cmp.Or(r.job.Retry.Wait, defaultWait)
+func (r *runner) attempts(ctx context.Context, a *active) error {
+	defer doing.Start(r.stopping, fmt.Sprintf("job %q", a.Job))()
+	wait := cmp.Or(a.job.Retry.Wait, defaultWait)
 	for n := 0; ; n++ {
-		err := attempt(ctx, r.job.call, r.Run)
-		l.s.hooks.panicked(r.Run, err)
-		if err == nil || n == r.job.Retry.Times || ctx.Err() != nil || l.draining.Err() != nil {
+		err := attempt(ctx, a.job.call, a.Run)
+		r.hooks.panicked(a.Run, err)
+		if err == nil || n == a.job.Retry.Times || ctx.Err() != nil || r.stopping.Err() != nil {
 			return err
 		}
 		pause := retry.Backoff{Min: wait, Max: 2 * wait}.After(1)
-		l.log.Warn("attempt failed, another follows",
-			append(r.fields(err), zap.Duration("in", pause))...)
-		l.s.hooks.retrying(r.Run, err)
-		if !l.pause(ctx, pause) {
+		r.log.Warn("attempt failed, another follows", append(a.fields(err), zap.Duration("in", pause))...)
+		r.hooks.retrying(a.Run, err)
+		if !r.pause(ctx, pause) {
 			return err
 		}
-		r.Attempt++
+		a.Attempt++
 		if wait <= enoughWait {
 			wait *= 2
 		}
@@ -124,14 +113,14 @@ func (l *loop) attempts(ctx context.Context, r *active) error {
 }
 
 // pause waits for d. false: no attempt may follow.
-func (l *loop) pause(ctx context.Context, d time.Duration) bool {
+func (r *runner) pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
 	case <-ctx.Done():
-	case <-l.draining.Done():
+	case <-r.stopping.Done():
 	}
 	return false
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,26 +15,28 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/redlockfx/redlockfx/election"
-	"github.com/redlockfx/redlockfx/internal/register"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
 // Scheduler runs jobs while its process leads. Its methods are safe for concurrent use, also from
 // inside runs; except that Shutdown, there, waits for the run that calls it.
 type Scheduler struct {
 	elector    *election.Elector
-	register   *register.Register
+	store      *jobstore.Store
 	location   *time.Location
 	log        *zap.Logger
 	hooks      Hooks
 	middleware []Middleware
 	changed    chan struct{} // wakes the loop to look at jobs; never waited for
 
-	mu     sync.Mutex // guards the fields below
-	jobs   map[string]*job
-	loop   *loop                  // of the newest term
-	asked  map[*job][kinds]asking // what the last term asked for until its end: none of it was started
-	stop   func()                 // of the registration with the elector, which is made with the first job
-	closed bool
+	mu        sync.Mutex // guards the fields below
+	jobs      map[string]*job
+	changes   map[string]bool     // names of jobs that were added or removed since the loop has looked
+	loop      *loop               // of the newest term
+	unstarted map[string][]string // by job: runs that the last term opened and did not start
+	seen      map[string]bool     // jobs that this process has led with
+	stop      func()              // of the registration with the elector, which is made with the first job
+	closed    bool
 }
 
 // New makes a Scheduler that runs its jobs in the terms of elector, also in the one under way. It
@@ -48,6 +49,7 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 	s := &Scheduler{
 		elector: elector,
 		jobs:    make(map[string]*job),
+		seen:    make(map[string]bool),
 		changed: make(chan struct{}, 1),
 	}
 	for _, opt := range opts {
@@ -62,7 +64,7 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 	s.log = s.log.With(zap.String("election", elector.Name())).WithOptions(zap.AddStacktrace(zapcore.FatalLevel + 1)) // ours says nothing
 	locker := elector.Locker()
 	settings := locker.Settings()
-	s.register = register.New(register.Config{
+	s.store = jobstore.New(jobstore.Config{
 		Quorum: locker.Quorum(), Prefix: settings.KeyPrefix, Election: elector.Name(), List: locker.List(),
 		Unseen: settings.UnseenRestarts,
 	})
@@ -107,11 +109,13 @@ func (s *Scheduler) Add(jobs ...Job) error {
 	if len(problems) > 0 {
 		return errors.Join(problems...)
 	}
-	maps.Copy(s.jobs, added)
+	for name, j := range added {
+		s.jobs[name] = j
+		s.changedLocked(name)
+	}
 	if s.stop == nil && len(s.jobs) > 0 {
 		s.stop = s.elector.OnLeader(s.lead)
 	}
-	s.wakeLoop()
 	return nil
 }
 
@@ -126,15 +130,70 @@ func (s *Scheduler) Remove(name string) error {
 	}
 	s.jobs[name].removed.Store(true) // its ticks may be asked for, or won, before the loop looks
 	delete(s.jobs, name)
-	s.wakeLoop()
+	delete(s.seen, name)
+	s.changedLocked(name)
 	return nil
 }
 
-func (s *Scheduler) wakeLoop() {
+// changedLocked has the loop look at a job.
+func (s *Scheduler) changedLocked(name string) {
+	if s.loop == nil {
+		return // the next one looks at all
+	}
+	s.changes[name] = true
 	select {
 	case s.changed <- struct{}{}:
 	default: // it will look anyway
 	}
+}
+
+// enter makes l the loop of the newest term, which begins with all jobs. false: none may begin any more.
+func (s *Scheduler) enter(l *loop) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.loop = l
+	s.changes = make(map[string]bool, len(s.jobs))
+	for name := range s.jobs {
+		s.changes[name] = true
+	}
+	return true
+}
+
+// takeChanges returns the jobs that have changed since the last call: nil for those that were removed.
+func (s *Scheduler) takeChanges() map[string]*job {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changed := make(map[string]*job, len(s.changes))
+	for name := range s.changes {
+		changed[name] = s.jobs[name]
+	}
+	s.changes = make(map[string]bool)
+	return changed
+}
+
+// takeUnstarted returns the runs of a job that the last term of this process opened and did not start.
+func (s *Scheduler) takeUnstarted(job string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ids := s.unstarted[job]
+	delete(s.unstarted, job)
+	return ids
+}
+
+// hasSeen reports that this process has led with a job before.
+func (s *Scheduler) hasSeen(job string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen[job]
+}
+
+func (s *Scheduler) see(job string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen[job] = true
 }
 
 // Shutdown stops the ticks of this process for good, waits until the runs under way have returned and their ends are
@@ -170,7 +229,7 @@ func (s *Scheduler) Shutdown(ctx context.Context) error {
 		return nil
 	default:
 	}
-	runs := l.underway()
+	runs := l.runner.underway()
 	if len(runs) == 0 {
 		return fmt.Errorf("scheduler: all runs have returned, but not all of their ends are written: %w", context.Cause(ctx))
 	}

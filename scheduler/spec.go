@@ -59,29 +59,29 @@ type field struct {
 //
 // An error wraps ErrSpec and names the spec and every bad field with the rule it breaks.
 func Parse(spec string, loc *time.Location) (cron.Schedule, error) {
-	schedule, err := parse(spec, loc)
+	schedule, _, err := parse(spec, loc)
 	if err != nil {
 		return nil, fmt.Errorf("%w %.64q: %w", ErrSpec, spec, err)
 	}
 	return schedule, nil
 }
 
-func parse(spec string, loc *time.Location) (cron.Schedule, error) {
+// parse returns the schedule of a spec, and its plan: spec and zone in the one form that all specs of the same meaning share.
+func parse(spec string, loc *time.Location) (cron.Schedule, string, error) {
 	if len(spec) > maxSpec {
-		return nil, fmt.Errorf("%d bytes long, at most %d are allowed", len(spec), maxSpec)
+		return nil, "", fmt.Errorf("%d bytes long, at most %d are allowed", len(spec), maxSpec)
 	}
-
 	words := strings.Fields(spec)
 	if len(words) == 0 {
-		return nil, errors.New("empty")
+		return nil, "", errors.New("empty")
 	}
 	if name, ok := zoneName(words[0]); ok {
 		var err error
 		if loc, err = loadZone(name); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if words = words[1:]; len(words) == 0 {
-			return nil, errors.New("nothing follows the zone")
+			return nil, "", errors.New("nothing follows the zone")
 		}
 	}
 	if loc == nil {
@@ -90,25 +90,32 @@ func parse(spec string, loc *time.Location) (cron.Schedule, error) {
 
 	switch {
 	case words[0] == "@every":
-		return parseEvery(words[1:])
+		e, err := parseEvery(words[1:])
+		if err != nil {
+			return nil, "", err
+		}
+		return e, planOf(time.UTC, e.String()), nil
 	case words[0][0] == '@':
-		return newCalendar(words, nil, loc)
+		schedule, err := newCalendar(words, nil, loc)
+		return schedule, planOf(loc, descriptor(words[0])), err
 	case len(words) != 5 && len(words) != 6:
-		return nil, fmt.Errorf("want 5 fields (minute, hour, day of month, month, day of "+
+		return nil, "", fmt.Errorf("want 5 fields (minute, hour, day of month, month, day of "+
 			"week) or 6 (second in front), got %d", len(words))
 	}
 
+	fields := layout[len(layout)-len(words):]
 	var problems []error
-	for i, f := range layout[len(layout)-len(words):] {
+	for i, f := range fields {
 		var err error
 		if words[i], err = f.check(words[i]); err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", f.name, err))
 		}
 	}
 	if len(problems) > 0 {
-		return nil, errors.Join(problems...)
+		return nil, "", errors.Join(problems...)
 	}
-	return newCalendar(words, words[:len(words)-3], loc)
+	schedule, err := newCalendar(words, words[:len(words)-3], loc)
+	return schedule, planOf(loc, canonical(fields, words)...), err
 }
 
 func zoneName(word string) (name string, ok bool) {
@@ -116,13 +123,6 @@ func zoneName(word string) (name string, ok bool) {
 		return name, true
 	}
 	return strings.CutPrefix(word, "TZ=")
-}
-
-// splitPlan takes a plan's zone and spec apart.
-func splitPlan(text string) (zone, spec string) {
-	first, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
-	zone, _ = zoneName(first)
-	return zone, strings.TrimSpace(rest)
 }
 
 func loadZone(name string) (*time.Location, error) {

@@ -1,21 +1,20 @@
 package scheduler
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/name"
-	"github.com/redlockfx/redlockfx/internal/register"
 )
 
 // Status is what the nodes know of a job.
 type Status struct {
-	Job, Spec, Zone string    // those of the leader, or of the last one
+	Job, Spec, Zone string    // those of the leader, or of the last one; Spec is in its normalized form
 	Next            time.Time // tick; zero if paused, or if there is none
 
 	// Own is what this process has for the job where that is something else, as in a rolling deploy: a spec with
@@ -27,72 +26,114 @@ type Status struct {
 	Reason     string
 	ReasonTick time.Time
 
-	Last, LastOK Record // the newest run, and the newest that was StateOK, of those that are kept
-	Failures     int    // runs in a row, of those that are kept, that failed or were lost
+	Last, LastOK Record // the newest run, and the newest that was StateOK
+	Failures     int    // runs in a row that failed or were lost
 	Missed       int    // ticks, in all
 	Paused       bool
-	Running      bool   // Last has no end
-	Leader       string // identity; empty if nobody leads
+	Running      bool      // Last has no end
+	Leader       string    // identity; empty if nobody leads
+	Forgotten    time.Time // when a leader found that a majority of nodes had lost what it knew of the job; zero: never
 }
 
-// abreast is how many jobs are asked about at a time.
-const abreast = 64
+// Status returns what a quorum of nodes knows of one job. This process need not lead. [ErrUnknownJob]: no leader has ever had a
+// job of that name.
+func (s *Scheduler) Status(ctx context.Context, job string) (Status, error) {
+	if err := name.Check("name", job); err != nil {
+		return Status{}, fmt.Errorf("%w: %w", ErrName, err)
+	}
+	leading := s.askLeader(ctx)
+	views, _, now, err := s.store.Views(ctx, job)
+	leader := <-leading
+	switch {
+	case err != nil:
+		return Status{}, publicError("status of", job, err)
+	case len(views) == 0:
+		return Status{}, fmt.Errorf("%w: %q", ErrUnknownJob, job)
+	case leader.err != nil:
+		return Status{}, leader.err
+	}
+	return s.statusOf(views[0], leader.id, now), nil
+}
 
-// Jobs tells of all jobs that any leader of this election has had within 400 days, by name, as a quorum of nodes
-// knows them. This process need not lead. [Scheduler.History] has the records of one job.
+// Jobs returns what a quorum of nodes knows of all jobs that any leader of this election has had, by name. This process need not
+// lead. [Scheduler.JobsAfter] returns a page of them, [Scheduler.History] the records of one.
 func (s *Scheduler) Jobs(ctx context.Context) ([]Status, error) {
-	names, err := s.register.Names(ctx)
-	if err != nil {
-		return nil, publicError("jobs of", s.elector.Name(), err)
-	}
-	leader, err := s.elector.Leader(ctx)
-	if err != nil && !errors.Is(err, election.ErrNoLeader) {
-		return nil, fmt.Errorf("scheduler: jobs: %w", err)
-	}
-	all := make([]Status, len(names))
-	errs := make([]error, len(all))
-	own := s.plans(names)
-	slots := make(chan struct{}, abreast)
-	var wg sync.WaitGroup
-	for i := range all {
-		all[i] = Status{Job: names[i], Leader: leader.ID}
-		slots <- struct{}{}
-		wg.Go(func() { // ends by the node timeout
-			defer func() { <-slots }()
-			var v register.View
-			if v, errs[i] = s.register.Read(ctx, all[i].Job); errs[i] == nil {
-				all[i].read(v, own[i])
-			}
-		})
-	}
-	wg.Wait()
-	known := all[:0]
-	for i, err := range errs {
-		switch {
-		case err == nil:
-			known = append(known, all[i])
-		case !errors.Is(err, register.ErrUnknown): // one that no leader has had for 400 days
-			return nil, publicError("job", all[i].Job, err)
+	var all []Status
+	for after := ""; ; {
+		page, next, err := s.page(ctx, after, jobstore.MaxJobs)
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, page...)
+		if next == "" {
+			return all, nil
+		}
+		after = next
 	}
-	return known, nil
 }
 
-// plans are this process's own of the jobs, empty where it has none.
-func (s *Scheduler) plans(names []string) []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	plans := make([]string, len(names))
-	for i, name := range names {
-		if j := s.jobs[name]; j != nil {
-			plans[i] = j.plan.Text
-		}
+// JobsAfter returns the first n of the jobs whose names come after another one, in the order of the bytes of their names; fewer
+// where there are no more. The first page comes after "".
+func (s *Scheduler) JobsAfter(ctx context.Context, after string, n int) ([]Status, error) {
+	if n < 1 {
+		return nil, fmt.Errorf("scheduler: jobs: %d jobs asked for, it must be at least 1", n)
 	}
-	return plans
+	var all []Status
+	for len(all) < n {
+		page, next, err := s.page(ctx, after, min(n-len(all), jobstore.MaxJobs))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if next == "" {
+			break
+		}
+		after = next
+	}
+	return all, nil
 }
 
-// History returns the newest records of a job, n at most of the 50 that are kept, the newest first, as a quorum
-// of nodes knows them. [ErrUnknownJob]: no leader has ever had a job of that name.
+func (s *Scheduler) page(ctx context.Context, after string, n int) ([]Status, string, error) {
+	leading := s.askLeader(ctx)
+	views, _, now, next, err := s.store.Page(ctx, after, n)
+	leader := <-leading
+	switch {
+	case err != nil:
+		return nil, "", publicError("jobs of", s.elector.Name(), err)
+	case leader.err != nil:
+		return nil, "", leader.err
+	}
+	page := make([]Status, len(views))
+	for i, v := range views {
+		page[i] = s.statusOf(v, leader.id, now)
+	}
+	return page, next, nil
+}
+
+// leaderAnswer is who leads; no id: nobody does.
+type leaderAnswer struct {
+	id  string
+	err error
+}
+
+// askLeader asks beside what the caller asks. Its goroutine ends by the node timeout; the caller takes its answer.
+func (s *Scheduler) askLeader(ctx context.Context) <-chan leaderAnswer {
+	answer := make(chan leaderAnswer, 1)
+	go func() {
+		leader, err := s.elector.Leader(ctx)
+		if err != nil && !errors.Is(err, election.ErrNoLeader) {
+			answer <- leaderAnswer{err: fmt.Errorf("scheduler: jobs: %w", err)}
+			return
+		}
+		answer <- leaderAnswer{id: leader.ID}
+	}()
+	return answer
+}
+
+const maxHistory = 50 // rows that are kept; a node may have a few more
+
+// History returns the newest rows of a job's history, n at most of the 50 that are kept, the newest first, as a quorum of nodes
+// knows them. Runs under way come before them. [ErrUnknownJob]: no leader has ever had a job of that name.
 func (s *Scheduler) History(ctx context.Context, job string, n int) ([]Record, error) {
 	if err := name.Check("name", job); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrName, err)
@@ -100,81 +141,105 @@ func (s *Scheduler) History(ctx context.Context, job string, n int) ([]Record, e
 	if n < 1 {
 		return nil, fmt.Errorf("scheduler: history: %d records of %q asked for, it must be at least 1", n, job)
 	}
-	v, err := s.register.Read(ctx, job)
+	views, _, _, err := s.store.Views(ctx, job)
 	if err != nil {
-		return nil, publicError("history", job, err)
+		return nil, publicError("history of", job, err)
+	}
+	if len(views) == 0 {
+		return nil, fmt.Errorf("%w: %q", ErrUnknownJob, job)
+	}
+	n = min(n, maxHistory)
+	ended, err := s.store.History(ctx, job, n)
+	if err != nil {
+		return nil, publicError("history of", job, err)
 	}
 	var all []Record
-	for _, r := range v.Records[:min(n, len(v.Records))] {
+	open := views[0].State.Open
+	for i := range open {
+		if o := open[len(open)-1-i]; !o.Returned { // else the history has how it was cut off
+			all = append(all, runningOf(job, o))
+		}
+	}
+	for _, r := range ended {
 		all = append(all, recordOf(job, r))
 	}
-	return all, nil
+	return all[:min(n, len(all))], nil
 }
 
-// read fills in what the nodes know; own is this process's plan, empty if it has no such job.
-func (s *Status) read(v register.View, own string) {
-	s.Zone, s.Spec = splitPlan(v.Plan)
-	if own != v.Plan {
-		s.Own = cmp.Or(own, "none")
-	}
-	s.Missed, s.Paused = v.Missed, v.Pause.On
-	failing := true
-	for _, r := range v.Records {
-		record := recordOf(s.Job, r)
-		switch record.State {
-		case StateMissed, StateSkipped:
-			if s.Last.ID == "" && s.Reason == "" {
-				s.Reason, s.ReasonTick = record.Err, record.Tick
-			}
-			continue
-		case StateLost, StateFailed:
-			if failing {
-				s.Failures++
-			}
-		case StateOK:
-			failing = false
-			if s.LastOK.ID == "" {
-				s.LastOK = record
-			}
-		case StateRunning:
-		}
-		if s.Last.ID == "" {
-			s.Last = record
-		}
-	}
-	s.Running = s.Last.State == StateRunning
-	if s.Reason == "" && s.Last.State == StateLost {
-		s.Reason, s.ReasonTick = s.Last.Err, s.Last.Tick
-	}
-	s.due(v)
-}
-
-// due fills in the next tick, and why those did not run that have come since the mark.
-func (s *Status) due(v register.View) {
-	schedule, err := Parse(v.Plan, nil)
-	if err != nil {
-		s.Reason = err.Error() // another version had this spec
-		return
-	}
-	now := time.UnixMicro(v.Time).UTC()
-	floor := later(later(v.Mark, v.Since), v.Planned)
-	if !s.Paused {
-		if v.Pause.Version > 0 {
-			floor = later(floor, v.Pause.At())
-		}
-		s.Next = schedule.Next(later(floor, now))
-	}
-	tick := schedule.Next(floor)
-	if tick.IsZero() || tick.After(now.Add(-fresh)) {
-		return
-	}
-	s.ReasonTick, _ = newest(schedule, tick, now.Add(-fresh))
+// statusOf returns what is known of a job. now is by the nodes' clock.
+func (s *Scheduler) statusOf(v jobstore.View, leader string, now time.Time) Status {
+	st := Status{Job: v.Job, Leader: leader}
+	st.Zone, st.Spec = splitPlan(v.State.Plan)
+	own := s.own(v.Job)
 	switch {
-	case s.Paused:
-		s.Reason = "paused by " + v.Pause.By
-	case s.Leader == "":
-		s.Reason = "nobody leads"
+	case own == nil:
+		st.Own = "none"
+	case own.plan != v.State.Plan:
+		st.Own = own.plan
+	}
+	st.Missed, st.Paused, st.Failures, st.Forgotten = v.State.Missed, v.Pause.On, v.State.Failures, v.State.Lost
+	st.Last, st.LastOK = rowOf(v.Job, v.State.Last), rowOf(v.Job, v.State.LastOK)
+	for _, o := range v.State.Open {
+		if !o.Returned && (st.Last.ID == "" || !o.Start.Before(st.Last.Start)) {
+			st.Last = runningOf(v.Job, o)
+		}
+	}
+	st.Running = st.Last.State == StateRunning
+	switch {
+	case v.State.NotRun.Tick.After(st.Last.Tick):
+		st.Reason, st.ReasonTick = v.State.NotRun.Reason, v.State.NotRun.Tick
+	case st.Last.State == StateLost:
+		st.Reason, st.ReasonTick = st.Last.Err, st.Last.Tick
+	}
+	st.due(v, own, now)
+	return st
+}
+
+// own returns this process's job of that name; nil: it has none.
+func (s *Scheduler) own(name string) *job {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.jobs[name]
+}
+
+func rowOf(job string, r jobstore.Record) Record {
+	if r.State == "" {
+		return Record{}
+	}
+	return recordOf(job, r)
+}
+
+// due fills in the next tick, and why those have not run that have come since the high-water mark.
+func (st *Status) due(v jobstore.View, own *job, now time.Time) {
+	schedule, err := Parse(v.State.Plan, nil)
+	if err != nil {
+		st.Reason = err.Error() // another version had this spec
+		return
+	}
+	mark := v.State.Mark
+	if !st.Paused {
+		if v.Pause.Version > 0 {
+			mark = latest(mark, v.Pause.At())
+		}
+		st.Next = schedule.Next(latest(mark, now))
+	}
+	timetable := jobmachine.Job{Name: v.Job, Schedule: schedule}
+	if own != nil {
+		timetable.Jitter = own.Jitter // the nodes do not know it
+	}
+	tick := timetable.NewestDue(mark, now.Add(-jobmachine.Fresh))
+	if tick.IsZero() {
+		return
+	}
+	st.ReasonTick = tick
+	switch {
+	case st.Paused:
+		st.Reason = "paused by " + v.Pause.By
+	case st.Leader == "":
+		st.Reason = "nobody leads"
+	case st.Running && own != nil && own.Overlap != Skip && own.Overlap != Allow:
+		st.Reason = "it waits for the run under way"
 	default:
-		s.Reason = s.Leader + " leads and has not claimed it: it does not have the job, or finds no quorum"
+		st.Reason = st.Leader + " leads and has not started it: it does not have the job, or finds no quorum"
 	}
 }

@@ -24,6 +24,9 @@ type Prepared struct {
 	Unstarted []string
 }
 
+// Unprepared says that the nodes are asked anew for what they know. Nothing is written until [Prepared].
+type Unprepared struct{}
+
 // Due asks for what is to be written now. ID is that of the run that may be opened; it must be new.
 type Due struct {
 	Now     time.Time

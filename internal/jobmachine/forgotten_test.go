@@ -21,7 +21,7 @@ func TestNext_AtLeastOnceTheNewestTickBelowTheFloorIsRunAgain(t *testing.T) {
 	j := minutely()
 	j.AtLeastOnce, j.Tries = true, 4
 	lead(t, j, 305, stateOf(j, 60), withFloor(305)).work().
-		want("run 300s attempt 5; missed 240s (3 from 120s): " + forgotten)
+		want("run 300s attempt 5 late; missed 240s (3 from 120s): " + forgotten)
 
 	j.CatchUp.Window = time.Minute
 	lead(t, j, 400, stateOf(j, 60), withFloor(305)).work().

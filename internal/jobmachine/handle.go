@@ -12,11 +12,19 @@ import (
 const maxProposed = 100
 
 func (e Prepared) apply(m Machine) (Machine, Effects) {
-	m.isNew = m.phase == unprepared && !e.Basis.Known
+	m.isNew = m.prepared.IsZero() && !e.Basis.Known
 	m.stored = e.basis(&m)
+	if e.Basis.Lost {
+		m.stored.Lost = e.Now
+	}
+	m.unstarted = m.Unstarted()
+	for _, id := range e.Unstarted {
+		if !slices.Contains(m.unstarted, id) {
+			m.unstarted = append(m.unstarted, id)
+		}
+	}
 	m.phase, m.draft = idle, nil
 	m.floor, m.absence, m.prepared = e.Basis.Floor, e.Absence, e.Now
-	m.unstarted = e.Unstarted
 	if m.stored.Plan == e.Basis.State.Plan { // else the leader goes on from its own
 		m.before = e.Before
 	}
@@ -52,9 +60,9 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 func (e Prepared) basis(m *Machine) jobstore.State {
 	named, own := e.Basis.State, m.stored
 	switch {
-	case m.phase == unprepared && !e.Basis.Known: // its ticks begin now
+	case m.isNew: // its ticks begin now
 		return jobstore.State{Since: e.Now, Plan: m.job.Plan, Mark: later(e.Now, e.Basis.Floor)}
-	case m.phase == unprepared || e.Basis.Known && e.Basis.Floor.IsZero():
+	case m.prepared.IsZero() || e.Basis.Known && e.Basis.Floor.IsZero():
 		return named
 	}
 	s := own
@@ -75,10 +83,16 @@ func (e Prepared) basis(m *Machine) jobstore.State {
 	return s
 }
 
+func (Unprepared) apply(m Machine) (Machine, Effects) {
+	m.phase = unprepared
+	return m, Effects{}
+}
+
 func (e Due) apply(m Machine) (Machine, Effects) {
 	if m.phase != idle || e.Now.Before(m.notBefore) {
 		return m, Effects{}
 	}
+	m.notBefore = time.Time{}
 	d := newDraft(&m, e)
 	d.make(m.mode)
 	m.wake, m.blocks = d.wake, d.blocks
@@ -180,7 +194,10 @@ func (Behind) apply(m Machine) (Machine, Effects) {
 }
 
 func (e Added) apply(m Machine) (Machine, Effects) {
-	m.job, m.before = e.Job, e.Before
+	m.job = e.Job
+	if m.before == nil {
+		m.before = e.Before
+	}
 	if m.mode == removed {
 		m.mode = serving
 	}

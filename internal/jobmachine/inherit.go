@@ -21,9 +21,9 @@ func (d *draft) inherit() {
 			d.close(o.ID)
 			d.end(recordOf(o, jobstore.StateMissed, reasonLate, d.due.Now))
 		case !d.mayOpen():
-			d.blocks = true
+			d.blocks = true // what runs may be of a newer tick, and is not replaced
 		default:
-			again := jobstore.Open{Slot: o.Slot, Attempt: o.Attempt, Late: o.Late || d.isLate(o.Slot)}
+			again := jobstore.Open{Slot: o.Slot, Attempt: o.Attempt, Late: o.Late || !unstarted || d.isLate(o.Slot)}
 			if !unstarted {
 				again.Attempt += max(o.Tries, 1)
 			}

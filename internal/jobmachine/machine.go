@@ -89,7 +89,7 @@ func (m *Machine) IsWriting() bool { return m.phase == writing }
 // IsRemoved reports that the job was removed, and that nothing is left to be done about it.
 func (m *Machine) IsRemoved() bool {
 	return m.mode == removed && len(m.runs) == 0 && m.phase != writing &&
-		(m.phase == unprepared || len(m.ended) == 0 && m.stored.Removed)
+		(m.prepared.IsZero() || len(m.ended) == 0 && m.stored.Removed)
 }
 
 // IsAtRest reports that no run is under way, and no end of one has to be stored.
@@ -112,7 +112,7 @@ func (m *Machine) Wake() (at time.Time, lazy bool) {
 	if m.phase != idle {
 		return time.Time{}, false
 	}
-	return m.wake, m.lazy || m.behind
+	return m.wake, (m.lazy || m.behind) && m.notBefore.IsZero() // after a failure, wake is when all of it is tried again
 }
 
 // Unstarted returns the runs that writes have opened which may have reached nodes, and that this process has not started.

@@ -94,6 +94,9 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
+// NewestDue returns the newest tick after an instant whose run has to begin by another one; the zero time if there is none.
+func (j *Job) NewestDue(after, by time.Time) time.Time { return j.due(after, by).last }
+
 func earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b

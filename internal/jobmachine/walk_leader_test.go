@@ -18,12 +18,18 @@ func (w *walk) lead(process string) {
 	}
 	var left []string // runs that this process has opened in its last term and not started
 	if process == w.leader.process {
-		left = w.m.Unstarted()
+		left = slices.Concat(w.m.Unstarted(), w.leader.left)
 	}
 	w.token++
 	w.leader = leader{process: process, token: w.token}
 	w.m, w.first, w.sent = jobmachine.New(w.job), w.job, nil
-	w.prepare(w.hear(), left)
+	if w.chance(90) {
+		w.prepare(w.hear(), left)
+		return
+	}
+	w.replaceJob()
+	w.leader.prepares = w.now
+	w.leader.left = left
 }
 
 // hear returns what the nodes that answer know.
@@ -43,6 +49,11 @@ func (w *walk) hear() jobstore.Basis {
 	return b
 }
 
+func isPrepared(e jobmachine.Event) bool {
+	_, is := e.(jobmachine.Prepared)
+	return is
+}
+
 // truncated returns a state as precise as the nodes keep it.
 func truncated(s jobstore.State) jobstore.State {
 	s.Mark, s.Since = s.Mark.Truncate(time.Millisecond), s.Since.Truncate(time.Microsecond)
@@ -55,8 +66,9 @@ func (w *walk) prepare(b jobstore.Basis, left []string) {
 	if b.Known && b.State.Plan != w.job.Plan {
 		e.Before = w.timetable(b.State.Plan)
 	}
+	known := slices.Concat(left, w.m.Unstarted())
 	for id := range w.unstarted { // a write of long ago may come back
-		if !w.nodes.floor.IsZero() && !slices.Contains(left, id) {
+		if !w.nodes.floor.IsZero() && !slices.Contains(known, id) {
 			delete(w.unstarted, id)
 		}
 	}
@@ -68,10 +80,13 @@ func (w *walk) prepare(b jobstore.Basis, left []string) {
 	if !b.Known {
 		w.zombies = nil // nobody knows of them
 	}
-	l.isNew = !b.Known && !was.IsPrepared()
-	l.prepared, l.floor, l.behind, l.notBefore, l.writing = w.now, b.Floor, true, time.Time{}, nil
+	l.isNew = !b.Known && !slices.ContainsFunc(w.sent[:len(w.sent)-1], isPrepared)
+	l.prepares, l.prepared, l.floor, l.behind, l.notBefore, l.writing = time.Time{}, w.now, b.Floor, true, time.Time{}, nil
 	l.pause, l.trigger = newer(l.pause, b.Pause), newer(l.trigger, b.Trigger)
 	w.judgePrepared(b, was)
+	if before := was.State(); b.State.Mark.Before(before.Mark) { // what some nodes had stored has come to nothing
+		l.mixed = w.now
+	}
 	for _, o := range w.m.State().Open {
 		if w.isUnderWay(o.ID) || w.hasReturned(o.ID) || w.unstarted[o.ID] == l.process {
 			continue
@@ -89,7 +104,7 @@ func (w *walk) prepare(b jobstore.Basis, left []string) {
 // knows itself.
 func (w *walk) judgePrepared(b jobstore.Basis, before jobmachine.Machine) {
 	is, own := w.m.State(), before.State()
-	again := before.IsPrepared()
+	again := len(w.sent) > 1 && slices.ContainsFunc(w.sent[:len(w.sent)-1], isPrepared)
 	switch {
 	case !again && !b.Known:
 		if is.Mark.Before(w.now) || is.Mark.Before(b.Floor) || is.Plan != w.job.Plan || is.Missed != 0 {
@@ -136,7 +151,7 @@ func newer(a, b jobstore.Setting) jobstore.Setting {
 // due asks the machine for a write.
 func (w *walk) due() {
 	l := &w.leader
-	was, writing := w.m.State(), w.m.IsWriting()
+	was, writing := w.m.State(), w.m.IsWriting() || !l.prepares.IsZero()
 	d := jobmachine.Due{Now: w.now, ID: w.newID(), Token: l.token, Replica: l.process}
 	effects := w.send(d)
 	if len(effects.Cancel) > 0 {

@@ -36,7 +36,7 @@ func (w *walk) judgeWake(d jobmachine.Due) {
 func (w *walk) judgeQuiet() {
 	l := &w.leader
 	wake, lazy := w.m.Wake()
-	if l.writing != nil || w.now.Before(l.notBefore) || !wake.IsZero() && !wake.After(w.now) || w.chance(50) {
+	if l.writing != nil || !l.prepares.IsZero() || w.now.Before(l.notBefore) || !wake.IsZero() && !wake.After(w.now) || w.chance(50) {
 		return
 	}
 	state := w.m.State()
@@ -68,12 +68,17 @@ func (w *walk) settle() {
 	w.leader.runs = nil
 	w.zombies = nil
 	w.lead(w.newProcess())
-	for range 400 {
+	for range 400 + 5*len(w.m.State().Open) {
 		if w.leader.writing != nil {
 			w.leader.writing.answer = w.now
 			w.answer()
 			continue
 		}
+		if !w.leader.prepares.IsZero() {
+			w.prepare(w.hear(), w.leader.left)
+			continue
+		}
+		w.now = later(w.now, w.leader.notBefore)
 		wake, lazy := w.m.Wake()
 		if len(w.leader.runs) > 0 {
 			w.end(w.leader.runs[0], false)
@@ -87,10 +92,9 @@ func (w *walk) settle() {
 			w.judgeRest()
 			return
 		}
-		w.now = later(w.now, w.leader.notBefore)
 		w.due()
 	}
-	if !w.job.CatchUp.All && len(w.m.State().Open) < 50 {
+	if !w.job.CatchUp.All {
 		w.fail("there is no end of what is to be done")
 	}
 }
@@ -106,7 +110,7 @@ func (w *walk) judgeRest() {
 			w.fail("%+v is open for good", o)
 		}
 	}
-	if s.Pause.On {
+	if s.Pause.On || w.leader.removed {
 		return
 	}
 	tick := w.job.Schedule.Next(s.Mark)

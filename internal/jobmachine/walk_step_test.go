@@ -50,6 +50,7 @@ func (w *walk) next() (when time.Time, what func()) {
 		consider(r.ends, func() { w.end(r, false) })
 	}
 	consider(l.learns, w.learn)
+	consider(l.prepares, func() { w.prepare(w.hear(), l.left) })
 	if wake, lazy := w.m.Wake(); l.writing == nil {
 		consider(wake, w.due)
 		if lazy && l.lazy.IsZero() {
@@ -164,11 +165,7 @@ func (w *walk) replaceJob() {
 	if w.job.Overlap != w.m.Job().Overlap { // what ticks that have come have waited for depends on it
 		l.mixed, w.zombies = w.now, nil
 	}
-	e := jobmachine.Added{Job: w.job}
-	if plan := w.m.State().Plan; plan != w.job.Plan {
-		e.Before = w.timetable(plan)
-	}
-	w.send(e)
+	w.send(jobmachine.Added{Job: w.job, Before: w.m.Job().Schedule})
 }
 
 // change has another process lead, or the same one again.
@@ -208,7 +205,7 @@ func (w *walk) change() {
 func (w *walk) leave() {
 	for _, r := range w.leader.runs {
 		if w.chance(50) && !r.gaveUp && w.leader.mixed.IsZero() {
-			w.zombies = append(w.zombies, zombie{id: r.open.ID, ends: r.ends})
+			w.zombies = append(w.zombies, zombie{r.open.ID, r.ends, !w.nodes.floor.IsZero()})
 		}
 	}
 }
@@ -238,11 +235,24 @@ func (w *walk) abandon() {
 
 // prepareAgain has the nodes promise another ballot of the same leader.
 func (w *walk) prepareAgain() {
-	left := w.m.Unstarted()
 	if w.leader.writing != nil {
 		w.abandon()
 	}
-	w.prepare(w.hear(), left)
+	w.ask()
+}
+
+// ask has the leader ask the nodes for what they know once more.
+func (w *walk) ask() {
+	l := &w.leader
+	if slices.ContainsFunc(w.sent, isPrepared) {
+		l.left = nil // it knows of them
+	}
+	if w.chance(50) {
+		w.prepare(w.hear(), l.left)
+		return
+	}
+	w.send(jobmachine.Unprepared{})
+	l.prepares = w.now.Add(w.upTo(3 * time.Second))
 }
 
 // lose has a majority of the nodes lose its state.
@@ -252,7 +262,6 @@ func (w *walk) lose() {
 	}
 	w.lost = true
 	w.note("forgotten")
-	left := w.m.Unstarted()
 	if w.leader.writing != nil {
 		w.abandon()
 	}
@@ -272,7 +281,7 @@ func (w *walk) lose() {
 	w.nodes.floor = w.now.Add(jobstore.Ahead)
 	w.now = w.now.Add(w.upTo(3 * time.Second))
 	if w.chance(50) {
-		w.prepare(w.hear(), left)
+		w.ask()
 		return
 	}
 	if w.leave(); !w.nodes.known {

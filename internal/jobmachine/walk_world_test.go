@@ -70,6 +70,8 @@ type leader struct {
 	writing   *writeUnderWay
 	notBefore time.Time
 	behind    bool
+	left      []string  // runs that this process has opened in an earlier term and not started
+	prepares  time.Time // when the nodes answer what they know; zero: they have
 	mixed     time.Time // until then ticks may have come under another overlap policy
 	lazy      time.Time // when it asks for what is not urgent; zero: nothing is
 }

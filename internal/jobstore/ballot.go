@@ -28,6 +28,9 @@ func (b Ballot) Time() time.Time {
 	return timeOf(us)
 }
 
+// ID returns its random digits.
+func (b Ballot) ID() string { return string(b[16:]) }
+
 // random returns 2n hexadecimal digits.
 func random(n int) string {
 	b := make([]byte, n)

@@ -63,6 +63,9 @@ func (s State) encode() string {
 	if s.Removed {
 		w.word("removed", flag(true))
 	}
+	if !s.Lost.IsZero() {
+		w.word("lost", micros(s.Lost))
+	}
 	return w.String()
 }
 
@@ -102,6 +105,8 @@ func decodeState(text string) (State, error) {
 			s.Failures = v.int()
 		case "removed":
 			s.Removed = v.flag()
+		case "lost":
+			s.Lost = v.micros()
 		}
 		if v.err != nil {
 			return State{}, fmt.Errorf("the state of the job cannot be read: %.80q: %w", word, v.err)

@@ -15,7 +15,7 @@ var ErrInUse = errors.New("the leader has the job")
 // written the job ([ErrInUse]): it would write it again. A node that is away keeps what it has, so the job may appear again.
 // [ErrNoQuorum].
 func (s *Store) Forget(ctx context.Context, job string) error {
-	views, header, err := s.Views(ctx, job)
+	views, header, _, err := s.Views(ctx, job)
 	if err != nil {
 		return err
 	}

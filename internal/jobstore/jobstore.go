@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/name"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
@@ -53,16 +53,11 @@ func New(c Config) *Store {
 	if c.Unseen {
 		flags = "b"
 	}
-	marker := "j:" + escape.Replace(c.Election)
+	marker := "j:" + name.Escape(c.Election)
 	return &Store{config: c, writing: []any{c.List, flags, marker}, reading: []any{c.List, flags + "s", marker}}
 }
 
-// escape keeps the parts of a key apart: an election's name may have colons.
-var escape = strings.NewReplacer("%", "%25", ":", "%3A")
-
-func (s *Store) key(kind string) string {
-	return s.hash() + ":" + kind + ":" + escape.Replace(s.config.Election)
-}
+func (s *Store) key(kind string) string { return name.Key(s.config.Prefix, kind, s.config.Election) }
 
 func (s *Store) hash() string              { return "{" + s.config.Prefix + "}" }
 func (s *Store) jobsKey() string           { return s.key("jobs") }

@@ -44,7 +44,8 @@ type Found struct {
 }
 
 // Prepare has the nodes promise a ballot, and returns what each of them knows of the jobs, [MaxJobs] at most. It returns as
-// soon as a majority knows all of them in their present incarnation; else when all nodes have answered or their time is over.
+// soon as a majority knows one and the same state of each of them, without an open run, in its present incarnation; else when
+// all nodes have answered or their time is over: one node may know of an end, or of a run that did not start.
 // The error says that no majority has promised: [ErrNoQuorum], or [ErrFenced] if larger ballots are why.
 func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []string) ([]Promise, error) {
 	args := append(s.writing[:len(s.writing):len(s.writing)], string(b), leader.encode())
@@ -102,17 +103,37 @@ func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []str
 // isComplete reports that no further answer can tell a leader anything.
 func isComplete(answers []quorum.Answer[Promise], jobs, need int) bool {
 	for i := range jobs {
-		present := 0
-		for _, a := range answers {
-			if a.Over && a.Err == nil && i < len(a.Value.Jobs) && a.Value.Jobs[i].Kind == Present && a.Value.Jobs[i].Err == nil {
-				present++
-			}
-		}
-		if present < need {
+		if !isSettled(answers, i, need) {
 			return false
 		}
 	}
 	return true
+}
+
+// isSettled reports that a majority knows the same state of the i-th job, and that no run is open in it.
+func isSettled(answers []quorum.Answer[Promise], i, need int) bool {
+	var at At
+	same := 0
+	for _, a := range answers {
+		if !a.Over || a.Err != nil || i >= len(a.Value.Jobs) {
+			continue
+		}
+		f := a.Value.Jobs[i]
+		if f.Err != nil || f.Kind != Present {
+			continue
+		}
+		if len(f.State.Open) > 0 {
+			return false
+		}
+		if same == 0 {
+			at = f.At
+		}
+		if f.At != at {
+			return false
+		}
+		same++
+	}
+	return same >= need
 }
 
 // readPrepared reads the reply of the script prepare.

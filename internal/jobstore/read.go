@@ -27,12 +27,14 @@ type page struct {
 }
 
 // Page returns the jobs after a name, in the order of their names, at most most of them, and the name after which the next page
-// begins; "": there is none. header is that of the leader before all others. [ErrNoQuorum].
-func (s *Store) Page(ctx context.Context, after string, most int) (views []View, header Header, next string, err error) {
+// begins; "": there is none. header is that of the leader before all others, now the time by the nodes' clocks. [ErrNoQuorum].
+func (s *Store) Page(ctx context.Context, after string, most int) (
+	views []View, header Header, now time.Time, next string, err error,
+) {
 	most = min(most, MaxJobs)
 	pages, now, err := s.read(ctx, "jobs", []any{after, most})
 	if err != nil {
-		return nil, header, "", err
+		return nil, header, now, "", err
 	}
 	for _, p := range pages {
 		if n := len(p.names); n == most && (next == "" || p.names[n-1] < next) {
@@ -43,17 +45,11 @@ func (s *Store) Page(ctx context.Context, after string, most int) (views []View,
 	if next != "" { // a node may know of more up to where another's page ends
 		views = slices.DeleteFunc(views, func(v View) bool { return v.Job > next })
 	}
-	return views, header, next, nil
+	return views, header, now, next, nil
 }
 
 // Views returns those of the jobs that are known, [MaxJobs] at most, as Page does. [ErrNoQuorum].
-func (s *Store) Views(ctx context.Context, jobs ...string) ([]View, Header, error) {
-	views, header, _, err := s.views(ctx, jobs)
-	return views, header, err
-}
-
-// views is Views, and returns the time by the nodes' clocks as well.
-func (s *Store) views(ctx context.Context, jobs []string) ([]View, Header, time.Time, error) {
+func (s *Store) Views(ctx context.Context, jobs ...string) ([]View, Header, time.Time, error) {
 	args := []any{"", 0}
 	for _, job := range jobs {
 		args = append(args, job)

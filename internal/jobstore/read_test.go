@@ -31,7 +31,7 @@ func (w *writer) writeNamed(names ...string) {
 func (w *writer) pages(most int) (names []string, pages int) {
 	w.c.T.Helper()
 	for after := ""; ; pages++ {
-		views, _, next, err := w.Page(context.Background(), after, most)
+		views, _, _, next, err := w.Page(context.Background(), after, most)
 		if err != nil {
 			w.c.T.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestViews_OfTheLatestState(t *testing.T) {
 		time.Sleep(timeout)
 		a.links.Heal()
 		a.links.Cut(2)
-		views, header, err := a.Views(t.Context(), job, "another")
+		views, header, _, err := a.Views(t.Context(), job, "another")
 		if err != nil || len(views) != 1 || !views[0].State.Mark.Equal(c.Start.Add(20*time.Second)) {
 			t.Errorf("it sees %+v, %v", views, err)
 		}
@@ -92,7 +92,7 @@ func TestViews_OfTheLatestState(t *testing.T) {
 			t.Errorf("the leader is %+v", header)
 		}
 		a.links.Cut(1)
-		_, _, err = a.Views(t.Context(), job)
+		_, _, _, err = a.Views(t.Context(), job)
 		want.Err(t, err, jobstore.ErrNoQuorum)
 	})
 }

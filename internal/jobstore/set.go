@@ -34,7 +34,7 @@ func (s *Store) Trigger(ctx context.Context, job, by string) (Setting, error) {
 }
 
 func (s *Store) set(ctx context.Context, job, what, by string, on bool, stands func(View) Setting) (Setting, error) {
-	views, _, now, err := s.views(ctx, []string{job})
+	views, _, now, err := s.Views(ctx, job)
 	if err != nil {
 		return Setting{}, err
 	}

@@ -16,6 +16,7 @@ type State struct {
 	LastOK   Record    // the newest that ended with StateOK
 	Failures int       // runs in a row that failed or were lost
 	Removed  bool      // its leader has the job no more
+	Lost     time.Time // when a leader found that a majority had lost all that it knew of the job; zero: never
 }
 
 // Slot is what a run is for: a tick, or a trigger.

@@ -1,4 +1,4 @@
-// Package name holds the one rule for the names of locks, elections and jobs.
+// Package name holds the one rule for the names of locks, elections and jobs, and makes keys of the names of elections.
 package name
 
 import (

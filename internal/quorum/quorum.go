@@ -25,7 +25,8 @@ type Config struct {
 	Now     func() time.Time // the clock of Answer
 	Scripts []*Source        // loaded together when a node turns out to have none
 
-	// Seen is called with each reply and each failure, before any round sees it, on any goroutine.
+	// Seen is called with each reply and each failure, before any round sees it, on any goroutine; but not with an error that
+	// a node answers to a script that is [Script.Optional].
 	Seen func(node int, e Exchange)
 
 	// Inspection is made of a node when it is first reached and when it is reached again. Its error is the node's

@@ -9,6 +9,7 @@ import (
 type Source struct {
 	name, text string
 	sha        any // a string, boxed once for all calls
+	optional   bool
 }
 
 // Name returns the script's name, which is for people.
@@ -27,6 +28,13 @@ func NewScript[T any](name, text string, read func(*Reply) (T, error)) *Script[T
 		Source: &Source{name: name, text: text, sha: hex.EncodeToString(sum[:])},
 		read:   read,
 	}
+}
+
+// Optional marks a script that nothing depends on, and returns it. A node that answers it with an error, such as one for
+// missing rights, works all the same: [Config.Seen] does not see that error, only the round does.
+func (s *Script[T]) Optional() *Script[T] {
+	s.optional = true
+	return s
 }
 
 // Arguments are the arguments of a script that one call brings, or that all calls of a [Command] share. They are asked

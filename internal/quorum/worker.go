@@ -245,9 +245,12 @@ func (w *worker) received(groups []group, sent time.Time, err error) {
 
 // see shows an exchange to whoever watches all of them.
 func (w *worker) see(g group) {
-	if w.node.config.Seen != nil {
-		w.node.config.Seen(w.node.index, Exchange{
-			Script: g.command.source().name, Header: g.reply.Header, Err: g.err, Sent: g.sent, Received: g.received,
-		})
+	source := g.command.source()
+	refused := g.err != nil && g.isAnswer()
+	if w.node.config.Seen == nil || refused && source.optional {
+		return
 	}
+	w.node.config.Seen(w.node.index, Exchange{
+		Script: source.name, Header: g.reply.Header, Err: g.err, Sent: g.sent, Received: g.received,
+	})
 }

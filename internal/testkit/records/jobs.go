@@ -11,38 +11,53 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// RunState returns the state of the run that a node has recorded for a tick of a job, empty if there is none.
+// Running is what [Prefix.RunState] returns of a run that has no end.
+const Running = "running"
+
+// RunState returns the state of the run that a node has stored for a tick of a job, empty if there is none.
 func (p Prefix) RunState(t testing.TB, election, job string, tick time.Time, node *redis.Client) string {
 	t.Helper()
-	slot := fmt.Sprintf("t%d", tick.UnixMilli())
-	record, err := node.HGet(t.Context(), p.job("job", election, job), "o:"+slot).Result()
-	if errors.Is(err, redis.Nil) {
-		record, err = node.HGet(t.Context(), p.job("runs", election, job), slot).Result()
+	slot := fmt.Sprintf("t%d,", tick.UnixMilli())
+	if strings.Contains(p.entry(t, election, job, node), " open="+slot) {
+		return Running
 	}
-	if err != nil && !errors.Is(err, redis.Nil) {
+	rows, err := node.LRange(t.Context(), p.job("runs", election)+":"+job, 0, -1).Result()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if parts := strings.Split(record, ":"); len(parts) > 4 {
-		return parts[4]
+	for _, row := range rows {
+		if rest, ok := strings.CutPrefix(row, slot); ok {
+			state, _, _ := strings.Cut(rest, ",")
+			return state
+		}
 	}
 	return ""
 }
 
-// Voted returns the latest tick of a job that a node has voted for, zero if there is none.
-func (p Prefix) Voted(t testing.TB, election, job string, node *redis.Client) time.Time {
+// Mark returns the high-water mark of a job that a node has stored, zero if it knows nothing of the job.
+func (p Prefix) Mark(t testing.TB, election, job string, node *redis.Client) time.Time {
 	t.Helper()
-	fields, err := node.HGetAll(t.Context(), p.job("job", election, job)).Result()
+	const from, to = 62, 75 // of an entry
+	entry := p.entry(t, election, job, node)
+	if len(entry) < to {
+		return time.Time{}
+	}
+	mark, err := strconv.ParseInt(entry[from:to], 10, 64)
 	if err != nil {
 		t.Fatal(err)
-	}
-	mark, err := strconv.ParseInt(fields["mark"], 10, 64)
-	if err != nil || fields["by"] == "0" { // no mark, or one that other nodes told it
-		return time.Time{}
 	}
 	return time.UnixMilli(mark)
 }
 
-// job is one of the two keys of a job.
-func (p Prefix) job(kind, election, job string) string {
-	return "{" + string(p) + "}:" + kind + ":" + election + ":" + job
+func (p Prefix) entry(t testing.TB, election, job string, node *redis.Client) string {
+	t.Helper()
+	entry, err := node.HGet(t.Context(), p.job("jobs", election), "j:"+job).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		t.Fatal(err)
+	}
+	return entry
+}
+
+func (p Prefix) job(kind, election string) string {
+	return "{" + string(p) + "}:" + kind + ":" + election
 }

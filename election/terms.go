@@ -1,0 +1,170 @@
+package election
+
+import (
+	"cmp"
+	"context"
+	_ "embed" // the scripts
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/name"
+	"github.com/redlockfx/redlockfx/internal/quorum"
+	"github.com/redlockfx/redlockfx/internal/retry"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// TermRecord is what the nodes keep of a term, for people. Whoever can write to a node can change it: do not decide anything
+// by it, and escape Replica before you print it.
+type TermRecord struct {
+	Token   uint64
+	Replica string    // the identity of its leader, as given by WithIdentity
+	Since   time.Time // when it began, by the nodes' clock
+}
+
+// Terms returns the newest terms of this election, 100 at most, newest first, as a quorum of nodes knows them. This process
+// need not lead or campaign. A term is missing if the nodes could not record it while it lasted; one that has just begun may
+// be. [redlock.ErrNoQuorum]: too few nodes answered.
+func (e *Elector) Terms(ctx context.Context) ([]TermRecord, error) {
+	op := fmt.Sprintf("election: terms of %q", e.name)
+	call := termsScript.Command(1, nil, e.termsKey()).Call(nil)
+	answers, err := ask(ctx, e.locker.Quorum(), op, call)
+	if err != nil {
+		return nil, err
+	}
+	// A record may be known to one node alone. If nodes disagree about a term, the record that most of them have counts.
+	votes, found := make(map[TermRecord]int), make(map[uint64]TermRecord)
+	for _, records := range answers {
+		for _, r := range records {
+			votes[r]++
+			if votes[r] > votes[found[r.Token]] {
+				found[r.Token] = r
+			}
+		}
+	}
+	all := slices.SortedFunc(maps.Values(found), func(a, b TermRecord) int { return cmp.Compare(b.Token, a.Token) })
+	return all[:min(len(all), maxTerms)], nil
+}
+
+// recordBackoff spaces the attempts to record a term.
+var recordBackoff = retry.Backoff{Min: 100 * time.Millisecond, Max: time.Minute}
+
+// recordTerm has the nodes record a term. It returns when a quorum of them has, or when the term is over. Nothing depends on
+// the record, so no failure is an error. It calls no hook and no logger, which could hold up the end of the term.
+func (e *Elector) recordTerm(t *Term) {
+	ctx, began := t.Context(), t.clock.Now()
+	var call quorum.Call[struct{}]
+	known := false // when it began by the nodes' clock: all attempts write the same
+	for failures := 1; ; failures++ {
+		if now, ok := e.locker.Time(); ok && !known {
+			known = true
+			call = e.newRecord(TermRecord{t.Token(), e.config.id, now.Add(-t.clock.Now().Sub(began))})
+		}
+		if known {
+			if _, err := ask(ctx, e.locker.Quorum(), "record a term", call); err == nil {
+				return
+			}
+		}
+		if retry.Sleep(ctx, recordBackoff.After(failures)) != nil {
+			return
+		}
+	}
+}
+
+// ask returns the values of the nodes that answered, which are a majority. If ctx ends first it returns at once: the nodes'
+// calls end by themselves, by the node timeout.
+func ask[T any](ctx context.Context, q *quorum.Quorum, op string, call quorum.Call[T]) (values []T, err error) {
+	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[T]) bool {
+		good, open := 0, 0
+		for _, a := range answers {
+			switch {
+			case !a.Over:
+				open++
+			case a.Err == nil:
+				good++
+			}
+		}
+		return q.Decided(good, open)
+	})
+	var failed []quorum.NodeError
+	for i, a := range round.Answers() {
+		if a.Err != nil {
+			failed = append(failed, quorum.NodeError{Addr: q.Addr(i), Err: a.Err})
+			continue
+		}
+		values = append(values, a.Value)
+	}
+	if len(values) >= q.Majority() {
+		return values, nil
+	}
+	err = &quorum.Shortfall{
+		Op: op, Kind: redlock.ErrNoQuorum, Size: q.Size(), Need: q.Majority(), Got: len(values), Nodes: failed,
+	}
+	if cause != nil {
+		err = fmt.Errorf("%w: %w", err, cause)
+	}
+	return nil, err
+}
+
+const maxTerms = 100 // that a node keeps: the scripts have this number too
+
+var (
+	//go:embed record.lua
+	recordSource string
+	//go:embed terms.lua
+	termsSource string
+
+	recordScript = quorum.NewScript("record", recordSource, func(*quorum.Reply) (none struct{}, err error) {
+		return none, nil
+	}).Optional() // the rights for it may be missing
+	termsScript = quorum.NewScript("terms", termsSource, readTerms).Optional()
+)
+
+func (e *Elector) termsKey() string { return name.Key(e.locker.Settings().KeyPrefix, "terms", e.name) }
+
+// newRecord is a call that records a term. A second one with the same record changes nothing.
+func (e *Elector) newRecord(r TermRecord) quorum.Call[struct{}] {
+	text := fmt.Sprintf("%d %d %s", r.Token, r.Since.UnixMicro(), r.Replica)
+	return recordScript.Command(1, arguments{strconv.FormatUint(r.Token, 10), text}, e.termsKey()).Call(nil)
+}
+
+type arguments []any
+
+func (a arguments) AppendArgs(_ int, args []any) []any { return append(args, a...) }
+
+// readTerms reads what a node keeps, which may be anything.
+func readTerms(r *quorum.Reply) (records []TermRecord, err error) {
+	n := len(r.Rest())
+	if n > maxTerms {
+		return nil, fmt.Errorf("it has %d terms, it may keep %d", n, maxTerms)
+	}
+	for range n {
+		text, err := r.Text()
+		if err != nil {
+			return nil, err
+		}
+		record, err := decodeTerm(text)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(records, func(r TermRecord) bool { return r.Token == record.Token }) {
+			continue // one record of a term, and so one vote, a node
+		}
+		records = append(records, record)
+	}
+	return records, nil
+}
+
+func decodeTerm(text string) (TermRecord, error) {
+	token, rest, _ := strings.Cut(text, " ")
+	since, replica, _ := strings.Cut(rest, " ")
+	number, err1 := strconv.ParseUint(token, 10, 53) // as those of locks
+	micros, err2 := strconv.ParseUint(since, 10, 53)
+	if err1 != nil || err2 != nil || number == 0 || replica == "" || len(replica) > name.MaxLen {
+		return TermRecord{}, fmt.Errorf("this is no record of a term: %.100q", text)
+	}
+	return TermRecord{Token: number, Replica: replica, Since: time.UnixMicro(int64(micros)).UTC()}, nil
+}

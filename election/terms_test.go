@@ -1,0 +1,371 @@
+package election_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+const termsKey = "{redlock}:terms:x"
+
+// knows returns the terms that the candidate is told of.
+func (p *candidate) knows() []election.TermRecord {
+	p.c.T.Helper()
+	terms, err := p.Terms(p.c.T.Context())
+	if err != nil {
+		p.c.T.Fatal(err)
+	}
+	return terms
+}
+
+// recorded adds records to what a node keeps, each with the next number as its place.
+func (c *cluster) recorded(node int, records ...string) {
+	c.T.Helper()
+	for i, text := range records {
+		member := redis.Z{Score: float64(i + 1), Member: text}
+		if err := c.Raw()[node].ZAdd(c.T.Context(), termsKey, member).Err(); err != nil {
+			c.T.Fatal(err)
+		}
+	}
+}
+
+// Their clocks are an hour ahead of the replicas'.
+func TestTerms_AreKnownToAFollowerNewestFirstByTheNodesClock(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		const ahead = time.Hour
+		for i := range c.N {
+			c.Offset(i, ahead)
+		}
+		observer := c.candidate("observer") // never campaigns
+		if got := observer.knows(); len(got) != 0 {
+			t.Errorf("before the first term: %+v", got)
+		}
+		var expected []election.TermRecord
+		for _, id := range []string{"a", "pod b: %", "c"} {
+			p := c.replica(id, 0)
+			term := p.leads()
+			expected = append(expected, election.TermRecord{Token: term.Token(), Replica: id, Since: term.Since().Add(ahead)})
+			time.Sleep(ttl)
+			p.stop()
+			<-p.ended
+			time.Sleep(time.Second)
+		}
+		slices.Reverse(expected)
+		got := observer.knows()
+		if len(got) != len(expected) {
+			t.Fatalf("got %+v, want %+v", got, expected)
+		}
+		for i, r := range got {
+			if off := r.Since.Sub(expected[i].Since).Abs(); off > 10*time.Millisecond {
+				t.Errorf("term %d began %v off", r.Token, off)
+			}
+			if r.Since = expected[i].Since; r != expected[i] {
+				t.Errorf("got %+v, want %+v", r, expected[i])
+			}
+		}
+	})
+}
+
+func TestTerms_TheNewestHundredAreKept(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		var mu sync.Mutex // guards elected
+		var elected []uint64
+		p := c.candidate("a", election.WithCooldown(0), election.WithHooks(election.Hooks{Elected: func(term *election.Term) {
+			mu.Lock()
+			defer mu.Unlock()
+			elected = append(elected, term.Token())
+		}})).run()
+		for range 130 {
+			term := p.leads()
+			time.Sleep(10 * time.Millisecond)
+			term.Resign(nil)
+			<-term.Context().Done()
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		slices.Reverse(elected)
+		var got []uint64
+		for _, r := range p.knows() {
+			got = append(got, r.Token)
+		}
+		if len(got) != 100 || !slices.Equal(got, elected[:100]) {
+			t.Errorf("%d terms: %v, want the newest 100 of %v", len(got), got, elected)
+		}
+		for i, node := range c.Raw() {
+			if n := node.ZCard(t.Context(), termsKey).Val(); n != 100 {
+				t.Errorf("node %d keeps %d", i, n)
+			}
+			if left := c.Node(i).TTL(termsKey); left < 399*24*time.Hour {
+				t.Errorf("node %d keeps them for %v", i, left)
+			}
+		}
+	})
+}
+
+// One node is away during each term, each time another.
+func TestTerms_IncludeThoseThatAQuorumLacks(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		observer := c.candidate("observer")
+		var expected []string
+		for i := range 6 {
+			id := fmt.Sprint("replica ", i)
+			p := c.candidate(id)
+			p.links.Cut(i % 3)
+			p.run().leads()
+			time.Sleep(time.Second)
+			p.stop()
+			<-p.ended
+			expected = append([]string{id}, expected...)
+		}
+		for away := range 3 {
+			observer.links.Cut(away)
+			var got []string
+			for _, r := range observer.knows() {
+				got = append(got, r.Replica)
+			}
+			if !slices.Equal(got, expected) {
+				t.Errorf("without node %d: %q, want %q", away, got, expected)
+			}
+			observer.links.Heal()
+			time.Sleep(5 * time.Second)
+		}
+	})
+}
+
+func TestTerms_AreRecordedAlthoughTheFirstAttemptsFail(t *testing.T) {
+	for name, fault := range map[string]func(c *cluster, p *candidate) (end func()){
+		"refused by a majority": func(c *cluster, _ *candidate) func() {
+			c.Deny(0, "ZADD")
+			c.Deny(1, "ZADD")
+			return func() { c.Deny(0); c.Deny(1) }
+		},
+		"cut off as a leader": func(_ *cluster, p *candidate) func() {
+			p.links.Delay(50 * time.Millisecond)
+			p.leads() // nothing that it has asked as a leader has arrived
+			p.links.Cut()
+			return func() { p.links.Heal() }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				p := c.candidate("a")
+				p.run()
+				end := fault(c, p)
+				began := p.leads().Since()
+				time.Sleep(ttl / 4)
+				if n := c.Raw()[0].ZCard(t.Context(), termsKey).Val(); n != 0 {
+					t.Fatal("the first attempt did not fail")
+				}
+				end()
+				time.Sleep(2 * ttl)
+				terms := p.knows()
+				if len(terms) != 1 || terms[0].Replica != "a" {
+					t.Fatalf("got %+v", terms)
+				}
+				if off := terms[0].Since.Sub(began).Abs(); off > 100*time.Millisecond {
+					t.Errorf("the term began %v off", off)
+				}
+			})
+		})
+	}
+}
+
+func TestTerms_OfTooFewNodesAreAnError(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		p := c.candidate("a").run()
+		p.leads()
+		time.Sleep(time.Second)
+		observer := c.candidate("observer")
+		observer.links.Cut(0, 2)
+		_, err := observer.Terms(t.Context())
+		want.Err(t, err, redlock.ErrNoQuorum)
+		want.Text(t, err, `election: terms of "x"`, "1 of 3 nodes, 2 needed", c.Addrs()[0], c.Addrs()[2])
+		observer.links.Heal()
+		observer.links.Hang(0, 2)
+		took := bubble.Took(func() { _, err = observer.Terms(t.Context()) })
+		want.Err(t, err, redlock.ErrNoQuorum)
+		if took > nodeTimeout {
+			t.Errorf("it took %v, the node timeout is %v", took, nodeTimeout)
+		}
+	})
+}
+
+// Neither the log nor the Locker's hooks mention it, and no node is reported as failing, however often somebody reads.
+func TestTerms_MissingRightsHarmNothingElse(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		for i := range c.N {
+			c.Deny(i, "ZADD", "ZREMRANGEBYRANK", "ZREVRANGE", "PEXPIRE")
+		}
+		quiet := redlock.WithHooks(redlock.Hooks{NodeError: func(node, op string, err error) {
+			t.Errorf("node %s: %s: %v", node, op, err)
+		}})
+		core, logs := observer.New(zap.DebugLevel)
+		locker, links := c.Locker(quiet)
+		p := c.candidateOf(locker, links, "x", "a", election.WithLogger(zap.New(core))).run()
+		term := p.leads()
+		locker, links = c.Locker(quiet)
+		reading := c.candidateOf(locker, links, "x", "b", election.WithLogger(zap.New(core))).run()
+		const long, pause = 20 * time.Minute, 5 * time.Second
+		before := c.Requests(0)
+		for range int(long / pause) {
+			time.Sleep(pause)
+			_, err := reading.Terms(t.Context())
+			want.Err(t, err, redlock.ErrNoQuorum)
+			want.Text(t, err, "0 of 3 nodes", "NOPERM")
+		}
+		if current, ok := p.Term(); !ok || current != term {
+			t.Error("the term has ended")
+		}
+		// These nodes forget a script that fails, so each read and each attempt to record is two requests.
+		asked := c.Requests(0) - before - int(long/every) - 2*int(long/pause)
+		if asked > 10*int(long/time.Minute) {
+			t.Errorf("%d requests in %v beside renewals and reads", asked, long)
+		}
+		var lines []string
+		for _, line := range logs.All() {
+			lines = append(lines, line.Message)
+		}
+		if slices.Sort(lines); !slices.Equal(lines, []string{"following", "this replica leads"}) {
+			t.Errorf("logged %q", lines)
+		}
+	})
+}
+
+// What a hostile or foreign writer has left on one node of three costs that node's answer alone.
+func TestTerms_GarbageIsTheErrorOfItsNode(t *testing.T) {
+	for name, garbage := range map[string]string{
+		"empty":                        "",
+		"words":                        "not a term",
+		"no time":                      "7 a b",
+		"no replica":                   "7 1700000000000000",
+		"a token of zero":              "0 1700000000000000 a",
+		"a negative token":             "-7 1700000000000000 a",
+		"a token that locks never use": "9007199254740992 1700000000000000 a",
+		"a token beyond 64 bits":       "99999999999999999999 1700000000000000 a",
+		"a time that is none":          "7 9007199254740992 a",
+		"a negative time":              "7 -1700000000000000 a",
+		"a replica that is too long":   "7 1700000000000000 " + strings.Repeat("x", 201),
+		"a megabyte":                   strings.Repeat("7 ", 1<<19),
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				p := c.candidate("a").run()
+				p.leads()
+				time.Sleep(time.Second)
+				c.recorded(0, garbage)
+				if terms := p.knows(); len(terms) != 1 || terms[0].Replica != "a" {
+					t.Errorf("got %+v", terms)
+				}
+				c.recorded(1, garbage)
+				_, err := p.Terms(t.Context())
+				want.Err(t, err, redlock.ErrNoQuorum)
+				want.Text(t, err, c.Addrs()[0]+": this is no record of a term")
+				if len(err.Error()) > 1000 {
+					t.Errorf("an error of %d bytes", len(err.Error()))
+				}
+			})
+		})
+	}
+}
+
+func TestTerms_AReplyOfAnotherShapeIsTheErrorOfItsNode(t *testing.T) {
+	for name, answer := range map[string]func(p *server.Peer){
+		"too many": func(p *server.Peer) {
+			p.WriteLen(101)
+			for i := range 101 {
+				p.WriteBulk(fmt.Sprintf("%d 1700000000000000 a", 1000-i))
+			}
+		},
+		"numbers": func(p *server.Peer) { p.WriteLen(1); p.WriteInt(7) },
+		"lists":   func(p *server.Peer) { p.WriteLen(1); p.WriteLen(1); p.WriteBulk("7 1700000000000000 a") },
+		"a text":  func(p *server.Peer) { p.WriteBulk("7 1700000000000000 a") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				p := c.candidate("a").run()
+				p.leads()
+				time.Sleep(time.Second)
+				c.SetPreHook(2, func(p *server.Peer, cmd string, _ ...string) bool {
+					if cmd == "ZREVRANGE" {
+						answer(p)
+					}
+					return cmd == "ZREVRANGE"
+				})
+				if terms := p.knows(); len(terms) != 1 || terms[0].Replica != "a" {
+					t.Errorf("got %+v", terms)
+				}
+				p.links.Cut(0)
+				_, err := p.Terms(t.Context())
+				want.Err(t, err, redlock.ErrNoQuorum)
+				want.Text(t, err, "1 of 3 nodes, 2 needed", c.Addrs()[2])
+			})
+		})
+	}
+}
+
+func TestTerms_WhatMostNodesTellOfATermCounts(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		c.recorded(0, "7 1700000000000000 liar", "7 1700000000000001 liar", "7 1700000000000002 liar")
+		c.recorded(1, "7 1700000000000000 a")
+		c.recorded(2, "7 1700000000000000 a")
+		observer := c.candidate("observer")
+		observer.links.Delay(time.Millisecond, 0) // nodes 1 and 2 are enough
+		if got := observer.knows(); len(got) != 1 || got[0].Replica != "a" {
+			t.Errorf("got %+v", got)
+		}
+		observer.links.Heal()
+		observer.links.Delay(time.Millisecond, 2) // nodes 0 and 1 disagree
+		if got := observer.knows(); len(got) != 1 || got[0].Token != 7 {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+// The record waits for a hung node, or for its next attempt, when the leader is told to stop.
+func TestTerms_HoldUpNoHandover(t *testing.T) {
+	for name, fault := range map[string]func(c *cluster, p *candidate) (led time.Duration){
+		"while it waits for a node": func(c *cluster, p *candidate) time.Duration {
+			c.Deny(0, "ZADD")
+			p.links.Hang(1)
+			return nodeTimeout / 2 // in the first attempt
+		},
+		"while it waits for its next attempt": func(c *cluster, _ *candidate) time.Duration {
+			c.Deny(0, "ZADD")
+			c.Deny(1, "ZADD")
+			return 5 * time.Minute // so that the pauses are long
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a := c.candidate("a")
+				led := fault(c, a)
+				a.run().leads()
+				b := c.candidate("b").run()
+				time.Sleep(led)
+				stopped := time.Now()
+				a.stop()
+				<-a.ended
+				if took := time.Since(stopped); took > 10*time.Millisecond {
+					t.Errorf("Run returned after %v", took)
+				}
+				b.leads()
+				if took := time.Since(stopped); took > 20*time.Millisecond {
+					t.Errorf("the next one led after %v", took)
+				}
+			})
+		})
+	}
+}

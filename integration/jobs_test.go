@@ -1,0 +1,136 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/integration"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// observe makes a replica, in this process, that has no job and never campaigns. It is closed after the
+// test.
+func (c *cluster) observe() *scheduler.Scheduler {
+	c.t.Helper()
+	e, err := election.New(c.locker(), c.Election)
+	must(c.t, err)
+	s, err := scheduler.New(e)
+	must(c.t, err)
+	return s
+}
+
+// wantRecord waits until a replica that does not lead sees what became of a tick.
+func (c *cluster) wantRecord(tick time.Time, state scheduler.State, replica string, attempt int) {
+	c.t.Helper()
+	s := c.observe()
+	var got scheduler.Record
+	var err error
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	defer cancel()
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for got.State != state || got.Replica != replica || got.Attempt != attempt {
+		var all []scheduler.Record
+		if all, err = s.History(ctx, jobName, 50); err == nil {
+			got = recordOf(all, tick)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			c.t.Fatalf("after %v the record of %v is %+v (%v), want %s of %s in attempt %d",
+				patience, tick, got, err, state, replica, attempt)
+		}
+	}
+}
+
+func recordOf(all []scheduler.Record, tick time.Time) scheduler.Record {
+	for _, r := range all {
+		if r.Tick.Equal(tick) {
+			return r
+		}
+	}
+	return scheduler.Record{}
+}
+
+// states are those of the runs that the nodes have recorded for a tick, "" where there is none.
+func (c *cluster) states(tick time.Time) []string {
+	c.t.Helper()
+	var states []string
+	for _, server := range admins(c.t, c.nodes.Addrs()) {
+		states = append(states, records.Default.RunState(c.t, c.Election, jobName, tick, server))
+	}
+	return states
+}
+
+// stored waits until a node has stored a tick after that time: one that lost its state has been written to since.
+func (c *cluster) stored(node int, since time.Time) {
+	c.t.Helper()
+	server := admins(c.t, c.nodes.Addrs())[node]
+	poll(c.t, fmt.Sprintf("write to node %d", node), func() bool {
+		return records.Default.Mark(c.t, c.Election, jobName, server).After(since)
+	})
+}
+
+// allStore waits until a replica leads and all nodes have stored the first tick that it ran, or a later one. It returns the
+// event of the first.
+func (c *cluster) allStore() integration.Event {
+	c.t.Helper()
+	leader := c.leader()
+	for i := range c.nodes.Addrs() {
+		c.stored(i, leader.Tick.Add(-1))
+	}
+	return leader
+}
+
+// runsOf counts how often each tick has begun to run.
+func runsOf(events []integration.Event) (runs map[time.Time]int, first, last time.Time) {
+	runs = make(map[time.Time]int)
+	for _, e := range events {
+		if e.Kind != integration.RunBegin {
+			continue
+		}
+		runs[e.Tick]++
+		if first.IsZero() || e.Tick.Before(first) {
+			first = e.Tick
+		}
+		if e.Tick.After(last) {
+			last = e.Tick
+		}
+	}
+	return runs, first, last
+}
+
+// wantEachTick wants that from the first tick that ran to the last one each ran as often as is said here, or
+// else once.
+func (c *cluster) wantEachTick(but map[time.Time]int) {
+	c.t.Helper()
+	events, _ := c.told(0)
+	runs, first, last := runsOf(events)
+	for tick := first; !tick.After(last); tick = tick.Add(tickEvery) {
+		want, is := but[tick]
+		if !is {
+			want = 1
+		}
+		if runs[tick] != want {
+			c.t.Errorf("%v ran %d times, want %d", tick, runs[tick], want)
+		}
+		delete(runs, tick)
+	}
+	for tick := range runs {
+		c.t.Errorf("%v ran, which is no tick", tick)
+	}
+	c.t.Logf("ticks from %v to %v", first, last)
+}
+
+// ranAfter waits until a tick after that one has been run.
+func (c *cluster) ranAfter(tick time.Time) integration.Event {
+	c.t.Helper()
+	return c.await("run of a later tick", func(e integration.Event) bool {
+		return e.Kind == integration.RunEnd && e.Tick.After(tick)
+	})
+}

@@ -1,0 +1,182 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
+
+// ballot is the number under which the leader writes. It takes a larger one when a node has lost its state, as such a node serves
+// only ballots that are taken after that.
+type ballot struct {
+	jobstore.Ballot
+	own      []jobstore.Ballot // all that this term has taken
+	above    time.Time         // the next one is taken after this instant of the nodes' clock
+	wanted   bool              // a larger one is to be taken
+	taking   bool              // the nodes are being asked to promise one; no write is under way meanwhile
+	at       time.Time         // and not before, if wanted
+	failures int               // in a row
+	warned   bool              // that the nodes do not promise
+	absence  string            // why ticks before this term have not run
+	fenced   bool              // another leader has had a larger one promised: nothing can be written any more
+}
+
+// takeBallot has the nodes promise a ballot if one is wanted, and returns when it is to be called again. Until writes under way
+// are decided none is taken: nodes that promise a larger one would refuse them.
+func (l *loop) takeBallot(now time.Time) time.Duration {
+	b := &l.ballot
+	if !b.wanted && b.Ballot != "" || b.taking || b.fenced || l.prepares.running {
+		return maxPoll
+	}
+	if pause := time.Until(b.at); pause > 0 {
+		return pause
+	}
+	if l.writes.calls > 0 {
+		return maxPoll // the answer wakes the loop
+	}
+	at := now
+	if !at.After(b.above) {
+		at = b.above.Add(time.Microsecond)
+	}
+	taken := jobstore.NewBallot(at)
+	b.taking, b.wanted = true, false
+	b.own = append(b.own, taken) // also if it is not known whether a majority promises it
+	leader := jobstore.Leader{Token: l.term.Token(), Replica: l.s.elector.Identity()}
+	l.work.Go(func() { // ends by the node timeout; lead waits for it
+		promises, err := l.s.store.Prepare(l.stopping, taken, leader, nil)
+		l.inbox.post(func() { l.promised(taken, promises, err) })
+	})
+	return maxPoll
+}
+
+// promised goes on under a ballot that a majority has promised. If that has not lost anything since the last one, all jobs are
+// as they were last stored; else the nodes are asked for them anew.
+func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err error) {
+	b := &l.ballot
+	b.taking = false
+	if err != nil {
+		l.notPromised(err)
+		return
+	}
+	continues := b.Ballot != "" && l.s.store.Continues(promises, b.own)
+	if b.Ballot == "" {
+		b.absence = absence(promises, l.clock.now())
+	}
+	b.Ballot, b.failures, b.warned = taken, 0, false
+	if !continues {
+		l.prepares.waiting = nil
+	}
+	for _, e := range l.entries {
+		switch {
+		case !continues:
+			l.apply(e, jobmachine.Unprepared{})
+			l.prepares.waiting = append(l.prepares.waiting, e)
+		case e.machine.IsPrepared():
+			l.apply(e, jobmachine.Behind{}) // nodes that lost their state get it back
+		}
+	}
+	for _, p := range promises { // it promises when it can have served no such ballot before it lost its state
+		if errors.Is(p.Err, jobstore.ErrYoung) || errors.Is(p.Err, jobstore.ErrForgotten) {
+			l.wantBallot(jobstore.Ahead + 100*time.Millisecond)
+		}
+	}
+}
+
+// notPromised tries again, or ends the term if another leader is why.
+func (l *loop) notPromised(err error) {
+	b := &l.ballot
+	if l.isFenced(err) {
+		return
+	}
+	b.failures++
+	if !b.warned && l.stopping.Err() == nil {
+		b.warned = true
+		l.log.Warn("no ticks: too few nodes serve this leader, retrying", zap.Error(err))
+	}
+	l.wantBallot(backoff.After(b.failures))
+}
+
+// wantBallot has a larger ballot taken after a pause.
+func (l *loop) wantBallot(after time.Duration) {
+	at := time.Now().Add(after)
+	if !l.ballot.wanted || at.After(l.ballot.at) {
+		l.ballot.at = at
+	}
+	l.ballot.wanted = true
+}
+
+// isFenced reports that the nodes serve another leader, and ends the term then. Where that led before this one, as its token
+// says, a larger ballot is taken.
+func (l *loop) isFenced(err error) bool {
+	fenced, ok := errors.AsType[*jobstore.FencedError](err)
+	if !ok || !isKind(err, jobstore.ErrFenced) {
+		return false
+	}
+	h := fenced.Header
+	if slices.Contains(l.ballot.own, h.Promised) || h.Leader.Token <= l.term.Token() {
+		l.ballot.above = latest(l.ballot.above, h.Promised.Time())
+		return false
+	}
+	if l.ballot.fenced {
+		return true
+	}
+	l.ballot.fenced = true
+	l.s.hooks.fenced(l.term.Token(), h.Leader.Token)
+	cause := fmt.Errorf("scheduler: %q was promised the jobs with term %d, this is term %d", h.Leader.Replica, h.Leader.Token,
+		l.term.Token())
+	l.work.Go(func() { // ends by the node timeout; lead waits for it. The next lease's token is above both
+		e := l.s.elector
+		err := e.Locker().Raise(l.stopping, election.LockName(e.Name()), h.Leader.Token)
+		l.term.Resign(errors.Join(cause, err))
+	})
+	return true
+}
+
+// isKind reports what a call has come to as a whole; single nodes may have said something else.
+func isKind(err, kind error) bool {
+	short, ok := errors.AsType[*quorum.Shortfall](err)
+	return ok && errors.Is(short.Kind, kind)
+}
+
+// absence is the reason for ticks that have not run before a term.
+func absence(promises []jobstore.Promise, now time.Time) string {
+	var last time.Time
+	for _, p := range promises {
+		if p.Err == nil {
+			last = latest(last, p.Previous.Alive)
+		}
+	}
+	const layout = time.DateTime
+	if last.IsZero() {
+		return "no leader until " + now.Format(layout)
+	}
+	return "no leader from " + last.Format(layout) + " to " + now.Format(layout)
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// keepUnstarted notes which runs the nodes may have as open although they were not started: the next term of this process
+// starts them, where any other leader must take them for lost.
+func (l *loop) keepUnstarted() {
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	l.s.unstarted = make(map[string][]string)
+	for _, e := range l.entries {
+		if ids := e.machine.Unstarted(); len(ids) > 0 {
+			l.s.unstarted[e.job.Name] = ids
+		}
+	}
+}

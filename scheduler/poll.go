@@ -1,0 +1,71 @@
+package scheduler
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+)
+
+// polls is how the leader learns what people have set, and that nodes have lost their state.
+type polls struct {
+	running bool
+	at      time.Time // when the nodes are asked next; zero: at once
+	latest  map[int]int64
+}
+
+// poll asks the nodes if it is time to, and returns when it is to be called again.
+func (l *loop) poll() time.Duration {
+	p := &l.polls
+	if p.running || l.ballot.Ballot == "" || l.ballot.taking || l.ballot.fenced {
+		return maxPoll
+	}
+	if pause := time.Until(p.at); pause > 0 {
+		return pause
+	}
+	p.running, p.at = true, time.Now().Add(l.pollEvery())
+	ballot, latest := l.ballot.Ballot, p.latest
+	l.work.Go(func() { // ends by a few node timeouts; lead waits for it
+		found, err := l.s.store.Poll(l.stopping, ballot, latest)
+		var views []jobstore.View
+		for jobs := range slices.Chunk(slices.Collect(maps.Keys(found.Changed)), jobstore.MaxJobs) {
+			if err != nil {
+				break
+			}
+			var some []jobstore.View
+			some, _, _, err = l.s.store.Views(l.stopping, jobs...)
+			views = append(views, some...)
+		}
+		l.inbox.post(func() { l.polled(found, views, err) })
+	})
+	return maxPoll
+}
+
+// polled takes over what the nodes have said.
+func (l *loop) polled(found jobstore.Polled, views []jobstore.View, err error) {
+	l.polls.running = false
+	for _, v := range views {
+		if e := l.entries[v.Job]; e != nil && e.machine.IsPrepared() {
+			l.apply(e, jobmachine.Set{Pause: v.Pause, Trigger: v.Trigger})
+		}
+	}
+	if err == nil { // else the next poll finds the same again
+		l.polls.latest = found.Latest
+	}
+	switch {
+	case l.ballot.wanted:
+	case len(found.Forgot) > 0:
+		l.wantBallot(0)
+	case found.Fenced != nil && found.Fenced.Header.Leader.Token <= l.term.Token() &&
+		!found.Fenced.Header.Promised.Time().After(l.clock.now()): // by a leader before this one: a larger ballot is above it
+		l.wantBallot(0)
+	}
+}
+
+// pollEvery is how long a node that has lost its state stays unnoticed, and what people set, where nodes cannot publish: shorter
+// than what lies between two nodes in a rolling restart, or a majority would have lost its state.
+func (l *loop) pollEvery() time.Duration {
+	return min(l.s.elector.Locker().Settings().MaxTTL/3, maxPoll)
+}

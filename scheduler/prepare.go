@@ -1,0 +1,175 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+)
+
+// maxUnsure is how long a new leader waits for nodes that may show that a run of the leader before has not started.
+const maxUnsure = 2 * time.Second
+
+// prepares is which jobs the nodes are to be asked for.
+type prepares struct {
+	waiting  []*entry
+	running  bool
+	at       time.Time // not before
+	failures int       // in a row
+	warned   bool
+}
+
+// sync takes over which jobs there are.
+func (l *loop) sync() {
+	for name, j := range l.s.takeChanges() {
+		e := l.entries[name]
+		switch {
+		case j == nil && e != nil:
+			l.apply(e, jobmachine.Removed{})
+		case j == nil:
+		case e == nil:
+			e = &entry{job: j, machine: jobmachine.New(&j.machine), index: -1}
+			l.entries[name] = e
+			l.prepares.waiting = append(l.prepares.waiting, e)
+		default:
+			before := e.job.schedule
+			e.job = j
+			l.apply(e, jobmachine.Added{Job: &j.machine, Before: before})
+		}
+	}
+}
+
+// prepare asks the nodes for the jobs that wait for that, and returns when it is to be called again.
+func (l *loop) prepare(now time.Time) time.Duration {
+	p := &l.prepares
+	if len(p.waiting) == 0 || p.running || l.ballot.Ballot == "" || l.ballot.taking || l.ballot.fenced {
+		return maxPoll
+	}
+	if pause := time.Until(p.at); pause > 0 {
+		return pause
+	}
+	batch := p.waiting // until the nodes have answered, nothing of these jobs is opened
+	p.waiting, p.running = nil, true
+	ballot := l.ballot.Ballot
+	leader := jobstore.Leader{Token: l.term.Token(), Replica: l.s.elector.Identity()}
+	l.work.Go(func() { // each call ends by the node timeout, all of them with the term; lead waits for it
+		for jobs := range slices.Chunk(batch, jobstore.MaxJobs) {
+			names := make([]string, len(jobs))
+			for i, e := range jobs {
+				names[i] = e.job.Name
+			}
+			promises, err := l.s.store.Prepare(l.stopping, ballot, leader, names)
+			l.inbox.post(func() { l.prepared(jobs, promises, err) })
+		}
+		l.inbox.post(func() { l.prepares.running = false })
+	})
+	return maxPoll
+}
+
+// prepared goes on from what the nodes know of some jobs.
+func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
+	if err != nil {
+		if l.isFenced(err) {
+			return
+		}
+		if fencedByEarlier(err) {
+			l.wantBallot(0)
+		}
+		l.notPrepared(jobs, err)
+		return
+	}
+	now := l.clock.now()
+	var late []*entry
+	var lost []string
+	var problem error
+	for i, e := range jobs {
+		basis, err := l.s.store.Decide(promises, i)
+		switch {
+		case err != nil:
+			problem, late = err, append(late, e)
+			continue
+		case l.waits(basis, now):
+			late = append(late, e)
+			continue
+		case l.entries[e.job.Name] != e:
+			continue // it was removed meanwhile
+		}
+		if e.at.IsAfter(basis.At) { // this term has stored a newer state, and nobody else has written since
+			basis.Known, basis.At, basis.State = true, e.at, e.machine.State()
+		}
+		e.at = basis.At
+		if !basis.Known && l.s.hasSeen(e.job.Name) {
+			basis.Lost = true
+		}
+		if basis.Lost {
+			lost = append(lost, e.job.Name)
+		}
+		l.begin(e, basis, now)
+	}
+	l.tellLost(lost)
+	if len(late) > 0 {
+		l.notPrepared(late, problem)
+		return
+	}
+	l.prepares.failures, l.prepares.warned = 0, false
+}
+
+// begin has a job tick from what the nodes know of it.
+func (l *loop) begin(e *entry, basis jobstore.Basis, now time.Time) {
+	unstarted := l.s.takeUnstarted(e.job.Name)
+	event := jobmachine.Prepared{Now: now, Basis: basis, Absence: l.ballot.absence, Unstarted: unstarted}
+	if basis.Known && basis.State.Plan != e.job.plan {
+		if before, err := Parse(basis.State.Plan, nil); err == nil {
+			event.Before = before
+		}
+		l.log.Info("the job's spec or zone has changed: its ticks begin now", zap.String("job", e.job.Name),
+			zap.String("before", basis.State.Plan), zap.String("now", e.job.plan))
+	}
+	l.s.see(e.job.Name)
+	l.apply(e, event)
+}
+
+// waits reports that nodes that have not answered may know more of a job than those that have: these lost their state not long
+// ago. They are waited for as long as the guard lasts; for a moment where they may show that a run has not started.
+func (l *loop) waits(b jobstore.Basis, now time.Time) bool {
+	if b.Unsure && now.Before(l.ballot.Time().Add(maxUnsure)) {
+		return true
+	}
+	guard := l.s.elector.Locker().Settings().MaxTTL
+	return !b.Floor.IsZero() && !b.Complete && now.Before(b.Floor.Add(-jobstore.Ahead).Add(guard))
+}
+
+// notPrepared has the nodes asked once more.
+func (l *loop) notPrepared(jobs []*entry, problem error) {
+	p := &l.prepares
+	p.failures++
+	p.at = time.Now().Add(backoff.After(p.failures))
+	p.waiting = append(p.waiting, jobs...)
+	if problem != nil && !p.warned && l.stopping.Err() == nil {
+		p.warned = true
+		l.log.Warn("no ticks yet: too few nodes say what they know of the jobs, retrying", zap.Int("jobs", len(jobs)),
+			zap.Error(problem))
+	}
+}
+
+// tellLost tells of jobs of which a majority has lost all that it knew.
+func (l *loop) tellLost(jobs []string) {
+	if len(jobs) == 0 {
+		return
+	}
+	const shown = 10
+	names := strings.Join(jobs[:min(len(jobs), shown)], ", ")
+	if more := len(jobs) - shown; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	l.log.Error("the nodes have lost what they knew of jobs: these begin anew, their pauses and history are gone",
+		zap.Int("jobs", len(jobs)), zap.String("names", names))
+	for _, job := range jobs {
+		l.s.hooks.forgotten(job)
+	}
+}

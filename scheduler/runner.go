@@ -1,0 +1,100 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
+)
+
+// runner has the runs of a term. Each has a goroutine of its own, which ends when the job's Run returns: it is asked to by the
+// run's context, and wait waits for it.
+type runner struct {
+	elector  *election.Elector
+	term     *election.Term
+	stopping context.Context
+	log      *zap.Logger
+	hooks    Hooks
+	returned func(job string, r jobmachine.Returned) // called at the end of each
+
+	wg sync.WaitGroup
+
+	mu   sync.Mutex // guards runs
+	runs map[string]*active
+}
+
+// active is a run under way.
+type active struct {
+	Run
+	id     string
+	job    *job
+	alone  bool          // it has to see first whether a run of an earlier leader is under way
+	opened time.Time     // by the nodes' clock
+	wait   time.Duration // until it begins
+	since  time.Time     // when it begins
+	cancel context.CancelCauseFunc
+}
+
+// start starts a run that has been stored.
+func (r *runner) start(j *job, s jobmachine.Start) {
+	// Not the callback's context: a run may be finished while the leader drains.
+	ctx, cancel := context.WithCancelCause(r.term.Context())
+	var wait time.Duration
+	if now, ok := r.elector.Locker().Time(); ok {
+		wait = max(s.At.Sub(now), 0)
+	}
+	o := s.Open
+	a := &active{
+		Run: Run{
+			Job: j.Name, Tick: o.Slot.At, Token: o.Token, Attempt: o.Attempt, Manual: o.Slot.Manual, CaughtUp: o.Late,
+		},
+		id: o.ID, job: j, alone: s.Alone, opened: o.Start, wait: wait, since: time.Now().Add(wait), cancel: cancel,
+	}
+	r.mu.Lock()
+	r.runs[a.id] = a
+	r.mu.Unlock()
+	r.wg.Go(func() { r.do(ctx, a) })
+}
+
+// cancel ends the context of a run.
+func (r *runner) cancel(id string, cause error) {
+	r.mu.Lock()
+	a := r.runs[id]
+	r.mu.Unlock()
+	if a != nil {
+		a.cancel(cause)
+	}
+}
+
+// leave takes a run out that has returned.
+func (r *runner) leave(a *active) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.runs, a.id)
+}
+
+func (r *runner) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.runs)
+}
+
+func (r *runner) wait() { r.wg.Wait() }
+
+// underway describes the runs that have not returned.
+func (r *runner) underway() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var runs []string
+	for _, a := range r.runs {
+		runs = append(runs, fmt.Sprintf("%s for %v", a.Key(), time.Since(a.since).Round(time.Millisecond)))
+	}
+	slices.Sort(runs)
+	return runs
+}

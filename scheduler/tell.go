@@ -1,0 +1,83 @@
+package scheduler
+
+import (
+	"errors"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+)
+
+var errUnstored = errors.New("too few nodes stored it before the term ended")
+
+// tell tells the log and the hooks what has become so. Runs of this process were logged when they returned.
+func (l *loop) tell(job string, r jobstore.Record) {
+	switch r.State {
+	case jobstore.StateMissed:
+		from, n := r.From, max(r.Ticks, 1)
+		if r.Ticks < 2 {
+			from = r.Slot.At
+		}
+		l.log.Warn("ticks missed", zap.String("job", job), zap.Int("ticks", n), zap.Time("from", from),
+			zap.Time("to", r.Slot.At), zap.String("reason", r.Err))
+		l.s.hooks.missed(job, n, r.Err)
+		return
+	case jobstore.StateSkipped:
+		l.log.Info("tick skipped", zap.String("job", job), zap.Time("tick", r.Slot.At), zap.Int("ticks", max(r.Ticks, 1)),
+			zap.String("reason", r.Err))
+	case jobstore.StateLost:
+		if r.Err == jobmachine.ReasonGone {
+			l.log.Error("run lost: its leader was gone before its end was recorded", zap.String("job", job),
+				zap.Time("tick", r.Slot.At), zap.String("replica", r.Replica))
+		}
+	}
+	l.s.hooks.finished(recordOf(job, r))
+}
+
+// tellUnstored tells of runs that have returned and whose ends could not be stored.
+func (l *loop) tellUnstored(e *entry) {
+	open := e.machine.State().Open
+	for _, r := range e.machine.Ended() {
+		for _, o := range open {
+			if o.ID != r.ID {
+				continue
+			}
+			record := jobstore.Record{
+				Slot: o.Slot, ID: o.ID, Attempt: max(r.Attempt, o.Attempt), Token: o.Token, State: r.State, Replica: o.Replica,
+				Start: o.Start, End: r.End, Late: o.Late, Err: r.Err,
+			}
+			l.log.Error("failed to record the end of a run; the next leader treats it as still running", zap.String("job", e.job.Name),
+				zap.Time("tick", o.Slot.At), zap.Error(errUnstored))
+			l.s.hooks.finished(recordOf(e.job.Name, record))
+		}
+	}
+}
+
+// logRun logs the end of a run of this process. An error after the end of its context comes with the cause of that.
+func (r *runner) logRun(a *active, state string, err error) {
+	switch {
+	case state == jobstore.StateSkipped || state == jobstore.StateMissed: // told when it is stored
+	case state == jobstore.StateInterrupted:
+		r.log.Warn("run interrupted, the next leader runs it again", a.fields(err)...)
+	case err != nil:
+		r.log.Error("run failed", a.fields(err)...)
+	default:
+		r.log.Debug("run done", a.fields(nil)...)
+	}
+}
+
+// fields describes the run so far for the log.
+func (a *active) fields(err error) []zap.Field {
+	fields := []zap.Field{
+		zap.String("job", a.Job), zap.Time("tick", a.Tick), zap.Duration("took", time.Since(a.since)),
+	}
+	if err != nil {
+		fields = append(fields, zap.Error(err))
+	}
+	if p, ok := errors.AsType[*panicError](err); ok {
+		fields = append(fields, zap.ByteString("stack", p.stack))
+	}
+	return fields
+}
