@@ -12,16 +12,16 @@ import (
 type entry struct {
 	job     *job
 	machine jobmachine.Machine
-	at      jobstore.At // of what is stored
+	at      jobstore.At // place of the last stored state in the order of writes
 	wake    time.Time   // when there is something to do, by the nodes' clock
 	index   int         // in the agenda; -1: not there
-	inLine  *line       // of the lines that it stands in, as it has something to write at leisure; nil: none
+	inLine  *line       // the line in which it waits for a write that no tick waits for; nil: none
 }
 
 // agenda has the jobs for which there will be something to do, the earliest first.
 type agenda []*entry
 
-// put has an entry at its place, or nowhere if there is nothing to do for it.
+// put moves an entry to its place, or takes it out if wake is zero: there is nothing to do for it.
 func (a *agenda) put(e *entry, wake time.Time) {
 	e.wake = wake
 	switch {
@@ -68,7 +68,7 @@ func (a *agenda) Pop() any {
 	return e
 }
 
-// line has the jobs of which something is to be written at leisure, the first to come first.
+// line has the jobs that wait for a write that no tick waits for, in the order in which they came.
 type line struct{ entries []*entry }
 
 func (l *line) push(e *entry) {

@@ -13,9 +13,9 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Overlap across leaders: a run that goes on although its term is over holds a lease of its own, by which the next leader knows.
-// A term outlives the start of a run by the stop margin, so only runs that take long need one; and only the first run after
-// one whose end is not known needs to look.
+// Overlap across leaders: a run that goes on although its term is over holds a lease of its own, and the next leader waits for
+// that lease. A term outlives the start of a run by the stop margin, so only long runs need a lease. Only the first run after
+// one whose end is not known waits.
 
 var errOverlap = errors.New("a run is under way")
 
@@ -25,8 +25,8 @@ func (a *active) lock(election string) string {
 	return "run:" + hex.EncodeToString(sum[:16])
 }
 
-// waitAlone waits until no run of an earlier leader is under way, for a TTL: a lease that is still there then is extended by
-// somebody. The error says that the tick is to be skipped.
+// waitAlone waits until no run of an earlier leader is under way. With Skip it waits for the longest TTL and a second: if the
+// lease is still held then, its run extends it. The error says that the tick must be skipped.
 func (r *runner) waitAlone(ctx context.Context, a *active) (release func(), err error) {
 	locker := r.elector.Locker()
 	wait := ctx
@@ -42,12 +42,12 @@ func (r *runner) waitAlone(ctx context.Context, a *active) (release func(), err 
 	return func() { r.release(lease) }, nil
 }
 
-// hold takes the lease when the run has taken long, and returns what releases it.
+// hold takes the lease once the run has lasted TTL/20, and returns a function that releases it.
 func (r *runner) hold(ctx context.Context, a *active) (release func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	locker := r.elector.Locker()
-	timer := time.AfterFunc(locker.Settings().TTL/20, func() { // its goroutine is told by cancel, and waited for through done
+	timer := time.AfterFunc(locker.Settings().TTL/20, func() { // cancel stops its goroutine, done waits for it
 		defer close(done)
 		lease, err := locker.Acquire(ctx, a.lock(r.elector.Name()), r.extension())
 		if err != nil {

@@ -14,23 +14,23 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// ballot is the number under which the leader writes. It takes a larger one when a node has lost its state, as such a node serves
-// only ballots that are taken after that.
+// ballot is the number under which the leader writes. The leader takes a larger one when a node has lost its state, because such
+// a node serves only ballots that are taken later.
 type ballot struct {
 	jobstore.Ballot
 	own      []jobstore.Ballot // all that this term has taken
 	above    time.Time         // the next one is taken after this instant of the nodes' clock
-	wanted   bool              // a larger one is to be taken
+	wanted   bool              // the leader needs a larger one
 	taking   bool              // the nodes are being asked to promise one; no write is under way meanwhile
-	at       time.Time         // and not before, if wanted
+	at       time.Time         // the next one is not taken before, if wanted
 	failures int               // in a row
-	warned   bool              // that the nodes do not promise
+	warned   bool              // the log says that the nodes do not promise
 	absence  string            // why ticks before this term have not run
-	fenced   bool              // another leader has had a larger one promised: nothing can be written any more
+	fenced   bool              // the nodes have promised a later leader a larger one: nothing can be written any more
 }
 
-// takeBallot has the nodes promise a ballot if one is wanted, and returns when it is to be called again. Until writes under way
-// are decided none is taken: nodes that promise a larger one would refuse them.
+// takeBallot asks the nodes to promise a ballot if one is wanted, and returns after which pause to call it again. It takes none
+// while writes are under way: nodes that promise a larger one would refuse them.
 func (l *loop) takeBallot(now time.Time) time.Duration {
 	b := &l.ballot
 	if !b.wanted && b.Ballot != "" || b.taking || b.fenced || l.prepares.running {
@@ -48,7 +48,7 @@ func (l *loop) takeBallot(now time.Time) time.Duration {
 	}
 	taken := jobstore.NewBallot(at)
 	b.taking, b.wanted = true, false
-	b.own = append(b.own, taken) // also if it is not known whether a majority promises it
+	b.own = append(b.own, taken) // before anybody knows whether a majority promises it
 	leader := jobstore.Leader{Token: l.term.Token(), Replica: l.s.elector.Identity()}
 	l.work.Go(func() { // ends by the node timeout; lead waits for it
 		promises, err := l.s.store.Prepare(l.stopping, taken, leader, nil)
@@ -57,8 +57,8 @@ func (l *loop) takeBallot(now time.Time) time.Duration {
 	return maxPoll
 }
 
-// promised goes on under a ballot that a majority has promised. If that has not lost anything since the last one, all jobs are
-// as they were last stored; else the nodes are asked for them anew.
+// promised goes on under a ballot that a majority has promised. If that majority has lost nothing since the last ballot, all jobs
+// are as they were last stored. Otherwise the nodes are asked for them again.
 func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err error) {
 	b := &l.ballot
 	b.taking = false
@@ -83,7 +83,7 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 			l.apply(e, jobmachine.Behind{}) // nodes that lost their state get it back
 		}
 	}
-	for _, p := range promises { // it promises when it can have served no such ballot before it lost its state
+	for _, p := range promises { // it promises a ballot that it cannot have served before it lost its state
 		if errors.Is(p.Err, jobstore.ErrYoung) || errors.Is(p.Err, jobstore.ErrForgotten) {
 			l.wantBallot(jobstore.Ahead + 100*time.Millisecond)
 		}
@@ -104,7 +104,7 @@ func (l *loop) notPromised(err error) {
 	l.wantBallot(backoff.After(b.failures))
 }
 
-// wantBallot has a larger ballot taken after a pause.
+// wantBallot notes that a larger ballot must be taken after a pause.
 func (l *loop) wantBallot(after time.Duration) {
 	at := time.Now().Add(after)
 	if !l.ballot.wanted || at.After(l.ballot.at) {
@@ -113,8 +113,8 @@ func (l *loop) wantBallot(after time.Duration) {
 	l.ballot.wanted = true
 }
 
-// isFenced reports that the nodes serve another leader, and ends the term then. Where that led before this one, as its token
-// says, a larger ballot is taken.
+// isFenced reports whether the nodes serve a later leader, and ends the term in that case. If they serve an earlier one, whose
+// token is not larger, this leader can go on with a ballot above it.
 func (l *loop) isFenced(err error) bool {
 	fenced, ok := errors.AsType[*jobstore.FencedError](err)
 	if !ok || !isKind(err, jobstore.ErrFenced) {
@@ -140,13 +140,13 @@ func (l *loop) isFenced(err error) bool {
 	return true
 }
 
-// isKind reports what a call has come to as a whole; single nodes may have said something else.
+// isKind reports whether kind is the outcome of a call as a whole; single nodes may have answered something else.
 func isKind(err, kind error) bool {
 	short, ok := errors.AsType[*quorum.Shortfall](err)
 	return ok && errors.Is(short.Kind, kind)
 }
 
-// absence is the reason for ticks that have not run before a term.
+// absence returns why ticks that came before a term have not run.
 func absence(promises []jobstore.Promise, now time.Time) string {
 	var last time.Time
 	for _, p := range promises {
@@ -168,8 +168,8 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// keepUnstarted notes which runs the nodes may have as open although they were not started: the next term of this process
-// starts them, where any other leader must take them for lost.
+// keepUnstarted notes the runs that the nodes may have as open although this process did not start them. Its next term starts
+// them; any other leader must take them for lost.
 func (l *loop) keepUnstarted() {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()

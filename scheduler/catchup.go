@@ -12,9 +12,10 @@ const (
 	maxWindow     = 366 * 24 * time.Hour
 )
 
-// CatchUp is what happens to ticks that came while nobody led, or while too few nodes answered. How late a tick is counts from
-// the start that the job's Jitter gives it. A job that is new to the nodes, or whose spec or zone has changed, has no ticks
-// before that. Ticks that came during a pause are not caught up with. The zero value is CatchUpLast(time.Hour).
+// CatchUp is what happens to ticks that came while nobody led, or while too few nodes answered. Lateness counts from the start
+// that the job's Jitter gives a tick. The ticks of a job that is new to the nodes, or whose spec or zone has changed, begin then.
+// Ticks that came during a pause are not caught up with. CatchUp does not limit how long a tick waits under [Queue] or
+// [Replace]. The zero value is CatchUpLast(time.Hour).
 type CatchUp struct {
 	kind   catchUpKind
 	window time.Duration

@@ -148,3 +148,81 @@ func TestDeploy_BuildsThatDifferLeadInTurn(t *testing.T) {
 		}
 	})
 }
+
+func TestCatchUp_AChangedSpecRecordsItsTicksAsMissed(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.idle("b")
+		a.add(a.job("job", "*/10 * * * * *", quick))
+		b.add(b.job("job", "*/15 * * * * *", quick))
+		c.SleepTo(22 * time.Second)
+		a.stop()
+		<-a.ended
+		c.SleepTo(65 * time.Second)
+		b.campaign()
+		b.leads()
+		c.SleepTo(70 * time.Second)
+		if s := b.status("job"); s.Missed != 4 || c.at(s.ReasonTick) != "1m0s" || !strings.Contains(s.Reason, "has changed") {
+			t.Errorf("status %+v", s)
+		}
+	})
+}
+
+// Two replicas write the same spec in two ways, as during a rolling deploy.
+func TestCatchUp_ASpecThatMeansTheSameIsNoChange(t *testing.T) {
+	for name, specs := range map[string][2]string{
+		"names":       {"*/10 * * * JAN,feb MON-sat", "*/10 * * * 1,2 1-6"},
+		"lists":       {"20,10 3,5,3 * * * *", "10,20 5,3 * * * *"},
+		"seconds":     {"5 3 * * *", "0 5 3 * * *"},
+		"marks":       {"5 3 ? * *", "5 3 * * ?"},
+		"descriptors": {"@midnight", "@daily"},
+		"zones":       {"5 3 * * *", "CRON_TZ=UTC 5 3 * * *"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 1, func(t *testing.T, c *cluster) {
+				a, b := c.leader("a"), c.idle("b")
+				a.add(a.job("job", specs[0], quick))
+				b.add(b.job("job", specs[1], quick))
+				c.SleepTo(12 * time.Second)
+				a.stop()
+				<-a.ended
+				b.campaign()
+				b.leads()
+				c.SleepTo(25 * time.Second)
+				if changes := b.logs.FilterMessageSnippet("has changed").All(); len(changes) > 0 {
+					t.Errorf("after %q, %q is a change: %v", specs[0], specs[1], changes)
+				}
+				if s := a.status("job"); s.Own != "" {
+					t.Errorf("the leader has %q, this process %q", s.Spec, s.Own)
+				}
+			})
+		})
+	}
+}
+
+// The jitter of a run may be longer than what counts as on time.
+func TestJitter_DelaysRunsThatAreNotLate(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		const jitter = 15 * time.Second
+		for _, name := range []string{"first", "second"} {
+			job := a.job(name, "*/20 * * * * *", quick)
+			job.Jitter, job.CatchUp = jitter, scheduler.CatchUpNone()
+			a.add(job)
+		}
+		c.SleepTo(299 * time.Second)
+		delays := make(map[time.Duration]bool)
+		for _, run := range c.records() {
+			delay := run.start.Sub(run.Tick)
+			delays[delay] = true
+			if delay < 0 || delay >= jitter || run.CaughtUp {
+				t.Errorf("%s %s started after %v, caught up: %v", run.Job, c.at(run.Tick), delay, run.CaughtUp)
+			}
+		}
+		if ran := len(c.records()); ran != 28 || len(delays) < 20 {
+			t.Errorf("%d ran, want 28; %d delays", ran, len(delays))
+		}
+		if first, second := a.status("first").Missed, a.status("second").Missed; first+second > 0 {
+			t.Errorf("%d and %d ticks were missed", first, second)
+		}
+	})
+}

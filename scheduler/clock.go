@@ -8,7 +8,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// skewed is how far the wall clock of this process may be off that of the nodes before it is told.
+// skewed is how far the wall clock of this process may be off that of the nodes before it is reported.
 const skewed = 500 * time.Millisecond
 
 // nodesClock is the time that ticks follow: that of the nodes, which all replicas share. It never goes back.
@@ -16,7 +16,7 @@ const skewed = 500 * time.Millisecond
 type nodesClock struct {
 	locker *redlock.Locker
 	latest time.Time
-	skew   time.Duration // that was told last
+	skew   time.Duration // reported last
 	told   func(skew time.Duration)
 }
 

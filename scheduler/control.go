@@ -12,18 +12,19 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Trigger asks for a run of the job, from any replica, which need not have the job. The leader starts it at once; if nobody
-// leads, the next one does, within an hour: then the request expires, and is recorded as missed. Several requests before it
-// starts make one run. It obeys the job's Overlap, also while the job is paused, and moves no tick. [ErrUnknownJob]: no leader has ever had a
-// job of that name. Any other error says that too few nodes have taken it: it may still take effect.
+// Trigger requests a run of the job, from any replica, which need not have the job. The leader starts it at once; if nobody
+// leads, the next leader does, within an hour: after that the trigger expires and is recorded as missed. Several triggers
+// before the run starts make one run. It obeys the job's Overlap, runs also while the job is paused, and moves no tick.
+// [ErrUnknownJob]: no leader has ever had a job of that name. Any other error says that too few nodes have stored it: it may
+// still take effect.
 func (s *Scheduler) Trigger(ctx context.Context, job string) error {
 	return s.set("trigger", job, func() (jobstore.Setting, error) {
 		return s.store.Trigger(ctx, job, s.elector.Identity())
 	})
 }
 
-// Pause has no tick of the job run on any replica until [Scheduler.Resume], from any replica; also over changes
-// of the leader and restarts of nodes. A run that is being started may still run, and runs under way go on.
+// Pause stops the ticks of the job on all replicas until [Scheduler.Resume], from any replica. A pause outlives changes of the
+// leader and restarts of nodes. A tick whose start is being stored may still run, and runs under way go on.
 // Errors are those of [Scheduler.Trigger].
 func (s *Scheduler) Pause(ctx context.Context, job string) error {
 	return s.set("pause", job, func() (jobstore.Setting, error) {
@@ -39,7 +40,7 @@ func (s *Scheduler) Resume(ctx context.Context, job string) error {
 	})
 }
 
-// set does what a person has asked for, and logs it.
+// set sets what a person wants, and logs it.
 func (s *Scheduler) set(what, job string, do func() (jobstore.Setting, error)) error {
 	if err := name.Check("name", job); err != nil {
 		return fmt.Errorf("%w: %w", ErrName, err)
@@ -51,7 +52,7 @@ func (s *Scheduler) set(what, job string, do func() (jobstore.Setting, error)) e
 	return nil
 }
 
-// publicError is err with the words of this package and of redlock.
+// publicError wraps err in the errors of this package and of redlock.
 func publicError(what, job string, err error) error {
 	switch {
 	case errors.Is(err, jobstore.ErrUnknown):

@@ -226,3 +226,78 @@ func TestPause_IsNotForgottenByTheLeader(t *testing.T) {
 		}
 	})
 }
+
+func TestTrigger_IsMissedAfterAnHour(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		a := c.idle("a")
+		a.add(a.job("job", "@yearly", quick))
+		c.SleepTo(10 * time.Second)
+		if err := a.Trigger(t.Context(), "job"); err != nil {
+			t.Fatal(err)
+		}
+		c.SleepTo(62 * time.Minute)
+		a.campaign()
+		a.leads()
+		time.Sleep(time.Second)
+		wantEqual(t, "ran", c.ran(), nil)
+		history, err := a.History(t.Context(), "job", 10)
+		if err != nil || len(history) != 1 || history[0].State != scheduler.StateMissed || !history[0].Manual {
+			t.Errorf("history %+v, %v", history, err)
+		}
+	})
+}
+
+// The leader may not subscribe, so it hears nothing by itself.
+func TestTrigger_WhereNodesCannotPublish(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		c.Deny(0, "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE")
+		a, b := c.leader("a"), c.idle("b")
+		a.add(a.job("job", "@yearly", quick))
+		c.SleepTo(time.Minute)
+		if err := b.Trigger(t.Context(), "job"); err != nil {
+			t.Fatal(err)
+		}
+		c.SleepTo(time.Minute + ttl/2)
+		if runs := c.records(); len(runs) != 1 || !runs[0].Manual {
+			t.Errorf("ran %v", c.ran())
+		}
+	})
+}
+
+func TestForget_IsRefusedWhileTheLeaderHasTheJob(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.idle("b")
+		a.add(a.job("job", "*/10 * * * * *", quick))
+		c.SleepTo(12 * time.Second)
+		want.Err(t, b.Forget(t.Context(), "job"), scheduler.ErrJobInUse)
+		c.SleepTo(22 * time.Second)
+		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "job 20s@20s"})
+		if err := a.Remove("job"); err != nil {
+			t.Fatal(err)
+		}
+		c.SleepTo(25 * time.Second)
+		if err := b.Forget(t.Context(), "job"); err != nil {
+			t.Fatal(err)
+		}
+		_, err := b.Status(t.Context(), "job")
+		want.Err(t, err, scheduler.ErrUnknownJob)
+	})
+}
+
+// More ticks are skipped than the history keeps.
+func TestStatus_ARunUnderWayIsNotHiddenBySkippedTicks(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("job", "* * * * * *", func(_ context.Context, call int) error {
+			if call == 2 {
+				time.Sleep(100 * time.Second)
+			}
+			return nil
+		}))
+		c.SleepTo(90500 * time.Millisecond)
+		s := a.status("job")
+		if !s.Running || c.at(s.Last.Tick) != "2s" || c.at(s.LastOK.Tick) != "1s" || c.at(s.ReasonTick) != "1m30s" {
+			t.Errorf("status %+v", s)
+		}
+	})
+}

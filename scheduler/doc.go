@@ -14,42 +14,59 @@
 //
 // # Once
 //
-// A tick starts at most once over all replicas, whatever their clocks and leaders do. Before a run starts, a majority of the
-// nodes has stored that it begins, and they serve one leader only: a new one has a majority promise to refuse the one before.
-// Ticks are not lost in a failover: the next leader catches up with them, as [CatchUp] says. Between the write that opens a
-// run and its end the process may die. What then is a choice:
+// A tick starts at most once over all replicas, whatever their clocks and leaders do. Before a run starts, a majority
+// of the nodes stores that it does, and a node stores nothing for a leader once a later one has asked it to stop.
+// A failover does not lose the tick: the next leader catches up with it, as [CatchUp] says. If the process of a run
+// dies, the job chooses what happens:
 //
-//	the process dies                              by default             with AtLeastOnce
-//	before a majority has stored the start        the next leader runs it
-//	after that, before the run starts             lost                   runs, Attempt 2
-//	in the run                                    lost                   runs again, Attempt 2
-//	after the run, before its end is stored       lost, though done      runs twice
+//	the process dies                            by default              with AtLeastOnce
+//	before a majority has stored the start      runs as Attempt 1 (*)   runs as Attempt 1 (*)
+//	after that, before the run starts           lost                    runs, with a larger Attempt
+//	in the run                                  lost                    runs again, with a larger Attempt
+//	after the run, before its end is stored     lost, though done       runs twice
 //
-// In the first case the next leader must see that no majority can have stored the start. It does if all nodes answer, or if a
-// majority has the same older state; else the tick is recorded as lost. A process that leads again after it lost its term
-// before the answers came starts such a run, unless another leader has led in between: it alone knows that nothing was started.
-// A run with AtLeastOnce that a deploy cuts off is recorded as [StateInterrupted], and the next leader runs it again.
+// (*) The next leader can tell that the run has not started if all nodes answer, or if a majority has the state from
+// before. It waits up to two seconds for such answers. Otherwise the run may have started, and the next row applies.
 //
-// A lost tick is recorded, logged and passed to [Hooks.Finished]. So "exactly once" is: at most once, and you hear of what is
-// lost; or at least once, and [Run.Key] tells a repetition. A process that was paused can still be inside a run when it wakes,
-// while another leads: let the resource that is written to refuse a smaller [Run.Token] than the largest it has seen.
+// There are three more cases:
 //
-// # Nodes that lose their state
+//   - A run that is cut off because its leader stops, as in a deploy, or loses its lease. With AtLeastOnce it is
+//     recorded as [StateInterrupted], and the next leader runs it again. By default it is [StateFailed] or, if the lease
+//     was lost, [StateLost].
+//   - A process that lost its term after it stored a start, and before it called Run. If the same process leads next, it
+//     starts that run, since it alone knows that nothing has started.
+//   - A tick that too few nodes store. The leader retries until they do, or until a newer tick takes its place or the
+//     tick is too old for CatchUp. Then it records the tick as missed.
 //
-// One node of three that restarts or is wiped stops nothing: the leader goes on with the others, and writes all jobs to that
-// node again. If fewer than a majority still know a job, nobody can tell whether the ticks from the last one that is known to
-// two seconds after the loss have run: they are recorded as missed. With AtLeastOnce the newest of them runs again. If a
-// majority has lost all that it knew of a job, its pause and its history are gone, and its ticks begin anew; the log,
-// [Hooks.Forgotten] and [Status] say so.
+// A lost tick is recorded, logged and passed to [Hooks.Finished]. So "exactly once" means one of two things: at most
+// once, and you learn what was lost; or at least once, and [Run.Key] identifies a repetition. A process that was paused
+// can still be inside a run when it wakes, while another one leads: let the resource that the run writes to refuse a
+// smaller [Run.Token] than the largest it has seen.
 //
 // # Assumptions
 //
-// Those of package redlock. Also, a node that loses its state does not set its clock back over a leader that it has served.
+// The promises hold under the assumptions of package redlock, and if a node that loses its state does not also set its
+// clock back.
+//
+// # Nodes that lose their state
+//
+// A node that restarts, is flushed or is promoted may have lost what it stored.
+//
+//   - One node of three, or two of five: ticks go on. The leader notices within a third of the longest TTL, and writes
+//     the jobs to that node again, two seconds later. Restart the next node after that.
+//   - A majority, or one node of three while another one is away: the leader waits for the other nodes, for as long as the
+//     restart guard lasts, and goes on from what they know. Ticks up to two seconds after the last restart may have run.
+//     The leader records those that are not known to have run as missed. With AtLeastOnce it runs the newest of them again,
+//     if that is within the catch-up window.
+//   - Every node that knew a job: the job starts again. Its ticks count from then, its pause and its history are gone.
+//
+// If a majority has lost a job, the leader logs an error, calls [Hooks.Forgotten] and sets [Status].Forgotten. If no node knows
+// the job, it can do so only if its process has led with the job before.
 //
 // # Whose clock
 //
-// Ticks are instants of the nodes' clocks, of which every answer tells. A replica whose own clock is wrong, or
-// is set, runs every tick once and on time, and says so ([Hooks.ClockSkew]).
+// Ticks are instants of the nodes' clocks, which every answer of a node includes. A replica whose own clock is wrong, or
+// is set, runs every tick once and on time, and reports it ([Hooks.ClockSkew]).
 //
 // # States
 //
@@ -60,27 +77,31 @@
 //	    '----------------+------------------------------'
 //	      lost, or the time to drain is over: runs are cancelled
 //
-// A run whose start was being stored when the leader was asked to stop is still started. [Scheduler.Shutdown] drains too, and
-// then resigns.
+// A run whose start is being stored when the leader is asked to stop still runs. A new leader has a majority of the
+// nodes promise to store nothing for earlier leaders, and goes on from the newest state of each job that they know. A
+// leader that learns of a later one ends its term ([Hooks.Fenced]). [Scheduler.Shutdown] drains without ending the term.
 //
 // # Overlap
 //
 // A tick may come while a run of the same job is under way:
 //
-//	Skip     the tick is not run if a run was under way when it was due (the default)
+//	Skip     the tick is not run (the default)
 //	Queue    it waits for the run's return; of several ticks the newest waits, or all with CatchUpAll
 //	Replace  the run's context ends with ErrReplaced; otherwise like Queue
 //	Allow    it runs beside the other
 //
-// A tick that waits under Queue or Replace is not too late for the job's [CatchUp], however long it waits. A run is under way
-// until its function has returned, whatever its context says. Over a change of leader a run
-// that goes on holds a lease of its own, and the first run of the next leader waits for that, up to MaxTTL where
-// the overlap is Skip.
+// What counts is whether a run was under way at the instant when the tick was due. A tick that comes between two runs, and
+// waits for a leader or for the nodes, is not skipped. A run is under way until its function has returned, whatever its
+// context says. Ticks that wait under Queue or Replace may become as old as the runs make them: the window of CatchUp does
+// not apply to them.
+//
+// All this holds over changes of leader too. A run that goes on after its term holds a lease of its own. The first run of
+// the next leader waits for that lease; if the overlap is Skip, for MaxTTL and a second, and then it is skipped.
 //
 // # The context of a run
 //
 // It has the values of the term's context, [election.TermFrom] included, and ends early for one of
-// these causes, as told by context.Cause:
+// these causes, which context.Cause returns:
 //
 //	election.ErrLost           the lease was lost; nobody else leads within the stop margin
 //	election.ErrStopped,       the leader was to stop, or gave up, and the time to drain is over
@@ -94,9 +115,12 @@
 //
 // # From any replica
 //
-// [Scheduler.Jobs], [Scheduler.JobsAfter], [Scheduler.Status] and [Scheduler.History] read what the nodes know, also why a tick
-// did not run. [Scheduler.Trigger], [Scheduler.Pause] and [Scheduler.Resume] write it; the leader learns of them at once. A
-// trigger that nobody could run within an hour expires, and is recorded as missed. [Scheduler.Forget] deletes a job.
+// [Scheduler.Jobs], [Scheduler.JobsAfter], [Scheduler.Status] and [Scheduler.History] read what the nodes know, also why a
+// tick did not run. A row of the history is a run, or a range of ticks that did not run ([Record].Ticks, From).
+//
+// [Scheduler.Trigger], [Scheduler.Pause] and [Scheduler.Resume] write to the nodes, and the nodes notify the leader.
+// A trigger that nobody could run for an hour expires, and is recorded as missed. [Scheduler.Forget] deletes a job that no
+// replica has any more; while the leader has it, it returns [ErrJobInUse].
 //
 // # Specs
 //
@@ -104,8 +128,10 @@
 // @every 1h30m; [Parse] has the whole dialect, and [Preview] shows the ticks. The zone is UTC if the
 // spec (CRON_TZ=Europe/Rome), the job and [WithLocation] name none. Ticks are a function of spec
 // and zone alone, the same on every replica: @every counts from the Unix epoch. What a zone's clock jumps over
-// runs once; what it repeats runs once, if it is at a fixed time. A job whose spec or zone has changed has no
-// past: its ticks begin with the change, and what is dropped is recorded as missed. Another way to write the same spec is no
+// runs once; what it repeats runs once, if it is at a fixed time.
+//
+// If the spec or zone of a job changes, its new ticks begin with the change. Ticks of the old spec that have come and have
+// not run are recorded as missed. A spec that is only written in another way, as "0 6 * * MON" for "0 0 6 * * 1", is no
 // change.
 //
 // # Why not robfig's runner
@@ -113,6 +139,6 @@
 // Of github.com/robfig/cron only the parser is used. Its runner does not
 // tell a job for which tick it runs, gives it no context and takes no error; it loses ticks
 // without a word when it is late, sleeps through a change of the clock, and in its released version
-// a job that panics once under SkipIfStillRunning is skipped for ever. Jobs written for it run here
+// a job that panics once under SkipIfStillRunning is skipped forever. Jobs written for it run here
 // through [WrapCron].
 package scheduler

@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// What Add and Remove return beside [ErrSpec], and why a run's context may have ended; to be told
-// apart with errors.Is.
+// Errors of the methods beside [ErrSpec], and a cause of a run's context. Use errors.Is.
 var (
 	// ErrName says that a job's name breaks the rule for names, or is taken.
 	ErrName = errors.New("scheduler: bad job name")

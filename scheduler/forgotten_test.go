@@ -213,3 +213,72 @@ func TestTrigger_WhileNobodyLeadsIsRunOrTold(t *testing.T) {
 		}
 	})
 }
+
+// Nobody leads while two nodes restart, with their data: of the ticks before that nobody can tell any more whether they ran.
+func TestForgotten_ATickThatTheNodesLostIsRecorded(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.idle("b")
+		for _, r := range []*replica{a, b} {
+			job := r.job("job", "*/10 * * * * *", quick)
+			job.CatchUp = scheduler.CatchUpAll(time.Hour)
+			r.add(job)
+		}
+		c.SleepTo(12 * time.Second)
+		a.stop()
+		<-a.ended
+		c.SleepTo(32 * time.Second)
+		c.Restart(1)
+		c.Restart(2)
+		b.campaign()
+		b.leads()
+		c.SleepTo(65 * time.Second)
+		var ran []string
+		for _, run := range c.records() {
+			ran = append(ran, c.at(run.Tick))
+		}
+		wantEqual(t, "ran", ran, []string{"10s", "40s", "50s", "1m0s"})
+		if s := b.status("job"); s.Missed != 2 {
+			t.Errorf("%d ticks are counted as missed, want 2", s.Missed)
+		}
+		if got := b.states("job"); got["20s"] != scheduler.StateMissed || got["30s"] != scheduler.StateMissed {
+			t.Errorf("recorded %v", got)
+		}
+	})
+}
+
+// One node has lost its state, and one that has not is away for a moment. A job is added that an earlier leader had.
+func TestForgotten_NodesThatAreAwayAreWaitedFor(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		c.ttl = 3 * ttl
+		a, b := c.leader("a"), c.idle("b")
+		a.add(a.job("job", "*/10 * * * * *", quick))
+		c.SleepTo(12 * time.Second)
+		a.stop()
+		<-a.ended
+		b.add(b.job("first", "@yearly", quick))
+		b.campaign()
+		term := b.leads()
+		c.SleepTo(21 * time.Second)
+		for before := term.Deadline(); term.Deadline().Equal(before); {
+			time.Sleep(time.Millisecond) // until it has just been renewed
+		}
+		b.links.Cut(2)
+		c.Wipe(1)
+		if err := a.Trigger(t.Context(), "first"); err != nil { // b hears of it, and that the node has lost its state
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		known := b.job("job", "*/10 * * * * *", quick)
+		known.CatchUp = scheduler.CatchUpAll(time.Hour)
+		b.add(known)
+		time.Sleep(2 * time.Second)
+		b.links.Heal()
+		time.Sleep(5 * time.Second)
+		if now, ok := b.elector.Term(); !ok || now != term {
+			t.Fatal("the term did not survive")
+		}
+		if ran, missed := b.accounted("job"); missed != 0 || ran < 3 {
+			t.Errorf("%d ticks were missed, ran %v", missed, c.ran())
+		}
+	})
+}

@@ -7,7 +7,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/chain"
 )
 
-// Hooks tell what a Scheduler does, for metrics and traces. Any may be nil. They are called on the goroutine
+// Hooks report what a Scheduler does, for metrics and traces. Any may be nil. They are called on the goroutine
 // that does it, never under a lock, and may call any method: one that blocks holds that run, or the ticks of
 // all jobs, up.
 type Hooks struct {
@@ -21,16 +21,16 @@ type Hooks struct {
 	Retrying func(Run, error)
 	// Panicked is called when an attempt has panicked, with the value and the stack; then Retrying or Finished is.
 	Panicked func(run Run, value any, stack []byte)
-	// Unclaimed is called when too few nodes have stored that a run begins, once for several attempts in a row: it is tried
-	// again. err wraps redlock.ErrNoQuorum, and says what each node answered.
+	// Unclaimed is called when too few nodes have stored that a run begins, once for several attempts in a row. The leader
+	// retries. err wraps redlock.ErrNoQuorum, and says what each node answered.
 	Unclaimed func(job string, tick time.Time, err error)
 	// Fenced is called when the nodes serve a leader with a larger token than this term's: another leads, or has led, since.
 	// Nothing can be stored any more, so the term ends; the next one's token is larger.
 	Fenced func(token, by uint64)
-	// Forgotten is called for each job of which a majority of nodes has lost all that it knew: its pause and its history are
-	// gone, and its ticks begin anew.
+	// Forgotten is called for each job that a majority of nodes has lost. What the other nodes know is kept; if they know
+	// nothing, the pause and the history are gone, and the ticks start again.
 	Forgotten func(job string)
-	// Missed is called for ticks that are not run any more, with their number and why.
+	// Missed is called for ticks that will not run, with their number and the reason.
 	Missed func(job string, ticks int, reason string)
 	// ClockSkew is called when the wall clock of this process is found to be off that of the nodes by more
 	// than half a second, and when that has changed as much. Above zero it is ahead. Ticks follow the nodes.

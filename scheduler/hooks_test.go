@@ -262,3 +262,24 @@ func TestZone_ALeaderThatChangesAmidAJumpOfTheClock(t *testing.T) {
 		})
 	}
 }
+
+// The nodes are away when the run returns.
+func TestHooks_TellOfAnEndWhenItIsStored(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		told := make(chan time.Time, 10)
+		a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{Finished: func(scheduler.Record) { told <- now() }}))
+		a.add(a.job("job", "10 * * * * *", lasting(time.Second)))
+		c.SleepTo(10500 * time.Millisecond)
+		a.links.Cut()
+		c.SleepTo(12 * time.Second)
+		healed := now()
+		a.links.Heal()
+		c.SleepTo(20 * time.Second)
+		if len(told) != 1 {
+			t.Fatalf("told %d times", len(told))
+		}
+		if at := <-told; at.Before(healed) {
+			t.Errorf("told at %v, before it could be stored", c.at(at))
+		}
+	})
+}

@@ -2,10 +2,10 @@ package scheduler
 
 import "sync"
 
-// inbox is how everything else reaches the goroutine that owns a term's state: as functions, which it calls one after the other.
-// It never blocks who posts.
+// inbox passes events to the goroutine that owns a term's state. Events are functions, which that goroutine calls one after the
+// other. Posting never blocks.
 type inbox struct {
-	ready chan struct{} // holds one signal that there is something
+	ready chan struct{} // holds a signal while there are posts
 
 	mu    sync.Mutex // guards posts
 	posts []func()
@@ -19,11 +19,11 @@ func (b *inbox) post(event func()) {
 	b.mu.Unlock()
 	select {
 	case b.ready <- struct{}{}:
-	default: // it is going to be read anyway
+	default: // the signal is there already
 	}
 }
 
-// take returns what has been posted since.
+// take returns what has been posted since the last call.
 func (b *inbox) take() []func() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

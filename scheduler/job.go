@@ -17,7 +17,7 @@ const maxRetries = 100
 
 // Job is a piece of work and its timetable.
 type Job struct {
-	// Name is who the job is on every replica: 1 to 200 bytes of UTF-8 without control characters.
+	// Name identifies the job on every replica: 1 to 200 bytes of UTF-8 without control characters.
 	Name string
 	// Spec says when it ticks; see [Parse].
 	Spec string
@@ -35,11 +35,11 @@ type Job struct {
 	CatchUp CatchUp
 	// Retry says what happens when Run returns an error or panics.
 	Retry Retry
-	// Jitter starts each run up to so much after its tick, but before the next one: by how much depends on job
-	// and tick alone, so that the jobs of one instant are spread. 0 is none.
+	// Jitter delays each run by up to that much, but not to the next tick. The delay depends on job and tick alone, so that
+	// the jobs of one instant are spread. 0 is none.
 	Jitter time.Duration
-	// AtLeastOnce has the next leader run a tick again whose run has no known end: its process was killed or cut
-	// off, or could not write the end down. Run must bear that; [Run.Key] is the same, Attempt is larger.
+	// AtLeastOnce runs a tick again whose run was interrupted by a stop of its leader, or has no known end: its process was
+	// killed, or could not store the end. Run must bear that; [Run.Key] is the same, Attempt is larger.
 	AtLeastOnce bool
 }
 
@@ -72,9 +72,9 @@ type job struct {
 	Job
 	schedule cron.Schedule
 	plan     string                           // normalized spec and zone
-	machine  jobmachine.Job                   // what decides needs to know of it
+	machine  jobmachine.Job                   // its part that decisions need
 	call     func(context.Context, Run) error // Run within the middleware
-	where    string                           // it was added, for people
+	where    string                           // file and line at which it was added, for people
 	removed  atomic.Bool                      // nothing of it starts any more
 }
 

@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// maxPoll is how long a change of the nodes' clock stays unnoticed, at most.
+	// maxPoll bounds how long a change of the nodes' clock stays unnoticed.
 	maxPoll = 5 * time.Minute
 
-	// endTimeout is for what is written when the last run of a term has returned; a node timeout or two are usual.
+	// endTimeout bounds the writes after the last run of a term has returned, which usually take a node timeout or two.
 	endTimeout = 5 * time.Second
 )
 
 // backoff spaces what is tried again while nodes are away.
 var backoff = retry.Backoff{Min: 50 * time.Millisecond, Max: time.Second}
 
-// loop runs the ticks of one term. Its goroutine, that of [Scheduler.lead], owns all of it: whatever else happens, an answer of
-// the nodes, the end of a run, reaches it through the inbox.
+// loop runs the ticks of one term. Its goroutine, that of [Scheduler.lead], owns all of it. Everything else, such as an answer of
+// the nodes or the end of a run, reaches it through the inbox.
 type loop struct {
 	s        *Scheduler
 	term     *election.Term
@@ -40,8 +40,8 @@ type loop struct {
 
 	entries map[string]*entry
 	agenda  agenda // jobs for which something is due at an instant
-	ends    line   // jobs of which the end of a run is to be stored
-	behind  line   // jobs that some nodes may not have as they are
+	ends    line   // jobs with ends of runs to store
+	behind  line   // jobs whose newest state some nodes may lack
 	busy    map[*entry]struct{}
 
 	ballot   ballot
@@ -50,7 +50,7 @@ type loop struct {
 	polls    polls
 
 	drained bool      // nothing is opened any more
-	giveUp  time.Time // when what cannot be written is given up; zero: runs are under way
+	giveUp  time.Time // when to stop retrying the last writes; zero: runs are under way
 }
 
 var errLoopEnded = errors.New("scheduler: the loop has ended by a panic or runtime.Goexit of a hook, the logger or a schedule")
@@ -59,7 +59,7 @@ var errLoopEnded = errors.New("scheduler: the loop has ended by a panic or runti
 func (s *Scheduler) lead(ctx context.Context) {
 	term, _ := election.TermFrom(ctx) // a callback's context has one
 	l := s.newLoop(ctx, term)
-	if !s.enter(l) { // after the term began
+	if !s.enter(l) { // Shutdown was called after the term began
 		term.Resign(errShutdown)
 		return
 	}
@@ -131,7 +131,7 @@ func (l *loop) run() {
 	}
 }
 
-// step starts what is due, and returns how long there is nothing to do.
+// step starts what is due, and returns for how long nothing else is.
 func (l *loop) step() (pause time.Duration, over bool) {
 	if l.drained && l.isOver() {
 		return 0, true
@@ -145,7 +145,7 @@ func (l *loop) step() (pause time.Duration, over bool) {
 	return max(pause, 0), false
 }
 
-// apply has an event change a job, and does what follows.
+// apply passes an event to a job's machine, and carries out the effects.
 func (l *loop) apply(e *entry, event jobmachine.Event) {
 	if e == nil { // removed, and nothing of it is left
 		return
@@ -156,7 +156,7 @@ func (l *loop) apply(e *entry, event jobmachine.Event) {
 	l.place(e)
 }
 
-// carryOut does what a machine asks for, but for writes: these go together.
+// carryOut carries out effects, except for writes, which are collected in batches.
 func (l *loop) carryOut(e *entry, effects jobmachine.Effects) {
 	for _, id := range effects.Cancel {
 		l.runner.cancel(id, ErrReplaced)
@@ -169,7 +169,7 @@ func (l *loop) carryOut(e *entry, effects jobmachine.Effects) {
 	}
 }
 
-// place puts a job where it is found when there is something to do for it.
+// place moves a job to the queues in which it is found when there is something to do for it.
 func (l *loop) place(e *entry) {
 	m := &e.machine
 	wake, isLazy := m.Wake()
@@ -208,7 +208,8 @@ func (l *loop) drain() {
 	}
 }
 
-// isOver reports that no run is under way and that their ends are stored, or cannot be. The latter are told then.
+// isOver reports whether no run is under way and all ends are stored, or cannot be stored. It reports the latter to log and
+// hooks.
 func (l *loop) isOver() bool {
 	if len(l.busy) == 0 {
 		return true
@@ -234,7 +235,7 @@ func (l *loop) isOver() bool {
 	return true
 }
 
-// untilGiveUp returns when isOver may say something else although nothing has happened.
+// untilGiveUp returns after which pause isOver may change without an event.
 func (l *loop) untilGiveUp() time.Duration {
 	if l.giveUp.IsZero() {
 		return maxPoll

@@ -3,9 +3,14 @@ package scheduler_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2/server"
+
+	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -174,6 +179,80 @@ func TestTick_RepliesToItsClaimAreLost(t *testing.T) {
 		runs := c.records()
 		if len(runs) != 2 || c.at(runs[1].Tick) != "20s" || runs[1].start.Sub(runs[1].Tick) > 3*time.Second {
 			t.Errorf("ran %v", c.ran())
+		}
+	})
+}
+
+// Somebody who led before has had a larger ballot promised and has opened a tick under it, though this one leads.
+func TestFenced_ByAnEarlierLeaderItTakesALargerBallot(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("job", "* * * * * *", quick))
+		c.SleepTo(12500 * time.Millisecond)
+		term := a.leads()
+		other := jobstore.New(jobstore.Config{
+			Quorum: a.elector.Locker().Quorum(), Prefix: "redlock", Election: "x", List: a.elector.Locker().List(),
+		})
+		ballot := jobstore.NewBallot(time.Now())
+		promises, err := other.Prepare(t.Context(), ballot, jobstore.Leader{Token: term.Token() - 1, Replica: "other"}, []string{"job"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		basis, err := other.Decide(promises, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		basis.State.Mark = c.Start.Add(13 * time.Second)
+		errs, _ := other.Write(t.Context(), ballot, 1, []jobstore.Write{{Job: "job", State: basis.State, Opens: true}})
+		if errs[0] != nil {
+			t.Fatal(errs[0])
+		}
+		c.SleepTo(20500 * time.Millisecond)
+		if now, ok := a.elector.Term(); !ok || now != term {
+			t.Error("the term has ended")
+		}
+		ran := make(map[string]bool)
+		for _, run := range c.records() {
+			ran[c.at(run.Tick)] = true
+		}
+		if !ran["12s"] || ran["13s"] || !ran["20s"] {
+			t.Errorf("ran %v", c.ran())
+		}
+	})
+}
+
+// The lease is not renewed any more. A run by hand is stored in time, but the answer comes when the term is over.
+func TestLost_ARunThatIsStoredWhenTheTermIsOverDoesNotStart(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.idle("b")
+		a.add(a.job("job", "@yearly", quick))
+		c.SleepTo(12 * time.Second)
+		term := a.leads()
+		b.status("job") // it is connected
+		c.SetPreHook(0, func(p *server.Peer, command string, args ...string) bool {
+			renewal := command == "EVALSHA" && slices.ContainsFunc(args, func(arg string) bool {
+				return strings.Contains(arg, election.LockName("x"))
+			})
+			if renewal {
+				p.WriteError(noMemory)
+			}
+			return renewal
+		})
+		const way = 50 * time.Millisecond
+		a.links.Delay(way)
+		over := term.Deadline()
+		time.Sleep(time.Until(over.Add(-6 * way))) // the news, a poll, what was set, and the write: seven ways
+		if err := b.Trigger(t.Context(), "job"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if ran := c.ran(); len(ran) != 0 {
+			t.Errorf("ran %v", ran)
+		}
+		c.SetPreHook(0, nil)
+		history, err := b.History(t.Context(), "job", 10)
+		if err != nil || len(history) != 1 || history[0].State != scheduler.StateLost {
+			t.Errorf("recorded %+v, %v", history, err)
 		}
 	})
 }

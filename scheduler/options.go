@@ -17,7 +17,7 @@ func WithLocation(loc *time.Location) Option { return func(s *Scheduler) { s.loc
 // WithLogger sets where runs, and ticks that were not run, are logged; nowhere if not set or nil.
 func WithLogger(log *zap.Logger) Option { return func(s *Scheduler) { s.log = log } }
 
-// WithHooks has the Scheduler tell what it does.
+// WithHooks sets the hooks that the Scheduler calls.
 func WithHooks(h Hooks) Option { return func(s *Scheduler) { s.hooks = h } }
 
 // Middleware makes of a job's Run one that does something around it.

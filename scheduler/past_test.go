@@ -280,3 +280,27 @@ func isAbout(job, command string, args []string) bool {
 }
 
 const noMemory = "OOM command not allowed when used memory > 'maxmemory'."
+
+// The node that shows that it did not begin is away at first.
+func TestPast_ATickThatCannotHaveStartedIsRunAlsoWithASlowNode(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.idle("b")
+		for _, r := range []*replica{a, b} {
+			r.add(r.job("job", "*/20 * * * * *", quick))
+		}
+		c.SleepTo(19500 * time.Millisecond)
+		a.links.Cut(1, 2)
+		c.SleepTo(31 * time.Second)
+		a.links.Cut()
+		b.links.Hang(2)
+		b.campaign()
+		b.leads()
+		time.Sleep(500 * time.Millisecond)
+		b.links.Heal()
+		c.SleepTo(39 * time.Second)
+		runs := c.records()
+		if len(runs) != 1 || c.at(runs[0].Tick) != "20s" || runs[0].Attempt != 1 {
+			t.Errorf("ran %v, recorded %v", c.ran(), b.states("job"))
+		}
+	})
+}

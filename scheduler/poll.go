@@ -9,14 +9,14 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// polls is how the leader learns what people have set, and that nodes have lost their state.
+// polls is the state of the polls by which the leader learns what people have set, and which nodes have lost their state.
 type polls struct {
 	running bool
-	at      time.Time // when the nodes are asked next; zero: at once
+	at      time.Time // when the next poll is due; zero: at once
 	latest  map[int]int64
 }
 
-// poll asks the nodes if it is time to, and returns when it is to be called again.
+// poll starts a poll if one is due, and returns after which pause to call it again.
 func (l *loop) poll() time.Duration {
 	p := &l.polls
 	if p.running || l.ballot.Ballot == "" || l.ballot.taking || l.ballot.fenced {
@@ -43,7 +43,7 @@ func (l *loop) poll() time.Duration {
 	return maxPoll
 }
 
-// polled takes over what the nodes have said.
+// polled applies what the nodes have answered.
 func (l *loop) polled(found jobstore.Polled, views []jobstore.View, err error) {
 	l.polls.running = false
 	for _, v := range views {
@@ -64,8 +64,8 @@ func (l *loop) polled(found jobstore.Polled, views []jobstore.View, err error) {
 	}
 }
 
-// pollEvery is how long a node that has lost its state stays unnoticed, and what people set, where nodes cannot publish: shorter
-// than what lies between two nodes in a rolling restart, or a majority would have lost its state.
+// pollEvery bounds how long a node that has lost its state stays unnoticed, and a setting that nodes could not publish. It must be
+// shorter than the pause between two nodes in a rolling restart: otherwise a majority would lose its state.
 func (l *loop) pollEvery() time.Duration {
 	return min(l.s.elector.Locker().Settings().MaxTTL/3, maxPoll)
 }

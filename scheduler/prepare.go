@@ -12,10 +12,10 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// maxUnsure is how long a new leader waits for nodes that may show that a run of the leader before has not started.
+// maxUnsure bounds how long a new leader waits for nodes that may show that a run of the leader before has not started.
 const maxUnsure = 2 * time.Second
 
-// prepares is which jobs the nodes are to be asked for.
+// prepares has the jobs that wait until the nodes are asked what they know of them.
 type prepares struct {
 	waiting  []*entry
 	running  bool
@@ -24,7 +24,7 @@ type prepares struct {
 	warned   bool
 }
 
-// sync takes over which jobs there are.
+// sync applies jobs that were added and removed.
 func (l *loop) sync() {
 	for name, j := range l.s.takeChanges() {
 		e := l.entries[name]
@@ -44,7 +44,7 @@ func (l *loop) sync() {
 	}
 }
 
-// prepare asks the nodes for the jobs that wait for that, and returns when it is to be called again.
+// prepare asks the nodes what they know of the jobs that wait for that, and returns after which pause to call it again.
 func (l *loop) prepare(now time.Time) time.Duration {
 	p := &l.prepares
 	if len(p.waiting) == 0 || p.running || l.ballot.Ballot == "" || l.ballot.taking || l.ballot.fenced {
@@ -71,7 +71,7 @@ func (l *loop) prepare(now time.Time) time.Duration {
 	return maxPoll
 }
 
-// prepared goes on from what the nodes know of some jobs.
+// prepared applies what the nodes know of some jobs.
 func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
 	if err != nil {
 		if l.isFenced(err) {
@@ -119,7 +119,7 @@ func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
 	l.prepares.failures, l.prepares.warned = 0, false
 }
 
-// begin has a job tick from what the nodes know of it.
+// begin lets a job tick, from what the nodes know of it.
 func (l *loop) begin(e *entry, basis jobstore.Basis, now time.Time) {
 	unstarted := l.s.takeUnstarted(e.job.Name)
 	event := jobmachine.Prepared{Now: now, Basis: basis, Absence: l.ballot.absence, Unstarted: unstarted}
@@ -134,8 +134,8 @@ func (l *loop) begin(e *entry, basis jobstore.Basis, now time.Time) {
 	l.apply(e, event)
 }
 
-// waits reports that nodes that have not answered may know more of a job than those that have: these lost their state not long
-// ago. They are waited for as long as the guard lasts; for a moment where they may show that a run has not started.
+// waits reports whether to wait for nodes that have not answered. They may know more of a job than nodes that lost their state not
+// long ago: then the wait is as long as the guard. Or they may show that a run has not started: then it is maxUnsure.
 func (l *loop) waits(b jobstore.Basis, now time.Time) bool {
 	if b.Unsure && now.Before(l.ballot.Time().Add(maxUnsure)) {
 		return true
@@ -144,7 +144,7 @@ func (l *loop) waits(b jobstore.Basis, now time.Time) bool {
 	return !b.Floor.IsZero() && !b.Complete && now.Before(b.Floor.Add(-jobstore.Ahead).Add(guard))
 }
 
-// notPrepared has the nodes asked once more.
+// notPrepared schedules another attempt.
 func (l *loop) notPrepared(jobs []*entry, problem error) {
 	p := &l.prepares
 	p.failures++
@@ -157,7 +157,7 @@ func (l *loop) notPrepared(jobs []*entry, problem error) {
 	}
 }
 
-// tellLost tells of jobs of which a majority has lost all that it knew.
+// tellLost reports jobs that a majority has lost.
 func (l *loop) tellLost(jobs []string) {
 	if len(jobs) == 0 {
 		return

@@ -10,10 +10,10 @@ import (
 // Run is the execution of a job for one tick.
 type Run struct {
 	Job      string
-	Tick     time.Time // the planned instant, in UTC; of a triggered run: when it was asked for
+	Tick     time.Time // the planned instant, in UTC; of a triggered run: when it was triggered
 	Token    uint64    // the fencing number of the term
 	Attempt  int       // at this tick, from 1: counts retries, and the runs of earlier leaders that it follows
-	Manual   bool      // asked for with Trigger
+	Manual   bool      // started by Trigger
 	CaughtUp bool      // it starts late, as nobody led, or too few nodes answered
 }
 
@@ -34,12 +34,12 @@ const (
 	StateFailed State = jobstore.StateFailed
 	// StateLost is a run of which no end is known: its process was gone when another one led.
 	StateLost State = jobstore.StateLost
-	// StateInterrupted is a run of a job with AtLeastOnce that was cut off as its leader was to stop, or lost its lease: the
+	// StateInterrupted is a run of a job with AtLeastOnce that was cut off because its leader stopped, or lost its lease. The
 	// next leader runs it again.
 	StateInterrupted State = jobstore.StateInterrupted
 	// StateMissed is a tick that nobody ran in time.
 	StateMissed State = jobstore.StateMissed
-	// StateSkipped is a tick that came while a run of the job was under way.
+	// StateSkipped is a tick that was due while a run of the job was under way.
 	StateSkipped State = jobstore.StateSkipped
 )
 
@@ -52,7 +52,8 @@ type Record struct {
 	Start, End time.Time // by the nodes' clock
 	Err        string    // of a failed run, cut at 1 KiB; of ticks that did not run, why
 
-	// Ticks is how many ticks that did not run the row stands for: those from From to Tick. 0 is one.
+	// Ticks is the number of ticks that the row stands for, if it is a range of ticks that did not run: from From to Tick,
+	// both included. 0 means one tick, and From is zero then.
 	Ticks int
 	From  time.Time
 }

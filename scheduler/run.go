@@ -19,10 +19,10 @@ import (
 
 const (
 	defaultWait = time.Second
-	enoughWait  = time.Hour // a pause above it is not doubled
+	enoughWait  = time.Hour // longer pauses are not doubled
 )
 
-// do is one run, from its first attempt to the news of its end.
+// do is one run, from its first attempt to the report of its end.
 func (r *runner) do(ctx context.Context, a *active) {
 	end := jobmachine.Returned{ID: a.id, State: jobstore.StateFailed}
 	err := errGoexit
@@ -44,7 +44,7 @@ func (r *runner) do(ctx context.Context, a *active) {
 		release, overlaps := r.waitAlone(ctx, a)
 		if overlaps != nil {
 			end.State, err, end.Waits = jobstore.StateSkipped, overlaps, true
-			if r.term.Context().Err() != nil { // it had still to wait, and is the next leader's
+			if r.term.Context().Err() != nil { // it still waited: the next leader runs it
 				end.State, end.CutOff = jobstore.StateLost, true
 			}
 			return
@@ -58,11 +58,11 @@ func (r *runner) do(ctx context.Context, a *active) {
 		ctx, cancel = context.WithTimeout(ctx, a.job.Timeout)
 		defer cancel()
 	}
-	if !r.term.Valid() { // a pause since it was stored
+	if !r.term.Valid() { // the process was paused since the start was stored
 		end.State, end.CutOff, err = jobstore.StateLost, true, errors.New("not started: the term was over")
 		return
 	}
-	if a.job.removed.Load() { // since it was stored
+	if a.job.removed.Load() { // since the start was stored
 		end.State, err = jobstore.StateMissed, errRemoved
 		return
 	}
@@ -71,7 +71,8 @@ func (r *runner) do(ctx context.Context, a *active) {
 	end.State, end.CutOff, err = outcome(err, context.Cause(ctx))
 }
 
-// outcome is what a run has come to, by its error and by why its context has ended. cutOff says that its leader was to stop.
+// outcome returns how a run has ended, from its error and from the cause of its context. cutOff says that its leader stopped or
+// lost its lease.
 func outcome(err, cause error) (state string, cutOff bool, reason error) {
 	if err == nil {
 		return jobstore.StateOK, false, nil
@@ -89,7 +90,7 @@ func outcome(err, cause error) (state string, cutOff bool, reason error) {
 	return state, cutOff, err
 }
 
-// attempts calls the job's Run until it succeeds, or may not be tried again.
+// attempts calls the job's Run until it succeeds, or no retry is left or allowed.
 func (r *runner) attempts(ctx context.Context, a *active) error {
 	defer doing.Start(r.stopping, fmt.Sprintf("job %q", a.Job))()
 	wait := cmp.Or(a.job.Retry.Wait, defaultWait)

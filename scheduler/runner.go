@@ -13,8 +13,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
 )
 
-// runner has the runs of a term. Each has a goroutine of its own, which ends when the job's Run returns: it is asked to by the
-// run's context, and wait waits for it.
+// runner has the runs of a term. Each has a goroutine of its own, which ends when the job's Run returns. The run's context asks
+// it to, and wait waits for it.
 type runner struct {
 	elector  *election.Elector
 	term     *election.Term
@@ -34,16 +34,16 @@ type active struct {
 	Run
 	id     string
 	job    *job
-	alone  bool          // it has to see first whether a run of an earlier leader is under way
+	alone  bool          // it waits first for a run of an earlier leader that may be under way
 	opened time.Time     // by the nodes' clock
-	wait   time.Duration // until it begins
+	wait   time.Duration // how long after start it begins
 	since  time.Time     // when it begins
 	cancel context.CancelCauseFunc
 }
 
-// start starts a run that has been stored.
+// start starts a run whose start is stored.
 func (r *runner) start(j *job, s jobmachine.Start) {
-	// Not the callback's context: a run may be finished while the leader drains.
+	// Not the callback's context: a run may finish while the leader drains.
 	ctx, cancel := context.WithCancelCause(r.term.Context())
 	var wait time.Duration
 	if now, ok := r.elector.Locker().Time(); ok {
@@ -72,7 +72,7 @@ func (r *runner) cancel(id string, cause error) {
 	}
 }
 
-// leave takes a run out that has returned.
+// leave removes a run that has returned.
 func (r *runner) leave(a *active) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

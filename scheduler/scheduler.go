@@ -27,15 +27,15 @@ type Scheduler struct {
 	log        *zap.Logger
 	hooks      Hooks
 	middleware []Middleware
-	changed    chan struct{} // wakes the loop to look at jobs; never waited for
+	changed    chan struct{} // wakes the loop to apply changes of jobs; sends never block
 
 	mu        sync.Mutex // guards the fields below
 	jobs      map[string]*job
-	changes   map[string]bool     // names of jobs that were added or removed since the loop has looked
+	changes   map[string]bool     // names of jobs that were added or removed since takeChanges was called
 	loop      *loop               // of the newest term
 	unstarted map[string][]string // by job: runs that the last term opened and did not start
 	seen      map[string]bool     // jobs that this process has led with
-	stop      func()              // of the registration with the elector, which is made with the first job
+	stop      func()              // ends the registration with the elector, which the first job makes
 	closed    bool
 }
 
@@ -128,26 +128,26 @@ func (s *Scheduler) Remove(name string) error {
 	if s.jobs[name] == nil {
 		return fmt.Errorf("%w: %q", ErrUnknownJob, name)
 	}
-	s.jobs[name].removed.Store(true) // its ticks may be asked for, or won, before the loop looks
+	s.jobs[name].removed.Store(true) // its starts may be stored before the loop applies the change
 	delete(s.jobs, name)
 	delete(s.seen, name)
 	s.changedLocked(name)
 	return nil
 }
 
-// changedLocked has the loop look at a job.
+// changedLocked wakes the loop to apply a change of a job. The caller holds mu.
 func (s *Scheduler) changedLocked(name string) {
 	if s.loop == nil {
-		return // the next one looks at all
+		return // the next one begins with all jobs
 	}
 	s.changes[name] = true
 	select {
 	case s.changed <- struct{}{}:
-	default: // it will look anyway
+	default: // it wakes anyway
 	}
 }
 
-// enter makes l the loop of the newest term, which begins with all jobs. false: none may begin any more.
+// enter makes l the loop of the newest term, which begins with all jobs. It returns false after Shutdown.
 func (s *Scheduler) enter(l *loop) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,7 +183,7 @@ func (s *Scheduler) takeUnstarted(job string) []string {
 	return ids
 }
 
-// hasSeen reports that this process has led with a job before.
+// hasSeen reports whether this process has led with a job before.
 func (s *Scheduler) hasSeen(job string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,8 +21,8 @@ type Status struct {
 	// its zone, or "none"; empty where they are the same.
 	Own string
 
-	// Reason is why the newest tick that did not run did not, and ReasonTick which it was; empty if the newest
-	// tick did.
+	// Reason is why the newest tick that did not run was not run, and ReasonTick is that tick; empty if the newest tick
+	// ran.
 	Reason     string
 	ReasonTick time.Time
 
@@ -32,7 +32,7 @@ type Status struct {
 	Paused       bool
 	Running      bool      // Last has no end
 	Leader       string    // identity; empty if nobody leads
-	Forgotten    time.Time // when a leader found that a majority of nodes had lost what it knew of the job; zero: never
+	Forgotten    time.Time // when a leader found that a majority of nodes had lost the job; zero: never
 }
 
 // Status returns what a quorum of nodes knows of one job. This process need not lead. [ErrUnknownJob]: no leader has ever had a

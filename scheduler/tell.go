@@ -12,7 +12,7 @@ import (
 
 var errUnstored = errors.New("too few nodes stored it before the term ended")
 
-// tell tells the log and the hooks what has become so. Runs of this process were logged when they returned.
+// tell reports a stored record to the log and the hooks. Runs of this process were logged when they returned.
 func (l *loop) tell(job string, r jobstore.Record) {
 	switch r.State {
 	case jobstore.StateMissed:
@@ -36,7 +36,7 @@ func (l *loop) tell(job string, r jobstore.Record) {
 	l.s.hooks.finished(recordOf(job, r))
 }
 
-// tellUnstored tells of runs that have returned and whose ends could not be stored.
+// tellUnstored reports runs that have returned and whose ends could not be stored.
 func (l *loop) tellUnstored(e *entry) {
 	open := e.machine.State().Open
 	for _, r := range e.machine.Ended() {
@@ -55,10 +55,10 @@ func (l *loop) tellUnstored(e *entry) {
 	}
 }
 
-// logRun logs the end of a run of this process. An error after the end of its context comes with the cause of that.
+// logRun logs the end of a run of this process. If the run's context had ended, the error has its cause.
 func (r *runner) logRun(a *active, state string, err error) {
 	switch {
-	case state == jobstore.StateSkipped || state == jobstore.StateMissed: // told when it is stored
+	case state == jobstore.StateSkipped || state == jobstore.StateMissed: // tell logs it when it is stored
 	case state == jobstore.StateInterrupted:
 		r.log.Warn("run interrupted, the next leader runs it again", a.fields(err)...)
 	case err != nil:

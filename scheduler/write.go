@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxWrites and maxLazy bound how many calls are under way: enough for the nodes to work while answers travel, and few
-	// enough that jobs of one instant gather in them.
+	// maxWrites and maxLazy bound the calls under way: enough for the nodes to work while answers travel, and few enough
+	// that jobs of one instant share a call.
 	maxWrites = 4
 	maxLazy   = 2
 
@@ -22,16 +22,16 @@ const (
 	maxLazyJobs = 200
 )
 
-// writes is what is being stored.
+// writes is the state of the writes to the nodes.
 type writes struct {
 	calls  int // under way
-	lazy   int // of these, the ones that no tick waits for
+	lazy   int // those of them that no tick waits for
 	seq    int
 	ids    int
-	failed time.Time // when the nodes have begun to fail; zero: they do not
+	failed time.Time // when writes began to fail; zero: they do not
 }
 
-// batch is what one call stores.
+// batch has the jobs that one call stores.
 type batch struct {
 	jobs   []*entry
 	writes []jobstore.Write
@@ -39,7 +39,7 @@ type batch struct {
 	isLazy bool
 }
 
-// dispatch has the nodes store what is due, and returns how long nothing is.
+// dispatch sends what is due to the nodes, and returns for how long nothing else is.
 func (l *loop) dispatch(now time.Time) time.Duration {
 	w := &l.writes
 	if l.ballot.Ballot == "" || l.ballot.taking || l.ballot.wanted && time.Until(l.ballot.at) <= 0 || l.ballot.fenced {
@@ -65,7 +65,7 @@ func (l *loop) dispatch(now time.Time) time.Duration {
 	return l.agenda[0].wake.Sub(now)
 }
 
-// collect takes the jobs for which something is due.
+// collect returns a batch of the jobs for which something is due.
 func (l *loop) collect(now time.Time) batch {
 	var b batch
 	for len(b.jobs) < jobstore.MaxJobs {
@@ -78,7 +78,7 @@ func (l *loop) collect(now time.Time) batch {
 	return b
 }
 
-// collectLazy takes jobs of which something is to be written that no tick waits for: ends of runs, or else jobs that nodes lack.
+// collectLazy returns a batch of writes that no tick waits for: ends of runs or, if there are none, jobs that nodes lack.
 func (l *loop) collectLazy(now time.Time) batch {
 	b := batch{isLazy: true}
 	for _, from := range []*line{&l.ends, &l.behind} {
@@ -96,7 +96,7 @@ func (l *loop) collectLazy(now time.Time) batch {
 	return b
 }
 
-// ask has a job say what is to be written of it.
+// ask adds a job's write to a batch, if the job's machine wants one.
 func (l *loop) ask(e *entry, now time.Time, b *batch) {
 	l.writes.ids++
 	var effects jobmachine.Effects
@@ -111,7 +111,7 @@ func (l *loop) ask(e *entry, now time.Time, b *batch) {
 	l.place(e)
 }
 
-// send has the nodes store a batch.
+// send sends a batch to the nodes.
 func (l *loop) send(b batch) {
 	l.writes.calls++
 	if b.isLazy {
@@ -126,7 +126,7 @@ func (l *loop) send(b batch) {
 	})
 }
 
-// written does what follows from the nodes' answers.
+// written applies the nodes' answers.
 func (l *loop) written(b batch, ballot jobstore.Ballot, errs []error, forgot []int) {
 	l.writes.calls--
 	if b.isLazy {
@@ -149,7 +149,7 @@ func (l *loop) written(b batch, ballot jobstore.Ballot, errs []error, forgot []i
 	}
 }
 
-// unstored has a write made anew.
+// unstored schedules a retry of a write that too few nodes stored.
 func (l *loop) unstored(e *entry, w jobstore.Write, err error, now time.Time) {
 	if l.isFenced(err) {
 		l.apply(e, jobmachine.Failed{Now: now, Retry: now})
@@ -161,7 +161,7 @@ func (l *loop) unstored(e *entry, w jobstore.Write, err error, now time.Time) {
 	retry := now.Add(backoff.After(e.machine.Failures() + 1))
 	if paused, ok := errors.AsType[*jobstore.PausedError](err); ok && isKind(err, jobstore.ErrPaused) {
 		l.apply(e, jobmachine.Set{Pause: paused.Pause})
-		if paused.Pause == e.machine.Pause() { // else it does not stand: the nodes are asked again after a while
+		if paused.Pause == e.machine.Pause() { // else it has been replaced: retry later
 			retry = now
 		}
 	}
@@ -171,10 +171,11 @@ func (l *loop) unstored(e *entry, w jobstore.Write, err error, now time.Time) {
 	l.apply(e, jobmachine.Failed{Now: now, Retry: retry})
 }
 
-// fencedByEarlier reports that too few nodes do what is asked as an earlier leader has had a larger ballot promised.
+// fencedByEarlier reports whether a call failed because the nodes have promised a larger ballot. It is called when isFenced has
+// found that the ballot is not that of a later leader.
 func fencedByEarlier(err error) bool { return isKind(err, jobstore.ErrFenced) }
 
-// logStored logs when the nodes begin to fail, and when they do so no more.
+// logStored logs when writes begin to fail, and when they succeed again.
 func (l *loop) logStored(b batch, problem error, now time.Time) {
 	w := &l.writes
 	switch {

@@ -80,7 +80,7 @@ func (c *calendar) resume(s stretch, t time.Time) time.Time {
 
 // stretch is a span of time, from start until before end, in which a zone keeps one offset.
 type stretch struct {
-	start, end time.Time     // zero: since ever, for ever
+	start, end time.Time     // zero: without a start, without an end
 	offset     time.Duration // of the zone's clock, ahead of UTC
 	before     time.Duration // the offset that held until start
 }

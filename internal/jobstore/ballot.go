@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Ballot is the number of a leader, or of one attempt of his to be the only one who writes: 16 digits, when it was taken, in µs
-// by the nodes' clocks, and ten random hexadecimal digits. Ballots stand in order as texts. The zero value is below all.
+// Ballot is the number under which a leader writes; a leader may take several. It has 16 digits, the time when it was taken, in µs
+// by the nodes' clocks, and ten random hexadecimal digits. Ballots are ordered as texts. The zero value is below all.
 type Ballot string
 
 const ballotLen = 26
@@ -38,7 +38,7 @@ func random(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// At is the place of a write in the order of all writes of a job: the ballot of its leader, and its number in that.
+// At is the place of a write in the order of all writes of a job: the ballot of its leader, and its number under that ballot.
 type At struct {
 	Ballot Ballot
 	Seq    int

@@ -1,12 +1,11 @@
--- begin: how the scripts of this package begin
+-- begin: the first part of all scripts of this package
 -- KEYS     hash of the prefix, hash of the jobs, then those of the script
 -- ARGV     list, as guard has it; flags: b accepts a server whose identity cannot be seen, s writes nothing; field of the
 --          marker in the first hash; then those of the script
--- The second hash has the header in the field g, and of each job its entry in j:NAME, and what people have set in p:NAME
--- (pause) and t:NAME (trigger). The header is of fixed widths: LAYOUT BEGAN IDENTITY PROMISED FLOOR ALIVE LEADER: layout (1),
--- since when the server knows the jobs (µs, 16), the first part of its identity then (12), the largest ballot that it has
--- promised (26), up to where the ticks of forgotten jobs are settled (ms, 13), when the leader was last heard of (µs, 16),
--- and who that is.
+-- The second hash has the header in the field g. Each job has its entry in j:NAME and its settings in p:NAME (pause) and t:NAME
+-- (trigger). The header has fixed widths, LAYOUT BEGAN IDENTITY PROMISED FLOOR ALIVE LEADER: layout (1), start of the
+-- incarnation (µs, 16), the first part of the server's identity in it (12), the largest ballot that the server has promised (26),
+-- the largest high-water mark of the deleted jobs (ms, 13), when the server last heard from the leader (µs, 16), and the leader.
 local ahead = 2000000 -- µs that a ballot, a mark or a setting may be ahead of the server's clock
 local sub = string.sub
 local t = redis.call('TIME')
@@ -18,7 +17,7 @@ local guard, marker = fields[1], fields[2]
 -- include guard
 local header = redis.call('HGET', jobs, 'g')
 
--- failed is the item of a server that does nothing for us, with a text; a guard that is on is no reason.
+-- failed is the item of a server that refuses us, with a text. A running guard is no reason to refuse.
 local failed, failure = nil, ''
 if list ~= '' and refusal and sub(refusal, 1, 1) ~= 'g' then
   failed, failure = sub(refusal, 1, 1) == 'l' and refusal or 'e', reason or ''
@@ -29,8 +28,8 @@ elseif header and sub(header, 1, 2) ~= '1 ' then
   failed, failure = 'e', 'the jobs have layout ' .. string.match(header, '^[^ ]*') .. ', this version knows 1'
 end
 
--- began is when the incarnation begins that the server is in now; nil: it is in that of the header. Whatever loses one of
--- the two hashes, or puts an older one in its place, is seen by the other, or by the guard.
+-- began is the start of a new incarnation; nil: the server is in the one of the header. If one of the two hashes is lost or
+-- replaced by an older one, the other one or the guard does not match it.
 local ident, began = list == '' and string.rep('-', 12) or sub(guard or '', 3, 14), nil
 if failed then
   ident = '-'
@@ -43,7 +42,7 @@ elseif list ~= '' and (sub(header, 20, 31) ~= ident or tonumber(since) > tonumbe
   began = tonumber(since)
 end
 
--- tag is what the entries of this incarnation begin with
+-- tag is the prefix of the entries of this incarnation
 local tag = string.format('%016d', began or tonumber(marker or '0')) .. ident
 
 local items, texts = {}, {}
@@ -56,7 +55,7 @@ local function answer()
   return {line, unpack(texts)}
 end
 
--- believed returns what people have set, unless it is from the future
+-- believed returns a setting, unless it is from the future
 local function believed(setting)
   if setting and tonumber(sub(setting, 1, 16)) <= now + ahead then
     return setting

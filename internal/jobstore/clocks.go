@@ -9,14 +9,15 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// maxSkew is how far the clocks of a majority may be apart, beside the time that a call takes.
+// maxSkew bounds how far the clocks of a majority may be apart, not counting the time that a call takes.
 const maxSkew = time.Second
 
-// ErrClock says that a node's clock is not that of the others.
+// ErrClock says that a node's clock disagrees with the others.
 var ErrClock = errors.New("its clock is not that of the others")
 
-// agreed returns the time of the nodes whose answers are good and whose clocks agree, of the largest such set; zero if fewer than
-// need do: then one of them is wrong, and nobody knows which. within is how long a call may take.
+// agreed returns the time of the largest set of nodes whose answers are good and whose clocks agree, and the size of that set. The
+// time is zero if the set has fewer than need nodes: some clock is wrong, and nobody knows which. within is how long a call may
+// take.
 func agreed[T any](answers []quorum.Answer[T], need int, within time.Duration) (at time.Time, got int) {
 	var clocks []int64
 	for _, a := range answers {
@@ -44,7 +45,7 @@ func agreed[T any](answers []quorum.Answer[T], need int, within time.Duration) (
 	return timeOf(clocks[first+(got-1)/2]), got
 }
 
-// isOff is why a node whose clock says now does not count where the others say at.
+// isOff returns why a node does not count whose clock says now while the others say at; nil if it counts.
 func isOff(now int64, at time.Time, within time.Duration) error {
 	if off := timeOf(now).Sub(at); off.Abs() > maxSkew+within {
 		return fmt.Errorf("%w, by %v", ErrClock, off.Round(time.Millisecond))

@@ -8,27 +8,27 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// Basis is what a new leader goes on from. Nothing may be done on it before it is written under the leader's own ballot: until
-// then a majority may know nothing of it.
+// Basis is what a new leader goes on from. The leader must write it under its own ballot before it acts on it: until then a
+// majority may know nothing of it.
 type Basis struct {
 	Known   bool // some node has a state
 	At      At   // of the state that holds
 	State   State
 	Pause   Setting
 	Trigger Setting
-	// Floor is zero when a majority vouches for the state. Else no tick up to it may be asked for: one that the state does
-	// not name can have started all the same, and those who knew of it have lost it.
+	// Floor is zero when a majority vouches for the state. Otherwise no tick up to Floor may be opened: it may have started
+	// even if the state does not name it, and the nodes that knew of it have lost that.
 	Floor time.Time
 	// Complete says that all nodes have answered, so that asking again finds nothing more.
 	Complete bool
-	// Unsure says that nodes that have not answered may show that a run which the state has open cannot have started.
+	// Unsure says that nodes that have not answered may show that an open run of the state has not started.
 	Unsure bool
-	// Lost says that a majority has lost all that it knew of the job.
+	// Lost says that a majority has lost the job.
 	Lost bool
 }
 
-// Decide returns what the nodes that have promised know of the i-th job that they were asked for. The error is that too few
-// of them can be relied on.
+// Decide returns what the nodes that have promised know of the i-th job of the prepare. The error says that too few of their
+// answers can be used.
 func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 	q := s.config.Quorum
 	var now time.Time
@@ -85,16 +85,16 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 	return b, nil
 }
 
-// take has the state hold that was written last.
+// take keeps the state that was written last.
 func (b *Basis) take(f Found) {
 	if f.Kind != None && (!b.Known || f.At.IsAfter(b.At)) {
 		b.Known, b.At, b.State = true, f.At, f.State
 	}
 }
 
-// dropUnchosen goes back to an older state if the newest one opens runs that cannot have started: a majority has one and the
-// same older state, each in its present incarnation, and has promised the new ballot. So no majority has stored the newer
-// one, and none ever will.
+// dropUnchosen goes back to an older state if the newest one opens runs that have not started. That is so if a majority has one
+// older state, each node in its present incarnation: it has promised the new ballot, so no majority has stored the newer state,
+// and none ever will.
 func (b *Basis) dropUnchosen(present []Found, majority int) {
 	for _, f := range present {
 		same := 0
@@ -120,7 +120,7 @@ func (b *Basis) named(present []Found) (n int) {
 	return n
 }
 
-// opensMore reports that a has runs open that b has not.
+// opensMore reports whether a has open runs that b does not have.
 func opensMore(a, b State) bool {
 	for _, o := range a.Open {
 		if !slices.ContainsFunc(b.Open, func(other Open) bool { return other.ID == o.ID }) {
@@ -130,9 +130,8 @@ func opensMore(a, b State) bool {
 	return false
 }
 
-// Continues reports that nobody has written under another ballot than the leader's own ones since it wrote last, so that what
-// it has stored last still holds: a majority of those that have promised its new ballot served an earlier one of its own just
-// before, and have lost nothing since.
+// Continues reports whether what the leader stored last still holds, because only the leader has written since. That is so if a
+// majority of the nodes that promise its new ballot served one of its own just before, and lost nothing since.
 func (s *Store) Continues(promises []Promise, own []Ballot) bool {
 	n := 0
 	for _, p := range promises {
@@ -143,7 +142,7 @@ func (s *Store) Continues(promises []Promise, own []Ballot) bool {
 	return n >= s.config.Quorum.Majority()
 }
 
-// newest returns b if it is newer than a, and no setting of the future: one node whose clock is wrong must not have it stand.
+// newest returns the newer one of two settings, but not one from the future: a single node with a wrong clock must not decide.
 func newest(a, b Setting, now time.Time) Setting {
 	if b.IsNewer(a) && !b.At().After(now.Add(Ahead)) {
 		return b
@@ -158,7 +157,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// absurd is why a state is not believed that a node tells of: by its own clock it can have stored no such state.
+// absurd returns why a node's state is not used: by its own clock the node cannot have stored it. nil: it is used.
 func absurd(s State, now time.Time) error {
 	if by := s.Mark.Sub(now); by > Ahead {
 		return fmt.Errorf("its mark is %w, by %v", ErrAhead, by)

@@ -71,3 +71,28 @@ func TestDecide_TheNewestSettingHolds(t *testing.T) {
 		}
 	}
 }
+
+// The newest state opens a run; the one before does not.
+func TestDecide_AnOlderState(t *testing.T) {
+	older := Found{Kind: Present, At: At{Ballot: "a", Seq: 1}}
+	newer := Found{Kind: Present, At: At{Ballot: "a", Seq: 2}, State: State{Open: []Open{{ID: "run"}}}}
+	left := older
+	left.Kind = Left
+	away := Promise{Err: quorum.ErrNoAnswer}
+	node := func(f Found) Promise { return Promise{Jobs: []Found{f}} }
+	s := New(Config{Quorum: quorum.New(make([]redis.UniversalClient, 3), make([]string, 3), quorum.Config{})})
+	for name, test := range map[string]struct {
+		nodes []Promise
+		want  At
+	}{
+		"a majority has it":             {[]Promise{node(newer), node(older), node(older)}, older.At},
+		"one has it, and one is away":   {[]Promise{node(newer), node(older), away}, newer.At},
+		"one has it, one lost its own":  {[]Promise{node(newer), node(older), node(left)}, newer.At},
+		"one has it, two have the next": {[]Promise{node(older), node(newer), node(newer)}, newer.At},
+	} {
+		got, err := s.Decide(test.nodes, 0)
+		if err != nil || got.At != test.want {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}

@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// A state is stored as words, each a key, an equals sign and values between commas; a record as values alone. Values are
-// escaped as in a URL. A person can read it with redis-cli, it is half as long as JSON, and a value that a later version
-// adds is skipped by an earlier one. Zero values are left out.
+// A state is stored as words, each of which is a key, an equals sign and values between commas. A record is stored as values
+// alone. Values are escaped as in a URL, and zero values are left out. The text can be read with redis-cli, is half as long as
+// JSON, and an earlier version skips keys that a later version adds.
 
 const (
 	maxErr  = 1024 // bytes of an error that are kept
-	maxOpen = 1000 // runs of one job that a state may have open
+	maxOpen = 1000 // open runs in one state
 )
 
 type writer struct{ strings.Builder }

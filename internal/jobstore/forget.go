@@ -11,9 +11,9 @@ import (
 // ErrInUse says that the leader has the job.
 var ErrInUse = errors.New("the leader has the job")
 
-// Forget deletes a job and its past from all nodes that answer, a majority at least. It is refused where the present leader has
-// written the job ([ErrInUse]): it would write it again. A node that is away keeps what it has, so the job may appear again.
-// [ErrNoQuorum].
+// Forget deletes a job and its history from all nodes that answer, a majority at least. It returns [ErrInUse] if the present
+// leader has written the job, since the leader would write it again. A node that does not answer keeps what it has, so the job
+// may appear again. [ErrNoQuorum].
 func (s *Store) Forget(ctx context.Context, job string) error {
 	views, header, _, err := s.Views(ctx, job)
 	if err != nil {

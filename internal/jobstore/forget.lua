@@ -1,7 +1,7 @@
--- forget: a job and its past are deleted
+-- forget: deletes a job and its history
 -- KEYS     ..., names, changes, the job's runs
--- ARGV     ..., job, what must stand: the ballot and seq of its entry, or '' for none
--- returns  h, header, and y: the server knows nothing of it; o and a text: this entry stands
+-- ARGV     ..., job, ballot and seq of the newest entry that may be deleted, or '' for none
+-- returns  h, header, and y: the job is deleted; o and a text: this newer entry stands
 items[1], texts[1] = 'h' .. string.format('%d', now - tonumber(marker or '0')), header or ''
 local entry = redis.call('HGET', jobs, 'j:' .. ARGV[4])
 if entry and sub(entry, 29, 62) > ARGV[5] then
@@ -9,7 +9,7 @@ if entry and sub(entry, 29, 62) > ARGV[5] then
   return answer()
 end
 items[2] = 'y'
-if entry and header and sub(entry, 63, 75) > sub(header, 60, 72) then -- what was asked for is not asked for again
+if entry and header and sub(entry, 63, 75) > sub(header, 60, 72) then -- its ticks may not be opened again
   redis.call('HSET', jobs, 'g', sub(header, 1, 59) .. sub(entry, 63, 75) .. sub(header, 73))
 end
 redis.call('HDEL', jobs, 'j:' .. ARGV[4], 'p:' .. ARGV[4], 't:' .. ARGV[4])

@@ -10,25 +10,25 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// Why something was not done; to be told apart with errors.Is.
+// Errors of the methods of Store. Use errors.Is.
 var (
-	// ErrNoQuorum says that too few nodes answered as it would take.
+	// ErrNoQuorum says that fewer than a majority of the nodes did what was asked.
 	ErrNoQuorum = errors.New("no quorum of nodes")
-	// ErrFenced says that a larger ballot was promised: another leads, or has led, since.
+	// ErrFenced says that nodes have promised a larger ballot: another leader leads, or has led, since.
 	ErrFenced = errors.New("a larger ballot was promised")
-	// ErrForgotten says that a node may have lost what it knew: it takes part again when it is prepared.
+	// ErrForgotten says that a node may have lost its state. It takes part again after the next Prepare.
 	ErrForgotten = errors.New("the node may have lost its state")
-	// ErrYoung says that a ballot is not above all that a node can have lost: one that is taken later is.
+	// ErrYoung says that a node may have served the ballot before it lost its state. It serves one that is taken later.
 	ErrYoung = errors.New("the node may have lost its state just now")
 	// ErrAhead says that a ballot, or a mark, is ahead of a node's clock.
 	ErrAhead = errors.New("ahead of the node's clock")
-	// ErrPaused says that a tick was to be opened while a pause stood that the state does not name.
+	// ErrPaused says that a write would open a tick although a newer pause than that of the state stands.
 	ErrPaused = errors.New("the job is paused")
 	// ErrLate says that a later state of the job is stored.
 	ErrLate = errors.New("a later state of the job is stored")
 )
 
-// Ahead is how far a ballot, a mark or a setting may be ahead of a node's clock.
+// Ahead bounds how far a ballot, a high-water mark or a setting may be ahead of a node's clock.
 const Ahead = 2 * time.Second
 
 // Config is what a Store works on.
@@ -43,8 +43,8 @@ type Config struct {
 // Store reaches what the nodes know of the jobs. Its methods are safe for concurrent use.
 type Store struct {
 	config  Config
-	writing []any // how the arguments of scripts begin that write
-	reading []any // and of those that only read
+	writing []any // first arguments of scripts that write
+	reading []any // first arguments of scripts that only read
 }
 
 // New makes a Store.
@@ -65,14 +65,14 @@ func (s *Store) namesKey() string          { return s.key("names") }
 func (s *Store) runsKey(job string) string { return s.key("runs") + ":" + job }
 func (s *Store) changesKey() string        { return s.key("changes") }
 
-// Channel is where nodes publish that something was set.
+// Channel returns the channel on which nodes publish settings.
 func (s *Store) Channel() string { return s.key("jobs") }
 
 func (s *Store) keys(more ...string) []string {
 	return slices.Concat([]string{s.hash(), s.jobsKey()}, more)
 }
 
-// shortfall is why something was not done: too few nodes did their part. cause is why nobody waited for more.
+// shortfall returns the error of a call that too few nodes carried out. cause is why the call ended early; nil: it did not.
 func (s *Store) shortfall(op string, got int, nodes []quorum.NodeError, kind, cause error) error {
 	q := s.config.Quorum
 	err := error(&quorum.Shortfall{Op: op, Kind: kind, Size: q.Size(), Need: q.Majority(), Got: got, Nodes: nodes})

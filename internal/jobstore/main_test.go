@@ -46,7 +46,10 @@ type writer struct {
 	seq    int
 }
 
-func (c *cluster) writer(name string) *writer {
+func (c *cluster) writer(name string) *writer { return c.writerOf("x", name) }
+
+// writerOf is of another election, whose jobs the nodes know apart.
+func (c *cluster) writerOf(election, name string) *writer {
 	links := c.Links()
 	q := quorum.New(links.Clients(), c.Addrs(), quorum.Config{Timeout: timeout, Now: time.Now})
 	c.T.Cleanup(func() {
@@ -56,7 +59,7 @@ func (c *cluster) writer(name string) *writer {
 		}
 	})
 	return &writer{
-		Store: jobstore.New(jobstore.Config{Quorum: q, Prefix: "redlock", Election: "x", List: list}),
+		Store: jobstore.New(jobstore.Config{Quorum: q, Prefix: "redlock", Election: election, List: list}),
 		c:     c, name: name, links: links,
 	}
 }

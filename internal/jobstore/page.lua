@@ -1,7 +1,7 @@
--- page: what the server knows of some jobs: of those that are named, or of a page of all, in the order of their bytes
+-- page: what the server knows of jobs: of those that are named, or of a page of all, in the order of the bytes of their names
 -- KEYS     ..., names
 -- ARGV     ..., the last name of the page before or '', names in a page, then the jobs' names, if it is not to be a page
--- returns  h, header, and for each job an item and its texts as prepare does, but the name before them
+-- returns  h, header, and for each job an item and its texts as prepare does, with the name before the texts
 items[1], texts[1] = 'h' .. string.format('%d', now - tonumber(marker or '0')), header or ''
 local jobs_names, most = {}, tonumber(ARGV[5])
 if ARGV[6] then

@@ -10,20 +10,20 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// maxNewest is how many changes a node tells of at first.
+// maxNewest bounds the changes that a node returns to the first poll.
 const maxNewest = 100
 
-// Polled is what a leader hears now and then.
+// Polled is the result of a poll.
 type Polled struct {
 	Changed map[string]bool // jobs for which something was set
-	Latest  map[int]int64   // by node: the number of the last change that it has told of, to be given to the next Poll
+	Latest  map[int]int64   // by node: the number of the last change that it has returned; pass it to the next Poll
 	Forgot  []int           // nodes that must be prepared before they take part again
 	Fenced  *FencedError    // a node has promised a larger ballot; nil: none has
 }
 
-// Poll tells the nodes that their leader lives, and asks what was set since latest, of each node; of one that has not been heard
-// before, the newest hundred. It waits for all nodes: one that has lost its state, and is always the last, would never be heard.
-// [ErrNoQuorum].
+// Poll notes on the nodes that their leader is alive, and returns the jobs that were set since latest. A node that is not in
+// latest returns its newest hundred. Poll waits for all nodes: otherwise a node that lost its state and is always the last to
+// answer would go unnoticed. [ErrNoQuorum].
 func (s *Store) Poll(ctx context.Context, b Ballot, latest map[int]int64) (Polled, error) {
 	latest = maps.Clone(latest) // a node that is late is asked when this has returned
 	args := append(s.writing[:len(s.writing):len(s.writing)], string(b))
@@ -65,7 +65,7 @@ func (s *Store) Poll(ctx context.Context, b Ballot, latest map[int]int64) (Polle
 	return all, nil
 }
 
-// pollArguments end with what the node has told of before.
+// pollArguments end with the number of the last change that the node has returned.
 type pollArguments struct {
 	all    []any
 	latest map[int]int64

@@ -1,4 +1,4 @@
--- poll: whether the server still serves a leader, and what was set by hand since
+-- poll: whether the server still serves a leader, and which jobs people have paused, resumed or triggered since
 -- KEYS     ..., changes
 -- ARGV     ..., ballot; the number of the last change that is known, or -1: none is; changes at most, if none is
 -- returns  h, header, and c and their number: job and number of each, the newest first
@@ -17,7 +17,7 @@ if sub(header, 33, 58) == ARGV[4] and tonumber(sub(header, 74, 89)) + 1000000 < 
   redis.call('HSET', jobs, 'g', header)
 end
 items[1], texts[1] = 'h' .. age, header
-local most = ARGV[5] == '-1' and ARGV[6] or -1 -- of those that are left out nobody would hear any more
+local most = ARGV[5] == '-1' and ARGV[6] or -1 -- a change that is left out would go unnoticed
 local found = redis.call('ZREVRANGEBYSCORE', KEYS[3], '+inf', '(' .. ARGV[5], 'WITHSCORES', 'LIMIT', 0, most)
 items[2] = 'c' .. #found / 2
 for i, what in ipairs(found) do

@@ -10,7 +10,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// MaxJobs is how many jobs travel in one call.
+// MaxJobs bounds the jobs of one call.
 const MaxJobs = 500
 
 // Promise is what a node answers to a prepare.
@@ -18,8 +18,8 @@ type Promise struct {
 	Node     int
 	Err      error     // why it does not promise
 	Time     time.Time // by its clock
-	Began    time.Time // since when it knows the jobs
-	Floor    time.Time // up to where the ticks of jobs are settled of which it knows nothing
+	Began    time.Time // start of its incarnation
+	Floor    time.Time // of jobs that it does not know, no tick up to here may be opened: they may have been deleted
 	Previous Header    // as it was before
 	Jobs     []Found   // in the order in which they were asked for
 }
@@ -27,11 +27,11 @@ type Promise struct {
 // Kind is how a node knows a job.
 type Kind int
 
-// Kinds of knowledge.
+// The kinds.
 const (
 	None    Kind = iota // it does not
 	Present             // in its present incarnation
-	Left                // it was left by an earlier one
+	Left                // an earlier incarnation left it
 )
 
 // Found is what a node knows of a job.
@@ -39,14 +39,14 @@ type Found struct {
 	Kind           Kind
 	At             At
 	State          State
-	Err            error // why it cannot be read
+	Err            error // why it cannot be used
 	Pause, Trigger Setting
 }
 
-// Prepare has the nodes promise a ballot, and returns what each of them knows of the jobs, [MaxJobs] at most. It returns as
-// soon as a majority knows one and the same state of each of them, without an open run, in its present incarnation; else when
-// all nodes have answered or their time is over: one node may know of an end, or of a run that did not start.
-// The error says that no majority has promised: [ErrNoQuorum], or [ErrFenced] if larger ballots are why.
+// Prepare asks the nodes to promise a ballot, and returns what each of them knows of the jobs, [MaxJobs] at most. It returns as
+// soon as a majority has, in its present incarnation, one state of each job, without an open run. Otherwise it waits for all
+// nodes or for the node timeout, since a single node may know of an end, or show that a run has not started. The error says
+// that no majority has promised: [ErrFenced] if larger ballots are the reason, else [ErrNoQuorum].
 func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []string) ([]Promise, error) {
 	args := append(s.writing[:len(s.writing):len(s.writing)], string(b), leader.encode())
 	for _, job := range jobs {
@@ -100,7 +100,7 @@ func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []str
 	return promises, s.shortfall("prepare", got, failed, kind, cause)
 }
 
-// isComplete reports that no further answer can tell a leader anything.
+// isComplete reports whether no further answer could change what a leader does.
 func isComplete(answers []quorum.Answer[Promise], jobs, need int) bool {
 	for i := range jobs {
 		if !isSettled(answers, i, need) {
@@ -110,7 +110,7 @@ func isComplete(answers []quorum.Answer[Promise], jobs, need int) bool {
 	return true
 }
 
-// isSettled reports that a majority knows the same state of the i-th job, and that no run is open in it.
+// isSettled reports whether a majority has the same state of the i-th job, without an open run.
 func isSettled(answers []quorum.Answer[Promise], i, need int) bool {
 	var at At
 	same := 0
@@ -170,7 +170,8 @@ func readPrepared(r *quorum.Reply) (p Promise, err error) {
 	return p, nil
 }
 
-// readFound reads one job's item and texts. Only what is no reply of the script at all is an error of it.
+// readFound reads one job's item and texts. The error says that this is no reply of the script. An entry that cannot be read sets
+// Found.Err.
 func readFound(r *quorum.Reply, now time.Time) (f Found, err error) {
 	code, set, _, err := r.Item()
 	if err != nil {

@@ -1,9 +1,9 @@
--- prepare: the server serves no smaller ballot any more, and tells what it knows of jobs
+-- prepare: promises to serve no smaller ballot any more, and returns what the server knows of jobs
 -- ARGV     ..., ballot, leader, then the jobs' names
--- returns  p and the header as it was, and for each job an item and its texts: v, the entry; o, the entry, of an earlier
+-- returns  p, the header as it was, the floor, and for each job an item and its texts: v, the entry; o, the entry, of an earlier
 --          incarnation; n: there is none. The item's number is 1 if the pause follows, 2 the trigger, 3 both.
---          or r, header: a larger ballot was promised; a: the ballot is ahead of the clock; s: of the incarnation's start;
---          each with the number of µs since the incarnation began
+--          or r, header: a larger ballot was promised; a: the ballot is ahead of the clock; s: it is not far enough after
+--          the start of the incarnation; each with the number of µs since that start
 local ballot, leader = ARGV[4], ARGV[5]
 local kept = header
 if began then

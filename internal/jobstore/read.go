@@ -11,7 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// View is what is known of a job, to show it.
+// View is what a majority knows of a job, to show it.
 type View struct {
 	Job            string
 	At             At // of the state
@@ -19,15 +19,15 @@ type View struct {
 	Pause, Trigger Setting
 }
 
-// page is what one node tells of jobs.
+// page is one node's answer about jobs.
 type page struct {
 	header Header
 	names  []string
 	jobs   []Found
 }
 
-// Page returns the jobs after a name, in the order of their names, at most most of them, and the name after which the next page
-// begins; "": there is none. header is that of the leader before all others, now the time by the nodes' clocks. [ErrNoQuorum].
+// Page returns at most most jobs after a name, in the order of their names, and the name after which the next page starts; "" if
+// there is none. header is the one with the largest ballot, now is the time by the nodes' clocks. [ErrNoQuorum].
 func (s *Store) Page(ctx context.Context, after string, most int) (
 	views []View, header Header, now time.Time, next string, err error,
 ) {
@@ -99,7 +99,7 @@ func ask[T any](ctx context.Context, s *Store, op string, call quorum.Call[T]) (
 	return good, now, nil
 }
 
-// merge takes of each job the state that was written last. now is the time by the nodes' clocks.
+// merge returns the state of each job that was written last. now is the time by the nodes' clocks.
 func merge(pages []page, now time.Time) (views []View, header Header) {
 	known := make(map[string]*View)
 	for _, p := range pages {
@@ -148,7 +148,7 @@ func readPage(r *quorum.Reply) (p page, err error) {
 	return p, nil
 }
 
-// readHeader reads how all replies of scripts begin that read.
+// readHeader reads the first part of the replies of scripts that only read.
 func readHeader(r *quorum.Reply) (h Header, err error) {
 	if _, err := refused(r); err != nil {
 		return h, err

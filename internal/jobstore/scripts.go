@@ -41,12 +41,12 @@ var (
 	forgetScript  = newScript("forget", forgetSource, readForgotten)
 )
 
-// newScript makes a script that looks first at what the server is, and what it may have lost.
+// newScript makes a script that first checks which server it is on, and whether that may have lost its state.
 func newScript[T any](name, source string, read func(*quorum.Reply) (T, error)) *quorum.Script[T] {
 	return quorum.NewScript(name, strings.Replace(beginSource, "-- include guard", guard.Source, 1)+source, read)
 }
 
-// arguments are those of a call that travels alone: it deals with as many jobs as fit.
+// arguments are those of a call that is not merged with others: it has as many jobs as fit.
 type arguments []any
 
 func (a arguments) AppendArgs(_ int, args []any) []any { return append(args, a...) }
@@ -57,13 +57,13 @@ func newCall[T any](s *quorum.Script[T], keys []string, args []any) quorum.Call[
 
 // Header is what a node says of all jobs.
 type Header struct {
-	Began    time.Time // since when it knows them
+	Began    time.Time // start of its incarnation
 	Promised Ballot    // the largest
-	Alive    time.Time // when its leader was last heard of
+	Alive    time.Time // when the node last heard from its leader
 	Leader   Leader
 }
 
-// Leader is who has had a ballot promised.
+// Leader identifies the leader to which a ballot was promised.
 type Leader struct {
 	Token   uint64
 	Replica string
@@ -71,7 +71,7 @@ type Leader struct {
 
 func (l Leader) encode() string { return strconv.FormatUint(l.Token, 10) + ":" + l.Replica }
 
-// decodeHeader reads the header of the hash of jobs; of none, it is zero.
+// decodeHeader reads the header of the hash of jobs; the zero Header if there is none.
 func decodeHeader(text string) (h Header, err error) {
 	if text == "" {
 		return h, nil
@@ -98,7 +98,7 @@ func decodeHeader(text string) (h Header, err error) {
 	return h, nil
 }
 
-// refused is why a node does nothing of what a call asks; nil: it does. began is since when it knows the jobs.
+// refused returns why a node refuses a call; nil: it does not. began is the start of its incarnation.
 func refused(r *quorum.Reply) (began time.Time, err error) {
 	code, number, _, err := r.Item()
 	if err != nil {
@@ -136,7 +136,7 @@ func refused(r *quorum.Reply) (began time.Time, err error) {
 	return began, fmt.Errorf("unexpected reply %q", code)
 }
 
-// FencedError says who had a larger ballot promised. It is an [ErrFenced].
+// FencedError says to which leader the node has promised a larger ballot. It is an [ErrFenced].
 type FencedError struct{ Header Header }
 
 func (e *FencedError) Error() string {

@@ -17,16 +17,16 @@ const (
 	triggerOf = "t"
 )
 
-// maxSets is how often a setting is made newer than those that nodes turn out to have.
+// maxSets bounds the attempts to set something that is newer than what the nodes have.
 const maxSets = 3
 
-// Pause sets, on a majority, that no tick of the job is run, or that they are again; by says who wants it. It returns what was
-// set. [ErrUnknown], [ErrNoQuorum].
+// Pause stores on a majority that the job is paused, or that it is not any more; by says who wants it. It returns what was set.
+// [ErrUnknown], [ErrNoQuorum].
 func (s *Store) Pause(ctx context.Context, job, by string, on bool) (Setting, error) {
 	return s.set(ctx, job, pauseOf, by, on, func(v View) Setting { return v.Pause })
 }
 
-// Trigger asks, on a majority, for a run by hand. [ErrUnknown], [ErrNoQuorum].
+// Trigger stores on a majority that somebody wants a run. [ErrUnknown], [ErrNoQuorum].
 func (s *Store) Trigger(ctx context.Context, job, by string) (Setting, error) {
 	return s.set(ctx, job, triggerOf, by, true, func(v View) Setting {
 		return Setting{Version: max(v.Trigger.Version, v.State.Manual.UnixMicro())}
@@ -100,7 +100,7 @@ func (s *Store) try(ctx context.Context, job, what string, set Setting) error {
 	return err
 }
 
-// Unwrap returns why it was not set.
+// Unwrap returns the error of the call.
 func (e *newerError) Unwrap() error { return e.error }
 
 // setAnswer is a node's answer to a setting.

@@ -1,8 +1,7 @@
--- set: what a person asks for: a pause, its end, or a run by hand
+-- set: a pause, its end, or a trigger
 -- KEYS     ..., changes
 -- ARGV     ..., job, p (pause) or t (trigger), setting, channel
--- returns  h, header, and y: it is set, and told on the channel; o and a text: this one, which is newer, stands; n: there is no
---          such job
+-- returns  h, header, and y: it is set and published; o and a text: this newer setting stands; n: there is no such job
 items[1], texts[1] = 'h' .. string.format('%d', now - tonumber(marker or '0')), header or ''
 local field = ARGV[5] .. ':' .. ARGV[4]
 local found = redis.call('HMGET', jobs, 'j:' .. ARGV[4], field)
@@ -15,11 +14,11 @@ else
   items[2] = 'y'
   if stands ~= ARGV[6] then
     redis.call('HSET', jobs, field, ARGV[6])
-    -- The number of a change rises at a server with every one, also where the clock does not.
+    -- The numbers of changes rise on a server, even if its clock does not.
     local newest = redis.call('ZREVRANGEBYSCORE', KEYS[3], '+inf', '-inf', 'WITHSCORES', 'LIMIT', 0, 1)
     local number = math.max(tonumber(sub(ARGV[6], 1, 16)), tonumber(newest[2] or '0') + 1)
     redis.call('ZADD', KEYS[3], string.format('%d', number), ARGV[4])
-    redis.pcall('PUBLISH', ARGV[7], ARGV[5] .. ' ' .. ARGV[6]) -- without the right to, whoever leads looks now and then
+    redis.pcall('PUBLISH', ARGV[7], ARGV[5] .. ' ' .. ARGV[6]) -- without this right the leader learns of it by polling
   end
 end
 return answer()

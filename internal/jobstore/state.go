@@ -2,7 +2,7 @@ package jobstore
 
 import "time"
 
-// State is everything that the nodes know of a job. Its leader writes it as a whole.
+// State is everything that the nodes know of a job, except its history. The leader writes it as a whole.
 type State struct {
 	Since    time.Time // when a leader first had the job
 	Plan     string    // normalized spec and zone; another plan is another timetable
@@ -15,8 +15,8 @@ type State struct {
 	Last     Record    // the newest run that has ended; its State is empty if there is none
 	LastOK   Record    // the newest that ended with StateOK
 	Failures int       // runs in a row that failed or were lost
-	Removed  bool      // its leader has the job no more
-	Lost     time.Time // when a leader found that a majority had lost all that it knew of the job; zero: never
+	Removed  bool      // the leader does not have the job any more
+	Lost     time.Time // when a leader found that a majority had lost the job; zero: never
 }
 
 // Slot is what a run is for: a tick, or a trigger.
@@ -30,13 +30,12 @@ type Open struct {
 	Slot    Slot
 	ID      string // of this attempt
 	Attempt int    // number of its first try; from 1, over all attempts at the slot
-	Tries   int    // numbers that it may use up: 1 and its retries
+	Tries   int    // attempts that the run may make: 1 and its retries
 	Token   uint64
 	Replica string
 	Start   time.Time // by the nodes' clock
 	Late    bool      // the tick is caught up with
-	// Returned says that the run has returned without being done, as its leader was to stop: the next leader runs the slot
-	// again and need not wait for it.
+	// Returned says that the run was cut off and has returned. The next leader runs the slot again and need not wait for it.
 	Returned bool
 }
 
@@ -53,7 +52,7 @@ const (
 	StateLost    = "lost"
 	StateMissed  = "missed"
 	StateSkipped = "skipped"
-	// StateInterrupted is a run that was cut off as its leader was to stop, and that the next leader runs again.
+	// StateInterrupted is a run that was cut off because its leader stopped or lost its lease. The next leader runs it again.
 	StateInterrupted = "interrupted"
 )
 

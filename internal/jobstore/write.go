@@ -12,13 +12,13 @@ import (
 type Write struct {
 	Job   string
 	State State
-	Opens bool     // a tick that no write before has opened
+	Opens bool     // it opens a tick, so a newer pause refuses it
 	Ended []Record // for the history, the newest last
 }
 
-// Write stores states of jobs, [MaxJobs] at most, under the ballot that their leader was promised. seq grows from call to call.
-// It returns for each of them nil when a majority has stored it. Else: [ErrFenced], where larger ballots are why;
-// [PausedError], where a pause is; [ErrNoQuorum]. forgot are the nodes that must be prepared before they take part again.
+// Write stores states of jobs, [MaxJobs] at most, under the ballot that was promised to their leader. seq grows from call to
+// call. The error of a job is nil if a majority has stored its state. Otherwise it is [ErrFenced] if larger ballots are the
+// reason, [ErrPaused] if a pause is, else [ErrNoQuorum]. forgot are the nodes that take part again only after a Prepare.
 func (s *Store) Write(ctx context.Context, b Ballot, seq int, writes []Write) (errs []error, forgot []int) {
 	args := append(s.writing[:len(s.writing):len(s.writing)], string(b), fmt.Sprintf("%0*d", seqLen, seq))
 	keys := s.keys(s.namesKey())
@@ -75,7 +75,7 @@ func (w Write) kind() string {
 	return "-"
 }
 
-// of is what came of the i-th write at a node.
+// of returns the result of the i-th write at a node.
 func of(a quorum.Answer[[]error], i int) error {
 	switch {
 	case a.Err != nil:
@@ -86,7 +86,7 @@ func of(a quorum.Answer[[]error], i int) error {
 	return a.Value[i]
 }
 
-// outcome is what came of the i-th write.
+// outcome returns the error of the i-th write; nil: a majority has stored it.
 func (s *Store) outcome(job string, answers []quorum.Answer[[]error], i int, cause error) error {
 	q := s.config.Quorum
 	stored, fenced, paused := 0, 0, 0
@@ -116,7 +116,7 @@ func (s *Store) outcome(job string, answers []quorum.Answer[[]error], i int, cau
 	return s.shortfall(fmt.Sprintf("write of %q", job), stored, failed, kind, cause)
 }
 
-// PausedError has the pause that stands on a node. It is an [ErrPaused].
+// PausedError has the pause that a node has. It is an [ErrPaused].
 type PausedError struct{ Pause Setting }
 
 func (e *PausedError) Error() string {
@@ -126,7 +126,7 @@ func (e *PausedError) Error() string {
 // Unwrap returns ErrPaused.
 func (*PausedError) Unwrap() error { return ErrPaused }
 
-// readWritten reads the reply of the script write: of each job why it is not stored, or nil.
+// readWritten reads the reply of the script write: for each job why it is not stored, or nil.
 func readWritten(r *quorum.Reply) ([]error, error) {
 	if _, err := refused(r); err != nil {
 		return nil, err

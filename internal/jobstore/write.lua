@@ -1,10 +1,10 @@
--- write: the states of jobs, each as a whole
+-- write: stores the states of jobs, each as a whole
 -- KEYS     ..., names, then the runs of each job
 -- ARGV     ..., ballot, seq (8 digits), then for each job: name; mark (ms, 13 digits); its pause, or ''; o if it opens a
 --          tick, else -; state; number of records; records, the newest last
 -- returns  w, and an item for each job: y: it is stored, now or before; l: a later one is; p and a text: a newer pause
 --          stands; a: the mark is ahead of the clock
---          or r, header: a larger ballot was promised; u: this incarnation was asked by no prepare; a, s: as of prepare
+--          or r, header: a larger ballot was promised; u: there was no prepare in this incarnation; a, s: as prepare returns them
 -- An entry is TAG BALLOT SEQ MARK PAUSE KIND STATE: tag (28), ballot (26), seq (8), mark (13), version of the pause (22),
 -- kind (1), and the state.
 local ballot, seq = ARGV[4], ARGV[5]

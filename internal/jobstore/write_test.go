@@ -185,3 +185,80 @@ func TestWrite_WhileItIsPaused(t *testing.T) {
 		}
 	})
 }
+
+func TestWrite_BallotAheadOfTheClock(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.writer("a")
+		a.mustPrepare(job)
+		time.Sleep(timeout)
+		a.ballot = jobstore.NewBallot(time.Now().Add(3 * time.Second))
+		want.Text(t, a.write(10*time.Second, true), "the ballot is ahead of the node's clock")
+	})
+}
+
+// The node has begun another incarnation, in which it has promised nothing yet.
+func TestWrite_UnderABallotThatANodeCanHaveServedBefore(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.writer("a"), c.writer("b")
+		a.mustPrepare(job)
+		a.mustWrite(10 * time.Second)
+		time.Sleep(timeout)
+		c.Wipe(1)
+		c.Wipe(2)
+		_, err := b.prepare(job)
+		want.Text(t, err, jobstore.ErrYoung.Error())
+		a.links.Cut(0)
+		forgot, err := a.writeState(jobstore.State{Mark: c.Start.Add(20 * time.Second)}, true)
+		want.Err(t, err, jobstore.ErrNoQuorum)
+		want.Text(t, err, jobstore.ErrYoung.Error())
+		if !slices.Equal(forgot, []int{1, 2}) {
+			t.Errorf("nodes that forgot: %v", forgot)
+		}
+	})
+}
+
+// One node was given the entry of another one, whose clock was ahead.
+func TestPrepare_AMarkAheadOfTheClockIsNotBelieved(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		a := c.writer("a")
+		a.mustPrepare(job)
+		a.mustWrite(10 * time.Second)
+		entry := c.Node(0).HGet("{redlock}:jobs:x", "j:"+job)
+		at := len(entry) - len(jobstore.State{Mark: c.Start.Add(10 * time.Second)}.Text())
+		future := jobstore.State{Mark: time.Now().Add(time.Hour)}
+		c.Node(0).HSet("{redlock}:jobs:x", "j:"+job, entry[:at]+future.Text())
+		_, err := a.Decide(a.mustPrepare(job), 0)
+		want.Err(t, err, jobstore.ErrNoQuorum)
+		want.Text(t, err, "its mark is ahead of the node's clock")
+	})
+}
+
+func TestContinues(t *testing.T) {
+	for name, test := range map[string]struct {
+		between   func(c *cluster, b *writer)
+		continues bool
+	}{
+		"nothing in between":          {func(*cluster, *writer) {}, true},
+		"another one was promised":    {func(_ *cluster, b *writer) { b.mustPrepare() }, false},
+		"of that one node alone":      {func(_ *cluster, b *writer) { b.links.Cut(1, 2); _, _ = b.prepare() }, true},
+		"one node has lost its state": {func(c *cluster, _ *writer) { c.Restart(2) }, true},
+		"two have lost their state":   {func(c *cluster, _ *writer) { c.Restart(1); c.Restart(2) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a, b, other := c.writer("a"), c.writer("b"), c.writerOf("y", "other")
+				a.mustPrepare(job)
+				own := []jobstore.Ballot{a.ballot}
+				a.mustWrite(10 * time.Second)
+				time.Sleep(timeout)
+				test.between(c, b)
+				_, _ = other.prepare() // so that a node that restarted is known to have done so from now on
+				time.Sleep(jobstore.Ahead + time.Second)
+				a.links.Delay(time.Millisecond, 0) // the others answer first
+				if got := a.Continues(a.mustPrepare(job), own); got != test.continues {
+					t.Errorf("it continues: %v", got)
+				}
+			})
+		})
+	}
+}

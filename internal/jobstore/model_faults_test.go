@@ -1,0 +1,146 @@
+package jobstore_test
+
+// What happens to nodes, and what people set.
+
+// faults yields what may happen to a node by itself.
+func (w *modelWorld) faults(m *model, i int, yield func(modelStep, model)) {
+	n := &m.columns[i].modelNode
+	if w.stepwise && n.clock < w.clock {
+		next := *m
+		next.columns[i].clock++
+		yield(modelStep{event: modelMovesClock, node: i}, next)
+	}
+	if int(m.losses) < w.losses {
+		w.loses(m, i, yield)
+	}
+	if w.slips && !m.slipped && w.maySlip(m, i) {
+		next := *m
+		next.slipped, next.columns[i].promised = true, 0
+		yield(modelStep{event: modelSlips, node: i}, next)
+	}
+}
+
+// loses yields the ways in which a node may lose its state.
+func (w *modelWorld) loses(m *model, i int, yield func(modelStep, model)) {
+	lose := func(event modelEvent, entries [modelJobs]modelEntry, kept, pause uint8) {
+		next := *m
+		w.lose(&next, i, entries, kept, pause)
+		yield(modelStep{event: event, node: i}, next)
+	}
+	lose(modelLosesAll, [modelJobs]modelEntry{}, 0, 0)
+	if !w.older {
+		return
+	}
+	n := &m.columns[i].modelNode
+	var left [modelJobs]modelEntry
+	for job, entry := range n.jobs {
+		if entry.kind() != modelNone {
+			left[job] = modelEntryOf(modelLeft, entry.at())
+		}
+	}
+	keeps := w.continues != [modelBallots]uint8{} // elsewhere nobody looks at the promise in the old header
+	var kept uint8
+	if keeps {
+		kept = n.promised
+	}
+	lose(modelRestarts, left, kept, n.pause)
+	for _, at := range m.older(i, 0) {
+		back := left
+		back[0] = modelEntryOf(modelLeft, at)
+		if !keeps {
+			lose(modelFallsBack, back, 0, 0)
+			continue
+		}
+		for kept := uint8(at.ballot()); kept <= n.promised; kept++ {
+			lose(modelFallsBack, back, kept, 0)
+		}
+	}
+}
+
+// older returns the places of the earlier writes of a job that may be in an older data file of the node. It includes some that the
+// node never stored, which is no less than what can happen.
+func (m *model) older(i, job int) (all []modelAt) {
+	entry := m.columns[i].jobs[job]
+	if entry.kind() == modelNone || entry.at() == 0 {
+		return nil
+	}
+	all = append(all, 0)
+	for b := 1; b <= entry.at().ballot(); b++ {
+		for seq := 1; seq <= int(m.leaders[b-1].seq); seq++ {
+			if at := modelAtOf(b, seq); at < entry.at() && m.leaders[b-1].writes[seq-1][job].part {
+				all = append(all, at)
+			}
+		}
+	}
+	return all
+}
+
+// maySlip tells whether a node may lose its promise, and nothing else, without anybody noticing. No fault that the protocol allows
+// for does this: somebody has changed the header by hand. The protocol holds if the node has a state of its promised ballot, and
+// no node has been asked for a smaller ballot yet.
+func (w *modelWorld) maySlip(m *model, i int) bool {
+	entry, promised := m.columns[i].jobs[0], int(m.columns[i].promised)
+	if entry.kind() != modelPresent || entry.at() == 0 || promised != entry.at().ballot() {
+		return false
+	}
+	for l := range promised - 1 {
+		if m.leaders[l].phase != modelPrepares {
+			return false
+		}
+		for j := range m.columns {
+			if m.columns[j].links[l].heard {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// people yields what somebody may want, and what nodes and leaders learn of it. A person waits for a majority to acknowledge one
+// setting before the next.
+func (w *modelWorld) people(m *model, yield func(modelStep, model)) {
+	if m.asked == m.set && int(m.asked) < w.settings {
+		next := *m
+		next.asked++
+		yield(modelStep{event: modelAsks, node: -1, number: int(next.asked)}, next)
+	}
+	for i := range m.columns {
+		n := &m.columns[i].modelNode
+		for setting := max(n.pause, 1); setting <= m.asked; setting++ {
+			w.sets(m, i, setting, yield)
+		}
+		for l := range w.ballots {
+			if m.leaders[l].phase == modelLeads && n.pause > m.leaders[l].state[0].pause {
+				next := *m
+				next.leaders[l].state[0].pause = n.pause
+				yield(modelStep{event: modelLearns, ballot: l + 1, node: i}, next)
+			}
+		}
+	}
+}
+
+// sets has a node handle a setting that is not older than its own, as set.lua does.
+func (w *modelWorld) sets(m *model, i int, setting uint8, yield func(modelStep, model)) {
+	next := *m
+	n := &next.columns[i].modelNode
+	step := modelStep{event: modelSets, node: i, number: int(setting), unheard: true}
+	if n.pause < setting {
+		n.pause = setting
+		yield(step, next)
+	}
+	if setting != m.asked || m.set == m.asked || n.told {
+		return
+	}
+	n.told, step.unheard = true, false
+	told := 0
+	for i := range next.columns {
+		told += int(modelBit(next.columns[i].told))
+	}
+	if told >= modelMajority {
+		next.set = m.asked
+		for i := range next.columns {
+			next.columns[i].told = false
+		}
+	}
+	yield(step, next)
+}

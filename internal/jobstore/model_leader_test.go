@@ -1,0 +1,189 @@
+package jobstore_test
+
+// The rules of a leader: what it goes on from, what it writes, and when a run starts.
+
+// modelBasis is what a new leader may go on from.
+type modelBasis struct {
+	at    modelAt
+	known bool
+	older bool // it is not the state that was written last
+	floor uint8
+	stray bool // no majority vouches for it
+}
+
+// bases returns what the promises allow a new leader to go on from. The first is what Decide returns, unless it returns an older
+// state, which is one of the others.
+func (w *modelWorld) bases(m *model, ballot, job int) (all []modelBasis) {
+	var last modelBasis
+	present := 0
+	var named, votes [1 << 6]uint8 // nodes that name a state, and that vouch for it, by its place
+	for i := range m.columns {
+		k := &m.columns[i].links[ballot-1]
+		if !k.heard {
+			continue
+		}
+		kind, at := k.jobs[job].kind(), k.jobs[job].at()
+		vouches := kind == modelPresent || kind == modelLeft && w.without.tag
+		if vouches {
+			present++
+		} else {
+			last.floor = max(last.floor, k.floor)
+		}
+		if kind == modelNone {
+			continue
+		}
+		named[at]++
+		if vouches || w.without.olderPresent {
+			votes[at]++
+		}
+		if a, b := w.known(at), w.known(last.at); !last.known || a > b || a == b && at > last.at {
+			last.known, last.at = true, at
+		}
+	}
+	last.stray = present < modelMajority
+	if present >= modelMajority || present > 0 && w.without.floorQuorum || w.without.tickFloor {
+		last.floor = 0
+	}
+	all = append(all, last)
+	for at := range last.at {
+		equal := w.known(at) == w.known(last.at)
+		if named[at] > 0 && (equal || w.without.largest || w.without.olderQuorum) || votes[at] >= modelMajority {
+			older := last
+			older.at, older.older = at, !equal
+			all = append(all, older)
+		}
+	}
+	return all
+}
+
+// adopt returns the state that a new leader has before its first write.
+func (w *modelWorld) adopt(m *model, b modelBasis, job int) modelState {
+	s := modelState{part: true}
+	if b.known {
+		s = w.at(m, b.at, job)
+	}
+	s.opens, s.after = false, 0
+	s.mark = max(s.mark, b.floor)
+	if w.again || w.ends || w.settings > 0 { // elsewhere it does not matter
+		s.stray = s.stray || b.stray
+	}
+	switch {
+	case s.open == 0:
+	case w.again && w.without.tries:
+		s.attempt++
+	case w.again:
+		s.attempt += modelTries
+	default:
+		if w.ends {
+			s.lost = s.open
+		}
+		s.open, s.attempt = 0, 0
+	}
+	return s
+}
+
+// lead has a ballot lead, from what it goes on from for each job.
+func (w *modelWorld) lead(m *model, ballot int, bases [modelJobs]modelBasis) {
+	l := &m.leaders[ballot-1]
+	l.phase = modelLeads
+	for job := range w.jobs {
+		l.state[job] = w.adopt(m, bases[job], job)
+	}
+	if w.without.pauseLearned {
+		l.state[0].pause = 0
+	} else {
+		for i := range m.columns {
+			l.state[0].pause = max(l.state[0].pause, m.columns[i].links[ballot-1].pause)
+		}
+	}
+	m.clear(ballot)
+}
+
+// nexts returns the states of a job that a leader may write next. They are made from the last acknowledged state.
+func (w *modelWorld) nexts(m *model, ballot, job int) (all []modelState) {
+	l := &m.leaders[ballot-1]
+	s := l.state[job]
+	s.after = m.set
+	if w.jobs > 1 {
+		all = append(all, modelState{}) // the write is about the other job only
+	}
+	bits := w.slots(job, s)
+	takesOver := bits != 0 && l.started&bits == 0
+	if takesOver || w.settles && l.seq == 0 {
+		all = append(all, s)
+	}
+	if takesOver {
+		return all
+	}
+	if w.ends && s.open != 0 {
+		end := s
+		end.ended, end.open, end.attempt = s.open, 0, 0
+		return append(all, end)
+	}
+	if job == 0 && modelIsPause(s.pause) {
+		return all
+	}
+	for tick := int(s.mark) + 1; tick <= w.ticks; tick++ {
+		next := s
+		next.mark, next.open, next.attempt, next.opens = uint8(tick), uint8(tick), 1, true
+		all = append(all, next)
+	}
+	return all
+}
+
+// send makes states the leader's newest write. What was not acknowledged of the write before is dropped.
+func (m *model) send(ballot int, states [modelJobs]modelState) {
+	l := &m.leaders[ballot-1]
+	l.writes[l.seq] = states
+	l.seq++
+	l.done = 0
+	m.clear(ballot)
+}
+
+// clear drops what the leader has heard.
+func (m *model) clear(ballot int) {
+	for i := range m.columns {
+		m.columns[i].links[ballot-1] = modelLink{}
+	}
+}
+
+// acknowledged notes what a node has stored of the leader's newest write. It tells whether a run has started.
+func (w *modelWorld) acknowledged(m *model, i, ballot int, acks uint8) (started bool) {
+	l := &m.leaders[ballot-1]
+	if w.without.ownJob {
+		acks = 1<<w.jobs - 1
+	}
+	m.columns[i].links[ballot-1].acks |= acks &^ l.done
+	need := modelMajority
+	if w.without.startQuorum {
+		need = 1
+	}
+	for job := range w.jobs {
+		count := 0
+		for i := range m.columns {
+			count += int(m.columns[i].links[ballot-1].acks >> job & 1)
+		}
+		if count < need || !l.writes[l.seq-1][job].part {
+			continue
+		}
+		l.done |= 1 << job
+		for i := range m.columns {
+			m.columns[i].links[ballot-1].acks &^= 1 << job
+		}
+		started = w.judge(m, ballot, job) || started
+	}
+	return started
+}
+
+// goOn has a leader go on with a later ballot from its own last acknowledged state. Its earlier ballot is over: what nodes still
+// acknowledge under it does not count.
+func (m *model) goOn(ballot int) {
+	l := &m.leaders[ballot-1]
+	old := &m.leaders[l.continues-1]
+	m.clear(ballot)
+	m.clear(int(l.continues))
+	before := *old
+	*old = modelLeader{phase: modelOver, continues: before.continues, seq: before.seq, writes: before.writes}
+	before.continues, before.seq, before.done, before.writes = l.continues, 0, 0, l.writes
+	*l = before
+}

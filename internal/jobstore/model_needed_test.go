@@ -1,0 +1,64 @@
+package jobstore_test
+
+import "testing"
+
+// modelRemoval is a rule, and a world in which nothing happens that must not, unless the rule is missing.
+type modelRemoval struct {
+	name    string
+	without modelRules
+	world   modelWorld
+}
+
+func TestModel_EachRuleIsNeeded(t *testing.T) {
+	var (
+		two       = modelWorld{ballots: 2, seqs: 1, ticks: 1, times: 1}
+		three     = modelWorld{ballots: 3, seqs: 1, ticks: 2, times: 1}
+		writes    = modelWorld{ballots: 2, seqs: 2, ticks: 2, times: 1}
+		loss      = modelWorld{ballots: 2, seqs: 1, ticks: 1, times: 2, losses: 1}
+		olderData = modelWorld{ballots: 2, seqs: 1, ticks: 1, times: 2, losses: 1, older: true}
+		marks     = modelWorld{ballots: 2, seqs: 1, ticks: 2, times: 2, losses: 1}
+		slip      = modelWorld{ballots: 2, seqs: 2, ticks: 2, times: 1, slips: true}
+		jobs      = modelWorld{ballots: 2, seqs: 1, ticks: 2, jobs: 2, times: 1, stepwise: true, clock: 1}
+		again     = modelWorld{ballots: 2, seqs: 1, ticks: 1, times: 1, again: true}
+		paused    = modelWorld{ballots: 2, seqs: 1, ticks: 1, times: 1, settings: 1, settles: true}
+		later     = modelWorld{ballots: 3, seqs: 1, ticks: 1, times: 1, led: true, continues: [modelBallots]uint8{0, 0, 1}}
+		laterLoss = modelWorld{ballots: 3, seqs: 1, ticks: 1, times: 2, losses: 1, older: true, led: true,
+			continues: [modelBallots]uint8{0, 0, 1}}
+	)
+	for _, r := range []modelRemoval{
+		{"a node refuses prepares below its promise", modelRules{promiseOnPrepare: true}, two},
+		{"a node refuses writes below its promise", modelRules{promiseOnWrite: true}, two},
+		{"a write raises the promise", modelRules{writePromises: true}, three},
+		{"a ballot is above what the node can have lost", modelRules{ballotFloor: true}, loss},
+		{"a ballot is not ahead of the clock", modelRules{ballotAhead: true}, loss},
+		{"a mark is not ahead of the clock", modelRules{markAhead: true}, marks},
+		{"an older write replaces no newer one", modelRules{order: true}, writes},
+		{"no tick opens while a newer pause stands", modelRules{pause: true}, paused},
+		{"an entry of an earlier incarnation is not present", modelRules{tag: true}, olderData},
+		{"no tick up to the floor is opened", modelRules{tickFloor: true}, loss},
+		{"only a majority lifts the floor", modelRules{floorQuorum: true}, loss},
+		{"the state that was written last holds", modelRules{largest: true}, two},
+		{"an older state holds only if a majority has it", modelRules{olderQuorum: true}, two},
+		{"an older state holds only if a majority has it present", modelRules{olderPresent: true}, olderData},
+		{"a state above the prepared ballot does not count", modelRules{aboveAsked: true}, slip},
+		{"a new leader learns of the pause", modelRules{pauseLearned: true}, paused},
+		{"a run starts only after a majority has its write", modelRules{startQuorum: true}, two},
+		{"a majority has the state of the run's own job", modelRules{ownJob: true}, jobs},
+		{"every write has its own sequence number", modelRules{newSeq: true}, writes},
+		{"a take-over uses an attempt above all tries", modelRules{tries: true}, again},
+		{"a later ballot follows the earlier one at its nodes", modelRules{reballot: true}, later},
+		{"a later ballot follows the earlier one at a majority", modelRules{reballotQuorum: true}, later},
+		{"a later ballot finds its nodes in the same incarnation", modelRules{reballotPresent: true}, laterLoss},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			if with := r.world.explore(t); with.trace != nil {
+				t.Error("the last line must not happen")
+			}
+			r.world.without = r.without
+			if without := r.world.explore(t); without.trace == nil {
+				t.Error("without this rule nothing happens that must not")
+			}
+		})
+	}
+}

@@ -1,0 +1,95 @@
+package jobstore_test
+
+// The rules of a node, as prepare.lua and write.lua have them.
+
+// reaches tells whether the node's clock is far enough for an instant. Where clocks are not stepwise, it moves on until it is.
+func (w *modelWorld) reaches(n *modelNode, instant uint8) bool {
+	if instant <= n.clock+modelAhead {
+		return true
+	}
+	if w.stepwise {
+		return false
+	}
+	n.clock = instant - modelAhead
+	return true
+}
+
+// serves tells whether the node serves a ballot that was taken at an instant.
+func (w *modelWorld) serves(n *modelNode, taken uint8) bool {
+	if taken <= n.floor && !w.without.ballotFloor {
+		return false
+	}
+	return w.without.ballotAhead || w.reaches(n, taken)
+}
+
+// prepare has the node promise a ballot. same tells whether the node's promise before was to the ballot that this one continues,
+// and whether it has been in the same incarnation since.
+func (w *modelWorld) prepare(m *model, i, ballot int) (same, ok bool) {
+	n := &m.columns[i].modelNode
+	if int(n.promised) > ballot && !w.without.promiseOnPrepare || !w.serves(n, m.times[ballot-1]) {
+		return false, false
+	}
+	continues := m.leaders[ballot-1].continues
+	same = n.promised == continues || n.kept == continues && w.without.reballotPresent
+	n.promised, n.kept = uint8(ballot), 0
+	return continues != 0 && same, true
+}
+
+// write has the node store the states of a write. It returns the jobs whose state it has stored, now or before.
+func (w *modelWorld) write(m *model, i, ballot, seq int) (acks uint8, ok bool) {
+	n := &m.columns[i].modelNode
+	if int(n.promised) > ballot && !w.without.promiseOnWrite || !w.serves(n, m.times[ballot-1]) {
+		return 0, false
+	}
+	n.kept = 0
+	if !w.without.writePromises {
+		n.promised = uint8(ballot)
+	}
+	for job, state := range m.leaders[ballot-1].writes[seq-1] {
+		if state.part && w.store(n, job, modelAtOf(ballot, seq), state) {
+			acks |= 1 << job
+		}
+	}
+	return acks, true
+}
+
+// store has the node store the state of one job. It tells whether the state is stored, now or before.
+func (w *modelWorld) store(n *modelNode, job int, at modelAt, state modelState) bool {
+	has := n.jobs[job]
+	if has.kind() == modelPresent && has.at().ballot() == at.ballot() {
+		switch has, at := w.known(has.at()), w.known(at); {
+		case has == at:
+			return true
+		case has > at && !w.without.order:
+			return false
+		}
+	}
+	if !w.without.markAhead && !w.reaches(n, state.mark) {
+		return false
+	}
+	if job == 0 {
+		if state.opens && modelIsPause(n.pause) && n.pause > state.pause && !w.without.pause {
+			return false
+		}
+		n.pause = max(n.pause, state.pause)
+	}
+	n.jobs[job] = modelEntryOf(modelPresent, at)
+	return true
+}
+
+// known is a place as the nodes know it: with the sequence number that the leader gave to the write.
+func (w *modelWorld) known(at modelAt) modelAt {
+	if at != 0 && w.without.newSeq {
+		return modelAtOf(at.ballot(), 1)
+	}
+	return at
+}
+
+// lose has the node lose its state. What it comes back with are the entries of the jobs, the promise that its old header has, and
+// a setting.
+func (w *modelWorld) lose(m *model, i int, entries [modelJobs]modelEntry, kept, pause uint8) {
+	n := &m.columns[i].modelNode
+	m.losses++
+	m.unset = m.unset || n.pause > pause
+	*n = modelNode{clock: n.clock, floor: n.clock + modelAhead, kept: kept, pause: pause, jobs: entries}
+}

@@ -1,0 +1,145 @@
+package jobstore_test
+
+import (
+	"hash/maphash"
+	"slices"
+	"time"
+)
+
+// modelLimit is how many states of a world are visited at most: a few gigabytes.
+const modelLimit = 15_000_000
+
+// modelSeed makes the fingerprints of states. That two states of a million have the same has a probability of 1 in 30 million.
+var modelSeed = maphash.MakeSeed()
+
+// modelSearch visits every state that can be reached, the near ones first.
+type modelSearch struct {
+	world   modelWorld
+	seen    map[uint64]struct{}
+	prints  []uint64          // of the states, in the order in which they were found
+	from    []int32           // for each the state before it; -1: none
+	next    []model           // found and not visited yet
+	reached [modelEvents]bool // what has happened somewhere
+	found   int               // the state in which something has happened that must not; -1: none
+}
+
+// modelResult is what a search has found.
+type modelResult struct {
+	states  int
+	took    time.Duration
+	reached [modelEvents]bool
+	trace   []string // the shortest way to what must not happen; nil: it does not happen
+}
+
+// search visits the states of a world, and stops where something happens that must not.
+func (w modelWorld) search() modelResult {
+	s := &modelSearch{world: w, seen: make(map[uint64]struct{}), found: -1}
+	for _, m := range w.begin() {
+		s.add(m, -1)
+	}
+	for first := 0; len(s.next) > 0 && s.found < 0; {
+		level := s.next
+		s.next = nil
+		for i := range level {
+			w.steps(&level[i], func(step modelStep, m model) {
+				s.reached[step.event] = true
+				s.add(m, int32(first+i))
+			})
+		}
+		first += len(level)
+	}
+	r := modelResult{states: len(s.prints), reached: s.reached}
+	if s.found >= 0 {
+		r.trace = s.trace()
+	}
+	return r
+}
+
+// add notes a state, unless it was found before.
+func (s *modelSearch) add(m model, from int32) {
+	m.sort()
+	print := maphash.Comparable(modelSeed, m)
+	if _, ok := s.seen[print]; ok || s.found >= 0 {
+		return
+	}
+	if len(s.prints) == modelLimit {
+		panic("this world of the model is too large")
+	}
+	s.seen[print] = struct{}{}
+	s.prints, s.from, s.next = append(s.prints, print), append(s.from, from), append(s.next, m)
+	if m.broken != modelNoBreach {
+		s.found = len(s.prints) - 1
+	}
+}
+
+// fingerprint is that of the state with its nodes in order.
+func (m model) fingerprint() uint64 {
+	m.sort()
+	return maphash.Comparable(modelSeed, m)
+}
+
+// sort puts the nodes in order. They are all alike, so states that differ in the order of their nodes count as one.
+func (m *model) sort() {
+	for _, p := range [][2]int{{0, 1}, {1, 2}, {0, 1}} {
+		if a, b := &m.columns[p[0]], &m.columns[p[1]]; b.less(a) {
+			*a, *b = *b, *a
+		}
+	}
+}
+
+// less puts nodes in an order.
+func (c *modelColumn) less(than *modelColumn) bool {
+	if a, b := c.word(), than.word(); a != b {
+		return a < b
+	}
+	for l := range c.links {
+		if a, b := c.links[l].word(), than.links[l].word(); a != b {
+			return a < b
+		}
+	}
+	return false
+}
+
+// word is the node as a number.
+func (n *modelNode) word() uint64 {
+	return uint64(n.clock) | uint64(n.floor)<<8 | uint64(n.promised)<<16 | uint64(n.kept)<<24 | uint64(n.pause)<<32 |
+		modelBit(n.told)<<40 | uint64(n.jobs[0])<<48 | uint64(n.jobs[1])<<56
+}
+
+// word is the link as a number.
+func (k *modelLink) word() uint64 {
+	return modelBit(k.heard) | modelBit(k.same)<<8 | uint64(k.floor)<<16 | uint64(k.pause)<<24 |
+		uint64(k.jobs[0])<<32 | uint64(k.jobs[1])<<40 | uint64(k.acks)<<48
+}
+
+func modelBit(is bool) uint64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// trace takes the way to the state that was found once more, without renaming nodes on the way, and describes each step.
+func (s *modelSearch) trace() (lines []string) {
+	var path []uint64
+	for i := int32(s.found); i >= 0; i = s.from[i] {
+		path = append(path, s.prints[i])
+	}
+	slices.Reverse(path)
+	var at model
+	for _, m := range s.world.begin() {
+		if m.fingerprint() == path[0] {
+			at, lines = m, append(lines, s.world.describe(&m))
+		}
+	}
+	for _, to := range path[1:] {
+		var next *model
+		s.world.steps(&at, func(step modelStep, m model) {
+			if next == nil && m.fingerprint() == to {
+				next, lines = &m, append(lines, step.String()+s.world.detail(step, &m))
+			}
+		})
+		at = *next
+	}
+	return append(lines, modelBreaches[at.broken])
+}

@@ -1,0 +1,183 @@
+package jobstore_test
+
+import (
+	"flag"
+	"sync"
+	"testing"
+	"time"
+)
+
+var modelDeep = flag.Bool("jobstore.deep", false, "explore larger worlds of the model too: some minutes and gigabytes")
+
+// modelCase is a world in which nothing may happen that must not.
+type modelCase struct {
+	name    string
+	world   modelWorld
+	reaches []modelEvent // that happen somewhere in it; else it would show nothing
+}
+
+// modelExplored has the result of each world that was explored: several tests look at the same.
+var modelExplored sync.Map
+
+// explore visits every state of a world. It logs how many there are and, if something happens that must not, the shortest way
+// there.
+func (w modelWorld) explore(t *testing.T) modelResult {
+	t.Helper()
+	w.jobs = max(w.jobs, 1)
+	w.first.part = true
+	once, _ := modelExplored.LoadOrStore(w, sync.OnceValue(func() modelResult {
+		at := time.Now()
+		r := w.search()
+		r.took = time.Since(at).Round(time.Millisecond)
+		return r
+	}))
+	r := once.(func() modelResult)()
+	t.Logf("%d states, %v", r.states, r.took)
+	for _, line := range r.trace {
+		t.Log(line)
+	}
+	return r
+}
+
+// modelHolds explores worlds, and the deep ones only where the flag asks for them.
+func modelHolds(t *testing.T, worlds, deep []modelCase) {
+	if *modelDeep {
+		worlds = append(worlds, deep...)
+	}
+	for _, c := range worlds {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := c.world.explore(t)
+			if r.trace != nil {
+				t.Error("the last line must not happen")
+				return
+			}
+			for _, event := range c.reaches {
+				if !r.reached[event] {
+					t.Errorf("in no state: %s", modelEventNames[event])
+				}
+			}
+		})
+	}
+}
+
+// Whatever clocks, networks and leaders do, and whatever nodes lose, no two leaders start the same tick.
+func TestModel_NoTickStartsTwice(t *testing.T) {
+	decisions := []modelEvent{modelStarts, modelDecides, modelDecidesOlder, modelDecidesStray}
+	modelHolds(t, []modelCase{
+		{"two leaders, a loss", modelWorld{ballots: 2, seqs: 2, ticks: 2, times: 2, losses: 1, older: true},
+			append(decisions, modelLosesAll, modelRestarts, modelFallsBack, modelConfirms)},
+		{"two leaders, clocks that move by themselves, a loss",
+			modelWorld{ballots: 2, seqs: 1, ticks: 2, times: 2, losses: 1, older: true, stepwise: true, clock: 1},
+			append(decisions, modelMovesClock)},
+		{"three leaders", modelWorld{ballots: 3, seqs: 1, ticks: 2, times: 1}, []modelEvent{modelStarts, modelDecidesOlder}},
+		{"three leaders, a loss", modelWorld{ballots: 3, seqs: 1, ticks: 1, times: 2, losses: 1, older: true}, decisions},
+		{"a promise is lost unnoticed", modelWorld{ballots: 2, seqs: 2, ticks: 2, times: 1, slips: true},
+			[]modelEvent{modelStarts, modelSlips}},
+	}, []modelCase{
+		{"two leaders, two losses", modelWorld{ballots: 2, seqs: 2, ticks: 2, times: 2, losses: 2, older: true}, decisions},
+		{"two leaders, three ticks, two losses",
+			modelWorld{ballots: 2, seqs: 1, ticks: 3, times: 3, losses: 2, older: true}, decisions},
+		{"three leaders, two writes", modelWorld{ballots: 3, seqs: 2, ticks: 2, times: 1}, decisions[:3]},
+		{"three leaders, two writes, a loss", modelWorld{ballots: 3, seqs: 2, ticks: 1, times: 2, losses: 1, older: true}, decisions},
+		{"three leaders, two ticks, a loss", modelWorld{ballots: 3, seqs: 1, ticks: 2, times: 2, losses: 1, older: true}, decisions},
+		{"three leaders, two losses", modelWorld{ballots: 3, seqs: 1, ticks: 1, times: 3, losses: 2, older: true}, decisions},
+		{"three leaders, clocks that move by themselves, a loss",
+			modelWorld{ballots: 3, seqs: 1, ticks: 1, times: 2, losses: 1, older: true, stepwise: true, clock: 1}, decisions},
+		{"four leaders", modelWorld{ballots: 4, seqs: 1, ticks: 2, times: 1}, decisions[:3]},
+	})
+}
+
+// The same holds where a leader takes a later ballot in its term and goes on without reading states.
+func TestModel_LaterBallotOfALeader(t *testing.T) {
+	other := [modelBallots]uint8{0, 0, 1} // another leader may come between
+	after := [modelBallots]uint8{0, 1, 0} // another leader comes after
+	twice := [modelBallots]uint8{0, 1, 2}
+	reaches := []modelEvent{modelGoesOn, modelStarts, modelFallsBack}
+	modelHolds(t, []modelCase{
+		{"another leader between", modelWorld{ballots: 3, seqs: 1, ticks: 1, times: 2, losses: 1, older: true, led: true, continues: other},
+			reaches},
+		{"twice", modelWorld{ballots: 3, seqs: 1, ticks: 1, times: 2, losses: 1, older: true, led: true, continues: twice}, reaches},
+		{"others between and after", modelWorld{ballots: 4, seqs: 1, ticks: 1, times: 1, led: true, continues: other}, reaches[:2]},
+	}, []modelCase{
+		{"another leader after", modelWorld{ballots: 3, seqs: 1, ticks: 2, times: 2, losses: 1, older: true, led: true, continues: after},
+			reaches},
+		{"two ticks", modelWorld{ballots: 3, seqs: 1, ticks: 2, times: 2, losses: 1, older: true, led: true, continues: other}, reaches},
+		{"two writes", modelWorld{ballots: 3, seqs: 2, ticks: 1, times: 2, losses: 1, older: true, led: true, continues: other}, reaches},
+		{"two losses", modelWorld{ballots: 3, seqs: 1, ticks: 1, times: 2, losses: 2, older: true, led: true, continues: other}, reaches},
+		{"from the start", modelWorld{ballots: 3, seqs: 1, ticks: 1, times: 2, losses: 1, older: true, continues: other}, reaches},
+		{"others between and after, a loss",
+			modelWorld{ballots: 4, seqs: 1, ticks: 1, times: 2, losses: 1, older: true, led: true, continues: other}, reaches},
+		{"taken over", modelWorld{ballots: 3, seqs: 1, ticks: 1, times: 2, losses: 1, older: true, led: true, continues: other,
+			again: true, first: modelOpenRun}, append(reaches, modelTakesOver)},
+	})
+}
+
+// modelOpenRun is what the nodes have where an earlier leader has opened a run.
+var modelOpenRun = modelState{mark: 1, open: 1, attempt: 1}
+
+// With AtLeastOnce, a later leader runs an open run again. No two leaders use the same attempt, where a majority vouched for the
+// state from which the later one went on.
+func TestModel_NoAttemptIsUsedTwice(t *testing.T) {
+	reaches := []modelEvent{modelTakesOver, modelStarts, modelDecidesOlder, modelDecidesStray}
+	ended := append(reaches, modelSendsEnd)
+	modelHolds(t, []modelCase{
+		{"three leaders, a loss", modelWorld{ballots: 3, seqs: 1, ticks: 1, times: 1, losses: 1, older: true, again: true,
+			first: modelOpenRun}, reaches[:3]},
+		{"two leaders, runs that end, a loss", modelWorld{ballots: 2, seqs: 2, ticks: 1, times: 2, losses: 1, older: true, again: true,
+			ends: true}, ended},
+	}, []modelCase{
+		{"three leaders, later ballots, a loss", modelWorld{ballots: 3, seqs: 1, ticks: 1, times: 2, losses: 1, older: true,
+			again: true, first: modelOpenRun}, reaches},
+		{"three leaders, two losses", modelWorld{ballots: 3, seqs: 1, ticks: 1, times: 2, losses: 2, older: true, again: true,
+			first: modelOpenRun}, reaches},
+		{"two leaders, runs that end, three writes, a loss", modelWorld{ballots: 2, seqs: 3, ticks: 1, times: 2, losses: 1, older: true,
+			again: true, ends: true, first: modelOpenRun}, ended},
+		{"three leaders, runs that end", modelWorld{ballots: 3, seqs: 2, ticks: 1, times: 1, again: true, ends: true}, ended[:3]},
+	})
+}
+
+// Where a majority vouches for its state, a later leader neither reports a run as lost whose end was acknowledged, nor runs it
+// again.
+func TestModel_NoEndIsLost(t *testing.T) {
+	reaches := []modelEvent{modelSendsEnd, modelStarts, modelDecidesOlder, modelDecidesStray}
+	modelHolds(t, []modelCase{
+		{"three leaders", modelWorld{ballots: 3, seqs: 2, ticks: 1, times: 1, led: true, ends: true, settles: true}, reaches[:3]},
+		{"two leaders, a loss", modelWorld{ballots: 2, seqs: 2, ticks: 1, times: 2, losses: 1, older: true, led: true, ends: true,
+			settles: true}, reaches},
+	}, []modelCase{
+		{"two leaders, three writes, a loss", modelWorld{ballots: 2, seqs: 3, ticks: 1, times: 2, losses: 1, older: true, ends: true,
+			settles: true}, reaches},
+		{"three leaders, a loss", modelWorld{ballots: 3, seqs: 2, ticks: 1, times: 2, losses: 1, older: true, led: true, ends: true,
+			settles: true}, reaches},
+	})
+}
+
+// No tick is opened by a write that was sent after a majority had acknowledged a pause, unless the write names that pause or a
+// newer setting. This holds until a node loses a setting. A setting that an acknowledged write names holds as that write does.
+func TestModel_NoTickOpensAfterAPause(t *testing.T) {
+	reaches := []modelEvent{modelSets, modelStarts, modelLearns}
+	modelHolds(t, []modelCase{
+		{"a pause", modelWorld{ballots: 2, seqs: 2, ticks: 1, times: 1, settings: 1}, reaches},
+		{"a pause, written by leaders", modelWorld{ballots: 2, seqs: 1, ticks: 1, times: 1, settings: 1, settles: true}, reaches},
+	}, []modelCase{
+		{"a pause and its end", modelWorld{ballots: 2, seqs: 1, ticks: 1, times: 1, settings: 2}, reaches},
+		{"a pause, its end, and another", modelWorld{ballots: 2, seqs: 1, ticks: 1, times: 1, settings: 3}, reaches},
+		{"a pause, two ticks", modelWorld{ballots: 2, seqs: 2, ticks: 2, times: 1, settings: 1}, reaches},
+		{"a pause, a loss", modelWorld{ballots: 2, seqs: 1, ticks: 1, times: 2, losses: 1, older: true, settings: 1, settles: true},
+			reaches},
+	})
+}
+
+// Each job in a write is judged on its own: a node may store the state of one and refuse that of the other.
+func TestModel_TwoJobsInAWrite(t *testing.T) {
+	reaches := []modelEvent{modelStarts, modelDecidesOlder}
+	modelHolds(t, []modelCase{
+		{"marks ahead of clocks", modelWorld{ballots: 2, seqs: 1, ticks: 2, jobs: 2, times: 1, stepwise: true, clock: 1}, reaches},
+		{"two writes", modelWorld{ballots: 2, seqs: 2, ticks: 1, jobs: 2, times: 1}, reaches},
+	}, []modelCase{
+		{"marks ahead of clocks, a loss", modelWorld{ballots: 2, seqs: 1, ticks: 2, jobs: 2, times: 2, losses: 1, older: true,
+			stepwise: true, clock: 1}, reaches},
+		{"one of them paused", modelWorld{ballots: 2, seqs: 1, ticks: 1, jobs: 2, times: 1, settings: 1}, reaches},
+	})
+}
