@@ -82,6 +82,7 @@ func (w *walk) prepare(b jobstore.Basis, left []string) {
 	}
 	l.isNew = !b.Known && !slices.ContainsFunc(w.sent[:len(w.sent)-1], isPrepared)
 	l.prepares, l.prepared, l.floor, l.behind, l.notBefore, l.writing = time.Time{}, w.now, b.Floor, true, time.Time{}, nil
+	l.proposed = nil
 	l.pause, l.trigger = newer(l.pause, b.Pause), newer(l.trigger, b.Trigger)
 	w.judgePrepared(b, was)
 	if before := was.State(); b.State.Mark.Before(before.Mark) { // what some nodes had stored has come to nothing
@@ -179,13 +180,18 @@ func (w *walk) due() {
 	if !l.behind && reflectEqual(was, effects.Write.State) && !slices.ContainsFunc(l.returned, settles) {
 		w.fail("a write changes nothing")
 	}
-	w.logf("(writes %s)", text(effects.Write.State))
+	if w.logs {
+		w.logf("(writes %s)", text(effects.Write.State))
+	}
 	for _, r := range effects.Write.Ended {
 		w.logf("(record %s of %s: %s, %d ticks from %s, %q)", r.ID, at(r.Slot.At), r.State, r.Ticks, at(r.From), r.Err)
 	}
 	l.writing = &writeUnderWay{write: effects.Write, was: was, job: w.job, answer: w.now.Add(w.delay()), fresh: fresh}
 	for _, o := range fresh {
 		w.unstarted[o.ID] = l.process
+		if before := l.proposed[o.Slot]; before != "" && before != o.ID {
+			w.fail("%s was opened as %s in a write that has failed, and is now as %s", at(o.Slot.At), before, o.ID)
+		}
 	}
 	if at, lazy := w.m.Wake(); !at.IsZero() || lazy || !w.m.IsWriting() {
 		w.fail("a leader that writes is to be woken at %s, %v", at, lazy)
@@ -218,7 +224,7 @@ func (w *walk) answer() {
 		return
 	}
 	effects := w.send(jobmachine.Stored{Now: w.now})
-	l.behind, l.floor, l.notBefore = false, time.Time{}, time.Time{}
+	l.behind, l.floor, l.notBefore, l.proposed = false, time.Time{}, time.Time{}, nil
 	w.store(p.write.State)
 	if !reflectEqual(w.m.State(), p.write.State) {
 		w.fail("what was stored is not what the machine holds")
@@ -267,7 +273,13 @@ func (w *walk) failed(p *writeUnderWay) {
 		w.fail("a write that has failed has changed the state")
 	}
 	known := w.m.Unstarted()
+	if l.proposed == nil {
+		l.proposed = map[jobstore.Slot]string{}
+	}
 	for _, o := range p.fresh {
+		if len(l.proposed) < 1000 { // more are not remembered
+			l.proposed[o.Slot] = o.ID
+		}
 		if w.unstarted[o.ID] == l.process && !slices.Contains(known, o.ID) && w.job.Overlap != jobmachine.Allow {
 			w.fail("the leader has forgotten that it has opened %s", o.ID)
 		}
