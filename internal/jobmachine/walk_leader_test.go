@@ -37,6 +37,7 @@ func (w *walk) hear() jobstore.Basis {
 	b := jobstore.Basis{
 		Known: w.nodes.known, State: w.nodes.base, Pause: w.nodes.pause, Trigger: w.nodes.trigger, Floor: w.nodes.floor,
 	}
+	b.Lost = !b.Known && w.lostAll
 	if n := len(w.nodes.kept); n > 0 {
 		if heard := w.rng.IntN(n + 1); heard < n {
 			b.Known, b.State = true, w.nodes.kept[heard]
@@ -105,6 +106,12 @@ func (w *walk) prepare(b jobstore.Basis, left []string) {
 // knows itself.
 func (w *walk) judgePrepared(b jobstore.Basis, before jobmachine.Machine) {
 	is, own := w.m.State(), before.State()
+	if b.Lost {
+		b.State.Lost = w.now
+	}
+	if b.Lost && !is.Lost.Equal(w.now) {
+		w.fail("that nodes have lost all is noted as of %s", at(is.Lost))
+	}
 	again := len(w.sent) > 1 && slices.ContainsFunc(w.sent[:len(w.sent)-1], isPrepared)
 	switch {
 	case !again && !b.Known:
