@@ -66,10 +66,9 @@ func TestNext_ACosmeticEditIsNoChange(t *testing.T) {
 	j := minutely()
 	edited := *j
 	edited.Tries = 3
-	r := lead(t, j, 60, stateOf(j, 0)).work()
-	r.at(65).send(jobmachine.Added{Job: &edited})
-	r.at(119).returns().work().want("ok 60s")
-	r.at(185).work().want("run 180s; missed 120s: the leader came to it too late")
+	r := lead(t, j, 185, stateOf(j, 60))
+	r.send(jobmachine.Added{Job: &edited, Before: j.Schedule})
+	r.work().want("run 180s; missed 120s: nobody led")
 }
 
 func TestNext_AChangedPlanRecordsWhatItDrops(t *testing.T) {

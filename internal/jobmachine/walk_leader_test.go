@@ -37,6 +37,7 @@ func (w *walk) hear() jobstore.Basis {
 	b := jobstore.Basis{
 		Known: w.nodes.known, State: w.nodes.base, Pause: w.nodes.pause, Trigger: w.nodes.trigger, Floor: w.nodes.floor,
 	}
+	b.Lost = !b.Known && w.lostAll
 	if n := len(w.nodes.kept); n > 0 {
 		if heard := w.rng.IntN(n + 1); heard < n {
 			b.Known, b.State = true, w.nodes.kept[heard]
@@ -82,6 +83,7 @@ func (w *walk) prepare(b jobstore.Basis, left []string) {
 	}
 	l.isNew = !b.Known && !slices.ContainsFunc(w.sent[:len(w.sent)-1], isPrepared)
 	l.prepares, l.prepared, l.floor, l.behind, l.notBefore, l.writing = time.Time{}, w.now, b.Floor, true, time.Time{}, nil
+	l.proposed = nil
 	l.pause, l.trigger = newer(l.pause, b.Pause), newer(l.trigger, b.Trigger)
 	w.judgePrepared(b, was)
 	if before := was.State(); b.State.Mark.Before(before.Mark) { // what some nodes had stored has come to nothing
@@ -104,6 +106,12 @@ func (w *walk) prepare(b jobstore.Basis, left []string) {
 // knows itself.
 func (w *walk) judgePrepared(b jobstore.Basis, before jobmachine.Machine) {
 	is, own := w.m.State(), before.State()
+	if b.Lost {
+		b.State.Lost = w.now
+	}
+	if b.Lost && !is.Lost.Equal(w.now) {
+		w.fail("that nodes have lost all is noted as of %s", at(is.Lost))
+	}
 	again := len(w.sent) > 1 && slices.ContainsFunc(w.sent[:len(w.sent)-1], isPrepared)
 	switch {
 	case !again && !b.Known:
@@ -179,13 +187,18 @@ func (w *walk) due() {
 	if !l.behind && reflectEqual(was, effects.Write.State) && !slices.ContainsFunc(l.returned, settles) {
 		w.fail("a write changes nothing")
 	}
-	w.logf("(writes %s)", text(effects.Write.State))
+	if w.logs {
+		w.logf("(writes %s)", text(effects.Write.State))
+	}
 	for _, r := range effects.Write.Ended {
 		w.logf("(record %s of %s: %s, %d ticks from %s, %q)", r.ID, at(r.Slot.At), r.State, r.Ticks, at(r.From), r.Err)
 	}
 	l.writing = &writeUnderWay{write: effects.Write, was: was, job: w.job, answer: w.now.Add(w.delay()), fresh: fresh}
 	for _, o := range fresh {
 		w.unstarted[o.ID] = l.process
+		if before := l.proposed[o.Slot]; before != "" && before != o.ID {
+			w.fail("%s was opened as %s in a write that has failed, and is now as %s", at(o.Slot.At), before, o.ID)
+		}
 	}
 	if at, lazy := w.m.Wake(); !at.IsZero() || lazy || !w.m.IsWriting() {
 		w.fail("a leader that writes is to be woken at %s, %v", at, lazy)
@@ -218,7 +231,7 @@ func (w *walk) answer() {
 		return
 	}
 	effects := w.send(jobmachine.Stored{Now: w.now})
-	l.behind, l.floor, l.notBefore = false, time.Time{}, time.Time{}
+	l.behind, l.floor, l.notBefore, l.proposed = false, time.Time{}, time.Time{}, nil
 	w.store(p.write.State)
 	if !reflectEqual(w.m.State(), p.write.State) {
 		w.fail("what was stored is not what the machine holds")
@@ -267,7 +280,13 @@ func (w *walk) failed(p *writeUnderWay) {
 		w.fail("a write that has failed has changed the state")
 	}
 	known := w.m.Unstarted()
+	if l.proposed == nil {
+		l.proposed = map[jobstore.Slot]string{}
+	}
 	for _, o := range p.fresh {
+		if len(l.proposed) < 1000 { // more are not remembered
+			l.proposed[o.Slot] = o.ID
+		}
 		if w.unstarted[o.ID] == l.process && !slices.Contains(known, o.ID) && w.job.Overlap != jobmachine.Allow {
 			w.fail("the leader has forgotten that it has opened %s", o.ID)
 		}

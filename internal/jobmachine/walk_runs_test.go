@@ -48,6 +48,12 @@ func (w *walk) judgeStored(effects jobmachine.Effects, p *writeUnderWay) {
 	if effects.Write != nil || effects.Cancel != nil {
 		w.fail("Stored has effects of Due: %+v", effects)
 	}
+	for _, r := range l.returned {
+		isLast := find(p.was.Open, r.ID) == nil && p.was.Last.ID == r.ID
+		if isLast && !slices.Contains(effects.Tell, p.was.Last) {
+			w.fail("the end of %s is stored, and nobody is told", r.ID)
+		}
+	}
 	told := slices.DeleteFunc(slices.Clone(effects.Tell), func(r jobstore.Record) bool { // of a write that was taken for failed
 		return r == p.was.Last && w.hasReturned(r.ID) && !slices.Contains(p.write.Ended, r)
 	})

@@ -28,18 +28,21 @@ const walkLength = 600
 func TestNext_KeepsThePromises(t *testing.T) {
 	t.Parallel()
 	counts := map[string]int{}
-	if *walkSeed != 0 {
-		if w := play(*walkSeed, walkLength, counts); w.failure != "" {
-			t.Fatalf("%s", w)
-		}
-		return
-	}
 	for total := 0; total < *walkEvents; {
-		w := play(rand.Uint64()|1, walkLength, counts)
-		if w.failure != "" {
-			t.Fatalf("%s", w)
+		seed := *walkSeed
+		if seed == 0 {
+			seed = rand.Uint64() | 1
 		}
-		total += w.events
+		w := newWalk(seed, counts)
+		if w.play(); w.failure != "" {
+			again := newWalk(seed, counts)
+			again.logs = true
+			again.play()
+			t.Fatalf("%s", again)
+		}
+		if total += w.events; *walkSeed != 0 {
+			return
+		}
 	}
 	t.Logf("%v", counts)
 	for _, what := range []string{
@@ -52,33 +55,29 @@ func TestNext_KeepsThePromises(t *testing.T) {
 	}
 }
 
-// play plays the walk of a seed.
-func play(seed uint64, length int, counts map[string]int) (w *walk) {
-	w = newWalk(seed, counts)
+// play plays a walk, as far as nothing fails.
+func (w *walk) play() {
 	defer func() {
 		if problem := recover(); problem != nil && w.failure == "" {
 			w.failure = fmt.Sprintf("panic: %v\n%s", problem, debug.Stack())
 		}
 	}()
+	w.now = day.Add(w.upTo(time.Hour).Truncate(time.Microsecond))
+	w.nodes.floor = w.now.Add(w.upTo(jobstore.Ahead))
+	w.job = w.drawJob()
 	w.lead(w.newProcess())
-	for w.events < length {
+	for w.events < walkLength {
 		w.step()
 	}
 	w.settle()
-	return w
 }
 
 func newWalk(seed uint64, counts map[string]int) *walk {
-	w := &walk{
+	return &walk{
 		seed: seed, rng: rand.New(rand.NewPCG(seed, 0)), counts: counts,
 		plans:  map[string]jobmachine.Schedule{},
 		starts: map[jobstore.Slot][]attempt{}, unstarted: map[string]string{},
 	}
-	w.now = day.Add(w.upTo(time.Hour).Truncate(time.Microsecond))
-	w.nodes.floor = w.now.Add(w.upTo(jobstore.Ahead))
-	w.job = w.drawJob()
-	w.logf("job %+v", *w.job)
-	return w
 }
 
 // drawJob draws a job that differs from the present one, if there is one, in any way.

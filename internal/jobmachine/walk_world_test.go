@@ -16,6 +16,7 @@ type walk struct {
 	seed     uint64
 	rng      *rand.Rand
 	counts   map[string]int // of what has happened
+	logs     bool           // lines are kept: of very many walks hardly any fails
 	log      []string
 	failure  string
 	events   int
@@ -69,6 +70,7 @@ type leader struct {
 	spans     []period              // when runs were under way, those of earlier leaders included
 	writing   *writeUnderWay
 	notBefore time.Time
+	proposed  map[jobstore.Slot]string // runs that writes have opened which have failed, since the last that was stored
 	behind    bool
 	left      []string  // runs that this process has opened in an earlier term and not started
 	prepares  time.Time // when the nodes answer what they know; zero: they have
@@ -100,7 +102,9 @@ func (w *walk) String() string {
 }
 
 func (w *walk) logf(format string, args ...any) {
-	w.log = append(w.log, at(w.now)+" "+fmt.Sprintf(format, args...))
+	if w.logs {
+		w.log = append(w.log, at(w.now)+" "+fmt.Sprintf(format, args...))
+	}
 }
 
 func at(t time.Time) string {
@@ -129,7 +133,9 @@ func (w *walk) newProcess() string {
 // send hands an event to the machine.
 func (w *walk) send(e jobmachine.Event) jobmachine.Effects {
 	w.events++
-	w.logf("%s", describe(e))
+	if w.logs {
+		w.logf("%s", describe(e))
+	}
 	pure := w.rng.IntN(60) == 0
 	if pure { // what becomes of other events must leave no trace
 		jobmachine.Next(w.m, e)
