@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Snapshot is the strings and hashes of a node, each with the instant at which it expires by the
+// Snapshot is the strings, hashes, sorted sets and lists of a node, each with the instant at which it expires by the
 // node's clock, to the millisecond: what an append-only file holds.
 type Snapshot struct{ records []record }
 
@@ -29,7 +29,7 @@ var collectSHA = func() string {
 }()
 
 // Snapshot returns the data of node i, dead or alive, as it is between two commands or scripts. Keys
-// of other types than string and hash, and of other databases than 0, are left out.
+// of other types than these, and of other databases than 0, are left out.
 func (c *Cluster) Snapshot(i int) *Snapshot {
 	n := c.nodes[i]
 	s := new(Snapshot)
@@ -39,14 +39,8 @@ func (c *Cluster) Snapshot(i int) *Snapshot {
 		if ms := found[1].(int); ms >= 0 {
 			r.expires = time.UnixMilli(int64(ms)).Add(c.stateOf(n).offset)
 		}
-		switch value := found[2].(type) {
-		case string:
-			r.command = []string{"SET", r.key, value}
-		case []any:
-			r.command = []string{"HSET", r.key}
-			for _, part := range value {
-				r.command = append(r.command, part.(string))
-			}
+		for _, part := range found[2].([]any) {
+			r.command = append(r.command, part.(string))
 		}
 		s.records = append(s.records, r)
 	}
