@@ -173,7 +173,7 @@ func (l *loop) carryOut(e *entry, effects jobmachine.Effects) {
 func (l *loop) place(e *entry) {
 	m := &e.machine
 	wake, isLazy := m.Wake()
-	if l.drained {
+	if l.drained && len(m.Ended()) == 0 { // only ends are stored yet, also when that has failed
 		wake = time.Time{}
 	}
 	l.agenda.put(e, wake)
