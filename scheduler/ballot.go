@@ -22,6 +22,7 @@ const maxOwn = 16
 type ballot struct {
 	jobstore.Ballot
 	own      []jobstore.Ballot // the newest that this term has taken
+	promised []jobstore.Ballot // the newest of these that a majority has promised, as this term knows
 	id       string            // random digits of this term, for the names of its runs
 	above    time.Time         // the next one is taken after this instant of the nodes' clock
 	wanted   bool              // the leader needs a larger one
@@ -55,7 +56,7 @@ func (l *loop) takeBallot(now time.Time) time.Duration {
 	if b.id == "" {
 		b.id = taken.ID()
 	}
-	b.own = append(b.own[max(0, len(b.own)-maxOwn+1):], taken) // before anybody knows whether a majority promises it
+	b.own = remember(b.own, taken)
 	leader := jobstore.Leader{Token: l.term.Token(), Replica: l.s.elector.Identity()}
 	l.work.Go(func() { // ends by the node timeout; lead waits for it
 		promises, err := l.s.store.Prepare(l.stopping, taken, leader, nil)
@@ -64,8 +65,14 @@ func (l *loop) takeBallot(now time.Time) time.Duration {
 	return maxPoll
 }
 
+// remember adds a ballot, and keeps the newest.
+func remember(ballots []jobstore.Ballot, b jobstore.Ballot) []jobstore.Ballot {
+	return append(ballots[max(0, len(ballots)-maxOwn+1):], b)
+}
+
 // promised goes on under a ballot that a majority has promised. If that majority has lost nothing since the last ballot, all jobs
-// are as they were last stored. Otherwise the nodes are asked for them again.
+// are as they were last stored. Otherwise the nodes are asked for them again. Ballots for which no majority was heard do not count
+// here: a node may have promised one after that of another leader, and nobody heard of that.
 func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err error) {
 	b := &l.ballot
 	b.taking = false
@@ -73,7 +80,8 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 		l.notPromised(err)
 		return
 	}
-	continues := b.Ballot != "" && l.s.store.Continues(promises, b.own)
+	continues := b.Ballot != "" && l.s.store.Continues(promises, b.promised)
+	b.promised = remember(b.promised, taken)
 	if b.Ballot == "" {
 		b.absence = absence(promises, l.clock.now())
 	}

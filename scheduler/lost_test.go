@@ -256,3 +256,51 @@ func TestLost_ARunThatIsStoredWhenTheTermIsOverDoesNotStart(t *testing.T) {
 		}
 	})
 }
+
+// An earlier leader takes the jobs over and opens a tick. This leader asks for a larger ballot: all nodes promise it, but their
+// clocks disagree, so it does not count. The next ballot finds only ballots of this leader at the nodes, and must read the jobs
+// all the same.
+func TestBallot_OneThatDidNotCountHidesNoOtherLeader(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.idle("b")
+		a.add(a.job("job", "*/10 * * * * *", quick))
+		c.SleepTo(18500 * time.Millisecond)
+		other := jobstore.New(jobstore.Config{
+			Quorum: b.elector.Locker().Quorum(), Prefix: "redlock", Election: "x", List: b.elector.Locker().List(),
+		})
+		ballot, tick := jobstore.NewBallot(time.Now()), c.Start.Add(20*time.Second)
+		earlier := jobstore.Leader{Token: a.leads().Token() - 1, Replica: "other"}
+		promises, err := other.Prepare(t.Context(), ballot, earlier, []string{"job"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		basis, err := other.Decide(promises, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		state := basis.State
+		state.Mark = tick
+		state.Open = []jobstore.Open{{
+			Slot: jobstore.Slot{At: tick}, ID: "other", Attempt: 1, Tries: 1, Token: earlier.Token, Replica: "other", Start: tick,
+		}}
+		errs, _ := other.Write(t.Context(), ballot, 1, []jobstore.Write{{Job: "job", State: state, Opens: true}})
+		if errs[0] != nil {
+			t.Fatal(errs[0])
+		}
+		c.SleepTo(19990 * time.Millisecond)
+		c.Offset(1, 1300*time.Millisecond)
+		c.Offset(2, 2600*time.Millisecond)
+		c.SleepTo(20020 * time.Millisecond) // the write of the tick was refused, and a larger ballot asked for in vain
+		c.Offset(1, 0)
+		c.Offset(2, 0)
+		c.SleepTo(25 * time.Second)
+		for _, run := range c.records() {
+			if run.Tick.Equal(tick) {
+				t.Errorf("the tick of the other leader started again: %v", c.ran())
+			}
+		}
+		if got := b.states("job")["20s"]; got != scheduler.StateLost {
+			t.Errorf("recorded %q, ran %v", got, c.ran())
+		}
+	})
+}

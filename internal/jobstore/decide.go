@@ -132,6 +132,9 @@ func opensMore(a, b State) bool {
 
 // Continues reports whether what the leader stored last still holds, because only the leader has written since. That is so if a
 // majority of the nodes that promise its new ballot served one of its own just before, and lost nothing since.
+//
+// own are ballots that a majority is known to have promised. Another ballot of the leader does not belong there: a node may have
+// promised it after that of another leader, whose writes nobody has read.
 func (s *Store) Continues(promises []Promise, own []Ballot) bool {
 	n := 0
 	for _, p := range promises {

@@ -31,6 +31,7 @@ type modelRules struct {
 	// Rules of a leader that takes a later ballot.
 	reballot        bool // its nodes have promised no other ballot in between
 	reballotQuorum  bool // that is true of a majority, not of one node
+	reballotLed     bool // ballots that a majority may not have promised, as far as the leader knows, are not its own
 	reballotPresent bool // and each of these nodes was in one incarnation before and after
 }
 

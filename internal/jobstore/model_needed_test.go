@@ -22,6 +22,8 @@ func TestModel_EachRuleIsNeeded(t *testing.T) {
 		again     = modelWorld{ballots: 2, seqs: 1, ticks: 1, times: 1, again: true}
 		paused    = modelWorld{ballots: 2, seqs: 1, ticks: 1, times: 1, settings: 1, settles: true}
 		later     = modelWorld{ballots: 3, seqs: 1, ticks: 1, times: 1, led: true, continues: [modelBallots]uint8{0, 0, 1}}
+		vain      = modelWorld{ballots: 4, seqs: 1, ticks: 1, times: 1, led: true, continues: [modelBallots]uint8{0, 0, 1, 1},
+			tried: [modelBallots]bool{2: true}}
 		laterLoss = modelWorld{ballots: 3, seqs: 1, ticks: 1, times: 2, losses: 1, older: true, led: true,
 			continues: [modelBallots]uint8{0, 0, 1}}
 	)
@@ -48,6 +50,7 @@ func TestModel_EachRuleIsNeeded(t *testing.T) {
 		{"a take-over uses an attempt above all tries", modelRules{tries: true}, again},
 		{"a later ballot follows the earlier one at its nodes", modelRules{reballot: true}, later},
 		{"a later ballot follows the earlier one at a majority", modelRules{reballotQuorum: true}, later},
+		{"a later ballot follows one with which the leader has led", modelRules{reballotLed: true}, vain},
 		{"a later ballot finds its nodes in the same incarnation", modelRules{reballotPresent: true}, laterLoss},
 	} {
 		t.Run(r.name, func(t *testing.T) {

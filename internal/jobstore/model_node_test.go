@@ -22,7 +22,7 @@ func (w *modelWorld) serves(n *modelNode, taken uint8) bool {
 	return w.without.ballotAhead || w.reaches(n, taken)
 }
 
-// prepare has the node promise a ballot. same tells whether the node's promise before was to the ballot that this one continues,
+// prepare has the node promise a ballot. same tells whether the node's promise before was to an earlier ballot of the same leader,
 // and whether it has been in the same incarnation since.
 func (w *modelWorld) prepare(m *model, i, ballot int) (same, ok bool) {
 	n := &m.columns[i].modelNode
@@ -30,9 +30,23 @@ func (w *modelWorld) prepare(m *model, i, ballot int) (same, ok bool) {
 		return false, false
 	}
 	continues := m.leaders[ballot-1].continues
-	same = n.promised == continues || n.kept == continues && w.without.reballotPresent
+	same = w.isOwn(ballot, n.promised) || w.isOwn(ballot, n.kept) && w.without.reballotPresent
 	n.promised, n.kept = uint8(ballot), 0
 	return continues != 0 && same, true
+}
+
+// isOwn tells whether a promised ballot is an earlier one with which the same leader has led. A ballot that it has only asked for
+// counts where that rule is missing.
+func (w *modelWorld) isOwn(ballot int, promised uint8) bool {
+	if promised == 0 {
+		return false
+	}
+	for b := w.continues[ballot-1]; b != 0; b = w.continues[b-1] {
+		if promised == b {
+			return true
+		}
+	}
+	return w.without.reballotLed && int(promised) < ballot && w.tried[promised-1] && w.continues[promised-1] == w.continues[ballot-1]
 }
 
 // write has the node store the states of a write. It returns the jobs whose state it has stored, now or before.

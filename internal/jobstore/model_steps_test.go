@@ -90,7 +90,7 @@ func (w *modelWorld) decides(m *model, ballot int, yield func(modelStep, model))
 // goesOn has a leader that has taken a later ballot go on from its own last acknowledged state.
 func (w *modelWorld) goesOn(m *model, ballot int, yield func(modelStep, model)) {
 	before := int(m.leaders[ballot-1].continues)
-	if m.leaders[before-1].phase != modelLeads {
+	if m.leaders[before-1].phase != modelLeads || w.tried[ballot-1] {
 		return
 	}
 	heard, same := 0, 0

@@ -36,8 +36,8 @@ type modelWorld struct {
 	times    int   // ballots are taken at 1..times
 	losses   int   // how often a node loses its state, over all nodes
 	older    bool  // a node may come back with older data, and not only with none
-	stepwise bool  // clocks move on by themselves, up to clock
-	clock    uint8 //
+	stepwise bool  // clocks move on by themselves
+	clock    uint8 // and up to here
 	slips    bool  // a node may lose its promise, and nothing else, without anybody noticing
 	settings int   // how many settings people want: a pause, its end, another pause
 	again    bool  // AtLeastOnce: open runs of earlier leaders are taken over
@@ -46,6 +46,7 @@ type modelWorld struct {
 	led      bool  // the first ballot leads from the start
 
 	continues [modelBallots]uint8 // for each ballot the earlier ballot of the same leader; 0: none
+	tried     [modelBallots]bool  // ballots that the leader asks for in vain: it hears of no majority, and takes a later one
 	first     modelState          // what all nodes have at the start
 }
 
