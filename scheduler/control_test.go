@@ -34,18 +34,19 @@ func TestTrigger_RunsAtOnceOnTheLeader(t *testing.T) {
 		for _, r := range []*replica{a, b} {
 			r.add(r.job("job", "@hourly", quick))
 		}
-		c.SleepTo(10 * time.Second)
+		// The leader polls at 10 s, and at 13.3 s.
+		c.SleepTo(12 * time.Second)
 		for range 3 { // before it starts: one run
 			if err := b.Trigger(t.Context(), "job"); err != nil {
 				t.Fatal(err)
 			}
 		}
-		c.SleepTo(10050 * time.Millisecond)
+		c.SleepTo(12050 * time.Millisecond)
 		runs := c.records()
 		if len(runs) == 0 || len(runs) > 3 {
 			t.Fatalf("%d runs", len(runs))
 		}
-		if run := runs[0]; run.by != "a" || !run.Manual || run.CaughtUp || c.at(run.Tick.Truncate(time.Second)) != "10s" {
+		if run := runs[0]; run.by != "a" || !run.Manual || run.CaughtUp || c.at(run.Tick.Truncate(time.Second)) != "12s" {
 			t.Errorf("ran %+v", run)
 		}
 		n := len(runs)
@@ -290,13 +291,17 @@ func TestStatus_ARunUnderWayIsNotHiddenBySkippedTicks(t *testing.T) {
 		a := c.leader("a")
 		a.add(a.job("job", "* * * * * *", func(_ context.Context, call int) error {
 			if call == 2 {
-				time.Sleep(100 * time.Second)
+				time.Sleep(100500 * time.Millisecond)
 			}
 			return nil
 		}))
 		c.SleepTo(90500 * time.Millisecond)
 		s := a.status("job")
 		if !s.Running || c.at(s.Last.Tick) != "2s" || c.at(s.LastOK.Tick) != "1s" || c.at(s.ReasonTick) != "1m30s" {
+			t.Errorf("status %+v", s)
+		}
+		c.SleepTo(102700 * time.Millisecond) // it has returned
+		if s := a.status("job"); s.Running || c.at(s.Last.Tick) != "2s" || s.Last.State != scheduler.StateOK {
 			t.Errorf("status %+v", s)
 		}
 	})

@@ -96,6 +96,35 @@ func TestLook_HearsOfASlowNodeThatHasForgotten(t *testing.T) {
 	})
 }
 
+// One node loses its data, and later the other two do. The pause is known to the first one, which has got it from the leader,
+// though that had nothing to write meanwhile.
+func TestLook_ANodeThatLostItsDataGetsTheStateOfEachJobAgain(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.idle("b")
+		for _, r := range []*replica{a, b} {
+			r.add(r.job("job", "0 * * * * *", quick))
+		}
+		c.SleepTo(70 * time.Second)
+		if err := a.Pause(t.Context(), "job"); err != nil {
+			t.Fatal(err)
+		}
+		c.Delay(5*time.Millisecond, 2) // the other two are a majority without it
+		c.SleepTo(90 * time.Second)
+		c.Wipe(2)
+		c.SleepTo(150 * time.Second)
+		a.links.Cut()
+		c.Wipe(0)
+		c.Wipe(1)
+		b.campaign()
+		b.leads()
+		c.SleepTo(5 * time.Minute)
+		wantEqual(t, "ran", c.ran(), []string{"job 1m0s@1m0s"})
+		if s := b.status("job"); !s.Paused {
+			t.Errorf("status %+v", s)
+		}
+	})
+}
+
 // A run is under way when all nodes restart at once, with their data, and its process dies. It is recorded as lost,
 // and told.
 func TestLost_WhereAQuorumForgotItIsTold(t *testing.T) {

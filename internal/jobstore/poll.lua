@@ -2,7 +2,7 @@
 -- KEYS     ..., changes
 -- ARGV     ..., ballot; the number of the last change that is known, or -1: none is; changes at most, if none is
 -- returns  h, header, and c and their number: job and number of each, the newest first
---          or r, header: a larger ballot was promised; u: it may have lost its state
+--          or r, header: a larger ballot was promised; u: it may have lost its state, and serves only a larger ballot
 if began then
   items[1] = 'u' .. string.format('%d', now - began)
   return answer()
@@ -10,6 +10,9 @@ end
 local age = string.format('%d', now - tonumber(marker))
 if sub(header, 33, 58) > ARGV[4] then
   items[1], texts[1] = 'r' .. age, header
+  return answer()
+elseif tonumber(sub(ARGV[4], 1, 16)) <= tonumber(marker) + ahead then -- it serves this leader only under a larger ballot
+  items[1] = 'u' .. age
   return answer()
 end
 if sub(header, 33, 58) == ARGV[4] and tonumber(sub(header, 74, 89)) + 1000000 < now then
