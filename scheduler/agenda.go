@@ -35,6 +35,14 @@ func (a *agenda) put(e *entry, wake time.Time) {
 	}
 }
 
+// clear takes out all entries.
+func (a *agenda) clear() {
+	for _, e := range *a {
+		e.index = -1
+	}
+	*a = nil
+}
+
 // next returns the entry for which there is something to do first, if that is due.
 func (a *agenda) next(now time.Time) *entry {
 	if len(*a) == 0 || (*a)[0].wake.After(now) {

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,7 +39,7 @@ type ballot struct {
 // while writes are under way: nodes that promise a larger one would refuse them.
 func (l *loop) takeBallot(now time.Time) time.Duration {
 	b := &l.ballot
-	if !b.wanted && b.Ballot != "" || b.taking || b.fenced || l.prepares.running {
+	if !b.wanted && b.Ballot != "" || b.taking || b.fenced || l.prepares.running || !l.term.Valid() {
 		return maxPoll
 	}
 	if pause := time.Until(b.at); pause > 0 {
@@ -58,8 +59,9 @@ func (l *loop) takeBallot(now time.Time) time.Duration {
 	}
 	b.own = remember(b.own, taken)
 	leader := jobstore.Leader{Token: l.term.Token(), Replica: l.s.elector.Identity()}
-	l.work.Go(func() { // ends by the node timeout; lead waits for it
-		promises, err := l.s.store.Prepare(l.stopping, taken, leader, nil)
+	ctx := context.WithoutCancel(l.stopping) // nodes that promise it take the last writes only under it
+	l.work.Go(func() {                       // ends by the node timeout; lead waits for it
+		promises, err := l.s.store.Prepare(ctx, taken, leader, nil)
 		l.inbox.post(func() { l.promised(taken, promises, err) })
 	})
 	return maxPoll
@@ -91,6 +93,7 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 	}
 	for _, e := range l.entries {
 		switch {
+		case l.drained && !l.isBusy(e): // nothing is written of it any more
 		case !continues:
 			l.apply(e, jobmachine.Unprepared{})
 			l.prepares.waiting = append(l.prepares.waiting, e)
@@ -119,9 +122,10 @@ func (l *loop) notPromised(err error) {
 	l.wantBallot(backoff.After(b.failures))
 }
 
-// isBallotDue reports that a larger ballot is to be taken as soon as no write is under way.
+// isBallotDue reports that a larger ballot is to be taken as soon as no write is under way. Without a lease there is none to be
+// taken: it would be larger than that of the next leader. The last writes go to the nodes that still serve the present one.
 func (l *loop) isBallotDue() bool {
-	return l.ballot.wanted && !l.prepares.running && time.Until(l.ballot.at) <= 0
+	return l.ballot.wanted && l.term.Valid() && !l.prepares.running && time.Until(l.ballot.at) <= 0
 }
 
 // wantBallot notes that a larger ballot must be taken after a pause.

@@ -137,11 +137,10 @@ func (l *loop) step() (pause time.Duration, over bool) {
 		return 0, true
 	}
 	now := l.clock.now()
-	pause = l.dispatch(now)
+	pause = min(l.dispatch(now), l.takeBallot(now), l.prepare(now), l.poll())
 	if l.drained {
-		return min(pause, l.untilGiveUp()), false
+		pause = min(pause, l.untilGiveUp())
 	}
-	pause = min(pause, l.takeBallot(now), l.prepare(now), l.poll())
 	return max(pause, 0), false
 }
 
@@ -197,13 +196,25 @@ func (l *loop) place(e *entry) {
 	}
 }
 
+// asking is the context in which the nodes are asked: a stop cuts it short, and what a leader that drains still asks for is not.
+func (l *loop) asking() context.Context {
+	if l.drained {
+		return l.term.Context()
+	}
+	return l.stopping
+}
+
+func (l *loop) isBusy(e *entry) bool {
+	_, is := l.busy[e]
+	return is
+}
+
 // drain opens nothing any more. What is being opened is still run.
 func (l *loop) drain() {
 	l.drained = true
-	l.agenda = nil
+	l.agenda.clear()
 	l.behind = line{}
 	for e := range l.busy {
-		e.index = -1
 		l.apply(e, jobmachine.Drain{})
 	}
 }

@@ -26,16 +26,16 @@ func (l *loop) poll() time.Duration {
 		return pause
 	}
 	p.running, p.at = true, time.Now().Add(l.pollEvery())
-	ballot, latest := l.ballot.Ballot, p.latest
+	ballot, latest, ctx := l.ballot.Ballot, p.latest, l.asking()
 	l.work.Go(func() { // ends by a few node timeouts; lead waits for it
-		found, err := l.s.store.Poll(l.stopping, ballot, latest)
+		found, err := l.s.store.Poll(ctx, ballot, latest)
 		var views []jobstore.View
 		for jobs := range slices.Chunk(slices.Collect(maps.Keys(found.Changed)), jobstore.MaxJobs) {
 			if err != nil {
 				break
 			}
 			var some []jobstore.View
-			some, _, _, err = l.s.store.Views(l.stopping, jobs...)
+			some, _, _, err = l.s.store.Views(ctx, jobs...)
 			views = append(views, some...)
 		}
 		l.inbox.post(func() { l.polled(found, views, err) })

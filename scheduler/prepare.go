@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,7 +32,7 @@ func (l *loop) sync() {
 		switch {
 		case j == nil && e != nil:
 			l.apply(e, jobmachine.Removed{})
-		case j == nil:
+		case j == nil || l.drained && e == nil:
 		case e == nil:
 			e = &entry{job: j, machine: jobmachine.New(&j.machine), index: -1}
 			l.entries[name] = e
@@ -57,13 +58,14 @@ func (l *loop) prepare(now time.Time) time.Duration {
 	p.waiting, p.running = nil, true
 	ballot := l.ballot.Ballot
 	leader := jobstore.Leader{Token: l.term.Token(), Replica: l.s.elector.Identity()}
+	ctx := l.asking()
 	l.work.Go(func() { // each call ends by the node timeout, all of them with the term; lead waits for it
 		for jobs := range slices.Chunk(batch, jobstore.MaxJobs) {
 			names := make([]string, len(jobs))
 			for i, e := range jobs {
 				names[i] = e.job.Name
 			}
-			promises, err := l.s.store.Prepare(l.stopping, ballot, leader, names)
+			promises, err := l.s.store.Prepare(ctx, ballot, leader, names)
 			l.inbox.post(func() { l.prepared(jobs, promises, err) })
 		}
 		l.inbox.post(func() { l.prepares.running = false })
@@ -88,16 +90,13 @@ func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
 	var lost []string
 	var problem error
 	for i, e := range jobs {
-		basis, err := l.s.store.Decide(promises, i)
-		switch {
-		case err != nil:
-			problem, late = err, append(late, e)
-			continue
-		case l.waits(basis, now):
-			late = append(late, e)
-			continue
-		case l.entries[e.job.Name] != e:
+		if l.entries[e.job.Name] != e {
 			continue // it was removed meanwhile
+		}
+		basis, err := l.s.store.Decide(promises, i)
+		if err != nil || l.waits(basis, now) {
+			problem, late = cmp.Or(err, problem), append(late, e)
+			continue
 		}
 		if e.at.IsAfter(basis.At) { // this term has stored a newer state, and nobody else has written since
 			basis.Known, basis.At, basis.State = true, e.at, e.machine.State()

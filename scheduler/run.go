@@ -36,8 +36,8 @@ func (r *runner) do(ctx context.Context, a *active) {
 		if err != nil {
 			end.Err = err.Error()
 		}
+		r.leave(a) // first: whoever hears of the end finds one run less
 		r.returned(a.Job, end)
-		r.leave(a)
 	}()
 	_ = retry.Sleep(ctx, a.wait) // what follows sees that ctx is done
 	if a.alone {

@@ -138,3 +138,57 @@ func TestShutdown_TriesAgainToStoreAnEnd(t *testing.T) {
 		}
 	})
 }
+
+// A job that has nothing under way is removed, and another one triggered, while the leader waits for a run.
+func TestShutdown_JobsChangeWhileTheLeaderDrains(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("job", "*/10 * * * * *", lasting(8*time.Second)), a.job("other", "@hourly", quick), a.job("a", "@hourly", quick))
+		c.SleepTo(12 * time.Second)
+		a.stop()
+		time.Sleep(time.Second)
+		if err := errors.Join(a.Remove("other"), a.Trigger(t.Context(), "a")); err != nil {
+			t.Fatal(err)
+		}
+		<-a.ended
+		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s"})
+		if got := a.states("job")["10s"]; got != scheduler.StateOK {
+			t.Errorf("recorded %q", got)
+		}
+	})
+}
+
+// A node restarts shortly before the leader is stopped: it takes no write of this leader any more, and the others do.
+func TestShutdown_StoresAnEndAlthoughANodeHasRestarted(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("job", "*/10 * * * * *", lasting(8*time.Second)))
+		c.SleepTo(12 * time.Second)
+		c.Restart(2)
+		c.SleepTo(14 * time.Second) // a poll has found that the node needs a larger ballot, and it is too early for that
+		a.stop()
+		<-a.ended
+		if got := a.states("job")["10s"]; got != scheduler.StateOK {
+			t.Errorf("recorded %q", got)
+		}
+	})
+}
+
+// While the leader waits for its last run, one node after the other restarts with its data, as in an upgrade of Redis.
+func TestShutdown_StoresAnEndAlthoughAllNodesHaveRestarted(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		c.opts = append(c.opts, election.WithDrainTimeout(5*time.Minute)) // longer than the run
+		a := c.leader("a")
+		a.add(a.job("job", "*/10 * * * * *", lasting(4*time.Minute)), a.job("other", "@hourly", quick))
+		c.SleepTo(12 * time.Second)
+		a.stop()
+		for i, at := range []time.Duration{20, 80, 140} {
+			c.SleepTo(at * time.Second)
+			c.Restart(i)
+		}
+		<-a.ended
+		if got := a.states("job")["10s"]; got != scheduler.StateOK {
+			t.Errorf("recorded %q", got)
+		}
+	})
+}
