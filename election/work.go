@@ -153,6 +153,9 @@ func (e *Elector) undrained() error {
 
 // logReturned says that work which outlived its lease has returned after all.
 func (e *Elector) logReturned(t *Term, item doing.Item) {
+	if t.trusted.Err() == nil { // not late, as most often
+		return
+	}
 	if over := time.Since(t.lease.Deadline()); over > 0 {
 		e.log.Info("late work has returned", zap.Uint64("term", t.Token()), zap.String("work", item.Name),
 			zap.Duration("after_the_lease", over), zap.Duration("ran", time.Since(item.Since)))

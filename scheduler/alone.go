@@ -43,8 +43,8 @@ func (r *runner) waitAlone(ctx context.Context, a *active) (release func(), err 
 }
 
 // hold takes the lease once the run has lasted TTL/20, and returns a function that releases it.
-func (r *runner) hold(ctx context.Context, a *active) (release func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+func (r *runner) hold(a *active) (release func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.stopping))
 	done := make(chan struct{})
 	locker := r.elector.Locker()
 	timer := time.AfterFunc(locker.Settings().TTL/20, func() { // cancel stops its goroutine, done waits for it

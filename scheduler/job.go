@@ -72,6 +72,7 @@ type job struct {
 	Job
 	schedule cron.Schedule
 	plan     string                           // normalized spec and zone
+	label    string                           // for messages about what is under way
 	machine  jobmachine.Job                   // its part that decisions need
 	call     func(context.Context, Run) error // Run within the middleware
 	where    string                           // file and line at which it was added, for people
@@ -114,7 +115,7 @@ func newJob(j Job, where string, loc *time.Location) (*job, error) {
 		check(false, "%w", err)
 	}
 	j.CatchUp = j.CatchUp.orDefault()
-	checked := &job{Job: j, schedule: schedule, plan: plan, where: where}
+	checked := &job{Job: j, schedule: schedule, plan: plan, label: fmt.Sprintf("job %q", j.Name), where: where}
 	checked.machine = jobmachine.Job{
 		Name: j.Name, Plan: plan, Schedule: schedule, Overlap: jobmachine.Overlap(j.Overlap),
 		CatchUp: jobmachine.CatchUp{All: j.CatchUp.kind == catchUpAll, Window: j.CatchUp.window},

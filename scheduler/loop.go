@@ -161,7 +161,7 @@ func (l *loop) carryOut(e *entry, effects jobmachine.Effects) {
 		l.runner.cancel(id, ErrReplaced)
 	}
 	for _, s := range effects.Start {
-		l.runner.start(e.job, s)
+		l.runner.start(e.job, s, max(s.At.Sub(l.clock.latest), 0))
 	}
 	for _, r := range effects.Tell {
 		l.tell(e.job.Name, r)

@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -202,7 +203,7 @@ func TestPast_ATickIsAskedForAgainAfterARunByHand(t *testing.T) {
 		}
 		for _, node := range []int{1, 2} {
 			c.SetPreHook(node, func(p *server.Peer, command string, args ...string) bool {
-				tick := isAbout("job", command, args) && slices.Contains(args, "o")
+				tick := isAbout("job", command, args) && strings.Contains(strings.Join(args, " "), " open=t")
 				if tick {
 					p.WriteError(noMemory)
 				}

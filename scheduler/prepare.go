@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -15,6 +16,9 @@ import (
 
 // maxUnsure bounds how long a new leader waits for nodes that may show that a run of the leader before has not started.
 const maxUnsure = 2 * time.Second
+
+// maxPrepares bounds the calls under way: the nodes work while the leader reads what they have answered.
+const maxPrepares = 2
 
 // prepares has the jobs that wait until the nodes are asked what they know of them.
 type prepares struct {
@@ -59,15 +63,26 @@ func (l *loop) prepare(now time.Time) time.Duration {
 	ballot := l.ballot.Ballot
 	leader := jobstore.Leader{Token: l.term.Token(), Replica: l.s.elector.Identity()}
 	ctx := l.asking()
-	l.work.Go(func() { // each call ends by the node timeout, all of them with the term; lead waits for it
-		for jobs := range slices.Chunk(batch, jobstore.MaxJobs) {
-			names := make([]string, len(jobs))
-			for i, e := range jobs {
-				names[i] = e.job.Name
+	chunks := make(chan []*entry)
+	var calls sync.WaitGroup
+	for range maxPrepares { // each call ends by the node timeout, all of them with the term
+		calls.Go(func() {
+			for jobs := range chunks {
+				names := make([]string, len(jobs))
+				for i, e := range jobs {
+					names[i] = e.job.Name
+				}
+				promises, err := l.s.store.Prepare(ctx, ballot, leader, names)
+				l.inbox.post(func() { l.prepared(jobs, promises, err) })
 			}
-			promises, err := l.s.store.Prepare(ctx, ballot, leader, names)
-			l.inbox.post(func() { l.prepared(jobs, promises, err) })
+		})
+	}
+	l.work.Go(func() { // ends with the calls; lead waits for it
+		for jobs := range slices.Chunk(batch, jobstore.MaxJobs) {
+			chunks <- jobs
 		}
+		close(chunks)
+		calls.Wait()
 		l.inbox.post(func() { l.prepares.running = false })
 	})
 	return maxPoll

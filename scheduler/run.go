@@ -51,7 +51,7 @@ func (r *runner) do(ctx context.Context, a *active) {
 		}
 		defer release()
 	} else if a.job.Overlap != Allow {
-		defer r.hold(ctx, a)()
+		defer r.hold(a)()
 	}
 	if a.job.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -92,7 +92,7 @@ func outcome(err, cause error) (state string, cutOff bool, reason error) {
 
 // attempts calls the job's Run until it succeeds, or no retry is left or allowed.
 func (r *runner) attempts(ctx context.Context, a *active) error {
-	defer doing.Start(r.stopping, fmt.Sprintf("job %q", a.Job))()
+	defer doing.Start(r.stopping, a.job.label)()
 	wait := cmp.Or(a.job.Retry.Wait, defaultWait)
 	for n := 0; ; n++ {
 		err := attempt(ctx, a.job.call, a.Run)

@@ -36,19 +36,15 @@ type active struct {
 	job    *job
 	alone  bool          // it waits first for a run of an earlier leader that may be under way
 	opened time.Time     // by the nodes' clock
-	wait   time.Duration // how long after start it begins
+	wait   time.Duration // before it begins
 	since  time.Time     // when it begins
 	cancel context.CancelCauseFunc
 }
 
-// start starts a run whose start is stored.
-func (r *runner) start(j *job, s jobmachine.Start) {
+// start starts a run whose start is stored. It begins after wait.
+func (r *runner) start(j *job, s jobmachine.Start, wait time.Duration) {
 	// Not the callback's context: a run may finish while the leader drains.
 	ctx, cancel := context.WithCancelCause(r.term.Context())
-	var wait time.Duration
-	if now, ok := r.elector.Locker().Time(); ok {
-		wait = max(s.At.Sub(now), 0)
-	}
 	o := s.Open
 	a := &active{
 		Run: Run{

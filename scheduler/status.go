@@ -4,7 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
+	"sync"
 	"time"
+
+	"github.com/robfig/cron/v3"
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
@@ -41,36 +46,24 @@ func (s *Scheduler) Status(ctx context.Context, job string) (Status, error) {
 	if err := name.Check("name", job); err != nil {
 		return Status{}, fmt.Errorf("%w: %w", ErrName, err)
 	}
-	leading := s.askLeader(ctx)
+	leader := s.askLeader(ctx)
 	views, _, now, err := s.store.Views(ctx, job)
-	leader := <-leading
-	switch {
-	case err != nil:
+	if err != nil {
 		return Status{}, publicError("status of", job, err)
-	case len(views) == 0:
-		return Status{}, fmt.Errorf("%w: %q", ErrUnknownJob, job)
-	case leader.err != nil:
-		return Status{}, leader.err
 	}
-	return s.statusOf(views[0], leader.id, now), nil
+	if len(views) == 0 {
+		return Status{}, fmt.Errorf("%w: %q", ErrUnknownJob, job)
+	}
+	id, err := leader()
+	if err != nil {
+		return Status{}, err
+	}
+	return s.statusOf(views[0], id, now), nil
 }
 
 // Jobs returns what a quorum of nodes knows of all jobs that any leader of this election has had, by name. This process need not
 // lead. [Scheduler.JobsAfter] returns a page of them, [Scheduler.History] the records of one.
-func (s *Scheduler) Jobs(ctx context.Context) ([]Status, error) {
-	var all []Status
-	for after := ""; ; {
-		page, next, err := s.page(ctx, after, jobstore.MaxJobs)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, page...)
-		if next == "" {
-			return all, nil
-		}
-		after = next
-	}
-}
+func (s *Scheduler) Jobs(ctx context.Context) ([]Status, error) { return s.list(ctx, "", math.MaxInt) }
 
 // JobsAfter returns the first n of the jobs whose names come after another one, in the order of the bytes of their names; fewer
 // where there are no more. The first page comes after "".
@@ -78,56 +71,44 @@ func (s *Scheduler) JobsAfter(ctx context.Context, after string, n int) ([]Statu
 	if n < 1 {
 		return nil, fmt.Errorf("scheduler: jobs: %d jobs asked for, it must be at least 1", n)
 	}
-	var all []Status
-	for len(all) < n {
-		page, next, err := s.page(ctx, after, min(n-len(all), jobstore.MaxJobs))
+	return s.list(ctx, after, n)
+}
+
+// list returns the first n of the jobs after a name.
+func (s *Scheduler) list(ctx context.Context, after string, n int) ([]Status, error) {
+	leader := s.askLeader(ctx)
+	var pages [][]Status
+	for count, more := 0, true; more && count < n; more = after != "" {
+		views, _, now, next, err := s.store.Page(ctx, after, min(n-count, jobstore.MaxJobs))
+		if err != nil {
+			return nil, publicError("jobs of", s.elector.Name(), err)
+		}
+		id, err := leader()
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, page...)
-		if next == "" {
-			break
+		page := make([]Status, len(views))
+		for i, v := range views {
+			page[i] = s.statusOf(v, id, now)
 		}
-		after = next
+		pages = append(pages, page)
+		count, after = count+len(page), next
 	}
-	return all, nil
+	return slices.Concat(pages...), nil
 }
 
-func (s *Scheduler) page(ctx context.Context, after string, n int) ([]Status, string, error) {
-	leading := s.askLeader(ctx)
-	views, _, now, next, err := s.store.Page(ctx, after, n)
-	leader := <-leading
-	switch {
-	case err != nil:
-		return nil, "", publicError("jobs of", s.elector.Name(), err)
-	case leader.err != nil:
-		return nil, "", leader.err
-	}
-	page := make([]Status, len(views))
-	for i, v := range views {
-		page[i] = s.statusOf(v, leader.id, now)
-	}
-	return page, next, nil
-}
-
-// leaderAnswer is who leads; no id: nobody does.
-type leaderAnswer struct {
-	id  string
-	err error
-}
-
-// askLeader asks beside what the caller asks. Its goroutine ends by the node timeout; the caller takes its answer.
-func (s *Scheduler) askLeader(ctx context.Context) <-chan leaderAnswer {
-	answer := make(chan leaderAnswer, 1)
-	go func() {
+// askLeader asks who leads, beside what the caller asks. The function waits for the answer, "" if nobody does. The goroutine ends
+// by the node timeout.
+func (s *Scheduler) askLeader(ctx context.Context) func() (id string, err error) {
+	ask := sync.OnceValues(func() (string, error) {
 		leader, err := s.elector.Leader(ctx)
 		if err != nil && !errors.Is(err, election.ErrNoLeader) {
-			answer <- leaderAnswer{err: fmt.Errorf("scheduler: jobs: %w", err)}
-			return
+			return "", fmt.Errorf("scheduler: jobs: %w", err)
 		}
-		answer <- leaderAnswer{id: leader.ID}
-	}()
-	return answer
+		return leader.ID, nil
+	})
+	go func() { _, _ = ask() }()
+	return ask
 }
 
 const maxHistory = 50 // rows that are kept; a node may have a few more
@@ -202,6 +183,14 @@ func (s *Scheduler) own(name string) *job {
 	return s.jobs[name]
 }
 
+// scheduleOf returns the schedule of a plan, which most often is that of this process's job.
+func scheduleOf(plan string, own *job) (cron.Schedule, error) {
+	if own != nil && own.plan == plan {
+		return own.schedule, nil
+	}
+	return Parse(plan, nil)
+}
+
 func rowOf(job string, r jobstore.Record) Record {
 	if r.State == "" {
 		return Record{}
@@ -211,7 +200,7 @@ func rowOf(job string, r jobstore.Record) Record {
 
 // due fills in the next tick, and why those have not run that have come since the high-water mark.
 func (st *Status) due(v jobstore.View, own *job, now time.Time) {
-	schedule, err := Parse(v.State.Plan, nil)
+	schedule, err := scheduleOf(v.State.Plan, own)
 	if err != nil {
 		st.Reason = err.Error() // another version had this spec
 		return

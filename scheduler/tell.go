@@ -64,7 +64,9 @@ func (r *runner) logRun(a *active, state string, err error) {
 	case err != nil:
 		r.log.Error("run failed", a.fields(err)...)
 	default:
-		r.log.Debug("run done", a.fields(nil)...)
+		if entry := r.log.Check(zap.DebugLevel, "run done"); entry != nil { // most logs do without, and runs may be many
+			entry.Write(a.fields(nil)...)
+		}
 	}
 }
 

@@ -78,10 +78,15 @@ func (l *loop) collect(now time.Time) batch {
 	return b
 }
 
-// collectLazy returns a batch of writes that no tick waits for: ends of runs or, if there are none, jobs that nodes lack.
+// collectLazy returns a batch of writes that no tick waits for: ends of runs or, if there are none, jobs that nodes lack. The
+// latter wait while other jobs cannot tick yet.
 func (l *loop) collectLazy(now time.Time) batch {
 	b := batch{isLazy: true}
-	for _, from := range []*line{&l.ends, &l.behind} {
+	lines := []*line{&l.ends, &l.behind}
+	if l.prepares.running {
+		lines = lines[:1]
+	}
+	for _, from := range lines {
 		for len(b.jobs) < maxLazyJobs {
 			e := from.pop()
 			if e == nil {

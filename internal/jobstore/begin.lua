@@ -64,14 +64,17 @@ end
 
 -- tell appends the item and the texts of a job
 local function tell(entry, pause, trigger)
-  pause, trigger = believed(pause), believed(trigger)
-  items[#items + 1] = (not entry and 'n' or sub(entry, 1, 28) == tag and 'v' or 'o')
-    .. (pause and 1 or 0) + (trigger and 2 or 0)
-  for _, text in ipairs({entry or '', pause or '', trigger or ''}) do
-    if text ~= '' then
-      texts[#texts + 1] = text
-    end
+  local kind, set = 'n', 0
+  if entry then
+    kind, texts[#texts + 1] = sub(entry, 1, 28) == tag and 'v' or 'o', entry
   end
+  if pause and believed(pause) then
+    set, texts[#texts + 1] = 1, pause
+  end
+  if trigger and believed(trigger) then
+    set, texts[#texts + 1] = set + 2, trigger
+  end
+  items[#items + 1] = kind .. set
 end
 
 if failed then

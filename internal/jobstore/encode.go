@@ -18,21 +18,33 @@ const (
 	maxOpen = 1000 // open runs in one state
 )
 
-type writer struct{ strings.Builder }
+// words is text that is being written.
+type words []byte
 
-func (w *writer) word(key string, values ...string) {
-	if w.Len() > 0 {
-		w.WriteByte(' ')
-	}
-	w.WriteString(key)
-	w.WriteByte('=')
-	w.WriteString(strings.TrimRight(strings.Join(values, ","), ","))
+// word writes a word that is not the first.
+func (w *words) word(key string, values ...string) {
+	*w = append(*w, ' ')
+	*w = append(append(*w, key...), '=')
+	w.list(values...)
 }
 
-// encode returns the text of a state.
-func (s State) encode() string {
-	var w writer
-	w.word("since", micros(s.Since))
+// list writes values, without the empty ones at the end.
+func (w *words) list(values ...string) {
+	for len(values) > 0 && values[len(values)-1] == "" {
+		values = values[:len(values)-1]
+	}
+	for i, v := range values {
+		if i > 0 {
+			*w = append(*w, ',')
+		}
+		*w = append(*w, v...)
+	}
+}
+
+// append appends the text of a state.
+func (s *State) append(to []byte) []byte {
+	w := words(to)
+	w.list("since=" + micros(s.Since))
 	w.word("plan", url.QueryEscape(s.Plan))
 	w.word("mark", millis(s.Mark))
 	if !s.Manual.IsZero() {
@@ -66,10 +78,10 @@ func (s State) encode() string {
 	if !s.Lost.IsZero() {
 		w.word("lost", micros(s.Lost))
 	}
-	return w.String()
+	return w
 }
 
-// decodeState reads what encode has written.
+// decodeState reads what append has written.
 func decodeState(text string) (State, error) {
 	var s State
 	for text != "" {
@@ -122,7 +134,7 @@ func decodeState(text string) (State, error) {
 }
 
 // encode returns the text of a record. Of Start and End it keeps how long after the slot and after the start they were.
-func (r Record) encode() string {
+func (r *Record) encode() string {
 	var start, took string
 	if !r.Start.IsZero() {
 		start = span(r.Start.Sub(r.Slot.At))
@@ -134,10 +146,10 @@ func (r Record) encode() string {
 	if r.Ticks != 0 {
 		ticks, from = strconv.Itoa(r.Ticks), millis(r.From)
 	}
-	return strings.TrimRight(strings.Join([]string{
-		r.Slot.encode(), r.State, r.ID, number(r.Attempt), strconv.FormatUint(r.Token, 10), url.QueryEscape(r.Replica),
-		start, took, flag(r.Late), url.QueryEscape(cut(r.Err)), ticks, from,
-	}, ","), ",")
+	w := make(words, 0, 256)
+	w.list(r.Slot.encode(), r.State, r.ID, number(r.Attempt), strconv.FormatUint(r.Token, 10), url.QueryEscape(r.Replica),
+		start, took, flag(r.Late), url.QueryEscape(cut(r.Err)), ticks, from)
+	return string(w)
 }
 
 // decodeRecord reads what encode has written.
@@ -160,6 +172,8 @@ func (s Setting) encode() string {
 }
 
 const settingLen = 22 // of a version and its tie-break
+
+var noSetting = strings.Repeat("0", settingLen)
 
 func decodeSetting(text string) (Setting, error) {
 	if text == "" {

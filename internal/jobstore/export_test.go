@@ -1,7 +1,7 @@
 package jobstore
 
 // Text is what the nodes store.
-func (s State) Text() string { return s.encode() }
+func (s State) Text() string { return string(s.append(nil)) }
 
 // DecodeState reads it.
 var DecodeState = decodeState

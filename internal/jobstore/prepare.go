@@ -161,18 +161,26 @@ func readPrepared(r *quorum.Reply) (p Promise, err error) {
 		p.Floor = time.UnixMilli(ms).UTC()
 	}
 	for r.More() {
-		found, err := readFound(r, p.Time)
+		raw, err := readRaw(r)
 		if err != nil {
 			return p, err
 		}
-		p.Jobs = append(p.Jobs, found)
+		p.Jobs = append(p.Jobs, raw.decode(p.Time))
 	}
 	return p, nil
 }
 
-// readFound reads one job's item and texts. The error says that this is no reply of the script. An entry that cannot be read sets
-// Found.Err.
-func readFound(r *quorum.Reply, now time.Time) (f Found, err error) {
+// raw is what a node knows of a job, with a state that has not been decoded.
+type raw struct {
+	kind           Kind
+	at             At
+	state          string
+	err            error // why it cannot be used
+	pause, trigger Setting
+}
+
+// readRaw reads one job's item and texts. The error says that this is no reply of the script.
+func readRaw(r *quorum.Reply) (f raw, err error) {
 	code, set, _, err := r.Item()
 	if err != nil {
 		return f, err
@@ -180,28 +188,26 @@ func readFound(r *quorum.Reply, now time.Time) (f Found, err error) {
 	switch code {
 	case 'n':
 	case 'v', 'o':
-		f.Kind = Present
+		f.kind = Present
 		if code == 'o' {
-			f.Kind = Left
+			f.kind = Left
 		}
 		entry, err := r.Text()
 		if err != nil {
 			return f, err
 		}
-		if f.At, f.State, f.Err = decodeEntry(entry); f.Err == nil {
-			f.Err = absurd(f.State, now)
-		}
+		f.at, f.state, f.err = splitEntry(entry)
 	default:
 		return f, fmt.Errorf("unexpected item %q", code)
 	}
-	if f.Pause, err = readSetting(r, set&1 != 0, &f); err != nil {
+	if f.pause, err = f.setting(r, set&1 != 0); err != nil {
 		return f, err
 	}
-	f.Trigger, err = readSetting(r, set&2 != 0, &f)
+	f.trigger, err = f.setting(r, set&2 != 0)
 	return f, err
 }
 
-func readSetting(r *quorum.Reply, is bool, f *Found) (Setting, error) {
+func (f *raw) setting(r *quorum.Reply, is bool) (Setting, error) {
 	if !is {
 		return Setting{}, nil
 	}
@@ -210,8 +216,20 @@ func readSetting(r *quorum.Reply, is bool, f *Found) (Setting, error) {
 		return Setting{}, err
 	}
 	s, err := decodeSetting(text)
-	f.Err = first(f.Err, err)
+	f.err = first(f.err, err)
 	return s, nil
+}
+
+// decode decodes the state. now is by the node's clock.
+func (f *raw) decode(now time.Time) Found {
+	found := Found{Kind: f.kind, At: f.at, Err: f.err, Pause: f.pause, Trigger: f.trigger}
+	if f.kind == None || f.err != nil {
+		return found
+	}
+	if found.State, found.Err = decodeState(f.state); found.Err == nil {
+		found.Err = absurd(found.State, now)
+	}
+	return found
 }
 
 // Widths of an entry's parts.
@@ -222,16 +240,14 @@ const (
 	entryLen = tagLen + ballotLen + seqLen + markLen + settingLen + 1
 )
 
-// decodeEntry reads the entry of a job.
-func decodeEntry(text string) (at At, s State, err error) {
+// splitEntry returns the parts of a job's entry.
+func splitEntry(text string) (at At, state string, err error) {
 	if len(text) < entryLen {
-		return at, s, fmt.Errorf("the entry of the job cannot be read: %.100q", text)
+		return at, "", fmt.Errorf("the entry of the job cannot be read: %.100q", text)
 	}
 	seq, err := strconv.Atoi(text[tagLen+ballotLen : tagLen+ballotLen+seqLen])
 	if err != nil {
-		return at, s, fmt.Errorf("the entry of the job cannot be read: %w", err)
+		return at, "", fmt.Errorf("the entry of the job cannot be read: %w", err)
 	}
-	at = At{Ballot: Ballot(text[tagLen : tagLen+ballotLen]), Seq: seq}
-	s, err = decodeState(text[entryLen:])
-	return at, s, err
+	return At{Ballot: Ballot(text[tagLen : tagLen+ballotLen]), Seq: seq}, text[entryLen:], nil
 }

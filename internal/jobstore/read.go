@@ -21,9 +21,10 @@ type View struct {
 
 // page is one node's answer about jobs.
 type page struct {
+	now    time.Time // by its clock
 	header Header
 	names  []string
-	jobs   []Found
+	jobs   []raw
 }
 
 // Page returns at most most jobs after a name, in the order of their names, and the name after which the next page starts; "" if
@@ -106,19 +107,21 @@ func merge(pages []page, now time.Time) (views []View, header Header) {
 		if p.header.Promised > header.Promised {
 			header = p.header
 		}
-		for i, f := range p.jobs {
-			v := known[p.names[i]]
-			if v == nil {
-				if f.Kind == None || f.Err != nil {
-					continue
+		for i := range p.jobs {
+			name, f := p.names[i], &p.jobs[i]
+			v := known[name]
+			if f.kind != None && (v == nil || f.at.IsAfter(v.At)) { // most often all nodes have the same state
+				if found := f.decode(p.now); found.Err == nil {
+					if v == nil {
+						v = &View{Job: name}
+						known[name] = v
+					}
+					v.At, v.State = found.At, found.State
 				}
-				v = &View{Job: p.names[i], At: f.At, State: f.State}
-				known[v.Job] = v
 			}
-			if f.Err == nil && f.Kind != None && f.At.IsAfter(v.At) {
-				v.At, v.State = f.At, f.State
+			if v != nil {
+				v.Pause, v.Trigger = newest(v.Pause, f.pause, now), newest(v.Trigger, f.trigger, now)
 			}
-			v.Pause, v.Trigger = newest(v.Pause, f.Pause, now), newest(v.Trigger, f.Trigger, now)
 		}
 	}
 	for _, job := range slices.Sorted(maps.Keys(known)) {
@@ -130,7 +133,7 @@ func merge(pages []page, now time.Time) (views []View, header Header) {
 }
 
 func readPage(r *quorum.Reply) (p page, err error) {
-	now := timeOf(r.Time)
+	p.now = timeOf(r.Time)
 	if p.header, err = readHeader(r); err != nil {
 		return p, err
 	}
@@ -139,11 +142,11 @@ func readPage(r *quorum.Reply) (p page, err error) {
 		if err != nil {
 			return p, err
 		}
-		found, err := readFound(r, now)
+		job, err := readRaw(r)
 		if err != nil {
 			return p, err
 		}
-		p.names, p.jobs = append(p.names, name), append(p.jobs, found)
+		p.names, p.jobs = append(p.names, name), append(p.jobs, job)
 	}
 	return p, nil
 }

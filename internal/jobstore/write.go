@@ -22,12 +22,16 @@ type Write struct {
 func (s *Store) Write(ctx context.Context, b Ballot, seq int, writes []Write) (errs []error, forgot []int) {
 	args := append(s.writing[:len(s.writing):len(s.writing)], string(b), fmt.Sprintf("%0*d", seqLen, seq))
 	keys := s.keys(s.namesKey())
-	for _, w := range writes {
+	for i := range writes {
+		w := &writes[i]
+		pause := ""
+		if w.State.Pause.Version != 0 {
+			pause = w.State.Pause.encode()
+		}
 		keys = append(keys, s.runsKey(w.Job))
-		args = append(args, w.Job, fmt.Sprintf("%0*d", markLen, max(w.State.Mark.UnixMilli(), 0)), w.pause(), w.kind(),
-			w.State.encode(), len(w.Ended))
-		for _, record := range w.Ended {
-			args = append(args, record.encode())
+		args = append(args, w.Job, w.encode(pause), pause, len(w.Ended))
+		for j := range w.Ended {
+			args = append(args, w.Ended[j].encode())
 		}
 	}
 	q := s.config.Quorum
@@ -55,24 +59,23 @@ func (s *Store) Write(ctx context.Context, b Ballot, seq int, writes []Write) (e
 		}
 	}
 	errs = make([]error, len(writes))
-	for i, w := range writes {
-		errs[i] = s.outcome(w.Job, answers, i, cause)
+	for i := range writes {
+		errs[i] = s.outcome(writes[i].Job, answers, i, cause)
 	}
 	return errs, forgot
 }
 
-func (w Write) pause() string {
-	if w.State.Pause.Version == 0 {
-		return ""
+// encode returns the entry of the job from its mark on, with the version of its pause.
+func (w *Write) encode(pause string) string {
+	if pause == "" {
+		pause = noSetting
 	}
-	return w.State.Pause.encode()
-}
-
-func (w Write) kind() string {
+	kind := byte('-')
 	if w.Opens {
-		return "o"
+		kind = 'o'
 	}
-	return "-"
+	entry := fmt.Appendf(make([]byte, 0, 512), "%0*d", markLen, max(w.State.Mark.UnixMilli(), 0))
+	return string(w.State.append(append(append(entry, pause[:settingLen]...), kind)))
 }
 
 // of returns the result of the i-th write at a node.

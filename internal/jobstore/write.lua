@@ -1,12 +1,12 @@
 -- write: stores the states of jobs, each as a whole
 -- KEYS     ..., names, then the runs of each job
--- ARGV     ..., ballot, seq (8 digits), then for each job: name; mark (ms, 13 digits); its pause, or ''; o if it opens a
---          tick, else -; state; number of records; records, the newest last
+-- ARGV     ..., ballot, seq (8 digits), then for each job: name; its entry from the mark on; its pause, or ''; number of
+--          records; records, the newest last
 -- returns  w, and an item for each job: y: it is stored, now or before; l: a later one is; p and a text: a newer pause
 --          stands; a: the mark is ahead of the clock
 --          or r, header: a larger ballot was promised; u: there was no prepare in this incarnation; a, s: as prepare returns them
 -- An entry is TAG BALLOT SEQ MARK PAUSE KIND STATE: tag (28), ballot (26), seq (8), mark (13), version of the pause (22),
--- kind (1), and the state.
+-- kind (1; o: it opens a tick, else -), and the state.
 local ballot, seq = ARGV[4], ARGV[5]
 if began then
   items[1] = 'u' .. string.format('%d', now - began)
@@ -26,53 +26,47 @@ elseif promised > ballot then
 end
 items[1] = 'w' .. age
 
-local set, names, news, i, job = {}, {}, {}, 6, 0
+local set, names, news, n, i = {}, {}, {}, 0, 6
 if promised ~= ballot or tonumber(sub(header, 74, 89)) + 1000000 < now then
   set = {'g', sub(header, 1, 32) .. ballot .. sub(header, 59, 73) .. string.format('%016d', now) .. sub(header, 90)}
 end
 while ARGV[i] do
-  local n = #names
   names[n + 1], names[n + 2] = 'j:' .. ARGV[i], 'p:' .. ARGV[i]
-  i = i + 6 + ARGV[i + 5]
+  n, i = n + 2, i + 4 + ARGV[i + 3]
 end
 local found = redis.call('HMGET', jobs, unpack(names))
+local place, last = tag .. ballot, string.format('%013d', (now + ahead) / 1000)
 i = 6
-while ARGV[i] do
-  local name, mark, pause, kind, state, records = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5]
-  local entry, set_pause = found[2 * job + 1], believed(found[2 * job + 2])
-  local item
-  job = job + 1
-  if entry and sub(entry, 1, 28) == tag and sub(entry, 29, 54) == ballot and sub(entry, 55, 62) >= seq then
+for job = 1, n / 2 do
+  local rest, pause, records = ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3])
+  local entry, set_pause = found[2 * job - 1], found[2 * job]
+  set_pause = set_pause and believed(set_pause)
+  local item = 'y'
+  if entry and sub(entry, 1, 54) == place and sub(entry, 55, 62) >= seq then
     item = sub(entry, 55, 62) == seq and 'y' or 'l'
-  elseif tonumber(mark) * 1000 > now + ahead then
+  elseif sub(rest, 1, 13) > last then
     item = 'a'
-  elseif kind == 'o' and set_pause and sub(set_pause, 24, 24) == '1' and sub(set_pause, 1, 22) > sub(pause, 1, 22) then
+  elseif set_pause and sub(rest, 36, 36) == 'o' and sub(set_pause, 24, 24) == '1'
+    and sub(set_pause, 1, 22) > sub(rest, 14, 35) then
     item = 'p'
     texts[#texts + 1] = set_pause
   else
-    item = 'y'
-    set[#set + 1] = 'j:' .. name
-    set[#set + 1] = tag .. ballot .. seq .. mark .. (pause == '' and string.rep('0', 22) or sub(pause, 1, 22)) .. kind .. state
+    set[#set + 1] = names[2 * job - 1]
+    set[#set + 1] = place .. seq .. rest
     if not entry then
       news[#news + 1] = 0
-      news[#news + 1] = name
+      news[#news + 1] = ARGV[i]
     end
     if pause ~= '' and (not set_pause or sub(set_pause, 1, 22) < sub(pause, 1, 22)) then
-      set[#set + 1] = 'p:' .. name
+      set[#set + 1] = names[2 * job]
       set[#set + 1] = pause
     end
-    if tonumber(records) > 0 then
-      local runs = {}
-      for k = 1, tonumber(records) do
-        runs[k] = ARGV[i + 5 + k]
-      end
-      if redis.call('LPUSH', KEYS[3 + job], unpack(runs)) > 60 then
-        redis.call('LTRIM', KEYS[3 + job], 0, 49)
-      end
+    if records > 0 and redis.call('LPUSH', KEYS[3 + job], unpack(ARGV, i + 4, i + 3 + records)) > 60 then
+      redis.call('LTRIM', KEYS[3 + job], 0, 49)
     end
   end
   items[job + 1] = item
-  i = i + 6 + records
+  i = i + 4 + records
 end
 if set[1] then
   redis.call('HSET', jobs, unpack(set))
