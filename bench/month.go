@@ -85,10 +85,11 @@ func (w *writer) tick(ctx context.Context, jobs []string, since, at time.Time) {
 
 // write stores the same for all jobs.
 func (w *writer) write(ctx context.Context, jobs []string, what jobstore.Write) {
-	var writes []jobstore.Write
+	var writes []*jobstore.Write
 	for _, job := range jobs {
-		what.Job = job
-		writes = append(writes, what)
+		one := what
+		one.Job = job
+		writes = append(writes, &one)
 	}
 	w.seq++
 	errs, _ := w.store.Write(ctx, w.ballot, w.seq, writes)

@@ -57,7 +57,7 @@ func useJobs(t *testing.T, s *jobstore.Store) error {
 	for i := range ticks {
 		now := time.Now()
 		row := jobstore.Record{Slot: jobstore.Slot{At: now}, ID: fmt.Sprint("run", i), State: jobstore.StateOK, Start: now, End: now}
-		written, _ := s.Write(ctx, ballot, i+1, []jobstore.Write{{
+		written, _ := s.Write(ctx, ballot, i+1, []*jobstore.Write{{
 			Job: job, State: jobstore.State{Since: now, Plan: "CRON_TZ=UTC 0 0 * * * *", Mark: now}, Ended: []jobstore.Record{row},
 		}})
 		errs = append(errs, written...)

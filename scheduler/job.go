@@ -48,14 +48,14 @@ type Overlap int
 
 const (
 	// Skip does not run it.
-	Skip Overlap = iota
+	Skip = Overlap(jobmachine.Skip)
 	// Queue runs it when that run has returned, on whatever replica leads then. Of several ticks the newest
 	// waits, or all with CatchUpAll.
-	Queue
+	Queue = Overlap(jobmachine.Queue)
 	// Replace ends that run's context with [ErrReplaced], and is like Queue otherwise.
-	Replace
+	Replace = Overlap(jobmachine.Replace)
 	// Allow runs it at once, beside the other.
-	Allow
+	Allow = Overlap(jobmachine.Allow)
 )
 
 // Retry is how a run tries again after an error or a panic. It does not while the leader drains.

@@ -11,6 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/doing"
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
@@ -144,19 +145,13 @@ func (l *loop) step() (pause time.Duration, over bool) {
 	return max(pause, 0), false
 }
 
-// apply passes an event to a job's machine, and carries out the effects.
-func (l *loop) apply(e *entry, event jobmachine.Event) {
+// apply passes an event to a job's machine, and carries out the effects. A write is left to the caller: many go in one call.
+func (l *loop) apply(e *entry, event jobmachine.Event) (write *jobstore.Write) {
 	if e == nil { // removed, and nothing of it is left
-		return
+		return nil
 	}
 	var effects jobmachine.Effects
 	e.machine, effects = jobmachine.Next(e.machine, event)
-	l.carryOut(e, effects)
-	l.place(e)
-}
-
-// carryOut carries out effects, except for writes, which are collected in batches.
-func (l *loop) carryOut(e *entry, effects jobmachine.Effects) {
 	for _, id := range effects.Cancel {
 		l.runner.cancel(id, ErrReplaced)
 	}
@@ -166,6 +161,8 @@ func (l *loop) carryOut(e *entry, effects jobmachine.Effects) {
 	for _, r := range effects.Tell {
 		l.tell(e.job.Name, r)
 	}
+	l.place(e)
+	return effects.Write
 }
 
 // place moves a job to the queues in which it is found when there is something to do for it.

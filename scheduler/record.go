@@ -70,8 +70,5 @@ func recordOf(job string, r jobstore.Record) Record {
 
 // runningOf is the row of a run that has no end.
 func runningOf(job string, o jobstore.Open) Record {
-	return recordOf(job, jobstore.Record{
-		Slot: o.Slot, ID: o.ID, Attempt: o.Attempt, Token: o.Token, State: string(StateRunning), Replica: o.Replica,
-		Start: o.Start, Late: o.Late,
-	})
+	return recordOf(job, o.Record(string(StateRunning), "", time.Time{}))
 }

@@ -44,10 +44,8 @@ func (l *loop) tellUnstored(e *entry) {
 			if o.ID != r.ID {
 				continue
 			}
-			record := jobstore.Record{
-				Slot: o.Slot, ID: o.ID, Attempt: max(r.Attempt, o.Attempt), Token: o.Token, State: r.State, Replica: o.Replica,
-				Start: o.Start, End: r.End, Late: o.Late, Err: r.Err,
-			}
+			record := o.Record(r.State, r.Err, r.End)
+			record.Attempt = max(r.Attempt, o.Attempt)
 			l.log.Error("failed to record the end of a run; the next leader treats it as still running", zap.String("job", e.job.Name),
 				zap.Time("tick", o.Slot.At), zap.Error(errUnstored))
 			l.s.hooks.finished(recordOf(e.job.Name, record))

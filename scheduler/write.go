@@ -34,7 +34,7 @@ type writes struct {
 // batch has the jobs that one call stores.
 type batch struct {
 	jobs   []*entry
-	writes []jobstore.Write
+	writes []*jobstore.Write
 	seq    int
 	isLazy bool
 }
@@ -104,16 +104,13 @@ func (l *loop) collectLazy(now time.Time) batch {
 // ask adds a job's write to a batch, if the job's machine wants one.
 func (l *loop) ask(e *entry, now time.Time, b *batch) {
 	l.writes.ids++
-	var effects jobmachine.Effects
-	e.machine, effects = jobmachine.Next(e.machine, jobmachine.Due{
+	write := l.apply(e, jobmachine.Due{
 		Now: now, Token: l.term.Token(), Replica: l.s.elector.Identity(),
 		ID: l.ballot.id + strconv.FormatInt(int64(l.writes.ids), 36),
 	})
-	l.carryOut(e, effects)
-	if effects.Write != nil {
-		b.jobs, b.writes = append(b.jobs, e), append(b.writes, *effects.Write)
+	if write != nil {
+		b.jobs, b.writes = append(b.jobs, e), append(b.writes, write)
 	}
-	l.place(e)
 }
 
 // send sends a batch to the nodes.
@@ -155,7 +152,7 @@ func (l *loop) written(b batch, ballot jobstore.Ballot, errs []error, forgot []i
 }
 
 // unstored schedules a retry of a write that too few nodes stored.
-func (l *loop) unstored(e *entry, w jobstore.Write, err error, now time.Time) {
+func (l *loop) unstored(e *entry, w *jobstore.Write, err error, now time.Time) {
 	if l.isFenced(err) {
 		l.apply(e, jobmachine.Failed{Now: now, Retry: now})
 		return

@@ -46,7 +46,7 @@ func (d *draft) ticks() {
 			before := j.between(seg.first, tick.Add(-time.Nanosecond))
 			d.leaveOut(before, jobstore.StateMissed, d.why(before.last, waited))
 		}
-		d.open(jobstore.Slot{At: tick}, 1, d.isLate(jobstore.Slot{At: tick}))
+		d.open(jobstore.Slot{At: tick})
 	}
 	d.wakeAt(now)
 }

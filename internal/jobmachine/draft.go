@@ -97,7 +97,7 @@ func (d *draft) ends() {
 			continue
 		}
 		o := d.state.Open[at]
-		record := recordOf(o, r.State, r.Err, r.End)
+		record := o.Record(r.State, r.Err, r.End)
 		record.Attempt = max(r.Attempt, o.Attempt)
 		if !r.Start.IsZero() {
 			record.Start = r.Start
@@ -216,8 +216,8 @@ func (d *draft) leaveOut(t ticks, state, reason string) {
 }
 
 // open opens a run. A run of the same slot that could not be opened before keeps its name, so that whoever finds it knows it.
-func (d *draft) open(slot jobstore.Slot, attempt int, late bool) {
-	d.start(jobstore.Open{Slot: slot, Attempt: attempt, Late: late})
+func (d *draft) open(slot jobstore.Slot) {
+	d.start(jobstore.Open{Slot: slot, Attempt: 1, Late: d.isLate(slot)})
 	if slot.Manual {
 		d.state.Manual = later(d.state.Manual, slot.At)
 		return
@@ -279,13 +279,6 @@ func (d *draft) wait(since time.Time) {
 func (d *draft) wakeAt(t time.Time) {
 	if !t.IsZero() && (d.wake.IsZero() || t.Before(d.wake)) {
 		d.wake = t
-	}
-}
-
-func recordOf(o jobstore.Open, state, reason string, end time.Time) jobstore.Record {
-	return jobstore.Record{
-		Slot: o.Slot, ID: o.ID, Attempt: o.Attempt, Token: o.Token, State: state, Replica: o.Replica,
-		Start: o.Start, End: end, Late: o.Late, Err: reason,
 	}
 }
 

@@ -164,7 +164,7 @@ func (e Set) apply(m Machine) (Machine, Effects) {
 		return m, Effects{}
 	}
 	m.pause, m.trigger = pause, trigger
-	return m.look(time.Time{}.Add(1)), Effects{}
+	return m.look(atOnce), Effects{}
 }
 
 func (e Returned) apply(m Machine) (Machine, Effects) {
@@ -201,21 +201,21 @@ func (e Added) apply(m Machine) (Machine, Effects) {
 	if m.mode == removed {
 		m.mode = serving
 	}
-	return m.look(time.Time{}.Add(1)), Effects{}
+	return m.look(atOnce), Effects{}
 }
 
 func (Removed) apply(m Machine) (Machine, Effects) {
 	if m.mode == serving {
 		m.mode = removed
 	}
-	return m.look(time.Time{}.Add(1)), Effects{}
+	return m.look(atOnce), Effects{}
 }
 
 func (Drain) apply(m Machine) (Machine, Effects) {
 	m.mode = draining
 	m.behind = false
 	if len(m.ended) > 0 {
-		m = m.look(time.Time{}.Add(1))
+		m = m.look(atOnce)
 	}
 	return m, Effects{}
 }

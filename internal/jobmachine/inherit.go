@@ -19,7 +19,7 @@ func (d *draft) inherit() {
 		case d.state.Pause.On && !o.Slot.Manual: // it waits
 		case !d.m.job.AtLeastOnce && d.isTooOld(o.Slot):
 			d.close(o.ID)
-			d.end(recordOf(o, jobstore.StateMissed, reasonLate, d.due.Now))
+			d.end(o.Record(jobstore.StateMissed, reasonLate, d.due.Now))
 		case !d.mayOpen():
 			d.blocks = true // what runs may be of a newer tick, and is not replaced
 		default:
@@ -69,5 +69,5 @@ func (d *draft) lose() {
 
 func (d *draft) loseOne(o jobstore.Open) {
 	d.close(o.ID)
-	d.end(recordOf(o, jobstore.StateLost, ReasonGone, d.due.Now))
+	d.end(o.Record(jobstore.StateLost, ReasonGone, d.due.Now))
 }

@@ -74,9 +74,6 @@ type span struct {
 // New returns the machine of a job of which nothing is known yet.
 func New(j *Job) Machine { return Machine{job: j} }
 
-// Job returns the job.
-func (m *Machine) Job() *Job { return m.job }
-
 // State returns what is stored, or what the nodes named.
 func (m *Machine) State() jobstore.State { return m.stored }
 
@@ -133,6 +130,9 @@ func (m *Machine) Unstarted() []string {
 	}
 	return ids
 }
+
+// atOnce is before every instant at which something can be due.
+var atOnce = time.Time{}.Add(1)
 
 // look has the job looked at now, or as soon as something may be written.
 func (m Machine) look(now time.Time) Machine {

@@ -14,7 +14,7 @@ func (d *draft) trigger() {
 		return
 	}
 	if d.mayOpen() {
-		d.open(slot, 1, d.isLate(slot))
+		d.open(slot)
 		return
 	}
 	if _, under := d.m.spanAt(slot.At); under && d.m.job.Overlap == Skip {

@@ -88,7 +88,7 @@ func (w *writer) write(mark time.Duration, opens bool) error {
 
 func (w *writer) writeState(s jobstore.State, opens bool) (forgot []int, err error) {
 	w.seq++
-	errs, forgot := w.Write(context.Background(), w.ballot, w.seq, []jobstore.Write{{Job: job, State: s, Opens: opens}})
+	errs, forgot := w.Write(context.Background(), w.ballot, w.seq, []*jobstore.Write{{Job: job, State: s, Opens: opens}})
 	return forgot, errs[0]
 }
 

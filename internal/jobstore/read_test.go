@@ -14,9 +14,9 @@ import (
 // writeNamed stores empty states of jobs.
 func (w *writer) writeNamed(names ...string) {
 	w.c.T.Helper()
-	var writes []jobstore.Write
+	var writes []*jobstore.Write
 	for _, name := range names {
-		writes = append(writes, jobstore.Write{Job: name, State: jobstore.State{Plan: name, Mark: w.c.Start}})
+		writes = append(writes, &jobstore.Write{Job: name, State: jobstore.State{Plan: name, Mark: w.c.Start}})
 	}
 	w.seq++
 	errs, _ := w.Write(context.Background(), w.ballot, w.seq, writes)
@@ -109,7 +109,7 @@ func TestHistory_TheNewestOfAllNodes(t *testing.T) {
 			}
 			a.links.Cut(i % 3)
 			a.seq++
-			errs, _ := a.Write(t.Context(), a.ballot, a.seq, []jobstore.Write{{Job: job, Ended: []jobstore.Record{record}}})
+			errs, _ := a.Write(t.Context(), a.ballot, a.seq, []*jobstore.Write{{Job: job, Ended: []jobstore.Record{record}}})
 			if errs[0] != nil {
 				t.Fatal(errs[0])
 			}

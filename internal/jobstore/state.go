@@ -39,6 +39,14 @@ type Open struct {
 	Returned bool
 }
 
+// Record returns the row of the run, with its state and its end.
+func (o Open) Record(state, err string, end time.Time) Record {
+	return Record{
+		Slot: o.Slot, ID: o.ID, Attempt: o.Attempt, Token: o.Token, State: state, Replica: o.Replica, Start: o.Start, End: end,
+		Late: o.Late, Err: err,
+	}
+}
+
 // NotRun is a tick that did not run.
 type NotRun struct {
 	Tick   time.Time

@@ -19,11 +19,11 @@ type Write struct {
 // Write stores states of jobs, [MaxJobs] at most, under the ballot that was promised to their leader. seq grows from call to
 // call. The error of a job is nil if a majority has stored its state. Otherwise it is [ErrFenced] if larger ballots are the
 // reason, [ErrPaused] if a pause is, else [ErrNoQuorum]. forgot are the nodes that take part again only after a Prepare.
-func (s *Store) Write(ctx context.Context, b Ballot, seq int, writes []Write) (errs []error, forgot []int) {
+func (s *Store) Write(ctx context.Context, b Ballot, seq int, writes []*Write) (errs []error, forgot []int) {
 	args := append(s.writing[:len(s.writing):len(s.writing)], string(b), fmt.Sprintf("%0*d", seqLen, seq))
 	keys := s.keys(s.namesKey())
 	for i := range writes {
-		w := &writes[i]
+		w := writes[i]
 		pause := ""
 		if w.State.Pause.Version != 0 {
 			pause = w.State.Pause.encode()

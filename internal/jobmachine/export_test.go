@@ -1,0 +1,4 @@
+package jobmachine
+
+// Job returns the job.
+func (m *Machine) Job() *Job { return m.job }
