@@ -88,10 +88,10 @@ func (w *writer) write(ctx context.Context, jobs []string, what jobstore.Write) 
 	var writes []*jobstore.Write
 	for _, job := range jobs {
 		one := what
-		one.Job = job
+		one.Job, one.Follows = job, jobstore.At{Ballot: w.ballot, Seq: w.seq}
 		writes = append(writes, &one)
 	}
 	w.seq++
-	errs, _ := w.store.Write(ctx, w.ballot, w.seq, writes)
+	errs, _ := w.store.Write(ctx, w.ballot, w.seq, writes, func(int, []int) {})
 	check(errors.Join(errs...))
 }

@@ -58,11 +58,11 @@ func useJobs(t *testing.T, s *jobstore.Store) error {
 		now := time.Now()
 		row := jobstore.Record{Slot: jobstore.Slot{At: now}, ID: fmt.Sprint("run", i), State: jobstore.StateOK, Start: now, End: now}
 		written, _ := s.Write(ctx, ballot, i+1, []*jobstore.Write{{
-			Job: job, State: jobstore.State{Since: now, Plan: "CRON_TZ=UTC 0 0 * * * *", Mark: now}, Ended: []jobstore.Record{row},
-		}})
+			Job: job, Follows: jobstore.At{Ballot: ballot, Seq: i}, State: jobstore.State{Since: now, Plan: "CRON_TZ=UTC 0 0 * * * *", Mark: now}, Ended: []jobstore.Record{row},
+		}}, func(int, []int) {})
 		errs = append(errs, written...)
 	}
-	_, pollErr := s.Poll(ctx, ballot, nil)
+	_, pollErr := s.Poll(ctx, ballot, true, nil)
 	_, triggerErr := s.Trigger(ctx, job, "me")
 	_, pauseErr := s.Pause(ctx, job, "me", true)
 	_, _, _, _, pageErr := s.Page(ctx, "", 10)
@@ -72,5 +72,6 @@ func useJobs(t *testing.T, s *jobstore.Store) error {
 	}
 	other := jobstore.NewBallot(time.Now()) // of a leader without the job
 	_, promiseErr := s.Prepare(ctx, other, jobstore.Leader{Token: 2, Replica: "other"}, nil)
-	return errors.Join(append(errs, pollErr, triggerErr, pauseErr, pageErr, historyErr, promiseErr, s.Forget(ctx, job))...)
+	_, settledErr := s.Poll(ctx, other, true, nil)
+	return errors.Join(append(errs, pollErr, triggerErr, pauseErr, pageErr, historyErr, promiseErr, settledErr, s.Forget(ctx, job, time.Minute))...)
 }

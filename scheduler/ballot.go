@@ -13,7 +13,11 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/quorum"
+	"github.com/redlockfx/redlockfx/internal/retry"
 )
+
+// spacing is that of ballots that are taken for nodes that serve only larger ones.
+var spacing = retry.Backoff{Min: jobstore.Ahead, Max: maxPoll}
 
 // maxOwn is how many ballots a term remembers as its own: a node serves one of the last two.
 const maxOwn = 16
@@ -22,27 +26,30 @@ const maxOwn = 16
 // a node serves only ballots that are taken later.
 type ballot struct {
 	jobstore.Ballot
-	own      []jobstore.Ballot // the newest that this term has taken
-	promised []jobstore.Ballot // the newest of these that a majority has promised, as this term knows
-	id       string            // random digits of this term, for the names of its runs
-	above    time.Time         // the next one is taken after this instant of the nodes' clock
-	wanted   bool              // the leader needs a larger one
-	taking   bool              // the nodes are being asked to promise one; no write is under way meanwhile
-	at       time.Time         // the next one is not taken before, if wanted
-	failures int               // in a row
-	warned   bool              // the log says that the nodes do not promise
-	absence  string            // why ticks before this term have not run
-	fenced   bool              // the nodes have promised a later leader a larger one: nothing can be written any more
+	own       []jobstore.Ballot // the newest that this term has taken
+	promised  []jobstore.Ballot // the newest of these that a majority has promised, as this term knows
+	id        string            // random digits of this term, for the names of its runs
+	above     time.Time         // the next one is taken after this instant of the nodes' clock
+	wanted    time.Time         // when the leader needs a larger one; zero: it does not
+	taking    bool              // the nodes are being asked to promise one; no write is under way meanwhile
+	notSooner time.Time         // the next one is not taken before
+	failures  int               // in a row
+	inVain    int               // how many were taken in a row while nodes served only a larger one
+	spaced    time.Time         // none is taken before for such nodes
+	settled   bool              // all jobs are written under it
+	warned    bool              // the log says that the nodes do not promise
+	absence   string            // why ticks before this term have not run
+	fenced    bool              // the nodes have promised a later leader a larger one: nothing can be written any more
 }
 
 // takeBallot asks the nodes to promise a ballot if one is wanted, and returns after which pause to call it again. It takes none
 // while writes are under way: nodes that promise a larger one would refuse them.
 func (l *loop) takeBallot(now time.Time) time.Duration {
 	b := &l.ballot
-	if !b.wanted && b.Ballot != "" || b.taking || b.fenced || l.prepares.running || !l.term.Valid() {
+	if b.wanted.IsZero() && b.Ballot != "" || b.taking || b.fenced || l.prepares.running || !l.term.Valid() {
 		return maxPoll
 	}
-	if pause := time.Until(b.at); pause > 0 {
+	if pause := time.Until(latest(b.wanted, b.notSooner)); pause > 0 {
 		return pause
 	}
 	if l.writes.calls > 0 {
@@ -53,11 +60,13 @@ func (l *loop) takeBallot(now time.Time) time.Duration {
 		at = b.above.Add(time.Microsecond)
 	}
 	taken := jobstore.NewBallot(at)
-	b.taking, b.wanted = true, false
+	b.taking, b.wanted = true, time.Time{}
 	if b.id == "" {
 		b.id = taken.ID()
 	}
 	b.own = remember(b.own, taken)
+	b.inVain++
+	b.spaced = time.Now().Add(spacing.After(b.inVain))
 	leader := jobstore.Leader{Token: l.term.Token(), Replica: l.s.elector.Identity()}
 	ctx := context.WithoutCancel(l.stopping) // nodes that promise it take the last writes only under it
 	l.work.Go(func() {                       // ends by the node timeout; lead waits for it
@@ -87,7 +96,8 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 	if b.Ballot == "" {
 		b.absence = absence(promises, l.clock.now())
 	}
-	b.Ballot, b.failures, b.warned = taken, 0, false
+	b.Ballot, b.failures, b.warned, b.settled = taken, 0, false, false
+	l.writes.seq = 0
 	if !continues {
 		l.prepares.waiting = nil
 	}
@@ -101,11 +111,13 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 			l.apply(e, jobmachine.Behind{}) // nodes that lost their state get it back
 		}
 	}
-	for _, p := range promises { // it promises a ballot that it cannot have served before it lost its state
-		if errors.Is(p.Err, jobstore.ErrYoung) || errors.Is(p.Err, jobstore.ErrForgotten) {
-			l.wantBallot(jobstore.Ahead + 100*time.Millisecond)
+	var unserved []*jobstore.UnservedError
+	for _, p := range promises {
+		if e, ok := errors.AsType[*jobstore.UnservedError](p.Err); ok {
+			unserved = append(unserved, e)
 		}
 	}
+	l.wantFor(unserved)
 }
 
 // notPromised tries again, or ends the term if another leader is why.
@@ -119,34 +131,51 @@ func (l *loop) notPromised(err error) {
 		b.warned = true
 		l.log.Warn("no ticks: too few nodes serve this leader, retrying", zap.Error(err))
 	}
-	l.wantBallot(backoff.After(b.failures))
+	b.notSooner = time.Now().Add(backoff.After(b.failures))
+	l.wantBallot(time.Now())
 }
 
 // isBallotDue reports that a larger ballot is to be taken as soon as no write is under way. Without a lease there is none to be
 // taken: it would be larger than that of the next leader. The last writes go to the nodes that still serve the present one.
 func (l *loop) isBallotDue() bool {
-	return l.ballot.wanted && l.term.Valid() && !l.prepares.running && time.Until(l.ballot.at) <= 0
+	b := &l.ballot
+	return !b.wanted.IsZero() && time.Until(latest(b.wanted, b.notSooner)) <= 0 && !l.prepares.running && l.term.Valid()
 }
 
-// wantBallot notes that a larger ballot must be taken after a pause.
-func (l *loop) wantBallot(after time.Duration) {
-	at := time.Now().Add(after)
-	if !l.ballot.wanted || at.After(l.ballot.at) {
-		l.ballot.at = at
+// wantBallot notes when a larger ballot must be taken.
+func (l *loop) wantBallot(at time.Time) {
+	if b := &l.ballot; b.wanted.IsZero() || at.Before(b.wanted) {
+		b.wanted = at
 	}
-	l.ballot.wanted = true
+}
+
+// wantFor notes that nodes serve only a larger ballot. One that never does, as its clock is ahead, or it loses its state again and
+// again, gets one more and more rarely: after each, all jobs are written again.
+func (l *loop) wantFor(unserved []*jobstore.UnservedError) {
+	for _, e := range unserved {
+		at := time.Now()
+		if from := e.ServesFrom(); !from.IsZero() {
+			at = at.Add(from.Sub(l.clock.now()) + 100*time.Millisecond)
+		}
+		l.wantBallot(latest(at, l.ballot.spaced))
+	}
 }
 
 // isFenced reports whether the nodes serve a later leader, and ends the term in that case. If they serve an earlier one, whose
 // token is not larger, this leader can go on with a ballot above it.
 func (l *loop) isFenced(err error) bool {
-	fenced, ok := errors.AsType[*jobstore.FencedError](err)
-	if !ok || !isKind(err, jobstore.ErrFenced) {
+	short, ok := errors.AsType[*quorum.Shortfall](err)
+	if !ok || !errors.Is(short.Kind, jobstore.ErrFenced) {
 		return false
 	}
-	h := fenced.Header
+	var h jobstore.Header // of the last leader
+	for _, node := range short.Nodes {
+		if fenced, ok := errors.AsType[*jobstore.FencedError](node.Err); ok && fenced.Header.Leader.Token >= h.Leader.Token {
+			h = fenced.Header
+			l.ballot.above = latest(l.ballot.above, h.Promised.Time())
+		}
+	}
 	if slices.Contains(l.ballot.own, h.Promised) || h.Leader.Token <= l.term.Token() {
-		l.ballot.above = latest(l.ballot.above, h.Promised.Time())
 		return false
 	}
 	if l.ballot.fenced {

@@ -16,7 +16,7 @@ func (s *Scheduler) Forget(ctx context.Context, job string) error {
 	if err := name.Check("name", job); err != nil {
 		return fmt.Errorf("%w: %w", ErrName, err)
 	}
-	err := s.store.Forget(ctx, job)
+	err := s.store.Forget(ctx, job, 3*s.pollEvery())
 	if errors.Is(err, jobstore.ErrInUse) {
 		return fmt.Errorf("%w: %w", ErrJobInUse, err)
 	}

@@ -43,6 +43,7 @@ type loop struct {
 	agenda  agenda // jobs for which something is due at an instant
 	ends    line   // jobs with ends of runs to store
 	behind  line   // jobs whose newest state some nodes may lack
+	lacks   lacks  // and those that nodes lack which do not take them
 	busy    map[*entry]struct{}
 
 	ballot   ballot
@@ -86,6 +87,7 @@ func (s *Scheduler) newLoop(ctx context.Context, term *election.Term) *loop {
 		clock:   nodesClock{locker: s.elector.Locker(), told: s.tellSkew},
 		inbox:   newInbox(),
 		entries: make(map[string]*entry),
+		lacks:   make(lacks, s.elector.Locker().Quorum().Size()),
 		busy:    make(map[*entry]struct{}),
 		done:    make(chan struct{}),
 	}

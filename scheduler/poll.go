@@ -25,10 +25,10 @@ func (l *loop) poll() time.Duration {
 	if pause := time.Until(p.at); pause > 0 {
 		return pause
 	}
-	p.running, p.at = true, time.Now().Add(l.pollEvery())
-	ballot, latest, ctx := l.ballot.Ballot, p.latest, l.asking()
+	p.running, p.at = true, time.Now().Add(l.s.pollEvery())
+	ballot, settled, latest, ctx := l.ballot.Ballot, l.isSettled(), p.latest, l.asking()
 	l.work.Go(func() { // ends by a few node timeouts; lead waits for it
-		found, err := l.s.store.Poll(ctx, ballot, latest)
+		found, err := l.s.store.Poll(ctx, ballot, settled, latest)
 		var views []jobstore.View
 		for jobs := range slices.Chunk(slices.Collect(maps.Keys(found.Changed)), jobstore.MaxJobs) {
 			if err != nil {
@@ -47,25 +47,25 @@ func (l *loop) poll() time.Duration {
 func (l *loop) polled(found jobstore.Polled, views []jobstore.View, err error) {
 	l.polls.running = false
 	for _, v := range views {
-		if e := l.entries[v.Job]; e != nil && e.machine.IsPrepared() {
-			l.apply(e, jobmachine.Set{Pause: v.Pause, Trigger: v.Trigger})
-		}
+		l.apply(l.entries[v.Job], jobmachine.Set{Pause: v.Pause, Trigger: v.Trigger})
 	}
 	if err == nil { // else the next poll finds the same again
 		l.polls.latest = found.Latest
 	}
-	switch {
-	case l.ballot.wanted:
-	case len(found.Forgot) > 0:
-		l.wantBallot(0)
-	case found.Fenced != nil && found.Fenced.Header.Leader.Token <= l.term.Token() &&
-		!found.Fenced.Header.Promised.Time().After(l.clock.now()): // by a leader before this one: a larger ballot is above it
-		l.wantBallot(0)
+	for _, node := range found.Heard {
+		l.lacks.heard(node, l.s.pollEvery(), func(e *entry) { l.apply(e, jobmachine.Behind{}) })
+	}
+	l.wantFor(found.Unserved)
+	if found.Fenced != nil && found.Fenced.Header.Leader.Token <= l.term.Token() { // by a leader before this one
+		l.wantBallot(time.Now())
+	}
+	if len(found.Unserved) == 0 {
+		l.ballot.inVain = 0
 	}
 }
 
 // pollEvery bounds how long a node that has lost its state stays unnoticed, and a setting that nodes could not publish. It must be
 // shorter than the pause between two nodes in a rolling restart: otherwise a majority would lose its state.
-func (l *loop) pollEvery() time.Duration {
-	return min(l.s.elector.Locker().Settings().MaxTTL/3, maxPoll)
+func (s *Scheduler) pollEvery() time.Duration {
+	return min(s.elector.Locker().Settings().MaxTTL/3, maxPoll)
 }

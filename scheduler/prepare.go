@@ -40,6 +40,7 @@ func (l *loop) sync() {
 		case e == nil:
 			e = &entry{job: j, machine: jobmachine.New(&j.machine), index: -1}
 			l.entries[name] = e
+			l.ballot.settled = false
 			l.prepares.waiting = append(l.prepares.waiting, e)
 		default:
 			before := e.job.schedule
@@ -95,7 +96,7 @@ func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
 			return
 		}
 		if fencedByEarlier(err) {
-			l.wantBallot(0)
+			l.wantBallot(time.Now())
 		}
 		l.notPrepared(jobs, err)
 		return

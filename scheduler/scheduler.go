@@ -28,6 +28,7 @@ type Scheduler struct {
 	hooks      Hooks
 	middleware []Middleware
 	changed    chan struct{} // wakes the loop to apply changes of jobs; sends never block
+	maxSeq     int           // calls to write under one ballot; those until the next one is taken have numbers too. Tests want less
 
 	mu        sync.Mutex // guards the fields below
 	jobs      map[string]*job
@@ -51,6 +52,7 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 		jobs:    make(map[string]*job),
 		seen:    make(map[string]bool),
 		changed: make(chan struct{}, 1),
+		maxSeq:  jobstore.MaxSeq / 2,
 	}
 	for _, opt := range opts {
 		opt(s)
@@ -64,6 +66,10 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 	s.log = s.log.With(zap.String("election", elector.Name())).WithOptions(zap.AddStacktrace(zapcore.FatalLevel + 1)) // ours says nothing
 	locker := elector.Locker()
 	settings := locker.Settings()
+	if settings.MaxClockSkew > jobstore.MaxSkew {
+		return nil, fmt.Errorf("scheduler: the nodes' clocks may be %v apart for the Locker (redlock.WithMaxClockSkew), and at most %v for jobs",
+			settings.MaxClockSkew, jobstore.MaxSkew)
+	}
 	s.store = jobstore.New(jobstore.Config{
 		Quorum: locker.Quorum(), Prefix: settings.KeyPrefix, Election: elector.Name(), List: locker.List(),
 		Unseen: settings.UnseenRestarts,

@@ -11,13 +11,28 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 func TestNew_WantsAnElector(t *testing.T) {
 	_, err := scheduler.New(nil)
 	want.Text(t, err, "elector is nil")
+}
+
+// The nodes would be too far apart for jobs: a leader would have no ticks.
+func TestNew_RefusesALockerThatAcceptsClocksFarApart(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		locker, _ := c.Locker(redlock.WithMaxClockSkew(5 * time.Second))
+		elector, err := election.New(locker, "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = scheduler.New(elector)
+		want.Text(t, err, "5s apart", "at most 1s for jobs")
+	})
 }
 
 func TestNew_RefusesANilMiddleware(t *testing.T) {

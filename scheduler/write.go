@@ -24,10 +24,10 @@ const (
 
 // writes is the state of the writes to the nodes.
 type writes struct {
-	calls  int // under way
-	lazy   int // those of them that no tick waits for
-	seq    int
-	ids    int
+	calls  int       // under way
+	lazy   int       // those of them that no tick waits for
+	seq    int       // of the last, under this ballot
+	ids    int       // of the last run
 	failed time.Time // when writes began to fail; zero: they do not
 }
 
@@ -109,6 +109,7 @@ func (l *loop) ask(e *entry, now time.Time, b *batch) {
 		ID: l.ballot.id + strconv.FormatInt(int64(l.writes.ids), 36),
 	})
 	if write != nil {
+		write.Follows = e.at
 		b.jobs, b.writes = append(b.jobs, e), append(b.writes, write)
 	}
 }
@@ -121,15 +122,24 @@ func (l *loop) send(b batch) {
 	}
 	l.writes.seq++
 	b.seq = l.writes.seq
+	if b.seq >= l.s.maxSeq {
+		l.wantBallot(time.Now())
+	}
 	ballot, ctx := l.ballot.Ballot, context.WithoutCancel(l.stopping) // the end of a run may be written after the term
 	l.work.Go(func() {                                                // ends by the node timeout; lead waits for it
-		errs, forgot := l.s.store.Write(ctx, ballot, b.seq, b.writes)
-		l.inbox.post(func() { l.written(b, ballot, errs, forgot) })
+		errs, unserved := l.s.store.Write(ctx, ballot, b.seq, b.writes, func(node int, writes []int) {
+			l.inbox.post(func() {
+				for _, i := range writes {
+					l.lacks.add(node, b.jobs[i])
+				}
+			})
+		})
+		l.inbox.post(func() { l.written(b, ballot, errs, unserved) })
 	})
 }
 
 // written applies the nodes' answers.
-func (l *loop) written(b batch, ballot jobstore.Ballot, errs []error, forgot []int) {
+func (l *loop) written(b batch, ballot jobstore.Ballot, errs []error, unserved []*jobstore.UnservedError) {
 	l.writes.calls--
 	if b.isLazy {
 		l.writes.lazy--
@@ -146,9 +156,7 @@ func (l *loop) written(b batch, ballot jobstore.Ballot, errs []error, forgot []i
 		l.unstored(e, b.writes[i], errs[i], now)
 	}
 	l.logStored(b, problem, now)
-	if len(forgot) > 0 && !l.ballot.wanted {
-		l.wantBallot(0)
-	}
+	l.wantFor(unserved)
 }
 
 // unstored schedules a retry of a write that too few nodes stored.
@@ -157,8 +165,8 @@ func (l *loop) unstored(e *entry, w *jobstore.Write, err error, now time.Time) {
 		l.apply(e, jobmachine.Failed{Now: now, Retry: now})
 		return
 	}
-	if fencedByEarlier(err) && !l.ballot.wanted {
-		l.wantBallot(0)
+	if fencedByEarlier(err) {
+		l.wantBallot(time.Now())
 	}
 	retry := now.Add(backoff.After(e.machine.Failures() + 1))
 	if paused, ok := errors.AsType[*jobstore.PausedError](err); ok && isKind(err, jobstore.ErrPaused) {

@@ -44,6 +44,14 @@ type At struct {
 	Seq    int
 }
 
+// encode returns the text of a place; places are ordered as texts. "" is the zero place.
+func (a At) encode() string {
+	if a.Ballot == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s%0*d", a.Ballot, seqLen, a.Seq)
+}
+
 // IsAfter reports whether a comes after b.
 func (a At) IsAfter(b At) bool {
 	return a.Ballot > b.Ballot || a.Ballot == b.Ballot && a.Seq > b.Seq

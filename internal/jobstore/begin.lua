@@ -3,9 +3,10 @@
 -- ARGV     list, as guard has it; flags: b accepts a server whose identity cannot be seen, s writes nothing; field of the
 --          marker in the first hash; then those of the script
 -- The second hash has the header in the field g. Each job has its entry in j:NAME and its settings in p:NAME (pause) and t:NAME
--- (trigger). The header has fixed widths, LAYOUT BEGAN IDENTITY PROMISED FLOOR ALIVE LEADER: layout (1), start of the
+-- (trigger). The header has fixed widths, LAYOUT BEGAN IDENTITY PROMISED FLOOR ALIVE SETTLED LEADER: layout (1), start of the
 -- incarnation (µs, 16), the first part of the server's identity in it (12), the largest ballot that the server has promised (26),
--- the largest high-water mark of the deleted jobs (ms, 13), when the server last heard from the leader (µs, 16), and the leader.
+-- the largest high-water mark of the deleted jobs (ms, 13), when the server last heard from the leader (µs, 16), 1 if the leader
+-- has written all of its jobs under that ballot, else 0 (1), and the leader.
 local ahead = 2000000 -- µs that a ballot, a mark or a setting may be ahead of the server's clock
 local sub = string.sub
 local t = redis.call('TIME')

@@ -9,8 +9,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// maxSkew bounds how far the clocks of a majority may be apart, not counting the time that a call takes.
-const maxSkew = time.Second
+// MaxSkew bounds how far the clocks of a majority may be apart, not counting the time that a call takes.
+const MaxSkew = time.Second
 
 // ErrClock says that a node's clock disagrees with the others.
 var ErrClock = errors.New("its clock is not that of the others")
@@ -26,7 +26,7 @@ func agreed[T any](answers []quorum.Answer[T], need int, within time.Duration) (
 		}
 	}
 	slices.Sort(clocks)
-	most := (maxSkew + within).Microseconds()
+	most := (MaxSkew + within).Microseconds()
 	var first int
 	for i := range clocks {
 		n := 0
@@ -47,7 +47,7 @@ func agreed[T any](answers []quorum.Answer[T], need int, within time.Duration) (
 
 // isOff returns why a node does not count whose clock says now while the others say at; nil if it counts.
 func isOff(now int64, at time.Time, within time.Duration) error {
-	if off := timeOf(now).Sub(at); off.Abs() > maxSkew+within {
+	if off := timeOf(now).Sub(at); off.Abs() > MaxSkew+within {
 		return fmt.Errorf("%w, by %v", ErrClock, off.Round(time.Millisecond))
 	}
 	return nil

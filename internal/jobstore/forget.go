@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
@@ -11,21 +12,27 @@ import (
 // ErrInUse says that the leader has the job.
 var ErrInUse = errors.New("the leader has the job")
 
-// Forget deletes a job and its history from all nodes that answer, a majority at least. It returns [ErrInUse] if the present
-// leader has written the job, since the leader would write it again. A node that does not answer keeps what it has, so the job
-// may appear again. [ErrNoQuorum].
-func (s *Store) Forget(ctx context.Context, job string) error {
-	views, header, _, err := s.Views(ctx, job)
+// Forget deletes a job and its history from all nodes that answer, a majority at least. It returns [ErrInUse] if the leader has
+// written the job, or has yet to write some of its jobs: it would write it again. A leader that the nodes have not heard of for so
+// long as silence leads no more. A node that does not answer keeps what it has, so the job may appear again. [ErrNoQuorum].
+func (s *Store) Forget(ctx context.Context, job string, silence time.Duration) error {
+	views, header, now, err := s.Views(ctx, job)
 	if err != nil {
 		return err
 	}
 	stands := ""
 	if len(views) > 0 {
 		v := views[0]
-		if v.At.Ballot == header.Promised && !v.State.Removed {
+		leads := now.Sub(header.Alive) < silence
+		switch {
+		case v.State.Removed || !leads:
+		case v.At.Ballot == header.Promised:
 			return fmt.Errorf("job %q: %w: %s, since %v", job, ErrInUse, header.Leader.Replica, header.Promised.Time())
+		case !header.Settled:
+			return fmt.Errorf("job %q: %w, perhaps: %s, since %v, has not written all of its jobs yet", job, ErrInUse,
+				header.Leader.Replica, header.Promised.Time())
 		}
-		stands = fmt.Sprintf("%s%0*d", v.At.Ballot, seqLen, v.At.Seq)
+		stands = v.At.encode()
 	}
 	args := append(s.writing[:len(s.writing):len(s.writing)], job, stands)
 	keys := s.keys(s.namesKey(), s.changesKey(), s.runsKey(job))

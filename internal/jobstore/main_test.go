@@ -44,6 +44,7 @@ type writer struct {
 	links  *nodetest.Links
 	ballot jobstore.Ballot
 	seq    int
+	stored map[string]jobstore.At
 }
 
 func (c *cluster) writer(name string) *writer { return c.writerOf("x", name) }
@@ -60,7 +61,7 @@ func (c *cluster) writerOf(election, name string) *writer {
 	})
 	return &writer{
 		Store: jobstore.New(jobstore.Config{Quorum: q, Prefix: "redlock", Election: election, List: list}),
-		c:     c, name: name, links: links,
+		c:     c, name: name, links: links, stored: make(map[string]jobstore.At),
 	}
 }
 
@@ -86,10 +87,25 @@ func (w *writer) write(mark time.Duration, opens bool) error {
 	return err
 }
 
-func (w *writer) writeState(s jobstore.State, opens bool) (forgot []int, err error) {
+// writeState returns how many nodes serve only a larger ballot.
+func (w *writer) writeState(s jobstore.State, opens bool) (unserved int, err error) {
+	errs, unserved := w.writeAll(&jobstore.Write{Job: job, State: s, Opens: opens})
+	return unserved, errs[0]
+}
+
+// writeAll writes states that follow those that were stored last.
+func (w *writer) writeAll(writes ...*jobstore.Write) (errs []error, unserved int) {
 	w.seq++
-	errs, forgot := w.Write(context.Background(), w.ballot, w.seq, []*jobstore.Write{{Job: job, State: s, Opens: opens}})
-	return forgot, errs[0]
+	for _, one := range writes {
+		one.Follows = w.stored[one.Job]
+	}
+	errs, all := w.Write(context.Background(), w.ballot, w.seq, writes, func(int, []int) {})
+	for i, one := range writes {
+		if errs[i] == nil {
+			w.stored[one.Job] = jobstore.At{Ballot: w.ballot, Seq: w.seq}
+		}
+	}
+	return errs, len(all)
 }
 
 func (w *writer) mustWrite(mark time.Duration) {

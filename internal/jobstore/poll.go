@@ -1,6 +1,7 @@
 package jobstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,18 +18,21 @@ const maxNewest = 100
 type Polled struct {
 	Changed map[string]bool // jobs for which something was set
 	Latest  map[int]int64   // by node: the number of the last change that it has returned; pass it to the next Poll
-	Forgot  []int           // nodes that must be prepared before they take part again
-	Fenced  *FencedError    // a node has promised a larger ballot; nil: none has
+	Heard   []int           // nodes that serve the leader
+
+	Unserved []*UnservedError // of nodes that take part again only under a larger ballot
+	Fenced   *FencedError     // a node has promised a larger ballot; nil: none has
 }
 
-// Poll notes on the nodes that their leader is alive, and returns the jobs that were set since latest. A node that is not in
+// Poll notes on the nodes that their leader is alive, and whether it has written all of its jobs under the ballot, and returns the
+// jobs that were set since latest. A node that is not in
 // latest returns its newest hundred. Poll waits for all nodes: otherwise a node that lost its state and is always the last to
 // answer would go unnoticed. [ErrNoQuorum].
-func (s *Store) Poll(ctx context.Context, b Ballot, latest map[int]int64) (Polled, error) {
+func (s *Store) Poll(ctx context.Context, b Ballot, settled bool, latest map[int]int64) (Polled, error) {
 	latest = maps.Clone(latest) // a node that is late is asked when this has returned
-	args := append(s.writing[:len(s.writing):len(s.writing)], string(b))
+	args := append(s.writing[:len(s.writing):len(s.writing)], string(b), cmp.Or(flag(settled), "0"))
 	q := s.config.Quorum
-	call := pollScript.Command(1, pollArguments{args, latest}, s.keys(s.changesKey())...).Call(nil)
+	call := pollScript.Command(1, pollArguments{args, latest}, s.keys(s.namesKey(), s.changesKey())...).Call(nil)
 	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[polled]) bool {
 		for _, a := range answers {
 			if !a.Over {
@@ -44,8 +48,8 @@ func (s *Store) Poll(ctx context.Context, b Ballot, latest map[int]int64) (Polle
 	for i, a := range round.Answers() {
 		if a.Err != nil {
 			failed = append(failed, quorum.NodeError{Addr: q.Addr(i), Err: a.Err})
-			if errors.Is(a.Err, ErrForgotten) {
-				all.Forgot = append(all.Forgot, i)
+			if e, ok := errors.AsType[*UnservedError](a.Err); ok {
+				all.Unserved = append(all.Unserved, e)
 				delete(all.Latest, i)
 			}
 			if fenced, ok := errors.AsType[*FencedError](a.Err); ok && (all.Fenced == nil || fenced.Header.Promised > all.Fenced.Header.Promised) {
@@ -54,6 +58,7 @@ func (s *Store) Poll(ctx context.Context, b Ballot, latest map[int]int64) (Polle
 			continue
 		}
 		got++
+		all.Heard = append(all.Heard, i)
 		all.Latest[i] = max(latest[i], a.Value.latest)
 		for _, job := range a.Value.jobs {
 			all.Changed[job] = true

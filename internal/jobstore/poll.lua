@@ -1,8 +1,10 @@
 -- poll: whether the server still serves a leader, and which jobs people have paused, resumed or triggered since
--- KEYS     ..., changes
--- ARGV     ..., ballot; the number of the last change that is known, or -1: none is; changes at most, if none is
+-- KEYS     ..., names, changes
+-- ARGV     ..., ballot; 1 if the leader has written all of its jobs under it, else 0; the number of the last change that is
+--          known, or -1: none is; changes at most, if none is
 -- returns  h, header, and c and their number: job and number of each, the newest first
---          or r, header: a larger ballot was promised; u: it may have lost its state, and serves only a larger ballot
+--          or r, header: a larger ballot was promised; u: it may have lost its state, or has lost the names; s: it serves only a
+--          larger ballot; each with the number of µs since the start of the incarnation
 if began then
   items[1] = 'u' .. string.format('%d', now - began)
   return answer()
@@ -12,16 +14,19 @@ if sub(header, 33, 58) > ARGV[4] then
   items[1], texts[1] = 'r' .. age, header
   return answer()
 elseif tonumber(sub(ARGV[4], 1, 16)) <= tonumber(marker) + ahead then -- it serves this leader only under a larger ballot
+  items[1] = 's' .. age
+  return answer()
+elseif ARGV[5] == '1' and not redis.call('ZRANGEBYLEX', KEYS[3], '-', '+', 'LIMIT', 0, 1)[1] then
   items[1] = 'u' .. age
   return answer()
 end
-if sub(header, 33, 58) == ARGV[4] and tonumber(sub(header, 74, 89)) + 1000000 < now then
-  header = sub(header, 1, 73) .. string.format('%016d', now) .. sub(header, 90)
+if sub(header, 33, 58) == ARGV[4] and (tonumber(sub(header, 74, 89)) + 1000000 < now or sub(header, 91, 91) ~= ARGV[5]) then
+  header = sub(header, 1, 73) .. string.format('%016d ', now) .. ARGV[5] .. sub(header, 92)
   redis.call('HSET', jobs, 'g', header)
 end
 items[1], texts[1] = 'h' .. age, header
-local most = ARGV[5] == '-1' and ARGV[6] or -1 -- a change that is left out would go unnoticed
-local found = redis.call('ZREVRANGEBYSCORE', KEYS[3], '+inf', '(' .. ARGV[5], 'WITHSCORES', 'LIMIT', 0, most)
+local most = ARGV[6] == '-1' and ARGV[7] or -1 -- a change that is left out would go unnoticed
+local found = redis.call('ZREVRANGEBYSCORE', KEYS[4], '+inf', '(' .. ARGV[6], 'WITHSCORES', 'LIMIT', 0, most)
 items[2] = 'c' .. #found / 2
 for i, what in ipairs(found) do
   texts[i + 1] = what

@@ -234,11 +234,15 @@ func (f *raw) decode(now time.Time) Found {
 
 // Widths of an entry's parts.
 const (
-	tagLen   = 28
-	seqLen   = 8
-	markLen  = 13
-	entryLen = tagLen + ballotLen + seqLen + markLen + settingLen + 1
+	tagLen     = 28
+	seqLen     = 8
+	markLen    = 13
+	recordsLen = 2
+	entryLen   = tagLen + ballotLen + seqLen + markLen + settingLen + 1 + recordsLen
 )
+
+// maxRecords is the largest number of records in an entry. A node keeps no more of a job, so with so many all of them go.
+const maxRecords = 99
 
 // splitEntry returns the parts of a job's entry.
 func splitEntry(text string) (at At, state string, err error) {

@@ -8,7 +8,7 @@ local ballot, leader = ARGV[4], ARGV[5]
 local kept = header
 if began then
   local floor = kept and tonumber(sub(kept, 60, 72)) * 1000 <= now + ahead and sub(kept, 60, 72) or string.rep('0', 13)
-  header = string.format('1 %016d %s %s %s %s ', began, ident, string.rep('0', 26), floor, string.rep('0', 16))
+  header = string.format('1 %016d %s %s %s %s 0 ', began, ident, string.rep('0', 26), floor, string.rep('0', 16))
   redis.call('HSET', jobs, 'g', header)
   redis.call('HSET', hash, ARGV[3], sub(header, 3, 18))
 end
@@ -24,7 +24,7 @@ elseif promised > ballot then
   items[1], texts[1] = 'r' .. age, header
   return answer()
 end
-redis.call('HSET', jobs, 'g', sub(header, 1, 32) .. ballot .. sub(header, 59, 73) .. string.format('%016d ', now) .. leader)
+redis.call('HSET', jobs, 'g', sub(header, 1, 32) .. ballot .. sub(header, 59, 73) .. string.format('%016d 0 ', now) .. leader)
 items[1], texts[1] = 'p' .. age, kept or ''
 texts[2] = sub(header, 60, 72)
 

@@ -104,9 +104,7 @@ func ask[T any](ctx context.Context, s *Store, op string, call quorum.Call[T]) (
 func merge(pages []page, now time.Time) (views []View, header Header) {
 	known := make(map[string]*View)
 	for _, p := range pages {
-		if p.header.Promised > header.Promised {
-			header = p.header
-		}
+		header = header.merge(p.header)
 		for i := range p.jobs {
 			name, f := p.names[i], &p.jobs[i]
 			v := known[name]

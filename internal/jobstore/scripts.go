@@ -59,6 +59,7 @@ func newCall[T any](s *quorum.Script[T], keys []string, args []any) quorum.Call[
 type Header struct {
 	Began    time.Time // start of its incarnation
 	Promised Ballot    // the largest
+	Settled  bool      // the leader has written all of its jobs under that ballot
 	Alive    time.Time // when the node last heard from its leader
 	Leader   Leader
 }
@@ -71,12 +72,26 @@ type Leader struct {
 
 func (l Leader) encode() string { return strconv.FormatUint(l.Token, 10) + ":" + l.Replica }
 
+// merge returns the header with the larger ballot. Of one ballot, the leader was heard of when any node has heard of it, and has
+// written all of its jobs if it has told any node so.
+func (h Header) merge(other Header) Header {
+	switch {
+	case other.Promised > h.Promised:
+		return other
+	case other.Promised == h.Promised:
+		h.Alive, h.Settled = latest(h.Alive, other.Alive), h.Settled || other.Settled
+	}
+	return h
+}
+
+const headerLen = 92 // of the parts before the leader
+
 // decodeHeader reads the header of the hash of jobs; the zero Header if there is none.
 func decodeHeader(text string) (h Header, err error) {
 	if text == "" {
 		return h, nil
 	}
-	if len(text) < 90 {
+	if len(text) < headerLen {
 		return h, fmt.Errorf("the header of the jobs cannot be read: %.100q", text)
 	}
 	began, err1 := strconv.ParseInt(text[2:18], 10, 64)
@@ -88,7 +103,8 @@ func decodeHeader(text string) (h Header, err error) {
 	if promised := text[32:58]; strings.Trim(promised, "0") != "" {
 		h.Promised = Ballot(promised)
 	}
-	token, replica, _ := strings.Cut(text[90:], ":")
+	h.Settled = text[90] == '1'
+	token, replica, _ := strings.Cut(text[headerLen:], ":")
 	if token != "" {
 		if h.Leader.Token, err = strconv.ParseUint(token, 10, 64); err != nil {
 			return h, fmt.Errorf("the header of the jobs cannot be read: %w", err)
@@ -125,15 +141,39 @@ func refused(r *quorum.Reply) (began time.Time, err error) {
 		if err != nil {
 			return began, err
 		}
+		if ahead := h.Promised.Time().Sub(timeOf(r.Time)); ahead > Ahead {
+			return began, fmt.Errorf("the ballot that it has promised is %w, by %v", ErrAhead, ahead)
+		}
 		return began, &FencedError{h}
 	case 'a':
 		return began, fmt.Errorf("the ballot is %w", ErrAhead)
 	case 's':
-		return began, fmt.Errorf("%w, at %v", ErrYoung, began)
+		return began, &UnservedError{ErrYoung, began}
 	case 'u':
-		return began, fmt.Errorf("%w, at %v", ErrForgotten, began)
+		return began, &UnservedError{ErrForgotten, began}
 	}
 	return began, fmt.Errorf("unexpected reply %q", code)
+}
+
+// UnservedError says that a node does not serve the ballot, since its incarnation began only then. It is an [ErrForgotten] or an
+// [ErrYoung].
+type UnservedError struct {
+	Kind  error
+	Began time.Time // by its clock
+}
+
+func (e *UnservedError) Error() string { return fmt.Sprintf("%v, at %v", e.Kind, e.Began) }
+
+// Unwrap returns Kind.
+func (e *UnservedError) Unwrap() error { return e.Kind }
+
+// ServesFrom returns after which instant of its clock a ballot must be taken that the node serves. It is zero if its next
+// incarnation begins only when it is asked to promise one.
+func (e *UnservedError) ServesFrom() time.Time {
+	if errors.Is(e.Kind, ErrForgotten) {
+		return time.Time{}
+	}
+	return e.Began.Add(Ahead)
 }
 
 // FencedError says to which leader the node has promised a larger ballot. It is an [ErrFenced].

@@ -86,31 +86,31 @@ func TestPoll_TellsWhatWasSetAndWhoForgot(t *testing.T) {
 		a.mustPrepare("x", "y")
 		a.writeNamed("x", "y")
 		time.Sleep(timeout)
-		poll := func(latest map[int]int64, changed int, forgot ...int) map[int]int64 {
+		poll := func(latest map[int]int64, changed, unserved int) map[int]int64 {
 			t.Helper()
-			p, err := a.Poll(t.Context(), a.ballot, latest)
-			if err != nil || len(p.Changed) != changed || len(p.Forgot) != len(forgot) || p.Fenced != nil {
+			p, err := a.Poll(t.Context(), a.ballot, false, latest)
+			if err != nil || len(p.Changed) != changed || len(p.Unserved) != unserved || p.Fenced != nil {
 				t.Errorf("it hears %+v, %v", p, err)
 			}
 			return p.Latest
 		}
-		latest := poll(nil, 0)
+		latest := poll(nil, 0, 0)
 		for _, name := range []string{"x", "y"} {
 			if _, err := b.Pause(t.Context(), name, "b", true); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(timeout)
 		}
-		poll(nil, 2)
-		latest = poll(latest, 2)
-		latest = poll(latest, 0)
+		poll(nil, 2, 0)
+		latest = poll(latest, 2, 0)
+		latest = poll(latest, 0, 0)
 		if _, err := b.Trigger(t.Context(), "x", "b"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(timeout)
-		latest = poll(latest, 1)
+		latest = poll(latest, 1, 0)
 		c.Wipe(2)
-		latest = poll(latest, 0, 2)
+		latest = poll(latest, 0, 1)
 		if _, heard := latest[2]; heard {
 			t.Error("what a node told of before it lost its state is said to be known")
 		}
@@ -121,7 +121,7 @@ func TestPoll_TellsWhatWasSetAndWhoForgot(t *testing.T) {
 		time.Sleep(jobstore.Ahead + time.Second)
 		b.mustPrepare()
 		time.Sleep(timeout)
-		p, err := a.Poll(t.Context(), a.ballot, nil)
+		p, err := a.Poll(t.Context(), a.ballot, false, nil)
 		want.Err(t, err, jobstore.ErrNoQuorum)
 		if p.Fenced == nil || p.Fenced.Header.Promised != b.ballot {
 			t.Errorf("after another was promised it hears %+v", p)

@@ -4,23 +4,38 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
+// MaxSeq bounds the calls of Write under one ballot.
+const MaxSeq = 99_999_999
+
 // Write is a state of a job, to be stored as a whole.
 type Write struct {
-	Job   string
-	State State
-	Opens bool     // it opens a tick, so a newer pause refuses it
-	Ended []Record // for the history, the newest last
+	Job     string
+	Follows At // the place of the state from which this one was made
+	State   State
+	Opens   bool     // it opens a tick, so a newer pause refuses it
+	Ended   []Record // for the history, the newest last
 }
 
-// Write stores states of jobs, [MaxJobs] at most, under the ballot that was promised to their leader. seq grows from call to
-// call. The error of a job is nil if a majority has stored its state. Otherwise it is [ErrFenced] if larger ballots are the
-// reason, [ErrPaused] if a pause is, else [ErrNoQuorum]. forgot are the nodes that take part again only after a Prepare.
-func (s *Store) Write(ctx context.Context, b Ballot, seq int, writes []*Write) (errs []error, forgot []int) {
-	args := append(s.writing[:len(s.writing):len(s.writing)], string(b), fmt.Sprintf("%0*d", seqLen, seq))
+// Write stores states of jobs, [MaxJobs] at most, under the ballot that was promised to their leader. seq grows from call to call
+// under one ballot, up to [MaxSeq]. The error of a job is nil if a majority has stored its state. Otherwise it is [ErrFenced] if
+// larger ballots are the reason, [ErrPaused] if a pause is, else [ErrNoQuorum]. unserved are nodes that take part again only under
+// a larger ballot.
+//
+// lacks is called with each other node that has not stored all of the states, and with the indices of those that it lacks: when
+// the node's call is over, also after Write has returned, on any goroutine.
+func (s *Store) Write(
+	ctx context.Context, b Ballot, seq int, writes []*Write, lacks func(node int, writes []int),
+) (errs []error, unserved []*UnservedError) {
+	if seq > MaxSeq {
+		err := fmt.Errorf("write %d under one ballot: there are at most %d", seq, MaxSeq)
+		return slices.Repeat([]error{err}, len(writes)), nil
+	}
+	args := append(s.writing[:len(s.writing):len(s.writing)], string(b), At{b, seq}.encode()[ballotLen:])
 	keys := s.keys(s.namesKey())
 	for i := range writes {
 		w := writes[i]
@@ -29,7 +44,7 @@ func (s *Store) Write(ctx context.Context, b Ballot, seq int, writes []*Write) (
 			pause = w.State.Pause.encode()
 		}
 		keys = append(keys, s.runsKey(w.Job))
-		args = append(args, w.Job, w.encode(pause), pause, len(w.Ended))
+		args = append(args, w.Job, w.Follows.encode(), w.encode(pause), pause, len(w.Ended))
 		for j := range w.Ended {
 			args = append(args, w.Ended[j].encode())
 		}
@@ -52,17 +67,36 @@ func (s *Store) Write(ctx context.Context, b Ballot, seq int, writes []*Write) (
 		}
 		return true
 	})
+	round.Then(func(node int, a quorum.Answer[[]error]) {
+		if missing := missing(a, len(writes)); len(missing) > 0 {
+			lacks(node, missing)
+		}
+	})
 	answers := round.Answers()
-	for i, a := range answers {
-		if errors.Is(a.Err, ErrForgotten) || errors.Is(a.Err, ErrYoung) {
-			forgot = append(forgot, i)
+	for _, a := range answers {
+		if e, ok := errors.AsType[*UnservedError](a.Err); ok {
+			unserved = append(unserved, e)
 		}
 	}
 	errs = make([]error, len(writes))
 	for i := range writes {
 		errs[i] = s.outcome(writes[i].Job, answers, i, cause)
 	}
-	return errs, forgot
+	return errs, unserved
+}
+
+// missing returns which of n writes a node has not stored, unless it serves larger ballots only: it gets all jobs again under one
+// of these. A pause that is newer, or a later state, is no loss.
+func missing(a quorum.Answer[[]error], n int) (missing []int) {
+	if errors.Is(a.Err, ErrFenced) || errors.Is(a.Err, ErrForgotten) || errors.Is(a.Err, ErrYoung) {
+		return nil
+	}
+	for i := range n {
+		if err := of(a, i); err != nil && !errors.Is(err, ErrPaused) && !errors.Is(err, ErrLate) {
+			missing = append(missing, i)
+		}
+	}
+	return missing
 }
 
 // encode returns the entry of the job from its mark on, with the version of its pause.
@@ -75,7 +109,8 @@ func (w *Write) encode(pause string) string {
 		kind = 'o'
 	}
 	entry := fmt.Appendf(make([]byte, 0, 512), "%0*d", markLen, max(w.State.Mark.UnixMilli(), 0))
-	return string(w.State.append(append(append(entry, pause[:settingLen]...), kind)))
+	entry = append(append(entry, pause[:settingLen]...), kind)
+	return string(w.State.append(fmt.Appendf(entry, "%0*d", recordsLen, min(len(w.Ended), maxRecords))))
 }
 
 // of returns the result of the i-th write at a node.

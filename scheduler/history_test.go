@@ -1,0 +1,44 @@
+package scheduler_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+)
+
+// A write reaches one node, and is made again. The history has its rows several times, as several fates of one tick.
+func TestHistory_HasEachTickOnceWhateverWritesFailed(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.idle("b")
+		a.add(a.job("job", "*/10 * * * * *", lasting(15*time.Second)))
+		c.SleepTo(19900 * time.Millisecond)
+		for _, node := range []int{1, 2} { // for half a second, only one node stores anything of the job
+			c.SetPreHook(node, func(p *server.Peer, command string, args ...string) bool {
+				refuses := isAbout("job", command, args)
+				if refuses {
+					p.WriteError(noMemory)
+				}
+				return refuses
+			})
+		}
+		c.SleepTo(20500 * time.Millisecond)
+		c.SetPreHook(1, nil)
+		c.SetPreHook(2, nil)
+		c.SleepTo(25 * time.Second)
+		history, err := b.History(t.Context(), "job", 50)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []string
+		for _, r := range history {
+			if c.at(r.Tick) == "20s" {
+				rows = append(rows, fmt.Sprint(r.State, " at ", c.at(r.Start)))
+			}
+		}
+		if len(rows) != 1 {
+			t.Errorf("the tick of 20s has %d rows: %v", len(rows), rows)
+		}
+	})
+}

@@ -1,0 +1,126 @@
+package scheduler_test
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// A node loses its state. The one write that would bring the job back to it is lost. Minutes later, another node restarts, as
+// the documentation allows.
+func TestLook_ANodeThatMissedTheRewriteGetsTheJobAgain(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		var forgotten atomic.Int64
+		a := c.leader("a")
+		b := c.idle("b", scheduler.WithHooks(scheduler.Hooks{Forgotten: func(string) { forgotten.Add(1) }}))
+		a.add(a.job("job", "@hourly", quick))
+		b.add(b.job("job", "@hourly", quick))
+		c.SleepTo(20 * time.Second)
+		var lost atomic.Int64 // the first write would be refused anyway: the node has not promised a ballot yet
+		c.Wipe(0)
+		c.SetPreHook(0, func(p *server.Peer, command string, args ...string) bool {
+			if isAbout("job", command, args) && lost.Add(1) <= 2 {
+				p.WriteError("LOADING Redis is loading the dataset in memory")
+				return true
+			}
+			return false
+		})
+		c.SleepTo(5 * time.Minute)
+		c.SetPreHook(0, nil)
+		if lost.Load() < 2 {
+			t.Fatal("no write")
+		}
+		if !c.Node(0).Exists("{redlock}:names:x") {
+			t.Error("five minutes later the node does not know the job")
+		}
+		a.links.Cut() // the leader is replaced while the next node restarts
+		c.Wipe(1)
+		b.campaign()
+		b.leads()
+		c.SleepTo(6 * time.Minute)
+		if n := forgotten.Load(); n > 0 || !b.status("job").Forgotten.IsZero() {
+			t.Errorf("a majority has lost the job (told %d times), though one node of three lost its state at a time", n)
+		}
+	})
+}
+
+// A node starts with a clock that is an hour ahead. The two others are well.
+func TestLook_ANodeWhoseClockIsAheadCostsNothing(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("job", "@every 24h", quick), a.job("other", "@every 24h", quick))
+		c.SleepTo(20 * time.Second)
+		c.Offset(2, time.Hour)
+		c.Wipe(2)
+		var writes atomic.Int64
+		c.SetPreHook(0, func(_ *server.Peer, command string, args ...string) bool {
+			if isAbout("job", command, args) {
+				writes.Add(1)
+			}
+			return false
+		})
+		c.SleepTo(time.Minute)
+		before := writes.Load()
+		c.SleepTo(2 * time.Minute)
+		if n := writes.Load() - before; n > 3 {
+			t.Errorf("a job with nothing to do was written %d times within a minute", n)
+		}
+		before = writes.Load()
+		c.SleepTo(32 * time.Minute)
+		if n := writes.Load() - before; n > 10 {
+			t.Errorf("and %d times within the next half hour", n)
+		}
+	})
+}
+
+// A node, or all, lose the key with the names of the jobs, as by an eviction. Ticks go on, and nobody sees the jobs.
+func TestLook_JobsAreListedAlthoughTheirNamesWereEvicted(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("job", "*/10 * * * * *", quick))
+		c.SleepTo(15 * time.Second)
+		for i := range 3 {
+			c.Node(i).Del("{redlock}:names:x")
+		}
+		c.SleepTo(5 * time.Minute)
+		all, err := a.Jobs(t.Context())
+		if err != nil || !slices.ContainsFunc(all, func(s scheduler.Status) bool { return s.Job == "job" }) {
+			t.Errorf("%d runs, and Jobs returns %v, %v", len(c.records()), all, err)
+		}
+	})
+}
+
+// The numbers of writes under one ballot have a width: before it is used up, the leader takes another ballot.
+func TestLoop_TakesALargerBallotBeforeTheNumbersOfItsWritesRunOut(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.SetMaxSeq(10)
+		var mu sync.Mutex
+		numbers, ballots := make(map[string]bool), make(map[string]bool)
+		c.SetPreHook(0, func(_ *server.Peer, command string, args ...string) bool {
+			if isAbout("job", command, args) {
+				mu.Lock()
+				defer mu.Unlock()
+				at := slices.Index(args, "j:x") // followed by the ballot and the number
+				ballots[args[at+1]], numbers[args[at+2]] = true, true
+			}
+			return false
+		})
+		a.add(a.job("job", "* * * * * *", quick))
+		c.SleepTo(30500 * time.Millisecond)
+		mu.Lock()
+		defer mu.Unlock()
+		if len(ballots) < 5 || len(numbers) > 12 {
+			t.Errorf("it wrote with %d ballots, and numbers to %d", len(ballots), len(numbers))
+		}
+		if ran := len(c.ran()); ran < 29 {
+			t.Errorf("%d ticks of 30 ran", ran)
+		}
+	})
+}
