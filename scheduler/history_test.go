@@ -27,6 +27,7 @@ func TestHistory_HasEachTickOnceWhateverWritesFailed(t *testing.T) {
 		c.SetPreHook(1, nil)
 		c.SetPreHook(2, nil)
 		c.SleepTo(25 * time.Second)
+		b.links.Hang(1) // so that it asks the node that stored all of them
 		history, err := b.History(t.Context(), "job", 50)
 		if err != nil {
 			t.Fatal(err)
