@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // A state is stored as words, each of which is a key, an equals sign and values between commas. A record is stored as values
@@ -334,14 +333,6 @@ func timeOf(micros int64) time.Time {
 	return time.UnixMicro(micros).UTC()
 }
 
-// cut shortens an error to what is kept.
-func cut(text string) string {
-	if len(text) <= maxErr {
-		return text
-	}
-	end := maxErr
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end]
-}
+// cut returns what is kept of an error: maxErr bytes at most, in valid UTF-8. A question mark stands for bytes that are none, and for
+// a character that is cut in two.
+func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxErr)], "?") }
