@@ -9,9 +9,6 @@ import (
 // maxOpened is how many runs are opened beside each other in one write.
 const maxOpened = 100
 
-// maxOpen is how many runs a job that allows overlaps may have open: nodes keep no more.
-const maxOpen = 1000
-
 // ticks decides on the ticks that have come, the oldest first, up to the first one that is run: all before it are left out.
 func (d *draft) ticks() {
 	if d.state.Pause.On {
@@ -143,9 +140,7 @@ func (d *draft) forgotten(in mode) {
 	again := j.AtLeastOnce && in != removed
 	if t := d.m.trigger; !d.m.isNew && t.On && t.At().After(d.state.Manual) && !t.At().After(floor) {
 		slot := jobstore.Slot{At: t.At(), Manual: true}
-		if again && !d.isTooOld(slot) {
-			d.suppose(slot, ".m")
-		} else {
+		if !again || d.isTooOld(slot) || !d.suppose(slot, ".m") {
 			d.refuse(slot, jobstore.StateMissed, ReasonForgotten)
 		}
 	}
@@ -153,16 +148,19 @@ func (d *draft) forgotten(in mode) {
 		return
 	}
 	lost := d.unsettled(floor)
-	if last := lost.last; lost.n > 0 && again && !j.isLate(last, d.due.Now) {
-		d.suppose(jobstore.Slot{At: last}, ".t")
+	if last := lost.last; lost.n > 0 && again && !j.isLate(last, d.due.Now) && d.suppose(jobstore.Slot{At: last}, ".t") {
 		lost = d.unsettled(last.Add(-time.Nanosecond))
 	}
 	d.leaveOut(lost, jobstore.StateMissed, ReasonForgotten)
 	d.state.Mark, d.changed = later(d.state.Mark, floor), true
 }
 
-// suppose has a run open that an earlier leader may have started: it is taken over like all of these.
-func (d *draft) suppose(slot jobstore.Slot, suffix string) {
+// suppose has a run open that an earlier leader may have started: it is taken over like all of these. It does nothing, and returns
+// false, if as many runs are open as a state can have.
+func (d *draft) suppose(slot jobstore.Slot, suffix string) bool {
+	if !d.hasRoom() {
+		return false
+	}
 	o := jobstore.Open{
 		Slot: slot, ID: d.due.ID + suffix, Attempt: 1, Tries: max(d.m.job.Tries, 1), Token: d.due.Token, Replica: d.due.Replica,
 		Start: slot.At,
@@ -171,4 +169,5 @@ func (d *draft) suppose(slot jobstore.Slot, suffix string) {
 	if slot.Manual {
 		d.state.Manual = slot.At
 	}
+	return true
 }

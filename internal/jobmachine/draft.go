@@ -252,13 +252,16 @@ func (d *draft) newID(slot jobstore.Slot) string {
 	return d.due.ID
 }
 
-// mayOpen reports whether a new run has to wait for nothing that is under way.
-func (d *draft) mayOpen() bool {
-	if d.m.job.Overlap == Allow {
-		return len(d.state.Open) < maxOpen
-	}
-	return len(d.m.runs) == 0 && len(d.starts) == 0
+// mayOpen reports whether a run may be opened that is not open yet.
+func (d *draft) mayOpen() bool { return d.isFree() && d.hasRoom() }
+
+// isFree reports whether a new run has to wait for nothing that is under way.
+func (d *draft) isFree() bool {
+	return d.m.job.Overlap == Allow || len(d.m.runs) == 0 && len(d.starts) == 0
 }
+
+// hasRoom reports whether the state can have one more open run.
+func (d *draft) hasRoom() bool { return len(d.state.Open) < jobstore.MaxOpen }
 
 // wait has what is due since an instant wait for the runs under way to return, or take the place of those that began before.
 func (d *draft) wait(since time.Time) {

@@ -1,6 +1,7 @@
 package jobmachine_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -66,6 +67,22 @@ func TestNext_ATriggerBelowTheFloorIsNotRunAgain(t *testing.T) {
 	isNew := func(e *jobmachine.Prepared) { e.Basis.Known, e.Basis.State = false, jobstore.State{} }
 	lead(t, j, 50, jobstore.State{}, withFloor(51), withTrigger(40), isNew).work().
 		want("run by hand 40s late")
+}
+
+// A job has as many runs open as a state can have. Each of these is taken over in its own place.
+func TestNext_ATickBelowTheFloorIsMissedIfTooManyRunsAreOpen(t *testing.T) {
+	j := withOverlap(jobmachine.Allow)
+	j.AtLeastOnce = true
+	var open []jobstore.Open
+	for i := range jobstore.MaxOpen {
+		open = append(open, jobstore.Open{Slot: tick(float64(-60 * i)), ID: fmt.Sprint("x", i), Attempt: 1, Tries: 1})
+	}
+	r := lead(t, j, 125, stateOf(j, 0), withOpen(open...), withFloor(125), withTrigger(30)).work()
+	if n := len(r.m.State().Open); n != jobstore.MaxOpen || len(r.started) != n {
+		t.Errorf("%d runs are open, %d are started", n, len(r.started))
+	}
+	r.started = nil
+	r.want("missed by hand 30s: " + forgotten + "; missed 120s (2 from 60s): " + forgotten)
 }
 
 // The nodes lose their state in a term. What the leader has settled is not settled again, and what it runs is not forgotten.

@@ -9,7 +9,7 @@ import (
 
 // maxProposed is how many runs are remembered whose writes have failed: as many as one state may have open. Of these the nodes may
 // have any, but the newest are the likely ones.
-const maxProposed = maxOpen
+const maxProposed = jobstore.MaxOpen
 
 func (e Prepared) apply(m Machine) (Machine, Effects) {
 	m.isNew = m.prepared.IsZero() && !e.Basis.Known

@@ -26,6 +26,9 @@ type judgment struct {
 // judge judges a write, and returns the runs that it opens.
 func (w *walk) judge(d jobmachine.Due, was jobstore.State, write jobstore.Write, writes bool) []jobstore.Open {
 	j := &judgment{walk: w, due: d, was: was, is: write.State, write: write}
+	if n := len(j.is.Open); n > jobstore.MaxOpen {
+		w.fail("%d runs are open: nobody can read that", n)
+	}
 	for _, o := range j.is.Open {
 		switch {
 		case find(was.Open, o.ID) != nil:

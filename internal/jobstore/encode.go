@@ -12,10 +12,7 @@ import (
 // alone. Values are escaped as in a URL, and zero values are left out. The text can be read with redis-cli, is half as long as
 // JSON, and an earlier version skips keys that a later version adds.
 
-const (
-	maxErr  = 1024 // bytes of an error that are kept
-	maxOpen = 1000 // open runs in one state
-)
+const maxErr = 1024 // bytes of an error that are kept
 
 // words is text that is being written.
 type words []byte
@@ -122,8 +119,8 @@ func decodeState(text string) (State, error) {
 		if v.err != nil {
 			return State{}, fmt.Errorf("the state of the job cannot be read: %.80q: %w", word, v.err)
 		}
-		if len(s.Open) > maxOpen {
-			return State{}, fmt.Errorf("the state of the job cannot be read: more than %d open runs", maxOpen)
+		if err := s.check(); err != nil {
+			return State{}, fmt.Errorf("the state of the job cannot be read: %w", err)
 		}
 	}
 	if s.Last.State == StateOK && s.LastOK.State == "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
@@ -18,8 +19,16 @@ type Write struct {
 
 // Write stores states of jobs, [MaxJobs] at most, under the ballot that was promised to their leader. seq grows from call to
 // call. The error of a job is nil if a majority has stored its state. Otherwise it is [ErrFenced] if larger ballots are the
-// reason, [ErrPaused] if a pause is, else [ErrNoQuorum]. forgot are the nodes that take part again only after a Prepare.
+// reason, [ErrPaused] if a pause is, else [ErrNoQuorum]. A state with more than [MaxOpen] open runs is not sent. forgot are the nodes that take part again only after a Prepare.
 func (s *Store) Write(ctx context.Context, b Ballot, seq int, writes []*Write) (errs []error, forgot []int) {
+	for i, w := range writes {
+		if err := w.State.check(); err != nil { // the others are stored without it
+			if others := slices.Concat(writes[:i], writes[i+1:]); len(others) > 0 {
+				errs, forgot = s.Write(ctx, b, seq, others)
+			}
+			return slices.Insert(errs, i, fmt.Errorf("write of %q: %w", w.Job, err)), forgot
+		}
+	}
 	args := append(s.writing[:len(s.writing):len(s.writing)], string(b), fmt.Sprintf("%0*d", seqLen, seq))
 	keys := s.keys(s.namesKey())
 	for i := range writes {
