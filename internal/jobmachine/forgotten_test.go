@@ -113,6 +113,20 @@ func TestNext_AfterALossTheLeaderGoesOnFromWhatItKnows(t *testing.T) {
 	}
 }
 
+// The other nodes are away for a while. Nobody else led before the tick that came meanwhile.
+func TestNext_TheReasonIsNotAnOldAbsence(t *testing.T) {
+	j := minutely()
+	j.CatchUp.Window = 5 * time.Second
+	r := lead(t, j, 0, stateOf(j, 0)).work()
+	r.at(60).work().want("run 60s")
+	r.at(61).returns().work()
+	r.at(119).send(jobmachine.Unprepared{})
+	r.at(130).send(jobmachine.Prepared{
+		Now: r.now, Basis: jobstore.Basis{Known: true, State: r.m.State(), Floor: sec(100)}, Absence: "nobody led",
+	})
+	r.work().want("missed 120s: the leader came to it too late")
+}
+
 // A run that was opened before the loss, or that is lost, may go on: the next one looks for it.
 func TestNext_ARunOfAnEarlierLeaderMayGoOn(t *testing.T) {
 	lost := jobstore.Record{Slot: tick(0), ID: "x", Attempt: 1, State: jobstore.StateLost, Start: sec(0), End: sec(20)}

@@ -24,7 +24,10 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 		}
 	}
 	m.phase, m.draft = idle, nil
-	m.floor, m.absence, m.prepared = e.Basis.Floor, e.Absence, e.Now
+	m.floor = e.Basis.Floor
+	if m.prepared.IsZero() { // later ticks came while this leader led
+		m.absence, m.prepared = e.Absence, e.Now
+	}
 	if m.stored.Plan == e.Basis.State.Plan { // else the leader goes on from its own
 		m.before = e.Before
 	}
