@@ -130,9 +130,7 @@ func (e Stored) apply(m Machine) (Machine, Effects) {
 	m.ended = slices.DeleteFunc(slices.Clone(m.ended), func(r Returned) bool { return slices.Contains(d.settled, r.ID) })
 	m.lazy = len(m.ended) > 0
 	m.runs = slices.Clone(m.runs)
-	m.spans = slices.DeleteFunc(slices.Clone(m.spans), func(s span) bool {
-		return !s.end.IsZero() && !s.end.After(m.stored.Mark)
-	})
+	m.spans = m.undecided(e.Now)
 	for _, s := range d.starts {
 		m.foreign = m.foreign && !s.Alone
 		m.runs = append(m.runs, run{id: s.Open.ID, start: s.Open.Start})
