@@ -192,7 +192,11 @@ func (d *draft) unsettled(by time.Time) ticks {
 		by = earlier(by, d.state.Pause.At())
 	}
 	stored := Job{Schedule: schedule}
-	return stored.due(d.state.Mark, by)
+	first := schedule.Next(d.state.Mark)
+	if first.IsZero() || first.After(by) {
+		return ticks{}
+	}
+	return stored.between(first, by)
 }
 
 // leaveOut has ticks not run.

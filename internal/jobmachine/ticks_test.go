@@ -1,6 +1,7 @@
 package jobmachine_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -117,6 +118,32 @@ func TestNext_OfVeryManyTicksTheNewestThousandRun(t *testing.T) {
 			}
 			r.wantMissed(2600)
 		})
+	}
+}
+
+// The loop has one goroutine for all jobs, and a call of a schedule takes about a microsecond.
+func TestNext_ALargeBacklogTakesFewCallsOfTheSchedule(t *testing.T) {
+	for name, overlap := range map[string]jobmachine.Overlap{
+		"skip": jobmachine.Skip, "queue": jobmachine.Queue, "allow": jobmachine.Allow,
+	} {
+		for _, all := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, all: %v", name, all), func(t *testing.T) {
+				calls := 0
+				j := withOverlap(overlap)
+				j.Plan, j.Schedule, j.Jitter = "second", counted{every(time.Second), &calls}, time.Second
+				j.CatchUp = jobmachine.CatchUp{All: all, Window: 24 * time.Hour}
+				r := lead(t, j, 86_400, stateOf(j, 0))
+				for due, most := range []int{50_000, 3000, 3000, 3000} { // the first counts what is left out
+					calls = 0
+					if r.due() != nil {
+						r.stored()
+					}
+					if t.Logf("%d calls", calls); calls > most {
+						t.Errorf("Due %d has called Schedule.Next %d times, want %d at most", due+1, calls, most)
+					}
+				}
+			})
+		}
 	}
 }
 
