@@ -165,6 +165,7 @@ func (d *draft) forgotten(in mode) {
 	}
 	lost := d.unsettled(floor)
 	if last := lost.last; lost.n > 0 && again && !j.isLate(last, d.due.Now) && d.suppose(jobstore.Slot{At: last}, ".t") {
+		d.opened = last
 		lost = d.unsettled(last.Add(-time.Nanosecond))
 	}
 	d.leaveOut(lost, jobstore.StateMissed, ReasonForgotten)

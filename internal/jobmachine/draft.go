@@ -27,7 +27,8 @@ type draft struct {
 
 	state   jobstore.State
 	changed bool
-	opens   bool // a tick, so that a pause refuses it
+	opens   bool      // a tick, so that a pause refuses it
+	opened  time.Time // the newest tick that it opens
 	starts  []Start
 	cancels []string
 	records []jobstore.Record // for the history
@@ -66,6 +67,9 @@ func (d *draft) make(in mode) {
 		d.trigger()
 		d.inherit()
 		d.ticks()
+	}
+	if d.opened.After(d.state.NotRun.Tick) {
+		d.state.NotRun = jobstore.NotRun{}
 	}
 }
 
@@ -126,7 +130,9 @@ func (d *draft) end(r jobstore.Record) {
 		d.state.Last = newer(d.state.Last, r)
 		d.state.Failures++
 	case jobstore.StateMissed:
-		d.state.Missed++
+		if !r.Slot.Manual {
+			d.state.Missed++
+		}
 		d.notRun(r)
 	default:
 		d.notRun(r)
@@ -149,7 +155,7 @@ func newer(a, b jobstore.Record) jobstore.Record {
 }
 
 func (d *draft) notRun(r jobstore.Record) {
-	if !r.Slot.At.Before(d.state.NotRun.Tick) {
+	if !r.Slot.At.Before(d.state.NotRun.Tick) && r.Slot.At.After(d.opened) {
 		d.state.NotRun = jobstore.NotRun{Tick: r.Slot.At, Reason: r.Err}
 	}
 }
@@ -227,6 +233,7 @@ func (d *draft) open(slot jobstore.Slot) {
 		return
 	}
 	d.opens = true
+	d.opened = slot.At
 	d.state.Mark = later(d.state.Mark, slot.At)
 }
 

@@ -245,3 +245,19 @@ func TestNext_OnlyWhatOpensATickIsRefusedByAPause(t *testing.T) {
 		t.Error("a take-over opens no tick")
 	}
 }
+
+// What did not run before a tick that runs is not what people ask about; a run by hand does not count.
+func TestNext_ATickThatRunsEndsTheReasonOfThoseBefore(t *testing.T) {
+	j := minutely()
+	j.CatchUp.Window = 5 * time.Second
+	r := lead(t, j, 90, stateOf(j, 0)).work().want("missed 60s: nobody led")
+	r.send(jobmachine.Set{Trigger: setting(95, true)})
+	r.at(95).work().want("run by hand 95s").at(96).returns().work()
+	if got := r.m.State().NotRun; !got.Tick.Equal(sec(60)) || got.Reason != "nobody led" {
+		t.Errorf("after a run by hand: %+v", got)
+	}
+	r.at(120).work().want("run 120s")
+	if got := r.m.State().NotRun; got != (jobstore.NotRun{}) {
+		t.Errorf("after a tick has run: %+v", got)
+	}
+}

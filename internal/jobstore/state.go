@@ -13,7 +13,7 @@ type State struct {
 	Manual   time.Time // the same for triggered runs
 	Pause    Setting   // the newest that the leader has learned of
 	Missed   int       // ticks, in all
-	NotRun   NotRun    // the newest tick that did not run
+	NotRun   NotRun    // the newest tick that did not run; zero if a newer one was opened
 	Open     []Open    // runs without an end, in the order in which they were opened
 	Last     Record    // the newest run that has ended; its State is empty if there is none
 	LastOK   Record    // the newest that ended with StateOK
