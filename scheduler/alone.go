@@ -25,12 +25,13 @@ func (a *active) lock(election string) string {
 	return "run:" + hex.EncodeToString(sum[:16])
 }
 
-// waitAlone waits until no run of an earlier leader is under way. With Skip it waits for the longest TTL and a second: if the
-// lease is still held then, its run extends it. The error says that the tick must be skipped.
+// waitAlone waits until no run of an earlier leader is under way. With Skip, a run that starts a tick for the first time waits for
+// the longest TTL and a second: if the lease is still held then, its run extends it, and the error says that the tick must be
+// skipped. A repetition waits until ctx is done, since the run that it waits for may be an earlier attempt at the same tick.
 func (r *runner) waitAlone(ctx context.Context, a *active) (release func(), err error) {
 	locker := r.elector.Locker()
 	wait := ctx
-	if a.job.Overlap == Skip {
+	if a.job.Overlap == Skip && a.Attempt == 1 {
 		var cancel context.CancelFunc
 		wait, cancel = context.WithTimeout(ctx, locker.Settings().MaxTTL+time.Second)
 		defer cancel()

@@ -285,6 +285,50 @@ func TestForget_IsRefusedWhileTheLeaderHasTheJob(t *testing.T) {
 	})
 }
 
+func TestStatus_ARunByHandDoesNotHideTheReasonOfATick(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		job := a.job("job", "0 * * * * *", func(_ context.Context, call int) error {
+			if call == 1 {
+				time.Sleep(70 * time.Second)
+			}
+			return nil
+		})
+		a.add(job)
+		c.SleepTo(135 * time.Second)
+		if err := a.Trigger(t.Context(), "job"); err != nil {
+			t.Fatal(err)
+		}
+		c.SleepTo(140 * time.Second)
+		if s := a.status("job"); !s.Last.Manual || s.Reason != "a run was under way" || c.at(s.ReasonTick) != "2m0s" {
+			t.Errorf("status %+v", s)
+		}
+		c.SleepTo(185 * time.Second) // a tick has run
+		if err := a.Trigger(t.Context(), "job"); err != nil {
+			t.Fatal(err)
+		}
+		c.SleepTo(190 * time.Second)
+		if s := a.status("job"); !s.Last.Manual || s.Reason != "" || !s.ReasonTick.IsZero() {
+			t.Errorf("status %+v", s)
+		}
+	})
+}
+
+func TestStatus_ARemovedJobHasNoNextTick(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.idle("b")
+		a.add(a.job("job", "0 * * * * *", quick))
+		c.SleepTo(62 * time.Second)
+		if err := a.Remove("job"); err != nil {
+			t.Fatal(err)
+		}
+		c.SleepTo(130 * time.Second)
+		if s := b.status("job"); !s.Next.IsZero() || s.Reason != "" || c.at(s.Last.Tick) != "1m0s" {
+			t.Errorf("status %+v", s)
+		}
+	})
+}
+
 // More ticks are skipped than the history keeps.
 func TestStatus_ARunUnderWayIsNotHiddenBySkippedTicks(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {

@@ -96,7 +96,8 @@
 // not apply to them.
 //
 // All this holds over changes of leader too. A run that goes on after its term holds a lease of its own. The first run of
-// the next leader waits for that lease; if the overlap is Skip, for MaxTTL and a second, and then it is skipped.
+// the next leader waits for that lease. If the overlap is Skip and the run is Attempt 1, it waits for MaxTTL and a second, and
+// then it is skipped.
 //
 // # The context of a run
 //

@@ -92,6 +92,29 @@ func TestLost_AtLeastOnceRunsItAgain(t *testing.T) {
 	})
 }
 
+// Its leader stops, and the run goes on for longer than the next leader waits before it skips a tick.
+func TestLost_ATickThatWasCutOffIsRunAgain(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.idle("b")
+		first, second := a.job("job", "0 0 * * * *", untilDone(40*time.Second)), b.job("job", "0 0 * * * *", quick)
+		first.AtLeastOnce, second.AtLeastOnce = true, true
+		a.add(first)
+		b.add(second)
+		b.campaign()
+		c.SleepTo(time.Hour + 2*time.Second)
+		a.stop()
+		b.leads()
+		c.SleepTo(time.Hour + 30*time.Minute)
+		runs := c.records()
+		if len(runs) != 2 || runs[1].by != "b" || runs[1].Attempt != 2 || runs[1].start.Before(runs[0].end) {
+			t.Errorf("ran %+v", runs)
+		}
+		if got := b.states("job")["1h0m0s"]; got != scheduler.StateOK {
+			t.Errorf("the tick is recorded as %q", got)
+		}
+	})
+}
+
 // a is deposed in its run, which goes on whatever its context says: the next leader sees that it does.
 func TestOverlap_OverAChangeOfTheLeader(t *testing.T) {
 	for overlap, want := range map[scheduler.Overlap][]string{

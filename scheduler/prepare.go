@@ -29,6 +29,12 @@ type prepares struct {
 	warned   bool
 }
 
+// question is a call to the nodes about jobs. The call reads the names, and only the loop the jobs.
+type question struct {
+	jobs  []*entry
+	names []string
+}
+
 // sync applies jobs that were added and removed.
 func (l *loop) sync() {
 	for name, j := range l.s.takeChanges() {
@@ -64,25 +70,29 @@ func (l *loop) prepare(now time.Time) time.Duration {
 	ballot := l.ballot.Ballot
 	leader := jobstore.Leader{Token: l.term.Token(), Replica: l.s.elector.Identity()}
 	ctx := l.asking()
-	chunks := make(chan []*entry)
+	var questions []question
+	for jobs := range slices.Chunk(batch, jobstore.MaxJobs) {
+		names := make([]string, len(jobs))
+		for i, e := range jobs {
+			names[i] = e.job.Name
+		}
+		questions = append(questions, question{jobs, names})
+	}
+	asked := make(chan question)
 	var calls sync.WaitGroup
 	for range maxPrepares { // each call ends by the node timeout, all of them with the term
 		calls.Go(func() {
-			for jobs := range chunks {
-				names := make([]string, len(jobs))
-				for i, e := range jobs {
-					names[i] = e.job.Name
-				}
-				promises, err := l.s.store.Prepare(ctx, ballot, leader, names)
-				l.inbox.post(func() { l.prepared(jobs, promises, err) })
+			for q := range asked {
+				promises, err := l.s.store.Prepare(ctx, ballot, leader, q.names)
+				l.inbox.post(func() { l.prepared(q.jobs, promises, err) })
 			}
 		})
 	}
 	l.work.Go(func() { // ends with the calls; lead waits for it
-		for jobs := range slices.Chunk(batch, jobstore.MaxJobs) {
-			chunks <- jobs
+		for _, q := range questions {
+			asked <- q
 		}
-		close(chunks)
+		close(asked)
 		calls.Wait()
 		l.inbox.post(func() { l.prepares.running = false })
 	})

@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -55,6 +56,29 @@ func TestRemove_ARunThatBeginsMeanwhileCountsForTheOverlap(t *testing.T) {
 				t.Errorf("%s began at %s, when another one ran until %s", c.at(run.Tick), c.at(run.start), c.at(returned))
 			}
 			returned = run.end
+		}
+	})
+}
+
+// The race detector sees a call to the nodes that reads a job while the loop replaces it.
+func TestRemove_AJobIsReplacedWhileItIsPrepared(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("other", "@hourly", quick))
+		c.SleepTo(5 * time.Second)
+		for range 20 {
+			a.links.Hang()
+			a.add(a.job("job", "@hourly", quick))
+			time.Sleep(20 * time.Millisecond)
+			err := a.Remove("job")
+			a.add(a.job("job", "@hourly", quick))
+			time.Sleep(20 * time.Millisecond)
+			a.links.Heal()
+			time.Sleep(2 * time.Second)
+			if err = errors.Join(err, a.Remove("job")); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Second)
 		}
 	})
 }

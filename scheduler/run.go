@@ -24,7 +24,7 @@ const (
 
 // do is one run, from its first attempt to the report of its end.
 func (r *runner) do(ctx context.Context, a *active) {
-	end := jobmachine.Returned{ID: a.id, State: jobstore.StateFailed}
+	end := jobmachine.Returned{ID: a.id, State: jobstore.StateFailed, Attempt: a.Attempt}
 	err := errGoexit
 	defer func() { // also when the job's Run ends this goroutine
 		a.cancel(nil)
@@ -32,7 +32,7 @@ func (r *runner) do(ctx context.Context, a *active) {
 			end.State = jobstore.StateInterrupted
 		}
 		r.logRun(a, end.State, err)
-		end.Attempt, end.End = a.Attempt, a.opened.Add(time.Since(a.since))
+		end.End = a.opened.Add(time.Since(a.since))
 		if err != nil {
 			end.Err = err.Error()
 		}
@@ -67,7 +67,7 @@ func (r *runner) do(ctx context.Context, a *active) {
 		return
 	}
 	r.hooks.started(a.Run)
-	err = r.attempts(ctx, a)
+	err = r.attempts(ctx, a, &end.Attempt)
 	end.State, end.CutOff, err = outcome(err, context.Cause(ctx))
 }
 
@@ -90,23 +90,26 @@ func outcome(err, cause error) (state string, cutOff bool, reason error) {
 	return state, cutOff, err
 }
 
-// attempts calls the job's Run until it succeeds, or no retry is left or allowed.
-func (r *runner) attempts(ctx context.Context, a *active) error {
+// attempts calls the job's Run until it succeeds, or no retry is left or allowed. Before each call it stores the number of the
+// attempt in last, which the caller reads also if Run ends this goroutine.
+func (r *runner) attempts(ctx context.Context, a *active, last *int) error {
 	defer doing.Start(r.stopping, a.job.label)()
 	wait := cmp.Or(a.job.Retry.Wait, defaultWait)
 	for n := 0; ; n++ {
-		err := attempt(ctx, a.job.call, a.Run)
-		r.hooks.panicked(a.Run, err)
+		run := a.Run
+		run.Attempt += n
+		*last = run.Attempt
+		err := attempt(ctx, a.job.call, run)
+		r.hooks.panicked(run, err)
 		if err == nil || n == a.job.Retry.Times || ctx.Err() != nil || r.stopping.Err() != nil {
 			return err
 		}
 		pause := retry.Backoff{Min: wait, Max: 2 * wait}.After(1)
 		r.log.Warn("attempt failed, another follows", append(a.fields(err), zap.Duration("in", pause))...)
-		r.hooks.retrying(a.Run, err)
+		r.hooks.retrying(run, err)
 		if !r.pause(ctx, pause) {
 			return err
 		}
-		a.Attempt++
 		if wait <= enoughWait {
 			wait *= 2
 		}

@@ -29,9 +29,9 @@ type runner struct {
 	runs map[string]*active
 }
 
-// active is a run under way.
+// active is a run under way. It does not change: other goroutines read it.
 type active struct {
-	Run
+	Run    // as it was started: retries have larger numbers
 	id     string
 	job    *job
 	alone  bool          // it waits first for a run of an earlier leader that may be under way

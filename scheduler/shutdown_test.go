@@ -66,6 +66,26 @@ func TestShutdown_NamesTheRunsItCannotWaitFor(t *testing.T) {
 	})
 }
 
+// The race detector sees a run that changes while its name is read: nothing but the run's own lock orders the two.
+func TestShutdown_NamesARunThatTriesAgain(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		job := r.job("job", "10 * * * * *", func(_ context.Context, call int) error {
+			if call < 3 {
+				return errBoom
+			}
+			time.Sleep(20 * time.Second)
+			return nil
+		})
+		job.Retry = scheduler.Retry{Times: 5, Wait: time.Second}
+		r.add(job)
+		time.Sleep(15 * time.Second) // no Wait, which would order them
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		want.Text(t, r.Shutdown(ctx), "job@946771210000")
+	})
+}
+
 func TestShutdown_HoldsForLaterTerms(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.idle("a")

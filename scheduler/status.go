@@ -20,7 +20,7 @@ import (
 // Status is what the nodes know of a job.
 type Status struct {
 	Job, Spec, Zone string    // those of the leader, or of the last one; Spec is in its normalized form
-	Next            time.Time // tick; zero if paused, or if there is none
+	Next            time.Time // tick; zero if paused or removed, or if there is none
 
 	// Own is what this process has for the job where that is something else, as in a rolling deploy: a spec with
 	// its zone, or "none"; empty where they are the same.
@@ -167,7 +167,7 @@ func (s *Scheduler) statusOf(v jobstore.View, leader string, now time.Time) Stat
 	}
 	st.Running = st.Last.State == StateRunning
 	switch {
-	case v.State.NotRun.Tick.After(st.Last.Tick):
+	case v.State.NotRun.Tick.After(st.Last.Tick), st.Last.Manual && !v.State.NotRun.Tick.IsZero():
 		st.Reason, st.ReasonTick = v.State.NotRun.Reason, v.State.NotRun.Tick
 	case st.Last.State == StateLost:
 		st.Reason, st.ReasonTick = st.Last.Err, st.Last.Tick
@@ -200,6 +200,9 @@ func rowOf(job string, r jobstore.Record) Record {
 
 // due fills in the next tick, and why those have not run that have come since the high-water mark.
 func (st *Status) due(v jobstore.View, own *job, now time.Time) {
+	if v.State.Removed {
+		return // it has no ticks until it is back
+	}
 	schedule, err := scheduleOf(v.State.Plan, own)
 	if err != nil {
 		st.Reason = err.Error() // another version had this spec

@@ -9,8 +9,24 @@ import (
 // maxOpened is how many runs are opened beside each other in one write.
 const maxOpened = 100
 
-// maxOpen is how many runs a job that allows overlaps may have open: nodes keep no more.
-const maxOpen = 1000
+// backlog is the ticks that have come and are not decided. What is looked for among all of them is looked for once in a [Due], which
+// steps from one tick to the next after that.
+type backlog struct {
+	now    time.Time
+	newest time.Time          // zero: none has come
+	toRun  time.Time          // the newest that may run; with Skip one that came while no run was under way
+	oldest map[bool]time.Time // that [CatchUp].All runs, of ticks that have waited and of others
+}
+
+func (d *draft) newBacklog(now time.Time) *backlog {
+	j := d.m.job
+	b := &backlog{now: now, newest: j.NewestDue(d.state.Mark, now), oldest: map[bool]time.Time{}}
+	b.toRun = b.newest
+	if j.Overlap == Skip && !j.CatchUp.All {
+		b.toRun = d.newestToRun(b.newest)
+	}
+	return b
+}
 
 // ticks decides on the ticks that have come, the oldest first, up to the first one that is run: all before it are left out.
 func (d *draft) ticks() {
@@ -21,29 +37,30 @@ func (d *draft) ticks() {
 	if len(d.m.runs) == 0 {
 		now = now.Add(early)
 	}
+	b := d.newBacklog(now)
 	for len(d.starts) < maxOpened {
-		all := j.due(d.state.Mark, now)
-		if all.n == 0 {
+		if !b.newest.After(d.state.Mark) {
 			d.wakeForNext(d.state.Mark)
 			return
 		}
-		seg, waited := d.segment(all, now)
+		first := j.Schedule.Next(d.state.Mark)
+		last, waited := d.segment(b, first)
 		if waited && j.Overlap == Skip {
-			d.leaveOut(seg, jobstore.StateSkipped, ReasonOverlap)
+			d.leaveOut(j.between(first, last), jobstore.StateSkipped, ReasonOverlap)
 			continue
 		}
-		tick := d.pick(all, seg, waited, now)
+		tick := d.pick(b, first, last, waited)
 		if tick.IsZero() {
-			d.leaveOut(seg, jobstore.StateMissed, d.why(seg.last, waited))
+			d.leaveOut(j.between(first, last), jobstore.StateMissed, d.why(last, waited))
 			continue
 		}
 		if !d.mayOpen() {
-			d.wait(j.StartOf(all.last))
-			d.wakeForNext(all.last)
+			d.wait(j.StartOf(b.newest))
+			d.wakeForNext(b.newest)
 			return
 		}
-		if tick.After(seg.first) {
-			before := j.between(seg.first, tick.Add(-time.Nanosecond))
+		if tick.After(first) {
+			before := j.between(first, tick.Add(-time.Nanosecond))
 			d.leaveOut(before, jobstore.StateMissed, d.why(before.last, waited))
 		}
 		d.open(jobstore.Slot{At: tick})
@@ -66,58 +83,54 @@ func (d *draft) wakeForNext(after time.Time) {
 	d.wakeAt(at)
 }
 
-// segment returns the first of the ticks that have come: those that came during one run, or between two. waited says which.
-func (d *draft) segment(all ticks, now time.Time) (seg ticks, waited bool) {
+// segment returns the last of the ticks from the first one on that came during the same run, or between the same two. waited says
+// which.
+func (d *draft) segment(b *backlog, first time.Time) (last time.Time, waited bool) {
 	j := d.m.job
 	if j.Overlap == Allow {
-		return all, false
+		return b.newest, false
 	}
-	first := j.StartOf(all.first)
-	if s, ok := d.m.spanAt(first); ok {
-		if s.end.IsZero() || s.end.After(now) {
-			return all, true
+	start := j.StartOf(first)
+	if s, ok := d.m.spanAt(start); ok {
+		if s.end.IsZero() || s.end.After(b.now) {
+			return b.newest, true
 		}
-		return j.due(d.state.Mark, s.end.Add(-time.Nanosecond)), true
+		return j.NewestDue(d.state.Mark, s.end.Add(-time.Nanosecond)), true
 	}
-	if next, ok := d.m.nextSpan(first); ok && !next.After(now) {
-		return j.due(d.state.Mark, next.Add(-time.Nanosecond)), false
+	if next, ok := d.m.nextSpan(start); ok && !next.After(b.now) {
+		return j.NewestDue(d.state.Mark, next.Add(-time.Nanosecond)), false
 	}
-	return all, false
+	return b.newest, false
 }
 
 // pick returns the tick of the segment that is run next; the zero time if none of it is.
-func (d *draft) pick(all, seg ticks, waited bool, now time.Time) time.Time {
+func (d *draft) pick(b *backlog, first, last time.Time, waited bool) time.Time {
 	j := d.m.job
 	if j.CatchUp.All {
-		oldest := j.oldest(d.state.Mark, now, waited)
-		if oldest.IsZero() || oldest.After(seg.last) {
+		oldest, ok := b.oldest[waited]
+		if !ok {
+			oldest = j.oldest(d.state.Mark, b.now, waited)
+			b.oldest[waited] = oldest
+		}
+		if oldest.IsZero() || oldest.After(last) {
 			return time.Time{}
 		}
-		return later(oldest, seg.first)
+		return later(oldest, first)
 	}
-	newest := all.last
-	if j.Overlap == Skip {
-		newest = d.newestToRun(all)
-	}
-	if !newest.Equal(seg.last) || !waited && j.isLate(newest, now) {
+	if !b.toRun.Equal(last) || !waited && j.isLate(last, b.now) {
 		return time.Time{}
 	}
-	return newest
+	return last
 }
 
-// newestToRun returns the newest of the ticks that came while no run was under way; zero: there is none.
-func (d *draft) newestToRun(all ticks) time.Time {
-	tick := all.last
+// newestToRun returns the newest of the ticks up to one that came while no run was under way; zero: there is none.
+func (d *draft) newestToRun(tick time.Time) time.Time {
 	for range len(d.m.spans) + 1 {
 		s, under := d.m.spanAt(d.m.job.StartOf(tick))
-		if !under {
-			return tick
+		if !under || tick.IsZero() {
+			break
 		}
-		before := d.m.job.due(d.state.Mark, s.start.Add(-time.Nanosecond))
-		if before.n == 0 {
-			return time.Time{}
-		}
-		tick = before.last
+		tick = d.m.job.NewestDue(d.state.Mark, s.start.Add(-time.Nanosecond))
 	}
 	return tick
 }
@@ -143,9 +156,7 @@ func (d *draft) forgotten(in mode) {
 	again := j.AtLeastOnce && in != removed
 	if t := d.m.trigger; !d.m.isNew && t.On && t.At().After(d.state.Manual) && !t.At().After(floor) {
 		slot := jobstore.Slot{At: t.At(), Manual: true}
-		if again && !d.isTooOld(slot) {
-			d.suppose(slot, ".m")
-		} else {
+		if !again || d.isTooOld(slot) || !d.suppose(slot, ".m") {
 			d.refuse(slot, jobstore.StateMissed, ReasonForgotten)
 		}
 	}
@@ -153,16 +164,20 @@ func (d *draft) forgotten(in mode) {
 		return
 	}
 	lost := d.unsettled(floor)
-	if last := lost.last; lost.n > 0 && again && !j.isLate(last, d.due.Now) {
-		d.suppose(jobstore.Slot{At: last}, ".t")
+	if last := lost.last; lost.n > 0 && again && !j.isLate(last, d.due.Now) && d.suppose(jobstore.Slot{At: last}, ".t") {
+		d.opened = last
 		lost = d.unsettled(last.Add(-time.Nanosecond))
 	}
 	d.leaveOut(lost, jobstore.StateMissed, ReasonForgotten)
 	d.state.Mark, d.changed = later(d.state.Mark, floor), true
 }
 
-// suppose has a run open that an earlier leader may have started: it is taken over like all of these.
-func (d *draft) suppose(slot jobstore.Slot, suffix string) {
+// suppose has a run open that an earlier leader may have started: it is taken over like all of these. It does nothing, and returns
+// false, if as many runs are open as a state can have.
+func (d *draft) suppose(slot jobstore.Slot, suffix string) bool {
+	if !d.hasRoom() {
+		return false
+	}
 	o := jobstore.Open{
 		Slot: slot, ID: d.due.ID + suffix, Attempt: 1, Tries: max(d.m.job.Tries, 1), Token: d.due.Token, Replica: d.due.Replica,
 		Start: slot.At,
@@ -171,4 +186,5 @@ func (d *draft) suppose(slot jobstore.Slot, suffix string) {
 	if slot.Manual {
 		d.state.Manual = slot.At
 	}
+	return true
 }

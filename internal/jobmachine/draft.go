@@ -27,7 +27,8 @@ type draft struct {
 
 	state   jobstore.State
 	changed bool
-	opens   bool // a tick, so that a pause refuses it
+	opens   bool      // a tick, so that a pause refuses it
+	opened  time.Time // the newest tick that it opens
 	starts  []Start
 	cancels []string
 	records []jobstore.Record // for the history
@@ -66,6 +67,9 @@ func (d *draft) make(in mode) {
 		d.trigger()
 		d.inherit()
 		d.ticks()
+	}
+	if d.opened.After(d.state.NotRun.Tick) {
+		d.state.NotRun = jobstore.NotRun{}
 	}
 }
 
@@ -126,7 +130,9 @@ func (d *draft) end(r jobstore.Record) {
 		d.state.Last = newer(d.state.Last, r)
 		d.state.Failures++
 	case jobstore.StateMissed:
-		d.state.Missed++
+		if !r.Slot.Manual {
+			d.state.Missed++
+		}
 		d.notRun(r)
 	default:
 		d.notRun(r)
@@ -149,7 +155,7 @@ func newer(a, b jobstore.Record) jobstore.Record {
 }
 
 func (d *draft) notRun(r jobstore.Record) {
-	if !r.Slot.At.Before(d.state.NotRun.Tick) {
+	if !r.Slot.At.Before(d.state.NotRun.Tick) && r.Slot.At.After(d.opened) {
 		d.state.NotRun = jobstore.NotRun{Tick: r.Slot.At, Reason: r.Err}
 	}
 }
@@ -192,7 +198,11 @@ func (d *draft) unsettled(by time.Time) ticks {
 		by = earlier(by, d.state.Pause.At())
 	}
 	stored := Job{Schedule: schedule}
-	return stored.due(d.state.Mark, by)
+	first := schedule.Next(d.state.Mark)
+	if first.IsZero() || first.After(by) {
+		return ticks{}
+	}
+	return stored.between(first, by)
 }
 
 // leaveOut has ticks not run.
@@ -223,6 +233,7 @@ func (d *draft) open(slot jobstore.Slot) {
 		return
 	}
 	d.opens = true
+	d.opened = slot.At
 	d.state.Mark = later(d.state.Mark, slot.At)
 }
 
@@ -252,13 +263,16 @@ func (d *draft) newID(slot jobstore.Slot) string {
 	return d.due.ID
 }
 
-// mayOpen reports whether a new run has to wait for nothing that is under way.
-func (d *draft) mayOpen() bool {
-	if d.m.job.Overlap == Allow {
-		return len(d.state.Open) < maxOpen
-	}
-	return len(d.m.runs) == 0 && len(d.starts) == 0
+// mayOpen reports whether a run may be opened that is not open yet.
+func (d *draft) mayOpen() bool { return d.isFree() && d.hasRoom() }
+
+// isFree reports whether a new run has to wait for nothing that is under way.
+func (d *draft) isFree() bool {
+	return d.m.job.Overlap == Allow || len(d.m.runs) == 0 && len(d.starts) == 0
 }
+
+// hasRoom reports whether the state can have one more open run.
+func (d *draft) hasRoom() bool { return len(d.state.Open) < jobstore.MaxOpen }
 
 // wait has what is due since an instant wait for the runs under way to return, or take the place of those that began before.
 func (d *draft) wait(since time.Time) {

@@ -1,6 +1,7 @@
 package jobmachine_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -68,6 +69,22 @@ func TestNext_ATriggerBelowTheFloorIsNotRunAgain(t *testing.T) {
 		want("run by hand 40s late")
 }
 
+// A job has as many runs open as a state can have. Each of these is taken over in its own place.
+func TestNext_ATickBelowTheFloorIsMissedIfTooManyRunsAreOpen(t *testing.T) {
+	j := withOverlap(jobmachine.Allow)
+	j.AtLeastOnce = true
+	var open []jobstore.Open
+	for i := range jobstore.MaxOpen {
+		open = append(open, jobstore.Open{Slot: tick(float64(-60 * i)), ID: fmt.Sprint("x", i), Attempt: 1, Tries: 1})
+	}
+	r := lead(t, j, 125, stateOf(j, 0), withOpen(open...), withFloor(125), withTrigger(30)).work()
+	if n := len(r.m.State().Open); n != jobstore.MaxOpen || len(r.started) != n {
+		t.Errorf("%d runs are open, %d are started", n, len(r.started))
+	}
+	r.started = nil
+	r.want("missed by hand 30s: " + forgotten + "; missed 120s (2 from 60s): " + forgotten)
+}
+
 // The nodes lose their state in a term. What the leader has settled is not settled again, and what it runs is not forgotten.
 func TestNext_AfterALossTheLeaderGoesOnFromWhatItKnows(t *testing.T) {
 	for name, lost := range map[string]jobstore.Basis{
@@ -94,6 +111,20 @@ func TestNext_AfterALossTheLeaderGoesOnFromWhatItKnows(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The other nodes are away for a while. Nobody else led before the tick that came meanwhile.
+func TestNext_TheReasonIsNotAnOldAbsence(t *testing.T) {
+	j := minutely()
+	j.CatchUp.Window = 5 * time.Second
+	r := lead(t, j, 0, stateOf(j, 0)).work()
+	r.at(60).work().want("run 60s")
+	r.at(61).returns().work()
+	r.at(119).send(jobmachine.Unprepared{})
+	r.at(130).send(jobmachine.Prepared{
+		Now: r.now, Basis: jobstore.Basis{Known: true, State: r.m.State(), Floor: sec(100)}, Absence: "nobody led",
+	})
+	r.work().want("missed 120s: the leader came to it too late")
 }
 
 // A run that was opened before the loss, or that is lost, may go on: the next one looks for it.

@@ -9,7 +9,7 @@ import (
 
 // maxProposed is how many runs are remembered whose writes have failed: as many as one state may have open. Of these the nodes may
 // have any, but the newest are the likely ones.
-const maxProposed = maxOpen
+const maxProposed = jobstore.MaxOpen
 
 func (e Prepared) apply(m Machine) (Machine, Effects) {
 	m.isNew = m.prepared.IsZero() && !e.Basis.Known
@@ -24,7 +24,10 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 		}
 	}
 	m.phase, m.draft = idle, nil
-	m.floor, m.absence, m.prepared = e.Basis.Floor, e.Absence, e.Now
+	m.floor = e.Basis.Floor
+	if m.prepared.IsZero() { // later ticks came while this leader led
+		m.absence, m.prepared = e.Absence, e.Now
+	}
 	if m.stored.Plan == e.Basis.State.Plan { // else the leader goes on from its own
 		m.before = e.Before
 	}
@@ -127,9 +130,7 @@ func (e Stored) apply(m Machine) (Machine, Effects) {
 	m.ended = slices.DeleteFunc(slices.Clone(m.ended), func(r Returned) bool { return slices.Contains(d.settled, r.ID) })
 	m.lazy = len(m.ended) > 0
 	m.runs = slices.Clone(m.runs)
-	m.spans = slices.DeleteFunc(slices.Clone(m.spans), func(s span) bool {
-		return !s.end.IsZero() && !s.end.After(m.stored.Mark)
-	})
+	m.spans = m.undecided(e.Now)
 	for _, s := range d.starts {
 		m.foreign = m.foreign && !s.Alone
 		m.runs = append(m.runs, run{id: s.Open.ID, start: s.Open.Start})

@@ -16,11 +16,13 @@ func (d *draft) inherit() {
 		case d.m.isOurs(o.ID) || d.isStarting(o.ID):
 		case !unstarted && !d.m.job.AtLeastOnce:
 			d.loseOne(o)
+		case len(d.state.Open) > jobstore.MaxOpen: // what the nodes and the leader knew together
+			d.loseOne(o)
 		case d.state.Pause.On && !o.Slot.Manual: // it waits
 		case !d.m.job.AtLeastOnce && d.isTooOld(o.Slot):
 			d.close(o.ID)
 			d.end(o.Record(jobstore.StateMissed, reasonLate, d.due.Now))
-		case !d.mayOpen():
+		case !d.isFree():
 			d.blocks = true // what runs may be of a newer tick, and is not replaced
 		default:
 			again := jobstore.Open{Slot: o.Slot, Attempt: o.Attempt, Late: o.Late || !unstarted || d.isLate(o.Slot)}

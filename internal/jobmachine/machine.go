@@ -20,9 +20,9 @@ type Machine struct {
 	floor          time.Time        // no tick up to here may be opened; zero: no such floor
 	isNew          bool             // the nodes knew nothing of the job
 	absence        string           // why ticks up to prepared have not run
-	prepared       time.Time
-	before         Schedule // of the plan that was stored, where it is another one
-	unstarted      []string // open runs that this process opened in an earlier term and did not start
+	prepared       time.Time        // when the nodes first said what they know
+	before         Schedule         // of the plan that was stored, where it is another one
+	unstarted      []string         // open runs that this process opened in an earlier term and did not start
 
 	runs    []run      // of this process, under way
 	ended   []Returned // and of those that have returned, those whose ends are not stored
@@ -144,6 +144,29 @@ func (m Machine) look(now time.Time) Machine {
 func (m *Machine) isOurs(id string) bool {
 	return slices.ContainsFunc(m.runs, func(r run) bool { return r.id == id }) ||
 		slices.ContainsFunc(m.ended, func(r Returned) bool { return r.ID == id })
+}
+
+// maxUnlearned is more than the time within which a leader learns that a pause has ended.
+const maxUnlearned = time.Hour
+
+// undecided returns the spans that a tick may still fall into on which the machine has not decided: those of runs under way, and
+// those that end after the first such tick. Jitter does not count, since another job of the name may have less.
+func (m *Machine) undecided(now time.Time) []span {
+	isOver := func(s span) bool { return !s.end.IsZero() }
+	if !slices.ContainsFunc(m.spans, isOver) {
+		return slices.Clone(m.spans)
+	}
+	var tick time.Time // zero: there is none
+	if m.job.Overlap != Allow {
+		after := m.stored.Mark
+		if m.stored.Pause.On { // ticks that came before the pause ends are dropped
+			after = later(after, now.Add(-maxUnlearned))
+		}
+		tick = m.job.Schedule.Next(after)
+	}
+	return slices.DeleteFunc(slices.Clone(m.spans), func(s span) bool {
+		return isOver(s) && (tick.IsZero() || !s.end.After(tick))
+	})
 }
 
 // spanAt returns the span that covers an instant.

@@ -134,3 +134,46 @@ func TestNext_ATickWithJitterIsSkippedWhenItIsDue(t *testing.T) {
 	}
 	r.at(start.Sub(day).Seconds()).work().want("skipped 120s: " + jobmachine.ReasonOverlap)
 }
+
+// A job that ticks seldom, or is paused, is run by hand again and again.
+func TestNext_SpansOfRunsByHandDoNotPileUp(t *testing.T) {
+	for name, test := range map[string]struct {
+		schedule jobmachine.Schedule
+		overlap  jobmachine.Overlap
+		paused   bool
+	}{
+		"no tick comes":            {until{every(time.Minute), sec(0)}, jobmachine.Skip, false},
+		"the next comes in a year": {every(365 * 24 * time.Hour), jobmachine.Queue, false},
+		"overlaps are allowed":     {every(365 * 24 * time.Hour), jobmachine.Allow, false},
+		"it is paused":             {every(time.Minute), jobmachine.Skip, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := withOverlap(test.overlap)
+			j.Schedule = test.schedule
+			state := stateOf(j, 0)
+			if test.paused {
+				state.Pause = setting(0, true)
+			}
+			r := lead(t, j, 1, state)
+			for i := range 1000 {
+				now := float64(60*i + 90)
+				r.send(jobmachine.Set{Trigger: setting(now, true)})
+				r.at(now).work().at(now + 1).returns().work()
+			}
+			if n := r.m.Spans(); n > 60 {
+				t.Errorf("after 1000 runs, none of which is under way, it keeps %d spans", n)
+			}
+		})
+	}
+}
+
+// The leader learns late that a pause has ended. Runs by hand meanwhile count for the ticks that have come since.
+func TestNext_ATickAfterAPauseIsSkippedIfARunByHandWasUnderWay(t *testing.T) {
+	j := withOverlap(jobmachine.Skip)
+	state := stateOf(j, 0)
+	state.Pause = setting(10, true)
+	r := lead(t, j, 100, state, withTrigger(110)).at(110).work().want("run by hand 110s")
+	r.at(125).returns().work().want("ok by hand 110s")
+	r.send(jobmachine.Set{Pause: setting(115, false)})
+	r.at(130).work().want("skipped 120s: " + jobmachine.ReasonOverlap)
+}

@@ -37,3 +37,14 @@ func (u until) Next(t time.Time) time.Time {
 
 // day is when the simulated days begin.
 var day = time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+
+// counted counts how often it is asked.
+type counted struct {
+	jobmachine.Schedule
+	calls *int
+}
+
+func (c counted) Next(t time.Time) time.Time {
+	*c.calls++
+	return c.Schedule.Next(t)
+}

@@ -1,6 +1,7 @@
 package jobmachine_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -120,6 +121,32 @@ func TestNext_OfVeryManyTicksTheNewestThousandRun(t *testing.T) {
 	}
 }
 
+// The loop has one goroutine for all jobs, and a call of a schedule takes about a microsecond.
+func TestNext_ALargeBacklogTakesFewCallsOfTheSchedule(t *testing.T) {
+	for name, overlap := range map[string]jobmachine.Overlap{
+		"skip": jobmachine.Skip, "queue": jobmachine.Queue, "allow": jobmachine.Allow,
+	} {
+		for _, all := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, all: %v", name, all), func(t *testing.T) {
+				calls := 0
+				j := withOverlap(overlap)
+				j.Plan, j.Schedule, j.Jitter = "second", counted{every(time.Second), &calls}, time.Second
+				j.CatchUp = jobmachine.CatchUp{All: all, Window: 24 * time.Hour}
+				r := lead(t, j, 86_400, stateOf(j, 0))
+				for due, most := range []int{50_000, 3000, 3000, 3000} { // the first counts what is left out
+					calls = 0
+					if r.due() != nil {
+						r.stored()
+					}
+					if t.Logf("%d calls", calls); calls > most {
+						t.Errorf("Due %d has called Schedule.Next %d times, want %d at most", due+1, calls, most)
+					}
+				}
+			})
+		}
+	}
+}
+
 func TestNext_JitterIsNoDelay(t *testing.T) {
 	j := minutely()
 	j.Jitter, j.CatchUp.Window = 50*time.Second, jobmachine.Fresh
@@ -216,5 +243,21 @@ func TestNext_OnlyWhatOpensATickIsRefusedByAPause(t *testing.T) {
 	r = lead(t, j, 30, stateOf(j, 0), func(e *jobmachine.Prepared) { e.Basis.State.Open = []jobstore.Open{open} })
 	if !r.due().Opens {
 		t.Error("a take-over opens no tick")
+	}
+}
+
+// What did not run before a tick that runs is not what people ask about; a run by hand does not count.
+func TestNext_ATickThatRunsEndsTheReasonOfThoseBefore(t *testing.T) {
+	j := minutely()
+	j.CatchUp.Window = 5 * time.Second
+	r := lead(t, j, 90, stateOf(j, 0)).work().want("missed 60s: nobody led")
+	r.send(jobmachine.Set{Trigger: setting(95, true)})
+	r.at(95).work().want("run by hand 95s").at(96).returns().work()
+	if got := r.m.State().NotRun; !got.Tick.Equal(sec(60)) || got.Reason != "nobody led" {
+		t.Errorf("after a run by hand: %+v", got)
+	}
+	r.at(120).work().want("run 120s")
+	if got := r.m.State().NotRun; got != (jobstore.NotRun{}) {
+		t.Errorf("after a tick has run: %+v", got)
 	}
 }

@@ -16,43 +16,44 @@ type ticks struct {
 	n           int // of very many, about maxCounted are counted
 }
 
-// due returns the ticks after an instant whose runs have to begin by another one. Runs begin in the order of their ticks: each
-// begins before the next tick.
-func (j *Job) due(after, by time.Time) ticks {
+// NewestDue returns the newest tick after an instant whose run has to begin by another one; the zero time if there is none. Runs
+// begin in the order of their ticks: each begins before the next tick. Schedule.Next is called about as often as the time between
+// the two has binary digits in seconds.
+func (j *Job) NewestDue(after, by time.Time) time.Time {
+	newest := j.newest(after, by)
+	if newest.IsZero() || !j.StartOf(newest).After(by) {
+		return newest
+	}
+	return j.newest(after, newest.Add(-time.Nanosecond))
+}
+
+// newest returns the newest tick after an instant that has come by another one; the zero time if there is none.
+func (j *Job) newest(after, by time.Time) time.Time {
 	first := j.Schedule.Next(after)
-	if first.IsZero() || j.StartOf(first).After(by) {
-		return ticks{}
+	if first.IsZero() || first.After(by) {
+		return time.Time{}
 	}
-	all := j.between(first, by)
-	if all.last.After(first) && j.StartOf(all.last).After(by) {
-		all = j.between(first, all.last.Add(-time.Nanosecond))
+	back := func(seconds int) time.Time {
+		return j.Schedule.Next(later(after, by.Add(-time.Duration(seconds)*time.Second)))
 	}
-	return all
+	n := sort.Search(int(by.Sub(first)/time.Second)+1, func(i int) bool { // how long it is since the tick
+		tick := back(i)
+		return !tick.IsZero() && !tick.After(by)
+	})
+	return back(n)
 }
 
 // between returns the ticks from the first one on that have come by an instant.
 func (j *Job) between(first, by time.Time) ticks {
-	after := func(t time.Time) (tick time.Time, isDue bool) {
-		tick = j.Schedule.Next(t)
-		return tick, !tick.IsZero() && !tick.After(by)
-	}
 	all := ticks{first: first, last: first, n: 1}
 	for ; all.n <= maxCounted; all.n++ {
-		next, isDue := after(all.last)
-		if !isDue {
+		next := j.Schedule.Next(all.last)
+		if next.IsZero() || next.After(by) {
 			return all
 		}
 		all.last = next
 	}
-	// Search for the last second after which one is due.
-	from := all.last
-	n := sort.Search(int(by.Sub(from)/time.Second)+1, func(i int) bool {
-		_, isDue := after(from.Add(time.Duration(i) * time.Second))
-		return !isDue
-	})
-	if n > 0 {
-		all.last, _ = after(from.Add(time.Duration(n-1) * time.Second))
-	}
+	all.last = later(all.last, j.newest(all.last, by))
 	return all
 }
 
@@ -60,8 +61,8 @@ func (j *Job) between(first, by time.Time) ticks {
 // has waited for a run.
 func (j *Job) oldest(after, now time.Time, waited bool) time.Time {
 	from := after
-	if late := j.due(after, now.Add(-j.CatchUp.Window)); late.n > 0 && !waited {
-		from = late.last
+	if !waited {
+		from = later(from, j.NewestDue(after, now.Add(-j.CatchUp.Window)))
 	}
 	if !j.hasMore(from, now) {
 		return j.Schedule.Next(from)
@@ -93,9 +94,6 @@ func later(a, b time.Time) time.Time {
 	}
 	return b
 }
-
-// NewestDue returns the newest tick after an instant whose run has to begin by another one; the zero time if there is none.
-func (j *Job) NewestDue(after, by time.Time) time.Time { return j.due(after, by).last }
 
 func earlier(a, b time.Time) time.Time {
 	if b.Before(a) {

@@ -275,7 +275,7 @@ func (j *judgment) judgeForgotten(fates map[int64]*fate, s jobmachine.Schedule, 
 			j.fail("the tick %s is run again as attempt %d", at(tick), f.opened.Attempt)
 		case f.opened != nil && late >= j.job.CatchUp.Window:
 			j.fail("the tick %s is run again, too late", at(tick))
-		case f.opened == nil && again && late < j.job.CatchUp.Window-2*time.Millisecond:
+		case f.opened == nil && again && late < j.job.CatchUp.Window-2*time.Millisecond && len(j.was.Open) < jobstore.MaxOpen:
 			j.fail("the tick %s, which nodes have forgotten, is not run again", at(tick))
 		case f.opened == nil && f.records[0].State != jobstore.StateMissed:
 			j.fail("the tick %s, which nodes have forgotten, is recorded as %+v", at(tick), f.records)

@@ -26,6 +26,9 @@ type judgment struct {
 // judge judges a write, and returns the runs that it opens.
 func (w *walk) judge(d jobmachine.Due, was jobstore.State, write jobstore.Write, writes bool) []jobstore.Open {
 	j := &judgment{walk: w, due: d, was: was, is: write.State, write: write}
+	if n := len(j.is.Open); n > jobstore.MaxOpen {
+		w.fail("%d runs are open: nobody can read that", n)
+	}
 	for _, o := range j.is.Open {
 		switch {
 		case find(was.Open, o.ID) != nil:
@@ -277,7 +280,9 @@ func (j *judgment) judgeLast() {
 			want.Failures++
 			want.Last = newest(want.Last, r)
 		case jobstore.StateMissed:
-			missed++
+			if !r.Slot.Manual {
+				missed++
+			}
 		}
 	}
 	for _, r := range j.ticks {
@@ -296,6 +301,12 @@ func (j *judgment) judgeLast() {
 	for _, r := range j.write.Ended {
 		if r.State == jobstore.StateMissed || r.State == jobstore.StateSkipped {
 			notRun = later(notRun, r.Slot.At)
+		}
+	}
+	for _, o := range slices.Concat(j.fresh, j.supposed) {
+		if !o.Slot.Manual && o.Slot.At.After(j.was.Mark) && o.Slot.At.After(notRun) {
+			notRun = time.Time{}
+			break
 		}
 	}
 	if !j.is.NotRun.Tick.Equal(notRun) && !slices.ContainsFunc(j.runs, func(r jobstore.Record) bool {

@@ -6,17 +6,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // A state is stored as words, each of which is a key, an equals sign and values between commas. A record is stored as values
 // alone. Values are escaped as in a URL, and zero values are left out. The text can be read with redis-cli, is half as long as
 // JSON, and an earlier version skips keys that a later version adds.
 
-const (
-	maxErr  = 1024 // bytes of an error that are kept
-	maxOpen = 1000 // open runs in one state
-)
+const maxErr = 1024 // bytes of an error that are kept
 
 // words is text that is being written.
 type words []byte
@@ -123,8 +119,8 @@ func decodeState(text string) (State, error) {
 		if v.err != nil {
 			return State{}, fmt.Errorf("the state of the job cannot be read: %.80q: %w", word, v.err)
 		}
-		if len(s.Open) > maxOpen {
-			return State{}, fmt.Errorf("the state of the job cannot be read: more than %d open runs", maxOpen)
+		if err := s.check(); err != nil {
+			return State{}, fmt.Errorf("the state of the job cannot be read: %w", err)
 		}
 	}
 	if s.Last.State == StateOK && s.LastOK.State == "" {
@@ -334,14 +330,6 @@ func timeOf(micros int64) time.Time {
 	return time.UnixMicro(micros).UTC()
 }
 
-// cut shortens an error to what is kept.
-func cut(text string) string {
-	if len(text) <= maxErr {
-		return text
-	}
-	end := maxErr
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end]
-}
+// cut returns what is kept of an error: maxErr bytes at most, in valid UTF-8. A question mark stands for bytes that are none, and for
+// a character that is cut in two.
+func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxErr)], "?") }

@@ -2,8 +2,10 @@ package jobstore_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
@@ -32,6 +34,33 @@ func wantState(t *testing.T, got, want jobstore.State) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// An error may hold what a child process or a protocol has sent.
+func TestState_AnErrorOfAnyBytesIsKeptAsText(t *testing.T) {
+	for name, test := range map[string]struct{ err, kept string }{
+		"continuation bytes":   {strings.Repeat("\x80", 1025), "?"},
+		"bytes that are none":  {"a\xff\xfeb", "a?b"},
+		"cut in a character":   {"a" + strings.Repeat("ü", 1024), "a" + strings.Repeat("ü", 511) + "?"},
+		"every other byte bad": {strings.Repeat("a\xff", 1024), strings.Repeat("a?", 512)},
+		"not cut":              {strings.Repeat("ü", 512), strings.Repeat("ü", 512)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := jobstore.State{
+				NotRun: jobstore.NotRun{Tick: time.UnixMilli(1), Reason: test.err},
+				Last:   jobstore.Record{State: jobstore.StateFailed, Err: test.err},
+			}
+			kept, err := jobstore.DecodeState(s.Text())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range []string{kept.Last.Err, kept.NotRun.Reason} {
+				if text != test.kept || len(text) > 1024 || !utf8.ValidString(text) {
+					t.Errorf("kept %d bytes, %.20q...", len(text), text)
+				}
+			}
+		})
 	}
 }
 

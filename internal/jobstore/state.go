@@ -1,6 +1,9 @@
 package jobstore
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // State is everything that the nodes know of a job, except its history. The leader writes it as a whole.
 type State struct {
@@ -10,13 +13,24 @@ type State struct {
 	Manual   time.Time // the same for triggered runs
 	Pause    Setting   // the newest that the leader has learned of
 	Missed   int       // ticks, in all
-	NotRun   NotRun    // the newest tick that did not run
+	NotRun   NotRun    // the newest tick that did not run; zero if a newer one was opened
 	Open     []Open    // runs without an end, in the order in which they were opened
 	Last     Record    // the newest run that has ended; its State is empty if there is none
 	LastOK   Record    // the newest that ended with StateOK
 	Failures int       // runs in a row that failed or were lost
 	Removed  bool      // the leader does not have the job any more
 	Lost     time.Time // when a leader found that a majority had lost the job; zero: never
+}
+
+// MaxOpen is how many open runs a state has at most. Others are neither written nor read.
+const MaxOpen = 1000
+
+// check returns an error if the state cannot be stored.
+func (s *State) check() error {
+	if n := len(s.Open); n > MaxOpen {
+		return fmt.Errorf("%d open runs, at most %d can be stored", n, MaxOpen)
+	}
+	return nil
 }
 
 // Slot is what a run is for: a tick, or a trigger.

@@ -23,8 +23,8 @@ type Write struct {
 
 // Write stores states of jobs, [MaxJobs] at most, under the ballot that was promised to their leader. seq grows from call to call
 // under one ballot, up to [MaxSeq]. The error of a job is nil if a majority has stored its state. Otherwise it is [ErrFenced] if
-// larger ballots are the reason, [ErrPaused] if a pause is, else [ErrNoQuorum]. unserved are nodes that take part again only under
-// a larger ballot.
+// larger ballots are the reason, [ErrPaused] if a pause is, else [ErrNoQuorum]. A state with more than [MaxOpen] open runs is not
+// sent. unserved are nodes that take part again only under a larger ballot.
 //
 // lacks is called with each other node that has not stored all of the states, and with the indices of those that it lacks: when
 // the node's call is over, also after Write has returned, on any goroutine.
@@ -37,8 +37,14 @@ func (s *Store) Write(
 	}
 	args := append(s.writing[:len(s.writing):len(s.writing)], string(b), At{b, seq}.encode()[ballotLen:])
 	keys := s.keys(s.namesKey())
-	for i := range writes {
-		w := writes[i]
+	errs = make([]error, len(writes))
+	var sent []int // of writes
+	for i, w := range writes {
+		if err := w.State.check(); err != nil {
+			errs[i] = fmt.Errorf("write of %q: %w", w.Job, err)
+			continue
+		}
+		sent = append(sent, i)
 		pause := ""
 		if w.State.Pause.Version != 0 {
 			pause = w.State.Pause.encode()
@@ -49,15 +55,18 @@ func (s *Store) Write(
 			args = append(args, w.Ended[j].encode())
 		}
 	}
+	if len(sent) == 0 {
+		return errs, nil
+	}
 	q := s.config.Quorum
 	round, cause := quorum.Ask(ctx, q, newCall(writeScript, keys, args), func(answers []quorum.Answer[[]error]) bool {
-		for i := range writes {
+		for n := range sent {
 			done, open := 0, 0
 			for _, a := range answers {
 				switch {
 				case !a.Over:
 					open++
-				case of(a, i) == nil:
+				case of(a, n) == nil:
 					done++
 				}
 			}
@@ -68,7 +77,7 @@ func (s *Store) Write(
 		return true
 	})
 	round.Then(func(node int, a quorum.Answer[[]error]) {
-		if missing := missing(a, len(writes)); len(missing) > 0 {
+		if missing := missing(a, sent); len(missing) > 0 {
 			lacks(node, missing)
 		}
 	})
@@ -78,21 +87,20 @@ func (s *Store) Write(
 			unserved = append(unserved, e)
 		}
 	}
-	errs = make([]error, len(writes))
-	for i := range writes {
-		errs[i] = s.outcome(writes[i].Job, answers, i, cause)
+	for n, i := range sent {
+		errs[i] = s.outcome(writes[i].Job, answers, n, cause)
 	}
 	return errs, unserved
 }
 
-// missing returns which of n writes a node has not stored, unless it serves larger ballots only: it gets all jobs again under one
-// of these. A pause that is newer, or a later state, is no loss.
-func missing(a quorum.Answer[[]error], n int) (missing []int) {
+// missing returns which of the writes that were sent a node has not stored, unless it serves larger ballots only: it gets all jobs
+// again under one of these. A pause that is newer, or a later state, is no loss.
+func missing(a quorum.Answer[[]error], sent []int) (missing []int) {
 	if errors.Is(a.Err, ErrFenced) || errors.Is(a.Err, ErrForgotten) || errors.Is(a.Err, ErrYoung) {
 		return nil
 	}
-	for i := range n {
-		if err := of(a, i); err != nil && !errors.Is(err, ErrPaused) && !errors.Is(err, ErrLate) {
+	for n, i := range sent {
+		if err := of(a, n); err != nil && !errors.Is(err, ErrPaused) && !errors.Is(err, ErrLate) {
 			missing = append(missing, i)
 		}
 	}

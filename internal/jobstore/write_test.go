@@ -2,6 +2,7 @@ package jobstore_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -24,6 +25,34 @@ func wantMost(t *testing.T, got []string, want string) {
 	if len(others) > 1 || len(others) == 1 && others[0] != "error" {
 		t.Errorf("the nodes know %q, want %q", got, want)
 	}
+}
+
+// Nobody could read it. What is written beside it is stored.
+func TestWrite_AStateThatCannotBeReadIsNotSent(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		w := c.writer("a")
+		w.mustPrepare(job)
+		w.mustPrepare("other")
+		good, bad := jobstore.State{Mark: c.Start}, jobstore.State{Mark: c.Start}
+		for i := range jobstore.MaxOpen + 1 {
+			bad.Open = append(bad.Open, jobstore.Open{ID: fmt.Sprint(i), Slot: jobstore.Slot{At: c.Start}})
+		}
+		errs, _ := w.writeAll(&jobstore.Write{Job: job, State: bad}, &jobstore.Write{Job: "other", State: good})
+		if len(errs) != 2 || errs[0] == nil || errs[1] != nil {
+			t.Errorf("got %v", errs)
+		}
+		if errs, _ := w.writeAll(&jobstore.Write{Job: job, State: bad}); len(errs) != 1 || errs[0] == nil {
+			t.Errorf("alone: %v", errs)
+		}
+		bad.Open = bad.Open[1:]
+		if errs, _ := w.writeAll(&jobstore.Write{Job: job, State: bad}); errs[0] != nil {
+			t.Error(errs[0])
+		}
+		basis, err := w.Decide(w.mustPrepare(job), 0)
+		if err != nil || len(basis.State.Open) != jobstore.MaxOpen {
+			t.Errorf("%d runs are open, %v", len(basis.State.Open), err)
+		}
+	})
 }
 
 func TestPrepare_TellsWhatWasWritten(t *testing.T) {
