@@ -62,19 +62,7 @@ func startLinked(t *testing.T, nodes *redisproc.Cluster, first int, s settings) 
 	t.Helper()
 	c := newCluster(t, nodes, s)
 	for _, name := range []string{"a", "b", "c"} {
-		var addrs []string
-		for i := range nodes.Addrs() {
-			node := c.nodes.Node(i)
-			if i >= first {
-				addrs = append(addrs, s.Login+node.Addr())
-				continue
-			}
-			link, err := node.Proxy()
-			must(t, err)
-			c.links[name] = append(c.links[name], link)
-			addrs = append(addrs, link.Addr())
-		}
-		c.replica(name, s, addrs)
+		c.linked(name, first)
 	}
 	return c
 }
@@ -94,6 +82,24 @@ func (c *cluster) replica(name string, s settings, addrs []string) {
 	c.t.Helper()
 	s.Name, s.Nodes = name, addrs
 	c.replicas[name] = startProcess(c.t, s, c.add)
+}
+
+// linked starts a replica with a link of its own to each of the first nodes.
+func (c *cluster) linked(name string, first int) {
+	c.t.Helper()
+	var addrs []string
+	for i := range c.nodes.Addrs() {
+		node := c.nodes.Node(i)
+		if i >= first {
+			addrs = append(addrs, c.Login+node.Addr())
+			continue
+		}
+		link, err := node.Proxy()
+		must(c.t, err)
+		c.links[name] = append(c.links[name], link)
+		addrs = append(addrs, link.Addr())
+	}
+	c.replica(name, c.settings, addrs)
 }
 
 // locker is one with the replicas' settings, in this process.

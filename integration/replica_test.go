@@ -3,6 +3,7 @@
 package integration_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,6 +41,7 @@ type settings struct {
 	RunFor      time.Duration // for how long the job does
 	HoldStart   bool          // what a run that has been won waits for never comes
 	EachTick    bool          // the job catches up with all ticks, and has them wait for each other
+	Window      time.Duration // of that; 0: an hour
 	AtLeastOnce bool          // of the job
 }
 
@@ -179,7 +181,7 @@ func (r *replica) lead(ctx context.Context) {
 func (r *replica) job() scheduler.Job {
 	job := scheduler.Job{Name: jobName, Spec: r.Spec, Run: r.work, AtLeastOnce: r.AtLeastOnce}
 	if r.EachTick {
-		job.CatchUp, job.Overlap = scheduler.CatchUpAll(time.Hour), scheduler.Queue
+		job.CatchUp, job.Overlap = scheduler.CatchUpAll(cmp.Or(r.Window, time.Hour)), scheduler.Queue
 	}
 	return job
 }

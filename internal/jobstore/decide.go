@@ -1,6 +1,7 @@
 package jobstore
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -42,10 +43,11 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 	var present []Found
 	var began []time.Time // of nodes that know nothing of the job
 	answered := 0
+	chosen := majorityOf(promises, i, q.Majority())
 	for _, p := range promises {
 		err := p.Err
 		if err == nil {
-			err = p.Jobs[i].Err
+			err = first(p.Jobs[i].Err, p.Jobs[i].contradicts(chosen))
 		}
 		if err != nil {
 			failed = append(failed, quorum.NodeError{Addr: q.Addr(p.Node), Err: err})
@@ -83,6 +85,45 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 	b.Lost = lost >= q.Majority()
 	b.Pause = newest(b.Pause, b.State.Pause, now)
 	return b, nil
+}
+
+// majorityOf returns what a majority of the nodes knows alike of the i-th job, each in its present incarnation; nil: there is no
+// such majority.
+func majorityOf(promises []Promise, i, majority int) *Found {
+	for n := range promises {
+		same := 0
+		for _, other := range promises[n:] {
+			if promises[n].isSame(other, i) {
+				same++
+			}
+		}
+		if same >= majority {
+			return &promises[n].Jobs[i]
+		}
+	}
+	return nil
+}
+
+// isSame reports whether two nodes have the same state of the i-th job, both in their present incarnation.
+func (p *Promise) isSame(other Promise, i int) bool {
+	if p.Err != nil || other.Err != nil {
+		return false
+	}
+	a, b := &p.Jobs[i], &other.Jobs[i]
+	return a.Err == nil && b.Err == nil && a.Kind == Present && b.Kind == Present && a.At == b.At && a.text == b.text
+}
+
+// contradicts returns why a node's state is not used: it has been changed by somebody else, as the state that a majority has
+// shows. nil: it is used. Only one state is ever written at each place in the order, and marks never go back.
+func (f *Found) contradicts(chosen *Found) error {
+	switch {
+	case chosen == nil || f.Kind == None:
+	case f.At == chosen.At && f.text != chosen.text:
+		return errors.New("its state is not the one that a majority has under the same ballot and number")
+	case f.At.IsAfter(chosen.At) && f.State.Mark.Before(chosen.State.Mark):
+		return fmt.Errorf("its state is later than that of a majority, and its mark, %v, is before %v", f.State.Mark, chosen.State.Mark)
+	}
+	return nil
 }
 
 // take keeps the state that was written last.
@@ -161,9 +202,12 @@ func latest(a, b time.Time) time.Time {
 }
 
 // absurd returns why a node's state is not used: by its own clock the node cannot have stored it. nil: it is used.
-func absurd(s State, now time.Time) error {
+func absurd(at At, s State, now time.Time) error {
 	if by := s.Mark.Sub(now); by > Ahead {
 		return fmt.Errorf("its mark is %w, by %v", ErrAhead, by)
+	}
+	if string(at.Ballot) > fmt.Sprintf("%016d", now.Add(Ahead).UnixMicro())+"g" { // as texts, also where they are no numbers
+		return fmt.Errorf("the ballot of its state, %s, is %w", at.Ballot, ErrAhead)
 	}
 	return nil
 }

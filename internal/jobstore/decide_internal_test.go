@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 func TestDecide(t *testing.T) {
@@ -93,6 +94,44 @@ func TestDecide_AnOlderState(t *testing.T) {
 		got, err := s.Decide(test.nodes, 0)
 		if err != nil || got.At != test.want {
 			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// Somebody else has overwritten what one node of five has of the job.
+func TestDecide_WhatContradictsAMajority(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	knows := func(kind Kind, ballot Ballot, seq, mark int, text string) Promise {
+		f := Found{Kind: kind, At: At{ballot, seq}, State: State{Mark: start.Add(time.Duration(mark) * time.Second)}, text: text}
+		return Promise{Jobs: []Found{f}}
+	}
+	good := knows(Present, "b", 5, 9, "nine")
+	away := Promise{Err: quorum.ErrNoAnswer}
+	s := New(Config{Quorum: quorum.New(make([]redis.UniversalClient, 5), make([]string, 5), quorum.Config{Timeout: time.Second})})
+	for name, test := range map[string]struct {
+		bad  Promise
+		why  string // it is not used; empty: it is
+		at   At
+		mark int
+	}{
+		"another mark":               {knows(Present, "b", 5, 3, "three"), "is not the one that a majority has", At{"b", 5}, 9},
+		"a later mark":               {knows(Present, "b", 5, 10, "ten"), "is not the one that a majority has", At{"b", 5}, 9},
+		"another number":             {knows(Present, "b", 99, 3, "three"), "is later than that of a majority", At{"b", 5}, 9},
+		"another ballot":             {knows(Left, "c", 1, 3, "three"), "is later than that of a majority", At{"b", 5}, 9},
+		"a later state":              {knows(Present, "b", 6, 10, "ten"), "", At{"b", 6}, 10},
+		"a later state, no new tick": {knows(Present, "b", 6, 9, "an end"), "", At{"b", 6}, 9},
+		"an older state":             {knows(Present, "b", 4, 8, "eight"), "", At{"b", 5}, 9},
+		"of an incarnation before":   {knows(Left, "b", 5, 9, "nine"), "", At{"b", 5}, 9},
+	} {
+		got, err := s.Decide([]Promise{test.bad, good, away, good, good}, 0)
+		if err != nil || got.At != test.at || !got.State.Mark.Equal(start.Add(time.Duration(test.mark)*time.Second)) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+		err = test.bad.Jobs[0].contradicts(&good.Jobs[0])
+		if (err == nil) != (test.why == "") {
+			t.Errorf("%s: %v", name, err)
+		} else if err != nil {
+			want.Text(t, err, test.why)
 		}
 	}
 }

@@ -24,6 +24,12 @@
 // jobs, whose header has the same marker, and the guard of the locks, which names the server. If a node loses one of them, or
 // gets an older one back, they do not match.
 //
+// # Nodes that somebody else writes to
+//
+// What a node has is not used if the library cannot have written it: if its clock excludes that, or if a majority has one state
+// of the job, and the node has another one of the same place in the order of writes, or a later one with an older mark. If no
+// majority has one state, as in the middle of a write, such a node may be believed.
+//
 // # Why a tick starts once
 //
 // Let ballots b < b' both have opened tick T, each on a majority. Some node is in the majority that stored b's write and in the

@@ -41,6 +41,8 @@ type Found struct {
 	State          State
 	Err            error // why it cannot be used
 	Pause, Trigger Setting
+
+	text string // of the state
 }
 
 // Prepare asks the nodes to promise a ballot, and returns what each of them knows of the jobs, [MaxJobs] at most. It returns as
@@ -112,13 +114,13 @@ func isComplete(answers []quorum.Answer[Promise], jobs, need int) bool {
 
 // isSettled reports whether a majority has the same state of the i-th job, without an open run.
 func isSettled(answers []quorum.Answer[Promise], i, need int) bool {
-	var at At
+	var known *Found
 	same := 0
 	for _, a := range answers {
 		if !a.Over || a.Err != nil || i >= len(a.Value.Jobs) {
 			continue
 		}
-		f := a.Value.Jobs[i]
+		f := &a.Value.Jobs[i]
 		if f.Err != nil || f.Kind != Present {
 			continue
 		}
@@ -126,9 +128,9 @@ func isSettled(answers []quorum.Answer[Promise], i, need int) bool {
 			return false
 		}
 		if same == 0 {
-			at = f.At
+			known = f
 		}
-		if f.At != at {
+		if f.At != known.At || f.text != known.text {
 			return false
 		}
 		same++
@@ -222,12 +224,12 @@ func (f *raw) setting(r *quorum.Reply, is bool) (Setting, error) {
 
 // decode decodes the state. now is by the node's clock.
 func (f *raw) decode(now time.Time) Found {
-	found := Found{Kind: f.kind, At: f.at, Err: f.err, Pause: f.pause, Trigger: f.trigger}
+	found := Found{Kind: f.kind, At: f.at, Err: f.err, Pause: f.pause, Trigger: f.trigger, text: f.state}
 	if f.kind == None || f.err != nil {
 		return found
 	}
 	if found.State, found.Err = decodeState(f.state); found.Err == nil {
-		found.Err = absurd(found.State, now)
+		found.Err = absurd(f.at, found.State, now)
 	}
 	return found
 }

@@ -1,0 +1,137 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/integration"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+)
+
+// Of five nodes, one is overwritten; so many others answer later than it, so that no majority answers without it.
+const overwritten, slower = 2, 2
+
+func TestOverwrittenJobsOfOneNode_TheOthersGoOn(t *testing.T) {
+	eachOverwriting(t, records.OverwrittenJobs())
+}
+
+func TestOverwrittenLocksOfOneNode_TheOthersGoOn(t *testing.T) {
+	eachOverwriting(t, records.OverwrittenLocks())
+}
+
+// eachOverwriting overwrites what one node keeps, each way in an election of its own, while a leader leads, and while the next
+// one takes over.
+func eachOverwriting(t *testing.T, ways []records.Overwriting) {
+	oneOfMany(t)
+	all := startNodes(t, nodeCount)
+	cases := beside{t: t}
+	defer cases.Wait()
+	for i, how := range ways {
+		s := steady()
+		s.Election, s.RunFor = fmt.Sprint("jobs", i), 50*time.Millisecond
+		cases.run(how.Name, func(t *testing.T) {
+			nodes := all
+			if how.Shared {
+				nodes = startNodes(t, nodeCount)
+			}
+			goesOn(t, nodes, s, how)
+		})
+	}
+}
+
+func goesOn(t *testing.T, nodes *redisproc.Cluster, s settings, how records.Overwriting) {
+	const lasts = 10 * time.Second
+	c := newCluster(t, nodes, s)
+	for _, name := range []string{"a", "b"} {
+		c.linked(name, slower)
+	}
+	leader := c.allStore()
+	c.leaseOnAll()
+	for _, own := range c.links {
+		for _, link := range own {
+			link.Delay(20 * time.Millisecond)
+		}
+	}
+
+	began := shared.now()
+	stop := c.overwrite(how)
+	c.stays(leader, began, lasts)
+	c.replicas[leader.Replica].signal(syscall.SIGTERM)
+	next := c.next(leader.Since)
+	c.stays(next, next.At, 2*tickEvery)
+	stop()
+	c.ticks(3)
+
+	c.wantEachTick(nil)
+	c.wantOnTime(began)
+	if notRun := c.accounted(c.justRan().Tick); len(notRun) > 0 {
+		t.Errorf("%v did not run", notRun)
+	}
+}
+
+// overwrite overwrites what one node keeps, ten times a second, until stop is called.
+func (c *cluster) overwrite(how records.Overwriting) (stop func()) {
+	c.t.Helper()
+	subject := records.Subject{
+		Prefix: records.Default, Election: c.Election, Job: jobName, Lock: election.LockName(c.Election),
+	}
+	server := admins(c.t, c.nodes.Addrs())[overwritten]
+	changed, err := how.Do(c.t.Context(), subject, server)
+	if must(c.t, err); !changed {
+		c.t.Fatal("nothing was overwritten")
+	}
+	ctx, cancel := context.WithCancel(c.t.Context())
+	var overwriting sync.WaitGroup
+	again := 0
+	overwriting.Go(func() { // ends with ctx
+		ticker := time.NewTicker(100 * time.Millisecond)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+				return
+			}
+			changed, err := how.Do(c.t.Context(), subject, server)
+			if err != nil {
+				c.t.Error(err)
+				return
+			}
+			if changed {
+				again++
+			}
+		}
+	})
+	stop = sync.OnceFunc(func() {
+		cancel()
+		overwriting.Wait()
+		c.t.Logf("it was overwritten %d times again, when the node had written something", again)
+	})
+	c.t.Cleanup(stop)
+	return stop
+}
+
+// wantOnTime wants that the runs that have begun since then began on time, but for what a busy machine takes.
+func (c *cluster) wantOnTime(since time.Duration) {
+	c.t.Helper()
+	events, _ := c.told(0)
+	var latest time.Duration
+	for _, e := range events {
+		if e.Kind != integration.RunBegin || e.At < since {
+			continue
+		}
+		late := e.At - shared.at(e.Tick)
+		if latest = max(latest, late); late > busy {
+			c.t.Errorf("%v began %v late", e.Tick, late)
+		}
+	}
+	c.t.Logf("runs began %v late at most", latest)
+}

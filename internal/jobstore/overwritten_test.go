@@ -1,0 +1,69 @@
+package jobstore_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+)
+
+// Where these parts of an entry begin.
+const tag, ballot = 0, 28
+
+// overwrite makes text a part of the entry that a node has of the job.
+func (c *cluster) overwrite(node, at int, text string) {
+	entry := c.Node(node).HGet("{redlock}:jobs:x", "j:"+job)
+	c.Node(node).HSet("{redlock}:jobs:x", "j:"+job, entry[:at]+text+entry[at+len(text):])
+}
+
+// Ballots of an incarnation before are not compared with the one that is promised.
+func TestPrepare_ABallotAheadOfTheClockIsNotBelieved(t *testing.T) {
+	for name, text := range map[string]string{
+		"far ahead":   "9999999999999999ffffffffff",
+		"no number":   "zzzzzzzzzzzzzzzzzzzzzzzzzz",
+		"just before": "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 1, func(t *testing.T, c *cluster) {
+				a := c.writer("a")
+				a.mustPrepare(job)
+				a.mustWrite(10 * time.Second)
+				c.overwrite(0, tag, strings.Repeat("0", ballot))
+				c.overwrite(0, ballot, text)
+				_, err := a.Decide(a.mustPrepare(job), 0)
+				views, _, _, viewErr := a.Views(t.Context(), job)
+				if text == "" {
+					if err != nil || viewErr != nil || len(views) != 1 {
+						t.Errorf("%v; %+v, %v", err, views, viewErr)
+					}
+					return
+				}
+				want.Err(t, err, jobstore.ErrNoQuorum)
+				want.Text(t, err, "the ballot of its state", "ahead of the node's clock")
+				if viewErr != nil || len(views) > 0 {
+					t.Errorf("it is shown: %+v, %v", views, viewErr)
+				}
+			})
+		})
+	}
+}
+
+// Two nodes answer at once. They have states of the same place that are not alike, and the third one shows which is wrong.
+func TestPrepare_WaitsForAMajorityThatIsAlike(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.writer("a"), c.writer("b")
+		a.mustPrepare(job)
+		a.mustWrite(40 * time.Second)
+		time.Sleep(timeout)
+		entry := c.Node(0).HGet("{redlock}:jobs:x", "j:"+job)
+		state := jobstore.State{Mark: c.Start.Add(40 * time.Second)}.Text()
+		c.overwrite(0, len(entry)-len(state), jobstore.State{Mark: c.Start.Add(30 * time.Second)}.Text())
+		b.links.Delay(timeout/10, 2)
+		basis, err := b.Decide(b.mustPrepare(job), 0)
+		if err != nil || !basis.State.Mark.Equal(c.Start.Add(40*time.Second)) {
+			t.Errorf("it goes on from %+v, %v", basis, err)
+		}
+	})
+}
