@@ -71,10 +71,11 @@ test-browser: ## the dashboard in a real Chromium, which is installed where it i
 ##@ Longer looks
 .PHONY: soak flake mutants bench
 
-soak: ## 5,000 random plans of faults against the lock, 2,000 against the election
+soak: ## many more random plans of faults: lock, election, the model and the machine of jobs, clocks, zones
 	go test -count=1 -timeout=2h -v -run TestSimulation ./redlock -args -plans=5000
 	go test -count=1 -timeout=2h -v -run TestPlans ./election -args -rapid.checks=2000
 	go test -count=1 -timeout=2h -v -run TestModel ./internal/jobstore -args -jobstore.deep
+	go test -count=1 -timeout=2h -run TestNext_KeepsThePromises ./internal/jobmachine -args -jobmachine.events=5000000
 	go test -count=1 -timeout=2h -v -run TestSkew ./scheduler -args -skew.ticks=1000
 	go test -count=1 -timeout=2h -v -run 'TestZone_.*EveryZone' ./scheduler -args -zones.all
 	go test -race -count=1 -timeout=2h -v -run 'TestTransitions|TestLease_History' ./integration -args -falls=35 -lease.faults=2m
