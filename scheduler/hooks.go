@@ -30,6 +30,8 @@ type Hooks struct {
 	// Forgotten is called for each job that a majority of nodes has lost. What the other nodes know is kept; if they know
 	// nothing, the pause and the history are gone, and the ticks start again.
 	Forgotten func(job string)
+	// Changed is called when the leader has stored what somebody has asked for: a pause, the end of one, or a trigger.
+	Changed func(Change)
 	// Missed is called for ticks that will not run, with their number and the reason.
 	Missed func(job string, ticks int, reason string)
 	// ClockSkew is called when the wall clock of this process is found to be off that of the nodes by more
@@ -50,6 +52,7 @@ func JoinHooks(all ...Hooks) Hooks {
 			Unclaimed: chain.Of3(joined.Unclaimed, h.Unclaimed),
 			Fenced:    chain.Of2(joined.Fenced, h.Fenced),
 			Forgotten: chain.Of1(joined.Forgotten, h.Forgotten),
+			Changed:   chain.Of1(joined.Changed, h.Changed),
 			Missed:    chain.Of3(joined.Missed, h.Missed),
 			ClockSkew: chain.Of1(joined.ClockSkew, h.ClockSkew),
 		}
@@ -96,6 +99,12 @@ func (h Hooks) fenced(token, by uint64) {
 func (h Hooks) forgotten(job string) {
 	if h.Forgotten != nil {
 		h.Forgotten(job)
+	}
+}
+
+func (h Hooks) changed(c Change) {
+	if h.Changed != nil {
+		h.Changed(c)
 	}
 }
 

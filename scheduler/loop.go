@@ -160,6 +160,9 @@ func (l *loop) apply(e *entry, event jobmachine.Event) (write *jobstore.Write) {
 	for _, s := range effects.Start {
 		l.runner.start(e.job, s, max(s.At.Sub(l.clock.latest), 0))
 	}
+	for _, setting := range effects.Obeyed {
+		l.tellObeyed(e.job.Name, setting)
+	}
 	for _, r := range effects.Tell {
 		l.tell(e.job.Name, r)
 	}

@@ -33,6 +33,7 @@ type draft struct {
 	cancels []string
 	records []jobstore.Record // for the history
 	tell    []jobstore.Record
+	obeyed  []Setting
 	settled []string // of the runs that have returned
 	runs    []run
 
@@ -86,6 +87,7 @@ func (d *draft) settings() {
 		d.state.Mark = later(d.state.Mark, set.At())
 	}
 	d.state.Pause, d.changed = set, true
+	d.obeyed = append(d.obeyed, Setting{Setting: set})
 }
 
 // ends takes runs out that have returned.

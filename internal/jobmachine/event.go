@@ -80,6 +80,13 @@ type Effects struct {
 	Cancel []string        // runs whose place another tick takes
 	Start  []Start
 	Tell   []jobstore.Record // what has become so, for hooks and the log
+	Obeyed []Setting         // what people have set, for the same
+}
+
+// Setting is what somebody has set: a trigger, a pause, or the end of one.
+type Setting struct {
+	jobstore.Setting
+	IsTrigger bool
 }
 
 // Start is a run that is to be started.

@@ -9,19 +9,19 @@ func (d *draft) trigger() {
 		return
 	}
 	slot := jobstore.Slot{At: t.At(), Manual: true}
-	if d.isTooOld(slot) {
+	_, under := d.m.spanAt(slot.At)
+	switch {
+	case d.isTooOld(slot):
 		d.refuse(slot, jobstore.StateMissed, ReasonExpired)
-		return
-	}
-	if d.mayOpen() {
+	case d.mayOpen():
 		d.open(slot)
-		return
-	}
-	if _, under := d.m.spanAt(slot.At); under && d.m.job.Overlap == Skip {
+	case under && d.m.job.Overlap == Skip:
 		d.refuse(slot, jobstore.StateSkipped, ReasonOverlap)
+	default:
+		d.wait(slot.At)
 		return
 	}
-	d.wait(slot.At)
+	d.obeyed = append(d.obeyed, Setting{t, true})
 }
 
 // refuse records that a run that was asked for does not take place.

@@ -1,5 +1,5 @@
 -- forget: deletes a job and its history
--- KEYS     ..., names, changes, the job's runs
+-- KEYS     ..., names, changes, the job's runs, its settings
 -- ARGV     ..., job, ballot and seq of the newest entry that may be deleted, or '' for none
 -- returns  h, header, and y: the job is deleted; o and a text: this newer entry stands
 items[1], texts[1] = 'h' .. string.format('%d', now - tonumber(marker or '0')), header or ''
@@ -15,5 +15,5 @@ end
 redis.call('HDEL', jobs, 'j:' .. ARGV[4], 'p:' .. ARGV[4], 't:' .. ARGV[4])
 redis.call('ZREM', KEYS[3], ARGV[4])
 redis.call('ZREM', KEYS[4], ARGV[4])
-redis.call('DEL', KEYS[5])
+redis.call('DEL', KEYS[5], KEYS[6])
 return answer()

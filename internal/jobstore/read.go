@@ -184,7 +184,10 @@ func (s *Store) History(ctx context.Context, job string, n int) ([]Record, error
 // written is when a record was made.
 func written(r Record) time.Time { return latest(r.Start, r.End) }
 
-func readRuns(r *quorum.Reply) (records []Record, err error) {
+func readRuns(r *quorum.Reply) ([]Record, error) { return readList(r, decodeRecord) }
+
+// readList reads the items of a list. Of one that is spoilt, people see nothing.
+func readList[T any](r *quorum.Reply, decode func(string) (T, error)) (all []T, err error) {
 	if _, err = readHeader(r); err != nil {
 		return nil, err
 	}
@@ -197,11 +200,9 @@ func readRuns(r *quorum.Reply) (records []Record, err error) {
 		if err != nil {
 			return nil, err
 		}
-		record, err := decodeRecord(text)
-		if err != nil {
-			continue // history is for people: of one that is spoilt they see nothing
+		if one, err := decode(text); err == nil {
+			all = append(all, one)
 		}
-		records = append(records, record)
 	}
-	return records, nil
+	return all, nil
 }

@@ -36,6 +36,7 @@ var (
 	writeScript   = newScript("write", writeSource, readWritten)
 	pageScript    = newScript("page", pageSource, readPage)
 	runsScript    = newScript("runs", runsSource, readRuns)
+	settingsOf    = newScript("settings", runsSource, readSettings)
 	pollScript    = newScript("poll", pollSource, readPolled)
 	setScript     = newScript("set", setSource, readSet)
 	forgetScript  = newScript("forget", forgetSource, readForgotten)

@@ -1,9 +1,12 @@
 package jobstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
@@ -52,6 +55,46 @@ func (s *Store) set(ctx context.Context, job, what, by string, on bool, stands f
 	}
 }
 
+// MaxSettings is how many of the newest settings of a job the nodes keep.
+const MaxSettings = 20
+
+// Past is a setting that was made: of the job's pause, or a trigger.
+type Past struct {
+	Setting
+	IsTrigger bool
+}
+
+// Settings returns the newest settings of a job, the newest first. [ErrNoQuorum].
+func (s *Store) Settings(ctx context.Context, job string) ([]Past, error) {
+	args := append(s.reading[:len(s.reading):len(s.reading)], MaxSettings)
+	op := fmt.Sprintf("settings of %q", job)
+	answers, now, err := ask(ctx, s, op, newCall(settingsOf, s.keys(s.settingsKey(job)), args))
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[Past]bool) // one that was repeated with a larger version is on the nodes that took the first one, too
+	for _, settings := range answers {
+		for _, p := range settings {
+			if !p.At().After(now.Add(Ahead)) {
+				found[p] = true
+			}
+		}
+	}
+	all := slices.SortedFunc(maps.Keys(found), func(a, b Past) int { return cmp.Compare(b.Version, a.Version) })
+	return all[:min(len(all), MaxSettings)], nil
+}
+
+func readSettings(r *quorum.Reply) ([]Past, error) { return readList(r, decodePast) }
+
+func decodePast(text string) (Past, error) {
+	what, setting := text[:min(1, len(text))], text[min(1, len(text)):]
+	if what != pauseOf && what != triggerOf {
+		return Past{}, fmt.Errorf("what was set cannot be read: %.80q", text)
+	}
+	s, err := decodeSetting(setting)
+	return Past{s, what == triggerOf}, err
+}
+
 // newerError says that a newer setting stands on some node.
 type newerError struct {
 	stands Setting
@@ -60,7 +103,7 @@ type newerError struct {
 
 func (s *Store) try(ctx context.Context, job, what string, set Setting) error {
 	args := append(s.writing[:len(s.writing):len(s.writing)], job, what, set.encode(), s.Channel())
-	call := newCall(setScript, s.keys(s.changesKey()), args)
+	call := newCall(setScript, s.keys(s.changesKey(), s.settingsKey(job)), args)
 	q := s.config.Quorum
 	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[setAnswer]) bool {
 		done, open := 0, 0

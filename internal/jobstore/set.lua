@@ -1,5 +1,5 @@
 -- set: a pause, its end, or a trigger
--- KEYS     ..., changes
+-- KEYS     ..., changes, the job's settings
 -- ARGV     ..., job, p (pause) or t (trigger), setting, channel
 -- returns  h, header, and y: it is set and published; o and a text: this newer setting stands; n: there is no such job
 items[1], texts[1] = 'h' .. string.format('%d', now - tonumber(marker or '0')), header or ''
@@ -14,6 +14,8 @@ else
   items[2] = 'y'
   if stands ~= ARGV[6] then
     redis.call('HSET', jobs, field, ARGV[6])
+    redis.call('LPUSH', KEYS[4], ARGV[5] .. ARGV[6])
+    redis.call('LTRIM', KEYS[4], 0, 19)
     -- The numbers of changes rise on a server, even if its clock does not.
     local newest = redis.call('ZREVRANGEBYSCORE', KEYS[3], '+inf', '-inf', 'WITHSCORES', 'LIMIT', 0, 1)
     local number = math.max(tonumber(sub(ARGV[6], 1, 16)), tonumber(newest[2] or '0') + 1)

@@ -1,0 +1,61 @@
+package scheduler_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// Whoever asks, and wherever: the leader logs it, a hook tells it, and the nodes keep the newest twenty.
+func TestChanges_AreToldByTheLeaderAndKept(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		heard := make(chan scheduler.Change, 100)
+		a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{Changed: func(c scheduler.Change) { heard <- c }}))
+		b := c.idle("b")
+		a.add(a.job("job", "@yearly", quick))
+		c.SleepTo(5 * time.Second)
+		for range 10 {
+			for _, set := range []func() error{
+				func() error { return b.Pause(t.Context(), "job") },
+				func() error { return b.Trigger(t.Context(), "job") },
+				func() error { return b.Resume(t.Context(), "job") },
+			} {
+				if err := set(); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+			}
+		}
+		var told []scheduler.Change
+		for len(heard) > 0 {
+			told = append(told, <-heard)
+		}
+		var names []string
+		for _, change := range told[:3] {
+			at := c.at(change.At.Truncate(time.Millisecond))
+			names = append(names, fmt.Sprintf("%s by %s of %s at %s", change.What, change.By, change.Job, at))
+		}
+		wantEqual(t, "the hook heard", names, []string{"pause by b of job at 5s", "trigger by b of job at 6s", "resume by b of job at 7s"})
+		if logged := a.logs.FilterMessage("change obeyed").Len(); len(told) != 30 || logged != 30 {
+			t.Errorf("the hook heard of %d changes, the log has %d", len(told), logged)
+		}
+		kept, err := b.Changes(t.Context(), "job")
+		if err != nil || len(kept) != 20 || kept[0] != told[29] || kept[19] != told[10] {
+			t.Errorf("kept are %d, %v, %v", len(kept), kept, err)
+		}
+		if _, err := b.Changes(t.Context(), ""); !errors.Is(err, scheduler.ErrName) {
+			t.Error(err)
+		}
+		if err := a.Remove("job"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		err = b.Forget(t.Context(), "job")
+		if kept, _ := b.Changes(t.Context(), "job"); len(kept) > 0 || err != nil {
+			t.Errorf("of a forgotten job it has %v, %v", kept, err)
+		}
+	})
+}
