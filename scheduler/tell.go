@@ -62,8 +62,8 @@ func (r *runner) logRun(a *active, state string, err error) {
 	case err != nil:
 		r.log.Error("run failed", a.fields(err)...)
 	default:
-		if entry := r.log.Check(zap.DebugLevel, "run done"); entry != nil { // most logs do without, and runs may be many
-			entry.Write(a.fields(nil)...)
+		if r.log.Core().Enabled(zap.DebugLevel) { // most logs do without, and runs may be many
+			r.log.Debug("run done", a.fields(nil)...)
 		}
 	}
 }
