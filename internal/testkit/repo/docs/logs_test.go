@@ -95,7 +95,7 @@ func (l levels) collect(t *testing.T, p *packages.Package) {
 		place := p.Fset.Position(call.Pos())
 		where := fmt.Sprintf("%s/%s:%d", p.PkgPath, filepath.Base(place.Filename), place.Line)
 		switch f.Name() {
-		case "With", "WithOptions", "Named":
+		case "With", "WithOptions", "Named", "Core":
 		case "Debug", "Info", "Warn", "Error":
 			messages := values(p, call.Args[0])
 			if len(messages) == 0 {
