@@ -33,8 +33,9 @@ func (o Overwriting) Do(ctx context.Context, s Subject, node *redis.Client) (cha
 
 const (
 	garbage = "garbage"
+	far     = "5000000000000000" // an instant in the year 2128
 
-	// The largest numbers of these widths, in the place of an instant: the year 2286.
+	// The largest numbers of these widths; the library itself reads smaller ones only.
 	far13     = "9999999999999"
 	far16     = far13 + "999"
 	farBallot = far16 + "ffffffffff"
@@ -53,7 +54,7 @@ func OverwrittenJobs() []Overwriting {
 		header("promised ballot far ahead", func(h *string, _ time.Time) { splice(h, 32, farBallot) }),
 		header("promised ballot and term a little ahead", func(h *string, now time.Time) {
 			splice(h, 32, micros(now.Add(time.Second))+"ffffffffff")
-			*h = (*h)[:min(90, len(*h))] + "9007199254740991:nobody"
+			*h = (*h)[:min(92, len(*h))] + "9007199254740991:nobody"
 		}),
 		{Name: "all numbers of the header far ahead", do: edited(func(k *kept, _ time.Time) {
 			splice(&k.header, 2, far16)
@@ -64,7 +65,11 @@ func OverwrittenJobs() []Overwriting {
 		entry("mark a second ahead", func(e *string, now time.Time) { setMark(e, millis(now.Add(time.Second))) }),
 		entry("mark ten seconds back", func(e *string, now time.Time) { setMark(e, millis(now.Add(-10*time.Second))) }),
 		entry("ballot of the state far ahead", func(e *string, _ time.Time) { splice(e, 28, farBallot) }),
-		entry("number of the state far ahead", func(e *string, _ time.Time) { splice(e, 54, farSeq) }),
+		entry("number of the state far ahead", func(e *string, _ time.Time) {
+			if !strings.Contains(*e, " open=") { // a run that a majority does not have open is not believed in any case
+				splice(e, 54, farSeq)
+			}
+		}),
 		entry("older state of an incarnation before, its ballot far ahead", func(e *string, now time.Time) {
 			splice(e, 0, strings.Repeat("0", 28)+farBallot)
 			setMark(e, millis(now.Add(-10*time.Second)))
@@ -82,7 +87,7 @@ func OverwrittenLocks() []Overwriting {
 		return Overwriting{Name: name, Shared: true, do: edited(func(k *kept, _ time.Time) { edit(&k.guard) })}
 	}
 	return []Overwriting{
-		record("token far ahead", func(r *string, _ time.Time) { splice(r, 0, far16+" "+far16) }),
+		record("token far ahead", func(r *string, _ time.Time) { splice(r, 0, far+" "+far) }),
 		record("token half a day ahead", func(r *string, now time.Time) { splice(r, 0, micros(now.Add(12*time.Hour))) }),
 		record("deadline far ahead", func(r *string, _ time.Time) { splice(r, 34, far16) }),
 		guard("end of the guard far ahead", func(g *string) { splice(g, 60, far16+" "+far13[:12]+" 005 "+far13) }),
@@ -166,7 +171,7 @@ func edited(edit func(k *kept, now time.Time)) func(context.Context, Subject, *r
 
 // settings has a pause and a trigger of the future, and rows of the history that are of the future, or cannot be read.
 func settings(ctx context.Context, s Subject, node *redis.Client) (changed bool, err error) {
-	const setting = far16 + "ffffff,1,nobody"
+	const setting = far + "ffffff,1,nobody"
 	set := node.HSet(ctx, s.job("jobs", s.Election), "p:"+s.Job, setting, "t:"+s.Job, setting)
 	added := node.ZAdd(ctx, s.job("changes", s.Election), redis.Z{Score: 1 << 53, Member: s.Job})
 	pushed := node.LPush(ctx, s.job("runs", s.Election)+":"+s.Job, garbage, "t"+far13+",missed,,,1,nobody,0,0,,garbage")
