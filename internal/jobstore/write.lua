@@ -64,7 +64,7 @@ for job = 1, n / 2 do
       set[#set + 1] = pause
     end
     if entry and sub(entry, 29, 62) > follows and sub(entry, 99, 100) ~= '00' then
-      redis.call('LTRIM', KEYS[3 + job], sub(entry, 99, 100), -1)
+      redis.call('LTRIM', KEYS[3 + job], tonumber(sub(entry, 99, 100)), -1) -- the server takes no number with a leading zero
     end
     if records > 0 and redis.call('LPUSH', KEYS[3 + job], unpack(ARGV, i + 5, i + 4 + records)) > 60 then
       redis.call('LTRIM', KEYS[3 + job], 0, 49)
