@@ -56,9 +56,14 @@ func useJobs(t *testing.T, s *jobstore.Store) error {
 	var errs []error
 	for i := range ticks {
 		now := time.Now()
+		follows := jobstore.At{Ballot: ballot, Seq: i}
+		if i == 10 {
+			follows.Seq-- // the write before has failed, as far as the leader knows
+		}
 		row := jobstore.Record{Slot: jobstore.Slot{At: now}, ID: fmt.Sprint("run", i), State: jobstore.StateOK, Start: now, End: now}
 		written, _ := s.Write(ctx, ballot, i+1, []*jobstore.Write{{
-			Job: job, Follows: jobstore.At{Ballot: ballot, Seq: i}, State: jobstore.State{Since: now, Plan: "CRON_TZ=UTC 0 0 * * * *", Mark: now}, Ended: []jobstore.Record{row},
+			Job: job, Follows: follows, State: jobstore.State{Since: now, Plan: "CRON_TZ=UTC 0 0 * * * *", Mark: now},
+			Ended: []jobstore.Record{row},
 		}}, func(int, []int) {})
 		errs = append(errs, written...)
 	}
@@ -73,5 +78,7 @@ func useJobs(t *testing.T, s *jobstore.Store) error {
 	other := jobstore.NewBallot(time.Now()) // of a leader without the job
 	_, promiseErr := s.Prepare(ctx, other, jobstore.Leader{Token: 2, Replica: "other"}, nil)
 	_, settledErr := s.Poll(ctx, other, true, nil)
-	return errors.Join(append(errs, pollErr, triggerErr, pauseErr, pageErr, historyErr, promiseErr, settledErr, s.Forget(ctx, job, time.Minute))...)
+	forgetErr := s.Forget(ctx, job, time.Minute)
+	errs = append(errs, pollErr, triggerErr, pauseErr, pageErr, historyErr, promiseErr, settledErr, forgetErr)
+	return errors.Join(errs...)
 }
