@@ -2,6 +2,7 @@ package election_test
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -190,6 +191,23 @@ func TestTerm_ValidIsFinal(t *testing.T) {
 			if term.Valid() {
 				t.Fatal("valid again")
 			}
+		}
+	})
+}
+
+// Whoever wakes from a pause beyond the deadline and gives up has lost: there was nothing left to give up.
+func TestTerm_ResignedPastItsDeadlineIsLost(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		p, machine := c.sleeper("a", election.OnLeader(c.record("a", 0)))
+		p.run()
+		term := p.leads()
+		p.links.Hang()
+		machine.Suspend(time.Until(term.Deadline()))
+		term.Resign(errors.New("another leads by now"))
+		cause := context.Cause(term.Context())
+		want.Err(t, cause, election.ErrLost)
+		if errors.Is(cause, election.ErrResigned) {
+			t.Errorf("the term ended because of %v", cause)
 		}
 	})
 }

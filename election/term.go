@@ -114,8 +114,11 @@ func (t *Term) late() time.Duration {
 
 // Resign asks the term to end: its callbacks' contexts end with [ErrResigned] and cause, they drain,
 // the lease is released, and this process does not campaign for the cooldown. It does not wait, and
-// does nothing if the term has ended; a later term is not touched.
+// does nothing if the term has ended, also when a pause has hidden that until now; a later term is not touched.
 func (t *Term) Resign(cause error) {
+	if !t.Valid() {
+		return
+	}
 	if cause == nil {
 		t.end(ErrResigned)
 		return

@@ -26,15 +26,16 @@ type Node struct {
 	server string
 	dir    string // with its settings, its output and its data
 	args   []string
-	addr   string
+	port   *port
+	addr   string // of the port
 
 	mu      sync.Mutex // guards process and proxies
 	process *process   // the latest, running or not
 	proxies []*Proxy
 }
 
-// startNode starts a node on a free port. Between the choice of a port and its use somebody else
-// may take it; then another one is chosen. The settings are lines of a redis.conf, which ours and
+// startNode starts a node on a free port. Between the choice of a port and its use a process that
+// is no node may take it; then another one is chosen. The settings are lines of a redis.conf, which ours and
 // the args override, and which the server may rewrite.
 func startNode(ctx context.Context, server, dir, settings string, args []string) (*Node, error) {
 	n := &Node{server: server, dir: dir, args: args}
@@ -46,11 +47,15 @@ func startNode(ctx context.Context, server, dir, settings string, args []string)
 	}
 	var err error
 	for range portAttempts {
-		if n.addr, err = freeAddr(); err == nil {
-			err = n.run(ctx)
+		if n.port, err = takePort(); err == nil {
+			n.addr = n.port.addr
+			if err = n.run(ctx); err == nil {
+				return n, nil
+			}
+			err = errors.Join(err, n.port.give())
 		}
 		if !errors.Is(err, errPortTaken) {
-			return n, err
+			return nil, err
 		}
 	}
 	return nil, err
@@ -142,7 +147,7 @@ func (n *Node) close() error {
 	for _, p := range proxies {
 		errs = append(errs, p.Close())
 	}
-	return errors.Join(append(errs, n.Kill())...)
+	return errors.Join(append(errs, n.Kill(), n.port.give())...)
 }
 
 func (n *Node) signal(sig syscall.Signal) error {

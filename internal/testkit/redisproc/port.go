@@ -12,32 +12,59 @@ import (
 )
 
 // Ports are chosen below those that the kernel gives to outgoing connections (Linux: from 32768),
-// so that no such connection takes the port of a killed node before its restart.
+// so that no such connection takes the port of a killed node before its restart. The cluster buses
+// have ports of their own above.
 const (
 	lowestPort = 10000
 	busOffset  = 10000 // from a node's port to that of its cluster bus
-	ports      = 12768 // to choose from; the highest bus is on 32767
+	ports      = 10000 // to choose from; the highest bus is on 29999
 )
 
 var errPortTaken = errors.New("port taken by another process")
 
-// freeAddr chooses at random a port of 127.0.0.1 that is free, and whose cluster bus is, or
-// returns errPortTaken.
-func freeAddr() (string, error) {
-	port := lowestPort + rand.IntN(ports)
-	addr := loopback(port)
-	return addr, errors.Join(free(addr), free(loopback(port+busOffset)))
+// port is one that no other node of this machine has, running or not. For as long as it is ours, we listen on it with UDP,
+// which no server uses and the kernel refuses to a second process: so a killed node finds it free at its restart.
+type port struct {
+	addr string // host:port
+	ours net.PacketConn
+}
+
+// takePort chooses at random a port of 127.0.0.1 that is free, and whose cluster bus is, or returns
+// errPortTaken.
+func takePort() (*port, error) {
+	number := lowestPort + rand.IntN(ports)
+	addr := loopback(number)
+	ours, err := net.ListenPacket("udp", addr)
+	if err != nil {
+		return nil, refused(addr, err)
+	}
+	if err := errors.Join(free(addr), free(loopback(number+busOffset))); err != nil {
+		return nil, errors.Join(err, ours.Close())
+	}
+	return &port{addr: addr, ours: ours}, nil
+}
+
+// give lets others have the port.
+func (p *port) give() error {
+	if err := p.ours.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
 }
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
 func free(addr string) error {
 	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return refused(addr, err)
+	}
+	return l.Close()
+}
+
+func refused(addr string, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%s: %w", addr, errPortTaken)
 	}
-	if err != nil {
-		return err
-	}
-	return l.Close()
+	return err
 }
