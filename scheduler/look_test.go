@@ -38,7 +38,7 @@ func TestLook_ANodeThatMissedTheRewriteGetsTheJobAgain(t *testing.T) {
 		if lost.Load() == 0 {
 			t.Fatal("no write was lost")
 		}
-		if c.Node(0).HGet("{redlock}:jobs:x", "j:job") == "" {
+		if c.Node(0).HGet("{redlock}:jobs:x", "job") == "" {
 			t.Error("five minutes later the node does not know the job")
 		}
 		a.links.Cut() // the leader is replaced while the next node restarts

@@ -77,7 +77,7 @@ func TestShutdown_NamesARunThatTriesAgain(t *testing.T) {
 			time.Sleep(20 * time.Second)
 			return nil
 		})
-		job.Retry = scheduler.Retry{Times: 5, Wait: time.Second}
+		job.Retry = scheduler.Retry{Times: 5, Wait: 100 * time.Millisecond}
 		r.add(job)
 		time.Sleep(15 * time.Second) // no Wait, which would order them
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

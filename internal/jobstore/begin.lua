@@ -2,8 +2,7 @@
 -- KEYS     hash of the prefix, hash of the jobs, then those of the script
 -- ARGV     list, as guard has it; flags: b accepts a server whose identity cannot be seen, s writes nothing; field of the
 --          marker in the first hash; then those of the script
--- The second hash has the header in the field g. Each job has its entry in j:NAME and its settings in p:NAME (pause) and t:NAME
--- (trigger). The header has fixed widths, LAYOUT BEGAN IDENTITY PROMISED FLOOR ALIVE SETTLED LEADER: layout (1), start of the
+-- The second hash has the header in the field '', and the entry of each job in the field of its name. The header has fixed widths, LAYOUT BEGAN IDENTITY PROMISED FLOOR ALIVE SETTLED LEADER: layout (1), start of the
 -- incarnation (µs, 16), the first part of the server's identity in it (12), the largest ballot that the server has promised (26),
 -- the largest high-water mark of the deleted jobs (ms, 13), when the server last heard from the leader (µs, 16), 1 if the leader
 -- has written all of its jobs under that ballot, else 0 (1), and the leader.
@@ -16,7 +15,7 @@ local blind, silent = string.find(ARGV[2], 'b', 1, true), string.find(ARGV[2], '
 local fields = redis.call('HMGET', hash, 'g', ARGV[3])
 local guard, marker = fields[1], fields[2]
 -- include guard
-local header = redis.call('HGET', jobs, 'g')
+local header = redis.call('HGET', jobs, '')
 
 -- failed is the item of a server that refuses us, with a text. A running guard is no reason to refuse.
 local failed, failure = nil, ''
@@ -61,6 +60,18 @@ local function believed(setting)
   if setting and tonumber(sub(setting, 1, 16)) <= now + ahead then
     return setting
   end
+end
+
+-- settings returns what was last set for jobs: the kind is p (pause) or t (trigger). Most often nothing ever was.
+local function settings(hash_of_settings, kind, names)
+  if not names[1] or redis.call('HLEN', hash_of_settings) == 0 then
+    return {}
+  end
+  local fields = {}
+  for i, name in ipairs(names) do
+    fields[i] = kind .. ':' .. name
+  end
+  return redis.call('HMGET', hash_of_settings, unpack(fields))
 end
 
 -- tell appends the item and the texts of a job

@@ -35,7 +35,7 @@ func (s *Store) Forget(ctx context.Context, job string, silence time.Duration) e
 		stands = v.At.encode()
 	}
 	args := append(s.writing[:len(s.writing):len(s.writing)], job, stands)
-	keys := s.keys(s.namesKey(), s.changesKey(), s.runsKey(job), s.settingsKey(job))
+	keys := s.keys(s.settingsKey(), s.namesKey(), s.changesKey(), s.runsKey(job), s.pastKey(job))
 	q := s.config.Quorum
 	round, cause := quorum.Ask(ctx, q, newCall(forgetScript, keys, args), func(answers []quorum.Answer[struct{}]) bool {
 		for _, a := range answers {

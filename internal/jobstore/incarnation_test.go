@@ -22,7 +22,7 @@ func TestPrepare_WhatAServerCanLose(t *testing.T) {
 		"all":                   {func(_ *cluster, n *miniredis.Miniredis) { n.FlushAll() }, "none"},
 		"its process":           {func(c *cluster, _ *miniredis.Miniredis) { c.Restart(0) }, "left 50s"},
 		"the marker":            {func(_ *cluster, n *miniredis.Miniredis) { n.HDel(hash, "j:x") }, "left 50s"},
-		"the header":            {func(_ *cluster, n *miniredis.Miniredis) { n.HDel(jobs, "g") }, "left 50s"},
+		"the header":            {func(_ *cluster, n *miniredis.Miniredis) { n.HDel(jobs, "") }, "left 50s"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			inBubble(t, 1, func(t *testing.T, c *cluster) {

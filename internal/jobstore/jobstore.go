@@ -65,7 +65,9 @@ func (s *Store) namesKey() string          { return s.key("names") }
 func (s *Store) runsKey(job string) string { return s.key("runs") + ":" + job }
 func (s *Store) changesKey() string        { return s.key("changes") }
 
-func (s *Store) settingsKey(job string) string { return s.key("settings") + ":" + job }
+func (s *Store) settingsKey() string { return s.key("settings") }
+
+func (s *Store) pastKey(job string) string { return s.key("settings") + ":" + job }
 
 // Channel returns the channel on which nodes publish settings.
 func (s *Store) Channel() string { return s.key("jobs") }

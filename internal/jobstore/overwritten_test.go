@@ -14,8 +14,8 @@ const tag, ballot = 0, 28
 
 // overwrite makes text a part of the entry that a node has of the job.
 func (c *cluster) overwrite(node, at int, text string) {
-	entry := c.Node(node).HGet("{redlock}:jobs:x", "j:"+job)
-	c.Node(node).HSet("{redlock}:jobs:x", "j:"+job, entry[:at]+text+entry[at+len(text):])
+	entry := c.Node(node).HGet("{redlock}:jobs:x", job)
+	c.Node(node).HSet("{redlock}:jobs:x", job, entry[:at]+text+entry[at+len(text):])
 }
 
 // Ballots of an incarnation before are not compared with the one that is promised.
@@ -57,7 +57,7 @@ func TestPrepare_WaitsForAMajorityThatIsAlike(t *testing.T) {
 		a.mustPrepare(job)
 		a.mustWrite(40 * time.Second)
 		time.Sleep(timeout)
-		entry := c.Node(0).HGet("{redlock}:jobs:x", "j:"+job)
+		entry := c.Node(0).HGet("{redlock}:jobs:x", job)
 		state := jobstore.State{Mark: c.Start.Add(40 * time.Second)}.Text()
 		c.overwrite(0, len(entry)-len(state), jobstore.State{Mark: c.Start.Add(30 * time.Second)}.Text())
 		b.links.Delay(timeout/10, 2)

@@ -55,7 +55,7 @@ func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []str
 		args = append(args, job)
 	}
 	q := s.config.Quorum
-	round, cause := quorum.Ask(ctx, q, newCall(prepareScript, s.keys(), args), func(answers []quorum.Answer[Promise]) bool {
+	round, cause := quorum.Ask(ctx, q, newCall(prepareScript, s.keys(s.settingsKey()), args), func(answers []quorum.Answer[Promise]) bool {
 		now, _ := agreed(answers, q.Majority(), q.Timeout())
 		return !now.IsZero() && isComplete(answers, len(jobs), q.Majority())
 	})

@@ -1,4 +1,5 @@
 -- prepare: promises to serve no smaller ballot any more, and returns what the server knows of jobs
+-- KEYS     ..., hash of settings
 -- ARGV     ..., ballot, leader, then the jobs' names
 -- returns  p, the header as it was, the floor, and for each job an item and its texts: v, the entry; o, the entry, of an earlier
 --          incarnation; n: there is none. The item's number is 1 if the pause follows, 2 the trigger, 3 both.
@@ -9,7 +10,7 @@ local kept = header
 if began then
   local floor = kept and tonumber(sub(kept, 60, 72)) * 1000 <= now + ahead and sub(kept, 60, 72) or string.rep('0', 13)
   header = string.format('1 %016d %s %s %s %s 0 ', began, ident, string.rep('0', 26), floor, string.rep('0', 16))
-  redis.call('HSET', jobs, 'g', header)
+  redis.call('HSET', jobs, '', header)
   redis.call('HSET', hash, ARGV[3], sub(header, 3, 18))
 end
 local at, promised = tonumber(sub(ballot, 1, 16)), sub(header, 33, 58)
@@ -24,17 +25,17 @@ elseif promised > ballot then
   items[1], texts[1] = 'r' .. age, header
   return answer()
 end
-redis.call('HSET', jobs, 'g', sub(header, 1, 32) .. ballot .. sub(header, 59, 73) .. string.format('%016d 0 ', now) .. leader)
+redis.call('HSET', jobs, '', sub(header, 1, 32) .. ballot .. sub(header, 59, 73) .. string.format('%016d 0 ', now) .. leader)
 items[1], texts[1] = 'p' .. age, kept or ''
 texts[2] = sub(header, 60, 72)
 
 local names = {}
 for i = 6, #ARGV do
-  local n = #names
-  names[n + 1], names[n + 2], names[n + 3] = 'j:' .. ARGV[i], 'p:' .. ARGV[i], 't:' .. ARGV[i]
+  names[i - 5] = ARGV[i]
 end
 local found = names[1] and redis.call('HMGET', jobs, unpack(names)) or {}
-for i = 1, #found, 3 do
-  tell(found[i], found[i + 1], found[i + 2])
+local pauses, triggers = settings(KEYS[3], 'p', names), settings(KEYS[3], 't', names)
+for i = 1, #names do
+  tell(found[i], pauses[i], triggers[i])
 end
 return answer()

@@ -67,7 +67,7 @@ func (s *Store) Views(ctx context.Context, jobs ...string) ([]View, Header, time
 }
 
 func (s *Store) read(ctx context.Context, op string, args []any) ([]page, time.Time, error) {
-	return ask(ctx, s, op, newCall(pageScript, s.keys(s.namesKey()), slices.Concat(s.reading, args)))
+	return ask(ctx, s, op, newCall(pageScript, s.keys(s.settingsKey(), s.namesKey()), slices.Concat(s.reading, args)))
 }
 
 // ask returns the answers of a majority whose clocks agree.

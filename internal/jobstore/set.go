@@ -68,7 +68,7 @@ type Past struct {
 func (s *Store) Settings(ctx context.Context, job string) ([]Past, error) {
 	args := append(s.reading[:len(s.reading):len(s.reading)], MaxSettings)
 	op := fmt.Sprintf("settings of %q", job)
-	answers, now, err := ask(ctx, s, op, newCall(settingsOf, s.keys(s.settingsKey(job)), args))
+	answers, now, err := ask(ctx, s, op, newCall(settingsOf, s.keys(s.pastKey(job)), args))
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ type newerError struct {
 
 func (s *Store) try(ctx context.Context, job, what string, set Setting) error {
 	args := append(s.writing[:len(s.writing):len(s.writing)], job, what, set.encode(), s.Channel())
-	call := newCall(setScript, s.keys(s.changesKey(), s.settingsKey(job)), args)
+	call := newCall(setScript, s.keys(s.settingsKey(), s.changesKey(), s.pastKey(job)), args)
 	q := s.config.Quorum
 	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[setAnswer]) bool {
 		done, open := 0, 0

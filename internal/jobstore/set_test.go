@@ -47,7 +47,7 @@ func TestPause_OneNodeThatIsWrong(t *testing.T) {
 				time.Sleep(timeout)
 				future := c.Start.Add(365 * 24 * time.Hour)
 				wrong := jobstore.Setting{Version: future.UnixMicro(), Tie: "ffffff", On: true, By: "nobody"}
-				c.Node(0).HSet("{redlock}:jobs:x", "p:"+job, wrong.Text())
+				c.Node(0).HSet("{redlock}:settings:x", "p:"+job, wrong.Text())
 				c.Offset(0, ahead)
 				for _, on := range []bool{true, false} {
 					time.Sleep(time.Second)

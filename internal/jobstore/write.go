@@ -35,8 +35,9 @@ func (s *Store) Write(
 		err := fmt.Errorf("write %d under one ballot: there are at most %d", seq, MaxSeq)
 		return slices.Repeat([]error{err}, len(writes)), nil
 	}
-	args := append(s.writing[:len(s.writing):len(s.writing)], string(b), At{b, seq}.encode()[ballotLen:])
-	keys := s.keys(s.namesKey())
+	from := len(s.runsKey("")) + 1
+	args := append(s.writing[:len(s.writing):len(s.writing)], string(b), At{b, seq}.encode()[ballotLen:], from)
+	keys := s.keys(s.settingsKey(), s.namesKey())
 	errs = make([]error, len(writes))
 	var sent []int // of writes
 	for i, w := range writes {
@@ -45,15 +46,8 @@ func (s *Store) Write(
 			continue
 		}
 		sent = append(sent, i)
-		pause := ""
-		if w.State.Pause.Version != 0 {
-			pause = w.State.Pause.encode()
-		}
 		keys = append(keys, s.runsKey(w.Job))
-		args = append(args, w.Job, w.Follows.encode(), w.encode(pause), pause, len(w.Ended))
-		for j := range w.Ended {
-			args = append(args, w.Ended[j].encode())
-		}
+		args = w.appendArgs(args)
 	}
 	if len(sent) == 0 {
 		return errs, nil
@@ -107,18 +101,28 @@ func missing(a quorum.Answer[[]error], sent []int) (missing []int) {
 	return missing
 }
 
-// encode returns the entry of the job from its mark on, with the version of its pause.
-func (w *Write) encode(pause string) string {
-	if pause == "" {
-		pause = noSetting
+// appendArgs appends the arguments of the script for one job.
+func (w *Write) appendArgs(args []any) []any {
+	version, pause := noSetting, ""
+	if w.State.Pause.Version != 0 {
+		pause = w.State.Pause.encode()
+		version = pause[:settingLen]
 	}
 	kind := byte('-')
 	if w.Opens {
 		kind = 'o'
 	}
-	entry := fmt.Appendf(make([]byte, 0, 512), "%0*d", markLen, max(w.State.Mark.UnixMilli(), 0))
-	entry = append(append(entry, pause[:settingLen]...), kind)
-	return string(w.State.append(fmt.Appendf(entry, "%0*d", recordsLen, min(len(w.Ended), maxRecords))))
+	ended := w.Ended[max(len(w.Ended)-maxRecords, 0):]
+	entry := fmt.Appendf(make([]byte, 0, 512), "%-*s%0*d", ballotLen+seqLen, w.Follows.encode(), markLen, max(w.State.Mark.UnixMilli(), 0))
+	entry = append(append(entry, version...), kind)
+	args = append(args, string(w.State.append(fmt.Appendf(entry, "%0*d", recordsLen, len(ended)))))
+	if pause != "" {
+		args = append(args, pause)
+	}
+	for i := range ended {
+		args = append(args, ended[i].encode())
+	}
+	return args
 }
 
 // of returns the result of the i-th write at a node.

@@ -1,13 +1,13 @@
 -- write: stores the states of jobs, each as a whole
--- KEYS     ..., names, then the runs of each job
--- ARGV     ..., ballot, seq (8 digits), then for each job: name; ballot and seq of the entry that this one follows, or ''; the
---          entry from its mark on; its pause, or ''; number of records; records, the newest last
+-- KEYS     ..., hash of settings, names, then the runs of each job, whose key ends with its name
+-- ARGV     ..., ballot, seq (8 digits), where the name begins in these keys, then for each job: ballot and seq of the entry that
+--          this one follows, or spaces (34), and the entry from its mark on; its pause, if it has one; its records, the newest last
 -- returns  w, and an item for each job: y: it is stored, now or before; l: a later one is; p and a text: a newer pause
 --          stands; a: the mark is ahead of the clock
 --          or r, header: a larger ballot was promised; u: there was no prepare in this incarnation; a, s: as prepare returns them
--- An entry is TAG BALLOT SEQ MARK PAUSE KIND RECORDS STATE: tag (28), ballot (26), seq (8), mark (13), version of the pause (22),
--- kind (1; o: it opens a tick, else -), number of records that came with it (2), and the state. An entry that stands and is newer
--- than the one that the new one follows was stored by too few servers: its records go with it.
+-- An entry is TAG BALLOT SEQ MARK PAUSE KIND RECORDS STATE: tag (28), ballot (26), seq (8), mark (13), version of the pause (22;
+-- zeros: there is none), kind (1; o: it opens a tick, else -), number of records that came with it (2), and the state. An entry
+-- that stands and is newer than the one that the new one follows was stored by too few servers: its records go with it.
 local ballot, seq = ARGV[4], ARGV[5]
 if began then
   items[1] = 'u' .. string.format('%d', now - began)
@@ -27,56 +27,62 @@ elseif promised > ballot then
 end
 items[1] = 'w' .. age
 
-local set, names, news, n, i = {}, {}, {}, 0, 6
+-- history changes a job's list of runs. A key that is no list costs its job the history on this server, and no other job anything.
+local function history(...)
+  local done = redis.pcall(...)
+  if type(done) == 'table' and done.err and not string.find(done.err, 'WRONGTYPE', 1, true) then
+    done = redis.call(...)
+  end
+  return tonumber(done) or 0
+end
+
+local set, names, news, from = {}, {}, {}, tonumber(ARGV[6])
 if promised ~= ballot or tonumber(sub(header, 74, 89)) + 1000000 < now then
   local settled = promised == ballot and sub(header, 91, 91) or '0'
-  set = {'g', sub(header, 1, 32) .. ballot .. sub(header, 59, 73) .. string.format('%016d ', now) .. settled .. sub(header, 92)}
+  set = {'', sub(header, 1, 32) .. ballot .. sub(header, 59, 73) .. string.format('%016d ', now) .. settled .. sub(header, 92)}
 end
-while ARGV[i] do
-  names[n + 1], names[n + 2] = 'j:' .. ARGV[i], 'p:' .. ARGV[i]
-  n, i = n + 2, i + 5 + ARGV[i + 4]
+for i = 5, #KEYS do
+  names[i - 4] = sub(KEYS[i], from)
 end
-local found = redis.call('HMGET', jobs, unpack(names))
-local place, last = tag .. ballot, string.format('%013d', (now + ahead) / 1000)
-i = 6
-for job = 1, n / 2 do
-  local follows, rest, pause, records = ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], tonumber(ARGV[i + 4])
-  local entry, set_pause = found[2 * job - 1], found[2 * job]
-  set_pause = set_pause and believed(set_pause)
+local found, pauses = redis.call('HMGET', jobs, unpack(names)), settings(KEYS[3], 'p', names)
+local place, last, none = tag .. ballot, string.format('%013d', (now + ahead) / 1000), string.rep('0', 22)
+local n, i = #set, 7
+for job, name in ipairs(names) do
+  local entry, new, stands = found[job], ARGV[i], believed(pauses[job])
+  local version, records = sub(new, 48, 69), tonumber(sub(new, 71, 72))
+  local pause = version ~= none and ARGV[i + 1]
+  local first = i + (pause and 2 or 1) -- of the records
   local item = 'y'
   if entry and sub(entry, 1, 54) == place and sub(entry, 55, 62) >= seq then
     item = sub(entry, 55, 62) == seq and 'y' or 'l'
-  elseif sub(rest, 1, 13) > last then
+  elseif sub(new, 35, 47) > last then
     item = 'a'
-  elseif set_pause and sub(rest, 36, 36) == 'o' and sub(set_pause, 24, 24) == '1'
-    and sub(set_pause, 1, 22) > sub(rest, 14, 35) then
+  elseif stands and sub(new, 70, 70) == 'o' and sub(stands, 24, 24) == '1' and sub(stands, 1, 22) > version then
     item = 'p'
-    texts[#texts + 1] = set_pause
+    texts[#texts + 1] = stands
   else
-    set[#set + 1] = names[2 * job - 1]
-    set[#set + 1] = place .. seq .. rest
+    set[n + 1], set[n + 2], n = name, place .. seq .. sub(new, 35), n + 2
     if not entry or sub(entry, 1, 54) ~= place then -- the first under this ballot; the name may be lost
       news[#news + 1] = 0
-      news[#news + 1] = ARGV[i]
+      news[#news + 1] = name
     end
-    if pause ~= '' and (not set_pause or sub(set_pause, 1, 22) < sub(pause, 1, 22)) then
-      set[#set + 1] = names[2 * job]
-      set[#set + 1] = pause
+    if pause and (not stands or sub(stands, 1, 22) < version) then
+      redis.call('HSET', KEYS[3], 'p:' .. name, pause)
     end
-    if entry and sub(entry, 29, 62) > follows and sub(entry, 99, 100) ~= '00' then
-      redis.call('LTRIM', KEYS[3 + job], tonumber(sub(entry, 99, 100)), -1) -- the server takes no number with a leading zero
+    if entry and sub(entry, 29, 62) > sub(new, 1, 34) and sub(entry, 99, 100) ~= '00' then
+      history('LTRIM', KEYS[4 + job], tonumber(sub(entry, 99, 100)), -1) -- the server takes no number with a leading zero
     end
-    if records > 0 and redis.call('LPUSH', KEYS[3 + job], unpack(ARGV, i + 5, i + 4 + records)) > 60 then
-      redis.call('LTRIM', KEYS[3 + job], 0, 49)
+    if records > 0 and history('LPUSH', KEYS[4 + job], unpack(ARGV, first, first + records - 1)) > 60 then
+      history('LTRIM', KEYS[4 + job], 0, 49)
     end
   end
   items[job + 1] = item
-  i = i + 5 + records
+  i = first + records
 end
-if set[1] then
+if n > 0 then
   redis.call('HSET', jobs, unpack(set))
 end
 if news[1] then
-  redis.call('ZADD', KEYS[3], unpack(news))
+  redis.call('ZADD', KEYS[4], unpack(news))
 end
 return answer()

@@ -188,7 +188,7 @@ func TestWrite_WhileItIsPaused(t *testing.T) {
 		a.mustPrepare(job)
 		pause := jobstore.Setting{Version: c.Start.UnixMicro(), Tie: "00000a", On: true, By: "a person"}
 		for i := range 3 {
-			c.Node(i).HSet("{redlock}:jobs:x", "p:"+job, pause.Text())
+			c.Node(i).HSet("{redlock}:settings:x", "p:"+job, pause.Text())
 		}
 		err := a.write(10*time.Second, true)
 		want.Err(t, err, jobstore.ErrPaused)
@@ -252,10 +252,10 @@ func TestPrepare_AMarkAheadOfTheClockIsNotBelieved(t *testing.T) {
 		a := c.writer("a")
 		a.mustPrepare(job)
 		a.mustWrite(10 * time.Second)
-		entry := c.Node(0).HGet("{redlock}:jobs:x", "j:"+job)
+		entry := c.Node(0).HGet("{redlock}:jobs:x", job)
 		at := len(entry) - len(jobstore.State{Mark: c.Start.Add(10 * time.Second)}.Text())
 		future := jobstore.State{Mark: time.Now().Add(time.Hour)}
-		c.Node(0).HSet("{redlock}:jobs:x", "j:"+job, entry[:at]+future.Text())
+		c.Node(0).HSet("{redlock}:jobs:x", job, entry[:at]+future.Text())
 		_, err := a.Decide(a.mustPrepare(job), 0)
 		want.Err(t, err, jobstore.ErrNoQuorum)
 		want.Text(t, err, "its mark is ahead of the node's clock")
@@ -302,5 +302,29 @@ func TestWrite_RefusesANumberThatIsTooWide(t *testing.T) {
 		want.Text(t, a.write(2*time.Second, false), "at most 99999999")
 		a.mustPrepare(job)
 		a.mustWrite(2 * time.Second)
+	})
+}
+
+// Somebody has written text where a job has the list of its runs.
+func TestWrite_AHistoryOfAnotherTypeCostsNoOtherJobAnything(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		a := c.writer("a")
+		a.mustPrepare(job, "sound")
+		if err := c.Node(0).Set("{redlock}:runs:x:"+job, "text"); err != nil {
+			t.Fatal(err)
+		}
+		ended := []jobstore.Record{{Slot: jobstore.Slot{At: c.Start}, State: jobstore.StateOK, Start: c.Start}}
+		var writes []*jobstore.Write
+		for _, name := range []string{job, "sound"} {
+			writes = append(writes, &jobstore.Write{Job: name, State: jobstore.State{Mark: c.Start}, Ended: ended})
+		}
+		if errs, _ := a.writeAll(writes...); errs[0] != nil || errs[1] != nil {
+			t.Errorf("the states are not stored: %v", errs)
+		}
+		if got, err := a.History(t.Context(), "sound", 9); err != nil || len(got) != 1 {
+			t.Errorf("the other job's history has %d records: %v", len(got), err)
+		}
+		_, err := a.History(t.Context(), job, 9)
+		want.Text(t, err, "WRONGTYPE")
 	})
 }

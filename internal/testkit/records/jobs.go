@@ -51,7 +51,7 @@ func (p Prefix) Mark(t testing.TB, election, job string, node *redis.Client) tim
 
 func (p Prefix) entry(t testing.TB, election, job string, node *redis.Client) string {
 	t.Helper()
-	entry, err := node.HGet(t.Context(), p.job("jobs", election), "j:"+job).Result()
+	entry, err := node.HGet(t.Context(), p.job("jobs", election), job).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		t.Fatal(err)
 	}

@@ -137,8 +137,8 @@ func (s Subject) spots() []spot {
 		{s.Hash(), "j:" + s.Election, func(k *kept) *string { return &k.marker }},
 		{s.Hash(), field(s.Lock), func(k *kept) *string { return &k.record }},
 		{s.Hash(), "w:" + s.Lock, func(k *kept) *string { return &k.waiting }},
-		{jobs, "g", func(k *kept) *string { return &k.header }},
-		{jobs, "j:" + s.Job, func(k *kept) *string { return &k.entry }},
+		{jobs, "", func(k *kept) *string { return &k.header }},
+		{jobs, s.Job, func(k *kept) *string { return &k.entry }},
 	}
 }
 
@@ -172,7 +172,7 @@ func edited(edit func(k *kept, now time.Time)) func(context.Context, Subject, *r
 // settings has a pause and a trigger of the future, and rows of the history that are of the future, or cannot be read.
 func settings(ctx context.Context, s Subject, node *redis.Client) (changed bool, err error) {
 	const setting = far + "ffffff,1,nobody"
-	set := node.HSet(ctx, s.job("jobs", s.Election), "p:"+s.Job, setting, "t:"+s.Job, setting)
+	set := node.HSet(ctx, s.job("settings", s.Election), "p:"+s.Job, setting, "t:"+s.Job, setting)
 	added := node.ZAdd(ctx, s.job("changes", s.Election), redis.Z{Score: 1 << 53, Member: s.Job})
 	pushed := node.LPush(ctx, s.job("runs", s.Election)+":"+s.Job, garbage, "t"+far13+",missed,,,1,nobody,0,0,,garbage")
 	return set.Val()+added.Val() > 0, errors.Join(set.Err(), added.Err(), pushed.Err())
@@ -180,7 +180,9 @@ func settings(ctx context.Context, s Subject, node *redis.Client) (changed bool,
 
 // otherTypes has texts in the place of keys of other types.
 func otherTypes(ctx context.Context, s Subject, node *redis.Client) (changed bool, err error) {
-	for _, key := range []string{s.job("jobs", s.Election), s.job("runs", s.Election) + ":" + s.Job, s.job("changes", s.Election)} {
+	for _, key := range []string{
+		s.job("jobs", s.Election), s.job("settings", s.Election), s.job("runs", s.Election) + ":" + s.Job, s.job("changes", s.Election),
+	} {
 		kind, err := node.Type(ctx, key).Result()
 		if err != nil {
 			return changed, err
