@@ -70,7 +70,7 @@ func useJobs(t *testing.T, s *jobstore.Store) error {
 	_, pollErr := s.Poll(ctx, ballot, true, nil)
 	_, triggerErr := s.Trigger(ctx, job, "me")
 	_, pauseErr := s.Pause(ctx, job, "me", true)
-	_, _, _, _, pageErr := s.Page(ctx, "", 10)
+	_, pageErr := s.Page(ctx, "", 10)
 	rows, historyErr := s.History(ctx, job, 100)
 	if historyErr == nil && len(rows) >= ticks {
 		errs = append(errs, fmt.Errorf("%d rows are kept", len(rows)))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -58,7 +57,7 @@ func (s *Scheduler) Status(ctx context.Context, job string) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	return s.statusOf(views[0], id, now), nil
+	return s.statusOf(&views[0], id, now), nil
 }
 
 // Jobs returns what a quorum of nodes knows of all jobs that any leader of this election has had, by name. This process need not
@@ -78,8 +77,9 @@ func (s *Scheduler) JobsAfter(ctx context.Context, after string, n int) ([]Statu
 func (s *Scheduler) list(ctx context.Context, after string, n int) ([]Status, error) {
 	leader := s.askLeader(ctx)
 	var pages [][]Status
-	for count, more := 0, true; more && count < n; more = after != "" {
-		views, _, now, next, err := s.store.Page(ctx, after, min(n-count, jobstore.MaxJobs))
+	count := 0
+	for read := s.ahead(ctx, after, n); read != nil; {
+		p, err := read()
 		if err != nil {
 			return nil, publicError("jobs of", s.elector.Name(), err)
 		}
@@ -87,28 +87,54 @@ func (s *Scheduler) list(ctx context.Context, after string, n int) ([]Status, er
 		if err != nil {
 			return nil, err
 		}
-		page := make([]Status, len(views))
-		for i, v := range views {
-			page[i] = s.statusOf(v, id, now)
+		read = nil
+		if left := n - count - p.Len(); p.Next != "" && left > 0 {
+			read = s.ahead(ctx, p.Next, left)
 		}
-		pages = append(pages, page)
-		count, after = count+len(page), next
+		views := p.Views()
+		page := make([]Status, len(views))
+		for i := range views {
+			page[i] = s.statusOf(&views[i], id, p.Now)
+		}
+		pages, count = append(pages, page), count+len(page)
+		if read == nil && p.Next != "" && count < n { // some jobs of the page cannot be shown
+			read = s.ahead(ctx, p.Next, n-count)
+		}
 	}
-	return slices.Concat(pages...), nil
+	all := slices.Concat(pages...)
+	return all[:min(n, len(all))], nil // nodes that do not know the same jobs have more of them up to a name
 }
 
-// askLeader asks who leads, beside what the caller asks. The function waits for the answer, "" if nobody does. The goroutine ends
-// by the node timeout.
+// ahead reads a page while the caller decodes the one before.
+func (s *Scheduler) ahead(ctx context.Context, after string, n int) func() (jobstore.Page, error) {
+	return beside(func() (jobstore.Page, error) { return s.store.Page(ctx, after, min(n, jobstore.MaxJobs)) })
+}
+
+// askLeader asks who leads, beside what the caller asks; "": nobody does.
 func (s *Scheduler) askLeader(ctx context.Context) func() (id string, err error) {
-	ask := sync.OnceValues(func() (string, error) {
+	return beside(func() (string, error) {
 		leader, err := s.elector.Leader(ctx)
 		if err != nil && !errors.Is(err, election.ErrNoLeader) {
 			return "", fmt.Errorf("scheduler: jobs: %w", err)
 		}
 		return leader.ID, nil
 	})
-	go func() { _, _ = ask() }()
-	return ask
+}
+
+// beside asks the nodes on a goroutine of its own, which ends by the node timeout. The function that it returns waits for the
+// answer.
+func beside[T any](ask func() (T, error)) func() (T, error) {
+	var answer T
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		answer, err = ask()
+	}()
+	return func() (T, error) {
+		<-done
+		return answer, err
+	}
 }
 
 const maxHistory = 50 // rows that are kept; a node may have a few more
@@ -148,7 +174,7 @@ func (s *Scheduler) History(ctx context.Context, job string, n int) ([]Record, e
 }
 
 // statusOf returns what is known of a job. now is by the nodes' clock.
-func (s *Scheduler) statusOf(v jobstore.View, leader string, now time.Time) Status {
+func (s *Scheduler) statusOf(v *jobstore.View, leader string, now time.Time) Status {
 	st := Status{Job: v.Job, Leader: leader}
 	st.Zone, st.Spec = splitPlan(v.State.Plan)
 	own := s.own(v.Job)
@@ -199,7 +225,7 @@ func rowOf(job string, r jobstore.Record) Record {
 }
 
 // due fills in the next tick, and why those have not run that have come since the high-water mark.
-func (st *Status) due(v jobstore.View, own *job, now time.Time) {
+func (st *Status) due(v *jobstore.View, own *job, now time.Time) {
 	if v.State.Removed {
 		return // it has no ticks until it is back
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
@@ -27,30 +28,51 @@ type page struct {
 	jobs   []raw
 }
 
-// Page returns at most most jobs after a name, in the order of their names, and the name after which the next page starts; "" if
-// there is none. header is the one with the largest ballot, now is the time by the nodes' clocks. [ErrNoQuorum].
-func (s *Store) Page(ctx context.Context, after string, most int) (
-	views []View, header Header, now time.Time, next string, err error,
-) {
-	most = min(most, MaxJobs)
-	pages, now, err := s.read(ctx, "jobs", []any{after, most})
-	if err != nil {
-		return nil, header, now, "", err
-	}
-	for _, p := range pages {
-		if n := len(p.names); n == most && (next == "" || p.names[n-1] < next) {
-			next = p.names[n-1]
-		}
-	}
-	views, header = merge(pages, now)
-	if next != "" { // a node may know of more up to where another's page ends
-		views = slices.DeleteFunc(views, func(v View) bool { return v.Job > next })
-	}
-	return views, header, now, next, nil
+// Page is a part of all jobs.
+type Page struct {
+	Now  time.Time // by the nodes' clocks
+	Next string    // the name after which the next page starts; "" if there is none
+
+	answers []page
 }
 
-// Views returns those of the jobs that are known, [MaxJobs] at most, as Page does. [ErrNoQuorum].
-func (s *Store) Views(ctx context.Context, jobs ...string) ([]View, Header, time.Time, error) {
+// Page reads at most most jobs after a name, in the order of their names. [ErrNoQuorum].
+func (s *Store) Page(ctx context.Context, after string, most int) (Page, error) {
+	most = min(most, MaxJobs)
+	answers, now, err := s.read(ctx, "jobs", []any{after, most})
+	if err != nil {
+		return Page{}, err
+	}
+	p := Page{Now: now, answers: answers}
+	for _, a := range answers {
+		if n := len(a.names); n == most && (p.Next == "" || a.names[n-1] < p.Next) {
+			p.Next = a.names[n-1]
+		}
+	}
+	return p, nil
+}
+
+// Len is about how many jobs the page has.
+func (p Page) Len() int {
+	n := 0
+	for _, a := range p.answers {
+		n = max(n, len(a.names))
+	}
+	return n
+}
+
+// Views decodes the jobs of the page.
+func (p Page) Views() []View {
+	views, _ := merge(p.answers, p.Now)
+	if p.Next != "" { // a node may know of more up to where another's page ends
+		views = slices.DeleteFunc(views, func(v View) bool { return v.Job > p.Next })
+	}
+	return views
+}
+
+// Views returns those of the jobs that are known, [MaxJobs] at most, in the order of their names. header is the one with the
+// largest ballot, now is the time by the nodes' clocks. [ErrNoQuorum].
+func (s *Store) Views(ctx context.Context, jobs ...string) (views []View, header Header, now time.Time, err error) {
 	args := []any{"", 0}
 	for _, job := range jobs {
 		args = append(args, job)
@@ -62,7 +84,7 @@ func (s *Store) Views(ctx context.Context, jobs ...string) ([]View, Header, time
 	if err != nil {
 		return nil, Header{}, time.Time{}, err
 	}
-	views, header := merge(pages, now)
+	views, header = merge(pages, now)
 	return views, header, now, nil
 }
 
@@ -102,30 +124,39 @@ func ask[T any](ctx context.Context, s *Store, op string, call quorum.Call[T]) (
 
 // merge returns the state of each job that was written last. now is the time by the nodes' clocks.
 func merge(pages []page, now time.Time) (views []View, header Header) {
-	known := make(map[string]*View)
+	most := 0
+	for _, p := range pages {
+		most = max(most, len(p.names))
+	}
+	views = make([]View, 0, most)
+	places := make(map[string]int, most) // in views
 	for _, p := range pages {
 		header = header.merge(p.header)
 		for i := range p.jobs {
 			name, f := p.names[i], &p.jobs[i]
-			v := known[name]
-			if f.kind != None && (v == nil || f.at.IsAfter(v.At)) { // most often all nodes have the same state
+			at, known := places[name]
+			if f.kind != None && (!known || f.at.IsAfter(views[at].At)) { // most often all nodes have the same state
 				if found := f.decode(p.now); found.Err == nil {
-					if v == nil {
-						v = &View{Job: name}
-						known[name] = v
+					if !known {
+						at, known = len(views), true
+						places[name], views = at, append(views, View{Job: name})
 					}
-					v.At, v.State = found.At, found.State
+					views[at].At, views[at].State = found.At, found.State
 				}
 			}
-			if v != nil {
+			if known {
+				v := &views[at]
 				v.Pause, v.Trigger = newest(v.Pause, f.pause, now), newest(v.Trigger, f.trigger, now)
 			}
 		}
 	}
-	for _, job := range slices.Sorted(maps.Keys(known)) {
-		v := known[job]
+	for i := range views {
+		v := &views[i]
 		v.Pause = newest(v.Pause, v.State.Pause, now)
-		views = append(views, *v)
+	}
+	byName := func(a, b View) int { return strings.Compare(a.Job, b.Job) }
+	if !slices.IsSortedFunc(views, byName) { // it is where all nodes know the same jobs
+		slices.SortFunc(views, byName)
 	}
 	return views, header
 }
@@ -135,6 +166,8 @@ func readPage(r *quorum.Reply) (p page, err error) {
 	if p.header, err = readHeader(r); err != nil {
 		return p, err
 	}
+	n := len(r.Rest())/2 + 1 // most jobs have two texts
+	p.names, p.jobs = make([]string, 0, n), make([]raw, 0, n)
 	for r.More() {
 		name, err := r.Text()
 		if err != nil {

@@ -30,17 +30,17 @@ func (w *writer) writeNamed(names ...string) {
 func (w *writer) pages(most int) (names []string, pages int) {
 	w.c.T.Helper()
 	for after := ""; ; pages++ {
-		views, _, _, next, err := w.Page(context.Background(), after, most)
+		p, err := w.Page(context.Background(), after, most)
 		if err != nil {
 			w.c.T.Fatal(err)
 		}
-		for _, v := range views {
+		for _, v := range p.Views() {
 			if v.State.Plan != v.Job {
 				w.c.T.Errorf("of job %q it tells %+v", v.Job, v)
 			}
 			names = append(names, v.Job)
 		}
-		if after = next; next == "" {
+		if after = p.Next; after == "" {
 			return names, pages + 1
 		}
 	}
