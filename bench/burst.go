@@ -68,6 +68,7 @@ func (b *bench) runs(ctx context.Context) {
 		time.Sleep(untilAccepted)
 		counters := []*atomic.Int64{&started, &ended, &missed}
 		rates, start := make([]float64, len(counters)), time.Now()
+		leader, node := processorTime(), b.processorTimeOfANode(ctx)
 		for i, c := range counters {
 			rates[i] = -float64(c.Load())
 		}
@@ -76,7 +77,10 @@ func (b *bench) runs(ctx context.Context) {
 		for i, c := range counters {
 			rates[i] = (rates[i] + float64(c.Load())) / took
 		}
+		leader, node = processorTime()-leader, b.processorTimeOfANode(ctx)-node
 		b.report.figure("runs a second", min(rates[0], rates[1]))
+		b.report.figure("the leader's processor time a run, us", float64(leader.Microseconds())/(rates[1]*took))
+		b.report.figure("a node's processor time a run, us", float64(node.Microseconds())/(rates[1]*took))
 		b.report.figure("ticks missed a second, of 40,000 due", rates[2])
 	})
 }

@@ -108,3 +108,10 @@ func processorTime() time.Duration {
 	check(syscall.Getrusage(syscall.RUSAGE_SELF, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
+
+// processorTimeOfANode returns what the first node has used so far.
+func (b *bench) processorTimeOfANode(ctx context.Context) time.Duration {
+	used := must(b.admins[0].InfoMap(ctx, "cpu").Result())["CPU"]
+	seconds := must(strconv.ParseFloat(used["used_cpu_user"], 64)) + must(strconv.ParseFloat(used["used_cpu_sys"], 64))
+	return time.Duration(seconds * float64(time.Second))
+}
