@@ -27,7 +27,7 @@ func TestOpen_NeverRepeatsAPasswordInAnyPlace(t *testing.T) {
 		if l, err := redlock.Open(nodes); err != nil {
 			shown["Open"] = err.Error()
 		} else {
-			text, err := json.Marshal(l)
+			text, err := json.Marshal([]any{l})
 			shown["Locker"] = fmt.Sprintf("%v %+v %#v %s %v", l, l, l, text, err)
 			if err := l.Close(t.Context()); err != nil {
 				t.Fatal(err)
