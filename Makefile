@@ -69,7 +69,7 @@ test-browser: ## the dashboard in a real Chromium, which is installed where it i
 	go -C $(browser) test -race -count=1 -timeout=10m ./...
 
 ##@ Longer looks
-.PHONY: soak flake mutants bench
+.PHONY: soak flake mutants bench vulnerabilities
 
 soak: ## many more random plans of faults: lock, election, the model and the machine of jobs, clocks, zones
 	go test -count=1 -timeout=2h -v -run TestSimulation ./redlock -args -plans=5000
@@ -91,8 +91,12 @@ mutants: ## break the promises one at a time: a test must fail every time
 bench: ## measure, beside redsync, and check requirements
 	cd bench && go run .
 
+vulnerabilities: ## govulncheck in every module; it asks vuln.go.dev
+	@set -e; for m in $(modules) tools; do echo "govulncheck $$m"; cd $(CURDIR)/$$m; \
+		if [ $$m = tools ]; then $(tool) govulncheck tool; else $(tool) govulncheck -test ./...; fi; done
+
 ##@ Writing
-.PHONY: fmt tidy pictures
+.PHONY: fmt tidy pictures release
 
 fmt: ## gofmt, and what go fix would modernise
 	gofmt -w .
@@ -104,3 +108,6 @@ tidy: ## go mod tidy, in every module
 pictures: ## those of the dashboard, anew, into docs
 	@bash scripts/install.sh chromium
 	go -C $(browser) test -count=1 -run Pictures . -args -pictures $(CURDIR)/docs
+
+release: ## redlockctl for all platforms, with SBOMs and checksums, into dist: make release VERSION=v1.2.3
+	@bash scripts/release.sh "$(VERSION)"

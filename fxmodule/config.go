@@ -12,7 +12,7 @@ import (
 
 // Config is what Module needs to know. A zero field means its default, except Name. The tags are
 // for the configuration library of your choice; a time.Duration reads "15s" in YAML, and is a
-// number of nanoseconds in JSON. What is written of it, by fmt, encoding/json, log/slog or zap, has the hosts of the
+// number of nanoseconds in JSON. What is written of it, by fmt, encoding/json, YAML, log/slog or zap, has the hosts of the
 // nodes, and neither users nor passwords. Keep it in a field with a name that is exported: embedded, it would be written in
 // place of what is around it, and of a field that is not exported fmt shows the nodes' URLs as they are.
 type Config struct {
@@ -22,6 +22,14 @@ type Config struct {
 	// Nodes are the addresses of 1, 3 or 5 independent Redis masters: host:port, redis:// or
 	// rediss:// URLs. Empty if the clients come through Node.
 	Nodes []string `yaml:"nodes" env:"NODES"`
+	// TLSCAFile has the CAs, in PEM, that sign the certificates of nodes with rediss:// URLs; default those of the system.
+	TLSCAFile string `yaml:"tls_ca_file" env:"TLS_CA_FILE"`
+	// TLSCertFile and TLSKeyFile have the client certificate, in PEM. They are read again for each connection, so that a
+	// new certificate needs no restart.
+	TLSCertFile string `yaml:"tls_cert_file" env:"TLS_CERT_FILE"`
+	TLSKeyFile  string `yaml:"tls_key_file" env:"TLS_KEY_FILE"`
+	// TLSServerName is the name in the nodes' certificates; default the host in each URL.
+	TLSServerName string `yaml:"tls_server_name" env:"TLS_SERVER_NAME"`
 	// TTL is how long the lease lasts without renewal, and so about how long nobody leads after a
 	// crash; default 10 s.
 	TTL time.Duration `yaml:"ttl" env:"TTL"`
@@ -64,12 +72,14 @@ type Config struct {
 	Location string `yaml:"location" env:"LOCATION"`
 }
 
-// Validate returns everything that is wrong with the Config, or nil. It connects to nothing. Without Nodes, they are
+// Validate returns everything that is wrong with the Config, or nil. It connects to nothing, but reads the files that the
+// Config names. Without Nodes, they are
 // left to come through [Node].
 func (c Config) Validate() error {
-	settings, bad := redlock.Validate(c.Nodes, c.lockerOptions()...)
+	opts, unreadable := c.lockerOptions()
+	settings, bad := redlock.Validate(c.Nodes, opts...)
 	_, zone := c.location()
-	return errors.Join(bad, election.Validate(settings, c.Name, c.electionOptions()...), zone)
+	return errors.Join(unreadable, bad, election.Validate(settings, c.Name, c.electionOptions()...), zone)
 }
 
 func (c Config) location() (*time.Location, error) {
@@ -83,7 +93,7 @@ func (c Config) location() (*time.Location, error) {
 	return loc, nil
 }
 
-func (c Config) lockerOptions() []redlock.Option {
+func (c Config) lockerOptions() ([]redlock.Option, error) {
 	var opts []redlock.Option
 	if c.TTL != 0 {
 		opts = append(opts, redlock.WithTTL(c.TTL))
@@ -103,7 +113,11 @@ func (c Config) lockerOptions() []redlock.Option {
 	if c.UnseenRestarts {
 		opts = append(opts, redlock.WithUnseenRestarts())
 	}
-	return opts
+	secure, err := c.tls()
+	if secure != nil {
+		opts = append(opts, redlock.WithTLS(secure))
+	}
+	return opts, err
 }
 
 func (c Config) electionOptions() []election.Option {
@@ -138,6 +152,8 @@ func (c Config) ofLocker() []string {
 	for name, is := range map[string]bool{
 		"Nodes": len(c.Nodes) > 0, "KeyPrefix": c.KeyPrefix != "", "MaxTTL": c.MaxTTL != 0,
 		"NodeTimeout": c.NodeTimeout != 0, "NoRestartGuard": c.NoRestartGuard, "UnseenRestarts": c.UnseenRestarts,
+		"TLSCAFile": c.TLSCAFile != "", "TLSCertFile": c.TLSCertFile != "", "TLSKeyFile": c.TLSKeyFile != "",
+		"TLSServerName": c.TLSServerName != "",
 	} {
 		if is {
 			set = append(set, "Config."+name)

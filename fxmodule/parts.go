@@ -116,10 +116,13 @@ func (in *inputs) newLocker(
 		}
 		return in.locker.value, nil
 	}
-	opts := append(in.config.lockerOptions(), redlock.WithHooks(hooks.hooks))
+	opts, err := in.config.lockerOptions()
+	if err != nil {
+		return nil, err
+	}
+	opts = append(opts, redlock.WithHooks(hooks.hooks))
 	opts = append(opts, flat(options)...)
 	var locker *redlock.Locker
-	var err error
 	if len(in.config.Nodes) > 0 {
 		locker, err = redlock.Open(in.config.Nodes, opts...)
 	} else {

@@ -4,33 +4,31 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"reflect"
 	"strings"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// redacted is the Config with the hosts of the nodes in place of their URLs, which may hold passwords.
+// redacted is the Config with the addresses of the nodes in place of their URLs, which may hold passwords. All are hidden if
+// one is no address: a list that was split at a comma of a password has a part of it in each of two.
 func (c Config) redacted() Config {
 	nodes := make([]string, len(c.Nodes))
 	for i, node := range c.Nodes {
-		nodes[i] = host(node)
+		o, err := redlock.ClientOptions(node)
+		if err != nil {
+			for i := range nodes {
+				nodes[i] = "(hidden: not all are addresses)"
+			}
+			break
+		}
+		nodes[i] = o.Addr
 	}
 	c.Nodes = nodes
 	return c
-}
-
-func host(node string) string {
-	if !strings.Contains(node, "://") {
-		node = "redis://" + node
-	}
-	// An '@' behind the host is that of a password with a character that ends the host: what stands there is no host.
-	if u, err := url.Parse(node); err == nil && !strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") {
-		return u.Host
-	}
-	return "(not an address)"
 }
 
 // field is one field of a Config that is set, under its name in YAML.
@@ -71,6 +69,12 @@ func (c Config) GoString() string { return "redlockfx.Config" + c.String() }
 func (c Config) MarshalJSON() ([]byte, error) {
 	type plain Config // without this method
 	return json.Marshal(plain(c.redacted()))
+}
+
+// MarshalYAML returns the Config without users and passwords, for packages of YAML that know this method.
+func (c Config) MarshalYAML() (any, error) {
+	type plain Config // without this method
+	return plain(c.redacted()), nil
 }
 
 // LogValue is what log/slog writes: what is set, without users and passwords.

@@ -10,41 +10,47 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/fx"
+	"go.uber.org/fx/fxevent"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+	"pgregory.net/rapid"
 
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
+	"github.com/redlockfx/redlockfx/internal/testkit/secret"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-func TestConfig_NeverShowsAPassword(t *testing.T) {
-	config := redlockfx.Config{
-		Name: "x",
-		Nodes: []string{
-			"redis://u:s3cret@a:1", "u:s3cret@b:1", "redis://u:s3cret#@c:1", "rediss://:s3cret@d:1", "redis://u:12345/6@e:1",
-		},
-		TTL: time.Second,
-	}
+// shown is every way in which a Config may be written, by its name.
+func shown(t testing.TB, config redlockfx.Config) map[string]string {
+	t.Helper()
 	around := struct {
 		Config  redlockfx.Config
 		Pointer *redlockfx.Config
 	}{config, &config}
-	shown := map[string]string{
-		"fmt":      fmt.Sprintf("%v %+v %#v %s", config, config, config, config),
-		"fmt, &":   fmt.Sprintf("%v %+v %#v %s", &config, &config, &config, &config),
-		"fmt, in":  fmt.Sprintf("%v %+v", around, around),
-		"validate": fmt.Sprint(config.Validate()),
+	all := map[string]string{
+		"fmt":     fmt.Sprintf("%v %+v %#v %s", config, config, config, config),
+		"fmt, &":  fmt.Sprintf("%v %+v %#v %s", &config, &config, &config, &config),
+		"fmt, in": fmt.Sprintf("%v %+v %#v", around, around, around),
 	}
+	yaml, err := config.MarshalYAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all["yaml"] = fmt.Sprintf("%+v", yaml)
 	for name, v := range map[string]any{"itself": config, "pointer": &config, "in a struct": around, "in a slice": []redlockfx.Config{config}} {
 		text, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
 		}
-		shown["json, "+name] = string(text)
+		all["json, "+name] = string(text)
 
 		var b bytes.Buffer
 		slog.New(slog.NewJSONHandler(&b, nil)).Info("x", "config", v)
 		slog.New(slog.NewTextHandler(&b, nil)).Info("x", "config", v)
-		shown["slog, "+name] = b.String()
+		all["slog, "+name] = b.String()
 
 		var z bytes.Buffer
 		for _, encoder := range []zapcore.Encoder{
@@ -52,18 +58,58 @@ func TestConfig_NeverShowsAPassword(t *testing.T) {
 		} {
 			log := zap.New(zapcore.NewCore(encoder, zapcore.AddSync(&z), zap.InfoLevel))
 			log.Info("x", zap.Any("config", v), zap.Reflect("reflected", v))
-			log.Sugar().Infof("%v %+v", v, v)
+			log.Sugar().Infof("%v %+v %#v", v, v, v)
+			log.Sugar().Infow("x", "config", v)
 		}
-		shown["zap, "+name] = z.String()
+		all["zap, "+name] = z.String()
 	}
-	for how, text := range shown {
-		if strings.Contains(text, "s3cret") || strings.Contains(text, "12345") {
+	return all
+}
+
+func TestConfig_NeverShowsAPassword(t *testing.T) {
+	config := redlockfx.Config{
+		Name: "x", Nodes: []string{"redis://u:s3cret@a:1", "u:s3cret@b:1", "rediss://:s3cret@c:1"}, TTL: time.Second,
+	}
+	for how, text := range shown(t, config) {
+		if strings.Contains(text, "s3cret") {
 			t.Errorf("%s: shown: %s", how, text)
 		}
-		if !strings.Contains(text, "a:1") && how != "validate" && !strings.Contains(text, "0x") {
+		if !strings.Contains(text, "a:1") {
 			t.Errorf("%s: the hosts are missing: %s", how, text)
 		}
 	}
+	if err := config.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The halves of a list that was split at the comma of a password look like addresses.
+func TestConfig_HidesAllNodesIfOneIsNoAddress(t *testing.T) {
+	config := redlockfx.Config{Name: "x", Nodes: strings.Split("redis://locks:61234,s3cret@a:1,b:1", ",")}
+	for how, text := range shown(t, config) {
+		if strings.Contains(text, "s3cret") || strings.Contains(text, "61234") {
+			t.Errorf("%s: shown: %s", how, text)
+		}
+	}
+}
+
+// Wherever a password was typed, no way to write a Config, no error and no log line of an application has a part of it.
+func TestConfig_NeverShowsAPasswordInAnyPlace(t *testing.T) {
+	secret.Check(t, func(r *rapid.T, s secret.Mistyped) {
+		config := redlockfx.Config{Name: "x", Nodes: []string{"b:1", s.URL, "c:1"}}
+		all := shown(t, config)
+		all["Validate"] = fmt.Sprint(config.Validate())
+		core, logged := observer.New(zap.DebugLevel)
+		app := fx.New(redlockfx.Module, fx.Supply(config, zap.New(core)),
+			fx.WithLogger(func(log *zap.Logger) fxevent.Logger { return &fxevent.ZapLogger{Logger: log} }),
+			redlockfx.Job(func(*redlock.Locker) []scheduler.Job { return nil }))
+		all["fx"] = fmt.Sprint(app.Err(), logged.All())
+		for how, text := range all {
+			if part := s.In(text); part != "" {
+				r.Fatalf("%q: %s shows %q: %s", s.URL, how, part, text)
+			}
+		}
+	})
 }
 
 func TestConfig_ShowsWhatIsSet(t *testing.T) {

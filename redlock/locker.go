@@ -65,8 +65,17 @@ type Locker struct {
 // has lost its locks.
 func New(nodes []redis.UniversalClient, opts ...Option) (*Locker, error) {
 	settings := newSettings(opts)
-	addrs, found := checkNodes(nodes)
-	found = append(found, settings.problems()...)
+	var found problems
+	if settings.tls != nil {
+		found.add("tls: WithTLS is for Open: set the TLSConfig of the clients instead")
+	}
+	return newLocker(nodes, settings, found)
+}
+
+// newLocker makes a Locker if there are no problems, neither among those found so far nor others.
+func newLocker(nodes []redis.UniversalClient, settings Settings, found problems) (*Locker, error) {
+	addrs, more := checkNodes(nodes)
+	found = slices.Concat(more, found, settings.problems())
 	if len(found) > 0 {
 		return nil, errors.Join(found...)
 	}

@@ -1,28 +1,27 @@
 package redlock
 
 import (
+	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // Open is [New] with clients of its own, one for each URL, made as [ClientOptions] says and closed
 // by [Locker.Close]. It connects to nothing yet.
 func Open(urls []string, opts ...Option) (*Locker, error) {
-	clients, err := newClients(urls)
+	settings := newSettings(opts)
+	clients, err := newClients(urls, settings.tls)
 	if err != nil {
-		return nil, errors.Join(err, errors.Join(newSettings(opts).problems()...))
+		return nil, errors.Join(err, errors.Join(settings.problems()...))
 	}
-	l, err := New(clients, opts...)
+	l, err := newLocker(clients, settings, nil)
 	if err != nil {
 		closeUnused(clients)
 		return nil, err
@@ -37,7 +36,7 @@ func Validate(urls []string, opts ...Option) (Settings, error) {
 	settings := newSettings(opts)
 	problems := settings.problems()
 	if len(urls) > 0 {
-		clients, err := newClients(urls)
+		clients, err := newClients(urls, settings.tls)
 		if err != nil {
 			problems = append(problems, err)
 		} else {
@@ -50,11 +49,14 @@ func Validate(urls []string, opts ...Option) (Settings, error) {
 }
 
 // newClients makes a client for each URL, or none and an error that names every URL that is wrong by its place.
-func newClients(urls []string) ([]redis.UniversalClient, error) {
+func newClients(urls []string, secure *tls.Config) ([]redis.UniversalClient, error) {
 	var problems []error
 	var clients []redis.UniversalClient
 	for i, u := range urls {
 		o, err := ClientOptions(u)
+		if err == nil && secure != nil {
+			err = useTLS(o, secure)
+		}
 		if err != nil {
 			problems = append(problems, fmt.Errorf("node %d of %d: %w", i+1, len(urls), err))
 			continue
@@ -68,53 +70,23 @@ func newClients(urls []string) ([]redis.UniversalClient, error) {
 	return clients, nil
 }
 
+// useTLS replaces the TLS settings of a rediss:// URL. The name in the URL stays the one that the certificate must have,
+// unless secure has another one.
+func useTLS(o *redis.Options, secure *tls.Config) error {
+	if o.TLSConfig == nil {
+		return fmt.Errorf("%w: WithTLS needs a rediss:// URL: with this one the connection would not be encrypted", ErrConfig)
+	}
+	own := secure.Clone()
+	own.ServerName = cmp.Or(own.ServerName, o.TLSConfig.ServerName)
+	own.MinVersion = max(own.MinVersion, tls.VersionTLS12)
+	o.TLSConfig = own
+	return nil
+}
+
 func closeUnused(clients []redis.UniversalClient) {
 	for _, client := range clients {
 		_ = client.Close() // nothing was sent on it
 	}
-}
-
-// ClientOptions returns the options of a client for one node: host:port, or a URL
-// redis://[user:password@]host:port[/db], or rediss:// for TLS. Change what you need, TLSConfig or
-// CredentialsProvider say, make a client of it and pass that to [New]. No error repeats the URL,
-// which may hold a password.
-func ClientOptions(node string) (*redis.Options, error) {
-	u := node
-	if !strings.Contains(u, "://") {
-		u = "redis://" + u
-	}
-	parsed, err := url.Parse(u)
-	// An '@' behind the host is that of a password with a character that ends the host: what stands there is no host.
-	if err != nil || parsed.Hostname() == "" || strings.Contains(parsed.Path+parsed.RawQuery+parsed.Fragment, "@") {
-		return nil, fmt.Errorf("%w: the node's address must be host:port or "+
-			"redis://[user:password@]host:port[/db], with reserved characters of the password escaped",
-			ErrConfig)
-	}
-	if parsed.Scheme != "redis" && parsed.Scheme != "rediss" {
-		return nil, fmt.Errorf("%w: node %s: scheme %q must be redis or rediss",
-			ErrConfig, parsed.Host, parsed.Scheme)
-	}
-	if db := strings.Trim(parsed.Path, "/"); db != "" {
-		if _, err := strconv.Atoi(db); err != nil {
-			return nil, fmt.Errorf("%w: node %s: path %q must be the number of a database",
-				ErrConfig, parsed.Host, parsed.Path)
-		}
-	}
-	o, err := redis.ParseURL(u)
-	if err != nil {
-		// go-redis's own words may repeat a value.
-		return nil, fmt.Errorf("%w: node %s: its query has an option that go-redis does not know, "+
-			"or a bad value", ErrConfig, parsed.Host)
-	}
-	o.DialerRetries = 1 // the next call dials again anyway
-	o.DialTimeout = time.Second
-	o.PoolSize = 8 // a Locker uses four at a time
-	if o.ClientName == "" {
-		o.ClientName = "redlockfx"
-	}
-	// The hand-over notices of one vendor's cloud: without them no address is looked up at start.
-	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	return o, nil
 }
 
 // anyCluster reports whether a node is a Redis Cluster, whose servers do not know each other's subscribers.

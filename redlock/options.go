@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"crypto/tls"
 	"regexp"
 	"time"
 
@@ -35,6 +36,7 @@ type Settings struct {
 
 	hooks Hooks
 	clock *clock.Clock
+	tls   *tls.Config // nil: as the URLs say
 }
 
 // Allowance is how much earlier than its TTL a lease ends for its holder.
@@ -91,6 +93,11 @@ func WithFenceRetention(d time.Duration) Option { return func(s *Settings) { s.F
 
 // WithHooks sets functions that the Locker calls with what it sees.
 func WithHooks(h Hooks) Option { return func(s *Settings) { s.hooks = h } }
+
+// WithTLS sets how [Open] speaks to nodes with rediss:// URLs: trusted CAs, a client certificate, a server name. Any other
+// URL is then an error. The server name is the URL's host, and TLS 1.2 the oldest version, if config does not say more.
+// config must not change afterwards. [New] refuses this option: its clients have options of their own.
+func WithTLS(config *tls.Config) Option { return func(s *Settings) { s.tls = config } }
 
 // WithClock replaces the clock of this process, for this module's own tests.
 func WithClock(c *clock.Clock) Option { return func(s *Settings) { s.clock = c } }

@@ -28,9 +28,13 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	allow, err := leaderhttp.Hosts("10.0.0.0/8:8080") // where replicas are
+	if err != nil {
+		log.Fatal(err)
+	}
 	orders := http.NotFoundHandler()
 	mux := http.NewServeMux()
-	mux.Handle("/orders/", leaderhttp.Redirect(elector)(orders))
+	mux.Handle("/orders/", leaderhttp.Redirect(elector, allow)(orders))
 	mux.Handle("/livez", leaderhttp.Liveness(elector))
 
 	for _, path := range []string{"/orders/7", "/livez"} { // nobody leads yet

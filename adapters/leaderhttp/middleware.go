@@ -1,11 +1,14 @@
 package leaderhttp
 
 import (
-	"cmp"
+	"context"
+	"errors"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"strings"
+
+	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/election"
 )
@@ -13,47 +16,77 @@ import (
 // forwarded is set on what is sent on, to the election's name.
 const forwarded = "Redlock-Forwarded"
 
-// Redirect answers on the leader, and otherwise with 307 to the same path and query there; 508 where that is the
-// address that the client has asked already, as of a balancer in front of all.
-func Redirect(elector *election.Elector) func(http.Handler) http.Handler {
-	return onLeader(elector, func(w http.ResponseWriter, r *http.Request, base *url.URL) {
-		if base.Host == r.Host {
-			http.Error(w, "the leader says that it is at "+base.Host+", which has led here", http.StatusLoopDetected)
+// Redirect answers on the leader, and otherwise with 307 to the same path and query there; 508 if that is the address that
+// the client has asked already, as of a balancer in front of all. allow returns an error for a URL that no client may be
+// led to: see [Hosts]. It must not be nil.
+func Redirect(
+	elector *election.Elector, allow func(leader *url.URL) error, opts ...Option,
+) func(http.Handler) http.Handler {
+	return onLeader(elector, newSettings(allow, opts), func(w http.ResponseWriter, r *http.Request, base *url.URL) {
+		host, port := address(base.Host, base.Scheme)
+		if askedHost, askedPort := address(r.Host, base.Scheme); host == askedHost && port == askedPort {
+			refuse(w, http.StatusLoopDetected, "the leader is at the address that has led here")
 			return
 		}
 		to := *base
-		to.Path, to.RawPath, to.RawQuery = r.URL.Path, r.URL.RawPath, r.URL.RawQuery
-		if base.Path != "" && base.Path != "/" {
-			to = *base.JoinPath(r.URL.EscapedPath())
-			to.RawQuery = r.URL.RawQuery
-		}
+		to.Path = strings.TrimSuffix(base.Path, "/") + r.URL.Path
+		to.RawPath = strings.TrimSuffix(base.EscapedPath(), "/") + r.URL.EscapedPath()
+		to.RawQuery, to.ForceQuery = r.URL.RawQuery, r.URL.ForceQuery
+		w.Header().Set("Cache-Control", "no-store")
 		http.Redirect(w, r, to.String(), http.StatusTemporaryRedirect)
 	})
 }
 
-// Proxy answers on the leader, and otherwise with what the leader answers; 502 where that cannot be had. transport
-// is [http.DefaultTransport] if nil.
-func Proxy(elector *election.Elector, transport http.RoundTripper) func(http.Handler) http.Handler {
-	return onLeader(elector, func(w http.ResponseWriter, r *http.Request, base *url.URL) {
+// Proxy answers on the leader, and otherwise with what the leader answers; 502 if the leader does not. allow returns an
+// error for a URL that no request may be sent to: see [Hosts]. It must not be nil.
+func Proxy(
+	elector *election.Elector, allow func(leader *url.URL) error, opts ...Option,
+) func(http.Handler) http.Handler {
+	s := newSettings(allow, opts)
+	if s.transport == nil {
+		s.transport = newTransport()
+	}
+	errorLog := zap.NewStdLog(s.log)
+	return onLeader(elector, s, func(w http.ResponseWriter, r *http.Request, base *url.URL) {
 		proxy := httputil.ReverseProxy{
-			Transport: transport,
+			Transport: s.transport,
+			ErrorLog:  errorLog,
 			Rewrite: func(p *httputil.ProxyRequest) {
 				p.SetURL(base)
-				p.SetXForwarded()
+				p.Out.URL.RawQuery = p.In.URL.RawQuery // ReverseProxy drops what url.ParseQuery does not accept
+				s.setForwarded(p)
 				p.Out.Header.Add(forwarded, elector.Name())
 			},
-			ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-				http.Error(w, "the leader does not answer: "+err.Error(), http.StatusBadGateway)
+			ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+				if !errors.Is(err, context.Canceled) {
+					s.log.Warn("the leader does not answer, answering 502", zap.String("election", elector.Name()),
+						zap.String("leader", base.Host), zap.Error(err))
+				}
+				refuse(w, http.StatusBadGateway, "the leader does not answer")
 			},
 		}
 		proxy.ServeHTTP(w, r)
 	})
 }
 
+// setForwarded sets the headers that say where the request came from. ReverseProxy has removed the client's.
+func (s *settings) setForwarded(p *httputil.ProxyRequest) {
+	const chain = "X-Forwarded-For"
+	if before := p.In.Header[chain]; s.gateway && len(before) > 0 {
+		p.Out.Header[chain] = before // SetXForwarded appends to it
+	}
+	p.SetXForwarded()
+	for _, name := range s.kept {
+		if values := p.In.Header[name]; len(values) > 0 {
+			p.Out.Header[name] = values
+		}
+	}
+}
+
 func onLeader(
-	elector *election.Elector, elsewhere func(http.ResponseWriter, *http.Request, *url.URL),
+	elector *election.Elector, s *settings, elsewhere func(http.ResponseWriter, *http.Request, *url.URL),
 ) func(http.Handler) http.Handler {
-	known := newLeader(elector)
+	known := newLeader(elector, s)
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if elector.IsLeader() {
@@ -62,15 +95,14 @@ func onLeader(
 			}
 			for _, name := range r.Header.Values(forwarded) {
 				if name == elector.Name() {
-					http.Error(w, "sent on by another replica, and this one does not lead either", http.StatusLoopDetected)
+					refuse(w, http.StatusLoopDetected, "forwarded by another replica, and this one does not lead either")
 					return
 				}
 			}
 			to, _, err := known.Get(r.Context())
-			if err = cmp.Or(err, to.err); err != nil {
+			if err != nil || to.err != nil {
 				w.Header().Set("Retry-After", "1")
-				line, _, _ := strings.Cut(err.Error(), "\n")
-				http.Error(w, "no leader to answer: "+line, http.StatusServiceUnavailable)
+				refuse(w, http.StatusServiceUnavailable, "no leader to answer")
 				return
 			}
 			elsewhere(w, r, to.url)
@@ -78,8 +110,14 @@ func onLeader(
 	}
 }
 
+// refuse answers with a text that says nothing of the inside. No cache may keep it for others.
+func refuse(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Cache-Control", "no-store")
+	http.Error(w, text, status)
+}
+
 // Liveness answers 200 as long as each elector is fit to take part ([election.Elector.Check]), also while Redis is
-// away; 503 with the reason where a restart is the cure.
+// away; 503 with the reason if a restart is the cure. The reason is for operators: do not serve this to the public.
 func Liveness(electors ...*election.Elector) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for _, e := range electors {

@@ -9,6 +9,7 @@ require (
 	github.com/redlockfx/redlockfx v0.0.0-00010101000000-000000000000
 	github.com/spf13/cobra v1.10.2
 	golang.org/x/sys v0.48.0
+	pgregory.net/rapid v1.3.0
 )
 
 require (

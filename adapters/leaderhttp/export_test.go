@@ -1,0 +1,4 @@
+package leaderhttp
+
+// OwnTransport is what a Proxy uses unless it gets another one.
+var OwnTransport = newTransport

@@ -1,0 +1,195 @@
+package leaderhttp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/redlockfx/redlockfx/adapters/leaderhttp"
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/redlocktest"
+)
+
+// sent returns what reaches the leader of a request to a follower.
+func sent(t *testing.T, path string, change func(*http.Request), opts ...leaderhttp.Option) (got *http.Request) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		toLeader := transport(func(r *http.Request) (*http.Response, error) {
+			got = r
+			return httptest.NewRecorder().Result(), nil
+		})
+		h := leaderhttp.Proxy(follower(t, "http://a:8080"), anywhere, append(opts, leaderhttp.WithTransport(toLeader))...)(answering("b"))
+		want(t, ask(h, "GET", path, "", change), http.StatusOK, "")
+	})
+	return got
+}
+
+func TestProxy_KeepsTheQueryAsItIs(t *testing.T) {
+	for _, path := range []string{"/?a=1;b=2", "/?a=%zz", "/?", "/x%2fy?a=1&a=2", "/"} {
+		if got := sent(t, path, func(*http.Request) {}).URL.RequestURI(); got != path {
+			t.Errorf("%s reaches the leader as %s", path, got)
+		}
+	}
+}
+
+func TestProxy_KeepsWhatAGatewayHasSet(t *testing.T) {
+	change := func(r *http.Request) {
+		r.RemoteAddr = "10.0.0.5:1234" // of the gateway
+		r.Header.Set("X-Auth-User", "alice")
+		r.Header.Set("X-Other", "x")
+		r.Header.Set("Connection", "close, X-Auth-User, X-Other, X-Forwarded-For")
+		r.Header.Set("X-Forwarded-For", "203.0.113.9")
+		r.Header.Set("X-Forwarded-Proto", "https")
+		r.Header.Set("X-Forwarded-Host", "shop.example")
+		r.Header.Set("Forwarded", "for=203.0.113.9")
+	}
+	text := func(r *http.Request) string {
+		var all []string
+		for _, name := range []string{"X-Auth-User", "X-Other", "Connection", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "Forwarded"} {
+			all = append(all, strings.Join(r.Header.Values(name), "|"))
+		}
+		return strings.Join(all, " ")
+	}
+	// Nobody is trusted: RFC 9110 has a Connection header remove what it names, and clients say nothing of themselves.
+	if got := text(sent(t, "/", change)); got != "   10.0.0.5 http example.com " {
+		t.Errorf("got %q", got)
+	}
+	got := text(sent(t, "/", change, leaderhttp.WithGateway("x-auth-user")))
+	if got != "alice   203.0.113.9, 10.0.0.5 https shop.example for=203.0.113.9" {
+		t.Errorf("behind a gateway: got %q", got)
+	}
+	plain := func(r *http.Request) { r.RemoteAddr = "10.0.0.5:1234" }
+	if got := text(sent(t, "/", plain, leaderhttp.WithGateway("x-auth-user"))); got != "   10.0.0.5 http example.com " {
+		t.Errorf("behind a gateway that sets nothing: got %q", got)
+	}
+}
+
+// One who sends the header of replicas is refused, and nobody else: no cache keeps the answer, and the leader ignores it.
+func TestMiddleware_ForwardedFromOutsideDoesNoHarm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := redlocktest.New(t, 3)
+		a := nodes.Replica(election.WithIdentity("a", "http://a:8080"))
+		b := nodes.Replica(election.WithIdentity("b", "http://b:8080"))
+		a.Lead()
+		outside := func(r *http.Request) { r.Header.Set("Redlock-Forwarded", b.Elector.Name()) }
+		toB := leaderhttp.Redirect(b.Elector, anywhere)(answering("b"))
+		w := ask(toB, "GET", "/", "", outside)
+		want(t, w, http.StatusLoopDetected, "")
+		if w.Header().Get("Cache-Control") != "no-store" {
+			t.Error("a cache may keep it for others")
+		}
+		w = ask(toB, "GET", "/", "")
+		want(t, w, http.StatusTemporaryRedirect, "")
+		if w.Header().Get("Cache-Control") != "no-store" {
+			t.Error("a cache may keep the way to this leader")
+		}
+		want(t, ask(leaderhttp.Redirect(a.Elector, anywhere)(answering("a")), "GET", "/", "", outside), http.StatusOK, "a: GET /")
+	})
+}
+
+// The leader's address is the client's own, in another spelling.
+func TestRedirect_RefusesALoopInAnySpelling(t *testing.T) {
+	for _, test := range []struct{ value, host string }{
+		{"http://EXAMPLE.com", "example.com"}, {"http://example.com:80", "example.com"}, {"http://example.com", "Example.com:80"},
+		{"https://example.com", "example.com:443"}, {"https://example.com:443", "example.com"}, {"http://example.com.", "example.com"},
+		{"http://[0:0::1]:80", "[::1]"}, {"http://example.com:8080", "example.COM:8080"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := leaderhttp.Redirect(follower(t, test.value), anywhere)(answering("b"))
+			want(t, ask(h, "GET", "/", "", func(r *http.Request) { r.Host = test.host }), http.StatusLoopDetected, "")
+			other := func(r *http.Request) { r.Host = "example.com:81" }
+			want(t, ask(h, "GET", "/", "", other), http.StatusTemporaryRedirect, "")
+		})
+	}
+}
+
+func TestRedirect_KeepsThePath(t *testing.T) {
+	for path, location := range map[string]string{
+		"/a//b": "http://a/base/a//b", "/a/../b": "http://a/base/a/../b", "/a%2F?x;y": "http://a/base/a%2F?x;y",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := leaderhttp.Redirect(follower(t, "http://a/base"), anywhere)(answering("b"))
+			if got := ask(h, "GET", path, "").Header().Get("Location"); got != location {
+				t.Errorf("%s: to %s, want %s", path, got, location)
+			}
+		})
+	}
+}
+
+func TestProxy_SaysNothingOfTheInside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		core, logged := observer.New(zap.DebugLevel)
+		refuses := transport(func(*http.Request) (*http.Response, error) {
+			return nil, errors.New("dial tcp 10.1.2.3:666: connect: connection refused")
+		})
+		h := leaderhttp.Proxy(follower(t, "http://a:8080"), anywhere, leaderhttp.WithTransport(refuses),
+			leaderhttp.WithLogger(zap.New(core)))(answering("b"))
+		w := ask(h, "GET", "/", "")
+		want(t, w, http.StatusBadGateway, "the leader does not answer\n")
+		if strings.Contains(w.Body.String(), "10.1.2.3") {
+			t.Errorf("the public is told %q", w.Body)
+		}
+		if logged.Len() != 1 || !strings.Contains(fmt.Sprint(logged.All()), "10.1.2.3") {
+			t.Errorf("logged %v", logged.All())
+		}
+	})
+}
+
+// The proxy of the environment gets no request between replicas.
+func TestProxy_AsksNoProxyOfTheEnvironment(t *testing.T) {
+	seen := make(chan string, 10)
+	egress := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Header.Get("Authorization") }))
+	defer egress.Close()
+	const inChild = "LEADERHTTP_TEST_PROXY"
+	if os.Getenv(inChild) == "" { // the environment is read once in a process
+		t.Setenv(inChild, "yes")
+		t.Setenv("HTTP_PROXY", egress.URL)
+		again(t)
+		if len(seen) > 0 {
+			t.Errorf("the proxy was sent %q", <-seen)
+		}
+		return
+	}
+	e := follower(t, "http://leader.invalid:8080")
+	want(t, ask(leaderhttp.Proxy(e, anywhere)(answering("b")), "GET", "/", "", credentials), http.StatusBadGateway, "")
+}
+
+// again runs the test in a process of its own.
+func again(t *testing.T) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// A leader that accepts requests and answers none does not have them pile up.
+func TestProxy_EndsARequestThatIsNotAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		own := leaderhttp.OwnTransport()
+		own.DialContext = func(context.Context, string, string) (net.Conn, error) {
+			near, far := net.Pipe()
+			go func() { _, _ = io.Copy(io.Discard, far) }() // until the transport closes it
+			return near, nil
+		}
+		h := leaderhttp.Proxy(follower(t, "http://a:8080"), anywhere, leaderhttp.WithTransport(own))(answering("b"))
+		began := time.Now()
+		want(t, ask(h, "GET", "/", ""), http.StatusBadGateway, "the leader does not answer")
+		if d := time.Since(began); d < 20*time.Second || d > time.Minute {
+			t.Errorf("it ended after %v", d)
+		}
+	})
+}

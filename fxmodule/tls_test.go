@@ -1,0 +1,109 @@
+package redlockfx_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/fx"
+	"go.uber.org/fx/fxtest"
+
+	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
+	"github.com/redlockfx/redlockfx/internal/testkit/tlsnode"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+func TestConfig_ConnectsWithItsCertificates(t *testing.T) {
+	node := tlsnode.Start(t)
+	cert, key := node.Files(t)
+	for name, test := range map[string]struct {
+		change func(*redlockfx.Config)
+		works  bool
+	}{
+		"all of it":             {func(*redlockfx.Config) {}, true},
+		"a wrong name":          {func(c *redlockfx.Config) { c.TLSServerName = "example.org" }, false},
+		"no CA":                 {func(c *redlockfx.Config) { c.TLSCAFile = "" }, false},
+		"no client certificate": {func(c *redlockfx.Config) { c.TLSCertFile, c.TLSKeyFile = "", "" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			node := tlsnode.Start(t)
+			config := redlockfx.Config{
+				Name: "x", Nodes: []string{"rediss://u:p@" + node.Addr}, NodeTimeout: 3 * time.Second,
+				TLSCAFile: cert, TLSCertFile: cert, TLSKeyFile: key, TLSServerName: "example.com",
+			}
+			test.change(&config)
+			var locker *redlock.Locker
+			app := fxtest.New(t, redlockfx.Module, fx.Supply(config), fx.Populate(&locker), fx.NopLogger)
+			app.RequireStart()
+			locker.Nodes(t.Context())
+			if got := <-node.Attempts; (got.Err == nil) != test.works || test.works && got.Name != "example.com" {
+				t.Errorf("got %+v", got)
+			}
+			app.RequireStop()
+		})
+	}
+}
+
+// A certificate that was replaced is used for the next connection.
+func TestConfig_ReadsANewCertificate(t *testing.T) {
+	node := tlsnode.Start(t)
+	cert, key := node.Files(t)
+	config := redlockfx.Config{
+		Name: "x", Nodes: []string{"rediss://" + node.Addr}, NodeTimeout: 3 * time.Second,
+		TLSCAFile: cert, TLSCertFile: filepath.Join(t.TempDir(), "client.pem"), TLSKeyFile: key,
+	}
+	text, err := os.ReadFile(cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(config.TLSCertFile, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var locker *redlock.Locker
+	app := fxtest.New(t, redlockfx.Module, fx.Supply(config), fx.Populate(&locker), fx.NopLogger)
+	app.RequireStart()
+	if err := os.WriteFile(config.TLSCertFile, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	locker.Nodes(t.Context())
+	if got := <-node.Attempts; got.Err == nil {
+		t.Error("the certificate of the start was used")
+	}
+	app.RequireStop()
+}
+
+func TestConfig_RefusesTLSThatWouldNotBeUsed(t *testing.T) {
+	node := tlsnode.Start(t)
+	cert, key := node.Files(t)
+	options, err := redlock.ClientOptions("a:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		config redlockfx.Config
+		want   []string
+	}{
+		"no file":         {redlockfx.Config{Nodes: []string{"rediss://a"}, TLSCAFile: cert + "x"}, []string{"TLS CA file", "no such file"}},
+		"no certificate":  {redlockfx.Config{Nodes: []string{"rediss://a"}, TLSCAFile: key}, []string{"TLS CA file", "no certificate"}},
+		"no key":          {redlockfx.Config{Nodes: []string{"rediss://a"}, TLSCertFile: cert}, []string{"client certificate", "key file"}},
+		"a key alone":     {redlockfx.Config{Nodes: []string{"rediss://a"}, TLSKeyFile: key}, []string{"client certificate", "key file"}},
+		"not encrypted":   {redlockfx.Config{Nodes: []string{"redis://a"}, TLSCAFile: cert}, []string{"rediss://", "not be encrypted"}},
+		"not verified":    {redlockfx.Config{Nodes: []string{"rediss://a?skip_verify=true"}}, []string{"skip_verify"}},
+		"clients of Node": {redlockfx.Config{TLSServerName: "a"}, []string{"Config.Nodes"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.config.Name = "x"
+			opts := []fx.Option{redlockfx.Module, fx.Supply(test.config)}
+			if len(test.config.Nodes) == 0 {
+				client := redis.NewClient(options)
+				defer client.Close()
+				opts = append(opts, redlockfx.Node(func() *redis.Client { return client }))
+			}
+			refused(t, test.want, opts...)
+			want.Text(t, test.config.Validate(), test.want...)
+		})
+	}
+}

@@ -1,0 +1,81 @@
+// Package secret makes node URLs that hold a password, in the right place or in any wrong one, for tests of what is shown.
+package secret
+
+import (
+	"flag"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Mistyped is a URL with a password in it.
+type Mistyped struct {
+	URL   string
+	parts []string // of the password, in lower case
+}
+
+// before are URLs where an '@' follows the password.
+var before = []string{
+	"redis://u:%s@r1:6379", "rediss://:%s@r1", "u:%s@r1:6379", "%s@r1", "redis://%s@r1:1/2", "redis:u:%s@r1", "redis:/u:%s@r1",
+	"redis//u:%s@r1", "//u:%s@r1", " redis://u:%s@r1", "redis://u:%s@@r1", "redis://u:%s@", "redis://u@%s@r1:1", "http://u:%s@r1",
+	"%s://u:p@r1", "redis://u:%s@[::1", "redis://u:%s@r1:port", "redis://u:%s@r1/x", "redis://u:%s@r1?x=1", "redis://u:%s@r1#x",
+	"redis://u:%s%%zz@r1", "redis://u:%s@r1?skip_verify=true", "rediss://u:%s@r1?skip_verify=true", "redis://u:%s@r=1",
+}
+
+// elsewhere are URLs where none does, and where digits may be a port.
+var elsewhere = []string{
+	"redis://u:%s", "redis://u:p@r1/%s", "redis://u:p@r1?%s", "redis://r1?password=%s", "redis://r1?db=%s", "redis://r1#%s",
+	"redis://r1:%s", "password=%s", "redis://u=%s", "redis://[%s]:1", "redis://[::1%%25%s", "redis://u:p@r1?client_name=%s",
+	"redis://u:p@r1/0?dial_timeout=%s", "ssl=%s", "r1:6379 %s", "redis://r1;%s",
+}
+
+// Check calls property with random URLs until it fails.
+func Check(t *testing.T, property func(t *rapid.T, s Mistyped)) {
+	t.Helper()
+	if err := flag.Set("rapid.nofailfile", "true"); err != nil { // the seed in the output is enough
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) { property(t, draw(t)) })
+}
+
+// draw returns a URL with a random password at a random place.
+func draw(t *rapid.T) Mistyped {
+	var m Mistyped
+	separators := strings.Split("/ # ? : = & % ; + $ [ ] \\ %2F %40 , ://", " ")
+	words, form := `[g-zG-Z0-9]{2}[g-z]{3}[g-zG-Z0-9]{3}`, rapid.SampledFrom(elsewhere)
+	if rapid.Bool().Draw(t, "an @ follows") {
+		words, form = words+`|6[1-4][1-9]{3}`, rapid.SampledFrom(before)
+		separators = append(separators, "@") // elsewhere, what follows it is a host
+	}
+	var password strings.Builder
+	for i := range rapid.IntRange(1, 3).Draw(t, "parts") {
+		if i > 0 {
+			password.WriteString(rapid.SampledFrom(separators).Draw(t, "separator"))
+		}
+		part := rapid.StringMatching(words).Draw(t, "part")
+		m.parts = append(m.parts, strings.ToLower(part))
+		password.WriteString(part)
+	}
+	if rapid.Bool().Draw(t, "ends with =") {
+		password.WriteString("=")
+	}
+	m.URL = fmt.Sprintf(form.Draw(t, "form"), password.String())
+	return m
+}
+
+// pointer matches what %v makes of a pointer, which may have any digits.
+var pointer = regexp.MustCompile(`0x[0-9a-f]+`)
+
+// In returns a part of the password that is in the text, or nothing.
+func (m Mistyped) In(text string) string {
+	text = pointer.ReplaceAllString(strings.ToLower(text), "")
+	for _, part := range m.parts {
+		if strings.Contains(text, part) {
+			return part
+		}
+	}
+	return ""
+}

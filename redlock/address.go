@@ -1,0 +1,81 @@
+package redlock
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// hostName matches the names of hosts. It does not match "password=...", a part of a connection string of another kind.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
+// ClientOptions returns the options of a client for one node: host:port, or a URL
+// redis://[user:password@]host:port[/db], or rediss:// for TLS. Change what you need, TLSConfig or
+// CredentialsProvider say, make a client of it and pass that to [New]. The option skip_verify is refused: with it, anybody
+// on the network path can pose as the node and read the password. No error repeats any part of the URL, which may hold a
+// password in any place where it was mistyped.
+func ClientOptions(node string) (*redis.Options, error) {
+	u := node
+	if !strings.Contains(u, "://") {
+		u = "redis://" + u
+	}
+	parsed, err := url.Parse(u)
+	if err != nil || !isAddress(parsed) {
+		return nil, fmt.Errorf("%w: the node's address must be host:port or redis://[user:password@]host:port[/db], or "+
+			"rediss:// for TLS, with reserved characters of the password escaped", ErrConfig)
+	}
+	if db := strings.Trim(parsed.Path, "/"); db != "" {
+		if _, err := strconv.Atoi(db); err != nil {
+			return nil, fmt.Errorf("%w: the path of the node's URL must be the number of a database", ErrConfig)
+		}
+	}
+	o, err := redis.ParseURL(u)
+	if err != nil {
+		// The error of go-redis may repeat a value.
+		return nil, fmt.Errorf("%w: the query of the node's URL has an option that go-redis does not know, or a bad value",
+			ErrConfig)
+	}
+	if o.TLSConfig != nil && o.TLSConfig.InsecureSkipVerify {
+		return nil, fmt.Errorf("%w: the node's URL has skip_verify, with which anybody on the network path can pose as the node: "+
+			"give the CA of its certificate to WithTLS, or set InsecureSkipVerify there", ErrConfig)
+	}
+	o.DialerRetries = 1 // the next call dials again anyway
+	o.DialTimeout = time.Second
+	o.PoolSize = 8 // a Locker uses four at a time
+	if o.ClientName == "" {
+		o.ClientName = "redlockfx"
+	}
+	// The hand-over notices of one vendor's cloud: without them no address is looked up at start.
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return o, nil
+}
+
+// isAddress reports whether what url.Parse took for the host is one. A reserved character that was not escaped ends the
+// host early; then the rest of the password and the '@' are in the path, the query or the fragment, and what looks like
+// host and port is the user and the beginning of the password.
+func isAddress(u *url.URL) bool {
+	if u.Scheme != "redis" && u.Scheme != "rediss" {
+		return false
+	}
+	if strings.Contains(u.Path+u.RawQuery, "@") || u.Fragment != "" {
+		return false
+	}
+	// A user without a password would not be authenticated. It may be half of a list that was split at a password's comma.
+	if _, has := u.User.Password(); u.User != nil && !has {
+		return false
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return false
+		}
+	}
+	_, err := netip.ParseAddr(u.Hostname())
+	return err == nil || hostName.MatchString(u.Hostname())
+}

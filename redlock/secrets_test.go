@@ -1,0 +1,65 @@
+package redlock_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/secret"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// Wherever a password was typed, nothing that a Locker returns or is shown as has a part of it.
+func TestOpen_NeverRepeatsAPasswordInAnyPlace(t *testing.T) {
+	secret.Check(t, func(t *rapid.T, s secret.Mistyped) {
+		nodes := []string{"b:1", s.URL, "c:1"}
+		shown := map[string]string{}
+		_, err := redlock.ClientOptions(s.URL)
+		shown["ClientOptions"] = fmt.Sprint(err)
+		settings, err := redlock.Validate(nodes, redlock.WithTTL(-1))
+		shown["Validate"] = fmt.Sprintf("%v %+v", err, settings)
+		_, err = redlock.Open([]string{s.URL, s.URL}, redlock.WithTTL(-1))
+		shown["Open, refused"] = fmt.Sprint(err)
+		if l, err := redlock.Open(nodes); err != nil {
+			shown["Open"] = err.Error()
+		} else {
+			text, err := json.Marshal([]any{l})
+			shown["Locker"] = fmt.Sprintf("%v %+v %#v %s %v", l, l, l, text, err)
+			if err := l.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for how, text := range shown {
+			if part := s.In(text); part != "" {
+				t.Fatalf("%q: %s shows %q: %s", s.URL, how, part, text)
+			}
+		}
+	})
+}
+
+func TestClientOptions_RefuseWhatIsNoAddress(t *testing.T) {
+	for _, u := range []string{
+		"redis://locks:/S3cretPassw0rd@r1:6379", "redis://locks:2024/S3cretPassw0rd@r1:6379", "redis://locks:77#S3cret@r1",
+		"redis://locks:77?S3cret@r1", "password=S3cretPassw0rd=", "redis://locks:77#S3cret", "redis://locks:77/S3cret",
+		"S3cret://r1:6379", "redis://S3cret@r1:6379", "redis://r1:77777", "redis://r1:0", "redis://r1?password=S3cret",
+	} {
+		_, err := redlock.ClientOptions(u)
+		if !errors.Is(err, redlock.ErrConfig) {
+			t.Errorf("%s: got %v", u, err)
+		} else if strings.Contains(strings.ToLower(err.Error()), "s3cret") || strings.Contains(err.Error(), "locks") {
+			t.Errorf("%s: the error shows a part of it: %v", u, err)
+		}
+	}
+	for u, addr := range map[string]string{
+		"r1": "r1:6379", "r_1.svc-a:1": "r_1.svc-a:1", "redis://[::1]:7": "[::1]:7", "rediss://u:p@10.0.0.1": "10.0.0.1:6379",
+		"redis://:p%2F%40@r1:1/2": "r1:1",
+	} {
+		if o, err := redlock.ClientOptions(u); err != nil || o.Addr != addr {
+			t.Errorf("%s: got %v, %v", u, o, err)
+		}
+	}
+}
