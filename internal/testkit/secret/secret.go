@@ -69,11 +69,16 @@ func draw(t *rapid.T) Mistyped {
 // pointer matches what %v makes of a pointer, which may have any digits.
 var pointer = regexp.MustCompile(`0x[0-9a-f]+`)
 
-// In returns a part of the password that is in the text, or nothing.
+// In returns a part of the password that is in the text, or nothing. Digits within a longer number, or after its point, are
+// those of a time.
 func (m Mistyped) In(text string) string {
 	text = pointer.ReplaceAllString(strings.ToLower(text), "")
 	for _, part := range m.parts {
-		if strings.Contains(text, part) {
+		shown := regexp.QuoteMeta(part)
+		if strings.Trim(part, "0123456789") == "" {
+			shown = `(^|[^0-9.])` + shown + `([^0-9]|$)`
+		}
+		if regexp.MustCompile(shown).MatchString(text) {
 			return part
 		}
 	}
