@@ -1,7 +1,9 @@
 package redlock
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/redlockfx/redlockfx/internal/bounded"
 )
 
 // hostName matches the names of hosts. It does not match "password=...", a part of a connection string of another kind.
@@ -45,6 +48,14 @@ func ClientOptions(node string) (*redis.Options, error) {
 	if o.TLSConfig != nil && o.TLSConfig.InsecureSkipVerify {
 		return nil, fmt.Errorf("%w: the node's URL has skip_verify, with which anybody on the network path can pose as the node: "+
 			"give the CA of its certificate to WithTLS, or set InsecureSkipVerify there", ErrConfig)
+	}
+	dial := redis.NewDialer(o)
+	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return bounded.New(c), nil
 	}
 	o.DialerRetries = 1 // the next call dials again anyway
 	o.DialTimeout = time.Second

@@ -3,8 +3,11 @@ package scheduler_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -20,7 +23,7 @@ func TestChanges_AreToldByTheLeaderAndKept(t *testing.T) {
 		for range 10 {
 			for _, set := range []func() error{
 				func() error { return b.Pause(t.Context(), "job") },
-				func() error { return b.Trigger(t.Context(), "job") },
+				func() error { return b.Trigger(scheduler.As(t.Context(), "alice, by \"SSO\""), "job") },
 				func() error { return b.Resume(t.Context(), "job") },
 			} {
 				if err := set(); err != nil {
@@ -36,9 +39,19 @@ func TestChanges_AreToldByTheLeaderAndKept(t *testing.T) {
 		var names []string
 		for _, change := range told[:3] {
 			at := c.at(change.At.Truncate(time.Millisecond))
-			names = append(names, fmt.Sprintf("%s by %s of %s at %s", change.What, change.By, change.Job, at))
+			names = append(names, fmt.Sprintf("%s by %q from %s of %s at %s", change.What, change.By, change.From, change.Job, at))
 		}
-		wantEqual(t, "the hook heard", names, []string{"pause by b of job at 5s", "trigger by b of job at 6s", "resume by b of job at 7s"})
+		wantEqual(t, "the hook heard", names, []string{
+			`pause by "" from b of job at 5s`, `trigger by "alice, by \"SSO\"" from b of job at 6s`, `resume by "" from b of job at 7s`,
+		})
+		if by := a.logs.FilterMessage("change obeyed").FilterField(zap.String("by", "alice, by \"SSO\"")).Len(); by != 10 {
+			t.Errorf("%d of 10 triggers are logged with who asked for them", by)
+		}
+		for _, nobody := range []string{"", "a\nb", strings.Repeat("x", 201)} {
+			if err := b.Trigger(scheduler.As(t.Context(), nobody), "job"); !errors.Is(err, scheduler.ErrName) {
+				t.Errorf("a trigger by %q: %v", nobody, err)
+			}
+		}
 		if logged := a.logs.FilterMessage("change obeyed").Len(); len(told) != 30 || logged != 30 {
 			t.Errorf("the hook heard of %d changes, the log has %d", len(told), logged)
 		}

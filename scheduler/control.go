@@ -18,37 +18,37 @@ import (
 // [ErrUnknownJob]: no leader has ever had a job of that name. Any other error says that too few nodes have stored it: it may
 // still take effect.
 func (s *Scheduler) Trigger(ctx context.Context, job string) error {
-	return s.set("trigger", job, func() (jobstore.Setting, error) {
-		return s.store.Trigger(ctx, job, s.elector.Identity())
-	})
+	return s.set(ctx, "trigger", job, s.store.Trigger)
 }
 
 // Pause stops the ticks of the job on all replicas until [Scheduler.Resume], from any replica. A pause outlives changes of the
 // leader and restarts of nodes. A tick whose start is being stored may still run, and runs under way go on.
 // Errors are those of [Scheduler.Trigger].
 func (s *Scheduler) Pause(ctx context.Context, job string) error {
-	return s.set("pause", job, func() (jobstore.Setting, error) {
-		return s.store.Pause(ctx, job, s.elector.Identity(), true)
-	})
+	return s.set(ctx, "pause", job, s.store.Pause)
 }
 
 // Resume ends a pause. Ticks that came meanwhile are not caught up with. Errors are those of
 // [Scheduler.Trigger].
 func (s *Scheduler) Resume(ctx context.Context, job string) error {
-	return s.set("resume", job, func() (jobstore.Setting, error) {
-		return s.store.Pause(ctx, job, s.elector.Identity(), false)
-	})
+	return s.set(ctx, "resume", job, s.store.Resume)
 }
 
 // set sets what a person wants, and logs it.
-func (s *Scheduler) set(what, job string, do func() (jobstore.Setting, error)) error {
+func (s *Scheduler) set(
+	ctx context.Context, what, job string, do func(ctx context.Context, job, by, from string) (jobstore.Setting, error),
+) error {
 	if err := name.Check("name", job); err != nil {
 		return fmt.Errorf("%w: %w", ErrName, err)
 	}
-	if _, err := do(); err != nil {
+	who, err := whoIn(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := do(ctx, job, who, s.elector.Identity()); err != nil {
 		return publicError(what, job, err)
 	}
-	s.log.Info(what, zap.String("job", job), zap.String("replica", s.elector.Identity()))
+	s.log.Info(what, zap.String("job", job), zap.String("by", who), zap.String("replica", s.elector.Identity()))
 	return nil
 }
 

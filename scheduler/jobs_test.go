@@ -3,8 +3,11 @@ package scheduler_test
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -47,4 +50,34 @@ func namesOf(all []scheduler.Status) []string {
 		names = append(names, s.Job)
 	}
 	return names
+}
+
+// With more jobs than go in a call, those that are due first are ready first.
+func TestPrepare_TheSoonestFirst(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		var mu sync.Mutex
+		var order []string // of the jobs that the node was first asked for
+		c.SetPreHook(0, func(_ *server.Peer, command string, args ...string) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, name := range []string{"job 0000", "often", "seldom"} {
+				asked := command == "EVALSHA" && slices.Contains(args, name) // by the script prepare: others have the key of its runs
+				if asked && !slices.Contains(order, name) {
+					order = append(order, name)
+				}
+			}
+			return false
+		})
+		r := c.idle("a")
+		for i := range 3 * 500 {
+			r.add(r.job(fmt.Sprintf("job %04d", i), "@daily", quick))
+		}
+		r.add(r.job("seldom", "0 0 29 2 *", quick))
+		r.add(r.job("often", "* * * * * *", quick))
+		r.campaign()
+		time.Sleep(10 * time.Second)
+		mu.Lock()
+		defer mu.Unlock()
+		wantEqual(t, "the order", order, []string{"often", "job 0000", "seldom"})
+	})
 }

@@ -67,6 +67,9 @@ func (l *loop) prepare(now time.Time) time.Duration {
 	}
 	batch := p.waiting // until the nodes have answered, nothing of these jobs is opened
 	p.waiting, p.running = nil, true
+	if len(batch) > jobstore.MaxJobs {
+		soonestFirst(batch, now)
+	}
 	ballot := l.ballot.Ballot
 	leader := jobstore.Leader{Token: l.term.Token(), Replica: l.s.elector.Identity()}
 	ctx := l.asking()
@@ -97,6 +100,18 @@ func (l *loop) prepare(now time.Time) time.Duration {
 		l.inbox.post(func() { l.prepares.running = false })
 	})
 	return maxPoll
+}
+
+// soonestFirst sorts jobs by their next tick: with very many jobs the last are ready seconds after the first.
+func soonestFirst(jobs []*entry, now time.Time) {
+	next := make(map[*entry]time.Time, len(jobs))
+	for _, e := range jobs {
+		next[e] = e.job.schedule.Next(now)
+		if next[e].IsZero() { // it has no tick any more
+			next[e] = now.AddDate(100, 0, 0)
+		}
+	}
+	slices.SortStableFunc(jobs, func(a, b *entry) int { return next[a].Compare(next[b]) })
 }
 
 // prepared applies what the nodes know of some jobs.

@@ -26,7 +26,7 @@ type Status struct {
 	Own string
 
 	// Reason is why the newest tick that did not run was not run, and ReasonTick is that tick; empty if the newest tick
-	// ran.
+	// ran. Without a tick it says why the nodes' state of the job cannot be read: nothing else is known then.
 	Reason     string
 	ReasonTick time.Time
 
@@ -176,6 +176,10 @@ func (s *Scheduler) History(ctx context.Context, job string, n int) ([]Record, e
 // statusOf returns what is known of a job. now is by the nodes' clock.
 func (s *Scheduler) statusOf(v *jobstore.View, leader string, now time.Time) Status {
 	st := Status{Job: v.Job, Leader: leader}
+	if v.Err != nil {
+		st.Reason = v.Err.Error()
+		return st
+	}
 	st.Zone, st.Spec = splitPlan(v.State.Plan)
 	own := s.own(v.Job)
 	switch {
@@ -252,7 +256,7 @@ func (st *Status) due(v *jobstore.View, own *job, now time.Time) {
 	st.ReasonTick = tick
 	switch {
 	case st.Paused:
-		st.Reason = "paused by " + v.Pause.By
+		st.Reason = "paused by " + v.Pause.Who()
 	case st.Leader == "":
 		st.Reason = "nobody leads"
 	case st.Running && own != nil && own.Overlap != Skip && own.Overlap != Allow:

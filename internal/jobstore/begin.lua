@@ -55,9 +55,10 @@ local function answer()
   return {line, unpack(texts)}
 end
 
--- believed returns a setting, unless it is from the future
+-- believed returns a setting, unless it is from the future, or none: it would stop all jobs of a call
 local function believed(setting)
-  if setting and tonumber(sub(setting, 1, 16)) <= now + ahead then
+  local version = setting and tonumber(sub(setting, 1, 16))
+  if version and version <= now + ahead then
     return setting
   end
 end

@@ -164,7 +164,7 @@ func (s Setting) encode() string {
 	if s.On {
 		on = "1"
 	}
-	return fmt.Sprintf("%016d%s,%s,%s", s.Version, s.Tie, on, url.QueryEscape(s.By))
+	return fmt.Sprintf("%016d%s,%s,%s,%s", s.Version, s.Tie, on, url.QueryEscape(s.By), url.QueryEscape(s.From))
 }
 
 const settingLen = 22 // of a version and its tie-break
@@ -179,7 +179,7 @@ func decodeSetting(text string) (Setting, error) {
 		return Setting{}, fmt.Errorf("what was set for the job cannot be read: %.80q", text)
 	}
 	v := values{left: text[:16] + text[settingLen:]}
-	s := Setting{Version: v.int64(), On: v.flag(), By: v.text(), Tie: text[16:settingLen]}
+	s := Setting{Version: v.int64(), On: v.flag(), By: v.text(), From: v.text(), Tie: text[16:settingLen]}
 	return s, v.err
 }
 
@@ -245,10 +245,18 @@ func (v *values) millis() time.Time {
 	if ms == 0 {
 		return time.Time{}
 	}
-	return time.UnixMilli(ms).UTC()
+	return v.time(time.UnixMilli(ms).UTC())
 }
 
-func (v *values) micros() time.Time { return timeOf(v.int64()) }
+func (v *values) micros() time.Time { return v.time(timeOf(v.int64())) }
+
+// time refuses a time that JSON cannot have.
+func (v *values) time(t time.Time) time.Time {
+	if year := t.Year(); year < 0 || year > 9999 {
+		v.fail(fmt.Errorf("the year %d is out of range", year))
+	}
+	return t
+}
 
 func (v *values) slot() Slot {
 	lane := v.left
@@ -271,10 +279,10 @@ func (v *values) record() Record {
 	start, took := v.next(), v.next()
 	r.Late, r.Err, r.Ticks, r.From = v.flag(), v.text(), v.int(), v.millis()
 	if start != "" {
-		r.Start = r.Slot.At.Add(v.span(start))
+		r.Start = v.time(r.Slot.At.Add(v.span(start)))
 	}
 	if took != "" {
-		r.End = r.Start.Add(v.span(took))
+		r.End = v.time(r.Start.Add(v.span(took)))
 	}
 	return r
 }

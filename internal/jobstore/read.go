@@ -18,6 +18,7 @@ type View struct {
 	At             At // of the state
 	State          State
 	Pause, Trigger Setting
+	Err            error // why the state cannot be read; nil: it is there
 }
 
 // page is one node's answer about jobs.
@@ -61,7 +62,7 @@ func (p Page) Len() int {
 	return n
 }
 
-// Views decodes the jobs of the page.
+// Views decodes the jobs of the page. A job of which no node has a state that can be read has an error.
 func (p Page) Views() []View {
 	views, _ := merge(p.answers, p.Now)
 	if p.Next != "" { // a node may know of more up to where another's page ends
@@ -70,7 +71,7 @@ func (p Page) Views() []View {
 	return views
 }
 
-// Views returns those of the jobs that are known, [MaxJobs] at most, in the order of their names. header is the one with the
+// Views returns those of the jobs that are known and can be read, [MaxJobs] at most, in the order of their names. header is the one with the
 // largest ballot, now is the time by the nodes' clocks. [ErrNoQuorum].
 func (s *Store) Views(ctx context.Context, jobs ...string) (views []View, header Header, now time.Time, err error) {
 	args := []any{"", 0}
@@ -85,7 +86,7 @@ func (s *Store) Views(ctx context.Context, jobs ...string) (views []View, header
 		return nil, Header{}, time.Time{}, err
 	}
 	views, header = merge(pages, now)
-	return views, header, now, nil
+	return slices.DeleteFunc(views, func(v View) bool { return v.Err != nil }), header, now, nil
 }
 
 func (s *Store) read(ctx context.Context, op string, args []any) ([]page, time.Time, error) {
@@ -135,13 +136,14 @@ func merge(pages []page, now time.Time) (views []View, header Header) {
 		for i := range p.jobs {
 			name, f := p.names[i], &p.jobs[i]
 			at, known := places[name]
-			if f.kind != None && (!known || f.at.IsAfter(views[at].At)) { // most often all nodes have the same state
-				if found := f.decode(p.now); found.Err == nil {
-					if !known {
-						at, known = len(views), true
-						places[name], views = at, append(views, View{Job: name})
-					}
-					views[at].At, views[at].State = found.At, found.State
+			if f.kind != None && (!known || views[at].Err != nil || f.at.IsAfter(views[at].At)) {
+				found := f.decode(p.now) // most often only the first node's: all have the same state
+				if !known {
+					at, known = len(views), true
+					places[name], views = at, append(views, View{Job: name, Err: found.Err})
+				}
+				if found.Err == nil {
+					views[at].At, views[at].State, views[at].Err = found.At, found.State, nil
 				}
 			}
 			if known {
@@ -194,18 +196,23 @@ func readHeader(r *quorum.Reply) (h Header, err error) {
 	return decodeHeader(text)
 }
 
+// tooNew is how far ahead of the nodes' clocks a record is not believed. Clocks are set back by less.
+const tooNew = 24 * time.Hour
+
 // History returns the newest n records of a job, the newest first. [ErrNoQuorum].
 func (s *Store) History(ctx context.Context, job string, n int) ([]Record, error) {
 	args := append(s.reading[:len(s.reading):len(s.reading)], n)
 	op := fmt.Sprintf("history of %q", job)
-	answers, _, err := ask(ctx, s, op, newCall(runsScript, s.keys(s.runsKey(job)), args))
+	answers, now, err := ask(ctx, s, op, newCall(runsScript, s.keys(s.runsKey(job)), args))
 	if err != nil {
 		return nil, err
 	}
 	found := make(map[Record]bool) // a node may have one twice, or have missed one
 	for _, records := range answers {
 		for _, record := range records {
-			found[record] = true
+			if !latest(record.Slot.At, written(record)).After(now.Add(tooNew)) { // else it would be the newest forever
+				found[record] = true
+			}
 		}
 	}
 	all := slices.SortedFunc(maps.Keys(found), func(a, b Record) int {

@@ -23,20 +23,27 @@ const (
 // maxSets bounds the attempts to set something that is newer than what the nodes have.
 const maxSets = 3
 
-// Pause stores on a majority that the job is paused, or that it is not any more; by says who wants it. It returns what was set.
+// Pause stores on a majority that the job is paused; by says who wants it, from is the replica. It returns what was set.
 // [ErrUnknown], [ErrNoQuorum].
-func (s *Store) Pause(ctx context.Context, job, by string, on bool) (Setting, error) {
-	return s.set(ctx, job, pauseOf, by, on, func(v View) Setting { return v.Pause })
+func (s *Store) Pause(ctx context.Context, job, by, from string) (Setting, error) {
+	return s.set(ctx, job, pauseOf, Setting{On: true, By: by, From: from}, pauseIn)
 }
 
+// Resume stores on a majority that the job is not paused any more, as Pause does.
+func (s *Store) Resume(ctx context.Context, job, by, from string) (Setting, error) {
+	return s.set(ctx, job, pauseOf, Setting{By: by, From: from}, pauseIn)
+}
+
+func pauseIn(v View) Setting { return v.Pause }
+
 // Trigger stores on a majority that somebody wants a run. [ErrUnknown], [ErrNoQuorum].
-func (s *Store) Trigger(ctx context.Context, job, by string) (Setting, error) {
-	return s.set(ctx, job, triggerOf, by, true, func(v View) Setting {
+func (s *Store) Trigger(ctx context.Context, job, by, from string) (Setting, error) {
+	return s.set(ctx, job, triggerOf, Setting{On: true, By: by, From: from}, func(v View) Setting {
 		return Setting{Version: max(v.Trigger.Version, v.State.Manual.UnixMicro())}
 	})
 }
 
-func (s *Store) set(ctx context.Context, job, what, by string, on bool, stands func(View) Setting) (Setting, error) {
+func (s *Store) set(ctx context.Context, job, what string, set Setting, stands func(View) Setting) (Setting, error) {
 	views, _, now, err := s.Views(ctx, job)
 	if err != nil {
 		return Setting{}, err
@@ -44,7 +51,7 @@ func (s *Store) set(ctx context.Context, job, what, by string, on bool, stands f
 	if len(views) == 0 {
 		return Setting{}, fmt.Errorf("job %q: %w", job, ErrUnknown)
 	}
-	set := Setting{On: on, By: by, Tie: random(3), Version: max(stands(views[0]).Version+1, now.UnixMicro())}
+	set.Tie, set.Version = random(3), max(stands(views[0]).Version+1, now.UnixMicro())
 	for n := 1; ; n++ {
 		err := s.try(ctx, job, what, set)
 		newer, ok := errors.AsType[*newerError](err)
@@ -172,7 +179,7 @@ func readSet(r *quorum.Reply) (a setAnswer, err error) {
 		if a.stands, err = decodeSetting(text); err != nil {
 			return a, err
 		}
-		a.err = fmt.Errorf("a newer one stands, by %q at %v", a.stands.By, a.stands.At())
+		a.err = fmt.Errorf("a newer one stands, by %s at %v", a.stands.Who(), a.stands.At())
 	default:
 		return a, fmt.Errorf("unexpected item %q", code)
 	}

@@ -1,6 +1,7 @@
 package jobstore_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -12,19 +13,19 @@ func TestPause_IsSeenByWhoeverPrepares(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.writer("a"), c.writer("b")
 		a.mustPrepare(job)
-		_, err := b.Pause(t.Context(), job, "b", true)
+		_, err := b.Pause(t.Context(), job, "b", "here")
 		want.Err(t, err, jobstore.ErrUnknown)
 		a.mustWrite(10 * time.Second)
 		time.Sleep(timeout)
-		paused, err := b.Pause(t.Context(), job, "b c", true)
+		paused, err := b.Pause(t.Context(), job, "b c", "here")
 		if err != nil || !paused.On || paused.By != "b c" {
 			t.Fatalf("%+v, %v", paused, err)
 		}
-		resumed, err := a.Pause(t.Context(), job, "a", false)
+		resumed, err := a.Resume(t.Context(), job, "a", "here")
 		if err != nil || !resumed.IsNewer(paused) {
 			t.Errorf("after %+v came %+v, %v", paused, resumed, err)
 		}
-		triggered, err := b.Trigger(t.Context(), job, "b")
+		triggered, err := b.Trigger(t.Context(), job, "b", "here")
 		if err != nil {
 			t.Error(err)
 		}
@@ -49,9 +50,9 @@ func TestPause_OneNodeThatIsWrong(t *testing.T) {
 				wrong := jobstore.Setting{Version: future.UnixMicro(), Tie: "ffffff", On: true, By: "nobody"}
 				c.Node(0).HSet("{redlock}:settings:x", "p:"+job, wrong.Text())
 				c.Offset(0, ahead)
-				for _, on := range []bool{true, false} {
+				for _, set := range []func(ctx context.Context, job, by, from string) (jobstore.Setting, error){a.Pause, a.Resume} {
 					time.Sleep(time.Second)
-					set, err := a.Pause(t.Context(), job, "a", on)
+					set, err := set(t.Context(), job, "a", "here")
 					if err != nil || set.At().After(time.Now()) {
 						t.Errorf("it is set at %v, %v", set.At(), err)
 					}
@@ -73,7 +74,7 @@ func TestTrigger_IsAboveTheRunsByHandBefore(t *testing.T) {
 		if _, err := a.writeState(jobstore.State{Mark: c.Start, Manual: manual}, false); err != nil {
 			t.Fatal(err)
 		}
-		set, err := a.Trigger(t.Context(), job, "a")
+		set, err := a.Trigger(t.Context(), job, "a", "here")
 		if err != nil || !set.At().After(manual) {
 			t.Errorf("the trigger is of %v, and those up to %v are settled: %v", set.At(), manual, err)
 		}
@@ -96,7 +97,7 @@ func TestPoll_TellsWhatWasSetAndWhoForgot(t *testing.T) {
 		}
 		latest := poll(nil, 0, 0)
 		for _, name := range []string{"x", "y"} {
-			if _, err := b.Pause(t.Context(), name, "b", true); err != nil {
+			if _, err := b.Pause(t.Context(), name, "b", "here"); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(timeout)
@@ -104,7 +105,7 @@ func TestPoll_TellsWhatWasSetAndWhoForgot(t *testing.T) {
 		poll(nil, 2, 0)
 		latest = poll(latest, 2, 0)
 		latest = poll(latest, 0, 0)
-		if _, err := b.Trigger(t.Context(), "x", "b"); err != nil {
+		if _, err := b.Trigger(t.Context(), "x", "b", "here"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(timeout)

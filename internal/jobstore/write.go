@@ -170,7 +170,7 @@ func (s *Store) outcome(job string, answers []quorum.Answer[[]error], i int, cau
 type PausedError struct{ Pause Setting }
 
 func (e *PausedError) Error() string {
-	return fmt.Sprintf("%v, by %s at %v", ErrPaused, e.Pause.By, e.Pause.At())
+	return fmt.Sprintf("%v, by %s at %v", ErrPaused, e.Pause.Who(), e.Pause.At())
 }
 
 // Unwrap returns ErrPaused.

@@ -32,7 +32,8 @@ var errReply = errors.New("unexpected reply")
 
 func unexpected(raw any) error { return fmt.Errorf("%w %.100q", errReply, fmt.Sprint(raw)) }
 
-func newReply(raw any) (r Reply, err error) {
+// ParseReply reads the first part of what a script returned.
+func ParseReply(raw any) (r Reply, err error) {
 	switch raw := raw.(type) {
 	case string:
 		r.line = raw

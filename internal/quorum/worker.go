@@ -237,7 +237,7 @@ func (w *worker) received(groups []group, sent time.Time, err error) {
 			// connection, a password say.
 			r.err = err
 		default:
-			r.reply, r.err = newReply(cmd.Val())
+			r.reply, r.err = ParseReply(cmd.Val())
 		}
 	}
 	w.node.note(groups[0].isAnswer(), now.Sub(sent))

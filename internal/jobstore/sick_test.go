@@ -1,0 +1,95 @@
+package jobstore_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+)
+
+// Somebody has written nonsense for one job to a majority of the nodes.
+func TestPage_ASickJobHidesNoOther(t *testing.T) {
+	const jobs, settings = "{redlock}:jobs:x", "{redlock}:settings:x"
+	for _, test := range []struct{ key, field, value string }{
+		{settings, "p:sick", "x"}, {settings, "p:sick", ""}, {settings, "t:sick", "yesterday, by me"},
+		{settings, "p:sick", "0000000000000001"}, {jobs, "sick", ""}, {jobs, "sick", "x"},
+	} {
+		t.Run(test.key+" "+test.field+"="+test.value, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a := c.writer("a")
+				a.mustPrepare("good", "sick")
+				a.writeNamed("good", "sick", "well")
+				time.Sleep(timeout)
+				for i := range 2 {
+					c.Node(i).HSet(test.key, test.field, test.value)
+				}
+				a.links.Cut(2)
+				page, err := a.Page(t.Context(), "", 10)
+				views := page.Views()
+				if err != nil || len(views) != 3 {
+					t.Fatalf("%d jobs, %v", len(views), err)
+				}
+				for i, name := range []string{"good", "sick", "well"} {
+					v := views[i]
+					if v.Job != name || name != "sick" && (v.Err != nil || v.State.Plan != name) {
+						t.Errorf("job %d is %+v", i, v)
+					}
+				}
+				if sick := views[1]; (sick.Err == nil) != (sick.State.Plan == "sick") || test.key == jobs && sick.Err == nil {
+					t.Errorf("the sick one is %+v", sick)
+				}
+				for _, p := range a.mustPrepare("good", "sick")[:2] { // a leader can begin
+					if p.Err != nil || p.Jobs[0].Err != nil {
+						t.Errorf("node %d: %v, %v", p.Node, p.Err, p.Jobs[0].Err)
+					}
+				}
+				a.writeNamed("good")
+			})
+		})
+	}
+}
+
+// A record that one node has from the far future would be the newest forever, and none after the year 9999 can be told as JSON.
+func TestHistory_NoneOfTheFarFuture(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.writer("a")
+		a.mustPrepare(job)
+		at := c.Start.Truncate(time.Second).UTC()
+		good := jobstore.Record{Slot: jobstore.Slot{At: at}, ID: "1", State: jobstore.StateOK, Start: at, End: at.Add(time.Second)}
+		if errs, _ := a.writeAll(&jobstore.Write{Job: job, Ended: []jobstore.Record{good}}); errs[0] != nil {
+			t.Fatal(errs[0])
+		}
+		for _, record := range []string{
+			"t253402300800000,ok,2,,0,x,0,1",          // tick, start and end in the year 10000
+			"t253402300000000,ok,3,,0,x,0,1000000000", // only its end
+			"t16725225600000,ok,5,,0,x,0,1",           // in 2500
+			"m16725225600000000,missed,6,,0,x",
+			"t-99999999999999,ok,7,,0,x,0,1",
+		} {
+			if _, err := c.Node(1).Lpush("{redlock}:runs:x:"+job, record); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a.links.Cut(2)
+		records, err := a.History(t.Context(), job, 10)
+		if err != nil || len(records) != 1 || records[0] != good {
+			t.Errorf("%v, %+v", err, records)
+		}
+	})
+}
+
+func TestState_TimesThatJSONCannotHaveAreRefused(t *testing.T) {
+	for _, text := range []string{
+		"mark=253402300800000", "notrun=253402300800000,x", "lost=-99999999999999999", "last=t253402300800000,ok,a",
+		"last=t253402300000000,ok,a,,0,x,900000000", "last=m1,ok,a,,0,x,0,0,,,2,253402300800000", "mark=253402300799999",
+	} {
+		s, err := jobstore.DecodeState(text)
+		if err != nil {
+			continue
+		}
+		if _, err := json.Marshal(s); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package quorum_test
+
+import (
+	"testing"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
+
+// A node may answer anything. A reader of items and texts comes to an end, and never to a panic.
+func FuzzParseReply(f *testing.F) {
+	f.Add("1700000000 250 0123456789abcde y17/3 h250 n", "text", int64(1))
+	f.Add("- - -", "", int64(-1))
+	f.Add("99999999999999999999 1 x y-9223372036854775808/9223372036854775807", "x", int64(0))
+	f.Fuzz(func(t *testing.T, line, text string, number int64) {
+		for _, raw := range []any{
+			line, []any{line}, []any{line, text}, []any{number, line, text}, []any{line, number}, []any{nil}, []any{[]any{line}}, number, nil,
+		} {
+			r, err := quorum.ParseReply(raw)
+			if err != nil {
+				continue
+			}
+			items := 0
+			for r.More() {
+				if _, _, _, err := r.Item(); err != nil {
+					break
+				}
+				if items++; items > len(line) {
+					t.Fatalf("%d items of %q", items, line)
+				}
+			}
+			texts := 0
+			for ; ; texts++ {
+				if _, err := r.Text(); err != nil {
+					break
+				}
+			}
+			if texts > 2 {
+				t.Errorf("%d texts of %v", texts, raw)
+			}
+		}
+	})
+}

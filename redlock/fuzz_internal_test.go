@@ -1,0 +1,51 @@
+package redlock
+
+import (
+	"testing"
+
+	"github.com/redlockfx/redlockfx/internal/notify"
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
+
+// What a node says of locks is read, whatever it is. No number of it is above those that Lua can count to.
+func FuzzReplies(f *testing.F) {
+	const clock = "1700000000 250 0123456789abcde "
+	f.Add(clock+"y17/3", "id:1:text", "run_id:a\r\nrole:master", "redis_version:7.0.15\r\n")
+	f.Add(clock+"h250/17", "id:1:text", "", "")
+	f.Add(clock+"u250 q3 g1000/5 e", "x", "maxmemory:0", "maxmemory_policy:allkeys-lru")
+	f.Add(clock+"y9223372036854775807/9223372036854775807", ":", "::", "a:99999999999999999999:")
+	f.Fuzz(func(t *testing.T, line, a, b, c string) {
+		said := func() *quorum.Reply {
+			r, err := quorum.ParseReply([]any{line, a, b, c})
+			if err != nil {
+				t.Skip()
+			}
+			return &r
+		}
+		for _, read := range []func(*quorum.Reply) (reply, error){readReply, readGrant} {
+			if r, err := read(said()); err == nil && (r.number > maxNumber && !r.queued || r.left < 0 && r.held) {
+				t.Errorf("%q: %+v", line, r)
+			}
+		}
+		_, _ = readExtension(said())
+		_, _ = readInspection(said())
+		if v, err := parseValue(a); err == nil && v.attempt >= 0 {
+			if again, err := parseValue(v.String()); err != nil || again != v {
+				t.Errorf("%q is %+v, and again %+v, %v", a, v, again, err)
+			}
+		}
+	})
+}
+
+// What anybody publishes is read, whatever it is.
+func FuzzMessages(f *testing.F) {
+	f.Add("over 1 4 namevalue")
+	f.Add("over 2 9223372036854775807 x")
+	f.Add("over -1 -1 ")
+	f.Fuzz(func(t *testing.T, text string) {
+		m := readMessage(notify.Event{Text: text})
+		if m != nil && len(m.name)+len(m.text) > len(text) {
+			t.Errorf("%q: %+v", text, m)
+		}
+	})
+}
