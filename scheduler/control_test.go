@@ -128,7 +128,7 @@ func TestPause_HoldsOverLeadersAndRestartsOfNodes(t *testing.T) {
 		time.Sleep(time.Minute)
 		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s"})
 		s := a.status("job")
-		if !s.Paused || s.Reason != "paused by b" || !s.Next.IsZero() || s.Leader != "b" || s.ReasonTick.IsZero() {
+		if !s.Paused || s.Reason != `paused by somebody on "b"` || !s.Next.IsZero() || s.Leader != "b" || s.ReasonTick.IsZero() {
 			t.Errorf("status %+v", s)
 		}
 

@@ -52,6 +52,7 @@ func TestConn_ReadsWhatServersSay(t *testing.T) {
 		"%1\r\n+a\r\n*2\r\n:1\r\n:2\r\n", "~2\r\n:1\r\n:2\r\n", ">2\r\n+message\r\n$2\r\n*9\r\n", "|1\r\n+ttl\r\n:1\r\n$1\r\nx\r\n", "|0\r\n+x\r\n",
 		nested.String() + ":1\r\n" + nested.String() + ":1\r\n",
 		fmt.Sprintf("$%d\r\n%s\r\n", bounded.MaxText, strings.Repeat("x", bounded.MaxText)),
+		"*1\r\n|1\r\n+a\r\n:1\r\n" + strings.Repeat("*1\r\n", 15) + ":1\r\n",
 		"*1048576\r\n", "=5\r\ntxt:a\r\n", "!3\r\nERR\r\n",
 	} {
 		for _, most := range []int{1, 2, 7, 1 << 20} {
@@ -66,19 +67,20 @@ func TestConn_ReadsWhatServersSay(t *testing.T) {
 func TestConn_RefusesWhatWouldCostTheReaderMuch(t *testing.T) {
 	full := fmt.Sprintf("$%d\r\n%s\r\n", bounded.MaxText, strings.Repeat("x", bounded.MaxText))
 	for text, why := range map[string]string{
-		"$1048577\r\n":                         "a text of more than 1048576 bytes",
-		"$9223372036854775807\r\n":             "a text of more than 1048576 bytes",
-		"$99999999999999999999999999\r\n":      "a text of more than 1048576 bytes",
-		"$?\r\n":                               "unknown length",
-		"$1x\r\n":                              "unknown length",
-		"*1048577\r\n":                         "a list of more than 1048576 elements",
-		"*2\r\n:1\r\n%1000000000\r\n":          "a list of more than 1048576 elements",
-		"*?\r\n":                               "unknown length",
-		strings.Repeat("*1\r\n", 17):           "deeper than 16",
-		strings.Repeat("|1\r\n+a\r\n", 17):     "deeper than 16",
-		"+" + strings.Repeat("x", 1<<16):       "a line of more than 65536 bytes",
-		strings.Repeat("x", 1<<17):             "a line of more than 65536 bytes",
-		"*1000\r\n" + strings.Repeat(full, 65): "more than 67108864 bytes",
+		"$1048577\r\n":                     "a text of more than 1048576 bytes",
+		"$9223372036854775807\r\n":         "a text of more than 1048576 bytes",
+		"$99999999999999999999999999\r\n":  "a text of more than 1048576 bytes",
+		"$?\r\n":                           "unknown length",
+		"$1x\r\n":                          "unknown length",
+		"*1048577\r\n":                     "a list of more than 1048576 elements",
+		"*2\r\n:1\r\n%1000000000\r\n":      "a list of more than 1048576 elements",
+		"*?\r\n":                           "unknown length",
+		strings.Repeat("*1\r\n", 17):       "deeper than 16",
+		strings.Repeat("|1\r\n+a\r\n", 17): "deeper than 16",
+		strings.Repeat("*1\r\n", 10) + "|1\r\n+a\r\n:1\r\n" + strings.Repeat("*1\r\n", 7): "deeper than 16",
+		"+" + strings.Repeat("x", 1<<16):                                             "a line of more than 65536 bytes",
+		strings.Repeat("x", 1<<17):                                                   "a line of more than 65536 bytes",
+		"*1000\r\n" + strings.Repeat(full, 65):                                       "more than 67108864 bytes",
 		"*1048576\r\n" + strings.Repeat("+"+strings.Repeat("x", 60000)+"\r\n", 1200): "more than 67108864 bytes",
 	} {
 		for _, most := range []int{3, 1 << 20} {
