@@ -63,6 +63,7 @@ func ClientOptions(node string) (*redis.Options, error) {
 	if o.ClientName == "" {
 		o.ClientName = "redlockfx"
 	}
+	o.DisableIdentity = true // its CLIENT SETINFO is denied to users that may not do more than they must
 	// The hand-over notices of one vendor's cloud: without them no address is looked up at start.
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return o, nil

@@ -75,3 +75,11 @@ func TestOpen_RefusesAReplyThatWouldCostMuch(t *testing.T) {
 		})
 	}
 }
+
+// A user that may do no more than it must is denied CLIENT SETINFO by newer servers, and each denial is logged there.
+func TestClientOptions_SendNoNameOfTheClientLibrary(t *testing.T) {
+	o, err := redlock.ClientOptions("r1:6379")
+	if err != nil || !o.DisableIdentity {
+		t.Errorf("%+v, %v", o, err)
+	}
+}

@@ -1,0 +1,167 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// roleRights are those that docs/operations.md gives to a user for people.
+func roleRights(t *testing.T, role string) []string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/operations.md")
+	must(t, err)
+	line := regexp.MustCompile(`(?m)^ +ACL SETUSER ` + role + ` reset on >password (.+)$`).FindSubmatch(text)
+	if line == nil {
+		t.Fatalf("docs/operations.md does not say what rights a user %s needs", role)
+	}
+	return strings.Fields(string(line[1]))
+}
+
+// person is what somebody uses who is no replica: a page, redlockctl.
+type person struct {
+	locker  *redlock.Locker
+	elector *election.Elector
+	jobs    *scheduler.Scheduler
+}
+
+func newPerson(t *testing.T, nodes *redisproc.Cluster, user string) person {
+	t.Helper()
+	l := lockerAs(t, user, "pw", nodes)
+	e, err := election.New(l, "billing")
+	must(t, err)
+	s, err := scheduler.New(e)
+	must(t, err)
+	return person{l, e, s}
+}
+
+// look reads all that there is.
+func (p person) look(ctx context.Context) error {
+	_, holderErr := p.locker.Holder(ctx, "election:billing")
+	_, leaderErr := p.elector.Leader(ctx)
+	_, termsErr := p.elector.Terms(ctx)
+	_, jobsErr := p.jobs.Jobs(ctx)
+	_, statusErr := p.jobs.Status(ctx, "report")
+	_, historyErr := p.jobs.History(ctx, "report", 10)
+	_, changesErr := p.jobs.Changes(ctx, "report")
+	return errors.Join(holderErr, leaderErr, termsErr, jobsErr, statusErr, historyErr, changesErr, p.locker.Nodes(ctx)[0].Err)
+}
+
+// operate pauses, resumes and triggers the job.
+func (p person) operate(ctx context.Context) error {
+	ctx = scheduler.As(ctx, "ann")
+	return errors.Join(p.jobs.Pause(ctx, "report"), p.jobs.Resume(ctx, "report"), p.jobs.Trigger(ctx, "report"))
+}
+
+// spareForPeople are the rights that they can do without: a script is sent once more, and the leader hears of a change when it asks
+// next.
+var spareForPeople = []string{"+script|load", "+publish", "&{redlock}:*"}
+
+func TestRoles_AreEnoughAndNoneTooMany(t *testing.T) {
+	t.Parallel()
+	nodes := startNodes(t, 1)
+	server := admins(t, nodes.Addrs())[0]
+	setUser(t, server, "application", append(jobRights(t), termRights(t)...))
+	startApplication(t, newPerson(t, nodes, "application"))
+
+	for role, use := range map[string]func(person, context.Context) error{
+		"viewer": person.look,
+		"operator": func(p person, ctx context.Context) error {
+			return errors.Join(p.look(ctx), p.operate(ctx))
+		},
+	} {
+		all := roleRights(t, role)
+		for i, right := range append([]string{"none"}, all...) {
+			t.Run(role+" without "+right, func(t *testing.T) {
+				user := fmt.Sprint(role, i)
+				setUser(t, server, user, without(all, right))
+				must(t, server.ScriptFlush(t.Context()).Err())
+				err := use(newPerson(t, nodes, user), t.Context())
+				works := right == "none" || slices.Contains(spareForPeople, right)
+				if works && err != nil || !works && (err == nil || !denied.MatchString(err.Error())) {
+					t.Errorf("got %v", err)
+				}
+				if asked := denials(t, server, user) > 0; asked == (right == "none") {
+					t.Errorf("it asked for what it may not: %v", asked)
+				}
+			})
+		}
+	}
+}
+
+// startApplication leads, with a job that has run once when it returns, and ends with the test.
+func startApplication(t *testing.T, p person) {
+	t.Helper()
+	ran := make(chan struct{}, 1)
+	must(t, p.jobs.Add(scheduler.Job{Name: "report", Spec: "* * * * * *", Run: func(context.Context, scheduler.Run) error {
+		select {
+		case ran <- struct{}{}:
+		default:
+		}
+		return nil
+	}}))
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- p.elector.Run(ctx) }() // ends with stop, and is received below
+	t.Cleanup(func() {
+		stop()
+		must(t, <-ended)
+	})
+	<-ran
+	poll(t, "term", func() bool {
+		terms, err := p.elector.Terms(t.Context())
+		return err == nil && len(terms) == 1
+	})
+}
+
+// What a role may not do fails with the server's words, and changes nothing.
+func TestRoles_CanDoNoMore(t *testing.T) {
+	t.Parallel()
+	nodes := startNodes(t, 1)
+	server := admins(t, nodes.Addrs())[0]
+	setUser(t, server, "application", append(jobRights(t), termRights(t)...))
+	startApplication(t, newPerson(t, nodes, "application"))
+	for _, role := range []string{"viewer", "operator"} {
+		setUser(t, server, role, roleRights(t, role))
+	}
+	viewer, operator := newPerson(t, nodes, "viewer"), newPerson(t, nodes, "operator")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	_, viewerErr := viewer.locker.Acquire(ctx, "free")
+	for what, err := range map[string]error{
+		"a viewer pauses": viewer.jobs.Pause(ctx, "report"), "a viewer triggers": viewer.jobs.Trigger(ctx, "report"),
+		"a viewer deletes": viewer.jobs.Forget(ctx, "gone"), "an operator deletes": operator.jobs.Forget(ctx, "gone"),
+		"a viewer locks": viewerErr,
+	} {
+		if err == nil || !denied.MatchString(err.Error()) || ctx.Err() != nil {
+			t.Errorf("%s: %v (%v)", what, err, ctx.Err())
+		}
+	}
+	if changes, err := viewer.jobs.Changes(ctx, "report"); err != nil || len(changes) > 0 {
+		t.Errorf("changes: %v, %v", changes, err)
+	}
+	if _, err := viewer.locker.Holder(ctx, "free"); !errors.Is(err, redlock.ErrVacant) {
+		t.Errorf("a lock that nobody could take: %v", err)
+	}
+	if took := time.Until(deadlineOf(ctx)); took < patience/2 {
+		t.Errorf("a denial ended the calls only after %v", patience-took)
+	}
+}
+
+func deadlineOf(ctx context.Context) time.Time {
+	at, _ := ctx.Deadline()
+	return at
+}
