@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlockfx/redlockfx/internal/bounded"
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
@@ -115,7 +116,11 @@ func (s *subscriber) receive(link *redis.PubSub) {
 	away := retry.Backoff{Min: 10 * time.Millisecond, Max: time.Second}
 	failures := 0
 	for open.Err() == nil {
-		message, err := link.Receive(open)
+		var message any
+		err := bounded.Call(func() (err error) {
+			message, err = link.Receive(open)
+			return err
+		})
 		switch m := message.(type) {
 		case *redis.Subscription:
 			if m.Kind == "subscribe" {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/internal/bounded"
 )
 
 // connection is what a worker sends its commands on: one connection that it keeps, or a client that has others. On one
@@ -60,17 +62,17 @@ func (c *connection) process(until time.Time, cmds []redis.Cmder) error {
 	if ok && c.conn == nil {
 		c.conn = single.Conn()
 	}
-	var err error
-	switch {
-	case c.conn != nil && len(cmds) == 1:
-		err = c.conn.Process(ctx, cmds[0])
-	case c.conn != nil:
-		err = c.pipeline(ctx, c.conn.Pipeline(), cmds)
-	case len(cmds) == 1:
-		err = c.client.Process(ctx, cmds[0])
-	default:
-		err = c.pipeline(ctx, c.client.Pipeline(), cmds)
-	}
+	err := bounded.Call(func() error {
+		switch {
+		case c.conn != nil && len(cmds) == 1:
+			return c.conn.Process(ctx, cmds[0])
+		case c.conn != nil:
+			return c.pipeline(ctx, c.conn.Pipeline(), cmds)
+		case len(cmds) == 1:
+			return c.client.Process(ctx, cmds[0])
+		}
+		return c.pipeline(ctx, c.client.Pipeline(), cmds)
+	})
 	switch {
 	case err != nil:
 		c.close() // whatever the error: for go-redis the connection may be a bad one now, as it is after READONLY

@@ -1,0 +1,102 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/hostile"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// One node of five is none: whatever it answers, the others go on, it is named with a reason, nobody asks it without pause, and no
+// answer costs much.
+func TestHostileNode_TheOthersGoOn(t *testing.T) {
+	t.Parallel()
+	nodes := startServers(t, 4)
+	answers := hostile.Answers()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	places := make(chan struct{}, 8) // at a time
+	cases := beside{t: t}
+	for i, name := range hostile.Names(answers) {
+		cases.run(name, func(t *testing.T) {
+			places <- struct{}{}
+			defer func() { <-places }()
+			besideHostile(t, fmt.Sprint("hostile", i), nodes.Addrs(), hostile.Start(t, answers[name]))
+		})
+	}
+	cases.Wait()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.Sys) - int64(before.Sys); grown > 1<<30 {
+		t.Errorf("the process has grown by %d MB", grown>>20)
+	}
+}
+
+func besideHostile(t *testing.T, prefix string, sound []string, bad *hostile.Server) {
+	const lasts = 4 * time.Second
+	l, err := redlock.Open(append([]string{bad.Addr}, sound...), redlock.WithKeyPrefix(prefix), redlock.WithTTL(1200*time.Millisecond),
+		redlock.WithNodeTimeout(300*time.Millisecond))
+	must(t, err)
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*longTimeout)
+		defer cancel()
+		_ = l.Close(ctx) // it names the node that says nothing of its records
+	}()
+	e, err := election.New(l, "election")
+	must(t, err)
+	s, err := scheduler.New(e)
+	must(t, err)
+	var ran atomic.Int64
+	must(t, s.Add(scheduler.Job{Name: "job", Spec: "* * * * * *", Run: func(context.Context, scheduler.Run) error {
+		ran.Add(1)
+		return nil
+	}}))
+	ctx, stop := context.WithCancel(t.Context())
+	var work sync.WaitGroup
+	work.Go(func() { must(t, e.Run(ctx)) }) // ends with stop
+	poll(t, "run", func() bool { return ran.Load() > 0 })
+
+	asked, began, had := bad.Asked.Load()+bad.Dials.Load(), time.Now(), ran.Load()
+	locks := 0
+	for time.Since(began) < lasts {
+		err := l.Do(t.Context(), "lock", func(context.Context, *redlock.Lease) error { return nil })
+		must(t, err)
+		locks++
+		wait(t, 200*time.Millisecond)
+	}
+	took := time.Since(began)
+	if got, due := ran.Load()-had, int64(took/time.Second); got < due-1 || got > due+2 {
+		t.Errorf("%d ticks ran in %v", got, took)
+	}
+	if each := float64(bad.Asked.Load()+bad.Dials.Load()-asked) / took.Seconds(); each > 500 { // a loop without pause asks thousands of times
+		t.Errorf("it was asked, and dialled, %.0f times a second, for %d locks", each, locks)
+	}
+	if n := l.Nodes(t.Context())[0]; n.Err == nil {
+		t.Errorf("it passes for a node: %+v", n)
+	} else if strings.ContainsAny(n.Err.Error(), "\x1b\a\r\u202e") {
+		t.Errorf("its words are repeated as they are: %q", n.Err)
+	}
+	_, err = s.Jobs(t.Context())
+	must(t, err)
+	stop()
+	work.Wait()
+}
+
+// wait passes some time, in which what is tested goes on.
+func wait(t *testing.T, d time.Duration) {
+	t.Helper()
+	select {
+	case <-time.After(d):
+	case <-t.Context().Done():
+	}
+}

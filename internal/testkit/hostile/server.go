@@ -1,0 +1,205 @@
+// Package hostile has a server that is no Redis server: whatever it is asked, it answers with something else.
+package hostile
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// Server answers each command with the same text, but for those with which a client begins.
+type Server struct {
+	Addr  string
+	Asked atomic.Int64 // commands
+	Dials atomic.Int64 // connections
+
+	answer Answer
+	mu     sync.Mutex // guards the field below
+	conns  map[net.Conn]bool
+	closed bool
+}
+
+// Answer writes what the server answers to a command. It may write for as long as the connection takes it.
+type Answer func(w io.Writer, command []string) error
+
+// Says answers with a text.
+func Says(text string) Answer {
+	return func(w io.Writer, _ []string) error {
+		_, err := io.WriteString(w, text)
+		return err
+	}
+}
+
+// Repeats answers with a beginning, and then with a text over and over until the connection is closed.
+func Repeats(begin, text string) Answer {
+	text = strings.Repeat(text, 1+4096/len(text))
+	return func(w io.Writer, _ []string) error {
+		_, err := io.WriteString(w, begin)
+		for err == nil {
+			_, err = io.WriteString(w, text)
+		}
+		return err
+	}
+}
+
+// Start starts a server that ends with the test.
+func Start(t *testing.T, answer Answer) *Server {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{Addr: l.Addr().String(), answer: answer, conns: make(map[net.Conn]bool)}
+	var serving sync.WaitGroup
+	serving.Go(func() { // ends when the listener is closed
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			s.Dials.Add(1)
+			if s.opened(c) {
+				serving.Go(func() { // ends when the connection is closed
+					defer s.gone(c)
+					_ = s.serve(c) // the client has closed it
+				})
+			}
+		}
+	})
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		s.close()
+		serving.Wait()
+	})
+	return s
+}
+
+func (s *Server) opened(c net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		_ = c.Close()
+		return false
+	}
+	s.conns[c] = true
+	return true
+}
+
+func (s *Server) gone(c net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+	_ = c.Close()
+}
+
+func (s *Server) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for c := range s.conns {
+		_ = c.Close()
+	}
+}
+
+// beginnings are the answers without which a client does not go on.
+var beginnings = map[string]string{"HELLO": "-ERR unknown command 'HELLO'\r\n", "CLIENT": "+OK\r\n", "AUTH": "+OK\r\n", "SELECT": "+OK\r\n"}
+
+func (s *Server) serve(c net.Conn) error {
+	r := bufio.NewReader(c)
+	for {
+		command, err := read(r)
+		if err != nil {
+			return err
+		}
+		s.Asked.Add(1)
+		if text, begins := beginnings[strings.ToUpper(command[0])]; begins {
+			_, err = io.WriteString(c, text)
+		} else {
+			err = s.answer(c, command)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// read reads a command.
+func read(r *bufio.Reader) ([]string, error) {
+	n, err := number(r, '*')
+	if err != nil || n < 1 {
+		return nil, fmt.Errorf("%d words: %w", n, err)
+	}
+	command := make([]string, n)
+	for i := range command {
+		length, err := number(r, '$')
+		if err != nil {
+			return nil, err
+		}
+		word := make([]byte, length+2)
+		if _, err := io.ReadFull(r, word); err != nil {
+			return nil, err
+		}
+		command[i] = string(word[:length])
+	}
+	return command, nil
+}
+
+func number(r *bufio.Reader, kind byte) (int, error) {
+	line, err := r.ReadString('\n')
+	if err != nil {
+		return 0, err
+	}
+	if line[0] != kind {
+		return 0, fmt.Errorf("%q is no %q", line, kind)
+	}
+	return strconv.Atoi(strings.TrimSpace(line[1:]))
+}
+
+// Answers returns ways to answer, by what they are.
+func Answers() map[string]Answer {
+	deep := strings.Repeat("*1\r\n", 1_000_000)
+	all := map[string]Answer{
+		"lists that are deeper than a stack": Says(deep),
+		"a text without end":                 Repeats("$1000000\r\n", "x"),
+		"a line without end":                 Repeats("+", "x"),
+		"a list without end":                 Repeats("*1000000\r\n", "$1\r\nx\r\n"),
+		"answers to nobody":                  Repeats("", "+OK\r\n"),
+		"messages to nobody":                 Repeats("", "*3\r\n$7\r\nmessage\r\n$1\r\nx\r\n$1\r\ny\r\n"),
+		"items without end in a line":        Repeats("+1700000000 0 - ", "y1 "),
+		"nothing, and it closes":             func(io.Writer, []string) error { return io.EOF },
+		"a part of an answer, and it closes": func(w io.Writer, _ []string) error { _, _ = io.WriteString(w, "$100\r\nx"); return io.EOF },
+		"a message where a call is":          Says("*3\r\n$7\r\nmessage\r\n$1\r\nx\r\n$0\r\n\r\n"),
+		"a script that is unknown for ever":  Says("-NOSCRIPT No matching script.\r\n"),
+		"it is busy loading, for ever":       Says("-LOADING Redis is loading the dataset in memory\r\n"),
+		"another server's address":           Says("-MOVED 1 169.254.169.254:80\r\n"),
+		"an error with control characters":   Says("-ERR \x1b]0;PWNED\a\x1b[31m\u202e\r\n"),
+	}
+	for _, text := range []string{
+		"HTTP/1.1 400 Bad Request\r\n\r\n", "\x00\xff\x16\x03\x01", "\r\n", "$4000000000\r\n", "$9223372036854775807\r\n", "$-9\r\n", "*4000000000\r\n", "%1\r\n",
+		"*0\r\n", "*-1\r\n", "$-1\r\n", ":1\r\n", ",nan\r\n", "*2\r\n:1\r\n:2\r\n", "*1\r\n*1\r\n$1\r\nx\r\n", ">0\r\n", ">1\r\n:1\r\n", ">2\r\n$10\r\ninvalidate\r\n$1\r\nx\r\n",
+		"*3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n", "*3\r\n:1\r\n:2\r\n:3\r\n", "*1\r\n$7\r\nmessage\r\n", "*3\r\n$7\r\nmessage\r\n:1\r\n*0\r\n", "*2\r\n$4\r\npong\r\n*0\r\n",
+		"+1700000000 0 0123456789abcde y9223372036854775807/9223372036854775807 w0 p0 h0 v3 o3 k1000000 c1000000\r\n",
+		"*2\r\n$35\r\n99999999999 0 0123456789abcde h1/1 y1\r\n$0\r\n\r\n",
+	} {
+		all[fmt.Sprintf("%q", text)] = Says(text)
+	}
+	return all
+}
+
+// Names returns the keys of answers in an order.
+func Names(answers map[string]Answer) (names []string) {
+	for name := range answers {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
