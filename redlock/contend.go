@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
+	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
 const (
@@ -19,6 +20,9 @@ const (
 	jitter = 20 * time.Millisecond
 	// apart is how much later than the first one in the list the second one asks.
 	apart = 10 * time.Millisecond
+	// newsEvery and newsBurst space what news can cause: anybody who may publish can send any number of messages.
+	newsEvery = 10 * time.Millisecond
+	newsBurst = 2
 	// confirmAfter is after how long a holder that only one node has named is asked for on all of them. A hold that is
 	// shorter is over by then.
 	confirmAfter = 500 * time.Millisecond
@@ -44,6 +48,7 @@ type contender struct {
 	slow      bool       // the last attempt ended with answers missing
 	confirm   bool       // the next attempt is to find out whether the holder holds a majority
 	released  string     // the holder whose release was heard of last
+	pace      retry.Pace // of the attempts that news have caused
 	owed      []*message // that this one was taken off lists for that release, until somebody holds the lock
 }
 
@@ -51,6 +56,7 @@ func newContender(l *Locker, r request, t *ticket) *contender {
 	c := &contender{
 		request: r, locker: l, value: value{contender: newContenderID(), text: r.text},
 		others: l.givenOn(r.name), news: t.queue.news, place: placeLast, askedOne: -1,
+		pace: retry.Pace{Burst: newsBurst, Every: newsEvery},
 	}
 	if t.behind || c.others != 0 {
 		c.place = placeBehind
@@ -238,22 +244,28 @@ func (c *contender) wait(ctx context.Context, err error) error {
 	due := time.Now().Add(pause)
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
+	var heard time.Time // from when on what was heard may have it ask; zero: nothing was heard
 	for {
 		select {
 		case <-timer.C:
 			c.confirm = c.holder != "" && !c.sure
 			return nil
 		case m := <-c.news:
-			switch pause, ok := c.hear(m); {
-			case ok && pause == 0:
-				return nil // without a timer: this is what a handover waits for
-			case ok:
-				if m.missed {
-					pause = min(pause, time.Until(due))
-				}
-				due = time.Now().Add(pause)
-				timer.Reset(pause)
+			pause, ok := c.hear(m)
+			if !ok {
+				continue
 			}
+			if m.missed || !heard.IsZero() { // whoever publishes without pause does not put the attempt off
+				pause = min(pause, time.Until(due))
+			}
+			if heard.IsZero() {
+				heard = time.Now().Add(c.pace.Next(time.Now()))
+			}
+			if pause = max(pause, time.Until(heard)); pause <= 0 {
+				return nil // without a timer: this is what a handover waits for
+			}
+			due = time.Now().Add(pause)
+			timer.Reset(pause)
 		case <-c.locker.open.Done():
 			return nil // the attempt that follows says so
 		case <-ctx.Done():
@@ -344,7 +356,7 @@ func (c *contender) hear(m *message) (pause time.Duration, changed bool) {
 func (c *contender) owe(m *message) {
 	if c.yield > 0 {
 		c.locker.tellNext(m, m.text)
-	} else {
+	} else if len(c.owed) < maxMessages {
 		c.owed = append(c.owed, m)
 	}
 }

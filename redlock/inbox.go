@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/redlockfx/redlockfx/internal/notify"
 )
@@ -174,7 +175,9 @@ func (l *Locker) passOnLocked(m *message) {
 	if m == nil || m.missed || m.kind != tellOver || m.place == 2 || slices.Contains(l.served[:], m.value.contender) {
 		return
 	}
-	l.tellNextLocked(m, m.text)
+	if l.passing.Allow(time.Now()) { // else somebody publishes what no node has said
+		l.tellNextLocked(m, m.text)
+	}
 }
 
 // tellNextLocked has the node tell the next one that a hold is over; it does not if somebody else holds the lock there.

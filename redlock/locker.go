@@ -13,6 +13,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/nodeclock"
 	"github.com/redlockfx/redlockfx/internal/notify"
 	"github.com/redlockfx/redlockfx/internal/quorum"
+	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
 // detection is how much finer than WithDrift the clocks of nodes are watched: the drift is the worst that a lease bears,
@@ -48,12 +49,13 @@ type Locker struct {
 	asking   chan struct{} // a place for each attempt of those who wait
 	observed *observed
 
-	mu     sync.Mutex // guards the fields below
-	leases map[*Lease]struct{}
-	queues map[string]*queue
-	given  map[string]gift // locks that were given up while others waited, by name
-	served [8]string       // the holds after which one of this process has taken the lock, the last ones
-	sweep  int             // look for leases that ran out at this many; doubles after each sweep
+	mu      sync.Mutex // guards the fields below
+	leases  map[*Lease]struct{}
+	queues  map[string]*queue
+	given   map[string]gift // locks that were given up while others waited, by name
+	passing retry.Pace      // of the messages that are passed on
+	served  [8]string       // the holds after which one of this process has taken the lock, the last ones
+	sweep   int             // look for leases that ran out at this many; doubles after each sweep
 }
 
 // New makes a Locker of 1, 3, 5, ... independent Redis masters. A node may be a plain client, a failover client or a
@@ -86,6 +88,7 @@ func newLocker(nodes []redis.UniversalClient, settings Settings, found problems)
 		leases: make(map[*Lease]struct{}), queues: make(map[string]*queue), given: make(map[string]gift), sweep: minSweep,
 		asking:   make(chan struct{}, maxAsking),
 		observed: newObserved(n),
+		passing:  retry.Pace{Burst: 1000, Every: time.Millisecond}, // a process that closes passes many on
 	}
 	l.commands = l.newCommands()
 	l.clocks = nodeclock.New(nodeclock.Config{

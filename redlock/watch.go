@@ -28,6 +28,7 @@ func (l *Locker) Watch(ctx context.Context, lock string, fn func(Holder)) error 
 	}
 	again := retry.Backoff{Min: 5 * time.Millisecond, Max: max(l.settings.TTL/20, 50*time.Millisecond)}
 	var last Holder
+	pace := retry.Pace{Burst: newsBurst, Every: newsEvery}
 	called, failures := false, 0
 	for {
 		h, err := l.Holder(ctx, lock)
@@ -52,6 +53,7 @@ func (l *Locker) Watch(ctx context.Context, lock string, fn func(Holder)) error 
 		case <-time.After(max(pause, again.Min)):
 		case <-news.C():
 			failures = 0
+			_ = retry.Sleep(ctx, pace.Next(time.Now())) // the loop looks at ctx itself
 			for ok := true; ok; {
 				_, ok = news.Next()
 			}
