@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -166,7 +167,10 @@ func (p *program) completeJobs(cmd *cobra.Command, args []string, _ string) ([]s
 	err := p.withScheduler(cmd.Context(), func(ctx context.Context, _ *election.Elector, s *scheduler.Scheduler) error {
 		all, err := s.Jobs(ctx)
 		for _, one := range all {
-			names = append(names, one.Job)
+			// A shell prints the names, and cobra takes some words for commands of its own.
+			if one.Job == plain(one.Job) && !strings.HasPrefix(one.Job, "_activeHelp_") {
+				names = append(names, one.Job)
+			}
 		}
 		return err
 	})

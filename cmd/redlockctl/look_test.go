@@ -110,7 +110,7 @@ func TestLook_WithAWrongPassword(t *testing.T) {
 		urls = append(urls, "redis://:wrong@"+addr)
 	}
 	for _, args := range [][]string{{"leader"}, {"lock", "x"}, {"jobs"}, {"nodes"}, {"run", "--name", "x", "--wait", "1m", "--", "true"}} {
-		r := call(append([]string{"-n", strings.Join(urls, ","), "-e", "billing"}, args...)...)
+		r := call(append([]string{"--nodes-file", nodesFile(t, 0o600, strings.Join(urls, "\n")), "-e", "billing"}, args...)...)
 		if r.code == 0 || !strings.Contains(r.err, "WRONGPASS") || strings.Contains(r.err, "wrong@") || strings.Count(r.err, "\n") != 1 {
 			t.Errorf("%v: %+v", args, r)
 		}

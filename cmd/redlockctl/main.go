@@ -18,7 +18,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/redis/go-redis/v9/logging"
@@ -64,7 +63,10 @@ func execute(ctx context.Context, args []string, s streams) int {
 	code := codeOf(err)
 	var e exit
 	if err != nil && (!errors.As(err, &e) || e.err != nil) {
-		_, _ = fmt.Fprintln(s.err, "redlockctl:", oneLine(err)) // there is nobody else to tell
+		if code == misused {
+			err = hideAddresses(err)
+		}
+		complain(s.err, err)
 	}
 	return code
 }
@@ -83,8 +85,4 @@ func codeOf(err error) int {
 	default:
 		return failed
 	}
-}
-
-func oneLine(err error) string {
-	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 }
