@@ -37,7 +37,8 @@ func newGuard() (*guard, error) {
 	}
 	process := exec.Command(self, guardName)
 	process.Stdin = told
-	process.Env = []string{}                                  // it needs none of the passwords there
+	// It needs none of the passwords there.
+	process.Env = []string{}
 	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // signals to redlockctl's group are not for it
 	err = process.Start()
 	_ = told.Close() // it has its own
