@@ -25,8 +25,8 @@ func (p *program) leaderCommand() *cobra.Command {
 					return map[string]any{
 							"election": or(p.election, electionVariable), "id": l.ID, "value": l.Value, "term": l.Token, "lease_ms": left.Milliseconds(),
 						}, table{
-							[]string{"LEADER", "VALUE", "TERM", "LEASE LEFT"},
-							[][]string{{l.ID, l.Value, fmt.Sprint(l.Token), short(left)}},
+							head: []string{"LEADER", "VALUE", "TERM", "LEASE LEFT"},
+							rows: [][]string{{l.ID, l.Value, fmt.Sprint(l.Token), short(left)}},
 						}, nil
 				})
 			})

@@ -50,7 +50,7 @@ func TestLook_AtALifeOfAnElectionAndItsJobs(t *testing.T) {
 	if list := decode[[]job](t, do("jobs", "-o", "json")); list[1].Paused {
 		t.Errorf("jobs %+v", list)
 	}
-	records := decode[[]record](t, do("history", "nightly report", "-o", "json"))
+	records := decode[past](t, do("history", "nightly report", "-o", "json")).Ticks
 	if len(records) != 1 || !records[0].Manual || records[0].Replica != "pod-1" || records[0].State != "ok" {
 		t.Errorf("records %+v", records)
 	}

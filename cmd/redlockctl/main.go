@@ -80,6 +80,8 @@ func codeOf(err error) int {
 		return 0
 	case errors.Is(err, election.ErrNoLeader), errors.Is(err, redlock.ErrVacant), errors.Is(err, scheduler.ErrUnknownJob):
 		return no
+	case errors.Is(err, scheduler.ErrName):
+		return misused
 	case errors.Is(err, redlock.ErrNoQuorum), errors.Is(err, context.DeadlineExceeded):
 		return unreachable
 	default:

@@ -12,6 +12,7 @@ import (
 type table struct {
 	head []string
 	rows [][]string
+	next *table // shown below it; nil: none
 }
 
 // show prints what read returns once, or again and again with --watch: until ctx is done, and over errors, which are
@@ -67,7 +68,13 @@ func (p *program) print(value any, t table) error {
 			return err
 		}
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil || t.next == nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(p.out); err != nil {
+		return err
+	}
+	return p.print(nil, *t.next)
 }
 
 // at is a time for people, in the zone of this machine.

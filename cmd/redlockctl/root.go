@@ -195,15 +195,22 @@ func (p *program) withScheduler(
 	})
 }
 
-// identity is who pauses a job: "redlockctl by ann at host".
+// identity is from where a job is paused: "redlockctl by ann at host".
 func identity() string {
-	who := "somebody"
-	if u, err := user.Current(); err == nil {
-		who = u.Username
-	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "somewhere"
 	}
-	return fmt.Sprintf("redlockctl by %s at %s", who, host)
+	return fmt.Sprintf("redlockctl by %s at %s", userName(), host)
+}
+
+// osUser is who pauses, resumes or triggers a job, marked as what the machine says: no node has checked it.
+func osUser() string { return "os user " + userName() }
+
+func userName() string {
+	u, err := user.Current()
+	if err != nil {
+		return "somebody"
+	}
+	return u.Username
 }
