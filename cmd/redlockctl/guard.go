@@ -74,7 +74,7 @@ func (g *guard) end() (killed bool) {
 	return g.process.ProcessState.ExitCode() == lostLease
 }
 
-func guardCommand() *cobra.Command {
+func guardProcessCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: guardName, Hidden: true, Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -84,4 +84,4 @@ func guardCommand() *cobra.Command {
 	}
 }
 
-func hiddenCommands() []*cobra.Command { return []*cobra.Command{guardCommand()} }
+func hiddenCommands() []*cobra.Command { return []*cobra.Command{guardProcessCommand()} }

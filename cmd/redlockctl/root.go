@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +63,7 @@ func newRoot(s streams) *cobra.Command {
 	p.addFlags(root)
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return p.check() }
 	root.AddCommand(p.leaderCommand(), p.nodesCommand(), p.jobsCommand(), p.historyCommand(), p.nextCommand(),
-		p.lockCommand(), p.runCommand())
+		p.lockCommand(), p.guardCommand(), p.runCommand())
 	root.AddCommand(p.settingCommands()...)
 	root.AddCommand(hiddenCommands()...)
 	for _, c := range append(root.Commands(), root) {
@@ -123,36 +122,6 @@ func (p *program) check() error {
 		return exit{misused, errors.Join(problems...)}
 	}
 	return nil
-}
-
-// locker connects to the nodes. The caller closes it.
-func (p *program) locker() (*redlock.Locker, error) {
-	urls, err := p.addresses()
-	if err != nil {
-		return nil, exit{misused, err}
-	}
-	secure, err := p.secure()
-	if err != nil {
-		return nil, exit{misused, err}
-	}
-	options := []redlock.Option{
-		redlock.WithKeyPrefix(cmp.Or(or(p.prefix, prefixVariable), "redlock")), redlock.WithTTL(p.ttl),
-		redlock.WithNodeTimeout(min(200*time.Millisecond, p.ttl/10)), // a program that has just begun, on any machine
-	}
-	if p.maxTTL > 0 {
-		options = append(options, redlock.WithMaxTTL(p.maxTTL))
-	}
-	if p.unseen {
-		options = append(options, redlock.WithUnseenRestarts())
-	}
-	if secure != nil {
-		options = append(options, secure)
-	}
-	l, err := redlock.Open(urls, options...)
-	if err != nil {
-		return nil, exit{misused, err}
-	}
-	return l, nil
 }
 
 // withLocker calls fn with a Locker, within the timeout.

@@ -6,13 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-
-	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// secure returns the option that the TLS files come to, or nil if none is given: then rediss:// URLs trust the CAs of the
-// system.
-func (p *program) secure() (redlock.Option, error) {
+// secure returns what the TLS files come to, or nil if none is given: then rediss:// URLs trust the CAs of the system.
+func (p *program) secure() (*tls.Config, error) {
 	ca, cert, key := or(p.tlsCA, tlsCAVariable), or(p.tlsCert, tlsCertVariable), or(p.tlsKey, tlsKeyVariable)
 	if ca+cert+key == "" {
 		return nil, nil
@@ -46,5 +43,5 @@ func (p *program) secure() (redlock.Option, error) {
 		}
 		config.GetClientCertificate = read
 	}
-	return redlock.WithTLS(config), errors.Join(problems...)
+	return config, errors.Join(problems...)
 }
