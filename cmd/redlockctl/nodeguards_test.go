@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	nodeguard "github.com/redlockfx/redlockfx/internal/guard"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
@@ -18,20 +18,6 @@ func node(t *testing.T, c *redisproc.Cluster, i int) *redis.Client {
 	client := redis.NewClient(&redis.Options{Addr: c.Addrs()[i]})
 	t.Cleanup(func() { _ = client.Close() })
 	return client
-}
-
-// forgeLongest has a node believe that somebody has leases of a day, and that its guard began just now.
-func forgeLongest(t *testing.T, client *redis.Client) {
-	t.Helper()
-	text, err := client.HGet(t.Context(), "{redlock}", nodeguard.Field).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	now, day := time.Now(), 24*time.Hour
-	forged := fmt.Sprintf("%s%016d %016d %012d%s", text[:43], now.UnixMicro(), now.Add(day).UnixMicro(), day.Milliseconds(), text[89:])
-	if err := client.HSet(t.Context(), "{redlock}", nodeguard.Field, forged).Err(); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // guardOn is what the guard command says of a node.
@@ -49,7 +35,7 @@ func TestGuard_IsTheWayBackFromAForgedLongestLease(t *testing.T) {
 		t.Errorf("before: %+v", g)
 	}
 	for i := range 3 {
-		forgeLongest(t, node(t, c, i))
+		records.Default.ForgeLongest(t, 24*time.Hour, node(t, c, i))
 	}
 	do("run", "--name", "x", "--", "true").want(t, noLease, "", "another 23h59m")
 	do("guard").want(t, 0, "24h0m0s", "")
