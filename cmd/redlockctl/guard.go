@@ -70,7 +70,9 @@ func (g *guard) watch(command group, lease *redlock.Lease, before time.Duration)
 func (g *guard) end() (killed bool) {
 	_, _ = fmt.Fprintln(g.pipe, allWell) // where it is gone, it is
 	_ = g.pipe.Close()
-	_ = g.process.Wait()
+	late := time.AfterFunc(2*killPatience, func() { _ = g.process.Process.Kill() }) // it may be stopped, or be gone
+	_ = g.process.Wait()                                                            // its code is looked at
+	late.Stop()
 	return g.process.ProcessState.ExitCode() == lostLease
 }
 

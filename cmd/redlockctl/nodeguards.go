@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
@@ -81,37 +81,25 @@ type guardState struct {
 
 // guards shows all of them; the error says that no majority answered.
 func guards(ctx context.Context, nodes []*redis.Client, hash string) (any, table, error) {
-	var list []guardState
-	t := table{head: []string{"NODE", "GUARD SINCE", "GRANTS NOTHING UNTIL", "FOR", "LONGEST LEASE", "NODES IN LIST", "LIST LAST USED"}}
+	list, rows, failed := make([]guardState, len(nodes)), make([][]string, len(nodes)), make([]error, len(nodes))
+	var asking sync.WaitGroup
+	for i, node := range nodes {
+		asking.Go(func() { list[i], rows[i], failed[i] = askGuard(ctx, node, hash) }) // ends with ctx
+	}
+	asking.Wait()
+	t := table{
+		head: []string{"NODE", "GUARD SINCE", "GRANTS NOTHING UNTIL", "FOR", "LONGEST LEASE", "NODES IN LIST", "LIST LAST USED"},
+		rows: rows,
+	}
 	answered := 0
 	var first error // why one did not answer
-	for _, node := range nodes {
-		addr := node.Options().Addr
-		now, text, err := readGuard(ctx, node, hash)
-		if err != nil && first == nil {
-			first = fmt.Errorf("%s: %w", addr, err)
-		}
-		if err == nil {
+	for i, err := range failed {
+		switch {
+		case err == nil:
 			answered++
+		case first == nil:
+			first = fmt.Errorf("%s: %w", nodes[i].Options().Addr, err)
 		}
-		one := guardState{Addr: addr}
-		row := []string{addr, "(none)"}
-		if err == nil && text != "" {
-			var s nodeguard.State
-			if s, err = nodeguard.Parse(text); err == nil {
-				left := max(s.Until.Sub(now), 0)
-				one = guardState{
-					addr, s.Since.UnixMilli(), s.Until.UnixMilli(), left.Milliseconds(), s.Longest.Milliseconds(), s.Nodes,
-					s.Used.UnixMilli(), "",
-				}
-				row = []string{addr, at(s.Since), at(s.Until), short(left), short(s.Longest), fmt.Sprint(s.Nodes), at(s.Used)}
-			}
-		}
-		if err != nil {
-			one.Err = err.Error()
-			row = []string{addr, one.Err}
-		}
-		list, t.rows = append(list, one), append(t.rows, row)
 	}
 	if need := len(nodes)/2 + 1; answered < need {
 		return list, t, exit{unreachable, fmt.Errorf("%d of the %d nodes answered, %d are needed: %w", answered, len(nodes), need, first)}
@@ -119,16 +107,28 @@ func guards(ctx context.Context, nodes []*redis.Client, hash string) (any, table
 	return list, t, nil
 }
 
-// readGuard returns a node's clock and the text of its guard; empty: it has none.
-func readGuard(ctx context.Context, node *redis.Client, hash string) (now time.Time, text string, err error) {
-	if now, err = node.Time(ctx).Result(); err != nil {
-		return now, "", err
+// askGuard asks a node for its guard. The error says that it did not answer.
+func askGuard(ctx context.Context, node *redis.Client, hash string) (guardState, []string, error) {
+	addr := node.Options().Addr
+	now, err := node.Time(ctx).Result()
+	text := ""
+	if err == nil {
+		text, err = node.HGet(ctx, hash, nodeguard.Field).Result()
 	}
-	text, err = node.HGet(ctx, hash, nodeguard.Field).Result()
-	if errors.Is(err, redis.Nil) {
-		err = nil
+	switch {
+	case errors.Is(err, redis.Nil):
+		return guardState{Addr: addr}, []string{addr, "(none)"}, nil
+	case err != nil:
+		return guardState{Addr: addr, Err: err.Error()}, []string{addr, err.Error()}, err
 	}
-	return now, text, err
+	s, err := nodeguard.Parse(text)
+	if err != nil {
+		return guardState{Addr: addr, Err: err.Error()}, []string{addr, err.Error()}, nil
+	}
+	left := max(s.Until.Sub(now), 0)
+	return guardState{
+		addr, s.Since.UnixMilli(), s.Until.UnixMilli(), left.Milliseconds(), s.Longest.Milliseconds(), s.Nodes, s.Used.UnixMilli(), "",
+	}, []string{addr, at(s.Since), at(s.Until), short(left), short(s.Longest), fmt.Sprint(s.Nodes), at(s.Used)}, nil
 }
 
 // resetGuard deletes the guard of one node.

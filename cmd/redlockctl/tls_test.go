@@ -17,20 +17,22 @@ func TestTLS_IsSpokenAsTheFilesSay(t *testing.T) {
 		"an unknown CA":         func(cert, key string) []string { return []string{"--tls-cert", cert, "--tls-key", key} },
 		"nothing":               func(string, string) []string { return nil },
 	} {
-		t.Run(name, func(t *testing.T) {
-			node := tlsnode.Start(t)
-			cert, key := node.Files(t)
-			// The node answers nothing: only the connection counts.
-			call(append([]string{"nodes", "-n", "rediss://" + node.Addr, "--ttl", "1m", "--timeout", "1s"}, files(cert, key)...)...)
-			select {
-			case got := <-node.Attempts:
-				if (got.Err == nil) != (name == "") {
-					t.Errorf("got %+v", got)
+		for _, command := range []string{"nodes", "guard"} { // with a Locker, and without
+			t.Run(command+" "+name, func(t *testing.T) {
+				node := tlsnode.Start(t)
+				cert, key := node.Files(t)
+				// The node answers nothing: only the connection counts.
+				call(append([]string{command, "-n", "rediss://" + node.Addr, "--ttl", "1m", "--timeout", "1s"}, files(cert, key)...)...)
+				select {
+				case got := <-node.Attempts:
+					if (got.Err == nil) != (name == "") {
+						t.Errorf("got %+v", got)
+					}
+				case <-time.After(10 * time.Second):
+					t.Error("no connection")
 				}
-			case <-time.After(10 * time.Second):
-				t.Error("no connection")
-			}
-		})
+			})
+		}
 	}
 }
 
