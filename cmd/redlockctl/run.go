@@ -51,9 +51,9 @@ func (p *program) runCommand() *cobra.Command {
 			"code. REDLOCK_TOKEN is the fencing token: have what the command writes to refuse smaller ones.\n" +
 			"Where the lease cannot be extended the command gets SIGTERM --grace before it ends, and SIGKILL, with all of\n" +
 			"its process group, in time before it does. A command of another user cannot be killed: run redlockctl as that\n" +
-			"user (sudo redlockctl run, and not sudo in the command). When redlockctl is killed, so is that group; when it is stopped, that\n" +
-			"group is killed before the lease ends. The command reads what redlockctl would, but nothing of a terminal:\n" +
-			"there it has /dev/null.",
+			"user (sudo redlockctl run, and not sudo in the command). When redlockctl is killed, so is that group; when it\n" +
+			"is stopped, that group is killed before the lease ends. The command reads what redlockctl would, but nothing of\n" +
+			"a terminal: there it has /dev/null.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.argv = args
 			return p.run(cmd.Context(), c)
