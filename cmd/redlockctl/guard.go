@@ -23,11 +23,13 @@ type guard struct {
 
 const (
 	guardName = "guard-of-run"
-	allWell   = "ended"
+	// guardProcess is what the system calls the guard. Whoever ends redlockctl by its name does not mean the guard.
+	guardProcess = "lock-guard"
+	allWell      = "ended"
 )
 
 func newGuard() (*guard, error) {
-	self, err := os.Executable()
+	self, err := programFile()
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +38,10 @@ func newGuard() (*guard, error) {
 		return nil, err
 	}
 	process := exec.Command(self, guardName)
-	process.Stdin = told
+	process.Args[0] = guardProcess
+	process.Stdin, process.Stderr = told, os.Stderr // who else could tell that the command is not killed?
+	// It needs none of the passwords there.
+	process.Env = []string{}
 	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // signals to redlockctl's group are not for it
 	err = process.Start()
 	_ = told.Close() // it has its own
@@ -48,7 +53,7 @@ func newGuard() (*guard, error) {
 }
 
 // watch tells it which process group to kill, and when: so long before the end of the lease as it is now known.
-func (g *guard) watch(leader int, lease *redlock.Lease, before time.Duration) error {
+func (g *guard) watch(command group, lease *redlock.Lease, before time.Duration) error {
 	// In this order, what passes before the guard reads it is counted.
 	now := sinceBoot()
 	kill := now + time.Until(lease.Deadline()) - before
@@ -56,7 +61,7 @@ func (g *guard) watch(leader int, lease *redlock.Lease, before time.Duration) er
 	if err := g.pipe.SetWriteDeadline(time.Now().Add(killBefore)); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(g.pipe, leader, int64(kill))
+	_, err := fmt.Fprintln(g.pipe, int(command), int64(kill))
 	return err
 }
 
@@ -65,15 +70,20 @@ func (g *guard) watch(leader int, lease *redlock.Lease, before time.Duration) er
 func (g *guard) end() (killed bool) {
 	_, _ = fmt.Fprintln(g.pipe, allWell) // where it is gone, it is
 	_ = g.pipe.Close()
-	_ = g.process.Wait()
+	late := time.AfterFunc(2*killPatience, func() { _ = g.process.Process.Kill() }) // it may be stopped, or be gone
+	_ = g.process.Wait()                                                            // its code is looked at
+	late.Stop()
 	return g.process.ProcessState.ExitCode() == lostLease
 }
 
-func guardCommand() *cobra.Command {
+func guardProcessCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: guardName, Hidden: true, Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return guarding(os.Stdin) },
+		RunE: func(*cobra.Command, []string) error {
+			setProcessName(guardProcess)
+			return guarding(os.Stdin)
+		},
 	}
 }
 
-func hiddenCommands() []*cobra.Command { return []*cobra.Command{guardCommand()} }
+func hiddenCommands() []*cobra.Command { return []*cobra.Command{guardProcessCommand()} }

@@ -53,6 +53,27 @@ func TestRun_StopsTheCommandWhenTheGuardHasEnded(t *testing.T) {
 	}
 }
 
+// Nobody waits for a guard that was stopped: the lock would be held until somebody continues it.
+func TestRun_EndsThoughTheGuardIsStopped(t *testing.T) {
+	c := ready(t, servers(t))
+	p, out := prepared(t, c, "run", "--name", "x", "--", "sh", "-c", "echo up; read end; exit 7")
+	in, err := p.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(t, p)
+	until(t, "the command is up", func() bool { return strings.Contains(out.String(), "up") })
+	signalTo(t, guardOf(t, p.Process.Pid), syscall.SIGSTOP)
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(20*time.Second, func() { _ = p.Process.Kill() })
+	defer timer.Stop()
+	if err := p.Wait(); p.ProcessState.ExitCode() != 7 {
+		t.Errorf("it ended with %v: %s", err, out)
+	}
+}
+
 // The guard has killed it, and redlockctl wakes while the lease lasts: the end of the command is not its own.
 func TestRun_ACommandThatTheGuardHasKilledHasLostTheLock(t *testing.T) {
 	c := servers(t)

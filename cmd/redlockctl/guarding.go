@@ -20,8 +20,8 @@ const lookEvery = 200 * time.Millisecond
 
 // order is what the guard was told last.
 type order struct {
-	leader int           // of the process group; 0: there is none yet
-	at     time.Duration // when it is to be killed, as sinceBoot tells
+	group group         // of the command
+	at    time.Duration // when it is to be killed, as sinceBoot tells
 }
 
 // guarding is the work of the guard: it kills the group at the instant it was told last, or when the pipe ends without
@@ -31,7 +31,7 @@ func guarding(told *os.File) error {
 	var text []byte
 	for {
 		wait := lookEvery
-		if o.leader > 1 {
+		if o.group > 1 {
 			wait = max(min(wait, o.at-sinceBoot()), 0)
 		}
 		more, err := readable(told, wait)
@@ -40,7 +40,7 @@ func guarding(told *os.File) error {
 		}
 		// All that it was told comes first: it may have been held up itself, and the lease extended.
 		if !more {
-			if o.leader > 1 && sinceBoot() >= o.at {
+			if o.group > 1 && sinceBoot() >= o.at {
 				if err := o.kill(); err != nil {
 					return err
 				}
@@ -62,7 +62,7 @@ func guarding(told *os.File) error {
 			if string(line) == allWell {
 				return nil
 			}
-			if _, err := fmt.Sscan(string(line), &o.leader, &o.at); err != nil {
+			if _, err := fmt.Sscan(string(line), &o.group, &o.at); err != nil {
 				return fmt.Errorf("the guard was told %q: %w", line, err)
 			}
 		}
@@ -79,10 +79,17 @@ func readable(told *os.File, wait time.Duration) (bool, error) {
 	return n > 0, err
 }
 
-// kill returns an error where there is nothing left to kill.
+// kill returns an error where there was nothing left to kill, or something is left.
 func (o order) kill() error {
-	if o.leader <= 1 {
+	if o.group <= 1 {
 		return nil
 	}
-	return syscall.Kill(-o.leader, syscall.SIGKILL)
+	err := o.group.kill()
+	switch {
+	case errors.Is(err, syscall.ESRCH):
+		return exit{failed, nil} // nobody has to know
+	case err != nil:
+		return exit{lostLease, fmt.Errorf("redlockctl is gone or held up, and %w", err)}
+	}
+	return nil
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -88,45 +90,6 @@ func jobs(ctx context.Context, s *scheduler.Scheduler) (any, table, error) {
 	return list, t, nil
 }
 
-func (p *program) historyCommand() *cobra.Command {
-	n := 20
-	c := &cobra.Command{
-		Use: "history JOB", Short: "The newest ticks of a job, and what became of them", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: p.completeJobs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if n < 1 {
-				return exit{misused, fmt.Errorf("--number %d must be at least 1", n)}
-			}
-			return p.withScheduler(cmd.Context(), func(ctx context.Context, _ *election.Elector, s *scheduler.Scheduler) error {
-				return p.show(ctx, func(ctx context.Context) (any, table, error) { return history(ctx, s, args[0], n) })
-			})
-		},
-	}
-	c.Flags().IntVar(&n, "number", n, "of ticks, at most 50 are kept")
-	return c
-}
-
-func history(ctx context.Context, s *scheduler.Scheduler, name string, n int) (any, table, error) {
-	all, err := s.History(ctx, name, n)
-	if err != nil {
-		return nil, table{}, err
-	}
-	list := make([]record, 0, len(all))
-	t := table{head: []string{"TICK", "OUTCOME", "REPLICA", "LAG", "TOOK", "ATTEMPT", "", "ERROR, OR WHY NOT"}}
-	for _, r := range all {
-		list = append(list, recordOf(r))
-		row := []string{at(r.Tick), string(r.State), r.Replica, "-", "-", fmt.Sprint(r.Attempt), yes(r.Manual, "by hand"), r.Err}
-		if !r.Start.IsZero() {
-			row[3] = short(r.Start.Sub(r.Tick))
-		}
-		if !r.End.IsZero() && !r.Start.IsZero() {
-			row[4] = short(r.End.Sub(r.Start))
-		}
-		t.rows = append(t.rows, row)
-	}
-	return list, t, nil
-}
-
 // settingCommands are what changes something.
 func (p *program) settingCommands() []*cobra.Command {
 	var all []*cobra.Command
@@ -138,11 +101,12 @@ func (p *program) settingCommands() []*cobra.Command {
 		{"pause", "Have no tick of a job run, on any replica", "is paused", (*scheduler.Scheduler).Pause},
 		{"resume", "End a pause", "is resumed", (*scheduler.Scheduler).Resume},
 	} {
-		all = append(all, &cobra.Command{
+		who := ""
+		cmd := &cobra.Command{
 			Use: c.name + " JOB", Short: c.short, Args: cobra.ExactArgs(1), ValidArgsFunction: p.completeJobs,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return p.withScheduler(cmd.Context(), func(ctx context.Context, _ *election.Elector, s *scheduler.Scheduler) error {
-					if err := c.do(s, ctx, args[0]); err != nil {
+					if err := c.do(s, scheduler.As(ctx, cmp.Or(who, osUser())), args[0]); err != nil {
 						return err
 					}
 					if p.output == "json" {
@@ -152,7 +116,9 @@ func (p *program) settingCommands() []*cobra.Command {
 					return err
 				})
 			},
-		})
+		}
+		cmd.Flags().StringVar(&who, "as", "", "`name` of who wants it, for the history and the leader's log; the OS user if not set")
+		all = append(all, cmd)
 	}
 	return all
 }
@@ -166,7 +132,10 @@ func (p *program) completeJobs(cmd *cobra.Command, args []string, _ string) ([]s
 	err := p.withScheduler(cmd.Context(), func(ctx context.Context, _ *election.Elector, s *scheduler.Scheduler) error {
 		all, err := s.Jobs(ctx)
 		for _, one := range all {
-			names = append(names, one.Job)
+			// A shell prints the names, and cobra takes some words for commands of its own.
+			if one.Job == plain(one.Job) && !strings.HasPrefix(one.Job, "_activeHelp_") {
+				names = append(names, one.Job)
+			}
 		}
 		return err
 	})

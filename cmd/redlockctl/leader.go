@@ -23,10 +23,10 @@ func (p *program) leaderCommand() *cobra.Command {
 					}
 					left := max(time.Until(l.Expires), 0)
 					return map[string]any{
-							"election": p.election, "id": l.ID, "value": l.Value, "term": l.Token, "lease_ms": left.Milliseconds(),
+							"election": or(p.election, electionVariable), "id": l.ID, "value": l.Value, "term": l.Token, "lease_ms": left.Milliseconds(),
 						}, table{
-							[]string{"LEADER", "VALUE", "TERM", "LEASE LEFT"},
-							[][]string{{l.ID, l.Value, fmt.Sprint(l.Token), short(left)}},
+							head: []string{"LEADER", "VALUE", "TERM", "LEASE LEFT"},
+							rows: [][]string{{l.ID, l.Value, fmt.Sprint(l.Token), short(left)}},
 						}, nil
 				})
 			})

@@ -50,7 +50,7 @@ func TestLook_AtALifeOfAnElectionAndItsJobs(t *testing.T) {
 	if list := decode[[]job](t, do("jobs", "-o", "json")); list[1].Paused {
 		t.Errorf("jobs %+v", list)
 	}
-	records := decode[[]record](t, do("history", "nightly report", "-o", "json"))
+	records := decode[past](t, do("history", "nightly report", "-o", "json")).Ticks
 	if len(records) != 1 || !records[0].Manual || records[0].Replica != "pod-1" || records[0].State != "ok" {
 		t.Errorf("records %+v", records)
 	}
@@ -110,7 +110,7 @@ func TestLook_WithAWrongPassword(t *testing.T) {
 		urls = append(urls, "redis://:wrong@"+addr)
 	}
 	for _, args := range [][]string{{"leader"}, {"lock", "x"}, {"jobs"}, {"nodes"}, {"run", "--name", "x", "--wait", "1m", "--", "true"}} {
-		r := call(append([]string{"-n", strings.Join(urls, ","), "-e", "billing"}, args...)...)
+		r := call(append([]string{"--nodes-file", nodesFile(t, 0o600, strings.Join(urls, "\n")), "-e", "billing"}, args...)...)
 		if r.code == 0 || !strings.Contains(r.err, "WRONGPASS") || strings.Contains(r.err, "wrong@") || strings.Count(r.err, "\n") != 1 {
 			t.Errorf("%v: %+v", args, r)
 		}

@@ -18,7 +18,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/redis/go-redis/v9/logging"
@@ -64,7 +63,10 @@ func execute(ctx context.Context, args []string, s streams) int {
 	code := codeOf(err)
 	var e exit
 	if err != nil && (!errors.As(err, &e) || e.err != nil) {
-		_, _ = fmt.Fprintln(s.err, "redlockctl:", oneLine(err)) // there is nobody else to tell
+		if code == misused {
+			err = hideAddresses(err)
+		}
+		complain(s.err, err)
 	}
 	return code
 }
@@ -78,13 +80,11 @@ func codeOf(err error) int {
 		return 0
 	case errors.Is(err, election.ErrNoLeader), errors.Is(err, redlock.ErrVacant), errors.Is(err, scheduler.ErrUnknownJob):
 		return no
+	case errors.Is(err, scheduler.ErrName):
+		return misused
 	case errors.Is(err, redlock.ErrNoQuorum), errors.Is(err, context.DeadlineExceeded):
 		return unreachable
 	default:
 		return failed
 	}
-}
-
-func oneLine(err error) string {
-	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 }

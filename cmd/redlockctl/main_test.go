@@ -25,6 +25,10 @@ import (
 const asProgram = "REDLOCKCTL_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
+	if os.Getenv(asOtherUser) != "" {
+		beOtherUser()
+		return
+	}
 	if len(os.Args) > 1 && os.Args[1] == guardName || os.Getenv(asProgram) != "" {
 		main()
 		return

@@ -69,9 +69,3 @@ func TestCompletion_IsThereForEachShell(t *testing.T) {
 		t.Error("help shows what is not for people")
 	}
 }
-
-func TestCell_IsNothingThatATerminalObeys(t *testing.T) {
-	if got := cell("red \x1b[31m\u009b\x7f\tx\nsecond line"); got != "red ?[31m???x" {
-		t.Errorf("%q", got)
-	}
-}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -13,6 +12,7 @@ import (
 type table struct {
 	head []string
 	rows [][]string
+	next *table // shown below it; nil: none
 }
 
 // show prints what read returns once, or again and again with --watch: until ctx is done, and over errors, which are
@@ -52,11 +52,12 @@ func (p *program) show(ctx context.Context, read func(context.Context) (any, tab
 
 func (p *program) print(value any, t table) error {
 	if p.output == "json" {
-		out := json.NewEncoder(p.out)
-		if !p.watch {
-			out.SetIndent("", "  ")
+		text, err := encode(value, !p.watch)
+		if err != nil {
+			return err
 		}
-		return out.Encode(value)
+		_, err = p.out.Write(text)
+		return err
 	}
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	for _, row := range append([][]string{t.head}, t.rows...) {
@@ -67,18 +68,13 @@ func (p *program) print(value any, t table) error {
 			return err
 		}
 	}
-	return w.Flush()
-}
-
-// cell is a text in one line, without what a terminal would obey.
-func cell(text string) string {
-	text, _, _ = strings.Cut(text, "\n")
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, text)
+	if err := w.Flush(); err != nil || t.next == nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(p.out); err != nil {
+		return err
+	}
+	return p.print(nil, *t.next)
 }
 
 // at is a time for people, in the zone of this machine.

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/user"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,16 +24,20 @@ type streams struct {
 
 // flags are those of all commands.
 type flags struct {
-	nodes    string // with commas: completion sets a list twice
-	election string
-	prefix   string
-	ttl      time.Duration
-	maxTTL   time.Duration
-	unseen   bool
-	timeout  time.Duration
-	output   string
-	watch    bool
-	every    time.Duration
+	nodes     string // with commas: completion sets a list twice
+	nodesFile string
+	tlsCA     string
+	tlsCert   string
+	tlsKey    string
+	election  string
+	prefix    string
+	ttl       time.Duration
+	maxTTL    time.Duration
+	unseen    bool
+	timeout   time.Duration
+	output    string
+	watch     bool
+	every     time.Duration
 }
 
 // program is what all commands share.
@@ -58,11 +60,42 @@ func newRoot(s streams) *cobra.Command {
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit{misused, err} })
+	p.addFlags(root)
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return p.check() }
+	root.AddCommand(p.leaderCommand(), p.nodesCommand(), p.jobsCommand(), p.historyCommand(), p.nextCommand(),
+		p.lockCommand(), p.guardCommand(), p.runCommand())
+	root.AddCommand(p.settingCommands()...)
+	root.AddCommand(hiddenCommands()...)
+	for _, c := range append(root.Commands(), root) {
+		args := c.Args
+		c.Args = func(cmd *cobra.Command, given []string) error {
+			if args == nil {
+				return nil
+			}
+			err := args(cmd, given)
+			if err != nil && cmd != root {
+				err = fmt.Errorf("%s: %w", cmd.Name(), err)
+			}
+			if err != nil {
+				return exit{misused, err}
+			}
+			return nil
+		}
+	}
+	return root
+}
+
+// addFlags adds the flags of all commands.
+func (p *program) addFlags(root *cobra.Command) {
 	all := root.PersistentFlags()
-	all.StringVarP(&p.nodes, "nodes", "n", os.Getenv("REDLOCK_NODES"),
-		"`host:port` or redis:// URLs of all nodes, with commas; REDLOCK_NODES")
-	all.StringVarP(&p.election, "election", "e", os.Getenv("REDLOCK_ELECTION"), "`name` of the election; REDLOCK_ELECTION")
-	all.StringVar(&p.prefix, "prefix", cmp.Or(os.Getenv("REDLOCK_PREFIX"), "redlock"), "of the keys; REDLOCK_PREFIX")
+	all.StringVarP(&p.nodes, "nodes", "n", "",
+		"`host:port`, redis:// or rediss:// URLs of all nodes, with commas and without passwords; "+nodesVariable)
+	all.StringVar(&p.nodesFile, "nodes-file", "", "`file` of the same, with passwords, line by line or with commas; "+nodesFileVariable)
+	all.StringVar(&p.tlsCA, "tls-ca", "", "`file` of the CAs of the nodes' certificates, for rediss://; the system's if not set; "+tlsCAVariable)
+	all.StringVar(&p.tlsCert, "tls-cert", "", "`file` of the client certificate; "+tlsCertVariable)
+	all.StringVar(&p.tlsKey, "tls-key", "", "`file` of its key; "+tlsKeyVariable)
+	all.StringVarP(&p.election, "election", "e", "", "`name` of the election; "+electionVariable)
+	all.StringVar(&p.prefix, "prefix", "", "of the keys; "+prefixVariable+`, "redlock" if neither is set`)
 	all.DurationVar(&p.ttl, "ttl", 10*time.Second, "of a lease")
 	all.DurationVar(&p.maxTTL, "max-ttl", 0, "longest ttl of anybody under the prefix; the ttl if 0")
 	all.BoolVar(&p.unseen, "unseen-restarts", false, "accept nodes whose scripts may not call INFO, as the services do")
@@ -71,31 +104,6 @@ func newRoot(s streams) *cobra.Command {
 	all.BoolVarP(&p.watch, "watch", "w", false, "repeat every --every")
 	all.DurationVar(&p.every, "every", 2*time.Second, "of --watch")
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return p.check() }
-	root.AddCommand(p.leaderCommand(), p.nodesCommand(), p.jobsCommand(), p.historyCommand(), p.nextCommand(),
-		p.lockCommand(), p.runCommand())
-	root.AddCommand(p.settingCommands()...)
-	root.AddCommand(hiddenCommands()...)
-	for _, c := range root.Commands() {
-		args := c.Args
-		c.Args = func(cmd *cobra.Command, given []string) error {
-			if args == nil {
-				return nil
-			}
-			if err := args(cmd, given); err != nil {
-				return exit{misused, fmt.Errorf("%s: %w", cmd.Name(), err)}
-			}
-			return nil
-		}
-	}
-	rootArgs := root.Args
-	root.Args = func(cmd *cobra.Command, given []string) error {
-		if err := rootArgs(cmd, given); err != nil {
-			return exit{misused, err}
-		}
-		return nil
-	}
-	return root
 }
 
 // check finds what is wrong with the flags, all at once.
@@ -114,28 +122,6 @@ func (p *program) check() error {
 		return exit{misused, errors.Join(problems...)}
 	}
 	return nil
-}
-
-// locker connects to the nodes. The caller closes it.
-func (p *program) locker() (*redlock.Locker, error) {
-	if p.nodes == "" {
-		return nil, exit{misused, errors.New("no nodes: give --nodes host:port,... or set REDLOCK_NODES")}
-	}
-	options := []redlock.Option{
-		redlock.WithKeyPrefix(p.prefix), redlock.WithTTL(p.ttl),
-		redlock.WithNodeTimeout(min(200*time.Millisecond, p.ttl/10)), // a program that has just begun, on any machine
-	}
-	if p.maxTTL > 0 {
-		options = append(options, redlock.WithMaxTTL(p.maxTTL))
-	}
-	if p.unseen {
-		options = append(options, redlock.WithUnseenRestarts())
-	}
-	l, err := redlock.Open(strings.Split(p.nodes, ","), options...)
-	if err != nil {
-		return nil, exit{misused, err}
-	}
-	return l, nil
 }
 
 // withLocker calls fn with a Locker, within the timeout.
@@ -161,11 +147,12 @@ func (p *program) withLocker(ctx context.Context, fn func(context.Context, *redl
 func (p *program) withScheduler(
 	ctx context.Context, fn func(context.Context, *election.Elector, *scheduler.Scheduler) error,
 ) error {
-	if p.election == "" {
-		return exit{misused, errors.New("no election: give --election NAME or set REDLOCK_ELECTION")}
+	name := or(p.election, electionVariable)
+	if name == "" {
+		return exit{misused, errors.New("no election: give --election NAME or set " + electionVariable)}
 	}
 	return p.withLocker(ctx, func(ctx context.Context, l *redlock.Locker) error {
-		e, err := election.New(l, p.election, election.WithIdentity(identity(), ""))
+		e, err := election.New(l, name, election.WithIdentity(identity(), ""))
 		if err != nil {
 			return exit{misused, err}
 		}
@@ -177,15 +164,22 @@ func (p *program) withScheduler(
 	})
 }
 
-// identity is who pauses a job: "redlockctl by ann at host".
+// identity is from where a job is paused: "redlockctl by ann at host".
 func identity() string {
-	who := "somebody"
-	if u, err := user.Current(); err == nil {
-		who = u.Username
-	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "somewhere"
 	}
-	return fmt.Sprintf("redlockctl by %s at %s", who, host)
+	return fmt.Sprintf("redlockctl by %s at %s", userName(), host)
+}
+
+// osUser is who pauses, resumes or triggers a job, marked as what the machine says: no node has checked it.
+func osUser() string { return "os user " + userName() }
+
+func userName() string {
+	u, err := user.Current()
+	if err != nil {
+		return "somebody"
+	}
+	return u.Username
 }

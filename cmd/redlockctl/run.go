@@ -35,11 +35,12 @@ func heeded(signals []os.Signal) []os.Signal {
 
 // command is to be run under a lock.
 type command struct {
-	name  string // of the lock
-	value string // what it says of its holder
-	wait  time.Duration
-	grace time.Duration
-	argv  []string
+	name    string // of the lock
+	value   string // what it says of its holder
+	wait    time.Duration
+	grace   time.Duration
+	keepEnv bool // the command gets what gives access to the nodes
+	argv    []string
 }
 
 func (p *program) runCommand() *cobra.Command {
@@ -49,9 +50,10 @@ func (p *program) runCommand() *cobra.Command {
 		Long: "Run takes the lock, extends its lease while the command runs, passes signals on to it, and exits with its\n" +
 			"code. REDLOCK_TOKEN is the fencing token: have what the command writes to refuse smaller ones.\n" +
 			"Where the lease cannot be extended the command gets SIGTERM --grace before it ends, and SIGKILL, with all of\n" +
-			"its process group, in time before it does. When redlockctl is killed, so is that group; when it is stopped, that\n" +
-			"group is killed before the lease ends. The command reads what redlockctl would, but nothing of a terminal:\n" +
-			"there it has /dev/null.",
+			"its process group, in time before it does. A command of another user cannot be killed: run redlockctl as that\n" +
+			"user (sudo redlockctl run, and not sudo in the command). When redlockctl is killed, so is that group; when it\n" +
+			"is stopped, that group is killed before the lease ends. The command reads what redlockctl would, but nothing of\n" +
+			"a terminal: there it has /dev/null.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.argv = args
 			return p.run(cmd.Context(), c)
@@ -60,6 +62,7 @@ func (p *program) runCommand() *cobra.Command {
 	cmd.Flags().StringVar(&c.name, "name", "", "of the lock")
 	cmd.Flags().StringVar(&c.value, "value", identity(), "what others see of the holder")
 	cmd.Flags().DurationVar(&c.wait, "wait", 0, "for the lock, at most; 0: one attempt")
+	cmd.Flags().BoolVar(&c.keepEnv, "keep-env", false, "pass "+nodesVariable+" and "+nodesFileVariable+" to the command, with the passwords")
 	cmd.Flags().DurationVar(&c.grace, "grace", 0, "from SIGTERM to the end of a lease that cannot be extended; a fifth of the ttl if 0")
 	return cmd
 }
@@ -94,7 +97,7 @@ func (p *program) run(ctx context.Context, c command) (err error) {
 		closing, cancel := context.WithTimeout(context.Background(), p.timeout)
 		defer cancel()
 		if problem := l.Close(closing); problem != nil && err == nil {
-			_, _ = fmt.Fprintln(p.err, "redlockctl:", oneLine(problem)) // the command's own code stands
+			complain(p.err, problem) // the command's own code stands
 		}
 	}()
 	extended := make(chan struct{}, 1)
@@ -105,11 +108,16 @@ func (p *program) run(ctx context.Context, c command) (err error) {
 	child := exec.Command(path, c.argv[1:]...)
 	child.Args[0] = c.argv[0]
 	child.Stdin, child.Stdout, child.Stderr = input(p.in), p.out, p.err
-	child.Env = append(os.Environ(), fmt.Sprint("REDLOCK_TOKEN=", lease.Token()), "REDLOCK_NAME="+c.name)
+	child.Env = os.Environ()
+	if !c.keepEnv {
+		child.Env = withoutNodes(child.Env)
+	}
+	child.Env = append(child.Env, fmt.Sprint("REDLOCK_TOKEN=", lease.Token()), "REDLOCK_NAME="+c.name)
 	child.WaitDelay = time.Second // for output of what the command has left running
-	err = supervise(lease, child, c.grace, signals, extended)
+	supervisor := &supervisor{lease: lease, grace: c.grace, signals: signals, extended: extended, err: p.err}
+	err = supervisor.run(child)
 	if problem := lease.Release(context.Background()); problem != nil && !isLost(err) {
-		_, _ = fmt.Fprintln(p.err, "redlockctl: the command may not have been alone to its end:", oneLine(problem))
+		complain(p.err, fmt.Errorf("the command may not have been alone to its end: %w", problem))
 	}
 	return err
 }

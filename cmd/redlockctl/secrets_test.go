@@ -2,23 +2,174 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"pgregory.net/rapid"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/secret"
 )
 
+// password is looked for in whatever redlockctl writes.
+const password = "S3cretPassw0rd"
+
 // Wherever a password was typed, nothing that a command writes has a part of it.
 func TestErrors_NeverShowAPasswordInAnyPlace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "nodes")
 	secret.Check(t, func(r *rapid.T, s secret.Mistyped) {
-		var out bytes.Buffer
-		// Two nodes are refused whatever the URL is.
-		code := execute(t.Context(), []string{"--nodes", "127.0.0.1:1," + s.URL, "--timeout", "1ms", "lock", "x"},
-			streams{strings.NewReader(""), &out, &out})
-		if part := s.In(out.String()); part != "" || code == 0 {
-			r.Fatalf("%q: code %d, shows %q: %s", s.URL, code, part, out.String())
+		if err := os.WriteFile(file, []byte("127.0.0.1:1\n"+s.URL+"\n"), 0o600); err != nil {
+			r.Fatal(err)
+		}
+		for _, nodes := range [][]string{{"--nodes", "127.0.0.1:1," + s.URL}, {"--nodes-file", file}} {
+			var out bytes.Buffer
+			// Two nodes are refused whatever the URL is.
+			code := execute(t.Context(), append(nodes, "--timeout", "1ms", "lock", "x"), streams{strings.NewReader(""), &out, &out})
+			if part := s.In(out.String()); part != "" || code == 0 {
+				r.Fatalf("%q: code %d, shows %q: %s", s.URL, code, part, out.String())
+			}
 		}
 	})
+}
+
+func TestErrors_HideANodesURLInTheWrongPlace(t *testing.T) {
+	for _, url := range []string{"redis://locks:" + password + "@r1:6379", "locks:" + password + "@r1:6379", "rediss://:" + password} {
+		for _, args := range [][]string{
+			{url}, {"--colour=" + url}, {"nodes", url}, {"nodes", "--ttl", url}, {"nodes", "-n", "a:1", "--timeout=" + url},
+			{"nodes", "--nodes-file", url}, {"nodes", "--nodes", url}, {"nodes", "-n", "a:1", "-o", url},
+			{"nodes", "-n", "a:1", "--prefix", url}, {"nodes", "-n", "rediss://a:1", "--tls-ca", url},
+			{"next", url}, {"next", "@daily", "--from", url}, {"history", "x", "y", url},
+		} {
+			r := call(args...)
+			if strings.Contains(r.out+r.err, password) || r.code != misused {
+				t.Errorf("%v: %+v", args, r)
+			}
+		}
+	}
+}
+
+// Help is the first thing that people ask for, and often the whole world sees it.
+func TestHelp_HasNothingOfTheEnvironment(t *testing.T) {
+	for _, variable := range []string{
+		nodesVariable, nodesFileVariable, electionVariable, prefixVariable, tlsCAVariable, tlsCertVariable, tlsKeyVariable,
+	} {
+		t.Setenv(variable, "redis://:"+password+"@127.0.0.1:7101")
+	}
+	var calls [][]string
+	for _, c := range newRoot(streams{}).Commands() {
+		calls = append(calls, []string{"help", c.Name()}, []string{c.Name(), "--help"})
+	}
+	for _, args := range append(calls, []string{}, []string{"help"}, []string{"--help"}, []string{"completion", "bash"},
+		[]string{cobra.ShellCompRequestCmd, "jobs", "--"}, []string{cobra.ShellCompRequestCmd, "-"}) {
+		if r := call(args...); r.code != 0 || r.out == "" || strings.Contains(r.out+r.err, password) {
+			t.Errorf("%v: %+v", args, r)
+		}
+	}
+}
+
+// nodesFile is a file with the nodes of a test.
+func nodesFile(t *testing.T, mode os.FileMode, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "nodes")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(file, mode); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestNodesFile_IsReadAsItIsWritten(t *testing.T) {
+	for text, want := range map[string]string{
+		"a:1\nb:1\nc:1\n": "[a:1 b:1 c:1]",
+		"a:1, b:1 ,c:1":   "[a:1 b:1 c:1]",
+		"# three of them\n a:1\r\n\n  # b\nb:1,c:1": "[a:1 b:1 c:1]",
+		"redis://:a#b@r1:1\n":                       "[redis://:a#b@r1:1]", // not a comment
+	} {
+		for name, p := range map[string]*program{
+			"flag": {flags: flags{nodesFile: nodesFile(t, 0o644, text)}}, "variable": {},
+		} {
+			t.Setenv(nodesVariable, "")
+			t.Setenv(nodesFileVariable, nodesFile(t, 0o400, text))
+			if name == "flag" {
+				t.Setenv(nodesVariable, "ignored:1")
+			}
+			if all, err := p.addresses(); err != nil || fmt.Sprint(all) != want {
+				t.Errorf("%s: %q gives %v, %v", name, text, all, err)
+			}
+		}
+	}
+}
+
+func TestNodes_AreRefusedWhereTheyAreUnclearOrPublic(t *testing.T) {
+	good := nodesFile(t, 0o600, "127.0.0.1:1")
+	missing := filepath.Join(t.TempDir(), "missing")
+	secretURL := "redis://:" + password + "@127.0.0.1:1"
+	for complaint, test := range map[string]struct {
+		list, file string // of the environment
+		args       []string
+	}{
+		"no nodes: give --nodes host:port,... or --nodes-file FILE": {},
+		missing + ": no such file":                                  {args: []string{"--nodes-file", missing}},
+		"has no node, it must have host:port":                       {args: []string{"--nodes-file", nodesFile(t, 0o600, "# none\n\n")}},
+		"every user of this machine may write":                      {args: []string{"--nodes-file", nodesFile(t, 0o602, "127.0.0.1:1")}},
+		"is a directory":                                            {args: []string{"--nodes-file", t.TempDir()}},
+		"given twice: use --nodes or --nodes-file":                  {args: []string{"--nodes", "127.0.0.1:1", "--nodes-file", good}},
+		"given twice: set REDLOCK_NODES or":                         {list: "127.0.0.1:1", file: good},
+		"looks like the nodes themselves":                           {file: secretURL},
+		"node 2 of 3 of --nodes has a password, and every":          {args: []string{"--nodes", "127.0.0.1:1," + secretURL + ",127.0.0.1:2"}},
+	} {
+		t.Setenv(nodesVariable, test.list)
+		t.Setenv(nodesFileVariable, test.file)
+		r := call(append([]string{"nodes"}, test.args...)...)
+		r.want(t, misused, "", complaint)
+		if strings.Contains(r.err, password) {
+			t.Errorf("it shows the password: %s", r.err)
+		}
+	}
+	// The same password in the environment is no secret that others can read.
+	t.Setenv(nodesVariable, secretURL)
+	t.Setenv(nodesFileVariable, "")
+	call("nodes").want(t, unreachable, "connection refused", "127.0.0.1:1")
+}
+
+func TestRun_KeepsTheNodesFromTheCommandAndTheGuard(t *testing.T) {
+	c := ready(t, servers(t))
+	var list strings.Builder
+	for _, addr := range c.Addrs() {
+		fmt.Fprintf(&list, "redis://default:%s@%s\n", password, addr)
+	}
+	file := nodesFile(t, 0o600, list.String())
+	for _, keep := range []bool{false, true} {
+		args := []string{"run", "--name", "x"}
+		if keep {
+			args = append(args, "--keep-env")
+		}
+		p, out := prepared(t, c, append(args, "--", "sh", "-c", "env; echo up; read end")...)
+		p.Args = append(p.Args[:1:1], p.Args[3:]...) // the nodes are not given
+		p.Env = append(p.Env, nodesFileVariable+"="+file, nodesVariable+"=", "KEPT=yes")
+		in, err := p.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		start(t, p)
+		until(t, "the command is up", func() bool { return strings.Contains(out.String(), "\nup\n") })
+		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", guardOf(t, p.Process.Pid)))
+		if err != nil || len(env) > 0 {
+			t.Errorf("the guard has the environment %q, %v", env, err)
+		}
+		if err := in.Close(); err != nil {
+			t.Fatal(err)
+		}
+		_ = p.Wait() // read's end of file is an error of the command's
+		text := out.String()
+		if got := strings.Contains(text, nodesFileVariable) && strings.Contains(text, nodesVariable+"="); got != keep ||
+			!strings.Contains(text, "KEPT=yes") || !strings.Contains(text, "REDLOCK_TOKEN=") {
+			t.Errorf("with --keep-env %v the command has\n%s", keep, text)
+		}
+	}
 }

@@ -229,6 +229,14 @@ func (p Prefix) Age(t testing.TB, node *redis.Client) {
 	check(t, node.HSet(t.Context(), p.Hash(), guardField, g[:43]+long+" "+long+g[76:]).Err())
 }
 
+// ForgeLongest has a node believe that somebody has leases of such a length, and that its guard began now.
+func (p Prefix) ForgeLongest(t testing.TB, longest time.Duration, node *redis.Client) {
+	t.Helper()
+	g, began := p.guard(t, node), now(t, node)
+	forged := fmt.Sprintf("%s%016d %016d %012d%s", g[:43], began, began+longest.Microseconds(), longest.Milliseconds(), g[89:])
+	check(t, node.HSet(t.Context(), p.Hash(), guardField, forged).Err())
+}
+
 // Unused makes a node's guard one whose list of nodes was last used long ago.
 func (p Prefix) Unused(t testing.TB, node *redis.Client) {
 	t.Helper()

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+var errNoNodes = errors.New("no nodes: give --nodes host:port,... or --nodes-file FILE, or set " + nodesVariable + " or " +
+	nodesFileVariable)
+
+// addresses returns those of all nodes, from the flags, else from the environment. No error repeats one.
+func (p *program) addresses() ([]string, error) {
+	list, file := p.nodes, p.nodesFile
+	switch {
+	case list != "" && file != "":
+		return nil, errors.New("the nodes are given twice: use --nodes or --nodes-file")
+	case list != "":
+		return notSecret(strings.Split(list, ","))
+	case file == "":
+		list, file = os.Getenv(nodesVariable), os.Getenv(nodesFileVariable)
+	}
+	switch {
+	case list != "" && file != "":
+		return nil, fmt.Errorf("the nodes are given twice: set %s or %s", nodesVariable, nodesFileVariable)
+	case list != "":
+		return strings.Split(list, ","), nil
+	case file != "":
+		return readAddresses(file)
+	}
+	return nil, errNoNodes
+}
+
+// notSecret refuses passwords on the command line, which every user of the machine can read.
+func notSecret(list []string) ([]string, error) {
+	for i, address := range list {
+		if o, err := redlock.ClientOptions(address); err == nil && o.Password != "" {
+			return nil, fmt.Errorf("node %d of %d of --nodes has a password, and every user of this machine can read the command "+
+				"line: use --nodes-file, or set %s or %s", i+1, len(list), nodesFileVariable, nodesVariable)
+		}
+	}
+	return list, nil
+}
+
+// readAddresses reads a file of addresses: one a line or several with commas. What follows a # at the beginning of a line
+// is a comment.
+func readAddresses(file string) ([]string, error) {
+	if strings.ContainsAny(file, "@,") || strings.Contains(file, "://") {
+		return nil, fmt.Errorf("--nodes-file and %s must name a file: what is given looks like the nodes themselves",
+			nodesFileVariable)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, fmt.Errorf("failed to read the nodes: %w", err)
+	}
+	if info.Mode().Perm()&0o002 != 0 {
+		return nil, fmt.Errorf("failed to read the nodes: every user of this machine may write %s (%v): whoever does names the "+
+			"servers that get the password", file, info.Mode().Perm())
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("failed to read the nodes: %w", err)
+	}
+	var all []string
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(strings.TrimSpace(line), "#") {
+			continue
+		}
+		for address := range strings.SplitSeq(line, ",") {
+			if address = strings.TrimSpace(address); address != "" {
+				all = append(all, address)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("failed to read the nodes: %s has no node, it must have host:port or a redis:// URL on each line",
+			file)
+	}
+	return all, nil
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// keyPrefix is the prefix of all keys.
+func (p *program) keyPrefix() string { return cmp.Or(or(p.prefix, prefixVariable), "redlock") }
+
+// hash is the key of a node's locks and of its guard.
+func (p *program) hash() string { return "{" + p.keyPrefix() + "}" }
+
+// settings returns the nodes' URLs and what the flags make of a Locker's options.
+func (p *program) settings() (urls []string, options []redlock.Option, err error) {
+	if urls, err = p.addresses(); err != nil {
+		return nil, nil, err
+	}
+	secure, err := p.secure()
+	if err != nil {
+		return nil, nil, err
+	}
+	options = []redlock.Option{
+		redlock.WithKeyPrefix(p.keyPrefix()), redlock.WithTTL(p.ttl),
+		redlock.WithNodeTimeout(min(200*time.Millisecond, p.ttl/10)), // a program that has just begun, on any machine
+	}
+	if p.maxTTL > 0 {
+		options = append(options, redlock.WithMaxTTL(p.maxTTL))
+	}
+	if p.unseen {
+		options = append(options, redlock.WithUnseenRestarts())
+	}
+	if secure != nil {
+		options = append(options, redlock.WithTLS(secure))
+	}
+	return urls, options, nil
+}
+
+// locker connects to the nodes. The caller closes it.
+func (p *program) locker() (*redlock.Locker, error) {
+	urls, options, err := p.settings()
+	if err != nil {
+		return nil, exit{misused, err}
+	}
+	l, err := redlock.Open(urls, options...)
+	if err != nil {
+		return nil, exit{misused, err}
+	}
+	return l, nil
+}
+
+// clients are those that a Locker would have. The caller closes them.
+func (p *program) clients() ([]*redis.Client, error) {
+	urls, options, err := p.settings()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := redlock.Validate(urls, options...); err != nil {
+		return nil, err
+	}
+	secure, err := p.secure()
+	if err != nil {
+		return nil, err
+	}
+	var all []*redis.Client
+	for _, url := range urls {
+		o, err := redlock.ClientOptions(url)
+		if err != nil {
+			return nil, err // none is connected yet
+		}
+		if secure != nil {
+			own := secure.Clone()
+			own.ServerName = o.TLSConfig.ServerName // Validate has seen that all URLs are rediss://
+			o.TLSConfig = own
+		}
+		o.MaxRetries = -1 // whoever looks asks again
+		all = append(all, redis.NewClient(o))
+	}
+	return all, nil
+}

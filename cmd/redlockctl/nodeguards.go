@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+
+	nodeguard "github.com/redlockfx/redlockfx/internal/guard"
+)
+
+func (p *program) guardCommand() *cobra.Command {
+	reset, yes, node := false, false, ""
+	c := &cobra.Command{
+		Use: "guard", Short: "What each node's restart guard says, and the way back from a wrong one", Args: cobra.NoArgs,
+		Long: "Guard shows since when each node has its guard, until when it grants nothing for that, the longest lease it has\n" +
+			"learned of, and how many nodes are in the list.\n\n" +
+			"With --reset --node HOST:PORT --yes it deletes the guard of that one node, as the way back after a forged or\n" +
+			"mistyped longest lease. The next call for a lock begins a new guard, for the longest TTL of whoever makes that\n" +
+			"call. This has a risk: the node forgets the longest lease and the length of the list. If it has lost a lease that\n" +
+			"is longer than that, it may grant the lock again while the first holder still has it. So reset one node at a time,\n" +
+			"and wait for the longest TTL of all services under the prefix between two.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case !reset && (node != "" || yes):
+				return exit{misused, errors.New("--node and --yes are for --reset")}
+			case !reset:
+				return p.withNodes(cmd.Context(), func(ctx context.Context, nodes []*redis.Client) error {
+					return p.show(ctx, func(ctx context.Context) (any, table, error) { return guards(ctx, nodes, p.hash()) })
+				})
+			case node == "":
+				return exit{misused, errors.New("--reset is for one node at a time: give --node HOST:PORT")}
+			case !yes:
+				return exit{misused, fmt.Errorf("--reset has %s forget the longest lease, so that it may grant a lock again that it "+
+					"has lost: read redlockctl guard --help, then add --yes", node)}
+			}
+			return p.withNodes(cmd.Context(), func(ctx context.Context, nodes []*redis.Client) error {
+				return p.resetGuard(ctx, nodes, node)
+			})
+		},
+	}
+	c.Flags().BoolVar(&reset, "reset", false, "delete the guard of --node")
+	c.Flags().StringVar(&node, "node", "", "`host:port` of the node whose guard is deleted, as guard shows it")
+	c.Flags().BoolVar(&yes, "yes", false, "delete it without another question")
+	return c
+}
+
+// withNodes calls fn with a client for each node, within the timeout. They are those that a Locker would use.
+func (p *program) withNodes(ctx context.Context, fn func(context.Context, []*redis.Client) error) (err error) {
+	nodes, err := p.clients()
+	if err != nil {
+		return exit{misused, err}
+	}
+	defer func() {
+		for _, node := range nodes {
+			err = errors.Join(err, node.Close())
+		}
+	}()
+	if p.watch {
+		return fn(ctx, nodes)
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	return fn(ctx, nodes)
+}
+
+// guardState is what programs get of a node's guard.
+type guardState struct {
+	Addr    string `json:"addr"`
+	Since   int64  `json:"since_ms,omitempty"`
+	Until   int64  `json:"grants_nothing_until_ms,omitempty"`
+	Left    int64  `json:"grants_nothing_for_ms"`
+	Longest int64  `json:"longest_lease_ms"`
+	Nodes   int    `json:"nodes"`
+	Used    int64  `json:"list_used_ms,omitempty"`
+	Err     string `json:"error,omitempty"`
+}
+
+// guards shows all of them; the error says that no majority answered.
+func guards(ctx context.Context, nodes []*redis.Client, hash string) (any, table, error) {
+	list, rows, failed := make([]guardState, len(nodes)), make([][]string, len(nodes)), make([]error, len(nodes))
+	var asking sync.WaitGroup
+	for i, node := range nodes {
+		asking.Go(func() { list[i], rows[i], failed[i] = askGuard(ctx, node, hash) }) // ends with ctx
+	}
+	asking.Wait()
+	t := table{
+		head: []string{"NODE", "GUARD SINCE", "GRANTS NOTHING UNTIL", "FOR", "LONGEST LEASE", "NODES IN LIST", "LIST LAST USED"},
+		rows: rows,
+	}
+	answered := 0
+	var first error // why one did not answer
+	for i, err := range failed {
+		switch {
+		case err == nil:
+			answered++
+		case first == nil:
+			first = fmt.Errorf("%s: %w", nodes[i].Options().Addr, err)
+		}
+	}
+	if need := len(nodes)/2 + 1; answered < need {
+		return list, t, exit{unreachable, fmt.Errorf("%d of the %d nodes answered, %d are needed: %w", answered, len(nodes), need, first)}
+	}
+	return list, t, nil
+}
+
+// askGuard asks a node for its guard. The error says that it did not answer.
+func askGuard(ctx context.Context, node *redis.Client, hash string) (guardState, []string, error) {
+	addr := node.Options().Addr
+	now, err := node.Time(ctx).Result()
+	text := ""
+	if err == nil {
+		text, err = node.HGet(ctx, hash, nodeguard.Field).Result()
+	}
+	switch {
+	case errors.Is(err, redis.Nil):
+		return guardState{Addr: addr}, []string{addr, "(none)"}, nil
+	case err != nil:
+		return guardState{Addr: addr, Err: err.Error()}, []string{addr, err.Error()}, err
+	}
+	s, err := nodeguard.Parse(text)
+	if err != nil {
+		return guardState{Addr: addr, Err: err.Error()}, []string{addr, err.Error()}, nil
+	}
+	left := max(s.Until.Sub(now), 0)
+	return guardState{
+		addr, s.Since.UnixMilli(), s.Until.UnixMilli(), left.Milliseconds(), s.Longest.Milliseconds(), s.Nodes, s.Used.UnixMilli(), "",
+	}, []string{addr, at(s.Since), at(s.Until), short(left), short(s.Longest), fmt.Sprint(s.Nodes), at(s.Used)}, nil
+}
+
+// resetGuard deletes the guard of one node.
+func (p *program) resetGuard(ctx context.Context, nodes []*redis.Client, addr string) error {
+	for _, node := range nodes {
+		if node.Options().Addr != addr {
+			continue
+		}
+		n, err := node.HDel(ctx, p.hash(), nodeguard.Field).Result()
+		switch {
+		case err != nil:
+			return exit{unreachable, fmt.Errorf("%s: failed to delete the guard: %w", addr, err)}
+		case n == 0:
+			return exit{no, fmt.Errorf("%s has no guard under the prefix: nothing was deleted", addr)}
+		case p.output == "json":
+			return p.print(map[string]string{"node": addr, "action": "reset"}, table{})
+		}
+		_, err = fmt.Fprintf(p.out, "%s has no guard any more: from the next call on it grants nothing for the longest TTL; wait for that "+
+			"before the next node\n", cell(addr))
+		return err
+	}
+	return exit{misused, fmt.Errorf("--node %q is none of the %d nodes", addr, len(nodes))}
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	nodeguard "github.com/redlockfx/redlockfx/internal/guard"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+)
+
+// node is a client of one node, for what somebody with the right to write there can do.
+func node(t *testing.T, c *redisproc.Cluster, i int) *redis.Client {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{Addr: c.Addrs()[i]})
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// guardOn is what the guard command says of a node.
+func guardOn(t *testing.T, do func(...string) result, i int) guardState {
+	t.Helper()
+	return decode[[]guardState](t, do("guard", "-o", "json"))[i]
+}
+
+// A longest lease that was forged, or mistyped, on all nodes: nobody gets a lock for a day. The way back is one node at a time.
+func TestGuard_IsTheWayBackFromAForgedLongestLease(t *testing.T) {
+	c := ready(t, servers(t))
+	do := on(c)
+	do("guard").want(t, 0, c.Addrs()[0]+"  20", "")
+	if g := guardOn(t, do, 0); g.Longest != ttl.Milliseconds() || g.Nodes != 3 || g.Left != 0 || g.Since == 0 || g.Err != "" {
+		t.Errorf("before: %+v", g)
+	}
+	for i := range 3 {
+		records.Default.ForgeLongest(t, 24*time.Hour, node(t, c, i))
+	}
+	do("run", "--name", "x", "--", "true").want(t, noLease, "", "another 23h59m")
+	do("guard").want(t, 0, "24h0m0s", "")
+	for i, addr := range c.Addrs() {
+		do("guard", "--reset", "--node", addr, "--yes").want(t, 0, addr+" has no guard any more", "")
+		if g := guardOn(t, do, i); g.Longest != 0 || g.Left != 0 {
+			t.Errorf("after the reset: %+v", g)
+		}
+		until(t, "the node has a new guard, which is over", func() bool {
+			_ = do("run", "--name", "x", "--", "true") // the first of them begins it
+			g := guardOn(t, do, i)
+			return g.Longest == ttl.Milliseconds() && g.Left == 0
+		})
+	}
+	do("run", "--name", "x", "--wait", "10s", "--", "true").want(t, 0, "", "")
+}
+
+// The first call after a reset is refused by the node: it may have lost a lease.
+func TestGuard_ResetBeginsANewOne(t *testing.T) {
+	c := ready(t, servers(t))
+	do := on(c)
+	for _, addr := range c.Addrs() {
+		do("guard", "--reset", "--node", addr, "--yes", "-o", "json").want(t, 0, `"action": "reset"`, "")
+	}
+	do("guard", "--reset", "--node", c.Addrs()[0], "--yes").want(t, no, "", "has no guard")
+	do("guard").want(t, 0, c.Addrs()[0]+"  (none)", "")
+	do("run", "--name", "x", "--", "true").want(t, noLease, "", "grants nothing")
+}
+
+func TestGuard_ResetsOneNodeAndOnlyWhereItIsMeant(t *testing.T) {
+	c := ready(t, servers(t))
+	do, addr := on(c), c.Addrs()[1]
+	do("guard", "--reset", "--node", addr).want(t, misused, "", "add --yes")
+	do("guard", "--reset", "--yes").want(t, misused, "", "give --node HOST:PORT")
+	do("guard", "--node", addr).want(t, misused, "", "are for --reset")
+	do("guard", "--reset", "--node", "other:1", "--yes").want(t, misused, "", `--node "other:1" is none of the 3 nodes`)
+	for i := range 3 {
+		if g := guardOn(t, do, i); g.Longest == 0 {
+			t.Errorf("node %d has lost its guard", i)
+		}
+	}
+	do("guard", "--reset", "--node", addr, "--yes").want(t, 0, addr, "")
+	for i := range 3 {
+		if g := guardOn(t, do, i); (g.Longest == 0) != (i == 1) {
+			t.Errorf("node %d: %+v", i, g)
+		}
+	}
+	if err := c.Node(1).Kill(); err != nil {
+		t.Fatal(err)
+	}
+	do("guard", "--reset", "--node", addr, "--yes").want(t, unreachable, "", "failed to delete the guard")
+	do("guard").want(t, 0, addr+"  dial tcp", "")
+	if err := c.Node(2).Kill(); err != nil {
+		t.Fatal(err)
+	}
+	do("guard").want(t, unreachable, c.Addrs()[0]+"  20", "1 of the 3 nodes answered, 2 are needed: "+addr)
+}
+
+// Neither the texts of a guard nor a foreign one get to the terminal as they are.
+func TestGuard_ShowsAForeignOne(t *testing.T) {
+	c := ready(t, servers(t))
+	do := on(c)
+	raw(t, c, "HSET", "{redlock}", nodeguard.Field, hostile)
+	r := do("guard")
+	if !strings.Contains(r.out, "this version did not write the guard") || strings.ContainsFunc(strings.ReplaceAll(r.out, "\n", ""), obeyed) {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+)
+
+var (
+	// nodeURL is a URL that may hold a password, which may have any character but white space.
+	nodeURL = regexp.MustCompile(`(?i)(rediss?://)\S+`)
+	// userinfo is the same without a scheme: user:password@host.
+	userinfo = regexp.MustCompile(`[^\s"]*:[^\s"]*@\S*`)
+)
+
+// oneLine returns an error as one line, without what a terminal obeys and without URLs of nodes: somebody may have given one
+// in the wrong place.
+func oneLine(err error) string {
+	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
+	return plain(nodeURL.ReplaceAllString(strings.Join(lines, "; "), "$1***"))
+}
+
+// hideAddresses returns an error without what may be the address of a node. It is for errors about arguments, which repeat
+// whatever was given.
+func hideAddresses(err error) error {
+	text := nodeURL.ReplaceAllString(err.Error(), "$1***")
+	return errors.New(userinfo.ReplaceAllString(text, "***"))
+}
+
+// complain prints an error on a line of its own.
+func complain(w io.Writer, err error) { _, _ = fmt.Fprintln(w, "redlockctl:", oneLine(err)) } // nobody else can be told
+
+// isObeyed reports whether a terminal acts on a character, or shows what follows it in another order: control characters
+// (C0, C1), format characters (Cf, which has the bidirectional controls), and separators of lines and paragraphs.
+func isObeyed(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
+}
+
+// plain returns a text with a question mark for each character that a terminal obeys, and for each byte that is not UTF-8.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if isObeyed(r) || r == unicode.ReplacementChar {
+			return '?'
+		}
+		return r
+	}, text)
+}
+
+// cell is a text in one line, for a table.
+func cell(text string) string {
+	text, _, _ = strings.Cut(text, "\n")
+	return plain(text)
+}
+
+// encode returns a value as JSON, on one line unless it is indented. What a terminal obeys is escaped, so that programs
+// read the same text.
+func encode(value any, indent bool) ([]byte, error) {
+	var text bytes.Buffer
+	out := json.NewEncoder(&text)
+	if indent {
+		out.SetIndent("", "  ")
+	}
+	if err := out.Encode(value); err != nil {
+		return nil, err
+	}
+	var escaped []byte
+	for _, r := range text.String() {
+		switch {
+		case r == '\n' || !isObeyed(r):
+			escaped = append(escaped, string(r)...)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			escaped = fmt.Appendf(escaped, `\u%04x\u%04x`, high, low)
+		default:
+			escaped = fmt.Appendf(escaped, `\u%04x`, r)
+		}
+	}
+	return escaped, nil
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+)
+
+// hostile has what a terminal obeys: escapes of C0 and C1, bidirectional controls, a tag character, and a line separator.
+const hostile = "a\x1b]0;owned\a\x1b[31m\u009b2J\u202egnp.exe\u2066\u200f\U000e0041\u2028\rb\x7f"
+
+// obeyed is what redlockctl must not write, as Unicode has it.
+func obeyed(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
+
+func TestPlain_HasNothingThatATerminalObeys(t *testing.T) {
+	if got := plain("red \x1b[31m\u009b\x7f\tx\u202e\xff ä→"); got != "red ?[31m???x?? ä→" {
+		t.Errorf("%q", got)
+	}
+	if got := cell("one\ntwo"); got != "one" {
+		t.Errorf("%q", got)
+	}
+	if got := oneLine(errors.New("one\r\ntwo" + hostile)); strings.ContainsFunc(got, obeyed) || !strings.HasPrefix(got, "one; two") {
+		t.Errorf("%q", got)
+	}
+	text, err := encode(map[string]string{"x": hostile}, true)
+	if err != nil || strings.ContainsFunc(strings.ReplaceAll(string(text), "\n", ""), obeyed) {
+		t.Errorf("%q, %v", text, err)
+	}
+	var back map[string]string
+	if err := json.Unmarshal(text, &back); err != nil || back["x"] != hostile {
+		t.Errorf("%q, %v", back, err)
+	}
+}
+
+// raw runs a command on all nodes.
+func raw(t *testing.T, c *redisproc.Cluster, args ...any) {
+	t.Helper()
+	for _, addr := range c.Addrs() {
+		client := redis.NewClient(&redis.Options{Addr: addr})
+		if err := errors.Join(client.Do(t.Context(), args...).Err(), client.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Whoever writes to the nodes writes to the terminals of those who look at them.
+func TestOutput_HasNothingThatATerminalObeys(t *testing.T) {
+	c := ready(t, servers(t))
+	do := on(c)
+	leader, stop := service(t, c, "pod-1")
+	until(t, "it leads", leader.IsLeader)
+	until(t, "the nodes know the jobs", func() bool { return strings.Contains(do("jobs").out, "good") })
+	do("run", "--name", "first", "--value", "first", "--", "true").want(t, 0, "", "")
+	stop()
+
+	holder, out := process(t, c, "run", "--name", "held", "--value", hostile, "--", "sh", "-c", "echo up; exec sleep 1000")
+	until(t, "it holds the lock", func() bool { return strings.Contains(out.String(), "up") || holder.ProcessState != nil })
+	calls := [][]string{{"lock", "held"}, {"lock", "held", "-o", "json"}, {"run", "--name", "held", "--", "true"}}
+	check := func(calls [][]string) {
+		t.Helper()
+		for _, args := range calls {
+			r := do(args...)
+			if strings.ContainsFunc(strings.ReplaceAll(r.out+r.err, "\n", ""), obeyed) || !strings.Contains(r.out+r.err, "owned") {
+				t.Errorf("%v: %+v", args, r)
+			}
+		}
+	}
+	check(calls)
+
+	// The jobs' hash gets a job with such a name, and one that cobra takes for a command of its own.
+	state, err := stateOf(t, c, "good")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{hostile, "_activeHelp_ owned"} {
+		raw(t, c, "HSET", "{redlock}:jobs:billing", name, state)
+		raw(t, c, "ZADD", "{redlock}:names:billing", 0, name)
+	}
+	r := call(cobra.ShellCompRequestCmd, "-n", strings.Join(c.Addrs(), ","), "--ttl", ttl.String(), "-e", "billing", "pause", "")
+	if strings.Contains(r.out, "owned") || !strings.Contains(r.out, "good\n") {
+		t.Errorf("completion: %+v", r)
+	}
+	if r := do("jobs"); strings.ContainsFunc(strings.ReplaceAll(r.out+r.err, "\n", ""), obeyed) {
+		t.Errorf("jobs: %+v", r)
+	}
+	// A layout of another version is in errors.
+	raw(t, c, "HSET", "{redlock}", "g", hostile)
+	check([][]string{{"nodes"}, {"nodes", "-o", "json"}, {"run", "--name", "x", "--", "true"}})
+}
+
+func stateOf(t *testing.T, c *redisproc.Cluster, job string) (string, error) {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{Addr: c.Addrs()[0]})
+	state, err := client.HGet(t.Context(), "{redlock}:jobs:billing", job).Result()
+	return state, errors.Join(err, client.Close())
+}
