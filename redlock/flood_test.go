@@ -1,0 +1,88 @@
+package redlock_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// Whoever may publish, and nothing else, sends a waiting process messages as a node sends them, all of other releases: it asks
+// so often and no more, and has the lock as soon as the lease of its holder has run out.
+func TestAcquire_UnderAFloodOfMessages(t *testing.T) {
+	for _, place := range []int{1, 2} {
+		t.Run(fmt.Sprint("place ", place), func(t *testing.T) {
+			bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
+				l, _ := c.Locker()
+				waiter, _ := c.Locker()
+				mustAcquire(t, l, "x")
+				ends := time.Now().Add(ttl)
+				var waiting sync.WaitGroup
+				var acquired time.Time
+				waiting.Go(func() { // ends when it has the lock
+					lease, err := waiter.Acquire(t.Context(), "x")
+					acquired = time.Now()
+					if err == nil {
+						err = lease.Release(context.WithoutCancel(t.Context()))
+					}
+					if err != nil {
+						t.Error(err)
+					}
+				})
+				time.Sleep(ttl / 4)
+				var inbox string
+				for _, channel := range c.Node(0).PubSubChannels("*") {
+					if strings.Contains(channel, ":p:") {
+						inbox = channel
+					}
+				}
+				before, began := c.Asked(), time.Now()
+				for i := 0; time.Until(ends) > 0; i++ {
+					c.Node(0).Publish(inbox, fmt.Sprintf("over %d 1 xid%d:1:", place, i))
+					time.Sleep(time.Millisecond)
+				}
+				if asked, most := c.Asked()-before, 10+int(time.Since(began)/(5*time.Millisecond)); asked > most || asked < 2 {
+					t.Errorf("it asked %d times in %v, %d is enough", asked, time.Since(began), most)
+				}
+				for i := 0; time.Since(ends) < ttl; i++ {
+					c.Node(0).Publish(inbox, fmt.Sprintf("over %d 1 xid%d:2:", place, i))
+					time.Sleep(time.Millisecond)
+				}
+				waiting.Wait()
+				if late := acquired.Sub(ends); late > 100*time.Millisecond {
+					t.Errorf("it has the lock %v after the lease of its holder", late)
+				}
+			})
+		})
+	}
+}
+
+// Nor does a flood of messages have whoever watches ask without pause.
+func TestWatch_UnderAFloodOfMessages(t *testing.T) {
+	bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
+		l, _ := c.Locker()
+		mustAcquire(t, l, "x")
+		ctx, stop := context.WithCancel(t.Context())
+		var watching sync.WaitGroup
+		watching.Go(func() { _ = l.Watch(ctx, "x", func(redlock.Holder) {}) }) // ends with stop
+		time.Sleep(100 * time.Millisecond)
+		channels := c.Node(0).PubSubChannels("*")
+		before := c.Asked()
+		for range 500 {
+			for _, channel := range channels {
+				c.Node(0).Publish(channel, "over")
+			}
+			time.Sleep(time.Millisecond)
+		}
+		if asked := c.Asked() - before; asked > 60 || asked < 10 {
+			t.Errorf("it asked %d times in half a second", asked)
+		}
+		stop()
+		watching.Wait()
+	})
+}
