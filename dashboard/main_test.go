@@ -76,7 +76,7 @@ func (s *service) get(path string) *httptest.ResponseRecorder {
 
 // post sends an action's form as a browser would from the page itself.
 func (s *service) post(action, job string, change ...func(*http.Request)) *httptest.ResponseRecorder {
-	form := url.Values{"job": {job}, "back": {"?only=paused"}}.Encode()
+	form := url.Values{"job": {job}, "back": {"paused"}}.Encode()
 	r := httptest.NewRequest(http.MethodPost, "/"+action, strings.NewReader(form))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
@@ -149,6 +149,10 @@ type jobAnswer struct {
 	Records  []struct {
 		State, Error string
 		Manual       bool
+	}
+	Changes []struct {
+		What, By, Replica string
+		At                time.Time
 	}
 }
 
