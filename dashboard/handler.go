@@ -107,7 +107,7 @@ func (p *page) isFor(host string) bool {
 	}
 	bare, _, err := net.SplitHostPort(host)
 	if err != nil {
-		bare = host // it has no port
+		bare = strings.Trim(host, "[]") // it has no port
 	}
 	return slices.ContainsFunc(p.hosts, func(served string) bool {
 		return strings.EqualFold(served, host) || strings.EqualFold(served, bare)

@@ -109,7 +109,7 @@ func TestEvents_HaveNoFieldsOfOthers(t *testing.T) {
 func TestHandler_AnswersItsHostsAlone(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		for host, status := range map[string]int{
-			"ops.example": http.StatusOK, "OPS.example:8080": http.StatusOK, "[::1]:8080": http.StatusOK, "::1": http.StatusOK,
+			"ops.example": http.StatusOK, "OPS.example:8080": http.StatusOK, "[::1]:8080": http.StatusOK, "[::1]": http.StatusOK,
 			"fixed.example:443": http.StatusOK, "fixed.example": http.StatusMisdirectedRequest,
 			"evil.example": http.StatusMisdirectedRequest, "ops.example.evil.example": http.StatusMisdirectedRequest,
 			"": http.StatusMisdirectedRequest,

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
 const (
@@ -51,10 +52,12 @@ func TestPage_ASickJobSpoilsNoOther(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			serve(t, func(t *testing.T, s *service) {
-				if err := s.leader.Stop(); err != nil { // else it would write over what is wrong
-					t.Fatal(err)
+				for _, r := range []*redlocktest.Replica{s.leader, s.follower} { // a leader writes over what is wrong
+					if err := r.Stop(); err != nil {
+						t.Fatal(err)
+					}
 				}
-				for _, client := range s.nodes.Process().Clients()[:2] {
+				for _, client := range s.nodes.Process().Clients() {
 					if err := c.write(t.Context(), client); err != nil {
 						t.Fatal(err)
 					}

@@ -15,7 +15,7 @@ const maxText = 300 // bytes of a text that others have written
 func firstLine(text string) string {
 	text = strings.TrimSpace(text)
 	if end := strings.IndexAny(text, "\r\n"); end >= 0 {
-		text = text[:end]
+		text = strings.TrimSpace(text[:end])
 	}
 	cut := len(text) > maxText
 	if cut {
