@@ -49,6 +49,14 @@ func TestTimeline_OfMoreTicksThanTimeHas(t *testing.T) {
 		{Run: scheduler.Run{Tick: now.Add(-time.Minute)}, State: scheduler.StateSkipped, Ticks: 1 << 53, From: now.Add(-time.Minute)},
 		{Run: scheduler.Run{Tick: now.Add(-time.Minute)}, State: scheduler.StateSkipped, Ticks: 3, From: now.Add(-3 * time.Minute)},
 	}
+	for i := range records {
+		n := 0
+		for range ticksSince(&records[i], now.Add(-span)) {
+			if n++; n > mostTicks {
+				t.Fatalf("row %d stands for more than %d ticks of an hour", i, mostTicks)
+			}
+		}
+	}
 	var line timeline
 	line.addRuns(records, now)
 	if len(line.Missed) != 3 {
