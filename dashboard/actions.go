@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/redlockfx/redlockfx/internal/name"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -28,14 +29,36 @@ var actions = []action{
 	{"trigger", (*scheduler.Scheduler).Trigger},
 }
 
+var errReadOnly = errors.New("this page is for reading only")
+
+// actor returns who sends a request, or why they may not act.
+func (p *page) actor(r *http.Request) (who string, err error) {
+	if p.authorize == nil {
+		return "", errReadOnly
+	}
+	if who, err = p.authorize(r); err != nil {
+		return "", err
+	}
+	if err := name.Check("the name of who is acting", who); err != nil {
+		return "", err
+	}
+	return who, nil
+}
+
+// mayAct reports whether who asks for a page is shown what they can do.
+func (p *page) mayAct(r *http.Request) bool {
+	_, err := p.actor(r)
+	return err == nil
+}
+
 // act answers a form that asks for an action, and logs what came of it.
 func (p *page) act(a action) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		parsed := r.ParseForm()
-		job, back := r.PostForm.Get("job"), r.PostForm.Get("back")
-		status, err := p.try(a, r, parsed, job)
-		log := p.audit(r, a.name, job)
+		job := r.PostForm.Get("job")
+		who, status, err := p.try(a, r, parsed, job)
+		log := p.audit(r, a.name, job, who)
 		if err != nil {
 			log.Warn("dashboard: an action was refused, or failed", zap.Error(err))
 			http.Error(w, err.Error(), status)
@@ -44,47 +67,44 @@ func (p *page) act(a action) http.HandlerFunc {
 		log.Info("dashboard: an action was taken")
 		p.known.Expire()
 		p.histories.expire(job)
-		if !strings.HasPrefix(back, "?") && !strings.HasPrefix(back, "job?") {
-			back = ""
-		}
-		w.Header().Set("Location", "./"+back)
+		w.Header().Set("Location", backTo(r.PostForm.Get("back"), job))
 		w.WriteHeader(http.StatusSeeOther)
 	}
 }
 
-// audit is a logger that says who asked for what.
-func (p *page) audit(r *http.Request, action, job string) *zap.Logger {
-	user, _, _ := r.BasicAuth()
+// audit is a logger that says who asked for what. by is empty where nobody is known to have: what a request says of itself
+// is no identity.
+func (p *page) audit(r *http.Request, action, job, by string) *zap.Logger {
 	return p.log.With(
-		zap.String("action", action), zap.String("job", job), zap.String("from", r.RemoteAddr), zap.String("user", user))
+		zap.String("action", action), zap.String("job", firstLine(job)), zap.String("from", r.RemoteAddr), zap.String("by", by))
 }
 
 // refuseOthers answers what a page of another site has a browser send. Its form is not read.
 func (p *page) refuseOthers(w http.ResponseWriter, r *http.Request) {
-	p.audit(r, strings.TrimPrefix(r.URL.Path, "/"), "").Warn("dashboard: an action was refused, or failed",
-		zap.Error(errOtherSite), zap.String("origin", r.Header.Get("Origin")))
+	p.audit(r, firstLine(strings.TrimPrefix(r.URL.Path, "/")), "", "").Warn("dashboard: an action was refused, or failed",
+		zap.Error(errOtherSite), zap.String("origin", firstLine(r.Header.Get("Origin"))))
 	http.Error(w, errOtherSite.Error(), http.StatusForbidden)
 }
 
-// try does it, or says why not.
-func (p *page) try(a action, r *http.Request, parsed error, job string) (status int, err error) {
+// try does it, or says why not. who is empty unless they may act.
+func (p *page) try(a action, r *http.Request, parsed error, job string) (who string, status int, err error) {
 	if p.authorize == nil {
-		return http.StatusForbidden, errors.New("this page is for reading only")
+		return "", http.StatusForbidden, errReadOnly
 	}
 	if _, large := errors.AsType[*http.MaxBytesError](parsed); large {
-		return http.StatusRequestEntityTooLarge, fmt.Errorf("the form has more than %d bytes", maxBody)
+		return "", http.StatusRequestEntityTooLarge, fmt.Errorf("the form has more than %d bytes", maxBody)
 	}
 	if parsed != nil {
-		return http.StatusBadRequest, parsed
+		return "", http.StatusBadRequest, parsed
 	}
-	if err := p.authorize(r); err != nil {
-		return http.StatusForbidden, err
+	if who, err = p.actor(r); err != nil {
+		return "", http.StatusForbidden, err
 	}
-	switch err := a.do(p.scheduler, r.Context(), job); {
+	switch err := a.do(p.scheduler, scheduler.As(r.Context(), who), job); {
 	case errors.Is(err, scheduler.ErrUnknownJob), errors.Is(err, scheduler.ErrName):
-		return http.StatusNotFound, err
+		return who, http.StatusNotFound, err
 	case err != nil:
-		return http.StatusServiceUnavailable, err
+		return who, http.StatusServiceUnavailable, err
 	}
-	return http.StatusOK, nil
+	return who, http.StatusOK, nil
 }

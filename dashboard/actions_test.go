@@ -14,7 +14,7 @@ import (
 	"github.com/redlockfx/redlockfx/dashboard"
 )
 
-func anybody(*http.Request) error { return nil }
+func anybody(*http.Request) (string, error) { return "ann", nil }
 
 func TestActions_PauseResumeAndTrigger(t *testing.T) {
 	core, logs := observer.New(zapcore.InfoLevel)
@@ -34,7 +34,7 @@ func TestActions_PauseResumeAndTrigger(t *testing.T) {
 		if _, runs := good(); runs != before+1 {
 			t.Errorf("%d runs after %d", runs, before)
 		}
-		if w := s.post("resume", "good", func(r *http.Request) { r.SetBasicAuth("ann", "secret") }); w.Code != http.StatusSeeOther {
+		if w := s.post("resume", "good"); w.Code != http.StatusSeeOther {
 			t.Errorf("%d: %s", w.Code, w.Body)
 		}
 		if paused, _ := good(); paused {
@@ -42,7 +42,7 @@ func TestActions_PauseResumeAndTrigger(t *testing.T) {
 		}
 		audit := logs.FilterMessage("dashboard: an action was taken").All()
 		if len(audit) != 3 || audit[2].ContextMap()["action"] != "resume" || audit[2].ContextMap()["job"] != "good" ||
-			audit[2].ContextMap()["user"] != "ann" || audit[2].ContextMap()["from"] == "" {
+			audit[2].ContextMap()["by"] != "ann" || audit[2].ContextMap()["from"] == "" {
 			t.Errorf("audit lines %v", audit)
 		}
 	}, dashboard.AllowActions(anybody), dashboard.WithLogger(zap.New(core)))
@@ -58,8 +58,10 @@ func TestActions_AreRefused(t *testing.T) {
 		text   string
 	}{
 		"read-only": {dashboard.WithLogger(nil), "good", func(*http.Request) {}, http.StatusForbidden, "for reading only"},
-		"unauthorised": {dashboard.AllowActions(func(*http.Request) error { return errors.New("ask <Bob>") }), "good",
+		"unauthorised": {dashboard.AllowActions(func(*http.Request) (string, error) { return "", errors.New("ask <Bob>") }), "good",
 			func(*http.Request) {}, http.StatusForbidden, "ask <Bob>"},
+		"nobody": {dashboard.AllowActions(func(*http.Request) (string, error) { return "", nil }), "good",
+			func(*http.Request) {}, http.StatusForbidden, "the name of who is acting is empty"},
 		"unknown job": {allow, "unknown", func(*http.Request) {}, http.StatusNotFound, `"unknown"`},
 		"no job":      {allow, "", func(*http.Request) {}, http.StatusNotFound, "name"},
 		"another site": {allow, "good", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
@@ -109,11 +111,12 @@ func TestActions_WithoutAQuorum(t *testing.T) {
 func TestActions_LeadBackToThePage(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		for back, want := range map[string]string{
-			"?page=2": "./?page=2", "job?name=good": "./job?name=good", "//evil.example": "./", "https://evil.example": "./", "": "./",
+			"paused": "./?only=paused", "trouble": "./?only=trouble", "job": "./job?name=a%2Fb%3Fc%3Dd%26e", "": "./", "all": "./",
+			"?page=2": "./", "//evil.example": "./", "https://evil.example": "./",
 		} {
-			w := s.post("resume", "good", func(r *http.Request) {
+			w := s.post("resume", "a/b?c=d&e", func(r *http.Request) {
 				r.Body = http.NoBody
-				r.PostForm = map[string][]string{"job": {"good"}, "back": {back}}
+				r.PostForm = map[string][]string{"job": {"a/b?c=d&e"}, "back": {back}}
 				r.Form = r.PostForm
 			})
 			if got := w.Header().Get("Location"); got != want {

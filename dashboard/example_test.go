@@ -16,6 +16,9 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
+// userKey is where a service's middleware keeps the user whose session it has checked.
+type userKey struct{}
+
 func Example() {
 	nodes, err := redlocktest.Start(3) // in memory
 	if err != nil {
@@ -37,11 +40,12 @@ func Example() {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/ops/jobs/", http.StripPrefix("/ops/jobs", dashboard.Handler(elector, jobs,
-		dashboard.AllowActions(func(r *http.Request) error {
-			if user, _, _ := r.BasicAuth(); user != "bob" { // a middleware has checked the password
-				return errors.New("ask Bob")
+		dashboard.AllowActions(func(r *http.Request) (who string, err error) {
+			user, _ := r.Context().Value(userKey{}).(string) // a middleware has checked who it is
+			if user != "bob" {
+				return "", errors.New("ask Bob")
 			}
-			return nil
+			return user, nil
 		}))))
 
 	for _, method := range []string{"GET /ops/jobs/", "POST /ops/jobs/pause"} {

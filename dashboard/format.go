@@ -3,6 +3,7 @@ package dashboard
 import (
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -70,13 +71,37 @@ func coarse(d time.Duration) string {
 
 // clockTime is a time of today, and with the date otherwise, in a zone by its name; UTC where there is none such.
 func clockTime(t, now time.Time, zone string) string {
-	loc, err := time.LoadLocation(zone)
-	if err != nil {
-		loc = time.UTC
-	}
+	loc := zones.named(zone)
 	t, now = t.In(loc), now.In(loc)
 	if t.Year() == now.Year() && t.YearDay() == now.YearDay() {
 		return t.Format(time.TimeOnly)
 	}
 	return t.Format("2006-01-02 15:04:05")
+}
+
+const maxZones = 1000 // the database has about 600
+
+// zones keeps time zones in memory: a page has a time in hundreds of its cells, and [time.LoadLocation] reads a file.
+var zones = zoneCache{known: make(map[string]*time.Location)}
+
+type zoneCache struct {
+	mu    sync.Mutex // guards known
+	known map[string]*time.Location
+}
+
+func (z *zoneCache) named(name string) *time.Location {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if loc, ok := z.known[name]; ok {
+		return loc
+	}
+	loc, err := time.LoadLocation(name)
+	if err != nil {
+		loc = time.UTC
+	}
+	if len(z.known) >= maxZones { // names are what nodes say, and some files have many
+		clear(z.known)
+	}
+	z.known[name] = loc
+	return loc
 }

@@ -3,10 +3,14 @@ package dashboard
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -21,7 +25,9 @@ type page struct {
 	scheduler *scheduler.Scheduler
 	known     *fresh.Value[*view]
 	histories *histories
-	authorize func(*http.Request) error // nil: nobody may act
+	streams   streams
+	authorize func(*http.Request) (string, error) // nil: nobody may act
+	hosts     []string                            // none: any
 	log       *zap.Logger
 	open      context.Context // done when streams must end
 }
@@ -38,14 +44,15 @@ func Handler(elector *election.Elector, scheduler *scheduler.Scheduler, opts ...
 		elector: elector, scheduler: scheduler,
 		known:     &fresh.Value[*view]{For: every, Read: nodes.read},
 		histories: &histories{read: nodes.history, jobs: make(map[string]*requested)},
+		streams:   streams{all: make(map[seen]*shared)},
 		log:       zap.NewNop(), open: context.Background(),
 	}
 	for _, opt := range opts {
 		opt(p)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", p.serve("page"))
-	mux.HandleFunc("GET /job", p.serve("page"))
+	mux.HandleFunc("GET /{$}", p.serve)
+	mux.HandleFunc("GET /job", p.serve)
 	mux.HandleFunc("GET /events", p.events)
 	mux.HandleFunc("GET /api", p.api)
 	for _, name := range []string{"style.css", "live.js"} {
@@ -58,11 +65,12 @@ func Handler(elector *election.Elector, scheduler *scheduler.Scheduler, opts ...
 	}
 	own := http.NewCrossOriginProtection()
 	own.SetDenyHandler(http.HandlerFunc(p.refuseOthers))
-	return guard(own.Handler(mux))
+	return p.guard(own.Handler(mux))
 }
 
-// guard sets what browsers must keep to, and finds the page where its slash is missing.
-func guard(next http.Handler) http.Handler {
+// guard sets what browsers must keep to, refuses what is too long or meant for another host, and finds the page where its
+// slash is missing.
+func (p *page) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for key, value := range map[string]string{
 			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
@@ -74,6 +82,14 @@ func guard(next http.Handler) http.Handler {
 		} {
 			w.Header().Set(key, value)
 		}
+		if !p.isFor(r.Host) {
+			http.Error(w, fmt.Sprintf("this page is not served at the host %.100q", r.Host), http.StatusMisdirectedRequest)
+			return
+		}
+		if n := len(r.URL.RawQuery); n > maxRawQuery {
+			refuse(w, bad("the query has %d bytes, it may have %d", n, maxRawQuery))
+			return
+		}
 		if r.URL.Path == "" {
 			asked, _, _ := strings.Cut(r.RequestURI, "?")
 			w.Header().Set("Location", "./"+path.Base(asked)+"/")
@@ -84,61 +100,96 @@ func guard(next http.Handler) http.Handler {
 	})
 }
 
-// content is what a request asks for. Where it cannot be had, that is answered, and it is nil.
-func (p *page) content(w http.ResponseWriter, r *http.Request) *content {
-	q := queryOf(r.URL.Query())
-	if r.URL.Path == "/" {
-		q.Name = ""
-	} else if r.URL.Path == "/job" && q.Name == "" {
-		http.Error(w, "which job? job?name=NAME", http.StatusNotFound)
-		return nil
+// isFor reports whether a request's Host is one that the page is served at.
+func (p *page) isFor(host string) bool {
+	if len(p.hosts) == 0 {
+		return true
 	}
-	v, until, err := p.known.Get(r.Context())
+	bare, _, err := net.SplitHostPort(host)
 	if err != nil {
-		return nil // who asked has gone
+		bare = strings.Trim(host, "[]") // it has no port
 	}
-	if q.Name == "" {
-		c := newContent(v.present(p.elector), q, p.authorize != nil)
-		c.until = until
-		return c
-	}
-
-	if jobs := v.of.jobs; v.find(q.Name) == nil && jobs.at.IsZero() {
-		http.Error(w, fmt.Sprintf("job %q is not known: %v", q.Name, jobs.err), http.StatusServiceUnavailable)
-		return nil
-	} else if v.find(q.Name) == nil {
-		http.Error(w, fmt.Sprintf("no leader has ever had a job %q", q.Name), http.StatusNotFound)
-		return nil
-	}
-	h, read, err := p.histories.get(r.Context(), q.Name)
-	if err != nil {
-		return nil // who asked has gone
-	}
-	c := newJobContent(v.present(p.elector), q, h, p.authorize != nil)
-	c.until = later(until, read) // then both are read again
-	return c
+	return slices.ContainsFunc(p.hosts, func(served string) bool {
+		return strings.EqualFold(served, host) || strings.EqualFold(served, bare)
+	})
 }
 
-func (p *page) serve(name string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		c := p.content(w, r)
-		if c == nil {
-			return
-		}
-		body, err := c.render(name)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write(body) // whoever asked is gone
+// known is what was read of the nodes for a query.
+type known struct {
+	view    *view
+	history history   // of the one job
+	until   time.Time // while it is fresh
+}
+
+// read returns what the nodes know of what q asks for. An error is a refusal, or says why ctx has ended.
+func (p *page) read(ctx context.Context, q query) (known, error) {
+	v, until, err := p.known.Get(ctx)
+	if err != nil || q.Name == "" {
+		return known{view: v, until: until}, err
 	}
+	if jobs := v.of.jobs; v.find(q.Name) == nil && jobs.at.IsZero() {
+		return known{}, &refusal{http.StatusServiceUnavailable,
+			fmt.Sprintf("job %q is not known: %s", q.Name, firstLine(jobs.err.Error()))}
+	} else if v.find(q.Name) == nil {
+		return known{}, &refusal{http.StatusNotFound, fmt.Sprintf("no leader has ever had a job %q", q.Name)}
+	}
+	h, read, err := p.histories.get(ctx, q.Name)
+	return known{v, h, later(until, read)}, err // then both are read again
+}
+
+// content returns what is shown of it.
+func (p *page) content(in known, what seen) (*content, error) {
+	v := in.view.present(p.elector)
+	if what.Name != "" {
+		return newJobContent(v, what.query, in.history, what.actions), nil
+	}
+	c := newContent(v, what.query, what.actions)
+	if what.Page > c.Pages {
+		return nil, bad("page is %d, and there are %d", what.Page, c.Pages)
+	}
+	return c, nil
+}
+
+// ask returns what a request asks for.
+func (p *page) ask(r *http.Request, actions bool) (*content, error) {
+	q, err := queryOf(r)
+	if err != nil {
+		return nil, err
+	}
+	in, err := p.read(r.Context(), q)
+	if err != nil {
+		return nil, err
+	}
+	return p.content(in, seen{q, actions})
+}
+
+// refuse answers why there is no page; nothing where who asked has gone.
+func refuse(w http.ResponseWriter, err error) {
+	if why, is := errors.AsType[*refusal](err); is {
+		http.Error(w, why.text, why.status)
+	}
+}
+
+func (p *page) serve(w http.ResponseWriter, r *http.Request) {
+	c, err := p.ask(r, p.mayAct(r))
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	body, err := c.render("page")
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(body) // whoever asked is gone
 }
 
 // api is the same as JSON: everything but the records of jobs, or one job with all of its records that are kept.
 func (p *page) api(w http.ResponseWriter, r *http.Request) {
-	c := p.content(w, r)
-	if c == nil {
+	c, err := p.ask(r, false)
+	if err != nil {
+		refuse(w, err)
 		return
 	}
 	var answer any = c.view
@@ -147,7 +198,8 @@ func (p *page) api(w http.ResponseWriter, r *http.Request) {
 			*job
 			Problems []problem `json:"problems"`
 			Records  []record  `json:"records"`
-		}{c.One, c.Problems, c.Records}
+			Changes  []change  `json:"changes"`
+		}{c.One, c.Problems, c.Records, c.Changes}
 	}
 	body, err := json.MarshalIndent(answer, "", "  ")
 	if err != nil {

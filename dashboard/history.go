@@ -1,8 +1,10 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,12 +17,19 @@ const (
 
 	// forgetAfter is how long the records of a job are kept in memory after the last request for them.
 	forgetAfter = time.Minute
+
+	// maxHistories is how many jobs' records are in memory at once. Those requested last stay. Where more jobs' pages are
+	// open, each of them is read more often than every five seconds.
+	maxHistories = 100
 )
 
-// history is the records of one job, the newest first.
-type history = part[[]scheduler.Record]
+// history is what only the page of one job shows, the newest first.
+type history struct {
+	records part[[]scheduler.Record]
+	changes part[[]scheduler.Change]
+}
 
-// histories has the records of the jobs whose pages are open. All who look at the page of a job share one read.
+// histories has those of the jobs whose pages are open. All who look at the page of a job share one read.
 type histories struct {
 	read func(ctx context.Context, job string, last history) history
 
@@ -34,7 +43,7 @@ type requested struct {
 	at time.Time // guarded by histories.mu
 }
 
-// get returns the records of a job, and until when they are fresh. An error says why ctx has ended first.
+// get returns the history of a job, and until when they are fresh. An error says why ctx has ended first.
 func (h *histories) get(ctx context.Context, job string) (history, time.Time, error) {
 	return h.of(job, time.Now()).Get(ctx)
 }
@@ -45,6 +54,7 @@ func (h *histories) of(job string, now time.Time) *requested {
 	maps.DeleteFunc(h.jobs, func(_ string, r *requested) bool { return now.Sub(r.at) > forgetAfter })
 	r := h.jobs[job]
 	if r == nil {
+		h.makeRoom()
 		r = &requested{}
 		r.For = every
 		r.Read = func(ctx context.Context, last history) history { return h.read(ctx, job, last) }
@@ -54,7 +64,18 @@ func (h *histories) of(job string, now time.Time) *requested {
 	return r
 }
 
-// expire has the next request for the records of a job read them again.
+// makeRoom forgets the history that was requested the longest ago if there are as many as there may be. The caller holds mu.
+func (h *histories) makeRoom() {
+	if len(h.jobs) < maxHistories {
+		return
+	}
+	oldest := slices.MinFunc(slices.Collect(maps.Keys(h.jobs)), func(a, b string) int {
+		return cmp.Or(h.jobs[a].at.Compare(h.jobs[b].at), cmp.Compare(a, b))
+	})
+	delete(h.jobs, oldest)
+}
+
+// expire has the next request for the history of a job read them again.
 func (h *histories) expire(job string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

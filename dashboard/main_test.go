@@ -68,15 +68,26 @@ func jobs() []scheduler.Job {
 }
 
 // get asks the page; path is below its prefix.
-func (s *service) get(path string) *httptest.ResponseRecorder {
+func (s *service) get(path string) *httptest.ResponseRecorder { return s.getAs(path, "") }
+
+// getAs asks with the session of who; of nobody if empty.
+func (s *service) getAs(path, who string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	s.page.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	s.page.ServeHTTP(w, requestOf(path, who))
 	return w
+}
+
+func requestOf(path, who string) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	if who != "" {
+		signedIn(who)(r)
+	}
+	return r
 }
 
 // post sends an action's form as a browser would from the page itself.
 func (s *service) post(action, job string, change ...func(*http.Request)) *httptest.ResponseRecorder {
-	form := url.Values{"job": {job}, "back": {"?only=paused"}}.Encode()
+	form := url.Values{"job": {job}, "back": {"paused"}}.Encode()
 	r := httptest.NewRequest(http.MethodPost, "/"+action, strings.NewReader(form))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
@@ -150,6 +161,10 @@ type jobAnswer struct {
 		State, Error string
 		Manual       bool
 	}
+	Changes []struct {
+		What, By, Replica string
+		At                time.Time
+	}
 }
 
 // stream is a browser that listens to events.
@@ -182,14 +197,26 @@ func (s *stream) count() int {
 	return len(s.events)
 }
 
+// first is the first event.
+func (s *stream) first() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.events) == 0 {
+		return ""
+	}
+	return s.events[0]
+}
+
 // listen opens a stream of events; left says that the browser is gone, and waits for its end.
-func (s *service) listen(path string) (events *stream, left func()) {
+func (s *service) listen(path string) (events *stream, left func()) { return s.listenAs(path, "") }
+
+func (s *service) listenAs(path, who string) (events *stream, left func()) {
 	events = &stream{ended: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
 	var served sync.WaitGroup
 	served.Go(func() { // ends with ctx, or by itself
 		defer close(events.ended)
-		s.page.ServeHTTP(events, httptest.NewRequest(http.MethodGet, path, nil).WithContext(ctx))
+		s.page.ServeHTTP(events, requestOf(path, who).WithContext(ctx))
 	})
 	left = func() {
 		cancel()

@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"html/template"
-	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redlockfx/redlockfx/scheduler"
@@ -23,70 +20,13 @@ var assets embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"ago": relative, "clock": clockTime, "mark": mark, "rowid": rowID,
-	"acts": func(j *job, c *content) acts { return acts{j, c.Back} },
+	"acts": func(j *job, c *content) acts { return acts{j, c.Query.Back()} },
 }).ParseFS(assets, "assets/*.html"))
 
 // acts is what the forms of a job are made of.
 type acts struct {
 	Job  *job
-	Back string // where they lead back to
-}
-
-// query is what of all that is known a page shows.
-type query struct {
-	Name   string // of the one job; empty: all
-	Filter string // in the name, the spec or the zone
-	Only   string // trouble, paused, running
-	Page   int    // from 1
-}
-
-func queryOf(values url.Values) query {
-	q := query{Name: values.Get("name"), Filter: strings.TrimSpace(values.Get("q")), Only: values.Get("only")}
-	q.Page, _ = strconv.Atoi(values.Get("page")) // what is none is the first
-	q.Page = max(q.Page, 1)
-	return q
-}
-
-// String is the query of a link.
-func (q query) String() string {
-	values := url.Values{}
-	for key, value := range map[string]string{"name": q.Name, "q": q.Filter, "only": q.Only} {
-		if value != "" {
-			values.Set(key, value)
-		}
-	}
-	if q.Page > 1 {
-		values.Set("page", strconv.Itoa(q.Page))
-	}
-	return "?" + values.Encode()
-}
-
-// With is the query with another choice, from its first page on.
-func (q query) With(only string) query { return query{Filter: q.Filter, Only: only} }
-
-// Turn is the query of another page.
-func (q query) Turn(by int) query {
-	q.Page += by
-	return q
-}
-
-func (q query) matches(j *job) bool {
-	switch q.Only {
-	case "trouble":
-		if !j.Trouble() {
-			return false
-		}
-	case "paused":
-		if !j.Paused {
-			return false
-		}
-	case "running":
-		if !j.Running {
-			return false
-		}
-	}
-	needle := strings.ToLower(q.Filter)
-	return strings.Contains(strings.ToLower(j.Name+"\n"+j.Spec+"\n"+j.Zone), needle)
+	Back string // of the query
 }
 
 // content is what a template is given.
@@ -98,13 +38,12 @@ type content struct {
 	Listed   []*job
 	Troubled int
 	Timeline timeline
-	Actions  bool
-	Back     string    // where an action leads back to
-	until    time.Time // while it is fresh
+	Actions  bool // who asks may act
 
 	// Of the page of one job.
 	One     *job
 	Records []record
+	Changes []change
 	Coming  []time.Time
 }
 
@@ -126,23 +65,25 @@ func newContent(v *view, q query, actions bool) *content {
 	first := (c.Query.Page - 1) * onePage
 	c.Listed = c.Listed[first:min(first+onePage, c.Matching)]
 	c.Timeline = newTimeline(v)
-	c.Back = c.Query.String()
 	return c
 }
 
 // newJobContent is of the one job that the query names, which is there.
 func newJobContent(v *view, q query, h history, actions bool) *content {
-	v.Problems = slices.Concat(v.Problems, h.stale("the ticks of this job", v.Now)) // others share those of v
-	c := &content{view: v, Query: q, Actions: actions, One: v.find(q.Name), Records: []record{}}
-	for i := range h.value {
-		c.Records = append(c.Records, recordOf(&h.value[i], c.Now))
+	v.Problems = slices.Concat(v.Problems, // others share those of v
+		h.records.stale("the ticks of this job", v.Now), h.changes.stale("the changes of this job", v.Now))
+	c := &content{view: v, Query: q, Actions: actions, One: v.find(q.Name), Records: []record{}, Changes: []change{}}
+	for i := range h.records.value {
+		c.Records = append(c.Records, recordOf(&h.records.value[i], c.Now))
+	}
+	for _, made := range h.changes.value {
+		c.Changes = append(c.Changes, changeOf(made))
 	}
 	c.Timeline = newTimeline(v)
-	c.Timeline.addRuns(h.value, v.Now)
+	c.Timeline.addRuns(h.records.value, v.Now)
 	if c.One.Next != nil {
 		c.Coming, _ = scheduler.Preview("CRON_TZ="+c.One.Zone+" "+c.One.Spec, nil, c.One.Next.Add(-time.Second), 5) // none: it says why
 	}
-	c.Back = "job" + c.Query.String()
 	return c
 }
 

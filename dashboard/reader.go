@@ -80,12 +80,15 @@ func (r *reader) read(ctx context.Context, last *view) *view {
 	return newView(s, r.elector.Name())
 }
 
-// history reads the records of one job.
+// history reads the records and the changes of one job.
 func (r *reader) history(ctx context.Context, job string, last history) history {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	records, err := r.scheduler.History(ctx, job, maxRecords)
-	return last.read(r.now(), records, err)
+	last.records = last.records.read(r.now(), records, err)
+	changes, err := r.scheduler.Changes(ctx, job)
+	last.changes = last.changes.read(r.now(), changes, err)
+	return last
 }
 
 // now is by the nodes' clock, where it is known.

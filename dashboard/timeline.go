@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -100,14 +101,6 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// nthTick returns about when the n-th tick came of those that a row stands for, from 0.
-func nthTick(r *scheduler.Record, n int) time.Time {
-	if r.Ticks < 2 {
-		return r.Tick
-	}
-	return r.From.Add(r.Tick.Sub(r.From) * time.Duration(n) / time.Duration(r.Ticks-1))
-}
-
 // addRuns shows what became of the ticks of a job as well.
 func (t *timeline) addRuns(records []scheduler.Record, now time.Time) {
 	t.Runs = true
@@ -121,8 +114,8 @@ func (t *timeline) addRuns(records []scheduler.Record, now time.Time) {
 	for i := range records {
 		r := &records[i]
 		if r.State == scheduler.StateMissed || r.State == scheduler.StateSkipped {
-			for n := range max(r.Ticks, 1) { // evenly, where a row stands for many
-				if minute, ok := at(nthTick(r, n)); ok {
+			for tick := range ticksSince(r, from) {
+				if minute, ok := at(tick); ok {
 					missed[minute]++
 				}
 			}
@@ -165,6 +158,26 @@ func (t *timeline) addRuns(records []scheduler.Record, now time.Time) {
 		}
 	}
 	t.Summary = "In the last hour: " + counts(counted, sum(bad), sum(missed)) + ", " + t.changes() + "."
+}
+
+const mostTicks = int(span / time.Second) // no job has more
+
+// ticksSince are about when the ticks came that a row stands for, the newest first: evenly, where it stands for many. What nodes say
+// of a range may be nonsense, so it ends at mostTicks.
+func ticksSince(r *scheduler.Record, from time.Time) iter.Seq[time.Time] {
+	return func(yield func(time.Time) bool) {
+		var step time.Duration
+		if r.Ticks > 1 {
+			step = max(r.Tick.Sub(r.From)/time.Duration(r.Ticks-1), 0)
+		}
+		tick := r.Tick
+		for range min(max(r.Ticks, 1), mostTicks) {
+			if tick.Before(from) || !yield(tick) {
+				return
+			}
+			tick = tick.Add(-step)
+		}
+	}
 }
 
 // x is where an instant is drawn. What was long before is left of it all, however long: the product would not fit.

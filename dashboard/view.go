@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/name"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -103,6 +103,18 @@ func (r record) Timed() bool { return r.Start != nil && r.State != scheduler.Sta
 // Over tells that it has ended, and after what time.
 func (r record) Over() bool { return r.Timed() && r.State != scheduler.StateRunning }
 
+// change is what somebody has asked for.
+type change struct {
+	What    string    `json:"what"`
+	By      string    `json:"by,omitempty"`
+	Replica string    `json:"replica"`
+	At      time.Time `json:"at"`
+}
+
+func changeOf(c scheduler.Change) change {
+	return change{What: c.What, By: firstLine(c.By), Replica: firstLine(c.From), At: sayable(c.At)}
+}
+
 // problem is what is not known, how old it is if it was known once, and why. The page has the age apart, as what is
 // read aloud must not change with it.
 type problem struct{ What, Known, Why string }
@@ -132,12 +144,12 @@ func newView(s *snapshot, election string) *view {
 	v.Problems = append(v.Problems, s.jobs.stale("the jobs", now)...)
 	v.Problems = append(v.Problems, s.terms.stale("the terms", now)...)
 	for _, t := range s.terms.value {
-		v.Terms = append(v.Terms, term{Term: t.Token, Replica: t.Replica, Since: t.Since})
+		v.Terms = append(v.Terms, term{Term: t.Token, Replica: firstLine(t.Replica), Since: sayable(t.Since)})
 	}
 	v.LeaderKnown = !s.leader.at.IsZero()
 	if l := s.leader.value; l.ID != "" {
 		left := s.leader.value.Expires.Sub(s.taken)
-		v.Leader = &leader{ID: l.ID, Value: l.Value, Term: l.Token, Lease: duration(max(left, 0))}
+		v.Leader = &leader{ID: firstLine(l.ID), Value: firstLine(l.Value), Term: l.Token, Lease: duration(max(left, 0))}
 		for _, t := range v.Terms {
 			if t.Term == l.Token {
 				v.Leader.Since = &t.Since
@@ -147,9 +159,14 @@ func newView(s *snapshot, election string) *view {
 	for _, n := range s.nodes {
 		v.Nodes = append(v.Nodes, nodeOf(n))
 	}
+	var unnamed []error
 	said := make(map[string]string) // many jobs have the same spec
 	for i := range s.jobs.value {
 		status := &s.jobs.value[i]
+		if err := name.Check("name", status.Job); err != nil { // nobody can ask for it, and it may be of any length
+			unnamed = append(unnamed, err)
+			continue
+		}
 		text, ok := said[status.Spec]
 		if !ok {
 			text = words(status.Spec)
@@ -159,6 +176,10 @@ func newView(s *snapshot, election string) *view {
 		if status.Last.ID != "" {
 			v.last = append(v.last, &status.Last)
 		}
+	}
+	if len(unnamed) > 0 {
+		v.Problems = append(v.Problems, problem{"the jobs", "left out",
+			fmt.Sprintf("%d of %d, as the first one's %s", len(unnamed), len(s.jobs.value), firstLine(unnamed[0].Error()))})
 	}
 	slices.SortFunc(v.last, func(a, b *scheduler.Record) int {
 		return cmp.Or(begin(b).Compare(begin(a)), cmp.Compare(a.Job, b.Job), cmp.Compare(b.ID, a.ID))
@@ -207,7 +228,7 @@ func replicaOf(e *election.Elector) replica {
 
 func nodeOf(n redlock.NodeStatus) node {
 	shown := node{
-		Addr: n.Addr, Version: n.Version, Latency: duration(n.Latency), Guard: duration(n.Guard),
+		Addr: n.Addr, Version: firstLine(n.Version), Latency: duration(n.Latency), Guard: duration(n.Guard),
 		Offset: duration(n.ClockOffset),
 	}
 	if n.Err != nil {
@@ -218,9 +239,9 @@ func nodeOf(n redlock.NodeStatus) node {
 
 func jobOf(s *scheduler.Status, words string, now time.Time) job {
 	j := job{
-		Name: s.Job, Spec: s.Spec, Words: words, Zone: s.Zone, Next: when(s.Next), Paused: s.Paused,
+		Name: s.Job, Spec: firstLine(s.Spec), Words: words, Zone: firstLine(s.Zone), Next: when(s.Next), Paused: s.Paused,
 		Running: s.Running, LastOK: when(s.LastOK.Start), Failures: s.Failures, Missed: s.Missed,
-		Why: firstLine(s.Reason), WhyTick: when(s.ReasonTick), Own: s.Own, Lost: when(s.Forgotten),
+		Why: firstLine(s.Reason), WhyTick: when(s.ReasonTick), Own: firstLine(s.Own), Lost: when(s.Forgotten),
 	}
 	if s.Last.ID != "" {
 		last := recordOf(&s.Last, now)
@@ -231,7 +252,7 @@ func jobOf(s *scheduler.Status, words string, now time.Time) job {
 
 func recordOf(r *scheduler.Record, now time.Time) record {
 	shown := record{
-		Job: r.Job, Tick: r.Tick, State: r.State, Replica: r.Replica, Term: r.Token, Attempt: r.Attempt,
+		Job: r.Job, Tick: sayable(r.Tick), State: stateOf(r.State), Replica: firstLine(r.Replica), Term: r.Token, Attempt: r.Attempt,
 		Manual: r.Manual, CaughtUp: r.CaughtUp, Err: firstLine(r.Err), Left: max(r.Ticks-1, 0),
 	}
 	if r.Start.IsZero() || r.State == scheduler.StateMissed || r.State == scheduler.StateSkipped {
@@ -246,23 +267,4 @@ func recordOf(r *scheduler.Record, now time.Time) record {
 		shown.Took = duration(max(now.Sub(r.Start), 0))
 	}
 	return shown
-}
-
-// when is nil for no time.
-func when(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC()
-	return &t
-}
-
-// firstLine cuts a text that may be long, or hold a stack.
-func firstLine(text string) string {
-	const most = 300
-	line, _, _ := strings.Cut(text, "\n")
-	if len(line) > most {
-		line = strings.ToValidUTF8(line[:most], "") + "…"
-	}
-	return line
 }

@@ -3,7 +3,9 @@
 (() => {
   const live = document.getElementById("live");
   let source = null;
-  let silent = 0; // until it is said that there is no connection: each stream ends after a minute, which is none of that
+  let lost = 0; // until it is said that there is no connection: each stream ends after a minute, which is none of that
+  let silent = 0; // until it is said that nothing was heard
+  let again = 0; // until the next stream, after the server had none
 
   const same = (a, b) => a.tagName === b.tagName && a.id === b.id && a.getAttribute("href") === b.getAttribute("href");
 
@@ -39,18 +41,46 @@
 
   const say = (text) => { if (live.textContent !== text) live.textContent = text; };
 
+  // The server sends something every five seconds. A connection that is open and says nothing is worth no more than none.
+  const hear = () => {
+    clearTimeout(lost);
+    clearTimeout(silent);
+    lost = 0;
+    silent = setTimeout(() => { say("nothing heard for 15 s, trying again"); start(); }, 15000);
+  };
   const start = () => {
+    stop();
+    hear();
     source = new EventSource(live.dataset.events);
     source.onmessage = (event) => { hear(); show(event.data); say("live"); };
     source.onerror = () => {
-      silent ||= setTimeout(() => say("no connection, trying again"), 5000);
-      if (source && source.readyState === EventSource.CLOSED) setTimeout(restart, 5000);
+      if (source?.readyState === EventSource.CLOSED) poll(); // the answer was none of events
+      else lost ||= setTimeout(() => say("no connection, trying again"), 5000);
     };
   };
-  const hear = () => { clearTimeout(silent); silent = 0; };
-  const stop = () => { hear(); source?.close(); source = null; };
-  const restart = () => { stop(); if (!document.hidden) start(); };
+  const stop = () => {
+    for (const timer of [lost, silent, again]) clearTimeout(timer);
+    lost = 0;
+    source?.close();
+    source = null;
+  };
 
-  document.addEventListener("visibilitychange", () => { if (document.hidden) stop(); else restart(); });
+  // poll reads the page itself: the server has too many streams open, or does not know any more what the page shows.
+  const poll = async () => {
+    stop();
+    again = setTimeout(start, 10000);
+    const round = again;
+    try {
+      const answer = await fetch(location.href);
+      const text = await answer.text();
+      if (round !== again || document.hidden) return;
+      if (answer.ok) show(text);
+      say(answer.ok ? "updated every 10 s" : `not updated: ${text.trim()}`);
+    } catch {
+      if (round === again) say("no connection, trying again");
+    }
+  };
+
+  document.addEventListener("visibilitychange", () => { if (document.hidden) stop(); else start(); });
   if (!document.hidden) start();
 })();

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-func anybody(*http.Request) error { return nil }
+func anybody(*http.Request) (string, error) { return "ann", nil }
 
 func TestPage_ShowsWhoLeadsAndFollowsAFailover(t *testing.T) {
 	s := start(t, nodes(t), jobs()...).serve(nil)
@@ -82,13 +83,18 @@ func TestPage_PausesResumesAndRunsAJob(t *testing.T) {
 }
 
 func TestAction_RefusedSaysWhy(t *testing.T) {
-	s := start(t, nodes(t), jobs()...).serve(func(*http.Request) error {
-		return errors.New("only the <on-call> engineer may")
+	var over atomic.Bool // the right to act, once the page is shown
+	s := start(t, nodes(t), jobs()...).serve(func(*http.Request) (string, error) {
+		if over.Load() {
+			return "", errors.New("only the <on-call> engineer may")
+		}
+		return "ann", nil
 	})
 	s.leader()
 	b := open(t)
-	b.do(chromedp.Navigate(s.follower().url), chromedp.WaitVisible(`button[aria-label="Pause invoices"]`),
-		chromedp.Click(`button[aria-label="Pause invoices"]`))
+	b.do(chromedp.Navigate(s.follower().url), chromedp.WaitVisible(`button[aria-label="Pause invoices"]`))
+	over.Store(true)
+	b.do(chromedp.Click(`button[aria-label="Pause invoices"]`))
 	b.until(`document.body.innerText.trim() === "only the <on-call> engineer may"`)
 	if s.status("invoices").Paused {
 		t.Error("it is paused all the same")

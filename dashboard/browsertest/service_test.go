@@ -109,7 +109,7 @@ func (s *service) replica(name string, jobs []scheduler.Job) *replica {
 }
 
 // serve has each replica serve its page; allowed decides about actions.
-func (s *service) serve(allowed func(*http.Request) error) *service {
+func (s *service) serve(allowed func(*http.Request) (string, error)) *service {
 	for _, r := range s.replicas {
 		open, end := context.WithCancel(context.Background())
 		options := []dashboard.Option{dashboard.Until(open)}

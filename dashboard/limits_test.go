@@ -1,0 +1,138 @@
+package dashboard_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlockfx/redlockfx/dashboard"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// A page repeats its query in each of its rows.
+func TestHandler_RefusesWhatIsTooLong(t *testing.T) {
+	serve(t, func(t *testing.T, s *service) {
+		const most = 1 << 10 // bytes of an answer
+		for _, c := range []struct{ query, text string }{
+			{"only=" + strings.Repeat("x", 900<<10), "the query has"},
+			{"only=" + strings.Repeat("x", 1000), "only is"},
+			{"only=Trouble", "only is"},
+			{"q=" + strings.Repeat("x", 201), "q has 201 bytes, it may have 200"},
+			{"q=" + strings.Repeat("x", 3000), "the query has 3002 bytes"},
+			{"name=" + strings.Repeat("x", 201), "201 bytes"},
+			{"name=%00", "control character"},
+			{"name=%ff", "UTF-8"},
+			{"page=2", "page is 2, and there are 1"},
+			{"page=99999999999999999999", "page is"},
+			{"page=0", "a number from 1"},
+			{"page=x", "a number from 1"},
+			{"a=%zz", "cannot be read"},
+		} {
+			for _, path := range []string{"/", "/job", "/events", "/api"} {
+				if strings.HasPrefix(c.query, "page=2") && path != "/" && path != "/api" {
+					continue // those of one job have no pages, and a stream goes on where there were more
+				}
+				w := s.get(path + "?" + c.query)
+				if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), c.text) || w.Body.Len() > most {
+					t.Errorf("%s?%.40s: %d, %d bytes: %.100s", path, c.query, w.Code, w.Body.Len(), w.Body)
+				}
+			}
+		}
+		for _, query := range []string{"", "q=" + strings.Repeat("%22", 200), "only=running&page=1", "other=x"} {
+			if w := s.get("/?" + query); w.Code != http.StatusOK {
+				t.Errorf("%s: %d: %s", query, w.Code, w.Body)
+			}
+		}
+	}, dashboard.AllowActions(anybody))
+}
+
+// Each of as many streams may be for something else. A browser whose stream is refused reads the page itself.
+func TestEvents_AreLimited(t *testing.T) {
+	serve(t, func(t *testing.T, s *service) {
+		var leave []func()
+		for i := range 100 {
+			_, left := s.listen(fmt.Sprintf("/events?q=%d", i))
+			leave = append(leave, left)
+		}
+		synctest.Wait()
+		w := s.get("/events")
+		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "10" || !strings.Contains(w.Body.String(), "100 pages") {
+			t.Errorf("one more: %d, %v: %.100s", w.Code, w.Header(), w.Body)
+		}
+		if w := s.get("/"); w.Code != http.StatusOK {
+			t.Errorf("the page itself: %d", w.Code)
+		}
+		leave[7]()
+		next, _ := s.listen("/events")
+		time.Sleep(time.Second)
+		if first := next.first(); !strings.HasPrefix(first, "retry: ") {
+			t.Errorf("after another stream has ended, the next begins with %.100q", first)
+		}
+	})
+}
+
+// A job's error is often a text from elsewhere, and q is from a link.
+func TestEvents_HaveNoFieldsOfOthers(t *testing.T) {
+	const forged = "smtp: 550 no\rretry: 2000000000\revent: gone\rid: 7\rdata: x"
+	serve(t, func(t *testing.T, s *service) {
+		if err := s.leader.Scheduler.Add(scheduler.Job{Name: "mail", Spec: "* * * * *",
+			Run: func(context.Context, scheduler.Run) error { return errors.New(forged) }}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute)
+		for _, path := range []string{"/events", "/events?name=mail", "/events?q=" + url.QueryEscape("mail"+forged)} {
+			events, left := s.listen(path)
+			time.Sleep(time.Second)
+			left()
+			if events.count() == 0 {
+				t.Fatalf("%s: no event", path)
+			}
+			for _, line := range strings.FieldsFunc(events.first(), func(r rune) bool { return r == '\r' || r == '\n' }) {
+				if line != "retry: 1000" && !strings.HasPrefix(line, "data: ") {
+					t.Errorf("%s has the line %q", path, line)
+				}
+			}
+		}
+		want.Parts(t, "the page", s.get("/job?name=mail").Body.String(), ">smtp: 550 no<")
+	})
+}
+
+// A page of another site whose name leads to this server, as it likes, is the same site to a browser.
+func TestHandler_AnswersItsHostsAlone(t *testing.T) {
+	serve(t, func(t *testing.T, s *service) {
+		for host, status := range map[string]int{
+			"ops.example": http.StatusOK, "OPS.example:8080": http.StatusOK, "[::1]:8080": http.StatusOK, "[::1]": http.StatusOK,
+			"fixed.example:443": http.StatusOK, "fixed.example": http.StatusMisdirectedRequest,
+			"evil.example": http.StatusMisdirectedRequest, "ops.example.evil.example": http.StatusMisdirectedRequest,
+			"": http.StatusMisdirectedRequest,
+		} {
+			for _, path := range []string{"/", "/api", "/events"} {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				r := httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil)
+				r.Host = host
+				w := httptest.NewRecorder()
+				s.page.ServeHTTP(w, r)
+				cancel()
+				if w.Code != status {
+					t.Errorf("%s at %q: %d, want %d", path, host, w.Code, status)
+				}
+			}
+			w := s.post("pause", "good", func(r *http.Request) {
+				r.Host = host
+				r.Header.Del("Sec-Fetch-Site")
+				r.Header.Set("Origin", "http://"+host)
+			})
+			if is := w.Code == http.StatusSeeOther; is != (status == http.StatusOK) {
+				t.Errorf("an action at %q: %d", host, w.Code)
+			}
+		}
+	}, dashboard.AllowActions(anybody), dashboard.Hosts("ops.example", "::1", "fixed.example:443"))
+}

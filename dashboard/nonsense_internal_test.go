@@ -1,0 +1,130 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// JSON has no year 10000: one such time made the whole answer an error.
+func TestView_OfTimesThatJSONCannotHave(t *testing.T) {
+	late := time.Date(10000, time.January, 1, 0, 0, 0, 0, time.UTC)
+	early := time.Date(-1, time.January, 1, 0, 0, 0, 0, time.UTC)
+	for _, bad := range []time.Time{late, early} {
+		s := thousand(instant)
+		r := scheduler.Record{Run: scheduler.Run{Job: "a", Tick: bad}, ID: "x", Start: bad, End: bad, State: scheduler.StateOK}
+		s.jobs.value[0] = scheduler.Status{
+			Job: "a", Spec: "* * * * *", Zone: "UTC", Next: bad, ReasonTick: bad, Last: r, LastOK: r, Forgotten: bad,
+		}
+		s.terms.value[0].Since = bad
+		v := newView(s, "billing").present(&election.Elector{})
+		h := history{}
+		h.records.value = []scheduler.Record{r}
+		h.changes.value = []scheduler.Change{{What: "pause", At: bad}}
+		one := newJobContent(v, query{Name: "a", Page: 1}, h, true)
+		for name, value := range map[string]any{"all": v, "records": one.Records, "changes": one.Changes} {
+			if _, err := json.Marshal(value); err != nil {
+				t.Errorf("%v, %s: %v", bad, name, err)
+			}
+		}
+		for _, c := range []*content{one, newContent(v, query{Page: 1}, true)} {
+			if _, err := c.render("page"); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// A row may claim to stand for as many ticks as a number can be.
+func TestTimeline_OfMoreTicksThanTimeHas(t *testing.T) {
+	now := instant
+	records := []scheduler.Record{
+		{Run: scheduler.Run{Tick: now.Add(-time.Minute)}, State: scheduler.StateMissed, Ticks: 1 << 53, From: now.AddDate(-9000, 0, 0)},
+		{Run: scheduler.Run{Tick: now.Add(-time.Minute)}, State: scheduler.StateMissed, Ticks: 1 << 53, From: now.AddDate(9, 0, 0)},
+		{Run: scheduler.Run{Tick: now.Add(-time.Minute)}, State: scheduler.StateSkipped, Ticks: 1 << 53, From: now.Add(-time.Minute)},
+		{Run: scheduler.Run{Tick: now.Add(-time.Minute)}, State: scheduler.StateSkipped, Ticks: 3, From: now.Add(-3 * time.Minute)},
+	}
+	for i := range records {
+		n := 0
+		for range ticksSince(&records[i], now.Add(-span)) {
+			if n++; n > mostTicks {
+				t.Fatalf("row %d stands for more than %d ticks of an hour", i, mostTicks)
+			}
+		}
+	}
+	var line timeline
+	line.addRuns(records, now)
+	if len(line.Missed) != 3 {
+		t.Errorf("%d minutes have ticks that were not run: %+v", len(line.Missed), line.Missed)
+	}
+}
+
+// Nobody can ask for a job whose name breaks the rule, and such a name may be of any length.
+func TestView_LeavesOutNamesThatBreakTheRule(t *testing.T) {
+	s := thousand(instant)
+	s.jobs.value[3].Job = strings.Repeat("x", 1<<20)
+	s.jobs.value[4].Job = "a\rb"
+	v := newView(s, "billing")
+	if len(v.Jobs) != 998 || len(v.Problems) != 1 {
+		t.Fatalf("%d jobs, problems %q", len(v.Jobs), v.Problems)
+	}
+	if text := fmt.Sprint(v.Problems[0]); len(text) > 200 || !strings.Contains(text, "2 of 1000") {
+		t.Errorf("%d bytes: %.300s", len(text), text)
+	}
+}
+
+// The rest of a page is bounded by the number of its rows.
+func TestPage_OfTheLongestTextsHasALimit(t *testing.T) {
+	s := thousand(instant)
+	long := strings.Repeat("\"", 1<<20)
+	s.leader.value.ID, s.leader.value.Value = long, long
+	for i := range s.terms.value {
+		s.terms.value[i].Replica = long
+	}
+	for i := range s.nodes {
+		s.nodes[i].Version = long
+	}
+	for i := range s.jobs.value {
+		j := &s.jobs.value[i]
+		j.Job = fmt.Sprintf("%04d%s", i, long[:196])
+		j.Spec, j.Zone, j.Own, j.Reason = long, long, long, long
+		j.Last.Job, j.Last.Err, j.Last.Replica, j.Last.State = j.Job, long, long, scheduler.State(long)
+	}
+	body, err := render(newView(s, "billing"), query{Page: 1, Filter: long[:maxFilter], Only: "trouble"})
+	if err != nil || len(body) > 4<<20 {
+		t.Errorf("%v, %d KiB", err, len(body)>>10)
+	}
+}
+
+func TestHistories_AreLimited(t *testing.T) {
+	h := histories{jobs: make(map[string]*requested)}
+	now := instant
+	for i := range 3 * maxHistories {
+		now = now.Add(time.Millisecond)
+		h.of(fmt.Sprint(i), now)
+		h.of("kept", now)
+	}
+	if len(h.jobs) != maxHistories || h.jobs["kept"] == nil || h.jobs[fmt.Sprint(3*maxHistories-1)] == nil {
+		t.Errorf("%d jobs' histories", len(h.jobs))
+	}
+}
+
+func TestZones_AreReadOnceAndLimited(t *testing.T) {
+	z := zoneCache{known: make(map[string]*time.Location)}
+	if berlin := z.named("Europe/Berlin"); berlin.String() != "Europe/Berlin" || z.named("Europe/Berlin") != berlin {
+		t.Error("it is not the same zone")
+	}
+	for i := range 3 * maxZones {
+		if z.named(fmt.Sprint("none/", i)) != time.UTC {
+			t.Fatal("there is none such")
+		}
+	}
+	if len(z.known) > maxZones {
+		t.Errorf("%d zones", len(z.known))
+	}
+}

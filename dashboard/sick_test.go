@@ -1,0 +1,95 @@
+package dashboard_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/redlocktest"
+)
+
+const (
+	jobsKey     = "{redlock}:jobs:test"
+	settingsKey = "{redlock}:settings:test"
+	runsKey     = "{redlock}:runs:test:long"
+)
+
+// Somebody has written to the nodes by hand, or another program has. The other jobs are there, and the sick one says why.
+func TestPage_ASickJobSpoilsNoOther(t *testing.T) {
+	for name, c := range map[string]struct {
+		write func(ctx context.Context, n redis.UniversalClient) error
+		why   string // on the job's page
+	}{
+		"a pause": {func(ctx context.Context, n redis.UniversalClient) error {
+			return n.HSet(ctx, settingsKey, "p:long", "x").Err()
+		}, ""},
+		"a trigger": {func(ctx context.Context, n redis.UniversalClient) error {
+			return n.HSet(ctx, settingsKey, "t:long", "yesterday, by me").Err()
+		}, ""},
+		"a state": {func(ctx context.Context, n redis.UniversalClient) error {
+			return n.HSet(ctx, jobsKey, "long", "x").Err()
+		}, "cannot be read"},
+		"runs of another type": {func(ctx context.Context, n redis.UniversalClient) error {
+			if err := n.Del(ctx, runsKey).Err(); err != nil {
+				return err
+			}
+			return n.Set(ctx, runsKey, "x", 0).Err()
+		}, ""},
+		"a run of the year 10000": {func(ctx context.Context, n redis.UniversalClient) error {
+			return n.LPush(ctx, runsKey, "t253402300800000,ok,x,1,1,me,0,0,0,,,").Err()
+		}, ""},
+		"a run of next year": {func(ctx context.Context, n redis.UniversalClient) error {
+			next := time.Now().AddDate(1, 0, 0).UnixMilli()
+			return n.LPush(ctx, runsKey, fmt.Sprintf("t%d,ok,x,1,1,me,0,0,0,,,", next)).Err()
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			serve(t, func(t *testing.T, s *service) {
+				for _, r := range []*redlocktest.Replica{s.leader, s.follower} { // a leader writes over what is wrong
+					if err := r.Stop(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, client := range s.nodes.Process().Clients() {
+					if err := c.write(t.Context(), client); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(10 * time.Second)
+				lookAtSick(t, s, c.why)
+			})
+		})
+	}
+}
+
+func lookAtSick(t *testing.T, s *service, why string) {
+	t.Helper()
+	a := s.api()
+	if len(a.Jobs) != 4 || a.Jobs[3].Name != "long" || a.Jobs[2].Last == nil || len(a.Problems) > 0 {
+		t.Fatalf("jobs %+v, problems %q", a.Jobs, a.Problems)
+	}
+	sick := a.Jobs[3]
+	if !strings.Contains(sick.Why, why) || why != "" && !sick.WhyTick.IsZero() {
+		t.Errorf("it is so because of %q, tick %v", sick.Why, sick.WhyTick)
+	}
+	want.Parts(t, "the page", s.get("/").Body.String(), ">good<", ">long<", why)
+	for _, job := range []string{"good", "long"} {
+		path := "?name=" + url.QueryEscape(job)
+		for _, at := range []string{"/job", "/api"} {
+			if w := s.get(at + path); w.Code != http.StatusOK {
+				t.Errorf("%s%s: %d: %s", at, path, w.Code, w.Body)
+			}
+		}
+	}
+	if good := s.job("good"); len(good.Problems) > 0 || len(good.Records) == 0 {
+		t.Errorf("another job has the problems %q and %d records", good.Problems, len(good.Records))
+	}
+	want.Parts(t, "the sick job's page", s.get("/job?name=long").Body.String(), why)
+}
