@@ -255,11 +255,10 @@ func (c *contender) wait(ctx context.Context, err error) error {
 			if !ok {
 				continue
 			}
-			if m.missed || !heard.IsZero() { // whoever publishes without pause does not put the attempt off
-				pause = min(pause, time.Until(due))
-			}
 			if heard.IsZero() {
 				heard = time.Now().Add(c.pace.Next(time.Now()))
+			} else { // whoever publishes without pause, or a node that comes and goes, does not put the attempt off
+				pause = min(pause, time.Until(due))
 			}
 			if pause = max(pause, time.Until(heard)); pause <= 0 {
 				return nil // without a timer: this is what a handover waits for

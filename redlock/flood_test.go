@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
@@ -84,5 +85,41 @@ func TestWatch_UnderAFloodOfMessages(t *testing.T) {
 		}
 		stop()
 		watching.Wait()
+	})
+}
+
+// Messages of a lock for which nobody waits here are passed on, as those who wait elsewhere should hear of it, but only so often.
+func TestMessages_ThatNobodyWaitsForArePassedOnSoOften(t *testing.T) {
+	bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
+		l, _ := c.Locker()
+		waiter, _ := c.Locker()
+		mustAcquire(t, l, "x")
+		ctx, stop := context.WithCancel(t.Context())
+		var waiting sync.WaitGroup
+		waiting.Go(func() { _, _ = waiter.Acquire(ctx, "x") }) // ends with stop
+		time.Sleep(ttl / 4)
+		var inbox string
+		for _, channel := range c.Node(0).PubSubChannels("*") {
+			if strings.Contains(channel, ":p:") {
+				inbox = channel
+			}
+		}
+		sent := 0
+		asked := func(messages int) int {
+			before := c.Asked()
+			for range messages {
+				sent++
+				c.Node(0).Publish(inbox, fmt.Sprintf("over 1 5 otherid%d:1:", sent))
+				synctest.Wait()
+			}
+			time.Sleep(time.Millisecond)
+			return c.Asked() - before
+		}
+		few, many := asked(500), asked(5000)
+		if few < 100 || many > 2*few {
+			t.Errorf("500 messages had it ask %d times, 5000 had it ask %d times", few, many)
+		}
+		stop()
+		waiting.Wait()
 	})
 }
