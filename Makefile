@@ -80,6 +80,13 @@ soak: ## many more random plans of faults: lock, election, the model and the mac
 	go test -count=1 -timeout=2h -v -run 'TestZone_.*EveryZone' ./scheduler -args -zones.all
 	go test -race -count=1 -timeout=2h -v -run 'TestTransitions|TestLease_History' ./integration -args -falls=35 -lease.faults=2m
 
+FUZZ ?= 10m
+fuzz: ## each decoder of what a node stores or sends, and the others, for ten minutes; FUZZ=1m for less
+	@grep -rHoE '^func Fuzz[A-Za-z]+' --include='*_test.go' . | sort | while IFS=: read -r file name; do \
+		echo "fuzz $$file $$name"; \
+		(cd "$$(dirname "$$file")" && go test -run '^$$' -fuzz "^$${name#func }$$" -fuzztime $(FUZZ) .) || exit 1; \
+	done
+
 flake: ## every integration scenario 20 times, counted; output in flake.txt
 	@set -o pipefail; status=0; \
 	go test -race -count=20 -timeout=90m -v ./integration/... 2>&1 | tee flake.txt || status=$$?; \
