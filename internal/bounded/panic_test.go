@@ -19,7 +19,7 @@ func TestCall_ReturnsWhatTheRuntimePanicsWith(t *testing.T) {
 	own := errors.New("own")
 	want.Err(t, bounded.Call(func() error { return own }), own)
 	defer func() {
-		if got := recover(); got != own {
+		if got, ok := recover().(error); !ok || !errors.Is(got, own) {
 			t.Errorf("it panicked with %v", got)
 		}
 	}()
