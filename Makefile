@@ -22,7 +22,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-test: ## all checks, about fifteen minutes on two cores; with CI=true test-browser too
+test: ## all checks, about twenty minutes on two cores; with CI=true test-browser too
 	+@MAKE="$(MAKE)" bash scripts/steps.sh install vet lint repo unit simulation integration nested $(if $(CI),test-browser)
 
 install: ## redis-server, redis-cli, prometheus and a C compiler (for -race), where missing
@@ -69,7 +69,7 @@ test-browser: ## the dashboard in a real Chromium, which is installed where it i
 	go -C $(browser) test -race -count=1 -timeout=10m ./...
 
 ##@ Longer looks
-.PHONY: soak flake mutants bench vulnerabilities
+.PHONY: soak fuzz flake mutants bench vulnerabilities
 
 soak: ## many more random plans of faults: lock, election, the model and the machine of jobs, clocks, zones
 	go test -count=1 -timeout=2h -v -run TestSimulation ./redlock -args -plans=5000

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 	"github.com/redlockfx/redlockfx/redlock"
@@ -72,10 +74,7 @@ var spareForPeople = []string{"+script|load", "+publish", "&{redlock}:*"}
 
 func TestRoles_AreEnoughAndNoneTooMany(t *testing.T) {
 	t.Parallel()
-	nodes := startNodes(t, 1)
-	server := admins(t, nodes.Addrs())[0]
-	setUser(t, server, "application", append(jobRights(t), termRights(t)...))
-	startApplication(t, newPerson(t, nodes, "application"))
+	nodes, server := startApplication(t)
 
 	for role, use := range map[string]func(person, context.Context) error{
 		"viewer": person.look,
@@ -102,9 +101,14 @@ func TestRoles_AreEnoughAndNoneTooMany(t *testing.T) {
 	}
 }
 
-// startApplication leads, with a job that has run once when it returns, and ends with the test.
-func startApplication(t *testing.T, p person) {
+// startApplication starts a node and a leader, as a user of its own, whose job has run once when it returns. All ends with the
+// test.
+func startApplication(t *testing.T) (*redisproc.Cluster, *redis.Client) {
 	t.Helper()
+	nodes := startNodes(t, 1)
+	server := admins(t, nodes.Addrs())[0]
+	setUser(t, server, "application", append(jobRights(t), termRights(t)...))
+	p := newPerson(t, nodes, "application")
 	ran := make(chan struct{}, 1)
 	must(t, p.jobs.Add(scheduler.Job{Name: "report", Spec: "* * * * * *", Run: func(context.Context, scheduler.Run) error {
 		select {
@@ -125,19 +129,18 @@ func startApplication(t *testing.T, p person) {
 		terms, err := p.elector.Terms(t.Context())
 		return err == nil && len(terms) == 1
 	})
+	return nodes, server
 }
 
 // What a role may not do fails with the server's words, and changes nothing.
 func TestRoles_CanDoNoMore(t *testing.T) {
 	t.Parallel()
-	nodes := startNodes(t, 1)
-	server := admins(t, nodes.Addrs())[0]
-	setUser(t, server, "application", append(jobRights(t), termRights(t)...))
-	startApplication(t, newPerson(t, nodes, "application"))
+	nodes, server := startApplication(t)
 	for _, role := range []string{"viewer", "operator"} {
 		setUser(t, server, role, roleRights(t, role))
 	}
 	viewer, operator := newPerson(t, nodes, "viewer"), newPerson(t, nodes, "operator")
+	began := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	_, viewerErr := viewer.locker.Acquire(ctx, "free")
@@ -156,12 +159,7 @@ func TestRoles_CanDoNoMore(t *testing.T) {
 	if _, err := viewer.locker.Holder(ctx, "free"); !errors.Is(err, redlock.ErrVacant) {
 		t.Errorf("a lock that nobody could take: %v", err)
 	}
-	if took := time.Until(deadlineOf(ctx)); took < patience/2 {
-		t.Errorf("a denial ended the calls only after %v", patience-took)
+	if took := time.Since(began); took > patience/2 {
+		t.Errorf("a denial ended the calls only after %v", took)
 	}
-}
-
-func deadlineOf(ctx context.Context) time.Time {
-	at, _ := ctx.Deadline()
-	return at
 }

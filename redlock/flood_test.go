@@ -13,6 +13,16 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
+// inboxOn returns the channel of the process that waits, on a node.
+func inboxOn(c *bubble.Cluster, node int) (inbox string) {
+	for _, channel := range c.Node(node).PubSubChannels("*") {
+		if strings.Contains(channel, ":p:") {
+			inbox = channel
+		}
+	}
+	return inbox
+}
+
 // Whoever may publish, and nothing else, sends a waiting process messages as a node sends them, all of other releases: it asks
 // so often and no more, and has the lock as soon as the lease of its holder has run out.
 func TestAcquire_UnderAFloodOfMessages(t *testing.T) {
@@ -36,12 +46,7 @@ func TestAcquire_UnderAFloodOfMessages(t *testing.T) {
 					}
 				})
 				time.Sleep(ttl / 4)
-				var inbox string
-				for _, channel := range c.Node(0).PubSubChannels("*") {
-					if strings.Contains(channel, ":p:") {
-						inbox = channel
-					}
-				}
+				inbox := inboxOn(c, 0)
 				before, began := c.Asked(), time.Now()
 				for i := 0; time.Until(ends) > 0; i++ {
 					c.Node(0).Publish(inbox, fmt.Sprintf("over %d 1 xid%d:1:", place, i))
@@ -98,12 +103,7 @@ func TestMessages_ThatNobodyWaitsForArePassedOnSoOften(t *testing.T) {
 		var waiting sync.WaitGroup
 		waiting.Go(func() { _, _ = waiter.Acquire(ctx, "x") }) // ends with stop
 		time.Sleep(ttl / 4)
-		var inbox string
-		for _, channel := range c.Node(0).PubSubChannels("*") {
-			if strings.Contains(channel, ":p:") {
-				inbox = channel
-			}
-		}
+		inbox := inboxOn(c, 0)
 		sent := 0
 		asked := func(messages int) int {
 			before := c.Asked()

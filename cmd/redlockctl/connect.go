@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"crypto/tls"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,14 +16,13 @@ func (p *program) keyPrefix() string { return cmp.Or(or(p.prefix, prefixVariable
 // hash is the key of a node's locks and of its guard.
 func (p *program) hash() string { return "{" + p.keyPrefix() + "}" }
 
-// settings returns the nodes' URLs and what the flags make of a Locker's options.
-func (p *program) settings() (urls []string, options []redlock.Option, err error) {
+// settings returns the nodes' URLs and what the flags make of a Locker's options. secure is among them, or nil.
+func (p *program) settings() (urls []string, options []redlock.Option, secure *tls.Config, err error) {
 	if urls, err = p.addresses(); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	secure, err := p.secure()
-	if err != nil {
-		return nil, nil, err
+	if secure, err = p.secure(); err != nil {
+		return nil, nil, nil, err
 	}
 	options = []redlock.Option{
 		redlock.WithKeyPrefix(p.keyPrefix()), redlock.WithTTL(p.ttl),
@@ -37,12 +37,12 @@ func (p *program) settings() (urls []string, options []redlock.Option, err error
 	if secure != nil {
 		options = append(options, redlock.WithTLS(secure))
 	}
-	return urls, options, nil
+	return urls, options, secure, nil
 }
 
 // locker connects to the nodes. The caller closes it.
 func (p *program) locker() (*redlock.Locker, error) {
-	urls, options, err := p.settings()
+	urls, options, _, err := p.settings()
 	if err != nil {
 		return nil, exit{misused, err}
 	}
@@ -55,15 +55,11 @@ func (p *program) locker() (*redlock.Locker, error) {
 
 // clients are those that a Locker would have. The caller closes them.
 func (p *program) clients() ([]*redis.Client, error) {
-	urls, options, err := p.settings()
+	urls, options, secure, err := p.settings()
 	if err != nil {
 		return nil, err
 	}
 	if _, err := redlock.Validate(urls, options...); err != nil {
-		return nil, err
-	}
-	secure, err := p.secure()
-	if err != nil {
 		return nil, err
 	}
 	var all []*redis.Client

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/plain"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -133,7 +134,7 @@ func (p *program) completeJobs(cmd *cobra.Command, args []string, _ string) ([]s
 		all, err := s.Jobs(ctx)
 		for _, one := range all {
 			// A shell prints the names, and cobra takes some words for commands of its own.
-			if one.Job == plain(one.Job) && !strings.HasPrefix(one.Job, "_activeHelp_") {
+			if one.Job == plain.Text(one.Job) && !strings.HasPrefix(one.Job, "_activeHelp_") {
 				names = append(names, one.Job)
 			}
 		}

@@ -8,8 +8,9 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"unicode"
 	"unicode/utf16"
+
+	"github.com/redlockfx/redlockfx/internal/plain"
 )
 
 var (
@@ -23,7 +24,7 @@ var (
 // in the wrong place.
 func oneLine(err error) string {
 	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
-	return plain(nodeURL.ReplaceAllString(strings.Join(lines, "; "), "$1***"))
+	return plain.Text(nodeURL.ReplaceAllString(strings.Join(lines, "; "), "$1***"))
 }
 
 // hideAddresses returns an error without what may be the address of a node. It is for errors about arguments, which repeat
@@ -36,26 +37,10 @@ func hideAddresses(err error) error {
 // complain prints an error on a line of its own.
 func complain(w io.Writer, err error) { _, _ = fmt.Fprintln(w, "redlockctl:", oneLine(err)) } // nobody else can be told
 
-// isObeyed reports whether a terminal acts on a character, or shows what follows it in another order: control characters
-// (C0, C1), format characters (Cf, which has the bidirectional controls), and separators of lines and paragraphs.
-func isObeyed(r rune) bool {
-	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
-}
-
-// plain returns a text with a question mark for each character that a terminal obeys, and for each byte that is not UTF-8.
-func plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if isObeyed(r) || r == unicode.ReplacementChar {
-			return '?'
-		}
-		return r
-	}, text)
-}
-
 // cell is a text in one line, for a table.
 func cell(text string) string {
 	text, _, _ = strings.Cut(text, "\n")
-	return plain(text)
+	return plain.Text(text)
 }
 
 // encode returns a value as JSON, on one line unless it is indented. What a terminal obeys is escaped, so that programs
@@ -72,7 +57,7 @@ func encode(value any, indent bool) ([]byte, error) {
 	var escaped []byte
 	for _, r := range text.String() {
 		switch {
-		case r == '\n' || !isObeyed(r):
+		case r == '\n' || !plain.IsObeyed(r):
 			escaped = append(escaped, string(r)...)
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)

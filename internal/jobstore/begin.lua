@@ -63,16 +63,16 @@ local function believed(setting)
   end
 end
 
--- settings returns what was last set for jobs: the kind is p (pause) or t (trigger). Most often nothing ever was.
-local function settings(hash_of_settings, kind, names)
-  if not names[1] or redis.call('HLEN', hash_of_settings) == 0 then
+-- settings returns what was last set for jobs, from KEYS[3]: the kind is p (pause) or t (trigger). Most often nothing ever was.
+local function settings(kind, names)
+  if not names[1] or redis.call('HLEN', KEYS[3]) == 0 then
     return {}
   end
   local fields = {}
   for i, name in ipairs(names) do
     fields[i] = kind .. ':' .. name
   end
-  return redis.call('HMGET', hash_of_settings, unpack(fields))
+  return redis.call('HMGET', KEYS[3], unpack(fields))
 end
 
 -- tell appends the item and the texts of a job

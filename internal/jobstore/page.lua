@@ -12,7 +12,7 @@ else
   names = redis.call('ZRANGEBYLEX', KEYS[4], ARGV[4] == '' and '-' or '(' .. ARGV[4], '+', 'LIMIT', 0, most)
 end
 local found = names[1] and redis.call('HMGET', jobs, unpack(names)) or {}
-local pauses, triggers = settings(KEYS[3], 'p', names), settings(KEYS[3], 't', names)
+local pauses, triggers = settings('p', names), settings('t', names)
 for i = 1, #names do
   texts[#texts + 1] = names[i]
   tell(found[i], pauses[i], triggers[i])

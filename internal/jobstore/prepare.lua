@@ -34,7 +34,7 @@ for i = 6, #ARGV do
   names[i - 5] = ARGV[i]
 end
 local found = names[1] and redis.call('HMGET', jobs, unpack(names)) or {}
-local pauses, triggers = settings(KEYS[3], 'p', names), settings(KEYS[3], 't', names)
+local pauses, triggers = settings('p', names), settings('t', names)
 for i = 1, #names do
   tell(found[i], pauses[i], triggers[i])
 end

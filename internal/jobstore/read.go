@@ -54,10 +54,12 @@ func (s *Store) Page(ctx context.Context, after string, most int) (Page, error) 
 }
 
 // Len is about how many jobs the page has.
-func (p Page) Len() int {
-	n := 0
-	for _, a := range p.answers {
-		n = max(n, len(a.names))
+func (p Page) Len() int { return longest(p.answers) }
+
+// longest is how many jobs that node knows of which knows of most.
+func longest(pages []page) (n int) {
+	for _, p := range pages {
+		n = max(n, len(p.names))
 	}
 	return n
 }
@@ -71,8 +73,8 @@ func (p Page) Views() []View {
 	return views
 }
 
-// Views returns those of the jobs that are known and can be read, [MaxJobs] at most, in the order of their names. header is the one with the
-// largest ballot, now is the time by the nodes' clocks. [ErrNoQuorum].
+// Views returns those of the jobs that are known and can be read, [MaxJobs] at most, in the order of their names. header is the
+// one with the largest ballot, now is the time by the nodes' clocks. [ErrNoQuorum].
 func (s *Store) Views(ctx context.Context, jobs ...string) (views []View, header Header, now time.Time, err error) {
 	args := []any{"", 0}
 	for _, job := range jobs {
@@ -125,10 +127,7 @@ func ask[T any](ctx context.Context, s *Store, op string, call quorum.Call[T]) (
 
 // merge returns the state of each job that was written last. now is the time by the nodes' clocks.
 func merge(pages []page, now time.Time) (views []View, header Header) {
-	most := 0
-	for _, p := range pages {
-		most = max(most, len(p.names))
-	}
+	most := longest(pages)
 	views = make([]View, 0, most)
 	places := make(map[string]int, most) // in views
 	for _, p := range pages {

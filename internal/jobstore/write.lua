@@ -44,7 +44,7 @@ end
 for i = 5, #KEYS do
   names[i - 4] = sub(KEYS[i], from)
 end
-local found, pauses = redis.call('HMGET', jobs, unpack(names)), settings(KEYS[3], 'p', names)
+local found, pauses = redis.call('HMGET', jobs, unpack(names)), settings('p', names)
 local place, last, none = tag .. ballot, string.format('%013d', (now + ahead) / 1000), string.rep('0', 22)
 local n, i = #set, 7
 for job, name in ipairs(names) do

@@ -229,13 +229,13 @@ func (w *worker) received(groups []group, sent time.Time, err error) {
 	now := w.node.config.Now()
 	for i := range groups {
 		r, cmd := &groups[i].result, w.cmds[i].(*redis.Cmd)
-		r.sent, r.received, r.err = sent, now, plain(cmd.Err())
+		r.sent, r.received, r.err = sent, now, printable(cmd.Err())
 		switch {
 		case r.err != nil:
 		case cmd.Val() == nil && err != nil:
 			// go-redis (9.23) leaves a command of a pipeline without an error when the server refuses what sets up the
 			// connection, a password say.
-			r.err = plain(err)
+			r.err = printable(err)
 		default:
 			r.reply, r.err = ParseReply(cmd.Val())
 		}

@@ -178,8 +178,8 @@ func Answers() map[string]Answer {
 		"nothing, and it closes":             func(io.Writer, []string) error { return io.EOF },
 		"a part of an answer, and it closes": func(w io.Writer, _ []string) error { _, _ = io.WriteString(w, "$100\r\nx"); return io.EOF },
 		"a message where a call is":          Says("*3\r\n$7\r\nmessage\r\n$1\r\nx\r\n$0\r\n\r\n"),
-		"a script that is unknown for ever":  Says("-NOSCRIPT No matching script.\r\n"),
-		"it is busy loading, for ever":       Says("-LOADING Redis is loading the dataset in memory\r\n"),
+		"a script that is unknown forever":   Says("-NOSCRIPT No matching script.\r\n"),
+		"it is busy loading, forever":        Says("-LOADING Redis is loading the dataset in memory\r\n"),
 		"another server's address":           Says("-MOVED 1 169.254.169.254:80\r\n"),
 		"an error with control characters":   Says("-ERR \x1b]0;PWNED\a\x1b[31m\u202e\r\n"),
 	}
