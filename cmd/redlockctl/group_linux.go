@@ -14,8 +14,8 @@ func processGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// isAtWork reports whether a process of the group still runs, after a signal to the group that had this error. Processes
-// that have ended stay in the group until their parent asks for their code.
+// isAtWork reports whether something in the process group still runs, after a signal to it that had this error. Processes
+// that have ended stay in it until their parent asks for their code.
 func (g group) isAtWork(error) bool {
 	all, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is good
 	ended := false
@@ -23,7 +23,7 @@ func (g group) isAtWork(error) bool {
 		stat, _ := os.ReadFile(file) // it may be gone
 		_, rest, _ := strings.Cut(string(stat[max(strings.LastIndexByte(string(stat), ')'), 0):]), " ")
 		fields := strings.Fields(rest) // state, parent, group
-		if len(fields) < 3 || fields[2] != strconv.Itoa(int(g)) {
+		if len(fields) < 3 || fields[2] != strconv.Itoa(g.leader) {
 			continue
 		}
 		if fields[0] != "Z" && fields[0] != "X" {

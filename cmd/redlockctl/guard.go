@@ -52,7 +52,7 @@ func newGuard() (*guard, error) {
 	return &guard{process, pipe}, nil
 }
 
-// watch tells it which process group to kill, and when: so long before the end of the lease as it is now known.
+// watch tells it what to kill, and when: so long before the end of the lease as it is now known.
 func (g *guard) watch(command group, lease *redlock.Lease, before time.Duration) error {
 	// In this order, what passes before the guard reads it is counted.
 	now := sinceBoot()
@@ -61,7 +61,7 @@ func (g *guard) watch(command group, lease *redlock.Lease, before time.Duration)
 	if err := g.pipe.SetWriteDeadline(time.Now().Add(killBefore)); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(g.pipe, int(command), int64(kill))
+	_, err := fmt.Fprintln(g.pipe, command.leader, int64(kill), command.mark)
 	return err
 }
 

@@ -90,7 +90,7 @@ func TestRun_ACommandThatTheGuardHasKilledHasLostTheLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fmt.Fprintln(pipe, strings.TrimSpace(string(leader)), int64(sinceBoot())); err != nil {
+	if _, err := fmt.Fprintln(pipe, strings.TrimSpace(string(leader)), int64(sinceBoot()), newMark()); err != nil {
 		t.Fatal(err)
 	}
 	_ = pipe.Close()
@@ -121,7 +121,7 @@ func TestGuard_KillsAtTheLastInstantItWasTold(t *testing.T) {
 			start(t, victim)
 			var text strings.Builder
 			for _, at := range test.told {
-				_, _ = fmt.Fprintln(&text, victim.Process.Pid, int64(at)) // it never fails
+				_, _ = fmt.Fprintln(&text, victim.Process.Pid, int64(at), newMark()) // it never fails
 			}
 			told, pipe, err := os.Pipe()
 			if err != nil {

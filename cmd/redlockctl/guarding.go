@@ -20,7 +20,7 @@ const lookEvery = 200 * time.Millisecond
 
 // order is what the guard was told last.
 type order struct {
-	group group         // of the command
+	group group
 	at    time.Duration // when it is to be killed, as sinceBoot tells
 }
 
@@ -31,7 +31,7 @@ func guarding(told *os.File) error {
 	var text []byte
 	for {
 		wait := lookEvery
-		if o.group > 1 {
+		if o.group.leader > 1 {
 			wait = max(min(wait, o.at-sinceBoot()), 0)
 		}
 		more, err := readable(told, wait)
@@ -40,7 +40,7 @@ func guarding(told *os.File) error {
 		}
 		// All that it was told comes first: it may have been held up itself, and the lease extended.
 		if !more {
-			if o.group > 1 && sinceBoot() >= o.at {
+			if o.group.leader > 1 && sinceBoot() >= o.at {
 				if err := o.kill(); err != nil {
 					return err
 				}
@@ -62,7 +62,7 @@ func guarding(told *os.File) error {
 			if string(line) == allWell {
 				return nil
 			}
-			if _, err := fmt.Sscan(string(line), &o.group, &o.at); err != nil {
+			if _, err := fmt.Sscan(string(line), &o.group.leader, &o.at, &o.group.mark); err != nil {
 				return fmt.Errorf("the guard was told %q: %w", line, err)
 			}
 		}
@@ -81,7 +81,7 @@ func readable(told *os.File, wait time.Duration) (bool, error) {
 
 // kill returns an error where there was nothing left to kill, or something is left.
 func (o order) kill() error {
-	if o.group <= 1 {
+	if o.group.leader <= 1 {
 		return nil
 	}
 	err := o.group.kill()

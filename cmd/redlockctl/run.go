@@ -49,11 +49,11 @@ func (p *program) runCommand() *cobra.Command {
 		Use: "run --name NAME -- COMMAND [ARG...]", Short: "Run a command while a lock is held", Args: cobra.MinimumNArgs(1),
 		Long: "Run takes the lock, extends its lease while the command runs, passes signals on to it, and exits with its\n" +
 			"code. REDLOCK_TOKEN is the fencing token: have what the command writes to refuse smaller ones.\n" +
-			"Where the lease cannot be extended the command gets SIGTERM --grace before it ends, and SIGKILL, with all of\n" +
-			"its process group, in time before it does. A command of another user cannot be killed: run redlockctl as that\n" +
-			"user (sudo redlockctl run, and not sudo in the command). When redlockctl is killed, so is that group; when it\n" +
-			"is stopped, that group is killed before the lease ends. The command reads what redlockctl would, but nothing of\n" +
-			"a terminal: there it has /dev/null.",
+			"Where the lease cannot be extended the command gets SIGTERM --grace before it ends, and SIGKILL, with all that\n" +
+			"it has started, in time before it does. A command of another user cannot be killed: run redlockctl as that\n" +
+			"user (sudo redlockctl run, and not sudo in the command). When redlockctl is killed, all of that is killed too;\n" +
+			"when it is stopped, before the lease ends. The command reads what redlockctl would, but nothing of a terminal:\n" +
+			"there it has /dev/null.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.argv = args
 			return p.run(cmd.Context(), c)

@@ -39,6 +39,8 @@ func (s *supervisor) run(child *exec.Cmd) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	child.SysProcAttr = processGroup()
+	mark := newMark()
+	child.Env = append(child.Env, mark)
 	guard, err := newGuard()
 	if err != nil {
 		return exit{noLease, fmt.Errorf("nothing would stop the command if this process were killed: %w", err)}
@@ -47,7 +49,7 @@ func (s *supervisor) run(child *exec.Cmd) error {
 		guard.end()
 		return exit{notRunnable, err}
 	}
-	s.guard, s.group, s.ended = guard, group(child.Process.Pid), make(chan struct{})
+	s.guard, s.group, s.ended = guard, group{child.Process.Pid, mark}, make(chan struct{})
 	var waited error
 	go func() { // is over before run returns, unless the command could not be killed
 		defer close(s.ended)
