@@ -147,6 +147,12 @@ func (w *world) gain(node int, by time.Duration) {
 func (w *world) play(step faultplan.Step) {
 	w.note("", "%v", step)
 	p := w.processes[step.Who]
+	before := make(map[int]string) // what nodes had that will come back with a copy
+	if step.What == "restart with the copy" {
+		for _, i := range step.Nodes {
+			before[i] = w.holder(i)
+		}
+	}
 	switch step.What {
 	case "crash":
 		p.crash()
@@ -168,14 +174,14 @@ func (w *world) play(step faultplan.Step) {
 	switch step.What {
 	case "restart", "promote", "wipe", "restart with the copy":
 		for _, i := range step.Nodes {
-			w.began(i)
+			w.began(i, before[i])
 		}
 	}
 }
 
-// began notes that node i is another server, or has other data. What it sets while it is asked what it has is judged by
-// that.
-func (w *world) began(i int) {
+// began notes that node i is another server, or has other data, and had another value before. What it sets while it is asked
+// what it has is judged by that.
+func (w *world) began(i int, before string) {
 	w.mu.Lock()
 	w.refuses[i] = time.Now().Add(w.ahead[i] + simTTL)
 	w.asked[i], w.early[i] = true, nil
@@ -189,8 +195,9 @@ func (w *world) began(i int) {
 			w.breakLocked("P4", "node %d sets %s as soon as it is another", i, records.Text(other))
 		}
 	}
-	if value != "" && w.isOverLocked(value) {
-		w.revived[i] = value // by an older file
+	// By an older file: of a hold that is over, or of an attempt that had failed and was removed, though its hold goes on.
+	if value != "" && (w.isOverLocked(value) || value != before && w.holds[records.Text(value)].state == asked) {
+		w.revived[i] = value
 	}
 }
 
