@@ -46,7 +46,7 @@ type ballot struct {
 // while writes are under way: nodes that promise a larger one would refuse them.
 func (l *loop) takeBallot(now time.Time) time.Duration {
 	b := &l.ballot
-	if b.wanted.IsZero() && b.Ballot != "" || b.taking || b.fenced || l.prepares.running || !l.term.Valid() {
+	if b.wanted.IsZero() && b.Ballot != "" || b.taking || b.fenced || l.prepares.areRunning() || !l.term.Valid() {
 		return maxPoll
 	}
 	if pause := time.Until(latest(b.wanted, b.notSooner)); pause > 0 {
@@ -139,7 +139,7 @@ func (l *loop) notPromised(err error) {
 // taken: it would be larger than that of the next leader. The last writes go to the nodes that still serve the present one.
 func (l *loop) isBallotDue() bool {
 	b := &l.ballot
-	return !b.wanted.IsZero() && time.Until(latest(b.wanted, b.notSooner)) <= 0 && !l.prepares.running && l.term.Valid()
+	return !b.wanted.IsZero() && time.Until(latest(b.wanted, b.notSooner)) <= 0 && !l.prepares.areRunning() && l.term.Valid()
 }
 
 // wantBallot notes when a larger ballot must be taken.

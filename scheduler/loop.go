@@ -41,6 +41,7 @@ type loop struct {
 
 	entries map[string]*entry
 	agenda  agenda // jobs for which something is due at an instant
+	fresh   line   // jobs of which the nodes have just said what they know
 	ends    line   // jobs with ends of runs to store
 	behind  line   // jobs whose newest state some nodes may lack
 	lacks   lacks  // and those that nodes lack which do not take them
@@ -215,7 +216,7 @@ func (l *loop) isBusy(e *entry) bool {
 func (l *loop) drain() {
 	l.drained = true
 	l.agenda.clear()
-	l.behind = line{}
+	l.fresh, l.behind = line{}, line{}
 	for e := range l.busy {
 		l.apply(e, jobmachine.Drain{})
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -20,20 +19,17 @@ const maxUnsure = 2 * time.Second
 // maxPrepares bounds the calls under way: the nodes work while the leader reads what they have answered.
 const maxPrepares = 2
 
-// prepares has the jobs that wait until the nodes are asked what they know of them.
+// prepares has the jobs of which nothing is opened until the nodes have said what they know of them.
 type prepares struct {
 	waiting  []*entry
-	running  bool
-	at       time.Time // not before
+	batch    []*entry  // of those that waited when the last call before had ended, the rest
+	calls    int       // under way
+	at       time.Time // no batch before
 	failures int       // in a row
 	warned   bool
 }
 
-// question is a call to the nodes about jobs. The call reads the names, and only the loop the jobs.
-type question struct {
-	jobs  []*entry
-	names []string
-}
+func (p *prepares) areRunning() bool { return p.calls > 0 || len(p.batch) > 0 }
 
 // sync applies jobs that were added and removed.
 func (l *loop) sync() {
@@ -59,47 +55,42 @@ func (l *loop) sync() {
 // prepare asks the nodes what they know of the jobs that wait for that, and returns after which pause to call it again.
 func (l *loop) prepare(now time.Time) time.Duration {
 	p := &l.prepares
-	if len(p.waiting) == 0 || p.running || l.ballot.Ballot == "" || l.ballot.taking || l.ballot.fenced {
+	if l.ballot.Ballot == "" || l.ballot.taking || l.ballot.fenced {
 		return maxPoll
 	}
-	if pause := time.Until(p.at); pause > 0 {
-		return pause
-	}
-	batch := p.waiting // until the nodes have answered, nothing of these jobs is opened
-	p.waiting, p.running = nil, true
-	if len(batch) > jobstore.MaxJobs {
-		soonestFirst(batch, now)
-	}
-	ballot := l.ballot.Ballot
-	leader := jobstore.Leader{Token: l.term.Token(), Replica: l.s.elector.Identity()}
-	ctx := l.asking()
-	var questions []question
-	for jobs := range slices.Chunk(batch, jobstore.MaxJobs) {
-		names := make([]string, len(jobs))
-		for i, e := range jobs {
-			names[i] = e.job.Name
+	if !p.areRunning() && len(p.waiting) > 0 {
+		if pause := time.Until(p.at); pause > 0 {
+			return pause
 		}
-		questions = append(questions, question{jobs, names})
-	}
-	asked := make(chan question)
-	var calls sync.WaitGroup
-	for range maxPrepares { // each call ends by the node timeout, all of them with the term
-		calls.Go(func() {
-			for q := range asked {
-				promises, err := l.s.store.Prepare(ctx, ballot, leader, q.names)
-				l.inbox.post(func() { l.prepared(q.jobs, promises, err) })
-			}
-		})
-	}
-	l.work.Go(func() { // ends with the calls; lead waits for it
-		for _, q := range questions {
-			asked <- q
+		p.batch, p.waiting = p.waiting, nil
+		if len(p.batch) > jobstore.MaxJobs {
+			soonestFirst(p.batch, now)
 		}
-		close(asked)
-		calls.Wait()
-		l.inbox.post(func() { l.prepares.running = false })
-	})
+	}
+	for len(p.batch) > 0 && p.calls < maxPrepares {
+		n := min(len(p.batch), jobstore.MaxJobs)
+		l.askFor(p.batch[:n])
+		p.batch = p.batch[n:]
+	}
 	return maxPoll
+}
+
+// askFor asks the nodes what they know of some jobs.
+func (l *loop) askFor(jobs []*entry) {
+	l.prepares.calls++
+	names := make([]string, len(jobs)) // the call reads these, and only the loop the jobs
+	for i, e := range jobs {
+		names[i] = e.job.Name
+	}
+	ballot, ctx := l.ballot.Ballot, l.asking()
+	leader := jobstore.Leader{Token: l.term.Token(), Replica: l.s.elector.Identity()}
+	l.work.Go(func() { // ends by the node timeout; lead waits for it
+		promises, err := l.s.store.Prepare(ctx, ballot, leader, names)
+		l.inbox.post(func() {
+			l.prepares.calls--
+			l.prepared(jobs, promises, err)
+		})
+	})
 }
 
 // soonestFirst sorts jobs by their next tick: with very many jobs the last are ready seconds after the first.
@@ -172,6 +163,10 @@ func (l *loop) begin(e *entry, basis jobstore.Basis, now time.Time) {
 	}
 	l.s.see(e.job.Name)
 	l.apply(e, event)
+	if !l.drained { // very many come at once, and none of them is to hold up a tick
+		l.agenda.put(e, time.Time{})
+		l.fresh.push(e)
+	}
 }
 
 // waits reports whether to wait for nodes that have not answered. They may know more of a job than nodes that lost their state not

@@ -59,21 +59,29 @@ func (l *loop) dispatch(now time.Time) time.Duration {
 		}
 		l.send(b)
 	}
-	if w.calls == maxWrites || len(l.agenda) == 0 {
+	switch {
+	case w.calls == maxWrites:
+		return maxPoll
+	case len(l.fresh.entries) > 0:
+		return 0
+	case len(l.agenda) == 0:
 		return maxPoll
 	}
 	return l.agenda[0].wake.Sub(now)
 }
 
-// collect returns a batch of the jobs for which something is due.
+// collect returns a batch of the jobs for which something is due. It looks at so many jobs as one call can store.
 func (l *loop) collect(now time.Time) batch {
 	var b batch
-	for len(b.jobs) < jobstore.MaxJobs {
+	for range jobstore.MaxJobs {
 		e := l.agenda.next(now)
+		if e == nil {
+			e = l.fresh.pop()
+		}
 		if e == nil {
 			break
 		}
-		l.ask(e, now, &b)
+		l.ask(e, now, true, &b)
 	}
 	return b
 }
@@ -83,7 +91,7 @@ func (l *loop) collect(now time.Time) batch {
 func (l *loop) collectLazy(now time.Time) batch {
 	b := batch{isLazy: true}
 	lines := []*line{&l.ends, &l.behind}
-	if l.prepares.running {
+	if l.prepares.areRunning() {
 		lines = lines[:1]
 	}
 	for _, from := range lines {
@@ -92,7 +100,7 @@ func (l *loop) collectLazy(now time.Time) batch {
 			if e == nil {
 				break
 			}
-			l.ask(e, now, &b)
+			l.ask(e, now, false, &b)
 		}
 		if len(b.jobs) > 0 || l.writes.lazy > 0 {
 			break
@@ -102,11 +110,11 @@ func (l *loop) collectLazy(now time.Time) batch {
 }
 
 // ask adds a job's write to a batch, if the job's machine wants one.
-func (l *loop) ask(e *entry, now time.Time, b *batch) {
+func (l *loop) ask(e *entry, now time.Time, urgent bool, b *batch) {
 	l.writes.ids++
 	write := l.apply(e, jobmachine.Due{
 		Now: now, Token: l.term.Token(), Replica: l.s.elector.Identity(),
-		ID: l.ballot.id + strconv.FormatInt(int64(l.writes.ids), 36),
+		ID: l.ballot.id + strconv.FormatInt(int64(l.writes.ids), 36), Urgent: urgent,
 	})
 	if write != nil {
 		write.Follows = e.at

@@ -33,6 +33,7 @@ type Due struct {
 	ID      string
 	Token   uint64
 	Replica string
+	Urgent  bool // a state that has not changed can wait: ticks of other jobs do
 }
 
 // Stored says that a majority has stored the write under way.

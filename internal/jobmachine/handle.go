@@ -101,7 +101,7 @@ func (e Due) apply(m Machine) (Machine, Effects) {
 	m.wake, m.blocks = d.wake, d.blocks
 	m.runs = d.runs // those that are cancelled are marked
 	effects := Effects{Cancel: d.cancels}
-	if !d.changed && !m.behind {
+	if !d.changed && (!m.behind || e.Urgent) {
 		m.lazy = false
 		return m, effects
 	}

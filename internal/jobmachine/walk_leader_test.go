@@ -160,7 +160,7 @@ func newer(a, b jobstore.Setting) jobstore.Setting {
 func (w *walk) due() {
 	l := &w.leader
 	was, writing := w.m.State(), w.m.IsWriting() || !l.prepares.IsZero()
-	d := jobmachine.Due{Now: w.now, ID: w.newID(), Token: l.token, Replica: l.process}
+	d := jobmachine.Due{Now: w.now, ID: w.newID(), Token: l.token, Replica: l.process, Urgent: w.chance(50)}
 	effects := w.send(d)
 	if len(effects.Cancel) > 0 {
 		w.logf("(cancels %v)", effects.Cancel)
@@ -176,6 +176,9 @@ func (w *walk) due() {
 		w.fail("Due starts or tells something: %+v", effects)
 	}
 	if effects.Write == nil {
+		if l.behind && !d.Urgent {
+			w.fail("a state that nodes lack is not written")
+		}
 		w.judge(d, was, jobstore.Write{State: was}, false)
 		w.judgeCancels(effects.Cancel, was, d)
 		w.judgeWake(d)
@@ -184,7 +187,7 @@ func (w *walk) due() {
 	fresh := w.judge(d, was, *effects.Write, true)
 	w.judgeCancels(effects.Cancel, effects.Write.State, d)
 	settles := func(r jobmachine.Returned) bool { return find(was.Open, r.ID) == nil } // it is told of, at last
-	if !l.behind && reflectEqual(was, effects.Write.State) && !slices.ContainsFunc(l.returned, settles) {
+	if (!l.behind || d.Urgent) && reflectEqual(was, effects.Write.State) && !slices.ContainsFunc(l.returned, settles) {
 		w.fail("a write changes nothing")
 	}
 	if w.logs {

@@ -9,7 +9,7 @@ import (
 // judgeWake judges when a machine that had nothing to write wants to be asked again.
 func (w *walk) judgeWake(d jobmachine.Due) {
 	at0, lazy := w.m.Wake()
-	if lazy || !at0.IsZero() && !at0.After(w.now) {
+	if lazy != w.leader.behind || !at0.IsZero() && !at0.After(w.now) { // what nodes lack is written at leisure
 		w.fail("nothing is to be written, and the machine wants to be asked at %s, lazy=%v", at(at0), lazy)
 	}
 	d.ID = w.newID()
