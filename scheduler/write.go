@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -70,13 +71,14 @@ func (l *loop) dispatch(now time.Time) time.Duration {
 	return l.agenda[0].wake.Sub(now)
 }
 
-// collect returns a batch of the jobs for which something is due. It looks at so many jobs as one call can store.
+// collect returns a batch of the jobs for which something is due. It looks at so many jobs as one call can store, and of these
+// every other one may be new: neither do they hold up ticks, nor ticks, where there are too many, them.
 func (l *loop) collect(now time.Time) batch {
 	var b batch
-	for range jobstore.MaxJobs {
+	for i := range jobstore.MaxJobs {
 		e := l.agenda.next(now)
-		if e == nil {
-			e = l.fresh.pop()
+		if e == nil || i%2 == 1 {
+			e = cmp.Or(l.fresh.pop(), e)
 		}
 		if e == nil {
 			break
