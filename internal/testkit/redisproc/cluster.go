@@ -3,6 +3,7 @@
 package redisproc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,8 +47,11 @@ func start(ctx context.Context, n int, settings string, args []string) (*Cluster
 	return c, nil
 }
 
+// serverVariable names another program than the redis-server of the PATH, such as valkey-server.
+const serverVariable = "REDIS_SERVER"
+
 func newCluster() (*Cluster, error) {
-	server, err := exec.LookPath("redis-server")
+	server, err := exec.LookPath(cmp.Or(os.Getenv(serverVariable), "redis-server"))
 	if err != nil {
 		return nil, fmt.Errorf("redisproc: install redis-server (Debian, Ubuntu: "+
 			"apt-get install redis-server; macOS: brew install redis): %w", err)

@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# Runs the tests on real servers against other engines than the one that is installed, and prints a table.
+#
+#   engines.sh [ENGINE...]        those of Debian's next release, unless others are named
+#   engines.sh fetch ENGINE       only fetches it, and prints the file of its server
+#
+# An ENGINE is debian:PACKAGE, from Debian's next release; docker:IMAGE, from a registry; or the file of a server.
+# What is fetched goes into a folder of the user, with the loader and the libraries of its release. Nothing is installed.
+set -euo pipefail
+
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/redlockfx-engines
+suite=trixie
+mirror=http://deb.debian.org/debian
+keys=/usr/share/keyrings/debian-archive-keyring.gpg
+
+# from_debian unpacks a package and all that it depends on into a folder. apt checks the signatures; it is told that nothing
+# at all is installed, so it fetches the C library too.
+from_debian() {
+	local package=$1 root=$2 apt=$2.apt
+	mkdir -p "$apt"/{lists/partial,archives/partial,etc/apt.conf.d,etc/preferences.d} "$root"
+	: >"$apt/status"
+	echo "deb [signed-by=$keys] $mirror $suite main" >"$apt/sources.list"
+	cat >"$apt/apt.conf" <<-END
+		Dir::State::status "$apt/status";
+		Dir::State::Lists "$apt/lists";
+		Dir::Cache "$apt";
+		Dir::Cache::archives "$apt/archives";
+		Dir::Etc "$apt/etc";
+		Dir::Etc::sourcelist "$apt/sources.list";
+		Debug::NoLocking "true";
+		APT::Sandbox::User "";
+		APT::Install-Recommends "false";
+	END
+	APT_CONFIG=$apt/apt.conf apt-get update -q >&2
+	APT_CONFIG=$apt/apt.conf apt-get install -y -q --download-only "$package" >&2
+	local file
+	for file in "$apt"/archives/*.deb; do
+		dpkg-deb -x "$file" "$root"
+	done
+	rm -rf "$apt"
+}
+
+# from_docker unpacks an image into a folder.
+from_docker() {
+	local image=$1 root=$2 container
+	mkdir -p "$root"
+	container=$(docker create "$image")
+	docker export "$container" | tar -x -C "$root" --exclude=dev --exclude=proc --exclude=sys
+	docker rm "$container" >/dev/null
+}
+
+# server_in prints the file of the server in such a folder, without the folder.
+server_in() {
+	local file
+	for file in usr/bin/valkey-server usr/local/bin/valkey-server usr/bin/redis-server usr/local/bin/redis-server \
+		usr/local/bin/dragonfly; do
+		if [ -x "$1/$file" ]; then
+			echo "$file"
+			return
+		fi
+	done
+	echo "engines: there is no server in $1" >&2
+	return 1
+}
+
+# fetch prints a program that starts the server of an engine.
+fetch() {
+	local engine=$1 name root server loader libraries
+	if [ -x "$engine" ]; then
+		echo "$engine"
+		return
+	fi
+	name=$(tr -c 'a-zA-Z0-9.\n' - <<<"$engine")
+	root=$cache/$name
+	if [ ! -x "$root/server" ]; then
+		rm -rf "$root" # what was interrupted
+		case $engine in
+		debian:*) from_debian "${engine#debian:}" "$root" ;;
+		docker:*) from_docker "${engine#docker:}" "$root" ;;
+		*)
+			echo "engines: \"$engine\" is neither debian:PACKAGE nor docker:IMAGE nor the file of a server" >&2
+			return 1
+			;;
+		esac
+		server=$(server_in "$root")
+		loader=$(find "$root/" \( -name 'ld-linux*.so.*' -o -name 'ld-musl-*.so.1' \) -print -quit)
+		libraries=$(find "$root/" -name '*.so*' -printf '%h\n' | sort -u | paste -sd:)
+		if [ -z "$loader" ]; then # it is linked with nothing
+			printf '#!/bin/sh\nexec "%s" "$@"\n' "$root/$server" >"$root/server.new"
+		else
+			printf '#!/bin/sh\nexec "%s" --library-path "%s" "%s" "$@"\n' "$loader" "$libraries" "$root/$server" >"$root/server.new"
+		fi
+		chmod +x "$root/server.new"
+		"$root/server.new" --version >&2
+		mv "$root/server.new" "$root/server" # now it is whole
+	fi
+	echo "$root/server"
+}
+
+if [ "${1:-}" = fetch ]; then
+	fetch "${2:?an engine is needed}"
+	exit
+fi
+[ $# -gt 0 ] || set -- debian:valkey-server debian:redis-server
+
+status=0 table=""
+for engine; do
+	server=$(fetch "$engine")
+	version=$("$server" --version)
+	echo "engines: $engine: $version"
+	out=$cache/$(tr -c 'a-zA-Z0-9.\n' - <<<"$engine").txt
+	mkdir -p "$cache"
+	result=ok
+	REDIS_SERVER=$server go test -race -count=1 -timeout=20m -v ./integration/... >"$out" 2>&1 || result=FAILED status=1
+	count() { grep -cE "^ *--- $1: " "$out" || true; }
+	table+=$(printf '%-24s %-28s %6s %6s %7s  %s' "$engine" "$(grep -oE '^[A-Z][a-z]+ server v=[0-9.]+' <<<"$version")" \
+		"$(count PASS)" "$(count FAIL)" "$(count SKIP)" "$result")$'\n'
+	if [ $result = FAILED ]; then
+		grep -E '^ *--- FAIL: ' "$out" || tail -n 20 "$out"
+		echo "engines: all of it is in $out"
+	fi
+done
+printf '\n%-24s %-28s %6s %6s %7s\n%s' engine server passed failed skipped "$table"
+exit $status
