@@ -88,10 +88,10 @@ if open then
         items[i] = string.format('y%d', number)
       elseif notafter ~= '0' and now > tonumber(notafter) then
         items[i] = 't'
-      elseif number > now + 86400000000 then
+      elseif not (number >= 0 and number <= now + 86400000000) then -- it may be no number at all
         -- Numbers start from clocks and grow by one: so far ahead one of the two is wrong.
         items[i] = 'e'
-        texts[i] = string.format('the number %d is more than a day ahead of the clock', number)
+        texts[i] = 'the number ' .. sub(record, 1, 16) .. ' is below zero, or more than a day ahead of the clock'
       else
         number = number + 1
         if not record or sub(record, 18, 33) ~= since then

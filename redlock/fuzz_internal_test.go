@@ -13,6 +13,7 @@ func FuzzReplies(f *testing.F) {
 	f.Add(clock+"y17/3", "id:1:text", "run_id:a\r\nrole:master", "redis_version:7.0.15\r\n")
 	f.Add(clock+"h250/17", "id:1:text", "", "")
 	f.Add(clock+"u250 q3 g1000/5 e", "x", "maxmemory:0", "maxmemory_policy:allkeys-lru")
+	f.Add(clock+"y-5 h-5/-5", "id:1:text", "", "")
 	f.Add(clock+"y9223372036854775807/9223372036854775807", ":", "::", "a:99999999999999999999:")
 	f.Fuzz(func(t *testing.T, line, a, b, c string) {
 		said := func() *quorum.Reply {

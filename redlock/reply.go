@@ -33,9 +33,18 @@ type swept struct {
 // maxNumber is the largest fencing number: Lua counts in floating point, exactly up to here.
 const maxNumber = 1 << 53
 
+// item returns the next item of a reply. None of ours counts below zero.
+func item(r *quorum.Reply) (code byte, first, second int64, err error) {
+	code, first, second, err = r.Item()
+	if err == nil && (first < 0 || second < 0) {
+		err = fmt.Errorf("unexpected answer: %c with %d and %d", code, first, second)
+	}
+	return code, first, second, err
+}
+
 // readReply reads what all scripts but extend and inspect say of one lock. The error is why the node did nothing.
 func readReply(r *quorum.Reply) (reply, error) {
-	code, first, second, err := r.Item()
+	code, first, second, err := item(r)
 	if err != nil {
 		return reply{}, err
 	}
@@ -44,7 +53,7 @@ func readReply(r *quorum.Reply) (reply, error) {
 
 // readGrant reads what acquire says of one lock.
 func readGrant(r *quorum.Reply) (reply, error) {
-	code, first, second, err := r.Item()
+	code, first, second, err := item(r)
 	switch {
 	case err != nil:
 		return reply{}, err
@@ -156,7 +165,7 @@ func (e extension) of(i int) (reply, error) {
 func readExtension(r *quorum.Reply) (extension, error) {
 	var e extension
 	for r.More() {
-		code, first, second, err := r.Item()
+		code, first, second, err := item(r)
 		if err != nil {
 			return e, err
 		}

@@ -38,14 +38,14 @@ func (l *Locker) isDecided(answers []answer, timed bool) bool {
 const usualNodes = 9
 
 // voters appends the nodes whose yes counts: one of those that turn out to be the same server; and where it rests on their
-// clocks, those that have not jumped lately, and agree.
+// clocks, those that have not jumped lately, and agree, and whose number is believed.
 func (l *Locker) voters(voters []int, answers []answer, timed bool) []int {
 	for i := range answers {
 		a := &answers[i]
 		if !a.Over || a.Err != nil || !a.Value.yes || l.twinOf(i, answers) >= 0 {
 			continue
 		}
-		if !timed || l.clocks.Distrust(i, a.Received) == nil {
+		if !timed || l.clocks.Distrust(i, a.Received) == nil && (int64(a.Value.number) <= a.Time || l.believes(a.Value.number)) {
 			voters = append(voters, i)
 		}
 	}
@@ -54,6 +54,18 @@ func (l *Locker) voters(voters []int, answers []answer, timed bool) []int {
 	}
 	return voters // too few, whatever their clocks
 }
+
+// believes reports whether a lock can have this fencing number, by the clocks of a quorum. Numbers start from clocks and grow
+// by one: one node that says more would carry those of all nodes with it, and they would go back when a majority has forgotten
+// them and begins anew. By then their clocks are past what is believed here.
+func (l *Locker) believes(number uint64) bool {
+	now, ok := l.clocks.Median(l.clock.Now())
+	return ok && number <= uint64(now+l.mostAhead().Microseconds())
+}
+
+// mostAhead is how far a number may be ahead of the clocks: numbers may come from a clock that is ahead, and the guard of nodes
+// that have lost theirs lasts longer.
+func (l *Locker) mostAhead() time.Duration { return l.settings.MaxTTL/2 + l.settings.MaxClockSkew }
 
 // twinOf is a node before i whose yes came from the same server; -1 if there is none.
 func (l *Locker) twinOf(i int, answers []answer) int {
@@ -137,6 +149,9 @@ func (r *report) add(l *Locker, i int, answers []answer) error {
 		}
 		if err := l.clocks.Distrust(i, a.Received); err != nil {
 			return err
+		}
+		if n := a.Value.number; int64(n) > a.Time && !l.believes(n) {
+			return recordError(fmt.Sprintf("the number %d is more than %v ahead of the clocks", n, l.mostAhead()))
 		}
 		offset, _ := l.clocks.Offset(i)
 		return fmt.Errorf("its clock is %v off the others', %v is allowed", offset.Round(time.Millisecond),

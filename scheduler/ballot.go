@@ -170,7 +170,8 @@ func (l *loop) isFenced(err error) bool {
 	}
 	var h jobstore.Header // of the last leader
 	for _, node := range short.Nodes {
-		if fenced, ok := errors.AsType[*jobstore.FencedError](node.Err); ok && fenced.Header.Leader.Token >= h.Leader.Token {
+		fenced, ok := errors.AsType[*jobstore.FencedError](node.Err)
+		if ok && fenced.Header.Leader.Token >= h.Leader.Token && l.s.elector.Locker().Believes(fenced.Header.Leader.Token) {
 			h = fenced.Header
 			l.ballot.above = latest(l.ballot.above, h.Promised.Time())
 		}

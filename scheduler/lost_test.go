@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
@@ -158,35 +159,68 @@ func TestOverlap_OverAChangeOfTheLeader(t *testing.T) {
 // Somebody was promised a larger token: this leader's ticks cannot be won, so it gives up, and the next lease's
 // token is above both.
 func TestFenced_LeaderGivesUpAndComesBackAboveIt(t *testing.T) {
+	const more = 1_000_000
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		told := &recorder{}
-		a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{Fenced: told.hooks().Fenced}))
-		a.add(a.job("job", "*/10 * * * * *", quick), a.job("other", "*/10 * * * * *", quick)) // in one call
-		c.SleepTo(12 * time.Second)
-		first := a.leads()
-		const more = 1_000_000_000
-		other := jobstore.New(jobstore.Config{
-			Quorum: a.elector.Locker().Quorum(), Prefix: "redlock", Election: "x", List: a.elector.Locker().List(),
-		})
-		leader := jobstore.Leader{Token: first.Token() + more, Replica: "other"}
-		if _, err := other.Prepare(t.Context(), jobstore.NewBallot(time.Now()), leader, nil); err != nil {
-			t.Fatal(err)
+		term, told := fencedBy(t, c, more, func() {})
+		if term.second <= term.by {
+			t.Errorf("token %d after one of %d was promised", term.second, term.by)
 		}
-		c.SleepTo(41 * time.Second)
-		if second := a.leads(); second.Token() <= first.Token()+more {
-			t.Errorf("token %d after one of %d was promised", second.Token(), first.Token()+more)
-		}
-		runs := c.records()
-		for i, run := range runs {
-			if got := c.at(run.Tick); got != []string{"10s", "20s", "30s", "40s"}[i/2] {
-				t.Errorf("run %d is of %s", i, got)
-			}
-		}
-		if len(runs) != 8 {
-			t.Errorf("ran %v", c.ran())
-		}
-		wantEqual(t, "told", told.told(), []string{fmt.Sprintf("fenced by %d more", more)})
+		wantEqual(t, "told", told, []string{fmt.Sprintf("fenced by %d more", more)})
 	})
+}
+
+// One node says that it was promised to a term that nobody can have: it ends no term, and is raised nowhere. A number that
+// scripts cannot count to would end this process.
+func TestFenced_ATermThatNobodyCanHaveIsNotBelieved(t *testing.T) {
+	const more = 1_000_000
+	for _, forged := range []string{"9007199254740991", "18446744073709551615"} {
+		t.Run(forged, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				term, told := fencedBy(t, c, more, func() {
+					const hash = "{redlock}:jobs:x"
+					header := c.Node(0).HGet(hash, "")
+					c.Node(0).HSet(hash, "", header[:strings.LastIndexByte(header[:strings.LastIndexByte(header, ':')], ' ')+1]+forged+":nobody")
+				})
+				if most := uint64(time.Now().UnixMicro()); term.second <= term.first+more || term.second > most {
+					t.Errorf("%s: token %d after %d, want at most %d", forged, term.second, term.first, most)
+				}
+				wantEqual(t, "told", told, []string{fmt.Sprintf("fenced by %d more", more)})
+			})
+		})
+	}
+}
+
+type fencedTerm struct{ first, by, second uint64 }
+
+// fencedBy has another leader, with a token that is so much larger, be promised the jobs, and the nodes be spoilt then. It
+// returns the tokens of the leader before and after, and what its hook was told.
+func fencedBy(t *testing.T, c *cluster, more uint64, spoil func()) (term fencedTerm, told []string) {
+	t.Helper()
+	hooks := &recorder{}
+	a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{Fenced: hooks.hooks().Fenced}))
+	a.add(a.job("job", "*/10 * * * * *", quick), a.job("other", "*/10 * * * * *", quick)) // in one call
+	c.SleepTo(12 * time.Second)
+	first := a.leads()
+	other := jobstore.New(jobstore.Config{
+		Quorum: a.elector.Locker().Quorum(), Prefix: "redlock", Election: "x", List: a.elector.Locker().List(),
+	})
+	leader := jobstore.Leader{Token: first.Token() + more, Replica: "other"}
+	if _, err := other.Prepare(t.Context(), jobstore.NewBallot(time.Now()), leader, nil); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+	spoil()
+	c.SleepTo(41 * time.Second)
+	runs := c.records()
+	for i, run := range runs {
+		if got := c.at(run.Tick); got != []string{"10s", "20s", "30s", "40s"}[i/2] {
+			t.Errorf("run %d is of %s", i, got)
+		}
+	}
+	if len(runs) != 8 {
+		t.Errorf("ran %v", c.ran())
+	}
+	return fencedTerm{first.Token(), leader.Token, a.leads().Token()}, hooks.told()
 }
 
 // The votes are given, but no node's answer comes back: they are asked again, for the same run.

@@ -206,6 +206,9 @@ func absurd(at At, s State, now time.Time) error {
 	if by := s.Mark.Sub(now); by > Ahead {
 		return fmt.Errorf("its mark is %w, by %v", ErrAhead, by)
 	}
+	if by := s.newest().Sub(now); by > Ahead { // what has happened: the time to come is not for one node to fill
+		return fmt.Errorf("its state is of a time that is %w, by %v", ErrAhead, by)
+	}
 	if string(at.Ballot) > fmt.Sprintf("%016d", now.Add(Ahead).UnixMicro())+"g" { // as texts, also where they are no numbers
 		return fmt.Errorf("the ballot of its state, %s, is %w", at.Ballot, ErrAhead)
 	}

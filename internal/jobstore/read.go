@@ -45,12 +45,23 @@ func (s *Store) Page(ctx context.Context, after string, most int) (Page, error) 
 		return Page{}, err
 	}
 	p := Page{Now: now, answers: answers}
-	for _, a := range answers {
-		if n := len(a.names); n == most && (p.Next == "" || a.names[n-1] < p.Next) {
+	for i := range answers {
+		a := &answers[i]
+		a.dropUpTo(after)
+		if n := len(a.names); n >= most && (p.Next == "" || a.names[n-1] < p.Next) {
 			p.Next = a.names[n-1]
 		}
 	}
 	return p, nil
+}
+
+// dropUpTo drops the jobs up to a name that was not asked for: with each page the names are later ones, whatever a node says.
+func (p *page) dropUpTo(name string) {
+	n, found := slices.BinarySearch(p.names, name)
+	if found {
+		n++
+	}
+	p.names, p.jobs = p.names[n:], p.jobs[n:]
 }
 
 // Len is about how many jobs the page has.
@@ -77,7 +88,7 @@ func (p Page) Views() []View {
 // one with the largest ballot, now is the time by the nodes' clocks. [ErrNoQuorum].
 func (s *Store) Views(ctx context.Context, jobs ...string) (views []View, header Header, now time.Time, err error) {
 	args := []any{"", 0}
-	for _, job := range jobs {
+	for _, job := range slices.Compact(slices.Sorted(slices.Values(jobs))) {
 		args = append(args, job)
 	}
 	if len(jobs) == 0 {
@@ -177,6 +188,9 @@ func readPage(r *quorum.Reply) (p page, err error) {
 		job, err := readRaw(r)
 		if err != nil {
 			return p, err
+		}
+		if last := len(p.names) - 1; last >= 0 && name <= p.names[last] || last+2 > MaxJobs {
+			return p, fmt.Errorf("unexpected reply: job %.80q is the %d. of a page, after %.80q", name, last+2, p.names[last])
 		}
 		p.names, p.jobs = append(p.names, name), append(p.jobs, job)
 	}

@@ -2,6 +2,8 @@ package jobstore_test
 
 import (
 	"encoding/json"
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -91,5 +93,46 @@ func TestState_TimesThatJSONCannotHaveAreRefused(t *testing.T) {
 		if _, err := json.Marshal(s); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// What a node says of a time to come is that node's error: the others would take it over, and nothing would happen until then.
+func TestPrepare_AStateOfATimeToComeIsNotBelieved(t *testing.T) {
+	for name, spoil := range map[string]func(s *jobstore.State, at time.Time){
+		"since":   func(s *jobstore.State, at time.Time) { s.Since = at },
+		"manual":  func(s *jobstore.State, at time.Time) { s.Manual = at },
+		"lost":    func(s *jobstore.State, at time.Time) { s.Lost = at },
+		"not run": func(s *jobstore.State, at time.Time) { s.NotRun.Tick = at },
+		"pause": func(s *jobstore.State, at time.Time) {
+			s.Pause = jobstore.Setting{Version: at.UnixMicro(), Tie: "ffffff"}
+		},
+		"end of the last run":  func(s *jobstore.State, at time.Time) { s.Last.End = at },
+		"last run":             func(s *jobstore.State, at time.Time) { s.Last.Slot.At = at },
+		"end of the last good": func(s *jobstore.State, at time.Time) { s.LastOK.End = at },
+		"open run":             func(s *jobstore.State, at time.Time) { s.Open[0].Slot.At = at },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a := c.writer("a")
+				a.mustPrepare("job")
+				run := jobstore.Record{Slot: jobstore.Slot{At: c.Start}, ID: "r", State: jobstore.StateOK, Start: c.Start, End: c.Start}
+				state := jobstore.State{Since: c.Start, Mark: c.Start, Last: run, LastOK: run,
+					Open: []jobstore.Open{{Slot: run.Slot, ID: "o", Attempt: 1, Tries: 1, Start: c.Start}}}
+				state.LastOK.ID = "another"
+				for _, ahead := range []time.Duration{time.Second, time.Hour} {
+					s := state
+					s.Open = slices.Clone(state.Open)
+					spoil(&s, time.Now().Add(ahead))
+					if errs, _ := a.writeAll(&jobstore.Write{Job: "job", State: s}); errs[0] != nil {
+						t.Fatal(errs[0])
+					}
+					for _, p := range a.mustPrepare("job") {
+						if err := p.Jobs[0].Err; errors.Is(err, jobstore.ErrAhead) != (ahead == time.Hour) || ahead < time.Minute && err != nil {
+							t.Errorf("%v ahead, node %d names %+v: %v", ahead, p.Node, p.Jobs[0].State, err)
+						}
+					}
+				}
+			})
+		})
 	}
 }

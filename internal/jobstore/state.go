@@ -33,6 +33,22 @@ func (s *State) check() error {
 	return nil
 }
 
+// newest returns the newest time in the state but the mark. The starts of runs are left out: one with jitter is opened before
+// its start.
+func (s *State) newest() time.Time {
+	t := s.Pause.At()
+	for _, other := range []time.Time{s.Since, s.Manual, s.NotRun.Tick, s.Lost} {
+		t = latest(t, other)
+	}
+	for _, r := range []*Record{&s.Last, &s.LastOK} {
+		t = latest(t, latest(r.Slot.At, r.End))
+	}
+	for _, o := range s.Open {
+		t = latest(t, o.Slot.At)
+	}
+	return t
+}
+
 // Slot is what a run is for: a tick, or a trigger.
 type Slot struct {
 	At     time.Time // of a tick: in whole ms; of a trigger: its version, in µs

@@ -70,6 +70,15 @@ func OverwrittenJobs() []Overwriting {
 				splice(e, 54, farSeq)
 			}
 		}),
+		entry("a later state, times of it far ahead", later(func(e *string) {
+			*e += " since=" + far16 + " manual=" + far16 + " lost=" + far16 + " notrun=" + far13 + ",nothing"
+		})),
+		entry("a later state, the end of its last run far ahead", later(func(e *string) {
+			*e = lastOfState.ReplaceAllString(*e, "${1}"+far16+",")
+		})),
+		entry("a later state, paused far ahead", later(func(e *string) {
+			*e += " pause=" + far16 + "ffffff,1,nobody,nowhere"
+		})),
 		entry("older state of an incarnation before, its ballot far ahead", func(e *string, now time.Time) {
 			splice(e, 0, strings.Repeat("0", 28)+farBallot)
 			setMark(e, millis(now.Add(-10*time.Second)))
@@ -89,6 +98,8 @@ func OverwrittenLocks() []Overwriting {
 	return []Overwriting{
 		record("token far ahead", func(r *string, _ time.Time) { splice(r, 0, far+" "+far) }),
 		record("token half a day ahead", func(r *string, now time.Time) { splice(r, 0, micros(now.Add(12*time.Hour))) }),
+		record("token that is no number", func(r *string, _ time.Time) { splice(r, 0, "nan             ") }),
+		record("token below zero", func(r *string, _ time.Time) { splice(r, 0, "-000000000000009") }),
 		record("deadline far ahead", func(r *string, _ time.Time) { splice(r, 34, far16) }),
 		guard("end of the guard far ahead", func(g *string) { splice(g, 60, far16+" "+far13[:12]+" 005 "+far13) }),
 		guard("start of the guard far ahead", func(g *string) { splice(g, 43, far16+" "+far16) }),
@@ -106,6 +117,19 @@ func splice(text *string, at int, with string) {
 		*text = (*text)[:at] + with + (*text)[end:]
 	}
 }
+
+// later makes an edited state one that its leader seems to have written later than all others. A run that a majority does not
+// have open is not believed in any case.
+func later(edit func(entry *string)) func(*string, time.Time) {
+	return func(e *string, _ time.Time) {
+		if strings.Contains(*e, " last=") && !strings.Contains(*e, " open=") && !strings.Contains(*e, far13) {
+			edit(e)
+			splice(e, 54, farSeq)
+		}
+	}
+}
+
+var lastOfState = regexp.MustCompile(`( last=(?:[^ ,]*,){7})[^ ,]*,`) // up to how long the run took
 
 var markOfState = regexp.MustCompile(` mark=\d+`)
 

@@ -197,6 +197,12 @@ func (p Prefix) SetNumber(t testing.TB, name string, number uint64, node *redis.
 	p.write(t, name, r, node)
 }
 
+// SpoilNumber writes any 16 characters in the place of a node's fencing number for a lock.
+func (p Prefix) SpoilNumber(t testing.TB, name, text string, node *redis.Client) {
+	t.Helper()
+	check(t, node.HSet(t.Context(), p.Hash(), field(name), text+p.get(t, field(name), node)[len(text):]).Err())
+}
+
 // HasNumber reports whether a node has a fencing number for a lock.
 func (p Prefix) HasNumber(t testing.TB, name string, node *redis.Client) bool {
 	t.Helper()

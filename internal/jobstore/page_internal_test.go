@@ -1,0 +1,46 @@
+package jobstore
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+)
+
+// Pages are asked for by the last name of the one before: names in any other order than that of their bytes could be asked for
+// for ever. A sorted set whose members have scores answers so.
+func TestReadPage_NamesOutOfOrderAreAnError(t *testing.T) {
+	for names, problem := range map[string]string{
+		"": "", "a": "", "a b c": "", "b a": `job "a" is the 2. of a page, after "b"`, "a a": `job "a" is the 2.`,
+		"a c b": `job "b" is the 3.`, strings.Repeat("z ", MaxJobs): `job "z" is the 2.`,
+	} {
+		line, raw := "1700000000 250 0123456789abcde h0", []any{"", ""}
+		for _, name := range strings.Fields(names) {
+			line, raw = line+" n0", append(raw, name)
+		}
+		raw[0] = line
+		r, err := quorum.ParseReply(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = readPage(&r)
+		if problem == "" && err != nil {
+			t.Errorf("%.20q: %v", names, err)
+		}
+		if problem != "" {
+			want.Text(t, err, problem)
+		}
+	}
+}
+
+// A node answers with names that it was not asked for.
+func TestPage_DropsNamesBeforeThePage(t *testing.T) {
+	for after, left := range map[string]string{"": "b d", "a": "b d", "b": "d", "c": "d", "d": "", "e": ""} {
+		p := page{names: []string{"b", "d"}, jobs: make([]raw, 2)}
+		p.dropUpTo(after)
+		if got := strings.Join(p.names, " "); got != left || len(p.jobs) != len(p.names) {
+			t.Errorf("after %q: %q with %d jobs, want %q", after, got, len(p.jobs), left)
+		}
+	}
+}

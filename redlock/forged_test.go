@@ -1,0 +1,96 @@
+package redlock_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// Whatever one node has in the place of a number, the others grant.
+func TestForgedNumber_IsThatNodesError(t *testing.T) {
+	for _, number := range []string{"-000000000000005", "nan             ", "inf             ", "1e300           ", "9999999999999999"} {
+		t.Run(number, func(t *testing.T) {
+			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+				l, _ := c.Locker()
+				first := acquireAndRelease(t, l, "x")
+				records.Default.SpoilNumber(t, "x", number, c.Raw()[0])
+				if second := acquireAndRelease(t, l, "x"); second <= first || second > first+2 {
+					t.Errorf("token %d after %d", second, first)
+				}
+				if number[0] == 'n' || number[0] == 'i' || number[0] == '1' {
+					return // Redis reads these as numbers, and the nodes in memory do not
+				}
+				c.Kill(1)
+				_, err := l.TryAcquire(t.Context(), "x")
+				want.Text(t, err, "7001: the number "+number)
+			})
+		})
+	}
+}
+
+// A number on one node that is ahead of the clocks carries no token with it: the others forget theirs in the end, and begin anew.
+func TestForgedNumber_TokensNeverGoBack(t *testing.T) {
+	for name, forget := range map[string]func(t *testing.T, c *bubble.Cluster, l *redlock.Locker){
+		"old records are removed": func(t *testing.T, c *bubble.Cluster, l *redlock.Locker) {
+			time.Sleep(time.Hour + 2*time.Second)
+			for range 3 * redlock.SweepAfter {
+				acquireAndRelease(t, l, "y")
+			}
+			if records.Default.HasNumber(t, "x", c.Raw()[1]) {
+				t.Error("node 1 still has the number: the test shows nothing")
+			}
+		},
+		"all nodes are flushed": func(t *testing.T, c *bubble.Cluster, l *redlock.Locker) {
+			for _, n := range c.Raw() {
+				n.FlushAll(t.Context())
+			}
+			if _, err := l.TryAcquire(t.Context(), "x"); err == nil {
+				t.Error("nodes without data grant")
+			}
+			time.Sleep(ttl + time.Second)
+		},
+	} {
+		for _, ahead := range []time.Duration{ttl / 2, ttl, 23 * time.Hour} {
+			t.Run(name+", "+ahead.String(), func(t *testing.T) {
+				bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+					l, _ := c.Locker()
+					first := acquireAndRelease(t, l, "x")
+					records.Default.SetNumber(t, "x", uint64(time.Now().Add(ahead).UnixMicro()), c.Raw()[0])
+					second := acquireAndRelease(t, l, "x")
+					forget(t, c, l)
+					if third := acquireAndRelease(t, l, "x"); second <= first || third <= second {
+						t.Errorf("token %d, then %d, then %d", first, second, third)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A node whose clock is ahead by as much as is allowed, and whose number is written anew before each attempt, keeps nobody from
+// the lock: what it carries with it the others believe too.
+func TestForgedNumber_StopsNoGrants(t *testing.T) {
+	for _, ahead := range []time.Duration{ttl / 2, ttl, 24*time.Hour - time.Millisecond} {
+		t.Run(ahead.String(), func(t *testing.T) {
+			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+				const offset = 300 * time.Millisecond
+				c.Offset(0, offset)
+				l, _ := c.Locker()
+				acquireAndRelease(t, l, "x")
+				time.Sleep(time.Minute)
+				acquireAndRelease(t, l, "x")
+				for range 200 {
+					time.Sleep(10 * time.Millisecond)
+					records.Default.SetNumber(t, "x", uint64(time.Now().Add(offset+ahead).UnixMicro()), c.Raw()[0])
+					acquireAndRelease(t, l, "x")
+					synctest.Wait()
+				}
+			})
+		})
+	}
+}
