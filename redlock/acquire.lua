@@ -91,7 +91,7 @@ if open then
       elseif not (number >= 0 and number <= now + 86400000000) then -- it may be no number at all
         -- Numbers start from clocks and grow by one: so far ahead one of the two is wrong.
         items[i] = 'e'
-        texts[i] = 'the number ' .. sub(record, 1, 16) .. ' is below zero, or more than a day ahead of the clock'
+        texts[i] = 'the number ' .. sub(record, 1, 16) .. ' is more than a day ahead of the clock, or below zero'
       else
         number = number + 1
         if not record or sub(record, 18, 33) ~= since then
