@@ -113,7 +113,6 @@ func (p *program) run(ctx context.Context, c command) (err error) {
 		child.Env = withoutNodes(child.Env)
 	}
 	child.Env = append(child.Env, fmt.Sprint("REDLOCK_TOKEN=", lease.Token()), "REDLOCK_NAME="+c.name)
-	child.WaitDelay = time.Second // for output of what the command has left running
 	supervisor := &supervisor{lease: lease, grace: c.grace, signals: signals, extended: extended, err: p.err}
 	err = supervisor.run(child)
 	if problem := lease.Release(context.Background()); problem != nil && !isLost(err) {
