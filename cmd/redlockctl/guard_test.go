@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -81,16 +83,12 @@ func TestRun_ACommandThatTheGuardHasKilledHasLostTheLock(t *testing.T) {
 	p, out := process(t, c, "run", "--name", "x", "--ttl", "10s", "--wait", "1m", "--", "sh", "-c",
 		fmt.Sprintf(`echo $$ > %s; exec sleep 1000`, pids))
 	until(t, "it is at work", func() bool { return alive(t, pids) })
-	leader, err := os.ReadFile(pids)
-	if err != nil {
-		t.Fatal(err)
-	}
 	signalTo(t, p.Process.Pid, syscall.SIGSTOP)
-	pipe, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/0", guardOf(t, p.Process.Pid)), os.O_WRONLY, 0)
+	pipe, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", guardOf(t, p.Process.Pid), ordersFile), os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fmt.Fprintln(pipe, strings.TrimSpace(string(leader)), int64(sinceBoot()), newMark()); err != nil {
+	if _, err := fmt.Fprintln(pipe, orderWatch, int64(sinceBoot())); err != nil {
 		t.Fatal(err)
 	}
 	_ = pipe.Close()
@@ -111,50 +109,69 @@ func TestGuard_KillsAtTheLastInstantItWasTold(t *testing.T) {
 		dead bool
 	}{
 		"past":                    {told: []time.Duration{future, past}, open: true, code: lostLease, dead: true},
-		"extended, and all well":  {told: []time.Duration{past, future}, last: allWell + "\n"},
+		"extended":                {told: []time.Duration{past, future}, open: true},
 		"extended, and the end":   {told: []time.Duration{past, future}, dead: true},
-		"it is told half of that": {told: []time.Duration{future}, last: "7", dead: true},
+		"an order":                {told: []time.Duration{future}, last: orderKill + "\n", open: true, dead: true},
+		"it is told half of that": {told: []time.Duration{future}, last: orderWatch + " 7", dead: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			victim := exec.Command("sleep", "20")
-			victim.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-			start(t, victim)
+			seconds := "20"
+			if !test.dead {
+				seconds = "0.3"
+			}
 			var text strings.Builder
-			for _, at := range test.told {
-				_, _ = fmt.Fprintln(&text, victim.Process.Pid, int64(at), newMark()) // it never fails
+			fmt.Fprintf(&text, "%s %d %q %q %q\n", orderRun, test.told[0], "/bin/sleep", "sleep\x00"+seconds, "A=b")
+			for _, at := range test.told[1:] {
+				fmt.Fprintln(&text, orderWatch, int64(at))
 			}
-			told, pipe, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := pipe.WriteString(text.String() + test.last); err != nil {
+			guard, orders, reports := bareGuard(t)
+			if _, err := orders.WriteString(text.String() + test.last); err != nil {
 				t.Fatal(err)
 			}
 			if !test.open {
-				_ = pipe.Close()
+				_ = orders.Close()
 			}
-			self, err := os.Executable()
-			if err != nil {
-				t.Fatal(err)
-			}
-			guard := exec.Command(self, guardName)
-			guard.Stdin = told
-			start(t, guard)
 			_ = guard.Wait() // its code is looked at
 			if code := guard.ProcessState.ExitCode(); code != test.code {
 				t.Errorf("its code is %d, want %d", code, test.code)
 			}
-			_ = told.Close()
-			_ = pipe.Close()
-			if !test.dead {
-				signalTo(t, victim.Process.Pid, syscall.SIGTERM) // a dead one would not end by it
+			var first, last report
+			all := json.NewDecoder(reports)
+			if err := errors.Join(all.Decode(&first), all.Decode(&last)); err != nil {
+				t.Fatal(err)
 			}
-			_ = victim.Wait()
-			if by := victim.ProcessState.Sys().(syscall.WaitStatus).Signal(); (by == syscall.SIGKILL) != test.dead {
-				t.Errorf("the command died of %v", by)
+			want := report{Final: true, Ended: true, Late: test.code == lostLease}
+			if test.dead {
+				want.Status = syscall.WaitStatus(syscall.SIGKILL)
+			}
+			if first.PID == 0 || last != want {
+				t.Errorf("it reports %+v and %+v, want %+v", first, last, want)
 			}
 		})
 	}
+}
+
+// bareGuard is a guard that nobody has given an order.
+func bareGuard(t *testing.T) (guard *exec.Cmd, orders, reports *os.File) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, orders, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reports, says, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	guard = exec.Command(self, guardName)
+	guard.ExtraFiles = []*os.File{told, says}
+	start(t, guard)
+	_, _ = told.Close(), says.Close()
+	t.Cleanup(func() { _, _ = orders.Close(), reports.Close() })
+	return guard, orders, reports
 }
 
 func signalTo(t *testing.T, pid int, s syscall.Signal) {

@@ -93,17 +93,20 @@ func beOtherUser() {
 		fmt.Println(err)
 		return
 	}
+	_, _ = syscall.Setsid() // the command itself cannot: it leads a process group
 	fmt.Println("up", os.Getpid())
 	time.Sleep(time.Minute) // the test kills it
 }
 
-// otherUsers starts redlockctl as nobody, with a command that runs as root. It returns the command's pid once it is up.
-func otherUsers(t *testing.T, c *redisproc.Cluster) (p *exec.Cmd, out *output, command int) {
+// otherUsers starts redlockctl as nobody, with a command that runs as root, or what starts that as its last argument. It
+// returns the pid of what runs as root once it is up.
+func otherUsers(t *testing.T, c *redisproc.Cluster, starter ...string) (p *exec.Cmd, out *output, command int) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("a command of another user needs a set-uid program of root")
 	}
-	p, out = prepared(t, c, "run", "--name", "x", "--", "env", asOtherUser+"=1", copied(t, "sudo", 0o755|os.ModeSetuid))
+	args := append([]string{"run", "--name", "x", "--", "env", asOtherUser + "=1"}, starter...)
+	p, out = prepared(t, c, append(args, copied(t, "sudo", 0o755|os.ModeSetuid))...)
 	p.Path = copied(t, "redlockctl", 0o755)
 	p.Dir = filepath.Dir(p.Path)
 	p.SysProcAttr.Credential = &syscall.Credential{Uid: 65534, Gid: 65534}

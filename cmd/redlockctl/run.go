@@ -50,10 +50,11 @@ func (p *program) runCommand() *cobra.Command {
 		Long: "Run takes the lock, extends its lease while the command runs, passes signals on to it, and exits with its\n" +
 			"code. REDLOCK_TOKEN is the fencing token: have what the command writes to refuse smaller ones.\n" +
 			"Where the lease cannot be extended the command gets SIGTERM --grace before it ends, and SIGKILL, with all that\n" +
-			"it has started, in time before it does. A command of another user cannot be killed: run redlockctl as that\n" +
-			"user (sudo redlockctl run, and not sudo in the command). When redlockctl is killed, all of that is killed too;\n" +
-			"when it is stopped, before the lease ends. The command reads what redlockctl would, but nothing of a terminal:\n" +
-			"there it has /dev/null.",
+			"it has started, in time before it does. What runs as another user cannot be killed, and redlockctl says so: run\n" +
+			"redlockctl as that user (sudo redlockctl run, and not sudo in the command). When redlockctl is killed, all of\n" +
+			"that is killed too; when it is stopped, before the lease ends. All that it has started is every descendant on\n" +
+			"Linux, and the process group elsewhere; it is not what systemd-run, docker or at start on its behalf. The\n" +
+			"command reads what redlockctl would, but nothing of a terminal: there it has /dev/null.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.argv = args
 			return p.run(cmd.Context(), c)
@@ -113,7 +114,6 @@ func (p *program) run(ctx context.Context, c command) (err error) {
 		child.Env = withoutNodes(child.Env)
 	}
 	child.Env = append(child.Env, fmt.Sprint("REDLOCK_TOKEN=", lease.Token()), "REDLOCK_NAME="+c.name)
-	child.WaitDelay = time.Second // for output of what the command has left running
 	supervisor := &supervisor{lease: lease, grace: c.grace, signals: signals, extended: extended, err: p.err}
 	err = supervisor.run(child)
 	if problem := lease.Release(context.Background()); problem != nil && !isLost(err) {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"syscall"
 	"time"
 
@@ -27,64 +26,47 @@ type supervisor struct {
 	extended <-chan struct{}  // has a signal when the lease was
 	err      io.Writer
 
-	guard  *guard
-	group  group
-	ended  chan struct{} // closed when the command has
-	warned bool          // that the command runs as another user
+	guard   *guard
+	tree    tree // of the command
+	adopted bool // orphans among its descendants come to this process when the guard has ended
+	warned  bool // that the command runs as another user
 }
 
 // run runs a command until its end, or until shortly before the lease's. The error has its exit code.
 func (s *supervisor) run(child *exec.Cmd) error {
-	// The command is killed with the thread that has started it: this one has to live as long as the process.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	child.SysProcAttr = processGroup()
-	mark := newMark()
-	child.Env = append(child.Env, mark)
-	guard, err := newGuard()
+	s.adopted = adoptOrphans() // before the guard: that one is a child
+	guard, err := startGuard(child)
 	if err != nil {
 		return exit{noLease, fmt.Errorf("nothing would stop the command if this process were killed: %w", err)}
 	}
-	if err := child.Start(); err != nil {
-		guard.end()
-		return exit{notRunnable, err}
-	}
-	s.guard, s.group, s.ended = guard, group{child.Process.Pid, mark}, make(chan struct{})
-	var waited error
-	go func() { // is over before run returns, unless the command could not be killed
-		defer close(s.ended)
-		waited = child.Wait()
-	}()
+	s.guard = guard
+	_ = guard.run(child, s.lease, s.guardBefore()) // a guard that does not read it has ended, or hangs
 	err = s.attend()
-	if guard.end() && !isLost(err) {
+	if guard.last.Late && !isLost(err) {
 		return exit{lostLease, fmt.Errorf("the command was killed: this process was held up until shortly before the end of "+
 			"the lease at %s", s.lease.Deadline().Format(time.StampMilli))}
 	}
 	if err == nil {
-		return codeOfChild(child, waited)
+		return codeOfCommand(guard.last.Status)
 	}
 	return err
 }
 
 // attend returns when nothing of the command is left, or what is left could not be killed. Nil: it has ended by itself.
 func (s *supervisor) attend() error {
+	started := s.guard.started
+	var signals <-chan os.Signal // nil until the command is there to get them
 	for {
-		// Its turn comes later than that of this process.
-		if err := s.guard.watch(s.group, s.lease, beforeEnd(s.grace)/2); err != nil {
-			problem := fmt.Errorf("the guard has ended, and nothing would stop the command if this process were killed: %w", err)
-			if _, err := s.stop(); err != nil {
-				return exit{lostLease, fmt.Errorf("%w; %w", problem, err)}
-			}
-			return exit{failed, fmt.Errorf("the command was stopped: %w", problem)}
+		if s.guard.watch(s.lease, s.guardBefore()) != nil {
+			return s.over() // it has ended, or hangs
 		}
 		select {
-		case <-s.ended:
-			// What it has left running may not go on without the lock.
-			if err := s.kill(); err != nil {
-				return exit{lostLease, fmt.Errorf("the command has ended and left processes: %w", err)}
-			}
-			return nil
-		case signal := <-s.signals:
+		case <-started:
+			started, signals = nil, s.signals
+			s.tree.leader = s.guard.first.PID
+		case <-s.guard.ended:
+			return s.over()
+		case signal := <-signals:
 			s.pass(signal.(syscall.Signal))
 		case <-s.extended: // the guard has to know
 			s.pass(0)
@@ -92,7 +74,6 @@ func (s *supervisor) attend() error {
 			if err := s.kill(); err != nil {
 				return exit{lostLease, fmt.Errorf("the lock is lost: %w; %w", lossOf(s.lease), err)}
 			}
-			<-s.ended
 			return exit{lostLease, fmt.Errorf("the lock is lost, the command was killed: %w", lossOf(s.lease))}
 		case <-time.After(time.Until(s.lease.Deadline()) - s.grace):
 			if time.Until(s.lease.Deadline()) > s.grace {
@@ -108,9 +89,26 @@ func (s *supervisor) attend() error {
 	}
 }
 
+// over is the end of the command and all of its descendants, as the guard has reported it or where that has ended before.
+func (s *supervisor) over() error {
+	err := s.kill()
+	problem := errors.New("the guard has ended, and nothing would stop the command if this process were killed")
+	switch {
+	case s.guard.first.Problem != "":
+		return exit{notRunnable, errors.New(s.guard.first.Problem)}
+	case !s.guard.last.Final && err != nil:
+		return exit{lostLease, fmt.Errorf("%w; %w", problem, err)}
+	case !s.guard.last.Final:
+		return exit{failed, fmt.Errorf("the command was stopped: %w", problem)}
+	case err != nil:
+		return exit{lostLease, fmt.Errorf("the command has ended and left processes: %w", err)}
+	}
+	return nil
+}
+
 // pass passes a signal on; 0 is none. It complains where the command may not be sent any.
 func (s *supervisor) pass(signal syscall.Signal) {
-	err := s.group.signal(signal)
+	err := s.tree.signal(signal)
 	if !errors.Is(err, syscall.EPERM) || s.warned && signal == 0 {
 		return // it may just have ended
 	}
@@ -123,43 +121,44 @@ func (s *supervisor) pass(signal syscall.Signal) {
 func (s *supervisor) stop() (how string, err error) {
 	end := s.lease.Deadline()
 	how = "stopped"
-	if err := s.group.signal(syscall.SIGTERM); !errors.Is(err, syscall.EPERM) { // else there is nothing to wait for
+	if err := s.tree.signal(syscall.SIGTERM); !errors.Is(err, syscall.EPERM) { // else there is nothing to wait for
 		select {
-		case <-s.ended:
+		case <-s.guard.ended:
 		case <-s.lease.Context().Done():
 			how = "killed"
 		case <-time.After(time.Until(end) - beforeEnd(s.grace)):
 			how = "killed"
 		}
 	}
-	if err := s.kill(); err != nil { // also what it has left running
-		return "", err
-	}
-	<-s.ended
-	return how, nil
+	return how, s.kill() // also what it has left running
 }
 
-// kill returns an error unless nothing of the command is left.
+// kill ends the command with all of its descendants, and the guard. It returns an error unless nothing is left.
 func (s *supervisor) kill() error {
-	err := s.group.kill()
-	if errors.Is(err, syscall.ESRCH) {
-		return nil
+	last := s.guard.end()
+	switch {
+	case !last.Final: // it was killed, or does not answer
+		return s.tree.killOrphans(s.adopted)
+	case last.Problem != "":
+		return errors.New(last.Problem)
 	}
-	return err
+	return nil
 }
 
 // beforeEnd is how long before the end of the lease a command that ignores SIGTERM is killed.
 func beforeEnd(grace time.Duration) time.Duration { return min(killBefore, grace/2) }
 
-func codeOfChild(child *exec.Cmd, err error) error {
-	status, ok := child.ProcessState.Sys().(syscall.WaitStatus)
+// guardBefore is how long before the end of the lease the guard kills the command: its turn comes later than that of this
+// process.
+func (s *supervisor) guardBefore() time.Duration { return beforeEnd(s.grace) / 2 }
+
+// codeOfCommand is the exit code of redlockctl, nil for 0, for that of the command.
+func codeOfCommand(status syscall.WaitStatus) error {
 	switch {
-	case ok && status.Signaled():
+	case status.Signaled():
 		return exit{128 + int(status.Signal()), nil}
-	case child.ProcessState.ExitCode() > 0:
-		return exit{child.ProcessState.ExitCode(), nil}
-	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
-		return exit{failed, err}
+	case status.ExitStatus() > 0:
+		return exit{status.ExitStatus(), nil}
 	}
 	return nil
 }

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+)
+
+// daemon is a command that leaves a process in a session of its own, without a parent and without the command's environment,
+// and then does more.
+func daemon(pids, more string) []string {
+	return []string{"run", "--name", "x", "--", "sh", "-c", fmt.Sprintf(
+		`env -i "PATH=$PATH" setsid sh -c 'sh -c "echo \$\$ >> %[1]s; while :; do sleep 0.05; done" &' <&- >&- 2>&- & wait
+		while [ ! -s %[1]s ]; do sleep 0.01; done; %[2]s`, pids, more)}
+}
+
+func atWork(t *testing.T, pids string) func() bool {
+	return func() bool { text, _ := os.ReadFile(pids); return len(text) > 0 && alive(t, pids) }
+}
+
+func TestRun_ADaemonEndsWithTheCommand(t *testing.T) {
+	c := ready(t, servers(t))
+	pids := pidFile(t)
+	on(c)(daemon(pids, "exit 3")...).want(t, 3, "", "")
+	if text, err := os.ReadFile(pids); err != nil || len(text) == 0 {
+		t.Fatalf("there was no daemon: %v", err)
+	}
+	if alive(t, pids) {
+		t.Error("the daemon is at work without the lock")
+	}
+}
+
+func TestRun_ADaemonIsKilledWhenTheLockIsLost(t *testing.T) {
+	c := ready(t, servers(t))
+	pids := pidFile(t)
+	p, out := process(t, c, daemon(pids, "exec sleep 20")...)
+	until(t, "the daemon is at work", atWork(t, pids))
+	forget(t, c)
+	if err := p.Wait(); p.ProcessState.ExitCode() != lostLease || !strings.Contains(out.String(), "was killed") {
+		t.Errorf("it ended with %v: %s", err, out)
+	}
+	if alive(t, pids) {
+		t.Error("the daemon is at work without the lock")
+	}
+}
+
+func TestRun_ADaemonIsKilledWhenRedlockctlIs(t *testing.T) {
+	c := ready(t, servers(t))
+	pids := pidFile(t)
+	p, _ := process(t, c, daemon(pids, "exec sleep 20")...)
+	until(t, "the daemon is at work", atWork(t, pids))
+	signalTo(t, p.Process.Pid, syscall.SIGKILL)
+	_ = p.Wait()
+	until(t, "the daemon is gone", func() bool { return !alive(t, pids) })
+}
+
+// Its orphans come to redlockctl then.
+func TestRun_ADaemonIsKilledWhenTheGuardIs(t *testing.T) {
+	c := ready(t, servers(t))
+	pids := pidFile(t)
+	p, out := process(t, c, daemon(pids, "exec sleep 20")...)
+	until(t, "the daemon is at work", atWork(t, pids))
+	signalTo(t, guardOf(t, p.Process.Pid), syscall.SIGKILL)
+	if err := p.Wait(); p.ProcessState.ExitCode() != failed || !strings.Contains(out.String(), "the guard has ended") {
+		t.Errorf("it ended with %v: %s", err, out)
+	}
+	if alive(t, pids) {
+		t.Error("the daemon is at work without the lock")
+	}
+}
+
+// su gives the command a session and an environment of its own, and another user.
+func TestRun_NothingOfSuIsLeftWhenTheLockIsLost(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("su asks for a password")
+	}
+	c := ready(t, servers(t))
+	pids := pidFile(t)
+	if err := errors.Join(os.Chmod(filepath.Dir(filepath.Dir(pids)), 0o777), os.Chmod(filepath.Dir(pids), 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	p, out := process(t, c, "run", "--name", "x", "--", "su", "-", "nobody", "-s", "/bin/sh", "-c",
+		fmt.Sprintf(`trap '' TERM HUP; echo $$ >> %[1]s; setsid sh -c 'echo $$ >> %[1]s; exec sleep 60' & sleep 60`, pids))
+	until(t, "both are at work", func() bool { text, _ := os.ReadFile(pids); return strings.Count(string(text), "\n") == 2 })
+	forget(t, c)
+	if err := p.Wait(); p.ProcessState.ExitCode() != lostLease || !strings.Contains(out.String(), "was killed") {
+		t.Errorf("it ended with %v: %s", err, out)
+	}
+	if alive(t, pids) {
+		t.Error("it is at work without the lock")
+	}
+}
+
+// Somebody else's process may have anything in its environment, also all that the command has in its own.
+func TestRun_KillsNoProcessThatHasTheCommandsEnvironment(t *testing.T) {
+	c := ready(t, servers(t))
+	dir := t.TempDir()
+	p, _ := process(t, c, "run", "--name", "x", "--", "sh", "-c",
+		fmt.Sprintf(`cat /proc/self/environ > %[1]s/part; mv %[1]s/part %[1]s/all; while [ ! -e %[1]s/end ]; do sleep 0.01; done`, dir))
+	var all []byte
+	until(t, "the command has written its environment", func() bool {
+		text, err := os.ReadFile(filepath.Join(dir, "all"))
+		all = text
+		return err == nil
+	})
+	other := exec.Command("sleep", "60")
+	other.Env = append(strings.Split(strings.TrimRight(string(all), "\x00"), "\x00"), "QUOTED="+strings.ReplaceAll(string(all), "\x00", "\n"))
+	start(t, other)
+	if err := os.WriteFile(filepath.Join(dir, "end"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Wait(); err != nil {
+		t.Error(err)
+	}
+	signalTo(t, other.Process.Pid, syscall.SIGTERM) // a dead one would not end by it
+	_ = other.Wait()                                // its status is looked at
+	if by := other.ProcessState.Sys().(syscall.WaitStatus).Signal(); by != syscall.SIGTERM {
+		t.Errorf("a process of somebody else died of %v", by)
+	}
+}
+
+// A process of another user that has left the process group is named, as one that has not.
+func TestRun_SaysThatADescendantOfAnotherUserIsNotKilled(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, c *redisproc.Cluster, p *exec.Cmd){
+		"when the lock is lost":     func(t *testing.T, c *redisproc.Cluster, _ *exec.Cmd) { forget(t, c) },
+		"when redlockctl is killed": func(t *testing.T, _ *redisproc.Cluster, p *exec.Cmd) { signalTo(t, p.Process.Pid, syscall.SIGKILL) },
+		"when the guard is killed": func(t *testing.T, _ *redisproc.Cluster, p *exec.Cmd) {
+			signalTo(t, guardOf(t, p.Process.Pid), syscall.SIGKILL)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := ready(t, servers(t))
+			p, out, other := otherUsers(t, c, "sh", "-c", `"$0" & wait`)
+			end(t, c, p)
+			until(t, "it says so", func() bool {
+				return strings.Contains(out.String(), fmt.Sprintf(`could NOT be killed (process %d, "sudo": operation not permitted`, other))
+			})
+			if err := syscall.Kill(other, 0); err != nil {
+				t.Fatalf("the process is gone, the test shows nothing: %v", err)
+			}
+			if strings.Contains(out.String(), "was killed") || strings.Contains(out.String(), "was stopped") {
+				t.Error(out)
+			}
+		})
+	}
+}
+
+// Orphans come to the guard, which keeps no zombies. The command has none of its files.
+func TestGuard_ReapsAndKeepsItsFiles(t *testing.T) {
+	r := on(ready(t, servers(t)))("run", "--name", "x", "--", "sh", "-c",
+		`(sh -c 'exit 3' & exec true); sleep 1; cat /proc/[0-9]*/stat 2>/dev/null | grep -c ") Z $PPID "; [ -e /proc/$$/fd/3 -o -e /proc/$$/fd/4 ]; echo $?`)
+	r.want(t, 0, "0\n1\n", "")
+}
