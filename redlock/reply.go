@@ -33,6 +33,9 @@ type swept struct {
 // maxNumber is the largest fencing number: Lua counts in floating point, exactly up to here.
 const maxNumber = 1 << 53
 
+// longestHold is more than any record can have left, since a deadline has 16 digits, and less than a Duration can hold.
+const longestHold = 290 * 365 * 24 * time.Hour
+
 // readReply reads what all scripts but extend and inspect say of one lock. The error is why the node did nothing.
 func readReply(r *quorum.Reply) (reply, error) {
 	code, first, second, err := r.Item()
@@ -101,6 +104,9 @@ func readHold(r *quorum.Reply, left, number int64) (reply, error) {
 	v, err := parseValue(text)
 	if err != nil {
 		return reply{}, err
+	}
+	if left < 0 || left > longestHold.Milliseconds() {
+		return reply{}, recordError(fmt.Sprintf("the lock is held for another %d ms: no record can say so", left))
 	}
 	return reply{value: v, held: true, left: milliseconds(left), number: uint64(number)}, checkNumber(r, number)
 }
