@@ -354,7 +354,7 @@ func (c *contender) hear(m *message) (pause time.Duration, changed bool) {
 // owe has the next one told, where this one was told first: at once if it yields, or else if it ends without the lock.
 func (c *contender) owe(m *message) {
 	if c.yield > 0 {
-		c.locker.tellNext(m, m.text)
+		c.locker.passOn(m)
 	} else if len(c.owed) < maxMessages {
 		c.owed = append(c.owed, m)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -118,6 +119,80 @@ func TestMessages_ThatNobodyWaitsForArePassedOnSoOften(t *testing.T) {
 		few, many := asked(500), asked(5000)
 		if few < 100 || many > 2*few {
 			t.Errorf("500 messages had it ask %d times, 5000 had it ask %d times", few, many)
+		}
+		stop()
+		waiting.Wait()
+	})
+}
+
+// Whoever may read and publish, and nothing else, tells waiting processes that a hold is over that goes on. Nothing frees it:
+// neither the processes that wait for another lock, nor those that wait for this one and yield, which pass it on at once.
+func TestMessages_EndNoHold(t *testing.T) {
+	for _, waitsFor := range []string{"x", "y"} {
+		for _, place := range []int{0, 1, 2} {
+			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+				holder, _ := c.Locker()
+				for _, name := range []string{"x", "y"} {
+					mustAcquire(t, holder, name, redlock.WithAutoExtend(redlock.Extension{}))
+				}
+				waiter, _ := c.Locker()
+				ctx, stop := context.WithCancel(t.Context())
+				var waiting sync.WaitGroup
+				waiting.Go(func() { _, _ = waiter.Acquire(ctx, waitsFor, redlock.WithYield(time.Millisecond)) }) // ends with stop
+				time.Sleep(ttl / 4)
+				for i, node := range c.Raw() {
+					if inbox := inboxOn(c, i); inbox != "" {
+						c.Node(i).Publish(inbox, fmt.Sprintf("over %d 1 x%s", place, records.Default.Holder(t, "x", node)))
+					}
+				}
+				time.Sleep(ttl / 4)
+				stop()
+				waiting.Wait()
+				if holders := on(c, "x"); holders != 3 {
+					t.Errorf("place %d, to one who waits for %s: %d of 3 nodes hold the lock", place, waitsFor, holders)
+				}
+			})
+		}
+	}
+}
+
+// A node that has lost a hold has those told who are in its list, one after the other, of what a message says. Meanwhile the
+// hold is set there again, and stays.
+func TestMessages_EndNoHoldThatIsSetAgain(t *testing.T) {
+	bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
+		l, _ := c.Locker()
+		mustAcquire(t, l, "y")
+		waiter, _ := c.Locker()
+		ctx, stop := context.WithCancel(t.Context())
+		var waiting sync.WaitGroup
+		waiting.Go(func() { _, _ = waiter.Acquire(ctx, "y") }) // ends with stop
+		time.Sleep(ttl / 4)
+		var listed []string
+		for i := range 6 {
+			id := fmt.Sprintf("LISTED-%05d", i)
+			listed = append(listed, id)
+			heard := c.Raw()[0].Subscribe(ctx, records.Default.Hash()+":p:"+id)
+			if _, err := heard.Receive(ctx); err != nil {
+				t.Fatal(err)
+			}
+			defer heard.Close()
+		}
+		inbox := ""
+		for _, channel := range c.Node(0).PubSubChannels("*") {
+			if strings.Contains(channel, ":p:") && !strings.Contains(channel, "LISTED") {
+				inbox = channel
+			}
+		}
+		records.Default.Waiting(t, "x", time.Second, listed, c.Raw()...)
+		c.Node(0).Publish(inbox, "over 1 1 x"+records.SomebodyElse)
+		time.Sleep(5 * time.Millisecond)
+		take(c, "x", 0)
+		time.Sleep(ttl / 4)
+		if who, err := records.Default.WaitingOn(t.Context(), "x", c.Raw()[0]); err != nil || len(who) != 5 {
+			t.Errorf("%d are listed, %v; want one told, and five as the lock is held", len(who), err)
+		}
+		if on(c, "x") != 1 {
+			t.Error("the hold was freed")
 		}
 		stop()
 		waiting.Wait()

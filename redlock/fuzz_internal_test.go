@@ -7,11 +7,14 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// What a node says of locks is read, whatever it is. No number of it is above those that Lua can count to.
+// What a node says of locks is read, whatever it is. No number of it is above those that Lua can count to, and no hold is longer
+// than a record can say.
 func FuzzReplies(f *testing.F) {
 	const clock = "1700000000 250 0123456789abcde "
 	f.Add(clock+"y17/3", "id:1:text", "run_id:a\r\nrole:master", "redis_version:7.0.15\r\n")
 	f.Add(clock+"h250/17", "id:1:text", "", "")
+	f.Add(clock+"h-250/17", "id:1:text", "", "")
+	f.Add(clock+"u18446744073709/17", "id:1:text", "", "") // too long for a Duration
 	f.Add(clock+"u250 q3 g1000/5 e", "x", "maxmemory:0", "maxmemory_policy:allkeys-lru")
 	f.Add(clock+"y-5 h-5/-5", "id:1:text", "", "")
 	f.Add(clock+"y9223372036854775807/9223372036854775807", ":", "::", "a:99999999999999999999:")
@@ -24,7 +27,8 @@ func FuzzReplies(f *testing.F) {
 			return &r
 		}
 		for _, read := range []func(*quorum.Reply) (reply, error){readReply, readGrant} {
-			if r, err := read(said()); err == nil && (r.number > maxNumber && !r.queued || r.left < 0 && r.held) {
+			r, err := read(said())
+			if err == nil && (r.number > maxNumber && !r.queued || r.held && (r.left < 0 || r.left > longestHold)) {
 				t.Errorf("%q: %+v", line, r)
 			}
 		}

@@ -39,7 +39,7 @@ type message struct {
 	kind   string
 	place  int // in the list: 1 was taken off it, 2 is the next one; 0 is the first where another node takes it off
 	name   string
-	text   string // the value that is gone
+	text   string // the value that is gone: anybody may publish another one, so it decides nothing
 	value  value
 }
 
@@ -176,21 +176,24 @@ func (l *Locker) passOnLocked(m *message) {
 		return
 	}
 	if l.passing.Allow(time.Now()) { // else somebody publishes what no node has said
-		l.tellNextLocked(m, m.text)
+		l.tellNextLocked(m, m.text, &tellNext)
 	}
 }
 
-// tellNextLocked has the node tell the next one that a hold is over; it does not if somebody else holds the lock there.
-func (l *Locker) tellNextLocked(m *message, value string) {
+// tellNextLocked has the node that told of the end of a hold tell the next one. The node does nothing if somebody holds the lock.
+// tellOver first frees the lock if this value holds it: it is for a value of our own. A value from a message goes with tellNext,
+// which frees nothing.
+func (l *Locker) tellNextLocked(m *message, value string, tell *string) {
 	l.janitors[m.node].add(leftover{
-		field: fieldOf(m.name), value: value, until: l.clock.Now().Add(confirmAfter), tell: &tellOver, sure: true,
+		field: fieldOf(m.name), value: value, until: l.clock.Now().Add(confirmAfter), tell: tell, sure: true,
 	})
 }
 
-func (l *Locker) tellNext(m *message, value string) {
+// passOn has the next one told of what this process was told.
+func (l *Locker) passOn(m *message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.tellNextLocked(m, value)
+	l.tellNextLocked(m, m.text, &tellNext)
 }
 
 // serveLocked notes that this process has taken the lock after that release.

@@ -135,7 +135,7 @@ const maxFollow = 30 * time.Second
 func (j *janitor) follow(left leftover, a answer) {
 	told := uint64(2)
 	switch left.tell {
-	case &tellOver, &tellAgain:
+	case &tellOver, &tellNext, &tellAgain:
 	case &tellAlso:
 		told = 1
 	default:
@@ -229,7 +229,9 @@ func (j *janitor) signOff() {
 func (j *janitor) report() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	all := slices.DeleteFunc(slices.Concat(j.first, j.second), func(l leftover) bool { return l.tell == &tellAgain })
+	all := slices.DeleteFunc(slices.Concat(j.first, j.second), func(l leftover) bool {
+		return l.tell == &tellNext || l.tell == &tellAgain
+	})
 	if len(all) == 0 {
 		return nil
 	}

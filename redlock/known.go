@@ -26,22 +26,21 @@ const maxAhead = 1000
 // statement is what a node said of the holder.
 type statement struct {
 	heldError
-	until time.Time // when the hold is over, by the Locker's clock
+	until time.Time // when the hold is over, by the Locker's clock, at most the longest lease from when it was said
 }
 
 // learn takes note of whom the nodes name as holder. One that a majority names holds the lock. One that is named by all who
 // answered, if too few, may be what a failed attempt has left: it is asked for again soon. If they do not agree, nobody holds
 // it.
 //
-// The hold of one that a majority has named is extended, as far as one node alone can tell: then it holds the lock for
-// longer, but no longer than a lease whatever that node says. Not if the holder itself cannot confirm that: nodes that it
-// reaches have its record for longer than a majority.
+// A hold lasts until a majority no longer has it, but no longer than the longest lease, whatever a node says: then the nodes are
+// asked again. One node alone that still names the holder shows that it has extended the hold, unless the holder itself could not
+// confirm that: nodes that it reaches have its record for longer than a majority.
 func (k *known) learn(l *Locker, answers []answer) {
-	var last value
 	now := l.clock.Now()
 	maps.DeleteFunc(k.named, func(_ int, s statement) bool { return !now.Before(s.until) })
 	free, queued, extended := false, false, k.sure && !k.doubtful
-	one := true
+	var said []int // the nodes that name a holder now
 	for i, a := range answers {
 		switch {
 		case errors.Is(a.Err, quorum.ErrUnsent):
@@ -55,29 +54,45 @@ func (k *known) learn(l *Locker, answers []answer) {
 			if k.named == nil {
 				k.named = make(map[int]statement)
 			}
-			one = one && (last == value{} || last.contender == a.Value.value.contender)
-			k.named[i] = statement{heldError{a.Value.value, a.Value.left}, now.Add(a.Value.left)}
-			last, k.left = a.Value.value, a.Value.left
-			extended = extended && !a.Value.shaky && last.contender == k.holder
+			// A longer lease, of another client, is asked for again.
+			k.named[i] = statement{heldError{a.Value.value, a.Value.left}, now.Add(min(a.Value.left, l.settings.MaxTTL))}
+			said = append(said, i)
+			extended = extended && !a.Value.shaky && a.Value.value.contender == k.holder
 		}
 	}
-	if one && last != (value{}) { // what was said of another one before is over
-		maps.DeleteFunc(k.named, func(_ int, s statement) bool { return s.value.contender != last.contender })
+	holder, until := k.mostNamed(said)
+	if len(said) > 0 && !slices.ContainsFunc(said, func(i int) bool { return k.named[i].value.contender != holder }) {
+		// What was said of another one before is over.
+		maps.DeleteFunc(k.named, func(_ int, s statement) bool { return s.value.contender != holder })
 	}
 	k.doubtful, k.queued = free, queued && !free
-	votes := 0
-	for _, n := range k.named {
-		if n.value.contender == last.contender {
-			votes++
-		}
-	}
+	votes := len(until)
 	k.holder, k.sure = "", votes >= l.need || extended && votes > 0
 	if k.sure || votes > 0 && votes == len(k.named) && !free {
-		k.holder = last.contender
+		k.holder = holder
 	}
-	if votes < l.need {
-		k.left = min(k.left, l.settings.MaxTTL)
+	if votes > 0 {
+		k.left = until[max(votes-l.need, 0)].Sub(now) // as of [Locker.Holder]
 	}
+}
+
+// mostNamed returns, of the holders that these nodes name, the one whom most nodes name, and when each of these says that the
+// hold is over, the earliest first.
+func (k *known) mostNamed(said []int) (holder string, until []time.Time) {
+	for _, i := range said {
+		who := k.named[i].value.contender
+		var theirs []time.Time
+		for _, s := range k.named {
+			if s.value.contender == who {
+				theirs = append(theirs, s.until)
+			}
+		}
+		if len(theirs) > len(until) {
+			holder, until = who, theirs
+		}
+	}
+	slices.SortFunc(until, time.Time.Compare)
+	return holder, until
 }
 
 // forget drops what the nodes said, when it is known to be over.

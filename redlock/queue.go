@@ -122,7 +122,7 @@ func (t *ticket) leave(won bool, err error, owed []*message, last string) {
 		if won {
 			l.serveLocked(m.value.contender)
 		} else {
-			l.tellNextLocked(m, last)
+			l.tellNextLocked(m, last, &tellOver)
 		}
 	}
 	t.goLocked()

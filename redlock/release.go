@@ -18,12 +18,14 @@ func (e released) Unwrap() error { return ErrReleased }
 // What those who wait are told before the value that is gone: a hold is over, or an attempt has failed that may have
 // looked like one. They ask at once after the former, and after a pause after the latter: failures would go on without a
 // pause where they have one cause. One node has the first of those who wait ask; on the others these are told also, for the
-// case that it does not. Where more wait than were told, the node is asked again soon: all who were told may be gone.
+// case that it does not. Where more wait than were told, the node is asked again soon: all who were told may be gone. That,
+// and what follows a message, frees no lock.
 var (
 	tellNobody = ""
 	tellOver   = "over"
 	tellAlso   = "also"
 	tellFailed = "failed"
+	tellNext   = "next"
 	tellAgain  = "again"
 )
 

@@ -1,9 +1,10 @@
--- release: free locks that are still ours, and tell those who wait for them
+-- release: free locks that are still ours, and tell those who wait for them; or only tell them
 -- KEYS     hash of the prefix
 -- ARGV     p to publish in any case, as in a cluster, whose servers do not know each other's subscribers;
 --          then for each lock: field, value, and what those who wait are told: over, and the first one is taken off the list;
---          also, where another node does that; failed, of an attempt that may have looked like a hold; again, which is over
---          if who was told before has not had the lock; or nothing
+--          also, where another node does that; failed, of an attempt that may have looked like a hold; or nothing.
+--          Two more free nothing, even if the value holds the lock, since anybody can publish a message with that value: next
+--          is over without that; again is next, if who was told before has not had the lock
 -- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item:
 --          yWAITING         it was held, and is free; so many wait for it, as far as this server knows
 --          n                it was gone
@@ -32,7 +33,7 @@ for i = 2, n do
     if not deadline then
       answer = 'e'
       texts[i] = 'this library did not write the record ' .. string.sub(record, 1, 60)
-    elseif holder == value then
+    elseif holder == value and tell ~= 'next' and tell ~= 'again' then
       -- The record is kept from the end of the hold on.
       changes[#changes + 1] = fields[i]
       changes[#changes + 1] = string.sub(record, 1, 34) .. string.format('%016d ', math.min(now, deadline))
@@ -46,7 +47,7 @@ for i = 2, n do
     local list = found[n + i - 1] or ''
     local at = tonumber(string.sub(list, 1, 16)) or 0
     local recent = string.sub(list, 17, 17) == '!' and at <= now and now < at + 10000
-    tell = recent and '' or 'over'
+    tell = recent and '' or 'next'
   end
   if tell ~= '' and (answer == 'y' or answer == 'n') then
     -- Also where the lock was not, as on a node under guard: there some may wait.
@@ -67,7 +68,7 @@ for i = 2, n do
           ids = string.sub(ids, 1, at - 1) .. string.sub(ids, at + 12)
         else
           at = at + 12
-          if place == 1 and tell == 'over' then
+          if place == 1 then
             first = at
           end
           place = place + 1

@@ -33,11 +33,18 @@ type swept struct {
 // maxNumber is the largest fencing number: Lua counts in floating point, exactly up to here.
 const maxNumber = 1 << 53
 
-// item returns the next item of a reply. None of ours counts below zero.
+// longestHold is more than any record can have left, since a deadline has 16 digits, and less than a Duration can hold.
+const longestHold = 290 * 365 * 24 * time.Hour
+
+// item returns the next item of a reply. None of ours counts below zero; only a node that says that somebody holds the lock is
+// taken to have done nothing then.
 func item(r *quorum.Reply) (code byte, first, second int64, err error) {
 	code, first, second, err = r.Item()
 	if err == nil && (first < 0 || second < 0) {
 		err = fmt.Errorf("unexpected answer: %c with %d and %d", code, first, second)
+		if code == 'h' || code == 'u' {
+			err = recordError(err.Error())
+		}
 	}
 	return code, first, second, err
 }
@@ -110,6 +117,9 @@ func readHold(r *quorum.Reply, left, number int64) (reply, error) {
 	v, err := parseValue(text)
 	if err != nil {
 		return reply{}, err
+	}
+	if left < 0 || left > longestHold.Milliseconds() {
+		return reply{}, recordError(fmt.Sprintf("the lock is held for another %d ms: no record can say so", left))
 	}
 	return reply{value: v, held: true, left: milliseconds(left), number: uint64(number)}, checkNumber(r, number)
 }

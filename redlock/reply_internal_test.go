@@ -1,10 +1,30 @@
 package redlock
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
+
+// A node that says that a lock is held for longer than any record can say, or for less than nothing, is wrong about that lock,
+// and has done nothing.
+func TestReadReply_HoldThatNoRecordHas(t *testing.T) {
+	for left, believed := range map[int64]bool{
+		-1: false, 1: true, longestHold.Milliseconds(): true, longestHold.Milliseconds() + 1: false,
+		1 << 62: false,
+	} {
+		for _, code := range []string{"h", "u"} {
+			r, err := quorum.ParseReply([]any{fmt.Sprintf("1700000000 250 0123456789ab %s%d", code, left), "id:1:text"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := readGrant(&r); (err == nil) != believed || err != nil && !isRefusal(err) || got.held != believed {
+				t.Errorf("%s%d: got %+v, %v", code, left, got, err)
+			}
+		}
+	}
+}
 
 // A fencing number below zero has more digits than a record has places for.
 func TestReadGrant_NothingCountsBelowZero(t *testing.T) {

@@ -1,0 +1,103 @@
+package redlock_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// Deadlines that somebody who can write to one node may forge.
+var forgedDeadlines = []time.Duration{time.Hour, 200 * 365 * 24 * time.Hour}
+
+// One node has a forged deadline in its record, and the holder is gone without a release. Whoever waits asks again when the lease
+// of the holder has run out, or a longest lease later if it has to ask that node first, whichever node that is and whichever
+// answers last.
+func TestAcquire_WaitsForNoForgedDeadline(t *testing.T) {
+	for _, deadline := range forgedDeadlines {
+		for node := range 3 {
+			for slow := range 3 {
+				t.Run(fmt.Sprint(deadline, " on node ", node, ", node ", slow, " is slow"), func(t *testing.T) {
+					bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+						holder, _ := c.Locker()
+						mustAcquire(t, holder, "x")
+						synctest.Wait()
+						records.Default.Shorten(t, "x", deadline, raw(c, node)...)
+						waiter, links := c.Locker()
+						links.Delay(5*time.Millisecond, slow)
+						acquiredWithin(t, waiter, 2*ttl+ttl/10)
+					})
+				})
+			}
+		}
+	}
+}
+
+// The same of a holder that extends its lease, and somebody who forges the deadline on one node again and again.
+func TestAcquire_WaitsForNoDeadlineThatIsForgedAgainAndAgain(t *testing.T) {
+	for _, deadline := range forgedDeadlines {
+		for node := range 3 {
+			t.Run(fmt.Sprint(deadline, " on node ", node), func(t *testing.T) {
+				bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+					holder, links := c.Locker()
+					mustAcquire(t, holder, "x", redlock.WithAutoExtend(redlock.Extension{}))
+					synctest.Wait()
+					ctx, stop := context.WithTimeout(t.Context(), 10*ttl)
+					var forging sync.WaitGroup
+					forging.Go(func() { // ends with stop
+						for ctx.Err() == nil {
+							records.Default.Shorten(t, "x", deadline, raw(c, node)...)
+							time.Sleep(100 * time.Millisecond)
+						}
+					})
+					time.AfterFunc(ttl, func() { links.Cut(0, 1, 2) })
+					waiter, _ := c.Locker()
+					acquiredWithin(t, waiter, ttl+3*ttl+ttl/10)
+					stop()
+					forging.Wait()
+				})
+			})
+		}
+	}
+}
+
+// acquiredWithin has a Locker wait for the lock, and fails the test if it takes longer.
+func acquiredWithin(t *testing.T, l *redlock.Locker, most time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+	defer cancel()
+	took := bubble.Took(func() {
+		if _, err := l.Acquire(ctx, "x"); err != nil {
+			t.Error(err)
+		}
+	})
+	if took > most {
+		t.Errorf("waited %v, want at most %v", took, most)
+	}
+}
+
+// One node names somebody else than the others: whoever waits knows whom a majority names, whichever node that is, and does not
+// ask without end.
+func TestAcquire_WaitsForTheHolderWhomMostNodesName(t *testing.T) {
+	for node := range 3 {
+		bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+			holder, _ := c.Locker()
+			mustAcquire(t, holder, "x")
+			synctest.Wait()
+			take(c, "x", node)
+			waiter, _ := c.Locker()
+			warmUp(t, waiter)
+			before := c.Asked()
+			acquiredWithin(t, waiter, ttl+ttl/10)
+			if asked := c.Asked() - before; asked > 18 {
+				t.Errorf("node %d names somebody else: it asked %d times, 12 are enough", node, asked)
+			}
+		})
+	}
+}
