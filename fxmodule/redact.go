@@ -10,16 +10,18 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/redlockfx/redlockfx/internal/nodelist"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
 // redacted is the Config with the addresses of the nodes in place of their URLs, which may hold passwords. All are hidden if
-// one is no address: a list that was split at a comma of a password has a part of it in each of two.
+// one is no address, or only some have credentials: a list that was split at a comma of a password has parts of it in several.
 func (c Config) redacted() Config {
 	nodes := make([]string, len(c.Nodes))
+	torn := nodelist.IsTorn(c.Nodes)
 	for i, node := range c.Nodes {
 		o, err := redlock.ClientOptions(node)
-		if err != nil {
+		if err != nil || torn {
 			for i := range nodes {
 				nodes[i] = "(hidden: not all are addresses)"
 			}
@@ -64,6 +66,24 @@ func (c Config) String() string {
 
 // GoString is String, for %#v.
 func (c Config) GoString() string { return "redlockfx.Config" + c.String() }
+
+// Format writes what String or GoString returns, whatever the verb is. Fmt does not call it for %w and %p, which go vet
+// refuses for a Config: those show it as it is.
+func (c Config) Format(s fmt.State, verb rune) {
+	switch {
+	case verb == 'v' && s.Flag('#'):
+		_, _ = fmt.Fprint(s, c.GoString()) // fmt has nowhere to return an error
+	case verb == 'v':
+		_, _ = fmt.Fprint(s, c.String())
+	case strings.ContainsRune("sqxX", verb):
+		_, _ = fmt.Fprintf(s, fmt.FormatString(s, verb), c.String())
+	default:
+		_, _ = fmt.Fprintf(s, "%%!%c(redlockfx.Config=%s)", verb, c.String())
+	}
+}
+
+// MarshalText returns what String does, for encoding/xml and others that know this method.
+func (c Config) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // MarshalJSON writes the Config without users and passwords: it is for logs, and a Config cannot be stored by it.
 func (c Config) MarshalJSON() ([]byte, error) {

@@ -11,10 +11,13 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/internal/nodelist"
 )
 
 // Open is [New] with clients of its own, one for each URL, made as [ClientOptions] says and closed
-// by [Locker.Close]. It connects to nothing yet.
+// by [Locker.Close]. It connects to nothing yet. All URLs must have a user and a password, or none: a list with both may have
+// been split at a comma of a password, and parts of that would be taken for hosts.
 func Open(urls []string, opts ...Option) (*Locker, error) {
 	settings := newSettings(opts)
 	clients, err := newClients(urls, settings.tls)
@@ -62,6 +65,10 @@ func newClients(urls []string, secure *tls.Config) ([]redis.UniversalClient, err
 			continue
 		}
 		clients = append(clients, redis.NewClient(o))
+	}
+	if len(problems) == 0 && nodelist.IsTorn(urls) {
+		problems = append(problems, fmt.Errorf("%w: nodes: of the %d addresses only some have a user and a password, or one of them "+
+			"lacks its redis://: if a password has a comma, write %%2C", ErrConfig, len(urls)))
 	}
 	if len(problems) > 0 {
 		closeUnused(clients)

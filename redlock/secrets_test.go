@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -16,7 +17,7 @@ import (
 // Wherever a password was typed, nothing that a Locker returns or is shown as has a part of it.
 func TestOpen_NeverRepeatsAPasswordInAnyPlace(t *testing.T) {
 	secret.Check(t, func(t *rapid.T, s secret.Mistyped) {
-		nodes := []string{"b:1", s.URL, "c:1"}
+		nodes := s.Among("b:1", "c:1")
 		shown := map[string]string{}
 		_, err := redlock.ClientOptions(s.URL)
 		shown["ClientOptions"] = fmt.Sprint(err)
@@ -39,6 +40,27 @@ func TestOpen_NeverRepeatsAPasswordInAnyPlace(t *testing.T) {
 			}
 		}
 	})
+}
+
+// All parts of these lists look like addresses, and a part of the password like a host, which errors name.
+func TestOpen_RefusesAListThatWasSplitInAPassword(t *testing.T) {
+	for _, list := range []string{
+		"redis://locks:77,S3cretPw,x:y@r1:6379", "locks:77,S3cretPw,x:y@r1:6379", "redis://u:p@S3cretPw,x:y@r1:6379,z:z@r2:6379",
+		"redis://u:p@S3cretPw,x:y@r1:6379,redis://u:p@r2:6379",
+	} {
+		l, err := redlock.Open(strings.Split(list, ","), redlock.WithNodeTimeout(10*time.Millisecond))
+		if err == nil {
+			_, err = l.TryAcquire(t.Context(), "x")
+		}
+		if !errors.Is(err, redlock.ErrConfig) || strings.Contains(strings.ToLower(err.Error()), "s3cret") || strings.Contains(err.Error(), "77") {
+			t.Errorf("%s: got %v", list, err)
+		}
+	}
+	for _, list := range []string{"r1,r2,r3", "redis://r1,r2,rediss://r3", "u:p@r1,u:p@r2,u:p@r3", "redis://u:p@r1,redis://u:q@r2,redis://:r@r3"} {
+		if _, err := redlock.Validate(strings.Split(list, ",")); err != nil {
+			t.Errorf("%s: got %v", list, err)
+		}
+	}
 }
 
 func TestClientOptions_RefuseWhatIsNoAddress(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 //	Hosts("10.0.0.0/8:8080", "[fd00::/8]:8080", "*.billing.svc.cluster.local:8080", "billing-1:8080")
 //
 // A URL without a port has 80 for http and 443 for https. Ranges match addresses only, and never a name that leads to one.
+// Names match names only. An address with a zone, [fe80::1%25eth0], is never allowed.
 func Hosts(patterns ...string) (func(*url.URL) error, error) {
 	var all []pattern
 	var problems []error
@@ -36,6 +37,9 @@ func Hosts(patterns ...string) (func(*url.URL) error, error) {
 	}
 	return func(u *url.URL) error {
 		host, port := address(u.Host, u.Scheme)
+		if strings.Contains(u.Host, "%") {
+			return fmt.Errorf("leaderhttp: %s has a zone", net.JoinHostPort(host, port))
+		}
 		for _, p := range all {
 			if p.port == port && p.matches(host) {
 				return nil
@@ -48,12 +52,15 @@ func Hosts(patterns ...string) (func(*url.URL) error, error) {
 // pattern matches hosts: by their addresses if the range is valid, and otherwise by their names.
 type pattern struct {
 	addresses netip.Prefix
-	label     bool // one label may be before the name
+	label     bool // one label must be before the name
 	name      string
 	port      string
 }
 
-var hostName = regexp.MustCompile(`^[a-z0-9_-]+(\.[a-z0-9_-]+)*$`)
+var (
+	hostName  = regexp.MustCompile(`^[a-z0-9_-]+(\.[a-z0-9_-]+)*$`)
+	hostLabel = regexp.MustCompile(`^[a-z0-9_-]+$`)
+)
 
 func parsePattern(text string) (p pattern, err error) {
 	host, port, err := net.SplitHostPort(text)
@@ -65,6 +72,9 @@ func parsePattern(text string) (p pattern, err error) {
 		return p, errors.New("the port must be a number from 1 to 65535")
 	}
 	p.port = strconv.FormatUint(n, 10)
+	if strings.Contains(host, "%") {
+		return p, errors.New("the host must have no zone")
+	}
 	if addr, err := netip.ParseAddr(host); err == nil {
 		addr = addr.Unmap()
 		p.addresses = netip.PrefixFrom(addr, addr.BitLen())
@@ -82,13 +92,16 @@ func parsePattern(text string) (p pattern, err error) {
 }
 
 func (p pattern) matches(host string) bool {
+	addr, err := netip.ParseAddr(host)
 	if p.addresses.IsValid() {
-		addr, err := netip.ParseAddr(host)
 		return err == nil && p.addresses.Contains(addr)
 	}
+	if err == nil {
+		return false // the dots of an address, and what its zone has, are no labels of a name
+	}
 	if p.label {
-		_, domain, _ := strings.Cut(host, ".")
-		return domain == p.name
+		label, domain, _ := strings.Cut(host, ".")
+		return domain == p.name && hostLabel.MatchString(label)
 	}
 	return host == p.name
 }

@@ -3,6 +3,7 @@ package leaderhttp_test
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -142,6 +143,14 @@ func TestHosts(t *testing.T) {
 		{"*.stock.svc:80", "http://stock.svc", false},
 		{"*.stock.svc:80", "http://pod-1.stock.svc.evil.example", false},
 		{"*.stock.svc:80", "http://evilstock.svc", false},
+		{"*.stock.svc:80", "http://[::1%25.stock.svc]", false},
+		{"*.stock.svc:80", "http://[::ffff:7f00:1%25.stock.svc]", false},
+		{"*.stock.svc:80", "http://.stock.svc", false},
+		{"*.stock.svc:80", "http://a%C3%A4.stock.svc", false},
+		{"*.stock.svc:80", "http://a!b.stock.svc", false},
+		{"*.0.0.1:80", "http://127.0.0.1", false},
+		{"127.0.0.1:80", "http://[::ffff:127.0.0.1%25x]", false},
+		{"[fe80::/10]:80", "http://[fe80::1%25eth0]", false},
 		{"r1:80", "http://R1", true},
 		{"r1:80", "http://r2", false},
 	} {
@@ -153,9 +162,48 @@ func TestHosts(t *testing.T) {
 			t.Errorf("%s, %s: got %v", test.pattern, test.url, err)
 		}
 	}
-	for _, patterns := range [][]string{nil, {""}, {"a"}, {"a:"}, {"*:80"}, {"a.*:80"}, {"10.0.0.0/33:80"}, {"a:http"}, {"a:0"}, {"a:99999"}, {"http://a:80"}, {"a b:80"}} {
+	for _, patterns := range [][]string{nil, {""}, {"a"}, {"a:"}, {"*:80"}, {"a.*:80"}, {"10.0.0.0/33:80"}, {"a:http"}, {"a:0"}, {"a:99999"}, {"http://a:80"}, {"a b:80"}, {"[fe80::1%eth0]:80"}} {
 		if _, err := leaderhttp.Hosts(patterns...); err == nil {
 			t.Errorf("%q is accepted", patterns)
 		}
 	}
+}
+
+// An address is connected to without its zone, whatever domain the zone looks like.
+func TestProxy_SendsNothingToAnAddressWithADomainAsItsZone(t *testing.T) {
+	for listen, host := range map[string]string{"[::1]:0": "::1", "127.0.0.1:0": "::ffff:7f00:1"} {
+		listener, err := net.Listen("tcp", listen)
+		if err != nil {
+			t.Log(err) // a machine without IPv6 has the other one
+			continue
+		}
+		reached := make(chan *http.Request, 1)
+		inside := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached <- r }))
+		_ = inside.Listener.Close() // nobody has its address
+		inside.Listener = listener
+		inside.Start()
+		t.Cleanup(inside.Close)
+		_, port, err := net.SplitHostPort(listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := follower(t, "http://["+host+"%25.stock.svc]:"+port)
+		for name, allow := range map[string]func(*url.URL) error{"Hosts": hosts(t, "*.stock.svc:"+port), "the application": allowStock} {
+			w := ask(leaderhttp.Proxy(b, allow)(answering("b")), "GET", "/", "", credentials)
+			want(t, w, http.StatusServiceUnavailable, "no leader to answer")
+			select {
+			case r := <-reached:
+				t.Errorf("%s: the server at %s got %v", name, host, r.Header)
+			default:
+			}
+		}
+	}
+}
+
+// allowStock is what an application may write to allow the hosts of a domain.
+func allowStock(u *url.URL) error {
+	if strings.HasSuffix(u.Hostname(), ".stock.svc") {
+		return nil
+	}
+	return errors.New("not of the domain")
 }

@@ -61,5 +61,8 @@ func baseURL(value string) (*url.URL, error) {
 	if base.User != nil || strings.ContainsAny(value, "?#") {
 		return nil, errors.New("its URL must have no user information, query or fragment")
 	}
+	if strings.Contains(base.Host, "%") {
+		return nil, errors.New("the host of its URL must have no zone") // a pattern of the application's could take it for a domain
+	}
 	return base, nil
 }

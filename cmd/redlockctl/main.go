@@ -63,10 +63,7 @@ func execute(ctx context.Context, args []string, s streams) int {
 	code := codeOf(err)
 	var e exit
 	if err != nil && (!errors.As(err, &e) || e.err != nil) {
-		if code == misused {
-			err = hideAddresses(err)
-		}
-		complain(s.err, err)
+		complain(s.err, hideArguments(err, args, code == misused))
 	}
 	return code
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -47,6 +48,69 @@ func TestErrors_HideANodesURLInTheWrongPlace(t *testing.T) {
 			if strings.Contains(r.out+r.err, password) || r.code != misused {
 				t.Errorf("%v: %+v", args, r)
 			}
+		}
+	}
+}
+
+// A password with a space is in an argument with two words, and another command has an error of its own for each.
+func TestErrors_NeverRepeatAnArgumentThatMayBeAnAddress(t *testing.T) {
+	const node = "127.0.0.1:1"
+	on := func(args ...string) []string { return append([]string{"-n", node, "--timeout", "1s"}, args...) }
+	for _, url := range []string{
+		"redis://:my " + password + "@r1:6379", "locks:" + password + "@r1:6379", "my " + password + "@r1:6379",
+		"redis://:my \"" + password + "@r1:6379", "redis://my " + password, "a=redis://:x=my " + password + "@r1",
+		"redis://:my\n" + password + "@r1:6379", "redis://:my,0 " + password + "@r1:6379",
+	} {
+		for _, args := range [][]string{
+			{"jobs", url}, {url}, {"--" + url}, {"-" + url}, {"--colour=" + url}, {"-e", url, "jobs", url}, {"next", url},
+			{"next", "--from", url, "@daily"},
+			{"completion", "bash", url}, {"help", url}, {"-o", url, "nodes"}, {"--ttl", url, "nodes"}, {"history", "a", "b", url},
+			{"--nodes-file", url, "nodes"}, {"--nodes", url, "nodes"}, on("lock", url), on("-e", url, "leader"), on("-e"+url, "leader"),
+			on("--election="+url, "jobs"), on("-e", "x", "history", url), on("-e", "x", "pause", url), on("--prefix", url, "nodes"),
+			on("--tls-ca", url, "nodes"), on("--tls-cert", url, "--tls-key", url, "nodes"), on("run", "--name", url, "--", "true"),
+			on("run", "--name", "x", "--", url), on("run", "--name", "x", "--", "-n", url), on("run", "--name", "x", "--grace", url, "--", "true"),
+			on("guard", "--reset", "--node", url), on("guard", "--reset", "--yes", "--node", url), on("guard", "--reset", url),
+		} {
+			if r := call(args...); strings.Contains(r.out+r.err, password) {
+				t.Errorf("%q: %+v", args, r)
+			}
+		}
+	}
+	// An error about a part of an argument.
+	for _, spec := range []string{"0 0 * * " + password + "@r1:6379", "0 0 * * mon,my:" + password + "@r1", "CRON_TZ=my:" + password + "@r1 @daily"} {
+		if r := call("next", spec); strings.Contains(r.out+r.err, password) || r.code != misused {
+			t.Errorf("%q: %+v", spec, r)
+		}
+	}
+	call(on("lock", "free")...).want(t, unreachable, "", `holder of "free"`)
+	call("next", "@daily", "--from", "noon").want(t, misused, "", `--from "noon" must be like`)
+	call("-n", "redis://a1:6379,redis://a1:6379,redis://b:1", "nodes").want(t, misused, "", "nodes 1 and 2 of 3 are the same server a1:6379")
+}
+
+// Shells show what completion writes to stderr.
+func TestCompletion_RepeatsNoElectionThatMayBeAnAddress(t *testing.T) {
+	const url = "redis://:my " + password + "@r1:6379"
+	complete := exec.CommandContext(t.Context(), os.Args[0], cobra.ShellCompRequestCmd, "-n", "127.0.0.1:1", "-e", url, "pause", "")
+	complete.Env = append(os.Environ(), asProgram+"=yes")
+	out, err := complete.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "no quorum") || strings.Contains(string(out), password) {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// All parts of this list look like addresses.
+func TestNodes_AreRefusedIfTheyWereSplitInAPassword(t *testing.T) {
+	const list = "redis://locks:77," + password + ",x:y@r1:6379"
+	t.Setenv(nodesVariable, list)
+	r := call("lock", "x")
+	r.want(t, misused, "", "of the 3 addresses only some have a user and a password")
+	t.Setenv(nodesVariable, "")
+	file := nodesFile(t, 0o600, list)
+	for _, r := range []result{
+		r, call("lock", "x", "--nodes-file", file), call("guard", "--nodes-file", file), call("lock", "x", "-n", list),
+	} {
+		if r.code != misused || strings.Contains(strings.ToLower(r.out+r.err), strings.ToLower(password)) || strings.Contains(r.err, "77") {
+			t.Errorf("%+v", r)
 		}
 	}
 }

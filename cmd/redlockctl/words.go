@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -13,25 +12,14 @@ import (
 	"github.com/redlockfx/redlockfx/internal/plain"
 )
 
-var (
-	// nodeURL is a URL that may hold a password, which may have any character but white space.
-	nodeURL = regexp.MustCompile(`(?i)(rediss?://)\S+`)
-	// userinfo is the same without a scheme: user:password@host.
-	userinfo = regexp.MustCompile(`[^\s"]*:[^\s"]*@\S*`)
-)
+// nodeURL is a URL that may hold a password, which may have any character but white space.
+var nodeURL = regexp.MustCompile(`(?i)(rediss?://)\S+`)
 
 // oneLine returns an error as one line, without what a terminal obeys and without URLs of nodes: somebody may have given one
 // in the wrong place.
 func oneLine(err error) string {
 	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
 	return plain.Text(nodeURL.ReplaceAllString(strings.Join(lines, "; "), "$1***"))
-}
-
-// hideAddresses returns an error without what may be the address of a node. It is for errors about arguments, which repeat
-// whatever was given.
-func hideAddresses(err error) error {
-	text := nodeURL.ReplaceAllString(err.Error(), "$1***")
-	return errors.New(userinfo.ReplaceAllString(text, "***"))
 }
 
 // complain prints an error on a line of its own.

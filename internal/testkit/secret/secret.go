@@ -66,6 +66,15 @@ func draw(t *rapid.T) Mistyped {
 	return m
 }
 
+// Among returns the URL in a list with two hosts, which have users and passwords if the URL may have: a list in which only
+// some addresses have is refused, and nothing of its URLs is read.
+func (m Mistyped) Among(before, after string) []string {
+	if strings.Contains(m.URL, "@") {
+		before, after = "redis://u:p@"+before, "redis://u:p@"+after
+	}
+	return []string{before, m.URL, after}
+}
+
 // pointer matches what %v makes of a pointer, which may have any digits.
 var pointer = regexp.MustCompile(`0x[0-9a-f]+`)
 
