@@ -23,7 +23,7 @@ import (
 // rights are those that docs/operations.md gives to a user.
 func rights(t *testing.T) []string {
 	t.Helper()
-	return aclLine(t, `on >password`)
+	return aclLine(t, `reset on >password`)
 }
 
 // jobRights are those that jobs need as well.

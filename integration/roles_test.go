@@ -132,6 +132,37 @@ func startApplication(t *testing.T) (*redisproc.Cluster, *redis.Client) {
 	return nodes, server
 }
 
+// The documents are followed on a server that has users of these names already, who need no password and may use another prefix.
+func TestRoles_KeepNothingThatAUserHadBefore(t *testing.T) {
+	t.Parallel()
+	server := admins(t, startNodes(t, 1).Addrs())[0]
+	text, err := os.ReadFile("../docs/operations.md")
+	must(t, err)
+	lines := regexp.MustCompile(`(?m)^ +(ACL SETUSER (\S+) .+)$`).FindAllStringSubmatch(string(text), -1)
+	for _, line := range lines {
+		must(t, server.Do(t.Context(), "ACL", "SETUSER", line[2], "on", "nopass", "~other", "&other", "+@all").Err())
+	}
+	for _, line := range lines {
+		var args []any
+		for _, word := range strings.Fields(line[1]) {
+			args = append(args, word)
+		}
+		must(t, server.Do(t.Context(), args...).Err())
+	}
+	for _, user := range []string{"locks", "viewer", "operator"} {
+		client := clientAs(t, user, "password", server.Options().Addr)
+		_, readErr := client.HGet(t.Context(), "other", "x").Result()
+		for what, err := range map[string]error{
+			"flushes": client.FlushAll(t.Context()).Err(), "reads another prefix": readErr,
+			"logs in without a password": clientAs(t, user, "guess", server.Options().Addr).Ping(t.Context()).Err(),
+		} {
+			if !redis.HasErrorPrefix(err, "NOPERM") && !redis.HasErrorPrefix(err, "WRONGPASS") {
+				t.Errorf("%s %s: %v", user, what, err)
+			}
+		}
+	}
+}
+
 // What a role may not do fails with the server's words, and changes nothing.
 func TestRoles_CanDoNoMore(t *testing.T) {
 	t.Parallel()
