@@ -111,7 +111,7 @@ func TestRun_KillsNoProcessThatHasTheCommandsEnvironment(t *testing.T) {
 		return err == nil
 	})
 	other := exec.Command("sleep", "60")
-	other.Env = append(strings.Split(strings.TrimRight(string(all), "\x00"), "\x00"), "QUOTED="+strings.ReplaceAll(string(all), "\x00", "\n"))
+	other.Env = append(strings.Split(strings.TrimRight(string(all), "\x00"), "\x00"), "QUOTED_BY_ANOTHER="+strings.ReplaceAll(string(all), "\x00", "\n"))
 	start(t, other)
 	if err := os.WriteFile(filepath.Join(dir, "end"), nil, 0o600); err != nil {
 		t.Fatal(err)
