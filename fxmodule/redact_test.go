@@ -39,7 +39,7 @@ func shown(t testing.TB, config redlockfx.Config) map[string]string {
 		"fmt, &":  fmt.Sprintf("%v %+v %#v %s", &config, &config, &config, &config),
 		"fmt, in": fmt.Sprintf("%v %+v %#v", around, around, around),
 	}
-	for _, verb := range strings.Split("%b %c %d %e %f %g %o %q %s %t %U %v %x %X %z %6.2f %+d %#x %-9q", " ") {
+	for verb := range strings.SplitSeq("%b %c %d %e %f %g %o %q %s %t %U %v %x %X %z %6.2f %+d %#x %-9q", " ") {
 		for name, v := range map[string]any{"itself": config, "&": &config, "in": around, "map": map[string]any{"a": []any{config}}} {
 			all["fmt, "+verb+", "+name] = fromHex(verb, fmt.Sprintf(verb, v))
 		}

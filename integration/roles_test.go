@@ -144,7 +144,7 @@ func TestRoles_KeepNothingThatAUserHadBefore(t *testing.T) {
 	}
 	for _, line := range lines {
 		var args []any
-		for _, word := range strings.Fields(line[1]) {
+		for word := range strings.FieldsSeq(line[1]) {
 			args = append(args, word)
 		}
 		must(t, server.Do(t.Context(), args...).Err())

@@ -16,7 +16,7 @@ func TestReadPage_NamesOutOfOrderAreAnError(t *testing.T) {
 		"a c b": `job "b" is the 3.`, strings.Repeat("z ", MaxJobs): `job "z" is the 2.`,
 	} {
 		line, raw := "1700000000 250 0123456789abcde h0", []any{"", ""}
-		for _, name := range strings.Fields(names) {
+		for name := range strings.FieldsSeq(names) {
 			line, raw = line+" n0", append(raw, name)
 		}
 		raw[0] = line
