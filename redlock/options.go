@@ -82,7 +82,7 @@ func WithoutRestartGuard() Option { return func(s *Settings) { s.RestartGuard = 
 // WithUnseenRestarts accepts nodes that do not let scripts call INFO, as Redis Enterprise and services built on it do
 // not. Without it they are refused. With it, a restart of such a node is detected only if its data is gone: a node that
 // comes back with an older copy of its data, or a replica that is promoted without the last writes, may give a lock to
-// a second holder. Nor is it noticed if two addresses lead to the same server.
+// a second holder, with the same token. Nor is it noticed if two addresses lead to the same server.
 func WithUnseenRestarts() Option { return func(s *Settings) { s.UnseenRestarts = true } }
 
 // WithFenceRetention sets how long a node keeps the fencing number of a lock after the hold. If not set, it is one
