@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // killPatience is how long a killed process may take to be gone. A longer time delays the message that it is not; a shorter
@@ -49,7 +47,7 @@ func (t *tree) signal(s syscall.Signal) error {
 func (t *tree) reap() (none bool) {
 	for {
 		var status syscall.WaitStatus
-		pid, err := syscall.Wait4(-1, &status, unix.WNOHANG, nil)
+		pid, err := syscall.Wait4(-1, &status, noHang, nil)
 		switch {
 		case errors.Is(err, syscall.EINTR):
 		case err != nil || pid == 0:
