@@ -47,7 +47,7 @@ func (t *tree) signal(s syscall.Signal) error {
 func (t *tree) reap() (none bool) {
 	for {
 		var status syscall.WaitStatus
-		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
+		pid, err := syscall.Wait4(-1, &status, noHang, nil)
 		switch {
 		case errors.Is(err, syscall.EINTR):
 		case err != nil || pid == 0:

@@ -1,0 +1,7 @@
+//go:build unix && !aix
+
+package main
+
+import "syscall"
+
+const noHang = syscall.WNOHANG
