@@ -153,6 +153,13 @@ func (l *loop) apply(e *entry, event jobmachine.Event) (write *jobstore.Write) {
 	if e == nil { // removed, and nothing of it is left
 		return nil
 	}
+	write = l.advance(e, event)
+	l.place(e)
+	return write
+}
+
+// advance is apply for a job that the caller places.
+func (l *loop) advance(e *entry, event jobmachine.Event) (write *jobstore.Write) {
 	var effects jobmachine.Effects
 	e.machine, effects = jobmachine.Next(e.machine, event)
 	for _, id := range effects.Cancel {
@@ -167,7 +174,6 @@ func (l *loop) apply(e *entry, event jobmachine.Event) (write *jobstore.Write) {
 	for _, r := range effects.Tell {
 		l.tell(e.job.Name, r)
 	}
-	l.place(e)
 	return effects.Write
 }
 

@@ -162,9 +162,10 @@ func (l *loop) begin(e *entry, basis jobstore.Basis, now time.Time) {
 			zap.String("before", basis.State.Plan), zap.String("now", e.job.plan))
 	}
 	l.s.see(e.job.Name)
-	l.apply(e, event)
-	if !l.drained { // very many come at once, and none of them is to hold up a tick
-		l.agenda.put(e, time.Time{})
+	l.advance(e, event)
+	if l.drained {
+		l.place(e)
+	} else { // very many come at once, and none of them is to hold up a tick
 		l.fresh.push(e)
 	}
 }

@@ -83,7 +83,7 @@ func (l *loop) collect(now time.Time) batch {
 		if e == nil {
 			break
 		}
-		l.ask(e, now, true, &b)
+		l.ask(e, now, &b)
 	}
 	return b
 }
@@ -102,7 +102,7 @@ func (l *loop) collectLazy(now time.Time) batch {
 			if e == nil {
 				break
 			}
-			l.ask(e, now, false, &b)
+			l.ask(e, now, &b)
 		}
 		if len(b.jobs) > 0 || l.writes.lazy > 0 {
 			break
@@ -112,11 +112,11 @@ func (l *loop) collectLazy(now time.Time) batch {
 }
 
 // ask adds a job's write to a batch, if the job's machine wants one.
-func (l *loop) ask(e *entry, now time.Time, urgent bool, b *batch) {
+func (l *loop) ask(e *entry, now time.Time, b *batch) {
 	l.writes.ids++
 	write := l.apply(e, jobmachine.Due{
 		Now: now, Token: l.term.Token(), Replica: l.s.elector.Identity(),
-		ID: l.ballot.id + strconv.FormatInt(int64(l.writes.ids), 36), Urgent: urgent,
+		ID: l.ballot.id + strconv.FormatInt(int64(l.writes.ids), 36), Urgent: !b.isLazy,
 	})
 	if write != nil {
 		write.Follows = e.at
