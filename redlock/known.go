@@ -33,8 +33,8 @@ type statement struct {
 // answered, if too few, may be what a failed attempt has left: it is asked for again soon. If they do not agree, nobody holds
 // it.
 //
-// A hold lasts until a majority no longer has it, but no longer than the longest lease, whatever a node says: then the nodes are
-// asked again. One node alone that still names the holder shows that it has extended the hold, unless the holder itself could not
+// A hold lasts until a majority no longer has it, but no longer than the longest lease, whatever the nodes say, and than the usual
+// one where fewer than a majority say so: then the nodes are asked again. One node alone that still names the holder shows that it has extended the hold, unless the holder itself could not
 // confirm that: nodes that it reaches have its record for longer than a majority.
 func (k *known) learn(l *Locker, answers []answer) {
 	now := l.clock.Now()
@@ -73,6 +73,9 @@ func (k *known) learn(l *Locker, answers []answer) {
 	}
 	if votes > 0 {
 		k.left = until[max(votes-l.need, 0)].Sub(now) // as of [Locker.Holder]
+		if votes < l.need { // it may be one node's word alone: another one is asked before long
+			k.left = min(k.left, l.settings.TTL)
+		}
 	}
 }
 
