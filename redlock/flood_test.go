@@ -167,6 +167,7 @@ func TestMessages_EndNoHoldThatIsSetAgain(t *testing.T) {
 		var waiting sync.WaitGroup
 		waiting.Go(func() { _, _ = waiter.Acquire(ctx, "y") }) // ends with stop
 		time.Sleep(ttl / 4)
+		inbox := inboxOn(c, 0) // before others are there
 		var listed []string
 		for i := range 6 {
 			id := fmt.Sprintf("LISTED-%05d", i)
@@ -176,12 +177,6 @@ func TestMessages_EndNoHoldThatIsSetAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer heard.Close()
-		}
-		inbox := ""
-		for _, channel := range c.Node(0).PubSubChannels("*") {
-			if strings.Contains(channel, ":p:") && !strings.Contains(channel, "LISTED") {
-				inbox = channel
-			}
 		}
 		records.Default.Waiting(t, "x", time.Second, listed, c.Raw()...)
 		c.Node(0).Publish(inbox, "over 1 1 x"+records.SomebodyElse)

@@ -13,7 +13,10 @@ import (
 
 // Whatever one node has in the place of a number, the others grant.
 func TestForgedNumber_IsThatNodesError(t *testing.T) {
-	for _, number := range []string{"-000000000000005", "nan             ", "inf             ", "1e300           ", "9999999999999999"} {
+	for number, inMemory := range map[string]bool{ // whether the nodes in memory take it for a number, as Redis does
+		"-000000000000005": true, "9999999999999999": true,
+		"nan             ": false, "inf             ": false, "1e300           ": false,
+	} {
 		t.Run(number, func(t *testing.T) {
 			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 				l, _ := c.Locker()
@@ -22,8 +25,8 @@ func TestForgedNumber_IsThatNodesError(t *testing.T) {
 				if second := acquireAndRelease(t, l, "x"); second <= first || second > first+2 {
 					t.Errorf("token %d after %d", second, first)
 				}
-				if number[0] == 'n' || number[0] == 'i' || number[0] == '1' {
-					return // Redis reads these as numbers, and the nodes in memory do not
+				if !inMemory {
+					return
 				}
 				c.Kill(1)
 				_, err := l.TryAcquire(t.Context(), "x")

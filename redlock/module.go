@@ -39,13 +39,10 @@ func (l *Locker) Hash() string { return l.hash }
 // a guard.
 func (l *Locker) List() string { return l.list }
 
-// Believes reports whether a lock can have this fencing number, by the clocks of the nodes.
-func (l *Locker) Believes(number uint64) bool { return l.believes(number) }
-
 // Raise has the next lease of the lock called name have a token above number, which must be one that is believed.
 // [ErrNoQuorum], [ErrClosed].
 func (l *Locker) Raise(ctx context.Context, name string, number uint64) error {
-	if !l.believes(number) {
+	if !l.Believes(number) {
 		return fmt.Errorf("redlock: raise %q: the number %d is more than %v ahead of the nodes' clocks", name, number, l.mostAhead())
 	}
 	if !l.begin() {

@@ -118,7 +118,7 @@ func readHold(r *quorum.Reply, left, number int64) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if left < 0 || left > longestHold.Milliseconds() {
+	if left > longestHold.Milliseconds() {
 		return reply{}, recordError(fmt.Sprintf("the lock is held for another %d ms: no record can say so", left))
 	}
 	return reply{value: v, held: true, left: milliseconds(left), number: uint64(number)}, checkNumber(r, number)

@@ -45,7 +45,7 @@ func (l *Locker) voters(voters []int, answers []answer, timed bool) []int {
 		if !a.Over || a.Err != nil || !a.Value.yes || l.twinOf(i, answers) >= 0 {
 			continue
 		}
-		if !timed || l.clocks.Distrust(i, a.Received) == nil && (int64(a.Value.number) <= a.Time || l.believes(a.Value.number)) {
+		if !timed || l.clocks.Distrust(i, a.Received) == nil && l.checkAhead(a) == nil {
 			voters = append(voters, i)
 		}
 	}
@@ -55,10 +55,19 @@ func (l *Locker) voters(voters []int, answers []answer, timed bool) []int {
 	return voters // too few, whatever their clocks
 }
 
-// believes reports whether a lock can have this fencing number, by the clocks of a quorum. Numbers start from clocks and grow
+// checkAhead returns why the number of a vote is not believed; nil: it is. Most often the node's own clock is past it, and the
+// others are not looked at.
+func (l *Locker) checkAhead(a *answer) error {
+	if n := a.Value.number; int64(n) > a.Time && !l.Believes(n) {
+		return recordError(fmt.Sprintf("the number %d is more than %v ahead of the clocks", n, l.mostAhead()))
+	}
+	return nil
+}
+
+// Believes reports whether a lock can have this fencing number, by the clocks of a quorum. Numbers start from clocks and grow
 // by one: one node that says more would carry those of all nodes with it, and they would go back when a majority has forgotten
-// them and begins anew. By then their clocks are past what is believed here.
-func (l *Locker) believes(number uint64) bool {
+// them and begins again. By then their clocks are past what is believed here.
+func (l *Locker) Believes(number uint64) bool {
 	now, ok := l.clocks.Median(l.clock.Now())
 	return ok && number <= uint64(now+l.mostAhead().Microseconds())
 }
@@ -150,8 +159,8 @@ func (r *report) add(l *Locker, i int, answers []answer) error {
 		if err := l.clocks.Distrust(i, a.Received); err != nil {
 			return err
 		}
-		if n := a.Value.number; int64(n) > a.Time && !l.believes(n) {
-			return recordError(fmt.Sprintf("the number %d is more than %v ahead of the clocks", n, l.mostAhead()))
+		if err := l.checkAhead(&a); err != nil {
+			return err
 		}
 		offset, _ := l.clocks.Offset(i)
 		return fmt.Errorf("its clock is %v off the others', %v is allowed", offset.Round(time.Millisecond),
