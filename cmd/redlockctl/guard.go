@@ -16,7 +16,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// guard is a second process of this program. It starts the command, and kills it with all of its descendants when it is told
+// guard is a second process of this program. It starts the command, and kills it with all of its descendants when it is ordered
 // to, when the command has ended, and when the first process has died, or is stopped and lets the lease run out. A pipe takes
 // the orders and another one the reports: each ends with whoever writes to it.
 type guard struct {

@@ -25,6 +25,17 @@ func atWork(t *testing.T, pids string) func() bool {
 	return func() bool { text, _ := os.ReadFile(pids); return len(text) > 0 && alive(t, pids) }
 }
 
+// wantNothingLeft waits for the end of redlockctl: it has that code and says so, and the processes are gone.
+func wantNothingLeft(t *testing.T, p *exec.Cmd, out *output, code int, says, pids string) {
+	t.Helper()
+	if err := p.Wait(); p.ProcessState.ExitCode() != code || !strings.Contains(out.String(), says) {
+		t.Errorf("it ended with %v: %s", err, out)
+	}
+	if alive(t, pids) {
+		t.Error("processes of the command are at work without the lock")
+	}
+}
+
 func TestRun_ADaemonEndsWithTheCommand(t *testing.T) {
 	c := ready(t, servers(t))
 	pids := pidFile(t)
@@ -43,12 +54,7 @@ func TestRun_ADaemonIsKilledWhenTheLockIsLost(t *testing.T) {
 	p, out := process(t, c, daemon(pids, "exec sleep 20")...)
 	until(t, "the daemon is at work", atWork(t, pids))
 	forget(t, c)
-	if err := p.Wait(); p.ProcessState.ExitCode() != lostLease || !strings.Contains(out.String(), "was killed") {
-		t.Errorf("it ended with %v: %s", err, out)
-	}
-	if alive(t, pids) {
-		t.Error("the daemon is at work without the lock")
-	}
+	wantNothingLeft(t, p, out, lostLease, "was killed", pids)
 }
 
 func TestRun_ADaemonIsKilledWhenRedlockctlIs(t *testing.T) {
@@ -68,12 +74,7 @@ func TestRun_ADaemonIsKilledWhenTheGuardIs(t *testing.T) {
 	p, out := process(t, c, daemon(pids, "exec sleep 20")...)
 	until(t, "the daemon is at work", atWork(t, pids))
 	signalTo(t, guardOf(t, p.Process.Pid), syscall.SIGKILL)
-	if err := p.Wait(); p.ProcessState.ExitCode() != failed || !strings.Contains(out.String(), "the guard has ended") {
-		t.Errorf("it ended with %v: %s", err, out)
-	}
-	if alive(t, pids) {
-		t.Error("the daemon is at work without the lock")
-	}
+	wantNothingLeft(t, p, out, failed, "the guard has ended", pids)
 }
 
 // su gives the command a session and an environment of its own, and another user.
@@ -90,12 +91,7 @@ func TestRun_NothingOfSuIsLeftWhenTheLockIsLost(t *testing.T) {
 		fmt.Sprintf(`trap '' TERM HUP; echo $$ >> %[1]s; setsid sh -c 'echo $$ >> %[1]s; exec sleep 60' & sleep 60`, pids))
 	until(t, "both are at work", func() bool { text, _ := os.ReadFile(pids); return strings.Count(string(text), "\n") == 2 })
 	forget(t, c)
-	if err := p.Wait(); p.ProcessState.ExitCode() != lostLease || !strings.Contains(out.String(), "was killed") {
-		t.Errorf("it ended with %v: %s", err, out)
-	}
-	if alive(t, pids) {
-		t.Error("it is at work without the lock")
-	}
+	wantNothingLeft(t, p, out, lostLease, "was killed", pids)
 }
 
 // Somebody else's process may have anything in its environment, also all that the command has in its own.
