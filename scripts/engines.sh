@@ -63,15 +63,17 @@ server_in() {
 	return 1
 }
 
+# name_of prints how files of an engine are called.
+name_of() { tr -c 'a-zA-Z0-9.\n' - <<<"$1"; }
+
 # fetch prints a program that starts the server of an engine.
 fetch() {
-	local engine=$1 name root server loader libraries
+	local engine=$1 root server loader libraries
 	if [ -x "$engine" ]; then
 		echo "$engine"
 		return
 	fi
-	name=$(tr -c 'a-zA-Z0-9.\n' - <<<"$engine")
-	root=$cache/$name
+	root=$cache/$(name_of "$engine")
 	if [ ! -x "$root/server" ]; then
 		rm -rf "$root" # what was interrupted
 		case $engine in
@@ -103,16 +105,17 @@ if [ "${1:-}" = fetch ]; then
 fi
 [ $# -gt 0 ] || set -- debian:valkey-server debian:redis-server
 
+count() { grep -cE "^ *--- $1: " "$out" || true; } # tests that ended so
+
 status=0 table=""
 for engine; do
 	server=$(fetch "$engine")
 	version=$("$server" --version)
 	echo "engines: $engine: $version"
-	out=$cache/$(tr -c 'a-zA-Z0-9.\n' - <<<"$engine").txt
+	out=$cache/$(name_of "$engine").txt
 	mkdir -p "$cache"
 	result=ok
 	REDIS_SERVER=$server go test -race -count=1 -timeout=20m -v ./integration/... >"$out" 2>&1 || result=FAILED status=1
-	count() { grep -cE "^ *--- $1: " "$out" || true; }
 	table+=$(printf '%-24s %-28s %6s %6s %7s  %s' "$engine" "$(grep -oE '^[A-Z][a-z]+ server v=[0-9.]+' <<<"$version")" \
 		"$(count PASS)" "$(count FAIL)" "$(count SKIP)" "$result")$'\n'
 	if [ $result = FAILED ]; then

@@ -9,7 +9,7 @@ import (
 )
 
 // Pages are asked for by the last name of the one before: names in any other order than that of their bytes could be asked for
-// for ever. A sorted set whose members have scores answers so.
+// forever. A sorted set whose members have scores answers so.
 func TestReadPage_NamesOutOfOrderAreAnError(t *testing.T) {
 	for names, problem := range map[string]string{
 		"": "", "a": "", "a b c": "", "b a": `job "a" is the 2. of a page, after "b"`, "a a": `job "a" is the 2.`,
