@@ -73,7 +73,8 @@ func (k *known) learn(l *Locker, answers []answer) {
 	}
 	if votes > 0 {
 		k.left = until[max(votes-l.need, 0)].Sub(now) // as of [Locker.Holder]
-		if votes < l.need { // it may be one node's word alone: another one is asked before long
+		if votes < l.need {
+			// It may be one node's word alone: another one is asked before long.
 			k.left = min(k.left, l.settings.TTL)
 		}
 	}
