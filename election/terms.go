@@ -5,7 +5,6 @@ import (
 	"context"
 	_ "embed" // the scripts
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,23 +30,22 @@ type TermRecord struct {
 func (e *Elector) Terms(ctx context.Context) ([]TermRecord, error) {
 	op := fmt.Sprintf("election: terms of %q", e.name)
 	call := termsScript.Command(1, nil, e.termsKey()).Call(nil)
-	answers, err := ask(ctx, e.locker.Quorum(), op, call)
+	answers, err := ask(ctx, e.locker.Quorum(), op, call, quorum.SameRows[TermRecord])
 	if err != nil {
 		return nil, err
 	}
-	// A record may be known to one node alone. If nodes disagree about a term, the record that most of them have counts.
-	votes, found := make(map[TermRecord]int), make(map[uint64]TermRecord)
-	for _, records := range answers {
-		for _, r := range records {
-			votes[r]++
-			if votes[r] > votes[found[r.Token]] {
-				found[r.Token] = r
-			}
-		}
+	now, known := e.locker.Time()
+	for i := range answers { // else those of a far future would be the newest forever
+		answers[i] = slices.DeleteFunc(answers[i], func(r TermRecord) bool {
+			return known && (!e.locker.Believes(r.Token) || r.Since.After(now.Add(time.Minute)))
+		})
 	}
-	all := slices.SortedFunc(maps.Values(found), func(a, b TermRecord) int { return cmp.Compare(b.Token, a.Token) })
-	return all[:min(len(all), maxTerms)], nil
+	all := quorum.NewestRows(answers, e.locker.Quorum().Enough(len(answers)), maxTerms, byToken)
+	return slices.CompactFunc(all, func(a, b TermRecord) bool { return a.Token == b.Token }), nil
 }
+
+// byToken puts the newest term first.
+func byToken(a, b TermRecord) int { return cmp.Compare(b.Token, a.Token) }
 
 // recordBackoff spaces the attempts to record a term.
 var recordBackoff = retry.Backoff{Min: 100 * time.Millisecond, Max: time.Minute}
@@ -64,7 +62,7 @@ func (e *Elector) recordTerm(t *Term) {
 			call = e.newRecord(TermRecord{t.Token(), e.config.id, now.Add(-t.clock.Now().Sub(began))})
 		}
 		if known {
-			if _, err := ask(ctx, e.locker.Quorum(), "record a term", call); err == nil {
+			if _, err := ask(ctx, e.locker.Quorum(), "record a term", call, nil); err == nil {
 				return
 			}
 		}
@@ -74,9 +72,9 @@ func (e *Elector) recordTerm(t *Term) {
 	}
 }
 
-// ask returns the values of the nodes that answered, which are a majority. If ctx ends first it returns at once: the nodes'
+// ask returns the values of the nodes that answered, which are a majority: of all that come, if these are not alike. If ctx ends first it returns at once: the nodes'
 // calls end by themselves, by the node timeout.
-func ask[T any](ctx context.Context, q *quorum.Quorum, op string, call quorum.Call[T]) (values []T, err error) {
+func ask[T any](ctx context.Context, q *quorum.Quorum, op string, call quorum.Call[T], alike func(a, b *T) bool) (values []T, err error) {
 	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[T]) bool {
 		good, open := 0, 0
 		for _, a := range answers {
@@ -87,7 +85,7 @@ func ask[T any](ctx context.Context, q *quorum.Quorum, op string, call quorum.Ca
 				good++
 			}
 		}
-		return q.Decided(good, open)
+		return q.Decided(good, open) && quorum.AreAlike(answers, alike)
 	})
 	var failed []quorum.NodeError
 	for i, a := range round.Answers() {

@@ -64,7 +64,7 @@ func useJobs(t *testing.T, s *jobstore.Store) error {
 		written, _ := s.Write(ctx, ballot, i+1, []*jobstore.Write{{
 			Job: job, Follows: follows, State: jobstore.State{Since: now, Plan: "CRON_TZ=UTC 0 0 * * * *", Mark: now},
 			Ended: []jobstore.Record{row},
-		}}, func(int, []int) {})
+		}}, func(int, []int, int) {})
 		errs = append(errs, written...)
 	}
 	_, pollErr := s.Poll(ctx, ballot, true, nil)

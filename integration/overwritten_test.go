@@ -16,9 +16,6 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
-// Of five nodes, the first is overwritten. The next two answer later than it, so that no majority answers without it.
-const overwritten, slower = 0, 2
-
 func TestOverwrittenJobsOfOneNode_TheOthersGoOn(t *testing.T) {
 	eachOverwriting(t, records.OverwrittenJobs())
 }
@@ -27,8 +24,8 @@ func TestOverwrittenLocksOfOneNode_TheOthersGoOn(t *testing.T) {
 	eachOverwriting(t, records.OverwrittenLocks())
 }
 
-// eachOverwriting overwrites what one node keeps, each way in an election of its own, while a leader leads, and while the next
-// one takes over.
+// eachOverwriting overwrites what one node of five keeps, each way in an election of its own and on another node, while a leader
+// leads, and while the next one takes over. Two others answer later than that node, so that no majority answers without it.
 func eachOverwriting(t *testing.T, ways []records.Overwriting) {
 	oneOfMany(t)
 	all := startNodes(t, nodeCount)
@@ -42,27 +39,27 @@ func eachOverwriting(t *testing.T, ways []records.Overwriting) {
 			if how.Shared {
 				nodes = startNodes(t, nodeCount)
 			}
-			goesOn(t, nodes, s, how)
+			goesOn(t, nodes, s, how, i%nodeCount)
 		})
 	}
 }
 
-func goesOn(t *testing.T, nodes *redisproc.Cluster, s settings, how records.Overwriting) {
+func goesOn(t *testing.T, nodes *redisproc.Cluster, s settings, how records.Overwriting, overwritten int) {
 	const lasts = 10 * time.Second
 	c := newCluster(t, nodes, s)
 	for _, name := range []string{"a", "b"} {
-		c.linked(name, 1+slower)
+		c.linked(name, nodeCount)
 	}
 	leader := c.allStore()
 	c.leaseOnAll()
 	for _, own := range c.links {
-		for _, link := range own[1:] {
-			link.Delay(50 * time.Millisecond)
+		for slower := 1; slower <= 2; slower++ {
+			own[(overwritten+slower)%nodeCount].Delay(50 * time.Millisecond)
 		}
 	}
 
 	began := shared.now()
-	stop := c.overwrite(how)
+	stop := c.overwrite(how, overwritten)
 	c.stays(leader, began, lasts)
 	c.replicas[leader.Replica].signal(syscall.SIGTERM)
 	next := c.next(leader.Since)
@@ -81,7 +78,7 @@ func goesOn(t *testing.T, nodes *redisproc.Cluster, s settings, how records.Over
 }
 
 // overwrite overwrites what one node keeps, ten times a second, until stop is called.
-func (c *cluster) overwrite(how records.Overwriting) (stop func()) {
+func (c *cluster) overwrite(how records.Overwriting, overwritten int) (stop func()) {
 	c.t.Helper()
 	subject := records.Subject{
 		Prefix: records.Default, Election: c.Election, Job: jobName, Lock: election.LockName(c.Election),

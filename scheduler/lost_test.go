@@ -260,7 +260,7 @@ func TestFenced_ByAnEarlierLeaderItTakesALargerBallot(t *testing.T) {
 			t.Fatal(err)
 		}
 		basis.State.Mark = c.Start.Add(13 * time.Second)
-		errs, _ := other.Write(t.Context(), ballot, 1, []*jobstore.Write{{Job: "job", State: basis.State, Opens: true}}, func(int, []int) {})
+		errs, _ := other.Write(t.Context(), ballot, 1, []*jobstore.Write{{Job: "job", State: basis.State, Opens: true}}, func(int, []int, int) {})
 		if errs[0] != nil {
 			t.Fatal(errs[0])
 		}
@@ -340,7 +340,7 @@ func TestBallot_OneThatDidNotCountHidesNoOtherLeader(t *testing.T) {
 		state.Open = []jobstore.Open{{
 			Slot: jobstore.Slot{At: tick}, ID: "other", Attempt: 1, Tries: 1, Token: earlier.Token, Replica: "other", Start: tick,
 		}}
-		errs, _ := other.Write(t.Context(), ballot, 1, []*jobstore.Write{{Job: "job", State: state, Opens: true}}, func(int, []int) {})
+		errs, _ := other.Write(t.Context(), ballot, 1, []*jobstore.Write{{Job: "job", State: state, Opens: true}}, func(int, []int, int) {})
 		if errs[0] != nil {
 			t.Fatal(errs[0])
 		}

@@ -137,10 +137,13 @@ func (l *loop) send(b batch) {
 	}
 	ballot, ctx := l.ballot.Ballot, context.WithoutCancel(l.stopping) // the end of a run may be written after the term
 	l.work.Go(func() {                                                // ends by the node timeout; lead waits for it
-		errs, unserved := l.s.store.Write(ctx, ballot, b.seq, b.writes, func(node int, writes []int) {
+		errs, unserved := l.s.store.Write(ctx, ballot, b.seq, b.writes, func(node int, writes []int, later int) {
 			l.inbox.post(func() {
 				for _, i := range writes {
 					l.lacks.add(node, b.jobs[i])
+				}
+				if later > l.writes.seq && ballot == l.ballot.Ballot { // nobody has written that
+					l.wantBallot(latest(time.Now(), l.ballot.spaced))
 				}
 			})
 		})

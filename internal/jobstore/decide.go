@@ -1,6 +1,7 @@
 package jobstore
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -41,7 +42,8 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 	var b Basis
 	var failed []quorum.NodeError
 	var present []Found
-	var began []time.Time // of nodes that know nothing of the job
+	var pauses, triggers []Setting // of nodes that have not lost what was set
+	var began []time.Time          // of nodes that know nothing of the job
 	answered := 0
 	chosen := majorityOf(promises, i, q.Majority())
 	for _, p := range promises {
@@ -65,7 +67,12 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 			began = append(began, p.Began)
 		}
 		b.take(found)
-		b.Pause, b.Trigger = newest(b.Pause, found.Pause, now), newest(b.Trigger, found.Trigger, now)
+		if found.Kind == Present || found.Pause.Version != 0 {
+			pauses = append(pauses, found.Pause)
+		}
+		if found.Kind == Present || found.Trigger.Version != 0 {
+			triggers = append(triggers, found.Trigger)
+		}
 	}
 	if answered < q.Majority() {
 		return Basis{}, s.shortfall("what is known of a job", answered, failed, ErrNoQuorum, nil)
@@ -83,7 +90,8 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 		}
 	}
 	b.Lost = lost >= q.Majority()
-	b.Pause = newest(b.Pause, b.State.Pause, now)
+	b.Pause = newest(voted(pauses, s.config.Quorum.Enough(len(pauses)), now), b.State.Pause, now)
+	b.Trigger = voted(triggers, s.config.Quorum.Enough(len(triggers)), now)
 	return b, nil
 }
 
@@ -114,14 +122,10 @@ func (p *Promise) isSame(other Promise, i int) bool {
 }
 
 // contradicts returns why a node's state is not used: it has been changed by somebody else, as the state that a majority has
-// shows. nil: it is used. Only one state is ever written at each place in the order, and marks never go back.
+// shows. nil: it is used. Only one state is ever written at each place in the order.
 func (f *Found) contradicts(chosen *Found) error {
-	switch {
-	case chosen == nil || f.Kind == None:
-	case f.At == chosen.At && f.text != chosen.text:
+	if chosen != nil && f.Kind != None && f.At == chosen.At && f.text != chosen.text {
 		return errors.New("its state is not the one that a majority has under the same ballot and number")
-	case f.At.IsAfter(chosen.At) && f.State.Mark.Before(chosen.State.Mark):
-		return fmt.Errorf("its state is later than that of a majority, and its mark, %v, is before %v", f.State.Mark, chosen.State.Mark)
 	}
 	return nil
 }
@@ -133,9 +137,9 @@ func (b *Basis) take(f Found) {
 	}
 }
 
-// dropUnchosen goes back to an older state if the newest one opens runs that have not started. That is so if a majority has one
-// older state, each node in its present incarnation: it has promised the new ballot, so no majority has stored the newer state,
-// and none ever will.
+// dropUnchosen goes back to an older state if a majority has it, each node in its present incarnation: it has promised the new
+// ballot, so no majority has stored the newer state, and none ever will. A node that says how runs have ended which that majority
+// has open is believed, as nobody else may know; with all else, what has not started is begun anew.
 func (b *Basis) dropUnchosen(present []Found, majority int) {
 	for _, f := range present {
 		same := 0
@@ -144,7 +148,7 @@ func (b *Basis) dropUnchosen(present []Found, majority int) {
 				same++
 			}
 		}
-		if same >= majority && b.At.IsAfter(f.At) && opensMore(b.State, f.State) {
+		if same >= majority && b.At.IsAfter(f.At) && !onlyEnds(b.State, f.State) {
 			b.At, b.State = f.At, f.State
 			return
 		}
@@ -161,14 +165,15 @@ func (b *Basis) named(present []Found) (n int) {
 	return n
 }
 
-// opensMore reports whether a has open runs that b does not have.
-func opensMore(a, b State) bool {
-	for _, o := range a.Open {
-		if !slices.ContainsFunc(b.Open, func(other Open) bool { return other.ID == o.ID }) {
-			return true
+// onlyEnds reports whether a state is an older one but for runs that have ended.
+func onlyEnds(s, older State) bool {
+	for _, o := range s.Open {
+		if !slices.ContainsFunc(older.Open, func(other Open) bool { return other.ID == o.ID }) {
+			return false
 		}
 	}
-	return false
+	older.Open, older.Last, older.LastOK, older.Failures = s.Open, s.Last, s.LastOK, s.Failures
+	return bytes.Equal(s.append(nil), older.append(nil))
 }
 
 // Continues reports whether what the leader stored last still holds, because only the leader has written since. That is so if a

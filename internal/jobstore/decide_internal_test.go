@@ -116,9 +116,9 @@ func TestDecide_WhatContradictsAMajority(t *testing.T) {
 	}{
 		"another mark":               {knows(Present, "b", 5, 3, "three"), "is not the one that a majority has", At{"b", 5}, 9},
 		"a later mark":               {knows(Present, "b", 5, 10, "ten"), "is not the one that a majority has", At{"b", 5}, 9},
-		"another number":             {knows(Present, "b", 99, 3, "three"), "is later than that of a majority", At{"b", 5}, 9},
-		"another ballot":             {knows(Left, "c", 1, 3, "three"), "is later than that of a majority", At{"b", 5}, 9},
-		"a later state":              {knows(Present, "b", 6, 10, "ten"), "", At{"b", 6}, 10},
+		"another number":             {knows(Present, "b", 99, 3, "three"), "", At{"b", 5}, 9},
+		"another ballot":             {knows(Left, "c", 1, 3, "three"), "", At{"b", 5}, 9},
+		"a later state":              {knows(Present, "b", 6, 10, "ten"), "", At{"b", 5}, 9},
 		"a later state, no new tick": {knows(Present, "b", 6, 9, "an end"), "", At{"b", 6}, 9},
 		"an older state":             {knows(Present, "b", 4, 8, "eight"), "", At{"b", 5}, 9},
 		"of an incarnation before":   {knows(Left, "b", 5, 9, "nine"), "", At{"b", 5}, 9},

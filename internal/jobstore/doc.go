@@ -26,9 +26,17 @@
 //
 // # Nodes that somebody else writes to
 //
-// What a node has is not used if the library cannot have written it: if its clock excludes that, or if a majority has one state
-// of the job, and the node has another one of the same place in the order of writes, or a later one with an older mark. If no
-// majority has one state, as in the middle of a write, such a node may be believed.
+// What one node has is not used if the library cannot have written it, or if no majority can have it:
+//
+//   - A state that is ahead of the node's clock, or another one of the same place in the order of writes than a majority has.
+//   - A later state than one that a majority has, but for the ends of runs, of which nobody else may know.
+//   - A pause or a trigger, unless so many nodes have it that, with those that did not answer or have lost their data, they may be a
+//     majority ([quorum.Quorum.Enough]). Where the nodes that answered first do not agree, all are asked.
+//   - A name of a job, and rows of the history, as far as those of the others are as many as are shown.
+//
+// A node that answers that it has stored a later number than its leader has used gets all jobs again under a later ballot.
+//
+// If no majority has one state, as in the middle of a write, such a node may be believed.
 //
 // # Why a tick starts once
 //

@@ -99,7 +99,7 @@ func (w *writer) writeAll(writes ...*jobstore.Write) (errs []error, unserved int
 	for _, one := range writes {
 		one.Follows = w.stored[one.Job]
 	}
-	errs, all := w.Write(context.Background(), w.ballot, w.seq, writes, func(int, []int) {})
+	errs, all := w.Write(context.Background(), w.ballot, w.seq, writes, func(int, []int, int) {})
 	for i, one := range writes {
 		if errs[i] == nil {
 			w.stored[one.Job] = jobstore.At{Ballot: w.ballot, Seq: w.seq}

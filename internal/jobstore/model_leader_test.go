@@ -1,5 +1,7 @@
 package jobstore_test
 
+import "slices"
+
 // The rules of a leader: what it goes on from, what it writes, and when a run starts.
 
 // modelBasis is what a new leader may go on from.
@@ -92,11 +94,21 @@ func (w *modelWorld) lead(m *model, ballot int, bases [modelJobs]modelBasis) {
 	if w.without.pauseLearned {
 		l.state[0].pause = 0
 	} else {
-		for i := range m.columns {
-			l.state[0].pause = max(l.state[0].pause, m.columns[i].links[ballot-1].pause)
-		}
+		l.state[0].pause = max(l.state[0].pause, m.voted(ballot))
 	}
 	m.clear(ballot)
+}
+
+// voted returns the newest setting that so many of the nodes heard have, or had before a newer one, that it may be on a majority.
+func (m *model) voted(ballot int) uint8 {
+	var set []uint8
+	for i := range m.columns {
+		if k := &m.columns[i].links[ballot-1]; k.heard {
+			set = append(set, k.pause)
+		}
+	}
+	slices.Sort(set)
+	return set[min(len(set), modelMajority)-1]
 }
 
 // nexts returns the states of a job that a leader may write next. They are made from the last acknowledged state.

@@ -46,8 +46,9 @@ type Found struct {
 }
 
 // Prepare asks the nodes to promise a ballot, and returns what each of them knows of the jobs, [MaxJobs] at most. It returns as
-// soon as a majority has, in its present incarnation, one state of each job, without an open run. Otherwise it waits for all
-// nodes or for the node timeout, since a single node may know of an end, or show that a run has not started. The error says
+// soon as a majority has, in its present incarnation, one state of each job, without an open run, and the same settings. Otherwise
+// it waits for all nodes or for the node timeout, since a single node may know of an end, or show that a run has not started, or
+// that nobody has set what another one has. The error says
 // that no majority has promised: [ErrFenced] if larger ballots are the reason, else [ErrNoQuorum].
 func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []string) ([]Promise, error) {
 	args := append(s.writing[:len(s.writing):len(s.writing)], string(b), leader.encode())
@@ -130,7 +131,7 @@ func isSettled(answers []quorum.Answer[Promise], i, need int) bool {
 		if same == 0 {
 			known = f
 		}
-		if f.At != known.At || f.text != known.text {
+		if f.At != known.At || f.text != known.text || f.Pause != known.Pause || f.Trigger != known.Trigger {
 			return false
 		}
 		same++

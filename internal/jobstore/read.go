@@ -4,22 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
-
-// View is what a majority knows of a job, to show it.
-type View struct {
-	Job            string
-	At             At // of the state
-	State          State
-	Pause, Trigger Setting
-	Err            error // why the state cannot be read; nil: it is there
-}
 
 // page is one node's answer about jobs.
 type page struct {
@@ -34,17 +23,20 @@ type Page struct {
 	Now  time.Time // by the nodes' clocks
 	Next string    // the name after which the next page starts; "" if there is none
 
+	store   *Store
 	answers []page
 }
 
-// Page reads at most most jobs after a name, in the order of their names. [ErrNoQuorum].
+// Page reads at most most jobs after a name, in the order of their names. It waits for all nodes if they do not know the same
+// jobs. Their states often differ, since the leader writes them: there it does not wait, so that a state may be one that a single
+// node has. [ErrNoQuorum].
 func (s *Store) Page(ctx context.Context, after string, most int) (Page, error) {
 	most = min(most, MaxJobs)
-	answers, now, err := s.read(ctx, "jobs", []any{after, most})
+	answers, now, err := s.read(ctx, "jobs", []any{after, most}, (*page).hasSameJobs)
 	if err != nil {
 		return Page{}, err
 	}
-	p := Page{Now: now, answers: answers}
+	p := Page{Now: now, store: s, answers: answers}
 	for i := range answers {
 		a := &answers[i]
 		a.dropUpTo(after)
@@ -77,41 +69,25 @@ func longest(pages []page) (n int) {
 
 // Views decodes the jobs of the page. A job of which no node has a state that can be read has an error.
 func (p Page) Views() []View {
-	views, _ := merge(p.answers, p.Now)
+	views := p.store.views(p.answers, p.Now)
 	if p.Next != "" { // a node may know of more up to where another's page ends
 		views = slices.DeleteFunc(views, func(v View) bool { return v.Job > p.Next })
 	}
 	return views
 }
 
-// Views returns those of the jobs that are known and can be read, [MaxJobs] at most, in the order of their names. header is the
-// one with the largest ballot, now is the time by the nodes' clocks. [ErrNoQuorum].
-func (s *Store) Views(ctx context.Context, jobs ...string) (views []View, header Header, now time.Time, err error) {
-	args := []any{"", 0}
-	for _, job := range slices.Compact(slices.Sorted(slices.Values(jobs))) {
-		args = append(args, job)
-	}
-	if len(jobs) == 0 {
-		return nil, Header{}, time.Time{}, nil
-	}
-	pages, now, err := s.read(ctx, "jobs", args)
-	if err != nil {
-		return nil, Header{}, time.Time{}, err
-	}
-	views, header = merge(pages, now)
-	return slices.DeleteFunc(views, func(v View) bool { return v.Err != nil }), header, now, nil
+// read asks for jobs. Unless the nodes that have answered are alike, it waits for all.
+func (s *Store) read(ctx context.Context, op string, args []any, alike func(a, b *page) bool) ([]page, time.Time, error) {
+	call := newCall(pageScript, s.keys(s.settingsKey(), s.namesKey()), slices.Concat(s.reading, args))
+	return ask(ctx, s, op, call, alike)
 }
 
-func (s *Store) read(ctx context.Context, op string, args []any) ([]page, time.Time, error) {
-	return ask(ctx, s, op, newCall(pageScript, s.keys(s.settingsKey(), s.namesKey()), slices.Concat(s.reading, args)))
-}
-
-// ask returns the answers of a majority whose clocks agree.
-func ask[T any](ctx context.Context, s *Store, op string, call quorum.Call[T]) (good []T, now time.Time, err error) {
+// ask returns the answers of a majority whose clocks agree: of all that come, if these are not alike.
+func ask[T any](ctx context.Context, s *Store, op string, call quorum.Call[T], alike func(a, b *T) bool) (good []T, now time.Time, err error) {
 	q := s.config.Quorum
 	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[T]) bool {
 		now, _ := agreed(answers, q.Majority(), q.Timeout())
-		return !now.IsZero()
+		return !now.IsZero() && quorum.AreAlike(answers, alike)
 	})
 	answers := round.Answers()
 	now, got := agreed(answers, q.Majority(), q.Timeout())
@@ -134,43 +110,6 @@ func ask[T any](ctx context.Context, s *Store, op string, call quorum.Call[T]) (
 		return nil, now, s.shortfall(op, got, failed, ErrNoQuorum, cause)
 	}
 	return good, now, nil
-}
-
-// merge returns the state of each job that was written last. now is the time by the nodes' clocks.
-func merge(pages []page, now time.Time) (views []View, header Header) {
-	most := longest(pages)
-	views = make([]View, 0, most)
-	places := make(map[string]int, most) // in views
-	for _, p := range pages {
-		header = header.merge(p.header)
-		for i := range p.jobs {
-			name, f := p.names[i], &p.jobs[i]
-			at, known := places[name]
-			if f.kind != None && (!known || views[at].Err != nil || f.at.IsAfter(views[at].At)) {
-				found := f.decode(p.now) // most often only the first node's: all have the same state
-				if !known {
-					at, known = len(views), true
-					places[name], views = at, append(views, View{Job: name, Err: found.Err})
-				}
-				if found.Err == nil {
-					views[at].At, views[at].State, views[at].Err = found.At, found.State, nil
-				}
-			}
-			if known {
-				v := &views[at]
-				v.Pause, v.Trigger = newest(v.Pause, f.pause, now), newest(v.Trigger, f.trigger, now)
-			}
-		}
-	}
-	for i := range views {
-		v := &views[i]
-		v.Pause = newest(v.Pause, v.State.Pause, now)
-	}
-	byName := func(a, b View) int { return strings.Compare(a.Job, b.Job) }
-	if !slices.IsSortedFunc(views, byName) { // it is where all nodes know the same jobs
-		slices.SortFunc(views, byName)
-	}
-	return views, header
 }
 
 func readPage(r *quorum.Reply) (p page, err error) {
@@ -216,22 +155,18 @@ const tooNew = 24 * time.Hour
 func (s *Store) History(ctx context.Context, job string, n int) ([]Record, error) {
 	args := append(s.reading[:len(s.reading):len(s.reading)], n)
 	op := fmt.Sprintf("history of %q", job)
-	answers, now, err := ask(ctx, s, op, newCall(runsScript, s.keys(s.runsKey(job)), args))
+	answers, now, err := ask(ctx, s, op, newCall(runsScript, s.keys(s.runsKey(job)), args), quorum.SameRows[Record])
 	if err != nil {
 		return nil, err
 	}
-	found := make(map[Record]bool) // a node may have one twice, or have missed one
-	for _, records := range answers {
-		for _, record := range records {
-			if !latest(record.Slot.At, written(record)).After(now.Add(tooNew)) { // else it would be the newest forever
-				found[record] = true
-			}
-		}
+	for i := range answers { // else one of a far future would be the newest forever
+		answers[i] = slices.DeleteFunc(answers[i], func(r Record) bool {
+			return latest(r.Slot.At, written(r)).After(now.Add(tooNew))
+		})
 	}
-	all := slices.SortedFunc(maps.Keys(found), func(a, b Record) int {
+	return quorum.NewestRows(answers, s.config.Quorum.Enough(len(answers)), n, func(a, b Record) int {
 		return cmp.Or(written(b).Compare(written(a)), b.Slot.At.Compare(a.Slot.At), cmp.Compare(b.Attempt, a.Attempt))
-	})
-	return all[:min(n, len(all))], nil
+	}), nil
 }
 
 // written is when a record was made.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
@@ -75,20 +74,17 @@ type Past struct {
 func (s *Store) Settings(ctx context.Context, job string) ([]Past, error) {
 	args := append(s.reading[:len(s.reading):len(s.reading)], MaxSettings)
 	op := fmt.Sprintf("settings of %q", job)
-	answers, now, err := ask(ctx, s, op, newCall(settingsOf, s.keys(s.pastKey(job)), args))
+	answers, now, err := ask(ctx, s, op, newCall(settingsOf, s.keys(s.pastKey(job)), args), quorum.SameRows[Past])
 	if err != nil {
 		return nil, err
 	}
-	found := make(map[Past]bool) // one that was repeated with a larger version is on the nodes that took the first one, too
-	for _, settings := range answers {
-		for _, p := range settings {
-			if !p.At().After(now.Add(Ahead)) {
-				found[p] = true
-			}
-		}
+	for i := range answers {
+		answers[i] = slices.DeleteFunc(answers[i], func(p Past) bool { return p.At().After(now.Add(Ahead)) })
 	}
-	all := slices.SortedFunc(maps.Keys(found), func(a, b Past) int { return cmp.Compare(b.Version, a.Version) })
-	return all[:min(len(all), MaxSettings)], nil
+	// One that was repeated with a larger version is on the nodes that took the first one, too.
+	return quorum.NewestRows(answers, s.config.Quorum.Enough(len(answers)), MaxSettings, func(a, b Past) int {
+		return cmp.Or(cmp.Compare(b.Version, a.Version), cmp.Compare(b.Tie, a.Tie))
+	}), nil
 }
 
 func readSettings(r *quorum.Reply) ([]Past, error) { return readList(r, decodePast) }

@@ -132,3 +132,27 @@ func TestPoll_TellsWhatWasSetAndWhoForgot(t *testing.T) {
 		}
 	})
 }
+
+// Somebody has forged the number of a change. Of those that follow, the leader hears all the same.
+func TestPoll_HearsOfChangesAfterOneOfTheFarFuture(t *testing.T) {
+	for _, number := range []float64{1 << 53, 1e308} {
+		inBubble(t, 1, func(t *testing.T, c *cluster) {
+			a := c.writer("a")
+			a.mustPrepare("x", "y")
+			a.writeNamed("x", "y")
+			if _, err := c.Node(0).ZAdd("{redlock}:changes:x", number, "y"); err != nil {
+				t.Fatal(err)
+			}
+			p, err := a.Poll(t.Context(), a.ballot, false, nil)
+			if err != nil || len(p.Changed) > 0 {
+				t.Errorf("%+v, %v", p, err)
+			}
+			if _, err := a.Pause(t.Context(), "x", "b", "here"); err != nil {
+				t.Fatal(err)
+			}
+			if p, err := a.Poll(t.Context(), a.ballot, false, p.Latest); err != nil || !p.Changed["x"] || len(p.Changed) > 1 {
+				t.Errorf("%+v, %v", p, err)
+			}
+		})
+	}
+}

@@ -27,9 +27,11 @@ type Write struct {
 // sent. unserved are nodes that take part again only under a larger ballot.
 //
 // lacks is called with each other node that has not stored all of the states, and with the indices of those that it lacks: when
-// the node's call is over, also after Write has returned, on any goroutine.
+// the node's call is over, also after Write has returned, on any goroutine. later is the largest number under this ballot that the
+// node says it has stored instead; 0: none. If no call has had that number, somebody else has changed what the node keeps, and it
+// stores nothing under this ballot any more.
 func (s *Store) Write(
-	ctx context.Context, b Ballot, seq int, writes []*Write, lacks func(node int, writes []int),
+	ctx context.Context, b Ballot, seq int, writes []*Write, lacks func(node int, writes []int, later int),
 ) (errs []error, unserved []*UnservedError) {
 	if seq > MaxSeq {
 		err := fmt.Errorf("write %d under one ballot: there are at most %d", seq, MaxSeq)
@@ -71,8 +73,8 @@ func (s *Store) Write(
 		return true
 	})
 	round.Then(func(node int, a quorum.Answer[[]error]) {
-		if missing := missing(a, sent); len(missing) > 0 {
-			lacks(node, missing)
+		if missing, later := missing(a, sent); len(missing) > 0 || later > 0 {
+			lacks(node, missing, later)
 		}
 	})
 	answers := round.Answers()
@@ -88,18 +90,29 @@ func (s *Store) Write(
 }
 
 // missing returns which of the writes that were sent a node has not stored, unless it serves larger ballots only: it gets all jobs
-// again under one of these. A pause that is newer, or a later state, is no loss.
-func missing(a quorum.Answer[[]error], sent []int) (missing []int) {
+// again under one of these. A pause that is newer, or a later state, is no loss: of the latter it returns the largest number.
+func missing(a quorum.Answer[[]error], sent []int) (missing []int, later int) {
 	if errors.Is(a.Err, ErrFenced) || errors.Is(a.Err, ErrForgotten) || errors.Is(a.Err, ErrYoung) {
-		return nil
+		return nil, 0
 	}
 	for n, i := range sent {
-		if err := of(a, n); err != nil && !errors.Is(err, ErrPaused) && !errors.Is(err, ErrLate) {
+		err := of(a, n)
+		if late, ok := errors.AsType[*lateError](err); ok {
+			later = max(later, late.seq)
+		} else if err != nil && !errors.Is(err, ErrPaused) {
 			missing = append(missing, i)
 		}
 	}
-	return missing
+	return missing, later
 }
+
+// lateError says which number under its ballot the state has that is stored. It is an [ErrLate].
+type lateError struct{ seq int }
+
+func (e *lateError) Error() string { return fmt.Sprintf("%v, number %d", ErrLate, e.seq) }
+
+// Unwrap returns ErrLate.
+func (*lateError) Unwrap() error { return ErrLate }
 
 // appendArgs appends the arguments of the script for one job.
 func (w *Write) appendArgs(args []any) []any {
@@ -139,18 +152,19 @@ func of(a quorum.Answer[[]error], i int) error {
 // outcome returns the error of the i-th write; nil: a majority has stored it.
 func (s *Store) outcome(job string, answers []quorum.Answer[[]error], i int, cause error) error {
 	q := s.config.Quorum
-	stored, fenced, paused := 0, 0, 0
+	stored, fenced := 0, 0
+	var pauses []Setting // newer ones
 	var failed []quorum.NodeError
 	for n, a := range answers {
 		err := of(a, i)
-		switch {
-		case err == nil:
+		if err == nil {
 			stored++
 			continue
-		case errors.Is(err, ErrFenced):
+		}
+		if errors.Is(err, ErrFenced) {
 			fenced++
-		case errors.Is(err, ErrPaused):
-			paused++
+		} else if p, ok := errors.AsType[*PausedError](err); ok {
+			pauses = append(pauses, p.Pause)
 		}
 		failed = append(failed, quorum.NodeError{Addr: q.Addr(n), Err: err})
 	}
@@ -160,8 +174,11 @@ func (s *Store) outcome(job string, answers []quorum.Answer[[]error], i int, cau
 		return nil
 	case fenced > most:
 		kind = ErrFenced
-	case paused+fenced > most:
-		kind = ErrPaused
+	case len(pauses)+fenced > most:
+		now, _ := agreed(answers, 1, q.Timeout())
+		if p := voted(pauses, max(most+1-fenced, 1), now); p.Version > 0 {
+			kind = &PausedError{p}
+		}
 	}
 	return s.shortfall(fmt.Sprintf("write of %q", job), stored, failed, kind, cause)
 }
@@ -183,14 +200,14 @@ func readWritten(r *quorum.Reply) ([]error, error) {
 	}
 	var errs []error
 	for r.More() {
-		code, _, _, err := r.Item()
+		code, n, _, err := r.Item()
 		if err != nil {
 			return nil, err
 		}
 		switch code {
 		case 'y':
 		case 'l':
-			err = ErrLate
+			err = &lateError{int(n)}
 		case 'a':
 			err = fmt.Errorf("the mark is %w", ErrAhead)
 		case 'p':

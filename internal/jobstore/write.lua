@@ -2,8 +2,8 @@
 -- KEYS     ..., hash of settings, names, then the runs of each job, whose key ends with its name
 -- ARGV     ..., ballot, seq (8 digits), where the name begins in these keys, then for each job: ballot and seq of the entry that
 --          this one follows, or spaces (34), and the entry from its mark on; its pause, if it has one; its records, the newest last
--- returns  w, and an item for each job: y: it is stored, now or before; l: a later one is; p and a text: a newer pause
---          stands; a: the mark is ahead of the clock
+-- returns  w, and an item for each job: y: it is stored, now or before; l and its seq: a later one is; p and a text: a newer
+--          pause stands; a: the mark is ahead of the clock
 --          or r, header: a larger ballot was promised; u: there was no prepare in this incarnation; a, s: as prepare returns them
 -- An entry is TAG BALLOT SEQ MARK PAUSE KIND RECORDS STATE: tag (28), ballot (26), seq (8), mark (13), version of the pause (22;
 -- zeros: there is none), kind (1; o: it opens a tick, else -), number of records that came with it (2), and the state. An entry
@@ -54,7 +54,7 @@ for job, name in ipairs(names) do
   local first = i + (pause and 2 or 1) -- of the records
   local item = 'y'
   if entry and sub(entry, 1, 54) == place and sub(entry, 55, 62) >= seq then
-    item = sub(entry, 55, 62) == seq and 'y' or 'l'
+    item = sub(entry, 55, 62) == seq and 'y' or 'l' .. (string.match(sub(entry, 55, 62), '^%d+$') or '99999999')
   elseif sub(new, 35, 47) > last then
     item = 'a'
   elseif stands and sub(new, 70, 70) == 'o' and sub(stands, 24, 24) == '1' and sub(stands, 1, 22) > version then

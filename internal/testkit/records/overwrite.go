@@ -79,11 +79,17 @@ func OverwrittenJobs() []Overwriting {
 		entry("a later state, paused far ahead", later(func(e *string) {
 			*e += " pause=" + far16 + "ffffff,1,nobody,nowhere"
 		})),
+		entry("a later state, paused now", later(func(e *string) {
+			if !strings.Contains(*e, " pause=") {
+				*e += " pause=" + micros(time.Now()) + "ffffff,1,nobody,nowhere"
+			}
+		})),
 		entry("older state of an incarnation before, its ballot far ahead", func(e *string, now time.Time) {
 			splice(e, 0, strings.Repeat("0", 28)+farBallot)
 			setMark(e, millis(now.Add(-10*time.Second)))
 		}),
 		{Name: "settings and history far ahead", do: settings},
+		{Name: "a pause and a trigger of now", do: settingsOfNow},
 	}
 }
 
@@ -200,6 +206,17 @@ func settings(ctx context.Context, s Subject, node *redis.Client) (changed bool,
 	added := node.ZAdd(ctx, s.job("changes", s.Election), redis.Z{Score: 1 << 53, Member: s.Job})
 	pushed := node.LPush(ctx, s.job("runs", s.Election)+":"+s.Job, garbage, "t"+far13+",missed,,,1,nobody,0,0,,garbage")
 	return set.Val()+added.Val() > 0, errors.Join(set.Err(), added.Err(), pushed.Err())
+}
+
+// settingsOfNow has a pause and a trigger that somebody may have set, and tells of them.
+func settingsOfNow(ctx context.Context, s Subject, node *redis.Client) (changed bool, err error) {
+	now := time.Now()
+	setting := micros(now) + "ffffff,1,nobody,nowhere"
+	return true, errors.Join(
+		node.HSet(ctx, s.job("settings", s.Election), "p:"+s.Job, setting, "t:"+s.Job, setting).Err(),
+		node.ZAdd(ctx, s.job("changes", s.Election), redis.Z{Score: float64(now.UnixMicro()), Member: s.Job}).Err(),
+		node.Publish(ctx, s.job("jobs", s.Election), "p "+setting).Err(),
+	)
 }
 
 // otherTypes has texts in the place of keys of other types.

@@ -1,0 +1,156 @@
+package scheduler_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+const hash, settings = "{redlock}:jobs:x", "{redlock}:settings:x"
+
+// lie has one node say that somebody has just set something, as it would be said of a real one: p is a pause, t a trigger.
+func (c *cluster) lie(node int, kind string) {
+	setting := fmt.Sprintf("%016dffffff,1,nobody,nowhere", time.Now().UnixMicro())
+	c.Node(node).HSet(settings, kind+":job", setting)
+	if _, err := c.Node(node).ZAdd("{redlock}:changes:x", float64(time.Now().UnixMicro()), "job"); err != nil {
+		c.T.Fatal(err)
+	}
+	c.Node(node).Publish(hash, kind+" "+setting)
+}
+
+// Whichever node it is, and whoever answers last.
+func TestMinority_NothingThatOneNodeHasSetIsObeyed(t *testing.T) {
+	for node := range 3 {
+		for slow := range 3 {
+			t.Run(fmt.Sprint("node ", node, ", node ", slow, " is slow"), func(t *testing.T) {
+				inBubble(t, 3, func(t *testing.T, c *cluster) {
+					a := c.leader("a")
+					b := c.replica("b")
+					for _, r := range []*replica{a, b} {
+						r.links.Delay(5*time.Millisecond, slow)
+						r.add(r.job("job", "* * * * * *", quick))
+					}
+					c.SleepTo(10500 * time.Millisecond)
+					c.lie(node, "p")
+					c.lie(node, "t")
+					c.SleepTo(20500 * time.Millisecond)
+					status, err := b.Status(t.Context(), "job")
+					if err != nil || status.Paused {
+						t.Errorf("it is shown as paused: %+v, %v", status, err)
+					}
+					a.stop() // and for the next leader
+					<-a.ended
+					c.lie(node, "p")
+					c.SleepTo(40500 * time.Millisecond)
+					ticks := make(map[int64]bool)
+					for _, run := range c.records() {
+						if run.Manual {
+							t.Errorf("it ran by hand at %v", c.at(run.Tick))
+						}
+						ticks[run.Tick.Unix()] = true
+					}
+					for second := int64(11); second <= 20; second++ {
+						if !ticks[c.Start.Unix()+second] {
+							t.Errorf("nothing ran at %d s", second)
+						}
+					}
+					if !ticks[c.Start.Unix()+40] {
+						t.Error("the next leader does not run it")
+					}
+				})
+			})
+		}
+	}
+}
+
+// A pause that two nodes of three have is obeyed while the third one hangs, and so is one that only one of two has that answer.
+func TestMinority_ASettingThatAMajorityMayHaveIsObeyed(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("job", "* * * * * *", quick))
+		c.SleepTo(10500 * time.Millisecond)
+		a.links.Hang(2)
+		c.lie(0, "p")
+		c.SleepTo(20500 * time.Millisecond)
+		if status, err := a.Status(t.Context(), "job"); err != nil || !status.Paused {
+			t.Errorf("%+v, %v", status, err)
+		}
+		if runs := c.records(); runs[len(runs)-1].Tick.After(c.Start.Add(15 * time.Second)) {
+			t.Error("it runs on")
+		}
+	})
+}
+
+// One node has an entry of the leader with a number that the leader has not used. It is not shown, and the leader writes over it.
+func TestMinority_AnEntryThatNobodyHasWrittenIsWrittenAgain(t *testing.T) {
+	for node := range 3 {
+		t.Run(fmt.Sprint("node ", node), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a := c.leader("a")
+				a.add(a.job("job", "* * * * * *", quick))
+				c.SleepTo(10500 * time.Millisecond)
+				entry := c.Node(node).HGet(hash, "job")
+				c.Node(node).HSet(hash, "job", entry[:54]+"99999999"+entry[62:]+" missed=1000000")
+				status, err := a.Status(t.Context(), "job")
+				if err != nil || status.Missed != 0 {
+					t.Errorf("it is shown: %+v, %v", status, err)
+				}
+				c.SleepTo(20500 * time.Millisecond)
+				for n := range 3 {
+					if entry := c.Node(n).HGet(hash, "job"); strings.Contains(entry, "missed=") || entry[28:] != c.Node(0).HGet(hash, "job")[28:] {
+						t.Errorf("node %d has %s", n, entry)
+					}
+				}
+				if runs := c.records(); !runs[len(runs)-1].Tick.Equal(c.Start.Add(20 * time.Second)) {
+					t.Errorf("the last run was for %v", runs[len(runs)-1].Tick)
+				}
+			})
+		})
+	}
+}
+
+// Names that one node has made up are not shown, and its rows drive no others out of the history.
+func TestMinority_WhatOneNodeHasMadeUpIsNotShown(t *testing.T) {
+	for node := range 3 {
+		t.Run(fmt.Sprint("node ", node), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a := c.leader("a")
+				a.add(a.job("job", "* * * * * *", quick))
+				c.SleepTo(70500 * time.Millisecond)
+				entry := c.Node(node).HGet(hash, "job")
+				for i := range 1000 {
+					name := fmt.Sprint("made up ", i)
+					c.Node(node).HSet(hash, name, entry)
+					if _, err := c.Node(node).ZAdd("{redlock}:names:x", 0, name); err != nil {
+						t.Fatal(err)
+					}
+				}
+				now := time.Now().UnixMilli()
+				for i := range 60 {
+					row := fmt.Sprintf("t%d,failed,mallory,1,1,b,0,0,,made+up", now+int64(i))
+					if _, err := c.Node(node).Lpush("{redlock}:runs:x:job", row); err != nil {
+						t.Fatal(err)
+					}
+				}
+				a.links.Delay(5*time.Millisecond, (node+1)%3) // so that this node is heard
+				jobs, err := a.Jobs(t.Context())
+				if err != nil || len(jobs) != 6 {
+					t.Errorf("%d jobs, %v", len(jobs), err)
+				}
+				rows, err := a.History(t.Context(), "job", 30)
+				if err != nil || len(rows) != 30 {
+					t.Errorf("%d rows, %v", len(rows), err)
+				}
+				for _, row := range rows {
+					if row.State != scheduler.StateOK {
+						t.Errorf("it shows %+v", row)
+						break
+					}
+				}
+			})
+		})
+	}
+}
