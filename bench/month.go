@@ -92,6 +92,6 @@ func (w *writer) write(ctx context.Context, jobs []string, what jobstore.Write) 
 		writes = append(writes, &one)
 	}
 	w.seq++
-	errs, _ := w.store.Write(ctx, w.ballot, w.seq, writes, func(int, []int) {})
+	errs, _ := w.store.Write(ctx, w.ballot, w.seq, writes, func(int, []int, int) {})
 	check(errors.Join(errs...))
 }

@@ -19,7 +19,7 @@ func TestView_OfTimesThatJSONCannotHave(t *testing.T) {
 		s := thousand(instant)
 		r := scheduler.Record{Run: scheduler.Run{Job: "a", Tick: bad}, ID: "x", Start: bad, End: bad, State: scheduler.StateOK}
 		s.jobs.value[0] = scheduler.Status{
-			Job: "a", Spec: "* * * * *", Zone: "UTC", Next: bad, ReasonTick: bad, Last: r, LastOK: r, Forgotten: bad,
+			Job: "a", Spec: "* * * * *", Zone: "UTC", Next: bad, ReasonTick: bad, Last: r, LastOK: r, DataLost: bad,
 		}
 		s.terms.value[0].Since = bad
 		v := newView(s, "billing").present(&election.Elector{})

@@ -241,7 +241,7 @@ func jobOf(s *scheduler.Status, words string, now time.Time) job {
 	j := job{
 		Name: s.Job, Spec: firstLine(s.Spec), Words: words, Zone: firstLine(s.Zone), Next: when(s.Next), Paused: s.Paused,
 		Running: s.Running, LastOK: when(s.LastOK.Start), Failures: s.Failures, Missed: s.Missed,
-		Why: firstLine(s.Reason), WhyTick: when(s.ReasonTick), Own: firstLine(s.Own), Lost: when(s.Forgotten),
+		Why: firstLine(s.Reason), WhyTick: when(s.ReasonTick), Own: firstLine(s.Own), Lost: when(s.DataLost),
 	}
 	if s.Last.ID != "" {
 		last := recordOf(&s.Last, now)

@@ -69,8 +69,8 @@ func changeOf(job string, s jobstore.Setting, isTrigger bool) Change {
 	return c
 }
 
-// tellObeyed reports that what somebody has asked for holds.
-func (l *loop) tellObeyed(job string, s jobmachine.Setting) {
+// reportChange reports that what somebody has asked for holds.
+func (l *loop) reportChange(job string, s jobmachine.Setting) {
 	c := changeOf(job, s.Setting, s.IsTrigger)
 	l.log.Info("change obeyed", zap.String("job", job), zap.String("what", c.What), zap.String("by", c.By), zap.String("from", c.From), zap.Time("asked", c.At))
 	l.s.hooks.changed(c)

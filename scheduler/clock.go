@@ -17,7 +17,7 @@ type nodesClock struct {
 	locker *redlock.Locker
 	latest time.Time
 	skew   time.Duration // reported last
-	told   func(skew time.Duration)
+	report func(skew time.Duration)
 }
 
 func (c *nodesClock) now() time.Time {
@@ -28,7 +28,7 @@ func (c *nodesClock) now() time.Time {
 	}
 	if skew := wall.Sub(t).Round(time.Millisecond); (skew - c.skew).Abs() > skewed {
 		c.skew = skew
-		c.told(skew)
+		c.report(skew)
 	}
 	if t.After(c.latest) {
 		c.latest = t
@@ -36,7 +36,7 @@ func (c *nodesClock) now() time.Time {
 	return c.latest
 }
 
-func (s *Scheduler) tellSkew(skew time.Duration) {
+func (s *Scheduler) reportSkew(skew time.Duration) {
 	s.log.Warn("the clock of this process is off that of the nodes, which the ticks follow",
 		zap.Duration("ahead_by", skew))
 	s.hooks.clockSkew(skew)

@@ -60,7 +60,7 @@
 //     if that is within the catch-up window.
 //   - Every node that knew a job: the job starts again. Its ticks count from then, its pause and its history are gone.
 //
-// If a majority has lost a job, the leader logs an error, calls [Hooks.Forgotten] and sets [Status].Forgotten. If no node knows
+// If a majority has lost a job, the leader logs an error, calls [Hooks.DataLost] and sets [Status].DataLost. If no node knows
 // the job, it can do so only if its process has led with the job before.
 //
 // # Whose clock

@@ -27,9 +27,9 @@ type Hooks struct {
 	// Fenced is called when the nodes serve a leader with a larger token than this term's: another leads, or has led, since.
 	// Nothing can be stored any more, so the term ends; the next one's token is larger.
 	Fenced func(token, by uint64)
-	// Forgotten is called for each job that a majority of nodes has lost. What the other nodes know is kept; if they know
+	// DataLost is called for each job that a majority of nodes has lost. What the other nodes know is kept; if they know
 	// nothing, the pause and the history are gone, and the ticks start again.
-	Forgotten func(job string)
+	DataLost func(job string)
 	// Changed is called when the leader has stored what somebody has asked for: a pause, the end of one, or a trigger.
 	Changed func(Change)
 	// Missed is called for ticks that will not run, with their number and the reason.
@@ -51,7 +51,7 @@ func JoinHooks(all ...Hooks) Hooks {
 			Panicked:  chain.Of3(joined.Panicked, h.Panicked),
 			Unclaimed: chain.Of3(joined.Unclaimed, h.Unclaimed),
 			Fenced:    chain.Of2(joined.Fenced, h.Fenced),
-			Forgotten: chain.Of1(joined.Forgotten, h.Forgotten),
+			DataLost:  chain.Of1(joined.DataLost, h.DataLost),
 			Changed:   chain.Of1(joined.Changed, h.Changed),
 			Missed:    chain.Of3(joined.Missed, h.Missed),
 			ClockSkew: chain.Of1(joined.ClockSkew, h.ClockSkew),
@@ -96,9 +96,9 @@ func (h Hooks) fenced(token, by uint64) {
 	}
 }
 
-func (h Hooks) forgotten(job string) {
-	if h.Forgotten != nil {
-		h.Forgotten(job)
+func (h Hooks) dataLost(job string) {
+	if h.DataLost != nil {
+		h.DataLost(job)
 	}
 }
 

@@ -85,7 +85,7 @@ func (s *Scheduler) newLoop(ctx context.Context, term *election.Term) *loop {
 	l := &loop{
 		s: s, term: term, stopping: ctx,
 		log:     s.log.With(zap.Uint64("term", term.Token())),
-		clock:   nodesClock{locker: s.elector.Locker(), told: s.tellSkew},
+		clock:   nodesClock{locker: s.elector.Locker(), report: s.reportSkew},
 		inbox:   newInbox(),
 		entries: make(map[string]*entry),
 		lacks:   make(lacks, s.elector.Locker().Quorum().Size()),
@@ -169,7 +169,7 @@ func (l *loop) advance(e *entry, event jobmachine.Event) (write *jobstore.Write)
 		l.runner.start(e.job, s, max(s.At.Sub(l.clock.latest), 0))
 	}
 	for _, setting := range effects.Obeyed {
-		l.tellObeyed(e.job.Name, setting)
+		l.reportChange(e.job.Name, setting)
 	}
 	for _, r := range effects.Tell {
 		l.tell(e.job.Name, r)

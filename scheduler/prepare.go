@@ -142,7 +142,7 @@ func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
 		}
 		l.begin(e, basis, now)
 	}
-	l.tellLost(lost)
+	l.reportDataLost(lost)
 	if len(late) > 0 {
 		l.notPrepared(late, problem)
 		return
@@ -193,8 +193,8 @@ func (l *loop) notPrepared(jobs []*entry, problem error) {
 	}
 }
 
-// tellLost reports jobs that a majority has lost.
-func (l *loop) tellLost(jobs []string) {
+// reportDataLost reports jobs that a majority has lost.
+func (l *loop) reportDataLost(jobs []string) {
 	if len(jobs) == 0 {
 		return
 	}
@@ -206,6 +206,6 @@ func (l *loop) tellLost(jobs []string) {
 	l.log.Error("a majority of nodes lost its data of jobs, their pauses and history may be gone",
 		zap.Int("jobs", len(jobs)), zap.String("names", names))
 	for _, job := range jobs {
-		l.s.hooks.forgotten(job)
+		l.s.hooks.dataLost(job)
 	}
 }

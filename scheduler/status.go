@@ -36,7 +36,7 @@ type Status struct {
 	Paused       bool
 	Running      bool      // Last has no end
 	Leader       string    // identity; empty if nobody leads
-	Forgotten    time.Time // when a leader found that a majority of nodes had lost the job; zero: never
+	DataLost     time.Time // when a leader found that a majority of nodes had lost the job; zero: never
 }
 
 // Status returns what a quorum of nodes knows of one job. This process need not lead. [ErrUnknownJob]: no leader has ever had a
@@ -188,7 +188,7 @@ func (s *Scheduler) statusOf(v *jobstore.View, leader string, now time.Time) Sta
 	case own.plan != v.State.Plan:
 		st.Own = own.plan
 	}
-	st.Missed, st.Paused, st.Failures, st.Forgotten = v.State.Missed, v.Pause.On, v.State.Failures, v.State.Lost
+	st.Missed, st.Paused, st.Failures, st.DataLost = v.State.Missed, v.Pause.On, v.State.Failures, v.State.Lost
 	st.Last, st.LastOK = rowOf(v.Job, v.State.Last), rowOf(v.Job, v.State.LastOK)
 	for _, o := range v.State.Open {
 		if !o.Returned && (st.Last.ID == "" || !o.Start.Before(st.Last.Start)) {

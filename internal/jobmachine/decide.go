@@ -149,15 +149,15 @@ func (d *draft) why(tick time.Time, waited bool) string {
 	return reasonLate
 }
 
-// forgotten leaves out the ticks, and the trigger, of which nodes have lost what became of them. A job that runs at least once
+// missUnknown leaves out the ticks, and the trigger, of which nodes have lost what became of them. A job that runs at least once
 // has the trigger and the newest tick run: twice rather than never.
-func (d *draft) forgotten(in mode) {
+func (d *draft) missUnknown(in mode) {
 	j, floor := d.m.job, d.m.floor
 	again := j.AtLeastOnce && in != removed
 	if t := d.m.trigger; !d.m.isNew && t.On && t.At().After(d.state.Manual) && !t.At().After(floor) {
 		slot := jobstore.Slot{At: t.At(), Manual: true}
 		if !again || d.isTooOld(slot) || !d.suppose(slot, ".m") {
-			d.refuse(slot, jobstore.StateMissed, ReasonForgotten)
+			d.refuse(slot, jobstore.StateMissed, ReasonUnknown)
 		}
 	}
 	if !floor.After(d.state.Mark) {
@@ -168,7 +168,7 @@ func (d *draft) forgotten(in mode) {
 		d.opened = last
 		lost = d.unsettled(last.Add(-time.Nanosecond))
 	}
-	d.leaveOut(lost, jobstore.StateMissed, ReasonForgotten)
+	d.leaveOut(lost, jobstore.StateMissed, ReasonUnknown)
 	d.state.Mark, d.changed = later(d.state.Mark, floor), true
 }
 

@@ -13,7 +13,7 @@ const (
 	ReasonOverlap    = "a run was under way"
 	ReasonSuperseded = "a newer tick took its place"
 	ReasonChanged    = "the job's spec or zone has changed since"
-	ReasonForgotten  = "nodes lost their state: whether it has run is unknown"
+	ReasonUnknown    = "nodes lost their state: whether it has run is unknown"
 	ReasonGone       = "its process was gone when another one led"
 	ReasonRemoved    = "the job was removed"
 	ReasonExpired    = "nobody could run it within an hour"
@@ -56,15 +56,15 @@ func (d *draft) make(in mode) {
 	switch in {
 	case draining:
 		if d.changed || d.m.behind {
-			d.forgotten(in)
+			d.missUnknown(in)
 		}
 	case removed:
 		d.remove()
-		d.forgotten(in)
+		d.missUnknown(in)
 		d.lose()
 	case serving:
 		d.plan()
-		d.forgotten(in)
+		d.missUnknown(in)
 		d.trigger()
 		d.inherit()
 		d.ticks()

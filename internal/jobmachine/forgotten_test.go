@@ -9,7 +9,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-const forgotten = jobmachine.ReasonForgotten
+const forgotten = jobmachine.ReasonUnknown
 
 func TestNext_TicksBelowTheFloorAreMissed(t *testing.T) {
 	j := minutely()

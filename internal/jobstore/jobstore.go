@@ -16,8 +16,8 @@ var (
 	ErrNoQuorum = errors.New("no quorum of nodes")
 	// ErrFenced says that nodes have promised a larger ballot: another leader leads, or has led, since.
 	ErrFenced = errors.New("a larger ballot was promised")
-	// ErrForgotten says that a node may have lost its state. It takes part again after the next Prepare.
-	ErrForgotten = errors.New("the node may have lost its state")
+	// ErrStateLost says that a node may have lost its state. It takes part again after the next Prepare.
+	ErrStateLost = errors.New("the node may have lost its state")
 	// ErrYoung says that a node may have served the ballot before it lost its state. It serves one that is taken later.
 	ErrYoung = errors.New("the node may have lost its state just now")
 	// ErrAhead says that a ballot, or a mark, is ahead of a node's clock.

@@ -151,12 +151,12 @@ func refused(r *quorum.Reply) (began time.Time, err error) {
 	case 's':
 		return began, &UnservedError{ErrYoung, began}
 	case 'u':
-		return began, &UnservedError{ErrForgotten, began}
+		return began, &UnservedError{ErrStateLost, began}
 	}
 	return began, fmt.Errorf("unexpected reply %q", code)
 }
 
-// UnservedError says that a node does not serve the ballot, since its incarnation began only then. It is an [ErrForgotten] or an
+// UnservedError says that a node does not serve the ballot, since its incarnation began only then. It is an [ErrStateLost] or an
 // [ErrYoung].
 type UnservedError struct {
 	Kind  error
@@ -171,7 +171,7 @@ func (e *UnservedError) Unwrap() error { return e.Kind }
 // ServesFrom returns after which instant of its clock a ballot must be taken that the node serves. It is zero if its next
 // incarnation begins only when it is asked to promise one.
 func (e *UnservedError) ServesFrom() time.Time {
-	if errors.Is(e.Kind, ErrForgotten) {
+	if errors.Is(e.Kind, ErrStateLost) {
 		return time.Time{}
 	}
 	return e.Began.Add(Ahead)

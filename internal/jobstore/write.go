@@ -92,7 +92,7 @@ func (s *Store) Write(
 // missing returns which of the writes that were sent a node has not stored, unless it serves larger ballots only: it gets all jobs
 // again under one of these. A pause that is newer, or a later state, is no loss: of the latter it returns the largest number.
 func missing(a quorum.Answer[[]error], sent []int) (missing []int, later int) {
-	if errors.Is(a.Err, ErrFenced) || errors.Is(a.Err, ErrForgotten) || errors.Is(a.Err, ErrYoung) {
+	if errors.Is(a.Err, ErrFenced) || errors.Is(a.Err, ErrStateLost) || errors.Is(a.Err, ErrYoung) {
 		return nil, 0
 	}
 	for n, i := range sent {
