@@ -53,8 +53,8 @@ func (b *bench) recorded(ctx context.Context, p peer, before memory) {
 		soon, cancel := context.WithTimeoutCause(ctx, recordedIn, errors.New("the jobs have not all of their records yet"))
 		defer cancel()
 		must(receive(soon, enough))
-		for i := range n { // no run is open then
-			check(s.jobs.Pause(ctx, fmt.Sprint("job ", i)))
+		for i := range n { // so that no run is open
+			check(s.jobs.Remove(fmt.Sprint("job ", i)))
 		}
 		b.quiet(ctx)
 		for i := range n {
