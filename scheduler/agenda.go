@@ -84,6 +84,12 @@ func (l *line) push(e *entry) {
 	l.entries = append(l.entries, e)
 }
 
+// clear has no entry stand in the line any more.
+func (l *line) clear() {
+	for l.pop() != nil {
+	}
+}
+
 // pop returns the first entry that still stands in the line; nil: there is none.
 func (l *line) pop() *entry {
 	for len(l.entries) > 0 {

@@ -36,10 +36,12 @@ type ballot struct {
 	failures  int               // in a row
 	inVain    int               // how many were taken in a row while nodes served only a larger one
 	spaced    time.Time         // none is taken before for such nodes
-	settled   bool              // all jobs are written under it
-	warned    bool              // the log says that the nodes do not promise
-	absence   string            // why ticks before this term have not run
-	fenced    bool              // the nodes have promised a later leader a larger one: nothing can be written any more
+	// contradicted is when a node last had a write under the ballot that this leader has not sent.
+	contradicted time.Time
+	settled      bool   // all jobs are written under it
+	warned       bool   // the log says that the nodes do not promise
+	absence      string // why ticks before this term have not run
+	fenced       bool   // the nodes have promised a later leader a larger one: nothing can be written any more
 }
 
 // takeBallot asks the nodes to promise a ballot if one is wanted, and returns after which pause to call it again. It takes none
@@ -103,7 +105,11 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 	}
 	for _, e := range l.entries {
 		switch {
-		case l.drained && !l.isBusy(e): // nothing is written of it any more
+		case l.drained && !l.isBusy(e):
+			if continues && e.machine.IsPrepared() { // nothing is opened, and nodes that lost their state get it back
+				l.apply(e, jobmachine.Drain{})
+				l.apply(e, jobmachine.Behind{})
+			}
 		case !continues:
 			l.apply(e, jobmachine.Unprepared{})
 			l.prepares.waiting = append(l.prepares.waiting, e)

@@ -23,6 +23,13 @@ func (l lacks) add(node int, e *entry) {
 	l[node].jobs[e] = struct{}{}
 }
 
+// drop takes out a job that was removed.
+func (l lacks) drop(e *entry) {
+	for i := range l {
+		delete(l[i].jobs, e)
+	}
+}
+
 // heard has the jobs that a node lacks written again: more and more rarely, if it answers and still does not store them.
 func (l lacks) heard(node int, every time.Duration, write func(*entry)) {
 	n := &l[node]

@@ -87,6 +87,7 @@ func (s *Scheduler) newLoop(ctx context.Context, term *election.Term) *loop {
 		log:     s.log.With(zap.Uint64("term", term.Token())),
 		clock:   nodesClock{locker: s.elector.Locker(), report: s.reportSkew},
 		inbox:   newInbox(),
+		polls:   newPolls(),
 		entries: make(map[string]*entry),
 		lacks:   make(lacks, s.elector.Locker().Quorum().Size()),
 		busy:    make(map[*entry]struct{}),
@@ -121,7 +122,7 @@ func (l *loop) run() {
 		case <-l.s.changed:
 			l.sync()
 		case <-heard:
-			l.polls.at = time.Time{}
+			l.polls.hear()
 		case <-l.inbox.ready:
 		case <-timer.C:
 		}
@@ -190,7 +191,7 @@ func (l *loop) place(e *entry) {
 		e.inLine = nil
 	case hasEnds && e.inLine != &l.ends:
 		l.ends.push(e)
-	case !hasEnds && e.inLine == nil && !l.drained:
+	case !hasEnds && e.inLine == nil:
 		l.behind.push(e)
 	}
 	if m.IsAtRest() && !m.IsWriting() {
@@ -200,6 +201,7 @@ func (l *loop) place(e *entry) {
 	}
 	if m.IsRemoved() && l.entries[e.job.Name] == e {
 		delete(l.entries, e.job.Name)
+		l.lacks.drop(e)
 		l.agenda.put(e, time.Time{})
 		e.inLine = nil
 	}
@@ -222,7 +224,8 @@ func (l *loop) isBusy(e *entry) bool {
 func (l *loop) drain() {
 	l.drained = true
 	l.agenda.clear()
-	l.fresh, l.behind = line{}, line{}
+	l.fresh.clear()
+	l.behind.clear()
 	for e := range l.busy {
 		l.apply(e, jobmachine.Drain{})
 	}

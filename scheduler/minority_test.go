@@ -11,9 +11,9 @@ import (
 
 const hash, settings = "{redlock}:jobs:x", "{redlock}:settings:x"
 
-// lie has one node say that somebody has just set something, as it would be said of a real one: p is a pause, t a trigger.
-func (c *cluster) lie(node int, kind string) {
-	setting := fmt.Sprintf("%016dffffff,1,nobody,nowhere", time.Now().UnixMicro())
+// lie has one node say that somebody has set something, as it would be said of a real one: p is a pause, t a trigger.
+func (c *cluster) lie(node int, kind string, at time.Time) {
+	setting := fmt.Sprintf("%016dffffff,1,nobody,nowhere", at.UnixMicro())
 	c.Node(node).HSet(settings, kind+":job", setting)
 	if _, err := c.Node(node).ZAdd("{redlock}:changes:x", float64(time.Now().UnixMicro()), "job"); err != nil {
 		c.T.Fatal(err)
@@ -34,8 +34,8 @@ func TestMinority_NothingThatOneNodeHasSetIsObeyed(t *testing.T) {
 						r.add(r.job("job", "* * * * * *", quick))
 					}
 					c.SleepTo(10500 * time.Millisecond)
-					c.lie(node, "p")
-					c.lie(node, "t")
+					c.lie(node, "p", time.Now())
+					c.lie(node, "t", time.Now())
 					c.SleepTo(20500 * time.Millisecond)
 					status, err := b.Status(t.Context(), "job")
 					if err != nil || status.Paused {
@@ -43,7 +43,7 @@ func TestMinority_NothingThatOneNodeHasSetIsObeyed(t *testing.T) {
 					}
 					a.stop() // and for the next leader
 					<-a.ended
-					c.lie(node, "p")
+					c.lie(node, "p", time.Now())
 					c.SleepTo(40500 * time.Millisecond)
 					ticks := make(map[int64]bool)
 					for _, run := range c.records() {
@@ -66,6 +66,40 @@ func TestMinority_NothingThatOneNodeHasSetIsObeyed(t *testing.T) {
 	}
 }
 
+// Nor what it says was set before the other nodes lost their data: a leader has read them since, and nobody had set anything.
+func TestMinority_NothingIsObeyedThatTheOthersAreTooYoungFor(t *testing.T) {
+	for node := range 3 {
+		t.Run(fmt.Sprint("node ", node), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a, b := c.leader("a"), c.replica("b")
+				for _, r := range []*replica{a, b} {
+					r.add(r.job("job", "* * * * * *", quick))
+				}
+				c.SleepTo(10500 * time.Millisecond)
+				before := time.Now()
+				for other := range 3 {
+					if other != node {
+						c.Wipe(other)
+						time.Sleep(30 * time.Second)
+					}
+				}
+				c.lie(node, "p", before)
+				c.SleepTo(100500 * time.Millisecond)
+				a.stop()
+				<-a.ended
+				b.leads()
+				c.SleepTo(150500 * time.Millisecond)
+				if s, err := b.Status(t.Context(), "job"); err != nil || s.Paused {
+					t.Errorf("%+v, %v", s, err)
+				}
+				if runs := c.records(); !runs[len(runs)-1].Tick.Equal(c.Start.Add(150 * time.Second)) {
+					t.Errorf("the last run was for %v", c.at(runs[len(runs)-1].Tick))
+				}
+			})
+		})
+	}
+}
+
 // A pause that two nodes of three have is obeyed while the third one hangs, and so is one that only one of two has that answer.
 func TestMinority_ASettingThatAMajorityMayHaveIsObeyed(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
@@ -73,7 +107,7 @@ func TestMinority_ASettingThatAMajorityMayHaveIsObeyed(t *testing.T) {
 		a.add(a.job("job", "* * * * * *", quick))
 		c.SleepTo(10500 * time.Millisecond)
 		a.links.Hang(2)
-		c.lie(0, "p")
+		c.lie(0, "p", time.Now())
 		c.SleepTo(20500 * time.Millisecond)
 		if status, err := a.Status(t.Context(), "job"); err != nil || !status.Paused {
 			t.Errorf("%+v, %v", status, err)
@@ -153,4 +187,28 @@ func TestMinority_WhatOneNodeHasMadeUpIsNotShown(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A node that has a later number than the leader has used, whatever is written, costs fewer and fewer ballots.
+func TestMinority_ANodeThatAlwaysHasALaterNumber(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		for i := range 100 {
+			a.add(a.job(fmt.Sprint("idle", i), "@yearly", quick))
+		}
+		a.add(a.job("job", "* * * * * *", quick))
+		c.SleepTo(30 * time.Second)
+		ballots, last := 0, ""
+		for time.Since(c.Start) < 10*time.Minute {
+			entry := c.Node(2).HGet(hash, "job")
+			c.Node(2).HSet(hash, "job", entry[:54]+"99999999"+entry[62:])
+			if b := c.Node(0).HGet(hash, "")[32:58]; b != last {
+				ballots, last = ballots+1, b
+			}
+			time.Sleep(time.Second)
+		}
+		if ballots > 20 {
+			t.Errorf("%d ballots in ten minutes", ballots)
+		}
+	})
 }

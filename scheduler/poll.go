@@ -7,6 +7,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
+	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
 // polls is the state of the polls by which the leader learns what people have set, and which nodes have lost their state.
@@ -14,6 +15,51 @@ type polls struct {
 	running bool
 	at      time.Time // when the next poll is due; zero: at once
 	latest  map[int]int64
+	woken   bool           // at is that of news
+	pace    retry.Pace     // of the polls that news cause: anybody who may publish can send any number
+	doubts  map[string]int // jobs of which a node has something newer than what holds, and how often they were read again
+}
+
+// maxDoubts bounds how often a job is read again, over about ten seconds: what has not reached enough nodes by then was not stored.
+const maxDoubts = 8
+
+var doubtBackoff = retry.Backoff{Min: 50 * time.Millisecond, Max: 5 * time.Second}
+
+func newPolls() polls {
+	return polls{pace: retry.Pace{Burst: 3, Every: 100 * time.Millisecond}, doubts: make(map[string]int)}
+}
+
+// hear has a poll start soon: the nodes have published something.
+func (p *polls) hear() {
+	if !p.woken {
+		p.woken = true
+		p.soon(p.pace.Next(time.Now()))
+	}
+}
+
+// doubt has a job read again.
+func (p *polls) doubt(job string) {
+	if _, is := p.doubts[job]; !is {
+		p.doubts[job] = 0
+		p.soon(0)
+	}
+}
+
+// read notes what was found of a job. While a node has something newer than what holds, others may be about to have it.
+func (p *polls) read(v *jobstore.View) {
+	n := p.doubts[v.Job] + 1
+	if !v.Unsure || n > maxDoubts {
+		delete(p.doubts, v.Job)
+		return
+	}
+	p.doubts[v.Job] = n
+	p.soon(doubtBackoff.After(n))
+}
+
+func (p *polls) soon(pause time.Duration) {
+	if at := time.Now().Add(pause); at.Before(p.at) {
+		p.at = at
+	}
 }
 
 // poll starts a poll if one is due, and returns after which pause to call it again.
@@ -25,17 +71,21 @@ func (l *loop) poll() time.Duration {
 	if pause := time.Until(p.at); pause > 0 {
 		return pause
 	}
-	p.running, p.at = true, time.Now().Add(l.s.pollEvery())
+	p.running, p.woken, p.at = true, false, time.Now().Add(l.s.pollEvery())
+	doubts := slices.Collect(maps.Keys(p.doubts))
 	ballot, settled, latest, ctx := l.ballot.Ballot, l.isSettled(), p.latest, l.asking()
 	l.work.Go(func() { // ends by a few node timeouts; lead waits for it
 		found, err := l.s.store.Poll(ctx, ballot, settled, latest)
 		var views []jobstore.View
+		for _, job := range doubts {
+			found.Changed[job] = true
+		}
 		for jobs := range slices.Chunk(slices.Collect(maps.Keys(found.Changed)), jobstore.MaxJobs) {
 			if err != nil {
 				break
 			}
 			var some []jobstore.View
-			some, _, _, err = l.s.store.Views(ctx, jobs...)
+			some, err = l.s.store.ViewsOfAll(ctx, jobs...)
 			views = append(views, some...)
 		}
 		l.inbox.post(func() { l.polled(found, views, err) })
@@ -48,18 +98,23 @@ func (l *loop) polled(found jobstore.Polled, views []jobstore.View, err error) {
 	l.polls.running = false
 	for _, v := range views {
 		l.apply(l.entries[v.Job], jobmachine.Set{Pause: v.Pause, Trigger: v.Trigger})
+		l.polls.read(&v)
 	}
 	if err == nil { // else the next poll finds the same again
 		l.polls.latest = found.Latest
 	}
 	for _, node := range found.Heard {
-		l.lacks.heard(node, l.s.pollEvery(), func(e *entry) { l.apply(e, jobmachine.Behind{}) })
+		l.lacks.heard(node, l.s.pollEvery(), func(e *entry) {
+			if l.entries[e.job.Name] == e { // else it was removed: another job of its name may be there, with other states
+				l.apply(e, jobmachine.Behind{})
+			}
+		})
 	}
 	l.wantFor(found.Unserved)
 	if found.Fenced != nil && found.Fenced.Header.Leader.Token <= l.term.Token() { // by a leader before this one
 		l.wantBallot(time.Now())
 	}
-	if len(found.Unserved) == 0 {
+	if len(found.Unserved) == 0 && time.Since(l.ballot.contradicted) > 2*spacing.Max {
 		l.ballot.inVain = 0
 	}
 }

@@ -143,6 +143,7 @@ func (l *loop) send(b batch) {
 					l.lacks.add(node, b.jobs[i])
 				}
 				if later > l.writes.seq && ballot == l.ballot.Ballot { // nobody has written that
+					l.ballot.contradicted = time.Now()
 					l.wantBallot(latest(time.Now(), l.ballot.spaced))
 				}
 			})
@@ -182,9 +183,10 @@ func (l *loop) unstored(e *entry, w *jobstore.Write, err error, now time.Time) {
 		l.wantBallot(time.Now())
 	}
 	retry := now.Add(backoff.After(e.machine.Failures() + 1))
-	if paused, ok := errors.AsType[*jobstore.PausedError](err); ok && isKind(err, jobstore.ErrPaused) {
-		l.apply(e, jobmachine.Set{Pause: paused.Pause})
-		if paused.Pause == e.machine.Pause() { // else it has been replaced: retry later
+	if paused, ok := errors.AsType[*jobstore.PausedError](err); ok {
+		if !isKind(err, jobstore.ErrPaused) { // others may have it, too
+			l.polls.doubt(e.job.Name)
+		} else if l.apply(e, jobmachine.Set{Pause: paused.Pause}); paused.Pause == e.machine.Pause() { // else it has been replaced
 			retry = now
 		}
 	}

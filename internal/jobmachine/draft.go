@@ -55,8 +55,10 @@ func (d *draft) make(in mode) {
 	d.ends()
 	switch in {
 	case draining:
-		if d.changed || d.m.behind {
+		if d.changed || d.m.behind { // only these are written
+			d.settings()
 			d.missUnknown(in)
+			d.keepTrigger()
 		}
 	case removed:
 		d.remove()
@@ -66,6 +68,7 @@ func (d *draft) make(in mode) {
 		d.plan()
 		d.missUnknown(in)
 		d.trigger()
+		d.keepTrigger()
 		d.inherit()
 		d.ticks()
 	}

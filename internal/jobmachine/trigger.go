@@ -24,6 +24,16 @@ func (d *draft) trigger() {
 	d.obeyed = append(d.obeyed, Setting{t, true})
 }
 
+// keepTrigger has the state name a trigger whose run waits: the nodes on which it was set may lose it.
+func (d *draft) keepTrigger() {
+	t := d.m.trigger
+	if !t.On || !t.At().After(d.state.Manual) {
+		t = jobstore.Setting{}
+	}
+	d.changed = d.changed || t.IsNewer(d.state.Trigger)
+	d.state.Trigger = t
+}
+
 // refuse records that a run that was asked for does not take place.
 func (d *draft) refuse(slot jobstore.Slot, state, reason string) {
 	d.state.Manual = later(d.state.Manual, slot.At)

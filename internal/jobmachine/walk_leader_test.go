@@ -186,7 +186,10 @@ func (w *walk) due() {
 	}
 	fresh := w.judge(d, was, *effects.Write, true)
 	w.judgeCancels(effects.Cancel, effects.Write.State, d)
-	settles := func(r jobmachine.Returned) bool { return find(was.Open, r.ID) == nil } // it is told of, at last
+	settles := func(r jobmachine.Returned) bool { // it is told of, at last: a write that was taken for failed has its end
+		o := find(was.Open, r.ID)
+		return o == nil || o.Returned
+	}
 	if (!l.behind || d.Urgent) && reflectEqual(was, effects.Write.State) && !slices.ContainsFunc(l.returned, settles) {
 		w.fail("a write changes nothing")
 	}

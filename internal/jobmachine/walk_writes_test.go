@@ -17,6 +17,7 @@ type judgment struct {
 	fresh    []jobstore.Open // runs that the write opens
 	supposed []jobstore.Open // runs that it opens for an earlier leader, as the nodes have lost what became of their slots
 	gone     []jobstore.Open // and that are not open any more
+	writes   bool            // it is a write
 	blocked  bool            // what else is due has to wait for a run to return
 	runs     []jobstore.Record
 	ticks    []jobstore.Record // of ticks that do not run
@@ -25,7 +26,7 @@ type judgment struct {
 
 // judge judges a write, and returns the runs that it opens.
 func (w *walk) judge(d jobmachine.Due, was jobstore.State, write jobstore.Write, writes bool) []jobstore.Open {
-	j := &judgment{walk: w, due: d, was: was, is: write.State, write: write}
+	j := &judgment{walk: w, due: d, was: was, is: write.State, write: write, writes: writes}
 	if n := len(j.is.Open); n > jobstore.MaxOpen {
 		w.fail("%d runs are open: nobody can read that", n)
 	}
@@ -97,8 +98,11 @@ func (j *judgment) judgeModes() {
 		if len(j.fresh) > 0 {
 			j.fail("a leader that drains opens %+v", j.fresh)
 		}
-		if j.is.Plan != j.was.Plan || j.is.Pause != j.was.Pause {
-			j.fail("a leader that drains takes over what was set")
+		if j.is.Plan != j.was.Plan {
+			j.fail("a leader that drains takes over another plan")
+		}
+		if j.writes {
+			j.judgeSettings()
 		}
 		return
 	case l.removed:
@@ -116,11 +120,23 @@ func (j *judgment) judgeModes() {
 	if j.was.Removed {
 		j.note("back")
 	}
-	if j.is.Pause != newer(j.was.Pause, l.pause) {
-		j.fail("the pause is %+v, known is %+v", j.is.Pause, l.pause)
-	}
+	j.judgeSettings()
 	if j.is.Since != j.was.Since || j.is.Mark.Before(j.was.Mark) || j.is.Manual.Before(j.was.Manual) {
 		j.fail("a mark went back")
+	}
+}
+
+// judgeSettings judges that the state names what people have set: the nodes may lose it.
+func (j *judgment) judgeSettings() {
+	if j.is.Pause != newer(j.was.Pause, j.leader.pause) {
+		j.fail("the pause is %+v, known is %+v", j.is.Pause, j.leader.pause)
+	}
+	waits := j.leader.trigger
+	if !waits.On || !waits.At().After(j.is.Manual) {
+		waits = jobstore.Setting{}
+	}
+	if j.is.Trigger != waits {
+		j.fail("the trigger is %+v, known is %+v, settled up to %s", j.is.Trigger, j.leader.trigger, at(j.is.Manual))
 	}
 }
 

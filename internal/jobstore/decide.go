@@ -42,8 +42,8 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 	var b Basis
 	var failed []quorum.NodeError
 	var present []Found
-	var pauses, triggers []Setting // of nodes that have not lost what was set
-	var began []time.Time          // of nodes that know nothing of the job
+	var pauses, triggers votes
+	var began []time.Time // of nodes that know nothing of the job
 	answered := 0
 	chosen := majorityOf(promises, i, q.Majority())
 	for _, p := range promises {
@@ -67,12 +67,8 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 			began = append(began, p.Began)
 		}
 		b.take(found)
-		if found.Kind == Present || found.Pause.Version != 0 {
-			pauses = append(pauses, found.Pause)
-		}
-		if found.Kind == Present || found.Trigger.Version != 0 {
-			triggers = append(triggers, found.Trigger)
-		}
+		pauses.add(found.Pause, p.Began)
+		triggers.add(found.Trigger, p.Began)
 	}
 	if answered < q.Majority() {
 		return Basis{}, s.shortfall("what is known of a job", answered, failed, ErrNoQuorum, nil)
@@ -90,8 +86,9 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 		}
 	}
 	b.Lost = lost >= q.Majority()
-	b.Pause = newest(voted(pauses, s.config.Quorum.Enough(len(pauses)), now), b.State.Pause, now)
-	b.Trigger = voted(triggers, s.config.Quorum.Enough(len(triggers)), now)
+	judged := b.At.Ballot.Time()
+	b.Pause = newest(pauses.holds(q, judged, now), b.State.Pause, now)
+	b.Trigger = newest(triggers.holds(q, judged, now), b.State.Trigger, now)
 	return b, nil
 }
 

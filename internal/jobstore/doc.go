@@ -30,8 +30,9 @@
 //
 //   - A state that is ahead of the node's clock, or another one of the same place in the order of writes than a majority has.
 //   - A later state than one that a majority has, but for the ends of runs, of which nobody else may know.
-//   - A pause or a trigger, unless so many nodes have it that, with those that did not answer or have lost their data, they may be a
-//     majority ([quorum.Quorum.Enough]). Where the nodes that answered first do not agree, all are asked.
+//   - A pause or a trigger, unless so many nodes have it that, with those that did not answer, they may be a majority. A node that
+//     may have lost it counts as one that did not answer, unless a leader has written the job since the instant when it was set:
+//     then the state names it. Where the nodes that answered first do not agree, all are asked.
 //   - A name of a job, and rows of the history, as far as those of the others are as many as are shown.
 //
 // A node that answers that it has stored a later number than its leader has used gets all jobs again under a later ballot.

@@ -49,6 +49,9 @@ func (s *State) append(to []byte) []byte {
 	if s.Pause.Version != 0 {
 		w.word("pause", s.Pause.encode())
 	}
+	if s.Trigger.Version != 0 {
+		w.word("trigger", s.Trigger.encode())
+	}
 	if s.Missed != 0 {
 		w.word("missed", strconv.Itoa(s.Missed))
 	}
@@ -96,6 +99,8 @@ func decodeState(text string) (State, error) {
 			s.Manual = v.micros()
 		case "pause":
 			s.Pause, v.err = decodeSetting(list)
+		case "trigger":
+			s.Trigger, v.err = decodeSetting(list)
 		case "missed":
 			s.Missed = v.int()
 		case "notrun":

@@ -1,8 +1,8 @@
 -- page: what the server knows of jobs: of those that are named, or of a page of all, in the order of the bytes of their names
 -- KEYS     ..., hash of settings, names
 -- ARGV     ..., the last name of the page before or '', names in a page, then the jobs' names, if it is not to be a page
--- returns  h, header, and for each job an item and its texts as prepare does, with the name before the texts
-items[1], texts[1] = 'h' .. string.format('%d', now - tonumber(marker or '0')), header or ''
+-- returns  h and the number of µs since the start of the incarnation, header, and for each job an item and its texts as prepare does, with the name before the texts
+items[1], texts[1] = 'h' .. string.format('%d', now - (began or tonumber(marker))), header or ''
 local names, most = {}, tonumber(ARGV[5])
 if ARGV[6] then
   for i = 6, #ARGV do

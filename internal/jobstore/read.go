@@ -13,6 +13,7 @@ import (
 // page is one node's answer about jobs.
 type page struct {
 	now    time.Time // by its clock
+	began  time.Time // start of its incarnation
 	header Header
 	names  []string
 	jobs   []raw
@@ -114,7 +115,14 @@ func ask[T any](ctx context.Context, s *Store, op string, call quorum.Call[T], a
 
 func readPage(r *quorum.Reply) (p page, err error) {
 	p.now = timeOf(r.Time)
-	if p.header, err = readHeader(r); err != nil {
+	if p.began, err = refused(r); err != nil {
+		return p, err
+	}
+	text, err := r.Text()
+	if err != nil {
+		return p, err
+	}
+	if p.header, err = decodeHeader(text); err != nil {
 		return p, err
 	}
 	n := len(r.Rest())/2 + 1 // most jobs have two texts
@@ -164,9 +172,19 @@ func (s *Store) History(ctx context.Context, job string, n int) ([]Record, error
 			return latest(r.Slot.At, written(r)).After(now.Add(tooNew))
 		})
 	}
-	return quorum.NewestRows(answers, s.config.Quorum.Enough(len(answers)), n, func(a, b Record) int {
+	return quorum.NewestRows(answers, s.config.Quorum.Enough(withRows(answers)), n, func(a, b Record) int {
 		return cmp.Or(written(b).Compare(written(a)), b.Slot.At.Compare(a.Slot.At), cmp.Compare(b.Attempt, a.Attempt))
 	}), nil
+}
+
+// withRows returns how many nodes have not lost all rows.
+func withRows[T any](lists [][]T) (n int) {
+	for _, list := range lists {
+		if len(list) > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // written is when a record was made.

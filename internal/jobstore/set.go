@@ -82,7 +82,7 @@ func (s *Store) Settings(ctx context.Context, job string) ([]Past, error) {
 		answers[i] = slices.DeleteFunc(answers[i], func(p Past) bool { return p.At().After(now.Add(Ahead)) })
 	}
 	// One that was repeated with a larger version is on the nodes that took the first one, too.
-	return quorum.NewestRows(answers, s.config.Quorum.Enough(len(answers)), MaxSettings, func(a, b Past) int {
+	return quorum.NewestRows(answers, s.config.Quorum.Enough(withRows(answers)), MaxSettings, func(a, b Past) int {
 		return cmp.Or(cmp.Compare(b.Version, a.Version), cmp.Compare(b.Tie, a.Tie))
 	}), nil
 }

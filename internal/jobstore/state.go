@@ -12,6 +12,7 @@ type State struct {
 	Mark     time.Time // high-water mark: every tick up to here is settled or open
 	Manual   time.Time // the same for triggered runs
 	Pause    Setting   // the newest that the leader has learned of
+	Trigger  Setting   // the same, while its run waits
 	Missed   int       // ticks, in all
 	NotRun   NotRun    // the newest tick that did not run; zero if a newer one was opened
 	Open     []Open    // runs without an end, in the order in which they were opened
@@ -37,7 +38,7 @@ func (s *State) check() error {
 // its start.
 func (s *State) newest() time.Time {
 	t := s.Pause.At()
-	for _, other := range []time.Time{s.Since, s.Manual, s.NotRun.Tick, s.Lost} {
+	for _, other := range []time.Time{s.Trigger.At(), s.Since, s.Manual, s.NotRun.Tick, s.Lost} {
 		t = latest(t, other)
 	}
 	for _, r := range []*Record{&s.Last, &s.LastOK} {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
 // View is what a majority knows of a job, to show it.
@@ -14,6 +16,7 @@ type View struct {
 	At             At // of the state
 	State          State
 	Pause, Trigger Setting
+	Unsure         bool  // a node has a newer pause or trigger, and too few others
 	Err            error // why the state cannot be read; nil: it is there
 }
 
@@ -21,6 +24,16 @@ type View struct {
 // one with the largest ballot, now is the time by the nodes' clocks. Where the nodes do not say the same, Views waits for all of
 // them. [ErrNoQuorum].
 func (s *Store) Views(ctx context.Context, jobs ...string) (views []View, header Header, now time.Time, err error) {
+	return s.viewsOf(ctx, (*page).hasSameStates, jobs)
+}
+
+// ViewsOfAll is Views that waits for all nodes: one of them has something new.
+func (s *Store) ViewsOfAll(ctx context.Context, jobs ...string) (views []View, err error) {
+	views, _, _, err = s.viewsOf(ctx, func(_, _ *page) bool { return false }, jobs)
+	return views, err
+}
+
+func (s *Store) viewsOf(ctx context.Context, alike func(a, b *page) bool, jobs []string) (views []View, header Header, now time.Time, err error) {
 	args := []any{"", 0}
 	for _, job := range slices.Compact(slices.Sorted(slices.Values(jobs))) {
 		args = append(args, job)
@@ -28,7 +41,7 @@ func (s *Store) Views(ctx context.Context, jobs ...string) (views []View, header
 	if len(jobs) == 0 {
 		return nil, Header{}, time.Time{}, nil
 	}
-	pages, now, err := s.read(ctx, "jobs", args, (*page).hasSameStates)
+	pages, now, err := s.read(ctx, "jobs", args, alike)
 	if err != nil {
 		return nil, Header{}, time.Time{}, err
 	}
@@ -43,7 +56,7 @@ func (s *Store) Views(ctx context.Context, jobs ...string) (views []View, header
 func (s *Store) views(pages []page, now time.Time) []View {
 	views := make([]View, 0, longest(pages))
 	next := make([]int, len(pages)) // of each page
-	var told []told
+	var all []told
 	for {
 		name, more := "", false
 		for i, p := range pages {
@@ -54,18 +67,18 @@ func (s *Store) views(pages []page, now time.Time) []View {
 		if !more {
 			return views
 		}
-		told = told[:0]
+		all = all[:0]
 		silent := 0 // nodes that do not know the job, and would if anybody did
 		for i := range pages {
 			p := &pages[i]
 			if n := next[i]; n < len(p.names) && p.names[n] == name {
-				told = append(told, newTold(p, &p.jobs[n]))
+				all = append(all, told{&p.jobs[n], p})
 				next[i]++
-			} else if p.header.Settled {
+			} else if p.knowsAll() {
 				silent++
 			}
 		}
-		if v, ok := s.view(name, told, silent, now); ok {
+		if v, ok := s.view(name, all, silent, now); ok {
 			views = append(views, v)
 		}
 	}
@@ -74,53 +87,66 @@ func (s *Store) views(pages []page, now time.Time) []View {
 // told is what a node says of a job.
 type told struct {
 	*raw
-	now time.Time // by its clock
+	page *page
 }
 
-func newTold(p *page, job *raw) told { return told{job, p.now} }
-
 // view returns what holds of what nodes say of a job; false: too few of them know it. The state is the one that was written last of
-// those that enough nodes have.
+// those that enough nodes have. A node that has lost its state may have an older one: it does not speak against a newer one.
 func (s *Store) view(name string, all []told, silent int, now time.Time) (v View, ok bool) {
-	v.Job = name
-	known := all[:0:0]
-	var pauses, triggers []Setting
-	present := silent
+	known := make([]told, 0, len(all))
+	heard := silent
 	for _, t := range all {
 		if t.kind != None {
 			known = append(known, t)
 		}
-		if t.kind == Present || t.pause.Version != 0 || t.trigger.Version != 0 {
-			present++
-		}
-		if t.pause.Version != 0 {
-			pauses = append(pauses, t.pause)
-		}
-		if t.trigger.Version != 0 {
-			triggers = append(triggers, t.trigger)
+		if t.kind == Present {
+			heard++
 		}
 	}
-	if len(known) == 0 || len(known) < s.config.Quorum.Enough(len(known)+silent) {
+	q := s.config.Quorum
+	if len(known) == 0 || len(known) < q.Enough(heard) {
 		return v, false
 	}
+	v.Job = name
 	slices.SortStableFunc(known, func(a, b told) int { return b.at.compare(a.at) })
 	for len(known) > 0 {
-		n := min(s.config.Quorum.Enough(len(known)+silent), len(known)) - 1
-		found := known[n].decode(known[n].now)
+		n := min(q.Enough(heard), len(known)) - 1
+		found := known[n].decode(known[n].page.now)
 		if v.At, v.State, v.Err = found.At, found.State, found.Err; v.Err == nil {
 			break
 		}
 		known = slices.Delete(known, n, n+1)
 	}
-	v.Trigger = voted(triggers, s.config.Quorum.Enough(present), now)
-	v.Pause = newest(voted(pauses, s.config.Quorum.Enough(present), now), v.State.Pause, now)
+	v.set(q, all, now)
 	return v, true
+}
+
+// set fills in what people have set.
+func (v *View) set(q *quorum.Quorum, all []told, now time.Time) {
+	var pauses, triggers votes
+	is := false // most often nobody has set anything
+	for _, t := range all {
+		pauses.add(t.pause, t.page.began)
+		triggers.add(t.trigger, t.page.began)
+		is = is || t.pause.Version != 0 || t.trigger.Version != 0
+	}
+	v.Pause, v.Trigger = v.State.Pause, v.State.Trigger
+	if !is {
+		return
+	}
+	judged := v.At.Ballot.Time()
+	v.Pause = newest(pauses.holds(q, judged, now), v.Pause, now)
+	v.Trigger = newest(triggers.holds(q, judged, now), v.Trigger, now)
+	v.Unsure = pauses.newest(now).IsNewer(v.Pause) || triggers.newest(now).IsNewer(v.Trigger)
 }
 
 // compare puts places in their order.
 func (a At) compare(b At) int {
 	return cmp.Or(strings.Compare(string(a.Ballot), string(b.Ballot)), cmp.Compare(a.Seq, b.Seq))
 }
+
+// knowsAll reports that the node knows all jobs of its leader, and has lost nothing since.
+func (p *page) knowsAll() bool { return p.header.Settled && p.header.Began.Equal(p.began) }
 
 // hasSameJobs reports whether two nodes know the same jobs, for which people have set the same.
 func (p *page) hasSameJobs(other *page) bool {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
@@ -153,7 +154,7 @@ func of(a quorum.Answer[[]error], i int) error {
 func (s *Store) outcome(job string, answers []quorum.Answer[[]error], i int, cause error) error {
 	q := s.config.Quorum
 	stored, fenced := 0, 0
-	var pauses []Setting // newer ones
+	var pauses votes // newer ones
 	var failed []quorum.NodeError
 	for n, a := range answers {
 		err := of(a, i)
@@ -164,7 +165,7 @@ func (s *Store) outcome(job string, answers []quorum.Answer[[]error], i int, cau
 		if errors.Is(err, ErrFenced) {
 			fenced++
 		} else if p, ok := errors.AsType[*PausedError](err); ok {
-			pauses = append(pauses, p.Pause)
+			pauses.add(p.Pause, time.Time{})
 		}
 		failed = append(failed, quorum.NodeError{Addr: q.Addr(n), Err: err})
 	}
@@ -174,9 +175,9 @@ func (s *Store) outcome(job string, answers []quorum.Answer[[]error], i int, cau
 		return nil
 	case fenced > most:
 		kind = ErrFenced
-	case len(pauses)+fenced > most:
+	case len(pauses.set)+fenced > most:
 		now, _ := agreed(answers, 1, q.Timeout())
-		if p := voted(pauses, max(most+1-fenced, 1), now); p.Version > 0 {
+		if p := pauses.heldBy(max(most+1-fenced, 1), now); p.Version > 0 {
 			kind = &PausedError{p}
 		}
 	}

@@ -1,0 +1,224 @@
+package scheduler_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// A pause is stored on nodes 0 and 1, as node 2 is away, and node 1 restarts from an older file. Two nodes have it no more, and one
+// of these has lost it: whoever leads next obeys it.
+func TestLost_APauseThatOneNodeLostIsObeyed(t *testing.T) {
+	for _, had := range []bool{false, true} {
+		t.Run(fmt.Sprint("the older data has an older setting: ", had), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a, b := c.leader("a"), c.idle("b")
+				a.add(a.job("job", "*/10 * * * * *", quick))
+				b.add(b.job("other", "@yearly", quick))
+				c.SleepTo(12 * time.Second)
+				if had { // paused and resumed, once, at any time
+					if err := a.Pause(t.Context(), "job"); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(time.Second)
+					if err := a.Resume(t.Context(), "job"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				c.SleepTo(62 * time.Second)
+				file := c.Snapshot(1)
+				b.campaign()
+				c.SleepTo(65 * time.Second)
+				a.links.Cut() // a dies: nobody leads, until the lease has run out
+				p := c.idle("p")
+				p.links.Cut(2)
+				if err := p.Pause(t.Context(), "job"); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+				c.RestartFrom(1, file)
+				b.leads()
+				c.SleepTo(90 * time.Second)
+				b.add(b.job("job", "*/10 * * * * *", quick)) // as if somebody led who has the job
+				c.SleepTo(3 * time.Minute)
+				if s := b.status("job"); !s.Paused {
+					t.Errorf("not paused: %+v", s)
+				}
+				for _, run := range c.records() {
+					if run.start.After(c.Start.Add(63 * time.Second)) {
+						t.Errorf("ran %s", c.at(run.Tick))
+						break
+					}
+				}
+			})
+		})
+	}
+}
+
+// The same of a trigger.
+func TestLost_ATriggerThatOneNodeLostIsRun(t *testing.T) {
+	for _, had := range []bool{false, true} {
+		t.Run(fmt.Sprint("the older data has an older trigger: ", had), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a, b := c.leader("a"), c.idle("b")
+				a.add(a.job("job", "@every 24h", quick))
+				b.add(b.job("other", "@yearly", quick))
+				c.SleepTo(12 * time.Second)
+				want := 1
+				if had {
+					if err := a.Trigger(t.Context(), "job"); err != nil {
+						t.Fatal(err)
+					}
+					want++
+				}
+				c.SleepTo(62 * time.Second)
+				file := c.Snapshot(1)
+				b.campaign()
+				c.SleepTo(65 * time.Second)
+				a.links.Cut() // a dies: nobody leads, until the lease has run out
+				p := c.idle("p")
+				p.links.Cut(2)
+				if err := p.Trigger(t.Context(), "job"); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+				c.RestartFrom(1, file)
+				b.leads()
+				c.SleepTo(90 * time.Second)
+				b.add(b.job("job", "@every 24h", quick)) // as above
+				c.SleepTo(6 * time.Minute)
+				h, err := b.History(t.Context(), "job", 10)
+				if err != nil || len(h) != want {
+					t.Errorf("ran %v, history %+v, %v", c.ran(), h, err)
+				}
+			})
+		})
+	}
+}
+
+// A trigger waits for the run under way, and two nodes restart without data, one after the other. Then the leader dies.
+func TestLost_ATriggerThatWaitsOutlivesARollingRestart(t *testing.T) {
+	for _, wipes := range []int{1, 2} {
+		t.Run(fmt.Sprint(wipes), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a, b := c.leader("a"), c.idle("b")
+				for _, r := range []*replica{a, b} {
+					job := r.job("job", "@every 24h", lasting(5*time.Minute))
+					if r == b {
+						job = r.job("job", "@every 24h", quick)
+					}
+					job.Overlap = scheduler.Queue
+					r.add(job)
+				}
+				c.SleepTo(10 * time.Second)
+				for range 2 {
+					if err := a.Trigger(t.Context(), "job"); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(time.Second)
+				}
+				for node := range wipes {
+					c.SleepTo(time.Minute + time.Duration(node)*time.Minute)
+					c.Kill(node + 1)
+					c.Wipe(node + 1)
+					c.Restart(node + 1)
+				}
+				c.SleepTo(4 * time.Minute)
+				b.campaign()
+				a.links.Cut() // a dies
+				b.leads()
+				c.SleepTo(6 * time.Minute)
+				h, err := b.History(t.Context(), "job", 10)
+				if err != nil || len(h) != 2 {
+					t.Errorf("ran %v, history %+v, %v", c.ran(), h, err)
+				}
+			})
+		})
+	}
+}
+
+// A pause is set while the leader drains, on nodes 0 and 1. Node 1 restarts without data, and gets the job again with the end of
+// its run.
+func TestLost_APauseInADrainIsObeyed(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		c.opts = []election.Option{election.WithDrainTimeout(5 * time.Minute)}
+		a, b := c.leader("a"), c.replica("b")
+		for _, r := range []*replica{a, b} {
+			r.add(r.job("job", "0 * * * * *", func(ctx context.Context, call int) error {
+				if r == a {
+					time.Sleep(90 * time.Second)
+				}
+				return nil
+			}))
+		}
+		c.SleepTo(65 * time.Second)
+		a.stop()
+		c.SleepTo(66 * time.Second)
+		b.links.Cut(2)
+		if err := b.Pause(t.Context(), "job"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second) // the client tries again for a while
+		b.links.Heal(2)
+		c.SleepTo(80 * time.Second)
+		c.Kill(1)
+		c.Wipe(1)
+		c.Restart(1)
+		<-a.ended
+		b.leads()
+		c.SleepTo(10 * time.Minute)
+		if s := b.status("job"); !s.Paused {
+			t.Errorf("not paused: %+v; ran %v", s, c.ran())
+		}
+	})
+}
+
+// All nodes restart without data, one after the other, while the leader drains.
+func TestLost_APauseOutlivesARollingRestartInADrain(t *testing.T) {
+	for _, drains := range []bool{false, true} {
+		t.Run(fmt.Sprint(drains), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				c.opts = []election.Option{election.WithDrainTimeout(10 * time.Minute)}
+				lost := ""
+				hooks := scheduler.WithHooks(scheduler.Hooks{DataLost: func(job string) { lost += job + " " }})
+				a, b := c.leader("a", hooks), c.replica("b", hooks)
+				for _, r := range []*replica{a, b} {
+					r.add(r.job("job", "0 * * * * *", quick), r.job("other", "0 1 * * * *", func(ctx context.Context, call int) error {
+						if r == a {
+							time.Sleep(5 * time.Minute)
+						}
+						return nil
+					}))
+				}
+				c.SleepTo(10 * time.Second)
+				if err := b.Pause(t.Context(), "job"); err != nil {
+					t.Fatal(err)
+				}
+				c.SleepTo(65 * time.Second)
+				if drains {
+					a.stop()
+				}
+				for node := range 3 {
+					c.SleepTo(80*time.Second + time.Duration(node)*time.Minute)
+					c.Kill(node)
+					c.Wipe(node)
+					c.Restart(node)
+				}
+				c.SleepTo(300 * time.Second)
+				if !drains {
+					a.stop()
+				}
+				<-a.ended
+				b.leads()
+				c.SleepTo(10 * time.Minute)
+				if s := b.status("job"); !s.Paused {
+					t.Errorf("not paused: %+v; ran %v; lost %q", s, c.ran(), lost)
+				}
+			})
+		})
+	}
+}
