@@ -13,8 +13,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	miniserver "github.com/alicebob/miniredis/v2/server"
 
-	"github.com/redlockfx/redlockfx/internal/testkit/secret"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/internal/testkit/written"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -54,7 +54,7 @@ func TestEveryType_IsWrittenWithoutSecrets(t *testing.T) {
 	if err := lease.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	secret.WantNone(t, hidden, map[string]any{
+	written.Without(t, hidden, map[string]any{
 		"Locker": l, "Lease": lease, "Settings": l.Settings(), "Settings with TLS": encrypted, "Option": secure, "Holder": holder,
 		"NodeStatus": status, "an error": held, "a refusal": refused,
 		"NodeError": redlock.NodeError{Addr: "r1", Err: refused}, "AcquireOption": redlock.WithValue("x"), "Hooks": redlock.Hooks{},
@@ -105,5 +105,5 @@ func TestEveryType_IsWrittenWithoutThePasswordThatAServerRepeats(t *testing.T) {
 		values["NodeError, "+err.op] = err.error
 	}
 	want.Text(t, tried, "unknown command")
-	secret.WantNone(t, hidden, values)
+	written.Without(t, hidden, values)
 }

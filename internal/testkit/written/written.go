@@ -1,4 +1,5 @@
-package secret
+// Package written looks for a secret in what becomes of a value wherever a program may write it.
+package written
 
 import (
 	"bytes"
@@ -20,10 +21,10 @@ import (
 // Verbs are those that a value can be given to. Go vet refuses some of them for most types, and they are written all the same.
 var Verbs = strings.Fields("%v %+v %#v %s %q %x %X %d %t %b %o %e %c %U %z %p %w %-9q %+d %#x %9.99f")
 
-// Written returns what becomes of a value wherever a program may write it, by the way: by fmt, the loggers and encoders of
+// Of returns what becomes of a value wherever a program may write it, by the way: by fmt, the loggers and encoders of
 // the standard library and zap; itself, a copy of what it points to, in a field, in a list and in a map. An encoder's refusal
 // counts as what it has written.
-func Written(value any) map[string]string {
+func Of(value any) map[string]string {
 	all := map[string]string{}
 	for form, v := range forms(value) {
 		for _, verb := range Verbs {
@@ -103,12 +104,16 @@ func Shows(text, secret string) bool {
 	return false
 }
 
-// WantNone fails the test for each way to write one of the values that shows the secret. The ways that are excepted are those
+// Without fails the test for each way to write one of the values that shows the secret. The ways that are excepted are those
 // that begin so.
-func WantNone(t *testing.T, secret string, values map[string]any, except ...string) {
+func Without(t *testing.T, secret string, values map[string]any, except ...string) {
 	t.Helper()
 	for name, value := range values {
-		for how, text := range Written(value) {
+		if value == nil {
+			t.Errorf("%s: there is none", name)
+			continue
+		}
+		for how, text := range Of(value) {
 			if isExcepted(how, except) {
 				continue
 			}

@@ -1,4 +1,4 @@
-package secret
+package written
 
 import (
 	"encoding/base64"
@@ -10,11 +10,11 @@ import (
 type holder struct{ Text string }
 
 // A test with it could not fail if no way of writing showed what is not hidden.
-func TestWritten_ShowsWhatNothingHides(t *testing.T) {
+func TestOf_ShowsWhatNothingHides(t *testing.T) {
 	const text = "S3cretPw"
-	for how, written := range Written(holder{text}) {
-		if !Shows(written, text) && !hidesAll[how] {
-			t.Errorf("%s hides it: %.200s", how, written)
+	for how, got := range Of(holder{text}) {
+		if !Shows(got, text) && !hidesAll[how] {
+			t.Errorf("%s hides it: %.200s", how, got)
 		}
 	}
 }
