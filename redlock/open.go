@@ -68,7 +68,8 @@ func newClients(urls []string, secure func() *tls.Config) ([]redis.UniversalClie
 	}
 	if len(problems) == 0 && nodelist.IsTorn(urls) {
 		problems = append(problems, fmt.Errorf("%w: nodes: of the %d addresses only some have a user and a password, or one of them "+
-			"lacks its redis://: if a password has a comma, write %%2C", ErrConfig, len(urls)))
+			"lacks its redis://: if a password has a comma, write %%2C; if a node has no password, give it one, or pass clients "+
+			"of your own to New", ErrConfig, len(urls)))
 	}
 	if len(problems) > 0 {
 		closeUnused(clients)
