@@ -13,8 +13,8 @@ import (
 // Config is what Module needs to know. A zero field means its default, except Name. The tags are
 // for the configuration library of your choice; a time.Duration reads "15s" in YAML, and is a
 // number of nanoseconds in JSON. What is written of it, by fmt, encoding/json, encoding/xml, YAML, log/slog or zap, has the
-// hosts of the nodes, and neither users nor passwords; except by %w and %p, which go vet refuses, and by encoding/gob, which
-// stores the whole. Keep it in a field with a name that is exported: embedded, it would be written in
+// hosts of the nodes, and neither users nor passwords; except by %w and %p, which go vet refuses. Encoding/gob gets an error.
+// Keep it in a field with a name that is exported: embedded, it would be written in
 // place of what is around it, and of a field that is not exported fmt shows the nodes' URLs as they are.
 type Config struct {
 	// Name is the election's name, 1 to 191 bytes of UTF-8 without control characters. Replicas

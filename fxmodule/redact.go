@@ -2,6 +2,7 @@ package redlockfx
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -84,6 +85,11 @@ func (c Config) Format(s fmt.State, verb rune) {
 
 // MarshalText returns what String does, for encoding/xml and others that know this method.
 func (c Config) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// GobEncode returns an error: gob is for storing, and a Config with hidden passwords is none that could be used again.
+func (c Config) GobEncode() ([]byte, error) {
+	return nil, errors.New("redlockfx: a Config has passwords and is not written by encoding/gob: store where it was read from")
+}
 
 // MarshalJSON writes the Config without users and passwords: it is for logs, and a Config cannot be stored by it.
 func (c Config) MarshalJSON() ([]byte, error) {

@@ -49,15 +49,16 @@ func without(rights []string, right string) []string {
 
 // spares are the rights that a Locker can do without, and what it tells of that.
 var spares = map[string][]string{
-	"none":           nil,
-	"+script|load":   nil,                                // it sends each script once more
-	"+pubsub|numsub": nil,                                // who watches is told in any case
-	"&{redlock}:*":   {"subscribe: NOPERM .* channels?"}, // so nobody is there to publish to
-	"+hscan":         {"sweep: old records are not removed"},
-	"+hdel":          {"sweep: old records are not removed"},
-	"+publish":       {"publish: PUBLISH is not permitted"},
-	"+subscribe":     {"subscribe: NOPERM .* 'subscribe'"},
-	"+unsubscribe":   {"subscribe: NOPERM .* 'unsubscribe'"},
+	"none":            nil,
+	"+client|setname": nil,                                // its connections have no name
+	"+script|load":    nil,                                // it sends each script once more
+	"+pubsub|numsub":  nil,                                // who watches is told in any case
+	"&{redlock}:*":    {"subscribe: NOPERM .* channels?"}, // so nobody is there to publish to
+	"+hscan":          {"sweep: old records are not removed"},
+	"+hdel":           {"sweep: old records are not removed"},
+	"+publish":        {"publish: PUBLISH is not permitted"},
+	"+subscribe":      {"subscribe: NOPERM .* 'subscribe'"},
+	"+unsubscribe":    {"subscribe: NOPERM .* 'unsubscribe'"},
 }
 
 var denied = regexp.MustCompile(

@@ -68,9 +68,9 @@ func (p person) operate(ctx context.Context) error {
 	return errors.Join(p.jobs.Pause(ctx, "report"), p.jobs.Resume(ctx, "report"), p.jobs.Trigger(ctx, "report"))
 }
 
-// spareForPeople are the rights that they can do without: a script is sent once more, and the leader hears of a change when it asks
-// next.
-var spareForPeople = []string{"+script|load", "+publish", "&{redlock}:*"}
+// spareForPeople are the rights that they can do without: a connection has no name, a script is sent once more, and the leader
+// hears of a change when it asks next.
+var spareForPeople = []string{"+client|setname", "+script|load", "+publish", "&{redlock}:*"}
 
 func TestRoles_AreEnoughAndNoneTooMany(t *testing.T) {
 	t.Parallel()

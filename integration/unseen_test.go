@@ -86,3 +86,34 @@ func TestNodesThatDoNotPermitInfo_AreRefusedUnlessTheCallerAcceptsThem(t *testin
 		want.Err(t, err, redlock.ErrGuarded)
 	})
 }
+
+// A node comes back with older data, as after a failover that lost the newest writes. Where its restarts cannot be seen, it grants
+// a lock that is held, and with the token of its holder. So nobody uses such a node who has not accepted it.
+func TestUnseenRestarts_MayGrantALockTwiceWithOneToken(t *testing.T) {
+	t.Parallel()
+	nodes := startNodes(t, 1)
+	server := admins(t, nodes.Addrs())[0]
+	setUser(t, server, "unseeing", without(rights(t), "+info"))
+	first := lockerAs(t, "unseeing", "pw", nodes, redlock.WithUnseenRestarts())
+	second := lockerAs(t, "unseeing", "pw", nodes, redlock.WithUnseenRestarts())
+	refused := lockerAs(t, "unseeing", "pw", nodes)
+
+	release(t, acquire(t, first, "x")) // the guard is over, and there is a number
+	older, err := server.Dump(t.Context(), records.Default.Hash()).Result()
+	must(t, err)
+	lease := acquire(t, first, "x")
+	must(t, server.RestoreReplace(t.Context(), records.Default.Hash(), 0, older).Err())
+
+	_, err = refused.TryAcquire(t.Context(), "x")
+	want.Err(t, err, redlock.ErrConfig)
+	want.Text(t, err, "scripts may not call INFO")
+	other, err := second.TryAcquire(t.Context(), "x")
+	if err != nil {
+		t.Fatalf("the lock is not granted twice, and the documents say that it may be: %v", err)
+	}
+	if !lease.Valid() || other.Token() != lease.Token() {
+		t.Errorf("the first holder is valid, %v, with token %d; the second one has %d", lease.Valid(), lease.Token(), other.Token())
+	}
+	lease.Abandon()
+	release(t, other)
+}

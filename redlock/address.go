@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -24,7 +25,10 @@ var hostName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 // redis://[user:password@]host:port[/db], or rediss:// for TLS. Change what you need, TLSConfig or
 // CredentialsProvider say, make a client of it and pass that to [New]. The option skip_verify is refused: with it, anybody
 // on the network path can pose as the node and read the password. No error repeats any part of the URL, which may hold a
-// password in any place where it was mistyped.
+// password in any place where it was mistyped. The options themselves have the password: do not print them.
+//
+// Servers show the connections by the name redlockfx, or by ClientName if you set it. A server that refuses that name is used
+// without one; with ClientName, go-redis does not connect to it.
 func ClientOptions(node string) (*redis.Options, error) {
 	u := node
 	if !strings.Contains(u, "://") {
@@ -61,13 +65,25 @@ func ClientOptions(node string) (*redis.Options, error) {
 	o.DialerRetries = 1 // the next call dials again anyway
 	o.DialTimeout = time.Second
 	o.PoolSize = 8 // a Locker uses four at a time
-	if o.ClientName == "" {
-		o.ClientName = "redlockfx"
+	o.OnConnect = func(ctx context.Context, c *redis.Conn) error {
+		if o.ClientName != "" { // the caller's choice: go-redis has sent it
+			return nil
+		}
+		return setName(ctx, c)
 	}
 	o.DisableIdentity = true // its CLIENT SETINFO is denied to users that may not do more than they must
 	// The hand-over notices of one vendor's cloud: without them no address is looked up at start.
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return o, nil
+}
+
+// setName has the server show connections by a name. One that refuses that, as some managed services do, works without.
+func setName(ctx context.Context, c *redis.Conn) error {
+	err := c.ClientSetName(ctx, "redlockfx").Err()
+	if _, answered := errors.AsType[redis.Error](err); answered {
+		return nil
+	}
+	return err
 }
 
 // isAddress reports whether what url.Parse took for the host is one. A reserved character that was not escaped ends the

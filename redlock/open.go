@@ -52,13 +52,13 @@ func Validate(urls []string, opts ...Option) (Settings, error) {
 }
 
 // newClients makes a client for each URL, or none and an error that names every URL that is wrong by its place.
-func newClients(urls []string, secure *tls.Config) ([]redis.UniversalClient, error) {
+func newClients(urls []string, secure func() *tls.Config) ([]redis.UniversalClient, error) {
 	var problems []error
 	var clients []redis.UniversalClient
 	for i, u := range urls {
 		o, err := ClientOptions(u)
 		if err == nil && secure != nil {
-			err = useTLS(o, secure)
+			err = useTLS(o, secure())
 		}
 		if err != nil {
 			problems = append(problems, fmt.Errorf("node %d of %d: %w", i+1, len(urls), err))
@@ -68,7 +68,8 @@ func newClients(urls []string, secure *tls.Config) ([]redis.UniversalClient, err
 	}
 	if len(problems) == 0 && nodelist.IsTorn(urls) {
 		problems = append(problems, fmt.Errorf("%w: nodes: of the %d addresses only some have a user and a password, or one of them "+
-			"lacks its redis://: if a password has a comma, write %%2C", ErrConfig, len(urls)))
+			"lacks its redis://: if a password has a comma, write %%2C; if a node has no password, give it one, or pass clients "+
+			"of your own to New", ErrConfig, len(urls)))
 	}
 	if len(problems) > 0 {
 		closeUnused(clients)

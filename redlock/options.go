@@ -36,7 +36,9 @@ type Settings struct {
 
 	hooks Hooks
 	clock *clock.Clock
-	tls   *tls.Config // nil: as the URLs say
+	// tls returns what WithTLS was given; nil: as the URLs say. A function, since fmt follows a pointer for verbs that do not
+	// fit, and the private key is in there.
+	tls func() *tls.Config
 }
 
 // Allowance is how much earlier than its TTL a lease ends for its holder.
@@ -97,7 +99,13 @@ func WithHooks(h Hooks) Option { return func(s *Settings) { s.hooks = h } }
 // WithTLS sets how [Open] speaks to nodes with rediss:// URLs: trusted CAs, a client certificate, a server name. Any other
 // URL is then an error. The server name is the URL's host, and TLS 1.2 the oldest version, if config does not say more.
 // config must not change afterwards. [New] refuses this option: its clients have options of their own.
-func WithTLS(config *tls.Config) Option { return func(s *Settings) { s.tls = config } }
+func WithTLS(config *tls.Config) Option {
+	return func(s *Settings) {
+		if s.tls = nil; config != nil {
+			s.tls = func() *tls.Config { return config }
+		}
+	}
+}
 
 // WithClock replaces the clock of this process, for this module's own tests.
 func WithClock(c *clock.Clock) Option { return func(s *Settings) { s.clock = c } }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/secret"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -56,6 +57,9 @@ func TestOpen_RefusesAListThatWasSplitInAPassword(t *testing.T) {
 			t.Errorf("%s: got %v", list, err)
 		}
 	}
+	// Nor is one where a node has no password: the error says what to do.
+	_, err := redlock.Validate([]string{"redis://u:p@r1", "redis://u:p@r2", "redis://r3"})
+	want.Text(t, err, "of the 3 addresses only some have a user and a password", "write %2C", "give it one, or pass clients of your own to New")
 	for _, list := range []string{"r1,r2,r3", "redis://r1,r2,rediss://r3", "u:p@r1,u:p@r2,u:p@r3", "redis://u:p@r1,redis://u:q@r2,redis://:r@r3"} {
 		if _, err := redlock.Validate(strings.Split(list, ",")); err != nil {
 			t.Errorf("%s: got %v", list, err)

@@ -29,6 +29,10 @@ func TestMain(m *testing.M) {
 		beOtherUser()
 		return
 	}
+	if trick := os.Getenv(asHider); trick != "" {
+		beHider(trick)
+		return
+	}
 	if len(os.Args) > 1 && os.Args[1] == guardName || os.Getenv(asProgram) != "" {
 		main()
 		return
@@ -176,6 +180,11 @@ func prepared(t *testing.T, c *redisproc.Cluster, args ...string) (p *exec.Cmd, 
 	p.Env = append(os.Environ(), asProgram+"=1")
 	out = &output{}
 	p.Stdout, p.Stderr = out, out
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%v ended with %v, it said: %s", args, p.ProcessState, out)
+		}
+	})
 	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.WaitDelay = 5 * time.Second // what it should not have left may hold its output
 	return p, out

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	nodeguard "github.com/redlockfx/redlockfx/internal/guard"
+	"github.com/redlockfx/redlockfx/internal/plain"
 )
 
 func (p *program) guardCommand() *cobra.Command {
@@ -119,6 +120,7 @@ func askGuard(ctx context.Context, node *redis.Client, hash string) (guardState,
 	case errors.Is(err, redis.Nil):
 		return guardState{Addr: addr}, []string{addr, "(none)"}, nil
 	case err != nil:
+		err = plain.Error(err)
 		return guardState{Addr: addr, Err: err.Error()}, []string{addr, err.Error()}, err
 	}
 	s, err := nodeguard.Parse(text)
@@ -140,7 +142,7 @@ func (p *program) resetGuard(ctx context.Context, nodes []*redis.Client, addr st
 		n, err := node.HDel(ctx, p.hash(), nodeguard.Field).Result()
 		switch {
 		case err != nil:
-			return exit{unreachable, fmt.Errorf("%s: failed to delete the guard: %w", addr, err)}
+			return exit{unreachable, fmt.Errorf("%s: failed to delete the guard: %w", addr, plain.Error(err))}
 		case n == 0:
 			return exit{no, fmt.Errorf("%s has no guard under the prefix: nothing was deleted", addr)}
 		case p.output == "json":

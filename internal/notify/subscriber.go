@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/internal/bounded"
+	"github.com/redlockfx/redlockfx/internal/plain"
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
@@ -137,7 +138,7 @@ func (s *subscriber) receive(link *redis.PubSub) {
 		}
 		failures++
 		n.away(s.node)
-		n.config.Seen(s.node, err)
+		n.config.Seen(s.node, plain.Error(err))
 		if _, answered := errors.AsType[redis.Error](err); answered {
 			_ = retry.Sleep(open, n.config.Denied) // the loop looks at open itself
 			s.refused.Store(true)

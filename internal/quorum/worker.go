@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/internal/plain"
 )
 
 // worker sends tasks to a node on a connection of its own. It belongs to one goroutine.
@@ -229,13 +231,13 @@ func (w *worker) received(groups []group, sent time.Time, err error) {
 	now := w.node.config.Now()
 	for i := range groups {
 		r, cmd := &groups[i].result, w.cmds[i].(*redis.Cmd)
-		r.sent, r.received, r.err = sent, now, printable(cmd.Err())
+		r.sent, r.received, r.err = sent, now, plain.Error(cmd.Err())
 		switch {
 		case r.err != nil:
 		case cmd.Val() == nil && err != nil:
 			// go-redis (9.23) leaves a command of a pipeline without an error when the server refuses what sets up the
 			// connection, a password say.
-			r.err = printable(err)
+			r.err = plain.Error(err)
 		default:
 			r.reply, r.err = ParseReply(cmd.Val())
 		}

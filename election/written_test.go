@@ -1,0 +1,41 @@
+package election_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/passworded"
+	"github.com/redlockfx/redlockfx/internal/testkit/written"
+)
+
+func TestEveryType_IsWrittenWithoutThePassword(t *testing.T) {
+	values := map[string]any{"Option": election.WithTTL(time.Second), "PanicError": &election.PanicError{Value: 1}, "Hooks": election.Hooks{}}
+	e, err := election.New(passworded.Open(t), "x", election.WithLogger(zap.NewNop()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	e.OnLeader(func(ctx context.Context) {
+		defer stop()
+		term, _ := election.TermFrom(ctx)
+		leader, err := e.Leader(ctx)
+		if err != nil {
+			t.Error(err)
+		}
+		terms, err := e.Terms(ctx)
+		if err != nil {
+			t.Error(err)
+		}
+		values["Leader"], values["Term"], values["TermRecord"], values["context"] = leader, term, terms, ctx
+	})
+	if err := e.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	values["Elector"], values["Settings"] = e, e.Settings()
+	values["refusal"] = election.Validate(e.Locker().Settings(), "x", election.WithTTL(-1))
+	written.Without(t, passworded.Password, values)
+}

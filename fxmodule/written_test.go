@@ -1,0 +1,24 @@
+package redlockfx_test
+
+import (
+	"strings"
+	"testing"
+
+	"go.uber.org/fx"
+
+	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
+	"github.com/redlockfx/redlockfx/internal/testkit/written"
+)
+
+// Fmt asks no method of a Config for %w and %p: they show it as it is, and go vet refuses them.
+func TestEveryType_IsWrittenWithoutSecrets(t *testing.T) {
+	const hidden = "S3cretPassw0rd"
+	config := redlockfx.Config{Name: "x", Nodes: []string{"redis://locks:" + hidden + "@a:1"}}
+	torn := config
+	torn.Nodes = strings.Split("redis://locks:"+hidden+",x:y@a:1", ",")
+	written.Without(t, hidden, map[string]any{"Config": config, "a split list": torn}, "fmt %w", "fmt %p")
+	written.Without(t, hidden, map[string]any{
+		"error": torn.Validate(), "Supply": fx.Supply(config), "Settings": redlockfx.Settings(func() redlockfx.Config { return config }),
+		"Named": redlockfx.Named("x"), "GroupOption": redlockfx.For("x"),
+	})
+}

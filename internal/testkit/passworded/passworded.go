@@ -1,0 +1,32 @@
+// Package passworded gives tests a Locker whose node has a password, to look for it in what is written.
+package passworded
+
+import (
+	"context"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// Password is what no output may have.
+const Password = "S3cretPassw0rd"
+
+// Open returns a Locker of one node, on a socket, that grants locks to who knows the password. The end of the test closes it.
+func Open(t *testing.T) *redlock.Locker {
+	t.Helper()
+	server := miniredis.RunT(t)
+	server.RequireUserAuth("locks", Password)
+	l, err := redlock.Open([]string{"redis://locks:" + Password + "@" + server.Addr()},
+		redlock.WithUnseenRestarts(), redlock.WithoutRestartGuard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}

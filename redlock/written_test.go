@@ -1,0 +1,109 @@
+package redlock_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	miniserver "github.com/alicebob/miniredis/v2/server"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/internal/testkit/written"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// Whatever way a program writes what this package gave it, the password and the key of the client's certificate are not in it.
+func TestEveryType_IsWrittenWithoutSecrets(t *testing.T) {
+	const hidden = "S3cretPassw0rdOfTheNodesAndKey"
+	server := miniredis.RunT(t)
+	server.RequireUserAuth("locks", hidden)
+	key := ed25519.PrivateKey(hidden)
+	secure := redlock.WithTLS(&tls.Config{Certificates: []tls.Certificate{{PrivateKey: key, OCSPStaple: []byte(hidden)}}})
+	encrypted, refused := redlock.Validate([]string{"rediss://locks:" + hidden + "@r1"}, secure)
+	if refused != nil {
+		t.Fatal(refused)
+	}
+	_, refused = redlock.Open([]string{"rediss://locks:" + hidden + "@r1", "redis://locks:" + hidden + "@r1"}, secure)
+
+	l, err := redlock.Open([]string{"redis://locks:" + hidden + "@" + server.Addr()},
+		redlock.WithUnseenRestarts(), redlock.WithoutRestartGuard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := l.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	lease := mustAcquire(t, l, "x")
+	holder, err := l.Holder(t.Context(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, held := l.TryAcquire(t.Context(), "x")
+	if !errors.Is(held, redlock.ErrHeld) {
+		t.Fatal(held)
+	}
+	status := l.Nodes(t.Context())[0]
+	if err := lease.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	written.Without(t, hidden, map[string]any{
+		"Locker": l, "Lease": lease, "Settings": l.Settings(), "Settings with TLS": encrypted, "Option": secure, "Holder": holder,
+		"NodeStatus": status, "an error": held, "a refusal": refused,
+		"NodeError": redlock.NodeError{Addr: "r1", Err: refused}, "AcquireOption": redlock.WithValue("x"), "Hooks": redlock.Hooks{},
+		"Extension": redlock.Extension{},
+	})
+}
+
+// failure is what the hook is told of a node.
+type failure struct {
+	op string
+	error
+}
+
+// A server without AUTH, or where it was renamed, repeats what it was given: that is a user and a password.
+func TestEveryType_IsWrittenWithoutThePasswordThatAServerRepeats(t *testing.T) {
+	const hidden = "S3cretPassw0rd"
+	server := miniredis.RunT(t)
+	server.Server().SetPreHook(func(c *miniserver.Peer, cmd string, args ...string) bool {
+		if cmd != "AUTH" && cmd != "HELLO" {
+			return false
+		}
+		c.WriteError(fmt.Sprintf("ERR unknown command '%s', with args beginning with: '%s' ", cmd, strings.Join(args, "' '")))
+		return true
+	})
+	told := make(chan failure, 100)
+	l, err := redlock.Open([]string{"redis://locks:" + hidden + "@" + server.Addr()},
+		redlock.WithTTL(500*time.Millisecond), redlock.WithHooks(redlock.Hooks{NodeError: func(_, op string, err error) {
+			select {
+			case told <- failure{op, err}:
+			default:
+			}
+		}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, tried := l.TryAcquire(ctx, "x")
+	_, read := l.Holder(ctx, "x")
+	status := l.Nodes(ctx)[0]
+	watched := l.Watch(ctx, "x", func(redlock.Holder) {}) // subscribes
+	if err := l.Close(t.Context()); err != nil {          // within a TTL: such a node may have granted the lock
+		t.Error(err)
+	}
+	close(told)
+	values := map[string]any{"TryAcquire": tried, "Holder": read, "NodeStatus": status, "Watch": watched}
+	for err := range told {
+		values["NodeError, "+err.op] = err.error
+	}
+	want.Text(t, tried, "unknown command")
+	written.Without(t, hidden, values)
+}

@@ -1,0 +1,36 @@
+package scheduler_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/passworded"
+	"github.com/redlockfx/redlockfx/internal/testkit/written"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+func TestEveryType_IsWrittenWithoutThePassword(t *testing.T) {
+	e, err := election.New(passworded.Open(t), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := scheduler.New(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := scheduler.Job{Name: "job", Spec: "@daily", Run: func(context.Context, scheduler.Run) error { return nil }}
+	if err := s.Add(job); err != nil {
+		t.Fatal(err)
+	}
+	all, err := s.Jobs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	written.Without(t, passworded.Password, map[string]any{
+		"Scheduler": s, "Job": job, "Status": all, "Option": scheduler.WithLocation(time.UTC), "Run": scheduler.Run{},
+		"Record": scheduler.Record{}, "Change": scheduler.Change{}, "Hooks": scheduler.Hooks{}, "CatchUp": scheduler.CatchUpAll(time.Hour),
+		"error": s.Add(job), "unknown": s.Pause(t.Context(), "unknown"),
+	})
+}
