@@ -86,7 +86,7 @@ func refusedByReplica(t *testing.T) {
 	must(t, servers[0].ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
 	wantRefused(t, servers[0], refusal.NoReplicas, "SET", "k", "1")
 
-	must(t, servers[1].SlaveOf(t.Context(), "127.0.0.1", "1").Err()) // where there is no master
+	must(t, servers[1].ReplicaOf(t.Context(), "127.0.0.1", "1").Err()) // where there is no master
 	wantRefused(t, servers[1], refusal.ReadOnly, "SET", "k", "1")
 	wantRefused(t, servers[1], refusal.ReadOnly, "EVAL", setting, 1, "k")
 	must(t, servers[1].ConfigSet(t.Context(), "replica-serve-stale-data", "no").Err())
@@ -123,7 +123,7 @@ func refusedWhileLoading(t *testing.T) {
 		replica.ConfigSet(t.Context(), "key-load-delay", "1000").Err(), // µs
 		replica.ConfigSet(t.Context(), "loading-process-events-interval-bytes", "1024").Err())
 	host, port, err := net.SplitHostPort(nodes.Node(0).Addr())
-	must(t, err, replica.SlaveOf(t.Context(), host, port).Err())
+	must(t, err, replica.ReplicaOf(t.Context(), host, port).Err())
 	poll(t, "refusal of a server that loads", func() bool {
 		return refusal.Code(replica.Get(t.Context(), "k1").Err()) == refusal.Loading
 	})

@@ -144,7 +144,7 @@ func TestUsers_HaveTheRightsOfTheDocuments(t *testing.T) {
 	}
 	rights := map[string]bool{}
 	for _, line := range regexp.MustCompile(`(?m)^ +ACL SETUSER locks (.+)$`).FindAllSubmatch(page, -1) {
-		for _, right := range strings.Fields(string(line[1])) {
+		for right := range strings.FieldsSeq(string(line[1])) {
 			rights[right] = true
 		}
 	}
@@ -155,7 +155,7 @@ func TestUsers_HaveTheRightsOfTheDocuments(t *testing.T) {
 	_, line, _ := strings.Cut(string(users), "\nuser locks ")
 	line, _, _ = strings.Cut(line, "\n")
 	got := map[string]bool{}
-	for _, right := range strings.Fields(line) {
+	for right := range strings.FieldsSeq(line) {
 		if right == ">change-me-locks" {
 			right = ">password"
 		}

@@ -171,7 +171,7 @@ func TestReady_SaysWhyNot(t *testing.T) {
 		t.Errorf("nobody there: ready %v, %q", is, why)
 	}
 	host, port, _ := net.SplitHostPort(nodes.Node(1).Addr())
-	if err := server.SlaveOf(t.Context(), host, port).Err(); err != nil {
+	if err := server.ReplicaOf(t.Context(), host, port).Err(); err != nil {
 		t.Fatal(err)
 	}
 	if is, why := ready(t.Context(), addr); is || !strings.Contains(why, `no master, but "slave"`) {
