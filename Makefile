@@ -107,7 +107,7 @@ vulnerabilities: ## govulncheck in every module; it asks vuln.go.dev
 		if [ $$m = tools ]; then $(tool) govulncheck tool; else $(tool) govulncheck -test ./...; fi; done
 
 ##@ Writing
-.PHONY: fmt tidy pictures release
+.PHONY: fmt tidy pictures release image
 
 fmt: ## gofmt, and what go fix would modernise
 	gofmt -w .
@@ -122,3 +122,6 @@ pictures: ## those of the dashboard, anew, into docs
 
 release: ## redlockctl for all platforms, with SBOMs and checksums, into dist: make release VERSION=v1.2.3
 	@bash scripts/release.sh "$(VERSION)"
+
+image: ## a container image of redlockctl, static and without a shell: make image TAG=redlockctl:v1.2.3
+	@bash scripts/image.sh $(TAG)
