@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds an image of redlockctl for one platform, with docker, podman or buildah.
+# Builds an image of redlockctl for one platform, with docker, podman or buildah: the first that is there, or BUILDER.
 #
 #   image.sh [TAG [OS/ARCH]]            redlockctl:dev and linux/amd64, unless others are named
 #   image.sh context FOLDER [OS/ARCH]   only what goes into it
@@ -29,8 +29,8 @@ if [ "${1:-}" = context ]; then
 	exit
 fi
 tag=${1:-redlockctl:dev} platform=${2:-linux/amd64}
-engine=$(command -v docker || command -v podman || command -v buildah) || { echo 'image: neither docker, podman nor buildah is there' >&2; exit 1; }
+builder=$(command -v "${BUILDER:-docker}" || command -v podman || command -v buildah) || { echo 'image: neither docker, podman nor buildah is there' >&2; exit 1; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 context "$folder" "$platform"
-"$engine" build --platform "$platform" -t "$tag" -f "$folder/Containerfile" "$folder"
+"$builder" build --platform "$platform" -t "$tag" -f "$folder/Containerfile" "$folder"
