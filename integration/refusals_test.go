@@ -116,12 +116,12 @@ func refusedWhileBusy(t *testing.T) {
 func refusedWhileLoading(t *testing.T) {
 	nodes := startServers(t, 2)
 	master, replica := plainly(t, nodes.Node(0).Addr(), "", ""), plainly(t, nodes.Node(1).Addr(), "", "")
-	fill := "for i = 1, 3000 do redis.call('SET', 'k' .. i, string.rep('x', 1000)) end return 1"
+	fill := "for i = 1, 10000 do redis.call('SET', 'k' .. i, string.rep('x', 1000)) end return 1"
 	must(t,
 		master.Eval(t.Context(), fill, nil).Err(),
 		master.ConfigSet(t.Context(), "repl-diskless-sync-delay", "0").Err(),
-		replica.ConfigSet(t.Context(), "key-load-delay", "1000").Err(), // µs
-		replica.ConfigSet(t.Context(), "loading-process-events-interval-bytes", "1024").Err())
+		master.ConfigSet(t.Context(), "rdbcompression", "no").Err(),
+		replica.ConfigSet(t.Context(), "key-load-delay", "200").Err()) // µs; it answers after every 2 MiB
 	host, port, err := net.SplitHostPort(nodes.Node(0).Addr())
 	must(t, err, replica.ReplicaOf(t.Context(), host, port).Err())
 	poll(t, "refusal of a server that loads", func() bool {
