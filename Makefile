@@ -69,7 +69,7 @@ test-browser: ## the dashboard in a real Chromium, which is installed where it i
 	go -C $(browser) test -race -count=1 -timeout=10m ./...
 
 ##@ Longer looks
-.PHONY: soak fuzz flake mutants bench vulnerabilities
+.PHONY: soak fuzz flake mutants bench engines vulnerabilities
 
 soak: ## many more random plans of faults: lock, election, the model and the machine of jobs, clocks, zones
 	go test -count=1 -timeout=2h -v -run TestSimulation ./redlock -args -plans=5000
@@ -98,12 +98,16 @@ mutants: ## break the promises one at a time: a test must fail every time
 bench: ## measure, beside redsync, and check requirements
 	cd bench && go run .
 
+ENGINES ?=
+engines: ## the tests on real servers on Redis and Valkey of Debian, fetched and not installed; ENGINES="..." for others
+	@bash scripts/engines.sh $(ENGINES)
+
 vulnerabilities: ## govulncheck in every module; it asks vuln.go.dev
 	@set -e; for m in $(modules) tools; do echo "govulncheck $$m"; cd $(CURDIR)/$$m; \
 		if [ $$m = tools ]; then $(tool) govulncheck tool; else $(tool) govulncheck -test ./...; fi; done
 
 ##@ Writing
-.PHONY: fmt tidy pictures release
+.PHONY: fmt tidy pictures release image
 
 fmt: ## gofmt, and what go fix would modernise
 	gofmt -w .
@@ -118,3 +122,6 @@ pictures: ## those of the dashboard, anew, into docs
 
 release: ## redlockctl for all platforms, with SBOMs and checksums, into dist: make release VERSION=v1.2.3
 	@bash scripts/release.sh "$(VERSION)"
+
+image: ## a container image of redlockctl, static and without a shell: make image TAG=redlockctl:v1.2.3
+	@bash scripts/image.sh $(TAG)

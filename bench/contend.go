@@ -75,7 +75,7 @@ func (b *bench) fight(ctx context.Context, peers []peer, think time.Duration) sa
 	}
 	return sample{
 		total / elapsed.Seconds(),
-		float64(sent)/total - 2*nodes,
+		float64(sent)/total - float64(2*nodes),
 		total * total / (float64(len(holds)) * squares),
 	}
 }

@@ -45,14 +45,14 @@ func (b *bench) crash(ctx context.Context) {
 		return err
 	})
 	for _, name := range names {
-		check(b.waiting(ctx, name, 1))
+		check(b.waiting(ctx, elections+name, 1))
 	}
 	free := make([]time.Time, len(names)) // when each lease is over
 	for n, process := range doomed {
 		time.Sleep(crashApart)
 		kill(process)
 		for i := n * crashLeads; i < (n+1)*crashLeads; i++ {
-			free[i] = b.freeAt(ctx, names[i])
+			free[i] = b.freeAt(ctx, elections+names[i])
 		}
 	}
 	check(<-over)

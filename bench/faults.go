@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"time"
@@ -27,6 +28,9 @@ type fault struct {
 
 // faults measures acquiring, not releasing, while nodes are faulty.
 func (b *bench) faults(ctx context.Context) {
+	if nodes < five {
+		check(fmt.Errorf("it needs %d nodes", five))
+	}
 	first, second := b.cluster.Node(1), b.cluster.Node(3)
 	proxy := must(first.Proxy())
 	addrs := b.cluster.Addrs()

@@ -79,7 +79,7 @@ func repeat(n, parallel int, measure func() (time.Duration, error)) []time.Durat
 // handOver is the function of that name for Lockers: it waits until the nodes know the waiters.
 func (b *bench) handOver(ctx context.Context, peers []peer) (time.Duration, error) {
 	return handOver(ctx, peers, func(name string) error {
-		err := b.waiting(ctx, name, len(peers)-1)
+		err := b.waiting(ctx, peers[0].prefix+name, len(peers)-1)
 		return errors.Join(err, pause(10, 30)(name)) // they ask once more after they have subscribed
 	})
 }
@@ -128,8 +128,12 @@ type holdFunc func(ctx context.Context) error
 
 func (f holdFunc) Release(ctx context.Context) error { return f(ctx) }
 
+// elections begins the name of the lock of an election.
+const elections = "election:"
+
 // candidate makes p campaign: it has won when its callback starts.
 func candidate(p peer) peer {
+	p.prefix = elections
 	p.wait = func(ctx context.Context, name string) (hold, error) {
 		began := make(chan struct{}, 1)
 		e, err := election.New(p.locker, name, election.OnLeader(func(ctx context.Context) {

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/pprof"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,8 +22,14 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
+// nodes is how many there are. The limits are for five.
+var nodes = five
+
+// nodesVariable tells the number to processes that this program starts.
+const nodesVariable = "REDLOCKFX_BENCH_NODES"
+
 const (
-	nodes    = 5
+	five     = 5
 	maxTime  = 90 * time.Minute // of all rows together, far above what they take
 	settling = 500 * time.Millisecond
 	closing  = 20 * time.Second // of all peers of a row together
@@ -42,6 +49,9 @@ type bench struct {
 func (b *bench) divided(n int) int { return max(n/b.divisor, 1) }
 
 func main() {
+	if n, err := strconv.Atoi(os.Getenv(nodesVariable)); err == nil {
+		nodes = n
+	}
 	if variable := os.Getenv(leadersVariable); variable != "" {
 		beLeaders(context.Background(), variable)
 		return
@@ -50,10 +60,12 @@ func main() {
 		beWaiter(context.Background(), variable)
 		return
 	}
+	flag.IntVar(&nodes, "nodes", five, "measure on `n` nodes: 1, 3 or 5; with other than 5 no limit is judged")
 	only := flag.String("only", rowNames(), "comma-separated `rows` to run")
 	divisor := flag.Int("divide", 1, "divide the numbers of jobs by `n`, to try rows: no limit is judged then, and figures keep their names")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of the run to this `file`")
 	flag.Parse()
+	_ = os.Setenv(nodesVariable, strconv.Itoa(nodes))
 	stopProfile, err := startProfile(*profile)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -99,7 +111,7 @@ func run(ctx context.Context, only []string, divisor int) (missed bool, err erro
 		return false, err
 	}
 	b := &bench{cluster: cluster, admins: clientsOf(cluster.Addrs()), divisor: divisor}
-	b.report.divided = divisor > 1
+	b.report.unjudged = divisor > 1 || nodes != five
 	defer func() { err = errors.Join(err, closeAll(b.admins), cluster.Close()) }()
 
 	fmt.Println(machine(ctx))

@@ -37,7 +37,8 @@ func (b *bench) commands(ctx context.Context) []map[string]command {
 
 // requests returns how many commands Lockers have sent to each node so far, including those that open and keep
 // connections.
-func (b *bench) requests(ctx context.Context) (counts [nodes]int) {
+func (b *bench) requests(ctx context.Context) (counts []int) {
+	counts = make([]int, nodes)
 	for i, done := range b.commands(ctx) {
 		for name, c := range done {
 			if !slices.Contains(inside, name) {

@@ -27,6 +27,7 @@ type peer struct {
 	try, wait func(ctx context.Context, name string) (hold, error) // one attempt; until it is won or ctx is done
 	close     func(ctx context.Context) error
 	locker    *redlock.Locker // nil if it is another library
+	prefix    string          // what its locks' names begin with
 }
 
 // hold is a lock that was won.

@@ -10,13 +10,13 @@ import (
 
 // report prints one line per figure, with its limit if it has one, and at the end the limits that were missed.
 type report struct {
-	divided bool // the numbers of jobs are, so nothing is judged
-	row     row
-	open    map[string]limit // of the row: those whose figure was not printed yet
-	missed  []string
-	mu      sync.Mutex // guards the rest
-	failed  int        // calls of the row
-	lastErr error
+	unjudged bool // other numbers of jobs or nodes than the limits are made for
+	row      row
+	open     map[string]limit // of the row: those whose figure was not printed yet
+	missed   []string
+	mu       sync.Mutex // guards the rest
+	failed   int        // calls of the row
+	lastErr  error
 }
 
 const layout = "%-58s %9s %9s %8s  %-24s %s\n"
@@ -57,7 +57,7 @@ func (r *report) latency(name string, took, beside []time.Duration, is string) {
 // is judged.
 func (r *report) judge(name string, value, ratio float64) string {
 	l, found := r.open[name]
-	if !found || r.divided {
+	if !found || r.unjudged {
 		return ""
 	}
 	delete(r.open, name)
@@ -90,7 +90,7 @@ func (r *report) end() {
 	if r.failed > 0 {
 		fmt.Printf("    failed calls: %d, the last with: %.200v\n", r.failed, r.lastErr)
 	}
-	if r.divided {
+	if r.unjudged {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.open)) {

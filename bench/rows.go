@@ -70,6 +70,7 @@ var allRows = []row{
 		"lease over to next leader, p50 ms": atMost(35),
 		"lease over to next leader, p99 ms": atMost(80),
 	}},
+	{"outage", (*bench).outage, nil},
 	{"follow", (*bench).follow, map[string]limit{"commands a second of a follower": atMost(0.15)}},
 	{"ticks", (*bench).ticks, map[string]limit{
 		"tick to run, p50 ms":             atMost(1.5),

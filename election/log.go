@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/internal/doing"
+	"github.com/redlockfx/redlockfx/internal/refusal"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -152,12 +152,8 @@ func (e *Elector) logOutcome(o *outlook) {
 	o.warned, o.since = false, time.Time{}
 }
 
-// refusals are what nodes answer whom they do not know, or who may not do what we do: time alone does not mend that, as it
-// does LOADING or a connection that breaks.
-var refusals = []string{"NOAUTH", "NOPERM", "WRONGPASS"}
-
 // isRefused reports that so many nodes refuse this replica that the others are too few, or that their list of nodes is
-// another one.
+// another one. Time alone does not mend that, as it does LOADING or a connection that breaks.
 func isRefused(err error) bool {
 	if errors.Is(err, redlock.ErrConfig) {
 		return true
@@ -168,7 +164,7 @@ func isRefused(err error) bool {
 	}
 	refused := 0
 	for _, n := range q.Nodes {
-		if slices.Contains(refusals, code(n.Err)) {
+		if refusal.IsPermanent(n.Err) {
 			refused++
 		}
 	}
@@ -200,7 +196,7 @@ func causeOf(err error) string {
 	return strings.Join(slices.Compact(causes), ", ")
 }
 
-// codes are the first words of the nodes' own errors, as NOAUTH.
+// codes are those of the nodes' own errors, as NOAUTH.
 func codes(err error) []string {
 	q, ok := errors.AsType[*redlock.QuorumError](err)
 	if !ok {
@@ -208,21 +204,11 @@ func codes(err error) []string {
 	}
 	var all []string
 	for _, n := range q.Nodes {
-		if code := code(n.Err); code != "" {
+		if code := refusal.Code(n.Err); code != "" {
 			all = append(all, code)
 		}
 	}
 	return all
-}
-
-// code is the first word of a node's own error; "" if err is none.
-func code(err error) string {
-	own, ok := errors.AsType[redis.Error](err)
-	if !ok {
-		return ""
-	}
-	code, _, _ := strings.Cut(own.Error(), " ")
-	return code
 }
 
 // logNodes logs each node that begins to fail, and that works again, until the function that it returns is called.

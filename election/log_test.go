@@ -122,6 +122,7 @@ func TestLog_SaysNothingWorseThanInfoWhileAllIsWell(t *testing.T) {
 func TestLog_OnlyRefusalsAreErrors(t *testing.T) {
 	for reply, refused := range map[string]bool{
 		"NOAUTH Authentication required.": true, "NOPERM this user has no permissions": true, "WRONGPASS invalid": true,
+		"ERR ACL failure in script: No permissions to access a key": true, "ERR unknown command 'evalsha'": true,
 		"LOADING Redis is loading the dataset in memory": false, "BUSY Redis is busy running a script": false,
 		"CLUSTERDOWN Hash slot not served": false, "": false,
 	} {

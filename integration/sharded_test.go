@@ -126,10 +126,12 @@ func TestSharded_EmptyShardIsGuarded(t *testing.T) {
 	if after := time.Since(restarted); after < shortTTL {
 		t.Errorf("the shard granted %v after its restart, want %v at least", after, shortTTL)
 	}
-	poll(t, "lease on the shard again", func() bool { return records.Default.On(t, "x", server) == 1 })
-	if !held.Valid() {
-		t.Errorf("the lease was lost: %v", context.Cause(held.Context()))
-	}
+	poll(t, "lease on the shard again", func() bool {
+		if !held.Valid() {
+			t.Fatalf("the lease was lost: %v", context.Cause(held.Context()))
+		}
+		return records.Default.On(t, "x", server) == 1
+	})
 }
 
 func startSharded(t *testing.T) *redisproc.Cluster {

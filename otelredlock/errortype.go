@@ -7,9 +7,9 @@ import (
 	"net"
 	"regexp"
 
-	"github.com/redis/go-redis/v9"
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/redlockfx/redlockfx/internal/refusal"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -30,8 +30,8 @@ var kinds = []struct {
 	{redlock.ErrClosed, "closed"},
 }
 
-// code begins an error of a server, as in "NOAUTH Authentication required."
-var code = regexp.MustCompile(`^[A-Z]{1,20}\b`)
+// code is what a server refuses, as in "NOAUTH Authentication required.", and not a word of a sentence.
+var code = regexp.MustCompile(`^[A-Z_]{1,20}$`)
 
 // typeOf is the kind of an error, of a fixed and small number: its text is none.
 func typeOf(err error) string {
@@ -40,10 +40,8 @@ func typeOf(err error) string {
 			return kind.name
 		}
 	}
-	if answer, ok := errors.AsType[redis.Error](err); ok {
-		if code := code.FindString(answer.Error()); code != "" {
-			return code
-		}
+	if found := refusal.Code(err); code.MatchString(found) {
+		return found
 	}
 	if failed, ok := errors.AsType[net.Error](err); ok {
 		if failed.Timeout() {

@@ -73,7 +73,10 @@ func TestNodes_ThatAreUnfitHaveNoVote(t *testing.T) {
 
 // What a policy evicts it costs availability, and no lease is lost unseen: the guard goes with the records.
 func TestNodes_MayEvict(t *testing.T) {
-	for policy, tells := range map[string]int{"volatile-lru": 0, "volatile-ttl": 0, "allkeys-lru": 1, "allkeys-random": 1} {
+	for policy, tells := range map[string]int{
+		"volatile-lru": 0, "volatile-ttl": 0, "volatile-lrm": 0, // Redis 8.6 has -lrm
+		"allkeys-lru": 1, "allkeys-random": 1, "allkeys-lrm": 1, "eviction": 1, // Dragonfly has "eviction"
+	} {
 		bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 			c.SetInfo(0, "maxmemory", "1000000")
 			c.SetInfo(0, "maxmemory_policy", policy)
@@ -90,6 +93,17 @@ func TestNodes_MayEvict(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestNodes_TellTheVersionOfTheServerAndNotTheOneThatItIsCompatibleWith(t *testing.T) {
+	bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
+		c.SetInfo(0, "redis_version", "7.2.4")
+		c.SetInfo(0, "valkey_version", "9.1.2")
+		l, _ := c.Locker()
+		if s := l.Nodes(t.Context())[0]; s.Err != nil || s.Version != "9.1.2" {
+			t.Errorf("%+v", s)
+		}
+	})
 }
 
 func TestNodes_TellHowTheyAre(t *testing.T) {

@@ -19,7 +19,7 @@ const oldest = "6.2"
 type NodeStatus struct {
 	Addr        string
 	Role        string        // master or slave; empty where INFO is not permitted
-	Version     string        // of the server
+	Version     string        // of the server: of Redis, or of Valkey
 	Eviction    string        // the policy, and noeviction where no maximum of memory is set; allkeys-... costs availability
 	Latency     time.Duration // of the answer to this call
 	Guard       time.Duration // for how long it grants nothing, as it may have lost a lease
@@ -112,6 +112,8 @@ func (n *inspection) read(info string) {
 		case "run_id":
 			n.runID = text
 		case "redis_version":
+			n.version = cmp.Or(n.version, text)
+		case "valkey_version": // its redis_version is the one that it is compatible with
 			n.version = text
 		case "role":
 			n.role = text
@@ -193,11 +195,17 @@ func (l *Locker) unfit(node int, n inspection) error {
 	case n.identity == 0:
 		l.observeDenied(node, "inspect", errors.New("INFO is not permitted or says nothing: role, eviction and version "+
 			"are not checked, and a restart is seen only where the data is gone"))
-	case strings.HasPrefix(e, "allkeys-"):
+	case !keepsLocks(e):
 		l.observeDenied(node, "eviction", fmt.Errorf("maxmemory-policy is %s: when memory is short all locks of the node "+
 			"may go at once; it then grants nothing for %v, and no lock is given twice", e, l.settings.MaxTTL))
 	}
 	return nil
+}
+
+// keepsLocks reports whether a server with that eviction policy evicts no key without a TTL. New versions and forks have
+// policies of other names.
+func keepsLocks(policy string) bool {
+	return policy == "" || policy == "noeviction" || strings.HasPrefix(policy, "volatile-")
 }
 
 // older compares versions by their numbers.

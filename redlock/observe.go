@@ -10,9 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/redlockfx/redlockfx/internal/quorum"
+	"github.com/redlockfx/redlockfx/internal/refusal"
 )
 
 // observed is the last observed state of the nodes, so that the hooks tell of changes alone.
@@ -70,7 +69,7 @@ func (l *Locker) see(node int, e quorum.Exchange) {
 		}
 	}
 	l.observeFailure(node, inCall, e.Script, e.Err)
-	if e.Err != nil && redis.HasErrorPrefix(e.Err, "READONLY") {
+	if refusal.Code(e.Err) == refusal.ReadOnly {
 		l.quorum.Inspect(node)
 	}
 }

@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/redlockfx/redlockfx/internal/quorum"
+	"github.com/redlockfx/redlockfx/internal/refusal"
 )
 
 // heldError is the reason of a node where another holds the lock.
@@ -68,19 +66,12 @@ func isRefusal(err error) bool {
 
 // isDenied reports that the server did nothing for want of the right password.
 func isDenied(err error) bool {
-	return redis.IsAuthError(err) || redis.HasErrorPrefix(err, "WRONGPASS")
+	code := refusal.Code(err)
+	return code == refusal.NoAuth || code == refusal.WrongPass
 }
 
-// isPermanent reports an error that asking again cannot mend: a wrong password or missing rights. A denial inside a script
-// has no code of its own in Redis before 7.2, only this text.
-func isPermanent(err error) bool {
-	if _, answered := errors.AsType[redis.Error](err); !answered {
-		return errors.Is(err, errBlind)
-	}
-	text := err.Error()
-	return isDenied(err) || strings.Contains(text, "NOPERM ") || strings.Contains(text, "ACL failure in script") ||
-		strings.Contains(text, "The user executing the script can't")
-}
+// isPermanent reports an error that asking again cannot mend.
+func isPermanent(err error) bool { return errors.Is(err, errBlind) || refusal.IsPermanent(err) }
 
 // isHopeless reports an outcome where so many nodes refuse for good that no quorum is left.
 func isHopeless(err error, nodes int) bool {

@@ -1,22 +1,21 @@
 #!/usr/bin/env bash
 # Runs the tests on real servers against other engines than the one that is installed, and prints a table.
 #
-#   engines.sh [ENGINE...]        those of Debian's next release, unless others are named
+#   engines.sh [ENGINE...]        those of Debian, unless others are named
 #   engines.sh fetch ENGINE       only fetches it, and prints the file of its server
 #
-# An ENGINE is debian:PACKAGE, from Debian's next release; docker:IMAGE, from a registry; or the file of a server.
+# An ENGINE is debian:RELEASE/PACKAGE; docker:IMAGE, from a registry; or the file of a server.
 # What is fetched goes into a folder of the user, with the loader and the libraries of its release. Nothing is installed.
 set -euo pipefail
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/redlockfx-engines
-suite=trixie
 mirror=http://deb.debian.org/debian
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
 
 # from_debian unpacks a package and all that it depends on into a folder. apt checks the signatures; it is told that nothing
 # at all is installed, so it fetches the C library too.
 from_debian() {
-	local package=$1 root=$2 apt=$2.apt
+	local suite=${1%%/*} package=${1#*/} root=$2 apt=$2.apt
 	mkdir -p "$apt"/{lists/partial,archives/partial,etc/apt.conf.d,etc/preferences.d} "$root"
 	: >"$apt/status"
 	echo "deb [signed-by=$keys] $mirror $suite main" >"$apt/sources.list"
@@ -30,9 +29,10 @@ from_debian() {
 		Debug::NoLocking "true";
 		APT::Sandbox::User "";
 		APT::Install-Recommends "false";
+		Acquire::Check-Valid-Until "false"; // a mirror may be weeks behind; signatures are checked all the same
 	END
-	APT_CONFIG=$apt/apt.conf apt-get update -q >&2
-	APT_CONFIG=$apt/apt.conf apt-get install -y -q --download-only "$package" >&2
+	APT_CONFIG=$apt/apt.conf apt-get update -qq >&2
+	APT_CONFIG=$apt/apt.conf apt-get install -y -qq --download-only "$package" >&2
 	local file
 	for file in "$apt"/archives/*.deb; do
 		dpkg-deb -x "$file" "$root"
@@ -63,12 +63,42 @@ server_in() {
 	return 1
 }
 
+# program prints a program that starts a server with the loader and the libraries of its folder.
+program() {
+	local root=$1 server=$2 loader libraries
+	# Other names of it may be links to the root of this machine.
+	loader=$(find "$root/" \( -name 'ld-linux*.so.*' -o -name 'ld-musl-*.so.1' \) \( -type f -o -path '*-linux-gnu/*' \) -print -quit)
+	libraries=$(find "$root/" -name '*.so*' -printf '%h\n' | sort -u | paste -sd:)
+	echo '#!/usr/bin/env bash'
+	case $server in
+	*dragonfly) # it has few of the settings of Redis, and refuses to start with others
+		cat <<-'END'
+			own=(--proactor_threads=1 --dbfilename=)
+			while [ $# -gt 0 ]; do
+				case $1 in
+				--version) own+=("$1"); shift ;;
+				--bind | --port | --dir | --requirepass | --maxmemory) own+=("$1=$2"); shift 2 ;;
+				--*) shift 2 ;;
+				*) shift ;; # a redis.conf
+				esac
+			done
+			set -- "${own[@]}"
+		END
+		;;
+	esac
+	if [ -z "$loader" ]; then # it is linked with nothing
+		printf 'exec "%s" "$@"\n' "$root/$server"
+	else
+		printf 'exec "%s" --library-path "%s" "%s" "$@"\n' "$loader" "$libraries" "$root/$server"
+	fi
+}
+
 # name_of prints how files of an engine are called.
 name_of() { tr -c 'a-zA-Z0-9.\n' - <<<"$1"; }
 
 # fetch prints a program that starts the server of an engine.
 fetch() {
-	local engine=$1 root server loader libraries
+	local engine=$1 root server
 	if [ -x "$engine" ]; then
 		echo "$engine"
 		return
@@ -80,18 +110,12 @@ fetch() {
 		debian:*) from_debian "${engine#debian:}" "$root" ;;
 		docker:*) from_docker "${engine#docker:}" "$root" ;;
 		*)
-			echo "engines: \"$engine\" is neither debian:PACKAGE nor docker:IMAGE nor the file of a server" >&2
+			echo "engines: \"$engine\" is neither debian:RELEASE/PACKAGE nor docker:IMAGE nor the file of a server" >&2
 			return 1
 			;;
 		esac
 		server=$(server_in "$root")
-		loader=$(find "$root/" \( -name 'ld-linux*.so.*' -o -name 'ld-musl-*.so.1' \) -print -quit)
-		libraries=$(find "$root/" -name '*.so*' -printf '%h\n' | sort -u | paste -sd:)
-		if [ -z "$loader" ]; then # it is linked with nothing
-			printf '#!/bin/sh\nexec "%s" "$@"\n' "$root/$server" >"$root/server.new"
-		else
-			printf '#!/bin/sh\nexec "%s" --library-path "%s" "%s" "$@"\n' "$loader" "$libraries" "$root/$server" >"$root/server.new"
-		fi
+		program "$root" "$server" >"$root/server.new"
 		chmod +x "$root/server.new"
 		"$root/server.new" --version >&2
 		mv "$root/server.new" "$root/server" # now it is whole
@@ -103,25 +127,26 @@ if [ "${1:-}" = fetch ]; then
 	fetch "${2:?an engine is needed}"
 	exit
 fi
-[ $# -gt 0 ] || set -- debian:valkey-server debian:redis-server
+[ $# -gt 0 ] || set -- debian:trixie/valkey-server debian:trixie/redis-server debian:forky/valkey-server
 
 count() { grep -cE "^ *--- $1: " "$out" || true; } # tests that ended so
 
 status=0 table=""
 for engine; do
 	server=$(fetch "$engine")
-	version=$("$server" --version)
+	version=$("$server" --version | head -n 1)
+	version=${version%% sha=*}
 	echo "engines: $engine: $version"
 	out=$cache/$(name_of "$engine").txt
 	mkdir -p "$cache"
 	result=ok
 	REDIS_SERVER=$server go test -race -count=1 -timeout=20m -v ./integration/... >"$out" 2>&1 || result=FAILED status=1
-	table+=$(printf '%-24s %-28s %6s %6s %7s  %s' "$engine" "$(grep -oE '^[A-Z][a-z]+ server v=[0-9.]+' <<<"$version")" \
+	table+=$(printf '%-30s %-24s %6s %6s %7s  %s' "$engine" "$version" \
 		"$(count PASS)" "$(count FAIL)" "$(count SKIP)" "$result")$'\n'
 	if [ $result = FAILED ]; then
 		grep -E '^ *--- FAIL: ' "$out" || tail -n 20 "$out"
 		echo "engines: all of it is in $out"
 	fi
 done
-printf '\n%-24s %-28s %6s %6s %7s\n%s' engine server passed failed skipped "$table"
+printf '\n%-30s %-24s %6s %6s %7s\n%s' engine server passed failed skipped "$table"
 exit $status

@@ -1,9 +1,10 @@
-// Quickstart runs the whole chain in one process: five Redis nodes, three replicas of a service, and a
+// Quickstart runs the whole chain in one process: Redis at REDIS_URL or five embedded nodes, three replicas of a service, and a
 // job that must run once every second in exactly one of them, while the leader is cut off from all
 // nodes and the next one is stopped. It prints what happens and checks it.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -27,13 +28,13 @@ const (
 )
 
 func main() {
-	nodes := flag.String("nodes", "", "`host:port,...` of real Redis nodes; five embedded ones if empty")
+	nodes := flag.String("nodes", "", "`host:port,...` of real Redis nodes; if empty, REDIS_URL, and five embedded ones without that")
 	length := flag.Duration("for", 14*time.Second, "how long it runs")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := run(ctx, *nodes, *length)
+	err := run(ctx, cmp.Or(*nodes, os.Getenv("REDIS_URL")), *length)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "quickstart:", err)
 		os.Exit(1)

@@ -30,6 +30,7 @@ func start(name string, clients func() []redis.UniversalClient, h *history) (*re
 		fx.StopTimeout(5*time.Second),
 		fx.Supply(redlockfx.Config{
 			Name: "nightly-report", TTL: ttl, NodeTimeout: nodeTimeout, Identity: name,
+			KeyPrefix: "quickstart", // on a Redis that others use, with longer leases, it disturbs nobody
 		}),
 		r.link.nodes(clients()),
 		redlockfx.Module,

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/internal/plain"
+	"github.com/redlockfx/redlockfx/internal/refusal"
 )
 
 // worker sends tasks to a node on a connection of its own. It belongs to one goroutine.
@@ -50,7 +51,7 @@ func (r result) isAnswer() bool {
 	return r.err == nil || refused || errors.Is(r.err, errReply)
 }
 
-func (r result) lacksScript() bool { return r.err != nil && redis.HasErrorPrefix(r.err, "NOSCRIPT") }
+func (r result) lacksScript() bool { return refusal.Code(r.err) == refusal.NoScript }
 
 // run sends the tasks that somebody still waits for, in one pipeline, and gives each its answer.
 func (w *worker) run() {

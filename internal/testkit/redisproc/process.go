@@ -81,6 +81,9 @@ func (p *process) ask(ctx context.Context, addr string) error {
 			}
 			return nil
 		}
+		if strings.HasPrefix(reply.Text(), "dragonfly_version:") {
+			return nil // it does not tell its process
+		}
 	}
 	return fmt.Errorf("PING or INFO not answered: %w", cmp.Or(reply.Err(), io.ErrUnexpectedEOF))
 }

@@ -1,0 +1,11 @@
+//go:build unix
+
+package test_test
+
+import (
+	"testing"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
+)
+
+func TestMain(m *testing.M) { testmain.Run(m) }

@@ -1,0 +1,175 @@
+package test_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	apps "k8s.io/api/apps/v1"
+	core "k8s.io/api/core/v1"
+	policy "k8s.io/api/policy/v1"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+)
+
+// manifests are the objects of a kustomization, each by the only one of its kind that there is.
+type manifests struct {
+	set        apps.StatefulSet
+	deployment apps.Deployment
+	service    core.Service
+	budget     policy.PodDisruptionBudget
+	config     core.ConfigMap
+}
+
+// render makes of a folder what "kubectl apply -k" sends, and decodes it: a field that the API does not have is an error.
+func render(t *testing.T, folder string) manifests {
+	t.Helper()
+	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m manifests
+	into := map[string]any{
+		"StatefulSet": &m.set, "Deployment": &m.deployment, "Service": &m.service, "PodDisruptionBudget": &m.budget,
+		"ConfigMap": &m.config,
+	}
+	for _, resource := range rendered.Resources() {
+		text, err := resource.AsYAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind := resource.GetKind()
+		if into[kind] == nil {
+			t.Fatalf("%s has a second %s, or one that no test knows", folder, kind)
+		}
+		if err := yaml.UnmarshalStrict(text, into[kind]); err != nil {
+			t.Fatalf("%s %s: %v", kind, resource.GetName(), err)
+		}
+		delete(into, kind)
+	}
+	return m
+}
+
+func TestNodes_BelongTogether(t *testing.T) {
+	m := render(t, "../nodes")
+	labels := m.set.Spec.Template.Labels
+	for what, selector := range map[string]map[string]string{
+		"set": m.set.Spec.Selector.MatchLabels, "service": m.service.Spec.Selector, "budget": m.budget.Spec.Selector.MatchLabels,
+	} {
+		if !maps.Equal(selector, labels) {
+			t.Errorf("the %s selects %v, the pods have %v", what, selector, labels)
+		}
+	}
+	pod := m.set.Spec.Template.Spec
+	anti := pod.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	if len(anti) != 1 || anti[0].TopologyKey != core.LabelHostname || !maps.Equal(anti[0].LabelSelector.MatchLabels, labels) {
+		t.Errorf("the pods may share a machine: %+v", anti)
+	}
+	if m.set.Spec.ServiceName != m.service.Name || m.service.Spec.ClusterIP != "None" || !m.service.Spec.PublishNotReadyAddresses {
+		t.Errorf("the pods have no names while they are not ready: %+v", m.service.Spec)
+	}
+	if *m.set.Spec.Replicas != 3 || m.budget.Spec.MaxUnavailable.IntValue() != 1 {
+		t.Errorf("of %d nodes %v may be away", *m.set.Spec.Replicas, m.budget.Spec.MaxUnavailable)
+	}
+	var mounted []string
+	for _, v := range pod.Volumes {
+		if v.ConfigMap != nil {
+			mounted = append(mounted, v.ConfigMap.Name)
+		}
+	}
+	if !slices.Equal(mounted, []string{m.config.Name}) || len(m.config.Data) != 2 {
+		t.Errorf("the pods mount %v, the kustomization makes %s with %d files", mounted, m.config.Name, len(m.config.Data))
+	}
+	for _, mount := range pod.Containers[0].VolumeMounts {
+		known := slices.ContainsFunc(pod.Volumes, func(v core.Volume) bool { return v.Name == mount.Name }) ||
+			slices.ContainsFunc(m.set.Spec.VolumeClaimTemplates, func(v core.PersistentVolumeClaim) bool { return v.Name == mount.Name })
+		if !known {
+			t.Errorf("there is no volume %s", mount.Name)
+		}
+	}
+}
+
+func TestNodes_WaitForTwiceTheLongestTTL(t *testing.T) {
+	m := render(t, "../nodes")
+	node := m.set.Spec.Template.Spec.Containers[0]
+	env := map[string]string{}
+	for _, e := range node.Env {
+		env[e.Name] = e.Value
+	}
+	if want := fmt.Sprint(m.set.Spec.MinReadySeconds / 2); env["REDLOCK_MAX_TTL"] != want || m.set.Spec.MinReadySeconds == 0 {
+		t.Errorf("minReadySeconds is %d, REDLOCK_MAX_TTL %s", m.set.Spec.MinReadySeconds, env["REDLOCK_MAX_TTL"])
+	}
+	probe := node.ReadinessProbe
+	if script := probe.Exec.Command[1]; m.config.Data[path.Base(script)] == "" || probe.FailureThreshold != 1 {
+		t.Errorf("the probe is %+v, the files are %v", probe, slices.Collect(maps.Keys(m.config.Data)))
+	}
+}
+
+func TestService_StopsInTimeAndListsTheNodesByTheirNames(t *testing.T) {
+	nodes, service := render(t, "../nodes"), render(t, "../service")
+	pod := service.deployment.Spec.Template.Spec
+	if !maps.Equal(service.deployment.Spec.Selector.MatchLabels, service.deployment.Spec.Template.Labels) {
+		t.Error("the deployment does not select its pods")
+	}
+	const stop = 10 + 2 + 4*0.2 + 1 // drain timeout, stop margin, node timeouts and a second, as docs/operations.md has it
+	const fxStops = 15
+	if grace := float64(*pod.TerminationGracePeriodSeconds); stop >= fxStops || fxStops >= grace {
+		t.Errorf("a stop takes %v s, fx allows %d s, Kubernetes %v s", stop, fxStops, grace)
+	}
+	var list []string
+	for _, e := range pod.Containers[0].Env {
+		if e.Name == "REDLOCK_NODES" {
+			list = strings.Split(e.Value, ",")
+		}
+	}
+	for i := range int(*nodes.set.Spec.Replicas) {
+		want := fmt.Sprintf("@%s-%d.%s:%d", nodes.set.Name, i, nodes.service.Name, nodes.service.Spec.Ports[0].Port)
+		if i >= len(list) || !strings.HasSuffix(list[i], want) {
+			t.Errorf("node %d is not in %v", i, list)
+		}
+	}
+}
+
+// The rights stand in docs/operations.md, where a test uses them on real servers.
+func TestUsers_HaveTheRightsOfTheDocuments(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rights := map[string]bool{}
+	for _, line := range regexp.MustCompile(`(?m)^ +ACL SETUSER locks (.+)$`).FindAllSubmatch(page, -1) {
+		for right := range strings.FieldsSeq(string(line[1])) {
+			rights[right] = true
+		}
+	}
+	users, err := os.ReadFile("../nodes/users.acl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, line, _ := strings.Cut(string(users), "\nuser locks ")
+	line, _, _ = strings.Cut(line, "\n")
+	got := map[string]bool{}
+	for right := range strings.FieldsSeq(line) {
+		if right == ">change-me-locks" {
+			right = ">password"
+		}
+		got[right] = true
+	}
+	for right := range rights {
+		// A pattern of all keys of the prefix has those of the terms.
+		if !got[right] && right != "~{redlock}:terms:*" {
+			t.Errorf("the user lacks %s", right)
+		}
+	}
+	for right := range got {
+		if !rights[right] {
+			t.Errorf("the user has %s, which is not in the documents", right)
+		}
+	}
+}

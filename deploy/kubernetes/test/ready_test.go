@@ -1,0 +1,212 @@
+//go:build unix
+
+package test_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+const (
+	second = time.Second // the longest TTL, of which the probe knows whole seconds
+	wait   = 2*second + 2*time.Second
+)
+
+// ready runs the probe of a node as the kubelet does.
+func ready(ctx context.Context, addr string, env ...string) (bool, string) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false, err.Error()
+	}
+	probe := exec.CommandContext(ctx, "sh", "../nodes/ready.sh")
+	probe.Env = append(os.Environ(), append([]string{
+		fmt.Sprintf("REDLOCK_CLI=redis-cli -h %s -p %s", host, port), "REDLOCK_MAX_TTL=1",
+	}, env...)...)
+	out, err := probe.CombinedOutput()
+	return err == nil, strings.TrimSpace(string(out))
+}
+
+func startNodes(t *testing.T, n int, args ...string) *redisproc.Cluster {
+	t.Helper()
+	nodes, err := redisproc.Start(t.Context(), n, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := nodes.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return nodes
+}
+
+func client(t *testing.T, addr string) *redis.Client {
+	t.Helper()
+	c := redis.NewClient(&redis.Options{Addr: addr})
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// locker is one of a service with that TTL.
+func locker(t *testing.T, ttl time.Duration, urls ...string) *redlock.Locker {
+	t.Helper()
+	l, err := redlock.Open(urls, redlock.WithTTL(ttl), redlock.WithNodeTimeout(ttl/5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), ttl)
+		defer cancel()
+		_ = l.Close(ctx) // leases that a test left run out
+	})
+	return l
+}
+
+// awaitReady returns when the probe says so, which it must not have said before.
+func awaitReady(t *testing.T, addr string, notBefore time.Time, env ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		is, why := ready(ctx, addr, env...)
+		switch {
+		case is && time.Now().Before(notBefore):
+			t.Fatalf("ready %v too early", time.Until(notBefore))
+		case is:
+			return
+		case !strings.HasPrefix(why, "not ready: "):
+			t.Fatalf("the probe says %q", why)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			t.Fatalf("not ready in time: %s", why)
+		}
+	}
+}
+
+func TestReady_ANewNodeThatNobodyUses(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	awaitReady(t, startNodes(t, 1).Node(0).Addr(), began.Add(wait))
+}
+
+// While a guard lasts, and for as long again, the lease that was lost is not on the node.
+func TestReady_NotBeforeTheGuardIsLongOver(t *testing.T) {
+	t.Parallel()
+	node := startNodes(t, 1).Node(0)
+	awaitReady(t, node.Addr(), time.Now())
+	flushed := time.Now()
+	if err := client(t, node.Addr()).FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	l := locker(t, second, node.Addr())
+	if _, err := l.TryAcquire(t.Context(), "x"); err == nil {
+		t.Error("the node grants at once")
+	}
+	if is, why := ready(t.Context(), node.Addr()); is || !strings.Contains(why, "its guard began 0s ago") {
+		t.Errorf("ready: %v, %q", is, why)
+	}
+	awaitReady(t, node.Addr(), flushed.Add(wait))
+	if _, err := l.TryAcquire(t.Context(), "x"); err != nil {
+		t.Errorf("it is ready, and grants nothing: %v", err)
+	}
+}
+
+// A service with a longer TTL than the manifest says is on the node all the same.
+func TestReady_WaitsForTheLongestLeaseThatTheNodeKnows(t *testing.T) {
+	t.Parallel()
+	node := startNodes(t, 1).Node(0)
+	began := time.Now()
+	_, _ = locker(t, 2*second, node.Addr()).TryAcquire(t.Context(), "x")
+	awaitReady(t, node.Addr(), began.Add(2*2*second+2*time.Second))
+}
+
+func TestReady_SaysWhyNot(t *testing.T) {
+	t.Parallel()
+	nodes := startNodes(t, 2)
+	addr := nodes.Node(0).Addr()
+	server := client(t, addr)
+	awaitReady(t, addr, time.Now())
+	identity, err := server.InfoMap(t.Context(), "replication").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := identity["Replication"]["master_replid"]
+	for name, c := range map[string]struct{ guard, want string }{
+		"another layout":  {"3 " + id + " x", "a guard of another version"},
+		"no guard":        {"nonsense", "a guard of another version"},
+		"from the future": {fmt.Sprintf("2 %s %016d %016d %012d %03d %013d", id, time.Now().Add(time.Hour).UnixMicro(), 0, 8, 1, 0), "for another 36"},
+		"of another run":  {fmt.Sprintf("2 %040d %016d %016d %012d %03d %013d", 7, time.Now().UnixMicro(), 0, 8, 1, 0), ""},
+	} {
+		if err := server.HSet(t.Context(), "{redlock}", "g", c.guard).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if is, why := ready(t.Context(), addr); is != (c.want == "") || !strings.Contains(why, c.want) {
+			t.Errorf("%s: ready %v, %q, want %q", name, is, why, c.want)
+		}
+	}
+	if err := server.Set(t.Context(), "{redlock}", "no hash", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if is, why := ready(t.Context(), addr); is || !strings.Contains(why, "another version") {
+		t.Errorf("no hash: ready %v, %q", is, why)
+	}
+	if is, why := ready(t.Context(), "127.0.0.1:1"); is || !strings.Contains(why, "refused") {
+		t.Errorf("nobody there: ready %v, %q", is, why)
+	}
+	host, port, _ := net.SplitHostPort(nodes.Node(1).Addr())
+	if err := server.ReplicaOf(t.Context(), host, port).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if is, why := ready(t.Context(), addr); is || !strings.Contains(why, `no master, but "slave"`) {
+		t.Errorf("a replica: ready %v, %q", is, why)
+	}
+}
+
+// The file of users gives the probe no right to write, and the services what they need.
+func TestReady_WithTheUsersOfTheManifests(t *testing.T) {
+	t.Parallel()
+	users, err := os.ReadFile("../nodes/users.acl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := t.TempDir() + "/users.acl"
+	open := strings.Replace(string(users), "user default off", "user default on nopass ~* &* +@all", 1) // to see who it is
+	if err := os.WriteFile(file, []byte(open), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	node := startNodes(t, 1, "--aclfile", file).Node(0)
+	as := []string{"REDLOCK_USER=probe", "REDISCLI_AUTH=change-me-probe"}
+	_, _ = locker(t, second, "redis://locks:change-me-locks@"+node.Addr()).TryAcquire(t.Context(), "x")
+	awaitReady(t, node.Addr(), time.Now(), as...)
+	for _, entry := range client(t, node.Addr()).ACLLog(t.Context(), 100).Val() {
+		t.Errorf("%s was refused %s", entry.Username, entry.Object)
+	}
+	lease, err := locker(t, second, "redis://locks:change-me-locks@"+node.Addr()).TryAcquire(t.Context(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lease.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+	as[1] = "REDISCLI_AUTH=wrong"
+	if is, why := ready(t.Context(), node.Addr(), as...); is || !strings.Contains(why, "not ready: ") {
+		t.Errorf("a wrong password: ready %v, %q", is, why)
+	}
+}

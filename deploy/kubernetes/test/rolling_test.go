@@ -1,0 +1,213 @@
+//go:build unix
+
+package test_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+const (
+	longestTTL   = 3 * time.Second
+	longestIsSet = "REDLOCK_MAX_TTL=3"
+	minReady     = 2 * longestTTL
+	period       = 250 * time.Millisecond // of the probe; shorter than in the manifest, so that the next node goes sooner
+)
+
+// service is a few replicas with a job of every second, and what became of it.
+type service struct {
+	mu     sync.Mutex // guards the fields below
+	ticks  map[time.Time]int
+	missed []string
+	terms  int
+	ended  []error
+}
+
+func (s *service) note(fn func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fn()
+}
+
+// serve runs the replicas until the test is over.
+func serve(t *testing.T, nodes *redisproc.Cluster) *service {
+	t.Helper()
+	s := &service{ticks: make(map[time.Time]int)}
+	ctx, stop := context.WithCancel(context.Background())
+	var replicas sync.WaitGroup
+	for range 2 {
+		elector := s.replica(t, locker(t, longestTTL, nodes.Addrs()...))
+		replicas.Go(func() { _ = elector.Run(ctx) }) // ends with ctx
+	}
+	t.Cleanup(func() {
+		stop()
+		replicas.Wait()
+	})
+	s.await(t, "first tick", func() bool { return len(s.ticks) > 0 })
+	return s
+}
+
+func (s *service) replica(t *testing.T, l *redlock.Locker) *election.Elector {
+	t.Helper()
+	elector, err := election.New(l, "jobs", election.WithHooks(election.Hooks{
+		Elected: func(*election.Term) { s.note(func() { s.terms++ }) },
+		Ended:   func(_ *election.Term, cause error) { s.note(func() { s.ended = append(s.ended, cause) }) },
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := scheduler.New(elector, scheduler.WithHooks(scheduler.Hooks{
+		Missed: func(_ string, ticks int, reason string) {
+			s.note(func() { s.missed = append(s.missed, fmt.Sprintf("%d: %s", ticks, reason)) })
+		},
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Each tick is run, late where the machine is busy.
+	if err := jobs.Add(scheduler.Job{
+		Name: "job", Spec: "* * * * * *", CatchUp: scheduler.CatchUpAll(time.Hour), Overlap: scheduler.Queue,
+		Run: func(_ context.Context, run scheduler.Run) error {
+			s.note(func() { s.ticks[run.Tick.UTC()]++ })
+			return nil
+		},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return elector
+}
+
+func (s *service) await(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		is := false
+		s.note(func() { is = so() })
+		if is {
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			t.Fatalf("there was no %s", what)
+		}
+	}
+}
+
+// judge wants one term, and that each second between the first tick and the last one has run once.
+func (s *service) judge(t *testing.T) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.terms != 1 || len(s.ended) > 0 {
+		t.Errorf("%d terms, of which these ended: %v", s.terms, errors.Join(s.ended...))
+	}
+	if len(s.missed) > 0 {
+		t.Errorf("missed: %v", s.missed)
+	}
+	all := slices.SortedFunc(maps.Keys(s.ticks), time.Time.Compare)
+	first, last := all[0], all[len(all)-1]
+	for tick := first; !tick.After(last); tick = tick.Add(time.Second) {
+		if s.ticks[tick] != 1 {
+			t.Errorf("the tick of %s ran %d times", tick.Format(time.TimeOnly), s.ticks[tick])
+		}
+	}
+	t.Logf("%d ticks in %v, %d terms", len(all), last.Sub(first), s.terms)
+}
+
+// rollAll restarts one node after the other, the last one first, as a StatefulSet does: the next one when this one has been
+// ready for that long without a break.
+func rollAll(t *testing.T, nodes *redisproc.Cluster, long time.Duration, restart func(*redisproc.Node) error) {
+	t.Helper()
+	ticker := time.NewTicker(period)
+	defer ticker.Stop()
+	for i := len(nodes.Addrs()) - 1; i >= 0; i-- {
+		node := nodes.Node(i)
+		if err := errors.Join(node.Kill(), restart(node)); err != nil {
+			t.Fatal(err)
+		}
+		began, since := time.Now(), time.Time{}
+		for since.IsZero() || time.Since(since) < long {
+			is, why := ready(t.Context(), node.Addr(), longestIsSet)
+			switch {
+			case !is:
+				since = time.Time{}
+			case since.IsZero():
+				since = time.Now()
+			}
+			if time.Since(began) > time.Minute {
+				t.Fatalf("node %d is not ready: %s", i, why)
+			}
+			<-ticker.C
+		}
+		t.Logf("node %d: ready %v after its restart", i, since.Sub(began).Round(100*time.Millisecond))
+	}
+}
+
+// rolled starts nodes and a service, and waits until a drain or a rollout may begin.
+func rolled(t *testing.T, args ...string) (*redisproc.Cluster, *service) {
+	t.Helper()
+	nodes := startNodes(t, 3, args...)
+	s := serve(t, nodes)
+	for _, addr := range nodes.Addrs() {
+		awaitReady(t, addr, time.Now(), longestIsSet)
+	}
+	return nodes, s
+}
+
+func TestRolling_CostsNoTermAndNoTick(t *testing.T) {
+	t.Parallel()
+	persistent := []string{"--appendonly", "yes"}
+	empty := func(n *redisproc.Node) error { return n.RestartEmpty(t.Context()) }
+	kept := func(n *redisproc.Node) error { return n.Restart(t.Context()) }
+	for name, c := range map[string]struct {
+		args    []string
+		long    time.Duration
+		restart func(*redisproc.Node) error
+	}{
+		"a rollout of nodes with files":    {persistent, minReady, kept},
+		"a rollout of nodes without files": {nil, minReady, empty},
+		// A PodDisruptionBudget does not look at minReadySeconds, only at the probe.
+		"drains of nodes with files":    {persistent, 0, kept},
+		"drains of nodes without files": {nil, 0, empty},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			nodes, s := rolled(t, c.args...)
+			rollAll(t, nodes, c.long, c.restart)
+			var last time.Time
+			s.note(func() { last = slices.MaxFunc(slices.Collect(maps.Keys(s.ticks)), time.Time.Compare) })
+			s.await(t, "ticks after the last restart", func() bool {
+				_, ran := s.ticks[last.Add(3*time.Second)]
+				return ran
+			})
+			s.judge(t)
+		})
+	}
+}
+
+// It is the probe that makes the difference: without it the lease is gone from a majority of nodes.
+func TestRolling_WithoutTheProbeEndsTheTerm(t *testing.T) {
+	t.Parallel()
+	nodes, s := rolled(t)
+	for i := range nodes.Addrs() {
+		if err := errors.Join(nodes.Node(i).Kill(), nodes.Node(i).RestartEmpty(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.await(t, "end of the term", func() bool { return len(s.ended) > 0 })
+}

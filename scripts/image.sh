@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Builds an image of redlockctl for one platform, with docker, podman or buildah: the first that is there, or BUILDER.
+#
+#   image.sh [TAG [OS/ARCH]]            redlockctl:dev and linux/amd64, unless others are named
+#   image.sh context FOLDER [OS/ARCH]   only what goes into it
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+
+# context puts the files of the image into a folder.
+context() {
+	local folder=$1 platform=$2 authorities
+	for authorities in "${SSL_CERT_FILE:-}" /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem; do
+		[ ! -s "$authorities" ] || break
+	done
+	[ -s "$authorities" ] || { echo 'image: no file of CAs was found: set SSL_CERT_FILE' >&2; return 1; }
+	mkdir -p "$folder"
+	cp "$authorities" "$folder/ca-certificates.crt"
+	cp "$root/cmd/redlockctl/Containerfile" "$folder/Containerfile"
+	CGO_ENABLED=0 GOOS=${platform%/*} GOARCH=${platform#*/} \
+		go -C "$root/cmd/redlockctl" build -trimpath -ldflags="-s -w" -o "$folder/redlockctl" .
+	chmod 755 "$folder/redlockctl"
+	chmod 644 "$folder/ca-certificates.crt"
+}
+
+if [ "${1:-}" = context ]; then
+	mkdir -p "${2:?a folder is needed}"
+	context "$(cd "$2" && pwd)" "${3:-linux/amd64}"
+	exit
+fi
+tag=${1:-redlockctl:dev} platform=${2:-linux/amd64}
+builder=$(command -v "${BUILDER:-docker}" || command -v podman || command -v buildah) || { echo 'image: neither docker, podman nor buildah is there' >&2; exit 1; }
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+context "$folder" "$platform"
+"$builder" build --platform "$platform" -t "$tag" -f "$folder/Containerfile" "$folder"
