@@ -6,16 +6,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"os"
 	"sync"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"go.uber.org/goleak"
 
 	"github.com/redlockfx/redlockfx/fenced/sqltest/sqlproc"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(closing{m}) }
+func TestMain(m *testing.M) {
+	_ = mysql.SetLogger(log.New(io.Discard, "", 0)) // the driver reports each connection that is lost
+	goleak.VerifyTestMain(closing{m})
+}
 
 // closing stops the servers after the tests.
 type closing struct{ *testing.M }
@@ -42,8 +48,9 @@ type shared struct {
 }
 
 var (
-	postgres = shared{start: sqlproc.StartPostgreSQL, args: []string{"fsync=off", "max_connections=200", "deadlock_timeout=50ms"}}
-	mariadb  = shared{start: sqlproc.StartMariaDB, args: []string{"innodb-flush-log-at-trx-commit=0", "max-connections=200"}}
+	postgres = shared{start: sqlproc.StartPostgreSQL, args: []string{
+		"fsync=off", "max_connections=200", "deadlock_timeout=50ms"}}
+	mariadb = shared{start: sqlproc.StartMariaDB, args: []string{"innodb-flush-log-at-trx-commit=0", "max-connections=200", "innodb-lock-wait-timeout=3"}}
 )
 
 func (s *shared) get(t *testing.T) *sqlproc.Server {

@@ -5,9 +5,9 @@ package sqlproc
 import (
 	"bytes"
 	"errors"
-	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -121,8 +121,9 @@ func (p *Proxy) accept() {
 		if !p.keep(client, server) {
 			continue
 		}
-		p.links.Go(func() { p.requests(client, server) }) // both end with the connections
-		p.links.Go(func() { answers(client, server) })
+		l := &link{client: client.(*net.TCPConn), server: server.(*net.TCPConn), ended: make(chan struct{})}
+		p.links.Go(func() { p.requests(l) }) // both end with the connections
+		p.links.Go(l.answers)
 	}
 }
 
@@ -149,58 +150,79 @@ func (p *Proxy) drop(conns ...net.Conn) {
 	}
 }
 
+// link is a client with its connection to the server.
+type link struct {
+	client, server *net.TCPConn
+	mute           atomic.Bool   // what the server says is thrown away
+	ended          chan struct{} // closed when the server has ended the connection
+}
+
 // answers passes on what the server says.
-func answers(client, server net.Conn) {
-	_, _ = io.Copy(client, server) // its end is the end of the link
-	_ = client.Close()
-	_ = server.Close()
+func (l *link) answers() {
+	defer close(l.ended)
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := l.server.Read(buf)
+		if err != nil {
+			break
+		}
+		if l.mute.Load() {
+			continue
+		}
+		if _, err := l.client.Write(buf[:n]); err != nil {
+			break
+		}
+	}
+	_ = l.client.Close()
+	_ = l.server.Close()
 }
 
 // requests passes on what the client says, but for what is to be lost.
-func (p *Proxy) requests(client, server net.Conn) {
-	defer p.drop(client, server)
+func (p *Proxy) requests(l *link) {
+	defer p.drop(l.client, l.server)
 	buf := make([]byte, 64<<10)
 	for {
-		n, err := client.Read(buf)
+		n, err := l.client.Read(buf)
 		if err != nil {
 			return
 		}
-		loss := p.lossOf(buf[:n])
-		if loss == Request {
+		switch loss := p.lossOf(buf[:n]); loss {
+		case Request:
+			return
+		case Answer, Delayed:
+			p.lose(l, buf[:n], loss)
 			return
 		}
-		if loss != None {
-			_ = client.Close() // the answer has nowhere to go
-		}
-		if loss == Delayed {
-			select {
-			case <-p.deliver:
-			case <-p.closing:
-				return
-			}
-		}
-		if _, err := server.Write(buf[:n]); err != nil {
-			return
-		}
-		if loss != None {
-			p.drain(server)
+		if _, err := l.server.Write(buf[:n]); err != nil {
 			return
 		}
 	}
 }
 
-// drain waits until the server has ended the transaction: it closes the connection once it has read that we have.
-func (p *Proxy) drain(server net.Conn) {
-	if half, ok := server.(*net.TCPConn); ok {
-		_ = half.CloseWrite()
+// lose has the server carry out a request, and waits until it has ended the connection.
+func (p *Proxy) lose(l *link, request []byte, loss Loss) {
+	l.mute.Store(true)
+	if loss == Delayed {
+		_ = l.client.Close()
+		select {
+		case <-p.deliver:
+		case <-p.closing:
+			return
+		}
 	}
-	_, _ = io.Copy(io.Discard, server)
+	if _, err := l.server.Write(request); err == nil {
+		_ = l.server.CloseWrite()
+		<-l.ended
+	}
 }
 
 func (p *Proxy) lossOf(request []byte) Loss {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.loss == None || !bytes.Contains(bytes.ToLower(request), []byte("commit")) {
+	lower := bytes.ToLower(request)
+	isCommit := bytes.HasSuffix(lower, []byte("commit\x00")) || // a query of PostgreSQL
+		bytes.HasSuffix(lower, []byte("\x03commit")) // one of MariaDB
+	if p.loss == None || !isCommit {
 		return None
 	}
 	loss := p.loss
