@@ -57,13 +57,17 @@ func TestClaim_WaitsForTheTransactionOfThePredecessor(t *testing.T) {
 func TestTx_RunsOfOneLeaderGoOnInParallel(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
 		db := d.fenced()
-		var met, all sync.WaitGroup
-		met.Add(2)
+		meet := make(chan struct{})
+		var all sync.WaitGroup
 		for n := range 2 {
 			all.Go(func() { // waited for below
 				err := fenced.Tx(t.Context(), db, holder(7, n), func(ctx context.Context, tx *sql.Tx) error {
-					met.Done()
-					met.Wait() // for ever, if the other one has to wait for the end of this
+					select {
+					case meet <- struct{}{}:
+					case <-meet:
+					case <-time.After(10 * time.Second):
+						return errors.New("the other one waits for the end of this")
+					}
 					return d.effect("one of two")(ctx, tx)
 				})
 				if err != nil {

@@ -156,3 +156,26 @@ func TestTx_SaysThatTheDatabaseIsAway(t *testing.T) {
 		d.wantEffects(2)
 	}, fenced.PostgreSQL, fenced.MySQL)
 }
+
+// Another replica has done it after the transaction whose commit was lost.
+func TestTx_TakesNoOtherCommitForItsOwn(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		db, proxy := d.lossy()
+		direct, other := d.over(d.sql), make(chan error, 1)
+		proxy.LoseNext(sqlproc.Request)
+		err := fenced.Tx(t.Context(), db, holder(7, 1), func(context.Context, *sql.Tx) error {
+			go func() { other <- fenced.Tx(t.Context(), direct, holder(7, 1), d.effect("by another")) }() // received below
+			select {
+			case err := <-other:
+				t.Errorf("it did not wait for this transaction: %v", err)
+			case <-time.After(300 * time.Millisecond): // it has the fence, and waits for the key
+			}
+			return nil
+		})
+		must(t, <-other)
+		if !errors.Is(err, fenced.ErrDone) {
+			t.Errorf("want %v, got %v", fenced.ErrDone, err)
+		}
+		d.wantEffects(2)
+	}, fenced.PostgreSQL, fenced.MySQL)
+}
