@@ -44,6 +44,7 @@ func TestClaim_WaitsForTheTransactionOfThePredecessor(t *testing.T) {
 			select {
 			case err := <-claimed:
 				t.Errorf("claimed while the predecessor was in its transaction: %v", err)
+				claimed <- err
 			case <-time.After(200 * time.Millisecond): // what is wrong is shown at once
 			}
 			close(goOn)

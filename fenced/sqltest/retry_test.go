@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redlockfx/redlockfx/fenced"
 )
@@ -82,6 +83,12 @@ func TestTx_WaitsForSQLiteWithoutABusyTimeout(t *testing.T) {
 		must(t, err, d.effect("of another")(t.Context(), other))
 		over := make(chan error, 1)
 		go func() { over <- fenced.Tx(t.Context(), db, holder(7, 1), counted(&calls, d.effect("ours"))) }() // received below
+		select {
+		case err := <-over:
+			t.Errorf("it did not wait: %v", err)
+			over <- nil
+		case <-time.After(100 * time.Millisecond): // what is wrong is shown at once
+		}
 		must(t, other.Commit(), <-over)
 		if calls != 1 {
 			t.Errorf("%d calls", calls)
