@@ -76,8 +76,10 @@ func TestTx_IsRepeatedAfterASerializationFailure(t *testing.T) {
 func TestTx_WaitsForSQLiteWithoutABusyTimeout(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
 		d.fenced()
-		db := d.over(d.open("", "_pragma=busy_timeout(0)"))
-		calls := 0
+		conns, err := sql.Open("sqlite", "file:"+d.file)
+		must(t, err)
+		defer conns.Close()
+		db, calls := d.over(conns), 0
 		must(t, fenced.Claim(t.Context(), db, plain(7)))
 		other, err := d.sql.BeginTx(t.Context(), nil)
 		must(t, err, d.effect("of another")(t.Context(), other))
