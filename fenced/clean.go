@@ -3,6 +3,7 @@ package fenced
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 )
 
@@ -47,7 +48,7 @@ func (d *DB) due(ctx context.Context, until int64) (resources []string, err erro
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var resource string
 		if err := rows.Scan(&resource); err != nil {

@@ -11,7 +11,7 @@ func postgres(t tables) statements {
 	replica   text NOT NULL,
 	raised_at bigint NOT NULL,
 	cleaned   bigint NOT NULL
-) WITH (fillfactor = 50)`,
+)`,
 		`CREATE TABLE IF NOT EXISTS ` + t.keys + ` (
 	resource text COLLATE "C" NOT NULL,
 	tick     bigint NOT NULL,

@@ -10,7 +10,7 @@ import (
 // schemaVersion is stored as the token of the resource without a name. A change of a table takes another one.
 const schemaVersion = 1
 
-// Schema returns the statements that create the tables, for a migration by hand. They change nothing if the tables exist.
+// Schema returns the statements that create the tables, for a manual migration. They change nothing if the tables exist.
 func Schema(dialect Dialect, opts ...Option) (string, error) {
 	c, err := newConfig(opts)
 	if err == nil && (dialect < PostgreSQL || dialect > SQLite) {

@@ -78,7 +78,7 @@ func TestTx_WaitsForSQLiteWithoutABusyTimeout(t *testing.T) {
 		d.fenced()
 		conns, err := sql.Open("sqlite", "file:"+d.file)
 		must(t, err)
-		defer conns.Close()
+		defer func() { must(t, conns.Close()) }()
 		db, calls := d.over(conns), 0
 		must(t, fenced.Claim(t.Context(), db, plain(7)))
 		other, err := d.sql.BeginTx(t.Context(), nil)

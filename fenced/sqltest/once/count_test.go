@@ -38,7 +38,7 @@ func (h *harness) wantExactlyOne(atLeast int) {
 	})
 	rows, err := h.db.QueryContext(h.t.Context(), "SELECT job, tick, COUNT(*) FROM effects GROUP BY job, tick ORDER BY job, tick")
 	must(h.t, err)
-	defer rows.Close()
+	defer func() { must(h.t, rows.Close()) }()
 	next, judged := map[string]int64{}, 0
 	for rows.Next() {
 		var job string

@@ -67,7 +67,7 @@ func (v *service) start() {
 	must(v.t, err, write.Close())
 	v.all = append(v.all, p)
 	v.readers.Go(func() { // ends with the process, waited for in close
-		defer out.Close()
+		defer func() { _ = out.Close() }()
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			var e event
 			if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
