@@ -25,7 +25,7 @@ help: ## list the targets
 test: ## all checks, about twenty minutes on two cores; with CI=true test-browser too
 	+@MAKE="$(MAKE)" bash scripts/steps.sh install vet lint repo unit simulation integration nested $(if $(CI),test-browser)
 
-install: ## redis-server, redis-cli, prometheus and a C compiler (for -race), where missing
+install: ## redis-server, redis-cli, prometheus, PostgreSQL, MariaDB and a C compiler (for -race), where missing
 	@bash scripts/install.sh
 
 ##@ One check at a time

@@ -41,7 +41,8 @@
 // A lost tick is recorded, logged and passed to [Hooks.Finished]. So "exactly once" means one of two things: at most
 // once, and you learn what was lost; or at least once, and [Run.Key] identifies a repetition. A process that was paused
 // can still be inside a run when it wakes, while another one leads: let the resource that the run writes to refuse a
-// smaller [Run.Token] than the largest it has seen.
+// smaller [Run.Token] than the largest it has seen. For a SQL database, Job of package fenced does both. With AtLeastOnce, the
+// effects of its transaction then take place exactly once for each tick that is run.
 //
 // # Assumptions
 //

@@ -1,5 +1,6 @@
-// Fencing shows how a resource refuses the late write of a leader that was deposed. A job writes to SQLite with
-// its token; its process is paused between two writes; another one leads; then the first one wakes and writes.
+// Fencing shows that a tick takes effect exactly once in a database, though its leader is deposed in the middle of the run. A job
+// writes to SQLite; its process is paused before it writes; another one leads, and runs the tick again; then the first one wakes and
+// writes too.
 package main
 
 import (
@@ -8,6 +9,7 @@ import (
 	"database/sql"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"log"
 	"os"
@@ -18,33 +20,29 @@ import (
 	_ "github.com/ncruces/go-sqlite3/vfs/memdb"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/fenced"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-const schema = `CREATE TABLE reports (id TEXT PRIMARY KEY, value TEXT NOT NULL, fence INTEGER NOT NULL);
-	INSERT INTO reports VALUES ('daily', '', 0)`
+const (
+	schema = `CREATE TABLE reports (tick TEXT NOT NULL, by TEXT NOT NULL)`
+	insert = `INSERT INTO reports VALUES (?, ?)`
+)
 
-// update is all that the resource has to do: the row keeps the largest token it has seen, and a smaller one
-// affects no row. It is one statement, so that nothing comes between the look and the write. In PostgreSQL, with
-// the fence a bigint:
-//
-//	const update = `UPDATE reports SET value = $1, fence = $2 WHERE id = $3 AND fence <= $2`
-const update = `UPDATE reports SET value = ?, fence = ? WHERE id = ? AND fence <= ?`
-
-var errRefused, errAccepted = errors.New("refused, 0 rows"), errors.New("the stale write was accepted")
+var errRepeated = errors.New("the tick has not exactly one effect")
 
 func main() {
-	show := flag.Bool("show", true, "a run shows the row its token first; without that, the stale write gets in")
+	protect := flag.Bool("fenced", true, "write with package fenced; without it, the tick takes effect twice")
 	flag.Parse()
-	if err := story(context.Background(), os.Stdout, *show); err != nil {
+	if err := story(context.Background(), os.Stdout, *protect); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// story returns errAccepted if the first leader's late write got in.
-func story(ctx context.Context, out io.Writer, show bool) (err error) {
+// story returns errRepeated unless the tick has one effect.
+func story(ctx context.Context, out io.Writer, protect bool) (err error) {
 	db, err := sql.Open("sqlite3", "file:/reports?vfs=memdb")
 	if err != nil {
 		return err
@@ -62,73 +60,130 @@ func story(ctx context.Context, out io.Writer, show bool) (err error) {
 	var pods sync.WaitGroup
 	defer func() { stop(); pods.Wait() }()
 	lines := log.New(out, "", log.Lmicroseconds)
-	start := func(name string) *pod {
-		p := &pod{name: name, process: nodes.Process(), db: db, show: show, lines: lines, turns: make(chan error, 3)}
+	ticks := make(chan string, 1) // the key of the one that the story is about
+	start := func(name string) (*pod, error) {
+		p := &pod{name: name, process: nodes.Process(), db: db, protect: protect, lines: lines, ticks: ticks,
+			turns: make(chan error, 3)}
 		p.paused, p.wake = context.WithCancel(ctx)
+		if p.fenced, err = fenced.New(db, fenced.SQLite, fenced.WithReplica(name)); err != nil {
+			return nil, err
+		}
+		if err := p.fenced.Init(ctx); err != nil {
+			return nil, err
+		}
 		pods.Go(func() { p.turns <- cmp.Or(p.serve(ctx), ctx.Err()) }) // ends with ctx
-		return p
+		return p, nil
 	}
+	if err := meet(start); err != nil {
+		return err
+	}
+	var effects int
+	if err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM reports`).Scan(&effects); err != nil {
+		return err
+	}
+	if effects != 1 {
+		err = fmt.Errorf("%w: it has %d", errRepeated, effects)
+	}
+	return err
+}
 
-	first := start("pod-1")
+// meet has the first pod paused in its run until the second one has run the same tick.
+func meet(start func(name string) (*pod, error)) error {
+	first, err := start("pod-1")
+	if err != nil {
+		return err
+	}
 	if err := <-first.turns; err != nil {
 		return err
 	}
 	first.say("is paused, and cut off from all nodes")
 	first.process.Cut()
 
-	second := start("pod-2") // it might have waited all along
+	second, err := start("pod-2") // it might have waited all along
+	if err != nil {
+		return err
+	}
 	if err := <-second.turns; err != nil {
 		return err
 	}
 	first.say("wakes")
 	first.process.Heal()
 	first.wake()
-	late := <-first.turns
-	second.wake()
-	if !errors.Is(late, errRefused) {
-		return cmp.Or(late, errAccepted)
+	if err := <-first.turns; !errors.Is(err, fenced.ErrFenced) {
+		return err
 	}
-	return <-second.turns
+	return nil
 }
 
-// pod is one replica of a service. Only its first run is part of the story.
+// pod is one replica of a service.
 type pod struct {
 	name    string
 	process *redlocktest.Process // its connections to the nodes
 	db      *sql.DB
-	show    bool
+	fenced  *fenced.DB
+	protect bool
 	lines   *log.Logger
-	turns   chan error      // nil in the middle of the run, then the end of the run, then that of serve
+	ticks   chan string
+	turns   chan error      // nil in the middle of the first pod's run, then the end of the run, then that of serve
 	paused  context.Context // until wake
 	wake    context.CancelFunc
 }
 
 // report is the job.
-func (p *pod) report(_ context.Context, run scheduler.Run) error {
-	// A new holder must show the resource its token before it relies on anything. From here on the row refuses
-	// whoever led before; without that, a late write gets in until this run's own first write.
-	if p.show {
-		if err := p.write("begun", run.Token); err != nil {
-			return err
-		}
+func (p *pod) report(ctx context.Context, run scheduler.Run) error {
+	if p.name == "pod-1" {
+		p.ticks <- run.Key()
+		p.turns <- nil
+		<-p.paused.Done() // whatever the run's context says
+		ctx = context.WithoutCancel(ctx)
 	}
-	p.turns <- nil
-	<-p.paused.Done() // whatever the run's context says
-	return p.write("done", run.Token)
+	write := func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, insert, run.Key(), p.name)
+		return err
+	}
+	var err error
+	if p.protect {
+		err = fenced.Tx(ctx, p.fenced, fenced.Run(run), write)
+	} else {
+		err = p.plain(ctx, write)
+	}
+	if err != nil {
+		p.say("writes with token %d: %v", run.Token, err)
+	} else {
+		p.say("writes with token %d, attempt %d: committed", run.Token, run.Attempt)
+	}
+	return err
 }
 
-func (p *pod) write(what string, token uint64) error {
-	result, err := p.db.Exec(update, what+" by "+p.name, token, "daily", token)
+// plain is the same transaction without a check.
+func (p *pod) plain(ctx context.Context, write func(context.Context, *sql.Tx) error) error {
+	tx, err := p.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	if rows, err := result.RowsAffected(); err != nil || rows == 0 {
-		err = cmp.Or(err, errRefused)
-		p.say("writes %q with token %d: %v", what, token, err)
+	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	if err := write(ctx, tx); err != nil {
 		return err
 	}
-	p.say("writes %q with token %d: accepted", what, token)
-	return nil
+	return tx.Commit()
+}
+
+// once calls report for the tick of the story: the first one of the first pod.
+func (p *pod) once(report func() error, run scheduler.Run, begun *bool) error {
+	if *begun {
+		return nil
+	}
+	if p.name != "pod-1" {
+		key := <-p.ticks
+		if key != run.Key() {
+			p.ticks <- key
+			return nil
+		}
+	}
+	*begun = true
+	err := report()
+	p.turns <- err
+	return err
 }
 
 func (p *pod) say(format string, args ...any) { p.lines.Printf(p.name+"  "+format, args...) }
@@ -152,12 +207,11 @@ func (p *pod) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	var once sync.Once
+	begun := false // runs of a job come one after the other
 	err = jobs.Add(scheduler.Job{
-		Name: "report", Spec: "@every 1s",
-		Run: func(ctx context.Context, run scheduler.Run) (err error) {
-			once.Do(func() { err = p.report(ctx, run); p.turns <- err })
-			return err
+		Name: "report", Spec: "@every 1s", AtLeastOnce: true,
+		Run: func(ctx context.Context, run scheduler.Run) error {
+			return p.once(func() error { return p.report(ctx, run) }, run, &begun)
 		},
 	})
 	if err != nil {

@@ -12,13 +12,16 @@ const MaxLen = 200
 
 // Check returns an error that names field, value and rule unless value is 1 to MaxLen bytes of
 // valid UTF-8 without control characters.
-func Check(field, value string) error {
+func Check(field, value string) error { return CheckLen(field, value, MaxLen) }
+
+// CheckLen is Check with another longest length.
+func CheckLen(field, value string, longest int) error {
 	switch {
 	case value == "":
-		return fmt.Errorf("%s is empty, it must have 1 to %d bytes", field, MaxLen)
-	case len(value) > MaxLen:
+		return fmt.Errorf("%s is empty, it must have 1 to %d bytes", field, longest)
+	case len(value) > longest:
 		return fmt.Errorf("%s %.20q... has %d bytes, it may have %d",
-			field, value, len(value), MaxLen)
+			field, value, len(value), longest)
 	case !utf8.ValidString(value):
 		return fmt.Errorf("%s %q must be valid UTF-8", field, value)
 	}

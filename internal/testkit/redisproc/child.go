@@ -5,12 +5,16 @@ package redisproc
 import (
 	"os/exec"
 	"runtime"
+	"syscall"
 )
 
 // StartChild starts cmd as a process that, on Linux, the kernel kills when this one ends, even if it is stopped then.
 // The channel is closed when the process has ended and been waited for; cmd.ProcessState says how it ended.
 func StartChild(cmd *exec.Cmd) (gone <-chan struct{}, err error) {
-	cmd.SysProcAttr = dieWithParent()
+	if cmd.SysProcAttr == nil { // the caller may have set another user
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	dieWithParent(cmd.SysProcAttr)
 	started, done := make(chan error), make(chan struct{})
 	go func() { // ends with the process
 		defer close(done)

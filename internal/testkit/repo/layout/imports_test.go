@@ -11,8 +11,8 @@ import (
 )
 
 // library is what users import. What these packages import of this repository ships with them.
-var library = []string{"./redlock", "./election", "./scheduler", "./fxmodule", "./dashboard", "./adapters/leadercron",
-	"./adapters/leaderhttp", "./adapters/slogcore"}
+var library = []string{"./redlock", "./election", "./scheduler", "./fenced", "./fxmodule", "./dashboard",
+	"./adapters/leadercron", "./adapters/leaderhttp", "./adapters/slogcore"}
 
 // denied says what a package must not import, neither itself nor through what it imports, and why.
 // Each name covers the packages below it.
@@ -30,7 +30,12 @@ var denied = map[string]map[string]string{
 		"github.com/robfig/cron": onlyScheduler,
 	},
 	"./scheduler": {
+		"./fenced":       "what is fenced builds on the scheduler, not the other way round",
 		"go.uber.org/fx": onlyFxmodule,
+	},
+	"./fenced": {
+		"go.uber.org/fx": onlyFxmodule,
+		"./fxmodule":     onlyPrograms,
 	},
 	"./internal": {
 		"./redlock":   servesAll,

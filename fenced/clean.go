@@ -1,0 +1,82 @@
+package fenced
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// Clean removes at most n keys whose ticks are older than the retention, by the clock of the database, and returns how many it
+// has removed. Call it now and then on the leader, for example in a job; call it again if it has removed n.
+//
+// Before it removes keys of a resource, it stores up to which tick. From then on, a holder whose key has such a tick and is not
+// recorded gets [ErrCleaned]: it is not run a second time by mistake. Clean waits for the transactions on that resource that
+// are under way.
+func (d *DB) Clean(ctx context.Context, n int) (removed int, err error) {
+	if n <= 0 {
+		return 0, fmt.Errorf("fenced: cannot remove %d keys, at least 1", n)
+	}
+	if err := d.ready(ctx); err != nil {
+		return 0, err
+	}
+	var now int64
+	if err := d.sql.QueryRowContext(ctx, d.say.now).Scan(&now); err != nil {
+		return 0, d.failed("read the clock of the database", err)
+	}
+	until := now - d.retention.Microseconds()
+	resources, err := d.due(ctx, until)
+	if err != nil {
+		return 0, d.failed("look for old keys", err)
+	}
+	for _, resource := range resources {
+		if removed == n {
+			break
+		}
+		some, err := d.cleanResource(ctx, resource, until, n-removed)
+		removed += some
+		if err != nil {
+			return removed, d.failed(fmt.Sprintf("remove old keys of %q", resource), err)
+		}
+	}
+	return removed, nil
+}
+
+// due returns the resources that have keys with ticks up to an instant.
+func (d *DB) due(ctx context.Context, until int64) (resources []string, err error) {
+	rows, err := d.sql.QueryContext(ctx, d.say.due, until)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var resource string
+		if err := rows.Scan(&resource); err != nil {
+			return nil, err
+		}
+		resources = append(resources, resource)
+	}
+	return resources, rows.Err()
+}
+
+// cleanResource marks before it removes. The mark takes the fence's lock, and so waits for all who have not seen it.
+func (d *DB) cleanResource(ctx context.Context, resource string, until int64, n int) (int, error) {
+	var newest sql.NullInt64
+	if err := d.sql.QueryRowContext(ctx, d.say.newest, resource, until, n).Scan(&newest); err != nil || !newest.Valid {
+		return 0, err
+	}
+	tick := newest.Int64
+	if _, err := d.sql.ExecContext(ctx, d.say.mark, tick, resource, tick); err != nil {
+		return 0, err
+	}
+	args := []any{resource, tick, n}
+	if d.dialect != MySQL {
+		args = append(args, resource)
+	}
+	result, err := d.sql.ExecContext(ctx, d.say.remove, args...)
+	if err != nil {
+		return 0, err
+	}
+	rows, err := result.RowsAffected()
+	return int(rows), err
+}

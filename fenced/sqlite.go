@@ -1,0 +1,41 @@
+package fenced
+
+// sqlite returns the statements of SQLite. Each transaction starts with a write, and so has the database for itself.
+func sqlite(t tables) statements {
+	const now = `CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)`
+	s := shared(t, now)
+	s.schema = []string{
+		`CREATE TABLE IF NOT EXISTS ` + t.fences + ` (
+	resource  TEXT NOT NULL PRIMARY KEY,
+	token     INTEGER NOT NULL,
+	replica   TEXT NOT NULL,
+	raised_at INTEGER NOT NULL,
+	cleaned   INTEGER NOT NULL
+)`,
+		`CREATE TABLE IF NOT EXISTS ` + t.keys + ` (
+	resource TEXT NOT NULL,
+	tick     INTEGER NOT NULL,
+	run_key  TEXT NOT NULL,
+	token    INTEGER NOT NULL,
+	attempt  TEXT NOT NULL,
+	replica  TEXT NOT NULL,
+	done_at  INTEGER NOT NULL,
+	PRIMARY KEY (resource, tick, run_key)
+) WITHOUT ROWID`,
+	}
+	s.stamp = `INSERT INTO ` + t.fences + ` VALUES ('', $1, '', ` + now + `, 0) ON CONFLICT DO NOTHING`
+	s.admitKey = `INSERT INTO ` + t.keys + ` (resource, tick, run_key, token, attempt, replica, done_at)
+SELECT f.resource, $1, $2, f.token, $3, $4, ` + now + `
+FROM ` + t.fences + ` f WHERE f.resource = $5 AND f.token = $6 AND f.cleaned < $7
+ON CONFLICT DO NOTHING`
+	s.admit = `UPDATE ` + t.fences + ` SET token = token WHERE resource = $1 AND token = $2 RETURNING token`
+	s.raise = upsertFence(t, now)
+	s.lock = `UPDATE ` + t.fences + ` SET token = token WHERE resource = $1 RETURNING token`
+	s.remove = removeOldest(t)
+	// $1 is a parameter with a name here.
+	for _, each := range []*string{&s.stamp, &s.admitKey, &s.admit, &s.raise, &s.lock, &s.remove, &s.fence, &s.key,
+		&s.due, &s.newest, &s.mark} {
+		*each = unnumbered(*each)
+	}
+	return s
+}

@@ -1,0 +1,99 @@
+//go:build unix
+
+package sqltest_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/fenced"
+)
+
+// A comparison alone would let the predecessor commit after its successor has looked.
+func TestClaim_WaitsForTheTransactionOfThePredecessor(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		db := d.fenced()
+		for i, before := range []fenced.Holder{holder(7, 1), plain(9)} {
+			must(t, fenced.Claim(t.Context(), db, before))
+			inside, goOn, claimed := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+			var wrote atomic.Bool
+			var both sync.WaitGroup
+			both.Go(func() { // waited for below
+				err := fenced.Tx(t.Context(), db, before, func(ctx context.Context, tx *sql.Tx) error {
+					close(inside)
+					<-goOn
+					wrote.Store(true)
+					return d.effect("by the predecessor")(ctx, tx)
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+			<-inside
+			both.Go(func() { // waited for below
+				claimed <- fenced.Claim(t.Context(), db, plain(before.Token+1))
+				if !wrote.Load() {
+					t.Error("the claim did not wait")
+				}
+			})
+			select {
+			case err := <-claimed:
+				t.Errorf("claimed while the predecessor was in its transaction: %v", err)
+				claimed <- err
+			case <-time.After(200 * time.Millisecond): // what is wrong is shown at once
+			}
+			close(goOn)
+			must(t, <-claimed)
+			d.wantEffects(i + 1)
+			both.Wait()
+		}
+	})
+}
+
+func TestTx_RunsOfOneLeaderGoOnInParallel(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		db := d.fenced()
+		meet := make(chan struct{})
+		var all sync.WaitGroup
+		for n := range 2 {
+			all.Go(func() { // waited for below
+				err := fenced.Tx(t.Context(), db, holder(7, n), func(ctx context.Context, tx *sql.Tx) error {
+					select {
+					case meet <- struct{}{}:
+					case <-meet:
+					case <-time.After(10 * time.Second):
+						return errors.New("the other one waits for the end of this")
+					}
+					return d.effect("one of two")(ctx, tx)
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		d.wantEffects(2)
+	}, fenced.PostgreSQL, fenced.MySQL) // SQLite has one writer at a time
+}
+
+func TestClaim_RaisesAllOrSaysWhoWasThere(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		db := d.fenced()
+		a, b := plain(5), plain(5)
+		b.Resource = "stock"
+		must(t, fenced.Claim(t.Context(), db, a, b), fenced.Claim(t.Context(), db, a, b))
+		a.Token = 6
+		must(t, fenced.Claim(t.Context(), db, a))
+		b.Token = 4
+		if err := fenced.Tx(t.Context(), db, b, d.effect("late")); !errors.Is(err, fenced.ErrFenced) {
+			t.Error(err)
+		}
+		b.Token = 5
+		must(t, fenced.Tx(t.Context(), db, b, d.effect("in time")))
+	})
+}

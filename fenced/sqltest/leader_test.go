@@ -1,0 +1,100 @@
+//go:build unix
+
+package sqltest_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/fenced"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/redlocktest"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+func TestJob_OfATickThatIsDoneSucceeds(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		db := d.fenced()
+		job := fenced.Job(db, func(ctx context.Context, tx *sql.Tx, run scheduler.Run) error {
+			return d.effect(run.Key())(ctx, tx)
+		})
+		run := scheduler.Run{Job: "report", Tick: tick, Token: 7, Attempt: 1}
+		must(t, job(t.Context(), run))
+		run.Token, run.Attempt = 8, 2
+		must(t, job(t.Context(), run))
+		run.Token, run.Tick = 7, tick.Add(time.Second)
+		if err := job(t.Context(), run); !errors.Is(err, fenced.ErrFenced) {
+			t.Error(err)
+		}
+		run.Token, run.Tick, run.Manual = 8, tick, true
+		must(t, job(t.Context(), run))
+		d.wantEffects(2)
+		if err := fenced.Job(db, nil)(t.Context(), run); err == nil {
+			t.Error("the function is nil, and no error")
+		}
+	}, fenced.SQLite)
+}
+
+func TestOnLeader_ShowsTheTokenFirst(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		db := d.fenced()
+		led := make(chan *election.Term, 1)
+		elector := lead(t, fenced.OnLeader(db, func(ctx context.Context) {
+			term, _ := election.TermFrom(ctx)
+			led <- term
+			<-ctx.Done()
+		}, "ledger", "stock"))
+		term := <-led
+		for _, resource := range []string{"ledger", "stock"} {
+			h := fenced.Holder{Resource: resource, Token: term.Token() - 1}
+			if err := fenced.Tx(t.Context(), db, h, d.effect("late")); !errors.Is(err, fenced.ErrFenced) {
+				t.Errorf("%s does not know of the leader: %v", resource, err)
+			}
+		}
+		must(t, fenced.Tx(t.Context(), db, fenced.Term("ledger", term), d.effect("in time")))
+		err := elector.Locker().Do(t.Context(), "import", func(ctx context.Context, lease *redlock.Lease) error {
+			return fenced.Tx(ctx, db, fenced.Lease(lease), d.effect("under a lease"))
+		})
+		must(t, err)
+		d.wantEffects(2)
+	}, fenced.SQLite)
+}
+
+func TestOnLeader_ResignsIfALaterOneWasThere(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		db := d.fenced()
+		must(t, fenced.Claim(t.Context(), db, plain(1<<62)))
+		causes := make(chan error, 1)
+		lead(t, fenced.OnLeader(db, func(context.Context) { t.Error("it leads") }, "ledger"),
+			election.WithHooks(election.Hooks{Ended: func(_ *election.Term, cause error) { causes <- cause }}))
+		if cause := <-causes; !errors.Is(cause, election.ErrResigned) || !errors.Is(cause, fenced.ErrFenced) {
+			t.Error(cause)
+		}
+	}, fenced.SQLite)
+}
+
+// lead runs an elector until the end of the test.
+func lead(t *testing.T, callback func(context.Context), opts ...election.Option) *election.Elector {
+	t.Helper()
+	nodes, err := redlocktest.Start(1)
+	must(t, err)
+	locker, err := redlock.New(nodes.Process().Clients())
+	must(t, err)
+	elector, err := election.New(locker, "ledger", append(opts, election.OnLeader(callback))...)
+	must(t, err)
+	ctx, stop := context.WithCancel(context.Background())
+	over := make(chan error, 1)
+	go func() { over <- elector.Run(ctx) }() // ends by stop, received in the cleanup
+	t.Cleanup(func() {
+		stop()
+		if err := errors.Join(<-over, locker.Close(context.Background())); err != nil {
+			t.Error(err)
+		}
+		nodes.Close()
+	})
+	return elector
+}

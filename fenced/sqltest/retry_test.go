@@ -1,0 +1,122 @@
+//go:build unix
+
+package sqltest_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/fenced"
+)
+
+func TestTx_IsRepeatedAfterADeadlock(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		db := d.fenced()
+		rows := d.effects + "_rows"
+		d.exec("CREATE TABLE " + rows + " (id INT PRIMARY KEY, n INT)")
+		d.exec("INSERT INTO " + rows + " VALUES (1, 0), (2, 0)")
+		var met, all sync.WaitGroup
+		met.Add(2)
+		var calls [2]int
+		for n, order := range [][2]string{{"1", "2"}, {"2", "1"}} {
+			all.Go(func() { // waited for below
+				err := fenced.Tx(t.Context(), db, holder(7, n), func(ctx context.Context, tx *sql.Tx) error {
+					calls[n]++
+					if _, err := tx.ExecContext(ctx, "UPDATE "+rows+" SET n = n + 1 WHERE id = "+order[0]); err != nil {
+						return err
+					}
+					if calls[n] == 1 {
+						met.Done()
+						met.Wait() // each has the row that the other one wants next
+					}
+					_, err := tx.ExecContext(ctx, "UPDATE "+rows+" SET n = n + 1 WHERE id = "+order[1])
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		var least int
+		must(t, d.sql.QueryRowContext(t.Context(), "SELECT MIN(n) FROM "+rows).Scan(&least))
+		if least != 2 || calls[0]+calls[1] < 3 {
+			t.Errorf("rows were raised %d times, in %v calls", least, calls)
+		}
+	}, fenced.PostgreSQL, fenced.MySQL)
+}
+
+func TestTx_IsRepeatedAfterASerializationFailure(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		d.fenced()
+		db := d.over(d.open("", "default_transaction_isolation=serializable"))
+		var all sync.WaitGroup
+		for n := range 8 {
+			all.Go(func() { // waited for below
+				err := fenced.Tx(t.Context(), db, holder(7, n), func(ctx context.Context, tx *sql.Tx) error {
+					var count int
+					err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+d.effects).Scan(&count)
+					return errors.Join(err, d.effect("one")(ctx, tx))
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		d.wantEffects(8)
+	}, fenced.PostgreSQL)
+}
+
+func TestTx_WaitsForSQLiteWithoutABusyTimeout(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		d.fenced()
+		conns, err := sql.Open("sqlite", "file:"+d.file)
+		must(t, err)
+		defer func() { must(t, conns.Close()) }()
+		db, calls := d.over(conns), 0
+		must(t, fenced.Claim(t.Context(), db, plain(7)))
+		other, err := d.sql.BeginTx(t.Context(), nil)
+		must(t, err, d.effect("of another")(t.Context(), other))
+		over := make(chan error, 1)
+		go func() { over <- fenced.Tx(t.Context(), db, holder(7, 1), counted(&calls, d.effect("ours"))) }() // received below
+		select {
+		case err := <-over:
+			t.Errorf("it did not wait: %v", err)
+			over <- nil
+		case <-time.After(100 * time.Millisecond): // what is wrong is shown at once
+		}
+		must(t, other.Commit(), <-over)
+		if calls != 1 {
+			t.Errorf("%d calls", calls)
+		}
+		d.wantEffects(2)
+	}, fenced.SQLite)
+}
+
+func TestTx_GivesUp(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		db := d.fenced()
+		calls := 0
+		must(t, fenced.Claim(t.Context(), db, plain(7)))
+		err := fenced.Tx(t.Context(), db, holder(7, 1), func(ctx context.Context, tx *sql.Tx) error {
+			calls++
+			return errors.Join(d.effect("never")(ctx, tx), deadlock{})
+		})
+		if !errors.Is(err, deadlock{}) || !strings.Contains(err.Error(), "12 attempts") || calls != 12 {
+			t.Errorf("%d calls, %v", calls, err)
+		}
+		d.wantEffects(0)
+	})
+}
+
+// deadlock is one in each dialect.
+type deadlock struct{}
+
+func (deadlock) Error() string    { return "Error 1213 (40001): database is locked" }
+func (deadlock) SQLState() string { return "40P01" }

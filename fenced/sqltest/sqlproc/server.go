@@ -1,0 +1,195 @@
+//go:build unix
+
+package sqlproc
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+)
+
+const (
+	startLimit = 60 * time.Second
+	stopLimit  = 10 * time.Second
+	attempts   = 5 // another process may take the port between its choice and its use
+)
+
+// Server is a database server.
+type Server struct {
+	Driver string // of database/sql
+	addr   string
+	dsn    func(addr string) string
+	dir    string
+	login  *syscall.Credential // nil: our own
+	serve  func(port string) *exec.Cmd
+	cmd    *exec.Cmd
+	gone   <-chan struct{} // closed when the process has ended
+}
+
+// Addr returns host:port.
+func (s *Server) Addr() string { return s.addr }
+
+// DSN returns the data source name of the server, or of a proxy before it.
+func (s *Server) DSN(addr string) string { return s.dsn(addr) }
+
+// newServer makes the folder of a server that runs as the first of these users that exists, if we are root: then a server
+// refuses to run as we do.
+func newServer(name string, users ...string) (*Server, error) {
+	dir, err := os.MkdirTemp("", name)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir}
+	if os.Getuid() != 0 {
+		return s, nil
+	}
+	for _, name := range users {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, uidErr := strconv.ParseUint(u.Uid, 10, 32)
+		gid, gidErr := strconv.ParseUint(u.Gid, 10, 32)
+		if err := errors.Join(uidErr, gidErr, os.Chown(dir, int(uid), int(gid))); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(dir))
+		}
+		s.login = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		return s, nil
+	}
+	return nil, errors.Join(fmt.Errorf("there is none of the users %q", users), os.RemoveAll(dir))
+}
+
+// command prepares a program that runs as the server's user in its folder.
+func (s *Server) command(program string, args ...string) *exec.Cmd {
+	cmd := exec.Command(program, args...)
+	cmd.Dir = s.dir
+	cmd.Env = append(os.Environ(), "HOME="+s.dir, "TMPDIR="+s.dir)
+	if s.login != nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.login}
+	}
+	return cmd
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+func (s *Server) log() string { return filepath.Join(s.dir, "log") }
+
+// start makes the data, and starts the server on a free port.
+func (s *Server) start(ctx context.Context, prepare *exec.Cmd) error {
+	out, err := prepare.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", filepath.Base(prepare.Path), err, out)
+	}
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	for range attempts {
+		if err = s.choose(); err != nil {
+			return err
+		}
+		if err = s.Restart(ctx); err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func (s *Server) choose() error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s.addr = l.Addr().String()
+	return l.Close()
+}
+
+// Restart starts the server, which must not run, on its port, and returns when it answers.
+func (s *Server) Restart(ctx context.Context) error {
+	log, err := os.OpenFile(s.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }() // the child has its own
+	_, port, err := net.SplitHostPort(s.addr)
+	if err != nil {
+		return err
+	}
+	s.cmd = s.serve(port)
+	s.cmd.Stdout, s.cmd.Stderr = log, log
+	if s.gone, err = redisproc.StartChild(s.cmd); err != nil {
+		return err
+	}
+	if err := s.answers(ctx); err != nil {
+		text, _ := os.ReadFile(s.log()) // it is for people
+		return fmt.Errorf("%s does not answer: %w\n%s", s.cmd.Path, errors.Join(err, s.Kill()), text)
+	}
+	return nil
+}
+
+func (s *Server) answers(ctx context.Context) (err error) {
+	db, err := sql.Open(s.Driver, s.dsn(s.addr))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if err = db.PingContext(ctx); err == nil {
+			return nil
+		}
+		select {
+		case <-s.gone:
+			return fmt.Errorf("it has ended: %v", s.cmd.ProcessState)
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		case <-tick.C:
+		}
+	}
+}
+
+// Kill ends the server without a farewell, and waits. PostgreSQL gets SIGQUIT, upon which it ends at once and recovers at the next
+// start: its children would outlive a SIGKILL for a moment.
+func (s *Server) Kill() error {
+	if s.cmd == nil {
+		return nil
+	}
+	if err := s.cmd.Process.Signal(syscall.SIGQUIT); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	select {
+	case <-s.gone:
+		return nil
+	case <-time.After(stopLimit):
+	}
+	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	<-s.gone
+	return nil
+}
+
+// Close kills the server and removes its data.
+func (s *Server) Close() error { return errors.Join(s.Kill(), os.RemoveAll(s.dir)) }
+
+// program finds a program on PATH, or in a folder where Debian has it.
+func program(name, elsewhere string) (string, error) {
+	if path, err := exec.LookPath(name); err == nil {
+		return path, nil
+	}
+	found, err := filepath.Glob(elsewhere)
+	if err != nil || len(found) == 0 {
+		return "", fmt.Errorf("%s is not installed: make install", name)
+	}
+	return found[len(found)-1], nil
+}

@@ -1,0 +1,80 @@
+package fenced
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/retry"
+)
+
+// maxAttempts bounds how often a transaction is tried.
+const maxAttempts = 12
+
+var pauses = retry.Backoff{Min: 5 * time.Millisecond, Max: time.Second}
+
+// Tx calls fn in a transaction that is committed only if no later holder has shown its token to h.Resource, and h.Key is not
+// recorded yet. It records the key in the same transaction. So of all calls with one key, by whatever replica, exactly one takes
+// effect; the others return [ErrDone], or [ErrFenced] if a later holder has come.
+//
+// An error of fn, and its panic, roll back the transaction, and Tx passes them on. fn must return the errors of its statements, must
+// not end the transaction, neither by its methods nor by SQL, and must run nothing that commits by itself, as CREATE TABLE does in
+// MySQL. The transaction has the database's default isolation level.
+//
+// fn is called again, with a new transaction, if the database has asked for that (a deadlock, a serialization failure, a lock that
+// was not free in time), or if the answer to the commit was lost and the transaction turned out to be rolled back: never before
+// the earlier one has surely ended without effect. Tx gives up after 12 attempts.
+//
+// If the answer to a commit is lost, Tx asks on another connection whether the key is there. For that it waits for the lost
+// transaction to end, for as long as [WithSettle] says and even if ctx has ended; then it returns [ErrUnknown].
+func Tx(ctx context.Context, db *DB, h Holder, fn func(ctx context.Context, tx *sql.Tx) error) error {
+	if err := acceptable(ctx, db, h); err != nil {
+		return err
+	}
+	if fn == nil {
+		return fmt.Errorf("fenced: transaction of %v: the function is nil", h)
+	}
+	if err := db.ready(ctx); err != nil {
+		return err
+	}
+	for n := 1; ; n++ {
+		end, err := db.attempt(ctx, h, fn)
+		if end == notAdmitted {
+			err = db.open(ctx, h)
+			if err == nil && n < maxAttempts {
+				continue
+			}
+			if db.dialect.classify(err) == transient {
+				end = rolledBack
+			}
+		}
+		switch {
+		case end == finished, end == notAdmitted && err != nil:
+			return err
+		case n == maxAttempts:
+			return fmt.Errorf("fenced: transaction of %v: gave up after %d attempts: %w", h, n, cmp.Or(err, errBusy))
+		}
+		if ended := retry.Sleep(ctx, pauses.After(n)); ended != nil {
+			return fmt.Errorf("fenced: transaction of %v was rolled back: %w", h, errors.Join(ended, err))
+		}
+	}
+}
+
+var errBusy = errors.New("the fence changed each time")
+
+// acceptable returns an error unless the arguments are good.
+func acceptable(ctx context.Context, db *DB, h Holder) error {
+	if db == nil {
+		return errors.New("fenced: the DB is nil")
+	}
+	if err := h.problem(); err != nil {
+		return fmt.Errorf("fenced: %w", err)
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("fenced: %v: the context has ended before: %w", h, context.Cause(ctx))
+	}
+	return nil
+}
