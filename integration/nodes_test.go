@@ -3,10 +3,14 @@
 package integration_test
 
 import (
+	"context"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/integration"
+	"github.com/redlockfx/redlockfx/internal/refusal"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
@@ -30,6 +34,33 @@ func TestLeader_StaysWhileAMinorityOfNodesHangs(t *testing.T) {
 	c.each(minority, (*redisproc.Node).Hang)
 	woken := c.stays(leader, began, 2*ttl).At
 	c.each(minority, (*redisproc.Node).Wake)
+	c.stays(leader, woken, ttl)
+}
+
+// Somebody has these run a script that does not end: they answer nothing else.
+func TestLeader_StaysWhileAMinorityOfNodesIsBusy(t *testing.T) {
+	t.Parallel()
+	c := start(t, startNodes(t, nodeCount), steady())
+	leader := c.leaderOfAll()
+
+	began := shared.now()
+	var scripts sync.WaitGroup
+	c.each(minority, func(n *redisproc.Node) error {
+		user := plainly(t, n.Addr(), "", "")
+		if err := user.ConfigSet(t.Context(), "lua-time-limit", "1").Err(); err != nil { // else it says nothing for five seconds
+			return err
+		}
+		scripts.Go(func() { // ends by SCRIPT KILL
+			if err := user.WithTimeout(time.Minute).Eval(context.Background(), "while true do end", nil).Err(); err == nil {
+				t.Error("the script ended by itself")
+			}
+		})
+		poll(t, "BUSY", func() bool { return refusal.Code(user.Get(t.Context(), "k").Err()) == refusal.Busy })
+		return nil
+	})
+	woken := c.stays(leader, began, 2*ttl).At
+	c.each(minority, func(n *redisproc.Node) error { return plainly(t, n.Addr(), "", "").ScriptKill(t.Context()).Err() })
+	scripts.Wait()
 	c.stays(leader, woken, ttl)
 }
 

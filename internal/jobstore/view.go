@@ -90,6 +90,8 @@ type told struct {
 	page *page
 }
 
+func (t told) hasSettings() bool { return t.pause.Version != 0 || t.trigger.Version != 0 }
+
 // view returns what holds of what nodes say of a job; false: too few of them know it. The state is the one that was written last of
 // those that enough nodes have. A node that has lost its state may have an older one: it does not speak against a newer one.
 func (s *Store) view(name string, all []told, silent int, now time.Time) (v View, ok bool) {
@@ -123,16 +125,14 @@ func (s *Store) view(name string, all []told, silent int, now time.Time) (v View
 
 // set fills in what people have set.
 func (v *View) set(q *quorum.Quorum, all []told, now time.Time) {
+	v.Pause, v.Trigger = v.State.Pause, v.State.Trigger
+	if !slices.ContainsFunc(all, told.hasSettings) { // most often
+		return
+	}
 	var pauses, triggers votes
-	is := false // most often nobody has set anything
 	for _, t := range all {
 		pauses.add(t.pause, t.page.began)
 		triggers.add(t.trigger, t.page.began)
-		is = is || t.pause.Version != 0 || t.trigger.Version != 0
-	}
-	v.Pause, v.Trigger = v.State.Pause, v.State.Trigger
-	if !is {
-		return
 	}
 	judged := v.At.Ballot.Time()
 	v.Pause = newest(pauses.holds(q, judged, now), v.Pause, now)
