@@ -21,12 +21,12 @@ type polls struct {
 }
 
 // maxDoubts bounds how often a job is read again, over about ten seconds: what has not reached enough nodes by then was not stored.
-const maxDoubts = 8
+const maxDoubts = 12
 
-var doubtBackoff = retry.Backoff{Min: 50 * time.Millisecond, Max: 5 * time.Second}
+var doubtBackoff = retry.Backoff{Min: 3 * time.Millisecond, Max: 5 * time.Second}
 
 func newPolls() polls {
-	return polls{pace: retry.Pace{Burst: 3, Every: 100 * time.Millisecond}, doubts: make(map[string]int)}
+	return polls{pace: retry.Pace{Burst: 3, Every: 10 * time.Millisecond}, doubts: make(map[string]int)}
 }
 
 // hear has a poll start soon: the nodes have published something.

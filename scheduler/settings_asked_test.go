@@ -56,7 +56,7 @@ func TestAsked_WhileItReachesOneNodeAfterTheOther(t *testing.T) {
 	}
 }
 
-// A node that publishes without end has the leader ask ten times a second.
+// A node that publishes without end has the leader ask a hundred times a second at most.
 func TestAsked_ANodeThatPublishesWithoutEnd(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
@@ -67,7 +67,7 @@ func TestAsked_ANodeThatPublishesWithoutEnd(t *testing.T) {
 			c.Node(2).Publish(hash, "p x")
 			time.Sleep(time.Millisecond)
 		}
-		if n := c.Requests(0) - before; n > 200 {
+		if n := c.Requests(0) - before; n > 1500 {
 			t.Errorf("%d requests to node 0 in 10 s", n)
 		}
 	})
