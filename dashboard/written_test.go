@@ -4,17 +4,13 @@ import (
 	"testing"
 
 	"github.com/redlockfx/redlockfx/dashboard"
-	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/passworded"
 	"github.com/redlockfx/redlockfx/internal/testkit/written"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 func TestEveryType_IsWrittenWithoutThePassword(t *testing.T) {
-	e, err := election.New(passworded.Open(t), "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := passworded.Elector(t)
 	s, err := scheduler.New(e)
 	if err != nil {
 		t.Fatal(err)

@@ -35,11 +35,9 @@ func (e *Elector) Terms(ctx context.Context) ([]TermRecord, error) {
 		return nil, err
 	}
 	now, known := e.locker.Time()
-	for i := range answers { // else those of a far future would be the newest forever
-		answers[i] = slices.DeleteFunc(answers[i], func(r TermRecord) bool {
-			return known && (!e.locker.Believes(r.Token) || r.Since.After(now.Add(time.Minute)))
-		})
-	}
+	quorum.DropRows(answers, func(r TermRecord) bool { // else those of a far future would be the newest forever
+		return known && (!e.locker.Believes(r.Token) || r.Since.After(now.Add(time.Minute)))
+	})
 	all := quorum.NewestRows(answers, e.locker.Quorum().Enough(len(answers)), maxTerms, byToken)
 	return slices.CompactFunc(all, func(a, b TermRecord) bool { return a.Token == b.Token }), nil
 }
@@ -72,8 +70,8 @@ func (e *Elector) recordTerm(t *Term) {
 	}
 }
 
-// ask returns the values of the nodes that answered, which are a majority: of all that come, if these are not alike. If ctx ends first it returns at once: the nodes'
-// calls end by themselves, by the node timeout.
+// ask returns the values of the nodes that answered, which are a majority: of all that come, if these are not alike. If ctx ends
+// first it returns at once: the nodes' calls end by themselves, by the node timeout.
 func ask[T any](ctx context.Context, q *quorum.Quorum, op string, call quorum.Call[T], alike func(a, b *T) bool) (values []T, err error) {
 	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[T]) bool {
 		good, open := 0, 0

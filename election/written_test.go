@@ -14,10 +14,7 @@ import (
 
 func TestEveryType_IsWrittenWithoutThePassword(t *testing.T) {
 	values := map[string]any{"Option": election.WithTTL(time.Second), "PanicError": &election.PanicError{Value: 1}, "Hooks": election.Hooks{}}
-	e, err := election.New(passworded.Open(t), "x", election.WithLogger(zap.NewNop()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := passworded.Elector(t, election.WithLogger(zap.NewNop()))
 	ctx, stop := context.WithCancel(t.Context())
 	e.OnLeader(func(ctx context.Context) {
 		defer stop()

@@ -10,8 +10,27 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// A pause is stored on nodes 0 and 1, as node 2 is away, and node 1 restarts from an older file. Two nodes have it no more, and one
-// of these has lost it: whoever leads next obeys it.
+// losesOnOne has something set while nobody leads, on nodes 0 and 1, as node 2 is away, and node 1 restart from an older file. Then b
+// leads in the place of a.
+func (c *cluster) losesOnOne(a, b *replica, set func(r *replica, ctx context.Context, job string) error) {
+	c.T.Helper()
+	c.SleepTo(62 * time.Second)
+	file := c.Snapshot(1)
+	b.campaign()
+	c.SleepTo(65 * time.Second)
+	a.links.Cut() // it dies: nobody leads, until the lease has run out
+	p := c.idle("p")
+	p.links.Cut(2)
+	if err := set(p, c.T.Context(), "job"); err != nil {
+		c.T.Fatal(err)
+	}
+	time.Sleep(time.Second)
+	c.RestartFrom(1, file)
+	b.leads()
+	c.SleepTo(90 * time.Second)
+}
+
+// Two nodes of three do not have a pause, and one of these has lost it: whoever leads next obeys it.
 func TestLost_APauseThatOneNodeLostIsObeyed(t *testing.T) {
 	for _, had := range []bool{false, true} {
 		t.Run(fmt.Sprint("the older data has an older setting: ", had), func(t *testing.T) {
@@ -29,20 +48,7 @@ func TestLost_APauseThatOneNodeLostIsObeyed(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				c.SleepTo(62 * time.Second)
-				file := c.Snapshot(1)
-				b.campaign()
-				c.SleepTo(65 * time.Second)
-				a.links.Cut() // a dies: nobody leads, until the lease has run out
-				p := c.idle("p")
-				p.links.Cut(2)
-				if err := p.Pause(t.Context(), "job"); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(time.Second)
-				c.RestartFrom(1, file)
-				b.leads()
-				c.SleepTo(90 * time.Second)
+				c.losesOnOne(a, b, (*replica).Pause)
 				b.add(b.job("job", "*/10 * * * * *", quick)) // as if somebody led who has the job
 				c.SleepTo(3 * time.Minute)
 				if s := b.status("job"); !s.Paused {
@@ -75,20 +81,7 @@ func TestLost_ATriggerThatOneNodeLostIsRun(t *testing.T) {
 					}
 					want++
 				}
-				c.SleepTo(62 * time.Second)
-				file := c.Snapshot(1)
-				b.campaign()
-				c.SleepTo(65 * time.Second)
-				a.links.Cut() // a dies: nobody leads, until the lease has run out
-				p := c.idle("p")
-				p.links.Cut(2)
-				if err := p.Trigger(t.Context(), "job"); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(time.Second)
-				c.RestartFrom(1, file)
-				b.leads()
-				c.SleepTo(90 * time.Second)
+				c.losesOnOne(a, b, (*replica).Trigger)
 				b.add(b.job("job", "@every 24h", quick)) // as above
 				c.SleepTo(6 * time.Minute)
 				h, err := b.History(t.Context(), "job", 10)

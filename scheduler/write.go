@@ -183,12 +183,14 @@ func (l *loop) unstored(e *entry, w *jobstore.Write, err error, now time.Time) {
 		l.wantBallot(time.Now())
 	}
 	retry := now.Add(backoff.After(e.machine.Failures() + 1))
-	if paused, ok := errors.AsType[*jobstore.PausedError](err); ok {
-		if !isKind(err, jobstore.ErrPaused) { // others may have it, too
-			l.polls.doubt(e.job.Name)
-		} else if l.apply(e, jobmachine.Set{Pause: paused.Pause}); paused.Pause == e.machine.Pause() { // else it has been replaced
+	switch paused, ok := errors.AsType[*jobstore.PausedError](err); {
+	case ok && isKind(err, jobstore.ErrPaused):
+		l.apply(e, jobmachine.Set{Pause: paused.Pause})
+		if paused.Pause == e.machine.Pause() { // else it has been replaced: retry later
 			retry = now
 		}
+	case ok: // others may have it, too
+		l.polls.doubt(e.job.Name)
 	}
 	if e.machine.Failures() == 0 && w.Opens && !retry.Equal(now) {
 		l.s.hooks.unclaimed(e.job.Name, w.State.Mark, err)

@@ -6,16 +6,12 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/redlockfx/redlockfx/adapters/leadercron"
-	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/passworded"
 	"github.com/redlockfx/redlockfx/internal/testkit/written"
 )
 
 func TestWhatIsMade_IsWrittenWithoutThePassword(t *testing.T) {
-	e, err := election.New(passworded.Open(t), "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := passworded.Elector(t)
 	wrapper := leadercron.OnLeader(e)
 	written.Without(t, passworded.Password, map[string]any{"OnLeader": wrapper, "its job": wrapper(cron.FuncJob(func() {}))})
 }

@@ -4,16 +4,12 @@ import (
 	"testing"
 
 	"github.com/redlockfx/redlockfx/adapters/leaderhttp"
-	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/passworded"
 	"github.com/redlockfx/redlockfx/internal/testkit/written"
 )
 
 func TestEveryType_IsWrittenWithoutThePassword(t *testing.T) {
-	e, err := election.New(passworded.Open(t), "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := passworded.Elector(t)
 	written.Without(t, passworded.Password, map[string]any{
 		"Proxy": leaderhttp.Proxy(e, anywhere)(answering("a")), "Redirect": leaderhttp.Redirect(e, anywhere)(answering("a")),
 		"Option": leaderhttp.WithGateway("A"),

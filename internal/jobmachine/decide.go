@@ -154,7 +154,7 @@ func (d *draft) why(tick time.Time, waited bool) string {
 func (d *draft) missUnknown(in mode) {
 	j, floor := d.m.job, d.m.floor
 	again := j.AtLeastOnce && in != removed
-	if t := d.m.trigger; !d.m.isNew && t.On && t.At().After(d.state.Manual) && !t.At().After(floor) {
+	if t := d.m.trigger; !d.m.isNew && d.triggerWaits() && !t.At().After(floor) {
 		slot := jobstore.Slot{At: t.At(), Manual: true}
 		if !again || d.isTooOld(slot) || !d.suppose(slot, ".m") {
 			d.refuse(slot, jobstore.StateMissed, ReasonUnknown)

@@ -5,7 +5,7 @@ import "github.com/redlockfx/redlockfx/internal/jobstore"
 // trigger opens the run that a person has asked for. It obeys the overlap policy, and not the pause.
 func (d *draft) trigger() {
 	t := d.m.trigger
-	if !t.On || !t.At().After(d.state.Manual) {
+	if !d.triggerWaits() {
 		return
 	}
 	slot := jobstore.Slot{At: t.At(), Manual: true}
@@ -24,11 +24,16 @@ func (d *draft) trigger() {
 	d.obeyed = append(d.obeyed, Setting{t, true})
 }
 
+// triggerWaits reports that nobody has decided on the trigger yet.
+func (d *draft) triggerWaits() bool {
+	return d.m.trigger.On && d.m.trigger.At().After(d.state.Manual)
+}
+
 // keepTrigger has the state name a trigger whose run waits: the nodes on which it was set may lose it.
 func (d *draft) keepTrigger() {
-	t := d.m.trigger
-	if !t.On || !t.At().After(d.state.Manual) {
-		t = jobstore.Setting{}
+	var t jobstore.Setting
+	if d.triggerWaits() {
+		t = d.m.trigger
 	}
 	d.changed = d.changed || t.IsNewer(d.state.Trigger)
 	d.state.Trigger = t

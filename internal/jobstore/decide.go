@@ -136,7 +136,7 @@ func (b *Basis) take(f Found) {
 
 // dropUnchosen goes back to an older state if a majority has it, each node in its present incarnation: it has promised the new
 // ballot, so no majority has stored the newer state, and none ever will. A node that says how runs have ended which that majority
-// has open is believed, as nobody else may know; with all else, what has not started is begun anew.
+// has open is believed, as nobody else may know. All else starts again from the older state.
 func (b *Basis) dropUnchosen(present []Found, majority int) {
 	for _, f := range present {
 		same := 0

@@ -26,7 +26,7 @@ if sub(header, 33, 58) == ARGV[4] and (tonumber(sub(header, 74, 89)) + 1000000 <
 end
 items[1], texts[1] = 'h' .. age, header
 local most = ARGV[6] == '-1' and ARGV[7] or -1 -- a change that is left out would go unnoticed
-local latest = string.format('%d', now + 86400000000) -- as set.lua has it
+local latest = string.format('%d', now + day)
 local found = redis.call('ZREVRANGEBYSCORE', KEYS[4], latest, '(' .. ARGV[6], 'WITHSCORES', 'LIMIT', 0, most)
 items[2] = 'c' .. #found / 2
 for i, what in ipairs(found) do

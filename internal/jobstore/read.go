@@ -167,11 +167,9 @@ func (s *Store) History(ctx context.Context, job string, n int) ([]Record, error
 	if err != nil {
 		return nil, err
 	}
-	for i := range answers { // else one of a far future would be the newest forever
-		answers[i] = slices.DeleteFunc(answers[i], func(r Record) bool {
-			return latest(r.Slot.At, written(r)).After(now.Add(tooNew))
-		})
-	}
+	quorum.DropRows(answers, func(r Record) bool { // else one of a far future would be the newest forever
+		return latest(r.Slot.At, written(r)).After(now.Add(tooNew))
+	})
 	return quorum.NewestRows(answers, s.config.Quorum.Enough(withRows(answers)), n, func(a, b Record) int {
 		return cmp.Or(written(b).Compare(written(a)), b.Slot.At.Compare(a.Slot.At), cmp.Compare(b.Attempt, a.Attempt))
 	}), nil

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
@@ -78,9 +77,7 @@ func (s *Store) Settings(ctx context.Context, job string) ([]Past, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range answers {
-		answers[i] = slices.DeleteFunc(answers[i], func(p Past) bool { return p.At().After(now.Add(Ahead)) })
-	}
+	quorum.DropRows(answers, func(p Past) bool { return p.At().After(now.Add(Ahead)) })
 	// One that was repeated with a larger version is on the nodes that took the first one, too.
 	return quorum.NewestRows(answers, s.config.Quorum.Enough(withRows(answers)), MaxSettings, func(a, b Past) int {
 		return cmp.Or(cmp.Compare(b.Version, a.Version), cmp.Compare(b.Tie, a.Tie))

@@ -3,7 +3,7 @@
 -- ARGV     ..., job, p (pause) or t (trigger), setting, channel
 -- returns  h, header, and y: it is set and published; o and a text: this newer setting stands; n: there is no such job
 items[1], texts[1] = 'h' .. string.format('%d', now - tonumber(marker or '0')), header or ''
-local latest = string.format('%d', now + 86400000000)
+local latest = string.format('%d', now + day)
 local field = ARGV[5] .. ':' .. ARGV[4]
 local stands = believed(redis.call('HGET', KEYS[3], field))
 if not redis.call('HGET', jobs, ARGV[4]) then

@@ -56,7 +56,7 @@ func (s *Store) viewsOf(ctx context.Context, alike func(a, b *page) bool, jobs [
 func (s *Store) views(pages []page, now time.Time) []View {
 	views := make([]View, 0, longest(pages))
 	next := make([]int, len(pages)) // of each page
-	var all []told
+	var all []jobAnswer
 	for {
 		name, more := "", false
 		for i, p := range pages {
@@ -72,7 +72,7 @@ func (s *Store) views(pages []page, now time.Time) []View {
 		for i := range pages {
 			p := &pages[i]
 			if n := next[i]; n < len(p.names) && p.names[n] == name {
-				all = append(all, told{&p.jobs[n], p})
+				all = append(all, jobAnswer{&p.jobs[n], p})
 				next[i]++
 			} else if p.knowsAll() {
 				silent++
@@ -84,18 +84,18 @@ func (s *Store) views(pages []page, now time.Time) []View {
 	}
 }
 
-// told is what a node says of a job.
-type told struct {
+// jobAnswer is what a node says of a job.
+type jobAnswer struct {
 	*raw
 	page *page
 }
 
-func (t told) hasSettings() bool { return t.pause.Version != 0 || t.trigger.Version != 0 }
+func (t jobAnswer) hasSettings() bool { return t.pause.Version != 0 || t.trigger.Version != 0 }
 
 // view returns what holds of what nodes say of a job; false: too few of them know it. The state is the one that was written last of
 // those that enough nodes have. A node that has lost its state may have an older one: it does not speak against a newer one.
-func (s *Store) view(name string, all []told, silent int, now time.Time) (v View, ok bool) {
-	known := make([]told, 0, len(all))
+func (s *Store) view(name string, all []jobAnswer, silent int, now time.Time) (v View, ok bool) {
+	known := make([]jobAnswer, 0, len(all))
 	heard := silent
 	for _, t := range all {
 		if t.kind != None {
@@ -110,7 +110,7 @@ func (s *Store) view(name string, all []told, silent int, now time.Time) (v View
 		return v, false
 	}
 	v.Job = name
-	slices.SortStableFunc(known, func(a, b told) int { return b.at.compare(a.at) })
+	slices.SortStableFunc(known, func(a, b jobAnswer) int { return b.at.compare(a.at) })
 	for len(known) > 0 {
 		n := min(q.Enough(heard), len(known)) - 1
 		found := known[n].decode(known[n].page.now)
@@ -124,9 +124,9 @@ func (s *Store) view(name string, all []told, silent int, now time.Time) (v View
 }
 
 // set fills in what people have set.
-func (v *View) set(q *quorum.Quorum, all []told, now time.Time) {
+func (v *View) set(q *quorum.Quorum, all []jobAnswer, now time.Time) {
 	v.Pause, v.Trigger = v.State.Pause, v.State.Trigger
-	if !slices.ContainsFunc(all, told.hasSettings) { // most often
+	if !slices.ContainsFunc(all, jobAnswer.hasSettings) { // most often
 		return
 	}
 	var pauses, triggers votes

@@ -9,7 +9,7 @@ import (
 // votes is what the nodes that have answered say that people have set: a pause, or a trigger.
 type votes struct {
 	set   []Setting
-	began []time.Time // start of the node's incarnation: it has lost what was set before
+	began []time.Time // start of the node's incarnation: it has lost what was set before; zero: it has lost nothing
 }
 
 func (v *votes) add(s Setting, began time.Time) {
@@ -25,7 +25,7 @@ func (v *votes) holds(q *quorum.Quorum, judged, now time.Time) Setting {
 
 // heldBy returns the newest setting that so many nodes have, or had before a newer one.
 func (v *votes) heldBy(enough int, now time.Time) Setting {
-	return v.most(now, func(s Setting) bool { return v.has(s, s.At().Add(1)) >= enough })
+	return v.most(now, func(s Setting) bool { return v.has(s, time.Time{}) >= enough })
 }
 
 // most returns the newest setting for which something is true. One of the future counts as none.

@@ -13,6 +13,13 @@ import (
 // could.
 func (q *Quorum) Enough(heard int) int { return max(heard-q.Majority()+1, 1) }
 
+// DropRows drops the rows of all lists for which something is true.
+func DropRows[T any](lists [][]T, is func(T) bool) {
+	for i := range lists {
+		lists[i] = slices.DeleteFunc(lists[i], is)
+	}
+}
+
 // NewestRows returns the newest n rows of the nodes' lists, each once; of those of the same age that first which most nodes have. Those that enough nodes have are preferred: a node may have
 // missed one, or be the only one that has it, but no node's rows drive out those of the others.
 func NewestRows[T comparable](lists [][]T, enough, n int, order func(a, b T) int) []T {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
+	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -29,4 +30,14 @@ func Open(t *testing.T) *redlock.Locker {
 		}
 	})
 	return l
+}
+
+// Elector returns an elector on such a Locker.
+func Elector(t *testing.T, opts ...election.Option) *election.Elector {
+	t.Helper()
+	e, err := election.New(Open(t), "x", opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
 }
