@@ -45,15 +45,13 @@ func (p *polls) doubt(job string) {
 	}
 }
 
-// read notes what was found of a job. While a node has something newer than what holds, others may be about to have it.
-func (p *polls) read(v *jobstore.View) {
-	n := p.doubts[v.Job] + 1
-	if !v.Unsure || n > maxDoubts {
-		delete(p.doubts, v.Job)
-		return
+// read notes what was found of a job that was read for the n-th time. While a node has something newer than what holds, others may
+// be about to have it.
+func (p *polls) read(v *jobstore.View, n int) {
+	if v.Unsure && n <= maxDoubts {
+		p.doubts[v.Job] = n
+		p.soon(doubtBackoff.After(n))
 	}
-	p.doubts[v.Job] = n
-	p.soon(doubtBackoff.After(n))
 }
 
 func (p *polls) soon(pause time.Duration) {
@@ -72,12 +70,13 @@ func (l *loop) poll() time.Duration {
 		return pause
 	}
 	p.running, p.woken, p.at = true, false, time.Now().Add(l.s.pollEvery())
-	doubts := slices.Collect(maps.Keys(p.doubts))
+	doubts := p.doubts
+	p.doubts = make(map[string]int)
 	ballot, settled, latest, ctx := l.ballot.Ballot, l.isSettled(), p.latest, l.asking()
 	l.work.Go(func() { // ends by a few node timeouts; lead waits for it
 		found, err := l.s.store.Poll(ctx, ballot, settled, latest)
 		var views []jobstore.View
-		for _, job := range doubts {
+		for job := range doubts {
 			found.Changed[job] = true
 		}
 		for jobs := range slices.Chunk(slices.Collect(maps.Keys(found.Changed)), jobstore.MaxJobs) {
@@ -88,20 +87,22 @@ func (l *loop) poll() time.Duration {
 			some, err = l.s.store.ViewsOfAll(ctx, jobs...)
 			views = append(views, some...)
 		}
-		l.inbox.post(func() { l.polled(found, views, err) })
+		l.inbox.post(func() { l.polled(found, doubts, views, err) })
 	})
 	return maxPoll
 }
 
-// polled applies what the nodes have answered.
-func (l *loop) polled(found jobstore.Polled, views []jobstore.View, err error) {
+// polled applies what the nodes have answered. doubts are the jobs that were read again.
+func (l *loop) polled(found jobstore.Polled, doubts map[string]int, views []jobstore.View, err error) {
 	l.polls.running = false
 	for _, v := range views {
 		l.apply(l.entries[v.Job], jobmachine.Set{Pause: v.Pause, Trigger: v.Trigger})
-		l.polls.read(&v)
+		l.polls.read(&v, doubts[v.Job]+1)
 	}
-	if err == nil { // else the next poll finds the same again
+	if err == nil {
 		l.polls.latest = found.Latest
+	} else { // the next poll finds the same again
+		maps.Copy(l.polls.doubts, doubts)
 	}
 	for _, node := range found.Heard {
 		l.lacks.heard(node, l.s.pollEvery(), func(e *entry) {

@@ -72,3 +72,31 @@ func TestAsked_ANodeThatPublishesWithoutEnd(t *testing.T) {
 		}
 	})
 }
+
+// A node has something newer of a job, which is then forgotten: nobody asks for it any more.
+func TestAsked_AJobThatIsForgottenIsNotReadAgain(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("job", "@hourly", quick))
+		requests := func() int {
+			before := c.Requests(1)
+			time.Sleep(10 * time.Minute)
+			return c.Requests(1) - before
+		}
+		c.SleepTo(30 * time.Second)
+		usual := requests()
+		c.lie(0, "p", time.Now())
+		time.Sleep(10 * time.Millisecond)
+		if err := a.Remove("job"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond)
+		if err := a.Forget(t.Context(), "job"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if n := requests(); n > usual+usual/10 {
+			t.Errorf("%d requests in ten minutes, %d before", n, usual)
+		}
+	})
+}
