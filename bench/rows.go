@@ -96,7 +96,7 @@ var allRows = []row{
 	{"change", (*bench).change, map[string]limit{
 		"Add to 1,000,000 jobs, p50 ms":      atMost(1),
 		"Remove of 1,000,000 jobs, p50 ms":   atMost(1),
-		"a change of 1,000,000 jobs, CPU ms": atMost(1),
+		"a change of 1,000,000 jobs, CPU ms": ratioAtMost(2), // more jobs than a cache holds; what grew with them would be hundreds
 	}},
 	{"jobs", (*bench).jobs, map[string]limit{
 		"next tick of a spec, µs":                   atMost(2),

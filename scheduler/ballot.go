@@ -38,7 +38,7 @@ type ballot struct {
 	spaced    time.Time         // none is taken before for such nodes
 	// contradicted is when a node last had a write under the ballot that this leader has not sent.
 	contradicted time.Time
-	settled      bool   // all jobs are written under it
+	older        int    // jobs that are not written under it yet
 	warned       bool   // the log says that the nodes do not promise
 	absence      string // why ticks before this term have not run
 	fenced       bool   // the nodes have promised a later leader a larger one: nothing can be written any more
@@ -98,7 +98,7 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 	if b.Ballot == "" {
 		b.absence = absence(promises, l.clock.now())
 	}
-	b.Ballot, b.failures, b.warned, b.settled = taken, 0, false, false
+	b.Ballot, b.failures, b.warned, b.older = taken, 0, false, len(l.entries)
 	l.writes.seq = 0
 	if !continues {
 		l.prepares.waiting = nil
@@ -124,6 +124,27 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 		}
 	}
 	l.wantFor(unserved)
+}
+
+// isSettled reports whether all jobs are written under the present ballot. They are counted: it is asked with each poll, and a
+// leader may have a million.
+func (l *loop) isSettled() bool { return l.ballot.older == 0 }
+
+func (l *loop) isOlder(e *entry) bool { return e.at.Ballot != l.ballot.Ballot }
+
+// setAt sets the place of a job's last stored state.
+func (l *loop) setAt(e *entry, at jobstore.At) {
+	was := l.isOlder(e)
+	e.at = at
+	if l.entries[e.job.Name] != e { // removed: it counts no more
+		return
+	}
+	switch is := l.isOlder(e); {
+	case was && !is:
+		l.ballot.older--
+	case is && !was:
+		l.ballot.older++
+	}
 }
 
 // notPromised tries again, or ends the term if another leader is why.

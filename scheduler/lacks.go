@@ -47,18 +47,3 @@ func (l lacks) heard(node int, every time.Duration, write func(*entry)) {
 	}
 	n.jobs = nil
 }
-
-// isSettled reports whether all jobs are written under the present ballot.
-func (l *loop) isSettled() bool {
-	b := &l.ballot
-	if b.settled {
-		return true
-	}
-	for _, e := range l.entries {
-		if e.at.Ballot != b.Ballot {
-			return false
-		}
-	}
-	b.settled = true
-	return true
-}

@@ -200,6 +200,9 @@ func (l *loop) place(e *entry) {
 		l.busy[e] = struct{}{}
 	}
 	if m.IsRemoved() && l.entries[e.job.Name] == e {
+		if l.isOlder(e) {
+			l.ballot.older--
+		}
 		delete(l.entries, e.job.Name)
 		l.lacks.drop(e)
 		l.agenda.put(e, time.Time{})

@@ -42,7 +42,9 @@ func (l *loop) sync() {
 		case e == nil:
 			e = &entry{job: j, machine: jobmachine.New(&j.machine), index: -1}
 			l.entries[name] = e
-			l.ballot.settled = false
+			if l.isOlder(e) {
+				l.ballot.older++
+			}
 			l.prepares.waiting = append(l.prepares.waiting, e)
 		default:
 			before := e.job.schedule
@@ -133,7 +135,7 @@ func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
 		if e.at.IsAfter(basis.At) { // this term has stored a newer state, and nobody else has written since
 			basis.Known, basis.At, basis.State = true, e.at, e.machine.State()
 		}
-		e.at = basis.At
+		l.setAt(e, basis.At)
 		if !basis.Known && l.s.hasSeen(e.job.Name) {
 			basis.Lost = true
 		}

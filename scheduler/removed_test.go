@@ -2,7 +2,9 @@ package scheduler_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -118,6 +120,61 @@ func TestRemoved_ThenAddedAndTriggeredWhileANodeIsAway(t *testing.T) {
 				c.SleepTo(10 * time.Minute)
 				if runs := c.records(); len(runs) != 1 {
 					t.Errorf("ran %v", c.ran())
+				}
+			})
+		})
+	}
+}
+
+// A leader tells the nodes when all of its jobs are written under its ballot, and until then nothing can be forgotten. However
+// jobs come and go, and whichever nodes lose their data, it gets there.
+func TestRemoved_JobsCanBeForgottenAfterAnyChanges(t *testing.T) {
+	for seed := range uint64(10) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 0))
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a, b := c.leader("a"), c.idle("b")
+				names := []string{"one", "two", "three", "four"}
+				known := make(map[string]bool) // to a
+				for range 40 {
+					name := names[random.IntN(len(names))]
+					switch random.IntN(8) {
+					case 0:
+						c.Wipe(random.IntN(3))
+					case 1:
+						a.links.Cut(random.IntN(3))
+					case 2:
+						a.links.Heal(0, 1, 2)
+					case 3: // it is removed before the nodes have said what they know of it
+						a.links.Cut(0, 1)
+						a.add(a.job("in vain", "* * * * * *", quick))
+						time.Sleep(time.Second)
+						if err := a.Remove("in vain"); err != nil {
+							t.Fatal(err)
+						}
+						time.Sleep(time.Second)
+						a.links.Heal(0, 1)
+					default:
+						if known[name] {
+							if err := a.Remove(name); err != nil {
+								t.Fatal(err)
+							}
+						} else {
+							a.add(a.job(name, "* * * * * *", quick))
+						}
+						known[name] = !known[name]
+					}
+					if random.IntN(2) == 0 { // the next change comes at once, or while the last one is being written
+						time.Sleep(time.Duration(random.IntN(2000)) * time.Millisecond)
+					}
+				}
+				a.links.Heal(0, 1, 2)
+				time.Sleep(time.Minute)
+				for _, name := range names {
+					err := b.Forget(t.Context(), name)
+					if known[name] != errors.Is(err, scheduler.ErrJobInUse) || !known[name] && err != nil {
+						t.Errorf("%s, which the leader has: %t: %v", name, known[name], err)
+					}
 				}
 			})
 		})

@@ -162,7 +162,7 @@ func (l *loop) written(b batch, ballot jobstore.Ballot, errs []error, unserved [
 	var problem error
 	for i, e := range b.jobs {
 		if errs[i] == nil {
-			e.at = jobstore.At{Ballot: ballot, Seq: b.seq}
+			l.setAt(e, jobstore.At{Ballot: ballot, Seq: b.seq})
 			l.apply(e, jobmachine.Stored{Now: now})
 			continue
 		}
