@@ -129,7 +129,7 @@ func TestRemoved_ThenAddedAndTriggeredWhileANodeIsAway(t *testing.T) {
 // A leader tells the nodes when all of its jobs are written under its ballot, and until then nothing can be forgotten. However
 // jobs come and go, and whichever nodes lose their data, it gets there.
 func TestRemoved_JobsCanBeForgottenAfterAnyChanges(t *testing.T) {
-	for seed := range uint64(10) {
+	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0))
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
