@@ -66,7 +66,7 @@ var (
 	hosts    = regexp.MustCompile(`"r1:6379", "r2:6379", "r3:6379"`)
 )
 
-// programs are those in README and package description that use fx.
+// programs are those in docs/getting-started.md and package description that use fx.
 func programs(t *testing.T) map[string]string {
 	t.Helper()
 	read := func(path string) string {
@@ -77,9 +77,9 @@ func programs(t *testing.T) map[string]string {
 		return string(text)
 	}
 	found := make(map[string]string)
-	for i, block := range goBlock.FindAllStringSubmatch(read("../README.md"), -1) {
+	for i, block := range goBlock.FindAllStringSubmatch(read("../docs/getting-started.md"), -1) {
 		if strings.Contains(block[1], "redlockfx.Module") {
-			found[fmt.Sprintf("README.md, block %d", i+1)] = block[1]
+			found[fmt.Sprintf("getting-started.md, block %d", i+1)] = block[1]
 		}
 	}
 	for i, block := range docBlock.FindAllString(read("doc.go"), -1) {

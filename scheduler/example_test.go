@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
@@ -11,6 +14,33 @@ import (
 	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func sendInvoices(context.Context, string, uint64) error { return nil }
+
+func Example() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+
+	locker, err := redlock.Open([]string{os.Getenv("REDIS_URL")}) // one Redis, or the URLs of three or five
+	check(err)
+	elector, err := election.New(locker, "billing")
+	check(err)
+	jobs, err := scheduler.New(elector)
+	check(err)
+	check(jobs.Add(scheduler.Job{
+		Name: "invoices", Spec: "0 2 * * *",
+		Run: func(ctx context.Context, run scheduler.Run) error {
+			return sendInvoices(ctx, run.Key(), run.Token) // ctx ends before another replica can lead
+		},
+	}))
+	check(elector.Run(ctx)) // campaigns, leads, and hands over when ctx ends
+}
 
 func ExampleScheduler() {
 	nodes, err := redlocktest.Start(3) // in memory
