@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,125 +13,161 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
+// kind is a kind of event, as errors name it.
+type kind string
+
 const (
-	eventCut  = "cut"
-	eventStop = "graceful stop"
+	leads    kind = "led"     // its callback has started
+	stopped  kind = "stopped" // its callback has returned
+	began    kind = "began a run"
+	ended    kind = "finished a run"
+	cutShort kind = "was stopped in a run"
+	cutOff   kind = "was cut off"
+	stopping kind = "was asked to stop"
 )
 
-// history prints what happens and checks it at the end.
+// event is something that happened to a replica.
+type event struct {
+	at   time.Duration // since the start
+	who  string
+	what kind
+	tick time.Time     // of a run
+	late time.Duration // from the tick until the run began
+}
+
+const (
+	patience = 15 * ttl  // that the story has with what comes next
+	punctual = every / 5 // is a run that begins no later than this after its tick
+)
+
+// history records and prints what happens.
 type history struct {
-	began time.Time
+	out   *log.Logger
+	start time.Time
 
 	mu       sync.Mutex // guards the fields below
-	leading  map[string]bool
-	overlaps int
-	runs     map[time.Time]int // by tick
-	first    time.Time         // tick that ran
-	last     time.Time
-	pending  string // the event that the next leader follows
-	since    time.Time
-	took     map[string]time.Duration // from an event to the next leader
+	acts     int
+	over     bool   // the replicas are stopped, which is no part of the story
+	stopping string // the replica that was asked to stop last
+	events   []event
+	awaited  int           // events that await has passed
+	changed  chan struct{} // closed with the next event
 }
 
-func newHistory() *history {
-	return &history{
-		began: time.Now(), leading: make(map[string]bool),
-		runs: make(map[time.Time]int), took: make(map[string]time.Duration),
-	}
+func newHistory(out *log.Logger) *history {
+	return &history{out: out, start: time.Now(), changed: make(chan struct{})}
 }
 
-func (h *history) printLocked(who, text string) {
-	fmt.Printf("%6.2fs  %s  %s\n", time.Since(h.began).Seconds(), who, text)
-}
-
-// lead is the leader's callback: from its start to its return, nobody else may be in it.
-func (h *history) lead(ctx context.Context, who string) {
-	term, _ := election.TermFrom(ctx)
-	h.mu.Lock()
-	if h.pending != "" {
-		h.took[h.pending] = time.Since(h.since)
-		h.pending = ""
-	}
-	h.leading[who] = true
-	if len(h.leading) > 1 {
-		h.overlaps++
-	}
-	h.printLocked(who, fmt.Sprintf("leads, token %d", term.Token()))
-	h.mu.Unlock()
-
-	<-ctx.Done()
-
+// act prints the heading of what comes next.
+func (h *history) act(title, explanation string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.leading, who)
-	why := "asked to stop"
-	if errors.Is(context.Cause(ctx), election.ErrLost) {
-		why = "lease lost"
+	h.acts++
+	h.out.Printf("\n%d. %s\n   %s", h.acts, title, explanation)
+}
+
+// add records that something happened to a replica now, and prints it.
+func (h *history) add(who string, what kind, text string) { h.addRun(who, what, time.Time{}, text) }
+
+func (h *history) addRun(who string, what kind, tick time.Time, text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := event{at: time.Since(h.start), who: who, what: what, tick: tick}
+	if what == began {
+		if e.late = h.lateLocked(e); e.late > punctual {
+			text += fmt.Sprintf(", %.1f s late", e.late.Seconds())
+		}
 	}
-	h.printLocked(who, "leads no more: "+why)
+	if what == stopping {
+		h.stopping = who
+	}
+	h.events = append(h.events, e)
+	close(h.changed)
+	h.changed = make(chan struct{})
+	hidden := what == ended && who != h.stopping || what == stopped && h.over // would be too much; each run is printed
+	if !hidden {
+		h.out.Printf("   %6.2f s  %s  %s", e.at.Seconds(), who, text)
+	}
+}
+
+// lateLocked returns how long after its tick a run began, if the first one was on time. Ticks are instants of the nodes'
+// clocks, which need not agree with the clock of this process.
+func (h *history) lateLocked(e event) time.Duration {
+	first := slices.IndexFunc(h.events, func(e event) bool { return e.what == began })
+	if first < 0 {
+		return 0
+	}
+	return e.at - h.events[first].at - e.tick.Sub(h.events[first].tick)
+}
+
+// end is the end of the story.
+func (h *history) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.over = true
+}
+
+func (h *history) all() []event {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.events)
+}
+
+// leader returns the replica that led last.
+func (h *history) leader() string {
+	for _, e := range slices.Backward(h.all()) {
+		if e.what == leads {
+			return e.who
+		}
+	}
+	return ""
+}
+
+// await waits until something has happened n times since what the last await waited for.
+func (h *history) await(ctx context.Context, what kind, n int) error {
+	timeout := time.After(patience)
+	for {
+		h.mu.Lock()
+		for ; h.awaited < len(h.events) && n > 0; h.awaited++ {
+			if h.events[h.awaited].what == what {
+				n--
+			}
+		}
+		changed := h.changed
+		h.mu.Unlock()
+		if n == 0 {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			return fmt.Errorf("for %v no replica %s", patience, what)
+		case <-ctx.Done():
+			return errors.New("interrupted")
+		}
+	}
+}
+
+// lead is the leader's callback. While one replica is in it, no other may be in it, or in a run.
+func (h *history) lead(ctx context.Context, who string) {
+	h.add(who, leads, "leads")
+	<-ctx.Done()
+	if errors.Is(context.Cause(ctx), election.ErrLost) {
+		h.add(who, stopped, "stops by itself, as it could not renew its lease")
+	} else {
+		h.add(who, stopped, "starts no more runs")
+	}
 }
 
 // run is the job.
-func (h *history) run(_ context.Context, who string, run scheduler.Run) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.runs[run.Tick]++
-	if h.first.IsZero() {
-		h.first = run.Tick
+func (h *history) run(ctx context.Context, who string, run scheduler.Run) error {
+	h.addRun(who, began, run.Tick, "runs tick "+clock(run.Tick))
+	select {
+	case <-time.After(work):
+		h.addRun(who, ended, run.Tick, "finishes the run of tick "+clock(run.Tick))
+		return nil
+	case <-ctx.Done():
+		h.addRun(who, cutShort, run.Tick, "is stopped in the run of tick "+clock(run.Tick))
+		return context.Cause(ctx)
 	}
-	h.last = run.Tick
-	h.printLocked(who, fmt.Sprintf("tick %s, token %d", run.Tick.Format(time.TimeOnly), run.Token))
-	return nil
-}
-
-// happened notes an event that the next leader follows.
-func (h *history) happened(who, text, event string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.pending, h.since = event, time.Now()
-	h.printLocked(who, text)
-}
-
-func (h *history) note(who, text string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.printLocked(who, text)
-}
-
-func (h *history) ending() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.pending = ""
-}
-
-// summary prints the figures, and returns an error for what must not have happened.
-func (h *history) summary(whole bool) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	runs, twice := 0, 0
-	for _, n := range h.runs {
-		runs += n
-		if n > 1 {
-			twice++
-		}
-	}
-	ticks := 0
-	if runs > 0 {
-		ticks = int(h.last.Sub(h.first)/time.Second) + 1
-	}
-	fmt.Printf("\nticks %d, runs %d, ticks run twice %d, overlaps %d\n", ticks, runs, twice, h.overlaps)
-	for _, event := range []string{eventCut, eventStop} {
-		if took, ok := h.took[event]; ok {
-			fmt.Printf("next leader after the %s: %v\n", event, took.Round(time.Millisecond))
-		}
-	}
-	switch {
-	case twice > 0:
-		return fmt.Errorf("%d ticks ran twice", twice)
-	case h.overlaps > 0:
-		return fmt.Errorf("two replicas led at once, %d times", h.overlaps)
-	case whole && len(h.took) < 2:
-		return errors.New("nobody took over")
-	}
-	return nil
 }

@@ -1,155 +1,126 @@
-// Quickstart runs the whole chain in one process: Redis at REDIS_URL or five embedded nodes, three replicas of a service, and a
-// job that must run once every second in exactly one of them, while the leader is cut off from all
-// nodes and the next one is stopped. It prints what happens and checks it.
+// Quickstart shows in a quarter of a minute what the library promises. Three replicas of a service run in this process,
+// with a job that is due every second. The leader is cut off from the Redis nodes, and the next one is stopped as in a
+// deploy. The program prints what happens, and sums up what was promised and what was seen.
 package main
 
 import (
-	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
-	"flag"
 	"fmt"
+	"log"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/redlockfx/redlockfx/redlock"
-	"github.com/redlockfx/redlockfx/redlocktest"
+	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
+	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 const (
-	ttl         = 2 * time.Second
-	nodeTimeout = 200 * time.Millisecond // five times the default, for machines that are busy
-	retryAfter  = 50 * time.Millisecond  // if nobody leads
+	ttl   = 2 * time.Second        // of the lease; with the default, 10 s, all of this would take longer
+	every = time.Second            // from one tick of the job to the next
+	work  = 250 * time.Millisecond // that a run takes
 )
 
 func main() {
-	nodes := flag.String("nodes", "", "`host:port,...` of real Redis nodes; if empty, REDIS_URL, and five embedded ones without that")
-	length := flag.Duration("for", 14*time.Second, "how long it runs")
-	flag.Parse()
-
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := run(ctx, cmp.Or(*nodes, os.Getenv("REDIS_URL")), *length)
-	if err != nil {
+	if _, err := run(ctx, log.New(os.Stdout, "", 0), os.Getenv("REDIS_URL")); err != nil {
 		fmt.Fprintln(os.Stderr, "quickstart:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, nodes string, length time.Duration) error {
-	if length < 6*ttl {
-		return fmt.Errorf("-for %v must be at least %v, to let a lease run out", length, 6*ttl)
+// run opens the nodes, and plays the story on them.
+func run(ctx context.Context, out *log.Logger, urls string) (facts, error) {
+	config := redlockfx.Config{
+		Name: "billing", TTL: ttl,
+		NodeTimeout: 400 * time.Millisecond,          // ten times the default, for machines that are busy
+		KeyPrefix:   "quickstart-" + rand.Text()[:8], // disturbs nobody who uses the same Redis
 	}
-	clients, closeNodes, err := openNodes(nodes)
+	out.Println("Three replicas of a service share a job that is due every second. Only one of\n" +
+		"them may run it, and another one must go on if that one is lost or stopped.")
+	nodes, err := openNodes(ctx, out, urls, config)
 	if err != nil {
-		return err
+		return facts{}, err
 	}
-	defer closeNodes()
-
-	fmt.Printf("new nodes grant nothing for MaxTTL (%v): nobody can tell a new node from one that forgot "+
-		"its locks\n", ttl)
-	h := newHistory()
-	var replicas []*replica
-	for i := range 3 {
-		r, err := start(fmt.Sprintf("pod-%d", i+1), clients, h)
-		if err != nil {
-			return errors.Join(err, stopAll(replicas, h))
-		}
-		replicas = append(replicas, r)
-	}
-	story(ctx, replicas, h, length)
-	if err := stopAll(replicas, h); err != nil {
-		return err
-	}
-	return h.summary(ctx.Err() == nil)
+	seen, err := play(ctx, out, config, nodes.connect)
+	return seen, errors.Join(err, nodes.close())
 }
 
-// openNodes returns a function that makes the clients of a replica, one for each node.
-func openNodes(list string) (clients func() []redis.UniversalClient, closeNodes func(), err error) {
-	if list == "" {
-		nodes, err := redlocktest.Start(5)
-		if err != nil {
-			return nil, nil, err
-		}
-		for i := range nodes.Addrs() {
-			nodes.Wipe(i) // like new servers
-		}
-		fmt.Println("five embedded nodes, three replicas, lease 2s, a job every second")
-		return func() []redis.UniversalClient { return nodes.Process().Clients() }, nodes.Close, nil
+// play starts three replicas, plays the story, stops them, and checks what was promised.
+func play(ctx context.Context, out *log.Logger, config redlockfx.Config, connect connector) (facts, error) {
+	h := newHistory(out)
+	h.act("Three replicas start, and one is elected leader.",
+		fmt.Sprintf("It holds a lease, which ends after %v unless the leader renews it in time.", config.TTL))
+	replicas, err := startAll(config, connect, h)
+	var records []scheduler.Record
+	if err == nil {
+		records, err = story(ctx, replicas, h)
 	}
-	var options []*redis.Options
-	for url := range strings.SplitSeq(list, ",") {
-		o, err := redlock.ClientOptions(strings.TrimSpace(url))
-		if err != nil {
-			return nil, nil, err
-		}
-		options = append(options, o)
+	h.end()
+	if leader := replicas[h.leader()]; leader != nil {
+		err = errors.Join(err, leader.stop()) // first, so that no tick runs while the others are stopped
 	}
-	fmt.Printf("%d nodes, three replicas, lease 2s, a job every second\n", len(options))
-	return func() (all []redis.UniversalClient) {
-		for _, o := range options {
-			all = append(all, redis.NewClient(o))
-		}
-		return all
-	}, func() {}, nil
-}
-
-// story is what happens to the replicas: the leader is cut off at a quarter of the time, and the next
-// one stopped at five eighths.
-func story(ctx context.Context, replicas []*replica, h *history, length time.Duration) {
-	end := time.After(length)
-	cut := time.After(length / 4)
-	graceful := time.After(length * 5 / 8)
-	for {
-		select {
-		case <-cut:
-			r := leaderOf(replicas)
-			if r == nil {
-				cut = time.After(retryAfter)
-				continue
-			}
-			h.happened(r.name, "cut off from all nodes, for good", eventCut)
-			r.link.cut()
-		case <-graceful:
-			r := leaderOf(replicas)
-			if r == nil || r.link.isCut() {
-				graceful = time.After(retryAfter)
-				continue
-			}
-			h.happened(r.name, "stopped gracefully", eventStop)
-			if err := r.stop(); err != nil {
-				h.note(r.name, "stop failed: "+err.Error())
-			}
-		case <-end:
-			return
-		case <-ctx.Done():
-			fmt.Println("interrupted")
-			return
-		}
-	}
-}
-
-func leaderOf(replicas []*replica) *replica {
 	for _, r := range replicas {
-		if r.elector.IsLeader() {
-			return r
-		}
+		err = errors.Join(err, r.stop())
 	}
-	return nil
+	seen := sumUp(h.all(), records)
+	if err == nil {
+		seen.print(out)
+	}
+	return seen, errors.Join(err, seen.check())
 }
 
-func stopAll(replicas []*replica, h *history) error {
-	h.ending()
-	var problems []error
-	for _, r := range replicas {
-		if err := r.stop(); err != nil && !r.link.isCut() { // a replica that is cut off cannot say goodbye
-			problems = append(problems, fmt.Errorf("%s: %w", r.name, err))
-		}
+// story is what happens to the replicas. It returns the history of the job that the nodes keep.
+func story(ctx context.Context, replicas map[string]*replica, h *history) ([]scheduler.Record, error) {
+	if err := h.await(ctx, leads, 1); err != nil {
+		return nil, err
 	}
-	return errors.Join(problems...)
+
+	h.act("The job runs every second, on the leader only.",
+		"A tick is an instant at which the job is due. Each tick must run once.")
+	if err := h.await(ctx, ended, 4); err != nil {
+		return nil, err
+	}
+	time.Sleep(work) // until the nodes have stored the end of that run
+
+	leader := h.leader()
+	h.act(leader+" is cut off from the nodes, and cannot renew its lease.",
+		"It must stop by itself before the lease is over, as another may lead then.")
+	h.add(leader, cutOff, "cut off from all nodes, for good")
+	replicas[leader].link.cut()
+	if err := h.await(ctx, stopped, 1); err != nil {
+		return nil, err
+	}
+
+	h.act("Another replica takes over when the lease is over.",
+		"It catches up with the ticks that came in between.")
+	if err := h.await(ctx, leads, 1); err != nil {
+		return nil, err
+	}
+	if err := h.await(ctx, ended, 5); err != nil {
+		return nil, err
+	}
+	if err := h.await(ctx, began, 1); err != nil {
+		return nil, err
+	}
+	time.Sleep(work / 4) // into the run
+
+	leader = h.leader()
+	h.act("A deploy: "+leader+" is asked to stop, in the middle of a run.",
+		"It finishes the run and gives its lease back; the next one leads at once.")
+	h.add(leader, stopping, "asked to stop")
+	if err := replicas[leader].stop(); err != nil {
+		return nil, err
+	}
+	if err := h.await(ctx, leads, 1); err != nil {
+		return nil, err
+	}
+	if err := h.await(ctx, ended, 4); err != nil {
+		return nil, err
+	}
+	return replicas[h.leader()].history(ctx)
 }

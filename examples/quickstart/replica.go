@@ -2,118 +2,79 @@ package main
 
 import (
 	"context"
-	"net"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/fx"
 
-	"github.com/redlockfx/redlockfx/election"
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
+const jobName = "report"
+
 // replica is one pod of the service: an fx application of its own.
 type replica struct {
-	name    string
-	app     *fx.App
-	elector *election.Elector
-	link    *link
+	app       *fx.App
+	scheduler *scheduler.Scheduler
+	link      *link
 }
 
 // start is what a service does: give the module its settings and nodes, and say what to run.
-func start(name string, clients func() []redis.UniversalClient, h *history) (*replica, error) {
-	r := &replica{name: name, link: &link{conns: make(map[net.Conn]struct{})}}
+func start(name string, config redlockfx.Config, clients []redis.UniversalClient, h *history) (*replica, error) {
+	config.Identity = name
+	r := &replica{link: newLink()}
 	r.app = fx.New(
 		fx.NopLogger,
-		fx.StopTimeout(5*time.Second),
-		fx.Supply(redlockfx.Config{
-			Name: "nightly-report", TTL: ttl, NodeTimeout: nodeTimeout, Identity: name,
-			KeyPrefix: "quickstart", // on a Redis that others use, with longer leases, it disturbs nobody
-		}),
-		r.link.nodes(clients()),
+		fx.Supply(config),
 		redlockfx.Module,
+		r.link.nodes(clients), // a service has the addresses in Config.Nodes instead
 		redlockfx.OnLeader(func(ctx context.Context) { h.lead(ctx, name) }),
 		redlockfx.Job(func() scheduler.Job {
 			return scheduler.Job{
-				Name: "report", Spec: "@every 1s",
-				Run: func(ctx context.Context, run scheduler.Run) error { return h.run(ctx, name, run) },
+				Name:    jobName,
+				Spec:    "@every " + every.String(),
+				Overlap: scheduler.Queue,                   // a tick that comes during a run waits
+				CatchUp: scheduler.CatchUpAll(time.Minute), // the default is to run only the newest of them
+				Run:     func(ctx context.Context, run scheduler.Run) error { return h.run(ctx, name, run) },
 			}
 		}),
-		fx.Populate(&r.elector),
+		fx.Populate(&r.scheduler),
 	)
-	if err := r.app.Start(context.Background()); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), r.app.StartTimeout())
+	defer cancel()
+	if err := r.app.Start(ctx); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// stop may be called twice.
+// startAll returns the replicas that have started, by name, also if one of them has not.
+func startAll(config redlockfx.Config, connect connector, h *history) (map[string]*replica, error) {
+	replicas := make(map[string]*replica)
+	for _, name := range []string{"pod-1", "pod-2", "pod-3"} {
+		r, err := start(name, config, connect(), h)
+		if err != nil {
+			return replicas, err
+		}
+		replicas[name] = r
+	}
+	return replicas, nil
+}
+
+// history returns what the nodes keep of the job. If too few answer in time, as on a busy machine, they are asked again.
+func (r *replica) history(ctx context.Context) (records []scheduler.Record, err error) {
+	for range 5 {
+		if records, err = r.scheduler.History(ctx, jobName, 50); err == nil {
+			break
+		}
+	}
+	return records, err
+}
+
+// stop lets runs finish, and hands over. Calling it again does nothing.
 func (r *replica) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), r.app.StopTimeout())
 	defer cancel()
 	return r.app.Stop(ctx)
-}
-
-// link is the connections of a replica to the nodes, which can be cut as if its host had died. It is a redis.Hook.
-type link struct {
-	mu    sync.Mutex // guards the fields below
-	dead  bool
-	conns map[net.Conn]struct{}
-}
-
-// nodes gives the clients to the module, and closes them after it has stopped.
-func (l *link) nodes(clients []redis.UniversalClient) fx.Option {
-	var all []fx.Option
-	for _, client := range clients {
-		client.AddHook(l)
-		all = append(all, redlockfx.Node(func(lc fx.Lifecycle) redis.UniversalClient {
-			lc.Append(fx.StopHook(client.Close))
-			return client
-		}))
-	}
-	return fx.Options(all...)
-}
-
-func (l *link) DialHook(dial redis.DialHook) redis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if l.isCut() {
-			return nil, net.ErrClosed
-		}
-		conn, err := dial(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.dead {
-			_ = conn.Close() // cut while it was dialed
-			return nil, net.ErrClosed
-		}
-		l.conns[conn] = struct{}{}
-		return conn, nil
-	}
-}
-
-func (l *link) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
-
-func (l *link) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (l *link) cut() {
-	l.mu.Lock()
-	conns := l.conns
-	l.dead, l.conns = true, nil
-	l.mu.Unlock()
-	for conn := range conns {
-		_ = conn.Close() // dead either way
-	}
-}
-
-func (l *link) isCut() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.dead
 }

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"net"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/fx"
+
+	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
+)
+
+// link is the connections of a replica to the nodes, which can be cut as if its host had died. It is a redis.Hook.
+type link struct {
+	mu    sync.Mutex // guards the fields below
+	dead  bool
+	conns map[net.Conn]struct{}
+}
+
+func newLink() *link { return &link{conns: make(map[net.Conn]struct{})} }
+
+// nodes gives the clients to the module, and closes them after it has stopped.
+func (l *link) nodes(clients []redis.UniversalClient) fx.Option {
+	var all []fx.Option
+	for _, client := range clients {
+		client.AddHook(l)
+		all = append(all, redlockfx.Node(func(lc fx.Lifecycle) redis.UniversalClient {
+			lc.Append(fx.StopHook(client.Close))
+			return client
+		}))
+	}
+	return fx.Options(all...)
+}
+
+// cut closes all connections, and has no new one made.
+func (l *link) cut() {
+	l.mu.Lock()
+	conns := l.conns
+	l.dead, l.conns = true, nil
+	l.mu.Unlock()
+	for conn := range conns {
+		_ = conn.Close() // dead either way
+	}
+}
+
+func (l *link) DialHook(dial redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		l.mu.Lock()
+		dead := l.dead
+		l.mu.Unlock()
+		if dead {
+			return nil, net.ErrClosed
+		}
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.dead {
+			_ = conn.Close() // cut while it was dialed
+			return nil, net.ErrClosed
+		}
+		l.conns[conn] = struct{}{}
+		return conn, nil
+	}
+}
+
+func (l *link) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (l *link) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
