@@ -8,7 +8,8 @@ import (
 
 // Hooks tell what a Locker sees, for logs and metrics. Each may be nil. They are called on the
 // goroutines that talk to the nodes, several at a time, never under a lock: they should return soon,
-// and may call any method of the Locker but Close.
+// and may call any method of the Locker but Close. Of one node they tell twenty things at once, and then one a second at most: a
+// node may change its errors, its clock and its guard without end.
 type Hooks struct {
 	// Guarded is called when a node is found to grant nothing because it may have forgotten a lease,
 	// and for how long; and with zero when it is found to grant again.

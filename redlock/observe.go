@@ -12,6 +12,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
 	"github.com/redlockfx/redlockfx/internal/refusal"
+	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
 // observed is the last observed state of the nodes, so that the hooks tell of changes alone.
@@ -29,11 +30,13 @@ type nodeState struct {
 	inspection
 	inspected bool
 	guarded   bool
+	guardTold bool      // to the hook
 	failure   [3]string // the latest of each kind, empty if all is well
 	failing   time.Time // since then, calls and subscriptions have failed; zero: the latest one did not
 	away      error     // the listeners know that it fails, and how; nil: it works
 	longest   time.Duration
 	denied    map[string]bool // what the node's rights lack
+	pace      retry.Pace      // of what the hooks are told of it: it chooses its words, its clock and its guard
 }
 
 // The kinds of failure, which come and go apart.
@@ -44,8 +47,15 @@ const (
 )
 
 func newObserved(nodes int) *observed {
-	return &observed{nodes: make([]nodeState, nodes), listeners: make(map[*listener]struct{})}
+	o := &observed{nodes: make([]nodeState, nodes), listeners: make(map[*listener]struct{})}
+	for i := range o.nodes {
+		o.nodes[i].pace = retry.Pace{Burst: 20, Every: time.Second}
+	}
+	return o
 }
+
+// mayTell reports whether a hook may be told of the node. What is not told may be told later.
+func (s *nodeState) mayTell() bool { return s.pace.Allow(time.Now()) }
 
 // longestLease is the longest lease that any node has told of; 0 if none is longer than ours.
 func (o *observed) longestLease() time.Duration { return time.Duration(o.longest.Load()) }
@@ -64,7 +74,7 @@ func (l *Locker) see(node int, e quorum.Exchange) {
 		if seen.Slept > 0 {
 			l.clock.Advance(seen.Slept)
 		}
-		if seen.Jumped != 0 && l.settings.hooks.ClockJump != nil {
+		if seen.Jumped != 0 && l.settings.hooks.ClockJump != nil && l.observed.change(node, (*nodeState).mayTell) {
 			l.settings.hooks.ClockJump(l.quorum.Addr(node), seen.Jumped)
 		}
 	}
@@ -83,14 +93,19 @@ func (l *Locker) seeGrant(node int, a answer) {
 	case guarded && a.Value.longest > l.settings.MaxTTL:
 		l.observeLongest(node, a.Value.longest)
 	}
-	other := false // the server is another one than was inspected
+	other := false  // the server is another one than was inspected
+	begins := false // its guard
 	news := l.observed.change(node, func(s *nodeState) bool {
 		other = a.Identity != 0 && s.inspected && s.identity != 0 && s.identity != a.Identity
-		news := s.guarded != guarded
+		begins = guarded && !s.guarded
 		s.guarded = guarded
+		news := s.guardTold != guarded && s.mayTell()
+		if news {
+			s.guardTold = guarded
+		}
 		return news
 	})
-	if other || news && guarded {
+	if other || begins {
 		l.quorum.Inspect(node)
 	}
 	if news && l.settings.hooks.Guarded != nil {
@@ -120,8 +135,10 @@ func (l *Locker) observeFailure(node, kind int, op string, err error) {
 	}
 	news := l.observed.change(node, func(s *nodeState) bool {
 		l.observed.noteAwayLocked(s, kind, err)
-		news := s.failure[kind] != failure
-		s.failure[kind] = failure
+		news := s.failure[kind] != failure && (err == nil || s.mayTell())
+		if news {
+			s.failure[kind] = failure
+		}
 		return news
 	})
 	if news && err != nil {
@@ -140,8 +157,10 @@ func noDigits(r rune) rune {
 // observeLongest learns of leases longer than ours: the node's guard lasts for the longest.
 func (l *Locker) observeLongest(node int, longest time.Duration) {
 	news := l.observed.change(node, func(s *nodeState) bool {
-		news := longest != s.longest
-		s.longest = longest
+		news := longest != s.longest && s.mayTell()
+		if news {
+			s.longest = longest
+		}
 		return news
 	})
 	if news {

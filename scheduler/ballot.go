@@ -13,11 +13,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/quorum"
-	"github.com/redlockfx/redlockfx/internal/retry"
 )
-
-// spacing is that of ballots that are taken for nodes that serve only larger ones.
-var spacing = retry.Backoff{Min: jobstore.Ahead, Max: maxPoll}
 
 // maxOwn is how many ballots a term remembers as its own: a node serves one of the last two.
 const maxOwn = 16
@@ -34,14 +30,11 @@ type ballot struct {
 	taking    bool              // the nodes are being asked to promise one; no write is under way meanwhile
 	notSooner time.Time         // the next one is not taken before
 	failures  int               // in a row
-	inVain    int               // how many were taken in a row while nodes served only a larger one
-	spaced    time.Time         // none is taken before for such nodes
-	// contradicted is when a node last had a write under the ballot that this leader has not sent.
-	contradicted time.Time
-	older        int    // jobs that are not written under it yet
-	warned       bool   // the log says that the nodes do not promise
-	absence      string // why ticks before this term have not run
-	fenced       bool   // the nodes have promised a later leader a larger one: nothing can be written any more
+	demands   demands           // of nodes
+	older     int               // jobs that are not written under it yet
+	warned    bool              // the log says that the nodes do not promise
+	absence   string            // why ticks before this term have not run
+	fenced    bool              // the nodes have promised a later leader a larger one: nothing can be written any more
 }
 
 // takeBallot asks the nodes to promise a ballot if one is wanted, and returns after which pause to call it again. It takes none
@@ -67,8 +60,7 @@ func (l *loop) takeBallot(now time.Time) time.Duration {
 		b.id = taken.ID()
 	}
 	b.own = remember(b.own, taken)
-	b.inVain++
-	b.spaced = time.Now().Add(spacing.After(b.inVain))
+	b.demands.taken()
 	leader := jobstore.Leader{Token: l.term.Token(), Replica: l.s.elector.Identity()}
 	ctx := context.WithoutCancel(l.stopping) // nodes that promise it take the last writes only under it
 	l.work.Go(func() {                       // ends by the node timeout; lead waits for it
@@ -120,6 +112,7 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 	var unserved []*jobstore.UnservedError
 	for _, p := range promises {
 		if e, ok := errors.AsType[*jobstore.UnservedError](p.Err); ok {
+			e.Node = p.Node
 			unserved = append(unserved, e)
 		}
 	}
@@ -176,15 +169,14 @@ func (l *loop) wantBallot(at time.Time) {
 	}
 }
 
-// wantFor notes that nodes serve only a larger ballot. One that never does, as its clock is ahead, or it loses its state again and
-// again, gets one more and more rarely: after each, all jobs are written again.
+// wantFor notes that nodes serve only a larger ballot.
 func (l *loop) wantFor(unserved []*jobstore.UnservedError) {
 	for _, e := range unserved {
 		at := time.Now()
 		if from := e.ServesFrom(); !from.IsZero() {
 			at = at.Add(from.Sub(l.clock.now()) + 100*time.Millisecond)
 		}
-		l.wantBallot(latest(at, l.ballot.spaced))
+		l.wantBallot(latest(at, l.ballot.demands.allows(e.Node)))
 	}
 }
 

@@ -91,6 +91,8 @@ func (s *Scheduler) newLoop(ctx context.Context, term *election.Term) *loop {
 		entries: make(map[string]*entry),
 		lacks:   make(lacks, s.elector.Locker().Quorum().Size()),
 		busy:    make(map[*entry]struct{}),
+		writes:  writes{jobs: make(map[*entry]struct{})},
+		ballot:  ballot{demands: newDemands(s.elector.Locker().Quorum().Size())},
 		done:    make(chan struct{}),
 	}
 	l.runner = &runner{
@@ -198,6 +200,11 @@ func (l *loop) place(e *entry) {
 		delete(l.busy, e)
 	} else {
 		l.busy[e] = struct{}{}
+	}
+	if m.Failures() > 0 && !m.IsRemoved() {
+		l.writes.jobs[e] = struct{}{}
+	} else {
+		delete(l.writes.jobs, e)
 	}
 	if m.IsRemoved() && l.entries[e.job.Name] == e {
 		if l.isOlder(e) {

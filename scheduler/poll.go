@@ -101,6 +101,9 @@ func (l *loop) polled(found jobstore.Polled, doubts map[string]int, views []jobs
 	}
 	if err == nil {
 		l.polls.latest = found.Latest
+		if found.More {
+			l.polls.hear()
+		}
 	} else { // the next poll finds the same again
 		maps.Copy(l.polls.doubts, doubts)
 	}
@@ -112,11 +115,8 @@ func (l *loop) polled(found jobstore.Polled, doubts map[string]int, views []jobs
 		})
 	}
 	l.wantFor(found.Unserved)
-	if found.Fenced != nil && found.Fenced.Header.Leader.Token <= l.term.Token() { // by a leader before this one
-		l.wantBallot(time.Now())
-	}
-	if len(found.Unserved) == 0 && time.Since(l.ballot.contradicted) > 2*spacing.Max {
-		l.ballot.inVain = 0
+	if f := found.Fenced; f != nil && f.Header.Leader.Token <= l.term.Token() { // by a leader before this one
+		l.wantBallot(l.ballot.demands.allows(f.Node))
 	}
 }
 

@@ -25,11 +25,12 @@ const (
 
 // writes is the state of the writes to the nodes.
 type writes struct {
-	calls  int       // under way
-	lazy   int       // those of them that no tick waits for
-	seq    int       // of the last, under this ballot
-	ids    int       // of the last run
-	failed time.Time // when writes began to fail; zero: they do not
+	calls  int                 // under way
+	lazy   int                 // those of them that no tick waits for
+	seq    int                 // of the last, under this ballot
+	ids    int                 // of the last run
+	failed time.Time           // when writes began to fail; zero: they do not
+	jobs   map[*entry]struct{} // whose last write has failed
 }
 
 // batch has the jobs that one call stores.
@@ -143,8 +144,7 @@ func (l *loop) send(b batch) {
 					l.lacks.add(node, b.jobs[i])
 				}
 				if later > l.writes.seq && ballot == l.ballot.Ballot { // nobody has written that
-					l.ballot.contradicted = time.Now()
-					l.wantBallot(latest(time.Now(), l.ballot.spaced))
+					l.wantBallot(l.ballot.demands.allows(node))
 				}
 			})
 		})
@@ -202,7 +202,7 @@ func (l *loop) unstored(e *entry, w *jobstore.Write, err error, now time.Time) {
 // found that the ballot is not that of a later leader.
 func fencedByEarlier(err error) bool { return isKind(err, jobstore.ErrFenced) }
 
-// logStored logs when writes begin to fail, and when they succeed again.
+// logStored logs when writes begin to fail, and when those of all jobs have succeeded again.
 func (l *loop) logStored(b batch, problem error, now time.Time) {
 	w := &l.writes
 	switch {
@@ -211,7 +211,7 @@ func (l *loop) logStored(b batch, problem error, now time.Time) {
 		w.failed = now
 		l.log.Warn("failed to store what becomes of jobs, retrying: nothing starts meanwhile", zap.Int("jobs", len(b.jobs)),
 			zap.Error(problem))
-	case problem == nil && !w.failed.IsZero():
+	case len(w.jobs) == 0 && !w.failed.IsZero():
 		l.log.Info("what becomes of jobs is stored again", zap.Duration("after", now.Sub(w.failed)))
 		w.failed = time.Time{}
 	}

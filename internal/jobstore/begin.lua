@@ -29,6 +29,12 @@ elseif header and sub(header, 1, 2) ~= '1 ' then
   failed, failure = 'e', 'the jobs have layout ' .. string.match(header, '^[^ ]*') .. ', this version knows 1'
 end
 
+-- far reports that a time (µs) is none that this server can have written
+local function far(text)
+  local at = tonumber(text)
+  return not at or at > now + ahead
+end
+
 -- began is the start of a new incarnation; nil: the server is in the one of the header. If one of the two hashes is lost or
 -- replaced by an older one, the other one or the guard does not match it.
 local ident, began = list == '' and string.rep('-', 12) or sub(guard or '', 3, 14), nil
@@ -36,8 +42,8 @@ if failed then
   ident = '-'
 elseif not header and not marker then
   began = list == '' and now or tonumber(since)
-elseif not header or not marker or sub(header, 3, 18) ~= marker
-  or tonumber(marker) > now + ahead or tonumber(sub(header, 33, 48)) > now + ahead then
+elseif not header or not marker or sub(header, 3, 18) ~= marker or far(marker) or far(sub(header, 33, 48))
+  or far(sub(header, 60, 72) .. '000') or far(sub(header, 74, 89)) then
   began = now
 elseif list ~= '' and (sub(header, 20, 31) ~= ident or tonumber(since) > tonumber(marker)) then
   began = tonumber(since)

@@ -16,7 +16,7 @@ var ErrInUse = errors.New("the leader has the job")
 // written the job, or has yet to write some of its jobs: it would write it again. A leader that the nodes have not heard of for so
 // long as silence leads no more. A node that does not answer keeps what it has, so the job may appear again. [ErrNoQuorum].
 func (s *Store) Forget(ctx context.Context, job string, silence time.Duration) error {
-	views, header, now, err := s.Views(ctx, job)
+	views, header, now, err := s.viewsOf(ctx, never, []string{job}) // of all nodes: the header of one must not decide
 	if err != nil {
 		return err
 	}

@@ -11,23 +11,23 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// maxNewest bounds the changes that a node returns to the first poll.
-const maxNewest = 100
+// maxChanges bounds the changes that a node returns to a poll.
+const maxChanges = 100
 
 // Polled is the result of a poll.
 type Polled struct {
 	Changed map[string]bool // jobs for which something was set
 	Latest  map[int]int64   // by node: the number of the last change that it has returned; pass it to the next Poll
 	Heard   []int           // nodes that serve the leader
+	More    bool            // a node may have returned only some of its changes
 
 	Unserved []*UnservedError // of nodes that take part again only under a larger ballot
 	Fenced   *FencedError     // a node has promised a larger ballot; nil: none has
 }
 
 // Poll notes on the nodes that their leader is alive, and whether it has written all of its jobs under the ballot, and returns the
-// jobs that were set since latest. A node that is not in
-// latest returns its newest hundred. Poll waits for all nodes: otherwise a node that lost its state and is always the last to
-// answer would go unnoticed. [ErrNoQuorum].
+// jobs that were set since latest, the oldest hundred of each node. A node that is not in latest returns its newest hundred. Poll
+// waits for all nodes: otherwise a node that lost its state and is always the last to answer would go unnoticed. [ErrNoQuorum].
 func (s *Store) Poll(ctx context.Context, b Ballot, settled bool, latest map[int]int64) (Polled, error) {
 	latest = maps.Clone(latest) // a node that is late is asked when this has returned
 	args := append(s.writing[:len(s.writing):len(s.writing)], string(b), cmp.Or(flag(settled), "0"))
@@ -49,16 +49,21 @@ func (s *Store) Poll(ctx context.Context, b Ballot, settled bool, latest map[int
 		if a.Err != nil {
 			failed = append(failed, quorum.NodeError{Addr: q.Addr(i), Err: a.Err})
 			if e, ok := errors.AsType[*UnservedError](a.Err); ok {
+				e.Node = i
 				all.Unserved = append(all.Unserved, e)
 				delete(all.Latest, i)
 			}
 			if fenced, ok := errors.AsType[*FencedError](a.Err); ok && (all.Fenced == nil || fenced.Header.Promised > all.Fenced.Header.Promised) {
+				fenced.Node = i
 				all.Fenced = fenced
 			}
 			continue
 		}
 		got++
 		all.Heard = append(all.Heard, i)
+		if _, known := latest[i]; known && len(a.Value.jobs) == maxChanges {
+			all.More = true
+		}
 		all.Latest[i] = max(latest[i], a.Value.latest)
 		for _, job := range a.Value.jobs {
 			all.Changed[job] = true
@@ -81,7 +86,7 @@ func (a pollArguments) AppendArgs(node int, args []any) []any {
 	if !heard {
 		number = -1
 	}
-	return append(append(args, a.all...), number, maxNewest)
+	return append(append(args, a.all...), number, maxChanges)
 }
 
 // polled is a node's answer.
@@ -95,8 +100,8 @@ func readPolled(r *quorum.Reply) (p polled, err error) {
 		return p, err
 	}
 	code, n, _, err := r.Item()
-	if err != nil || code != 'c' {
-		return p, first(err, fmt.Errorf("unexpected item %q", code))
+	if err != nil || code != 'c' || n > maxChanges {
+		return p, first(err, fmt.Errorf("unexpected item %q of %d", code, n))
 	}
 	for range n {
 		job, err := r.Text()
@@ -107,9 +112,9 @@ func readPolled(r *quorum.Reply) (p polled, err error) {
 		if err != nil {
 			return p, err
 		}
-		number, err := strconv.ParseFloat(score, 64) // a whole number below 2^53
-		if err != nil {
-			return p, err
+		number, err := strconv.ParseFloat(score, 64) // Redis writes scores as floats
+		if err != nil || number < 0 || number >= 1<<53 {
+			return p, first(err, fmt.Errorf("unexpected reply: the number of a change is %.30q", score))
 		}
 		p.jobs, p.latest = append(p.jobs, job), max(p.latest, int64(number))
 	}

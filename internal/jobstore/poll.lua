@@ -1,8 +1,8 @@
 -- poll: whether the server still serves a leader, and which jobs people have paused, resumed or triggered since
 -- KEYS     ..., names, changes
 -- ARGV     ..., ballot; 1 if the leader has written all of its jobs under it, else 0; the number of the last change that is
---          known, or -1: none is; changes at most, if none is
--- returns  h, header, and c and their number: job and number of each, the newest first
+--          known, or -1: none is; how many changes to return at most
+-- returns  h, header, and c and their number: job and number of each, the oldest that are not known; if none is, the newest
 --          or r, header: a larger ballot was promised; u: it may have lost its state, or has lost the names; s: it serves only a
 --          larger ballot; each with the number of µs since the start of the incarnation
 if began then
@@ -25,9 +25,12 @@ if sub(header, 33, 58) == ARGV[4] and (tonumber(sub(header, 74, 89)) + 1000000 <
   redis.call('HSET', jobs, '', header)
 end
 items[1], texts[1] = 'h' .. age, header
-local most = ARGV[6] == '-1' and ARGV[7] or -1 -- a change that is left out would go unnoticed
-local latest = string.format('%d', now + day)
-local found = redis.call('ZREVRANGEBYSCORE', KEYS[4], latest, '(' .. ARGV[6], 'WITHSCORES', 'LIMIT', 0, most)
+local found
+if ARGV[6] == '-1' then
+  found = redis.call('ZREVRANGEBYSCORE', KEYS[4], now + day, '-inf', 'WITHSCORES', 'LIMIT', 0, ARGV[7])
+else
+  found = redis.call('ZRANGEBYSCORE', KEYS[4], '(' .. ARGV[6], now + day, 'WITHSCORES', 'LIMIT', 0, ARGV[7])
+end
 items[2] = 'c' .. #found / 2
 for i, what in ipairs(found) do
   texts[i + 1] = what

@@ -163,6 +163,9 @@ func readPrepared(r *quorum.Reply) (p Promise, err error) {
 	if ms > 0 {
 		p.Floor = time.UnixMilli(ms).UTC()
 	}
+	if by := p.Floor.Sub(p.Time); by > Ahead {
+		return p, fmt.Errorf("the mark of the jobs that it has deleted is %w, by %v", ErrAhead, by)
+	}
 	for r.More() {
 		raw, err := readRaw(r)
 		if err != nil {

@@ -8,7 +8,7 @@
 local ballot, leader = ARGV[4], ARGV[5]
 local kept = header
 if began then
-  local floor = kept and tonumber(sub(kept, 60, 72)) * 1000 <= now + ahead and sub(kept, 60, 72) or string.rep('0', 13)
+  local floor = kept and not far(sub(kept, 60, 72) .. '000') and sub(kept, 60, 72) or string.rep('0', 13)
   header = string.format('1 %016d %s %s %s %s 0 ', began, ident, string.rep('0', 26), floor, string.rep('0', 16))
   redis.call('HSET', jobs, '', header)
   redis.call('HSET', hash, ARGV[3], sub(header, 3, 18))

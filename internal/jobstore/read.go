@@ -17,6 +17,7 @@ type page struct {
 	header Header
 	names  []string
 	jobs   []raw
+	last   string // the last name that it says something of; "": it says something of all names
 }
 
 // Page is a part of all jobs.
@@ -38,12 +39,19 @@ func (s *Store) Page(ctx context.Context, after string, most int) (Page, error) 
 		return Page{}, err
 	}
 	p := Page{Now: now, store: s, answers: answers}
+	ends := make([]string, 0, len(answers)) // of full pages
 	for i := range answers {
 		a := &answers[i]
 		a.dropUpTo(after)
-		if n := len(a.names); n >= most && (p.Next == "" || a.names[n-1] < p.Next) {
-			p.Next = a.names[n-1]
+		if n := len(a.names); n >= most {
+			a.last = a.names[n-1]
+			ends = append(ends, a.last)
 		}
+	}
+	// The page goes as far as a majority of the nodes does: one that names jobs without end does not hold it up.
+	if others := len(answers) - len(ends); others < s.config.Quorum.Majority() {
+		slices.Sort(ends)
+		p.Next = ends[len(ends)-(s.config.Quorum.Majority()-others)]
 	}
 	return p, nil
 }
@@ -71,7 +79,7 @@ func longest(pages []page) (n int) {
 // Views decodes the jobs of the page. A job of which no node has a state that can be read has an error.
 func (p Page) Views() []View {
 	views := p.store.views(p.answers, p.Now)
-	if p.Next != "" { // a node may know of more up to where another's page ends
+	if p.Next != "" { // a node may know of more
 		views = slices.DeleteFunc(views, func(v View) bool { return v.Job > p.Next })
 	}
 	return views

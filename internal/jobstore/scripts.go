@@ -73,18 +73,6 @@ type Leader struct {
 
 func (l Leader) encode() string { return strconv.FormatUint(l.Token, 10) + ":" + l.Replica }
 
-// merge returns the header with the larger ballot. Of one ballot, the leader was heard of when any node has heard of it, and has
-// written all of its jobs if it has told any node so.
-func (h Header) merge(other Header) Header {
-	switch {
-	case other.Promised > h.Promised:
-		return other
-	case other.Promised == h.Promised:
-		h.Alive, h.Settled = latest(h.Alive, other.Alive), h.Settled || other.Settled
-	}
-	return h
-}
-
 const headerLen = 92 // of the parts before the leader
 
 // decodeHeader reads the header of the hash of jobs; the zero Header if there is none.
@@ -122,6 +110,9 @@ func refused(r *quorum.Reply) (began time.Time, err error) {
 		return began, err
 	}
 	began = time.UnixMicro(r.Time - number).UTC()
+	if ahead := began.Sub(timeOf(r.Time)); ahead > Ahead {
+		return began, fmt.Errorf("the start of its state is %w, by %v", ErrAhead, ahead)
+	}
 	switch code {
 	case 'p', 'w', 'h':
 		return began, nil
@@ -145,13 +136,13 @@ func refused(r *quorum.Reply) (began time.Time, err error) {
 		if ahead := h.Promised.Time().Sub(timeOf(r.Time)); ahead > Ahead {
 			return began, fmt.Errorf("the ballot that it has promised is %w, by %v", ErrAhead, ahead)
 		}
-		return began, &FencedError{h}
+		return began, &FencedError{Header: h}
 	case 'a':
 		return began, fmt.Errorf("the ballot is %w", ErrAhead)
 	case 's':
-		return began, &UnservedError{ErrYoung, began}
+		return began, &UnservedError{Kind: ErrYoung, Began: began}
 	case 'u':
-		return began, &UnservedError{ErrStateLost, began}
+		return began, &UnservedError{Kind: ErrStateLost, Began: began}
 	}
 	return began, fmt.Errorf("unexpected reply %q", code)
 }
@@ -159,6 +150,7 @@ func refused(r *quorum.Reply) (began time.Time, err error) {
 // UnservedError says that a node does not serve the ballot, since its incarnation began only then. It is an [ErrStateLost] or an
 // [ErrYoung].
 type UnservedError struct {
+	Node  int // set where the error is one of several nodes
 	Kind  error
 	Began time.Time // by its clock
 }
@@ -178,7 +170,10 @@ func (e *UnservedError) ServesFrom() time.Time {
 }
 
 // FencedError says to which leader the node has promised a larger ballot. It is an [ErrFenced].
-type FencedError struct{ Header Header }
+type FencedError struct {
+	Node   int // as in UnservedError
+	Header Header
+}
 
 func (e *FencedError) Error() string {
 	return fmt.Sprintf("%v, by %q with term %d at %v", ErrFenced, e.Header.Leader.Replica, e.Header.Leader.Token,

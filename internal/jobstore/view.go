@@ -20,8 +20,8 @@ type View struct {
 	Err            error // why the state cannot be read; nil: it is there
 }
 
-// Views returns those of the jobs that are known and can be read, [MaxJobs] at most, in the order of their names. header is the
-// one with the largest ballot, now is the time by the nodes' clocks. Where the nodes do not say the same, Views waits for all of
+// Views returns those of the jobs that are known and can be read, [MaxJobs] at most, in the order of their names. header is what
+// holds of the nodes' headers, now is the time by the nodes' clocks. Where the nodes do not say the same, Views waits for all of
 // them. [ErrNoQuorum].
 func (s *Store) Views(ctx context.Context, jobs ...string) (views []View, header Header, now time.Time, err error) {
 	return s.viewsOf(ctx, (*page).hasSameStates, jobs)
@@ -29,9 +29,11 @@ func (s *Store) Views(ctx context.Context, jobs ...string) (views []View, header
 
 // ViewsOfAll is Views that waits for all nodes: one of them has something new.
 func (s *Store) ViewsOfAll(ctx context.Context, jobs ...string) (views []View, err error) {
-	views, _, _, err = s.viewsOf(ctx, func(_, _ *page) bool { return false }, jobs)
+	views, _, _, err = s.viewsOf(ctx, never, jobs)
 	return views, err
 }
+
+func never(_, _ *page) bool { return false }
 
 func (s *Store) viewsOf(ctx context.Context, alike func(a, b *page) bool, jobs []string) (views []View, header Header, now time.Time, err error) {
 	args := []any{"", 0}
@@ -45,10 +47,8 @@ func (s *Store) viewsOf(ctx context.Context, alike func(a, b *page) bool, jobs [
 	if err != nil {
 		return nil, Header{}, time.Time{}, err
 	}
-	for _, p := range pages {
-		header = header.merge(p.header)
-	}
 	views = s.views(pages, now)
+	header = s.headerOf(pages)
 	return slices.DeleteFunc(views, func(v View) bool { return v.Err != nil }), header, now, nil
 }
 
@@ -57,6 +57,7 @@ func (s *Store) views(pages []page, now time.Time) []View {
 	views := make([]View, 0, longest(pages))
 	next := make([]int, len(pages)) // of each page
 	var all []jobAnswer
+	var without []*page // of nodes that do not know the job
 	for {
 		name, more := "", false
 		for i, p := range pages {
@@ -67,18 +68,17 @@ func (s *Store) views(pages []page, now time.Time) []View {
 		if !more {
 			return views
 		}
-		all = all[:0]
-		silent := 0 // nodes that do not know the job, and would if anybody did
+		all, without = all[:0], without[:0]
 		for i := range pages {
 			p := &pages[i]
 			if n := next[i]; n < len(p.names) && p.names[n] == name {
 				all = append(all, jobAnswer{&p.jobs[n], p})
 				next[i]++
-			} else if p.knowsAll() {
-				silent++
+			} else if p.covers(name) {
+				without = append(without, p)
 			}
 		}
-		if v, ok := s.view(name, all, silent, now); ok {
+		if v, ok := s.view(name, all, without, now); ok {
 			views = append(views, v)
 		}
 	}
@@ -92,16 +92,24 @@ type jobAnswer struct {
 
 func (t jobAnswer) hasSettings() bool { return t.pause.Version != 0 || t.trigger.Version != 0 }
 
-// view returns what holds of what nodes say of a job; false: too few of them know it. The state is the one that was written last of
-// those that enough nodes have. A node that has lost its state may have an older one: it does not speak against a newer one.
-func (s *Store) view(name string, all []jobAnswer, silent int, now time.Time) (v View, ok bool) {
+// view returns what holds of what nodes say of a job, which nodes without it do not know; false: too few of them know it.
+func (s *Store) view(name string, all []jobAnswer, without []*page, now time.Time) (v View, ok bool) {
 	known := make([]jobAnswer, 0, len(all))
-	heard := silent
+	heard := 0
 	for _, t := range all {
-		if t.kind != None {
+		switch t.kind {
+		case None:
+			without = append(without, t.page)
+		case Left: // a node that has lost its state may have an older one: it does not speak against a newer one
 			known = append(known, t)
+		case Present:
+			known = append(known, t)
+			heard++
 		}
-		if t.kind == Present {
+	}
+	slices.SortStableFunc(known, func(a, b jobAnswer) int { return b.at.compare(a.at) })
+	for _, p := range without {
+		if len(known) > 0 && p.wouldKnow(known[0].at) {
 			heard++
 		}
 	}
@@ -110,9 +118,8 @@ func (s *Store) view(name string, all []jobAnswer, silent int, now time.Time) (v
 		return v, false
 	}
 	v.Job = name
-	slices.SortStableFunc(known, func(a, b jobAnswer) int { return b.at.compare(a.at) })
 	for len(known) > 0 {
-		n := min(q.Enough(heard), len(known)) - 1
+		n := mostOf(known, q.Enough(heard))
 		found := known[n].decode(known[n].page.now)
 		if v.At, v.State, v.Err = found.At, found.State, found.Err; v.Err == nil {
 			break
@@ -121,6 +128,28 @@ func (s *Store) view(name string, all []jobAnswer, silent int, now time.Time) (v
 	}
 	v.set(q, all, now)
 	return v, true
+}
+
+// mostOf returns the index of the state that was written last of those that enough nodes have, or had before a newer one. Of one
+// place in the order there is only one state: another text at this place is somebody else's, and supports none. If no state is had
+// by enough nodes, it is the one that most have. known is in the order of places, the newest first.
+func mostOf(known []jobAnswer, enough int) (best int) {
+	most := 0
+	for i, t := range known {
+		n := 0
+		for _, other := range known {
+			if other.at.IsAfter(t.at) || other.at == t.at && other.state == t.state {
+				n++
+			}
+		}
+		if n >= enough {
+			return i
+		}
+		if n > most {
+			best, most = i, n
+		}
+	}
+	return best
 }
 
 // set fills in what people have set.
@@ -145,13 +174,20 @@ func (a At) compare(b At) int {
 	return cmp.Or(strings.Compare(string(a.Ballot), string(b.Ballot)), cmp.Compare(a.Seq, b.Seq))
 }
 
-// knowsAll reports that the node knows all jobs of its leader, and has lost nothing since.
-func (p *page) knowsAll() bool { return p.header.Settled && p.header.Began.Equal(p.began) }
+// wouldKnow reports that the node would know a job if it had stored the state at that place: it knows all jobs of its leader, or
+// has lost nothing since such a state was written.
+func (p *page) wouldKnow(at At) bool {
+	return p.header.Settled && p.header.Began.Equal(p.began) || p.began.Add(Ahead).Before(at.Ballot.Time())
+}
 
-// hasSameJobs reports whether two nodes know the same jobs, for which people have set the same.
+// covers reports that the page says whether the node knows the job.
+func (p *page) covers(name string) bool { return p.last == "" || name <= p.last }
+
+// hasSameJobs reports whether two nodes know the same jobs, for which people have set the same, and have no two states at one place
+// in the order, of which one is somebody else's.
 func (p *page) hasSameJobs(other *page) bool {
 	return slices.Equal(p.names, other.names) && slices.EqualFunc(p.jobs, other.jobs, func(a, b raw) bool {
-		return a.pause == b.pause && a.trigger == b.trigger
+		return a.pause == b.pause && a.trigger == b.trigger && (a.at != b.at || a.state == b.state)
 	})
 }
 
@@ -160,4 +196,32 @@ func (p *page) hasSameStates(other *page) bool {
 	return p.hasSameJobs(other) && slices.EqualFunc(p.jobs, other.jobs, func(a, b raw) bool {
 		return a.kind == b.kind && a.at == b.at
 	})
+}
+
+// headerOf returns what holds of the nodes' headers: the largest ballot that enough nodes have promised, or a larger one; when enough
+// nodes had heard of its leader; and whether that had written all of its jobs then, as enough nodes say.
+func (s *Store) headerOf(pages []page) (h Header) {
+	var all []Header
+	for i := range pages {
+		if p := &pages[i]; p.header.Began.Equal(p.began) {
+			all = append(all, p.header)
+		}
+	}
+	if len(all) == 0 {
+		return h
+	}
+	enough := s.config.Quorum.Enough(len(all))
+	slices.SortFunc(all, func(a, b Header) int { return strings.Compare(string(b.Promised), string(a.Promised)) })
+	h = all[enough-1]
+	var alive []time.Time
+	settled := 0
+	for _, other := range all {
+		alive = append(alive, other.Alive)
+		if other.Promised == h.Promised && other.Settled {
+			settled++
+		}
+	}
+	slices.SortFunc(alive, func(a, b time.Time) int { return b.Compare(a) })
+	h.Alive, h.Settled = alive[enough-1], settled >= enough
+	return h
 }

@@ -79,8 +79,9 @@ func (s *Store) Write(
 		}
 	})
 	answers := round.Answers()
-	for _, a := range answers {
+	for node, a := range answers {
 		if e, ok := errors.AsType[*UnservedError](a.Err); ok {
+			e.Node = node
 			unserved = append(unserved, e)
 		}
 	}
@@ -175,9 +176,9 @@ func (s *Store) outcome(job string, answers []quorum.Answer[[]error], i int, cau
 		return nil
 	case fenced > most:
 		kind = ErrFenced
-	case len(pauses.set)+fenced > most:
+	case len(pauses.set) > most:
 		now, _ := agreed(answers, 1, q.Timeout())
-		if p := pauses.heldBy(max(most+1-fenced, 1), now); p.Version > 0 {
+		if p := pauses.heldBy(most+1, now); p.Version > 0 {
 			kind = &PausedError{p}
 		}
 	}

@@ -27,6 +27,9 @@ type Reply struct {
 	texts []any  // what is left of them
 }
 
+// maxTime bounds the clock of a node, so that no sum and no difference of times overflows. It is reached in the year 2255.
+const maxTime = 1 << 53
+
 // errReply says that a reply is none of a script of ours.
 var errReply = errors.New("unexpected reply")
 
@@ -46,6 +49,9 @@ func ParseReply(raw any) (r Reply, err error) {
 		case string:
 			r.line = first
 		case int64:
+			if first < 0 || first >= maxTime {
+				return r, unexpected(raw)
+			}
 			r.Time = first
 			return r, nil
 		default:
@@ -56,7 +62,7 @@ func ParseReply(raw any) (r Reply, err error) {
 	}
 	seconds, ok1 := r.number()
 	micros, ok2 := r.number()
-	if !ok1 || !ok2 || seconds > 1<<40 {
+	if !ok1 || !ok2 || seconds < 0 || seconds >= maxTime/1_000_000 || micros < 0 || micros >= 1_000_000 {
 		return r, unexpected(raw)
 	}
 	r.Time, r.Identity = seconds*1_000_000+micros, r.identity()

@@ -27,6 +27,20 @@ func (p *Pace) Allow(now time.Time) bool {
 	return true
 }
 
+// Wait returns how long to wait before the next one, and does not count it.
+func (p *Pace) Wait(now time.Time) time.Duration {
+	p.start(now)
+	return max(p.last.Add(p.Every).Sub(now), 0)
+}
+
+// Spend counts one that has come, also where it was too early. The next one waits for Every at most.
+func (p *Pace) Spend(now time.Time) {
+	p.start(now)
+	if p.last = p.last.Add(p.Every); p.last.After(now) {
+		p.last = now
+	}
+}
+
 func (p *Pace) start(now time.Time) {
 	if idle := now.Add(-time.Duration(p.Burst) * p.Every); p.last.Before(idle) {
 		p.last = idle

@@ -1,0 +1,60 @@
+package redlock_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// A node that says something else each time does not decide how often the hooks are called, and so how much is logged.
+func TestHooks_TellOfOneNodeAtAPace(t *testing.T) {
+	for how, answer := range map[string]func(p *server.Peer, cmd string) bool{
+		"other words each time": func(p *server.Peer, cmd string) bool {
+			if cmd != "EVALSHA" {
+				return false
+			}
+			word := ""
+			for range 12 {
+				word += string(rune('a' + rand.N(26)))
+			}
+			p.WriteError("ERR " + word)
+			return true
+		},
+		"another time each time": func(p *server.Peer, cmd string) bool {
+			if cmd != "TIME" {
+				return false
+			}
+			at := time.Now().Add(rand.N(10 * time.Second))
+			p.WriteLen(2)
+			p.WriteBulk(fmt.Sprint(at.Unix()))
+			p.WriteBulk(fmt.Sprint(at.Nanosecond() / 1000))
+			return true
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+				var told atomic.Int64
+				l, _ := c.Locker(redlock.WithHooks(redlock.Hooks{
+					NodeError: func(string, string, error) { told.Add(1) },
+					ClockJump: func(string, time.Duration) { told.Add(1) },
+				}))
+				acquireAndRelease(t, l, "x")
+				c.SetPreHook(0, func(p *server.Peer, cmd string, _ ...string) bool { return answer(p, strings.ToUpper(cmd)) })
+				for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(10 * time.Millisecond) {
+					acquireAndRelease(t, l, "x")
+				}
+				if n := told.Load(); n < 10 || n > 50 {
+					t.Errorf("the hooks were called %d times in 20 s", n)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,366 @@
+package scheduler_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// A liar is a node that answers some scripts itself.
+type liar struct {
+	*cluster
+	node     int
+	identity string
+}
+
+func (c *cluster) liar(node int) *liar {
+	return &liar{c, node, c.Node(node).HGet("{redlock}", "g")[2:17]}
+}
+
+// answers has the node answer a script itself, which is known by its number of keys and by some of these. do returns a line of items,
+// which follow the time, and texts; none: the node answers as it does. now, if it is not "", stands for the time.
+func (l *liar) answers(keys []string, now string, do func(argv []string) (items string, texts []string)) {
+	l.SetPreHook(l.node, func(p *server.Peer, cmd string, args ...string) bool {
+		n := 0
+		if strings.ToUpper(cmd) != "EVALSHA" {
+			return false
+		}
+		if _, err := fmt.Sscan(args[1], &n); err != nil || len(args) < 2+n {
+			return false
+		}
+		for _, key := range keys {
+			if !slices.ContainsFunc(args[2:2+n], func(k string) bool { return strings.Contains(k, ":"+key+":") }) {
+				return false
+			}
+		}
+		items, texts := do(args[2+n:])
+		if items == "" {
+			return false
+		}
+		at := now
+		if at == "" {
+			at = fmt.Sprint(time.Now().Unix(), " ", time.Now().Nanosecond()/1000)
+		}
+		p.WriteLen(1 + len(texts))
+		p.WriteBulk(at + " " + l.identity + " " + items)
+		for _, text := range texts {
+			p.WriteBulk(text)
+		}
+		return true
+	})
+}
+
+// ballots counts the ballots that the leader takes until an instant of the test, while do is called ten times a second.
+func (c *cluster) ballots(until time.Duration, do func()) (n int) {
+	last := ""
+	for time.Since(c.Start) < until {
+		do()
+		if b := c.Node(0).HGet(hash, "")[32:58]; b != last {
+			n, last = n+1, b
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return n
+}
+
+func (c *cluster) runsOf(job string) (n int) {
+	for _, r := range c.records() {
+		if r.Job == job {
+			n++
+		}
+	}
+	return n
+}
+
+// The mark of deleted jobs that one node has stops no new job, and is gone with the node's next state.
+func TestLiar_AMarkOfTheFuture(t *testing.T) {
+	for node := range 3 {
+		t.Run(fmt.Sprint("node ", node), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a := c.leader("a")
+				a.links.Delay(time.Millisecond, (node+1)%3) // so that this node is heard
+				a.add(a.job("job", "* * * * * *", quick))
+				c.SleepTo(10500 * time.Millisecond)
+				h := c.Node(node).HGet(hash, "")
+				c.Node(node).HSet(hash, "", h[:59]+"9999999999999"+h[72:])
+				a.add(a.job("new", "* * * * * *", quick))
+				c.SleepTo(60500 * time.Millisecond)
+				if n := c.runsOf("new"); n < 45 {
+					t.Errorf("a job that was added has run %d times in 50 s", n)
+				}
+				if h := c.Node(node).HGet(hash, ""); h[59:72] == "9999999999999" {
+					t.Errorf("the node still has %q", h)
+				}
+			})
+		})
+	}
+}
+
+// A start of its state that lies ahead makes the answer of a node an error.
+func TestLiar_AStartOfTheFuture(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.links.Delay(time.Millisecond, 0)
+		c.SleepTo(10500 * time.Millisecond)
+		c.liar(2).answers([]string{"settings"}, "", func(argv []string) (string, []string) {
+			if len(argv) < 6 || !strings.Contains(argv[4], ":a") { // a prepare has ballot, leader and jobs
+				return "", nil
+			}
+			return "p-1000000000000000" + strings.Repeat(" n0", len(argv)-5), []string{"", "0000000000000"}
+		})
+		a.add(a.job("new", "* * * * * *", quick))
+		c.SleepTo(30500 * time.Millisecond)
+		if n := c.runsOf("new"); n < 15 {
+			t.Errorf("the job has run %d times in 20 s", n)
+		}
+	})
+}
+
+// The time that a node tells is the past or the future of years, so that a difference of two times may overflow.
+func TestLiar_ATimeOfAnotherAge(t *testing.T) {
+	for _, at := range []string{"-9223372036854 -775807", "-60 0", "9223372036853 0", "99999999999 999999999"} {
+		t.Run(at, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a, b := c.leader("a"), c.replica("b")
+				for _, r := range []*replica{a, b} {
+					r.links.Delay(time.Millisecond, 0) // the liar and node 1 are the first to answer
+					r.add(r.job("job", "* * * * * *", quick))
+				}
+				c.SleepTo(10500 * time.Millisecond)
+				entry, header := c.Node(2).HGet(hash, "job"), c.Node(2).HGet(hash, "")
+				c.liar(2).answers([]string{"settings"}, at, func(argv []string) (string, []string) {
+					if len(argv) == 6 && argv[5] == "job" && argv[4] == "0" { // a look at the job
+						return "h1000000000 v0", []string{header, "job", entry + " missed=1000000"}
+					}
+					return "p1000000000" + strings.Repeat(" n0", max(len(argv)-5, 0)), []string{"", "0000000000000"}
+				})
+				if s, err := a.Status(t.Context(), "job"); err != nil || s.Missed != 0 {
+					t.Errorf("%+v, %v", s, err)
+				}
+				a.stop()
+				<-a.ended
+				b.leads()
+				c.SleepTo(60500 * time.Millisecond)
+				if n := c.runsOf("job"); n < 55 {
+					t.Errorf("%d runs in a minute", n)
+				}
+			})
+		})
+	}
+}
+
+// After each ballot all jobs are written again, so a single node has few of them taken, however it goes about it.
+func TestLiar_FewBallots(t *testing.T) {
+	for how, lie := range map[string]func(c *cluster) (do func()){
+		"it has promised a larger one to an earlier leader, and publishes": func(c *cluster) func() {
+			return func() {
+				if h := c.Node(2).HGet(hash, ""); len(h) > 92 {
+					ahead := fmt.Sprintf("%016dffffffffff", time.Now().Add(time.Second).UnixMicro())
+					c.Node(2).HSet(hash, "", h[:32]+ahead+h[58:92]+"1:earlier")
+				}
+				c.Node(2).Publish(hash, "p x")
+			}
+		},
+		"it says so with every other poll": func(c *cluster) func() {
+			var polls atomic.Int64
+			c.liar(2).answers([]string{"names", "changes"}, "", func([]string) (string, []string) {
+				if polls.Add(1)%2 == 0 {
+					return "", nil
+				}
+				return "s1", []string{""}
+			})
+			return func() {}
+		},
+		"it loses its state again and again": func(c *cluster) func() {
+			since := time.Now()
+			return func() {
+				if c.Node(2).HGet("{redlock}", "j:x") == "" {
+					since = time.Now()
+				} else if time.Since(since) > 12*time.Second { // after a poll that it answers
+					c.Node(2).HDel("{redlock}", "j:x")
+				}
+			}
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a := c.leader("a")
+				a.add(a.job("idle", "@yearly", quick), a.job("job", "*/10 * * * * *", quick))
+				c.SleepTo(30 * time.Second)
+				if n := c.ballots(10*time.Minute, lie(c)); n < 3 || n > 20 {
+					t.Errorf("%d ballots in ten minutes", n)
+				}
+				if n := c.runsOf("job"); n < 58 {
+					t.Errorf("%d runs in ten minutes", n)
+				}
+			})
+		})
+	}
+}
+
+// Lists of jobs end, and cost little, beside a node that names jobs without end.
+func TestLiar_NamesWithoutEnd(t *testing.T) {
+	for _, written := range []bool{true, false} {
+		t.Run(fmt.Sprint("the leader has written all jobs: ", written), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a, b := c.leader("a"), c.replica("b")
+				for _, r := range []*replica{a, b} {
+					r.add(r.job("job", "* * * * * *", quick))
+				}
+				c.SleepTo(30500 * time.Millisecond)
+				entry := c.Node(2).HGet(hash, "job")
+				if !written {
+					a.stop()
+					<-a.ended
+					b.leads()
+					time.Sleep(time.Second)
+				}
+				var pages atomic.Int64
+				c.liar(2).answers([]string{"settings", "names"}, "", func(argv []string) (string, []string) {
+					var n, most int
+					if len(argv) != 5 {
+						return "", nil
+					}
+					pages.Add(1)
+					_, _ = fmt.Sscanf(argv[3], "!%d", &n) // the first page comes after ""
+					if _, err := fmt.Sscan(argv[4], &most); err != nil {
+						t.Error(err)
+					}
+					texts := []string{""}
+					for range most {
+						n++
+						texts = append(texts, fmt.Sprintf("!%015d", n), entry)
+					}
+					return "h1000000000" + strings.Repeat(" v0", most), texts
+				})
+				o := c.idle("observer")
+				o.links.Delay(time.Millisecond, 0) // the liar is heard
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				defer cancel()
+				jobs, err := o.JobsAfter(ctx, "", 10)
+				if err != nil || len(jobs) == 0 || strings.HasPrefix(jobs[0].Job, "!") {
+					t.Errorf("%d jobs, %v", len(jobs), err)
+				}
+				if n := pages.Load(); n > 5 {
+					t.Errorf("the node was asked for %d pages", n)
+				}
+			})
+		})
+	}
+}
+
+// What people set is obeyed soon beside a node that says that a hundred other jobs have changed, with each poll.
+func TestLiar_ChangesWithoutEnd(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("job", "@yearly", quick))
+		c.SleepTo(30500 * time.Millisecond)
+		var polls, number atomic.Int64
+		c.liar(2).answers([]string{"names", "changes"}, "", func([]string) (string, []string) {
+			polls.Add(1)
+			texts := []string{""}
+			for range 100 {
+				n := fmt.Sprint(number.Add(1))
+				texts = append(texts, "no such job "+n, n)
+			}
+			return "h1000000000 c100", texts
+		})
+		time.Sleep(4 * time.Second)
+		before := time.Now()
+		if err := a.Trigger(t.Context(), "job"); err != nil {
+			t.Fatal(err)
+		}
+		for len(c.records()) == 0 && time.Since(before) < time.Minute {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if took := time.Since(before); took > time.Second {
+			t.Errorf("the run began after %v", took)
+		}
+		time.Sleep(10 * time.Second)
+		if n := polls.Load(); n > 2000 {
+			t.Errorf("%d polls in about 14 s", n)
+		}
+	})
+}
+
+// Only one state is ever written at each place in the order. Another text there is not shown, and has no job forgotten.
+func TestLiar_AnotherStateAtTheSamePlace(t *testing.T) {
+	for node := range 3 {
+		for slow := range 3 {
+			t.Run(fmt.Sprint("node ", node, ", node ", slow, " is slow"), func(t *testing.T) {
+				inBubble(t, 3, func(t *testing.T, c *cluster) {
+					a := c.leader("a")
+					a.add(a.job("job", "@yearly", quick))
+					c.SleepTo(30500 * time.Millisecond)
+					entry := c.Node(node).HGet(hash, "job")
+					c.Node(node).HSet(hash, "job", entry+" missed=1000000 failures=77 removed=1")
+					a.links.Delay(time.Millisecond, slow)
+					if s, err := a.Status(t.Context(), "job"); err != nil || s.Missed != 0 || s.Next.IsZero() {
+						t.Errorf("%+v, %v", s, err)
+					}
+					jobs, err := a.Jobs(t.Context())
+					if err != nil || slices.ContainsFunc(jobs, func(s scheduler.Status) bool { return s.Missed != 0 }) {
+						t.Errorf("%+v, %v", jobs, err)
+					}
+					if err := a.Forget(t.Context(), "job"); err == nil {
+						t.Error("a job that the leader has was forgotten")
+					}
+				})
+			})
+		}
+	}
+}
+
+// One node does not decide whether somebody leads: neither that the leader is gone, nor that there is one.
+func TestLiar_WhetherSomebodyLeads(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.idle("b")
+		a.add(a.job("job", "@yearly", quick))
+		c.SleepTo(30 * time.Second)
+		lie := func(alive time.Time) {
+			h := c.Node(2).HGet(hash, "")
+			ballot := fmt.Sprintf("%016dffffffffff", time.Now().Add(time.Second).UnixMicro())
+			c.Node(2).HSet(hash, "", h[:32]+ballot+h[58:73]+fmt.Sprintf("%016d", alive.UnixMicro())+h[89:])
+		}
+		b.links.Delay(time.Millisecond, 0) // the liar is heard
+		lie(time.Now().Add(-time.Hour))
+		if err := b.Forget(t.Context(), "job"); err == nil {
+			t.Error("a job that the leader has was forgotten")
+		}
+		a.stop()
+		<-a.ended
+		time.Sleep(time.Hour)
+		lie(time.Now())
+		if err := b.Forget(t.Context(), "job"); err != nil {
+			t.Errorf("nobody leads: %v", err)
+		}
+	})
+}
+
+// A pause of one node is not obeyed because another one refuses the write for a larger ballot.
+func TestLiar_APauseBesideALargerBallot(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("job", "* * * * * *", quick))
+		c.SleepTo(30900 * time.Millisecond)
+		h := c.Node(0).HGet(hash, "")
+		ballot := fmt.Sprintf("%016dffffffffff", time.Now().Add(time.Second).UnixMicro())
+		c.Node(0).HSet(hash, "", h[:32]+ballot+h[58:92]+"1:earlier")
+		c.lie(2, "p", time.Now())
+		c.SleepTo(90500 * time.Millisecond)
+		if s, err := a.Status(t.Context(), "job"); err != nil || s.Paused {
+			t.Errorf("%+v, %v", s, err)
+		}
+		if n := c.runsOf("job"); n < 80 {
+			t.Errorf("%d runs in 90 s", n)
+		}
+	})
+}
