@@ -86,8 +86,11 @@ func (n inspection) eviction() string {
 
 func readInspection(r *quorum.Reply) (inspection, error) {
 	n := inspection{identity: r.Identity}
-	code, left, longest, err := r.Item()
+	code, left, longest, err := item(r)
 	if err != nil {
+		return n, err
+	}
+	if err := checkGuard(left, longest); err != nil {
 		return n, err
 	}
 	n.hasGuard, n.guard, n.longest = code == 'g', milliseconds(left), milliseconds(longest)
@@ -139,9 +142,7 @@ func (l *Locker) inspected(node int, a quorum.Answer[inspection]) error {
 	if again {
 		l.observeChange(node, before, a.Value)
 	}
-	if a.Value.longest > l.settings.MaxTTL {
-		l.observeLongest(node, a.Value.longest)
-	}
+	l.observeLongest(node, a.Value.longest)
 	err := l.unfit(node, a.Value)
 	l.observeFailure(node, inFitness, "inspect", cmp.Or(err, l.observeTwins(node, a.Value)))
 	return err

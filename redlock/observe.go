@@ -7,7 +7,6 @@ import (
 	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
@@ -16,8 +15,6 @@ import (
 
 // observed is the last observed state of the nodes, so that the hooks tell of changes alone.
 type observed struct {
-	longest atomic.Int64 // lease that any node knows of, beyond our own; in nanoseconds
-
 	mu        sync.Mutex // guards the fields below
 	nodes     []nodeState
 	listeners map[*listener]struct{} // of OnNode, until they are stopped
@@ -29,10 +26,10 @@ type nodeState struct {
 	inspection
 	inspected bool
 	guarded   bool
-	failure   [3]string // the latest of each kind, empty if all is well
-	failing   time.Time // since then, calls and subscriptions have failed; zero: the latest one did not
-	away      error     // the listeners know that it fails, and how; nil: it works
-	longest   time.Duration
+	failure   [3]string       // the latest of each kind, empty if all is well
+	failing   time.Time       // since then, calls and subscriptions have failed; zero: the latest one did not
+	away      error           // the listeners know that it fails, and how; nil: it works
+	longest   time.Duration   // lease that its guard knows of
 	denied    map[string]bool // what the node's rights lack
 }
 
@@ -47,8 +44,15 @@ func newObserved(nodes int) *observed {
 	return &observed{nodes: make([]nodeState, nodes), listeners: make(map[*listener]struct{})}
 }
 
-// longestLease is the longest lease that any node has told of; 0 if none is longer than ours.
-func (o *observed) longestLease() time.Duration { return time.Duration(o.longest.Load()) }
+// longestLease is the longest lease that any node tells of now.
+func (o *observed) longestLease() (longest time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, s := range o.nodes {
+		longest = max(longest, s.longest)
+	}
+	return longest
+}
 
 // change lets fn change the state of one node, and returns what it says.
 func (o *observed) change(node int, fn func(s *nodeState) bool) bool {
@@ -80,7 +84,7 @@ func (l *Locker) seeGrant(node int, a answer) {
 	switch {
 	case a.Err == nil && !a.Value.yes, a.Err != nil && !guarded:
 		return // the guard was not looked at
-	case guarded && a.Value.longest > l.settings.MaxTTL:
+	case guarded:
 		l.observeLongest(node, a.Value.longest)
 	}
 	other := false // the server is another one than was inspected
@@ -144,11 +148,17 @@ func (l *Locker) observeLongest(node int, longest time.Duration) {
 		s.longest = longest
 		return news
 	})
-	if news {
-		l.observed.longest.Store(max(l.observed.longest.Load(), int64(longest)))
+	if news && longest > l.settings.MaxTTL {
 		l.tellError(node, "max ttl", fmt.Errorf("%w: leases of up to %v are in use under prefix %q, here max ttl is %v: "+
 			"all that use a prefix must have the same", ErrConfig, longest, l.settings.KeyPrefix, l.settings.MaxTTL))
 	}
+}
+
+// quarantine is for how long a node does not count whose clock was stepped: for the longest lease that any node tells of, which one
+// wrong number makes no longer than a guard.
+func (l *Locker) quarantine() time.Duration {
+	own := l.settings.MaxTTL
+	return max(own, min(l.observed.longestLease(), max(24*time.Hour, 100*own)))
 }
 
 // observeDenied tells once what a node's rights lack, and what is done without it.

@@ -96,6 +96,9 @@ func readItem(r *quorum.Reply, code byte, first, second int64) (reply, error) {
 		if second <= 0 {
 			return reply{}, errors.New("unexpected answer: a guard for no lease")
 		}
+		if err := checkGuard(first, second); err != nil {
+			return reply{}, err
+		}
 		return reply{longest: milliseconds(second)}, guardedError{milliseconds(first)}
 	case 'l':
 		return reply{}, listError{theirs: first}
@@ -128,6 +131,14 @@ func readHold(r *quorum.Reply, left, number int64) (reply, error) {
 func checkNumber(r *quorum.Reply, n int64) error {
 	if n >= maxNumber || n > r.Time+(24*time.Hour).Microseconds() {
 		return recordError(fmt.Sprintf("the number %d is more than a day ahead of the node's clock", n))
+	}
+	return nil
+}
+
+// checkGuard refuses times that no guard has room for.
+func checkGuard(left, longest int64) error {
+	if most := longestHold.Milliseconds(); left > most || longest > most {
+		return fmt.Errorf("unexpected answer: a guard for another %d ms, with leases of %d ms", left, longest)
 	}
 	return nil
 }
