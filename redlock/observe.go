@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -30,6 +31,9 @@ type nodeState struct {
 	failing   time.Time       // since then, calls and subscriptions have failed; zero: the latest one did not
 	away      error           // the listeners know that it fails, and how; nil: it works
 	longest   time.Duration   // lease that its guard knows of
+	record    error           // what was wrong with the record of a lock, most lately
+	seen      time.Time       // when that was
+	told      time.Time       // when the hook was told of such a thing
 	denied    map[string]bool // what the node's rights lack
 }
 
@@ -81,6 +85,9 @@ func (l *Locker) see(node int, e quorum.Exchange) {
 // seeGrant sees what a node says to a grant or a repair.
 func (l *Locker) seeGrant(node int, a answer) {
 	guard, guarded := errors.AsType[guardedError](a.Err)
+	if err := cmp.Or(a.Err, l.checkAhead(&a)); err != nil && isRecordError(err) {
+		l.observeRecord(node, "acquire", err)
+	}
 	switch {
 	case a.Err == nil && !a.Value.yes, a.Err != nil && !guarded:
 		return // the guard was not looked at
@@ -111,9 +118,10 @@ func (l *Locker) seeRelease(node int, a answer) {
 }
 
 // observeFailure tells the hook of a failure, if it is another one than the last. What is wrong with the record of one lock
-// says nothing of the node.
+// does not mean that the node fails.
 func (l *Locker) observeFailure(node, kind int, op string, err error) {
 	if err != nil && isRecordError(err) {
+		l.observeRecord(node, op, err)
 		return
 	}
 	failure := ""
@@ -131,6 +139,35 @@ func (l *Locker) observeFailure(node, kind int, op string, err error) {
 	if news && err != nil {
 		l.tellError(node, op, err)
 	}
+}
+
+// recordErrorEvery is how often the hook is told of wrong records of a node, and how long [NodeStatus.Record] tells of the latest.
+const recordErrorEvery = time.Minute
+
+// observeRecord tells the hook that a node has a wrong record of a lock. That may be so with each call, and of many locks.
+func (l *Locker) observeRecord(node int, op string, err error) {
+	now := l.clock.Now()
+	if l.observed.change(node, func(s *nodeState) bool {
+		news := s.told.IsZero() || now.Sub(s.told) >= recordErrorEvery
+		if s.record, s.seen = err, now; news {
+			s.told = now
+		}
+		return news
+	}) {
+		l.tellError(node, op, err)
+	}
+}
+
+// wrongRecord is what was wrong lately with a node's record of a lock; nil: nothing.
+func (l *Locker) wrongRecord(node int) (err error) {
+	now := l.clock.Now()
+	l.observed.change(node, func(s *nodeState) bool {
+		if now.Sub(s.seen) < recordErrorEvery {
+			err = s.record
+		}
+		return false
+	})
+	return err
 }
 
 // noDigits drops what differs in errors that are the same: ports and times.
