@@ -48,7 +48,7 @@ func TestForgedNumber_IsTold(t *testing.T) {
 					told <- fmt.Sprint(node, " ", op, ": ", err)
 				}}))
 				acquireAndRelease(t, l, "x")
-				if err := l.Nodes(t.Context())[0].Record; err != nil || len(told) > 0 {
+				if err := l.Nodes(t.Context())[0].Number; err != nil || len(told) > 0 {
 					t.Errorf("before: %v, %d calls", err, len(told))
 				}
 				for range 120 {
@@ -58,7 +58,7 @@ func TestForgedNumber_IsTold(t *testing.T) {
 					time.Sleep(time.Second)
 				}
 				nodes := l.Nodes(t.Context())
-				if n := nodes[0]; n.Err != nil || n.Record == nil || nodes[1].Record != nil {
+				if n := nodes[0]; n.Err != nil || n.Number == nil || nodes[1].Number != nil {
 					t.Errorf("it is %+v, another one %+v", n, nodes[1])
 				}
 				if n := len(told); n < 2 || n > 3 {
@@ -70,7 +70,7 @@ func TestForgedNumber_IsTold(t *testing.T) {
 					}
 				}
 				time.Sleep(time.Minute)
-				if err := l.Nodes(t.Context())[0].Record; err != nil {
+				if err := l.Nodes(t.Context())[0].Number; err != nil {
 					t.Errorf("a minute after it was mended: %v", err)
 				}
 			})

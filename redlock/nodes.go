@@ -25,7 +25,7 @@ type NodeStatus struct {
 	Guard       time.Duration // for how long it grants nothing, as it may have lost a lease
 	ClockOffset time.Duration // from the median of all nodes' clocks
 	Err         error         // why its votes do not count, if so
-	Record      error         // what was wrong in the last minute with what it keeps of a lock, for which alone it does not count
+	Number      error         // which number of a lock was not believed in the last minute: of that lock its votes do not count
 }
 
 // Nodes asks every node how it is, in the order of the list. It returns when all have answered, at the latest at the node
@@ -41,7 +41,7 @@ func (l *Locker) Nodes(ctx context.Context) []NodeStatus {
 		}
 		all[i] = NodeStatus{
 			Addr: l.quorum.Addr(i), Role: n.role, Version: n.version, Eviction: n.eviction(),
-			Err: errors.Join(a.Err, cause), Record: l.wrongRecord(i),
+			Err: errors.Join(a.Err, cause), Number: l.wrongNumber(i),
 		}
 		if a.Err != nil {
 			continue

@@ -31,7 +31,7 @@ type nodeState struct {
 	failing   time.Time       // since then, calls and subscriptions have failed; zero: the latest one did not
 	away      error           // the listeners know that it fails, and how; nil: it works
 	longest   time.Duration   // lease that its guard knows of
-	record    error           // what was wrong with the record of a lock, most lately
+	number    error           // the latest number that was not believed
 	seen      time.Time       // when that was
 	told      time.Time       // when the hook was told of such a thing
 	denied    map[string]bool // what the node's rights lack
@@ -85,8 +85,8 @@ func (l *Locker) see(node int, e quorum.Exchange) {
 // seeGrant sees what a node says to a grant or a repair.
 func (l *Locker) seeGrant(node int, a answer) {
 	guard, guarded := errors.AsType[guardedError](a.Err)
-	if err := cmp.Or(a.Err, l.checkAhead(&a)); err != nil && isRecordError(err) {
-		l.observeRecord(node, "acquire", err)
+	if err := cmp.Or(a.Err, l.checkAhead(&a)); err != nil && isNumberError(err) {
+		l.observeNumber(node, "acquire", err)
 	}
 	switch {
 	case a.Err == nil && !a.Value.yes, a.Err != nil && !guarded:
@@ -121,7 +121,9 @@ func (l *Locker) seeRelease(node int, a answer) {
 // does not mean that the node fails.
 func (l *Locker) observeFailure(node, kind int, op string, err error) {
 	if err != nil && isRecordError(err) {
-		l.observeRecord(node, op, err)
+		if isNumberError(err) {
+			l.observeNumber(node, op, err)
+		}
 		return
 	}
 	failure := ""
@@ -141,15 +143,15 @@ func (l *Locker) observeFailure(node, kind int, op string, err error) {
 	}
 }
 
-// recordErrorEvery is how often the hook is told of wrong records of a node, and how long [NodeStatus.Record] tells of the latest.
-const recordErrorEvery = time.Minute
+// numberEvery is how often the hook is told of forged numbers on a node, and how long [NodeStatus.Number] tells of the latest.
+const numberEvery = time.Minute
 
-// observeRecord tells the hook that a node has a wrong record of a lock. That may be so with each call, and of many locks.
-func (l *Locker) observeRecord(node int, op string, err error) {
+// observeNumber tells the hook that a node has a number that is not believed. That may be so with each call, and of many locks.
+func (l *Locker) observeNumber(node int, op string, err error) {
 	now := l.clock.Now()
 	if l.observed.change(node, func(s *nodeState) bool {
-		news := s.told.IsZero() || now.Sub(s.told) >= recordErrorEvery
-		if s.record, s.seen = err, now; news {
+		news := s.told.IsZero() || now.Sub(s.told) >= numberEvery
+		if s.number, s.seen = err, now; news {
 			s.told = now
 		}
 		return news
@@ -158,12 +160,12 @@ func (l *Locker) observeRecord(node int, op string, err error) {
 	}
 }
 
-// wrongRecord is what was wrong lately with a node's record of a lock; nil: nothing.
-func (l *Locker) wrongRecord(node int) (err error) {
+// wrongNumber is the number that a node had lately and that is not believed; nil: there was none.
+func (l *Locker) wrongNumber(node int) (err error) {
 	now := l.clock.Now()
 	l.observed.change(node, func(s *nodeState) bool {
-		if now.Sub(s.seen) < recordErrorEvery {
-			err = s.record
+		if now.Sub(s.seen) < numberEvery {
+			err = s.number
 		}
 		return false
 	})
