@@ -233,6 +233,8 @@ func nodeOf(n redlock.NodeStatus) node {
 	}
 	if n.Err != nil {
 		shown.Err = firstLine(n.Err.Error())
+	} else if n.Number != nil {
+		shown.Err = firstLine("votes, but not for one lock: " + n.Number.Error())
 	}
 	return shown
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
+	"github.com/redlockfx/redlockfx/redlock"
 )
 
 // What a node says of terms is read, whatever it is.
@@ -22,6 +23,19 @@ func FuzzTerms(f *testing.F) {
 		}
 		if _, err := json.Marshal(records); err != nil || len(records) == 0 {
 			t.Errorf("%+v: %v", records, err)
+		}
+	})
+}
+
+// What the holder of an election's lock says of itself is read, whatever it is, and can be written as JSON.
+func FuzzLeader(f *testing.F) {
+	f.Add("pod-1 1700000000000 http://pod-1:8080")
+	f.Add("%zz 253402300800000 ")
+	f.Add("a -9223372036854775808")
+	f.Fuzz(func(t *testing.T, value string) {
+		l := leaderOf(redlock.Holder{Value: value})
+		if _, err := json.Marshal(l); err != nil || len(l.ID)+len(l.Value) > len(value) {
+			t.Errorf("%q is %+v: %v", value, l, err)
 		}
 	})
 }

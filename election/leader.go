@@ -79,7 +79,9 @@ func announced(text string) Leader {
 		l.ID = id
 	}
 	if ms, err := strconv.ParseInt(since, 10, 64); err == nil {
-		l.Since = time.UnixMilli(ms)
+		if at := time.UnixMilli(ms); at.Year() >= 0 && at.Year() <= 9999 { // the years that JSON has
+			l.Since = at
+		}
 	}
 	return l
 }

@@ -45,8 +45,8 @@ func TestHostileNode_TheOthersGoOn(t *testing.T) {
 
 func besideHostile(t *testing.T, prefix string, sound []string, bad *hostile.Server) {
 	const lasts = 2 * time.Second
-	l, err := redlock.Open(append([]string{bad.Addr}, sound...), redlock.WithKeyPrefix(prefix), redlock.WithTTL(1200*time.Millisecond),
-		redlock.WithNodeTimeout(300*time.Millisecond))
+	l, err := redlock.Open(append([]string{bad.Addr}, sound...), redlock.WithKeyPrefix(prefix), redlock.WithTTL(4*longTimeout),
+		redlock.WithNodeTimeout(longTimeout))
 	must(t, err)
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*longTimeout)

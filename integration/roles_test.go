@@ -184,6 +184,17 @@ func TestRoles_CanDoNoMore(t *testing.T) {
 			t.Errorf("%s: %v (%v)", what, err, ctx.Err())
 		}
 	}
+	for _, role := range []string{"viewer", "operator"} { // with any other program
+		client := clientAs(t, role, "pw", server.Options().Addr)
+		for _, command := range [][]any{
+			{"DEL", "{redlock}:jobs:billing"}, {"HDEL", "{redlock}", "g"}, {"ZREM", "{redlock}:names:billing", "report"},
+			{"HSET", "{other}", "g", "x"}, {"HGET", "{other}", "g"}, {"FLUSHALL"}, {"CONFIG", "GET", "*"}, {"KEYS", "*"},
+		} {
+			if err := client.Do(ctx, command...).Err(); !redis.HasErrorPrefix(err, "NOPERM") {
+				t.Errorf("%s, %v: %v", role, command, err)
+			}
+		}
+	}
 	if changes, err := viewer.jobs.Changes(ctx, "report"); err != nil || len(changes) > 0 {
 		t.Errorf("changes: %v, %v", changes, err)
 	}

@@ -18,6 +18,7 @@
 --          t                too late, nothing was done
 --          b                the server's identity cannot be seen
 --          e and text       the record or the hash is none of ours, nothing was done
+--          e1 and text      its number is none that anybody can have counted to, nothing was done
 -- A record is NUMBER SINCE DEADLINE VALUE, the first three of 16 digits: the fencing number, the guard under which it was
 -- counted, the deadline by this server's clock (µs), and who holds the lock; nothing if it was released. It outlives the
 -- hold, for the number. Before the value a ? stands for the space where the holder's last extension was not confirmed.
@@ -90,7 +91,7 @@ if open then
         items[i] = 't'
       elseif not (number >= 0 and number <= now + 86400000000) then -- it may be no number at all
         -- Numbers start from clocks and grow by one: so far ahead one of the two is wrong.
-        items[i] = 'e'
+        items[i] = 'e1'
         texts[i] = 'the number ' .. sub(record, 1, 16) .. ' is more than a day ahead of the clock, or below zero'
       else
         number = number + 1

@@ -70,6 +70,20 @@ func TestAcquire_WaitsForNoDeadlineThatIsForgedAgainAndAgain(t *testing.T) {
 	}
 }
 
+// Somebody forges the deadline on all nodes, and somebody else mends it, which nobody is told. Whoever waits asks again after the
+// longest lease.
+func TestAcquire_AsksAgainAfterTheLongestLease(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		holder, _ := c.Locker()
+		mustAcquire(t, holder, "x")
+		synctest.Wait()
+		records.Default.Shorten(t, "x", time.Hour, raw(c, 0, 1, 2)...)
+		time.AfterFunc(ttl, func() { records.Default.Shorten(t, "x", time.Millisecond, raw(c, 0, 1, 2)...) })
+		waiter, _ := c.Locker(redlock.WithMaxTTL(3 * ttl))
+		acquiredWithin(t, waiter, 3*ttl+ttl/10)
+	})
+}
+
 // acquiredWithin has a Locker wait for the lock, and fails the test if it takes longer.
 func acquiredWithin(t *testing.T, l *redlock.Locker, most time.Duration) {
 	t.Helper()

@@ -1,6 +1,8 @@
 package redlock_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,6 +33,46 @@ func TestForgedNumber_IsThatNodesError(t *testing.T) {
 				c.Kill(1)
 				_, err := l.TryAcquire(t.Context(), "x")
 				want.Text(t, err, "7001: the number "+number)
+			})
+		})
+	}
+}
+
+// Who operates the nodes is told, once a minute, which one has a number that is not believed, however often it is asked.
+func TestForgedNumber_IsTold(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"the clocks are short of it": 12 * time.Hour, "no record has it": 100 * 365 * 24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+				told := make(chan string, 100)
+				l, _ := c.Locker(redlock.WithHooks(redlock.Hooks{NodeError: func(node, op string, err error) {
+					told <- fmt.Sprint(node, " ", op, ": ", err)
+				}}))
+				acquireAndRelease(t, l, "x")
+				if err := l.Nodes(t.Context())[0].Number; err != nil || len(told) > 0 {
+					t.Errorf("before: %v, %d calls", err, len(told))
+				}
+				for range 120 {
+					records.Default.SetNumber(t, "x", uint64(time.Now().Add(ahead).UnixMicro()), c.Raw()[0])
+					acquireAndRelease(t, l, "x")
+					synctest.Wait()
+					time.Sleep(time.Second)
+				}
+				nodes := l.Nodes(t.Context())
+				if n := nodes[0]; n.Err != nil || n.Number == nil || nodes[1].Number != nil {
+					t.Errorf("it is %+v, another one %+v", n, nodes[1])
+				}
+				if n := len(told); n < 2 || n > 3 {
+					t.Errorf("told %d times in two minutes", n)
+				}
+				for len(told) > 0 {
+					if text := <-told; !strings.Contains(text, nodes[0].Addr+" acquire: the number ") {
+						t.Errorf("told %q", text)
+					}
+				}
+				time.Sleep(time.Minute)
+				if err := l.Nodes(t.Context())[0].Number; err != nil {
+					t.Errorf("a minute after it was mended: %v", err)
+				}
 			})
 		})
 	}

@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/redlockfx/redlockfx/internal/notify"
@@ -16,6 +17,7 @@ func FuzzReplies(f *testing.F) {
 	f.Add(clock+"h-250/17", "id:1:text", "", "")
 	f.Add(clock+"u18446744073709/17", "id:1:text", "", "") // too long for a Duration
 	f.Add(clock+"u250 q3 g1000/5 e", "x", "maxmemory:0", "maxmemory_policy:allkeys-lru")
+	f.Add(clock+"g18446744073709/9223372036854775807", "", "", "")
 	f.Add(clock+"y-5 h-5/-5", "id:1:text", "", "")
 	f.Add(clock+"y9223372036854775807/9223372036854775807", ":", "::", "a:99999999999999999999:")
 	f.Fuzz(func(t *testing.T, line, a, b, c string) {
@@ -31,9 +33,14 @@ func FuzzReplies(f *testing.F) {
 			if err == nil && (r.number > maxNumber && !r.queued || r.held && (r.left < 0 || r.left > longestHold)) {
 				t.Errorf("%q: %+v", line, r)
 			}
+			if guard, is := errors.AsType[guardedError](err); is && (guard.left < 0 || r.longest <= 0) {
+				t.Errorf("%q: guarded for %v, with leases of %v", line, guard.left, r.longest)
+			}
 		}
 		_, _ = readExtension(said())
-		_, _ = readInspection(said())
+		if n, err := readInspection(said()); err == nil && (n.guard < 0 || n.longest < 0) {
+			t.Errorf("%q: %+v", line, n)
+		}
 		if v, err := parseValue(a); err == nil && v.attempt >= 0 {
 			if again, err := parseValue(v.String()); err != nil || again != v {
 				t.Errorf("%q is %+v, and again %+v, %v", a, v, again, err)

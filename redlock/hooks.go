@@ -17,7 +17,8 @@ type Hooks struct {
 	// Repaired is called when a lock was set again on a node that had lost it.
 	Repaired func(node, name string)
 	// NodeError is called when a node fails at something, and again when it fails in another way or
-	// after it had been well: not for each call.
+	// after it had been well: not for each call. Of numbers of locks that are not believed
+	// it tells once a minute at most, and not of what is no record: the caller has that in its error.
 	NodeError func(node, op string, err error)
 	// ClockJump is called when the clock of a node was stepped. Its votes do not count for MaxTTL.
 	ClockJump func(node string, by time.Duration)

@@ -21,7 +21,7 @@ if guard then
   if layout ~= '2' then
     item, reply[5] = 'e', 'the hash has layout ' .. (layout or string.sub(guard, 1, 20)) .. ', this version knows 2'
   elseif (not id or id == string.sub(guard, 3, 42)) and since <= now then
-    local kept = tonumber(string.sub(guard, 78, 89))
+    local kept = math.min(tonumber(string.sub(guard, 78, 89)), math.max(86400000, 100 * longest)) -- as the guard believes it
     local left = math.ceil((since + math.max(longest, kept) * 1000 - now) / 1000)
     item = string.format('g%d/%d', math.max(left, 0), kept)
   end

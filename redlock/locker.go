@@ -93,7 +93,7 @@ func newLocker(nodes []redis.UniversalClient, settings Settings, found problems)
 	l.commands = l.newCommands()
 	l.clocks = nodeclock.New(nodeclock.Config{
 		Nodes: n, Quorum: l.need, Drift: settings.Drift / detection, MaxSkew: settings.MaxClockSkew,
-		Quarantine: func() time.Duration { return max(settings.MaxTTL, l.observed.longestLease()) },
+		Quarantine: l.quarantine,
 	})
 	l.quorum = quorum.New(nodes, addrs, quorum.Config{
 		Timeout: settings.NodeTimeout, Now: l.clock.Now, Scripts: scripts, Seen: l.see,

@@ -33,3 +33,27 @@ func TestLocker_ForgetsLeasesThatRanOutUnnoticed(t *testing.T) {
 		}
 	})
 }
+
+// What one node answers, which may be no node of ours, keeps a node whose clock was stepped away for a day at most, or a hundred
+// times the own longest lease, and while it says so.
+func TestLocker_QuarantineHasALimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := nodetest.Start(3)
+		defer c.Close()
+		l, err := New(c.Links().Clients(), WithTTL(time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for said, want := range map[time.Duration]time.Duration{
+			0: time.Second, time.Minute: time.Minute, 10 * 365 * 24 * time.Hour: 24 * time.Hour,
+		} {
+			l.observeLongest(1, said)
+			if got := l.quarantine(); got != want {
+				t.Errorf("with leases of %v it is %v, want %v", said, got, want)
+			}
+		}
+		if err := l.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

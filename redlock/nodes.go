@@ -25,6 +25,7 @@ type NodeStatus struct {
 	Guard       time.Duration // for how long it grants nothing, as it may have lost a lease
 	ClockOffset time.Duration // from the median of all nodes' clocks
 	Err         error         // why its votes do not count, if so
+	Number      error         // which number of a lock was not believed in the last minute: of that lock its votes do not count
 }
 
 // Nodes asks every node how it is, in the order of the list. It returns when all have answered, at the latest at the node
@@ -40,7 +41,7 @@ func (l *Locker) Nodes(ctx context.Context) []NodeStatus {
 		}
 		all[i] = NodeStatus{
 			Addr: l.quorum.Addr(i), Role: n.role, Version: n.version, Eviction: n.eviction(),
-			Err: errors.Join(a.Err, cause),
+			Err: errors.Join(a.Err, cause), Number: l.wrongNumber(i),
 		}
 		if a.Err != nil {
 			continue
@@ -86,8 +87,11 @@ func (n inspection) eviction() string {
 
 func readInspection(r *quorum.Reply) (inspection, error) {
 	n := inspection{identity: r.Identity}
-	code, left, longest, err := r.Item()
+	code, left, longest, err := item(r)
 	if err != nil {
+		return n, err
+	}
+	if err := checkGuard(left, longest); err != nil {
 		return n, err
 	}
 	n.hasGuard, n.guard, n.longest = code == 'g', milliseconds(left), milliseconds(longest)
@@ -139,9 +143,7 @@ func (l *Locker) inspected(node int, a quorum.Answer[inspection]) error {
 	if again {
 		l.observeChange(node, before, a.Value)
 	}
-	if a.Value.longest > l.settings.MaxTTL {
-		l.observeLongest(node, a.Value.longest)
-	}
+	l.observeLongest(node, a.Value.longest)
 	err := l.unfit(node, a.Value)
 	l.observeFailure(node, inFitness, "inspect", cmp.Or(err, l.observeTwins(node, a.Value)))
 	return err

@@ -43,7 +43,7 @@ func item(r *quorum.Reply) (code byte, first, second int64, err error) {
 	if err == nil && (first < 0 || second < 0) {
 		err = fmt.Errorf("unexpected answer: %c with %d and %d", code, first, second)
 		if code == 'h' || code == 'u' {
-			err = recordError(err.Error())
+			err = numberError{recordError(err.Error())}
 		}
 	}
 	return code, first, second, err
@@ -96,6 +96,9 @@ func readItem(r *quorum.Reply, code byte, first, second int64) (reply, error) {
 		if second <= 0 {
 			return reply{}, errors.New("unexpected answer: a guard for no lease")
 		}
+		if err := checkGuard(first, second); err != nil {
+			return reply{}, err
+		}
 		return reply{longest: milliseconds(second)}, guardedError{milliseconds(first)}
 	case 'l':
 		return reply{}, listError{theirs: first}
@@ -104,7 +107,11 @@ func readItem(r *quorum.Reply, code byte, first, second int64) (reply, error) {
 	case 'b':
 		return reply{}, errBlind
 	case 'e':
-		return reply{}, readError(r)
+		err := readError(r)
+		if isRecordError(err) && first == 1 {
+			err = numberError{err}
+		}
+		return reply{}, err
 	}
 	return reply{}, fmt.Errorf("unexpected answer %q", code)
 }
@@ -119,7 +126,7 @@ func readHold(r *quorum.Reply, left, number int64) (reply, error) {
 		return reply{}, err
 	}
 	if left > longestHold.Milliseconds() {
-		return reply{}, recordError(fmt.Sprintf("the lock is held for another %d ms: no record can say so", left))
+		return reply{}, numberError{recordError(fmt.Sprintf("the lock is held for another %d ms: no record can say so", left))}
 	}
 	return reply{value: v, held: true, left: milliseconds(left), number: uint64(number)}, checkNumber(r, number)
 }
@@ -127,7 +134,15 @@ func readHold(r *quorum.Reply, left, number int64) (reply, error) {
 // checkNumber refuses a fencing number that no node can have counted to: numbers start from clocks and grow by one.
 func checkNumber(r *quorum.Reply, n int64) error {
 	if n >= maxNumber || n > r.Time+(24*time.Hour).Microseconds() {
-		return recordError(fmt.Sprintf("the number %d is more than a day ahead of the node's clock", n))
+		return numberError{recordError(fmt.Sprintf("the number %d is more than a day ahead of the node's clock", n))}
+	}
+	return nil
+}
+
+// checkGuard refuses times that no guard has room for.
+func checkGuard(left, longest int64) error {
+	if most := longestHold.Milliseconds(); left > most || longest > most {
+		return fmt.Errorf("unexpected answer: a guard for another %d ms, with leases of %d ms", left, longest)
 	}
 	return nil
 }
@@ -147,6 +162,16 @@ func (e recordError) Error() string { return string(e) }
 
 func isRecordError(err error) bool {
 	_, ok := errors.AsType[recordError](err)
+	return ok
+}
+
+// numberError is a recordError about a number that no clock explains: somebody has forged it, or the clock is wrong.
+type numberError struct{ error }
+
+func (e numberError) Unwrap() error { return e.error }
+
+func isNumberError(err error) bool {
+	_, ok := errors.AsType[numberError](err)
 	return ok
 }
 

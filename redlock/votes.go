@@ -59,7 +59,7 @@ func (l *Locker) voters(voters []int, answers []answer, timed bool) []int {
 // others are not looked at.
 func (l *Locker) checkAhead(a *answer) error {
 	if n := a.Value.number; int64(n) > a.Time && !l.Believes(n) {
-		return recordError(fmt.Sprintf("the number %d is more than %v ahead of the clocks", n, l.mostAhead()))
+		return numberError{recordError(fmt.Sprintf("the number %d is more than %v ahead of the clocks", n, l.mostAhead()))}
 	}
 	return nil
 }

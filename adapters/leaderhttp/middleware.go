@@ -3,6 +3,7 @@ package leaderhttp
 import (
 	"context"
 	"errors"
+	"log"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -48,25 +49,29 @@ func Proxy(
 	}
 	errorLog := zap.NewStdLog(s.log)
 	return onLeader(elector, s, func(w http.ResponseWriter, r *http.Request, base *url.URL) {
-		proxy := httputil.ReverseProxy{
-			Transport: s.transport,
-			ErrorLog:  errorLog,
-			Rewrite: func(p *httputil.ProxyRequest) {
-				p.SetURL(base)
-				p.Out.URL.RawQuery = p.In.URL.RawQuery // ReverseProxy drops what url.ParseQuery does not accept
-				s.setForwarded(p)
-				p.Out.Header.Add(forwarded, elector.Name())
-			},
-			ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-				if !errors.Is(err, context.Canceled) {
-					s.log.Warn("the leader does not answer, answering 502", zap.String("election", elector.Name()),
-						zap.String("leader", base.Host), zap.Error(err))
-				}
-				refuse(w, http.StatusBadGateway, "the leader does not answer")
-			},
-		}
-		proxy.ServeHTTP(w, r)
+		s.proxyTo(base, elector.Name(), errorLog).ServeHTTP(w, r)
 	})
+}
+
+// proxyTo sends requests of an election on to its leader.
+func (s *settings) proxyTo(base *url.URL, election string, errorLog *log.Logger) *httputil.ReverseProxy {
+	return &httputil.ReverseProxy{
+		Transport: s.transport,
+		ErrorLog:  errorLog,
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.SetURL(base)
+			p.Out.URL.RawQuery = p.In.URL.RawQuery // ReverseProxy drops what url.ParseQuery does not accept
+			s.setForwarded(p)
+			p.Out.Header.Add(forwarded, election)
+		},
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			if !errors.Is(err, context.Canceled) {
+				s.log.Warn("the leader does not answer, answering 502", zap.String("election", election),
+					zap.String("leader", base.Host), zap.Error(err))
+			}
+			refuse(w, http.StatusBadGateway, "the leader does not answer")
+		},
+	}
 }
 
 // setForwarded sets the headers that say where the request came from. ReverseProxy has removed the client's.

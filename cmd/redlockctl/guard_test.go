@@ -42,9 +42,8 @@ func TestRun_TheCommandOfAStoppedRedlockctlEndsBeforeTheLease(t *testing.T) {
 
 // Nobody would stop the command any more if redlockctl were killed or stopped.
 func TestRun_StopsTheCommandWhenTheGuardHasEnded(t *testing.T) {
-	c := ready(t, servers(t))
 	pids := pidFile(t)
-	p, out := process(t, c, "run", "--name", "x", "--", "sh", "-c", fmt.Sprintf(`echo $$ > %s; exec sleep 20`, pids))
+	p, out := process(t, servers(t), unhurried("sh", "-c", fmt.Sprintf(`echo $$ > %s; exec sleep 1000`, pids))...)
 	until(t, "it is at work", func() bool { return alive(t, pids) })
 	signalTo(t, guardOf(t, p.Process.Pid), syscall.SIGKILL)
 	if err := p.Wait(); p.ProcessState.ExitCode() != failed || !strings.Contains(out.String(), "the guard has ended") {
@@ -57,8 +56,7 @@ func TestRun_StopsTheCommandWhenTheGuardHasEnded(t *testing.T) {
 
 // Nobody waits for a guard that was stopped: the lock would be held until somebody continues it.
 func TestRun_EndsThoughTheGuardIsStopped(t *testing.T) {
-	c := ready(t, servers(t))
-	p, out := prepared(t, c, "run", "--name", "x", "--", "sh", "-c", "echo up; read end; exit 7")
+	p, out := prepared(t, servers(t), unhurried("sh", "-c", "echo up; read end; exit 7")...)
 	in, err := p.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -78,10 +76,8 @@ func TestRun_EndsThoughTheGuardIsStopped(t *testing.T) {
 
 // The guard has killed it, and redlockctl wakes while the lease lasts: the end of the command is not its own.
 func TestRun_ACommandThatTheGuardHasKilledHasLostTheLock(t *testing.T) {
-	c := servers(t)
 	pids := pidFile(t)
-	p, out := process(t, c, "run", "--name", "x", "--ttl", "10s", "--wait", "1m", "--", "sh", "-c",
-		fmt.Sprintf(`echo $$ > %s; exec sleep 1000`, pids))
+	p, out := process(t, servers(t), unhurried("sh", "-c", fmt.Sprintf(`echo $$ > %s; exec sleep 1000`, pids))...)
 	until(t, "it is at work", func() bool { return alive(t, pids) })
 	signalTo(t, p.Process.Pid, syscall.SIGSTOP)
 	pipe, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", guardOf(t, p.Process.Pid), ordersFile), os.O_WRONLY, 0)

@@ -2,11 +2,14 @@ package main
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
 func TestLook_AtALifeOfAnElectionAndItsJobs(t *testing.T) {
@@ -115,4 +118,52 @@ func TestLook_WithAWrongPassword(t *testing.T) {
 			t.Errorf("%v: %+v", args, r)
 		}
 	}
+}
+
+// Whoever looks with a mistyped TTL, or at one node alone, does not have the nodes wait for that; nor does whoever pauses a job.
+func TestLook_ChangesNothingOnTheNodes(t *testing.T) {
+	c := ready(t, servers(t))
+	do := on(c)
+	leader, stop := service(t, c, "pod-1")
+	until(t, "it leads", leader.IsLeader)
+	until(t, "the nodes know the jobs", func() bool { return strings.Contains(do("jobs").out, "good") })
+	stop()
+	wrongly := func(args ...string) {
+		for _, nodes := range []string{strings.Join(c.Addrs(), ","), c.Addrs()[0]} {
+			_ = do(append([]string{"-n", nodes, "--ttl", "24h"}, args...)...) // a node may refuse it
+		}
+	}
+	before, guards := stored(t, c), do("guard").out
+	for _, args := range [][]string{{"leader"}, {"nodes"}, {"jobs"}, {"history", "good"}, {"lock", "election:billing"}, {"guard"}} {
+		wrongly(args...)
+		if after := stored(t, c); !maps.Equal(after, before) {
+			t.Errorf("%s has changed what the nodes keep", args[0])
+		}
+	}
+	for _, args := range [][]string{{"pause", "good"}, {"resume", "good"}, {"trigger", "good"}} {
+		wrongly(args...)
+		if now := do("guard").out; now != guards {
+			t.Errorf("%s has changed the guards from\n%s to\n%s", args[0], guards, now)
+		}
+	}
+	do("run", "--name", "x", "--wait", "10s", "--", "true").want(t, 0, "", "")
+}
+
+// stored is all that the nodes keep.
+func stored(t *testing.T, c *redisproc.Cluster) map[string]string {
+	t.Helper()
+	all := make(map[string]string)
+	for i, addr := range c.Addrs() {
+		client := node(t, c, i)
+		keys, err := client.Keys(t.Context(), "*").Result()
+		if err != nil || len(keys) == 0 {
+			t.Fatalf("%d keys, %v", len(keys), err)
+		}
+		for _, key := range keys {
+			if all[addr+" "+key], err = client.Dump(t.Context(), key).Result(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return all
 }

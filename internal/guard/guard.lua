@@ -6,7 +6,7 @@
 --           list    longest lease of the caller (12 digits, ms) and nodes in its list (3 digits); '' for no guard
 --           blind   whether a server whose identity cannot be seen is accepted
 --           look    whether what the guard notes is brought up to date, even though it could be done another time
---           silent  whether nothing is written: what only reads must not begin a guard
+--           silent  whether the guard is left as it is: only who takes locks may begin or lengthen one
 -- declares  (guard is what it has become)
 --           refusal nil, or the item of a reply that says why nothing may be granted; reason is its text, if it has one
 --           since   when this guard began (µs, 16 digits)

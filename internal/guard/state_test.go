@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -26,4 +27,23 @@ func TestParse_ReadsWhatTheScriptWrites(t *testing.T) {
 			t.Errorf("%q is taken for %+v", text, got)
 		}
 	}
+}
+
+// What a node has for a guard is read, whatever it is.
+func FuzzParse(f *testing.F) {
+	id := strings.Repeat("a", 40)
+	f.Add("2 " + id + " 1700000000000001 1700000010000002 000000010000 003 1700000020003")
+	f.Add("2 " + id + " 9999999999999999 9999999999999999 999999999999 999 9999999999999")
+	f.Fuzz(func(t *testing.T, text string) {
+		state, err := guard.Parse(text)
+		if err != nil {
+			if len(err.Error()) > 200 || strings.ContainsAny(err.Error(), "\r\n\x1b") {
+				t.Errorf("%q is refused with %q", text, err)
+			}
+			return
+		}
+		if _, err := json.Marshal(state); err != nil || state.Longest < 0 || state.Nodes < 0 {
+			t.Errorf("%q is %+v, %v", text, state, err)
+		}
+	})
 }

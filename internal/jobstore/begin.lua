@@ -1,7 +1,7 @@
 -- begin: the first part of all scripts of this package
 -- KEYS     hash of the prefix, hash of the jobs, then those of the script
--- ARGV     list, as guard has it; flags: b accepts a server whose identity cannot be seen, s writes nothing; field of the
---          marker in the first hash; then those of the script
+-- ARGV     list, as guard has it; flags: b accepts a server whose identity cannot be seen, s leaves the guard as it is;
+--          field of the marker in the first hash; then those of the script
 -- The second hash has the header in the field '', and the entry of each job in the field of its name. The header has fixed widths, LAYOUT BEGAN IDENTITY PROMISED FLOOR ALIVE SETTLED LEADER: layout (1), start of the
 -- incarnation (µs, 16), the first part of the server's identity in it (12), the largest ballot that the server has promised (26),
 -- the largest high-water mark of the deleted jobs (ms, 13), when the server last heard from the leader (µs, 16), 1 if the leader

@@ -34,7 +34,7 @@ func (s *Store) Forget(ctx context.Context, job string, silence time.Duration) e
 		}
 		stands = v.At.encode()
 	}
-	args := append(s.writing[:len(s.writing):len(s.writing)], job, stands)
+	args := append(s.asking[:len(s.asking):len(s.asking)], job, stands)
 	keys := s.keys(s.settingsKey(), s.namesKey(), s.changesKey(), s.runsKey(job), s.pastKey(job))
 	q := s.config.Quorum
 	round, cause := quorum.Ask(ctx, q, newCall(forgetScript, keys, args), func(answers []quorum.Answer[struct{}]) bool {

@@ -43,8 +43,8 @@ type Config struct {
 // Store reaches what the nodes know of the jobs. Its methods are safe for concurrent use.
 type Store struct {
 	config  Config
-	writing []any // first arguments of scripts that write
-	reading []any // first arguments of scripts that only read
+	leading []any // first arguments of a leader's scripts, which bring the guard up to date
+	asking  []any // first arguments of all others: whoever takes no lock begins and lengthens no guard
 }
 
 // New makes a Store.
@@ -54,7 +54,7 @@ func New(c Config) *Store {
 		flags = "b"
 	}
 	marker := "j:" + name.Escape(c.Election)
-	return &Store{config: c, writing: []any{c.List, flags, marker}, reading: []any{c.List, flags + "s", marker}}
+	return &Store{config: c, leading: []any{c.List, flags, marker}, asking: []any{c.List, flags + "s", marker}}
 }
 
 func (s *Store) key(kind string) string { return name.Key(s.config.Prefix, kind, s.config.Election) }

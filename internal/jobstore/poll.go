@@ -30,7 +30,7 @@ type Polled struct {
 // waits for all nodes: otherwise a node that lost its state and is always the last to answer would go unnoticed. [ErrNoQuorum].
 func (s *Store) Poll(ctx context.Context, b Ballot, settled bool, latest map[int]int64) (Polled, error) {
 	latest = maps.Clone(latest) // a node that is late is asked when this has returned
-	args := append(s.writing[:len(s.writing):len(s.writing)], string(b), cmp.Or(flag(settled), "0"))
+	args := append(s.leading[:len(s.leading):len(s.leading)], string(b), cmp.Or(flag(settled), "0"))
 	q := s.config.Quorum
 	call := pollScript.Command(1, pollArguments{args, latest}, s.keys(s.namesKey(), s.changesKey())...).Call(nil)
 	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[polled]) bool {

@@ -51,7 +51,7 @@ type Found struct {
 // that nobody has set what another one has. The error says
 // that no majority has promised: [ErrFenced] if larger ballots are the reason, else [ErrNoQuorum].
 func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []string) ([]Promise, error) {
-	args := append(s.writing[:len(s.writing):len(s.writing)], string(b), leader.encode())
+	args := append(s.leading[:len(s.leading):len(s.leading)], string(b), leader.encode())
 	for _, job := range jobs {
 		args = append(args, job)
 	}

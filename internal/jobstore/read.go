@@ -87,7 +87,7 @@ func (p Page) Views() []View {
 
 // read asks for jobs. Unless the nodes that have answered are alike, it waits for all.
 func (s *Store) read(ctx context.Context, op string, args []any, alike func(a, b *page) bool) ([]page, time.Time, error) {
-	call := newCall(pageScript, s.keys(s.settingsKey(), s.namesKey()), slices.Concat(s.reading, args))
+	call := newCall(pageScript, s.keys(s.settingsKey(), s.namesKey()), slices.Concat(s.asking, args))
 	return ask(ctx, s, op, call, alike)
 }
 
@@ -169,7 +169,7 @@ const tooNew = 24 * time.Hour
 
 // History returns the newest n records of a job, the newest first. [ErrNoQuorum].
 func (s *Store) History(ctx context.Context, job string, n int) ([]Record, error) {
-	args := append(s.reading[:len(s.reading):len(s.reading)], n)
+	args := append(s.asking[:len(s.asking):len(s.asking)], n)
 	op := fmt.Sprintf("history of %q", job)
 	answers, now, err := ask(ctx, s, op, newCall(runsScript, s.keys(s.runsKey(job)), args), quorum.SameRows[Record])
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 const MaxLen = 200
 
 // Check returns an error that names field, value and rule unless value is 1 to MaxLen bytes of
-// valid UTF-8 without control characters.
+// valid UTF-8 without control characters, those included that turn the direction of what follows, or end a line.
 func Check(field, value string) error { return CheckLen(field, value, MaxLen) }
 
 // CheckLen is Check with another longest length.
@@ -26,7 +26,7 @@ func CheckLen(field, value string, longest int) error {
 		return fmt.Errorf("%s %q must be valid UTF-8", field, value)
 	}
 	for _, r := range value {
-		if unicode.IsControl(r) {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
 			return fmt.Errorf("%s %q must not contain the control character %q", field, value, r)
 		}
 	}

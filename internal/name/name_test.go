@@ -9,7 +9,7 @@ import (
 
 func TestCheck(t *testing.T) {
 	for _, good := range []string{
-		"a", "nightly report", "münchen/1", strings.Repeat("x", name.MaxLen),
+		"a", "nightly report", "münchen/1", "می\u200cخواهم", strings.Repeat("x", name.MaxLen),
 	} {
 		if err := name.Check("job name", good); err != nil {
 			t.Errorf("%q: %v", good, err)
@@ -18,6 +18,7 @@ func TestCheck(t *testing.T) {
 	for bad, rule := range map[string]string{
 		"": "empty", strings.Repeat("x", name.MaxLen+1): "201 bytes",
 		"a\xff": "UTF-8", "a\nb": "control", "a\u0085b": "control",
+		"invoice\u202exnp": `control character '\u202e'`, "a\u2028b": "control", "a\u2066b": "control",
 	} {
 		err := name.Check("job name", bad)
 		if err == nil || !strings.Contains(err.Error(), rule) ||

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/redis/go-redis/v9"
 
@@ -60,4 +61,22 @@ func TestError_HasNoArgumentsOfALoginThatTheServerDoesNotKnow(t *testing.T) {
 			t.Errorf("%q became %q", text, err)
 		}
 	}
+}
+
+// Whatever a server answers, its words are printed without what a terminal obeys, and it is still an answer.
+func FuzzError(f *testing.F) {
+	f.Add("ERR red \x1b[31m\u202e\xff")
+	f.Add("ERR unknown command 'auth', with args beginning with: 'locks' 'S3cretPw' ")
+	f.Fuzz(func(t *testing.T, text string) {
+		err := plain.Error(answer(text))
+		if strings.ContainsFunc(err.Error(), plain.IsObeyed) || !utf8.ValidString(err.Error()) {
+			t.Errorf("%q became %q", text, err)
+		}
+		if _, args, has := strings.Cut(err.Error(), ", with args beginning with:"); has {
+			t.Errorf("it repeats %q", args)
+		}
+		if _, answered := errors.AsType[redis.Error](err); !answered {
+			t.Errorf("%q is no answer of a server any more", text)
+		}
+	})
 }

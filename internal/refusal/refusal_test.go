@@ -3,6 +3,8 @@ package refusal_test
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -100,4 +102,24 @@ func TestIsPermanent_OnlyWhatAskingAgainDoesNotMend(t *testing.T) {
 			t.Errorf("%s: permanent %v, want %v", text, got, want)
 		}
 	}
+}
+
+// Whatever a server refuses with, its code is found at once and decides: a code is one of the words of the refusal.
+func FuzzCode(f *testing.F) {
+	f.Add("ERR unknown command 'FOO', with args beginning with: 'NOPERM' ")
+	f.Add("ERR Error running script (call to f_): @user_script:1: @user_script: 1: -OOM x")
+	f.Add(strings.Repeat(": -", 1000))
+	f.Fuzz(func(t *testing.T, text string) {
+		code := refusal.Code(answer(text))
+		if refusal.Code(fmt.Errorf("r1:6379: %w", answer(text))) != code {
+			t.Errorf("%q has another code where it is wrapped", text)
+		}
+		known := slices.Contains([]string{refusal.NoAuth, refusal.NoPerm, refusal.UnknownCommand}, code) // by other words, too
+		if !known && !strings.Contains(text, code) {
+			t.Errorf("%q is %q", text, code)
+		}
+		if refusal.IsPermanent(answer(text)) && !known && code != refusal.WrongPass {
+			t.Errorf("%q, %q, is permanent", text, code)
+		}
+	})
 }

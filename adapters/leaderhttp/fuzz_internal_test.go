@@ -1,0 +1,111 @@
+package leaderhttp
+
+import (
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Whatever the nodes name as the leader's address, it is one of the replicas or it is refused.
+func FuzzLeader(f *testing.F) {
+	for _, value := range []string{
+		"http://10.1.2.3:8080", "https://pod-1.billing.svc:8080/base/", "http://[::ffff:10.1.2.3]:8080", "http://user:pw@10.1.2.3:8080",
+		"http://10.1.2.3:8080@evil.example", "http://evil.example#.billing.svc:8080", "http://[fe80::1%25.billing.svc]:8080",
+		"http://010.1.2.3:8080", "HTTP://POD-1.BILLING.SVC.:8080", "http://billing.svc:8080", "//10.1.2.3:8080", "http://10.1.2.3",
+	} {
+		f.Add(value)
+	}
+	allow, err := Hosts("10.0.0.0/8:8080", "*.billing.svc:8080")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		base, err := baseURL(value)
+		if err != nil || allow(base) != nil {
+			return
+		}
+		host := strings.ToLower(strings.TrimSuffix(base.Hostname(), "."))
+		addr, err := netip.ParseAddr(host)
+		pod, isName := strings.CutSuffix(host, ".billing.svc")
+		isOurs := isName && !strings.ContainsAny(pod, ".:%@") || err == nil && netip.MustParsePrefix("10.0.0.0/8").Contains(addr.Unmap())
+		if !isOurs || base.Port() != "8080" || base.User != nil {
+			t.Errorf("%q is allowed", value)
+		}
+	})
+}
+
+// Whatever headers a client sends, the leader gets none that speaks for the connection or for somebody else, and all others.
+func FuzzHeaders(f *testing.F) {
+	f.Add("close, X-Auth", "203.0.113.9", "for=a", "other", "a=1;b=2")
+	f.Add("Redlock-Forwarded", "a, b", "", "billing", "%zz")
+	f.Add("X-Forwarded-For\tX", " ", "\x00", "é", "")
+	base := &url.URL{Scheme: "http", Host: "10.1.2.3:8080", Path: "/base"}
+	f.Fuzz(func(t *testing.T, connection, chain, forwardedFor, sentOn, query string) {
+		for _, gateway := range []bool{false, true} {
+			s := newSettings(func(*url.URL) error { return nil }, nil)
+			if gateway {
+				WithGateway("X-Auth")(s)
+			}
+			var got *http.Request
+			s.transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+				got = r
+				return httptest.NewRecorder().Result(), nil
+			})
+			r := httptest.NewRequest(http.MethodGet, "/x", nil)
+			r.RemoteAddr, r.URL.RawQuery = "10.0.0.5:1234", query
+			r.Header = http.Header{
+				"Connection": {connection}, "X-Forwarded-For": {chain}, "X-Forwarded-Proto": {"https"}, "Forwarded": {forwardedFor},
+				forwarded: {sentOn}, "X-Auth": {"alice"}, "X-Other": {"x"}, "Proxy-Authorization": {"pw"},
+			}
+			s.proxyTo(base, "billing", log.New(t.Output(), "", 0)).ServeHTTP(httptest.NewRecorder(), r)
+			if got == nil {
+				continue // ReverseProxy has refused it
+			}
+			if got.URL.Host != base.Host || got.URL.RawQuery != query || got.URL.Path != "/base/x" {
+				t.Errorf("it goes to %v", got.URL)
+			}
+			var named []string
+			for name := range strings.SplitSeq(connection, ",") {
+				named = append(named, textproto.CanonicalMIMEHeaderKey(textproto.TrimString(name)))
+			}
+			want := func(name string, values ...string) {
+				if !slices.Equal(got.Header[name], values) {
+					t.Errorf("gateway %v, Connection %q: %s is %q, want %q", gateway, connection, name, got.Header[name], values)
+				}
+			}
+			if !slices.Contains(named, "X-Other") {
+				want("X-Other", "x")
+			} else {
+				want("X-Other")
+			}
+			if gateway || !slices.Contains(named, "X-Auth") {
+				want("X-Auth", "alice")
+			} else {
+				want("X-Auth")
+			}
+			want("Proxy-Authorization")
+			if !slices.Contains(got.Header[forwarded], "billing") {
+				t.Errorf("the next replica would send it on: %q", got.Header[forwarded])
+			}
+			if gateway {
+				want("X-Forwarded-For", chain+", 10.0.0.5")
+				want("X-Forwarded-Proto", "https")
+				want("Forwarded", forwardedFor)
+			} else {
+				want("X-Forwarded-For", "10.0.0.5")
+				want("X-Forwarded-Proto", "http")
+				want("Forwarded")
+			}
+		}
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
