@@ -17,6 +17,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -73,6 +74,22 @@ func TestRights_AreEnoughAndNoneTooMany(t *testing.T) {
 			lack{right, spare, told, nil}.check(t, nodes, fmt.Sprint("user", i))
 		})
 	}
+	t.Run("with the number of a database", func(t *testing.T) {
+		server := admins(t, nodes.Addrs())[0]
+		take := func(user string) error {
+			options, err := redlock.ClientOptions("redis://" + user + ":pw@" + nodes.Addrs()[0] + "/3")
+			must(t, err)
+			client := redis.NewClient(options)
+			closeAfter(t, client.Close)
+			l := lockerOn(t, []redis.UniversalClient{client}, redlock.WithTTL(10*longTimeout), redlock.WithNodeTimeout(longTimeout))
+			_, err = l.TryAcquire(t.Context(), "x")
+			return err
+		}
+		setUser(t, server, "numberless", rights(t))
+		want.Text(t, take("numberless"), "NOPERM", "select")
+		setUser(t, server, "numbered", append(rights(t), "+select"))
+		want.Err(t, take("numbered"), redlock.ErrGuarded) // the database is new
+	})
 	t.Run("without +info but with consent", func(t *testing.T) {
 		told := []string{"inspect: INFO is not permitted"}
 		lack{"+info", true, told, []redlock.Option{redlock.WithUnseenRestarts()}}.check(t, nodes, "consenting")

@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -30,6 +31,12 @@ var hostName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 // Servers show the connections by the name redlockfx, or by ClientName if you set it. A server that refuses that name is used
 // without one; with ClientName, go-redis does not connect to it.
 func ClientOptions(node string) (*redis.Options, error) {
+	switch u := strings.TrimSpace(node); {
+	case u == "":
+		return nil, fmt.Errorf("%w: the node's address is empty: is the variable set that it comes from?", ErrConfig)
+	case strings.HasPrefix(u, "unix://"):
+		return nil, fmt.Errorf("%w: a unix socket is no address of a node: pass a client of your own to New", ErrConfig)
+	}
 	u := node
 	if !strings.Contains(u, "://") {
 		u = "redis://" + u
@@ -58,7 +65,7 @@ func ClientOptions(node string) (*redis.Options, error) {
 	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := dial(ctx, network, addr)
 		if err != nil {
-			return nil, err
+			return nil, dialError(err, o.TLSConfig != nil)
 		}
 		return bounded.New(c), nil
 	}
@@ -75,6 +82,18 @@ func ClientOptions(node string) (*redis.Options, error) {
 	// The hand-over notices of one vendor's cloud: without them no address is looked up at start.
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return o, nil
+}
+
+// dialError names the handshake of TLS where it is what failed. A server that expects none says nothing, and the error says as
+// little.
+func dialError(err error, secure bool) error {
+	if op, ok := errors.AsType[*net.OpError](err); !secure || ok && op.Op == "dial" {
+		return err
+	}
+	if _, refused := errors.AsType[*tls.CertificateVerificationError](err); refused {
+		return err // which says what it is about
+	}
+	return fmt.Errorf("the TLS handshake failed; if the server expects none at this port, the URL begins with redis://: %w", err)
 }
 
 // setName has the server show connections by a name. One that refuses that, as some managed services do, works without.

@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # Builds an image of redlockctl for one platform, with docker, podman or buildah: the first that is there, or BUILDER.
 #
-#   image.sh [TAG [OS/ARCH]]            redlockctl:dev and linux/amd64, unless others are named
-#   image.sh context FOLDER [OS/ARCH]   only what goes into it
+#   image.sh [TAG [OS/ARCH]]                      redlockctl:dev and linux/amd64, unless others are named
+#   image.sh context FOLDER [OS/ARCH [VERSION]]   only what goes into it
+#
+# What is behind the last colon of TAG is what "redlockctl --version" says.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 
 # context puts the files of the image into a folder.
 context() {
-	local folder=$1 platform=$2 authorities
+	local folder=$1 platform=$2 version=$3 authorities
 	for authorities in "${SSL_CERT_FILE:-}" /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem; do
 		[ ! -s "$authorities" ] || break
 	done
@@ -18,19 +20,21 @@ context() {
 	cp "$authorities" "$folder/ca-certificates.crt"
 	cp "$root/cmd/redlockctl/Containerfile" "$folder/Containerfile"
 	CGO_ENABLED=0 GOOS=${platform%/*} GOARCH=${platform#*/} \
-		go -C "$root/cmd/redlockctl" build -trimpath -ldflags="-s -w" -o "$folder/redlockctl" .
+		go -C "$root/cmd/redlockctl" build -trimpath -ldflags="-s -w -X main.version=$version" -o "$folder/redlockctl" .
 	chmod 755 "$folder/redlockctl"
 	chmod 644 "$folder/ca-certificates.crt"
 }
 
 if [ "${1:-}" = context ]; then
 	mkdir -p "${2:?a folder is needed}"
-	context "$(cd "$2" && pwd)" "${3:-linux/amd64}"
+	context "$(cd "$2" && pwd)" "${3:-linux/amd64}" "${4:-dev}"
 	exit
 fi
 tag=${1:-redlockctl:dev} platform=${2:-linux/amd64}
 builder=$(command -v "${BUILDER:-docker}" || command -v podman || command -v buildah) || { echo 'image: neither docker, podman nor buildah is there' >&2; exit 1; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-context "$folder" "$platform"
+version=${tag##*:}
+case $version in */*) version=dev ;; esac # TAG has none, and what was found is the port of a registry
+context "$folder" "$platform" "$version"
 "$builder" build --platform "$platform" -t "$tag" -f "$folder/Containerfile" "$folder"

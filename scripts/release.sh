@@ -16,7 +16,7 @@ files=()
 for platform in "${platforms[@]}"; do
 	name=redlockctl_${version}_${platform/\//_}
 	CGO_ENABLED=0 GOOS=${platform%/*} GOARCH=${platform#*/} \
-		go -C "$root/cmd/redlockctl" build -trimpath -ldflags="-s -w" -o "$out/$name" .
+		go -C "$root/cmd/redlockctl" build -trimpath -ldflags="-s -w -X main.version=$version" -o "$out/$name" .
 	go -C "$root/internal/testkit/repo" run ./sbom -version "$version" "$out/$name" >"$out/$name.spdx.json"
 	files+=("$name" "$name.spdx.json")
 done

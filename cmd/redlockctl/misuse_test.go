@@ -52,6 +52,13 @@ func TestNext_AsksNobody(t *testing.T) {
 	}
 }
 
+func TestVersion_IsThereAlsoWithoutALinker(t *testing.T) {
+	call("--version").want(t, 0, "redlockctl version ", "")
+	if v := versionText(); v == "" || v == "unknown" {
+		t.Errorf("it is %q", v)
+	}
+}
+
 func TestCompletion_IsThereForEachShell(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		r := call("completion", shell)

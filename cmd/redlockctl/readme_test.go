@@ -39,12 +39,13 @@ func has(c *cobra.Command, name string) bool {
 func TestReadme_NamesCommandsAndFlagsThatAreThere(t *testing.T) {
 	root := newRoot(streams{})
 	root.InitDefaultCompletionCmd()
+	root.InitDefaultVersionFlag()
 	commands := root.Commands()
 	var named []string
 	flags := 0
 	for _, found := range code.FindAllStringSubmatch(readme(t), -1) {
 		words := strings.Fields(found[1] + found[2])
-		among := commands // of which one has to take the flags
+		among := slices.Concat(commands, []*cobra.Command{root}) // of which one has to take the flags
 		if words[0] == "redlockctl" && len(words) > 1 {
 			i := slices.IndexFunc(commands, func(c *cobra.Command) bool { return c.Name() == words[1] })
 			if i < 0 {

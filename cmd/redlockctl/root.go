@@ -51,6 +51,7 @@ func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "redlockctl",
 		Short:         "Look at locks, elections and jobs over redis nodes, and run commands under a lock",
+		Version:       versionText(),
 		SilenceErrors: true, // main says them, in one line
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,

@@ -23,6 +23,7 @@ const (
 func New(c net.Conn) net.Conn {
 	limited := &conn{Conn: c}
 	if raw, ok := c.(syscall.Conn); ok { // by which go-redis sees that an idle connection is broken; TLS has none
+		limited.first.plain = true
 		return &rawConn{limited, raw}
 	}
 	return limited
@@ -35,8 +36,15 @@ type rawConn struct {
 
 type conn struct {
 	net.Conn
+	first   first
 	replies replies
 	err     error // why it reads no more
+}
+
+// Write writes like the connection below.
+func (c *conn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	return n, c.first.explain(err)
 }
 
 // Read reads like the connection below.
@@ -45,12 +53,15 @@ func (c *conn) Read(p []byte) (int, error) {
 		return 0, c.err
 	}
 	n, err := c.Conn.Read(p)
+	if c.first.read(p[:n]); c.first.alert {
+		return 0, c.first.explain(err)
+	}
 	if problem := c.replies.scan(p[:n]); problem != nil {
 		c.err = problem
 		_ = c.Conn.Close() // what comes after it is no reply
 		return 0, c.err
 	}
-	return n, err
+	return n, c.first.explain(err)
 }
 
 // replies follows the replies in a stream of bytes, in RESP2 or RESP3.

@@ -31,6 +31,8 @@ const (
 
 	// UnknownCommand has no code of its own on any server: the command does not exist, was renamed or is blocked.
 	UnknownCommand = "UNKNOWN_COMMAND"
+	// NoDatabase has none either: the server has no database of that number, or only one.
+	NoDatabase = "NO_DATABASE"
 )
 
 // table has the refusals, the ones by which the library decides first.
@@ -51,6 +53,10 @@ var table = []struct {
 		"ERR unknown command",
 		"Unknown Redis command called from", // in a script, Redis
 		"Unknown command called from",       // in a script, Valkey
+	}, true},
+	{NoDatabase, []string{
+		"DB index is out of range",
+		"SELECT is not allowed in cluster mode",
 	}, true},
 	{ReadOnly, nil, false},
 	{MasterDown, nil, false},
@@ -98,8 +104,8 @@ func Code(err error) string {
 	return code
 }
 
-// IsPermanent reports a refusal that asking again does not mend: a wrong password, missing rights, a command that the
-// server does not have.
+// IsPermanent reports a refusal that asking again does not mend: a wrong password, missing rights, a command or a
+// database that the server does not have.
 func IsPermanent(err error) bool {
 	code := Code(err)
 	for _, row := range table {

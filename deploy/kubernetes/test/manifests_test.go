@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
@@ -16,6 +17,9 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/redlock"
 )
 
 // manifests are the objects of a kustomization, each by the only one of its kind that there is.
@@ -117,23 +121,54 @@ func TestService_StopsInTimeAndListsTheNodesByTheirNames(t *testing.T) {
 	if !maps.Equal(service.deployment.Spec.Selector.MatchLabels, service.deployment.Spec.Template.Labels) {
 		t.Error("the deployment does not select its pods")
 	}
-	const stop = 10 + 2 + 4*0.2 + 1 // drain timeout, stop margin, node timeouts and a second, as docs/operations.md has it
-	const fxStops = 15
-	if grace := float64(*pod.TerminationGracePeriodSeconds); stop >= fxStops || fxStops >= grace {
-		t.Errorf("a stop takes %v s, fx allows %d s, Kubernetes %v s", stop, fxStops, grace)
-	}
-	var list []string
+	env := map[string]string{}
 	for _, e := range pod.Containers[0].Env {
-		if e.Name == "REDLOCK_NODES" {
-			list = strings.Split(e.Value, ",")
-		}
+		env[e.Name] = e.Value
 	}
+	const fxStops = 15 * time.Second // fx.DefaultTimeout
+	stop := stopTime(t, env["REDLOCK_TTL"])
+	if grace := time.Duration(*pod.TerminationGracePeriodSeconds) * time.Second; stop >= fxStops || fxStops >= grace {
+		t.Errorf("a stop takes %v, fx allows %v, Kubernetes %v", stop, fxStops, grace)
+	}
+	if said := fmt.Sprintf("= %.1f s", stop.Seconds()); !strings.Contains(read(t, "../service/deployment.yaml"), said) {
+		t.Errorf("the manifest does not say %q", said)
+	}
+	list := strings.Split(env["REDLOCK_NODES"], ",")
 	for i := range int(*nodes.set.Spec.Replicas) {
 		want := fmt.Sprintf("@%s-%d.%s:%d", nodes.set.Name, i, nodes.service.Name, nodes.service.Spec.Ports[0].Port)
 		if i >= len(list) || !strings.HasSuffix(list[i], want) {
 			t.Errorf("node %d is not in %v", i, list)
 		}
 	}
+}
+
+// stopTime is what a stop takes with the defaults for a TTL, as docs/operations.md has it.
+func stopTime(t *testing.T, ttl string) time.Duration {
+	t.Helper()
+	lease, err := time.ParseDuration(ttl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := redlock.Open([]string{"127.0.0.1:1"}, redlock.WithTTL(lease))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close(t.Context()) }() // nothing was asked of it
+	elector, err := election.New(l, "billing")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := elector.Settings()
+	return s.DrainTimeout + s.StopMargin + 4*l.Settings().NodeTimeout + time.Second
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // The rights stand in docs/operations.md, where a test uses them on real servers.

@@ -3,6 +3,7 @@
 package test_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -23,7 +24,7 @@ const (
 	wait   = 2*second + 2*time.Second
 )
 
-// ready runs the probe of a node as the kubelet does.
+// ready runs the probe of a node as the kubelet does, with redis-cli, or the client that REDIS_CLI names, such as valkey-cli.
 func ready(ctx context.Context, addr string, env ...string) (bool, string) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -33,7 +34,7 @@ func ready(ctx context.Context, addr string, env ...string) (bool, string) {
 	}
 	probe := exec.CommandContext(ctx, "sh", "../nodes/ready.sh")
 	probe.Env = append(os.Environ(), append([]string{
-		fmt.Sprintf("REDLOCK_CLI=redis-cli -h %s -p %s", host, port), "REDLOCK_MAX_TTL=1",
+		fmt.Sprintf("REDLOCK_CLI=%s -h %s -p %s", cmp.Or(os.Getenv("REDIS_CLI"), "redis-cli"), host, port), "REDLOCK_MAX_TTL=1",
 	}, env...)...)
 	out, err := probe.CombinedOutput()
 	return err == nil, strings.TrimSpace(string(out))

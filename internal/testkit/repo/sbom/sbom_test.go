@@ -26,6 +26,9 @@ func TestRelease_HasAnSBOM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if said, err := exec.CommandContext(t.Context(), binary, "--version").Output(); err != nil || string(said) != "redlockctl version "+version+"\n" {
+		t.Errorf("it says %q, %v", said, err)
+	}
 	var again bytes.Buffer
 	if err := write(&again, binary, version); err != nil || !bytes.Equal(again.Bytes(), text) {
 		t.Errorf("another time it is another one: %v", err)

@@ -1,0 +1,117 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// door is a server that says something to whoever connects, reads what comes, and closes the connection; without a word it
+// only reads first.
+func door(t *testing.T, says string, waits bool) (addr string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var conns sync.WaitGroup
+	conns.Go(func() { // ends with the listener
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			conns.Go(func() { // ends by its deadline, or as the client goes
+				_ = c.SetDeadline(time.Now().Add(2 * time.Second))
+				_, _ = io.WriteString(c, says)
+				if _, err := c.Read(make([]byte, 1024)); err == nil && waits {
+					_, _ = io.Copy(io.Discard, c)
+				}
+				_ = c.Close()
+			})
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		conns.Wait()
+	})
+	return listener.Addr().String()
+}
+
+// A client of the server's protocol takes what a server says before it closes the connection for an answer to its first
+// command, and loses it.
+func TestOpen_SaysWhyTheServerClosesTheConnection(t *testing.T) {
+	t.Parallel()
+	const noTLS = "if it expects TLS, the URL begins with rediss://"
+	for name, c := range map[string]struct {
+		scheme, says string
+		waits        bool
+		want         []string
+	}{
+		"protected mode": {"redis", "-DENIED Redis is running in protected mode because of this. In this mode, and so on: " +
+			strings.Repeat("advice ", 100) + "\r\n", false, []string{`turns connections away: "DENIED Redis is running in protected mode because of this": `}},
+		"too many":           {"redis", "-ERR max number of clients reached\r\n", false, []string{`turns connections away: "ERR max number of clients reached": `}},
+		"no word":            {"redis", "", false, []string{"closed the connection before it answered", noTLS}},
+		"an alert of TLS":    {"redis", "\x15\x03\x01\x00\x02\x02\x0a", false, []string{noTLS}},
+		"TLS where is none":  {"rediss", "", true, []string{"the TLS handshake failed", "the URL begins with redis://"}},
+		"TLS that is closed": {"rediss", "", false, []string{"the TLS handshake failed", "the URL begins with redis://"}},
+		"TLS to a plain one": {"rediss", "-ERR Protocol error: no\r\n", false, []string{"the TLS handshake failed", "the URL begins with redis://"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, err := redlock.Open([]string{c.scheme + "://u:S3cret@" + door(t, c.says, c.waits)}, redlock.WithNodeTimeout(3*time.Second))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = l.TryAcquire(t.Context(), "x")
+			want.Err(t, err, redlock.ErrNoQuorum)
+			want.Text(t, err, c.want...)
+			if strings.Contains(err.Error(), "S3cret") || c.scheme == "redis" && strings.Contains(err.Error(), "->") || strings.Contains(err.Error(), "advice") {
+				t.Errorf("it says too much: %v", err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			_ = l.Close(ctx) // the node answers nothing
+		})
+	}
+}
+
+// Only known words are kept: the first answer of a server may repeat what it was asked, with the password.
+func TestOpen_RepeatsNoAnswerThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	l, err := redlock.Open([]string{"redis://u:S3cret@" + door(t, "-ERR unknown command 'HELLO' '3' 'AUTH' 'u' 'S3cret'\r\n", false)},
+		redlock.WithNodeTimeout(3*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.TryAcquire(t.Context(), "x"); err == nil || strings.Contains(err.Error(), "S3cret") {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_ = l.Close(ctx)
+}
+
+func TestClientOptions_SayWhatIsWrongWithACommonMistake(t *testing.T) {
+	for u, says := range map[string]string{
+		"":                        "is empty: is the variable set",
+		" \n":                     "is empty",
+		"unix:///run/redis.sock":  "pass a client of your own to New",
+		"unix://u:S3cret@/r.sock": "pass a client of your own to New",
+	} {
+		_, err := redlock.ClientOptions(u)
+		want.Err(t, err, redlock.ErrConfig)
+		want.Text(t, err, says)
+		if errors.Is(err, redlock.ErrConfig) && strings.Contains(err.Error(), "S3cret") {
+			t.Errorf("%q: the error shows a part of it: %v", u, err)
+		}
+	}
+}
