@@ -34,7 +34,9 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	args := func(_ context.Context, run scheduler.Run) (river.JobArgs, error) { return sendInvoices{Until: run.Tick}, nil }
+	args := func(_ context.Context, run scheduler.Run) (river.JobArgs, error) {
+		return sendInvoices{Until: run.Tick}, nil
+	}
 	insert, err := rivertick.Job(db, client, args, &river.InsertOpts{Queue: "billing"})
 	if err != nil {
 		log.Fatal(err)
