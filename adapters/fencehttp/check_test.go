@@ -117,6 +117,27 @@ func TestCheck_LetsNobodyInWhileTheStoreIsAway(t *testing.T) {
 	}
 }
 
+// Check compares before the handler, and does not hold the resource while the handler works.
+func TestCheck_DoesNotRefuseWhatIsUnderWay(t *testing.T) {
+	var order []string
+	var handler http.Handler
+	handler = fencehttp.Check(&memory{}, byPath)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get(fencehttp.Header) == "7" { // it is slow, and the next leader comes meanwhile
+			if w := ask(t, handler, "/ledger", "8"); w.Code != http.StatusOK {
+				t.Errorf("the next leader gets %d", w.Code)
+			}
+		}
+		order = append(order, r.Header.Get(fencehttp.Header))
+	}))
+	ask(t, handler, "/ledger", "7")
+	if !slices.Equal(order, []string{"8", "7"}) {
+		t.Errorf("the writes are %v: the documentation says that the slow one comes last", order)
+	}
+	if w := ask(t, handler, "/ledger", "7"); w.Code != http.StatusPreconditionFailed {
+		t.Errorf("what comes later gets %d", w.Code)
+	}
+}
+
 // What helps a stranger to forge a token, or tells of the inside, is in the log only.
 func TestCheck_TellsClientsNeitherTokensNorErrors(t *testing.T) {
 	core, logs := observer.New(zap.WarnLevel)

@@ -50,6 +50,7 @@ func TestRedis_KeepsTheLargestToken(t *testing.T) {
 	raise("ledger", 10, 10) // longer, though its text is before "9"
 	raise("ledger", 9, 10)
 	raise("other", 9, 9)
+	raise("ledger", large, large)
 	raise("ledger", large+1, large+1)
 	raise("ledger", large, large+1)
 	raise("ledger", large+2, large+2)

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 
 	"go.uber.org/zap"
@@ -120,9 +121,7 @@ func (a *answer) Write(b []byte) (int, error) {
 func (a *answer) send(w http.ResponseWriter) {
 	header := w.Header()
 	clear(header)
-	for name, values := range a.header {
-		header[name] = values
-	}
+	maps.Copy(header, a.header)
 	if a.status != 0 {
 		w.WriteHeader(a.status)
 	}
