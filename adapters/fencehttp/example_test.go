@@ -65,7 +65,5 @@ func ExampleTx() {
 		w.WriteHeader(http.StatusCreated) // sent after the commit
 	})
 	mux := http.NewServeMux()
-	if db != nil {
-		mux.Handle("POST /entries", fencehttp.Tx(db, ledger)(entries))
-	}
+	mux.Handle("POST /entries", fencehttp.Tx(db, ledger)(entries))
 }

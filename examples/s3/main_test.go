@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"regexp"
-	"strings"
 	"sync"
 	"testing"
 )
@@ -139,22 +136,5 @@ func TestPut_ByManyAtATime(t *testing.T) {
 	all.Wait()
 	if got := string(b.objects["/latest"]); got != "20\nvalue" {
 		t.Errorf("the object is %q", got)
-	}
-}
-
-var marked = regexp.MustCompile(`(?ms)^// begin put\n(.*?)^// end put$`)
-
-func TestPage_QuotesPut(t *testing.T) {
-	source, err := os.ReadFile("put.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile("../../docs/exactly-once.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	piece := marked.FindSubmatch(source)
-	if piece == nil || !strings.Contains(string(page), "```go\n"+strings.TrimSpace(string(piece[1]))+"\n```\n") {
-		t.Error("docs/exactly-once.md does not quote put as it is")
 	}
 }

@@ -16,8 +16,6 @@ var errFenced = errors.New("a later holder has written the object")
 
 const maxAttempts = 10 // each fails only if somebody else has written
 
-// begin put
-
 // put writes a value with a token, unless the object has a larger one. The client's transport signs the requests.
 func put(ctx context.Context, client *http.Client, object string, token uint64, value []byte) error {
 	for range maxAttempts {
@@ -52,8 +50,6 @@ func put(ctx context.Context, client *http.Client, object string, token uint64, 
 	}
 	return fmt.Errorf("put %s: somebody else has written each of %d times", object, maxAttempts)
 }
-
-// end put
 
 // look returns the ETag of the object and the token in its first line; "" and 0 if there is no object.
 func look(ctx context.Context, client *http.Client, object string) (etag string, token uint64, err error) {
