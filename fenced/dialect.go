@@ -11,7 +11,8 @@ type Dialect int
 const (
 	// PostgreSQL is for PostgreSQL 10 or later.
 	PostgreSQL Dialect = 1 + iota
-	// MySQL is for MySQL 5.7 or later and MariaDB 10.5 or later, with InnoDB tables. The tests run on MariaDB.
+	// MySQL is for MySQL 5.7 or later and MariaDB 10.5 or later, with InnoDB tables. The tests run on MariaDB; MySQL
+	// itself is untested.
 	MySQL
 	// SQLite is for SQLite 3.35 or later.
 	SQLite

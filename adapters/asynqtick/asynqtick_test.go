@@ -1,0 +1,261 @@
+//go:build unix
+
+package asynqtick_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hibiken/asynq"
+
+	"github.com/redlockfx/redlockfx/adapters/asynqtick"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+const retention = 2 * time.Hour
+
+func (q *queue) job(t *testing.T, opts ...asynq.Option) func(context.Context, scheduler.Run) error {
+	t.Helper()
+	send, err := asynqtick.Job(q.client, "invoices", retention, payload, opts...)
+	must(t, err)
+	return send
+}
+
+func payload(_ context.Context, run scheduler.Run) ([]byte, error) {
+	return []byte(run.Tick.String()), nil
+}
+
+// at is a run of a tick that long ago.
+func at(ago time.Duration, attempt int) scheduler.Run {
+	return scheduler.Run{Job: "report", Tick: time.Now().Add(-ago).Truncate(time.Minute).UTC(), Token: 7, Attempt: attempt}
+}
+
+func TestJob_EnqueuesATaskWithTheKeyAsItsID(t *testing.T) {
+	q := newQueue(t)
+	run := at(time.Minute, 1)
+	must(t, q.job(t, asynq.Queue("billing"), asynq.MaxRetry(3))(t.Context(), run))
+	task, err := q.GetTaskInfo("billing", run.Key())
+	must(t, err)
+	if task.Type != "invoices" || string(task.Payload) != run.Tick.String() || task.MaxRetry != 3 || task.Retention != retention {
+		t.Errorf("the task is %+v", task)
+	}
+}
+
+func TestJob_TakesTheTaskOfAnEarlierAttemptForASuccess(t *testing.T) {
+	q := newQueue(t)
+	send := q.job(t)
+	for attempt := 1; attempt <= 3; attempt++ {
+		must(t, send(t.Context(), at(time.Minute, attempt)))
+	}
+	if n := q.size(t); n != 1 {
+		t.Errorf("%d tasks for one tick", n)
+	}
+}
+
+func TestJob_IsRepeatedAfterALostAnswer(t *testing.T) {
+	q := newQueue(t)
+	send := q.job(t)
+	must(t, send(t.Context(), at(2*time.Minute, 1))) // the script is loaded
+	q.lossy.lose.Store(1)
+	if err := send(t.Context(), at(time.Minute, 1)); err == nil {
+		t.Fatal("the answer was not lost")
+	}
+	must(t, send(t.Context(), at(time.Minute, 2)))
+	if n := q.size(t); n != 2 {
+		t.Errorf("%d tasks for two ticks", n)
+	}
+}
+
+// The ID of a task is known after the task was completed, and after it was archived.
+func TestJob_KnowsTasksThatAreProcessed(t *testing.T) {
+	for state, result := range map[string]error{"completed": nil, "archived": fmt.Errorf("no use: %w", asynq.SkipRetry)} {
+		t.Run(state, func(t *testing.T) {
+			q := newQueue(t)
+			send, run := q.job(t), at(time.Minute, 1)
+			calls := make(chan string, 10)
+			q.serve(t, func(ctx context.Context, _ *asynq.Task) error {
+				id, _ := asynq.GetTaskID(ctx)
+				calls <- id
+				return result
+			})
+			must(t, send(t.Context(), run))
+			if id := <-calls; id != run.Key() {
+				t.Errorf("the handler gets the ID %q", id)
+			}
+			poll(t, "the task is "+state, func() bool {
+				task, err := q.GetTaskInfo("default", run.Key())
+				must(t, err)
+				return task.State.String() == state
+			})
+			run.Attempt = 2
+			must(t, send(t.Context(), run))
+			other := at(5*time.Minute, 1)
+			must(t, send(t.Context(), other)) // whatever the repetition had enqueued is processed before this
+			if id := <-calls; id != other.Key() {
+				t.Errorf("%q is processed again", id)
+			}
+		})
+	}
+}
+
+func TestJob_RefusesARepetitionThatCouldBeForgotten(t *testing.T) {
+	q := newQueue(t)
+	send := q.job(t)
+	err := send(t.Context(), at(retention, 2))
+	if !errors.Is(err, asynqtick.ErrTooOld) || !strings.Contains(err.Error(), "attempt 2 at report@") {
+		t.Errorf("a repetition after the retention: %v", err)
+	}
+	almost := at(0, 2)
+	almost.Tick = time.Now().Add(30*time.Second - retention) // the clock of asynq's server may be ahead
+	if err := send(t.Context(), almost); !errors.Is(err, asynqtick.ErrTooOld) {
+		t.Errorf("a repetition 30 seconds before that: %v", err)
+	}
+	if n := q.size(t); n != 0 {
+		t.Errorf("%d tasks", n)
+	}
+	must(t, send(t.Context(), at(retention-3*time.Minute, 2))) // asynq would still know the ID
+	must(t, send(t.Context(), at(2*retention, 1)))             // there was nothing before it
+	if n := q.size(t); n != 2 {
+		t.Errorf("%d tasks for two ticks", n)
+	}
+}
+
+func TestJob_FailsWhileRedisIsAwayAndIsRetried(t *testing.T) {
+	q := newQueue(t)
+	send, run := q.job(t), at(time.Minute, 1)
+	must(t, q.node.Kill())
+	err := send(t.Context(), run)
+	if err == nil || !strings.Contains(err.Error(), run.Key()) {
+		t.Errorf("Redis is away: %v", err)
+	}
+	must(t, q.node.Restart(t.Context()))
+	run.Attempt = 2
+	must(t, send(t.Context(), run))
+	if n := q.size(t); n != 1 {
+		t.Errorf("%d tasks", n)
+	}
+}
+
+func TestJob_EnqueuesNothingAfterTheEndOfItsContext(t *testing.T) {
+	q := newQueue(t)
+	lost := errors.New("the lease was lost")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	send, err := asynqtick.Job(q.client, "invoices", retention, func(context.Context, scheduler.Run) ([]byte, error) {
+		cancel(lost) // while the payload is made
+		return nil, nil
+	})
+	must(t, err)
+	if err := send(ctx, at(time.Minute, 1)); !errors.Is(err, lost) {
+		t.Errorf("got %v", err)
+	}
+	if n := q.size(t); n != 0 {
+		t.Errorf("%d tasks", n)
+	}
+}
+
+func TestJob_PassesOnTheErrorOfThePayload(t *testing.T) {
+	q := newQueue(t)
+	bad := errors.New("no template")
+	send, err := asynqtick.Job(q.client, "invoices", retention,
+		func(context.Context, scheduler.Run) ([]byte, error) { return nil, bad })
+	must(t, err)
+	if err := send(t.Context(), at(time.Minute, 1)); !errors.Is(err, bad) {
+		t.Errorf("got %v", err)
+	}
+	if n := q.size(t); n != 0 {
+		t.Errorf("%d tasks", n)
+	}
+}
+
+func TestJob_RefusesWhatCannotWork(t *testing.T) {
+	_, err := asynqtick.Job(nil, " ", time.Minute, nil, asynq.TaskID("x"), asynq.Retention(retention), asynq.Unique(time.Hour),
+		asynq.Group("g"), asynq.Deadline(time.Now()), asynq.ProcessAt(time.Now()), nil, asynq.Queue(" "), asynq.MaxRetry(3))
+	for _, problem := range []string{
+		"client is nil", "type of the task is empty", "retention 1m0s must be from 1h0m0s to 2160h0m0s",
+		"option 1 of 9: TaskID", "option 2 of 9: Retention", "option 3 of 9: Unique", "option 4 of 9: Group", "option 5 of 9: Deadline",
+		"option 6 of 9: ProcessAt", "option 7 of 9: it is nil", "option 8 of 9: the name of the queue",
+	} {
+		if err == nil || !strings.Contains(err.Error(), problem) {
+			t.Errorf("nothing about %q: %v", problem, err)
+		}
+	}
+	if strings.Contains(err.Error(), "option 9") {
+		t.Errorf("a good option is refused: %v", err)
+	}
+}
+
+// Attempts at a hundred ticks come from several replicas at a time, and some of their answers are lost.
+func TestJob_EnqueuesEachOfAHundredTicksOnce(t *testing.T) {
+	const ticks, replicas = 100, 4
+	q := newQueue(t)
+	var mu sync.Mutex
+	processed := map[string]int{}
+	q.serve(t, func(ctx context.Context, _ *asynq.Task) error {
+		id, _ := asynq.GetTaskID(ctx)
+		mu.Lock()
+		defer mu.Unlock()
+		processed[id]++
+		return nil
+	})
+	send := q.job(t)
+	var all sync.WaitGroup
+	for range replicas {
+		all.Go(func() { // waited for below
+			for n := range ticks {
+				run := at(time.Duration(n)*time.Minute+time.Second, 1)
+				if n%7 == 0 {
+					q.lossy.lose.Store(1)
+				}
+				for send(t.Context(), run) != nil {
+					run.Attempt++
+				}
+			}
+		})
+	}
+	all.Wait()
+	poll(t, "all tasks are processed", func() bool {
+		info, err := q.GetQueueInfo("default")
+		must(t, err)
+		return info.Pending+info.Active+info.Retry == 0
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	for id, times := range processed {
+		if times != 1 {
+			t.Errorf("%s was processed %d times", id, times)
+		}
+	}
+	if n := len(processed); n < ticks || n > ticks+1 { // the clock may have passed a full minute
+		t.Errorf("%d ticks were processed, want %d", n, ticks)
+	}
+}
+
+// size returns how many tasks the queue has.
+func (q *queue) size(t *testing.T) int {
+	t.Helper()
+	queues, err := q.Queues()
+	must(t, err)
+	if len(queues) == 0 {
+		return 0
+	}
+	info, err := q.GetQueueInfo("default")
+	must(t, err)
+	return info.Size + info.Completed
+}
+
+// poll asks again and again.
+func poll(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(2 * time.Minute); !done(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited for two minutes: %s", what)
+		}
+	}
+}

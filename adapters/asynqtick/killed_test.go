@@ -1,0 +1,190 @@
+//go:build unix
+
+package asynqtick_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/adapters/asynqtick"
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/replicas"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+const (
+	settingsVariable = "REDLOCKFX_TEST_ASYNQTICK" // settings as JSON: the test binary is a replica
+	jobs             = 10
+	kills            = 4
+	minTicks         = 120
+	ttl              = 3 * time.Second
+)
+
+type settings struct {
+	Nodes  []string
+	Queue  string
+	Plain  bool   // without package asynqtick
+	KillAt int    // the process kills itself after it has enqueued that many tasks
+	Calm   string // unless there is this file
+}
+
+func TestJob_EnqueuesOnceThoughLeadersAreKilledAndAnswersAreLost(t *testing.T) {
+	h := newHarness(t, false)
+	ticks, missing, repeated := h.play()
+	if missing > 0 || len(repeated) > 0 || ticks < minTicks {
+		t.Errorf("of %d ticks %d have no task, and %d have more than one: %v", ticks, missing, len(repeated), repeated)
+	}
+	t.Logf("%d ticks have one task each, %d leaders were killed", ticks, h.service.Ended())
+}
+
+// Without it the other one proves nothing.
+func TestJob_ComparedWithTasksWithoutID(t *testing.T) {
+	h := newHarness(t, true)
+	ticks, _, repeated := h.play()
+	if len(repeated) == 0 {
+		t.Errorf("none of %d ticks has two tasks", ticks)
+	}
+	t.Logf("%d of %d ticks have more than one task", len(repeated), ticks)
+}
+
+// harness is a service of three replicas, its nodes, its queue, and a server of asynq.
+type harness struct {
+	t       *testing.T
+	service *replicas.Service
+	mu      sync.Mutex
+	counts  map[string]int // of tasks that were processed, by their payload
+	calm    string         // the file that ends the killing
+}
+
+func newHarness(t *testing.T, plain bool) *harness {
+	t.Helper()
+	h := &harness{t: t, counts: map[string]int{}, calm: filepath.Join(t.TempDir(), "calm")}
+	nodes, err := redisproc.Start(t.Context(), 3)
+	must(t, err)
+	t.Cleanup(func() { must(t, nodes.Close()) })
+	q := newQueue(t)
+	q.serve(t, func(_ context.Context, task *asynq.Task) error {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.counts[string(task.Payload())]++
+		return nil
+	})
+	h.service = replicas.Start(t, 3, func(start int) string {
+		text, err := json.Marshal(settings{
+			Nodes: nodes.Addrs(), Queue: q.node.Addr(), Plain: plain, KillAt: 8 + 3*start, Calm: h.calm,
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		return settingsVariable + "=" + string(text)
+	})
+	return h
+}
+
+// play waits until all leaders that kill themselves are gone and the jobs have caught up, and judges the ticks.
+func (h *harness) play() (ticks, missing int, repeated []string) {
+	h.t.Helper()
+	poll(h.t, "the leaders are killed, and there are enough ticks", func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.service.Ended() >= kills && len(h.counts) >= minTicks
+	})
+	must(h.t, os.WriteFile(h.calm, nil, 0o600))
+	until := time.Now().Unix()
+	poll(h.t, "all jobs have caught up", func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		late := 0
+		for n := range jobs {
+			for tick := until; h.counts[fmt.Sprintf("job %d@%d", n, tick*1000)] == 0; tick++ {
+				if tick > until+60 {
+					late++
+					break
+				}
+			}
+		}
+		return late == 0
+	})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ticks, missing, repeated, err := replicas.Judge(h.counts, until)
+	must(h.t, err)
+	return ticks, missing, repeated
+}
+
+// beReplica returns with an error, if at all.
+func beReplica(variable string) error {
+	var s settings
+	if err := json.Unmarshal([]byte(variable), &s); err != nil {
+		return err
+	}
+	loses := &lossy{}
+	client := asynq.NewClientFromRedisClient(redis.NewClient(&redis.Options{
+		Addr: s.Queue, Dialer: loses.dial, MaxRetries: -1, DialerRetries: 1,
+	}))
+	payload := func(_ context.Context, run scheduler.Run) ([]byte, error) { return []byte(run.Key()), nil }
+	send, err := asynqtick.Job(client, "count", time.Hour, payload)
+	if err != nil {
+		return err
+	}
+	if s.Plain {
+		send = func(ctx context.Context, run scheduler.Run) error {
+			_, err := client.EnqueueContext(ctx, asynq.NewTask("count", []byte(run.Key())))
+			return err
+		}
+	}
+	var sent atomic.Int64
+	return lead(s.Nodes, func(ctx context.Context, run scheduler.Run) error {
+		if run.Tick.Unix()%5 == 0 && run.Attempt == 1 {
+			loses.lose.Store(1)
+		}
+		if err := send(ctx, run); err != nil {
+			return err
+		}
+		if _, err := os.Stat(s.Calm); err != nil && sent.Add(1) == int64(s.KillAt) { // before the end of the run is recorded
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+		return nil
+	})
+}
+
+// lead runs jobs as a service does.
+func lead(nodes []string, run func(context.Context, scheduler.Run) error) error {
+	locker, err := redlock.Open(nodes, redlock.WithTTL(ttl), redlock.WithNodeTimeout(ttl/10))
+	if err != nil {
+		return err
+	}
+	elector, err := election.New(locker, "once")
+	if err != nil {
+		return err
+	}
+	s, err := scheduler.New(elector)
+	if err != nil {
+		return err
+	}
+	for n := range jobs {
+		err := s.Add(scheduler.Job{
+			Name: fmt.Sprintf("job %d", n), Spec: "@every 1s", Run: run, AtLeastOnce: true,
+			CatchUp: scheduler.CatchUpAll(time.Hour), Overlap: scheduler.Queue,
+			Retry: scheduler.Retry{Times: 100, Wait: 50 * time.Millisecond},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return elector.Run(context.Background())
+}

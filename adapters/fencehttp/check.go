@@ -1,0 +1,78 @@
+package fencehttp
+
+import (
+	"errors"
+	"net/http"
+
+	"go.uber.org/zap"
+
+	"github.com/redlockfx/redlockfx/fenced"
+	"github.com/redlockfx/redlockfx/internal/name"
+)
+
+// Check lets requests pass whose token is not smaller than the largest that the resource has seen. It compares before the
+// handler, and not together with what the handler does: see the package's documentation. resource names what a request writes to.
+// Tokens of different elections or locks cannot be compared, so each resource belongs to one of them.
+//
+// It panics if store or resource is nil.
+func Check(store Store, resource func(*http.Request) string, opts ...Option) func(http.Handler) http.Handler {
+	s := newSettings("Check", store != nil, resource != nil, opts)
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			h, ok := s.holder(w, r, resource)
+			if !ok {
+				return
+			}
+			largest, err := store.Raise(r.Context(), h.Resource, h.Token)
+			switch {
+			case err != nil:
+				s.unavailable(w, r, h, err)
+			case largest > h.Token:
+				s.fenced(w, h, zap.Uint64("largest", largest))
+			default:
+				next.ServeHTTP(w, r)
+			}
+		})
+	}
+}
+
+// holder returns who has sent the request, or answers it and returns false.
+func (s *settings) holder(w http.ResponseWriter, r *http.Request, resource func(*http.Request) string) (fenced.Holder, bool) {
+	h, err := Get(r.Header)
+	status, text := http.StatusBadRequest, "the "+Header+" header is not valid"
+	if errors.Is(err, ErrMissing) {
+		status, text = http.StatusPreconditionRequired, "this request needs a "+Header+" header with a fencing token"
+	}
+	if err == nil {
+		h.Resource, text = resource(r), "the name of the resource is not valid"
+		err = name.Check("resource", h.Resource)
+	}
+	if err != nil {
+		s.log.Warn("refused a request", zap.Int("status", status), zap.String("from", r.RemoteAddr), zap.Error(err))
+		refuse(w, status, text)
+		return h, false
+	}
+	return h, true
+}
+
+// fenced answers a request whose token is smaller than another one.
+func (s *settings) fenced(w http.ResponseWriter, h fenced.Holder, why ...zap.Field) {
+	s.log.Warn("refused a request of an earlier holder", append(why, zap.String("resource", h.Resource),
+		zap.Uint64("token", h.Token), zap.Int("status", http.StatusPreconditionFailed))...)
+	refuse(w, http.StatusPreconditionFailed, "a later holder has been here")
+}
+
+// unavailable answers a request of which nobody knows whether it may be let in.
+func (s *settings) unavailable(w http.ResponseWriter, r *http.Request, h fenced.Holder, err error) {
+	if r.Context().Err() == nil { // otherwise the client has gone
+		s.log.Error("failed to check a token, answering 503", zap.Stringer("holder", h), zap.Error(err))
+	}
+	w.Header().Set("Retry-After", "1")
+	refuse(w, http.StatusServiceUnavailable, "the token cannot be checked now")
+}
+
+// refuse answers with a text that says nothing of the inside. No cache may keep it for others.
+func refuse(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Cache-Control", "no-store")
+	http.Error(w, text, status)
+}

@@ -1,0 +1,34 @@
+// Package rivertick has a job of package scheduler insert a job into River, exactly once for each tick that is run:
+//
+//	db, err := fenced.New(conns, fenced.PostgreSQL)
+//	client, err := river.NewClient(riverdatabasesql.New(conns), &river.Config{}) // inserts only
+//	insert, err := rivertick.Job(db, client, args, &river.InsertOpts{Queue: "billing"})
+//	...
+//	err = jobs.Add(scheduler.Job{
+//		Name: "invoices", Spec: "0 2 * * *", AtLeastOnce: true, Retry: scheduler.Retry{Times: 5}, Run: insert,
+//	})
+//
+// # Promise
+//
+// The insert is part of a transaction of package fenced, which also records the key of the run and checks its token. So it has all
+// that [fenced.Tx] promises: of all attempts at a tick, exactly one inserts a job; a deposed leader inserts none; a commit whose
+// answer is lost is found out by the key. None of this depends on how long River keeps its rows, or on its unique jobs.
+//
+// River works a job at least once: again after an error, and after its process has died. The worker must bear that. [Key] returns
+// the key of the run there, as the idempotency key. A worker that does its work and completes the job in one transaction
+// ([river.JobCompleteTx]) has exactly one effect per tick from end to end.
+//
+// # Services on pgx
+//
+// Package fenced needs a transaction of database/sql. A service with a pool of pgx opens one over that pool, and keeps its workers
+// on riverpgxv5; both use the same tables:
+//
+//	conns := stdlib.OpenDBFromPool(pool)
+//	inserts, err := river.NewClient(riverdatabasesql.New(conns), &river.Config{})
+//	workers, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Queues: ..., Workers: ...})
+//
+// # Failures
+//
+// If the database is away, the run fails, and is retried as the job's Retry says. A tick that failed in every retry is recorded as
+// failed, and has no job.
+package rivertick

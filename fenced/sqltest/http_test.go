@@ -1,0 +1,232 @@
+//go:build unix
+
+package sqltest_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/adapters/fencehttp"
+	"github.com/redlockfx/redlockfx/fenced"
+	"github.com/redlockfx/redlockfx/fenced/sqltest/sqlproc"
+)
+
+func ledger(*http.Request) string { return "ledger" }
+
+// entries is a handler that writes an effect, and answers as it is told.
+type entries struct {
+	d      *database
+	status int
+	then   func(ctx context.Context)
+	mu     sync.Mutex // guards the rest
+	calls  int
+	bodies []string
+}
+
+func (e *entries) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		e.d.t.Error(err)
+	}
+	e.mu.Lock()
+	e.calls++
+	e.bodies = append(e.bodies, string(body))
+	calls := e.calls
+	e.mu.Unlock()
+	tx, ok := fencehttp.TxFrom(r.Context())
+	if !ok {
+		e.d.t.Error("the context has no transaction")
+		return
+	}
+	if err := e.d.effect("one")(r.Context(), tx); err != nil {
+		http.Error(w, "internal error", http.StatusInternalServerError)
+		return
+	}
+	if e.then != nil {
+		e.then(r.Context())
+	}
+	w.Header().Set("X-Call", fmt.Sprint(calls))
+	w.WriteHeader(http.StatusProcessing) // one that is not the last
+	if e.status != 0 {
+		w.WriteHeader(e.status)
+	}
+	_, _ = io.WriteString(w, "an answer")
+}
+
+func post(t *testing.T, handler http.Handler, h fenced.Holder) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/entries", strings.NewReader("a body"))
+	must(t, fencehttp.Set(r.Header, h))
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	return w
+}
+
+func wantStatus(t *testing.T, w *httptest.ResponseRecorder, want int) {
+	t.Helper()
+	if w.Code != want {
+		t.Errorf("answer %d %q, want %d", w.Code, w.Body, want)
+	}
+}
+
+func TestHTTP_EachKeyTakesEffectOnce(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		e := &entries{d: d, status: http.StatusCreated}
+		handler := fencehttp.Tx(d.fenced(), ledger)(e)
+		first := post(t, handler, holder(7, 1))
+		wantStatus(t, first, http.StatusCreated)
+		if first.Body.String() != "an answer" || first.Header().Get("X-Call") != "1" || e.bodies[0] != "a body" {
+			t.Errorf("answer %q with %v to the body %q", first.Body, first.Header(), e.bodies)
+		}
+		wantStatus(t, post(t, handler, holder(7, 1)), http.StatusNoContent)
+		wantStatus(t, post(t, handler, holder(8, 1)), http.StatusNoContent) // by the next leader
+		wantStatus(t, post(t, handler, holder(7, 2)), http.StatusPreconditionFailed)
+		wantStatus(t, post(t, handler, holder(8, 2)), http.StatusCreated)
+		if e.calls != 2 {
+			t.Errorf("the handler was called %d times, want 2", e.calls)
+		}
+		d.wantEffects(2)
+	})
+}
+
+func TestHTTP_OfAKeyByManyAtATime(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		e := &entries{d: d, status: http.StatusCreated}
+		handler := fencehttp.Tx(d.fenced(), ledger)(e)
+		answers := make(chan int, 8)
+		for range cap(answers) {
+			go func() { answers <- post(t, handler, holder(7, 1)).Code }() // received below
+		}
+		counts := map[int]int{}
+		for range cap(answers) {
+			counts[<-answers]++
+		}
+		if counts[http.StatusCreated] != 1 || counts[http.StatusNoContent] != cap(answers)-1 {
+			t.Errorf("the answers are %v", counts)
+		}
+		d.wantEffects(1)
+	})
+}
+
+func TestHTTP_RollsBackWhatTheHandlerRefuses(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		e := &entries{d: d, status: http.StatusUnprocessableEntity}
+		handler := fencehttp.Tx(d.fenced(), ledger)(e)
+		w := post(t, handler, holder(7, 1))
+		wantStatus(t, w, http.StatusUnprocessableEntity)
+		if w.Body.String() != "an answer" {
+			t.Errorf("the client gets %q", w.Body)
+		}
+		d.wantEffects(0)
+		e.then = func(context.Context) { panic(http.ErrAbortHandler) }
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic was swallowed")
+				}
+			}()
+			post(t, handler, holder(7, 1))
+		}()
+		d.wantEffects(0)
+		e.then, e.status = nil, 0 // 200, by writing
+		wantStatus(t, post(t, handler, holder(7, 1)), http.StatusOK)
+		d.wantEffects(1)
+	})
+}
+
+// The client is answered after the commit, by the call whose transaction was committed.
+func TestHTTP_AnswersAfterTheCommit(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		for call, loss := range map[string]sqlproc.Loss{"1": sqlproc.Answer, "2": sqlproc.Request} {
+			db, proxy := d.lossy()
+			d.exec("DELETE FROM " + d.effects)
+			e := &entries{d: d, status: http.StatusCreated}
+			proxy.LoseNext(loss)
+			w := post(t, fencehttp.Tx(db, ledger)(e), holder(7, int(loss)+1))
+			wantStatus(t, w, http.StatusCreated)
+			if got := w.Header().Get("X-Call"); got != call || e.bodies[len(e.bodies)-1] != "a body" || w.Body.String() != "an answer" {
+				t.Errorf("loss %d: the answer %q is that of call %s, want %s; the bodies are %q", loss, w.Body, got, call, e.bodies)
+			}
+			d.wantEffects(1)
+			d.opts[0] = fenced.WithTables(d.effects+"_f"+call, d.effects+"_k"+call)
+		}
+	}, fenced.PostgreSQL, fenced.MySQL)
+}
+
+func TestHTTP_SaysThatItDoesNotKnow(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		db, proxy := d.lossy(fenced.WithSettle(300 * time.Millisecond))
+		handler := fencehttp.Tx(db, ledger)(&entries{d: d, status: http.StatusCreated})
+		proxy.LoseNext(sqlproc.Delayed) // until the proxy is closed
+		w := post(t, handler, holder(7, 1))
+		wantStatus(t, w, http.StatusServiceUnavailable)
+		if w.Header().Get("Retry-After") == "" {
+			t.Error("it does not say when to try again")
+		}
+		proxy.Cut()
+		w = post(t, handler, holder(7, 1))
+		wantStatus(t, w, http.StatusServiceUnavailable)
+		if strings.Contains(w.Body.String(), "127.0.0.1") {
+			t.Errorf("the client is told %q", w.Body)
+		}
+	}, fenced.PostgreSQL, fenced.MySQL)
+}
+
+func TestHTTP_OfAHandlerThatEndsTheTransaction(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		for n, status := range []int{http.StatusCreated, http.StatusBadRequest} {
+			e := &entries{d: d, status: status, then: func(ctx context.Context) {
+				tx, _ := fencehttp.TxFrom(ctx)
+				must(t, tx.Commit())
+			}}
+			w := post(t, fencehttp.Tx(d.fenced(), ledger)(e), holder(7, n))
+			wantStatus(t, w, http.StatusInternalServerError)
+		}
+	})
+}
+
+func TestHTTP_OfAKeyThatIsTooOld(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		db := d.fenced(fenced.WithRetention(time.Hour))
+		handler := fencehttp.Tx(db, ledger)(&entries{d: d, status: http.StatusCreated})
+		old := holder(7, 1)
+		old.Tick = time.Now().Add(-2 * time.Hour).Truncate(time.Second)
+		wantStatus(t, post(t, handler, old), http.StatusCreated)
+		if n, err := db.Clean(t.Context(), 10); n != 1 || err != nil {
+			t.Fatalf("%d keys were removed, %v", n, err)
+		}
+		wantStatus(t, post(t, handler, old), http.StatusConflict)
+		d.wantEffects(1)
+	})
+}
+
+func TestHTTP_RefusesABodyThatIsTooLarge(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		e := &entries{d: d, status: http.StatusCreated}
+		wantStatus(t, post(t, fencehttp.Tx(d.fenced(), ledger, fencehttp.WithMaxBody(5))(e), holder(7, 1)), http.StatusRequestEntityTooLarge)
+		wantStatus(t, post(t, fencehttp.Tx(d.fenced(), ledger, fencehttp.WithMaxBody(6))(e), holder(7, 1)), http.StatusCreated)
+		d.wantEffects(1)
+	}, fenced.SQLite)
+}
+
+func TestHTTP_AStoreOfTokens(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		store := fencehttp.SQL(d.fenced())
+		for _, step := range []struct{ token, want uint64 }{{9, 9}, {10, 10}, {9, 10}, {10, 10}} {
+			if got, err := store.Raise(t.Context(), "ledger", step.token); got != step.want || err != nil {
+				t.Errorf("token %d: %d, want %d, %v", step.token, got, step.want, err)
+			}
+		}
+		d.exec("DROP TABLE fences_" + strings.TrimPrefix(d.effects, "effects_"))
+		if _, err := store.Raise(t.Context(), "ledger", 11); err == nil {
+			t.Error("the table is gone, and no error")
+		}
+	})
+}
