@@ -13,7 +13,8 @@ browser := dashboard/browsertest
 repo := internal/testkit/repo
 # The tests of the libraries that these two use beside ours need modules that nothing here uses.
 tidied := . tools $(filter-out bench examples/migration,$(nested))
-tool := go tool -modfile=$(CURDIR)/tools/go.mod
+# The file of a tool. It is run by itself, as go tool -modfile refuses to work where there is a go.work.
+tool = "$$(GOWORK=off go tool -modfile=$(CURDIR)/tools/go.mod -n $(1))"
 
 ##@ Everything
 .PHONY: help test install
@@ -36,16 +37,16 @@ vet: ## go vet, in every module
 
 lint: ## formatting, tidy go.mod, staticcheck, errcheck, errorlint, go fix
 	@test -z "$$(gofmt -l .)" || { gofmt -d .; echo 'lint: not formatted, run make fmt' >&2; exit 1; }
-	@set -e; for m in $(tidied); do echo "tidy $$m"; go -C $$m mod tidy -diff; done
+	@bash scripts/tidy.sh -diff $(tidied)
 	@set -e; for m in $(modules); do echo "lint $$m"; cd $(CURDIR)/$$m; \
-		$(tool) staticcheck ./...; \
-		$(tool) errcheck -exclude=$(CURDIR)/tools/errcheck.txt ./...; \
-		$(tool) go-errorlint ./...; \
+		$(call tool,staticcheck) ./...; \
+		$(call tool,errcheck) -exclude=$(CURDIR)/tools/errcheck.txt ./...; \
+		$(call tool,go-errorlint) ./...; \
 		go fix -diff ./...; \
 	done
 
-repo: ## imports, the length of files, documents, copied examples, and whether the mutants still apply
-	go -C $(repo) test -count=1 ./...
+repo: ## imports, the length of files, documents, copied examples, a release, and whether the mutants still apply
+	go -C $(repo) test -count=1 -timeout=20m ./...
 
 unit: ## all tests but integration/, with -race
 	go test -race -timeout=15m $$(go list ./... | grep -v /integration)
@@ -102,9 +103,10 @@ ENGINES ?=
 engines: ## the tests on real servers on Redis and Valkey of Debian, fetched and not installed; ENGINES="..." for others
 	@bash scripts/engines.sh $(ENGINES)
 
+VULNDB ?= https://vuln.go.dev
 vulnerabilities: ## govulncheck in every module; it asks vuln.go.dev
 	@set -e; for m in $(modules) tools; do echo "govulncheck $$m"; cd $(CURDIR)/$$m; \
-		if [ $$m = tools ]; then $(tool) govulncheck tool; else $(tool) govulncheck -test ./...; fi; done
+		if [ $$m = tools ]; then what=tool; else what='-test ./...'; fi; $(call tool,govulncheck) -db=$(VULNDB) $$what; done
 
 ##@ Writing
 .PHONY: fmt tidy pictures release image
@@ -114,13 +116,13 @@ fmt: ## gofmt, and what go fix would modernise
 	@set -e; for m in $(modules); do (cd $$m && go fix ./...); done
 
 tidy: ## go mod tidy, in every module
-	@set -e; for m in $(tidied); do (cd $$m && go mod tidy); done
+	@bash scripts/tidy.sh $(tidied)
 
 pictures: ## those of the dashboard, anew, into docs
 	@bash scripts/install.sh chromium
 	go -C $(browser) test -count=1 -run Pictures . -args -pictures $(CURDIR)/docs
 
-release: ## redlockctl for all platforms, with SBOMs and checksums, into dist: make release VERSION=v1.2.3
+release: ## check and tag all modules, and build redlockctl into dist; pushes nothing: make release VERSION=v1.2.3
 	@bash scripts/release.sh "$(VERSION)"
 
 image: ## a container image of redlockctl, static and without a shell: make image TAG=redlockctl:v1.2.3

@@ -50,8 +50,7 @@ func ExampleTx() {
 			return err
 		})
 	})
-	var refused *fenced.FencedError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*fenced.FencedError](err); ok {
 		fmt.Println("a later holder has been there:", refused.Fence)
 	}
 }

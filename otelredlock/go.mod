@@ -2,8 +2,6 @@ module github.com/redlockfx/redlockfx/otelredlock
 
 go 1.26.0
 
-replace github.com/redlockfx/redlockfx => ../
-
 require (
 	github.com/prometheus/client_golang v1.25.0
 	github.com/redis/go-redis/v9 v9.23.0

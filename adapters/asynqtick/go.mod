@@ -2,12 +2,10 @@ module github.com/redlockfx/redlockfx/adapters/asynqtick
 
 go 1.26.0
 
-replace github.com/redlockfx/redlockfx => ../../
-
 require (
 	github.com/hibiken/asynq v0.26.0
 	github.com/redis/go-redis/v9 v9.23.0
-	github.com/redlockfx/redlockfx v0.0.0-00010101000000-000000000000
+	github.com/redlockfx/redlockfx v0.0.0
 )
 
 require (

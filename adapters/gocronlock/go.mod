@@ -2,12 +2,10 @@ module github.com/redlockfx/redlockfx/adapters/gocronlock
 
 go 1.26.0
 
-replace github.com/redlockfx/redlockfx => ../../
-
 require (
 	github.com/go-co-op/gocron-redis-lock/v2 v2.0.1
 	github.com/go-co-op/gocron/v2 v2.21.2
-	github.com/redlockfx/redlockfx v0.0.0-00010101000000-000000000000
+	github.com/redlockfx/redlockfx v0.0.0
 )
 
 require (

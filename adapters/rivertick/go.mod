@@ -2,10 +2,8 @@ module github.com/redlockfx/redlockfx/adapters/rivertick
 
 go 1.26.0
 
-replace github.com/redlockfx/redlockfx => ../../
-
 require (
-	github.com/redlockfx/redlockfx v0.0.0-00010101000000-000000000000
+	github.com/redlockfx/redlockfx v0.0.0
 	github.com/riverqueue/river v0.51.2
 	github.com/riverqueue/river/riverdriver/riverdatabasesql v0.51.2
 	github.com/riverqueue/river/rivertype v0.51.2

@@ -2,11 +2,9 @@ module github.com/redlockfx/redlockfx/cmd/redlockctl
 
 go 1.26.0
 
-replace github.com/redlockfx/redlockfx => ../../
-
 require (
 	github.com/redis/go-redis/v9 v9.23.0
-	github.com/redlockfx/redlockfx v0.0.0-00010101000000-000000000000
+	github.com/redlockfx/redlockfx v0.0.0
 	github.com/spf13/cobra v1.10.2
 	golang.org/x/sys v0.48.0
 	pgregory.net/rapid v1.3.0

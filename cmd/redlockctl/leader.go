@@ -22,12 +22,13 @@ func (p *program) leaderCommand() *cobra.Command {
 						return nil, table{}, err
 					}
 					left := max(time.Until(l.Expires), 0)
+					shown := table{
+						head: []string{"LEADER", "VALUE", "TERM", "LEASE LEFT"},
+						rows: [][]string{{l.ID, l.Value, fmt.Sprint(l.Token), short(left)}},
+					}
 					return map[string]any{
-							"election": or(p.election, electionVariable), "id": l.ID, "value": l.Value, "term": l.Token, "lease_ms": left.Milliseconds(),
-						}, table{
-							head: []string{"LEADER", "VALUE", "TERM", "LEASE LEFT"},
-							rows: [][]string{{l.ID, l.Value, fmt.Sprint(l.Token), short(left)}},
-						}, nil
+						"election": or(p.election, electionVariable), "id": l.ID, "value": l.Value, "term": l.Token, "lease_ms": left.Milliseconds(),
+					}, shown, nil
 				})
 			})
 		},

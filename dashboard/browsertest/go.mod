@@ -7,7 +7,7 @@ replace github.com/redlockfx/redlockfx => ../../
 require (
 	github.com/chromedp/cdproto v0.159.2
 	github.com/chromedp/chromedp v0.23.0
-	github.com/redlockfx/redlockfx v0.0.0-00010101000000-000000000000
+	github.com/redlockfx/redlockfx v0.0.0
 )
 
 require (

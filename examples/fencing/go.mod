@@ -6,7 +6,7 @@ replace github.com/redlockfx/redlockfx => ../../
 
 require (
 	github.com/ncruces/go-sqlite3 v0.35.6
-	github.com/redlockfx/redlockfx v0.0.0-00010101000000-000000000000
+	github.com/redlockfx/redlockfx v0.0.0
 )
 
 require (

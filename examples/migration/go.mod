@@ -12,8 +12,8 @@ require (
 	github.com/go-co-op/gocron/v2 v2.21.2
 	github.com/go-redsync/redsync/v4 v4.18.1
 	github.com/redis/go-redis/v9 v9.23.0
-	github.com/redlockfx/redlockfx v0.0.0-00010101000000-000000000000
-	github.com/redlockfx/redlockfx/adapters/gocronlock v0.0.0-00010101000000-000000000000
+	github.com/redlockfx/redlockfx v0.0.0
+	github.com/redlockfx/redlockfx/adapters/gocronlock v0.0.0
 	github.com/robfig/cron/v3 v3.0.1
 	go.uber.org/goleak v1.3.0
 )

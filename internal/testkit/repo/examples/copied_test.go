@@ -13,7 +13,10 @@ import (
 	"testing"
 )
 
-const root = "../../../.."
+const (
+	root    = "../../../.."
+	library = "github.com/redlockfx/redlockfx"
+)
 
 func TestExamples_BuildWhenCopied(t *testing.T) {
 	owners := examples(t)
@@ -79,6 +82,9 @@ func goMod(t *testing.T, owner string) string {
 	})
 	if !strings.HasPrefix(owner, "examples/") {
 		text += "\nrequire " + path + " v0.0.0\n\nreplace " + path + " => " + absolute(t, owner) + "\n"
+	}
+	if path != library && !strings.Contains(text, library+" => ") {
+		text += "\nreplace " + library + " => " + absolute(t, ".") + "\n"
 	}
 	return text
 }

@@ -3,7 +3,6 @@ package layout_test
 import (
 	"bufio"
 	"bytes"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -43,15 +42,9 @@ func TestActions_ArePinnedByCommit(t *testing.T) {
 
 // Every module has its dependencies updated, and checked for known vulnerabilities.
 func TestModules_AreWatched(t *testing.T) {
-	var modules []string
-	err := fs.WalkDir(os.DirFS(root), ".", func(file string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.Name() == "go.mod" && !entry.IsDir() {
-			modules = append(modules, path.Join("/", path.Dir(file)))
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
+	var all []string
+	for folder := range modules(t) {
+		all = append(all, path.Join("/", folder))
 	}
 	_, list, _ := strings.Cut(string(read(t, filepath.Join(root, ".github/dependabot.yml"))), "directories:\n")
 	var watched []string
@@ -62,10 +55,10 @@ func TestModules_AreWatched(t *testing.T) {
 		}
 		watched = append(watched, "/"+folder)
 	}
-	slices.Sort(modules)
+	slices.Sort(all)
 	slices.Sort(watched)
-	if !slices.Equal(modules, watched) {
-		t.Errorf(".github/dependabot.yml watches\n%v, the modules are\n%v", watched, modules)
+	if !slices.Equal(all, watched) {
+		t.Errorf(".github/dependabot.yml watches\n%v, the modules are\n%v", watched, all)
 	}
 	if !bytes.Contains(read(t, filepath.Join(root, ".github/workflows/ci.yml")), []byte("run: make vulnerabilities\n")) {
 		t.Error("the hosted checks do not run govulncheck")

@@ -22,7 +22,7 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	version := flag.String("version", "", "of the binary, and of modules that were replaced by a folder")
+	version := flag.String("version", "", "of the binary, and of modules that were built from a folder")
 	flag.Parse()
 	if flag.NArg() != 1 || *version == "" {
 		log.Fatal("usage: sbom -version VERSION BINARY")
@@ -98,7 +98,7 @@ func write(w io.Writer, binary, version string) error {
 	}
 	for _, dep := range info.Deps {
 		used := cmp.Or(dep.Replace, dep)
-		if strings.HasPrefix(used.Path, ".") || strings.HasPrefix(used.Path, "/") { // a folder of this repository
+		if used.Version == "(devel)" || used.Version == "" { // a folder of this repository, used by a go.work or a replace directive
 			used = &debug.Module{Path: dep.Path, Version: version}
 		}
 		d.Packages = append(d.Packages, newModule(len(d.Packages), used.Path, used.Version, used.Sum))
