@@ -211,18 +211,10 @@ func TestLiar_NamesWithoutEnd(t *testing.T) {
 	for _, written := range []bool{true, false} {
 		t.Run(fmt.Sprint("the leader has written all jobs: ", written), func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
-				a, b := c.leader("a"), c.replica("b")
-				for _, r := range []*replica{a, b} {
-					r.add(r.job("job", "* * * * * *", quick))
-				}
+				a := c.leader("a")
+				a.add(a.job("job", "* * * * * *", quick))
 				c.SleepTo(30500 * time.Millisecond)
 				entry := c.Node(2).HGet(hash, "job")
-				if !written {
-					a.stop()
-					<-a.ended
-					b.leads()
-					time.Sleep(time.Second)
-				}
 				var pages atomic.Int64
 				c.liar(2).answers([]string{"settings", "names"}, "", func(argv []string) (string, []string) {
 					var n, most int
@@ -243,6 +235,11 @@ func TestLiar_NamesWithoutEnd(t *testing.T) {
 				})
 				o := c.idle("observer")
 				o.links.Delay(time.Millisecond, 0) // the liar is heard
+				for node := range 2 {
+					if h := c.Node(node).HGet(hash, ""); !written { // as after a change of the leader
+						c.Node(node).HSet(hash, "", h[:90]+"0"+h[91:])
+					}
+				}
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 				defer cancel()
 				jobs, err := o.JobsAfter(ctx, "", 10)
@@ -257,38 +254,43 @@ func TestLiar_NamesWithoutEnd(t *testing.T) {
 	}
 }
 
-// What people set is obeyed soon beside a node that says that a hundred other jobs have changed, with each poll.
+// What people set is obeyed soon beside a node that says that other jobs have changed, with each poll.
 func TestLiar_ChangesWithoutEnd(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.leader("a")
-		a.add(a.job("job", "@yearly", quick))
-		c.SleepTo(30500 * time.Millisecond)
-		var polls, number atomic.Int64
-		c.liar(2).answers([]string{"names", "changes"}, "", func([]string) (string, []string) {
-			polls.Add(1)
-			texts := []string{""}
-			for range 100 {
-				n := fmt.Sprint(number.Add(1))
-				texts = append(texts, "no such job "+n, n)
-			}
-			return "h1000000000 c100", texts
+	for _, count := range []int{100, 100_000} {
+		t.Run(fmt.Sprint(count), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a := c.leader("a")
+				a.add(a.job("job", "@yearly", quick))
+				c.SleepTo(30500 * time.Millisecond)
+				a.links.Delay(100*time.Millisecond, 2)
+				var polls, number atomic.Int64
+				c.liar(2).answers([]string{"names", "changes"}, "", func([]string) (string, []string) {
+					polls.Add(1)
+					texts := []string{""}
+					for range count {
+						n := fmt.Sprint(number.Add(1))
+						texts = append(texts, "no such job "+n, n)
+					}
+					return fmt.Sprint("h1000000000 c", count), texts
+				})
+				time.Sleep(4 * time.Second)
+				before := time.Now()
+				if err := a.Trigger(t.Context(), "job"); err != nil {
+					t.Fatal(err)
+				}
+				for len(c.records()) == 0 && time.Since(before) < time.Minute {
+					time.Sleep(10 * time.Millisecond)
+				}
+				if took := time.Since(before); took > 2*time.Second {
+					t.Errorf("the run began after %v", took)
+				}
+				time.Sleep(10 * time.Second)
+				if n := polls.Load(); n > 500 {
+					t.Errorf("%d polls in about 15 s", n)
+				}
+			})
 		})
-		time.Sleep(4 * time.Second)
-		before := time.Now()
-		if err := a.Trigger(t.Context(), "job"); err != nil {
-			t.Fatal(err)
-		}
-		for len(c.records()) == 0 && time.Since(before) < time.Minute {
-			time.Sleep(10 * time.Millisecond)
-		}
-		if took := time.Since(before); took > time.Second {
-			t.Errorf("the run began after %v", took)
-		}
-		time.Sleep(10 * time.Second)
-		if n := polls.Load(); n > 2000 {
-			t.Errorf("%d polls in about 14 s", n)
-		}
-	})
+	}
 }
 
 // Only one state is ever written at each place in the order. Another text there is not shown, and has no job forgotten.

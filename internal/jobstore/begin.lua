@@ -42,7 +42,7 @@ if failed then
   ident = '-'
 elseif not header and not marker then
   began = list == '' and now or tonumber(since)
-elseif not header or not marker or sub(header, 3, 18) ~= marker or far(marker) or far(sub(header, 33, 48))
+elseif not header or sub(header, 3, 18) ~= marker or far(marker) or far(sub(header, 33, 48))
   or far(sub(header, 60, 72) .. '000') or far(sub(header, 74, 89)) then
   began = now
 elseif list ~= '' and (sub(header, 20, 31) ~= ident or tonumber(since) > tonumber(marker)) then
