@@ -9,13 +9,13 @@ import (
 	"syscall"
 )
 
-// first is what a server said in its first reply, as far as it says why the connection is closed after it. A client that
-// takes that reply for an answer to its command loses it: all that it reports is the end of the connection.
+// first is the start of a server's first reply, if it explains why the server closes the connection after it. A client
+// that takes that reply for an answer to its command loses it, and reports only that the connection was closed.
 type first struct {
-	plain bool   // there is no TLS
-	heard bool   // the server has said something
-	alert bool   // and it was about TLS
-	turns string // with which words it turns connections away; empty if it does not
+	plain bool   // the connection does not use TLS
+	heard bool   // something was received
+	alert bool   // it was a TLS alert
+	turns string // the server's text if it turns the connection away; otherwise empty
 }
 
 // turnsAway begin what servers say before they close a connection that they do not want. No other reply is kept: one may
