@@ -55,7 +55,7 @@ func TestGuard_RefusesListsOfAnotherLength(t *testing.T) {
 		single := single(c)
 		_, err := single.Acquire(t.Context(), "y") // does not wait
 		want.Err(t, err, redlock.ErrConfig)
-		want.Text(t, err, "a list of 3 nodes", "here are 1")
+		want.Text(t, err, "a list of 3 nodes", "this list has 1")
 		time.Sleep(ttl + ttl/4)
 		mustAcquire(t, single, "y") // the other list is no longer in use
 		_, err = l.TryAcquire(t.Context(), "z")
