@@ -70,7 +70,7 @@ func TestNodesThatDoNotPermitInfo_AreRefusedUnlessTheCallerAcceptsThem(t *testin
 		must(t, lease.Extend(t.Context()))
 		release(t, lease)
 		const unchecked = "inspect: INFO is not permitted .*: role, eviction and version are not checked, " +
-			"and a restart is seen only where the data is gone"
+			"and a restart is detected only if the data is gone"
 		for _, n := range l.Nodes(t.Context()) {
 			if n.Err != nil || n.Role != "" || n.Version != "" || n.Guard > 0 {
 				t.Errorf("the node is %+v", n)

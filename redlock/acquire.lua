@@ -1,30 +1,31 @@
--- acquire: take locks that are free, each with its next number
+-- acquire: grant locks that are free, each with its next number
 -- KEYS     hash of the prefix
--- ARGV     list, as guard has it; flags: b accepts a server whose identity cannot be seen, g has the guard looked at in any
---          case and what it notes brought up to date; where to look for old records, at how many, and their retention (ms),
---          or nothing: it is done if anything is granted;
---          then for each lock: field, value, ttl (ms), not after (µs; 0: ever), who is to be listed as waiting if it is
---          refused: - and 12 characters, + and these for the first place, ? and these if who was told just now is to go
---          first, = and these to be listed no more, or nothing
+-- ARGV     list, in the guard's format;
+--          flags: b accepts a server that hides its identity, g forces a check of the guard and updates its fields;
+--          sweep: cursor, number of records to scan, and retention (ms), or nothing; runs only if a lock is granted;
+--          then for each lock: field, value, ttl (ms), not after (µs; 0: no limit), and the waiter to list if refused:
+--          12 characters, after - to append it, + to put it first, ? to append it and refuse the lock if another waiter
+--          was just notified, or = to remove it from the list; or nothing
 -- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item:
---          yNUMBER          granted; also to the same value that asks again, as before
---          yNUMBER/OLD and text: the same, and old records were looked for: OLD is one more than were removed, and the text
---                           where to look next, or why they cannot be removed
---          hLEFT and text   held by that value, for so many ms
---          uLEFT and text   the same, but when its holder extended it, it could not confirm that a majority had it
---          qWAITING         free, but the first of those who wait was told of it just now; so many others wait
---          gLEFT/LONGEST    guarded, for so many ms
---          lNODES           lists of so many nodes are in use
+--          yNUMBER          granted; the same value is granted again, with the same number
+--          yNUMBER/OLD and text: the same, after a sweep: OLD is one more than the number of removed records, and the text
+--                           is the next cursor, or why records cannot be removed
+--          hLEFT and text   held by that value, for LEFT ms
+--          uLEFT and text   the same, but the holder's last extension was not confirmed by a majority
+--          qWAITING         free, but the first waiter was just notified; WAITING others wait
+--          gLEFT/LONGEST    guarded, for LEFT ms; LONGEST is the longest lease known (ms)
+--          lNODES           the prefix is in use with lists of NODES nodes
 --          t                too late, nothing was done
---          b                the server's identity cannot be seen
---          e and text       the record or the hash is none of ours, nothing was done
---          e1 and text      its number is none that anybody can have counted to, nothing was done
--- A record is NUMBER SINCE DEADLINE VALUE, the first three of 16 digits: the fencing number, the guard under which it was
--- counted, the deadline by this server's clock (µs), and who holds the lock; nothing if it was released. It outlives the
--- hold, for the number. Before the value a ? stands for the space where the holder's last extension was not confirmed.
--- Those who wait for a lock are in a field beside it: when it was changed last (16 digits), ! if the first of them was told
--- then that the lock is free and nobody has had it since, or a space; and 12 characters for each.
--- Most calls are of one lock, and have no flags: where that is cheaper, they have their own line.
+--          b                the server hides its identity
+--          e and text       this library did not write the record or the hash; nothing was done
+--          e1 and text      its number cannot have been reached by counting; nothing was done
+-- A record is NUMBER SINCE DEADLINE VALUE, the first three of 16 digits: the fencing number, the start of the guard under
+-- which it was counted, the deadline by this server's clock (µs), and the holder, or nothing if it was released. The
+-- record outlives the hold, to keep the number. If the holder's last extension was not confirmed, the space before the
+-- value is a ? instead.
+-- The waiters of a lock are in a field of their own: when it was last changed (16 digits); ! if the first waiter was then
+-- notified that the lock is free and nobody has had it since, or a space; and 12 characters for each waiter.
+-- Most calls are for one lock and have no flags; some lines below handle that case separately because it is cheaper.
 local t = redis.call('TIME')
 local now, hash, list, flags, sub = t[1] * 1000000 + t[2], KEYS[1], ARGV[1], ARGV[2], string.sub
 local look = flags ~= '' and string.find(flags, 'g', 1, true)
@@ -55,8 +56,8 @@ for i = 2, n do
   elseif record and now < deadline then
     local holder = sub(record, 52)
     if holder ~= '' and holder ~= value then
-      -- What an earlier attempt of the same acquisition left gives way; everything else holds. A value begins with 26
-      -- characters that are new for each acquisition, and a colon: mostly they alone tell.
+      -- A value left by an earlier attempt of the same acquisition is replaced; any other value holds the lock. A value
+      -- starts with 26 characters that are new for each acquisition, and a colon: usually they alone decide.
       local mine = sub(holder, 1, 27) == sub(value, 1, 27)
       if not mine or tonumber(string.match(holder, ':(%d+):')) >= tonumber(string.match(value, ':(%d+):')) then
         items[i] = string.format(sub(record, 51, 51) == '?' and 'u%d' or 'h%d', math.ceil((deadline - now) / 1000))
@@ -65,10 +66,10 @@ for i = 2, n do
     end
   end
   if not items[i] and lists and sub(ARGV[5 * i - 2], 1, 1) == '?' and sub(record or '', 52) ~= value then
-    -- It is on its way: 10 ms are enough, and if it is gone nobody waits for it longer.
+    -- Give the notified waiter 10 ms to ask. If it is gone, nobody waits longer than that.
     local waiting = found[lists[i]] or ''
-    local told = tonumber(sub(waiting, 1, 16)) or 0
-    if sub(waiting, 17, 17) == '!' and told <= now and now < told + 10000 then
+    local notified = tonumber(sub(waiting, 1, 16)) or 0
+    if sub(waiting, 17, 17) == '!' and notified <= now and now < notified + 10000 then
       items[i] = string.format('q%d', (#waiting - 17) / 12)
     end
   end
@@ -89,16 +90,16 @@ if open then
         items[i] = string.format('y%d', number)
       elseif notafter ~= '0' and now > tonumber(notafter) then
         items[i] = 't'
-      elseif not (number >= 0 and number <= now + 86400000000) then -- it may be no number at all
-        -- Numbers start from clocks and grow by one: so far ahead one of the two is wrong.
+      elseif not (number >= 0 and number <= now + 86400000000) then -- also if it is not a number
+        -- Numbers start from clocks and grow by one, so either the number or the clock is wrong.
         items[i] = 'e1'
         texts[i] = 'the number ' .. sub(record, 1, 16) .. ' is more than a day ahead of the clock, or below zero'
       else
         number = number + 1
         if not record or sub(record, 18, 33) ~= since then
-          -- The record is gone or older than the guard: numbers may be lost. None was above the clock, and with a guard
-          -- none is younger than the longest lease; so the seed can be rounded down by a little of that, and nodes whose
-          -- clocks differ by less still count alike.
+          -- The record is gone or older than the guard, so numbers may be lost. No lost number was above the clock, and
+          -- with a guard none is more recent than the longest lease. So the seed can be rounded down by 1/64 of that, and
+          -- nodes whose clocks differ by less get equal numbers.
           number = math.max(number, now - now % math.max(math.floor(kept * 1000 / 64), 1))
         end
         local granted = string.format('%016d %s %016d ', number, since, now + ARGV[5 * i - 4] * 1000) .. value
@@ -112,7 +113,7 @@ if open then
 end
 
 for i, m in pairs(lists or {}) do
-  -- Whoever is granted the lock waits no more. All of this is a hint, and does not keep a node from answering.
+  -- A waiter that is granted the lock is removed. The lists are only hints: an error here does not prevent an answer.
   local waiting, place, id, code = found[m] or '', sub(ARGV[5 * i - 2], 1, 1), sub(ARGV[5 * i - 2], 2), sub(items[i], 1, 1)
   local head, ids, changed = sub(waiting, 1, 17), sub(waiting, 18), tonumber(sub(waiting, 1, 16)) or 0
   local at = string.find(ids, id, 1, true)
@@ -125,7 +126,7 @@ for i, m in pairs(lists or {}) do
     ids = sub(ids, 1, #ids - #ids % 12)
     ids = place == '+' and id .. ids or sub(ids, #ids >= 12000 and 13 or 1) .. id
   end
-  -- What is used is kept, see below: it says so once in a longest lease.
+  -- A list in use is rewritten once per longest lease, so that the sweep below keeps it.
   local old = now > changed + (tonumber(sub(guard or '', 78, 89)) or 60000) * 1000
   if ids ~= sub(waiting, 18) or waiting ~= '' and (sub(waiting, 17, 17) ~= sub(head, 17) or old) then
     changes = changes or {}
@@ -144,13 +145,13 @@ elseif changes and changes[1] then
 end
 
 if ARGV[3] ~= '' and granting then
-  -- Some records, those that come next, if nobody needs them any more: of holds that ended longer ago than the retention.
-  -- Where most are of these, some more.
-  local cursor, looks, retention = string.match(ARGV[3], '^(%d+) (%d+) (%d+)$')
-  -- Another client, with longer leases, may begin its numbers earlier by a part of these.
+  -- Sweep: scan the next records and remove those of holds that ended longer ago than the retention. Scan more records
+  -- while most of them are old.
+  local cursor, scans, retention = string.match(ARGV[3], '^(%d+) (%d+) (%d+)$')
+  -- Another client with longer leases may round its seeds down by more, so keep records for twice the longest lease.
   local longest, nodes = guard and tonumber(sub(guard, 78, 89)) or 0, guard and tonumber(sub(guard, 91, 93)) or 0
   local before = now - math.max(retention, 2 * longest) * 1000
-  local looked, removed, turns, failure = 0, 0, 0, nil
+  local scanned, removed, turns, failure = 0, 0, 0, nil
   repeat
     local page = redis.pcall('HSCAN', hash, cursor, 'COUNT', 32)
     local some, old = page[2] or {}, {}
@@ -159,7 +160,7 @@ if ARGV[3] ~= '' and granting then
       if kind == 'n:' then
         deadline = tonumber(sub(some[i + 1], 35, 50))
       elseif kind == 'w:' then
-        -- Whoever waits asks one node after the other, once in a lease.
+        -- Waiters ask one node after the other, once per lease.
         deadline = (tonumber(sub(some[i + 1], 1, 16)) or 0) + longest * nodes * 1000
       end
       if deadline and deadline < before and #old < 1000 then
@@ -168,10 +169,10 @@ if ARGV[3] ~= '' and granting then
     end
     local done = old[1] and redis.pcall('HDEL', hash, unpack(old))
     failure = page.err or type(done) == 'table' and done.err
-    -- A page may be empty, or a little more than asked for.
-    cursor, looked, removed = page[1] or '0', looked + math.max(#some / 2, 8), removed + #old
+    -- A page may be empty or slightly larger than requested.
+    cursor, scanned, removed = page[1] or '0', scanned + math.max(#some / 2, 8), removed + #old
     turns = cursor == '0' and turns + 1 or turns
-  until failure or turns == 2 or looked >= 128 or looked >= tonumber(looks) and #old < 16
+  until failure or turns == 2 or scanned >= 128 or scanned >= tonumber(scans) and #old < 16
   for i = 2, n do
     if sub(items[i], 1, 1) == 'y' then
       items[i] = items[i] .. '/' .. (removed + 1)

@@ -10,30 +10,30 @@ import (
 // AcquireOption changes one acquisition.
 type AcquireOption func(*request)
 
-// request is what one acquisition asks for.
+// request holds the options of one acquisition.
 type request struct {
-	name    string
-	ttl     time.Duration
-	text    string
-	textOf  func() string // if not nil: of each attempt
-	extend  *Extension
-	told    func(took time.Duration, err error)
-	yield   time.Duration
-	backoff retry.Backoff // after an attempt that did not find the holder
+	name      string
+	ttl       time.Duration
+	text      string
+	textOf    func() string // if not nil, makes the text of each attempt
+	extend    *Extension
+	onAttempt func(took time.Duration, err error)
+	yield     time.Duration
+	backoff   retry.Backoff // after an attempt that did not learn the holder
 }
 
 // WithLeaseTTL sets this lease's TTL, from 100 ms to the Locker's MaxTTL.
 func WithLeaseTTL(d time.Duration) AcquireOption { return func(r *request) { r.ttl = d } }
 
-// WithValue sets a text that is stored with the lock and shown by [Locker.Holder]: who holds it,
-// for people. Any bytes, at most 4096.
+// WithValue sets a text that is stored with the lock and returned by [Locker.Holder], to show people who holds it. It
+// may be any bytes, at most 4096.
 func WithValue(text string) AcquireOption { return func(r *request) { r.text = text } }
 
-// WithValueFunc is [WithValue] with a text that is made for each attempt: so it can say since when the lock is held. fn must
-// not block, and what is longer than 4096 bytes is cut off.
+// WithValueFunc is [WithValue] with a text made for each attempt, so the text can say since when the lock is held. fn
+// must not block. Text beyond 4096 bytes is cut off.
 func WithValueFunc(fn func() string) AcquireOption { return func(r *request) { r.textOf = fn } }
 
-// valueText is the text of an attempt that begins now.
+// valueText returns the text for an attempt that starts now.
 func (r *request) valueText() string {
 	if r.textOf == nil {
 		return r.text
@@ -45,20 +45,21 @@ func (r *request) valueText() string {
 // WithAutoExtend has the lease extended in the background until it is released or lost.
 func WithAutoExtend(e Extension) AcquireOption { return func(r *request) { r.extend = &e } }
 
-// WithAttempts has fn told of each attempt: how long it took, and why it failed, nil if it did not. So a
-// caller of [Locker.Acquire] sees what it waits for. fn must not block.
+// WithAttempts has fn called after each attempt, with its duration and its error, nil if it succeeded. It shows a
+// caller of [Locker.Acquire] what it is waiting for. fn must not block.
 func WithAttempts(fn func(took time.Duration, err error)) AcquireOption {
-	return func(r *request) { r.told = fn }
+	return func(r *request) { r.onAttempt = fn }
 }
 
-// WithYield has [Locker.Acquire] let others go first: it asks so long after it might have, when it begins
-// and each time the lock becomes free. Too short: it wins against others who are slower by that much. Too
-// long: nobody has the lock meanwhile, if there is nobody else.
+// WithYield makes [Locker.Acquire] give other callers a head start of d: it delays its first attempt, and each attempt
+// after the lock becomes free. Too short: it still wins against callers that are slower by more than d. Too long: if
+// nobody else wants the lock, it stays free for that long.
 func WithYield(d time.Duration) AcquireOption { return func(r *request) { r.yield = d } }
 
-// WithBackoff sets the random pause of [Locker.Acquire] after an attempt that did not find the holder:
-// from shortest, doubling with each in a row, up to longest; 5 ms and TTL/20, at least 50 ms, if not set.
-// Too short: load on nodes that are in trouble already. Too long: that much later after an outage.
+// WithBackoff sets the random pause of [Locker.Acquire] after an attempt that did not learn who holds the lock. The
+// pause starts at shortest and doubles with each such attempt in a row, up to longest. The defaults are 5 ms and
+// TTL/20, at least 50 ms. Too short: it loads nodes that are already in trouble. Too long: the lock is acquired that
+// much later after an outage.
 func WithBackoff(shortest, longest time.Duration) AcquireOption {
 	return func(r *request) { r.backoff = retry.Backoff{Min: shortest, Max: longest} }
 }
@@ -66,37 +67,38 @@ func WithBackoff(shortest, longest time.Duration) AcquireOption {
 // Extension says how a lease is extended in the background. The zero value is usable.
 type Extension struct {
 	// Every is the time from one extension to the next; TTL/3 if zero. Too long: fewer chances
-	// before the lease runs out. Too short: commands for nothing.
+	// before the lease runs out. Too short: needless commands.
 	Every time.Duration
-	// Attempts bounds the tries of one extension, which share what is left of the lease; 3 if
+	// Attempts bounds the attempts of one extension, which share the time left of the lease; 3 if
 	// zero.
 	Attempts int
-	// Max bounds the extensions in all, after which the lease runs out; no bound if zero.
+	// Max bounds the total number of extensions, after which the lease runs out; no bound if zero.
 	Max int
-	// Told, if not nil, is told of each extension: after how many attempts and what time, and why it
-	// failed; nil if it did not. Where the lease is lost by it, it is told before the lease ends. It must not block.
+	// Told, if not nil, is called after each extension with the number of attempts, their duration and the error, nil
+	// if it succeeded. If the extension lost the lease, Told is called before the lease ends. It must not block.
 	Told func(attempts int, took time.Duration, err error)
 }
 
 const maxText = 4096
 
-// tell says how an attempt went.
-func (r request) tell(began time.Time, err error) {
-	if r.told != nil {
-		r.told(time.Since(began), err)
+// report reports the outcome of an attempt to onAttempt.
+func (r request) report(began time.Time, err error) {
+	if r.onAttempt != nil {
+		r.onAttempt(time.Since(began), err)
 	}
 }
 
-// tellEnd says how the last attempt went. If who is told panics, nobody gets the lease: it runs out.
-func (r request) tellEnd(began time.Time, lease *Lease, err error) {
-	told := false
+// reportLast reports the outcome of the last attempt. If onAttempt panics, the caller never gets the lease, so the
+// lease is abandoned.
+func (r request) reportLast(began time.Time, lease *Lease, err error) {
+	reported := false
 	defer func() {
-		if !told && lease != nil {
+		if !reported && lease != nil {
 			lease.Abandon()
 		}
 	}()
-	r.tell(began, err)
-	told = true
+	r.report(began, err)
+	reported = true
 }
 
 func (l *Locker) newRequest(lock string, opts []AcquireOption) (request, problems) {
@@ -118,13 +120,13 @@ func (l *Locker) newRequest(lock string, opts []AcquireOption) (request, problem
 		r.backoff = retry.Backoff{Min: 5 * time.Millisecond, Max: max(r.ttl/20, 50*time.Millisecond)}
 	}
 	if r.backoff.Min <= 0 || r.backoff.Max < r.backoff.Min {
-		found.add("backoff %v to %v must rise from above 0", r.backoff.Min, r.backoff.Max)
+		found.add("backoff must have 0 < shortest <= longest, got %v and %v", r.backoff.Min, r.backoff.Max)
 	}
 	if r.yield < 0 {
 		found.add("yield %v must not be negative", r.yield)
 	}
 	if r.extend != nil {
-		e := *r.extend // the caller's may be shared
+		e := *r.extend // the caller may share its value
 		if e.Every == 0 {
 			e.Every = r.ttl / 3
 		}

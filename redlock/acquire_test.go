@@ -32,20 +32,20 @@ func TestTryAcquire_ValidityCountsFromTheSend(t *testing.T) {
 	})
 }
 
-// Where one node is asked before the others, its key is the oldest, and the lease ends by it.
+// If one node is asked before the others, its key is the oldest and determines the end of the lease.
 func TestAcquire_ValidityCountsFromTheFirstNode(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		const way = 10 * time.Millisecond
 		c.Delay(way)
 		l, _ := c.Locker()
 		waiter, _ := c.Locker()
-		for range 20 { // until the usual round trip is known
+		for range 20 { // until the smoothed round trip is known
 			warmUp(t, waiter)
 		}
 		lease := takenOnAll(t, l, "x")
 		ahead := newWaiter(c)
 		listed(t, c, "x", ahead.begins(t.Context(), "x"))
-		ahead.links.Hang() // whoever is told first asks all nodes at once
+		ahead.links.Hang() // the process that is notified first asks all nodes at once
 		time.AfterFunc(time.Second, func() { _ = lease.Release(context.WithoutCancel(t.Context())) })
 		next, err := waiter.Acquire(t.Context(), "x")
 		if err != nil {
@@ -64,8 +64,8 @@ func TestAcquire_ValidityCountsFromTheFirstNode(t *testing.T) {
 	})
 }
 
-// The last outcome is also told if the context ends in the middle of an attempt, which has none of its own. There are
-// many attempts where no majority names the same holder, and the one node that is left is of no use.
+// The error also contains the last outcome if the context ends in the middle of an attempt. There are many attempts in
+// which no majority names the same holder, and the one remaining node cannot help.
 func TestAcquire_EndedByItsContextTellsTheLastOutcome(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l, process := c.Locker()
@@ -81,14 +81,14 @@ func TestAcquire_EndedByItsContextTellsTheLastOutcome(t *testing.T) {
 			_, err := l.Acquire(ctx, "y")
 			cancel()
 			want.Err(t, err, cause)
-			if _, told := errors.AsType[*redlock.QuorumError](err); !told {
+			if _, reported := errors.AsType[*redlock.QuorumError](err); !reported {
 				t.Errorf("got %v, want the outcome of an attempt as well", err)
 			}
 		}
 	})
 }
 
-// A request that a node finds in its socket when nobody waits for the answer any more does nothing.
+// A request does nothing if a node reads it after the caller has stopped waiting.
 func TestTryAcquire_LateRequestSetsNothing(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l, process := c.Locker()
@@ -107,7 +107,7 @@ func TestTryAcquire_LateRequestSetsNothing(t *testing.T) {
 	})
 }
 
-// The first release may be there before the grant, and then finds nothing.
+// The first release may arrive before the grant, and then finds nothing.
 func TestTryAcquire_GrantHeldUpInTheNetworkIsRemoved(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l := lockerWith(c, map[int]*heldUp{

@@ -19,17 +19,17 @@ import (
 	"github.com/redlockfx/redlockfx/internal/bounded"
 )
 
-// hostName matches the names of hosts. It does not match "password=...", a part of a connection string of another kind.
+// hostName matches host names. It does not match "password=...", which is part of another kind of connection string.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
-// ClientOptions returns the options of a client for one node: host:port, or a URL
-// redis://[user:password@]host:port[/db], or rediss:// for TLS. Change what you need, TLSConfig or
-// CredentialsProvider say, make a client of it and pass that to [New]. The option skip_verify is refused: with it, anybody
-// on the network path can pose as the node and read the password. No error repeats any part of the URL, which may hold a
-// password in any place where it was mistyped. The options themselves have the password: do not print them.
+// ClientOptions returns the options of a client for one node. node is host:port, or a URL
+// redis://[user:password@]host:port[/db], or rediss:// for TLS. Change what you need, such as TLSConfig or
+// CredentialsProvider, make a client with them and pass that to [New]. The option skip_verify is refused, because it
+// lets anybody on the network path pose as the node and read the password. No error repeats any part of the URL, since
+// a mistyped URL may have the password anywhere. The options themselves contain the password: do not print them.
 //
-// Servers show the connections by the name redlockfx, or by ClientName if you set it. A server that refuses that name is used
-// without one; with ClientName, go-redis does not connect to it.
+// Servers list the connections under the name redlockfx, or under ClientName if you set it. If a server refuses the
+// name redlockfx, the connection goes unnamed; if it refuses ClientName, go-redis does not connect.
 func ClientOptions(node string) (*redis.Options, error) {
 	switch u := strings.TrimSpace(node); {
 	case u == "":
@@ -53,7 +53,7 @@ func ClientOptions(node string) (*redis.Options, error) {
 	}
 	o, err := redis.ParseURL(u)
 	if err != nil {
-		// The error of go-redis may repeat a value.
+		// The error of go-redis may repeat a value of the URL.
 		return nil, fmt.Errorf("%w: the query of the node's URL has an option that go-redis does not know, or a bad value",
 			ErrConfig)
 	}
@@ -73,30 +73,30 @@ func ClientOptions(node string) (*redis.Options, error) {
 	o.DialTimeout = time.Second
 	o.PoolSize = 8 // a Locker uses four at a time
 	o.OnConnect = func(ctx context.Context, c *redis.Conn) error {
-		if o.ClientName != "" { // the caller's choice: go-redis has sent it
+		if o.ClientName != "" { // the caller's choice; go-redis has already sent it
 			return nil
 		}
 		return setName(ctx, c)
 	}
-	o.DisableIdentity = true // its CLIENT SETINFO is denied to users that may not do more than they must
-	// The hand-over notices of one vendor's cloud: without them no address is looked up at start.
+	o.DisableIdentity = true // go-redis's CLIENT SETINFO is denied to users with minimal rights
+	// Disables the handover notices of one vendor's cloud, which look up an address at start.
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return o, nil
 }
 
-// dialError names the handshake of TLS where it is what failed. A server that expects none says nothing, and the error says as
-// little.
+// dialError says so if the TLS handshake failed. A server that does not expect TLS sends nothing useful, and the
+// original error does not mention it.
 func dialError(err error, secure bool) error {
 	if op, ok := errors.AsType[*net.OpError](err); !secure || ok && op.Op == "dial" {
 		return err
 	}
 	if _, refused := errors.AsType[*tls.CertificateVerificationError](err); refused {
-		return err // which says what it is about
+		return err // already says that
 	}
 	return fmt.Errorf("the TLS handshake failed; if the server expects none at this port, the URL begins with redis://: %w", err)
 }
 
-// setName has the server show connections by a name. One that refuses that, as some managed services do, works without.
+// setName names the connection on the server. Some managed services refuse that; the connection then goes unnamed.
 func setName(ctx context.Context, c *redis.Conn) error {
 	err := c.ClientSetName(ctx, "redlockfx").Err()
 	if _, answered := errors.AsType[redis.Error](err); answered {
@@ -106,8 +106,8 @@ func setName(ctx context.Context, c *redis.Conn) error {
 }
 
 // isAddress reports whether what url.Parse took for the host is one. A reserved character that was not escaped ends the
-// host early; then the rest of the password and the '@' are in the path, the query or the fragment, and what looks like
-// host and port is the user and the beginning of the password.
+// host early. The rest of the password and the '@' are then in the path, the query or the fragment, and the apparent
+// host and port are the user and the start of the password.
 func isAddress(u *url.URL) bool {
 	if u.Scheme != "redis" && u.Scheme != "rediss" {
 		return false
@@ -115,7 +115,7 @@ func isAddress(u *url.URL) bool {
 	if strings.Contains(u.Path+u.RawQuery, "@") || u.Fragment != "" {
 		return false
 	}
-	// A user without a password would not be authenticated. It may be half of a list that was split at a password's comma.
+	// A user without a password would not be authenticated. It may come from a list that was split at a password's comma.
 	if _, has := u.User.Password(); u.User != nil && !has {
 		return false
 	}

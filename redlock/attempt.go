@@ -10,26 +10,26 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// answer and round are those of most scripts: what nodes say of one lock.
+// answer and round are the types that most scripts use: what nodes say about one lock.
 type (
 	answer = quorum.Answer[reply]
 	round  = quorum.Round[reply]
 )
 
-// grant is what one attempt asks for, and what the nodes have said to it.
+// grant is the request of one attempt, and what the nodes have answered to it.
 type grant struct {
 	request
-	field     string // of the record
+	field     string // key of the record in the hash
 	value     string // encoded
 	ttlMillis int64
-	waiter    string  // who is to be listed as waiting if it is refused, after one of the places below; empty: nobody
-	listing   nodeSet // where
-	goesOn    bool    // there is another attempt if this one fails
+	waiter    string  // a position (see below) and the process to list as waiting if refused; empty: none
+	listing   nodeSet // nodes that list the waiter
+	goesOn    bool    // another attempt follows if this one fails
 	notAfter  notAfter
 	round     *round
-	heard     growingSet // the nodes that have answered, as far as anybody has looked
+	answered  growingSet // nodes known to have answered; see known
 
-	unconfirmed atomic.Bool // the last extension had no majority, as far as was heard
+	unconfirmed atomic.Bool // the last extension was not confirmed by a majority
 }
 
 // AppendArgs appends the arguments of acquire for the node.
@@ -41,20 +41,20 @@ func (g *grant) AppendArgs(node int, args []any) []any {
 	return append(args, &g.field, &g.value, &g.ttlMillis, g.notAfter.argument(node), waiter)
 }
 
-// Name has two who want the same lock asked for in calls of their own: one call would grant it to both.
+// Name keeps requests for the same lock in separate calls: one call would grant the lock to both.
 func (g *grant) Name() string { return g.field }
 
-var nobody string // an argument
+var nobody string // argument for no waiter
 
-// Places in the lists of those who wait.
+// Positions in the wait lists of the nodes.
 const (
-	placeLast   = '-'
-	placeFirst  = '+'
-	placeBehind = '?' // last, and the lock is not granted if there are others, or were just now
-	placeNone   = '=' // not listed any more, whether it is granted or not
+	positionLast   = '-'
+	positionFirst  = '+'
+	positionBehind = '?' // last; refused if others wait or were just notified
+	positionNone   = '=' // removed from the list, whether granted or not
 )
 
-// listIn has nodes note that somebody waits for the lock, if they refuse it.
+// listIn asks these nodes to list who as waiting for the lock if they refuse it.
 func (g *grant) listIn(nodes []int, place byte, who string) {
 	g.goesOn = true
 	for _, node := range nodes {
@@ -67,40 +67,42 @@ func newGrant(r request, v value) *grant {
 	return &grant{request: r, field: fieldOf(r.name), value: v.String(), ttlMillis: r.ttl.Milliseconds()}
 }
 
-// known is the nodes that have answered before, so that their clocks are known to the hold.
+// known returns the nodes that have answered the grant or an extension. The lease can tell whether their clocks have
+// moved since.
 func (g *grant) known(nodes int) nodeSet {
-	known := g.heard.load()
+	known := g.answered.load()
 	for node := range nodes {
 		if !known.has(node) && g.round.Answer(node).Time != 0 {
 			known = known.with(node)
 		}
 	}
-	g.heard.add(known)
+	g.answered.add(known)
 	return known
 }
 
-// grantHead is the first arguments of the scripts that grant.
+// grantHead appends the first arguments of the acquire script.
 type grantHead struct {
-	locker    *Locker
-	began     time.Time
-	lookEvery time.Duration
-	nodes     []grantHeadNode
+	locker        *Locker
+	began         time.Time
+	checkInterval time.Duration
+	nodes         []grantHeadNode
 }
 
-// grantHeadNode is of one node, which several workers may ask at a time.
+// grantHeadNode is the part for one node. Several workers may use it at the same time.
 type grantHeadNode struct {
-	looked atomic.Int64 // when the guard was last looked at in any case, in nanoseconds since began
-	sweep  *sweep
+	checked atomic.Int64 // when a guard check was last forced, in nanoseconds since began
+	sweep   *sweep
 }
 
-// lookEvery is how often a node looks at its guard even though it refuses: so a guard begins, and is known to be in use,
-// also where every lock is held. It is less for short leases: a guard notes its use eight times in a longest lease.
-const lookEvery = time.Second
+// checkInterval is how often a node checks its guard even though it refuses every lock. So a guard starts, and is
+// marked as used, even while every lock is held. Short leases need a shorter interval: a guard updates its time of use
+// eight times per longest lease.
+const checkInterval = time.Second
 
 func newGrantHead(l *Locker) *grantHead {
-	every := min(lookEvery, l.settings.MaxTTL/16)
+	every := min(checkInterval, l.settings.MaxTTL/16)
 	h := &grantHead{
-		locker: l, began: time.Now().Add(-every), lookEvery: every, nodes: make([]grantHeadNode, l.size),
+		locker: l, began: time.Now().Add(-every), checkInterval: every, nodes: make([]grantHeadNode, l.size),
 	}
 	for i := range h.nodes {
 		h.nodes[i].sweep = newSweep()
@@ -108,13 +110,13 @@ func newGrantHead(l *Locker) *grantHead {
 	return h
 }
 
-// AppendArgs appends list, flags, and what to look for.
+// AppendArgs appends list, flags, and the argument of the sweep.
 func (h *grantHead) AppendArgs(node int, args []any) []any {
 	args = (&repairHead{h}).AppendArgs(node, args)
 	return append(args, h.nodes[node].sweep.argument(h.locker.settings.FenceRetention))
 }
 
-// see sees what a node says to a grant.
+// see records a node's answer to a grant.
 func (h *grantHead) see(node int, a answer) {
 	found := a.Value.swept
 	h.nodes[node].sweep.see(a.Err == nil && a.Value.yes, found)
@@ -124,15 +126,15 @@ func (h *grantHead) see(node int, a answer) {
 	h.locker.seeGrant(node, a)
 }
 
-// repairHead is the first arguments of repair: list and flags.
+// repairHead appends the first arguments of the repair script: list and flags.
 type repairHead struct{ *grantHead }
 
 func (h *repairHead) AppendArgs(node int, args []any) []any {
 	l, n := h.locker, &h.nodes[node]
 	now := int64(time.Since(h.began))
-	look := now-n.looked.Load() >= int64(h.lookEvery)
+	look := now-n.checked.Load() >= int64(h.checkInterval)
 	if look {
-		n.looked.Store(now)
+		n.checked.Store(now)
 	}
 	flags := ""
 	switch {
@@ -146,7 +148,7 @@ func (h *repairHead) AppendArgs(node int, args []any) []any {
 	return append(args, &l.list, flags)
 }
 
-// asker asks the nodes, all at once or one before the others.
+// asker asks the nodes, either all at once or some before the others.
 type asker func(ctx context.Context, call quorum.Call[reply]) (*round, error)
 
 // askAll asks all nodes at once.
@@ -154,10 +156,10 @@ func (l *Locker) askAll(ctx context.Context, call quorum.Call[reply]) (*round, e
 	return quorum.Ask(ctx, l.quorum, call, l.granted)
 }
 
-// granted reports that the outcome of an attempt is decided.
+// granted reports whether the outcome of an attempt is decided.
 func (l *Locker) granted(answers []answer) bool { return l.isDecided(answers, timed) }
 
-// attempt asks the nodes once. It returns what they said, unless none was asked.
+// attempt asks the nodes once. It returns their answers, or none if it asked no node.
 func (l *Locker) attempt(ctx context.Context, g *grant, ask asker) (*Lease, []answer, error) {
 	if ctx.Err() != nil {
 		return nil, nil, fmt.Errorf("redlock: acquire %q: %w", g.name, context.Cause(ctx))
@@ -190,7 +192,7 @@ func (l *Locker) attempt(ctx context.Context, g *grant, ask asker) (*Lease, []an
 	return lease, answers, nil
 }
 
-// win makes a lease of the answers to an attempt. If there is an error, what was granted is to be cleaned.
+// win makes a lease from the answers to an attempt. After an error, the caller must clean up what was granted.
 func (l *Locker) win(
 	ctx context.Context, g *grant, valid validity, answers []answer, cause error,
 ) (*Lease, error) {
@@ -215,8 +217,8 @@ func (l *Locker) win(
 	return lease, nil
 }
 
-// raise has a majority count at least as far as token before anybody gets to see it. Any later majority shares a node
-// with this one, so the next token is larger.
+// raise raises the numbers of a majority to at least token, before anybody sees the token. Any later majority shares a
+// node with this one, so the next token is larger.
 func (l *Locker) raise(ctx context.Context, g *grant, token uint64) error {
 	e := newExtending(l, []*grant{g}, []uint64{token})
 	round, cause := quorum.Ask(ctx, l.quorum, l.commands.extend.Call(e), e.isDecided)
@@ -227,8 +229,8 @@ func (l *Locker) raise(ctx context.Context, g *grant, token uint64) error {
 	return l.failed("raise the fence of", g.name, answers, timed, ErrLost, cause)
 }
 
-// clean removes what a failed attempt left, on each node when its own answer is there: a release sent any earlier could
-// overtake the grant. The attempt is over, so no answer to its value counts any more.
+// clean removes what a failed attempt left. It waits for each node's answer first: a release sent earlier could
+// overtake the grant. The attempt is over, so later answers to its value no longer count.
 func (l *Locker) clean(g *grant) {
 	left := 0
 	for _, a := range g.round.Answers() {
@@ -236,9 +238,9 @@ func (l *Locker) clean(g *grant) {
 			left++
 		}
 	}
-	tell := &tellFailed
+	tell := &notifyFailed
 	if g.goesOn && left < l.need {
-		tell = &tellNobody // nobody took it for a hold, and the next attempt is ahead
+		tell = &notifyNone // too few to look like a hold, and another attempt follows
 	}
 	g.round.Then(func(i int, a answer) {
 		if mayBeSet(a) {
@@ -250,5 +252,5 @@ func (l *Locker) clean(g *grant) {
 	})
 }
 
-// mayBeSet reports that a grant was answered with yes, or may have been one.
+// mayBeSet reports whether the node granted, or may have granted.
 func mayBeSet(a answer) bool { return a.Err == nil && a.Value.yes || isUnknown(a.Err) || a.Resent }

@@ -42,16 +42,16 @@ func TestSuspension_DuringAnExtensionDoesNotProlong(t *testing.T) {
 	})
 }
 
-// A virtual machine that was paused has clocks that know nothing of it. The nodes' do.
+// The clocks of a virtual machine do not show that it was paused. The nodes' clocks do.
 func TestSuspension_IsLearnedFromTheNodes(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()
 		lease := mustAcquire(t, l, "x")
 		synctest.Wait()
 		for i := range 3 {
-			c.Offset(i, 4*time.Second) // as it looks from here
+			c.Offset(i, 4*time.Second) // as seen from this process
 		}
-		_, _ = l.TryAcquire(t.Context(), "y") // what was asked by the clocks of before the pause is late
+		_, _ = l.TryAcquire(t.Context(), "y") // sent with limits from before the pause, so too late
 		synctest.Wait()
 		if got := time.Until(lease.Deadline()); got > validFor-3900*time.Millisecond {
 			t.Errorf("%v left, though the nodes are 4 s on", got)
@@ -65,7 +65,7 @@ func TestClockJump_IsToldAndCountsAgainAfterMaxTTL(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 				var mu sync.Mutex
-				var told []time.Duration
+				var reported []time.Duration
 				l, process := c.Locker(redlock.WithHooks(redlock.Hooks{
 					ClockJump: func(node string, by time.Duration) {
 						mu.Lock()
@@ -73,33 +73,33 @@ func TestClockJump_IsToldAndCountsAgainAfterMaxTTL(t *testing.T) {
 						if node != c.Addrs()[1] {
 							t.Errorf("jumped: %s", node)
 						}
-						told = append(told, by)
+						reported = append(reported, by)
 					},
 				}))
-				time.Sleep(ttl) // or a step back would begin the guard anew
+				time.Sleep(ttl) // or a step back would start the guard again
 				warmUp(t, l)
 				synctest.Wait()
 				c.Offset(1, by)
 				process.Hang(2)
-				_, _ = l.TryAcquire(t.Context(), "x") // is late by the clock that was stepped forward
+				_, _ = l.TryAcquire(t.Context(), "x") // too late by the clock that was stepped forward
 				synctest.Wait()
 				_, err := l.TryAcquire(t.Context(), "x")
 				want.Err(t, err, redlock.ErrNoQuorum)
 				want.Text(t, err, "its clock jumped by "+by.String())
-				if len(told) != 1 || (told[0]-by).Abs() > 5*time.Millisecond {
-					t.Errorf("told %v, want %v", told, by)
+				if len(reported) != 1 || (reported[0]-by).Abs() > 5*time.Millisecond {
+					t.Errorf("reported %v, want %v", reported, by)
 				}
 				if s := l.Nodes(t.Context())[1]; s.Err == nil || (s.ClockOffset-by).Abs() > time.Second {
 					t.Errorf("%+v", s)
 				}
 				time.Sleep(ttl)
-				mustAcquire(t, l, "x") // a constant offset within what is allowed
+				mustAcquire(t, l, "x") // a constant offset within the limit
 			})
 		})
 	}
 }
 
-// Two that disagree decide nothing: nobody knows which of them is right. The third decides.
+// Two nodes that disagree decide nothing, because nobody knows which of them is right. The third decides.
 func TestClocksThatDisagree_DoNotDecide(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		c.Offset(1, 5*time.Second)
@@ -128,8 +128,8 @@ func TestClocks_OfOneNodeAreNotJudged(t *testing.T) {
 	})
 }
 
-// A fresh process knows nothing of the clock of before, and one that looked long ago little: what a step has shortened, a
-// majority that counts it must not make a second lease of.
+// A new process does not know a node's earlier clock, and one that last read it long ago knows it only roughly. If a
+// step has shortened a lease, the vote of that node must not help a second lease to a majority.
 func TestClockJump_BelowASecondMakesNoSecondLease(t *testing.T) {
 	for name, of := range map[string]struct{ looked, step time.Duration }{
 		"never":              {0, 600 * time.Millisecond},
@@ -160,7 +160,7 @@ func TestClockJump_BelowASecondMakesNoSecondLease(t *testing.T) {
 	}
 }
 
-// Its locks would never end.
+// A lock on a node whose clock stands still would never expire.
 func TestClocks_ThatStandStillDoNotCount(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l, process := c.Locker()
@@ -180,7 +180,7 @@ func TestClocks_ThatStandStillDoNotCount(t *testing.T) {
 	})
 }
 
-// It may have ended a lease of another process early, which may be longer than any of our own.
+// A stepped clock may have ended another process's lease early, and that lease may be longer than any of our own.
 func TestClockJump_CountsAgainAfterTheLongestLeaseThatIsKnown(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		long, _ := c.Locker(redlock.WithMaxTTL(time.Minute))
@@ -189,7 +189,7 @@ func TestClockJump_CountsAgainAfterTheLongestLeaseThatIsKnown(t *testing.T) {
 		warmUp(t, l)
 		c.Jump(1, 350*time.Millisecond)
 		jumped := func() bool {
-			_, _ = l.TryAcquire(t.Context(), "x") // looks at the clocks
+			_, _ = l.TryAcquire(t.Context(), "x") // reads the clocks
 			synctest.Wait()
 			return l.Nodes(t.Context())[1].Err != nil
 		}

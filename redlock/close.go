@@ -10,18 +10,17 @@ import (
 	"time"
 )
 
-// maxNamed is how many leases an error names.
+// maxNamed is how many leases an error lists.
 const maxNamed = 20
 
-// Close abandons the leases that are still held, waits until what failed and finished holds left
-// on the nodes is removed, and closes the clients that [Open] made. When ctx is done first, Close
-// stops waiting and what is left runs out by its TTL. The error names all of it. A second Close
-// does nothing.
+// Close abandons the leases that are still held, waits until the leftovers of failed and finished acquisitions are
+// removed from the nodes, and closes the clients that [Open] made. If ctx is done first, Close stops waiting and the
+// leftovers expire after their TTL. The error lists all of them. A second Close does nothing.
 func (l *Locker) Close(ctx context.Context) error {
 	if !l.close() {
 		return nil
 	}
-	l.calls.Wait() // each is over by the node timeout; then no lease is won any more
+	l.calls.Wait() // each ends within the node timeout; then no new lease can be won
 	l.mu.Lock()
 	held := slices.Collect(maps.Keys(l.leases))
 	l.mu.Unlock()
@@ -39,11 +38,11 @@ func (l *Locker) Close(ctx context.Context) error {
 			names = append(names[:maxNamed], fmt.Sprintf("and %d more", more))
 		}
 		problems = append(problems,
-			fmt.Errorf("redlock: close: abandoned what was still held: %s", strings.Join(names, ", ")))
+			fmt.Errorf("redlock: close: abandoned leases that were still held: %s", strings.Join(names, ", ")))
 	}
 
-	// What is under way may still leave something to the janitors; then they finish.
-	_ = l.quorum.Idle(ctx) // the same is reported below
+	// Calls under way may still leave work to the janitors, which then finish.
+	_ = l.quorum.Idle(ctx) // quorum.Close reports the same error below
 	if !l.finish(ctx, 2*l.settings.NodeTimeout) {
 		problems = append(problems, l.unfinished())
 	}
@@ -64,11 +63,11 @@ func (l *Locker) Close(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// unfinished says what goes on in the background although nothing waits for it any more.
+// unfinished says what still runs in the background after Close has stopped waiting for it.
 func (l *Locker) unfinished() error {
 	if l.observed.isCalling() {
 		return errors.New("redlock: close: a function given to OnNode has not returned")
 	}
-	return errors.New("redlock: close: a connection that is being made, to listen to a node, " +
-		"cannot be called off: it ends when its client gives up")
+	return errors.New("redlock: close: a connection attempt to subscribe to a node " +
+		"cannot be canceled: it ends when its client gives up")
 }

@@ -15,18 +15,20 @@ import (
 )
 
 const (
-	// jitter is how far apart those who wait for the same end of a lease or a guard ask again: at random, since by asking at
-	// once they would split the votes.
+	// jitter spreads the attempts of callers that wait for the same lease or guard to end. If they all asked at the
+	// same moment, they would split the votes.
 	jitter = 20 * time.Millisecond
-	// apart is how much later than the first one in the list the second one asks.
+	// apart is how long the second process in a list waits after a notification, so that the first one can ask before
+	// it.
 	apart = 10 * time.Millisecond
-	// newsEvery and newsBurst space what news can cause: anybody who may publish can send any number of messages.
-	newsEvery = 10 * time.Millisecond
-	newsBurst = 2
-	// confirmAfter is after how long a holder that only one node has named is asked for on all of them. A hold that is
-	// shorter is over by then.
+	// messageInterval and messageBurst limit the attempts that messages can cause: anybody who may publish can send any
+	// number of messages.
+	messageInterval = 10 * time.Millisecond
+	messageBurst    = 2
+	// confirmAfter is the delay after which a holder named by only one node is confirmed with all nodes. A shorter hold
+	// is over by then.
 	confirmAfter = 500 * time.Millisecond
-	// listings is how many nodes are to note that somebody waits.
+	// listings is how many nodes list a waiting process.
 	listings = 2
 )
 
@@ -34,40 +36,40 @@ const (
 type contender struct {
 	request
 	known
-	locker *Locker
-	value  value
-	order  []int           // see nodes
-	others nodeSet         // where others wait, if this process has just given the lock up
-	news   <-chan *message // what the nodes tell
-	place  byte            // where this one is to be in the lists, if it is refused
+	locker   *Locker
+	value    value
+	order    []int           // in which nodes are asked; see nodes
+	others   nodeSet         // nodes where others wait, if this process has just released the lock
+	messages <-chan *message // from the nodes
+	position byte            // requested in the wait lists
 
-	listening bool       // the nodes are listened to, so a release is heard of
-	listed    bool       // they have noted that this one waits
-	failures  int        // in a row, without knowing who holds the lock
-	askedOne  int        // the node that was asked before the others last; -1: none since the last release
-	slow      bool       // the last attempt ended with answers missing
-	confirm   bool       // the next attempt is to find out whether the holder holds a majority
-	released  string     // the holder whose release was heard of last
-	pace      retry.Pace // of the attempts that news have caused
-	owed      []*message // that this one was taken off lists for that release, until somebody holds the lock
+	listening bool       // subscribed, so releases are received
+	listed    bool       // the nodes list this process as waiting
+	failures  int        // attempts in a row that did not learn the holder
+	askedOne  int        // the node last asked before the others; -1: none since the last release
+	slow      bool       // the last attempt ended before all nodes had answered
+	confirm   bool       // the next attempt asks all nodes, to confirm the holder
+	released  string     // the holder whose release was last received
+	pace      retry.Pace // of attempts that messages cause
+	owed      []*message // that removed this process from lists; forwarded unless somebody gets the lock
 }
 
 func newContender(l *Locker, r request, t *ticket) *contender {
 	c := &contender{
 		request: r, locker: l, value: value{contender: newContenderID(), text: r.text},
-		others: l.givenOn(r.name), news: t.queue.news, place: placeLast, askedOne: -1,
-		pace: retry.Pace{Burst: newsBurst, Every: newsEvery},
+		others: l.waitersOn(r.name), messages: t.queue.messages, position: positionLast, askedOne: -1,
+		pace: retry.Pace{Burst: messageBurst, Every: messageInterval},
 	}
 	if t.behind || c.others != 0 {
-		c.place = placeBehind
+		c.position = positionBehind
 	}
 	return c
 }
 
-// nodes is the order in which the nodes are asked: the same for everybody who wants this lock, but that those come first on
-// which others are known to wait, whose order may be another one.
+// nodes returns the order in which the nodes are asked. All contenders for this lock use the same order, except that
+// nodes where others are known to wait come first: those others may be using another order.
 func (c *contender) nodes() []int {
-	if c.order == nil { // made when it is needed: mostly the lock is free
+	if c.order == nil { // made on demand: usually the lock is free
 		c.order = c.locker.order(c.name)
 		slices.SortStableFunc(c.order, func(a, b int) int {
 			return cmp.Compare(c.others>>b&1, c.others>>a&1)
@@ -76,44 +78,44 @@ func (c *contender) nodes() []int {
 	return c.order
 }
 
-// contend attempts until it succeeds, is hopeless, or ctx is done.
+// contend repeats attempts until one succeeds, success is impossible, or ctx is done.
 func (c *contender) contend(ctx context.Context) (*Lease, error) {
-	if c.place == placeBehind {
+	if c.position == positionBehind {
 		c.listening = true
 		if cause := c.locker.listen(ctx); cause != nil {
 			return nil, fmt.Errorf("redlock: acquire %q: %w: %w", c.name, cause, ErrHeld)
 		}
 	}
 	c.delay(ctx, c.yield)
-	var last error // outcome of an attempt that was not cut short
+	var last error // outcome of the last attempt that was not cut short
 	for {
 		began := time.Now()
 		lease, err := c.attempt(ctx)
 		if err == nil || isHopeless(err, c.locker.size) {
-			c.tellEnd(began, lease, err)
+			c.reportLast(began, lease, err)
 			return lease, err
 		}
 		if outcome := c.outcome(c.locker, err); outcome != nil && (ctx.Err() == nil || last == nil) {
 			last = outcome
 		}
 		last = cmp.Or(last, err)
-		c.tell(began, last)
+		c.report(began, last)
 		if cause := c.wait(ctx, err); cause != nil {
 			if errors.Is(last, cause) {
-				return nil, last // the first attempt was the one that was cut short
+				return nil, last // only the first attempt was made, and ctx cut it short
 			}
 			return nil, fmt.Errorf("redlock: acquire %q: %w: %w", c.name, cause, last)
 		}
 	}
 }
 
-// attempt asks all nodes at once, if nobody is known to be ahead; or some before the others, unless the nodes are so slow
-// that there is no time for one after the other. Where it is refused, it is noted in their lists.
+// attempt asks all nodes at once if no other contender is known to be ahead. Otherwise it asks some nodes before the
+// others, unless the nodes are too slow for that. Nodes that refuse add this process to their lists.
 func (c *contender) attempt(ctx context.Context) (*Lease, error) {
 	select {
 	case c.locker.asking <- struct{}{}:
 		defer func() { <-c.locker.asking }()
-	case <-c.locker.open.Done(): // the attempt itself says so
+	case <-c.locker.open.Done(): // the attempt itself reports it
 	case <-ctx.Done():
 	}
 	c.listening = c.listening || c.locker.inbox.isOpen()
@@ -121,7 +123,7 @@ func (c *contender) attempt(ctx context.Context) (*Lease, error) {
 	c.value.text = c.valueText()
 	g := newGrant(c.request, c.value)
 	lists := c.lists()
-	g.listIn(lists, c.place, c.locker.inbox.id)
+	g.listIn(lists, c.position, c.locker.inbox.id)
 	ask := c.locker.askAll
 	if first := c.before(lists); len(first) > 0 {
 		c.askedOne = first[0]
@@ -133,24 +135,25 @@ func (c *contender) attempt(ctx context.Context) (*Lease, error) {
 	if err != nil {
 		c.learn(c.locker, answers)
 		if !c.listening && len(c.named) > 0 {
-			_ = c.locker.listen(ctx) // before others ask who cannot be listed yet; wait looks at the outcome
+			_ = c.locker.listen(ctx) // subscribe first, so that later attempts can be listed; wait handles the outcome
 		}
 		if c.sure {
-			c.owed = nil // who holds the lock will have it released
+			c.owed = nil // the holder's release notifies the next process
 		}
 		c.slow = !c.slow && errors.Is(err, ErrNoQuorum) && errors.Is(err, quorum.ErrNoAnswer)
-		c.listed = c.place != placeNone && (c.listed && !isGranted(lists, answers) || isNoted(lists, answers))
+		c.listed = c.position != positionNone && (c.listed && !isGranted(lists, answers) || isNoted(lists, answers))
 	}
 	c.confirm = false
-	if c.place == placeNone {
-		c.place = placeFirst // the nodes have just dropped it, since it was about to have the lock
+	if c.position == positionNone {
+		c.position = positionFirst // the last attempt removed it from the lists although it was next
 	} else {
-		c.place = placeLast
+		c.position = positionLast
 	}
 	return lease, err
 }
 
-// lists is the nodes that are to note that this one waits: the first ones of the order that are heard, rather not slow ones.
+// lists returns the nodes that should list this process as waiting: the first nodes of the order that it receives
+// messages from. Slow nodes come last.
 func (c *contender) lists() []int {
 	if !c.listening {
 		return nil
@@ -158,7 +161,7 @@ func (c *contender) lists() []int {
 	nodes := make([]int, 0, listings)
 	for _, slow := range []bool{false, true} {
 		for _, i := range c.nodes() {
-			if len(nodes) < listings && c.locker.quorum.Slow(i) == slow && c.locker.inbox.hears(i) {
+			if len(nodes) < listings && c.locker.quorum.Slow(i) == slow && c.locker.inbox.receivesFrom(i) {
 				nodes = append(nodes, i)
 			}
 		}
@@ -166,7 +169,7 @@ func (c *contender) lists() []int {
 	return nodes
 }
 
-// isNoted reports that all these nodes have refused, and so noted who asked.
+// isNoted reports whether all these nodes have refused, and so have listed this process.
 func isNoted(lists []int, answers []answer) bool {
 	return len(lists) > 0 && len(answers) > 0 && !slices.ContainsFunc(lists, func(i int) bool {
 		_, guarded := errors.AsType[guardedError](answers[i].Err)
@@ -174,15 +177,15 @@ func isNoted(lists []int, answers []answer) bool {
 	})
 }
 
-// isGranted reports that one of these nodes has granted the lock, and so forgotten that the one who asked waits.
+// isGranted reports whether one of these nodes has granted the lock, and so has removed this process from its list.
 func isGranted(lists []int, answers []answer) bool {
 	return len(answers) > 0 && slices.ContainsFunc(lists, func(i int) bool { return answers[i].Value.yes })
 }
 
-// before is the nodes to ask before the others; none: ask all at once.
+// before returns the nodes to ask before the others, or none to ask all at once.
 func (c *contender) before(lists []int) []int {
 	switch {
-	case !c.listening || c.slow || c.confirm || c.place == placeNone || c.value.attempt == 1 && c.place != placeBehind:
+	case !c.listening || c.slow || c.confirm || c.position == positionNone || c.value.attempt == 1 && c.position != positionBehind:
 		return nil
 	case !c.listed && len(lists) > 0:
 		return lists
@@ -190,14 +193,15 @@ func (c *contender) before(lists []int) []int {
 	return []int{c.first()}
 }
 
-// askInTurn asks some nodes, and the others only if one of these granted the lock, or cannot tell. Who is to go behind waits
-// for what all of them say: one knows whether somebody is ahead.
+// askInTurn asks some nodes first. It asks the others only if one of the first granted the lock or cannot tell who
+// holds it. With positionBehind it waits for the answers of all first nodes, because any of them may know a process
+// that is ahead.
 func (c *contender) askInTurn(ctx context.Context, first []int, call quorum.Call[reply]) (*round, error) {
-	behind := c.place == placeBehind // the answers may come later than the next attempt
+	behind := c.position == positionBehind // copied: answers may arrive after the next attempt has started
 	var open, ahead atomic.Bool
 	var said atomic.Int32
 	return quorum.AskHedged(ctx, c.locker.quorum, call, c.locker.granted, first, func(a answer) bool {
-		if a.Err != nil || a.Value.yes || a.Value.shaky {
+		if a.Err != nil || a.Value.yes || a.Value.unconfirmed {
 			open.Store(true)
 		}
 		if a.Value.queued {
@@ -208,8 +212,9 @@ func (c *contender) askInTurn(ctx context.Context, first []int, call quorum.Call
 	})
 }
 
-// first is the node to ask first: the first one of the order that is not slow; while the holder is not known, one that was
-// not asked for it yet; and to see whether a holder extends its hold, another one each time, so that none is believed twice.
+// first returns the node to ask first: the first one of the order that is not slow. While the holder is not known, it
+// prefers a node that has not been asked yet. To see whether a known holder extends its lease, it picks another node
+// each time, so that no single node is trusted twice in a row.
 func (c *contender) first() int {
 	order := c.nodes()
 	if c.sure && !c.doubtful {
@@ -234,51 +239,51 @@ func (c *contender) first() int {
 	return best
 }
 
-// wait returns when it is time for the next attempt, or why there will be none.
+// wait returns nil when the next attempt is due, or the reason why there will be none.
 func (c *contender) wait(ctx context.Context, err error) error {
 	if !c.listening && len(c.named) > 0 {
-		c.listening = true // what was released before is found by asking once more
+		c.listening = true // asking once more finds a release that happened before the subscription
 		return c.locker.listen(ctx)
 	}
 	pause := c.pause(err)
 	due := time.Now().Add(pause)
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
-	var heard time.Time // from when on what was heard may have it ask; zero: nothing was heard
+	var heard time.Time // earliest attempt that a message may cause; zero: no message yet
 	for {
 		select {
 		case <-timer.C:
 			c.confirm = c.holder != "" && !c.sure
 			return nil
-		case m := <-c.news:
-			pause, ok := c.hear(m)
+		case m := <-c.messages:
+			pause, ok := c.receive(m)
 			if !ok {
 				continue
 			}
 			if heard.IsZero() {
 				heard = time.Now().Add(c.pace.Next(time.Now()))
-			} else { // whoever publishes without pause, or a node that comes and goes, does not put the attempt off
+			} else { // further messages must not postpone the attempt
 				pause = min(pause, time.Until(due))
 			}
 			if pause = max(pause, time.Until(heard)); pause <= 0 {
-				return nil // without a timer: this is what a handover waits for
+				return nil // no timer: a handover waits for this
 			}
 			due = time.Now().Add(pause)
 			timer.Reset(pause)
 		case <-c.locker.open.Done():
-			return nil // the attempt that follows says so
+			return nil // the next attempt reports it
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// pause is how long to wait without news.
+// pause returns how long to wait if no message arrives.
 func (c *contender) pause(err error) time.Duration {
 	switch left := guardLeft(err); {
 	case c.queued && !c.sure:
 		return c.yield + min(time.Duration(1+c.ahead)*apart, confirmAfter) + rand.N(jitter)
-	case c.holder != "" && c.place == placeFirst:
+	case c.holder != "" && c.position == positionFirst:
 		return 0
 	case c.doubtful && len(c.named) > 0:
 		c.failures++
@@ -292,13 +297,13 @@ func (c *contender) pause(err error) time.Duration {
 	}
 	c.failures++
 	if !slices.ContainsFunc(c.nodes(), c.isNew) {
-		clear(c.named) // all who answer were asked, and no majority named the same
+		clear(c.named) // all reachable nodes were asked, and no majority names one holder
 	}
 	return c.backoff.After(c.failures) + c.yield
 }
 
-// heldFor is how long to wait for the end of the hold that is known of. One that a single node has told of is looked at on
-// the others after a while.
+// heldFor returns how long to wait for the known hold to end. If only one node has named the holder, the others are
+// asked sooner.
 func (c *contender) heldFor() time.Duration {
 	end := c.left + c.yield + rand.N(jitter)
 	if !c.sure {
@@ -307,37 +312,37 @@ func (c *contender) heldFor() time.Duration {
 	return end
 }
 
-// isNew reports that a node has not said yet who holds the lock, and may.
+// isNew reports whether a node has not yet said who holds the lock, and is not slow.
 func (c *contender) isNew(node int) bool {
 	_, named := c.named[node]
 	return !named && !c.locker.quorum.Slow(node)
 }
 
-// hear takes a message, and returns for how long to wait from now on; false: as long as before. Who was taken off a list asks
-// in any case, and so is noted there again.
-func (c *contender) hear(m *message) (pause time.Duration, changed bool) {
+// receive handles a message. It returns how long to wait from now on, or false if the message changes nothing. A
+// process that was removed from a list always asks, which lists it again.
+func (c *contender) receive(m *message) (pause time.Duration, changed bool) {
 	who := m.value.contender
 	switch {
 	case m.missed:
-		c.listed = false // it may have been taken off a list
+		c.listed = false // a missed message may have removed it from a list
 		return c.yield + rand.N(jitter), true
 	case m.ours && (c.listed || c.holder != who):
-		return 0, false // the nodes tell of it, or it is known
-	case m.kind == tellFailed:
+		return 0, false // the nodes notify it, or it knows already
+	case m.kind == notifyFailed:
 		if c.holder != who {
 			return 0, false
 		}
 		c.over()
 		c.failures++
 		return c.backoff.After(c.failures) + c.yield, true
-	case m.place != 1:
+	case m.position != 1:
 		if c.released == who && c.holder != who {
-			return 0, false // another node has told of it before, and none has named it since
+			return 0, false // another node has reported this release before
 		}
-		listed := c.listed && m.place == 2 // it still is
+		listed := c.listed && m.position == 2 // the second in a list stays listed
 		c.over()
 		c.listed, c.released, c.failures = listed, who, 0
-		if m.place == 0 {
+		if m.position == 0 {
 			c.owe(m)
 		}
 		return c.yield + apart, true
@@ -346,27 +351,28 @@ func (c *contender) hear(m *message) (pause time.Duration, changed bool) {
 	c.over()
 	c.released, c.failures = who, 0
 	if c.yield == 0 {
-		c.place = placeNone // mostly it is granted, and where the release comes later than this it would stay listed
+		c.position = positionNone // usually granted; nodes that get the release later must not keep it listed
 	}
 	return c.yield, true
 }
 
-// owe has the next one told, where this one was told first: at once if it yields, or else if it ends without the lock.
+// owe makes sure that the next process is notified if this one was first in the list but does not take the lock. With a
+// yield it forwards the message at once; otherwise it does so only if this call ends without the lock.
 func (c *contender) owe(m *message) {
 	if c.yield > 0 {
-		c.locker.passOn(m)
+		c.locker.forward(m)
 	} else if len(c.owed) < maxMessages {
 		c.owed = append(c.owed, m)
 	}
 }
 
-// over drops what was known, as it is over: the lists are to be asked again, too.
+// over forgets the hold that has ended. The lists must be asked again, too.
 func (c *contender) over() {
 	c.forget()
 	c.listed, c.askedOne = false, -1
 }
 
-// delay waits for d, less if ctx is done or the Locker closes, at which the attempt that follows looks itself.
+// delay waits for d, or until ctx is done or the Locker closes. The attempt that follows checks both.
 func (c *contender) delay(ctx context.Context, d time.Duration) {
 	if d <= 0 {
 		return

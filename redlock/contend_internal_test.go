@@ -13,8 +13,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
 )
 
-// What an earlier attempt of the same acquisition left is taken over, with a new number: it must not
-// hold up its own successor. Nothing else is.
+// The leftover of an earlier attempt of the same acquisition is taken over, with a new number, so that it does not
+// block the next attempt. No other value is taken over.
 func TestAttempt_TakesOverItsOwnLeftovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := nodetest.Start(3)
@@ -48,14 +48,14 @@ func TestAttempt_TakesOverItsOwnLeftovers(t *testing.T) {
 		if err != nil || again.Token() != second.Token() {
 			t.Errorf("the same attempt asked again: %v", err)
 		}
-		tenth, err := attempt(me, 10) // numerically, not letter by letter
+		tenth, err := attempt(me, 10) // compared as a number, not as text
 		if err != nil || tenth.Token() <= second.Token() {
 			t.Errorf("my tenth attempt over my second: %v", err)
 		}
 		if err := tenth.Release(t.Context()); err != nil {
 			t.Error(err)
 		}
-		_ = second.Release(t.Context()) // it is not there any more
+		_ = second.Release(t.Context()) // it is gone already
 		_ = again.Release(t.Context())
 		if err := l.Close(t.Context()); err != nil {
 			t.Error(err)
@@ -63,7 +63,7 @@ func TestAttempt_TakesOverItsOwnLeftovers(t *testing.T) {
 	})
 }
 
-// A node that may have forgotten its locks is no better for having kept one of our own leftovers.
+// A node that may have lost its locks stays guarded even if it has kept a leftover of our own.
 func TestAttempt_TakesOverNothingUnderGuard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := nodetest.Start(1)
@@ -95,8 +95,8 @@ func TestAttempt_TakesOverNothingUnderGuard(t *testing.T) {
 	})
 }
 
-// Where the first node is free and the others name a holder, it may be releasing the lock just now, and nothing that is
-// heard may tell of it.
+// If the first node is free and the others name a holder, the holder may be releasing the lock at that moment, and no
+// message may report it.
 func TestContend_AsksAgainSoonWhereANodeIsFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := nodetest.Start(3)

@@ -40,7 +40,7 @@ func TestAcquire_IdleWaiterCostsNextToNothing(t *testing.T) {
 	})
 }
 
-// A waiter who has followed one holder finds the next one also where a node is dead.
+// A waiter that has waited for one holder also learns the next one if a node is dead.
 func TestAcquire_IdleWaiterKnowsTheNextHolder(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		first, _ := c.Locker()
@@ -69,7 +69,7 @@ func TestAcquire_IdleWaiterKnowsTheNextHolder(t *testing.T) {
 	})
 }
 
-// Waiters of one process queue behind one contender: the nodes see one.
+// Waiters of one process queue behind one contender; the nodes see only that one.
 func TestAcquire_OfOneProcessQueueUp(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()
@@ -143,8 +143,8 @@ func TestAcquire_ManyContendersTakeTurns(t *testing.T) {
 	})
 }
 
-// Nodes that are slow, but within their time, leave none for asking one after the other: who did only that
-// would never have the lock. How soon it is had depends on connections that calls without an answer cost.
+// If the nodes are slow but within the timeout, there is no time to ask one after the other: a caller that always did
+// so would never get the lock. How soon it gets the lock depends on connections used up by unanswered calls.
 func TestAcquire_WhereARoundTripTakesMostOfTheNodeTimeout(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()
@@ -165,12 +165,12 @@ func TestAcquire_TellsOfItsAttempts(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()
 		waiter, _ := c.Locker()
-		var told []error
+		var reported []error
 		option := redlock.WithAttempts(func(took time.Duration, err error) {
 			if took < 0 || took > nodeTimeout {
 				t.Errorf("an attempt took %v", took)
 			}
-			told = append(told, err)
+			reported = append(reported, err)
 		})
 		lease := mustAcquire(t, l, "x")
 		if _, err := waiter.TryAcquire(t.Context(), "x", option); !errors.Is(err, redlock.ErrHeld) {
@@ -180,19 +180,19 @@ func TestAcquire_TellsOfItsAttempts(t *testing.T) {
 		if _, err := waiter.Acquire(t.Context(), "x", option); err != nil {
 			t.Fatal(err)
 		}
-		last := len(told) - 1
-		if last < 2 || told[last] != nil {
-			t.Fatalf("told %v", told)
+		last := len(reported) - 1
+		if last < 2 || reported[last] != nil {
+			t.Fatalf("reported %v", reported)
 		}
-		for _, err := range told[:last] {
+		for _, err := range reported[:last] {
 			if !errors.Is(err, redlock.ErrHeld) {
-				t.Errorf("told %v, want %v", err, redlock.ErrHeld)
+				t.Errorf("reported %v, want %v", err, redlock.ErrHeld)
 			}
 		}
 	})
 }
 
-// Of two who wait for the same lock, the one who yields gets it only when there is nobody else.
+// Of two callers that wait for the same lock, the one that yields gets it only if nobody else wants it.
 func TestAcquire_LetsOthersGoFirst(t *testing.T) {
 	for name, free := range map[string]func(t *testing.T, lease *redlock.Lease){
 		"released": func(t *testing.T, lease *redlock.Lease) {
@@ -257,7 +257,8 @@ func TestAcquire_ThatYieldsEndsWithClose(t *testing.T) {
 	})
 }
 
-// A waiter behind another one of its process, whose context ends at any point of its first attempt, knows no outcome.
+// A waiter queued behind another one of its process, whose context ends at any point of its first attempt, knows no
+// outcome.
 func TestAcquire_EndedInItsFirstAttemptSaysWhy(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		const way = 10 * time.Millisecond
@@ -292,7 +293,7 @@ func TestAcquire_EndedInItsFirstAttemptSaysWhy(t *testing.T) {
 	})
 }
 
-// The first node is under guard and grants nothing; those who wait hear of each grant nevertheless, and do not ask.
+// The first node is guarded and grants nothing. Waiters still learn of each grant, and do not ask again.
 func TestContend_GrantsAreToldBesideAGuardedFirstNode(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		const many, name = 30, "x"
@@ -323,7 +324,7 @@ func TestContend_GrantsAreToldBesideAGuardedFirstNode(t *testing.T) {
 			t.Error(err)
 		}
 		waiting.Wait()
-		// A hold is asked for and released on three nodes.
+		// A hold takes a grant and a release on each of three nodes.
 		if each := (c.Asked() - before) / many; each > 22 {
 			t.Errorf("%d requests for each hold", each)
 		}

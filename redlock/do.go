@@ -5,10 +5,10 @@ import (
 	"errors"
 )
 
-// Do runs fn while it holds the lock: it waits as [Locker.Acquire] does, extends the lease while
-// fn runs, and releases it after fn has returned. fn's context ends with ctx and with the lease.
-// The error is fn's, joined with the release's: one that wraps [ErrLost] or [ErrExpired] says that
-// fn may not have been alone to its end. A panic of fn goes on after the release.
+// Do runs fn while it holds the lock. It waits as [Locker.Acquire] does, extends the lease while fn runs, and releases
+// it after fn has returned. fn's context ends with ctx and with the lease. The error is fn's, joined with the
+// release's. If it wraps [ErrLost] or [ErrExpired], somebody else may have held the lock before fn returned. A panic of
+// fn continues after the release.
 func (l *Locker) Do(
 	ctx context.Context, name string, fn func(ctx context.Context, lease *Lease) error,
 	opts ...AcquireOption,

@@ -1,5 +1,5 @@
-// Package redlock is a lock over 1, 3 or 5 independent Redis masters, of which a majority decides. A lock that was won
-// is a [Lease]: it has a deadline, a context that ends there, and a fencing token.
+// Package redlock is a lock over 1, 3 or 5 independent Redis masters; a majority of them decides. Winning the lock
+// returns a [Lease], which has a deadline, a context that ends by then, and a fencing token.
 //
 //	locker, err := redlock.Open([]string{"r1:6379", "r2:6379", "r3:6379"})
 //	...
@@ -12,13 +12,14 @@
 //   - At most one lease of a name is valid at a time.
 //   - The tokens of a name increase from grant to grant, also if nodes lose their data.
 //   - A node that restarted, was flushed or promoted, or came back with older data grants nothing until MaxTTL has
-//     passed: every lease that it may have lost has ended by then. A new node looks the same, so the first start waits
-//     once.
+//     passed. By then every lease that it may have lost has ended. A new node looks the same, so the very first start
+//     waits once.
 //   - A hung, dead or slow minority of nodes delays no call. It costs no lease that has been extended once; until then
-//     a lease may stand on a bare majority.
-//   - A hold that failed, was canceled or is finished leaves no lock behind, at the latest two node timeouts after the
-//     nodes answer again. On a node that does not answer it runs out by its TTL.
-//   - Every call ends by its own clock. Every retry is bounded, spaced and jittered. [Locker.Close] leaves nothing
+//     a lease may rest on a bare majority.
+//   - An acquisition that failed or was canceled, and a lease that was released, leave no lock behind. Their records
+//     are removed at most two node timeouts after the nodes answer again. On a node that does not answer, they expire
+//     after the TTL.
+//   - Every call has its own timeout. Every retry is bounded, spaced and jittered. [Locker.Close] leaves nothing
 //     running, unless its error says so.
 //
 // # Assumptions
@@ -35,57 +36,57 @@
 //
 // # What no lock can do
 //
-// A paused process can still be inside your code when it wakes, after its lease has run out and somebody else has the
-// lock. [Lease.Valid] and the context know it at once, but only when they are asked. That is what [Lease.Token] is for:
-// the resource remembers the largest token it has seen and refuses a smaller one (SQL: UPDATE ... WHERE fence <=
-// $token). A new holder must show the resource its token before it relies on anything.
+// A process can be paused inside your code and resume after its lease has run out and somebody else has the lock.
+// [Lease.Valid] and the context report that at once, but only if the code checks them. [Lease.Token] closes this gap:
+// the resource remembers the largest token it has seen and refuses smaller ones (SQL: UPDATE ... WHERE fence <=
+// $token). A new holder must show the resource its token before it relies on the state of the resource.
 //
 // # The algorithm
 //
-// It is the one of the Redis page on distributed locks
-// (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/), with what that page asks for and leaves
-// open. There is one Lua script for each verb; the header of acquire.lua says what a node keeps.
+// The package implements the algorithm of the Redis page on distributed locks
+// (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/), and settles what that page leaves open.
+// There is one Lua script for each verb; the header of acquire.lua describes what a node stores.
 //
-// State. A node has one hash for a prefix, without a TTL: a guard, and a record for each name with the fencing number,
-// the deadline and the holder. Whatever loses a record, be it an eviction or an older file, loses the guard with it. An
-// eviction thus costs availability, and no lock is granted twice; policies that evict only keys with a TTL never touch
-// the hash.
+// State. A node stores one hash per prefix, without a TTL. It holds a guard, and for each name a record with the fencing
+// number, the deadline and the holder. An eviction or an older file that loses a record loses the guard as well, so it
+// costs availability but never grants a lock twice. Policies that evict only keys with a TTL never touch the hash.
 //
-// Acquire. All nodes are asked at once. A majority of grants is the lease, unless its validity is over: that counts
-// from before the first byte was sent, and is the TTL less the drift less 2 ms. Granting is idempotent: the same value
-// is granted again, so a repeated request does not block itself. A value left by an earlier attempt of the same call is
-// replaced. Any other value is another owner's. Votes are counted by the identity of the server: two addresses of one
-// server have one vote.
+// Acquire. All nodes are asked at once. A majority of grants makes the lease, unless its validity has already ended.
+// Validity starts before the first byte is sent, and lasts for the TTL minus the drift minus 2 ms. Acquire is
+// idempotent: the same value is granted again, so a repeated request does not block itself. A value left by an earlier
+// attempt of the same call is replaced. Any other value belongs to another owner. Votes are counted per server identity:
+// two addresses of one server have one vote.
 //
-// Guard. It names the server (by its replication id, which changes with every restart and every promotion) and when it
-// was first seen. The script that grants compares it with the server that it runs on. On another server, or without a
-// guard, it writes a new one and grants nothing until MaxTTL has passed ([ErrGuarded]); what is held is still extended
-// and released. A server also gets a new replication id when its first replica or a backup connects, so that guard is
-// for nothing.
+// Guard. The guard records the server's identity (its replication id, which changes with every restart and every
+// promotion) and when that server was first seen. The granting script compares the guard with the server it runs on. If
+// they differ or there is no guard, the script writes a new guard and grants nothing until MaxTTL has passed
+// ([ErrGuarded]). Existing leases can still be extended and released. A server also gets a new replication id when its
+// first replica or a backup connects; that guard is a false alarm.
 //
 // Token. Each node counts the grants of a name. The token is the largest number of the deciding majority. If the
-// numbers differ, one more round raises them on a majority before anybody sees the token, so that the next majority
-// counts on from there. A number that is gone or older than the guard starts from the node's clock in microseconds,
-// which is ahead of every number that it has lost. Numbers are kept for a while after the hold ([WithFenceRetention]).
+// numbers differ, one more round raises them on a majority before anybody sees the token, so the next majority counts
+// on from there. A number that is missing or older than the guard starts from the node's clock in microseconds, which
+// is ahead of every number the node has lost. Numbers are kept for a while after the hold ([WithFenceRetention]).
 //
-// Extend. A majority must say that the lock is still ours. Nodes that have lost it then get it again, with the checks
-// of a grant; they have no vote in that round. An extension without a majority is a loss or unknown, and never a new
-// acquisition. Leases that are due together travel in one call.
+// Extend. A majority must confirm that the lock is still ours. Nodes that have lost it are then repaired, with the same
+// checks as for a grant; they have no vote in that round. Without a majority, the lease is lost or its state is unknown;
+// an extension never acquires a lock again. Leases that are due together share one call.
 //
-// Release. It is sent to a node after that node's grant has been answered, or it could overtake it. What was not
-// answered is released again in the background. Its outcome is decided by the holder's clock: a lease that was valid
-// until then was the only one, whoever holds the lock when the answers arrive. Every grant carries an instant of the
-// node's own clock after which nobody waits for it: found in the socket of a node that hung, it does nothing.
+// Release. A release is sent to a node only after that node has answered the grant, because it could otherwise overtake
+// the grant. A release without an answer is repeated in the background. The holder's clock decides the outcome: a lease
+// that was valid until its release was the only one, whoever holds the lock when the answers arrive. Every grant carries
+// the time, by the node's own clock, at which the caller stops waiting. If a hung node reads it from its socket later,
+// the grant does nothing.
 //
-// Time. Elapsed time is monotonic time plus time suspended. Every reply brings the node's clock. With three nodes or
-// more, votes count only in a majority whose clocks agree ([WithMaxClockSkew]), and not from a node whose clock has
-// moved against this process's. If all have moved alike, it was this process that slept, and its leases are shorter by
-// that.
+// Time. Elapsed time is monotonic time plus time suspended. Every reply carries the node's clock. With three nodes or
+// more, votes count only within a majority whose clocks agree ([WithMaxClockSkew]), and a node whose clock has moved
+// relative to this process has no vote. If all clocks have moved by the same amount, this process was suspended, and
+// its leases are shortened by that amount.
 //
-// Waiting. Two nodes keep a list of the processes that wait for a lock. A release tells the first of them, and the second
-// in case that one is gone, so that few ask however many wait, and all have it in turn; but whoever is further than 10 ms
-// from the nodes comes late where a nearer process takes the lock again at once. What is not heard is found by a timer.
-// The callers of one process queue behind one of them.
+// Waiting. Two nodes keep a list of the processes that wait for a lock. A release notifies the first process, and also
+// the second in case the first is gone. So only a few processes ask however many wait, and they get the lock in turn. A
+// process more than 10 ms away from the nodes may lose its turn to a nearer one that takes the lock again at once. A
+// timer covers messages that are not received. Within one process, callers queue behind one of them.
 //
-// The package logs nothing and keeps no global state; [Hooks] say what it sees.
+// The package logs nothing and keeps no global state; [Hooks] report what it observes.
 package redlock

@@ -8,18 +8,18 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// What a caller may want to branch on, with errors.Is. The details are in a [QuorumError].
+// The errors that callers can test with errors.Is. The details are in a [QuorumError].
 var (
-	// ErrHeld says that others hold so many nodes that the lock could not be won.
+	// ErrHeld says that others hold the lock on so many nodes that it could not be won.
 	ErrHeld = errors.New("redlock: held")
-	// ErrNoQuorum says that too few nodes answered to know or to change anything for sure.
+	// ErrNoQuorum says that too few nodes answered to decide the outcome.
 	ErrNoQuorum = errors.New("redlock: no quorum")
-	// ErrGuarded says that nodes which may have forgotten a lease grant nothing yet, so that the lock
-	// could not be won; the error says for how long.
+	// ErrGuarded says that the lock could not be won because nodes that may have lost a lease grant nothing yet. The
+	// error says for how long.
 	ErrGuarded = errors.New("redlock: guarded")
 	// ErrExpired says that the lease ran out.
 	ErrExpired = errors.New("redlock: expired")
-	// ErrLost says that on a majority of nodes the lock is gone or another's, before its time.
+	// ErrLost says that before its deadline the lease was gone, or another's, on a majority of nodes.
 	ErrLost = errors.New("redlock: lost")
 	// ErrReleased says that the lease was released or abandoned by its own holder.
 	ErrReleased = errors.New("redlock: released")
@@ -27,7 +27,7 @@ var (
 	ErrVacant = errors.New("redlock: vacant")
 	// ErrClosed says that the Locker was closed.
 	ErrClosed = errors.New("redlock: closed")
-	// ErrConfig says that an option, a node or a name is not usable.
+	// ErrConfig says that an option, a node or a name is invalid.
 	ErrConfig = errors.New("redlock: config")
 )
 
@@ -42,12 +42,12 @@ func (e NodeError) Error() string { return e.Addr + ": " + e.Err.Error() }
 // Unwrap returns the reason.
 func (e NodeError) Unwrap() error { return e.Err }
 
-// QuorumError is an outcome that a majority of nodes did not agree to. It wraps one of this
-// package's errors and each node's reason.
+// QuorumError says that an operation did not get the agreement of a majority of nodes. It wraps one of this package's
+// errors and each node's reason.
 type QuorumError struct {
-	Op, Name        string      // what was tried, on which lock
-	Size, Need, Got int         // nodes in the list, of which so many are needed, and did agree
-	Nodes           []NodeError // those that did not agree, in the order of the list
+	Op, Name        string      // the operation and its lock
+	Size, Need, Got int         // number of nodes, how many must agree, how many did
+	Nodes           []NodeError // nodes that did not agree, in the order of the list
 
 	kind error
 }
@@ -72,8 +72,8 @@ func (e *QuorumError) Unwrap() []error {
 	return all
 }
 
-// HeldBy returns the value, as set by [WithValue], of the holder that so many nodes name in an error of an attempt that they are
-// a majority; false: they do not.
+// HeldBy returns the value, set with [WithValue], of the holder that a majority of nodes names in the error of an
+// attempt. It returns false if no majority names the same holder.
 func HeldBy(err error) (value string, ok bool) {
 	q, ok := errors.AsType[*QuorumError](err)
 	if !ok {
@@ -92,7 +92,7 @@ func HeldBy(err error) (value string, ok bool) {
 	return "", false
 }
 
-// problems are all that is wrong with one call, each an [ErrConfig].
+// problems are the problems found in one call, each an [ErrConfig].
 type problems []error
 
 func (p *problems) add(format string, args ...any) {

@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// SweepAfter is after how many grants a node looks for old records.
+// SweepAfter is the number of grants between two sweeps of a node.
 const SweepAfter = sweepAfter
 
 // SendsAcquire and SendsRepair report whether a command runs that script.
@@ -29,5 +29,5 @@ func sends(source string) func(cmd redis.Cmder) bool {
 	}
 }
 
-// Order is in which the nodes are asked.
+// Order returns the order in which nodes are asked.
 func (l *Locker) Order(name string) []int { return l.order(name) }

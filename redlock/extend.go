@@ -10,10 +10,10 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// Extend prolongs the lease by its TTL, counted from now, if a majority of nodes still has it as ours. [ErrNoQuorum]: not
-// known; the lease is valid until its old deadline, so try again. A lease that ended stays ended: [ErrExpired] after its
-// deadline, [ErrLost] if on a majority the lock is gone or another's, [ErrReleased]. It is never acquired again: somebody
-// may have held the lock in between.
+// Extend prolongs the lease by its TTL, counted from now, if a majority of nodes confirms that it is still ours. After
+// [ErrNoQuorum] the outcome is unknown and the lease is valid until its old deadline, so try again. A lease that has
+// ended stays ended, and Extend returns [ErrExpired] after its deadline, [ErrLost] if on a majority the lock is gone or
+// another's, or [ErrReleased]. It never acquires the lock again, because somebody may have held it in between.
 func (s *Lease) Extend(ctx context.Context) error {
 	s.mu.Lock()
 	err := s.heldLocked()
@@ -30,8 +30,8 @@ func (s *Lease) Extend(ctx context.Context) error {
 	return err
 }
 
-// extend asks once for all these leases together, and returns what became of each. One that is lost is the caller's to
-// end.
+// extend asks once for all these leases together, and returns the outcome of each. The caller must end the leases that
+// are lost.
 func (l *Locker) extend(ctx context.Context, leases []*Lease) []error {
 	grants, tokens := make([]*grant, len(leases)), make([]uint64, len(leases))
 	for i, lease := range leases {
@@ -60,14 +60,14 @@ func (l *Locker) extend(ctx context.Context, leases []*Lease) []error {
 	return errs
 }
 
-// extending is one call that extends several holds and raises their numbers.
+// extending is one call that extends several leases and raises their numbers.
 type extending struct {
 	locker *Locker
 	grants []*grant
-	locks  string // what the script has of all of them
+	locks  string // the script's argument for all of them
 
-	// known is, by node, whether every hold has had an answer of it before: an extension's yes counts only then, as a clock
-	// that was set back in between is noticed only then.
+	// known has the nodes that have answered for every one of the leases before. Only their yes counts: a clock that
+	// was set back before a node's first answer cannot be detected.
 	known nodeSet
 }
 
@@ -91,10 +91,10 @@ func newExtending(l *Locker, grants []*grant, tokens []uint64) *extending {
 	return e
 }
 
-// digits is a fencing number as records have it.
+// digits formats a fencing number as records store it.
 func digits(n uint64) string { return string(appendDigits(nil, n, 16)) }
 
-// appendDigits appends n with zeros before it, as scripts have their numbers: they compare them as texts.
+// appendDigits appends n with leading zeros. Scripts compare numbers as texts.
 func appendDigits(b []byte, n uint64, width int) []byte {
 	b = append(b, "0000000000000000"[:width]...)
 	for i := len(b) - 1; n > 0; i, n = i-1, n/10 {
@@ -103,8 +103,9 @@ func appendDigits(b []byte, n uint64, width int) []byte {
 	return b
 }
 
-// mark is what the records of a hold say of its last extension: a holder that is cut off from a majority goes on to extend
-// them on the others, and those who wait are not to wait for these.
+// mark returns '?' if the last extension was not confirmed, and a space otherwise; the records of the lease store it. A
+// holder that is cut off from a majority keeps extending its records on the other nodes, and waiting processes must not
+// wait for these.
 func (g *grant) mark() byte {
 	if g.unconfirmed.Load() {
 		return '?'
@@ -114,7 +115,7 @@ func (g *grant) mark() byte {
 
 func (e *extending) AppendArgs(_ int, args []any) []any { return append(args, &e.locks) }
 
-// isDecided reports that the answers so far decide the outcome for each hold.
+// isDecided reports whether the answers so far decide the outcome for every lease.
 func (e *extending) isDecided(answers []quorum.Answer[extension]) bool {
 	over := 0
 	for i := range answers {
@@ -136,7 +137,7 @@ func (e *extending) isDecided(answers []quorum.Answer[extension]) bool {
 	return true
 }
 
-// allExtended reports that a majority of nodes has extended every one of the holds.
+// allExtended reports whether a majority of nodes has extended every one of the leases.
 func (e *extending) allExtended(answers []quorum.Answer[extension]) bool {
 	var space [usualNodes]answer
 	votes := space[:0]
@@ -150,7 +151,7 @@ func (e *extending) allExtended(answers []quorum.Answer[extension]) bool {
 	return e.locker.count(votes, timed).yes >= e.locker.need
 }
 
-// answersTo are what the nodes said of the i-th hold.
+// answersTo returns what the nodes said about the i-th lease.
 func (e *extending) answersTo(i int, answers []quorum.Answer[extension]) []answer {
 	one := make([]answer, len(answers))
 	for node := range answers {
@@ -172,8 +173,8 @@ func (e *extending) answerTo(i, node int, a quorum.Answer[extension]) answer {
 	return one
 }
 
-// answered takes what a node said, early or late: from now on its clock is known to the holds; and those that it has lost
-// are set there again, if they were extended.
+// answered handles an answer, early or late. From now on the leases know the node's clock. Leases that the node has
+// lost are repaired there if they were extended.
 func (e *extending) answered(node int, a quorum.Answer[extension], leases []*Lease, errs []error) {
 	for i, lease := range leases {
 		if !a.Value.all {
@@ -183,12 +184,12 @@ func (e *extending) answered(node int, a quorum.Answer[extension], leases []*Lea
 			}
 		}
 		if a.Time != 0 {
-			e.grants[i].heard.add(nodeSet(0).with(node))
+			e.grants[i].answered.add(nodeSet(0).with(node))
 		}
 	}
 }
 
-// notExtended is err, or what has ended the lease while the nodes were asked.
+// notExtended returns err, or the reason why the lease ended in the meantime.
 func (s *Lease) notExtended(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,8 +206,8 @@ func (s *Lease) lose(err error) {
 	s.endLocked(err)
 }
 
-// prolong moves the deadline, never backwards, since extensions may overlap; and not that of a lease that ended while the
-// nodes were asked.
+// prolong moves the deadline forward. It never moves it back, since extensions may overlap, and does nothing for a
+// lease that has ended in the meantime.
 func (s *Lease) prolong(deadline, now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

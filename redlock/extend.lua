@@ -1,13 +1,13 @@
--- extend: prolong locks that are still ours, and raise their numbers where they are behind
+-- extend: prolong locks that are still ours, and raise their numbers if they are lower
 -- KEYS     hash of the prefix
--- ARGV     list, as guard has it; then all locks in one text, as each argument costs a microsecond: of each its token (16
---          digits), ttl (ms, 12), ? if the last extension was not confirmed or a space, the lengths of field (4) and value
---          (4), field and value
--- returns  SECONDS MICROSECONDS IDENTITY, and the item a if all were extended; else for each lock an item:
+-- ARGV     list, in the guard's format; then all locks in one text, because each argument costs a microsecond: for each
+--          lock its token (16 digits), ttl (ms, 12), ? if the last extension was not confirmed or a space, the lengths of
+--          field (4) and value (4), field and value
+-- returns  SECONDS MICROSECONDS IDENTITY, and the item a if all were extended; otherwise an item for each lock:
 --          y                extended
---          n                it is gone
---          hLEFT and text   held by that value, for so many ms
---          e and text       the record is none of ours, nothing was done
+--          n                the lock is gone
+--          hLEFT and text   held by that value, for LEFT ms
+--          e and text       this library did not write the record; nothing was done
 local t = redis.call('TIME')
 local now, hash, list, locks, sub = t[1] * 1000000 + t[2], KEYS[1], ARGV[1], ARGV[2], string.sub
 local fields, starts, values, n = {'g'}, {}, {}, 1
@@ -36,8 +36,8 @@ for i = 2, n do
     end
     changes[m + 1] = fields[i]
     m = m + 2
-    -- The number comes first in a record, so the texts compare as the numbers do. It keeps the guard that it was counted
-    -- under: what was lost stays lost.
+    -- The number comes first in a record, so records compare like their numbers. The guard under which it was counted
+    -- stays the same: lost numbers stay lost.
     if record < token then
       changes[m] = token .. sub(record, 17, 33) .. deadline .. value
     else
@@ -59,7 +59,7 @@ if m == 2 * (n - 1) then
   n = 2
 end
 if guard and list ~= '' and sub(guard, 91, 93) == sub(list, 14, 16) then
-  -- The list of nodes is in use: so much is noted eight times in a longest lease.
+  -- Record that the list of nodes is in use, eight times per longest lease.
   local ms, used = math.floor(now / 1000), tonumber(sub(guard, 95, 107)) or 0
   if used + tonumber(sub(guard, 78, 89)) / 8 <= ms then
     changes[m + 1] = 'g'

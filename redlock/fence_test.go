@@ -11,13 +11,13 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// From the first grant of a name on: the nodes' clocks differ, the counters that start from them do not.
+// Counters agree from the first grant of a name on, although the clocks from which they start differ.
 func TestFence_CountsInOneRoundTrip(t *testing.T) {
 	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 		for i := range 5 {
 			c.Offset(i, time.Duration(i)*time.Millisecond)
 		}
-		time.Sleep(ttl / 8) // away from where the rounding has its steps
+		time.Sleep(ttl / 8) // away from a rounding step
 		l, _ := c.Locker()
 		warmUp(t, l)
 		last := uint64(0)
@@ -35,7 +35,7 @@ func TestFence_CountsInOneRoundTrip(t *testing.T) {
 	})
 }
 
-// The records of names that are used once do not pile up: grants of other names remove them, some with each look.
+// Records of names that are used only once do not pile up: grants of other names remove some with each sweep.
 func TestFence_IsKeptForTheRetention(t *testing.T) {
 	bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()
@@ -62,7 +62,7 @@ func TestFence_IsKeptForTheRetention(t *testing.T) {
 	})
 }
 
-// Whoever keeps numbers for less long must not drop those of longer leases, whose seed is rounded down by more.
+// A client with a shorter retention must not drop numbers of longer leases, whose seed is rounded down by more.
 func TestFence_IsKeptForTheLongestLeaseThatIsKnown(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		long, _ := c.Locker()
@@ -90,7 +90,7 @@ func TestFence_TokensIncreaseOverUnevenNodes(t *testing.T) {
 		last := uint64(0)
 		for i := range 9 {
 			c.Heal()
-			time.Sleep(time.Second) // what the hung node was asked is settled
+			time.Sleep(time.Second) // the requests to the hung node have ended
 			c.Hang(i % 3)
 			token := acquireAndRelease(t, l, "x")
 			if token <= last {
@@ -126,13 +126,13 @@ func TestFence_IsRaisedByAnExtensionWhereItIsBehind(t *testing.T) {
 	})
 }
 
-// A node that was too late for the deciding majority has counted further.
+// A node that answered too late for the deciding majority has a larger number.
 func TestFence_HolderReportsTheTokenWhereANodeIsAhead(t *testing.T) {
 	for ahead := range 3 {
 		bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 			l, _ := c.Locker()
 			lease := mustAcquire(t, l, "x")
-			synctest.Wait() // the slowest node has it too
+			synctest.Wait() // the slowest node has granted, too
 			records.Default.SetNumber(t, "x", lease.Token()+1000, c.Raw()[ahead])
 			h, err := l.Holder(t.Context(), "x")
 			if err != nil || h.Token != lease.Token() {
@@ -142,7 +142,7 @@ func TestFence_HolderReportsTheTokenWhereANodeIsAhead(t *testing.T) {
 	}
 }
 
-// An observer that compares tokens must not take a holder of eight days for a new one.
+// An observer that compares tokens must not mistake a holder of eight days for a new one.
 func TestFence_LastsAsLongAsTheLease(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()
@@ -153,7 +153,7 @@ func TestFence_LastsAsLongAsTheLease(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 * redlock.SweepAfter {
-				acquireAndRelease(t, l, "y") // looks for old records
+				acquireAndRelease(t, l, "y") // sweeps old records
 			}
 		}
 		h, err := l.Holder(t.Context(), "x")
@@ -163,7 +163,7 @@ func TestFence_LastsAsLongAsTheLease(t *testing.T) {
 	}, redlock.WithTTL(24*time.Hour), redlock.WithFenceRetention(25*time.Hour))
 }
 
-// Numbers start from clocks. One that is far ahead would be ahead for good.
+// Numbers start from clocks. A number that is far ahead would stay ahead forever.
 func TestFence_OfTheFutureIsNotBelieved(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()
@@ -186,7 +186,7 @@ func TestFence_OfTheFutureIsNotBelieved(t *testing.T) {
 	})
 }
 
-// A raise that takes so long that nothing of the lease is left.
+// A raise may take so long that nothing is left of the lease.
 func TestFence_DeadlineIsCheckedAfterTheRaise(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l, process := c.Locker(redlock.WithTTL(300*time.Millisecond), redlock.WithDrift(0.2),

@@ -14,7 +14,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// inboxOn returns the channel of the process that waits, on a node.
+// inboxOn returns the channel of the process that waits on a node.
 func inboxOn(c *bubble.Cluster, node int) (inbox string) {
 	for _, channel := range c.Node(node).PubSubChannels("*") {
 		if strings.Contains(channel, ":p:") {
@@ -24,8 +24,8 @@ func inboxOn(c *bubble.Cluster, node int) (inbox string) {
 	return inbox
 }
 
-// Whoever may publish, and nothing else, sends a waiting process messages as a node sends them, all of other releases: it asks
-// so often and no more, and has the lock as soon as the lease of its holder has run out.
+// Somebody who may only publish sends a waiting process forged messages about other releases. The process asks no more
+// often than allowed, and gets the lock as soon as the holder's lease has run out.
 func TestAcquire_UnderAFloodOfMessages(t *testing.T) {
 	for _, place := range []int{1, 2} {
 		t.Run(fmt.Sprint("place ", place), func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestAcquire_UnderAFloodOfMessages(t *testing.T) {
 	}
 }
 
-// Nor does a flood of messages have whoever watches ask without pause.
+// A flood of messages does not make Watch ask without a pause either.
 func TestWatch_UnderAFloodOfMessages(t *testing.T) {
 	bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()
@@ -94,7 +94,8 @@ func TestWatch_UnderAFloodOfMessages(t *testing.T) {
 	})
 }
 
-// Messages of a lock for which nobody waits here are passed on, as those who wait elsewhere should hear of it, but only so often.
+// Messages about a lock for which this process does not wait are forwarded to waiters elsewhere, but only at a limited
+// rate.
 func TestMessages_ThatNobodyWaitsForArePassedOnSoOften(t *testing.T) {
 	bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()
@@ -125,8 +126,9 @@ func TestMessages_ThatNobodyWaitsForArePassedOnSoOften(t *testing.T) {
 	})
 }
 
-// Whoever may read and publish, and nothing else, tells waiting processes that a hold is over that goes on. Nothing frees it:
-// neither the processes that wait for another lock, nor those that wait for this one and yield, which pass it on at once.
+// Somebody who may only read and publish tells waiting processes that a hold has ended, although it has not. Nobody
+// frees it: neither processes that wait for another lock, nor processes that wait for this one and yield, which forward
+// the message at once.
 func TestMessages_EndNoHold(t *testing.T) {
 	for _, waitsFor := range []string{"x", "y"} {
 		for _, place := range []int{0, 1, 2} {
@@ -156,8 +158,8 @@ func TestMessages_EndNoHold(t *testing.T) {
 	}
 }
 
-// A node that has lost a hold has those told who are in its list, one after the other, of what a message says. Meanwhile the
-// hold is set there again, and stays.
+// After a message about a hold that a node has lost, the node notifies the waiters in its list one after the other.
+// Meanwhile the hold is repaired there, and stays.
 func TestMessages_EndNoHoldThatIsSetAgain(t *testing.T) {
 	bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()
@@ -167,7 +169,7 @@ func TestMessages_EndNoHoldThatIsSetAgain(t *testing.T) {
 		var waiting sync.WaitGroup
 		waiting.Go(func() { _, _ = waiter.Acquire(ctx, "y") }) // ends with stop
 		time.Sleep(ttl / 4)
-		inbox := inboxOn(c, 0) // before others are there
+		inbox := inboxOn(c, 0) // before others wait
 		var listed []string
 		for i := range 6 {
 			id := fmt.Sprintf("LISTED-%05d", i)
@@ -184,7 +186,7 @@ func TestMessages_EndNoHoldThatIsSetAgain(t *testing.T) {
 		take(c, "x", 0)
 		time.Sleep(ttl / 4)
 		if who, err := records.Default.WaitingOn(t.Context(), "x", c.Raw()[0]); err != nil || len(who) != 5 {
-			t.Errorf("%d are listed, %v; want one told, and five as the lock is held", len(who), err)
+			t.Errorf("%d are listed, %v; want one notified, and five because the lock is held", len(who), err)
 		}
 		if on(c, "x") != 1 {
 			t.Error("the hold was freed")

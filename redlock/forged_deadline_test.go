@@ -13,15 +13,15 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// longestLease is of those who wait: they would wait for a hold of somebody else that long.
+// longestLease is the MaxTTL of the waiters, and so the longest they would wait for another client's hold.
 const longestLease = 200 * ttl
 
-// Deadlines that somebody who can write to one node may forge.
+// Deadlines that somebody with write access to one node may forge.
 var forgedDeadlines = []time.Duration{time.Hour, 200 * 365 * 24 * time.Hour}
 
-// One node has a forged deadline in its record, and the holder is gone without a release. Whoever waits asks again when the lease
-// of the holder has run out, or a usual lease later if it has to ask that node first, whichever node that is and whichever
-// answers last.
+// One node has a forged deadline in its record, and the holder is gone without a release. A waiter asks again when the
+// holder's lease has run out, or one TTL later if it must ask the forged node first, whichever node that is and
+// whichever node answers last.
 func TestAcquire_WaitsForNoForgedDeadline(t *testing.T) {
 	for _, deadline := range forgedDeadlines {
 		for node := range 3 {
@@ -42,7 +42,7 @@ func TestAcquire_WaitsForNoForgedDeadline(t *testing.T) {
 	}
 }
 
-// The same of a holder that extends its lease, and somebody who forges the deadline on one node again and again.
+// The same with a holder that extends its lease, and a deadline that is forged on one node again and again.
 func TestAcquire_WaitsForNoDeadlineThatIsForgedAgainAndAgain(t *testing.T) {
 	for _, deadline := range forgedDeadlines {
 		for node := range 3 {
@@ -70,7 +70,7 @@ func TestAcquire_WaitsForNoDeadlineThatIsForgedAgainAndAgain(t *testing.T) {
 	}
 }
 
-// Somebody forges the deadline on all nodes, and somebody else mends it, which nobody is told. Whoever waits asks again after the
+// The deadline is forged on all nodes and later corrected, which nobody is notified of. A waiter asks again after the
 // longest lease.
 func TestAcquire_AsksAgainAfterTheLongestLease(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
@@ -84,7 +84,7 @@ func TestAcquire_AsksAgainAfterTheLongestLease(t *testing.T) {
 	})
 }
 
-// acquiredWithin has a Locker wait for the lock, and fails the test if it takes longer.
+// acquiredWithin has a Locker wait for the lock, and fails the test if that takes longer.
 func acquiredWithin(t *testing.T, l *redlock.Locker, most time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
@@ -99,8 +99,8 @@ func acquiredWithin(t *testing.T, l *redlock.Locker, most time.Duration) {
 	}
 }
 
-// One node names somebody else than the others: whoever waits knows whom a majority names, whichever node that is, and does not
-// ask without end.
+// One node names another holder than the others do. A waiter knows whom the majority names, whichever node differs, and
+// does not ask endlessly.
 func TestAcquire_WaitsForTheHolderWhomMostNodesName(t *testing.T) {
 	for node := range 3 {
 		bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {

@@ -13,9 +13,9 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Whatever one node has in the place of a number, the others grant.
+// Whatever one node has instead of a number, the other nodes grant.
 func TestForgedNumber_IsThatNodesError(t *testing.T) {
-	for number, inMemory := range map[string]bool{ // whether the nodes in memory take it for a number, as Redis does
+	for number, inMemory := range map[string]bool{ // whether the in-memory nodes parse it as a number, as Redis does
 		"-000000000000005": true, "9999999999999999": true,
 		"nan             ": false, "inf             ": false, "1e300           ": false,
 	} {
@@ -38,7 +38,7 @@ func TestForgedNumber_IsThatNodesError(t *testing.T) {
 	}
 }
 
-// Who operates the nodes is told, once a minute, which one has a number that is not believed, however often it is asked.
+// A hook reports, once a minute, which node has an implausible number, however often that node is asked.
 func TestForgedNumber_IsTold(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{"the clocks are short of it": 12 * time.Hour, "no record has it": 100 * 365 * 24 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +78,8 @@ func TestForgedNumber_IsTold(t *testing.T) {
 	}
 }
 
-// A number on one node that is ahead of the clocks carries no token with it: the others forget theirs in the end, and begin anew.
+// A number on one node that is ahead of the clocks does not raise any token: the other nodes drop their numbers
+// eventually, and start again from their clocks.
 func TestForgedNumber_TokensNeverGoBack(t *testing.T) {
 	for name, forget := range map[string]func(t *testing.T, c *bubble.Cluster, l *redlock.Locker){
 		"old records are removed": func(t *testing.T, c *bubble.Cluster, l *redlock.Locker) {
@@ -117,8 +118,8 @@ func TestForgedNumber_TokensNeverGoBack(t *testing.T) {
 	}
 }
 
-// A node whose clock is ahead by as much as is allowed, and whose number is written anew before each attempt, keeps nobody from
-// the lock: what it carries with it the others believe too.
+// A node whose clock is ahead by the permitted skew, and whose number is rewritten before each attempt, keeps nobody
+// from the lock: the others accept the numbers that it raises.
 func TestForgedNumber_StopsNoGrants(t *testing.T) {
 	for _, ahead := range []time.Duration{ttl / 2, ttl, 24*time.Hour - time.Millisecond} {
 		t.Run(ahead.String(), func(t *testing.T) {

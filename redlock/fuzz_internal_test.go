@@ -8,8 +8,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// What a node says of locks is read, whatever it is. No number of it is above those that Lua can count to, and no hold is longer
-// than a record can say.
+// Any answer of a node about locks can be parsed. No number in it is above Lua's limit, and no hold is longer than a
+// record can store.
 func FuzzReplies(f *testing.F) {
 	const clock = "1700000000 250 0123456789abcde "
 	f.Add(clock+"y17/3", "id:1:text", "run_id:a\r\nrole:master", "redis_version:7.0.15\r\n")
@@ -49,7 +49,7 @@ func FuzzReplies(f *testing.F) {
 	})
 }
 
-// What anybody publishes is read, whatever it is.
+// Any published text can be parsed.
 func FuzzMessages(f *testing.F) {
 	f.Add("over 1 4 namevalue")
 	f.Add("over 2 9223372036854775807 x")

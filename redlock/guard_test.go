@@ -36,14 +36,14 @@ func TestGuard_AcquireWaitsItOut(t *testing.T) {
 	})
 }
 
-// single makes a process whose list is the first node alone.
+// single makes a process whose node list contains only the first node.
 func single(c *bubble.Cluster) *redlock.Locker {
 	c.T.Helper()
 	l, err := redlock.New(c.Links().Clients()[:1])
 	if err != nil {
 		c.T.Fatal(err)
 	}
-	c.T.Cleanup(func() { _ = l.Close(context.Background()) }) // what it holds runs out
+	c.T.Cleanup(func() { _ = l.Close(context.Background()) }) // its leases run out
 	return l
 }
 
@@ -55,9 +55,9 @@ func TestGuard_RefusesListsOfAnotherLength(t *testing.T) {
 		single := single(c)
 		_, err := single.Acquire(t.Context(), "y") // does not wait
 		want.Err(t, err, redlock.ErrConfig)
-		want.Text(t, err, "a list of 3 nodes", "here are 1")
+		want.Text(t, err, "a list of 3 nodes", "this list has 1")
 		time.Sleep(ttl + ttl/4)
-		mustAcquire(t, single, "y") // nobody uses the other list any more
+		mustAcquire(t, single, "y") // the other list is no longer in use
 		_, err = l.TryAcquire(t.Context(), "z")
 		if err != nil {
 			t.Errorf("a majority was not asked with the other length: %v", err)
@@ -65,7 +65,7 @@ func TestGuard_RefusesListsOfAnotherLength(t *testing.T) {
 	})
 }
 
-// A lease that is extended keeps its list in use, though nothing new is acquired.
+// A lease that is extended keeps its node list in use, even if nothing new is acquired.
 func TestGuard_ExtensionsKeepTheListInUse(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()
@@ -79,11 +79,11 @@ func TestGuard_ExtensionsKeepTheListInUse(t *testing.T) {
 	})
 }
 
-// All wait for the longest lease that anybody may have.
+// All clients wait for the longest lease that any client may have.
 func TestGuard_WaitsForTheLongestLeaseOfThePrefix(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		var mu sync.Mutex
-		var told []string
+		var reported []string
 		for i := range 3 {
 			c.Restart(i)
 		}
@@ -101,14 +101,14 @@ func TestGuard_WaitsForTheLongestLeaseOfThePrefix(t *testing.T) {
 			NodeError: func(_, op string, err error) {
 				mu.Lock()
 				defer mu.Unlock()
-				told = append(told, op+": "+err.Error())
+				reported = append(reported, op+": "+err.Error())
 			},
 		}))
 		mustAcquire(t, short, "y")
 		synctest.Wait()
-		if text := strings.Join(told, "\n"); len(told) != 3 || !strings.Contains(text, "max ttl: ") ||
+		if text := strings.Join(reported, "\n"); len(reported) != 3 || !strings.Contains(text, "max ttl: ") ||
 			!strings.Contains(text, "1m0s") || !strings.Contains(text, "10s") {
-			t.Errorf("told %q", told)
+			t.Errorf("reported %q", reported)
 		}
 		c.Restart(0) // keeps its data
 		c.Restart(1)
@@ -118,7 +118,7 @@ func TestGuard_WaitsForTheLongestLeaseOfThePrefix(t *testing.T) {
 	})
 }
 
-// A service with a mistyped longest lease must not stop all others of its prefix for years.
+// A service with a mistyped MaxTTL must not stop all other services of its prefix for years.
 func TestGuard_WaitsForADayAtMostForTheLeaseOfAnother(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		long, _ := c.Locker(redlock.WithMaxTTL(900 * time.Hour))
@@ -148,7 +148,7 @@ func TestGuard_ClockThatIsBehindBeginsItAnew(t *testing.T) {
 func TestGuard_HookTellsWhenItBeginsAndEnds(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		var mu sync.Mutex
-		var told []time.Duration
+		var reported []time.Duration
 		l, _ := c.Locker(redlock.WithHooks(redlock.Hooks{
 			Guarded: func(node string, left time.Duration) {
 				mu.Lock()
@@ -156,7 +156,7 @@ func TestGuard_HookTellsWhenItBeginsAndEnds(t *testing.T) {
 				if node != c.Addrs()[2] {
 					t.Errorf("guarded: %s", node)
 				}
-				told = append(told, left)
+				reported = append(reported, left)
 			},
 		}))
 		warmUp(t, l)
@@ -165,13 +165,13 @@ func TestGuard_HookTellsWhenItBeginsAndEnds(t *testing.T) {
 			warmUp(t, l)
 			time.Sleep(ttl / 20)
 		}
-		if len(told) != 2 || told[0] != ttl || told[1] != 0 {
-			t.Errorf("told %v, want %v and 0", told, ttl)
+		if len(reported) != 2 || reported[0] != ttl || reported[1] != 0 {
+			t.Errorf("reported %v, want %v and 0", reported, ttl)
 		}
 	})
 }
 
-// Where INFO is not permitted, a restart is seen only by the data being gone: who accepts that is told so once.
+// If INFO is not permitted, a restart is detected only if the data is gone. A Locker that accepts this reports it once.
 func TestGuard_WithoutInfo(t *testing.T) {
 	bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
 		c.Deny(0, "INFO")
@@ -181,9 +181,9 @@ func TestGuard_WithoutInfo(t *testing.T) {
 		want.Text(t, err, "scripts may not call INFO", "WithUnseenRestarts")
 		want.Text(t, refusing.Nodes(t.Context())[0].Err, "scripts may not call INFO")
 
-		var told []string
+		var reported []string
 		l, _ := c.Locker(redlock.WithUnseenRestarts(), redlock.WithHooks(redlock.Hooks{
-			NodeError: func(_, op string, err error) { told = append(told, op+": "+err.Error()) },
+			NodeError: func(_, op string, err error) { reported = append(reported, op+": "+err.Error()) },
 		}))
 		warmGuard(t, l)
 		for range 3 {
@@ -196,13 +196,13 @@ func TestGuard_WithoutInfo(t *testing.T) {
 		_, err = l.TryAcquire(t.Context(), "x")
 		want.Err(t, err, redlock.ErrGuarded)
 		said := 0
-		for _, text := range told {
+		for _, text := range reported {
 			if strings.Contains(text, "INFO is not permitted") {
 				said++
 			}
 		}
 		if said != 1 {
-			t.Errorf("told %q", told)
+			t.Errorf("reported %q", reported)
 		}
 	})
 }
@@ -223,11 +223,11 @@ func warmGuard(t *testing.T, l *redlock.Locker) {
 	}
 }
 
-// A guard that nobody expected is explained: what changed tells a restart from a backup.
+// An unexpected guard is explained: the change that caused it distinguishes a restart from a backup.
 func TestGuard_SaysWhichOfRunAndReplicationChanged(t *testing.T) {
 	for name, change := range map[string]struct {
-		of   func(c *bubble.Cluster)
-		told string
+		of       func(c *bubble.Cluster)
+		reported string
 	}{
 		"restarted": {func(c *bubble.Cluster) { c.Restart(0) }, "another run of the server"},
 		"first replica": {func(c *bubble.Cluster) {
@@ -237,12 +237,12 @@ func TestGuard_SaysWhichOfRunAndReplicationChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 				var mu sync.Mutex
-				var told []string
+				var reported []string
 				l, _ := c.Locker(redlock.WithHooks(redlock.Hooks{NodeError: func(node, op string, err error) {
 					mu.Lock()
 					defer mu.Unlock()
 					if op == "guard" {
-						told = append(told, node+": "+err.Error())
+						reported = append(reported, node+": "+err.Error())
 					}
 				}}))
 				warmUp(t, l)
@@ -251,15 +251,15 @@ func TestGuard_SaysWhichOfRunAndReplicationChanged(t *testing.T) {
 					time.Sleep(time.Second)
 					warmUp(t, l)
 				}
-				if len(told) != 1 || !strings.HasPrefix(told[0], c.Addrs()[0]+": "+change.told) {
-					t.Errorf("told %q, want %q once", told, change.told)
+				if len(reported) != 1 || !strings.HasPrefix(reported[0], c.Addrs()[0]+": "+change.reported) {
+					t.Errorf("reported %q, want %q once", reported, change.reported)
 				}
 			})
 		})
 	}
 }
 
-// What a node is now counts, not what it was when it was inspected.
+// The current state of a node counts, not its state when it was inspected.
 func TestNodes_TellWhatTheyAreNow(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()

@@ -13,11 +13,11 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// heldUp is a hook of a client that holds up one command for half of the node timeout.
+// heldUp is a client hook that delays one command by half of the node timeout.
 type heldUp struct {
 	sends  func(cmd redis.Cmder) bool // picks the command
-	lost   bool                       // the call fails at once, and the command arrives all the same
-	raw    *redis.Client              // by which it arrives then
+	lost   bool                       // the call fails at once, but the command still arrives
+	raw    *redis.Client              // the client that delivers it then
 	passed atomic.Bool
 }
 
@@ -47,7 +47,7 @@ func (h *heldUp) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// lockerWith makes a Locker of another process whose clients of some nodes have these hooks.
+// lockerWith makes a Locker of another process that uses these client hooks for some nodes.
 func lockerWith(c *bubble.Cluster, hooks map[int]*heldUp) *redlock.Locker {
 	c.T.Helper()
 	links := c.Links()

@@ -12,13 +12,13 @@ import (
 
 // Holder is who holds a lock.
 type Holder struct {
-	Value   string    // as given by WithValue
-	Token   uint64    // that of its lease; where nodes of a minority are away, it may be a larger one
-	Expires time.Time // when, without extension, a majority no longer has it
+	Value   string    // as set by WithValue
+	Token   uint64    // of its lease; may be larger if a minority of nodes is unreachable
+	Expires time.Time // when a majority no longer has it, unless it is extended
 }
 
-// Holder reads who holds the lock called name, from all nodes, without changing anything. By the time it returns this may
-// have changed. [ErrVacant]: no majority names the same holder. [ErrNoQuorum]: too few nodes answered to tell.
+// Holder asks all nodes who holds the lock called name, without changing anything. The answer may be outdated when it
+// returns. The error is [ErrVacant] if no majority names the same holder, or [ErrNoQuorum] if too few nodes answered.
 func (l *Locker) Holder(ctx context.Context, lock string) (Holder, error) {
 	if err := name.Check("lock name", lock); err != nil {
 		return Holder{}, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -47,7 +47,8 @@ func (l *Locker) Holder(ctx context.Context, lock string) (Holder, error) {
 	return Holder{}, l.noHolder(lock, answers, len(named))
 }
 
-// noHolder is the error where no majority names the same holder; most is how many name the one whom most name.
+// noHolder returns the error if no majority names the same holder. most is how many nodes name the one named most
+// often.
 func (l *Locker) noHolder(lock string, answers []answer, most int) error {
 	e := &QuorumError{Op: "holder of", Name: lock, Size: l.size, Need: l.need, kind: ErrVacant}
 	silent := 0
@@ -59,7 +60,7 @@ func (l *Locker) noHolder(lock string, answers []answer, most int) error {
 		case a.Value.held:
 			e.Nodes = append(e.Nodes, NodeError{l.quorum.Addr(i), heldError{a.Value.value, a.Value.left}})
 		default:
-			e.Got++ // says that nobody holds it
+			e.Got++ // this node says that nobody holds it
 		}
 	}
 	if e.Got < l.need && most+silent >= l.need {
@@ -68,12 +69,12 @@ func (l *Locker) noHolder(lock string, answers []answer, most int) error {
 	return e
 }
 
-// field is the one argument of holder.
+// field is the one argument of the holder script.
 type field string
 
 func (f field) AppendArgs(_ int, args []any) []any { return append(args, string(f)) }
 
-// agreed reports that a majority names nobody, or one holder and token; until all have answered.
+// agreed reports whether a majority names nobody, or names the same holder and token.
 func (l *Locker) agreed(answers []answer) bool {
 	vacant := 0
 	for _, a := range answers {
@@ -85,9 +86,9 @@ func (l *Locker) agreed(answers []answer) bool {
 	return vacant >= l.need || sure
 }
 
-// tokenOf returns the token of the holder that these replies name: the number that a majority has counted. A node whose
-// answer to the grant came too late to count may be ahead of it, and one that missed it behind. Where too few answer to
-// tell, it is the largest, and not sure.
+// tokenOf returns the token of the holder that these replies name: the number on which a majority agrees. A node whose
+// answer to the grant came too late to count may be ahead of it, and a node that missed the grant behind. If too few
+// nodes answer to tell, tokenOf returns the largest number, and false.
 func (l *Locker) tokenOf(named []reply) (token uint64, sure bool) {
 	for _, r := range named {
 		same := 0
@@ -104,14 +105,14 @@ func (l *Locker) tokenOf(named []reply) (token uint64, sure bool) {
 	return token, false
 }
 
-// isTwin reports that a node before i has answered for the same server.
+// isTwin reports whether a node before i has answered for the same server.
 func isTwin(i int, answers []answer) bool {
 	return answers[i].Identity != 0 && slices.ContainsFunc(answers[:i], func(a answer) bool {
 		return a.Over && a.Err == nil && a.Identity == answers[i].Identity
 	})
 }
 
-// mostNamed returns the replies that name the holder whom most name.
+// mostNamed returns the replies of the nodes that name the most frequent holder.
 func mostNamed(answers []answer) []reply {
 	votes := make(map[value][]reply, 1)
 	var most []reply

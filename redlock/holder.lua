@@ -1,10 +1,10 @@
--- holder: who holds locks; changes nothing
+-- holder: return who holds locks, without changing anything
 -- KEYS     hash of the prefix
 -- ARGV     for each lock: its field
 -- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item:
 --          n                       nobody
---          hLEFT/NUMBER and text   that value, for so many ms; the number is the node's
---          e and text              the record is none of ours
+--          hLEFT/NUMBER and text   that value, for LEFT ms; NUMBER is this node's
+--          e and text              this library did not write the record
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
 local found = redis.call('HMGET', KEYS[1], 'g', unpack(ARGV))

@@ -6,26 +6,26 @@ import (
 	"github.com/redlockfx/redlockfx/internal/chain"
 )
 
-// Hooks tell what a Locker sees, for logs and metrics. Each may be nil. They are called on the
-// goroutines that talk to the nodes, several at a time, never under a lock: they should return soon,
-// and may call any method of the Locker but Close. Of one node they tell twenty things at once, and then one a second at most: a
-// node may change its errors, its clock and its guard without end.
+// Hooks report what a Locker observes, for logs and metrics. Each may be nil. They are called on the goroutines that
+// talk to the nodes, several at a time, and never under a lock. They should return soon, and may call any method of the
+// Locker except Close. For each node, there are at most twenty calls at once and then one per second, because a node
+// may change its errors, its clock and its guard endlessly.
 type Hooks struct {
-	// Guarded is called when a node is found to grant nothing because it may have forgotten a lease,
-	// and for how long; and with zero when it is found to grant again.
+	// Guarded is called with the remaining time when a node is found to grant nothing because it may have lost a lease,
+	// and with zero when it is found to grant again.
 	Guarded func(node string, left time.Duration)
-	// Repaired is called when a lock was set again on a node that had lost it.
+	// Repaired is called when a lock was restored on a node that had lost it.
 	Repaired func(node, name string)
-	// NodeError is called when a node fails at something, and again when it fails in another way or
-	// after it had been well: not for each call. Of numbers of locks that are not believed
-	// it tells once a minute at most, and not of what is no record: the caller has that in its error.
+	// NodeError is called when a node fails at something, and again only if it fails in another way or after it has
+	// recovered. It is not called for every failed call. Implausible fencing numbers are reported at most once a
+	// minute. Values that are not records are not reported, since the caller gets them in its error.
 	NodeError func(node, op string, err error)
 	// ClockJump is called when the clock of a node was stepped. Its votes do not count for MaxTTL.
 	ClockJump func(node string, by time.Duration)
 }
 
-// JoinHooks returns Hooks that call all of those given, in that order, on the same goroutine. What none of them has stays
-// nil. If one panics, those after it are not called.
+// JoinHooks returns Hooks that call all the given ones in order, on the same goroutine. A hook that none of them sets
+// stays nil. If one panics, those after it are not called.
 func JoinHooks(all ...Hooks) Hooks {
 	var joined Hooks
 	for _, h := range all {

@@ -14,7 +14,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// A node that says something else each time does not decide how often the hooks are called, and so how much is logged.
+// A node whose errors differ each time does not control how often the hooks are called, and so how much is logged.
 func TestHooks_TellOfOneNodeAtAPace(t *testing.T) {
 	for how, answer := range map[string]func(p *server.Peer, cmd string) bool{
 		"other words each time": func(p *server.Peer, cmd string) bool {

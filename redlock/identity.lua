@@ -1,5 +1,5 @@
--- identity: without a guard, what the hash says of the server may be of another one: who it is is asked all the same, so
--- that two addresses that lead to it have one vote.
+-- identity: without a guard, the identity in the hash may be another server's. Ask the server for its own, so that two
+-- addresses of one server have one vote.
 -- needs     list, guard; changes guard
 if list == '' then
   local info = redis.pcall('INFO', 'replication')

@@ -9,7 +9,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// An address may lead to another server from one connection to the next, without a call that fails: behind a DNS record
+// An address may lead to another server from one connection to the next, without a failed call: behind a DNS record
 // that changes, a reused IP address or a load balancer.
 func TestTryAcquire_ThroughTwoAddressesOfOneServer(t *testing.T) {
 	for _, opts := range [][]redlock.Option{nil, {redlock.WithoutRestartGuard()}} {
@@ -25,7 +25,7 @@ func TestTryAcquire_ThroughTwoAddressesOfOneServer(t *testing.T) {
 				_, err := other.TryAcquire(t.Context(), "x")
 				want.Err(t, err, redlock.ErrNoQuorum)
 				want.Text(t, err, "it is the same server as "+c.Addrs()[0], "held by")
-				synctest.Wait() // what that attempt left is removed
+				synctest.Wait() // the leftover of that attempt is removed
 			}
 			if !lease.Valid() {
 				t.Error("lost")
@@ -34,13 +34,14 @@ func TestTryAcquire_ThroughTwoAddressesOfOneServer(t *testing.T) {
 	}
 }
 
-// The node's clock may have been set back since it granted the lock, so that it still has what has run out elsewhere.
+// The node's clock may have been set back since it granted the lock, so that it still holds a lease that has expired
+// elsewhere.
 func TestExtend_ByANodeThatAnswersForTheFirstTimeDoesNotCount(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l, process := c.Locker()
 		warmUp(t, l)
 		process.DropReplies(2)
-		lease := mustAcquire(t, l, "x") // also on node 2, of which nobody knows
+		lease := mustAcquire(t, l, "x") // also on node 2, whose answer nobody has received
 		synctest.Wait()
 		process.Heal()
 		process.Hang(1)

@@ -12,38 +12,39 @@ import (
 	"github.com/redlockfx/redlockfx/internal/notify"
 )
 
-// inbox is where the nodes tell this process that a lock is free for which one of its callers waits.
+// inbox receives messages from the nodes that a lock is free for which a caller of this process waits.
 //
-// Whoever is refused a lock and waits for it is noted by the node in the same instant, at the end of a list. A release takes
-// the first one off and tells its process, on a channel of that process, and the second one as well, for the case that the
-// first one is gone. So a release costs the nodes the same whether three wait or three hundred, and those who wait are
-// served in turn. Whoever was taken off and waits no more has the next one told.
+// A node that refuses a lock to a waiting process appends the process to a list in the same script. A release removes
+// the first process from the list and notifies it on that process's channel. It also notifies the second process, in
+// case the first is gone. So a release costs the nodes the same whether three processes wait or three hundred, and they
+// get the lock in turn. A process that was removed from a list but no longer waits has the next one notified.
 //
-// All of this is a hint: who is not told asks again when the lease that it knows of has run out.
+// All of this is only a hint: a process that misses a message asks again when the lease that it knows of has run out.
 type inbox struct {
 	notifier *notify.Notifier
 	channel  string
-	id       string // of this process in the lists
+	id       string // identifies this process in the lists
 	deliver  func(*message)
-	tried    chan struct{} // closed when whoever has opened it waits no longer for the nodes
+	tried    chan struct{} // closed when the caller that opened the inbox no longer waits for the nodes
 
-	mu   sync.Mutex // guards the field below
-	news *notify.Subscription
+	mu  sync.Mutex // guards the field below
+	sub *notify.Subscription
 }
 
-// message is what a node has told.
+// message is a message from a node.
 type message struct {
-	missed bool // nothing was told, but some may have been that was not heard
-	ours   bool // from a caller of this process that has released the lock, and not from a node
-	node   int
-	kind   string
-	place  int // in the list: 1 was taken off it, 2 is the next one; 0 is the first where another node takes it off
-	name   string
-	text   string // the value that is gone: anybody may publish another one, so it decides nothing
-	value  value
+	missed   bool // no message arrived, but some may have been missed
+	ours     bool // sent by a caller of this process that released the lock, not by a node
+	node     int
+	kind     string
+	position int // in the list: 1 was removed from it, 2 is the next one; 0 is the first, if another node removes it
+	name     string
+	text     string // the released value; decides nothing, since anybody may publish one
+	value    value
 }
 
-// maxMessages is how many messages about one lock are kept; of more, the oldest go to the next one who waits.
+// maxMessages is how many messages about one lock are kept. Beyond that, the oldest are forwarded to the next process
+// that waits.
 const maxMessages = 4
 
 func newInbox(hash string, n *notify.Notifier, deliver func(*message)) *inbox {
@@ -51,47 +52,47 @@ func newInbox(hash string, n *notify.Notifier, deliver func(*message)) *inbox {
 	return &inbox{notifier: n, channel: hash + ":p:" + id, id: id, deliver: deliver, tried: make(chan struct{})}
 }
 
-// open begins to hear what the nodes tell. The function that it returns hands it on until done, for the caller to run; nil:
-// somebody has begun before.
-func (b *inbox) open(done <-chan struct{}) (news *notify.Subscription, run func()) {
+// open subscribes to this process's channel. The caller must call run, which delivers messages until done is closed.
+// run is nil if the inbox was open already.
+func (b *inbox) open(done <-chan struct{}) (sub *notify.Subscription, run func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.news == nil {
-		b.news = b.notifier.SubscribeAll(b.channel)
-		news := b.news
-		run = func() { b.run(news, done) }
+	if b.sub == nil {
+		b.sub = b.notifier.SubscribeAll(b.channel)
+		sub := b.sub
+		run = func() { b.run(sub, done) }
 	}
-	return b.news, run
+	return b.sub, run
 }
 
-// isOpen reports that some node is heard.
+// isOpen reports whether messages of at least one node are received.
 func (b *inbox) isOpen() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.news == nil {
+	if b.sub == nil {
 		return false
 	}
 	select {
-	case <-b.news.Ready():
+	case <-b.sub.Ready():
 		return true
 	default:
 		return false
 	}
 }
 
-// hears reports whether what a node tells is heard. The inbox has been opened.
-func (b *inbox) hears(node int) bool {
+// receivesFrom reports whether messages of the node are received. The inbox must be open.
+func (b *inbox) receivesFrom(node int) bool {
 	b.mu.Lock()
-	news := b.news
+	sub := b.sub
 	b.mu.Unlock()
-	return news.Hears(node)
+	return sub.Hears(node)
 }
 
-func (b *inbox) run(news *notify.Subscription, done <-chan struct{}) {
+func (b *inbox) run(sub *notify.Subscription, done <-chan struct{}) {
 	for {
 		select {
-		case <-news.C():
-			for e, ok := news.Next(); ok; e, ok = news.Next() {
+		case <-sub.C():
+			for e, ok := sub.Next(); ok; e, ok = sub.Next() {
 				if m := readMessage(e); m != nil {
 					b.deliver(m)
 				}
@@ -102,7 +103,8 @@ func (b *inbox) run(news *notify.Subscription, done <-chan struct{}) {
 	}
 }
 
-// readMessage reads KIND PLACE LENGTH NAME VALUE, where NAME is of that length and VALUE follows it at once; nil: it is none.
+// readMessage parses KIND POSITION LENGTH NAME VALUE, where NAME has that length and VALUE follows it without a space.
+// It returns nil if the text is not a message.
 func readMessage(e notify.Event) *message {
 	if e.Missed {
 		return &message{missed: true, node: e.Node}
@@ -119,17 +121,17 @@ func readMessage(e notify.Event) *message {
 	if err != nil {
 		return nil
 	}
-	return &message{node: e.Node, kind: kind, place: n, name: text[:l], text: text[l:], value: v}
+	return &message{node: e.Node, kind: kind, position: n, name: text[:l], text: text[l:], value: v}
 }
 
-// listen opens the inbox, and waits until it is open, for as long as a node may take to answer. Nobody waits for that a
-// second time.
+// listen opens the inbox, and waits for the subscription no longer than a node may take to answer. Only the first call
+// waits; later calls wait for the first.
 func (l *Locker) listen(ctx context.Context) error {
-	news, run := l.inbox.open(l.open.Done())
+	sub, run := l.inbox.open(l.open.Done())
 	if run != nil {
 		l.start(run) // ends when Close begins
 		defer close(l.inbox.tried)
-		return l.joined(ctx, news)
+		return l.joined(ctx, sub)
 	}
 	select {
 	case <-l.inbox.tried:
@@ -140,24 +142,24 @@ func (l *Locker) listen(ctx context.Context) error {
 	return nil
 }
 
-// deliver gives a message to whoever waits for the lock here.
+// deliver passes a message to the queue of its lock.
 func (l *Locker) deliver(m *message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if m.missed {
 		for _, q := range l.queues {
-			l.passOnLocked(q.addLocked(m))
+			l.forwardLocked(q.addLocked(m))
 		}
 		return
 	}
 	if q := l.queues[m.name]; q != nil {
 		m = q.addLocked(m)
 	}
-	l.passOnLocked(m)
+	l.forwardLocked(m)
 }
 
-// deliverOurs tells whoever waits for the lock here that another caller of this process has released it. The nodes tell only
-// those whom they have listed, and nobody where subscribing is denied.
+// deliverOurs notifies the queue of a lock that another caller of this process has released it. The nodes notify only
+// listed processes, and none if subscribing is denied.
 func (l *Locker) deliverOurs(name, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,38 +167,38 @@ func (l *Locker) deliverOurs(name, text string) {
 	if q == nil {
 		return
 	}
-	v, _ := parseValue(text) // it is our own
-	l.passOnLocked(q.addLocked(&message{ours: true, place: 2, name: name, value: v}))
+	v, _ := parseValue(text) // our own value always parses
+	l.forwardLocked(q.addLocked(&message{ours: true, position: 2, name: name, value: v}))
 }
 
-// passOnLocked has the next one told who waits for the lock, where this process was told of a release and nobody here looks
-// at that. nil: there is none.
-func (l *Locker) passOnLocked(m *message) {
-	if m == nil || m.missed || m.kind != tellOver || m.place == 2 || slices.Contains(l.served[:], m.value.contender) {
+// forwardLocked has the next process notified if this process was notified of a release and none of its callers handles
+// it. m may be nil.
+func (l *Locker) forwardLocked(m *message) {
+	if m == nil || m.missed || m.kind != notifyOver || m.position == 2 || slices.Contains(l.served[:], m.value.contender) {
 		return
 	}
-	if l.passing.Allow(time.Now()) { // else somebody publishes what no node has said
-		l.tellNextLocked(m, m.text, &tellNext)
+	if l.passing.Allow(time.Now()) { // beyond this rate, somebody is publishing forged messages
+		l.notifyNextLocked(m, m.text, &notifyNext)
 	}
 }
 
-// tellNextLocked has the node that told of the end of a hold tell the next one. The node does nothing if somebody holds the lock.
-// tellOver first frees the lock if this value holds it: it is for a value of our own. A value from a message goes with tellNext,
-// which frees nothing.
-func (l *Locker) tellNextLocked(m *message, value string, tell *string) {
+// notifyNextLocked has the node that sent the message notify the next process. The node does nothing if somebody holds
+// the lock. With notifyOver it first frees the lock if value holds it; use that only with a value of our own. Use
+// notifyNext, which frees nothing, with a value from a message.
+func (l *Locker) notifyNextLocked(m *message, value string, tell *string) {
 	l.janitors[m.node].add(leftover{
 		field: fieldOf(m.name), value: value, until: l.clock.Now().Add(confirmAfter), tell: tell, sure: true,
 	})
 }
 
-// passOn has the next one told of what this process was told.
-func (l *Locker) passOn(m *message) {
+// forward has the next process notified of a message.
+func (l *Locker) forward(m *message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.tellNextLocked(m, m.text, &tellNext)
+	l.notifyNextLocked(m, m.text, &notifyNext)
 }
 
-// serveLocked notes that this process has taken the lock after that release.
+// serveLocked records that this process has taken the lock after the release of that holder.
 func (l *Locker) serveLocked(released string) {
 	copy(l.served[1:], l.served[:])
 	l.served[0] = released

@@ -1,11 +1,11 @@
--- inspect: what the server is, and its guard; changes nothing
+-- inspect: return the server's properties and its guard, without changing anything
 -- KEYS     hash of the prefix
 -- ARGV     longest lease of the caller (ms; 0: no guard)
 -- returns  SECONDS MICROSECONDS IDENTITY, an item, and texts: the sections server, replication and memory of INFO, each
---          empty where it is not permitted or not known; and for e what is wrong. The identity is the server's own.
---          gLEFT/LONGEST  the guard refuses for so many ms; the longest lease that it knows of (ms)
+--          empty if not permitted or not known; and for e the problem. The identity is the server's own.
+--          gLEFT/LONGEST  the guard refuses for LEFT ms; LONGEST is the longest lease that it knows of (ms)
 --          n              there is no guard of this server yet
---          e              the hash was written by another version
+--          e              another version wrote the hash
 local t = redis.call('TIME')
 local now, longest = t[1] * 1000000 + t[2], tonumber(ARGV[1])
 local reply = {}
@@ -21,7 +21,7 @@ if guard then
   if layout ~= '2' then
     item, reply[5] = 'e', 'the hash has layout ' .. (layout or string.sub(guard, 1, 20)) .. ', this version knows 2'
   elseif (not id or id == string.sub(guard, 3, 42)) and since <= now then
-    local kept = math.min(tonumber(string.sub(guard, 78, 89)), math.max(86400000, 100 * longest)) -- as the guard believes it
+    local kept = math.min(tonumber(string.sub(guard, 78, 89)), math.max(86400000, 100 * longest)) -- with the guard's limit
     local left = math.ceil((since + math.max(longest, kept) * 1000 - now) / 1000)
     item = string.format('g%d/%d', math.max(left, 0), kept)
   end

@@ -11,7 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// A node that cannot be trusted with a lock has no vote, and says why.
+// A node that is not fit to hold a lock has no vote, and its error says why.
 func TestNodes_ThatAreUnfitHaveNoVote(t *testing.T) {
 	for name, of := range map[string]struct {
 		make func(c *bubble.Cluster, i int)
@@ -28,16 +28,16 @@ func TestNodes_ThatAreUnfitHaveNoVote(t *testing.T) {
 			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 				of.make(c, 0)
 				var mu sync.Mutex
-				told := 0
+				reported := 0
 				l, process := c.Locker(redlock.WithHooks(redlock.Hooks{NodeError: func(_, op string, err error) {
 					mu.Lock()
 					defer mu.Unlock()
 					if op == "inspect" {
-						told++
+						reported++
 						want.Text(t, err, of.why)
 					}
 				}}))
-				if name != "listed twice" { // that begins a guard as well
+				if name != "listed twice" { // that also starts a guard
 					lease := mustAcquire(t, l, "x")
 					synctest.Wait()
 					if on(c, "x") != 2 {
@@ -58,10 +58,10 @@ func TestNodes_ThatAreUnfitHaveNoVote(t *testing.T) {
 					t.Errorf("%d nodes are unfit: %+v", errs, l.Nodes(t.Context()))
 				}
 				synctest.Wait()
-				if told != 1 {
-					t.Errorf("a hook told of it %d times", told)
+				if reported != 1 {
+					t.Errorf("a hook reported it %d times", reported)
 				}
-				_, _ = l.TryAcquire(t.Context(), "y") // begins the guard of the one that is listed twice
+				_, _ = l.TryAcquire(t.Context(), "y") // starts the guard of the node that is listed twice
 				time.Sleep(ttl)
 				process.Hang(1)
 				_, err := l.TryAcquire(t.Context(), "y")
@@ -71,7 +71,7 @@ func TestNodes_ThatAreUnfitHaveNoVote(t *testing.T) {
 	}
 }
 
-// What a policy evicts it costs availability, and no lease is lost unseen: the guard goes with the records.
+// An eviction costs availability, but no lease is lost unnoticed: the guard is evicted with the records.
 func TestNodes_MayEvict(t *testing.T) {
 	for policy, tells := range map[string]int{
 		"volatile-lru": 0, "volatile-ttl": 0, "volatile-lrm": 0, // Redis 8.6 has -lrm
@@ -80,16 +80,16 @@ func TestNodes_MayEvict(t *testing.T) {
 		bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 			c.SetInfo(0, "maxmemory", "1000000")
 			c.SetInfo(0, "maxmemory_policy", policy)
-			var told []string
+			var reported []string
 			l, _ := c.Locker(redlock.WithHooks(redlock.Hooks{NodeError: func(_, op string, err error) {
-				told = append(told, op)
-				want.Text(t, err, "maxmemory-policy is "+policy, "no lock is given twice")
+				reported = append(reported, op)
+				want.Text(t, err, "maxmemory-policy is "+policy, "no lock is granted twice")
 			}}))
 			mustAcquire(t, l, "x")
 			synctest.Wait()
 			s := l.Nodes(t.Context())[0]
-			if s.Err != nil || s.Eviction != policy || on(c, "x") != 3 || len(told) != tells {
-				t.Errorf("%s: on %d nodes, told %v, %+v", policy, on(c, "x"), told, s)
+			if s.Err != nil || s.Eviction != policy || on(c, "x") != 3 || len(reported) != tells {
+				t.Errorf("%s: on %d nodes, reported %v, %+v", policy, on(c, "x"), reported, s)
 			}
 		})
 	}
@@ -110,7 +110,7 @@ func TestNodes_TellHowTheyAre(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		c.Delay(2*time.Millisecond, 0)
 		c.Offset(1, 300*time.Millisecond)
-		c.SetInfo(2, "maxmemory_policy", "allkeys-lru") // without a maximum it evicts nothing
+		c.SetInfo(2, "maxmemory_policy", "allkeys-lru") // without maxmemory it evicts nothing
 		l, process := c.Locker()
 		warmUp(t, l)
 		synctest.Wait()
@@ -133,7 +133,7 @@ func TestNodes_TellHowTheyAre(t *testing.T) {
 	})
 }
 
-// A node is looked at again when it was not reachable: it may have become something else.
+// A node is inspected again after it was unreachable, because it may have changed.
 func TestNodes_AreInspectedAgainAfterTheyWereAway(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()

@@ -12,15 +12,14 @@ import (
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// maxLeftovers bounds what is remembered for a node that does not answer; beyond it the oldest are left to run out by their
-// TTL.
+// maxLeftovers bounds the records remembered for a node that does not answer. Beyond it, the oldest are left to expire.
 const maxLeftovers = 10_000
 
-// maxReleases is how many travel together.
+// maxReleases is how many releases one pipeline has.
 const maxReleases = 64
 
-// janitor removes from one node what failed and finished holds left there, and asks again until the node has answered or
-// the records have run out by themselves.
+// janitor removes from one node the leftovers of failed and finished acquisitions. It retries until the node has
+// answered or the records have expired.
 type janitor struct {
 	node    int
 	quorum  *quorum.Quorum
@@ -32,21 +31,20 @@ type janitor struct {
 	more    chan struct{} // holds one signal that something was added
 
 	mu      sync.Mutex // guards the fields below
-	first   []leftover // to be released, oldest first
-	second  []leftover // to be released once more, oldest first
+	first   []leftover // waiting for a release, oldest first
+	second  []leftover // waiting for another release, oldest first
 	running bool
 }
 
 // leftover is a record that may be on the node.
 type leftover struct {
 	field, value string
-	until        time.Time // when it has run out by itself, by the Locker's clock
+	until        time.Time // when it has expired, by the Locker's clock
 	tell         *string   // see releasing
-	// sure is whether one answered release is the end of it. Where the grant itself was not answered it may still be on its
-	// way, or unread in the socket of a node that hung: then a second release follows when the node, by its own clock, does it
-	// no more.
+	// sure says that one answered release is enough. Otherwise the grant itself was not answered: it may still be on its
+	// way, or unread in the socket of a node that hung. Then a second release follows when the node no longer acts on it.
 	sure     bool
-	notAfter int64     // until then it may, in microseconds since 1970; 0: not known
+	notAfter int64     // when the node no longer acts on the grant, in microseconds since 1970; 0: not known
 	due      time.Time // of the second release
 }
 
@@ -57,8 +55,8 @@ func newJanitor(l *Locker, node int) *janitor {
 	}
 }
 
-// add never blocks: it is called from the goroutines that talk to the nodes. The janitor's own goroutine ends when nothing
-// is left, or with ending; whoever gave start waits for it.
+// add never blocks: the goroutines that talk to the nodes call it. The janitor's own goroutine ends when nothing is
+// left to do, or with ending; the owner of start waits for it.
 func (j *janitor) add(left leftover) { j.put(left, &j.first) }
 
 func (j *janitor) put(left leftover, list *[]leftover) {
@@ -81,7 +79,7 @@ func (j *janitor) put(left leftover, list *[]leftover) {
 }
 
 func (j *janitor) run() {
-	// Short, since the node may answer again at any moment, and then its records are to be gone soon.
+	// Short, so that the records are removed soon after the node answers again.
 	pause := retry.Backoff{Min: j.timeout / 4, Max: j.timeout / 2}
 	for failures := 0; ; {
 		batch, wait, ok := j.next()
@@ -106,7 +104,7 @@ func (j *janitor) run() {
 	j.signOff()
 }
 
-// release asks the node to remove these, in one pipeline, and reports whether it answered at all.
+// release asks the node to remove these records, in one pipeline, and reports whether it answered at all.
 func (j *janitor) release(batch []leftover) (answered bool) {
 	rounds := make([]*round, len(batch))
 	for i, left := range batch {
@@ -127,32 +125,32 @@ func (j *janitor) release(batch []leftover) (answered bool) {
 	return answered
 }
 
-// maxFollow is for how long a node is asked to tell further ones; each time takes one off its list.
+// maxFollow is how long a node is asked to notify further processes. Each time removes one from its list.
 const maxFollow = 30 * time.Second
 
-// follow has the node tell further ones who wait, if those whom it has told of a release do not come, until somebody holds
-// the lock.
+// follow has the node notify further waiting processes until somebody holds the lock, in case the ones it notified do
+// not come.
 func (j *janitor) follow(left leftover, a answer) {
-	told := uint64(2)
+	notified := uint64(2)
 	switch left.tell {
-	case &tellOver, &tellNext, &tellAgain:
-	case &tellAlso:
-		told = 1
+	case &notifyOver, &notifyNext, &notifyAgain:
+	case &notifyAlso:
+		notified = 1
 	default:
 		return
 	}
-	if a.Err != nil || a.Value.held || a.Value.number <= told {
+	if a.Err != nil || a.Value.held || a.Value.number <= notified {
 		return
 	}
 	now := j.clock.Now()
-	if left.tell != &tellAgain {
-		left.tell, left.until, left.sure = &tellAgain, now.Add(maxFollow), true
+	if left.tell != &notifyAgain {
+		left.tell, left.until, left.sure = &notifyAgain, now.Add(maxFollow), true
 	}
 	left.due = now.Add(2 * apart)
 	j.put(left, &j.second)
 }
 
-// await returns after d, or when something was added; false when it is the end.
+// await waits for d, or until something is added. It returns false when the janitor must end.
 func (j *janitor) await(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -165,7 +163,8 @@ func (j *janitor) await(d time.Duration) bool {
 	return true
 }
 
-// next returns what to release now, or how long to wait before. false: nothing is left, and the janitor has signed off.
+// next returns what to release now, or how long to wait before the next release. It returns false if nothing is left;
+// the janitor has then signed off.
 func (j *janitor) next() (batch []leftover, wait time.Duration, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -192,10 +191,10 @@ func dropExpired(list []leftover, now time.Time) []leftover {
 	return slices.DeleteFunc(list, func(l leftover) bool { return now.After(l.until) })
 }
 
-// answered takes what was released off its list, unless newer ones have pushed it out meanwhile. Where the request that
-// sets the record may still act, it is released again when the node, by its own clock, does that no more.
+// answered removes what was released from its list, unless newer ones have pushed it out. If the grant may still act,
+// the record is released again once the node, by its own clock, no longer acts on it.
 func (j *janitor) answered(left leftover, a answer) {
-	again := j.timeout // where the node's clock is not known
+	again := j.timeout // if the node's clock is not known
 	if left.sure {
 		again = 0
 	} else if a.Time > 0 && left.notAfter > 0 {
@@ -206,7 +205,7 @@ func (j *janitor) answered(left leftover, a answer) {
 	if i := slices.Index(j.second, left); i >= 0 {
 		j.second = slices.Delete(j.second, i, i+1)
 		if left.notAfter == 0 {
-			again = 0 // it has had its time
+			again = 0 // the second release was late enough
 		}
 	} else if i := slices.Index(j.first, left); i >= 0 {
 		j.first = slices.Delete(j.first, i, i+1)
@@ -225,12 +224,12 @@ func (j *janitor) signOff() {
 	j.running = false
 }
 
-// report says what is left to run out by itself.
+// report returns an error that says what is left to expire by itself.
 func (j *janitor) report() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	all := slices.DeleteFunc(slices.Concat(j.first, j.second), func(l leftover) bool {
-		return l.tell == &tellNext || l.tell == &tellAgain
+		return l.tell == &notifyNext || l.tell == &notifyAgain
 	})
 	if len(all) == 0 {
 		return nil

@@ -9,38 +9,39 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// known is what a contender knows of the lock's holder, from what the nodes have said since the last release.
+// known is what a contender has learned about the lock's holder since the last release.
 type known struct {
-	named    map[int]statement // whom each node named last
-	holder   string            // who holds the lock, as far as is known
-	left     time.Duration     // of that hold, at most
-	sure     bool              // a majority has named the holder, or did, and then one node that it extends the hold
-	doubtful bool              // another node is free: the holder may be releasing it just now
-	queued   bool              // nobody holds it where it was asked for, and others are to have it first
-	ahead    int               // how many others, besides the one who is on its way
+	named    map[int]statement // the holder that each node named last
+	holder   string            // the known holder; empty: none
+	left     time.Duration     // longest time left of that hold
+	sure     bool              // a majority has named the holder, or had and one node has since confirmed an extension
+	doubtful bool              // another node is free: the holder may be releasing the lock right now
+	queued   bool              // the nodes asked are free, but others are ahead in the queue
+	ahead    int               // length of that queue, without the process that was notified
 }
 
-// maxAhead is of how many waiting ones a node is believed.
+// maxAhead is the longest queue that is believed.
 const maxAhead = 1000
 
-// statement is what a node said of the holder.
+// statement is what a node said about the holder.
 type statement struct {
 	heldError
-	until time.Time // when the hold is over, by the Locker's clock, at most the longest lease from when it was said
+	until time.Time // when the hold ends, by the Locker's clock; at most MaxTTL after the statement
 }
 
-// learn takes note of whom the nodes name as holder. One that a majority names holds the lock. One that is named by all who
-// answered, if too few, may be what a failed attempt has left: it is asked for again soon. If they do not agree, nobody holds
-// it.
+// learn records whom the nodes name as holder. A holder that a majority names holds the lock. If too few nodes answered
+// and all of them name one holder, that may be the leftover of a failed attempt, so it is checked again soon. If they
+// disagree, nobody holds the lock.
 //
-// A hold lasts until a majority no longer has it, but no longer than the longest lease, whatever the nodes say, and than the usual
-// one where fewer than a majority say so: then the nodes are asked again. One node alone that still names the holder shows that it has extended the hold, unless the holder itself could not
-// confirm that: nodes that it reaches have its record for longer than a majority.
+// A hold lasts until a majority no longer has it, whatever the nodes say at most MaxTTL, and at most TTL if fewer than
+// a majority say so; then the nodes are asked again. A single node that still names the holder shows that the holder
+// has extended its lease, unless the holder could not confirm the extension: nodes that it still reaches keep its
+// record longer than a majority does.
 func (k *known) learn(l *Locker, answers []answer) {
 	now := l.clock.Now()
 	maps.DeleteFunc(k.named, func(_ int, s statement) bool { return !now.Before(s.until) })
 	free, queued, extended := false, false, k.sure && !k.doubtful
-	var said []int // the nodes that name a holder now
+	var said []int // nodes that name a holder in these answers
 	for i, a := range answers {
 		switch {
 		case errors.Is(a.Err, quorum.ErrUnsent):
@@ -54,15 +55,15 @@ func (k *known) learn(l *Locker, answers []answer) {
 			if k.named == nil {
 				k.named = make(map[int]statement)
 			}
-			// A longer lease, of another client, is asked for again.
+			// A longer lease of another client is checked again.
 			k.named[i] = statement{heldError{a.Value.value, a.Value.left}, now.Add(min(a.Value.left, l.settings.MaxTTL))}
 			said = append(said, i)
-			extended = extended && !a.Value.shaky && a.Value.value.contender == k.holder
+			extended = extended && !a.Value.unconfirmed && a.Value.value.contender == k.holder
 		}
 	}
 	holder, until := k.mostNamed(said)
 	if len(said) > 0 && !slices.ContainsFunc(said, func(i int) bool { return k.named[i].value.contender != holder }) {
-		// What was said of another one before is over.
+		// Earlier statements about other holders are outdated.
 		maps.DeleteFunc(k.named, func(_ int, s statement) bool { return s.value.contender != holder })
 	}
 	k.doubtful, k.queued = free, queued && !free
@@ -72,16 +73,16 @@ func (k *known) learn(l *Locker, answers []answer) {
 		k.holder = holder
 	}
 	if votes > 0 {
-		k.left = until[max(votes-l.need, 0)].Sub(now) // as of [Locker.Holder]
+		k.left = until[max(votes-l.need, 0)].Sub(now) // as in [Locker.Holder]
 		if votes < l.need {
-			// It may be one node's word alone: another one is asked before long.
+			// Possibly only one node says so: ask another one soon.
 			k.left = min(k.left, l.settings.TTL)
 		}
 	}
 }
 
-// mostNamed returns, of the holders that these nodes name, the one whom most nodes name, and when each of these says that the
-// hold is over, the earliest first.
+// mostNamed returns the most frequent holder among those that these nodes name, and when each node's statement about it
+// ends, the earliest first.
 func (k *known) mostNamed(said []int) (holder string, until []time.Time) {
 	for _, i := range said {
 		who := k.named[i].value.contender
@@ -99,14 +100,14 @@ func (k *known) mostNamed(said []int) (holder string, until []time.Time) {
 	return holder, until
 }
 
-// forget drops what the nodes said, when it is known to be over.
+// forget drops the statements of the nodes when the hold is known to be over.
 func (k *known) forget() {
 	k.holder, k.sure, k.doubtful, k.queued = "", false, false, false
 	clear(k.named)
 }
 
-// outcome is what to say of an attempt. One that ended at the first nodes adds to what is known, and says nothing by
-// itself: then it is nil.
+// outcome returns the error to report for an attempt. An attempt that asked only the first nodes is not conclusive by
+// itself: outcome then returns what is known, or nil if no holder is known.
 func (k *known) outcome(l *Locker, err error) error {
 	q, ok := errors.AsType[*QuorumError](err)
 	if !ok || !slices.ContainsFunc(q.Nodes, func(n NodeError) bool { return errors.Is(n.Err, quorum.ErrUnsent) }) {

@@ -11,19 +11,19 @@ import (
 
 // Lease is a lock that was won, until its deadline. Its methods are safe for concurrent use.
 type Lease struct {
-	*grant // the one that won it
+	*grant // that won the lease
 	locker *Locker
 	token  uint64
 	base   context.Context // the values of Acquire's context
 
-	once     sync.Once // the one release, or abandonment; further callers wait for it
+	once     sync.Once // runs the release or abandonment; further callers wait for it
 	released error     // its outcome
 
 	mu       sync.Mutex      // guards the fields below
 	deadline time.Time       // by the Locker's clock
-	repairs  map[int]*repair // the last one of each node, until the lease is over
-	end      error           // why it is over, nil while it is held
-	ctx      context.Context // made when somebody asks for it
+	repairs  map[int]*repair // the last one of each node, until the lease ends
+	end      error           // why the lease ended, nil while it is held
+	ctx      context.Context // made on demand
 	cancel   context.CancelCauseFunc
 	timer    *clock.Timer // ends ctx at the deadline
 }
@@ -35,25 +35,25 @@ func newLease(l *Locker, g *grant, token uint64, base context.Context, deadline 
 // Name returns the lock's name.
 func (s *Lease) Name() string { return s.name }
 
-// Token returns the fencing number: the largest that the nodes of the deciding quorum counted for this lock. A resource
-// that remembers the largest it has seen can refuse the work of an older holder.
+// Token returns the fencing token: the largest number that the nodes of the deciding majority counted for this lock. A
+// resource that remembers the largest token it has seen can refuse the work of an older holder.
 func (s *Lease) Token() uint64 { return s.token }
 
-// Deadline returns the instant until which nobody else can hold the lock, by this process's monotonic clock. It moves with
-// each extension, and it comes nearer by the time that the machine was suspended, during which that clock stands still: to
-// decide anything use [Lease.Valid] or [Lease.Context].
+// Deadline returns the instant until which nobody else can hold the lock, by this process's monotonic clock. Each
+// extension moves it forward. A suspension of the machine brings it nearer by the time suspended, because the monotonic
+// clock stands still meanwhile. To decide anything, use [Lease.Valid] or [Lease.Context].
 func (s *Lease) Deadline() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.locker.clock.Local(s.deadline)
 }
 
-// Valid reports whether the lock is held right now. By the time the caller acts on it, it may not be.
+// Valid reports whether the lock is held right now. It may have ended by the time the caller acts on it.
 func (s *Lease) Valid() bool { return s.heldAt(s.locker.clock.Now()) }
 
-// Context returns a context that is done when the lease is released or abandoned ([ErrReleased]), lost ([ErrLost]) or at
-// its deadline ([ErrExpired]), by a timer that waits for no node; context.Cause tells which. It has the values of the
-// context that Acquire was called with, but does not end with it.
+// Context returns a context that ends when the lease is released or abandoned ([ErrReleased]), is lost ([ErrLost]), or
+// reaches its deadline ([ErrExpired]). A local timer ends it at the deadline, without waiting for any node.
+// context.Cause tells the reason. The context has the values of Acquire's context, but does not end with it.
 func (s *Lease) Context() context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,9 +68,9 @@ func (s *Lease) Context() context.Context {
 	return s.ctx
 }
 
-// Abandon stops extending the lease and leaves it to run out: at [Lease.Deadline] for its holder, and a little later for
-// others. It is the ending for work that has not stopped, since nobody else starts before then. It does not touch the
-// nodes, and a later Release does not either; after a Release it does nothing.
+// Abandon stops extending the lease and leaves it to run out: at [Lease.Deadline] for its holder, and a little later
+// for others. Use it if the work has not stopped, since nobody else can start before then. It does not contact the
+// nodes, and a later Release does not either. After a Release it does nothing.
 func (s *Lease) Abandon() {
 	s.once.Do(func() {
 		s.mu.Lock()
@@ -80,7 +80,7 @@ func (s *Lease) Abandon() {
 	})
 }
 
-// abandoned is what Release returns of a lease that was abandoned.
+// abandoned is what Release returns for an abandoned lease.
 type abandoned struct{ error }
 
 func (e abandoned) Unwrap() error { return e.error }
@@ -92,7 +92,8 @@ func (s *Lease) expire() {
 	_ = s.heldLocked()
 }
 
-// heldLocked returns nil while the lease is held, and otherwise why it is not. It ends one whose deadline has passed.
+// heldLocked returns nil while the lease is held, and otherwise why it ended. It ends a lease whose deadline has
+// passed.
 func (s *Lease) heldLocked() error { return s.heldAtLocked(s.locker.clock.Now()) }
 
 func (s *Lease) heldAtLocked(now time.Time) error {
@@ -103,7 +104,7 @@ func (s *Lease) heldAtLocked(now time.Time) error {
 	return s.end
 }
 
-// endLocked records why the lease is over, once.
+// endLocked ends the lease and records why, once.
 func (s *Lease) endLocked(why error) {
 	if s.end != nil {
 		return
@@ -125,7 +126,7 @@ func (s *Lease) heldAt(now time.Time) bool {
 	return s.end == nil && now.Before(s.deadline)
 }
 
-// leftAt is how long the lease lasts from an instant of the Locker's clock on.
+// leftAt returns the time left of the lease at an instant of the Locker's clock.
 func (s *Lease) leftAt(now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -31,10 +31,10 @@ func TestLease_ContextEndsAtTheDeadlineWhateverHangs(t *testing.T) {
 	})
 }
 
-// A release must not arrive before what sets the lock, which would then stay for a TTL.
+// A release must not arrive before the request that sets the lock, which would then stay for a TTL.
 func TestLease_ReleaseDoesNotOvertake(t *testing.T) {
 	for name, test := range map[string]struct {
-		grant      bool // is what is late, else the first repair
+		grant      bool // the grant is late; otherwise the first repair
 		extensions int
 	}{
 		"the grant":          {true, 0},
@@ -52,7 +52,7 @@ func TestLease_ReleaseDoesNotOvertake(t *testing.T) {
 				warmUp(t, l)
 				late.passed.Store(false)
 				lease := mustAcquire(t, l, "x")
-				synctest.Wait() // what is late is on its way alone
+				synctest.Wait() // only the late request is under way
 				for i := range test.extensions {
 					if i == 0 {
 						drop(c, "x", 2)
@@ -62,11 +62,11 @@ func TestLease_ReleaseDoesNotOvertake(t *testing.T) {
 					}
 					synctest.Wait()
 				}
-				time.Sleep(2 * time.Millisecond) // a call that waits longer than that may be passed by the next one
+				time.Sleep(2 * time.Millisecond) // the next call may overtake one that waits longer than that
 				if err := lease.Release(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(nodeTimeout/2 + 10*time.Millisecond) // it has arrived, and no release was repeated
+				time.Sleep(nodeTimeout/2 + 10*time.Millisecond) // the late request has arrived, and no release was repeated
 				if on(c, "x") != 0 || !late.passed.Load() {
 					t.Errorf("on %d nodes; was anything late: %v", on(c, "x"), late.passed.Load())
 				}

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// lifecycle is the end of a Locker, in its order: no more calls begin and what waits returns; the calls under way end; the
-// work in the background finishes, or is stopped.
+// lifecycle closes a Locker in order. First, no more calls start and waiting calls return. Then the calls under way
+// end. Then the background work finishes, or is stopped.
 type lifecycle struct {
-	open context.Context // done when Close begins
+	open context.Context // done when Close starts
 	shut context.CancelFunc
-	work context.Context // done when Close no longer waits for the work in the background
+	work context.Context // done when Close no longer waits for background work
 	stop context.CancelFunc
 
-	calls sync.WaitGroup // of the user, each over by the node timeout
+	calls sync.WaitGroup // of the user, each ends within the node timeout
 	tasks sync.WaitGroup // in the background
 
 	mu     sync.Mutex // guards the fields below
@@ -29,7 +29,7 @@ func newLifecycle() *lifecycle {
 	return c
 }
 
-// begin counts a call of the user, which ends with calls.Done; false after close.
+// begin counts a call of the user, which must end with calls.Done. It returns false after close.
 func (c *lifecycle) begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,8 +39,8 @@ func (c *lifecycle) begin() bool {
 	return !c.closed
 }
 
-// start runs fn in the background until it returns, which it must soon once work is done; finish waits for it. false, and
-// nothing is run, when finish waits for no more of it.
+// start runs fn in the background; finish waits for it. fn must return soon after work is done. start returns false,
+// without running fn, if finish has started.
 func (c *lifecycle) start(fn func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,7 +56,7 @@ func (c *lifecycle) isClosed() bool {
 	return c.closed
 }
 
-// close lets no more calls begin; false if it was done before.
+// close stops further calls from starting. It returns false if it was called before.
 func (c *lifecycle) close() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,14 +68,15 @@ func (c *lifecycle) close() bool {
 	return true
 }
 
-// finish waits for the work in the background until ctx is done, and then ends it; false: it has not ended in that time.
+// finish waits for the background work until ctx is done, and then stops it. It returns false if the work has not ended
+// within that time.
 func (c *lifecycle) finish(ctx context.Context, within time.Duration) bool {
 	c.mu.Lock()
 	c.sealed = true
 	c.mu.Unlock()
 
 	over := make(chan struct{})
-	go func() { // ends with the tasks, and these soon after stop; finish waits for it, or says that it has not ended
+	go func() { // ends with the tasks, which end soon after stop; finish waits for it or returns false
 		c.tasks.Wait()
 		close(over)
 	}()

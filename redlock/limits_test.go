@@ -11,7 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// A reply that announces more than anybody has memory for costs none.
+// A reply that announces more than fits in memory does not allocate it.
 func TestOpen_RefusesAReplyThatWouldCostMuch(t *testing.T) {
 	for _, says := range []string{"$4000000000\r\n", "*200000000\r\n", "$9223372036854775807\r\n"} {
 		t.Run(says, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestOpen_RefusesAReplyThatWouldCostMuch(t *testing.T) {
 	}
 }
 
-// A user that may do no more than it must is denied CLIENT SETINFO by newer servers, and each denial is logged there.
+// Newer servers deny CLIENT SETINFO to a user with minimal rights, and log each denial.
 func TestClientOptions_SendNoNameOfTheClientLibrary(t *testing.T) {
 	o, err := redlock.ClientOptions("r1:6379")
 	if err != nil || !o.DisableIdentity {

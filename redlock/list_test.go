@@ -18,8 +18,8 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Of many who wait a release has few ask, and whoever takes the lock has the next one told: nobody waits for the end of a
-// lease, and all have it once.
+// A release makes only a few of many waiters ask, and the one that takes the lock notifies the next. Nobody waits for a
+// lease to run out, and each waiter gets the lock once.
 func TestAcquire_OfManyWhoWaitFewAreToldOfARelease(t *testing.T) {
 	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 		const many, hold = 30, 30 * time.Millisecond
@@ -58,7 +58,8 @@ func TestAcquire_OfManyWhoWaitFewAreToldOfARelease(t *testing.T) {
 	})
 }
 
-// listed waits until each of these is in the list of some node, begun one after the other, so that they are in this order.
+// listed starts these waiters one after the other, and waits until each is in the list of some node, so the lists have
+// this order.
 func listed(t *testing.T, c *bubble.Cluster, name string, begin ...func()) {
 	t.Helper()
 	for i, fn := range begin {
@@ -76,7 +77,7 @@ func listed(t *testing.T, c *bubble.Cluster, name string, begin ...func()) {
 	}
 }
 
-// Those who are first in the list may wait no more. They have the next one told.
+// The first waiters in the list may have stopped waiting. They have the next one notified.
 func TestAcquire_ThatWasGivenUpHasTheNextOneTold(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		holder, _ := c.Locker()
@@ -97,11 +98,11 @@ func TestAcquire_ThatWasGivenUpHasTheNextOneTold(t *testing.T) {
 		listed(t, c, "x", append(slices.Repeat([]func(){inVain}, many), next.begins(t.Context(), "x"))...)
 		giveUp()
 		waiting.Wait()
-		next.hasItSoonAfter(t, lease, many*5*time.Millisecond) // the nodes pass over one every 20 ms by themselves
+		next.hasItSoonAfter(t, lease, many*5*time.Millisecond) // by themselves, the nodes skip one every 20 ms
 	})
 }
 
-// The processes that are first in the list may hang. The next one has the lock soon nevertheless.
+// The first processes in the list may hang. The next one still gets the lock soon.
 func TestAcquire_BehindProcessesThatHang(t *testing.T) {
 	for _, hanging := range []int{1, 2, 4} {
 		bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
@@ -132,7 +133,7 @@ func TestAcquire_BehindProcessesThatHang(t *testing.T) {
 	}
 }
 
-// Who gives the lock up and wants it again at once does not have it before the one who waits.
+// A process that releases the lock and wants it again at once does not get it before a waiter does.
 func TestAcquire_AfterAReleaseGoesBehindThoseWhoWait(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		busy, _ := c.Locker()
@@ -145,7 +146,7 @@ func TestAcquire_AfterAReleaseGoesBehindThoseWhoWait(t *testing.T) {
 			}
 			return lease
 		}
-		links.Delay(2 * time.Millisecond) // it is the slower one
+		links.Delay(2 * time.Millisecond) // the waiter is the slower one
 		lease := acquire(busy)
 		for range 20 {
 			var waiting sync.WaitGroup
@@ -170,7 +171,7 @@ func TestAcquire_AfterAReleaseGoesBehindThoseWhoWait(t *testing.T) {
 	})
 }
 
-// Who was told of a release, and finds that another one has taken the lock, is told of the next one too.
+// A waiter that was notified of a release but lost the lock to another process is notified of the next release, too.
 func TestAcquire_WhereAnotherOneTookItIsToldAgain(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		holder, _ := c.Locker()
@@ -188,8 +189,8 @@ func TestAcquire_WhereAnotherOneTookItIsToldAgain(t *testing.T) {
 	})
 }
 
-// Processes that reach the nodes by addresses of their own ask them in orders of their own: then the one who gives the lock
-// up has another node take the first one off its list than those in whose lists the others are.
+// Processes that reach the nodes by other addresses ask them in another order. So a release may remove the first waiter
+// on another node than those that list the other waiters.
 func TestAcquire_OfProcessesWhoseOrdersDiffer(t *testing.T) {
 	for round := range 10 {
 		bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {

@@ -16,16 +16,16 @@ import (
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// detection is how much finer than WithDrift the clocks of nodes are watched: the drift is the worst that a lease bears,
-// and clocks that do not jump are far better. A clock that was moved by less than the drift of a minute would pass for one
-// that is merely fast, and end leases of 10 s early.
+// detection is how much finer than WithDrift the clocks of nodes are watched. The drift is the worst that a lease
+// tolerates; clocks that do not jump are far better. At the drift itself, a clock that was moved by less than one
+// minute's drift would pass as merely fast, and would end leases of 10 s early.
 const detection = 10
 
-// maxAsking is how many of those who wait ask at a time. If thousands did at once, most answers would be too late, and all
-// would have to ask again.
+// maxAsking is how many waiting callers ask at a time. If thousands asked at once, most answers would come too late,
+// and all would have to ask again.
 const maxAsking = 500
 
-// minSweep is how many leases a Locker has before it looks for those that ran out.
+// minSweep is how many leases a Locker has before it sweeps expired ones.
 const minSweep = 100
 
 // Locker takes locks on a fixed list of nodes. Its methods are safe for concurrent use.
@@ -36,35 +36,35 @@ type Locker struct {
 	quorum   *quorum.Quorum
 	clocks   *nodeclock.Clocks // of the nodes
 	size     int               // nodes
-	need     int               // nodes that make a majority
-	hash     string            // the key of everything
-	list     string            // longest lease and size, as the scripts have it
-	channels bool              // publish in any case: a node may be a cluster
+	need     int               // number of nodes that make a majority
+	hash     string            // key of the hash on every node
+	list     string            // longest lease and size, in the scripts' format
+	channels bool              // always publish: a node may be a cluster
 	commands commands
 	owned    []redis.UniversalClient
-	janitors []*janitor // one a node
+	janitors []*janitor // one per node
 	renewer  *renewer
 	notifier *notify.Notifier
 	inbox    *inbox
-	asking   chan struct{} // a place for each attempt of those who wait
+	asking   chan struct{} // semaphore for the attempts of waiting callers
 	observed *observed
 
-	mu      sync.Mutex // guards the fields below
-	leases  map[*Lease]struct{}
-	queues  map[string]*queue
-	given   map[string]gift // locks that were given up while others waited, by name
-	passing retry.Pace      // of the messages that are passed on
-	served  [8]string       // the holds after which one of this process has taken the lock, the last ones
-	sweep   int             // look for leases that ran out at this many; doubles after each sweep
+	mu        sync.Mutex // guards the fields below
+	leases    map[*Lease]struct{}
+	queues    map[string]*queue
+	handovers map[string]handover // locks released while others waited, by name
+	passing   retry.Pace          // of forwarded messages
+	served    [8]string           // the last holders after whose release this process took the lock
+	sweep     int                 // sweep expired leases at this many; doubles after each sweep
 }
 
 // New makes a Locker of 1, 3, 5, ... independent Redis masters. A node may be a plain client, a failover client or a
-// cluster client, each of which counts as one node; the clients stay the caller's, to close after the Locker. Their options
-// may be go-redis's defaults: a call ends by the node timeout, and that of a plain or failover client is sent once, whatever
-// they say. No node needs to be up. All problems are reported at once, each an [ErrConfig].
+// cluster client; each counts as one node. The caller closes the clients, after the Locker. Their options may be
+// go-redis's defaults: whatever they say, a call ends after the node timeout, and a plain or failover client sends it
+// only once. No node needs to be up. All problems are reported at once, each an [ErrConfig].
 //
-// A node that was never used before grants nothing for the first MaxTTL ([ErrGuarded]), as nobody can tell it from one that
-// has lost its locks.
+// A node that was never used before grants nothing for the first MaxTTL ([ErrGuarded]), because it looks the same as a
+// node that has lost its locks.
 func New(nodes []redis.UniversalClient, opts ...Option) (*Locker, error) {
 	settings := newSettings(opts)
 	var found problems
@@ -74,7 +74,7 @@ func New(nodes []redis.UniversalClient, opts ...Option) (*Locker, error) {
 	return newLocker(nodes, settings, found)
 }
 
-// newLocker makes a Locker if there are no problems, neither among those found so far nor others.
+// newLocker makes a Locker, or returns the problems found so far and its own.
 func newLocker(nodes []redis.UniversalClient, settings Settings, found problems) (*Locker, error) {
 	addrs, more := checkNodes(nodes)
 	found = slices.Concat(more, found, settings.problems())
@@ -85,10 +85,10 @@ func newLocker(nodes []redis.UniversalClient, settings Settings, found problems)
 	l := &Locker{
 		lifecycle: newLifecycle(), settings: settings, clock: settings.clock, size: n, need: n/2 + 1,
 		hash: "{" + settings.KeyPrefix + "}", list: listOf(settings, n), channels: anyCluster(nodes),
-		leases: make(map[*Lease]struct{}), queues: make(map[string]*queue), given: make(map[string]gift), sweep: minSweep,
+		leases: make(map[*Lease]struct{}), queues: make(map[string]*queue), handovers: make(map[string]handover), sweep: minSweep,
 		asking:   make(chan struct{}, maxAsking),
 		observed: newObserved(n),
-		passing:  retry.Pace{Burst: 1000, Every: time.Millisecond}, // a process that closes passes many on
+		passing:  retry.Pace{Burst: 1000, Every: time.Millisecond}, // a closing process forwards many
 	}
 	l.commands = l.newCommands()
 	l.clocks = nodeclock.New(nodeclock.Config{
@@ -111,17 +111,17 @@ func newLocker(nodes []redis.UniversalClient, settings Settings, found problems)
 	return l, nil
 }
 
-// Settings returns what the Locker works with.
+// Settings returns the settings that the Locker uses.
 func (l *Locker) Settings() Settings { return l.settings }
 
-// fieldOf is the field of a lock's record.
+// fieldOf returns the hash field of a lock's record.
 func fieldOf(name string) string { return "n:" + name }
 
-// channelOf is where the nodes tell of a lock. It shares the hash tag, so that on a cluster it lies in the same slot.
+// channelOf returns the channel for releases of a lock. It shares the hash tag, so on a cluster it is in the same slot.
 func (l *Locker) channelOf(name string) string { return l.hash + ":" + fieldOf(name) }
 
-// keep registers a lease that was won; false after Close. Leases that are never released but left to run out do not pile
-// up: now and then all of them look at the clock, in the background.
+// keep registers a lease that was won. It returns false after Close. Now and then it expires old leases in the
+// background, so that leases that are never released do not pile up.
 func (l *Locker) keep(lease *Lease) bool {
 	if l.isClosed() {
 		return false

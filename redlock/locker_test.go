@@ -45,7 +45,7 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 	}{
 		"no nodes":  {nil, nil, []string{"nodes: there are none"}},
 		"even":      {clients("a:1", "b:1"), nil, []string{"there are 2", "must be odd"}},
-		"many":      {make([]redis.UniversalClient, 65), nil, []string{"there are 65, there can be 64"}},
+		"many":      {make([]redis.UniversalClient, 65), nil, []string{"there are 65, the limit is 64"}},
 		"nil":       {[]redis.UniversalClient{nil}, nil, []string{"node 1 of 1 is nil"}},
 		"typed nil": {[]redis.UniversalClient{typedNil}, nil, []string{"node 1 of 1 is nil"}},
 		"ring":      {[]redis.UniversalClient{ring}, nil, []string{"redis.Ring"}},
@@ -103,7 +103,7 @@ func TestAcquire_NamesEveryProblemAtOnce(t *testing.T) {
 	want.Err(t, err, redlock.ErrConfig)
 	want.Text(t, err, `lock name "a\tb"`, "lease ttl 1m0s must be within 100ms and max ttl 10s",
 		"value has 5000 bytes", "every -1ns must be above node timeout 200ms",
-		"attempts -2", "max -3", "yield -4ns must not be negative", "backoff 1s to 1ms must rise")
+		"attempts -2", "max -3", "yield -4ns must not be negative", "backoff must have 0 < shortest <= longest, got 1s and 1ms")
 
 	_, err = l.TryAcquire(t.Context(), "x",
 		redlock.WithAutoExtend(redlock.Extension{Every: 9900 * time.Millisecond}))
@@ -131,7 +131,7 @@ func TestOpen_NeverRepeatsAPassword(t *testing.T) {
 			t.Errorf("%q: the error shows the password: %v", u, err)
 		}
 	}
-	// A password of digits looks like a port where a character of it ends the host.
+	// A password of digits looks like a port if one of its characters ends the host.
 	if _, err := redlock.ClientOptions("redis://u:12345/6@a:1"); err == nil || strings.Contains(err.Error(), "12345") {
 		t.Errorf("the error shows the password: %v", err)
 	}
@@ -188,7 +188,7 @@ func TestClose_SaysWhatItDidNotWaitFor(t *testing.T) {
 			t.Errorf("took %v", d)
 		}
 		want.Text(t, problem, "1 records may be left on 127.0.0.1:7003")
-		time.Sleep(nodeTimeout) // a call that may be under way ends by itself
+		time.Sleep(nodeTimeout) // a call under way ends by then
 	})
 }
 
@@ -210,7 +210,7 @@ func TestHolder_IsWhoAMajorityNames(t *testing.T) {
 
 		take(c, "y", 0, 1)
 		_, err = observer.Holder(t.Context(), "y")
-		want.Err(t, err, redlock.ErrVacant) // a minority is nobody
+		want.Err(t, err, redlock.ErrVacant) // a minority does not make a holder
 
 		process.Hang(2)
 		_, err = l.Holder(t.Context(), "y")

@@ -49,7 +49,7 @@ func acquireAndRelease(t *testing.T, l *redlock.Locker, name string) uint64 {
 	return lease.Token()
 }
 
-// warmUp opens connections and loads scripts, so that a fault meets a running system.
+// warmUp opens connections and loads scripts, so that a fault hits a running system.
 func warmUp(t *testing.T, l *redlock.Locker) {
 	t.Helper()
 	acquireAndRelease(t, l, "warm up")
@@ -61,19 +61,19 @@ func on(c *bubble.Cluster, name string) int {
 	return records.Default.On(c.T, name, c.Raw()...)
 }
 
-// take makes somebody else the holder of a lock on nodes, for an hour.
+// take makes somebody else the holder of a lock on these nodes, for an hour.
 func take(c *bubble.Cluster, name string, nodes ...int) {
 	c.T.Helper()
 	records.Default.Put(c.T, name, records.SomebodyElse, time.Hour, raw(c, nodes...)...)
 }
 
-// drop removes a lock from nodes.
+// drop removes a lock from these nodes.
 func drop(c *bubble.Cluster, name string, nodes ...int) {
 	c.T.Helper()
 	records.Default.Drop(c.T, name, raw(c, nodes...)...)
 }
 
-// raw returns clients of nodes past all faults.
+// raw returns clients of these nodes that bypass all faults.
 func raw(c *bubble.Cluster, nodes ...int) []*redis.Client {
 	all := c.Raw()
 	var some []*redis.Client

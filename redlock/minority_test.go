@@ -12,7 +12,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// The remains of a split vote are nobody's: to wait for their end would be to wait for nothing.
+// The leftovers of a split vote belong to no holder, so waiting for their end is pointless.
 func TestAcquire_DoesNotWaitForAMinority(t *testing.T) {
 	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 		take(c, "x", 0) // for an hour
@@ -33,8 +33,8 @@ func TestAcquire_DoesNotWaitForAMinority(t *testing.T) {
 	})
 }
 
-// A leader that is cut off from a majority still extends its records on the others. Who asks one of these first is not to
-// wait for the end of what no majority has.
+// A leader that is cut off from a majority still extends its records on the other nodes. A waiter that asks one of
+// these first must not wait for a lease that no majority holds.
 func TestAcquire_DoesNotWaitForAHolderWithoutAMajority(t *testing.T) {
 	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 		holder, links := c.Locker()
@@ -46,13 +46,13 @@ func TestAcquire_DoesNotWaitForAHolderWithoutAMajority(t *testing.T) {
 			_, err := waiter.Acquire(t.Context(), "x")
 			won <- err
 		}()
-		time.Sleep(ttl) // it has seen that the hold is extended
+		time.Sleep(ttl) // the waiter has seen an extension
 		cut, order := time.Now(), waiter.Order("x")
 		links.Cut(order[0], order[3], order[4]) // the others are asked next
 		if err := <-won; err != nil {
 			t.Error(err)
 		}
-		// What was sent just before, or after the cut without knowing of it, is believed.
+		// Extensions sent just before the cut, or after it but unaware of it, are trusted.
 		if took, most := time.Since(cut), ttl+ttl/3+ttl/10; took > most {
 			t.Errorf("took %v from the cut on, want at most %v", took, most)
 		}
@@ -62,7 +62,7 @@ func TestAcquire_DoesNotWaitForAHolderWithoutAMajority(t *testing.T) {
 	})
 }
 
-// One node that says for ever that the lock is held, and is the first to be asked, holds nobody up for longer than a lease.
+// One node that always says that the lock is held, and is asked first, delays nobody for longer than a lease.
 func TestAcquire_BelievesNoSingleNodeTwice(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()

@@ -9,38 +9,38 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// What follows is for this module's own packages: it names types that no other can name.
+// The methods below are for this module's own packages. Their types are internal.
 
-// Quorum is how the Locker reaches its nodes.
+// Quorum returns the Locker's connection to its nodes.
 func (l *Locker) Quorum() *quorum.Quorum { return l.quorum }
 
-// Clock is what the Locker's leases go by.
+// Clock returns the clock that the Locker's leases use.
 func (l *Locker) Clock() *clock.Clock { return l.clock }
 
-// Time is the present by the clocks of the nodes: their median, as far as it is known from what a quorum of
-// them has answered. false: it is not. The clock of this process, its zone and its changes play no part in it.
+// Time returns the current time by the nodes' clocks: their median, if recent answers of a quorum are known. Otherwise
+// it returns false. This process's own wall clock and time zone do not matter.
 func (l *Locker) Time() (time.Time, bool) {
 	micros, ok := l.clocks.Median(l.clock.Now())
 	return time.UnixMicro(micros).UTC(), ok
 }
 
-// Listen returns a channel that holds a signal whenever something was published on channel, or may have been without being
-// heard, as before the subscription, until stop is called.
-func (l *Locker) Listen(channel string) (news <-chan struct{}, stop func()) {
+// Listen returns a channel that receives a signal whenever something was published on channel, or may have been missed,
+// as before the subscription. It does so until stop is called.
+func (l *Locker) Listen(channel string) (signal <-chan struct{}, stop func()) {
 	s := l.notifier.Subscribe(channel, l.order(channel))
-	s.Late() // what was published before is told as missed, when it is confirmed
+	s.Late() // once subscribed, earlier messages are reported as missed
 	return s.C(), s.Close
 }
 
-// Hash is the key of what the nodes keep for locks: the guard stands there.
+// Hash returns the key of the hash that the nodes keep for locks, which contains the guard.
 func (l *Locker) Hash() string { return l.hash }
 
-// List is the longest lease and the length of the list of nodes, as scripts that look at the guard want them; empty without
-// a guard.
+// List returns the longest lease and the number of nodes, in the format of scripts that check the guard. It is empty
+// without a guard.
 func (l *Locker) List() string { return l.list }
 
-// Raise has the next lease of the lock called name have a token above number, which must be one that is believed.
-// [ErrNoQuorum], [ErrClosed].
+// Raise makes sure that the next lease of the lock called name has a token above number. It fails if number is too far
+// ahead of the nodes' clocks, or with [ErrNoQuorum] or [ErrClosed].
 func (l *Locker) Raise(ctx context.Context, name string, number uint64) error {
 	if !l.Believes(number) {
 		return fmt.Errorf("redlock: raise %q: the number %d is more than %v ahead of the nodes' clocks", name, number, l.mostAhead())

@@ -12,24 +12,24 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// oldest is the oldest version of Redis that this package is tested with.
+// oldest is the oldest Redis version that this package is tested with.
 const oldest = "6.2"
 
-// NodeStatus is what a node says of itself.
+// NodeStatus is the state of one node.
 type NodeStatus struct {
 	Addr        string
-	Role        string        // master or slave; empty where INFO is not permitted
-	Version     string        // of the server: of Redis, or of Valkey
-	Eviction    string        // the policy, and noeviction where no maximum of memory is set; allkeys-... costs availability
-	Latency     time.Duration // of the answer to this call
-	Guard       time.Duration // for how long it grants nothing, as it may have lost a lease
+	Role        string        // master or slave; empty if INFO is not permitted
+	Version     string        // of the Redis or Valkey server
+	Eviction    string        // policy; noeviction if no maxmemory is set; allkeys-... costs availability
+	Latency     time.Duration // of this call
+	Guard       time.Duration // how long it still grants nothing, because it may have lost a lease
 	ClockOffset time.Duration // from the median of all nodes' clocks
-	Err         error         // why its votes do not count, if so
-	Number      error         // which number of a lock was not believed in the last minute: of that lock its votes do not count
+	Err         error         // why its votes do not count, nil if they do
+	Number      error         // implausible fencing number seen in the last minute; the node has no vote for that lock
 }
 
-// Nodes asks every node how it is, in the order of the list. It returns when all have answered, at the latest at the node
-// timeout or when ctx is done.
+// Nodes asks every node for its state, and returns them in the order of the list. It returns when all have answered, at
+// the latest after the node timeout or when ctx is done.
 func (l *Locker) Nodes(ctx context.Context) []NodeStatus {
 	round, cause := quorum.Ask(ctx, l.quorum, l.commands.inspect.Call(nil),
 		func([]quorum.Answer[inspection]) bool { return false })
@@ -59,23 +59,23 @@ func (l *Locker) Nodes(ctx context.Context) []NodeStatus {
 	return all
 }
 
-// guardLeft is for how long the node grants nothing.
+// guardLeft returns how long the node still grants nothing.
 func (l *Locker) guardLeft(n inspection) time.Duration {
 	if !n.hasGuard {
-		return milliseconds(l.longestLease()) // it begins with the first request
+		return milliseconds(l.longestLease()) // the guard starts with the first request
 	}
 	return n.guard
 }
 
-// inspection is what a server says of itself.
+// inspection is what a server reports about itself.
 type inspection struct {
 	identity                        uint64
 	runID, version, role, maxmemory string
 	policy                          string
 	hasGuard                        bool
-	guard                           time.Duration // for how long it grants nothing
-	longest                         time.Duration // lease that the guard knows of
-	layout                          error         // the hash was written by another version
+	guard                           time.Duration // how long the server still grants nothing
+	longest                         time.Duration // longest lease that the guard knows of
+	layout                          error         // set if another version wrote the hash
 }
 
 func (n inspection) eviction() string {
@@ -108,7 +108,7 @@ func readInspection(r *quorum.Reply) (inspection, error) {
 	return n, nil
 }
 
-// read takes from a section of INFO what is of interest.
+// read takes the fields it needs from a section of INFO.
 func (n *inspection) read(info string) {
 	for line := range strings.Lines(info) {
 		field, text, _ := strings.Cut(strings.TrimSpace(line), ":")
@@ -117,7 +117,7 @@ func (n *inspection) read(info string) {
 			n.runID = text
 		case "redis_version":
 			n.version = cmp.Or(n.version, text)
-		case "valkey_version": // its redis_version is the one that it is compatible with
+		case "valkey_version": // its redis_version names the compatible Redis version
 			n.version = text
 		case "role":
 			n.role = text
@@ -129,7 +129,7 @@ func (n *inspection) read(info string) {
 	}
 }
 
-// inspected judges a node that was reached for the first time, or again: the error is why it must not be asked anything.
+// inspected checks a node at each new connection. The error is why the node must not be used.
 func (l *Locker) inspected(node int, a quorum.Answer[inspection]) error {
 	if a.Err != nil {
 		return a.Err
@@ -149,21 +149,21 @@ func (l *Locker) inspected(node int, a quorum.Answer[inspection]) error {
 	return err
 }
 
-// observeChange tells which of run and replication has changed where the identity of a server did: a guard follows.
+// observeChange reports why the identity of a server changed: another run or another replication id. A guard follows.
 func (l *Locker) observeChange(node int, before, after inspection) {
 	switch {
 	case before.identity == after.identity || before.identity == 0 || after.identity == 0:
 	case before.runID != after.runID:
-		l.tellError(node, "guard", fmt.Errorf("another run of the server, %.8s after %.8s: it restarted, or the address leads "+
-			"to another one", after.runID, before.runID))
+		l.tellError(node, "guard", fmt.Errorf("another run of the server, %.8s after %.8s: it restarted, or the address now "+
+			"leads to another server", after.runID, before.runID))
 	default:
 		l.tellError(node, "guard", fmt.Errorf("the same run of the server, %.8s, with another replication id: it was promoted, "+
-			"or its first replica or a backup connection came, or the backlog of replication was freed", after.runID))
+			"its first replica or a backup connected, or the replication backlog was freed", after.runID))
 	}
 }
 
-// observeTwins returns why a node has no vote if one before it is the same server, and tells of those behind it that are.
-// The votes look at that themselves, since any address may lead to another server by now.
+// observeTwins returns why a node has no vote if an earlier node is the same server, and reports later nodes that are
+// the same server. The votes check this themselves as well, since any address may lead to another server by now.
 func (l *Locker) observeTwins(node int, n inspection) (err error) {
 	for other := range l.size {
 		same := other != node && n.identity != 0 && l.observed.change(other, func(s *nodeState) bool {
@@ -183,7 +183,7 @@ func (l *Locker) errTwin(of int) error {
 	return fmt.Errorf("%w: it is the same server as %s", errUnfit, l.quorum.Addr(of))
 }
 
-// unfit is why a node is not fit to hold a lock.
+// unfit returns why a node cannot be used for locks, or nil.
 func (l *Locker) unfit(node int, n inspection) error {
 	switch e := n.eviction(); {
 	case n.layout != nil:
@@ -196,21 +196,21 @@ func (l *Locker) unfit(node int, n inspection) error {
 		return errBlind
 	case n.identity == 0:
 		l.observeDenied(node, "inspect", errors.New("INFO is not permitted or says nothing: role, eviction and version "+
-			"are not checked, and a restart is seen only where the data is gone"))
+			"are not checked, and a restart is detected only if the data is gone"))
 	case !keepsLocks(e):
-		l.observeDenied(node, "eviction", fmt.Errorf("maxmemory-policy is %s: when memory is short all locks of the node "+
-			"may go at once; it then grants nothing for %v, and no lock is given twice", e, l.settings.MaxTTL))
+		l.observeDenied(node, "eviction", fmt.Errorf("maxmemory-policy is %s: when memory is short the node may lose all locks "+
+			"at once; it then grants nothing for %v, and no lock is granted twice", e, l.settings.MaxTTL))
 	}
 	return nil
 }
 
-// keepsLocks reports whether a server with that eviction policy evicts no key without a TTL. New versions and forks have
-// policies of other names.
+// keepsLocks reports whether a server with that eviction policy never evicts keys without a TTL. New versions and forks
+// have policies with other names.
 func keepsLocks(policy string) bool {
 	return policy == "" || policy == "noeviction" || strings.HasPrefix(policy, "volatile-")
 }
 
-// older compares versions by their numbers.
+// older compares versions number by number.
 func older(version, than string) bool {
 	a, b := strings.Split(version, "."), strings.Split(than, ".")
 	for i := range min(len(a), len(b)) {

@@ -7,18 +7,19 @@ import (
 	"github.com/redlockfx/redlockfx/internal/nodeclock"
 )
 
-// notAfter is the instant after which each node must not act on a request any more, by the node's own clock: when nobody
-// waits for its answer. A request that a hung node finds in its socket hours later does nothing, so it leaves no record
-// that nobody knows of.
+// notAfter holds for each node the instant, by the node's own clock, after which it must not act on a request: by then
+// the caller no longer waits for an answer. A hung node that reads the request from its socket hours later does
+// nothing, and leaves no record that nobody knows of.
 type notAfter struct {
 	clocks *nodeclock.Clocks
-	until  time.Time // when nobody waits any more
+	until  time.Time // when the caller stops waiting
 	sent   []sentNotAfter
 }
 
-// sentNotAfter is what one node was told, in microseconds since 1970; 0: nothing, its clock is not known.
+// sentNotAfter is the instant sent to one node, in microseconds since 1970. It is 0, for no limit, if the node's clock
+// is not known.
 type sentNotAfter struct {
-	argument int64 // belongs to the worker that sends it
+	argument int64 // owned by the worker that sends it
 	noted    atomic.Int64
 }
 
@@ -28,15 +29,15 @@ func (l *Locker) notAfter(asked time.Time) notAfter {
 	}
 }
 
-// argument is what the node is told.
+// argument returns the script argument for the node.
 func (n *notAfter) argument(node int) any {
 	s := &n.sent[node]
 	if _, latest, ok := n.clocks.Bounds(node, n.until); ok {
-		s.argument = max(s.argument, latest+granularity.Microseconds()) // it may be asked twice
+		s.argument = max(s.argument, latest+granularity.Microseconds()) // the request may be sent twice
 		s.noted.Store(s.argument)
 	}
 	return &s.argument
 }
 
-// of is what the node was told, and so the last moment at which it may have acted.
+// of returns the last instant, by the node's clock, at which it may act on the request; 0 if not known.
 func (n *notAfter) of(node int) int64 { return n.sent[node].noted.Load() }

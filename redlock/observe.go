@@ -15,12 +15,12 @@ import (
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// observed is the last observed state of the nodes, so that the hooks tell of changes alone.
+// observed is the last observed state of the nodes. It lets hooks report changes only.
 type observed struct {
 	mu        sync.Mutex // guards the fields below
 	nodes     []nodeState
-	listeners map[*listener]struct{} // of OnNode, until they are stopped
-	calling   int                    // of their functions that have not returned
+	listeners map[*listener]struct{} // calls of OnNode that are not stopped
+	calling   int                    // number of their functions that are running
 }
 
 // nodeState is the last observed state of one node.
@@ -28,19 +28,19 @@ type nodeState struct {
 	inspection
 	inspected bool
 	guarded   bool
-	guardTold bool            // to the hook
-	failure   [3]string       // the latest of each kind, empty if all is well
-	failing   time.Time       // since then, calls and subscriptions have failed; zero: the latest one did not
-	away      error           // the listeners know that it fails, and how; nil: it works
-	longest   time.Duration   // lease that its guard knows of
-	number    error           // the latest number that was not believed
-	seen      time.Time       // when that was
-	told      time.Time       // when the hook was told of such a thing
-	denied    map[string]bool // what the node's rights lack
-	pace      retry.Pace      // of what the hooks are told of it: it chooses its words, its clock and its guard
+	guardTold bool            // guarded, as last reported to the hook
+	failure   [3]string       // latest failure of each kind; empty if none
+	failing   time.Time       // start of the current failures of calls and subscriptions; zero: the last one succeeded
+	away      error           // failure that listeners were notified of; nil: the node works
+	longest   time.Duration   // longest lease that its guard knows of
+	number    error           // latest implausible number
+	seen      time.Time       // when it was seen
+	told      time.Time       // when the hook last reported such a number
+	denied    map[string]bool // operations that the node denies
+	pace      retry.Pace      // of hook calls: the node controls its errors, its clock and its guard
 }
 
-// The kinds of failure, which come and go apart.
+// The kinds of failure, which start and end independently.
 const (
 	inCall = iota
 	inPush
@@ -55,10 +55,10 @@ func newObserved(nodes int) *observed {
 	return o
 }
 
-// mayTell reports whether a hook may be told of the node. What is not told may be told later.
+// mayTell reports whether a hook may be called for the node. A change that is not reported now may be reported later.
 func (s *nodeState) mayTell() bool { return s.pace.Allow(time.Now()) }
 
-// longestLease is the longest lease that any node tells of now.
+// longestLease returns the longest lease that any node knows of now.
 func (o *observed) longestLease() (longest time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -68,14 +68,14 @@ func (o *observed) longestLease() (longest time.Duration) {
 	return longest
 }
 
-// change lets fn change the state of one node, and returns what it says.
+// change runs fn on the state of one node, and returns its result.
 func (o *observed) change(node int, fn func(s *nodeState) bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return fn(&o.nodes[node])
 }
 
-// see sees every exchange with a node, before anybody judges it.
+// see observes every exchange with a node, before its answer is used.
 func (l *Locker) see(node int, e quorum.Exchange) {
 	if e.Time != 0 {
 		seen := l.clocks.Note(node, e.Sent, e.Received, e.Time)
@@ -92,7 +92,7 @@ func (l *Locker) see(node int, e quorum.Exchange) {
 	}
 }
 
-// seeGrant sees what a node says to a grant or a repair.
+// seeGrant observes a node's answer to a grant or a repair.
 func (l *Locker) seeGrant(node int, a answer) {
 	guard, guarded := errors.AsType[guardedError](a.Err)
 	if err := cmp.Or(a.Err, l.checkAhead(&a)); err != nil && isNumberError(err) {
@@ -100,40 +100,40 @@ func (l *Locker) seeGrant(node int, a answer) {
 	}
 	switch {
 	case a.Err == nil && !a.Value.yes, a.Err != nil && !guarded:
-		return // the guard was not looked at
+		return // the script did not check the guard
 	case guarded:
 		l.observeLongest(node, a.Value.longest)
 	}
-	other := false  // the server is another one than was inspected
-	begins := false // its guard
-	news := l.observed.change(node, func(s *nodeState) bool {
+	other := false  // the server is not the one that was inspected
+	begins := false // its guard starts
+	changed := l.observed.change(node, func(s *nodeState) bool {
 		other = a.Identity != 0 && s.inspected && s.identity != 0 && s.identity != a.Identity
 		begins = guarded && !s.guarded
 		s.guarded = guarded
-		news := s.guardTold != guarded && s.mayTell()
-		if news {
+		changed := s.guardTold != guarded && s.mayTell()
+		if changed {
 			s.guardTold = guarded
 		}
-		return news
+		return changed
 	})
 	if other || begins {
 		l.quorum.Inspect(node)
 	}
-	if news && l.settings.hooks.Guarded != nil {
+	if changed && l.settings.hooks.Guarded != nil {
 		l.settings.hooks.Guarded(l.quorum.Addr(node), guard.left)
 	}
 }
 
-// seeRelease sees what a node says to a release.
+// seeRelease observes a node's answer to a release.
 func (l *Locker) seeRelease(node int, a answer) {
-	if a.Err == nil && a.Value.unheard {
-		l.observeDenied(node, "publish", errors.New("PUBLISH is not permitted: those who wait for a lock wait until the "+
-			"holder's lease has run out"))
+	if a.Err == nil && a.Value.unpublished {
+		l.observeDenied(node, "publish", errors.New("PUBLISH is not permitted: waiting callers do not learn of a release and "+
+			"wait until the holder's lease has run out"))
 	}
 }
 
-// observeFailure tells the hook of a failure, if it is another one than the last. What is wrong with the record of one lock
-// does not mean that the node fails.
+// observeFailure reports a failure to the hook, unless it is the same as the last one. A problem with the record of one
+// lock is not a failure of the node.
 func (l *Locker) observeFailure(node, kind int, op string, err error) {
 	if err != nil && isRecordError(err) {
 		if isNumberError(err) {
@@ -143,41 +143,42 @@ func (l *Locker) observeFailure(node, kind int, op string, err error) {
 	}
 	failure := ""
 	if _, unreachable := errors.AsType[net.Error](err); unreachable || errors.Is(err, io.EOF) {
-		failure = "unreachable" // in which of many words is a matter of chance
+		failure = "unreachable" // the exact error varies by chance
 	} else if err != nil {
 		failure = strings.Map(noDigits, err.Error())
 	}
-	news := l.observed.change(node, func(s *nodeState) bool {
+	changed := l.observed.change(node, func(s *nodeState) bool {
 		l.observed.noteAwayLocked(s, kind, err)
-		news := s.failure[kind] != failure && (err == nil || s.mayTell())
-		if news {
+		changed := s.failure[kind] != failure && (err == nil || s.mayTell())
+		if changed {
 			s.failure[kind] = failure
 		}
-		return news
+		return changed
 	})
-	if news && err != nil {
+	if changed && err != nil {
 		l.tellError(node, op, err)
 	}
 }
 
-// numberEvery is how often the hook is told of forged numbers on a node, and how long [NodeStatus.Number] tells of the latest.
+// numberEvery is the time between hook calls for implausible numbers of a node, and how long [NodeStatus.Number] shows
+// the latest.
 const numberEvery = time.Minute
 
-// observeNumber tells the hook that a node has a number that is not believed. That may be so with each call, and of many locks.
+// observeNumber reports an implausible number of a node to the hook. There may be one in every call, for many locks.
 func (l *Locker) observeNumber(node int, op string, err error) {
 	now := l.clock.Now()
 	if l.observed.change(node, func(s *nodeState) bool {
-		news := s.told.IsZero() || now.Sub(s.told) >= numberEvery
-		if s.number, s.seen = err, now; news {
+		changed := s.told.IsZero() || now.Sub(s.told) >= numberEvery
+		if s.number, s.seen = err, now; changed {
 			s.told = now
 		}
-		return news
+		return changed
 	}) {
 		l.tellError(node, op, err)
 	}
 }
 
-// wrongNumber is the number that a node had lately and that is not believed; nil: there was none.
+// wrongNumber returns the node's latest implausible number, nil if there was none lately.
 func (l *Locker) wrongNumber(node int) (err error) {
 	now := l.clock.Now()
 	l.observed.change(node, func(s *nodeState) bool {
@@ -189,7 +190,7 @@ func (l *Locker) wrongNumber(node int) (err error) {
 	return err
 }
 
-// noDigits drops what differs in errors that are the same: ports and times.
+// noDigits drops digits, such as ports and times, that differ between otherwise equal errors.
 func noDigits(r rune) rune {
 	if r >= '0' && r <= '9' {
 		return -1
@@ -197,37 +198,37 @@ func noDigits(r rune) rune {
 	return r
 }
 
-// observeLongest learns of leases longer than ours: the node's guard lasts for the longest.
+// observeLongest records leases longer than ours: a node's guard lasts for the longest.
 func (l *Locker) observeLongest(node int, longest time.Duration) {
-	news := l.observed.change(node, func(s *nodeState) bool {
-		news := longest != s.longest && longest > l.settings.MaxTTL && s.mayTell()
+	changed := l.observed.change(node, func(s *nodeState) bool {
+		changed := longest != s.longest && longest > l.settings.MaxTTL && s.mayTell()
 		s.longest = longest
-		return news
+		return changed
 	})
-	if news {
+	if changed {
 		l.tellError(node, "max ttl", fmt.Errorf("%w: leases of up to %v are in use under prefix %q, here max ttl is %v: "+
-			"all that use a prefix must have the same", ErrConfig, longest, l.settings.KeyPrefix, l.settings.MaxTTL))
+			"all users of a prefix must have the same max ttl", ErrConfig, longest, l.settings.KeyPrefix, l.settings.MaxTTL))
 	}
 }
 
-// quarantine is for how long a node does not count whose clock was stepped: for the longest lease that any node tells of, which one
-// wrong number makes no longer than a guard.
+// quarantine returns how long a node does not count after its clock was stepped: the longest lease that any node knows
+// of. One wrong number cannot make it longer than a guard.
 func (l *Locker) quarantine() time.Duration {
 	own := l.settings.MaxTTL
 	return max(own, min(l.observed.longestLease(), max(24*time.Hour, 100*own)))
 }
 
-// observeDenied tells once what a node's rights lack, and what is done without it.
+// observeDenied reports, once, an operation that the node denies and its consequences.
 func (l *Locker) observeDenied(node int, op string, err error) {
-	news := l.observed.change(node, func(s *nodeState) bool {
-		news := !s.denied[op]
+	changed := l.observed.change(node, func(s *nodeState) bool {
+		changed := !s.denied[op]
 		if s.denied == nil {
 			s.denied = make(map[string]bool)
 		}
 		s.denied[op] = true
-		return news
+		return changed
 	})
-	if news {
+	if changed {
 		l.tellError(node, op, err)
 	}
 }

@@ -8,26 +8,27 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// awayAfter is for how long a node fails before it is called away: one slow answer, or the connections of before, are no news.
+// awayAfter is how long a node must fail before it is reported. One slow answer or stale connections are not worth a
+// report.
 const awayAfter = time.Second
 
 // listener is one call of OnNode.
 type listener struct {
-	news chan struct{} // holds one signal that a node fails or works again
-	done chan struct{} // closed when nothing more is to be told
+	changed chan struct{} // signals that a node fails or works again
+	done    chan struct{} // closed by stop
 }
 
-// OnNode has fn called when a node has failed for a second, or for the time between two calls if that is longer, with the
-// latest error; and with nil when it works again. It is also told of the nodes that fail already. The calls come one after
-// the other, on a goroutine of their own: if fn blocks, only later ones wait. fn may call any method of the Locker but Close,
-// which waits for it. No call begins after stop has returned; one under way may still go on.
+// OnNode calls fn with the latest error when a node has failed for a second, or for the time between two calls if that
+// is longer, and with nil when it works again. fn is also called for nodes that fail already. The calls come one after
+// the other on their own goroutine; if fn blocks, only later calls wait. fn may call any method of the Locker except
+// Close, which waits for it. No call starts after stop has returned; one under way may still be running.
 func (l *Locker) OnNode(fn func(node string, err error)) (stop func()) {
 	o, s := l.observed, &listener{make(chan struct{}, 1), make(chan struct{})}
-	s.news <- struct{}{}
+	s.changed <- struct{}{}
 	o.mu.Lock()
 	o.listeners[s] = struct{}{}
 	o.mu.Unlock()
-	l.start(func() { l.listenTo(s, fn) }) // ends with stop, or when Close begins, which waits for it
+	l.start(func() { l.listenTo(s, fn) }) // ends with stop or when Close starts; Close waits for it
 	return sync.OnceFunc(func() {
 		o.mu.Lock()
 		delete(o.listeners, s)
@@ -36,30 +37,30 @@ func (l *Locker) OnNode(fn func(node string, err error)) (stop func()) {
 	})
 }
 
-// listenTo tells fn what it does not know yet, each time that there are news.
+// listenTo calls fn with every change that it has not reported yet.
 func (l *Locker) listenTo(s *listener, fn func(node string, err error)) {
-	told := make([]error, l.size)
+	reported := make([]error, l.size)
 	for {
 		select {
-		case <-s.news:
+		case <-s.changed:
 		case <-s.done:
 			return
 		case <-l.open.Done():
 			return
 		}
 		for i, err := range l.observed.away() {
-			if (err == nil) == (told[i] == nil) {
+			if (err == nil) == (reported[i] == nil) {
 				continue
 			}
 			if l.open.Err() != nil || !l.observed.call(s, func() { fn(l.quorum.Addr(i), err) }) {
 				return
 			}
-			told[i] = err
+			reported[i] = err
 		}
 	}
 }
 
-// call calls fn unless the listener is stopped: then it returns false.
+// call calls fn, or returns false if the listener is stopped.
 func (o *observed) call(s *listener, fn func()) bool {
 	o.mu.Lock()
 	_, listens := o.listeners[s]
@@ -79,14 +80,14 @@ func (o *observed) call(s *listener, fn func()) bool {
 	return true
 }
 
-// isCalling reports that a listener has not returned.
+// isCalling reports whether a function of a listener is still running.
 func (o *observed) isCalling() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.calling > 0
 }
 
-// away is how each node fails; nil: it works.
+// away returns the failure of each node, nil for nodes that work.
 func (o *observed) away() []error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -97,12 +98,12 @@ func (o *observed) away() []error {
 	return all
 }
 
-// noteAwayLocked notes how a call or a subscription went, and tells the listeners if it is news that the node is away, or is
-// back.
+// noteAwayLocked records the outcome of a call or a subscription, and signals the listeners if the node now fails or
+// works again.
 func (o *observed) noteAwayLocked(s *nodeState, kind int, err error) {
 	_, answered := errors.AsType[redis.Error](err)
 	switch {
-	case kind == inFitness, kind == inPush && answered: // it is there, but subscribing is not permitted
+	case kind == inFitness, kind == inPush && answered: // the node is reachable, but does not permit subscribing
 		return
 	case err == nil:
 		s.failing = time.Time{}
@@ -116,7 +117,7 @@ func (o *observed) noteAwayLocked(s *nodeState, kind int, err error) {
 	s.away = err
 	for listener := range o.listeners {
 		select {
-		case listener.news <- struct{}{}:
+		case listener.changed <- struct{}{}:
 		default: // it is signalled already
 		}
 	}

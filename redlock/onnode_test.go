@@ -12,11 +12,11 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// A node that works again while the listener is still busy with another one is not called away for good.
+// A node that recovers while the listener is still busy with another one is not reported as failed forever.
 func TestOnNode_TellsASlowListenerHowEachNodeIsInTheEnd(t *testing.T) {
 	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()
-		turns := func(seconds int) { // in which each node is asked
+		turns := func(seconds int) { // rounds in which each node is asked
 			for range 2 * seconds {
 				if lease, err := l.TryAcquire(t.Context(), "x"); err == nil {
 					_ = lease.Release(t.Context())
@@ -28,18 +28,18 @@ func TestOnNode_TellsASlowListenerHowEachNodeIsInTheEnd(t *testing.T) {
 		c.Kill(4)
 		turns(4)
 		const slow = 10 * time.Second
-		told := make(map[string]error)
+		reported := make(map[string]error)
 		stop := l.OnNode(func(node string, err error) {
 			time.Sleep(slow)
-			told[node] = err
+			reported[node] = err
 		})
-		synctest.Wait() // it is busy with the first of the two
+		synctest.Wait() // fn is busy with the first of the two
 		c.Restart(4)
 		turns(4 * int(slow/time.Second))
 		stop()
-		synctest.Wait() // what it was told is read when it is told no more
-		if away, works := told[c.Addrs()[3]], told[c.Addrs()[4]]; len(told) != 2 || away == nil || works != nil {
-			t.Errorf("told of the one that is away: %v; of the one that works again: %v", away, works)
+		synctest.Wait() // read the reports when no more arrive
+		if away, works := reported[c.Addrs()[3]], reported[c.Addrs()[4]]; len(reported) != 2 || away == nil || works != nil {
+			t.Errorf("reported for the failed node: %v; for the recovered node: %v", away, works)
 		}
 	})
 }
@@ -79,7 +79,7 @@ func TestClose_NamesANodeListenerThatHangs(t *testing.T) {
 	})
 }
 
-// withoutNodes returns a Locker that knows that nodes are away.
+// withoutNodes returns a Locker that has noticed that nodes are unreachable.
 func withoutNodes(t *testing.T, c *bubble.Cluster, nodes ...int) *redlock.Locker {
 	l, _ := c.Locker()
 	for _, node := range nodes {

@@ -15,9 +15,9 @@ import (
 	"github.com/redlockfx/redlockfx/internal/nodelist"
 )
 
-// Open is [New] with clients of its own, one for each URL, made as [ClientOptions] says and closed
-// by [Locker.Close]. It connects to nothing yet. All URLs must have a user and a password, or none: a list with both may have
-// been split at a comma of a password, and parts of that would be taken for hosts.
+// Open is [New] with its own clients, one for each URL. They are made as by [ClientOptions] and closed by
+// [Locker.Close]. Open does not connect yet. Either all URLs or none must have a user and a password. A mixed list may
+// have been split at a comma of a password, and parts of the password would be taken for hosts.
 func Open(urls []string, opts ...Option) (*Locker, error) {
 	settings := newSettings(opts)
 	clients, err := newClients(urls, settings.tls)
@@ -33,8 +33,8 @@ func Open(urls []string, opts ...Option) (*Locker, error) {
 	return l, nil
 }
 
-// Validate returns the settings that [Open] would work with, and every problem for which it would refuse them, or nil.
-// It connects to nothing. Without any URL the nodes are not checked.
+// Validate returns the settings that [Open] would use, and an error with every problem for which it would fail. It does
+// not connect. Without any URL, the nodes are not checked.
 func Validate(urls []string, opts ...Option) (Settings, error) {
 	settings := newSettings(opts)
 	problems := settings.problems()
@@ -51,7 +51,8 @@ func Validate(urls []string, opts ...Option) (Settings, error) {
 	return settings, errors.Join(problems...)
 }
 
-// newClients makes a client for each URL, or none and an error that names every URL that is wrong by its place.
+// newClients makes a client for each URL. If any URL is wrong, it makes none and returns an error that identifies each
+// wrong URL by its position.
 func newClients(urls []string, secure func() *tls.Config) ([]redis.UniversalClient, error) {
 	var problems []error
 	var clients []redis.UniversalClient
@@ -78,8 +79,8 @@ func newClients(urls []string, secure func() *tls.Config) ([]redis.UniversalClie
 	return clients, nil
 }
 
-// useTLS replaces the TLS settings of a rediss:// URL. The name in the URL stays the one that the certificate must have,
-// unless secure has another one.
+// useTLS replaces the TLS settings of a rediss:// URL. The certificate must match the host in the URL, unless secure
+// has another server name.
 func useTLS(o *redis.Options, secure *tls.Config) error {
 	if o.TLSConfig == nil {
 		return fmt.Errorf("%w: WithTLS needs a rediss:// URL: with this one the connection would not be encrypted", ErrConfig)
@@ -97,7 +98,7 @@ func closeUnused(clients []redis.UniversalClient) {
 	}
 }
 
-// anyCluster reports whether a node is a Redis Cluster, whose servers do not know each other's subscribers.
+// anyCluster reports whether a node may be a Redis Cluster, whose servers do not know each other's subscribers.
 func anyCluster(nodes []redis.UniversalClient) bool {
 	return slices.ContainsFunc(nodes, func(node redis.UniversalClient) bool {
 		_, single := node.(*redis.Client)
@@ -105,16 +106,16 @@ func anyCluster(nodes []redis.UniversalClient) bool {
 	})
 }
 
-// checkNodes returns the nodes' names for errors, and what is wrong with the list.
+// checkNodes returns the nodes' names for errors, and the problems of the list.
 func checkNodes(nodes []redis.UniversalClient) (addrs []string, found problems) {
 	switch {
 	case len(nodes) == 0:
 		found.add("nodes: there are none, there must be 1, 3, 5, ...")
 	case len(nodes)%2 == 0:
-		found.add("nodes: there are %d, the number must be odd: an even one spares no more nodes than "+
-			"the odd one below", len(nodes))
+		found.add("nodes: there are %d, the number must be odd: an even number tolerates no more failures than "+
+			"the odd number below it", len(nodes))
 	case len(nodes) > mostNodes:
-		found.add("nodes: there are %d, there can be %d", len(nodes), mostNodes)
+		found.add("nodes: there are %d, the limit is %d", len(nodes), mostNodes)
 	}
 	first := make(map[string]int, len(nodes))
 	for i, client := range nodes {
@@ -140,8 +141,8 @@ func checkNodes(nodes []redis.UniversalClient) (addrs []string, found problems) 
 				"a node must be one master", i+1, len(nodes))
 			continue
 		case *redis.AutoPipeliner:
-			found.add("node %d of %d is a redis.AutoPipeliner, which answers later than it returns: give the client that it "+
-				"was made of", i+1, len(nodes))
+			found.add("node %d of %d is a redis.AutoPipeliner, which answers after it has returned: pass the client that it "+
+				"was made from", i+1, len(nodes))
 			continue
 		default:
 			addrs[i] = fmt.Sprintf("node %d", i+1)
@@ -158,11 +159,11 @@ func checkNodes(nodes []redis.UniversalClient) (addrs []string, found problems) 
 	return addrs, found
 }
 
-// failover is what go-redis calls the address of every Sentinel client; here it has the node's place
-// in the list after it.
+// failover is what go-redis calls the address of every Sentinel client. Names for errors append the node's position in
+// the list.
 const failover = "FailoverClient"
 
-// canonical writes an address so that the same server reads the same.
+// canonical normalizes an address, so that the same server compares equal.
 func canonical(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -15,33 +15,33 @@ const (
 	defaultPrefix = "redlock"
 )
 
-// MinTTL is the shortest TTL: below it, timers and round trips eat the lease.
+// MinTTL is the shortest TTL. Below it, timers and round trips would use up the lease.
 const MinTTL = 100 * time.Millisecond
 
-// longestTTL is what any lease can be; scripts have room for three times that.
+// longestTTL is the limit for any lease; scripts have room for three times that.
 const longestTTL = 10 * 365 * 24 * time.Hour
 
-// Settings are what a Locker works with: its options, and the defaults for the rest.
+// Settings are the settings of a Locker, with defaults for those that no option has set.
 type Settings struct {
 	KeyPrefix    string
-	TTL          time.Duration // of a lease that asks for none
+	TTL          time.Duration // of a lease without WithLeaseTTL
 	MaxTTL       time.Duration // of any lease
 	NodeTimeout  time.Duration // how long a node may take to answer
-	Drift        float64       // by which the rates of two clocks may differ
-	MaxClockSkew time.Duration // between two nodes that both count
+	Drift        float64       // share by which the rates of two clocks may differ
+	MaxClockSkew time.Duration // between two nodes whose votes both count
 	RestartGuard bool
-	// UnseenRestarts says that nodes are accepted whose restarts cannot be seen.
+	// UnseenRestarts accepts nodes whose restarts cannot be detected.
 	UnseenRestarts bool
 	FenceRetention time.Duration // how long a node keeps a fencing number after the hold
 
 	hooks Hooks
 	clock *clock.Clock
-	// tls returns what WithTLS was given; nil: as the URLs say. A function, since fmt follows a pointer for verbs that do not
-	// fit, and the private key is in there.
+	// tls returns WithTLS's config; nil: the URLs decide. It is a function because fmt follows a pointer for verbs that
+	// do not fit, and would print the private key.
 	tls func() *tls.Config
 }
 
-// Allowance is how much earlier than its TTL a lease ends for its holder.
+// Allowance returns how much earlier than its TTL a lease ends for its holder.
 func (s Settings) Allowance(ttl time.Duration) time.Duration { return allowance(ttl, s.Drift) }
 
 // Option changes a setting of a Locker.
@@ -51,54 +51,56 @@ type Option func(*Settings)
 // set. Lockers see each other's locks only under the same prefix, and only with the same list of nodes.
 func WithKeyPrefix(prefix string) Option { return func(s *Settings) { s.KeyPrefix = prefix } }
 
-// WithTTL sets how long a lease lasts without extension; 10 s if not set, at least 100 ms. Too long: after a crash
-// nobody gets the lock for that long. Too short: a pause or a slow network costs the lease.
+// WithTTL sets how long a lease lasts without extension; 10 s if not set, at least 100 ms. Too long: after a crash,
+// nobody gets the lock for that long. Too short: a pause or a slow network loses the lease.
 func WithTTL(d time.Duration) Option { return func(s *Settings) { s.TTL = d } }
 
-// WithMaxTTL sets the longest TTL that a lease may ask for; the TTL if not set. A node that is new, restarted, was
-// flushed or was promoted grants nothing for that long, since it may have lost a lease. It belongs to the prefix, and
-// the nodes remember the longest: raise it everywhere before a longer lease is used. Too long: each node is missing for
-// that long after a restart, and all of them at the very first start. Too short: leases are bounded by it.
+// WithMaxTTL sets the longest TTL that a lease may ask for; the TTL if not set. A node that is new, was restarted,
+// flushed or promoted grants nothing for that long, since it may have lost a lease. MaxTTL must be the same for all
+// users of a prefix, and the nodes remember the longest. Raise it everywhere before a longer lease is used. Too long:
+// each node is missing for that long after a restart, and all nodes at the very first start. Too short: it limits
+// leases.
 func WithMaxTTL(d time.Duration) Option { return func(s *Settings) { s.MaxTTL = d } }
 
 // WithNodeTimeout sets how long a node may take to answer; TTL/50 within 20 to 200 ms if not set. Too long: with a
-// majority unreachable every call waits that long. Too short: a node that is merely slow does not count.
+// majority unreachable, every call waits that long. Too short: a node that is merely slow does not count.
 func WithNodeTimeout(d time.Duration) Option { return func(s *Settings) { s.NodeTimeout = d } }
 
-// WithDrift sets by what share the rates of two clocks may differ; 0.01 if not set. A lease ends for its holder earlier
-// by this share of its TTL, and by 2 ms more. A node's clock that has moved against this process's by more than a tenth
-// of this share of the time since the last reply, and 2 ms, counts as stepped. Too small: clocks may break the lock's
-// promise. Too large: leases are shorter, and small steps of a node's clock go unseen.
+// WithDrift sets by what share the rates of two clocks may differ; 0.01 if not set. For its holder, a lease ends
+// earlier by this share of its TTL plus 2 ms. A node's clock counts as stepped if it has moved relative to this
+// process's clock by more than 2 ms plus a tenth of this share of the time since the last reply. Too small: clocks may
+// break the lock's guarantees. Too large: leases are shorter, and small steps of a node's clock go undetected.
 func WithDrift(share float64) Option { return func(s *Settings) { s.Drift = share } }
 
-// WithMaxClockSkew sets how far the clocks of two nodes may be apart for the votes of both to count. If not set, it is
+// WithMaxClockSkew sets how far apart the clocks of two nodes may be for the votes of both to count. If not set, it is
 // what a lease gives up for drift, or twice the node timeout if that is more, and at most 1 s. It applies to three
-// nodes or more: of one or two no clock can be judged. Too small: nodes whose clocks are merely set badly do not vote.
-// Too large: a step that happened before this process first saw the node goes unseen if it is smaller.
+// nodes or more; with fewer, no clock can be checked against the others. Too small: nodes whose clocks are merely
+// inaccurate do not vote. Too large: a smaller step that happened before this process first saw the node goes
+// undetected.
 func WithMaxClockSkew(d time.Duration) Option { return func(s *Settings) { s.MaxClockSkew = d } }
 
-// WithoutRestartGuard lets nodes grant locks at once after they have started, restarted or been flushed. It is for
-// nodes that are thrown away, in tests. Elsewhere, a node that has lost a lock gives it to somebody else.
+// WithoutRestartGuard lets nodes grant locks immediately after they were started, restarted or flushed. It is meant for
+// throwaway nodes in tests. Elsewhere, a node that has lost a lock grants it to somebody else.
 func WithoutRestartGuard() Option { return func(s *Settings) { s.RestartGuard = false } }
 
-// WithUnseenRestarts accepts nodes that do not let scripts call INFO, as Redis Enterprise and services built on it do
-// not. Without it they are refused. With it, a restart of such a node is detected only if its data is gone: a node that
-// comes back with an older copy of its data, or a replica that is promoted without the last writes, may give a lock to
-// a second holder, with the same token. Nor is it noticed if two addresses lead to the same server.
+// WithUnseenRestarts accepts nodes that do not let scripts call INFO, such as Redis Enterprise and services built on
+// it. Without this option they are refused. With it, a restart of such a node is detected only if its data is gone. A
+// node that comes back with an older copy of its data, or a replica promoted without the last writes, may grant a lock
+// to a second holder, with the same token. Nor is it detected if two addresses lead to the same server.
 func WithUnseenRestarts() Option { return func(s *Settings) { s.UnseenRestarts = true } }
 
 // WithFenceRetention sets how long a node keeps the fencing number of a lock after the hold. If not set, it is one
-// hour, or ten times MaxTTL if that is more; it is at least MaxTTL + MaxClockSkew. Too long: names that are used once
-// fill the nodes' memory, with about 130 bytes each. Too short: if the clocks of nodes differ by that much, a later
-// lease may get a smaller token.
+// hour, or ten times MaxTTL if that is more. It must be at least MaxTTL + MaxClockSkew. Too long: names that are used
+// only once fill the nodes' memory, with about 130 bytes each. Too short: if the clocks of nodes differ by that much, a
+// later lease may get a smaller token.
 func WithFenceRetention(d time.Duration) Option { return func(s *Settings) { s.FenceRetention = d } }
 
-// WithHooks sets functions that the Locker calls with what it sees.
+// WithHooks sets functions that report what the Locker observes.
 func WithHooks(h Hooks) Option { return func(s *Settings) { s.hooks = h } }
 
-// WithTLS sets how [Open] speaks to nodes with rediss:// URLs: trusted CAs, a client certificate, a server name. Any other
-// URL is then an error. The server name is the URL's host, and TLS 1.2 the oldest version, if config does not say more.
-// config must not change afterwards. [New] refuses this option: its clients have options of their own.
+// WithTLS sets the TLS configuration for [Open]: trusted CAs, a client certificate, a server name. All URLs must then
+// be rediss:// URLs. By default the server name is the URL's host, and TLS 1.2 the oldest version. config must not
+// change afterwards. [New] refuses this option: its clients have their own options.
 func WithTLS(config *tls.Config) Option {
 	return func(s *Settings) {
 		if s.tls = nil; config != nil {

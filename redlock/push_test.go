@@ -14,8 +14,8 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// The message may be lost, or the rights to publish or to subscribe be missing: then the holder's TTL
-// is what wakes the next one, and it is said.
+// The message may be lost, or the permission to publish or subscribe may be missing. Then the holder's TTL wakes the
+// next waiter, and a hook reports the missing permission.
 func TestAcquire_WithoutPushWaitsForTheTTL(t *testing.T) {
 	for _, command := range []string{"PUBLISH", "SUBSCRIBE"} {
 		t.Run(command, func(t *testing.T) {
@@ -24,16 +24,16 @@ func TestAcquire_WithoutPushWaitsForTheTTL(t *testing.T) {
 					c.Deny(i, command)
 				}
 				var mu sync.Mutex
-				told := make(map[string]int)
+				reported := make(map[string]int)
 				hooks := redlock.WithHooks(redlock.Hooks{NodeError: func(node, op string, err error) {
 					mu.Lock()
 					defer mu.Unlock()
-					told[strings.ToUpper(op)]++
+					reported[strings.ToUpper(op)]++
 				}})
 				l, _ := c.Locker(hooks)
 				waiter, _ := c.Locker(hooks)
 				lease := mustAcquire(t, l, "x")
-				synctest.Wait() // the slowest node has it too: else the waiter may be there first
+				synctest.Wait() // the slowest node has granted, too: otherwise the waiter may be first there
 				time.AfterFunc(ttl/2, func() {
 					if err := lease.Release(context.WithoutCancel(t.Context())); err != nil {
 						t.Error(err)
@@ -45,12 +45,12 @@ func TestAcquire_WithoutPushWaitsForTheTTL(t *testing.T) {
 				if err != nil || d > ttl+30*time.Millisecond {
 					t.Errorf("after %v: %v", d, err)
 				}
-				synctest.Wait() // the slowest node's answer too
+				synctest.Wait() // wait for the slowest node's answer, too
 				mu.Lock()
 				defer mu.Unlock()
-				// Two nodes are listened to; and the third where these refuse.
-				if told[command] != map[string]int{"PUBLISH": 2, "SUBSCRIBE": 3}[command] {
-					t.Errorf("told %v, want each node once", told)
+				// The Locker subscribes to two nodes, and to the third if these refuse.
+				if reported[command] != map[string]int{"PUBLISH": 2, "SUBSCRIBE": 3}[command] {
+					t.Errorf("reported %v, want each node once", reported)
 				}
 				if asked := c.Asked() - before; asked > 60 {
 					t.Errorf("%d requests", asked)
@@ -60,8 +60,8 @@ func TestAcquire_WithoutPushWaitsForTheTTL(t *testing.T) {
 	}
 }
 
-// The release goes on while somebody begins to wait: some nodes have told of it before, some were asked
-// before they had it.
+// A caller starts to wait during a release: some nodes have published it before, and some were asked before it reached
+// them.
 func TestAcquire_ReleaseBesideTheBeginOfAWait(t *testing.T) {
 	t.Parallel()
 	for round := range race.Scale(1, 5) {
@@ -90,20 +90,20 @@ func TestAcquire_ReleaseBesideTheBeginOfAWait(t *testing.T) {
 	}
 }
 
-// An attempt whose replies were lost has set the key on all nodes: until that is removed, it looks like a
-// lease, and others wait for its end.
+// An attempt whose replies were lost has set the lock on all nodes. Until it is removed, it looks like a lease, and
+// others wait for its end.
 func TestAcquire_IsToldOfTheEndOfAFailedAttempt(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		failing, process := c.Locker()
 		waiter, _ := c.Locker()
 		warmUp(t, failing)
 		process.Delay(10 * time.Millisecond)
-		time.AfterFunc(15*time.Millisecond, func() { process.Cut() }) // the replies are on their way
+		time.AfterFunc(15*time.Millisecond, func() { process.Cut() }) // the replies are under way
 		if _, err := failing.TryAcquire(t.Context(), "x"); !errors.Is(err, redlock.ErrNoQuorum) {
 			t.Fatal(err)
 		}
 		if _, err := waiter.TryAcquire(t.Context(), "x"); !errors.Is(err, redlock.ErrHeld) {
-			t.Fatalf("got %v, want what was left to look like a lease", err)
+			t.Fatalf("got %v, want the leftover to look like a lease", err)
 		}
 		time.AfterFunc(ttl/4, func() { process.Heal() })
 		var err error
@@ -114,8 +114,8 @@ func TestAcquire_IsToldOfTheEndOfAFailedAttempt(t *testing.T) {
 	})
 }
 
-// A subscription takes more round trips than an attempt does, so that on slow links the release may fall
-// between the last attempt and the start of the subscription.
+// A subscription takes more round trips than an attempt, so on slow links the release may fall between the last attempt
+// and the start of the subscription.
 func TestAcquire_ReleaseBeforeASlowSubscription(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
@@ -142,8 +142,7 @@ func TestAcquire_ReleaseBeforeASlowSubscription(t *testing.T) {
 	})
 }
 
-// Nodes that grant without counting make every attempt fail, and each failure is told to the other one
-// who waits.
+// Nodes that grant without counting make every attempt fail, and each failure is published to the other waiter.
 func TestAcquire_FailuresDoNotChaseEachOther(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		var waiting sync.WaitGroup

@@ -6,73 +6,74 @@ import (
 	"time"
 )
 
-// queue is where those of one process wait who want the same lock: one of them contends for it on the nodes, the others
-// wait for their turn here, which costs the nodes nothing.
+// queue is the wait queue of one process for one lock. One caller contends on the nodes; the others wait here for their
+// turn, which costs the nodes nothing.
 type queue struct {
-	turn chan struct{} // holds one: whoever takes it may contend
-	news chan *message // what the nodes tell whoever contends
+	permit   chan struct{} // holds one permit; the caller that takes it may contend
+	messages chan *message // from the nodes, for the caller that contends
 
 	// Guarded by Locker.mu.
 	waiting int   // callers that use the queue
-	last    error // outcome of the latest attempt
-	won     bool  // by one of this process, at the last turn
+	last    error // last failure of a caller of this queue
+	won     bool  // the last caller that contended got the lock
 }
 
-// addLocked gives a message to whoever contends, and returns one that it had to drop for it.
+// addLocked adds a message for the caller that contends. If the queue is full, it drops the oldest message and returns
+// it.
 func (q *queue) addLocked(m *message) (dropped *message) {
 	for {
 		select {
-		case q.news <- m:
+		case q.messages <- m:
 			return dropped
 		default:
 		}
 		select {
-		case dropped = <-q.news:
+		case dropped = <-q.messages:
 		default:
 		}
 	}
 }
 
-// maxGiven is how many locks are remembered that this process has given up while others waited.
-const maxGiven = 1000
+// maxHandovers is how many handovers are remembered.
+const maxHandovers = 1000
 
-// gift is a lock that was given up while others waited.
-type gift struct {
+// handover is a lock that this process released while others waited.
+type handover struct {
 	at    time.Time
-	nodes nodeSet // where they are listed
+	nodes nodeSet // the nodes that list them
 }
 
-// noteWaiting remembers that others wait for a lock that was released.
+// noteWaiting records that others wait for a lock that this process has released.
 func (l *Locker) noteWaiting(name string, node int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.given) >= maxGiven {
-		clear(l.given) // they are a courtesy
+	if len(l.handovers) >= maxHandovers {
+		clear(l.handovers) // losing them costs only fairness
 	}
-	l.given[name] = gift{time.Now(), l.givenOnLocked(name).with(node)}
+	l.handovers[name] = handover{time.Now(), l.waitersOnLocked(name).with(node)}
 }
 
-// givenOn is where others wait for a lock that this process has just given up; empty: nowhere, as far as is known.
-func (l *Locker) givenOn(name string) nodeSet {
+// waitersOn returns the nodes known to list others that wait for a lock that this process has just released.
+func (l *Locker) waitersOn(name string) nodeSet {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.givenOnLocked(name)
+	return l.waitersOnLocked(name)
 }
 
-func (l *Locker) givenOnLocked(name string) nodeSet {
-	g := l.given[name]
+func (l *Locker) waitersOnLocked(name string) nodeSet {
+	g := l.handovers[name]
 	if time.Since(g.at) >= confirmAfter {
 		return 0
 	}
 	return g.nodes
 }
 
-// ticket is a turn to contend.
+// ticket is a caller's turn to contend.
 type ticket struct {
 	locker *Locker
 	name   string
 	queue  *queue
-	behind bool // one of this process has just won
+	behind bool // another caller of this process has just had the lock
 }
 
 // enter waits for the caller's turn to contend for the lock.
@@ -80,8 +81,8 @@ func (l *Locker) enter(ctx context.Context, name string) (*ticket, error) {
 	l.mu.Lock()
 	q := l.queues[name]
 	if q == nil {
-		q = &queue{turn: make(chan struct{}, 1), news: make(chan *message, maxMessages), last: ErrHeld}
-		q.turn <- struct{}{}
+		q = &queue{permit: make(chan struct{}, 1), messages: make(chan *message, maxMessages), last: ErrHeld}
+		q.permit <- struct{}{}
 		l.queues[name] = q
 	}
 	q.waiting++
@@ -90,7 +91,7 @@ func (l *Locker) enter(ctx context.Context, name string) (*ticket, error) {
 
 	var err error
 	select {
-	case <-q.turn:
+	case <-q.permit:
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		t.behind = q.won
@@ -103,14 +104,15 @@ func (l *Locker) enter(ctx context.Context, name string) (*ticket, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t.goLocked()
-	return nil, fmt.Errorf("redlock: acquire %q: %w: behind others of this process, whose last outcome was: %w",
+	return nil, fmt.Errorf("redlock: acquire %q: %w: queued behind other callers of this process, whose last failure was: %w",
 		name, err, q.last)
 }
 
-// leave gives the turn to the next one, and says how it went. Where nobody is left, what was told of releases is for others.
+// leave records the outcome and passes the turn to the next caller. If no caller of this process is left, it forwards
+// the remaining messages to other processes.
 //
-// The nodes that have taken this one off their lists tell the next one. They are told to by the value of the last attempt,
-// which may still be set.
+// The nodes that have removed this process from their lists then notify the next one. The request carries the value of
+// the last attempt, which may still be set.
 func (t *ticket) leave(won bool, err error, owed []*message, last string) {
 	l := t.locker
 	l.mu.Lock()
@@ -122,12 +124,12 @@ func (t *ticket) leave(won bool, err error, owed []*message, last string) {
 		if won {
 			l.serveLocked(m.value.contender)
 		} else {
-			l.tellNextLocked(m, last, &tellOver)
+			l.notifyNextLocked(m, last, &notifyOver)
 		}
 	}
 	t.goLocked()
 	l.mu.Unlock()
-	t.queue.turn <- struct{}{}
+	t.queue.permit <- struct{}{}
 }
 
 func (t *ticket) goLocked() {
@@ -137,8 +139,8 @@ func (t *ticket) goLocked() {
 	delete(t.locker.queues, t.name)
 	for {
 		select {
-		case m := <-t.queue.news:
-			t.locker.passOnLocked(m)
+		case m := <-t.queue.messages:
+			t.locker.forwardLocked(m)
 		default:
 			return
 		}

@@ -1,7 +1,8 @@
--- raise: raise the numbers of locks where they are lower
+-- raise: raise the numbers of locks if they are lower
 -- KEYS     hash of the prefix
 -- ARGV     for each lock: field, number (16 digits)
--- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item: y, or e and text where the record is none of ours
+-- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item: y, or e and text if this library did not write the
+--          record
 local t = redis.call('TIME')
 local now, hash = t[1] * 1000000 + t[2], KEYS[1]
 local fields, n = {'g'}, 1
@@ -20,7 +21,7 @@ for i = 2, n do
     items[i] = 'y'
     if string.sub(record, 1, 16) < number then
       changes[#changes + 1] = fields[i]
-      -- What is free is kept from now on.
+      -- The retention of a free lock's record starts now.
       local deadline = math.max(tonumber(string.sub(record, 35, 50)), now)
       changes[#changes + 1] = number .. string.sub(record, 17, 34) .. string.format('%016d ', deadline) .. string.sub(record, 52)
     end

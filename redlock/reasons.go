@@ -10,7 +10,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/refusal"
 )
 
-// heldError is the reason of a node where another holds the lock.
+// heldError is the reason of a node on which another value holds the lock.
 type heldError struct {
 	value value
 	left  time.Duration
@@ -31,30 +31,30 @@ func (e guardedError) Error() string {
 	return fmt.Sprintf("new, restarted, flushed or promoted: it grants nothing for another %v", e.left)
 }
 
-// listError is the reason of a node that was used with a list of another length.
+// listError is the reason of a node that is used with a list of another length.
 type listError struct{ theirs, ours int64 }
 
 func (e listError) Error() string {
-	return fmt.Sprintf("in use with a list of %d nodes, here are %d: all that use a prefix must have the same list",
+	return fmt.Sprintf("in use with a list of %d nodes, this list has %d: all users of a prefix must have the same list",
 		e.theirs, e.ours)
 }
 
 var (
 	errGone      = errors.New("not locked")
-	errQueued    = errors.New("free, and others wait for it")
+	errQueued    = errors.New("free, but others wait for it")
 	errUnfit     = errors.New("not fit to be a node")
 	errLate      = errors.New("the request came too late and did nothing")
 	errFirstSeen = errors.New("its first answer about this lease: its clock may have been set back")
-	errBlind     = errors.New("scripts may not call INFO: a restart of the server could not be seen; permit it " +
+	errBlind     = errors.New("scripts may not call INFO, so a restart of the server could not be detected: permit it " +
 		"(ACL +info), or accept such nodes by WithUnseenRestarts")
 )
 
-// isUnknown reports that the node may have done what it was asked, or may still do it.
+// isUnknown reports whether the node may have acted on the request, or still may.
 func isUnknown(err error) bool {
 	return err != nil && !errors.Is(err, quorum.ErrUnsent) && !errors.Is(err, quorum.ErrClosed) && !isRefusal(err)
 }
 
-// isRefusal reports that the node says that it did nothing.
+// isRefusal reports whether the node says that it did nothing.
 func isRefusal(err error) bool {
 	if errors.Is(err, errUnfit) || errors.Is(err, errLate) || errors.Is(err, errBlind) || isRecordError(err) || isDenied(err) {
 		return true
@@ -64,16 +64,16 @@ func isRefusal(err error) bool {
 	return guarded || listed
 }
 
-// isDenied reports that the server did nothing for want of the right password.
+// isDenied reports whether the server did nothing because the password was missing or wrong.
 func isDenied(err error) bool {
 	code := refusal.Code(err)
 	return code == refusal.NoAuth || code == refusal.WrongPass
 }
 
-// isPermanent reports an error that asking again cannot mend.
+// isPermanent reports whether retrying cannot help.
 func isPermanent(err error) bool { return errors.Is(err, errBlind) || refusal.IsPermanent(err) }
 
-// isHopeless reports an outcome where so many nodes refuse for good that no quorum is left.
+// isHopeless reports whether so many nodes refuse permanently that no quorum is left.
 func isHopeless(err error, nodes int) bool {
 	var q *QuorumError
 	if !errors.As(err, &q) {
@@ -88,7 +88,7 @@ func isHopeless(err error, nodes int) bool {
 	return nodes-permanent < q.Need
 }
 
-// guardLeft is after what time so many guards are over that a quorum can be had; 0 if that would not be enough.
+// guardLeft returns how long it takes until enough guards have ended for a quorum; 0 if their end would not suffice.
 func guardLeft(err error) time.Duration {
 	q, ok := errors.AsType[*QuorumError](err)
 	if !ok || !errors.Is(err, ErrGuarded) {
@@ -106,7 +106,7 @@ func guardLeft(err error) time.Duration {
 	}
 	slices.Sort(left)
 	if open < missing {
-		missing -= open // they were not waited for, and may say yes
+		missing -= open // nodes that were not waited for may say yes
 	}
 	if missing < 1 || missing > len(left) {
 		return 0

@@ -9,31 +9,35 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// released is the cause of a lease that was given up by its holder, worded when somebody reads it.
+// released is the cause of a lease that its holder released. The text is built only when it is read.
 type released struct{ lease *Lease }
 
 func (e released) Error() string { return fmt.Sprintf("%v: lease %q", ErrReleased, e.lease.name) }
 func (e released) Unwrap() error { return ErrReleased }
 
-// What those who wait are told before the value that is gone: a hold is over, or an attempt has failed that may have
-// looked like one. They ask at once after the former, and after a pause after the latter: failures would go on without a
-// pause where they have one cause. One node has the first of those who wait ask; on the others these are told also, for the
-// case that it does not. Where more wait than were told, the node is asked again soon: all who were told may be gone. That,
-// and what follows a message, frees no lock.
+// The kinds of notification that the nodes send to waiting processes, before the released value. After notifyOver and
+// notifyAlso, which say that a hold has ended, they ask at once. After notifyFailed, which says that an attempt has
+// failed that may have looked like a hold, they pause first: failures with a common cause would otherwise repeat
+// without a pause.
+//
+// One node, with notifyOver, has the first waiting process ask. The other nodes use notifyAlso, in case that node does
+// not. If more processes wait than were notified, the node is asked again soon, with notifyAgain, because the notified
+// processes may be gone. notifyNext and notifyAgain never free a lock.
 var (
-	tellNobody = ""
-	tellOver   = "over"
-	tellAlso   = "also"
-	tellFailed = "failed"
-	tellNext   = "next"
-	tellAgain  = "again"
+	notifyNone   = ""
+	notifyOver   = "over"
+	notifyAlso   = "also"
+	notifyFailed = "failed"
+	notifyNext   = "next"
+	notifyAgain  = "again"
 )
 
-// Release gives the lock up on every node. It works with a ctx that is already done, and returns when a majority has
-// answered, at the latest at the node timeout; what is late is removed in the background. nil: the lease was valid until
-// Release, and a majority of nodes no longer has it. [ErrExpired], [ErrLost]: it had ended before. [ErrNoQuorum]: not
-// known; it is removed when the nodes answer again, or runs out. A lease that was abandoned is left to run out:
-// [ErrReleased]. A second Release returns what the first did.
+// Release releases the lock on every node. It works even if ctx is already done. It returns when a majority has
+// answered, at the latest after the node timeout; the rest is removed in the background. It returns nil if the lease
+// was valid until Release and a majority of nodes no longer has it, and [ErrExpired] or [ErrLost] if the lease had
+// ended before. [ErrNoQuorum] means that the outcome is unknown: the lock is removed when the nodes answer again, or
+// expires. An abandoned lease is left to run out, and Release returns [ErrReleased]. A second Release returns the
+// result of the first.
 func (s *Lease) Release(ctx context.Context) error {
 	s.once.Do(func() {
 		s.mu.Lock()
@@ -49,11 +53,11 @@ func (s *Lease) Release(ctx context.Context) error {
 	return s.released
 }
 
-// releasing is one call that frees a lock.
+// releasing is one call that releases a lock.
 type releasing struct {
 	field, value string
-	tell         *string // on most nodes
-	teller       int     // the one where it is tellOver instead; -1: none
+	tell         *string // the notification on all nodes but teller
+	teller       int     // the node that uses notifyOver instead; -1: none
 }
 
 func (r *releasing) AppendArgs(node int, args []any) []any {
@@ -62,19 +66,19 @@ func (r *releasing) AppendArgs(node int, args []any) []any {
 
 func (r *releasing) tells(node int) *string {
 	if node == r.teller {
-		return &tellOver
+		return &notifyOver
 	}
 	return r.tell
 }
 
-// Name has an acquisition that follows a release behind it on each node.
+// Name keeps a later acquisition of the same lock behind the release on each node.
 func (r *releasing) Name() string { return r.field }
 
-// releaseNodes frees the lock on every node. ended is why the lease was over before, if it was. Whether it was is known
-// from our own clock, not from who finds the record: a request may arrive twice, and others may hold the lock by then.
+// releaseNodes releases the lock on every node. ended is why the lease ended before, nil if it did not. Our own clock
+// decides that, not whether nodes find the record: a request may arrive twice, and others may hold the lock by then.
 func (s *Lease) releaseNodes(ctx context.Context, ended error) error {
 	l := s.locker
-	r := &releasing{s.field, s.value, &tellAlso, l.firstOf(s.name)}
+	r := &releasing{s.field, s.value, &notifyAlso, l.firstOf(s.name)}
 	call := l.commands.release.Call(r)
 	round, err := quorum.AskAfter(ctx, l.quorum, call, l.isReleased, s.afterSets)
 	if err != nil {
@@ -110,7 +114,8 @@ func (s *Lease) releaseNodes(ctx context.Context, ended error) error {
 	return l.failed("release", s.name, answers, untimed, ErrNoQuorum, nil)
 }
 
-// follow looks after those who wait on a node that has just answered: the teller, and then the others that list more than it.
+// follow keeps the waiting processes of a node notified once it has answered. It follows the teller, and other nodes
+// that list more processes than the teller does.
 func (s *Lease) follow(r *releasing, answered int, answers []answer) {
 	if !answers[r.teller].Over {
 		return
@@ -123,7 +128,7 @@ func (s *Lease) follow(r *releasing, answered int, answers []answer) {
 	}
 }
 
-// isReleased reports that the outcome of a release is decided.
+// isReleased reports whether the outcome of a release is decided.
 func (l *Locker) isReleased(answers []answer) bool {
 	open := 0
 	for i := range answers {
@@ -135,7 +140,7 @@ func (l *Locker) isReleased(answers []answer) bool {
 	return n >= l.need || n+open < l.need
 }
 
-// gone counts the nodes that do not have the lock as ours any more.
+// gone counts the nodes that no longer have the lock as ours.
 func gone(answers []answer) int {
 	n := 0
 	for i := range answers {

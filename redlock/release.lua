@@ -1,19 +1,19 @@
--- release: free locks that are still ours, and tell those who wait for them; or only tell them
+-- release: free locks that are still ours and notify the waiters, or only notify the waiters
 -- KEYS     hash of the prefix
--- ARGV     p to publish in any case, as in a cluster, whose servers do not know each other's subscribers;
---          then for each lock: field, value, and what those who wait are told: over, and the first one is taken off the list;
---          also, where another node does that; failed, of an attempt that may have looked like a hold; or nothing.
---          Two more free nothing, even if the value holds the lock, since anybody can publish a message with that value: next
---          is over without that; again is next, if who was told before has not had the lock
+-- ARGV     p to always publish, as in a cluster, whose servers do not know each other's subscribers;
+--          then for each lock: field, value, and a notification: over, which removes the first waiter from the list; also,
+--          if another node removes it; failed, for an attempt that may have looked like a hold; or nothing.
+--          Two more never free a lock, because anybody can publish a message with its value: next is over without freeing;
+--          again is next, but only if no waiter was just notified
 -- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item:
---          yWAITING         it was held, and is free; so many wait for it, as far as this server knows
---          n                it was gone
---          either with /1   where publishing is not permitted
---          hLEFT and text   held by that value, for so many ms
---          e and text       the record is none of ours, nothing was done
--- Of those who wait for a lock (see acquire), the first two are told of its end, each on a channel of its own: KIND PLACE
--- LENGTH NAME VALUE; of an attempt that has failed, all are told. Whose channel nobody hears is taken off the list, unless
--- p. One call looks at 64 for each lock at most.
+--          yWAITING         was held and is now free; WAITING waiters are known to this server
+--          n                was gone already
+--          either with /1   if publishing is not permitted
+--          hLEFT and text   held by that value, for LEFT ms
+--          e and text       this library did not write the record; nothing was done
+-- After the end of a hold, the first two waiters of the lock (see acquire) are notified, each on its own channel, with KIND
+-- POSITION LENGTH NAME VALUE. After a failed attempt, all are. A waiter whose channel has no subscriber is removed from the
+-- list, unless p is set. One call tries at most 64 waiters for each lock.
 local t = redis.call('TIME')
 local now, hash = t[1] * 1000000 + t[2], KEYS[1]
 local fields, n = {'g'}, 1
@@ -34,7 +34,7 @@ for i = 2, n do
       answer = 'e'
       texts[i] = 'this library did not write the record ' .. string.sub(record, 1, 60)
     elseif holder == value and tell ~= 'next' and tell ~= 'again' then
-      -- The record is kept from the end of the hold on.
+      -- The retention of the record starts when the hold ends.
       changes[#changes + 1] = fields[i]
       changes[#changes + 1] = string.sub(record, 1, 34) .. string.format('%016d ', math.min(now, deadline))
       answer = now < deadline and 'y' or 'n'
@@ -50,10 +50,10 @@ for i = 2, n do
     tell = recent and '' or 'next'
   end
   if tell ~= '' and (answer == 'y' or answer == 'n') then
-    -- Also where the lock was not, as on a node under guard: there some may wait.
+    -- Also if this node did not have the lock, for instance under guard: it may list waiters all the same.
     local field, list, heard = fields[n + i - 1], found[n + i - 1], 1
     if list then
-      -- Place 0 is the first one where another node takes it off.
+      -- Position 0 is the first waiter, if another node removes it.
       local place, kind, name = tell == 'also' and 0 or 1, tell == 'failed' and tell or 'over', string.sub(fields[i], 3)
       local ids, first, at, looks = string.sub(list, 18, 12017), 1, 1, 64
       local last = tell == 'also' and 0 or tell == 'failed' and looks or 2

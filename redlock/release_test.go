@@ -12,7 +12,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// The work under an abandoned lease may still run, so nobody else has the lock before the deadline.
+// The work under an abandoned lease may still run, so nobody else may get the lock before the deadline.
 func TestAbandon_IsNotUndoneByWhatFollows(t *testing.T) {
 	for name, hold := range map[string]func(ctx context.Context, l *redlock.Locker) (until time.Time, err error){
 		"Release": func(ctx context.Context, l *redlock.Locker) (time.Time, error) {
@@ -53,7 +53,7 @@ func TestAbandon_IsNotUndoneByWhatFollows(t *testing.T) {
 	}
 }
 
-// The connections break after the nodes have freed the lock, so the release is sent again and finds the next holder there.
+// The connections break after the nodes have freed the lock, so the release is sent again and finds the next holder.
 func TestRelease_WhoseReplyWasLost(t *testing.T) {
 	const way = 5 * time.Millisecond
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
@@ -91,7 +91,7 @@ func TestRelease_WhoseReplyWasLost(t *testing.T) {
 	})
 }
 
-// A repair that a hung node reads when nobody waits for its answer any more does nothing.
+// A repair does nothing if a hung node reads it after the caller has stopped waiting.
 func TestRepair_ThatIsLateSetsNothing(t *testing.T) {
 	const way = 10 * time.Millisecond
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
@@ -101,7 +101,7 @@ func TestRepair_ThatIsLateSetsNothing(t *testing.T) {
 		synctest.Wait()
 		drop(c, "x", 2)
 		process.Delay(way)
-		time.AfterFunc(2*way+way/2, func() { process.Hang(2) }) // the repair is on its way
+		time.AfterFunc(2*way+way/2, func() { process.Hang(2) }) // the repair is under way
 		before := c.Requests(2)
 		if err := lease.Extend(t.Context()); err != nil {
 			t.Fatal(err)

@@ -10,12 +10,13 @@ import (
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// renewer extends leases in the background: one goroutine and one timer for all of a Locker. Leases that are due together
-// travel together, so it moves what is due to the steps of a grid: to 1/16 of the interval before its time at most.
+// renewer extends leases in the background, with one goroutine and one timer for all leases of a Locker. Leases that
+// are due together share one call. To make that likely, the renewer moves due times to a grid: earlier by at most 1/16
+// of the interval.
 type renewer struct {
 	locker *Locker
 	began  time.Time
-	more   chan struct{} // holds one signal that something earlier may be due
+	more   chan struct{} // signals that something earlier may be due
 
 	mu      sync.Mutex // guards the fields below
 	slots   map[time.Time]*slot
@@ -23,20 +24,20 @@ type renewer struct {
 	running bool
 }
 
-// slot is the leases that are due at one instant of the Locker's clock.
+// slot is the set of leases due at one instant of the Locker's clock.
 type slot struct {
 	at     time.Time
 	leases []*renewal
 }
 
-// renewal is one lease that is extended.
+// renewal is one lease to extend.
 type renewal struct {
 	lease   *Lease
 	ext     Extension
-	attempt int       // at the extension under way
-	began   time.Time // the first of these
-	made    int       // extensions
-	last    bool      // none follows, whatever comes of it
+	attempt int       // number of the current extension's attempts
+	began   time.Time // start of the first of them
+	made    int       // number of successful extensions
+	last    bool      // no extension follows, whatever the outcome
 }
 
 // slots is a heap, the earliest first.
@@ -54,19 +55,19 @@ func (s *slots) Pop() any {
 	return x
 }
 
-// add has the lease extended until it ends. The goroutine is one of the Locker's tasks, ends when no lease is left, and is
-// waited for by Close, which ends all leases.
+// add has the lease extended until it ends. The goroutine is one of the Locker's tasks and ends when no lease is left.
+// Close ends all leases and waits for it.
 func (n *renewer) add(lease *Lease, ext Extension) {
 	n.put(&renewal{lease: lease, ext: ext}, n.onGrid(n.locker.clock.Now().Add(ext.Every), ext.Every))
 }
 
-// addRepair has the lease extended once more and soon, because a node voted for another contender: with an extension such a
-// node is repaired. Until then it looks as if the lock were free, and those who wait would ask again and again.
+// addRepair has the lease extended once more soon, because a node voted for another contender. The extension repairs
+// that node. Until then the lock looks free on the node, and waiting processes would ask again and again.
 func (n *renewer) addRepair(lease *Lease, ext Extension) {
 	once := Extension{Every: ext.Every, Attempts: 1}
 	if ext.Told != nil {
 		once.Told = func(attempts int, took time.Duration, err error) {
-			if errors.Is(err, ErrLost) { // else there is a next one
+			if errors.Is(err, ErrLost) { // after other errors, a regular extension follows
 				ext.Told(attempts, took, err)
 			}
 		}
@@ -74,13 +75,13 @@ func (n *renewer) addRepair(lease *Lease, ext Extension) {
 	n.put(&renewal{lease: lease, ext: once, last: true}, n.onGrid(n.locker.clock.Now().Add(repairAfter), repairAfter))
 }
 
-// repairAfter is when the other contender has removed what it had set.
+// repairAfter is the time after which the other contender has removed its record.
 const repairAfter = 2 * apart
 
-// onGrid is the step of the grid at or before an instant.
+// onGrid returns the grid step at or before an instant.
 func (n *renewer) onGrid(at time.Time, every time.Duration) time.Time {
 	step := max(every/16, time.Millisecond)
-	// Not at less the rest: the same step must be the same key, and the wall and monotonic parts of at differ each time.
+	// Computed from began: equal steps must be equal map keys, but the wall and monotonic parts of at vary.
 	return n.began.Add(at.Sub(n.began).Truncate(step))
 }
 
@@ -119,7 +120,7 @@ func (n *renewer) run() {
 		for len(due) > 0 {
 			batch := due[:min(len(due), maxRenewed)]
 			due = due[len(batch):]
-			n.locker.start(func() { n.renew(batch) }) // one of the Locker's tasks, over by the node timeout
+			n.locker.start(func() { n.renew(batch) }) // one of the Locker's tasks, ends within the node timeout
 		}
 		if wait > 0 {
 			n.sleep(wait)
@@ -127,7 +128,7 @@ func (n *renewer) run() {
 	}
 }
 
-// sleep returns after that time, that of the machine's suspension counted, or when something earlier may be due.
+// sleep returns after that time, including time suspended, or when something earlier may be due.
 func (n *renewer) sleep(wait time.Duration) {
 	due := make(chan struct{})
 	timer := n.locker.clock.AfterFunc(n.locker.clock.Now().Add(wait), func() { close(due) })
@@ -139,7 +140,7 @@ func (n *renewer) sleep(wait time.Duration) {
 	}
 }
 
-// take returns the leases that are due, or how long to wait for the first; and whether none is left.
+// take returns the leases that are due, or how long to wait for the first. over is true if none is left.
 func (n *renewer) take() (due []*renewal, wait time.Duration, over bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -161,7 +162,7 @@ func (n *renewer) take() (due []*renewal, wait time.Duration, over bool) {
 	return due, 0, false
 }
 
-// renew asks once for all these leases, and has each come again.
+// renew extends all these leases in one call, and schedules the next extension of each.
 func (n *renewer) renew(batch []*renewal) {
 	leases := make([]*Lease, len(batch))
 	for i, r := range batch {
@@ -174,19 +175,19 @@ func (n *renewer) renew(batch []*renewal) {
 	now := n.locker.clock.Now()
 	for i, r := range batch {
 		at, again := n.plan(r, errs[i], now)
-		r.lease.lose(errs[i]) // once the hook knows why: whoever sees the end may look no further
+		r.lease.lose(errs[i]) // after the hook was called, so that its report precedes the end of the lease
 		if again {
 			n.put(r, at)
 		}
 	}
 }
 
-// plan says when the lease is due again; false: never.
+// plan returns when the lease is due again, or false if it is never due again.
 func (n *renewer) plan(r *renewal, err error, now time.Time) (at time.Time, again bool) {
 	r.attempt++
 	lost := errors.Is(err, ErrLost) || !r.lease.heldAt(now)
 	if err != nil && !lost && r.attempt < r.ext.Attempts {
-		// The attempts left share what is left of the lease.
+		// The remaining attempts share the time left of the lease.
 		left := r.lease.leftAt(now) / time.Duration(r.ext.Attempts-r.attempt+1)
 		pause := retry.Backoff{Min: r.ext.Every / 20, Max: r.ext.Every / 2}
 		return now.Add(min(pause.After(r.attempt), left)), true
@@ -199,7 +200,7 @@ func (n *renewer) plan(r *renewal, err error, now time.Time) (at time.Time, agai
 	if err == nil {
 		r.made++
 	} else {
-		// No end while the lease lasts: the next extension, when it was due anyway, may succeed.
+		// Go on while the lease lasts: the next regular extension may succeed.
 		next = max(next-time.Since(r.began), next/20)
 	}
 	return n.onGrid(now.Add(next), r.ext.Every), !lost && !r.last && (r.ext.Max == 0 || r.made < r.ext.Max)

@@ -17,7 +17,7 @@ func TestAutoExtend_HoldsForAsLongAsItIsWanted(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l, process := c.Locker()
 		lease := mustAcquire(t, l, "x", redlock.WithAutoExtend(redlock.Extension{}))
-		for i := range 6 { // each node in turn is away until it has lost the lock
+		for i := range 6 { // each node in turn is unreachable until it has lost the lock
 			process.Hang(i % 3)
 			time.Sleep(2 * ttl)
 			process.Heal()
@@ -36,27 +36,27 @@ func TestAutoExtend_TellsOfEachExtension(t *testing.T) {
 			took     time.Duration
 			err      error
 		}
-		told := make(chan outcome, 100)
+		reported := make(chan outcome, 100)
 		l, process := c.Locker()
 		lease, err := l.TryAcquire(t.Context(), "x", redlock.WithAutoExtend(redlock.Extension{
 			Every: ttl / 3, Attempts: 3,
-			Told: func(attempts int, took time.Duration, err error) { told <- outcome{attempts, took, err} },
+			Told: func(attempts int, took time.Duration, err error) { reported <- outcome{attempts, took, err} },
 		}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o := <-told; o.attempts != 1 || o.took != 0 || o.err != nil {
-			t.Errorf("told %+v, want one attempt", o)
+		if o := <-reported; o.attempts != 1 || o.took != 0 || o.err != nil {
+			t.Errorf("reported %+v, want one attempt", o)
 		}
 		process.Cut()
-		if o := <-told; o.attempts != 3 || o.took == 0 || !errors.Is(o.err, redlock.ErrNoQuorum) {
-			t.Errorf("told %+v, want three attempts", o)
+		if o := <-reported; o.attempts != 3 || o.took == 0 || !errors.Is(o.err, redlock.ErrNoQuorum) {
+			t.Errorf("reported %+v, want three attempts", o)
 		}
 		<-lease.Context().Done()
 		synctest.Wait()
-		for len(told) > 0 {
-			if o := <-told; o.err == nil {
-				t.Errorf("told %+v", o)
+		for len(reported) > 0 {
+			if o := <-reported; o.err == nil {
+				t.Errorf("reported %+v", o)
 			}
 		}
 	})
@@ -64,12 +64,12 @@ func TestAutoExtend_TellsOfEachExtension(t *testing.T) {
 
 func TestAutoExtend_TellsThatALeaseIsLostBeforeItEnds(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-		told := make(chan error, 1)
+		reported := make(chan error, 1)
 		var held atomic.Pointer[redlock.Lease] // before the first extension
 		l, _ := c.Locker()
 		lease, err := l.TryAcquire(t.Context(), "x", redlock.WithAutoExtend(redlock.Extension{
 			Every: ttl / 3, Attempts: 3,
-			Told: func(_ int, _ time.Duration, err error) { told <- errors.Join(err, held.Load().Context().Err()) },
+			Told: func(_ int, _ time.Duration, err error) { reported <- errors.Join(err, held.Load().Context().Err()) },
 		}))
 		if err != nil {
 			t.Fatal(err)
@@ -78,18 +78,18 @@ func TestAutoExtend_TellsThatALeaseIsLostBeforeItEnds(t *testing.T) {
 		drop(c, "x", 0, 1, 2)
 		<-lease.Context().Done()
 		select {
-		case err := <-told:
+		case err := <-reported:
 			if !errors.Is(err, redlock.ErrLost) || errors.Is(err, context.Canceled) {
-				t.Errorf("told %v", err)
+				t.Errorf("reported %v", err)
 			}
 		default:
-			t.Error("it has ended, and nothing was told")
+			t.Error("the lease has ended, and nothing was reported")
 		}
 	})
 }
 
-// A node that voted for another contender has the lock soon, and not only with the next extension: until then it would look
-// free to those who wait.
+// A node that voted for another contender is repaired soon, not only with the next extension: until then it would look
+// free to waiters.
 func TestAutoExtend_RepairsANodeThatVotedForAnotherAtOnce(t *testing.T) {
 	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()

@@ -6,7 +6,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// repair is a request to set the lock on one node again.
+// repair is a request to restore the lock on one node.
 type repair struct {
 	*grant
 	token    string
@@ -18,10 +18,10 @@ func (r *repair) AppendArgs(node int, args []any) []any {
 	return append(args, &r.field, &r.value, &r.ttlMillis, &r.token, r.notAfter.argument(node))
 }
 
-// repair sets the lock again on a node that answered an extension with "gone": it voted for another contender when the
-// lease was won, or was away, or has lost its data. It is done from strength only, after a majority has said in the same
-// round that the lock is still ours, and while the lease is held; so a lease never comes back from the dead. The repaired
-// node has no vote in that round, and while its guard lasts it refuses.
+// repair restores the lock on a node that answered an extension with "gone": the node voted for another contender when
+// the lease was won, was unreachable, or has lost its data. It requires that a majority has confirmed the lock in the
+// same round and that the lease is still held, so it never revives a lease that has ended. The repaired node has no
+// vote in that round, and refuses while its guard lasts.
 func (s *Lease) repair(node int) {
 	l := s.locker
 	r := &repair{grant: s.grant, token: digits(s.token), notAfter: l.notAfter(l.clock.Now())}
@@ -37,8 +37,8 @@ func (s *Lease) repair(node int) {
 	r.round.Send()
 }
 
-// keepRepair notes what a release has to wait for; false if the lease is over, or while an earlier repair of the node may
-// yet act: a release waits for one.
+// keepRepair records a repair for which a release must wait. It returns false if the lease has ended, or while an
+// earlier repair of the node may still act, because a release waits for only one.
 func (s *Lease) keepRepair(node int, r *repair) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,8 +55,8 @@ func (s *Lease) keepRepair(node int, r *repair) bool {
 	return true
 }
 
-// mayAct reports whether the node may yet do it: it has not answered, and its clock may not be past the instant up to
-// which it would.
+// mayAct reports whether the node may still act on the repair: it has not answered, and its clock may not have passed
+// the request's limit.
 func (r *repair) mayAct(node int, now time.Time) bool {
 	a := r.round.Answer(0)
 	if !a.Over {
@@ -66,11 +66,11 @@ func (r *repair) mayAct(node int, now time.Time) bool {
 	return (isUnknown(a.Err) || a.Resent) && earliest <= r.notAfter.of(node)
 }
 
-// afterSets calls send for each node when what may set the lock there is over: the grant, and the last repair. A release
-// sent any earlier could be overtaken.
+// afterSets calls send for each node once the requests that may set the lock there have ended: the grant and the last
+// repair. A release sent earlier could be overtaken.
 func (s *Lease) afterSets(send func(node int)) {
 	s.mu.Lock()
-	repairs := s.repairs // the lease is over: nobody writes it any more
+	repairs := s.repairs // the lease has ended, so the map no longer changes
 	s.mu.Unlock()
 	s.round.Then(func(node int, _ answer) {
 		if repair := repairs[node]; repair != nil {
@@ -81,8 +81,8 @@ func (s *Lease) afterSets(send func(node int)) {
 	})
 }
 
-// mayBeSet reports whether the node may yet set the lock, since it did not answer what sets it, or was sent it twice; and
-// until when, by its own clock: 0 if that is not known.
+// mayBeSet reports whether the node may still set the lock, because it did not answer the grant or repair, or received
+// it twice. notAfter is until when, by the node's clock; 0 if not known.
 func (s *Lease) mayBeSet(node int) (late bool, notAfter int64) {
 	if a := s.round.Answer(node); isUnknown(a.Err) || a.Resent {
 		late, notAfter = true, s.notAfter.of(node)

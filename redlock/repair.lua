@@ -1,7 +1,8 @@
--- repair: set locks again on a node that has lost them, and raise their numbers where they are behind
+-- repair: restore locks on a node that has lost them, and raise their numbers if they are lower
 -- KEYS     hash of the prefix
--- ARGV     list, flags, as acquire; then for each lock: field, value, ttl (ms), token (16 digits), not after (µs; 0: ever)
--- returns  as acquire, the number is the token
+-- ARGV     list, flags, as in acquire; then for each lock: field, value, ttl (ms), token (16 digits), not after (µs; 0: no
+--          limit)
+-- returns  as acquire; the number is the token
 local t = redis.call('TIME')
 local now, hash, list = t[1] * 1000000 + t[2], KEYS[1], ARGV[1]
 local look, blind, silent = string.find(ARGV[2], 'g', 1, true), string.find(ARGV[2], 'b', 1, true), false
@@ -29,7 +30,7 @@ for i = 2, n do
   elseif notafter ~= '0' and now > tonumber(notafter) then
     items[i] = 't'
   else
-    -- The number keeps the guard that it was counted under: a lease that is older than the guard proves nothing of the
+    -- The number keeps the guard under which it was counted: a lease that is older than the guard says nothing about the
     -- numbers that this node has lost.
     local number = record and string.sub(record, 1, 16) or token
     local under = record and string.sub(record, 17, 34) or ' 0000000000000000 '

@@ -9,35 +9,35 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// reply is what a node said of one lock.
+// reply is a node's answer about one lock.
 type reply struct {
-	yes     bool
-	number  uint64        // fencing number; how many wait for the lock, of a release and where it is queued
-	value   value         // of whoever holds the lock
-	held    bool          // there is a value
-	shaky   bool          // the holder could not confirm its last extension
-	queued  bool          // it is free, and others are to have it first
-	left    time.Duration // of that hold
-	longest time.Duration // lease that a guarded node knows of
-	unheard bool          // a release could not be published
-	swept   *swept        // of a grant that looked for old records
+	yes         bool
+	number      uint64        // fencing number; after a release and if queued, the number of waiting processes
+	value       value         // of the holder
+	held        bool          // value is set
+	unconfirmed bool          // the holder could not confirm its last extension
+	queued      bool          // free, but others are ahead in the queue
+	left        time.Duration // time left of that hold
+	longest     time.Duration // longest lease that a guarded node knows of
+	unpublished bool          // the node could not publish a release
+	swept       *swept        // result of the sweep, if the grant made one
 }
 
-// swept is what a look for old records came to.
+// swept is the result of a sweep for old records.
 type swept struct {
 	any  bool   // some were removed
-	next uint64 // where to look next
-	err  error  // why they cannot be removed
+	next uint64 // cursor of the next sweep
+	err  error  // why records cannot be removed
 }
 
-// maxNumber is the largest fencing number: Lua counts in floating point, exactly up to here.
+// maxNumber is the limit for fencing numbers: Lua's floating-point numbers are exact up to here.
 const maxNumber = 1 << 53
 
-// longestHold is more than any record can have left, since a deadline has 16 digits, and less than a Duration can hold.
+// longestHold is longer than any record can last, since a deadline has 16 digits, and shorter than a Duration's limit.
 const longestHold = 290 * 365 * 24 * time.Hour
 
-// item returns the next item of a reply. None of ours counts below zero; only a node that says that somebody holds the lock is
-// taken to have done nothing then.
+// item returns the next item of a reply. Our scripts never send negative numbers. A negative number in an item that
+// names a holder is a problem of that record only.
 func item(r *quorum.Reply) (code byte, first, second int64, err error) {
 	code, first, second, err = r.Item()
 	if err == nil && (first < 0 || second < 0) {
@@ -49,7 +49,8 @@ func item(r *quorum.Reply) (code byte, first, second int64, err error) {
 	return code, first, second, err
 }
 
-// readReply reads what all scripts but extend and inspect say of one lock. The error is why the node did nothing.
+// readReply reads the answer about one lock of all scripts but acquire, extend and inspect. The error is why the node
+// did nothing.
 func readReply(r *quorum.Reply) (reply, error) {
 	code, first, second, err := item(r)
 	if err != nil {
@@ -58,7 +59,7 @@ func readReply(r *quorum.Reply) (reply, error) {
 	return readItem(r, code, first, second)
 }
 
-// readGrant reads what acquire says of one lock.
+// readGrant reads acquire's answer about one lock.
 func readGrant(r *quorum.Reply) (reply, error) {
 	code, first, second, err := item(r)
 	switch {
@@ -68,7 +69,7 @@ func readGrant(r *quorum.Reply) (reply, error) {
 		return reply{queued: true, number: uint64(first)}, nil
 	case code == 'u':
 		hold, err := readHold(r, first, second)
-		hold.shaky = true
+		hold.unconfirmed = true
 		return hold, err
 	case code != 'y' || second == 0:
 		return readItem(r, code, first, second)
@@ -87,9 +88,9 @@ func readGrant(r *quorum.Reply) (reply, error) {
 func readItem(r *quorum.Reply, code byte, first, second int64) (reply, error) {
 	switch code {
 	case 'y':
-		return reply{yes: true, number: uint64(first), unheard: second == 1}, checkNumber(r, first)
+		return reply{yes: true, number: uint64(first), unpublished: second == 1}, checkNumber(r, first)
 	case 'n':
-		return reply{number: uint64(first), unheard: second == 1}, nil
+		return reply{number: uint64(first), unpublished: second == 1}, nil
 	case 'h':
 		return readHold(r, first, second)
 	case 'g':
@@ -126,12 +127,12 @@ func readHold(r *quorum.Reply, left, number int64) (reply, error) {
 		return reply{}, err
 	}
 	if left > longestHold.Milliseconds() {
-		return reply{}, numberError{recordError(fmt.Sprintf("the lock is held for another %d ms: no record can say so", left))}
+		return reply{}, numberError{recordError(fmt.Sprintf("the lock is held for another %d ms, which no record can store", left))}
 	}
 	return reply{value: v, held: true, left: milliseconds(left), number: uint64(number)}, checkNumber(r, number)
 }
 
-// checkNumber refuses a fencing number that no node can have counted to: numbers start from clocks and grow by one.
+// checkNumber rejects a fencing number that no node can have reached: numbers start from clocks and grow by one.
 func checkNumber(r *quorum.Reply, n int64) error {
 	if n >= maxNumber || n > r.Time+(24*time.Hour).Microseconds() {
 		return numberError{recordError(fmt.Sprintf("the number %d is more than a day ahead of the node's clock", n))}
@@ -139,7 +140,7 @@ func checkNumber(r *quorum.Reply, n int64) error {
 	return nil
 }
 
-// checkGuard refuses times that no guard has room for.
+// checkGuard rejects times that no guard can store.
 func checkGuard(left, longest int64) error {
 	if most := longestHold.Milliseconds(); left > most || longest > most {
 		return fmt.Errorf("unexpected answer: a guard for another %d ms, with leases of %d ms", left, longest)
@@ -155,7 +156,7 @@ func readError(r *quorum.Reply) error {
 	return recordError(text)
 }
 
-// recordError says that a node has something else than a record of ours. It is about one lock, not about the node.
+// recordError says that a record was not written by this library. It concerns one lock, not the node.
 type recordError string
 
 func (e recordError) Error() string { return string(e) }
@@ -165,7 +166,7 @@ func isRecordError(err error) bool {
 	return ok
 }
 
-// numberError is a recordError about a number that no clock explains: somebody has forged it, or the clock is wrong.
+// numberError is a recordError about a number that no clock explains: it was forged, or the clock is wrong.
 type numberError struct{ error }
 
 func (e numberError) Unwrap() error { return e.error }
@@ -175,21 +176,21 @@ func isNumberError(err error) bool {
 	return ok
 }
 
-// extension is what a node said of the leases that it was asked to extend together.
+// extension is a node's answer about the leases of one call.
 type extension struct {
-	all    bool          // every one was extended
-	codes  []byte        // else: 'y' where it was
-	others map[int]reply // what it said of the others, by their places
-	errs   map[int]error // or why it did nothing
+	all    bool          // all leases were extended
+	codes  []byte        // otherwise, 'y' for each lease that was
+	others map[int]reply // answers for the other leases, by index
+	errs   map[int]error // or why the node did nothing for them
 }
 
-// of is what the node said of the i-th lease.
+// of returns the node's answer for the i-th lease.
 func (e extension) of(i int) (reply, error) {
 	if e.all {
 		return reply{yes: true}, nil
 	}
 	if i >= len(e.codes) {
-		return reply{}, fmt.Errorf("the node answered for %d leases only", len(e.codes))
+		return reply{}, fmt.Errorf("the node answered for only %d leases", len(e.codes))
 	}
 	if e.codes[i] == 'y' {
 		return reply{yes: true}, nil
@@ -222,7 +223,7 @@ func readExtension(r *quorum.Reply) (extension, error) {
 	return e, nil
 }
 
-// add notes what was said of a lease that was not extended.
+// add records the answer for a lease that was not extended.
 func (e *extension) add(i int, r *quorum.Reply, code byte, first, second int64) {
 	if e.others == nil {
 		e.others, e.errs = make(map[int]reply), make(map[int]error)

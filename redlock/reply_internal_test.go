@@ -7,8 +7,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// A node that says that a lock is held for longer than any record can say, or for less than nothing, is wrong about that lock,
-// and has done nothing.
+// A node that says that a lock is held for longer than a record can store, or for a negative time, has a problem with
+// that lock only, and has done nothing.
 func TestReadReply_HoldThatNoRecordHas(t *testing.T) {
 	for left, believed := range map[int64]bool{
 		-1: false, 1: true, longestHold.Milliseconds(): true, longestHold.Milliseconds() + 1: false,
@@ -26,7 +26,7 @@ func TestReadReply_HoldThatNoRecordHas(t *testing.T) {
 	}
 }
 
-// A fencing number below zero has more digits than a record has places for.
+// A negative fencing number does not fit the record's fixed width.
 func TestReadGrant_NothingCountsBelowZero(t *testing.T) {
 	for _, item := range []string{"y-5", "y5/-1", "y-9223372036854775808", "h-1", "h5/-1", "q-1", "g-1/5", "l-1", "n-1"} {
 		r, err := quorum.ParseReply([]any{"1700000000 250 0123456789abcde " + item, "id:1:text"})

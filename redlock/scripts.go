@@ -30,7 +30,7 @@ var (
 	answerSource string
 )
 
-// include puts parts that scripts share where they ask for them.
+// include replaces the include comments of a script with the shared parts.
 func include(script string) string {
 	return strings.NewReplacer(
 		"-- include guard", guard.Source, "-- include identity", identitySource, "-- include answer", answerSource,
@@ -53,20 +53,20 @@ var (
 )
 
 const (
-	// maxTogether is how many locks one call of a script deals with: it holds the node up for half a millisecond.
+	// maxTogether is how many locks one call of a script handles. So many block the node for half a millisecond.
 	maxTogether = 250
-	// maxRenewed is the same for extensions, which are cheaper.
+	// maxRenewed is the limit for extensions, which are cheaper.
 	maxRenewed = 500
 )
 
-// commands are the scripts' calls for the keys of one Locker.
+// commands are the scripts, bound to the keys of one Locker.
 type commands struct {
 	acquire, repair, release, raise, holder *quorum.Command[reply]
 	extend                                  *quorum.Command[extension]
 	inspect                                 *quorum.Command[inspection]
 }
 
-// newCommands makes them, each with what the Locker sees of its answers.
+// newCommands makes the commands, and sets how the Locker observes their answers.
 func (l *Locker) newCommands() commands {
 	granting := newGrantHead(l)
 	publish := ""
@@ -84,7 +84,7 @@ func (l *Locker) newCommands() commands {
 	}
 }
 
-// longestLease is the longest lease of this Locker, in milliseconds; 0 without a guard.
+// longestLease returns the longest lease of this Locker, in milliseconds; 0 without a guard.
 func (l *Locker) longestLease() int64 {
 	if !l.settings.RestartGuard {
 		return 0
@@ -92,7 +92,7 @@ func (l *Locker) longestLease() int64 {
 	return l.settings.MaxTTL.Milliseconds()
 }
 
-// listOf is the longest lease and the number of nodes, as the scripts have them; empty without a guard.
+// listOf returns the longest lease and the number of nodes in the scripts' format; empty without a guard.
 func listOf(s Settings, nodes int) string {
 	if !s.RestartGuard {
 		return ""

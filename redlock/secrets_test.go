@@ -15,7 +15,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Wherever a password was typed, nothing that a Locker returns or is shown as has a part of it.
+// Wherever in a URL a password was typed, nothing that a Locker returns or prints contains a part of it.
 func TestOpen_NeverRepeatsAPasswordInAnyPlace(t *testing.T) {
 	secret.Check(t, func(t *rapid.T, s secret.Mistyped) {
 		nodes := s.Among("b:1", "c:1")
@@ -43,7 +43,7 @@ func TestOpen_NeverRepeatsAPasswordInAnyPlace(t *testing.T) {
 	})
 }
 
-// All parts of these lists look like addresses, and a part of the password like a host, which errors name.
+// All parts of these lists look like addresses, and a part of the password looks like a host, which errors quote.
 func TestOpen_RefusesAListThatWasSplitInAPassword(t *testing.T) {
 	for _, list := range []string{
 		"redis://locks:77,S3cretPw,x:y@r1:6379", "locks:77,S3cretPw,x:y@r1:6379", "redis://u:p@S3cretPw,x:y@r1:6379,z:z@r2:6379",
@@ -57,7 +57,7 @@ func TestOpen_RefusesAListThatWasSplitInAPassword(t *testing.T) {
 			t.Errorf("%s: got %v", list, err)
 		}
 	}
-	// Nor is one where a node has no password: the error says what to do.
+	// A list in which one node has no password is refused as well; the error says what to do.
 	_, err := redlock.Validate([]string{"redis://u:p@r1", "redis://u:p@r2", "redis://r3"})
 	want.Text(t, err, "of the 3 addresses only some have a user and a password", "write %2C", "give it one, or pass clients of your own to New")
 	for _, list := range []string{"r1,r2,r3", "redis://r1,r2,rediss://r3", "u:p@r1,u:p@r2,u:p@r3", "redis://u:p@r1,redis://u:q@r2,redis://:r@r3"} {

@@ -8,7 +8,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// hold is one that a process asked for.
+// hold is a lock that a process asked for.
 type hold struct {
 	name  string
 	by    *process
@@ -16,7 +16,7 @@ type hold struct {
 
 	// Guarded by world.mu.
 	state  holdState
-	counts bool // though given up or forgotten, nobody may follow before its deadline
+	counts bool // abandoned or lost, but nobody may follow before its deadline
 }
 
 type holdState int
@@ -29,7 +29,7 @@ const (
 	left   // abandoned, or its process has crashed
 )
 
-// validLocked tells whether nobody else may have the lock.
+// validLocked reports whether nobody else may have the lock.
 func (h *hold) validLocked() bool {
 	switch h.state {
 	case held:
@@ -94,7 +94,7 @@ func (w *world) giveUp(h *hold, abandon bool) {
 	w.noteLocked(h.name, "gives up, abandons: %v", abandon)
 }
 
-// leave is called when a process has crashed. What it was still removing stays.
+// leave is called when a process has crashed. The leftovers it was removing stay.
 func (w *world) leave(p *process) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -15,15 +15,15 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// turn is one hold that a process tries to get, and what it does with it.
+// turn is one hold that a process tries to get, and what the process does with it.
 type turn struct {
 	Wait     time.Duration // before it asks
 	Try      bool          // only once
-	Patience time.Duration // otherwise
+	Patience time.Duration // limit of the wait otherwise
 	TTL      time.Duration
-	Auto     bool // is extended in the background,
-	Max      int  // at most so often, if that is above zero
-	ByHand   int  // extensions
+	Auto     bool // extend in the background
+	Max      int  // maximum of these extensions, if above zero
+	Manual   int  // manual extensions
 	Hold     time.Duration
 	Abandon  bool // rather than release
 }
@@ -40,17 +40,17 @@ func drawTurn(t *rapid.T) turn {
 		TTL:      rapid.SampledFrom([]time.Duration{simTTL, simTTL / 2}).Draw(t, "ttl"),
 		Auto:     rapid.Bool().Draw(t, "auto"),
 		Max:      rapid.IntRange(0, 3).Draw(t, "max"),
-		ByHand:   rapid.IntRange(0, 2).Draw(t, "by hand"),
+		Manual:   rapid.IntRange(0, 2).Draw(t, "manual"),
 		Hold:     ms(0, 1500, "hold"),
 		Abandon:  rapid.IntRange(0, 3).Draw(t, "abandon") == 3,
 	}
 }
 
-// process is one of those that want the lock. It takes its turns again and again.
+// process is one contender. It repeats its turns.
 type process struct {
 	w      *world
 	name   string
-	life   int // so many have crashed in its place
+	life   int // number of crashed predecessors
 	turns  []turn
 	links  *nodetest.Links
 	nodes  []redis.UniversalClient
@@ -59,7 +59,7 @@ type process struct {
 	dead   chan struct{} // closed when it has crashed
 
 	mu     sync.Mutex    // guards paused
-	paused chan struct{} // closed when it goes on; nil if it is not paused
+	paused chan struct{} // closed when the process resumes; nil if it is not paused
 }
 
 func (w *world) newProcess(i, life int) *process {
@@ -69,8 +69,8 @@ func (w *world) newProcess(i, life int) *process {
 	}
 	for node := range w.plan.nodes {
 		options := p.links.Options(node)
-		options.PoolSize = 100 // or go-redis dials only once a second what was away for long
-		if i%2 == 1 {          // as redlock.Open has it; else go-redis's defaults
+		options.PoolSize = 100 // or go-redis redials an unreachable node only once a second
+		if i%2 == 1 {          // as redlock.Open sets it; otherwise go-redis's defaults
 			options.ContextTimeoutEnabled = true
 			options.MaxRetries = 1
 		}
@@ -104,11 +104,11 @@ func (p *process) turn(name string, t turn) {
 		return
 	}
 	p.w.take(h, lease)
-	for i := range t.ByHand + 1 {
-		if !p.sleep(t.Hold/time.Duration(t.ByHand+1), lease.Context().Done()) {
+	for i := range t.Manual + 1 {
+		if !p.sleep(t.Hold/time.Duration(t.Manual+1), lease.Context().Done()) {
 			return
 		}
-		if i < t.ByHand {
+		if i < t.Manual {
 			err := lease.Extend(p.w.ctx)
 			p.w.note(name, "extends to %v: %v", lease.Deadline().Sub(p.w.start), err)
 		}
@@ -136,8 +136,8 @@ func (p *process) acquire(name string, t turn) (*redlock.Lease, error) {
 	return p.locker.Acquire(ctx, "x", opts...)
 }
 
-// sleep ends early when the world stops or something else does. It goes on while the process is
-// paused; false: it has crashed.
+// sleep ends early when the world stops or on another event. While the process is paused, it continues. It returns
+// false if the process has crashed.
 func (p *process) sleep(d time.Duration, other <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -150,7 +150,7 @@ func (p *process) sleep(d time.Duration, other <-chan struct{}) bool {
 	return p.goesOn()
 }
 
-// goesOn waits while the process is paused; false: it has crashed.
+// goesOn waits while the process is paused. It returns false if the process has crashed.
 func (p *process) goesOn() bool {
 	p.mu.Lock()
 	paused := p.paused
@@ -173,7 +173,7 @@ func (p *process) isDead() bool {
 	}
 }
 
-// pause is SIGSTOP, as far as the nodes and the user's code can tell.
+// pause has the effect of SIGSTOP, as far as the nodes and the user's code can tell.
 func (p *process) pause() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -192,7 +192,7 @@ func (p *process) resume() {
 	}
 }
 
-// stayPaused keeps silent the links of a process that is paused.
+// stayPaused keeps the links of a paused process silent.
 func (p *process) stayPaused() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -201,7 +201,7 @@ func (p *process) stayPaused() {
 	}
 }
 
-// crash is SIGKILL: what was sent arrives, nothing is released.
+// crash has the effect of SIGKILL: requests already sent arrive, nothing is released.
 func (p *process) crash() {
 	if p.isDead() {
 		return
@@ -216,11 +216,11 @@ func (p *process) end(within time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	if within > 0 {
-		_ = p.locker.Close(ctx) // what is still held, and what is left, are none of its concern
+		_ = p.locker.Close(ctx) // its error lists held and leftover locks, which do not matter here
 	}
 	for _, node := range p.nodes {
 		_ = node.Close() // it is open
 	}
 	p.links.Close()
-	_ = p.locker.Close(ctx) // it could not reach anybody
+	_ = p.locker.Close(ctx) // it could not reach any node
 }

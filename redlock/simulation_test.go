@@ -19,17 +19,17 @@ import (
 
 var plans = flag.Int("plans", race.Scale(20, 200), "how many plans TestSimulation_KeepsThePromises plays")
 
-// Whatever happens to processes, to the network, to nodes and their data, and, within what the
-// package's documentation asks for, to clocks:
+// These hold whatever happens to processes, to the network, to nodes and their data, and to clocks
+// within the assumptions of the package's documentation:
 //
-//	P1  no two leases are valid at once, and who abandons one or crashes is followed by nobody
-//	    before its deadline
+//	P1  no two leases are valid at once, and after a process abandons one or crashes, nobody
+//	    follows before its deadline
 //	P3  each token is larger than the one before it
-//	P4  a node that may have forgotten sets no lock until MaxTTL has passed by its own clock
-//	P5  when all is well again, nothing is left of holds that failed, were cancelled or are over
+//	P4  a node that may have lost a lock sets none until MaxTTL has passed by its own clock
+//	P5  when all is well again, nothing is left of holds that failed, were canceled or have ended
 //
-// A plan that breaks one is run again, made smaller, and printed with all that happened in it. Its seed is printed too:
-// -rapid.seed=N -plans=1 draws the same plan. What the goroutines make of it may differ.
+// A plan that breaks one is repeated, shrunk, and printed with all its events and its seed. -rapid.seed=N -plans=1 draws
+// the same plan, but the goroutines may behave differently.
 func TestSimulation_KeepsThePromises(t *testing.T) {
 	t.Parallel()
 	played, won, tries := 0, 0, 1
@@ -48,7 +48,7 @@ func TestSimulation_KeepsThePromises(t *testing.T) {
 			won += w.won
 			if len(w.broken) > 0 {
 				failed = w
-				tries = 10 // from now on it is made smaller: what fails at times is to be kept
+				tries = 10 // shrinking starts: keep plans that fail only sometimes
 				rt.Fatalf("%s is broken", w.broken[0].promise)
 			}
 		}
@@ -60,8 +60,8 @@ func TestSimulation_KeepsThePromises(t *testing.T) {
 
 const seedFlag = "rapid.seed"
 
-// configureRapid has every test that uses rapid draw as many times as there are plans, from a seed that can be printed.
-// Tests that run in parallel read the flags, so it is called before all of them.
+// configureRapid makes every test that uses rapid draw as many times as there are plans, from a seed that can be
+// printed. Tests that run in parallel read the flags, so it must be called before all of them.
 func configureRapid() {
 	flags := map[string]string{"rapid.checks": strconv.Itoa(*plans), "rapid.nofailfile": "true"}
 	if flag.Lookup(seedFlag).Value.String() == "0" {
@@ -74,12 +74,12 @@ func configureRapid() {
 	}
 }
 
-// plan is what is played.
+// plan is one random scenario.
 type plan struct {
 	nodes   int
 	offsets []time.Duration // of the nodes' clocks
 	fast    []bool          // nodes whose clocks run fast
-	visible bool            // clocks are stepped by little, but all have seen them before
+	visible bool            // clocks are stepped only slightly, but all processes have seen them before
 	turns   [][]turn        // by process
 	steps   faultplan.Plan
 }
@@ -87,7 +87,7 @@ type plan struct {
 func drawPlan(t *rapid.T) plan {
 	p := plan{nodes: rapid.SampledFrom([]int{3, 3, 5, 1}).Draw(t, "nodes")}
 	faults := append([]faultplan.Fault{
-		{Begin: "crash", End: "start anew"}, {Begin: "pause", End: "resume"},
+		{Begin: "crash", End: "replace"}, {Begin: "pause", End: "resume"},
 	}, faultplan.Faults...)
 	p.visible = p.nodes > 1 && rapid.Bool().Draw(t, "visible")
 	if p.nodes > 1 {
@@ -123,7 +123,7 @@ func (p plan) String() string {
 	return b.String() + p.steps.String()
 }
 
-// play plays the plan in a bubble and returns what became of it.
+// play runs the plan in a bubble and returns the world afterwards.
 func play(t *testing.T, p plan) *world {
 	var w *world
 	synctest.Test(t, func(t *testing.T) {
@@ -139,7 +139,7 @@ func play(t *testing.T, p plan) *world {
 	return w
 }
 
-// String tells all that happened.
+// String describes all events.
 func (w *world) String() string {
 	var b strings.Builder
 	for _, broken := range w.broken {

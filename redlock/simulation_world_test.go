@@ -23,17 +23,17 @@ const (
 	leftoverTime   = 2 * simNodeTimeout
 )
 
-// world is the nodes and processes of one plan, and what is known of them.
+// world is the nodes and processes of one plan, and what is known about them.
 type world struct {
 	*nodetest.Cluster
 	t         *testing.T
 	plan      plan
 	start     time.Time
 	processes []*process // changed by the plan alone
-	all       []*process // those that have crashed, too
+	all       []*process // including crashed ones
 	running   sync.WaitGroup
 	ending    sync.WaitGroup     // processes that have crashed
-	stop      context.CancelFunc // ends the processes' wish for leases
+	stop      context.CancelFunc // tells processes to stop
 	ctx       context.Context
 
 	mu      sync.Mutex // guards the fields below; taken within scripts of nodes
@@ -43,12 +43,12 @@ type world struct {
 	token   uint64           // the latest
 	won     int
 	ahead   []time.Duration // by node: its clock
-	refuses []time.Time     // by node: until then, by its clock, it sets no lock
+	refuses []time.Time     // by node: when it may set locks again, by its clock
 	stepped []int           // nodes
-	asked   []bool          // by node: what it came back with
-	early   [][]string      // by node: what it has set meanwhile
-	kept    []string        // by node: what the node came back with; that may be extended
-	revived []string        // by node: what was over when the node came back with it
+	asked   []bool          // by node: asked what it came back with
+	early   [][]string      // by node: the values it set before it was asked
+	kept    []string        // by node: the value it came back with, which may be extended
+	revived []string        // by node: a value it came back with that had ended
 }
 
 type event struct {
@@ -79,17 +79,17 @@ func newWorld(t *testing.T, p plan) *world {
 	for i := range p.turns {
 		w.processes = append(w.processes, w.newProcess(i, 0))
 	}
-	_, _ = w.processes[0].locker.TryAcquire(w.ctx, "first") // its error is that all are new
+	_, _ = w.processes[0].locker.TryAcquire(w.ctx, "first") // fails because all nodes are new
 	synctest.Wait()
 	w.sleep(simTTL + simTTL/100)
 	for _, p := range w.processes {
-		p.locker.Nodes(w.ctx) // so each has seen all clocks
+		p.locker.Nodes(w.ctx) // so that each process has seen all clocks
 		w.running.Go(p.run)
 	}
 	return w
 }
 
-// note adds to what is told of a plan that fails.
+// note adds to the description of a plan that fails.
 func (w *world) note(who, format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -106,12 +106,12 @@ func (w *world) breakLocked(promise, format string, args ...any) {
 	w.noteLocked("", "BROKEN %s: %s", promise, how)
 }
 
-// set sees a lock being set, within a script.
+// set observes a lock being set, within a script.
 func (w *world) set(node int, value string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.noteLocked(fmt.Sprint("node ", node), "sets %s", records.Text(value))
-	const exact = time.Millisecond // of what the scripts count in
+	const exact = time.Millisecond // precision of the scripts
 	now := time.Now().Add(w.ahead[node])
 	switch {
 	case !now.Truncate(exact).Before(w.refuses[node].Truncate(exact)):
@@ -136,7 +136,7 @@ func (w *world) sleep(d time.Duration) {
 	}
 }
 
-// gain sets a node's clock ahead.
+// gain moves a node's clock forward.
 func (w *world) gain(node int, by time.Duration) {
 	w.mu.Lock()
 	w.ahead[node] += by
@@ -147,7 +147,7 @@ func (w *world) gain(node int, by time.Duration) {
 func (w *world) play(step faultplan.Step) {
 	w.note("", "%v", step)
 	p := w.processes[step.Who]
-	before := make(map[int]string) // what nodes had that will come back with a copy
+	before := make(map[int]string) // values of nodes that will come back with a copy
 	if step.What == "restart with the copy" {
 		for _, i := range step.Nodes {
 			before[i] = w.holder(i)
@@ -156,8 +156,8 @@ func (w *world) play(step faultplan.Step) {
 	switch step.What {
 	case "crash":
 		p.crash()
-	case "start anew":
-		w.startAnew(step.Who)
+	case "replace":
+		w.replace(step.Who)
 	case "pause":
 		p.pause()
 	case "resume":
@@ -179,8 +179,8 @@ func (w *world) play(step faultplan.Step) {
 	}
 }
 
-// began notes that node i is another server, or has other data, and had another value before. What it sets while it is asked
-// what it has is judged by that.
+// began records that node i is another server or has other data, and had another value before. The values that it sets
+// before it is asked what it has are judged by that.
 func (w *world) began(i int, before string) {
 	w.mu.Lock()
 	w.refuses[i] = time.Now().Add(w.ahead[i] + simTTL)
@@ -195,15 +195,15 @@ func (w *world) began(i int, before string) {
 			w.breakLocked("P4", "node %d sets %s as soon as it is another", i, records.Text(other))
 		}
 	}
-	// By an older file: of a hold that is over, or of an attempt that had failed and was removed, though its hold goes on.
+	// From an older file: a hold that has ended, or a failed attempt that was removed although its hold continues.
 	if value != "" && (w.isOverLocked(value) || value != before && w.holds[records.Text(value)].state == asked) {
 		w.revived[i] = value
 	}
 }
 
-// startAnew has another process take the place of one that has crashed. It knows no clock yet, so
-// there is none where clocks are stepped by so little that only those see it who know them.
-func (w *world) startAnew(i int) {
+// replace replaces a crashed process. The new one knows no clock yet, so plans with small steps have none of these: only
+// processes that know the clocks detect them.
+func (w *world) replace(i int) {
 	if w.plan.visible || !w.processes[i].isDead() {
 		return
 	}
@@ -212,7 +212,7 @@ func (w *world) startAnew(i int) {
 	w.running.Go(p.run)
 }
 
-// suspend has the machine of all processes sleep, and the nodes' go on. Nothing is to run in between.
+// suspend suspends the machine of all processes while the nodes' machines continue. Nothing may run in between.
 func (w *world) suspend(d time.Duration) {
 	for _, p := range w.all {
 		p.clock.Suspend(d)
@@ -222,11 +222,11 @@ func (w *world) suspend(d time.Duration) {
 	}
 }
 
-// step sets the clock of a node ahead, within what P1 asks for. Not the clocks of a majority, not one
-// twice, and each by another amount; else they may look like the process's own suspension. And either
-// by more than MaxClockSkew from all others, or by little where all processes have seen the node
-// before and none was suspended, so that they see it; but then by more than what their knowledge may
-// be off: 1 % of the plan's length, and the round trip.
+// step moves the clock of a node forward, within the assumptions of P1: not the clocks of a majority, not one clock
+// twice, and each by another amount, because equal steps may look like a suspension of the process itself. The step is
+// either more than MaxClockSkew relative to all other nodes, or small if all processes have seen the node before and
+// none was suspended, so that they detect it. A small step must exceed the error of their knowledge: 1 % of the plan's
+// length, and the round trip.
 func (w *world) step(s faultplan.Step) {
 	node := s.Nodes[0]
 	if len(w.stepped) == w.plan.nodes/2 || slices.Contains(w.stepped, node) {
@@ -248,7 +248,7 @@ func (w *world) look() {
 	w.lookLocked()
 }
 
-// end has all processes give up what they have, and checks what they leave.
+// end has all processes release their locks, and checks what is left.
 func (w *world) end() {
 	w.note("", "all is well again")
 	for _, p := range w.processes {
@@ -267,7 +267,7 @@ func (w *world) end() {
 // holder returns what node i has as the lock's value.
 func (w *world) holder(i int) string { return records.Default.Holder(w.t, "x", w.Raw()[i]) }
 
-// find judges what a node still has.
+// find checks the value that a node still has.
 func (w *world) find(node int, value string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -276,13 +276,13 @@ func (w *world) find(node int, value string) {
 	}
 }
 
-// isOverLocked tells that nobody can hold that value any more.
+// isOverLocked reports whether nobody can hold that value any more.
 func (w *world) isOverLocked(value string) bool {
 	h := w.holds[records.Text(value)]
 	return h == nil || h.state == failed || h.state == over
 }
 
-// close ends all processes and the nodes.
+// close stops all processes and nodes.
 func (w *world) close() {
 	w.Heal()
 	for _, p := range w.processes {

@@ -14,7 +14,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// gone returns names of processes that are no more.
+// gone returns ids of processes that no longer exist.
 func gone(n int) []string {
 	var names []string
 	for i := range n {
@@ -23,7 +23,7 @@ func gone(n int) []string {
 	return names
 }
 
-// A list may be as long as it gets, of processes that are no more: who comes later is listed all the same.
+// A list may be full of processes that no longer exist: a new waiter is still listed.
 func TestAcquire_WhereTheListIsFullOfProcessesThatAreGone(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		holder, _ := c.Locker()
@@ -32,11 +32,11 @@ func TestAcquire_WhereTheListIsFullOfProcessesThatAreGone(t *testing.T) {
 		records.Default.Waiting(t, "x", 0, gone(1000), c.Raw()...)
 		next.begins(t.Context(), "x")()
 		synctest.Wait()
-		next.hasItSoonAfter(t, lease, 2*soon) // the nodes look at some, and at the others a little later
+		next.hasItSoonAfter(t, lease, 2*soon) // the nodes try some, and the others a little later
 	})
 }
 
-// What a node keeps of those who wait may be damaged: who comes later is listed all the same.
+// A node's list of waiters may be corrupt: a new waiter is still listed.
 func TestAcquire_WhereTheListIsDamaged(t *testing.T) {
 	for what, text := range records.DamagedLists() {
 		t.Run(what, func(t *testing.T) {
@@ -53,7 +53,8 @@ func TestAcquire_WhereTheListIsDamaged(t *testing.T) {
 	}
 }
 
-// Who waits for a hold that is extended for longer than old records are kept stays listed, also where many are removed.
+// A process that waits for longer than old records are kept, because the hold is extended, stays listed, even if many
+// records are removed.
 func TestAcquire_StaysListedForLongerThanTheRetention(t *testing.T) {
 	const retention = 10 * time.Minute
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
@@ -75,8 +76,8 @@ func TestAcquire_StaysListedForLongerThanTheRetention(t *testing.T) {
 	})
 }
 
-// The clocks of the nodes that have told of a release may be set back then: those who are told and hang are passed over all
-// the same.
+// After a release, the clocks of the nodes that notified the waiters may be set back. Notified waiters that hang are
+// skipped all the same.
 func TestAcquire_BehindProcessesThatHangWhereClocksAreSetBack(t *testing.T) {
 	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 		holder, _ := c.Locker()
@@ -97,8 +98,8 @@ func TestAcquire_BehindProcessesThatHangWhereClocksAreSetBack(t *testing.T) {
 	})
 }
 
-// A node whose clock was set back seems to have told the first one later than now. Nobody goes behind that one: it was told
-// long ago.
+// A node whose clock was set back seems to have notified the first waiter later than now. Nobody waits behind that one:
+// it was notified long ago.
 func TestAcquire_AgainWhereTheFirstOneWasToldLaterThanNow(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		busy, _ := c.Locker()
@@ -124,8 +125,8 @@ func TestAcquire_AgainWhereTheFirstOneWasToldLaterThanNow(t *testing.T) {
 	})
 }
 
-// A node that comes and goes may have told of a release meanwhile. Who yields asks again for that, and does not begin to
-// yield anew each time.
+// A node that comes and goes may have published a release that was missed. A caller that yields asks again after its
+// yield, and does not restart the yield each time.
 func TestAcquire_ThatYieldsBesideANodeThatComesAndGoes(t *testing.T) {
 	const yield, often = 500 * time.Millisecond, 200 * time.Millisecond
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
@@ -153,8 +154,8 @@ func TestAcquire_ThatYieldsBesideANodeThatComesAndGoes(t *testing.T) {
 	})
 }
 
-// Whoever was told of a release and waits no more has the next one told, which Close waits for a moment at most: nothing of
-// the Locker is left on a node that is away.
+// A process that was notified of a release but no longer waits has the next one notified. Close waits only a moment for
+// that: the Locker leaves nothing on an unreachable node.
 func TestClose_DoesNotWaitToHaveTheNextOneTold(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		const away = 5 * time.Millisecond
@@ -167,7 +168,7 @@ func TestClose_DoesNotWaitToHaveTheNextOneTold(t *testing.T) {
 		if err := lease.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(away + time.Millisecond/10) // it was told, and is yet to ask
+		time.Sleep(away + time.Millisecond/10) // notified, but has not asked yet
 		cancel()
 		want.Err(t, <-w.ended, context.Canceled)
 		w.links.Cut(holder.Order("x")[0])

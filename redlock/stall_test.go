@@ -17,7 +17,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// soon is within what somebody has a lock that was released, whatever became of those who are ahead: far less than a lease
+// soon is how long it may take to get a released lock, whatever became of the waiters ahead: far less than a lease
 // lasts.
 const soon = 250 * time.Millisecond
 
@@ -25,10 +25,10 @@ const soon = 250 * time.Millisecond
 type waiter struct {
 	locker *redlock.Locker
 	links  *nodetest.Links
-	ended  chan error // what its Acquire has returned
+	ended  chan error // receives the error of its Acquire
 }
 
-// newWaiter makes a process that has not begun to wait.
+// newWaiter makes a process that is not waiting yet.
 func newWaiter(c *bubble.Cluster) *waiter {
 	c.T.Helper()
 	l, links := c.Locker()
@@ -36,8 +36,8 @@ func newWaiter(c *bubble.Cluster) *waiter {
 	return &waiter{l, links, make(chan error, 1)}
 }
 
-// newAliased makes a process that reaches the nodes by addresses of its own, which are the same for all such processes: they
-// agree on the order of the nodes, and others have another one.
+// newAliased makes a process that reaches the nodes by other addresses. All such processes agree on the order of the
+// nodes, but other processes have another order.
 func newAliased(c *bubble.Cluster, as string) *waiter {
 	c.T.Helper()
 	links := c.Links()
@@ -55,23 +55,23 @@ func newAliased(c *bubble.Cluster, as string) *waiter {
 	}
 	c.T.Cleanup(func() {
 		c.Heal()
-		_ = l.Close(context.Background()) // names the lease that the test has left
+		_ = l.Close(context.Background()) // its error lists the lease that the test has left
 	})
 	warmUp(c.T, l)
 	return &waiter{l, links, make(chan error, 1)}
 }
 
-// begins returns what has it wait for a lock.
+// begins starts to wait for a lock.
 func (w *waiter) begins(ctx context.Context, name string, opts ...redlock.AcquireOption) func() {
 	return func() {
-		go func() { // ends with ctx, at the latest when the Locker is closed
+		go func() { // ends with ctx, or when the Locker is closed
 			_, err := w.locker.Acquire(ctx, name, opts...)
 			w.ended <- err
 		}()
 	}
 }
 
-// hasItSoonAfter releases the lock, and fails the test unless this one has it within limit.
+// hasItSoonAfter releases the lock, and fails the test unless the waiter gets it within limit.
 func (w *waiter) hasItSoonAfter(t *testing.T, lease *redlock.Lease, limit time.Duration) {
 	t.Helper()
 	began := time.Now()
@@ -86,7 +86,7 @@ func (w *waiter) hasItSoonAfter(t *testing.T, lease *redlock.Lease, limit time.D
 	}
 }
 
-// takenOnAll takes a lock that is free, and returns when all nodes know.
+// takenOnAll takes a lock that is free, and returns when all nodes have answered.
 func takenOnAll(t *testing.T, l *redlock.Locker, name string, opts ...redlock.AcquireOption) *redlock.Lease {
 	t.Helper()
 	lease := mustAcquire(t, l, name, opts...)
@@ -94,7 +94,7 @@ func takenOnAll(t *testing.T, l *redlock.Locker, name string, opts ...redlock.Ac
 	return lease
 }
 
-// nameInOtherLists returns a lock for which the nodes that the holder asks first keep no list of those who wait.
+// nameInOtherLists returns a lock for which the nodes that the holder asks first keep no list of waiters.
 func nameInOtherLists(holder, waiter *redlock.Locker) string {
 	for i := 0; ; i++ {
 		name := fmt.Sprint("x", i)
@@ -105,8 +105,8 @@ func nameInOtherLists(holder, waiter *redlock.Locker) string {
 	}
 }
 
-// Who waits may be in the lists of other nodes than the one that takes the first one off. Whatever that one does when it is
-// told, the next one has the lock soon.
+// Waiters may be in the lists of other nodes than the one that removes the first waiter. Whatever the first waiter does
+// when it is notified, the next one gets the lock soon.
 func TestAcquire_BehindOneWhoseOrderDiffersFromTheHolders(t *testing.T) {
 	for does, schedule := range map[string]struct {
 		opts []redlock.AcquireOption
@@ -132,7 +132,7 @@ func TestAcquire_BehindOneWhoseOrderDiffersFromTheHolders(t *testing.T) {
 	}
 }
 
-// Who gives the lock up and wants it again at once goes behind others also where they are in the lists of other nodes.
+// A process that releases the lock and wants it again at once queues behind others even if other nodes list them.
 func TestAcquire_AgainGoesBehindThoseWhoseOrderDiffers(t *testing.T) {
 	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 		c.Delay(300 * time.Microsecond)
@@ -159,7 +159,8 @@ func TestAcquire_AgainGoesBehindThoseWhoseOrderDiffers(t *testing.T) {
 	})
 }
 
-// The node that has the first one ask may hang, and the first one may wait no more: the other nodes have the next one told.
+// The node that notifies the first waiter may hang, and the first waiter may be gone. The other nodes then notify the
+// next one.
 func TestAcquire_BehindOneThatEndsWhereTheFirstNodeHangs(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		holder, _ := c.Locker()
@@ -174,7 +175,8 @@ func TestAcquire_BehindOneThatEndsWhereTheFirstNodeHangs(t *testing.T) {
 	})
 }
 
-// Who gives the lock up may reach all nodes but the one that has the first one ask: the others tell of it as well.
+// The releasing process may reach all nodes except the one that notifies the first waiter. The others notify waiters as
+// well.
 func TestAcquire_BehindAHolderThatIsCutFromTheFirstNode(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		holder, links := c.Locker()
@@ -186,7 +188,7 @@ func TestAcquire_BehindAHolderThatIsCutFromTheFirstNode(t *testing.T) {
 	})
 }
 
-// However many are ahead and hang, as where a part of the network is gone: one after the other is passed over.
+// However many waiters are ahead and hang, as when part of the network is gone, they are skipped one after the other.
 func TestAcquire_BehindVeryManyProcessesThatHang(t *testing.T) {
 	const many = 60
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
@@ -207,13 +209,13 @@ func TestAcquire_BehindVeryManyProcessesThatHang(t *testing.T) {
 	})
 }
 
-// An attempt that was granted too late looks like a hold. That it has failed is told to all who wait for its end: the first
-// ones of them may hang.
+// An attempt that was granted too late looks like a hold. Its failure is published to all that wait for its end, since
+// the first of them may hang.
 func TestAcquire_BehindProcessesThatHangIsToldOfAFailedAttempt(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		failing, first, second, next := newWaiter(c), newWaiter(c), newWaiter(c), newWaiter(c)
 		began := time.Now()
-		failing.links.Delay(nodeTimeout * 3 / 4) // there and back is longer than that
+		failing.links.Delay(nodeTimeout * 3 / 4) // the round trip exceeds the timeout
 		ctx, cancel := context.WithTimeout(t.Context(), nodeTimeout+5*time.Millisecond)
 		defer cancel()
 		failing.begins(ctx, "x", redlock.WithBackoff(50*time.Millisecond, 60*time.Millisecond))()
@@ -221,7 +223,7 @@ func TestAcquire_BehindProcessesThatHangIsToldOfAFailedAttempt(t *testing.T) {
 		listed(t, c, "x", first.begins(t.Context(), "x"), second.begins(t.Context(), "x"), next.begins(t.Context(), "x"))
 		first.links.Hang()
 		second.links.Hang()
-		time.Sleep(time.Until(began.Add(nodeTimeout))) // then it has failed
+		time.Sleep(time.Until(began.Add(nodeTimeout))) // by then it has failed
 		failing.links.Heal()
 		if err := <-next.ended; err != nil {
 			t.Error(err)
@@ -232,7 +234,7 @@ func TestAcquire_BehindProcessesThatHangIsToldOfAFailedAttempt(t *testing.T) {
 	})
 }
 
-// Who waits hears of a release by its own process where no node can tell it.
+// A waiter learns of a release by its own process even if no node can notify it.
 func TestAcquire_HearsOfAReleaseByItsOwnProcess(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		for i := range c.N {
@@ -241,12 +243,12 @@ func TestAcquire_HearsOfAReleaseByItsOwnProcess(t *testing.T) {
 		w := newWaiter(c)
 		lease := takenOnAll(t, w.locker, "x")
 		w.begins(t.Context(), "x")()
-		time.Sleep(ttl / 4) // it has been refused and cannot be listed: it waits for the end of the lease
+		time.Sleep(ttl / 4) // refused and not listed, it waits for the end of the lease
 		w.hasItSoonAfter(t, lease, soon)
 	})
 }
 
-// The callers of one process take turns without a pause also where no node, or not every one, says that it listens to it.
+// The callers of one process take turns without a pause, even if some or all nodes do not confirm the subscription.
 func TestAcquire_InTurnsWhereNodesCannotTell(t *testing.T) {
 	for what, prepare := range map[string]func(*bubble.Cluster){
 		"subscribing is denied": func(c *bubble.Cluster) {

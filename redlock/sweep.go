@@ -7,30 +7,32 @@ import (
 	"time"
 )
 
-// Grants look for records that nobody needs any more, some at a time. A look at 32 records costs as much as two grants: so
-// it is made after few grants where the last one found any, and less and less often where there are none. Four looks for
-// each grant: even if each is of a name of its own, three of four records are still needed.
+// Grants sweep old records, a few at a time. Scanning 32 records costs as much as two grants. So a sweep follows after
+// few grants if the last one found any, and less and less often if it found none. Each grant pays for four records:
+// even if every grant uses a new name, three of four records are still needed.
 const (
 	sweepAfter  = 8 // grants
 	sweepAtMost = 256
 	sweptAGrant = 4 // records
 )
 
-// sweep is how far the old records of one node have been looked for.
+// sweep is the progress of the sweep on one node.
 type sweep struct {
 	mu      sync.Mutex // guards the fields below
-	granted int        // since the last look
-	after   int        // so many, the next one
-	next    uint64     // where it begins: as the node has said
-	asked   bool       // it is under way
+	granted int        // grants since the last sweep
+	after   int        // grants from one sweep to the next
+	next    uint64     // cursor of the next sweep, from the node
+	asked   bool       // a sweep is under way
 }
 
-// newSweep begins after any number of grants, and anywhere: there are processes that look but once.
+// newSweep starts with a random number of grants and a random cursor, so that processes that sweep only once cover all
+// records together.
 func newSweep() *sweep {
 	return &sweep{granted: rand.IntN(sweepAfter + 1), after: sweepAfter, next: uint64(rand.Uint32())}
 }
 
-// argument is what the script of a grant is told: nothing, or where to look, at how many, and the retention.
+// argument returns the sweep argument of the acquire script: the cursor, how many records to scan, and the retention;
+// or nothing.
 func (s *sweep) argument(retention time.Duration) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,17 +41,17 @@ func (s *sweep) argument(retention time.Duration) string {
 	}
 	s.asked = true
 	looks := sweptAGrant * sweepAfter
-	if s.after == sweepAfter { // the last look found some
+	if s.after == sweepAfter { // the last sweep found some
 		looks = sweptAGrant * s.granted
 	}
 	return fmt.Sprint(s.next, " ", looks, " ", retention.Milliseconds())
 }
 
-// see notes an answer: whether it was a grant, and what was found if it was one with a look.
+// see records an answer: whether it was a grant, and the result of its sweep, if any.
 func (s *sweep) see(granted bool, found *swept) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked = false // by this call, or by another one that is as good as lost
+	s.asked = false // ended with this call; another one that is still open counts as lost
 	if granted {
 		s.granted++
 	}

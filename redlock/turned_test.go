@@ -14,7 +14,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// door is a server that says something to whoever connects, reads what comes, and closes the connection; without a word it
+// door is a server that writes a text to each client, reads its request, and closes the connection. Without a text it
 // only reads first.
 func door(t *testing.T, says string, waits bool) (addr string) {
 	t.Helper()
@@ -29,7 +29,7 @@ func door(t *testing.T, says string, waits bool) (addr string) {
 			if err != nil {
 				return
 			}
-			conns.Go(func() { // ends by its deadline, or as the client goes
+			conns.Go(func() { // ends at its deadline, or when the client disconnects
 				_ = c.SetDeadline(time.Now().Add(2 * time.Second))
 				_, _ = io.WriteString(c, says)
 				if _, err := c.Read(make([]byte, 1024)); err == nil && waits {
@@ -46,7 +46,7 @@ func door(t *testing.T, says string, waits bool) (addr string) {
 	return listener.Addr().String()
 }
 
-// A client of the server's protocol takes what a server says before it closes the connection for an answer to its first
+// A go-redis client takes the text that a server writes before it closes the connection for the answer to its first
 // command, and loses it.
 func TestOpen_SaysWhyTheServerClosesTheConnection(t *testing.T) {
 	t.Parallel()
@@ -84,7 +84,7 @@ func TestOpen_SaysWhyTheServerClosesTheConnection(t *testing.T) {
 	}
 }
 
-// Only known words are kept: the first answer of a server may repeat what it was asked, with the password.
+// Only known texts are kept: the first answer of a server may repeat its request, with the password.
 func TestOpen_RepeatsNoAnswerThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	l, err := redlock.Open([]string{"redis://u:S3cret@" + door(t, "-ERR unknown command 'HELLO' '3' 'AUTH' 'u' 'S3cret'\r\n", false)},

@@ -13,7 +13,7 @@ func TestValidate_SaysWhatOpenWould(t *testing.T) {
 	for name, test := range map[string]struct {
 		urls []string
 		opts []redlock.Option
-		want []string // nothing: it is valid
+		want []string // empty: valid
 	}{
 		"valid":          {[]string{"a:1", "b:1", "c:1"}, nil, nil},
 		"two nodes":      {[]string{"a:1", "b:1"}, []redlock.Option{redlock.WithTTL(1)}, []string{"there are 2", "ttl 1ns"}},

@@ -2,11 +2,11 @@ package redlock
 
 import "time"
 
-// granularity is the error of Redis' own expiry, which counts in whole milliseconds.
+// granularity is the error of millisecond expiry, in which Redis counts.
 const granularity = 2 * time.Millisecond
 
-// validity is how long a hold can be trusted. It begins when the request was sent, since a node
-// may have started its clock right then, and ends early by what the clocks' rates may differ.
+// validity is how long a hold can be trusted. It starts when the request was sent, since a node may have started its
+// clock right then, and ends early by the drift between the clocks.
 type validity struct {
 	sent  time.Time // by the Locker's clock, read before the first byte left
 	ttl   time.Duration
@@ -15,7 +15,7 @@ type validity struct {
 
 func (v validity) deadline() time.Time { return v.sent.Add(v.ttl - allowance(v.ttl, v.drift)) }
 
-// allowance is how much earlier than its ttl a hold ends for its holder.
+// allowance returns how much earlier than its TTL a hold ends for its holder.
 func allowance(ttl time.Duration, drift float64) time.Duration {
 	return time.Duration(float64(ttl)*drift) + granularity
 }

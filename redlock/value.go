@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// value is who holds a lock, as its record has it: who asked, in which attempt, and the user's own text, so that
-// redis-cli shows a person who holds a lock. Ownership is equality of the whole encoded string.
+// value identifies the holder of a lock in its record: the acquisition, the attempt, and the user's own text, so that
+// redis-cli shows a person who holds the lock. A lock is ours only if the whole encoded string is equal.
 type value struct {
-	contender string // new for every acquisition, so that a hold that has ended can never be mistaken
+	contender string // new for every acquisition, so that it never matches an earlier hold
 	attempt   int    // of this acquisition, from 1
 	text      string // WithValue
 }
@@ -21,8 +21,8 @@ func (v value) String() string {
 	return v.contender + ":" + strconv.Itoa(v.attempt) + ":" + v.text
 }
 
-// parseValue reads a value back. Something that is not ours is an error that says what it is: to guess would be to break
-// another program's lock.
+// parseValue parses a value. If the value is not ours, it returns an error that says so: guessing could break another
+// program's lock.
 func parseValue(s string) (value, error) {
 	contender, rest, ok1 := strings.Cut(s, ":")
 	number, text, ok2 := strings.Cut(rest, ":")

@@ -9,15 +9,15 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// A vote is timed if it rests on the node's clock: that of a grant or an extension does, since a clock that was stepped
-// forward has ended leases early.
+// A vote is timed if it depends on the node's clock. Votes for a grant or an extension do, because a clock that was
+// stepped forward has ended leases early.
 const (
 	timed   = true
 	untimed = false
 )
 
-// isDecided reports that the answers so far make a majority of yes, or that none can come any more, and whether that is for
-// answers of no.
+// isDecided reports whether the outcome is decided: the answers so far are a majority of yes, or no majority of yes is
+// possible and it is also clear whether the answers of no alone prevent it.
 func (l *Locker) isDecided(answers []answer, timed bool) bool {
 	open, no := 0, 0
 	for i := range answers {
@@ -34,11 +34,11 @@ func (l *Locker) isDecided(answers []answer, timed bool) bool {
 	return votes >= l.need || l.quorum.Decided(votes, open) && (no >= blocking || no+open < blocking)
 }
 
-// usualNodes is how many nodes there are mostly, at most; more cost an allocation.
+// usualNodes is the usual maximum of nodes; more cost an allocation.
 const usualNodes = 9
 
-// voters appends the nodes whose yes counts: one of those that turn out to be the same server; and where it rests on their
-// clocks, those that have not jumped lately, and agree, and whose number is believed.
+// voters appends the nodes whose yes counts. Of several nodes that are the same server, only one counts. For timed
+// votes, only nodes count whose clocks have not jumped lately and agree, and whose number is plausible.
 func (l *Locker) voters(voters []int, answers []answer, timed bool) []int {
 	for i := range answers {
 		a := &answers[i]
@@ -52,11 +52,11 @@ func (l *Locker) voters(voters []int, answers []answer, timed bool) []int {
 	if timed && len(voters) >= l.need {
 		return l.clocks.Agree(voters)
 	}
-	return voters // too few, whatever their clocks
+	return voters // untimed, or too few whatever their clocks
 }
 
-// checkAhead returns why the number of a vote is not believed; nil: it is. Most often the node's own clock is past it, and the
-// others are not looked at.
+// checkAhead returns an error if the number of a vote is not plausible. Usually the node's own clock is past it, and
+// the other clocks are not needed.
 func (l *Locker) checkAhead(a *answer) error {
 	if n := a.Value.number; int64(n) > a.Time && !l.Believes(n) {
 		return numberError{recordError(fmt.Sprintf("the number %d is more than %v ahead of the clocks", n, l.mostAhead()))}
@@ -64,19 +64,20 @@ func (l *Locker) checkAhead(a *answer) error {
 	return nil
 }
 
-// Believes reports whether a lock can have this fencing number, by the clocks of a quorum. Numbers start from clocks and grow
-// by one: one node that says more would carry those of all nodes with it, and they would go back when a majority has forgotten
-// them and begins again. By then their clocks are past what is believed here.
+// Believes reports whether a lock can have this fencing number, by the clocks of a quorum. Numbers start from clocks
+// and grow by one. If one node's larger number were accepted, it would raise the numbers of all nodes, and tokens would
+// go back once a majority has dropped them and starts again from its clocks. Numbers within the limit are safe: by that
+// time the clocks are past them.
 func (l *Locker) Believes(number uint64) bool {
 	now, ok := l.clocks.Median(l.clock.Now())
 	return ok && number <= uint64(now+l.mostAhead().Microseconds())
 }
 
-// mostAhead is how far a number may be ahead of the clocks: numbers may come from a clock that is ahead, and the guard of nodes
-// that have lost theirs lasts longer.
+// mostAhead returns how far a number may be ahead of the clocks. Numbers may come from a clock that is ahead, and the
+// guard of nodes that have lost theirs lasts longer than that.
 func (l *Locker) mostAhead() time.Duration { return l.settings.MaxTTL/2 + l.settings.MaxClockSkew }
 
-// twinOf is a node before i whose yes came from the same server; -1 if there is none.
+// twinOf returns a node before i whose yes came from the same server; -1 if there is none.
 func (l *Locker) twinOf(i int, answers []answer) int {
 	for j := range i {
 		if a := &answers[j]; a.Err == nil && a.Value.yes && a.Identity != 0 && a.Identity == answers[i].Identity {
@@ -86,11 +87,11 @@ func (l *Locker) twinOf(i int, answers []answer) int {
 	return -1
 }
 
-// tally is what the votes came to.
+// tally is the result of a vote.
 type tally struct {
 	yes    int    // votes that count
-	number uint64 // the largest of theirs
-	uneven bool   // they did not all say the same number
+	number uint64 // the largest number among them
+	uneven bool   // their numbers differ
 }
 
 func (l *Locker) count(answers []answer, timed bool) tally {
@@ -105,18 +106,18 @@ func (l *Locker) count(answers []answer, timed bool) tally {
 	return t
 }
 
-// report is why there were too few votes.
+// report counts why there were too few votes.
 type report struct {
-	no      int // answered, and it is not ours
-	guarded int // may have lost a lease
+	no      int // answered that the lock is not ours
+	guarded int // are guarded: may have lost a lease
 	open    int // have not answered
 	listed  int // are in use with a list of another length
-	blind   int // do not show who they are
+	blind   int // do not reveal their identity
 	nodes   []NodeError
 }
 
-// failed makes the error of votes without a quorum: blocked if others' answers alone prevented it, and otherwise what did.
-// cause is why the answers were not awaited, if they were not.
+// failed makes the error for a vote without a quorum. Its kind is blocked if answers of no alone prevented the quorum,
+// and otherwise depends on what did. cause is why the answers were not awaited, nil if they were.
 func (l *Locker) failed(op, name string, answers []answer, timed bool, blocked, cause error) error {
 	var space [usualNodes]int
 	voters := l.voters(space[:0], answers, timed)
@@ -127,8 +128,8 @@ func (l *Locker) failed(op, name string, answers []answer, timed bool, blocked, 
 		}
 	}
 	kind := ErrNoQuorum
-	// Nodes that have not answered may have been about to, unless they could have made a quorum: then they were waited for,
-	// and are out of reach.
+	// Nodes that have not answered may have been about to, unless they could have made a quorum: then they were waited
+	// for, and count as unreachable.
 	reachable := len(voters)
 	if reachable+r.open < l.need {
 		reachable += r.open
@@ -148,7 +149,7 @@ func (l *Locker) failed(op, name string, answers []answer, timed bool, blocked, 
 	return err
 }
 
-// add returns why node i did not say yes, or why that does not count, and counts it.
+// add returns why node i did not say yes, or why its yes does not count, and counts that.
 func (r *report) add(l *Locker, i int, answers []answer) error {
 	a := answers[i]
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// released has the waiter wait for a lock that is released after two seconds, and fails the test unless it has it soon
-// after.
+// released has the waiter wait for a lock that is released after two seconds, and fails the test unless it gets the
+// lock soon after.
 func released(t *testing.T, lease *redlock.Lease, waiter *redlock.Locker, release func()) {
 	t.Helper()
 	time.AfterFunc(2*time.Second, func() {
@@ -28,7 +28,7 @@ func released(t *testing.T, lease *redlock.Lease, waiter *redlock.Locker, releas
 	}
 }
 
-// holding takes the lock for one who has warmed up, and so knows the clocks.
+// holding takes the lock for a process that has warmed up, and so knows the clocks.
 func holding(t *testing.T, holder *redlock.Locker) *redlock.Lease {
 	t.Helper()
 	lease, err := holder.TryAcquire(t.Context(), "x")
@@ -39,7 +39,7 @@ func holding(t *testing.T, holder *redlock.Locker) *redlock.Lease {
 	return lease
 }
 
-// A rolling restart: the two nodes that a waiter listens to may be those that are under guard and hold no lock.
+// In a rolling restart, the two nodes that list a waiter may be the guarded ones, which hold no lock.
 func TestAcquire_IsToldByNodesThatDoNotHoldTheLock(t *testing.T) {
 	for a := range 5 {
 		for b := range a {
@@ -56,8 +56,8 @@ func TestAcquire_IsToldByNodesThatDoNotHoldTheLock(t *testing.T) {
 	}
 }
 
-// The first node has told of the release, and is slow to grant; the other two, which the release has not reached, name the
-// holder again; then they tell.
+// The first node has published the release, but is slow to grant. The other two, which the release has not reached yet,
+// name the holder again; then they publish it.
 func TestAcquire_IsToldAgainOfAHolderThatWasNamedAgain(t *testing.T) {
 	for first := range 3 {
 		bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
@@ -77,7 +77,7 @@ func TestAcquire_IsToldAgainOfAHolderThatWasNamedAgain(t *testing.T) {
 	}
 }
 
-// Those who wait and hear of the release by one node alone, whose other one is under guard.
+// Waiters that learn of the release from only one node, because their other node is guarded.
 func TestAcquire_IsToldBesideABrokenSubscription(t *testing.T) {
 	for guarded := range 3 {
 		for broken := range 3 {

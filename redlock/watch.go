@@ -12,23 +12,24 @@ import (
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// Watch calls fn with who holds the lock called name, at once and each time that another has it, until ctx
-// is done; the zero Holder is nobody. It returns the cause of ctx, [ErrConfig] for a bad name, or
-// [ErrClosed]. It writes nothing. A release is told by the nodes, and then, while nobody has the lock, they
-// are asked again and again, with pauses of up to TTL/20; otherwise when the lease of the holder must have
-// run out. While too few nodes answer to tell, the last Holder stands.
+// Watch calls fn with the current holder of the lock called name, and backoff whenever the holder changes, until ctx is
+// done. The zero Holder means that nobody holds the lock. Watch returns the cause of ctx, [ErrConfig] for a bad name,
+// or [ErrClosed]. It writes nothing.
+//
+// The nodes report releases. While nobody has the lock, Watch polls, with pauses of up to TTL/20; otherwise it polls
+// when the holder's lease must have run out. While too few nodes answer to decide, the last Holder stands.
 func (l *Locker) Watch(ctx context.Context, lock string, fn func(Holder)) error {
 	if err := name.Check("lock name", lock); err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	news := l.notifier.Subscribe(l.channelOf(lock), l.order(lock))
-	defer news.Close()
-	if err := l.joined(ctx, news); err != nil {
+	sub := l.notifier.Subscribe(l.channelOf(lock), l.order(lock))
+	defer sub.Close()
+	if err := l.joined(ctx, sub); err != nil {
 		return err
 	}
-	again := retry.Backoff{Min: 5 * time.Millisecond, Max: max(l.settings.TTL/20, 50*time.Millisecond)}
+	backoff := retry.Backoff{Min: 5 * time.Millisecond, Max: max(l.settings.TTL/20, 50*time.Millisecond)}
 	var last Holder
-	pace := retry.Pace{Burst: newsBurst, Every: newsEvery}
+	pace := retry.Pace{Burst: messageBurst, Every: messageInterval}
 	called, failures := false, 0
 	for {
 		h, err := l.Holder(ctx, lock)
@@ -40,7 +41,7 @@ func (l *Locker) Watch(ctx context.Context, lock string, fn func(Holder)) error 
 			return err
 		case err != nil:
 			failures++
-			pause = again.After(failures)
+			pause = backoff.After(failures)
 		default:
 			failures = 0
 		}
@@ -50,12 +51,12 @@ func (l *Locker) Watch(ctx context.Context, lock string, fn func(Holder)) error 
 			fn(h)
 		}
 		select {
-		case <-time.After(max(pause, again.Min)):
-		case <-news.C():
+		case <-time.After(max(pause, backoff.Min)):
+		case <-sub.C():
 			failures = 0
-			_ = retry.Sleep(ctx, pace.Next(time.Now())) // the loop looks at ctx itself
+			_ = retry.Sleep(ctx, pace.Next(time.Now())) // the loop checks ctx itself
 			for ok := true; ok; {
-				_, ok = news.Next()
+				_, ok = sub.Next()
 			}
 		case <-l.open.Done():
 			return fmt.Errorf("%w: watch %q", ErrClosed, lock)
@@ -64,14 +65,14 @@ func (l *Locker) Watch(ctx context.Context, lock string, fn func(Holder)) error 
 	}
 }
 
-// joined waits until the subscription is confirmed, for as long as a node may take to answer.
-func (l *Locker) joined(ctx context.Context, news *notify.Subscription) error {
+// joined waits until the subscription is confirmed, but no longer than a node may take to answer.
+func (l *Locker) joined(ctx context.Context, sub *notify.Subscription) error {
 	timer := time.NewTimer(l.settings.NodeTimeout)
 	defer timer.Stop()
 	select {
-	case <-news.Ready():
+	case <-sub.Ready():
 	case <-timer.C:
-		news.Late()
+		sub.Late()
 	case <-l.open.Done():
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -13,8 +13,8 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// A Watch whose context goes on ends when Close begins, and does not ask the nodes without a pause for as
-// long as Close waits for something else.
+// A Watch whose context has not ended returns when Close starts, and does not ask the nodes without a pause while Close
+// waits for something else.
 func TestWatch_EndsWhenCloseBegins(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		c.Delay(time.Millisecond)
@@ -33,7 +33,7 @@ func TestWatch_EndsWhenCloseBegins(t *testing.T) {
 		})
 		time.Sleep(time.Second)
 		process.Hang(2)
-		_ = left.Release(t.Context()) // node 2 is to be asked again and again
+		_ = left.Release(t.Context()) // node 2 must be asked again and again
 		before := c.Asked()
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
@@ -43,11 +43,11 @@ func TestWatch_EndsWhenCloseBegins(t *testing.T) {
 			t.Errorf("%d requests while Close waited", asked)
 		}
 		process.Heal()
-		time.Sleep(time.Minute) // what node 2 was asked ends
+		time.Sleep(time.Minute) // the requests to node 2 end
 	})
 }
 
-// The nodes tell of its release, so there is nothing to ask for.
+// The nodes publish the release, so there is no need to poll.
 func TestWatch_OfALockWithoutEndDoesNotPoll(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		records.Default.Put(t, "x", records.SomebodyElse, 0, c.Raw()...)
@@ -55,9 +55,9 @@ func TestWatch_OfALockWithoutEndDoesNotPoll(t *testing.T) {
 		warmUp(t, l)
 		ctx, cancel := context.WithCancel(t.Context())
 		var watching sync.WaitGroup
-		var told []redlock.Holder
+		var reported []redlock.Holder
 		watching.Go(func() {
-			_ = l.Watch(ctx, "x", func(h redlock.Holder) { told = append(told, h) })
+			_ = l.Watch(ctx, "x", func(h redlock.Holder) { reported = append(reported, h) })
 		})
 		time.Sleep(time.Second)
 		before := c.Asked()
@@ -67,8 +67,8 @@ func TestWatch_OfALockWithoutEndDoesNotPoll(t *testing.T) {
 		}
 		cancel()
 		watching.Wait()
-		if len(told) != 1 || told[0].Value != records.Text(records.SomebodyElse) {
-			t.Errorf("told %+v", told)
+		if len(reported) != 1 || reported[0].Value != records.Text(records.SomebodyElse) {
+			t.Errorf("reported %+v", reported)
 		}
 	})
 }

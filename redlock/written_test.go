@@ -18,7 +18,8 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Whatever way a program writes what this package gave it, the password and the key of the client's certificate are not in it.
+// However a program prints the values of this package, the output contains neither the password nor the key of the
+// client's certificate.
 func TestEveryType_IsWrittenWithoutSecrets(t *testing.T) {
 	const hidden = "S3cretPassw0rdOfTheNodesAndKey"
 	server := miniredis.RunT(t)
@@ -62,13 +63,13 @@ func TestEveryType_IsWrittenWithoutSecrets(t *testing.T) {
 	})
 }
 
-// failure is what the hook is told of a node.
+// failure is one call of the NodeError hook.
 type failure struct {
 	op string
 	error
 }
 
-// A server without AUTH, or where it was renamed, repeats what it was given: that is a user and a password.
+// A server without AUTH, or with AUTH renamed, repeats its arguments in the error: a user and a password.
 func TestEveryType_IsWrittenWithoutThePasswordThatAServerRepeats(t *testing.T) {
 	const hidden = "S3cretPassw0rd"
 	server := miniredis.RunT(t)
@@ -79,11 +80,11 @@ func TestEveryType_IsWrittenWithoutThePasswordThatAServerRepeats(t *testing.T) {
 		c.WriteError(fmt.Sprintf("ERR unknown command '%s', with args beginning with: '%s' ", cmd, strings.Join(args, "' '")))
 		return true
 	})
-	told := make(chan failure, 100)
+	reported := make(chan failure, 100)
 	l, err := redlock.Open([]string{"redis://locks:" + hidden + "@" + server.Addr()},
 		redlock.WithTTL(500*time.Millisecond), redlock.WithHooks(redlock.Hooks{NodeError: func(_, op string, err error) {
 			select {
-			case told <- failure{op, err}:
+			case reported <- failure{op, err}:
 			default:
 			}
 		}}))
@@ -99,9 +100,9 @@ func TestEveryType_IsWrittenWithoutThePasswordThatAServerRepeats(t *testing.T) {
 	if err := l.Close(t.Context()); err != nil {          // within a TTL: such a node may have granted the lock
 		t.Error(err)
 	}
-	close(told)
+	close(reported)
 	values := map[string]any{"TryAcquire": tried, "Holder": read, "NodeStatus": status, "Watch": watched}
-	for err := range told {
+	for err := range reported {
 		values["NodeError, "+err.op] = err.error
 	}
 	want.Text(t, tried, "unknown command")

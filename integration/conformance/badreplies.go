@@ -11,7 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// badReplies are replies that no script of this library makes.
+// badReplies are replies that no script of this library sends.
 var badReplies = map[string]func(p *server.Peer){
 	"nil":                   func(p *server.Peer) { p.WriteNull() },
 	"a number":              func(p *server.Peer) { p.WriteInt(1) },
@@ -30,7 +30,7 @@ var badReplies = map[string]func(p *server.Peer){
 	"an error without text": line("e"),
 }
 
-// line writes what every reply begins with, an item, and texts.
+// line writes the start of every reply, an item, and texts.
 func line(item string, texts ...string) func(p *server.Peer) {
 	return func(p *server.Peer) {
 		now := time.Now().UnixMicro()

@@ -2,18 +2,18 @@ package conformance
 
 import "testing"
 
-// Case is one sentence about the lock, and the check of it.
+// Case is one statement about the lock, and its check.
 type Case struct {
-	Name  string // a sentence
+	Name  string // the statement
 	Run   func(t *testing.T, w *World)
 	Sizes []int // numbers of nodes to run it on; 3 if empty
-	Own   bool  // it breaks nodes or counts their requests, so no other case may use them meanwhile
+	Own   bool  // breaks nodes or counts their requests, so no other case may share them
 
-	// Why it cannot run on the other kind of nodes, if so.
+	// Reasons why the case cannot run on the other kind of nodes, if any.
 	InMemoryOnly, OnServersOnly string
 }
 
-// Each calls run with every number of nodes that the case is for.
+// Each calls run with every number of nodes in Sizes.
 func (c Case) Each(run func(nodes int)) {
 	if len(c.Sizes) == 0 {
 		run(3)
@@ -23,7 +23,7 @@ func (c Case) Each(run func(nodes int)) {
 	}
 }
 
-// Cases returns the table, in the order from what is simple to what is broken.
+// Cases returns all cases, from simple ones to those with broken nodes.
 func Cases() []Case {
 	var all []Case
 	for _, some := range [][]Case{
@@ -36,7 +36,7 @@ func Cases() []Case {
 	return all
 }
 
-// Run runs a case on nodes that have been in use for long.
+// Run runs a case on nodes that are no longer new.
 func Run(t *testing.T, c Case, w *World) {
 	t.Helper()
 	w.age(t, TTL)

@@ -25,8 +25,8 @@ var clockCases = []Case{
 
 const machinesClock = "the clock of a server is the machine's, which a test cannot step"
 
-// C16, and the part of C17 that is the lease's: what it says right after waking, before any timer has
-// run. A deadline that has a monotonic reading is not moved by a step of the wall clock.
+// C16, and the lease's part of C17: what the lease reports right after waking, before any timer has run. A step of the
+// wall clock does not move a deadline that has a monotonic reading.
 func suspended(t *testing.T, w *World) {
 	const slept = TTL / 4
 	c := clock.New()
@@ -35,7 +35,7 @@ func suspended(t *testing.T, w *World) {
 	work, until := lease.Context(), lease.Deadline()
 	if monotonic := " m="; strings.Contains(time.Now().String(), monotonic) && // not in a bubble
 		!strings.Contains(until.String(), monotonic) {
-		t.Errorf("the deadline goes by the wall clock: %v", until)
+		t.Errorf("the deadline depends on the wall clock: %v", until)
 	}
 	c.Suspend(-time.Hour)
 	if moved := lease.Deadline().Sub(until).Abs(); moved > w.Busy {
@@ -55,7 +55,7 @@ func suspended(t *testing.T, w *World) {
 }
 
 // Kleppmann's first scenario; redlock-universal "clock drift rejects". The rivals reach one node that has not granted
-// and one that did, whose clock is stepped. One of them has seen the nodes' clocks before.
+// and one that has, whose clock is stepped. One of them has seen the nodes' clocks before.
 func stepped(by time.Duration) func(*testing.T, *World) {
 	return func(t *testing.T, w *World) {
 		p, rivals := w.Process(t), []*Process{w.Process(t), w.Process(t)}

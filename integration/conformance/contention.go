@@ -16,11 +16,11 @@ var contentionCases = []Case{
 	{Name: "At most one of a hundred concurrent attempts wins", Sizes: []int{1, 3}, Run: hundredTry},
 	{Name: "Only one of a hundred waiters gets a free lock", Run: hundredWait},
 	{Name: "Processes that acquire again and again take turns, with rising tokens", Run: turns},
-	{Name: "A holder is told from another by its whole value", Run: likeValues},
+	{Name: "Holders are distinguished by their whole value", Run: likeValues},
 }
 
-// redislock TestObtain_concurrent; rueidislock TestLocker_TryWithContext_MultipleLocker; RedLock.net
-// TestRaceForQuorum. Split votes may leave a round without a winner; who tries alone then wins.
+// redislock TestObtain_concurrent; rueidislock TestLocker_TryWithContext_MultipleLocker; RedLock.net TestRaceForQuorum.
+// Split votes may leave a round without a winner; a caller that tries alone then wins.
 func hundredTry(t *testing.T, w *World) {
 	var processes []*Process
 	for range 5 {
@@ -94,8 +94,7 @@ func hundredWait(t *testing.T, w *World) {
 }
 
 // ShedLock fuzzTestShouldPass; rueidislock TestLocker_WithContext_MultipleLocker; RedLock.net
-// TestRaceForQuorumMultiple. The counters are read and written apart, as a program would that relies
-// on the lock.
+// TestRaceForQuorumMultiple. The counters are read and written separately, as by a program that relies on the lock.
 func turns(t *testing.T, w *World) {
 	const processes, each = 8, 6
 	var counters [2]atomic.Int64
@@ -105,7 +104,7 @@ func turns(t *testing.T, w *World) {
 		p := w.Process(t)
 		counter, token, name := &counters[i%2], &tokens[i%2], fmt.Sprint("counter ", i%2)
 		workers.Go(func() {
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), awaitLimit)
 			defer cancel()
 			for range each {
 				err := p.Do(ctx, name, func(ctx context.Context, lease *redlock.Lease) error {
@@ -113,7 +112,7 @@ func turns(t *testing.T, w *World) {
 						t.Errorf("token %d after %d", lease.Token(), last)
 					}
 					n := counter.Load()
-					_, err := p.Holder(ctx, name) // takes its time
+					_, err := p.Holder(ctx, name) // takes some time
 					counter.Store(n + 1)
 					return err
 				})
@@ -137,7 +136,7 @@ func turns(t *testing.T, w *World) {
 func likeValues(t *testing.T, w *World) {
 	p, rival := w.Process(t), w.Process(t)
 	for i, values := range [][2]string{{"worker-10", "worker-1"}, {"worker-1", "worker-10"}, {"", ""}, {"a", "a"}} {
-		name := fmt.Sprint("x", i) // a late vote for the rival may take the one that is dropped at the end
+		name := fmt.Sprint("x", i) // a late vote for the rival may take a lock that is released at the end
 		lease := w.takeAll(t, p, name, redlock.WithValue(values[0]))
 		mine := w.holder(t, name, 0)
 		_, err := rival.TryAcquire(t.Context(), name, redlock.WithValue(values[1]))
@@ -148,7 +147,7 @@ func likeValues(t *testing.T, w *World) {
 			t.Errorf("%q became %q", mine, got)
 		}
 
-		// What begins like ours, or is the beginning of it, is another's when it is extended too.
+		// Also for extensions, a value that is a prefix of ours, or extends ours, belongs to another holder.
 		w.put(t, name, mine+"0", TTL, w.majority()...)
 		want.Err(t, lease.Extend(t.Context()), redlock.ErrLost)
 		if got := w.holder(t, name, 0); got != mine+"0" {

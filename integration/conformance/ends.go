@@ -14,13 +14,13 @@ import (
 var endCases = []Case{
 	{Name: "An expired lease can be neither extended nor released", Run: ranOut},
 	{Name: "An expired lease takes nothing from the next holder", Run: ranOutAndTaken},
-	{Name: "A lease is released once, however often that is asked for", Run: releasedOnce},
+	{Name: "A lease is released once, however often Release is called", Run: releasedOnce},
 	{Name: "A release removes only its own lock", Run: releasedForeign},
 	{Name: "An extension does not restore a lock that is being released", Run: extendedWhileReleased},
 	{Name: "An abandoned lease lasts until its deadline and is not extended", Run: abandoned},
 }
 
-const short = 300 * time.Millisecond // the TTL of a lease that is to run out
+const short = 300 * time.Millisecond // the TTL of a lease that should run out
 
 // redsync TestMutexExtendExpired, TestMutexUnlockExpired; redislock TestLock_Refresh_expired and
 // _Release_expired; ShedLock shouldTimeout, unlockingAfterExpirationShouldBeNoOp.
@@ -36,7 +36,7 @@ func ranOut(t *testing.T, w *World) {
 	want.Err(t, lease.Release(t.Context()), redlock.ErrExpired)
 	want.Err(t, lease.Release(t.Context()), redlock.ErrExpired)
 
-	// Nor is it begun by who asks for its context only now.
+	// Requesting the context only now does not start it either.
 	lease = p.take(t, "x", redlock.WithLeaseTTL(short))
 	w.Await(t, "end of the lease", short, func() bool { return !lease.Valid() })
 	want.Err(t, context.Cause(lease.Context()), redlock.ErrExpired)
@@ -66,7 +66,7 @@ func releasedOnce(t *testing.T, w *World) {
 	var releases sync.WaitGroup
 	for range 10 {
 		releases.Go(func() {
-			if err := lease.Release(ended); err != nil { // a context that is done stops no release
+			if err := lease.Release(ended); err != nil { // a context that is done does not prevent a release
 				t.Error(err)
 			}
 		})
@@ -82,7 +82,7 @@ func releasedOnce(t *testing.T, w *World) {
 	release(t, p.take(t, "x"))
 }
 
-// redislock TestLock_Release_not_own, with values that one could take for ours: C12.
+// redislock TestLock_Release_not_own, with values that resemble ours: C12.
 func releasedForeign(t *testing.T, w *World) {
 	p := w.Process(t)
 	lease := w.takeAll(t, p, "x", redlock.WithValue("worker-1"))
@@ -90,7 +90,7 @@ func releasedForeign(t *testing.T, w *World) {
 	for i := range w.Size() {
 		w.put(t, "x", []string{mine + "0", mine[:len(mine)-1], records.SomebodyElse}[i%3], TTL, i)
 	}
-	release(t, lease) // it was valid until then, for all that its holder knows
+	release(t, lease) // valid until then, as far as its holder knows
 	w.Lasts(t, "lock of others", settled, func() bool { return w.on(t, "x") == w.Size() })
 }
 

@@ -32,7 +32,7 @@ var faultCases = []Case{
 // slow makes nodes answer too late.
 func slow(l Links, nodes ...int) { l.Delay(NodeTimeout, nodes...) }
 
-// moment is the longest that a call takes which no fault holds up: in memory hardly any time.
+// moment is the longest duration of a call that no fault delays: in memory, almost none.
 const moment = 5 * time.Millisecond
 
 // C1, C2: redsync needs up to 10 s for each of these calls. RedLock.net TestQuorum.
@@ -60,13 +60,13 @@ func sparing(fault func(l Links, nodes ...int)) func(*testing.T, *World) {
 			}
 		}
 		p.Heal()
-		// When the nodes take part again, what they were sent before has arrived.
+		// When the nodes are back, the requests sent to them before have arrived.
 		release(t, w.takeAll(t, p, "after"))
 		w.left(t, 0, "0", "1", "2", "3", "4", "after")
 	}
 }
 
-// C1, C2 where no quorum is left; node-redlock "locks fail when redis is unreachable"; Pottery
+// C1, C2 without a quorum; node-redlock "locks fail when redis is unreachable"; Pottery
 // test_acquire_quorumisimpossible, test_extend_quorumisimpossible.
 func missing(fault func(l Links, nodes ...int)) func(*testing.T, *World) {
 	return func(t *testing.T, w *World) {
@@ -111,9 +111,9 @@ func outage(t *testing.T, w *World) {
 	p := w.Process(t)
 	p.Cut()
 	won := make(chan *redlock.Lease, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), awaitLimit)
 	defer cancel()
-	go func() { // sends once, which is received below
+	go func() { // ends with one send, which is received below
 		lease, err := p.Acquire(ctx, "x")
 		if err != nil {
 			t.Error(err)
@@ -143,7 +143,7 @@ func slowerThanLease(t *testing.T, w *World) {
 	w.left(t, 0, "x")
 }
 
-// C3: redsync is told "taken" by what its own first try set.
+// C3: redsync reports "taken" because of the value that its own first attempt set.
 func lostReply(t *testing.T, w *World) {
 	const way = 20 * time.Millisecond
 	p := w.Process(t)
@@ -153,7 +153,7 @@ func lostReply(t *testing.T, w *World) {
 	for _, nodes := range [][]int{w.minority(), w.majority(), w.all()} {
 		p.Delay(way)
 		p.faults().DropReplies(nodes...)
-		healed := time.AfterFunc(3*way, func() { p.Heal() }) // the reply is lost by then; that to what is sent again is not
+		healed := time.AfterFunc(3*way, func() { p.Heal() }) // the reply is lost by then; the reply to the retry is not
 		lease, err := p.TryAcquire(t.Context(), "x")
 		if err != nil {
 			t.Fatal(err)

@@ -12,7 +12,7 @@ var fenceCases = []Case{
 	{Name: "Tokens increase, whichever nodes grant them and lose their data in between", Sizes: []int{3, 5}, Own: true, Run: tokens},
 }
 
-// C10: nobody has them. Redisson testTokenIncrease.
+// C10: none of the locks has tokens. Redisson testTokenIncrease.
 func tokens(t *testing.T, w *World) {
 	const maxTTL = 2 * time.Second
 	w = w.under(w.Prefix + "-fence")
@@ -28,7 +28,8 @@ func tokens(t *testing.T, w *World) {
 	for _, i := range w.all() {
 		w.Backup(i)
 	}
-	// The worst comes first, as servers play few rounds: all nodes are flushed, then a majority has older data, and so on.
+	// The worst comes first, because servers play few rounds: all nodes are flushed, then a majority has older data,
+	// and so on.
 	some := [][]int{w.all(), w.majority(), w.minority()}
 	for round := range w.Rounds {
 		p := processes[rand.IntN(len(processes))]
@@ -43,7 +44,7 @@ func tokens(t *testing.T, w *World) {
 		if rand.IntN(3) == 0 {
 			lease.Abandon()
 		} else {
-			_ = lease.Release(t.Context()) // it may have run out on a busy machine
+			_ = lease.Release(t.Context()) // may have run out on a busy machine
 		}
 		p.Heal()
 		if round%4 != 2 { // the last round is a grant

@@ -15,22 +15,22 @@ import (
 )
 
 var foreignCases = []Case{
-	{Name: "What is not ours in place of a record is left alone", Sizes: []int{1, 3}, Run: foreignRecord},
-	{Name: "What is not ours in place of the guard is left alone", Sizes: []int{1, 3}, Run: foreignGuard},
+	{Name: "A foreign value in place of a record is left alone", Sizes: []int{1, 3}, Run: foreignRecord},
+	{Name: "A foreign value in place of the guard is left alone", Sizes: []int{1, 3}, Run: foreignGuard},
 	{Name: "A user's own key in place of the hash is left alone", Sizes: []int{1, 3}, Run: foreignHash},
-	{Name: "What is not ours in place of one record delays the removal of no other", Run: foreignDelaysNoOther},
-	{Name: "What is not ours in place of one record does not delay Close", Run: foreignDelaysNoClose},
-	{Name: "What is not ours in place of one record ends no other lease", Run: foreignEndsNoOther},
-	{Name: "What is not ours in place of one record says nothing of the node", Run: foreignIsNoFailure},
+	{Name: "A foreign value in place of one record does not delay the removal of others", Run: foreignDelaysNoOther},
+	{Name: "A foreign value in place of one record does not delay Close", Run: foreignDelaysNoClose},
+	{Name: "A foreign value in place of one record ends no other lease", Run: foreignEndsNoOther},
+	{Name: "A foreign value in place of one record is not a failure of the node", Run: foreignIsNoFailure},
 }
 
-// replace puts something foreign in a place on nodes. The returned func reports whether it is still there, untouched.
+// replace puts a foreign value in a place on nodes. untouched reports whether it is still there, unchanged.
 func (w *World) replace(t *testing.T, place records.Place, f records.Foreign, nodes []int) (untouched func() bool) {
 	t.Helper()
 	return records.Replace(t, place, f, w.raw(nodes)...)
 }
 
-// wantNoQuorum fails the test unless err has these nodes' errors with this text, and says that they are too many.
+// wantNoQuorum fails the test unless err has the errors of these nodes with this text, and says that no quorum is left.
 func wantNoQuorum(t *testing.T, p *Process, err error, text string, nodes []int) {
 	t.Helper()
 	var q *redlock.QuorumError
@@ -47,7 +47,7 @@ func wantNoQuorum(t *testing.T, p *Process, err error, text string, nodes []int)
 	}
 }
 
-// eachForeign runs a check with each of some foreign values on a minority, if there is one, and on a majority.
+// eachForeign runs a check with some foreign values, each on a minority, if there is one, and on a majority.
 func (w *World) eachForeign(
 	some []records.Foreign, check func(what string, f records.Foreign, nodes []int, enough bool),
 ) {
@@ -94,7 +94,7 @@ func foreignRecord(t *testing.T, w *World) {
 	})
 }
 
-// works fails the test unless a lease that could be won does all that a lease does.
+// works fails the test unless the lease was won, can be extended and released.
 func (w *World) works(t *testing.T, p *Process, lease *redlock.Lease, err error) {
 	t.Helper()
 	if err != nil {
@@ -108,7 +108,8 @@ func (w *World) works(t *testing.T, p *Process, lease *redlock.Lease, err error)
 	release(t, lease)
 }
 
-// heldApart returns a world of the same nodes with a prefix of its own, and a process that holds "held" there, on all of them.
+// heldApart returns a world of the same nodes with its own prefix, and a process that holds "held" there, on all of
+// them.
 func (w *World) heldApart(t *testing.T, apart string) (*World, *Process, *redlock.Lease) {
 	t.Helper()
 	w = w.under(w.Prefix + "-" + apart)
@@ -128,7 +129,7 @@ func foreignGuard(t *testing.T, w *World) {
 		} else {
 			wantNoQuorum(t, p, err, f.Reason, nodes)
 		}
-		w.works(t, p, lease, nil) // a guard is for grants
+		w.works(t, p, lease, nil) // a guard matters only for grants
 		w.left(t, 0, "held", "x")
 		if !untouched() {
 			t.Errorf("%s: it was changed", what)
@@ -159,7 +160,7 @@ func foreignHash(t *testing.T, w *World) {
 	})
 }
 
-// Leases that are due together are extended together, so the trouble of one must not be the others'.
+// Leases that are due together are extended together, so the problem of one must not affect the others.
 func foreignEndsNoOther(t *testing.T, w *World) {
 	const ttl = 4 * time.Second
 	p := w.Process(t)
@@ -180,7 +181,7 @@ func foreignEndsNoOther(t *testing.T, w *World) {
 func foreignDelaysNoOther(t *testing.T, w *World) {
 	p := w.Process(t)
 	w.replace(t, w.records().Record("sick"), records.Records[0], w.all())
-	for range 200 { // more than go to a node at a time
+	for range 200 { // more than one batch for a node
 		_, err := p.TryAcquire(t.Context(), "sick")
 		want.Err(t, err, redlock.ErrNoQuorum)
 	}
@@ -199,7 +200,7 @@ func foreignDelaysNoClose(t *testing.T, w *World) {
 	_, err := p.TryAcquire(t.Context(), "x")
 	want.Err(t, err, redlock.ErrNoQuorum)
 	w.Takes(t, "Close", settled, func() {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), awaitLimit)
 		defer cancel()
 		if err := p.Close(ctx); err != nil {
 			t.Error(err)
@@ -207,7 +208,7 @@ func foreignDelaysNoClose(t *testing.T, w *World) {
 	})
 }
 
-// The caller has the reason in its error. The hook is for what is wrong with a node.
+// The caller gets the reason in its error. The hook is only for problems of a node.
 func foreignIsNoFailure(t *testing.T, w *World) {
 	var mu sync.Mutex
 	var seen []error

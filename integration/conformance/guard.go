@@ -20,7 +20,7 @@ var guardCases = []Case{
 	{Name: "A lease survives a restart of each node in turn", Own: true, Run: rollingRestart},
 }
 
-// What the cases on guards use: short, as they wait for its end.
+// Settings of the guard cases: short, because the cases wait for the end of a guard.
 const (
 	guardTTL     = 3 * time.Second
 	guardTimeout = 900 * time.Millisecond
@@ -31,8 +31,8 @@ func (w *World) guarded(t *testing.T) *Process {
 	return w.Process(t, redlock.WithTTL(guardTTL), redlock.WithNodeTimeout(guardTimeout))
 }
 
-// C9: the locks that were there before have two holders here. The two processes have one node in common, and that one forgets
-// the lease.
+// C9: the existing locks have two holders here. The two processes have one node in common, and that node loses the
+// lease.
 func mayHaveForgotten(t *testing.T, w *World) {
 	common := w.Size() / 2
 	const guarded = "new, restarted, flushed or promoted: it grants nothing for another "
@@ -61,7 +61,7 @@ func mayHaveForgotten(t *testing.T, w *World) {
 			p.Cut(w.all()[common+1:]...)
 			rival.Cut(w.all()[:common]...)
 		}
-		for range 3 { // the backup knows fewer tokens
+		for range 3 { // the backup has lower numbers
 			release(t, p.take(t, "x"))
 		}
 		lease := p.take(t, "x")
@@ -87,7 +87,7 @@ func mayHaveForgotten(t *testing.T, w *World) {
 		next := rival.take(t, "x")
 		won := time.Now()
 		if lease.Valid() || won.Before(lease.Deadline()) {
-			t.Errorf("%s: the next began %v before the deadline of the first",
+			t.Errorf("%s: the next started %v before the deadline of the first",
 				way.name, lease.Deadline().Sub(won))
 		}
 		if waited := won.Sub(asked); waited < guardTTL {
@@ -99,7 +99,7 @@ func mayHaveForgotten(t *testing.T, w *World) {
 	}
 }
 
-// A majority that forgets at once, and then all nodes do.
+// A majority loses its locks at the same time, and then all nodes do.
 func majorityMayHaveForgotten(t *testing.T, w *World) {
 	for name, nodes := range map[string][]int{"majority": w.majority(), "all": w.all()} {
 		for way, forget := range map[string]func(i int){
@@ -122,7 +122,7 @@ func majorityMayHaveForgotten(t *testing.T, w *World) {
 			want.Err(t, err, redlock.ErrGuarded)
 			next := rival.take(t, "x")
 			if won := time.Now(); won.Before(lease.Deadline()) {
-				t.Errorf("%s %s: the next began %v before the deadline of the first", name, way, lease.Deadline().Sub(won))
+				t.Errorf("%s %s: the next started %v before the deadline of the first", name, way, lease.Deadline().Sub(won))
 			}
 			release(t, next)
 		}
@@ -152,7 +152,7 @@ func newNodes(t *testing.T, w *World) {
 	free := 0
 	nodes := p.Locker.Nodes(t.Context())
 	for i, node := range nodes {
-		if node.Guard > guardTimeout || node.Err != nil { // a node may have been asked first so much later
+		if node.Guard > guardTimeout || node.Err != nil { // a node's first request may be that much later
 			t.Errorf("node %d: %+v", i, node)
 		}
 		if node.Guard == 0 {
@@ -170,14 +170,14 @@ func keptLocks(t *testing.T, w *World) {
 	for i := range w.Size() {
 		w.Restart(i)
 	}
-	w.Await(t, "extension", patience, func() bool { return lease.Extend(t.Context()) == nil })
+	w.Await(t, "extension", awaitLimit, func() bool { return lease.Extend(t.Context()) == nil })
 	_, err := p.TryAcquire(t.Context(), "y")
 	want.Err(t, err, redlock.ErrGuarded)
 	release(t, lease)
 	w.left(t, 0, "x")
 }
 
-// redlock-universal "rolling restart". Each node is back in the lease before the next one is restarted.
+// redlock-universal "rolling restart". Each node is back in the lease before the next one restarts.
 func rollingRestart(t *testing.T, w *World) {
 	w = w.under(w.Prefix + "-rolling")
 	w.age(t, guardTTL)

@@ -18,7 +18,7 @@ var inputCases = []Case{
 	{Name: "An invalid name or value is refused", Run: badInput},
 }
 
-// plain hides that it is a test, which rapid would ask for its deadline: fatal in a bubble.
+// plain hides the test's deadline from rapid: reading it is fatal in a bubble.
 type plain struct{ *testing.T }
 
 // redislock TestObtain_metadata, TestObtain_custom_token.

@@ -113,7 +113,7 @@ func takenAtOnce(t *testing.T, w *World) {
 	leases := make(chan *redlock.Lease)
 	for i := range 8 {
 		p := w.Process(t)
-		go func() { // each sends once, and all are received below
+		go func() { // ends with one send, which is received below
 			lease, err := p.TryAcquire(t.Context(), fmt.Sprint(i))
 			if err != nil {
 				t.Error(err)

@@ -11,7 +11,7 @@ import (
 )
 
 var lossCases = []Case{
-	{Name: "An extension does not acquire a lost lock again", Sizes: []int{1, 3}, Run: neverAnew},
+	{Name: "An extension does not acquire a lost lock again", Sizes: []int{1, 3}, Run: neverAgain},
 	{Name: "An extension does not change another holder's lock", Sizes: []int{1, 3}, Run: extendForeign},
 	{Name: "A lease that a majority lost ends at the next extension, and no other lease does", Run: lostByMajority},
 	{Name: "A lease that a minority lost is restored there", Sizes: []int{5}, Run: repaired},
@@ -24,7 +24,7 @@ var lossCases = []Case{
 	{Name: "A failed extension is retried while the lease lasts", Run: shortOutage},
 }
 
-// every is from one extension to the next where a lease is short. It is above the node timeout.
+// every is the time between extensions of short leases. It is above the node timeout.
 const every = 1100 * time.Millisecond
 
 func extending(ttl time.Duration) []redlock.AcquireOption {
@@ -33,9 +33,9 @@ func extending(ttl time.Duration) []redlock.AcquireOption {
 	}
 }
 
-// C8: redsync with WithSetNXOnExtend, and RedLock.net, take it for extended. redsync
-// TestSetNXOnExtendAcquiresLockWhenKeyIsExpired, the other way round.
-func neverAnew(t *testing.T, w *World) {
+// C8: redsync with WithSetNXOnExtend, and RedLock.net, report it as extended. redsync
+// TestSetNXOnExtendAcquiresLockWhenKeyIsExpired, inverted.
+func neverAgain(t *testing.T, w *World) {
 	p, rival := w.Process(t), w.Process(t)
 	lease := w.takeAll(t, p, "x")
 	w.drop(t, "x", w.all()...)
@@ -48,7 +48,7 @@ func neverAnew(t *testing.T, w *World) {
 	w.Lasts(t, "lock that nobody has", settled, func() bool { return w.on(t, "x") == 0 && !lease.Valid() })
 }
 
-// redsync TestSetNXOnExtendFailsToAcquireLockWhenKeyIsTaken, repaired.
+// redsync TestSetNXOnExtendFailsToAcquireLockWhenKeyIsTaken, corrected.
 func extendForeign(t *testing.T, w *World) {
 	p := w.Process(t)
 	lease := w.takeAll(t, p, "x")
@@ -66,8 +66,8 @@ func extendForeign(t *testing.T, w *World) {
 	w.left(t, len(w.majority()), "x")
 }
 
-// rueidislock TestLocker_Flush, TestLocker_WithContext_UnlockByClientSideCaching: here the holder learns it from its
-// next extension. Leases that are due together are extended together.
+// rueidislock TestLocker_Flush, TestLocker_WithContext_UnlockByClientSideCaching: here the holder learns of the loss
+// from its next extension. Leases that are due together are extended together.
 func lostByMajority(t *testing.T, w *World) {
 	p := w.Process(t)
 	harm := map[string]func(name string){
@@ -105,7 +105,7 @@ func lostByMajority(t *testing.T, w *World) {
 	}
 }
 
-// go-redsync issue 149: a node that was away has the lock again, and counts.
+// go-redsync issue 149: a node that was unreachable gets the lock again, and counts.
 func repaired(t *testing.T, w *World) {
 	p := w.Process(t)
 	lease := w.takeAll(t, p, "x", extending(TTL)...)
@@ -141,7 +141,7 @@ func cutOff(fault func(l Links, nodes ...int)) func(*testing.T, *World) {
 		w.Takes(t, "waiting for the lock", 2*ttl, func() { next = rival.take(t, "x") })
 		won := time.Now()
 		if lease.Valid() || won.Before(lease.Deadline()) {
-			t.Errorf("the next began %v before the deadline of the first", lease.Deadline().Sub(won))
+			t.Errorf("the next started %v before the deadline of the first", lease.Deadline().Sub(won))
 		}
 		w.Await(t, "end of the work's context", 0, func() bool { return work.Err() != nil })
 		want.Err(t, context.Cause(work), redlock.ErrExpired)
@@ -162,7 +162,7 @@ func cutOff(fault func(l Links, nodes ...int)) func(*testing.T, *World) {
 func shortOutage(t *testing.T, w *World) {
 	failed := make(chan struct{}, 1000)
 	p := w.Process(t, redlock.WithHooks(redlock.Hooks{NodeError: func(_, op string, _ error) {
-		if op == "extend" || op == "inspect" { // what is asked first of a node that was away
+		if op == "extend" || op == "inspect" { // the first calls to a node that was unreachable
 			failed <- struct{}{}
 		}
 	}}))
@@ -171,8 +171,8 @@ func shortOutage(t *testing.T, w *World) {
 		p.Cut(w.majority()...)
 		select {
 		case <-failed:
-		case <-time.After(patience):
-			t.Fatal("nobody was told of the outage")
+		case <-time.After(awaitLimit):
+			t.Fatal("nobody noticed the outage")
 		}
 		until := lease.Deadline()
 		p.Heal()

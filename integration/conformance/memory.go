@@ -9,7 +9,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/race"
 )
 
-// InMemory makes a World of n in-memory nodes, for one case. It is called in a bubble.
+// InMemory makes a World of n in-memory nodes, for one case. Call it in a bubble.
 func InMemory(t *testing.T, n int) *World {
 	c := nodetest.Start(n)
 	t.Cleanup(c.Close)

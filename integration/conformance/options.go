@@ -14,7 +14,7 @@ import (
 var optionCases = []Case{
 	{Name: "An even number of nodes is refused", Run: evenNumber},
 	{Name: "A TTL is accepted at its bounds and refused beyond them", Run: boundsOfTTL},
-	{Name: "Options can be used again and then do the same", Run: optionsAgain},
+	{Name: "Options can be reused with the same effect", Run: optionsAgain},
 }
 
 // C11.

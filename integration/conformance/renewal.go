@@ -89,7 +89,7 @@ func batches(t *testing.T, w *World) {
 	if t.Failed() {
 		return
 	}
-	// What is due in one sixteenth of the period goes together.
+	// Leases that are due within one sixteenth of the period share a call.
 	together := int(time.Since(began)/(period/16)) + 1
 	extended := func(n int) func() bool {
 		last := make([]time.Time, leases)
@@ -153,7 +153,7 @@ func shortestLease(t *testing.T, w *World) {
 	waiter.Wait()
 }
 
-// C18. What is not sent needs no goroutine and no connection, and none is left when the bubble ends.
+// C18. A call that is not sent needs no goroutine and no connection, and none is left when the bubble ends.
 func manyPastHung(t *testing.T, w *World) {
 	p := w.Process(t)
 	p.warm(t)

@@ -48,7 +48,7 @@ func flushedBetween(t *testing.T, w *World) {
 		w.awaitOn(t, "x", w.Size())
 		w.drop(t, "x", w.minority()...)
 		w.flushScripts(t, nodes...)
-		// Not by the first extension if the node's answer to an earlier repair is still on its way.
+		// The first extension does not repair if the node's answer to an earlier repair is still under way.
 		w.Await(t, "repair", settled, func() bool {
 			if err := lease.Extend(t.Context()); err != nil {
 				t.Error(err)

@@ -30,7 +30,7 @@ var serverCases = func() []Case {
 	return cases
 }()
 
-// ailment is what can be wrong with a server that is reached.
+// ailment is a problem of a server that can be reached.
 type ailment struct {
 	name, text string
 	befall     func(l *nodetest.Links, nodes ...int)
@@ -56,7 +56,7 @@ var ailments = []ailment{
 	{"sends half of each reply", "", (*nodetest.Links).Tear},
 }
 
-// check plays each call against a minority and a majority that have it.
+// check makes each call against a minority and a majority that have the ailment.
 func (a ailment) check(t *testing.T, w *World) {
 	p := w.Process(t)
 	for _, nodes := range [][]int{w.minority(), w.majority()} {
@@ -107,7 +107,7 @@ func (a ailment) check(t *testing.T, w *World) {
 	}
 }
 
-// statuses fails the test unless Nodes has an error of each of those nodes, and of no other.
+// statuses fails the test unless Nodes has errors for exactly these nodes.
 func (a ailment) statuses(t *testing.T, p *Process, sick []int) {
 	t.Helper()
 	for i, node := range p.Locker.Nodes(t.Context()) {
@@ -120,12 +120,12 @@ func (a ailment) statuses(t *testing.T, p *Process, sick []int) {
 	}
 }
 
-// C14: rueidislock waits until the caller's deadline and hides the reason. One such node alone is like one that is down.
+// C14: rueidislock waits until the caller's deadline and hides the reason. A single such node is like one that is down.
 func refused(t *testing.T, w *World) {
 	for _, of := range []struct {
 		text          string
 		refuse, admit func(i int)
-		did           bool // a script may have acted before, so Close waits for what it may have set
+		did           bool // a script may have acted before, so Close waits for the removal of its records
 	}{
 		{
 			"NOPERM", func(i int) { w.cluster().Deny(i, "EVALSHA", "EVAL") },
@@ -142,7 +142,7 @@ func refused(t *testing.T, w *World) {
 		}
 		var err error
 		w.Takes(t, "Acquire", NodeTimeout, func() {
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), awaitLimit)
 			defer cancel()
 			_, err = p.Acquire(ctx, "x")
 		})
@@ -154,7 +154,7 @@ func refused(t *testing.T, w *World) {
 			}
 		}
 
-		time.Sleep(settled) // until the others have nothing left of that attempt
+		time.Sleep(settled) // until the other nodes have removed that attempt
 		of.admit(0)
 		p = w.Process(t)
 		lease, err := p.TryAcquire(t.Context(), "x")

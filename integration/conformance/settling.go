@@ -23,25 +23,25 @@ var settlingCases = []Case{
 	},
 	{
 		Name: "Every mix of nodes has one outcome with one connection to each", OnServersOnly: "in a bubble, " +
-			"who waits for go-redis's pool leaves a timer in a package variable, fatal for the next bubble",
+			"waiting for go-redis's pool leaves a timer in a package variable, fatal for the next bubble",
 		Run: everyMix(func(o *redis.Options) { o.PoolSize = 1 }),
 	},
-	{Name: "A call that is cancelled at any point leaves nothing", Run: cancelledAnywhere},
+	{Name: "A call that is canceled at any point leaves nothing", Run: canceledAnywhere},
 	{Name: "A grant that arrives after its release leaves nothing", Run: lateGrant},
 	{Name: "What an outage left behind is removed soon after it", Run: longOutage},
 }
 
-// What a node can be when it is asked.
+// The states of a node when it is asked.
 const (
 	free    = iota
-	taken   // another has the lock, for good
+	taken   // another holder has the lock, without a TTL
 	dead    // refuses connections
-	hung    // says nothing
+	hung    // does not answer
 	flushed // has lost the scripts
 	states
 )
 
-// mixes returns all states that n nodes can be in, but for their order; of five nodes, none is flushed.
+// mixes returns all combinations of states of n nodes, ignoring their order. With five nodes, none is flushed.
 func mixes(n int) [][]int {
 	kinds := states
 	if n > 3 {
@@ -139,8 +139,8 @@ func (w *World) play(t *testing.T, p *Process, mix []int) {
 	}
 }
 
-// C5. Round trips to the nodes take 8, 16, 24 ms, so the points are before, between and after the answers.
-func cancelledAnywhere(t *testing.T, w *World) {
+// C5. Round trips to the nodes take 8, 16, 24 ms, so the points lie before, between and after the answers.
+func canceledAnywhere(t *testing.T, w *World) {
 	cause := errors.New("enough")
 	var points sync.WaitGroup
 	for i := range 20 {
@@ -209,7 +209,7 @@ func lateGrant(t *testing.T, w *World) {
 	}
 }
 
-// P5: however long the nodes were away, their keys are removed soon after they answer again.
+// P5: however long the nodes were unreachable, their records are removed soon after they answer again.
 func longOutage(t *testing.T, w *World) {
 	var processes []*Process
 	for what, fault := range map[string]func(Links, ...int){"dead": Links.Cut, "hung": Links.Hang} {

@@ -15,7 +15,7 @@ import (
 
 func (w *World) records() records.Prefix { return records.Prefix(w.Prefix) }
 
-// raw returns clients of those nodes past all faults of processes.
+// raw returns clients of those nodes that bypass all faults of processes.
 func (w *World) raw(nodes []int) []*redis.Client {
 	var raw []*redis.Client
 	for _, i := range nodes {
@@ -24,7 +24,7 @@ func (w *World) raw(nodes []int) []*redis.Client {
 	return raw
 }
 
-// holder returns the value that holds a lock on node i, empty if nothing does.
+// holder returns the value that holds a lock on node i, or "".
 func (w *World) holder(t *testing.T, name string, i int) string {
 	t.Helper()
 	return w.records().Holder(t, name, w.Raw(i))
@@ -36,13 +36,13 @@ func (w *World) on(t *testing.T, name string) int {
 	return w.records().On(t, name, w.raw(w.all())...)
 }
 
-// put makes value the holder of a lock on nodes, for good if ttl is zero.
+// put makes value the holder of a lock on these nodes, without expiry if ttl is zero.
 func (w *World) put(t *testing.T, name, value string, ttl time.Duration, nodes ...int) {
 	t.Helper()
 	w.records().Put(t, name, value, ttl, w.raw(nodes)...)
 }
 
-// drop removes a lock from nodes.
+// drop removes a lock from these nodes.
 func (w *World) drop(t *testing.T, name string, nodes ...int) {
 	t.Helper()
 	w.records().Drop(t, name, w.raw(nodes)...)
@@ -56,8 +56,8 @@ func (w *World) awaitOn(t *testing.T, name string, nodes int) {
 	})
 }
 
-// left fails the test unless locks are on that many nodes each, and no more, when all is settled. In a bubble, where
-// time costs nothing, it looks no sooner: nothing passes that was so for a moment only.
+// left fails the test unless each lock is on exactly that many nodes once everything has settled. In a bubble, where
+// time costs nothing, it checks only then, so no passing state can satisfy it.
 func (w *World) left(t *testing.T, nodes int, names ...string) {
 	t.Helper()
 	if w.Busy == 0 {
@@ -84,10 +84,10 @@ func upTo(n int) []int {
 	return nodes
 }
 
-// take waits for a lock that is free, or will soon be.
+// take acquires a lock that is free, or soon will be.
 func (p *Process) take(t *testing.T, name string, opts ...redlock.AcquireOption) *redlock.Lease {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), awaitLimit)
 	defer cancel()
 	lease, err := p.Acquire(ctx, name, opts...)
 	if err != nil {
@@ -96,7 +96,7 @@ func (p *Process) take(t *testing.T, name string, opts ...redlock.AcquireOption)
 	return lease
 }
 
-// takeAll is take, and waits until the lock is on all nodes.
+// takeAll is take, but waits until the lock is on all nodes.
 func (w *World) takeAll(
 	t *testing.T, p *Process, name string, opts ...redlock.AcquireOption,
 ) *redlock.Lease {
@@ -106,7 +106,7 @@ func (w *World) takeAll(
 	return lease
 }
 
-// warm opens a connection to every node and loads the scripts there, so that a fault meets a running system.
+// warm opens a connection to every node and loads the scripts there, so that a fault hits a running system.
 func (p *Process) warm(t *testing.T) {
 	t.Helper()
 	for _, node := range p.Locker.Nodes(t.Context()) {

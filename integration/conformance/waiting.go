@@ -21,7 +21,7 @@ var waitingCases = []Case{
 	{Name: "Close ends waiting calls, refuses new ones and names the leases still held", Run: closed},
 }
 
-// rivalPause is the longest that a waiter pauses after the end of a lease.
+// rivalPause is the longest pause of a waiter after the end of a lease.
 const rivalPause = 25 * time.Millisecond
 
 // rueidislock TestLocker_WithContext_AutoExtend, TestLocker_WithContext_UnlockByClientSideCaching.
@@ -31,8 +31,8 @@ func handedOver(t *testing.T, w *World) {
 	for range 3 {
 		lease := w.takeAll(t, p, "x")
 		won := make(chan *redlock.Lease)
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		go func() { // sends once, which is received below
+		ctx, cancel := context.WithTimeout(t.Context(), awaitLimit)
+		go func() { // ends with one send, which is received below
 			next, err := rival.Acquire(ctx, "x")
 			if err != nil || next.Token() <= lease.Token() {
 				t.Errorf("got %v, %v", next, err)
@@ -109,7 +109,7 @@ func waiterGivesUp(t *testing.T, w *World) {
 		defer cancel()
 		w.Takes(t, "giving up", wait, func() { _, err = rival.Acquire(ctx, "x") })
 		if !errors.Is(err, enough) {
-			t.Errorf("got %v, want what ended the context", err)
+			t.Errorf("got %v, want the cause of the context", err)
 		}
 		return err
 	}
@@ -119,7 +119,7 @@ func waiterGivesUp(t *testing.T, w *World) {
 	time.Sleep(NodeTimeout / 2)
 	err := giveUp(NodeTimeout / 2)
 	want.Err(t, err, redlock.ErrHeld)
-	want.Text(t, err, "behind others of this process")
+	want.Text(t, err, "queued behind other callers of this process")
 	err = <-first
 	want.Err(t, err, redlock.ErrHeld)
 	want.Text(t, err, `held by "pod-1"`)
@@ -130,8 +130,8 @@ func waiterGivesUp(t *testing.T, w *World) {
 	w.left(t, 0, "x")
 }
 
-// rueidislock TestLocker_WithContext_ShorterTimeoutContext. Not as there, where the lease ends with
-// the call's context: what a call waits and how long a lock is held are two things.
+// rueidislock TestLocker_WithContext_ShorterTimeoutContext. There the lease ends with the call's context. Here, how
+// long a call waits and how long a lock is held are independent.
 func contextOfCall(t *testing.T, w *World) {
 	p := w.Process(t)
 	type key struct{}
@@ -180,7 +180,7 @@ func closed(t *testing.T, w *World) {
 	extended := w.takeAll(t, p, "extended", extending(TTL)...)
 	waited := make(chan error)
 	w.takeAll(t, rival, "y")
-	go func() { // sends once, which is received below
+	go func() { // ends with one send, which is received below
 		_, err := p.Acquire(t.Context(), "y")
 		waited <- err
 	}()

@@ -11,66 +11,66 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// What a Locker works with unless a case says otherwise: so much that on a busy machine no lease runs
-// out by accident and no well node is too slow.
+// Default settings of a Locker: long enough that even on a busy machine no lease runs out by accident and no healthy
+// node is too slow.
 const (
 	TTL         = time.Minute
 	NodeTimeout = time.Second
 )
 
-// settled is how long after the nodes answer again something of ours may be left.
+// settled is how long leftovers may remain after the nodes answer again.
 const settled = 2 * NodeTimeout
 
-// patience is how long a case waits for what must come, however busy the machine.
-const patience = 30 * time.Second
+// awaitLimit is how long a case waits for an expected state, however busy the machine.
+const awaitLimit = 30 * time.Second
 
 // Nodes are independent servers.
 type Nodes interface {
 	Size() int
-	// Raw is a client of node i past all faults of processes.
+	// Raw returns a client of node i that bypasses all faults of processes.
 	Raw(i int) *redis.Client
-	// Links makes another process's way to the nodes.
+	// Links makes the links of another process to the nodes.
 	Links() Links
-	// Requests is how many scripts node i has been sent, at least, and commands, at most.
+	// Requests returns a number between the scripts and the commands that node i was sent.
 	Requests(i int) int
 
-	// Restart ends node i without a farewell and starts it with the data that it had.
+	// Restart kills node i and starts it with the data that it had.
 	Restart(i int)
-	// RestartEmpty is Restart without data.
+	// RestartEmpty is Restart, but without data.
 	RestartEmpty(i int)
 	// Backup copies the data of node i.
 	Backup(i int)
-	// RestartFromBackup is Restart with the data of the last Backup.
+	// RestartFromBackup is Restart, but with the data of the last Backup.
 	RestartFromBackup(i int)
 }
 
-// Links is a process's way to the nodes. Its faults hold for that process alone, for the nodes named,
-// all if none is.
+// Links is a process's links to the nodes. Its faults affect only that process, and the named nodes, or all nodes if
+// none is named.
 type Links interface {
-	// Options are for a client of node i that go-redis would make itself, but for the way.
+	// Options returns client options for node i: go-redis's defaults, except for the network path.
 	Options(i int) *redis.Options
 	// Cut breaks connections and refuses new ones.
 	Cut(nodes ...int)
-	// Hang lets nothing pass in either direction until Heal.
+	// Hang lets no data pass in either direction until Heal.
 	Hang(nodes ...int)
-	// Delay holds every byte back for d in each direction.
+	// Delay delays every byte by d in each direction.
 	Delay(d time.Duration, nodes ...int)
 	Heal(nodes ...int)
 }
 
-// World is all that a case has to do with.
+// World is the environment of a case.
 type World struct {
 	Nodes
-	Prefix string        // of the keys; another one for each case that shares nodes
-	Busy   time.Duration // what other work on the machine may add to a time
-	Rounds int           // of what is played at random
+	Prefix string        // key prefix; different for each case that shares nodes
+	Busy   time.Duration // how much other work on the machine may delay anything
+	Rounds int           // number of random rounds
 }
 
 // Process is one process that uses the lock.
 type Process struct {
 	*redlock.Locker
 	Links
-	nodes []string // as errors name them
+	nodes []string // names in errors
 }
 
 // Process starts another process.
@@ -79,7 +79,7 @@ func (w *World) Process(t *testing.T, opts ...redlock.Option) *Process {
 	return w.ProcessWith(t, func(*redis.Options) {}, opts...)
 }
 
-// ProcessWith starts another process, with other options of its clients.
+// ProcessWith starts another process with other client options.
 func (w *World) ProcessWith(
 	t *testing.T, change func(*redis.Options), opts ...redlock.Option,
 ) *Process {
@@ -101,29 +101,29 @@ func (w *World) ProcessWith(
 	p.Locker = l
 	t.Cleanup(func() {
 		p.Heal()
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), awaitLimit)
 		defer cancel()
-		_ = l.Close(ctx) // names the leases that the case has left
+		_ = l.Close(ctx) // its error lists the leases that the case has left
 		for _, client := range clients {
-			_ = client.Close() // fails only where it is closed already
+			_ = client.Close() // fails only if it is already closed
 		}
 	})
 	return p
 }
 
-// under is the same world for another prefix, whose MaxTTL may be another.
+// under returns the same world with another prefix, whose MaxTTL may differ.
 func (w *World) under(prefix string) *World {
 	own := *w
 	own.Prefix = prefix
 	return &own
 }
 
-// age makes nodes that are new to the prefix such as have been in use for long: their guards are over.
+// age waits until nodes that are new to the prefix grant: until their guards have ended.
 func (w *World) age(t *testing.T, maxTTL time.Duration) {
 	t.Helper()
 	p := w.Process(t, redlock.WithTTL(maxTTL), redlock.WithNodeTimeout(min(NodeTimeout, maxTTL/4)))
-	w.Await(t, "guard on all nodes", patience, func() bool {
-		_, _ = p.TryAcquire(t.Context(), "first") // is refused, or was not answered in time
+	w.Await(t, "guard on all nodes", awaitLimit, func() bool {
+		_, _ = p.TryAcquire(t.Context(), "first") // is refused, or not answered in time
 		return !slices.ContainsFunc(w.all(), func(i int) bool { return !w.records().Guarded(t, w.Raw(i)) })
 	})
 	for i := range w.Size() {
@@ -131,7 +131,7 @@ func (w *World) age(t *testing.T, maxTTL time.Duration) {
 	}
 }
 
-// Await waits until something is there, which must be within that time.
+// Await waits until there returns true, and fails the test if that takes longer than within.
 func (w *World) Await(t *testing.T, what string, within time.Duration, there func() bool) {
 	t.Helper()
 	began := time.Now()
@@ -145,7 +145,7 @@ func (w *World) Await(t *testing.T, what string, within time.Duration, there fun
 	}
 }
 
-// Lasts fails unless something is so for that time.
+// Lasts fails the test unless so returns true for all of that time.
 func (w *World) Lasts(t *testing.T, what string, long time.Duration, so func() bool) {
 	t.Helper()
 	began := time.Now()
@@ -159,10 +159,10 @@ func (w *World) Lasts(t *testing.T, what string, long time.Duration, so func() b
 	}
 }
 
-// step is how often to look.
+// step returns the poll interval.
 func step(d time.Duration) time.Duration { return max(d/50, 5*time.Millisecond) }
 
-// Takes fails if fn takes longer.
+// Takes fails the test if fn takes longer than limit.
 func (w *World) Takes(t *testing.T, what string, limit time.Duration, fn func()) {
 	t.Helper()
 	began := time.Now()

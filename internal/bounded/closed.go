@@ -9,20 +9,20 @@ import (
 	"syscall"
 )
 
-// first is what a server said in its first reply, as far as it says why the connection is closed after it. A client that
-// takes that reply for an answer to its command loses it: all that it reports is the end of the connection.
+// first is the start of a server's first reply, if it explains why the server closes the connection after it. A client
+// that takes that reply for an answer to its command loses it, and reports only that the connection was closed.
 type first struct {
-	plain bool   // there is no TLS
-	heard bool   // the server has said something
-	alert bool   // and it was about TLS
-	turns string // with which words it turns connections away; empty if it does not
+	plain bool   // the connection does not use TLS
+	heard bool   // something was received
+	alert bool   // it was a TLS alert
+	turns string // the server's text if it turns the connection away; otherwise empty
 }
 
-// turnsAway begin what servers say before they close a connection that they do not want. No other reply is kept: one may
-// repeat the password that it refuses.
+// turnsAway are the starts of the replies with which servers turn a connection away before they close it. Other replies
+// are not kept: they may repeat the password that they refuse.
 var turnsAway = []string{"-DENIED ", "-ERR max number of clients"}
 
-// alert begins what a server that expects TLS may say to one who does not speak it.
+// alert is the start of the reply of a server that expects TLS, to a client that does not use it.
 var alert = []byte{0x15, 0x03}
 
 func (f *first) read(p []byte) {
@@ -33,13 +33,13 @@ func (f *first) read(p []byte) {
 	for _, begin := range turnsAway {
 		if bytes.HasPrefix(p, []byte(begin)) {
 			line, _, _ := bytes.Cut(p[1:], []byte("\r\n"))
-			sentence, _, _ := bytes.Cut(line, []byte(". ")) // protected mode has advice of a page
+			sentence, _, _ := bytes.Cut(line, []byte(". ")) // in protected mode, a page of advice follows
 			f.turns = string(sentence)
 		}
 	}
 }
 
-// explain says more of an error of the connection, if the connection is closed.
+// explain adds the reason to an error of the connection if the connection was closed.
 func (f *first) explain(err error) error {
 	if f.alert {
 		err = io.EOF
@@ -55,8 +55,8 @@ func (f *first) explain(err error) error {
 	return err
 }
 
-// closedError says why a server may have closed the connection. It unwraps to a list: of an error that unwraps to one error,
-// go-redis (9.23) returns only that one when it fails to set a connection up.
+// closedError says why a server may have closed the connection. It unwraps to a list, because go-redis (9.23) replaces
+// an error that unwraps to one error with that error when it fails to set up a connection.
 type closedError struct {
 	why string
 	err error
@@ -64,7 +64,7 @@ type closedError struct {
 
 func (e *closedError) Error() string {
 	if op, ok := errors.AsType[*net.OpError](e.err); ok {
-		return e.why + ": " + op.Err.Error() // without the port of the client, another one each time
+		return e.why + ": " + op.Err.Error() // without the client's port, which differs each time
 	}
 	return e.why + ": " + e.err.Error()
 }

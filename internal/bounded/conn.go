@@ -1,6 +1,6 @@
-// Package bounded reads replies of a Redis server and refuses those that would cost the reader much: go-redis sets aside what a
-// reply announces, before any of it has come, and follows lists in lists as deep as they go. A server that is not what it should
-// be, or somebody in between, could end the process by a few bytes.
+// Package bounded reads replies of a Redis server and refuses oversized ones. go-redis allocates what a reply announces
+// before any of it has arrived, and follows nested lists to any depth. A faulty server, or an attacker in between,
+// could crash the process with a few bytes.
 package bounded
 
 import (
@@ -9,20 +9,20 @@ import (
 	"syscall"
 )
 
-// Limits of a reply. What this library asks for stays far below.
+// Limits of a reply. The replies that this library expects are far smaller.
 const (
 	MaxText  = 1 << 20  // bytes of one text
 	MaxReply = 64 << 20 // bytes of a whole reply
 	maxLine  = 1 << 16  // bytes of a number, a status, an error
 	maxList  = 1 << 20  // elements of one list
-	maxDepth = 16       // lists in lists
+	maxDepth = 16       // nested lists
 )
 
-// New returns the connection to a server with limits: from the first reply beyond them on it returns an error, and is closed.
-// Only one goroutine reads at a time.
+// New wraps the connection to a server with limits. From the first reply beyond them on, reads return an error, and the
+// connection is closed. Only one goroutine may read at a time.
 func New(c net.Conn) net.Conn {
 	limited := &conn{Conn: c}
-	if raw, ok := c.(syscall.Conn); ok { // by which go-redis sees that an idle connection is broken; TLS has none
+	if raw, ok := c.(syscall.Conn); ok { // go-redis uses it to detect broken idle connections; TLS lacks it
 		limited.first.plain = true
 		return &rawConn{limited, raw}
 	}
@@ -38,16 +38,16 @@ type conn struct {
 	net.Conn
 	first   first
 	replies replies
-	err     error // why it reads no more
+	err     error // why reading has stopped
 }
 
-// Write writes like the connection below.
+// Write writes to the wrapped connection.
 func (c *conn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	return n, c.first.explain(err)
 }
 
-// Read reads like the connection below.
+// Read reads from the wrapped connection.
 func (c *conn) Read(p []byte) (int, error) {
 	if c.err != nil {
 		return 0, c.err
@@ -58,7 +58,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	}
 	if problem := c.replies.scan(p[:n]); problem != nil {
 		c.err = problem
-		_ = c.Conn.Close() // what comes after it is no reply
+		_ = c.Conn.Close() // the rest of the stream cannot be parsed
 		return 0, c.err
 	}
 	return n, c.first.explain(err)
@@ -66,20 +66,20 @@ func (c *conn) Read(p []byte) (int, error) {
 
 // replies follows the replies in a stream of bytes, in RESP2 or RESP3.
 type replies struct {
-	lists []list // in which the next element lies, the innermost last
-	size  int    // of this reply up to here
-	skip  int    // bytes of a text that are still to come
+	lists []list // lists that contain the next element, the innermost last
+	size  int    // bytes of this reply so far
+	skip  int    // remaining bytes of a text
 	line  int    // bytes of the line so far; 0: the next byte is a type
 
-	kind  byte // of the line
+	kind  byte // type of the line
 	count int  // the number in it
 	minus bool // before the number
-	wrong bool // it is no number
+	wrong bool // it is not a number
 }
 
 type list struct {
-	left      int  // elements
-	attribute bool // it stands before an element, and is none
+	left      int  // remaining elements
+	attribute bool // an attribute precedes an element and is not one itself
 }
 
 func (r *replies) scan(p []byte) error {
@@ -105,7 +105,7 @@ func refused(format string, args ...any) error {
 	return fmt.Errorf("the reply of the server is refused: "+format, args...)
 }
 
-// byte reads a byte of a line.
+// byte handles a byte of a line.
 func (r *replies) byte(b byte) error {
 	switch {
 	case r.line == 0:
@@ -128,7 +128,7 @@ func (r *replies) byte(b byte) error {
 	return nil
 }
 
-// announced judges what a line announces.
+// announced checks what a line announces.
 func (r *replies) announced() error {
 	factor := 1
 	switch r.kind {
@@ -172,7 +172,7 @@ func (r *replies) announced() error {
 	return nil
 }
 
-// element notes that an element has ended, and with it the lists of which it is the last.
+// element records the end of an element, and of the lists that end with it.
 func (r *replies) element() {
 	for len(r.lists) > 0 {
 		last := &r.lists[len(r.lists)-1]
@@ -183,7 +183,7 @@ func (r *replies) element() {
 		attribute := last.attribute
 		r.lists = r.lists[:len(r.lists)-1]
 		if attribute {
-			return // what it belongs to is still to come
+			return // its element follows
 		}
 	}
 	r.size = 0

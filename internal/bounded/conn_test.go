@@ -13,7 +13,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
-// stream is a connection from which a text comes, some bytes at a time.
+// stream is a connection that delivers a text, some bytes at a time.
 type stream struct {
 	net.Conn
 	text   string
@@ -57,7 +57,7 @@ func TestConn_ReadsWhatServersSay(t *testing.T) {
 	} {
 		for _, most := range []int{1, 2, 7, 1 << 20} {
 			if len(text)/most > 1<<17 {
-				continue // it takes long, and shows no more
+				continue // slow, and shows nothing new
 			}
 			got, s, err := read(text+text, most)
 			if err != nil || got != text+text || s.closed {
@@ -113,7 +113,7 @@ func TestConn_GoesOnRefusing(t *testing.T) {
 	}
 }
 
-// FuzzConn shows that what is passed on is what came, and that no stream stops the reader.
+// FuzzConn checks that the bytes passed on are those received, and that no stream blocks the reader.
 func FuzzConn(f *testing.F) {
 	f.Add("*2\r\n$1\r\n*\r\n:1\r\n", 3)
 	f.Add("|1\r\n+a\r\n", 1)

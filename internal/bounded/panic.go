@@ -5,8 +5,8 @@ import (
 	"runtime"
 )
 
-// Call calls fn, in which go-redis reads a reply, and returns what the runtime panics with in it as an error: go-redis indexes
-// lists, and asserts the types of what is in them, as only a Redis server would send them. Other panics go on.
+// Call calls fn, in which go-redis reads a reply, and returns a runtime panic in it as an error: go-redis indexes lists
+// and asserts types on the assumption that a real Redis server sent them. Other panics continue.
 func Call(fn func() error) (err error) {
 	defer func() {
 		v := recover()

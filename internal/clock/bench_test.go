@@ -40,7 +40,7 @@ func BenchmarkReset(b *testing.B) {
 	}
 }
 
-// What sleep costs with many timers: they are set anew, all under the mutex.
+// The cost of sleep with many timers: all are reset, under the mutex.
 func BenchmarkAdvance(b *testing.B) {
 	c := clock.New()
 	for range 10_000 {

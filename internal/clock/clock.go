@@ -6,50 +6,49 @@ import (
 	"time"
 )
 
-// Clock tells elapsed time with the machine's sleep counted, and has timers that run by it. Its
-// methods are safe for concurrent use.
+// Clock measures elapsed time including the machine's sleep, and has timers that run by it. Its methods are safe for
+// concurrent use.
 type Clock struct {
-	sleep *sleep
-	told  atomic.Int64 // nanoseconds of sleep that no clock of the machine showed
-	step  atomic.Int64 // nanoseconds by which a test has set the wall clock
+	sleep    *sleep
+	advanced atomic.Int64 // nanoseconds of sleep that the machine's clocks did not show
+	step     atomic.Int64 // nanoseconds by which a test has set the wall clock
 
 	mu    sync.Mutex // guards the fields below and those of every Timer; taken before sleep's own
 	armed map[*Timer]struct{}
-	seen  time.Duration // every armed timer allows for at least this much sleep
-	look  *time.Timer   // runs while a timer is armed; made for the first one
+	seen  time.Duration // armed timers account for at least this much sleep
+	poll  *time.Timer   // runs while a timer is armed; made for the first one
 }
 
-// New starts a clock that shows the present time.
+// New starts a clock that shows the current time.
 func New() *Clock { return newClock(machinePair()) }
 
 func newClock(read pair) *Clock {
 	return &Clock{sleep: newSleep(read), armed: make(map[*Timer]struct{})}
 }
 
-// Now is an instant of this clock: [time.Now], with its monotonic reading, plus the time slept
-// since New. Compare it only with instants of the same clock; what it prints is ahead by Slept.
+// Now returns the current instant of this clock: [time.Now], with its monotonic reading, plus the time slept since New.
+// Compare it only with instants of the same clock. Printed, it is ahead by Slept.
 func (c *Clock) Now() time.Time {
-	// The result lies between the instants at which Now was called and returned, so it is fit both
-	// to begin a validity and to check one. In this order, sleep between the two reads is counted:
-	// a process that sleeps inside Now wakes up to be told so. The other way round it would be told
-	// that nothing had happened.
+	// The result lies between the instants at which Now was called and returned, so it can both start a validity and
+	// check one. In this order, sleep between the two reads is counted: a process that sleeps inside Now learns of it.
+	// In the other order, it would not.
 	now := time.Now()
 	return now.Add(c.Slept())
 }
 
-// Local is the instant t of this clock as time.Now tells it at present, that is t less the time
-// slept: for time.Until, contexts, logs and users. It is out of date after the next sleep.
+// Local returns the instant t of this clock as time.Now shows it at present, which is t minus the time slept. Use it
+// for time.Until, contexts, logs and users. It is outdated after the next sleep.
 func (c *Clock) Local(t time.Time) time.Time {
-	// Not t.Add(-Slept): the wall clock went on in the sleep, and a t from before it does not know.
+	// Not t.Add(-Slept): the wall clock ran on during the sleep, and a t from before it lacks that.
 	now := time.Now()
 	return now.Add(t.Sub(now.Add(c.Slept())))
 }
 
-// Slept is the time slept since New. It never decreases.
-func (c *Clock) Slept() time.Duration { return c.sleep.sum() + time.Duration(c.told.Load()) }
+// Slept returns the time slept since New. It never decreases.
+func (c *Clock) Slept() time.Duration { return c.sleep.sum() + time.Duration(c.advanced.Load()) }
 
-// Advance counts d more sleep, which the machine's clocks did not show, and at once runs the timers
-// that it makes due. It ignores a d that is not positive.
+// Advance counts d more sleep, which the machine's clocks did not show, and immediately runs the timers that are now
+// due. It ignores a d that is not positive.
 func (c *Clock) Advance(d time.Duration) {
 	c.Suspend(d)
 	c.mu.Lock()
@@ -57,12 +56,12 @@ func (c *Clock) Advance(d time.Duration) {
 	c.rearmLocked()
 }
 
-// Suspend is for tests: as if the machine had just slept for d. As after real sleep, Now shows it
-// at once, and the timers with the next look. It ignores a d that is not positive.
-func (c *Clock) Suspend(d time.Duration) { c.told.Add(int64(max(d, 0))) }
+// Suspend simulates, for tests, that the machine has just slept for d. As after real sleep, Now shows it immediately,
+// and the timers with the next poll. It ignores a d that is not positive.
+func (c *Clock) Suspend(d time.Duration) { c.advanced.Add(int64(max(d, 0))) }
 
-// Wall is the present by the machine's wall clock, which people and NTP set.
+// Wall returns the current time by the machine's wall clock, which people and NTP set.
 func (c *Clock) Wall() time.Time { return time.Now().Round(0).Add(time.Duration(c.step.Load())) }
 
-// Step is for tests: as if somebody had set the wall clock forward by d, or back.
+// Step simulates, for tests, that the wall clock was set forward by d, or back.
 func (c *Clock) Step(d time.Duration) { c.step.Add(int64(d)) }

@@ -13,7 +13,7 @@ const (
 	clockBoottime  = 7
 )
 
-// machinePair falls back to the wall clock where the kernel or a sandbox refuses the raw calls.
+// machinePair falls back to the wall clock if the kernel or a sandbox refuses the raw calls.
 func machinePair() pair {
 	if _, errno := gettime(clockBoottime); errno != 0 {
 		return wallPair()
@@ -21,16 +21,16 @@ func machinePair() pair {
 	wall, _ := gettime(clockRealtime)
 	start := time.Now()
 	if start.Sub(time.Unix(0, int64(wall))).Abs() > time.Hour {
-		return boottimePair // time.Now is a bubble's
+		return boottimePair // time.Now is the time of a bubble
 	}
 	return func() (before, counting, after time.Duration) {
-		before = time.Since(start) // by the monotonic clock, which the runtime reads without a system call
+		before = time.Since(start) // the monotonic clock, read without a system call
 		counting, _ = gettime(clockBoottime)
 		return before, counting, time.Since(start)
 	}
 }
 
-// boottimePair is for testing/synctest bubbles. It drops the errors of calls that machinePair has seen to work.
+// boottimePair is for testing/synctest bubbles. It drops the errors of calls that machinePair has seen work.
 func boottimePair() (before, counting, after time.Duration) {
 	before, _ = gettime(clockMonotonic)
 	counting, _ = gettime(clockBoottime)
@@ -38,7 +38,7 @@ func boottimePair() (before, counting, after time.Duration) {
 	return before, counting, after
 }
 
-// gettime asks the kernel itself, which answers with real time in a testing/synctest bubble too.
+// gettime calls the kernel, which returns real time even in a testing/synctest bubble.
 func gettime(clock uintptr) (time.Duration, syscall.Errno) {
 	var now syscall.Timespec
 	_, _, errno := syscall.RawSyscall(

@@ -14,7 +14,7 @@ func TestGettime_ReadsTheKernelsClocks(t *testing.T) {
 	if errno != 0 {
 		t.Fatal(errno)
 	}
-	uptime, err := os.ReadFile("/proc/uptime") // by the same clock, in hundredths of a second
+	uptime, err := os.ReadFile("/proc/uptime") // the same clock, in hundredths of a second
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestGettime_ReadsTheKernelsClocks(t *testing.T) {
 	}
 	took := time.Since(began)
 	if end, _ := gettime(clockMonotonic); end-start < took {
-		t.Errorf("the monotonic clock went on by %v in %v", end-start, took)
+		t.Errorf("the monotonic clock advanced by %v in %v", end-start, took)
 	}
 
 	if _, errno := gettime(99); errno != syscall.EINVAL {

@@ -109,8 +109,8 @@ func TestLocal_TellsAnInstantAsTimeNow(t *testing.T) {
 	})
 }
 
-// stepped is t as it would be if the wall clock had been set forward by d before it was read. The
-// time package has no way to say so; that this one works is checked.
+// stepped returns t as if the wall clock had been set forward by d before it was read. The time package has no way to
+// do this, so the function checks that its own way works.
 func stepped(t *testing.T, at time.Time, d time.Duration) time.Time {
 	t.Helper()
 	const nanosecondBits = 30 // of the wall reading, below its seconds
@@ -141,12 +141,12 @@ func TestInstants_DoNotDependOnTheWallClock(t *testing.T) {
 			"in time.Now":  local.Sub(began),
 		} {
 			if took < d || took > 10*time.Minute {
-				t.Errorf("step %v: %s: %v after the beginning, want %v", step, what, took, d)
+				t.Errorf("step %v: %s: %v after the start, want %v", step, what, took, d)
 			}
 		}
-		// The two readings of an instant are not taken at once, so this one is not exact.
+		// The two readings of an instant are not taken at the same moment, so this one is not exact.
 		if off := local.Round(0).Sub(began.Round(0)); off.Abs() > 10*time.Minute {
-			t.Errorf("step %v: in time.Now it reads %v from the beginning, want %v", step, off, d)
+			t.Errorf("step %v: in time.Now it reads %v from the start, want %v", step, off, d)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Reads of the pair that are further apart are repeated, for a sharper result.
+// Reads of a pair that are further apart are repeated, for a more exact result.
 const (
 	apart = 100 * time.Microsecond
 	tries = 10
@@ -14,17 +14,16 @@ const (
 // pair reads a clock that counts the machine's sleep, between two reads of one that does not.
 type pair func() (before, counting, after time.Duration)
 
-// sleep adds up by how much the difference of a pair grows.
+// sleep adds up the growth of a pair's difference.
 //
-// The clocks cannot be read at once, and the process may be held up between the reads for as long
-// as it likes. But the difference is surely not below counting − after, and not above counting −
-// before. Only growth from the most it can have been to the least it must be now is counted, so
-// that a process that was held up never looks like a machine that slept.
+// The clocks cannot be read at the same instant, and the process may be delayed between the reads for any time. But the
+// difference is at least counting − after and at most counting − before. Only growth from the largest possible old
+// difference to the smallest possible new one is counted, so a delayed process never looks like a machine that slept.
 type sleep struct {
 	read pair
 
-	// mu guards the fields below and puts the reads in order: a difference from before a step back,
-	// added after it, would count as growth. The reads wait for nothing.
+	// mu guards the fields below and orders the reads: a difference from before a step back, added after it, would
+	// count as growth. The reads never block.
 	mu    sync.Mutex
 	level time.Duration // the difference up to which growth is counted
 	total time.Duration
@@ -36,7 +35,7 @@ func newSleep(read pair) *sleep {
 	return s
 }
 
-// sum is the growth until now. It never decreases.
+// sum returns the growth until now. It never decreases.
 func (s *sleep) sum() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,14 +43,14 @@ func (s *sleep) sum() time.Duration {
 	switch {
 	case least > s.level:
 		s.total += least - s.level
-		s.level = least // and not most, so that a sharper read adds what is still missing
+		s.level = least // not most, so that a more exact read adds the rest
 	case most < s.level:
-		s.level = most // a step back, or a sharper read than the first
+		s.level = most // a step back, or a more exact read than the first
 	}
 	return s.total
 }
 
-// difference is how far the counting clock is ahead of the other, at least and at most.
+// difference returns bounds for how far the counting clock is ahead of the other.
 func (s *sleep) difference() (least, most time.Duration) {
 	for range tries {
 		before, counting, after := s.read()
@@ -63,7 +62,7 @@ func (s *sleep) difference() (least, most time.Duration) {
 	return least, most
 }
 
-// wallPair is for where there is no better one: the wall clock counts sleep, but may be stepped.
+// wallPair is the fallback: the wall clock counts sleep, but may be stepped.
 func wallPair() pair {
 	start := time.Now()
 	return func() (before, counting, after time.Duration) {

@@ -10,7 +10,7 @@ import (
 
 type reading struct{ before, counting, after time.Duration }
 
-// script answers with one reading after the other, and then with the last one.
+// script returns one reading after the other, and then repeats the last one.
 func script(readings ...reading) (read pair, reads *int) {
 	reads = new(int)
 	return func() (before, counting, after time.Duration) {
@@ -38,7 +38,7 @@ func TestSleep_IsGrowthOfTheDifference(t *testing.T) {
 			[]reading{{0, 0, 0}, {s, 6 * s, s}, {s, 6 * s, s}, {2 * s, 10 * s, 2 * s}},
 			[]time.Duration{5 * s, 5 * s, 8 * s},
 		},
-		"slept, and what was read unsharply is made up for": {
+		"slept, and an inexact reading is corrected": {
 			[]reading{{0, 0, 0}, {s, 6*s + 20*us, s + 50*us}, {s, 6 * s, s}},
 			[]time.Duration{5*s - 30*us, 5 * s},
 		},
@@ -91,13 +91,13 @@ func TestSleep_ReadsAgainWhileHeldUpButNotForEver(t *testing.T) {
 	}
 }
 
-// machine goes through random delays, sleeps and steps between any two reads.
+// machine has random delays, sleeps and steps between any two reads.
 type machine struct {
 	t                      *rapid.T
 	steps                  bool
 	monotonic, ahead, rose time.Duration
 
-	readAt, width time.Duration // ahead when last read, and how unsharp that was
+	readAt, width time.Duration // ahead when last read, and how inexact that was
 }
 
 func (m *machine) live() {
@@ -158,7 +158,7 @@ func TestNow_CountsSleepUntilAfterItReadTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ahead time.Duration
 		c := newClock(func() (before, counting, after time.Duration) {
-			time.Sleep(ahead) // what it takes to read the pair must not be in the time read before
+			time.Sleep(ahead) // the time to read the pair must not be in the time read before
 			return 0, ahead, 0
 		})
 		ahead = time.Second
@@ -167,7 +167,7 @@ func TestNow_CountsSleepUntilAfterItReadTheTime(t *testing.T) {
 			t.Errorf("Now is %v after it was called, want the second that was slept", got)
 		}
 		if passed := time.Since(began); passed != time.Second {
-			t.Errorf("reading took %v: this shows nothing", passed)
+			t.Errorf("reading took %v: the test is inconclusive", passed)
 		}
 	})
 }

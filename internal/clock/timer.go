@@ -2,14 +2,14 @@ package clock
 
 import "time"
 
-// lookEvery is how often armed timers are compared with the time slept.
-const lookEvery = 200 * time.Millisecond
+// pollInterval is how often armed timers are checked against the time slept.
+const pollInterval = 200 * time.Millisecond
 
 // Timer runs a function at an instant of its clock. Its methods are safe for concurrent use.
 //
-// Below it is a time.Timer, which knows nothing of sleep and is set anew when some was seen. One
-// that goes off too early, too late or twice does no harm: whether the function runs is decided
-// under the clock's mutex, by whether the Timer is armed and by the instant it is armed for.
+// It uses a time.Timer, which does not know about sleep and is reset when sleep is detected. A time.Timer that fires
+// too early, too late or twice does no harm: under the clock's mutex, the function runs only if the Timer is armed and
+// its instant has come.
 type Timer struct {
 	clock *Clock
 	fn    func()
@@ -19,31 +19,29 @@ type Timer struct {
 	timer *time.Timer // made when it is first armed
 }
 
-// AfterFunc runs fn in a goroutine of its own at the instant at of this clock, or at once if that
-// is past.
+// AfterFunc runs fn in its own goroutine at the instant at of this clock, or immediately if at has passed.
 func (c *Clock) AfterFunc(at time.Time, fn func()) *Timer {
 	t := &Timer{clock: c, fn: fn}
 	t.Reset(at)
 	return t
 }
 
-// Stop disarms the timer and tells whether it was armed: then fn does not run for the instant it
-// was armed for. Otherwise fn was started before, or the timer was stopped; Stop does not wait for
-// fn to return.
+// Stop disarms the timer and reports whether it was armed. If so, fn does not run for that instant. Otherwise fn was
+// already started, or the timer was stopped. Stop does not wait for fn to return.
 func (t *Timer) Stop() bool {
 	t.clock.mu.Lock()
 	defer t.clock.mu.Unlock()
 	return t.disarmLocked()
 }
 
-// Reset arms the timer for another instant and tells whether it was armed: then fn does not run for
-// the previous one. Otherwise fn may still be running for that when it starts for this one.
+// Reset arms the timer for another instant and reports whether it was armed. If so, fn does not run for the previous
+// instant. Otherwise fn may still be running for that when it starts for this one.
 func (t *Timer) Reset(at time.Time) bool {
 	c := t.clock
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.armed) == 0 {
-		c.lookLaterLocked()
+		c.schedulePollLocked()
 	}
 	_, was := c.armed[t]
 	c.armed[t] = struct{}{}
@@ -64,7 +62,7 @@ func (t *Timer) disarmLocked() bool {
 	delete(c.armed, t)
 	t.timer.Stop()
 	if len(c.armed) == 0 {
-		c.look.Stop()
+		c.poll.Stop()
 	}
 	return true
 }
@@ -76,8 +74,8 @@ func (t *Timer) fire() {
 	}
 }
 
-// take disarms the timer if it is due. One that is armed but not due was reset while fire was
-// waiting for the mutex.
+// take disarms the timer if it is due. A timer that is armed but not due was reset while fire was waiting for the
+// mutex.
 func (t *Timer) take() bool {
 	t.clock.mu.Lock()
 	defer t.clock.mu.Unlock()
@@ -91,33 +89,33 @@ func (t *Timer) take() bool {
 	return t.disarmLocked()
 }
 
-// lookForSleep makes up for sleep, which the timers below know nothing of, and looks again later.
-func (c *Clock) lookForSleep() {
+// pollSleep adjusts the timers for sleep, and schedules the next poll.
+func (c *Clock) pollSleep() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.armed) == 0 {
-		return // the last one was disarmed while this was waiting for the mutex
+		return // the last timer was disarmed while pollSleep was waiting for the mutex
 	}
 	c.rearmLocked()
-	c.lookLaterLocked()
+	c.schedulePollLocked()
 }
 
-func (c *Clock) lookLaterLocked() {
-	if c.look == nil {
-		c.look = time.AfterFunc(lookEvery, c.lookForSleep)
+func (c *Clock) schedulePollLocked() {
+	if c.poll == nil {
+		c.poll = time.AfterFunc(pollInterval, c.pollSleep)
 	} else {
-		c.look.Reset(lookEvery)
+		c.poll.Reset(pollInterval)
 	}
 }
 
-// rearmLocked sets the timers anew if there was sleep since it last did.
+// rearmLocked resets the timers if there was sleep since the last time.
 func (c *Clock) rearmLocked() {
 	slept := c.Slept()
 	if slept <= c.seen {
 		return
 	}
 	c.seen = slept
-	now := c.Now() // counts no less sleep than seen
+	now := c.Now() // counts at least as much sleep as seen
 	for t := range c.armed {
 		t.timer.Reset(t.at.Sub(now))
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/clock"
 )
 
-// step is something to do to a timer.
+// step is one operation on a timer.
 type step struct {
 	do string
 	d  time.Duration
@@ -25,8 +25,7 @@ var steps = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 	}
 }), 1, 20)
 
-// Where there is no sleep, a Timer and a time.Timer answer alike and run at the same instants,
-// whatever is done to them.
+// Without sleep, a Timer and a time.Timer return the same and run at the same instants, whatever is done to them.
 func TestTimer_IsATimeTimerWithoutSleep(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		plan := steps.Draw(rt, "plan")
@@ -50,7 +49,7 @@ func follow(t *testing.T, plan []step) {
 	}
 	ours, theirs := c.AfterFunc(c.Now(), note(0)), time.AfterFunc(0, note(1))
 	for i, step := range plan {
-		time.Sleep(time.Nanosecond) // else it is open whether what is due can be stopped
+		time.Sleep(time.Nanosecond) // otherwise it is undefined whether a due timer can be stopped
 		synctest.Wait()
 		var got, want bool
 		switch step.do {

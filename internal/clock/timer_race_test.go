@@ -16,7 +16,7 @@ func TestTimer_RunsOnceForEachTimeItWasArmedAndNotStopped(t *testing.T) {
 		t.Run(fmt.Sprint(spread), func(t *testing.T) {
 			c := clock.New()
 			var workers sync.WaitGroup
-			var owed sync.WaitGroup // of runs: one too many panics, one missing hangs
+			var owed sync.WaitGroup // expected runs: one too many panics, one missing hangs
 			for range 20 {
 				owed.Add(1)
 				timer := c.AfterFunc(c.Now().Add(rand.N(spread)), owed.Done)

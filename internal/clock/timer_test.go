@@ -10,8 +10,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/clock"
 )
 
-// lookEvery is the promised bound of how late a timer is after sleep.
-const lookEvery = 200 * time.Millisecond
+// pollInterval is the guaranteed bound for how late a timer is after sleep.
+const pollInterval = 200 * time.Millisecond
 
 func TestAfterFunc_IsExactWithoutSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -31,19 +31,19 @@ func TestAfterFunc_AllowsForSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ms, s = time.Millisecond, time.Second
 		for name, test := range map[string]struct {
-			awake, asleep time.Duration // of ten seconds
-			least, most   time.Duration // awake in all
+			awake, asleep time.Duration // parts of ten seconds
+			least, most   time.Duration // time awake until it runs
 		}{
-			"overslept":             {4 * s, 20 * s, 4 * s, 4*s + lookEvery},
-			"overslept by nothing":  {4 * s, 6 * s, 4 * s, 4*s + lookEvery},
+			"overslept":             {4 * s, 20 * s, 4 * s, 4*s + pollInterval},
+			"overslept by nothing":  {4 * s, 6 * s, 4 * s, 4*s + pollInterval},
 			"slept for a part":      {4 * s, 5 * s, 5 * s, 5 * s},
 			"slept a little":        {4 * s, ms, 9999 * ms, 9999 * ms},
 			"between two looks":     {4100 * ms, 60 * s, 4100 * ms, 4200 * ms},
-			"slept at once":         {0, 60 * s, 0, lookEvery},
+			"slept at once":         {0, 60 * s, 0, pollInterval},
 			"shortly before it ran": {9900 * ms, 60 * s, 9900 * ms, 10 * s},
 		} {
 			c := clock.New()
-			c.Suspend(time.Hour) // before it was armed, so of no account
+			c.Suspend(time.Hour) // before it was armed, so it does not count
 			began, at, fired := time.Now(), c.Now().Add(10*time.Second), make(chan struct{})
 			c.AfterFunc(at, func() {
 				if now := c.Now(); now.Before(at) {
@@ -75,7 +75,7 @@ func TestAfterFunc_IsOnTimeOrWithinOneLookOfTheWakeUp(t *testing.T) {
 				switch after := c.Now().Sub(at); {
 				case after == 0:
 					onTime++
-				case after < 0 || time.Since(woken) > lookEvery:
+				case after < 0 || time.Since(woken) > pollInterval:
 					t.Errorf("timer %d: %v after its instant, %v after the wake-up",
 						i, after, time.Since(woken))
 				default:
@@ -84,7 +84,7 @@ func TestAfterFunc_IsOnTimeOrWithinOneLookOfTheWakeUp(t *testing.T) {
 			})
 		}
 		for range 20 {
-			time.Sleep(lookEvery + rand.N(5*time.Second))
+			time.Sleep(pollInterval + rand.N(5*time.Second))
 			mu.Lock()
 			woken = time.Now()
 			c.Suspend(30 * time.Second)
@@ -101,7 +101,7 @@ func TestAfterFunc_IsOnTimeOrWithinOneLookOfTheWakeUp(t *testing.T) {
 
 func TestAdvance_RunsDueTimersAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const awake, asleep = 1050 * time.Millisecond, 600 * time.Second // and no look at its end
+		const awake, asleep = 1050 * time.Millisecond, 600 * time.Second // and no poll at its end
 		c := clock.New()
 		began := time.Now()
 		var wg sync.WaitGroup

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The tests here reach for the time.Timers below.
+// These tests access the underlying time.Timers.
 
 func TestLook_SetsTimersAnewOnlyAfterSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -15,17 +15,17 @@ func TestLook_SetsTimersAnewOnlyAfterSleep(t *testing.T) {
 		timer := c.AfterFunc(c.Now().Add(time.Second), func() { runs++ })
 		for want := range 3 {
 			timer.Reset(c.Now().Add(time.Second))
-			timer.timer.Stop() // so that it runs only if it is set anew
+			timer.timer.Stop() // so that it runs only if it is reset
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			if runs != want {
-				t.Fatalf("set anew without sleep: ran %d times, want %d", runs, want)
+				t.Fatalf("reset without sleep: ran %d times, want %d", runs, want)
 			}
 			c.Suspend(1)
-			time.Sleep(lookEvery)
+			time.Sleep(pollInterval)
 			synctest.Wait()
 			if runs != want+1 {
-				t.Fatalf("not set anew after sleep: ran %d times, want %d", runs, want+1)
+				t.Fatalf("not reset after sleep: ran %d times, want %d", runs, want+1)
 			}
 		}
 	})
@@ -38,23 +38,23 @@ func TestLook_IsNotEvenArmedWithoutTimers(t *testing.T) {
 		one := c.AfterFunc(c.Now().Add(time.Second), func() { close(ran) })
 		other := c.AfterFunc(c.Now().Add(time.Second/2), func() {})
 		other.Stop()
-		if !c.look.Stop() {
-			t.Error("no look for an armed timer")
+		if !c.poll.Stop() {
+			t.Error("no poll for an armed timer")
 		}
-		c.look.Reset(lookEvery)
+		c.poll.Reset(pollInterval)
 		<-ran
-		if c.look.Stop() {
-			t.Error("a look is left when the last timer has run")
+		if c.poll.Stop() {
+			t.Error("a poll is left when the last timer has run")
 		}
 		one.Reset(c.Now().Add(time.Second))
 		one.Stop()
-		if c.look.Stop() {
-			t.Error("a look is left when the last timer was stopped")
+		if c.poll.Stop() {
+			t.Error("a poll is left when the last timer was stopped")
 		}
 	})
 }
 
-// A timer that went off before it was stopped or reset may get to run only after that.
+// A timer that fired before it was stopped or reset may run only after that.
 func TestTimer_IsNotMovedByOneThatWentOffBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New()
@@ -78,7 +78,7 @@ func TestTimer_IsNotMovedByOneThatWentOffBefore(t *testing.T) {
 		timer.Stop()
 		timer.fire()
 		if timer.timer.Stop() {
-			t.Error("a stopped timer was set anew")
+			t.Error("a stopped timer was reset")
 		}
 		if runs != 1 {
 			t.Errorf("ran %d times, though it was stopped", runs)

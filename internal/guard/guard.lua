@@ -1,22 +1,22 @@
--- guard: whether this server may have lost what it granted. It is part of the scripts that must know, straight code
--- because a function costs each call of a script a microsecond.
+-- guard: check whether this server may have lost what it granted. It is included in the scripts that need it, inline because
+-- a function costs each call of a script a microsecond.
 -- needs     now     the server's clock (µs)
 --           hash    the key of the prefix
 --           guard   its field g, false if there is none
 --           list    longest lease of the caller (12 digits, ms) and nodes in its list (3 digits); '' for no guard
---           blind   whether a server whose identity cannot be seen is accepted
---           look    whether what the guard notes is brought up to date, even though it could be done another time
---           silent  whether the guard is left as it is: only who takes locks may begin or lengthen one
--- declares  (guard is what it has become)
+--           blind   whether to accept a server that hides its identity
+--           look    whether to update the guard's fields even if that could wait
+--           silent  whether to leave the guard as it is: only a script that takes locks may start or lengthen one
+-- declares  (and updates guard)
 --           refusal nil, or the item of a reply that says why nothing may be granted; reason is its text, if it has one
---           since   when this guard began (µs, 16 digits)
+--           since   when this guard started (µs, 16 digits)
 --           kept    the longest lease known (ms)
 -- The guard is LAYOUT IDENTITY SINCE UNTIL LONGEST NODES USED, each of a fixed width: the server's identity (40), when the
--- guard began and when it ends (µs, 16), the longest lease known (ms, 12), the length of the list of nodes (3), and when
+-- guard started and when it ends (µs, 16), the longest lease known (ms, 12), the length of the list of nodes (3), and when
 -- that list was last used (ms, 13).
 local refusal, reason, since, kept = nil, nil, '0000000000000000', 0
 if list ~= '' then
-  -- A master draws another replication id at every start and at every promotion, and none ever comes back.
+  -- A master gets a new replication id at every start and every promotion; ids are never reused.
   local info = redis.pcall('INFO', 'replication')
   local id = guard and string.sub(guard, 3, 42)
   local known = id and type(info) == 'string' and string.find(info, 'master_replid:' .. id, 1, true)
@@ -44,7 +44,7 @@ if list ~= '' then
     since = known and string.sub(guard, 44, 59)
     if not known or tonumber(since) > now or string.sub(guard, 78, 93) ~= list or look then
       local nodes, ms = string.sub(list, 14, 16), math.floor(now / 1000)
-      -- A longest lease beyond all measure is not believed: one wrong number must not guard a node for years.
+      -- An absurdly long lease is ignored: one wrong number must not guard a node for years.
       local longest, other, used = string.match(guard or '', '(%d+) (%d+) (%d+)$')
       kept = math.max(kept, math.min(tonumber(longest or '0'), math.max(86400000, 100 * kept)))
       if not known or tonumber(since) > now then

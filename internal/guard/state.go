@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Field is where the hash of a prefix has the guard.
+// Field is the field of the guard in the hash of a prefix.
 const Field = "g"
 
-// State is what the guard of a server says, for people.
+// State is the content of a server's guard, for display.
 type State struct {
-	Since   time.Time     // when it began, by the server's clock
-	Until   time.Time     // until when the server grants nothing
+	Since   time.Time     // when the guard started, by the server's clock
+	Until   time.Time     // when the server may grant again
 	Longest time.Duration // the longest lease known
-	Nodes   int           // how many are in the list
+	Nodes   int           // number of nodes in the list
 	Used    time.Time     // when that list was last used
 }
 
 var layout = regexp.MustCompile(`^2 .{40} (\d{16}) (\d{16}) (\d{12}) (\d{3}) (\d{13})$`)
 
-// Parse reads the field of the hash.
+// Parse parses the guard's field.
 func Parse(text string) (State, error) {
 	found := layout.FindStringSubmatch(text)
 	if found == nil {

@@ -29,7 +29,7 @@ func TestParse_ReadsWhatTheScriptWrites(t *testing.T) {
 	}
 }
 
-// What a node has for a guard is read, whatever it is.
+// Parse handles any text that a node has as its guard.
 func FuzzParse(f *testing.F) {
 	id := strings.Repeat("a", 40)
 	f.Add("2 " + id + " 1700000000000001 1700000010000002 000000010000 003 1700000020003")

@@ -11,8 +11,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/nodeclock"
 )
 
-// seenAt has each node seen once, at one instant, so that its offset lies in that interval, give or
-// take 1 ms and the drift over its width. An interval turned round is a node never seen.
+// seenAt has each node seen once, at one instant, so that its offset lies in the interval, plus or minus 1 ms and the
+// drift over its width. A reversed interval means a node never seen.
 func seenAt(offsets [][2]time.Duration) *nodeclock.Clocks {
 	w := newWorld(len(offsets))
 	at := w.start.Add(time.Hour)

@@ -7,84 +7,83 @@ import (
 )
 
 const (
-	// granularity is by how much two sightings of a steady clock may miss each other.
+	// granularity is how far apart two sightings of a steady clock may seem.
 	granularity = 2 * time.Millisecond
 	// standing is how long a clock may show the same instant.
 	standing = time.Millisecond
-	// settling is how long after a sleep was found the caller's clock may be without it, at least.
+	// settling is the least time after a sleep was found for which the caller's clock may still lack it.
 	settling = 100 * time.Millisecond
 	// maxMicros is later than any clock shows, and still fits in a time.Duration.
 	maxMicros = 1 << 53
 )
 
-// Config is what the nodes and their clocks are allowed.
+// Config describes the nodes and the limits for their clocks.
 type Config struct {
 	Nodes, Quorum int           // Quorum: a majority of Nodes
-	Drift         float64       // by which the rates of two clocks that do not jump differ at most, of 1
-	MaxSkew       time.Duration // by which two clocks that agree may differ
+	Drift         float64       // share by which the rates of two clocks that do not jump may differ
+	MaxSkew       time.Duration // by how much two clocks that agree may differ
 	// Quarantine is how long a node does not vote after a jump: the longest lease that it may have ended early. It is
 	// called with a lock held.
 	Quarantine func() time.Duration
 }
 
-// Clocks is what one process knows of the nodes' clocks. Nodes go by their index. All instants
-// given to it must come from one clock that never goes back. Each sleep that [Clocks.Note] reports
-// must be added to that clock, at the latest when as much time again has passed, or 100 ms if that
-// is more. It is safe for concurrent use.
+// Clocks is what one process knows about the nodes' clocks. Nodes are identified by index. All instants given to it
+// must come from one clock that never goes back. The caller must add each sleep that [Clocks.Note] reports to that
+// clock within as much time again, or within 100 ms if that is more. It is safe for concurrent use.
 type Clocks struct {
 	config Config
 
 	mu      sync.Mutex // guards the fields below
 	origin  time.Time  // when the first request was sent; instants below are counted from it
 	nodes   []node
-	slack   time.Duration // by which instants before settled may lack a sleep
+	slack   time.Duration // how much sleep instants before settled may lack
 	settled time.Duration
 }
 
-// node is what is known of one node.
+// node is what is known about one node.
 type node struct {
 	seen bool
 	known
 	shown reading
-	past  []known // before its latest jumps, latest first, at most maxPast
+	past  []known // known before its latest jumps, latest first, at most maxPast
 }
 
 // reading is the latest instant that a node's clock showed.
 type reading struct {
 	clock time.Duration
-	first time.Duration // when the first reply that showed it was in
-	still bool          // the clock stands still: a later reply showed it again
+	first time.Duration // when the first reply with it was received
+	still bool          // the clock stands still: a later reply repeated it
 }
 
-// maxPast is two, so that a move seen in two parts is still seen whole.
+// maxPast is two, so that a move seen in two parts is also recognized as one.
 const maxPast = 2
 
 // known is what the sightings between two jumps of a clock have in common.
 type known struct {
-	offset interval // of the node's clock, since 1970, to the process's, since origin
+	offset interval // the node's clock, since 1970, minus the process's, since origin
 	at     time.Duration
-	first  time.Duration // when the first of the replies was in
+	first  time.Duration // when the first of the replies was received
 	last   time.Duration // when the last of the requests was sent
 	jump
 }
 
-// jump is the latest one that was not a sleep of the process. Zero: none.
+// jump is the latest jump that was not a sleep of the process. Zero: none.
 type jump struct{ by, found time.Duration }
 
-// New returns a Clocks that has seen no node.
+// New returns a Clocks that has not seen any node.
 func New(c Config) *Clocks { return &Clocks{config: c, nodes: make([]node, c.Nodes)} }
 
-// Sighting is what a reply brought to light, most often nothing. At most one of the two is set.
+// Sighting is what a reply revealed, usually nothing. At most one field is set.
 type Sighting struct {
-	// Jumped is by how much the node's clock has jumped. [Clocks.Distrust] tells what follows.
+	// Jumped is by how much the node's clock has jumped. [Clocks.Distrust] returns the consequences.
 	Jumped time.Duration
-	// Slept is, at most, how long the process's own clock stood still, reported once a sleep: the
-	// caller must add it to that clock at once. Jumps reported on its account are taken back.
+	// Slept is an upper bound for how long the process's own clock stood still. Each sleep is reported once, and the
+	// caller must add it to that clock immediately. Jumps that it explains are taken back.
 	Slept time.Duration
 }
 
-// Note takes in a node's reply: its TIME in microseconds since 1970, and when the request was sent
-// and the reply was in.
+// Note records a node's reply: its TIME in microseconds since 1970, when the request was sent, and when the reply was
+// received.
 func (c *Clocks) Note(node int, sent, received time.Time, micros int64) Sighting {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,11 +107,11 @@ func (c *Clocks) Note(node int, sent, received time.Time, micros int64) Sighting
 	}
 	stood := n.shown.still
 	if n.shown.take(clock, from, to); n.shown.still {
-		// Its quarantine begins when it goes on.
+		// Its quarantine starts when the clock runs again.
 		sighting.jump = jump{by: n.shown.first - to, found: to}
 		n.known, n.past = sighting, nil
 		if stood {
-			return Sighting{} // told before
+			return Sighting{} // already reported
 		}
 		return Sighting{Jumped: sighting.by}
 	}
@@ -134,7 +133,7 @@ func (c *Clocks) Note(node int, sent, received time.Time, micros int64) Sighting
 	return Sighting{Jumped: sighting.by}
 }
 
-// take takes in what the clock shows.
+// take records what the clock shows.
 func (r *reading) take(clock, sent, received time.Duration) {
 	switch {
 	case clock != r.clock:
@@ -144,7 +143,7 @@ func (r *reading) take(clock, sent, received time.Duration) {
 	}
 }
 
-// instantLocked is where an instant of the caller's lies, which may still lack a sleep.
+// instantLocked returns the interval of an instant of the caller's, which may still lack a sleep.
 func (c *Clocks) instantLocked(t time.Time) interval {
 	d := t.Sub(c.origin)
 	if d < c.settled {
@@ -153,12 +152,12 @@ func (c *Clocks) instantLocked(t time.Time) interval {
 	return interval{d, d}
 }
 
-// drift is by how much two clocks may drift apart in d.
+// drift returns by how much two clocks may drift apart in d.
 func (c *Clocks) drift(d time.Duration) time.Duration {
 	return time.Duration(math.Ceil(math.Abs(float64(d)) * c.config.Drift))
 }
 
-// offsetAt is where the offset lies at another instant, if the clock does not jump.
+// offsetAt returns the interval of the offset at another instant, if the clock does not jump.
 func (c *Clocks) offsetAt(k known, at time.Duration) interval {
 	return k.offset.widen(c.drift(at - k.at))
 }
@@ -170,7 +169,7 @@ func (c *Clocks) agree(a, b known) (offset interval, at time.Duration, ok bool) 
 	return offset, at, ok
 }
 
-// isLate tells whether a sighting shows the node as it was before a jump, and may be that old.
+// isLate reports whether a sighting shows the node as it was before a jump, and may be that old.
 func (c *Clocks) isLate(n *node, sighting known) bool {
 	found := n.first
 	for _, before := range n.past {

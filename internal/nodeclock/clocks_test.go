@@ -11,7 +11,7 @@ import (
 
 func TestNote_SeesAJump(t *testing.T) {
 	type look struct {
-		after time.Duration // since the last
+		after time.Duration // since the last poll
 		jump  time.Duration // of the node's clock meanwhile
 		rtt   time.Duration
 		want  time.Duration // to within 20 ms
@@ -43,7 +43,7 @@ func TestNote_SeesAJump(t *testing.T) {
 				w.nodes[0] += l.jump
 				got := w.ask(0, l.rtt)
 				if got.Slept != 0 || (got.Jumped != 0) != (l.want != 0) || !near(got.Jumped, l.want, 20*ms) {
-					t.Errorf("look %d: %+v, want a jump by %v", i, got, l.want)
+					t.Errorf("poll %d: %+v, want a jump by %v", i, got, l.want)
 				}
 			}
 		})
@@ -67,7 +67,7 @@ func TestNote_IgnoresALateReplyFromBeforeTheJump(t *testing.T) {
 	w.askAll(t)
 	w.jumped(t, 0, time.Hour)
 
-	w.nodes[0] -= time.Hour // to the same offset, but no late reply shows it
+	w.nodes[0] -= time.Hour // to the same offset, but not in a late reply
 	if s := w.ask(0, ms); !near(s.Jumped, -time.Hour, 20*ms) {
 		t.Errorf("back again: %+v", s)
 	}
@@ -232,7 +232,7 @@ func TestDistrust_OfAClockThatStandsStill(t *testing.T) {
 			t.Errorf("when it is found: %+v", s)
 		}
 		if s := stand(time.Hour); s != (nodeclock.Sighting{}) {
-			t.Errorf("when it was told already: %+v", s)
+			t.Errorf("when it was already reported: %+v", s)
 		}
 		still, ok := errors.AsType[*nodeclock.StillError](w.Distrust(0, w.instant()))
 		if !ok || !near(still.For, time.Hour, 20*ms) || still.At.UnixMicro() != since.Microseconds() {
@@ -243,7 +243,7 @@ func TestDistrust_OfAClockThatStandsStill(t *testing.T) {
 		w.ask(0, ms)
 		err := w.Distrust(0, w.instant())
 		if _, jumped := errors.AsType[*nodeclock.JumpError](err); jumped != (nodes == 3) || err != nil && !jumped {
-			t.Errorf("when it goes on: %v", err)
+			t.Errorf("when it runs again: %v", err)
 		}
 		w.pass(quarantine)
 		if err := w.Distrust(0, w.instant()); err != nil {

@@ -2,7 +2,7 @@ package nodeclock
 
 import "time"
 
-// interval is where a value lies, both ends included.
+// interval is the range of a value, both ends included.
 type interval struct{ lo, hi time.Duration }
 
 func (i interval) widen(by time.Duration) interval { return interval{i.lo - by, i.hi + by} }
@@ -11,7 +11,7 @@ func (i interval) shift(by time.Duration) interval { return interval{i.lo + by, 
 
 func (i interval) holds(d time.Duration) bool { return i.lo <= d && d <= i.hi }
 
-// share is what lies in both; false if nothing does.
+// share returns the intersection, or false if it is empty.
 func (i interval) share(j interval) (interval, bool) {
 	both := interval{max(i.lo, j.lo), min(i.hi, j.hi)}
 	return both, both.lo <= both.hi

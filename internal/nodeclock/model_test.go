@@ -21,7 +21,7 @@ type model struct {
 	seen    []bool
 
 	owed time.Duration // slept, and reported, but not yet added to the process's clock
-	due  time.Duration // by now, when it must be
+	due  time.Duration // when it must be added, by now
 }
 
 func newModel(t *rapid.T, fewest int) *model {
@@ -29,7 +29,7 @@ func newModel(t *rapid.T, fewest int) *model {
 	return &model{world: newWorld(nodes), t: t, seen: make([]bool, nodes)}
 }
 
-// step does something, and returns the reply that was noted, if any, and what it showed.
+// step does something, and returns the reply that was noted, if any, and its sighting.
 func (m *model) step() (*request, nodeclock.Sighting) {
 	switch rapid.SampledFrom([]string{"pass", "send", "send", "read", "read", "receive", "receive",
 		"note", "note", "note", "add", "steer"}).Draw(m.t, "step") {
@@ -43,7 +43,7 @@ func (m *model) step() (*request, nodeclock.Sighting) {
 		m.unread = append(m.unread, m.send(rapid.IntRange(0, len(m.nodes)-1).Draw(m.t, "node")))
 	case "read":
 		if r := m.pick(&m.unread); r != nil {
-			m.wait(time.Microsecond) // or a clock would show one instant twice
+			m.wait(time.Microsecond) // otherwise a clock would show one instant twice
 			m.read(r)
 			m.unheard = append(m.unheard, r)
 		}
@@ -108,7 +108,7 @@ func (m *model) check(but int) {
 	}
 }
 
-// width is how much is left open of the node's clock.
+// width returns the uncertainty of the node's clock.
 func (m *model) width(node int) time.Duration {
 	earliest, latest, _ := m.Bounds(node, m.instant())
 	return time.Duration(latest-earliest) * time.Microsecond
@@ -143,7 +143,7 @@ func TestModel_AJumpThatTheIntervalsExcludeIsSeenAtTheNextReply(t *testing.T) {
 
 		rtt := time.Duration(rapid.IntRange(0, 300).Draw(t, "rtt")) * ms
 		beyond := time.Duration(rapid.IntRange(1, 10_000_000).Draw(t, "beyond")) * 10 * time.Microsecond
-		open := m.width(node) + 2*time.Duration(drift*float64(rtt)) + // by the time the reply is in
+		open := m.width(node) + 2*time.Duration(drift*float64(rtt)) + // when the reply is received
 			rtt + 2*time.Duration(drift*float64(rtt)) + 2*ms // of the reply
 		by := open + beyond
 		if rapid.Bool().Draw(t, "back") {
@@ -203,7 +203,7 @@ func TestModel_ASleepIsFoundAtLatestWhenAQuorumHasBeenSeen(t *testing.T) {
 	})
 }
 
-// calm takes steps in which nothing must be seen.
+// calm takes steps that must not show anything.
 func (m *model) calm(steps int) {
 	for range steps {
 		if r, s := m.step(); s != (nodeclock.Sighting{}) {
@@ -213,7 +213,7 @@ func (m *model) calm(steps int) {
 	}
 }
 
-// settle notes what is under way, and then asks some nodes anew, by the new clock alone.
+// settle notes the replies under way, and then asks some nodes again, by the new clock only.
 func (m *model) settle(nodes int) {
 	for _, r := range slices.Concat(m.unread, m.unheard, m.unnoted) {
 		if r.micros == 0 {
@@ -238,8 +238,8 @@ func (m *model) settle(nodes int) {
 	m.check(-1)
 }
 
-// knownNow returns which nodes have been seen, and which replies under way have been read. The first
-// replies of a node are lost, so that none comes late where nothing tells that it does.
+// knownNow returns which nodes have been seen, and which replies under way have been read. The first replies of a node
+// are dropped, so that none of them arrives late without a sign of that.
 func (m *model) knownNow() (seen []bool, read map[*request]bool) {
 	first := func(r *request) bool { return !m.seen[r.node] }
 	m.unread = slices.DeleteFunc(m.unread, first)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Bounds returns between which values the node's TIME lies at now, in microseconds since 1970, if
-// its clock has not jumped since it was last seen. False: it was never seen.
+// Bounds returns the earliest and latest possible TIME of the node at now, in microseconds since 1970, if its clock has
+// not jumped since it was last seen. It returns false if the node was never seen.
 func (c *Clocks) Bounds(node int, now time.Time) (earliest, latest int64, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -19,8 +19,8 @@ func (c *Clocks) Bounds(node int, now time.Time) (earliest, latest int64, ok boo
 	return (lo + at.lo).Microseconds(), (hi + at.hi).Microseconds(), true
 }
 
-// Offset returns by how much the node's clock is ahead of the median of all nodes seen, as far as
-// is known. False: it was never seen.
+// Offset returns how far the node's clock is ahead of the median of all nodes seen. It returns false if the node was
+// never seen.
 func (c *Clocks) Offset(node int) (offset time.Duration, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -32,8 +32,8 @@ func (c *Clocks) Offset(node int) (offset time.Duration, ok bool) {
 	return n.offset.middle() - median, true
 }
 
-// Median returns the median of the clocks of all nodes seen, at now, in microseconds since 1970.
-// False: fewer than a quorum have been seen.
+// Median returns the median of the clocks of all nodes seen, at now, in microseconds since 1970. It returns false if
+// fewer than a quorum have been seen.
 func (c *Clocks) Median(now time.Time) (micros int64, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,7 +44,8 @@ func (c *Clocks) Median(now time.Time) (micros int64, ok bool) {
 	return (median + now.Sub(c.origin)).Microseconds(), true
 }
 
-// medianLocked returns the median offset, between the middle two of an even number, and of how many.
+// medianLocked returns the median offset, the middle of the two middle ones if their number is even, and the number of
+// nodes seen.
 func (c *Clocks) medianLocked() (offset time.Duration, seen int) {
 	var offsets []time.Duration
 	for i := range c.nodes {

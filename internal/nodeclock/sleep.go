@@ -2,21 +2,21 @@ package nodeclock
 
 import "time"
 
-// sleep is one of the process, or what one node shows of it. Its two ranges make it a rectangle.
+// sleep is a sleep of the process, or what one node shows of it. Its two ranges form a rectangle.
 type sleep struct {
-	by    interval // how long, by the process's clock had it run
-	when  interval // at which instant of the process's clock
+	by    interval // duration, by the process's clock as if it had run
+	when  interval // instant of the process's clock
 	parts []part
 }
 
-// part is a node's part in a sleep: what was known of it before.
+// part is a node's part in a sleep: its jump before.
 type part struct {
 	node   int
 	before jump
 }
 
-// findSleepLocked returns a sleep that a quorum of nodes shows. If any rectangles have a point in
-// common, the largest of their lower ends is one.
+// findSleepLocked returns a sleep that a quorum of nodes shows. If rectangles have a point in common, the largest of
+// their lower ends is such a point.
 func (c *Clocks) findSleepLocked() (sleep, bool) {
 	moves := c.movesLocked()
 	var found sleep
@@ -31,7 +31,7 @@ func (c *Clocks) findSleepLocked() (sleep, bool) {
 	return found, len(found.parts) >= c.config.Quorum
 }
 
-// movesLocked returns the sleeps that would explain how each node's clock has moved forward.
+// movesLocked returns, for each forward move of a node's clock, the sleep that would explain it.
 func (c *Clocks) movesLocked() []sleep {
 	var moves []sleep
 	for i := range c.nodes {
@@ -56,7 +56,7 @@ func (c *Clocks) movesLocked() []sleep {
 	return moves
 }
 
-// common joins the moves, one a node, that allow a sleep of that length at that instant.
+// common combines the moves, at most one per node, that allow a sleep of that duration at that instant.
 func common(moves []sleep, by, when time.Duration) sleep {
 	var all sleep
 	for _, m := range moves {
@@ -75,8 +75,7 @@ func common(moves []sleep, by, when time.Duration) sleep {
 	return all
 }
 
-// takeBackLocked puts everything on the process's new clock: see the package comment. found is by
-// the old one.
+// takeBackLocked converts everything to the process's new clock; see the package comment. found is by the old clock.
 func (c *Clocks) takeBackLocked(s sleep, found time.Duration) {
 	by := s.by.hi
 	part := make(map[int]jump, len(s.parts))
@@ -85,7 +84,7 @@ func (c *Clocks) takeBackLocked(s sleep, found time.Duration) {
 	}
 	for i := range c.nodes {
 		n := &c.nodes[i]
-		n.past, n.shown = nil, reading{} // which was timed by the old clock
+		n.past, n.shown = nil, reading{} // timed by the old clock
 		before, moved := part[i]
 		switch {
 		case moved:

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// jumps fails the test unless the node's reply shows a jump by that, to within 1 s.
+// jumps fails the test unless the node's reply shows a jump by that amount, to within 1 s.
 func (w *world) jumps(t *testing.T, node int, by time.Duration) {
 	t.Helper()
 	if s := w.ask(node, ms); s.Slept != 0 || !near(s.Jumped, by, time.Second) {
@@ -14,8 +14,8 @@ func (w *world) jumps(t *testing.T, node int, by time.Duration) {
 	w.jumped(t, node, by)
 }
 
-// wakes fails the test unless the node's reply shows that the process slept, and not less than it
-// did, nor more by more than what the drift leaves open.
+// wakes fails the test unless the node's reply shows a sleep of the process, neither shorter than it was nor longer by
+// more than the drift allows.
 func (w *world) wakes(t *testing.T, node int, slept time.Duration) {
 	t.Helper()
 	s := w.ask(node, ms)
@@ -24,8 +24,8 @@ func (w *world) wakes(t *testing.T, node int, slept time.Duration) {
 	}
 }
 
-// sound fails the test unless all nodes are trusted and known, and stay so, now and when the
-// caller's old instants are over.
+// sound fails the test unless all nodes are trusted and known, and stay so, now and after the caller's old instants
+// have passed.
 func (w *world) sound(t *testing.T) {
 	t.Helper()
 	for range 2 {

@@ -8,8 +8,8 @@ import (
 )
 
 func TestSleep_IsFoundWhateverTheTimingOfOneReply(t *testing.T) {
-	// One more request is sent at 0, before the sleep, or at 1, after it; node 0 shows the move
-	// between 1 and 2, node 1 between 2 and 3, and 4 is when old instants are over.
+	// One more request is sent at 0, before the sleep, or at 1, after it. Node 0 shows the move between 1 and 2, node 1
+	// between 2 and 3, and old instants have passed at 4.
 	const slept, known, over = 10 * time.Second, 3, 4
 	type timing struct{ node, send, read, receive, note int }
 	var timings []timing

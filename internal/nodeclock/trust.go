@@ -8,9 +8,9 @@ import (
 
 // JumpError says that a node's clock has jumped, and that its votes do not count yet.
 type JumpError struct {
-	By    time.Duration // forward, or below zero backward
+	By    time.Duration // positive: forward; negative: backward
 	Until time.Time     // by the process's clock
-	Left  time.Duration // till then
+	Left  time.Duration // time left until then
 }
 
 func (e *JumpError) Error() string {
@@ -18,10 +18,10 @@ func (e *JumpError) Error() string {
 		e.By.Round(time.Millisecond), (e.Left + time.Millisecond - 1).Truncate(time.Millisecond))
 }
 
-// StillError says that a node's clock stands still, so that locks would never end there.
+// StillError says that a node's clock stands still, so locks would never expire there.
 type StillError struct {
-	At  time.Time     // what it shows
-	For time.Duration // so long at least
+	At  time.Time     // the instant it shows
+	For time.Duration // at least this long
 }
 
 func (e *StillError) Error() string {
@@ -29,9 +29,9 @@ func (e *StillError) Error() string {
 		e.For.Round(time.Millisecond))
 }
 
-// Distrust returns nil if the node's votes count, else a [*StillError], or a [*JumpError]: its clock has jumped, and
-// since then Config.Quarantine has not passed. Of fewer than three nodes a jump is forgiven: none
-// can be spared.
+// Distrust returns nil if the node's votes count. Otherwise it returns a [*StillError], or a [*JumpError] if its clock
+// has jumped less than Config.Quarantine ago. With fewer than three nodes a jump is ignored, because none can be
+// spared.
 func (c *Clocks) Distrust(node int, now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,10 +49,9 @@ func (c *Clocks) Distrust(node int, now time.Time) error {
 	return &JumpError{By: n.by, Until: until, Left: until.Sub(now)}
 }
 
-// Agree returns the largest set of these nodes whose clocks agree pairwise: they may be within
-// Config.MaxSkew of each other, for all that is known. It is in ascending order; of several as
-// large, the one that comes first in that order. A node never seen is in no set. Of fewer than
-// three nodes all agree, always.
+// Agree returns the largest set of these nodes whose clocks agree pairwise: as far as known, they may be within
+// Config.MaxSkew of each other. The set is in ascending order; among several of equal size, Agree returns the first in
+// that order. A node never seen is in no set. With fewer than three nodes, all agree.
 func (c *Clocks) Agree(nodes []int) []int {
 	sorted := nodes
 	if !slices.IsSorted(sorted) {
@@ -71,8 +70,7 @@ func (c *Clocks) Agree(nodes []int) []int {
 	for _, i := range sorted {
 		at = max(at, c.nodes[i].at)
 	}
-	// Where intervals come within MaxSkew of each other pairwise, all reach to within it of the
-	// lower end that is the highest.
+	// If intervals are pairwise within MaxSkew of each other, all of them are within it of the highest lower end.
 	var best []int
 	for _, i := range sorted {
 		end := c.offsetAt(c.nodes[i].known, at).lo
@@ -82,7 +80,7 @@ func (c *Clocks) Agree(nodes []int) []int {
 			return offset.holds(end)
 		}
 		if !slices.ContainsFunc(sorted, func(j int) bool { return !near(j) }) {
-			return sorted // most often
+			return sorted // the usual case
 		}
 		var set []int
 		for _, j := range sorted {

@@ -48,7 +48,7 @@ func (w *world) pass(d time.Duration) {
 	w.sleep(d)
 }
 
-// sleep is what passes while the process's clock stands still.
+// sleep passes time during which the process's clock stands still.
 func (w *world) sleep(d time.Duration) {
 	for i := range w.nodes {
 		w.nodes[i] += d + time.Duration(float64(d)*w.rates[i])
@@ -68,14 +68,14 @@ func (w *world) read(r *request) { r.micros = w.nodes[r.node].Microseconds() }
 
 func (w *world) receive(r *request) { r.received = w.instant() }
 
-// note adds what was slept to the process's clock.
+// note adds a reported sleep to the process's clock.
 func (w *world) note(r *request) nodeclock.Sighting {
 	s := w.Note(r.node, r.sent, r.received, r.micros)
 	w.slept += s.Slept
 	return s
 }
 
-// ask is a request that takes rtt, half of it each way.
+// ask makes a request that takes rtt, half of it each way.
 func (w *world) ask(node int, rtt time.Duration) nodeclock.Sighting {
 	r := w.send(node)
 	w.pass(rtt / 2)
@@ -85,7 +85,7 @@ func (w *world) ask(node int, rtt time.Duration) nodeclock.Sighting {
 	return w.note(r)
 }
 
-// askAll is a round over these nodes, or over all, that must show nothing.
+// askAll makes a round over these nodes, or over all, that must show nothing.
 func (w *world) askAll(t *testing.T, nodes ...int) {
 	t.Helper()
 	if nodes == nil {
@@ -109,7 +109,7 @@ func (w *world) jumped(t *testing.T, node int, by time.Duration) {
 	}
 }
 
-// truth fails the test unless the bounds of the node's clock contain it, and are that close.
+// truth fails the test unless the bounds of the node's clock contain its true value, and are within that width.
 func (w *world) truth(t rapid.TB, node int, within time.Duration) {
 	t.Helper()
 	earliest, latest, ok := w.Bounds(node, w.instant())

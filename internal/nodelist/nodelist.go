@@ -1,13 +1,14 @@
-// Package nodelist tells lists of nodes from lists that were split within a password.
+// Package nodelist detects node lists that were split within a password.
 package nodelist
 
 import "strings"
 
-// IsTorn reports whether a list of addresses may have been split at a comma of a password. Each part may then look like an
-// address, and a part of the password like a host.
+// IsTorn reports whether a list of addresses may have been split at a comma of a password. Each part may then look like
+// an address, and a part of the password like a host.
 //
-// So a list where some nodes have a password and others none is taken for torn, though it may be meant so. That is rare, since
-// nodes of one list are set up alike, and has a way out; a part of a password in DNS queries and logs has none.
+// Therefore a list in which only some nodes have a password counts as torn, even if it is intended. That is rare, since
+// nodes of one list are configured alike, and the user can work around it. A part of a password in DNS queries and logs
+// cannot be undone.
 func IsTorn(nodes []string) bool {
 	credentials, scheme := 0, false
 	for _, node := range nodes {
@@ -15,7 +16,7 @@ func IsTorn(nodes []string) bool {
 		if strings.Contains(node, "@") {
 			credentials++
 			if scheme && !hasScheme {
-				return true // the end of a URL that began in an earlier part
+				return true // the end of a URL that started in an earlier part
 			}
 		}
 		scheme = scheme || hasScheme

@@ -2,11 +2,12 @@ package plain
 
 import "strings"
 
-// echoed begins what servers repeat of a command that they do not know. Of AUTH and HELLO that is a user and a password.
+// echoed precedes the arguments that servers repeat when they do not know a command. For AUTH and HELLO, these are a
+// user and a password.
 const echoed = ", with args beginning with:"
 
-// Error returns an error whose text moves no cursor and turns no line around, and repeats no password, wherever it is printed:
-// a server chose the words.
+// Error returns an error that is safe to print, although a server chose its words: its text neither moves the cursor
+// nor reorders a line, and repeats no password.
 func Error(err error) error {
 	if err == nil {
 		return nil
@@ -30,10 +31,11 @@ type printable struct {
 func (e *printable) Error() string { return e.text }
 func (e *printable) Unwrap() error { return e.error }
 
-// unknownCommand is a server's refusal. It does not wrap the error that it was: some ways of printing show what is wrapped.
+// unknownCommand is a server's refusal. It does not wrap the original error, because some ways of printing show wrapped
+// errors.
 type unknownCommand string
 
 func (e unknownCommand) Error() string { return string(e) }
 
-// RedisError says that a server has answered, as with the errors of go-redis.
+// RedisError marks the error as a server's answer, as in go-redis.
 func (unknownCommand) RedisError() {}

@@ -1,4 +1,4 @@
-// Package plain makes texts safe to print that somebody else has chosen.
+// Package plain makes untrusted texts safe to print.
 package plain
 
 import (
@@ -6,13 +6,15 @@ import (
 	"unicode"
 )
 
-// IsObeyed reports whether a terminal acts on a character, or shows what follows it in another order: control characters
-// (C0, C1), format characters (Cf, which has the bidirectional controls), and separators of lines and paragraphs.
+// IsObeyed reports whether a terminal acts on a character or displays the following text in another order. That
+// includes control characters (C0, C1), format characters (Cf, which has the bidirectional controls), and line and
+// paragraph separators.
 func IsObeyed(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// Text returns a text with a question mark for each character that a terminal obeys, and for each byte that is not UTF-8.
+// Text returns the text with a question mark for each character that a terminal obeys and for each byte that is not
+// UTF-8.
 func Text(text string) string {
 	return strings.Map(func(r rune) rune {
 		if IsObeyed(r) || r == unicode.ReplacementChar {

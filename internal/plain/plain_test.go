@@ -23,7 +23,7 @@ func TestText_HasNothingThatATerminalObeys(t *testing.T) {
 	}
 }
 
-// answer is a server's.
+// answer is a server's error.
 type answer string
 
 func (e answer) Error() string { return string(e) }
@@ -42,7 +42,7 @@ func TestError_HasNothingThatATerminalObeys(t *testing.T) {
 	}
 }
 
-// Redis, Valkey and KeyDB repeat the arguments of a command that they do not know, or that was renamed.
+// Redis, Valkey and KeyDB repeat the arguments of a command that they do not know or that was renamed.
 func TestError_HasNoArgumentsOfALoginThatTheServerDoesNotKnow(t *testing.T) {
 	for _, text := range []string{
 		"ERR unknown command 'auth', with args beginning with: 'locks' 'S3cretPw' ",
@@ -50,7 +50,7 @@ func TestError_HasNoArgumentsOfALoginThatTheServerDoesNotKnow(t *testing.T) {
 	} {
 		err := plain.Error(fmt.Errorf("failed to authenticate: %w", answer(text)))
 		if _, answered := errors.AsType[redis.Error](err); !answered {
-			t.Errorf("%q: it is no answer of a server any more", text)
+			t.Errorf("%q: it is no longer an answer of a server", text)
 		}
 		for _, verb := range []string{"%v", "%+v", "%#v", "%x", "%d"} {
 			if shown := fmt.Sprintf(verb, []any{err}); strings.Contains(shown, "S3cretPw") || strings.Contains(shown, "5333637265745077") {

@@ -6,26 +6,27 @@ import (
 	"slices"
 )
 
-// One node may say anything. What it says counts if so many nodes say it that a majority can have it: those that have not answered,
-// or have lost what they knew, may have it too.
+// A single node may say anything. Its statement counts if enough nodes make it that a majority may know it: nodes that
+// have not answered, or have lost their state, may have known it, too.
 
-// Enough returns how many of the nodes that were heard, and have lost nothing, must say the same, so that without them no majority
-// could.
-func (q *Quorum) Enough(heard int) int { return max(heard-q.Majority()+1, 1) }
+// Enough returns how many of the collected nodes must agree on something that a majority may know. collected counts the
+// nodes that have answered and have not lost their state.
+func (q *Quorum) Enough(collected int) int { return max(collected-q.Majority()+1, 1) }
 
-// DropRows drops the rows of all lists for which something is true.
+// DropRows drops the rows for which is returns true from all lists.
 func DropRows[T any](lists [][]T, is func(T) bool) {
 	for i := range lists {
 		lists[i] = slices.DeleteFunc(lists[i], is)
 	}
 }
 
-// NewestRows returns the newest n rows of the nodes' lists, each once; of those of the same age that first which most nodes have. Those that enough nodes have are preferred: a node may have
-// missed one, or be the only one that has it, but no node's rows drive out those of the others.
+// NewestRows returns the newest n rows of the nodes' lists, each once. Among rows of the same age, those that more
+// nodes have come first. Rows that enough nodes have are preferred, so that no single node's rows push out those of the
+// others; a node may still have missed a row, or be the only one that has it.
 func NewestRows[T comparable](lists [][]T, enough, n int, order func(a, b T) int) []T {
 	votes := make(map[T]int)
 	for _, list := range lists {
-		own := make(map[T]bool, len(list)) // a node may have one twice
+		own := make(map[T]bool, len(list)) // a node may list a row twice
 		for _, row := range list {
 			if !own[row] {
 				own[row] = true
@@ -41,7 +42,8 @@ func NewestRows[T comparable](lists [][]T, enough, n int, order func(a, b T) int
 	return rows
 }
 
-// AreAlike reports whether the answers that have come are alike: each is compared with the first. Without a comparison they are.
+// AreAlike reports whether the answers received so far are alike, by comparing each with the first. If alike is nil,
+// they are.
 func AreAlike[T any](answers []Answer[T], alike func(a, b *T) bool) bool {
 	var first *T
 	for i := range answers {
@@ -56,5 +58,5 @@ func AreAlike[T any](answers []Answer[T], alike func(a, b *T) bool) bool {
 	return true
 }
 
-// SameRows reports whether two nodes' lists are the same.
+// SameRows reports whether two nodes' lists are equal.
 func SameRows[T comparable](a, b *[]T) bool { return slices.Equal(*a, *b) }

@@ -7,16 +7,17 @@ import (
 	"time"
 )
 
-// Ask sends call to all nodes and returns when judge says that the answers decide the outcome, when all are in, or at the
-// node timeout. If ctx ends before that, its cause is returned as well; calls already sent go on. judge is called under
-// the round's lock: it must be quick and change nothing.
+// Ask sends call to all nodes. It returns when judge says that the answers decide the outcome, when all are in, or at
+// the node timeout. If ctx ends first, it returns the cause of ctx as well; calls already sent continue. judge is
+// called under the round's lock: it must be quick and change nothing.
 func Ask[T any](ctx context.Context, q *Quorum, call Call[T], judge func([]Answer[T]) bool) (*Round[T], error) {
 	r := newRound(q.nodes, call, judge)
 	r.Send()
 	return r, r.Wait(ctx)
 }
 
-// AskAfter is [Ask], but each node is asked only when after calls send for it, once, now or later, on any goroutine.
+// AskAfter is [Ask], but each node is asked only once after calls send for it. after may call send now or later, on any
+// goroutine.
 func AskAfter[T any](
 	ctx context.Context, q *Quorum, call Call[T], judge func([]Answer[T]) bool, after func(send func(node int)),
 ) (*Round[T], error) {
@@ -25,13 +26,13 @@ func AskAfter[T any](
 	return r, r.Wait(ctx)
 }
 
-// AskHedged is [Ask] with a hedge: the nodes called first are asked alone, and the others when more says so of an answer of
-// one of these, or when they take longer than usual, 2 ms at least. Otherwise their calls are never sent ([ErrUnsent]).
+// AskHedged is [Ask] as a hedged request. It asks the first nodes alone. It asks the others when more returns true for
+// an answer of a first node, or after the hedge delay. Otherwise the calls to the others are never sent ([ErrUnsent]).
 func AskHedged[T any](
 	ctx context.Context, q *Quorum, call Call[T], judge func([]Answer[T]) bool, first []int, more func(Answer[T]) bool,
 ) (*Round[T], error) {
 	r := newRound(q.nodes, call, judge)
-	// Not a sync.Once: sending ends calls whose time is over, which may come back here, from this round or from another.
+	// Not a sync.Once: sending ends expired calls, which may call this function again, from this round or from another.
 	var decided atomic.Bool
 	others := func(ask bool) {
 		if !decided.CompareAndSwap(false, true) {
@@ -47,11 +48,11 @@ func AskHedged[T any](
 			}
 		}
 	}
-	var usual time.Duration
+	var delay time.Duration
 	for _, i := range first {
-		usual = max(usual, q.nodes[i].hedgeDelay())
+		delay = max(delay, q.nodes[i].hedgeDelay())
 	}
-	hedge := time.AfterFunc(usual, func() { others(true) })
+	hedge := time.AfterFunc(delay, func() { others(true) })
 	defer hedge.Stop()
 	for _, i := range first {
 		r.send(i)
@@ -71,7 +72,7 @@ func AskHedged[T any](
 	return r, err
 }
 
-// Prepare prepares call for node i alone; [Round.Send] sends it. Its answer is at index 0.
+// Prepare prepares call for node i alone; [Round.Send] sends it. The answer has index 0.
 func Prepare[T any](q *Quorum, i int, call Call[T]) *Round[T] {
 	return newRound(q.nodes[i:i+1], call, func([]Answer[T]) bool { return true })
 }

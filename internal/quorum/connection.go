@@ -13,40 +13,40 @@ import (
 	"github.com/redlockfx/redlockfx/internal/bounded"
 )
 
-// connection is what a worker sends its commands on: one connection that it keeps, or a client that has others. On one
-// connection go-redis sends nothing twice: what it repeats, whatever the client's options say, is to dial, and what the
+// connection is what a worker sends its commands on: one connection that it keeps, or a client with connections of its
+// own. On a single connection, whatever the client's options, go-redis only repeats dialing and commands that the
 // server has refused.
 type connection struct {
 	client redis.UniversalClient
 	conn   *redis.Conn // nil: none yet
-	taken  time.Time   // when conn was taken from the client's pool for good; zero: it may never have been there
+	taken  time.Time   // when conn was last taken from the client's pool; zero: it may never have been in the pool
 }
 
-// keep is how long a connection is kept until it is given back and taken anew. Before each command on a connection that has
-// not been in its pool for 5 s, or never, go-redis (9.23) makes a system call to look for pushed messages.
+// keep is how long a connection is kept until it is returned to the pool and taken again. If a connection has not been
+// in its pool for 5 s, go-redis (9.23) makes a system call before each command to look for pushed messages.
 const keep = 3 * time.Second
 
-// direct returns a client whose calls end by the timeout: go-redis by default waits five seconds, whatever the context
-// says. A copy shares the pool of the one it is given, but (9.23) not its hooks. Clients that end by the context, or cannot
-// be told, are used as they are.
+// direct returns a client whose calls end after the timeout. By default go-redis waits five seconds, whatever the
+// context says. A copy shares the pool of the original, but (9.23) not its hooks. Clients that end calls with the
+// context, or cannot be configured, are used as they are.
 func direct(client redis.UniversalClient, timeout time.Duration) redis.UniversalClient {
 	single, ok := client.(*redis.Client)
 	if !ok || single.Options().ContextTimeoutEnabled {
 		return client
 	}
 	single = single.WithTimeout(timeout)
-	single.Options().MaxRetries = 0 // of the copy's own options: no pauses where all that can be repeated is to dial
+	single.Options().MaxRetries = 0 // changes only the copy: no pauses between dialing attempts
 	return single
 }
 
-// isOne reports that nothing is sent twice in secret: other clients, such as those of a cluster, send again on their own.
+// isOne reports whether nothing is resent unnoticed. Other clients, such as those of a cluster, resend on their own.
 func (c *connection) isOne() bool {
 	_, one := c.client.(*redis.Client)
 	return one
 }
 
-// context returns the context of what is sent: on a connection that is there it is needed only where the client ends calls
-// by it. To dial it always is.
+// context returns the context for a command. An existing connection needs it only if the client ends calls with it.
+// Dialing always needs it.
 func (c *connection) context(until time.Time) (context.Context, context.CancelFunc) {
 	if single, ok := c.client.(*redis.Client); ok && c.conn != nil && !single.Options().ContextTimeoutEnabled {
 		return context.Background(), func() {}
@@ -54,7 +54,8 @@ func (c *connection) context(until time.Time) (context.Context, context.CancelFu
 	return context.WithDeadline(context.Background(), until)
 }
 
-// process sends commands, which keep their own errors, in one pipeline. Where nothing could be sent until then, nothing is.
+// process sends commands in one pipeline; each stores its own error. If nothing could be sent by until, nothing is
+// sent.
 func (c *connection) process(until time.Time, cmds []redis.Cmder) error {
 	ctx, cancel := c.context(until)
 	defer cancel()
@@ -75,7 +76,7 @@ func (c *connection) process(until time.Time, cmds []redis.Cmder) error {
 	})
 	switch {
 	case err != nil:
-		c.close() // whatever the error: for go-redis the connection may be a bad one now, as it is after READONLY
+		c.close() // after any error: go-redis may consider the connection bad now, as after READONLY
 		c.taken = time.Time{}
 	case c.conn == nil:
 	case c.taken.IsZero() || time.Since(c.taken) > keep:
@@ -93,14 +94,14 @@ func (c *connection) pipeline(ctx context.Context, pipe redis.Pipeliner, cmds []
 	return err
 }
 
-// isBroken reports that the connection was closed in the middle, as by a node that restarts, or long before: another one
-// may do.
+// isBroken reports whether the connection was closed, now or long before, as by a node that restarts. Another
+// connection may work.
 func isBroken(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// close gives the connection back.
+// close returns the connection to the pool.
 func (c *connection) close() {
 	if c.conn != nil {
 		_ = c.conn.Close() // the pool drops a broken one

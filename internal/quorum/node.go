@@ -11,20 +11,20 @@ import (
 const (
 	maxWorkers = 4   // goroutines, and so connections, that one node can have
 	maxBatch   = 512 // calls in one pipeline
-	// warm is how long a worker keeps its connection when there is nothing to do. Longer: others who use the client wait
-	// for it. Shorter: calls with pauses between them each begin by taking a connection.
+	// warm is how long a worker keeps its connection when there is nothing to do. Too long: other users of the client
+	// wait for it. Too short: calls with pauses between them each take a connection first.
 	warm = 20 * time.Millisecond
-	// linger is how long a worker stays when there is nothing to do.
+	// linger is how long an idle worker stays.
 	linger = time.Second
-	// enough is how long the calls under way may take before a further worker is started for those that wait. Calls that
-	// wait travel together afterwards, which is cheaper than at once.
-	enough = time.Millisecond
+	// growAfter is how long the calls under way may take before another worker starts for the calls that wait. Batching
+	// the waiting calls afterwards is cheaper than sending each at once.
+	growAfter = time.Millisecond
 )
 
 // task is one node's part of a round, whatever its script.
 type task interface {
 	command() command
-	name() string // of the call; empty: it has none
+	name() string // of the call; empty: none
 	expired(now time.Time) bool
 	fail(err error)
 }
@@ -36,11 +36,11 @@ type node struct {
 	addr   string
 	client redis.UniversalClient
 
-	wake chan struct{} // a token for each idle worker that is to look at the queue
+	wake chan struct{} // one token for each idle worker that must check the queue
 
 	mu          sync.Mutex // guards the fields below
 	queue       []task
-	workers     int // that take tasks
+	workers     int // workers that take tasks
 	alive       int // workers whose goroutine runs
 	waiting     int // workers that wait for a token
 	busy        int // workers that have taken tasks
@@ -49,8 +49,8 @@ type node struct {
 	onGone      []chan struct{} // closed when the last worker has gone
 	silent      bool            // the last call ended without an answer
 	uninspected bool            // not inspected since it was last unreachable
-	asked       time.Time       // when the first call was sent that is still without an answer; zero if none
-	rtt         time.Duration   // what an answer takes, smoothed
+	asked       time.Time       // when the oldest unanswered call was sent; zero if none
+	rtt         time.Duration   // smoothed round-trip time
 }
 
 func newNode(config *Config, index int, addr string, client redis.UniversalClient) *node {
@@ -60,7 +60,7 @@ func newNode(config *Config, index int, addr string, client redis.UniversalClien
 	}
 }
 
-// enqueue has the task worked on.
+// enqueue adds the task to the queue, and wakes or starts a worker if needed.
 func (n *node) enqueue(t task) {
 	now := time.Now()
 	n.mu.Lock()
@@ -74,12 +74,12 @@ func (n *node) enqueue(t task) {
 	switch {
 	case n.waiting > 0:
 		n.waiting--
-		n.wake <- struct{}{} // has room: one token for each that waited
-	case n.workers == 0 || n.workers < n.limitLocked() && now.Sub(n.asked) > enough && !n.asked.IsZero():
+		n.wake <- struct{}{} // never blocks: one token for each waiting worker
+	case n.workers == 0 || n.workers < n.limitLocked() && now.Sub(n.asked) > growAfter && !n.asked.IsZero():
 		n.workers++
 		n.alive++
 		n.busy++
-		go n.work() // ends when it has had nothing to do for a while, or with close; gone waits for it
+		go n.work() // ends when idle for a while, or after close; gone waits for it
 	}
 	n.mu.Unlock()
 
@@ -88,8 +88,9 @@ func (n *node) enqueue(t task) {
 	}
 }
 
-// limitLocked is one for a node that does not answer: each call that times out costs a connection, and more than one at
-// a time would tell no more. So it is for one that has yet to be inspected.
+// limitLocked returns how many workers the node may have. It is one if the node does not answer, because each call that
+// times out costs a connection, and further calls would yield no more information. It is also one until the node is
+// inspected.
 func (n *node) limitLocked() int {
 	if n.silent || n.uninspected {
 		return 1
@@ -97,7 +98,8 @@ func (n *node) limitLocked() int {
 	return maxWorkers
 }
 
-// dropExpiredLocked keeps the queue of a hung node short: its oldest tasks are the ones that nobody waits for any more.
+// dropExpiredLocked removes the oldest tasks if nobody waits for them any more. It keeps the queue of a hung node
+// short.
 func (n *node) dropExpiredLocked(now time.Time) []task {
 	live := 0
 	for live < len(n.queue) && n.queue[live].expired(now) {
@@ -111,7 +113,7 @@ func (n *node) dropExpiredLocked(now time.Time) []task {
 	return expired
 }
 
-// work is one worker: it owns a connection and sends on it what is in the queue.
+// work is one worker. It owns a connection and sends the tasks of the queue on it.
 func (n *node) work() {
 	w := &worker{node: n, connection: connection{client: n.client}}
 	defer n.end(w)
@@ -122,7 +124,7 @@ func (n *node) work() {
 	}
 }
 
-// take gives the worker the next tasks; false: it is to go.
+// take gives the worker the next tasks. It returns false if the worker must end.
 func (n *node) take(w *worker, idle *time.Timer) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -147,7 +149,7 @@ func (n *node) take(w *worker, idle *time.Timer) bool {
 			continue
 		}
 		select {
-		case <-n.wake: // both at once: whoever sent the token counts on this worker
+		case <-n.wake: // both happened: the sender of the token relies on this worker
 		default:
 			n.waiting--
 			n.leaveLocked()
@@ -156,8 +158,8 @@ func (n *node) take(w *worker, idle *time.Timer) bool {
 	}
 }
 
-// rest waits until the worker is woken; false: it has lingered in vain. Its connection goes back before that, as its client
-// may have but one.
+// rest waits until the worker is woken. It returns false after linger. It returns the connection to the pool earlier,
+// because the client may have only one.
 func (n *node) rest(w *worker, idle *time.Timer) (woken bool) {
 	for _, d := range []time.Duration{warm, linger - warm} {
 		idle.Reset(d)
@@ -173,14 +175,14 @@ func (n *node) rest(w *worker, idle *time.Timer) (woken bool) {
 
 func (n *node) leaveLocked() {
 	n.workers--
-	if len(n.queue) > 0 && n.waiting > 0 { // who was woken for the task and goes instead wakes another one
+	if len(n.queue) > 0 && n.waiting > 0 { // woken for a task but leaving: wake another worker
 		n.waiting--
 		n.wake <- struct{}{}
 	}
 	n.signalIdleLocked()
 }
 
-// end is the last that a worker does.
+// end cleans up when a worker ends.
 func (n *node) end(w *worker) {
 	w.close()
 	n.mu.Lock()
@@ -213,7 +215,7 @@ func (n *node) idle() <-chan struct{} {
 	return ch
 }
 
-// close refuses further tasks, and has the workers go when those in the queue are done.
+// close refuses further tasks, and makes the workers end when the queue is empty.
 func (n *node) close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -243,7 +245,7 @@ func (n *node) isBusy() bool {
 	return n.busy > 0 || len(n.queue) > 0
 }
 
-// sends notes that something is about to be sent.
+// sends records that something is about to be sent.
 func (n *node) sends() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -252,7 +254,7 @@ func (n *node) sends() {
 	}
 }
 
-// note notes how the node answered.
+// note records whether the node answered, and how long it took.
 func (n *node) note(answered bool, took time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -286,15 +288,15 @@ func (n *node) setInspected() {
 	n.uninspected = false
 }
 
-// slow reports that the node has not answered for longer than it usually takes.
+// slow reports whether the node did not answer its last call, or takes longer than the hedge delay now.
 func (n *node) slow() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.silent || !n.asked.IsZero() && time.Since(n.asked) > n.hedgeDelayLocked()
 }
 
-// hedgeDelay is how long the node may take before others are asked without it: longer than usual, but so that most of
-// the time is left for the others.
+// hedgeDelay returns how long the node may take before others are asked without it: three times the smoothed round-trip
+// time, but short enough to leave most of the timeout for the others.
 func (n *node) hedgeDelay() time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()

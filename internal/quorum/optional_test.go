@@ -29,7 +29,7 @@ func TestOptional_ErrorsOfNodesAreSeenByTheRoundAlone(t *testing.T) {
 			seen.Store(0)
 			failed.Store(0)
 			a, err := quorum.AskNode(t.Context(), q, 0, call)
-			time.Sleep(timeout) // what is late is seen as well
+			time.Sleep(timeout) // late answers are seen as well
 			synctest.Wait()
 			if err != nil || (a.Err != nil) != (fails != "") {
 				t.Errorf("%s: the answer is %+v, %v", what, a, err)

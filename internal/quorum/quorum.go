@@ -11,30 +11,30 @@ import (
 )
 
 var (
-	// ErrNoAnswer says that a node's call is not over yet: it may still take effect.
+	// ErrNoAnswer says that a node's call has not ended yet: it may still take effect.
 	ErrNoAnswer = errors.New("no answer in time")
-	// ErrUnsent says that a node's call was never sent: it can have no effect.
+	// ErrUnsent says that a node's call was never sent and cannot take effect.
 	ErrUnsent = errors.New("not sent: earlier calls are still waiting for this node")
 	// ErrClosed says that the call came after Close, and was not sent.
 	ErrClosed = errors.New("not sent: closed")
 )
 
-// Config is how a Quorum works.
+// Config is the configuration of a Quorum.
 type Config struct {
 	Timeout time.Duration    // how long a node may take to answer
-	Now     func() time.Time // the clock of Answer
-	Scripts []*Source        // loaded together when a node turns out to have none
+	Now     func() time.Time // the clock for Answer's times
+	Scripts []*Source        // loaded together when a node lacks one
 
-	// Seen is called with each reply and each failure, before any round sees it, on any goroutine; but not with an error that
-	// a node answers to a script that is [Script.Optional].
+	// Seen is called with each reply and each failure, on any goroutine, before any round receives it. Errors that a
+	// node returns for a [Script.Optional] script are not reported.
 	Seen func(node int, e Exchange)
 
-	// Inspection is made of a node when it is first reached and when it is reached again. Its error is the node's
-	// answer to everything until one passes.
+	// Inspection is run when a node is first reached and when it is reached again. While it fails, its error is the
+	// answer to every call.
 	Inspection Inspection
 }
 
-// Exchange is one command and its reply, whatever calls travelled in it.
+// Exchange is one command, which may carry several calls, and its reply.
 type Exchange struct {
 	Script string
 	Header
@@ -42,13 +42,13 @@ type Exchange struct {
 	Sent, Received time.Time
 }
 
-// Inspection is what a node is asked before anything else. The zero value asks nothing.
+// Inspection is the first call to a node. The zero value does nothing.
 type Inspection struct {
 	command command
 	judge   func(node int, r result) error
 }
 
-// NewInspection makes an Inspection: call is asked, and judge says why the node must not be asked anything else.
+// NewInspection makes an Inspection. It sends call; judge returns why the node must not be asked anything else, or nil.
 func NewInspection[T any](call Call[T], judge func(node int, a Answer[T]) error) Inspection {
 	return Inspection{call.command, func(node int, r result) error {
 		a := Answer[T]{Over: true, Err: r.err, Header: r.reply.Header, Sent: r.sent, Received: r.received}
@@ -65,7 +65,7 @@ type Quorum struct {
 	nodes  []*node
 }
 
-// New makes a Quorum of clients; addrs name them in errors.
+// New makes a Quorum of clients. addrs name them in errors.
 func New(clients []redis.UniversalClient, addrs []string, config Config) *Quorum {
 	q := &Quorum{config: config}
 	for i, client := range clients {
@@ -74,32 +74,31 @@ func New(clients []redis.UniversalClient, addrs []string, config Config) *Quorum
 	return q
 }
 
-// Size is the number of nodes.
+// Size returns the number of nodes.
 func (q *Quorum) Size() int { return len(q.nodes) }
 
-// Majority is the number of nodes that no two disjoint sets can both have.
+// Majority returns the smallest number of nodes that is more than half.
 func (q *Quorum) Majority() int { return len(q.nodes)/2 + 1 }
 
-// Timeout is how long a node may take to answer.
+// Timeout returns how long a node may take to answer.
 func (q *Quorum) Timeout() time.Duration { return q.config.Timeout }
 
-// Addr names node i.
+// Addr returns the name of node i in errors.
 func (q *Quorum) Addr(i int) string { return q.nodes[i].addr }
 
-// Inspect has node i inspected again before it is asked anything else.
+// Inspect makes node i be inspected again before its next call.
 func (q *Quorum) Inspect(i int) { q.nodes[i].setUninspected() }
 
-// Slow reports that node i did not answer its last call, or has been asked for longer than it usually takes, 2 ms at
-// least.
+// Slow reports whether node i did not answer its last call, or takes longer than the hedge delay now.
 func (q *Quorum) Slow(i int) bool { return q.nodes[i].slow() }
 
-// Idle waits until no call is under way, or ctx is done. Its error then names the nodes whose calls still run; they end
-// when their clients give up.
+// Idle waits until no call is under way, or ctx is done. In the latter case, the error names the nodes whose calls
+// still run; they end when their clients give up.
 func (q *Quorum) Idle(ctx context.Context) error {
 	return q.await(ctx, func(n *node) <-chan struct{} { return n.idle() })
 }
 
-// Close refuses further calls, and waits as Idle does until those under way are over and the connections given back.
+// Close refuses further calls. Like Idle, it waits until those under way have ended and the connections are returned.
 func (q *Quorum) Close(ctx context.Context) error {
 	for _, n := range q.nodes {
 		n.close()

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { testmain.Run(m) }
 
 const timeout = 200 * time.Millisecond
 
-// count counts the calls, of which one command may carry any number.
+// count counts the calls. One command may carry any number of them.
 var count = quorum.NewScript("count", `
 local line = '1 1 a'
 for i = 1, #ARGV do
@@ -77,7 +77,7 @@ func inBubble(t *testing.T, n int, test func(t *testing.T, q *quorum.Quorum, c *
 func start(c *bubble.Cluster, config quorum.Config) *quorum.Quorum {
 	q := quorum.New(c.Links().Clients(), c.Addrs(), config)
 	c.T.Cleanup(func() {
-		c.Heal() // Close waits for calls to nodes, which may hang
+		c.Heal() // Close waits for calls to nodes that may hang
 		if err := q.Close(context.Background()); err != nil {
 			c.T.Error(err)
 		}
@@ -154,7 +154,7 @@ func TestAsk_AfterAnotherRoundWaitsForEachNodesCallInIt(t *testing.T) {
 				t.Errorf("node %d: %+v, then %+v", i, a, b)
 			}
 		}
-		// The hung node's first call times out, the second gets its full time after that.
+		// The hung node's first call times out, and the second gets its full timeout after that.
 		var ended time.Duration
 		began := time.Now()
 		second.Then(func(node int, _ answer) {
@@ -192,7 +192,7 @@ func TestThen_SeesEveryAnswerOnce(t *testing.T) {
 	})
 }
 
-// hung is a client that honours neither context nor time-out, as long as its node hangs.
+// hung is a client that honors neither context nor timeout while its node hangs.
 type hung struct {
 	redis.UniversalClient
 	awake    chan struct{}
@@ -236,8 +236,8 @@ func TestNode_ThatHangsCostsAConstant(t *testing.T) {
 	})
 }
 
-// Each call that times out costs a connection, on both sides. A node that is slow beyond use must
-// not take more of them than it needs to tell that it is back.
+// Each call that times out costs a connection, on both sides. A node that is too slow must not take more of them than
+// needed to notice that it has recovered.
 func TestNode_ThatDoesNotAnswerIsAskedOnceAtATime(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		c.Delay(timeout)
@@ -249,7 +249,7 @@ func TestNode_ThatDoesNotAnswerIsAskedOnceAtATime(t *testing.T) {
 		for range 10 {
 			callers.Go(func() {
 				for time.Since(began) < 20*timeout {
-					_, _ = quorum.AskNode(t.Context(), q, 0, counting()) // no answer is what is expected
+					_, _ = quorum.AskNode(t.Context(), q, 0, counting()) // no answer is expected
 				}
 			})
 		}
@@ -272,7 +272,7 @@ func TestNode_CallsThatWaitTravelTogether(t *testing.T) {
 		done := make(chan any)
 		began := time.Now()
 		for range callers {
-			go func() { // each sends its reply, and all are received below
+			go func() { // ends with its reply, which is received below
 				r, _ := quorum.Ask(t.Context(), q, counting(), all)
 				done <- r.Answers()[0].Value
 			}()
@@ -301,7 +301,7 @@ func TestNode_ThatForgotTheScriptIsToldAgain(t *testing.T) {
 	})
 }
 
-// A node that does not answer in time may have too much to do: it is not sent all scripts each time.
+// A node that does not answer in time may be overloaded: it is not sent all scripts each time.
 func TestNode_IsToldTheScriptsOnce(t *testing.T) {
 	bubble.RunFresh(t, 1, func(t *testing.T, c *bubble.Cluster) {
 		config := config()
@@ -318,7 +318,7 @@ func TestNode_IsToldTheScriptsOnce(t *testing.T) {
 			return c.Requests(0) - before
 		}
 		if got := requests(); got != 3 { // the inspection, with the other script, and the call
-			t.Errorf("%d requests when it is met, want 3", got)
+			t.Errorf("%d requests when it is first reached, want 3", got)
 		}
 		c.Hang(0)
 		if a, err := quorum.AskNode(t.Context(), q, 0, counting()); err != nil || a.Err == nil {
@@ -332,7 +332,7 @@ func TestNode_IsToldTheScriptsOnce(t *testing.T) {
 		c.FlushScripts(0)
 		q.Inspect(0)
 		if got := requests(); got != 4 || inspected != 3 {
-			t.Errorf("%d requests after it had forgotten them, inspected %d times, want 4 and 3", got, inspected)
+			t.Errorf("%d requests after it had lost its scripts, inspected %d times, want 4 and 3", got, inspected)
 		}
 	})
 }

@@ -7,35 +7,36 @@ import (
 	"strings"
 )
 
-// Header is what every script says first.
+// Header is the first part of every script's reply.
 type Header struct {
-	Time     int64  // the node's clock, in microseconds since 1970; 0: it did not say
-	Identity uint64 // of the server; 0: it did not say
+	Time     int64  // the node's clock, in microseconds since 1970; 0: not known
+	Identity uint64 // of the server; 0: not known
 }
 
-// Reply is what a script returned, while it is read. A script returns a line, or a list of a line and texts:
+// Reply is a script's reply while it is parsed. A script returns a line, or a list of a line and texts:
 //
 //	"SECONDS MICROSECONDS IDENTITY ITEM ITEM ...", text, text, ...
 //
-// Seconds and microseconds are the node's clock, the identity up to 15 hexadecimal digits of the server's, or "-". An item is a letter and numbers, "y17" or "h250/17" for example, and may have texts. Calls that travelled together
-// have one item each, in their order. A line costs one allocation however many items it has.
+// SECONDS and MICROSECONDS are the node's clock. IDENTITY is up to 15 hexadecimal digits of the server's identity, or
+// "-". An item is a letter and numbers, such as "y17" or "h250/17", and may have texts. Batched calls have one item
+// each, in their order. A line costs one allocation, however many items it has.
 //
-// A list that begins with a number is the node's TIME and whatever its script says: see [Reply.Rest].
+// A list that starts with a number has the node's TIME and then anything: see [Reply.Rest].
 type Reply struct {
 	Header
-	line  string // what is left of it
-	texts []any  // what is left of them
+	line  string // not yet parsed
+	texts []any  // not yet parsed
 }
 
-// maxTime bounds the clock of a node, so that no sum and no difference of times overflows. It is reached in the year 2255.
+// maxTime bounds a node's clock, so that sums and differences of times cannot overflow. It is in the year 2255.
 const maxTime = 1 << 53
 
-// errReply says that a reply is none of a script of ours.
+// errReply says that a reply is not in the format of our scripts.
 var errReply = errors.New("unexpected reply")
 
 func unexpected(raw any) error { return fmt.Errorf("%w %.100q", errReply, fmt.Sprint(raw)) }
 
-// ParseReply reads the first part of what a script returned.
+// ParseReply parses the header of a script's reply.
 func ParseReply(raw any) (r Reply, err error) {
 	switch raw := raw.(type) {
 	case string:
@@ -69,7 +70,7 @@ func ParseReply(raw any) (r Reply, err error) {
 	return r, nil
 }
 
-// identity reads the next word; 0 if it is no number.
+// identity parses the next word; 0 if it is not a number.
 func (r *Reply) identity() uint64 {
 	word, rest, _ := strings.Cut(strings.TrimLeft(r.line, " "), " ")
 	r.line = rest
@@ -83,7 +84,7 @@ func (r *Reply) identity() uint64 {
 // Rest returns the list after its first element.
 func (r *Reply) Rest() []any { return r.texts }
 
-// Item returns the next item: its letter and its numbers, of which those that it lacks are 0.
+// Item returns the letter and the numbers of the next item. Missing numbers are 0.
 func (r *Reply) Item() (code byte, first, second int64, err error) {
 	line := strings.TrimLeft(r.line, " ")
 	if line == "" {
@@ -115,7 +116,7 @@ func (r *Reply) Text() (string, error) {
 	return "", fmt.Errorf("%w: it lacks a text", errReply)
 }
 
-// number reads a whole number below 2^63, and the spaces before it; false if there is none.
+// number parses an integer below 2^63 and the spaces before it. It returns false if there is none.
 func (r *Reply) number() (n int64, ok bool) {
 	i := 0
 	for i < len(r.line) && r.line[i] == ' ' {

@@ -6,7 +6,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// A node may answer anything. A reader of items and texts comes to an end, and never to a panic.
+// A node may answer anything. Parsing items and texts always ends, and never panics.
 func FuzzParseReply(f *testing.F) {
 	f.Add("1700000000 250 0123456789abcde y17/3 h250 n", "text", int64(1))
 	f.Add("- - -", "", int64(-1))

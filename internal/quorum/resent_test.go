@@ -7,7 +7,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 )
 
-// What was sent before the connection broke may have been done, or may yet be.
+// A request sent before the connection broke may have been executed, or may still be.
 func TestNode_WhatIsSentTwiceSaysSo(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		c.DropReplies(0)

@@ -7,38 +7,38 @@ import (
 	"time"
 )
 
-// Answer is what one node said to one call.
+// Answer is one node's answer to one call.
 type Answer[T any] struct {
 	Over  bool  // the call has ended, with a reply or with an error
-	Value T     // what the script said
+	Value T     // the script's result
 	Err   error // why there is no Value; ErrNoAnswer while the call is not over
 	Header
-	Sent, Received time.Time // the node did what it did between these, if it was sent
-	Resent         bool      // it was sent twice, since a connection broke: the first copy may still act
+	Sent, Received time.Time // the node acted between these, if the call was sent
+	Resent         bool      // sent twice because a connection broke: the first copy may still act
 }
 
-// Round is one call on several nodes. It lives on after [Ask] has returned, until the last node's call is over.
+// Round is one call on several nodes. It continues after [Ask] has returned, until the last node's call has ended.
 type Round[T any] struct {
 	nodes []*node
 	call  Call[T]
 	judge func([]Answer[T]) bool
-	until time.Time // when nobody waits any more
-	parts []part[T] // one a node
+	until time.Time // when the caller stops waiting
+	parts []part[T] // one per node
 
-	decided chan struct{} // closed when judge said so, or when no call is left
+	decided chan struct{} // closed when the outcome is decided or all calls have ended
 
 	mu      sync.Mutex // guards the fields below
 	answers []Answer[T]
-	open    int                           // calls that are not over
+	open    int                           // calls that have not ended
 	closed  bool                          // decided is closed
-	then    []func(node int, a Answer[T]) // who waits for the ends of the calls
+	then    []func(node int, a Answer[T]) // called at the end of each call
 }
 
-// part is one node's part of a round, as the node's workers see it: it is a task.
+// part is one node's part of a round. It is the task for the node's workers.
 type part[T any] struct {
 	round *Round[T]
 	index int       // in the round
-	until time.Time // when nobody waits for it any more
+	until time.Time // when the caller stops waiting for it
 }
 
 func newRound[T any](nodes []*node, call Call[T], judge func([]Answer[T]) bool) *Round[T] {
@@ -56,22 +56,22 @@ func newRound[T any](nodes []*node, call Call[T], judge func([]Answer[T]) bool) 
 	return r
 }
 
-// Answers returns what has been said so far, in the order of the nodes.
+// Answers returns the answers so far, in the order of the nodes.
 func (r *Round[T]) Answers() []Answer[T] {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.answers)
 }
 
-// Answer returns what node i has said so far.
+// Answer returns the answer of node i so far.
 func (r *Round[T]) Answer(i int) Answer[T] {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.answers[i]
 }
 
-// Then has fn called with each node's answer when that node's call is over: now, if it is, else on the goroutine that
-// ends it. So fn must not block.
+// Then calls fn with each node's answer once that node's call has ended: immediately if it has, and otherwise on the
+// goroutine that ends it. fn must not block.
 func (r *Round[T]) Then(fn func(node int, a Answer[T])) {
 	r.mu.Lock()
 	if r.open > 0 {
@@ -94,7 +94,7 @@ func (r *Round[T]) Send() {
 	}
 }
 
-// send hands the call to one node. A call that had to wait for another one still has its full time.
+// send hands the call to one node. A call that had to wait for another call still gets its full timeout.
 func (r *Round[T]) send(i int) {
 	until := r.until
 	if now := time.Now(); !now.Before(until) {
@@ -104,7 +104,7 @@ func (r *Round[T]) send(i int) {
 	r.nodes[i].enqueue(&r.parts[i])
 }
 
-// Wait returns when the round is decided, at its timeout, or when ctx is done, and then its cause.
+// Wait returns nil when the round is decided or at its timeout, and the cause of ctx if ctx is done first.
 func (r *Round[T]) Wait(ctx context.Context) error {
 	timer := time.NewTimer(time.Until(r.until))
 	defer timer.Stop()
@@ -113,7 +113,7 @@ func (r *Round[T]) Wait(ctx context.Context) error {
 	case <-timer.C:
 	case <-ctx.Done():
 		select {
-		case <-r.decided: // both at once: what was decided counts
+		case <-r.decided: // both happened: the decision counts
 		default:
 			return context.Cause(ctx)
 		}
@@ -121,7 +121,7 @@ func (r *Round[T]) Wait(ctx context.Context) error {
 	return nil
 }
 
-// finish records a node's answer; it is called exactly once a node.
+// finish records a node's answer. It is called exactly once per node.
 func (r *Round[T]) finish(i int, answer Answer[T]) {
 	answer.Over = true
 	r.mu.Lock()

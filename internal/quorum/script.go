@@ -5,23 +5,23 @@ import (
 	"encoding/hex"
 )
 
-// Source is a Lua script that the nodes keep under its hash.
+// Source is a Lua script, which nodes cache under its hash.
 type Source struct {
 	name, text string
-	sha        any // a string, boxed once for all calls
+	sha        any // a string, converted to an interface only once
 	optional   bool
 }
 
-// Name returns the script's name, which is for people.
+// Name returns the script's name, for logs and errors.
 func (s *Source) Name() string { return s.name }
 
-// Script is a Source whose replies are known: read takes from a reply what one call of it learns.
+// Script is a Source and the function that parses one call's result from a reply.
 type Script[T any] struct {
 	*Source
 	read func(*Reply) (T, error)
 }
 
-// NewScript makes a Script of its text.
+// NewScript makes a Script from its text.
 func NewScript[T any](name, text string, read func(*Reply) (T, error)) *Script[T] {
 	sum := sha1.Sum([]byte(text))
 	return &Script[T]{
@@ -30,29 +30,29 @@ func NewScript[T any](name, text string, read func(*Reply) (T, error)) *Script[T
 	}
 }
 
-// Optional marks a script that nothing depends on, and returns it. A node that answers it with an error, such as one for
-// missing rights, works all the same: [Config.Seen] does not see that error, only the round does.
+// Optional marks a script that nothing depends on, and returns it. If a node answers it with an error, such as a
+// missing permission, only the round sees that error, not [Config.Seen]: the node still counts as working.
 func (s *Script[T]) Optional() *Script[T] {
 	s.optional = true
 	return s
 }
 
-// Arguments are the arguments of a script that one call brings, or that all calls of a [Command] share. They are asked
-// for when they are about to be sent, for each node anew and on any goroutine. A pointer to a string or to an int64 is
-// sent as what it points to; it must not change afterwards.
+// Arguments are the script arguments of one call, or those that all calls of a [Command] share. They are requested for
+// each node just before they are sent, on any goroutine. A pointer to a string or an int64 is sent as the value it
+// points to, which must not change afterwards.
 type Arguments interface {
 	AppendArgs(node int, args []any) []any
 }
 
-// Named are Arguments of calls of which no two with the same name travel in one call of a script, which would see what
-// neither has written; and they keep their order, also between commands.
+// Named are Arguments of calls with a name. Two calls with the same name never share one script call, because the
+// script reads everything before it writes. They also keep their order, even across commands.
 type Named interface {
 	Arguments
 	Name() string
 }
 
-// Command is what calls have in common that may travel together, as one call of a script: its keys and its first
-// arguments. It is made once and used for many calls.
+// Command is the shared part of calls that may be batched into one script call: its keys and its first arguments. It is
+// made once and used for many calls.
 type Command[T any] struct {
 	script *Script[T]
 	keys   []string
@@ -61,32 +61,32 @@ type Command[T any] struct {
 	seen   func(node int, a Answer[T])
 }
 
-// Command prepares calls of the script of which at most most travel together. All keys must lie in one slot, for nodes
-// that are clusters. The arguments of head, if it is not nil, come before those of the calls.
+// Command makes a Command of the script. At most most calls are batched. For nodes that are clusters, all keys must be
+// in one slot. The arguments of head, if not nil, come before those of the calls.
 func (s *Script[T]) Command(most int, head Arguments, keys ...string) *Command[T] {
 	return &Command[T]{script: s, keys: keys, head: head, most: most}
 }
 
-// Seen has fn called with each answer to a call of the command, before its round sees it, on any goroutine.
+// Seen makes fn be called with each answer to a call of the command, on any goroutine, before its round receives it.
 func (c *Command[T]) Seen(fn func(node int, a Answer[T])) *Command[T] {
 	c.seen = fn
 	return c
 }
 
-// Call is one call of the command, with arguments of its own if args is not nil.
+// Call makes one call of the command, with its own arguments if args is not nil.
 func (c *Command[T]) Call(args Arguments) Call[T] { return Call[T]{c, args} }
 
-// Call is one call of a script, the same on every node but for what its [Arguments] say.
+// Call is one call of a script. It is the same on every node, except for what its [Arguments] return.
 type Call[T any] struct {
 	command *Command[T]
 	args    Arguments
 }
 
-// command is a Command[T] whatever its T.
+// command is a Command[T] for any T.
 type command interface {
 	source() *Source
 	limit() int
-	// appendTo appends the whole command for a node, with the calls of tasks, which are all of this command.
+	// appendTo appends the whole command for a node, with the calls of tasks, all of which belong to this command.
 	appendTo(args []any, node int, tasks []task) []any
 	// deliver gives each of the tasks its answer.
 	deliver(node int, tasks []task, r *result)

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// NodeError is why one node did not do its part.
+// NodeError is why one node did not agree.
 type NodeError struct {
 	Addr string
 	Err  error
 }
 
-// Shortfall is the error of a call that too few nodes agreed to.
+// Shortfall is the error of a call to which too few nodes agreed.
 type Shortfall struct {
-	Op              string // what was tried
+	Op              string // the operation
 	Kind            error
-	Size, Need, Got int         // nodes in the list, of which so many are needed, and did agree
-	Nodes           []NodeError // those that did not agree, in the order of the list
+	Size, Need, Got int         // number of nodes, how many must agree, how many did
+	Nodes           []NodeError // nodes that did not agree, in the order of the list
 }
 
 func (e *Shortfall) Error() string {
@@ -37,7 +37,7 @@ func (e *Shortfall) Unwrap() []error {
 	return all
 }
 
-// Decided reports that so many votes are a majority, or that the nodes which have not answered cannot make one of them.
+// Decided reports whether votes are a majority, or cannot become one with the nodes that have not answered.
 func (q *Quorum) Decided(votes, open int) bool {
 	return votes >= q.Majority() || votes+open < q.Majority()
 }

@@ -23,7 +23,7 @@ type numbered struct {
 func (n numbered) AppendArgs(_ int, args []any) []any { return append(args, n.name, n.number) }
 func (n numbered) Name() string                       { return n.name }
 
-// Each reads what was there before its call.
+// Each call reads the state before it.
 func TestNode_CallsOfOneNameDoNotTravelTogether(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		swap := quorum.NewScript("swap", `local line = '1 1 -'
@@ -53,7 +53,7 @@ func TestNode_CallsOfOneNameDoNotTravelTogether(t *testing.T) {
 	})
 }
 
-// A node that lacks a script is told it once, however many calls wait.
+// A node that lacks a script is sent it once, however many calls wait.
 func TestNode_ThatLacksAScriptIsToldItOnceForAll(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		c.FlushScripts(0)
@@ -70,16 +70,16 @@ func TestNode_ThatLacksAScriptIsToldItOnceForAll(t *testing.T) {
 				t.Errorf("call %d: %v, %v", i, err, r.Answer(0).Err)
 			}
 		}
-		// The first and the others, each by hash, and again: by source, and together by hash. Fewer, where some were sent
-		// only when the node had the script.
+		// The first and the others, each by hash, and once more: by source, and together by hash. There are fewer if
+		// some were sent only after the node had the script.
 		if asked, took := c.Requests(0)-before, time.Since(began); asked > 8+8 || took > 100*time.Millisecond {
 			t.Errorf("%d requests in %v, want 16 at most in at most five round trips", asked, took)
 		}
 	})
 }
 
-// Where several workers are idle and the node turns silent, all but one go: a task that one of them was woken for must not
-// be left.
+// If several workers are idle and the node stops answering, all but one end. A task for which one of them was woken
+// must not be left behind.
 func TestNode_WorkersThatGoLeaveNoTask(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		ask := func() error {
@@ -111,8 +111,8 @@ func TestNode_WorkersThatGoLeaveNoTask(t *testing.T) {
 	})
 }
 
-// Another user of a client that has but one connection need not wait until a worker has lingered. In real time: who waits
-// for go-redis's pool in a bubble leaves a timer behind that the next bubble stumbles over.
+// Another user of a client with a single connection need not wait until a worker has lingered. The test runs in real
+// time: waiting for go-redis's pool in a bubble leaves a timer behind that breaks the next bubble.
 func TestNode_GivesItsConnectionBack(t *testing.T) {
 	c := nodetest.Start(1)
 	defer c.Close()

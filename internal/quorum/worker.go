@@ -12,12 +12,12 @@ import (
 	"github.com/redlockfx/redlockfx/internal/refusal"
 )
 
-// worker sends tasks to a node on a connection of its own. It belongs to one goroutine.
+// worker sends tasks to a node on its own connection. It belongs to one goroutine.
 type worker struct {
 	node *node
 	connection
-	tasks      []task
-	introduced bool // the node has been sent all scripts
+	tasks         []task
+	scriptsLoaded bool // the node has been sent all scripts
 
 	// Scratch space of a batch.
 	groups []group
@@ -25,19 +25,19 @@ type worker struct {
 	args   [][]any
 }
 
-// group is the tasks of one command, and what became of it.
+// group is the tasks of one command, and its result.
 type group struct {
 	command command
 	tasks   []task
 	result
 }
 
-// has reports that there is a task with that name.
+// has reports whether there is a task with that name.
 func (g *group) has(name string) bool {
 	return name != "" && slices.ContainsFunc(g.tasks, func(t task) bool { return t.name() == name })
 }
 
-// result is what became of one command.
+// result is the outcome of one command.
 type result struct {
 	reply          Reply
 	err            error
@@ -45,7 +45,7 @@ type result struct {
 	resent         bool
 }
 
-// isAnswer reports that the node has answered, be it with an error.
+// isAnswer reports whether the node has answered, even with an error.
 func (r result) isAnswer() bool {
 	_, refused := errors.AsType[redis.Error](r.err)
 	return r.err == nil || refused || errors.Is(r.err, errReply)
@@ -53,7 +53,7 @@ func (r result) isAnswer() bool {
 
 func (r result) lacksScript() bool { return refusal.Code(r.err) == refusal.NoScript }
 
-// run sends the tasks that somebody still waits for, in one pipeline, and gives each its answer.
+// run sends the tasks that have not expired in one pipeline, and delivers their answers.
 func (w *worker) run() {
 	now := time.Now()
 	w.groups = w.groups[:0]
@@ -87,7 +87,7 @@ func (w *worker) run() {
 	}
 }
 
-// add puts a task into a group of its command, or into a new one, but never before one of its name.
+// add adds a task to a group of its command, or to a new group. It never moves a task ahead of one with the same name.
 func (w *worker) add(t task) {
 	c := t.command()
 	for i := len(w.groups) - 1; i >= 0; i-- {
@@ -104,12 +104,12 @@ func (w *worker) add(t task) {
 		w.groups = append(w.groups, group{command: c, tasks: []task{t}})
 		return
 	}
-	w.groups = w.groups[:len(w.groups)+1] // with the space of an earlier batch
+	w.groups = w.groups[:len(w.groups)+1] // reuses the space of an earlier batch
 	g := &w.groups[len(w.groups)-1]
 	*g = group{command: c, tasks: append(g.tasks[:0], t)}
 }
 
-// inspect makes the inspection if it is due. The error is why the node must not be asked anything else.
+// inspect runs the inspection if it is due. The error is why the node must not be asked anything else.
 func (w *worker) inspect(until time.Time) error {
 	n := w.node
 	if !n.isUninspected() {
@@ -117,16 +117,16 @@ func (w *worker) inspect(until time.Time) error {
 	}
 	inspection := n.config.Inspection
 	asked := []group{{command: inspection.command}}
-	if w.introduced {
+	if w.scriptsLoaded {
 		w.exchange(until, asked)
 	} else {
-		w.introduce(until, asked, true)
+		w.loadScripts(until, asked, true)
 		w.see(asked[0])
 	}
 	if r := asked[0].result; !r.isAnswer() {
 		return r.err
 	}
-	w.introduced = true
+	w.scriptsLoaded = true
 	if err := inspection.judge(n.index, asked[0].result); err != nil {
 		return err
 	}
@@ -134,9 +134,9 @@ func (w *worker) inspect(until time.Time) error {
 	return nil
 }
 
-// exchange sends the commands of the groups and notes their results. Scripts that the node does not have are sent with
-// their sources, and the others loaded with them. If the connection turns out to be broken, everything is sent once more
-// on another one.
+// exchange sends the commands of the groups and stores their results. Scripts that the node lacks are sent with their
+// sources, which loads the other scripts as well. If the connection is broken, everything is sent once more on another
+// one.
 func (w *worker) exchange(until time.Time, groups []group) {
 	w.send(until, groups)
 	if isBroken(groups[0].err) {
@@ -145,39 +145,39 @@ func (w *worker) exchange(until time.Time, groups []group) {
 			groups[i].resent = true
 		}
 	}
-	w.teach(until, groups)
+	w.retryNoScript(until, groups)
 	for i := range groups {
 		groups[i].resent = groups[i].resent || !w.isOne()
 		w.see(groups[i])
 	}
 }
 
-// teach sends again what failed for want of its script: the first command of each script with its source, and then all
-// others by their hashes, together.
-func (w *worker) teach(until time.Time, groups []group) {
-	var taught []*Source
-	var again []group
-	var places []int // of those in groups
+// retryNoScript retries commands that failed with NOSCRIPT: the first command of each script with its source, and then
+// all others together, by their hashes.
+func (w *worker) retryNoScript(until time.Time, groups []group) {
+	var loaded []*Source
+	var retries []group
+	var places []int // of the retries, in groups
 	for i := range groups {
 		source := groups[i].command.source()
 		switch {
 		case !groups[i].lacksScript():
-		case slices.Contains(taught, source):
-			again, places = append(again, groups[i]), append(places, i)
+		case slices.Contains(loaded, source):
+			retries, places = append(retries, groups[i]), append(places, i)
 		default:
-			w.introduce(until, groups[i:i+1], slices.Contains(w.node.config.Scripts, source))
-			taught = append(taught, source)
+			w.loadScripts(until, groups[i:i+1], slices.Contains(w.node.config.Scripts, source))
+			loaded = append(loaded, source)
 		}
 	}
-	if len(again) == 0 {
+	if len(retries) == 0 {
 		return
 	}
-	w.send(until, again)
+	w.send(until, retries)
 	for k, i := range places {
-		if again[k].lacksScript() { // the node loses them all the time
-			w.introduce(until, again[k:k+1], false)
+		if retries[k].lacksScript() { // the node keeps losing its scripts
+			w.loadScripts(until, retries[k:k+1], false)
 		}
-		groups[i].result = again[k].result
+		groups[i].result = retries[k].result
 	}
 }
 
@@ -192,8 +192,8 @@ func (w *worker) send(until time.Time, groups []group) {
 	w.received(groups, sent, err)
 }
 
-// introduce sends the command of one group with its script's source. If all is set, all other scripts are loaded with it.
-func (w *worker) introduce(until time.Time, groups []group, all bool) {
+// loadScripts sends the command of one group with its script's source. If all is set, it also loads all other scripts.
+func (w *worker) loadScripts(until time.Time, groups []group, all bool) {
 	source := groups[0].command.source()
 	w.cmds = append(w.cmds[:0], w.newCmd(0, groups[0], eval, &source.text))
 	if all {
@@ -208,7 +208,7 @@ func (w *worker) introduce(until time.Time, groups []group, all bool) {
 	w.received(groups, sent, err)
 }
 
-// What go-redis is given as an argument it is given in an interface: these cost no allocation each time.
+// evalsha and eval are already interfaces, so passing them to go-redis allocates nothing.
 var evalsha, eval any = "evalsha", "eval"
 
 // newCmd makes the i-th command of a pipeline.
@@ -218,7 +218,7 @@ func (w *worker) newCmd(i int, g group, command, script any) *redis.Cmd {
 	}
 	w.args[i] = g.command.appendTo(append(w.args[i][:0], command, script), w.node.index, g.tasks)
 	cmd := redis.NewCmd(context.Background(), w.args[i]...)
-	cmd.SetFirstKeyPos(3) // for nodes that are clusters
+	cmd.SetFirstKeyPos(3) // needed by clusters
 	return cmd
 }
 
@@ -227,7 +227,7 @@ func (w *worker) sends() time.Time {
 	return w.node.config.Now()
 }
 
-// received notes the results of commands, the first ones of the pipeline.
+// received stores the results of commands, which are the first of the pipeline.
 func (w *worker) received(groups []group, sent time.Time, err error) {
 	now := w.node.config.Now()
 	for i := range groups {
@@ -236,8 +236,8 @@ func (w *worker) received(groups []group, sent time.Time, err error) {
 		switch {
 		case r.err != nil:
 		case cmd.Val() == nil && err != nil:
-			// go-redis (9.23) leaves a command of a pipeline without an error when the server refuses what sets up the
-			// connection, a password say.
+			// go-redis (9.23) sets no error on a pipelined command if the server refuses the connection setup, such as
+			// the password.
 			r.err = plain.Error(err)
 		default:
 			r.reply, r.err = ParseReply(cmd.Val())
@@ -246,7 +246,7 @@ func (w *worker) received(groups []group, sent time.Time, err error) {
 	w.node.note(groups[0].isAnswer(), now.Sub(sent))
 }
 
-// see shows an exchange to whoever watches all of them.
+// see reports an exchange to Config.Seen.
 func (w *worker) see(g group) {
 	source := g.command.source()
 	refused := g.err != nil && g.isAnswer()

@@ -1,5 +1,5 @@
-// Package refusal knows the words with which servers refuse a command. Versions and forks of Redis say the same thing in
-// other words; what the library makes of a refusal depends on [Code] alone.
+// Package refusal classifies the errors with which servers refuse a command. Versions and forks of Redis word the same
+// refusal differently; the library decides by [Code] alone.
 package refusal
 
 import (
@@ -11,36 +11,36 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The codes of what is refused. Most servers begin the refusal with them.
+// The codes of refusals. Most servers start the error with them.
 const (
 	NoAuth      = "NOAUTH"      // no password was given
 	WrongPass   = "WRONGPASS"   // the user or the password is wrong
 	NoPerm      = "NOPERM"      // the user lacks a right
-	ReadOnly    = "READONLY"    // a replica
-	MasterDown  = "MASTERDOWN"  // a replica without its master
-	Loading     = "LOADING"     // its file, after a start
+	ReadOnly    = "READONLY"    // the server is a replica
+	MasterDown  = "MASTERDOWN"  // the server is a replica without its master
+	Loading     = "LOADING"     // the server is loading its file after a start
 	Busy        = "BUSY"        // a script runs and does not end
-	NoScript    = "NOSCRIPT"    // the script has to be sent
-	OutOfMemory = "OOM"         // and nothing to evict
-	NoReplicas  = "NOREPLICAS"  // too few for min-replicas-to-write
+	NoScript    = "NOSCRIPT"    // the script must be sent
+	OutOfMemory = "OOM"         // out of memory, and nothing to evict
+	NoReplicas  = "NOREPLICAS"  // too few replicas for min-replicas-to-write
 	MisConf     = "MISCONF"     // its last snapshot failed
 	ClusterDown = "CLUSTERDOWN" // a slot is not served, or the shard is cut off
 	Moved       = "MOVED"       // the slot is on another shard
-	Ask         = "ASK"         // the slot is on its way to another shard
-	TryAgain    = "TRYAGAIN"    // the same, and half of the keys have gone
+	Ask         = "ASK"         // the slot is moving to another shard
+	TryAgain    = "TRYAGAIN"    // the same, and some of the keys have already moved
 
-	// UnknownCommand has no code of its own on any server: the command does not exist, was renamed or is blocked.
+	// UnknownCommand says that the command does not exist, was renamed or is blocked. Servers have no code for it.
 	UnknownCommand = "UNKNOWN_COMMAND"
-	// NoDatabase has none either: the server has no database of that number, or only one.
+	// NoDatabase says that the server has no database with that number, or only one. Servers have no code for it either.
 	NoDatabase = "NO_DATABASE"
 )
 
-// table has the refusals, the ones by which the library decides first.
+// table lists the refusals. Earlier entries take precedence.
 var table = []struct {
 	code string
-	// texts mean the same on servers that say it without the code.
+	// texts identify the refusal on servers that omit the code.
 	texts []string
-	// permanent: asking again does not mend it.
+	// permanent says that retrying does not help.
 	permanent bool
 }{
 	{NoAuth, []string{"unauthenticated"}, true},
@@ -72,8 +72,8 @@ var table = []struct {
 	{TryAgain, nil, false},
 }
 
-// known finds a code of the table where a server may write one: first of all, or, as Redis 6 does in scripts, behind the
-// place in the script ("ERR Error running script (call to f_...): @user_script:1: @user_script: 1: -OOM ...").
+// known matches a code of the table where a server may write one: at the start, or, as Redis 6 does in scripts, after
+// the position in the script ("ERR Error running script (call to f_...): @user_script:1: @user_script: 1: -OOM ...").
 var known = regexp.MustCompile(`(?:^|: -?)(` + codes() + `)(?: |:|$)`)
 
 func codes() string {
@@ -84,8 +84,8 @@ func codes() string {
 	return strings.Join(all, "|")
 }
 
-// Code is what a server refuses, whatever its words: one of the codes above, or the first word of another error. It is
-// empty if err is no answer of a server.
+// Code returns the code of a server's error: one of the codes above whatever the wording, or else the first word of the
+// error. It returns "" if err is not an answer of a server.
 func Code(err error) string {
 	answer, ok := errors.AsType[redis.Error](err)
 	if !ok {
@@ -104,8 +104,8 @@ func Code(err error) string {
 	return code
 }
 
-// IsPermanent reports a refusal that asking again does not mend: a wrong password, missing rights, a command or a
-// database that the server does not have.
+// IsPermanent reports whether err is a refusal that retrying does not help: a wrong password, missing permissions, or a
+// command or database that the server does not have.
 func IsPermanent(err error) bool {
 	code := Code(err)
 	for _, row := range table {

@@ -26,7 +26,7 @@ const (
 	in9 = " script: on @user_script:1." // Valkey 9
 )
 
-// These are the words of Redis 6.0, 7.0 and 8.0 and of Valkey 8.1 and 9.1, as the servers said them.
+// The texts of Redis 6.0, 7.0 and 8.0 and of Valkey 8.1 and 9.1, as received from the servers.
 func TestCode_IsTheSameWhateverTheWords(t *testing.T) {
 	for text, want := range map[string]string{
 		"NOAUTH Authentication required.":                                                         refusal.NoAuth,

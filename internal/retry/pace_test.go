@@ -29,6 +29,6 @@ func TestPace_LetsAFewPassAndSpacesTheRest(t *testing.T) {
 		}
 	}
 	if !p.Allow(now.Add(10*ms)) || p.Allow(now.Add(10*ms)) {
-		t.Error("what was refused was counted, or what was allowed was not")
+		t.Error("a refused event was counted, or an allowed one was not")
 	}
 }

@@ -1,5 +1,5 @@
-// Package retry spaces and bounds attempts. Nothing in this module tries again without it, so no
-// loop is hot and none is endless by accident.
+// Package retry spaces and bounds attempts. All retries in this module use it, so no loop is hot and none is endless by
+// accident.
 package retry
 
 import (
@@ -11,8 +11,8 @@ import (
 // Backoff is the range of pauses between attempts.
 type Backoff struct{ Min, Max time.Duration }
 
-// After returns a random pause to follow the n-th failure in a row, n from 1: between Min and
-// Min doubled with each failure, and never above Max.
+// After returns a random pause after the n-th failure in a row, n from 1. The pause is between Min and Min doubled with
+// each failure, and never above Max.
 func (b Backoff) After(n int) time.Duration {
 	top := b.Min << min(n, 30)
 	if top > b.Max || top <= 0 {
@@ -24,7 +24,7 @@ func (b Backoff) After(n int) time.Duration {
 	return b.Min + rand.N(top-b.Min)
 }
 
-// Sleep waits for d, or until ctx is done and then returns its cause.
+// Sleep waits for d and returns nil, or until ctx is done and returns its cause.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return context.Cause(ctx)

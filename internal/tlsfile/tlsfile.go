@@ -1,4 +1,4 @@
-// Package tlsfile reads certificates from files, and says at once what is wrong with them.
+// Package tlsfile reads certificates from files and reports problems immediately.
 package tlsfile
 
 import (
@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// CAs returns the certificates in a file of PEM.
+// CAs returns the certificates in a PEM file.
 func CAs(file string) (*x509.CertPool, error) {
 	pem, err := os.ReadFile(file)
 	if err != nil {
@@ -21,8 +21,8 @@ func CAs(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// ClientCertificate returns what [tls.Config.GetClientCertificate] is to be. The files are read again for each connection, as
-// certificates are renewed, and now, to see whether they can be. what is said before each error.
+// ClientCertificate returns a function for [tls.Config.GetClientCertificate]. It reads the files once immediately, to
+// check them, and again for each connection, because certificates are renewed. what starts each error.
 func ClientCertificate(cert, key, what string) (func(*tls.CertificateRequestInfo) (*tls.Certificate, error), error) {
 	read := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(cert, key)

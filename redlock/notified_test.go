@@ -13,8 +13,8 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Two or three who take the lock again and again, with short holds and short pauses at random: each of them is about to be
-// told, on its way, or going behind another one, and nobody waits although the lock is free.
+// Two or three processes take the lock repeatedly, with short random holds and pauses. Each may be about to be
+// notified, about to ask, or queueing behind another one; nobody waits while the lock is free.
 func TestAcquire_AgainAndAgainNeverStalls(t *testing.T) {
 	for _, processes := range []int{2, 3} {
 		for _, hold := range []time.Duration{0, time.Millisecond, 3 * time.Millisecond} {
@@ -49,7 +49,8 @@ func TestAcquire_AgainAndAgainNeverStalls(t *testing.T) {
 	}
 }
 
-// Many who take the lock again and again ask little more than it takes: who goes behind the others waits until it is told.
+// Many processes that take the lock repeatedly send few extra requests: a process behind others waits until it is
+// notified.
 func TestAcquire_AgainAndAgainByManyAsksLittle(t *testing.T) {
 	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 		const many, turns = 30, 10
@@ -74,7 +75,7 @@ func TestAcquire_AgainAndAgainByManyAsksLittle(t *testing.T) {
 					}
 					if turn == 0 {
 						ready.Done()
-						ready.Wait() // what it takes to join is not measured
+						ready.Wait() // joining is not measured
 						measured.Do(func() { before = c.Asked() })
 					}
 				}
@@ -87,8 +88,8 @@ func TestAcquire_AgainAndAgainByManyAsksLittle(t *testing.T) {
 	})
 }
 
-// The first one is told of a release, and its context ends while it asks: its own attempt is on the nodes while it has them
-// tell the next one, who has given up already, and so on.
+// The first waiter is notified of a release, and its context ends while it asks. Its own attempt is still on the nodes
+// when it has them notify the next one, which has also given up, and so on.
 func TestAcquire_ThatEndsWhileItAsksHasTheNextOneTold(t *testing.T) {
 	for cut := 200 * time.Microsecond; cut <= time.Millisecond; cut += 200 * time.Microsecond {
 		bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
@@ -124,15 +125,15 @@ func TestAcquire_ThatEndsWhileItAsksHasTheNextOneTold(t *testing.T) {
 				t.Error(err)
 			}
 			all.Wait()
-			if took := won.Sub(released); took > 15*time.Millisecond { // less than until the nodes pass one over by themselves
+			if took := won.Sub(released); took > 15*time.Millisecond { // sooner than the nodes skip a waiter by themselves
 				t.Errorf("ended after %v: the third one had it after %v", cut, took)
 			}
 		})
 	}
 }
 
-// An attempt that the nodes have granted, and whose answers came too late, looks like a hold. Its context ends before the next
-// attempt, and who waits for it is told when it is gone.
+// An attempt whose answers came too late looks like a hold. Its context ends before the next attempt, and waiters are
+// notified when it is removed.
 func TestAcquire_IsToldOfTheEndOfAnAttemptThatWasGranted(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		failing, links := c.Locker()
@@ -165,7 +166,7 @@ func TestAcquire_IsToldOfTheEndOfAnAttemptThatWasGranted(t *testing.T) {
 	})
 }
 
-// Nodes that write nothing still say who holds a lock, also to those who wait.
+// Nodes that cannot write still say who holds a lock, also to waiters.
 func TestAcquire_WhereNodesWriteNothing(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		holder, _ := c.Locker()

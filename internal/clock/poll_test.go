@@ -9,7 +9,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/clock"
 )
 
-// goroutines is the number of those started while bubble time goes on by d.
+// goroutines returns the number of goroutines started while bubble time advances by d.
 func goroutines(d time.Duration) int {
 	sample := []metrics.Sample{{Name: "/sched/goroutines-created:goroutines"}}
 	metrics.Read(sample)
@@ -20,14 +20,14 @@ func goroutines(d time.Duration) int {
 }
 
 func TestLook_IsOneForAllTimersAndNoneWithoutThem(t *testing.T) {
-	const looks = int(time.Minute / lookEvery)
-	const others = looks / 10 // of the runtime and of the tests, for their own ends
+	const polls = int(time.Minute / pollInterval)
+	const others = polls / 10 // goroutines of the runtime and of the tests
 	synctest.Test(t, func(t *testing.T) {
 		c := clock.New()
 		is := func(when string, want int) {
 			t.Helper()
 			if got := goroutines(time.Minute); got < want-1 || got > want+others {
-				t.Errorf("%s: %d goroutines in a minute, want %d looks", when, got, want)
+				t.Errorf("%s: %d goroutines in a minute, want %d polls", when, got, want)
 			}
 		}
 		is("new", 0)
@@ -35,11 +35,11 @@ func TestLook_IsOneForAllTimersAndNoneWithoutThem(t *testing.T) {
 		for i := range timers {
 			timers[i] = c.AfterFunc(c.Now().Add(150*time.Second), func() {})
 		}
-		is("a thousand timers", looks)
+		is("a thousand timers", polls)
 		for _, timer := range timers[1:] {
 			timer.Stop()
 		}
-		is("one is left", looks)
+		is("one is left", polls)
 		timers[0].Stop()
 		is("all stopped", 0)
 		timers[0].Reset(c.Now().Add(time.Second))
@@ -53,7 +53,7 @@ func TestLook_IsOneForAllTimersAndNoneWithoutThem(t *testing.T) {
 			timers[0].Stop()
 			timers[0].Reset(c.Now().Add(time.Hour))
 		}
-		is("armed again and again", looks)
+		is("armed again and again", polls)
 		timers[0].Stop()
 		is("and stopped", 0)
 	})
