@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,9 +17,16 @@ var awaitBackoff = retry.Backoff{Min: 100 * time.Millisecond, Max: 2 * time.Seco
 // the trigger could not be stored, or that ctx is done; then the record is what is known by then, [StateRunning] or without a
 // State, and the run is not stopped.
 //
-// If somebody else triggers the job before the run starts, the one run is for both.
+// A job that was added here and that no leader has stored yet is waited for. If somebody else triggers the job before the run
+// starts, the one run is for both.
 func (s *Scheduler) TriggerAndWait(ctx context.Context, job string) (Record, error) {
 	set, err := s.change(ctx, "trigger", job, s.store.Trigger)
+	for n := 1; errors.Is(err, ErrUnknownJob) && s.own(job) != nil; n++ {
+		if problem := retry.Sleep(ctx, awaitBackoff.After(n)); problem != nil {
+			return Record{}, fmt.Errorf("%w: %w", err, context.Cause(ctx))
+		}
+		set, err = s.change(ctx, "trigger", job, s.store.Trigger)
+	}
 	if err != nil {
 		return Record{}, err
 	}

@@ -45,6 +45,26 @@ func TestTriggerAndWait_ReturnsTheOutcomeOfThatRun(t *testing.T) {
 	})
 }
 
+// A job that was added a moment ago, by a process that leads a moment later.
+func TestTriggerAndWait_WaitsForTheJobToBeStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := redlocktest.New(t, 1).Replica()
+		ran := make(chan scheduler.Run, 1)
+		err := r.Scheduler.Add(scheduler.Job{Name: "job", Spec: "@yearly", Run: func(_ context.Context, run scheduler.Run) error {
+			ran <- run
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Run()
+		ended, err := r.Scheduler.TriggerAndWait(t.Context(), "job")
+		if run := <-ran; err != nil || ended.State != scheduler.StateOK || !ended.Tick.Equal(run.Tick) {
+			t.Errorf("%+v, %v; it ran for %+v", ended, err, run)
+		}
+	})
+}
+
 func TestTriggerAndWait_EndsWithItsContextAndSaysWhatIsKnown(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")

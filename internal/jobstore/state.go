@@ -116,7 +116,7 @@ type Setting struct {
 	Version int64 // µs by a node's clock, above every earlier one
 	On      bool
 	Origin
-	Tie     string // six random hexadecimal digits, which put equal versions in an order
+	Tie string // six random hexadecimal digits, which put equal versions in an order
 }
 
 // Origin is who has set something, and why.
