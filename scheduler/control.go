@@ -66,7 +66,7 @@ func (s *Scheduler) change(
 	if err != nil {
 		return set, publicError(what, job, err)
 	}
-	s.log.Info(what, zap.String("job", job), zap.String("by", who), zap.String("reason", why), zap.String("replica", s.elector.Identity()))
+	s.log.Info(what, zap.String("job", job), zap.String("by", who), zap.String("reason", why), zap.String("from", s.elector.Identity()))
 	return set, nil
 }
 
