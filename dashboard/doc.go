@@ -41,13 +41,14 @@
 //
 // Times are in UTC, by the nodes' clock; what ends in _ms is in whole milliseconds. What is empty may be left out.
 // leader is null where nobody leads, or none is known: of a part that could not be read problems says so, and how old
-// it is. If the leader's lease has run out since the nodes were read, expired is true: it leads no more, as far as is known.
-// leaderless has the times between the terms when nobody is known to have led; if sure is missing, the leader before
-// was killed or cut off, and may have led up to [election.TermRecordedEvery] longer than from says. The replica at the top is the one that was asked. runs has the last run of each job, 20 at most, the newest first.
-// last, and the records of one job, are as runs are, with the states of [scheduler.State], and unknown: the run has
-// no end, and its leader leads no more. pause is as changes are. replicas are those that have led or run a job, 50 at
-// most, and the one that was asked: the nodes know no others. Fields may be added; those that
-// are there stay. A job whose state the nodes cannot tell is listed with why and no why_tick.
+// it is. If the leader's lease has run out since the nodes were read, expired is true: it leads no more, as far as is
+// known. leaderless has the times between the terms when nobody is known to have led; if sure is missing, the leader
+// before was killed or cut off, and may have led up to [election.TermRecordedEvery] longer than from says. The replica
+// at the top is the one that was asked. runs has the last run of each job, 20 at most, the newest first. last, and the
+// records of one job, are as runs are, with the states of [scheduler.State], and unknown: the run has no end, and its
+// leader leads no more. pause is as changes are. replicas are those that have led or run a job, 50 at most, and the one
+// that was asked: the nodes know no others. Fields may be added; those that are there stay. A job whose state the nodes
+// cannot tell is listed with why and no why_tick.
 //
 // # What it costs
 //
