@@ -9,7 +9,8 @@
 //
 // # Who may see it, who may act
 //
-// The handler listens to nothing by itself and knows no users: put it behind what protects the service's other pages.
+// The handler listens to nothing by itself and knows no users: put it behind what protects the service's other pages, or see
+// the example of basic authentication.
 // It changes nothing, unless [AllowActions] is given a function that decides who may; then jobs can be paused, resumed
 // and triggered, by POST alone, from this page alone ([http.CrossOriginProtection]). The buttons are shown only to those
 // who may use them.

@@ -21,7 +21,8 @@ type Job struct {
 	Name string
 	// Spec says when it ticks; see [Parse].
 	Spec string
-	// Run does the work of one tick. Its context ends before anybody else can lead.
+	// Run does the work of one tick. Its context ends before anybody else can lead. A job has no parameters: Run is a closure
+	// over what it needs, and jobs that differ in it have names of their own.
 	Run func(ctx context.Context, run Run) error
 
 	// Location is the zone of a Spec that names none; that of the Scheduler if nil.
