@@ -81,7 +81,8 @@ func TestPage_ALeaderWhoseLeaseHasRunOutDoesNotLead(t *testing.T) {
 			t.Errorf("%+v", long.Last)
 		}
 		body := s.get("/").Body.String()
-		want.Parts(t, "the page", body, "No leader is known", "led when the nodes were last read, 1 min ago", "state unknown")
+		want.Parts(t, "the page", body, "No leader is known", "led when the nodes were last read, 1 min ago", "state unknown",
+			`<td data-label="Next">due `)
 		lacks(t, "the page", body, "leads</span>", "★", "state running")
 		body = s.get("/job?name=long").Body.String()
 		lacks(t, "the job's page", body, "state running", ">running<")

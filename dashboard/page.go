@@ -19,7 +19,7 @@ const onePage = 100
 var assets embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"ago": relative, "clock": clockTime, "mark": mark, "rowid": rowID,
+	"ago": relative, "coming": coming, "clock": clockTime, "mark": mark, "rowid": rowID,
 	"acts": func(j *job, c *content) acts { return acts{j, c.Query.Back()} },
 }).ParseFS(assets, "assets/*.html"))
 
