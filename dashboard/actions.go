@@ -61,7 +61,7 @@ func (p *page) act(a action) http.HandlerFunc {
 		log := p.audit(r, a.name, job, who)
 		if err != nil {
 			log.Warn("dashboard: an action was refused, or failed", zap.Error(err))
-			http.Error(w, err.Error(), status)
+			p.refuseAction(w, r, status, err, backTo(r.PostForm.Get("back"), job))
 			return
 		}
 		log.Info("dashboard: an action was taken")
@@ -70,6 +70,17 @@ func (p *page) act(a action) http.HandlerFunc {
 		w.Header().Set("Location", backTo(r.PostForm.Get("back"), job))
 		w.WriteHeader(http.StatusSeeOther)
 	}
+}
+
+// refuseAction answers a browser with a page that has the way back, and a program with the text.
+func (p *page) refuseAction(w http.ResponseWriter, r *http.Request, status int, why error, back string) {
+	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		http.Error(w, why.Error(), status)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_ = templates.ExecuteTemplate(w, "refused", map[string]string{"Why": why.Error(), "Back": back}) // whoever asked is gone
 }
 
 // audit is a logger that says who asked for what. by is empty where nobody is known to have: what a request says of itself

@@ -9,7 +9,8 @@
 //
 // # Who may see it, who may act
 //
-// The handler listens to nothing by itself and knows no users: put it behind what protects the service's other pages.
+// The handler listens to nothing by itself and knows no users: put it behind what protects the service's other pages, or see
+// the example of basic authentication.
 // It changes nothing, unless [AllowActions] is given a function that decides who may; then jobs can be paused, resumed
 // and triggered, by POST alone, from this page alone ([http.CrossOriginProtection]). The buttons are shown only to those
 // who may use them.
@@ -28,20 +29,27 @@
 // The same is at api, and one of the jobs at api?name=NAME, which also has its records[] and changes[], all that
 // are kept, and problems[]:
 //
-//	(itself)   election now problems[] leader replica nodes[] jobs[] runs[] terms[]
-//	leader     id value term since lease_ms
-//	replica    id state since stop_ms check
-//	nodes      addr version latency_ms guard_ms clock_offset_ms error
-//	jobs       name spec words zone next paused running last last_ok failures missed why why_tick own lost
-//	runs       job tick state replica term attempt manual caught_up start lag_ms took_ms error left_out
-//	terms      term replica since
-//	changes    what by replica at
+//	(itself)    election now problems[] leader replica nodes[] jobs[] runs[] terms[] leaderless[] replicas[]
+//	leader      id value term since lease_ms expired
+//	replica     id state since stop_ms check
+//	nodes       addr version latency_ms guard_ms clock_offset_ms error
+//	jobs        name spec words zone next paused pause running last last_ok failures missed why why_tick own long lost
+//	runs        job tick state replica term attempt manual caught_up start lag_ms took_ms error left_out
+//	terms       term replica since until ended
+//	leaderless  from to sure
+//	replicas    id here state seen
+//	changes     what by reason replica at
 //
 // Times are in UTC, by the nodes' clock; what ends in _ms is in whole milliseconds. What is empty may be left out.
 // leader is null where nobody leads, or none is known: of a part that could not be read problems says so, and how old
-// it is. The replica at the top is the one that was asked. runs has the last run of each job, 20 at most, the newest first.
-// last, and the records of one job, are as runs are, with the states of [scheduler.State]. Fields may be added; those that
-// are there stay. A job whose state the nodes cannot tell is listed with why and no why_tick.
+// it is. If the leader's lease has run out since the nodes were read, expired is true: it leads no more, as far as is
+// known. leaderless has the times between the terms when nobody is known to have led; if sure is missing, the leader
+// before was killed or cut off, and may have led up to [election.TermRecordedEvery] longer than from says. The replica
+// at the top is the one that was asked. runs has the last run of each job, 20 at most, the newest first. last, and the
+// records of one job, are as runs are, with the states of [scheduler.State], and unknown: the run has no end, and its
+// leader leads no more. pause is as changes are. replicas are those that have led or run a job, 50 at most, and the one
+// that was asked: the nodes know no others. Fields may be added; those that are there stay. A job whose state the nodes
+// cannot tell is listed with why and no why_tick.
 //
 // # What it costs
 //

@@ -20,7 +20,7 @@ func TestDoc_ListsTheFieldsOfTheJSON(t *testing.T) {
 	}
 	for part, value := range map[string]any{
 		"(itself)": view{}, "leader": leader{}, "replica": replica{}, "nodes": node{}, "jobs": job{}, "runs": record{},
-		"terms": term{}, "changes": change{},
+		"terms": term{}, "changes": change{}, "leaderless": gap{}, "replicas": seenReplica{},
 	} {
 		var fields []string
 		for f := range reflect.TypeOf(value).Fields() {

@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"context"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"log"
@@ -61,4 +62,55 @@ func Example() {
 	// Output:
 	// 200 true false
 	// 403 false true
+}
+
+// userOf returns the user of a request whose password is right. A service would compare hashes, as of bcrypt.
+func userOf(r *http.Request, passwords map[string]string) (user string, ok bool) {
+	user, password, _ := r.BasicAuth()
+	want, known := passwords[user]
+	return user, known && subtle.ConstantTimeCompare([]byte(password), []byte(want)) == 1
+}
+
+// Basic authentication: a browser asks for the user and the password when it is answered 401 with WWW-Authenticate. Serve it over
+// TLS only.
+func Example_basicAuthentication() {
+	nodes, err := redlocktest.Start(1) // in memory
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer nodes.Close()
+	replica := nodes.Replica()
+	passwords := map[string]string{"ann": "from a secret store"}
+	page := dashboard.Handler(replica.Elector, replica.Scheduler,
+		dashboard.AllowActions(func(r *http.Request) (who string, err error) {
+			user, ok := userOf(r, passwords)
+			if !ok {
+				return "", errors.New("sign in first") // the middleware has checked it: nobody comes here
+			}
+			return user, nil
+		}))
+	guarded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, ok := userOf(r, passwords); !ok {
+			w.Header().Set("WWW-Authenticate", `Basic realm="jobs", charset="UTF-8"`)
+			http.Error(w, "sign in", http.StatusUnauthorized)
+			return
+		}
+		page.ServeHTTP(w, r)
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/ops/jobs/", http.StripPrefix("/ops/jobs", guarded))
+
+	for _, password := range []string{"", "a guess", "from a secret store"} {
+		request := httptest.NewRequest(http.MethodGet, "/ops/jobs/", nil)
+		if password != "" {
+			request.SetBasicAuth("ann", password)
+		}
+		answer := httptest.NewRecorder()
+		mux.ServeHTTP(answer, request)
+		fmt.Println(answer.Code, answer.Header().Get("WWW-Authenticate"))
+	}
+	// Output:
+	// 401 Basic realm="jobs", charset="UTF-8"
+	// 401 Basic realm="jobs", charset="UTF-8"
+	// 200
 }

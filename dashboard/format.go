@@ -57,6 +57,14 @@ func relative(t, now time.Time) string {
 	}
 }
 
+// coming is relative of a tick that is to come. One that has not come by now is due, and nobody is known to have run it.
+func coming(t, now time.Time) string {
+	if t.Before(now.Add(-time.Second)) {
+		return "due " + relative(t, now)
+	}
+	return relative(t, now)
+}
+
 // coarse is one part up to an hour: it changes on the page as time goes on.
 func coarse(d time.Duration) string {
 	switch {

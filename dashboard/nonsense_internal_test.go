@@ -58,7 +58,7 @@ func TestTimeline_OfMoreTicksThanTimeHas(t *testing.T) {
 		}
 	}
 	var line timeline
-	line.addRuns(records, now)
+	line.addRuns(records, now, time.Time{})
 	if len(line.Missed) != 3 {
 		t.Errorf("%d minutes have ticks that were not run: %+v", len(line.Missed), line.Missed)
 	}

@@ -19,7 +19,7 @@ const onePage = 100
 var assets embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"ago": relative, "clock": clockTime, "mark": mark, "rowid": rowID,
+	"ago": relative, "coming": coming, "clock": clockTime, "mark": mark, "rowid": rowID,
 	"acts": func(j *job, c *content) acts { return acts{j, c.Query.Back()} },
 }).ParseFS(assets, "assets/*.html"))
 
@@ -32,24 +32,26 @@ type acts struct {
 // content is what a template is given.
 type content struct {
 	*view
-	Query    query
-	Matching int // jobs
-	Pages    int
-	Listed   []*job
-	Troubled int
-	Timeline timeline
-	Actions  bool // who asks may act
+	Query     query
+	Matching  int // jobs
+	Pages     int
+	Listed    []*job
+	Troubled  int
+	Timeline  timeline
+	Actions   bool // who asks may act
+	Attention []notice
 
 	// Of the page of one job.
 	One     *job
 	Records []record
+	Kept    int // records, also those that the query leaves out
 	Changes []change
 	Coming  []time.Time
 }
 
 // newContent chooses the jobs that the query asks for.
 func newContent(v *view, q query, actions bool) *content {
-	c := &content{view: v, Query: q, Actions: actions}
+	c := &content{view: v, Query: q, Actions: actions, Attention: attention(v)}
 	for i := range v.Jobs {
 		j := &v.Jobs[i]
 		if j.Trouble() {
@@ -64,8 +66,23 @@ func newContent(v *view, q query, actions bool) *content {
 	c.Query.Page = min(q.Page, c.Pages)
 	first := (c.Query.Page - 1) * onePage
 	c.Listed = c.Listed[first:min(first+onePage, c.Matching)]
+	if q.Only == "failed" {
+		c.view = v.onlyFailed()
+	}
 	c.Timeline = newTimeline(v)
 	return c
+}
+
+// onlyFailed is the view with the newest runs that failed in place of the newest of all.
+func (v view) onlyFailed() *view {
+	v.Runs = []record{}
+	for _, r := range v.last {
+		one := []record{recordOf(r, v.Now)}
+		if v.forgetRuns(one); one[0].failed() && len(v.Runs) < newestRuns {
+			v.Runs = append(v.Runs, one[0])
+		}
+	}
+	return &v
 }
 
 // newJobContent is of the one job that the query names, which is there.
@@ -74,13 +91,21 @@ func newJobContent(v *view, q query, h history, actions bool) *content {
 		h.records.stale("the ticks of this job", v.Now), h.changes.stale("the changes of this job", v.Now))
 	c := &content{view: v, Query: q, Actions: actions, One: v.find(q.Name), Records: []record{}, Changes: []change{}}
 	for i := range h.records.value {
-		c.Records = append(c.Records, recordOf(&h.records.value[i], c.Now))
+		one := []record{recordOf(&h.records.value[i], c.Now)}
+		if v.forgetRuns(one); q.Only != "failed" || one[0].failed() {
+			c.Records = append(c.Records, one[0])
+		}
 	}
+	c.Kept = len(h.records.value)
 	for _, made := range h.changes.value {
 		c.Changes = append(c.Changes, changeOf(made))
 	}
 	c.Timeline = newTimeline(v)
-	c.Timeline.addRuns(h.records.value, v.Now)
+	var lost time.Time
+	if c.One.Lost != nil {
+		lost = *c.One.Lost
+	}
+	c.Timeline.addRuns(h.records.value, v.Now, lost)
 	if c.One.Next != nil {
 		c.Coming, _ = scheduler.Preview("CRON_TZ="+c.One.Zone+" "+c.One.Spec, nil, c.One.Next.Add(-time.Second), 5) // none: it says why
 	}
@@ -102,7 +127,7 @@ func mark(s scheduler.State) string {
 		return "✓"
 	case scheduler.StateFailed:
 		return "✗"
-	case scheduler.StateLost:
+	case scheduler.StateLost, stateUnknown:
 		return "?"
 	case scheduler.StateRunning:
 		return "▶"

@@ -18,7 +18,7 @@ const (
 )
 
 // choices are what only may be. The empty one is all jobs.
-var choices = []string{"", "trouble", "paused", "running"}
+var choices = []string{"", "trouble", "failed", "paused", "running"}
 
 // query is what of all that is known a page shows.
 type query struct {
@@ -44,7 +44,7 @@ func queryOf(r *http.Request) (query, error) {
 		return query{}, bad("q has %d bytes, it may have %d", len(q.Filter), maxFilter)
 	}
 	if !slices.Contains(choices, q.Only) {
-		return query{}, bad("only is %.20q, it must be trouble, paused or running", q.Only)
+		return query{}, bad("only is %.20q, it must be trouble, failed, paused or running", q.Only)
 	}
 	if page := values.Get("page"); page != "" {
 		if q.Page, err = strconv.Atoi(page); err != nil || q.Page < 1 {
@@ -75,7 +75,7 @@ func (q query) String() string {
 }
 
 // With is the query with another choice, from its first page on.
-func (q query) With(only string) query { return query{Filter: q.Filter, Only: only} }
+func (q query) With(only string) query { return query{Name: q.Name, Filter: q.Filter, Only: only} }
 
 // Turn is the query of another page.
 func (q query) Turn(by int) query {
@@ -107,6 +107,10 @@ func (q query) matches(j *job) bool {
 	switch q.Only {
 	case "trouble":
 		if !j.Trouble() {
+			return false
+		}
+	case "failed":
+		if j.Failures == 0 && (j.Last == nil || !j.Last.failed()) {
 			return false
 		}
 	case "paused":

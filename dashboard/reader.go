@@ -49,7 +49,7 @@ func (p part[T]) stale(what string, now time.Time) []problem {
 	if !p.at.IsZero() {
 		known = "as known " + relative(p.at, now)
 	}
-	return []problem{{what, known, firstLine(p.err.Error())}}
+	return []problem{{what, known, firstLine(p.err.Error()), true}}
 }
 
 // reader reads what the nodes know, for all pages together.

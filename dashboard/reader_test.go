@@ -111,7 +111,11 @@ func TestReader_KeepsWhatWasKnown(t *testing.T) {
 			t.Errorf("nodes %+v", a.Nodes)
 		}
 		body := s.get("/").Body.String()
-		want.Parts(t, "the page", body, `role="alert">the jobs: `, "as known 1 min ago<", "does not count")
+		want.Parts(t, "the page", body, `role="alert">The nodes could not be asked for the leader, the jobs and the terms: `+
+			"1 of 3 nodes answer, 2 are needed", "as known 1 min ago<", "does not count")
+		if n := strings.Count(body, `role="alert"`); n != 1 {
+			t.Errorf("one cause is %d alerts", n)
+		}
 		s.follower.Heal()
 		time.Sleep(10 * time.Second)
 		if a := s.api(); len(a.Problems) != 0 {

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +32,16 @@ type timeline struct {
 	Labels  []string // every ten minutes, from the oldest
 	Summary string   // the same in words
 	Most    int      // runs in a minute: the full height
-	Leaders []string // in words, the newest first
+	Leaders []said   // who led, and when nobody did; the newest first
+	Vacant  []box    // when nobody is known to have led; Odd: the begin is not known
+	Without duration // how long that was in all
+	Unknown int      // until where nothing is known of the job's ticks
+}
+
+// said is a text about a time.
+type said struct {
+	at   time.Time
+	Text string
 }
 
 // box is a rectangle and what it says.
@@ -54,57 +64,60 @@ func newTimeline(v *view) timeline {
 }
 
 func (t *timeline) changes() string {
-	return number(len(t.Changes), "change of the leader", "changes of the leader")
+	text := number(len(t.Changes), "change of the leader", "changes of the leader")
+	if t.Without > 0 {
+		text += fmt.Sprintf(", %v without a known leader", t.Without)
+	}
+	return text
 }
 
-// terms are drawn from their begin to that of the next one: nobody writes down when a leader was lost.
+// terms are drawn as long as they are known to have lasted, with the times between them.
 func (t *timeline) terms(v *view, from time.Time) {
-	end := v.Now
-	if v.Leader == nil || len(v.Terms) > 0 && v.Terms[0].Term != v.Leader.Term {
-		end = lastSign(v)
-	}
 	for i, term := range v.Terms {
-		if !end.After(from) {
-			break
+		if !term.Until.After(from) {
+			continue
 		}
 		begin := max(x(term.Since, from), 0)
 		title := fmt.Sprintf("%s led from %s, term %d", term.Replica, clockTime(term.Since, v.Now, "UTC"), term.Term)
 		t.Terms = append(t.Terms, box{
-			X: begin, W: max(min(x(end, from), width)-begin, 1), Odd: (len(v.Terms)-i)%2 == 1, Title: title,
+			X: begin, W: max(min(x(term.Until, from), width)-begin, 1), Odd: (len(v.Terms)-i)%2 == 1, Title: title,
 		})
 		if !term.Since.Before(from) {
 			t.Changes = append(t.Changes, begin)
 		}
-		t.Leaders = append(t.Leaders, title)
-		end = term.Since
+		t.Leaders = append(t.Leaders, said{term.Since, title})
 	}
-}
-
-// lastSign is when something was last heard of the newest leader.
-func lastSign(v *view) time.Time {
-	if len(v.Terms) == 0 {
-		return time.Time{}
-	}
-	last := v.Terms[0].Since
-	for _, r := range v.last {
-		if r.Token == v.Terms[0].Term {
-			last = later(last, later(r.Start, r.End))
+	for _, g := range v.Gaps {
+		if !g.To.After(from) {
+			break
 		}
+		length := duration(g.To.Sub(later(g.From, from)))
+		title := fmt.Sprintf("nobody led from %s to %s", clockTime(g.From, v.Now, "UTC"), clockTime(g.To, v.Now, "UTC"))
+		if !g.Sure {
+			title = fmt.Sprintf("no leader is known from %s to %s: the one before has not recorded its end",
+				clockTime(g.From, v.Now, "UTC"), clockTime(g.To, v.Now, "UTC"))
+		}
+		begin := max(x(g.From, from), 0)
+		t.Vacant = append(t.Vacant, box{X: begin, W: max(min(x(g.To, from), width)-begin, 1), Odd: !g.Sure, Title: title})
+		t.Leaders = append(t.Leaders, said{g.From, fmt.Sprintf("%s (%v)", title, length)})
+		t.Without += length
 	}
-	return last
+	slices.SortStableFunc(t.Leaders, func(a, b said) int { return b.at.Compare(a.at) })
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-// addRuns shows what became of the ticks of a job as well.
-func (t *timeline) addRuns(records []scheduler.Record, now time.Time) {
+// addRuns shows what became of the ticks of a job as well. Of the time before the oldest record that is kept nothing is known.
+func (t *timeline) addRuns(records []scheduler.Record, now, lost time.Time) {
 	t.Runs = true
-	from := now.Add(-span)
+	from, since := now.Add(-span), "In the last hour: "
+	known := lost // the nodes had nothing then
+	if len(records) >= maxRecords {
+		oldest := &records[len(records)-1]
+		known = later(known, later(begin(oldest), oldest.Tick))
+	}
+	if known.After(from) {
+		t.Unknown = min(x(known, from), width)
+		since = fmt.Sprintf("Since %s, before which no ticks are kept: ", clockTime(known, now, "UTC"))
+	}
 	var good, bad, missed [minutes]int
 	counted := 0
 	at := func(t time.Time) (minute int, ok bool) {
@@ -157,7 +170,10 @@ func (t *timeline) addRuns(records []scheduler.Record, now time.Time) {
 			t.Missed = append(t.Missed, bar)
 		}
 	}
-	t.Summary = "In the last hour: " + counts(counted, sum(bad), sum(missed)) + ", " + t.changes() + "."
+	t.Summary = since + counts(counted, sum(bad), sum(missed)) + "; in the last hour: " + t.changes() + "."
+	if t.Unknown == 0 {
+		t.Summary = since + counts(counted, sum(bad), sum(missed)) + ", " + t.changes() + "."
+	}
 }
 
 const mostTicks = int(span / time.Second) // no job has more

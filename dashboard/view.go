@@ -27,17 +27,21 @@ type view struct {
 	Runs     []record  `json:"runs"`  // the last of each job, the newest first
 	Terms    []term    `json:"terms"` // the newest first
 
+	Gaps     []gap         `json:"leaderless"` // when nobody is known to have led, between the terms; the newest first
+	Replicas []seenReplica `json:"replicas"`   // that were heard of, the latest first
+
 	LeaderKnown bool                `json:"-"`
 	last        []*scheduler.Record // the last run of each job, the newest first
 	of          *snapshot
 }
 
 type leader struct {
-	ID    string     `json:"id"`
-	Value string     `json:"value,omitempty"`
-	Term  uint64     `json:"term"`
-	Since *time.Time `json:"since,omitempty"` // nil: not known
-	Lease duration   `json:"lease_ms"`        // what was left of it when it was read
+	ID      string     `json:"id"`
+	Value   string     `json:"value,omitempty"`
+	Term    uint64     `json:"term"`
+	Since   *time.Time `json:"since,omitempty"`   // nil: not known
+	Lease   duration   `json:"lease_ms"`          // what is left of it as it was read
+	Expired bool       `json:"expired,omitempty"` // nothing is: it does not lead any more, unless it has renewed it since
 }
 
 // replica is the process that serves the page.
@@ -65,6 +69,7 @@ type job struct {
 	Zone     string     `json:"zone"`
 	Next     *time.Time `json:"next,omitempty"`
 	Paused   bool       `json:"paused"`
+	Pause    *change    `json:"pause,omitempty"` // who paused it, and why
 	Running  bool       `json:"running"`
 	Last     *record    `json:"last,omitempty"`
 	LastOK   *time.Time `json:"last_ok,omitempty"`
@@ -73,6 +78,7 @@ type job struct {
 	Why      string     `json:"why,omitempty"`      // the newest tick that was not run was not
 	WhyTick  *time.Time `json:"why_tick,omitempty"` // which it was
 	Own      string     `json:"own,omitempty"`      // what this replica has instead
+	Long     string     `json:"long,omitempty"`     // why the run that is under way takes too long
 	Lost     *time.Time `json:"lost,omitempty"`     // when the nodes were found to have lost what they knew of it
 }
 
@@ -98,7 +104,9 @@ type record struct {
 }
 
 // Timed tells that it is known how long the run took, or has taken so far.
-func (r record) Timed() bool { return r.Start != nil && r.State != scheduler.StateLost }
+func (r record) Timed() bool {
+	return r.Start != nil && r.State != scheduler.StateLost && r.State != stateUnknown
+}
 
 // Over tells that it has ended, and after what time.
 func (r record) Over() bool { return r.Timed() && r.State != scheduler.StateRunning }
@@ -107,27 +115,34 @@ func (r record) Over() bool { return r.Timed() && r.State != scheduler.StateRunn
 type change struct {
 	What    string    `json:"what"`
 	By      string    `json:"by,omitempty"`
+	Reason  string    `json:"reason,omitempty"`
 	Replica string    `json:"replica"`
 	At      time.Time `json:"at"`
 }
 
 func changeOf(c scheduler.Change) change {
-	return change{What: c.What, By: firstLine(c.By), Replica: firstLine(c.From), At: sayable(c.At)}
+	return change{What: c.What, By: firstLine(c.By), Reason: firstLine(c.Reason), Replica: firstLine(c.From), At: sayable(c.At)}
 }
 
 // problem is what is not known, how old it is if it was known once, and why. The page has the age apart, as what is
 // read aloud must not change with it.
-type problem struct{ What, Known, Why string }
+type problem struct {
+	What, Known, Why string
+	stale            bool // it is of a part of what is shown, which could not be read
+}
+
+// String has it in one line.
+func (p problem) String() string { return fmt.Sprintf("%s: %s: %s", p.What, p.Known, p.Why) }
 
 // MarshalText has it in one line.
-func (p problem) MarshalText() ([]byte, error) {
-	return fmt.Appendf(nil, "%s: %s: %s", p.What, p.Known, p.Why), nil
-}
+func (p problem) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 type term struct {
 	Term    uint64    `json:"term"`
 	Replica string    `json:"replica"`
 	Since   time.Time `json:"since"`
+	Until   time.Time `json:"until"`           // how long it is known to have lasted
+	Ended   bool      `json:"ended,omitempty"` // that is its end, as it has recorded itself
 }
 
 // duration is written in milliseconds.
@@ -137,14 +152,14 @@ type duration time.Duration
 func newView(s *snapshot, election string) *view {
 	now := s.now
 	v := &view{
-		Problems: []problem{}, Nodes: []node{}, Jobs: []job{}, Runs: []record{}, Terms: []term{}, // none, and not null
+		Problems: []problem{}, Nodes: []node{}, Jobs: []job{}, Runs: []record{}, Terms: []term{}, Gaps: []gap{}, Replicas: []seenReplica{}, // none, and not null
 		Election: election, of: s,
 	}
 	v.Problems = append(v.Problems, s.leader.stale("the leader", now)...)
 	v.Problems = append(v.Problems, s.jobs.stale("the jobs", now)...)
 	v.Problems = append(v.Problems, s.terms.stale("the terms", now)...)
 	for _, t := range s.terms.value {
-		v.Terms = append(v.Terms, term{Term: t.Token, Replica: firstLine(t.Replica), Since: sayable(t.Since)})
+		v.Terms = append(v.Terms, term{Term: t.Token, Replica: firstLine(t.Replica), Since: sayable(t.Since), Until: sayable(t.Until), Ended: t.Ended})
 	}
 	v.LeaderKnown = !s.leader.at.IsZero()
 	if l := s.leader.value; l.ID != "" {
@@ -178,8 +193,10 @@ func newView(s *snapshot, election string) *view {
 		}
 	}
 	if len(unnamed) > 0 {
-		v.Problems = append(v.Problems, problem{"the jobs", "left out",
-			fmt.Sprintf("%d of %d, as the first one's %s", len(unnamed), len(s.jobs.value), firstLine(unnamed[0].Error()))})
+		v.Problems = append(v.Problems, problem{
+			What: "the jobs", Known: "left out",
+			Why: fmt.Sprintf("%d of %d, as the first one's %s", len(unnamed), len(s.jobs.value), firstLine(unnamed[0].Error())),
+		})
 	}
 	slices.SortFunc(v.last, func(a, b *scheduler.Record) int {
 		return cmp.Or(begin(b).Compare(begin(a)), cmp.Compare(a.Job, b.Job), cmp.Compare(b.ID, a.ID))
@@ -188,13 +205,6 @@ func newView(s *snapshot, election string) *view {
 		v.Runs = append(v.Runs, recordOf(r, now))
 	}
 	return v
-}
-
-// present is the view right now, with what this process knows of itself.
-func (v view) present(e *election.Elector) *view {
-	v.Now = v.of.now.Add(time.Since(v.of.taken)).UTC().Truncate(time.Millisecond)
-	v.Replica = replicaOf(e)
-	return &v
 }
 
 // find returns the job of that name; nil: there is none.
@@ -249,6 +259,11 @@ func jobOf(s *scheduler.Status, words string, now time.Time) job {
 		last := recordOf(&s.Last, now)
 		j.Last = &last
 	}
+	if s.Paused && s.Pause.What != "" {
+		pause := changeOf(s.Pause)
+		j.Pause = &pause
+	}
+	j.Long = tooLong(s, now)
 	return j
 }
 

@@ -65,7 +65,7 @@ func TestActions_AreOfAVerifiedIdentity(t *testing.T) {
 			t.Errorf("the job's changes are %+v", changes)
 		}
 		page := s.get("/job?name=good").Body.String()
-		want.Parts(t, "the job's page", page, "Pauses and runs by hand", ">mallory<", ">ann<")
+		want.Parts(t, "the job's page", page, "Pauses and triggers", ">mallory<", ">ann<")
 		if strings.Contains(page, "alice") {
 			t.Error("the page shows what was claimed")
 		}

@@ -12,6 +12,7 @@ import (
 func FuzzTerms(f *testing.F) {
 	f.Add("7 1700000000000000 pod", "8 1 a b")
 	f.Add("9007199254740991 9007199254740991 x", "")
+	f.Add("7 1700000000000000+30000000 pod", "8 1700000000000000+1. pod")
 	f.Fuzz(func(t *testing.T, a, b string) {
 		r, err := quorum.ParseReply([]any{"1 2 -", a, b})
 		if err != nil {

@@ -22,7 +22,11 @@ type Leader struct {
 
 // announce is what the lock says of its holder: the id with its blanks escaped, the time in milliseconds, and the value.
 func (c config) announce() string {
-	return fmt.Sprintf("%s %d %s", url.QueryEscape(c.id), time.Now().UnixMilli(), c.value)
+	text := fmt.Sprintf("%s %d", url.QueryEscape(c.id), time.Now().UnixMilli())
+	if c.value != "" {
+		text += " " + c.value
+	}
+	return text
 }
 
 // Leader asks all nodes who leads; this process need not campaign. By the time it returns, that may

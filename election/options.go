@@ -219,10 +219,14 @@ func (c config) problems(election string, s redlock.Settings) error {
 			"its lease, and ttl %v less drift %v less node timeout %v is %v",
 			c.margin, c.enough(), c.ttl, drift, s.NodeTimeout, c.ttl-drift-s.NodeTimeout)
 	}
-	check(c.drainTimeout >= 0, "drain timeout %v must not be negative", c.drainTimeout)
-	check(c.cooldown >= 0, "cooldown %v must not be negative", c.cooldown)
+	checkSpan := func(what string, d time.Duration) {
+		check(d >= 0, "%s %v must not be negative", what, d)
+		check(d <= 0 || d >= time.Millisecond, "%s %v is below 1ms: multiply it by a unit, as in %d*time.Second", what, d, d)
+	}
+	checkSpan("drain timeout", c.drainTimeout)
+	checkSpan("cooldown", c.cooldown)
+	checkSpan("standby", c.standby)
 	check(c.cooldown <= longest, "cooldown %v must be at most %v", c.cooldown, longest)
-	check(c.standby >= 0, "standby %v must not be negative", c.standby)
 	check(c.standby <= longest, "standby %v must be at most %v", c.standby, longest)
 	if c.maxTenure != unset {
 		check(c.maxTenure <= longest, "max tenure %v must be at most %v", c.maxTenure, longest)

@@ -127,7 +127,7 @@ func (t *Term) Resign(cause error) {
 }
 
 // Token is the fencing number of the term's lease. A resource that remembers the largest it has
-// seen can refuse the work of an earlier leader.
+// seen can refuse the work of an earlier leader. It is below 2^53: a BIGINT in SQL.
 func (t *Term) Token() uint64 { return t.lease.Token() }
 
 // Since is when the term began.

@@ -22,7 +22,16 @@ type TermRecord struct {
 	Token   uint64
 	Replica string    // the identity of its leader, as given by WithIdentity
 	Since   time.Time // when it began, by the nodes' clock
+
+	// Until is the last instant at which it is known to have lasted, by the nodes' clock: its end if Ended is set. Otherwise the
+	// leader has not recorded the end: it leads, or was killed or cut off, at most [TermRecordedEvery] after Until if its
+	// nodes answered. Zero: nothing but the start is recorded.
+	Until time.Time
+	Ended bool
 }
+
+// TermRecordedEvery is how often a leader records that its term lasts.
+const TermRecordedEvery = 30 * time.Second
 
 // Terms returns the newest terms of this election, 100 at most, newest first, as a quorum of nodes knows them. This process
 // need not lead or campaign. A term is missing if the nodes could not record it while it lasted; one that has just begun may
@@ -38,8 +47,41 @@ func (e *Elector) Terms(ctx context.Context) ([]TermRecord, error) {
 	quorum.DropRows(answers, func(r TermRecord) bool { // else those of a far future would be the newest forever
 		return known && (!e.locker.Believes(r.Token) || r.Since.After(now.Add(time.Minute)))
 	})
-	all := quorum.NewestRows(answers, e.locker.Quorum().Enough(len(answers)), maxTerms, byToken)
-	return slices.CompactFunc(all, func(a, b TermRecord) bool { return a.Token == b.Token }), nil
+	enough := e.locker.Quorum().Enough(len(answers))
+	ends := splitEnds(answers)
+	all := quorum.NewestRows(answers, enough, maxTerms, byToken)
+	all = slices.CompactFunc(all, func(a, b TermRecord) bool { return a.Token == b.Token })
+	for i := range all {
+		all[i] = latestOf(ends[all[i]], enough)
+	}
+	return all, nil
+}
+
+// splitEnds takes out of the rows how long each term has lasted, in which nodes differ when one of them missed the last record
+// of it. It returns the rows as they were, by the start of the term.
+func splitEnds(answers [][]TermRecord) map[TermRecord][]TermRecord {
+	ends := make(map[TermRecord][]TermRecord)
+	for _, rows := range answers {
+		for i, r := range rows {
+			rows[i].Until, rows[i].Ended = time.Time{}, false
+			ends[rows[i]] = append(ends[rows[i]], r)
+		}
+	}
+	return ends
+}
+
+// latestOf returns the record of a term that lasted longest, of those that enough nodes confirm, each by one as long or longer.
+func latestOf(records []TermRecord, enough int) TermRecord {
+	slices.SortFunc(records, func(a, b TermRecord) int {
+		if c := b.Until.Compare(a.Until); c != 0 || a.Ended == b.Ended {
+			return c
+		}
+		if a.Ended {
+			return -1
+		}
+		return 1
+	})
+	return records[min(enough, len(records))-1]
 }
 
 // byToken puts the newest term first.
@@ -48,24 +90,47 @@ func byToken(a, b TermRecord) int { return cmp.Compare(b.Token, a.Token) }
 // recordBackoff spaces the attempts to record a term.
 var recordBackoff = retry.Backoff{Min: 100 * time.Millisecond, Max: time.Minute}
 
-// recordTerm has the nodes record a term. It returns when a quorum of them has, or when the term is over. Nothing depends on
-// the record, so no failure is an error. It calls no hook and no logger, which could hold up the end of the term.
+// endWait is for how long the end of a term waits for the nodes to record it: long enough to send it.
+const endWait = 5 * time.Millisecond
+
+// recordTerm has the nodes record a term: its start, that it lasts, and its end. It returns when the term is over, endWait later at
+// most. Nothing depends on the record, so no failure is an error. It calls no hook and no logger, which could hold up the end
+// of the term.
 func (e *Elector) recordTerm(t *Term) {
+	record, ok := e.recordStart(t)
+	if !ok {
+		return
+	}
+	for retry.Sleep(t.Context(), TermRecordedEvery) == nil {
+		record.Until = record.Since.Add(time.Since(t.since))
+		_, _ = ask(t.Context(), e.locker.Quorum(), "record a term", e.newRecord(record), nil)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), endWait)
+	defer cancel()
+	// The process may have been paused past the end.
+	record.Until = record.Since.Add(min(time.Since(t.since), t.Deadline().Sub(t.since)))
+	record.Ended = true
+	_, _ = ask(ctx, e.locker.Quorum(), "record a term", e.newRecord(record), nil)
+}
+
+// recordStart returns the record when a quorum of nodes has it; false: the term is over before.
+func (e *Elector) recordStart(t *Term) (record TermRecord, ok bool) {
 	ctx, began := t.Context(), t.clock.Now()
 	var call quorum.Call[struct{}]
 	known := false // when it began by the nodes' clock: all attempts write the same
 	for failures := 1; ; failures++ {
 		if now, ok := e.locker.Time(); ok && !known {
 			known = true
-			call = e.newRecord(TermRecord{t.Token(), e.config.id, now.Add(-t.clock.Now().Sub(began))})
+			record = TermRecord{Token: t.Token(), Replica: e.config.id, Since: now.Add(-t.clock.Now().Sub(began))}
+			call = e.newRecord(record)
 		}
 		if known {
 			if _, err := ask(ctx, e.locker.Quorum(), "record a term", call, nil); err == nil {
-				return
+				return record, true
 			}
 		}
 		if retry.Sleep(ctx, recordBackoff.After(failures)) != nil {
-			return
+			return record, false
 		}
 	}
 }
@@ -121,9 +186,16 @@ var (
 
 func (e *Elector) termsKey() string { return name.Key(e.locker.Settings().KeyPrefix, "terms", e.name) }
 
-// newRecord is a call that records a term. A second one with the same record changes nothing.
+// newRecord is a call that records a term, in place of an earlier record of it.
 func (e *Elector) newRecord(r TermRecord) quorum.Call[struct{}] {
-	text := fmt.Sprintf("%d %d %s", r.Token, r.Since.UnixMicro(), r.Replica)
+	lasted := ""
+	if !r.Until.IsZero() {
+		lasted = fmt.Sprintf("+%d", r.Until.Sub(r.Since).Microseconds())
+	}
+	if r.Ended {
+		lasted += "."
+	}
+	text := fmt.Sprintf("%d %d%s %s", r.Token, r.Since.UnixMicro(), lasted, r.Replica)
 	return recordScript.Command(1, arguments{strconv.FormatUint(r.Token, 10), text}, e.termsKey()).Call(nil)
 }
 
@@ -156,11 +228,21 @@ func readTerms(r *quorum.Reply) (records []TermRecord, err error) {
 
 func decodeTerm(text string) (TermRecord, error) {
 	token, rest, _ := strings.Cut(text, " ")
-	since, replica, _ := strings.Cut(rest, " ")
+	times, replica, _ := strings.Cut(rest, " ")
+	times, ended := strings.CutSuffix(times, ".")
+	since, lasted, lasts := strings.Cut(times, "+")
 	number, err1 := strconv.ParseUint(token, 10, 53) // as those of locks
 	micros, err2 := strconv.ParseUint(since, 10, 53)
 	if err1 != nil || err2 != nil || number == 0 || replica == "" || len(replica) > name.MaxLen {
 		return TermRecord{}, fmt.Errorf("this is no record of a term: %.100q", text)
 	}
-	return TermRecord{Token: number, Replica: replica, Since: time.UnixMicro(int64(micros)).UTC()}, nil
+	r := TermRecord{Token: number, Replica: replica, Since: time.UnixMicro(int64(micros)).UTC(), Ended: ended}
+	if lasts {
+		more, err := strconv.ParseUint(lasted, 10, 53)
+		if err != nil || micros+more >= 1<<53 {
+			return TermRecord{}, fmt.Errorf("this is no record of a term: %.100q", text)
+		}
+		r.Until = time.UnixMicro(int64(micros + more)).UTC()
+	}
+	return r, nil
 }

@@ -72,7 +72,7 @@ func TestTerms_AreKnownToAFollowerNewestFirstByTheNodesClock(t *testing.T) {
 			if off := r.Since.Sub(expected[i].Since).Abs(); off > 10*time.Millisecond {
 				t.Errorf("term %d began %v off", r.Token, off)
 			}
-			if r.Since = expected[i].Since; r != expected[i] {
+			if r.Since = expected[i].Since; r.Token != expected[i].Token || r.Replica != expected[i].Replica {
 				t.Errorf("got %+v, want %+v", r, expected[i])
 			}
 		}
@@ -257,6 +257,9 @@ func TestTerms_GarbageIsTheErrorOfItsNode(t *testing.T) {
 		"a token beyond 64 bits":       "99999999999999999999 1700000000000000 a",
 		"a time that is none":          "7 9007199254740992 a",
 		"a negative time":              "7 -1700000000000000 a",
+		"an end that is none":          "7 1700000000000000+ a",
+		"an end before the start":      "7 1700000000000000+-5. a",
+		"an end that is too late":      "7 1700000000000000+9007199254740000. a",
 		"a replica that is too long":   "7 1700000000000000 " + strings.Repeat("x", 201),
 		"a megabyte":                   strings.Repeat("7 ", 1<<19),
 	} {

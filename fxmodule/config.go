@@ -80,6 +80,10 @@ func (c Config) Validate() error {
 	opts, unreadable := c.lockerOptions()
 	settings, bad := redlock.Validate(c.Nodes, opts...)
 	_, zone := c.location()
+	if c.Name == "" {
+		return errors.Join(errors.New("redlockfx: config: Name is empty: name the election, the same on every replica of the service"),
+			unreadable, bad, election.Validate(settings, "none", c.electionOptions()...), zone)
+	}
 	return errors.Join(unreadable, bad, election.Validate(settings, c.Name, c.electionOptions()...), zone)
 }
 

@@ -25,6 +25,10 @@ func (t target) inspect(
 	if t.name != "" {
 		key, forName = fmt.Sprintf("%s[name=%s]", key, t.name), fmt.Sprintf(", redlockfx.For(%q)", t.name)
 	}
+	if reflect.ValueOf(config).IsZero() && len(g.providers[key]) == 0 && len(g.providers["*"+key]) > 0 {
+		return fmt.Errorf("redlockfx: the application provides a *redlockfx.Config, and %s takes a redlockfx.Config: give it "+
+			"without the &", t.option())
+	}
 	if reflect.ValueOf(config).IsZero() && len(g.providers[key]) == 0 {
 		return fmt.Errorf("redlockfx: there is no Config for %s: add redlockfx.Settings(func() redlockfx.Config { ... }%s)",
 			t.option(), forName)

@@ -25,8 +25,10 @@ func Named(name string) fx.Option {
 	if err != nil {
 		return fx.Error(err)
 	}
+	once := fmt.Sprintf("name:%q", t.option()+": an application may have it once; redlockfx.Named of another name is one more election")
 	own, private, options := t.nameTag(), t.privateTag(), t.groupTag("options")
 	return fx.Module(t.title(),
+		fx.Provide(fx.Annotate(func() *present { return &present{} }, fx.ResultTags(once))), // first: fx names it where it is there twice
 		fx.Invoke(fx.Annotate(t.inspect, fx.ParamTags("", own+" "+optional, optional, optional, optional, optional))),
 		fx.Provide(
 			fx.Annotate(func() *module { return &module{target: t} }, fx.ResultTags(private)),
@@ -54,6 +56,9 @@ func Named(name string) fx.Option {
 		),
 	)
 }
+
+// present is what an application has once of each election.
+type present struct{}
 
 // module is one election of an application.
 type module struct {

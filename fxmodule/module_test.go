@@ -234,7 +234,7 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{
 				Nodes: []string{"a:1", "b:1"}, TTL: time.Millisecond, Location: "Mars/Olympus",
 			})),
-			[]string{"name is empty", "there are 2", "ttl 1ms", `location "Mars/Olympus"`},
+			[]string{"config: Name is empty", "there are 2", "ttl 1ms", `location "Mars/Olympus"`},
 		},
 		"bad sums": {
 			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{
@@ -251,6 +251,31 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 				"stop margin -1ns", "cooldown -2ns", "standby -3ns", "max tenure 1s must be above", "jitter -4ns",
 				`identity "a\n"`, "value has 3001 bytes", "there are 2",
 			},
+		},
+		"durations without a unit": {
+			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{
+				Name: "x", Nodes: []string{"a:1"}, TTL: 10, DrainTimeout: 20, Cooldown: 5, Standby: 3,
+			})),
+			[]string{
+				"ttl 10ns must be at least 100ms", "drain timeout 20ns is below 1ms: multiply it by a unit, as in 20*time.Second",
+				"cooldown 5ns is below 1ms", "standby 3ns is below 1ms",
+			},
+		},
+		"nodes with commas": {
+			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{Name: "x", Nodes: []string{"a:1,b:2,c:3"}})),
+			[]string{"node 1 of 1", "has a comma", "an item of its own"},
+		},
+		"pointer to a config": {
+			fx.Options(redlockfx.Module, fx.Supply(&config)),
+			[]string{"provides a *redlockfx.Config", "without the &"},
+		},
+		"module twice": {
+			fx.Options(fx.Module("one", redlockfx.Module), fx.Module("two", redlockfx.Module), fx.Supply(config)),
+			[]string{"redlockfx.Module: an application may have it once", "redlockfx.Named of another name"},
+		},
+		"name twice": {
+			fx.Options(redlockfx.Named("two"), redlockfx.Named("two")),
+			[]string{"an application may have it once"},
 		},
 		"duplicate jobs": {
 			fx.Options(redlockfx.Module, fx.Supply(config),

@@ -68,8 +68,8 @@ func useJobs(t *testing.T, s *jobstore.Store) error {
 		errs = append(errs, written...)
 	}
 	_, pollErr := s.Poll(ctx, ballot, true, nil)
-	_, triggerErr := s.Trigger(ctx, job, "me", "here")
-	_, pauseErr := s.Pause(ctx, job, "me", "here")
+	_, triggerErr := s.Trigger(ctx, job, jobstore.Origin{By: "me", From: "here"})
+	_, pauseErr := s.Pause(ctx, job, jobstore.Origin{By: "me", From: "here"})
 	_, pageErr := s.Page(ctx, "", 10)
 	rows, historyErr := s.History(ctx, job, 100)
 	if historyErr == nil && len(rows) >= ticks {

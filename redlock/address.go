@@ -42,6 +42,10 @@ func ClientOptions(node string) (*redis.Options, error) {
 		u = "redis://" + u
 	}
 	parsed, err := url.Parse(u)
+	if (err != nil || !isAddress(parsed)) && strings.Contains(node, ",") {
+		return nil, fmt.Errorf("%w: the node's address has a comma: give each node as an item of its own, as in "+
+			"strings.Split(list, \",\"); in a password a comma is written %%2C", ErrConfig)
+	}
 	if err != nil || !isAddress(parsed) {
 		return nil, fmt.Errorf("%w: the node's address must be host:port or redis://[user:password@]host:port[/db], or "+
 			"rediss:// for TLS, with reserved characters of the password escaped", ErrConfig)

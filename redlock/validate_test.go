@@ -2,6 +2,7 @@ package redlock_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,4 +44,16 @@ func TestValidate_WithoutNodesChecksTheRest(t *testing.T) {
 	}
 	_, err := redlock.Validate(nil, redlock.WithKeyPrefix("{}"))
 	want.Err(t, err, redlock.ErrConfig)
+}
+
+// A list from the environment that was not split.
+func TestOpen_SaysThatAListWasNotSplit(t *testing.T) {
+	for _, list := range []string{"a:1,b:2,c:3", "redis://user:S3cret@a:1,redis://user:S3cret@b:2", "redis://a:1, b:2"} {
+		_, err := redlock.Open([]string{list})
+		want.Err(t, err, redlock.ErrConfig)
+		want.Text(t, err, "node 1 of 1", "the node's address has a comma", "%2C")
+		if strings.Contains(err.Error(), "S3cret") {
+			t.Errorf("it has the password: %v", err)
+		}
+	}
 }

@@ -14,14 +14,18 @@ import (
 
 // Change is what somebody has asked for: [Scheduler.Pause], [Scheduler.Resume] or [Scheduler.Trigger].
 type Change struct {
-	Job  string
-	What string // "pause", "resume" or "trigger"
-	By   string // who, as [As] said; empty: it was not said
-	From string // the replica on which it was asked for
-	At   time.Time
+	Job    string
+	What   string // "pause", "resume" or "trigger"
+	By     string // who, as [As] said; empty: it was not said
+	Reason string // why, as [Because] said; empty: it was not said
+	From   string // the replica on which it was asked for
+	At     time.Time
 }
 
-type whoKey struct{}
+type (
+	whoKey struct{}
+	whyKey struct{}
+)
 
 // As returns a context in which [Scheduler.Pause], [Scheduler.Resume] and [Scheduler.Trigger] are by who: a user that the caller has
 // authenticated. It is logged, stored with the change, and shown. It has 1 to 200 bytes of UTF-8 without control characters.
@@ -29,16 +33,22 @@ func As(ctx context.Context, who string) context.Context {
 	return context.WithValue(ctx, whoKey{}, who)
 }
 
-// whoIn returns who was passed to As; empty: nobody was.
-func whoIn(ctx context.Context) (string, error) {
-	who, is := ctx.Value(whoKey{}).(string)
+// Because returns a context in which [Scheduler.Pause], [Scheduler.Resume] and [Scheduler.Trigger] have a reason. It is logged,
+// stored with the change, and shown. It has 1 to 200 bytes of UTF-8 without control characters.
+func Because(ctx context.Context, reason string) context.Context {
+	return context.WithValue(ctx, whyKey{}, reason)
+}
+
+// textIn returns what was passed to As or Because; empty: nothing was.
+func textIn(ctx context.Context, key any, what string) (string, error) {
+	text, is := ctx.Value(key).(string)
 	if !is {
 		return "", nil
 	}
-	if err := name.Check("who", who); err != nil {
+	if err := name.Check(what, text); err != nil {
 		return "", fmt.Errorf("%w: %w", ErrName, err)
 	}
-	return who, nil
+	return text, nil
 }
 
 // Changes returns the newest twenty changes of a job, the newest first, as a quorum of nodes knows them. One that failed may be
@@ -59,7 +69,7 @@ func (s *Scheduler) Changes(ctx context.Context, job string) ([]Change, error) {
 }
 
 func changeOf(job string, s jobstore.Setting, isTrigger bool) Change {
-	c := Change{Job: job, What: "resume", By: s.By, From: s.From, At: s.At()}
+	c := Change{Job: job, What: "resume", By: s.By, Reason: s.Why, From: s.From, At: s.At()}
 	switch {
 	case isTrigger:
 		c.What = "trigger"
@@ -72,6 +82,6 @@ func changeOf(job string, s jobstore.Setting, isTrigger bool) Change {
 // reportChange reports that what somebody has asked for holds.
 func (l *loop) reportChange(job string, s jobmachine.Setting) {
 	c := changeOf(job, s.Setting, s.IsTrigger)
-	l.log.Info("change obeyed", zap.String("job", job), zap.String("what", c.What), zap.String("by", c.By), zap.String("from", c.From), zap.Time("asked", c.At))
+	l.log.Info("change obeyed", zap.String("job", job), zap.String("what", c.What), zap.String("by", c.By), zap.String("reason", c.Reason), zap.String("from", c.From), zap.Time("asked", c.At))
 	l.s.hooks.changed(c)
 }

@@ -7,15 +7,17 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/name"
+	"github.com/redlockfx/redlockfx/internal/nearest"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
 // Trigger requests a run of the job, from any replica, which need not have the job. The leader starts it at once; if nobody
 // leads, the next leader does, within an hour: after that the trigger expires and is recorded as missed. Several triggers
 // before the run starts make one run. It obeys the job's Overlap, runs also while the job is paused, and moves no tick.
-// [ErrUnknownJob]: no leader has ever had a job of that name. Any other error says that too few nodes have stored it: it may
+// [ErrUnknownJob]: no leader has ever had a job of that name; the error suggests names that are like it. Any other error says that too few nodes have stored it: it may
 // still take effect.
 func (s *Scheduler) Trigger(ctx context.Context, job string) error {
 	return s.set(ctx, "trigger", job, s.store.Trigger)
@@ -36,29 +38,73 @@ func (s *Scheduler) Resume(ctx context.Context, job string) error {
 
 // set sets what a person wants, and logs it.
 func (s *Scheduler) set(
-	ctx context.Context, what, job string, do func(ctx context.Context, job, by, from string) (jobstore.Setting, error),
+	ctx context.Context, what, job string, do func(context.Context, string, jobstore.Origin) (jobstore.Setting, error),
 ) error {
+	_, err := s.change(ctx, what, job, do)
+	return err
+}
+
+// change is set that returns what was set.
+func (s *Scheduler) change(
+	ctx context.Context, what, job string, do func(context.Context, string, jobstore.Origin) (jobstore.Setting, error),
+) (set jobstore.Setting, err error) {
 	if err := name.Check("name", job); err != nil {
-		return fmt.Errorf("%w: %w", ErrName, err)
+		return set, fmt.Errorf("%w: %w", ErrName, err)
 	}
-	who, err := whoIn(ctx)
+	who, err := textIn(ctx, whoKey{}, "who")
 	if err != nil {
-		return err
+		return set, err
 	}
-	if _, err := do(ctx, job, who, s.elector.Identity()); err != nil {
-		return publicError(what, job, err)
+	why, err := textIn(ctx, whyKey{}, "the reason")
+	if err != nil {
+		return set, err
 	}
-	s.log.Info(what, zap.String("job", job), zap.String("by", who), zap.String("replica", s.elector.Identity()))
-	return nil
+	set, err = do(ctx, job, jobstore.Origin{By: who, From: s.elector.Identity(), Why: why})
+	if errors.Is(err, jobstore.ErrUnknown) {
+		return set, s.unknown(ctx, job)
+	}
+	if err != nil {
+		return set, publicError(what, job, err)
+	}
+	s.log.Info(what, zap.String("job", job), zap.String("by", who), zap.String("reason", why), zap.String("from", s.elector.Identity()))
+	return set, nil
 }
 
 // publicError wraps err in the errors of this package and of redlock.
 func publicError(what, job string, err error) error {
-	switch {
-	case errors.Is(err, jobstore.ErrUnknown):
-		return fmt.Errorf("%w: %q", ErrUnknownJob, job)
-	case errors.Is(err, jobstore.ErrNoQuorum):
+	if errors.Is(err, jobstore.ErrNoQuorum) {
 		return fmt.Errorf("scheduler: %s %q: %w: %w", what, job, redlock.ErrNoQuorum, err)
 	}
 	return fmt.Errorf("scheduler: %s %q: %w", what, job, err)
+}
+
+// unknown returns an [ErrUnknownJob] that tells a job which no leader has stored yet from a name that is mistyped.
+func (s *Scheduler) unknown(ctx context.Context, job string) error {
+	if s.own(job) != nil {
+		state := "a leader that has it stores it: this process does when it leads"
+		switch s.elector.State() {
+		case election.StateLeading:
+			state = "this process leads, and stores it within moments: try again"
+		case election.StateStopped:
+			state = "this process cannot lead, as its Elector.Run is not running"
+		}
+		return fmt.Errorf("%w: %q: it is added here, and no leader has stored it yet; %s", ErrUnknownJob, job, state)
+	}
+	all, err := s.Jobs(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: %q", ErrUnknownJob, job) // they were asked a moment ago, and that is the answer
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("%w: %q: the nodes know no job of the election %q: no leader has had one, or its name or the key "+
+			"prefix is another one", ErrUnknownJob, job, s.elector.Name())
+	}
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].Job
+	}
+	hint := nearest.Question(nearest.Names(job, names))
+	if hint == "" {
+		hint = fmt.Sprintf("the nodes know %d jobs, and none with a name like that", len(names))
+	}
+	return fmt.Errorf("%w: %q: %s", ErrUnknownJob, job, hint)
 }

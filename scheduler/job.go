@@ -21,7 +21,8 @@ type Job struct {
 	Name string
 	// Spec says when it ticks; see [Parse].
 	Spec string
-	// Run does the work of one tick. Its context ends before anybody else can lead.
+	// Run does the work of one tick. Its context ends before anybody else can lead. A job has no parameters: Run is a closure
+	// over what it needs, and jobs that differ in it have names of their own.
 	Run func(ctx context.Context, run Run) error
 
 	// Location is the zone of a Spec that names none; that of the Scheduler if nil.
@@ -104,15 +105,21 @@ func newJob(j Job, where string, loc *time.Location) (*job, error) {
 		}
 	}
 	check(j.Run != nil, "Run is nil")
-	check(j.Timeout >= 0, "timeout %v must not be negative", j.Timeout)
+	checkSpan := func(what string, d time.Duration) {
+		check(d >= 0, "%s %v must not be negative", what, d)
+		check(d <= 0 || d >= time.Millisecond, "%s %v is below 1ms: multiply it by a unit, as in %d*time.Second", what, d, d)
+	}
+	checkSpan("timeout", j.Timeout)
 	check(j.Overlap >= Skip && j.Overlap <= Allow,
 		"overlap %d must be Skip, Queue, Replace or Allow (%d to %d)", j.Overlap, Skip, Allow)
 	check(j.Retry.Times >= 0 && j.Retry.Times <= maxRetries,
 		"retry times %d must be from 0 to %d", j.Retry.Times, maxRetries)
-	check(j.Retry.Wait >= 0, "retry wait %v must not be negative", j.Retry.Wait)
-	check(j.Jitter >= 0, "jitter %v must not be negative", j.Jitter)
+	checkSpan("retry wait", j.Retry.Wait)
+	checkSpan("jitter", j.Jitter)
 	if err := j.CatchUp.problem(); err != nil {
 		check(false, "%w", err)
+	} else {
+		checkSpan("catch-up window", j.CatchUp.window)
 	}
 	j.CatchUp = j.CatchUp.orDefault()
 	checked := &job{Job: j, schedule: schedule, plan: plan, label: fmt.Sprintf("job %q", j.Name), where: where}

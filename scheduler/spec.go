@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,20 +22,22 @@ const maxSpec = 256 // bytes
 var parser = cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month |
 	cron.Dow | cron.Descriptor)
 
-// layout is the fields of a spec in their order; size is how many values one can take.
+// layout is the fields of a spec in their order.
 var layout = [...]field{
-	{"second", cron.Second, 60},
-	{"minute", cron.Minute, 60},
-	{"hour", cron.Hour, 24},
-	{"day of month", cron.Dom, 31},
-	{"month", cron.Month, 12},
-	{"day of week", cron.Dow, 7},
+	{"second", cron.Second, 60, 0, 59, ""},
+	{"minute", cron.Minute, 60, 0, 59, ""},
+	{"hour", cron.Hour, 24, 0, 23, ""},
+	{"day of month", cron.Dom, 31, 1, 31, ""},
+	{"month", cron.Month, 12, 1, 12, "jan feb mar apr may jun jul aug sep oct nov dec"},
+	{"day of week", cron.Dow, 7, 0, 7, "sun mon tue wed thu fri sat"},
 }
 
 type field struct {
-	name   string
-	option cron.ParseOption
-	size   int
+	name     string
+	option   cron.ParseOption
+	size     int // how many values it can take
+	min, max int
+	names    string // of the values
 }
 
 // Parse reads a cron spec of at most 256 bytes:
@@ -139,7 +142,10 @@ func loadZone(name string) (*time.Location, error) {
 	return loc, nil
 }
 
-var partShape = regexp.MustCompile(`^(?:[*?]|[0-9A-Za-z]+(?:-[0-9A-Za-z]+)?)(?:/([0-9]+))?$`)
+var (
+	partShape = regexp.MustCompile(`^(?:[*?]|([0-9A-Za-z]+)(?:-([0-9A-Za-z]+))?)(?:/([0-9]+))?$`)
+	quartz    = regexp.MustCompile(`^(?i:L(-[0-9]+)?|LW|[0-9]{1,2}[LW]|[a-z]{3}L|[0-9a-z]{1,3}#[0-9])$`)
+)
 
 // check returns the field's text as robfig's parser takes it, or the rule that it breaks.
 func (f field) check(text string) (string, error) {
@@ -148,11 +154,20 @@ func (f field) check(text string) (string, error) {
 		if p == "" {
 			return "", fmt.Errorf("%q has an empty place in its list", text)
 		}
+		if quartz.MatchString(p) {
+			return "", fmt.Errorf("%q is not supported: L, W and # are extensions of other schedulers; tick on all days that it may "+
+				"be, as in 28-31, and return from Run on the others", p)
+		}
 		m := partShape.FindStringSubmatch(p)
 		if m == nil {
 			return "", fmt.Errorf("%q is not *, ?, a value or a range, with an optional /step", p)
 		}
-		if step := m[1]; step != "" {
+		for _, value := range m[1:3] {
+			if err := f.checkValue(value); err != nil {
+				return "", err
+			}
+		}
+		if step := m[3]; step != "" {
 			if n, err := strconv.Atoi(step); err != nil || n < 1 || n > f.size {
 				return "", fmt.Errorf("step of %q must be from 1 to %d", p, f.size)
 			}
@@ -165,6 +180,23 @@ func (f field) check(text string) (string, error) {
 	text = strings.Join(parts, ",")
 	_, err := ask(cron.NewParser(f.option), text)
 	return text, err
+}
+
+// checkValue returns the rule that a value breaks. No value breaks none.
+func (f field) checkValue(text string) error {
+	n, err := strconv.Atoi(text)
+	switch {
+	case text == "" || slices.Contains(strings.Fields(f.names), strings.ToLower(text)):
+		return nil
+	case err == nil && n >= f.min && n <= f.max:
+		return nil
+	case err == nil || strings.Trim(text, "0123456789") == "":
+		return fmt.Errorf("%s must be from %d to %d", text, f.min, f.max)
+	case f.names == "":
+		return fmt.Errorf("%q is not a number from %d to %d", text, f.min, f.max)
+	default:
+		return fmt.Errorf("%q is neither a number from %d to %d nor one of %s", text, f.min, f.max, f.names)
+	}
 }
 
 var toSunday = regexp.MustCompile(`^([0-6])-7(?:/([0-9]+))?$`)

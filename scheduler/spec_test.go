@@ -20,19 +20,19 @@ func TestParse_RefusesABadSpecAndSaysWhy(t *testing.T) {
 		{"* * * * * * *", "(second in front), got 7"},
 		{"* * * * * CRON_TZ=UTC", "day of week: "},
 
-		{"60 * * * *", "minute: end of range (60) above maximum (59)"},
-		{"60 * * * * *", "second: end of range (60) above maximum (59)"},
-		{"* 24 * * *", "hour: end of range (24) above maximum (23)"},
-		{"* * 0 * *", "day of month: beginning of range (0) below minimum (1)"},
-		{"* * 32 * *", "day of month: end of range (32) above maximum (31)"},
-		{"* * * 13 *", "month: end of range (13) above maximum (12)"},
-		{"* * * foo *", "month: failed to parse int from foo"},
-		{"* * * * 8", "day of week: end of range (8) above maximum (6)"},
+		{"60 * * * *", "minute: 60 must be from 0 to 59"},
+		{"60 * * * * *", "second: 60 must be from 0 to 59"},
+		{"* 24 * * *", "hour: 24 must be from 0 to 23"},
+		{"* * 0 * *", "day of month: 0 must be from 1 to 31"},
+		{"* * 32 * *", "day of month: 32 must be from 1 to 31"},
+		{"* * * 13 *", "month: 13 must be from 1 to 12"},
+		{"* * * foo *", `month: "foo" is neither a number from 1 to 12 nor one of jan feb`},
+		{"* * * * 8", "day of week: 8 must be from 0 to 7"},
 		{"* * * * 7/2", "day of week: beginning of range (7) beyond end of range (6)"},
 		{"* * * * fri-7", "day of week: end of range (7) above maximum (6)"},
 		{"* * * * fri-sun", "day of week: beginning of range (5) beyond end of range (0)"},
 		{"30-10 * * * *", "minute: beginning of range (30) beyond end of range (10)"},
-		{"99999999999999999999 * * * *", "minute: failed to parse int"},
+		{"99999999999999999999 * * * *", "minute: 99999999999999999999 must be from 0 to 59"},
 
 		{"*/61 * * * *", `minute: step of "*/61" must be from 1 to 60`},
 		{"0-30/61 * * * *", `minute: step of "0-30/61" must be from 1 to 60`},
@@ -53,8 +53,14 @@ func TestParse_RefusesABadSpecAndSaysWhy(t *testing.T) {
 		{"5,,6 * * * *", `minute: "5,,6" has an empty place`},
 		{", * * * *", `minute: "," has an empty place`},
 		{"0 5, * * *", `hour: "5," has an empty place`},
-		{"0 0 L * *", "day of month: failed to parse int from L"},
-		{"0 0 * * 1#2", `day of week: "1#2" is not`},
+		{"0 0 L * *", `day of month: "L" is not supported`},
+		{"0 0 LW * *", `day of month: "LW" is not supported`},
+		{"0 0 15W * *", `day of month: "15W" is not supported`},
+		{"0 0 * * 5L", `day of week: "5L" is not supported`},
+		{"0 0 * * friL", `day of week: "friL" is not supported`},
+		{"0 0 x * *", `day of month: "x" is not a number from 1 to 31`},
+		{"jan * * * *", `minute: "jan" is not a number from 0 to 59`},
+		{"0 0 * * 1#2", `day of week: "1#2" is not supported`},
 
 		{"0 0 30 2 *", "never fires"},
 		{"0 0 31 2 *", "never fires"},
@@ -102,9 +108,9 @@ func TestParse_RefusesABadSpecAndSaysWhy(t *testing.T) {
 func TestParse_NamesAllBadFieldsAtOnce(t *testing.T) {
 	_, err := scheduler.Parse("60 5,,6 * 13 *", nil)
 	want := `scheduler: bad spec "60 5,,6 * 13 *": ` +
-		"minute: end of range (60) above maximum (59): 60\n" +
+		"minute: 60 must be from 0 to 59\n" +
 		`hour: "5,,6" has an empty place in its list` + "\n" +
-		"month: end of range (13) above maximum (12): 13"
+		"month: 13 must be from 1 to 12"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

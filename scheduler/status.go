@@ -34,6 +34,7 @@ type Status struct {
 	Failures     int    // runs in a row that failed or were lost
 	Missed       int    // ticks, in all
 	Paused       bool
+	Pause        Change    // who paused it, when and why; zero if it is not paused
 	Running      bool      // Last has no end
 	Leader       string    // identity; empty if nobody leads
 	DataLost     time.Time // when a leader found that a majority of nodes had lost the job; zero: never
@@ -51,7 +52,7 @@ func (s *Scheduler) Status(ctx context.Context, job string) (Status, error) {
 		return Status{}, publicError("status of", job, err)
 	}
 	if len(views) == 0 {
-		return Status{}, fmt.Errorf("%w: %q", ErrUnknownJob, job)
+		return Status{}, s.unknown(ctx, job)
 	}
 	id, err := leader()
 	if err != nil {
@@ -153,7 +154,7 @@ func (s *Scheduler) History(ctx context.Context, job string, n int) ([]Record, e
 		return nil, publicError("history of", job, err)
 	}
 	if len(views) == 0 {
-		return nil, fmt.Errorf("%w: %q", ErrUnknownJob, job)
+		return nil, s.unknown(ctx, job)
 	}
 	n = min(n, maxHistory)
 	ended, err := s.store.History(ctx, job, n)
@@ -189,6 +190,9 @@ func (s *Scheduler) statusOf(v *jobstore.View, leader string, now time.Time) Sta
 		st.Own = own.plan
 	}
 	st.Missed, st.Paused, st.Failures, st.DataLost = v.State.Missed, v.Pause.On, v.State.Failures, v.State.Lost
+	if st.Paused {
+		st.Pause = changeOf(v.Job, v.Pause, false)
+	}
 	st.Last, st.LastOK = rowOf(v.Job, v.State.Last), rowOf(v.Job, v.State.LastOK)
 	for _, o := range v.State.Open {
 		if !o.Returned && (st.Last.ID == "" || !o.Start.Before(st.Last.Start)) {
@@ -257,6 +261,9 @@ func (st *Status) due(v *jobstore.View, own *job, now time.Time) {
 	switch {
 	case st.Paused:
 		st.Reason = "paused by " + v.Pause.Who()
+		if v.Pause.Why != "" {
+			st.Reason += ": " + v.Pause.Why
+		}
 	case st.Leader == "":
 		st.Reason = "nobody leads"
 	case st.Running && own != nil && own.Overlap != Skip && own.Overlap != Allow:

@@ -16,7 +16,7 @@ func TestHistory_TellsWhoChangedWhat(t *testing.T) {
 	}
 	do("pause", "nightly report").want(t, 0, "is paused", "")
 	do("resume", "nightly report", "--as", "ann (ticket 7)").want(t, 0, "is resumed", "")
-	do("trigger", "nightly report", "--as", "bo").want(t, 0, "is asked to run", "")
+	do("trigger", "nightly report", "--as", "bo").want(t, 0, "is triggered", "")
 	do("pause", "nightly report", "--as", "a\x1bb").want(t, misused, "", `who "a\x1bb" must not contain`)
 
 	all := decode[past](t, do("history", "nightly report", "-o", "json"))

@@ -20,10 +20,11 @@ type past struct {
 
 // change is what programs get of a pause, a resume or a trigger.
 type change struct {
-	What string    `json:"what"`
-	By   string    `json:"by,omitempty"`
-	From string    `json:"from"`
-	At   time.Time `json:"at"`
+	What   string    `json:"what"`
+	By     string    `json:"by,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+	From   string    `json:"from"`
+	At     time.Time `json:"at"`
 }
 
 func (p *program) historyCommand() *cobra.Command {
@@ -36,7 +37,7 @@ func (p *program) historyCommand() *cobra.Command {
 				return exit{misused, fmt.Errorf("--number %d must be at least 1", n)}
 			}
 			return p.withScheduler(cmd.Context(), func(ctx context.Context, _ *election.Elector, s *scheduler.Scheduler) error {
-				return p.show(ctx, func(ctx context.Context) (any, table, error) { return history(ctx, s, args[0], n) })
+				return p.show(ctx, func(ctx context.Context) (any, table, error) { return p.history(ctx, s, args[0], n) })
 			})
 		},
 	}
@@ -44,7 +45,11 @@ func (p *program) historyCommand() *cobra.Command {
 	return c
 }
 
-func history(ctx context.Context, s *scheduler.Scheduler, name string, n int) (any, table, error) {
+func (p *program) history(ctx context.Context, s *scheduler.Scheduler, name string, n int) (any, table, error) {
+	status, err := s.Status(ctx, name)
+	if err != nil {
+		return nil, table{}, err
+	}
 	all, err := s.History(ctx, name, n)
 	if err != nil {
 		return nil, table{}, err
@@ -54,24 +59,59 @@ func history(ctx context.Context, s *scheduler.Scheduler, name string, n int) (a
 		return nil, table{}, err
 	}
 	found := past{make([]record, 0, len(all)), make([]change, 0, len(changes))}
-	t := table{head: []string{"TICK", "OUTCOME", "REPLICA", "LAG", "TOOK", "ATTEMPT", "", "ERROR, OR WHY NOT"}}
+	t := table{head: []string{in("TICK"), "OUTCOME", "REPLICA", "LAG", "TOOK", "ATTEMPT", "HOW", "ERROR, OR WHY NOT"}}
 	for _, r := range all {
 		found.Ticks = append(found.Ticks, recordOf(r))
-		row := []string{at(r.Tick), string(r.State), r.Replica, "-", "-", fmt.Sprint(r.Attempt), yes(r.Manual, "by hand"), r.Err}
+		row := []string{at(r.Tick), outcome(r, status.Leader), r.Replica, "-", "-", fmt.Sprint(r.Attempt), how(r), r.Err}
 		if !r.Start.IsZero() {
 			row[3] = short(r.Start.Sub(r.Tick))
 		}
-		if !r.End.IsZero() && !r.Start.IsZero() {
+		switch {
+		case r.Start.IsZero():
+		case !r.End.IsZero():
 			row[4] = short(r.End.Sub(r.Start))
+		case r.State == scheduler.StateRunning && isUnderWay(r, status.Leader):
+			row[4] = sofar(time.Since(r.Start)) + " so far"
 		}
 		t.rows = append(t.rows, row)
 	}
 	if len(changes) > 0 {
-		t.next = &table{head: []string{"WHEN", "WHAT", "BY", "FROM"}}
+		t.next = &table{head: []string{in("WHEN"), "WHAT", "BY", "REASON", "FROM"}}
 	}
 	for _, c := range changes[:min(n, len(changes))] {
-		found.Changes = append(found.Changes, change{c.What, c.By, c.From, c.At})
-		t.next.rows = append(t.next.rows, []string{at(c.At), c.What, cmp.Or(c.By, "-"), c.From})
+		found.Changes = append(found.Changes, change{c.What, c.By, c.Reason, c.From, c.At})
+		t.next.rows = append(t.next.rows, []string{at(c.At), c.What, cmp.Or(c.By, "-"), cmp.Or(c.Reason, "-"), c.From})
 	}
 	return found, t, nil
 }
+
+// how says what is special about a record.
+func how(r scheduler.Record) string {
+	switch {
+	case r.Ticks > 1:
+		return fmt.Sprintf("%d ticks from %s on", r.Ticks, at(r.From))
+	case r.Manual:
+		return "triggered"
+	case r.CaughtUp:
+		return "caught up"
+	default:
+		return "-"
+	}
+}
+
+// isUnderWay reports that a run without an end is one of the replica that leads. One of a leader before is not known to run.
+func isUnderWay(r scheduler.Record, leader string) bool { return leader != "" && r.Replica == leader }
+
+// outcome is the state of a run, as far as it is known.
+func outcome(r scheduler.Record, leader string) string {
+	switch {
+	case r.State != scheduler.StateRunning:
+		return string(r.State)
+	case isUnderWay(r, leader):
+		return "running"
+	default:
+		return "unknown: its leader is gone"
+	}
+}
+
+func sofar(d time.Duration) string { return max(d, 0).Truncate(time.Second).String() }

@@ -26,6 +26,7 @@ type job struct {
 	Failures int        `json:"failures"`
 	Missed   int        `json:"missed"`
 	Why      string     `json:"why,omitempty"`
+	Pause    *change    `json:"pause,omitempty"` // who paused it, and why
 }
 
 // record is what programs get of a tick.
@@ -39,10 +40,12 @@ type record struct {
 	Start   *time.Time      `json:"start,omitempty"`
 	End     *time.Time      `json:"end,omitempty"`
 	Err     string          `json:"error,omitempty"`
+	Ticks   int             `json:"ticks,omitempty"` // if it stands for several that did not run: how many
+	From    *time.Time      `json:"from,omitempty"`  // and the first
 }
 
 func recordOf(r scheduler.Record) record {
-	return record{r.Tick, r.State, r.Replica, r.Token, r.Attempt, r.Manual, some(r.Start), some(r.End), r.Err}
+	return record{r.Tick, r.State, r.Replica, r.Token, r.Attempt, r.Manual, some(r.Start), some(r.End), r.Err, r.Ticks, some(r.From)}
 }
 
 func some(t time.Time) *time.Time {
@@ -56,72 +59,59 @@ func (p *program) jobsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "jobs", Short: "All jobs, with their next and last runs", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withScheduler(cmd.Context(), func(ctx context.Context, _ *election.Elector, s *scheduler.Scheduler) error {
-				return p.show(ctx, func(ctx context.Context) (any, table, error) { return jobs(ctx, s) })
+			return p.withScheduler(cmd.Context(), func(ctx context.Context, e *election.Elector, s *scheduler.Scheduler) error {
+				return p.show(ctx, func(ctx context.Context) (any, table, error) { return p.jobs(ctx, e, s) })
 			})
 		},
 	}
 }
 
-func jobs(ctx context.Context, s *scheduler.Scheduler) (any, table, error) {
+// jobs shows all of an election. Without any, the error says why, unless it has a leader.
+func (p *program) jobs(ctx context.Context, e *election.Elector, s *scheduler.Scheduler) (any, table, error) {
 	all, err := s.Jobs(ctx)
 	if err != nil {
 		return nil, table{}, err
 	}
+	if len(all) == 0 {
+		if _, err := e.Leader(ctx); err != nil {
+			return nil, table{}, p.nobodyLeads(ctx, e, err)
+		}
+	}
 	list := make([]job, 0, len(all))
-	t := table{head: []string{"JOB", "SPEC", "ZONE", "NEXT", "LAST", "OUTCOME", "FAILED", "MISSED", "WHY NOT"}}
+	t := table{head: []string{"JOB", "SPEC", "ZONE OF SPEC", in("NEXT"), in("LAST"), "OUTCOME", "FAILED", "MISSED", "ERROR, OR WHY NOT"}}
 	for _, one := range all {
 		j := job{
-			one.Job, one.Spec, one.Zone, some(one.Next), one.Paused, one.Running, nil, one.Failures, one.Missed, one.Reason,
+			one.Job, one.Spec, one.Zone, some(one.Next), one.Paused, one.Running, nil, one.Failures, one.Missed, one.Reason, nil,
 		}
 		row := []string{
 			one.Job, one.Spec, one.Zone, at(one.Next), "-", "-", fmt.Sprint(one.Failures), fmt.Sprint(one.Missed), one.Reason,
 		}
 		if one.Paused {
 			row[3] = "paused"
+			j.Pause = &change{one.Pause.What, one.Pause.By, one.Pause.Reason, one.Pause.From, one.Pause.At}
+			if one.Reason == "" {
+				row[8] = "paused by " + cmp.Or(one.Pause.By, "somebody")
+				if one.Pause.Reason != "" {
+					row[8] += ": " + one.Pause.Reason
+				}
+			}
 		}
 		if one.Last.ID != "" {
 			last := recordOf(one.Last)
 			j.Last = &last
-			row[4], row[5] = at(one.Last.Start), string(one.Last.State)
+			row[4], row[5] = at(one.Last.Start), outcome(one.Last, one.Leader)
+			j.Running = one.Running && isUnderWay(one.Last, one.Leader)
+			if j.Running {
+				row[5] += " for " + sofar(time.Since(one.Last.Start))
+			}
+			if row[8] == "" && one.Last.State != scheduler.StateOK {
+				row[8] = one.Last.Err
+			}
 		}
 		list = append(list, j)
 		t.rows = append(t.rows, row)
 	}
 	return list, t, nil
-}
-
-// settingCommands are what changes something.
-func (p *program) settingCommands() []*cobra.Command {
-	var all []*cobra.Command
-	for _, c := range []struct {
-		name, short, done string
-		do                func(*scheduler.Scheduler, context.Context, string) error
-	}{
-		{"trigger", "Have a job run now, on the leader", "is asked to run", (*scheduler.Scheduler).Trigger},
-		{"pause", "Have no tick of a job run, on any replica", "is paused", (*scheduler.Scheduler).Pause},
-		{"resume", "End a pause", "is resumed", (*scheduler.Scheduler).Resume},
-	} {
-		who := ""
-		cmd := &cobra.Command{
-			Use: c.name + " JOB", Short: c.short, Args: cobra.ExactArgs(1), ValidArgsFunction: p.completeJobs,
-			RunE: func(cmd *cobra.Command, args []string) error {
-				return p.withScheduler(cmd.Context(), func(ctx context.Context, _ *election.Elector, s *scheduler.Scheduler) error {
-					if err := c.do(s, scheduler.As(ctx, cmp.Or(who, osUser())), args[0]); err != nil {
-						return err
-					}
-					if p.output == "json" {
-						return p.print(map[string]string{"job": args[0], "action": c.name}, table{})
-					}
-					_, err := fmt.Fprintf(p.out, "%s %s\n", cell(args[0]), c.done)
-					return err
-				})
-			},
-		}
-		cmd.Flags().StringVar(&who, "as", "", "`name` of who wants it, for the history and the leader's log; the OS user if not set")
-		all = append(all, cmd)
-	}
-	return all
 }
 
 // completeJobs asks the nodes for names.

@@ -19,7 +19,7 @@ func (p *program) leaderCommand() *cobra.Command {
 				return p.show(ctx, func(ctx context.Context) (any, table, error) {
 					l, err := e.Leader(ctx)
 					if err != nil {
-						return nil, table{}, err
+						return nil, table{}, p.nobodyLeads(ctx, e, err)
 					}
 					left := max(time.Until(l.Expires), 0)
 					shown := table{

@@ -45,9 +45,9 @@ func TestLook_AtALifeOfAnElectionAndItsJobs(t *testing.T) {
 	if list := decode[[]job](t, do("jobs", "-o", "json")); !list[1].Paused {
 		t.Errorf("jobs %+v", list)
 	}
-	do("trigger", "nightly report").want(t, 0, "is asked to run", "")
-	until(t, "it ran by hand", func() bool {
-		return strings.Contains(do("history", "nightly report").out, "by hand")
+	do("trigger", "nightly report").want(t, 0, "is triggered", "")
+	until(t, "it was triggered", func() bool {
+		return strings.Contains(do("history", "nightly report").out, "triggered")
 	})
 	do("resume", "nightly report", "-o", "json").want(t, 0, `"action": "resume"`, "")
 	if list := decode[[]job](t, do("jobs", "-o", "json")); list[1].Paused {

@@ -5,7 +5,8 @@
 //	redlockctl run --name import -- ./import.sh
 //
 // It exits with 0; 1 for a failure; 2 where it was called wrongly; 3 where the answer is no: nobody leads, a lock is
-// free, there is no such job; and 4 where too few nodes answered. Run exits with the command's code, with 128 and the
+// free, there is no such job, a triggered run did not take place; 4 where too few nodes answered; and 5 where a triggered
+// run has not ended within --wait. Run exits with the command's code, with 128 and the
 // signal's number where it died of one, and like env and timeout with 124 where the command was stopped because the
 // lease was lost, 125 where there was no lease, 126 and 127 where the command could not be started.
 //
@@ -32,6 +33,7 @@ const (
 	misused     = 2
 	no          = 3
 	unreachable = 4
+	unfinished  = 5
 	lostLease   = 124
 	noLease     = 125
 	notRunnable = 126

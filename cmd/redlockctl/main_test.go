@@ -102,7 +102,7 @@ func (r result) want(t *testing.T, code int, out, complaint string) {
 }
 
 // service is a replica that leads.
-func service(t *testing.T, c *redisproc.Cluster, id string) (leader *election.Elector, stop func()) {
+func service(t *testing.T, c *redisproc.Cluster, id string, more ...scheduler.Job) (leader *election.Elector, stop func()) {
 	t.Helper()
 	l, err := redlock.Open(c.Addrs(), redlock.WithTTL(ttl))
 	if err != nil {
@@ -129,6 +129,9 @@ func service(t *testing.T, c *redisproc.Cluster, id string) (leader *election.El
 			Run: func(context.Context, scheduler.Run) error { return nil }},
 	)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Add(more...); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

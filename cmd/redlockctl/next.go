@@ -29,7 +29,7 @@ func (p *program) nextCommand() *cobra.Command {
 			if err != nil {
 				return exit{misused, err}
 			}
-			t := table{head: []string{"TICK", "UTC", "IN"}}
+			t := table{head: []string{in("TICK"), "UTC", "IN"}}
 			for _, tick := range ticks {
 				t.rows = append(t.rows, []string{at(tick), tick.Format("2006-01-02 15:04:05"), tick.Sub(since).Round(time.Second).String()})
 			}

@@ -77,19 +77,23 @@ func (p *program) print(value any, t table) error {
 	return p.print(nil, *t.next)
 }
 
-// at is a time for people, in the zone of this machine.
+// at is a time for people, in the zone of this machine, which the head of the table names. A time at which the zone has
+// another name, as in summer, has that name.
 func at(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
-	return t.Local().Format("2006-01-02 15:04:05")
+	text := t.Local().Format("2006-01-02 15:04:05")
+	if name := t.Local().Format("MST"); name != zoneMark() {
+		text += " " + name
+	}
+	return text
 }
+
+// zoneMark is the name of the zone of this machine.
+func zoneMark() string { return time.Now().Format("MST") }
+
+// in is the head of a column of times.
+func in(head string) string { return head + " (" + zoneMark() + ")" }
 
 func short(d time.Duration) string { return d.Round(time.Millisecond).String() }
-
-func yes(is bool, text string) string {
-	if is {
-		return text
-	}
-	return ""
-}

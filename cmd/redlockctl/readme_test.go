@@ -122,7 +122,7 @@ func TestReadme_HasTheCodesOfTheProgram(t *testing.T) {
 			told = append(told, n)
 		}
 	}
-	if want := []int{0, failed, misused, no, unreachable, lostLease, noLease, notRunnable, notFound}; !slices.Equal(told, want) {
+	if want := []int{0, failed, misused, no, unreachable, unfinished, lostLease, noLease, notRunnable, notFound}; !slices.Equal(told, want) {
 		t.Errorf("the codes are %v, want %v", told, want)
 	}
 }

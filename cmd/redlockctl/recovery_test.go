@@ -117,8 +117,8 @@ func TestRecovery_FromAForgedPause(t *testing.T) {
 	if paused() {
 		t.Error("it is still paused")
 	}
-	do("trigger", "nightly report").want(t, 0, "is asked to run", "")
-	until(t, "it has run", func() bool { return strings.Contains(do("history", "nightly report").out, "by hand") })
+	do("trigger", "nightly report").want(t, 0, "is triggered", "")
+	until(t, "it has run", func() bool { return strings.Contains(do("history", "nightly report").out, "triggered") })
 }
 
 // A node whose header of the jobs has a ballot of the year 2255 corrects itself.

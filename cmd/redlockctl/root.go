@@ -38,6 +38,7 @@ type flags struct {
 	output    string
 	watch     bool
 	every     time.Duration
+	wait      time.Duration // for the run of a trigger
 }
 
 // program is what all commands share.
@@ -54,8 +55,19 @@ func newRoot(s streams) *cobra.Command {
 		Version:       versionText(),
 		SilenceErrors: true, // main says them, in one line
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: func(cmd *cobra.Command, words []string) error {
+			if len(words) == 0 {
+				return nil
+			}
+			var names []string
+			for _, c := range cmd.Commands() {
+				if !c.Hidden {
+					names = append(names, c.Name())
+				}
+			}
+			return unknownCommand(words[0], names)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(s.in)
 	root.SetOut(s.out)
@@ -75,7 +87,7 @@ func newRoot(s streams) *cobra.Command {
 			}
 			err := args(cmd, given)
 			if err != nil && cmd != root {
-				err = fmt.Errorf("%s: %w", cmd.Name(), err)
+				err = fmt.Errorf("%s: %w: usage: %s", cmd.Name(), err, cmd.UseLine())
 			}
 			if err != nil {
 				return exit{misused, err}
@@ -139,7 +151,7 @@ func (p *program) withLocker(ctx context.Context, fn func(context.Context, *redl
 	if p.watch {
 		return fn(ctx, l)
 	}
-	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	ctx, cancel := context.WithTimeout(ctx, p.timeout+p.wait)
 	defer cancel()
 	return fn(ctx, l)
 }

@@ -39,7 +39,11 @@
     }
   };
 
-  const say = (text) => { if (live.textContent !== text) live.textContent = text; };
+  // say tells how new the page is. One that is not kept up to date must not look as if it were.
+  const say = (text, stale = true) => {
+    if (live.textContent !== text) live.textContent = text;
+    document.documentElement.classList.toggle("stale", stale);
+  };
 
   // The server sends something every five seconds. A connection that is open and says nothing is worth no more than none.
   const hear = () => {
@@ -52,7 +56,7 @@
     stop();
     hear();
     source = new EventSource(live.dataset.events);
-    source.onmessage = (event) => { hear(); show(event.data); say("live"); };
+    source.onmessage = (event) => { hear(); show(event.data); say("live", false); };
     source.onerror = () => {
       if (source?.readyState === EventSource.CLOSED) poll(); // the answer was none of events
       else lost ||= setTimeout(() => say("no connection, trying again"), 5000);
@@ -75,7 +79,7 @@
       const text = await answer.text();
       if (round !== again || document.hidden) return;
       if (answer.ok) show(text);
-      say(answer.ok ? "updated every 10 s" : `not updated: ${text.trim()}`);
+      say(answer.ok ? "updated every 10 s" : `not updated: ${text.trim()}`, !answer.ok);
     } catch {
       if (round === again) say("no connection, trying again");
     }

@@ -13,6 +13,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 func anybody(*http.Request) (string, error) { return "ann", nil }
@@ -73,7 +75,7 @@ func TestPage_PausesResumesAndRunsAJob(t *testing.T) {
 		t.Error("the page says that the job is not paused, the nodes do")
 	}
 	b.do(chromedp.Click(button("Run invoices now")))
-	b.until(`[...document.querySelectorAll("#newest tbody tr")].some((r) => r.textContent.includes("invoices") && r.textContent.includes("by hand"))`)
+	b.until(`[...document.querySelectorAll("#newest tbody tr")].some((r) => r.textContent.includes("invoices") && r.textContent.includes("triggered"))`)
 	if last := s.status("invoices").Last; !last.Manual {
 		t.Errorf("the last run is %+v", last)
 	}
@@ -95,7 +97,8 @@ func TestAction_RefusedSaysWhy(t *testing.T) {
 	b.do(chromedp.Navigate(s.follower().url), chromedp.WaitVisible(`button[aria-label="Pause invoices"]`))
 	over.Store(true)
 	b.do(chromedp.Click(`button[aria-label="Pause invoices"]`))
-	b.until(`document.body.innerText.trim() === "only the <on-call> engineer may"`)
+	b.until(`document.getElementById("why")?.textContent === "only the <on-call> engineer may"`)
+	b.do(chromedp.Click(`a[href="./"]`), chromedp.WaitVisible("#jobs"))
 	if s.status("invoices").Paused {
 		t.Error("it is paused all the same")
 	}
@@ -151,15 +154,47 @@ func TestPage_FitsASmallScreen(t *testing.T) {
 	leader := s.leader()
 	b := open(t)
 	b.loads(leader.url)
-	for _, path := range []string{"", "job?name=import+%3Ccatalogue%3E"} {
-		for _, wide := range []int64{360, 760, 1200} {
+	ctx := scheduler.Because(scheduler.As(t.Context(), strings.Repeat("a long name ", 10)), strings.Repeat("x", 150))
+	if err := leader.scheduler.Pause(ctx, "invoices"); err != nil {
+		t.Fatal(err)
+	}
+	b.until(`document.querySelector("#attention .paused") !== null`)
+	for _, path := range []string{"", "job?name=import+%3Ccatalogue%3E", "job?name=invoices"} {
+		for _, wide := range []int64{360, 390, 760, 1200} {
 			b.do(chromedp.EmulateViewport(wide, 800), chromedp.Navigate(leader.url+path), chromedp.WaitVisible("h1"))
 			if needs := get[int64](b, `document.documentElement.scrollWidth`); needs > wide {
 				t.Errorf("%q needs %d px of %d", path, needs, wide)
 			}
+			if bad := get[[]string](b, squeezed); len(bad) > 0 {
+				t.Errorf("%q, %d px: squeezed or overlapping: %q", path, wide, bad)
+			}
 		}
 	}
 }
+
+// squeezed are the labels that are broken within a word, and texts that lie over others.
+const squeezed = `(() => {
+	const seen = (e) => e.checkVisibility() && e.textContent.trim();
+	const bad = [];
+	const lineHeight = (e) => parseFloat(getComputedStyle(e).lineHeight);
+	for (const e of document.querySelectorAll("dt, .badge, .state, h2, button, nav a")) {
+		const words = e.textContent.trim().split(/\s+/).length;
+		if (seen(e) && e.getBoundingClientRect().height > lineHeight(e) * words + 14) bad.push(e.textContent.trim());
+	}
+	const texts = [...document.querySelectorAll("dt, dd, li > span, td, tbody th, h1, h2, .lanes li, .hours li, #summary, button")].filter(seen);
+	const boxes = texts.map((e) => {
+		const range = document.createRange();
+		range.selectNodeContents(e);
+		return [e, [...range.getClientRects()].filter((r) => r.width > 1 && r.height > 1)];
+	});
+	for (let i = 0; i < boxes.length; i++) for (let j = i + 1; j < boxes.length; j++) {
+		const [a, of] = boxes[i], [b, others] = boxes[j];
+		if (a.contains(b) || b.contains(a)) continue;
+		if (of.some((r) => others.some((o) => Math.min(r.right, o.right) - Math.max(r.left, o.left) > 2 &&
+			Math.min(r.bottom, o.bottom) - Math.max(r.top, o.top) > 4))) bad.push(a.textContent.trim() + " | " + b.textContent.trim());
+	}
+	return bad;
+})()`
 
 func TestPage_SaysThatTheNodesAreAway(t *testing.T) {
 	s := start(t, nodes(t), jobs()...).serve(nil)
@@ -171,6 +206,9 @@ func TestPage_SaysThatTheNodesAreAway(t *testing.T) {
 	b.until(`document.querySelectorAll("#problems .problem").length > 0`)
 	b.until(`document.querySelectorAll("#jobs tbody tr").length === 5`) // what was known
 	b.until(`document.querySelectorAll("#nodes .trouble").length === 5`)
+	b.until(`document.querySelectorAll("#problems [role=alert]").length === 1`)                // of one cause
+	b.until(`document.querySelector("#leader h1").textContent.includes("No leader is known")`) // its lease has run out
+	b.until(`document.querySelectorAll(".good.sign, .state.running, .badge.leading").length === 0`)
 	follower.Heal()
 	b.until(`document.querySelectorAll("#problems .problem").length === 0`)
 	b.quiet()

@@ -18,8 +18,10 @@ func TestPage_SaysThatItHearsNothing(t *testing.T) {
 		window.EventSource = function() { this.close = () => {}; this.readyState = 1; };
 		document.dispatchEvent(new Event("visibilitychange"))`)
 	b.until(`document.getElementById("live").textContent === "nothing heard for 15 s, trying again"`)
+	b.until(`document.documentElement.classList.contains("stale")`) // what is old does not look as if it were new
 	get[chromedp.Void](b, `window.EventSource = window.real; document.dispatchEvent(new Event("visibilitychange"))`)
 	b.until(`document.getElementById("live").textContent === "live"`)
+	b.until(`!document.documentElement.classList.contains("stale")`)
 	b.quiet()
 }
 

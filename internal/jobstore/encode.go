@@ -169,7 +169,9 @@ func (s Setting) encode() string {
 	if s.On {
 		on = "1"
 	}
-	return fmt.Sprintf("%016d%s,%s,%s,%s", s.Version, s.Tie, on, url.QueryEscape(s.By), url.QueryEscape(s.From))
+	w := make(words, 0, 128)
+	w.list(fmt.Sprintf("%016d%s", s.Version, s.Tie), on, url.QueryEscape(s.By), url.QueryEscape(s.From), url.QueryEscape(s.Why))
+	return string(w)
 }
 
 const settingLen = 22 // of a version and its tie-break
@@ -184,7 +186,8 @@ func decodeSetting(text string) (Setting, error) {
 		return Setting{}, fmt.Errorf("what was set for the job cannot be read: %.80q", text)
 	}
 	v := values{left: text[:16] + text[settingLen:]}
-	s := Setting{Version: v.int64(), On: v.flag(), By: v.text(), From: v.text(), Tie: text[16:settingLen]}
+	s := Setting{Version: v.int64(), On: v.flag(), Tie: text[16:settingLen]}
+	s.Origin = Origin{By: v.text(), From: v.text(), Why: v.text()}
 	return s, v.err
 }
 

@@ -139,7 +139,7 @@ func TestForget_LeavesNothing(t *testing.T) {
 		a.mustPrepare(job)
 		a.mustWrite(time.Since(c.Start) + time.Second)
 		mark := time.Now().Add(time.Second).Truncate(time.Millisecond)
-		if _, err := b.Pause(t.Context(), job, "b", "here"); err != nil {
+		if _, err := b.Pause(t.Context(), job, jobstore.Origin{By: "b", From: "here"}); err != nil {
 			t.Fatal(err)
 		}
 		want.Err(t, b.Forget(t.Context(), job, time.Minute), jobstore.ErrInUse)

@@ -21,22 +21,22 @@ const (
 // maxSets bounds the attempts to set something that is newer than what the nodes have.
 const maxSets = 3
 
-// Pause stores on a majority that the job is paused; by says who wants it, from is the replica. It returns what was set.
+// Pause stores on a majority that the job is paused. It returns what was set.
 // [ErrUnknown], [ErrNoQuorum].
-func (s *Store) Pause(ctx context.Context, job, by, from string) (Setting, error) {
-	return s.set(ctx, job, pauseOf, Setting{On: true, By: by, From: from}, pauseIn)
+func (s *Store) Pause(ctx context.Context, job string, origin Origin) (Setting, error) {
+	return s.set(ctx, job, pauseOf, Setting{On: true, Origin: origin}, pauseIn)
 }
 
 // Resume stores on a majority that the job is not paused any more, as Pause does.
-func (s *Store) Resume(ctx context.Context, job, by, from string) (Setting, error) {
-	return s.set(ctx, job, pauseOf, Setting{By: by, From: from}, pauseIn)
+func (s *Store) Resume(ctx context.Context, job string, origin Origin) (Setting, error) {
+	return s.set(ctx, job, pauseOf, Setting{Origin: origin}, pauseIn)
 }
 
 func pauseIn(v View) Setting { return v.Pause }
 
 // Trigger stores on a majority that somebody wants a run. [ErrUnknown], [ErrNoQuorum].
-func (s *Store) Trigger(ctx context.Context, job, by, from string) (Setting, error) {
-	return s.set(ctx, job, triggerOf, Setting{On: true, By: by, From: from}, func(v View) Setting {
+func (s *Store) Trigger(ctx context.Context, job string, origin Origin) (Setting, error) {
+	return s.set(ctx, job, triggerOf, Setting{On: true, Origin: origin}, func(v View) Setting {
 		return Setting{Version: max(v.Trigger.Version, v.State.Manual.UnixMicro())}
 	})
 }

@@ -13,19 +13,19 @@ func TestPause_IsSeenByWhoeverPrepares(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.writer("a"), c.writer("b")
 		a.mustPrepare(job)
-		_, err := b.Pause(t.Context(), job, "b", "here")
+		_, err := b.Pause(t.Context(), job, jobstore.Origin{By: "b", From: "here"})
 		want.Err(t, err, jobstore.ErrUnknown)
 		a.mustWrite(10 * time.Second)
 		time.Sleep(timeout)
-		paused, err := b.Pause(t.Context(), job, "b c", "here")
+		paused, err := b.Pause(t.Context(), job, jobstore.Origin{By: "b c", From: "here"})
 		if err != nil || !paused.On || paused.By != "b c" {
 			t.Fatalf("%+v, %v", paused, err)
 		}
-		resumed, err := a.Resume(t.Context(), job, "a", "here")
+		resumed, err := a.Resume(t.Context(), job, jobstore.Origin{By: "a", From: "here"})
 		if err != nil || !resumed.IsNewer(paused) {
 			t.Errorf("after %+v came %+v, %v", paused, resumed, err)
 		}
-		triggered, err := b.Trigger(t.Context(), job, "b", "here")
+		triggered, err := b.Trigger(t.Context(), job, jobstore.Origin{By: "b", From: "here"})
 		if err != nil {
 			t.Error(err)
 		}
@@ -47,15 +47,15 @@ func TestPause_OneNodeThatIsWrong(t *testing.T) {
 				a.mustWrite(10 * time.Second)
 				time.Sleep(timeout)
 				future := c.Start.Add(365 * 24 * time.Hour)
-				wrong := jobstore.Setting{Version: future.UnixMicro(), Tie: "ffffff", On: true, By: "nobody"}
+				wrong := jobstore.Setting{Version: future.UnixMicro(), Tie: "ffffff", On: true, Origin: jobstore.Origin{By: "nobody"}}
 				c.Node(0).HSet("{redlock}:settings:x", "p:"+job, wrong.Text())
 				c.Offset(0, ahead)
 				if ahead == 0 {
 					a.links.Cut(2) // so that it is asked
 				}
-				for _, set := range []func(ctx context.Context, job, by, from string) (jobstore.Setting, error){a.Pause, a.Resume} {
+				for _, set := range []func(ctx context.Context, job string, origin jobstore.Origin) (jobstore.Setting, error){a.Pause, a.Resume} {
 					time.Sleep(time.Second)
-					set, err := set(t.Context(), job, "a", "here")
+					set, err := set(t.Context(), job, jobstore.Origin{By: "a", From: "here"})
 					if err != nil || set.At().After(time.Now()) {
 						t.Errorf("it is set at %v, %v", set.At(), err)
 					}
@@ -77,7 +77,7 @@ func TestTrigger_IsAboveTheRunsByHandBefore(t *testing.T) {
 		if _, err := a.writeState(jobstore.State{Mark: c.Start, Manual: manual}, false); err != nil {
 			t.Fatal(err)
 		}
-		set, err := a.Trigger(t.Context(), job, "a", "here")
+		set, err := a.Trigger(t.Context(), job, jobstore.Origin{By: "a", From: "here"})
 		if err != nil || !set.At().After(manual) {
 			t.Errorf("the trigger is of %v, and those up to %v are settled: %v", set.At(), manual, err)
 		}
@@ -100,7 +100,7 @@ func TestPoll_TellsWhatWasSetAndWhoForgot(t *testing.T) {
 		}
 		latest := poll(nil, 0, 0)
 		for _, name := range []string{"x", "y"} {
-			if _, err := b.Pause(t.Context(), name, "b", "here"); err != nil {
+			if _, err := b.Pause(t.Context(), name, jobstore.Origin{By: "b", From: "here"}); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(timeout)
@@ -108,7 +108,7 @@ func TestPoll_TellsWhatWasSetAndWhoForgot(t *testing.T) {
 		poll(nil, 2, 0)
 		latest = poll(latest, 2, 0)
 		latest = poll(latest, 0, 0)
-		if _, err := b.Trigger(t.Context(), "x", "b", "here"); err != nil {
+		if _, err := b.Trigger(t.Context(), "x", jobstore.Origin{By: "b", From: "here"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(timeout)
@@ -147,7 +147,7 @@ func TestPoll_HearsOfChangesAfterOneOfTheFarFuture(t *testing.T) {
 			if err != nil || len(p.Changed) > 0 {
 				t.Errorf("%+v, %v", p, err)
 			}
-			if _, err := a.Pause(t.Context(), "x", "b", "here"); err != nil {
+			if _, err := a.Pause(t.Context(), "x", jobstore.Origin{By: "b", From: "here"}); err != nil {
 				t.Fatal(err)
 			}
 			if p, err := a.Poll(t.Context(), a.ballot, false, p.Latest); err != nil || !p.Changed["x"] || len(p.Changed) > 1 {

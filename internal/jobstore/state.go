@@ -115,20 +115,26 @@ type Record struct {
 type Setting struct {
 	Version int64 // µs by a node's clock, above every earlier one
 	On      bool
-	By      string // who has set it, if the replica said so
-	From    string // the replica on which it was set
-	Tie     string // six random hexadecimal digits, which put equal versions in an order
+	Origin
+	Tie string // six random hexadecimal digits, which put equal versions in an order
+}
+
+// Origin is who has set something, and why.
+type Origin struct {
+	By   string // who has set it, if the replica said so
+	From string // the replica on which it was set
+	Why  string // if a reason was given
 }
 
 // At returns when it was set.
 func (s Setting) At() time.Time { return timeOf(s.Version) }
 
 // Who returns who has set it, or on which replica somebody did.
-func (s Setting) Who() string {
-	if s.By == "" {
-		return fmt.Sprintf("somebody on %q", s.From)
+func (o Origin) Who() string {
+	if o.By == "" {
+		return fmt.Sprintf("somebody on %q", o.From)
 	}
-	return fmt.Sprintf("%q on %q", s.By, s.From)
+	return fmt.Sprintf("%q on %q", o.By, o.From)
 }
 
 // IsNewer reports whether s replaces than.

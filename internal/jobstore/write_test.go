@@ -186,7 +186,7 @@ func TestWrite_WhileItIsPaused(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.writer("a")
 		a.mustPrepare(job)
-		pause := jobstore.Setting{Version: c.Start.UnixMicro(), Tie: "00000a", On: true, By: "a person"}
+		pause := jobstore.Setting{Version: c.Start.UnixMicro(), Tie: "00000a", On: true, Origin: jobstore.Origin{By: "a person"}}
 		for i := range 3 {
 			c.Node(i).HSet("{redlock}:settings:x", "p:"+job, pause.Text())
 		}

@@ -15,7 +15,8 @@ import (
 var logging = []string{"./redlock", "./election", "./scheduler", "./fxmodule", "./dashboard"}
 
 // public are the packages whose names the pages are checked for.
-var public = append([]string{"./redlocktest", "./fenced", "./adapters/leadercron", "./adapters/leaderhttp", "./adapters/slogcore"},
+var public = append([]string{"./redlocktest", "./fenced", "./adapters/leadercron", "./adapters/leaderhttp", "./adapters/slogcore",
+	"./adapters/redlockslog"},
 	logging...)
 
 // sources returns the public packages by folder, parsed and type-checked.

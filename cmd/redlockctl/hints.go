@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/nearest"
+)
+
+// nobodyLeads says why there is no leader, as far as the nodes tell: they grant nothing yet, it has led before, or nobody ever has
+// under this name. err is a [election.ErrNoLeader].
+func (p *program) nobodyLeads(ctx context.Context, e *election.Elector, err error) error {
+	if !errors.Is(err, election.ErrNoLeader) {
+		return err
+	}
+	guarded, all := time.Duration(0), e.Locker().Nodes(ctx)
+	n := 0
+	for _, node := range all {
+		if node.Err == nil && node.Guard > 0 {
+			n++
+			guarded = max(guarded, node.Guard)
+		}
+	}
+	if n > (len(all)-1)/2 {
+		return fmt.Errorf("%w of %q: %d of %d nodes grant nothing for another %v: they have restarted, or nothing has been locked "+
+			"under the prefix %q", election.ErrNoLeader, e.Name(), n, len(all), short(guarded), p.keyPrefix())
+	}
+	terms, problem := e.Terms(ctx)
+	switch {
+	case problem != nil:
+		return err
+	case len(terms) == 0:
+		return p.neverLed(ctx, e)
+	}
+	last, until := terms[0], "it has not recorded until when"
+	if last.Ended {
+		until = "until " + at(last.Until)
+	} else if !last.Until.IsZero() {
+		until = fmt.Sprintf("until %s, or up to %v longer", at(last.Until), election.TermRecordedEvery)
+	}
+	return fmt.Errorf("%w of %q: the last was %q, from %s, %s (%s)", election.ErrNoLeader, e.Name(), last.Replica, at(last.Since), until, zoneMark())
+}
+
+// neverLed says that the election is unknown to the nodes, and which ones they know.
+func (p *program) neverLed(ctx context.Context, e *election.Elector) error {
+	hint := "check --election and --prefix"
+	if known := p.elections(ctx); len(known) > 0 {
+		hint = nearest.Question(nearest.Names(e.Name(), known))
+		if hint == "" {
+			const some = 5
+			slices.Sort(known)
+			hint = fmt.Sprintf("the nodes know %q", known[:min(some, len(known))])
+		}
+	}
+	return fmt.Errorf("%w: nobody has ever led an election %q under the prefix %q: %s", election.ErrNoLeader, e.Name(), p.keyPrefix(), hint)
+}
+
+// elections returns the names of elections that a node knows, for a hint: none where that may not be asked.
+func (p *program) elections(ctx context.Context) []string {
+	clients, err := p.clients()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, client := range clients {
+		defer func() { _ = client.Close() }() // nothing was written
+	}
+	const pages, page = 20, 500 // fields of locks: more are not worth a hint
+	prefix := "n:" + election.LockName("")
+	for _, client := range clients {
+		cursor := uint64(0)
+		for range pages {
+			found, next, err := client.HScan(ctx, p.hash(), cursor, prefix+"*", page).Result()
+			if err != nil {
+				break
+			}
+			for i := 0; i < len(found); i += 2 {
+				names = append(names, strings.TrimPrefix(found[i], prefix))
+			}
+			if cursor = next; cursor == 0 {
+				break
+			}
+		}
+		if len(names) > 0 {
+			break
+		}
+	}
+	return names
+}
+
+// unknownCommand is what the root says of a word that is no command.
+func unknownCommand(word string, commands []string) error {
+	err := fmt.Errorf("unknown command %q", word)
+	if hint := nearest.Question(nearest.Names(word, commands)); hint != "" {
+		err = fmt.Errorf("%w: %s", err, hint)
+	}
+	return err
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// settingCommands are what changes something.
+func (p *program) settingCommands() []*cobra.Command {
+	var all []*cobra.Command
+	for _, c := range []struct {
+		name, short, done string
+		do                func(*scheduler.Scheduler, context.Context, string) error
+	}{
+		{"trigger", "Have a job run now, on the leader", "is triggered", (*scheduler.Scheduler).Trigger},
+		{"pause", "Have no tick of a job run, on any replica", "is paused", (*scheduler.Scheduler).Pause},
+		{"resume", "End a pause", "is resumed", (*scheduler.Scheduler).Resume},
+	} {
+		who, why := "", ""
+		cmd := &cobra.Command{
+			Use: c.name + " JOB", Short: c.short, Args: cobra.ExactArgs(1), ValidArgsFunction: p.completeJobs,
+			RunE: func(cmd *cobra.Command, args []string) error {
+				if p.wait < 0 {
+					return exit{misused, fmt.Errorf("--wait %v must not be negative", p.wait)}
+				}
+				return p.withScheduler(cmd.Context(), func(ctx context.Context, _ *election.Elector, s *scheduler.Scheduler) error {
+					ctx = scheduler.As(ctx, cmp.Or(who, osUser()))
+					if why != "" {
+						ctx = scheduler.Because(ctx, why)
+					}
+					if p.wait > 0 {
+						return p.triggerAndWait(ctx, s, args[0])
+					}
+					if err := c.do(s, ctx, args[0]); err != nil {
+						return err
+					}
+					if p.output == "json" {
+						return p.print(map[string]string{"job": args[0], "action": c.name}, table{})
+					}
+					_, err := fmt.Fprintf(p.out, "%s %s\n", cell(args[0]), c.done)
+					return err
+				})
+			},
+		}
+		cmd.Flags().StringVar(&who, "as", "", "`name` of who wants it, for the history and the leader's log; the OS user if not set")
+		cmd.Flags().StringVar(&why, "reason", "", "`why`, for the same")
+		if c.name == "trigger" {
+			cmd.Flags().DurationVar(&p.wait, "wait", 0, "for the outcome of this run, at most so long; exit with 0 if it is ok, "+
+				"1 if it failed, 3 if it did not run, 5 if it has not ended")
+		}
+		all = append(all, cmd)
+	}
+	return all
+}
+
+// triggerAndWait shows what became of a run that it triggers. The exit code says it too.
+func (p *program) triggerAndWait(ctx context.Context, s *scheduler.Scheduler, job string) error {
+	r, err := s.TriggerAndWait(ctx, job)
+	if err != nil {
+		if r.State == "" && (errors.Is(err, scheduler.ErrUnknownJob) || errors.Is(err, redlock.ErrNoQuorum)) || ctx.Err() == nil {
+			return err // nothing was triggered
+		}
+		return exit{unfinished, err}
+	}
+	if p.output == "json" {
+		err = p.print(recordOf(r), table{})
+	} else {
+		_, err = fmt.Fprintln(p.out, cell(ended(job, r)))
+	}
+	if err != nil {
+		return err
+	}
+	switch r.State {
+	case scheduler.StateOK:
+		return nil
+	case scheduler.StateMissed, scheduler.StateSkipped:
+		return exit{no, nil}
+	default:
+		return exit{failed, nil}
+	}
+}
+
+// ended says in words what became of a run.
+func ended(job string, r scheduler.Record) string {
+	switch r.State {
+	case scheduler.StateOK:
+		return fmt.Sprintf("%s is ok: it ran for %v on %s", job, short(r.End.Sub(r.Start)), r.Replica)
+	case scheduler.StateMissed, scheduler.StateSkipped:
+		return fmt.Sprintf("%s did not run: %s: %s", job, r.State, r.Err)
+	default:
+		took := "an unknown time"
+		if !r.End.IsZero() {
+			took = r.End.Sub(r.Start).Round(time.Millisecond).String()
+		}
+		return fmt.Sprintf("%s is %s after %s on %s: %s", job, r.State, took, r.Replica, r.Err)
+	}
+}

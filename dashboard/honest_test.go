@@ -1,0 +1,244 @@
+package dashboard_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/dashboard"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// lacks fails the test if a text has one of the parts.
+func lacks(t *testing.T, what, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if strings.Contains(text, part) {
+			t.Errorf("%s has %q", what, part)
+		}
+	}
+}
+
+// more is what the tests of this file look at besides.
+type more struct {
+	Leader *struct {
+		ID      string
+		Expired bool
+		Lease   int `json:"lease_ms"`
+	}
+	Jobs []struct {
+		Name    string
+		Running bool
+		Long    string
+		Last    *struct{ State string }
+		Pause   *struct{ By, Reason, Replica string }
+	}
+	Terms []struct {
+		Replica      string
+		Since, Until time.Time
+		Ended        bool
+	}
+	Leaderless []struct {
+		From, To time.Time
+		Sure     bool
+	}
+	Replicas []struct {
+		ID, State string
+		Here      bool
+	}
+	Runs []struct{ Job, State string }
+}
+
+func (s *service) more(path string) (a more) {
+	s.t.Helper()
+	w := s.get(path)
+	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Code != http.StatusOK {
+		s.t.Fatalf("status %d, %v: %s", w.Code, err, w.Body)
+	}
+	return a
+}
+
+// The nodes are away: the leader must have stopped when its lease ran out, and so has what it ran.
+func TestPage_ALeaderWhoseLeaseHasRunOutDoesNotLead(t *testing.T) {
+	serve(t, func(t *testing.T, s *service) {
+		want.Parts(t, "the page", s.get("/").Body.String(), `<span class="quiet">leads</span>`, "state running")
+		s.nodes.Cut(0, 1)
+		time.Sleep(time.Minute)
+		a := s.more("/api")
+		if a.Leader == nil || !a.Leader.Expired || a.Leader.Lease != 0 {
+			t.Errorf("the leader is %+v", a.Leader)
+		}
+		for _, j := range a.Jobs {
+			if j.Running || j.Last != nil && j.Last.State == "running" {
+				t.Errorf("%s is said to run", j.Name)
+			}
+		}
+		if long := a.Jobs[3]; long.Last.State != "unknown" {
+			t.Errorf("%+v", long.Last)
+		}
+		body := s.get("/").Body.String()
+		want.Parts(t, "the page", body, "No leader is known", "led when the nodes were last read, 1 min ago", "state unknown",
+			`<td data-label="Next">due `)
+		lacks(t, "the page", body, "leads</span>", "★", "state running")
+		body = s.get("/job?name=long").Body.String()
+		lacks(t, "the job's page", body, "state running", ">running<")
+	})
+}
+
+// What this process knows of itself is newer than what it has read.
+func TestPage_OfTheLeaderItselfKnowsThatItHasStopped(t *testing.T) {
+	serve(t, func(t *testing.T, s *service) {
+		s.page = dashboard.Handler(s.leader.Elector, s.leader.Scheduler)
+		if err := s.follower.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		want.Parts(t, "the page", s.get("/").Body.String(), `<span class="quiet">leads</span>`)
+		if err := s.leader.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		lacks(t, "the page, a moment later", s.get("/").Body.String(), `<span class="quiet">leads</span>`)
+	})
+}
+
+func TestPage_OfANewLeaderKnowsThatItLeads(t *testing.T) {
+	serve(t, func(t *testing.T, s *service) {
+		s.get("/")
+		if err := s.leader.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		s.follower.Lead()
+		if a := s.more("/api"); a.Leader == nil || a.Leader.ID != s.follower.Elector.Identity() || a.Leader.Expired {
+			t.Errorf("the leader is %+v", a.Leader)
+		}
+	})
+}
+
+func TestTimeline_ShowsWhenNobodyLed(t *testing.T) {
+	serve(t, func(t *testing.T, s *service) {
+		time.Sleep(10 * time.Minute)
+		if err := s.follower.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.leader.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		ended := time.Now()
+		time.Sleep(2 * time.Minute)
+		if a := s.more("/api"); len(a.Leaderless) != 1 || a.Leaderless[0].To.Sub(a.Leaderless[0].From) < 119*time.Second {
+			t.Errorf("nobody leads, and it says %+v", a.Leaderless)
+		}
+		s.leader.Lead()
+		time.Sleep(10 * time.Minute)
+		s.leader.Cut() // it is lost, and cannot say when
+		s.follower.Lead()
+		time.Sleep(time.Minute)
+		a := s.more("/api")
+		if len(a.Leaderless) != 2 || len(a.Terms) != 3 {
+			t.Fatalf("%+v, %+v", a.Leaderless, a.Terms)
+		}
+		lost, stopped := a.Leaderless[0], a.Leaderless[1]
+		if off := stopped.From.Sub(ended).Abs(); !stopped.Sure || off > time.Second || stopped.To.Sub(stopped.From) < 2*time.Minute {
+			t.Errorf("it ended at %v, and nobody led: %+v", ended, stopped)
+		}
+		if long := lost.To.Sub(lost.From); lost.Sure || long < time.Second || long > time.Minute {
+			t.Errorf("the one that was lost: %+v, %v", lost, long)
+		}
+		body := s.get("/").Body.String()
+		want.Parts(t, "the page", body, `class="vacant"`, `class="vacant unsure"`, "nobody led from", "no leader is known from",
+			"without a known leader")
+	})
+}
+
+// A job that ticks every ten seconds has 50 rows of eight minutes.
+func TestTimeline_SaysFromWhenOnTicksAreKept(t *testing.T) {
+	serve(t, func(t *testing.T, s *service) {
+		lacks(t, "the page of a job with few rows", s.get("/job?name=good").Body.String(), `class="unknown"`)
+		time.Sleep(2 * time.Hour)
+		body := s.get("/job?name=good").Body.String()
+		want.Parts(t, "the page of a job of every minute", body, `<rect class="unknown" x="0"`, "before which no ticks are kept: 50 runs")
+	})
+}
+
+func TestPage_SaysWhatNeedsAttention(t *testing.T) {
+	serve(t, func(t *testing.T, s *service) {
+		s.follower.Cut(2)
+		ctx := scheduler.Because(scheduler.As(t.Context(), "ann"), "moving <the> ledger")
+		if err := s.leader.Scheduler.Pause(ctx, "a/b?c=d&e"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute)
+		body := s.get("/").Body.String()
+		_, list, _ := strings.Cut(body, `id="attention"`)
+		list, _, _ = strings.Cut(list, "</section>")
+		want.Parts(t, "what needs attention", list, "</a> failed 3 times in a row: &lt;img src=x onerror=alert(2)&gt;",
+			"runs for 3 min", "longer than until its next tick", "node 127.0.0.1:7003 does not count: ",
+			"paused by ann on replica-1: moving &lt;the&gt; ledger")
+		if strings.Index(list, "failed 3") > strings.Index(list, "runs for") || strings.Index(list, "node 127") > strings.Index(list, "paused by") {
+			t.Error("it is in another order")
+		}
+		lacks(t, "what needs attention", list, ">good<")
+		for _, j := range s.more("/api").Jobs {
+			if paused := j.Name == "a/b?c=d&e"; paused != (j.Pause != nil) || paused && (j.Pause.By != "ann" || j.Pause.Reason == "") {
+				t.Errorf("%s: %+v", j.Name, j.Pause)
+			}
+		}
+		want.Parts(t, "the job's page", s.get("/job?name="+url.QueryEscape("a/b?c=d&e")).Body.String(),
+			"Paused by ann on replica-1: moving &lt;the&gt; ledger, 2 min ago", `<td data-label="Reason">moving &lt;the&gt; ledger</td>`)
+	})
+}
+
+func TestPage_ShowsErrorsBesideTheirJobsAndFailuresOnly(t *testing.T) {
+	serve(t, func(t *testing.T, s *service) {
+		_, table, _ := strings.Cut(s.get("/").Body.String(), `<table class="jobs">`)
+		want.Parts(t, "the table of jobs", table, `<span class="sub err">&lt;img src=x onerror=alert(2)&gt;</span>`)
+		a := s.more("/api?only=failed")
+		if len(a.Runs) != 1 || a.Runs[0].State != "failed" {
+			t.Errorf("failures are %+v", a.Runs)
+		}
+		body := s.get("/?only=failed").Body.String()
+		lacks(t, "the page of failures", body, `href="job?name=good"`)
+		bad := "/job?name=" + url.QueryEscape("bad <script>alert(1)</script>")
+		want.Parts(t, "the page of a job that fails", s.get(bad).Body.String(), "The last run, of 00:01:00, failed: &lt;img")
+		body = s.get("/job?name=good&only=failed").Body.String()
+		want.Parts(t, "the failures of a job without any", body, "None of the newest 1 failed.")
+		lacks(t, "the failures of a job without any", body, "state ok")
+	})
+}
+
+func TestPage_ListsTheReplicasThatWereHeardOf(t *testing.T) {
+	serve(t, func(t *testing.T, s *service) {
+		if err := s.leader.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		s.follower.Lead()
+		third := s.nodes.Replica()
+		s.page = dashboard.Handler(third.Elector, third.Scheduler)
+		time.Sleep(time.Minute)
+		var got []string
+		for _, r := range s.more("/api").Replicas {
+			got = append(got, r.ID+" "+r.State)
+		}
+		if text := strings.Join(got, ", "); text != "replica-2 leading, replica-1 led, replica-3 stopped" {
+			t.Errorf("replicas: %s", text)
+		}
+		want.Parts(t, "the page", s.get("/").Body.String(), "its Elector.Run is not running", "not leading")
+	})
+}
+
+// A browser gets a page that has the way back, and a program the text.
+func TestActions_RefusedLeadBack(t *testing.T) {
+	serve(t, func(t *testing.T, s *service) {
+		browser := func(r *http.Request) { r.Header.Set("Accept", "text/html,application/xhtml+xml,*/*;q=0.8") }
+		w := s.post("pause", "<good>", browser, func(r *http.Request) { signedIn("eve")(r) })
+		want.Parts(t, "the answer", w.Body.String(), "only who is on call may", `<a href="./?only=paused">Back`)
+		if w.Code != http.StatusForbidden || w.Header().Get("Content-Type") != "text/html; charset=utf-8" {
+			t.Errorf("%d, %v", w.Code, w.Header())
+		}
+		w = s.post("pause", "<b>", browser, signedIn("ann"))
+		lacks(t, "the answer", w.Body.String(), "<b>")
+	}, dashboard.AllowActions(bySession))
+}

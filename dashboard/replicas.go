@@ -1,0 +1,66 @@
+package dashboard
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+)
+
+const maxReplicas = 50 // that are listed, those heard of last
+
+// seenReplica is a replica that was heard of.
+type seenReplica struct {
+	ID    string     `json:"id"`
+	Here  bool       `json:"here,omitempty"` // it serves this page
+	State string     `json:"state"`          // of the one here: as election.State; of the others: leading, or led
+	Seen  *time.Time `json:"seen,omitempty"` // when it last led, or ran a job
+}
+
+// replicasOf returns the replicas that were heard of, the latest first: the leader, those of the terms and the runs that are kept,
+// and the one that serves the page.
+func replicasOf(v *view) []seenReplica {
+	seen := make(map[string]time.Time)
+	hear := func(id string, at time.Time) {
+		if id != "" {
+			seen[id] = later(seen[id], at)
+		}
+	}
+	for _, t := range v.Terms {
+		hear(t.Replica, t.Until)
+	}
+	for _, r := range v.last {
+		if !r.Start.IsZero() {
+			hear(firstLine(r.Replica), sayable(later(r.Start, r.End)))
+		}
+	}
+	if v.Leads() {
+		hear(v.Leader.ID, v.Now)
+	}
+	if _, led := seen[v.Replica.ID]; !led {
+		hear(v.Replica.ID, time.Time{})
+	}
+	all := make([]seenReplica, 0, len(seen))
+	for id, at := range seen {
+		r := seenReplica{ID: id, Here: id == v.Replica.ID, State: "led", Seen: when(at)}
+		switch {
+		case r.Here:
+			r.State = string(v.Replica.State)
+		case v.Leads() && id == v.Leader.ID:
+			r.State = string(election.StateLeading)
+		}
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b seenReplica) int {
+		return cmp.Or(seen[b.ID].Compare(seen[a.ID]), cmp.Compare(a.ID, b.ID))
+	})
+	if len(all) > maxReplicas {
+		here := slices.IndexFunc(all, func(r seenReplica) bool { return r.Here })
+		if here >= maxReplicas {
+			all[maxReplicas-1] = all[here]
+		}
+		all = all[:maxReplicas]
+	}
+	return all
+}

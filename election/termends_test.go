@@ -1,0 +1,67 @@
+package election_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+)
+
+// off returns by how much two times differ.
+func off(a, b time.Time) time.Duration { return a.Sub(b).Abs() }
+
+func TestTerms_SayWhenATermEnded(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		observer := c.candidate("observer")
+		p := c.candidate("a").run()
+		p.leads()
+		time.Sleep(time.Second)
+		if got := observer.knows()[0]; !got.Until.IsZero() || got.Ended {
+			t.Errorf("a term that has just begun is recorded as %+v", got)
+		}
+		time.Sleep(3 * election.TermRecordedEvery)
+		if got := observer.knows(); len(got) != 1 || got[0].Ended || off(got[0].Until, time.Now()) > election.TermRecordedEvery {
+			t.Errorf("at %v a term that lasts is recorded as %+v", time.Now(), got)
+		}
+		p.stop()
+		<-p.ended
+		ended := time.Now()
+		time.Sleep(time.Hour)
+		if got := observer.knows(); len(got) != 1 || !got[0].Ended || off(got[0].Until, ended) > 10*time.Millisecond {
+			t.Errorf("a term that ended at %v is recorded as %+v", ended, got)
+		}
+	})
+}
+
+// The leader is cut off: nobody can record the end. What is recorded is no later than that.
+func TestTerms_OfALeaderThatIsCutOffHaveNoEnd(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		p := c.candidate("a").run()
+		p.leads()
+		time.Sleep(5*election.TermRecordedEvery + time.Second)
+		cut := time.Now()
+		p.links.Cut()
+		time.Sleep(time.Hour)
+		got := c.candidate("observer").knows()
+		if len(got) != 1 || got[0].Ended || got[0].Until.After(cut) || off(got[0].Until, cut) > election.TermRecordedEvery {
+			t.Errorf("it was cut off at %v, and is recorded as %+v", cut, got)
+		}
+	})
+}
+
+// One node has missed the end, and another one makes up a later one.
+func TestTerms_TheEndIsThatOfMostNodes(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		observer := c.candidate("observer")
+		observer.knows() // the nodes' clocks
+		began := time.Now().Add(-time.Minute).UnixMicro()
+		for i, lasted := range []string{"30000000", "40000000.", "50000000."} {
+			c.recorded(i, fmt.Sprintf("%d %d+%s a", began, began, lasted))
+		}
+		want := time.UnixMicro(began + 40000000)
+		if got := observer.knows(); len(got) != 1 || !got[0].Until.Equal(want) || !got[0].Ended {
+			t.Errorf("got %+v, want an end at %v", got, want)
+		}
+	})
+}
