@@ -73,7 +73,7 @@ func (b *bench) quiet(ctx context.Context) time.Time {
 
 // waiting returns when the nodes know of so many who wait for a lock.
 func (b *bench) waiting(ctx context.Context, name string, waiters int) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
 	for there := make(map[string]bool); len(there) < waiters; time.Sleep(time.Millisecond) {
 		clear(there)

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	ttl      = 10 * time.Second // of a lock, unless said otherwise
-	warmUps  = 200              // calls of all peers together, before anything is measured or broken
-	patience = 20 * time.Second // with calls that fail in the warm-up: new nodes grant nothing for a TTL
+	ttl       = 10 * time.Second // of a lock, unless said otherwise
+	warmUps   = 200              // calls of all peers together, before anything is measured or broken
+	waitLimit = 20 * time.Second // with calls that fail in the warm-up: new nodes grant nothing for a TTL
 )
 
 // peer is one process's way to a lock, or to leadership, with clients of its own.
@@ -52,7 +52,7 @@ func (b *bench) open(ctx context.Context, n int, open func(addrs []string) peer)
 
 // warmUp makes calls until so many have succeeded.
 func warmUp(ctx context.Context, p peer, calls int, newName func() string) error {
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(waitLimit)
 	for calls > 0 {
 		err := acquireAndRelease(ctx, p, newName())
 		if err == nil {

@@ -47,7 +47,7 @@ func (p *page) events(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return // the browser asks again, and the page itself says what is wrong
 		}
-		_ = send.SetWriteDeadline(time.Now().Add(patience)) // not every writer can
+		_ = send.SetWriteDeadline(time.Now().Add(waitLimit)) // not every writer can
 		if _, err := w.Write(body); err != nil || send.Flush() != nil {
 			return
 		}

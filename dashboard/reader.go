@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	every    = 5 * time.Second  // between two reads, at least
-	patience = 10 * time.Second // for one; a few node timeouts are usual
+	every     = 5 * time.Second  // between two reads, at least
+	waitLimit = 10 * time.Second // for one; a few node timeouts are usual
 )
 
 // snapshot is what the nodes knew. A part that could not be read is as it was, with its age.
@@ -63,7 +63,7 @@ func (r *reader) read(ctx context.Context, last *view) *view {
 	if last != nil {
 		before = *last.of
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
 
 	s := &snapshot{nodes: r.elector.Locker().Nodes(ctx)} // first: it tells the nodes' time as well
@@ -82,7 +82,7 @@ func (r *reader) read(ctx context.Context, last *view) *view {
 
 // history reads the records and the changes of one job.
 func (r *reader) history(ctx context.Context, job string, last history) history {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
 	records, err := r.scheduler.History(ctx, job, maxRecords)
 	last.records = last.records.read(r.now(), records, err)

@@ -21,7 +21,7 @@ const (
 	runsKey     = "{redlock}:runs:test:long"
 )
 
-// Somebody has written to the nodes by hand, or another program has. The other jobs are there, and the sick one says why.
+// Somebody has written to the nodes manually, or another program has. The other jobs are there, and the sick one says why.
 func TestPage_ASickJobSpoilsNoOther(t *testing.T) {
 	for name, c := range map[string]struct {
 		write func(ctx context.Context, n redis.UniversalClient) error

@@ -49,7 +49,7 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 					"jitter 20s must be within 0 and max tenure 10s",
 				},
 			},
-			"giving up for ever": {
+			"giving up forever": {
 				"x", []election.Option{election.WithCooldown(math.MaxInt64), election.WithStandby(math.MaxInt64)},
 				[]string{"cooldown 2562047h47m16.854775807s must be at most", "standby 2562047h47m16.854775807s must be at most"},
 			},

@@ -20,7 +20,7 @@ import (
 	"github.com/redlockfx/redlockfx/election"
 )
 
-var update = flag.Bool("update", false, "write the expected lines of the log anew")
+var update = flag.Bool("update", false, "write the expected lines of the log again")
 
 // TestLog_OfEachFailure plays the failures of the README on a leader a and a follower b, and compares what both log, from
 // info on, with the files in testdata/log, which docs/operations.md explains.

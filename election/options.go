@@ -114,7 +114,7 @@ func WithDrainTimeout(d time.Duration) Option { return func(c *config) { c.drain
 func WithCooldown(d time.Duration) Option { return func(c *config) { c.cooldown = d } }
 
 // WithMaxTenure has the leader resign after d and up to jitter less or more, at random; never if not set.
-// Too short: much handing over. Too long: an instance that was started first leads for ever.
+// Too short: much handing over. Too long: an instance that was started first leads forever.
 func WithMaxTenure(d, jitter time.Duration) Option {
 	return func(c *config) { c.maxTenure, c.jitter = d, jitter }
 }

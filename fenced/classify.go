@@ -12,7 +12,7 @@ type class int
 
 const (
 	other     class = iota
-	transient       // the transaction is rolled back, or can be, and is to be tried again
+	transient       // the transaction is rolled back, or can be: try it again
 	refused         // the database has answered that the statement failed
 	noTable
 	noColumn

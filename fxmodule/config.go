@@ -52,7 +52,7 @@ type Config struct {
 	// default never.
 	MaxTenure    time.Duration `yaml:"max_tenure" env:"MAX_TENURE"`
 	TenureJitter time.Duration `yaml:"tenure_jitter" env:"TENURE_JITTER"`
-	// Standby is how long this replica lets others go first when nobody leads; default 0.
+	// Standby is how long this replica waits before it campaigns when nobody leads; default 0.
 	Standby time.Duration `yaml:"standby" env:"STANDBY"`
 	// Observe has this process never campaign, whatever jobs and callbacks it has: it is to show who leads, or to trigger
 	// and pause jobs. Without it a process campaigns as soon as it has a job or a callback.

@@ -91,25 +91,25 @@ func (k *ticks) count() int {
 	return len(k.seen)
 }
 
-// words are what was said on a topic, in order.
+// words are what was said on a subject, in order.
 type words struct {
 	mu  sync.Mutex // guards all
 	all map[string][]string
 }
 
-func (w *words) add(topic, word string) {
+func (w *words) add(subject, word string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.all == nil {
 		w.all = make(map[string][]string)
 	}
-	w.all[topic] = append(w.all[topic], word)
+	w.all[subject] = append(w.all[subject], word)
 }
 
-func (w *words) of(topic string) []string {
+func (w *words) of(subject string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.all[topic]
+	return w.all[subject]
 }
 
 func observed() (fx.Option, *observer.ObservedLogs) {

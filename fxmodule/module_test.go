@@ -190,13 +190,13 @@ func TestModule_TwoElectionsWithHooksAndMiddlewareOfTheirOwn(t *testing.T) {
 		app.RequireStart()
 		time.Sleep(1500 * time.Millisecond)
 		app.RequireStop()
-		for topic, want := range map[string][]string{
+		for subject, want := range map[string][]string{
 			"first":     {"all's hooks", "outer", "middle", "inner"},
 			"second":    {"all's hooks", "two's hooks", "two's"},
 			"elections": {"elected", "elected"},
 		} {
-			if got := said.of(topic); !slices.Equal(got, want) {
-				t.Errorf("%s: %q, want %q", topic, got, want)
+			if got := said.of(subject); !slices.Equal(got, want) {
+				t.Errorf("%s: %q, want %q", subject, got, want)
 			}
 		}
 	})

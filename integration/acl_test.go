@@ -42,7 +42,7 @@ func TestAcquire_EndsAtOnceWithTheWordsOfAMajorityThatRefusesAndDoesWithoutAMino
 			setUser(t, servers[2], test.user, all)
 		}
 		l := lockerAs(t, test.user, test.password, nodes)
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 		_, err := l.Acquire(ctx, test.name)
 		cancel()
 		if !errors.Is(err, redlock.ErrNoQuorum) || errors.Is(err, context.DeadlineExceeded) {

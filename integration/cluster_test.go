@@ -116,8 +116,8 @@ func (c *cluster) restart(p *process) {
 	select {
 	case <-p.done:
 		c.replicas[p.Name] = startProcess(c.t, p.settings, c.add)
-	case <-time.After(patience):
-		c.t.Fatalf("after %v %s was still there", patience, p.Name)
+	case <-time.After(waitLimit):
+		c.t.Fatalf("after %v %s was still there", waitLimit, p.Name)
 	}
 }
 
@@ -149,7 +149,7 @@ func (c *cluster) add(e integration.Event) {
 // await returns the first event that matches, be it in the past or to come.
 func (c *cluster) await(what string, match func(integration.Event) bool) integration.Event {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(c.t.Context(), waitLimit)
 	defer cancel()
 	began := shared.now()
 	for seen := 0; ; {
@@ -161,7 +161,7 @@ func (c *cluster) await(what string, match func(integration.Event) bool) integra
 		select {
 		case <-more:
 		case <-ctx.Done():
-			c.t.Fatalf("after %v there was no %s\n%s\n%s", patience, what, c.answering(), still.since(began))
+			c.t.Fatalf("after %v there was no %s\n%s\n%s", waitLimit, what, c.answering(), still.since(began))
 		}
 	}
 }

@@ -23,7 +23,7 @@ const (
 const (
 	acquired  integration.Kind = "acquired"  // with the deadline
 	extended  integration.Kind = "extended"  // with the new deadline
-	looked    integration.Kind = "looked"    // and found the lease valid
+	polled    integration.Kind = "polled"    // and found the lease valid
 	releasing integration.Kind = "releasing" // it is about to
 	released  integration.Kind = "released"
 	failed    integration.Kind = "failed" // what, and why, is the text
@@ -71,7 +71,7 @@ func (c *contender) hold(lease *redlock.Lease) {
 		if !lease.Valid() {
 			break
 		}
-		c.tell(looked, began, lease, nil)
+		c.tell(polled, began, lease, nil)
 		if c.random.IntN(2) > 0 {
 			began = c.clock.now()
 			c.tell(extended, began, lease, lease.Extend(context.Background()))

@@ -156,7 +156,7 @@ func (row crash) play(t *testing.T, nodes *redisproc.Cluster, s settings) {
 	c.wantEachTick(want)
 }
 
-// reach returns the tick for which the leader is held where it is to be killed.
+// reach returns the tick for which the leader is held where the test kills it.
 func (row crash) reach(c *cluster, g *gates) time.Time {
 	c.t.Helper()
 	if row.hold != nil {

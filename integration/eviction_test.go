@@ -80,7 +80,7 @@ func TestEviction_OfAnyKeyCostsAvailabilityAlone(t *testing.T) {
 			poll(t, "new guard", func() bool {
 				return records.Default.Exists(t, server) && records.Default.GuardBegan(t, server).After(before)
 			})
-			poll(t, "news of the guard and of its cost", func() bool {
+			poll(t, "notices of the guard and of its cost", func() bool {
 				return heard.hasGuarded(server.Options().Addr) && len(heard.sorted()) > i
 			})
 			if n := e.status(t, server); n.Guard <= 0 || n.Err != nil || n.Eviction != e.policy {
@@ -100,7 +100,7 @@ func TestEviction_OfAnyKeyCostsAvailabilityAlone(t *testing.T) {
 			select {
 			case <-e.lease.Context().Done():
 				want.Err(t, context.Cause(e.lease.Context()), redlock.ErrLost)
-			case <-time.After(patience):
+			case <-time.After(waitLimit):
 				t.Fatal("the lease outlived its majority")
 			}
 			poll(t, "next holder", func() bool { return len(e.rival.wins()) > 0 })
@@ -129,7 +129,7 @@ type eviction struct {
 	lease   *redlock.Lease // extended by itself
 	rival   *rival
 
-	own, other news // told to the lease's holder, and to the rival
+	own, other notices // told to the lease's holder, and to the rival
 }
 
 // eachEviction calls check with a minority and with a majority of nodes that are short of memory.
@@ -261,14 +261,14 @@ func (r *rival) stop() []win {
 	return r.wins()
 }
 
-// news are what a Locker tells of its nodes.
-type news struct {
+// notices are what a Locker tells of its nodes.
+type notices struct {
 	complaints
 	nodes map[string]bool // of which it told that they are guarded; guarded by the mutex of complaints
 }
 
 // option has a Locker tell them.
-func (n *news) option() redlock.Option {
+func (n *notices) option() redlock.Option {
 	return redlock.WithHooks(redlock.Hooks{NodeError: n.add, Guarded: func(node string, left time.Duration) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
@@ -279,7 +279,7 @@ func (n *news) option() redlock.Option {
 	}})
 }
 
-func (n *news) hasGuarded(node string) bool {
+func (n *notices) hasGuarded(node string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.nodes[node]

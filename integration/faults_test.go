@@ -33,7 +33,7 @@ func newFaults(seed uint64, lasts time.Duration) (plan faults) {
 	upTo := func(d time.Duration) time.Duration {
 		return time.Duration(random.Int64N(int64(d))).Round(time.Millisecond)
 	}
-	for lane, kind := range [len(plan)]struct {
+	for row, kind := range [len(plan)]struct {
 		whats []string
 		pause time.Duration // at least
 	}{
@@ -47,7 +47,7 @@ func newFaults(seed uint64, lasts time.Duration) (plan faults) {
 				what: kind.whats[random.IntN(len(kind.whats))], contender: random.IntN(contenders),
 				nodes: random.Perm(leaseNodes)[:[]int{1, 1, 1, 1, 2, 3}[random.IntN(6)]],
 			}
-			plan[lane] = append(plan[lane], f)
+			plan[row] = append(plan[row], f)
 			left -= f.pause + f.lasts
 		}
 	}
@@ -56,7 +56,7 @@ func newFaults(seed uint64, lasts time.Duration) (plan faults) {
 
 func (p faults) String() string {
 	var text strings.Builder
-	for lane, all := range p {
+	for row, all := range p {
 		var at time.Duration
 		for _, f := range all {
 			at += f.pause
@@ -64,7 +64,7 @@ func (p faults) String() string {
 				fmt.Sprintf("contender %d", f.contender),
 				fmt.Sprintf("the links of contender %d to nodes %v", f.contender, f.nodes),
 				fmt.Sprintf("nodes %v", f.nodes),
-			}[lane]
+			}[row]
 			fmt.Fprintf(&text, "from %v for %v: %s: %s\n", at, f.lasts, whom, f.what)
 			at += f.lasts
 		}

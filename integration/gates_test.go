@@ -85,8 +85,8 @@ func (g *gates) wait(t *testing.T, n int) (tick time.Time) {
 		select {
 		case r := <-g.held:
 			seen[r.node], tick = true, r.tick
-		case <-time.After(patience):
-			t.Fatalf("after %v %d gates held something back, want %d", patience, len(seen), n)
+		case <-time.After(waitLimit):
+			t.Fatalf("after %v %d gates held something back, want %d", waitLimit, len(seen), n)
 		}
 	}
 	return tick

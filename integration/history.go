@@ -76,7 +76,7 @@ func (t *term) returned() time.Duration {
 }
 
 // Check returns everything in a history that must not be, each as an error of its own. The order of
-// the events does not matter. margin is the stop margin: by so much a lease outlives the stop
+// the events does not matter. margin is the stop margin: by that much a lease outlives the stop
 // deadline of its term.
 func Check(events []Event, margin time.Duration) error {
 	terms := termsOf(events)
@@ -165,7 +165,7 @@ func termsOf(events []Event) []*term {
 }
 
 // find returns the term that an event belongs to, nil if there is none. Of one replica no two begin
-// at once; their tokens are what is to be checked.
+// at once; the history checks their tokens.
 func find(terms []*term, e Event) *term {
 	i := slices.IndexFunc(terms, func(t *term) bool {
 		return t.replica == e.Replica && t.since == e.Since

@@ -30,7 +30,7 @@ func (c *cluster) wantRecord(tick time.Time, state scheduler.State, replica stri
 	s := c.observe()
 	var got scheduler.Record
 	var err error
-	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(c.t.Context(), waitLimit)
 	defer cancel()
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
@@ -43,7 +43,7 @@ func (c *cluster) wantRecord(tick time.Time, state scheduler.State, replica stri
 		case <-ticker.C:
 		case <-ctx.Done():
 			c.t.Fatalf("after %v the record of %v is %+v (%v), want %s of %s in attempt %d",
-				patience, tick, got, err, state, replica, attempt)
+				waitLimit, tick, got, err, state, replica, attempt)
 		}
 	}
 }

@@ -36,7 +36,7 @@ type leaseHistory struct {
 	nodes *redisproc.Cluster
 	links [contenders][leaseNodes]*redisproc.Proxy
 
-	// Of the lane that kills and stops them, and of end.
+	// Of the row that kills and stops them, and of end.
 	contenders map[int]*process
 	started    int
 
@@ -61,9 +61,9 @@ func TestLease_HistoryOfProcessesUnderFaultsIsThatOfALock(t *testing.T) {
 	}
 
 	var lanes sync.WaitGroup
-	for _, lane := range h.plan {
+	for _, row := range h.plan {
 		lanes.Go(func() { // ends with the plan
-			for _, f := range lane {
+			for _, f := range row {
 				if err := f.play(h); err != nil {
 					t.Errorf("%s: %v", f.what, err)
 				}
@@ -115,7 +115,7 @@ func (h *leaseHistory) end() {
 	if told[acquired] < 5 {
 		h.t.Errorf("the lock was acquired %d times, too few to show anything", told[acquired])
 	}
-	result, info := porcupine.CheckOperationsVerbose(leaseModel, operations(h.events), patience)
+	result, info := porcupine.CheckOperationsVerbose(leaseModel, operations(h.events), waitLimit)
 	if result != porcupine.Ok {
 		h.t.Errorf("no lock has that history: porcupine says %s", result)
 	}

@@ -61,7 +61,7 @@ func (g grant) after(e integration.Event) (next grant, may bool) {
 		return grant{token: e.Token, until: e.Deadline}, g.over && e.Token > g.token
 	case extended:
 		return grant{token: g.token, until: e.Deadline}, held && e.Since <= g.until
-	case looked:
+	case polled:
 		return g, held && e.Since <= g.until
 	case released:
 		return grant{token: g.token, over: true}, held
@@ -106,7 +106,7 @@ func TestLeaseModel_KnowsWhatMustNotBe(t *testing.T) {
 		want porcupine.CheckResult
 	}{
 		"one after the other": {[]integration.Event{
-			event(looked, 1, 20, 21, 100), event(extended, 1, 30, 40, 130), event(looked, 1, 101, 102, 130),
+			event(polled, 1, 20, 21, 100), event(extended, 1, 30, 40, 130), event(polled, 1, 101, 102, 130),
 			event(releasing, 1, 110, 110, 130), event(released, 1, 110, 115, 130),
 			event(acquired, 2, 50, 112, 200),
 		}, porcupine.Ok},
@@ -127,10 +127,10 @@ func TestLeaseModel_KnowsWhatMustNotBe(t *testing.T) {
 			event(extended, 1, 101, 110, 180),
 		}, porcupine.Illegal},
 		"belief in a lease that is over": {[]integration.Event{
-			event(looked, 1, 101, 102, 100),
+			event(polled, 1, 101, 102, 100),
 		}, porcupine.Illegal},
 		"belief beside the next": {[]integration.Event{
-			event(acquired, 2, 90, 100, 200), event(extended, 1, 95, 130, 190), event(looked, 1, 140, 141, 190),
+			event(acquired, 2, 90, 100, 200), event(extended, 1, 95, 130, 190), event(polled, 1, 140, 141, 190),
 		}, porcupine.Illegal},
 		"release of what is another's": {[]integration.Event{
 			event(acquired, 2, 90, 100, 200), event(released, 1, 110, 120, 100),
@@ -141,7 +141,7 @@ func TestLeaseModel_KnowsWhatMustNotBe(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ops := operations(append([]integration.Event{first}, test.more...))
-			if got := porcupine.CheckOperationsTimeout(leaseModel, ops, patience); got != test.want {
+			if got := porcupine.CheckOperationsTimeout(leaseModel, ops, waitLimit); got != test.want {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
 		})

@@ -55,9 +55,9 @@ func refusedPassword(t *testing.T) {
 	admin := plainly(t, node.Addr(), "", "")
 	wantRefused(t, plainly(t, node.Addr(), "nobody", "pw"), refusal.WrongPass, "GET", "k")
 	must(t, admin.ConfigSet(t.Context(), "requirepass", "pw").Err())
-	stranger := plainly(t, node.Addr(), "", "")
-	wantRefused(t, stranger, refusal.NoAuth, "GET", "k")
-	wantRefused(t, stranger, refusal.NoAuth, "EVAL", getting, 1, "k")
+	unknown := plainly(t, node.Addr(), "", "")
+	wantRefused(t, unknown, refusal.NoAuth, "GET", "k")
+	wantRefused(t, unknown, refusal.NoAuth, "EVAL", getting, 1, "k")
 }
 
 func refusedRights(t *testing.T) {
@@ -86,7 +86,7 @@ func refusedDatabase(t *testing.T) {
 	client := redis.NewClient(options)
 	closeAfter(t, client.Close)
 	l := lockerOn(t, []redis.UniversalClient{client}, redlock.WithTTL(10*longTimeout), redlock.WithNodeTimeout(longTimeout))
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	_, err = l.Acquire(ctx, "x")
 	must(t, ctx.Err())
@@ -159,15 +159,15 @@ func refusedByShard(t *testing.T) {
 			other = shards.Node(i)
 		}
 	}
-	own, foreign := plainly(t, home.Addr(), "", ""), plainly(t, other.Addr(), "", "")
+	own, elsewhere := plainly(t, home.Addr(), "", ""), plainly(t, other.Addr(), "", "")
 	const key = "{redlock}"
-	wantRefused(t, foreign, refusal.NoDatabase, "SELECT", 1)
-	wantRefused(t, foreign, refusal.Moved, "GET", key)
-	wantRefused(t, foreign, refusal.Moved, "EVAL", getting, 1, key)
+	wantRefused(t, elsewhere, refusal.NoDatabase, "SELECT", 1)
+	wantRefused(t, elsewhere, refusal.Moved, "GET", key)
+	wantRefused(t, elsewhere, refusal.Moved, "EVAL", getting, 1, key)
 
 	slot, err := own.ClusterKeySlot(t.Context(), key).Result()
 	must(t, err)
-	id, err := foreign.Do(t.Context(), "CLUSTER", "MYID").Text()
+	id, err := elsewhere.Do(t.Context(), "CLUSTER", "MYID").Text()
 	must(t, err, own.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "MIGRATING", id).Err())
 	wantRefused(t, own, refusal.Ask, "GET", key)
 	wantRefused(t, own, refusal.Ask, "EVAL", getting, 1, key)

@@ -172,7 +172,7 @@ func useAll(t *testing.T, l *redlock.Locker, server *redis.Client, told *complai
 	// Whoever waits has the lock in the end, if not by a push.
 	const short = 500 * time.Millisecond
 	for range 2 {
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(ctx, waitLimit)
 		_, err := l.Acquire(ctx, user, redlock.WithLeaseTTL(short))
 		cancel()
 		errs = append(errs, err)

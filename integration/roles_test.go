@@ -172,7 +172,7 @@ func TestRoles_CanDoNoMore(t *testing.T) {
 	}
 	viewer, operator := newPerson(t, nodes, "viewer"), newPerson(t, nodes, "operator")
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	_, viewerErr := viewer.locker.Acquire(ctx, "free")
 	for what, err := range map[string]error{
@@ -201,7 +201,7 @@ func TestRoles_CanDoNoMore(t *testing.T) {
 	if _, err := viewer.locker.Holder(ctx, "free"); !errors.Is(err, redlock.ErrVacant) {
 		t.Errorf("a lock that nobody could take: %v", err)
 	}
-	if took := time.Since(began); took > patience/2 {
+	if took := time.Since(began); took > waitLimit/2 {
 		t.Errorf("a denial ended the calls only after %v", took)
 	}
 }

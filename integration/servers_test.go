@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// patience is how long a test waits for what must happen before it calls it missing.
-	patience = 2 * time.Minute
+	// waitLimit is how long a test waits for what must happen before it calls it missing.
+	waitLimit = 2 * time.Minute
 
 	// busy is what a machine with other work may add to a time.
 	busy = 2 * time.Second
@@ -73,7 +73,7 @@ func must(t *testing.T, errs ...error) {
 // poll waits for what a server has to be asked for.
 func poll(t *testing.T, what string, there func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
@@ -81,7 +81,7 @@ func poll(t *testing.T, what string, there func() bool) {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			t.Fatalf("after %v there was no %s", patience, what)
+			t.Fatalf("after %v there was no %s", waitLimit, what)
 		}
 	}
 }
@@ -166,7 +166,7 @@ func clients(t *testing.T, addrs ...string) []redis.UniversalClient {
 // acquire waits for a lock.
 func acquire(t *testing.T, l *redlock.Locker, name string, opts ...redlock.AcquireOption) *redlock.Lease {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	lease, err := l.Acquire(ctx, name, opts...)
 	must(t, err)

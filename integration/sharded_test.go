@@ -75,7 +75,7 @@ func TestSharded_ExtendsTogetherAndTellsOfReleases(t *testing.T) {
 	lease := leases[0]
 	won := make(chan error)
 	var at time.Time
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	go func() { // ends with ctx, and is received below
 		_, err := l.Acquire(ctx, lease.Name())

@@ -93,7 +93,7 @@ func TestSweep_RemovesOldRecordsFewAtATimeAndNoOther(t *testing.T) {
 		}
 	}
 
-	// How long that takes is the machine's affair, so it is only logged.
+	// How long that takes is the machine's responsibility, so it is only logged.
 	slow, longest := 0, time.Duration(0)
 	log, err := server.SlowLogGet(t.Context(), 1_000_000).Result()
 	must(t, err)

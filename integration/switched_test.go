@@ -127,7 +127,7 @@ func (r *trier) try(ctx context.Context, name string, random *rand.Rand, h *trie
 			if began = shared.now(); !lease.Valid() {
 				break
 			}
-			h.add(r.who, looked, began, lease)
+			h.add(r.who, polled, began, lease)
 			if began = shared.now(); random.IntN(2) > 0 && lease.Extend(context.Background()) == nil {
 				h.add(r.who, extended, began, lease)
 			}
@@ -162,7 +162,7 @@ func (h *tried) add(who string, kind integration.Kind, began time.Duration, leas
 // judge fails the test unless a lock may have that history.
 func (h *tried) judge(t *testing.T) {
 	t.Helper()
-	if got := porcupine.CheckOperationsTimeout(leaseModel, operations(h.events), patience); got == porcupine.Ok {
+	if got := porcupine.CheckOperationsTimeout(leaseModel, operations(h.events), waitLimit); got == porcupine.Ok {
 		return
 	}
 	var lines strings.Builder

@@ -12,7 +12,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// termRights are those that docs/operations.md gives to a user whose terms are to be recorded.
+// termRights are those that docs/operations.md gives to a user who may record terms.
 func termRights(t *testing.T) []string {
 	t.Helper()
 	const keys = "~{redlock}:terms:*"

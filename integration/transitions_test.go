@@ -163,7 +163,7 @@ func (c *contest) topple(f fall) bool {
 }
 
 // ripe waits until the newest leader has looked at its term often enough, and returns how that term
-// began. One that is to be stopped has just ended a run, so the next one is some time away: a process
+// began. One that will be stopped has just ended a run, so the next one is some time away: a process
 // that is stopped between a look at its term and the start of a run starts it when it wakes.
 func (c *contest) ripe(f fall) (leader integration.Event) {
 	looks := 0

@@ -30,7 +30,7 @@ func TestNodesThatDoNotPermitInfo_AreRefusedUnlessTheCallerAcceptsThem(t *testin
 	t.Run("all are refused", func(t *testing.T) {
 		var hook complaints
 		l := lockerAs(t, "unseeing", "pw", nodes, hook.option())
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 		defer cancel()
 		_, tried := l.TryAcquire(ctx, "x")
 		_, waited := l.Acquire(ctx, "x")

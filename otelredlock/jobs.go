@@ -18,7 +18,7 @@ const (
 	missedReason = attribute.Key("redlock.missed.reason")
 )
 
-// job has the options of a job's measurements: to make them anew for each run would cost more than the measurement.
+// job has the options of a job's measurements: to make them again for each run would cost more than the measurement.
 type job struct {
 	add    [outcomes][]metric.AddOption
 	record [outcomes][]metric.RecordOption

@@ -38,7 +38,7 @@ func (i *Instruments) Middleware(
 ) func(context.Context, scheduler.Run) error {
 	return func(ctx context.Context, run scheduler.Run) (err error) {
 		options := i.spanOf(run.Job)
-		if trace.SpanContextFromContext(ctx).IsValid() { // of whoever called Run of the elector, which goes on for ever
+		if trace.SpanContextFromContext(ctx).IsValid() { // of whoever called Run of the elector, which goes on forever
 			options = append(options, trace.WithNewRoot())
 		}
 		ctx, span := i.tracer.Start(ctx, "redlock.job", options...)

@@ -131,7 +131,7 @@ func TestClocks_OfOneNodeAreNotJudged(t *testing.T) {
 // A new process does not know a node's earlier clock, and one that last read it long ago knows it only roughly. If a
 // step has shortened a lease, the vote of that node must not help a second lease to a majority.
 func TestClockJump_BelowASecondMakesNoSecondLease(t *testing.T) {
-	for name, of := range map[string]struct{ looked, step time.Duration }{
+	for name, of := range map[string]struct{ polled, step time.Duration }{
 		"never":              {0, 600 * time.Millisecond},
 		"a minute ago":       {time.Minute, 600 * time.Millisecond},
 		"a minute ago, less": {time.Minute, 350 * time.Millisecond},
@@ -141,9 +141,9 @@ func TestClockJump_BelowASecondMakesNoSecondLease(t *testing.T) {
 			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 				a, processA := c.Locker()
 				b, _ := c.Locker()
-				if of.looked > 0 {
+				if of.polled > 0 {
 					warmUp(t, b)
-					time.Sleep(of.looked)
+					time.Sleep(of.polled)
 				}
 				warmUp(t, a)
 				processA.Hang(2) // the lease stands on nodes 0 and 1

@@ -21,11 +21,11 @@ func TestHooks_TellOfOneNodeAtAPace(t *testing.T) {
 			if cmd != "EVALSHA" {
 				return false
 			}
-			word := ""
-			for range 12 {
-				word += string(rune('a' + rand.N(26)))
+			word := make([]byte, 12)
+			for i := range word {
+				word[i] = byte('a' + rand.N(26))
 			}
-			p.WriteError("ERR " + word)
+			p.WriteError("ERR " + string(word))
 			return true
 		},
 		"another time each time": func(p *server.Peer, cmd string) bool {

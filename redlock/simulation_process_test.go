@@ -36,7 +36,7 @@ func drawTurn(t *rapid.T) turn {
 	return turn{
 		Wait:     ms(20, 600, "wait"),
 		Try:      rapid.Bool().Draw(t, "try"),
-		Patience: ms(1, 1000, "patience"),
+		Patience: ms(1, 1000, "waitLimit"),
 		TTL:      rapid.SampledFrom([]time.Duration{simTTL, simTTL / 2}).Draw(t, "ttl"),
 		Auto:     rapid.Bool().Draw(t, "auto"),
 		Max:      rapid.IntRange(0, 3).Draw(t, "max"),

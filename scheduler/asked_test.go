@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Who asks for a run by hand is far from two of the nodes: the leader has claimed it before they hear of it.
+// Who asks for a manual run is far from two of the nodes: the leader has claimed it before they hear of it.
 func TestTrigger_FromFarAwayIsOneRun(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
@@ -82,7 +82,7 @@ func TestControl_WithANodeWhoseClockIsAhead(t *testing.T) {
 			}
 		}
 		if manual != 1 || ticks != 12 || others != 9 {
-			t.Errorf("%d by hand, want 1; %d ticks, want 12; %d of the one that was resumed, want 9", manual, ticks, others)
+			t.Errorf("%d manual, want 1; %d ticks, want 12; %d of the one that was resumed, want 9", manual, ticks, others)
 		}
 		for _, job := range []string{"job", "other"} {
 			if s := a.status(job); c.At(s.Next) != 130*time.Second || s.Reason != "" {

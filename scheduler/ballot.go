@@ -155,7 +155,7 @@ func (l *loop) notPromised(err error) {
 	l.wantBallot(time.Now())
 }
 
-// isBallotDue reports that a larger ballot is to be taken as soon as no write is under way. Without a lease there is none to be
+// isBallotDue reports that a larger ballot must be taken as soon as no write is under way. Without a lease none may be
 // taken: it would be larger than that of the next leader. The last writes go to the nodes that still serve the present one.
 func (l *loop) isBallotDue() bool {
 	b := &l.ballot

@@ -46,7 +46,7 @@ func TestForgotten_TicksThatWaitAreRunOrMissed(t *testing.T) {
 	})
 }
 
-// The same of a run by hand.
+// The same of a manual run.
 func TestForgotten_ARunByHandThatWaitsIsRunOrMissed(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		var missed atomic.Int64

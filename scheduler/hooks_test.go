@@ -132,7 +132,7 @@ func TestHooks_TellOfTicksThatCannotBeClaimed(t *testing.T) {
 	})
 }
 
-// Middleware wraps each attempt, the first given outermost, also of runs by hand.
+// Middleware wraps each attempt, the first given outermost, also of manual runs.
 func TestMiddleware_WrapsEachAttempt(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		told := &recorder{}

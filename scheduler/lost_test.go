@@ -278,7 +278,7 @@ func TestFenced_ByAnEarlierLeaderItTakesALargerBallot(t *testing.T) {
 	})
 }
 
-// The lease is not renewed any more. A run by hand is stored in time, but the answer comes when the term is over.
+// The lease is not renewed any more. A manual run is stored in time, but the answer comes when the term is over.
 func TestLost_ARunThatIsStoredWhenTheTermIsOverDoesNotStart(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")

@@ -48,7 +48,7 @@ func TestMinority_NothingThatOneNodeHasSetIsObeyed(t *testing.T) {
 					ticks := make(map[int64]bool)
 					for _, run := range c.records() {
 						if run.Manual {
-							t.Errorf("it ran by hand at %v", c.at(run.Tick))
+							t.Errorf("it was triggered at %v", c.at(run.Tick))
 						}
 						ticks[run.Tick.Unix()] = true
 					}

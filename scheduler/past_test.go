@@ -194,7 +194,7 @@ func TestPast_ATickThatWasLeftOutIsNoLostRunToTheNextLeader(t *testing.T) {
 	})
 }
 
-// A run by hand in between does not make the leader forget with which run it has asked for the tick.
+// A manual run in between does not make the leader forget with which run it has asked for the tick.
 func TestPast_ATickIsAskedForAgainAfterARunByHand(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")

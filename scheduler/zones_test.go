@@ -64,7 +64,7 @@ func changesOfAllZones(t *testing.T, all bool) (found []change, zones []*time.Lo
 	return found, zones
 }
 
-// Two days around every change of any zone's clock there was, or is to be, in forty years.
+// Two days around every change of any zone's clock in the past and coming forty years.
 func TestZone_AgreesWithASearchAroundEveryChangeOfEveryZone(t *testing.T) {
 	found, zones := changesOfAllZones(t, *allZones)
 	if len(found) < 1000 {

@@ -138,7 +138,7 @@ func TestCheck_DoesNotRefuseWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-// What helps a stranger to forge a token, or tells of the inside, is in the log only.
+// What helps a somebody else to forge a token, or tells of the inside, is in the log only.
 func TestCheck_TellsClientsNeitherTokensNorErrors(t *testing.T) {
 	core, logs := observer.New(zap.WarnLevel)
 	store := &memory{tokens: map[string]uint64{"ledger": 1234567}}

@@ -109,7 +109,7 @@ func TestProxy_RefusesALoop(t *testing.T) {
 		replicas["b:8080"] = leaderhttp.Proxy(b.Elector, anywhere, leaderhttp.WithTransport(replicas))(answering("b"))
 		a.Lead()
 		want(t, ask(replicas["b:8080"], "GET", "/", ""), http.StatusLoopDetected, "does not lead either")
-		// That of another election is not this one's affair.
+		// That of another election does not concern this one.
 		other := func(r *http.Request) { r.Header.Set("Redlock-Forwarded", "another") }
 		want(t, ask(leaderhttp.Redirect(b.Elector, anywhere)(answering("b")), "GET", "/", "", other), http.StatusTemporaryRedirect, "")
 	})

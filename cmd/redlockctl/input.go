@@ -10,7 +10,7 @@ import (
 )
 
 // input is what the command reads: /dev/null (nil) in place of a terminal. From that, its process group may not read:
-// it would be stopped, and the lease extended for ever.
+// it would be stopped, and the lease extended forever.
 func input(in io.Reader) io.Reader {
 	file, ok := in.(*os.File)
 	if !ok {

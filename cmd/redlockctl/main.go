@@ -43,7 +43,7 @@ const (
 // exit is an error with a code of its own.
 type exit struct {
 	code int
-	err  error // nil: nothing is to be said
+	err  error // nil: there is nothing to say
 }
 
 func (e exit) Error() string { return fmt.Sprint(e.err) }

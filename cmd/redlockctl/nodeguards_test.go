@@ -100,7 +100,7 @@ func TestGuard_ShowsAForeignOne(t *testing.T) {
 	do := on(c)
 	raw(t, c, "HSET", "{redlock}", nodeguard.Field, hostile)
 	r := do("guard")
-	if !strings.Contains(r.out, "this version did not write the guard") || strings.ContainsFunc(strings.ReplaceAll(r.out, "\n", ""), obeyed) {
+	if !strings.Contains(r.out, "this version did not write the guard") || strings.ContainsFunc(strings.ReplaceAll(r.out, "\n", ""), isObeyed) {
 		t.Errorf("%+v", r)
 	}
 }

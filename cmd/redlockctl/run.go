@@ -28,12 +28,12 @@ var passed = []os.Signal{
 // ending are the signals that end the wait for the lock.
 var ending = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
 
-// heeded leaves out what redlockctl was started to ignore, as nohup does: the command ignores it then, too.
-func heeded(signals []os.Signal) []os.Signal {
+// obeyed leaves out what redlockctl was started to ignore, as nohup does: the command ignores it then, too.
+func obeyed(signals []os.Signal) []os.Signal {
 	return slices.DeleteFunc(slices.Clone(signals), signal.Ignored)
 }
 
-// command is to be run under a lock.
+// command will run under a lock.
 type command struct {
 	name    string // of the lock
 	value   string // what it says of its holder
@@ -83,11 +83,11 @@ func (p *program) run(ctx context.Context, c command) (err error) {
 		return exit{notFound, err}
 	}
 	// In this order, none is kept for the command that should have ended the wait.
-	ctx, stop := signal.NotifyContext(ctx, heeded(ending)...)
+	ctx, stop := signal.NotifyContext(ctx, obeyed(ending)...)
 	defer stop()
 	// From here on: one that comes after the lock was taken is the command's.
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, heeded(passed)...)
+	signal.Notify(signals, obeyed(passed)...)
 	defer signal.Stop(signals)
 
 	l, err := p.locker()

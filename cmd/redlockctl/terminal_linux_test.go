@@ -34,7 +34,7 @@ func terminal(t *testing.T) *os.File {
 	return end
 }
 
-// Its group is not the terminal's: reading would stop the command, and redlockctl would extend the lease for ever.
+// Its group is not the terminal's: reading would stop the command, and redlockctl would extend the lease forever.
 func TestRun_TheCommandDoesNotReadFromATerminal(t *testing.T) {
 	p, out := prepared(t, ready(t, servers(t)), "run", "--name", "x", "--", "sh", "-c", "cat; echo read")
 	p.Stdin = terminal(t)

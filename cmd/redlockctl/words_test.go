@@ -17,8 +17,8 @@ import (
 // hostile has what a terminal obeys: escapes of C0 and C1, bidirectional controls, a tag character, and a line separator.
 const hostile = "a\x1b]0;owned\a\x1b[31m\u009b2J\u202egnp.exe\u2066\u200f\U000e0041\u2028\rb\x7f"
 
-// obeyed is what redlockctl must not write, as Unicode has it.
-func obeyed(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
+// isObeyed is what redlockctl must not write, as Unicode has it.
+func isObeyed(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
 
 func TestPlain_HasNothingThatATerminalObeys(t *testing.T) {
 	if got := plain.Text("red \x1b[31m\u009b\x7f\tx\u202e\xff ä→"); got != "red ?[31m???x?? ä→" {
@@ -27,11 +27,11 @@ func TestPlain_HasNothingThatATerminalObeys(t *testing.T) {
 	if got := cell("one\ntwo"); got != "one" {
 		t.Errorf("%q", got)
 	}
-	if got := oneLine(errors.New("one\r\ntwo" + hostile)); strings.ContainsFunc(got, obeyed) || !strings.HasPrefix(got, "one; two") {
+	if got := oneLine(errors.New("one\r\ntwo" + hostile)); strings.ContainsFunc(got, isObeyed) || !strings.HasPrefix(got, "one; two") {
 		t.Errorf("%q", got)
 	}
 	text, err := encode(map[string]string{"x": hostile}, true)
-	if err != nil || strings.ContainsFunc(strings.ReplaceAll(string(text), "\n", ""), obeyed) {
+	if err != nil || strings.ContainsFunc(strings.ReplaceAll(string(text), "\n", ""), isObeyed) {
 		t.Errorf("%q, %v", text, err)
 	}
 	var back map[string]string
@@ -68,7 +68,7 @@ func TestOutput_HasNothingThatATerminalObeys(t *testing.T) {
 		t.Helper()
 		for _, args := range calls {
 			r := do(args...)
-			if strings.ContainsFunc(strings.ReplaceAll(r.out+r.err, "\n", ""), obeyed) || !strings.Contains(r.out+r.err, "owned") {
+			if strings.ContainsFunc(strings.ReplaceAll(r.out+r.err, "\n", ""), isObeyed) || !strings.Contains(r.out+r.err, "owned") {
 				t.Errorf("%v: %+v", args, r)
 			}
 		}
@@ -88,7 +88,7 @@ func TestOutput_HasNothingThatATerminalObeys(t *testing.T) {
 	if strings.Contains(r.out, "owned") || !strings.Contains(r.out, "good\n") {
 		t.Errorf("completion: %+v", r)
 	}
-	if r := do("jobs"); strings.ContainsFunc(strings.ReplaceAll(r.out+r.err, "\n", ""), obeyed) {
+	if r := do("jobs"); strings.ContainsFunc(strings.ReplaceAll(r.out+r.err, "\n", ""), isObeyed) {
 		t.Errorf("jobs: %+v", r)
 	}
 	// A layout of another version is in errors.

@@ -1,4 +1,4 @@
-// Shows what the server sends, in place. Without it the page loads itself anew every five seconds.
+// Shows what the server sends, in place. Without it the page loads itself again every five seconds.
 "use strict";
 (() => {
   const live = document.getElementById("live");

@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-const patience = 30 * time.Second
+const waitLimit = 30 * time.Second
 
 // tab is a page in a Chromium of its own, and what that has complained of.
 type tab struct {
@@ -81,7 +81,7 @@ func (b *tab) complain(text string) {
 // do fails the test unless all of it is possible in time.
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, waitLimit)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		b.t.Fatalf("%v; the page says:\n%s", err, b.text())
@@ -91,7 +91,7 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 // get is the value of an expression of the page.
 func get[T any](b *tab, expression string) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, waitLimit)
 	defer cancel()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
 	if err != nil {
@@ -103,7 +103,7 @@ func get[T any](b *tab, expression string) T {
 // until waits for an expression to be true; also over another page, while there is none of which it may be an error.
 func (b *tab) until(expression string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, waitLimit)
 	defer cancel()
 	for {
 		is, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
@@ -111,7 +111,7 @@ func (b *tab) until(expression string) {
 			return
 		}
 		if ctx.Err() != nil {
-			b.t.Fatalf("after %v it is not so: %s (%v); the page says:\n%s", patience, expression, err, b.text())
+			b.t.Fatalf("after %v it is not so: %s (%v); the page says:\n%s", waitLimit, expression, err, b.text())
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

@@ -36,7 +36,7 @@ func TestPage_ShowsWhoLeadsAndFollowsAFailover(t *testing.T) {
 		leader.elector.Identity()))
 	leader.Heal()
 	b.until(`document.querySelectorAll("#timeline .change").length >= 2`)
-	b.until(`window.same.isConnected`) // the page was changed in place, not loaded anew
+	b.until(`window.same.isConnected`) // the page was changed in place, not loaded again
 	b.quiet()
 }
 
@@ -55,7 +55,7 @@ func TestPage_WorksWithoutScripts(t *testing.T) {
 	scripts(false)
 	refresh := get[int](b, `document.querySelectorAll("noscript meta[http-equiv=refresh]").length`)
 	if refresh != 1 {
-		t.Error("the page does not load itself anew")
+		t.Error("the page does not load itself again")
 	}
 }
 

@@ -36,8 +36,8 @@ type event struct {
 }
 
 const (
-	patience = 15 * ttl  // that the story has with what comes next
-	punctual = every / 5 // is a run that begins no later than this after its tick
+	waitLimit = 15 * ttl  // that the story has with what comes next
+	punctual  = every / 5 // is a run that begins no later than this after its tick
 )
 
 // history records and prints what happens.
@@ -125,7 +125,7 @@ func (h *history) leader() string {
 
 // await waits until something has happened n times since what the last await waited for.
 func (h *history) await(ctx context.Context, what kind, n int) error {
-	timeout := time.After(patience)
+	timeout := time.After(waitLimit)
 	for {
 		h.mu.Lock()
 		for ; h.awaited < len(h.events) && n > 0; h.awaited++ {
@@ -141,7 +141,7 @@ func (h *history) await(ctx context.Context, what kind, n int) error {
 		select {
 		case <-changed:
 		case <-timeout:
-			return fmt.Errorf("for %v no replica %s", patience, what)
+			return fmt.Errorf("for %v no replica %s", waitLimit, what)
 		case <-ctx.Done():
 			return errors.New("interrupted")
 		}

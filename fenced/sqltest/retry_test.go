@@ -20,8 +20,8 @@ func TestTx_IsRepeatedAfterADeadlock(t *testing.T) {
 		rows := d.effects + "_rows"
 		d.exec("CREATE TABLE " + rows + " (id INT PRIMARY KEY, n INT)")
 		d.exec("INSERT INTO " + rows + " VALUES (1, 0), (2, 0)")
-		var met, all sync.WaitGroup
-		met.Add(2)
+		var both, all sync.WaitGroup
+		both.Add(2)
 		var calls [2]int
 		for n, order := range [][2]string{{"1", "2"}, {"2", "1"}} {
 			all.Go(func() { // waited for below
@@ -31,8 +31,8 @@ func TestTx_IsRepeatedAfterADeadlock(t *testing.T) {
 						return err
 					}
 					if calls[n] == 1 {
-						met.Done()
-						met.Wait() // each has the row that the other one wants next
+						both.Done()
+						both.Wait() // each has the row that the other one wants next
 					}
 					_, err := tx.ExecContext(ctx, "UPDATE "+rows+" SET n = n + 1 WHERE id = "+order[1])
 					return err

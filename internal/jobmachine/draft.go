@@ -250,7 +250,7 @@ func (d *draft) start(o jobstore.Open) {
 	}
 	o.ID, o.Tries, o.Token, o.Replica = d.newID(o.Slot), max(d.m.job.Tries, 1), d.due.Token, d.due.Replica
 	o.Start = later(d.due.Now, at)
-	alone := d.m.foreign && d.m.job.Overlap != Allow && len(d.starts) == 0
+	alone := d.m.earlier && d.m.job.Overlap != Allow && len(d.starts) == 0
 	d.starts = append(d.starts, Start{Open: o, At: at, Alone: alone})
 	d.state.Open = append(d.state.Open, o)
 	d.changed = true

@@ -24,10 +24,10 @@ type Prepared struct {
 	Unstarted []string
 }
 
-// Unprepared says that the nodes are asked anew for what they know. Nothing is written until [Prepared].
+// Unprepared says that the nodes are asked again for what they know. Nothing is written until [Prepared].
 type Unprepared struct{}
 
-// Due asks for what is to be written now. ID is that of the run that may be opened; it must be new.
+// Due asks for what must be written now. ID is that of the run that may be opened; it must be new.
 type Due struct {
 	Now     time.Time
 	ID      string
@@ -60,7 +60,7 @@ type Returned struct {
 	Waits bool
 }
 
-// Behind says that nodes may lack what was stored, so that it is to be written once more.
+// Behind says that nodes may lack what was stored, so that it must be written once more.
 type Behind struct{}
 
 // Added says that the job is another one of the same name now, or that a removed one is back. Before is as in [Prepared].
@@ -90,7 +90,7 @@ type Setting struct {
 	IsTrigger bool
 }
 
-// Start is a run that is to be started.
+// Start is a run to start.
 type Start struct {
 	Open jobstore.Open
 	At   time.Time // not before

@@ -56,17 +56,17 @@ func TestNext_ALeaderThatStopsKeepsTheFloor(t *testing.T) {
 func TestNext_ATriggerBelowTheFloorIsNotRunAgain(t *testing.T) {
 	j := minutely()
 	lead(t, j, 50, stateOf(j, 0), withFloor(45), withTrigger(40)).work().
-		want("missed by hand 40s: " + forgotten)
+		want("missed manual 40s: " + forgotten)
 	lead(t, j, 50, stateOf(j, 0), withFloor(45), withTrigger(46)).work().
-		want("run by hand 46s")
+		want("run manual 46s")
 
 	j.AtLeastOnce = true
 	lead(t, j, 50, stateOf(j, 0), withFloor(45), withTrigger(40)).work().
-		want("run by hand 40s attempt 2 late")
+		want("run manual 40s attempt 2 late")
 
 	isNew := func(e *jobmachine.Prepared) { e.Basis.Known, e.Basis.State = false, jobstore.State{} }
 	lead(t, j, 50, jobstore.State{}, withFloor(51), withTrigger(40), isNew).work().
-		want("run by hand 40s late")
+		want("run manual 40s late")
 }
 
 // A job has as many runs open as a state can have. Each of these is taken over in its own place.
@@ -82,7 +82,7 @@ func TestNext_ATickBelowTheFloorIsMissedIfTooManyRunsAreOpen(t *testing.T) {
 		t.Errorf("%d runs are open, %d are started", n, len(r.started))
 	}
 	r.started = nil
-	r.want("missed by hand 30s: " + forgotten + "; missed 120s (2 from 60s): " + forgotten)
+	r.want("missed manual 30s: " + forgotten + "; missed 120s (2 from 60s): " + forgotten)
 }
 
 // The nodes lose their state in a term. What the leader has settled is not settled again, and what it runs is not forgotten.

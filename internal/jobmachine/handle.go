@@ -36,7 +36,7 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 
 	// A run that is lost may go on, and so may one that the nodes have forgotten.
 	isLost := m.stored.Last.State == jobstore.StateLost
-	m.foreign = m.foreign || isLost || !m.floor.IsZero() && !m.isNew
+	m.earlier = m.earlier || isLost || !m.floor.IsZero() && !m.isNew
 	waits := m.job.Overlap == Queue || m.job.Overlap == Replace
 	m.spans = slices.Clone(m.spans)
 	for _, o := range m.stored.Open {
@@ -44,10 +44,10 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 			continue
 		}
 		if slices.Contains(m.unstarted, o.ID) {
-			m.foreign = m.foreign || o.Attempt > 1 // an earlier attempt may be under way
+			m.earlier = m.earlier || o.Attempt > 1 // an earlier attempt may be under way
 			continue
 		}
-		m.foreign = m.foreign || !o.Returned
+		m.earlier = m.earlier || !o.Returned
 		if waits { // ticks that came during that run have waited for it, whatever became of it
 			m.spans = append(m.spans, span{o.ID, o.Start, e.Now})
 		}
@@ -132,7 +132,7 @@ func (e Stored) apply(m Machine) (Machine, Effects) {
 	m.runs = slices.Clone(m.runs)
 	m.spans = m.undecided(e.Now)
 	for _, s := range d.starts {
-		m.foreign = m.foreign && !s.Alone
+		m.earlier = m.earlier && !s.Alone
 		m.runs = append(m.runs, run{id: s.Open.ID, start: s.Open.Start})
 		m.spans = append(m.spans, span{id: s.Open.ID, start: s.Open.Start})
 	}
@@ -181,7 +181,7 @@ func (e Returned) apply(m Machine) (Machine, Effects) {
 			m.spans[i].end = later(e.End, s.start)
 		}
 	}
-	m.foreign = m.foreign || e.Waits
+	m.earlier = m.earlier || e.Waits
 	m.lazy = true
 	if m.blocks || m.mode != serving {
 		m = m.look(e.End)

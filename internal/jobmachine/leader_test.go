@@ -11,7 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// rig leads one job by hand. Instants are seconds after day.
+// rig leads one job without a loop. Instants are seconds after day.
 type rig struct {
 	t        *testing.T
 	m        jobmachine.Machine
@@ -103,7 +103,7 @@ func (r *rig) work() *rig {
 		}
 		r.stored()
 	}
-	r.t.Fatal("there is no end of what is to be written")
+	r.t.Fatal("the writes never end")
 	return r
 }
 
@@ -152,7 +152,7 @@ func (r *rig) summary() string {
 func name(s jobstore.Slot) string {
 	text := fmt.Sprintf("%gs", s.At.Sub(day).Seconds())
 	if s.Manual {
-		text = "by hand " + text
+		text = "manual " + text
 	}
 	return text
 }

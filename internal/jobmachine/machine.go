@@ -27,16 +27,16 @@ type Machine struct {
 	runs    []run      // of this process, under way
 	ended   []Returned // and of those that have returned, those whose ends are not stored
 	spans   []span     // when runs were under way, for ticks that are not decided
-	foreign bool       // a run of an earlier leader may be under way
+	earlier bool       // a run of an earlier leader may be under way
 
 	proposed    []jobstore.Open // by writes that have failed since the last that was stored: not started
 	failures    int             // in a row
 	failedSince time.Time
 	notBefore   time.Time // nothing is written before
 
-	wake   time.Time // when Due is to be sent; zero: after another event
-	lazy   bool      // something is to be written that no tick waits for
-	behind bool      // the state is to be written although it has not changed
+	wake   time.Time // when Due must be sent; zero: after another event
+	lazy   bool      // there is something to write that no tick waits for
+	behind bool      // the state must be written although it has not changed
 	blocks bool      // something waits for a run to return
 }
 
@@ -103,7 +103,7 @@ func (m *Machine) Ended() []Returned { return m.ended }
 // Failures returns how many writes have failed in a row.
 func (m *Machine) Failures() int { return m.failures }
 
-// Wake returns when [Due] is to be sent; the zero time: not before another event. lazy reports that it may be sent at leisure,
+// Wake returns when [Due] must be sent; the zero time: not before another event. lazy reports that it may be sent at leisure,
 // for what no tick waits for.
 func (m *Machine) Wake() (at time.Time, lazy bool) {
 	if m.phase != idle {

@@ -25,8 +25,8 @@ func TestNext_SkipIsByTheInstantOfTheTick(t *testing.T) {
 	r.wantMissed(0)
 
 	// A tick that came while nobody led has met no run: it waits for one that began since.
-	r = lead(t, j, 130, stateOf(j, 0), withTrigger(131)).work().want("run by hand 131s")
-	r.at(140).returns().work().want("run 120s late; ok by hand 131s; missed 60s: nobody led")
+	r = lead(t, j, 130, stateOf(j, 0), withTrigger(131)).work().want("run manual 131s")
+	r.at(140).returns().work().want("run 120s late; ok manual 131s; missed 60s: nobody led")
 
 	// Of the leader before it is known when its run has ended.
 	state := stateOf(j, 60)
@@ -78,7 +78,7 @@ func TestNext_ReplaceCancelsOnceAndForWhatCameLater(t *testing.T) {
 	r.at(186).work().wantCancelled(first)
 
 	// The tick is older than the run that a person has asked for, and waits.
-	r = lead(t, j, 70, stateOf(j, 0), withTrigger(69)).work().want("run by hand 69s")
+	r = lead(t, j, 70, stateOf(j, 0), withTrigger(69)).work().want("run manual 69s")
 	r.at(75).work().wantCancelled()
 	byHand := r.underWay[0].ID
 	r.send(jobmachine.Set{Trigger: setting(76, true)})
@@ -91,9 +91,9 @@ func TestNext_ATakeOverReplacesNothing(t *testing.T) {
 	j.AtLeastOnce = true
 	state := stateOf(j, 60)
 	state.Open = []jobstore.Open{{Slot: tick(60), ID: "x", Attempt: 1, Tries: 1, Start: sec(60)}}
-	r := lead(t, j, 70, state, withTrigger(65)).work().want("run by hand 65s")
+	r := lead(t, j, 70, state, withTrigger(65)).work().want("run manual 65s")
 	r.at(75).work().wantCancelled()
-	r.at(80).returns().work().want("run 60s attempt 2 late; ok by hand 65s")
+	r.at(80).returns().work().want("run 60s attempt 2 late; ok manual 65s")
 }
 
 func TestNext_AllowRunsTicksBesideEachOther(t *testing.T) {
@@ -123,19 +123,19 @@ func TestNext_AllowHasAtMostAThousandRunsOpen(t *testing.T) {
 	}
 }
 
-// Runs that are to be started are looked at in time, also while another one is under way.
+// Runs start in time, also while another one is under way.
 func TestNext_ATickWithJitterIsSkippedWhenItIsDue(t *testing.T) {
 	j := withOverlap(jobmachine.Skip)
 	j.Jitter = 50 * time.Second
-	r := lead(t, j, 70, stateOf(j, 60), withTrigger(69)).work().want("run by hand 69s")
+	r := lead(t, j, 70, stateOf(j, 60), withTrigger(69)).work().want("run manual 69s")
 	start := j.StartOf(sec(120))
 	if wake, _ := r.at(121).work().m.Wake(); !wake.Equal(start) {
-		t.Errorf("it is to be asked at %v, want %v", wake.Sub(day), start.Sub(day))
+		t.Errorf("it wants to be asked at %v, want %v", wake.Sub(day), start.Sub(day))
 	}
 	r.at(start.Sub(day).Seconds()).work().want("skipped 120s: " + jobmachine.ReasonOverlap)
 }
 
-// A job that ticks seldom, or is paused, is run by hand again and again.
+// A job that ticks seldom, or is paused, is triggered again and again.
 func TestNext_SpansOfRunsByHandDoNotPileUp(t *testing.T) {
 	for name, test := range map[string]struct {
 		schedule jobmachine.Schedule
@@ -167,13 +167,13 @@ func TestNext_SpansOfRunsByHandDoNotPileUp(t *testing.T) {
 	}
 }
 
-// The leader learns late that a pause has ended. Runs by hand meanwhile count for the ticks that have come since.
+// The leader learns late that a pause has ended. Manual runs meanwhile count for the ticks that have come since.
 func TestNext_ATickAfterAPauseIsSkippedIfARunByHandWasUnderWay(t *testing.T) {
 	j := withOverlap(jobmachine.Skip)
 	state := stateOf(j, 0)
 	state.Pause = setting(10, true)
-	r := lead(t, j, 100, state, withTrigger(110)).at(110).work().want("run by hand 110s")
-	r.at(125).returns().work().want("ok by hand 110s")
+	r := lead(t, j, 100, state, withTrigger(110)).at(110).work().want("run manual 110s")
+	r.at(125).returns().work().want("ok manual 110s")
 	r.send(jobmachine.Set{Pause: setting(115, false)})
 	r.at(130).work().want("skipped 120s: " + jobmachine.ReasonOverlap)
 }

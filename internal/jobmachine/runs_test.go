@@ -88,8 +88,8 @@ func TestNext_AnUnstartedRunIsStarted(t *testing.T) {
 	lead(t, j, 3660, stateOf(j, 3660), unstarted(first)).work().want("missed 60s")
 	byHand := openAt(60, true)
 	byHand.Attempt = 1
-	lead(t, j, 3660, stateOf(j, 3660), unstarted(byHand)).work().want("run by hand 60s late")
-	lead(t, j, 3661, stateOf(j, 3660), unstarted(byHand)).work().want("missed by hand 60s").wantMissed(0) // it is no tick
+	lead(t, j, 3660, stateOf(j, 3660), unstarted(byHand)).work().want("run manual 60s late")
+	lead(t, j, 3661, stateOf(j, 3660), unstarted(byHand)).work().want("missed manual 60s").wantMissed(0) // it is no tick
 
 	again := openAt(60, false)
 	lead(t, j, 70, stateOf(j, 60), unstarted(again)).work().want("lost 60s") // attempt 1 may have been started
@@ -123,16 +123,16 @@ func TestNext_UnstartedRunsAreRememberedWhileTheyAreOpen(t *testing.T) {
 func TestNext_ATriggerExpires(t *testing.T) {
 	j := minutely()
 	j.Schedule = every(24 * time.Hour)
-	lead(t, j, 3700, stateOf(j, 0), withTrigger(100)).work().want("run by hand 100s late")
-	r := lead(t, j, 3700.001, stateOf(j, 0), withTrigger(100)).work().want("missed by hand 100s: " + jobmachine.ReasonExpired)
+	lead(t, j, 3700, stateOf(j, 0), withTrigger(100)).work().want("run manual 100s late")
+	r := lead(t, j, 3700.001, stateOf(j, 0), withTrigger(100)).work().want("missed manual 100s: " + jobmachine.ReasonExpired)
 	r.wantMissed(0) // it is no tick
 	r.send(jobmachine.Set{Trigger: setting(100, true)})
 	r.work().want("")
 
 	j.Overlap = jobmachine.Queue // also while it waits
-	r = lead(t, j, 10, stateOf(j, 0), withTrigger(9)).work().want("run by hand 9s")
+	r = lead(t, j, 10, stateOf(j, 0), withTrigger(9)).work().want("run manual 9s")
 	r.send(jobmachine.Set{Trigger: setting(20, true)})
-	r.at(3621).work().want("missed by hand 20s: " + jobmachine.ReasonExpired)
+	r.at(3621).work().want("missed manual 20s: " + jobmachine.ReasonExpired)
 }
 
 func TestNext_ATriggerObeysTheOverlapPolicy(t *testing.T) {
@@ -141,11 +141,11 @@ func TestNext_ATriggerObeysTheOverlapPolicy(t *testing.T) {
 		at            float64
 		now, returned string
 	}{
-		"skip":                    {jobmachine.Skip, 70, "skipped by hand 70s: " + jobmachine.ReasonOverlap, "ok 60s"},
-		"skip, set before it":     {jobmachine.Skip, 59, "", "run by hand 59s late; ok 60s"},
-		"queue":                   {jobmachine.Queue, 70, "", "run by hand 70s; ok 60s"},
-		"allow":                   {jobmachine.Allow, 70, "run by hand 70s", "ok 60s"},
-		"of the future, in queue": {jobmachine.Queue, 71.5, "", "run by hand 71.5s; ok 60s"},
+		"skip":                    {jobmachine.Skip, 70, "skipped manual 70s: " + jobmachine.ReasonOverlap, "ok 60s"},
+		"skip, set before it":     {jobmachine.Skip, 59, "", "run manual 59s late; ok 60s"},
+		"queue":                   {jobmachine.Queue, 70, "", "run manual 70s; ok 60s"},
+		"allow":                   {jobmachine.Allow, 70, "run manual 70s", "ok 60s"},
+		"of the future, in queue": {jobmachine.Queue, 71.5, "", "run manual 71.5s; ok 60s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := withOverlap(test.overlap)

@@ -53,13 +53,13 @@ func TestNext_PausedTakeOversWaitAndTriggersDoNot(t *testing.T) {
 	j.AtLeastOnce = true
 	state := stateOf(j, 60)
 	state.Pause = setting(65, true)
-	r := lead(t, j, 70, state, withOpen(openAt(60, false)), withTrigger(68)).work().want("run by hand 68s")
-	r.at(100).returns().work().want("ok by hand 68s")
+	r := lead(t, j, 70, state, withOpen(openAt(60, false)), withTrigger(68)).work().want("run manual 68s")
+	r.at(100).returns().work().want("ok manual 68s")
 	r.send(jobmachine.Set{Pause: setting(110, false)})
 	r.at(110).work().want("run 60s attempt 7 late")
 
 	byHand := openAt(60, true)
-	lead(t, j, 70, state, withOpen(byHand)).work().want("run by hand 60s attempt 7 late")
+	lead(t, j, 70, state, withOpen(byHand)).work().want("run manual 60s attempt 7 late")
 }
 
 func TestNext_ACosmeticEditIsNoChange(t *testing.T) {

@@ -13,7 +13,7 @@ func TestNext_ARunStartsWhenItsTickIsStored(t *testing.T) {
 	j := minutely()
 	r := lead(t, j, 55, stateOf(j, 0)).work().want("")
 	if wake, lazy := r.m.Wake(); !wake.Equal(sec(59.999)) || lazy {
-		t.Errorf("it is to be asked at %v, lazy=%v", wake.Sub(day), lazy)
+		t.Errorf("it wants to be asked at %v, lazy=%v", wake.Sub(day), lazy)
 	}
 	write := r.at(59.999).due()
 	if write == nil || len(write.State.Open) != 1 || !write.State.Mark.Equal(sec(60)) || !write.Opens {
@@ -48,7 +48,7 @@ func TestNext_NothingIsWrittenBeforeTheRetry(t *testing.T) {
 	r.send(jobmachine.Failed{Now: r.now, Retry: sec(63)})
 	r.send(jobmachine.Set{Pause: setting(61, true)})
 	if wake, _ := r.m.Wake(); !wake.Equal(sec(63)) {
-		t.Errorf("it is to be asked at %v", wake.Sub(day))
+		t.Errorf("it wants to be asked at %v", wake.Sub(day))
 	}
 	if write := r.at(62.9).due(); write != nil {
 		t.Errorf("wrote %+v", write)
@@ -156,7 +156,7 @@ func TestNext_JitterIsNoDelay(t *testing.T) {
 	}
 	r := lead(t, j, 60, stateOf(j, 0)).work().want("")
 	if wake, _ := r.m.Wake(); !wake.Equal(start.Add(-time.Millisecond)) {
-		t.Errorf("it is to be asked at %v", wake.Sub(day))
+		t.Errorf("it wants to be asked at %v", wake.Sub(day))
 	}
 	r.at(start.Add(4 * time.Second).Sub(day).Seconds()).work().want("run 60s")
 }
@@ -213,7 +213,7 @@ func TestNext_AJobWithoutFurtherTicksRests(t *testing.T) {
 	r := lead(t, j, 60, stateOf(j, 0)).work().want("run 60s")
 	r.at(70).returns().work().want("ok 60s")
 	if wake, lazy := r.m.Wake(); !wake.IsZero() || lazy || !r.m.IsAtRest() {
-		t.Errorf("it is to be asked at %v, lazy=%v", wake, lazy)
+		t.Errorf("it wants to be asked at %v, lazy=%v", wake, lazy)
 	}
 }
 
@@ -246,15 +246,15 @@ func TestNext_OnlyWhatOpensATickIsRefusedByAPause(t *testing.T) {
 	}
 }
 
-// What did not run before a tick that runs is not what people ask about; a run by hand does not count.
+// What did not run before a tick that runs is not what people ask about; a manual run does not count.
 func TestNext_ATickThatRunsEndsTheReasonOfThoseBefore(t *testing.T) {
 	j := minutely()
 	j.CatchUp.Window = 5 * time.Second
 	r := lead(t, j, 90, stateOf(j, 0)).work().want("missed 60s: nobody led")
 	r.send(jobmachine.Set{Trigger: setting(95, true)})
-	r.at(95).work().want("run by hand 95s").at(96).returns().work()
+	r.at(95).work().want("run manual 95s").at(96).returns().work()
 	if got := r.m.State().NotRun; !got.Tick.Equal(sec(60)) || got.Reason != "nobody led" {
-		t.Errorf("after a run by hand: %+v", got)
+		t.Errorf("after a manual run: %+v", got)
 	}
 	r.at(120).work().want("run 120s")
 	if got := r.m.State().NotRun; got != (jobstore.NotRun{}) {

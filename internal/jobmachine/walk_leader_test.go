@@ -207,7 +207,7 @@ func (w *walk) due() {
 		}
 	}
 	if at, lazy := w.m.Wake(); !at.IsZero() || lazy || !w.m.IsWriting() {
-		w.fail("a leader that writes is to be woken at %s, %v", at, lazy)
+		w.fail("a leader that writes asks to be woken at %s, %v", at, lazy)
 	}
 }
 

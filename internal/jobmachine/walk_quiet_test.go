@@ -10,11 +10,11 @@ import (
 func (w *walk) judgeWake(d jobmachine.Due) {
 	at0, lazy := w.m.Wake()
 	if lazy != w.leader.behind || !at0.IsZero() && !at0.After(w.now) { // what nodes lack is written at leisure
-		w.fail("nothing is to be written, and the machine wants to be asked at %s, lazy=%v", at(at0), lazy)
+		w.fail("there is nothing to write, and the machine wants to be asked at %s, lazy=%v", at(at0), lazy)
 	}
 	d.ID = w.newID()
 	if _, effects := jobmachine.Next(w.m, d); effects.Write != nil || effects.Cancel != nil {
-		w.fail("what was not to be written is to be written at the same instant")
+		w.fail("there was nothing to write, and there is at the same instant")
 	}
 	state := w.m.State()
 	if !w.serves() || state.Pause.On {
@@ -32,7 +32,7 @@ func (w *walk) judgeWake(d jobmachine.Due) {
 	}
 }
 
-// judgeQuiet judges that a machine does not wait although something is to be done.
+// judgeQuiet judges that a machine does not wait although there is something to do.
 func (w *walk) judgeQuiet() {
 	l := &w.leader
 	wake, lazy := w.m.Wake()
@@ -46,13 +46,13 @@ func (w *walk) judgeQuiet() {
 	}
 	_, effects := jobmachine.Next(w.m, jobmachine.Due{Now: w.now, ID: "quiet", Token: l.token, Replica: l.process})
 	if len(effects.Cancel) > 0 {
-		w.fail("nobody asks, and %v are to be cancelled", effects.Cancel)
+		w.fail("nobody asks, and it cancels %v", effects.Cancel)
 	}
 	if effects.Write == nil {
 		return
 	}
 	if !lazy && len(l.runs) == 0 { // while a run is under way, others may become too late
-		w.fail("nobody asks, and this is to be written: %+v", *effects.Write)
+		w.fail("nobody asks, and it writes %+v", *effects.Write)
 	}
 	for _, o := range effects.Write.State.Open {
 		if find(state.Open, o.ID) == nil && !w.isSupposed(state, o) && !o.Start.After(w.now) {
@@ -95,7 +95,7 @@ func (w *walk) settle() {
 		w.due()
 	}
 	if !w.job.CatchUp.All {
-		w.fail("there is no end of what is to be done")
+		w.fail("it never comes to an end")
 	}
 }
 

@@ -267,13 +267,13 @@ func (v *values) time(t time.Time) time.Time {
 }
 
 func (v *values) slot() Slot {
-	lane := v.left
+	slot := v.left
 	switch {
-	case strings.HasPrefix(lane, "t"):
-		v.left = lane[1:]
+	case strings.HasPrefix(slot, "t"):
+		v.left = slot[1:]
 		return Slot{At: v.millis()}
-	case strings.HasPrefix(lane, "m"):
-		v.left = lane[1:]
+	case strings.HasPrefix(slot, "m"):
+		v.left = slot[1:]
 		return Slot{At: v.micros(), Manual: true}
 	}
 	if text := v.next(); text != "" {

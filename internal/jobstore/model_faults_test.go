@@ -76,7 +76,7 @@ func (m *model) older(i, job int) (all []modelAt) {
 }
 
 // maySlip tells whether a node may lose its promise, and nothing else, without anybody noticing. No fault that the protocol allows
-// for does this: somebody has changed the header by hand. The protocol holds if the node has a state of its promised ballot, and
+// for does this: somebody has changed the header manually. The protocol holds if the node has a state of its promised ballot, and
 // no node has been asked for a smaller ballot yet.
 func (w *modelWorld) maySlip(m *model, i int) bool {
 	entry, promised := m.columns[i].jobs[0], int(m.columns[i].promised)

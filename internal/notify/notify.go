@@ -64,7 +64,7 @@ const (
 	away // the connection is broken, or the node refuses
 )
 
-// count is on how many nodes the channel is to be heard but is not yet, and on how many it is heard.
+// count is on how many nodes the channel is wanted and not heard yet, and on how many it is heard.
 func (c *channel) count() (soon, now int) {
 	for _, h := range c.nodes {
 		switch h {
@@ -77,7 +77,7 @@ func (c *channel) count() (soon, now int) {
 	return soon, now
 }
 
-// isHeard reports that the channel is heard wherever it is to be heard: who asks a node now hears of what changes there
+// isHeard reports that the channel is heard wherever it is wanted: who asks a node now hears of what changes there
 // later.
 func (c *channel) isHeard() bool {
 	soon, now := c.count()

@@ -14,12 +14,12 @@ import (
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// subscriber is the connection to one node. It is made when the first channel is to be heard there.
+// subscriber is the connection to one node. It is made when the first channel is wanted there.
 type subscriber struct {
 	notifier *Notifier
 	node     int
 	client   redis.UniversalClient
-	changed  chan struct{} // holds one signal that other channels are to be heard
+	changed  chan struct{} // holds one signal that other channels are wanted
 	refused  atomic.Bool   // a subscription was answered with an error: go-redis does not repeat it
 
 	// Guarded by notifier.mu.
@@ -51,7 +51,7 @@ func (s *subscriber) change() {
 	}
 }
 
-// changes takes what was added and removed since the last update; all that is wanted, if everything is to be asked for
+// changes takes what was added and removed since the last update; all that is wanted, to ask for everything
 // again.
 func (s *subscriber) changes() (more, less []string) {
 	s.notifier.mu.Lock()

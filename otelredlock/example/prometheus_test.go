@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-const patience = 2 * time.Minute // for what takes ten seconds on an idle machine
+const waitLimit = 2 * time.Minute // for what takes ten seconds on an idle machine
 
 // server is a Prometheus process.
 type server struct {
@@ -114,7 +114,7 @@ func (s *server) query(ctx context.Context, expr string) ([]map[string]string, e
 // await asks until the answer is what is waited for.
 func (s *server) await(t *testing.T, what, expr string, done func([]map[string]string) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	began := time.Now()
 	again := time.NewTicker(100 * time.Millisecond)
@@ -128,7 +128,7 @@ func (s *server) await(t *testing.T, what, expr string, done func([]map[string]s
 		select {
 		case <-again.C:
 		case <-ctx.Done():
-			t.Fatalf("not within %v: %s; the last answer: %v, %v", patience, what, series, err)
+			t.Fatalf("not within %v: %s; the last answer: %v, %v", waitLimit, what, series, err)
 		}
 	}
 }

@@ -177,7 +177,7 @@ func (l *link) answers() {
 	_ = l.server.Close()
 }
 
-// requests passes on what the client says, but for what is to be lost.
+// requests passes on what the client says, except what must get lost.
 func (p *Proxy) requests(l *link) {
 	defer p.drop(l.client, l.server)
 	buf := make([]byte, 64<<10)

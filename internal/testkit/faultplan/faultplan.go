@@ -15,7 +15,7 @@ import (
 )
 
 // Fault is a kind of fault: the step that begins it, and the one that ends it after a while. One
-// that is over at once, or lasts for ever, has no end.
+// that is over at once, or lasts forever, has no end.
 type Fault struct{ Begin, End string }
 
 // Faults are those that [Step.Play] plays.

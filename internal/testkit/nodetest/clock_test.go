@@ -51,7 +51,7 @@ func TestJump_ForwardExpiresKeysEarlier(t *testing.T) {
 		c.Offset(0, time.Second)
 		ok(t, client.Set(t.Context(), "short", "v", 10*time.Second).Err())
 		ok(t, client.Set(t.Context(), "long", "v", 20*time.Second).Err())
-		ok(t, client.Set(t.Context(), "for ever", "v", 0).Err())
+		ok(t, client.Set(t.Context(), "forever", "v", 0).Err())
 		time.Sleep(4 * time.Second) // unseen by the node until the next command
 		c.Jump(0, 6*time.Second)
 		ahead(t, client, 7*time.Second)
@@ -63,11 +63,11 @@ func TestJump_ForwardExpiresKeysEarlier(t *testing.T) {
 		}
 		ok(t, client.Set(t.Context(), "after", "v", 10*time.Second).Err())
 		time.Sleep(9 * time.Second)
-		if n := client.Exists(t.Context(), "for ever", "long", "after").Val(); n != 3 {
+		if n := client.Exists(t.Context(), "forever", "long", "after").Val(); n != 3 {
 			t.Errorf("%d keys of 3 are there before their end", n)
 		}
 		time.Sleep(time.Second)
-		if n := client.Exists(t.Context(), "for ever", "long", "after").Val(); n != 1 {
+		if n := client.Exists(t.Context(), "forever", "long", "after").Val(); n != 1 {
 			t.Errorf("%d keys of 1 are there after their end", n)
 		}
 	})

@@ -75,7 +75,7 @@ func TestSubscription_IsMadeAgainAfterABreak(t *testing.T) {
 				if _, err := sub.Receive(t.Context()); !errors.Is(err, syscall.ECONNRESET) {
 					t.Errorf("receive: %v, want a reset", err)
 				}
-				if _, err := sub.Receive(t.Context()); err != nil { // subscribed anew
+				if _, err := sub.Receive(t.Context()); err != nil { // subscribed again
 					t.Errorf("second receive: %v", err)
 				}
 				publish(t, publisher, "again")

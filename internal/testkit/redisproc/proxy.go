@@ -23,7 +23,7 @@ type Proxy struct {
 
 	mu     sync.Mutex // guards all below
 	faults faults
-	live   context.Context // done when the links opened under it are to be reset
+	live   context.Context // done when the links opened under it must be reset
 	reset  context.CancelFunc
 }
 

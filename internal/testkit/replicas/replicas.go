@@ -17,7 +17,7 @@ import (
 type Service struct {
 	t       testing.TB
 	env     func(start int) string
-	keepers sync.WaitGroup // one goroutine for each process that is to be there; all end with close
+	keepers sync.WaitGroup // one goroutine for each process; all end with close
 
 	mu      sync.Mutex // guards the rest
 	closing bool
