@@ -48,7 +48,9 @@
 // # Assumptions
 //
 //   - Tokens of one resource come from one election or lock, and grow: see the assumptions of package redlock.
-//   - fn writes through its transaction alone, returns the errors of its statements, and does not end the transaction.
+//   - fn writes through its transaction alone, returns the errors of its statements, and does not end the transaction, neither by
+//     a method nor by a statement.
+//   - The database has one primary, and reads are not sent to a copy that lags.
 //   - Nobody else writes to the two tables, and the database does not lose what it has committed. A failover to a copy that lacks
 //     some transactions loses their keys together with their effects.
 //

@@ -24,7 +24,8 @@
 //	archived, as all retries failed             for 90 days, or until 10,000 later ones are archived in that queue
 //	deleted, or revoked with RevokeTask         not at all
 //
-// A task is completed after its tick was due. So an ID is known at least until the retention has passed since the tick. A further
+// A task is completed after its tick was due. So an ID is known at least until the retention has passed since the tick, unless the
+// task is archived and 10,000 later ones are archived before. A further
 // attempt that comes later, or less than a minute before, is not enqueued: it could be a repetition, and Job returns [ErrTooOld].
 // The scheduler then records the tick as failed. A first attempt (Attempt 1) has no predecessor, and is enqueued however late it
 // is.

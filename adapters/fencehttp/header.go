@@ -29,6 +29,9 @@ const (
 // Set sets the header for a request of the holder, which [fenced.Run], [fenced.Term] and [fenced.Lease] return. The service
 // decides about the resource: that of the holder is not sent. The holder's token belongs to one term: set the header for each
 // request, and not once for a client.
+//
+// A run has one key. Of two requests of one run to the same resource the service takes the second for a repetition, and answers
+// that it is done. Give each step a key of its own: h := fenced.Run(run); h.Key += "/alice".
 func Set(header http.Header, h fenced.Holder) error {
 	if err := problem(h); err != nil {
 		return fmt.Errorf("fencehttp: %w", err)
