@@ -31,6 +31,7 @@ type ballot struct {
 	notSooner time.Time         // the next one is not taken before
 	failures  int               // in a row
 	demands   demands           // of nodes
+	taken     time.Time         // when the last one was taken
 	older     int               // jobs that are not written under it yet
 	warned    bool              // the log says that the nodes do not promise
 	absence   string            // why ticks before this term have not run
@@ -61,6 +62,7 @@ func (l *loop) takeBallot(now time.Time) time.Duration {
 	}
 	b.own = remember(b.own, taken)
 	b.demands.taken()
+	b.taken = time.Now()
 	leader := jobstore.Leader{Token: l.term.Token(), Replica: l.s.elector.Identity()}
 	ctx := context.WithoutCancel(l.stopping) // nodes that promise it take the last writes only under it
 	l.work.Go(func() {                       // ends by the node timeout; lead waits for it
@@ -116,7 +118,7 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 			unserved = append(unserved, e)
 		}
 	}
-	l.wantFor(unserved)
+	l.wantFor(unserved, false)
 }
 
 // isSettled reports whether all jobs are written under the present ballot. They are counted: it is asked with each poll, and a
@@ -169,14 +171,20 @@ func (l *loop) wantBallot(at time.Time) {
 	}
 }
 
-// wantFor notes that nodes serve only a larger ballot.
-func (l *loop) wantFor(unserved []*jobstore.UnservedError) {
+// wantFor notes that nodes serve only a larger ballot. isNeeded says that without them no majority serves this leader, so that
+// nothing ticks: then no pace holds up the next ballot, but the time that a node needs until it can serve one.
+func (l *loop) wantFor(unserved []*jobstore.UnservedError, isNeeded bool) {
 	for _, e := range unserved {
 		at := time.Now()
 		if from := e.ServesFrom(); !from.IsZero() {
 			at = at.Add(from.Sub(l.clock.now()) + 100*time.Millisecond)
 		}
-		l.wantBallot(latest(at, l.ballot.demands.allows(e.Node)))
+		if isNeeded {
+			at = latest(at, l.ballot.taken.Add(jobstore.Ahead))
+		} else {
+			at = latest(at, l.ballot.demands.allows(e.Node))
+		}
+		l.wantBallot(at)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 // demands paces, for each node, the ballots that the leader takes because of that node alone: it serves only a larger one, it has
 // promised one to an earlier leader, or it has stored what nobody has written. After each ballot all jobs are written again, and a
 // node whose clock is ahead, that loses its state again and again, or that lies, demands ballots without end. It gets twelve at
-// once, enough for six restarts, and then one every two minutes.
+// once, enough for a few restarts in a row, and then one every two minutes. Meanwhile the other nodes serve the leader.
 type demands []demand
 
 type demand struct {

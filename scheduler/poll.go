@@ -114,7 +114,7 @@ func (l *loop) polled(found jobstore.Polled, doubts map[string]int, views []jobs
 			}
 		})
 	}
-	l.wantFor(found.Unserved)
+	l.wantFor(found.Unserved, len(found.Heard) < l.s.elector.Locker().Quorum().Majority())
 	if f := found.Fenced; f != nil && f.Header.Leader.Token <= l.term.Token() { // by a leader before this one
 		l.wantBallot(l.ballot.demands.allows(f.Node))
 	}

@@ -170,7 +170,7 @@ func (l *loop) written(b batch, ballot jobstore.Ballot, errs []error, unserved [
 		l.unstored(e, b.writes[i], errs[i], now)
 	}
 	l.logStored(b, problem, now)
-	l.wantFor(unserved)
+	l.wantFor(unserved, problem != nil && isKind(problem, jobstore.ErrNoQuorum))
 }
 
 // unstored schedules a retry of a write that too few nodes stored.

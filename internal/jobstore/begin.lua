@@ -35,6 +35,12 @@ local function far(text)
   return not at or at > now + ahead
 end
 
+-- quiet reports that the server has not heard from its leader for a second. A time ahead is from before its clock was set back.
+local function quiet()
+  local alive = tonumber(sub(header, 74, 89))
+  return not alive or alive + 1000000 < now or alive > now
+end
+
 -- began is the start of a new incarnation; nil: the server is in the one of the header. If one of the two hashes is lost or
 -- replaced by an older one, the other one or the guard does not match it.
 local ident, began = list == '' and string.rep('-', 12) or sub(guard or '', 3, 14), nil
@@ -43,7 +49,7 @@ if failed then
 elseif not header and not marker then
   began = list == '' and now or tonumber(since)
 elseif not header or sub(header, 3, 18) ~= marker or far(marker) or far(sub(header, 33, 48))
-  or far(sub(header, 60, 72) .. '000') or far(sub(header, 74, 89)) then
+  or far(sub(header, 60, 72) .. '000') then
   began = now
 elseif list ~= '' and (sub(header, 20, 31) ~= ident or tonumber(since) > tonumber(marker)) then
   began = tonumber(since)

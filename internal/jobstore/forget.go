@@ -16,12 +16,13 @@ var ErrInUse = errors.New("the leader has the job")
 // written the job, or has yet to write some of its jobs: it would write it again. A leader that the nodes have not heard of for so
 // long as silence leads no more. A node that does not answer keeps what it has, so the job may appear again. [ErrNoQuorum].
 func (s *Store) Forget(ctx context.Context, job string, silence time.Duration) error {
-	views, header, now, err := s.viewsOf(ctx, never, []string{job}) // of all nodes: the header of one must not decide
+	pages, now, err := s.read(ctx, "jobs", []any{"", 0, job}, never) // of all nodes: the header of one must not decide
 	if err != nil {
 		return err
 	}
-	stands := ""
-	if len(views) > 0 {
+	header := s.headerOf(pages)
+	stands := left(pages, header).encode()
+	if views := s.views(pages, now); len(views) > 0 && views[0].Err == nil {
 		v := views[0]
 		leads := now.Sub(header.Alive) < silence
 		switch {
@@ -58,6 +59,19 @@ func (s *Store) Forget(ctx context.Context, job string, silence time.Duration) e
 		return nil
 	}
 	return s.shortfall(fmt.Sprintf("forget of %q", job), done, failed, ErrNoQuorum, cause)
+}
+
+// left returns the newest place of a state that a node has kept, as it was away when the job was forgotten. A state under the present
+// ballot is not left: the leader writes the job.
+func left(pages []page, header Header) (newest At) {
+	for _, p := range pages {
+		for _, job := range p.jobs {
+			if job.kind != None && job.at.Ballot != header.Promised && job.at.IsAfter(newest) {
+				newest = job.at
+			}
+		}
+	}
+	return newest
 }
 
 func readForgotten(r *quorum.Reply) (none struct{}, err error) {

@@ -20,7 +20,7 @@ elseif ARGV[5] == '1' and not redis.call('ZRANGEBYLEX', KEYS[3], '-', '+', 'LIMI
   items[1] = 'u' .. age
   return answer()
 end
-if sub(header, 33, 58) == ARGV[4] and (tonumber(sub(header, 74, 89)) + 1000000 < now or sub(header, 91, 91) ~= ARGV[5]) then
+if sub(header, 33, 58) == ARGV[4] and (quiet() or sub(header, 91, 91) ~= ARGV[5]) then
   header = sub(header, 1, 73) .. string.format('%016d ', now) .. ARGV[5] .. sub(header, 92)
   redis.call('HSET', jobs, '', header)
 end

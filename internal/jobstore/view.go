@@ -203,8 +203,10 @@ func (p *page) hasSameStates(other *page) bool {
 func (s *Store) headerOf(pages []page) (h Header) {
 	var all []Header
 	for i := range pages {
-		if p := &pages[i]; p.header.Began.Equal(p.began) {
+		if p := &pages[i]; p.header.Promised != "" && p.header.Began.Equal(p.began) {
 			all = append(all, p.header)
+		} else { // it has lost its state: until then it may have heard of a leader
+			h.Alive = latest(h.Alive, p.began)
 		}
 	}
 	if len(all) == 0 {
