@@ -70,11 +70,11 @@ func TestForget_AgainReachesANodeThatWasAway(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)
-		c.Kill(2)
+		b.links.Cut(2)
 		if err := b.Forget(t.Context(), "job"); err != nil {
 			t.Fatal(err)
 		}
-		c.Restart(2)
+		b.links.Heal(2)
 		time.Sleep(30 * time.Second)
 		if c.Node(2).HGet(hash, "job") == "" {
 			t.Fatal("the node has lost the job by itself")

@@ -62,11 +62,13 @@ func (s *Store) Forget(ctx context.Context, job string, silence time.Duration) e
 }
 
 // left returns the newest place of a state that a node has kept, as it was away when the job was forgotten. A state under the present
-// ballot is not left: the leader writes the job.
+// ballot is not left, unless it says that the job was removed: the leader writes the job.
 func left(pages []page, header Header) (newest At) {
 	for _, p := range pages {
-		for _, job := range p.jobs {
-			if job.kind != None && job.at.Ballot != header.Promised && job.at.IsAfter(newest) {
+		for i := range p.jobs {
+			job := &p.jobs[i]
+			isLeft := job.kind != None && (job.at.Ballot != header.Promised || job.decode(p.now).State.Removed)
+			if isLeft && job.at.IsAfter(newest) {
 				newest = job.at
 			}
 		}
