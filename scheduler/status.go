@@ -47,7 +47,7 @@ func (s *Scheduler) Status(ctx context.Context, job string) (Status, error) {
 		return Status{}, fmt.Errorf("%w: %w", ErrName, err)
 	}
 	leader := s.askLeader(ctx)
-	views, _, now, err := s.store.Views(ctx, job)
+	views, now, err := s.store.Views(ctx, job)
 	if err != nil {
 		return Status{}, publicError("status of", job, err)
 	}
@@ -149,7 +149,7 @@ func (s *Scheduler) History(ctx context.Context, job string, n int) ([]Record, e
 	if n < 1 {
 		return nil, fmt.Errorf("scheduler: history: %d records of %q asked for, it must be at least 1", n, job)
 	}
-	views, _, _, err := s.store.Views(ctx, job)
+	views, _, err := s.store.Views(ctx, job)
 	if err != nil {
 		return nil, publicError("history of", job, err)
 	}

@@ -27,7 +27,7 @@ func TestPrepare_ANodeWhoseClockIsOffDoesNotCount(t *testing.T) {
 				a.links.Cut(2)
 				_, err := a.prepare(job)
 				want.Err(t, err, jobstore.ErrNoQuorum)
-				_, _, _, err = a.Views(t.Context(), job)
+				_, _, err = a.Views(t.Context(), job)
 				want.Err(t, err, jobstore.ErrNoQuorum)
 				want.Text(t, err, jobstore.ErrClock.Error())
 			})

@@ -33,7 +33,7 @@ func TestPrepare_ABallotAheadOfTheClockIsNotBelieved(t *testing.T) {
 				c.overwrite(0, tag, strings.Repeat("0", ballot))
 				c.overwrite(0, ballot, text)
 				_, err := a.Decide(a.mustPrepare(job), 0)
-				views, _, _, viewErr := a.Views(t.Context(), job)
+				views, _, viewErr := a.Views(t.Context(), job)
 				if text == "" {
 					if err != nil || viewErr != nil || len(views) != 1 {
 						t.Errorf("%v; %+v, %v", err, views, viewErr)

@@ -42,7 +42,7 @@ func (s *Store) Trigger(ctx context.Context, job string, origin Origin) (Setting
 }
 
 func (s *Store) set(ctx context.Context, job, what string, set Setting, stands func(View) Setting) (Setting, error) {
-	views, _, now, err := s.Views(ctx, job)
+	views, now, err := s.Views(ctx, job)
 	if err != nil {
 		return Setting{}, err
 	}

@@ -59,7 +59,7 @@ func TestPause_OneNodeThatIsWrong(t *testing.T) {
 					if err != nil || set.At().After(time.Now()) {
 						t.Errorf("it is set at %v, %v", set.At(), err)
 					}
-					views, _, _, err := a.Views(t.Context(), job)
+					views, _, err := a.Views(t.Context(), job)
 					if err != nil || len(views) != 1 || views[0].Pause != set {
 						t.Errorf("it is %+v, and not %+v: %v", views, set, err)
 					}
@@ -118,7 +118,7 @@ func TestPoll_TellsWhatWasSetAndWhoForgot(t *testing.T) {
 		if _, heard := latest[2]; heard {
 			t.Error("what a node told of before it lost its state is said to be known")
 		}
-		_, header, _, err := b.Views(t.Context(), "x")
+		header, err := b.Header(t.Context(), "x")
 		if err != nil || time.Since(header.Alive) > time.Second {
 			t.Errorf("the leader was heard of at %v, and it is %v: %v", header.Alive, time.Now(), err)
 		}

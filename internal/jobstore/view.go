@@ -20,36 +20,33 @@ type View struct {
 	Err            error // why the state cannot be read; nil: it is there
 }
 
-// Views returns those of the jobs that are known and can be read, [MaxJobs] at most, in the order of their names. header is what
-// holds of the nodes' headers, now is the time by the nodes' clocks. Where the nodes do not say the same, Views waits for all of
-// them. [ErrNoQuorum].
-func (s *Store) Views(ctx context.Context, jobs ...string) (views []View, header Header, now time.Time, err error) {
+// Views returns those of the jobs that are known and can be read, [MaxJobs] at most, in the order of their names. now is the time
+// by the nodes' clocks. Where the nodes do not say the same, Views waits for all of them. [ErrNoQuorum].
+func (s *Store) Views(ctx context.Context, jobs ...string) (views []View, now time.Time, err error) {
 	return s.viewsOf(ctx, (*page).hasSameStates, jobs)
 }
 
 // ViewsOfAll is Views that waits for all nodes: one of them has something new.
 func (s *Store) ViewsOfAll(ctx context.Context, jobs ...string) (views []View, err error) {
-	views, _, _, err = s.viewsOf(ctx, never, jobs)
+	views, _, err = s.viewsOf(ctx, never, jobs)
 	return views, err
 }
 
 func never(_, _ *page) bool { return false }
 
-func (s *Store) viewsOf(ctx context.Context, alike func(a, b *page) bool, jobs []string) (views []View, header Header, now time.Time, err error) {
+func (s *Store) viewsOf(ctx context.Context, alike func(a, b *page) bool, jobs []string) (views []View, now time.Time, err error) {
 	args := []any{"", 0}
 	for _, job := range slices.Compact(slices.Sorted(slices.Values(jobs))) {
 		args = append(args, job)
 	}
 	if len(jobs) == 0 {
-		return nil, Header{}, time.Time{}, nil
+		return nil, time.Time{}, nil
 	}
 	pages, now, err := s.read(ctx, "jobs", args, alike)
 	if err != nil {
-		return nil, Header{}, time.Time{}, err
+		return nil, time.Time{}, err
 	}
-	views = s.views(pages, now)
-	header = s.headerOf(pages)
-	return slices.DeleteFunc(views, func(v View) bool { return v.Err != nil }), header, now, nil
+	return slices.DeleteFunc(s.views(pages, now), func(v View) bool { return v.Err != nil }), now, nil
 }
 
 // views returns the jobs that the pages have, in the order of their names. now is the time by the nodes' clocks.
