@@ -35,7 +35,7 @@ type nodeState struct {
 	longest   time.Duration   // longest lease that its guard knows of
 	number    error           // latest implausible number
 	seen      time.Time       // when it was seen
-	told      time.Time       // when the hook last reported such a number
+	numbers   retry.Pace      // of hook calls for such numbers
 	denied    map[string]bool // operations that the node denies
 	pace      retry.Pace      // of hook calls: the node controls its errors, its clock and its guard
 }
@@ -51,6 +51,7 @@ func newObserved(nodes int) *observed {
 	o := &observed{nodes: make([]nodeState, nodes), listeners: make(map[*listener]struct{})}
 	for i := range o.nodes {
 		o.nodes[i].pace = retry.Pace{Burst: 20, Every: time.Second}
+		o.nodes[i].numbers = retry.Pace{Burst: 1, Every: numberEvery}
 	}
 	return o
 }
@@ -168,11 +169,8 @@ const numberEvery = time.Minute
 func (l *Locker) observeNumber(node int, op string, err error) {
 	now := l.clock.Now()
 	if l.observed.change(node, func(s *nodeState) bool {
-		changed := s.told.IsZero() || now.Sub(s.told) >= numberEvery
-		if s.number, s.seen = err, now; changed {
-			s.told = now
-		}
-		return changed
+		s.number, s.seen = err, now
+		return s.numbers.Allow(now)
 	}) {
 		l.tellError(node, op, err)
 	}
