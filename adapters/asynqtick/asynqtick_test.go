@@ -14,6 +14,7 @@ import (
 	"github.com/hibiken/asynq"
 
 	"github.com/redlockfx/redlockfx/adapters/asynqtick"
+	"github.com/redlockfx/redlockfx/internal/testkit/replicas"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -87,7 +88,7 @@ func TestJob_KnowsTasksThatAreProcessed(t *testing.T) {
 			if id := <-calls; id != run.Key() {
 				t.Errorf("the handler gets the ID %q", id)
 			}
-			poll(t, "the task is "+state, func() bool {
+			replicas.Await(t, "the task is "+state, func() bool {
 				task, err := q.GetTaskInfo("default", run.Key())
 				must(t, err)
 				return task.State.String() == state
@@ -191,7 +192,7 @@ func TestJob_RefusesWhatCannotWork(t *testing.T) {
 
 // Attempts at a hundred ticks come from several replicas at a time, and some of their answers are lost.
 func TestJob_EnqueuesEachOfAHundredTicksOnce(t *testing.T) {
-	const ticks, replicas = 100, 4
+	const ticks, senders = 100, 4
 	q := newQueue(t)
 	var mu sync.Mutex
 	processed := map[string]int{}
@@ -204,7 +205,7 @@ func TestJob_EnqueuesEachOfAHundredTicksOnce(t *testing.T) {
 	})
 	send := q.job(t)
 	var all sync.WaitGroup
-	for range replicas {
+	for range senders {
 		all.Go(func() { // waited for below
 			for n := range ticks {
 				run := at(time.Duration(n)*time.Minute+time.Second, 1)
@@ -218,7 +219,7 @@ func TestJob_EnqueuesEachOfAHundredTicksOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	poll(t, "all tasks are processed", func() bool {
+	replicas.Await(t, "all tasks are processed", func() bool {
 		info, err := q.GetQueueInfo("default")
 		must(t, err)
 		return info.Pending+info.Active+info.Retry == 0
@@ -246,16 +247,4 @@ func (q *queue) size(t *testing.T) int {
 	info, err := q.GetQueueInfo("default")
 	must(t, err)
 	return info.Size + info.Completed
-}
-
-// poll asks again and again.
-func poll(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(2 * time.Minute); !done(); <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited for two minutes: %s", what)
-		}
-	}
 }

@@ -18,10 +18,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/adapters/asynqtick"
-	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 	"github.com/redlockfx/redlockfx/internal/testkit/replicas"
-	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -97,14 +95,14 @@ func newHarness(t *testing.T, plain bool) *harness {
 // play waits until all leaders that kill themselves are gone and the jobs have caught up, and judges the ticks.
 func (h *harness) play() (ticks, missing int, repeated []string) {
 	h.t.Helper()
-	poll(h.t, "the leaders are killed, and there are enough ticks", func() bool {
+	replicas.Await(h.t, "the leaders are killed, and there are enough ticks", func() bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		return h.service.Ended() >= kills && len(h.counts) >= minTicks
 	})
 	must(h.t, os.WriteFile(h.calm, nil, 0o600))
 	until := time.Now().Unix()
-	poll(h.t, "all jobs have caught up", func() bool {
+	replicas.Await(h.t, "all jobs have caught up", func() bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		late := 0
@@ -147,7 +145,7 @@ func beReplica(variable string) error {
 		}
 	}
 	var sent atomic.Int64
-	return lead(s.Nodes, func(ctx context.Context, run scheduler.Run) error {
+	return replicas.Lead(s.Nodes, ttl, jobs, func(ctx context.Context, run scheduler.Run) error {
 		if run.Tick.Unix()%5 == 0 && run.Attempt == 1 {
 			loses.lose.Store(1)
 		}
@@ -160,31 +158,4 @@ func beReplica(variable string) error {
 		}
 		return nil
 	})
-}
-
-// lead runs jobs as a service does.
-func lead(nodes []string, run func(context.Context, scheduler.Run) error) error {
-	locker, err := redlock.Open(nodes, redlock.WithTTL(ttl), redlock.WithNodeTimeout(ttl/10))
-	if err != nil {
-		return err
-	}
-	elector, err := election.New(locker, "once")
-	if err != nil {
-		return err
-	}
-	s, err := scheduler.New(elector)
-	if err != nil {
-		return err
-	}
-	for n := range jobs {
-		err := s.Add(scheduler.Job{
-			Name: fmt.Sprintf("job %d", n), Spec: "@every 1s", Run: run, AtLeastOnce: true,
-			CatchUp: scheduler.CatchUpAll(time.Hour), Overlap: scheduler.Queue,
-			Retry: scheduler.Retry{Times: 100, Wait: 50 * time.Millisecond},
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return elector.Run(context.Background())
 }

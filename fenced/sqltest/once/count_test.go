@@ -5,6 +5,8 @@ package once_test
 import (
 	"strconv"
 	"time"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/replicas"
 )
 
 func (h *harness) ask(query string, args ...any) {
@@ -30,7 +32,7 @@ func (h *harness) repeated() (n int) {
 func (h *harness) wantExactlyOne(atLeast int) {
 	h.t.Helper()
 	until := time.Now().Unix()
-	poll(h.t, "all jobs have caught up", func() bool {
+	replicas.Await(h.t, "all jobs have caught up", func() bool {
 		var caughtUp int
 		h.ask("SELECT COUNT(*) FROM (SELECT job, MAX(tick) newest FROM effects GROUP BY job) t WHERE newest >= "+
 			strconv.FormatInt(until, 10), &caughtUp)

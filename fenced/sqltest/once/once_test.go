@@ -14,6 +14,7 @@ import (
 	"github.com/redlockfx/redlockfx/fenced"
 	"github.com/redlockfx/redlockfx/fenced/sqltest/sqlproc"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/replicas"
 )
 
 var ticks = flag.Int("once.ticks", 1000, "judge at least that many ticks on PostgreSQL, and a third of them on the others")
@@ -153,22 +154,10 @@ func (h *harness) lose(loss sqlproc.Loss) bool {
 	h.t.Helper()
 	before := h.proxy.Lost()
 	h.proxy.LoseNext(loss)
-	poll(h.t, "a commit is lost", func() bool { return h.proxy.Lost() > before })
+	replicas.Await(h.t, "a commit is lost", func() bool { return h.proxy.Lost() > before })
 	if loss == sqlproc.Delayed {
 		<-time.After(delayedFor)
 		h.proxy.Deliver()
 	}
 	return true
-}
-
-// poll asks again and again.
-func poll(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(2 * time.Minute); !done(); <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited for two minutes: %s", what)
-		}
-	}
 }

@@ -19,11 +19,9 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
 
 	"github.com/redlockfx/redlockfx/adapters/rivertick"
-	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/fenced"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 	"github.com/redlockfx/redlockfx/internal/testkit/replicas"
-	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -78,12 +76,12 @@ func play(t *testing.T, plain bool) (ticks, missing int, repeated []string) {
 		}
 		return settingsVariable + "=" + string(text)
 	})
-	poll(t, "the leaders are killed, and there are enough ticks", func() bool {
+	replicas.Await(t, "the leaders are killed, and there are enough ticks", func() bool {
 		return service.Ended() >= kills && len(d.jobs()) >= minTicks
 	})
 	must(t, os.WriteFile(calm, nil, 0o600))
 	until := time.Now().Unix()
-	poll(t, "all jobs have caught up", func() bool {
+	replicas.Await(t, "all jobs have caught up", func() bool {
 		var caughtUp int
 		must(t, d.sql.QueryRowContext(t.Context(),
 			`SELECT count(*) FROM (SELECT split_part(key, '@', 1) FROM (
@@ -137,7 +135,7 @@ func beReplica(variable string) error {
 			return err
 		}
 	}
-	return r.lead(func(ctx context.Context, run scheduler.Run) error {
+	return replicas.Lead(r.Nodes, ttl, jobs, func(ctx context.Context, run scheduler.Run) error {
 		err := insert(ctx, run)
 		if err == nil && (r.Plain || !r.Before) {
 			r.dieInTime() // before the end of the run is recorded
@@ -152,31 +150,4 @@ func (r *replica) dieInTime() {
 	}
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	select {} // until it has come
-}
-
-// lead runs jobs.
-func (r *replica) lead(run func(context.Context, scheduler.Run) error) error {
-	locker, err := redlock.Open(r.Nodes, redlock.WithTTL(ttl), redlock.WithNodeTimeout(ttl/10))
-	if err != nil {
-		return err
-	}
-	elector, err := election.New(locker, "once")
-	if err != nil {
-		return err
-	}
-	s, err := scheduler.New(elector)
-	if err != nil {
-		return err
-	}
-	for n := range jobs {
-		err := s.Add(scheduler.Job{
-			Name: fmt.Sprintf("job %d", n), Spec: "@every 1s", Run: run, AtLeastOnce: true,
-			CatchUp: scheduler.CatchUpAll(time.Hour), Overlap: scheduler.Queue,
-			Retry: scheduler.Retry{Times: 100, Wait: 50 * time.Millisecond},
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return elector.Run(context.Background())
 }

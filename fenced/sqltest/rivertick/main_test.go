@@ -165,15 +165,3 @@ func must(t *testing.T, errs ...error) {
 		t.Fatal(err)
 	}
 }
-
-// poll asks again and again.
-func poll(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	for deadline := time.Now().Add(2 * time.Minute); !done(); <-ticker.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited for two minutes: %s", what)
-		}
-	}
-}
