@@ -23,7 +23,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-test: ## all checks, about twenty minutes on two cores; with CI=true test-browser too
+test: ## all checks, about 25 minutes on two cores; with CI=true test-browser too
 	+@MAKE="$(MAKE)" bash scripts/steps.sh install vet lint repo unit simulation integration nested $(if $(CI),test-browser)
 
 install: ## redis-server, redis-cli, prometheus, PostgreSQL, MariaDB and a C compiler (for -race), where missing
