@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"errors"
+	"fmt"
 )
 
 // end is how an attempt has ended.
@@ -41,6 +42,9 @@ func (d *DB) attempt(ctx context.Context, h Holder, fn func(context.Context, *sq
 		}
 		return finished, err
 	}
+	if end, err := d.stillHeld(ctx, tx, h, id); err != nil {
+		return end, err
+	}
 	if err := tx.Commit(); err != nil {
 		return d.afterCommit(ctx, h, id, err)
 	}
@@ -55,6 +59,23 @@ func (d *DB) before(to string, err error) (end, error) {
 	return finished, d.failed(to, err)
 }
 
+// stillHeld returns [ErrEnded] if the transaction has not the key any more that it has recorded. MySQL and SQLite roll back a whole
+// transaction for some errors, as for a deadlock, and let the session go on: what fn writes after it has overlooked such an error is
+// written without a transaction.
+func (d *DB) stillHeld(ctx context.Context, tx *sql.Tx, h Holder, id string) (end, error) {
+	if d.say.held == "" || h.Key == "" {
+		return finished, nil
+	}
+	k, err := scan(tx.QueryRowContext(ctx, d.say.held, h.Resource, h.tick(), h.Key))
+	switch {
+	case errors.Is(err, sql.ErrNoRows), err == nil && k.attempt != id:
+		return finished, &EndedError{Resource: h.Resource, Key: h.Key}
+	case err != nil && ctx.Err() == nil && !errors.Is(err, sql.ErrTxDone): // of these the commit says more
+		return d.before(fmt.Sprintf("look for key %q before the commit", h.Key), err)
+	}
+	return finished, nil
+}
+
 // admit locks the fence against being raised, checks it, and records the key.
 func (d *DB) admit(ctx context.Context, tx *sql.Tx, h Holder, id string) (bool, error) {
 	if h.Key == "" {
@@ -66,7 +87,7 @@ func (d *DB) admit(ctx context.Context, tx *sql.Tx, h Holder, id string) (bool, 
 		return err == nil, err
 	}
 	result, err := tx.ExecContext(ctx, d.say.admitKey,
-		h.tick(), h.Key, id, d.replica, h.Resource, int64(h.Token), h.tick())
+		h.tick(), h.Key, id, h.Digest, d.replica, h.Resource, int64(h.Token), h.tick())
 	if err != nil {
 		return false, err
 	}

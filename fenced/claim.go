@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
 // Claim shows the token of each holder to its resource. When it returns nil, no transaction of an earlier holder is under way
@@ -23,7 +21,7 @@ func Claim(ctx context.Context, db *DB, holders ...Holder) error {
 		if err := db.ready(ctx); err != nil {
 			return err
 		}
-		if err := db.raise(ctx, h); err != nil {
+		if _, _, err := db.show(ctx, h); err != nil {
 			return err
 		}
 	}
@@ -50,13 +48,13 @@ func (d *DB) fence(ctx context.Context, resource string) (f fence, found bool, e
 
 // record is a row of the keys.
 type record struct {
-	token            uint64
-	attempt, replica string
-	doneAt           int64
+	token                    uint64
+	attempt, digest, replica string
+	doneAt                   int64
 }
 
-func (d *DB) recorded(ctx context.Context, h Holder) (k record, found bool, err error) {
-	err = d.sql.QueryRowContext(ctx, d.say.key, h.Resource, h.tick(), h.Key).Scan(&k.token, &k.attempt, &k.replica, &k.doneAt)
+func (d *DB) recorded(ctx context.Context, h Holder) (record, bool, error) {
+	k, err := scan(d.sql.QueryRowContext(ctx, d.say.key, h.Resource, h.tick(), h.Key))
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return k, false, nil
@@ -66,57 +64,66 @@ func (d *DB) recorded(ctx context.Context, h Holder) (k record, found bool, err 
 	return k, true, nil
 }
 
+func scan(row *sql.Row) (k record, err error) {
+	err = row.Scan(&k.token, &k.attempt, &k.digest, &k.replica, &k.doneAt)
+	return k, err
+}
+
 // open raises the fence if that is what a holder needs to be admitted. Otherwise it returns why it is not admitted, or nil if
 // the reason has gone meanwhile. Each reason, once it holds, holds for good, so no lock is needed.
 func (d *DB) open(ctx context.Context, h Holder) error {
-	f, found, err := d.fence(ctx, h.Resource)
-	switch {
-	case err != nil:
+	f, raised, err := d.show(ctx, h)
+	if err != nil || raised || h.Key == "" {
 		return err
-	case !found || f.token < h.Token:
-		return d.raise(ctx, h)
-	case f.token > h.Token:
-		return fencedBy(h, f)
-	case h.Key == "":
-		return nil
 	}
 	k, found, err := d.recorded(ctx, h)
+	at := time.UnixMicro(k.doneAt)
 	switch {
 	case err != nil:
 		return err
+	case found && k.digest != h.Digest:
+		return &ReusedError{Resource: h.Resource, Key: h.Key, Digest: h.Digest, Recorded: k.digest, Replica: k.replica, At: at}
 	case found:
-		return &DoneError{Resource: h.Resource, Key: h.Key, Token: k.token, Replica: k.replica, At: time.UnixMicro(k.doneAt)}
+		return &DoneError{Resource: h.Resource, Key: h.Key, Token: k.token, Replica: k.replica, At: at}
 	case h.tick() <= f.cleaned:
 		return &CleanedError{Resource: h.Resource, Key: h.Key, Tick: h.Tick, Cleaned: time.UnixMicro(f.cleaned)}
 	}
 	return nil
 }
 
+// show makes sure that the fence has the holder's token, and returns [ErrFenced] if it has a larger one. It looks before it raises: a
+// fence that has the token was raised when no earlier holder's transaction was left, and a raise waits for those of the same
+// holder too.
+func (d *DB) show(ctx context.Context, h Holder) (f fence, raised bool, err error) {
+	f, found, err := d.fence(ctx, h.Resource)
+	if err != nil {
+		return f, false, err
+	}
+	if !found || f.token < h.Token {
+		raised = true
+		if err := d.raise(ctx, h); err != nil {
+			return f, false, err
+		}
+		if f, _, err = d.fence(ctx, h.Resource); err != nil {
+			return f, false, err
+		}
+	}
+	if f.token > h.Token {
+		return f, false, &FencedError{
+			Resource: h.Resource, Token: h.Token, Fence: f.token, Replica: f.replica, At: time.UnixMicro(f.raisedAt),
+		}
+	}
+	return f, raised, nil
+}
+
 // raise raises the fence in a transaction of its own: in that of a run, the lock on the fence would keep parallel runs of the
 // same leader out.
 func (d *DB) raise(ctx context.Context, h Holder) error {
-	for n := 1; ; n++ {
+	return d.again(ctx, maxAttempts, func() error {
 		_, err := d.sql.ExecContext(ctx, d.say.raise, h.Resource, int64(h.Token), d.replica)
-		if err == nil {
-			break
+		if err != nil {
+			err = d.failed("raise the fence of "+h.String(), err)
 		}
-		err = d.failed("raise the fence of "+h.String(), err)
-		if d.dialect.classify(err) != transient || n == maxAttempts {
-			return err
-		}
-		if ended := retry.Sleep(ctx, pauses.After(n)); ended != nil {
-			return fmt.Errorf("%w: %w", ended, err)
-		}
-	}
-	f, _, err := d.fence(ctx, h.Resource)
-	if err == nil && f.token > h.Token {
-		err = fencedBy(h, f)
-	}
-	return err
-}
-
-func fencedBy(h Holder, f fence) error {
-	return &FencedError{
-		Resource: h.Resource, Token: h.Token, Fence: f.token, Replica: f.replica, At: time.UnixMicro(f.raisedAt),
-	}
+		return err
+	})
 }

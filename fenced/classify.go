@@ -34,12 +34,16 @@ func (d Dialect) classify(err error) class {
 
 // classifyState goes by the SQLSTATE, which the drivers of PostgreSQL return from a method.
 func classifyState(err error) class {
+	// A statement failed, fn went on, and the server rolled back where it was asked to commit. The driver pgx says so without a state.
+	if strings.Contains(err.Error(), "commit unexpectedly resulted in rollback") {
+		return refused
+	}
 	var answer interface{ SQLState() string }
 	if !errors.As(err, &answer) {
 		return other
 	}
 	switch state := answer.SQLState(); {
-	case state == "40001", state == "40P01": // serialization failure, deadlock
+	case slices.Contains([]string{"40001", "40P01", "55P03"}, state): // serialization failure, deadlock, lock_timeout
 		return transient
 	case state == "42P01", state == "3F000": // no such table, no such schema
 		return noTable

@@ -7,12 +7,15 @@ import (
 	"fmt"
 )
 
+const cleanAttempts = 3 // at each resource, of a lock or a deadlock
+
 // Clean removes at most n keys whose ticks are older than the retention, by the clock of the database, and returns how many it
 // has removed. Call it now and then on the leader, for example in a job; call it again if it has removed n.
 //
 // Before it removes keys of a resource, it stores up to which tick. From then on, a holder whose key has such a tick and is not
-// recorded gets [ErrCleaned]: it is not run a second time by mistake. Clean waits for the transactions on that resource that
-// are under way.
+// recorded gets [ErrCleaned]: it is not run a second time by mistake. For that it waits for the transactions on that resource that
+// are under way, and others wait behind it; in PostgreSQL three times for a second, elsewhere for as long as the database waits for
+// locks. If one takes longer, Clean goes on with the other resources, and the error names this one.
 func (d *DB) Clean(ctx context.Context, n int) (removed int, err error) {
 	if n <= 0 {
 		return 0, fmt.Errorf("fenced: cannot remove %d keys, at least 1", n)
@@ -29,17 +32,22 @@ func (d *DB) Clean(ctx context.Context, n int) (removed int, err error) {
 	if err != nil {
 		return 0, d.failed("look for old keys", err)
 	}
+	var problems []error
 	for _, resource := range resources {
 		if removed == n {
+			break
+		}
+		if ended := context.Cause(ctx); ended != nil {
+			problems = append(problems, fmt.Errorf("fenced: did not come to remove old keys of %q: %w", resource, ended))
 			break
 		}
 		some, err := d.cleanResource(ctx, resource, until, n-removed)
 		removed += some
 		if err != nil {
-			return removed, d.failed(fmt.Sprintf("remove old keys of %q", resource), err)
+			problems = append(problems, d.failed(fmt.Sprintf("remove old keys of %q", resource), err))
 		}
 	}
-	return removed, nil
+	return removed, errors.Join(problems...)
 }
 
 // due returns the resources that have keys with ticks up to an instant.
@@ -66,17 +74,39 @@ func (d *DB) cleanResource(ctx context.Context, resource string, until int64, n 
 		return 0, err
 	}
 	tick := newest.Int64
-	if _, err := d.sql.ExecContext(ctx, d.say.mark, tick, resource, tick); err != nil {
+	if err := d.again(ctx, cleanAttempts, func() error { return d.mark(ctx, resource, tick) }); err != nil {
 		return 0, err
 	}
 	args := []any{resource, tick, n}
 	if d.dialect != MySQL {
 		args = append(args, resource)
 	}
-	result, err := d.sql.ExecContext(ctx, d.say.remove, args...)
+	var removed int64
+	err := d.again(ctx, cleanAttempts, func() error {
+		result, err := d.sql.ExecContext(ctx, d.say.remove, args...)
+		if err != nil {
+			return err
+		}
+		removed, err = result.RowsAffected()
+		return err
+	})
+	return int(removed), err
+}
+
+// mark stores up to which tick keys of the resource may be removed.
+func (d *DB) mark(ctx context.Context, resource string, tick int64) error {
+	tx, err := d.sql.BeginTx(ctx, nil)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	rows, err := result.RowsAffected()
-	return int(rows), err
+	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	if d.say.lockTimeout != "" {
+		if _, err := tx.ExecContext(ctx, d.say.lockTimeout); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.ExecContext(ctx, d.say.mark, tick, resource, tick); err != nil {
+		return err
+	}
+	return tx.Commit()
 }

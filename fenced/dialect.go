@@ -38,12 +38,17 @@ type statements struct {
 	stamp   string // version. Writes the version of the tables, unless they have one
 	version string // Reads it, and fails if one of the tables is missing
 
-	admitKey string // tick, key, attempt, replica, resource, token, tick. Locks the fence, and affects one row if all is well
+	admitKey string // tick, key, attempt, digest, replica, resource, token, tick. Locks the fence, and affects one row if all is well
 	admit    string // resource, token. The same without a key: it returns a row if all is well
 	raise    string // resource, token, replica
 	fence    string // resource
 	lock     string // resource. Waits for the transactions that are under way
 	key      string // resource, tick, key
+	// held is key for the transaction that has recorded it. Empty for a database that ends no transaction by itself and lets its
+	// session go on.
+	held string
+
+	lockTimeout string // bounds the waits for locks of the transaction, where the database has no such bound by default
 
 	now    string // microseconds since 1970
 	due    string // tick. Resources that have keys up to it
@@ -75,7 +80,7 @@ func shared(t tables, now string) statements {
 			` k ON k.resource = f.resource AND k.tick = 0 AND k.run_key = '' WHERE f.resource = ''`,
 		fence: `SELECT token, replica, raised_at, cleaned FROM ` + t.fences + ` WHERE resource = $1`,
 		lock:  `SELECT token FROM ` + t.fences + ` WHERE resource = $1 FOR UPDATE`,
-		key:   `SELECT token, attempt, replica, done_at FROM ` + t.keys + ` WHERE resource = $1 AND tick = $2 AND run_key = $3`,
+		key:   `SELECT token, attempt, digest, replica, done_at FROM ` + t.keys + ` WHERE resource = $1 AND tick = $2 AND run_key = $3`,
 		now:   `SELECT ` + now,
 		due: `SELECT f.resource FROM ` + t.fences + ` f WHERE f.resource <> '' AND EXISTS (SELECT 1 FROM ` + t.keys +
 			` k WHERE k.resource = f.resource AND k.tick <= $1) ORDER BY f.resource`,

@@ -11,13 +11,17 @@ var (
 	ErrFenced = errors.New("fenced: a later holder has been there")
 	// ErrDone is returned for a key that is recorded: its transaction has been committed. [DoneError] has the details.
 	ErrDone = errors.New("fenced: already done")
+	// ErrReused is returned for a key that is recorded with another digest: it was used for something else. [ReusedError] has the
+	// details.
+	ErrReused = errors.New("fenced: the key was used for something else")
 	// ErrCleaned is returned for a key so old that it may have been recorded and removed. [CleanedError] has the details.
 	ErrCleaned = errors.New("fenced: too old to tell whether it was done")
 	// ErrUnknown is returned if the answer to a commit was lost, and it could not be learned in time whether the
 	// transaction was committed. A holder with a key may try again: it gets [ErrDone] if it was.
 	ErrUnknown = errors.New("fenced: not known whether the transaction was committed")
-	// ErrEnded is returned if the caller's function has committed or rolled back the transaction. [EndedError] says which.
-	ErrEnded = errors.New("fenced: the function has ended the transaction itself")
+	// ErrEnded is returned if the caller's function has committed or rolled back the transaction, or has gone on after the database
+	// had rolled it back. [EndedError] says which.
+	ErrEnded = errors.New("fenced: the transaction has ended before its function returned")
 	// ErrNoTable is returned if a table does not exist: see [DB.Init] and [Schema].
 	ErrNoTable = errors.New("fenced: table not found")
 	// ErrSchema is returned if the tables are not of the version that this package needs. [SchemaError] has the details.
@@ -57,6 +61,22 @@ func (e *DoneError) Error() string {
 // Unwrap returns [ErrDone].
 func (e *DoneError) Unwrap() error { return ErrDone }
 
+// ReusedError says who has used the key for something else, and when.
+type ReusedError struct {
+	Resource, Key    string
+	Digest, Recorded string // of the holder that is refused, and the one that is recorded
+	Replica          string
+	At               time.Time // by the clock of the database
+}
+
+func (e *ReusedError) Error() string {
+	return fmt.Sprintf("%v: resource %q: key %q has digest %q, %s recorded it with %q at %s", ErrReused,
+		e.Resource, e.Key, e.Digest, e.Replica, e.Recorded, e.At.UTC().Format(time.RFC3339Nano))
+}
+
+// Unwrap returns [ErrReused].
+func (e *ReusedError) Unwrap() error { return ErrReused }
+
 // CleanedError says up to which tick keys were removed.
 type CleanedError struct {
 	Resource, Key string
@@ -72,10 +92,10 @@ func (e *CleanedError) Error() string {
 // Unwrap returns [ErrCleaned].
 func (e *CleanedError) Unwrap() error { return ErrCleaned }
 
-// EndedError says how the caller's function has ended the transaction.
+// EndedError says how the transaction ended before the caller's function returned.
 type EndedError struct {
 	Resource, Key string
-	Committed     bool // false for a holder without a key: nothing tells
+	Committed     bool // false for a holder without a key: nothing tells. What fn wrote after the end may be committed anyway
 }
 
 func (e *EndedError) Error() string {

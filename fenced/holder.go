@@ -15,6 +15,8 @@ import (
 // maxKey is the longest key, in bytes: that of a run whose job has the longest name.
 const maxKey = 250
 
+const maxDigest = 64 // bytes: SHA-256 in hexadecimal digits
+
 // Holder is who wants to write to a resource. [Run], [Term] and [Lease] return one; its fields may be changed before it is used.
 type Holder struct {
 	// Resource is what the fence protects: 1 to 200 bytes of UTF-8 without control characters. Tokens of different elections or
@@ -26,6 +28,9 @@ type Holder struct {
 	Key string
 	// Tick is an instant that belongs to the Key, the same whenever that Key is used. [DB.Clean] goes by it.
 	Tick time.Time
+	// Digest, at most 64 bytes, tells apart what the Key is used for, such as a hash of a request. It may be empty. A Key that is
+	// recorded with another Digest is refused with [ErrReused], instead of being taken for a repetition.
+	Digest string
 }
 
 // Run returns the holder for a run of a job. Its resource is the name of the job. Set Resource to let several jobs of one
@@ -52,6 +57,9 @@ func (h Holder) problem() error {
 		problems = append(problems, errors.New("token 0: it belongs to no lease"))
 	case h.Token > math.MaxInt64:
 		problems = append(problems, fmt.Errorf("token %d is larger than %d", h.Token, int64(math.MaxInt64)))
+	}
+	if h.Digest != "" {
+		problems = append(problems, name.CheckLen("digest", h.Digest, maxDigest))
 	}
 	if h.Key == "" {
 		return errors.Join(problems...)

@@ -19,6 +19,7 @@ func mysql(t tables) statements {
 	run_key  VARBINARY(250) NOT NULL,
 	token    BIGINT NOT NULL,
 	attempt  VARBINARY(40) NOT NULL,
+	digest   VARBINARY(64) NOT NULL,
 	replica  VARBINARY(200) NOT NULL,
 	done_at  BIGINT NOT NULL,
 	PRIMARY KEY (resource, tick, run_key)
@@ -26,8 +27,8 @@ func mysql(t tables) statements {
 	}
 	s.stamp = `INSERT IGNORE INTO ` + t.fences + ` VALUES ('', ?, '', ` + now + `, 0)`
 	// A read with a lock sees the newest version of the row, also under REPEATABLE READ.
-	s.admitKey = `INSERT IGNORE INTO ` + t.keys + ` (resource, tick, run_key, token, attempt, replica, done_at)
-SELECT f.resource, ?, ?, f.token, ?, ?, ` + now + `
+	s.admitKey = `INSERT IGNORE INTO ` + t.keys + ` (resource, tick, run_key, token, attempt, digest, replica, done_at)
+SELECT f.resource, ?, ?, f.token, ?, ?, ?, ` + now + `
 FROM ` + t.fences + ` f WHERE f.resource = ? AND f.token = ? AND f.cleaned < ? LOCK IN SHARE MODE`
 	s.admit = `SELECT token FROM ` + t.fences + ` WHERE resource = ? AND token = ? LOCK IN SHARE MODE`
 	// Assignments take effect from left to right, so the token comes last.
@@ -35,8 +36,9 @@ FROM ` + t.fences + ` f WHERE f.resource = ? AND f.token = ? AND f.cleaned < ? L
 ON DUPLICATE KEY UPDATE replica = IF(token < VALUES(token), VALUES(replica), replica),
 raised_at = IF(token < VALUES(token), VALUES(raised_at), raised_at), token = GREATEST(token, VALUES(token))`
 	s.remove = `DELETE FROM ` + t.keys + ` WHERE resource = ? AND tick <= ? ORDER BY tick, run_key LIMIT ?`
+	s.held = s.key
 	s.key += ` LOCK IN SHARE MODE`
-	for _, each := range []*string{&s.fence, &s.lock, &s.key, &s.due, &s.newest, &s.mark} {
+	for _, each := range []*string{&s.fence, &s.lock, &s.key, &s.held, &s.due, &s.newest, &s.mark} {
 		*each = unnumbered(*each)
 	}
 	return s

@@ -32,7 +32,7 @@ func (d *DB) Init(ctx context.Context) error {
 	if err == nil || errors.As(err, &wrong) && (wrong.Have != 0 || wrong.cause != nil) {
 		return err
 	}
-	if err := d.create(ctx); err != nil {
+	if err := d.again(ctx, maxAttempts, func() error { return d.create(ctx) }); err != nil {
 		return d.failed("create the tables", err)
 	}
 	return d.Check(ctx)

@@ -18,22 +18,25 @@ func sqlite(t tables) statements {
 	run_key  TEXT NOT NULL,
 	token    INTEGER NOT NULL,
 	attempt  TEXT NOT NULL,
+	digest   TEXT NOT NULL,
 	replica  TEXT NOT NULL,
 	done_at  INTEGER NOT NULL,
 	PRIMARY KEY (resource, tick, run_key)
 ) WITHOUT ROWID`,
 	}
 	s.stamp = `INSERT INTO ` + t.fences + ` VALUES ('', $1, '', ` + now + `, 0) ON CONFLICT DO NOTHING`
-	s.admitKey = `INSERT INTO ` + t.keys + ` (resource, tick, run_key, token, attempt, replica, done_at)
-SELECT f.resource, $1, $2, f.token, $3, $4, ` + now + `
-FROM ` + t.fences + ` f WHERE f.resource = $5 AND f.token = $6 AND f.cleaned < $7
+	s.admitKey = `INSERT INTO ` + t.keys + ` (resource, tick, run_key, token, attempt, digest, replica, done_at)
+SELECT f.resource, $1, $2, f.token, $3, $4, $5, ` + now + `
+FROM ` + t.fences + ` f WHERE f.resource = $6 AND f.token = $7 AND f.cleaned < $8
 ON CONFLICT DO NOTHING`
 	s.admit = `UPDATE ` + t.fences + ` SET token = token WHERE resource = $1 AND token = $2 RETURNING token`
-	s.raise = upsertFence(t, now)
+	s.raise = `INSERT INTO ` + t.fences + ` AS f (resource, token, replica, raised_at, cleaned) VALUES ($1, $2, $3, ` + now + `, 0)` +
+		onlyUpwards
+	s.held = s.key
 	s.lock = `UPDATE ` + t.fences + ` SET token = token WHERE resource = $1 RETURNING token`
 	s.remove = removeOldest(t)
 	// $1 is a parameter with a name here.
-	for _, each := range []*string{&s.stamp, &s.admitKey, &s.admit, &s.raise, &s.lock, &s.remove, &s.fence, &s.key,
+	for _, each := range []*string{&s.stamp, &s.admitKey, &s.admit, &s.raise, &s.lock, &s.remove, &s.fence, &s.key, &s.held,
 		&s.due, &s.newest, &s.mark} {
 		*each = unnumbered(*each)
 	}

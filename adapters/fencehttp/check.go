@@ -11,16 +11,16 @@ import (
 )
 
 // Check lets requests pass whose token is not smaller than the largest that the resource has seen. It compares before the
-// handler, and not together with what the handler does: see the package's documentation. resource names what a request writes to.
-// Tokens of different elections or locks cannot be compared, so each resource belongs to one of them.
+// handler, and not together with what the handler does: see the package's documentation. resource names what a request writes to, and
+// leaves the body to the handler. Tokens of different elections or locks cannot be compared, so each resource belongs to one of them.
 //
 // It panics if store or resource is nil.
 func Check(store Store, resource func(*http.Request) string, opts ...Option) func(http.Handler) http.Handler {
 	s := newSettings("Check", store != nil, resource != nil, opts)
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			h, ok := s.holder(w, r, resource)
-			if !ok {
+			h, ok := s.holder(w, r)
+			if !ok || !s.named(w, r, &h, resource) {
 				return
 			}
 			largest, err := store.Raise(r.Context(), h.Resource, h.Token)
@@ -37,22 +37,31 @@ func Check(store Store, resource func(*http.Request) string, opts ...Option) fun
 }
 
 // holder returns who has sent the request, or answers it and returns false.
-func (s *settings) holder(w http.ResponseWriter, r *http.Request, resource func(*http.Request) string) (fenced.Holder, bool) {
+func (s *settings) holder(w http.ResponseWriter, r *http.Request) (fenced.Holder, bool) {
 	h, err := Get(r.Header)
-	status, text := http.StatusBadRequest, "the "+Header+" header is not valid"
-	if errors.Is(err, ErrMissing) {
-		status, text = http.StatusPreconditionRequired, "this request needs a "+Header+" header with a fencing token"
+	switch {
+	case errors.Is(err, ErrMissing):
+		s.refused(w, r, http.StatusPreconditionRequired, "this request needs a "+Header+" header with a fencing token", err)
+	case err != nil:
+		s.refused(w, r, http.StatusBadRequest, "the "+Header+" header is not valid", err)
 	}
-	if err == nil {
-		h.Resource, text = resource(r), "the name of the resource is not valid"
-		err = name.Check("resource", h.Resource)
-	}
+	return h, err == nil
+}
+
+// named sets what the holder writes to, or answers the request and returns false.
+func (s *settings) named(w http.ResponseWriter, r *http.Request, h *fenced.Holder, resource func(*http.Request) string) bool {
+	h.Resource = resource(r)
+	err := name.Check("resource", h.Resource)
 	if err != nil {
-		s.log.Warn("refused a request", zap.Int("status", status), zap.String("from", r.RemoteAddr), zap.Error(err))
-		refuse(w, status, text)
-		return h, false
+		s.refused(w, r, http.StatusBadRequest, "the name of the resource is not valid", err)
 	}
-	return h, true
+	return err == nil
+}
+
+// refused answers a request that cannot be right.
+func (s *settings) refused(w http.ResponseWriter, r *http.Request, status int, text string, err error) {
+	s.log.Warn("refused a request", zap.Int("status", status), zap.String("from", r.RemoteAddr), zap.Error(err))
+	refuse(w, status, text)
 }
 
 // fenced answers a request whose token is smaller than another one.

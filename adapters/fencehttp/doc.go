@@ -15,7 +15,8 @@
 // [Tx] calls the handler within a transaction of package fenced, which the handler gets from [TxFrom]. What the handler writes
 // through it is committed only if no larger token has been there, and once for each key: a repeated request with the key of the
 // same run changes nothing. If the handler answers with 400 or more, its transaction is rolled back, and the client may try again.
-// The answer is sent after the commit. The handler is called again, with the same body, if the database asks for that.
+// The answer is sent after the commit. A handler that passes the errors of its statements to [Fail] is called again, with the same
+// body, if the database asks for that, as after a deadlock.
 //
 // [Check] compares the token with the largest one that the resource has seen, stores it if it is larger, and then calls the
 // handler. These are two steps. A request that was let in, and is slow, can still write after the next leader's first request was
@@ -32,8 +33,9 @@
 //	204 No Content              Tx: the key is recorded, so an earlier request has done it (a success: RFC 9110, section 13.1.1)
 //	409 Conflict                Tx: the key is so old that nobody knows whether it was recorded
 //	413 Content Too Large       Tx: the body exceeds the limit
+//	422 Unprocessable Content   Tx: the key is recorded for a request with another method, URL or body: give each its own key
 //	503 Service Unavailable     the store does not answer, or it is not known whether the transaction was committed: try again
-//	500 Internal Server Error   Tx: the handler has ended the transaction itself
+//	500 Internal Server Error   Tx: the handler has ended the transaction itself, or passed an error to Fail
 //
 // 412 and not 409 for a smaller token, since the header is a condition of the request that was evaluated to false, and repeating
 // the request does not help. 428 and not 400 without a header, since the same request with one is good: a client that knows nothing

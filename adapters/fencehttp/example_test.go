@@ -59,7 +59,7 @@ func ExampleTx() {
 	entries := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		tx, _ := fencehttp.TxFrom(r.Context())
 		if _, err := tx.ExecContext(r.Context(), `INSERT INTO entries ...`); err != nil {
-			http.Error(w, "internal error", http.StatusInternalServerError) // nothing is recorded
+			fencehttp.Fail(r.Context(), err) // nothing is recorded
 			return
 		}
 		w.WriteHeader(http.StatusCreated) // sent after the commit

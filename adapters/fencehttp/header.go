@@ -30,8 +30,9 @@ const (
 // decides about the resource: that of the holder is not sent. The holder's token belongs to one term: set the header for each
 // request, and not once for a client.
 //
-// A run has one key. Of two requests of one run to the same resource the service takes the second for a repetition, and answers
-// that it is done. Give each step a key of its own: h := fenced.Run(run); h.Key += "/alice".
+// A run has one key. Of two different requests of one run to the same resource, the service refuses the second with 422. Give each
+// step a key of its own: h := fenced.Run(run); h.Key += "/alice". A repetition must have the same method, URL and body: a body with
+// the time of the attempt in it is another request.
 func Set(header http.Header, h fenced.Holder) error {
 	if err := problem(h); err != nil {
 		return fmt.Errorf("fencehttp: %w", err)

@@ -3,8 +3,11 @@ package fencehttp
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -14,52 +17,95 @@ import (
 	"github.com/redlockfx/redlockfx/fenced"
 )
 
-type txKey struct{}
+type callKey struct{}
+
+// call is one call of a handler.
+type call struct {
+	tx  *sql.Tx
+	err error // of a statement, from Fail
+}
 
 // TxFrom returns the transaction that the handler of [Tx] works in. The handler must not end it.
 func TxFrom(ctx context.Context) (*sql.Tx, bool) {
-	tx, ok := ctx.Value(txKey{}).(*sql.Tx)
-	return tx, ok
+	c, ok := ctx.Value(callKey{}).(*call)
+	if !ok {
+		return nil, false
+	}
+	return c.tx, true
+}
+
+// Fail passes on the error of a statement from the handler of [Tx], which then returns. The transaction is rolled back, whatever the
+// handler answers. If the database asks for another attempt, as after a deadlock, the handler is called again; otherwise its answer is
+// sent, or 500 if it has none of 400 or more. Call it in the handler's own goroutine. Elsewhere than in a handler of Tx, it does nothing.
+func Fail(ctx context.Context, err error) {
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		c.err = errors.Join(c.err, err)
+	}
 }
 
 var errRefused = errors.New("fencehttp: the handler has refused the request")
 
 // Tx calls the handler in a transaction of [fenced.Tx], with the holder that the header has, and sends the handler's answer after the
-// commit. The handler gets the transaction from [TxFrom], and must answer 400 or more if a statement fails: then it is rolled back,
-// and nothing is recorded. The body and the answer are held in memory, so the handler cannot stream. resource names what a request
-// writes to.
+// commit. The handler gets the transaction from [TxFrom]. If a statement fails, it must call [Fail] or answer 400 or more: then the
+// transaction is rolled back, and nothing is recorded. The body and the answer are held in memory, so the handler cannot stream.
+// resource names what a request writes to.
 //
 // It panics if db or resource is nil.
 func Tx(db *fenced.DB, resource func(*http.Request) string, opts ...Option) func(http.Handler) http.Handler {
 	s := newSettings("Tx", db != nil, resource != nil, opts)
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			h, ok := s.holder(w, r, resource)
+			h, ok := s.holder(w, r)
 			if !ok {
 				return
 			}
 			body, ok := s.body(w, r)
-			if !ok {
+			if !ok || !s.named(w, with(r.Context(), r, body), &h, resource) {
 				return
 			}
+			h.Digest = digest(r, body)
 			var a *answer
+			var c *call
 			err := fenced.Tx(r.Context(), db, h, func(ctx context.Context, tx *sql.Tx) error {
-				a = newAnswer(w.Header())
-				attempt := r.Clone(context.WithValue(ctx, txKey{}, tx))
-				attempt.Body = io.NopCloser(bytes.NewReader(body))
-				next.ServeHTTP(a, attempt)
-				if a.status >= http.StatusBadRequest {
-					return errRefused
+				a, c = newAnswer(w.Header()), &call{tx: tx}
+				next.ServeHTTP(a, with(context.WithValue(ctx, callKey{}, c), r, body))
+				if c.err == nil && a.status < http.StatusBadRequest {
+					return nil
 				}
-				return nil
+				return errors.Join(errRefused, c.err)
 			})
-			if err == nil || errors.Is(err, errRefused) && !errors.Is(err, fenced.ErrEnded) {
+			switch {
+			case err == nil:
 				a.send(w)
-				return
+			case errors.Is(err, errRefused) && !errors.Is(err, fenced.ErrEnded):
+				if c.err != nil {
+					s.log.Error("the handler has failed, nothing is written", zap.Stringer("holder", h), zap.Error(err))
+				}
+				if a.status < http.StatusBadRequest {
+					refuse(w, http.StatusInternalServerError, "internal error")
+					return
+				}
+				a.send(w)
+			default:
+				s.failed(w, r, h, err)
 			}
-			s.failed(w, r, h, err)
 		})
 	}
+}
+
+// with returns the request with a body that can be read from its beginning.
+func with(ctx context.Context, r *http.Request, body []byte) *http.Request {
+	r = r.Clone(ctx)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return r
+}
+
+// digest tells requests apart that have the same key. Headers do not count: a repetition may have others, such as those of a trace.
+func digest(r *http.Request, body []byte) string {
+	sum := sha256.New()
+	_, _ = fmt.Fprintf(sum, "%q %q ", r.Method, r.URL.RequestURI()) // a hash takes all
+	_, _ = sum.Write(body)
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // body reads the body of the request, or answers it and returns false.
@@ -72,8 +118,7 @@ func (s *settings) body(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		status, text = http.StatusRequestEntityTooLarge, "the body is too large"
 	}
-	s.log.Warn("refused a request", zap.Int("status", status), zap.String("from", r.RemoteAddr), zap.Error(err))
-	refuse(w, status, text)
+	s.refused(w, r, status, text, err)
 	return nil, false
 }
 
@@ -82,13 +127,16 @@ func (s *settings) failed(w http.ResponseWriter, r *http.Request, h fenced.Holde
 	switch {
 	case errors.Is(err, fenced.ErrDone):
 		w.WriteHeader(http.StatusNoContent)
+	case errors.Is(err, fenced.ErrReused):
+		s.log.Error("refused a request with the key of another one", zap.Stringer("holder", h), zap.Error(err))
+		refuse(w, http.StatusUnprocessableEntity, "the key belongs to another request: give each its own")
 	case errors.Is(err, fenced.ErrFenced):
 		s.fenced(w, h, zap.Error(err))
 	case errors.Is(err, fenced.ErrCleaned):
 		s.log.Error("refused a request, its key is too old", zap.Stringer("holder", h), zap.Error(err))
 		refuse(w, http.StatusConflict, "the key is too old to tell whether it was used")
 	case errors.Is(err, fenced.ErrEnded):
-		s.log.Error("the handler has ended the transaction itself", zap.Stringer("holder", h), zap.Error(err))
+		s.log.Error("the transaction ended within the handler", zap.Stringer("holder", h), zap.Error(err))
 		refuse(w, http.StatusInternalServerError, "internal error")
 	default:
 		s.unavailable(w, r, h, err)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync"
 	"testing"
 
 	"github.com/redlockfx/redlockfx/fenced"
@@ -41,4 +42,74 @@ func TestTx_SaysHowItsFunctionHasEndedTheTransaction(t *testing.T) {
 			t.Errorf("without a key: %v", err)
 		}
 	})
+}
+
+// What these databases end without a method of sql.Tx, database/sql takes for a transaction that goes on.
+func TestTx_FindsThatItsTransactionWasRolledBackByAStatement(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		db := d.fenced()
+		err := fenced.Tx(t.Context(), db, holder(7, 1), func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, "ROLLBACK")
+			return err
+		})
+		var ended *fenced.EndedError
+		if !errors.As(err, &ended) || ended.Committed {
+			t.Errorf("got %v", err)
+		}
+		must(t, fenced.Tx(t.Context(), db, holder(7, 1), d.effect("one")))
+		d.wantEffects(1)
+	}, fenced.MySQL, fenced.SQLite)
+}
+
+// The function overlooks that a deadlock has ended its transaction.
+func TestTx_FindsThatADeadlockWasOverlooked(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		db := d.fenced()
+		must(t, fenced.Claim(t.Context(), db, plain(7))) // otherwise one of them may have to wait for the other one
+		rows := d.effects + "_rows"
+		d.exec("CREATE TABLE " + rows + " (id INT PRIMARY KEY, n INT)")
+		d.exec("INSERT INTO " + rows + " VALUES (1, 0), (2, 0)")
+		var both, all sync.WaitGroup
+		both.Add(2)
+		var failed, errs [2]error
+		for n, order := range [][2]string{{"1", "2"}, {"2", "1"}} {
+			all.Go(func() { // waited for below
+				errs[n] = fenced.Tx(t.Context(), db, holder(7, n), func(ctx context.Context, tx *sql.Tx) error {
+					_, err := tx.ExecContext(ctx, "UPDATE "+rows+" SET n = n + 1 WHERE id = "+order[0])
+					both.Done()
+					both.Wait() // each has the row that the other one wants next
+					_, failed[n] = tx.ExecContext(ctx, "UPDATE "+rows+" SET n = n + 1 WHERE id = "+order[1])
+					return err
+				})
+			})
+		}
+		all.Wait()
+		if (failed[0] == nil) == (failed[1] == nil) {
+			t.Fatalf("no deadlock: %v", failed)
+		}
+		for n := range errs {
+			if errors.Is(errs[n], fenced.ErrEnded) != (failed[n] != nil) {
+				t.Errorf("transaction %d: its statement said %v, Tx says %v", n, failed[n], errs[n])
+			}
+		}
+	}, fenced.MySQL)
+}
+
+// PostgreSQL rolls back where it is asked to commit.
+func TestTx_FailsOnceIfItsFunctionOverlooksAnError(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		db := d.fenced()
+		for _, h := range []fenced.Holder{holder(7, 1), plain(7)} {
+			calls := 0
+			err := fenced.Tx(t.Context(), db, h, counted(&calls, func(ctx context.Context, tx *sql.Tx) error {
+				if _, err := tx.ExecContext(ctx, "SELECT 1/0"); err == nil {
+					t.Error("the statement succeeds")
+				}
+				return nil
+			}))
+			if err == nil || errors.Is(err, fenced.ErrUnknown) || calls != 1 {
+				t.Errorf("%v: %d calls, %v", h, calls, err)
+			}
+		}
+	}, fenced.PostgreSQL)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -96,4 +97,35 @@ func TestClaim_RaisesAllOrSaysWhoWasThere(t *testing.T) {
 		b.Token = 5
 		must(t, fenced.Tx(t.Context(), db, b, d.effect("in time")))
 	})
+}
+
+// The fence is raised by a transaction that has not ended yet when the check comes to it.
+func TestFence_IsCheckedAsARaiseUnderWayLeavesIt(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		db := d.fenced()
+		must(t, fenced.Claim(t.Context(), db, plain(7)))
+		raise, err := d.sql.BeginTx(t.Context(), nil)
+		must(t, err)
+		fences := "fences_" + strings.TrimPrefix(d.effects, "effects_")
+		_, err = raise.ExecContext(t.Context(), "UPDATE "+fences+" SET token = 9 WHERE resource = 'ledger'")
+		must(t, err)
+		over := make(chan error, 3)
+		go func() { over <- fenced.Claim(t.Context(), db, plain(8)) }() // received below
+		for _, h := range []fenced.Holder{holder(7, 1), plain(7)} {
+			go func() { over <- fenced.Tx(t.Context(), db, h, d.effect("late")) }() // received below
+		}
+		select {
+		case err := <-over:
+			t.Errorf("it did not wait: %v", err)
+			over <- err
+		case <-time.After(200 * time.Millisecond): // what is wrong is shown at once
+		}
+		must(t, raise.Commit())
+		for range 3 {
+			if err := <-over; !errors.Is(err, fenced.ErrFenced) {
+				t.Error(err)
+			}
+		}
+		d.wantEffects(0)
+	}, fenced.PostgreSQL, fenced.MySQL)
 }

@@ -4,6 +4,8 @@ package sqltest_test
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -94,6 +96,91 @@ func TestHTTP_EachKeyTakesEffectOnce(t *testing.T) {
 		}
 		d.wantEffects(2)
 	})
+}
+
+// sent sends a request with the holder's header.
+func sent(t *testing.T, handler http.Handler, h fenced.Holder, method, target, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
+	r.Header.Set("Traceparent", rand.Text())
+	must(t, fencehttp.Set(r.Header, h))
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	return w
+}
+
+func TestHTTP_RefusesAnotherRequestWithTheSameKey(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		handler := fencehttp.Tx(d.fenced(), ledger)(&entries{d: d, status: http.StatusCreated})
+		for _, step := range []struct {
+			method, target, body string
+			want                 int
+		}{
+			{http.MethodPost, "/entries?of=alice", "5", http.StatusCreated},
+			{http.MethodPost, "/entries?of=alice", "5", http.StatusNoContent},
+			{http.MethodPut, "/entries?of=alice", "5", http.StatusUnprocessableEntity},
+			{http.MethodPost, "/entries?of=bob", "5", http.StatusUnprocessableEntity},
+			{http.MethodPost, "/entries", "?of=alice5", http.StatusUnprocessableEntity},
+			{http.MethodPost, "/entries?of=alice", "6", http.StatusUnprocessableEntity},
+		} {
+			wantStatus(t, sent(t, handler, holder(7, 1), step.method, step.target, step.body), step.want)
+		}
+		d.wantEffects(1)
+	})
+}
+
+func TestHTTP_IsRepeatedIfTheHandlerPassesADeadlockOn(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		e := &entries{d: d, status: http.StatusCreated}
+		e.then = func(ctx context.Context) {
+			if e.calls == 1 {
+				fencehttp.Fail(ctx, deadlock{})
+			}
+		}
+		w := post(t, fencehttp.Tx(d.fenced(), ledger)(e), holder(7, 1))
+		wantStatus(t, w, http.StatusCreated)
+		if e.calls != 2 || w.Header().Get("X-Call") != "2" {
+			t.Errorf("%d calls, the answer is that of call %s", e.calls, w.Header().Get("X-Call"))
+		}
+		d.wantEffects(1)
+	})
+}
+
+func TestHTTP_RollsBackWhatTheHandlerPassesOn(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		e := &entries{d: d, then: func(ctx context.Context) { fencehttp.Fail(ctx, errors.New("no such table 10.1.1.9")) }}
+		handler := fencehttp.Tx(d.fenced(), ledger)(e)
+		for status, want := range map[int]int{
+			0: http.StatusInternalServerError, http.StatusCreated: http.StatusInternalServerError, http.StatusTeapot: http.StatusTeapot,
+		} {
+			e.status = status
+			w := post(t, handler, holder(7, 1))
+			wantStatus(t, w, want)
+			if strings.Contains(w.Body.String(), "10.1.1.9") {
+				t.Errorf("the client is told %q", w.Body)
+			}
+		}
+		if e.calls != 3 {
+			t.Errorf("%d calls", e.calls)
+		}
+		d.wantEffects(0)
+	})
+	fencehttp.Fail(t.Context(), errors.New("outside")) // does nothing
+}
+
+func TestHTTP_TheResourceMayBeNamedInTheBody(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		e := &entries{d: d, status: http.StatusCreated}
+		named := func(r *http.Request) string {
+			body, err := io.ReadAll(r.Body)
+			must(t, err)
+			return string(body)
+		}
+		wantStatus(t, post(t, fencehttp.Tx(d.fenced(), named)(e), holder(7, 1)), http.StatusCreated)
+		if e.bodies[0] != "a body" {
+			t.Errorf("the handler has read %q", e.bodies[0])
+		}
+	}, fenced.SQLite)
 }
 
 func TestHTTP_OfAKeyByManyAtATime(t *testing.T) {

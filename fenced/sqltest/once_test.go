@@ -36,6 +36,26 @@ func TestTx_TakesEffectOnceAndSaysWhoHasDoneIt(t *testing.T) {
 	})
 }
 
+func TestTx_RefusesAKeyThatWasUsedForSomethingElse(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		db := d.fenced()
+		alice, bob := holder(7, 1), holder(8, 1)
+		alice.Digest, bob.Digest = "alice", "bob"
+		must(t, fenced.Tx(t.Context(), db, alice, d.effect("one")))
+		err := fenced.Tx(t.Context(), db, bob, d.effect("another"))
+		var reused *fenced.ReusedError
+		if !errors.Is(err, fenced.ErrReused) || errors.Is(err, fenced.ErrDone) || !errors.As(err, &reused) ||
+			reused.Digest != "bob" || reused.Recorded != "alice" || reused.Replica != "tester" || reused.At.IsZero() {
+			t.Errorf("used for something else: %v", err)
+		}
+		alice.Token = bob.Token
+		if err := fenced.Tx(t.Context(), db, alice, d.effect("again")); !errors.Is(err, fenced.ErrDone) {
+			t.Errorf("a repetition: %v", err)
+		}
+		d.wantEffects(1)
+	})
+}
+
 func TestTx_WithoutAKeyCountsTheFenceAlone(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
 		db := d.fenced()

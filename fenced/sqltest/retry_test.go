@@ -17,6 +17,7 @@ import (
 func TestTx_IsRepeatedAfterADeadlock(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
 		db := d.fenced()
+		must(t, fenced.Claim(t.Context(), db, plain(7))) // otherwise one of them may have to wait for the other one
 		rows := d.effects + "_rows"
 		d.exec("CREATE TABLE " + rows + " (id INT PRIMARY KEY, n INT)")
 		d.exec("INSERT INTO " + rows + " VALUES (1, 0), (2, 0)")
@@ -120,3 +121,55 @@ type deadlock struct{}
 
 func (deadlock) Error() string    { return "Error 1213 (40001): database is locked" }
 func (deadlock) SQLState() string { return "40P01" }
+
+func TestTx_IsRepeatedAfterALockTimeout(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		d.fenced()
+		d.exec("INSERT INTO " + d.effects + " VALUES ('one')")
+		db, calls := d.over(d.open("", "lock_timeout=50")), 0
+		other, err := d.sql.BeginTx(t.Context(), nil)
+		must(t, err)
+		defer func() { _ = other.Rollback() }() // it is over by then
+		update := "UPDATE " + d.effects + " SET what = 'two'"
+		_, err = other.ExecContext(t.Context(), update)
+		must(t, err)
+		err = fenced.Tx(t.Context(), db, holder(7, 1), counted(&calls, func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, update)
+			return errors.Join(err, other.Rollback())
+		}))
+		if calls != 2 || !errors.Is(err, sql.ErrTxDone) { // which the second rollback says
+			t.Errorf("%d calls, %v", calls, err)
+		}
+	}, fenced.PostgreSQL)
+}
+
+func TestInit_IsRepeated(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		conns, err := sql.Open("sqlite", "file:"+d.file) // without a busy timeout
+		must(t, err)
+		defer func() { must(t, conns.Close()) }()
+		other, err := d.sql.BeginTx(t.Context(), nil)
+		must(t, err, d.effect("of another")(t.Context(), other))
+		over := make(chan error, 1)
+		go func() { over <- d.over(conns).Init(t.Context()) }() // received below
+		select {
+		case err := <-over:
+			t.Errorf("it did not wait: %v", err)
+			over <- nil
+		case <-time.After(100 * time.Millisecond): // what is wrong is shown at once
+		}
+		must(t, other.Commit(), <-over)
+	}, fenced.SQLite)
+	forEach(t, func(t *testing.T, d *database) {
+		conns := d.open("", "default_transaction_isolation=serializable")
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() { // waited for below
+				if err := d.over(conns).Init(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+	}, fenced.PostgreSQL)
+}
