@@ -63,6 +63,7 @@ func main() {
 	flag.IntVar(&nodes, "nodes", five, "measure on `n` nodes: 1, 3 or 5; with other than 5 no limit is judged")
 	only := flag.String("only", rowNames(), "comma-separated `rows` to run")
 	divisor := flag.Int("divide", 1, "divide the numbers of jobs by `n`, to try rows: no limit is judged then, and figures keep their names")
+	file := flag.String("record", "", "keep the figures of the rows in this JSON `file`, such as ../docs/figures.json")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of the run to this `file`")
 	flag.Parse()
 	_ = os.Setenv(nodesVariable, strconv.Itoa(nodes))
@@ -72,7 +73,7 @@ func main() {
 		os.Exit(1)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	missed, err := run(ctx, strings.Split(*only, ","), max(*divisor, 1))
+	missed, err := run(ctx, strings.Split(*only, ","), max(*divisor, 1), *file)
 	stop()
 	err = errors.Join(err, stopProfile())
 	if err != nil {
@@ -98,7 +99,7 @@ func startProfile(name string) (stop func() error, err error) {
 	}, pprof.StartCPUProfile(file)
 }
 
-func run(ctx context.Context, only []string, divisor int) (missed bool, err error) {
+func run(ctx context.Context, only []string, divisor int, file string) (missed bool, err error) {
 	rows, err := selected(only)
 	if err != nil {
 		return false, err
@@ -112,9 +113,11 @@ func run(ctx context.Context, only []string, divisor int) (missed bool, err erro
 	}
 	b := &bench{cluster: cluster, admins: clientsOf(cluster.Addrs()), divisor: divisor}
 	b.report.unjudged = divisor > 1 || nodes != five
+	b.report.rows = map[string]recorded{}
 	defer func() { err = errors.Join(err, closeAll(b.admins), cluster.Close()) }()
 
-	fmt.Println(machine(ctx))
+	on := machine(ctx)
+	fmt.Println(on)
 	b.report.head()
 	for _, r := range rows {
 		b.report.begin(r)
@@ -122,6 +125,12 @@ func run(ctx context.Context, only []string, divisor int) (missed bool, err erro
 			err = errors.Join(err, fmt.Errorf("%s: %w", r.name, failed))
 		}
 		b.report.end()
+	}
+	if file != "" {
+		if b.report.unjudged {
+			return true, errors.Join(err, errors.New("nothing is recorded: the figures are of other numbers of nodes or jobs"))
+		}
+		err = errors.Join(err, record(file, on, time.Now(), b.report.rows))
 	}
 	return b.report.conclude(), err
 }
@@ -170,6 +179,6 @@ func machine(ctx context.Context) string {
 	if err != nil {
 		server = []byte(err.Error())
 	}
-	return fmt.Sprintf("%d cores, %s %s/%s, %s", runtime.GOMAXPROCS(0), runtime.Version(),
-		runtime.GOOS, runtime.GOARCH, strings.TrimSpace(string(server)))
+	version, _, _ := strings.Cut(string(server), " sha=")
+	return fmt.Sprintf("%d cores, %s %s/%s, %s", runtime.GOMAXPROCS(0), runtime.Version(), runtime.GOOS, runtime.GOARCH, version)
 }

@@ -14,8 +14,9 @@ type report struct {
 	row      row
 	open     map[string]limit // of the row: those whose figure was not printed yet
 	missed   []string
-	mu       sync.Mutex // guards the rest
-	failed   int        // calls of the row
+	rows     map[string]recorded // that were measured, for -record
+	mu       sync.Mutex          // guards the rest
+	failed   int                 // calls of the row
 	lastErr  error
 }
 
@@ -32,12 +33,22 @@ func (r *report) begin(of row) {
 
 // figure prints a number that stands alone.
 func (r *report) figure(name string, value float64) {
-	fmt.Printf(layout, r.row.name+": "+name, format(value), "", "", "", r.judge(name, value, 0))
+	f := figure{Name: name, Value: value, Limit: r.judge(name, value, 0)}
+	r.keep(f)
+	fmt.Printf(layout, r.row.name+": "+name, format(value), "", "", "", f.Limit)
 }
 
 // compare prints a number with another one beside it.
 func (r *report) compare(name string, value, beside, ratio float64, is string) {
-	fmt.Printf(layout, r.row.name+": "+name, format(value), format(beside), format(ratio), is, r.judge(name, value, ratio))
+	f := figure{name, value, beside, ratio, is, r.judge(name, value, ratio)}
+	r.keep(f)
+	fmt.Printf(layout, r.row.name+": "+name, format(value), format(beside), format(ratio), is, f.Limit)
+}
+
+func (r *report) keep(f figure) {
+	row := r.rows[r.row.name]
+	row.Figures = append(row.Figures, f)
+	r.rows[r.row.name] = row
 }
 
 // latency prints p50 and p99, alone if nothing is beside.
@@ -87,6 +98,10 @@ func (r *report) fail(err error) {
 
 // end prints how many calls of the row failed. A limit without a figure is missed.
 func (r *report) end() {
+	if row, measured := r.rows[r.row.name]; measured {
+		row.Failed = r.failed
+		r.rows[r.row.name] = row
+	}
 	if r.failed > 0 {
 		fmt.Printf("    failed calls: %d, the last with: %.200v\n", r.failed, r.lastErr)
 	}

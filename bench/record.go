@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// recorded is what -record keeps of a row. The figures of the documents are made from it.
+type recorded struct {
+	Command string
+	Machine string
+	Date    string
+	Failed  int // calls
+	Figures []figure
+}
+
+// figure is a line of the table.
+type figure struct {
+	Name   string
+	Value  float64
+	Beside float64 `json:",omitempty"`
+	Ratio  float64 `json:",omitempty"`
+	Is     string  `json:",omitempty"` // what is beside
+	Limit  string  `json:",omitempty"` // and whether it was kept
+}
+
+// record replaces the rows in the file by those that were measured now, and keeps the others.
+func record(file, machine string, now time.Time, rows map[string]recorded) error {
+	all := map[string]recorded{}
+	text, err := os.ReadFile(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	default:
+		if err := json.Unmarshal(text, &all); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	for name, row := range rows {
+		row.Command = "cd bench && go run . -only " + name
+		row.Machine, row.Date = machine, now.UTC().Format(time.DateOnly)
+		all[name] = row
+	}
+	var out bytes.Buffer
+	lines := json.NewEncoder(&out)
+	lines.SetIndent("", "\t")
+	lines.SetEscapeHTML(false) // it has <= and &&
+	if err := lines.Encode(all); err != nil {
+		return err
+	}
+	return os.WriteFile(file, out.Bytes(), 0o644)
+}
