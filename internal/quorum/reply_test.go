@@ -40,3 +40,19 @@ func FuzzParseReply(f *testing.F) {
 		}
 	})
 }
+
+func TestParseReply_RefusesTimesThatNoClockHas(t *testing.T) {
+	for raw, want := range map[string]int64{
+		"1700000000 250 n": 1_700_000_000_000_250, "0 0": 0, "9007199253 999999": 9_007_199_253_999_999,
+		"9007199254 0": -1, "9223372036854775807 0": -1, "-1 0": -1, "1 -1": -1, "1 1000000": -1,
+	} {
+		if r, err := quorum.ParseReply(raw); err == nil != (want >= 0) || err == nil && r.Time != want {
+			t.Errorf("%q: %d, %v", raw, r.Time, err)
+		}
+	}
+	for first, want := range map[int64]bool{0: true, 1<<53 - 1: true, 1 << 53: false, -1: false} {
+		if r, err := quorum.ParseReply([]any{first}); err == nil != want || err == nil && r.Time != first {
+			t.Errorf("%d: %d, %v", first, r.Time, err)
+		}
+	}
+}
