@@ -44,7 +44,7 @@ func TestChanges_AreToldByTheLeaderAndKept(t *testing.T) {
 		wantEqual(t, "the hook heard", names, []string{
 			`pause by "" from b of job at 5s`, `trigger by "alice, by \"SSO\"" from b of job at 6s`, `resume by "" from b of job at 7s`,
 		})
-		if by := a.logs.FilterMessage("change obeyed").FilterField(zap.String("by", "alice, by \"SSO\"")).Len(); by != 10 {
+		if by := a.logs.FilterMessage("change applied").FilterField(zap.String("by", "alice, by \"SSO\"")).Len(); by != 10 {
 			t.Errorf("%d of 10 triggers are logged with who asked for them", by)
 		}
 		for _, nobody := range []string{"", "a\nb", strings.Repeat("x", 201)} {
@@ -52,7 +52,7 @@ func TestChanges_AreToldByTheLeaderAndKept(t *testing.T) {
 				t.Errorf("a trigger by %q: %v", nobody, err)
 			}
 		}
-		if logged := a.logs.FilterMessage("change obeyed").Len(); len(told) != 30 || logged != 30 {
+		if logged := a.logs.FilterMessage("change applied").Len(); len(told) != 30 || logged != 30 {
 			t.Errorf("the hook heard of %d changes, the log has %d", len(told), logged)
 		}
 		kept, err := b.Changes(t.Context(), "job")

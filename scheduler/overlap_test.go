@@ -80,7 +80,7 @@ func TestOverlap_OfATickWithARunUnderWay(t *testing.T) {
 					if errors.Is(run.cause, scheduler.ErrReplaced) {
 						ran += "+r"
 					} else if run.cause != nil {
-						t.Errorf("%s was cancelled by %v", ran, run.cause)
+						t.Errorf("%s was canceled by %v", ran, run.cause)
 					}
 					got = append(got, ran)
 				}

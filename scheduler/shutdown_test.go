@@ -28,7 +28,7 @@ func TestShutdown_WaitsForRunsAndEndsTicks(t *testing.T) {
 		c.SleepTo(2 * time.Minute)
 		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "other 10s@10s", "other 20s@20s"})
 		if cause := c.records()[0].cause; cause != nil {
-			t.Errorf("the run was cancelled: %v", cause)
+			t.Errorf("the run was canceled: %v", cause)
 		}
 	})
 }
@@ -57,7 +57,7 @@ func TestShutdown_NamesTheRunsItCannotWaitFor(t *testing.T) {
 		}
 		for _, run := range c.records() {
 			if run.cause != nil {
-				t.Errorf("%s was cancelled: %v", run.Key(), run.cause)
+				t.Errorf("%s was canceled: %v", run.Key(), run.cause)
 			}
 		}
 		if err := r.Shutdown(ctx); err != nil {
