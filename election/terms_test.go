@@ -275,7 +275,7 @@ func TestTerms_GarbageIsTheErrorOfItsNode(t *testing.T) {
 				c.recorded(1, garbage)
 				_, err := p.Terms(t.Context())
 				want.Err(t, err, redlock.ErrNoQuorum)
-				want.Text(t, err, c.Addrs()[0]+": this is no record of a term")
+				want.Text(t, err, c.Addrs()[0]+": not a record of a term")
 				if len(err.Error()) > 1000 {
 					t.Errorf("an error of %d bytes", len(err.Error()))
 				}

@@ -75,7 +75,7 @@
 //	no timer          ticks start runs              runs go on, nothing starts     lease released
 //	    ^                |                              |
 //	    '----------------+------------------------------'
-//	      lost, or the drain timeout is over: runs are canceled
+//	      lost, or the time to drain is over: runs are canceled
 //
 // A run whose start is being stored when the leader is asked to stop still runs. A new leader has a majority of the
 // nodes promise to store nothing for earlier leaders, and goes on from the newest state of each job that they know. A
@@ -105,12 +105,12 @@
 // these causes, which context.Cause returns:
 //
 //	election.ErrLost           the lease was lost; nobody else leads within the stop margin
-//	election.ErrStopped,       the leader was asked to stop, or resigned, and the drain timeout is over
+//	election.ErrStopped,       the leader was asked to stop, or resigned, and the time to drain is over
 //	election.ErrResigned
 //	context.DeadlineExceeded   the job's Timeout
 //	ErrReplaced                the job's Overlap is Replace, and another tick came
 //
-// A run is not canceled when the leader is asked to stop, but only when the drain timeout is over. It fails with the
+// A run is not canceled when the leader is asked to stop, but only when the time to drain is over. It fails with the
 // error, the panic or the runtime.Goexit of its function, which disturbs nothing else. [Retry] tries again within the same
 // run and Timeout, but not while the leader drains.
 //
