@@ -52,7 +52,7 @@ func FuzzReplies(f *testing.F) {
 			storable(t, settings)
 		}
 		if s, err := readSet(reply()); err == nil {
-			storable(t, s.stands)
+			storable(t, s.present)
 		}
 		_, _ = readWritten(reply())
 		_, _ = readPolled(reply())
