@@ -12,8 +12,8 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// Whoever asks, and wherever: the leader logs it, a hook tells it, and the nodes keep the newest twenty.
-func TestChanges_AreToldByTheLeaderAndKept(t *testing.T) {
+// Whoever makes a change, and on whichever replica: the leader logs it, a hook reports it, and the nodes keep the newest twenty.
+func TestChanges_AreReportedByTheLeaderAndKept(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		heard := make(chan scheduler.Change, 100)
 		a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{Changed: func(c scheduler.Change) { heard <- c }}))
@@ -45,7 +45,7 @@ func TestChanges_AreToldByTheLeaderAndKept(t *testing.T) {
 			`pause by "" from b of job at 5s`, `trigger by "alice, by \"SSO\"" from b of job at 6s`, `resume by "" from b of job at 7s`,
 		})
 		if by := a.logs.FilterMessage("change applied").FilterField(zap.String("by", "alice, by \"SSO\"")).Len(); by != 10 {
-			t.Errorf("%d of 10 triggers are logged with who asked for them", by)
+			t.Errorf("%d of 10 triggers are logged with who made them", by)
 		}
 		for _, nobody := range []string{"", "a\nb", strings.Repeat("x", 201)} {
 			if err := b.Trigger(scheduler.As(t.Context(), nobody), "job"); !errors.Is(err, scheduler.ErrName) {
@@ -53,7 +53,7 @@ func TestChanges_AreToldByTheLeaderAndKept(t *testing.T) {
 			}
 		}
 		if logged := a.logs.FilterMessage("change applied").Len(); len(told) != 30 || logged != 30 {
-			t.Errorf("the hook heard of %d changes, the log has %d", len(told), logged)
+			t.Errorf("the hook reported %d changes, the log has %d", len(told), logged)
 		}
 		kept, err := b.Changes(t.Context(), "job")
 		if err != nil || len(kept) != 20 || kept[0] != told[29] || kept[19] != told[10] {
@@ -68,7 +68,7 @@ func TestChanges_AreToldByTheLeaderAndKept(t *testing.T) {
 		time.Sleep(time.Second)
 		err = b.Forget(t.Context(), "job")
 		if kept, _ := b.Changes(t.Context(), "job"); len(kept) > 0 || err != nil {
-			t.Errorf("of a forgotten job it has %v, %v", kept, err)
+			t.Errorf("a forgotten job still has %v, %v", kept, err)
 		}
 	})
 }

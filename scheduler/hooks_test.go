@@ -15,7 +15,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// recorder takes down what the hooks tell, and asks the Scheduler while it is told.
+// recorder records the calls of hooks, and calls the Scheduler from within them.
 type recorder struct {
 	mu    sync.Mutex // guards lines
 	lines []string
@@ -102,9 +102,9 @@ func TestHooks_TellOfMissedTicks(t *testing.T) {
 		b.leads()
 		c.SleepTo(56 * time.Second)
 		got := told.told()
-		const reason = "no leader from 2000-01-02 00:00:09 to 2000-01-02 00:00:55" // as heard from the leader last
+		const reason = "no leader from 2000-01-02 00:00:09 to 2000-01-02 00:00:55" // from when the last leader was heard from
 		if len(got) != 3 || !slices.Contains(got, "job missed 3: "+reason) {
-			t.Errorf("told %q", got)
+			t.Errorf("reported %q", got)
 		}
 	})
 }
@@ -122,17 +122,17 @@ func TestHooks_TellOfTicksThatCannotBeClaimed(t *testing.T) {
 		got := told.told()
 		ran := []string{"job started, attempt 1", `job finished: ok, attempt 1, ""`}
 		if n := len(got); n < 5 || !slices.Equal(got[:2], ran) || !slices.Equal(got[n-2:], ran) {
-			t.Fatalf("told %q", got)
+			t.Fatalf("reported %q", got)
 		}
 		for _, line := range got[2 : len(got)-2] {
 			if line != "job unclaimed at second 20, no quorum: true" {
-				t.Errorf("told %q", line)
+				t.Errorf("reported %q", line)
 			}
 		}
 	})
 }
 
-// Middleware wraps each attempt, the first given outermost, also of manual runs.
+// Middleware wraps each attempt, the first given outermost, also of triggered runs.
 func TestMiddleware_WrapsEachAttempt(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		told := &recorder{}
@@ -224,7 +224,7 @@ func TestAddRemove_FromManyGoroutines(t *testing.T) {
 	})
 }
 
-// The leader changes while the clock jumps over the tick, and while it repeats it.
+// The leader changes while the clock jumps over the tick, and while the clock repeats it.
 func TestZone_ALeaderThatChangesAmidAJumpOfTheClock(t *testing.T) {
 	for name, test := range map[string]struct {
 		at   time.Time // the change of the clock
@@ -263,8 +263,8 @@ func TestZone_ALeaderThatChangesAmidAJumpOfTheClock(t *testing.T) {
 	}
 }
 
-// The nodes are away when the run returns.
-func TestHooks_TellOfAnEndWhenItIsStored(t *testing.T) {
+// The nodes do not answer when the run returns.
+func TestHooks_ReportAnEndWhenItIsStored(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		told := make(chan time.Time, 10)
 		a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{Finished: func(scheduler.Record) { told <- now() }}))
@@ -276,10 +276,10 @@ func TestHooks_TellOfAnEndWhenItIsStored(t *testing.T) {
 		a.links.Heal()
 		c.SleepTo(20 * time.Second)
 		if len(told) != 1 {
-			t.Fatalf("told %d times", len(told))
+			t.Fatalf("reported %d times", len(told))
 		}
 		if at := <-told; at.Before(healed) {
-			t.Errorf("told at %v, before it could be stored", c.at(at))
+			t.Errorf("reported at %v, before it could be stored", c.at(at))
 		}
 	})
 }

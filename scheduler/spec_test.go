@@ -145,7 +145,7 @@ func TestEvery_TicksAtMultiplesSinceTheEpochWhereverOneStarts(t *testing.T) {
 			from := at(t, start)
 			tick := schedule.Next(from)
 			if tick.Unix()%int64(d/time.Second) != 0 || tick.Nanosecond() != 0 {
-				t.Errorf("@every %s after %s: %v is no multiple since the epoch", d, start, tick)
+				t.Errorf("@every %s after %s: %v is not a multiple since the epoch", d, start, tick)
 			}
 			if !tick.After(from) || tick.Sub(from) > d {
 				t.Errorf("@every %s after %s: %v is not the next one", d, start, tick)
