@@ -14,7 +14,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// recorder takes down what the hooks tell.
+// recorder records the calls of hooks.
 type recorder struct {
 	mu    sync.Mutex // guards lines
 	lines []string
@@ -32,7 +32,7 @@ func (r *recorder) told() []string {
 	return slices.Clone(r.lines)
 }
 
-// hooks call any method of the Elector.
+// hooks returns hooks that call any method of the Elector.
 func (r *recorder) hooks(p func() *candidate) election.Hooks {
 	look := func() {
 		e := p().Elector
@@ -40,7 +40,7 @@ func (r *recorder) hooks(p func() *candidate) election.Hooks {
 		_, _, _, _ = e.IsLeader(), e.Check(), e.Name(), e.Locker()
 		_, _ = e.Term()
 		ctx, enough := context.WithCancel(context.Background())
-		enough() // or a hung node would hold the hook up
+		enough() // otherwise a hung node would block the hook
 		_, _ = e.Leader(ctx)
 		<-e.Observe(ctx)
 	}
@@ -88,7 +88,7 @@ func TestHooks_TellInOrder(t *testing.T) {
 			"ended, valid true: resigned true, lost false, stopped false", "callback ends", "drained after 1s, late false",
 		}
 		if got := r.told(); !slices.Equal(got, want) {
-			t.Errorf("told\n%q, want\n%q", got, want)
+			t.Errorf("reported\n%q, want\n%q", got, want)
 		}
 	})
 }
@@ -106,16 +106,16 @@ func TestHooks_OfALeaderThatIsCutOff(t *testing.T) {
 		got := r.told()
 		ended := slices.Index(got, "ended, valid false: resigned false, lost true, stopped false")
 		if ended < 0 || !slices.Contains(got, "drained after "+margin.String()+", late true") {
-			t.Fatalf("told %q", got)
+			t.Fatalf("reported %q", got)
 		}
 		failed := slices.IndexFunc(got, func(s string) bool { return len(s) > 12 && s[:12] == "renewed in 3" })
 		if failed < 0 || failed > ended {
-			t.Errorf("told %q, want a renewal that failed after three attempts", got)
+			t.Errorf("reported %q, want a renewal that failed after three attempts", got)
 		}
 	})
 }
 
-// A consumer that is slow gets them all the same, in order; the terms' contexts do not wait for it.
+// A slow hook still gets all calls, in order. The terms' contexts do not wait for it.
 func TestHooks_SlowOnesAreToldInOrder(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		var told []string
@@ -143,7 +143,7 @@ func TestHooks_SlowOnesAreToldInOrder(t *testing.T) {
 		p.stop()
 		<-p.ended
 		if len(told) < len(want) || !slices.Equal(told[:len(want)], want) {
-			t.Errorf("told %q, want %q", told, want)
+			t.Errorf("reported %q, want %q", told, want)
 		}
 	})
 }
