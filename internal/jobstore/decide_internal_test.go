@@ -73,7 +73,7 @@ func TestDecide_TheNewestSettingHolds(t *testing.T) {
 	}
 }
 
-// The newest state opens a run; the one before does not.
+// The newest state opens a run; the previous one does not.
 func TestDecide_AnOlderState(t *testing.T) {
 	older := Found{Kind: Present, At: At{Ballot: "a", Seq: 1}}
 	newer := Found{Kind: Present, At: At{Ballot: "a", Seq: 2}, State: State{Open: []Open{{ID: "run"}}}}
@@ -98,7 +98,7 @@ func TestDecide_AnOlderState(t *testing.T) {
 	}
 }
 
-// Somebody else has overwritten what one node of five has of the job.
+// Somebody else has overwritten the job on one node of five.
 func TestDecide_WhatContradictsAMajority(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	knows := func(kind Kind, ballot Ballot, seq, mark int, text string) Promise {
@@ -110,7 +110,7 @@ func TestDecide_WhatContradictsAMajority(t *testing.T) {
 	s := New(Config{Quorum: quorum.New(make([]redis.UniversalClient, 5), make([]string, 5), quorum.Config{Timeout: time.Second})})
 	for name, test := range map[string]struct {
 		bad  Promise
-		why  string // it is not used; empty: it is
+		why  string // why it is not used; empty: it is used
 		at   At
 		mark int
 	}{

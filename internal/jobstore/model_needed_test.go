@@ -2,7 +2,7 @@ package jobstore_test
 
 import "testing"
 
-// modelRemoval is a rule, and a world in which nothing happens that must not, unless the rule is missing.
+// modelRemoval is a rule, and a world without breaches unless the rule is missing.
 type modelRemoval struct {
 	name    string
 	without modelRules
@@ -60,7 +60,7 @@ func TestModel_EachRuleIsNeeded(t *testing.T) {
 			}
 			r.world.without = r.without
 			if without := r.world.explore(t); without.trace == nil {
-				t.Error("without this rule nothing happens that must not")
+				t.Error("there is no breach without this rule")
 			}
 		})
 	}

@@ -1,6 +1,6 @@
 package jobstore_test
 
-// steps yields all that may happen next.
+// steps yields all possible next steps.
 func (w *modelWorld) steps(m *model, yield func(modelStep, model)) {
 	for ballot := 1; ballot <= w.ballots; ballot++ {
 		switch l := &m.leaders[ballot-1]; {
@@ -26,7 +26,7 @@ func (w *modelWorld) steps(m *model, yield func(modelStep, model)) {
 	}
 }
 
-// promises has a node handle a prepare. Nobody sends a prepare for a later ballot of a leader before it leads.
+// promises makes a node handle a prepare. Nobody sends a prepare for a later ballot of a leader before it leads.
 func (w *modelWorld) promises(m *model, ballot, i int, yield func(modelStep, model)) {
 	l := &m.leaders[ballot-1]
 	if l.phase == modelPrepares && l.continues != 0 && m.leaders[l.continues-1].phase != modelLeads {
@@ -52,13 +52,13 @@ func (w *modelWorld) promises(m *model, ballot, i int, yield func(modelStep, mod
 	}
 	step.unheard = false
 	*k = modelLink{heard: true, same: same}
-	if l.continues == 0 { // else it asks for no jobs
+	if l.continues == 0 { // otherwise it asks for no jobs
 		k.floor, k.pause, k.jobs = n.floor, n.pause, n.jobs
 	}
 	yield(step, next)
 }
 
-// decides has a new leader go on from what the nodes have named.
+// decides makes a new leader go on from the states that the nodes returned.
 func (w *modelWorld) decides(m *model, ballot int, yield func(modelStep, model)) {
 	heard := 0
 	for i := range m.columns {
@@ -87,7 +87,7 @@ func (w *modelWorld) decides(m *model, ballot int, yield func(modelStep, model))
 	}
 }
 
-// goesOn has a leader that has taken a later ballot go on from its own last acknowledged state.
+// goesOn makes a leader that has taken a later ballot go on from its own last acknowledged state.
 func (w *modelWorld) goesOn(m *model, ballot int, yield func(modelStep, model)) {
 	before := int(m.leaders[ballot-1].continues)
 	if m.leaders[before-1].phase != modelLeads || w.tried[ballot-1] {
@@ -113,7 +113,7 @@ func (w *modelWorld) goesOn(m *model, ballot int, yield func(modelStep, model)) 
 	yield(modelStep{event: modelGoesOn, ballot: ballot, node: -1, number: before}, next)
 }
 
-// sends has a leader send its next write.
+// sends makes a leader send its next write.
 func (w *modelWorld) sends(m *model, ballot int, yield func(modelStep, model)) {
 	l := &m.leaders[ballot-1]
 	if int(l.seq) >= w.seqs {
@@ -142,7 +142,7 @@ func (w *modelWorld) sends(m *model, ballot int, yield func(modelStep, model)) {
 	}
 }
 
-// stores has a node handle a write.
+// stores makes a node handle a write.
 func (w *modelWorld) stores(m *model, ballot, seq, i int, yield func(modelStep, model)) {
 	next := *m
 	acks, ok := w.write(&next, i, ballot, seq)

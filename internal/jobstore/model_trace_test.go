@@ -55,10 +55,10 @@ var modelEventNames = [modelEvents]string{
 	modelLearns:       "ballot B learns of its setting",
 }
 
-// modelStep is something that happens.
+// modelStep is an event with its details.
 type modelStep struct {
 	event        modelEvent
-	ballot, node int // node: -1 if it is not about one
+	ballot, node int // node is -1 if the step is not about one
 	number       int
 	unheard      bool
 }
@@ -108,7 +108,7 @@ func (w *modelWorld) detail(step modelStep, m *model) string {
 	return fmt.Sprintf(": %v; %v", states[0], states[1])
 }
 
-// describe says how everything starts.
+// describe describes the start of a trace.
 func (w *modelWorld) describe(m *model) string {
 	text := fmt.Sprintf("all nodes have: %v; ballots are taken at %v", w.first, m.times[:w.ballots])
 	if w.led {
