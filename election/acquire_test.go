@@ -88,7 +88,7 @@ func TestAcquire_HeldIsNotTaken(t *testing.T) {
 }
 
 // The holder's TTL counts: a candidate with a shorter one does not win earlier.
-func TestAcquire_ForeignTTLIsRespected(t *testing.T) {
+func TestAcquire_TheHoldersTTLIsRespected(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
 		term := a.leads()

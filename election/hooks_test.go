@@ -116,7 +116,7 @@ func TestHooks_OfALeaderThatIsCutOff(t *testing.T) {
 }
 
 // A slow hook still gets all calls, in order. The terms' contexts do not wait for it.
-func TestHooks_SlowOnesAreToldInOrder(t *testing.T) {
+func TestHooks_SlowOnesGetAllCallsInOrder(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		var told []string
 		tell := func(what string, term *election.Term) {

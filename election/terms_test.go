@@ -320,7 +320,7 @@ func TestTerms_AReplyOfAnotherShapeIsTheErrorOfItsNode(t *testing.T) {
 }
 
 // One node returns another record of the same term, terms of the future, and a hundred past terms.
-func TestTerms_WhatMostNodesTellCounts(t *testing.T) {
+func TestTerms_WhatMostNodesHaveCounts(t *testing.T) {
 	for node := range 3 {
 		for slow := range 3 {
 			t.Run(fmt.Sprint("node ", node, ", node ", slow, " is slow"), func(t *testing.T) {

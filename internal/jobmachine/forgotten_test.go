@@ -29,7 +29,7 @@ func TestNext_AtLeastOnceTheNewestTickBelowTheFloorIsRunAgain(t *testing.T) {
 		want("run 360s late; missed 300s (4 from 120s): " + forgotten)
 }
 
-// The leader stops before it has done anything about the ticks: what it writes must keep the next one from running them.
+// The leader stops before it has decided on the ticks. Its last write must keep the next leader from running them.
 func TestNext_ALeaderThatStopsKeepsTheFloor(t *testing.T) {
 	for name, atLeastOnce := range map[string]bool{"at most once": false, "at least once": true} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestNext_ATriggerBelowTheFloorIsNotRunAgain(t *testing.T) {
 		want("run manual 40s late")
 }
 
-// A job has as many runs open as a state can have. Each of these is taken over in its own place.
+// A job has as many open runs as a state can have. Each of them is taken over in its own place.
 func TestNext_ATickBelowTheFloorIsMissedIfTooManyRunsAreOpen(t *testing.T) {
 	j := withOverlap(jobmachine.Allow)
 	j.AtLeastOnce = true
@@ -85,7 +85,7 @@ func TestNext_ATickBelowTheFloorIsMissedIfTooManyRunsAreOpen(t *testing.T) {
 	r.want("missed manual 30s: " + forgotten + "; missed 120s (2 from 60s): " + forgotten)
 }
 
-// The nodes lose their state in a term. What the leader has settled is not settled again, and what it runs is not forgotten.
+// The nodes lose their state during a term. Ticks that the leader has settled are not settled again, and its runs stay open.
 func TestNext_AfterALossTheLeaderGoesOnFromWhatItKnows(t *testing.T) {
 	for name, lost := range map[string]jobstore.Basis{
 		"all of it":       {Floor: sec(187)},
@@ -104,7 +104,7 @@ func TestNext_AfterALossTheLeaderGoesOnFromWhatItKnows(t *testing.T) {
 				lost.State.Mark = sec(60)
 			}
 			r.at(185).send(jobmachine.Prepared{Now: r.now, Basis: lost})
-			r.work().want("") // 180 s has to wait for the run of 120 s
+			r.work().want("") // the tick of 180 s has to wait for the run of 120 s
 			r.at(190).returns().work().want("run 180s attempt 2 late; ok 120s")
 			if s := r.m.State(); s.Missed != 0 || s.LastOK.Slot != tick(120) {
 				t.Errorf("state %+v", s)
@@ -113,7 +113,7 @@ func TestNext_AfterALossTheLeaderGoesOnFromWhatItKnows(t *testing.T) {
 	}
 }
 
-// The other nodes are away for a while. Nobody else led before the tick that came meanwhile.
+// The other nodes do not answer for a while. Nobody else led before the tick that came meanwhile.
 func TestNext_TheReasonIsNotAnOldAbsence(t *testing.T) {
 	j := minutely()
 	j.CatchUp.Window = 5 * time.Second
@@ -127,7 +127,7 @@ func TestNext_TheReasonIsNotAnOldAbsence(t *testing.T) {
 	r.work().want("missed 120s: the leader came to it too late")
 }
 
-// A run that was opened before the loss, or that is lost, may go on: the next one looks for it.
+// A run that was opened before the loss, or that is lost, may still be under way. The next run waits for it.
 func TestNext_ARunOfAnEarlierLeaderMayGoOn(t *testing.T) {
 	lost := jobstore.Record{Slot: tick(0), ID: "x", Attempt: 1, State: jobstore.StateLost, Start: sec(0), End: sec(20)}
 	open := jobstore.Open{Slot: tick(0), ID: "x", Attempt: 1, Tries: 1, Start: sec(0)}
@@ -156,7 +156,7 @@ func TestNext_ARunOfAnEarlierLeaderMayGoOn(t *testing.T) {
 	}
 }
 
-// unstarted has a run be one that this process has opened and not started.
+// unstarted marks a run as one that this process has opened and not started.
 func unstarted(o jobstore.Open) func(*jobmachine.Prepared) {
 	return func(e *jobmachine.Prepared) {
 		e.Basis.State.Open, e.Unstarted = []jobstore.Open{o}, []string{o.ID}

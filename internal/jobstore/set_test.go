@@ -134,7 +134,7 @@ func TestPoll_TellsWhatWasSetAndWhoForgot(t *testing.T) {
 }
 
 // Somebody has forged the number of a change. The leader still learns of later changes.
-func TestPoll_HearsOfChangesAfterOneOfTheFarFuture(t *testing.T) {
+func TestPoll_ReturnsChangesAfterOneOfTheFarFuture(t *testing.T) {
 	for _, number := range []float64{1 << 53, 1e308} {
 		inBubble(t, 1, func(t *testing.T, c *cluster) {
 			a := c.writer("a")
