@@ -26,9 +26,9 @@ func panicLogger(fn func()) *zap.Logger {
 
 // panicking returns a callback, and a function that makes it panic.
 func panicking() (panics func(), callback func(context.Context)) {
-	told := make(chan struct{})
-	return func() { close(told) }, func(context.Context) {
-		<-told
+	trigger := make(chan struct{})
+	return func() { close(trigger) }, func(context.Context) {
+		<-trigger
 		panic("boom")
 	}
 }

@@ -117,12 +117,12 @@ func TestOnLeader_PanicsBetweenTheDrainAndTheEndOfRun(t *testing.T) {
 
 func TestOnLeader_PanicsWithAHandler(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		var told []*election.PanicError
+		var reported []*election.PanicError
 		var at []time.Time
 		p := c.candidate("a", election.WithCooldown(cooldown),
-			election.WithPanicHandler(func(e *election.PanicError) { told, at = append(told, e), append(at, time.Now()) }),
+			election.WithPanicHandler(func(e *election.PanicError) { reported, at = append(reported, e), append(at, time.Now()) }),
 			election.OnLeader(func(context.Context) {
-				if len(told) < 8 {
+				if len(reported) < 8 {
 					panic("once more")
 				}
 			}))
@@ -131,11 +131,11 @@ func TestOnLeader_PanicsWithAHandler(t *testing.T) {
 		p.leads()
 		p.stop()
 		<-p.ended
-		if len(told) != 8 || told[0].Value != "once more" || len(told[0].Stack) == 0 {
-			t.Fatalf("reported %v", told)
+		if len(reported) != 8 || reported[0].Value != "once more" || len(reported[0].Stack) == 0 {
+			t.Fatalf("reported %v", reported)
 		}
 		want := cooldown
-		for i := range told[1:] {
+		for i := range reported[1:] {
 			if pause := at[i+1].Sub(at[i]); pause < want || pause > want*11/10+100*time.Millisecond {
 				t.Errorf("panic %d came %v after the previous one, want %v", i+2, pause, want)
 			}
@@ -202,9 +202,9 @@ func TestOnLeader_APanicReachesTheNextReplicaAfterTheTTL(t *testing.T) {
 
 func TestOnLeader_APanicAfterRunReachesTheHandler(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		told := make(chan *election.PanicError, 1)
+		reported := make(chan *election.PanicError, 1)
 		p := c.candidate("a", election.WithDrainTimeout(time.Second),
-			election.WithPanicHandler(func(e *election.PanicError) { told <- e }),
+			election.WithPanicHandler(func(e *election.PanicError) { reported <- e }),
 			election.OnLeader(func(context.Context) {
 				time.Sleep(time.Hour)
 				panic("late")
@@ -213,7 +213,7 @@ func TestOnLeader_APanicAfterRunReachesTheHandler(t *testing.T) {
 		p.stop()
 		<-p.ended
 		want.Err(t, p.err, election.ErrUndrained)
-		if e := <-told; e.Value != "late" {
+		if e := <-reported; e.Value != "late" {
 			t.Errorf("reported %v", e)
 		}
 	})
@@ -221,12 +221,12 @@ func TestOnLeader_APanicAfterRunReachesTheHandler(t *testing.T) {
 
 func TestOnLeader_GoexitEndsTheTerm(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		told := make(chan *election.PanicError, 1)
-		p := c.candidate("a", election.WithPanicHandler(func(e *election.PanicError) { told <- e }))
+		reported := make(chan *election.PanicError, 1)
+		p := c.candidate("a", election.WithPanicHandler(func(e *election.PanicError) { reported <- e }))
 		stop := p.OnLeader(func(context.Context) { runtime.Goexit() })
 		p.run()
 		select {
-		case e := <-told:
+		case e := <-reported:
 			want.Text(t, e, "runtime.Goexit")
 		case <-time.After(ttl):
 			t.Error("the term goes on")

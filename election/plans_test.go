@@ -104,7 +104,7 @@ func TestPlans_TermsNeverOverlap(t *testing.T) {
 }
 
 // onceInATerm returns a callback that panics on request, and checks that it is called once in a term.
-func onceInATerm(t *testing.T, told <-chan string) func(context.Context) {
+func onceInATerm(t *testing.T, panics <-chan string) func(context.Context) {
 	var latest atomic.Pointer[election.Term]
 	return func(ctx context.Context) {
 		term, _ := election.TermFrom(ctx)
@@ -113,7 +113,7 @@ func onceInATerm(t *testing.T, told <-chan string) func(context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-		case why := <-told:
+		case why := <-panics:
 			panic(why)
 		}
 	}

@@ -340,9 +340,9 @@ func TestTerms_WhatMostNodesHaveCounts(t *testing.T) {
 					c.recorded(node, append(lies, fmt.Sprint(now-1000, " ", now-1000, " liar"), fmt.Sprint(now+4e15, " ", now, " liar"),
 						fmt.Sprint(now, " ", now+1e15, " liar"))...)
 					observer.links.Delay(time.Millisecond, slow)
-					told := observer.knows()
+					known := observer.knows()
 					var others []string
-					for _, term := range told {
+					for _, term := range known {
 						if term.Replica != "liar" {
 							others = append(others, term.Replica)
 						} else if term.Since.After(time.Now()) || term.Token > uint64(now) {
@@ -350,7 +350,7 @@ func TestTerms_WhatMostNodesHaveCounts(t *testing.T) {
 						}
 					}
 					if !slices.Equal(others, []string{"e", "d", "c", "b", "a"}) {
-						t.Errorf("of %d terms %v are those that there were", len(told), others)
+						t.Errorf("of %d terms %v are those that there were", len(known), others)
 					}
 				})
 			})

@@ -126,10 +126,10 @@ func TestDeploy_BuildsThatDifferLeadInTurn(t *testing.T) {
 			"job 1m35s@1m35s", "job 1m45s@1m45s", "job 1m55s@1m55s",
 		})
 		for r, changes := range map[*replica]int{old: 1, next: 2} { // each has found the other's spec
-			told := r.logs.FilterMessageSnippet("has changed").Filter(func(e observer.LoggedEntry) bool {
+			reported := r.logs.FilterMessageSnippet("has changed").Filter(func(e observer.LoggedEntry) bool {
 				return !strings.Contains(e.ContextMap()["before"].(string), "@yearly") // the jobs of meetJobs
 			})
-			if n := told.Len(); n != changes {
+			if n := reported.Len(); n != changes {
 				t.Errorf("%s logged %d times that the spec had changed, want %d", r.id, n, changes)
 			}
 		}

@@ -39,9 +39,9 @@ func TestForgotten_TicksThatWaitAreRunOrMissed(t *testing.T) {
 			ran[run.Tick] = true
 		}
 		want := 24 // from 10 s to 4 min
-		told, counted := int(missed.Load()), a.status("job").Missed
-		if len(ran)+told != want || counted != told {
-			t.Errorf("%d ran, %d were reported missed, %d counted, want %d in all", len(ran), told, counted, want)
+		reported, counted := int(missed.Load()), a.status("job").Missed
+		if len(ran)+reported != want || counted != reported {
+			t.Errorf("%d ran, %d were reported missed, %d counted, want %d in all", len(ran), reported, counted, want)
 		}
 	})
 }
@@ -128,7 +128,7 @@ func TestPoll_ANodeThatLostItsDataGetsTheStateOfEachJobAgain(t *testing.T) {
 // All nodes restart at once without losing data while a run is under way, and the run's process dies. The run is recorded and
 // reported as lost.
 func TestLost_IsReportedAfterAQuorumLostItsState(t *testing.T) {
-	for name, rolled := range map[string]bool{"voted for": false, "told of, in a rolling restart before": true} {
+	for name, rolled := range map[string]bool{"voted for": false, "reported of, in a rolling restart before": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				rec := &recorder{}
@@ -158,8 +158,8 @@ func TestLost_IsReportedAfterAQuorumLostItsState(t *testing.T) {
 				if got := b.states("job")["3m0s"]; got != scheduler.StateLost {
 					t.Errorf("recorded %q", got)
 				}
-				if told := strings.Join(rec.told(), "\n"); strings.Count(told, "finished: lost") != 1 {
-					t.Errorf("reported %s", told)
+				if reported := strings.Join(rec.reported(), "\n"); strings.Count(reported, "finished: lost") != 1 {
+					t.Errorf("reported %s", reported)
 				}
 			})
 		})

@@ -176,7 +176,7 @@ func (l *loop) advance(e *entry, event jobmachine.Event) (write *jobstore.Write)
 		l.reportChange(e.job.Name, setting)
 	}
 	for _, r := range effects.Tell {
-		l.tell(e.job.Name, r)
+		l.report(e.job.Name, r)
 	}
 	return effects.Write
 }
@@ -264,7 +264,7 @@ func (l *loop) isOver() bool {
 		}
 	}
 	for e := range l.busy {
-		l.tellUnstored(e)
+		l.reportUnstored(e)
 	}
 	return true
 }

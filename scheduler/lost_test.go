@@ -59,11 +59,11 @@ func (c *cluster) cutOff(change func(*scheduler.Job), err error) (a, b *replica)
 
 func TestLost_ARunWithoutAKnownEndIsRecordedAndNotRepeated(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		var told []scheduler.Record
+		var reported []scheduler.Record
 		_, b := c.cutOff(func(*scheduler.Job) {}, context.Canceled)
 		wantEqual(t, "ran", c.ran(), []string{"job 1m0s@1m0s", "job 2m0s@2m0s"})
 		if got := b.states("job"); got["1m0s"] != scheduler.StateLost || got["2m0s"] != scheduler.StateOK {
-			t.Errorf("recorded %v, reported %v", got, told)
+			t.Errorf("recorded %v, reported %v", got, reported)
 		}
 		if lines := b.logs.FilterMessageSnippet("run lost").All(); len(lines) != 1 || lines[0].ContextMap()["replica"] != "a" {
 			t.Errorf("logged %v", lines)
@@ -161,11 +161,11 @@ func TestOverlap_OverAChangeOfTheLeader(t *testing.T) {
 func TestFenced_LeaderGivesUpAndComesBackAboveIt(t *testing.T) {
 	const more = 1_000_000
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		term, told := fencedBy(t, c, more, func() {})
+		term, reported := fencedBy(t, c, more, func() {})
 		if term.second <= term.by {
 			t.Errorf("token %d after one of %d was promised", term.second, term.by)
 		}
-		wantEqual(t, "told", told, []string{fmt.Sprintf("fenced by %d more", more)})
+		wantEqual(t, "reported", reported, []string{fmt.Sprintf("fenced by %d more", more)})
 	})
 }
 
@@ -176,7 +176,7 @@ func TestFenced_ATermThatNobodyCanHaveIsNotBelieved(t *testing.T) {
 	for _, forged := range []string{"9007199254740991", "18446744073709551615"} {
 		t.Run(forged, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
-				term, told := fencedBy(t, c, more, func() {
+				term, reported := fencedBy(t, c, more, func() {
 					const hash = "{redlock}:jobs:x"
 					header := c.Node(0).HGet(hash, "")
 					c.Node(0).HSet(hash, "", header[:strings.LastIndexByte(header[:strings.LastIndexByte(header, ':')], ' ')+1]+forged+":nobody")
@@ -184,7 +184,7 @@ func TestFenced_ATermThatNobodyCanHaveIsNotBelieved(t *testing.T) {
 				if most := uint64(time.Now().UnixMicro()); term.second <= term.first+more || term.second > most {
 					t.Errorf("%s: token %d after %d, want at most %d", forged, term.second, term.first, most)
 				}
-				wantEqual(t, "told", told, []string{fmt.Sprintf("fenced by %d more", more)})
+				wantEqual(t, "reported", reported, []string{fmt.Sprintf("fenced by %d more", more)})
 			})
 		})
 	}
@@ -194,7 +194,7 @@ type fencedTerm struct{ first, by, second uint64 }
 
 // fencedBy makes the nodes promise the jobs to another leader, whose token is larger by more, and then calls spoil. It returns
 // the tokens of the leader before and after, and the hook's calls.
-func fencedBy(t *testing.T, c *cluster, more uint64, spoil func()) (term fencedTerm, told []string) {
+func fencedBy(t *testing.T, c *cluster, more uint64, spoil func()) (term fencedTerm, reported []string) {
 	t.Helper()
 	hooks := &recorder{}
 	a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{Fenced: hooks.hooks().Fenced}))
@@ -220,7 +220,7 @@ func fencedBy(t *testing.T, c *cluster, more uint64, spoil func()) (term fencedT
 	if len(runs) != 8 {
 		t.Errorf("ran %v", c.ran())
 	}
-	return fencedTerm{first.Token(), leader.Token, a.leads().Token()}, hooks.told()
+	return fencedTerm{first.Token(), leader.Token, a.leads().Token()}, hooks.reported()
 }
 
 // The nodes store the start of a run, but none of their answers arrive. The leader writes it again, for the same run.

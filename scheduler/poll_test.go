@@ -16,9 +16,9 @@ import (
 // the documentation allows.
 func TestPoll_ANodeThatMissedTheRewriteGetsTheJobAgain(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		var forgotten atomic.Int64
+		var dataLost atomic.Int64
 		a := c.leader("a")
-		b := c.idle("b", scheduler.WithHooks(scheduler.Hooks{DataLost: func(string) { forgotten.Add(1) }}))
+		b := c.idle("b", scheduler.WithHooks(scheduler.Hooks{DataLost: func(string) { dataLost.Add(1) }}))
 		for _, r := range []*replica{a, b} {
 			r.add(r.job("job", "@hourly", quick), r.job("other", "*/10 * * * * *", quick))
 		}
@@ -46,7 +46,7 @@ func TestPoll_ANodeThatMissedTheRewriteGetsTheJobAgain(t *testing.T) {
 		b.campaign()
 		b.leads()
 		c.SleepTo(6 * time.Minute)
-		if n := forgotten.Load(); n > 0 || !b.status("job").DataLost.IsZero() {
+		if n := dataLost.Load(); n > 0 || !b.status("job").DataLost.IsZero() {
 			t.Errorf("a majority has lost the job (reported %d times), though one node of three lost its state at a time", n)
 		}
 	})

@@ -73,9 +73,9 @@ func TestSkew_AClockThatIsSetChangesNoTick(t *testing.T) {
 	for _, by := range []time.Duration{time.Hour, -time.Hour} {
 		t.Run(by.String(), func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
-				told := make(chan time.Duration, 10)
+				reported := make(chan time.Duration, 10)
 				r := c.leader("a", scheduler.WithHooks(scheduler.Hooks{
-					ClockSkew: func(d time.Duration) { told <- d },
+					ClockSkew: func(d time.Duration) { reported <- d },
 				}))
 				r.add(r.job("job", "*/10 * * * * *", quick))
 				c.SleepTo(35 * time.Second)
@@ -84,7 +84,7 @@ func TestSkew_AClockThatIsSetChangesNoTick(t *testing.T) {
 				wantEqual(t, "ran", c.ran(), []string{
 					"job 10s@10s", "job 20s@20s", "job 30s@30s", "job 40s@40s", "job 50s@50s", "job 1m0s@1m0s",
 				})
-				if len(told) != 1 || <-told != by {
+				if len(reported) != 1 || <-reported != by {
 					t.Error("the skew was not reported exactly once")
 				}
 			})

@@ -138,8 +138,8 @@ func TestTakeOver_OfARunThatNodesOnlyLearnedOfIsLost(t *testing.T) {
 		if got := b.states("job")["3m0s"]; got != scheduler.StateLost && got != scheduler.StateOK {
 			t.Errorf("recorded %q, running %v", got, b.status("job").Running)
 		}
-		if told := strings.Join(rec.told(), "\n"); strings.Count(told, "finished:") != 1 {
-			t.Errorf("reported %s, ran %v", told, c.ran())
+		if reported := strings.Join(rec.reported(), "\n"); strings.Count(reported, "finished:") != 1 {
+			t.Errorf("reported %s, ran %v", reported, c.ran())
 		}
 	})
 }

@@ -32,7 +32,7 @@ type draft struct {
 	starts  []Start
 	cancels []string
 	records []jobstore.Record // for the history
-	tell    []jobstore.Record
+	report  []jobstore.Record
 	obeyed  []Setting
 	settled []string // returned runs whose ends it stores
 	runs    []run
@@ -101,7 +101,7 @@ func (d *draft) ends() {
 		at := slices.IndexFunc(d.state.Open, func(o jobstore.Open) bool { return o.ID == r.ID })
 		if at < 0 {
 			if d.state.Last.ID == r.ID { // a write that seemed to fail has stored it
-				d.tell = append(d.tell, d.state.Last)
+				d.report = append(d.report, d.state.Last)
 			}
 			continue
 		}
@@ -148,7 +148,7 @@ func (d *draft) end(r jobstore.Record) {
 // row adds a record to the history and to the reports.
 func (d *draft) row(r jobstore.Record) {
 	d.records = append(d.records, r)
-	d.tell = append(d.tell, r)
+	d.report = append(d.report, r)
 }
 
 // newer returns the record of the run that began later.

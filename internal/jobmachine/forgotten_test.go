@@ -9,12 +9,12 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-const forgotten = jobmachine.ReasonUnknown
+const unknown = jobmachine.ReasonUnknown
 
 func TestNext_TicksBelowTheFloorAreMissed(t *testing.T) {
 	j := minutely()
 	r := lead(t, j, 305, stateOf(j, 60), withFloor(305)).work()
-	r.want("missed 300s (4 from 120s): " + forgotten).wantMissed(4)
+	r.want("missed 300s (4 from 120s): " + unknown).wantMissed(4)
 	r.at(360).work().want("run 360s")
 }
 
@@ -22,11 +22,11 @@ func TestNext_AtLeastOnceTheNewestTickBelowTheFloorIsRunAgain(t *testing.T) {
 	j := minutely()
 	j.AtLeastOnce, j.Tries = true, 4
 	lead(t, j, 305, stateOf(j, 60), withFloor(305)).work().
-		want("run 300s attempt 5 late; missed 240s (3 from 120s): " + forgotten)
+		want("run 300s attempt 5 late; missed 240s (3 from 120s): " + unknown)
 
 	j.CatchUp.Window = time.Minute
 	lead(t, j, 400, stateOf(j, 60), withFloor(305)).work().
-		want("run 360s late; missed 300s (4 from 120s): " + forgotten)
+		want("run 360s late; missed 300s (4 from 120s): " + unknown)
 }
 
 // The leader stops before it has decided on the ticks. Its last write must keep the next leader from running them.
@@ -56,7 +56,7 @@ func TestNext_ALeaderThatStopsKeepsTheFloor(t *testing.T) {
 func TestNext_ATriggerBelowTheFloorIsNotRunAgain(t *testing.T) {
 	j := minutely()
 	lead(t, j, 50, stateOf(j, 0), withFloor(45), withTrigger(40)).work().
-		want("missed manual 40s: " + forgotten)
+		want("missed manual 40s: " + unknown)
 	lead(t, j, 50, stateOf(j, 0), withFloor(45), withTrigger(46)).work().
 		want("run manual 46s")
 
@@ -82,7 +82,7 @@ func TestNext_ATickBelowTheFloorIsMissedIfTooManyRunsAreOpen(t *testing.T) {
 		t.Errorf("%d runs are open, %d are started", n, len(r.started))
 	}
 	r.started = nil
-	r.want("missed manual 30s: " + forgotten + "; missed 120s (2 from 60s): " + forgotten)
+	r.want("missed manual 30s: " + unknown + "; missed 120s (2 from 60s): " + unknown)
 }
 
 // The nodes lose their state during a term. Ticks that the leader has settled are not settled again, and its runs stay open.

@@ -18,7 +18,7 @@ type rig struct {
 	now      time.Time
 	ids      int
 	started  []jobmachine.Start // in the last call of work
-	told     []jobstore.Record  // reported in the last call of work
+	reported []jobstore.Record  // reported in the last call of work
 	canceled []string           // since the rig was made
 	underWay []jobstore.Open    // in the order of their starts
 }
@@ -88,7 +88,7 @@ func (r *rig) stored() {
 	for _, s := range effects.Start {
 		r.underWay = append(r.underWay, s.Open)
 	}
-	r.started, r.told = append(r.started, effects.Start...), append(r.told, effects.Tell...)
+	r.started, r.reported = append(r.started, effects.Start...), append(r.reported, effects.Tell...)
 }
 
 func (r *rig) failed() { r.send(jobmachine.Failed{Now: r.now, Retry: r.now}) }
@@ -96,7 +96,7 @@ func (r *rig) failed() { r.send(jobmachine.Failed{Now: r.now, Retry: r.now}) }
 // work asks for writes and stores them until there is nothing to write. The starts and reports replace those of the last call.
 func (r *rig) work() *rig {
 	r.t.Helper()
-	r.started, r.told = nil, nil
+	r.started, r.reported = nil, nil
 	for range 20 {
 		if r.due() == nil {
 			return r
@@ -136,7 +136,7 @@ func (r *rig) summary() string {
 		}
 		all = append(all, text)
 	}
-	for _, t := range r.told {
+	for _, t := range r.reported {
 		text := t.State + " " + name(t.Slot)
 		if t.Ticks > 0 {
 			text += fmt.Sprintf(" (%d from %s)", t.Ticks, name(jobstore.Slot{At: t.From}))

@@ -80,9 +80,9 @@ func TestNext_ReplaceCancelsOnceAndForWhatCameLater(t *testing.T) {
 	// The tick is older than the triggered run, and waits.
 	r = lead(t, j, 70, stateOf(j, 0), withTrigger(69)).work().want("run manual 69s")
 	r.at(75).work().wantCanceled()
-	byHand := r.underWay[0].ID
+	manual := r.underWay[0].ID
 	r.send(jobmachine.Set{Trigger: setting(76, true)})
-	r.at(77).work().wantCanceled(byHand)
+	r.at(77).work().wantCanceled(manual)
 }
 
 // A run that is taken over is older than the one under way.

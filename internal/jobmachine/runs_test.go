@@ -45,9 +45,9 @@ func TestNext_ARunCutOffByAStopStaysOpenWithAtLeastOnce(t *testing.T) {
 		e.State, e.Err, e.CutOff = jobstore.StateFailed, "the leader stops", true
 	}
 	for name, test := range map[string]struct {
-		atLeastOnce bool
-		told, next  string
-		failures    int
+		atLeastOnce    bool
+		reported, next string
+		failures       int
 	}{
 		"at least once": {true, "interrupted 60s", "run 60s attempt 2 late", 0},
 		"at most once":  {false, "failed 60s", "", 1},
@@ -61,7 +61,7 @@ func TestNext_ARunCutOffByAStopStaysOpenWithAtLeastOnce(t *testing.T) {
 			if wake, _ := r.m.Wake(); wake.IsZero() || wake.After(sec(65)) || r.m.IsAtRest() {
 				t.Errorf("the end is written at %v", wake)
 			}
-			r.work().want(test.told)
+			r.work().want(test.reported)
 			if !r.m.IsAtRest() || r.m.State().Failures != test.failures {
 				t.Errorf("at rest: %v, state %+v", r.m.IsAtRest(), r.m.State())
 			}
@@ -86,10 +86,10 @@ func TestNext_AnUnstartedRunIsStarted(t *testing.T) {
 	j := minutely()
 	lead(t, j, 70, stateOf(j, 60), unstarted(first)).work().want("run 60s late")
 	lead(t, j, 3660, stateOf(j, 3660), unstarted(first)).work().want("missed 60s")
-	byHand := openAt(60, true)
-	byHand.Attempt = 1
-	lead(t, j, 3660, stateOf(j, 3660), unstarted(byHand)).work().want("run manual 60s late")
-	lead(t, j, 3661, stateOf(j, 3660), unstarted(byHand)).work().want("missed manual 60s").wantMissed(0) // a trigger is no tick
+	manual := openAt(60, true)
+	manual.Attempt = 1
+	lead(t, j, 3660, stateOf(j, 3660), unstarted(manual)).work().want("run manual 60s late")
+	lead(t, j, 3661, stateOf(j, 3660), unstarted(manual)).work().want("missed manual 60s").wantMissed(0) // a trigger is no tick
 
 	again := openAt(60, false)
 	lead(t, j, 70, stateOf(j, 60), unstarted(again)).work().want("lost 60s") // attempt 1 may have started
@@ -169,7 +169,7 @@ func TestNext_AnEndThatOnlyAFailedWriteHasStoredIsReported(t *testing.T) {
 	if !r.m.IsAtRest() || r.m.State().LastOK.Slot != tick(60) {
 		t.Errorf("state %+v", r.m.State())
 	}
-	if r.work(); len(r.told) > 0 {
-		t.Errorf("reported again: %+v", r.told)
+	if r.work(); len(r.reported) > 0 {
+		t.Errorf("reported again: %+v", r.reported)
 	}
 }

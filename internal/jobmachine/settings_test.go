@@ -58,8 +58,8 @@ func TestNext_PausedTakeOversWaitAndTriggersDoNot(t *testing.T) {
 	r.send(jobmachine.Set{Pause: setting(110, false)})
 	r.at(110).work().want("run 60s attempt 7 late")
 
-	byHand := openAt(60, true)
-	lead(t, j, 70, state, withOpen(byHand)).work().want("run manual 60s attempt 7 late")
+	manual := openAt(60, true)
+	lead(t, j, 70, state, withOpen(manual)).work().want("run manual 60s attempt 7 late")
 }
 
 func TestNext_ACosmeticEditIsNoChange(t *testing.T) {

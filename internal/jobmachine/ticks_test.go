@@ -201,9 +201,9 @@ func TestNext_ManyTicksAreMissedAtOnce(t *testing.T) {
 	if len(r.started) != 1 || r.started[0].Open.Slot != tick(1_000_000) {
 		t.Errorf("started %+v", r.started)
 	}
-	if s := r.m.State(); len(r.told) != 1 || !r.told[0].From.Equal(sec(1)) || r.told[0].Slot != tick(999_999) || s.Missed < 10_000 ||
-		s.Missed != r.told[0].Ticks {
-		t.Errorf("reported %+v, %d missed", r.told, s.Missed)
+	if s := r.m.State(); len(r.reported) != 1 || !r.reported[0].From.Equal(sec(1)) || r.reported[0].Slot != tick(999_999) || s.Missed < 10_000 ||
+		s.Missed != r.reported[0].Ticks {
+		t.Errorf("reported %+v, %d missed", r.reported, s.Missed)
 	}
 }
 

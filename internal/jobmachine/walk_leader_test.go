@@ -39,8 +39,8 @@ func (w *walk) read() jobstore.Basis {
 	}
 	b.Lost = !b.Known && w.lostAll
 	if n := len(w.nodes.kept); n > 0 {
-		if heard := w.rng.IntN(n + 1); heard < n {
-			b.Known, b.State = true, w.nodes.kept[heard]
+		if received := w.rng.IntN(n + 1); received < n {
+			b.Known, b.State = true, w.nodes.kept[received]
 		}
 	}
 	if b.State.Pause.IsNewer(b.Pause) {
@@ -227,9 +227,9 @@ func (w *walk) answer() {
 	if w.now.Before(w.bad) {
 		percent = 85
 	}
-	stands := w.nodes.pause
-	if p.write.Opens && stands.On && stands.IsNewer(p.write.State.Pause) {
-		w.refuse(p, stands)
+	pause := w.nodes.pause
+	if p.write.Opens && pause.On && pause.IsNewer(p.write.State.Pause) {
+		w.refuse(p, pause)
 		return
 	}
 	if w.chance(percent) || p.write.State.Mark.After(w.now.Add(jobstore.Ahead)) {
@@ -255,14 +255,14 @@ func (w *walk) store(s jobstore.State) {
 }
 
 // refuse makes the nodes refuse a write, because of a pause that its leader has not learned of.
-func (w *walk) refuse(p *writeUnderWay, stands jobstore.Setting) {
+func (w *walk) refuse(p *writeUnderWay, pause jobstore.Setting) {
 	w.note("refused by a pause")
 	l := &w.leader
 	l.notBefore = w.now.Add(w.upTo(10 * time.Millisecond))
 	l.behind = true
 	w.send(jobmachine.Failed{Now: w.now, Retry: l.notBefore})
-	w.send(jobmachine.Set{Pause: stands})
-	l.pause = newer(l.pause, stands)
+	w.send(jobmachine.Set{Pause: pause})
+	l.pause = newer(l.pause, pause)
 }
 
 // failed makes a write reach no node, some nodes, or a majority whose answers are lost.

@@ -28,7 +28,7 @@ type attempt struct {
 type zombie struct {
 	id        string
 	ends      time.Time
-	forgotten bool // the nodes have lost their state after its start
+	lostState bool // the nodes have lost their state after its start
 }
 
 // period is the time in which a run was under way.
@@ -54,10 +54,10 @@ func (w *walk) judgeStored(effects jobmachine.Effects, p *writeUnderWay) {
 			w.fail("the end of %s is stored, but not reported", r.ID)
 		}
 	}
-	told := slices.DeleteFunc(slices.Clone(effects.Tell), func(r jobstore.Record) bool { // ends in writes that seemed to fail
+	reported := slices.DeleteFunc(slices.Clone(effects.Tell), func(r jobstore.Record) bool { // ends in writes that seemed to fail
 		return r == p.was.Last && w.hasReturned(r.ID) && !slices.Contains(p.write.Ended, r)
 	})
-	if !reflectEqual(told, p.write.Ended) && len(told)+len(p.write.Ended) > 0 {
+	if !reflectEqual(reported, p.write.Ended) && len(reported)+len(p.write.Ended) > 0 {
 		w.fail("reported %+v, stored %+v", effects.Tell, p.write.Ended)
 	}
 	l.returned = slices.DeleteFunc(l.returned, func(r jobmachine.Returned) bool {

@@ -192,7 +192,7 @@ func (w *walk) change() {
 	if len(l.runs) > 0 || w.chance(60) {
 		process = w.newProcess()
 	}
-	w.zombies = slices.DeleteFunc(w.zombies, func(z zombie) bool { return z.forgotten })
+	w.zombies = slices.DeleteFunc(w.zombies, func(z zombie) bool { return z.lostState })
 	w.leave()
 	w.now = w.now.Add(w.gap())
 	if w.chance(10) { // the clock of the next leader is behind
@@ -261,7 +261,7 @@ func (w *walk) lose() {
 		return
 	}
 	w.lost = true
-	w.note("forgotten")
+	w.note("lost state")
 	if w.leader.writing != nil {
 		w.abandon()
 	}
@@ -288,7 +288,7 @@ func (w *walk) lose() {
 		w.zombies = nil
 	}
 	for i := range w.zombies { // one leader after the loss waits for them
-		w.zombies[i].forgotten = true
+		w.zombies[i].lostState = true
 	}
 	w.lead(w.newProcess())
 }

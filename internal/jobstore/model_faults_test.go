@@ -88,7 +88,7 @@ func (w *modelWorld) maySlip(m *model, i int) bool {
 			return false
 		}
 		for j := range m.columns {
-			if m.columns[j].links[l].heard {
+			if m.columns[j].links[l].received {
 				return false
 			}
 		}
@@ -123,23 +123,23 @@ func (w *modelWorld) people(m *model, yield func(modelStep, model)) {
 func (w *modelWorld) sets(m *model, i int, setting uint8, yield func(modelStep, model)) {
 	next := *m
 	n := &next.columns[i].modelNode
-	step := modelStep{event: modelSets, node: i, number: int(setting), unheard: true}
+	step := modelStep{event: modelSets, node: i, number: int(setting), unreceived: true}
 	if n.pause < setting {
 		n.pause = setting
 		yield(step, next)
 	}
-	if setting != m.asked || m.set == m.asked || n.told {
+	if setting != m.asked || m.set == m.asked || n.acked {
 		return
 	}
-	n.told, step.unheard = true, false
-	told := 0
+	n.acked, step.unreceived = true, false
+	acked := 0
 	for i := range next.columns {
-		told += int(modelBit(next.columns[i].told))
+		acked += int(modelBit(next.columns[i].acked))
 	}
-	if told >= modelMajority {
+	if acked >= modelMajority {
 		next.set = m.asked
 		for i := range next.columns {
-			next.columns[i].told = false
+			next.columns[i].acked = false
 		}
 	}
 	yield(step, next)

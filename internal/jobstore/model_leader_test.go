@@ -21,7 +21,7 @@ func (w *modelWorld) bases(m *model, ballot, job int) (all []modelBasis) {
 	var named, votes [1 << 6]uint8 // nodes that have a state, and nodes that vouch for it, by position
 	for i := range m.columns {
 		k := &m.columns[i].links[ballot-1]
-		if !k.heard {
+		if !k.received {
 			continue
 		}
 		kind, at := k.jobs[job].kind(), k.jobs[job].at()
@@ -104,7 +104,7 @@ func (w *modelWorld) lead(m *model, ballot int, bases [modelJobs]modelBasis) {
 func (m *model) voted(ballot int) uint8 {
 	var set []uint8
 	for i := range m.columns {
-		if k := &m.columns[i].links[ballot-1]; k.heard {
+		if k := &m.columns[i].links[ballot-1]; k.received {
 			set = append(set, k.pause)
 		}
 	}

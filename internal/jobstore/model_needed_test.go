@@ -35,7 +35,7 @@ func TestModel_EachRuleIsNeeded(t *testing.T) {
 		{"a ballot is not ahead of the clock", modelRules{ballotAhead: true}, loss},
 		{"a mark is not ahead of the clock", modelRules{markAhead: true}, marks},
 		{"an older write replaces no newer one", modelRules{order: true}, writes},
-		{"no tick opens while a newer pause stands", modelRules{pause: true}, paused},
+		{"no tick opens while there is a newer pause", modelRules{pause: true}, paused},
 		{"an entry of an earlier incarnation is not present", modelRules{tag: true}, olderData},
 		{"no tick up to the floor is opened", modelRules{tickFloor: true}, loss},
 		{"only a majority lifts the floor", modelRules{floorQuorum: true}, loss},

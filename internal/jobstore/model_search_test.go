@@ -104,12 +104,12 @@ func (c *modelColumn) less(than *modelColumn) bool {
 // word returns the node as a number.
 func (n *modelNode) word() uint64 {
 	return uint64(n.clock) | uint64(n.floor)<<8 | uint64(n.promised)<<16 | uint64(n.kept)<<24 | uint64(n.pause)<<32 |
-		modelBit(n.told)<<40 | uint64(n.jobs[0])<<48 | uint64(n.jobs[1])<<56
+		modelBit(n.acked)<<40 | uint64(n.jobs[0])<<48 | uint64(n.jobs[1])<<56
 }
 
 // word returns the link as a number.
 func (k *modelLink) word() uint64 {
-	return modelBit(k.heard) | modelBit(k.same)<<8 | uint64(k.floor)<<16 | uint64(k.pause)<<24 |
+	return modelBit(k.received) | modelBit(k.same)<<8 | uint64(k.floor)<<16 | uint64(k.pause)<<24 |
 		uint64(k.jobs[0])<<32 | uint64(k.jobs[1])<<40 | uint64(k.acks)<<48
 }
 

@@ -37,12 +37,12 @@ func (w *modelWorld) promises(m *model, ballot, i int, yield func(modelStep, mod
 	if !ok {
 		return
 	}
-	step := modelStep{event: modelPromises, ballot: ballot, node: i, unheard: true}
+	step := modelStep{event: modelPromises, ballot: ballot, node: i, unreceived: true}
 	n, k := &next.columns[i].modelNode, &next.columns[i].links[ballot-1]
 	if *n != m.columns[i].modelNode {
 		yield(step, next)
 	}
-	if l.phase != modelPrepares || k.heard {
+	if l.phase != modelPrepares || k.received {
 		return
 	}
 	for _, entry := range n.jobs {
@@ -50,8 +50,8 @@ func (w *modelWorld) promises(m *model, ballot, i int, yield func(modelStep, mod
 			return
 		}
 	}
-	step.unheard = false
-	*k = modelLink{heard: true, same: same}
+	step.unreceived = false
+	*k = modelLink{received: true, same: same}
 	if l.continues == 0 { // otherwise it asks for no jobs
 		k.floor, k.pause, k.jobs = n.floor, n.pause, n.jobs
 	}
@@ -60,11 +60,11 @@ func (w *modelWorld) promises(m *model, ballot, i int, yield func(modelStep, mod
 
 // decides makes a new leader go on from the states that the nodes returned.
 func (w *modelWorld) decides(m *model, ballot int, yield func(modelStep, model)) {
-	heard := 0
+	received := 0
 	for i := range m.columns {
-		heard += int(modelBit(m.columns[i].links[ballot-1].heard))
+		received += int(modelBit(m.columns[i].links[ballot-1].received))
 	}
-	if heard < modelMajority {
+	if received < modelMajority {
 		return
 	}
 	second := []modelBasis{{}}
@@ -93,10 +93,10 @@ func (w *modelWorld) goesOn(m *model, ballot int, yield func(modelStep, model)) 
 	if m.leaders[before-1].phase != modelLeads || w.tried[ballot-1] {
 		return
 	}
-	heard, same := 0, 0
+	received, same := 0, 0
 	for i := range m.columns {
 		k := &m.columns[i].links[ballot-1]
-		heard, same = heard+int(modelBit(k.heard)), same+int(modelBit(k.same))
+		received, same = received+int(modelBit(k.received)), same+int(modelBit(k.same))
 	}
 	need := modelMajority
 	switch {
@@ -105,7 +105,7 @@ func (w *modelWorld) goesOn(m *model, ballot int, yield func(modelStep, model)) 
 	case w.without.reballotQuorum:
 		need = 1
 	}
-	if heard < modelMajority || same < need {
+	if received < modelMajority || same < need {
 		return
 	}
 	next := *m
@@ -149,7 +149,7 @@ func (w *modelWorld) stores(m *model, ballot, seq, i int, yield func(modelStep, 
 	if !ok {
 		return
 	}
-	step := modelStep{event: modelStores, ballot: ballot, node: i, number: seq, unheard: true}
+	step := modelStep{event: modelStores, ballot: ballot, node: i, number: seq, unreceived: true}
 	if next.columns[i].modelNode != m.columns[i].modelNode {
 		yield(step, next)
 	} else {
@@ -159,7 +159,7 @@ func (w *modelWorld) stores(m *model, ballot, seq, i int, yield func(modelStep, 
 	if l.phase != modelLeads || seq != int(l.seq) || acks&^l.done&^k.acks == 0 && !w.without.ownJob {
 		return
 	}
-	step.unheard = false
+	step.unreceived = false
 	if w.acknowledged(&next, i, ballot, acks) {
 		step.event = modelStarts
 	}

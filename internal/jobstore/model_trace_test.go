@@ -60,7 +60,7 @@ type modelStep struct {
 	event        modelEvent
 	ballot, node int // node is -1 if the step is not about one
 	number       int
-	unheard      bool
+	unreceived   bool
 }
 
 func (s modelStep) String() string {
@@ -68,8 +68,8 @@ func (s modelStep) String() string {
 	if s.node >= 0 {
 		words = fmt.Sprintf("node %d: %s", s.node, words)
 	}
-	if s.unheard {
-		words += ", unheard"
+	if s.unreceived {
+		words += ", unreceived"
 	}
 	return words
 }

@@ -94,18 +94,18 @@ type modelNode struct {
 	promised uint8 // the largest ballot
 	kept     uint8 // the promise in older data that came back; 0 once the node has answered a prepare
 	pause    uint8 // the newest setting, of the first job
-	told     bool  // the person who makes the newest setting knows that the node has it
+	acked    bool  // the person who makes the newest setting knows that the node has it
 	jobs     [modelJobs]modelEntry
 }
 
 // modelLink is what a leader has received from a node.
 type modelLink struct {
-	heard bool // a promise was received while the leader prepares; the next fields came with it
-	same  bool // the node's last promise was to the leader's earlier ballot, in the same incarnation
-	floor uint8
-	pause uint8
-	jobs  [modelJobs]modelEntry
-	acks  uint8 // acknowledgments of the leader's newest write: a bit for each job
+	received bool // a promise was received while the leader prepares; the next fields came with it
+	same     bool // the node's last promise was to the leader's earlier ballot, in the same incarnation
+	floor    uint8
+	pause    uint8
+	jobs     [modelJobs]modelEntry
+	acks     uint8 // acknowledgments of the leader's newest write: a bit for each job
 }
 
 // modelColumn is a node with what the leaders have received from it.

@@ -83,8 +83,8 @@ type pollArguments struct {
 }
 
 func (a pollArguments) AppendArgs(node int, args []any) []any {
-	number, heard := a.latest[node]
-	if !heard {
+	number, known := a.latest[node]
+	if !known {
 		number = -1
 	}
 	return append(append(args, a.all...), number, maxChanges)

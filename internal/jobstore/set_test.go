@@ -115,7 +115,7 @@ func TestPoll_TellsWhatWasSetAndWhoForgot(t *testing.T) {
 		latest = poll(latest, 1, 0)
 		c.Wipe(2)
 		latest = poll(latest, 0, 1)
-		if _, heard := latest[2]; heard {
+		if _, known := latest[2]; known {
 			t.Error("a change that a node returned before it lost its state counts as known")
 		}
 		header, err := b.Header(t.Context(), "x")
