@@ -29,7 +29,7 @@ func TestKeep_ContextIsDoneTheMarginBeforeTheLeaseExpires(t *testing.T) {
 		"majority hangs":     {func(p *candidate) { p.links.Hang(1, 2) }, margin},
 		"replies are lost":   {func(p *candidate) { p.links.DropReplies() }, lag},
 		"slower than usable": {func(p *candidate) { p.links.Delay(nodeTimeout) }, lag},
-		"majority forgets": {func(p *candidate) {
+		"majority loses its state": {func(p *candidate) {
 			for i := range 2 {
 				p.c.Wipe(i)
 			}

@@ -161,7 +161,7 @@ func TestLiar_ATimeOfAnotherAge(t *testing.T) {
 // Each ballot makes the leader write all jobs again. So a single node can cause only a few of them, whatever it answers.
 func TestLiar_FewBallots(t *testing.T) {
 	for how, lie := range map[string]func(c *cluster) (do func()){
-		"it has promised a larger one to an earlier leader, and publishes": func(c *cluster) func() {
+		"it has promised a larger ballot to an earlier leader, and publishes": func(c *cluster) func() {
 			return func() {
 				if h := c.Node(2).HGet(hash, ""); len(h) > 92 {
 					ahead := fmt.Sprintf("%016dffffffffff", time.Now().Add(time.Second).UnixMicro())
@@ -170,7 +170,7 @@ func TestLiar_FewBallots(t *testing.T) {
 				c.Node(2).Publish(hash, "p x")
 			}
 		},
-		"it says so with every other poll": func(c *cluster) func() {
+		"it returns that in every other poll": func(c *cluster) func() {
 			var polls atomic.Int64
 			c.liar(2).answers([]string{"names", "changes"}, "", func([]string) (string, []string) {
 				if polls.Add(1)%2 == 0 {
@@ -180,7 +180,7 @@ func TestLiar_FewBallots(t *testing.T) {
 			})
 			return func() {}
 		},
-		"it loses its state again and again": func(c *cluster) func() {
+		"it keeps losing its state": func(c *cluster) func() {
 			since := time.Now()
 			return func() {
 				if c.Node(2).HGet("{redlock}", "j:x") == "" {

@@ -41,7 +41,7 @@ func wantState(t *testing.T, got, want jobstore.State) {
 func TestState_AnErrorOfAnyBytesIsKeptAsText(t *testing.T) {
 	for name, test := range map[string]struct{ err, kept string }{
 		"continuation bytes":   {strings.Repeat("\x80", 1025), "?"},
-		"bytes that are none":  {"a\xff\xfeb", "a?b"},
+		"invalid bytes":        {"a\xff\xfeb", "a?b"},
 		"cut in a character":   {"a" + strings.Repeat("ü", 1024), "a" + strings.Repeat("ü", 511) + "?"},
 		"every other byte bad": {strings.Repeat("a\xff", 1024), strings.Repeat("a?", 512)},
 		"not cut":              {strings.Repeat("ü", 512), strings.Repeat("ü", 512)},
