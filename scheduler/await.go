@@ -16,7 +16,7 @@ var awaitBackoff = retry.Backoff{Min: 100 * time.Millisecond, Max: 2 * time.Seco
 // record's State is [StateOK], [StateFailed] or [StateLost], or, if it did not run, [StateMissed] or [StateSkipped].
 //
 // An error says that the trigger could not be stored, or that ctx is done. If ctx is done, the run is not stopped, and the record
-// has what was known: its State may be [StateRunning], or empty.
+// has what was known: its State may be [StateRunning] or [StateInterrupted], or empty.
 //
 // If the job was added here but no leader has stored it yet, TriggerAndWait waits for that too. If somebody else triggers the job
 // before the run starts, both get the same run.

@@ -38,7 +38,7 @@ type ballot struct {
 	fenced    bool      // the nodes have promised a later leader a larger ballot: nothing can be written any more
 }
 
-// takeBallot asks the nodes to promise a new ballot if one is wanted, and returns when to call it again. It waits until no write
+// takeBallot asks the nodes to promise a new ballot if one is wanted, and returns the pause before the next call. It waits until no write
 // is under way, because nodes that have promised a larger ballot would refuse the write.
 func (l *loop) takeBallot(now time.Time) time.Duration {
 	b := &l.ballot
@@ -172,7 +172,8 @@ func (l *loop) wantBallot(at time.Time) {
 }
 
 // wantFor schedules a larger ballot for nodes that serve no smaller one. isNeeded says that no majority serves this leader without
-// them, so that nothing ticks. The pace of [demands] does not apply then; a ballot only waits until the node can serve it.
+// them, so that nothing ticks. The pace of [demands] does not apply then. The ballot only waits until the node can serve it, and
+// until [jobstore.Ahead] after the last one.
 func (l *loop) wantFor(unserved []*jobstore.UnservedError, isNeeded bool) {
 	for _, e := range unserved {
 		at := time.Now()

@@ -61,7 +61,7 @@ func (p *polls) soon(pause time.Duration) {
 	}
 }
 
-// poll starts a poll if one is due, and returns when to call it again.
+// poll starts a poll if one is due, and returns the pause before the next call.
 func (l *loop) poll() time.Duration {
 	p := &l.polls
 	if p.running || l.ballot.Ballot == "" || l.ballot.taking || l.ballot.fenced {

@@ -54,7 +54,7 @@ func (l *loop) sync() {
 	}
 }
 
-// prepare reads the state of waiting jobs from the nodes, and returns when to call it again.
+// prepare reads the state of waiting jobs from the nodes, and returns the pause before the next call.
 func (l *loop) prepare(now time.Time) time.Duration {
 	p := &l.prepares
 	if l.ballot.Ballot == "" || l.ballot.taking || l.ballot.fenced {

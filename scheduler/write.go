@@ -41,7 +41,7 @@ type batch struct {
 	isLazy bool
 }
 
-// dispatch sends the writes that are due to the nodes, and returns when to call it again.
+// dispatch sends the writes that are due to the nodes, and returns the pause before the next call.
 func (l *loop) dispatch(now time.Time) time.Duration {
 	w := &l.writes
 	if l.ballot.Ballot == "" || l.ballot.taking || l.ballot.fenced || l.isBallotDue() {

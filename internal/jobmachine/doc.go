@@ -14,9 +14,9 @@
 //
 // # How a write is made
 //
-// [Due] asks for a write. The machine handles, in this order: settings, runs that have returned, a changed spec or zone, ticks whose
-// outcome the nodes have lost, a trigger, runs that an earlier leader left open, and ticks. Everything that is due goes into one
-// state, which is the write.
+// [Due] asks for a write. The machine handles, in this order: a pause or its end, runs that have returned, a changed spec or zone,
+// ticks whose outcome the nodes have lost, a trigger, runs that an earlier leader left open, and ticks. Everything that is due goes
+// into one state, which is the write.
 //
 // # Whether a run was under way
 //
