@@ -38,8 +38,8 @@ type ballot struct {
 	fenced    bool      // the nodes have promised a later leader a larger ballot: nothing can be written any more
 }
 
-// takeBallot asks the nodes to promise a new ballot if one is wanted, and returns the pause before the next call. It waits until no write
-// is under way, because nodes that have promised a larger ballot would refuse the write.
+// takeBallot asks the nodes to promise a new ballot if one is wanted, and returns the pause before the next call. It waits until no
+// write is under way, because nodes that have promised a larger ballot would refuse the write.
 func (l *loop) takeBallot(now time.Time) time.Duration {
 	b := &l.ballot
 	if b.wanted.IsZero() && b.Ballot != "" || b.taking || b.fenced || l.prepares.areRunning() || !l.term.Valid() {
