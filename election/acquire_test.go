@@ -42,10 +42,10 @@ func TestAcquire_ErrorsBackOffAndRecover(t *testing.T) {
 		c.Kill(0)
 		c.Kill(1)
 		c.Kill(2)
-		a := c.replica("a", 0) // down at start
+		a := c.replica("a", 0) // down at the start
 		time.Sleep(20 * time.Second)
 		if err := a.Check(); err != nil {
-			t.Errorf("unhealthy for want of Redis: %v", err)
+			t.Errorf("Check fails because Redis does not answer: %v", err)
 		}
 		for i := range 3 {
 			c.Restart(i)
@@ -87,8 +87,8 @@ func TestAcquire_HeldIsNotTaken(t *testing.T) {
 	})
 }
 
-// What counts is the holder's TTL: a candidate with a shorter one does not come sooner.
-func TestAcquire_ForeignTTLIsRespected(t *testing.T) {
+// The holder's TTL counts: a candidate with a shorter one does not win earlier.
+func TestAcquire_TheHoldersTTLIsRespected(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
 		term := a.leads()
@@ -98,7 +98,7 @@ func TestAcquire_ForeignTTLIsRespected(t *testing.T) {
 		<-term.Context().Done()
 		b.leads()
 		if early := time.Until(term.Deadline().Add(margin)); early > 0 {
-			t.Errorf("it led %v before the lease was over", early)
+			t.Errorf("b led %v before the lease was over", early)
 		}
 	})
 }
@@ -123,8 +123,8 @@ func TestAcquire_ElectionsAreIsolated(t *testing.T) {
 	})
 }
 
-// A process that comes back under its old identity may be a second one of that identity. Like any other candidate it
-// waits for the end of the lease, and its term is a new one.
+// A process that comes back under its old identity may be a second process of that identity. It waits for the end of the lease
+// like any other candidate, and its term is a new one.
 func TestAcquire_OwnLeftoverKeyIsANewTerm(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
@@ -197,7 +197,7 @@ func TestAcquire_FailedAttemptLeavesNothing(t *testing.T) {
 	})
 }
 
-// The machine sleeps while the winning answers are on their way: what was won is over, or almost.
+// The machine sleeps while the winning answers are in flight: the lease is over, or almost over.
 func TestAcquire_NoWinAfterWaiting(t *testing.T) {
 	for _, slept := range []time.Duration{ttl - margin, ttl, 2 * ttl} {
 		t.Run(slept.String(), func(t *testing.T) {

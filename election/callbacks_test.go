@@ -45,7 +45,7 @@ func TestOnLeader_Loss(t *testing.T) {
 				synctest.Wait()
 				want.Err(t, cause, election.ErrLost)
 				want.Err(t, ended, election.ErrLost)
-				if of.attempts == 1 { // the renewal has seen it
+				if of.attempts == 1 { // the renewal has failed by then
 					want.Err(t, cause, redlock.ErrLost)
 					if took := time.Since(began); took > every {
 						t.Errorf("the context was done after %v", took)
@@ -61,7 +61,7 @@ func TestOnLeader_Loss(t *testing.T) {
 
 func TestOnLeader_LossBetweenWinningAndStarting(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		// Renewing every 4.5 s and 5 s of margin leave 4.9 s before the stop deadline.
+		// Renewing every 4.5 s with a margin of 5 s leaves 4.9 s before the stop deadline.
 		p := c.candidate("a", election.WithStopMargin(5*time.Second),
 			election.WithRenewal(4500*time.Millisecond, 1))
 		began := make(chan time.Duration, 1)
@@ -80,8 +80,8 @@ func TestOnLeader_LossBetweenWinningAndStarting(t *testing.T) {
 	})
 }
 
-// The lease is renewed until the last callback has returned. Work that takes three TTLs to stop is never overlapped,
-// and the lease is handed over as soon as it has.
+// The lease is renewed until the last callback has returned. Work that takes three TTLs to stop never overlaps with the next
+// leader, which leads as soon as the work has returned.
 func TestOnLeader_SlowReturnAfterVoluntaryEnd(t *testing.T) {
 	for name, of := range map[string]struct {
 		end   func(p *candidate, term *election.Term)
@@ -100,7 +100,7 @@ func TestOnLeader_SlowReturnAfterVoluntaryEnd(t *testing.T) {
 				of.end(a, term)
 				time.Sleep(2 * ttl)
 				if a.IsLeader() || !term.Valid() || term.Context().Err() != nil {
-					t.Error("while it drains a term is valid, its context goes on, and nobody is called leader")
+					t.Error("want, while it drains: the term is valid, its context goes on, and IsLeader is false")
 				}
 				if l, err := b.Leader(t.Context()); err != nil || l.ID != "a" {
 					t.Errorf("the leader is %+v, %v", l, err)
@@ -161,14 +161,14 @@ func TestOnLeader_SlowReturnAfterLoss(t *testing.T) {
 		p.stop()
 		<-p.ended
 		if late != 2 {
-			t.Errorf("%d terms of two were told as late", late)
+			t.Errorf("%d terms of two were reported as late", late)
 		}
 		time.Sleep(5 * ttl)
 	})
 }
 
-// The callbacks of two processes return long after their leases are over. No process runs two at once, and the next
-// process starts no sooner than the margin after the context of the one before was done.
+// The callbacks of two processes return long after their leases are over. No process runs two at once, and the next process
+// starts no earlier than the margin after the previous term's context ended.
 func TestOnLeader_ReelectionWhileThePreviousCallbackStillRuns(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		type life struct{ from, done, till time.Time }
@@ -213,7 +213,7 @@ func TestOnLeader_ReelectionWhileThePreviousCallbackStillRuns(t *testing.T) {
 		slices.SortFunc(terms, func(a, b life) int { return a.from.Compare(b.from) })
 		for i := 1; i < len(terms); i++ {
 			if gap := terms[i].from.Sub(terms[i-1].done); gap < margin {
-				t.Errorf("a term began %v after the context of the one before was done", gap)
+				t.Errorf("a term began %v after the context of the previous term ended", gap)
 			}
 		}
 		if len(terms) < 6 || len(lives) != 2 {
@@ -237,7 +237,7 @@ func TestOnLeader_NeverReturns(t *testing.T) {
 		if n := calls.Load(); n != 1 {
 			t.Errorf("%d calls", n)
 		}
-		p.stop() // while it waits
+		p.stop() // while it waits for its callback
 		<-p.ended
 		want.Err(t, p.err, election.ErrUndrained)
 		p.run()
@@ -270,7 +270,7 @@ func TestOnLeader_RunsContextDoneAsLeader(t *testing.T) {
 
 type key struct{}
 
-// A term that has been asked to end starts nothing, though its lease is good.
+// A term that was asked to end starts nothing, even though its lease is good.
 func TestOnLeader_NothingStartsInATermThatWasAskedToEnd(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		var calls, elected atomic.Int32

@@ -10,30 +10,30 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// renewal is what came of one renewal of the lease.
+// renewal is the result of one renewal of the lease.
 type renewal struct {
 	attempts int
 	took     time.Duration
 	err      error
 }
 
-// campaign returns a lease with time left to lead, and what will be heard of its renewals. nil: Run was told to stop, or
-// this process can never lead, and the error says why.
+// campaign returns a lease with enough time left to lead, and a channel with the results of its renewals. The lease is nil if Run
+// must stop, or if this process can never lead again; then there is an error.
 func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
 	var view outlook
-	told := func(took time.Duration, err error) {
+	report := func(took time.Duration, err error) {
 		if err != nil && !done(r.stopping) {
 			e.logAttempt(&view, err)
 		}
 		e.config.hooks.attempt(took, err)
 	}
 	attempted := func(took time.Duration, err error) {
-		e.tell("the hook Attempt, or the logger", func() { told(took, err) })
+		e.callApp("the hook Attempt, or the logger", func() { report(took, err) })
 	}
 	for failures := 0; !r.isStopping(); {
 		if needed, _ := e.isNeeded(); !needed {
-			e.tell("the logger", e.logUnneeded)
-			view.since = time.Time{} // nobody asks meanwhile
+			e.callApp("the logger", e.logUnneeded)
+			view.since = time.Time{} // there are no attempts meanwhile
 			e.awaitNeed(r.stopping, true)
 			continue
 		}
@@ -42,15 +42,15 @@ func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
 		switch {
 		case err == nil && r.isStopping():
 			if err := lease.Release(r.stopping); err != nil {
-				e.tell("the logger", func() { e.logLeft(lease, err) })
+				e.callApp("the logger", func() { e.logLeft(lease, err) })
 			}
 			return nil, nil, nil
 		case err == nil && time.Until(lease.Deadline()) > e.config.enough():
-			e.tell("the logger", func() { e.logOutcome(&view) })
+			e.callApp("the logger", func() { e.logOutcome(&view) })
 			return lease, renewals, nil
-		case err == nil: // a pause since the request has used the lease up: nothing starts on what is left
+		case err == nil: // a pause after the request has used up the lease: too little is left to start a term
 			err := lease.Release(r.stopping)
-			e.tell("the logger", func() { e.logUsedUp(lease, err) })
+			e.callApp("the logger", func() { e.logUsedUp(lease, err) })
 		case errors.Is(err, redlock.ErrClosed):
 			return nil, nil, fmt.Errorf("election: %q cannot lead any more: %w", e.name, err)
 		}
@@ -58,12 +58,12 @@ func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
 			continue
 		}
 		failures++
-		_ = retry.Sleep(r.stopping, e.config.backoff.After(failures)) // the loop looks at stopping itself
+		_ = retry.Sleep(r.stopping, e.config.backoff.After(failures)) // the loop checks stopping itself
 	}
 	return nil, nil, nil
 }
 
-// acquire waits for the lock, until ctx is done or there is nothing to lead for.
+// acquire waits for the lock until ctx is done, or until there is nothing to lead for.
 func (e *Elector) acquire(
 	ctx context.Context, attempted func(time.Duration, error), renewals chan<- renewal,
 ) (*redlock.Lease, error) {
@@ -78,7 +78,7 @@ func (e *Elector) acquire(
 			Told: func(attempts int, took time.Duration, err error) {
 				select {
 				case renewals <- renewal{attempts, took, err}:
-				default: // a hook holds the loop up: then it hears of fewer
+				default: // a hook holds up the loop, which misses this result
 				}
 			},
 		}))

@@ -5,50 +5,50 @@ import (
 	"time"
 )
 
-// bookkeepingMost is for how long a callback that names its work may go on after it without being late: what a Scheduler
-// writes of its runs while nodes are away.
-const bookkeepingMost = 10 * time.Second
+// maxBookkeeping is how long a callback may go on after the work that it names without being late. A Scheduler needs it to write
+// the ends of runs while nodes do not answer.
+const maxBookkeeping = 10 * time.Second
 
-// Check returns nil while this process is fit to take part, for a liveness probe: as long as it leads or follows as it
-// should, also while Redis is away, and while Run is not running. Otherwise a restart is the cure: work outlives its lease
-// ([ErrUndrained]), a hook, the logger or the panic handler has held Run up for longer than the TTL, or the Locker is closed,
-// so that this process can never lead again.
+// Check returns nil while this process is fit to take part in the election. Use it for a liveness probe. It returns nil while the
+// process leads or follows as it should, even if Redis does not answer, and while Run is not running. An error means that only a
+// restart helps: work outlives its lease ([ErrUndrained]); a hook, the logger or the panic handler has held up Run for longer than
+// the TTL; or the Locker is closed, so that this process can never lead again.
 func (e *Elector) Check() error {
 	e.mu.Lock()
-	t, failed, telling := e.term, e.failed, e.telling
+	t, failed, inApp := e.term, e.failed, e.inApp
 	e.mu.Unlock()
 	if failed != nil {
 		return failed
 	}
-	if took := time.Since(telling.since); telling.what != "" && took > e.config.ttl {
-		return fmt.Errorf("election: %q: %s has not returned for %v", e.name, telling.what, took.Round(time.Millisecond))
+	if took := time.Since(inApp.since); inApp.what != "" && took > e.config.ttl {
+		return fmt.Errorf("election: %q: %s has not returned for %v", e.name, inApp.what, took.Round(time.Millisecond))
 	}
 	if t == nil || t.Valid() {
 		return nil
 	}
-	late, idle := t.late(), isDone(e.waitIdle())
-	if late > 0 && len(e.stillRunning()) > 0 || late > bookkeepingMost && !idle {
+	late, idle := t.late(), isDone(e.whenIdle())
+	if late > 0 && len(e.stillRunning()) > 0 || late > maxBookkeeping && !idle {
 		return fmt.Errorf("%w; the lease of term %d was over at %s", e.undrained(), t.Token(),
 			t.lease.Deadline().Format(time.RFC3339))
 	}
 	return nil
 }
 
-// telling is what Run tells of itself to the application's own code, and since when.
-type telling struct {
-	what  string // "" if it does not
+// appCall is a call of the application's own code, such as a hook or the logger, by Run.
+type appCall struct {
+	what  string // "" if there is none
 	since time.Time
 }
 
-// tell calls the application's own code on the goroutine of Run, and Check sees how long that takes.
-func (e *Elector) tell(what string, fn func()) {
-	e.setTelling(telling{what, time.Now()})
-	defer e.setTelling(telling{})
+// callApp calls the application's own code on the goroutine of Run, and lets Check see how long that takes.
+func (e *Elector) callApp(what string, fn func()) {
+	e.setInApp(appCall{what, time.Now()})
+	defer e.setInApp(appCall{})
 	fn()
 }
 
-func (e *Elector) setTelling(t telling) {
+func (e *Elector) setInApp(c appCall) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.telling = t
+	e.inApp = c
 }

@@ -69,14 +69,14 @@ func TestCheck_DrainForEver(t *testing.T) {
 		a.stop()
 		time.Sleep(time.Minute)
 		if err := a.Check(); err != nil {
-			t.Errorf("it drains, as it may: %v", err)
+			t.Errorf("while it drains: %v", err)
 		}
 	})
 }
 
-// A hook that does not return holds the leader's lease, and nobody else can lead: a restart is the cure.
+// A hook that does not return holds the leader's lease, and nobody else can lead: only a restart helps.
 func TestCheck_NamesWhatHoldsRunUp(t *testing.T) {
-	var hung chan struct{} // what is called waits for it; it is set in each bubble
+	var hung chan struct{} // the called function waits for it; set in each bubble
 	for what, opts := range map[string][]election.Option{
 		"the hook Attempt": {election.WithHooks(election.Hooks{Attempt: func(time.Duration, error) { <-hung }})},
 		"the hook Elected": {election.WithHooks(election.Hooks{Elected: func(*election.Term) { <-hung }})},
@@ -94,7 +94,7 @@ func TestCheck_NamesWhatHoldsRunUp(t *testing.T) {
 				p := c.candidate("a", append(opts, election.WithMaxTenure(2*ttl, 0))...).run()
 				time.Sleep(4 * ttl)
 				want.Text(t, p.Check(), what)
-				close(hung) // for good
+				close(hung) // let it return
 				p.stop()
 				<-p.ended
 				if err := p.Check(); err != nil {
@@ -105,7 +105,7 @@ func TestCheck_NamesWhatHoldsRunUp(t *testing.T) {
 	}
 }
 
-// A line that says nothing of the lease is written while it is held, too: the term would never begin.
+// Lines that are not about the lease are also written while it is held. If the logger hangs in one, the term never begins.
 func TestCheck_NamesALoggerThatHangs(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		const line = "enough nodes answer again"

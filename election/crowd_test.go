@@ -17,7 +17,7 @@ func (c *cluster) crowd(n int, opts ...election.Option) []*candidate {
 	return all
 }
 
-// Twenty who start at once, on five nodes that nobody holds.
+// Twenty candidates start at once, on five nodes without a lock.
 func TestAcquire_SplitVoteConverges(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, c *cluster) {
 		for i := range 5 {
@@ -31,7 +31,7 @@ func TestAcquire_SplitVoteConverges(t *testing.T) {
 	})
 }
 
-// Twenty who are woken at once split the votes at most once or twice.
+// Twenty followers that wake at once split the votes at most once or twice.
 func TestHandover_ManyFollowersSettleOnOneWithinMilliseconds(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, c *cluster) {
 		for i := range 5 {
@@ -48,7 +48,7 @@ func TestHandover_ManyFollowersSettleOnOneWithinMilliseconds(t *testing.T) {
 				t.Errorf("nobody led for %v", took)
 			}
 			if next == old {
-				t.Error("the one who resigned leads again")
+				t.Error("the leader that resigned leads again")
 			}
 			time.Sleep(time.Second)
 			if asked := c.Asked() - before; asked > 400 {
@@ -67,8 +67,8 @@ func TestLife_FollowersCostNextToNothing(t *testing.T) {
 		time.Sleep(ttl)
 		before := c.Asked()
 		time.Sleep(long)
-		asked := c.Asked() - before - 5*int(long/every) // the leader's own
-		// Each asks when the lease that it knows of is over: a renewal ago that was a whole TTL away.
+		asked := c.Asked() - before - 5*int(long/every) // without the leader's own
+		// Each asks when the lease that it knows is over. At the last renewal, that was a whole TTL ahead.
 		if each := float64(asked) / followers / long.Seconds(); each > 1/(ttl-every).Seconds() {
 			t.Errorf("%.3f requests a second for each follower, over all nodes", each)
 		}
@@ -96,7 +96,7 @@ func TestLife_SubSecondTTLWorks(t *testing.T) {
 		since := time.Now()
 		other.leads()
 		if took := time.Since(since); took > brief+30*time.Millisecond {
-			t.Errorf("the next one led after %v", took)
+			t.Errorf("the next leader led after %v", took)
 		}
 		p.links.Heal()
 		if got := c.spans(); len(got) != 1 {

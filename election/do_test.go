@@ -11,7 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
-// Work outside callbacks is told of the end of the term, and has returned before anybody else leads.
+// Work outside callbacks learns of the end of the term, and has returned before anybody else leads.
 func TestTermDo_IsWaitedFor(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.candidate("a").run()
@@ -48,7 +48,7 @@ func TestTermDo_IsWaitedFor(t *testing.T) {
 	})
 }
 
-// The context of the caller ends it too, and a panic is the caller's; the term goes on after both.
+// The caller's context ends the work too, and its panic goes to the caller. The term goes on after both.
 func TestTermDo_BelongsToItsCaller(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.candidate("a").run()
@@ -78,7 +78,7 @@ func TestTermDo_BelongsToItsCaller(t *testing.T) {
 	})
 }
 
-// A refusal says why and leaves nothing behind in the caller's context; a term that has been won takes work at once.
+// A refusal says why, and leaves nothing behind in the caller's context. A term that has just been won takes work at once.
 func TestTermDo_RefusedAndEarly(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		early := make(chan error, 1)
@@ -97,12 +97,12 @@ func TestTermDo_RefusedAndEarly(t *testing.T) {
 			want.Err(t, err, election.ErrStopped)
 		}
 		if n := caller.children.Load(); n != 0 {
-			t.Errorf("%d contexts are left that wait for the caller's", n)
+			t.Errorf("%d contexts still wait for the caller's", n)
 		}
 	})
 }
 
-// watched is a context that counts those made from it.
+// watched is a context that counts the contexts derived from it.
 type watched struct {
 	context.Context
 	done     chan struct{} // never closed
@@ -111,7 +111,7 @@ type watched struct {
 
 func (w watched) Done() <-chan struct{} { return w.done }
 
-// AfterFunc is called by package context for each child.
+// AfterFunc is called by package context for each derived context.
 func (w watched) AfterFunc(func()) (stop func() bool) {
 	w.children.Add(1)
 	return func() bool {

@@ -21,20 +21,20 @@ type Elector struct {
 
 	mu        sync.Mutex // guards the fields below
 	callbacks []*callback
-	running   []*work       // what must return before the lease may be released
+	running   []*work       // must return before the lease may be released
 	changed   chan struct{} // closed when callbacks has changed, or work has returned
 	idle      chan struct{} // closed while nothing is running
-	panics    []*panicked   // that Run has not passed on
+	panics    []*panicked   // not yet passed on by Run
 	run       *run
 	ran       bool  // Run was called before
-	refused   bool  // a Shutdown came before the first Run
+	refused   bool  // Shutdown was called before the first Run
 	failed    error // why Run can never lead again
-	telling   telling
+	inApp     appCall
 	term      *Term // from its start until its work has returned
 }
 
-// New makes an Elector for the election called name, 1 to 191 bytes of UTF-8 without control characters. All problems are
-// reported at once.
+// New returns an Elector for the election called name: 1 to 191 bytes of UTF-8 without control characters. The error has all
+// problems at once.
 func New(locker *redlock.Locker, name string, opts ...Option) (*Elector, error) {
 	if locker == nil {
 		return nil, errors.New("election: the locker is nil")
@@ -55,10 +55,10 @@ func New(locker *redlock.Locker, name string, opts ...Option) (*Elector, error) 
 	return e, nil
 }
 
-// noStack is above all levels: where this library logs a line tells an operator nothing.
+// noStack is above all levels: the stack of a log call in this library tells an operator nothing.
 const noStack = zapcore.FatalLevel + 1
 
-// LockName is the name of an election's lock: locks of the application do not share it.
+// LockName returns the name of an election's lock. Its prefix keeps it apart from the application's own locks.
 func LockName(election string) string { return lockPrefix + election }
 
 const lockPrefix = "election:"
@@ -66,20 +66,20 @@ const lockPrefix = "election:"
 // Name returns the election's name.
 func (e *Elector) Name() string { return e.name }
 
-// Identity returns who this candidate is, as given by [WithIdentity].
+// Identity returns the identity of this candidate: see [WithIdentity].
 func (e *Elector) Identity() string { return e.config.id }
 
-// Locker returns what the Elector takes its lock with.
+// Locker returns the Locker that the Elector takes its lock with.
 func (e *Elector) Locker() *redlock.Locker { return e.locker }
 
-// IsLeader reports whether this process leads right now and has not been asked to stop. By the time the caller acts on it,
-// that may have changed; work belongs in a callback or in [Term.Do].
+// IsLeader reports whether this process leads right now and has not been asked to stop. That may have changed by the time the
+// caller acts on it, so do work in a callback or in [Term.Do].
 func (e *Elector) IsLeader() bool {
 	_, ok := e.Term()
 	return ok
 }
 
-// Term returns the current term, if this process leads right now and has not been asked to stop.
+// Term returns the current term. It returns false unless this process leads right now and has not been asked to stop.
 func (e *Elector) Term() (*Term, bool) {
 	e.mu.Lock()
 	t := e.term
@@ -90,8 +90,8 @@ func (e *Elector) Term() (*Term, bool) {
 	return t, true
 }
 
-// waitIdle returns a channel that is closed when no work is running.
-func (e *Elector) waitIdle() <-chan struct{} {
+// whenIdle returns a channel that is closed when no work is running.
+func (e *Elector) whenIdle() <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.idle
@@ -106,5 +106,5 @@ func isDone(c <-chan struct{}) bool {
 	}
 }
 
-// done is for contexts what isDone is for channels.
+// done reports whether ctx has ended.
 func done(ctx context.Context) bool { return ctx.Err() != nil }

@@ -101,7 +101,7 @@ func TestLeader_IsWhoAMajorityNames(t *testing.T) {
 		observer.links.Cut(0, 1)
 		_, err = observer.Leader(t.Context())
 		want.Err(t, err, redlock.ErrNoQuorum)
-		want := []string{records.Default.Hash(), termsKey} // of which the leader wrote both
+		want := []string{records.Default.Hash(), termsKey} // the leader has written both
 		if keys := c.Node(0).Keys(); !slices.Equal(keys, want) {
 			t.Errorf("the observer wrote: %v", keys)
 		}
@@ -111,7 +111,7 @@ func TestLeader_IsWhoAMajorityNames(t *testing.T) {
 func TestTerm_ValuesAndTimes(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		if _, ok := election.TermFrom(t.Context()); ok {
-			t.Error("a term from nowhere")
+			t.Error("an empty context has a term")
 		}
 		a := c.replica("a", 0)
 		if _, ok := a.Term(); ok {
@@ -119,7 +119,7 @@ func TestTerm_ValuesAndTimes(t *testing.T) {
 		}
 		term := a.leads()
 		if got, _ := election.TermFrom(term.Context()); got != term {
-			t.Error("the term's own context does not know it")
+			t.Error("the term's own context does not have it")
 		}
 		if time.Since(term.Since()) > time.Second || term.Token() == 0 {
 			t.Errorf("since %v, token %d", term.Since(), term.Token())
@@ -127,7 +127,7 @@ func TestTerm_ValuesAndTimes(t *testing.T) {
 	})
 }
 
-// The first look after a pause already tells that the term is over, before any timer has run.
+// The first call after a pause already reports that the term is over, before any timer has run.
 func TestTerm_IsInvalidAtItsDeadlineByTheClockAlone(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
@@ -144,7 +144,7 @@ func TestTerm_IsInvalidAtItsDeadlineByTheClockAlone(t *testing.T) {
 	})
 }
 
-// The machine sleeps, and only its boot clock, or the nodes, can tell.
+// The machine sleeps, which only its boot clock, or the nodes' clocks, can show.
 func TestSuspension_EndsTheTermBeforeAnythingStarts(t *testing.T) {
 	for _, slept := range []time.Duration{ttl - margin - every, ttl, time.Hour} {
 		t.Run(slept.String(), func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestSuspension_EndsTheTermBeforeAnythingStarts(t *testing.T) {
 				p.run()
 				term := p.leads()
 				time.Sleep(ttl)
-				p.links.Hang() // no renewal helps
+				p.links.Hang() // so that no renewal helps
 				left := time.Until(term.Deadline())
 				machine.Suspend(slept)
 				woke := time.Now()
@@ -175,7 +175,7 @@ func TestSuspension_EndsTheTermBeforeAnythingStarts(t *testing.T) {
 	}
 }
 
-// What has been over once stays over, also if a renewal on its way is confirmed before any timer has run.
+// A term that was once over stays over, even if a renewal in flight is confirmed before any timer has run.
 func TestTerm_ValidIsFinal(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		p, machine := c.sleeper("a", election.OnLeader(c.record("a", 0)))
@@ -195,7 +195,7 @@ func TestTerm_ValidIsFinal(t *testing.T) {
 	})
 }
 
-// Whoever wakes from a pause beyond the deadline and gives up has lost: there was nothing left to give up.
+// A process that wakes from a pause beyond the deadline and resigns has lost: it had no lease left to give up.
 func TestTerm_ResignedPastItsDeadlineIsLost(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		p, machine := c.sleeper("a", election.OnLeader(c.record("a", 0)))
@@ -212,7 +212,7 @@ func TestTerm_ResignedPastItsDeadlineIsLost(t *testing.T) {
 	})
 }
 
-// An election and a lock of one name do not get in each other's way.
+// An election and a lock of the same name do not affect each other.
 func TestElection_SharesNoNameWithLocks(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.candidate("a").run()
@@ -226,7 +226,7 @@ func TestElection_SharesNoNameWithLocks(t *testing.T) {
 	})
 }
 
-// Settings that would never let a term start are refused.
+// New refuses settings with which a term could never start.
 func TestNew_RefusesWhatCanNeverLead(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		locker, _ := c.Locker(redlock.WithDrift(0.2))

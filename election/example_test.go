@@ -25,7 +25,7 @@ func ExampleElector() {
 	elector, err := election.New(locker, "billing", election.OnLeader(func(ctx context.Context) {
 		term, _ := election.TermFrom(ctx)
 		fmt.Println("leading, with a token:", term.Token() > 0)
-		stop() // as SIGTERM would
+		stop() // like SIGTERM
 		<-ctx.Done()
 		fmt.Println(context.Cause(ctx))
 	}))

@@ -14,7 +14,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/race"
 )
 
-// Terms follow each other as fast as they can, and now and then a node loses everything. c.spans checks the tokens.
+// Terms follow each other as fast as they can, and now and then a node loses all its data. c.spans checks the tokens.
 func TestFence_TokensStrictlyIncrease(t *testing.T) {
 	terms := race.Scale(100, 1000)
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
@@ -28,7 +28,7 @@ func TestFence_TokensStrictlyIncrease(t *testing.T) {
 		for i := range terms {
 			term, ok := leader(all...).Term()
 			if !ok {
-				t.Fatal("it leads no more")
+				t.Fatal("it no longer leads")
 			}
 			if i%(terms/10) == 0 {
 				if node := random.IntN(3); random.IntN(2) == 0 {
@@ -36,7 +36,7 @@ func TestFence_TokensStrictlyIncrease(t *testing.T) {
 				} else {
 					c.Restart(node)
 				}
-				time.Sleep(2 * ttl) // until its guard is over, and it is repaired
+				time.Sleep(2 * ttl) // until the node's guard is over and the node is repaired
 			}
 			term.Resign(nil)
 			<-term.Context().Done()
@@ -55,7 +55,7 @@ func TestFence_TokensStrictlyIncrease(t *testing.T) {
 
 var errStale = errors.New("stale")
 
-// resource is what the README recommends: it keeps the largest token that it was shown.
+// resource does what the README recommends: it remembers the largest token that it was shown.
 type resource struct {
 	mu    sync.Mutex // guards the fields below
 	fence uint64
@@ -73,7 +73,7 @@ func (r *resource) write(token uint64, line string) error {
 	return nil
 }
 
-// A process that was paused inside its work writes when it wakes; the resource refuses it.
+// A process that was paused during its work writes when it wakes; the resource refuses the write.
 func TestFence_StaleWriteIsRejected(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		r := &resource{}
@@ -83,7 +83,7 @@ func TestFence_StaleWriteIsRejected(t *testing.T) {
 			if err := r.write(term.Token(), "a"); err != nil {
 				t.Error(err)
 			}
-			time.Sleep(3 * ttl) // it does not look at its context
+			time.Sleep(3 * ttl) // it does not check its context
 			paused <- r.write(term.Token(), "a again")
 		})).run()
 		a.leads()
@@ -99,7 +99,7 @@ func TestFence_StaleWriteIsRejected(t *testing.T) {
 		if err := <-paused; !errors.Is(err, errStale) {
 			t.Errorf("the deposed leader's write: %v", err)
 		}
-		a.stop() // before it leads again
+		a.stop() // so that it does not lead again
 		<-a.ended
 		synctest.Wait()
 		if len(r.lines) != 2 || r.lines[1] != "b" {

@@ -8,7 +8,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// What a node says of terms is read, whatever it is.
+// Whatever a node returns as terms is decoded without harm.
 func FuzzTerms(f *testing.F) {
 	f.Add("7 1700000000000000 pod", "8 1 a b")
 	f.Add("9007199254740991 9007199254740991 x", "")
@@ -28,7 +28,7 @@ func FuzzTerms(f *testing.F) {
 	})
 }
 
-// What the holder of an election's lock says of itself is read, whatever it is, and can be written as JSON.
+// Whatever the lock of an election says of its holder is decoded, and can be encoded as JSON.
 func FuzzLeader(f *testing.F) {
 	f.Add("pod-1 1700000000000 http://pod-1:8080")
 	f.Add("%zz 253402300800000 ")

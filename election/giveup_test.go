@@ -13,7 +13,7 @@ import (
 
 const cooldown = 3 * time.Second
 
-// resigned waits until the process has resigned and handed over, and returns when.
+// resigned waits until the process has resigned and handed over, and returns the time.
 func (p *candidate) resigned(cause error) time.Time {
 	p.c.T.Helper()
 	term, ok := p.Term()
@@ -41,12 +41,12 @@ func TestHandover_ResignedIsFollowedByAnother(t *testing.T) {
 		since := a.resigned(errors.New("busy"))
 		b.leads()
 		if took := time.Since(since); took > 10*time.Millisecond {
-			t.Errorf("the next one led after %v", took)
+			t.Errorf("the next leader led after %v", took)
 		}
 		time.Sleep(2 * cooldown)
-		old.Resign(nil) // it is over: nothing happens
+		old.Resign(nil) // no effect: the term is over
 		if !b.IsLeader() {
-			t.Error("the next one leads no more")
+			t.Error("the next leader no longer leads")
 		}
 	})
 }
@@ -72,7 +72,7 @@ func TestHandover_ResignEndsThisTermOnly(t *testing.T) {
 		old.Resign(errors.New("late"))
 		time.Sleep(ttl)
 		if now, ok := a.Term(); !ok || now != term {
-			t.Errorf("term %v after a resignation from the one before", now)
+			t.Errorf("term %v after a resignation from the previous term", now)
 		}
 	})
 }
@@ -94,10 +94,10 @@ func TestHandover_MaxTenureRotates(t *testing.T) {
 			}
 		}
 		if len(terms) < 14 || changes != len(terms)-1 {
-			t.Errorf("%d terms, %d of them after another's", len(terms), changes)
+			t.Errorf("%d terms, %d of them after a term of the other process", len(terms), changes)
 		}
 		if shortest < tenure-jitter || longest > tenure+jitter || longest-shortest < jitter/2 {
-			t.Errorf("terms of %v to %v, want %v and up to %v less or more", shortest, longest, tenure, jitter)
+			t.Errorf("terms of %v to %v, want %v plus or minus up to %v", shortest, longest, tenure, jitter)
 		}
 	})
 }
@@ -149,7 +149,7 @@ func TestHandover_StandbyLeadsOnlyWhereNobodyElseDoes(t *testing.T) {
 	})
 }
 
-// Many ask at once, also from inside the callback: the term ends once, and nobody waits.
+// Many goroutines resign at once, one of them inside the callback: the term ends once, and nobody waits.
 func TestHandover_ResignCoalesces(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		ended := 0
@@ -188,7 +188,7 @@ func TestHandover_ResignedStaysAwayUntilItsWorkIsBack(t *testing.T) {
 		resigned := time.Now()
 		b.leads()
 		if took := time.Since(resigned); took < ttl-every {
-			t.Errorf("the next one led after %v, though the work of the first goes on", took)
+			t.Errorf("the next leader led after %v, though the work of the first goes on", took)
 		}
 		want.Err(t, a.Check(), election.ErrUndrained)
 		b.stop()
@@ -205,7 +205,7 @@ func TestHandover_ResignedStaysAwayUntilItsWorkIsBack(t *testing.T) {
 	})
 }
 
-// Whatever the settings, a process that gives up at once is elected a few times a second at most.
+// Whatever the settings, a process that always resigns at once is elected at most a few times a second.
 func TestCooldown_NoHotLoop(t *testing.T) {
 	for name, gives := range map[string]func(ctx context.Context){
 		"panics": func(context.Context) { panic("at once") },

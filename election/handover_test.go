@@ -22,7 +22,7 @@ func TestHandover_KilledLeader(t *testing.T) {
 		a.links.Cut()
 		b.leads()
 		if took := time.Since(cut); took > ttl+nodeTimeout {
-			t.Errorf("the next one led after %v", took)
+			t.Errorf("the next leader led after %v", took)
 		}
 		time.Sleep(ttl)
 		if got := c.spans(); len(got) != 1 || got[0].who != "a" {
@@ -56,7 +56,7 @@ func TestHandover_DrainTimeout(t *testing.T) {
 		}
 		b.leads() // when the lease has run out
 		if got := time.Since(stopped); got < time.Minute+ttl-every {
-			t.Errorf("the next one led after %v", got)
+			t.Errorf("the next leader led after %v", got)
 		}
 		close(free)
 	})
@@ -94,7 +94,7 @@ func TestHandover_WithoutPushAtTheLeasesEnd(t *testing.T) {
 		<-a.ended
 		b.leads()
 		if took := time.Since(stopped); took > ttl+100*time.Millisecond {
-			t.Errorf("the next one led after %v", took)
+			t.Errorf("the next leader led after %v", took)
 		}
 		c.spans()
 	})
@@ -115,8 +115,7 @@ func TestHandover_CancelledContextStillReleases(t *testing.T) {
 	})
 }
 
-// A release that no node answers is left to the lease's end; what of it arrives later does not touch
-// the next one's lease.
+// If no node answers a release, the lease runs out. If the release arrives later, it does not affect the next leader's lease.
 func TestHandover_FailedReleaseTouchesNoSuccessor(t *testing.T) {
 	for name, fault := range map[string]func(*nodetest.Links){
 		"cut":              func(l *nodetest.Links) { l.Cut() },
@@ -138,12 +137,12 @@ func TestHandover_FailedReleaseTouchesNoSuccessor(t *testing.T) {
 				}
 				term := b.leads()
 				if took := time.Since(stopped); took > ttl+100*time.Millisecond {
-					t.Errorf("the next one led after %v", took)
+					t.Errorf("the next leader led after %v", took)
 				}
-				a.links.Heal() // and what is left of the release arrives
+				a.links.Heal() // the delayed requests of the release arrive
 				time.Sleep(3 * ttl)
 				if now, ok := b.Term(); !ok || now != term || c.held() != c.N {
-					t.Errorf("the next one's lease was touched: %d keys", c.held())
+					t.Errorf("the next leader's lease was changed: %d keys", c.held())
 				}
 				c.spans()
 			})

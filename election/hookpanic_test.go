@@ -10,7 +10,7 @@ import (
 	"github.com/redlockfx/redlockfx/election"
 )
 
-// A hook that panics under a Run that is recovered, or that ends the goroutine of Run.
+// A hook panics while somebody recovers from the panic of Run, or ends the goroutine of Run.
 func TestHooks_OneThatDoesNotReturnLeavesNoLeaderBehind(t *testing.T) {
 	for end, leave := range map[string]func(){
 		"panic":  func() { panic("hook") },
@@ -37,7 +37,7 @@ func TestHooks_OneThatDoesNotReturnLeavesNoLeaderBehind(t *testing.T) {
 					<-ended
 					synctest.Wait()
 					if p.IsLeader() {
-						t.Error("it leads, and nobody looks after it")
+						t.Error("it leads, although its Run is over")
 					}
 					time.Sleep(2 * ttl)
 					if n := c.held(); n > 0 {

@@ -6,29 +6,29 @@ import (
 	"github.com/redlockfx/redlockfx/internal/chain"
 )
 
-// Hooks tell what an Elector does, for metrics and traces. Any may be nil. They are called in the order
-// in which things happen, never under a lock, on the goroutine of Run, except Observed, which has one of
-// its own: one that blocks holds the elector up, though never the end of a term's contexts. They may call
-// any method; Shutdown, which waits for Run and so for them, only with a context that ends.
+// Hooks report what an Elector does, for metrics and traces. Any may be nil. They are called in the order in which things happen,
+// never under a lock, on the goroutine of Run; Observed has its own goroutine. A hook that blocks holds up the elector, but never
+// the end of a term's contexts. Hooks may call any method. A hook that calls Shutdown waits for itself, so the context that it
+// passes must end.
 type Hooks struct {
 	// Elected is called when this process has won, before its callbacks start.
 	Elected func(t *Term)
 	// Ended is called when the callbacks' contexts have ended, with the cause.
 	Ended func(t *Term, cause error)
-	// Drained is called when the callbacks have returned and the lease is released; or it was abandoned.
-	// took is the time since the end. late: they had not returned when the lease was over, or given up.
+	// Drained is called when the callbacks have returned and the lease is released, or when the lease was abandoned. took is
+	// the time since the end. late means that callbacks had not returned when the lease was over or abandoned.
 	Drained func(t *Term, took time.Duration, late bool)
-	// Renewed is called after each renewal, with its number of attempts and the time from the first one's
-	// begin. err is nil, or why the last attempt failed.
+	// Renewed is called after each renewal, with its number of attempts and the time since the first one began. err is nil, or
+	// why the last attempt failed.
 	Renewed func(t *Term, attempts int, took time.Duration, err error)
 	// Attempt is called after each attempt to win; err is nil for the one that won.
 	Attempt func(took time.Duration, err error)
-	// Observed is called when another process, or this one, or nobody leads from now on.
+	// Observed is called at the start and whenever the leader changes, also to this process or to nobody.
 	Observed func(Leader)
 }
 
-// JoinHooks returns Hooks that call all of those given, in that order, on the same goroutine. What none of them has stays
-// nil. If one panics, those after it are not called.
+// JoinHooks returns Hooks that call all the given ones in order, on the same goroutine. A hook that none of them has stays nil. If
+// one panics, those after it are not called.
 func JoinHooks(all ...Hooks) Hooks {
 	var joined Hooks
 	for _, h := range all {

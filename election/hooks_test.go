@@ -14,7 +14,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// recorder takes down what the hooks tell.
+// recorder records the calls of hooks.
 type recorder struct {
 	mu    sync.Mutex // guards lines
 	lines []string
@@ -26,41 +26,41 @@ func (r *recorder) add(format string, args ...any) {
 	r.lines = append(r.lines, fmt.Sprintf(format, args...))
 }
 
-func (r *recorder) told() []string {
+func (r *recorder) reported() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.lines)
 }
 
-// hooks call any method of the Elector.
+// hooks returns hooks that call any method of the Elector.
 func (r *recorder) hooks(p func() *candidate) election.Hooks {
-	look := func() {
+	callAll := func() {
 		e := p().Elector
 		e.OnLeader(func(context.Context) {})()
 		_, _, _, _ = e.IsLeader(), e.Check(), e.Name(), e.Locker()
 		_, _ = e.Term()
 		ctx, enough := context.WithCancel(context.Background())
-		enough() // or a hung node would hold the hook up
+		enough() // otherwise a hung node would block the hook
 		_, _ = e.Leader(ctx)
 		<-e.Observe(ctx)
 	}
 	return election.Hooks{
-		Elected: func(t *election.Term) { look(); r.add("elected, valid %v", t.Valid()) },
+		Elected: func(t *election.Term) { callAll(); r.add("elected, valid %v", t.Valid()) },
 		Ended: func(t *election.Term, cause error) {
-			look()
+			callAll()
 			r.add("ended, valid %v: resigned %v, lost %v, stopped %v", t.Valid(),
 				errors.Is(cause, election.ErrResigned), errors.Is(cause, election.ErrLost), errors.Is(cause, election.ErrStopped))
 		},
 		Drained: func(_ *election.Term, took time.Duration, late bool) {
-			look()
+			callAll()
 			r.add("drained after %v, late %v", took, late)
 		},
 		Renewed: func(_ *election.Term, attempts int, took time.Duration, err error) {
-			look()
+			callAll()
 			r.add("renewed in %d after %v: no quorum %v", attempts, took, errors.Is(err, redlock.ErrNoQuorum))
 		},
 		Attempt: func(_ time.Duration, err error) {
-			look()
+			callAll()
 			r.add("attempt: held %v, failed %v", errors.Is(err, redlock.ErrHeld), err != nil)
 		},
 	}
@@ -87,8 +87,8 @@ func TestHooks_TellInOrder(t *testing.T) {
 			"renewed in 1 after 0s: no quorum false",
 			"ended, valid true: resigned true, lost false, stopped false", "callback ends", "drained after 1s, late false",
 		}
-		if got := r.told(); !slices.Equal(got, want) {
-			t.Errorf("told\n%q, want\n%q", got, want)
+		if got := r.reported(); !slices.Equal(got, want) {
+			t.Errorf("reported\n%q, want\n%q", got, want)
 		}
 	})
 }
@@ -103,30 +103,30 @@ func TestHooks_OfALeaderThatIsCutOff(t *testing.T) {
 		p.leads()
 		p.links.Hang()
 		time.Sleep(2 * ttl)
-		got := r.told()
+		got := r.reported()
 		ended := slices.Index(got, "ended, valid false: resigned false, lost true, stopped false")
 		if ended < 0 || !slices.Contains(got, "drained after "+margin.String()+", late true") {
-			t.Fatalf("told %q", got)
+			t.Fatalf("reported %q", got)
 		}
 		failed := slices.IndexFunc(got, func(s string) bool { return len(s) > 12 && s[:12] == "renewed in 3" })
 		if failed < 0 || failed > ended {
-			t.Errorf("told %q, want a renewal that failed after three attempts", got)
+			t.Errorf("reported %q, want a renewal that failed after three attempts", got)
 		}
 	})
 }
 
-// A consumer that is slow gets them all the same, in order; the terms' contexts do not wait for it.
-func TestHooks_SlowOnesAreToldInOrder(t *testing.T) {
+// A slow hook still gets all calls, in order. The terms' contexts do not wait for it.
+func TestHooks_SlowOnesGetAllCallsInOrder(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		var told []string
-		tell := func(what string, term *election.Term) {
+		var reported []string
+		add := func(what string, term *election.Term) {
 			time.Sleep(2 * time.Second)
-			told = append(told, fmt.Sprint(what, " ", term.Token()))
+			reported = append(reported, fmt.Sprint(what, " ", term.Token()))
 		}
 		p := c.candidate("a", election.WithCooldown(0), election.WithHooks(election.Hooks{
-			Elected: func(term *election.Term) { tell("elected", term) },
-			Ended:   func(term *election.Term, _ error) { tell("ended", term) },
-			Drained: func(term *election.Term, _ time.Duration, _ bool) { tell("drained", term) },
+			Elected: func(term *election.Term) { add("elected", term) },
+			Ended:   func(term *election.Term, _ error) { add("ended", term) },
+			Drained: func(term *election.Term, _ time.Duration, _ bool) { add("drained", term) },
 		})).run()
 		var want []string
 		for range 5 {
@@ -142,8 +142,8 @@ func TestHooks_SlowOnesAreToldInOrder(t *testing.T) {
 		}
 		p.stop()
 		<-p.ended
-		if len(told) < len(want) || !slices.Equal(told[:len(want)], want) {
-			t.Errorf("told %q, want %q", told, want)
+		if len(reported) < len(want) || !slices.Equal(reported[:len(want)], want) {
+			t.Errorf("reported %q, want %q", reported, want)
 		}
 	})
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// The promise that matters most: whatever happens to a leader's nodes, its context ends the margin
-// before anybody else can lead.
+// The most important guarantee: whatever happens to a leader's nodes, its context ends at least the margin before anybody else
+// can lead.
 func TestKeep_ContextIsDoneTheMarginBeforeTheLeaseExpires(t *testing.T) {
 	const lag = margin / 4
 	for name, of := range map[string]struct {
 		fault func(p *candidate)
-		least time.Duration // lag, where the release that follows the work can arrive
+		least time.Duration // lag, if the release that follows the work can arrive
 	}{
 		"cut from all":       {func(p *candidate) { p.links.Cut() }, margin},
 		"cut from majority":  {func(p *candidate) { p.links.Cut(0, 1) }, margin},
@@ -29,7 +29,7 @@ func TestKeep_ContextIsDoneTheMarginBeforeTheLeaseExpires(t *testing.T) {
 		"majority hangs":     {func(p *candidate) { p.links.Hang(1, 2) }, margin},
 		"replies are lost":   {func(p *candidate) { p.links.DropReplies() }, lag},
 		"slower than usable": {func(p *candidate) { p.links.Delay(nodeTimeout) }, lag},
-		"majority forgets": {func(p *candidate) {
+		"majority loses its state": {func(p *candidate) {
 			for i := range 2 {
 				p.c.Wipe(i)
 			}
@@ -45,7 +45,7 @@ func TestKeep_ContextIsDoneTheMarginBeforeTheLeaseExpires(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
-				a := c.replica("a", lag, election.WithStandby(time.Second)) // so that b is the next one
+				a := c.replica("a", lag, election.WithStandby(time.Second)) // so that b leads next
 				term := a.leads()
 				b := c.replica("b", 0)
 				time.Sleep(ttl + 7*time.Millisecond)
@@ -67,7 +67,7 @@ func TestKeep_ContextIsDoneTheMarginBeforeTheLeaseExpires(t *testing.T) {
 					t.Fatalf("terms %v", got)
 				}
 				if gap := since.Sub(got[0].done); gap < of.least {
-					t.Errorf("the next one led %v after the context was done, want at least %v", gap, of.least)
+					t.Errorf("the next leader led %v after the context was done, want at least %v", gap, of.least)
 				}
 			})
 		})
@@ -81,12 +81,12 @@ func TestKeep_StopDeadlineCountsFromTheSend(t *testing.T) {
 		c.Delay(80 * time.Millisecond)
 		time.Sleep(every)
 		deadline := term.Deadline()
-		for term.Deadline().Equal(deadline) { // until the answers to the next renewal are in
+		for term.Deadline().Equal(deadline) { // until the answers to the next renewal have arrived
 			time.Sleep(time.Millisecond)
 		}
 		want := validFor - margin - 160*time.Millisecond
 		if left := time.Until(term.Deadline()); left > want || left < want-time.Millisecond {
-			t.Errorf("%v left when a renewal that took 160ms is in, want %v", left, want)
+			t.Errorf("%v left after a renewal that took 160ms, want %v", left, want)
 		}
 	})
 }
@@ -122,8 +122,7 @@ func TestKeep_TransientErrorsAreRidden(t *testing.T) {
 	})
 }
 
-// counter counts how often a node is asked. One that did not answer is asked what it is before
-// anything else, which is a pipeline.
+// counter counts the requests to a node. A node that did not answer is inspected before any other request, in a pipeline.
 type counter struct{ atomic.Int32 }
 
 func (*counter) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -174,10 +173,10 @@ func TestKeep_RenewalAttemptsAreBounded(t *testing.T) {
 			t.Fatal("does not lead")
 		}
 		links.Cut()
-		// Two renewals lie between the last that succeeded and the stop deadline.
+		// There are two renewals between the last successful one and the stop deadline.
 		time.Sleep(time.Until(term.Deadline()) - time.Millisecond)
 		if got := asked.Load() - won - 10; got < 5 || got > 8 {
-			t.Errorf("%d attempts of two renewals, want four each, but for what comes after", got)
+			t.Errorf("%d attempts of two renewals, want four each, except after the stop deadline", got)
 		}
 		stop()
 		if err := <-ended; err != nil {
@@ -203,7 +202,7 @@ func TestKeep_SlowSuccessfulRenewalDoesNotExtend(t *testing.T) {
 			t.Errorf("the context was done %v after the stop deadline", late)
 		}
 		if left := records.Default.Left(t, lockX, c.Raw()[0]); left < ttl/2 {
-			t.Errorf("the nodes have not renewed the lease, so this shows nothing: %v left", left)
+			t.Errorf("the nodes have not renewed the lease, so this test proves nothing: %v left", left)
 		}
 	})
 }
@@ -253,7 +252,7 @@ func TestKeep_AllNodesFlushed(t *testing.T) {
 	})
 }
 
-// The stop comes before, with or after a renewal that is on its way. Whichever a node sees first, no key comes back.
+// A release is sent before, with or after a renewal in flight. Whichever a node gets first, no key comes back.
 func TestKeep_RenewalRacingWithReleaseNeverResurrects(t *testing.T) {
 	const trip = 30 * time.Millisecond // one way
 	for early := -trip; early <= 3*trip; early += trip / 2 {

@@ -12,11 +12,11 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/race"
 )
 
-// The machine sleeps past the stop deadline while a hook delays the callbacks. A renewal in flight is confirmed after
-// the wake-up.
+// The machine sleeps past the stop deadline while a hook delays the callbacks. A renewal in flight is confirmed after the machine
+// wakes.
 func TestOnLeader_NoTermGoesOnWithoutItsCallbacks(t *testing.T) {
 	t.Parallel()
-	for range race.Scale(4, 12) { // how the renewals fall is up to chance
+	for range race.Scale(4, 12) { // when the renewals happen is random
 		inSeries(t, 3, func(t *testing.T, c *cluster) {
 			seen, record := latest()
 			var p *candidate
@@ -49,7 +49,7 @@ func TestOnLeader_RegisteredPastTheDeadlineOfATermThatIsSaved(t *testing.T) {
 	})
 }
 
-// latest returns a callback, and the latest term that it was called in.
+// latest returns a callback, and the token of the latest term for which it was called.
 func latest() (*atomic.Uint64, func(context.Context)) {
 	var seen atomic.Uint64
 	return &seen, func(ctx context.Context) {
@@ -59,7 +59,7 @@ func latest() (*atomic.Uint64, func(context.Context)) {
 	}
 }
 
-// sees fails the test unless the callback was called in the term that the candidate leads when all is well again.
+// sees fails the test unless the callback is called in the term that the candidate leads when all is well again.
 func (p *candidate) sees(latest *atomic.Uint64) {
 	p.c.T.Helper()
 	p.links.Heal()
@@ -71,10 +71,9 @@ func (p *candidate) sees(latest *atomic.Uint64) {
 	}
 }
 
-// sleepInARenewal returns when the machine has slept past the stop deadline, though not past the lease, with a renewal
-// under way that will be confirmed.
+// sleepInARenewal lets the machine sleep past the stop deadline, but not past the lease, during a renewal that will be confirmed.
 func (p *candidate) sleepInARenewal(machine *clock.Clock, term *election.Term) {
-	p.links.Cut() // one renewal fails: the next one will save much
+	p.links.Cut() // one renewal fails, so the next one gains much time
 	time.Sleep(time.Until(term.Deadline()) - every/2)
 	p.links.Heal()
 	p.links.Delay(10 * time.Millisecond)
@@ -83,7 +82,7 @@ func (p *candidate) sleepInARenewal(machine *clock.Clock, term *election.Term) {
 	}
 	slept := time.Until(term.Deadline()) + margin/4
 	for i := range p.c.N {
-		p.c.Jump(i, slept) // they are awake
+		p.c.Jump(i, slept) // the nodes do not sleep
 	}
 	machine.Suspend(slept)
 }

@@ -11,35 +11,34 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// lead is a term from its start to its release, or to where it is abandoned because callbacks have not returned: then it is
-// not drained. cause is why it ended.
+// lead runs a term from its start until its lease is released or abandoned. It returns why the term ended, and whether all
+// callbacks have returned.
 func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (cause error, drained bool) {
 	t := newTerm(r.stopping, e, lease)
 	var recording sync.WaitGroup
-	defer recording.Wait() // after the release, and at once: the term's context has ended by then
+	defer recording.Wait() // returns at once: it is called after the release, when the term's context has ended
 	recording.Go(func() { e.recordTerm(t) })
 	stop := context.AfterFunc(r.stopping, func() { t.end(context.Cause(r.stopping)) })
 	defer stop()
-	defer func() { // does nothing unless a hook or the logger has panicked, or ended this goroutine: callbacks may still run
-		t.lose(fmt.Errorf("%w: Run has ended by a panic or runtime.Goexit", ErrStopped))
+	defer func() { // has an effect only if a hook or the logger panicked or called Goexit: callbacks may still run then
+		t.lose(fmt.Errorf("%w: a panic or runtime.Goexit ended Run", ErrStopped))
 		t.lease.Abandon()
 	}()
-	e.tell("the hook Elected, or the logger", func() {
+	e.callApp("the hook Elected, or the logger", func() {
 		e.logLeads(t)
 		e.config.hooks.elected(t)
 	})
 	if r.isStopping() {
-		t.end(context.Cause(r.stopping)) // now, and not on AfterFunc's goroutine, which begin may overtake
+		t.end(context.Cause(r.stopping)) // AfterFunc's goroutine might do that only after begin
 	}
 	e.begin(t)
 
 	defer e.endUnneeded(t.work, t.end)()
 	e.watch(t, renewals)
-	cause = context.Cause(t.work) // whatever ended it first
-	e.tell("the hook Ended", func() { e.config.hooks.ended(t, cause) })
+	cause = context.Cause(t.work) // the first cause
+	e.callApp("the hook Ended", func() { e.config.hooks.ended(t, cause) })
 
-	// Whoever leads next may start the moment Release returns, so the order is: the work stops, and only then the lease is
-	// released.
+	// The next leader may start the moment Release returns. So the work stops first, and only then the lease is released.
 	began := time.Now()
 	drained = e.drain(r, t, renewals)
 	late := !drained || !time.Now().Before(t.lease.Deadline())
@@ -50,14 +49,14 @@ func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (c
 		problem = e.undrained()
 		t.lease.Abandon()
 	case e.willPanic():
-		// Whoever leads next may have the same bug: it comes when the lease has run out, as after any crash, and not at once.
+		// The next leader may have the same bug. So it starts when the lease has run out, as after any crash, and not at once.
 		t.lease.Abandon()
 		e.forgetTerm()
 	default:
 		problem = t.lease.Release(r.stopping)
 		e.forgetTerm()
 	}
-	e.tell("the hook Drained, or the logger", func() {
+	e.callApp("the hook Drained, or the logger", func() {
 		e.logPanics(e.panicsSoFar())
 		e.logEnd(r, t, cause, problem)
 		e.config.hooks.drained(t, time.Since(began), late)
@@ -72,15 +71,15 @@ func (e *Elector) panicsSoFar() []*panicked {
 	return slices.Clone(e.panics)
 }
 
-// willPanic reports that Run is about to panic.
+// willPanic reports whether Run is about to panic.
 func (e *Elector) willPanic() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.panics) > 0 && e.config.onPanic == nil
 }
 
-// watch returns when the term has been asked to end or is lost. The lease is renewed meanwhile, and afterwards, until it is
-// released: here it is seen how that goes. A renewal that fails is no end while the stop deadline has not come.
+// watch returns when the term has been asked to end or is lost. It reports the renewals of the lease, which go on until the
+// release. A failed renewal does not end the term before its stop deadline.
 func (e *Elector) watch(t *Term, renewals <-chan renewal) {
 	tenure := e.config.tenure()
 	for extensions := 0; ; {
@@ -102,10 +101,10 @@ func (e *Elector) watch(t *Term, renewals <-chan renewal) {
 	}
 }
 
-// drain waits for the work of the term to return, while the lease is renewed. When the time for that is over it ends the
-// term's own context too, and the work has the stop margin. false: some is still running.
+// drain waits for the work of the term to return, while the lease is renewed. When the time to drain is over, it ends the term's
+// own context too, and waits for the stop margin. It returns false if some work is still running.
 func (e *Elector) drain(r *run, t *Term, renewals <-chan renewal) bool {
-	began, idle := time.Now(), e.waitIdle()
+	began, idle := time.Now(), e.whenIdle()
 	timeout := time.NewTimer(e.config.drainTimeout)
 	defer timeout.Stop()
 	for over := false; !over; {
@@ -122,7 +121,7 @@ func (e *Elector) drain(r *run, t *Term, renewals <-chan renewal) bool {
 			if isDone(idle) {
 				return true
 			}
-			e.tell("the logger", func() { e.logCutShort(t, time.Since(began)) })
+			e.callApp("the logger", func() { e.logCutShort(t, time.Since(began)) })
 			over = true
 		}
 	}
@@ -137,17 +136,17 @@ func (e *Elector) drain(r *run, t *Term, renewals <-chan renewal) bool {
 }
 
 func (e *Elector) renewed(t *Term, n renewal) {
-	e.tell("the hook Renewed, or the logger", func() { e.tellRenewed(t, n) })
+	e.callApp("the hook Renewed, or the logger", func() { e.reportRenewed(t, n) })
 }
 
-func (e *Elector) tellRenewed(t *Term, n renewal) {
+func (e *Elector) reportRenewed(t *Term, n renewal) {
 	if n.err != nil && !errors.Is(n.err, redlock.ErrLost) {
 		e.logRenewal(t, n.attempts, n.err)
 	}
 	e.config.hooks.renewed(t, n)
 }
 
-// renewedBefore tells of the renewals before the end of the term, of which one may have found it lost.
+// renewedBefore reports the renewals before the end of the term. One of them may have found the lease lost.
 func (e *Elector) renewedBefore(t *Term, renewals <-chan renewal) {
 	for {
 		select {

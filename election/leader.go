@@ -12,15 +12,15 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Leader is who leads.
+// Leader describes the process that leads.
 type Leader struct {
 	ID, Value string    // as given by WithIdentity
 	Token     uint64    // of the term
 	Since     time.Time // when it was elected, by its own clock
-	Expires   time.Time // when, without renewal, the lease has run out
+	Expires   time.Time // when the lease runs out if it is not renewed
 }
 
-// announce is what the lock says of its holder: the id with its blanks escaped, the time in milliseconds, and the value.
+// announce returns the text that the lock stores about its holder: the escaped id, the time in milliseconds, and the value.
 func (c config) announce() string {
 	text := fmt.Sprintf("%s %d", url.QueryEscape(c.id), time.Now().UnixMilli())
 	if c.value != "" {
@@ -29,9 +29,8 @@ func (c config) announce() string {
 	return text
 }
 
-// Leader asks all nodes who leads; this process need not campaign. By the time it returns, that may
-// have changed. [ErrNoLeader]: no majority of nodes names one. Any other error says that too few
-// nodes answered to tell.
+// Leader asks all nodes who leads. This process need not campaign. By the time it returns, that may have changed. The error is
+// [ErrNoLeader] if no majority of nodes names a leader. Any other error says that too few nodes answered.
 func (e *Elector) Leader(ctx context.Context) (Leader, error) {
 	h, err := e.locker.Holder(ctx, LockName(e.name))
 	if errors.Is(err, redlock.ErrVacant) {
@@ -43,12 +42,12 @@ func (e *Elector) Leader(ctx context.Context) (Leader, error) {
 	return leaderOf(h), nil
 }
 
-// Observe tells who leads, at once and each time that this changes, until ctx is done or the Locker is
-// closed; then the channel is closed. The zero Leader is nobody. It need not be received from: what is not
-// received gives way to what is newer. This process need not campaign; nothing is written.
+// Observe returns a channel that receives who leads: at once, and each time that changes. The channel is closed when ctx is done or
+// the Locker is closed. The zero Leader means that nobody leads. A receiver may be slow: a newer value replaces one that was not
+// received. This process need not campaign; nothing is written to the nodes.
 func (e *Elector) Observe(ctx context.Context) <-chan Leader {
 	leaders := make(chan Leader, 1)
-	go func() { // ends with ctx; closing the channel says so
+	go func() { // ends with ctx, and then closes the channel
 		defer close(leaders)
 		_ = e.locker.Watch(ctx, LockName(e.name), func(h redlock.Holder) {
 			select {
@@ -74,16 +73,16 @@ func leaderOf(h redlock.Holder) Leader {
 	return l
 }
 
-// announced reads what announce wrote.
+// announced decodes a text of announce.
 func announced(text string) Leader {
 	escaped, rest, _ := strings.Cut(text, " ")
 	since, value, _ := strings.Cut(rest, " ")
 	l := Leader{ID: escaped, Value: value}
-	if id, err := url.QueryUnescape(escaped); err == nil { // or the lock was taken by something else than an election
+	if id, err := url.QueryUnescape(escaped); err == nil { // fails if something other than an election took the lock
 		l.ID = id
 	}
 	if ms, err := strconv.ParseInt(since, 10, 64); err == nil {
-		if at := time.UnixMilli(ms); at.Year() >= 0 && at.Year() <= 9999 { // the years that JSON has
+		if at := time.UnixMilli(ms); at.Year() >= 0 && at.Year() <= 9999 { // other years cannot be encoded as JSON
 			l.Since = at
 		}
 	}

@@ -66,7 +66,7 @@ func TestLife_StartsAndStopsAsOftenAsOneLikes(t *testing.T) {
 	})
 }
 
-// A process that wakes can be asked before any of its timers has run, and before its work has had a chance to return.
+// When a process wakes, Check may be called before any timer has run, and before the work has had time to return.
 func TestCheck_GivesTheWorkOfALeaderThatWakesTheStopMargin(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		hung := make(chan struct{})
@@ -97,13 +97,13 @@ func TestCheck_GivesTheWorkOfALeaderThatWakesTheStopMargin(t *testing.T) {
 	})
 }
 
-// A process whose Locker is closed can never lead again, and says so.
+// A process whose Locker is closed can never lead again, and Run says so.
 func TestRun_EndsWithItsLocker(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
 		a.leads()
 		if err := a.locker.Close(t.Context()); err == nil {
-			t.Error("the lease that was abandoned is not named")
+			t.Error("the error does not name the abandoned lease")
 		}
 		bubble.Await(t, "the end of Run", ttl, func() bool { return a.State() == election.StateStopped })
 		<-a.ended

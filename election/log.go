@@ -13,13 +13,13 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// At info: who leads, since when, and why that ends. At warn: what needs a person soon. At error: what needs one now.
+// Levels: info for who leads, since when, and why that ends; warn for problems that need a person soon; error for now.
 
 func (e *Elector) logLeads(t *Term) {
 	e.log.Info("this replica leads", zap.Uint64("term", t.Token()), zap.Time("until", t.Deadline()))
 }
 
-// logPanics logs those that are not logged yet.
+// logPanics logs the panics that are not logged yet.
 func (e *Elector) logPanics(panics []*panicked) {
 	for _, p := range panics {
 		if !p.logged {
@@ -29,12 +29,12 @@ func (e *Elector) logPanics(panics []*panicked) {
 	}
 }
 
-// logPanic logs how a callback has panicked. What comes of it, logEnd says, if its term has not ended before.
+// logPanic logs a panic of a callback. logEnd logs the consequence, unless the term has ended before.
 func (e *Elector) logPanic(t *Term, p *PanicError) {
 	e.log.Error("a callback panicked", zap.Uint64("term", t.Token()), zap.Error(p), zap.ByteString("callback_stack", p.Stack))
 }
 
-// logEnd logs the end of a term; problem is why its lease was not released.
+// logEnd logs the end of a term. problem is why its lease was not released, or nil.
 func (e *Elector) logEnd(r *run, t *Term, cause, problem error) {
 	fields := []zap.Field{
 		zap.Uint64("term", t.Token()), zap.NamedError("cause", cause), zap.Duration("led", time.Since(t.since)),
@@ -70,7 +70,7 @@ func (e *Elector) logRenewal(t *Term, attempts int, err error) {
 		zap.Int("attempts", attempts), zap.Time("stop_deadline", t.Deadline()), zap.Error(err))
 }
 
-// logCutShort says that a shutdown's deadline leaves callbacks less time than they were given.
+// logCutShort logs that a shutdown's deadline leaves callbacks less time than the drain timeout.
 func (e *Elector) logCutShort(t *Term, after time.Duration) {
 	e.log.Warn("the drain is cut short: Shutdown has no more time", zap.Uint64("term", t.Token()),
 		zap.Duration("after", after), zap.Duration("drain_timeout", e.config.drainTimeout),
@@ -85,35 +85,35 @@ func names(items []doing.Item) []string {
 	return all
 }
 
-// logUnneeded says that there is nothing to lead for.
+// logUnneeded logs that there is nothing to lead for.
 func (e *Elector) logUnneeded() { e.log.Info("not campaigning while there is no callback") }
 
-// logUsedUp says that a lease was won too late.
+// logUsedUp logs that a lease was won with too little time left.
 func (e *Elector) logUsedUp(lease *redlock.Lease, problem error) {
-	e.log.Warn("elected, but a pause has used most of the lease up: gave it up, campaigning again",
+	e.log.Warn("elected, but a pause used up most of the lease: gave it up, campaigning again",
 		zap.Time("lease_until", lease.Deadline()), zap.Error(problem))
 }
 
-// logLeft says that a lease which came with the stop could not be given back.
+// logLeft logs that a lease that was won while stopping could not be released.
 func (e *Elector) logLeft(lease *redlock.Lease, problem error) {
 	e.log.Warn("elected while stopping, but failed to release the lease: the next leader waits for it to run out",
 		zap.Time("lease_until", lease.Deadline()), zap.Error(problem))
 }
 
-// outlook is what a campaign has logged so far. It belongs to the goroutine of Run.
+// outlook records what a campaign has logged so far. It belongs to the goroutine of Run.
 type outlook struct {
-	leader string    // what it announces
-	logged string    // what stays the same in an error while its cause does; "" if somebody leads
-	warned bool      // of a cause that keeps everybody from leading
-	since  time.Time // when attempts began to have no outcome; zero: the latest one had
+	leader string    // the announced text of the leader logged last
+	logged string    // causeOf of the error logged last; "" if somebody leads
+	warned bool      // a problem that keeps everybody from leading was logged
+	since  time.Time // when attempts began to have no outcome; zero: the latest attempt had one
 }
 
-// logAttempt logs what an attempt has found, once for each change. That too few nodes answer is no news before it has lasted
-// for a TTL: a leader may be renewing its lease meanwhile.
+// logAttempt logs the result of an attempt if it has changed. It logs that too few nodes answer only after a TTL: until then a
+// leader may be renewing its lease.
 func (e *Elector) logAttempt(o *outlook, err error) {
 	leader, led := redlock.HeldBy(err)
 	guarded, held := errors.Is(err, redlock.ErrGuarded), errors.Is(err, redlock.ErrHeld)
-	if held && !isBlocked(err) { // those few were asked alone, and how the others are is not known
+	if held && !isBlocked(err) { // only a few nodes were asked, so the state of the others is not known
 		return
 	}
 	if led || guarded || held {
@@ -132,8 +132,8 @@ func (e *Elector) logAttempt(o *outlook, err error) {
 	case cause == o.logged:
 	case guarded:
 		o.logged = cause
-		e.log.Info("no leader yet: nodes that have started lately grant nothing for a while, retrying", zap.Error(err))
-	case o.since.IsZero(): // others campaign as well
+		e.log.Info("no leader yet: nodes that started recently grant nothing for a while, retrying", zap.Error(err))
+	case o.since.IsZero(): // other candidates hold votes
 	case isRefused(err):
 		o.logged, o.warned = cause, true
 		e.log.Error("the nodes refuse this replica, retrying", zap.Error(err))
@@ -143,7 +143,7 @@ func (e *Elector) logAttempt(o *outlook, err error) {
 	}
 }
 
-// logOutcome notes that an attempt had an outcome.
+// logOutcome records that an attempt had an outcome.
 func (e *Elector) logOutcome(o *outlook) {
 	if o.warned {
 		e.log.Info("enough nodes answer again")
@@ -152,8 +152,8 @@ func (e *Elector) logOutcome(o *outlook) {
 	o.warned, o.since = false, time.Time{}
 }
 
-// isRefused reports that so many nodes refuse this replica that the others are too few, or that their list of nodes is
-// another one. Time alone does not mend that, as it does LOADING or a connection that breaks.
+// isRefused reports whether the nodes have another list of nodes, or so many of them refuse this replica that the rest is no
+// majority. Unlike LOADING or a broken connection, that does not go away by itself.
 func isRefused(err error) bool {
 	if errors.Is(err, redlock.ErrConfig) {
 		return true
@@ -171,18 +171,18 @@ func isRefused(err error) bool {
 	return refused > q.Size-q.Need
 }
 
-// isBlocked reports that without the nodes that did not grant the lock the others are too few.
+// isBlocked reports whether so many nodes did not grant the lock that the rest is no majority.
 func isBlocked(err error) bool {
 	q, ok := errors.AsType[*redlock.QuorumError](err)
 	return ok && len(q.Nodes) > q.Size-q.Need
 }
 
-// causeOf is what stays the same in an error while its cause does: what kind it is, and the codes that nodes answer with, but
-// no ports, times or order.
+// causeOf returns a text that is the same for errors of the same cause: their kinds and the nodes' error codes, without ports, times
+// or order.
 func causeOf(err error) string {
 	causes := codes(err)
 	if isRefused(err) {
-		causes = append(causes, "refused") // by so many, which is another line than by one
+		causes = append(causes, "refused") // by too many nodes, which is logged differently than by one
 	}
 	for _, kind := range []error{redlock.ErrHeld, redlock.ErrGuarded, redlock.ErrNoQuorum, redlock.ErrExpired} {
 		if errors.Is(err, kind) {
@@ -196,7 +196,7 @@ func causeOf(err error) string {
 	return strings.Join(slices.Compact(causes), ", ")
 }
 
-// codes are those of the nodes' own errors, as NOAUTH.
+// codes returns the codes of the nodes' own errors, such as NOAUTH.
 func codes(err error) []string {
 	q, ok := errors.AsType[*redlock.QuorumError](err)
 	if !ok {
@@ -211,7 +211,7 @@ func codes(err error) []string {
 	return all
 }
 
-// logNodes logs each node that begins to fail, and that works again, until the function that it returns is called.
+// logNodes logs when a node begins to fail and when it works again, until stop is called.
 func (e *Elector) logNodes() (stop func()) {
 	since := make(map[string]time.Time) // used by one call at a time
 	return e.locker.OnNode(func(node string, err error) {

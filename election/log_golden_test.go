@@ -22,8 +22,8 @@ import (
 
 var update = flag.Bool("update", false, "write the expected lines of the log again")
 
-// TestLog_OfEachFailure plays the failures of the README on a leader a and a follower b, and compares what both log, from
-// info on, with the files in testdata/log, which docs/operations.md explains.
+// TestLog_OfEachFailure plays the failures of the README on a leader a and a follower b. It compares what both log from info on
+// with the files in testdata/log, which docs/operations.md explains.
 func TestLog_OfEachFailure(t *testing.T) {
 	for name, play := range map[string]func(f *failure){
 		"01 start": func(*failure) {},
@@ -44,7 +44,7 @@ func TestLog_OfEachFailure(t *testing.T) {
 			f.b.links.Hang(0, 1)
 			time.Sleep(6 * ttl)
 			f.a.links.Heal()
-			f.a.leads() // else it is up to chance who does
+			f.a.leads() // otherwise either might lead
 			f.b.links.Heal()
 			time.Sleep(3 * ttl)
 		},
@@ -100,13 +100,13 @@ func TestLog_OfEachFailure(t *testing.T) {
 	}
 }
 
-// failure is a leader a and a follower b, and what they log.
+// failure has a leader a, a follower b, and their logs.
 type failure struct {
 	c       *cluster
 	a, b    *candidate
 	logs    [2]*observer.ObservedLogs
-	lag     time.Duration // for which the callback of a goes on after its end; set before that
-	panicky chan string   // what the callback of a panics with
+	lag     time.Duration // how long the callback of a goes on after its context ends; set before that
+	panicky chan string   // values with which the callback of a panics
 }
 
 func newFailure(c *cluster) *failure {
@@ -117,7 +117,7 @@ func newFailure(c *cluster) *failure {
 		core, logs := observer.New(zapcore.InfoLevel)
 		f.logs[i] = logs
 		all[i] = c.candidate(id, election.WithLogger(zap.New(core)),
-			election.WithCooldown(ttl), election.WithStandby(time.Duration(i)*ttl*2/5), // so that it is known who leads next
+			election.WithCooldown(ttl), election.WithStandby(time.Duration(i)*ttl*2/5), // so that the next leader is known
 			election.WithPanicHandler(func(*election.PanicError) {}), election.OnLeader(work[i]))
 		all[i].run()
 		if i == 0 {
@@ -128,7 +128,7 @@ func newFailure(c *cluster) *failure {
 	return f
 }
 
-// work is the callback of a.
+// work is a's callback.
 func (f *failure) work(ctx context.Context) {
 	select {
 	case what := <-f.panicky:
@@ -138,7 +138,7 @@ func (f *failure) work(ctx context.Context) {
 	}
 }
 
-// compare compares what was logged so far with the file of the failure.
+// compare compares the log so far with the file of the failure.
 func (f *failure) compare(t *testing.T, name string) {
 	t.Helper()
 	synctest.Wait()
@@ -158,8 +158,8 @@ func (f *failure) compare(t *testing.T, name string) {
 	}
 }
 
-// lines is one line for each entry: level, message, and who or what it is about. What is said of single nodes comes last, in the
-// order of their addresses, since nodes fail and come back at the same time.
+// lines returns a line for each entry: level, message, and whom or what it is about. Lines about single nodes come last, sorted
+// by address, since nodes fail and recover at the same time.
 func lines(entries []observer.LoggedEntry) string {
 	var all, nodes []string
 	for _, e := range entries {
@@ -171,13 +171,13 @@ func lines(entries []observer.LoggedEntry) string {
 			}
 		}
 		if cause, ok := fields["cause"].(string); ok {
-			parts = append(parts, "cause: "+strings.Join(strings.SplitN(cause, ": ", 3)[:2], ": ")) // the rest has times
+			parts = append(parts, "cause: "+strings.Join(strings.SplitN(cause, ": ", 3)[:2], ": ")) // omits the rest, which has times
 		}
 		line := strings.Join(parts, "; ")
 		switch {
 		case fields["node"] != nil:
 			nodes = append(nodes, line)
-		case len(all) == 0 || all[len(all)-1] != line: // how often a renewal fails until the stop deadline is up to chance
+		case len(all) == 0 || all[len(all)-1] != line: // how often a renewal fails before the stop deadline is random
 			all = append(all, line)
 		}
 	}

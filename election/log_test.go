@@ -56,12 +56,12 @@ func TestLog_OneLineForEachChangeOfCause(t *testing.T) {
 	})
 }
 
-// ofCampaign drops the lines about single nodes.
+// ofCampaign removes the lines about single nodes.
 func ofCampaign(lines []observer.LoggedEntry) []observer.LoggedEntry {
 	return slices.DeleteFunc(lines, func(line observer.LoggedEntry) bool { return line.ContextMap()["node"] != nil })
 }
 
-// Those who find each other's failed attempts on the one node that answers have no news of the others.
+// Candidates that find each other's failed attempts on the only node that answers know nothing new about the others.
 func TestLog_OneNodeAloneIsNotEnough(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		core, logs := observer.New(zap.InfoLevel)
@@ -118,7 +118,7 @@ func TestLog_SaysNothingWorseThanInfoWhileAllIsWell(t *testing.T) {
 	})
 }
 
-// What ends by itself is no refusal: a node that loads its data, a proxy whose server is away.
+// Problems that end by themselves are no refusals: a node that loads its data, a proxy whose server is down.
 func TestLog_OnlyRefusalsAreErrors(t *testing.T) {
 	for reply, refused := range map[string]bool{
 		"NOAUTH Authentication required.": true, "NOPERM this user has no permissions": true, "WRONGPASS invalid": true,
@@ -154,7 +154,7 @@ func TestLog_OnlyRefusalsAreErrors(t *testing.T) {
 	}
 }
 
-// A node that was away before Run is told of as well, and one that refuses some is not taken for all.
+// The log also reports nodes that did not answer before Run, and does not take one refusing node for all.
 func TestLog_NodesThatWereAwayBeforeRun(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		core, logs := observer.New(zap.InfoLevel)
@@ -177,7 +177,7 @@ func TestLog_NodesThatWereAwayBeforeRun(t *testing.T) {
 	})
 }
 
-// A node that does not permit to subscribe works, and fails like any other one.
+// A node that does not permit subscriptions works, and fails like any other.
 func TestLog_ANodeWithoutSubscriptionsWorks(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		core, logs := observer.New(zap.InfoLevel)
@@ -198,7 +198,7 @@ func TestLog_ANodeWithoutSubscriptionsWorks(t *testing.T) {
 	})
 }
 
-// Where a few nodes refuse while others are away it is the latter that is told; when all refuse, that is another line.
+// While a few nodes refuse and others do not answer, the log reports the latter. When all refuse, it has another line.
 func TestLog_ARefusalAfterNodesWereAway(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		core, logs := observer.New(zap.InfoLevel)

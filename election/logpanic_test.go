@@ -13,7 +13,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
-// panicLogger calls fn with the line that says that a callback panicked.
+// panicLogger returns a logger that calls fn for the line that a callback panicked.
 func panicLogger(fn func()) *zap.Logger {
 	core, _ := observer.New(zap.InfoLevel)
 	return zap.New(core, zap.Hooks(func(line zapcore.Entry) error {
@@ -24,11 +24,11 @@ func panicLogger(fn func()) *zap.Logger {
 	}))
 }
 
-// panicking returns a callback that panics when it is told to.
+// panicking returns a callback, and a function that makes it panic.
 func panicking() (panics func(), callback func(context.Context)) {
-	told := make(chan struct{})
-	return func() { close(told) }, func(context.Context) {
-		<-told
+	trigger := make(chan struct{})
+	return func() { close(trigger) }, func(context.Context) {
+		<-trigger
 		panic("boom")
 	}
 }

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	testmain.Run(m)
 }
 
-// With the TTL of these tests, 10 s, the rest of the settings is this.
+// With the TTL of these tests, 10 s, the other settings are these.
 const (
 	ttl         = 10 * time.Second
 	every       = ttl / 3
@@ -41,7 +41,7 @@ const (
 // leaderWithin is how long a test waits for a leader.
 const leaderWithin = 100 * time.Second
 
-// cluster is the nodes of a bubble, and the terms that its candidates have had.
+// cluster has the nodes of a bubble, and the terms of its candidates.
 type cluster struct {
 	*bubble.Cluster
 
@@ -49,7 +49,7 @@ type cluster struct {
 	terms []span
 }
 
-// span is one invocation of a callback: its context's life and its own.
+// span is one call of a callback: the life of its context, and its own.
 type span struct {
 	who              string
 	token            uint64
@@ -57,10 +57,10 @@ type span struct {
 	lost             bool
 }
 
-// inBubble runs test, in parallel with others, in a bubble with n nodes.
+// inBubble runs test in a bubble with n nodes, in parallel with other tests.
 func inBubble(t *testing.T, n int, test func(t *testing.T, c *cluster)) {
 	t.Helper()
-	t.Parallel() // a bubble shares nothing with another one
+	t.Parallel() // bubbles share nothing
 	inSeries(t, n, test)
 }
 
@@ -84,14 +84,14 @@ type candidate struct {
 	err    error
 }
 
-// candidate makes a process that can run.
+// candidate returns a process that can run.
 func (c *cluster) candidate(id string, opts ...election.Option) *candidate {
 	c.T.Helper()
 	locker, links := c.Locker()
 	return c.candidateOf(locker, links, "x", id, opts...)
 }
 
-// sleeper makes a process that can run, on a machine that can sleep.
+// sleeper returns a process that can run, on a machine that can sleep.
 func (c *cluster) sleeper(id string, opts ...election.Option) (*candidate, *clock.Clock) {
 	c.T.Helper()
 	machine := clock.New()
@@ -127,14 +127,14 @@ func (p *candidate) run() *candidate {
 	return p
 }
 
-// again stops the candidate and lets it run once more.
+// again stops the candidate and makes it ready to run once more.
 func (p *candidate) again() {
 	p.stop()
 	<-p.ended
 	p.run()
 }
 
-// replica makes and runs a process whose only callback records its terms and returns lag after its context has ended.
+// replica starts a process whose only callback records its terms, and returns lag after its context has ended.
 func (c *cluster) replica(id string, lag time.Duration, opts ...election.Option) *candidate {
 	c.T.Helper()
 	p := c.candidate(id, append([]election.Option{election.OnLeader(c.record(id, lag))}, opts...)...)
@@ -155,8 +155,8 @@ func (c *cluster) record(id string, lag time.Duration) func(context.Context) {
 	}
 }
 
-// spans returns the terms that are over, oldest first, after checking what must always hold. Work that outlives a lost
-// lease is recorded after the next term, so the terms are sorted by their start.
+// spans checks the invariants and returns the terms that are over, oldest first. Work that outlives a lost lease is recorded
+// after the next term, so the terms are sorted by their start.
 func (c *cluster) spans() []span {
 	c.T.Helper()
 	c.mu.Lock()
@@ -166,7 +166,7 @@ func (c *cluster) spans() []span {
 		a, b := c.terms[i-1], c.terms[i]
 		over := a.till
 		if lease := a.done.Add(margin); a.lost && lease.Before(over) {
-			over = lease // nothing more can be held
+			over = lease // no lease can be held after that
 		}
 		if b.from.Before(over) {
 			c.T.Errorf("%s led from %v, while %s led until %v and worked until %v",

@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// Callbacks returns how many callbacks are registered, or still at work. A Scheduler that has had a job is one of them.
+// Callbacks returns how many callbacks are registered, or removed and still running. A Scheduler that has ever had a job counts
+// as one.
 func (e *Elector) Callbacks() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -24,20 +25,20 @@ func (e *Elector) callbacksLocked() int {
 	return n
 }
 
-// changedLocked is called after each change of the callbacks, and when work has returned.
+// changedLocked wakes those that wait in awaitNeed. Call it after each change of the callbacks, and when work has returned.
 func (e *Elector) changedLocked() {
 	close(e.changed)
 	e.changed = make(chan struct{})
 }
 
-// isNeeded reports whether there is something to campaign for, and returns a channel that is closed when that may have changed.
+// isNeeded reports whether there is something to campaign for. It returns a channel that is closed when that may have changed.
 func (e *Elector) isNeeded() (needed bool, changed <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return !e.config.callbackRequired || e.callbacksLocked() > 0, e.changed
 }
 
-// awaitNeed returns when there is something to campaign for, or nothing. false: ctx is done.
+// awaitNeed waits until isNeeded returns need. It returns false if ctx ends first.
 func (e *Elector) awaitNeed(ctx context.Context, need bool) bool {
 	for {
 		needed, changed := e.isNeeded()
@@ -54,7 +55,8 @@ func (e *Elector) awaitNeed(ctx context.Context, need bool) bool {
 
 var errUnneeded = fmt.Errorf("%w: there is no callback any more", ErrResigned)
 
-// endUnneeded calls end when there is nothing to campaign for any more, until stop is called, which waits for that.
+// endUnneeded starts a goroutine that calls end when there is nothing to campaign for any more. stop ends the goroutine and waits
+// for it.
 func (e *Elector) endUnneeded(ctx context.Context, end context.CancelCauseFunc) (stop func()) {
 	if !e.config.callbackRequired {
 		return func() {}

@@ -16,7 +16,7 @@ import (
 
 func untilDone(ctx context.Context) { <-ctx.Done() }
 
-// The callback is replaced by another one: nobody waits for the cooldown, which would favour others who have work.
+// The callback is replaced by another one: there is no cooldown, which would favor others that have work.
 func TestWithCallbackRequired_TheLeaderResignsWithItsLastCallback(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		core, logs := observer.New(zap.InfoLevel)
@@ -60,7 +60,7 @@ func TestWithCallbackRequired_AFollowerWithoutACallbackIsNotElected(t *testing.T
 			election.WithHooks(election.Hooks{Elected: func(*election.Term) { elected = true }}))
 		stop := a.OnLeader(untilDone)
 		a.run()
-		time.Sleep(time.Second) // it waits for the lock
+		time.Sleep(time.Second) // until it waits for the lock
 		stop()
 		b.stop()
 		time.Sleep(2 * ttl)
@@ -71,7 +71,8 @@ func TestWithCallbackRequired_AFollowerWithoutACallbackIsNotElected(t *testing.T
 	})
 }
 
-// The nodes were away when it campaigned, and are again an hour later: nobody knows how they were in between.
+// The nodes did not answer when it campaigned. An hour later it campaigns again, and they do not answer either. Nobody knows how
+// they were in between.
 func TestWithCallbackRequired_WhatWasBeforeIsNotCounted(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		core, logs := observer.New(zap.InfoLevel)

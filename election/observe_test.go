@@ -11,7 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
 )
 
-// next receives what is told within d.
+// next receives a value within d.
 func next(t *testing.T, leaders <-chan election.Leader, d time.Duration) election.Leader {
 	t.Helper()
 	select {
@@ -21,7 +21,7 @@ func next(t *testing.T, leaders <-chan election.Leader, d time.Duration) electio
 		}
 		return l
 	case <-time.After(d):
-		t.Fatalf("nothing was told within %v", d)
+		t.Fatalf("no value within %v", d)
 		return election.Leader{}
 	}
 }
@@ -32,17 +32,17 @@ func TestObserve_TellsOfEachChange(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		leaders := observer.Observe(ctx)
 		if l := next(t, leaders, time.Second); l != (election.Leader{}) {
-			t.Errorf("told %+v, want nobody", l)
+			t.Errorf("got %+v, want nobody", l)
 		}
 		a := c.replica("a", 0, election.WithIdentity("pod a", "10.0.0.1:80"))
 		term := a.leads()
 		l := next(t, leaders, ttl/20)
 		if l.ID != "pod a" || l.Value != "10.0.0.1:80" || l.Token != term.Token() || time.Until(l.Expires) < ttl/2 {
-			t.Errorf("told %+v of term %d", l, term.Token())
+			t.Errorf("got %+v in term %d", l, term.Token())
 		}
 		time.Sleep(3 * ttl)
 		if len(leaders) > 0 {
-			t.Errorf("told %+v, with the same one leading", <-leaders)
+			t.Errorf("got %+v, although the leader is the same", <-leaders)
 		}
 
 		b := c.replica("b", 0)
@@ -51,14 +51,14 @@ func TestObserve_TellsOfEachChange(t *testing.T) {
 		b.leads()
 		for l.ID != "b" {
 			if l = next(t, leaders, 100*time.Millisecond); l.ID != "b" && l.ID != "" {
-				t.Fatalf("told %+v", l)
+				t.Fatalf("got %+v", l)
 			}
 		}
 		a.stop()
 		<-a.ended
-		b.links.Cut() // it says nothing to anybody
+		b.links.Cut() // a crash
 		if l := next(t, leaders, ttl+50*time.Millisecond); l != (election.Leader{}) {
-			t.Errorf("told %+v, want nobody", l)
+			t.Errorf("got %+v, want nobody", l)
 		}
 		cancel()
 		synctest.Wait()
@@ -83,12 +83,12 @@ func TestObserve_LatestWins(t *testing.T) {
 		term := a.leads()
 		time.Sleep(ttl)
 		if l := next(t, leaders, time.Second); l.ID != "a" || l.Token != term.Token() {
-			t.Errorf("told %+v first, want the latest", l)
+			t.Errorf("got %+v first, want the latest", l)
 		}
 	})
 }
 
-// Whoever observes writes nothing, and costs little.
+// An observer writes nothing, and costs little.
 func TestObserve_CostsLittleAndWritesNothing(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		observer := c.candidate("observer")
@@ -104,7 +104,7 @@ func TestObserve_CostsLittleAndWritesNothing(t *testing.T) {
 		before := c.Requests(0)
 		const long = 20 * ttl
 		time.Sleep(long)
-		asked := c.Requests(0) - before - int(long/every) // the leader's own
+		asked := c.Requests(0) - before - int(long/every) // without the leader's own
 		if asked < 10 || asked > 60 {
 			t.Errorf("asked %d times in %v", asked, long)
 		}
@@ -122,7 +122,7 @@ func TestObserve_ThroughAnOutage(t *testing.T) {
 		observer.links.Cut()
 		time.Sleep(10 * ttl)
 		if len(leaders) > 0 {
-			t.Errorf("told %+v, while it could not know", <-leaders)
+			t.Errorf("got %+v, although it could not know", <-leaders)
 		}
 		b := c.replica("b", 0)
 		time.Sleep(time.Second)
@@ -130,7 +130,7 @@ func TestObserve_ThroughAnOutage(t *testing.T) {
 		b.leads()
 		observer.links.Heal()
 		if l := next(t, leaders, 2*time.Second); l.ID != "b" {
-			t.Errorf("told %+v, want the one who leads now", l)
+			t.Errorf("got %+v, want the present leader", l)
 		}
 	})
 }

@@ -11,17 +11,16 @@ import (
 type callback struct {
 	fn   func(context.Context)
 	name string // of the function, for people
-	work *work  // of its latest call; nil: none
+	work *work  // its latest call; nil: none
 }
 
-// OnLeader has fn called once in every term, on a goroutine of its own, also in the current one if this process leads now.
-// fn's context ends when the term is asked to end or is lost, before anybody else can lead; context.Cause tells why
-// ([ErrStopped], [ErrResigned], [ErrLost], a [PanicError]). The lease is not released before fn has returned. A function that
-// is registered twice is called twice.
+// OnLeader registers fn, which the Elector calls once in every term, on a new goroutine. If this process leads now, that includes
+// the current term. fn's context ends before anybody else can lead, when the term is asked to end or is lost. context.Cause tells
+// why ([ErrStopped], [ErrResigned], [ErrLost], a [PanicError]). The lease is not released before fn has returned. A function that is
+// registered twice is called twice.
 //
-// If fn returns early, the term goes on; if it panics or calls runtime.Goexit, the term ends. stop ends fn's context if it
-// runs, and registers it for no further term; it does not wait, and may be called more than once. OnLeader panics if fn is
-// nil.
+// If fn returns early, the term goes on. If fn panics or calls runtime.Goexit, the term ends. stop removes the registration, and
+// ends fn's context if fn is running. It does not wait, and may be called more than once. OnLeader panics if fn is nil.
 func (e *Elector) OnLeader(fn func(ctx context.Context)) (stop func()) {
 	if fn == nil {
 		panic("election: OnLeader(nil)")
@@ -49,8 +48,8 @@ func (e *Elector) remove(c *callback) {
 	e.changedLocked()
 }
 
-// begin publishes the term and starts all callbacks. Registration takes the same mutex, so each callback sees each term from
-// its registration on exactly once; none sees one that has been asked to end, or is over, before it has begun.
+// begin publishes the term and starts all callbacks. Registration takes the same mutex, so each callback gets each later term
+// exactly once. No callback gets a term that has ended, or was asked to end, before it has begun.
 func (e *Elector) begin(t *Term) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -63,8 +62,7 @@ func (e *Elector) begin(t *Term) {
 	}
 }
 
-// startLocked runs a callback in t. Its goroutine is told to stop by t's contexts, and waited for through waitIdle, in drain
-// and in await.
+// startLocked runs a callback in t. t's contexts tell its goroutine to stop. drain and await wait for it through whenIdle.
 func (e *Elector) startLocked(c *callback, t *Term) {
 	ctx, w := e.newWork(t.work, t, c.name)
 	c.work, w.callback = w, c

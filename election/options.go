@@ -23,9 +23,9 @@ const (
 	defaultDrainTimeout = 10 * time.Second
 	defaultMinBackoff   = 50 * time.Millisecond
 
-	maxValue = 3000 // bytes; with an escaped id it fits a lock's value
+	maxValue = 3000 // bytes; together with an escaped id it fits into a lock's value
 
-	longest = 100 * 365 * 24 * time.Hour // of what is told; twice that is still no overflow
+	longest = 100 * 365 * 24 * time.Hour // largest setting; twice that does not overflow
 
 	unset = time.Duration(math.MinInt64)
 )
@@ -54,14 +54,14 @@ type config struct {
 	callbackRequired bool
 }
 
-// OnLeader is [Elector.OnLeader] within New.
+// OnLeader registers a callback like [Elector.OnLeader].
 func OnLeader(fn func(ctx context.Context)) Option {
 	return func(c *config) { c.callbacks = append(c.callbacks, fn) }
 }
 
-// WithIdentity sets who this candidate is, at most 200 bytes, and a value for others to read, such as an address. The
-// identity is host, process and a random part if not set or empty. It is for people: two candidates of one identity are still
-// two.
+// WithIdentity sets the identity of this candidate, at most 200 bytes, and a value for others to read, such as an address. The
+// default identity consists of host, process and a random part. It is for people: two candidates with the same identity are still
+// two candidates.
 func WithIdentity(id, value string) Option {
 	return func(c *config) { c.id, c.value = id, value }
 }
@@ -69,76 +69,74 @@ func WithIdentity(id, value string) Option {
 func defaultIdentity() string {
 	host, err := os.Hostname()
 	if err != nil {
-		host = "unknown" // an identity is for people; the lock has its own
+		host = "unknown" // good enough: the identity is for people, and the lock has its own value
 	}
 	return fmt.Sprintf("%.150s-%d-%.6s", host, os.Getpid(), crand.Text())
 }
 
-// WithTTL sets how long the lease lasts without renewal; the Locker's TTL if not set, and at most
-// its MaxTTL. Too long: after a crash nobody leads for that long. Too short: a pause or a slow
-// network ends the term.
+// WithTTL sets how long the lease lasts without renewal. The default is the Locker's TTL, and the limit is its MaxTTL. Too long:
+// after a crash nobody leads for that long. Too short: a pause or a slow network ends the term.
 func WithTTL(d time.Duration) Option { return func(c *config) { c.ttl = d } }
 
-// WithRenewal sets how often the lease is renewed, TTL/3 if not set, and how many attempts each
-// renewal makes, 3 if not set or 0. Too rarely: fewer chances before the stop deadline. Too often:
-// commands for nothing.
+// WithRenewal sets how often the lease is renewed, by default every TTL/3, and how many attempts each renewal makes, by default 3,
+// which 0 means too. Too rarely: fewer chances before the stop deadline. Too often: unnecessary commands.
 func WithRenewal(every time.Duration, attempts int) Option {
 	return func(c *config) { c.every, c.attempts = every, cmp.Or(attempts, defaultAttempts) }
 }
 
-// WithMaxExtensions bounds the renewals of one term, after which the leader resigns, drains and campaigns again; 0, no
-// bound, if not set. [WithMaxTenure] does the same by time.
+// WithMaxExtensions makes the leader resign after n renewals of a term, drain and campaign again. The default is 0, which means no
+// limit. [WithMaxTenure] does the same by time.
 func WithMaxExtensions(n int) Option { return func(c *config) { c.maxExtensions = n } }
 
-// WithBackoff sets the random pause after an attempt that did not find who leads: from shortest, doubling
-// with each in a row, up to longest. 50 ms and TTL/20 if not set. Too short: load on nodes that are in
-// trouble already. Too long: nobody leads for so long after an outage.
+// WithBackoff sets the random pause after an attempt that did not find who leads. It starts at shortest and doubles with each such
+// attempt in a row, up to longest. The defaults are 50 ms and TTL/20. Too short: load on nodes that are already in trouble. Too
+// long: nobody leads for that long after an outage.
 func WithBackoff(shortest, longest time.Duration) Option {
 	return func(c *config) { c.backoff = retry.Backoff{Min: shortest, Max: longest} }
 }
 
-// WithStopMargin sets how long before anybody else can lead the contexts of a term that is not
-// renewed end; TTL/5 if not set. It is the time that callbacks have to stop. Too short: they
-// overlap with the next leader. Too long: the term is given up while a renewal could still save it.
+// WithStopMargin sets the time that callbacks have to stop when a term is not renewed. The term's contexts end that long before
+// anybody else can lead. The default is TTL/5. Too short: callbacks overlap with the next leader. Too long: the term is given up
+// while a renewal could still save it.
 func WithStopMargin(d time.Duration) Option { return func(c *config) { c.margin = d } }
 
-// WithDrainTimeout sets how long the lease is renewed for callbacks that have not returned after
-// the term was asked to end, and [Hooks.Ended] has returned; 10 s if not set. Too short: work is cut off and the successor waits
-// for the lease to run out. Too long: a hung callback holds up the handover.
+// WithDrainTimeout sets how long the lease is renewed for callbacks that have not returned after the term was asked to end and
+// [Hooks.Ended] has returned. The default is 10 s. Too short: work is cut off, and the next leader waits for the lease to run out.
+// Too long: a hung callback holds up the handover.
 func WithDrainTimeout(d time.Duration) Option { return func(c *config) { c.drainTimeout = d } }
 
-// WithCooldown sets for how long this process does not campaign after it gave up a term by itself:
-// resigned, at the end of its tenure, or by a panic that a handler took; TTL/2 if not set, and 250 ms at least. Up to a
-// tenth is added at random. Repeated panics double it, up to ten TTLs. Too short: it may win again before the others have heard. Too long: nobody
-// leads meanwhile, if there is nobody else.
+// WithCooldown sets how long this process does not campaign after it gave up a term by itself: when it resigned, at the end of its
+// tenure, or after a panic that a handler took. The default is TTL/2, and the minimum 250 ms. Up to a tenth is added at random.
+// Repeated panics double it, up to ten TTLs. Too short: this process may win again before the others are notified. Too long: nobody
+// leads meanwhile if there is no other candidate.
 func WithCooldown(d time.Duration) Option { return func(c *config) { c.cooldown = d } }
 
-// WithMaxTenure has the leader resign after d and up to jitter less or more, at random; never if not set.
-// Too short: much handing over. Too long: an instance that was started first leads forever.
+// WithMaxTenure makes the leader resign after d, plus or minus a random time of up to jitter. By default it never does. Too short:
+// many handovers. Too long: the instance that was started first leads forever.
 func WithMaxTenure(d, jitter time.Duration) Option {
 	return func(c *config) { c.maxTenure, c.jitter = d, jitter }
 }
 
-// WithStandby has this process let the others win: it campaigns so much later when it starts and each
-// time that nobody leads. It is a weak preference: a standby that leads goes on leading. Too short: it
-// wins where the others are slower by that much. Too long: nobody leads meanwhile, if there is nobody else; and beyond the
-// others' cooldown it does not win what they give up.
+// WithStandby lets the other candidates win first: this process waits for d before it campaigns, at its start and each time that
+// nobody leads. It is a weak preference: a standby that leads goes on leading. Too short: it wins if the others are slower by that
+// much. Too long: nobody leads meanwhile if there is no other candidate. With more than the others' cooldown, it does not win when
+// they give up a term.
 func WithStandby(d time.Duration) Option { return func(c *config) { c.standby = d } }
 
-// WithCallbackRequired has this process campaign only while a callback is registered: who has nothing to do never leads in
-// the place of those who have. A leader whose last callback is removed, and has returned, resigns. Without it, a process leads
-// with or without callbacks, as is right where [Elector.Term] and [Term.Do] are used alone.
+// WithCallbackRequired makes this process campaign only while a callback is registered. So a process with nothing to do never leads
+// in place of one that has work. A leader resigns when its last callback was removed and has returned. Without this option, a
+// process leads with or without callbacks, which is right if it uses only [Elector.Term] and [Term.Do].
 func WithCallbackRequired() Option { return func(c *config) { c.callbackRequired = true } }
 
-// WithPanicHandler has fn called with each panic of a callback, when the lease is released, on the goroutine of Run, which
-// waits for it; after the cooldown the process campaigns again. Without it Run panics, and the next leader comes when the lease
-// has run out. A panic of a callback that outlived Run is given to fn as well, on that callback's goroutine.
+// WithPanicHandler makes Run call fn with each panic of a callback, after the lease is released. Run calls fn on its own goroutine
+// and waits for it. After the cooldown the process campaigns again. Without this option Run panics, and the next leader starts when
+// the lease has run out. If a callback that outlived Run panics, fn is called on that callback's goroutine.
 func WithPanicHandler(fn func(*PanicError)) Option { return func(c *config) { c.onPanic = fn } }
 
-// WithHooks has the Elector tell what it does.
+// WithHooks sets the hooks that the Elector calls.
 func WithHooks(h Hooks) Option { return func(c *config) { c.hooks = h } }
 
-// WithLogger sets where terms, and what troubles them, are logged; nowhere if not set or nil.
+// WithLogger sets where terms, and problems with them, are logged. The default, and the meaning of nil, is nowhere.
 func WithLogger(log *zap.Logger) Option { return func(c *config) { c.log = log } }
 
 func newConfig(s redlock.Settings, opts []Option) config {
@@ -168,11 +166,11 @@ func newConfig(s redlock.Settings, opts []Option) config {
 	return c
 }
 
-// enough is what must be left of a lease for a term to start: what is over after a pause must not
-// be spent on callbacks that are told to stop at once.
+// enough returns how much of a lease must be left for a term to start. Otherwise, after a pause, callbacks would start and have to
+// stop at once.
 func (c config) enough() time.Duration { return c.margin + min(c.margin, (c.ttl-c.margin)/2) }
 
-// tenure is when a term that begins now is to end by itself: never without a bound.
+// tenure returns a channel that receives when a term that begins now must end by itself. It is nil if there is no limit.
 func (c config) tenure() <-chan time.Time {
 	if c.maxTenure == unset {
 		return nil
@@ -184,7 +182,7 @@ func (c config) tenure() <-chan time.Time {
 	return time.After(d)
 }
 
-// problems returns everything that is wrong, each with both numbers.
+// problems returns everything that is wrong with the settings, or nil.
 func (c config) problems(election string, s redlock.Settings) error {
 	var problems []error
 	check := func(ok bool, format string, args ...any) {
@@ -211,7 +209,7 @@ func (c config) problems(election string, s redlock.Settings) error {
 		"backoff %v to %v must rise from above 0", c.backoff.Min, c.backoff.Max)
 	check(c.margin > 0, "stop margin %v must be above 0", c.margin)
 	drift := s.Allowance(c.ttl)
-	check(max(c.margin, c.every) < c.ttl && c.margin+c.every+drift < c.ttl, // no sum that overflows
+	check(max(c.margin, c.every) < c.ttl && c.margin+c.every+drift < c.ttl, // the first part keeps the sum from overflowing
 		"stop margin %v + renew every %v + drift %v must stay below ttl %v",
 		c.margin, c.every, drift, c.ttl)
 	if c.margin > 0 && c.margin < c.ttl {

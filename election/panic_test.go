@@ -96,7 +96,7 @@ func TestOnLeader_PanicsBetweenTheDrainAndTheEndOfRun(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		free := make(chan struct{})
 		p := c.candidate("a", election.WithDrainTimeout(time.Second),
-			election.WithHooks(election.Hooks{Observed: func(election.Leader) { <-free }}), // it holds Run up
+			election.WithHooks(election.Hooks{Observed: func(election.Leader) { <-free }}), // blocks Run
 			election.OnLeader(func(ctx context.Context) {
 				<-ctx.Done()
 				time.Sleep(ttl)
@@ -117,27 +117,27 @@ func TestOnLeader_PanicsBetweenTheDrainAndTheEndOfRun(t *testing.T) {
 
 func TestOnLeader_PanicsWithAHandler(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		var told []*election.PanicError
+		var reported []*election.PanicError
 		var at []time.Time
 		p := c.candidate("a", election.WithCooldown(cooldown),
-			election.WithPanicHandler(func(e *election.PanicError) { told, at = append(told, e), append(at, time.Now()) }),
+			election.WithPanicHandler(func(e *election.PanicError) { reported, at = append(reported, e), append(at, time.Now()) }),
 			election.OnLeader(func(context.Context) {
-				if len(told) < 8 {
+				if len(reported) < 8 {
 					panic("once more")
 				}
 			}))
 		p.run()
-		time.Sleep(6 * time.Minute) // the pauses take five
+		time.Sleep(6 * time.Minute) // the pauses take five minutes
 		p.leads()
 		p.stop()
 		<-p.ended
-		if len(told) != 8 || told[0].Value != "once more" || len(told[0].Stack) == 0 {
-			t.Fatalf("told %v", told)
+		if len(reported) != 8 || reported[0].Value != "once more" || len(reported[0].Stack) == 0 {
+			t.Fatalf("reported %v", reported)
 		}
 		want := cooldown
-		for i := range told[1:] {
+		for i := range reported[1:] {
 			if pause := at[i+1].Sub(at[i]); pause < want || pause > want*11/10+100*time.Millisecond {
-				t.Errorf("panic %d came %v after the one before, want %v", i+2, pause, want)
+				t.Errorf("panic %d came %v after the previous one, want %v", i+2, pause, want)
 			}
 			want = min(2*want, 10*ttl)
 		}
@@ -164,7 +164,7 @@ func TestOnLeader_PanicCoolsDownForTheCooldownAtLeast(t *testing.T) {
 				<-p.ended
 				for i := 1; i < len(at); i++ {
 					if pause := at[i].Sub(at[i-1]) - lag; pause < long {
-						t.Errorf("panic %d came %v after the one before, with a cooldown of %v", i+1, pause, long)
+						t.Errorf("panic %d came %v after the previous one, with a cooldown of %v", i+1, pause, long)
 					}
 				}
 				if len(at) < 5 {
@@ -175,7 +175,7 @@ func TestOnLeader_PanicCoolsDownForTheCooldownAtLeast(t *testing.T) {
 	}
 }
 
-// Every replica may have the same bug: they do not crash one after the other within milliseconds.
+// Every replica may have the same bug. They do not crash one after the other within milliseconds.
 func TestOnLeader_APanicReachesTheNextReplicaAfterTheTTL(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		crashed := make(chan time.Time, 3)
@@ -193,7 +193,7 @@ func TestOnLeader_APanicReachesTheNextReplicaAfterTheTTL(t *testing.T) {
 		for range 2 {
 			at := <-crashed
 			if took := at.Sub(last); took < ttl-every {
-				t.Errorf("the next one crashed %v later", took)
+				t.Errorf("the next leader crashed %v later", took)
 			}
 			last = at
 		}
@@ -202,9 +202,9 @@ func TestOnLeader_APanicReachesTheNextReplicaAfterTheTTL(t *testing.T) {
 
 func TestOnLeader_APanicAfterRunReachesTheHandler(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		told := make(chan *election.PanicError, 1)
+		reported := make(chan *election.PanicError, 1)
 		p := c.candidate("a", election.WithDrainTimeout(time.Second),
-			election.WithPanicHandler(func(e *election.PanicError) { told <- e }),
+			election.WithPanicHandler(func(e *election.PanicError) { reported <- e }),
 			election.OnLeader(func(context.Context) {
 				time.Sleep(time.Hour)
 				panic("late")
@@ -213,20 +213,20 @@ func TestOnLeader_APanicAfterRunReachesTheHandler(t *testing.T) {
 		p.stop()
 		<-p.ended
 		want.Err(t, p.err, election.ErrUndrained)
-		if e := <-told; e.Value != "late" {
-			t.Errorf("told %v", e)
+		if e := <-reported; e.Value != "late" {
+			t.Errorf("reported %v", e)
 		}
 	})
 }
 
 func TestOnLeader_GoexitEndsTheTerm(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		told := make(chan *election.PanicError, 1)
-		p := c.candidate("a", election.WithPanicHandler(func(e *election.PanicError) { told <- e }))
+		reported := make(chan *election.PanicError, 1)
+		p := c.candidate("a", election.WithPanicHandler(func(e *election.PanicError) { reported <- e }))
 		stop := p.OnLeader(func(context.Context) { runtime.Goexit() })
 		p.run()
 		select {
-		case e := <-told:
+		case e := <-reported:
 			want.Text(t, e, "runtime.Goexit")
 		case <-time.After(ttl):
 			t.Error("the term goes on")
@@ -236,7 +236,7 @@ func TestOnLeader_GoexitEndsTheTerm(t *testing.T) {
 	})
 }
 
-// A panic is logged as one also where the term ended for another reason, or other work goes on, and Shutdown does not hide it.
+// A panic is logged even if the term ended for another reason, or other work goes on, and Shutdown does not hide it.
 func TestOnLeader_APanicIsLoggedWhateverEndedTheTerm(t *testing.T) {
 	handled := election.WithPanicHandler(func(*election.PanicError) {})
 	for what, test := range map[string]struct {
@@ -302,7 +302,7 @@ func TestOnLeader_APanicIsLoggedWhateverEndedTheTerm(t *testing.T) {
 					time.Sleep(2 * ttl)
 					stop()
 					<-ended
-					time.Sleep(2 * ttl) // what it has left running
+					time.Sleep(2 * ttl) // for the work that is left running
 				}()
 				a.leads()
 				time.Sleep(time.Second)

@@ -15,8 +15,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/faultplan"
 )
 
-// Whatever happens to the network, the nodes, their data and the candidates: terms never overlap, tokens increase, each
-// callback runs once in a term, and when all is well again and the guards are over, somebody leads.
+// Whatever happens to the network, the nodes, their data and the candidates: terms never overlap, tokens increase, and each
+// callback runs once in a term. When all is well again and the guards are over, somebody leads.
 func TestPlans_TermsNeverOverlap(t *testing.T) {
 	t.Parallel()
 	const candidates, nodes = 3, 3
@@ -32,7 +32,7 @@ func TestPlans_TermsNeverOverlap(t *testing.T) {
 			all := make([]*candidate, candidates)
 			clocks := make([]*clock.Clock, candidates)
 			panics := make([]chan string, candidates)
-			// The work of the last one outlives a lost lease.
+			// The work of the last candidate outlives a lost lease.
 			lag := func(i int) time.Duration { return time.Duration(i) * margin * 3 / 4 }
 			start := func(i int) {
 				panics[i] = make(chan string, 1)
@@ -55,7 +55,7 @@ func TestPlans_TermsNeverOverlap(t *testing.T) {
 				switch step.What {
 				case "stop":
 					all[step.Who].again()
-				case "crash": // nobody hears of it any more; a new process takes its place
+				case "crash": // it never comes back; a new process takes its place
 					all[step.Who].links.Cut()
 					all[step.Who].stop()
 					start(step.Who)
@@ -68,7 +68,7 @@ func TestPlans_TermsNeverOverlap(t *testing.T) {
 				case "panic":
 					select {
 					case panics[step.Who] <- "as planned":
-					default: // it has yet to lead
+					default: // it does not lead yet
 					}
 				}
 				step.Play(c.Cluster.Cluster, all[step.Who].links)
@@ -77,11 +77,11 @@ func TestPlans_TermsNeverOverlap(t *testing.T) {
 			for _, p := range all {
 				p.again()
 			}
-			time.Sleep(2 * time.Second) // what was refused is dialed again once a second
+			time.Sleep(2 * time.Second) // refused connections are dialed again once a second
 			healed := time.Now()
 			leader(all...)
-			// The guard of nodes that restarted, the time for which a node has no vote whose clock has jumped, and the cooldown
-			// after a panic may follow each other.
+			// The guard of restarted nodes, the time without a vote of a node whose clock was stepped, and the cooldown after a
+			// panic may follow each other.
 			if took := time.Since(healed); took > 2*ttl+ttl/2 {
 				t.Errorf("nobody led for %v after all was well", took)
 			}
@@ -103,8 +103,8 @@ func TestPlans_TermsNeverOverlap(t *testing.T) {
 	})
 }
 
-// onceInATerm is a callback that panics when it is told to.
-func onceInATerm(t *testing.T, told <-chan string) func(context.Context) {
+// onceInATerm returns a callback that panics on request, and checks that it is called once in a term.
+func onceInATerm(t *testing.T, panics <-chan string) func(context.Context) {
 	var latest atomic.Pointer[election.Term]
 	return func(ctx context.Context) {
 		term, _ := election.TermFrom(ctx)
@@ -113,7 +113,7 @@ func onceInATerm(t *testing.T, told <-chan string) func(context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-		case why := <-told:
+		case why := <-panics:
 			panic(why)
 		}
 	}

@@ -19,7 +19,7 @@ func TestOnLeader_RegisteredBeforeRunOrAsFollower(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)
 		a.leads()
-		var together sync.WaitGroup // each returns when all have begun
+		var together sync.WaitGroup // each waits until all have begun
 		together.Add(4)
 		fn := func(ctx context.Context) {
 			together.Done()
@@ -69,10 +69,10 @@ func TestOnLeader_RegisteredWhileDrainingOrCoolingDown(t *testing.T) {
 		}
 		first := p.leads()
 		first.Resign(nil)
-		synctest.Wait() // it drains
+		synctest.Wait() // until it drains
 		p.OnLeader(seen(&draining))
 		<-first.Context().Done()
-		synctest.Wait() // it cools down
+		synctest.Wait() // until it cools down
 		p.OnLeader(seen(&cooling))
 		second := p.leads()
 		p.stop()
@@ -91,8 +91,7 @@ func TestOnLeader_RegisteredWhileDrainingOrCoolingDown(t *testing.T) {
 	})
 }
 
-// Many goroutines register and unregister while terms come and go: each sees every term that begins between the two,
-// once.
+// Many goroutines register and unregister while terms come and go. Each callback gets every term that begins in between, once.
 func TestOnLeader_RegisteredAroundChangesSeesEachTermOnce(t *testing.T) {
 	const changes, apart = 50, 100 * time.Millisecond
 	goroutines := race.Scale(200, 1000)
@@ -105,7 +104,7 @@ func TestOnLeader_RegisteredAroundChangesSeesEachTermOnce(t *testing.T) {
 			return len(elected)
 		}
 		p := c.candidate("a", election.WithCooldown(0), election.WithHooks(election.Hooks{
-			Elected: func(term *election.Term) { // and then its callbacks are started
+			Elected: func(term *election.Term) { // the callbacks start after it
 				mu.Lock()
 				defer mu.Unlock()
 				elected = append(elected, term.Token())
@@ -123,11 +122,11 @@ func TestOnLeader_RegisteredAroundChangesSeesEachTermOnce(t *testing.T) {
 					mu.Unlock()
 					<-ctx.Done()
 				})
-				first := begun() // of those that it must see
+				first := begun() // the first term that it must get
 				time.Sleep(rand.N(changes * apart))
-				end := begun() - 1 // the last of them may not have come to its callbacks
+				end := begun() - 1 // the callbacks of the last term may not have started yet
 				stop()
-				time.Sleep(time.Nanosecond) // until what was started has begun
+				time.Sleep(time.Nanosecond) // until the started callbacks have begun
 				mu.Lock()
 				defer mu.Unlock()
 				must, may := elected[min(first, end):end], elected[max(first-1, 0):]
@@ -145,7 +144,7 @@ func TestOnLeader_RegisteredAroundChangesSeesEachTermOnce(t *testing.T) {
 	})
 }
 
-// within tells whether part is one stretch of whole.
+// within reports whether part is a contiguous part of whole.
 func within(part, whole []uint64) bool {
 	if len(part) == 0 {
 		return true
@@ -181,7 +180,7 @@ func TestOnLeader_Stop(t *testing.T) {
 		var stop func()
 		stop = p.OnLeader(func(ctx context.Context) {
 			calls++
-			stop() // from inside
+			stop() // from inside the callback
 			<-ctx.Done()
 		})
 		other := 0

@@ -15,27 +15,30 @@ import (
 // run is one call of Run.
 type run struct {
 	caller   context.Context // of Run
-	stopping context.Context // done when told to stop, with a cause that is ErrStopped
+	stopping context.Context // done when Run must stop; its cause wraps ErrStopped
 	stop     context.CancelCauseFunc
 	aborting context.Context // done when draining must end
 	abort    context.CancelFunc
-	done     chan struct{} // closed when Run has returned err
+	done     chan struct{} // closed when Run is over and err is set
 	err      error
 }
 
-// Run campaigns, leads and campaigns again until ctx is done or [Elector.Shutdown] is called, through any outage. Then it
-// drains: it renews the lease until all callbacks have returned, for the drain timeout at most, releases it and returns nil.
-// [ErrUndrained]: callbacks are still running, and the lease was abandoned. [ErrRunning]: it runs already. [ErrStopped]: a
-// Shutdown came before Run. [redlock.ErrClosed]: the Locker is closed, so this process can never lead again. If a callback
-// panics and there is no [WithPanicHandler], Run panics with its [PanicError] when the other callbacks have returned, or the
-// time to drain is over; the lease then runs out, as after any crash.
+// Run campaigns, leads and campaigns again until ctx is done or [Elector.Shutdown] is called. It survives any outage. Then it
+// drains: it renews the lease until all callbacks have returned, for at most the drain timeout, releases it and returns nil.
+//
+// The error is [ErrUndrained] if callbacks are still running and the lease was abandoned. It is [ErrRunning] if Run is already
+// running, [ErrStopped] if Shutdown was called before Run, and [redlock.ErrClosed] if the Locker is closed, so that this process
+// can never lead again.
+//
+// If a callback panics and there is no [WithPanicHandler], Run panics with its [PanicError] when the other callbacks have
+// returned or the time to drain is over. The lease then runs out, as after any crash.
 func (e *Elector) Run(ctx context.Context) error {
 	r, err := e.beginRun(ctx)
 	if err != nil {
 		return err
 	}
-	r.err = errors.New("election: Run has ended by a panic or runtime.Goexit")
-	forget := context.AfterFunc(ctx, func() { r.isStopping() })
+	r.err = errors.New("election: a panic or runtime.Goexit ended Run")
+	unlink := context.AfterFunc(ctx, func() { r.isStopping() })
 	var observing sync.WaitGroup
 	observed, unobserve := context.WithCancel(context.WithoutCancel(ctx))
 	if e.config.hooks.Observed != nil {
@@ -43,12 +46,12 @@ func (e *Elector) Run(ctx context.Context) error {
 	}
 	unwatch := e.logNodes()
 	defer func() {
-		forget()
+		unlink()
 		unwatch()
 		unobserve()
 		observing.Wait()
 		e.endRun(r)
-		e.passPanics() // of callbacks that the loop did not wait for
+		e.passPanics() // those of callbacks that the loop did not wait for
 	}()
 	r.err = e.loop(r)
 	return r.err
@@ -66,15 +69,15 @@ func (e *Elector) beginRun(ctx context.Context) (*run, error) {
 	}
 	e.ran = true
 	r := &run{caller: ctx, done: make(chan struct{})}
-	base := context.WithoutCancel(ctx) // callbacks see its values
+	base := context.WithoutCancel(ctx) // callbacks get the values of ctx
 	r.stopping, r.stop = context.WithCancelCause(base)
 	r.aborting, r.abort = context.WithCancel(base)
 	e.run = r
 	return r, nil
 }
 
-// isStopping reports that Run was told to stop, also where the goroutine that passes the end of its context on has not come to
-// it yet.
+// isStopping reports whether Run must stop. It checks the context of Run as well, since the goroutine that forwards its end may
+// not have run yet.
 func (r *run) isStopping() bool {
 	if done(r.caller) {
 		r.stop(fmt.Errorf("%w: %w", ErrStopped, context.Cause(r.caller)))
@@ -121,16 +124,16 @@ func (e *Elector) loop(r *run) error {
 		if drained {
 			panics = 0
 		}
-		if errors.Is(cause, ErrResigned) && !errors.Is(cause, errUnneeded) { // which campaigns when there is a callback, and not before
+		if errors.Is(cause, ErrResigned) && !errors.Is(cause, errUnneeded) { // errUnneeded waits for a callback instead
 			e.cool(r, 1)
 		}
 	}
 }
 
-// await returns true when no work of an earlier term is running any more: a registration never runs twice at a time, and a
-// process with work left over from one term is not fit for another. false: Run must end before.
+// await waits until no work of an earlier term is running. It returns false if Run must end before that. A registration must never
+// run twice at a time, so a process with work left from one term must not start another.
 func (e *Elector) await(r *run) bool {
-	idle := e.waitIdle()
+	idle := e.whenIdle()
 	select {
 	case <-idle:
 	case <-r.stopping.Done():
@@ -149,36 +152,36 @@ func (e *Elector) await(r *run) bool {
 	return true
 }
 
-// minCooldown bounds how often a process that gives up at once is elected again, whatever the settings.
+// minCooldown limits how often a process that always gives up at once is elected, whatever the settings.
 const minCooldown = 250 * time.Millisecond
 
-// cool does not campaign for a while after a term that the leader gave up by itself, so that somebody else gets the lock, if
-// there is anybody; and for twice as long after each term in a row that ended by a panic.
+// cool pauses after a term that the leader gave up by itself, so that another process gets the lock if there is one. The pause
+// doubles with each term in a row that ended by a panic.
 func (e *Elector) cool(r *run, inARow int) {
 	pause := max(e.config.cooldown, minCooldown)
 	for most := 10 * e.config.ttl; inARow > 1 && pause < most; inARow-- {
 		pause = min(2*pause, most)
 	}
-	_ = retry.Sleep(r.stopping, pause+rand.N(pause/10)) // the loop looks at stopping itself
+	_ = retry.Sleep(r.stopping, pause+rand.N(pause/10)) // the loop checks stopping itself
 }
 
-// forgetTerm is called when all work of the term has returned.
+// forgetTerm removes the term. Call it when all work of the term has returned.
 func (e *Elector) forgetTerm() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.term = nil
 }
 
-// passPanics hands the callbacks' panics on: to the handler, or else it panics with the first. By then the lease is released
-// or abandoned. It returns whether there were any.
+// passPanics passes the callbacks' panics to the handler, or panics with the first one if there is no handler. The lease must be
+// released or abandoned before. It reports whether there were any panics.
 func (e *Elector) passPanics() bool {
 	e.mu.Lock()
 	panics := e.panics
 	e.panics = nil
 	e.mu.Unlock()
-	e.tell("the logger", func() { e.logPanics(panics) })
+	e.callApp("the logger", func() { e.logPanics(panics) })
 	for _, p := range panics {
-		e.tell("the panic handler", func() { e.handlePanic(p.err) })
+		e.callApp("the panic handler", func() { e.handlePanic(p.err) })
 	}
 	return len(panics) > 0
 }

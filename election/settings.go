@@ -6,18 +6,18 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Settings are what an Elector works with: its options, and the defaults for the rest.
+// Settings are the effective settings of an Elector: its options, and the defaults for the rest.
 type Settings struct {
 	Identity     string
 	TTL          time.Duration // of the lease
 	RenewEvery   time.Duration
-	StopMargin   time.Duration // how long before anybody else can lead the contexts of a term end
+	StopMargin   time.Duration // from the end of a term's contexts until anybody else can lead
 	DrainTimeout time.Duration // how long the lease is renewed for callbacks that have not returned
 	Cooldown     time.Duration // how long a leader that gave up by itself does not campaign
-	Standby      time.Duration // how long others may win first
+	Standby      time.Duration // delay of the campaign, in which others may win
 }
 
-// Settings returns what the Elector works with.
+// Settings returns the effective settings of the Elector.
 func (e *Elector) Settings() Settings { return e.config.settings() }
 
 func (c config) settings() Settings {

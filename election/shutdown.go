@@ -6,9 +6,11 @@ import (
 	"time"
 )
 
-// Shutdown has Run drain and hand over within ctx, and waits for it. It returns what Run returns; or, if ctx is done first,
-// its cause, as [ErrUndrained] if there is work left: then the lease is abandoned. If Run has never been called, it returns
-// [ErrStopped] when it is: a Shutdown that overtakes Run is not lost. A Shutdown after Run does nothing.
+// Shutdown makes Run drain and hand over, waits for Run, and returns Run's error. If ctx is done first, the error wraps the cause of
+// ctx. If work is still running then, the error is also [ErrUndrained], and the lease is abandoned.
+//
+// If Run has never been called, Shutdown returns nil, and the next Run returns [ErrStopped]: a Shutdown that overtakes Run is not
+// lost. A Shutdown after Run does nothing.
 func (e *Elector) Shutdown(ctx context.Context) error {
 	e.mu.Lock()
 	r := e.run
@@ -31,13 +33,13 @@ func (e *Elector) Shutdown(ctx context.Context) error {
 	if isDone(r.done) {
 		return r.err
 	}
-	if isDone(e.waitIdle()) {
+	if isDone(e.whenIdle()) {
 		return fmt.Errorf("election: %q is stopping: %w", e.name, context.Cause(ctx))
 	}
 	return fmt.Errorf("%w: %w", e.undrained(), context.Cause(ctx))
 }
 
-// reserve is what is kept of a shutdown's time for callbacks that are cut off to return, and for the release.
+// reserve returns how much of a shutdown's time is kept for callbacks to return after they were cut off, and for the release.
 func (e *Elector) reserve(left time.Duration) time.Duration {
 	return min(e.config.margin, left/4) + 2*e.nodeTimeout()
 }

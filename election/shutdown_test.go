@@ -32,7 +32,7 @@ func TestShutdown_DrainsWithinItsContext(t *testing.T) {
 		if err := a.Shutdown(ctx); err != nil {
 			t.Errorf("with nothing to stop: %v", err)
 		}
-		a.run().leads() // and it can run again
+		a.run().leads() // it can run again
 	})
 }
 
@@ -88,7 +88,7 @@ func TestShutdown_WhileFollowingReturnsAtOnce(t *testing.T) {
 	})
 }
 
-// Work that stops when it is cut off has drained: the lease is released, and nothing says otherwise.
+// Work that stops when it is cut off has drained: the lease is released, and there is no error.
 func TestShutdown_ThatIsCutShortAndDrainedIsNoError(t *testing.T) {
 	for name, schedule := range map[string]struct {
 		opts []election.Option
@@ -106,7 +106,7 @@ func TestShutdown_ThatIsCutShortAndDrainedIsNoError(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for range 20 { // which case of a select is drawn is up to chance
+			for range 20 { // select picks a random case
 				inSeries(t, 3, func(t *testing.T, c *cluster) {
 					a := c.candidate("a", append(schedule.opts, election.OnLeader(func(ctx context.Context) {
 						term, _ := election.TermFrom(ctx)
@@ -127,7 +127,7 @@ func TestShutdown_ThatIsCutShortAndDrainedIsNoError(t *testing.T) {
 	}
 }
 
-// Where the deadline of a shutdown is near, all of what is left but a little goes to the work, whatever the TTL.
+// If the deadline of a shutdown is near, the work gets all but a little of the time left, whatever the TTL.
 func TestShutdown_KeepsLittleOfItsTimeForItself(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		locker, links := c.Locker(redlock.WithTTL(time.Minute), redlock.WithMaxTTL(time.Minute))
@@ -150,7 +150,7 @@ func TestShutdown_KeepsLittleOfItsTimeForItself(t *testing.T) {
 	})
 }
 
-// A stop that comes with the win is seen before anything starts.
+// A stop that comes at the same time as the win is noticed before anything starts.
 func TestShutdown_ThatComesWithTheWinStartsNothing(t *testing.T) {
 	for what, hooks := range map[string]func(stop func()) election.Hooks{
 		"won": func(stop func()) election.Hooks {
@@ -165,7 +165,7 @@ func TestShutdown_ThatComesWithTheWinStartsNothing(t *testing.T) {
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			for range 20 { // which goroutine comes first is up to chance
+			for range 20 { // which goroutine comes first is random
 				inSeries(t, 3, func(t *testing.T, c *cluster) {
 					core, logs := observer.New(zap.InfoLevel)
 					ctx, stop := context.WithCancel(t.Context())
@@ -187,16 +187,16 @@ func TestShutdown_ThatComesWithTheWinStartsNothing(t *testing.T) {
 	}
 }
 
-// Where nothing is running any more, no drain is cut short, whatever the time.
+// If nothing is running any more, no drain is cut short, however little time is left.
 func TestShutdown_WithNothingRunningCutsNothingShort(t *testing.T) {
-	for range 20 { // which case of a select is drawn is up to chance
+	for range 20 { // select picks a random case
 		inSeries(t, 3, func(t *testing.T, c *cluster) {
 			core, logs := observer.New(zap.InfoLevel)
 			a := c.candidate("a", election.WithLogger(zap.New(core))).run()
 			a.leads()
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			_ = a.Shutdown(ctx) // its context is done: it does not wait
+			_ = a.Shutdown(ctx) // does not wait, since its context is done
 			<-a.ended
 			if short := logs.FilterMessageSnippet("cut short").All(); len(short) > 0 {
 				t.Errorf("logged %v", short)
@@ -205,7 +205,7 @@ func TestShutdown_WithNothingRunningCutsNothingShort(t *testing.T) {
 	}
 }
 
-// A Shutdown after Run, as by a defer, is not one before the next.
+// A Shutdown after Run, as by a defer, does not stop the next Run.
 func TestShutdown_AfterRunDoesNothing(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)

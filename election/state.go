@@ -1,20 +1,20 @@
 package election
 
-// State is what an Elector does at present.
+// State says what an Elector is doing.
 type State string
 
 const (
-	// StateStopped is while Run is not running.
+	// StateStopped means that Run is not running.
 	StateStopped State = "stopped"
-	// StateFollowing is while it campaigns, or waits until it may.
+	// StateFollowing means that it campaigns, or waits until it may.
 	StateFollowing State = "following"
-	// StateLeading is from the win until the term is asked to end, or is lost.
+	// StateLeading lasts from the win until the term is asked to end, or is lost.
 	StateLeading State = "leading"
-	// StateDraining is from there until its callbacks have returned.
+	// StateDraining lasts from the end of StateLeading until the callbacks have returned.
 	StateDraining State = "draining"
 )
 
-// State tells what this process does. By the time the caller reads it, that may have changed.
+// State returns what this Elector is doing. By the time the caller reads it, that may have changed.
 func (e *Elector) State() State {
 	e.mu.Lock()
 	t, running, working := e.term, e.run != nil, len(e.running) > 0
@@ -22,7 +22,7 @@ func (e *Elector) State() State {
 	switch {
 	case t != nil && t.work.Err() == nil && t.Valid():
 		return StateLeading
-	case t != nil && (running || working): // after Run nobody forgets the term
+	case t != nil && (running || working): // after Run, e.term stays set
 		return StateDraining
 	case running:
 		return StateFollowing

@@ -41,7 +41,7 @@ func TestState_FollowsTheLifeOfACandidate(t *testing.T) {
 	})
 }
 
-// A lease that was lost is over for the process, whatever its work does.
+// A lost lease is over for the process, whatever its work does.
 func TestState_DrainsFromTheStopDeadlineOn(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", margin)
@@ -51,7 +51,7 @@ func TestState_DrainsFromTheStopDeadlineOn(t *testing.T) {
 		if got := a.State(); got != election.StateDraining {
 			t.Errorf("past the stop deadline it is %s", got)
 		}
-		time.Sleep(margin + nodeTimeout) // the release that nobody answers
+		time.Sleep(margin + nodeTimeout) // for the release, which no node answers
 		synctest.Wait()
 		if got := a.State(); got != election.StateFollowing {
 			t.Errorf("when the work has ended it is %s", got)

@@ -12,8 +12,8 @@ import (
 
 // Term is one uninterrupted leadership. Its methods are safe for concurrent use.
 //
-// It has two contexts. That of the callbacks ends when the term is asked to end, or is lost.
-// [Term.Context] goes on while callbacks drain, and ends when the lease can no longer be trusted.
+// It has two contexts. The callbacks' context ends when the term is asked to end, or is lost. [Term.Context] goes on while
+// callbacks drain, and ends when the lease can no longer be trusted.
 type Term struct {
 	elector *Elector
 	lease   *redlock.Lease
@@ -22,18 +22,18 @@ type Term struct {
 
 	trusted context.Context // Term.Context
 	lose    context.CancelCauseFunc
-	work    context.Context // of the callbacks, a child of trusted
+	work    context.Context // the callbacks' context, a child of trusted
 	end     context.CancelCauseFunc
 
 	mu    sync.Mutex // guards the fields below
 	timer *clock.Timer
-	ended time.Time // when the term was asked to end, or lost
-	over  time.Time // when its own context ended
+	ended time.Time // when work ended
+	over  time.Time // when trusted ended
 }
 
 type termKey struct{}
 
-// TermFrom returns the term that a callback's context, or one made from it, belongs to.
+// TermFrom returns the term of a callback's context, or of a context derived from it.
 func TermFrom(ctx context.Context) (*Term, bool) {
 	t, ok := ctx.Value(termKey{}).(*Term)
 	return t, ok
@@ -66,11 +66,11 @@ func newTerm(base context.Context, e *Elector, lease *redlock.Lease) *Term {
 	return t
 }
 
-// stopAt is the stop deadline by the Locker's clock, which counts the machine's sleep.
+// stopAt returns the stop deadline by the Locker's clock, which includes time suspended.
 func (t *Term) stopAt() time.Time { return t.clock.Now().Add(time.Until(t.Deadline())) }
 
-// expire ends both contexts at the stop deadline. It asks nobody: no renewal, node or hook can
-// hold it up. A renewal that was confirmed since the timer was set has moved the deadline.
+// expire ends both contexts at the stop deadline. No renewal, node or hook can delay it. If a renewal has moved the deadline since
+// the timer was set, it sets the timer again.
 func (t *Term) expire() {
 	if time.Until(t.Deadline()) > 0 {
 		t.mu.Lock()
@@ -88,10 +88,10 @@ func (t *Term) tooLate() {
 		t.Deadline().Format(time.StampMilli)))
 }
 
-// canStart reports whether work may start: the term has not been asked to end, and is not over.
+// canStart reports whether work may start: the term has not been asked to end, and is valid.
 func (t *Term) canStart() bool { return t.work.Err() == nil && t.Valid() }
 
-// endedAt returns when the term was asked to end, or lost; now, if it was not.
+// endedAt returns when the term was asked to end, or lost. If neither has happened, it returns the current time.
 func (t *Term) endedAt() time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -101,8 +101,9 @@ func (t *Term) endedAt() time.Time {
 	return t.ended
 }
 
-// late returns for how long work of the term has outlived it: since the lease was over, and the work has had the stop margin
-// to return, which it has from the end of a pause on if the deadline came in it. Not above 0: it is not late.
+// late returns how long work of the term has been late, or a value not above 0 if it is not late. Work is late when the lease is
+// over and [Term.Context] ended at least the stop margin ago. If the deadline passed during a pause of the process, that context
+// ends, and the margin starts, only after the pause.
 func (t *Term) late() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -112,9 +113,9 @@ func (t *Term) late() time.Duration {
 	return min(time.Since(t.lease.Deadline()), time.Since(t.over)-t.elector.config.margin)
 }
 
-// Resign asks the term to end: its callbacks' contexts end with [ErrResigned] and cause, they drain,
-// the lease is released, and this process does not campaign for the cooldown. It does not wait, and
-// does nothing if the term has ended, also when a pause has hidden that until now; a later term is not touched.
+// Resign asks the term to end. Its callbacks' contexts end with [ErrResigned] and cause. When the callbacks have returned, the
+// lease is released, and this process does not campaign for the cooldown. Resign does not wait. It does nothing if the term has
+// ended, even if a pause has hidden that until now. It never affects a later term.
 func (t *Term) Resign(cause error) {
 	if !t.Valid() {
 		return
@@ -126,20 +127,20 @@ func (t *Term) Resign(cause error) {
 	t.end(fmt.Errorf("%w: %w", ErrResigned, cause))
 }
 
-// Token is the fencing number of the term's lease. A resource that remembers the largest it has
-// seen can refuse the work of an earlier leader. It is below 2^53: a BIGINT in SQL.
+// Token returns the fencing token of the term's lease. A resource that remembers the largest token it has seen can refuse the work
+// of an earlier leader. It is below 2^53: a BIGINT in SQL.
 func (t *Term) Token() uint64 { return t.lease.Token() }
 
-// Since is when the term began.
+// Since returns when the term began.
 func (t *Term) Since() time.Time { return t.since }
 
-// Deadline is the stop deadline: when the term's contexts end unless it is renewed before, the
-// stop margin ahead of anybody else's first chance to lead. It moves with each renewal, also of a term that drains.
+// Deadline returns the stop deadline: when the term's contexts end unless the lease is renewed before. It is the stop margin before
+// anybody else can lead. Each renewal moves it, even while the term drains.
 func (t *Term) Deadline() time.Time { return t.lease.Deadline().Add(-t.elector.config.margin) }
 
-// Valid reports whether the lease can be trusted right now: before the stop deadline, not lost and not released. It is true
-// while callbacks drain. Once it is false it stays false: it ends a term whose deadline has passed, even if a renewal is on
-// its way.
+// Valid reports whether the lease can be trusted right now: the stop deadline has not passed, and the lease is neither lost nor
+// released. It is true while callbacks drain. Once it is false it stays false: Valid ends a term whose deadline has passed, even
+// if a renewal is in flight.
 func (t *Term) Valid() bool {
 	if t.trusted.Err() != nil {
 		return false
@@ -151,15 +152,17 @@ func (t *Term) Valid() bool {
 	return false
 }
 
-// Context is done when the lease can no longer be trusted: at the stop deadline or when it was lost ([ErrLost]), when the
-// time to drain is over, or when it was released. context.Cause tells which. In a callback, and in [Term.Do], work that should
-// be finished rather than cut off when the leader is asked to stop belongs under it; all other work under the callback's own
-// context. Nobody waits for work elsewhere: it learns of the end of the term when the next leader may start.
+// Context returns a context that ends when the lease can no longer be trusted: at the stop deadline or when it was lost
+// ([ErrLost]), when the time to drain is over, or when it was released. context.Cause tells which.
+//
+// Use it in a callback, or in [Term.Do], for work that should be finished rather than cut off when the leader is asked to stop. Use
+// the callback's own context for all other work. Nobody waits for work outside a callback and Do: its context may end only when
+// the next leader may start.
 func (t *Term) Context() context.Context { return t.trusted }
 
-// Do calls fn as part of the term from outside a callback, as in the handler of a request, and returns what it returns. fn's
-// context ends with ctx, and as that of a callback does; the lease is not released before fn has returned. If the term has
-// ended, or been asked to, fn is not called, and the error wraps the reason.
+// Do calls fn as part of the term and returns fn's error. Use it outside a callback, as in a request handler. fn's context ends
+// when ctx ends or the callbacks' contexts end. The lease is not released before fn has returned. If the term has ended, or was
+// asked to end, Do does not call fn, and its error wraps the reason.
 func (t *Term) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 	e := t.elector
 	ctx, w := e.newWork(context.WithValue(ctx, termKey{}, t), t, nameOf(fn))

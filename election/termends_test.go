@@ -8,7 +8,7 @@ import (
 	"github.com/redlockfx/redlockfx/election"
 )
 
-// off returns by how much two times differ.
+// off returns how much two times differ.
 func off(a, b time.Time) time.Duration { return a.Sub(b).Abs() }
 
 func TestTerms_SayWhenATermEnded(t *testing.T) {
@@ -34,7 +34,7 @@ func TestTerms_SayWhenATermEnded(t *testing.T) {
 	})
 }
 
-// The leader is cut off: nobody can record the end. What is recorded is no later than that.
+// The leader is cut off, so nobody can record the end. The recorded time is not after the cut.
 func TestTerms_OfALeaderThatIsCutOffHaveNoEnd(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		p := c.candidate("a").run()
@@ -50,11 +50,11 @@ func TestTerms_OfALeaderThatIsCutOffHaveNoEnd(t *testing.T) {
 	})
 }
 
-// One node has missed the end, and another one makes up a later one.
+// One node has missed the end, and another one makes up a later end.
 func TestTerms_TheEndIsThatOfMostNodes(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		observer := c.candidate("observer")
-		observer.knows() // the nodes' clocks
+		observer.knows() // so that it knows the nodes' clocks
 		began := time.Now().Add(-time.Minute).UnixMicro()
 		for i, lasted := range []string{"30000000", "40000000.", "50000000."} {
 			c.recorded(i, fmt.Sprintf("%d %d+%s a", began, began, lasted))

@@ -3,7 +3,7 @@ package election
 import (
 	"cmp"
 	"context"
-	_ "embed" // the scripts
+	_ "embed" // for the scripts
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,16 +16,16 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// TermRecord is what the nodes keep of a term, for people. Whoever can write to a node can change it: do not decide anything
-// by it, and escape Replica before you print it.
+// TermRecord is the nodes' record of a term, for people. Anybody who can write to a node can change it. So base no decision on
+// it, and escape Replica before you print it.
 type TermRecord struct {
 	Token   uint64
 	Replica string    // the identity of its leader, as given by WithIdentity
-	Since   time.Time // when it began, by the nodes' clock
+	Since   time.Time // when the term began, by the nodes' clock
 
-	// Until is the last instant at which it is known to have lasted, by the nodes' clock: its end if Ended is set. Otherwise the
-	// leader has not recorded the end: it leads, or was killed or cut off, at most [TermRecordedEvery] after Until if its
-	// nodes answered. Zero: nothing but the start is recorded.
+	// Until is the end of the term if Ended is set, by the nodes' clock. Otherwise it is the last instant at which the leader
+	// recorded that the term lasts; zero if there is only the start. Such a leader still leads, or was killed or cut off. If its
+	// nodes answered, that was at most [TermRecordedEvery] after Until.
 	Until time.Time
 	Ended bool
 }
@@ -33,9 +33,9 @@ type TermRecord struct {
 // TermRecordedEvery is how often a leader records that its term lasts.
 const TermRecordedEvery = 30 * time.Second
 
-// Terms returns the newest terms of this election, 100 at most, newest first, as a quorum of nodes knows them. This process
-// need not lead or campaign. A term is missing if the nodes could not record it while it lasted; one that has just begun may
-// be. [redlock.ErrNoQuorum]: too few nodes answered.
+// Terms returns the newest terms of this election, at most 100, newest first, as a quorum of nodes knows them. This process need
+// not lead or campaign. A term is missing if the nodes could not record it while it lasted. One that has just begun may be
+// missing. The error is [redlock.ErrNoQuorum] if too few nodes answered.
 func (e *Elector) Terms(ctx context.Context) ([]TermRecord, error) {
 	op := fmt.Sprintf("election: terms of %q", e.name)
 	call := termsScript.Command(1, nil, e.termsKey()).Call(nil)
@@ -44,7 +44,7 @@ func (e *Elector) Terms(ctx context.Context) ([]TermRecord, error) {
 		return nil, err
 	}
 	now, known := e.locker.Time()
-	quorum.DropRows(answers, func(r TermRecord) bool { // else those of a far future would be the newest forever
+	quorum.DropRows(answers, func(r TermRecord) bool { // otherwise records of the far future would be the newest forever
 		return known && (!e.locker.Believes(r.Token) || r.Since.After(now.Add(time.Minute)))
 	})
 	enough := e.locker.Quorum().Enough(len(answers))
@@ -57,8 +57,8 @@ func (e *Elector) Terms(ctx context.Context) ([]TermRecord, error) {
 	return all, nil
 }
 
-// splitEnds takes out of the rows how long each term has lasted, in which nodes differ when one of them missed the last record
-// of it. It returns the rows as they were, by the start of the term.
+// splitEnds clears Until and Ended in the rows, because nodes differ in them if one of them missed the last record of a term. It
+// returns the original rows, by the cleared row.
 func splitEnds(answers [][]TermRecord) map[TermRecord][]TermRecord {
 	ends := make(map[TermRecord][]TermRecord)
 	for _, rows := range answers {
@@ -70,7 +70,8 @@ func splitEnds(answers [][]TermRecord) map[TermRecord][]TermRecord {
 	return ends
 }
 
-// latestOf returns the record of a term that lasted longest, of those that enough nodes confirm, each by one as long or longer.
+// latestOf returns the record of a term with the latest end that enough nodes confirm. A node confirms an end if its own record is
+// as late or later.
 func latestOf(records []TermRecord, enough int) TermRecord {
 	slices.SortFunc(records, func(a, b TermRecord) int {
 		if c := b.Until.Compare(a.Until); c != 0 || a.Ended == b.Ended {
@@ -84,18 +85,18 @@ func latestOf(records []TermRecord, enough int) TermRecord {
 	return records[min(enough, len(records))-1]
 }
 
-// byToken puts the newest term first.
+// byToken sorts the newest term first.
 func byToken(a, b TermRecord) int { return cmp.Compare(b.Token, a.Token) }
 
 // recordBackoff spaces the attempts to record a term.
 var recordBackoff = retry.Backoff{Min: 100 * time.Millisecond, Max: time.Minute}
 
-// endWait is for how long the end of a term waits for the nodes to record it: long enough to send it.
+// endWait bounds how long the end of a term waits until it is recorded. It is long enough to send the requests.
 const endWait = 5 * time.Millisecond
 
-// recordTerm has the nodes record a term: its start, that it lasts, and its end. It returns when the term is over, endWait later at
-// most. Nothing depends on the record, so no failure is an error. It calls no hook and no logger, which could hold up the end
-// of the term.
+// recordTerm records a term on the nodes: its start, that it lasts, and its end. It returns at most endWait after the term is over.
+// Nothing depends on the record, so it ignores failures. It calls no hook and no logger, because these could hold up the end of the
+// term.
 func (e *Elector) recordTerm(t *Term) {
 	record, ok := e.recordStart(t)
 	if !ok {
@@ -107,17 +108,18 @@ func (e *Elector) recordTerm(t *Term) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), endWait)
 	defer cancel()
-	// The process may have been paused past the end.
+	// The process may have been paused beyond the end of the term.
 	record.Until = record.Since.Add(min(time.Since(t.since), t.Deadline().Sub(t.since)))
 	record.Ended = true
 	_, _ = ask(ctx, e.locker.Quorum(), "record a term", e.newRecord(record), nil)
 }
 
-// recordStart returns the record when a quorum of nodes has it; false: the term is over before.
+// recordStart records the start of a term, and returns the record when a quorum of nodes has it. It returns false if the term ends
+// before that.
 func (e *Elector) recordStart(t *Term) (record TermRecord, ok bool) {
 	ctx, began := t.Context(), t.clock.Now()
 	var call quorum.Call[struct{}]
-	known := false // when it began by the nodes' clock: all attempts write the same
+	known := false // whether the start is known by the nodes' clock; all attempts write the same record
 	for failures := 1; ; failures++ {
 		if now, ok := e.locker.Time(); ok && !known {
 			known = true
@@ -135,8 +137,8 @@ func (e *Elector) recordStart(t *Term) (record TermRecord, ok bool) {
 	}
 }
 
-// ask returns the values of the nodes that answered, which are a majority: of all that come, if these are not alike. If ctx ends
-// first it returns at once: the nodes' calls end by themselves, by the node timeout.
+// ask returns the values of a majority of nodes. If their values are not alike, it waits for the other nodes too. If ctx ends first,
+// it returns at once; the calls to the nodes end by the node timeout.
 func ask[T any](ctx context.Context, q *quorum.Quorum, op string, call quorum.Call[T], alike func(a, b *T) bool) (values []T, err error) {
 	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[T]) bool {
 		good, open := 0, 0
@@ -170,7 +172,7 @@ func ask[T any](ctx context.Context, q *quorum.Quorum, op string, call quorum.Ca
 	return nil, err
 }
 
-const maxTerms = 100 // that a node keeps: the scripts have this number too
+const maxTerms = 100 // terms that a node keeps; the scripts have this number too
 
 var (
 	//go:embed record.lua
@@ -180,13 +182,13 @@ var (
 
 	recordScript = quorum.NewScript("record", recordSource, func(*quorum.Reply) (none struct{}, err error) {
 		return none, nil
-	}).Optional() // the rights for it may be missing
+	}).Optional() // the Redis user may lack the permissions for it
 	termsScript = quorum.NewScript("terms", termsSource, readTerms).Optional()
 )
 
 func (e *Elector) termsKey() string { return name.Key(e.locker.Settings().KeyPrefix, "terms", e.name) }
 
-// newRecord is a call that records a term, in place of an earlier record of it.
+// newRecord returns a call that records a term and replaces an earlier record of it.
 func (e *Elector) newRecord(r TermRecord) quorum.Call[struct{}] {
 	lasted := ""
 	if !r.Until.IsZero() {
@@ -203,11 +205,11 @@ type arguments []any
 
 func (a arguments) AppendArgs(_ int, args []any) []any { return append(args, a...) }
 
-// readTerms reads what a node keeps, which may be anything.
+// readTerms decodes the records of a node. It trusts nothing in them.
 func readTerms(r *quorum.Reply) (records []TermRecord, err error) {
 	n := len(r.Rest())
 	if n > maxTerms {
-		return nil, fmt.Errorf("it has %d terms, it may keep %d", n, maxTerms)
+		return nil, fmt.Errorf("%d records of terms, at most %d are allowed", n, maxTerms)
 	}
 	for range n {
 		text, err := r.Text()
@@ -219,7 +221,7 @@ func readTerms(r *quorum.Reply) (records []TermRecord, err error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(records, func(r TermRecord) bool { return r.Token == record.Token }) {
-			continue // one record of a term, and so one vote, a node
+			continue // a node has one vote on each term
 		}
 		records = append(records, record)
 	}
@@ -231,16 +233,16 @@ func decodeTerm(text string) (TermRecord, error) {
 	times, replica, _ := strings.Cut(rest, " ")
 	times, ended := strings.CutSuffix(times, ".")
 	since, lasted, lasts := strings.Cut(times, "+")
-	number, err1 := strconv.ParseUint(token, 10, 53) // as those of locks
+	number, err1 := strconv.ParseUint(token, 10, 53) // all tokens are below 2^53
 	micros, err2 := strconv.ParseUint(since, 10, 53)
 	if err1 != nil || err2 != nil || number == 0 || replica == "" || len(replica) > name.MaxLen {
-		return TermRecord{}, fmt.Errorf("this is no record of a term: %.100q", text)
+		return TermRecord{}, fmt.Errorf("not a record of a term: %.100q", text)
 	}
 	r := TermRecord{Token: number, Replica: replica, Since: time.UnixMicro(int64(micros)).UTC(), Ended: ended}
 	if lasts {
 		more, err := strconv.ParseUint(lasted, 10, 53)
 		if err != nil || micros+more >= 1<<53 {
-			return TermRecord{}, fmt.Errorf("this is no record of a term: %.100q", text)
+			return TermRecord{}, fmt.Errorf("not a record of a term: %.100q", text)
 		}
 		r.Until = time.UnixMicro(int64(micros + more)).UTC()
 	}

@@ -21,7 +21,7 @@ import (
 
 const termsKey = "{redlock}:terms:x"
 
-// knows returns the terms that the candidate is told of.
+// knows returns the terms that the candidate gets from the nodes.
 func (p *candidate) knows() []election.TermRecord {
 	p.c.T.Helper()
 	terms, err := p.Terms(p.c.T.Context())
@@ -31,7 +31,7 @@ func (p *candidate) knows() []election.TermRecord {
 	return terms
 }
 
-// recorded adds records to what a node keeps, each with the next number as its place.
+// recorded adds records to a node's set, each with the next number as its score.
 func (c *cluster) recorded(node int, records ...string) {
 	c.T.Helper()
 	for i, text := range records {
@@ -42,7 +42,7 @@ func (c *cluster) recorded(node int, records ...string) {
 	}
 }
 
-// Their clocks are an hour ahead of the replicas'.
+// The nodes' clocks are an hour ahead of the replicas'.
 func TestTerms_AreKnownToAFollowerNewestFirstByTheNodesClock(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		const ahead = time.Hour
@@ -115,7 +115,7 @@ func TestTerms_TheNewestHundredAreKept(t *testing.T) {
 	})
 }
 
-// One node is away during each term, each time another.
+// During each term, another node does not answer.
 func TestTerms_IncludeThoseThatAQuorumLacks(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		observer := c.candidate("observer")
@@ -154,7 +154,7 @@ func TestTerms_AreRecordedAlthoughTheFirstAttemptsFail(t *testing.T) {
 		},
 		"cut off as a leader": func(_ *cluster, p *candidate) func() {
 			p.links.Delay(50 * time.Millisecond)
-			p.leads() // nothing that it has asked as a leader has arrived
+			p.leads() // so that none of its requests as a leader has arrived
 			p.links.Cut()
 			return func() { p.links.Heal() }
 		},
@@ -229,7 +229,7 @@ func TestTerms_MissingRightsHarmNothingElse(t *testing.T) {
 		if current, ok := p.Term(); !ok || current != term {
 			t.Error("the term has ended")
 		}
-		// These nodes forget a script that fails, so each read and each attempt to record is two requests.
+		// These nodes do not cache a script that fails, so each read and each attempt to record makes two requests.
 		asked := c.Requests(0) - before - int(long/every) - 2*int(long/pause)
 		if asked > 10*int(long/time.Minute) {
 			t.Errorf("%d requests in %v beside renewals and reads", asked, long)
@@ -244,7 +244,7 @@ func TestTerms_MissingRightsHarmNothingElse(t *testing.T) {
 	})
 }
 
-// What a hostile or foreign writer has left on one node of three costs that node's answer alone.
+// Data of a hostile or foreign writer on one node of three invalidates only that node's answer.
 func TestTerms_GarbageIsTheErrorOfItsNode(t *testing.T) {
 	for name, garbage := range map[string]string{
 		"empty":                        "",
@@ -275,7 +275,7 @@ func TestTerms_GarbageIsTheErrorOfItsNode(t *testing.T) {
 				c.recorded(1, garbage)
 				_, err := p.Terms(t.Context())
 				want.Err(t, err, redlock.ErrNoQuorum)
-				want.Text(t, err, c.Addrs()[0]+": this is no record of a term")
+				want.Text(t, err, c.Addrs()[0]+": not a record of a term")
 				if len(err.Error()) > 1000 {
 					t.Errorf("an error of %d bytes", len(err.Error()))
 				}
@@ -319,8 +319,8 @@ func TestTerms_AReplyOfAnotherShapeIsTheErrorOfItsNode(t *testing.T) {
 	}
 }
 
-// One node tells of the same term, of terms to come, and of a hundred that have been.
-func TestTerms_WhatMostNodesTellCounts(t *testing.T) {
+// One node returns another record of the same term, terms of the future, and a hundred past terms.
+func TestTerms_WhatMostNodesHaveCounts(t *testing.T) {
 	for node := range 3 {
 		for slow := range 3 {
 			t.Run(fmt.Sprint("node ", node, ", node ", slow, " is slow"), func(t *testing.T) {
@@ -340,17 +340,17 @@ func TestTerms_WhatMostNodesTellCounts(t *testing.T) {
 					c.recorded(node, append(lies, fmt.Sprint(now-1000, " ", now-1000, " liar"), fmt.Sprint(now+4e15, " ", now, " liar"),
 						fmt.Sprint(now, " ", now+1e15, " liar"))...)
 					observer.links.Delay(time.Millisecond, slow)
-					told := observer.knows()
+					known := observer.knows()
 					var others []string
-					for _, term := range told {
+					for _, term := range known {
 						if term.Replica != "liar" {
 							others = append(others, term.Replica)
 						} else if term.Since.After(time.Now()) || term.Token > uint64(now) {
-							t.Errorf("it tells of %+v", term)
+							t.Errorf("it has %+v", term)
 						}
 					}
 					if !slices.Equal(others, []string{"e", "d", "c", "b", "a"}) {
-						t.Errorf("of %d terms %v are those that there were", len(told), others)
+						t.Errorf("of %d terms %v are those that there were", len(known), others)
 					}
 				})
 			})
@@ -358,13 +358,13 @@ func TestTerms_WhatMostNodesTellCounts(t *testing.T) {
 	}
 }
 
-// The record waits for a hung node, or for its next attempt, when the leader is told to stop.
+// The leader is asked to stop while the record waits for a hung node, or for its next attempt.
 func TestTerms_HoldUpNoHandover(t *testing.T) {
 	for name, fault := range map[string]func(c *cluster, p *candidate) (led time.Duration){
 		"while it waits for a node": func(c *cluster, p *candidate) time.Duration {
 			c.Deny(0, "ZADD")
 			p.links.Hang(1)
-			return nodeTimeout / 2 // in the first attempt
+			return nodeTimeout / 2 // during the first attempt
 		},
 		"while it waits for its next attempt": func(c *cluster, _ *candidate) time.Duration {
 			c.Deny(0, "ZADD")

@@ -14,18 +14,18 @@ import (
 	"github.com/redlockfx/redlockfx/internal/doing"
 )
 
-// work is what must have returned before the lease of a term is released: one call of a callback, or of Term.Do. Nothing of
-// it changes once it has begun.
+// work is one call of a callback or of Term.Do. It must return before the lease of the term is released. It does not change once it
+// has begun.
 type work struct {
 	term     *Term
-	callback *callback // nil: it is Term.Do
+	callback *callback // nil for Term.Do
 	name     string    // of the function, for people
 	since    time.Time
 	cancel   context.CancelFunc
 	doing    *doing.List
 }
 
-// newWork makes work with a context made from ctx.
+// newWork returns new work and its context, which is derived from ctx.
 func (e *Elector) newWork(ctx context.Context, t *Term, name string) (context.Context, *work) {
 	w := &work{term: t, name: name, since: time.Now()}
 	ctx, w.cancel = context.WithCancel(ctx)
@@ -50,7 +50,7 @@ func (e *Elector) removeLocked(w *work) {
 
 var errGoexit = errors.New("runtime.Goexit was called")
 
-// call calls a callback.
+// call calls a callback and records how it ends.
 func (e *Elector) call(ctx context.Context, w *work, fn func(context.Context)) {
 	returned := false
 	defer func() {
@@ -66,15 +66,15 @@ func (e *Elector) call(ctx context.Context, w *work, fn func(context.Context)) {
 	returned = true
 }
 
-// panicked is how a callback has panicked.
+// panicked is a panic of a callback.
 type panicked struct {
 	term   *Term
 	err    *PanicError
 	logged bool // belongs to the goroutine of Run
 }
 
-// returned takes note that a callback has, or panicked. Run logs a panic and passes it on when the time has come: a logger
-// that hangs or panics here would keep the lease, or end the process. Without a Run there is nobody else to do it.
+// returned records that work has returned or panicked. Run logs a panic and passes it on later, because a logger that hangs or
+// panics here would keep the lease or end the process. If Run is not running, returned does both itself.
 func (e *Elector) returned(w *work, p *PanicError) {
 	orphan := p != nil && !e.notePanic(w.term, p)
 	if p != nil {
@@ -94,7 +94,8 @@ func (e *Elector) returned(w *work, p *PanicError) {
 	}
 }
 
-// notePanic leaves a panic to Run; false: there is none. It comes before the end of the term, which has Run look.
+// notePanic leaves a panic to Run, or returns false if Run is not running. Call it before ending the term, because that makes Run
+// check for panics.
 func (e *Elector) notePanic(t *Term, p *PanicError) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -104,7 +105,7 @@ func (e *Elector) notePanic(t *Term, p *PanicError) bool {
 	return e.run != nil
 }
 
-// handlePanic hands a panic to the handler, or else panics with it.
+// handlePanic passes a panic to the handler, or panics with it if there is no handler.
 func (e *Elector) handlePanic(p *PanicError) {
 	if e.config.onPanic == nil {
 		panic(p)
@@ -112,7 +113,7 @@ func (e *Elector) handlePanic(p *PanicError) {
 	e.config.onPanic(p)
 }
 
-// stillRunning returns the work under way that matters: where a callback names what it does, that alone.
+// stillRunning returns the work under way that matters. If a callback names parts of its work, only those matter.
 func (e *Elector) stillRunning() []doing.Item {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -127,7 +128,7 @@ func (e *Elector) stillRunning() []doing.Item {
 	return all
 }
 
-// undrained is the error that says what has not returned.
+// undrained returns an ErrUndrained that names the work that has not returned.
 func (e *Elector) undrained() error {
 	e.mu.Lock()
 	t := e.term
@@ -138,7 +139,7 @@ func (e *Elector) undrained() error {
 		if t != nil {
 			since = t.endedAt()
 		}
-		items = []doing.Item{{Name: "what a callback does beside the work that it names", Since: since}}
+		items = []doing.Item{{Name: "unnamed work of a callback", Since: since}}
 	}
 	var names []string
 	for _, item := range items {
@@ -151,9 +152,9 @@ func (e *Elector) undrained() error {
 	return fmt.Errorf("%w: %q: still running%s: %s", ErrUndrained, e.name, asked, strings.Join(names, ", "))
 }
 
-// logReturned says that work which outlived its lease has returned after all.
+// logReturned logs that work has returned after its lease was over.
 func (e *Elector) logReturned(t *Term, item doing.Item) {
-	if t.trusted.Err() == nil { // not late, as most often
+	if t.trusted.Err() == nil { // not late, the usual case
 		return
 	}
 	if over := time.Since(t.lease.Deadline()); over > 0 {

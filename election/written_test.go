@@ -26,7 +26,7 @@ func TestEveryType_IsWrittenWithoutThePassword(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		values["Leader"], values["TermRecord"] = leader, terms // not the Term: its timers still change
+		values["Leader"], values["TermRecord"] = leader, terms // not Term, whose timers still change
 	})
 	if err := e.Run(ctx); err != nil {
 		t.Fatal(err)

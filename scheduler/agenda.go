@@ -12,16 +12,16 @@ import (
 type entry struct {
 	job     *job
 	machine jobmachine.Machine
-	at      jobstore.At // place of the last stored state in the order of writes
-	wake    time.Time   // when there is something to do, by the nodes' clock
+	at      jobstore.At // position of the last stored state in the order of writes
+	wake    time.Time   // when the job needs action, by the nodes' clock
 	index   int         // in the agenda; -1: not there
-	inLine  *line       // the line in which it waits for a write that no tick waits for; nil: none
+	queue   *queue      // the queue in which it waits; nil: none
 }
 
-// agenda has the jobs for which there will be something to do, the earliest first.
+// agenda is a heap of the jobs that need action at a known instant, the earliest first.
 type agenda []*entry
 
-// put moves an entry to its place, or takes it out if wake is zero: there is nothing to do for it.
+// put moves an entry to its place in the agenda, or removes it if wake is zero.
 func (a *agenda) put(e *entry, wake time.Time) {
 	e.wake = wake
 	switch {
@@ -35,7 +35,7 @@ func (a *agenda) put(e *entry, wake time.Time) {
 	}
 }
 
-// clear takes out all entries.
+// clear removes all entries.
 func (a *agenda) clear() {
 	for _, e := range *a {
 		e.index = -1
@@ -43,7 +43,7 @@ func (a *agenda) clear() {
 	*a = nil
 }
 
-// next returns the entry for which there is something to do first, if that is due.
+// next returns the first entry if it is due, and otherwise nil. The entry stays in the agenda.
 func (a *agenda) next(now time.Time) *entry {
 	if len(*a) == 0 || (*a)[0].wake.After(now) {
 		return nil
@@ -76,31 +76,31 @@ func (a *agenda) Pop() any {
 	return e
 }
 
-// line has the jobs that wait for a write that no tick waits for, in the order in which they came.
-type line struct{ entries []*entry }
+// queue has jobs that wait to be looked at or written, in the order in which they came. An entry whose queue field is no longer
+// this queue has left it.
+type queue struct{ entries []*entry }
 
-func (l *line) push(e *entry) {
-	e.inLine = l
-	l.entries = append(l.entries, e)
+func (q *queue) push(e *entry) {
+	e.queue = q
+	q.entries = append(q.entries, e)
 }
 
-// clear has no entry stand in the line any more.
-func (l *line) clear() {
-	for l.pop() != nil {
+func (q *queue) clear() {
+	for q.pop() != nil {
 	}
 }
 
-// pop returns the first entry that still stands in the line; nil: there is none.
-func (l *line) pop() *entry {
-	for len(l.entries) > 0 {
-		e := l.entries[0]
-		l.entries[0] = nil
-		l.entries = l.entries[1:]
-		if e.inLine == l {
-			e.inLine = nil
+// pop removes and returns the first entry, or nil if there is none. It drops entries that have left the queue.
+func (q *queue) pop() *entry {
+	for len(q.entries) > 0 {
+		e := q.entries[0]
+		q.entries[0] = nil
+		q.entries = q.entries[1:]
+		if e.queue == q {
+			e.queue = nil
 			return e
 		}
 	}
-	l.entries = nil
+	q.entries = nil
 	return nil
 }

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Who asks for a manual run is far from two of the nodes: the leader has claimed it before they hear of it.
+// The caller of Trigger is far from two of the nodes: the leader has opened the run before the trigger reaches them.
 func TestTrigger_FromFarAwayIsOneRun(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		a.add(a.job("job", "@every 24h", quick))
 		c.SleepTo(time.Minute)
-		b.status("job") // it is connected
+		b.status("job") // connects it
 		b.links.Delay(10*time.Millisecond, 1, 2)
 		if err := b.Trigger(t.Context(), "job"); err != nil {
 			t.Error(err)
@@ -25,11 +25,11 @@ func TestTrigger_FromFarAwayIsOneRun(t *testing.T) {
 	})
 }
 
-// A person asks for a run of each of many jobs, at once. The leader hears of all.
+// Somebody triggers many jobs at once. The leader learns of all of them.
 func TestTrigger_OfVeryManyJobsAtOnce(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
-		const jobs = 150 // more than a node tells of at first
+		const jobs = 150 // more than a node returns in one poll
 		for i := range jobs {
 			a.add(a.job(fmt.Sprint("job", i), "@every 24h", quick))
 		}
@@ -51,7 +51,7 @@ func TestTrigger_OfVeryManyJobsAtOnce(t *testing.T) {
 	})
 }
 
-// One node's clock is an hour ahead, always. What a person asks for does not have to wait for the others.
+// One node's clock is always an hour ahead. A trigger or a pause does not wait for the other nodes.
 func TestControl_WithANodeWhoseClockIsAhead(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		c.Offset(1, time.Hour)
@@ -92,7 +92,7 @@ func TestControl_WithANodeWhoseClockIsAhead(t *testing.T) {
 	})
 }
 
-// The same of a job that the nodes have met since.
+// The same with a job that is new to the nodes after that.
 func TestTrigger_WithANodeWhoseClockWasAheadWhenTheJobWasNew(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		c.Offset(1, time.Hour)

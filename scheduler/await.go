@@ -9,16 +9,17 @@ import (
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// awaitBackoff spaces the looks at a run that was triggered.
+// awaitBackoff spaces the polls for the end of a triggered run.
 var awaitBackoff = retry.Backoff{Min: 100 * time.Millisecond, Max: 2 * time.Second}
 
-// TriggerAndWait is [Scheduler.Trigger] that waits until the run has ended, from any replica, and returns its record: its
-// State is [StateOK], [StateFailed], [StateLost], or [StateMissed] or [StateSkipped] if it did not run. An error says that
-// the trigger could not be stored, or that ctx is done; then the record is what is known by then, [StateRunning] or without a
-// State, and the run is not stopped.
+// TriggerAndWait calls [Scheduler.Trigger], waits until the run has ended, and returns its record. Any replica may call it. The
+// record's State is [StateOK], [StateFailed] or [StateLost], or, if it did not run, [StateMissed] or [StateSkipped].
 //
-// A job that was added here and that no leader has stored yet is waited for. If somebody else triggers the job before the run
-// starts, the one run is for both.
+// An error says that the trigger could not be stored, or that ctx is done. If ctx is done, the run is not stopped, and the record
+// has what was known: its State may be [StateRunning] or [StateInterrupted], or empty.
+//
+// If the job was added here but no leader has stored it yet, TriggerAndWait waits for that too. If somebody else triggers the job
+// before the run starts, both get the same run.
 func (s *Scheduler) TriggerAndWait(ctx context.Context, job string) (Record, error) {
 	set, err := s.change(ctx, "trigger", job, s.store.Trigger)
 	for n := 1; errors.Is(err, ErrUnknownJob) && s.own(job) != nil; n++ {
@@ -31,14 +32,14 @@ func (s *Scheduler) TriggerAndWait(ctx context.Context, job string) (Record, err
 		return Record{}, err
 	}
 	var known Record
-	var failed error // why the nodes could not be asked the last time
+	var failed error // of the last poll
 	for n := 1; ; n++ {
 		if err := retry.Sleep(ctx, awaitBackoff.After(n)); err != nil {
 			return known, s.waitedFor(ctx, job, known, failed)
 		}
 		var all []Record
 		if all, failed = s.History(ctx, job, maxHistory); failed != nil {
-			continue // ctx ends it
+			continue // until ctx is done
 		}
 		if r, ok := manualSince(all, set.At()); ok {
 			known = r
@@ -49,7 +50,7 @@ func (s *Scheduler) TriggerAndWait(ctx context.Context, job string) (Record, err
 	}
 }
 
-// manualSince returns the first run that was triggered at a time or after it: its newest record.
+// manualSince returns the newest record of the first run that was triggered at or after an instant.
 func manualSince(newestFirst []Record, at time.Time) (found Record, ok bool) {
 	for _, r := range newestFirst {
 		if r.Manual && !r.Tick.Before(at) && (!ok || r.Tick.Before(found.Tick)) {
@@ -59,7 +60,7 @@ func manualSince(newestFirst []Record, at time.Time) (found Record, ok bool) {
 	return found, ok
 }
 
-// waitedFor says what was known of a run when the wait for it ended.
+// waitedFor returns the error for a wait that ctx ended. It says what is known of the run.
 func (s *Scheduler) waitedFor(ctx context.Context, job string, known Record, failed error) error {
 	state := "no leader has started it"
 	switch {

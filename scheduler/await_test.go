@@ -38,14 +38,14 @@ func TestTriggerAndWait_ReturnsTheOutcomeOfThatRun(t *testing.T) {
 		if r, err = b.TriggerAndWait(t.Context(), "skips"); err != nil || r.State != scheduler.StateSkipped {
 			t.Errorf("skips: %+v, %v", r, err)
 		}
-		r, err = b.TriggerAndWait(t.Context(), "slow") // after the run of the tick, whose outcome is another
+		r, err = b.TriggerAndWait(t.Context(), "slow") // after the tick's run, which has a different outcome
 		if err != nil || r.State != scheduler.StateFailed || r.Err != bad.Error() || r.End.Sub(began) < 15*time.Second {
 			t.Errorf("slow: %+v, %v", r, err)
 		}
 	})
 }
 
-// A job that was added a moment ago, by a process that leads a moment later.
+// A process adds a job and leads only a moment later.
 func TestTriggerAndWait_WaitsForTheJobToBeStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := redlocktest.New(t, 1).Replica()

@@ -15,37 +15,37 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// maxOwn is how many ballots a term remembers as its own: a node serves one of the last two.
+// maxOwn is how many ballots a term remembers as its own. That is ample: a node serves one of the last two.
 const maxOwn = 16
 
 // ballot is the number under which the leader writes. The leader takes a larger one when a node has lost its state, because such
-// a node serves only ballots that are taken later.
+// a node serves only ballots that are taken after the loss.
 type ballot struct {
 	jobstore.Ballot
-	own       []jobstore.Ballot // the newest that this term has taken
-	promised  []jobstore.Ballot // the newest of these that a majority has promised, as this term knows
-	id        string            // random digits of this term, for the names of its runs
-	above     time.Time         // the next one is taken after this instant of the nodes' clock
-	wanted    time.Time         // when the leader needs a larger one; zero: it does not
-	taking    bool              // the nodes are being asked to promise one; no write is under way meanwhile
-	notSooner time.Time         // the next one is not taken before
-	failures  int               // in a row
-	demands   demands           // of nodes
-	taken     time.Time         // when the last one was taken
-	older     int               // jobs that are not written under it yet
-	warned    bool              // the log says that the nodes do not promise
-	absence   string            // why ticks before this term have not run
-	fenced    bool              // the nodes have promised a later leader a larger one: nothing can be written any more
+	own       []jobstore.Ballot // the newest ballots that this term has taken
+	promised  []jobstore.Ballot // those of them that a majority is known to have promised
+	id        string            // random digits of this term, for the IDs of its runs
+	above     time.Time         // the next ballot's instant, by the nodes' clock, must be after this one
+	wanted    time.Time         // when the leader needs a larger ballot; zero: it does not
+	taking    bool              // the nodes are being asked to promise a ballot; no write is under way meanwhile
+	notBefore time.Time         // when the next ballot may be taken
+	failures  int               // ballots in a row that too few nodes promised
+	demands   demands
+	taken     time.Time // when the last ballot was taken
+	older     int       // jobs not yet written under the present ballot
+	warned    bool      // the log says that too few nodes promise
+	absence   string    // why ticks before this term have not run
+	fenced    bool      // the nodes have promised a later leader a larger ballot: nothing can be written any more
 }
 
-// takeBallot asks the nodes to promise a ballot if one is wanted, and returns after which pause to call it again. It takes none
-// while writes are under way: nodes that promise a larger one would refuse them.
+// takeBallot asks the nodes to promise a new ballot if one is wanted, and returns the pause before the next call. It waits until no
+// write is under way, because nodes that have promised a larger ballot would refuse the write.
 func (l *loop) takeBallot(now time.Time) time.Duration {
 	b := &l.ballot
 	if b.wanted.IsZero() && b.Ballot != "" || b.taking || b.fenced || l.prepares.areRunning() || !l.term.Valid() {
 		return maxPoll
 	}
-	if pause := time.Until(latest(b.wanted, b.notSooner)); pause > 0 {
+	if pause := time.Until(latest(b.wanted, b.notBefore)); pause > 0 {
 		return pause
 	}
 	if l.writes.calls > 0 {
@@ -64,7 +64,7 @@ func (l *loop) takeBallot(now time.Time) time.Duration {
 	b.demands.taken()
 	b.taken = time.Now()
 	leader := jobstore.Leader{Token: l.term.Token(), Replica: l.s.elector.Identity()}
-	ctx := context.WithoutCancel(l.stopping) // nodes that promise it take the last writes only under it
+	ctx := context.WithoutCancel(l.stopping) // a stop must not cancel this: nodes that promised it take the last writes only under it
 	l.work.Go(func() {                       // ends by the node timeout; lead waits for it
 		promises, err := l.s.store.Prepare(ctx, taken, leader, nil)
 		l.inbox.post(func() { l.promised(taken, promises, err) })
@@ -72,14 +72,14 @@ func (l *loop) takeBallot(now time.Time) time.Duration {
 	return maxPoll
 }
 
-// remember adds a ballot, and keeps the newest.
+// remember appends a ballot and keeps the newest maxOwn.
 func remember(ballots []jobstore.Ballot, b jobstore.Ballot) []jobstore.Ballot {
 	return append(ballots[max(0, len(ballots)-maxOwn+1):], b)
 }
 
-// promised goes on under a ballot that a majority has promised. If that majority has lost nothing since the last ballot, all jobs
-// are as they were last stored. Otherwise the nodes are asked for them again. Ballots for which no majority was heard do not count
-// here: a node may have promised one after that of another leader, and nobody heard of that.
+// promised switches to a ballot that a majority has promised. If that majority has lost nothing since the last ballot, all jobs
+// are as they were last stored. Otherwise the nodes are asked for them again. Only ballots with a known majority count as the last
+// one: if promises were not received, another leader's ballot may have come in between unnoticed.
 func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err error) {
 	b := &l.ballot
 	b.taking = false
@@ -100,7 +100,7 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 	for _, e := range l.entries {
 		switch {
 		case l.drained && !l.isBusy(e):
-			if continues && e.machine.IsPrepared() { // nothing is opened, and nodes that lost their state get it back
+			if continues && e.machine.IsPrepared() { // open no run, and write the state back to nodes that lost it
 				l.apply(e, jobmachine.Drain{})
 				l.apply(e, jobmachine.Behind{})
 			}
@@ -108,7 +108,7 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 			l.apply(e, jobmachine.Unprepared{})
 			l.prepares.waiting = append(l.prepares.waiting, e)
 		case e.machine.IsPrepared():
-			l.apply(e, jobmachine.Behind{}) // nodes that lost their state get it back
+			l.apply(e, jobmachine.Behind{}) // write the state back to nodes that lost it
 		}
 	}
 	var unserved []*jobstore.UnservedError
@@ -121,17 +121,17 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 	l.wantFor(unserved, false)
 }
 
-// isSettled reports whether all jobs are written under the present ballot. They are counted: it is asked with each poll, and a
-// leader may have a million.
+// isSettled reports whether all jobs are written under the present ballot. It uses a counter, since each poll calls it and a
+// leader may have a million jobs.
 func (l *loop) isSettled() bool { return l.ballot.older == 0 }
 
 func (l *loop) isOlder(e *entry) bool { return e.at.Ballot != l.ballot.Ballot }
 
-// setAt sets the place of a job's last stored state.
+// setAt sets the position of a job's last stored state in the order of writes.
 func (l *loop) setAt(e *entry, at jobstore.At) {
 	was := l.isOlder(e)
 	e.at = at
-	if l.entries[e.job.Name] != e { // removed: it counts no more
+	if l.entries[e.job.Name] != e { // removed, so it no longer counts
 		return
 	}
 	switch is := l.isOlder(e); {
@@ -142,7 +142,7 @@ func (l *loop) setAt(e *entry, at jobstore.At) {
 	}
 }
 
-// notPromised tries again, or ends the term if another leader is why.
+// notPromised schedules another attempt, or ends the term if the nodes serve a later leader.
 func (l *loop) notPromised(err error) {
 	b := &l.ballot
 	if l.isFenced(err) {
@@ -153,26 +153,27 @@ func (l *loop) notPromised(err error) {
 		b.warned = true
 		l.log.Warn("no ticks: too few nodes serve this leader, retrying", zap.Error(err))
 	}
-	b.notSooner = time.Now().Add(backoff.After(b.failures))
+	b.notBefore = time.Now().Add(backoff.After(b.failures))
 	l.wantBallot(time.Now())
 }
 
-// isBallotDue reports that a larger ballot must be taken as soon as no write is under way. Without a lease none may be
-// taken: it would be larger than that of the next leader. The last writes go to the nodes that still serve the present one.
+// isBallotDue reports whether a larger ballot must be taken as soon as no write is under way. Without a lease the leader takes
+// none, because it would be larger than the next leader's. Its last writes go to the nodes that still serve the present ballot.
 func (l *loop) isBallotDue() bool {
 	b := &l.ballot
-	return !b.wanted.IsZero() && time.Until(latest(b.wanted, b.notSooner)) <= 0 && !l.prepares.areRunning() && l.term.Valid()
+	return !b.wanted.IsZero() && time.Until(latest(b.wanted, b.notBefore)) <= 0 && !l.prepares.areRunning() && l.term.Valid()
 }
 
-// wantBallot notes when a larger ballot must be taken.
+// wantBallot schedules a larger ballot, unless one is scheduled for an earlier instant.
 func (l *loop) wantBallot(at time.Time) {
 	if b := &l.ballot; b.wanted.IsZero() || at.Before(b.wanted) {
 		b.wanted = at
 	}
 }
 
-// wantFor notes that nodes serve only a larger ballot. isNeeded says that without them no majority serves this leader, so that
-// nothing ticks: then no pace holds up the next ballot, but the time that a node needs until it can serve one.
+// wantFor schedules a larger ballot for nodes that serve no smaller one. isNeeded says that no majority serves this leader without
+// them, so that nothing ticks. The pace of [demands] does not apply then. The ballot only waits until the node can serve it, and
+// until [jobstore.Ahead] after the last one.
 func (l *loop) wantFor(unserved []*jobstore.UnservedError, isNeeded bool) {
 	for _, e := range unserved {
 		at := time.Now()
@@ -188,8 +189,8 @@ func (l *loop) wantFor(unserved []*jobstore.UnservedError, isNeeded bool) {
 	}
 }
 
-// isFenced reports whether the nodes serve a later leader, and ends the term in that case. If they serve an earlier one, whose
-// token is not larger, this leader can go on with a ballot above it.
+// isFenced reports whether the nodes serve a later leader, and ends the term in that case. If they serve an earlier leader, whose
+// token is not larger, this leader can go on with a larger ballot.
 func (l *loop) isFenced(err error) bool {
 	short, ok := errors.AsType[*quorum.Shortfall](err)
 	if !ok || !errors.Is(short.Kind, jobstore.ErrFenced) {
@@ -211,9 +212,9 @@ func (l *loop) isFenced(err error) bool {
 	}
 	l.ballot.fenced = true
 	l.s.hooks.fenced(l.term.Token(), h.Leader.Token)
-	cause := fmt.Errorf("scheduler: %q was promised the jobs with term %d, this is term %d", h.Leader.Replica, h.Leader.Token,
+	cause := fmt.Errorf("scheduler: the nodes serve %q with term %d, this is term %d", h.Leader.Replica, h.Leader.Token,
 		l.term.Token())
-	l.work.Go(func() { // ends by the node timeout; lead waits for it. The next lease's token is above both
+	l.work.Go(func() { // raises the next lease's token above both; ends by the node timeout; lead waits for it
 		e := l.s.elector
 		err := e.Locker().Raise(l.stopping, election.LockName(e.Name()), h.Leader.Token)
 		l.term.Resign(errors.Join(cause, err))
@@ -221,7 +222,7 @@ func (l *loop) isFenced(err error) bool {
 	return true
 }
 
-// isKind reports whether kind is the outcome of a call as a whole; single nodes may have answered something else.
+// isKind reports whether kind is the outcome of a whole call. Single nodes may have answered something else.
 func isKind(err, kind error) bool {
 	short, ok := errors.AsType[*quorum.Shortfall](err)
 	return ok && errors.Is(short.Kind, kind)
@@ -249,8 +250,8 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// keepUnstarted notes the runs that the nodes may have as open although this process did not start them. Its next term starts
-// them; any other leader must take them for lost.
+// keepUnstarted remembers runs that the nodes may have as open although this process did not start them. If this process leads
+// next, it starts them. Any other leader must treat them as lost.
 func (l *loop) keepUnstarted() {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()

@@ -12,10 +12,10 @@ const (
 	maxWindow     = 366 * 24 * time.Hour
 )
 
-// CatchUp is what happens to ticks that came while nobody led, or while too few nodes answered. Lateness counts from the start
-// that the job's Jitter gives a tick. The ticks of a job that is new to the nodes, or whose spec or zone has changed, begin then.
-// Ticks that came during a pause are not caught up with. CatchUp does not limit how long a tick waits under [Queue] or
-// [Replace]. The zero value is CatchUpLast(time.Hour).
+// CatchUp says what happens to ticks that came while nobody led, or while too few nodes answered. Lateness counts from the
+// tick's start, which includes the job's Jitter. If a job is new to the nodes, or its spec or zone has changed, there is nothing
+// to catch up with from before that. Ticks that came during a pause are not caught up with either. CatchUp does not limit how
+// long a tick waits under [Queue] or [Replace]. The zero value is CatchUpLast(time.Hour).
 type CatchUp struct {
 	kind   catchUpKind
 	window time.Duration
@@ -30,15 +30,15 @@ const (
 	catchUpAll
 )
 
-// CatchUpNone leaves out ticks that are more than a few seconds late.
+// CatchUpNone does not run ticks that are more than a few seconds late.
 func CatchUpNone() CatchUp { return CatchUp{catchUpNone, jobmachine.Fresh} }
 
-// CatchUpLast runs the newest tick that was missed, once, if it is not older than window, 366 days at most. Too short:
+// CatchUpLast runs the newest of those ticks, once, if it is not older than window. The window is at most 366 days. Too short:
 // an outage costs a run. Too long: a run comes when it is of no use any more.
 func CatchUpLast(window time.Duration) CatchUp { return CatchUp{catchUpLast, window} }
 
-// CatchUpAll runs each tick that was missed and is not older than window, 366 days at most, one after the other, the
-// oldest first; of more than 1000, the newest 1000.
+// CatchUpAll runs each of those ticks that is not older than window, one after the other, the oldest first. It runs at most
+// the newest 1000 of them. The window is at most 366 days.
 func CatchUpAll(window time.Duration) CatchUp { return CatchUp{catchUpAll, window} }
 
 func (c CatchUp) orDefault() CatchUp {

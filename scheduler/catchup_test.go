@@ -11,7 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// away has nobody lead from 62 s to 125 s: ticks of 70 s to 120 s are missed.
+// away makes nobody lead from 62 s to 125 s: ticks of 70 s to 120 s are missed.
 func (c *cluster) away(change func(*scheduler.Job)) *replica {
 	a, b := c.leader("a"), c.idle("b")
 	for _, r := range []*replica{a, b} {
@@ -54,7 +54,7 @@ func TestCatchUp_AfterATimeWithoutALeader(t *testing.T) {
 					if late := run.start.Sub(run.Tick) > time.Second; !late {
 						line += "@" + c.at(run.start)
 					} else if !run.CaughtUp {
-						t.Errorf("%s is not told as caught up", line)
+						t.Errorf("%s is not reported as caught up", line)
 					}
 					got = append(got, line)
 				}
@@ -101,8 +101,8 @@ func TestCatchUp_ANewJobHasNoPast(t *testing.T) {
 	})
 }
 
-// Two builds, with different jobs and specs, lead in turn: nothing runs twice, and a job of one build only is
-// caught up with when that one leads again.
+// Two builds with different jobs and specs lead in turn. Nothing runs twice, and a job that only one build has is caught up with
+// when that build leads again.
 func TestDeploy_BuildsThatDifferLeadInTurn(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		old, next := c.idle("old"), c.idle("new")
@@ -125,11 +125,11 @@ func TestDeploy_BuildsThatDifferLeadInTurn(t *testing.T) {
 			"other 1m0s@1m2s", "job 1m10s@1m10s", "job 1m20s@1m20s", "other 1m20s@1m20s", "job 1m30s@1m30s",
 			"job 1m35s@1m35s", "job 1m45s@1m45s", "job 1m55s@1m55s",
 		})
-		for r, changes := range map[*replica]int{old: 1, next: 2} { // each has found the other's
-			told := r.logs.FilterMessageSnippet("has changed").Filter(func(e observer.LoggedEntry) bool {
-				return !strings.Contains(e.ContextMap()["before"].(string), "@yearly") // of meetJobs
+		for r, changes := range map[*replica]int{old: 1, next: 2} { // each has found the other's spec
+			reported := r.logs.FilterMessageSnippet("has changed").Filter(func(e observer.LoggedEntry) bool {
+				return !strings.Contains(e.ContextMap()["before"].(string), "@yearly") // the jobs of meetJobs
 			})
-			if n := told.Len(); n != changes {
+			if n := reported.Len(); n != changes {
 				t.Errorf("%s logged %d times that the spec had changed, want %d", r.id, n, changes)
 			}
 		}
@@ -167,7 +167,7 @@ func TestCatchUp_AChangedSpecRecordsItsTicksAsMissed(t *testing.T) {
 	})
 }
 
-// Two replicas write the same spec in two ways, as during a rolling deploy.
+// Two replicas write the same spec in two ways, as in a rolling deploy.
 func TestCatchUp_ASpecThatMeansTheSameIsNoChange(t *testing.T) {
 	for name, specs := range map[string][2]string{
 		"names":       {"*/10 * * * JAN,feb MON-sat", "*/10 * * * 1,2 1-6"},
@@ -199,7 +199,7 @@ func TestCatchUp_ASpecThatMeansTheSameIsNoChange(t *testing.T) {
 	}
 }
 
-// The jitter of a run may be longer than what counts as on time.
+// The jitter of a run may be longer than a run may be late without counting as caught up.
 func TestJitter_DelaysRunsThatAreNotLate(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		a := c.leader("a")

@@ -12,13 +12,13 @@ import (
 	"github.com/redlockfx/redlockfx/internal/name"
 )
 
-// Change is what somebody has asked for: [Scheduler.Pause], [Scheduler.Resume] or [Scheduler.Trigger].
+// Change is a call to [Scheduler.Pause], [Scheduler.Resume] or [Scheduler.Trigger].
 type Change struct {
 	Job    string
 	What   string // "pause", "resume" or "trigger"
-	By     string // who, as [As] said; empty: it was not said
-	Reason string // why, as [Because] said; empty: it was not said
-	From   string // the replica on which it was asked for
+	By     string // who made the change, from [As]; empty if not given
+	Reason string // from [Because]; empty if not given
+	From   string // the replica that made the call
 	At     time.Time
 }
 
@@ -27,19 +27,20 @@ type (
 	whyKey struct{}
 )
 
-// As returns a context in which [Scheduler.Pause], [Scheduler.Resume] and [Scheduler.Trigger] are by who: a user that the caller has
-// authenticated. It is logged, stored with the change, and shown. It has 1 to 200 bytes of UTF-8 without control characters.
+// As returns a context that names who calls [Scheduler.Pause], [Scheduler.Resume] or [Scheduler.Trigger]: a user that the caller
+// has authenticated. The name is logged, stored with the change, and shown. It has 1 to 200 bytes of UTF-8 without control
+// characters.
 func As(ctx context.Context, who string) context.Context {
 	return context.WithValue(ctx, whoKey{}, who)
 }
 
-// Because returns a context in which [Scheduler.Pause], [Scheduler.Resume] and [Scheduler.Trigger] have a reason. It is logged,
+// Because returns a context with a reason for [Scheduler.Pause], [Scheduler.Resume] or [Scheduler.Trigger]. The reason is logged,
 // stored with the change, and shown. It has 1 to 200 bytes of UTF-8 without control characters.
 func Because(ctx context.Context, reason string) context.Context {
 	return context.WithValue(ctx, whyKey{}, reason)
 }
 
-// textIn returns what was passed to As or Because; empty: nothing was.
+// textIn returns the text that was passed to As or Because, or "" if there was none.
 func textIn(ctx context.Context, key any, what string) (string, error) {
 	text, is := ctx.Value(key).(string)
 	if !is {
@@ -51,8 +52,8 @@ func textIn(ctx context.Context, key any, what string) (string, error) {
 	return text, nil
 }
 
-// Changes returns the newest twenty changes of a job, the newest first, as a quorum of nodes knows them. One that failed may be
-// among them.
+// Changes returns the newest twenty changes of a job, the newest first, as a quorum of nodes knows them. They may include a change
+// whose call returned an error.
 func (s *Scheduler) Changes(ctx context.Context, job string) ([]Change, error) {
 	if err := name.Check("name", job); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrName, err)
@@ -79,9 +80,10 @@ func changeOf(job string, s jobstore.Setting, isTrigger bool) Change {
 	return c
 }
 
-// reportChange reports that what somebody has asked for holds.
+// reportChange reports a change that the leader has applied.
 func (l *loop) reportChange(job string, s jobmachine.Setting) {
 	c := changeOf(job, s.Setting, s.IsTrigger)
-	l.log.Info("change obeyed", zap.String("job", job), zap.String("what", c.What), zap.String("by", c.By), zap.String("reason", c.Reason), zap.String("from", c.From), zap.Time("asked", c.At))
+	l.log.Info("change applied", zap.String("job", job), zap.String("what", c.What), zap.String("by", c.By),
+		zap.String("reason", c.Reason), zap.String("from", c.From), zap.Time("asked", c.At))
 	l.s.hooks.changed(c)
 }

@@ -8,22 +8,22 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// skewed is how far the wall clock of this process may be off that of the nodes before it is reported.
+// skewed is how far the wall clock of this process may differ from the nodes' clock before that is reported.
 const skewed = 500 * time.Millisecond
 
-// nodesClock is the time that ticks follow: that of the nodes, which all replicas share. It never goes back.
+// nodesClock is the time that ticks follow: the nodes' clock, which all replicas share. It never goes back.
 // Only one goroutine uses it.
 type nodesClock struct {
 	locker *redlock.Locker
 	latest time.Time
-	skew   time.Duration // reported last
+	skew   time.Duration // last reported value
 	report func(skew time.Duration)
 }
 
 func (c *nodesClock) now() time.Time {
 	wall := c.locker.Clock().Wall()
 	t, ok := c.locker.Time()
-	if !ok { // a leader has asked a quorum at least once
+	if !ok { // not expected: a leader has asked a quorum at least once
 		t = wall.UTC()
 	}
 	if skew := wall.Sub(t).Round(time.Millisecond); (skew - c.skew).Abs() > skewed {
@@ -37,7 +37,7 @@ func (c *nodesClock) now() time.Time {
 }
 
 func (s *Scheduler) reportSkew(skew time.Duration) {
-	s.log.Warn("the clock of this process is off that of the nodes, which the ticks follow",
+	s.log.Warn("the clock of this process differs from the nodes' clock, which the ticks follow",
 		zap.Duration("ahead_by", skew))
 	s.hooks.clockSkew(skew)
 }

@@ -14,29 +14,30 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Trigger requests a run of the job, from any replica, which need not have the job. The leader starts it at once; if nobody
-// leads, the next leader does, within an hour: after that the trigger expires and is recorded as missed. Several triggers
-// before the run starts make one run. It obeys the job's Overlap, runs also while the job is paused, and moves no tick.
-// [ErrUnknownJob]: no leader has ever had a job of that name; the error suggests names that are like it. Any other error says that too few nodes have stored it: it may
-// still take effect.
+// Trigger requests a run of the job. Any replica may call it, even one that does not have the job. The leader starts the run at
+// once. If nobody leads, the next leader starts it. After an hour the trigger expires and is recorded as missed. Several triggers
+// before the run starts make one run. The run obeys the job's Overlap, runs even if the job is paused, and moves no tick.
+//
+// The error is [ErrUnknownJob] if no leader has ever had a job of that name; it suggests similar names. It is [ErrName] if the name,
+// or the text of [As] or [Because], breaks the rule for names. Any other error says that too few nodes have stored the trigger: it
+// may still take effect.
 func (s *Scheduler) Trigger(ctx context.Context, job string) error {
 	return s.set(ctx, "trigger", job, s.store.Trigger)
 }
 
-// Pause stops the ticks of the job on all replicas until [Scheduler.Resume], from any replica. A pause outlives changes of the
-// leader and restarts of nodes. A tick whose start is being stored may still run, and runs under way go on.
-// Errors are those of [Scheduler.Trigger].
+// Pause stops the ticks of the job on all replicas until [Scheduler.Resume]. Any replica may call it. A pause outlives changes of
+// the leader and restarts of nodes. A tick whose start is being stored may still run, and runs under way go on. The errors are
+// those of [Scheduler.Trigger].
 func (s *Scheduler) Pause(ctx context.Context, job string) error {
 	return s.set(ctx, "pause", job, s.store.Pause)
 }
 
-// Resume ends a pause. Ticks that came meanwhile are not caught up with. Errors are those of
-// [Scheduler.Trigger].
+// Resume ends a pause. Ticks that came during the pause are not caught up with. The errors are those of [Scheduler.Trigger].
 func (s *Scheduler) Resume(ctx context.Context, job string) error {
 	return s.set(ctx, "resume", job, s.store.Resume)
 }
 
-// set sets what a person wants, and logs it.
+// set stores a setting and logs it.
 func (s *Scheduler) set(
 	ctx context.Context, what, job string, do func(context.Context, string, jobstore.Origin) (jobstore.Setting, error),
 ) error {
@@ -44,7 +45,7 @@ func (s *Scheduler) set(
 	return err
 }
 
-// change is set that returns what was set.
+// change is set, and also returns the setting.
 func (s *Scheduler) change(
 	ctx context.Context, what, job string, do func(context.Context, string, jobstore.Origin) (jobstore.Setting, error),
 ) (set jobstore.Setting, err error) {
@@ -78,7 +79,7 @@ func publicError(what, job string, err error) error {
 	return fmt.Errorf("scheduler: %s %q: %w", what, job, err)
 }
 
-// unknown returns an [ErrUnknownJob] that tells a job which no leader has stored yet from a name that is mistyped.
+// unknown returns an [ErrUnknownJob] that says whether no leader has stored the job yet, or its name may be mistyped.
 func (s *Scheduler) unknown(ctx context.Context, job string) error {
 	if s.own(job) != nil {
 		state := "a leader that has it stores it: this process does when it leads"
@@ -92,7 +93,7 @@ func (s *Scheduler) unknown(ctx context.Context, job string) error {
 	}
 	all, err := s.Jobs(ctx)
 	if err != nil {
-		return fmt.Errorf("%w: %q", ErrUnknownJob, job) // they were asked a moment ago, and that is the answer
+		return fmt.Errorf("%w: %q", ErrUnknownJob, job) // the nodes answered that a moment ago; only the hint is missing
 	}
 	if len(all) == 0 {
 		return fmt.Errorf("%w: %q: the nodes know no job of the election %q: no leader has had one, or its name or the key "+

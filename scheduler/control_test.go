@@ -34,9 +34,9 @@ func TestTrigger_RunsAtOnceOnTheLeader(t *testing.T) {
 		for _, r := range []*replica{a, b} {
 			r.add(r.job("job", "@hourly", quick))
 		}
-		// The leader polls at 10 s, and at 13.3 s.
+		// The leader polls at 10 s and at 13.3 s.
 		c.SleepTo(12 * time.Second)
-		for range 3 { // before it starts: one run
+		for range 3 { // triggers before the run starts make one run
 			if err := b.Trigger(t.Context(), "job"); err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +117,7 @@ func TestPause_HoldsOverLeadersAndRestartsOfNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.campaign()
-		for node := range 3 { // one after the other, each with its file
+		for node := range 3 { // one after the other, each with its data
 			time.Sleep(3 * ttl)
 			c.Restart(node)
 		}
@@ -198,7 +198,7 @@ func TestStatus_SaysWhyATickDidNotRun(t *testing.T) {
 	})
 }
 
-// Only two nodes answer: one has not learned of a pause, the other has lost the jobs. The leader knows of the pause.
+// Only two nodes answer: one has not stored the pause, the other has lost the jobs. The leader knows the pause.
 func TestPause_IsNotForgottenByTheLeader(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
@@ -248,7 +248,7 @@ func TestTrigger_IsMissedAfterAnHour(t *testing.T) {
 	})
 }
 
-// The leader may not subscribe, so it hears nothing by itself.
+// The nodes refuse the leader's subscription, so it gets no notices.
 func TestTrigger_WhereNodesCannotPublish(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		c.Deny(0, "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE")
@@ -303,7 +303,7 @@ func TestStatus_ARunByHandDoesNotHideTheReasonOfATick(t *testing.T) {
 		if s := a.status("job"); !s.Last.Manual || s.Reason != "a run was under way" || c.at(s.ReasonTick) != "2m0s" {
 			t.Errorf("status %+v", s)
 		}
-		c.SleepTo(185 * time.Second) // a tick has run
+		c.SleepTo(185 * time.Second) // a tick has run by now
 		if err := a.Trigger(t.Context(), "job"); err != nil {
 			t.Fatal(err)
 		}
@@ -329,7 +329,7 @@ func TestStatus_ARemovedJobHasNoNextTick(t *testing.T) {
 	})
 }
 
-// More ticks are skipped than the history keeps.
+// More ticks are skipped than the history keeps rows.
 func TestStatus_ARunUnderWayIsNotHiddenBySkippedTicks(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
@@ -344,7 +344,7 @@ func TestStatus_ARunUnderWayIsNotHiddenBySkippedTicks(t *testing.T) {
 		if !s.Running || c.at(s.Last.Tick) != "2s" || c.at(s.LastOK.Tick) != "1s" || c.at(s.ReasonTick) != "1m30s" {
 			t.Errorf("status %+v", s)
 		}
-		c.SleepTo(102700 * time.Millisecond) // it has returned
+		c.SleepTo(102700 * time.Millisecond) // the run has returned
 		if s := a.status("job"); s.Running || c.at(s.Last.Tick) != "2s" || s.Last.State != scheduler.StateOK {
 			t.Errorf("status %+v", s)
 		}

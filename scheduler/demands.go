@@ -6,15 +6,16 @@ import (
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// demands paces, for each node, the ballots that the leader takes because of that node alone: it serves only a larger one, it has
-// promised one to an earlier leader, or it has stored what nobody has written. After each ballot all jobs are written again, and a
-// node whose clock is ahead, that loses its state again and again, or that lies, demands ballots without end. It gets twelve at
-// once, enough for a few restarts in a row, and then one every two minutes. Meanwhile the other nodes serve the leader.
+// demands paces, for each node, the ballots that the leader takes because of that node alone. A node demands a ballot if it serves
+// only a larger one, has promised one to an earlier leader, or has stored a number that nobody has used. Each ballot makes the
+// leader write all jobs again. A node whose clock is ahead, that keeps losing its state, or that lies could demand ballots without
+// end. So it gets twelve at once, enough for a few restarts in a row, and then one every two minutes. Meanwhile the other nodes
+// serve the leader.
 type demands []demand
 
 type demand struct {
 	pace retry.Pace
-	open bool // since the last ballot
+	open bool // the node has demanded a ballot since the last one
 }
 
 func newDemands(nodes int) demands {
@@ -25,14 +26,14 @@ func newDemands(nodes int) demands {
 	return d
 }
 
-// allows returns when a ballot may be taken that a node demands.
+// allows records that a node demands a ballot, and returns when it may be taken.
 func (d demands) allows(node int) time.Time {
 	now := time.Now()
 	d[node].open = true
 	return now.Add(d[node].pace.Wait(now))
 }
 
-// taken counts a ballot for the nodes that have demanded one.
+// taken charges a ballot to the nodes that have demanded one.
 func (d demands) taken() {
 	for i := range d {
 		if d[i].open {

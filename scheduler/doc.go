@@ -9,15 +9,14 @@
 //	...
 //	err = elector.Run(ctx) // ticks while it leads
 //
-// Every replica adds the same jobs. A tick is one planned instant of a job, a run is the execution
-// for one tick.
+// Every replica adds the same jobs. A tick is one planned instant of a job. A run is the job's execution for one tick.
 //
 // # Once
 //
 // A tick starts at most once over all replicas, whatever their clocks and leaders do. Before a run starts, a majority
-// of the nodes stores that it does, and a node stores nothing for a leader once a later one has asked it to stop.
-// A failover does not lose the tick: the next leader catches up with it, as [CatchUp] says. If the process of a run
-// dies, the job chooses what happens:
+// of the nodes stores its start. A node that has promised a later leader stores nothing for an earlier one. A failover
+// does not lose the tick: the next leader catches up with it, as [CatchUp] says. If the process of a run dies, the job
+// chooses what happens:
 //
 //	the process dies                            by default              with AtLeastOnce
 //	before a majority has stored the start      runs as Attempt 1 (*)   runs as Attempt 1 (*)
@@ -30,44 +29,44 @@
 //
 // There are three more cases:
 //
-//   - A run that is cut off because its leader stops, as in a deploy, or loses its lease. With AtLeastOnce it is
-//     recorded as [StateInterrupted], and the next leader runs it again. By default it is [StateFailed] or, if the lease
-//     was lost, [StateLost].
-//   - A process that lost its term after it stored a start, and before it called Run. If the same process leads next, it
-//     starts that run, since it alone knows that nothing has started.
-//   - A tick that too few nodes store. The leader retries until they do, or until a newer tick takes its place or the
-//     tick is too old for CatchUp. Then it records the tick as missed.
+//   - A run is cut off because its leader stops, as in a deploy, or loses its lease. With AtLeastOnce it is recorded as
+//     [StateInterrupted], and the next leader runs it again. By default it is [StateFailed] or, if the lease was lost,
+//     [StateLost].
+//   - A process loses its term after it stored a start, and before it called Run. If the same process leads next, it
+//     starts that run, since only this process knows that nothing has started.
+//   - Too few nodes store the start of a tick. The leader retries until enough do. If a newer tick takes its place, or the
+//     tick is too old for CatchUp, the leader records the tick as missed.
 //
 // A lost tick is recorded, logged and passed to [Hooks.Finished]. So "exactly once" means one of two things: at most
 // once, and you learn what was lost; or at least once, and [Run.Key] identifies a repetition. A process that was paused
-// can still be inside a run when it wakes, while another one leads: let the resource that the run writes to refuse a
-// smaller [Run.Token] than the largest it has seen. For a SQL database, Job of package fenced does both. With AtLeastOnce, the
-// effects of its transaction then take place exactly once for each tick that is run.
+// can still be inside a run when it wakes, while another one leads. So let the resource that the run writes to refuse a
+// [Run.Token] smaller than the largest it has seen. For a SQL database, Job of package fenced checks both. With
+// AtLeastOnce, the effects of its transaction then take place exactly once for each tick that is run.
 //
 // # Assumptions
 //
-// The promises hold under the assumptions of package redlock, and if a node that loses its state does not also set its
-// clock back.
+// The promises hold under the assumptions of package redlock. In addition, a node that loses its state must not set its
+// clock back at the same time.
 //
 // # Nodes that lose their state
 //
 // A node that restarts, is flushed or is promoted may have lost what it stored.
 //
-//   - One node of three, or two of five: ticks go on. The leader notices within a third of the longest TTL, and writes
-//     the jobs to that node again, two seconds later. Restart the next node after that.
+//   - One node of three, or two of five: ticks go on. The leader notices within a third of the longest TTL, and two
+//     seconds later writes the jobs to that node again. Restart the next node after that.
 //   - A majority, or one node of three while another one is away: the leader waits for the other nodes, for as long as the
 //     restart guard lasts, and goes on from what they know. Ticks up to two seconds after the last restart may have run.
 //     The leader records those that are not known to have run as missed. With AtLeastOnce it runs the newest of them again,
 //     if that is within the catch-up window.
-//   - Every node that knew a job: the job starts again. Its ticks count from then, its pause and its history are gone.
+//   - Every node that knew a job: the job starts like a new one. Its ticks count from then; its pause and history are gone.
 //
-// If a majority has lost a job, the leader logs an error, calls [Hooks.DataLost] and sets [Status].DataLost. If no node knows
-// the job, it can do so only if its process has led with the job before.
+// If a majority has lost a job, the leader logs an error, calls [Hooks.DataLost] and sets [Status].DataLost. If no node
+// knows the job any more, a leader notices the loss only if its process has led with the job before.
 //
 // # Whose clock
 //
-// Ticks are instants of the nodes' clocks, which every answer of a node includes. A replica whose own clock is wrong, or
-// is set, runs every tick once and on time, and reports it ([Hooks.ClockSkew]).
+// Ticks are instants of the nodes' clocks, which every reply of a node includes. A replica whose own clock is wrong, or
+// is set, still runs every tick once and on time, and reports the difference ([Hooks.ClockSkew]).
 //
 // # States
 //
@@ -76,7 +75,7 @@
 //	no timer          ticks start runs              runs go on, nothing starts     lease released
 //	    ^                |                              |
 //	    '----------------+------------------------------'
-//	      lost, or the time to drain is over: runs are cancelled
+//	      lost, or the time to drain is over: runs are canceled
 //
 // A run whose start is being stored when the leader is asked to stop still runs. A new leader has a majority of the
 // nodes promise to store nothing for earlier leaders, and goes on from the newest state of each job that they know. A
@@ -93,44 +92,44 @@
 //
 // What counts is whether a run was under way at the instant when the tick was due. A tick that comes between two runs, and
 // waits for a leader or for the nodes, is not skipped. A run is under way until its function has returned, whatever its
-// context says. Ticks that wait under Queue or Replace may become as old as the runs make them: the window of CatchUp does
-// not apply to them.
+// context says. Ticks may wait under Queue or Replace for as long as the runs take: the window of CatchUp does not apply
+// to them.
 //
 // All this holds over changes of leader too. A run that goes on after its term holds a lease of its own. The first run of
-// the next leader waits for that lease. If the overlap is Skip and the run is Attempt 1, it waits for MaxTTL and a second, and
-// then it is skipped.
+// the next leader waits for that lease. If the overlap is Skip and the run is Attempt 1, it waits for at most MaxTTL plus
+// one second, and is then skipped.
 //
 // # The context of a run
 //
-// It has the values of the term's context, [election.TermFrom] included, and ends early for one of
+// It has the values of the term's context, including the term itself ([election.TermFrom]), and ends early for one of
 // these causes, which context.Cause returns:
 //
 //	election.ErrLost           the lease was lost; nobody else leads within the stop margin
-//	election.ErrStopped,       the leader was to stop, or gave up, and the time to drain is over
+//	election.ErrStopped,       the leader was asked to stop, or resigned, and the time to drain is over
 //	election.ErrResigned
 //	context.DeadlineExceeded   the job's Timeout
 //	ErrReplaced                the job's Overlap is Replace, and another tick came
 //
-// A run is not cancelled when the leader is asked to stop, only when the time to drain is over. It fails with
-// the error, the panic or the runtime.Goexit of its function, which disturbs nothing else. [Retry] tries again
-// within the same run and Timeout, and not while draining.
+// A run is not canceled when the leader is asked to stop, but only when the time to drain is over. It fails with the
+// error, the panic or the runtime.Goexit of its function, which disturbs nothing else. [Retry] tries again within the same
+// run and Timeout, but not while the leader drains.
 //
 // # From any replica
 //
-// [Scheduler.Jobs], [Scheduler.JobsAfter], [Scheduler.Status] and [Scheduler.History] read what the nodes know, also why a
-// tick did not run. A row of the history is a run, or a range of ticks that did not run ([Record].Ticks, From).
+// [Scheduler.Jobs], [Scheduler.JobsAfter], [Scheduler.Status] and [Scheduler.History] read what the nodes know, including
+// why a tick did not run. A row of the history is a run, or a range of ticks that did not run ([Record].Ticks, From).
 //
 // [Scheduler.Trigger], [Scheduler.Pause] and [Scheduler.Resume] write to the nodes, and the nodes notify the leader.
 // A trigger that nobody could run for an hour expires, and is recorded as missed. [Scheduler.Forget] deletes a job that no
-// replica has any more; while the leader has it, it returns [ErrJobInUse].
+// replica has any more. While the leader has the job, Forget returns [ErrJobInUse].
 //
 // # Specs
 //
-// Five fields, or six with seconds in front, @hourly, @daily, @weekly, @monthly, @yearly or
-// @every 1h30m; [Parse] has the whole dialect, and [Preview] shows the ticks. The zone is UTC if the
-// spec (CRON_TZ=Europe/Rome), the job and [WithLocation] name none. Ticks are a function of spec
-// and zone alone, the same on every replica: @every counts from the Unix epoch. What a zone's clock jumps over
-// runs once; what it repeats runs once, if it is at a fixed time.
+// A spec has five fields, or six with seconds in front, or is @hourly, @daily, @weekly, @monthly, @yearly or
+// @every 1h30m. [Parse] describes the whole dialect, and [Preview] shows the ticks. The zone is UTC if neither the spec
+// (CRON_TZ=Europe/Rome) nor the job nor [WithLocation] names one. Ticks depend on spec and zone alone, so they are the same
+// on every replica: @every counts from the Unix epoch. Times that a zone's clock jumps over run once. Times that it
+// repeats run once if the spec names fixed times.
 //
 // If the spec or zone of a job changes, its new ticks begin with the change. Ticks of the old spec that have come and have
 // not run are recorded as missed. A spec that is only written in another way, as "0 6 * * MON" for "0 0 6 * * 1", is no
@@ -138,9 +137,8 @@
 //
 // # Why not robfig's runner
 //
-// Of github.com/robfig/cron only the parser is used. Its runner does not
-// tell a job for which tick it runs, gives it no context and takes no error; it loses ticks
-// without a word when it is late, sleeps through a change of the clock, and in its released version
-// a job that panics once under SkipIfStillRunning is skipped forever. Jobs written for it run here
-// through [WrapCron].
+// This package uses only the parser of github.com/robfig/cron. The runner there does not tell a job which tick it runs
+// for, gives it no context and takes no error. It drops ticks silently when it is late, and does not notice that the clock
+// was set. In its released version, a job that panics once under SkipIfStillRunning is skipped forever. Jobs written for
+// it run here through [WrapCron].
 package scheduler

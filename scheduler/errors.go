@@ -5,16 +5,15 @@ import (
 	"fmt"
 )
 
-// Errors of the methods beside [ErrSpec], and a cause of a run's context. Use errors.Is.
+// Errors of the methods, in addition to [ErrSpec], and a cause of a run's context. Use errors.Is.
 var (
 	// ErrName says that a job's name breaks the rule for names, or is taken.
 	ErrName = errors.New("scheduler: bad job name")
 	// ErrUnknownJob says that there is no job of that name.
 	ErrUnknownJob = errors.New("scheduler: unknown job")
-	// ErrJobInUse says that the leader has the job, so that it cannot be forgotten.
+	// ErrJobInUse says that the leader has the job, so it cannot be forgotten.
 	ErrJobInUse = errors.New("scheduler: the leader has the job")
-	// ErrReplaced is the cause of a run's context when the next tick came, and the job's overlap
-	// is [Replace].
+	// ErrReplaced is the cause of a run's context if the next tick came and the job's overlap is [Replace].
 	ErrReplaced = errors.New("scheduler: replaced by a newer tick")
 )
 
@@ -24,7 +23,7 @@ var (
 	errGoexit   = errors.New("scheduler: the run called runtime.Goexit")
 )
 
-// panicError is a panic of a run, as the error of that run.
+// panicError is the error of a run that panicked.
 type panicError struct {
 	value any
 	stack []byte

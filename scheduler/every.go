@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// every ticks at the multiples of itself, in seconds, since the Unix epoch. An interval counted
-// from the start of a process would be another one on each replica, and restart with it.
+// every is an interval in seconds. It ticks at its multiples since the Unix epoch. Ticks counted from the start of a process
+// would differ on each replica and change with each restart.
 type every int64
 
 func parseEvery(args []string) (every, error) {

@@ -66,7 +66,7 @@ func ExampleScheduler() {
 		Name: "report", Spec: "* * * * * *", Timeout: time.Minute,
 		Run: func(_ context.Context, run scheduler.Run) error {
 			fmt.Printf("run %d of a tick, with a token: %v\n", run.Attempt, run.Token > 0)
-			stop() // as SIGTERM would: the run may finish, then another replica leads
+			stop() // like SIGTERM: the run may finish, then another replica leads
 			return nil
 		},
 	})
@@ -86,8 +86,7 @@ func ExampleScheduler() {
 	// ok <nil>
 }
 
-// On 25 October 2026 the clocks of Berlin are set back from 3:00 to 2:00. A tick within that hour comes once, the first
-// time.
+// On 25 October 2026 the clocks in Berlin are set back from 3:00 to 2:00. A tick within that hour comes only the first time.
 func ExamplePreview() {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {

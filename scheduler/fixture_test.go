@@ -22,36 +22,36 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// With the TTL of most tests, 10 s, the rest of the election's settings is this.
+// With the TTL of most tests, 10 s, the election has these other settings.
 const (
 	ttl          = 10 * time.Second
 	margin       = ttl / 5
 	drainTimeout = 10 * time.Second
 )
 
-// cluster is the nodes of a bubble, and what has run. Its Start is a midnight UTC.
+// cluster has the nodes of a bubble, and a record of what has run. Its Start is a midnight UTC.
 type cluster struct {
 	*bubble.Cluster
 	ttl  time.Duration
-	opts []election.Option // of the electors of replicas
+	opts []election.Option // of the replicas' electors
 
 	mu   sync.Mutex // guards runs
 	runs []*record
 }
 
-// record is one call of a job's function. Those that have not returned have no end.
+// record is one call of a job's function. It has no end until the function returns.
 type record struct {
 	by string
 	scheduler.Run
 	start, end time.Time
-	cause      error // of its context, when it returned
+	cause      error // of the call's context, when the function returned
 }
 
-// inBubble runs test, in parallel with others, in a bubble with nodes that know the jobs "job", "other", "first",
-// "second", "a" and "b": a job that they do not know has no ticks in its first two seconds.
+// inBubble runs test in a bubble, in parallel with other tests. The nodes know the jobs "job", "other", "first", "second", "a"
+// and "b": a job that is new to them has no ticks in its first two seconds.
 func inBubble(t *testing.T, nodes int, test func(t *testing.T, c *cluster)) {
 	t.Helper()
-	t.Parallel() // a bubble shares nothing with another one
+	t.Parallel() // bubbles share nothing
 	bubble.Run(t, nodes, func(t *testing.T, nodes *bubble.Cluster) {
 		c := &cluster{Cluster: nodes, ttl: ttl}
 		c.Start = c.Start.Add(24 * time.Hour) // a bubble starts at midnight
@@ -62,7 +62,7 @@ func inBubble(t *testing.T, nodes int, test func(t *testing.T, c *cluster)) {
 	})
 }
 
-// makeKnown has the nodes learn of jobs of these names.
+// makeKnown makes the nodes know jobs of these names.
 func (c *cluster) makeKnown(names ...string) {
 	c.T.Helper()
 	locker, err := redlock.New(c.Links().Clients(), redlock.WithTTL(c.ttl))
@@ -99,10 +99,10 @@ type replica struct {
 	clock   *clock.Clock // of the machine
 	logs    *observer.ObservedLogs
 	stop    context.CancelFunc // ends the elector's Run
-	ended   chan struct{}      // closed when that has returned
+	ended   chan struct{}      // closed when Run has returned
 }
 
-// idle makes a process that does not campaign.
+// idle returns a process that does not campaign.
 func (c *cluster) idle(id string, opts ...scheduler.Option) *replica {
 	c.T.Helper()
 	r := &replica{c: c, id: id, clock: clock.New()}
@@ -121,11 +121,11 @@ func (c *cluster) idle(id string, opts ...scheduler.Option) *replica {
 	if r.Scheduler, err = scheduler.New(r.elector, opts...); err != nil {
 		c.T.Fatal(err)
 	}
-	c.T.Cleanup(func() { _ = r.Shutdown(context.Background()) }) // has no error without an end
+	c.T.Cleanup(func() { _ = r.Shutdown(context.Background()) }) // returns no error, since its context does not end
 	return r
 }
 
-// replica makes a process that campaigns until the test's end.
+// replica returns a process that campaigns until the end of the test.
 func (c *cluster) replica(id string, opts ...scheduler.Option) *replica {
 	c.T.Helper()
 	r := c.idle(id, opts...)
@@ -133,14 +133,14 @@ func (c *cluster) replica(id string, opts ...scheduler.Option) *replica {
 	return r
 }
 
-// campaign has the process campaign until the test's end.
+// campaign starts a campaign that lasts until the end of the test.
 func (r *replica) campaign() {
 	c := r.c
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop, r.ended = cancel, make(chan struct{})
 	go func() {
 		defer close(r.ended)
-		_ = r.elector.Run(ctx) // what it returns is tested where it is made
+		_ = r.elector.Run(ctx) // other tests check its result
 	}()
 	c.T.Cleanup(func() {
 		c.Heal() // Run waits for calls to nodes, which may hang
@@ -159,7 +159,7 @@ func (r *replica) leads() (term *election.Term) {
 	return term
 }
 
-// leader makes a process that leads.
+// leader returns a process that leads.
 func (c *cluster) leader(id string, opts ...scheduler.Option) *replica {
 	c.T.Helper()
 	r := c.replica(id, opts...)
@@ -174,7 +174,7 @@ func (r *replica) add(jobs ...scheduler.Job) {
 	}
 }
 
-// job is a job whose runs are recorded. Its work is told the number of the call, from 1.
+// job returns a job that records its runs. Its work gets the number of the call, from 1.
 func (r *replica) job(
 	name, spec string, work func(ctx context.Context, call int) error,
 ) scheduler.Job {
@@ -196,12 +196,12 @@ func (r *replica) job(
 	return scheduler.Job{Name: name, Spec: spec, Run: record}
 }
 
-// now is in whole milliseconds: the nodes' clock is known to within a few microseconds.
+// now returns the time in whole milliseconds: the nodes' clock is known to within a few microseconds.
 func now() time.Time { return time.Now().Truncate(time.Millisecond) }
 
 func quick(context.Context, int) error { return nil }
 
-// lasting runs for d, whatever its context says.
+// lasting returns work that runs for d and ignores its context.
 func lasting(d time.Duration) func(context.Context, int) error {
 	return func(context.Context, int) error {
 		time.Sleep(d)
@@ -209,7 +209,7 @@ func lasting(d time.Duration) func(context.Context, int) error {
 	}
 }
 
-// untilDone runs until its context is done, and then for lag.
+// untilDone returns work that runs until its context is done, and then for lag.
 func untilDone(lag time.Duration) func(context.Context, int) error {
 	return func(ctx context.Context, _ int) error {
 		<-ctx.Done()
@@ -218,7 +218,7 @@ func untilDone(lag time.Duration) func(context.Context, int) error {
 	}
 }
 
-// records returns the runs so far by start and job.
+// records returns the runs so far, sorted by start and job.
 func (c *cluster) records() []record {
 	synctest.Wait()
 	c.mu.Lock()
@@ -233,7 +233,7 @@ func (c *cluster) records() []record {
 	return runs
 }
 
-// ran returns the runs so far as "job tick@start", both in the time since the bubble began.
+// ran returns the runs so far as "job tick@start", both as times since the bubble began.
 func (c *cluster) ran() []string {
 	var ran []string
 	for _, r := range c.records() {
@@ -244,7 +244,7 @@ func (c *cluster) ran() []string {
 
 func (c *cluster) at(t time.Time) string { return c.At(t).String() }
 
-// logged returns the log's entries with that message.
+// logged returns the log entries with that message.
 func (r *replica) logged(level zapcore.Level, message string) []observer.LoggedEntry {
 	synctest.Wait()
 	return r.logs.FilterLevelExact(level).FilterMessage(message).All()

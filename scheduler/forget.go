@@ -9,9 +9,9 @@ import (
 	"github.com/redlockfx/redlockfx/internal/name"
 )
 
-// Forget deletes a job, with its pause and its history, from the nodes. Any replica may call it. It is for jobs that no replica
-// has any more: while the leader has the job, it returns [ErrJobInUse]. A node that does not answer keeps what it has, so the
-// job may appear again; then call Forget once more. Any other error says that too few nodes have deleted the job.
+// Forget deletes a job, its pause and its history from the nodes. Any replica may call it. It is for jobs that no replica has any
+// more: while the leader has the job, it returns [ErrJobInUse]. A node that does not answer keeps its data, so the job may appear
+// again; then call Forget once more. Any other error says that too few nodes have deleted the job.
 func (s *Scheduler) Forget(ctx context.Context, job string) error {
 	if err := name.Check("name", job); err != nil {
 		return fmt.Errorf("%w: %w", ErrName, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// The leader has the job, has not written it yet, and is told to forget it.
+// The leader has the job, has not written it yet, and somebody calls Forget.
 func TestForget_NotAJobThatTheLeaderHasYetToWrite(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
@@ -31,16 +31,16 @@ func TestForget_NotAJobThatTheLeaderHasYetToWrite(t *testing.T) {
 		c.SleepTo(50 * time.Second)
 		ran, missed := b.accounted("job")
 		if history, _ := b.History(t.Context(), "job", 50); ran+missed < 2 {
-			t.Errorf("of the ticks of 20s and 40s %d ran and %d were missed: %v", ran, missed, history)
+			t.Errorf("among the ticks of 20s and 40s %d ran and %d were missed: %v", ran, missed, history)
 		}
 	})
 }
 
-// A majority has just restarted, with its data. The leader leads on and has the job.
+// A majority has just restarted without losing data. The leader goes on and has the job.
 func TestForget_RefusesAfterAMajorityHasRestarted(t *testing.T) {
 	for _, nodes := range []int{1, 3, 5} {
 		for _, wait := range []time.Duration{0, 5 * time.Millisecond, 700 * time.Millisecond, 2500 * time.Millisecond} {
-			for _, first := range []int{0, nodes / 2} { // of those that restart
+			for _, first := range []int{0, nodes / 2} { // the first of the nodes that restart
 				t.Run(fmt.Sprintf("nodes from %d of %d, after %v", first, nodes, wait), func(t *testing.T) {
 					inBubble(t, nodes, func(t *testing.T, c *cluster) {
 						a, b := c.leader("a"), c.idle("b")
@@ -60,7 +60,7 @@ func TestForget_RefusesAfterAMajorityHasRestarted(t *testing.T) {
 	}
 }
 
-// A node that was away when a job was forgotten loses it with the next call.
+// A node that did not answer when a job was forgotten deletes it in the next call.
 func TestForget_AgainReachesANodeThatWasAway(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
@@ -77,7 +77,7 @@ func TestForget_AgainReachesANodeThatWasAway(t *testing.T) {
 		b.links.Heal(2)
 		time.Sleep(30 * time.Second)
 		if c.Node(2).HGet(hash, "job") == "" {
-			t.Fatal("the node has lost the job by itself")
+			t.Fatal("the node lost the job before the second call")
 		}
 		if err := b.Forget(t.Context(), "job"); err != nil {
 			t.Error(err)

@@ -12,8 +12,8 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// Ticks wait for a run to return, and meanwhile two nodes restart, one after the other: admitted again, they vote for
-// nothing that is older. What is not run of it is counted and told.
+// Ticks wait for a run to return, and meanwhile two nodes restart, one after the other. After rejoining, they vote for no older
+// tick. Ticks that do not run are counted and reported.
 func TestForgotten_TicksThatWaitAreRunOrMissed(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		var missed atomic.Int64
@@ -39,15 +39,15 @@ func TestForgotten_TicksThatWaitAreRunOrMissed(t *testing.T) {
 			ran[run.Tick] = true
 		}
 		want := 24 // from 10 s to 4 min
-		told, counted := int(missed.Load()), a.status("job").Missed
-		if len(ran)+told != want || counted != told {
-			t.Errorf("%d ran, %d were reported missed, %d counted, want %d in all", len(ran), told, counted, want)
+		reported, counted := int(missed.Load()), a.status("job").Missed
+		if len(ran)+reported != want || counted != reported {
+			t.Errorf("%d ran, %d were reported missed, %d counted, want %d in all", len(ran), reported, counted, want)
 		}
 	})
 }
 
-// The same of a manual run.
-func TestForgotten_ARunByHandThatWaitsIsRunOrMissed(t *testing.T) {
+// The same with a triggered run.
+func TestForgotten_ATriggerThatWaitsIsRunOrMissed(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		var missed atomic.Int64
 		a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{
@@ -68,13 +68,13 @@ func TestForgotten_ARunByHandThatWaitsIsRunOrMissed(t *testing.T) {
 		}
 		c.SleepTo(10 * time.Minute)
 		if got := len(c.records()) + int(missed.Load()); got != 2 {
-			t.Errorf("%d ran, %d were told to be missed, want 2 in all", len(c.records()), missed.Load())
+			t.Errorf("%d ran, %d were reported as missed, want 2 in all", len(c.records()), missed.Load())
 		}
 	})
 }
 
-// One node is always a little slower than the others, and restarts. The leader has nothing to do, and looks.
-func TestLook_HearsOfASlowNodeThatHasForgotten(t *testing.T) {
+// One node is always a little slower than the others, and restarts. The leader has no ticks to write, and polls.
+func TestPoll_NoticesASlowNodeThatLostItsState(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		for _, r := range []*replica{a, b} {
@@ -96,9 +96,9 @@ func TestLook_HearsOfASlowNodeThatHasForgotten(t *testing.T) {
 	})
 }
 
-// One node loses its data, and later the other two do. The pause is known to the first one, which has got it from the leader,
-// though that had nothing to write meanwhile.
-func TestLook_ANodeThatLostItsDataGetsTheStateOfEachJobAgain(t *testing.T) {
+// One node loses its data, and later the other two do. The first one knows the pause, because the leader has written it there,
+// although the leader had nothing else to write meanwhile.
+func TestPoll_ANodeThatLostItsDataGetsTheStateOfEachJobAgain(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		for _, r := range []*replica{a, b} {
@@ -125,10 +125,10 @@ func TestLook_ANodeThatLostItsDataGetsTheStateOfEachJobAgain(t *testing.T) {
 	})
 }
 
-// A run is under way when all nodes restart at once, with their data, and its process dies. It is recorded as lost,
-// and told.
-func TestLost_WhereAQuorumForgotItIsTold(t *testing.T) {
-	for name, rolled := range map[string]bool{"voted for": false, "told of, in a rolling restart before": true} {
+// All nodes restart at once without losing data while a run is under way, and the run's process dies. The run is recorded and
+// reported as lost.
+func TestLost_IsReportedAfterAQuorumLostItsState(t *testing.T) {
+	for name, rolled := range map[string]bool{"voted for": false, "reported of, in a rolling restart before": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				rec := &recorder{}
@@ -158,16 +158,16 @@ func TestLost_WhereAQuorumForgotItIsTold(t *testing.T) {
 				if got := b.states("job")["3m0s"]; got != scheduler.StateLost {
 					t.Errorf("recorded %q", got)
 				}
-				if told := strings.Join(rec.told(), "\n"); strings.Count(told, "finished: lost") != 1 {
-					t.Errorf("told %s", told)
+				if reported := strings.Join(rec.reported(), "\n"); strings.Count(reported, "finished: lost") != 1 {
+					t.Errorf("reported %s", reported)
 				}
 			})
 		})
 	}
 }
 
-// a is deposed in its run, which goes on, and all nodes restart: the next leader sees that it does.
-func TestOverlap_OverAChangeOfTheLeaderThatAllNodesForgot(t *testing.T) {
+// a loses its lease in its run, which goes on, and all nodes restart. The next leader notices that the run goes on.
+func TestOverlap_OverAChangeOfTheLeaderAfterAllNodesLostTheirState(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		for _, r := range []*replica{a, b} {
@@ -196,8 +196,8 @@ func TestOverlap_OverAChangeOfTheLeaderThatAllNodesForgot(t *testing.T) {
 	})
 }
 
-// One node restarts; the other two go on. The ticks of many jobs do not wait for what it is told.
-func TestAdmission_OfManyJobsHoldsNoTickUp(t *testing.T) {
+// One node restarts; the other two go on. The ticks of many jobs do not wait while the leader writes the jobs to that node again.
+func TestRewrite_OfManyJobsHoldsUpNoTick(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		c.SleepTo(13 * time.Second)
@@ -221,8 +221,9 @@ func TestAdmission_OfManyJobsHoldsNoTickUp(t *testing.T) {
 	})
 }
 
-// A run is asked for while nobody leads, and then two nodes restart, with their data. It is run, or told to be missed.
-func TestTrigger_WhileNobodyLeadsIsRunOrTold(t *testing.T) {
+// Somebody triggers a run while nobody leads, and then two nodes restart without losing data. The trigger runs, or is reported as
+// missed.
+func TestTrigger_WhileNobodyLeadsIsRunOrReported(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		var missed atomic.Int64
 		a := c.idle("a", scheduler.WithHooks(scheduler.Hooks{
@@ -238,12 +239,12 @@ func TestTrigger_WhileNobodyLeadsIsRunOrTold(t *testing.T) {
 		a.campaign()
 		c.SleepTo(10 * time.Minute)
 		if got := len(c.records()) + int(missed.Load()); got != 1 {
-			t.Errorf("ran %v, told %d, recorded %v", c.ran(), missed.Load(), a.states("job"))
+			t.Errorf("ran %v, reported %d, recorded %v", c.ran(), missed.Load(), a.states("job"))
 		}
 	})
 }
 
-// Nobody leads while two nodes restart, with their data: of the ticks before that nobody can tell any more whether they ran.
+// Nobody leads while two nodes restart without losing data: nobody can tell any more whether earlier ticks have run.
 func TestForgotten_ATickThatTheNodesLostIsRecorded(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
@@ -275,7 +276,7 @@ func TestForgotten_ATickThatTheNodesLostIsRecorded(t *testing.T) {
 	})
 }
 
-// One node has lost its state, and one that has not is away for a moment. A job is added that an earlier leader had.
+// One node has lost its state, and another one does not answer for a moment. A job is added that an earlier leader had.
 func TestForgotten_NodesThatAreAwayAreWaitedFor(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		c.ttl = 3 * ttl
@@ -289,11 +290,11 @@ func TestForgotten_NodesThatAreAwayAreWaitedFor(t *testing.T) {
 		term := b.leads()
 		c.SleepTo(21 * time.Second)
 		for before := term.Deadline(); term.Deadline().Equal(before); {
-			time.Sleep(time.Millisecond) // until it has just been renewed
+			time.Sleep(time.Millisecond) // until the lease has just been renewed
 		}
 		b.links.Cut(2)
 		c.Wipe(1)
-		if err := a.Trigger(t.Context(), "first"); err != nil { // b hears of it, and that the node has lost its state
+		if err := a.Trigger(t.Context(), "first"); err != nil { // b learns that the node has lost its state
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)

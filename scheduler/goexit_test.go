@@ -10,8 +10,8 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// A hook that panics, or ends its goroutine, on the goroutine that starts the ticks ends the term. The lease is not released
-// before the run under way has returned, and no tick is started on the side.
+// A hook panics, or ends its goroutine, on the goroutine that starts the ticks. That ends the term. The lease is not released
+// before the run under way has returned, and no tick starts meanwhile.
 func TestLead_AHookThatPanicsReleasesNoLeaseUnderARun(t *testing.T) {
 	for name, hook := range map[string]func(time.Duration){
 		"panic":  func(time.Duration) { panic("hook") },
@@ -27,7 +27,7 @@ func TestLead_AHookThatPanicsReleasesNoLeaseUnderARun(t *testing.T) {
 					running = true
 					time.Sleep(5 * time.Second)
 					if b.elector.IsLeader() {
-						t.Error("the next one leads beside the run")
+						t.Error("the next leader leads beside the run")
 					}
 					running = false
 					return nil
@@ -41,11 +41,11 @@ func TestLead_AHookThatPanicsReleasesNoLeaseUnderARun(t *testing.T) {
 				a.clock.Step(time.Hour)
 				c.SleepTo(34 * time.Second)
 				if a.elector.IsLeader() {
-					t.Error("the term goes on without a scheduler")
+					t.Error("the term goes on although the scheduler's callback has ended")
 				}
 				b.leads()
 				if got := c.at(now()); got > "50s" {
-					t.Errorf("the next one led at %v", got)
+					t.Errorf("the next leader led at %v", got)
 				}
 			})
 		})

@@ -11,7 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
-// two makes a leader a and a follower b, both with the job "job" every ten seconds. work is that of the leader.
+// two returns a leader a and a follower b, both with the job "job" every ten seconds. work is what a's runs do.
 func (c *cluster) two(work func(context.Context, int) error) (a, b *replica) {
 	a, b = c.leader("a"), c.replica("b")
 	a.add(a.job("job", "*/10 * * * * *", work))
@@ -37,18 +37,18 @@ func TestShutdown_HandsOverToAReplicaThatTicks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := c.at(now()); got != "25s" {
-			t.Errorf("it returned at %v, the run at 25s", got)
+			t.Errorf("Shutdown returned at %v, the run at 25s", got)
 		}
 		c.SleepTo(41 * time.Second)
 		wantEqual(t, "ran", c.ranBy(),
-			[]string{"job 10s@10s by a", "job 30s@30s by b", "job 40s@40s by b"}) // 20 s came under the run
+			[]string{"job 10s@10s by a", "job 30s@30s by b", "job 40s@40s by b"}) // the tick of 20 s came during the run
 		cause := context.Cause(term.Context())
 		want.Err(t, cause, election.ErrResigned)
 		want.Text(t, cause, "scheduler: shut down")
 	})
 }
 
-// A run that does not return in time delays the ticks by the drain timeout at most.
+// A run that does not return in time delays the ticks by at most the drain timeout.
 func TestShutdown_HandsOverWhereARunHangs(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, _ := c.two(untilDone(0))
@@ -57,7 +57,7 @@ func TestShutdown_HandsOverWhereARunHangs(t *testing.T) {
 		defer cancel()
 		want.Err(t, a.Shutdown(ctx), context.DeadlineExceeded)
 		c.SleepTo(31 * time.Second)
-		wantEqual(t, "ran", c.ranBy(), []string{"job 10s@10s by a", "job 30s@30s by b"}) // 20 s came under the run
+		wantEqual(t, "ran", c.ranBy(), []string{"job 10s@10s by a", "job 30s@30s by b"}) // the tick of 20 s came during the run
 		cause := c.records()[0].cause
 		want.Err(t, cause, election.ErrResigned)
 		want.Text(t, cause, "scheduler: shut down: the time to drain is over")
@@ -93,7 +93,7 @@ func TestShutdown_OfAllThatCampaign(t *testing.T) {
 				<-other.ended
 				c.SleepTo(2 * time.Minute)
 				if got := first.elector.IsLeader(); got != test.leads {
-					t.Errorf("it leads %v, want %v", got, test.leads)
+					t.Errorf("leads: %v, want %v", got, test.leads)
 				}
 				wantEqual(t, "ran", c.ran(), []string{"job 10s@10s"})
 			})
@@ -101,14 +101,14 @@ func TestShutdown_OfAllThatCampaign(t *testing.T) {
 	}
 }
 
-// Shutdown and the start of a term meet: whichever comes first, the term does not go on without ticks.
+// Shutdown is called while a term starts: in either order, the term does not go on without ticks.
 func TestShutdown_WhileATermBegins(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		for i := range 100 {
 			var once sync.Once
 			var begun *election.Term
 			a := c.idle("a")
-			if i%2 == 0 { // who registers first may be called first
+			if i%2 == 0 { // the first to register may be called first
 				a.add(a.job("job", "@yearly", quick))
 			}
 			a.elector.OnLeader(func(ctx context.Context) {

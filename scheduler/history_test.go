@@ -8,13 +8,13 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// A write reaches one node, and is made again. The history has its rows several times, as several fates of one tick.
+// A write reaches only one node and is repeated. The history then has its rows several times, with several outcomes of one tick.
 func TestHistory_HasEachTickOnceWhateverWritesFailed(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		a.add(a.job("job", "*/10 * * * * *", lasting(15*time.Second)))
 		c.SleepTo(19900 * time.Millisecond)
-		for _, node := range []int{1, 2} { // for half a second, only one node stores anything of the job
+		for _, node := range []int{1, 2} { // for half a second, only one node stores writes of the job
 			c.SetPreHook(node, func(p *server.Peer, command string, args ...string) bool {
 				refuses := isAbout("job", command, args)
 				if refuses {
@@ -27,7 +27,7 @@ func TestHistory_HasEachTickOnceWhateverWritesFailed(t *testing.T) {
 		c.SetPreHook(1, nil)
 		c.SetPreHook(2, nil)
 		c.SleepTo(25 * time.Second)
-		b.links.Hang(1) // so that it asks the node that stored all of them
+		b.links.Hang(1) // so that b asks the node that stored all of them
 		history, err := b.History(t.Context(), "job", 50)
 		if err != nil {
 			t.Fatal(err)

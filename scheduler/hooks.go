@@ -7,40 +7,39 @@ import (
 	"github.com/redlockfx/redlockfx/internal/chain"
 )
 
-// Hooks report what a Scheduler does, for metrics and traces. Any may be nil. They are called on the goroutine
-// that does it, never under a lock, and may call any method: one that blocks holds that run, or the ticks of
-// all jobs, up.
+// Hooks report what a Scheduler does, for metrics and traces. Any may be nil. Each is called on the goroutine that does what it
+// reports, never under a lock, and may call any method. A hook that blocks holds up that run, or the ticks of all jobs.
 type Hooks struct {
-	// Started is called before the job's Run is, when a majority of nodes has stored that the run begins.
+	// Started is called before the job's Run, after a majority of nodes has stored the start.
 	Started func(Run)
 	// Finished is called for each record that this process has stored: of its own runs, of ticks that it skipped because of a
-	// run under way, and of runs of earlier leaders that were lost. It is called too for an own run whose end could not be
-	// stored before the term was over.
+	// run under way, and of runs of earlier leaders that were lost. It is also called for a run of this process whose end could
+	// not be stored before the term was over.
 	Finished func(Record)
 	// Retrying is called when an attempt has failed and another one follows in the same run.
 	Retrying func(Run, error)
-	// Panicked is called when an attempt has panicked, with the value and the stack; then Retrying or Finished is.
+	// Panicked is called when an attempt has panicked, with the value and the stack. Retrying or Finished is called after it.
 	Panicked func(run Run, value any, stack []byte)
-	// Unclaimed is called when too few nodes have stored that a run begins, once for several attempts in a row. The leader
+	// Unclaimed is called when too few nodes have stored the start of a run, once for several attempts in a row. The leader
 	// retries. err wraps redlock.ErrNoQuorum, and says what each node answered.
 	Unclaimed func(job string, tick time.Time, err error)
-	// Fenced is called when the nodes serve a leader with a larger token than this term's: another leads, or has led, since.
-	// Nothing can be stored any more, so the term ends; the next one's token is larger.
+	// Fenced is called when the nodes serve a leader with a token larger than this term's: another process leads, or has led
+	// since. This leader can store nothing any more, so its term ends. The next term's token is larger.
 	Fenced func(token, by uint64)
-	// DataLost is called for each job that a majority of nodes has lost. What the other nodes know is kept; if they know
-	// nothing, the pause and the history are gone, and the ticks start again.
+	// DataLost is called for each job that a majority of nodes has lost. The state that the other nodes have is kept. If they
+	// have none, the pause and the history are gone, and the ticks start again.
 	DataLost func(job string)
-	// Changed is called when the leader has stored what somebody has asked for: a pause, the end of one, or a trigger.
+	// Changed is called when the leader has stored that it applies a pause, a resume or a trigger.
 	Changed func(Change)
 	// Missed is called for ticks that will not run, with their number and the reason.
 	Missed func(job string, ticks int, reason string)
-	// ClockSkew is called when the wall clock of this process is found to be off that of the nodes by more
-	// than half a second, and when that has changed as much. Above zero it is ahead. Ticks follow the nodes.
+	// ClockSkew is called when the wall clock of this process differs from the nodes' clock by more than half a second, and
+	// when the difference has changed by that much. Positive means ahead. Ticks follow the nodes' clock.
 	ClockSkew func(time.Duration)
 }
 
-// JoinHooks returns Hooks that call all of those given, in that order, on the same goroutine. What none of them has stays
-// nil. If one panics, those after it are not called.
+// JoinHooks returns Hooks that call all the given ones in order, on the same goroutine. A hook that none of them has stays nil. If
+// one panics, those after it are not called.
 func JoinHooks(all ...Hooks) Hooks {
 	var joined Hooks
 	for _, h := range all {

@@ -15,7 +15,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// recorder takes down what the hooks tell, and asks the Scheduler while it is told.
+// recorder records the calls of hooks, and calls the Scheduler from within them.
 type recorder struct {
 	mu    sync.Mutex // guards lines
 	lines []string
@@ -31,7 +31,7 @@ func (r *recorder) add(format string, args ...any) {
 	r.lines = append(r.lines, fmt.Sprintf(format, args...))
 }
 
-func (r *recorder) told() []string {
+func (r *recorder) reported() []string {
 	synctest.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,9 +61,9 @@ func (r *recorder) hooks() scheduler.Hooks {
 
 func TestHooks_TellOfEveryRun(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		told := &recorder{}
-		r := c.leader("a", scheduler.WithHooks(told.hooks()))
-		told.s = r.Scheduler
+		reported := &recorder{}
+		r := c.leader("a", scheduler.WithHooks(reported.hooks()))
+		reported.s = r.Scheduler
 		job := r.job("job", "10,20,25 * * * * *", func(_ context.Context, call int) error {
 			switch call {
 			case 1:
@@ -83,14 +83,14 @@ func TestHooks_TellOfEveryRun(t *testing.T) {
 			"job panicked in attempt 1: boom, at hooks_test.go: true",
 			"job retrying after attempt 1: scheduler: the run panicked: boom", `job finished: ok, attempt 2, ""`,
 		}
-		wantEqual(t, "told", told.told(), want)
+		wantEqual(t, "reported", reported.reported(), want)
 	})
 }
 
 func TestHooks_TellOfMissedTicks(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		told := &recorder{}
-		a, b := c.leader("a"), c.idle("b", scheduler.WithHooks(told.hooks()))
+		reported := &recorder{}
+		a, b := c.leader("a"), c.idle("b", scheduler.WithHooks(reported.hooks()))
 		for _, r := range []*replica{a, b} {
 			r.add(r.job("job", "*/10 * * * * *", quick))
 		}
@@ -101,47 +101,47 @@ func TestHooks_TellOfMissedTicks(t *testing.T) {
 		b.campaign()
 		b.leads()
 		c.SleepTo(56 * time.Second)
-		got := told.told()
-		const reason = "no leader from 2000-01-02 00:00:09 to 2000-01-02 00:00:55" // as heard from the leader last
+		got := reported.reported()
+		const reason = "no leader from 2000-01-02 00:00:09 to 2000-01-02 00:00:55" // from when the last leader was heard from
 		if len(got) != 3 || !slices.Contains(got, "job missed 3: "+reason) {
-			t.Errorf("told %q", got)
+			t.Errorf("reported %q", got)
 		}
 	})
 }
 
 func TestHooks_TellOfTicksThatCannotBeClaimed(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		told := &recorder{}
-		r := c.leader("a", scheduler.WithHooks(told.hooks()))
+		reported := &recorder{}
+		r := c.leader("a", scheduler.WithHooks(reported.hooks()))
 		r.add(r.job("job", "*/10 * * * * *", quick))
 		c.SleepTo(19 * time.Second)
 		r.links.Cut(0, 1)
 		c.SleepTo(20100 * time.Millisecond)
 		r.links.Heal()
 		c.SleepTo(25 * time.Second)
-		got := told.told()
+		got := reported.reported()
 		ran := []string{"job started, attempt 1", `job finished: ok, attempt 1, ""`}
 		if n := len(got); n < 5 || !slices.Equal(got[:2], ran) || !slices.Equal(got[n-2:], ran) {
-			t.Fatalf("told %q", got)
+			t.Fatalf("reported %q", got)
 		}
 		for _, line := range got[2 : len(got)-2] {
 			if line != "job unclaimed at second 20, no quorum: true" {
-				t.Errorf("told %q", line)
+				t.Errorf("reported %q", line)
 			}
 		}
 	})
 }
 
-// Middleware wraps each attempt, the first given outermost, also of manual runs.
+// Middleware wraps each attempt, the first given outermost, also of triggered runs.
 func TestMiddleware_WrapsEachAttempt(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		told := &recorder{}
+		reported := &recorder{}
 		wrap := func(name string) scheduler.Option {
 			type work = func(context.Context, scheduler.Run) error
 			return scheduler.WithMiddleware(func(next work) work {
 				return func(ctx context.Context, run scheduler.Run) error {
-					told.add("%s in %d", name, run.Attempt)
-					defer told.add("%s out", name)
+					reported.add("%s in %d", name, run.Attempt)
+					defer reported.add("%s out", name)
 					return next(ctx, run)
 				}
 			})
@@ -156,7 +156,7 @@ func TestMiddleware_WrapsEachAttempt(t *testing.T) {
 		job.Retry = scheduler.Retry{Times: 1, Wait: time.Second}
 		r.add(job)
 		c.SleepTo(20 * time.Second)
-		wantEqual(t, "told", told.told(), []string{
+		wantEqual(t, "reported", reported.reported(), []string{
 			"outer in 1", "inner in 1", "inner out", "outer out", "outer in 2", "inner in 2", "inner out", "outer out",
 		})
 	})
@@ -224,7 +224,7 @@ func TestAddRemove_FromManyGoroutines(t *testing.T) {
 	})
 }
 
-// The leader changes while the clock jumps over the tick, and while it repeats it.
+// The leader changes while the clock jumps over the tick, and while the clock repeats it.
 func TestZone_ALeaderThatChangesAmidAJumpOfTheClock(t *testing.T) {
 	for name, test := range map[string]struct {
 		at   time.Time // the change of the clock
@@ -263,11 +263,11 @@ func TestZone_ALeaderThatChangesAmidAJumpOfTheClock(t *testing.T) {
 	}
 }
 
-// The nodes are away when the run returns.
-func TestHooks_TellOfAnEndWhenItIsStored(t *testing.T) {
+// The nodes do not answer when the run returns.
+func TestHooks_ReportAnEndWhenItIsStored(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		told := make(chan time.Time, 10)
-		a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{Finished: func(scheduler.Record) { told <- now() }}))
+		reported := make(chan time.Time, 10)
+		a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{Finished: func(scheduler.Record) { reported <- now() }}))
 		a.add(a.job("job", "10 * * * * *", lasting(time.Second)))
 		c.SleepTo(10500 * time.Millisecond)
 		a.links.Cut()
@@ -275,11 +275,11 @@ func TestHooks_TellOfAnEndWhenItIsStored(t *testing.T) {
 		healed := now()
 		a.links.Heal()
 		c.SleepTo(20 * time.Second)
-		if len(told) != 1 {
-			t.Fatalf("told %d times", len(told))
+		if len(reported) != 1 {
+			t.Fatalf("reported %d times", len(reported))
 		}
-		if at := <-told; at.Before(healed) {
-			t.Errorf("told at %v, before it could be stored", c.at(at))
+		if at := <-reported; at.Before(healed) {
+			t.Errorf("reported at %v, before it could be stored", c.at(at))
 		}
 	})
 }

@@ -2,8 +2,8 @@ package scheduler
 
 import "sync"
 
-// inbox passes events to the goroutine that owns a term's state. Events are functions, which that goroutine calls one after the
-// other. Posting never blocks.
+// inbox passes events to the goroutine that owns a term's state. An event is a function that this goroutine calls. Posting never
+// blocks.
 type inbox struct {
 	ready chan struct{} // holds a signal while there are posts
 
@@ -19,7 +19,7 @@ func (b *inbox) post(event func()) {
 	b.mu.Unlock()
 	select {
 	case b.ready <- struct{}{}:
-	default: // the signal is there already
+	default: // a signal is pending
 	}
 }
 

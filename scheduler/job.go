@@ -19,16 +19,16 @@ const maxRetries = 100
 type Job struct {
 	// Name identifies the job on every replica: 1 to 200 bytes of UTF-8 without control characters.
 	Name string
-	// Spec says when it ticks; see [Parse].
+	// Spec says when the job ticks; see [Parse].
 	Spec string
 	// Run does the work of one tick. Its context ends before anybody else can lead. A job has no parameters: Run is a closure
-	// over what it needs, and jobs that differ in it have names of their own.
+	// over what it needs. Two jobs that need different values need different names.
 	Run func(ctx context.Context, run Run) error
 
-	// Location is the zone of a Spec that names none; that of the Scheduler if nil.
+	// Location is the zone of a Spec that names none. If nil, the Scheduler's location applies.
 	Location *time.Location
-	// Timeout bounds a run, its retries included; 0 is no bound. A Run that does not return then
-	// still counts as under way.
+	// Timeout bounds a run, its retries included; 0 is no bound. A run whose Run does not return by then still counts as
+	// under way.
 	Timeout time.Duration
 	// Overlap says what happens to a tick that comes while a run of the job is under way.
 	Overlap Overlap
@@ -36,11 +36,12 @@ type Job struct {
 	CatchUp CatchUp
 	// Retry says what happens when Run returns an error or panics.
 	Retry Retry
-	// Jitter delays each run by up to that much, but not to the next tick. The delay depends on job and tick alone, so that
-	// the jobs of one instant are spread. 0 is none.
+	// Jitter delays each run by up to that much, but never until the next tick. It spreads jobs that tick at the same instant.
+	// The delay depends on job and tick alone. 0 is none.
 	Jitter time.Duration
-	// AtLeastOnce runs a tick again whose run was interrupted by a stop of its leader, or has no known end: its process was
-	// killed, or could not store the end. Run must bear that; [Run.Key] is the same, Attempt is larger.
+	// AtLeastOnce runs a tick again if its run was cut off because its leader stopped or lost its lease, or if the run has no
+	// known end because its process was killed or could not store the end. Run must tolerate that: [Run.Key] is the same,
+	// and Attempt is larger.
 	AtLeastOnce bool
 }
 
@@ -48,23 +49,23 @@ type Job struct {
 type Overlap int
 
 const (
-	// Skip does not run it.
+	// Skip does not run the tick.
 	Skip = Overlap(jobmachine.Skip)
-	// Queue runs it when that run has returned, on whatever replica leads then. Of several ticks the newest
-	// waits, or all with CatchUpAll.
+	// Queue runs the tick when the other run has returned, on whatever replica leads then. Of several ticks only the newest
+	// waits, or all of them with CatchUpAll.
 	Queue = Overlap(jobmachine.Queue)
-	// Replace ends that run's context with [ErrReplaced], and is like Queue otherwise.
+	// Replace ends the other run's context with [ErrReplaced], and is like Queue otherwise.
 	Replace = Overlap(jobmachine.Replace)
-	// Allow runs it at once, beside the other.
+	// Allow runs the tick at once, beside the other run.
 	Allow = Overlap(jobmachine.Allow)
 )
 
-// Retry is how a run tries again after an error or a panic. It does not while the leader drains.
+// Retry says how a run tries again after an error or a panic. There are no retries while the leader drains.
 type Retry struct {
-	// Times is how often at most, after the first attempt; 0 to 100.
+	// Times is the largest number of attempts after the first one: 0 to 100.
 	Times int
-	// Wait is the shortest pause before the first retry; 0 is one second. It doubles with each
-	// retry until it is above an hour; up to as much again is added at random.
+	// Wait is the shortest pause before the first retry; 0 is one second. It doubles with each retry until it is above an
+	// hour. Up to the same amount is added at random.
 	Wait time.Duration
 }
 
@@ -74,13 +75,13 @@ type job struct {
 	schedule cron.Schedule
 	plan     string                           // normalized spec and zone
 	label    string                           // for messages about what is under way
-	machine  jobmachine.Job                   // its part that decisions need
+	machine  jobmachine.Job                   // the settings that the job's machine needs
 	call     func(context.Context, Run) error // Run within the middleware
-	where    string                           // file and line at which it was added, for people
-	removed  atomic.Bool                      // nothing of it starts any more
+	where    string                           // file and line of the call to Add, for error messages
+	removed  atomic.Bool                      // no run starts any more
 }
 
-// newJob checks a job. With an error, which has all its problems, the job is good for its name only.
+// newJob checks a job. An error has all its problems; only the name of the returned job is usable then.
 func newJob(j Job, where string, loc *time.Location) (*job, error) {
 	var problems []error
 	if err := name.Check("name", j.Name); err != nil {
@@ -89,7 +90,7 @@ func newJob(j Job, where string, loc *time.Location) (*job, error) {
 	if j.Location != nil {
 		loc = j.Location
 	}
-	if _, err := loadZone(zoneOf(loc)); err != nil { // every replica must find it by its name
+	if _, err := loadZone(zoneOf(loc)); err != nil { // every replica must be able to load the zone by its name
 		problems = append(problems, fmt.Errorf("scheduler: job %q: location: %w", j.Name, err))
 		loc = nil
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// A page has what was asked for as long as there is more, however many calls to the nodes that takes.
+// A page has as many jobs as requested, as long as there are more, however many calls to the nodes that takes.
 func TestJobsAfter_GivesAllJobsPageByPage(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
@@ -53,12 +53,12 @@ func namesOf(all []scheduler.Status) []string {
 	return names
 }
 
-// With more jobs than go in a call, those that are due first are ready first.
+// If there are more jobs than fit in a call, the jobs that are due first are ready first.
 func TestPrepare_TheSoonestFirst(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		var mu sync.Mutex
 		const often = 20
-		calls, early := 0, 0 // calls that ask for jobs, and jobs that are due first in the first two, which go together
+		calls, early := 0, 0 // calls with names of jobs, and the jobs due first in the first two calls, which run at the same time
 		c.SetPreHook(0, func(_ *server.Peer, command string, args ...string) bool {
 			if command != "EVALSHA" || !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "job ") }) {
 				return false // in other calls the names are parts of keys

@@ -6,14 +6,14 @@ import (
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// lacks has, for each node, the jobs whose newest state it has not stored although it serves the leader, or could not be reached.
-// They are written again when the node is heard again; until then a majority has them without it.
+// lacks has, for each node, the jobs whose newest state the node has not stored, because it refused it or did not answer. They are
+// written again when the node answers again. Until then a majority of the other nodes has them.
 type lacks []lack
 
 type lack struct {
-	jobs  map[*entry]struct{}
-	again time.Time // when they are written again, at the earliest
-	times int       // that they were, in a row
+	jobs      map[*entry]struct{}
+	notBefore time.Time // when they may be written again
+	times     int       // how often they were written again in a row
 }
 
 func (l lacks) add(node int, e *entry) {
@@ -23,25 +23,26 @@ func (l lacks) add(node int, e *entry) {
 	l[node].jobs[e] = struct{}{}
 }
 
-// drop takes out a job that was removed.
+// drop removes a job that was removed from the scheduler.
 func (l lacks) drop(e *entry) {
 	for i := range l {
 		delete(l[i].jobs, e)
 	}
 }
 
-// heard has the jobs that a node lacks written again: more and more rarely, if it answers and still does not store them.
-func (l lacks) heard(node int, every time.Duration, write func(*entry)) {
+// answered makes the loop write the jobs again that a node lacks, when the node has answered. If the node answers but still does
+// not store them, the writes become rarer.
+func (l lacks) answered(node int, every time.Duration, write func(*entry)) {
 	n := &l[node]
 	switch {
 	case len(n.jobs) == 0:
 		n.times = 0
 		return
-	case time.Now().Before(n.again):
+	case time.Now().Before(n.notBefore):
 		return
 	}
 	n.times++
-	n.again = time.Now().Add(retry.Backoff{Min: every, Max: max(every, maxPoll)}.After(n.times))
+	n.notBefore = time.Now().Add(retry.Backoff{Min: every, Max: max(every, maxPoll)}.After(n.times))
 	for e := range n.jobs {
 		write(e)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// The nodes are asked for ticks first, and then told which of the first runs are over.
+// The leader first writes the starts that are due, and only then which runs have ended.
 func TestLedger_EndsWaitWhileMoreIsDueThanOneCallAsksFor(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		var mu sync.Mutex
@@ -38,13 +38,13 @@ func TestLedger_EndsWaitWhileMoreIsDueThanOneCallAsksFor(t *testing.T) {
 			t.Fatalf("%d runs, of which %d have ended, want %d", len(runs), len(ended), all)
 		}
 		if fourth := runs[3*jobstore.MaxJobs].start; ended[0].Before(fourth) {
-			t.Errorf("a run had ended for the nodes at %s, before those of the fourth call started at %s",
+			t.Errorf("an end was stored at %s, before the runs of the fourth call started at %s",
 				c.at(ended[0]), c.at(fourth))
 		}
 	})
 }
 
-// The nodes are away for six seconds, which the term survives, when a run ends.
+// The nodes do not answer for six seconds, which the term survives. A run ends meanwhile.
 func TestFinish_IsWrittenWhileTheTermGoesOn(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
@@ -53,7 +53,7 @@ func TestFinish_IsWrittenWhileTheTermGoesOn(t *testing.T) {
 		term := a.leads()
 		c.SleepTo(181 * time.Second)
 		for before := term.Deadline(); term.Deadline().Equal(before); {
-			time.Sleep(time.Millisecond) // until it has just been renewed
+			time.Sleep(time.Millisecond) // until the lease has just been renewed
 		}
 		a.links.Hang()
 		close(finish)
@@ -73,7 +73,7 @@ func TestHistory_HasNoMoreThanIsSaid(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.add(a.job("job", "* * * * * *", quick))
-		for s := 52; s < 64; s++ { // a node drops the oldest of 60
+		for s := 52; s < 64; s++ { // a node drops old rows when it has more than 60
 			c.SleepTo(time.Duration(s)*time.Second + 500*time.Millisecond)
 			history, err := a.History(t.Context(), "job", 1000)
 			if err != nil || len(history) > 50 {

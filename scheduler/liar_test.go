@@ -25,8 +25,9 @@ func (c *cluster) liar(node int) *liar {
 	return &liar{c, node, c.Node(node).HGet("{redlock}", "g")[2:17]}
 }
 
-// answers has the node answer a script itself, which is known by its number of keys and by some of these. do returns a line of items,
-// which follow the time, and texts; none: the node answers as it does. now, if it is not "", stands for the time.
+// answers makes the node answer a script itself. It recognizes the script by its number of keys and by some of its keys. do
+// returns a line of items, which follow the time, and texts. Without an answer of do, the node's own answer is used. now replaces
+// the time unless it is "".
 func (l *liar) answers(keys []string, now string, do func(argv []string) (items string, texts []string)) {
 	l.SetPreHook(l.node, func(p *server.Peer, cmd string, args ...string) bool {
 		n := 0
@@ -58,7 +59,7 @@ func (l *liar) answers(keys []string, now string, do func(argv []string) (items 
 	})
 }
 
-// ballots counts the ballots that the leader takes until an instant of the test, while do is called ten times a second.
+// ballots calls do ten times a second until an instant of the test, and returns how many ballots the leader has taken.
 func (c *cluster) ballots(until time.Duration, do func()) (n int) {
 	last := ""
 	for time.Since(c.Start) < until {
@@ -80,13 +81,13 @@ func (c *cluster) runsOf(job string) (n int) {
 	return n
 }
 
-// The mark of deleted jobs that one node has stops no new job, and is gone with the node's next state.
+// A node returns a mark of deleted jobs from the future. That stops no new job, and the mark is gone with the node's next state.
 func TestLiar_AMarkOfTheFuture(t *testing.T) {
 	for node := range 3 {
 		t.Run(fmt.Sprint("node ", node), func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				a := c.leader("a")
-				a.links.Delay(time.Millisecond, (node+1)%3) // so that this node is heard
+				a.links.Delay(time.Millisecond, (node+1)%3) // so that the leader uses the answer of this node
 				a.add(a.job("job", "* * * * * *", quick))
 				c.SleepTo(10500 * time.Millisecond)
 				h := c.Node(node).HGet(hash, "")
@@ -104,7 +105,7 @@ func TestLiar_AMarkOfTheFuture(t *testing.T) {
 	}
 }
 
-// A start of its state that lies ahead makes the answer of a node an error.
+// If the start of a node's state is in the future, the node's answer is an error.
 func TestLiar_AStartOfTheFuture(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
@@ -124,20 +125,20 @@ func TestLiar_AStartOfTheFuture(t *testing.T) {
 	})
 }
 
-// The time that a node tells is the past or the future of years, so that a difference of two times may overflow.
+// A node returns a time of years ago or years ahead, so that a difference of two times may overflow.
 func TestLiar_ATimeOfAnotherAge(t *testing.T) {
 	for _, at := range []string{"-9223372036854 -775807", "-60 0", "9223372036853 0", "99999999999 999999999"} {
 		t.Run(at, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				a, b := c.leader("a"), c.replica("b")
 				for _, r := range []*replica{a, b} {
-					r.links.Delay(time.Millisecond, 0) // the liar and node 1 are the first to answer
+					r.links.Delay(time.Millisecond, 0) // so that the liar and node 1 answer first
 					r.add(r.job("job", "* * * * * *", quick))
 				}
 				c.SleepTo(10500 * time.Millisecond)
 				entry, header := c.Node(2).HGet(hash, "job"), c.Node(2).HGet(hash, "")
 				c.liar(2).answers([]string{"settings"}, at, func(argv []string) (string, []string) {
-					if len(argv) == 6 && argv[5] == "job" && argv[4] == "0" { // a look at the job
+					if len(argv) == 6 && argv[5] == "job" && argv[4] == "0" { // a read of the job
 						return "h1000000000 v0", []string{header, "job", entry + " missed=1000000"}
 					}
 					return "p1000000000" + strings.Repeat(" n0", max(len(argv)-5, 0)), []string{"", "0000000000000"}
@@ -157,10 +158,10 @@ func TestLiar_ATimeOfAnotherAge(t *testing.T) {
 	}
 }
 
-// After each ballot all jobs are written again, so a single node has few of them taken, however it goes about it.
+// Each ballot makes the leader write all jobs again. So a single node can cause only a few of them, whatever it answers.
 func TestLiar_FewBallots(t *testing.T) {
 	for how, lie := range map[string]func(c *cluster) (do func()){
-		"it has promised a larger one to an earlier leader, and publishes": func(c *cluster) func() {
+		"it has promised a larger ballot to an earlier leader, and publishes": func(c *cluster) func() {
 			return func() {
 				if h := c.Node(2).HGet(hash, ""); len(h) > 92 {
 					ahead := fmt.Sprintf("%016dffffffffff", time.Now().Add(time.Second).UnixMicro())
@@ -169,7 +170,7 @@ func TestLiar_FewBallots(t *testing.T) {
 				c.Node(2).Publish(hash, "p x")
 			}
 		},
-		"it says so with every other poll": func(c *cluster) func() {
+		"it returns that in every other poll": func(c *cluster) func() {
 			var polls atomic.Int64
 			c.liar(2).answers([]string{"names", "changes"}, "", func([]string) (string, []string) {
 				if polls.Add(1)%2 == 0 {
@@ -179,12 +180,12 @@ func TestLiar_FewBallots(t *testing.T) {
 			})
 			return func() {}
 		},
-		"it loses its state again and again": func(c *cluster) func() {
+		"it keeps losing its state": func(c *cluster) func() {
 			since := time.Now()
 			return func() {
 				if c.Node(2).HGet("{redlock}", "j:x") == "" {
 					since = time.Now()
-				} else if time.Since(since) > 12*time.Second { // after a poll that it answers
+				} else if time.Since(since) > 12*time.Second { // until a poll after the restart has its answer
 					c.Node(2).HDel("{redlock}", "j:x")
 				}
 			}
@@ -206,7 +207,7 @@ func TestLiar_FewBallots(t *testing.T) {
 	}
 }
 
-// Lists of jobs end, and cost little, beside a node that names jobs without end.
+// Lists of jobs end, and cost little, although a node returns names without end.
 func TestLiar_NamesWithoutEnd(t *testing.T) {
 	for _, written := range []bool{true, false} {
 		t.Run(fmt.Sprint("the leader has written all jobs: ", written), func(t *testing.T) {
@@ -234,9 +235,9 @@ func TestLiar_NamesWithoutEnd(t *testing.T) {
 					return "h1000000000" + strings.Repeat(" v0", most), texts
 				})
 				o := c.idle("observer")
-				o.links.Delay(time.Millisecond, 0) // the liar is heard
+				o.links.Delay(time.Millisecond, 0) // so that the liar's answer is used
 				for node := range 2 {
-					if h := c.Node(node).HGet(hash, ""); !written { // as after a change of the leader
+					if h := c.Node(node).HGet(hash, ""); !written { // as after a change of leader
 						c.Node(node).HSet(hash, "", h[:90]+"0"+h[91:])
 					}
 				}
@@ -254,7 +255,7 @@ func TestLiar_NamesWithoutEnd(t *testing.T) {
 	}
 }
 
-// What people set is obeyed soon beside a node that says that other jobs have changed, with each poll.
+// Pauses and triggers take effect soon although a node claims in each poll that other jobs have changed.
 func TestLiar_ChangesWithoutEnd(t *testing.T) {
 	for _, count := range []int{100, 100_000} {
 		t.Run(fmt.Sprint(count), func(t *testing.T) {
@@ -282,7 +283,7 @@ func TestLiar_ChangesWithoutEnd(t *testing.T) {
 					time.Sleep(10 * time.Millisecond)
 				}
 				if took := time.Since(before); took > 2*time.Second {
-					t.Errorf("the run began after %v", took)
+					t.Errorf("the run began only after %v", took)
 				}
 				time.Sleep(10 * time.Second)
 				if n := polls.Load(); n < 4 || n > 500 {
@@ -293,7 +294,8 @@ func TestLiar_ChangesWithoutEnd(t *testing.T) {
 	}
 }
 
-// Only one state is ever written at each place in the order. Another text there is not shown, and has no job forgotten.
+// The library writes only one state at each position in the order of writes. A different text there is not shown, and does not
+// make a job count as unused.
 func TestLiar_AnotherStateAtTheSamePlace(t *testing.T) {
 	for node := range 3 {
 		for slow := range 3 {
@@ -321,7 +323,7 @@ func TestLiar_AnotherStateAtTheSamePlace(t *testing.T) {
 	}
 }
 
-// One node does not decide whether somebody leads: neither that the leader is gone, nor that there is one.
+// One node does not decide whether somebody leads: neither that the leader is gone, nor that there is a leader.
 func TestLiar_WhetherSomebodyLeads(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
@@ -332,7 +334,7 @@ func TestLiar_WhetherSomebodyLeads(t *testing.T) {
 			ballot := fmt.Sprintf("%016dffffffffff", time.Now().Add(time.Second).UnixMicro())
 			c.Node(2).HSet(hash, "", h[:32]+ballot+h[58:73]+fmt.Sprintf("%016d", alive.UnixMicro())+h[89:])
 		}
-		b.links.Delay(time.Millisecond, 0) // the liar is heard
+		b.links.Delay(time.Millisecond, 0) // so that the liar's answer is used
 		lie(time.Now().Add(-time.Hour))
 		if err := b.Forget(t.Context(), "job"); err == nil {
 			t.Error("a job that the leader has was forgotten")
@@ -347,7 +349,7 @@ func TestLiar_WhetherSomebodyLeads(t *testing.T) {
 	})
 }
 
-// A pause of one node is not obeyed because another one refuses the write for a larger ballot.
+// A pause that only one node has is ignored even if another node refuses the write because of a larger ballot.
 func TestLiar_APauseBesideALargerBallot(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
@@ -367,7 +369,8 @@ func TestLiar_APauseBesideALargerBallot(t *testing.T) {
 	})
 }
 
-// The pace of what single nodes demand holds up no tick: one has restarted so often that it waits, and then another one is away.
+// The pace for single nodes' demands delays no tick. One node has restarted so often that its demands wait, and then another node
+// stops answering.
 func TestDemands_WaitForNothingThatAMajorityNeeds(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")

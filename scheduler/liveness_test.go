@@ -14,7 +14,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// A liveness probe of a leader does not fail while Redis is away, with a run under way that stops in time and without one.
+// A liveness probe of a leader does not fail while Redis does not answer, with or without a run under way that stops in time.
 func TestCheck_IsNilWhileRedisIsAway(t *testing.T) {
 	for name, spec := range map[string]string{"idle": "@yearly", "at work": "*/10 * * * * *"} {
 		t.Run(name, func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestCheck_IsNilWhileRedisIsAway(t *testing.T) {
 	}
 }
 
-// A job that outlives its lease is named, by the liveness probe and in the log, and so is its return.
+// The liveness probe and the log name a job that outlives its lease. The log also says when it has returned.
 func TestCheck_NamesTheJobThatIsLate(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		core, logs := observer.New(zapcore.InfoLevel)
@@ -60,7 +60,7 @@ func TestCheck_NamesTheJobThatIsLate(t *testing.T) {
 	})
 }
 
-// A hook that hangs after a run holds the leader's callback, and no later term can begin: a restart is the cure.
+// A hook that hangs after a run blocks the leader's callback, and no later term can begin: only a restart helps.
 func TestCheck_FailsWhereAHookHangsBeyondTheTerm(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		hung := make(chan struct{})
@@ -69,9 +69,9 @@ func TestCheck_FailsWhereAHookHangsBeyondTheTerm(t *testing.T) {
 		c.SleepTo(40 * time.Second)
 		term, _ := a.elector.Term()
 		term.Resign(nil)
-		time.Sleep(25 * time.Second) // it has drained for 10 s, and then the lease has run out
+		time.Sleep(25 * time.Second) // 10 s of draining, and then the lease runs out
 		if err := a.elector.Check(); err != nil {
-			t.Errorf("in the time that is for what is written of runs: %v", err)
+			t.Errorf("within the time for writing ends of runs: %v", err)
 		}
 		time.Sleep(2 * ttl)
 		want.Err(t, a.elector.Check(), election.ErrUndrained)

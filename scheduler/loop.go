@@ -19,19 +19,19 @@ const (
 	// maxPoll bounds how long a change of the nodes' clock stays unnoticed.
 	maxPoll = 5 * time.Minute
 
-	// endTimeout bounds the writes after the last run of a term has returned, which usually take a node timeout or two.
+	// endTimeout bounds the writes after the last run of a term has returned. They usually take a node timeout or two.
 	endTimeout = 5 * time.Second
 )
 
-// backoff spaces what is tried again while nodes are away.
+// backoff spaces retries while nodes do not answer.
 var backoff = retry.Backoff{Min: 50 * time.Millisecond, Max: time.Second}
 
-// loop runs the ticks of one term. Its goroutine, that of [Scheduler.lead], owns all of it. Everything else, such as an answer of
-// the nodes or the end of a run, reaches it through the inbox.
+// loop runs the ticks of one term. The goroutine of [Scheduler.lead] owns all its fields. Other goroutines post events to the
+// inbox, such as an answer of the nodes or the end of a run.
 type loop struct {
 	s        *Scheduler
 	term     *election.Term
-	stopping context.Context // done when nothing may be opened any more, at the latest with the term
+	stopping context.Context // done when no run may be opened any more, at the latest with the term
 	log      *zap.Logger
 	clock    nodesClock
 	inbox    *inbox
@@ -40,11 +40,11 @@ type loop struct {
 	done     chan struct{}  // closed when all runs have returned, and no more will start
 
 	entries map[string]*entry
-	agenda  agenda // jobs for which something is due at an instant
-	fresh   line   // jobs of which the nodes have just said what they know
-	ends    line   // jobs with ends of runs to store
-	behind  line   // jobs whose newest state some nodes may lack
-	lacks   lacks  // and those that nodes lack which do not take them
+	agenda  agenda // jobs that need action at a known instant
+	ready   queue  // jobs whose state was just read from the nodes
+	ends    queue  // jobs with ends of runs to store
+	behind  queue  // jobs whose newest state some nodes may lack
+	lacks   lacks  // jobs whose newest state a node has not stored
 	busy    map[*entry]struct{}
 
 	ballot   ballot
@@ -52,13 +52,13 @@ type loop struct {
 	writes   writes
 	polls    polls
 
-	drained bool      // nothing is opened any more
-	giveUp  time.Time // when to stop retrying the last writes; zero: runs are under way
+	drained bool      // no run is opened any more
+	giveUp  time.Time // when to stop retrying the last writes; zero while runs are under way
 }
 
-var errLoopEnded = errors.New("scheduler: the loop has ended by a panic or runtime.Goexit of a hook, the logger or a schedule")
+var errLoopEnded = errors.New("scheduler: a panic or runtime.Goexit of a hook, the logger or a schedule ended the loop")
 
-// lead is the leader's callback. It returns when the runs of the term have: until then the elector renews the lease.
+// lead is the leader's callback. It returns after the runs of the term have returned. The elector renews the lease until then.
 func (s *Scheduler) lead(ctx context.Context) {
 	term, _ := election.TermFrom(ctx) // a callback's context has one
 	l := s.newLoop(ctx, term)
@@ -66,9 +66,9 @@ func (s *Scheduler) lead(ctx context.Context) {
 		term.Resign(errShutdown)
 		return
 	}
-	doing.Naming(ctx) // the runs; what is written of them does no harm in a term that is over
+	doing.Naming(ctx) // only the runs matter; writes about them are harmless after the term
 	returned := false
-	defer func() { // also where a hook, the logger or a schedule panics, or ends this goroutine: the lease is released afterwards
+	defer func() { // also if a hook, the logger or a schedule panics or calls Goexit: the lease is released afterwards
 		if !returned {
 			term.Resign(errLoopEnded)
 		}
@@ -104,10 +104,10 @@ func (s *Scheduler) newLoop(ctx context.Context, term *election.Term) *loop {
 	return l
 }
 
-// run is the only goroutine with a timer. It returns when the term is to end, all runs have returned, and their ends are stored
-// or given up.
+// run handles the events and timers of the term. It returns when the leader was asked to stop, all runs have returned, and
+// their ends are stored or given up.
 func (l *loop) run() {
-	heard, stop := l.s.elector.Locker().Listen(l.s.store.Channel())
+	notices, stop := l.s.elector.Locker().Listen(l.s.store.Channel())
 	defer stop()
 	l.sync()
 	timer := time.NewTimer(0)
@@ -123,8 +123,8 @@ func (l *loop) run() {
 		case <-stopping:
 		case <-l.s.changed:
 			l.sync()
-		case <-heard:
-			l.polls.hear()
+		case <-notices:
+			l.polls.notice()
 		case <-l.inbox.ready:
 		case <-timer.C:
 		}
@@ -138,7 +138,7 @@ func (l *loop) run() {
 	}
 }
 
-// step starts what is due, and returns for how long nothing else is.
+// step starts what is due. It returns how long to sleep unless an event comes, or over if the loop has ended.
 func (l *loop) step() (pause time.Duration, over bool) {
 	if l.drained && l.isOver() {
 		return 0, true
@@ -151,17 +151,18 @@ func (l *loop) step() (pause time.Duration, over bool) {
 	return max(pause, 0), false
 }
 
-// apply passes an event to a job's machine, and carries out the effects. A write is left to the caller: many go in one call.
+// apply passes an event to a job's machine and carries out the effects, except for a write. It returns the write, so that the
+// caller can send many of them in one call.
 func (l *loop) apply(e *entry, event jobmachine.Event) (write *jobstore.Write) {
-	if e == nil { // removed, and nothing of it is left
+	if e == nil { // the job was removed, and nothing of it is left
 		return nil
 	}
 	write = l.advance(e, event)
-	l.place(e)
+	l.requeue(e)
 	return write
 }
 
-// advance is apply for a job that the caller places.
+// advance is apply without requeue, which the caller calls or replaces.
 func (l *loop) advance(e *entry, event jobmachine.Event) (write *jobstore.Write) {
 	var effects jobmachine.Effects
 	e.machine, effects = jobmachine.Next(e.machine, event)
@@ -175,25 +176,25 @@ func (l *loop) advance(e *entry, event jobmachine.Event) (write *jobstore.Write)
 		l.reportChange(e.job.Name, setting)
 	}
 	for _, r := range effects.Tell {
-		l.tell(e.job.Name, r)
+		l.report(e.job.Name, r)
 	}
 	return effects.Write
 }
 
-// place moves a job to the queues in which it is found when there is something to do for it.
-func (l *loop) place(e *entry) {
+// requeue puts a job into the queues that match its machine's state, and takes it out of the others.
+func (l *loop) requeue(e *entry) {
 	m := &e.machine
 	wake, isLazy := m.Wake()
-	if l.drained && len(m.Ended()) == 0 { // only ends are stored yet, also when that has failed
+	if l.drained && len(m.Ended()) == 0 { // only ends of runs are still stored and retried
 		wake = time.Time{}
 	}
 	l.agenda.put(e, wake)
 	switch hasEnds := len(m.Ended()) > 0; {
 	case !isLazy:
-		e.inLine = nil
-	case hasEnds && e.inLine != &l.ends:
+		e.queue = nil
+	case hasEnds && e.queue != &l.ends:
 		l.ends.push(e)
-	case !hasEnds && e.inLine == nil:
+	case !hasEnds && e.queue == nil:
 		l.behind.push(e)
 	}
 	if m.IsAtRest() && !m.IsWriting() {
@@ -213,11 +214,11 @@ func (l *loop) place(e *entry) {
 		delete(l.entries, e.job.Name)
 		l.lacks.drop(e)
 		l.agenda.put(e, time.Time{})
-		e.inLine = nil
+		e.queue = nil
 	}
 }
 
-// asking is the context in which the nodes are asked: a stop cuts it short, and what a leader that drains still asks for is not.
+// asking returns the context for reads from the nodes. A stop cancels it. While the leader drains, only the end of the term does.
 func (l *loop) asking() context.Context {
 	if l.drained {
 		return l.term.Context()
@@ -230,19 +231,19 @@ func (l *loop) isBusy(e *entry) bool {
 	return is
 }
 
-// drain opens nothing any more. What is being opened is still run.
+// drain makes the loop open no more runs. Runs that are being opened still run.
 func (l *loop) drain() {
 	l.drained = true
 	l.agenda.clear()
-	l.fresh.clear()
+	l.ready.clear()
 	l.behind.clear()
 	for e := range l.busy {
 		l.apply(e, jobmachine.Drain{})
 	}
 }
 
-// isOver reports whether no run is under way and all ends are stored, or cannot be stored. It reports the latter to log and
-// hooks.
+// isOver reports whether no run is under way and all ends are stored or given up. It reports ends that it gives up to the log
+// and the hooks.
 func (l *loop) isOver() bool {
 	if len(l.busy) == 0 {
 		return true
@@ -258,17 +259,17 @@ func (l *loop) isOver() bool {
 		return false
 	}
 	for e := range l.busy {
-		if len(e.machine.Ended()) == 0 { // a run has only just been started, or has just returned
+		if len(e.machine.Ended()) == 0 { // a run has just started or just returned
 			return false
 		}
 	}
 	for e := range l.busy {
-		l.tellUnstored(e)
+		l.reportUnstored(e)
 	}
 	return true
 }
 
-// untilGiveUp returns after which pause isOver may change without an event.
+// untilGiveUp returns how long isOver cannot change without an event.
 func (l *loop) untilGiveUp() time.Duration {
 	if l.giveUp.IsZero() {
 		return maxPoll

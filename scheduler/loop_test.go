@@ -101,7 +101,7 @@ func TestTick_ThousandJobsStartAtOneInstant(t *testing.T) {
 func TestTick_RunsOnceThroughTheLossOfALeader(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
-		work := func(ctx context.Context, _ int) error { // as long as a tick, and then longer
+		work := func(ctx context.Context, _ int) error { // first as long as a tick, and then longer
 			select {
 			case <-time.After(9 * time.Second):
 				return nil
@@ -167,7 +167,7 @@ func TestStop_LetsRunsFinishAndHandsOver(t *testing.T) {
 		a.stop()
 		second := b.leads()
 		if got := c.At(second.Since()); got < 26*time.Second || got > 27*time.Second {
-			t.Errorf("b led after %v, a's runs ended after 26s", got)
+			t.Errorf("b led at %v, a's runs ended at 26s", got)
 		}
 		c.SleepTo(30 * time.Second)
 		for _, run := range c.records() {
@@ -185,8 +185,8 @@ func TestStop_LetsRunsFinishAndHandsOver(t *testing.T) {
 	})
 }
 
-// A tick that waits when the leader is told to stop is not started, though its turn comes: it was not
-// claimed, so that the next leader runs it.
+// A tick waits for a run when the leader is asked to stop. The leader does not start it when the run returns. It was not opened,
+// so the next leader runs it.
 func TestStop_LeavesWhatWaitsToTheNextLeader(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
@@ -198,7 +198,7 @@ func TestStop_LeavesWhatWaitsToTheNextLeader(t *testing.T) {
 		<-a.ended
 		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s"})
 		if got := c.at(now()); got != "25s" {
-			t.Errorf("Run returned at %v, the run at 25s", got)
+			t.Errorf("Elector.Run returned at %v, the job's run at 25s", got)
 		}
 	})
 }
@@ -218,7 +218,7 @@ func TestStop_CancelsRunsWhenTheTimeToDrainIsOver(t *testing.T) {
 	})
 }
 
-// The nodes are away for a while, though not long enough to cost the term.
+// The nodes do not answer for a while, but not long enough to end the term.
 func TestLoop_RunsOnlyTheNewestTickWhenLate(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
@@ -232,7 +232,7 @@ func TestLoop_RunsOnlyTheNewestTickWhenLate(t *testing.T) {
 		if len(runs) < 4 {
 			t.Fatalf("ran %q", c.ran())
 		}
-		next := runs[2] // the newest of those that had come when a claim was tried again
+		next := runs[2] // the newest that had come when the write was retried
 		if late := next.start.Sub(next.Tick); late >= time.Second || next.start.Before(c.Start.Add(25500*time.Millisecond)) {
 			t.Errorf("ran %q", c.ran())
 		}

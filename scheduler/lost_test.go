@@ -16,7 +16,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// states are those of the records of a job, by tick and attempt.
+// states returns the states of a job's records, by tick and attempt.
 func (r *replica) states(job string) map[string]scheduler.State {
 	r.c.T.Helper()
 	history, err := r.History(r.c.T.Context(), job, 50)
@@ -25,7 +25,7 @@ func (r *replica) states(job string) map[string]scheduler.State {
 	}
 	states := make(map[string]scheduler.State)
 	for _, record := range history {
-		for _, tick := range []time.Time{record.Tick, record.From} { // of a range, the first one too
+		for _, tick := range []time.Time{record.Tick, record.From} { // for a range of ticks, the first one too
 			if at := r.c.at(tick); states[at] == "" { // the newest row comes first
 				states[at] = record.State
 			}
@@ -34,8 +34,8 @@ func (r *replica) states(job string) map[string]scheduler.State {
 	return states
 }
 
-// cutOff has two replicas with a job of every minute; a is cut off for good in its first run, and b leads when
-// that has run out. The work of a, told of its context's end, returns err.
+// cutOff has two replicas with a job of every minute. It cuts a off for good during its first run, and b leads when a's lease has
+// run out. When the context of a's run ends, the run returns err.
 func (c *cluster) cutOff(change func(*scheduler.Job), err error) (a, b *replica) {
 	a, b = c.leader("a"), c.idle("b")
 	for _, r := range []*replica{a, b} {
@@ -59,11 +59,11 @@ func (c *cluster) cutOff(change func(*scheduler.Job), err error) (a, b *replica)
 
 func TestLost_ARunWithoutAKnownEndIsRecordedAndNotRepeated(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		var told []scheduler.Record
+		var reported []scheduler.Record
 		_, b := c.cutOff(func(*scheduler.Job) {}, context.Canceled)
 		wantEqual(t, "ran", c.ran(), []string{"job 1m0s@1m0s", "job 2m0s@2m0s"})
 		if got := b.states("job"); got["1m0s"] != scheduler.StateLost || got["2m0s"] != scheduler.StateOK {
-			t.Errorf("recorded %v, told %v", got, told)
+			t.Errorf("recorded %v, reported %v", got, reported)
 		}
 		if lines := b.logs.FilterMessageSnippet("run lost").All(); len(lines) != 1 || lines[0].ContextMap()["replica"] != "a" {
 			t.Errorf("logged %v", lines)
@@ -93,7 +93,7 @@ func TestLost_AtLeastOnceRunsItAgain(t *testing.T) {
 	})
 }
 
-// Its leader stops, and the run goes on for longer than the next leader waits before it skips a tick.
+// The leader stops, and its run goes on for longer than the next leader waits before it skips a tick.
 func TestLost_ATickThatWasCutOffIsRunAgain(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
@@ -116,7 +116,7 @@ func TestLost_ATickThatWasCutOffIsRunAgain(t *testing.T) {
 	})
 }
 
-// a is deposed in its run, which goes on whatever its context says: the next leader sees that it does.
+// a loses its lease during its run, which ignores its context. The next leader notices that the run goes on.
 func TestOverlap_OverAChangeOfTheLeader(t *testing.T) {
 	for overlap, want := range map[scheduler.Overlap][]string{
 		scheduler.Skip:  {"a 1m0s", "b 3m0s"},
@@ -156,27 +156,27 @@ func TestOverlap_OverAChangeOfTheLeader(t *testing.T) {
 	}
 }
 
-// Somebody was promised a larger token: this leader's ticks cannot be won, so it gives up, and the next lease's
-// token is above both.
+// The nodes have promised another leader with a larger token, so this leader cannot store anything. It resigns, and the next
+// lease's token is above both.
 func TestFenced_LeaderGivesUpAndComesBackAboveIt(t *testing.T) {
 	const more = 1_000_000
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		term, told := fencedBy(t, c, more, func() {})
+		term, reported := fencedBy(t, c, more, func() {})
 		if term.second <= term.by {
 			t.Errorf("token %d after one of %d was promised", term.second, term.by)
 		}
-		wantEqual(t, "told", told, []string{fmt.Sprintf("fenced by %d more", more)})
+		wantEqual(t, "reported", reported, []string{fmt.Sprintf("fenced by %d more", more)})
 	})
 }
 
-// One node says that it was promised to a term that nobody can have: it ends no term, and is raised nowhere. A number that
-// scripts cannot count to would end this process.
+// One node claims that it has promised a term that nobody can have. That ends no term, and the token is not raised to it.
+// Otherwise a number too large for Lua would end this process.
 func TestFenced_ATermThatNobodyCanHaveIsNotBelieved(t *testing.T) {
 	const more = 1_000_000
 	for _, forged := range []string{"9007199254740991", "18446744073709551615"} {
 		t.Run(forged, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
-				term, told := fencedBy(t, c, more, func() {
+				term, reported := fencedBy(t, c, more, func() {
 					const hash = "{redlock}:jobs:x"
 					header := c.Node(0).HGet(hash, "")
 					c.Node(0).HSet(hash, "", header[:strings.LastIndexByte(header[:strings.LastIndexByte(header, ':')], ' ')+1]+forged+":nobody")
@@ -184,7 +184,7 @@ func TestFenced_ATermThatNobodyCanHaveIsNotBelieved(t *testing.T) {
 				if most := uint64(time.Now().UnixMicro()); term.second <= term.first+more || term.second > most {
 					t.Errorf("%s: token %d after %d, want at most %d", forged, term.second, term.first, most)
 				}
-				wantEqual(t, "told", told, []string{fmt.Sprintf("fenced by %d more", more)})
+				wantEqual(t, "reported", reported, []string{fmt.Sprintf("fenced by %d more", more)})
 			})
 		})
 	}
@@ -192,13 +192,13 @@ func TestFenced_ATermThatNobodyCanHaveIsNotBelieved(t *testing.T) {
 
 type fencedTerm struct{ first, by, second uint64 }
 
-// fencedBy has another leader, with a token that is so much larger, be promised the jobs, and the nodes be spoilt then. It
-// returns the tokens of the leader before and after, and what its hook was told.
-func fencedBy(t *testing.T, c *cluster, more uint64, spoil func()) (term fencedTerm, told []string) {
+// fencedBy makes the nodes promise the jobs to another leader, whose token is larger by more, and then calls spoil. It returns
+// the tokens of the leader before and after, and the hook's calls.
+func fencedBy(t *testing.T, c *cluster, more uint64, spoil func()) (term fencedTerm, reported []string) {
 	t.Helper()
 	hooks := &recorder{}
 	a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{Fenced: hooks.hooks().Fenced}))
-	a.add(a.job("job", "*/10 * * * * *", quick), a.job("other", "*/10 * * * * *", quick)) // in one call
+	a.add(a.job("job", "*/10 * * * * *", quick), a.job("other", "*/10 * * * * *", quick)) // both in one call
 	c.SleepTo(12 * time.Second)
 	first := a.leads()
 	other := jobstore.New(jobstore.Config{
@@ -220,10 +220,10 @@ func fencedBy(t *testing.T, c *cluster, more uint64, spoil func()) (term fencedT
 	if len(runs) != 8 {
 		t.Errorf("ran %v", c.ran())
 	}
-	return fencedTerm{first.Token(), leader.Token, a.leads().Token()}, hooks.told()
+	return fencedTerm{first.Token(), leader.Token, a.leads().Token()}, hooks.reported()
 }
 
-// The votes are given, but no node's answer comes back: they are asked again, for the same run.
+// The nodes store the start of a run, but none of their answers arrive. The leader writes it again, for the same run.
 func TestTick_RepliesToItsClaimAreLost(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
@@ -240,7 +240,7 @@ func TestTick_RepliesToItsClaimAreLost(t *testing.T) {
 	})
 }
 
-// Somebody who led before has had a larger ballot promised and has opened a tick under it, though this one leads.
+// An earlier leader has made the nodes promise a larger ballot and has opened a tick under it, although this leader leads.
 func TestFenced_ByAnEarlierLeaderItTakesALargerBallot(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
@@ -278,14 +278,14 @@ func TestFenced_ByAnEarlierLeaderItTakesALargerBallot(t *testing.T) {
 	})
 }
 
-// The lease is not renewed any more. A manual run is stored in time, but the answer comes when the term is over.
+// The lease is not renewed any more. A triggered run is stored in time, but the answer comes when the term is over.
 func TestLost_ARunThatIsStoredWhenTheTermIsOverDoesNotStart(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		a.add(a.job("job", "@yearly", quick))
 		c.SleepTo(12 * time.Second)
 		term := a.leads()
-		b.status("job") // it is connected
+		b.status("job") // connects it
 		c.SetPreHook(0, func(p *server.Peer, command string, args ...string) bool {
 			renewal := command == "EVALSHA" && slices.ContainsFunc(args, func(arg string) bool {
 				return strings.Contains(arg, election.LockName("x"))
@@ -298,7 +298,7 @@ func TestLost_ARunThatIsStoredWhenTheTermIsOverDoesNotStart(t *testing.T) {
 		const way = 50 * time.Millisecond
 		a.links.Delay(way)
 		over := term.Deadline()
-		time.Sleep(time.Until(over.Add(-6 * way))) // the news, a poll, what was set, and the write: seven ways
+		time.Sleep(time.Until(over.Add(-6 * way))) // the notice, a poll, the setting and the write take seven ways
 		if err := b.Trigger(t.Context(), "job"); err != nil {
 			t.Fatal(err)
 		}
@@ -314,9 +314,9 @@ func TestLost_ARunThatIsStoredWhenTheTermIsOverDoesNotStart(t *testing.T) {
 	})
 }
 
-// An earlier leader takes the jobs over and opens a tick. This leader asks for a larger ballot: all nodes promise it, but their
-// clocks disagree, so it does not count. The next ballot finds only ballots of this leader at the nodes, and must read the jobs
-// all the same.
+// An earlier leader takes over the jobs and opens a tick. This leader asks for a larger ballot, and all nodes promise it, but
+// their clocks disagree, so it does not count. At the next ballot, the nodes return only ballots of this leader. It must read the
+// jobs nevertheless.
 func TestBallot_OneThatDidNotCountHidesNoOtherLeader(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
@@ -347,7 +347,7 @@ func TestBallot_OneThatDidNotCountHidesNoOtherLeader(t *testing.T) {
 		c.SleepTo(19990 * time.Millisecond)
 		c.Offset(1, 1300*time.Millisecond)
 		c.Offset(2, 2600*time.Millisecond)
-		c.SleepTo(20020 * time.Millisecond) // the write of the tick was refused, and a larger ballot asked for in vain
+		c.SleepTo(20020 * time.Millisecond) // the write of the tick was refused, and a larger ballot failed
 		c.Offset(1, 0)
 		c.Offset(2, 0)
 		c.SleepTo(25 * time.Second)

@@ -8,10 +8,10 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 )
 
-// skewTicks is for long looks.
+// skewTicks is for long runs of the test.
 var skewTicks = flag.Int("skew.ticks", race.Scale(10, 50), "ticks of each mix of skew and length")
 
-// allZones looks at links and zones of equal rules as well.
+// allZones also tests links and zones of equal rules.
 var allZones = flag.Bool("zones.all", false, "changes of the clocks of all zones, not one of each kind")
 
 func TestMain(m *testing.M) { testmain.Run(m) }

@@ -8,16 +8,15 @@ import (
 )
 
 const (
-	star   = 1 << 63 // in robfig's sets: the field was * or ?
-	cycle  = 8       // years within which every date comes: 29 February is left out in 2100
+	star   = 1 << 63 // the bit of robfig's sets for a field that was * or ?
+	cycle  = 8       // years within which every date occurs: 2100 has no 29 February
 	minute = 60
 	hour   = 60 * minute
 )
 
-// match returns the first reading of a wall clock, from the given one on, that the spec names; the zero time if
-// it names no date there is.
+// match returns the first reading of a wall clock at or after from that matches the spec, or the zero time if no date does.
 //
-// robfig's own search goes through a day minute by minute. Its sets have one bit for each value.
+// It is faster than robfig's own search, which goes through a day minute by minute. robfig's sets have one bit for each value.
 func match(spec *cron.SpecSchedule, from time.Time) time.Time {
 	year, month, day := from.Date()
 	h, m, s := from.Clock()
@@ -44,7 +43,7 @@ func match(spec *cron.SpecSchedule, from time.Time) time.Time {
 	return time.Time{}
 }
 
-// timeOfDay is the first, in seconds since midnight and from the given one on, that the spec names.
+// timeOfDay returns the first time of day at or after h:m:s that matches the spec, in seconds since midnight.
 func timeOfDay(spec *cron.SpecSchedule, h, m, s int) (seconds int, ok bool) {
 	if has(spec.Hour, h) {
 		if has(spec.Minute, m) {
@@ -60,7 +59,7 @@ func timeOfDay(spec *cron.SpecSchedule, h, m, s int) (seconds int, ok bool) {
 	return hours*hour + lowest(spec.Minute)*minute + lowest(spec.Second), ok
 }
 
-// isDay is cron's rule for its two day fields: both, if one of them is *, and otherwise one is enough.
+// isDay applies cron's rule for the two day fields: both must match if one of them is *, otherwise one is enough.
 func isDay(spec *cron.SpecSchedule, day int, weekday time.Weekday) bool {
 	dom, dow := has(spec.Dom, day), has(spec.Dow, int(weekday))
 	if spec.Dom&star != 0 || spec.Dow&star != 0 {
@@ -73,7 +72,7 @@ func has(set uint64, value int) bool { return set&(1<<value) != 0 }
 
 func lowest(set uint64) int { return bits.TrailingZeros64(set) }
 
-// next is the lowest value of a set from the given one on.
+// next returns the lowest value of a set that is at least from.
 func next(set uint64, from int) (value int, ok bool) {
 	value = lowest(set &^ star >> from << from)
 	return value, value < 64

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// In UTC, and where a date comes within its five years, robfig's own search is right.
+// robfig's own search is right in UTC for dates that come within its five years.
 func TestMatch_AgreesWithRobfigsSearchInUTC(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	pick := func(low, high int) string {
@@ -35,7 +35,7 @@ func TestMatch_AgreesWithRobfigsSearchInUTC(t *testing.T) {
 		for range 5 {
 			want := spec.Next(from)
 			if want.IsZero() {
-				break // further away than it looks, or never
+				break // beyond its five years, or never
 			}
 			if got := match(spec, from.Add(time.Second)); !got.Equal(want) {
 				t.Fatalf("%v after %v: %v, want %v", words, from, got, want)

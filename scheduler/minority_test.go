@@ -11,7 +11,7 @@ import (
 
 const hash, settings = "{redlock}:jobs:x", "{redlock}:settings:x"
 
-// lie has one node say that somebody has set something, as it would be said of a real one: p is a pause, t a trigger.
+// lie makes one node claim that somebody made a setting, in the form of a real one: p is a pause, t a trigger.
 func (c *cluster) lie(node int, kind string, at time.Time) {
 	setting := fmt.Sprintf("%016dffffff,1,nobody,nowhere", at.UnixMicro())
 	c.Node(node).HSet(settings, kind+":job", setting)
@@ -21,7 +21,7 @@ func (c *cluster) lie(node int, kind string, at time.Time) {
 	c.Node(node).Publish(hash, kind+" "+setting)
 }
 
-// Whichever node it is, and whoever answers last.
+// That holds for each node, whichever answers last.
 func TestMinority_NothingThatOneNodeHasSetIsObeyed(t *testing.T) {
 	for node := range 3 {
 		for slow := range 3 {
@@ -41,7 +41,7 @@ func TestMinority_NothingThatOneNodeHasSetIsObeyed(t *testing.T) {
 					if err != nil || status.Paused {
 						t.Errorf("it is shown as paused: %+v, %v", status, err)
 					}
-					a.stop() // and for the next leader
+					a.stop() // the next leader ignores it too
 					<-a.ended
 					c.lie(node, "p", time.Now())
 					c.SleepTo(40500 * time.Millisecond)
@@ -66,7 +66,8 @@ func TestMinority_NothingThatOneNodeHasSetIsObeyed(t *testing.T) {
 	}
 }
 
-// Nor what it says was set before the other nodes lost their data: a leader has read them since, and nobody had set anything.
+// A setting that one node claims is from before the other nodes lost their data is ignored too: a leader has read them since, and
+// there was no setting.
 func TestMinority_NothingIsObeyedThatTheOthersAreTooYoungFor(t *testing.T) {
 	for node := range 3 {
 		t.Run(fmt.Sprint("node ", node), func(t *testing.T) {
@@ -100,7 +101,8 @@ func TestMinority_NothingIsObeyedThatTheOthersAreTooYoungFor(t *testing.T) {
 	}
 }
 
-// A pause that two nodes of three have is obeyed while the third one hangs, and so is one that only one of two has that answer.
+// A pause that two nodes of three have takes effect while the third one hangs. So does a pause that only one of the two answering
+// nodes has.
 func TestMinority_ASettingThatAMajorityMayHaveIsObeyed(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
@@ -118,7 +120,8 @@ func TestMinority_ASettingThatAMajorityMayHaveIsObeyed(t *testing.T) {
 	})
 }
 
-// One node has an entry of the leader with a number that the leader has not used. It is not shown, and the leader writes over it.
+// One node has an entry of the leader with a number that the leader has not used. The entry is not shown, and the leader
+// overwrites it.
 func TestMinority_AnEntryThatNobodyHasWrittenIsWrittenAgain(t *testing.T) {
 	for node := range 3 {
 		t.Run(fmt.Sprint("node ", node), func(t *testing.T) {
@@ -146,7 +149,7 @@ func TestMinority_AnEntryThatNobodyHasWrittenIsWrittenAgain(t *testing.T) {
 	}
 }
 
-// Names that one node has made up are not shown, and its rows drive no others out of the history.
+// Names that one node has made up are not shown, and its rows displace no others from the history.
 func TestMinority_WhatOneNodeHasMadeUpIsNotShown(t *testing.T) {
 	for node := range 3 {
 		t.Run(fmt.Sprint("node ", node), func(t *testing.T) {
@@ -169,7 +172,7 @@ func TestMinority_WhatOneNodeHasMadeUpIsNotShown(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				a.links.Delay(5*time.Millisecond, (node+1)%3) // so that this node is heard
+				a.links.Delay(5*time.Millisecond, (node+1)%3) // so that this node's answer is used
 				jobs, err := a.Jobs(t.Context())
 				if err != nil || len(jobs) != 6 {
 					t.Errorf("%d jobs, %v", len(jobs), err)
@@ -189,7 +192,7 @@ func TestMinority_WhatOneNodeHasMadeUpIsNotShown(t *testing.T) {
 	}
 }
 
-// A node that has a later number than the leader has used, whatever is written, costs fewer and fewer ballots.
+// A node that always claims a later number than the leader has used causes fewer and fewer ballots.
 func TestMinority_ANodeThatAlwaysHasALaterNumber(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")

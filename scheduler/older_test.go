@@ -7,7 +7,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// The end of a run is stored on nodes 0 and 1, and node 1 restarts from an older file.
+// The end of a run is stored on nodes 0 and 1, and node 1 restarts with older data.
 func TestOlder_AnEndThatOneNodeLostIsShown(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
@@ -45,10 +45,10 @@ func TestOlder_AJobInUseIsNotForgotten(t *testing.T) {
 		c.SleepTo(40 * time.Second)
 		file := c.Snapshot(1)
 		a.links.Cut(2)
-		c.Restart(1) // the leader takes a ballot, and writes the job under it
+		c.Restart(1) // the leader takes a new ballot and writes the job under it
 		c.SleepTo(60 * time.Second)
 		if err := b.Forget(t.Context(), "job"); err == nil {
-			t.Error("forgotten before")
+			t.Error("the job was forgotten before the restart")
 		}
 		c.RestartFrom(1, file)
 		a.links.Heal(2)

@@ -8,8 +8,8 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// oracleSpecs have ticks in or near the hours in which zones change their clocks. What each one
-// means is written a second time, as a plain condition on a reading of the wall clock.
+// oracleSpecs have ticks in or near the hours in which zones change their clocks. Each has its meaning a second time, as a plain
+// condition on a reading of the wall clock.
 var oracleSpecs = []struct {
 	spec    string
 	matches func(wall time.Time) bool
@@ -38,9 +38,9 @@ var oracleSpecs = []struct {
 	}},
 }
 
-// TestZone_AgreesWithAMinuteByMinuteSearch compares ticks around changes of a zone's clock with those found by looking
-// at that clock once a minute. 2040 and 2044 are leap years past the tables of the zone database. The changes from 2000
-// to 2040 are those of TestZone_AgreesWithASearchAroundEveryChangeOfEveryZone.
+// TestZone_AgreesWithAMinuteByMinuteSearch compares ticks around changes of a zone's clock with a search that reads the clock
+// once a minute. 2040 and 2044 are leap years beyond the tables of the zone database.
+// TestZone_AgreesWithASearchAroundEveryChangeOfEveryZone has the changes from 2000 to 2040.
 func TestZone_AgreesWithAMinuteByMinuteSearch(t *testing.T) {
 	tests := []struct {
 		zone        string
@@ -58,7 +58,7 @@ func TestZone_AgreesWithAMinuteByMinuteSearch(t *testing.T) {
 	}
 }
 
-// changes lists the days, by UTC, on which the zone's clock changes, and the last of leap years.
+// changes returns the days, by UTC, on which the zone's clock changes, and the last days of leap years.
 func changes(loc *time.Location, first, last int) []time.Time {
 	var days []time.Time
 	day := time.Date(first, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -84,8 +84,7 @@ func compareWithSearch(t *testing.T, loc *time.Location, from, until time.Time) 
 			got = append(got, tick)
 		}
 
-		// reached is the latest reading there has been. Only a change of the clock makes the
-		// present one differ from the minute after it.
+		// reached is the latest reading so far. The present reading is a minute after it unless the clock was changed.
 		var want []time.Time
 		reached := reading(from, loc)
 		for now := from.Add(time.Minute); now.Before(until); now = now.Add(time.Minute) {
@@ -109,7 +108,7 @@ func compareWithSearch(t *testing.T, loc *time.Location, from, until time.Time) 
 	}
 }
 
-// reading is what the zone's clock shows, as a time in UTC.
+// reading returns what the zone's clock shows, as a time in UTC.
 func reading(t time.Time, loc *time.Location) time.Time {
 	_, offset := t.In(loc).Zone()
 	return t.Add(time.Duration(offset) * time.Second)

@@ -12,8 +12,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// Ticks come every 10 s, from 10 s to 90 s. Runs are written tick@start, and +r when they have
-// returned after they were replaced.
+// Ticks come every 10 s, from 10 s to 90 s. Runs are written tick@start, with +r if they returned after they were replaced.
 func TestOverlap_OfATickWithARunUnderWay(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {
@@ -80,7 +79,7 @@ func TestOverlap_OfATickWithARunUnderWay(t *testing.T) {
 					if errors.Is(run.cause, scheduler.ErrReplaced) {
 						ran += "+r"
 					} else if run.cause != nil {
-						t.Errorf("%s was cancelled by %v", ran, run.cause)
+						t.Errorf("%s was canceled by %v", ran, run.cause)
 					}
 					got = append(got, ran)
 				}
@@ -109,7 +108,7 @@ func TestOverlap_IsByJob(t *testing.T) {
 	})
 }
 
-// A tick comes while a run is under way, and one node votes to skip it. The run returns, and the tick is claimed again.
+// A tick comes while a run is under way, and one node stores that it is skipped. The run returns, and the tick is decided again.
 func TestSkip_ATickThatOneNodeHasSkippedIsNotRun(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")

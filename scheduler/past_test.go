@@ -13,14 +13,14 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// oneDeadOneForgot leaves one node that remembers. The leader has lost its lease with it, and leads again when
-// the guard of the node that forgot is over.
-func (c *cluster) oneDeadOneForgot() {
+// oneDeadOneWiped kills one node and wipes another one, so that one node still has its state. The leader loses its lease by
+// that. It leads again when the guard of the wiped node is over.
+func (c *cluster) oneDeadOneWiped() {
 	c.Kill(0)
 	c.Wipe(1)
 }
 
-// accounted are the ticks up to now that ran, and those that were left out.
+// accounted returns how many ticks up to now ran, and how many were missed.
 func (r *replica) accounted(job string) (ran, missed int) {
 	for _, rec := range r.c.records() {
 		if rec.Job == job && !rec.Manual {
@@ -30,7 +30,7 @@ func (r *replica) accounted(job string) (ran, missed int) {
 	return ran, r.status(job).Missed
 }
 
-// The node that lost its state takes no tick that it may have taken before, and the dead one takes none at all.
+// The node that lost its state stores no tick that it may have stored before, and the dead node stores none at all.
 func TestPast_TicksThatCannotBeWonDoNotHoldUpTheOthers(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
@@ -38,7 +38,7 @@ func TestPast_TicksThatCannotBeWonDoNotHoldUpTheOthers(t *testing.T) {
 		job.CatchUp = scheduler.CatchUpAll(time.Hour)
 		a.add(job)
 		c.SleepTo(25 * time.Second)
-		c.oneDeadOneForgot()
+		c.oneDeadOneWiped()
 		c.SleepTo(time.Minute + 5*time.Second)
 		runs := c.records()
 		if last := runs[len(runs)-1]; c.at(last.Tick) != "1m0s" || c.at(last.start) != "1m0s" {
@@ -50,7 +50,7 @@ func TestPast_TicksThatCannotBeWonDoNotHoldUpTheOthers(t *testing.T) {
 	})
 }
 
-// Nobody leads at the tick. A node that lost its state before takes it, as it is above all that it can have taken.
+// Nobody leads at the tick. A node that lost its state before the tick stores it, because it cannot have stored it earlier.
 func TestPast_ATickAfterALossOfStateIsRun(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
@@ -67,7 +67,8 @@ func TestPast_ATickAfterALossOfStateIsRun(t *testing.T) {
 	})
 }
 
-// One node has stored that a run begins, the leader dies, and another node is away: nobody can tell whether it began.
+// One node has stored the start of a run, the leader dies, and another node does not answer: nobody can tell whether the run
+// began.
 func TestPast_ATickThatMayHaveStartedIsLost(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
@@ -77,7 +78,7 @@ func TestPast_ATickThatMayHaveStartedIsLost(t *testing.T) {
 			r.add(job)
 		}
 		c.SleepTo(19500 * time.Millisecond)
-		a.links.Cut(1, 2) // only the first node hears of the tick
+		a.links.Cut(1, 2) // only the first node gets the write of the tick
 		c.SleepTo(31 * time.Second)
 		a.links.Cut()
 		b.links.Cut(1)
@@ -95,7 +96,7 @@ func TestPast_ATickThatMayHaveStartedIsLost(t *testing.T) {
 	})
 }
 
-// The same, but all nodes answer: a majority knows that it did not begin.
+// The same, but all nodes answer: a majority shows that the run did not begin.
 func TestPast_ATickThatCannotHaveStartedIsRun(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
@@ -116,7 +117,7 @@ func TestPast_ATickThatCannotHaveStartedIsRun(t *testing.T) {
 	})
 }
 
-// Of three nodes one is dead and one has lost its state. The third one alone knows of a run that an earlier leader began.
+// Of three nodes one is dead and one has lost its state. Only the third one knows a run that an earlier leader began.
 func TestPast_ARunThatOneNodeAloneKnowsIsTakenOver(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
@@ -132,7 +133,7 @@ func TestPast_ARunThatOneNodeAloneKnowsIsTakenOver(t *testing.T) {
 		}
 		c.SleepTo(62 * time.Second)
 		a.links.Cut()
-		c.oneDeadOneForgot()
+		c.oneDeadOneWiped()
 		b.campaign()
 		b.leads()
 		c.SleepTo(130 * time.Second)
@@ -143,7 +144,7 @@ func TestPast_ARunThatOneNodeAloneKnowsIsTakenOver(t *testing.T) {
 	})
 }
 
-// Of three nodes one is dead and one has lost its state: a leader may have run the trigger before, and nobody knows.
+// Of three nodes one is dead and one has lost its state: an earlier leader may have run the trigger, and nobody knows.
 func TestPast_ATriggerThatOneNodeAloneKnowsIsMissed(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.idle("a"), c.idle("b")
@@ -153,7 +154,7 @@ func TestPast_ATriggerThatOneNodeAloneKnowsIsMissed(t *testing.T) {
 		if err := b.Trigger(t.Context(), "job"); err != nil {
 			t.Fatal(err)
 		}
-		c.oneDeadOneForgot()
+		c.oneDeadOneWiped()
 		a.campaign()
 		c.SleepTo(70 * time.Second)
 		wantEqual(t, "ran", c.ran(), []string{"job 1m0s@1m0s"})
@@ -163,8 +164,8 @@ func TestPast_ATriggerThatOneNodeAloneKnowsIsMissed(t *testing.T) {
 	})
 }
 
-// One node has voted for ticks that nobody won; they were left out for newer ones.
-func TestPast_ATickThatWasLeftOutIsNoLostRunToTheNextLeader(t *testing.T) {
+// One node has stored ticks that no majority stored; they were missed, and newer ticks took their place.
+func TestPast_AMissedTickIsNoLostRunToTheNextLeader(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		for _, r := range []*replica{a, b} {
@@ -194,8 +195,8 @@ func TestPast_ATickThatWasLeftOutIsNoLostRunToTheNextLeader(t *testing.T) {
 	})
 }
 
-// A manual run in between does not make the leader forget with which run it has asked for the tick.
-func TestPast_ATickIsAskedForAgainAfterARunByHand(t *testing.T) {
+// After a triggered run in between, the leader still writes the tick again with the same run.
+func TestPast_ATickIsWrittenAgainAfterATriggeredRun(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		for _, r := range []*replica{a, b} {
@@ -225,8 +226,9 @@ func TestPast_ATickIsAskedForAgainAfterARunByHand(t *testing.T) {
 	})
 }
 
-// The votes for a tick are there, the answers were lost, and so was the term. Who has asked knows that nothing runs.
-func TestPast_ATickThatWasAskedForIsRunByTheSameProcessInItsNextTerm(t *testing.T) {
+// The nodes have stored the start of a tick, but the answers were lost, and so was the term. The process that wrote it knows that
+// nothing runs.
+func TestPast_AnOpenedTickIsRunByTheSameProcessInItsNextTerm(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		a.add(a.job("job", "12,25 * * * * *", quick))
@@ -284,7 +286,7 @@ func isAbout(job, command string, args []string) bool {
 
 const noMemory = "OOM command not allowed when used memory > 'maxmemory'."
 
-// The node that shows that it did not begin is away at first.
+// The node that shows that the run did not begin does not answer at first.
 func TestPast_ATickThatCannotHaveStartedIsRunAlsoWithASlowNode(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")

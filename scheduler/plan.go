@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// A plan is a spec with its zone, in the one form that all specs of the same meaning share: "CRON_TZ=UTC 0 30 6 * * 1-5". It is
-// what the nodes keep of a timetable. A job whose plan is the same goes on where it was, however its spec is written.
+// A plan is the normalized form of a spec and its zone: "CRON_TZ=UTC 0 30 6 * * 1-5". Specs with the same meaning have the same
+// plan. The nodes store the plan of a job. If it is unchanged, the job's ticks continue, however its spec is written.
 
 func planOf(loc *time.Location, words ...string) string {
 	return "CRON_TZ=" + zoneOf(loc) + " " + strings.Join(words, " ")
 }
 
-// splitPlan takes a plan's zone and spec apart. A spec of whole minutes has five fields, as people write it.
+// splitPlan returns a plan's zone and spec. It omits the seconds of a spec of whole minutes, as people write it.
 func splitPlan(plan string) (zone, spec string) {
 	first, rest, _ := strings.Cut(plan, " ")
 	zone, _ = zoneName(first)
@@ -31,7 +31,7 @@ func zoneOf(loc *time.Location) string {
 	return loc.String()
 }
 
-// descriptor returns the one name of a descriptor that has two.
+// descriptor returns the normalized name of a descriptor: two of them have two names.
 func descriptor(word string) string {
 	switch word {
 	case "@annually":
@@ -42,7 +42,7 @@ func descriptor(word string) string {
 	return word
 }
 
-// canonical returns checked fields with numbers for names and * for ?, with their lists in order, and with the seconds.
+// canonical returns checked fields in normalized form: numbers for names, * for ?, sorted lists, and always with seconds.
 func canonical(fields []field, words []string) []string {
 	var all []string
 	if len(words) == len(layout)-1 {
@@ -65,7 +65,7 @@ func canonical(fields []field, words []string) []string {
 	return all
 }
 
-// canonical returns one part of a list.
+// canonical returns one part of a list in normalized form.
 func (f field) canonical(part string) string {
 	part, step, hasStep := strings.Cut(part, "/")
 	from, to, isRange := strings.Cut(part, "-")
@@ -98,7 +98,7 @@ func (f field) number(value string) string {
 	return value
 }
 
-// leading returns the number that a part begins with; -1 where it begins with *.
+// leading returns the number at the start of a part, or -1 if the part starts with *.
 func leading(part string) int {
 	end := strings.IndexFunc(part, func(r rune) bool { return r < '0' || r > '9' })
 	if end < 0 {

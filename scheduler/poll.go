@@ -10,17 +10,18 @@ import (
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// polls is the state of the polls by which the leader learns what people have set, and which nodes have lost their state.
+// polls is the state of the leader's polls. With them it learns of pauses and triggers, and of nodes that have lost their state.
 type polls struct {
 	running bool
 	at      time.Time // when the next poll is due; zero: at once
 	latest  map[int]int64
-	woken   bool           // at is that of news
-	pace    retry.Pace     // of the polls that news cause: anybody who may publish can send any number
-	doubts  map[string]int // jobs of which a node has something newer than what holds, and how often they were read again
+	noticed bool           // a notice has set at
+	pace    retry.Pace     // limits polls caused by notices: anybody with access to the nodes can publish any number of them
+	doubts  map[string]int // by job: how often it was read again because a node has a newer setting than the quorum
 }
 
-// maxDoubts bounds how often a job is read again, over about ten seconds: what has not reached enough nodes by then was not stored.
+// maxDoubts bounds how often a job is read again, over about ten seconds. A setting that has not reached enough nodes by then
+// was not stored.
 const maxDoubts = 12
 
 var doubtBackoff = retry.Backoff{Min: 3 * time.Millisecond, Max: 5 * time.Second}
@@ -29,15 +30,15 @@ func newPolls() polls {
 	return polls{pace: retry.Pace{Burst: 3, Every: 10 * time.Millisecond}, doubts: make(map[string]int)}
 }
 
-// hear has a poll start soon: the nodes have published something.
-func (p *polls) hear() {
-	if !p.woken {
-		p.woken = true
+// notice makes the next poll start soon, after a node has published a notice.
+func (p *polls) notice() {
+	if !p.noticed {
+		p.noticed = true
 		p.soon(p.pace.Next(time.Now()))
 	}
 }
 
-// doubt has a job read again.
+// doubt makes the next poll read a job again.
 func (p *polls) doubt(job string) {
 	if _, is := p.doubts[job]; !is {
 		p.doubts[job] = 0
@@ -45,8 +46,8 @@ func (p *polls) doubt(job string) {
 	}
 }
 
-// read notes what was found of a job that was read for the n-th time. While a node has something newer than what holds, others may
-// be about to have it.
+// read schedules another read of a job that was read for the n-th time, if a node has a newer setting than the quorum: the other
+// nodes may be about to get it.
 func (p *polls) read(v *jobstore.View, n int) {
 	if v.Unsure && n <= maxDoubts {
 		p.doubts[v.Job] = n
@@ -60,7 +61,7 @@ func (p *polls) soon(pause time.Duration) {
 	}
 }
 
-// poll starts a poll if one is due, and returns after which pause to call it again.
+// poll starts a poll if one is due, and returns the pause before the next call.
 func (l *loop) poll() time.Duration {
 	p := &l.polls
 	if p.running || l.ballot.Ballot == "" || l.ballot.taking || l.ballot.fenced {
@@ -69,7 +70,7 @@ func (l *loop) poll() time.Duration {
 	if pause := time.Until(p.at); pause > 0 {
 		return pause
 	}
-	p.running, p.woken, p.at = true, false, time.Now().Add(l.s.pollEvery())
+	p.running, p.noticed, p.at = true, false, time.Now().Add(l.s.pollEvery())
 	doubts := p.doubts
 	p.doubts = make(map[string]int)
 	ballot, settled, latest, ctx := l.ballot.Ballot, l.isSettled(), p.latest, l.asking()
@@ -92,7 +93,7 @@ func (l *loop) poll() time.Duration {
 	return maxPoll
 }
 
-// polled applies what the nodes have answered. doubts are the jobs that were read again.
+// polled applies the nodes' answers. doubts are the jobs that were read again.
 func (l *loop) polled(found jobstore.Polled, doubts map[string]int, views []jobstore.View, err error) {
 	l.polls.running = false
 	for _, v := range views {
@@ -102,26 +103,26 @@ func (l *loop) polled(found jobstore.Polled, doubts map[string]int, views []jobs
 	if err == nil {
 		l.polls.latest = found.Latest
 		if found.More {
-			l.polls.hear()
+			l.polls.notice()
 		}
-	} else { // the next poll finds the same again
+	} else { // the next poll finds the same changes again, but not the doubts
 		maps.Copy(l.polls.doubts, doubts)
 	}
 	for _, node := range found.Heard {
-		l.lacks.heard(node, l.s.pollEvery(), func(e *entry) {
-			if l.entries[e.job.Name] == e { // else it was removed: another job of its name may be there, with other states
+		l.lacks.answered(node, l.s.pollEvery(), func(e *entry) {
+			if l.entries[e.job.Name] == e { // not removed; a new job of the same name has its own state
 				l.apply(e, jobmachine.Behind{})
 			}
 		})
 	}
 	l.wantFor(found.Unserved, len(found.Heard) < l.s.elector.Locker().Quorum().Majority())
-	if f := found.Fenced; f != nil && f.Header.Leader.Token <= l.term.Token() { // by a leader before this one
+	if f := found.Fenced; f != nil && f.Header.Leader.Token <= l.term.Token() { // by an earlier leader
 		l.wantBallot(l.ballot.demands.allows(f.Node))
 	}
 }
 
-// pollEvery bounds how long a node that has lost its state stays unnoticed, and a setting that nodes could not publish. It must be
-// shorter than the pause between two nodes in a rolling restart: otherwise a majority would lose its state.
+// pollEvery bounds how long the leader does not notice a node that has lost its state, or a setting that nodes could not publish.
+// It must be shorter than the pause between two nodes in a rolling restart. Otherwise a majority would lose its state.
 func (s *Scheduler) pollEvery() time.Duration {
 	return min(s.elector.Locker().Settings().MaxTTL/3, maxPoll)
 }

@@ -13,25 +13,25 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// maxUnsure bounds how long a new leader waits for nodes that may show that a run of the leader before has not started.
+// maxUnsure bounds how long a new leader waits for nodes that may show that a run of the previous leader has not started.
 const maxUnsure = 2 * time.Second
 
-// maxPrepares bounds the calls under way: the nodes work while the leader reads what they have answered.
+// maxPrepares bounds the calls under way. With two, the nodes work while the leader processes the answers of the other call.
 const maxPrepares = 2
 
-// prepares has the jobs of which nothing is opened until the nodes have said what they know of them.
+// prepares has the jobs whose state must be read from the nodes before any of their runs is opened.
 type prepares struct {
-	waiting  []*entry
-	batch    []*entry  // of those that waited when the last call before had ended, the rest
+	waiting  []*entry  // for the next batch
+	batch    []*entry  // the rest of the present batch
 	calls    int       // under way
-	at       time.Time // no batch before
+	at       time.Time // the next batch does not start earlier
 	failures int       // in a row
 	warned   bool
 }
 
 func (p *prepares) areRunning() bool { return p.calls > 0 || len(p.batch) > 0 }
 
-// sync applies jobs that were added and removed.
+// sync applies additions and removals of jobs.
 func (l *loop) sync() {
 	for name, j := range l.s.takeChanges() {
 		e := l.entries[name]
@@ -54,7 +54,7 @@ func (l *loop) sync() {
 	}
 }
 
-// prepare asks the nodes what they know of the jobs that wait for that, and returns after which pause to call it again.
+// prepare reads the state of waiting jobs from the nodes, and returns the pause before the next call.
 func (l *loop) prepare(now time.Time) time.Duration {
 	p := &l.prepares
 	if l.ballot.Ballot == "" || l.ballot.taking || l.ballot.fenced {
@@ -71,16 +71,16 @@ func (l *loop) prepare(now time.Time) time.Duration {
 	}
 	for len(p.batch) > 0 && p.calls < maxPrepares {
 		n := min(len(p.batch), jobstore.MaxJobs)
-		l.askFor(p.batch[:n])
+		l.readJobs(p.batch[:n])
 		p.batch = p.batch[n:]
 	}
 	return maxPoll
 }
 
-// askFor asks the nodes what they know of some jobs.
-func (l *loop) askFor(jobs []*entry) {
+// readJobs reads the state of some jobs from the nodes.
+func (l *loop) readJobs(jobs []*entry) {
 	l.prepares.calls++
-	names := make([]string, len(jobs)) // the call reads these, and only the loop the jobs
+	names := make([]string, len(jobs)) // a copy for the call's goroutine: only the loop may read entries
 	for i, e := range jobs {
 		names[i] = e.job.Name
 	}
@@ -95,19 +95,19 @@ func (l *loop) askFor(jobs []*entry) {
 	})
 }
 
-// soonestFirst sorts jobs by their next tick: with very many jobs the last are ready seconds after the first.
+// soonestFirst sorts jobs by their next tick. With very many jobs, the last are ready seconds after the first.
 func soonestFirst(jobs []*entry, now time.Time) {
 	next := make(map[*entry]time.Time, len(jobs))
 	for _, e := range jobs {
 		next[e] = e.job.schedule.Next(now)
-		if next[e].IsZero() { // it has no tick any more
+		if next[e].IsZero() { // no more ticks: sort it last
 			next[e] = now.AddDate(100, 0, 0)
 		}
 	}
 	slices.SortStableFunc(jobs, func(a, b *entry) int { return next[a].Compare(next[b]) })
 }
 
-// prepared applies what the nodes know of some jobs.
+// prepared applies the state of some jobs that the nodes returned.
 func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
 	if err != nil {
 		if l.isFenced(err) {
@@ -125,14 +125,14 @@ func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
 	var problem error
 	for i, e := range jobs {
 		if l.entries[e.job.Name] != e {
-			continue // it was removed meanwhile
+			continue // removed meanwhile
 		}
 		basis, err := l.s.store.Decide(promises, i)
 		if err != nil || l.waits(basis, now) {
 			problem, late = cmp.Or(err, problem), append(late, e)
 			continue
 		}
-		if e.at.IsAfter(basis.At) { // this term has stored a newer state, and nobody else has written since
+		if e.at.IsAfter(basis.At) { // this term has stored a newer state, and nobody else has written after that
 			basis.Known, basis.At, basis.State = true, e.at, e.machine.State()
 		}
 		l.setAt(e, basis.At)
@@ -152,7 +152,7 @@ func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
 	l.prepares.failures, l.prepares.warned = 0, false
 }
 
-// begin lets a job tick, from what the nodes know of it.
+// begin starts the ticks of a job from the state that the nodes have.
 func (l *loop) begin(e *entry, basis jobstore.Basis, now time.Time) {
 	unstarted := l.s.takeUnstarted(e.job.Name)
 	event := jobmachine.Prepared{Now: now, Basis: basis, Absence: l.ballot.absence, Unstarted: unstarted}
@@ -166,14 +166,15 @@ func (l *loop) begin(e *entry, basis jobstore.Basis, now time.Time) {
 	l.s.see(e.job.Name)
 	l.advance(e, event)
 	if l.drained {
-		l.place(e)
-	} else { // very many come at once, and none of them is to hold up a tick
-		l.fresh.push(e)
+		l.requeue(e)
+	} else { // queued, because very many jobs come at once and must not delay a tick
+		l.ready.push(e)
 	}
 }
 
-// waits reports whether to wait for nodes that have not answered. They may know more of a job than nodes that lost their state not
-// long ago: then the wait is as long as the guard. Or they may show that a run has not started: then it is maxUnsure.
+// waits reports whether to wait for nodes that have not answered, for one of two reasons. They may show that a run has not
+// started: the wait is at most maxUnsure. Or other nodes lost their state recently, and these may know more of the job: the wait
+// is at most the restart guard.
 func (l *loop) waits(b jobstore.Basis, now time.Time) bool {
 	if b.Unsure && now.Before(l.ballot.Time().Add(maxUnsure)) {
 		return true
@@ -190,12 +191,12 @@ func (l *loop) notPrepared(jobs []*entry, problem error) {
 	p.waiting = append(p.waiting, jobs...)
 	if problem != nil && !p.warned && l.stopping.Err() == nil {
 		p.warned = true
-		l.log.Warn("no ticks yet: too few nodes say what they know of the jobs, retrying", zap.Int("jobs", len(jobs)),
+		l.log.Warn("no ticks yet: too few nodes returned the state of the jobs, retrying", zap.Int("jobs", len(jobs)),
 			zap.Error(problem))
 	}
 }
 
-// reportDataLost reports jobs that a majority has lost.
+// reportDataLost reports jobs that a majority of nodes has lost.
 func (l *loop) reportDataLost(jobs []string) {
 	if len(jobs) == 0 {
 		return
@@ -205,7 +206,7 @@ func (l *loop) reportDataLost(jobs []string) {
 	if more := len(jobs) - shown; more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
-	l.log.Error("a majority of nodes lost its data of jobs, their pauses and history may be gone",
+	l.log.Error("a majority of nodes lost the state of jobs, their pauses and history may be gone",
 		zap.Int("jobs", len(jobs)), zap.String("names", names))
 	for _, job := range jobs {
 		l.s.hooks.dataLost(job)

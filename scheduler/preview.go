@@ -2,8 +2,8 @@ package scheduler
 
 import "time"
 
-// Preview returns the next n ticks of spec strictly after from, in UTC; fewer where the calendar ends. loc is the zone of
-// a spec that names none; nil is UTC. With n = 0 it only validates the spec. Errors are those of [Parse].
+// Preview returns the next n ticks of spec after from, in UTC. It returns fewer if the calendar ends. loc is the zone of a spec
+// that names none; nil is UTC. With n = 0 it only validates the spec. The errors are those of [Parse].
 func Preview(spec string, loc *time.Location, from time.Time, n int) ([]time.Time, error) {
 	schedule, err := Parse(spec, loc)
 	if err != nil {

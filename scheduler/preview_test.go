@@ -29,7 +29,7 @@ func TestPreview_ListsTheTicksOfASpec(t *testing.T) {
 		{"0 0 * * 3-7/2", []string{"2026-01-02T00:00:00Z", "2026-01-04T00:00:00Z"}},
 		{"0 0 * * 2-7/3", []string{"2026-01-02T00:00:00Z", "2026-01-06T00:00:00Z"}},
 
-		// Both day fields restricted: either will do. One of them * or ?: the other decides.
+		// If both day fields are restricted, either may match. If one of them is * or ?, the other decides.
 		{"0 0 5 * fri", []string{"2026-01-02T00:00:00Z", "2026-01-05T00:00:00Z"}},
 		{"0 0 */4 * fri", []string{"2026-01-02T00:00:00Z", "2026-01-05T00:00:00Z"}},
 		{"0 0 5 * *", []string{"2026-01-05T00:00:00Z", "2026-02-05T00:00:00Z"}},

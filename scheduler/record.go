@@ -10,19 +10,19 @@ import (
 // Run is the execution of a job for one tick.
 type Run struct {
 	Job      string
-	Tick     time.Time // the planned instant, in UTC; of a triggered run: when it was triggered
-	Token    uint64    // the fencing number of the term
-	Attempt  int       // at this tick, from 1: counts retries, and the runs of earlier leaders that it follows
+	Tick     time.Time // the planned instant, in UTC; for a triggered run, when it was triggered
+	Token    uint64    // the fencing token of the term
+	Attempt  int       // number of the attempt at this tick, from 1; includes retries and the runs of earlier leaders
 	Manual   bool      // started by Trigger
-	CaughtUp bool      // it starts late, as nobody led, or too few nodes answered
+	CaughtUp bool      // starts late because nobody led, or too few nodes answered
 }
 
-// Key names the tick: the job's name, @ and the Unix time in milliseconds, as in "job@1700000000000". Of a triggered run it is
-// the time in microseconds after an m, as in "job@m1700000000000000". It is the same on every replica and in every attempt, and
-// so an idempotency key.
+// Key identifies the tick: the job's name, @ and the Unix time in milliseconds, as in "job@1700000000000". A triggered run has an
+// m and microseconds instead, as in "job@m1700000000000000". The key is the same on every replica and in every attempt, so it can
+// serve as an idempotency key.
 func (r Run) Key() string { return jobmachine.Key(r.Job, r.Tick, r.Manual) }
 
-// State is what became of a tick.
+// State says what became of a tick.
 type State string
 
 const (
@@ -32,7 +32,7 @@ const (
 	StateOK State = jobstore.StateOK
 	// StateFailed is a run that returned an error, or panicked.
 	StateFailed State = jobstore.StateFailed
-	// StateLost is a run of which no end is known: its process was gone when another one led.
+	// StateLost is a run without a known end: its process died or lost the lease.
 	StateLost State = jobstore.StateLost
 	// StateInterrupted is a run of a job with AtLeastOnce that was cut off because its leader stopped, or lost its lease. The
 	// next leader runs it again.
@@ -47,13 +47,13 @@ const (
 type Record struct {
 	Run
 	ID         string // of the run
-	Replica    string // its identity in the election
+	Replica    string // the election identity of the process that ran it
 	State      State
 	Start, End time.Time // by the nodes' clock
-	Err        string    // of a failed run, cut at 1 KiB; of ticks that did not run, why
+	Err        string    // error of a failed run, cut at 1 KiB; or the reason why ticks did not run
 
-	// Ticks is the number of ticks that the row stands for, if it is a range of ticks that did not run: from From to Tick,
-	// both included. 0 means one tick, and From is zero then.
+	// Ticks is the number of ticks of a row that stands for a range of ticks that did not run. The range is from From to Tick,
+	// both included. 0 means one tick; From is zero then.
 	Ticks int
 	From  time.Time
 }
@@ -68,7 +68,7 @@ func recordOf(job string, r jobstore.Record) Record {
 	}
 }
 
-// runningOf is the row of a run that has no end.
+// runningOf returns the row of a run that has no end.
 func runningOf(job string, o jobstore.Open) Record {
 	return recordOf(job, o.Record(string(StateRunning), "", time.Time{}))
 }

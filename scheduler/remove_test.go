@@ -9,13 +9,13 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// A job is removed while its tick is being claimed.
+// A job is removed while a write opens its tick.
 func TestRemove_WhileItsTickIsBeingClaimed(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.add(a.job("job", "*/10 * * * * *", quick))
 		a.links.Delay(30 * time.Millisecond)
-		c.SleepTo(20010 * time.Millisecond) // no node has voted on the tick of 20 s yet
+		c.SleepTo(20010 * time.Millisecond) // no node has stored the tick of 20 s yet
 		if err := a.Remove("job"); err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +29,7 @@ func TestRemove_WhileItsTickIsBeingClaimed(t *testing.T) {
 	})
 }
 
-// It is replaced by another one of its name, whose ticks wait for runs to return.
+// The job is replaced by another one of the same name, whose ticks wait for runs to return.
 func TestRemove_ARunThatBeginsMeanwhileCountsForTheOverlap(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
@@ -60,7 +60,7 @@ func TestRemove_ARunThatBeginsMeanwhileCountsForTheOverlap(t *testing.T) {
 	})
 }
 
-// The race detector sees a call to the nodes that reads a job while the loop replaces it.
+// Lets the race detector find a call to the nodes that reads a job while the loop replaces it.
 func TestRemove_AJobIsReplacedWhileItIsPrepared(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")

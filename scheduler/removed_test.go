@@ -11,8 +11,8 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// A job is removed while a node is away, and added again before it is back. The state of the removed one stays what it was: a run
-// under way is repeated by the next leader.
+// A job is removed while a node does not answer, and added again before it does. The job keeps its state: the next leader repeats
+// a run under way.
 func TestRemoved_ThenAddedWhileANodeIsAway(t *testing.T) {
 	for try := range 6 {
 		t.Run(fmt.Sprint(try), func(t *testing.T) {
@@ -22,7 +22,7 @@ func TestRemoved_ThenAddedWhileANodeIsAway(t *testing.T) {
 				job := func(r *replica) scheduler.Job {
 					job := r.job("job", "0 * * * * *", func(ctx context.Context, call int) error {
 						if r == a && call > 1 {
-							<-ctx.Done() // it is under way when a dies
+							<-ctx.Done() // the run is under way when a dies
 							return ctx.Err()
 						}
 						return nil
@@ -40,7 +40,7 @@ func TestRemoved_ThenAddedWhileANodeIsAway(t *testing.T) {
 				}
 				c.SleepTo(80 * time.Second)
 				a.add(job(a))                // with calls from 1
-				c.SleepTo(185 * time.Second) // runs for 2m and 3m: the latter is under way
+				c.SleepTo(185 * time.Second) // runs for 2m and 3m; the latter is under way
 				c.Restart(2)
 				c.SleepTo(200 * time.Second)
 				if s := a.status("job"); !s.Running {
@@ -89,7 +89,7 @@ func TestRemoved_ThenForgottenWhileANodeIsAwayFromItsLeader(t *testing.T) {
 	})
 }
 
-// And a trigger that was obeyed is not obeyed again.
+// A trigger that has run does not run again.
 func TestRemoved_ThenAddedAndTriggeredWhileANodeIsAway(t *testing.T) {
 	for try := range 6 {
 		t.Run(fmt.Sprint(try), func(t *testing.T) {
@@ -126,8 +126,8 @@ func TestRemoved_ThenAddedAndTriggeredWhileANodeIsAway(t *testing.T) {
 	}
 }
 
-// A leader tells the nodes when all of its jobs are written under its ballot, and until then nothing can be forgotten. However
-// jobs come and go, and whichever nodes lose their data, it gets there.
+// A leader records on the nodes when all of its jobs are written under its ballot, and until then no job can be forgotten. It
+// gets there whichever jobs are added and removed, and whichever nodes lose their data.
 func TestRemoved_JobsCanBeForgottenAfterAnyChanges(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestRemoved_JobsCanBeForgottenAfterAnyChanges(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				a, b := c.leader("a"), c.idle("b")
 				names := []string{"one", "two", "three", "four"}
-				known := make(map[string]bool) // to a
+				known := make(map[string]bool) // to replica a
 				for range 40 {
 					name := names[random.IntN(len(names))]
 					switch random.IntN(8) {
@@ -145,7 +145,7 @@ func TestRemoved_JobsCanBeForgottenAfterAnyChanges(t *testing.T) {
 						a.links.Cut(random.IntN(3))
 					case 2:
 						a.links.Heal(0, 1, 2)
-					case 3: // it is removed before the nodes have said what they know of it
+					case 3: // removed before its state was read from the nodes
 						a.links.Cut(0, 1)
 						a.add(a.job("in vain", "* * * * * *", quick))
 						time.Sleep(time.Second)

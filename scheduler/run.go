@@ -19,14 +19,14 @@ import (
 
 const (
 	defaultWait = time.Second
-	enoughWait  = time.Hour // longer pauses are not doubled
+	enoughWait  = time.Hour // a pause above this is not doubled again
 )
 
-// do is one run, from its first attempt to the report of its end.
+// do runs one run, from its first attempt to the report of its end.
 func (r *runner) do(ctx context.Context, a *active) {
 	end := jobmachine.Returned{ID: a.id, State: jobstore.StateFailed, Attempt: a.Attempt}
 	err := errGoexit
-	defer func() { // also when the job's Run ends this goroutine
+	defer func() { // also if the job's Run calls Goexit
 		a.cancel(nil)
 		if end.CutOff && a.job.AtLeastOnce {
 			end.State = jobstore.StateInterrupted
@@ -36,15 +36,15 @@ func (r *runner) do(ctx context.Context, a *active) {
 		if err != nil {
 			end.Err = err.Error()
 		}
-		r.leave(a) // first: whoever hears of the end finds one run less
+		r.leave(a) // before the report: the loop counts the runs when it gets the end
 		r.returned(a.Job, end)
 	}()
-	_ = retry.Sleep(ctx, a.wait) // what follows sees that ctx is done
+	_ = retry.Sleep(ctx, a.wait) // the code below checks ctx
 	if a.alone {
 		release, overlaps := r.waitAlone(ctx, a)
 		if overlaps != nil {
 			end.State, err, end.Waits = jobstore.StateSkipped, overlaps, true
-			if r.term.Context().Err() != nil { // it still waited: the next leader runs it
+			if r.term.Context().Err() != nil { // the term ended during the wait: the next leader runs it
 				end.State, end.CutOff = jobstore.StateLost, true
 			}
 			return
@@ -58,11 +58,11 @@ func (r *runner) do(ctx context.Context, a *active) {
 		ctx, cancel = context.WithTimeout(ctx, a.job.Timeout)
 		defer cancel()
 	}
-	if !r.term.Valid() { // the process was paused since the start was stored
+	if !r.term.Valid() { // the process was paused after the start was stored
 		end.State, end.CutOff, err = jobstore.StateLost, true, errors.New("not started: the term was over")
 		return
 	}
-	if a.job.removed.Load() { // since the start was stored
+	if a.job.removed.Load() { // after the start was stored
 		end.State, err = jobstore.StateMissed, errRemoved
 		return
 	}
@@ -71,8 +71,8 @@ func (r *runner) do(ctx context.Context, a *active) {
 	end.State, end.CutOff, err = outcome(err, context.Cause(ctx))
 }
 
-// outcome returns how a run has ended, from its error and from the cause of its context. cutOff says that its leader stopped or
-// lost its lease.
+// outcome returns how a run has ended, from its error and the cause of its context. cutOff means that its leader stopped or lost
+// its lease before the run succeeded.
 func outcome(err, cause error) (state string, cutOff bool, reason error) {
 	if err == nil {
 		return jobstore.StateOK, false, nil
@@ -90,8 +90,8 @@ func outcome(err, cause error) (state string, cutOff bool, reason error) {
 	return state, cutOff, err
 }
 
-// attempts calls the job's Run until it succeeds, or no retry is left or allowed. Before each call it stores the number of the
-// attempt in last, which the caller reads also if Run ends this goroutine.
+// attempts calls the job's Run until it succeeds, or no retry is left or allowed. Before each call it stores the attempt's
+// number in last, so that the caller has it even if Run calls Goexit.
 func (r *runner) attempts(ctx context.Context, a *active, last *int) error {
 	defer doing.Start(r.stopping, a.job.label)()
 	wait := cmp.Or(a.job.Retry.Wait, defaultWait)
@@ -116,7 +116,7 @@ func (r *runner) attempts(ctx context.Context, a *active, last *int) error {
 	}
 }
 
-// pause waits for d. false: no attempt may follow.
+// pause waits for d. It returns false if no attempt may follow, because the run's context has ended or the leader stops.
 func (r *runner) pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -106,7 +106,7 @@ func TestRetry_PausesDoubleAndEnd(t *testing.T) {
 				wait = time.Second
 			}
 			for i, pause := range pauses(by[name]) {
-				if low := wait << i; pause < low || pause > 2*low { // times are rounded
+				if low := wait << i; pause < low || pause > 2*low { // recorded times are rounded
 					t.Errorf("%s: pause %d was %v, want %v to %v", name, i+1, pause, low, 2*low)
 				}
 				want := by[name][0].Run
@@ -148,8 +148,7 @@ func TestRetry_EndsWithSuccess(t *testing.T) {
 	})
 }
 
-// A pause between attempts belongs to the run: it ends with the run's context and with the drain,
-// and overlap sees it.
+// A pause between attempts is part of the run: it ends with the run's context and with the drain, and counts for the overlap.
 func TestRetry_PauseEndsWithTheRun(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(job *scheduler.Job)
@@ -268,7 +267,7 @@ func TestPanic_StopsNothingElse(t *testing.T) {
 	})
 }
 
-// What the nodes keep of it is cut between two characters.
+// The nodes cut the text between two characters.
 func TestRun_AnErrorOfAnySizeHarmsNothing(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		r := c.leader("a")

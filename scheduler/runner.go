@@ -13,15 +13,15 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
 )
 
-// runner has the runs of a term. Each has a goroutine of its own, which ends when the job's Run returns. The run's context asks
-// it to, and wait waits for it.
+// runner has the runs of a term. Each run has its own goroutine, which ends when the job's Run returns. The run's context tells
+// it to return, and wait waits for it.
 type runner struct {
 	elector  *election.Elector
 	term     *election.Term
 	stopping context.Context
 	log      *zap.Logger
 	hooks    Hooks
-	returned func(job string, r jobmachine.Returned) // called at the end of each
+	returned func(job string, r jobmachine.Returned) // called at the end of each run
 
 	wg sync.WaitGroup
 
@@ -29,21 +29,21 @@ type runner struct {
 	runs map[string]*active
 }
 
-// active is a run under way. It does not change: other goroutines read it.
+// active is a run under way. It is immutable, because other goroutines read it.
 type active struct {
-	Run    // as it was started: retries have larger numbers
+	Run    // with the number of the first attempt; retries have larger ones
 	id     string
 	job    *job
-	alone  bool          // it waits first for a run of an earlier leader that may be under way
+	alone  bool          // wait first for a run of an earlier leader that may be under way
 	opened time.Time     // by the nodes' clock
-	wait   time.Duration // before it begins
-	since  time.Time     // when it begins
+	wait   time.Duration // delay before the run begins
+	since  time.Time     // when the run begins
 	cancel context.CancelCauseFunc
 }
 
-// start starts a run whose start is stored. It begins after wait.
+// start starts a run whose start is stored. The run begins after wait.
 func (r *runner) start(j *job, s jobmachine.Start, wait time.Duration) {
-	// Not the callback's context: a run may finish while the leader drains.
+	// The callback's context ends too early: a run may finish while the leader drains.
 	ctx, cancel := context.WithCancelCause(r.term.Context())
 	o := s.Open
 	a := &active{

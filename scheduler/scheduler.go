@@ -18,8 +18,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// Scheduler runs jobs while its process leads. Its methods are safe for concurrent use, also from
-// inside runs; except that Shutdown, there, waits for the run that calls it.
+// Scheduler runs jobs while its process leads. Its methods are safe for concurrent use, also from inside runs. A run that
+// calls Shutdown waits for itself.
 type Scheduler struct {
 	elector    *election.Elector
 	store      *jobstore.Store
@@ -28,21 +28,21 @@ type Scheduler struct {
 	hooks      Hooks
 	middleware []Middleware
 	changed    chan struct{} // wakes the loop to apply changes of jobs; sends never block
-	maxSeq     int           // calls to write under one ballot; those until the next one is taken have numbers too. Tests want less
+	maxSeq     int           // take a new ballot after that many writes; writes until then still have numbers. Tests set it lower
 
 	mu        sync.Mutex // guards the fields below
 	jobs      map[string]*job
-	changes   map[string]bool     // names of jobs that were added or removed since takeChanges was called
+	changes   map[string]bool     // jobs added or removed since the last takeChanges
 	loop      *loop               // of the newest term
 	unstarted map[string][]string // by job: runs that the last term opened and did not start
 	seen      map[string]bool     // jobs that this process has led with
-	stop      func()              // ends the registration with the elector, which the first job makes
+	stop      func()              // removes the callback from the elector; set when the first job is added
 	closed    bool
 }
 
-// New makes a Scheduler that runs its jobs in the terms of elector, also in the one under way. It
-// starts and stops with elector.Run; see [Scheduler.Shutdown] for an earlier end. It registers its
-// callback with elector when it gets its first job: without one it gives a leader nothing to do.
+// New returns a Scheduler that runs its jobs in the terms of elector, including one under way. It starts and stops with
+// elector.Run; [Scheduler.Shutdown] ends it earlier. It registers its callback with elector when the first job is added:
+// without a job it gives a leader nothing to do.
 func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 	if elector == nil {
 		return nil, errors.New("scheduler: the elector is nil")
@@ -63,11 +63,11 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 	if s.log == nil {
 		s.log = zap.NewNop()
 	}
-	s.log = s.log.With(zap.String("election", elector.Name())).WithOptions(zap.AddStacktrace(zapcore.FatalLevel + 1)) // ours says nothing
+	s.log = s.log.With(zap.String("election", elector.Name())).WithOptions(zap.AddStacktrace(zapcore.FatalLevel + 1)) // a stack in this package tells nothing
 	locker := elector.Locker()
 	settings := locker.Settings()
 	if settings.MaxClockSkew > jobstore.MaxSkew {
-		return nil, fmt.Errorf("scheduler: the nodes' clocks may be %v apart for the Locker (redlock.WithMaxClockSkew), and at most %v for jobs",
+		return nil, fmt.Errorf("scheduler: the Locker lets the nodes' clocks be %v apart (redlock.WithMaxClockSkew), jobs allow at most %v",
 			settings.MaxClockSkew, jobstore.MaxSkew)
 	}
 	s.store = jobstore.New(jobstore.Config{
@@ -77,8 +77,8 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 	return s, nil
 }
 
-// Add adds jobs: all of them or, with an error that has every problem of every job, none. They tick
-// from now on. [ErrName]: a name is bad, or taken; [ErrSpec]: a spec is bad.
+// Add adds jobs, which tick from now on. If a job is bad, it adds none of them, and the error names every problem of every
+// job. It wraps [ErrName] if a name is bad or taken, and [ErrSpec] if a spec is bad.
 func (s *Scheduler) Add(jobs ...Job) error {
 	_, file, line, _ := runtime.Caller(1)
 	checked := make([]*job, len(jobs))
@@ -125,9 +125,9 @@ func (s *Scheduler) Add(jobs ...Job) error {
 	return nil
 }
 
-// Remove takes a job out: no run of it starts any more, also not for a tick that waits in its
-// queue. A run under way goes on, and counts for the overlap of a job added under the same name.
-// [ErrUnknownJob]: there is none of that name.
+// Remove removes a job: no run of it starts any more, not even for a tick that waits in its queue. A run under way goes
+// on, and counts for the overlap of a job added under the same name. The error is [ErrUnknownJob] if this Scheduler has no
+// job of that name.
 func (s *Scheduler) Remove(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,16 +144,16 @@ func (s *Scheduler) Remove(name string) error {
 // changedLocked wakes the loop to apply a change of a job. The caller holds mu.
 func (s *Scheduler) changedLocked(name string) {
 	if s.loop == nil {
-		return // the next one begins with all jobs
+		return // the next loop starts with all jobs
 	}
 	s.changes[name] = true
 	select {
 	case s.changed <- struct{}{}:
-	default: // it wakes anyway
+	default: // a wakeup is pending
 	}
 }
 
-// enter makes l the loop of the newest term, which begins with all jobs. It returns false after Shutdown.
+// enter makes l the loop of the newest term, which starts with all jobs. It returns false after Shutdown.
 func (s *Scheduler) enter(l *loop) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +168,7 @@ func (s *Scheduler) enter(l *loop) bool {
 	return true
 }
 
-// takeChanges returns the jobs that have changed since the last call: nil for those that were removed.
+// takeChanges returns the jobs that were added or removed since the last call, with nil for a removed one.
 func (s *Scheduler) takeChanges() map[string]*job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,16 +202,17 @@ func (s *Scheduler) see(job string) {
 	s.seen[job] = true
 }
 
-// Shutdown stops the ticks of this process for good, waits until the runs under way have returned and their ends are
-// written, and then resigns if this process leads, so that another replica goes on with the ticks. If ctx is done first,
-// it resigns then, and returns an error that names the runs, or says that ends are not written yet, and wraps the cause
-// of ctx. Those runs go on until they return, or the elector's drain timeout cancels them. The lease is not released
-// before they have returned, and Shutdown does not wait for that. It may be called more than once.
+// Shutdown stops the ticks of this process for good and waits until the runs under way have returned and their ends are
+// stored. If this process leads, it then resigns, so that another replica goes on with the ticks.
 //
-// Resigning ends the work of the elector's other callbacks too. Whether the elector campaigns again after its cooldown
-// is up to [election.WithCallbackRequired]. With it, the elector follows while it has no other callback. Without it, the
-// elector may win again; no job ticks anywhere then until that term ends, so end its Run as well. The same holds with
-// the option if there are other callbacks.
+// If ctx is done first, Shutdown resigns at once. It returns an error that wraps the cause of ctx and names the runs still
+// under way, or says that ends are not stored yet. Those runs go on until they return or the elector's drain timeout
+// cancels them. The lease is not released before they have returned, but Shutdown does not wait for that. It may be called
+// more than once.
+//
+// Resigning ends the work of the elector's other callbacks too. The elector may campaign again after its cooldown. If it
+// wins, no job ticks anywhere until that term ends, so end its Run as well. Only with [election.WithCallbackRequired] and
+// no other callback does it stay a follower.
 func (s *Scheduler) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
@@ -231,13 +232,13 @@ func (s *Scheduler) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	select {
-	case <-l.done: // both at once
+	case <-l.done: // both were ready
 		return nil
 	default:
 	}
 	runs := l.runner.underway()
 	if len(runs) == 0 {
-		return fmt.Errorf("scheduler: all runs have returned, but not all of their ends are written: %w", context.Cause(ctx))
+		return fmt.Errorf("scheduler: all runs have returned, but not all of their ends are stored: %w", context.Cause(ctx))
 	}
 	return fmt.Errorf("scheduler: %d runs are still under way: %s: %w",
 		len(runs), strings.Join(runs, ", "), context.Cause(ctx))

@@ -22,7 +22,7 @@ func TestNew_WantsAnElector(t *testing.T) {
 	want.Text(t, err, "elector is nil")
 }
 
-// The nodes would be too far apart for jobs: a leader would have no ticks.
+// The nodes' clocks could be too far apart for jobs, so a leader would have no ticks.
 func TestNew_RefusesALockerThatAcceptsClocksFarApart(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		locker, _ := c.Locker(redlock.WithMaxClockSkew(5 * time.Second))
@@ -31,7 +31,7 @@ func TestNew_RefusesALockerThatAcceptsClocksFarApart(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = scheduler.New(elector)
-		want.Text(t, err, "5s apart", "at most 1s for jobs")
+		want.Text(t, err, "5s apart", "jobs allow at most 1s")
 	})
 }
 
@@ -100,7 +100,7 @@ func TestAdd_NamesBothRegistrationsOfAName(t *testing.T) {
 	})
 }
 
-// here is the line of its call.
+// here returns the line of its call.
 func here() int {
 	_, _, line, _ := runtime.Caller(1)
 	return line
@@ -166,7 +166,7 @@ func TestRemove_OfOneJobDelaysNoOther(t *testing.T) {
 	})
 }
 
-// The name is the job: what is added under it again does not run beside what was removed.
+// The name identifies the job: a new job of the same name does not run beside a run of the removed one.
 func TestAdd_AfterRemoveWaitsForTheOldRun(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
@@ -233,7 +233,7 @@ func TestKey_IsTheJobAndItsTick(t *testing.T) {
 	}
 }
 
-// The elector's number of callbacks tells whether there is anything to lead for.
+// The elector's number of callbacks shows whether it has something to lead for.
 func TestAdd_RegistersTheSchedulerWithItsFirstJob(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.leader("a")

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Whoever asks cannot reach one node, and another one is far. The leader, which is told by two nodes only, hears of it from the first.
+// The caller cannot reach one node, and another one is far. The leader gets notices from two nodes only, and learns of the
+// setting from the first.
 func TestAsked_WhileItReachesOneNodeAfterTheOther(t *testing.T) {
 	for _, what := range []string{"trigger", "resume"} {
 		for cut := range 3 {
@@ -32,7 +33,7 @@ func TestAsked_WhileItReachesOneNodeAfterTheOther(t *testing.T) {
 						before := len(c.records())
 						p.links.Cut(cut)
 						p.links.Delay(5*time.Millisecond, slow)
-						a.links.Delay(time.Millisecond, 3-cut-slow) // the others have answered before the one that has it
+						a.links.Delay(time.Millisecond, 3-cut-slow) // so that the other nodes answer before the one that has it
 						var err error
 						if what == "resume" {
 							err = p.Resume(t.Context(), "job")
@@ -56,7 +57,7 @@ func TestAsked_WhileItReachesOneNodeAfterTheOther(t *testing.T) {
 	}
 }
 
-// A node that publishes without end has the leader ask a hundred times a second at most.
+// A node that publishes without end makes the leader poll at most a hundred times a second.
 func TestAsked_ANodeThatPublishesWithoutEnd(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
@@ -73,7 +74,7 @@ func TestAsked_ANodeThatPublishesWithoutEnd(t *testing.T) {
 	})
 }
 
-// A node has something newer of a job, which is then forgotten: nobody asks for it any more.
+// A node has a newer setting of a job, which is then forgotten: the leader stops reading it.
 func TestAsked_AJobThatIsForgottenIsNotReadAgain(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")

@@ -10,15 +10,15 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// losesOnOne has something set while nobody leads, on nodes 0 and 1, as node 2 is away, and node 1 restart from an older file. Then b
-// leads in the place of a.
+// losesOnOne makes a setting while nobody leads and node 2 does not answer, so that nodes 0 and 1 store it. Then node 1 restarts
+// with older data, and b leads in place of a.
 func (c *cluster) losesOnOne(a, b *replica, set func(r *replica, ctx context.Context, job string) error) {
 	c.T.Helper()
 	c.SleepTo(62 * time.Second)
 	file := c.Snapshot(1)
 	b.campaign()
 	c.SleepTo(65 * time.Second)
-	a.links.Cut() // it dies: nobody leads, until the lease has run out
+	a.links.Cut() // a dies: nobody leads until its lease has run out
 	p := c.idle("p")
 	p.links.Cut(2)
 	if err := set(p, c.T.Context(), "job"); err != nil {
@@ -30,7 +30,7 @@ func (c *cluster) losesOnOne(a, b *replica, set func(r *replica, ctx context.Con
 	c.SleepTo(90 * time.Second)
 }
 
-// Two nodes of three do not have a pause, and one of these has lost it: whoever leads next obeys it.
+// Two nodes of three do not have a pause, and one of these has lost it. The next leader obeys the pause.
 func TestLost_APauseThatOneNodeLostIsObeyed(t *testing.T) {
 	for _, had := range []bool{false, true} {
 		t.Run(fmt.Sprint("the older data has an older setting: ", had), func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestLost_APauseThatOneNodeLostIsObeyed(t *testing.T) {
 				a.add(a.job("job", "*/10 * * * * *", quick))
 				b.add(b.job("other", "@yearly", quick))
 				c.SleepTo(12 * time.Second)
-				if had { // paused and resumed, once, at any time
+				if had { // paused and resumed once, at any time
 					if err := a.Pause(t.Context(), "job"); err != nil {
 						t.Fatal(err)
 					}
@@ -49,7 +49,7 @@ func TestLost_APauseThatOneNodeLostIsObeyed(t *testing.T) {
 					}
 				}
 				c.losesOnOne(a, b, (*replica).Pause)
-				b.add(b.job("job", "*/10 * * * * *", quick)) // as if somebody led who has the job
+				b.add(b.job("job", "*/10 * * * * *", quick)) // now the leader b has the job
 				c.SleepTo(3 * time.Minute)
 				if s := b.status("job"); !s.Paused {
 					t.Errorf("not paused: %+v", s)
@@ -65,7 +65,7 @@ func TestLost_APauseThatOneNodeLostIsObeyed(t *testing.T) {
 	}
 }
 
-// The same of a trigger.
+// The same with a trigger.
 func TestLost_ATriggerThatOneNodeLostIsRun(t *testing.T) {
 	for _, had := range []bool{false, true} {
 		t.Run(fmt.Sprint("the older data has an older trigger: ", had), func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestLost_APauseInADrainIsObeyed(t *testing.T) {
 		if err := b.Pause(t.Context(), "job"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(5 * time.Second) // the client tries again for a while
+		time.Sleep(5 * time.Second) // go-redis retries for a while
 		b.links.Heal(2)
 		c.SleepTo(80 * time.Second)
 		c.Kill(1)

@@ -22,13 +22,13 @@ func TestShutdown_WaitsForRunsAndEndsTicks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := c.at(now()); got != "35s" {
-			t.Errorf("it returned at %v, the run at 35s", got)
+			t.Errorf("Shutdown returned at %v, the run at 35s", got)
 		}
-		r.leads() // again, after the cooldown: there is nobody else
+		r.leads() // again after the cooldown: there is no other candidate
 		c.SleepTo(2 * time.Minute)
 		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "other 10s@10s", "other 20s@20s"})
 		if cause := c.records()[0].cause; cause != nil {
-			t.Errorf("the run was cancelled: %v", cause)
+			t.Errorf("the run was canceled: %v", cause)
 		}
 	})
 }
@@ -57,7 +57,7 @@ func TestShutdown_NamesTheRunsItCannotWaitFor(t *testing.T) {
 		}
 		for _, run := range c.records() {
 			if run.cause != nil {
-				t.Errorf("%s was cancelled: %v", run.Key(), run.cause)
+				t.Errorf("%s was canceled: %v", run.Key(), run.cause)
 			}
 		}
 		if err := r.Shutdown(ctx); err != nil {
@@ -66,7 +66,7 @@ func TestShutdown_NamesTheRunsItCannotWaitFor(t *testing.T) {
 	})
 }
 
-// The race detector sees a run that changes while its name is read: nothing but the run's own lock orders the two.
+// Lets the race detector find a run that changes while its name is read: only the run's own lock orders the two.
 func TestShutdown_NamesARunThatTriesAgain(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
@@ -79,7 +79,7 @@ func TestShutdown_NamesARunThatTriesAgain(t *testing.T) {
 		})
 		job.Retry = scheduler.Retry{Times: 5, Wait: 100 * time.Millisecond}
 		r.add(job)
-		time.Sleep(15 * time.Second) // no Wait, which would order them
+		time.Sleep(15 * time.Second) // without synctest.Wait, which would order them
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		want.Text(t, r.Shutdown(ctx), "job@946771210000")
@@ -122,8 +122,8 @@ func TestShutdown_KeepsTheLeaseUntilRunsHaveReturned(t *testing.T) {
 	})
 }
 
-// A run has returned, but its end is not written when the time is over: who ends the process now would lose it.
-func TestShutdown_SaysThatAnEndIsNotWritten(t *testing.T) {
+// A run has returned, but its end is not stored when the time is over. If the process ended now, the end would be lost.
+func TestShutdown_SaysThatAnEndIsNotStored(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.add(a.job("job", "*/20 * * * * *", lasting(time.Second)))
@@ -138,7 +138,7 @@ func TestShutdown_SaysThatAnEndIsNotWritten(t *testing.T) {
 	})
 }
 
-// The nodes are away for a moment when the last run returns.
+// The nodes do not answer for a moment when the last run returns.
 func TestShutdown_TriesAgainToStoreAnEnd(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
@@ -159,7 +159,7 @@ func TestShutdown_TriesAgainToStoreAnEnd(t *testing.T) {
 	})
 }
 
-// A job that has nothing under way is removed, and another one triggered, while the leader waits for a run.
+// While the leader waits for a run, a job with nothing under way is removed, and another one triggered.
 func TestShutdown_JobsChangeWhileTheLeaderDrains(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
@@ -178,14 +178,14 @@ func TestShutdown_JobsChangeWhileTheLeaderDrains(t *testing.T) {
 	})
 }
 
-// A node restarts shortly before the leader is stopped: it takes no write of this leader any more, and the others do.
+// A node restarts shortly before the leader is stopped. It takes no write of this leader any more, but the others do.
 func TestShutdown_StoresAnEndAlthoughANodeHasRestarted(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.add(a.job("job", "*/10 * * * * *", lasting(8*time.Second)))
 		c.SleepTo(12 * time.Second)
 		c.Restart(2)
-		c.SleepTo(14 * time.Second) // a poll has found that the node needs a larger ballot, and it is too early for that
+		c.SleepTo(14 * time.Second) // a poll has found that the node needs a larger ballot, but it is too early for one
 		a.stop()
 		<-a.ended
 		if got := a.states("job")["10s"]; got != scheduler.StateOK {
@@ -194,7 +194,7 @@ func TestShutdown_StoresAnEndAlthoughANodeHasRestarted(t *testing.T) {
 	})
 }
 
-// While the leader waits for its last run, one node after the other restarts with its data, as in an upgrade of Redis.
+// While the leader waits for its last run, the nodes restart with their data, one after the other, as in an upgrade of Redis.
 func TestShutdown_StoresAnEndAlthoughAllNodesHaveRestarted(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		c.opts = append(c.opts, election.WithDrainTimeout(5*time.Minute)) // longer than the run

@@ -8,7 +8,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// Three replicas whose wall clocks are apart, and leaders that change: every tick runs once, on time.
+// The wall clocks of three replicas differ, and leaders change: every tick runs once and on time.
 func TestSkew_EveryTickRunsOnceWhateverTheClocksOfTheReplicas(t *testing.T) {
 	for _, skew := range []time.Duration{0, 200 * time.Millisecond, 5 * time.Second, -time.Hour} {
 		for _, lasts := range []time.Duration{0, 300 * time.Millisecond, 3 * time.Second} {
@@ -34,7 +34,7 @@ func (c *cluster) skew(skew, lasts time.Duration, ticks int) {
 		time.Sleep(9500 * time.Millisecond)
 		for _, r := range all {
 			if term, leads := r.elector.Term(); leads {
-				r.clock.Step(skew) // and by another one is on
+				r.clock.Step(skew) // it goes on with the clock set by another skew
 				term.Resign(nil)
 			}
 		}
@@ -68,14 +68,14 @@ func (c *cluster) skew(skew, lasts time.Duration, ticks int) {
 	}
 }
 
-// A leader whose clock is set goes on as before, and says so once.
+// A leader whose clock is set goes on as before, and reports that once.
 func TestSkew_AClockThatIsSetChangesNoTick(t *testing.T) {
 	for _, by := range []time.Duration{time.Hour, -time.Hour} {
 		t.Run(by.String(), func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
-				told := make(chan time.Duration, 10)
+				reported := make(chan time.Duration, 10)
 				r := c.leader("a", scheduler.WithHooks(scheduler.Hooks{
-					ClockSkew: func(d time.Duration) { told <- d },
+					ClockSkew: func(d time.Duration) { reported <- d },
 				}))
 				r.add(r.job("job", "*/10 * * * * *", quick))
 				c.SleepTo(35 * time.Second)
@@ -84,8 +84,8 @@ func TestSkew_AClockThatIsSetChangesNoTick(t *testing.T) {
 				wantEqual(t, "ran", c.ran(), []string{
 					"job 10s@10s", "job 20s@20s", "job 30s@30s", "job 40s@40s", "job 50s@50s", "job 1m0s@1m0s",
 				})
-				if len(told) != 1 || <-told != by {
-					t.Error("the skew was not told, or more than once")
+				if len(reported) != 1 || <-reported != by {
+					t.Error("the skew was not reported exactly once")
 				}
 			})
 		})

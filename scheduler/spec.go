@@ -8,21 +8,21 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // the zones, on machines that have none of their own
+	_ "time/tzdata" // for machines without a zone database
 
 	"github.com/robfig/cron/v3"
 )
 
-// ErrSpec is wrapped by every error about a spec that cannot be read, or that would never fire.
+// ErrSpec is wrapped by every error about a spec that cannot be parsed or would never fire.
 var ErrSpec = errors.New("scheduler: bad spec")
 
 const maxSpec = 256 // bytes
 
-// robfig's parser does the reading. What it takes in silence or panics on is refused before.
+// parser is robfig's. Specs that it misreads silently or panics on are refused before they reach it.
 var parser = cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month |
 	cron.Dow | cron.Descriptor)
 
-// layout is the fields of a spec in their order.
+// layout has the fields of a spec in order.
 var layout = [...]field{
 	{"second", cron.Second, 60, 0, 59, ""},
 	{"minute", cron.Minute, 60, 0, 59, ""},
@@ -35,9 +35,9 @@ var layout = [...]field{
 type field struct {
 	name     string
 	option   cron.ParseOption
-	size     int // how many values it can take
+	size     int // number of different values
 	min, max int
-	names    string // of the values
+	names    string // names of the values, from min on
 }
 
 // Parse reads a cron spec of at most 256 bytes:
@@ -46,19 +46,18 @@ type field struct {
 //	[CRON_TZ=Zone] @yearly | @annually | @monthly | @weekly | @daily | @midnight | @hourly
 //	@every 1h30m
 //
-// A field is a list of *, ?, values and ranges, each with an optional /step; months and weekdays
-// have names, and Sunday is 0 or 7. A spec without seconds fires at second 0. TZ= means CRON_TZ=.
-// A day has to match both day fields if one of them is * or ?, and otherwise only one of the two.
+// A field is a list of *, ?, values and ranges, each with an optional /step. Months and weekdays have names, and Sunday is
+// 0 or 7. A spec without seconds fires at second 0. TZ= means CRON_TZ=. A day has to match both day fields if one of them
+// is * or ?, and otherwise only one of the two.
 //
-// loc is the zone of a spec that names none; nil is UTC. The ticks are a function of spec and zone
-// alone, the same for every replica, and are returned in UTC:
+// loc is the zone of a spec that names none; nil is UTC. The ticks depend on spec and zone alone, so they are the same on
+// every replica. They are returned in UTC:
 //
 //   - @every d, in whole seconds, fires at the multiples of d since the Unix epoch, in any zone.
-//   - Where the zone's clock jumps forward, what it jumped over fires once, at the first instant
-//     after the jump.
-//   - Where it is set back, a job whose times of day are plain values (no * ? - / in hour, minute
-//     and second) fires in the first pass only, any other in both.
-//   - A job of every hour follows real time through both: nothing is made up, nothing left out.
+//   - If the zone's clock jumps forward, times that it jumped over fire once, at the first instant after the jump.
+//   - If the clock is set back, a spec whose times of day are plain values (no * ? - / in hour, minute and second) fires
+//     only the first time that the clock shows them. Any other spec fires both times.
+//   - A spec that fires in every hour follows real time through both changes: it adds and omits nothing.
 //
 // An error wraps ErrSpec and names the spec and every bad field with the rule it breaks.
 func Parse(spec string, loc *time.Location) (cron.Schedule, error) {
@@ -69,7 +68,7 @@ func Parse(spec string, loc *time.Location) (cron.Schedule, error) {
 	return schedule, nil
 }
 
-// parse returns the schedule of a spec, and its plan: spec and zone in the one form that all specs of the same meaning share.
+// parse returns the schedule of a spec, and its plan: the normalized form of spec and zone.
 func parse(spec string, loc *time.Location) (cron.Schedule, string, error) {
 	if len(spec) > maxSpec {
 		return nil, "", fmt.Errorf("%d bytes long, at most %d are allowed", len(spec), maxSpec)
@@ -131,7 +130,7 @@ func zoneName(word string) (name string, ok bool) {
 func loadZone(name string) (*time.Location, error) {
 	switch name {
 	case "":
-		return nil, errors.New("zone: none named after the =")
+		return nil, errors.New("zone: the name after the = is missing")
 	case "Local":
 		return nil, errors.New("zone: Local is not the same on every replica")
 	}
@@ -147,16 +146,16 @@ var (
 	quartz    = regexp.MustCompile(`^(?i:L(-[0-9]+)?|LW|[0-9]{1,2}[LW]|[a-z]{3}L|[0-9a-z]{1,3}#[0-9])$`)
 )
 
-// check returns the field's text as robfig's parser takes it, or the rule that it breaks.
+// check returns the field's text in the form that robfig's parser takes, or an error with the rule that the text breaks.
 func (f field) check(text string) (string, error) {
 	parts := strings.Split(text, ",")
 	for i, p := range parts {
 		if p == "" {
-			return "", fmt.Errorf("%q has an empty place in its list", text)
+			return "", fmt.Errorf("%q has an empty item in its list", text)
 		}
 		if quartz.MatchString(p) {
-			return "", fmt.Errorf("%q is not supported: L, W and # are extensions of other schedulers; tick on all days that it may "+
-				"be, as in 28-31, and return from Run on the others", p)
+			return "", fmt.Errorf("%q is not supported: L, W and # are extensions of other schedulers; tick on all possible days, "+
+				"as in 28-31, and return from Run at once on the wrong ones", p)
 		}
 		m := partShape.FindStringSubmatch(p)
 		if m == nil {
@@ -182,7 +181,7 @@ func (f field) check(text string) (string, error) {
 	return text, err
 }
 
-// checkValue returns the rule that a value breaks. No value breaks none.
+// checkValue returns an error with the rule that a value breaks. An empty text is fine.
 func (f field) checkValue(text string) error {
 	n, err := strconv.Atoi(text)
 	switch {
@@ -201,8 +200,7 @@ func (f field) checkValue(text string) error {
 
 var toSunday = regexp.MustCompile(`^([0-6])-7(?:/([0-9]+))?$`)
 
-// foldSunday writes the 7 of a list part, alone or as the end of a range, as the 0 that robfig
-// knows: 5-7 becomes 5,6,0.
+// foldSunday replaces Sunday's 7, alone or as the end of a range, by the 0 that robfig's parser knows: 5-7 becomes 5,6,0.
 func foldSunday(part string) string {
 	if part == "7" {
 		return "0"
@@ -224,8 +222,8 @@ func foldSunday(part string) string {
 	return strings.Join(days, ",")
 }
 
-// ask lets robfig's parser read text. Its known panics cannot be reached from here; the recover is
-// for those nobody has met yet, because a spec may come from a user of the program.
+// ask parses text with robfig's parser. The checks before exclude its known panics. The recover is for unknown ones, because
+// a spec may come from a user of the program.
 func ask(p cron.Parser, text string) (spec *cron.SpecSchedule, err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -50,9 +50,9 @@ func TestParse_RefusesABadSpecAndSaysWhy(t *testing.T) {
 		{"1-2-3 * * * *", `minute: "1-2-3" is not`},
 		{"1/2/3 * * * *", `minute: "1/2/3" is not`},
 		{"5/ * * * *", `minute: "5/" is not`},
-		{"5,,6 * * * *", `minute: "5,,6" has an empty place`},
-		{", * * * *", `minute: "," has an empty place`},
-		{"0 5, * * *", `hour: "5," has an empty place`},
+		{"5,,6 * * * *", `minute: "5,,6" has an empty item`},
+		{", * * * *", `minute: "," has an empty item`},
+		{"0 5, * * *", `hour: "5," has an empty item`},
 		{"0 0 L * *", `day of month: "L" is not supported`},
 		{"0 0 LW * *", `day of month: "LW" is not supported`},
 		{"0 0 15W * *", `day of month: "15W" is not supported`},
@@ -82,9 +82,9 @@ func TestParse_RefusesABadSpecAndSaysWhy(t *testing.T) {
 		{"CRON_TZ=America/New_York", "nothing follows the zone"},
 		{"TZ=UTC@daily", "zone: unknown time zone UTC@daily"},
 		{"TZ=0", "zone: unknown time zone 0"},
-		{"TZ=", "zone: none named"},
-		{"CRON_TZ= ", "zone: none named"},
-		{"CRON_TZ= UTC * * * * *", "zone: none named"},
+		{"TZ=", "zone: the name after the = is missing"},
+		{"CRON_TZ= ", "zone: the name after the = is missing"},
+		{"CRON_TZ= UTC * * * * *", "zone: the name after the = is missing"},
 		{"CRON_TZ=Local * * * * *", "zone: Local is not the same on every replica"},
 		{"CRON_TZ=Mars/Base * * * * *", "zone: unknown time zone Mars/Base"},
 		{"TZ=../etc/passwd * * * * *", "zone: "},
@@ -109,7 +109,7 @@ func TestParse_NamesAllBadFieldsAtOnce(t *testing.T) {
 	_, err := scheduler.Parse("60 5,,6 * 13 *", nil)
 	want := `scheduler: bad spec "60 5,,6 * 13 *": ` +
 		"minute: 60 must be from 0 to 59\n" +
-		`hour: "5,,6" has an empty place in its list` + "\n" +
+		`hour: "5,,6" has an empty item in its list` + "\n" +
 		"month: 13 must be from 1 to 12"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
@@ -145,7 +145,7 @@ func TestEvery_TicksAtMultiplesSinceTheEpochWhereverOneStarts(t *testing.T) {
 			from := at(t, start)
 			tick := schedule.Next(from)
 			if tick.Unix()%int64(d/time.Second) != 0 || tick.Nanosecond() != 0 {
-				t.Errorf("@every %s after %s: %v is no multiple since the epoch", d, start, tick)
+				t.Errorf("@every %s after %s: %v is not a multiple since the epoch", d, start, tick)
 			}
 			if !tick.After(from) || tick.Sub(from) > d {
 				t.Errorf("@every %s after %s: %v is not the next one", d, start, tick)

@@ -18,21 +18,22 @@ import (
 
 // Status is what the nodes know of a job.
 type Status struct {
-	Job, Spec, Zone string    // those of the leader, or of the last one; Spec is in its normalized form
-	Next            time.Time // tick; zero if paused or removed, or if there is none
+	Job, Spec, Zone string    // as the present or last leader has them; Spec is normalized
+	Next            time.Time // the next tick; zero if the job is paused or removed, or has none
 
-	// Own is what this process has for the job where that is something else, as in a rolling deploy: a spec with
-	// its zone, or "none"; empty where they are the same.
+	// Own is the spec and zone that this process has for the job if they differ from the leader's, as in a rolling deploy.
+	// It is "none" if this process does not have the job, and empty if they are the same.
 	Own string
 
-	// Reason is why the newest tick that did not run was not run, and ReasonTick is that tick; empty if the newest tick
-	// ran. Without a tick it says why the nodes' state of the job cannot be read: nothing else is known then.
+	// Reason says why the newest tick that did not run did not, or why the newest run is lost. ReasonTick is that tick. Both
+	// are empty if a newer tick ran. A Reason without a ReasonTick says why the nodes' state of the job cannot be read:
+	// nothing else is known then.
 	Reason     string
 	ReasonTick time.Time
 
 	Last, LastOK Record // the newest run, and the newest that was StateOK
 	Failures     int    // runs in a row that failed or were lost
-	Missed       int    // ticks, in all
+	Missed       int    // all missed ticks
 	Paused       bool
 	Pause        Change    // who paused it, when and why; zero if it is not paused
 	Running      bool      // Last has no end
@@ -40,8 +41,8 @@ type Status struct {
 	DataLost     time.Time // when a leader found that a majority of nodes had lost the job; zero: never
 }
 
-// Status returns what a quorum of nodes knows of one job. This process need not lead. [ErrUnknownJob]: no leader has ever had a
-// job of that name.
+// Status returns what a quorum of nodes knows of one job. This process need not lead. The error is [ErrUnknownJob] if no leader
+// has ever had a job of that name.
 func (s *Scheduler) Status(ctx context.Context, job string) (Status, error) {
 	if err := name.Check("name", job); err != nil {
 		return Status{}, fmt.Errorf("%w: %w", ErrName, err)
@@ -61,15 +62,15 @@ func (s *Scheduler) Status(ctx context.Context, job string) (Status, error) {
 	return s.statusOf(&views[0], id, now), nil
 }
 
-// Jobs returns what a quorum of nodes knows of all jobs that any leader of this election has had, by name. This process need not
-// lead. [Scheduler.JobsAfter] returns a page of them, [Scheduler.History] the records of one.
+// Jobs returns what a quorum of nodes knows of all jobs that any leader of this election has had, sorted by name. This process
+// need not lead. [Scheduler.JobsAfter] returns a page of them, [Scheduler.History] the records of one.
 func (s *Scheduler) Jobs(ctx context.Context) ([]Status, error) { return s.list(ctx, "", math.MaxInt) }
 
-// JobsAfter returns the first n of the jobs whose names come after another one, in the order of the bytes of their names; fewer
-// where there are no more. The first page comes after "".
+// JobsAfter returns the first n jobs whose names come after the given one, sorted by the bytes of their names. It returns fewer
+// if there are no more. The first page comes after "".
 func (s *Scheduler) JobsAfter(ctx context.Context, after string, n int) ([]Status, error) {
 	if n < 1 {
-		return nil, fmt.Errorf("scheduler: jobs: %d jobs asked for, it must be at least 1", n)
+		return nil, fmt.Errorf("scheduler: jobs: n is %d, must be at least 1", n)
 	}
 	return s.list(ctx, after, n)
 }
@@ -103,15 +104,15 @@ func (s *Scheduler) list(ctx context.Context, after string, n int) ([]Status, er
 		}
 	}
 	all := slices.Concat(pages...)
-	return all[:min(n, len(all))], nil // nodes that do not know the same jobs have more of them up to a name
+	return all[:min(n, len(all))], nil // a page may have more jobs than n, if the nodes do not know the same ones
 }
 
-// ahead reads a page while the caller decodes the one before.
+// ahead reads a page while the caller decodes the previous one.
 func (s *Scheduler) ahead(ctx context.Context, after string, n int) func() (jobstore.Page, error) {
 	return beside(func() (jobstore.Page, error) { return s.store.Page(ctx, after, min(n, jobstore.MaxJobs)) })
 }
 
-// askLeader asks who leads, beside what the caller asks; "": nobody does.
+// askLeader starts to ask who leads. The function that it returns waits for the answer, which is "" if nobody leads.
 func (s *Scheduler) askLeader(ctx context.Context) func() (id string, err error) {
 	return beside(func() (string, error) {
 		leader, err := s.elector.Leader(ctx)
@@ -122,8 +123,7 @@ func (s *Scheduler) askLeader(ctx context.Context) func() (id string, err error)
 	})
 }
 
-// beside asks the nodes on a goroutine of its own, which ends by the node timeout. The function that it returns waits for the
-// answer.
+// beside calls ask on a new goroutine, which ends by the node timeout. The function that it returns waits for the answer.
 func beside[T any](ask func() (T, error)) func() (T, error) {
 	var answer T
 	var err error
@@ -138,16 +138,16 @@ func beside[T any](ask func() (T, error)) func() (T, error) {
 	}
 }
 
-const maxHistory = 50 // rows that are kept; a node may have a few more
+const maxHistory = 50 // rows that the nodes keep; a node may have a few more
 
-// History returns the newest rows of a job's history, n at most of the 50 that are kept, the newest first, as a quorum of nodes
-// knows them. Runs under way come before them. [ErrUnknownJob]: no leader has ever had a job of that name.
+// History returns the newest n rows of a job's history, the newest first, as a quorum of nodes knows them. The nodes keep 50.
+// Runs under way come first and count too. The error is [ErrUnknownJob] if no leader has ever had a job of that name.
 func (s *Scheduler) History(ctx context.Context, job string, n int) ([]Record, error) {
 	if err := name.Check("name", job); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrName, err)
 	}
 	if n < 1 {
-		return nil, fmt.Errorf("scheduler: history: %d records of %q asked for, it must be at least 1", n, job)
+		return nil, fmt.Errorf("scheduler: history of %q: n is %d, must be at least 1", job, n)
 	}
 	views, _, err := s.store.Views(ctx, job)
 	if err != nil {
@@ -164,7 +164,7 @@ func (s *Scheduler) History(ctx context.Context, job string, n int) ([]Record, e
 	var all []Record
 	open := views[0].State.Open
 	for i := range open {
-		if o := open[len(open)-1-i]; !o.Returned { // else the history has how it was cut off
+		if o := open[len(open)-1-i]; !o.Returned { // the history has those that have returned: they were cut off
 			all = append(all, runningOf(job, o))
 		}
 	}
@@ -174,7 +174,7 @@ func (s *Scheduler) History(ctx context.Context, job string, n int) ([]Record, e
 	return all[:min(n, len(all))], nil
 }
 
-// statusOf returns what is known of a job. now is by the nodes' clock.
+// statusOf returns the status of a job. now is by the nodes' clock.
 func (s *Scheduler) statusOf(v *jobstore.View, leader string, now time.Time) Status {
 	st := Status{Job: v.Job, Leader: leader}
 	if v.Err != nil {
@@ -210,14 +210,14 @@ func (s *Scheduler) statusOf(v *jobstore.View, leader string, now time.Time) Sta
 	return st
 }
 
-// own returns this process's job of that name; nil: it has none.
+// own returns this process's job of that name, or nil if it has none.
 func (s *Scheduler) own(name string) *job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.jobs[name]
 }
 
-// scheduleOf returns the schedule of a plan, which most often is that of this process's job.
+// scheduleOf returns the schedule of a plan. It saves the parsing if own has that plan, which is the usual case.
 func scheduleOf(plan string, own *job) (cron.Schedule, error) {
 	if own != nil && own.plan == plan {
 		return own.schedule, nil
@@ -232,14 +232,14 @@ func rowOf(job string, r jobstore.Record) Record {
 	return recordOf(job, r)
 }
 
-// due fills in the next tick, and why those have not run that have come since the high-water mark.
+// due fills in the next tick, and why ticks that have come since the high-water mark have not run.
 func (st *Status) due(v *jobstore.View, own *job, now time.Time) {
 	if v.State.Removed {
-		return // it has no ticks until it is back
+		return // it has no ticks until it is added again
 	}
 	schedule, err := scheduleOf(v.State.Plan, own)
 	if err != nil {
-		st.Reason = err.Error() // another version had this spec
+		st.Reason = err.Error() // another version of this library wrote the plan
 		return
 	}
 	mark := v.State.Mark
@@ -251,7 +251,7 @@ func (st *Status) due(v *jobstore.View, own *job, now time.Time) {
 	}
 	timetable := jobmachine.Job{Name: v.Job, Schedule: schedule}
 	if own != nil {
-		timetable.Jitter = own.Jitter // the nodes do not know it
+		timetable.Jitter = own.Jitter // the nodes do not store it
 	}
 	tick := timetable.NewestDue(mark, now.Add(-jobmachine.Fresh))
 	if tick.IsZero() {

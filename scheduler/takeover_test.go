@@ -12,13 +12,13 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// depose takes the lease away from whoever leads, as a person with redis-cli may: its runs may go on, and write.
+// depose takes the lease away from the leader, as a person with redis-cli may. Its runs may go on, and write.
 func (c *cluster) depose() {
 	records.Default.Drop(c.T, election.LockName("x"), c.Raw()[:2]...)
 }
 
-// A leader died in two runs, in a build that allows them beside each other. The next one repeats both, one after the
-// other, and lets nothing of it be replaced.
+// A leader died during two runs, in a build that allows them beside each other. The next leader repeats both, one after the
+// other, and replaces neither.
 func TestTakeOver_OfTwoRuns(t *testing.T) {
 	for _, overlap := range []scheduler.Overlap{scheduler.Skip, scheduler.Queue, scheduler.Replace} {
 		t.Run(fmt.Sprint("overlap ", overlap), func(t *testing.T) {
@@ -54,8 +54,8 @@ func TestTakeOver_OfTwoRuns(t *testing.T) {
 	}
 }
 
-// b has taken a run over and waits for the first one, which goes on; then it is deposed too. The tick is the next
-// leader's, b itself here, and not skipped.
+// b has taken over a run and waits for the first one, which goes on. Then b loses its lease too. The next leader, which is b
+// again, runs the tick and does not skip it.
 func TestTakeOver_OfOneThatStillHadToWait(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
@@ -85,15 +85,15 @@ func TestTakeOver_OfOneThatStillHadToWait(t *testing.T) {
 	})
 }
 
-// One node has not heard of the end of a run, and of those that have one is away: it is asked before the run is
-// taken for lost.
+// One node does not have the end of a run, and one of the two that have it does not answer. The new leader waits for that node
+// before it treats the run as lost.
 func TestLost_NotWhereANodeKnowsOfTheEnd(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		for _, r := range []*replica{a, b} {
 			r.add(r.job("job", "@every 3m", lasting(5*time.Second)))
 		}
-		c.SleepTo(182 * time.Second) // all nodes have voted
+		c.SleepTo(182 * time.Second) // all nodes have stored it
 		a.links.Cut(2)
 		c.SleepTo(188 * time.Second)
 		a.links.Cut()
@@ -110,9 +110,9 @@ func TestLost_NotWhereANodeKnowsOfTheEnd(t *testing.T) {
 	})
 }
 
-// All nodes have restarted one after the other while a run was under way: they were told of it, and may not let it
-// be taken over. Its leader dies. The next one says that it is lost.
-func TestTakeOver_OfARunThatNodesWereOnlyToldOfIsLost(t *testing.T) {
+// All nodes have restarted one after the other while a run was under way. They have the run only from the leader's later writes.
+// Its leader dies, and the next one records the run as lost.
+func TestTakeOver_OfARunThatNodesOnlyLearnedOfIsLost(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		rec := &recorder{}
 		a, b := c.leader("a"), c.idle("b", scheduler.WithHooks(rec.hooks()))
@@ -138,13 +138,13 @@ func TestTakeOver_OfARunThatNodesWereOnlyToldOfIsLost(t *testing.T) {
 		if got := b.states("job")["3m0s"]; got != scheduler.StateLost && got != scheduler.StateOK {
 			t.Errorf("recorded %q, running %v", got, b.status("job").Running)
 		}
-		if told := strings.Join(rec.told(), "\n"); strings.Count(told, "finished:") != 1 {
-			t.Errorf("told %s, ran %v", told, c.ran())
+		if reported := strings.Join(rec.reported(), "\n"); strings.Count(reported, "finished:") != 1 {
+			t.Errorf("reported %s, ran %v", reported, c.ran())
 		}
 	})
 }
 
-// ended has a run of a be over, of which node 2 does not hear; then a dies. The job is AtLeastOnce.
+// ended lets a run of a end without node 2 learning of it; then a dies. The job has AtLeastOnce.
 func (c *cluster) ended(dead ...int) (b *replica) {
 	c.T.Helper()
 	a, b := c.leader("a"), c.idle("b")
@@ -153,7 +153,7 @@ func (c *cluster) ended(dead ...int) (b *replica) {
 		job.AtLeastOnce = true
 		r.add(job)
 	}
-	c.SleepTo(62 * time.Second) // all nodes have voted
+	c.SleepTo(62 * time.Second) // all nodes have stored it
 	a.links.Cut(2)
 	c.SleepTo(68 * time.Second)
 	a.links.Cut()
@@ -169,7 +169,7 @@ func (c *cluster) ended(dead ...int) (b *replica) {
 func TestTakeOver_NotOfARunThatHasEnded(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		b := c.ended()
-		for range 8 { // whatever two nodes answer first
+		for range 8 { // whichever two nodes answer first
 			if got := b.states("job"); got["1m0s"] != scheduler.StateOK {
 				t.Errorf("recorded %v, running %v", got, b.status("job").Running)
 			}
@@ -185,7 +185,7 @@ func TestTakeOver_NotOfARunThatHasEnded(t *testing.T) {
 	})
 }
 
-// Of the nodes that know of the end one is away.
+// One of the nodes that know the end does not answer.
 func TestTakeOver_NotOfARunWhoseEndOneNodeKnows(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		b := c.ended(0)

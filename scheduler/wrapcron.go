@@ -6,8 +6,8 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// WrapCron makes a job written for robfig/cron one for [Job].Run. Such a job knows no context: it does
-// not stop when its run's context ends, and its run counts as under way until it returns.
+// WrapCron turns a job written for robfig/cron into a function for [Job].Run. Such a job gets no context, so it does not stop when
+// its run's context ends. Its run counts as under way until it returns.
 func WrapCron(job cron.Job) func(context.Context, Run) error {
 	if job == nil {
 		return nil // Add refuses it

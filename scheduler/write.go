@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxWrites and maxLazy bound the calls under way: enough for the nodes to work while answers travel, and few enough
-	// that jobs of one instant share a call.
+	// maxWrites and maxLazy bound the calls under way. That is enough for the nodes to work while answers travel, and few
+	// enough that jobs of one instant share a call.
 	maxWrites = 4
 	maxLazy   = 2
 
@@ -26,14 +26,14 @@ const (
 // writes is the state of the writes to the nodes.
 type writes struct {
 	calls  int                 // under way
-	lazy   int                 // those of them that no tick waits for
-	seq    int                 // of the last, under this ballot
-	ids    int                 // of the last run
-	failed time.Time           // when writes began to fail; zero: they do not
-	jobs   map[*entry]struct{} // whose last write has failed
+	lazy   int                 // calls under way that no tick waits for
+	seq    int                 // number of the last write under this ballot
+	ids    int                 // number of the last run
+	failed time.Time           // when writes began to fail; zero: they do not fail
+	jobs   map[*entry]struct{} // jobs whose last write has failed
 }
 
-// batch has the jobs that one call stores.
+// batch has the jobs that one call writes.
 type batch struct {
 	jobs   []*entry
 	writes []*jobstore.Write
@@ -41,11 +41,11 @@ type batch struct {
 	isLazy bool
 }
 
-// dispatch sends what is due to the nodes, and returns for how long nothing else is.
+// dispatch sends the writes that are due to the nodes, and returns the pause before the next call.
 func (l *loop) dispatch(now time.Time) time.Duration {
 	w := &l.writes
 	if l.ballot.Ballot == "" || l.ballot.taking || l.ballot.fenced || l.isBallotDue() {
-		return maxPoll // what ends that wakes the loop
+		return maxPoll // the event that ends this state wakes the loop
 	}
 	for w.calls < maxWrites {
 		if b := l.collect(now); len(b.jobs) > 0 {
@@ -64,7 +64,7 @@ func (l *loop) dispatch(now time.Time) time.Duration {
 	switch {
 	case w.calls == maxWrites:
 		return maxPoll
-	case len(l.fresh.entries) > 0:
+	case len(l.ready.entries) > 0:
 		return 0
 	case len(l.agenda) == 0:
 		return maxPoll
@@ -72,38 +72,38 @@ func (l *loop) dispatch(now time.Time) time.Duration {
 	return l.agenda[0].wake.Sub(now)
 }
 
-// collect returns a batch of the jobs for which something is due. It looks at so many jobs as one call can store, and of these
-// every other one may be new: neither do they hold up ticks, nor ticks, where there are too many, them.
+// collect returns a batch of writes that are due. It looks at as many jobs as one call can write. Half of them may come from the
+// ready queue, so that neither new jobs nor too many ticks hold up the other.
 func (l *loop) collect(now time.Time) batch {
 	var b batch
 	for i := range jobstore.MaxJobs {
 		e := l.agenda.next(now)
 		if e == nil || i%2 == 1 {
-			e = cmp.Or(l.fresh.pop(), e)
+			e = cmp.Or(l.ready.pop(), e)
 		}
 		if e == nil {
 			break
 		}
-		l.ask(e, now, &b)
+		l.add(e, now, &b)
 	}
 	return b
 }
 
-// collectLazy returns a batch of writes that no tick waits for: ends of runs or, if there are none, jobs that nodes lack. The
-// latter wait while other jobs cannot tick yet.
+// collectLazy returns a batch of writes that no tick waits for: ends of runs or, if there are none, jobs that nodes lack. Jobs
+// that nodes lack wait while other jobs cannot tick yet.
 func (l *loop) collectLazy(now time.Time) batch {
 	b := batch{isLazy: true}
-	lines := []*line{&l.ends, &l.behind}
+	queues := []*queue{&l.ends, &l.behind}
 	if l.prepares.areRunning() {
-		lines = lines[:1]
+		queues = queues[:1]
 	}
-	for _, from := range lines {
+	for _, from := range queues {
 		for len(b.jobs) < maxLazyJobs {
 			e := from.pop()
 			if e == nil {
 				break
 			}
-			l.ask(e, now, &b)
+			l.add(e, now, &b)
 		}
 		if len(b.jobs) > 0 || l.writes.lazy > 0 {
 			break
@@ -112,8 +112,8 @@ func (l *loop) collectLazy(now time.Time) batch {
 	return b
 }
 
-// ask adds a job's write to a batch, if the job's machine wants one.
-func (l *loop) ask(e *entry, now time.Time, b *batch) {
+// add adds a job's write to a batch, if the job's machine wants one.
+func (l *loop) add(e *entry, now time.Time, b *batch) {
 	l.writes.ids++
 	write := l.apply(e, jobmachine.Due{
 		Now: now, Token: l.term.Token(), Replica: l.s.elector.Identity(),
@@ -136,14 +136,14 @@ func (l *loop) send(b batch) {
 	if b.seq >= l.s.maxSeq {
 		l.wantBallot(time.Now())
 	}
-	ballot, ctx := l.ballot.Ballot, context.WithoutCancel(l.stopping) // the end of a run may be written after the term
+	ballot, ctx := l.ballot.Ballot, context.WithoutCancel(l.stopping) // ends of runs may be written after the term
 	l.work.Go(func() {                                                // ends by the node timeout; lead waits for it
 		errs, unserved := l.s.store.Write(ctx, ballot, b.seq, b.writes, func(node int, writes []int, later int) {
 			l.inbox.post(func() {
 				for _, i := range writes {
 					l.lacks.add(node, b.jobs[i])
 				}
-				if later > l.writes.seq && ballot == l.ballot.Ballot { // nobody has written that
+				if later > l.writes.seq && ballot == l.ballot.Ballot { // the node has a number that nobody has used
 					l.wantBallot(l.ballot.demands.allows(node))
 				}
 			})
@@ -186,10 +186,10 @@ func (l *loop) unstored(e *entry, w *jobstore.Write, err error, now time.Time) {
 	switch paused, ok := errors.AsType[*jobstore.PausedError](err); {
 	case ok && isKind(err, jobstore.ErrPaused):
 		l.apply(e, jobmachine.Set{Pause: paused.Pause})
-		if paused.Pause == e.machine.Pause() { // else it has been replaced: retry later
+		if paused.Pause == e.machine.Pause() { // otherwise a newer setting has replaced it: retry later
 			retry = now
 		}
-	case ok: // others may have it, too
+	case ok: // other nodes may have the pause too
 		l.polls.doubt(e.job.Name)
 	}
 	if e.machine.Failures() == 0 && w.Opens && !retry.Equal(now) {
@@ -198,21 +198,21 @@ func (l *loop) unstored(e *entry, w *jobstore.Write, err error, now time.Time) {
 	l.apply(e, jobmachine.Failed{Now: now, Retry: retry})
 }
 
-// fencedByEarlier reports whether a call failed because the nodes have promised a larger ballot. It is called when isFenced has
-// found that the ballot is not that of a later leader.
+// fencedByEarlier reports whether a call failed because the nodes have promised a larger ballot. Call it only if isFenced has
+// returned false, so that the ballot is not a later leader's.
 func fencedByEarlier(err error) bool { return isKind(err, jobstore.ErrFenced) }
 
-// logStored logs when writes begin to fail, and when those of all jobs have succeeded again.
+// logStored logs when writes begin to fail, and when the writes of all jobs have succeeded again.
 func (l *loop) logStored(b batch, problem error, now time.Time) {
 	w := &l.writes
 	switch {
 	case problem != nil && isKind(problem, jobstore.ErrPaused):
 	case problem != nil && w.failed.IsZero():
 		w.failed = now
-		l.log.Warn("failed to store what becomes of jobs, retrying: nothing starts meanwhile", zap.Int("jobs", len(b.jobs)),
+		l.log.Warn("failed to store starts or ends of runs, retrying: nothing starts meanwhile", zap.Int("jobs", len(b.jobs)),
 			zap.Error(problem))
 	case len(w.jobs) == 0 && !w.failed.IsZero():
-		l.log.Info("what becomes of jobs is stored again", zap.Duration("after", now.Sub(w.failed)))
+		l.log.Info("starts and ends of runs are stored again", zap.Duration("after", now.Sub(w.failed)))
 		w.failed = time.Time{}
 	}
 }

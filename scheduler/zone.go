@@ -8,11 +8,11 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// calendar is a spec read in a zone.
+// calendar is the schedule of a spec in a zone.
 //
-// Of robfig's schedule only the sets are used, to find readings of a wall clock, written as times in UTC where
-// every day has 24 hours. Asked itself, in a zone, it loses days and months around changes of the clock, and
-// never returns for a day that does not exist. The way from readings to instants is walked here,
+// It uses only the sets of robfig's schedule, to find matching readings of a wall clock. A reading is written as a time in UTC,
+// where every day has 24 hours. The search of robfig's schedule cannot be used: in a zone it loses days and months around
+// changes of the clock, and it never returns for a day that does not exist. This code converts readings to instants itself,
 // one stretch of constant offset after the other.
 type calendar struct {
 	spec   *cron.SpecSchedule
@@ -21,7 +21,7 @@ type calendar struct {
 	fixed  bool // its times of day are plain values
 }
 
-// newCalendar takes the words of a checked spec and, of these, the ones for the time of day.
+// newCalendar returns the schedule of a checked spec's words. timeOfDay are those of its words that give the time of day.
 func newCalendar(words, timeOfDay []string, zone *time.Location) (cron.Schedule, error) {
 	spec, err := ask(parser, strings.Join(words, " "))
 	if err != nil {
@@ -33,9 +33,9 @@ func newCalendar(words, timeOfDay []string, zone *time.Location) (cron.Schedule,
 	fixed := !hourly && !strings.ContainsAny(strings.Join(timeOfDay, " "), "*?-/")
 	c := &calendar{spec: spec, zone: zone, hourly: hourly, fixed: fixed}
 
-	// The year 2000 has every date there is.
+	// The year 2000 has every possible date.
 	if match(spec, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		return nil, errors.New("never fires: no month named has the day of month")
+		return nil, errors.New("never fires: none of its months has that day of month")
 	}
 	return c, nil
 }
@@ -65,11 +65,11 @@ func (c *calendar) Next(after time.Time) time.Time {
 	}
 }
 
-// resume returns the reading from which to look for matches at instant t of stretch s: the
-// clock's own, except that a jump ahead is searched too, and a repetition may be left out.
+// resume returns the reading from which to search at instant t of stretch s. That is the clock's reading at t, with two
+// exceptions: readings that the clock jumped over are searched too, and readings that it repeats may be omitted.
 func (c *calendar) resume(s stretch, t time.Time) time.Time {
 	reading := t.Add(s.offset)
-	reached := s.start.Add(s.before) // by the clock, when the stretch began
+	reached := s.start.Add(s.before) // what the clock would have read at the start without the change
 	jumped := t.Equal(s.start) && reached.Before(reading)
 	repeats := reached.After(reading)
 	if jumped && !c.hourly || repeats && c.fixed {
@@ -78,11 +78,11 @@ func (c *calendar) resume(s stretch, t time.Time) time.Time {
 	return reading
 }
 
-// stretch is a span of time, from start until before end, in which a zone keeps one offset.
+// stretch is a span of time in which a zone keeps one offset. It includes start and excludes end.
 type stretch struct {
-	start, end time.Time     // zero: without a start, without an end
-	offset     time.Duration // of the zone's clock, ahead of UTC
-	before     time.Duration // the offset that held until start
+	start, end time.Time     // zero if unbounded
+	offset     time.Duration // how far the zone's clock is ahead of UTC
+	before     time.Duration // the offset until start
 }
 
 func stretchAt(t time.Time, zone *time.Location) stretch {
@@ -94,8 +94,8 @@ func stretchAt(t time.Time, zone *time.Location) stretch {
 		s.before = offsetAt(start.Add(-time.Second))
 	}
 	if !end.IsZero() && !end.After(t) {
-		// ZoneBounds gives years past the zone's table 365 days: on the last day of a leap year
-		// its end lies behind.
+		// ZoneBounds assumes 365 days for years beyond the zone's table. So on the last day of a leap year, the end that it
+		// returns is not after t.
 		s.end = time.Date(t.UTC().Year()+1, time.January, 1, 0, 0, 0, 0, time.UTC)
 	}
 	return s

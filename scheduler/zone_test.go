@@ -14,7 +14,7 @@ import (
 func TestZone_TicksThroughChangesOfTheClock(t *testing.T) {
 	tests := []struct {
 		name, zone, spec, from string
-		want                   []string // by the zone's clock
+		want                   []string // readings of the zone's clock
 	}{
 		{
 			"a time in the gap fires at the jump, once",

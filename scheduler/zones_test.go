@@ -12,14 +12,14 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/race"
 )
 
-// change is a change of a zone's clock, the same in all zones that have it at that instant.
+// change is a change of a zone's clock. It is the same for all zones that change like that at that instant.
 type change struct {
 	at            int64
-	before, after int // s ahead of UTC
+	before, after int // seconds ahead of UTC
 }
 
-// changesOfAllZones finds the changes of every zone there is, from 2000 to 2040, each with one that has it; with
-// links and equal rules, all of them.
+// changesOfAllZones returns the changes of all zones from 2000 to 2040, each with one zone that has it. With all, it includes
+// links and zones of equal rules.
 func changesOfAllZones(t *testing.T, all bool) (found []change, zones []*time.Location) {
 	t.Helper()
 	root, err := exec.Command("go", "env", "GOROOT").Output()
@@ -47,7 +47,7 @@ func changesOfAllZones(t *testing.T, all bool) (found []change, zones []*time.Lo
 			if end.IsZero() || !end.Before(last) {
 				break
 			}
-			if !end.After(at) { // past a zone's table, on the last day of a leap year
+			if !end.After(at) { // beyond a zone's table, on the last day of a leap year
 				at = at.Add(24 * time.Hour)
 				continue
 			}
@@ -64,7 +64,7 @@ func changesOfAllZones(t *testing.T, all bool) (found []change, zones []*time.Lo
 	return found, zones
 }
 
-// Two days around every change of any zone's clock in the past and coming forty years.
+// Two days around every change of any zone's clock, from 2000 to 2040.
 func TestZone_AgreesWithASearchAroundEveryChangeOfEveryZone(t *testing.T) {
 	found, zones := changesOfAllZones(t, *allZones)
 	if len(found) < 1000 {
@@ -81,5 +81,5 @@ func TestZone_AgreesWithASearchAroundEveryChangeOfEveryZone(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Logf("%d changes, every %d of them looked at", len(found), step)
+	t.Logf("%d changes, tested one in %d", len(found), step)
 }

@@ -6,16 +6,16 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// maxOpened is how many runs are opened beside each other in one write.
+// maxOpened is how many runs one write may open.
 const maxOpened = 100
 
-// backlog is the ticks that have come and are not decided. What is looked for among all of them is looked for once in a [Due], which
-// steps from one tick to the next after that.
+// backlog describes the ticks that have come and are not decided. It has results of searches over all these ticks, so that a [Due]
+// needs each search only once.
 type backlog struct {
 	now    time.Time
-	newest time.Time          // zero: none has come
-	toRun  time.Time          // the newest that may run; with Skip one that came while no run was under way
-	oldest map[bool]time.Time // that [CatchUp].All runs, of ticks that have waited and of others
+	newest time.Time          // the newest tick that has come; zero: none has
+	toRun  time.Time          // the newest tick that may run; with Skip, one that came while no run was under way
+	oldest map[bool]time.Time // the oldest tick that [CatchUp].All runs, by whether it waited for a run
 }
 
 func (d *draft) newBacklog(now time.Time) *backlog {
@@ -28,7 +28,7 @@ func (d *draft) newBacklog(now time.Time) *backlog {
 	return b
 }
 
-// ticks decides on the ticks that have come, the oldest first, up to the first one that is run: all before it are left out.
+// ticks decides on the ticks that have come, the oldest first. Ticks before one that runs are missed or skipped.
 func (d *draft) ticks() {
 	if d.state.Pause.On {
 		return
@@ -46,12 +46,12 @@ func (d *draft) ticks() {
 		first := j.Schedule.Next(d.state.Mark)
 		last, waited := d.segment(b, first)
 		if waited && j.Overlap == Skip {
-			d.leaveOut(j.between(first, last), jobstore.StateSkipped, ReasonOverlap)
+			d.dropTicks(j.between(first, last), jobstore.StateSkipped, ReasonOverlap)
 			continue
 		}
 		tick := d.pick(b, first, last, waited)
 		if tick.IsZero() {
-			d.leaveOut(j.between(first, last), jobstore.StateMissed, d.why(last, waited))
+			d.dropTicks(j.between(first, last), jobstore.StateMissed, d.why(last, waited))
 			continue
 		}
 		if !d.mayOpen() {
@@ -61,15 +61,15 @@ func (d *draft) ticks() {
 		}
 		if tick.After(first) {
 			before := j.between(first, tick.Add(-time.Nanosecond))
-			d.leaveOut(before, jobstore.StateMissed, d.why(before.last, waited))
+			d.dropTicks(before, jobstore.StateMissed, d.why(before.last, waited))
 		}
 		d.open(jobstore.Slot{At: tick})
 	}
 	d.wakeAt(now)
 }
 
-// wakeForNext has the job looked at when the run of the first tick after an instant begins. Ticks that wait for a run need no
-// timer of their own; but Skip, and Replace, do something about those that come after them.
+// wakeForNext wakes the job when the run of the first tick after an instant begins. It is needed even while ticks wait for a run,
+// because Skip and Replace act when the next tick comes.
 func (d *draft) wakeForNext(after time.Time) {
 	j := d.m.job
 	next := j.Schedule.Next(after)
@@ -83,8 +83,8 @@ func (d *draft) wakeForNext(after time.Time) {
 	d.wakeAt(at)
 }
 
-// segment returns the last of the ticks from the first one on that came during the same run, or between the same two. waited says
-// which.
+// segment returns the last of the ticks from the first one on that came during the same run, or between the same two runs. waited
+// reports whether they came during a run.
 func (d *draft) segment(b *backlog, first time.Time) (last time.Time, waited bool) {
 	j := d.m.job
 	if j.Overlap == Allow {
@@ -103,7 +103,7 @@ func (d *draft) segment(b *backlog, first time.Time) (last time.Time, waited boo
 	return b.newest, false
 }
 
-// pick returns the tick of the segment that is run next; the zero time if none of it is.
+// pick returns the tick of the segment that runs next, or the zero time if none of them runs.
 func (d *draft) pick(b *backlog, first, last time.Time, waited bool) time.Time {
 	j := d.m.job
 	if j.CatchUp.All {
@@ -123,7 +123,7 @@ func (d *draft) pick(b *backlog, first, last time.Time, waited bool) time.Time {
 	return last
 }
 
-// newestToRun returns the newest of the ticks up to one that came while no run was under way; zero: there is none.
+// newestToRun returns the newest tick up to the given one that came while no run was under way, or the zero time if there is none.
 func (d *draft) newestToRun(tick time.Time) time.Time {
 	for range len(d.m.spans) + 1 {
 		s, under := d.m.spanAt(d.m.job.StartOf(tick))
@@ -135,7 +135,7 @@ func (d *draft) newestToRun(tick time.Time) time.Time {
 	return tick
 }
 
-// why is the reason for which a tick was not run when it was due.
+// why returns the reason why a tick did not run when it was due.
 func (d *draft) why(tick time.Time, waited bool) string {
 	m, at := d.m, d.m.job.StartOf(tick)
 	switch {
@@ -149,14 +149,14 @@ func (d *draft) why(tick time.Time, waited bool) string {
 	return reasonLate
 }
 
-// missUnknown leaves out the ticks, and the trigger, of which nodes have lost what became of them. A job that runs at least once
-// has the trigger and the newest tick run: twice rather than never.
+// missUnknown records the ticks and the trigger whose outcome the nodes have lost as missed. A job with AtLeastOnce runs the trigger
+// and the newest tick instead: twice rather than never.
 func (d *draft) missUnknown(in mode) {
 	j, floor := d.m.job, d.m.floor
-	again := j.AtLeastOnce && in != removed
+	rerun := j.AtLeastOnce && in != removed
 	if t := d.m.trigger; !d.m.isNew && d.triggerWaits() && !t.At().After(floor) {
 		slot := jobstore.Slot{At: t.At(), Manual: true}
-		if !again || d.isTooOld(slot) || !d.suppose(slot, ".m") {
+		if !rerun || d.isTooOld(slot) || !d.suppose(slot, ".m") {
 			d.refuse(slot, jobstore.StateMissed, ReasonUnknown)
 		}
 	}
@@ -164,16 +164,16 @@ func (d *draft) missUnknown(in mode) {
 		return
 	}
 	lost := d.unsettled(floor)
-	if last := lost.last; lost.n > 0 && again && !j.isLate(last, d.due.Now) && d.suppose(jobstore.Slot{At: last}, ".t") {
+	if last := lost.last; lost.n > 0 && rerun && !j.isLate(last, d.due.Now) && d.suppose(jobstore.Slot{At: last}, ".t") {
 		d.opened = last
 		lost = d.unsettled(last.Add(-time.Nanosecond))
 	}
-	d.leaveOut(lost, jobstore.StateMissed, ReasonUnknown)
+	d.dropTicks(lost, jobstore.StateMissed, ReasonUnknown)
 	d.state.Mark, d.changed = later(d.state.Mark, floor), true
 }
 
-// suppose has a run open that an earlier leader may have started: it is taken over like all of these. It does nothing, and returns
-// false, if as many runs are open as a state can have.
+// suppose adds an open run that an earlier leader may have started, so that inherit takes it over like the others. It does nothing
+// and returns false if the state already has the most open runs that it can have.
 func (d *draft) suppose(slot jobstore.Slot, suffix string) bool {
 	if !d.hasRoom() {
 		return false

@@ -8,7 +8,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// Reasons for which ticks do not run.
+// Reasons why ticks do not run.
 const (
 	ReasonOverlap    = "a run was under way"
 	ReasonSuperseded = "a newer tick took its place"
@@ -20,24 +20,24 @@ const (
 	reasonLate       = "the leader came to it too late"
 )
 
-// draft is a write that is being made.
+// draft is a write in preparation.
 type draft struct {
-	m   *Machine // only read
+	m   *Machine // read-only
 	due Due
 
 	state   jobstore.State
 	changed bool
-	opens   bool      // a tick, so that a pause refuses it
+	opens   bool      // it opens a tick, so a pause refuses it
 	opened  time.Time // the newest tick that it opens
 	starts  []Start
 	cancels []string
 	records []jobstore.Record // for the history
-	tell    []jobstore.Record
+	report  []jobstore.Record
 	obeyed  []Setting
-	settled []string // of the runs that have returned
+	settled []string // returned runs whose ends it stores
 	runs    []run
 
-	wake   time.Time // when there is something to do if nothing happens before
+	wake   time.Time // when Due must be sent if no event comes before
 	blocks bool      // something waits for a run to return
 }
 
@@ -47,7 +47,7 @@ func newDraft(m *Machine, due Due) *draft {
 	return d
 }
 
-// make puts everything into the draft that is due.
+// make puts everything that is due into the draft.
 func (d *draft) make(in mode) {
 	if in == serving {
 		d.settings()
@@ -55,7 +55,7 @@ func (d *draft) make(in mode) {
 	d.ends()
 	switch in {
 	case draining:
-		if d.changed || d.m.behind { // only these are written
+		if d.changed || d.m.behind { // otherwise there is no write
 			d.settings()
 			d.missUnknown(in)
 			d.keepTrigger()
@@ -77,15 +77,15 @@ func (d *draft) make(in mode) {
 	}
 }
 
-// settings takes over what people have set. The time of a pause is not caught up with.
+// settings takes over a new pause, or the end of one. Ticks that came during a pause are not caught up with.
 func (d *draft) settings() {
 	set, was := d.m.pause, d.state.Pause
 	if !set.IsNewer(was) {
 		return
 	}
 	if !set.On {
-		if !d.state.Removed { // ticks that came before the pause, and had not run when it began
-			d.leaveOut(d.unsettled(set.At()), jobstore.StateMissed, "the job was paused until "+clock(set.At()))
+		if !d.state.Removed { // ticks that came before the pause and had not run when it began
+			d.dropTicks(d.unsettled(set.At()), jobstore.StateMissed, "the job was paused until "+clock(set.At()))
 		}
 		d.state.Mark = later(d.state.Mark, set.At())
 	}
@@ -93,15 +93,15 @@ func (d *draft) settings() {
 	d.obeyed = append(d.obeyed, Setting{Setting: set})
 }
 
-// ends takes runs out that have returned.
+// ends records the runs that have returned.
 func (d *draft) ends() {
 	for _, r := range d.m.ended {
 		d.settled = append(d.settled, r.ID)
 		d.changed = true
 		at := slices.IndexFunc(d.state.Open, func(o jobstore.Open) bool { return o.ID == r.ID })
 		if at < 0 {
-			if d.state.Last.ID == r.ID { // by a write that was taken for failed
-				d.tell = append(d.tell, d.state.Last)
+			if d.state.Last.ID == r.ID { // a write that seemed to fail has stored it
+				d.report = append(d.report, d.state.Last)
 			}
 			continue
 		}
@@ -117,7 +117,7 @@ func (d *draft) ends() {
 			d.row(record)
 			continue
 		}
-		if record.State == jobstore.StateInterrupted { // nobody does
+		if record.State == jobstore.StateInterrupted { // nobody runs it again
 			record.State = jobstore.StateFailed
 		}
 		d.state.Open = slices.Delete(d.state.Open, at, at+1)
@@ -125,7 +125,7 @@ func (d *draft) ends() {
 	}
 }
 
-// end notes how a run has ended.
+// end adds the end of a run to the state.
 func (d *draft) end(r jobstore.Record) {
 	d.row(r)
 	switch r.State {
@@ -145,10 +145,10 @@ func (d *draft) end(r jobstore.Record) {
 	d.changed = true
 }
 
-// row puts a record into the history, and tells of it.
+// row adds a record to the history and to the reports.
 func (d *draft) row(r jobstore.Record) {
 	d.records = append(d.records, r)
-	d.tell = append(d.tell, r)
+	d.report = append(d.report, r)
 }
 
 // newer returns the record of the run that began later.
@@ -165,7 +165,7 @@ func (d *draft) notRun(r jobstore.Record) {
 	}
 }
 
-// plan takes over a timetable that has changed, and a job that is back: what came before has no ticks any more.
+// plan takes over a changed spec or zone, and a removed job that is back. Ticks from before are over then.
 func (d *draft) plan() {
 	j := d.m.job
 	switch {
@@ -173,7 +173,7 @@ func (d *draft) plan() {
 		d.state.Removed, d.changed = false, true
 		d.state.Mark = later(d.state.Mark, d.due.Now)
 	case d.state.Plan != j.Plan:
-		d.leaveOut(d.unsettled(d.due.Now), jobstore.StateMissed, ReasonChanged)
+		d.dropTicks(d.unsettled(d.due.Now), jobstore.StateMissed, ReasonChanged)
 		d.state.Mark = later(d.state.Mark, d.due.Now)
 	}
 	if d.state.Plan != j.Plan {
@@ -181,22 +181,22 @@ func (d *draft) plan() {
 	}
 }
 
-// remove has the nodes know that their leader has the job no more.
+// remove records in the state that the leader no longer has the job.
 func (d *draft) remove() {
 	if d.state.Removed {
 		return
 	}
-	d.leaveOut(d.unsettled(d.due.Now), jobstore.StateMissed, ReasonRemoved)
+	d.dropTicks(d.unsettled(d.due.Now), jobstore.StateMissed, ReasonRemoved)
 	d.state.Removed, d.changed = true, true
 }
 
-// unsettled returns the ticks of the stored plan that have come by an instant and are not settled; those of a pause do not count.
+// unsettled returns the ticks of the stored plan that have come by an instant and are not settled, without those of a pause.
 func (d *draft) unsettled(by time.Time) ticks {
 	schedule := d.m.job.Schedule
 	if d.state.Plan != d.m.job.Plan {
 		schedule = d.m.before
 	}
-	if schedule == nil { // the plan cannot be read
+	if schedule == nil { // the plan cannot be parsed
 		return ticks{}
 	}
 	if d.state.Pause.On {
@@ -210,8 +210,8 @@ func (d *draft) unsettled(by time.Time) ticks {
 	return stored.between(first, by)
 }
 
-// leaveOut has ticks not run.
-func (d *draft) leaveOut(t ticks, state, reason string) {
+// dropTicks records that ticks do not run.
+func (d *draft) dropTicks(t ticks, state, reason string) {
 	if t.n == 0 {
 		return
 	}
@@ -230,7 +230,8 @@ func (d *draft) leaveOut(t ticks, state, reason string) {
 	d.state.Mark, d.changed = later(d.state.Mark, t.last), true
 }
 
-// open opens a run. A run of the same slot that could not be opened before keeps its name, so that whoever finds it knows it.
+// open opens a run for a slot. If an earlier write for the slot failed, the run keeps that write's ID, so that it is recognized on
+// nodes that stored the write.
 func (d *draft) open(slot jobstore.Slot) {
 	d.start(jobstore.Open{Slot: slot, Attempt: 1, Late: d.isLate(slot)})
 	if slot.Manual {
@@ -242,7 +243,7 @@ func (d *draft) open(slot jobstore.Slot) {
 	d.state.Mark = later(d.state.Mark, slot.At)
 }
 
-// start opens a run of this process in the place of another one of the slot, if there is one.
+// start adds an open run of this process to the state, and to the runs to start.
 func (d *draft) start(o jobstore.Open) {
 	at := o.Slot.At
 	if !o.Slot.Manual {
@@ -268,10 +269,10 @@ func (d *draft) newID(slot jobstore.Slot) string {
 	return d.due.ID
 }
 
-// mayOpen reports whether a run may be opened that is not open yet.
+// mayOpen reports whether another run may be opened.
 func (d *draft) mayOpen() bool { return d.isFree() && d.hasRoom() }
 
-// isFree reports whether a new run has to wait for nothing that is under way.
+// isFree reports whether a new run need not wait for a run under way.
 func (d *draft) isFree() bool {
 	return d.m.job.Overlap == Allow || len(d.m.runs) == 0 && len(d.starts) == 0
 }
@@ -279,7 +280,8 @@ func (d *draft) isFree() bool {
 // hasRoom reports whether the state can have one more open run.
 func (d *draft) hasRoom() bool { return len(d.state.Open) < jobstore.MaxOpen }
 
-// wait has what is due since an instant wait for the runs under way to return, or take the place of those that began before.
+// wait makes something that is due since an instant wait until the runs under way have returned. With Replace it also cancels the
+// runs that began by that instant.
 func (d *draft) wait(since time.Time) {
 	d.blocks = true
 	if d.m.job.Overlap != Replace {
@@ -287,19 +289,19 @@ func (d *draft) wait(since time.Time) {
 	}
 	d.runs = slices.Clone(d.runs)
 	for i := range d.runs {
-		if !d.runs[i].cancelled && !d.runs[i].start.After(since) {
-			d.runs[i].cancelled = true
+		if !d.runs[i].canceled && !d.runs[i].start.After(since) {
+			d.runs[i].canceled = true
 			d.cancels = append(d.cancels, d.runs[i].id)
 		}
 	}
 }
 
-// wakeAt has the job looked at then, at the latest.
+// wakeAt makes Due necessary at an instant, unless it is necessary earlier.
 func (d *draft) wakeAt(t time.Time) {
 	if !t.IsZero() && (d.wake.IsZero() || t.Before(d.wake)) {
 		d.wake = t
 	}
 }
 
-// clock is an instant for people, in UTC.
+// clock returns an instant for people, in UTC.
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }

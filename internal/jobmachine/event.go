@@ -11,80 +11,80 @@ type Event interface {
 	apply(Machine) (Machine, Effects)
 }
 
-// Prepared says what the nodes that have promised the leader's ballot know of the job. It comes before all others, and again if
-// a majority has lost its state since.
+// Prepared has the state of the job on the nodes that have promised the leader's ballot. It comes before all other events, and again
+// if a majority has lost its state since.
 type Prepared struct {
 	Now   time.Time
 	Basis jobstore.Basis
-	// Absence is why ticks that have come before have not run: nobody led.
+	// Absence is the reason why earlier ticks have not run: nobody led.
 	Absence string
-	// Before is the schedule of the plan in Basis where that is another one than the job's; nil if it cannot be read.
+	// Before is the schedule of the plan in Basis if that differs from the job's plan; nil if it cannot be parsed.
 	Before Schedule
-	// Unstarted are the runs of Basis that this very process has opened in an earlier term, and knows not to have started.
+	// Unstarted are the runs of Basis that this process opened in an earlier term and did not start.
 	Unstarted []string
 }
 
-// Unprepared says that the nodes are asked again for what they know. Nothing is written until [Prepared].
+// Unprepared says that the nodes are asked for the job's state again. Nothing is written until [Prepared].
 type Unprepared struct{}
 
-// Due asks for what must be written now. ID is that of the run that may be opened; it must be new.
+// Due asks for the write that is due now. ID is for a run that may be opened; it must be new.
 type Due struct {
 	Now     time.Time
 	ID      string
 	Token   uint64
 	Replica string
-	Urgent  bool // a state that has not changed can wait: ticks of other jobs do
+	Urgent  bool // ticks of other jobs wait, so write only a state that has changed
 }
 
 // Stored says that a majority has stored the write under way.
 type Stored struct{ Now time.Time }
 
-// Failed says that the write under way may have reached fewer than a majority. Nothing is written before Retry.
+// Failed says that no majority has confirmed the write under way. Nothing is written before Retry.
 type Failed struct{ Now, Retry time.Time }
 
-// Set says what people have set, as far as the leader has learned.
+// Set has the settings that the leader has learned of.
 type Set struct{ Pause, Trigger jobstore.Setting }
 
 // Returned says that a run of this process has returned.
 type Returned struct {
 	ID      string
 	State   string    // one of the states of a record
-	Err     string    // why it has failed, or was not run
-	Attempt int       // the number of its last try
-	Start   time.Time // when it began; zero if it did not
+	Err     string    // why it failed, or did not run
+	Attempt int       // the number of its last attempt
+	Start   time.Time // when it began, if not at the stored start; otherwise zero
 	End     time.Time
-	// CutOff says that it ended because its leader was to stop. With AtLeastOnce it is interrupted, whatever State says, and stays
-	// open: the next leader runs it again.
+	// CutOff says that it ended because its leader stopped or lost its lease. With AtLeastOnce it is interrupted, whatever State
+	// says, and stays open: the next leader runs it again.
 	CutOff bool
-	// Waits says that a run of an earlier leader was still under way, so that the next run has to wait for it too.
+	// Waits says that a run of an earlier leader was still under way, so the next run has to wait for it too.
 	Waits bool
 }
 
-// Behind says that nodes may lack what was stored, so that it must be written once more.
+// Behind says that nodes may lack the stored state, so it must be written again.
 type Behind struct{}
 
-// Added says that the job is another one of the same name now, or that a removed one is back. Before is as in [Prepared].
+// Added says that the job was replaced by another one of the same name, or that a removed job is back. Before is as in [Prepared].
 type Added struct {
 	Job    *Job
 	Before Schedule
 }
 
-// Removed says that the leader has the job no more.
+// Removed says that the leader no longer has the job.
 type Removed struct{}
 
-// Drain says that nothing may be opened any more.
+// Drain says that no run may be opened any more.
 type Drain struct{}
 
-// Effects is what has to be done, in the order of the fields.
+// Effects are what the caller has to do, in the order of the fields.
 type Effects struct {
-	Write  *jobstore.Write // to be stored; answered by Stored or Failed
-	Cancel []string        // runs whose place another tick takes
+	Write  *jobstore.Write // to store; the result comes back as Stored or Failed
+	Cancel []string        // runs to cancel, because another tick takes their place
 	Start  []Start
-	Tell   []jobstore.Record // what has become so, for hooks and the log
-	Obeyed []Setting         // what people have set, for the same
+	Tell   []jobstore.Record // to report to hooks and the log
+	Obeyed []Setting         // applied settings, to report as well
 }
 
-// Setting is what somebody has set: a trigger, a pause, or the end of one.
+// Setting is a trigger, a pause, or the end of a pause.
 type Setting struct {
 	jobstore.Setting
 	IsTrigger bool
@@ -93,10 +93,10 @@ type Setting struct {
 // Start is a run to start.
 type Start struct {
 	Open jobstore.Open
-	At   time.Time // not before
-	// Alone says that a run of an earlier leader may be under way still, which this one has to wait for.
+	At   time.Time // the run must not begin earlier
+	// Alone says that a run of an earlier leader may still be under way. This run has to wait for it.
 	Alone bool
 }
 
-// Next returns what becomes of a machine, and what has to be done. It changes neither of its arguments.
+// Next returns the new machine and the effects to carry out. It does not change its arguments.
 func Next(m Machine, e Event) (Machine, Effects) { return e.apply(m) }

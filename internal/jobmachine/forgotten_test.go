@@ -9,12 +9,12 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-const forgotten = jobmachine.ReasonUnknown
+const unknown = jobmachine.ReasonUnknown
 
 func TestNext_TicksBelowTheFloorAreMissed(t *testing.T) {
 	j := minutely()
 	r := lead(t, j, 305, stateOf(j, 60), withFloor(305)).work()
-	r.want("missed 300s (4 from 120s): " + forgotten).wantMissed(4)
+	r.want("missed 300s (4 from 120s): " + unknown).wantMissed(4)
 	r.at(360).work().want("run 360s")
 }
 
@@ -22,14 +22,14 @@ func TestNext_AtLeastOnceTheNewestTickBelowTheFloorIsRunAgain(t *testing.T) {
 	j := minutely()
 	j.AtLeastOnce, j.Tries = true, 4
 	lead(t, j, 305, stateOf(j, 60), withFloor(305)).work().
-		want("run 300s attempt 5 late; missed 240s (3 from 120s): " + forgotten)
+		want("run 300s attempt 5 late; missed 240s (3 from 120s): " + unknown)
 
 	j.CatchUp.Window = time.Minute
 	lead(t, j, 400, stateOf(j, 60), withFloor(305)).work().
-		want("run 360s late; missed 300s (4 from 120s): " + forgotten)
+		want("run 360s late; missed 300s (4 from 120s): " + unknown)
 }
 
-// The leader stops before it has done anything about the ticks: what it writes must keep the next one from running them.
+// The leader stops before it has decided on the ticks. Its last write must keep the next leader from running them.
 func TestNext_ALeaderThatStopsKeepsTheFloor(t *testing.T) {
 	for name, atLeastOnce := range map[string]bool{"at most once": false, "at least once": true} {
 		t.Run(name, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestNext_ALeaderThatStopsKeepsTheFloor(t *testing.T) {
 func TestNext_ATriggerBelowTheFloorIsNotRunAgain(t *testing.T) {
 	j := minutely()
 	lead(t, j, 50, stateOf(j, 0), withFloor(45), withTrigger(40)).work().
-		want("missed manual 40s: " + forgotten)
+		want("missed manual 40s: " + unknown)
 	lead(t, j, 50, stateOf(j, 0), withFloor(45), withTrigger(46)).work().
 		want("run manual 46s")
 
@@ -69,7 +69,7 @@ func TestNext_ATriggerBelowTheFloorIsNotRunAgain(t *testing.T) {
 		want("run manual 40s late")
 }
 
-// A job has as many runs open as a state can have. Each of these is taken over in its own place.
+// A job has as many open runs as a state can have. Each of them is taken over in its own place.
 func TestNext_ATickBelowTheFloorIsMissedIfTooManyRunsAreOpen(t *testing.T) {
 	j := withOverlap(jobmachine.Allow)
 	j.AtLeastOnce = true
@@ -82,10 +82,10 @@ func TestNext_ATickBelowTheFloorIsMissedIfTooManyRunsAreOpen(t *testing.T) {
 		t.Errorf("%d runs are open, %d are started", n, len(r.started))
 	}
 	r.started = nil
-	r.want("missed manual 30s: " + forgotten + "; missed 120s (2 from 60s): " + forgotten)
+	r.want("missed manual 30s: " + unknown + "; missed 120s (2 from 60s): " + unknown)
 }
 
-// The nodes lose their state in a term. What the leader has settled is not settled again, and what it runs is not forgotten.
+// The nodes lose their state during a term. Ticks that the leader has settled are not settled again, and its runs stay open.
 func TestNext_AfterALossTheLeaderGoesOnFromWhatItKnows(t *testing.T) {
 	for name, lost := range map[string]jobstore.Basis{
 		"all of it":       {Floor: sec(187)},
@@ -104,7 +104,7 @@ func TestNext_AfterALossTheLeaderGoesOnFromWhatItKnows(t *testing.T) {
 				lost.State.Mark = sec(60)
 			}
 			r.at(185).send(jobmachine.Prepared{Now: r.now, Basis: lost})
-			r.work().want("") // 180 s has to wait for the run of 120 s
+			r.work().want("") // the tick of 180 s has to wait for the run of 120 s
 			r.at(190).returns().work().want("run 180s attempt 2 late; ok 120s")
 			if s := r.m.State(); s.Missed != 0 || s.LastOK.Slot != tick(120) {
 				t.Errorf("state %+v", s)
@@ -113,7 +113,7 @@ func TestNext_AfterALossTheLeaderGoesOnFromWhatItKnows(t *testing.T) {
 	}
 }
 
-// The other nodes are away for a while. Nobody else led before the tick that came meanwhile.
+// The other nodes do not answer for a while. Nobody else led before the tick that came meanwhile.
 func TestNext_TheReasonIsNotAnOldAbsence(t *testing.T) {
 	j := minutely()
 	j.CatchUp.Window = 5 * time.Second
@@ -127,7 +127,7 @@ func TestNext_TheReasonIsNotAnOldAbsence(t *testing.T) {
 	r.work().want("missed 120s: the leader came to it too late")
 }
 
-// A run that was opened before the loss, or that is lost, may go on: the next one looks for it.
+// A run that was opened before the loss, or that is lost, may still be under way. The next run waits for it.
 func TestNext_ARunOfAnEarlierLeaderMayGoOn(t *testing.T) {
 	lost := jobstore.Record{Slot: tick(0), ID: "x", Attempt: 1, State: jobstore.StateLost, Start: sec(0), End: sec(20)}
 	open := jobstore.Open{Slot: tick(0), ID: "x", Attempt: 1, Tries: 1, Start: sec(0)}
@@ -156,7 +156,7 @@ func TestNext_ARunOfAnEarlierLeaderMayGoOn(t *testing.T) {
 	}
 }
 
-// unstarted has a run be one that this process has opened and not started.
+// unstarted marks a run as one that this process has opened and not started.
 func unstarted(o jobstore.Open) func(*jobmachine.Prepared) {
 	return func(e *jobmachine.Prepared) {
 		e.Basis.State.Open, e.Unstarted = []jobstore.Open{o}, []string{o.ID}

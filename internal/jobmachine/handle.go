@@ -7,8 +7,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// maxProposed is how many runs are remembered whose writes have failed: as many as one state may have open. Of these the nodes may
-// have any, but the newest are the likely ones.
+// maxProposed is how many runs of failed writes are remembered: as many as one state may have open. The nodes may have any of those
+// runs, but most likely the newest.
 const maxProposed = jobstore.MaxOpen
 
 func (e Prepared) apply(m Machine) (Machine, Effects) {
@@ -25,16 +25,16 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 	}
 	m.phase, m.draft = idle, nil
 	m.floor = e.Basis.Floor
-	if m.prepared.IsZero() { // later ticks came while this leader led
+	if m.prepared.IsZero() { // when prepared again, this leader has led meanwhile
 		m.absence, m.prepared = e.Absence, e.Now
 	}
-	if m.stored.Plan == e.Basis.State.Plan { // else the leader goes on from its own
+	if m.stored.Plan == e.Basis.State.Plan { // otherwise the leader goes on from its own state
 		m.before = e.Before
 	}
 	m.pause, m.trigger = newest(m.pause, e.Basis.Pause), newest(m.trigger, e.Basis.Trigger)
 	m.behind, m.failures, m.notBefore, m.proposed = true, 0, time.Time{}, nil
 
-	// A run that is lost may go on, and so may one that the nodes have forgotten.
+	// A lost run may still be under way, and so may one that the nodes have lost.
 	isLost := m.stored.Last.State == jobstore.StateLost
 	m.earlier = m.earlier || isLost || !m.floor.IsZero() && !m.isNew
 	waits := m.job.Overlap == Queue || m.job.Overlap == Replace
@@ -48,33 +48,33 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 			continue
 		}
 		m.earlier = m.earlier || !o.Returned
-		if waits { // ticks that came during that run have waited for it, whatever became of it
+		if waits { // ticks that came during that run waited for it, however it ended
 			m.spans = append(m.spans, span{o.ID, o.Start, e.Now})
 		}
 	}
 	if last := m.stored.Last; last.State != "" && last.End.After(m.stored.Mark) && (waits || !isLost) {
 		m.spans = append(m.spans, span{last.ID, last.Start, last.End})
 	}
-	return m.look(e.Now), Effects{}
+	return m.wakeAt(e.Now), Effects{}
 }
 
-// basis returns the state that the leader goes on from. If nodes have lost what this leader has settled and started itself, it
-// goes on from that.
+// basis returns the state from which the leader goes on. If nodes have lost state, it combines theirs with the state that this leader
+// has stored itself, so that ticks which this leader has settled or started stay so.
 func (e Prepared) basis(m *Machine) jobstore.State {
-	named, own := e.Basis.State, m.stored
+	found, own := e.Basis.State, m.stored
 	switch {
 	case m.isNew: // its ticks begin now
 		return jobstore.State{Since: e.Now, Plan: m.job.Plan, Mark: later(e.Now, e.Basis.Floor)}
 	case m.prepared.IsZero() || e.Basis.Known && e.Basis.Floor.IsZero():
-		return named
+		return found
 	}
 	s := own
-	if named.Mark.After(own.Mark) {
-		s = named
+	if found.Mark.After(own.Mark) {
+		s = found
 	}
-	s.Mark, s.Manual = later(named.Mark, own.Mark), later(named.Manual, own.Manual)
+	s.Mark, s.Manual = later(found.Mark, own.Mark), later(found.Manual, own.Manual)
 	s.Open = slices.Clone(own.Open)
-	for _, o := range named.Open {
+	for _, o := range found.Open {
 		mark := own.Mark
 		if o.Slot.Manual {
 			mark = own.Manual
@@ -99,7 +99,7 @@ func (e Due) apply(m Machine) (Machine, Effects) {
 	d := newDraft(&m, e)
 	d.make(m.mode)
 	m.wake, m.blocks = d.wake, d.blocks
-	m.runs = d.runs // those that are cancelled are marked
+	m.runs = d.runs // with the canceled ones marked
 	effects := Effects{Cancel: d.cancels}
 	if !d.changed && (!m.behind || e.Urgent) {
 		m.lazy = false
@@ -124,7 +124,7 @@ func (e Stored) apply(m Machine) (Machine, Effects) {
 	switch m.stored.Plan {
 	case m.job.Plan:
 		m.before = nil
-	case d.m.job.Plan: // the job has changed while the write was under way
+	case d.m.job.Plan: // the job changed while the write was under way
 		m.before = d.m.job.Schedule
 	}
 	m.ended = slices.DeleteFunc(slices.Clone(m.ended), func(r Returned) bool { return slices.Contains(d.settled, r.ID) })
@@ -136,7 +136,7 @@ func (e Stored) apply(m Machine) (Machine, Effects) {
 		m.runs = append(m.runs, run{id: s.Open.ID, start: s.Open.Start})
 		m.spans = append(m.spans, span{id: s.Open.ID, start: s.Open.Start})
 	}
-	return m.look(e.Now), Effects{Start: d.starts, Tell: d.tell, Obeyed: d.obeyed}
+	return m.wakeAt(e.Now), Effects{Start: d.starts, Tell: d.report, Obeyed: d.obeyed}
 }
 
 func (e Failed) apply(m Machine) (Machine, Effects) {
@@ -156,7 +156,7 @@ func (e Failed) apply(m Machine) (Machine, Effects) {
 		m.failedSince = e.Now
 	}
 	m.notBefore, m.behind = e.Retry, true
-	return m.look(e.Retry), Effects{}
+	return m.wakeAt(e.Retry), Effects{}
 }
 
 func (e Set) apply(m Machine) (Machine, Effects) {
@@ -165,7 +165,7 @@ func (e Set) apply(m Machine) (Machine, Effects) {
 		return m, Effects{}
 	}
 	m.pause, m.trigger = pause, trigger
-	return m.look(atOnce), Effects{}
+	return m.wakeAt(atOnce), Effects{}
 }
 
 func (e Returned) apply(m Machine) (Machine, Effects) {
@@ -184,7 +184,7 @@ func (e Returned) apply(m Machine) (Machine, Effects) {
 	m.earlier = m.earlier || e.Waits
 	m.lazy = true
 	if m.blocks || m.mode != serving {
-		m = m.look(e.End)
+		m = m.wakeAt(e.End)
 	}
 	return m, Effects{}
 }
@@ -202,21 +202,21 @@ func (e Added) apply(m Machine) (Machine, Effects) {
 	if m.mode == removed {
 		m.mode = serving
 	}
-	return m.look(atOnce), Effects{}
+	return m.wakeAt(atOnce), Effects{}
 }
 
 func (Removed) apply(m Machine) (Machine, Effects) {
 	if m.mode == serving {
 		m.mode = removed
 	}
-	return m.look(atOnce), Effects{}
+	return m.wakeAt(atOnce), Effects{}
 }
 
 func (Drain) apply(m Machine) (Machine, Effects) {
 	m.mode = draining
 	m.behind = false
 	if len(m.ended) > 0 {
-		m = m.look(atOnce)
+		m = m.wakeAt(atOnce)
 	}
 	return m, Effects{}
 }

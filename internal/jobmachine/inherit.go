@@ -6,31 +6,31 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// inherit settles the runs that an earlier leader has left open. One that may have started is lost, or is run again if the job
-// is to run at least once. One that this very process opened and did not start is started.
+// inherit settles the runs that an earlier leader has left open. A run that may have started is lost, or runs again if the job has
+// AtLeastOnce. A run that this process opened and did not start is started.
 func (d *draft) inherit() {
 	for _, o := range slices.Clone(d.state.Open) {
-		// What is opened as a further attempt may have been started as an earlier one.
+		// A run that was opened as a further attempt may have started as an earlier attempt.
 		unstarted := slices.Contains(d.m.unstarted, o.ID) && (o.Attempt == 1 || d.m.job.AtLeastOnce)
 		switch {
 		case d.m.isOurs(o.ID) || d.isStarting(o.ID):
 		case !unstarted && !d.m.job.AtLeastOnce:
 			d.loseOne(o)
-		case len(d.state.Open) > jobstore.MaxOpen: // what the nodes and the leader knew together
+		case len(d.state.Open) > jobstore.MaxOpen: // possible after the nodes' open runs and the leader's were combined
 			d.loseOne(o)
-		case d.state.Pause.On && !o.Slot.Manual: // it waits
+		case d.state.Pause.On && !o.Slot.Manual: // it waits for the end of the pause
 		case !d.m.job.AtLeastOnce && d.isTooOld(o.Slot):
 			d.close(o.ID)
 			d.end(o.Record(jobstore.StateMissed, reasonLate, d.due.Now))
 		case !d.isFree():
-			d.blocks = true // what runs may be of a newer tick, and is not replaced
+			d.blocks = true // the run under way is not replaced, since it may be for a newer tick
 		default:
-			again := jobstore.Open{Slot: o.Slot, Attempt: o.Attempt, Late: o.Late || !unstarted || d.isLate(o.Slot)}
+			rerun := jobstore.Open{Slot: o.Slot, Attempt: o.Attempt, Late: o.Late || !unstarted || d.isLate(o.Slot)}
 			if !unstarted {
-				again.Attempt += max(o.Tries, 1)
+				rerun.Attempt += max(o.Tries, 1)
 			}
 			d.close(o.ID)
-			d.start(again)
+			d.start(rerun)
 			d.opens = d.opens || !o.Slot.Manual
 		}
 	}
@@ -48,7 +48,7 @@ func (d *draft) isLate(slot jobstore.Slot) bool {
 	return at.Before(d.due.Now.Add(-Fresh))
 }
 
-// isTooOld reports that a slot has waited for too long to be run for the first time.
+// isTooOld reports whether a slot has waited too long to run for the first time.
 func (d *draft) isTooOld(slot jobstore.Slot) bool {
 	if slot.Manual {
 		return d.due.Now.Sub(slot.At) > triggerExpires

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Fresh is how late a run may start without counting as caught up with: a graceful handover, or a round without a quorum,
-// takes no longer.
+// Fresh is how late a run may start without counting as caught up with. A graceful handover, or a call without a quorum, takes no
+// longer.
 const Fresh = 5 * time.Second
 
-// early is how long before its tick a run is opened if none is under way: one round trip, and the lateness of a timer. No run
-// starts before its tick.
+// early is how long before its tick a run is opened if no other run is under way. It makes up for the round trip and a late timer. No
+// run starts before its tick.
 const early = time.Millisecond
 
-// triggerExpires is how long a trigger waits for somebody who can run it.
+// triggerExpires is how long a trigger waits for a leader that can run it.
 const triggerExpires = time.Hour
 
-// Job is what the machine needs to know of a job. It does not change; a job that is added again is another one.
+// Job has the settings of a job that the machine needs. It does not change: a job that is added again has a new Job.
 type Job struct {
 	Name        string
 	Plan        string // normalized spec and zone
@@ -29,10 +29,10 @@ type Job struct {
 	AtLeastOnce bool
 }
 
-// Schedule returns the first tick after an instant, in whole seconds; the zero time if there is none.
+// Schedule returns the first tick after an instant, in whole seconds, or the zero time if there is none.
 type Schedule interface{ Next(time.Time) time.Time }
 
-// Overlap is what happens to a tick that comes while a run of the job is under way.
+// Overlap says what happens to a tick that comes while a run of the job is under way.
 type Overlap int
 
 // The policies; see package scheduler.
@@ -43,13 +43,13 @@ const (
 	Allow
 )
 
-// CatchUp is what happens to ticks that are late: All of those in the window are run, or the newest.
+// CatchUp says which late ticks in the window run: all of them, or only the newest.
 type CatchUp struct {
 	All    bool
 	Window time.Duration
 }
 
-// Key is the idempotency key of a slot: the same on every replica and in every attempt.
+// Key returns the idempotency key of a slot, which is the same on every replica and in every attempt.
 func Key(job string, at time.Time, manual bool) string {
 	if manual {
 		return job + "@m" + strconv.FormatInt(at.UnixMicro(), 10)
@@ -57,7 +57,7 @@ func Key(job string, at time.Time, manual bool) string {
 	return job + "@" + strconv.FormatInt(at.UnixMilli(), 10)
 }
 
-// StartOf returns when a tick's run begins: jitter after the tick, and before the next one.
+// StartOf returns when a tick's run begins: up to the jitter after the tick, and before the next tick.
 func (j *Job) StartOf(tick time.Time) time.Time {
 	if j.Jitter == 0 || tick.IsZero() {
 		return tick
@@ -70,6 +70,6 @@ func (j *Job) StartOf(tick time.Time) time.Time {
 		return tick
 	}
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(Key(j.Name, tick, false))) // it cannot fail
+	_, _ = h.Write([]byte(Key(j.Name, tick, false))) // never fails
 	return tick.Add(time.Duration(h.Sum64() % uint64(most)))
 }

@@ -11,36 +11,36 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// rig leads one job without a loop. Instants are seconds after day.
+// rig leads one job without a loop. Its instants are seconds after day.
 type rig struct {
 	t        *testing.T
 	m        jobmachine.Machine
 	now      time.Time
 	ids      int
-	started  []jobmachine.Start // by the last call of work
-	told     []jobstore.Record  // the same
+	started  []jobmachine.Start // in the last call of work
+	reported []jobstore.Record  // reported in the last call of work
 	canceled []string           // since the rig was made
-	underWay []jobstore.Open    // in the order in which they were started
+	underWay []jobstore.Open    // in the order of their starts
 }
 
-// sec is an instant, in seconds after day.
+// sec returns an instant, in seconds after day.
 func sec(s float64) time.Time { return day.Add(time.Duration(s * float64(time.Second))) }
 
 func tick(s float64) jobstore.Slot { return jobstore.Slot{At: sec(s)} }
 
-// minutely is a job of every minute with the policies that jobs have by default.
+// minutely returns a job of every minute with the default policies.
 func minutely() *jobmachine.Job {
 	return &jobmachine.Job{
 		Name: "job", Plan: "minute", Schedule: every(time.Minute), CatchUp: jobmachine.CatchUp{Window: time.Hour}, Tries: 1,
 	}
 }
 
-// stateOf is what nodes hold of a job after the tick of an instant.
+// stateOf returns the nodes' state of a job after the tick of an instant.
 func stateOf(j *jobmachine.Job, mark float64) jobstore.State {
 	return jobstore.State{Since: day.Add(-time.Hour), Plan: j.Plan, Mark: sec(mark)}
 }
 
-// lead has a leader of the job begin at an instant, from what the nodes hold.
+// lead makes a leader of the job begin at an instant, from the nodes' state.
 func lead(t *testing.T, j *jobmachine.Job, at float64, state jobstore.State, more ...func(*jobmachine.Prepared)) *rig {
 	t.Helper()
 	r := &rig{t: t, m: jobmachine.New(j), now: sec(at)}
@@ -71,7 +71,7 @@ func (r *rig) send(e jobmachine.Event) jobmachine.Effects {
 	return effects
 }
 
-// at lets time pass without anything being asked.
+// at moves the time without any events.
 func (r *rig) at(s float64) *rig {
 	r.now = sec(s)
 	return r
@@ -88,15 +88,15 @@ func (r *rig) stored() {
 	for _, s := range effects.Start {
 		r.underWay = append(r.underWay, s.Open)
 	}
-	r.started, r.told = append(r.started, effects.Start...), append(r.told, effects.Tell...)
+	r.started, r.reported = append(r.started, effects.Start...), append(r.reported, effects.Tell...)
 }
 
 func (r *rig) failed() { r.send(jobmachine.Failed{Now: r.now, Retry: r.now}) }
 
-// work asks for writes and stores them, until there is nothing to write. What it has started and told replaces what was before.
+// work asks for writes and stores them until there is nothing to write. The starts and reports replace those of the last call.
 func (r *rig) work() *rig {
 	r.t.Helper()
-	r.started, r.told = nil, nil
+	r.started, r.reported = nil, nil
 	for range 20 {
 		if r.due() == nil {
 			return r
@@ -107,7 +107,7 @@ func (r *rig) work() *rig {
 	return r
 }
 
-// returns has the run return that was started first.
+// returns makes the run return that was started first.
 func (r *rig) returns(change ...func(*jobmachine.Returned)) *rig {
 	r.t.Helper()
 	if len(r.underWay) == 0 {
@@ -123,7 +123,7 @@ func (r *rig) returns(change ...func(*jobmachine.Returned)) *rig {
 	return r
 }
 
-// summary returns what was started and told, in words.
+// summary returns the starts and reports of the last call of work, in words.
 func (r *rig) summary() string {
 	var all []string
 	for _, s := range r.started {
@@ -136,7 +136,7 @@ func (r *rig) summary() string {
 		}
 		all = append(all, text)
 	}
-	for _, t := range r.told {
+	for _, t := range r.reported {
 		text := t.State + " " + name(t.Slot)
 		if t.Ticks > 0 {
 			text += fmt.Sprintf(" (%d from %s)", t.Ticks, name(jobstore.Slot{At: t.From}))
@@ -157,7 +157,7 @@ func name(s jobstore.Slot) string {
 	return text
 }
 
-// want fails the test unless this was started and told.
+// want fails the test unless these are the starts and reports.
 func (r *rig) want(summary string) *rig {
 	r.t.Helper()
 	if got := r.summary(); got != summary {
@@ -173,10 +173,10 @@ func (r *rig) wantMissed(n int) {
 	}
 }
 
-// wantCancelled fails the test unless these runs have to make room, in this order.
-func (r *rig) wantCancelled(slots ...string) {
+// wantCanceled fails the test unless these runs were canceled, in this order.
+func (r *rig) wantCanceled(slots ...string) {
 	r.t.Helper()
 	if !slices.Equal(r.canceled, slots) {
-		r.t.Errorf("cancelled %v, want %v", r.canceled, slots)
+		r.t.Errorf("canceled %v, want %v", r.canceled, slots)
 	}
 }

@@ -7,32 +7,32 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// Machine is what a leader knows of a job. It is a value: [Next] returns another one. The zero value is not useful; see [New].
+// Machine has all that a leader knows of a job. It is an immutable value: [Next] returns a new one. Use [New] to get the first.
 type Machine struct {
 	job   *Job
 	phase phase
 	mode  mode
 
-	stored jobstore.State // by a majority, or as the nodes that have promised name it
-	draft  *draft         // the write under way; nil: none. It is not changed any more
+	stored jobstore.State // stored by a majority, or chosen from the nodes' promises
+	draft  *draft         // the write under way, which does not change any more; nil: none
 
 	pause, trigger jobstore.Setting // the newest that the leader has learned of
-	floor          time.Time        // no tick up to here may be opened; zero: no such floor
-	isNew          bool             // the nodes knew nothing of the job
+	floor          time.Time        // no tick up to here may be opened; zero: no floor
+	isNew          bool             // no node knew the job
 	absence        string           // why ticks up to prepared have not run
-	prepared       time.Time        // when the nodes first said what they know
-	before         Schedule         // of the plan that was stored, where it is another one
+	prepared       time.Time        // when the job was first prepared
+	before         Schedule         // of the stored plan, if it differs from the job's
 	unstarted      []string         // open runs that this process opened in an earlier term and did not start
 
-	runs    []run      // of this process, under way
-	ended   []Returned // and of those that have returned, those whose ends are not stored
+	runs    []run      // runs of this process that are under way
+	ended   []Returned // runs of this process that have returned and whose ends are not stored
 	spans   []span     // when runs were under way, for ticks that are not decided
 	earlier bool       // a run of an earlier leader may be under way
 
-	proposed    []jobstore.Open // by writes that have failed since the last that was stored: not started
-	failures    int             // in a row
+	proposed    []jobstore.Open // runs of writes that have failed since the last stored write; not started
+	failures    int             // failed writes in a row
 	failedSince time.Time
-	notBefore   time.Time // nothing is written before
+	notBefore   time.Time // the next write may not start earlier
 
 	wake   time.Time // when Due must be sent; zero: after another event
 	lazy   bool      // there is something to write that no tick waits for
@@ -40,56 +40,56 @@ type Machine struct {
 	blocks bool      // something waits for a run to return
 }
 
-// phase is where the job is between two writes.
+// phase says whether the job is prepared, and whether a write is under way.
 type phase int
 
 const (
-	unprepared phase = iota // the nodes have not said what they know
+	unprepared phase = iota // its state must be read from the nodes first
 	idle
 	writing
 )
 
-// mode is what the leader may do about the job.
+// mode says what the leader may do about the job.
 type mode int
 
 const (
 	serving mode = iota
 	removed
-	draining // for good
+	draining // until the end of the term
 )
 
 // run is a run of this process that is under way.
 type run struct {
-	id        string
-	start     time.Time
-	cancelled bool // as another tick is to take its place
+	id       string
+	start    time.Time
+	canceled bool // another tick takes its place
 }
 
-// span is when a run was under way.
+// span is the time in which a run was under way.
 type span struct {
 	id         string
-	start, end time.Time // end is zero while it is
+	start, end time.Time // end is zero while the run is under way
 }
 
-// New returns the machine of a job of which nothing is known yet.
+// New returns the machine of a job whose state is not known yet.
 func New(j *Job) Machine { return Machine{job: j} }
 
-// State returns what is stored, or what the nodes named.
+// State returns the stored state.
 func (m *Machine) State() jobstore.State { return m.stored }
 
-// IsPrepared reports whether the nodes have said what they know.
+// IsPrepared reports whether the job's state was read from the nodes.
 func (m *Machine) IsPrepared() bool { return m.phase != unprepared }
 
 // IsWriting reports whether a write is under way.
 func (m *Machine) IsWriting() bool { return m.phase == writing }
 
-// IsRemoved reports that the job was removed, and that nothing is left to be done about it.
+// IsRemoved reports whether the job was removed and nothing is left to do for it.
 func (m *Machine) IsRemoved() bool {
 	return m.mode == removed && len(m.runs) == 0 && m.phase != writing &&
 		(m.prepared.IsZero() || len(m.ended) == 0 && m.stored.Removed)
 }
 
-// IsAtRest reports that no run is under way, and no end of one has to be stored.
+// IsAtRest reports whether no run is under way, and no end of a run has to be stored.
 func (m *Machine) IsAtRest() bool {
 	return len(m.runs) == 0 && len(m.ended) == 0 && (m.draft == nil || len(m.draft.starts) == 0)
 }
@@ -97,22 +97,23 @@ func (m *Machine) IsAtRest() bool {
 // Pause returns the newest pause, or end of one, that the leader has learned of.
 func (m *Machine) Pause() jobstore.Setting { return m.pause }
 
-// Ended returns the runs that have returned and whose ends are not stored.
+// Ended returns the runs that have returned but whose ends are not stored.
 func (m *Machine) Ended() []Returned { return m.ended }
 
 // Failures returns how many writes have failed in a row.
 func (m *Machine) Failures() int { return m.failures }
 
-// Wake returns when [Due] must be sent; the zero time: not before another event. lazy reports that it may be sent at leisure,
-// for what no tick waits for.
+// Wake returns when [Due] must be sent, or the zero time if not before another event. lazy reports that there is a write that no tick
+// waits for: Due may be sent for it at any time.
 func (m *Machine) Wake() (at time.Time, lazy bool) {
 	if m.phase != idle {
 		return time.Time{}, false
 	}
-	return m.wake, (m.lazy || m.behind) && m.notBefore.IsZero() // after a failure, wake is when all of it is tried again
+	return m.wake, (m.lazy || m.behind) && m.notBefore.IsZero() // after a failure, wake is the time of the retry
 }
 
-// Unstarted returns the runs that writes have opened which may have reached nodes, and that this process has not started.
+// Unstarted returns the runs that some node may have as open, because a write may have reached it, but that this process has not
+// started.
 func (m *Machine) Unstarted() []string {
 	ids := slices.Clone(m.unstarted)
 	add := func(id string) {
@@ -131,35 +132,35 @@ func (m *Machine) Unstarted() []string {
 	return ids
 }
 
-// atOnce is before every instant at which something can be due.
+// atOnce is before all real instants.
 var atOnce = time.Time{}.Add(1)
 
-// look has the job looked at now, or as soon as something may be written.
-func (m Machine) look(now time.Time) Machine {
-	m.wake = later(now, m.notBefore)
+// wakeAt makes Due necessary at an instant, or when the next write may start if that is later.
+func (m Machine) wakeAt(t time.Time) Machine {
+	m.wake = later(t, m.notBefore)
 	return m
 }
 
-// isOurs reports that this process has the run under way, or knows how it has ended.
+// isOurs reports whether a run of this process is under way, or has returned and its end is not stored.
 func (m *Machine) isOurs(id string) bool {
 	return slices.ContainsFunc(m.runs, func(r run) bool { return r.id == id }) ||
 		slices.ContainsFunc(m.ended, func(r Returned) bool { return r.ID == id })
 }
 
-// maxUnlearned is more than the time within which a leader learns that a pause has ended.
+// maxUnlearned is longer than a leader needs to learn that a pause has ended.
 const maxUnlearned = time.Hour
 
-// undecided returns the spans that a tick may still fall into on which the machine has not decided: those of runs under way, and
-// those that end after the first such tick. Jitter does not count, since another job of the name may have less.
+// undecided returns the spans that are still needed to decide on ticks: those of runs under way, and those that end after the first
+// undecided tick. It ignores jitter, since a later job of the same name may have less.
 func (m *Machine) undecided(now time.Time) []span {
 	isOver := func(s span) bool { return !s.end.IsZero() }
 	if !slices.ContainsFunc(m.spans, isOver) {
 		return slices.Clone(m.spans)
 	}
-	var tick time.Time // zero: there is none
+	var tick time.Time // the first undecided tick; zero: none
 	if m.job.Overlap != Allow {
 		after := m.stored.Mark
-		if m.stored.Pause.On { // ticks that came before the pause ends are dropped
+		if m.stored.Pause.On { // ticks that come during the pause do not run
 			after = later(after, now.Add(-maxUnlearned))
 		}
 		tick = m.job.Schedule.Next(after)
@@ -179,7 +180,7 @@ func (m *Machine) spanAt(t time.Time) (span, bool) {
 	return span{}, false
 }
 
-// nextSpan returns when the first span begins after an instant; false: none does.
+// nextSpan returns when the first span after an instant begins, or false if there is none.
 func (m *Machine) nextSpan(t time.Time) (start time.Time, ok bool) {
 	for _, s := range m.spans {
 		if s.start.After(t) && (!ok || s.start.Before(start)) {

@@ -18,21 +18,21 @@ func TestNext_SkipIsByTheInstantOfTheTick(t *testing.T) {
 	j := withOverlap(jobmachine.Skip)
 	r := lead(t, j, 60, stateOf(j, 0)).work().want("run 60s")
 	r.at(120).work().want("skipped 120s: " + jobmachine.ReasonOverlap)
-	r.at(180).due() // there is no quorum when the next tick comes
+	r.at(180).due() // no quorum stores this write, when the next tick has come
 	r.failed()
 	r.at(190).returns()
 	r.at(230).work().want("ok 60s; skipped 180s: " + jobmachine.ReasonOverlap)
 	r.wantMissed(0)
 
-	// A tick that came while nobody led has met no run: it waits for one that began since.
+	// No run was under way when a tick came while nobody led. The tick waits for a run that began later.
 	r = lead(t, j, 130, stateOf(j, 0), withTrigger(131)).work().want("run manual 131s")
 	r.at(140).returns().work().want("run 120s late; ok manual 131s; missed 60s: nobody led")
 
-	// Of the leader before it is known when its run has ended.
+	// The end of the previous leader's run is known.
 	state := stateOf(j, 60)
 	state.Last = jobstore.Record{Slot: tick(60), ID: "x", State: jobstore.StateOK, Start: sec(60), End: sec(130)}
 	lead(t, j, 190, state).work().want("run 180s late; skipped 120s: " + jobmachine.ReasonOverlap)
-	state.Last.State = jobstore.StateLost // and of one that is lost it is not
+	state.Last.State = jobstore.StateLost // the end of a lost run is not known
 	lead(t, j, 150, state).work().want("run 120s late")
 }
 
@@ -59,7 +59,7 @@ func TestNext_QueueAllTicksThatWaitRun(t *testing.T) {
 	r.wantMissed(0)
 }
 
-// The run under way is of the leader before, whose end nobody knows: ticks that came since have waited for it.
+// The run under way is the previous leader's, and nobody knows its end: later ticks have waited for it.
 func TestNext_QueueTicksWaitForTheRunOfTheLeaderBefore(t *testing.T) {
 	j := withOverlap(jobmachine.Queue)
 	j.CatchUp.Window = jobmachine.Fresh
@@ -72,17 +72,17 @@ func TestNext_ReplaceCancelsOnceAndForWhatCameLater(t *testing.T) {
 	j := withOverlap(jobmachine.Replace)
 	r := lead(t, j, 60, stateOf(j, 0)).work().want("run 60s")
 	first := r.underWay[0].ID
-	r.at(120).work().wantCancelled(first)
-	r.at(180).work().wantCancelled(first)
+	r.at(120).work().wantCanceled(first)
+	r.at(180).work().wantCanceled(first)
 	r.at(185).returns().work().want("run 180s; ok 60s; missed 120s: " + jobmachine.ReasonSuperseded)
-	r.at(186).work().wantCancelled(first)
+	r.at(186).work().wantCanceled(first)
 
-	// The tick is older than the run that a person has asked for, and waits.
+	// The tick is older than the triggered run, and waits.
 	r = lead(t, j, 70, stateOf(j, 0), withTrigger(69)).work().want("run manual 69s")
-	r.at(75).work().wantCancelled()
-	byHand := r.underWay[0].ID
+	r.at(75).work().wantCanceled()
+	manual := r.underWay[0].ID
 	r.send(jobmachine.Set{Trigger: setting(76, true)})
-	r.at(77).work().wantCancelled(byHand)
+	r.at(77).work().wantCanceled(manual)
 }
 
 // A run that is taken over is older than the one under way.
@@ -92,7 +92,7 @@ func TestNext_ATakeOverReplacesNothing(t *testing.T) {
 	state := stateOf(j, 60)
 	state.Open = []jobstore.Open{{Slot: tick(60), ID: "x", Attempt: 1, Tries: 1, Start: sec(60)}}
 	r := lead(t, j, 70, state, withTrigger(65)).work().want("run manual 65s")
-	r.at(75).work().wantCancelled()
+	r.at(75).work().wantCanceled()
 	r.at(80).returns().work().want("run 60s attempt 2 late; ok manual 65s")
 }
 
@@ -103,7 +103,7 @@ func TestNext_AllowRunsTicksBesideEachOther(t *testing.T) {
 	r.at(180.5).work().want("run 120s late; run 180s")
 }
 
-// Nodes do not take more back.
+// Nodes accept no state with more open runs.
 func TestNext_AllowHasAtMostAThousandRunsOpen(t *testing.T) {
 	j := withOverlap(jobmachine.Allow)
 	j.Plan, j.Schedule, j.CatchUp.All = "second", every(time.Second), true
@@ -123,20 +123,20 @@ func TestNext_AllowHasAtMostAThousandRunsOpen(t *testing.T) {
 	}
 }
 
-// Runs start in time, also while another one is under way.
+// Runs start on time even while another one is under way.
 func TestNext_ATickWithJitterIsSkippedWhenItIsDue(t *testing.T) {
 	j := withOverlap(jobmachine.Skip)
 	j.Jitter = 50 * time.Second
 	r := lead(t, j, 70, stateOf(j, 60), withTrigger(69)).work().want("run manual 69s")
 	start := j.StartOf(sec(120))
 	if wake, _ := r.at(121).work().m.Wake(); !wake.Equal(start) {
-		t.Errorf("it wants to be asked at %v, want %v", wake.Sub(day), start.Sub(day))
+		t.Errorf("Wake is %v, want %v", wake.Sub(day), start.Sub(day))
 	}
 	r.at(start.Sub(day).Seconds()).work().want("skipped 120s: " + jobmachine.ReasonOverlap)
 }
 
-// A job that ticks seldom, or is paused, is triggered again and again.
-func TestNext_SpansOfRunsByHandDoNotPileUp(t *testing.T) {
+// A job that rarely ticks, or is paused, is triggered again and again.
+func TestNext_SpansOfTriggeredRunsDoNotPileUp(t *testing.T) {
 	for name, test := range map[string]struct {
 		schedule jobmachine.Schedule
 		overlap  jobmachine.Overlap
@@ -167,8 +167,8 @@ func TestNext_SpansOfRunsByHandDoNotPileUp(t *testing.T) {
 	}
 }
 
-// The leader learns late that a pause has ended. Manual runs meanwhile count for the ticks that have come since.
-func TestNext_ATickAfterAPauseIsSkippedIfARunByHandWasUnderWay(t *testing.T) {
+// The leader learns late that a pause has ended. Triggered runs meanwhile count for the ticks that have come after the pause.
+func TestNext_ATickAfterAPauseIsSkippedIfATriggeredRunWasUnderWay(t *testing.T) {
 	j := withOverlap(jobmachine.Skip)
 	state := stateOf(j, 0)
 	state.Pause = setting(10, true)

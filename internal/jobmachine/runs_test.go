@@ -8,7 +8,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// withOpen has runs be open that nobody of this process has started.
+// withOpen adds open runs that this process has not started.
 func withOpen(open ...jobstore.Open) func(*jobmachine.Prepared) {
 	return func(e *jobmachine.Prepared) { e.Basis.State.Open = open }
 }
@@ -45,9 +45,9 @@ func TestNext_ARunCutOffByAStopStaysOpenWithAtLeastOnce(t *testing.T) {
 		e.State, e.Err, e.CutOff = jobstore.StateFailed, "the leader stops", true
 	}
 	for name, test := range map[string]struct {
-		atLeastOnce bool
-		told, next  string
-		failures    int
+		atLeastOnce    bool
+		reported, next string
+		failures       int
 	}{
 		"at least once": {true, "interrupted 60s", "run 60s attempt 2 late", 0},
 		"at most once":  {false, "failed 60s", "", 1},
@@ -61,19 +61,19 @@ func TestNext_ARunCutOffByAStopStaysOpenWithAtLeastOnce(t *testing.T) {
 			if wake, _ := r.m.Wake(); wake.IsZero() || wake.After(sec(65)) || r.m.IsAtRest() {
 				t.Errorf("the end is written at %v", wake)
 			}
-			r.work().want(test.told)
+			r.work().want(test.reported)
 			if !r.m.IsAtRest() || r.m.State().Failures != test.failures {
 				t.Errorf("at rest: %v, state %+v", r.m.IsAtRest(), r.m.State())
 			}
 			next := lead(t, j, 70, r.m.State()).work().want(test.next)
 			if test.atLeastOnce && next.started[0].Alone {
-				t.Error("it waits for a run that has returned")
+				t.Error("the next leader waits for a run that has returned")
 			}
 		})
 	}
 }
 
-// The job was at least once when its run was cut off, and no longer is.
+// The job had AtLeastOnce when its run was cut off, and no longer has it.
 func TestNext_ARunThatNobodyRepeatsIsNotInterrupted(t *testing.T) {
 	j := minutely()
 	r := lead(t, j, 60, stateOf(j, 0)).work()
@@ -86,18 +86,18 @@ func TestNext_AnUnstartedRunIsStarted(t *testing.T) {
 	j := minutely()
 	lead(t, j, 70, stateOf(j, 60), unstarted(first)).work().want("run 60s late")
 	lead(t, j, 3660, stateOf(j, 3660), unstarted(first)).work().want("missed 60s")
-	byHand := openAt(60, true)
-	byHand.Attempt = 1
-	lead(t, j, 3660, stateOf(j, 3660), unstarted(byHand)).work().want("run manual 60s late")
-	lead(t, j, 3661, stateOf(j, 3660), unstarted(byHand)).work().want("missed manual 60s").wantMissed(0) // it is no tick
+	manual := openAt(60, true)
+	manual.Attempt = 1
+	lead(t, j, 3660, stateOf(j, 3660), unstarted(manual)).work().want("run manual 60s late")
+	lead(t, j, 3661, stateOf(j, 3660), unstarted(manual)).work().want("missed manual 60s").wantMissed(0) // a trigger is no tick
 
 	again := openAt(60, false)
-	lead(t, j, 70, stateOf(j, 60), unstarted(again)).work().want("lost 60s") // attempt 1 may have been started
+	lead(t, j, 70, stateOf(j, 60), unstarted(again)).work().want("lost 60s") // attempt 1 may have started
 	j.AtLeastOnce = true
 	lead(t, j, 3660, stateOf(j, 3660), unstarted(again)).work().want("run 60s attempt 3 late")
 }
 
-// Whatever is written meanwhile, a process does not forget which runs it has opened and not started.
+// Whatever is written meanwhile, a process remembers which runs it has opened and not started.
 func TestNext_UnstartedRunsAreRememberedWhileTheyAreOpen(t *testing.T) {
 	first := openAt(60, false)
 	first.Attempt = 1
@@ -125,11 +125,11 @@ func TestNext_ATriggerExpires(t *testing.T) {
 	j.Schedule = every(24 * time.Hour)
 	lead(t, j, 3700, stateOf(j, 0), withTrigger(100)).work().want("run manual 100s late")
 	r := lead(t, j, 3700.001, stateOf(j, 0), withTrigger(100)).work().want("missed manual 100s: " + jobmachine.ReasonExpired)
-	r.wantMissed(0) // it is no tick
+	r.wantMissed(0) // a trigger is no tick
 	r.send(jobmachine.Set{Trigger: setting(100, true)})
 	r.work().want("")
 
-	j.Overlap = jobmachine.Queue // also while it waits
+	j.Overlap = jobmachine.Queue // even while the trigger waits
 	r = lead(t, j, 10, stateOf(j, 0), withTrigger(9)).work().want("run manual 9s")
 	r.send(jobmachine.Set{Trigger: setting(20, true)})
 	r.at(3621).work().want("missed manual 20s: " + jobmachine.ReasonExpired)
@@ -157,9 +157,9 @@ func TestNext_ATriggerObeysTheOverlapPolicy(t *testing.T) {
 	}
 }
 
-// The end of a run was in a write that was taken for failed. Some nodes have it, and the leader hears of it when they promise
-// another ballot.
-func TestNext_AnEndThatOnlyAFailedWriteHasStoredIsTold(t *testing.T) {
+// The end of a run was in a write that seemed to fail. Some nodes have it, and the leader learns of it when they promise another
+// ballot.
+func TestNext_AnEndThatOnlyAFailedWriteHasStoredIsReported(t *testing.T) {
 	j := minutely()
 	r := lead(t, j, 60, stateOf(j, 0)).work()
 	kept := r.at(65).returns().due().State
@@ -169,7 +169,7 @@ func TestNext_AnEndThatOnlyAFailedWriteHasStoredIsTold(t *testing.T) {
 	if !r.m.IsAtRest() || r.m.State().LastOK.Slot != tick(60) {
 		t.Errorf("state %+v", r.m.State())
 	}
-	if r.work(); len(r.told) > 0 {
-		t.Errorf("told again: %+v", r.told)
+	if r.work(); len(r.reported) > 0 {
+		t.Errorf("reported again: %+v", r.reported)
 	}
 }

@@ -35,10 +35,10 @@ func (u until) Next(t time.Time) time.Time {
 	return time.Time{}
 }
 
-// day is when the simulated days begin.
+// day is the instant at which the simulated days begin.
 var day = time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
 
-// counted counts how often it is asked.
+// counted counts the calls of a schedule.
 type counted struct {
 	jobmachine.Schedule
 	calls *int

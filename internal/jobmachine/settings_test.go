@@ -15,7 +15,7 @@ func TestNext_TheTimeOfAPauseIsNotCaughtUp(t *testing.T) {
 	r.send(jobmachine.Set{Pause: setting(80, true)})
 	r.at(81).work()
 	if wake, _ := r.m.Wake(); !wake.IsZero() {
-		t.Errorf("a paused job is looked at at %v", wake.Sub(day))
+		t.Errorf("a paused job wakes at %v", wake.Sub(day))
 	}
 	r.at(305).work().want("")
 	r.send(jobmachine.Set{Pause: setting(310, false)})
@@ -33,7 +33,7 @@ func TestNext_TicksThatWaitedWhenAPauseBeganAreMissed(t *testing.T) {
 	r.at(311).work().want("missed 120s: the job was paused until 2026-03-01 10:05:10")
 }
 
-// Nobody has looked at the job since the pause, and its timetable is another one now: what came before the pause was in the old.
+// The machine has decided nothing since the pause, and the schedule has changed: ticks from before the pause are of the old one.
 func TestNext_APauseAndANewTimetable(t *testing.T) {
 	j, state := minutely(), stateOf(minutely(), 60)
 	j.Plan, j.Schedule = "second", every(time.Second)
@@ -58,8 +58,8 @@ func TestNext_PausedTakeOversWaitAndTriggersDoNot(t *testing.T) {
 	r.send(jobmachine.Set{Pause: setting(110, false)})
 	r.at(110).work().want("run 60s attempt 7 late")
 
-	byHand := openAt(60, true)
-	lead(t, j, 70, state, withOpen(byHand)).work().want("run manual 60s attempt 7 late")
+	manual := openAt(60, true)
+	lead(t, j, 70, state, withOpen(manual)).work().want("run manual 60s attempt 7 late")
 }
 
 func TestNext_ACosmeticEditIsNoChange(t *testing.T) {
@@ -82,11 +82,11 @@ func TestNext_AChangedPlanRecordsWhatItDrops(t *testing.T) {
 	// A new leader has the changed job.
 	lead(t, changed, 195, stateOf(j, 60), func(e *jobmachine.Prepared) { e.Before = j.Schedule }).work().
 		want("missed 180s (2 from 120s): " + jobmachine.ReasonChanged)
-	// The build before has a plan that this one cannot read.
+	// The previous build has a plan that this one cannot parse.
 	lead(t, changed, 195, stateOf(j, 60)).work().want("").wantMissed(0)
 }
 
-// The job changes twice, the second time while the first change is written.
+// The job changes twice, the second time while the first change is being written.
 func TestNext_AChangeInAWriteRecordsWhatItDrops(t *testing.T) {
 	j, second, third := minutely(), minutely(), minutely()
 	second.Plan, second.Schedule = "ten", every(10*time.Second)
@@ -134,11 +134,11 @@ func TestNext_ARemovedJobStartsNothing(t *testing.T) {
 
 	unprepared := jobmachine.New(j)
 	if unprepared, _ = jobmachine.Next(unprepared, jobmachine.Removed{}); !unprepared.IsRemoved() {
-		t.Error("a job of which nothing is known is not removed")
+		t.Error("a job that was never prepared is not removed")
 	}
 }
 
-// What was asked for when the leader was to stop is still run; nothing else is.
+// A run that was being opened when the leader had to stop still runs; nothing else does.
 func TestNext_ALeaderThatStopsOpensNothing(t *testing.T) {
 	j := withOverlap(jobmachine.Allow)
 	r := lead(t, j, 60, stateOf(j, 0))

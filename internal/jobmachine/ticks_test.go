@@ -13,7 +13,7 @@ func TestNext_ARunStartsWhenItsTickIsStored(t *testing.T) {
 	j := minutely()
 	r := lead(t, j, 55, stateOf(j, 0)).work().want("")
 	if wake, lazy := r.m.Wake(); !wake.Equal(sec(59.999)) || lazy {
-		t.Errorf("it wants to be asked at %v, lazy=%v", wake.Sub(day), lazy)
+		t.Errorf("Wake is %v, lazy=%v", wake.Sub(day), lazy)
 	}
 	write := r.at(59.999).due()
 	if write == nil || len(write.State.Open) != 1 || !write.State.Mark.Equal(sec(60)) || !write.Opens {
@@ -25,7 +25,7 @@ func TestNext_ARunStartsWhenItsTickIsStored(t *testing.T) {
 	}
 }
 
-// The nodes may have any of the writes that have failed. All of them open the same run.
+// The nodes may have any of the failed writes. All of these open the same run.
 func TestNext_AFailedWriteIsMadeAgain(t *testing.T) {
 	j := minutely()
 	r := lead(t, j, 60, stateOf(j, 0))
@@ -48,7 +48,7 @@ func TestNext_NothingIsWrittenBeforeTheRetry(t *testing.T) {
 	r.send(jobmachine.Failed{Now: r.now, Retry: sec(63)})
 	r.send(jobmachine.Set{Pause: setting(61, true)})
 	if wake, _ := r.m.Wake(); !wake.Equal(sec(63)) {
-		t.Errorf("it wants to be asked at %v", wake.Sub(day))
+		t.Errorf("Wake is %v", wake.Sub(day))
 	}
 	if write := r.at(62.9).due(); write != nil {
 		t.Errorf("wrote %+v", write)
@@ -76,7 +76,7 @@ func TestNext_OfTicksWithoutALeader(t *testing.T) {
 	}
 }
 
-// All ticks of a minute of a job of every second run, although nobody could open them for five seconds.
+// All ticks of a minute run for a job of every second, although nobody could open them for five seconds.
 func TestNext_CatchUpAllRunsTicksThatAreALittleLate(t *testing.T) {
 	j := minutely()
 	j.Plan, j.Schedule, j.CatchUp = "second", every(time.Second), jobmachine.CatchUp{All: true, Window: time.Minute}
@@ -133,7 +133,7 @@ func TestNext_ALargeBacklogTakesFewCallsOfTheSchedule(t *testing.T) {
 				j.Plan, j.Schedule, j.Jitter = "second", counted{every(time.Second), &calls}, time.Second
 				j.CatchUp = jobmachine.CatchUp{All: all, Window: 24 * time.Hour}
 				r := lead(t, j, 86_400, stateOf(j, 0))
-				for due, most := range []int{50_000, 3000, 3000, 3000} { // the first counts what is left out
+				for due, most := range []int{50_000, 3000, 3000, 3000} { // the first call counts the missed ticks
 					calls = 0
 					if r.due() != nil {
 						r.stored()
@@ -152,11 +152,11 @@ func TestNext_JitterIsNoDelay(t *testing.T) {
 	j.Jitter, j.CatchUp.Window = 50*time.Second, jobmachine.Fresh
 	start := j.StartOf(sec(60))
 	if wait := start.Sub(sec(60)); wait < 10*time.Second {
-		t.Fatalf("the jitter of this tick is %v: take another name", wait)
+		t.Fatalf("the jitter of this tick is %v: use another name", wait)
 	}
 	r := lead(t, j, 60, stateOf(j, 0)).work().want("")
 	if wake, _ := r.m.Wake(); !wake.Equal(start.Add(-time.Millisecond)) {
-		t.Errorf("it wants to be asked at %v", wake.Sub(day))
+		t.Errorf("Wake is %v", wake.Sub(day))
 	}
 	r.at(start.Add(4 * time.Second).Sub(day).Seconds()).work().want("run 60s")
 }
@@ -194,16 +194,16 @@ func TestKey_OfATriggerIsNoKeyOfATick(t *testing.T) {
 }
 
 // A million seconds are more ticks than are counted one by one.
-func TestNext_ManyTicksAreLeftOutAtOnce(t *testing.T) {
+func TestNext_ManyTicksAreMissedAtOnce(t *testing.T) {
 	j := minutely()
 	j.Plan, j.Schedule = "second", every(time.Second)
 	r := lead(t, j, 1_000_000.5, stateOf(j, 0)).work()
 	if len(r.started) != 1 || r.started[0].Open.Slot != tick(1_000_000) {
 		t.Errorf("started %+v", r.started)
 	}
-	if s := r.m.State(); len(r.told) != 1 || !r.told[0].From.Equal(sec(1)) || r.told[0].Slot != tick(999_999) || s.Missed < 10_000 ||
-		s.Missed != r.told[0].Ticks {
-		t.Errorf("told %+v, %d missed", r.told, s.Missed)
+	if s := r.m.State(); len(r.reported) != 1 || !r.reported[0].From.Equal(sec(1)) || r.reported[0].Slot != tick(999_999) || s.Missed < 10_000 ||
+		s.Missed != r.reported[0].Ticks {
+		t.Errorf("reported %+v, %d missed", r.reported, s.Missed)
 	}
 }
 
@@ -213,11 +213,11 @@ func TestNext_AJobWithoutFurtherTicksRests(t *testing.T) {
 	r := lead(t, j, 60, stateOf(j, 0)).work().want("run 60s")
 	r.at(70).returns().work().want("ok 60s")
 	if wake, lazy := r.m.Wake(); !wake.IsZero() || lazy || !r.m.IsAtRest() {
-		t.Errorf("it wants to be asked at %v, lazy=%v", wake, lazy)
+		t.Errorf("Wake is %v, lazy=%v", wake, lazy)
 	}
 }
 
-// A pause that the leader has not heard of: the nodes refuse what opens a tick, and nothing else.
+// The leader has not learned of a pause: the nodes refuse only writes that open a tick.
 func TestNext_OnlyWhatOpensATickIsRefusedByAPause(t *testing.T) {
 	j := minutely()
 	r := lead(t, j, 55, stateOf(j, 0)).work()
@@ -246,7 +246,7 @@ func TestNext_OnlyWhatOpensATickIsRefusedByAPause(t *testing.T) {
 	}
 }
 
-// What did not run before a tick that runs is not what people ask about; a manual run does not count.
+// Status shows why ticks did not run only until a newer tick runs; a triggered run does not count.
 func TestNext_ATickThatRunsEndsTheReasonOfThoseBefore(t *testing.T) {
 	j := minutely()
 	j.CatchUp.Window = 5 * time.Second

@@ -6,19 +6,19 @@ import (
 )
 
 const (
-	maxAll     = 1000   // ticks that are caught up with at a time
-	maxCounted = 10_000 // ticks that are counted one by one
+	maxAll     = 1000   // most ticks that are caught up with at a time
+	maxCounted = 10_000 // most ticks that are counted one by one
 )
 
-// ticks is a range of ticks of a job that follow each other.
+// ticks is a range of consecutive ticks of a job.
 type ticks struct {
 	first, last time.Time
-	n           int // of very many, about maxCounted are counted
+	n           int // counts only up to about maxCounted
 }
 
-// NewestDue returns the newest tick after an instant whose run has to begin by another one; the zero time if there is none. Runs
-// begin in the order of their ticks: each begins before the next tick. Schedule.Next is called about as often as the time between
-// the two has binary digits in seconds.
+// NewestDue returns the newest tick after one instant whose run has to begin by another instant, or the zero time if there is none.
+// Runs begin in the order of their ticks, since each begins before the next tick. NewestDue calls Schedule.Next about log2(n) times
+// for n seconds between the instants.
 func (j *Job) NewestDue(after, by time.Time) time.Time {
 	newest := j.newest(after, by)
 	if newest.IsZero() || !j.StartOf(newest).After(by) {
@@ -27,7 +27,7 @@ func (j *Job) NewestDue(after, by time.Time) time.Time {
 	return j.newest(after, newest.Add(-time.Nanosecond))
 }
 
-// newest returns the newest tick after an instant that has come by another one; the zero time if there is none.
+// newest returns the newest tick after one instant that has come by another instant, or the zero time if there is none.
 func (j *Job) newest(after, by time.Time) time.Time {
 	first := j.Schedule.Next(after)
 	if first.IsZero() || first.After(by) {
@@ -36,14 +36,14 @@ func (j *Job) newest(after, by time.Time) time.Time {
 	back := func(seconds int) time.Time {
 		return j.Schedule.Next(later(after, by.Add(-time.Duration(seconds)*time.Second)))
 	}
-	n := sort.Search(int(by.Sub(first)/time.Second)+1, func(i int) bool { // how long it is since the tick
+	n := sort.Search(int(by.Sub(first)/time.Second)+1, func(i int) bool { // seconds from the tick to by
 		tick := back(i)
 		return !tick.IsZero() && !tick.After(by)
 	})
 	return back(n)
 }
 
-// between returns the ticks from the first one on that have come by an instant.
+// between returns the ticks from first on that have come by an instant.
 func (j *Job) between(first, by time.Time) ticks {
 	all := ticks{first: first, last: first, n: 1}
 	for ; all.n <= maxCounted; all.n++ {
@@ -57,8 +57,8 @@ func (j *Job) between(first, by time.Time) ticks {
 	return all
 }
 
-// oldest returns the oldest tick after an instant that [CatchUp].All runs: one of the newest maxAll, and in the window unless it
-// has waited for a run.
+// oldest returns the oldest tick after an instant that [CatchUp].All runs. It is one of the newest maxAll ticks and, unless it waited
+// for a run, in the window.
 func (j *Job) oldest(after, now time.Time, waited bool) time.Time {
 	from := after
 	if !waited {
@@ -73,7 +73,7 @@ func (j *Job) oldest(after, now time.Time, waited bool) time.Time {
 	return j.Schedule.Next(from.Add(time.Duration(n) * time.Second))
 }
 
-// hasMore reports that more than maxAll ticks come after an instant and up to another one.
+// hasMore reports whether more than maxAll ticks come after one instant and up to another.
 func (j *Job) hasMore(after, by time.Time) bool {
 	for range maxAll + 1 {
 		if after = j.Schedule.Next(after); after.IsZero() || after.After(by) {
@@ -83,7 +83,7 @@ func (j *Job) hasMore(after, by time.Time) bool {
 	return true
 }
 
-// isLate reports that a tick is outside the catch-up window.
+// isLate reports whether a tick is outside the catch-up window.
 func (j *Job) isLate(tick, now time.Time) bool {
 	return !j.StartOf(tick).After(now.Add(-j.CatchUp.Window))
 }

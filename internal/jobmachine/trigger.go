@@ -2,7 +2,7 @@ package jobmachine
 
 import "github.com/redlockfx/redlockfx/internal/jobstore"
 
-// trigger opens the run that a person has asked for. It obeys the overlap policy, and not the pause.
+// trigger opens the run of a trigger. It obeys the overlap policy, but ignores a pause.
 func (d *draft) trigger() {
 	t := d.m.trigger
 	if !d.triggerWaits() {
@@ -24,12 +24,12 @@ func (d *draft) trigger() {
 	d.obeyed = append(d.obeyed, Setting{t, true})
 }
 
-// triggerWaits reports that nobody has decided on the trigger yet.
+// triggerWaits reports whether the trigger is not decided yet.
 func (d *draft) triggerWaits() bool {
 	return d.m.trigger.On && d.m.trigger.At().After(d.state.Manual)
 }
 
-// keepTrigger has the state name a trigger whose run waits: the nodes on which it was set may lose it.
+// keepTrigger copies a trigger whose run waits into the state, because the nodes that stored it may lose it.
 func (d *draft) keepTrigger() {
 	var t jobstore.Setting
 	if d.triggerWaits() {
@@ -39,7 +39,7 @@ func (d *draft) keepTrigger() {
 	d.state.Trigger = t
 }
 
-// refuse records that a run that was asked for does not take place.
+// refuse records that a triggered run does not take place.
 func (d *draft) refuse(slot jobstore.Slot, state, reason string) {
 	d.state.Manual = later(d.state.Manual, slot.At)
 	r := jobstore.Record{

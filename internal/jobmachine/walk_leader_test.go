@@ -8,7 +8,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// lead begins the term of a process.
+// lead starts the term of a process.
 func (w *walk) lead(process string) {
 	if len(w.starts) == 0 || w.chance(20) {
 		before := w.job
@@ -16,7 +16,7 @@ func (w *walk) lead(process string) {
 			w.zombies = nil // they may have overlapped
 		}
 	}
-	var left []string // runs that this process has opened in its last term and not started
+	var left []string // runs that this process opened in its last term and did not start
 	if process == w.leader.process {
 		left = slices.Concat(w.m.Unstarted(), w.leader.left)
 	}
@@ -24,7 +24,7 @@ func (w *walk) lead(process string) {
 	w.leader = leader{process: process, token: w.token}
 	w.m, w.first, w.sent = jobmachine.New(w.job), w.job, nil
 	if w.chance(90) {
-		w.prepare(w.hear(), left)
+		w.prepare(w.read(), left)
 		return
 	}
 	w.replaceJob()
@@ -32,15 +32,15 @@ func (w *walk) lead(process string) {
 	w.leader.left = left
 }
 
-// hear returns what the nodes that answer know.
-func (w *walk) hear() jobstore.Basis {
+// read returns the basis from the nodes that answer.
+func (w *walk) read() jobstore.Basis {
 	b := jobstore.Basis{
 		Known: w.nodes.known, State: w.nodes.base, Pause: w.nodes.pause, Trigger: w.nodes.trigger, Floor: w.nodes.floor,
 	}
 	b.Lost = !b.Known && w.lostAll
 	if n := len(w.nodes.kept); n > 0 {
-		if heard := w.rng.IntN(n + 1); heard < n {
-			b.Known, b.State = true, w.nodes.kept[heard]
+		if received := w.rng.IntN(n + 1); received < n {
+			b.Known, b.State = true, w.nodes.kept[received]
 		}
 	}
 	if b.State.Pause.IsNewer(b.Pause) {
@@ -55,7 +55,7 @@ func isPrepared(e jobmachine.Event) bool {
 	return is
 }
 
-// truncated returns a state as precise as the nodes keep it.
+// truncated returns a state with the precision that the nodes keep.
 func truncated(s jobstore.State) jobstore.State {
 	s.Mark, s.Since = s.Mark.Truncate(time.Millisecond), s.Since.Truncate(time.Microsecond)
 	s.Open = slices.Clone(s.Open)
@@ -68,7 +68,7 @@ func (w *walk) prepare(b jobstore.Basis, left []string) {
 		e.Before = w.timetable(b.State.Plan)
 	}
 	known := slices.Concat(left, w.m.Unstarted())
-	for id := range w.unstarted { // a write of long ago may come back
+	for id := range w.unstarted { // an old write may reappear
 		if !w.nodes.floor.IsZero() && !slices.Contains(known, id) {
 			delete(w.unstarted, id)
 		}
@@ -79,14 +79,14 @@ func (w *walk) prepare(b jobstore.Basis, left []string) {
 	}
 	l := &w.leader
 	if !b.Known {
-		w.zombies = nil // nobody knows of them
+		w.zombies = nil // nobody knows them
 	}
 	l.isNew = !b.Known && !slices.ContainsFunc(w.sent[:len(w.sent)-1], isPrepared)
 	l.prepares, l.prepared, l.floor, l.behind, l.notBefore, l.writing = time.Time{}, w.now, b.Floor, true, time.Time{}, nil
 	l.proposed = nil
 	l.pause, l.trigger = newer(l.pause, b.Pause), newer(l.trigger, b.Trigger)
 	w.judgePrepared(b, was)
-	if before := was.State(); b.State.Mark.Before(before.Mark) { // what some nodes had stored has come to nothing
+	if before := was.State(); b.State.Mark.Before(before.Mark) { // states that only some nodes had stored are dropped
 		l.mixed = w.now
 	}
 	for _, o := range w.m.State().Open {
@@ -102,15 +102,15 @@ func (w *walk) prepare(b jobstore.Basis, left []string) {
 	}
 }
 
-// judgePrepared judges what a leader goes on from: what the nodes have named, and, where they have lost their state, what it
-// knows itself.
+// judgePrepared judges the state from which a leader goes on: the nodes' state and, if the nodes have lost theirs, the leader's
+// own.
 func (w *walk) judgePrepared(b jobstore.Basis, before jobmachine.Machine) {
 	is, own := w.m.State(), before.State()
 	if b.Lost {
 		b.State.Lost = w.now
 	}
 	if b.Lost && !is.Lost.Equal(w.now) {
-		w.fail("that nodes have lost all is noted as of %s", at(is.Lost))
+		w.fail("the loss of the job is recorded as of %s", at(is.Lost))
 	}
 	again := len(w.sent) > 1 && slices.ContainsFunc(w.sent[:len(w.sent)-1], isPrepared)
 	switch {
@@ -133,7 +133,7 @@ func (w *walk) judgePrepared(b jobstore.Basis, before jobmachine.Machine) {
 	}
 	for _, o := range own.Open {
 		if !slices.Contains(is.Open, o) {
-			w.fail("the leader has forgotten that %s is open", o.ID)
+			w.fail("the leader no longer has %s as open", o.ID)
 		}
 	}
 	for _, o := range b.State.Open {
@@ -173,7 +173,7 @@ func (w *walk) due() {
 	}
 	l.lazy = time.Time{}
 	if effects.Start != nil || effects.Tell != nil {
-		w.fail("Due starts or tells something: %+v", effects)
+		w.fail("Due starts or reports something: %+v", effects)
 	}
 	if effects.Write == nil {
 		if l.behind && !d.Urgent {
@@ -186,7 +186,7 @@ func (w *walk) due() {
 	}
 	fresh := w.judge(d, was, *effects.Write, true)
 	w.judgeCancels(effects.Cancel, effects.Write.State, d)
-	settles := func(r jobmachine.Returned) bool { // it is told of, at last: a write that was taken for failed has its end
+	settles := func(r jobmachine.Returned) bool { // a write that seemed to fail has its end, which is now reported
 		o := find(was.Open, r.ID)
 		return o == nil || o.Returned
 	}
@@ -207,7 +207,7 @@ func (w *walk) due() {
 		}
 	}
 	if at, lazy := w.m.Wake(); !at.IsZero() || lazy || !w.m.IsWriting() {
-		w.fail("a leader that writes asks to be woken at %s, %v", at, lazy)
+		w.fail("Wake is %s, %v during a write", at, lazy)
 	}
 }
 
@@ -218,7 +218,7 @@ func (w *walk) delay() time.Duration {
 	return w.upTo(3 * time.Second)
 }
 
-// answer has the nodes answer the write under way.
+// answer makes the nodes answer the write under way.
 func (w *walk) answer() {
 	l := &w.leader
 	p := l.writing
@@ -227,9 +227,9 @@ func (w *walk) answer() {
 	if w.now.Before(w.bad) {
 		percent = 85
 	}
-	stands := w.nodes.pause
-	if p.write.Opens && stands.On && stands.IsNewer(p.write.State.Pause) {
-		w.refuse(p, stands)
+	pause := w.nodes.pause
+	if p.write.Opens && pause.On && pause.IsNewer(p.write.State.Pause) {
+		w.refuse(p, pause)
 		return
 	}
 	if w.chance(percent) || p.write.State.Mark.After(w.now.Add(jobstore.Ahead)) {
@@ -254,18 +254,18 @@ func (w *walk) store(s jobstore.State) {
 	w.nodes.pause = newer(w.nodes.pause, s.Pause)
 }
 
-// refuse has the nodes refuse a write as a pause stands that its leader had not learned of.
-func (w *walk) refuse(p *writeUnderWay, stands jobstore.Setting) {
+// refuse makes the nodes refuse a write, because of a pause that its leader has not learned of.
+func (w *walk) refuse(p *writeUnderWay, pause jobstore.Setting) {
 	w.note("refused by a pause")
 	l := &w.leader
 	l.notBefore = w.now.Add(w.upTo(10 * time.Millisecond))
 	l.behind = true
 	w.send(jobmachine.Failed{Now: w.now, Retry: l.notBefore})
-	w.send(jobmachine.Set{Pause: stands})
-	l.pause = newer(l.pause, stands)
+	w.send(jobmachine.Set{Pause: pause})
+	l.pause = newer(l.pause, pause)
 }
 
-// failed has a write reach no node, some, or a majority whose answers are lost.
+// failed makes a write reach no node, some nodes, or a majority whose answers are lost.
 func (w *walk) failed(p *writeUnderWay) {
 	l := &w.leader
 	switch w.rng.IntN(10) {
@@ -290,11 +290,11 @@ func (w *walk) failed(p *writeUnderWay) {
 		l.proposed = map[jobstore.Slot]string{}
 	}
 	for _, o := range p.fresh {
-		if len(l.proposed) < 1000 { // more are not remembered
+		if len(l.proposed) < 1000 { // the machine does not remember more
 			l.proposed[o.Slot] = o.ID
 		}
 		if w.unstarted[o.ID] == l.process && !slices.Contains(known, o.ID) && w.job.Overlap != jobmachine.Allow {
-			w.fail("the leader has forgotten that it has opened %s", o.ID)
+			w.fail("the leader no longer knows that it has opened %s", o.ID)
 		}
 	}
 }

@@ -6,15 +6,15 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
 )
 
-// judgeWake judges when a machine that had nothing to write wants to be asked again.
+// judgeWake judges when a machine with nothing to write wants the next Due.
 func (w *walk) judgeWake(d jobmachine.Due) {
 	at0, lazy := w.m.Wake()
-	if lazy != w.leader.behind || !at0.IsZero() && !at0.After(w.now) { // what nodes lack is written at leisure
-		w.fail("there is nothing to write, and the machine wants to be asked at %s, lazy=%v", at(at0), lazy)
+	if lazy != w.leader.behind || !at0.IsZero() && !at0.After(w.now) { // a state that nodes lack is written lazily
+		w.fail("there is nothing to write, but Wake is %s, lazy=%v", at(at0), lazy)
 	}
 	d.ID = w.newID()
 	if _, effects := jobmachine.Next(w.m, d); effects.Write != nil || effects.Cancel != nil {
-		w.fail("there was nothing to write, and there is at the same instant")
+		w.fail("there was nothing to write, but now there is, at the same instant")
 	}
 	state := w.m.State()
 	if !w.serves() || state.Pause.On {
@@ -26,7 +26,7 @@ func (w *walk) judgeWake(d jobmachine.Due) {
 			continue
 		}
 		if at0.IsZero() || at0.After(start) {
-			w.fail("the next run is due at %s, and the machine wants to be asked at %s", at(start), at(at0))
+			w.fail("the next run is due at %s, but Wake is %s", at(start), at(at0))
 		}
 		return
 	}
@@ -46,13 +46,13 @@ func (w *walk) judgeQuiet() {
 	}
 	_, effects := jobmachine.Next(w.m, jobmachine.Due{Now: w.now, ID: "quiet", Token: l.token, Replica: l.process})
 	if len(effects.Cancel) > 0 {
-		w.fail("nobody asks, and it cancels %v", effects.Cancel)
+		w.fail("an early Due cancels %v", effects.Cancel)
 	}
 	if effects.Write == nil {
 		return
 	}
-	if !lazy && len(l.runs) == 0 { // while a run is under way, others may become too late
-		w.fail("nobody asks, and it writes %+v", *effects.Write)
+	if !lazy && len(l.runs) == 0 { // while a run is under way, other ticks may become too late
+		w.fail("an early Due writes %+v", *effects.Write)
 	}
 	for _, o := range effects.Write.State.Open {
 		if find(state.Open, o.ID) == nil && !w.isSupposed(state, o) && !o.Start.After(w.now) {
@@ -61,7 +61,7 @@ func (w *walk) judgeQuiet() {
 	}
 }
 
-// settle has all go well for a while, after which nothing may be left to be done.
+// settle lets all go well for a while. Then nothing may be left to do.
 func (w *walk) settle() {
 	w.bad = time.Time{}
 	w.leader.writing = nil
@@ -75,7 +75,7 @@ func (w *walk) settle() {
 			continue
 		}
 		if !w.leader.prepares.IsZero() {
-			w.prepare(w.hear(), w.leader.left)
+			w.prepare(w.read(), w.leader.left)
 			continue
 		}
 		w.now = later(w.now, w.leader.notBefore)
@@ -95,15 +95,15 @@ func (w *walk) settle() {
 		w.due()
 	}
 	if !w.job.CatchUp.All {
-		w.fail("it never comes to an end")
+		w.fail("there is always something left to do")
 	}
 }
 
-// judgeRest judges a machine that has nothing to do.
+// judgeRest judges a machine with nothing left to do.
 func (w *walk) judgeRest() {
 	s := w.m.State()
 	if !w.m.IsAtRest() {
-		w.fail("nothing is left to be done, and the machine is not at rest")
+		w.fail("nothing is left to do, but the machine is not at rest")
 	}
 	for _, o := range s.Open {
 		if !s.Pause.On || o.Slot.Manual {
@@ -115,6 +115,6 @@ func (w *walk) judgeRest() {
 	}
 	tick := w.job.Schedule.Next(s.Mark)
 	if !tick.IsZero() && !w.job.StartOf(tick).After(w.now) {
-		w.fail("the tick %s has come, and nothing is done about it", at(tick))
+		w.fail("the tick %s has come, but is not settled", at(tick))
 	}
 }

@@ -11,30 +11,30 @@ import (
 
 // activeRun is a run of the present leader.
 type activeRun struct {
-	open      jobstore.Open
-	ends      time.Time
-	cancelled bool
-	gaveUp    bool // it waits for a run of an earlier leader, and will not begin
+	open     jobstore.Open
+	ends     time.Time
+	canceled bool
+	gaveUp   bool // it waits for a run of an earlier leader, and will not begin
 }
 
 // attempt is a run that was started.
 type attempt struct {
 	open        jobstore.Open
 	atLeastOnce bool
-	lost        bool // a majority had lost its state
+	lost        bool // a majority has lost its state
 }
 
-// zombie is a run that goes on although its leader is gone.
+// zombie is a run that is still under way although its leader is gone.
 type zombie struct {
 	id        string
 	ends      time.Time
-	forgotten bool // the nodes have lost their state since
+	lostState bool // the nodes have lost their state after its start
 }
 
-// period is when a run was under way.
+// period is the time in which a run was under way.
 type period struct {
 	id         string
-	start, end time.Time // end is zero while it is
+	start, end time.Time // end is zero while the run is under way
 	known      bool      // its end was stored, or is known to this process
 }
 
@@ -42,7 +42,7 @@ func (p period) covers(t time.Time) bool {
 	return !p.start.After(t) && (p.end.IsZero() || p.end.After(t))
 }
 
-// judgeStored judges what follows from a write that was stored.
+// judgeStored judges the effects of a write that was stored.
 func (w *walk) judgeStored(effects jobmachine.Effects, p *writeUnderWay) {
 	l := &w.leader
 	if effects.Write != nil || effects.Cancel != nil {
@@ -51,14 +51,14 @@ func (w *walk) judgeStored(effects jobmachine.Effects, p *writeUnderWay) {
 	for _, r := range l.returned {
 		isLast := find(p.was.Open, r.ID) == nil && p.was.Last.ID == r.ID
 		if isLast && !slices.Contains(effects.Tell, p.was.Last) {
-			w.fail("the end of %s is stored, and nobody is told", r.ID)
+			w.fail("the end of %s is stored, but not reported", r.ID)
 		}
 	}
-	told := slices.DeleteFunc(slices.Clone(effects.Tell), func(r jobstore.Record) bool { // of a write that was taken for failed
+	reported := slices.DeleteFunc(slices.Clone(effects.Tell), func(r jobstore.Record) bool { // ends in writes that seemed to fail
 		return r == p.was.Last && w.hasReturned(r.ID) && !slices.Contains(p.write.Ended, r)
 	})
-	if !reflectEqual(told, p.write.Ended) && len(told)+len(p.write.Ended) > 0 {
-		w.fail("told of %+v, stored %+v", effects.Tell, p.write.Ended)
+	if !reflectEqual(reported, p.write.Ended) && len(reported)+len(p.write.Ended) > 0 {
+		w.fail("reported %+v, stored %+v", effects.Tell, p.write.Ended)
 	}
 	l.returned = slices.DeleteFunc(l.returned, func(r jobmachine.Returned) bool {
 		return slices.ContainsFunc(p.write.Ended, func(e jobstore.Record) bool { return e.ID == r.ID }) ||
@@ -66,7 +66,7 @@ func (w *walk) judgeStored(effects jobmachine.Effects, p *writeUnderWay) {
 	})
 	for _, r := range l.returned {
 		if !slices.ContainsFunc(w.m.Ended(), func(e jobmachine.Returned) bool { return e.ID == r.ID }) {
-			w.fail("the end of %s is forgotten", r.ID)
+			w.fail("the end of %s is dropped", r.ID)
 		}
 	}
 	for _, o := range p.fresh {
@@ -83,7 +83,7 @@ func (w *walk) judgeStored(effects jobmachine.Effects, p *writeUnderWay) {
 	}
 }
 
-// start judges a start, and starts the run.
+// start judges a start and starts the run.
 func (w *walk) start(job *jobmachine.Job, s jobmachine.Start, nth int) {
 	w.note("started")
 	l, o := &w.leader, s.Open
@@ -113,7 +113,7 @@ func (w *walk) start(job *jobmachine.Job, s jobmachine.Start, nth int) {
 	w.overlap(job, s, r)
 }
 
-// judgeAttempt judges whether a slot may be run, and under which number.
+// judgeAttempt judges whether a slot may run, and under which number.
 func (w *walk) judgeAttempt(job *jobmachine.Job, o jobstore.Open) {
 	for _, before := range w.starts[o.Slot] {
 		switch {
@@ -127,7 +127,7 @@ func (w *walk) judgeAttempt(job *jobmachine.Job, o jobstore.Open) {
 	}
 }
 
-// overlap has a run wait for runs of earlier leaders.
+// overlap makes a run wait for runs of earlier leaders.
 func (w *walk) overlap(job *jobmachine.Job, s jobmachine.Start, r *activeRun) {
 	w.zombies = slices.DeleteFunc(w.zombies, func(z zombie) bool { return !z.ends.After(w.now) })
 	if job.Overlap == jobmachine.Allow {
@@ -146,10 +146,10 @@ func (w *walk) overlap(job *jobmachine.Job, s jobmachine.Start, r *activeRun) {
 		}
 		r.ends = later(r.ends, z.ends.Add(w.duration()))
 	}
-	w.zombies = nil // all are over when this one begins
+	w.zombies = nil // all have returned when this one begins
 }
 
-// duration is how long a run takes.
+// duration returns how long a run takes.
 func (w *walk) duration() time.Duration {
 	switch w.rng.IntN(10) {
 	case 0:
@@ -162,7 +162,7 @@ func (w *walk) duration() time.Duration {
 	return w.upTo(40 * w.interval)
 }
 
-// end has a run return.
+// end makes a run return.
 func (w *walk) end(r *activeRun, cutOff bool) {
 	l := &w.leader
 	l.runs = slices.DeleteFunc(l.runs, func(other *activeRun) bool { return other == r })
@@ -177,7 +177,7 @@ func (w *walk) end(r *activeRun, cutOff bool) {
 		e.State, e.Err, e.CutOff = jobstore.StateInterrupted, "the leader stops", true
 	case cutOff:
 		e.State, e.Err, e.CutOff = jobstore.StateFailed, "the leader stops", true
-	case r.cancelled, w.chance(30):
+	case r.canceled, w.chance(30):
 		e.State, e.Err = jobstore.StateFailed, "it failed"
 	}
 	if e.End.Before(e.Start) {
@@ -194,23 +194,23 @@ func (w *walk) end(r *activeRun, cutOff bool) {
 	}
 }
 
-// judgeCancels judges which runs have to make room.
+// judgeCancels judges which runs are canceled.
 func (w *walk) judgeCancels(ids []string, is jobstore.State, d jobmachine.Due) {
 	for _, id := range ids {
 		at := slices.IndexFunc(w.leader.runs, func(r *activeRun) bool { return r.open.ID == id })
 		switch {
 		case w.job.Overlap != jobmachine.Replace:
-			w.fail("%s is cancelled without Replace", id)
+			w.fail("%s is canceled without Replace", id)
 		case at < 0:
-			w.fail("%s is cancelled and not under way", id)
-		case w.leader.runs[at].cancelled:
-			w.fail("%s is cancelled twice", id)
+			w.fail("%s is canceled and not under way", id)
+		case w.leader.runs[at].canceled:
+			w.fail("%s is canceled twice", id)
 		case !w.isReplaced(w.leader.runs[at], is, d, d.Now):
-			w.fail("%s is cancelled, and nothing came since it began", id)
+			w.fail("%s is canceled, and nothing came since it began", id)
 		}
 		r := w.leader.runs[at]
-		r.cancelled = true
-		w.note("cancelled")
+		r.canceled = true
+		w.note("canceled")
 		if w.chance(80) {
 			r.ends = earlier(r.ends, w.now.Add(w.upTo(100*time.Millisecond)))
 		}
@@ -219,13 +219,13 @@ func (w *walk) judgeCancels(ids []string, is jobstore.State, d jobmachine.Due) {
 		return
 	}
 	for _, r := range w.leader.runs {
-		if !r.cancelled && w.isReplaced(r, is, d, d.Now) {
-			w.fail("%s is not cancelled, although another tick has come", r.open.ID)
+		if !r.canceled && w.isReplaced(r, is, d, d.Now) {
+			w.fail("%s is not canceled, although another tick has come", r.open.ID)
 		}
 	}
 }
 
-// isReplaced reports that a tick or a trigger waits that came when a run was under way.
+// isReplaced reports whether a tick or a trigger waits that came while a run was under way.
 func (w *walk) isReplaced(r *activeRun, is jobstore.State, d jobmachine.Due, now time.Time) bool {
 	if t := w.leader.trigger; t.On && t.At().After(is.Manual) && !t.At().Before(r.open.Start) {
 		return true

@@ -8,7 +8,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// step lets one thing happen: what is due next, or what a person, a node or a process does.
+// step plays one event: the next due one, or one of a person, a node or a process.
 func (w *walk) step() {
 	if w.chance(12) {
 		w.disturb()
@@ -35,7 +35,7 @@ func (w *walk) step() {
 	what()
 }
 
-// next returns what is due next by itself, and when.
+// next returns the next due event, and when.
 func (w *walk) next() (when time.Time, what func()) {
 	consider := func(t time.Time, do func()) {
 		if !t.IsZero() && (what == nil || t.Before(when)) {
@@ -50,7 +50,7 @@ func (w *walk) next() (when time.Time, what func()) {
 		consider(r.ends, func() { w.end(r, false) })
 	}
 	consider(l.learns, w.learn)
-	consider(l.prepares, func() { w.prepare(w.hear(), l.left) })
+	consider(l.prepares, func() { w.prepare(w.read(), l.left) })
 	if wake, lazy := w.m.Wake(); l.writing == nil {
 		consider(wake, w.due)
 		if lazy && l.lazy.IsZero() {
@@ -69,7 +69,7 @@ func (w *walk) next() (when time.Time, what func()) {
 	return when, what
 }
 
-// learn has the leader hear of what people have set.
+// learn makes the leader learn the settings.
 func (w *walk) learn() {
 	l := &w.leader
 	l.learns = time.Time{}
@@ -77,7 +77,7 @@ func (w *walk) learn() {
 	w.send(jobmachine.Set{Pause: w.nodes.pause, Trigger: w.nodes.trigger})
 }
 
-// disturb has something happen that is not due.
+// disturb plays an event that is not due.
 func (w *walk) disturb() {
 	l := &w.leader
 	switch n := w.rng.IntN(100); {
@@ -138,7 +138,7 @@ func (w *walk) setPause() {
 	w.set()
 }
 
-// set has the leader learn soon of what was set.
+// set makes the leader learn a setting soon.
 func (w *walk) set() {
 	if w.leader.learns.IsZero() {
 		w.leader.learns = w.now.Add(w.upTo(50 * time.Millisecond))
@@ -148,7 +148,7 @@ func (w *walk) set() {
 	}
 }
 
-// replaceJob removes the job, brings it back, or has another one take its place.
+// replaceJob removes the job, brings it back, or replaces it by another one.
 func (w *walk) replaceJob() {
 	l := &w.leader
 	if !l.removed && w.chance(50) {
@@ -158,17 +158,17 @@ func (w *walk) replaceJob() {
 		return
 	}
 	if !l.removed && w.chance(50) {
-		return // changes are rarer
+		return // makes changes rarer
 	}
 	l.removed = false
 	w.job = w.drawJob()
-	if w.job.Overlap != w.m.Job().Overlap { // what ticks that have come have waited for depends on it
+	if w.job.Overlap != w.m.Job().Overlap { // what earlier ticks have waited for depends on it
 		l.mixed, w.zombies = w.now, nil
 	}
 	w.send(jobmachine.Added{Job: w.job, Before: w.m.Job().Schedule})
 }
 
-// change has another process lead, or the same one again.
+// change makes another process lead, or the same one again.
 func (w *walk) change() {
 	l := &w.leader
 	if l.writing != nil {
@@ -178,7 +178,7 @@ func (w *walk) change() {
 		for _, r := range slices.Clone(l.runs) {
 			w.end(r, true)
 		}
-		for range 3 { // their ends are stored, if all goes well
+		for range 3 { // their ends are stored if all goes well
 			if l.writing != nil {
 				w.answer()
 			}
@@ -192,16 +192,16 @@ func (w *walk) change() {
 	if len(l.runs) > 0 || w.chance(60) {
 		process = w.newProcess()
 	}
-	w.zombies = slices.DeleteFunc(w.zombies, func(z zombie) bool { return z.forgotten })
+	w.zombies = slices.DeleteFunc(w.zombies, func(z zombie) bool { return z.lostState })
 	w.leave()
 	w.now = w.now.Add(w.gap())
-	if w.chance(10) { // the clock of the next one is behind
+	if w.chance(10) { // the clock of the next leader is behind
 		w.now = w.now.Add(-w.upTo(800 * time.Millisecond))
 	}
 	w.lead(process)
 }
 
-// leave has runs of a leader that is gone go on.
+// leave lets runs of a leader that is gone go on.
 func (w *walk) leave() {
 	for _, r := range w.leader.runs {
 		if w.chance(50) && !r.gaveUp && w.leader.mixed.IsZero() {
@@ -210,7 +210,7 @@ func (w *walk) leave() {
 	}
 }
 
-// gap is how long nothing happens.
+// gap returns how long nothing happens.
 func (w *walk) gap() time.Duration {
 	switch w.rng.IntN(10) {
 	case 0:
@@ -221,7 +221,7 @@ func (w *walk) gap() time.Duration {
 	return w.upTo(w.interval)
 }
 
-// abandon has nobody hear what came of the write under way.
+// abandon drops the answers to the write under way.
 func (w *walk) abandon() {
 	p := w.leader.writing
 	w.leader.writing = nil
@@ -233,7 +233,7 @@ func (w *walk) abandon() {
 	}
 }
 
-// prepareAgain has the nodes promise another ballot of the same leader.
+// prepareAgain makes the nodes promise another ballot of the same leader.
 func (w *walk) prepareAgain() {
 	if w.leader.writing != nil {
 		w.abandon()
@@ -241,27 +241,27 @@ func (w *walk) prepareAgain() {
 	w.ask()
 }
 
-// ask has the leader ask the nodes for what they know once more.
+// ask makes the leader read the nodes' state again.
 func (w *walk) ask() {
 	l := &w.leader
 	if slices.ContainsFunc(w.sent, isPrepared) {
-		l.left = nil // it knows of them
+		l.left = nil // the machine has them
 	}
 	if w.chance(50) {
-		w.prepare(w.hear(), l.left)
+		w.prepare(w.read(), l.left)
 		return
 	}
 	w.send(jobmachine.Unprepared{})
 	l.prepares = w.now.Add(w.upTo(3 * time.Second))
 }
 
-// lose has a majority of the nodes lose its state.
+// lose makes a majority of the nodes lose its state.
 func (w *walk) lose() {
 	if !w.nodes.known {
 		return
 	}
 	w.lost = true
-	w.note("forgotten")
+	w.note("lost state")
 	if w.leader.writing != nil {
 		w.abandon()
 	}
@@ -287,8 +287,8 @@ func (w *walk) lose() {
 	if w.leave(); !w.nodes.known {
 		w.zombies = nil
 	}
-	for i := range w.zombies { // one leader after the loss looks for them
-		w.zombies[i].forgotten = true
+	for i := range w.zombies { // one leader after the loss waits for them
+		w.zombies[i].lostState = true
 	}
 	w.lead(w.newProcess())
 }

@@ -18,13 +18,13 @@ var (
 	walkSeed   = flag.Uint64("jobmachine.seed", 0, "the only walk that TestNext_KeepsThePromises plays; 0: random ones")
 )
 
-// walkLength is how many events a walk has, at most.
+// walkLength is the largest number of events in a walk.
 const walkLength = 600
 
-// TestNext_KeepsThePromises plays leaders of one job over simulated nodes: writes are stored, fail, or reach some nodes; runs
-// return, hang, or outlive their leader; people pause, resume and trigger; the job is removed and changed; leaders stop, crash
-// and stall; nodes lose their state. A reference follows what becomes of each tick and of each run, and judges each write.
-// A walk that fails is played again with -jobmachine.seed=N.
+// TestNext_KeepsThePromises plays leaders of one job over simulated nodes. Writes are stored, fail, or reach some nodes. Runs
+// return, hang, or outlive their leader. People pause, resume and trigger the job; it is removed and changed. Leaders stop, crash
+// and stall, and nodes lose their state. A reference follows each tick and each run, and judges each write. To play a failed walk
+// again, use -jobmachine.seed=N.
 func TestNext_KeepsThePromises(t *testing.T) {
 	t.Parallel()
 	counts := map[string]int{}
@@ -46,16 +46,16 @@ func TestNext_KeepsThePromises(t *testing.T) {
 	}
 	t.Logf("%v", counts)
 	for _, what := range []string{
-		"started", "caught up", "waited", "skipped", "missed", "cancelled", "lost", "taken over", "unstarted", "forgotten",
+		"started", "caught up", "waited", "skipped", "missed", "canceled", "lost", "taken over", "unstarted", "lost state",
 		"triggered", "expired", "paused", "removed", "changed", "alone",
 	} {
 		if *walkEvents >= 50_000 && counts[what] == 0 {
-			t.Errorf("no walk had %q: they show nothing about it", what)
+			t.Errorf("no walk had %q, so the test proves nothing about it", what)
 		}
 	}
 }
 
-// play plays a walk, as far as nothing fails.
+// play plays a walk until something fails.
 func (w *walk) play() {
 	defer func() {
 		if problem := recover(); problem != nil && w.failure == "" {
@@ -103,7 +103,7 @@ func (w *walk) drawJob() *jobmachine.Job {
 	return j
 }
 
-// intervals is how far apart the ticks of a plan are, mostly.
+// intervals has the usual interval between the ticks of a plan.
 var intervals = map[string]time.Duration{
 	"second": time.Second, "ten": 10 * time.Second, "minute": time.Minute, "gaps": time.Minute, "ends": 10 * time.Second,
 }

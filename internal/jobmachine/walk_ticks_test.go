@@ -9,7 +9,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// fate is what has become of a tick in a write.
+// fate is the outcome of a tick in a write.
 type fate struct {
 	opened  *jobstore.Open
 	records []jobstore.Record
@@ -25,9 +25,9 @@ func (j *judgment) judgeTrigger() {
 		case !o.Slot.Manual, slices.ContainsFunc(j.gone, func(g jobstore.Open) bool { return g.Slot == o.Slot }):
 			continue
 		case !pending || !o.Slot.At.Equal(t.At()):
-			j.fail("nobody has asked for %+v", o)
+			j.fail("nobody has triggered %+v", o)
 		case j.due.Now.Sub(t.At()) > time.Hour:
-			j.fail("the trigger of %s has expired, and is run", at(t.At()))
+			j.fail("the trigger of %s has expired, but runs", at(t.At()))
 		}
 		settled++
 		j.note("triggered")
@@ -36,7 +36,7 @@ func (j *judgment) judgeTrigger() {
 		age := j.due.Now.Sub(r.Slot.At)
 		switch {
 		case !pending || !r.Slot.At.Equal(t.At()):
-			j.fail("nobody has asked for %+v", r)
+			j.fail("nobody has triggered %+v", r)
 		case r.State == jobstore.StateMissed && age > time.Hour:
 			j.note("expired")
 		case r.State == jobstore.StateMissed && unknown:
@@ -54,38 +54,38 @@ func (j *judgment) judgeTrigger() {
 		j.fail("the manual mark is %s after the trigger of %s", at(j.is.Manual), at(t.At()))
 	case settled == 1 || !pending || !j.serves():
 	case j.due.Now.Sub(t.At()) > time.Hour:
-		j.fail("the trigger of %s has expired, and nobody is told", at(t.At()))
+		j.fail("the trigger of %s has expired, but that is not reported", at(t.At()))
 	case j.job.Overlap == jobmachine.Skip && !j.isMixed(t.At()) && slices.ContainsFunc(j.leader.runs, func(r *activeRun) bool {
 		return !r.open.Start.After(t.At())
 	}):
-		j.fail("the trigger of %s came in a run, and is not skipped", at(t.At()))
+		j.fail("the trigger of %s came during a run, but is not skipped", at(t.At()))
 	case !j.blocked && !unknown:
-		j.fail("the trigger of %s could be run", at(t.At()))
+		j.fail("the trigger of %s could run", at(t.At()))
 	}
 }
 
-// isInRun reports that a run was under way of which the leader knows when it ended, or that it has not.
+// isInRun reports whether a run was under way whose end, or whose lack of an end, the leader knows.
 func (j *judgment) isInRun(t time.Time) bool {
 	return slices.ContainsFunc(j.leader.spans, func(p period) bool { return p.known && p.covers(t) })
 }
 
-// hasWaited reports that a tick came when a run was, or may have been, under way.
+// hasWaited reports whether a tick came while a run was, or may have been, under way.
 func (j *judgment) hasWaited(t time.Time) bool {
 	return (j.job.Overlap == jobmachine.Queue || j.job.Overlap == jobmachine.Replace) &&
 		slices.ContainsFunc(j.leader.spans, func(p period) bool { return p.covers(t) })
 }
 
-// isMixed reports that it is not to be said under which policy an instant came.
+// isMixed reports whether it is unknown which overlap policy applied at an instant.
 func (j *judgment) isMixed(t time.Time) bool { return !t.After(j.leader.mixed) }
 
-// judgeTicks judges what becomes of each tick that has come.
+// judgeTicks judges the outcome of each tick that has come.
 func (j *judgment) judgeTicks() {
 	fates := j.fates()
 	settled := j.judgeSettledTicks(fates)
 	list := j.comeAfter(settled)
 	if !j.serves() || j.is.Pause.On {
 		if j.is.Mark.After(settled) {
-			j.fail("the mark is %s, want %s at most", at(j.is.Mark), at(settled))
+			j.fail("the mark is %s, want at most %s", at(j.is.Mark), at(settled))
 		}
 		list = nil
 	}
@@ -115,7 +115,7 @@ func (j *judgment) judgeTicks() {
 		}
 	}
 	for _, f := range fates {
-		j.fail("a tick has a fate that has none: %+v %+v", f.opened, f.records)
+		j.fail("a fate belongs to no tick: %+v %+v", f.opened, f.records)
 	}
 	if j.is.Mark.After(later(settled, last)) {
 		j.fail("the mark is %s, and the last tick before it %s", at(j.is.Mark), at(last))
@@ -137,7 +137,7 @@ func (j *judgment) comeAfter(t time.Time) (list []come) {
 	return list
 }
 
-// fates returns what the write makes of ticks. No tick has two fates in it.
+// fates returns the outcomes of ticks in the write. No tick has two.
 func (j *judgment) fates() map[int64]*fate {
 	fates := map[int64]*fate{}
 	for _, o := range slices.Concat(j.fresh, j.supposed) {
@@ -175,7 +175,7 @@ func (j *judgment) fates() map[int64]*fate {
 	return fates
 }
 
-// scheduleOf returns the timetable of which the ticks of a record are.
+// scheduleOf returns the schedule of the ticks of a record.
 func (j *judgment) scheduleOf(r jobstore.Record) jobmachine.Schedule {
 	if !j.serves() || r.Err == jobmachine.ReasonChanged || r.Err == jobmachine.ReasonRemoved ||
 		strings.HasPrefix(r.Err, "the job was paused") {
@@ -184,13 +184,13 @@ func (j *judgment) scheduleOf(r jobstore.Record) jobmachine.Schedule {
 	return j.job.Schedule
 }
 
-// judgeSettledTicks judges the ticks that are settled whatever the job's policies are: by the end of a pause, by a change of the
-// timetable, by a removal, and by a loss of the nodes' state. It returns up to where these go.
+// judgeSettledTicks judges the ticks that are settled whatever the job's policies are: by the end of a pause, a change of the
+// plan, a removal, or a loss of the nodes' state. It returns the last instant of these ticks.
 func (j *judgment) judgeSettledTicks(fates map[int64]*fate) time.Time {
 	now, mark, writes := j.due.Now, j.was.Mark, j.write.Job != ""
-	var least time.Time // that the mark must reach; zero: mark
+	var least time.Time // what the mark must reach; zero: the old mark
 	old := j.timetable(j.was.Plan)
-	pausedAt := func(t time.Time) time.Time { // up to when ticks count
+	pausedAt := func(t time.Time) time.Time { // the instant up to which ticks count
 		if j.is.Pause.On {
 			return earlier(t, j.is.Pause.At())
 		}
@@ -230,12 +230,12 @@ func (j *judgment) judgeSettledTicks(fates map[int64]*fate) time.Time {
 		least = mark
 	}
 	if (writes || j.serves()) && j.is.Mark.Before(least) {
-		j.fail("the mark is %s, want %s at least", at(j.is.Mark), at(least))
+		j.fail("the mark is %s, want at least %s", at(j.is.Mark), at(least))
 	}
 	return mark
 }
 
-// wantRecords takes the ticks out that must be recorded.
+// wantRecords removes the ticks that must be recorded, and fails for those that are not.
 func (j *judgment) wantRecords(fates map[int64]*fate, s jobmachine.Schedule, after, by time.Time) {
 	for tick := s.Next(after); !tick.IsZero() && !tick.After(by); tick = s.Next(tick) {
 		f := fates[tick.Unix()]
@@ -246,7 +246,7 @@ func (j *judgment) wantRecords(fates map[int64]*fate, s jobmachine.Schedule, aft
 	}
 }
 
-// drop takes the ticks out that may be recorded and must not be opened, and returns up to where they go.
+// drop removes the ticks that may be recorded and must not be opened. It returns the last instant of these ticks.
 func (j *judgment) drop(fates map[int64]*fate, s jobmachine.Schedule, after, by time.Time) time.Time {
 	for tick := s.Next(after); !tick.IsZero() && !tick.After(by); tick = s.Next(tick) {
 		if f := fates[tick.Unix()]; f != nil && f.opened != nil && !j.job.Schedule.Next(tick.Add(-1)).Equal(tick) {
@@ -258,7 +258,7 @@ func (j *judgment) drop(fates map[int64]*fate, s jobmachine.Schedule, after, by 
 	return later(after, by)
 }
 
-// judgeForgotten judges the ticks of which nodes have lost what became of them.
+// judgeForgotten judges the ticks whose outcome the nodes have lost.
 func (j *judgment) judgeForgotten(fates map[int64]*fate, s jobmachine.Schedule, after, by time.Time) {
 	for tick := s.Next(after); !tick.IsZero() && !tick.After(by); tick = s.Next(tick) {
 		f := fates[tick.Unix()]
@@ -268,22 +268,22 @@ func (j *judgment) judgeForgotten(fates map[int64]*fate, s jobmachine.Schedule, 
 		late := j.lateness(tick)
 		switch {
 		case f == nil:
-			j.fail("the tick %s, which nodes have forgotten, has vanished", at(tick))
+			j.fail("the tick %s, whose outcome the nodes have lost, has vanished", at(tick))
 		case f.opened != nil && !again:
-			j.fail("the tick %s is opened, which nodes have forgotten", at(tick))
+			j.fail("the tick %s, whose outcome the nodes have lost, is opened", at(tick))
 		case f.opened != nil && find(j.fresh, f.opened.ID) != nil && f.opened.Attempt < 1+max(j.job.Tries, 1):
-			j.fail("the tick %s is run again as attempt %d", at(tick), f.opened.Attempt)
+			j.fail("the tick %s runs again as attempt %d", at(tick), f.opened.Attempt)
 		case f.opened != nil && late >= j.job.CatchUp.Window:
-			j.fail("the tick %s is run again, too late", at(tick))
+			j.fail("the tick %s runs again, too late", at(tick))
 		case f.opened == nil && again && late < j.job.CatchUp.Window-2*time.Millisecond && len(j.was.Open) < jobstore.MaxOpen:
-			j.fail("the tick %s, which nodes have forgotten, is not run again", at(tick))
+			j.fail("the tick %s, whose outcome the nodes have lost, does not run again", at(tick))
 		case f.opened == nil && f.records[0].State != jobstore.StateMissed:
-			j.fail("the tick %s, which nodes have forgotten, is recorded as %+v", at(tick), f.records)
+			j.fail("the tick %s, whose outcome the nodes have lost, is recorded as %+v", at(tick), f.records)
 		}
 	}
 }
 
-// judgeOpened judges that the i-th of the ticks that have come is run.
+// judgeOpened judges that the i-th of the ticks that have come runs.
 func (j *judgment) judgeOpened(list []come, i int, o *jobstore.Open) {
 	t := list[i]
 	late := j.lateness(t.tick)
@@ -302,17 +302,17 @@ func (j *judgment) judgeOpened(list []come, i int, o *jobstore.Open) {
 	}
 	switch {
 	case j.job.Overlap == jobmachine.Skip && j.isInRun(t.start):
-		j.fail("the tick %s came in a run, and is run", at(t.tick))
+		j.fail("the tick %s came during a run, but runs", at(t.tick))
 	case !waited && late >= j.job.CatchUp.Window:
-		j.fail("the tick %s is run, too late by the window", at(t.tick))
+		j.fail("the tick %s runs, although it is outside the window", at(t.tick))
 	}
 	newer := j.newer(list, i, 0)
 	if !j.job.CatchUp.All && newer > 0 || newer > 1001 {
-		j.fail("the tick %s is run, and %d newer ones have come", at(t.tick), newer)
+		j.fail("the tick %s runs, although %d newer ones have come", at(t.tick), newer)
 	}
 }
 
-// newer returns how many of the ticks after the i-th have come that could be run in its place. ahead is how early they may be.
+// newer returns how many ticks after the i-th have come that could run in its place. ahead is how early they may be.
 func (j *judgment) newer(list []come, i int, ahead time.Duration) (n int) {
 	for _, t := range list[i+1:] {
 		skipped := j.job.Overlap == jobmachine.Skip && (j.isInRun(t.start) || j.isMixed(t.start) && ahead == 0)
@@ -324,7 +324,7 @@ func (j *judgment) newer(list []come, i int, ahead time.Duration) (n int) {
 	return n
 }
 
-// judgeMissed judges that the i-th of the ticks that have come is not run.
+// judgeMissed judges that the i-th of the ticks that have come does not run.
 func (j *judgment) judgeMissed(list []come, i int) {
 	t := list[i]
 	if j.isMixed(t.start) {
@@ -334,7 +334,7 @@ func (j *judgment) judgeMissed(list []come, i int) {
 	newer := j.newer(list, i, time.Millisecond)
 	switch {
 	case j.job.Overlap == jobmachine.Skip && j.isInRun(t.start):
-		j.fail("the tick %s came in a run, and is missed, not skipped", at(t.tick))
+		j.fail("the tick %s came during a run, but is missed, not skipped", at(t.tick))
 	case late, !j.job.CatchUp.All && newer > 0, len(list)-i-1 >= 999:
 	default:
 		j.fail("the tick %s is missed: %v ago, %d newer ones", at(t.tick), j.lateness(t.tick), newer)

@@ -15,8 +15,8 @@ import (
 type walk struct {
 	seed     uint64
 	rng      *rand.Rand
-	counts   map[string]int // of what has happened
-	logs     bool           // lines are kept: of very many walks hardly any fails
+	counts   map[string]int // by kind of event
+	logs     bool           // keep log lines; off at first, since hardly any walk fails
 	log      []string
 	failure  string
 	events   int
@@ -28,66 +28,66 @@ type walk struct {
 
 	nodes     nodes
 	starts    map[jobstore.Slot][]attempt // of all leaders
-	unstarted map[string]string           // the process that opened each run that has not been started
+	unstarted map[string]string           // the process that opened each run that was not started
 	zombies   []zombie
 	lost      bool // a majority has lost its state once
-	lostAll   bool // and nobody had any
+	lostAll   bool // and no node had any
 	ids       int
 	processes int
 	token     uint64
 
 	m      jobmachine.Machine
-	first  *jobmachine.Job // of the machine
+	first  *jobmachine.Job // the machine's first job
 	sent   []jobmachine.Event
 	leader leader
 }
 
-// nodes is what the nodes hold.
+// nodes has the nodes' data.
 type nodes struct {
 	known          bool
-	base           jobstore.State   // a majority has stored it
-	kept           []jobstore.State // some nodes have stored these since, the oldest first
-	earlier        []jobstore.State // majorities have stored these before
+	base           jobstore.State   // stored by a majority
+	kept           []jobstore.State // stored by some nodes after base, the oldest first
+	earlier        []jobstore.State // stored by majorities before base
 	pause, trigger jobstore.Setting
 	floor          time.Time // no tick up to here may be opened; zero: a majority has a state
 }
 
-// leader is what the present leader has done.
+// leader has what the present leader has done.
 type leader struct {
 	process   string
 	token     uint64
 	draining  bool
 	removed   bool
-	ends      time.Time // when it is gone, if it drains
+	ends      time.Time // the end of its term, if it drains
 	prepared  time.Time
-	isNew     bool      // the nodes knew nothing of the job
-	floor     time.Time // of what the nodes said, while no write has been stored since
+	isNew     bool      // no node knew the job
+	floor     time.Time // the floor of the basis, until a write is stored
 	pause     jobstore.Setting
 	trigger   jobstore.Setting
-	learns    time.Time             // when it hears of what people have set; zero: it has
+	learns    time.Time             // when it learns of the settings; zero: it has
 	runs      []*activeRun          // under way
-	returned  []jobmachine.Returned // whose ends have not been stored
-	spans     []period              // when runs were under way, those of earlier leaders included
+	returned  []jobmachine.Returned // runs whose ends are not stored
+	spans     []period              // when runs were under way, including those of earlier leaders
 	writing   *writeUnderWay
 	notBefore time.Time
-	proposed  map[jobstore.Slot]string // runs that writes have opened which have failed, since the last that was stored
+	proposed  map[jobstore.Slot]string // runs that failed writes have opened since the last stored write
 	behind    bool
-	left      []string  // runs that this process has opened in an earlier term and not started
-	prepares  time.Time // when the nodes answer what they know; zero: they have
+	left      []string  // runs that this process opened in an earlier term and did not start
+	prepares  time.Time // when the nodes answer the prepare; zero: they have
 	mixed     time.Time // until then ticks may have come under another overlap policy
-	lazy      time.Time // when it asks for what is not urgent; zero: nothing is
+	lazy      time.Time // when it sends a Due that is not urgent; zero: never
 }
 
 // writeUnderWay is a write that the nodes have not answered.
 type writeUnderWay struct {
 	write  *jobstore.Write
 	was    jobstore.State
-	job    *jobmachine.Job // as it was
+	job    *jobmachine.Job // the job when the write was made
 	answer time.Time
 	fresh  []jobstore.Open // runs that it opens
 }
 
-// broken ends a walk that has shown a fault.
+// broken ends a walk that has found a fault.
 type broken struct{}
 
 func (w *walk) fail(format string, args ...any) {
@@ -130,14 +130,14 @@ func (w *walk) newProcess() string {
 	return fmt.Sprintf("p%d", w.processes)
 }
 
-// send hands an event to the machine.
+// send passes an event to the machine.
 func (w *walk) send(e jobmachine.Event) jobmachine.Effects {
 	w.events++
 	if w.logs {
 		w.logf("%s", describe(e))
 	}
 	pure := w.rng.IntN(60) == 0
-	if pure { // what becomes of other events must leave no trace
+	if pure { // the effects of other events must leave no trace
 		jobmachine.Next(w.m, e)
 		jobmachine.Next(w.m, jobmachine.Due{Now: w.now, ID: "other"})
 		jobmachine.Next(w.m, jobmachine.Failed{Now: w.now, Retry: w.now})
@@ -176,7 +176,7 @@ func describe(e jobmachine.Event) string {
 	return fmt.Sprintf("%T %+v", e, e)
 }
 
-// text is a state for people.
+// text returns a state for people.
 func text(s jobstore.State) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "{mark=%s manual=%s plan=%s pause=%v %s missed=%d notrun=%s %q failures=%d removed=%v", at(s.Mark), at(s.Manual),

@@ -8,27 +8,27 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// judgment is what is looked at in a write. A Due that writes nothing is judged as a write of the state as it was.
+// judgment has a write and what it does. A Due that writes nothing is judged as a write of the old state.
 type judgment struct {
 	*walk
 	due      jobmachine.Due
 	was, is  jobstore.State
 	write    jobstore.Write
 	fresh    []jobstore.Open // runs that the write opens
-	supposed []jobstore.Open // runs that it opens for an earlier leader, as the nodes have lost what became of their slots
-	gone     []jobstore.Open // and that are not open any more
-	writes   bool            // it is a write
-	blocked  bool            // what else is due has to wait for a run to return
+	supposed []jobstore.Open // runs that it opens for an earlier leader, because the nodes have lost the outcome of their slots
+	gone     []jobstore.Open // runs that are no longer open
+	writes   bool            // there is a write
+	blocked  bool            // other due work has to wait for a run to return
 	runs     []jobstore.Record
-	ticks    []jobstore.Record // of ticks that do not run
-	manual   []jobstore.Record // of triggers that do not run
+	ticks    []jobstore.Record // records of ticks that do not run
+	manual   []jobstore.Record // records of triggers that do not run
 }
 
-// judge judges a write, and returns the runs that it opens.
+// judge judges a write and returns the runs that it opens.
 func (w *walk) judge(d jobmachine.Due, was jobstore.State, write jobstore.Write, writes bool) []jobstore.Open {
 	j := &judgment{walk: w, due: d, was: was, is: write.State, write: write, writes: writes}
 	if n := len(j.is.Open); n > jobstore.MaxOpen {
-		w.fail("%d runs are open: nobody can read that", n)
+		w.fail("%d runs are open: no node can read that", n)
 	}
 	for _, o := range j.is.Open {
 		switch {
@@ -73,7 +73,7 @@ func (w *walk) judge(d jobmachine.Due, was jobstore.State, write jobstore.Write,
 	return j.fresh
 }
 
-// isSupposed reports that a run stands for a slot of which the nodes have lost what became of it, and that is run later.
+// isSupposed reports whether a run stands for a slot whose outcome the nodes have lost, and that will run.
 func (w *walk) isSupposed(was jobstore.State, o jobstore.Open) bool {
 	known := slices.ContainsFunc(was.Open, func(other jobstore.Open) bool { return other.Slot == o.Slot })
 	return !known && w.job.AtLeastOnce && !w.leader.isNew && !o.Slot.At.After(w.leader.floor) && o.Attempt == 1
@@ -90,7 +90,7 @@ func find(open []jobstore.Open, id string) *jobstore.Open {
 
 func (w *walk) serves() bool { return !w.leader.removed && !w.leader.draining }
 
-// judgeModes judges what a write takes over of what people and programs have set.
+// judgeModes judges how a write reflects the leader's mode and the job's plan.
 func (j *judgment) judgeModes() {
 	l := &j.leader
 	switch {
@@ -126,7 +126,7 @@ func (j *judgment) judgeModes() {
 	}
 }
 
-// judgeSettings judges that the state names what people have set: the nodes may lose it.
+// judgeSettings judges that the state has the settings, because the nodes may lose theirs.
 func (j *judgment) judgeSettings() {
 	if j.is.Pause != newer(j.was.Pause, j.leader.pause) {
 		j.fail("the pause is %+v, known is %+v", j.is.Pause, j.leader.pause)
@@ -149,7 +149,7 @@ func (j *judgment) recordsOf(id string) (found []jobstore.Record) {
 	return found
 }
 
-// judgeEnds judges what becomes of runs that have returned: the next write has the ends of all.
+// judgeEnds judges the runs that have returned: the next write has all of their ends.
 func (j *judgment) judgeEnds() {
 	for _, r := range j.leader.returned {
 		o, records := find(j.was.Open, r.ID), j.recordsOf(r.ID)
@@ -197,7 +197,7 @@ func (j *judgment) judgeEnds() {
 	}
 }
 
-// judgeInherited judges what becomes of runs that this leader has not started.
+// judgeInherited judges the runs that this leader has not started.
 func (j *judgment) judgeInherited() {
 	for _, o := range j.gone {
 		switch {
@@ -230,12 +230,12 @@ func (j *judgment) judgeInherited() {
 	}
 }
 
-// isMine reports that this process has opened a run that nobody has started, and that it may start.
+// isMine reports whether this process opened a run, has not started it, and may start it.
 func (j *judgment) isMine(o jobstore.Open) bool {
 	return j.unstarted[o.ID] == j.leader.process && (o.Attempt == 1 || j.job.AtLeastOnce)
 }
 
-// judgeSettled judges what becomes of an open run of an earlier leader, or of one that this process has not started.
+// judgeSettled judges an open run of an earlier leader, or one that this process has not started.
 func (j *judgment) judgeSettled(o jobstore.Open) {
 	mine := j.isMine(o)
 	records := j.recordsOf(o.ID)
@@ -244,13 +244,13 @@ func (j *judgment) judgeSettled(o jobstore.Open) {
 		f := j.fresh[again]
 		switch {
 		case len(records) > 0:
-			j.fail("%s is run again, and recorded as %+v", o.ID, records)
+			j.fail("%s runs again, but is recorded as %+v", o.ID, records)
 		case !mine && !j.job.AtLeastOnce:
-			j.fail("%s is run again", o.ID)
+			j.fail("%s runs again", o.ID)
 		case f.Attempt < o.Attempt, !mine && f.Attempt < o.Attempt+max(o.Tries, 1):
 			j.fail("the attempt of %+v is not above those of %+v", f, o)
 		case j.is.Pause.On && !o.Slot.Manual:
-			j.fail("%s is run again in a pause", o.ID)
+			j.fail("%s runs again during a pause", o.ID)
 		}
 		if mine {
 			j.note("unstarted")
@@ -273,7 +273,7 @@ func (j *judgment) judgeSettled(o jobstore.Open) {
 	}
 }
 
-// isTooOld reports that a slot is outside the time in which it is run.
+// isTooOld reports whether a slot is outside the time in which it may run.
 func (j *judgment) isTooOld(s jobstore.Slot) bool {
 	if s.Manual {
 		return j.due.Now.Sub(s.At) > time.Hour
@@ -283,7 +283,7 @@ func (j *judgment) isTooOld(s jobstore.Slot) bool {
 
 func (j *judgment) lateness(tick time.Time) time.Duration { return j.due.Now.Sub(j.job.StartOf(tick)) }
 
-// judgeLast judges the summary of the runs that have ended, and the counts.
+// judgeLast judges the summary of ended runs, and the counts.
 func (j *judgment) judgeLast() {
 	want := j.was
 	missed := 0

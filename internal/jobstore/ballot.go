@@ -8,18 +8,19 @@ import (
 	"time"
 )
 
-// Ballot is the number under which a leader writes; a leader may take several. It has 16 digits, the time when it was taken, in µs
-// by the nodes' clocks, and ten random hexadecimal digits. Ballots are ordered as texts. The zero value is below all.
+// Ballot is the number under which a leader writes. A leader may take several. A ballot consists of the time when it was taken, in
+// 16 digits (µs by the nodes' clocks), and ten random hexadecimal digits. Ballots are ordered as texts. The zero value is the
+// smallest.
 type Ballot string
 
 const ballotLen = 26
 
-// NewBallot takes a ballot at an instant of the nodes' clocks.
+// NewBallot returns a new ballot, taken at an instant of the nodes' clocks.
 func NewBallot(at time.Time) Ballot {
 	return Ballot(fmt.Sprintf("%016d", max(at.UnixMicro(), 0)) + random(5))
 }
 
-// Time returns when it was taken.
+// Time returns when the ballot was taken.
 func (b Ballot) Time() time.Time {
 	if len(b) != ballotLen {
 		return time.Time{}
@@ -28,7 +29,7 @@ func (b Ballot) Time() time.Time {
 	return timeOf(us)
 }
 
-// ID returns its random digits.
+// ID returns the random digits.
 func (b Ballot) ID() string { return string(b[16:]) }
 
 // random returns 2n hexadecimal digits.
@@ -38,13 +39,13 @@ func random(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// At is the place of a write in the order of all writes of a job: the ballot of its leader, and its number under that ballot.
+// At is the position of a write in the order of all writes of a job: the ballot, and the write's number under that ballot.
 type At struct {
 	Ballot Ballot
 	Seq    int
 }
 
-// encode returns the text of a place; places are ordered as texts. "" is the zero place.
+// encode returns the text of a position. Positions are ordered as texts, and the zero position is "".
 func (a At) encode() string {
 	if a.Ballot == "" {
 		return ""

@@ -1,13 +1,14 @@
 -- begin: the first part of all scripts of this package
--- KEYS     hash of the prefix, hash of the jobs, then those of the script
--- ARGV     list, as guard has it; flags: b accepts a server whose identity cannot be seen, s leaves the guard as it is;
---          field of the marker in the first hash; then those of the script
--- The second hash has the header in the field '', and the entry of each job in the field of its name. The header has fixed widths, LAYOUT BEGAN IDENTITY PROMISED FLOOR ALIVE SETTLED LEADER: layout (1), start of the
--- incarnation (µs, 16), the first part of the server's identity in it (12), the largest ballot that the server has promised (26),
--- the largest high-water mark of the deleted jobs (ms, 13), when the server last heard from the leader (µs, 16), 1 if the leader
--- has written all of its jobs under that ballot, else 0 (1), and the leader.
+-- KEYS     hash of the prefix, hash of the jobs, then the script's own keys
+-- ARGV     list, as in guard; flags: b accepts a server whose identity cannot be seen, s leaves the guard as it is;
+--          field of the marker in the first hash; then the script's own arguments
+-- The second hash has the header in the field '', and the entry of each job in the field of its name. The parts of the header have
+-- fixed widths: LAYOUT BEGAN IDENTITY PROMISED FLOOR ALIVE SETTLED LEADER. They are: layout (1), start of the incarnation (µs, 16),
+-- the first part of the server's identity in it (12), the largest ballot that the server has promised (26), the largest high-water
+-- mark of the deleted jobs (ms, 13), when the server last heard from the leader (µs, 16), 1 if the leader has written all of its
+-- jobs under that ballot, else 0 (1), and the leader.
 local ahead = 2000000 -- µs that a ballot, a mark or a setting may be ahead of the server's clock
-local day = 86400000000 -- µs: numbers of changes that are this far ahead are not ours
+local day = 86400000000 -- µs: this library writes no number of a change that is further ahead
 local sub = string.sub
 local t = redis.call('TIME')
 local now, hash, jobs, list = t[1] * 1000000 + t[2], KEYS[1], KEYS[2], ARGV[1]
@@ -18,7 +19,7 @@ local guard, marker = fields[1], fields[2]
 -- include guard
 local header = redis.call('HGET', jobs, '')
 
--- failed is the item of a server that refuses us, with a text. A running guard is no reason to refuse.
+-- failed is the item of a server that refuses this client, and failure its text. A running guard is no reason to refuse.
 local failed, failure = nil, ''
 if list ~= '' and refusal and sub(refusal, 1, 1) ~= 'g' then
   failed, failure = sub(refusal, 1, 1) == 'l' and refusal or 'e', reason or ''
@@ -29,20 +30,21 @@ elseif header and sub(header, 1, 2) ~= '1 ' then
   failed, failure = 'e', 'the jobs have layout ' .. string.match(header, '^[^ ]*') .. ', this version knows 1'
 end
 
--- far reports that a time (µs) is none that this server can have written
+-- far reports whether this server cannot have written a time (µs)
 local function far(text)
   local at = tonumber(text)
   return not at or at > now + ahead
 end
 
--- quiet reports that the server has not heard from its leader for a second. A time ahead is from before its clock was set back.
+-- quiet reports whether the server has not heard from its leader for a second. A time ahead of now was written before the clock
+-- was set back.
 local function quiet()
   local alive = tonumber(sub(header, 74, 89))
   return not alive or alive + 1000000 < now or alive > now
 end
 
--- began is the start of a new incarnation; nil: the server is in the one of the header. If one of the two hashes is lost or
--- replaced by an older one, the other one or the guard does not match it.
+-- began is the start of a new incarnation, or nil if the header's incarnation continues. If one of the two hashes is lost or
+-- replaced by an older one, it does not match the other one or the guard.
 local ident, began = list == '' and string.rep('-', 12) or sub(guard or '', 3, 14), nil
 if failed then
   ident = '-'
@@ -68,7 +70,7 @@ local function answer()
   return {line, unpack(texts)}
 end
 
--- believed returns a setting, unless it is from the future, or none: it would stop all jobs of a call
+-- believed returns a setting unless it is malformed or from the future: such a setting must not stop all jobs of a call
 local function believed(setting)
   local version = setting and tonumber(sub(setting, 1, 16))
   if version and version <= now + ahead then
@@ -76,7 +78,7 @@ local function believed(setting)
   end
 end
 
--- settings returns what was last set for jobs, from KEYS[3]: the kind is p (pause) or t (trigger). Most often nothing ever was.
+-- settings returns the last settings of jobs, from KEYS[3]. The kind is p (pause) or t (trigger). Usually there are none at all.
 local function settings(kind, names)
   if not names[1] or redis.call('HLEN', KEYS[3]) == 0 then
     return {}
@@ -88,8 +90,8 @@ local function settings(kind, names)
   return redis.call('HMGET', KEYS[3], unpack(fields))
 end
 
--- tell appends the item and the texts of a job
-local function tell(entry, pause, trigger)
+-- report appends the item and the texts of a job
+local function report(entry, pause, trigger)
   local kind, set = 'n', 0
   if entry then
     kind, texts[#texts + 1] = sub(entry, 1, 28) == tag and 'v' or 'o', entry

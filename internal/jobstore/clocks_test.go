@@ -17,11 +17,11 @@ func TestPrepare_ANodeWhoseClockIsOffDoesNotCount(t *testing.T) {
 				a.mustWrite(10 * time.Second)
 				time.Sleep(timeout)
 				c.Offset(0, off)
-				time.Sleep(4 * time.Second) // longer than a node needs that was set back
+				time.Sleep(4 * time.Second) // longer than the wait of a node whose clock was set back
 				a.links.Delay(timeout/20, 1)
 				for _, p := range a.mustPrepare(job) {
 					if p.Node == 0 && p.Err == nil {
-						t.Error("it counts")
+						t.Error("the node counts")
 					}
 				}
 				a.links.Cut(2)

@@ -10,27 +10,27 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// Basis is what a new leader goes on from. The leader must write it under its own ballot before it acts on it: until then a
-// majority may know nothing of it.
+// Basis is the state of a job from which a new leader goes on. The leader must write it under its own ballot before it acts on it,
+// because a majority may not have it before that.
 type Basis struct {
 	Known   bool // some node has a state
-	At      At   // of the state that holds
+	At      At   // of the chosen state
 	State   State
 	Pause   Setting
 	Trigger Setting
-	// Floor is zero when a majority vouches for the state. Otherwise no tick up to Floor may be opened: it may have started
-	// even if the state does not name it, and the nodes that knew of it have lost that.
+	// Floor is zero if a majority vouches for the state. Otherwise no tick up to Floor may be opened: it may have started even if
+	// the state does not have it, because the nodes that knew it have lost their state.
 	Floor time.Time
 	// Complete says that all nodes have answered, so that asking again finds nothing more.
 	Complete bool
-	// Unsure says that nodes that have not answered may show that an open run of the state has not started.
+	// Unsure says that missing answers may show that an open run of the state has not started.
 	Unsure bool
 	// Lost says that a majority has lost the job.
 	Lost bool
 }
 
-// Decide returns what the nodes that have promised know of the i-th job of the prepare. The error says that too few of their
-// answers can be used.
+// Decide returns the basis for the i-th job of a prepare, from the nodes' promises. The error says that too few of the answers can
+// be used.
 func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 	q := s.config.Quorum
 	var now time.Time
@@ -43,7 +43,7 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 	var failed []quorum.NodeError
 	var present []Found
 	var pauses, triggers votes
-	var began []time.Time // of nodes that know nothing of the job
+	var began []time.Time // of nodes without the job
 	answered := 0
 	chosen := majorityOf(promises, i, q.Majority())
 	for _, p := range promises {
@@ -71,7 +71,7 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 		triggers.add(found.Trigger, p.Began)
 	}
 	if answered < q.Majority() {
-		return Basis{}, s.shortfall("what is known of a job", answered, failed, ErrNoQuorum, nil)
+		return Basis{}, s.shortfall("read of a job", answered, failed, ErrNoQuorum, nil)
 	}
 	if len(present) >= q.Majority() {
 		b.Floor = time.Time{}
@@ -92,8 +92,8 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 	return b, nil
 }
 
-// majorityOf returns what a majority of the nodes knows alike of the i-th job, each in its present incarnation; nil: there is no
-// such majority.
+// majorityOf returns the state of the i-th job that a majority of the nodes has in its present incarnation, or nil if there is
+// none.
 func majorityOf(promises []Promise, i, majority int) *Found {
 	for n := range promises {
 		same := 0
@@ -118,8 +118,8 @@ func (p *Promise) isSame(other Promise, i int) bool {
 	return a.Err == nil && b.Err == nil && a.Kind == Present && b.Kind == Present && a.At == b.At && a.text == b.text
 }
 
-// contradicts returns why a node's state is not used: it has been changed by somebody else, as the state that a majority has
-// shows. nil: it is used. Only one state is ever written at each place in the order.
+// contradicts returns an error if a node's state differs from the majority's state at the same position. The library writes only
+// one state at each position, so somebody else has changed the node's.
 func (f *Found) contradicts(chosen *Found) error {
 	if chosen != nil && f.Kind != None && f.At == chosen.At && f.text != chosen.text {
 		return errors.New("its state is not the one that a majority has under the same ballot and number")
@@ -134,9 +134,9 @@ func (b *Basis) take(f Found) {
 	}
 }
 
-// dropUnchosen goes back to an older state if a majority has it, each node in its present incarnation: it has promised the new
-// ballot, so no majority has stored the newer state, and none ever will. A node that says how runs have ended which that majority
-// has open is believed, as nobody else may know. All else starts again from the older state.
+// dropUnchosen goes back to an older state if a majority has it, each node in its present incarnation. This majority has promised
+// the new ballot, so no majority has stored the newer state, and none ever will. If the newer state only adds ends of open runs, it
+// is kept, since no other node may know these ends.
 func (b *Basis) dropUnchosen(present []Found, majority int) {
 	for _, f := range present {
 		same := 0
@@ -152,7 +152,7 @@ func (b *Basis) dropUnchosen(present []Found, majority int) {
 	}
 }
 
-// named returns how many nodes name the state that holds.
+// named returns how many nodes have the chosen state.
 func (b *Basis) named(present []Found) (n int) {
 	for _, f := range present {
 		if f.At == b.At {
@@ -162,7 +162,7 @@ func (b *Basis) named(present []Found) (n int) {
 	return n
 }
 
-// onlyEnds reports whether a state is an older one but for runs that have ended.
+// onlyEnds reports whether a state differs from an older one only by runs that have ended.
 func onlyEnds(s, older State) bool {
 	for _, o := range s.Open {
 		if !slices.ContainsFunc(older.Open, func(other Open) bool { return other.ID == o.ID }) {
@@ -173,11 +173,11 @@ func onlyEnds(s, older State) bool {
 	return bytes.Equal(s.append(nil), older.append(nil))
 }
 
-// Continues reports whether what the leader stored last still holds, because only the leader has written since. That is so if a
-// majority of the nodes that promise its new ballot served one of its own just before, and lost nothing since.
+// Continues reports whether the states that the leader stored last are still the last ones, because only the leader has written.
+// That is so if a majority promises its new ballot and served one of its own ballots just before, and lost nothing in between.
 //
-// own are ballots that a majority is known to have promised. Another ballot of the leader does not belong there: a node may have
-// promised it after that of another leader, whose writes nobody has read.
+// own are the leader's ballots that a majority is known to have promised. Other ballots of the leader must not be among them: a node
+// may have promised one of those after another leader's ballot, whose writes nobody has read.
 func (s *Store) Continues(promises []Promise, own []Ballot) bool {
 	n := 0
 	for _, p := range promises {
@@ -188,7 +188,7 @@ func (s *Store) Continues(promises []Promise, own []Ballot) bool {
 	return n >= s.config.Quorum.Majority()
 }
 
-// newest returns the newer one of two settings, but not one from the future: a single node with a wrong clock must not decide.
+// newest returns b if it is newer than a and not from the future, and otherwise a. A single node with a wrong clock must not decide.
 func newest(a, b Setting, now time.Time) Setting {
 	if b.IsNewer(a) && !b.At().After(now.Add(Ahead)) {
 		return b
@@ -203,15 +203,15 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// absurd returns why a node's state is not used: by its own clock the node cannot have stored it. nil: it is used.
+// absurd returns an error if the node cannot have stored a state, by its own clock.
 func absurd(at At, s State, now time.Time) error {
 	if by := s.Mark.Sub(now); by > Ahead {
 		return fmt.Errorf("its mark is %w, by %v", ErrAhead, by)
 	}
-	if by := s.newest().Sub(now); by > Ahead { // what has happened: the time to come is not for one node to fill
-		return fmt.Errorf("its state is of a time that is %w, by %v", ErrAhead, by)
+	if by := s.newest().Sub(now); by > Ahead { // these times are in the past, unless somebody else wrote them
+		return fmt.Errorf("a time in its state is %w, by %v", ErrAhead, by)
 	}
-	if string(at.Ballot) > fmt.Sprintf("%016d", now.Add(Ahead).UnixMicro())+"g" { // as texts, also where they are no numbers
+	if string(at.Ballot) > fmt.Sprintf("%016d", now.Add(Ahead).UnixMicro())+"g" { // compared as texts, since it may not be a number
 		return fmt.Errorf("the ballot of its state, %s, is %w", at.Ballot, ErrAhead)
 	}
 	return nil

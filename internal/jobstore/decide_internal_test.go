@@ -20,7 +20,7 @@ func TestDecide(t *testing.T) {
 	node := func(began int, f Found) Promise { return Promise{Began: at(began), Jobs: []Found{f}} }
 	none, broken := Found{}, Found{Kind: Present, Err: errors.New("it is cut off")}
 	away := Promise{Err: quorum.ErrNoAnswer}
-	forgotten := Promise{Began: at(0), Floor: at(7), Jobs: []Found{none}}
+	deleted := Promise{Began: at(0), Floor: at(7), Jobs: []Found{none}}
 	for name, test := range map[string]struct {
 		nodes []Promise
 		mark  int // minutes; -1: no node knows the job, -2: an error
@@ -34,7 +34,7 @@ func TestDecide(t *testing.T) {
 		"one knows, one is new":     {[]Promise{node(0, knows(Present, "a", 9)), node(5, knows(Left, "b", 3)), away}, 3, at(5).Add(Ahead)},
 		"both were restarted":       {[]Promise{node(6, knows(Left, "a", 3)), node(5, knows(Left, "a", 4)), away}, 4, at(6).Add(Ahead)},
 		"nobody knows it":           {[]Promise{node(0, none), node(5, none), node(1, none)}, -1, at(5).Add(Ahead)},
-		"it was forgotten":          {[]Promise{forgotten, node(5, none), away}, -1, at(7)},
+		"it was deleted":            {[]Promise{deleted, node(5, none), away}, -1, at(7)},
 		"one cannot be read":        {[]Promise{node(0, broken), node(0, knows(Present, "a", 9)), node(0, knows(Present, "a", 9))}, 9, time.Time{}},
 		"too few can be read":       {[]Promise{node(0, broken), node(0, knows(Present, "a", 9)), away}, -2, time.Time{}},
 	} {
@@ -73,7 +73,7 @@ func TestDecide_TheNewestSettingHolds(t *testing.T) {
 	}
 }
 
-// The newest state opens a run; the one before does not.
+// The newest state opens a run; the previous one does not.
 func TestDecide_AnOlderState(t *testing.T) {
 	older := Found{Kind: Present, At: At{Ballot: "a", Seq: 1}}
 	newer := Found{Kind: Present, At: At{Ballot: "a", Seq: 2}, State: State{Open: []Open{{ID: "run"}}}}
@@ -98,7 +98,7 @@ func TestDecide_AnOlderState(t *testing.T) {
 	}
 }
 
-// Somebody else has overwritten what one node of five has of the job.
+// Somebody else has overwritten the job on one node of five.
 func TestDecide_WhatContradictsAMajority(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	knows := func(kind Kind, ballot Ballot, seq, mark int, text string) Promise {
@@ -110,7 +110,7 @@ func TestDecide_WhatContradictsAMajority(t *testing.T) {
 	s := New(Config{Quorum: quorum.New(make([]redis.UniversalClient, 5), make([]string, 5), quorum.Config{Timeout: time.Second})})
 	for name, test := range map[string]struct {
 		bad  Promise
-		why  string // it is not used; empty: it is
+		why  string // why it is not used; empty: it is used
 		at   At
 		mark int
 	}{

@@ -9,7 +9,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// A run that only a minority of the nodes knows has not started where a majority shows that it never will: the state before holds.
+// A run that only a minority of the nodes knows has not started if a majority shows that it never will: the previous state is
+// chosen.
 func TestDecide_RunThatCannotHaveStarted(t *testing.T) {
 	knows := func(kind Kind, ballot Ballot, seq int, open ...string) Promise {
 		f := Found{Kind: kind, At: At{Ballot: ballot, Seq: seq}}

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// A state is stored as words, each of which is a key, an equals sign and values between commas. A record is stored as values
-// alone. Values are escaped as in a URL, and zero values are left out. The text can be read with redis-cli, is half as long as
-// JSON, and an earlier version skips keys that a later version adds.
+// A state is stored as words. Each word is a key, an equals sign, and values separated by commas. A record is stored as values only.
+// Values are escaped as in a URL, and zero values are omitted. People can read the text with redis-cli, and it is half as long as
+// JSON. An earlier version skips keys that a later version adds.
 
 const maxErr = 1024 // bytes of an error that are kept
 
-// words is text that is being written.
+// words is a buffer for the text of a state or a record.
 type words []byte
 
-// word writes a word that is not the first.
+// word appends a word that is not the first.
 func (w *words) word(key string, values ...string) {
 	*w = append(*w, ' ')
 	*w = append(append(*w, key...), '=')
 	w.list(values...)
 }
 
-// list writes values, without the empty ones at the end.
+// list appends values, without the empty ones at the end.
 func (w *words) list(values ...string) {
 	for len(values) > 0 && values[len(values)-1] == "" {
 		values = values[:len(values)-1]
@@ -80,7 +80,7 @@ func (s *State) append(to []byte) []byte {
 	return w
 }
 
-// decodeState reads what append has written.
+// decodeState decodes a text of State.append.
 func decodeState(text string) (State, error) {
 	var s State
 	for text != "" {
@@ -134,7 +134,7 @@ func decodeState(text string) (State, error) {
 	return s, nil
 }
 
-// encode returns the text of a record. Of Start and End it keeps how long after the slot and after the start they were.
+// encode returns the text of a record. Start is written as the time since the slot, and End as the time since Start.
 func (r *Record) encode() string {
 	var start, took string
 	if !r.Start.IsZero() {
@@ -153,7 +153,7 @@ func (r *Record) encode() string {
 	return string(w)
 }
 
-// decodeRecord reads what encode has written.
+// decodeRecord decodes a text of Record.encode.
 func decodeRecord(text string) (Record, error) {
 	v := values{left: text}
 	r := v.record()
@@ -163,7 +163,7 @@ func decodeRecord(text string) (Record, error) {
 	return r, nil
 }
 
-// Settings stand in the order of their versions as texts too: the scripts compare them as texts.
+// encode returns the text of a setting. The texts have the order of the settings' versions, since the scripts compare texts.
 func (s Setting) encode() string {
 	on := "0"
 	if s.On {
@@ -174,7 +174,7 @@ func (s Setting) encode() string {
 	return string(w)
 }
 
-const settingLen = 22 // of a version and its tie-break
+const settingLen = 22 // length of a version and its tie-break
 
 var noSetting = strings.Repeat("0", settingLen)
 
@@ -183,7 +183,7 @@ func decodeSetting(text string) (Setting, error) {
 		return Setting{}, nil
 	}
 	if len(text) <= settingLen || text[settingLen] != ',' {
-		return Setting{}, fmt.Errorf("what was set for the job cannot be read: %.80q", text)
+		return Setting{}, fmt.Errorf("the setting of the job cannot be read: %.80q", text)
 	}
 	v := values{left: text[:16] + text[settingLen:]}
 	s := Setting{Version: v.int64(), On: v.flag(), Tie: text[16:settingLen]}
@@ -201,7 +201,7 @@ func (s Slot) encode() string {
 	return "t" + millis(s.At)
 }
 
-// values reads the values of a word. Those that are not there are zero; the first that is wrong is kept in err.
+// values decodes the values of a word. Missing values are zero. The first error is kept in err.
 type values struct {
 	left string
 	err  error
@@ -232,7 +232,7 @@ func (v *values) int64() int64 {
 	return n
 }
 
-// maxNumber is more than any time, span or token comes to; times that are made of such numbers do not overflow.
+// maxNumber is larger than any real time, span or token. Times made of such numbers do not overflow.
 const maxNumber = 1 << 53
 
 func (v *values) int() int { return int(v.int64()) }
@@ -258,7 +258,7 @@ func (v *values) millis() time.Time {
 
 func (v *values) micros() time.Time { return v.time(timeOf(v.int64())) }
 
-// time refuses a time that JSON cannot have.
+// time refuses a time that cannot be encoded as JSON.
 func (v *values) time(t time.Time) time.Time {
 	if year := t.Year(); year < 0 || year > 9999 {
 		v.fail(fmt.Errorf("the year %d is out of range", year))
@@ -346,6 +346,6 @@ func timeOf(micros int64) time.Time {
 	return time.UnixMicro(micros).UTC()
 }
 
-// cut returns what is kept of an error: maxErr bytes at most, in valid UTF-8. A question mark stands for bytes that are none, and for
-// a character that is cut in two.
+// cut returns the part of an error that is kept: at most maxErr bytes, in valid UTF-8. A question mark replaces invalid bytes, and a
+// character that is cut in two.
 func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxErr)], "?") }

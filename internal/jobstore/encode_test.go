@@ -37,11 +37,11 @@ func wantState(t *testing.T, got, want jobstore.State) {
 	}
 }
 
-// An error may hold what a child process or a protocol has sent.
+// An error may have bytes from a child process or a protocol.
 func TestState_AnErrorOfAnyBytesIsKeptAsText(t *testing.T) {
 	for name, test := range map[string]struct{ err, kept string }{
 		"continuation bytes":   {strings.Repeat("\x80", 1025), "?"},
-		"bytes that are none":  {"a\xff\xfeb", "a?b"},
+		"invalid bytes":        {"a\xff\xfeb", "a?b"},
 		"cut in a character":   {"a" + strings.Repeat("ü", 1024), "a" + strings.Repeat("ü", 511) + "?"},
 		"every other byte bad": {strings.Repeat("a\xff", 1024), strings.Repeat("a?", 512)},
 		"not cut":              {strings.Repeat("ü", 512), strings.Repeat("ü", 512)},
@@ -64,7 +64,7 @@ func TestState_AnErrorOfAnyBytesIsKeptAsText(t *testing.T) {
 	}
 }
 
-// What one node says is decoded, whatever it is.
+// Whatever a node returns is decoded without harm.
 func FuzzDecodeState(f *testing.F) {
 	f.Add(full(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)).Text())
 	f.Add("since=1 plan=%zz open=t5,a,1,1,x")

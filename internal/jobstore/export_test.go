@@ -2,16 +2,16 @@ package jobstore
 
 import "context"
 
-// Text is what the nodes store.
+// Text returns what the nodes store.
 func (s State) Text() string { return string(s.append(nil)) }
 
-// DecodeState reads it.
+// DecodeState decodes it.
 var DecodeState = decodeState
 
-// Text is what the nodes store.
+// Text returns what the nodes store.
 func (s Setting) Text() string { return s.encode() }
 
-// Header is what Forget takes for the nodes' header.
+// Header returns the header that Forget derives from the nodes.
 func (s *Store) Header(ctx context.Context, job string) (Header, error) {
 	pages, _, err := s.read(ctx, "jobs", []any{"", 0, job}, never)
 	return s.headerOf(pages), err

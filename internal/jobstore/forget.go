@@ -12,16 +12,17 @@ import (
 // ErrInUse says that the leader has the job.
 var ErrInUse = errors.New("the leader has the job")
 
-// Forget deletes a job and its history from all nodes that answer, a majority at least. It returns [ErrInUse] if the leader has
-// written the job, or has yet to write some of its jobs: it would write it again. A leader that the nodes have not heard of for so
-// long as silence leads no more. A node that does not answer keeps what it has, so the job may appear again. [ErrNoQuorum].
+// Forget deletes a job and its history from all nodes that answer, at least a majority. It returns [ErrInUse] if the leader has
+// written the job, or has not yet written all of its jobs: it would write the job again. A leader from which the nodes have not heard
+// for the time silence no longer leads. A node that does not answer keeps its data, so the job may appear again. If too few nodes
+// answer, the error is [ErrNoQuorum].
 func (s *Store) Forget(ctx context.Context, job string, silence time.Duration) error {
-	pages, now, err := s.read(ctx, "jobs", []any{"", 0, job}, never) // of all nodes: the header of one must not decide
+	pages, now, err := s.read(ctx, "jobs", []any{"", 0, job}, never) // waits for all nodes: the header of one must not decide
 	if err != nil {
 		return err
 	}
 	header := s.headerOf(pages)
-	stands := left(pages, header).encode()
+	newest := left(pages, header).encode()
 	if views := s.views(pages, now); len(views) > 0 && views[0].Err == nil {
 		v := views[0]
 		leads := now.Sub(header.Alive) < silence
@@ -30,12 +31,12 @@ func (s *Store) Forget(ctx context.Context, job string, silence time.Duration) e
 		case v.At.Ballot == header.Promised:
 			return fmt.Errorf("job %q: %w: %s, since %v", job, ErrInUse, header.Leader.Replica, header.Promised.Time())
 		case !header.Settled:
-			return fmt.Errorf("job %q: %w, perhaps: %s, since %v, has not written all of its jobs yet", job, ErrInUse,
+			return fmt.Errorf("job %q: perhaps %w: %s, since %v, has not written all of its jobs yet", job, ErrInUse,
 				header.Leader.Replica, header.Promised.Time())
 		}
-		stands = v.At.encode()
+		newest = v.At.encode()
 	}
-	args := append(s.asking[:len(s.asking):len(s.asking)], job, stands)
+	args := append(s.asking[:len(s.asking):len(s.asking)], job, newest)
 	keys := s.keys(s.settingsKey(), s.namesKey(), s.changesKey(), s.runsKey(job), s.pastKey(job))
 	q := s.config.Quorum
 	round, cause := quorum.Ask(ctx, q, newCall(forgetScript, keys, args), func(answers []quorum.Answer[struct{}]) bool {
@@ -61,8 +62,8 @@ func (s *Store) Forget(ctx context.Context, job string, silence time.Duration) e
 	return s.shortfall(fmt.Sprintf("forget of %q", job), done, failed, ErrNoQuorum, cause)
 }
 
-// left returns the newest place of a state that a node has kept, as it was away when the job was forgotten. A state under the present
-// ballot is not left, unless it says that the job was removed: the leader writes the job.
+// left returns the newest position of a state that a node has kept because it did not answer when the job was forgotten. A state
+// under the present ballot does not count, since the leader still writes the job, unless the state says that the job was removed.
 func left(pages []page, header Header) (newest At) {
 	for _, p := range pages {
 		for i := range p.jobs {

@@ -1,7 +1,7 @@
 -- forget: deletes a job and its history
 -- KEYS     ..., hash of settings, names, changes, the job's runs, its past settings
 -- ARGV     ..., job, ballot and seq of the newest entry that may be deleted, or '' for none
--- returns  h, header, and y: the job is deleted; o and a text: this newer entry stands
+-- returns  h, header, and y: the job is deleted; o and a text: there is this newer entry
 items[1], texts[1] = 'h' .. string.format('%d', now - tonumber(marker or '0')), header or ''
 local entry = redis.call('HGET', jobs, ARGV[4])
 if entry and sub(entry, 29, 62) > ARGV[5] then
@@ -9,7 +9,7 @@ if entry and sub(entry, 29, 62) > ARGV[5] then
   return answer()
 end
 items[2] = 'y'
-if entry and header and sub(entry, 63, 75) > sub(header, 60, 72) then -- its ticks may not be opened again
+if entry and header and sub(entry, 63, 75) > sub(header, 60, 72) then -- its ticks must not be opened again
   redis.call('HSET', jobs, '', sub(header, 1, 59) .. sub(entry, 63, 75) .. sub(header, 73))
 end
 redis.call('HDEL', jobs, ARGV[4])

@@ -10,7 +10,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// What a node says is read, whatever it is. What comes of it can be written as JSON, and stored again.
+// Whatever a node returns is decoded without harm. The result can be encoded as JSON, and stored again.
 func FuzzReplies(f *testing.F) {
 	const clock, entry = "1700000000 250 0123456789abcde ", "0000000000000000------------0000000001000000e6d127e2e0" +
 		"00000001" + "1795593206000" + "0000000000000000000000" + "o02"
@@ -52,7 +52,7 @@ func FuzzReplies(f *testing.F) {
 			storable(t, settings)
 		}
 		if s, err := readSet(reply()); err == nil {
-			storable(t, s.stands)
+			storable(t, s.present)
 		}
 		_, _ = readWritten(reply())
 		_, _ = readPolled(reply())

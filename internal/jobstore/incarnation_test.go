@@ -9,7 +9,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// Whatever a server loses, or gets back from an older file, is seen: it does not vouch for what it has.
+// The scripts detect whatever a server loses, or gets back from older data: the server does not vouch for it.
 func TestPrepare_WhatAServerCanLose(t *testing.T) {
 	const hash, jobs = "{redlock}", "{redlock}:jobs:x"
 	for what, test := range map[string]struct {
@@ -32,16 +32,16 @@ func TestPrepare_WhatAServerCanLose(t *testing.T) {
 				began := a.mustPrepare(job)[0].Began
 				test.lose(c, c.Node(0))
 				at := time.Now()
-				_, _ = a.prepare(job) // begins another incarnation
+				_, _ = a.prepare(job) // starts a new incarnation
 				time.Sleep(jobstore.Ahead + time.Second)
 				p := a.mustPrepare(job)[0]
 				wantKnown(t, c.known([]jobstore.Promise{p}), test.want)
 				if test.want == "present 50s" {
 					if !p.Began.Equal(began) {
-						t.Errorf("it began at %v, and then at %v", began, p.Began)
+						t.Errorf("the incarnation began at %v, and then at %v", began, p.Began)
 					}
 				} else if p.Began.Before(at) || p.Began.After(at.Add(time.Second)) {
-					t.Errorf("at %v it lost what it had, and this began at %v", at, p.Began)
+					t.Errorf("it lost its state at %v, and the incarnation began at %v", at, p.Began)
 				}
 			})
 		})

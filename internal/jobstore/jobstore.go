@@ -12,17 +12,17 @@ import (
 
 // Errors of the methods of Store. Use errors.Is.
 var (
-	// ErrNoQuorum says that fewer than a majority of the nodes did what was asked.
+	// ErrNoQuorum says that no majority of the nodes carried out the call.
 	ErrNoQuorum = errors.New("no quorum of nodes")
-	// ErrFenced says that nodes have promised a larger ballot: another leader leads, or has led, since.
+	// ErrFenced says that nodes have promised a larger ballot: another leader leads, or has led since.
 	ErrFenced = errors.New("a larger ballot was promised")
 	// ErrStateLost says that a node may have lost its state. It takes part again after the next Prepare.
 	ErrStateLost = errors.New("the node may have lost its state")
-	// ErrYoung says that a node may have served the ballot before it lost its state. It serves one that is taken later.
+	// ErrYoung says that a node may have served the ballot before it lost its state. It serves ballots that are taken later.
 	ErrYoung = errors.New("the node may have lost its state just now")
 	// ErrAhead says that a ballot, or a mark, is ahead of a node's clock.
 	ErrAhead = errors.New("ahead of the node's clock")
-	// ErrPaused says that a write would open a tick although a newer pause than that of the state stands.
+	// ErrPaused says that a write would open a tick although there is a pause newer than the one in its state.
 	ErrPaused = errors.New("the job is paused")
 	// ErrLate says that a later state of the job is stored.
 	ErrLate = errors.New("a later state of the job is stored")
@@ -31,23 +31,23 @@ var (
 // Ahead bounds how far a ballot, a high-water mark or a setting may be ahead of a node's clock.
 const Ahead = 2 * time.Second
 
-// Config is what a Store works on.
+// Config has the settings of a Store.
 type Config struct {
 	Quorum   *quorum.Quorum
 	Prefix   string // of all keys
-	Election string // whose jobs they are
-	List     string // of the nodes' guard: longest lease and length of the list; empty: no guard
+	Election string // whose jobs the Store has
+	List     string // for the nodes' guard: longest lease and length of the list; empty: no guard
 	Unseen   bool   // accept nodes whose restarts cannot be seen
 }
 
-// Store reaches what the nodes know of the jobs. Its methods are safe for concurrent use.
+// Store reads and writes the jobs of an election on the nodes. Its methods are safe for concurrent use.
 type Store struct {
 	config  Config
-	leading []any // first arguments of a leader's scripts, which bring the guard up to date
-	asking  []any // first arguments of all others: whoever takes no lock begins and lengthens no guard
+	leading []any // first arguments of a leader's scripts, which update the guard
+	asking  []any // first arguments of all other scripts: without taking a lock they must not start or lengthen a guard
 }
 
-// New makes a Store.
+// New returns a Store.
 func New(c Config) *Store {
 	flags := ""
 	if c.Unseen {
@@ -76,7 +76,7 @@ func (s *Store) keys(more ...string) []string {
 	return slices.Concat([]string{s.hash(), s.jobsKey()}, more)
 }
 
-// shortfall returns the error of a call that too few nodes carried out. cause is why the call ended early; nil: it did not.
+// shortfall returns the error of a call that too few nodes carried out. cause is why the call ended early, or nil.
 func (s *Store) shortfall(op string, got int, nodes []quorum.NodeError, kind, cause error) error {
 	q := s.config.Quorum
 	err := error(&quorum.Shortfall{Op: op, Kind: kind, Size: q.Size(), Need: q.Majority(), Got: got, Nodes: nodes})

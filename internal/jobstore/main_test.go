@@ -17,12 +17,12 @@ func TestMain(m *testing.M) { testmain.Run(m) }
 
 const (
 	longest = 10 * time.Second
-	list    = "000000010000 003" // the longest lease, in milliseconds, and the nodes
+	list    = "000000010000 003" // the longest lease, in milliseconds, and the number of nodes
 	timeout = 200 * time.Millisecond
 	job     = "report"
 )
 
-// cluster is the nodes of a bubble.
+// cluster has the nodes of a bubble.
 type cluster struct{ *bubble.Cluster }
 
 // inBubble runs test in a bubble with n nodes that were started a minute ago.
@@ -30,13 +30,13 @@ func inBubble(t *testing.T, n int, test func(t *testing.T, c *cluster)) {
 	t.Helper()
 	bubble.RunFresh(t, n, func(t *testing.T, nodes *bubble.Cluster) {
 		c := &cluster{nodes}
-		_, _ = c.writer("first").prepare() // begins the guards
+		_, _ = c.writer("first").prepare() // starts the guards
 		time.Sleep(time.Minute)
 		test(t, c)
 	})
 }
 
-// writer is one process that believes it leads, with its own way to the nodes.
+// writer is a process that believes it leads, with its own links to the nodes.
 type writer struct {
 	*jobstore.Store
 	c      *cluster
@@ -49,7 +49,7 @@ type writer struct {
 
 func (c *cluster) writer(name string) *writer { return c.writerOf("x", name) }
 
-// writerOf is of another election, whose jobs the nodes know apart.
+// writerOf returns a writer of another election, whose jobs are separate.
 func (c *cluster) writerOf(election, name string) *writer {
 	links := c.Links()
 	q := quorum.New(links.Clients(), c.Addrs(), quorum.Config{Timeout: timeout, Now: time.Now})
@@ -65,9 +65,9 @@ func (c *cluster) writerOf(election, name string) *writer {
 	}
 }
 
-// prepare takes a ballot of now.
+// prepare takes a new ballot and prepares jobs under it.
 func (w *writer) prepare(jobs ...string) ([]jobstore.Promise, error) {
-	time.Sleep(time.Millisecond) // so that it is larger than the one before
+	time.Sleep(time.Millisecond) // so that the ballot is larger than the last one
 	w.ballot, w.seq = jobstore.NewBallot(time.Now()), 0
 	return w.Prepare(context.Background(), w.ballot, jobstore.Leader{Token: 7, Replica: w.name}, jobs)
 }
@@ -81,7 +81,7 @@ func (w *writer) mustPrepare(jobs ...string) []jobstore.Promise {
 	return p
 }
 
-// write stores a state of one job whose mark is after the start of the test.
+// write stores a state of one job. Its mark is the given time after the start of the test.
 func (w *writer) write(mark time.Duration, opens bool) error {
 	_, err := w.writeState(jobstore.State{Mark: w.c.Start.Add(mark)}, opens)
 	return err
@@ -93,7 +93,7 @@ func (w *writer) writeState(s jobstore.State, opens bool) (unserved int, err err
 	return unserved, errs[0]
 }
 
-// writeAll writes states that follow those that were stored last.
+// writeAll writes states that follow the last stored ones.
 func (w *writer) writeAll(writes ...*jobstore.Write) (errs []error, unserved int) {
 	w.seq++
 	for _, one := range writes {

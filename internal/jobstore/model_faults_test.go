@@ -1,8 +1,8 @@
 package jobstore_test
 
-// What happens to nodes, and what people set.
+// Faults of nodes, and settings.
 
-// faults yields what may happen to a node by itself.
+// faults yields the faults of a node.
 func (w *modelWorld) faults(m *model, i int, yield func(modelStep, model)) {
 	n := &m.columns[i].modelNode
 	if w.stepwise && n.clock < w.clock {
@@ -38,7 +38,7 @@ func (w *modelWorld) loses(m *model, i int, yield func(modelStep, model)) {
 			left[job] = modelEntryOf(modelLeft, entry.at())
 		}
 	}
-	keeps := w.continues != [modelBallots]uint8{} // elsewhere nobody looks at the promise in the old header
+	keeps := w.continues != [modelBallots]uint8{} // otherwise nothing reads the promise in the old header
 	var kept uint8
 	if keeps {
 		kept = n.promised
@@ -57,8 +57,8 @@ func (w *modelWorld) loses(m *model, i int, yield func(modelStep, model)) {
 	}
 }
 
-// older returns the places of the earlier writes of a job that may be in an older data file of the node. It includes some that the
-// node never stored, which is no less than what can happen.
+// older returns the positions of the earlier writes of a job that an older data file of the node may have. They include some that
+// the node never stored, so they cover all real cases.
 func (m *model) older(i, job int) (all []modelAt) {
 	entry := m.columns[i].jobs[job]
 	if entry.kind() == modelNone || entry.at() == 0 {
@@ -75,9 +75,9 @@ func (m *model) older(i, job int) (all []modelAt) {
 	return all
 }
 
-// maySlip tells whether a node may lose its promise, and nothing else, without anybody noticing. No fault that the protocol allows
-// for does this: somebody has changed the header manually. The protocol holds if the node has a state of its promised ballot, and
-// no node has been asked for a smaller ballot yet.
+// maySlip reports whether a node may lose its promise, and nothing else, unnoticed. No fault in the protocol's assumptions does
+// this: somebody has changed the header manually. The protocol holds nevertheless if the node has a state of its promised ballot,
+// and no node has been asked for a smaller ballot yet.
 func (w *modelWorld) maySlip(m *model, i int) bool {
 	entry, promised := m.columns[i].jobs[0], int(m.columns[i].promised)
 	if entry.kind() != modelPresent || entry.at() == 0 || promised != entry.at().ballot() {
@@ -88,7 +88,7 @@ func (w *modelWorld) maySlip(m *model, i int) bool {
 			return false
 		}
 		for j := range m.columns {
-			if m.columns[j].links[l].heard {
+			if m.columns[j].links[l].received {
 				return false
 			}
 		}
@@ -96,8 +96,8 @@ func (w *modelWorld) maySlip(m *model, i int) bool {
 	return true
 }
 
-// people yields what somebody may want, and what nodes and leaders learn of it. A person waits for a majority to acknowledge one
-// setting before the next.
+// people yields the settings that a person may make, and how nodes and leaders learn of them. A person waits until a majority has
+// acknowledged a setting before making the next.
 func (w *modelWorld) people(m *model, yield func(modelStep, model)) {
 	if m.asked == m.set && int(m.asked) < w.settings {
 		next := *m
@@ -119,27 +119,27 @@ func (w *modelWorld) people(m *model, yield func(modelStep, model)) {
 	}
 }
 
-// sets has a node handle a setting that is not older than its own, as set.lua does.
+// sets makes a node handle a setting that is not older than its own, as set.lua does.
 func (w *modelWorld) sets(m *model, i int, setting uint8, yield func(modelStep, model)) {
 	next := *m
 	n := &next.columns[i].modelNode
-	step := modelStep{event: modelSets, node: i, number: int(setting), unheard: true}
+	step := modelStep{event: modelSets, node: i, number: int(setting), unreceived: true}
 	if n.pause < setting {
 		n.pause = setting
 		yield(step, next)
 	}
-	if setting != m.asked || m.set == m.asked || n.told {
+	if setting != m.asked || m.set == m.asked || n.acked {
 		return
 	}
-	n.told, step.unheard = true, false
-	told := 0
+	n.acked, step.unreceived = true, false
+	acked := 0
 	for i := range next.columns {
-		told += int(modelBit(next.columns[i].told))
+		acked += int(modelBit(next.columns[i].acked))
 	}
-	if told >= modelMajority {
+	if acked >= modelMajority {
 		next.set = m.asked
 		for i := range next.columns {
-			next.columns[i].told = false
+			next.columns[i].acked = false
 		}
 	}
 	yield(step, next)

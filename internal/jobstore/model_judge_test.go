@@ -1,6 +1,6 @@
 package jobstore_test
 
-// modelRules are the rules of the protocol. In a world that is without a rule, its field is true.
+// modelRules are the rules of the protocol. In a world without a rule, its field is true.
 type modelRules struct {
 	// Rules of a node.
 	promiseOnPrepare bool // a prepare below the promised ballot is refused
@@ -10,32 +10,32 @@ type modelRules struct {
 	ballotAhead      bool // a ballot must be at most the node's clock + modelAhead
 	markAhead        bool // a mark must be at most the node's clock + modelAhead
 	order            bool // an older write of a ballot does not replace a newer one
-	pause            bool // a write that opens a tick is refused where a newer pause stands than it names
+	pause            bool // a write that opens a tick is refused if there is a pause newer than the one in its state
 
 	// Rules of a new leader.
 	tag          bool // an entry of an earlier incarnation is not present
-	tickFloor    bool // where no majority vouches for the state, no tick up to the floor is opened
-	floorQuorum  bool // it takes a majority of nodes whose entries are present to vouch for it
-	largest      bool // of the states that the nodes name, the one that was written last holds
-	olderQuorum  bool // an older state holds only if a majority has it
+	tickFloor    bool // if no majority vouches for the state, no tick up to the floor is opened
+	floorQuorum  bool // only a majority of nodes whose entries are present vouches for the state
+	largest      bool // of the nodes' states, the one that was written last is chosen
+	olderQuorum  bool // an older state is chosen only if a majority has it
 	olderPresent bool // and each of these nodes in its present incarnation
-	aboveAsked   bool // a node that names a state above the prepared ballot does not count
-	pauseLearned bool // the leader's states name the newest pause that the nodes and the state know
+	aboveAsked   bool // a node with a state above the prepared ballot does not count
+	pauseLearned bool // the leader's states have the newest pause on the nodes and in the state
 
 	// Rules of a leader.
 	startQuorum bool // a run starts only after a majority has acknowledged its write
 	ownJob      bool // and has acknowledged the state of its own job in that write
 	newSeq      bool // every write has its own sequence number
-	tries       bool // a take-over uses an attempt above all tries of the run before
+	tries       bool // a take-over uses an attempt above all attempts of the previous run
 
 	// Rules of a leader that takes a later ballot.
 	reballot        bool // its nodes have promised no other ballot in between
-	reballotQuorum  bool // that is true of a majority, not of one node
-	reballotLed     bool // ballots that a majority may not have promised, as far as the leader knows, are not its own
+	reballotQuorum  bool // that must hold for a majority, not for one node
+	reballotLed     bool // ballots that, as far as the leader knows, no majority has promised do not count as its own
 	reballotPresent bool // and each of these nodes was in one incarnation before and after
 }
 
-// modelBreach is what must not happen.
+// modelBreach is something that must not happen.
 type modelBreach uint8
 
 const (
@@ -57,8 +57,8 @@ var modelBreaches = map[modelBreach]string{
 	modelRanAgain:       "a run whose end was acknowledged is run again by a later leader",
 }
 
-// judge does what follows when a majority has acknowledged a state: its run starts, and its reports are final. It notes what must
-// not happen.
+// judge applies what follows when a majority has acknowledged a state: its run starts, and its reports are final. It records
+// breaches.
 func (w *modelWorld) judge(m *model, ballot, job int) (started bool) {
 	l := &m.leaders[ballot-1]
 	s := l.writes[l.seq-1][job]
@@ -80,8 +80,8 @@ func (w *modelWorld) judge(m *model, ballot, job int) (started bool) {
 	return started
 }
 
-// judgeStart notes a run that has been started before. Attempts above the first count only where a majority vouched for the state
-// from which the later leader went on.
+// judgeStart records a breach if a run was started before. Attempts above the first count only if a majority vouched for the
+// state from which the later leader went on.
 func (w *modelWorld) judgeStart(m *model, ballot int, bits uint16, s modelState) {
 	first := w.slots(0, w.first)
 	for o := range m.leaders {
@@ -98,8 +98,8 @@ func (w *modelWorld) judgeStart(m *model, ballot int, bits uint16, s modelState)
 	}
 }
 
-// judgePause notes a tick that was opened after a pause, as long as no node loses a setting, and a leader that does not know of a
-// setting that an earlier one has written, where a majority vouched for its state.
+// judgePause records a breach if a tick was opened after a pause, as long as no node has lost a setting. It also does if a leader
+// does not know a setting that an earlier leader has written, although a majority vouched for its state.
 func (w *modelWorld) judgePause(m *model, ballot int, s modelState) {
 	l := &m.leaders[ballot-1]
 	l.named = max(l.named, s.pause)
@@ -113,8 +113,8 @@ func (w *modelWorld) judgePause(m *model, ballot int, s modelState) {
 	}
 }
 
-// judgeEnds notes a run that has ended and that a later leader reports as lost, or runs again, though a majority vouched for the
-// state from which that leader went on.
+// judgeEnds records a breach if a later leader reports an ended run as lost, or runs it again, although a majority vouched for
+// the state from which that leader went on.
 func (w *modelWorld) judgeEnds(m *model) {
 	for b := range m.leaders {
 		for later := b + 1; later < modelBallots; later++ {
@@ -130,7 +130,7 @@ func (w *modelWorld) judgeEnds(m *model) {
 	}
 }
 
-// slots returns the bits that the open run of a state has among the started ones.
+// slots returns the bits of a state's open run in the set of started runs.
 func (w *modelWorld) slots(job int, s modelState) uint16 {
 	if s.open == 0 {
 		return 0
@@ -141,7 +141,7 @@ func (w *modelWorld) slots(job int, s modelState) uint16 {
 	return (1<<modelTries - 1) << ((int(s.open)-1)*modelAttempts + int(s.attempt) - 1)
 }
 
-// ticksOf returns the ticks of the first job of which runs were started: a bit for each.
+// ticksOf returns the ticks of the first job whose runs were started: a bit for each.
 func (w *modelWorld) ticksOf(started uint16) (ticks uint8) {
 	for tick := 1; tick <= w.ticks; tick++ {
 		bits := uint16(1) << (tick - 1)
@@ -155,5 +155,5 @@ func (w *modelWorld) ticksOf(started uint16) (ticks uint8) {
 	return ticks
 }
 
-// modelIsPause tells whether a setting is a pause: the first, the third and so on. The others end one.
+// modelIsPause reports whether a setting is a pause: the first, the third and so on. The others end a pause.
 func modelIsPause(setting uint8) bool { return setting%2 == 1 }

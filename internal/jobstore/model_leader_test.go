@@ -2,9 +2,9 @@ package jobstore_test
 
 import "slices"
 
-// The rules of a leader: what it goes on from, what it writes, and when a run starts.
+// The rules of a leader: the state from which it goes on, what it writes, and when a run starts.
 
-// modelBasis is what a new leader may go on from.
+// modelBasis is a state from which a new leader may go on.
 type modelBasis struct {
 	at    modelAt
 	known bool
@@ -13,15 +13,15 @@ type modelBasis struct {
 	stray bool // no majority vouches for it
 }
 
-// bases returns what the promises allow a new leader to go on from. The first is what Decide returns, unless it returns an older
-// state, which is one of the others.
+// bases returns the states from which a new leader may go on, given the promises. The first is the result of Decide, unless that
+// is an older state, which is one of the others.
 func (w *modelWorld) bases(m *model, ballot, job int) (all []modelBasis) {
 	var last modelBasis
 	present := 0
-	var named, votes [1 << 6]uint8 // nodes that name a state, and that vouch for it, by its place
+	var named, votes [1 << 6]uint8 // nodes that have a state, and nodes that vouch for it, by position
 	for i := range m.columns {
 		k := &m.columns[i].links[ballot-1]
-		if !k.heard {
+		if !k.received {
 			continue
 		}
 		kind, at := k.jobs[job].kind(), k.jobs[job].at()
@@ -58,7 +58,7 @@ func (w *modelWorld) bases(m *model, ballot, job int) (all []modelBasis) {
 	return all
 }
 
-// adopt returns the state that a new leader has before its first write.
+// adopt returns the state of a new leader before its first write.
 func (w *modelWorld) adopt(m *model, b modelBasis, job int) modelState {
 	s := modelState{part: true}
 	if b.known {
@@ -66,7 +66,7 @@ func (w *modelWorld) adopt(m *model, b modelBasis, job int) modelState {
 	}
 	s.opens, s.after = false, 0
 	s.mark = max(s.mark, b.floor)
-	if w.again || w.ends || w.settings > 0 { // elsewhere it does not matter
+	if w.again || w.ends || w.settings > 0 { // otherwise it does not matter
 		s.stray = s.stray || b.stray
 	}
 	switch {
@@ -84,7 +84,7 @@ func (w *modelWorld) adopt(m *model, b modelBasis, job int) modelState {
 	return s
 }
 
-// lead has a ballot lead, from what it goes on from for each job.
+// lead makes a ballot's leader lead, from a basis for each job.
 func (w *modelWorld) lead(m *model, ballot int, bases [modelJobs]modelBasis) {
 	l := &m.leaders[ballot-1]
 	l.phase = modelLeads
@@ -99,11 +99,12 @@ func (w *modelWorld) lead(m *model, ballot int, bases [modelJobs]modelBasis) {
 	m.clear(ballot)
 }
 
-// voted returns the newest setting that so many of the nodes heard have, or had before a newer one, that it may be on a majority.
+// voted returns the newest setting that may be on a majority, because enough of the answering nodes have it, or had it before a
+// newer one.
 func (m *model) voted(ballot int) uint8 {
 	var set []uint8
 	for i := range m.columns {
-		if k := &m.columns[i].links[ballot-1]; k.heard {
+		if k := &m.columns[i].links[ballot-1]; k.received {
 			set = append(set, k.pause)
 		}
 	}
@@ -111,7 +112,7 @@ func (m *model) voted(ballot int) uint8 {
 	return set[min(len(set), modelMajority)-1]
 }
 
-// nexts returns the states of a job that a leader may write next. They are made from the last acknowledged state.
+// nexts returns the states of a job that a leader may write next. They follow from the last acknowledged state.
 func (w *modelWorld) nexts(m *model, ballot, job int) (all []modelState) {
 	l := &m.leaders[ballot-1]
 	s := l.state[job]
@@ -143,7 +144,7 @@ func (w *modelWorld) nexts(m *model, ballot, job int) (all []modelState) {
 	return all
 }
 
-// send makes states the leader's newest write. What was not acknowledged of the write before is dropped.
+// send makes states the leader's newest write. It drops what was not acknowledged of the previous write.
 func (m *model) send(ballot int, states [modelJobs]modelState) {
 	l := &m.leaders[ballot-1]
 	l.writes[l.seq] = states
@@ -152,14 +153,14 @@ func (m *model) send(ballot int, states [modelJobs]modelState) {
 	m.clear(ballot)
 }
 
-// clear drops what the leader has heard.
+// clear drops the answers that the leader has received.
 func (m *model) clear(ballot int) {
 	for i := range m.columns {
 		m.columns[i].links[ballot-1] = modelLink{}
 	}
 }
 
-// acknowledged notes what a node has stored of the leader's newest write. It tells whether a run has started.
+// acknowledged records which states of the leader's newest write a node has stored. It reports whether a run has started.
 func (w *modelWorld) acknowledged(m *model, i, ballot int, acks uint8) (started bool) {
 	l := &m.leaders[ballot-1]
 	if w.without.ownJob {
@@ -187,8 +188,8 @@ func (w *modelWorld) acknowledged(m *model, i, ballot int, acks uint8) (started 
 	return started
 }
 
-// goOn has a leader go on with a later ballot from its own last acknowledged state. Its earlier ballot is over: what nodes still
-// acknowledge under it does not count.
+// goOn makes a leader go on with a later ballot from its own last acknowledged state. Its earlier ballot is over: later
+// acknowledgments under it do not count.
 func (m *model) goOn(ballot int) {
 	l := &m.leaders[ballot-1]
 	old := &m.leaders[l.continues-1]

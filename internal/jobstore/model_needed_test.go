@@ -2,7 +2,7 @@ package jobstore_test
 
 import "testing"
 
-// modelRemoval is a rule, and a world in which nothing happens that must not, unless the rule is missing.
+// modelRemoval is a rule, and a world without breaches unless the rule is missing.
 type modelRemoval struct {
 	name    string
 	without modelRules
@@ -35,7 +35,7 @@ func TestModel_EachRuleIsNeeded(t *testing.T) {
 		{"a ballot is not ahead of the clock", modelRules{ballotAhead: true}, loss},
 		{"a mark is not ahead of the clock", modelRules{markAhead: true}, marks},
 		{"an older write replaces no newer one", modelRules{order: true}, writes},
-		{"no tick opens while a newer pause stands", modelRules{pause: true}, paused},
+		{"no tick opens while there is a newer pause", modelRules{pause: true}, paused},
 		{"an entry of an earlier incarnation is not present", modelRules{tag: true}, olderData},
 		{"no tick up to the floor is opened", modelRules{tickFloor: true}, loss},
 		{"only a majority lifts the floor", modelRules{floorQuorum: true}, loss},
@@ -60,7 +60,7 @@ func TestModel_EachRuleIsNeeded(t *testing.T) {
 			}
 			r.world.without = r.without
 			if without := r.world.explore(t); without.trace == nil {
-				t.Error("without this rule nothing happens that must not")
+				t.Error("there is no breach without this rule")
 			}
 		})
 	}

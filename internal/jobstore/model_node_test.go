@@ -1,8 +1,8 @@
 package jobstore_test
 
-// The rules of a node, as prepare.lua and write.lua have them.
+// The rules of a node, as in prepare.lua and write.lua.
 
-// reaches tells whether the node's clock is far enough for an instant. Where clocks are not stepwise, it moves on until it is.
+// reaches reports whether the node's clock has reached an instant. If clocks are not stepwise, it moves the clock there.
 func (w *modelWorld) reaches(n *modelNode, instant uint8) bool {
 	if instant <= n.clock+modelAhead {
 		return true
@@ -14,7 +14,7 @@ func (w *modelWorld) reaches(n *modelNode, instant uint8) bool {
 	return true
 }
 
-// serves tells whether the node serves a ballot that was taken at an instant.
+// serves reports whether the node serves a ballot that was taken at an instant.
 func (w *modelWorld) serves(n *modelNode, taken uint8) bool {
 	if taken <= n.floor && !w.without.ballotFloor {
 		return false
@@ -22,8 +22,8 @@ func (w *modelWorld) serves(n *modelNode, taken uint8) bool {
 	return w.without.ballotAhead || w.reaches(n, taken)
 }
 
-// prepare has the node promise a ballot. same tells whether the node's promise before was to an earlier ballot of the same leader,
-// and whether it has been in the same incarnation since.
+// prepare makes the node promise a ballot. same reports whether the node's previous promise was to an earlier ballot of the same
+// leader, in the same incarnation.
 func (w *modelWorld) prepare(m *model, i, ballot int) (same, ok bool) {
 	n := &m.columns[i].modelNode
 	if int(n.promised) > ballot && !w.without.promiseOnPrepare || !w.serves(n, m.times[ballot-1]) {
@@ -35,8 +35,8 @@ func (w *modelWorld) prepare(m *model, i, ballot int) (same, ok bool) {
 	return continues != 0 && same, true
 }
 
-// isOwn tells whether a promised ballot is an earlier one with which the same leader has led. A ballot that it has only asked for
-// counts where that rule is missing.
+// isOwn reports whether a promised ballot is an earlier one under which the same leader has led. A ballot that it only asked for
+// counts if that rule is missing.
 func (w *modelWorld) isOwn(ballot int, promised uint8) bool {
 	if promised == 0 {
 		return false
@@ -49,7 +49,7 @@ func (w *modelWorld) isOwn(ballot int, promised uint8) bool {
 	return w.without.reballotLed && int(promised) < ballot && w.tried[promised-1] && w.continues[promised-1] == w.continues[ballot-1]
 }
 
-// write has the node store the states of a write. It returns the jobs whose state it has stored, now or before.
+// write makes the node store the states of a write. It returns the jobs whose states are stored, now or before.
 func (w *modelWorld) write(m *model, i, ballot, seq int) (acks uint8, ok bool) {
 	n := &m.columns[i].modelNode
 	if int(n.promised) > ballot && !w.without.promiseOnWrite || !w.serves(n, m.times[ballot-1]) {
@@ -67,7 +67,7 @@ func (w *modelWorld) write(m *model, i, ballot, seq int) (acks uint8, ok bool) {
 	return acks, true
 }
 
-// store has the node store the state of one job. It tells whether the state is stored, now or before.
+// store makes the node store the state of one job. It reports whether the state is stored, now or before.
 func (w *modelWorld) store(n *modelNode, job int, at modelAt, state modelState) bool {
 	has := n.jobs[job]
 	if has.kind() == modelPresent && has.at().ballot() == at.ballot() {
@@ -91,7 +91,7 @@ func (w *modelWorld) store(n *modelNode, job int, at modelAt, state modelState) 
 	return true
 }
 
-// known is a place as the nodes know it: with the sequence number that the leader gave to the write.
+// known returns a position as the nodes know it: with the sequence number that the leader gave to the write.
 func (w *modelWorld) known(at modelAt) modelAt {
 	if at != 0 && w.without.newSeq {
 		return modelAtOf(at.ballot(), 1)
@@ -99,8 +99,7 @@ func (w *modelWorld) known(at modelAt) modelAt {
 	return at
 }
 
-// lose has the node lose its state. What it comes back with are the entries of the jobs, the promise that its old header has, and
-// a setting.
+// lose makes the node lose its state. It comes back with the given entries of the jobs, promise in its old header, and setting.
 func (w *modelWorld) lose(m *model, i int, entries [modelJobs]modelEntry, kept, pause uint8) {
 	n := &m.columns[i].modelNode
 	m.losses++

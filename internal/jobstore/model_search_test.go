@@ -6,32 +6,33 @@ import (
 	"time"
 )
 
-// modelLimit is how many states of a world are visited at most: a few gigabytes.
+// modelLimit bounds the visited states of a world, which take a few gigabytes.
 const modelLimit = 15_000_000
 
-// modelSeed makes the fingerprints of states. That two states of a million have the same has a probability of 1 in 30 million.
+// modelSeed is for the fingerprints of states. The probability that two of a million states have the same fingerprint is 1 in 30
+// million.
 var modelSeed = maphash.MakeSeed()
 
-// modelSearch visits every state that can be reached, the near ones first.
+// modelSearch visits every reachable state, the nearest first.
 type modelSearch struct {
 	world   modelWorld
 	seen    map[uint64]struct{}
 	prints  []uint64          // of the states, in the order in which they were found
-	from    []int32           // for each the state before it; -1: none
+	from    []int32           // for each state the previous one; -1: none
 	next    []model           // found and not visited yet
-	reached [modelEvents]bool // what has happened somewhere
-	found   int               // the state in which something has happened that must not; -1: none
+	reached [modelEvents]bool // events that have occurred
+	found   int               // the state with a breach; -1: none
 }
 
-// modelResult is what a search has found.
+// modelResult is the result of a search.
 type modelResult struct {
 	states  int
 	took    time.Duration
 	reached [modelEvents]bool
-	trace   []string // the shortest way to what must not happen; nil: it does not happen
+	trace   []string // the shortest way to a breach; nil: there is none
 }
 
-// search visits the states of a world, and stops where something happens that must not.
+// search visits the states of a world, and stops at a breach.
 func (w modelWorld) search() modelResult {
 	s := &modelSearch{world: w, seen: make(map[uint64]struct{}), found: -1}
 	for _, m := range w.begin() {
@@ -55,7 +56,7 @@ func (w modelWorld) search() modelResult {
 	return r
 }
 
-// add notes a state, unless it was found before.
+// add adds a state, unless it was found before.
 func (s *modelSearch) add(m model, from int32) {
 	m.sort()
 	print := maphash.Comparable(modelSeed, m)
@@ -72,13 +73,13 @@ func (s *modelSearch) add(m model, from int32) {
 	}
 }
 
-// fingerprint is that of the state with its nodes in order.
+// fingerprint returns the fingerprint of the state with its nodes sorted.
 func (m model) fingerprint() uint64 {
 	m.sort()
 	return maphash.Comparable(modelSeed, m)
 }
 
-// sort puts the nodes in order. They are all alike, so states that differ in the order of their nodes count as one.
+// sort sorts the nodes. They are interchangeable, so states that differ only in their order count as one.
 func (m *model) sort() {
 	for _, p := range [][2]int{{0, 1}, {1, 2}, {0, 1}} {
 		if a, b := &m.columns[p[0]], &m.columns[p[1]]; b.less(a) {
@@ -87,7 +88,7 @@ func (m *model) sort() {
 	}
 }
 
-// less puts nodes in an order.
+// less orders nodes.
 func (c *modelColumn) less(than *modelColumn) bool {
 	if a, b := c.word(), than.word(); a != b {
 		return a < b
@@ -100,15 +101,15 @@ func (c *modelColumn) less(than *modelColumn) bool {
 	return false
 }
 
-// word is the node as a number.
+// word returns the node as a number.
 func (n *modelNode) word() uint64 {
 	return uint64(n.clock) | uint64(n.floor)<<8 | uint64(n.promised)<<16 | uint64(n.kept)<<24 | uint64(n.pause)<<32 |
-		modelBit(n.told)<<40 | uint64(n.jobs[0])<<48 | uint64(n.jobs[1])<<56
+		modelBit(n.acked)<<40 | uint64(n.jobs[0])<<48 | uint64(n.jobs[1])<<56
 }
 
-// word is the link as a number.
+// word returns the link as a number.
 func (k *modelLink) word() uint64 {
-	return modelBit(k.heard) | modelBit(k.same)<<8 | uint64(k.floor)<<16 | uint64(k.pause)<<24 |
+	return modelBit(k.received) | modelBit(k.same)<<8 | uint64(k.floor)<<16 | uint64(k.pause)<<24 |
 		uint64(k.jobs[0])<<32 | uint64(k.jobs[1])<<40 | uint64(k.acks)<<48
 }
 
@@ -119,7 +120,7 @@ func modelBit(is bool) uint64 {
 	return 0
 }
 
-// trace takes the way to the state that was found once more, without renaming nodes on the way, and describes each step.
+// trace takes the way to the found state once more, without renaming nodes, and describes each step.
 func (s *modelSearch) trace() (lines []string) {
 	var path []uint64
 	for i := int32(s.found); i >= 0; i = s.from[i] {

@@ -1,6 +1,6 @@
 package jobstore_test
 
-// steps yields all that may happen next.
+// steps yields all possible next steps.
 func (w *modelWorld) steps(m *model, yield func(modelStep, model)) {
 	for ballot := 1; ballot <= w.ballots; ballot++ {
 		switch l := &m.leaders[ballot-1]; {
@@ -26,7 +26,7 @@ func (w *modelWorld) steps(m *model, yield func(modelStep, model)) {
 	}
 }
 
-// promises has a node handle a prepare. Nobody sends a prepare for a later ballot of a leader before it leads.
+// promises makes a node handle a prepare. Nobody sends a prepare for a later ballot of a leader before it leads.
 func (w *modelWorld) promises(m *model, ballot, i int, yield func(modelStep, model)) {
 	l := &m.leaders[ballot-1]
 	if l.phase == modelPrepares && l.continues != 0 && m.leaders[l.continues-1].phase != modelLeads {
@@ -37,12 +37,12 @@ func (w *modelWorld) promises(m *model, ballot, i int, yield func(modelStep, mod
 	if !ok {
 		return
 	}
-	step := modelStep{event: modelPromises, ballot: ballot, node: i, unheard: true}
+	step := modelStep{event: modelPromises, ballot: ballot, node: i, unreceived: true}
 	n, k := &next.columns[i].modelNode, &next.columns[i].links[ballot-1]
 	if *n != m.columns[i].modelNode {
 		yield(step, next)
 	}
-	if l.phase != modelPrepares || k.heard {
+	if l.phase != modelPrepares || k.received {
 		return
 	}
 	for _, entry := range n.jobs {
@@ -50,21 +50,21 @@ func (w *modelWorld) promises(m *model, ballot, i int, yield func(modelStep, mod
 			return
 		}
 	}
-	step.unheard = false
-	*k = modelLink{heard: true, same: same}
-	if l.continues == 0 { // else it asks for no jobs
+	step.unreceived = false
+	*k = modelLink{received: true, same: same}
+	if l.continues == 0 { // otherwise it asks for no jobs
 		k.floor, k.pause, k.jobs = n.floor, n.pause, n.jobs
 	}
 	yield(step, next)
 }
 
-// decides has a new leader go on from what the nodes have named.
+// decides makes a new leader go on from the states that the nodes returned.
 func (w *modelWorld) decides(m *model, ballot int, yield func(modelStep, model)) {
-	heard := 0
+	received := 0
 	for i := range m.columns {
-		heard += int(modelBit(m.columns[i].links[ballot-1].heard))
+		received += int(modelBit(m.columns[i].links[ballot-1].received))
 	}
-	if heard < modelMajority {
+	if received < modelMajority {
 		return
 	}
 	second := []modelBasis{{}}
@@ -87,16 +87,16 @@ func (w *modelWorld) decides(m *model, ballot int, yield func(modelStep, model))
 	}
 }
 
-// goesOn has a leader that has taken a later ballot go on from its own last acknowledged state.
+// goesOn makes a leader that has taken a later ballot go on from its own last acknowledged state.
 func (w *modelWorld) goesOn(m *model, ballot int, yield func(modelStep, model)) {
 	before := int(m.leaders[ballot-1].continues)
 	if m.leaders[before-1].phase != modelLeads || w.tried[ballot-1] {
 		return
 	}
-	heard, same := 0, 0
+	received, same := 0, 0
 	for i := range m.columns {
 		k := &m.columns[i].links[ballot-1]
-		heard, same = heard+int(modelBit(k.heard)), same+int(modelBit(k.same))
+		received, same = received+int(modelBit(k.received)), same+int(modelBit(k.same))
 	}
 	need := modelMajority
 	switch {
@@ -105,7 +105,7 @@ func (w *modelWorld) goesOn(m *model, ballot int, yield func(modelStep, model)) 
 	case w.without.reballotQuorum:
 		need = 1
 	}
-	if heard < modelMajority || same < need {
+	if received < modelMajority || same < need {
 		return
 	}
 	next := *m
@@ -113,7 +113,7 @@ func (w *modelWorld) goesOn(m *model, ballot int, yield func(modelStep, model)) 
 	yield(modelStep{event: modelGoesOn, ballot: ballot, node: -1, number: before}, next)
 }
 
-// sends has a leader send its next write.
+// sends makes a leader send its next write.
 func (w *modelWorld) sends(m *model, ballot int, yield func(modelStep, model)) {
 	l := &m.leaders[ballot-1]
 	if int(l.seq) >= w.seqs {
@@ -142,14 +142,14 @@ func (w *modelWorld) sends(m *model, ballot int, yield func(modelStep, model)) {
 	}
 }
 
-// stores has a node handle a write.
+// stores makes a node handle a write.
 func (w *modelWorld) stores(m *model, ballot, seq, i int, yield func(modelStep, model)) {
 	next := *m
 	acks, ok := w.write(&next, i, ballot, seq)
 	if !ok {
 		return
 	}
-	step := modelStep{event: modelStores, ballot: ballot, node: i, number: seq, unheard: true}
+	step := modelStep{event: modelStores, ballot: ballot, node: i, number: seq, unreceived: true}
 	if next.columns[i].modelNode != m.columns[i].modelNode {
 		yield(step, next)
 	} else {
@@ -159,7 +159,7 @@ func (w *modelWorld) stores(m *model, ballot, seq, i int, yield func(modelStep, 
 	if l.phase != modelLeads || seq != int(l.seq) || acks&^l.done&^k.acks == 0 && !w.without.ownJob {
 		return
 	}
-	step.unheard = false
+	step.unreceived = false
 	if w.acknowledged(&next, i, ballot, acks) {
 		step.event = modelStarts
 	}

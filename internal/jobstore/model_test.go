@@ -9,18 +9,17 @@ import (
 
 var modelDeep = flag.Bool("jobstore.deep", false, "explore larger worlds of the model too: some minutes and gigabytes")
 
-// modelCase is a world in which nothing may happen that must not.
+// modelCase is a world in which there must be no breach.
 type modelCase struct {
 	name    string
 	world   modelWorld
-	reaches []modelEvent // that happen somewhere in it; else it would show nothing
+	reaches []modelEvent // events that must occur in it; otherwise it would prove nothing
 }
 
-// modelExplored has the result of each world that was explored: several tests look at the same.
+// modelExplored has the result of each explored world: several tests use the same worlds.
 var modelExplored sync.Map
 
-// explore visits every state of a world. It logs how many there are and, if something happens that must not, the shortest way
-// there.
+// explore visits every state of a world. It logs their number and, if there is a breach, the shortest way there.
 func (w modelWorld) explore(t *testing.T) modelResult {
 	t.Helper()
 	w.jobs = max(w.jobs, 1)
@@ -39,7 +38,7 @@ func (w modelWorld) explore(t *testing.T) modelResult {
 	return r
 }
 
-// modelHolds explores worlds, and the deep ones only where the flag asks for them.
+// modelHolds explores worlds, and the deep ones only if the flag asks for them.
 func modelHolds(t *testing.T, worlds, deep []modelCase) {
 	if *modelDeep {
 		worlds = append(worlds, deep...)
@@ -54,7 +53,7 @@ func modelHolds(t *testing.T, worlds, deep []modelCase) {
 			}
 			for _, event := range c.reaches {
 				if !r.reached[event] {
-					t.Errorf("in no state: %s", modelEventNames[event])
+					t.Errorf("never occurred: %s", modelEventNames[event])
 				}
 			}
 		})
@@ -88,7 +87,7 @@ func TestModel_NoTickStartsTwice(t *testing.T) {
 	})
 }
 
-// The same holds where a leader takes a later ballot in its term and goes on without reading states.
+// The same holds if a leader takes a later ballot in its term and goes on without reading states.
 func TestModel_LaterBallotOfALeader(t *testing.T) {
 	other := [modelBallots]uint8{0, 0, 1} // another leader may come between
 	after := [modelBallots]uint8{0, 1, 0} // another leader comes after
@@ -121,10 +120,10 @@ func TestModel_LaterBallotOfALeader(t *testing.T) {
 	})
 }
 
-// modelOpenRun is what the nodes have where an earlier leader has opened a run.
+// modelOpenRun is the state of the nodes after an earlier leader has opened a run.
 var modelOpenRun = modelState{mark: 1, open: 1, attempt: 1}
 
-// With AtLeastOnce, a later leader runs an open run again. No two leaders use the same attempt, where a majority vouched for the
+// With AtLeastOnce, a later leader runs an open run again. No two leaders use the same attempt if a majority vouched for the
 // state from which the later one went on.
 func TestModel_NoAttemptIsUsedTwice(t *testing.T) {
 	reaches := []modelEvent{modelTakesOver, modelStarts, modelDecidesOlder, modelDecidesStray}
@@ -145,7 +144,7 @@ func TestModel_NoAttemptIsUsedTwice(t *testing.T) {
 	})
 }
 
-// Where a majority vouches for its state, a later leader neither reports a run as lost whose end was acknowledged, nor runs it
+// If a majority vouches for its state, a later leader neither reports a run as lost whose end was acknowledged, nor runs it
 // again.
 func TestModel_NoEndIsLost(t *testing.T) {
 	reaches := []modelEvent{modelSendsEnd, modelStarts, modelDecidesOlder, modelDecidesStray}
@@ -161,8 +160,8 @@ func TestModel_NoEndIsLost(t *testing.T) {
 	})
 }
 
-// No tick is opened by a write that was sent after a majority had acknowledged a pause, unless the write names that pause or a
-// newer setting. This holds until a node loses a setting. A setting that an acknowledged write names holds as that write does.
+// A write that was sent after a majority had acknowledged a pause opens no tick, unless its state has that pause or a newer
+// setting. This holds until a node loses a setting. A setting in an acknowledged write is as durable as the write.
 func TestModel_NoTickOpensAfterAPause(t *testing.T) {
 	reaches := []modelEvent{modelSets, modelStarts, modelLearns}
 	modelHolds(t, []modelCase{
@@ -177,7 +176,7 @@ func TestModel_NoTickOpensAfterAPause(t *testing.T) {
 	})
 }
 
-// Each job in a write is judged on its own: a node may store the state of one and refuse that of the other.
+// Each job in a write is decided separately: a node may store the state of one and refuse that of the other.
 func TestModel_TwoJobsInAWrite(t *testing.T) {
 	reaches := []modelEvent{modelStarts, modelDecidesOlder}
 	modelHolds(t, []modelCase{

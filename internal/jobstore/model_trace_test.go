@@ -55,12 +55,12 @@ var modelEventNames = [modelEvents]string{
 	modelLearns:       "ballot B learns of its setting",
 }
 
-// modelStep is something that happens.
+// modelStep is an event with its details.
 type modelStep struct {
 	event        modelEvent
-	ballot, node int // node: -1 if it is not about one
+	ballot, node int // node is -1 if the step is not about one
 	number       int
-	unheard      bool
+	unreceived   bool
 }
 
 func (s modelStep) String() string {
@@ -68,8 +68,8 @@ func (s modelStep) String() string {
 	if s.node >= 0 {
 		words = fmt.Sprintf("node %d: %s", s.node, words)
 	}
-	if s.unheard {
-		words += ", unheard"
+	if s.unreceived {
+		words += ", unreceived"
 	}
 	return words
 }
@@ -108,7 +108,7 @@ func (w *modelWorld) detail(step modelStep, m *model) string {
 	return fmt.Sprintf(": %v; %v", states[0], states[1])
 }
 
-// describe says how everything starts.
+// describe describes the start of a trace.
 func (w *modelWorld) describe(m *model) string {
 	text := fmt.Sprintf("all nodes have: %v; ballots are taken at %v", w.first, m.times[:w.ballots])
 	if w.led {

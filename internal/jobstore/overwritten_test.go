@@ -12,13 +12,13 @@ import (
 // Where these parts of an entry begin.
 const tag, ballot = 0, 28
 
-// overwrite makes text a part of the entry that a node has of the job.
+// overwrite replaces a part of a node's entry of the job by text.
 func (c *cluster) overwrite(node, at int, text string) {
 	entry := c.Node(node).HGet("{redlock}:jobs:x", job)
 	c.Node(node).HSet("{redlock}:jobs:x", job, entry[:at]+text+entry[at+len(text):])
 }
 
-// Ballots of an incarnation before are not compared with the one that is promised.
+// Ballots of an earlier incarnation are not compared with the promised one.
 func TestPrepare_ABallotAheadOfTheClockIsNotBelieved(t *testing.T) {
 	for name, text := range map[string]string{
 		"far ahead":   "9999999999999999ffffffffff",
@@ -43,14 +43,14 @@ func TestPrepare_ABallotAheadOfTheClockIsNotBelieved(t *testing.T) {
 				want.Err(t, err, jobstore.ErrNoQuorum)
 				want.Text(t, err, "the ballot of its state", "ahead of the node's clock")
 				if viewErr != nil || len(views) > 0 {
-					t.Errorf("it is shown: %+v, %v", views, viewErr)
+					t.Errorf("the state is shown: %+v, %v", views, viewErr)
 				}
 			})
 		})
 	}
 }
 
-// Two nodes answer at once. They have states of the same place that are not alike, and the third one shows which is wrong.
+// Two nodes answer at once with different states of the same position. The third node shows which one is wrong.
 func TestPrepare_WaitsForAMajorityThatIsAlike(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.writer("a"), c.writer("b")

@@ -1,7 +1,8 @@
--- page: what the server knows of jobs: of those that are named, or of a page of all, in the order of the bytes of their names
+-- page: returns what the server knows of named jobs, or of a page of all jobs, sorted by the bytes of their names
 -- KEYS     ..., hash of settings, names
--- ARGV     ..., the last name of the page before or '', names in a page, then the jobs' names, if it is not to be a page
--- returns  h and the number of µs since the start of the incarnation, header, and for each job an item and its texts as prepare does, with the name before the texts
+-- ARGV     ..., the last name of the previous page or '', names in a page, then the jobs' names; none for a page
+-- returns  h and the number of µs since the start of the incarnation, header, and for each job an item and its texts as in prepare,
+--          with the name before the texts
 items[1], texts[1] = 'h' .. string.format('%d', now - (began or tonumber(marker))), header or ''
 local names, most = {}, tonumber(ARGV[5])
 if ARGV[6] then
@@ -15,6 +16,6 @@ local found = names[1] and redis.call('HMGET', jobs, unpack(names)) or {}
 local pauses, triggers = settings('p', names), settings('t', names)
 for i = 1, #names do
   texts[#texts + 1] = names[i]
-  tell(found[i], pauses[i], triggers[i])
+  report(found[i], pauses[i], triggers[i])
 end
 return answer()

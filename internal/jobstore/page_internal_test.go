@@ -8,8 +8,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
-// Pages are asked for by the last name of the one before: names in any other order than that of their bytes could be asked for
-// forever. A sorted set whose members have scores answers so.
+// Each page starts after the last name of the previous one. If a node's names are not sorted by their bytes, pages could go on
+// forever. A sorted set whose members have scores answers like that.
 func TestReadPage_NamesOutOfOrderAreAnError(t *testing.T) {
 	for names, problem := range map[string]string{
 		"": "", "a": "", "a b c": "", "b a": `job "a" is the 2. of a page, after "b"`, "a a": `job "a" is the 2.`,
@@ -34,7 +34,7 @@ func TestReadPage_NamesOutOfOrderAreAnError(t *testing.T) {
 	}
 }
 
-// A node answers with names that it was not asked for.
+// A node returns names from before the page.
 func TestPage_DropsNamesBeforeThePage(t *testing.T) {
 	for after, left := range map[string]string{"": "b d", "a": "b d", "b": "d", "c": "d", "d": "", "e": ""} {
 		p := page{names: []string{"b", "d"}, jobs: make([]raw, 2)}

@@ -25,11 +25,12 @@ type Polled struct {
 	Fenced   *FencedError     // a node has promised a larger ballot; nil: none has
 }
 
-// Poll notes on the nodes that their leader is alive, and whether it has written all of its jobs under the ballot, and returns the
-// jobs that were set since latest, the oldest hundred of each node. A node that is not in latest returns its newest hundred. Poll
-// waits for all nodes: otherwise a node that lost its state and is always the last to answer would go unnoticed. [ErrNoQuorum].
+// Poll records on the nodes that their leader is alive, and whether it has written all of its jobs under the ballot. It returns the
+// jobs whose settings have changed after latest: the oldest hundred changes of each node, or the newest hundred of a node that is
+// not in latest. Poll waits for all nodes. Otherwise nobody would notice that a node has lost its state if it is always the last to
+// answer. If too few nodes answer, the error is [ErrNoQuorum].
 func (s *Store) Poll(ctx context.Context, b Ballot, settled bool, latest map[int]int64) (Polled, error) {
-	latest = maps.Clone(latest) // a node that is late is asked when this has returned
+	latest = maps.Clone(latest) // a slow node's request may be built after Poll has returned
 	args := append(s.leading[:len(s.leading):len(s.leading)], string(b), cmp.Or(flag(settled), "0"))
 	q := s.config.Quorum
 	call := pollScript.Command(1, pollArguments{args, latest}, s.keys(s.namesKey(), s.changesKey())...).Call(nil)
@@ -75,15 +76,15 @@ func (s *Store) Poll(ctx context.Context, b Ballot, settled bool, latest map[int
 	return all, nil
 }
 
-// pollArguments end with the number of the last change that the node has returned.
+// pollArguments are arguments that end with the number of the last change that the node has returned.
 type pollArguments struct {
 	all    []any
 	latest map[int]int64
 }
 
 func (a pollArguments) AppendArgs(node int, args []any) []any {
-	number, heard := a.latest[node]
-	if !heard {
+	number, known := a.latest[node]
+	if !known {
 		number = -1
 	}
 	return append(append(args, a.all...), number, maxChanges)

@@ -13,25 +13,25 @@ import (
 // MaxJobs bounds the jobs of one call.
 const MaxJobs = 500
 
-// Promise is what a node answers to a prepare.
+// Promise is a node's answer to a prepare.
 type Promise struct {
 	Node     int
 	Err      error     // why it does not promise
 	Time     time.Time // by its clock
 	Began    time.Time // start of its incarnation
-	Floor    time.Time // of jobs that it does not know, no tick up to here may be opened: they may have been deleted
-	Previous Header    // as it was before
-	Jobs     []Found   // in the order in which they were asked for
+	Floor    time.Time // if it does not know a job, no tick up to here may be opened: the job may have been deleted
+	Previous Header    // before the promise
+	Jobs     []Found   // in the order of the request
 }
 
-// Kind is how a node knows a job.
+// Kind says whether a node knows a job, and from which incarnation.
 type Kind int
 
 // The kinds.
 const (
-	None    Kind = iota // it does not
-	Present             // in its present incarnation
-	Left                // an earlier incarnation left it
+	None    Kind = iota // the node does not know the job
+	Present             // from its present incarnation
+	Left                // from an earlier incarnation
 )
 
 // Found is what a node knows of a job.
@@ -45,11 +45,11 @@ type Found struct {
 	text string // of the state
 }
 
-// Prepare asks the nodes to promise a ballot, and returns what each of them knows of the jobs, [MaxJobs] at most. It returns as
-// soon as a majority has, in its present incarnation, one state of each job, without an open run, and the same settings. Otherwise
-// it waits for all nodes or for the node timeout, since a single node may know of an end, or show that a run has not started, or
-// that nobody has set what another one has. The error says
-// that no majority has promised: [ErrFenced] if larger ballots are the reason, else [ErrNoQuorum].
+// Prepare asks the nodes to promise a ballot, and returns what each of them knows of the jobs, at most [MaxJobs]. It returns as soon
+// as a majority has the same state of each job in its present incarnation, without an open run, and the same settings. Otherwise it
+// waits for all nodes, or for the node timeout. A single node may know the end of a run, or show that a run has not started, or that
+// a setting of another node was never made. The error says that no majority has promised: [ErrFenced] if larger ballots are the
+// reason, otherwise [ErrNoQuorum].
 func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []string) ([]Promise, error) {
 	args := append(s.leading[:len(s.leading):len(s.leading)], string(b), leader.encode())
 	for _, job := range jobs {
@@ -70,7 +70,7 @@ func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []str
 		switch p.Err = a.Err; {
 		case p.Err != nil:
 		case len(p.Jobs) != len(jobs):
-			p.Err = fmt.Errorf("unexpected reply: it tells of %d jobs of %d", len(p.Jobs), len(jobs))
+			p.Err = fmt.Errorf("unexpected reply: it has %d of %d jobs", len(p.Jobs), len(jobs))
 		case !now.IsZero():
 			p.Err = isOff(a.Time, now, q.Timeout())
 		}
@@ -103,7 +103,7 @@ func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []str
 	return promises, s.shortfall("prepare", got, failed, kind, cause)
 }
 
-// isComplete reports whether no further answer could change what a leader does.
+// isComplete reports whether further answers cannot change what a leader does.
 func isComplete(answers []quorum.Answer[Promise], jobs, need int) bool {
 	for i := range jobs {
 		if !isSettled(answers, i, need) {
@@ -164,7 +164,7 @@ func readPrepared(r *quorum.Reply) (p Promise, err error) {
 		p.Floor = time.UnixMilli(ms).UTC()
 	}
 	if by := p.Floor.Sub(p.Time); by > Ahead {
-		return p, fmt.Errorf("the mark of the jobs that it has deleted is %w, by %v", ErrAhead, by)
+		return p, fmt.Errorf("the mark of its deleted jobs is %w, by %v", ErrAhead, by)
 	}
 	for r.More() {
 		raw, err := readRaw(r)
@@ -176,7 +176,7 @@ func readPrepared(r *quorum.Reply) (p Promise, err error) {
 	return p, nil
 }
 
-// raw is what a node knows of a job, with a state that has not been decoded.
+// raw is what a node knows of a job, before the state is decoded.
 type raw struct {
 	kind           Kind
 	at             At
@@ -185,7 +185,7 @@ type raw struct {
 	pause, trigger Setting
 }
 
-// readRaw reads one job's item and texts. The error says that this is no reply of the script.
+// readRaw reads one job's item and texts. The error says that the reply cannot be the script's.
 func readRaw(r *quorum.Reply) (f raw, err error) {
 	code, set, _, err := r.Item()
 	if err != nil {
@@ -247,7 +247,7 @@ const (
 	entryLen   = tagLen + ballotLen + seqLen + markLen + settingLen + 1 + recordsLen
 )
 
-// maxRecords is the largest number of records in an entry. A node keeps no more of a job, so with so many all of them go.
+// maxRecords is the largest number of records in an entry. A node keeps fewer of a job, so that many would replace all of them.
 const maxRecords = 99
 
 // splitEntry returns the parts of a job's entry.

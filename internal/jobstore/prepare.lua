@@ -1,10 +1,10 @@
 -- prepare: promises to serve no smaller ballot any more, and returns what the server knows of jobs
 -- KEYS     ..., hash of settings
 -- ARGV     ..., ballot, leader, then the jobs' names
--- returns  p, the header as it was, the floor, and for each job an item and its texts: v, the entry; o, the entry, of an earlier
---          incarnation; n: there is none. The item's number is 1 if the pause follows, 2 the trigger, 3 both.
---          or r, header: a larger ballot was promised; a: the ballot is ahead of the clock; s: it is not far enough after
---          the start of the incarnation; each with the number of µs since that start
+-- returns  p, the previous header, the floor, and for each job an item and its texts: v, the entry; o, an entry of an earlier
+--          incarnation; n: there is no entry. The item's number is 1 if the pause follows, 2 for the trigger, 3 for both.
+--          or r, header: a larger ballot was promised; a: the ballot is ahead of the clock; s: the ballot is not far enough
+--          after the start of the incarnation; each with the number of µs since that start
 local ballot, leader = ARGV[4], ARGV[5]
 local kept = header
 if began then
@@ -36,6 +36,6 @@ end
 local found = names[1] and redis.call('HMGET', jobs, unpack(names)) or {}
 local pauses, triggers = settings('p', names), settings('t', names)
 for i = 1, #names do
-  tell(found[i], pauses[i], triggers[i])
+  report(found[i], pauses[i], triggers[i])
 end
 return answer()

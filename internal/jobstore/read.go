@@ -17,10 +17,10 @@ type page struct {
 	header Header
 	names  []string
 	jobs   []raw
-	last   string // the last name that it says something of; "": it says something of all names
+	last   string // the last name that the answer covers; "": it covers all names
 }
 
-// Page is a part of all jobs.
+// Page is a part of the list of all jobs.
 type Page struct {
 	Now  time.Time // by the nodes' clocks
 	Next string    // the name after which the next page starts; "" if there is none
@@ -29,9 +29,9 @@ type Page struct {
 	answers []page
 }
 
-// Page reads at most most jobs after a name, in the order of their names. It waits for all nodes if they do not know the same
-// jobs. Their states often differ, since the leader writes them: there it does not wait, so that a state may be one that a single
-// node has. [ErrNoQuorum].
+// Page reads at most most jobs after a name, sorted by name. It waits for all nodes if they do not know the same jobs. It does not
+// wait if only the states differ, as they often do while the leader writes, so a state may be one that a single node has. If too few
+// nodes answer, the error is [ErrNoQuorum].
 func (s *Store) Page(ctx context.Context, after string, most int) (Page, error) {
 	most = min(most, MaxJobs)
 	answers, now, err := s.read(ctx, "jobs", []any{after, most}, (*page).hasSameJobs)
@@ -48,7 +48,7 @@ func (s *Store) Page(ctx context.Context, after string, most int) (Page, error) 
 			ends = append(ends, a.last)
 		}
 	}
-	// The page goes as far as a majority of the nodes does: one that names jobs without end does not hold it up.
+	// The page ends where the answers of a majority end, so that a single node with endless names cannot hold it up.
 	if others := len(answers) - len(ends); others < s.config.Quorum.Majority() {
 		slices.Sort(ends)
 		p.Next = ends[len(ends)-(s.config.Quorum.Majority()-others)]
@@ -56,7 +56,7 @@ func (s *Store) Page(ctx context.Context, after string, most int) (Page, error) 
 	return p, nil
 }
 
-// dropUpTo drops the jobs up to a name that was not asked for: with each page the names are later ones, whatever a node says.
+// dropUpTo drops the jobs up to a name, which the caller has already. So the names advance with each page, whatever a node returns.
 func (p *page) dropUpTo(name string) {
 	n, found := slices.BinarySearch(p.names, name)
 	if found {
@@ -65,10 +65,10 @@ func (p *page) dropUpTo(name string) {
 	p.names, p.jobs = p.names[n:], p.jobs[n:]
 }
 
-// Len is about how many jobs the page has.
+// Len returns about how many jobs the page has.
 func (p Page) Len() int { return longest(p.answers) }
 
-// longest is how many jobs that node knows of which knows of most.
+// longest returns the largest number of jobs in an answer.
 func longest(pages []page) (n int) {
 	for _, p := range pages {
 		n = max(n, len(p.names))
@@ -76,22 +76,22 @@ func longest(pages []page) (n int) {
 	return n
 }
 
-// Views decodes the jobs of the page. A job of which no node has a state that can be read has an error.
+// Views decodes the jobs of the page. A job has an error if no node has a state of it that can be read.
 func (p Page) Views() []View {
 	views := p.store.views(p.answers, p.Now)
-	if p.Next != "" { // a node may know of more
+	if p.Next != "" { // an answer may go further
 		views = slices.DeleteFunc(views, func(v View) bool { return v.Job > p.Next })
 	}
 	return views
 }
 
-// read asks for jobs. Unless the nodes that have answered are alike, it waits for all.
+// read asks the nodes for jobs. It waits for all nodes unless the first answers are alike.
 func (s *Store) read(ctx context.Context, op string, args []any, alike func(a, b *page) bool) ([]page, time.Time, error) {
 	call := newCall(pageScript, s.keys(s.settingsKey(), s.namesKey()), slices.Concat(s.asking, args))
 	return ask(ctx, s, op, call, alike)
 }
 
-// ask returns the answers of a majority whose clocks agree: of all that come, if these are not alike.
+// ask returns the answers of a majority whose clocks agree. If these answers are not alike, it waits for the other nodes too.
 func ask[T any](ctx context.Context, s *Store, op string, call quorum.Call[T], alike func(a, b *T) bool) (good []T, now time.Time, err error) {
 	q := s.config.Quorum
 	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[T]) bool {
@@ -164,10 +164,10 @@ func readHeader(r *quorum.Reply) (h Header, err error) {
 	return decodeHeader(text)
 }
 
-// tooNew is how far ahead of the nodes' clocks a record is not believed. Clocks are set back by less.
+// tooNew is how far ahead of the nodes' clocks a record is ignored. It allows for clocks that are set back by less.
 const tooNew = 24 * time.Hour
 
-// History returns the newest n records of a job, the newest first. [ErrNoQuorum].
+// History returns the newest n records of a job, the newest first. If too few nodes answer, the error is [ErrNoQuorum].
 func (s *Store) History(ctx context.Context, job string, n int) ([]Record, error) {
 	args := append(s.asking[:len(s.asking):len(s.asking)], n)
 	op := fmt.Sprintf("history of %q", job)
@@ -175,7 +175,7 @@ func (s *Store) History(ctx context.Context, job string, n int) ([]Record, error
 	if err != nil {
 		return nil, err
 	}
-	quorum.DropRows(answers, func(r Record) bool { // else one of a far future would be the newest forever
+	quorum.DropRows(answers, func(r Record) bool { // otherwise a record of the far future would be the newest forever
 		return latest(r.Slot.At, written(r)).After(now.Add(tooNew))
 	})
 	return quorum.NewestRows(answers, s.config.Quorum.Enough(withRows(answers)), n, func(a, b Record) int {
@@ -183,7 +183,7 @@ func (s *Store) History(ctx context.Context, job string, n int) ([]Record, error
 	}), nil
 }
 
-// withRows returns how many nodes have not lost all rows.
+// withRows returns how many nodes have any rows: the others may have lost theirs.
 func withRows[T any](lists [][]T) (n int) {
 	for _, list := range lists {
 		if len(list) > 0 {
@@ -193,12 +193,12 @@ func withRows[T any](lists [][]T) (n int) {
 	return n
 }
 
-// written is when a record was made.
+// written returns when a record was made.
 func written(r Record) time.Time { return latest(r.Start, r.End) }
 
 func readRuns(r *quorum.Reply) ([]Record, error) { return readList(r, decodeRecord) }
 
-// readList reads the items of a list. Of one that is spoilt, people see nothing.
+// readList reads the items of a list. It skips items that cannot be decoded.
 func readList[T any](r *quorum.Reply, decode func(string) (T, error)) (all []T, err error) {
 	if _, err = readHeader(r); err != nil {
 		return nil, err

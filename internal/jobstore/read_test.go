@@ -36,7 +36,7 @@ func (w *writer) pages(most int) (names []string, pages int) {
 		}
 		for _, v := range p.Views() {
 			if v.State.Plan != v.Job {
-				w.c.T.Errorf("of job %q it tells %+v", v.Job, v)
+				w.c.T.Errorf("job %q has %+v", v.Job, v)
 			}
 			names = append(names, v.Job)
 		}
@@ -46,7 +46,7 @@ func (w *writer) pages(most int) (names []string, pages int) {
 	}
 }
 
-// Some jobs are known to two nodes of three alone, each time others.
+// Each of some jobs is known to only two nodes of three.
 func TestPage_HasEveryJobOnce(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.writer("a")
@@ -146,7 +146,7 @@ func TestForget_LeavesNothing(t *testing.T) {
 		want.Err(t, b.Forget(t.Context(), job, time.Minute), jobstore.ErrInUse)
 		b.mustPrepare("another")
 		time.Sleep(timeout)
-		want.Err(t, a.Forget(t.Context(), job, time.Minute), jobstore.ErrInUse) // b may have it, too
+		want.Err(t, a.Forget(t.Context(), job, time.Minute), jobstore.ErrInUse) // b may have it too
 		if _, err := b.Poll(t.Context(), b.ballot, true, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestForget_LeavesNothing(t *testing.T) {
 				}
 			}
 		}
-		for _, p := range b.mustPrepare(job) { // what was asked for is not asked for again
+		for _, p := range b.mustPrepare(job) { // ticks up to the mark must not be opened again
 			if p.Err == nil && (p.Jobs[0].Kind != jobstore.None || !p.Floor.Equal(mark)) {
 				t.Errorf("it knows %+v, with a floor of %v where the mark was %v", p.Jobs[0], p.Floor, mark)
 			}

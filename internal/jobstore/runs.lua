@@ -1,7 +1,7 @@
--- runs: the newest of a list of a job: records of runs, or settings
+-- runs: returns the newest items of a list of a job: records of runs, or settings
 -- KEYS     ..., the list
 -- ARGV     ..., how many
--- returns  h, header, and k and their number: the items, the newest first
+-- returns  h, header, and k and the number of items, with the items, the newest first
 items[1], texts[1] = 'h' .. string.format('%d', now - tonumber(marker or '0')), header or ''
 local records = redis.call('LRANGE', KEYS[3], 0, ARGV[4] - 1)
 items[2] = 'k' .. #records

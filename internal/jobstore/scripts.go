@@ -1,7 +1,7 @@
 package jobstore
 
 import (
-	_ "embed" // the scripts
+	_ "embed" // for the scripts
 	"errors"
 	"fmt"
 	"strconv"
@@ -42,12 +42,12 @@ var (
 	forgetScript  = newScript("forget", forgetSource, readForgotten)
 )
 
-// newScript makes a script that first checks which server it is on, and whether that may have lost its state.
+// newScript returns a script that first checks which server it runs on, and whether the server may have lost its state.
 func newScript[T any](name, source string, read func(*quorum.Reply) (T, error)) *quorum.Script[T] {
 	return quorum.NewScript(name, strings.Replace(beginSource, "-- include guard", guard.Source, 1)+source, read)
 }
 
-// arguments are those of a call that is not merged with others: it has as many jobs as fit.
+// arguments are the arguments of a call that is not merged with others. Such a call already has as many jobs as fit.
 type arguments []any
 
 func (a arguments) AppendArgs(_ int, args []any) []any { return append(args, a...) }
@@ -56,10 +56,10 @@ func newCall[T any](s *quorum.Script[T], keys []string, args []any) quorum.Call[
 	return s.Command(1, arguments(args), keys...).Call(nil)
 }
 
-// Header is what a node says of all jobs.
+// Header is what a node stores about all jobs.
 type Header struct {
 	Began    time.Time // start of its incarnation
-	Promised Ballot    // the largest
+	Promised Ballot    // the largest promised ballot
 	Settled  bool      // the leader has written all of its jobs under that ballot
 	Alive    time.Time // when the node last heard from its leader
 	Leader   Leader
@@ -73,9 +73,9 @@ type Leader struct {
 
 func (l Leader) encode() string { return strconv.FormatUint(l.Token, 10) + ":" + l.Replica }
 
-const headerLen = 92 // of the parts before the leader
+const headerLen = 92 // length of the parts before the leader
 
-// decodeHeader reads the header of the hash of jobs; the zero Header if there is none.
+// decodeHeader decodes the header of the hash of jobs. Without a text it returns the zero Header.
 func decodeHeader(text string) (h Header, err error) {
 	if text == "" {
 		return h, nil
@@ -103,7 +103,7 @@ func decodeHeader(text string) (h Header, err error) {
 	return h, nil
 }
 
-// refused returns why a node refuses a call; nil: it does not. began is the start of its incarnation.
+// refused returns an error if a node refuses a call. began is the start of the node's incarnation.
 func refused(r *quorum.Reply) (began time.Time, err error) {
 	code, number, _, err := r.Item()
 	if err != nil {
@@ -147,12 +147,12 @@ func refused(r *quorum.Reply) (began time.Time, err error) {
 	return began, fmt.Errorf("unexpected reply %q", code)
 }
 
-// UnservedError says that a node does not serve the ballot, since its incarnation began only then. It is an [ErrStateLost] or an
-// [ErrYoung].
+// UnservedError says that a node does not serve the ballot, because its incarnation began too late for it. It is an [ErrStateLost]
+// or an [ErrYoung].
 type UnservedError struct {
-	Node  int // set where the error is one of several nodes
+	Node  int // set if the call went to several nodes
 	Kind  error
-	Began time.Time // by its clock
+	Began time.Time // start of the incarnation, by the node's clock
 }
 
 func (e *UnservedError) Error() string { return fmt.Sprintf("%v, at %v", e.Kind, e.Began) }
@@ -160,8 +160,8 @@ func (e *UnservedError) Error() string { return fmt.Sprintf("%v, at %v", e.Kind,
 // Unwrap returns Kind.
 func (e *UnservedError) Unwrap() error { return e.Kind }
 
-// ServesFrom returns after which instant of its clock a ballot must be taken that the node serves. It is zero if its next
-// incarnation begins only when it is asked to promise one.
+// ServesFrom returns an instant of the node's clock: the node serves ballots that are taken after it. It is zero if the node's next
+// incarnation begins only when it is asked to promise a ballot.
 func (e *UnservedError) ServesFrom() time.Time {
 	if errors.Is(e.Kind, ErrStateLost) {
 		return time.Time{}
@@ -169,7 +169,7 @@ func (e *UnservedError) ServesFrom() time.Time {
 	return e.Began.Add(Ahead)
 }
 
-// FencedError says to which leader the node has promised a larger ballot. It is an [ErrFenced].
+// FencedError says that the node has promised a larger ballot, and to which leader. It is an [ErrFenced].
 type FencedError struct {
 	Node   int // as in UnservedError
 	Header Header

@@ -12,36 +12,36 @@ import (
 // ErrUnknown says that the nodes do not know a job.
 var ErrUnknown = errors.New("unknown to the nodes")
 
-// What people set.
+// Kinds of settings.
 const (
 	pauseOf   = "p"
 	triggerOf = "t"
 )
 
-// maxSets bounds the attempts to set something that is newer than what the nodes have.
+// maxSets bounds the attempts to make a setting that is newer than those that the nodes have.
 const maxSets = 3
 
-// Pause stores on a majority that the job is paused. It returns what was set.
-// [ErrUnknown], [ErrNoQuorum].
+// Pause stores on a majority that the job is paused, and returns the new setting. The error is [ErrUnknown] if the nodes do not know
+// the job, and [ErrNoQuorum] if too few nodes have stored the setting.
 func (s *Store) Pause(ctx context.Context, job string, origin Origin) (Setting, error) {
 	return s.set(ctx, job, pauseOf, Setting{On: true, Origin: origin}, pauseIn)
 }
 
-// Resume stores on a majority that the job is not paused any more, as Pause does.
+// Resume stores on a majority that the job is no longer paused. Its results are like those of Pause.
 func (s *Store) Resume(ctx context.Context, job string, origin Origin) (Setting, error) {
 	return s.set(ctx, job, pauseOf, Setting{Origin: origin}, pauseIn)
 }
 
 func pauseIn(v View) Setting { return v.Pause }
 
-// Trigger stores on a majority that somebody wants a run. [ErrUnknown], [ErrNoQuorum].
+// Trigger stores on a majority that somebody wants a run. Its results are like those of Pause.
 func (s *Store) Trigger(ctx context.Context, job string, origin Origin) (Setting, error) {
 	return s.set(ctx, job, triggerOf, Setting{On: true, Origin: origin}, func(v View) Setting {
 		return Setting{Version: max(v.Trigger.Version, v.State.Manual.UnixMicro())}
 	})
 }
 
-func (s *Store) set(ctx context.Context, job, what string, set Setting, stands func(View) Setting) (Setting, error) {
+func (s *Store) set(ctx context.Context, job, what string, set Setting, present func(View) Setting) (Setting, error) {
 	views, now, err := s.Views(ctx, job)
 	if err != nil {
 		return Setting{}, err
@@ -49,27 +49,27 @@ func (s *Store) set(ctx context.Context, job, what string, set Setting, stands f
 	if len(views) == 0 {
 		return Setting{}, fmt.Errorf("job %q: %w", job, ErrUnknown)
 	}
-	set.Tie, set.Version = random(3), max(stands(views[0]).Version+1, now.UnixMicro())
+	set.Tie, set.Version = random(3), max(present(views[0]).Version+1, now.UnixMicro())
 	for n := 1; ; n++ {
 		err := s.try(ctx, job, what, set)
 		newer, ok := errors.AsType[*newerError](err)
-		if !ok || n == maxSets || newer.stands.At().After(now.Add(Ahead)) {
+		if !ok || n == maxSets || newer.present.At().After(now.Add(Ahead)) {
 			return set, err
 		}
-		set.Version = newer.stands.Version + 1
+		set.Version = newer.present.Version + 1
 	}
 }
 
 // MaxSettings is how many of the newest settings of a job the nodes keep.
 const MaxSettings = 20
 
-// Past is a setting that was made: of the job's pause, or a trigger.
+// Past is a setting that was made: a pause, its end, or a trigger.
 type Past struct {
 	Setting
 	IsTrigger bool
 }
 
-// Settings returns the newest settings of a job, the newest first. [ErrNoQuorum].
+// Settings returns the newest settings of a job, the newest first. If too few nodes answer, the error is [ErrNoQuorum].
 func (s *Store) Settings(ctx context.Context, job string) ([]Past, error) {
 	args := append(s.asking[:len(s.asking):len(s.asking)], MaxSettings)
 	op := fmt.Sprintf("settings of %q", job)
@@ -78,7 +78,7 @@ func (s *Store) Settings(ctx context.Context, job string) ([]Past, error) {
 		return nil, err
 	}
 	quorum.DropRows(answers, func(p Past) bool { return p.At().After(now.Add(Ahead)) })
-	// One that was repeated with a larger version is on the nodes that took the first one, too.
+	// A setting that was repeated with a larger version appears twice on nodes that took the first one.
 	return quorum.NewestRows(answers, s.config.Quorum.Enough(withRows(answers)), MaxSettings, func(a, b Past) int {
 		return cmp.Or(cmp.Compare(b.Version, a.Version), cmp.Compare(b.Tie, a.Tie))
 	}), nil
@@ -89,15 +89,15 @@ func readSettings(r *quorum.Reply) ([]Past, error) { return readList(r, decodePa
 func decodePast(text string) (Past, error) {
 	what, setting := text[:min(1, len(text))], text[min(1, len(text)):]
 	if what != pauseOf && what != triggerOf {
-		return Past{}, fmt.Errorf("what was set cannot be read: %.80q", text)
+		return Past{}, fmt.Errorf("the past setting cannot be read: %.80q", text)
 	}
 	s, err := decodeSetting(setting)
 	return Past{s, what == triggerOf}, err
 }
 
-// newerError says that a newer setting stands on some node.
+// newerError says that some node has a newer setting.
 type newerError struct {
-	stands Setting
+	present Setting
 	error
 }
 
@@ -122,8 +122,8 @@ func (s *Store) try(ctx context.Context, job, what string, set Setting) error {
 		err := a.Err
 		if err == nil {
 			err = a.Value.err
-			if a.Value.stands.IsNewer(newer) {
-				newer = a.Value.stands
+			if a.Value.present.IsNewer(newer) {
+				newer = a.Value.present
 			}
 		}
 		if err == nil {
@@ -148,8 +148,8 @@ func (e *newerError) Unwrap() error { return e.error }
 
 // setAnswer is a node's answer to a setting.
 type setAnswer struct {
-	err    error   // why it is not set
-	stands Setting // the newer one that is
+	err     error   // why the setting is not stored
+	present Setting // the newer one that the node has
 }
 
 func readSet(r *quorum.Reply) (a setAnswer, err error) {
@@ -169,10 +169,10 @@ func readSet(r *quorum.Reply) (a setAnswer, err error) {
 		if err != nil {
 			return a, err
 		}
-		if a.stands, err = decodeSetting(text); err != nil {
+		if a.present, err = decodeSetting(text); err != nil {
 			return a, err
 		}
-		a.err = fmt.Errorf("a newer one stands, by %s at %v", a.stands.Who(), a.stands.At())
+		a.err = fmt.Errorf("it has a newer setting, by %s at %v", a.present.Who(), a.present.At())
 	default:
 		return a, fmt.Errorf("unexpected item %q", code)
 	}

@@ -37,7 +37,7 @@ func TestPause_IsSeenByWhoeverPrepares(t *testing.T) {
 	})
 }
 
-// One node has a setting of next year, and its clock is right, or wrong as well.
+// One node has a setting of next year, and its clock is right, ahead or behind.
 func TestPause_OneNodeThatIsWrong(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{"its clock is right": 0, "its clock is ahead": 365 * 24 * time.Hour, "its clock is behind": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestPause_OneNodeThatIsWrong(t *testing.T) {
 				c.Node(0).HSet("{redlock}:settings:x", "p:"+job, wrong.Text())
 				c.Offset(0, ahead)
 				if ahead == 0 {
-					a.links.Cut(2) // so that it is asked
+					a.links.Cut(2) // so that the wrong node is asked
 				}
 				for _, set := range []func(ctx context.Context, job string, origin jobstore.Origin) (jobstore.Setting, error){a.Pause, a.Resume} {
 					time.Sleep(time.Second)
@@ -94,7 +94,7 @@ func TestPoll_TellsWhatWasSetAndWhoForgot(t *testing.T) {
 			t.Helper()
 			p, err := a.Poll(t.Context(), a.ballot, false, latest)
 			if err != nil || len(p.Changed) != changed || len(p.Unserved) != unserved || p.Fenced != nil {
-				t.Errorf("it hears %+v, %v", p, err)
+				t.Errorf("Poll returns %+v, %v", p, err)
 			}
 			return p.Latest
 		}
@@ -115,12 +115,12 @@ func TestPoll_TellsWhatWasSetAndWhoForgot(t *testing.T) {
 		latest = poll(latest, 1, 0)
 		c.Wipe(2)
 		latest = poll(latest, 0, 1)
-		if _, heard := latest[2]; heard {
-			t.Error("what a node told of before it lost its state is said to be known")
+		if _, known := latest[2]; known {
+			t.Error("a change that a node returned before it lost its state counts as known")
 		}
 		header, err := b.Header(t.Context(), "x")
 		if err != nil || time.Since(header.Alive) > time.Second {
-			t.Errorf("the leader was heard of at %v, and it is %v: %v", header.Alive, time.Now(), err)
+			t.Errorf("the leader was alive at %v, and it is %v: %v", header.Alive, time.Now(), err)
 		}
 		time.Sleep(jobstore.Ahead + time.Second)
 		b.mustPrepare()
@@ -128,13 +128,13 @@ func TestPoll_TellsWhatWasSetAndWhoForgot(t *testing.T) {
 		p, err := a.Poll(t.Context(), a.ballot, false, nil)
 		want.Err(t, err, jobstore.ErrNoQuorum)
 		if p.Fenced == nil || p.Fenced.Header.Promised != b.ballot {
-			t.Errorf("after another was promised it hears %+v", p)
+			t.Errorf("after another ballot was promised, Poll returns %+v", p)
 		}
 	})
 }
 
-// Somebody has forged the number of a change. Of those that follow, the leader hears all the same.
-func TestPoll_HearsOfChangesAfterOneOfTheFarFuture(t *testing.T) {
+// Somebody has forged the number of a change. The leader still learns of later changes.
+func TestPoll_ReturnsChangesAfterOneOfTheFarFuture(t *testing.T) {
 	for _, number := range []float64{1 << 53, 1e308} {
 		inBubble(t, 1, func(t *testing.T, c *cluster) {
 			a := c.writer("a")

@@ -10,7 +10,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// Somebody has written nonsense for one job to a majority of the nodes.
+// Somebody has written garbage for one job on a majority of the nodes.
 func TestPage_ASickJobHidesNoOther(t *testing.T) {
 	const jobs, settings = "{redlock}:jobs:x", "{redlock}:settings:x"
 	for _, test := range []struct{ key, field, value string }{
@@ -41,7 +41,7 @@ func TestPage_ASickJobHidesNoOther(t *testing.T) {
 				if sick := views[1]; (sick.Err == nil) != (sick.State.Plan == "sick") || test.key == jobs && sick.Err == nil {
 					t.Errorf("the sick one is %+v", sick)
 				}
-				for _, p := range a.mustPrepare("good", "sick")[:2] { // a leader can begin
+				for _, p := range a.mustPrepare("good", "sick")[:2] { // a leader can start
 					if p.Err != nil || p.Jobs[0].Err != nil {
 						t.Errorf("node %d: %v, %v", p.Node, p.Err, p.Jobs[0].Err)
 					}
@@ -52,7 +52,7 @@ func TestPage_ASickJobHidesNoOther(t *testing.T) {
 	}
 }
 
-// A record that one node has from the far future would be the newest forever, and none after the year 9999 can be told as JSON.
+// A record of the far future on one node would be the newest forever, and one after the year 9999 cannot be encoded as JSON.
 func TestHistory_NoneOfTheFarFuture(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.writer("a")
@@ -64,7 +64,7 @@ func TestHistory_NoneOfTheFarFuture(t *testing.T) {
 		}
 		for _, record := range []string{
 			"t253402300800000,ok,2,,0,x,0,1",          // tick, start and end in the year 10000
-			"t253402300000000,ok,3,,0,x,0,1000000000", // only its end
+			"t253402300000000,ok,3,,0,x,0,1000000000", // only the end in the year 10000
 			"t16725225600000,ok,5,,0,x,0,1",           // in 2500
 			"m16725225600000000,missed,6,,0,x",
 			"t-99999999999999,ok,7,,0,x,0,1",
@@ -96,7 +96,8 @@ func TestState_TimesThatJSONCannotHaveAreRefused(t *testing.T) {
 	}
 }
 
-// What a node says of a time to come is that node's error: the others would take it over, and nothing would happen until then.
+// A time of the future in a node's state is that node's error. Otherwise the other nodes would take over the state, and nothing
+// would happen until then.
 func TestPrepare_AStateOfATimeToComeIsNotBelieved(t *testing.T) {
 	for name, spoil := range map[string]func(s *jobstore.State, at time.Time){
 		"since":   func(s *jobstore.State, at time.Time) { s.Since = at },
@@ -128,7 +129,7 @@ func TestPrepare_AStateOfATimeToComeIsNotBelieved(t *testing.T) {
 					}
 					for _, p := range a.mustPrepare("job") {
 						if err := p.Jobs[0].Err; errors.Is(err, jobstore.ErrAhead) != (ahead == time.Hour) || ahead < time.Minute && err != nil {
-							t.Errorf("%v ahead, node %d names %+v: %v", ahead, p.Node, p.Jobs[0].State, err)
+							t.Errorf("%v ahead, node %d has %+v: %v", ahead, p.Node, p.Jobs[0].State, err)
 						}
 					}
 				}

@@ -8,12 +8,12 @@ import (
 // State is everything that the nodes know of a job, except its history. The leader writes it as a whole.
 type State struct {
 	Since    time.Time // when a leader first had the job
-	Plan     string    // normalized spec and zone; another plan is another timetable
+	Plan     string    // normalized spec and zone; a different plan has different ticks
 	Mark     time.Time // high-water mark: every tick up to here is settled or open
-	Manual   time.Time // the same for triggered runs
+	Manual   time.Time // high-water mark of triggered runs
 	Pause    Setting   // the newest that the leader has learned of
-	Trigger  Setting   // the same, while its run waits
-	Missed   int       // ticks, in all
+	Trigger  Setting   // the newest that the leader has learned of, while its run waits
+	Missed   int       // all missed ticks
 	NotRun   NotRun    // the newest tick that did not run; zero if a newer one was opened
 	Open     []Open    // runs without an end, in the order in which they were opened
 	Last     Record    // the newest run that has ended; its State is empty if there is none
@@ -23,7 +23,7 @@ type State struct {
 	Lost     time.Time // when a leader found that a majority had lost the job; zero: never
 }
 
-// MaxOpen is how many open runs a state has at most. Others are neither written nor read.
+// MaxOpen is the largest number of open runs in a state. A state with more is neither written nor read.
 const MaxOpen = 1000
 
 // check returns an error if the state cannot be stored.
@@ -34,8 +34,8 @@ func (s *State) check() error {
 	return nil
 }
 
-// newest returns the newest time in the state but the mark. The starts of runs are left out: one with jitter is opened before
-// its start.
+// newest returns the newest time in the state, except for the mark and the starts of runs. A run with jitter is opened before its
+// start.
 func (s *State) newest() time.Time {
 	t := s.Pause.At()
 	for _, other := range []time.Time{s.Trigger.At(), s.Since, s.Manual, s.NotRun.Tick, s.Lost} {
@@ -50,23 +50,23 @@ func (s *State) newest() time.Time {
 	return t
 }
 
-// Slot is what a run is for: a tick, or a trigger.
+// Slot identifies what a run is for: a tick or a trigger.
 type Slot struct {
-	At     time.Time // of a tick: in whole ms; of a trigger: its version, in µs
+	At     time.Time // of a tick, in whole ms; or the version of a trigger, in µs
 	Manual bool
 }
 
-// Open is a run that has been written and has no end yet.
+// Open is a run whose start has been written and that has no end yet.
 type Open struct {
 	Slot    Slot
-	ID      string // of this attempt
-	Attempt int    // number of its first try; from 1, over all attempts at the slot
+	ID      string // of the run
+	Attempt int    // number of its first attempt, from 1, counted over all runs of the slot
 	Tries   int    // attempts that the run may make: 1 and its retries
 	Token   uint64
 	Replica string
 	Start   time.Time // by the nodes' clock
 	Late    bool      // the tick is caught up with
-	// Returned says that the run was cut off and has returned. The next leader runs the slot again and need not wait for it.
+	// Returned says that the run was cut off and has returned. The next leader runs the slot again and need not wait for this run.
 	Returned bool
 }
 
@@ -99,7 +99,7 @@ const (
 type Record struct {
 	Slot    Slot
 	ID      string
-	Attempt int // number of its last try
+	Attempt int // number of its last attempt
 	Token   uint64
 	State   string
 	Replica string
@@ -107,29 +107,29 @@ type Record struct {
 	End     time.Time
 	Late    bool
 	Err     string
-	Ticks   int       // of a row for a range: how many ticks there are in it; Slot is the last
-	From    time.Time // and the first
+	Ticks   int       // number of ticks, if the row is for a range; Slot is the last of them
+	From    time.Time // the first tick of the range
 }
 
-// Setting is what a person has set.
+// Setting is a pause, its end, or a trigger.
 type Setting struct {
-	Version int64 // µs by a node's clock, above every earlier one
+	Version int64 // µs by the nodes' clocks, above every earlier one
 	On      bool
 	Origin
-	Tie string // six random hexadecimal digits, which put equal versions in an order
+	Tie string // six random hexadecimal digits, which order equal versions
 }
 
-// Origin is who has set something, and why.
+// Origin says who made a setting, and why.
 type Origin struct {
-	By   string // who has set it, if the replica said so
-	From string // the replica on which it was set
-	Why  string // if a reason was given
+	By   string // who made it, if given
+	From string // the replica on which it was made
+	Why  string // the reason, if given
 }
 
-// At returns when it was set.
+// At returns when the setting was made.
 func (s Setting) At() time.Time { return timeOf(s.Version) }
 
-// Who returns who has set it, or on which replica somebody did.
+// Who returns who made the setting, or on which replica somebody did.
 func (o Origin) Who() string {
 	if o.By == "" {
 		return fmt.Sprintf("somebody on %q", o.From)
@@ -137,7 +137,7 @@ func (o Origin) Who() string {
 	return fmt.Sprintf("%q on %q", o.By, o.From)
 }
 
-// IsNewer reports whether s replaces than.
+// IsNewer reports whether s is newer than another setting.
 func (s Setting) IsNewer(than Setting) bool {
 	return s.Version > than.Version || s.Version == than.Version && s.Tie > than.Tie
 }

@@ -10,23 +10,23 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// View is what a majority knows of a job, to show it.
+// View is what a majority knows of a job, for people.
 type View struct {
 	Job            string
 	At             At // of the state
 	State          State
 	Pause, Trigger Setting
-	Unsure         bool  // a node has a newer pause or trigger, and too few others
-	Err            error // why the state cannot be read; nil: it is there
+	Unsure         bool  // some nodes, but too few, have a newer pause or trigger
+	Err            error // why the state cannot be read; nil if it was read
 }
 
-// Views returns those of the jobs that are known and can be read, [MaxJobs] at most, in the order of their names. now is the time
-// by the nodes' clocks. Where the nodes do not say the same, Views waits for all of them. [ErrNoQuorum].
+// Views returns those of the given jobs that are known and can be read, at most [MaxJobs], sorted by name. now is the time by the
+// nodes' clocks. If the first answers differ, Views waits for all nodes. If too few nodes answer, the error is [ErrNoQuorum].
 func (s *Store) Views(ctx context.Context, jobs ...string) (views []View, now time.Time, err error) {
 	return s.viewsOf(ctx, (*page).hasSameStates, jobs)
 }
 
-// ViewsOfAll is Views that waits for all nodes: one of them has something new.
+// ViewsOfAll is Views, but always waits for all nodes, because one of them has something new.
 func (s *Store) ViewsOfAll(ctx context.Context, jobs ...string) (views []View, err error) {
 	views, _, err = s.viewsOf(ctx, never, jobs)
 	return views, err
@@ -49,12 +49,12 @@ func (s *Store) viewsOf(ctx context.Context, alike func(a, b *page) bool, jobs [
 	return slices.DeleteFunc(s.views(pages, now), func(v View) bool { return v.Err != nil }), now, nil
 }
 
-// views returns the jobs that the pages have, in the order of their names. now is the time by the nodes' clocks.
+// views returns the jobs of the pages, sorted by name. now is the time by the nodes' clocks.
 func (s *Store) views(pages []page, now time.Time) []View {
 	views := make([]View, 0, longest(pages))
-	next := make([]int, len(pages)) // of each page
+	next := make([]int, len(pages)) // index of the next job of each page
 	var all []jobAnswer
-	var without []*page // of nodes that do not know the job
+	var without []*page // pages of nodes that do not know the job
 	for {
 		name, more := "", false
 		for i, p := range pages {
@@ -81,7 +81,7 @@ func (s *Store) views(pages []page, now time.Time) []View {
 	}
 }
 
-// jobAnswer is what a node says of a job.
+// jobAnswer is a node's answer about a job.
 type jobAnswer struct {
 	*raw
 	page *page
@@ -89,34 +89,35 @@ type jobAnswer struct {
 
 func (t jobAnswer) hasSettings() bool { return t.pause.Version != 0 || t.trigger.Version != 0 }
 
-// view returns what holds of what nodes say of a job, which nodes without it do not know; false: too few of them know it.
+// view decides on a job from the nodes' answers about it. without are the pages of nodes that do not know it. It returns false if
+// too few nodes know the job.
 func (s *Store) view(name string, all []jobAnswer, without []*page, now time.Time) (v View, ok bool) {
 	known := make([]jobAnswer, 0, len(all))
-	heard := 0
+	voters := 0
 	for _, t := range all {
 		switch t.kind {
 		case None:
 			without = append(without, t.page)
-		case Left: // a node that has lost its state may have an older one: it does not speak against a newer one
+		case Left: // a node that has lost its state may have an older one, so it has no vote against a newer one
 			known = append(known, t)
 		case Present:
 			known = append(known, t)
-			heard++
+			voters++
 		}
 	}
 	slices.SortStableFunc(known, func(a, b jobAnswer) int { return b.at.compare(a.at) })
 	for _, p := range without {
 		if len(known) > 0 && p.wouldKnow(known[0].at) {
-			heard++
+			voters++
 		}
 	}
 	q := s.config.Quorum
-	if len(known) == 0 || len(known) < q.Enough(heard) {
+	if len(known) == 0 || len(known) < q.Enough(voters) {
 		return v, false
 	}
 	v.Job = name
 	for len(known) > 0 {
-		n := mostOf(known, q.Enough(heard))
+		n := mostOf(known, q.Enough(voters))
 		found := known[n].decode(known[n].page.now)
 		if v.At, v.State, v.Err = found.At, found.State, found.Err; v.Err == nil {
 			break
@@ -127,9 +128,9 @@ func (s *Store) view(name string, all []jobAnswer, without []*page, now time.Tim
 	return v, true
 }
 
-// mostOf returns the index of the state that was written last of those that enough nodes have, or had before a newer one. Of one
-// place in the order there is only one state: another text at this place is somebody else's, and supports none. If no state is had
-// by enough nodes, it is the one that most have. known is in the order of places, the newest first.
+// mostOf returns the index of the newest state that enough nodes have, or had before a newer one. The library writes only one state
+// at each position, so a different text at the same position is somebody else's and supports no state. If no state has enough nodes,
+// it returns the state that the most nodes have. known is sorted by position, the newest first.
 func mostOf(known []jobAnswer, enough int) (best int) {
 	most := 0
 	for i, t := range known {
@@ -149,10 +150,10 @@ func mostOf(known []jobAnswer, enough int) (best int) {
 	return best
 }
 
-// set fills in what people have set.
+// set fills in the pause and the trigger.
 func (v *View) set(q *quorum.Quorum, all []jobAnswer, now time.Time) {
 	v.Pause, v.Trigger = v.State.Pause, v.State.Trigger
-	if !slices.ContainsFunc(all, jobAnswer.hasSettings) { // most often
+	if !slices.ContainsFunc(all, jobAnswer.hasSettings) { // the usual case
 		return
 	}
 	var pauses, triggers votes
@@ -166,43 +167,43 @@ func (v *View) set(q *quorum.Quorum, all []jobAnswer, now time.Time) {
 	v.Unsure = pauses.newest(now).IsNewer(v.Pause) || triggers.newest(now).IsNewer(v.Trigger)
 }
 
-// compare puts places in their order.
+// compare orders positions.
 func (a At) compare(b At) int {
 	return cmp.Or(strings.Compare(string(a.Ballot), string(b.Ballot)), cmp.Compare(a.Seq, b.Seq))
 }
 
-// wouldKnow reports that the node would know a job if it had stored the state at that place: it knows all jobs of its leader, or
-// has lost nothing since such a state was written.
+// wouldKnow reports whether the node would know a job if it had ever stored the state at that position: it has all jobs of its
+// leader, or has lost nothing since the state was written.
 func (p *page) wouldKnow(at At) bool {
 	return p.header.Settled && p.header.Began.Equal(p.began) || p.began.Add(Ahead).Before(at.Ballot.Time())
 }
 
-// covers reports that the page says whether the node knows the job.
+// covers reports whether the page shows if the node knows the job.
 func (p *page) covers(name string) bool { return p.last == "" || name <= p.last }
 
-// hasSameJobs reports whether two nodes know the same jobs, for which people have set the same, and have no two states at one place
-// in the order, of which one is somebody else's.
+// hasSameJobs reports whether two nodes know the same jobs with the same settings, and have no different states at the same
+// position, of which one would be somebody else's.
 func (p *page) hasSameJobs(other *page) bool {
 	return slices.Equal(p.names, other.names) && slices.EqualFunc(p.jobs, other.jobs, func(a, b raw) bool {
 		return a.pause == b.pause && a.trigger == b.trigger && (a.at != b.at || a.state == b.state)
 	})
 }
 
-// hasSameStates reports whether two nodes know the same of the jobs.
+// hasSameStates reports whether two nodes have the same states and settings of the same jobs.
 func (p *page) hasSameStates(other *page) bool {
 	return p.hasSameJobs(other) && slices.EqualFunc(p.jobs, other.jobs, func(a, b raw) bool {
 		return a.kind == b.kind && a.at == b.at
 	})
 }
 
-// headerOf returns what holds of the nodes' headers: the largest ballot that enough nodes have promised, or a larger one; when enough
-// nodes had heard of its leader; and whether that had written all of its jobs then, as enough nodes say.
+// headerOf returns one header for all nodes. Its ballot is the largest for which enough nodes have promised it or a larger one. Its
+// Alive is the last instant by which enough nodes had heard from a leader. Settled is set if enough nodes say so of that ballot.
 func (s *Store) headerOf(pages []page) (h Header) {
 	var all []Header
 	for i := range pages {
 		if p := &pages[i]; p.header.Promised != "" && p.header.Began.Equal(p.began) {
 			all = append(all, p.header)
-		} else { // it has lost its state: until then it may have heard of a leader
+		} else { // it has lost its state, and may have heard from a leader until then
 			h.Alive = latest(h.Alive, p.began)
 		}
 	}

@@ -13,24 +13,24 @@ import (
 // MaxSeq bounds the calls of Write under one ballot.
 const MaxSeq = 99_999_999
 
-// Write is a state of a job, to be stored as a whole.
+// Write is a new state of a job.
 type Write struct {
 	Job     string
-	Follows At // the place of the state from which this one was made
+	Follows At // position of the state from which this one was made
 	State   State
-	Opens   bool     // it opens a tick, so a newer pause refuses it
+	Opens   bool     // it opens a tick, so a node with a newer pause refuses it
 	Ended   []Record // for the history, the newest last
 }
 
-// Write stores states of jobs, [MaxJobs] at most, under the ballot that was promised to their leader. seq grows from call to call
+// Write stores states of jobs, at most [MaxJobs], under the ballot that was promised to their leader. seq grows from call to call
 // under one ballot, up to [MaxSeq]. The error of a job is nil if a majority has stored its state. Otherwise it is [ErrFenced] if
-// larger ballots are the reason, [ErrPaused] if a pause is, else [ErrNoQuorum]. A state with more than [MaxOpen] open runs is not
-// sent. unserved are nodes that take part again only under a larger ballot.
+// larger ballots are the reason, [ErrPaused] if a pause is, and else [ErrNoQuorum]. Write does not send a state with more than
+// [MaxOpen] open runs. unserved are nodes that take part again only under a larger ballot.
 //
-// lacks is called with each other node that has not stored all of the states, and with the indices of those that it lacks: when
-// the node's call is over, also after Write has returned, on any goroutine. later is the largest number under this ballot that the
-// node says it has stored instead; 0: none. If no call has had that number, somebody else has changed what the node keeps, and it
-// stores nothing under this ballot any more.
+// Write calls lacks for each other node that has not stored all of the states, with the indices of those that it lacks. It does so
+// when the node's call is over, which may be after Write has returned, on any goroutine. later is the largest number under this
+// ballot that the node says it has stored instead; 0: none. If no call has used that number, somebody else has changed the node's
+// data, and the node stores nothing under this ballot any more.
 func (s *Store) Write(
 	ctx context.Context, b Ballot, seq int, writes []*Write, lacks func(node int, writes []int, later int),
 ) (errs []error, unserved []*UnservedError) {
@@ -42,7 +42,7 @@ func (s *Store) Write(
 	args := append(s.leading[:len(s.leading):len(s.leading)], string(b), At{b, seq}.encode()[ballotLen:], from)
 	keys := s.keys(s.settingsKey(), s.namesKey())
 	errs = make([]error, len(writes))
-	var sent []int // of writes
+	var sent []int // indices of writes
 	for i, w := range writes {
 		if err := w.State.check(); err != nil {
 			errs[i] = fmt.Errorf("write of %q: %w", w.Job, err)
@@ -91,8 +91,9 @@ func (s *Store) Write(
 	return errs, unserved
 }
 
-// missing returns which of the writes that were sent a node has not stored, unless it serves larger ballots only: it gets all jobs
-// again under one of these. A pause that is newer, or a later state, is no loss: of the latter it returns the largest number.
+// missing returns which of the sent writes a node has not stored. It returns none if the node serves only larger ballots, because the
+// node gets all jobs again under one of these. A write that a newer pause refused, or a later state replaced, is not missing either;
+// later is the largest number of such a state.
 func missing(a quorum.Answer[[]error], sent []int) (missing []int, later int) {
 	if errors.Is(a.Err, ErrFenced) || errors.Is(a.Err, ErrStateLost) || errors.Is(a.Err, ErrYoung) {
 		return nil, 0
@@ -108,7 +109,7 @@ func missing(a quorum.Answer[[]error], sent []int) (missing []int, later int) {
 	return missing, later
 }
 
-// lateError says which number under its ballot the state has that is stored. It is an [ErrLate].
+// lateError has the number of the later state that is stored. It is an [ErrLate].
 type lateError struct{ seq int }
 
 func (e *lateError) Error() string { return fmt.Sprintf("%v, number %d", ErrLate, e.seq) }
@@ -146,16 +147,16 @@ func of(a quorum.Answer[[]error], i int) error {
 	case a.Err != nil:
 		return a.Err
 	case i >= len(a.Value):
-		return errors.New("unexpected reply: it tells of fewer jobs")
+		return errors.New("unexpected reply: it has too few jobs")
 	}
 	return a.Value[i]
 }
 
-// outcome returns the error of the i-th write; nil: a majority has stored it.
+// outcome returns the error of the i-th write, or nil if a majority has stored it.
 func (s *Store) outcome(job string, answers []quorum.Answer[[]error], i int, cause error) error {
 	q := s.config.Quorum
 	stored, fenced := 0, 0
-	var pauses votes // newer ones
+	var pauses votes // pauses that refused the write
 	var failed []quorum.NodeError
 	for n, a := range answers {
 		err := of(a, i)
@@ -185,7 +186,7 @@ func (s *Store) outcome(job string, answers []quorum.Answer[[]error], i int, cau
 	return s.shortfall(fmt.Sprintf("write of %q", job), stored, failed, kind, cause)
 }
 
-// PausedError has the pause that a node has. It is an [ErrPaused].
+// PausedError has the pause that refused a write. It is an [ErrPaused].
 type PausedError struct{ Pause Setting }
 
 func (e *PausedError) Error() string {
@@ -195,7 +196,7 @@ func (e *PausedError) Error() string {
 // Unwrap returns ErrPaused.
 func (*PausedError) Unwrap() error { return ErrPaused }
 
-// readWritten reads the reply of the script write: for each job why it is not stored, or nil.
+// readWritten reads the reply of the script write. It returns an error for each job, or nil if it is stored.
 func readWritten(r *quorum.Reply) ([]error, error) {
 	if _, err := refused(r); err != nil {
 		return nil, err

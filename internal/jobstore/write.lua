@@ -2,12 +2,12 @@
 -- KEYS     ..., hash of settings, names, then the runs of each job, whose key ends with its name
 -- ARGV     ..., ballot, seq (8 digits), where the name begins in these keys, then for each job: ballot and seq of the entry that
 --          this one follows, or spaces (34), and the entry from its mark on; its pause, if it has one; its records, the newest last
--- returns  w, and an item for each job: y: it is stored, now or before; l and its seq: a later one is; p and a text: a newer
---          pause stands; a: the mark is ahead of the clock
---          or r, header: a larger ballot was promised; u: there was no prepare in this incarnation; a, s: as prepare returns them
+-- returns  w, and an item for each job: y: it is stored, now or before; l and a seq: a later entry is stored; p and a text: there
+--          is this newer pause; a: the mark is ahead of the clock
+--          or r, header: a larger ballot was promised; u: there was no prepare in this incarnation; a, s: as in prepare
 -- An entry is TAG BALLOT SEQ MARK PAUSE KIND RECORDS STATE: tag (28), ballot (26), seq (8), mark (13), version of the pause (22;
--- zeros: there is none), kind (1; o: it opens a tick, else -), number of records that came with it (2), and the state. An entry
--- that stands and is newer than the one that the new one follows was stored by too few servers: its records go with it.
+-- zeros: there is none), kind (1; o: it opens a tick, else -), number of records that came with it (2), and the state. If the
+-- present entry is newer than the one that the new entry follows, too few servers have stored it: its records are removed with it.
 local ballot, seq = ARGV[4], ARGV[5]
 if began then
   items[1] = 'u' .. string.format('%d', now - began)
@@ -27,7 +27,7 @@ elseif promised > ballot then
 end
 items[1] = 'w' .. age
 
--- history changes a job's list of runs. A key that is no list costs its job the history on this server, and no other job anything.
+-- history changes a job's list of runs. If the key is not a list, the job has no history on this server; other jobs are unaffected.
 local function history(...)
   local done = redis.pcall(...)
   if type(done) == 'table' and done.err and not string.find(done.err, 'WRONGTYPE', 1, true) then
@@ -48,7 +48,7 @@ local found, pauses = redis.call('HMGET', jobs, unpack(names)), settings('p', na
 local place, last, none = tag .. ballot, string.format('%013d', (now + ahead) / 1000), string.rep('0', 22)
 local n, i = #set, 7
 for job, name in ipairs(names) do
-  local entry, new, stands = found[job], ARGV[i], believed(pauses[job])
+  local entry, new, present = found[job], ARGV[i], believed(pauses[job])
   local version, records = sub(new, 48, 69), tonumber(sub(new, 71, 72))
   local pause = version ~= none and ARGV[i + 1]
   local first = i + (pause and 2 or 1) -- of the records
@@ -57,20 +57,20 @@ for job, name in ipairs(names) do
     item = sub(entry, 55, 62) == seq and 'y' or 'l' .. (string.match(sub(entry, 55, 62), '^%d+$') or '99999999')
   elseif sub(new, 35, 47) > last then
     item = 'a'
-  elseif stands and sub(new, 70, 70) == 'o' and sub(stands, 24, 24) == '1' and sub(stands, 1, 22) > version then
+  elseif present and sub(new, 70, 70) == 'o' and sub(present, 24, 24) == '1' and sub(present, 1, 22) > version then
     item = 'p'
-    texts[#texts + 1] = stands
+    texts[#texts + 1] = present
   else
     set[n + 1], set[n + 2], n = name, place .. seq .. sub(new, 35), n + 2
-    if not entry or sub(entry, 1, 54) ~= place then -- the first under this ballot; the name may be lost
+    if not entry or sub(entry, 1, 54) ~= place then -- the first entry under this ballot; the name may be lost
       news[#news + 1] = 0
       news[#news + 1] = name
     end
-    if pause and (not stands or sub(stands, 1, 22) < version) then
+    if pause and (not present or sub(present, 1, 22) < version) then
       redis.call('HSET', KEYS[3], 'p:' .. name, pause)
     end
     if entry and sub(entry, 29, 62) > sub(new, 1, 34) and sub(entry, 99, 100) ~= '00' then
-      history('LTRIM', KEYS[4 + job], tonumber(sub(entry, 99, 100)), -1) -- the server takes no number with a leading zero
+      history('LTRIM', KEYS[4 + job], tonumber(sub(entry, 99, 100)), -1) -- the server accepts no number with a leading zero
     end
     if records > 0 and history('LPUSH', KEYS[4 + job], unpack(ARGV, first, first + records - 1)) > 60 then
       history('LTRIM', KEYS[4 + job], 0, 49)

@@ -18,7 +18,7 @@ func wantKnown(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// wantMost is for a prepare that has not waited for one of three.
+// wantMost is for a prepare that may not have waited for one of three nodes.
 func wantMost(t *testing.T, got []string, want string) {
 	t.Helper()
 	others := slices.DeleteFunc(slices.Clone(got), func(known string) bool { return known == want })
@@ -27,7 +27,7 @@ func wantMost(t *testing.T, got []string, want string) {
 	}
 }
 
-// Nobody could read it. What is written beside it is stored.
+// Nobody could decode the state. Other states in the same call are stored.
 func TestWrite_AStateThatCannotBeReadIsNotSent(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		w := c.writer("a")
@@ -60,7 +60,7 @@ func TestPrepare_TellsWhatWasWritten(t *testing.T) {
 		a, b := c.writer("a"), c.writer("b")
 		for _, p := range a.mustPrepare(job) {
 			if p.Err == nil && p.Jobs[0].Kind != jobstore.None {
-				t.Errorf("of a job that nobody has written it knows %+v", p.Jobs[0])
+				t.Errorf("it knows %+v of a job that nobody has written", p.Jobs[0])
 			}
 		}
 		state := full(c.Start)
@@ -79,11 +79,11 @@ func TestPrepare_TellsWhatWasWritten(t *testing.T) {
 				t.Errorf("it was written at %v", at)
 			}
 			if p.Previous.Promised != a.ballot || p.Previous.Leader != (jobstore.Leader{Token: 7, Replica: "a"}) {
-				t.Errorf("before, it was %+v", p.Previous)
+				t.Errorf("the previous header was %+v", p.Previous)
 			}
 		}
 		if found < 2 {
-			t.Errorf("%d nodes told of it", found)
+			t.Errorf("%d nodes returned it", found)
 		}
 	})
 }
@@ -108,7 +108,7 @@ func TestWrite_OfALeaderBeforeIsRefused(t *testing.T) {
 	})
 }
 
-// An earlier state that comes late, or again, takes nothing back.
+// An earlier state that arrives late, or again, undoes nothing.
 func TestWrite_OfALeaderIsInOrder(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		a := c.writer("a")
@@ -117,7 +117,7 @@ func TestWrite_OfALeaderIsInOrder(t *testing.T) {
 		a.mustWrite(20 * time.Second)
 		a.seq = 0
 		want.Text(t, a.write(10*time.Second, false), jobstore.ErrLate.Error())
-		a.mustWrite(20 * time.Second) // the same again is no news
+		a.mustWrite(20 * time.Second) // the same again changes nothing
 		wantKnown(t, c.known(a.mustPrepare(job)), "present 20s")
 	})
 }
@@ -156,7 +156,7 @@ func TestPrepare_BallotAheadOfTheClock(t *testing.T) {
 	})
 }
 
-// A node that has lost its state serves no ballot that it can have served before, and none that it has not promised.
+// A node that has lost its state serves no ballot that it may have served before, and none that it has not promised.
 func TestWrite_ToANodeThatLostItsState(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.writer("a")
@@ -196,18 +196,18 @@ func TestWrite_WhileItIsPaused(t *testing.T) {
 		if !ok || paused.Pause != pause {
 			t.Errorf("it was refused by %v", err)
 		}
-		a.mustWrite(10 * time.Second) // opens nothing
+		a.mustWrite(10 * time.Second) // it opens nothing
 		known := jobstore.State{Mark: c.Start.Add(20 * time.Second), Pause: pause}
 		if _, err := a.writeState(known, true); err != nil {
-			t.Errorf("whoever knows of the pause was refused: %v", err)
+			t.Errorf("a writer that knows the pause was refused: %v", err)
 		}
 		over := pause
 		over.Version, over.On = pause.Version+1, false
 		known.Pause = over
 		if _, err := a.writeState(known, true); err != nil {
-			t.Errorf("whoever knows that it is over was refused: %v", err)
+			t.Errorf("a writer that knows the end of the pause was refused: %v", err)
 		}
-		for _, p := range a.mustPrepare(job) { // which the nodes have learned from it
+		for _, p := range a.mustPrepare(job) { // the nodes have learned of its end from a's state
 			if p.Err == nil && p.Jobs[0].Pause != over {
 				t.Errorf("the pause is %+v", p.Jobs[0].Pause)
 			}
@@ -225,7 +225,7 @@ func TestWrite_BallotAheadOfTheClock(t *testing.T) {
 	})
 }
 
-// The node has begun another incarnation, in which it has promised nothing yet.
+// The node has started another incarnation, in which it has promised nothing yet.
 func TestWrite_UnderABallotThatANodeCanHaveServedBefore(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.writer("a"), c.writer("b")
@@ -246,7 +246,7 @@ func TestWrite_UnderABallotThatANodeCanHaveServedBefore(t *testing.T) {
 	})
 }
 
-// One node was given the entry of another one, whose clock was ahead.
+// One node got the entry of another node, whose clock was ahead.
 func TestPrepare_AMarkAheadOfTheClockIsNotBelieved(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		a := c.writer("a")
@@ -281,9 +281,9 @@ func TestContinues(t *testing.T) {
 				a.mustWrite(10 * time.Second)
 				time.Sleep(timeout)
 				test.between(c, b)
-				_, _ = other.prepare() // so that a node that restarted is known to have done so from now on
+				_, _ = other.prepare() // so that a restarted node starts its new incarnation now
 				time.Sleep(jobstore.Ahead + time.Second)
-				a.links.Delay(time.Millisecond, 0) // the others answer first
+				a.links.Delay(time.Millisecond, 0) // the other nodes answer first
 				if got := a.Continues(a.mustPrepare(job), own); got != test.continues {
 					t.Errorf("it continues: %v", got)
 				}
@@ -305,7 +305,7 @@ func TestWrite_RefusesANumberThatIsTooWide(t *testing.T) {
 	})
 }
 
-// Somebody has written text where a job has the list of its runs.
+// Somebody has written a string under the key of a job's list of runs.
 func TestWrite_AHistoryOfAnotherTypeCostsNoOtherJobAnything(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		a := c.writer("a")

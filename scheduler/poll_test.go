@@ -12,13 +12,13 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// A node loses its state. The one write that would bring the job back to it is lost. Minutes later, another node restarts, as
+// A node loses its state, and the one write that would bring the job back to it is lost. Minutes later another node restarts, as
 // the documentation allows.
-func TestLook_ANodeThatMissedTheRewriteGetsTheJobAgain(t *testing.T) {
+func TestPoll_ANodeThatMissedTheRewriteGetsTheJobAgain(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		var forgotten atomic.Int64
+		var dataLost atomic.Int64
 		a := c.leader("a")
-		b := c.idle("b", scheduler.WithHooks(scheduler.Hooks{DataLost: func(string) { forgotten.Add(1) }}))
+		b := c.idle("b", scheduler.WithHooks(scheduler.Hooks{DataLost: func(string) { dataLost.Add(1) }}))
 		for _, r := range []*replica{a, b} {
 			r.add(r.job("job", "@hourly", quick), r.job("other", "*/10 * * * * *", quick))
 		}
@@ -41,19 +41,19 @@ func TestLook_ANodeThatMissedTheRewriteGetsTheJobAgain(t *testing.T) {
 		if c.Node(0).HGet("{redlock}:jobs:x", "job") == "" {
 			t.Error("five minutes later the node does not know the job")
 		}
-		a.links.Cut() // the leader is replaced while the next node restarts
+		a.links.Cut() // the next node restarts while the leader is replaced
 		c.Wipe(1)
 		b.campaign()
 		b.leads()
 		c.SleepTo(6 * time.Minute)
-		if n := forgotten.Load(); n > 0 || !b.status("job").DataLost.IsZero() {
-			t.Errorf("a majority has lost the job (told %d times), though one node of three lost its state at a time", n)
+		if n := dataLost.Load(); n > 0 || !b.status("job").DataLost.IsZero() {
+			t.Errorf("a majority has lost the job (reported %d times), though one node of three lost its state at a time", n)
 		}
 	})
 }
 
-// A node starts with a clock that is an hour ahead. The two others are well.
-func TestLook_ANodeWhoseClockIsAheadCostsNothing(t *testing.T) {
+// A node starts with a clock that is an hour ahead. The other two are healthy.
+func TestPoll_ANodeWhoseClockIsAheadCostsNothing(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.add(a.job("job", "@every 24h", quick), a.job("other", "@every 24h", quick))
@@ -76,13 +76,14 @@ func TestLook_ANodeWhoseClockIsAheadCostsNothing(t *testing.T) {
 		before = writes.Load()
 		c.SleepTo(32 * time.Minute)
 		if n := writes.Load() - before; n > 10 {
-			t.Errorf("and %d times within the next half hour", n)
+			t.Errorf("it was written %d times within the next half hour", n)
 		}
 	})
 }
 
-// A node, or all, lose the key with the names of the jobs, as by an eviction. Ticks go on, and nobody sees the jobs.
-func TestLook_JobsAreListedAlthoughTheirNamesWereEvicted(t *testing.T) {
+// One node, or all nodes, lose the key with the names of the jobs, as by an eviction. Ticks go on, but the jobs are not listed
+// until the leader has written them again.
+func TestPoll_JobsAreListedAlthoughTheirNamesWereEvicted(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.add(a.job("job", "*/10 * * * * *", quick))
@@ -98,7 +99,7 @@ func TestLook_JobsAreListedAlthoughTheirNamesWereEvicted(t *testing.T) {
 	})
 }
 
-// The numbers of writes under one ballot have a width: before it is used up, the leader takes another ballot.
+// The numbers of writes under one ballot have a fixed width. Before it is used up, the leader takes another ballot.
 func TestLoop_TakesALargerBallotBeforeTheNumbersOfItsWritesRunOut(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
@@ -109,7 +110,7 @@ func TestLoop_TakesALargerBallotBeforeTheNumbersOfItsWritesRunOut(t *testing.T) 
 			if isAbout("job", command, args) {
 				mu.Lock()
 				defer mu.Unlock()
-				at := slices.Index(args, "j:x") // followed by the ballot and the number
+				at := slices.Index(args, "j:x") // the ballot and the number follow it
 				ballots[args[at+1]], numbers[args[at+2]] = true, true
 			}
 			return false

@@ -12,8 +12,8 @@ import (
 
 var errUnstored = errors.New("too few nodes stored it before the term ended")
 
-// tell reports a stored record to the log and the hooks. Runs of this process were logged when they returned.
-func (l *loop) tell(job string, r jobstore.Record) {
+// report reports a stored record to the log and the hooks. Runs of this process were logged when they returned.
+func (l *loop) report(job string, r jobstore.Record) {
 	switch r.State {
 	case jobstore.StateMissed:
 		from, n := r.From, max(r.Ticks, 1)
@@ -36,8 +36,8 @@ func (l *loop) tell(job string, r jobstore.Record) {
 	l.s.hooks.finished(recordOf(job, r))
 }
 
-// tellUnstored reports runs that have returned and whose ends could not be stored.
-func (l *loop) tellUnstored(e *entry) {
+// reportUnstored reports runs that have returned but whose ends could not be stored.
+func (l *loop) reportUnstored(e *entry) {
 	open := e.machine.State().Open
 	for _, r := range e.machine.Ended() {
 		for _, o := range open {
@@ -53,16 +53,16 @@ func (l *loop) tellUnstored(e *entry) {
 	}
 }
 
-// logRun logs the end of a run of this process. If the run's context had ended, the error has its cause.
+// logRun logs the end of a run of this process. If the run's context had ended, err includes the cause.
 func (r *runner) logRun(a *active, state string, err error) {
 	switch {
-	case state == jobstore.StateSkipped || state == jobstore.StateMissed: // tell logs it when it is stored
+	case state == jobstore.StateSkipped || state == jobstore.StateMissed: // report logs it once it is stored
 	case state == jobstore.StateInterrupted:
 		r.log.Warn("run interrupted, the next leader runs it again", a.fields(err)...)
 	case err != nil:
 		r.log.Error("run failed", a.fields(err)...)
 	default:
-		if r.log.Core().Enabled(zap.DebugLevel) { // most logs do without, and runs may be many
+		if r.log.Core().Enabled(zap.DebugLevel) { // saves the fields: there may be many runs, and few logs show this
 			r.log.Debug("run done", a.fields(nil)...)
 		}
 	}
