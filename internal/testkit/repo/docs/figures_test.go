@@ -1,0 +1,112 @@
+package docs_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"text/template"
+)
+
+var updateFigures = flag.Bool("figures.update", false, "write the figures of docs/figures.json into the pages")
+
+// measured is a row of the benchmarks, as bench -record keeps it.
+type measured struct {
+	Command, Machine, Date string
+	Failed                 int
+	Figures                []struct {
+		Name                 string
+		Value, Beside, Ratio float64
+		Is, Limit            string
+	}
+}
+
+// generated is a part of a page that is made from figures: a template in a comment, then what it makes of them, then the end.
+var generated = regexp.MustCompile(`(?s)(<!-- figures:\n(.*?)\n-->\n\n)(.*?)(\n<!-- end of figures -->)`)
+
+// No figure of the benchmarks is copied into a page by a person. After bench -record ../docs/figures.json, run this test with
+// -figures.update.
+func TestFigures_AreThoseThatWereMeasured(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs/figures.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows map[string]measured
+	if err := json.Unmarshal(text, &rows); err != nil {
+		t.Fatal(err)
+	}
+	parts := 0
+	for path, p := range pages(t) {
+		page := generated.ReplaceAllStringFunc(string(p.source), func(part string) string {
+			parts++
+			of := generated.FindStringSubmatch(part)
+			made, err := filled(of[2], rows)
+			if err != nil {
+				t.Errorf("%s: %v", path, err)
+				return part
+			}
+			return of[1] + made + of[4]
+		})
+		switch {
+		case page == string(p.source):
+		case *updateFigures:
+			if err := os.WriteFile(filepath.Join(root, path), []byte(page), 0o644); err != nil {
+				t.Error(err)
+			}
+		default:
+			t.Errorf("%s has other figures than docs/figures.json: run this test with -figures.update", path)
+		}
+	}
+	if parts < 2 {
+		t.Errorf("%d parts of pages are made from figures", parts)
+	}
+}
+
+// filled executes a template over the rows.
+func filled(text string, rows map[string]measured) (string, error) {
+	functions := template.FuncMap{
+		"digits": digits,
+		"ours": func(row, name string) (string, error) {
+			for _, f := range rows[row].Figures {
+				if f.Name == name {
+					return digits(f.Value), nil
+				}
+			}
+			return "", fmt.Errorf("no figure %q of row %q was measured", name, row)
+		},
+		"theirs": func(row, name, is string) (string, error) {
+			for _, f := range rows[row].Figures {
+				if f.Name == name && f.Is == is {
+					return digits(f.Beside), nil
+				}
+			}
+			return "", fmt.Errorf("no figure of %q beside %q of row %q was measured", is, name, row)
+		},
+	}
+	made, err := template.New("figures").Funcs(functions).Parse(text)
+	if err != nil {
+		return "", err
+	}
+	var out bytes.Buffer
+	err = made.Execute(&out, rows)
+	return strings.TrimSuffix(out.String(), "\n") + "\n", err
+}
+
+// digits shows two digits, of thousands three, with a comma: more are noise.
+func digits(x float64) string {
+	switch {
+	case x >= 1e6:
+		return fmt.Sprintf("%.3g million", x/1e6)
+	case x >= 1000:
+		n := int(x+5) / 10 * 10
+		return fmt.Sprintf("%d,%03d", n/1000, n%1000)
+	case x >= 10:
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.2g", x)
+}
