@@ -9,6 +9,7 @@
 // do not know.
 //
 // # Who may see it, who may act
+//
 // The handler opens no port and knows no users. Put it behind whatever protects the service's other pages, or see the
 // example of basic authentication. It is read-only unless [AllowActions] has a function that decides who may act.
 // Then users can pause, resume and trigger jobs, only by POST, and only from this page
@@ -24,6 +25,7 @@
 // first line of errors without control characters. It shows no passwords.
 //
 // # JSON
+//
 // api has the same data as JSON. api?name=NAME has one job, with problems[] and all of its records[] and changes[]
 // that the nodes keep:
 //
@@ -53,10 +55,12 @@
 // Fields may be added; existing ones stay.
 //
 // # What it costs
+//
 // The page reads the nodes once in five seconds while at least one page is open, however many are open, and not at
 // all while none is. A hidden tab sends no requests. A read is a call for each job, at each node, and three more for
 // each job whose page is open. After an action the nodes are read at once. Without JavaScript the page reloads itself
 // every five seconds.
+//
 // A replica streams updates to 100 pages at once, and renders pages that show the same only once. For further pages,
 // events answers with 503, and they reload their content every ten seconds. A request is answered with 400 if its
 // parameters are too long, or are not among those in the page's links.

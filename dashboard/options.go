@@ -15,6 +15,7 @@ type Option func(*page)
 // bytes without control characters. It is logged, and stored with the job for everybody to see. Return the user of a
 // session, a client certificate or a checked token. The user name of basic authentication is verified only if
 // something has checked the password. An empty who refuses.
+//
 // authorize is called for each action. It is also called when a page or its stream of events is opened, because only
 // users who may act see the buttons. So it must decide by the request's headers, its address or its context, and not
 // by the method or the form. Users who lose the right may see the buttons for up to a minute more, but their actions
