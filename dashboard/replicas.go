@@ -22,24 +22,24 @@ type seenReplica struct {
 // that serves the page.
 func replicasOf(v *view) []seenReplica {
 	seen := make(map[string]time.Time)
-	hear := func(id string, at time.Time) {
+	note := func(id string, at time.Time) {
 		if id != "" {
 			seen[id] = later(seen[id], at)
 		}
 	}
 	for _, t := range v.Terms {
-		hear(t.Replica, t.Until)
+		note(t.Replica, t.Until)
 	}
 	for _, r := range v.last {
 		if !r.Start.IsZero() {
-			hear(firstLine(r.Replica), sayable(later(r.Start, r.End)))
+			note(firstLine(r.Replica), sayable(later(r.Start, r.End)))
 		}
 	}
 	if v.Leads() {
-		hear(v.Leader.ID, v.Now)
+		note(v.Leader.ID, v.Now)
 	}
 	if _, led := seen[v.Replica.ID]; !led {
-		hear(v.Replica.ID, time.Time{})
+		note(v.Replica.ID, time.Time{})
 	}
 	all := make([]seenReplica, 0, len(seen))
 	for id, at := range seen {

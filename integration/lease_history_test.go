@@ -60,9 +60,9 @@ func TestLease_HistoryOfProcessesUnderFaultsIsThatOfALock(t *testing.T) {
 		h.start(i)
 	}
 
-	var lanes sync.WaitGroup
+	var faulting sync.WaitGroup
 	for _, row := range h.plan {
-		lanes.Go(func() { // ends with the plan
+		faulting.Go(func() { // ends with the plan
 			for _, f := range row {
 				if err := f.play(h); err != nil {
 					t.Errorf("%s: %v", f.what, err)
@@ -70,7 +70,7 @@ func TestLease_HistoryOfProcessesUnderFaultsIsThatOfALock(t *testing.T) {
 			}
 		})
 	}
-	lanes.Wait()
+	faulting.Wait()
 }
 
 // newSeed returns the seed of the variable, or a random one, and logs it.

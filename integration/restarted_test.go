@@ -62,14 +62,14 @@ func (c *cluster) accounted(last time.Time) (notRun []time.Time) {
 	missed := 0
 	for tick := first; !tick.After(last); tick = tick.Add(tickEvery) {
 		r := recordOver(history, tick)
-		leftOut := r.State == scheduler.StateMissed || r.State == scheduler.StateSkipped
+		passed := r.State == scheduler.StateMissed || r.State == scheduler.StateSkipped
 		if r.State == scheduler.StateMissed {
 			missed++
 		}
 		switch n := runs[tick]; {
-		case n > 1, n == 1 && leftOut:
+		case n > 1, n == 1 && passed:
 			c.t.Errorf("%v ran %d times, and is recorded as %+v", tick, n, r)
-		case n == 0 && (leftOut || r.State == scheduler.StateLost) && r.Err != "":
+		case n == 0 && (passed || r.State == scheduler.StateLost) && r.Err != "":
 			notRun = append(notRun, tick)
 		case n == 0:
 			c.t.Errorf("%v did not run, and is recorded as %+v", tick, r)
