@@ -60,7 +60,7 @@ simulation: ## random plans and long series; under the race detector, unit plays
 integration: ## the tests on real redis-server processes
 	go test -race -count=1 -timeout=20m ./integration
 
-nested: ## build and test the modules with a go.mod of their own, two at a time, as their tests mostly wait
+nested: ## build and test the modules with their own go.mod, two at a time, because their tests mostly wait
 	@printf '%s\n' $(filter-out $(browser) $(repo),$(nested)) | xargs -P 2 -I{} sh -c \
 		'out=$$(go -C {} build -o /dev/null ./... 2>&1 && go -C {} test -race ./... 2>&1); status=$$?; \
 		echo "nested {}"; echo "$$out"; exit $$status'

@@ -181,7 +181,7 @@ func (p *page) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(body) // whoever asked is gone
+	_, _ = w.Write(body) // an error means that the client is gone
 }
 
 // api answers with JSON: everything but the records of jobs, or one job with all of its records.
@@ -206,5 +206,5 @@ func (p *page) api(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(body, '\n')) // whoever asked is gone
+	_, _ = w.Write(append(body, '\n')) // an error means that the client is gone
 }

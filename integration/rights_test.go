@@ -53,7 +53,7 @@ var spares = map[string][]string{
 	"none":            nil,
 	"+client|setname": nil,                                // its connections have no name
 	"+script|load":    nil,                                // it sends each script once more
-	"+pubsub|numsub":  nil,                                // who watches is told in any case
+	"+pubsub|numsub":  nil,                                // processes that watch are notified in any case
 	"&{redlock}:*":    {"subscribe: NOPERM .* channels?"}, // so nobody is there to publish to
 	"+hscan":          {"sweep: old records are not removed"},
 	"+hdel":           {"sweep: old records are not removed"},

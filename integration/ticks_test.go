@@ -12,7 +12,7 @@ import (
 	"github.com/redlockfx/redlockfx/integration"
 )
 
-// troubles are what nodes and replicas go through while the job goes on.
+// troubles are what nodes and replicas go through while the job continues.
 var troubles = map[string]func(*cluster){
 	"one node is down, and one slow": func(c *cluster) {
 		must(c.t, c.nodes.Node(0).Kill())
@@ -30,7 +30,7 @@ var troubles = map[string]func(*cluster){
 		}
 		c.ticks(2)
 	},
-	"a majority is away for ten ticks": func(c *cluster) {
+	"a majority is down for ten ticks": func(c *cluster) {
 		run := c.justRan()
 		for _, own := range c.links {
 			own[0].Refuse()

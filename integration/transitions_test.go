@@ -52,7 +52,7 @@ func TestTransitions_NeverOverlap(t *testing.T) {
 	stop()
 	breaking.Wait()
 
-	t.Logf("%d transitions in %v, %d of them while nodes were away, in %d outages",
+	t.Logf("%d transitions in %v, %d of them while nodes were down, in %d outages",
 		all.transitions, time.Since(began), all.short, len(broken.made))
 	t.Logf("leaders fell: %v; by itself, and before its fall: %d", all.fell, all.early)
 	t.Logf("from the end of a term that was lost to the next one, at least: %v", all.margin)
@@ -62,7 +62,7 @@ func TestTransitions_NeverOverlap(t *testing.T) {
 		}
 	}
 	if n := *falls * elections; all.transitions < n || all.short < n/10 {
-		t.Errorf("%d transitions, %d while nodes were away, want %d and %d", all.transitions, all.short, n, n/10)
+		t.Errorf("%d transitions, %d while nodes were down, want %d and %d", all.transitions, all.short, n, n/10)
 	}
 	if t.Failed() {
 		t.Logf("plans: %q\noutages: %q", plans, broken.made)

@@ -123,7 +123,7 @@ func (p *program) completeJobs(cmd *cobra.Command, args []string, _ string) ([]s
 	err := p.withScheduler(cmd.Context(), func(ctx context.Context, _ *election.Elector, s *scheduler.Scheduler) error {
 		all, err := s.Jobs(ctx)
 		for _, one := range all {
-			// The shell prints the names, so they must be plain text, and cobra gives this prefix a meaning of its own.
+			// The shell prints the names, so they must be plain text. To cobra this prefix has a special meaning.
 			if one.Job == plain.Text(one.Job) && !strings.HasPrefix(one.Job, "_activeHelp_") {
 				names = append(names, one.Job)
 			}

@@ -22,7 +22,7 @@ func oneLine(err error) string {
 	return plain.Text(nodeURL.ReplaceAllString(strings.Join(lines, "; "), "$1***"))
 }
 
-// complain prints an error on a line of its own.
+// complain prints an error on one line.
 func complain(w io.Writer, err error) { _, _ = fmt.Fprintln(w, "redlockctl:", oneLine(err)) } // nowhere to report an error of stderr
 
 // cell returns the first line of a text, for a table.
