@@ -4,16 +4,16 @@ SHELL := bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 
-# Modules of their own keep their dependencies out of go.mod; tools only pins the linters.
+# Separate modules keep their dependencies out of go.mod; tools only pins the linters.
 nested := $(filter-out tools,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod */*/*/go.mod)))
 modules := . $(nested)
-# Its tests need a Chromium, which is large: they have a target of their own.
+# Its tests need a Chromium, which is large, so they have a separate target.
 browser := dashboard/browsertest
-# Its tests read all of the repository, which the cache of test results cannot see: they have a target of their own.
+# Its tests read the whole repository, which the cache of test results cannot see, so they have a separate target.
 repo := internal/testkit/repo
-# The tests of the libraries that these two use beside ours need modules that nothing here uses.
+# These two use other libraries, whose tests need modules that nothing here uses.
 tidied := . tools $(filter-out bench examples/migration,$(nested))
-# The file of a tool. It is run by itself, as go tool -modfile refuses to work where there is a go.work.
+# The file of a tool. Run it directly, because go tool -modfile refuses to work where there is a go.work.
 tool = "$$(GOWORK=off go tool -modfile=$(CURDIR)/tools/go.mod -n $(1))"
 
 ##@ Everything
@@ -35,7 +35,7 @@ install: ## redis-server, redis-cli, prometheus, PostgreSQL, MariaDB and a C com
 vet: ## go vet, in every module
 	@set -e; for m in $(modules); do echo "vet $$m"; go -C $$m vet ./...; done
 
-lint: ## formatting, tidy go.mod, staticcheck, errcheck, errorlint, go fix
+lint: ## check formatting and tidy go.mod; staticcheck, errcheck, errorlint, go fix
 	@test -z "$$(gofmt -l .)" || { gofmt -d .; echo 'lint: not formatted, run make fmt' >&2; exit 1; }
 	@bash scripts/tidy.sh -diff $(tidied)
 	@set -e; for m in $(modules); do echo "lint $$m"; cd $(CURDIR)/$$m; \
@@ -51,7 +51,7 @@ repo: ## imports, the length of files, documents, copied examples, a release, an
 unit: ## all tests but integration/, with -race
 	go test -race -timeout=15m $$(go list ./... | grep -v /integration)
 
-simulation: ## random plans and long series, of which unit plays few under the race detector
+simulation: ## random plans and long series; under the race detector, unit plays only few of them
 	go test -count=1 -timeout=5m -v -run 'TestSimulation|TestConformance/Tokens|TestAcquire_ReleaseBeside' ./redlock
 	go test -count=1 -timeout=10m -run 'TestPlans|TestFence|TestLife|TestOnLeader_(No|Registered)' ./election
 	go test -count=1 -timeout=10m -run 'TestSkew|TestTick_Thousand|TestAdmission|TestZone_.*EveryZone' ./scheduler
@@ -60,19 +60,19 @@ simulation: ## random plans and long series, of which unit plays few under the r
 integration: ## the tests on real redis-server processes
 	go test -race -count=1 -timeout=20m ./integration
 
-nested: ## build and test the modules with a go.mod of their own, two at a time, as their tests mostly wait
+nested: ## build and test the modules with their own go.mod, two at a time, because their tests mostly wait
 	@printf '%s\n' $(filter-out $(browser) $(repo),$(nested)) | xargs -P 2 -I{} sh -c \
 		'out=$$(go -C {} build -o /dev/null ./... 2>&1 && go -C {} test -race ./... 2>&1); status=$$?; \
 		echo "nested {}"; echo "$$out"; exit $$status'
 
-test-browser: ## the dashboard in a real Chromium, which is installed where it is missing
+test-browser: ## test the dashboard in a real Chromium, which is installed if it is missing
 	@bash scripts/install.sh chromium
 	go -C $(browser) test -race -count=1 -timeout=10m ./...
 
 ##@ Longer looks
 .PHONY: soak fuzz flake mutants bench engines vulnerabilities
 
-soak: ## many more random plans of faults: lock, election, the model and the machine of jobs, clocks, zones
+soak: ## play many more random plans of faults: lock, election, the model and the machine of jobs, clocks, zones
 	go test -count=1 -timeout=2h -v -run TestSimulation ./redlock -args -plans=5000
 	go test -count=1 -timeout=2h -v -run TestPlans ./election -args -rapid.checks=2000
 	go test -count=1 -timeout=2h -v -run TestModel ./internal/jobstore -args -jobstore.deep
@@ -82,7 +82,7 @@ soak: ## many more random plans of faults: lock, election, the model and the mac
 	go test -race -count=1 -timeout=2h -v -run 'TestTransitions|TestLease_History' ./integration -args -falls=35 -lease.faults=2m
 
 FUZZ ?= 10m
-fuzz: ## each decoder of what a node stores or sends, and the others, for ten minutes; FUZZ=1m for less
+fuzz: ## fuzz each decoder of data from nodes, and the others, for ten minutes; FUZZ=1m for less
 	@grep -rHoE '^func Fuzz[A-Za-z]+' --include='*_test.go' . | sort | while IFS=: read -r file name; do \
 		echo "fuzz $$file $$name"; \
 		(cd "$$(dirname "$$file")" && go test -run '^$$' -fuzz "^$${name#func }$$" -fuzztime $(FUZZ) .) || exit 1; \
@@ -96,7 +96,7 @@ flake: ## every integration scenario 20 times, counted; output in flake.txt
 mutants: ## break the promises one at a time: a test must fail every time
 	go -C internal/testkit/repo run ./mutants
 
-bench: ## measure, beside redsync, and check requirements
+bench: ## measure, compare with redsync, and check requirements
 	cd bench && go run .
 
 ENGINES ?=
@@ -111,14 +111,14 @@ vulnerabilities: ## govulncheck in every module; it asks vuln.go.dev
 ##@ Writing
 .PHONY: fmt tidy pictures release image
 
-fmt: ## gofmt, and what go fix would modernise
+fmt: ## gofmt and go fix
 	gofmt -w .
 	@set -e; for m in $(modules); do (cd $$m && go fix ./...); done
 
 tidy: ## go mod tidy, in every module
 	@bash scripts/tidy.sh $(tidied)
 
-pictures: ## those of the dashboard, anew, into docs
+pictures: ## take the pictures of the dashboard again, into docs
 	@bash scripts/install.sh chromium
 	go -C $(browser) test -count=1 -run Pictures . -args -pictures $(CURDIR)/docs
 

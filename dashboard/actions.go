@@ -13,9 +13,9 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-const maxBody = 4 << 10 // bytes of an action's form
+const maxBody = 4 << 10 // limit of an action's form, in bytes
 
-// action is what a person can have done to a job.
+// action is something that a user can do with a job.
 type action struct {
 	name string
 	do   func(s *scheduler.Scheduler, ctx context.Context, job string) error
@@ -29,9 +29,9 @@ var actions = []action{
 	{"trigger", (*scheduler.Scheduler).Trigger},
 }
 
-var errReadOnly = errors.New("this page is for reading only")
+var errReadOnly = errors.New("this page is read-only")
 
-// actor returns who sends a request, or why they may not act.
+// actor returns the user who sends a request, or an error that says why they may not act.
 func (p *page) actor(r *http.Request) (who string, err error) {
 	if p.authorize == nil {
 		return "", errReadOnly
@@ -45,13 +45,13 @@ func (p *page) actor(r *http.Request) (who string, err error) {
 	return who, nil
 }
 
-// mayAct reports whether who asks for a page is shown what they can do.
+// mayAct reports whether the page for this request has buttons.
 func (p *page) mayAct(r *http.Request) bool {
 	_, err := p.actor(r)
 	return err == nil
 }
 
-// act answers a form that asks for an action, and logs what came of it.
+// act answers the form of an action, and logs the outcome.
 func (p *page) act(a action) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -72,7 +72,7 @@ func (p *page) act(a action) http.HandlerFunc {
 	}
 }
 
-// refuseAction answers a browser with a page that has the way back, and a program with the text.
+// refuseAction answers a browser with a page that links back, and a program with the text of the error.
 func (p *page) refuseAction(w http.ResponseWriter, r *http.Request, status int, why error, back string) {
 	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		http.Error(w, why.Error(), status)
@@ -80,24 +80,24 @@ func (p *page) refuseAction(w http.ResponseWriter, r *http.Request, status int, 
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_ = templates.ExecuteTemplate(w, "refused", map[string]string{"Why": why.Error(), "Back": back}) // whoever asked is gone
+	_ = templates.ExecuteTemplate(w, "refused", map[string]string{"Why": why.Error(), "Back": back}) // an error means that the client is gone
 }
 
-// audit is a logger that says who asked for what. by is empty where nobody is known to have: what a request says of itself
+// audit returns a logger with who asked for what. by is empty if no user is verified: a name that the request claims
 // is no identity.
 func (p *page) audit(r *http.Request, action, job, by string) *zap.Logger {
 	return p.log.With(
 		zap.String("action", action), zap.String("job", firstLine(job)), zap.String("from", r.RemoteAddr), zap.String("by", by))
 }
 
-// refuseOthers answers what a page of another site has a browser send. Its form is not read.
+// refuseOthers answers a request that a page of another site made the browser send. It does not read the form.
 func (p *page) refuseOthers(w http.ResponseWriter, r *http.Request) {
 	p.audit(r, firstLine(strings.TrimPrefix(r.URL.Path, "/")), "", "").Warn("dashboard: an action was refused, or failed",
 		zap.Error(errOtherSite), zap.String("origin", firstLine(r.Header.Get("Origin"))))
 	http.Error(w, errOtherSite.Error(), http.StatusForbidden)
 }
 
-// try does it, or says why not. who is empty unless they may act.
+// try does the action, or returns why not. who is empty unless the user may act.
 func (p *page) try(a action, r *http.Request, parsed error, job string) (who string, status int, err error) {
 	if p.authorize == nil {
 		return "", http.StatusForbidden, errReadOnly

@@ -24,7 +24,7 @@ func TestActions_PauseResumeAndTrigger(t *testing.T) {
 		if w := s.post("pause", "good"); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "./?only=paused" {
 			t.Errorf("%d to %q: %s", w.Code, w.Header().Get("Location"), w.Body)
 		}
-		if paused, _ := good(); !paused { // at once, though the nodes were read a moment ago
+		if paused, _ := good(); !paused { // at once, although the nodes were read a moment ago
 			t.Error("it is not paused")
 		}
 		if w := s.post("trigger", "good"); w.Code != http.StatusSeeOther {
@@ -57,7 +57,7 @@ func TestActions_AreRefused(t *testing.T) {
 		status int
 		text   string
 	}{
-		"read-only": {dashboard.WithLogger(nil), "good", func(*http.Request) {}, http.StatusForbidden, "for reading only"},
+		"read-only": {dashboard.WithLogger(nil), "good", func(*http.Request) {}, http.StatusForbidden, "read-only"},
 		"unauthorised": {dashboard.AllowActions(func(*http.Request) (string, error) { return "", errors.New("ask <Bob>") }), "good",
 			func(*http.Request) {}, http.StatusForbidden, "ask <Bob>"},
 		"nobody": {dashboard.AllowActions(func(*http.Request) (string, error) { return "", nil }), "good",
@@ -97,7 +97,7 @@ func TestActions_AreRefused(t *testing.T) {
 	}
 }
 
-// It is not known whether it was done, and that is said.
+// The answer says that the outcome of the action is not known.
 func TestActions_WithoutAQuorum(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		s.follower.Cut(0, 1)
@@ -107,7 +107,7 @@ func TestActions_WithoutAQuorum(t *testing.T) {
 	}, dashboard.AllowActions(anybody))
 }
 
-// The form says where it was; that must not lead elsewhere.
+// The form names the page to return to; it must not lead to another site.
 func TestActions_LeadBackToThePage(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		for back, want := range map[string]string{

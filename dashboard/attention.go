@@ -7,19 +7,19 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-const maxNotices = 5 // of a kind; what is left out is counted
+const maxNotices = 5 // of a kind; a last notice counts the rest
 
-// notice is something that somebody should look at.
+// notice is something that an operator should look at.
 type notice struct {
 	Kind string // failed, missed, long, node or paused
-	Job  string // empty: it is about no job
+	Job  string // empty: not about a job
 	Text string
 	At   *time.Time
-	Only string // of the notice for what was left out: the choice that has it all
+	Only string // the choice of jobs that shows all of the kind, in the notice that counts the rest
 }
 
-// attention returns what a person on call asks for first, in that order: what failed and with which error, what did not run and
-// why, what runs for too long, which nodes are away, who has paused what.
+// attention returns what a person on call needs first, in this order: what failed and with which error, what did not
+// run and why, what runs too long, which nodes do not count, and who has paused what.
 func attention(v *view) []notice {
 	var all []notice
 	of := func(kind, only, left string, pick func(j *job) (notice, bool)) {
@@ -56,17 +56,17 @@ func attention(v *view) []notice {
 		return notice{Text: text, At: at}, true
 	})
 	of("missed", "trouble", "that did not run", func(j *job) (notice, bool) {
-		lost := j.Last != nil && j.Last.State == scheduler.StateLost && j.Failures > 0 // it is among those that failed
+		lost := j.Last != nil && j.Last.State == scheduler.StateLost && j.Failures > 0 // listed as failed already
 		return notice{Text: "did not run: " + j.Why, At: j.WhyTick}, j.Why != "" && !j.Paused && !j.Running && !lost
 	})
-	of("long", "running", "that run for long", func(j *job) (notice, bool) {
+	of("long", "running", "that run too long", func(j *job) (notice, bool) {
 		if j.Last == nil {
 			return notice{}, false
 		}
-		return notice{Text: fmt.Sprintf("runs for %v on %s: %s", j.Last.Took, j.Last.Replica, j.Long), At: j.Last.Start}, j.Long != ""
+		return notice{Text: fmt.Sprintf("has been running for %v on %s: %s", j.Last.Took, j.Last.Replica, j.Long), At: j.Last.Start}, j.Long != ""
 	})
-	of("other", "trouble", "that this replica has otherwise", func(j *job) (notice, bool) {
-		return notice{Text: "this replica has something else for it: " + j.Own}, j.Own != ""
+	of("other", "trouble", "that this replica defines differently", func(j *job) (notice, bool) {
+		return notice{Text: "this replica defines it differently: " + j.Own}, j.Own != ""
 	})
 	for _, n := range v.Nodes {
 		switch {
@@ -86,7 +86,7 @@ func attention(v *view) []notice {
 	return all
 }
 
-// who says who has asked for a change, and why.
+// who returns who asked for a change, and why.
 func (c *change) who() string {
 	text := "somebody on " + c.Replica
 	if c.By != "" {
@@ -98,10 +98,11 @@ func (c *change) who() string {
 	return text
 }
 
-// Who is who for the page.
+// Who returns who, for the templates.
 func (c *change) Who() string { return c.who() }
 
-// Alerts are the problems as the page has them: several parts that could not be read are one, with what the others say as details.
+// Alerts returns the problems for the page. All parts that could not be read make one alert, whose details have their
+// errors.
 func (c *content) Alerts() []alert {
 	var all []alert
 	var parts []problem
@@ -127,7 +128,7 @@ func (c *content) Alerts() []alert {
 		}
 	}
 	return append([]alert{{
-		Text: fmt.Sprintf("The nodes could not be asked for %s: %d of %d nodes answer, %d are needed. What is shown of that is not new.",
+		Text: fmt.Sprintf("Failed to read %s from the nodes: %d of %d nodes answer, %d are needed. The page shows the last known state.",
 			joined(names), good, len(c.Nodes), len(c.Nodes)/2+1),
 		Known: parts[0].Known, Details: why,
 	}}, all...)
@@ -139,20 +140,20 @@ type alert struct {
 	Details     []string
 }
 
-// failed reports that a run has not come to a good end.
+// failed reports whether a run failed, was lost, or has an unknown outcome.
 func (r *record) failed() bool {
 	return r.State == scheduler.StateFailed || r.State == scheduler.StateLost || r.State == stateUnknown
 }
 
-// Quiet reports that nothing needs attention, as far as everything is known.
+// Quiet reports whether everything is known and nothing needs attention.
 func (c *content) Quiet() bool { return len(c.Attention) == 0 && len(c.Problems) == 0 && c.Leads() }
 
 const (
-	longLeast = time.Minute // a run that takes less is not taken for too long
-	longTimes = 10          // the last good one, as many times
+	longLeast = time.Minute // a shorter run is never too long
+	longTimes = 10          // a run of so many times the last good one is too long
 )
 
-// tooLong says why a run that is under way takes too long; empty: it does not.
+// tooLong returns why the current run takes too long, or "" if it does not.
 func tooLong(s *scheduler.Status, now time.Time) string {
 	took := now.Sub(s.Last.Start)
 	if !s.Running || took < longLeast {
@@ -160,7 +161,7 @@ func tooLong(s *scheduler.Status, now time.Time) string {
 	}
 	ticks, err := scheduler.Preview("CRON_TZ="+s.Zone+" "+s.Spec, nil, s.Last.Start, 1)
 	if err == nil && !s.Last.Manual && len(ticks) > 0 && ticks[0].Before(now) {
-		return "longer than until its next tick"
+		return "it is still running at its next tick"
 	}
 	if good := s.LastOK.End.Sub(s.LastOK.Start); !s.LastOK.End.IsZero() && good > 0 && took/longTimes > good {
 		return fmt.Sprintf("its last good run took %v", duration(good))

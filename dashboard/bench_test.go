@@ -11,7 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// thousand are a thousand jobs, some of them in trouble.
+// thousand returns a thousand jobs, some of them in trouble.
 func thousand(now time.Time) *snapshot {
 	s := &snapshot{taken: time.Now(), now: now}
 	s.leader = part[election.Leader]{at: now, value: election.Leader{ID: "billing-7c9d8-x2x4k", Token: 20, Expires: time.Now()}}
@@ -50,7 +50,7 @@ func render(v *view, q query) ([]byte, error) {
 
 var instant = time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 
-// The first page after a read makes the view for all that follow.
+// The first page after a read builds the view for all that follow.
 func BenchmarkPage_ThousandJobs(b *testing.B) {
 	s := thousand(instant)
 	first := newView(s, "billing")
@@ -71,7 +71,7 @@ func BenchmarkPage_ThousandJobs(b *testing.B) {
 	}
 }
 
-// The time is a benchmark's; the size is the same everywhere.
+// A benchmark measures the time. The size is the same on every machine, so a test can check it.
 func TestPage_OfAThousandJobsIsSmall(t *testing.T) {
 	v := newView(thousand(instant), "billing")
 	body, err := render(v, query{Page: 1})

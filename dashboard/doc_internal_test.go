@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Programs are written after what the package's description lists.
+// Users write programs by the fields that the package documentation lists.
 func TestDoc_ListsTheFieldsOfTheJSON(t *testing.T) {
 	source, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -34,11 +34,11 @@ func TestDoc_ListsTheFieldsOfTheJSON(t *testing.T) {
 			fields = append(fields, name)
 		}
 		if want := strings.Join(fields, " "); listed[part] != want {
-			t.Errorf("%s is said to have %q, it has %q", part, listed[part], want)
+			t.Errorf("%s is documented with %q, but has %q", part, listed[part], want)
 		}
 		delete(listed, part)
 	}
 	if len(listed) > 0 {
-		t.Errorf("listed, and not there: %q", listed)
+		t.Errorf("documented, but missing: %q", listed)
 	}
 }

@@ -7,17 +7,18 @@ import (
 	"time"
 )
 
-// stream is how long one lasts: a server that shuts down waits for it.
+// stream is how long a stream lasts. A server that shuts down waits for it.
 const stream = time.Minute
 
-// minPause is between two events, whatever has changed.
+// minPause is the shortest time between two events.
 const minPause = 100 * time.Millisecond
 
-// retryAfter is in how many seconds a browser may ask for a stream again. Until then its page reads itself.
+// retryAfter is the number of seconds after which a browser may ask for a stream again. Until then it reloads the
+// page's content.
 const retryAfter = 10
 
-// events sends the page's parts whenever they were read again, as server-sent events. When the browser leaves, so does its
-// stream: whoever asks does the reading.
+// events sends the page's parts as server-sent events whenever they were read again. Streams do the reading, so
+// nothing is read when all browsers have left.
 func (p *page) events(w http.ResponseWriter, r *http.Request) {
 	q, err := queryOf(r)
 	if err != nil {
@@ -28,7 +29,7 @@ func (p *page) events(w http.ResponseWriter, r *http.Request) {
 	one, leave := p.streams.enter(what)
 	if one == nil {
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
-		refuse(w, &refusal{http.StatusServiceUnavailable, strconv.Itoa(maxStreams) + " pages are open already, no more are kept up to date"})
+		refuse(w, &refusal{http.StatusServiceUnavailable, strconv.Itoa(maxStreams) + " pages are open, which is the limit for live updates"})
 		return
 	}
 	defer leave()
@@ -39,20 +40,20 @@ func (p *page) events(w http.ResponseWriter, r *http.Request) {
 	}
 	send := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no") // nginx would keep it back
+	w.Header().Set("X-Accel-Buffering", "no") // nginx would buffer the events
 	end := time.NewTimer(stream)
 	defer end.Stop()
 	for {
 		body, err := one.get(in, func() ([]byte, error) { return p.event(in, what) })
 		if err != nil {
-			return // the browser asks again, and the page itself says what is wrong
+			return // the browser reloads the page, which says what is wrong
 		}
-		_ = send.SetWriteDeadline(time.Now().Add(waitLimit)) // not every writer can
+		_ = send.SetWriteDeadline(time.Now().Add(waitLimit)) // an error: the writer has no deadlines
 		if _, err := w.Write(body); err != nil || send.Flush() != nil {
 			return
 		}
 		select {
-		case <-time.After(max(time.Until(in.until), minPause)): // there is something newer
+		case <-time.After(max(time.Until(in.until), minPause)): // newer data can be read
 		case <-end.C:
 			return
 		case <-p.open.Done():
@@ -66,7 +67,7 @@ func (p *page) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// event is the page's parts as an event.
+// event renders the page's parts as an event.
 func (p *page) event(in known, what seen) ([]byte, error) {
 	c, err := p.content(in, what)
 	if err != nil {
@@ -79,7 +80,8 @@ func (p *page) event(in known, what seen) ([]byte, error) {
 	return eventOf(body), nil
 }
 
-// eventOf is a text as the data of an event. Any line end of the three that the format has would begin a field otherwise.
+// eventOf returns an event with the text as its data. It replaces all three line ends of the format, because a text
+// after one would be read as a field.
 func eventOf(text []byte) []byte {
 	event := make([]byte, 0, len(text)+len(text)/8+64)
 	event = append(event, "retry: 1000\ndata: "...)

@@ -58,7 +58,7 @@ func TestEvents_EndWithTheServer(t *testing.T) {
 	})
 }
 
-// A browser that no longer reads is no reason to go on.
+// A stream ends if its browser no longer reads.
 func TestEvents_EndWhereNobodyReads(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		events, _ := s.listen("/events")

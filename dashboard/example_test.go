@@ -17,7 +17,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// userKey is where a service's middleware keeps the user whose session it has checked.
+// userKey is the context key under which a service's middleware stores the user whose session it has checked.
 type userKey struct{}
 
 func Example() {
@@ -42,7 +42,7 @@ func Example() {
 	mux := http.NewServeMux()
 	mux.Handle("/ops/jobs/", http.StripPrefix("/ops/jobs", dashboard.Handler(elector, jobs,
 		dashboard.AllowActions(func(r *http.Request) (who string, err error) {
-			user, _ := r.Context().Value(userKey{}).(string) // a middleware has checked who it is
+			user, _ := r.Context().Value(userKey{}).(string) // verified by a middleware
 			if user != "bob" {
 				return "", errors.New("ask Bob")
 			}
@@ -64,15 +64,15 @@ func Example() {
 	// 403 false true
 }
 
-// userOf returns the user of a request whose password is right. A service would compare hashes, as of bcrypt.
+// userOf returns the user of a request if the password is right. A real service would compare hashes, such as bcrypt's.
 func userOf(r *http.Request, passwords map[string]string) (user string, ok bool) {
 	user, password, _ := r.BasicAuth()
 	want, known := passwords[user]
 	return user, known && subtle.ConstantTimeCompare([]byte(password), []byte(want)) == 1
 }
 
-// Basic authentication: a browser asks for the user and the password when it is answered 401 with WWW-Authenticate. Serve it over
-// TLS only.
+// Basic authentication: if the answer is 401 with WWW-Authenticate, a browser asks for a user name and a password.
+// Serve it over TLS only.
 func Example_basicAuthentication() {
 	nodes, err := redlocktest.Start(1) // in memory
 	if err != nil {
@@ -85,7 +85,7 @@ func Example_basicAuthentication() {
 		dashboard.AllowActions(func(r *http.Request) (who string, err error) {
 			user, ok := userOf(r, passwords)
 			if !ok {
-				return "", errors.New("sign in first") // the middleware has checked it: nobody comes here
+				return "", errors.New("sign in first") // unreachable: the middleware has checked the password
 			}
 			return user, nil
 		}))

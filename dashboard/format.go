@@ -12,7 +12,7 @@ func (d duration) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, time.Duration(d).Milliseconds(), 10), nil
 }
 
-// String is for people: two parts at most.
+// String returns the duration for people, in at most two units.
 func (d duration) String() string {
 	switch t := time.Duration(d).Abs(); {
 	case t < 50*time.Microsecond:
@@ -57,7 +57,8 @@ func relative(t, now time.Time) string {
 	}
 }
 
-// coming is relative of a tick that is to come. One that has not come by now is due, and nobody is known to have run it.
+// coming is like relative, for the next tick of a job. If its time has passed, it returns that the tick is due: no
+// run of it is known.
 func coming(t, now time.Time) string {
 	if t.Before(now.Add(-time.Second)) {
 		return "due " + relative(t, now)
@@ -65,7 +66,7 @@ func coming(t, now time.Time) string {
 	return relative(t, now)
 }
 
-// coarse is one part up to an hour: it changes on the page as time goes on.
+// coarse returns a duration in one unit up to an hour, so that the page changes less often.
 func coarse(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -77,7 +78,7 @@ func coarse(d time.Duration) string {
 	}
 }
 
-// clockTime is a time of today, and with the date otherwise, in a zone by its name; UTC where there is none such.
+// clockTime formats a time in the named zone, or in UTC if there is no such zone. It has the date unless it is today.
 func clockTime(t, now time.Time, zone string) string {
 	loc := zones.named(zone)
 	t, now = t.In(loc), now.In(loc)
@@ -89,7 +90,7 @@ func clockTime(t, now time.Time, zone string) string {
 
 const maxZones = 1000 // the database has about 600
 
-// zones keeps time zones in memory: a page has a time in hundreds of its cells, and [time.LoadLocation] reads a file.
+// zones caches time zones: a page has hundreds of times, and [time.LoadLocation] reads a file.
 var zones = zoneCache{known: make(map[string]*time.Location)}
 
 type zoneCache struct {
@@ -107,7 +108,7 @@ func (z *zoneCache) named(name string) *time.Location {
 	if err != nil {
 		loc = time.UTC
 	}
-	if len(z.known) >= maxZones { // names are what nodes say, and some files have many
+	if len(z.known) >= maxZones { // names come from nodes, and one file can be read by many names
 		clear(z.known)
 	}
 	z.known[name] = loc

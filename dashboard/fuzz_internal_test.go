@@ -12,7 +12,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/name"
 )
 
-// Whatever is asked for is refused, or read and repeated within the limits. A link leads to what it was made of.
+// Every query is refused, or parsed and repeated within the limits. A link parses to the query that it was made of.
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []string{
 		"name=a&q=b&only=trouble&page=2", "q=%22%3C&only=running", "page=99999999999999999999", "name=%00", "name=%ff", "a=%zz", "a;b", "only=Trouble",
@@ -47,7 +47,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// Whatever nodes and requests say is one line of text, and no field of an event stream.
+// Any text from nodes and requests becomes one line, and never a field of an event stream.
 func FuzzTexts(f *testing.F) {
 	f.Add("smtp: 550 no\rretry: 2000000000\revent: gone")
 	f.Add("\r\n\u202e\x1b[31m\xff\u2028\u0085data: x")

@@ -19,7 +19,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// page serves everything.
+// page serves the page, its events and its JSON.
 type page struct {
 	elector   *election.Elector
 	scheduler *scheduler.Scheduler
@@ -32,9 +32,8 @@ type page struct {
 	open      context.Context // done when streams must end
 }
 
-// Handler is the page of an election and its jobs. It works under any prefix that ends with a slash, with
-// [http.StripPrefix]. elector and scheduler must not be nil: like [http.Handle] it panics where there is nothing to
-// serve.
+// Handler returns the page of an election and its jobs. It works under any prefix that ends with a slash, with
+// [http.StripPrefix]. It panics if elector or scheduler is nil.
 func Handler(elector *election.Elector, scheduler *scheduler.Scheduler, opts ...Option) http.Handler {
 	if elector == nil || scheduler == nil {
 		panic("dashboard: the elector or the scheduler is nil")
@@ -68,8 +67,8 @@ func Handler(elector *election.Elector, scheduler *scheduler.Scheduler, opts ...
 	return p.guard(own.Handler(mux))
 }
 
-// guard sets what browsers must keep to, refuses what is too long or meant for another host, and finds the page where its
-// slash is missing.
+// guard sets the security headers. It refuses requests that are too long or for another host, and redirects if the
+// slash after the prefix is missing.
 func (p *page) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for key, value := range map[string]string{
@@ -77,7 +76,7 @@ func (p *page) guard(next http.Handler) http.Handler {
 				"img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 			"X-Frame-Options":        "DENY",
 			"X-Content-Type-Options": "nosniff",
-			"Referrer-Policy":        "same-origin", // an action's Origin would be null with none
+			"Referrer-Policy":        "same-origin", // with no-referrer, the Origin of an action would be null
 			"Cache-Control":          "no-store",
 		} {
 			w.Header().Set(key, value)
@@ -100,7 +99,7 @@ func (p *page) guard(next http.Handler) http.Handler {
 	})
 }
 
-// isFor reports whether a request's Host is one that the page is served at.
+// isFor reports whether the page is served at this Host.
 func (p *page) isFor(host string) bool {
 	if len(p.hosts) == 0 {
 		return true
@@ -114,14 +113,14 @@ func (p *page) isFor(host string) bool {
 	})
 }
 
-// known is what was read of the nodes for a query.
+// known is what the nodes know about a query.
 type known struct {
 	view    *view
-	history history   // of the one job
-	until   time.Time // while it is fresh
+	history history   // of the job that the query names
+	until   time.Time // it is fresh until then
 }
 
-// read returns what the nodes know of what q asks for. An error is a refusal, or says why ctx has ended.
+// read returns what the nodes know about q. An error is a refusal, or says why ctx has ended.
 func (p *page) read(ctx context.Context, q query) (known, error) {
 	v, until, err := p.known.Get(ctx)
 	if err != nil || q.Name == "" {
@@ -137,7 +136,7 @@ func (p *page) read(ctx context.Context, q query) (known, error) {
 	return known{v, h, later(until, read)}, err // then both are read again
 }
 
-// content returns what is shown of it.
+// content selects what the page shows.
 func (p *page) content(in known, what seen) (*content, error) {
 	v := in.view.present(p.elector)
 	if what.Name != "" {
@@ -145,12 +144,12 @@ func (p *page) content(in known, what seen) (*content, error) {
 	}
 	c := newContent(v, what.query, what.actions)
 	if what.Page > c.Pages {
-		return nil, bad("page is %d, and there are %d", what.Page, c.Pages)
+		return nil, bad("page is %d, but the last page is %d", what.Page, c.Pages)
 	}
 	return c, nil
 }
 
-// ask returns what a request asks for.
+// ask returns the content for a request.
 func (p *page) ask(r *http.Request, actions bool) (*content, error) {
 	q, err := queryOf(r)
 	if err != nil {
@@ -163,7 +162,7 @@ func (p *page) ask(r *http.Request, actions bool) (*content, error) {
 	return p.content(in, seen{q, actions})
 }
 
-// refuse answers why there is no page; nothing where who asked has gone.
+// refuse answers a request with an error. If the client is gone, it answers nothing.
 func refuse(w http.ResponseWriter, err error) {
 	if why, is := errors.AsType[*refusal](err); is {
 		http.Error(w, why.text, why.status)
@@ -182,10 +181,10 @@ func (p *page) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(body) // whoever asked is gone
+	_, _ = w.Write(body) // an error means that the client is gone
 }
 
-// api is the same as JSON: everything but the records of jobs, or one job with all of its records that are kept.
+// api answers with JSON: everything but the records of jobs, or one job with all of its records.
 func (p *page) api(w http.ResponseWriter, r *http.Request) {
 	c, err := p.ask(r, false)
 	if err != nil {
@@ -207,5 +206,5 @@ func (p *page) api(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(body, '\n')) // whoever asked is gone
+	_, _ = w.Write(append(body, '\n')) // an error means that the client is gone
 }

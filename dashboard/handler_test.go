@@ -47,7 +47,7 @@ func TestAPI_TellsAllThatThePageShows(t *testing.T) {
 	})
 }
 
-// Why a tick did not run is what people come for.
+// Why a tick did not run is the main question of users.
 func TestPage_SaysWhyATickWasNotRun(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		if err := s.leader.Scheduler.Pause(t.Context(), "good"); err != nil {
@@ -92,7 +92,7 @@ func TestPage_ShowsMarkupAsText(t *testing.T) {
 
 func TestPage_FindsJobs(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
-		listed := func(path string) string { // by what only the list of jobs has
+		listed := func(path string) string { // by a link that only the list of jobs has
 			_, rest, _ := strings.Cut(s.get(path).Body.String(), `id="jobs"`)
 			list, _, _ := strings.Cut(rest, `id="newest"`)
 			var names []string
@@ -123,7 +123,7 @@ func TestHandler_AnswersBadRequestsClearly(t *testing.T) {
 			text         string
 		}{
 			{"GET", "/job?name=unknown", http.StatusNotFound, `no leader has ever had a job "unknown"`},
-			{"GET", "/job", http.StatusNotFound, "which job?"},
+			{"GET", "/job", http.StatusNotFound, "no job is named"},
 			{"GET", "/api?name=unknown", http.StatusNotFound, `"unknown"`},
 			{"GET", "/events?name=unknown", http.StatusNotFound, `"unknown"`},
 			{"GET", "/elsewhere", http.StatusNotFound, ""},

@@ -13,23 +13,23 @@ import (
 )
 
 const (
-	maxRecords = 50 // the nodes keep no more of a job
+	maxRecords = 50 // of a job; the nodes keep few more
 
 	// forgetAfter is how long the records of a job are kept in memory after the last request for them.
 	forgetAfter = time.Minute
 
-	// maxHistories is how many jobs' records are in memory at once. Those requested last stay. Where more jobs' pages are
-	// open, each of them is read more often than every five seconds.
+	// maxHistories is how many jobs' records are in memory at once; those requested last stay. If the pages of more
+	// jobs are open, their records are read more often than every five seconds.
 	maxHistories = 100
 )
 
-// history is what only the page of one job shows, the newest first.
+// history is what only the page of one job shows. The newest comes first.
 type history struct {
 	records part[[]scheduler.Record]
 	changes part[[]scheduler.Change]
 }
 
-// histories has those of the jobs whose pages are open. All who look at the page of a job share one read.
+// histories caches the histories of the jobs whose pages are open. All viewers of a job's page share one read.
 type histories struct {
 	read func(ctx context.Context, job string, last history) history
 
@@ -43,7 +43,7 @@ type requested struct {
 	at time.Time // guarded by histories.mu
 }
 
-// get returns the history of a job, and until when they are fresh. An error says why ctx has ended first.
+// get returns the history of a job, and until when it is fresh. An error says why ctx ended first.
 func (h *histories) get(ctx context.Context, job string) (history, time.Time, error) {
 	return h.of(job, time.Now()).Get(ctx)
 }
@@ -64,7 +64,7 @@ func (h *histories) of(job string, now time.Time) *requested {
 	return r
 }
 
-// makeRoom forgets the history that was requested the longest ago if there are as many as there may be. The caller holds mu.
+// makeRoom drops the least recently requested history if the cache is full. The caller holds mu.
 func (h *histories) makeRoom() {
 	if len(h.jobs) < maxHistories {
 		return
@@ -75,7 +75,7 @@ func (h *histories) makeRoom() {
 	delete(h.jobs, oldest)
 }
 
-// expire has the next request for the history of a job read them again.
+// expire makes the next request for the history of a job read it again.
 func (h *histories) expire(job string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

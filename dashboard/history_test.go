@@ -32,7 +32,7 @@ func TestHistory_IsKeptWhileTheNodesAreAway(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		long, good := s.job("long"), s.job("good")
 		want.Parts(t, "the problems of a job that was looked at", strings.Join(long.Problems, "\n"),
-			"the ticks of this job: as known 30 s ago: ", "quorum")
+			"the ticks of this job: as of 30 s ago: ", "quorum")
 		if len(long.Records) != len(known.Records) {
 			t.Errorf("%d records, %d before", len(long.Records), len(known.Records))
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// lacks fails the test if a text has one of the parts.
+// lacks fails the test if a text contains one of the parts.
 func lacks(t *testing.T, what, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
@@ -23,7 +23,7 @@ func lacks(t *testing.T, what, text string, parts ...string) {
 	}
 }
 
-// more is what the tests of this file look at besides.
+// more has further fields of the JSON that the tests of this file check.
 type more struct {
 	Leader *struct {
 		ID      string
@@ -62,7 +62,7 @@ func (s *service) more(path string) (a more) {
 	return a
 }
 
-// The nodes are away: the leader must have stopped when its lease ran out, and so has what it ran.
+// The nodes are unreachable. The leader must have stopped when its lease expired, and its runs too.
 func TestPage_ALeaderWhoseLeaseHasRunOutDoesNotLead(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		want.Parts(t, "the page", s.get("/").Body.String(), `<span class="quiet">leads</span>`, "state running")
@@ -89,7 +89,7 @@ func TestPage_ALeaderWhoseLeaseHasRunOutDoesNotLead(t *testing.T) {
 	})
 }
 
-// What this process knows of itself is newer than what it has read.
+// What this process knows about itself is newer than what it has read.
 func TestPage_OfTheLeaderItselfKnowsThatItHasStopped(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		s.page = dashboard.Handler(s.leader.Elector, s.leader.Scheduler)
@@ -133,7 +133,7 @@ func TestTimeline_ShowsWhenNobodyLed(t *testing.T) {
 		}
 		s.leader.Lead()
 		time.Sleep(10 * time.Minute)
-		s.leader.Cut() // it is lost, and cannot say when
+		s.leader.Cut() // the term is lost, and its leader cannot record its end
 		s.follower.Lead()
 		time.Sleep(time.Minute)
 		a := s.more("/api")
@@ -153,7 +153,7 @@ func TestTimeline_ShowsWhenNobodyLed(t *testing.T) {
 	})
 }
 
-// A job that ticks every ten seconds has 50 rows of eight minutes.
+// 50 rows of a job that ticks every ten seconds cover eight minutes.
 func TestTimeline_SaysFromWhenOnTicksAreKept(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		lacks(t, "the page of a job with few rows", s.get("/job?name=good").Body.String(), `class="unknown"`)
@@ -175,9 +175,9 @@ func TestPage_SaysWhatNeedsAttention(t *testing.T) {
 		_, list, _ := strings.Cut(body, `id="attention"`)
 		list, _, _ = strings.Cut(list, "</section>")
 		want.Parts(t, "what needs attention", list, "</a> failed 3 times in a row: &lt;img src=x onerror=alert(2)&gt;",
-			"runs for 3 min", "longer than until its next tick", "node 127.0.0.1:7003 does not count: ",
+			"has been running for 3 min", "it is still running at its next tick", "node 127.0.0.1:7003 does not count: ",
 			"paused by ann on replica-1: moving &lt;the&gt; ledger")
-		if strings.Index(list, "failed 3") > strings.Index(list, "runs for") || strings.Index(list, "node 127") > strings.Index(list, "paused by") {
+		if strings.Index(list, "failed 3") > strings.Index(list, "has been running for") || strings.Index(list, "node 127") > strings.Index(list, "paused by") {
 			t.Error("it is in another order")
 		}
 		lacks(t, "what needs attention", list, ">good<")
@@ -229,7 +229,7 @@ func TestPage_ListsTheReplicasThatWereHeardOf(t *testing.T) {
 	})
 }
 
-// A browser gets a page that has the way back, and a program the text.
+// A browser gets a page that links back, and a program the text of the error.
 func TestActions_RefusedLeadBack(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		browser := func(r *http.Request) { r.Header.Set("Accept", "text/html,application/xhtml+xml,*/*;q=0.8") }

@@ -8,20 +8,21 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// stateUnknown is the state of a run that has no end, and whose leader leads no more: nobody knows what became of it.
+// stateUnknown is the state of a run without an end whose leader no longer leads: its outcome is unknown.
 const stateUnknown scheduler.State = "unknown"
 
-// leastGap is the shortest time without a leader that is shown. Handovers are shorter.
+// leastGap is the shortest shown time without a leader. Handovers are shorter.
 const leastGap = time.Second
 
 // gap is a time without a known leader.
 type gap struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
-	Sure bool      `json:"sure"` // the leader before it has recorded its end; else it may have led for some time more
+	Sure bool      `json:"sure"` // the previous leader has recorded its end; otherwise it may have led some time longer
 }
 
-// present is the view right now, with what this process knows of itself: of the leader, and of what follows from that.
+// present returns the view as of now. It adds what this process knows about itself, and updates the leader, the terms
+// and the runs accordingly.
 func (v view) present(e *election.Elector) *view {
 	passed := time.Since(v.of.taken)
 	v.Now = v.of.now.Add(passed).UTC().Truncate(time.Millisecond)
@@ -33,8 +34,8 @@ func (v view) present(e *election.Elector) *view {
 	return &v
 }
 
-// lead says of the leader what holds now. The lease goes on running out after it was read, and this process knows of itself
-// whether it leads.
+// lead updates the leader. The lease has less time left than when it was read, and this process knows whether it
+// leads itself.
 func (v *view) lead(e *election.Elector, passed time.Duration) {
 	own, leads := e.Term()
 	leads = leads && own.Valid()
@@ -52,7 +53,7 @@ func (v *view) lead(e *election.Elector, passed time.Duration) {
 	case v.Leader != nil:
 		l := *v.Leader // others share it
 		l.Lease = max(l.Lease-duration(passed), 0)
-		if !leads && l.ID == e.Identity() { // it has found its own end since
+		if !leads && l.ID == e.Identity() { // this process has stopped leading since the read
 			l.Lease = 0
 		}
 		l.Expired = l.Lease == 0
@@ -60,21 +61,21 @@ func (v *view) lead(e *election.Elector, passed time.Duration) {
 	}
 }
 
-// LeaderRead is when the nodes were last asked who leads.
+// LeaderRead returns when the leader was last read.
 func (v *view) LeaderRead() time.Time { return v.of.leader.at }
 
-// LeaderStale reports that they could not be asked since.
+// LeaderStale reports whether reading the leader has failed since.
 func (v *view) LeaderStale() bool { return v.of.leader.err != nil }
 
-// Leads reports that somebody is known to lead.
+// Leads reports whether a leader is known.
 func (v *view) Leads() bool { return v.Leader != nil && !v.Leader.Expired }
 
-// lastTerms says how long each term is known to have lasted, and when nobody is known to have led.
+// lastTerms updates how long each term is known to have lasted, and the times without a known leader.
 func (v *view) lastTerms() {
 	v.Terms, v.Gaps = slices.Clone(v.Terms), []gap{}
-	next := v.Now // when the next one began
+	next := v.Now // when the next term began; zero: unknown
 	if v.Leads() && (len(v.Terms) == 0 || v.Terms[0].Term != v.Leader.Term) {
-		next = time.Time{} // it is not recorded yet
+		next = time.Time{} // the current term is not recorded yet
 		if v.Leader.Since != nil {
 			next = *v.Leader.Since
 		}
@@ -98,7 +99,7 @@ func (v *view) lastTerms() {
 	}
 }
 
-// lastSign is when a leader is known to have worked.
+// lastSign returns the last time at which the leader of a term is known to have worked.
 func lastSign(v *view, t *term) time.Time {
 	last := t.Since
 	for _, r := range v.last {
@@ -116,12 +117,13 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// isGone reports that a run's leader is known to lead no more, or not known to lead. What a later leader has started runs.
+// isGone reports whether the leader of a run no longer leads, or is not known to lead. A run of a later leader than
+// the known one still runs.
 func (v *view) isGone(token uint64) bool {
 	return !v.Leads() || token < v.Leader.Term
 }
 
-// lastRuns takes runs whose leader is gone for what they are.
+// lastRuns marks runs that are shown as running, but whose leader is gone, as unknown.
 func (v *view) lastRuns() {
 	gone := func(r *record) bool { return r != nil && r.State == scheduler.StateRunning && v.isGone(r.Term) }
 	cloned := false
@@ -133,23 +135,23 @@ func (v *view) lastRuns() {
 			cloned, v.Jobs = true, slices.Clone(v.Jobs)
 		}
 		last := *v.Jobs[i].Last
-		last.forget()
+		last.markUnknown()
 		v.Jobs[i].Last, v.Jobs[i].Running, v.Jobs[i].Long = &last, false, ""
 	}
 	if slices.ContainsFunc(v.Runs, func(r record) bool { return gone(&r) }) {
 		v.Runs = slices.Clone(v.Runs)
-		v.forgetRuns(v.Runs)
+		v.markUnknownRuns(v.Runs)
 	}
 }
 
-// forgetRuns takes the runs among records whose leader is gone for what they are.
-func (v *view) forgetRuns(records []record) {
+// markUnknownRuns does the same for records.
+func (v *view) markUnknownRuns(records []record) {
 	for i := range records {
 		if r := &records[i]; r.State == scheduler.StateRunning && v.isGone(r.Term) {
-			r.forget()
+			r.markUnknown()
 		}
 	}
 }
 
-// forget makes a run that was under way one of which nothing is known.
-func (r *record) forget() { r.State, r.Took = stateUnknown, 0 }
+// markUnknown gives a running run the state unknown.
+func (r *record) markUnknown() { r.State, r.Took = stateUnknown, 0 }

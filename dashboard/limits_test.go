@@ -20,25 +20,25 @@ import (
 // A page repeats its query in each of its rows.
 func TestHandler_RefusesWhatIsTooLong(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
-		const most = 1 << 10 // bytes of an answer
+		const most = 1 << 10 // limit of an answer, in bytes
 		for _, c := range []struct{ query, text string }{
 			{"only=" + strings.Repeat("x", 900<<10), "the query has"},
 			{"only=" + strings.Repeat("x", 1000), "only is"},
 			{"only=Trouble", "only is"},
-			{"q=" + strings.Repeat("x", 201), "q has 201 bytes, it may have 200"},
+			{"q=" + strings.Repeat("x", 201), "q has 201 bytes, at most 200 are allowed"},
 			{"q=" + strings.Repeat("x", 3000), "the query has 3002 bytes"},
 			{"name=" + strings.Repeat("x", 201), "201 bytes"},
 			{"name=%00", "control character"},
 			{"name=%ff", "UTF-8"},
-			{"page=2", "page is 2, and there are 1"},
+			{"page=2", "page is 2, but the last page is 1"},
 			{"page=99999999999999999999", "page is"},
 			{"page=0", "a number from 1"},
 			{"page=x", "a number from 1"},
-			{"a=%zz", "cannot be read"},
+			{"a=%zz", "cannot parse"},
 		} {
 			for _, path := range []string{"/", "/job", "/events", "/api"} {
 				if strings.HasPrefix(c.query, "page=2") && path != "/" && path != "/api" {
-					continue // those of one job have no pages, and a stream goes on where there were more
+					continue // the page of one job ignores page, and a stream continues if there were more pages
 				}
 				w := s.get(path + "?" + c.query)
 				if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), c.text) || w.Body.Len() > most {
@@ -54,7 +54,8 @@ func TestHandler_RefusesWhatIsTooLong(t *testing.T) {
 	}, dashboard.AllowActions(anybody))
 }
 
-// Each of as many streams may be for something else. A browser whose stream is refused reads the page itself.
+// Each stream may show something else, so their number is limited. A browser whose stream is refused can still read
+// the page.
 func TestEvents_AreLimited(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		var leave []func()
@@ -79,7 +80,7 @@ func TestEvents_AreLimited(t *testing.T) {
 	})
 }
 
-// A job's error is often a text from elsewhere, and q is from a link.
+// Texts from elsewhere, such as a job's error or q of a link, must not inject fields into an event.
 func TestEvents_HaveNoFieldsOfOthers(t *testing.T) {
 	const forged = "smtp: 550 no\rretry: 2000000000\revent: gone\rid: 7\rdata: x"
 	serve(t, func(t *testing.T, s *service) {
@@ -105,7 +106,7 @@ func TestEvents_HaveNoFieldsOfOthers(t *testing.T) {
 	})
 }
 
-// A page of another site whose name leads to this server, as it likes, is the same site to a browser.
+// DNS rebinding: if another site points its own name at this server, a browser takes the two for the same site.
 func TestHandler_AnswersItsHostsAlone(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		for host, status := range map[string]int{

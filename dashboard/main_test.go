@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// service is a leader and a follower in a bubble of virtual time; the follower serves the page.
+// service is a leader and a follower in virtual time; the follower serves the page.
 type service struct {
 	t        *testing.T
 	nodes    *redlocktest.Nodes
@@ -30,7 +30,7 @@ type service struct {
 	page     http.Handler
 }
 
-// serve runs the jobs for a minute and a half before the test, which begins half a minute after a full minute.
+// serve runs the jobs for a minute and a half before the test, which starts half a minute after a full minute.
 func serve(t *testing.T, test func(t *testing.T, s *service), opts ...dashboard.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -67,10 +67,10 @@ func jobs() []scheduler.Job {
 	}
 }
 
-// get asks the page; path is below its prefix.
+// get requests a path below the page's prefix.
 func (s *service) get(path string) *httptest.ResponseRecorder { return s.getAs(path, "") }
 
-// getAs asks with the session of who; of nobody if empty.
+// getAs does so with the session of who, or without a session if who is empty.
 func (s *service) getAs(path, who string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	s.page.ServeHTTP(w, requestOf(path, who))
@@ -99,7 +99,7 @@ func (s *service) post(action, job string, change ...func(*http.Request)) *httpt
 	return w
 }
 
-// api is what the page says as JSON.
+// api returns the JSON of the page.
 func (s *service) api() answer {
 	s.t.Helper()
 	w := s.get("/api")
@@ -110,7 +110,7 @@ func (s *service) api() answer {
 	return a
 }
 
-// answer is what of the JSON the tests look at, as a program would.
+// answer has the fields of the JSON that the tests check, decoded as a user's program would.
 type answer struct {
 	Problems []string
 	Leader   *struct {
@@ -144,7 +144,7 @@ type answer struct {
 	Terms []struct{ Replica string }
 }
 
-// job is what the page of a job says as JSON.
+// job returns the JSON of a job.
 func (s *service) job(name string) (a jobAnswer) {
 	s.t.Helper()
 	w := s.get("/api?name=" + name)
@@ -207,7 +207,7 @@ func (s *stream) first() string {
 	return s.events[0]
 }
 
-// listen opens a stream of events; left says that the browser is gone, and waits for its end.
+// listen opens a stream of events. left closes it as a browser would, and waits for its end.
 func (s *service) listen(path string) (events *stream, left func()) { return s.listenAs(path, "") }
 
 func (s *service) listenAs(path, who string) (events *stream, left func()) {

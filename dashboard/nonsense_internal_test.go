@@ -11,7 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// JSON has no year 10000: one such time made the whole answer an error.
+// JSON has no year 10000. Such a time once made the whole answer an error.
 func TestView_OfTimesThatJSONCannotHave(t *testing.T) {
 	late := time.Date(10000, time.January, 1, 0, 0, 0, 0, time.UTC)
 	early := time.Date(-1, time.January, 1, 0, 0, 0, 0, time.UTC)
@@ -40,7 +40,7 @@ func TestView_OfTimesThatJSONCannotHave(t *testing.T) {
 	}
 }
 
-// A row may claim to stand for as many ticks as a number can be.
+// A row may claim to stand for any number of ticks.
 func TestTimeline_OfMoreTicksThanTimeHas(t *testing.T) {
 	now := instant
 	records := []scheduler.Record{
@@ -64,7 +64,7 @@ func TestTimeline_OfMoreTicksThanTimeHas(t *testing.T) {
 	}
 }
 
-// Nobody can ask for a job whose name breaks the rule, and such a name may be of any length.
+// No request may name a job whose name breaks the rule, and such a name may be of any length.
 func TestView_LeavesOutNamesThatBreakTheRule(t *testing.T) {
 	s := thousand(instant)
 	s.jobs.value[3].Job = strings.Repeat("x", 1<<20)
@@ -79,7 +79,7 @@ func TestView_LeavesOutNamesThatBreakTheRule(t *testing.T) {
 	}
 }
 
-// The rest of a page is bounded by the number of its rows.
+// The size of a page is bounded by the number of its rows and the length of its texts.
 func TestPage_OfTheLongestTextsHasALimit(t *testing.T) {
 	s := thousand(instant)
 	long := strings.Repeat("\"", 1<<20)

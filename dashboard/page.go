@@ -12,7 +12,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// onePage is how many jobs are listed on a page; the filter and the other pages have the rest.
+// onePage is how many jobs one page lists.
 const onePage = 100
 
 //go:embed assets
@@ -23,33 +23,33 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"acts": func(j *job, c *content) acts { return acts{j, c.Query.Back()} },
 }).ParseFS(assets, "assets/*.html"))
 
-// acts is what the forms of a job are made of.
+// acts is the data for the forms of a job.
 type acts struct {
 	Job  *job
-	Back string // of the query
+	Back string // see query.Back
 }
 
-// content is what a template is given.
+// content is the data for the templates.
 type content struct {
 	*view
 	Query     query
-	Matching  int // jobs
+	Matching  int // jobs that the query matches
 	Pages     int
 	Listed    []*job
 	Troubled  int
 	Timeline  timeline
-	Actions   bool // who asks may act
+	Actions   bool // the user of this request may act
 	Attention []notice
 
-	// Of the page of one job.
+	// The page of one job alone has these.
 	One     *job
 	Records []record
-	Kept    int // records, also those that the query leaves out
+	Kept    int // records, including those that the query filters out
 	Changes []change
 	Coming  []time.Time
 }
 
-// newContent chooses the jobs that the query asks for.
+// newContent returns the content of the page of all jobs, with those that the query matches.
 func newContent(v *view, q query, actions bool) *content {
 	c := &content{view: v, Query: q, Actions: actions, Attention: attention(v)}
 	for i := range v.Jobs {
@@ -73,26 +73,26 @@ func newContent(v *view, q query, actions bool) *content {
 	return c
 }
 
-// onlyFailed is the view with the newest runs that failed in place of the newest of all.
+// onlyFailed returns a view whose newest runs are only those that failed.
 func (v view) onlyFailed() *view {
 	v.Runs = []record{}
 	for _, r := range v.last {
 		one := []record{recordOf(r, v.Now)}
-		if v.forgetRuns(one); one[0].failed() && len(v.Runs) < newestRuns {
+		if v.markUnknownRuns(one); one[0].failed() && len(v.Runs) < newestRuns {
 			v.Runs = append(v.Runs, one[0])
 		}
 	}
 	return &v
 }
 
-// newJobContent is of the one job that the query names, which is there.
+// newJobContent returns the content of the page of the job that the query names. The job must be in the view.
 func newJobContent(v *view, q query, h history, actions bool) *content {
-	v.Problems = slices.Concat(v.Problems, // others share those of v
+	v.Problems = slices.Concat(v.Problems, // a clone, because others share those of v
 		h.records.stale("the ticks of this job", v.Now), h.changes.stale("the changes of this job", v.Now))
 	c := &content{view: v, Query: q, Actions: actions, One: v.find(q.Name), Records: []record{}, Changes: []change{}}
 	for i := range h.records.value {
 		one := []record{recordOf(&h.records.value[i], c.Now)}
-		if v.forgetRuns(one); q.Only != "failed" || one[0].failed() {
+		if v.markUnknownRuns(one); q.Only != "failed" || one[0].failed() {
 			c.Records = append(c.Records, one[0])
 		}
 	}
@@ -107,7 +107,7 @@ func newJobContent(v *view, q query, h history, actions bool) *content {
 	}
 	c.Timeline.addRuns(h.records.value, v.Now, lost)
 	if c.One.Next != nil {
-		c.Coming, _ = scheduler.Preview("CRON_TZ="+c.One.Zone+" "+c.One.Spec, nil, c.One.Next.Add(-time.Second), 5) // none: it says why
+		c.Coming, _ = scheduler.Preview("CRON_TZ="+c.One.Zone+" "+c.One.Spec, nil, c.One.Next.Add(-time.Second), 5) // an error leaves the list empty
 	}
 	return c
 }
@@ -120,7 +120,7 @@ func (c *content) render(name string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// mark is what became of a tick, as a sign that needs no colour.
+// mark returns a symbol for the state of a tick, for people who do not see its color.
 func mark(s scheduler.State) string {
 	switch s {
 	case scheduler.StateOK:
@@ -138,7 +138,7 @@ func mark(s scheduler.State) string {
 	}
 }
 
-// rowID names a job's elements.
+// rowID returns the ID of a job's elements.
 func rowID(job string) string {
 	h := fnv.New64a()
 	h.Write([]byte(job))

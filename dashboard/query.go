@@ -17,22 +17,22 @@ const (
 	maxFilter   = 200     // bytes of q
 )
 
-// choices are what only may be. The empty one is all jobs.
+// choices are the values of the parameter only. The empty one selects all jobs.
 var choices = []string{"", "trouble", "failed", "paused", "running"}
 
-// query is what of all that is known a page shows.
+// query selects what a page shows.
 type query struct {
-	Name   string // of the one job; empty: all
-	Filter string // in the name, the spec or the zone
+	Name   string // of one job; empty: all jobs
+	Filter string // a part of the name, the spec or the zone
 	Only   string // one of choices
 	Page   int    // from 1
 }
 
-// queryOf returns what a request asks for. Its refusal names the parameter and the rule.
+// queryOf parses the query of a request. Its error names the parameter and the rule.
 func queryOf(r *http.Request) (query, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return query{}, bad("the query cannot be read: %.100v", err)
+		return query{}, bad("cannot parse the query: %.100v", err)
 	}
 	q := query{Name: values.Get("name"), Filter: strings.TrimSpace(values.Get("q")), Only: values.Get("only"), Page: 1}
 	if q.Name != "" {
@@ -41,7 +41,7 @@ func queryOf(r *http.Request) (query, error) {
 		}
 	}
 	if len(q.Filter) > maxFilter {
-		return query{}, bad("q has %d bytes, it may have %d", len(q.Filter), maxFilter)
+		return query{}, bad("q has %d bytes, at most %d are allowed", len(q.Filter), maxFilter)
 	}
 	if !slices.Contains(choices, q.Only) {
 		return query{}, bad("only is %.20q, it must be trouble, failed, paused or running", q.Only)
@@ -55,12 +55,12 @@ func queryOf(r *http.Request) (query, error) {
 	case r.URL.Path == "/":
 		q.Name = ""
 	case r.URL.Path == "/job" && q.Name == "":
-		return query{}, &refusal{http.StatusNotFound, "which job? job?name=NAME"}
+		return query{}, &refusal{http.StatusNotFound, "no job is named: use job?name=NAME"}
 	}
 	return q, nil
 }
 
-// String is the query of a link.
+// String returns the query for a link.
 func (q query) String() string {
 	values := url.Values{}
 	for key, value := range map[string]string{"name": q.Name, "q": q.Filter, "only": q.Only} {
@@ -74,16 +74,16 @@ func (q query) String() string {
 	return "?" + values.Encode()
 }
 
-// With is the query with another choice, from its first page on.
+// With returns the first page of the query with another choice.
 func (q query) With(only string) query { return query{Name: q.Name, Filter: q.Filter, Only: only} }
 
-// Turn is the query of another page.
+// Turn returns the query of another page, by pages further.
 func (q query) Turn(by int) query {
 	q.Page += by
 	return q
 }
 
-// Back is the word by which an action's form says where it leads back to; see [backTo].
+// Back returns the value with which an action's form names the page to return to; see [backTo].
 func (q query) Back() string {
 	if q.Name != "" {
 		return "job"
@@ -91,7 +91,7 @@ func (q query) Back() string {
 	return q.Only
 }
 
-// backTo returns the address of a Back, of the list of all jobs for any other text.
+// backTo returns the address for a value of Back. For any other text it returns the list of all jobs.
 func backTo(back, job string) string {
 	switch {
 	case back == "job":
@@ -126,10 +126,10 @@ func (q query) matches(j *job) bool {
 	return strings.Contains(strings.ToLower(j.Name+"\n"+j.Spec+"\n"+j.Zone), needle)
 }
 
-// refusal is an answer without a page.
+// refusal is an error that is answered with a status and a text instead of a page.
 type refusal struct {
 	status int
-	text   string // what the person reads
+	text   string // for the user
 }
 
 func (e *refusal) Error() string { return e.text }

@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	every     = 5 * time.Second  // between two reads, at least
-	waitLimit = 10 * time.Second // for one; a few node timeouts are usual
+	every     = 5 * time.Second  // at least so long between two reads
+	waitLimit = 10 * time.Second // timeout of a read, which usually takes a few node timeouts at most
 )
 
-// snapshot is what the nodes knew. A part that could not be read is as it was, with its age.
+// snapshot is what the nodes knew at one time. A part that could not be read keeps its last value, and its age.
 type snapshot struct {
-	taken  time.Time // by this process
-	now    time.Time // by the nodes' clock
+	taken  time.Time // when, by this process's clock
+	now    time.Time // the same by the nodes' clock
 	nodes  []redlock.NodeStatus
-	leader part[election.Leader] // the zero Leader is nobody
+	leader part[election.Leader] // zero: nobody leads
 	jobs   part[[]scheduler.Status]
 	terms  part[[]election.TermRecord]
 }
 
-// part is something that was read, and when.
+// part is a value that was read, and when.
 type part[T any] struct {
 	value T
 	at    time.Time // by the nodes' clock; zero: never
-	err   error     // why it is not newer
+	err   error     // why the last read failed
 }
 
 func (p part[T]) read(at time.Time, value T, err error) part[T] {
@@ -40,19 +40,19 @@ func (p part[T]) read(at time.Time, value T, err error) part[T] {
 	return part[T]{value: value, at: at}
 }
 
-// stale tells of a part that is not what it should be; of one that is there is nothing to tell.
+// stale returns a problem if the last read of the part failed, and none otherwise.
 func (p part[T]) stale(what string, now time.Time) []problem {
 	if p.err == nil {
 		return nil
 	}
 	known := "not known"
 	if !p.at.IsZero() {
-		known = "as known " + relative(p.at, now)
+		known = "as of " + relative(p.at, now)
 	}
 	return []problem{{what, known, firstLine(p.err.Error()), true}}
 }
 
-// reader reads what the nodes know, for all pages together.
+// reader reads the state of the nodes, once for all pages.
 type reader struct {
 	elector   *election.Elector
 	scheduler *scheduler.Scheduler
@@ -66,7 +66,7 @@ func (r *reader) read(ctx context.Context, last *view) *view {
 	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
 
-	s := &snapshot{nodes: r.elector.Locker().Nodes(ctx)} // first: it tells the nodes' time as well
+	s := &snapshot{nodes: r.elector.Locker().Nodes(ctx)} // first, because it also learns the nodes' time
 	s.taken, s.now = time.Now(), r.now()
 	leader, err := r.elector.Leader(ctx)
 	if errors.Is(err, election.ErrNoLeader) {
@@ -91,7 +91,7 @@ func (r *reader) history(ctx context.Context, job string, last history) history 
 	return last
 }
 
-// now is by the nodes' clock, where it is known.
+// now returns the time by the nodes' clock if it is known, and by this process's clock otherwise.
 func (r *reader) now() time.Time {
 	if now, ok := r.elector.Locker().Time(); ok {
 		return now

@@ -21,7 +21,7 @@ func TestReader_AsksTheNodesOnceInFiveSecondsForAllPagesAndNeverForNone(t *testi
 	}
 }
 
-// countReads looks at one page, at many and at none. What the election and the jobs ask for themselves is the measure.
+// countReads opens one page, many and none, and compares the requests with those of the election and the jobs alone.
 func countReads(t *testing.T, path string) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		leader, mine := candidate(c)
@@ -45,7 +45,7 @@ func countReads(t *testing.T, path string) {
 		const long = 10 * time.Minute
 		none := in(long)
 		var leave []func()
-		_, left := s.listen(path) // what new connections say first is no read
+		_, left := s.listen(path) // the first commands of new connections are no reads
 		in(long)
 		left()
 		first, left := s.listen(path)
@@ -65,9 +65,9 @@ func countReads(t *testing.T, path string) {
 		}
 		time.Sleep(5 * time.Second)
 		after := in(long)
-		// A stream lasts for a minute, and these do not come again.
+		// A stream lasts for a minute, and these browsers do not open another one.
 		reads := int(time.Minute/(5*time.Second)) + 1
-		const each = 3 * (4 + 9) // nodes times: one for each job, and what else there is to ask
+		const each = 3 * (4 + 9) // on each node, one for each job and nine others
 		if one < reads || one > reads*each {
 			t.Errorf("a page costs %d requests a minute, want at most %d reads of %d", one, reads, each)
 		}
@@ -94,7 +94,7 @@ func candidate(c *bubble.Cluster) (*election.Elector, *scheduler.Scheduler) {
 	return elector, jobs
 }
 
-// A page shows what was known, how old it is, and why.
+// The page keeps the last known state, and shows how old it is and why.
 func TestReader_KeepsWhatWasKnown(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		known := s.api()
@@ -105,14 +105,14 @@ func TestReader_KeepsWhatWasKnown(t *testing.T) {
 			t.Fatalf("leader %+v, %d jobs, problems %q", a.Leader, len(a.Jobs), a.Problems)
 		}
 		for _, p := range a.Problems {
-			want.Parts(t, "a problem", p, "as known 1 min ago", "quorum")
+			want.Parts(t, "a problem", p, "as of 1 min ago", "quorum")
 		}
 		if a.Nodes[0].Error == "" || a.Nodes[2].Error != "" {
 			t.Errorf("nodes %+v", a.Nodes)
 		}
 		body := s.get("/").Body.String()
-		want.Parts(t, "the page", body, `role="alert">The nodes could not be asked for the leader, the jobs and the terms: `+
-			"1 of 3 nodes answer, 2 are needed", "as known 1 min ago<", "does not count")
+		want.Parts(t, "the page", body, `role="alert">Failed to read the leader, the jobs and the terms from the nodes: `+
+			"1 of 3 nodes answer, 2 are needed", "as of 1 min ago<", "does not count")
 		if n := strings.Count(body, `role="alert"`); n != 1 {
 			t.Errorf("one cause is %d alerts", n)
 		}
@@ -131,7 +131,7 @@ func TestReader_WithoutNodesFromTheBeginning(t *testing.T) {
 		if a.Leader != nil || len(a.Jobs) != 0 || len(a.Problems) != 3 {
 			t.Errorf("%+v", a)
 		}
-		want.Parts(t, "the page", s.get("/").Body.String(), "Who leads is not known", ">not known<")
+		want.Parts(t, "the page", s.get("/").Body.String(), "The leader is not known", ">not known<")
 		for _, path := range []string{"/job?name=good", "/api?name=good", "/events?name=good"} {
 			if w := s.get(path); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "not known") {
 				t.Errorf("%s: %d: %s", path, w.Code, w.Body)
@@ -140,7 +140,7 @@ func TestReader_WithoutNodesFromTheBeginning(t *testing.T) {
 	})
 }
 
-// Whoever asked first has gone: the others still get what is read.
+// The client whose request started a read has left: the others still get the result.
 func TestReader_GoesOnForTheOthers(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		time.Sleep(time.Minute) // nothing is fresh

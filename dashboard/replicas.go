@@ -8,38 +8,38 @@ import (
 	"github.com/redlockfx/redlockfx/election"
 )
 
-const maxReplicas = 50 // that are listed, those heard of last
+const maxReplicas = 50 // limit of the list; those seen last stay
 
-// seenReplica is a replica that was heard of.
+// seenReplica is a replica that the nodes know.
 type seenReplica struct {
 	ID    string     `json:"id"`
 	Here  bool       `json:"here,omitempty"` // it serves this page
-	State string     `json:"state"`          // of the one here: as election.State; of the others: leading, or led
+	State string     `json:"state"`          // election.State of this replica; leading or led of the others
 	Seen  *time.Time `json:"seen,omitempty"` // when it last led, or ran a job
 }
 
-// replicasOf returns the replicas that were heard of, the latest first: the leader, those of the terms and the runs that are kept,
-// and the one that serves the page.
+// replicasOf returns the known replicas, the latest first: the leader, those of the kept terms and runs, and the one
+// that serves the page.
 func replicasOf(v *view) []seenReplica {
 	seen := make(map[string]time.Time)
-	hear := func(id string, at time.Time) {
+	note := func(id string, at time.Time) {
 		if id != "" {
 			seen[id] = later(seen[id], at)
 		}
 	}
 	for _, t := range v.Terms {
-		hear(t.Replica, t.Until)
+		note(t.Replica, t.Until)
 	}
 	for _, r := range v.last {
 		if !r.Start.IsZero() {
-			hear(firstLine(r.Replica), sayable(later(r.Start, r.End)))
+			note(firstLine(r.Replica), sayable(later(r.Start, r.End)))
 		}
 	}
 	if v.Leads() {
-		hear(v.Leader.ID, v.Now)
+		note(v.Leader.ID, v.Now)
 	}
 	if _, led := seen[v.Replica.ID]; !led {
-		hear(v.Replica.ID, time.Time{})
+		note(v.Replica.ID, time.Time{})
 	}
 	all := make([]seenReplica, 0, len(seen))
 	for id, at := range seen {

@@ -21,7 +21,8 @@ const (
 	runsKey     = "{redlock}:runs:test:long"
 )
 
-// Somebody has written to the nodes manually, or another program has. The other jobs are there, and the sick one says why.
+// Somebody, or another program, has written invalid data to the nodes. The other jobs are shown, and the broken one
+// says why.
 func TestPage_ASickJobSpoilsNoOther(t *testing.T) {
 	for name, c := range map[string]struct {
 		write func(ctx context.Context, n redis.UniversalClient) error
@@ -52,7 +53,7 @@ func TestPage_ASickJobSpoilsNoOther(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			serve(t, func(t *testing.T, s *service) {
-				for _, r := range []*redlocktest.Replica{s.leader, s.follower} { // a leader writes over what is wrong
+				for _, r := range []*redlocktest.Replica{s.leader, s.follower} { // a leader would overwrite the invalid data
 					if err := r.Stop(); err != nil {
 						t.Fatal(err)
 					}

@@ -6,16 +6,16 @@ import (
 )
 
 const (
-	// maxStreams is how many pages are kept up to date by events at once, at one replica. Each may show something else, so
-	// each may be rendered for itself, which for a thousand jobs takes 10 ms in five seconds: with more, whoever opens
-	// streams takes the processor from the jobs. With fewer, more people have a page that is a few seconds older.
+	// maxStreams is how many pages one replica keeps up to date by events at once. Each may show something else and
+	// be rendered separately, which takes 10 ms in five seconds for a thousand jobs. Too large: whoever opens streams
+	// takes the processor from the jobs. Too small: more people see a page that is a few seconds older.
 	maxStreams = 100
 
-	// sameFor is how long an event is sent to all who see the same: its texts say how long ago something was.
+	// sameFor is how long one rendered event is reused. Its texts say how long ago things happened, so it ages.
 	sameFor = time.Second
 )
 
-// seen is what a page shows, and to whom: where it is the same, so is the page.
+// seen identifies what a page shows. Pages with equal values are the same.
 type seen struct {
 	query
 	actions bool
@@ -28,19 +28,19 @@ type streams struct {
 	all  map[seen]*shared
 }
 
-// shared is the newest event of all streams that show the same.
+// shared holds the newest event of all streams that show the same.
 type shared struct {
 	streams int // guarded by streams.mu
 
 	mu       sync.Mutex // guards the fields below; held while the event is rendered
 	of       *view
-	read     time.Time // until when what it shows is fresh
+	read     time.Time // its data is fresh until then
 	rendered time.Time
 	event    []byte
 }
 
-// enter returns what all streams share that show the same, and a function that has to be called at the stream's end. It is
-// nil if too many are open.
+// enter returns the event that the stream shares with all that show the same, and a function that must be called at
+// the stream's end. Both are nil if too many streams are open.
 func (s *streams) enter(what seen) (*shared, func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *streams) enter(what seen) (*shared, func()) {
 	}
 }
 
-// get returns the event for what was read, which one of the streams renders.
+// get returns the event for what was read. Only one of the streams renders it.
 func (s *shared) get(in known, render func() ([]byte, error)) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What WCAG 2.2 asks for at level AA: 4.5 for text (1.4.3), 3 for shapes that mean something (1.4.11).
+// WCAG 2.2 requires these contrasts at level AA: 4.5 for text (1.4.3), 3 for meaningful shapes (1.4.11).
 func TestStyle_ColoursStandOutInBothThemes(t *testing.T) {
 	css, err := os.ReadFile("assets/style.css")
 	if err != nil {
@@ -44,7 +44,7 @@ func TestStyle_ColoursStandOutInBothThemes(t *testing.T) {
 	}
 }
 
-// luminance is that of a colour in sRGB, written as 3 or 6 hexadecimal digits.
+// luminance returns the luminance of an sRGB color, given as 3 or 6 hexadecimal digits.
 func luminance(t *testing.T, hex string) float64 {
 	t.Helper()
 	if len(hex) == 3 {

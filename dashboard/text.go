@@ -8,10 +8,11 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-const maxText = 300 // bytes of a text that others have written
+const maxText = 300 // limit of a text from elsewhere, in bytes
 
-// firstLine cuts a text that may be long, hold a stack, or be meant to look like something else. Control characters end a line of
-// an event stream, or turn the direction of what follows on the page.
+// firstLine returns the first line of a text without control characters, cut to maxText. The text may be long, hold a
+// stack, or imitate other parts of the page. Control characters could end a line of an event stream, or reverse the
+// direction of the text after them.
 func firstLine(text string) string {
 	text = strings.TrimSpace(text)
 	if end := strings.IndexAny(text, "\r\n"); end >= 0 {
@@ -33,10 +34,10 @@ func firstLine(text string) string {
 	return text
 }
 
-// stateOf is a state as nodes may say it: it is also the name of a style.
+// stateOf returns a state that a node has sent, made safe: it is also used as a CSS class.
 func stateOf(s scheduler.State) scheduler.State { return scheduler.State(firstLine(string(s))) }
 
-// when is nil for no time.
+// when returns nil for the zero time.
 func when(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -45,7 +46,8 @@ func when(t time.Time) *time.Time {
 	return &t
 }
 
-// sayable returns t in UTC, or the nearest time that JSON has. One nonsensical time must not cost the whole answer.
+// sayable returns t in UTC, or the nearest time that JSON can represent. Otherwise one invalid time would fail the
+// whole answer.
 func sayable(t time.Time) time.Time {
 	switch t = t.UTC(); {
 	case t.Year() > 9999:

@@ -10,7 +10,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// The picture's measures, in units of its own: it is stretched to the page's width.
+// The size of the picture in its own units; it is scaled to the page's width.
 const (
 	minutes  = 60
 	perMin   = 12
@@ -20,38 +20,38 @@ const (
 	span     = minutes * time.Minute
 )
 
-// timeline is the last hour as a picture: who led; and of one job how many runs began in each minute, and what was not
-// run.
+// timeline is a picture of the last hour. It shows who led, and on a job's page how many runs began in each minute
+// and which ticks did not run.
 type timeline struct {
 	Terms   []box
-	Changes []int // where another began to lead
+	Changes []int // positions of the changes of leader
 	Runs    bool  // it has the runs of a job
 	Good    []box
 	Bad     []box
 	Missed  []box
 	Labels  []string // every ten minutes, from the oldest
 	Summary string   // the same in words
-	Most    int      // runs in a minute: the full height
+	Most    int      // runs in a minute, at the full height
 	Leaders []said   // who led, and when nobody did; the newest first
-	Vacant  []box    // when nobody is known to have led; Odd: the begin is not known
-	Without duration // how long that was in all
-	Unknown int      // until where nothing is known of the job's ticks
+	Vacant  []box    // times without a known leader; Odd: the start is not known
+	Without duration // their sum
+	Unknown int      // up to this position no ticks of the job are kept
 }
 
-// said is a text about a time.
+// said is a text with its time.
 type said struct {
 	at   time.Time
 	Text string
 }
 
-// box is a rectangle and what it says.
+// box is a rectangle with a title.
 type box struct {
 	X, Y, W, H int
-	Odd        bool // so that neighbours differ
+	Odd        bool // every second one, so that neighbors differ
 	Title      string
 }
 
-// newTimeline shows who led.
+// newTimeline returns a timeline of the leaders.
 func newTimeline(v *view) timeline {
 	from := v.Now.Add(-span)
 	t := timeline{}
@@ -71,7 +71,7 @@ func (t *timeline) changes() string {
 	return text
 }
 
-// terms are drawn as long as they are known to have lasted, with the times between them.
+// terms draws each term as long as it is known to have lasted, and the times between the terms.
 func (t *timeline) terms(v *view, from time.Time) {
 	for i, term := range v.Terms {
 		if !term.Until.After(from) {
@@ -94,7 +94,7 @@ func (t *timeline) terms(v *view, from time.Time) {
 		length := duration(g.To.Sub(later(g.From, from)))
 		title := fmt.Sprintf("nobody led from %s to %s", clockTime(g.From, v.Now, "UTC"), clockTime(g.To, v.Now, "UTC"))
 		if !g.Sure {
-			title = fmt.Sprintf("no leader is known from %s to %s: the one before has not recorded its end",
+			title = fmt.Sprintf("no leader is known from %s to %s: the previous one did not record its end",
 				clockTime(g.From, v.Now, "UTC"), clockTime(g.To, v.Now, "UTC"))
 		}
 		begin := max(x(g.From, from), 0)
@@ -105,11 +105,11 @@ func (t *timeline) terms(v *view, from time.Time) {
 	slices.SortStableFunc(t.Leaders, func(a, b said) int { return b.at.Compare(a.at) })
 }
 
-// addRuns shows what became of the ticks of a job as well. Of the time before the oldest record that is kept nothing is known.
+// addRuns draws the ticks of a job. The time before the oldest kept record is drawn as unknown.
 func (t *timeline) addRuns(records []scheduler.Record, now, lost time.Time) {
 	t.Runs = true
 	from, since := now.Add(-span), "In the last hour: "
-	known := lost // the nodes had nothing then
+	known := lost // the nodes had no records then
 	if len(records) >= maxRecords {
 		oldest := &records[len(records)-1]
 		known = later(known, later(begin(oldest), oldest.Tick))
@@ -178,8 +178,8 @@ func (t *timeline) addRuns(records []scheduler.Record, now, lost time.Time) {
 
 const mostTicks = int(span / time.Second) // no job has more
 
-// ticksSince are about when the ticks came that a row stands for, the newest first: evenly, where it stands for many. What nodes say
-// of a range may be nonsense, so it ends at mostTicks.
+// ticksSince yields the approximate times of the ticks that a row stands for, the newest first. If it stands for
+// many, they are spread evenly. A node may send a nonsensical range, so it yields mostTicks at most.
 func ticksSince(r *scheduler.Record, from time.Time) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		var step time.Duration
@@ -196,7 +196,8 @@ func ticksSince(r *scheduler.Record, from time.Time) iter.Seq[time.Time] {
 	}
 }
 
-// x is where an instant is drawn. What was long before is left of it all, however long: the product would not fit.
+// x returns the position of an instant. Anything before the picture has one position left of it, because the product
+// could overflow.
 func x(at, from time.Time) int { return int(max(at.Sub(from), -span) * width / span) }
 
 func sum(of [minutes]int) (n int) {

@@ -12,23 +12,23 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// newestRuns is how many jobs' last runs are listed.
+// newestRuns limits the list of last runs; each is of another job.
 const newestRuns = 20
 
-// view is what a page shows, and api says. Times are by the nodes' clock, in UTC.
+// view is the content of a page, and of the JSON at api. Times are by the nodes' clock, in UTC.
 type view struct {
 	Election string    `json:"election"`
 	Now      time.Time `json:"now"`
-	Problems []problem `json:"problems"` // what is not known, or not what it should be
-	Leader   *leader   `json:"leader"`   // nil: nobody leads, or it was never known
+	Problems []problem `json:"problems"` // what could not be read, or is wrong
+	Leader   *leader   `json:"leader"`   // nil: nobody leads, or the leader was never read
 	Replica  replica   `json:"replica"`
 	Nodes    []node    `json:"nodes"`
 	Jobs     []job     `json:"jobs"`
 	Runs     []record  `json:"runs"`  // the last of each job, the newest first
 	Terms    []term    `json:"terms"` // the newest first
 
-	Gaps     []gap         `json:"leaderless"` // when nobody is known to have led, between the terms; the newest first
-	Replicas []seenReplica `json:"replicas"`   // that were heard of, the latest first
+	Gaps     []gap         `json:"leaderless"` // the times between terms without a known leader; the newest first
+	Replicas []seenReplica `json:"replicas"`   // those that the nodes know, the latest first
 
 	LeaderKnown bool                `json:"-"`
 	last        []*scheduler.Record // the last run of each job, the newest first
@@ -40,17 +40,17 @@ type leader struct {
 	Value   string     `json:"value,omitempty"`
 	Term    uint64     `json:"term"`
 	Since   *time.Time `json:"since,omitempty"`   // nil: not known
-	Lease   duration   `json:"lease_ms"`          // what is left of it as it was read
-	Expired bool       `json:"expired,omitempty"` // nothing is: it does not lead any more, unless it has renewed it since
+	Lease   duration   `json:"lease_ms"`          // the time left of it when it was read
+	Expired bool       `json:"expired,omitempty"` // no time is left: it no longer leads, unless it has renewed the lease since
 }
 
 // replica is the process that serves the page.
 type replica struct {
 	ID    string         `json:"id"`
 	State election.State `json:"state"`
-	Since *time.Time     `json:"since,omitempty"`   // of the term, if it leads
-	Stop  duration       `json:"stop_ms,omitempty"` // until it would stop if it could not renew
-	Check string         `json:"check,omitempty"`   // why a restart is the cure
+	Since *time.Time     `json:"since,omitempty"`   // start of the term, if it leads
+	Stop  duration       `json:"stop_ms,omitempty"` // the time until it stops if it cannot renew
+	Check string         `json:"check,omitempty"`   // why it needs a restart
 }
 
 type node struct {
@@ -75,14 +75,15 @@ type job struct {
 	LastOK   *time.Time `json:"last_ok,omitempty"`
 	Failures int        `json:"failures"` // in a row
 	Missed   int        `json:"missed"`
-	Why      string     `json:"why,omitempty"`      // the newest tick that was not run was not
-	WhyTick  *time.Time `json:"why_tick,omitempty"` // which it was
-	Own      string     `json:"own,omitempty"`      // what this replica has instead
-	Long     string     `json:"long,omitempty"`     // why the run that is under way takes too long
-	Lost     *time.Time `json:"lost,omitempty"`     // when the nodes were found to have lost what they knew of it
+	Why      string     `json:"why,omitempty"`      // why the newest tick that did not run did not
+	WhyTick  *time.Time `json:"why_tick,omitempty"` // that tick
+	Own      string     `json:"own,omitempty"`      // this replica's spec and zone, if they differ
+	Long     string     `json:"long,omitempty"`     // why the current run takes too long
+	Lost     *time.Time `json:"lost,omitempty"`     // when the leader found that the nodes had lost its state
 }
 
-// Trouble is what somebody should look at; that a tick comes while a run or a pause lasts is not.
+// Trouble reports whether somebody should look at the job. A tick that did not run because of a run or a pause is no
+// trouble.
 func (j *job) Trouble() bool {
 	return j.Failures > 0 || j.Own != "" || j.Why != "" && !j.Paused && !j.Running
 }
@@ -96,22 +97,22 @@ type record struct {
 	Attempt  int             `json:"attempt,omitempty"`
 	Manual   bool            `json:"manual,omitempty"`
 	CaughtUp bool            `json:"caught_up,omitempty"`
-	Start    *time.Time      `json:"start,omitempty"` // nil: it did not run
+	Start    *time.Time      `json:"start,omitempty"` // nil: the tick did not run
 	Lag      duration        `json:"lag_ms"`
-	Took     duration        `json:"took_ms"` // so far, while it has no end
+	Took     duration        `json:"took_ms"` // so far, if it has no end yet
 	Err      string          `json:"error,omitempty"`
-	Left     int             `json:"left_out,omitempty"` // ticks before this one that were not run either
+	Left     int             `json:"left_out,omitempty"` // ticks before this one that did not run either
 }
 
-// Timed tells that it is known how long the run took, or has taken so far.
+// Timed reports whether the duration of the run, so far or in total, is known.
 func (r record) Timed() bool {
 	return r.Start != nil && r.State != scheduler.StateLost && r.State != stateUnknown
 }
 
-// Over tells that it has ended, and after what time.
+// Over reports whether the run has ended after a known time.
 func (r record) Over() bool { return r.Timed() && r.State != scheduler.StateRunning }
 
-// change is what somebody has asked for.
+// change is a pause, a resume or a trigger that somebody asked for.
 type change struct {
 	What    string    `json:"what"`
 	By      string    `json:"by,omitempty"`
@@ -124,35 +125,35 @@ func changeOf(c scheduler.Change) change {
 	return change{What: c.What, By: firstLine(c.By), Reason: firstLine(c.Reason), Replica: firstLine(c.From), At: sayable(c.At)}
 }
 
-// problem is what is not known, how old it is if it was known once, and why. The page has the age apart, as what is
-// read aloud must not change with it.
+// problem says what could not be read, how old the shown value is, and why. The page shows the age in an element of
+// its own: otherwise screen readers would read the text again whenever the age changes.
 type problem struct {
 	What, Known, Why string
-	stale            bool // it is of a part of what is shown, which could not be read
+	stale            bool // a part of the view could not be read
 }
 
-// String has it in one line.
+// String returns the problem in one line.
 func (p problem) String() string { return fmt.Sprintf("%s: %s: %s", p.What, p.Known, p.Why) }
 
-// MarshalText has it in one line.
+// MarshalText returns the same text as String.
 func (p problem) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 type term struct {
 	Term    uint64    `json:"term"`
 	Replica string    `json:"replica"`
 	Since   time.Time `json:"since"`
-	Until   time.Time `json:"until"`           // how long it is known to have lasted
-	Ended   bool      `json:"ended,omitempty"` // that is its end, as it has recorded itself
+	Until   time.Time `json:"until"`           // the last sign of its leader, or its end
+	Ended   bool      `json:"ended,omitempty"` // Until is its end, which its leader has recorded
 }
 
 // duration is written in milliseconds.
 type duration time.Duration
 
-// newView is what the nodes knew; many requests share it.
+// newView builds the view of a snapshot. Many requests share it, so it must not change afterwards.
 func newView(s *snapshot, election string) *view {
 	now := s.now
 	v := &view{
-		Problems: []problem{}, Nodes: []node{}, Jobs: []job{}, Runs: []record{}, Terms: []term{}, Gaps: []gap{}, Replicas: []seenReplica{}, // none, and not null
+		Problems: []problem{}, Nodes: []node{}, Jobs: []job{}, Runs: []record{}, Terms: []term{}, Gaps: []gap{}, Replicas: []seenReplica{}, // [] in JSON, not null
 		Election: election, of: s,
 	}
 	v.Problems = append(v.Problems, s.leader.stale("the leader", now)...)
@@ -178,7 +179,7 @@ func newView(s *snapshot, election string) *view {
 	said := make(map[string]string) // many jobs have the same spec
 	for i := range s.jobs.value {
 		status := &s.jobs.value[i]
-		if err := name.Check("name", status.Job); err != nil { // nobody can ask for it, and it may be of any length
+		if err := name.Check("name", status.Job); err != nil { // no request may have this name, and it may be of any length
 			unnamed = append(unnamed, err)
 			continue
 		}
@@ -194,8 +195,8 @@ func newView(s *snapshot, election string) *view {
 	}
 	if len(unnamed) > 0 {
 		v.Problems = append(v.Problems, problem{
-			What: "the jobs", Known: "left out",
-			Why: fmt.Sprintf("%d of %d, as the first one's %s", len(unnamed), len(s.jobs.value), firstLine(unnamed[0].Error())),
+			What: "the jobs", Known: "not shown",
+			Why: fmt.Sprintf("%d of %d, because the first one's %s", len(unnamed), len(s.jobs.value), firstLine(unnamed[0].Error())),
 		})
 	}
 	slices.SortFunc(v.last, func(a, b *scheduler.Record) int {
@@ -207,7 +208,7 @@ func newView(s *snapshot, election string) *view {
 	return v
 }
 
-// find returns the job of that name; nil: there is none.
+// find returns the job of that name, or nil if there is none.
 func (v *view) find(name string) *job {
 	for i := range v.Jobs {
 		if v.Jobs[i].Name == name {
@@ -217,7 +218,7 @@ func (v *view) find(name string) *job {
 	return nil
 }
 
-// begin is when something came of a tick.
+// begin returns the start of a run, or the tick itself if it did not run.
 func begin(r *scheduler.Record) time.Time {
 	if r.Start.IsZero() {
 		return r.Tick
@@ -244,7 +245,7 @@ func nodeOf(n redlock.NodeStatus) node {
 	if n.Err != nil {
 		shown.Err = firstLine(n.Err.Error())
 	} else if n.Number != nil {
-		shown.Err = firstLine("votes, but not for one lock: " + n.Number.Error())
+		shown.Err = firstLine("votes, except for one lock: " + n.Number.Error())
 	}
 	return shown
 }

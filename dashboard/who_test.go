@@ -15,7 +15,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
-// bySession is authorize of a service with sessions: whoever has one may act if they are on call.
+// bySession is the authorize function of a service with sessions. A user with a session may act while on call.
 func bySession(r *http.Request) (string, error) {
 	session, err := r.Cookie("session")
 	if err != nil {
@@ -31,7 +31,7 @@ func signedIn(who string) func(*http.Request) {
 	return func(r *http.Request) { r.AddCookie(&http.Cookie{Name: "session", Value: who}) }
 }
 
-// What a request says of itself is no identity: anybody can write a user's name in a header.
+// A name that a request claims is no identity: anybody can write a user's name in a header.
 func TestActions_AreOfAVerifiedIdentity(t *testing.T) {
 	core, logs := observer.New(zapcore.InfoLevel)
 	serve(t, func(t *testing.T, s *service) {
@@ -91,12 +91,12 @@ func TestPage_ShowsButtonsToThoseWhoMayAct(t *testing.T) {
 				t.Errorf("%q is sent buttons: %v", who, has)
 			}
 		}
-		// While both listen, neither gets what is the other's.
+		// While both listen, neither gets the events of the other.
 		eve, _ := s.listenAs("/events", "eve")
 		ann, _ := s.listenAs("/events", "ann")
 		time.Sleep(time.Second)
 		if strings.Contains(eve.first(), `<form method="post"`) || !strings.Contains(ann.first(), `<form method="post"`) {
-			t.Error("streams of who may act and of who may not are rendered together")
+			t.Error("a stream with buttons and one without are rendered together")
 		}
 	}, dashboard.AllowActions(bySession))
 }

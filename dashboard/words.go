@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	fewTimes  = 4  // of a day: as many are listed
-	fewValues = 10 // of a field, in even steps: as many are listed
+	fewTimes  = 4  // up to so many times of a day are listed one by one
+	fewValues = 10 // up to so many evenly spaced values of a field are listed one by one
 )
 
 var (
@@ -33,25 +33,26 @@ var (
 
 type cronField struct {
 	name        string
-	first, last int      // of *
-	names       []string // of the values, from first on; specs have their first three letters
+	first, last int      // the range of *
+	names       []string // of the values, from first on; specs use their first three letters
 }
 
-// cronSet is what a spec says in one field.
+// cronSet is the set of values of one field of a spec.
 type cronSet struct {
 	cronField
 	values []int // ascending; Sunday is 7
-	star   bool  // * or ? is in it
+	star   bool  // the field has * or ?
 }
 
-// words says in English when a spec fires, all but its zone; nothing for one that the scheduler refuses. In one zone,
-// specs with the same words have the same ticks, except when its clock is set back (see [scheduler.Parse]).
+// words returns in English when a spec fires, without its zone, and "" for a spec that the scheduler refuses. In one
+// zone, specs with the same words have the same ticks, except when the zone's clock is set back (see
+// [scheduler.Parse]).
 func words(spec string) string {
 	if _, err := scheduler.Parse(spec, nil); err != nil {
 		return ""
 	}
 	texts := strings.Fields(spec)
-	if strings.Contains(texts[0], "=") { // the zone
+	if strings.Contains(texts[0], "=") { // CRON_TZ=...
 		texts = texts[1:]
 	}
 	if texts[0] == "@every" {
@@ -71,7 +72,7 @@ func words(spec string) string {
 	text, listed := timeWords(cronSecond.read(texts[0]), cronMinute.read(texts[1]), hour)
 	days, either := dayWords(cronDay.read(texts[3]), cronWeekday.read(texts[5]), month)
 	switch {
-	case days == "every day" && hour.full(): // goes without saying
+	case days == "every day" && hour.full(): // the words of the hours already say so
 	case listed && !either && month.full():
 		text = days + " " + text
 	default:
@@ -98,15 +99,15 @@ func intervalWords(text string) string {
 	return strings.Join(said, " ")
 }
 
-// dayWords minds the rule of the two day fields: a day has to match both if one of them has a star, which every day
-// does, and otherwise either.
+// dayWords describes the two day fields. If neither has a star, a day that matches either fires, and either is true.
+// Otherwise it must match both, and every day matches the star.
 func dayWords(date, weekday, month cronSet) (text string, either bool) {
 	dates := "on " + date.said()
 	switch {
 	case !month.full():
 	case slices.Max(date.values) <= 28:
 		dates += " of every month"
-	default: // not every month has it
+	default: // not every month has that day
 		dates += " of the month"
 	}
 	weekdays := "every " + weekday.list()
@@ -127,9 +128,9 @@ func dayWords(date, weekday, month cronSet) (text string, either bool) {
 	}
 }
 
-// timeWords also tells whether it has listed the times one by one.
+// timeWords describes the times of a day. listed is true if it lists them one by one.
 func timeWords(second, minute, hour cronSet) (text string, listed bool) {
-	// In seconds since midnight; at most 86400, of a job that runs in every second.
+	// In seconds since midnight. A job that runs every second has the most: 86400.
 	times := make([]int, 0, len(hour.values)*len(minute.values)*len(second.values))
 	for _, h := range hour.values {
 		for _, m := range minute.values {
@@ -156,7 +157,7 @@ func timeWords(second, minute, hour cronSet) (text string, listed bool) {
 	switch {
 	case step > 0 && !hour.full():
 		return fmt.Sprintf("every %s from %s to %s", stepWords(step), clock(first), clock(last)), false
-	case step > 0 && step < 3600 && first == 0: // and so on after midnight
+	case step > 0 && step < 3600 && first == 0: // the same across midnight
 		return "every " + stepWords(step), false
 	case hour.full() && minute.full():
 		return "every minute, at " + second.said(), false
@@ -189,7 +190,7 @@ func stepWords(seconds int) string {
 	return fmt.Sprintf("%d %ss", n, unit)
 }
 
-// read takes a text that the scheduler has accepted.
+// read parses a field. The scheduler must have accepted the spec.
 func (f cronField) read(text string) cronSet {
 	set := cronSet{cronField: f}
 	for part := range strings.SplitSeq(text, ",") {
@@ -204,7 +205,7 @@ func (f cronField) read(text string) cronSet {
 		switch {
 		case span == "*" || span == "?":
 			first, last = f.first, f.last
-			set.star = set.star || step == 1 // to the scheduler, */2 is none
+			set.star = set.star || step == 1 // the scheduler does not count */2 as a star
 		case ranged:
 			last = f.value(to)
 		case stepped:
@@ -234,7 +235,7 @@ func (f cronField) value(text string) int {
 
 func (s cronSet) full() bool { return len(s.values) == s.last-s.first+1 }
 
-// said is "every hour", "hour 2" or "hours 2 to 6 and 9".
+// said returns, for example, "every hour", "hour 2" or "hours 2 to 6 and 9".
 func (s cronSet) said() string {
 	switch {
 	case s.full():
@@ -285,7 +286,7 @@ func joined(items []string) string {
 	return strings.Join(items[:last], ", ") + " and " + items[last]
 }
 
-// evenStep is the distance from each of at least two values to the next, or 0 if it is not always the same.
+// evenStep returns the distance between neighbors of at least two values, or 0 if the distances differ.
 func evenStep(values []int) int {
 	step := values[1] - values[0]
 	for i := range values[1:] {

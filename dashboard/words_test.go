@@ -126,10 +126,10 @@ func TestWords_AreNoneForWhatTheSchedulerRefuses(t *testing.T) {
 	}
 }
 
-// Words that leave something out, or say it wrongly, say the same of two specs that differ.
+// If words omitted something or were wrong, two different specs would have the same words.
 func TestWords_AreTheSameForTheSameTicksOnly(t *testing.T) {
-	first := map[string]string{} // the first spec with these words
-	alike := 0                   // specs with the words of another
+	first := map[string]string{} // by words: the first spec that has them
+	alike := 0                   // specs with the same words as another
 
 	rapid.Check(t, func(t *rapid.T) {
 		for _, spec := range relatives(t, drawSpec(t)) {
@@ -205,7 +205,7 @@ func drawSpec(t *rapid.T) []string {
 	return texts
 }
 
-// relatives are a spec, the same in other spellings, and all that differ from it in one value of a field.
+// relatives returns a spec, the same spec in other spellings, and all specs that differ from it in one value of a field.
 func relatives(t *rapid.T, texts []string) []string {
 	specs := []string{strings.Join(texts, " ")}
 	with := func(field int, text string) {
@@ -239,7 +239,7 @@ func numbers(values []int) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(values), " ", ","), "[]")
 }
 
-// ticks are the next 50 from an instant, and the next one from each of many over more than a year.
+// ticks returns the next 50 ticks from an instant, and the next one from each of many instants over more than a year.
 func ticks(t *rapid.T, spec string) []time.Time {
 	start := time.Date(2026, time.March, 30, 21, 58, 47, 0, time.UTC)
 	ticks, err := scheduler.Preview(spec, nil, start, 50)

@@ -18,7 +18,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// A front end that shows who leads must not lead itself: it has no jobs, and those who have some would wait for it.
+// A front end that only shows who leads must not lead itself: it has no jobs, so no job would run.
 func TestStart_WhoOnlyLooksOnDoesNotCampaign(t *testing.T) {
 	job := func(k *ticks) fx.Option { return redlockfx.Job(func() scheduler.Job { return k.job("job") }) }
 	for name, test := range map[string]struct {
@@ -40,7 +40,7 @@ func TestStart_WhoOnlyLooksOnDoesNotCampaign(t *testing.T) {
 				a.RequireStart()
 				time.Sleep(time.Minute)
 				if c.held() > 0 {
-					t.Fatal("who only looks on leads")
+					t.Fatal("an observer leads")
 				}
 				b, _ := c.app(redlockfx.Config{Name: "x", Identity: "b"}, job(theirs))
 				b.RequireStart()
@@ -61,7 +61,7 @@ func TestStart_WhoOnlyLooksOnDoesNotCampaign(t *testing.T) {
 	}
 }
 
-// Work may come at any time: by an Invoke, by a hook that starts later, by a request.
+// Work may be added at any time: by an Invoke, by a later start hook, by a request.
 func TestStart_CampaignsWhenThereIsWork(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *cluster) {
 		k := &ticks{}
@@ -105,7 +105,7 @@ func TestStart_LogsTheSettingsInForce(t *testing.T) {
 	})
 }
 
-// shutdowner takes the place of fx's, which listens to the signals of the process: a bubble cannot.
+// shutdowner replaces fx's, which listens to the signals of the process and does not work in virtual time.
 type shutdowner chan fx.ShutdownOption
 
 func (s shutdowner) Shutdown(opts ...fx.ShutdownOption) error {
@@ -119,7 +119,7 @@ func (s shutdowner) option() fx.Option {
 	return fx.Decorate(func(fx.Shutdowner) fx.Shutdowner { return s })
 }
 
-// Nobody but the module could recover a panic on its goroutine.
+// Only the module can recover a panic on its goroutine.
 func TestRun_APanicStopsTheApplicationInOrder(t *testing.T) {
 	for name, test := range map[string]struct {
 		opt  fx.Option
@@ -176,7 +176,7 @@ func TestRun_APanicHandlerKeepsTheApplicationRunning(t *testing.T) {
 	})
 }
 
-// Who has lost its last job or callback lets others lead, and campaigns again when there is work.
+// A process that has lost its last job or callback lets others lead. It campaigns again when it has work.
 func TestRun_EndsWithTheLastWork(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *cluster) {
 		log, lines := observed()
@@ -189,7 +189,7 @@ func TestRun_EndsWithTheLastWork(t *testing.T) {
 		if k.count() == 0 {
 			t.Error("it never led")
 		}
-		const long = 30 * time.Second // beyond the drain timeout, which is not that of the Scheduler
+		const long = 30 * time.Second // longer than the drain timeout, which does not apply to a removed job
 		err := s.Add(scheduler.Job{Name: "long", Spec: "* * * * * *", Run: func(ctx context.Context, _ scheduler.Run) error {
 			select {
 			case <-time.After(long):
@@ -220,11 +220,11 @@ func TestRun_EndsWithTheLastWork(t *testing.T) {
 	})
 }
 
-// An application that stops the election by itself goes on, drained or not.
+// An application that stops the election by itself continues, whether the work has drained or not.
 func TestRun_AShutdownByTheApplicationDoesNotEndIt(t *testing.T) {
 	for what, test := range map[string]struct {
-		before time.Duration // of the start until Shutdown
-		lasts  time.Duration // the callback, after it was told to stop
+		before time.Duration // from the start to Shutdown
+		lasts  time.Duration // how long the callback continues after it was told to stop
 		level  zapcore.Level
 	}{
 		"before there is work": {0, 0, zap.WarnLevel},
@@ -288,7 +288,7 @@ func TestRun_TheApplicationsOwnIsLeftToIt(t *testing.T) {
 	})
 }
 
-// Options of all three packages are applied, after those of the Config.
+// Options of all three packages are applied after those of the Config.
 func TestOptions_AreApplied(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *cluster) {
 		var l *redlock.Locker

@@ -18,13 +18,14 @@ type call struct {
 	helper string
 	at     string // file:line
 	number int64
-	forAll bool // what is not for one election is for all of them
+	forAll bool // a call without For is for all elections
 }
 
-// calls numbers the calls of helpers in the process: fx shuffles what it collects, and nodes and middleware have an order.
+// calls numbers the calls of helpers in the process. Nodes and middleware need the order, because fx shuffles what it
+// collects.
 var calls atomic.Int64
 
-// newCall is called by a helper, of which it notes where it was called.
+// newCall records where a helper was called. The helper must call it directly.
 func newCall(helper string, opts []GroupOption) (call, error) {
 	_, file, line, _ := runtime.Caller(2)
 	t, err := newTarget(opts...)
@@ -33,8 +34,8 @@ func newCall(helper string, opts []GroupOption) (call, error) {
 
 func (c call) String() string { return fmt.Sprintf("%s at %s", c.helper, c.at) }
 
-// known returns an option that fails the application if it does not have the election that the call is for: fx would
-// never call what the helper adds, and say nothing.
+// known returns an option that fails the application if it lacks the election that the call is for. Otherwise fx
+// would silently never call what the helper adds.
 func (c call) known() fx.Option {
 	return fx.Invoke(fx.Annotate(func(elections []*module) error {
 		var has []string
@@ -49,29 +50,29 @@ func (c call) known() fx.Option {
 		if c.name == "" {
 			which = "is for redlockfx.Module"
 		}
-		return fmt.Errorf("redlockfx: %v %s, and there is no %s in the application, which has %s: add it, or name "+
-			"one that is there by redlockfx.For", c, which, c.option(), cmp.Or(strings.Join(has, ", "), "no election"))
+		return fmt.Errorf("redlockfx: %v %s, but the application has no %s, it has %s: add it, or name "+
+			"another one with redlockfx.For", c, which, c.option(), cmp.Or(strings.Join(has, ", "), "no election"))
 	}, fx.ParamTags(allElections)))
 }
 
-// registered is something that a helper has collected.
+// registered is a value that a helper has collected.
 type registered[T any] struct {
 	call
 	value T
 }
 
-// inOrder returns what was collected in the order of the calls.
+// inOrder returns the collected values in the order of the calls.
 func inOrder[T any](all []registered[T]) []registered[T] {
 	return slices.SortedFunc(slices.Values(all), func(a, b registered[T]) int { return cmp.Compare(a.number, b.number) })
 }
 
-// shape is a type that the constructors of a helper may return.
+// shape describes a type that the constructors of a helper may return.
 type shape struct {
 	result  reflect.Type
 	provide func(c call, constructor any) fx.Option
 }
 
-// collected is the shape of constructors that return a From, of which convert makes one of a kind.
+// collected is the shape of constructors that return a From, which convert turns into a value for a group.
 func collected[From, T any](kind string, convert func(From) T) shape {
 	return provided(func(t target) string { return t.groupTag(kind) }, func(c call, v From) (registered[T], error) {
 		if r := reflect.ValueOf(&v).Elem(); (r.Kind() == reflect.Func || r.Kind() == reflect.Pointer) && r.IsNil() {
@@ -81,9 +82,8 @@ func collected[From, T any](kind string, convert func(From) T) shape {
 	})
 }
 
-// provided is the shape of constructors that return a From, of which convert makes what is provided under a tag. In
-// between, fx knows the From by the call as its name, so that its errors say which call they are about; and it gets the
-// constructor as it is, so that they say which function that was.
+// provided is the shape of constructors that return a From, which convert turns into a value with a tag. fx gets the
+// unchanged constructor, and the From is named after the call, so that errors of fx name the function and the call.
 func provided[From, To any](tag func(target) string, convert func(call, From) (To, error)) shape {
 	return shape{reflect.TypeFor[From](), func(c call, constructor any) fx.Option {
 		name := fmt.Sprintf("redlockfx.%v, call %d", c, c.number)
@@ -108,13 +108,13 @@ func (c call) collect(constructor any, shapes ...shape) fx.Option {
 	}
 	hint := ""
 	if strings.EqualFold(fmt.Sprintf("%T", constructor), "fx.annotated") {
-		hint = "; give the function itself, and have it take what needs a tag in a parameter object, a struct with fx.In"
+		hint = "; pass the function itself, and let it take parameters that need a tag in a parameter object, a struct with fx.In"
 	}
 	return fx.Error(fmt.Errorf("redlockfx: %v takes a function that returns %s, and maybe an error; this is a %T%s",
 		c, strings.Join(results, " or "), constructor, hint))
 }
 
-// returns tells whether constructor is a function that returns a result, and maybe an error.
+// returns reports whether constructor is a function that returns a result, and maybe an error.
 func returns(constructor any, result reflect.Type) bool {
 	f := reflect.ValueOf(constructor)
 	if f.Kind() != reflect.Func || f.IsNil() {

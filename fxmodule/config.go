@@ -10,20 +10,21 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Config is what Module needs to know. A zero field means its default, except Name. The tags are
-// for the configuration library of your choice; a time.Duration reads "15s" in YAML, and is a
-// number of nanoseconds in JSON. What is written of it, by fmt, encoding/json, encoding/xml, YAML, log/slog or zap, has the
-// hosts of the nodes, and neither users nor passwords; except by %w and %p, which go vet refuses. Encoding/gob gets an error.
-// Keep it in a field with a name that is exported: embedded, it would be written in
-// place of what is around it, and of a field that is not exported fmt shows the nodes' URLs as they are.
+// Config configures a Module. A zero field means its default, except Name. The tags are for the configuration library
+// of your choice. A time.Duration reads "15s" in YAML, and is a number of nanoseconds in JSON.
+//
+// A Config that is printed or encoded (fmt, encoding/json, encoding/xml, YAML, log/slog, zap) shows the hosts of the
+// nodes, and neither users nor passwords. The exceptions are %w and %p, which go vet refuses; encoding/gob returns an
+// error. Keep the Config in an exported field with a name. If it is embedded, its text replaces that of the struct
+// around it. In an unexported field, fmt shows the nodes' URLs as they are.
 type Config struct {
 	// Name is the election's name, 1 to 191 bytes of UTF-8 without control characters. Replicas
 	// of one service share it.
 	Name string `yaml:"name" env:"NAME"`
-	// Nodes are the addresses of 1, 3 or 5 independent Redis masters: host:port, redis:// or
-	// rediss:// URLs. Empty if the clients come through Node.
+	// Nodes are the addresses of 1, 3 or 5 independent Redis masters: host:port, redis:// or rediss:// URLs. Leave it
+	// empty if you add clients with Node.
 	Nodes []string `yaml:"nodes" env:"NODES"`
-	// TLSCAFile has the CAs, in PEM, that sign the certificates of nodes with rediss:// URLs; default those of the system.
+	// TLSCAFile has the CAs, in PEM, that sign the certificates of nodes with rediss:// URLs; default the system's.
 	TLSCAFile string `yaml:"tls_ca_file" env:"TLS_CA_FILE"`
 	// TLSCertFile and TLSKeyFile have the client certificate, in PEM. They are read again for each connection, so that a
 	// new certificate needs no restart.
@@ -31,8 +32,7 @@ type Config struct {
 	TLSKeyFile  string `yaml:"tls_key_file" env:"TLS_KEY_FILE"`
 	// TLSServerName is the name in the nodes' certificates; default the host in each URL.
 	TLSServerName string `yaml:"tls_server_name" env:"TLS_SERVER_NAME"`
-	// TTL is how long the lease lasts without renewal, and so about how long nobody leads after a
-	// crash; default 10 s.
+	// TTL is how long the lease lasts without renewal, and so about how long nobody leads after a crash; default 10 s.
 	TTL time.Duration `yaml:"ttl" env:"TTL"`
 	// MaxTTL is the longest TTL of any lease under the prefix; default TTL.
 	MaxTTL time.Duration `yaml:"max_ttl" env:"MAX_TTL"`
@@ -41,41 +41,40 @@ type Config struct {
 	// NodeTimeout is how long a node may take to answer; default TTL/50 within 20 to 200 ms.
 	NodeTimeout time.Duration `yaml:"node_timeout" env:"NODE_TIMEOUT"`
 	// DrainTimeout is how long runs and callbacks may take to finish at a stop; default 10 s. fx.StopTimeout must be
-	// longer: see the package's description.
+	// longer: see the package documentation.
 	DrainTimeout time.Duration `yaml:"drain_timeout" env:"DRAIN_TIMEOUT"`
-	// StopMargin is how long before anybody else can lead the contexts of a leader that cannot renew end;
-	// default TTL/5.
+	// StopMargin is the time that work has to stop if the leader cannot renew: its contexts end that long before
+	// another replica can lead. Default TTL/5.
 	StopMargin time.Duration `yaml:"stop_margin" env:"STOP_MARGIN"`
-	// Cooldown is for how long a leader that gave up by itself does not campaign; default TTL/2.
+	// Cooldown is how long a leader that gave up by itself does not campaign; default TTL/2.
 	Cooldown time.Duration `yaml:"cooldown" env:"COOLDOWN"`
-	// MaxTenure is after what time a leader hands over by itself, up to TenureJitter less or more;
-	// default never.
+	// MaxTenure is the time after which a leader hands over by itself, plus or minus up to TenureJitter; default never.
 	MaxTenure    time.Duration `yaml:"max_tenure" env:"MAX_TENURE"`
 	TenureJitter time.Duration `yaml:"tenure_jitter" env:"TENURE_JITTER"`
 	// Standby is how long this replica waits before it campaigns when nobody leads; default 0.
 	Standby time.Duration `yaml:"standby" env:"STANDBY"`
-	// Observe has this process never campaign, whatever jobs and callbacks it has: it is to show who leads, or to trigger
-	// and pause jobs. Without it a process campaigns as soon as it has a job or a callback.
+	// Observe stops this process from ever campaigning, whatever jobs and callbacks it has. Use it for processes that
+	// show who leads, or trigger and pause jobs. Without it a process campaigns as soon as it has a job or a
+	// callback.
 	Observe bool `yaml:"observe" env:"OBSERVE"`
-	// NoRestartGuard lets nodes grant leases at once after they have started, or lost their data. For
-	// nodes that are thrown away, in tests.
+	// NoRestartGuard lets nodes grant leases as soon as they have started, or lost their data. It is only for nodes
+	// that are thrown away, in tests.
 	NoRestartGuard bool `yaml:"no_restart_guard" env:"NO_RESTART_GUARD"`
-	// UnseenRestarts accepts nodes whose scripts may not call INFO: see [redlock.WithUnseenRestarts] for what is lost.
+	// UnseenRestarts accepts nodes whose scripts may not call INFO. [redlock.WithUnseenRestarts] says which
+	// guarantees that costs.
 	UnseenRestarts bool `yaml:"unseen_restarts" env:"UNSEEN_RESTARTS"`
-	// Identity is who this replica is, for people: the name of the pod, say; default host,
-	// process and a random part.
+	// Identity names this replica for people, for example by its pod; default host, process and a random part.
 	Identity string `yaml:"identity" env:"IDENTITY"`
-	// Value is for others to read where this replica leads: its address, say; default "".
+	// Value is published while this replica leads, for example its address; default "".
 	Value string `yaml:"value" env:"VALUE"`
-	// KeyPrefix begins every key in Redis; default "redlock".
+	// KeyPrefix is the start of every key in Redis; default "redlock".
 	KeyPrefix string `yaml:"key_prefix" env:"KEY_PREFIX"`
 	// Location is the time zone of jobs that name none; default "UTC".
 	Location string `yaml:"location" env:"LOCATION"`
 }
 
-// Validate returns everything that is wrong with the Config, or nil. It connects to nothing, but reads the files that the
-// Config names. Without Nodes, they are
-// left to come through [Node].
+// Validate returns all problems of the Config, or nil. It opens no connection, but reads the files that the Config
+// names. It accepts a Config without Nodes, because they may come through [Node].
 func (c Config) Validate() error {
 	opts, unreadable := c.lockerOptions()
 	settings, bad := redlock.Validate(c.Nodes, opts...)
@@ -151,7 +150,7 @@ func (c Config) electionOptions() []election.Option {
 	return opts
 }
 
-// ofLocker returns the names of the fields that are set and decide about a Locker.
+// ofLocker returns the names of the set fields that configure a Locker.
 func (c Config) ofLocker() []string {
 	var set []string
 	for name, is := range map[string]bool{

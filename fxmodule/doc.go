@@ -13,61 +13,61 @@
 //
 // # Needs and provides
 //
-// Module needs a [Config], by fx.Supply or by [Settings], and nodes: addresses in the Config, for
-// which it makes clients and closes them, or the application's own clients through [Node]. Both or
-// neither is an error. It provides *redlock.Locker, *election.Elector and *scheduler.Scheduler, and
-// nothing else.
+// Module needs a [Config], from fx.Supply or [Settings], and nodes. For addresses in the Config it makes clients and
+// closes them; or the application adds its own clients with [Node]. Both or neither is an error. Module provides
+// *redlock.Locker, *election.Elector and *scheduler.Scheduler, and nothing else.
 //
-// Jobs, callbacks and the middleware of all jobs come through [Job], [OnLeader] and [Middleware]. They, and whatever
-// they depend on, may take the Locker, the Elector and the Scheduler. A *zap.Logger is used if the application provides
-// one. [Hooks] and [Options] reach what the Config has no field for; [Locker] shares a Locker between elections.
+// [Job], [OnLeader] and [Middleware] add jobs, callbacks and the middleware of all jobs. These, and whatever they
+// depend on, may take the Locker, the Elector and the Scheduler. Module logs to a *zap.Logger if the application
+// provides one. [Hooks] and [Options] set what the Config has no field for. [Locker] shares a Locker between
+// elections.
 //
-// A second election in the same application is [Named], and [For] is how the helpers name it. A helper whose election is
-// not in the application, a constructor that lacks a dependency, and a missing Config are errors of fx.New that name the
-// helper and the file and line of its call. A parameter that needs a tag comes in a parameter object, a struct with
-// fx.In: fx.Annotate does not fit in a helper.
+// [Named] adds a second election to the same application, and [For] makes a helper apply to it. fx.New fails if a
+// helper's election is not in the application, if a constructor lacks a dependency, or if the Config is missing. The
+// error names the helper and the file and line of its call. Take parameters that need a tag in a parameter object, a
+// struct with fx.In; helpers do not accept fx.Annotate.
 //
 // # Start
 //
-// The application starts at once, also with Redis away: a replica comes up as a follower.
+// The application starts at once, even if Redis is down: a replica starts as a follower.
 //
 // A process campaigns when it has a job or a callback. One that only takes the Elector or the Scheduler, to show who
-// leads or to trigger jobs, never campaigns. Work may be added at any time, by [election.Elector.OnLeader] or
-// [scheduler.Scheduler.Add]: then the campaign begins at once. It ends when the last of it is removed and has returned.
-// With Config.Observe a process never campaigns, whatever it has.
+// leads or to trigger jobs, never campaigns. You may add work at any time, with [election.Elector.OnLeader] or
+// [scheduler.Scheduler.Add]; the campaign then starts at once. It ends when the last job or callback is removed and
+// has returned. With Config.Observe a process never campaigns.
 //
 // # Stop
 //
-// When the application stops, no tick starts any more, runs and callbacks finish while the lease is
-// renewed, and then it is released; the next replica leads at once. All elections of the application drain at the same
-// time. The order is:
+// When the application stops, no further tick starts. Runs and callbacks finish while the lease is renewed. Then the
+// lease is released, and the next replica leads at once. All elections of the application drain at the same time. The
+// order is:
 //
 //  1. the elections drain;
-//  2. what jobs and callbacks depend on is stopped;
+//  2. the components that jobs and callbacks depend on are stopped;
 //  3. the Locker is closed, after every component that takes it, whatever the order of the modules.
 //
-// What an fx.Invoke adds, rather than a helper, is drained with the rest; but what it depends on may be built after the
-// election, and then fx stops that first.
+// Work that an fx.Invoke adds, instead of a helper, drains with the rest. But its dependencies may be built after the
+// election, and then fx stops them first.
 //
-// Work that has not returned after Config.DrainTimeout, or shortly before the end of fx's stop timeout, is cut off: if
-// it still does not return, the lease is left to run out, and the stop fails with election.ErrUndrained. With Redis away
-// the stop takes a second longer at most, and does not fail.
+// Work that has not returned after Config.DrainTimeout, or shortly before the end of fx's stop timeout, is cut off.
+// If it still does not return, the lease is left to expire, and the stop fails with election.ErrUndrained. If Redis
+// is down, the stop takes up to a second longer, and does not fail.
 //
-// fx has one stop timeout for everything, 15 s unless fx.StopTimeout changes it, and skips the hooks that come after it.
-// Components that stop before the elections use it up too. The drain timeout is granted in full if
+// fx has one stop timeout for all hooks, 15 s unless fx.StopTimeout changes it, and skips the hooks that come after
+// it. Components that stop before the elections use it up too. The drain timeout is granted in full if
 //
 //	drain timeout + stop margin + 4 node timeouts + 1 s  <  fx.StopTimeout  <  Kubernetes' grace period
 //
-// With the defaults that is 10 + 2 + 0.8 + 1 = 13.8 s, below fx's 15 s. The stop margin is TTL/5: with a TTL of 30 s the
-// sum is 17.8 s: raise fx.StopTimeout, or work that has to be cut off gets less than the margin to return.
+// With the defaults that is 10 + 2 + 0.8 + 1 = 13.8 s, below fx's 15 s. The stop margin is TTL/5, so with a TTL of 30
+// s the sum is 17.8 s. Then raise fx.StopTimeout, or work that is cut off has less than the margin to return.
 //
-// Where the hook is skipped, or the process killed, the lease runs out by its TTL.
+// If the hook is skipped, or the process killed, the lease expires after its TTL.
 //
 // # Panics
 //
-// A callback that panics ends its term; then the module logs the panic and stops the application, with exit code 1, so
-// that everything else stops in order. The panic of a job is logged and stops nothing; that of a scheduler's hook on the
-// goroutine of a run ends the process at once, as nobody else could recover it. With [election.WithPanicHandler],
-// through [Options], the process goes on and campaigns again. An application that was stopped cannot be started again:
-// its Locker is closed.
+// A callback that panics ends its term. Then the module logs the panic and stops the application in order, with exit
+// code 1. The panic of a job is logged and stops nothing. The panic of a scheduler's hook on the goroutine of a run
+// ends the process at once, because nothing can recover it. With [election.WithPanicHandler], through [Options], the
+// process continues and campaigns again. An application that was stopped cannot be started again, because its Locker
+// is closed.
 package redlockfx

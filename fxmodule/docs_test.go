@@ -17,7 +17,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
-// driver stands for the database of the programs in the documents.
+// driver replaces the database of the programs in the documents.
 const driver = `package main
 
 import (
@@ -33,7 +33,7 @@ func (none) Open(string) (driver.Conn, error) { return nil, errors.New("no datab
 func init() { sql.Register("postgres", none{}) }
 `
 
-// around makes a program of the package's description.
+// around makes a program from the example in the package documentation.
 const around = `package main
 
 import (
@@ -66,7 +66,7 @@ var (
 	hosts    = regexp.MustCompile(`"r1:6379", "r2:6379", "r3:6379"`)
 )
 
-// programs are those in docs/getting-started.md and package description that use fx.
+// programs returns the programs in docs/getting-started.md and the package documentation that use fx.
 func programs(t *testing.T) map[string]string {
 	t.Helper()
 	read := func(path string) string {
@@ -91,7 +91,7 @@ func programs(t *testing.T) map[string]string {
 	return found
 }
 
-// Each starts, asks the nodes, and stops on SIGTERM with success.
+// Each program starts, sends requests to the nodes, and stops successfully on SIGTERM.
 func TestDocs_ProgramsStartAndStop(t *testing.T) {
 	nodes, err := redisproc.Start(t.Context(), 3)
 	if err != nil {
@@ -108,7 +108,7 @@ func TestDocs_ProgramsStartAndStop(t *testing.T) {
 			dir := t.TempDir()
 			main, other, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "driver.go"), filepath.Join(dir, "program")
 			program = hosts.ReplaceAllString(program, `"`+strings.Join(nodes.Addrs(), `", "`)+`"`)
-			prefix := filepath.Base(dir) + strings.Map(letters, where) // of its own: the programs share the nodes
+			prefix := filepath.Base(dir) + strings.Map(letters, where) // the programs share the nodes, so each has its own prefix
 			program = strings.Replace(program, `{Name: "billing"`, fmt.Sprintf(`{KeyPrefix: %q, Name: "billing"`, prefix), 1)
 			for path, text := range map[string]string{main: program, other: driver} {
 				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

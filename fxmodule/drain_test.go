@@ -11,7 +11,7 @@ import (
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
 )
 
-// lasting is a callback that needs d to stop, and tells of the end.
+// lasting returns a callback that takes d to stop, and reports its end.
 func lasting(d time.Duration, ended chan<- error, opts ...redlockfx.GroupOption) fx.Option {
 	return redlockfx.OnLeader(func(ctx context.Context) {
 		<-ctx.Done()
@@ -22,7 +22,7 @@ func lasting(d time.Duration, ended chan<- error, opts ...redlockfx.GroupOption)
 	}, opts...)
 }
 
-// fx stops one thing after the other, within one timeout for all of them.
+// fx stops one component after the other, within one timeout for all of them.
 func TestStop_ElectionsDrainAtTheSameTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *cluster) {
 		ended := make(chan error, 2)
@@ -41,7 +41,7 @@ func TestStop_ElectionsDrainAtTheSameTime(t *testing.T) {
 	})
 }
 
-// The inequality of the package's description: what is within it is never cut short.
+// If the inequality in the package documentation holds, the drain is never cut short.
 func TestStop_GrantsTheDrainTimeoutWhereTheInequalityHolds(t *testing.T) {
 	for _, ttl := range []time.Duration{time.Second, 10 * time.Second, 30 * time.Second, time.Minute} {
 		t.Run(ttl.String(), func(t *testing.T) {

@@ -16,8 +16,8 @@ func itself[T any](v T) T { return v }
 
 func alone[T any](v T) []T { return []T{v} }
 
-// Job adds jobs: constructor is a function of whatever it depends on that returns a scheduler.Job or
-// a []scheduler.Job, and maybe an error. It may depend on the Locker, the Elector and the Scheduler too.
+// Job adds jobs. constructor is a function that takes its dependencies and returns a scheduler.Job or a
+// []scheduler.Job, and maybe an error. It may take the Locker, the Elector and the Scheduler too.
 func Job(constructor any, opts ...GroupOption) fx.Option {
 	c, err := newCall("Job", opts)
 	if err != nil {
@@ -27,8 +27,8 @@ func Job(constructor any, opts ...GroupOption) fx.Option {
 		collected("jobs", alone[scheduler.Job]), collected("jobs", itself[[]scheduler.Job]))
 }
 
-// OnLeader adds a callback as election.OnLeader does: fn is a func(context.Context), or a function of
-// whatever it depends on that returns one, and maybe an error.
+// OnLeader adds a callback, as election.OnLeader does. fn is a func(context.Context), or a function that takes its
+// dependencies and returns one, and maybe an error.
 func OnLeader(fn any, opts ...GroupOption) fx.Option {
 	c, err := newCall("OnLeader", opts)
 	if err != nil {
@@ -40,9 +40,9 @@ func OnLeader(fn any, opts ...GroupOption) fx.Option {
 	return c.collect(fn, collected("callbacks", itself[func(context.Context)]))
 }
 
-// Middleware adds what wraps the Run of every job, as scheduler.WithMiddleware does. Each of constructors is a function
-// of whatever it depends on that returns a scheduler.Middleware, and maybe an error; or a [For]. The first is the
-// outermost. Of several calls, the one that was made first has the outer ones.
+// Middleware wraps the Run of every job, as scheduler.WithMiddleware does. Each of constructors is a function that
+// takes its dependencies and returns a scheduler.Middleware, and maybe an error; or a [For]. The first is the
+// outermost. Middleware of an earlier call is outside that of a later one.
 func Middleware(constructors ...any) fx.Option {
 	var opts []GroupOption
 	var wraps []any
@@ -68,10 +68,10 @@ func Middleware(constructors ...any) fx.Option {
 	return fx.Options(all...)
 }
 
-// Hooks adds hooks: constructor returns redlock.Hooks, election.Hooks or scheduler.Hooks, and maybe an error. Without
-// [For] they are those of all elections in the application, as are Hooks that it provides without a helper. All that
-// an election has are called: first those without a helper, then those of all elections, then its own, each in the
-// order of the calls.
+// Hooks adds hooks. constructor returns redlock.Hooks, election.Hooks or scheduler.Hooks, and maybe an error. Without
+// [For] they apply to all elections in the application, like Hooks that it provides without a helper. All hooks of an
+// election are called: first those without a helper, then those of all elections, then its own, each in the order of
+// the calls.
 func Hooks(constructor any, opts ...GroupOption) fx.Option {
 	c, err := newCall("Hooks", opts)
 	if err != nil {
@@ -82,9 +82,9 @@ func Hooks(constructor any, opts ...GroupOption) fx.Option {
 		collected("hooks", itself[election.Hooks]), collected("hooks", itself[scheduler.Hooks]))
 }
 
-// Node adds a client for one node: constructor returns a *redis.Client, a *redis.ClusterClient or a
-// redis.UniversalClient, and maybe an error. The application closes it, after Module has stopped. The nodes are in the
-// order of the calls.
+// Node adds a client for one node. constructor returns a *redis.Client, a *redis.ClusterClient or a
+// redis.UniversalClient, and maybe an error. The application must close it, after Module has stopped. The nodes are
+// in the order of the calls.
 func Node(constructor any, opts ...GroupOption) fx.Option {
 	c, err := newCall("Node", opts)
 	if err != nil {
@@ -96,10 +96,10 @@ func Node(constructor any, opts ...GroupOption) fx.Option {
 		collected("nodes", itself[redis.UniversalClient]))
 }
 
-// Locker gives an election a Locker that is there already, in place of nodes: constructor returns a *redlock.Locker, and
-// maybe an error. Two elections that share one ask the nodes on the same connections. Whoever made it closes it; so
-// what decides about it in this election's Config (Nodes, KeyPrefix, MaxTTL, NodeTimeout, NoRestartGuard,
-// UnseenRestarts) must be empty. That of Module is taken by
+// Locker gives an election an existing Locker instead of nodes. constructor returns a *redlock.Locker, and maybe an
+// error. Elections that share a Locker share its connections. Its maker configures and closes it. So the fields of
+// this election's Config that configure a Locker (Nodes, KeyPrefix, MaxTTL, NodeTimeout, NoRestartGuard,
+// UnseenRestarts) must be empty. To share the Locker of Module:
 //
 //	redlockfx.Locker(func(l *redlock.Locker) *redlock.Locker { return l }, redlockfx.For("two"))
 func Locker(constructor any, opts ...GroupOption) fx.Option {
@@ -110,10 +110,10 @@ func Locker(constructor any, opts ...GroupOption) fx.Option {
 	return c.collect(constructor, collected("lockers", itself[*redlock.Locker]))
 }
 
-// Options adds what a [Config] has no field for: constructor returns a redlock.Option, an election.Option, a
-// scheduler.Option or a slice of one of them, and maybe an error. They are applied after those made of the Config, in
-// the order of the calls; so WithHooks and WithLogger, which have a helper and the application's logger, replace what
-// the module has set. The Config must be valid without them.
+// Options adds options that a [Config] has no field for. constructor returns a redlock.Option, an election.Option, a
+// scheduler.Option or a slice of one of them, and maybe an error. They are applied after those of the Config, in the
+// order of the calls. So WithHooks and WithLogger replace the hooks of the helpers and the application's logger. The
+// Config must be valid without them.
 func Options(constructor any, opts ...GroupOption) fx.Option {
 	c, err := newCall("Options", opts)
 	if err != nil {
@@ -125,8 +125,8 @@ func Options(constructor any, opts ...GroupOption) fx.Option {
 		collected("options", alone[scheduler.Option]), collected("options", itself[[]scheduler.Option]))
 }
 
-// Settings provides the Config: constructor returns one, and maybe an error. For Module, fx.Supply
-// or fx.Provide of a Config do as well.
+// Settings provides the Config. constructor returns one, and maybe an error. For Module, you can also use fx.Supply
+// or fx.Provide.
 func Settings(constructor any, opts ...GroupOption) fx.Option {
 	c, err := newCall("Settings", opts)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// inspect says what is missing where fx alone says less. An optional parameter is empty if nothing provides it; and also
-// if what provides it lacks a dependency, and then fx says nothing.
+// inspect reports missing dependencies that fx does not report. An optional parameter is empty if nothing provides
+// it. It is also empty, without an error of fx, if its constructor lacks a dependency.
 func (t target) inspect(
 	dot fx.DotGraph, config Config, log *zap.Logger, lock redlock.Hooks, terms election.Hooks, jobs scheduler.Hooks,
 ) error {
@@ -26,7 +26,7 @@ func (t target) inspect(
 		key, forName = fmt.Sprintf("%s[name=%s]", key, t.name), fmt.Sprintf(", redlockfx.For(%q)", t.name)
 	}
 	if reflect.ValueOf(config).IsZero() && len(g.providers[key]) == 0 && len(g.providers["*"+key]) > 0 {
-		return fmt.Errorf("redlockfx: the application provides a *redlockfx.Config, and %s takes a redlockfx.Config: give it "+
+		return fmt.Errorf("redlockfx: the application provides a *redlockfx.Config, but %s takes a redlockfx.Config: provide it "+
 			"without the &", t.option())
 	}
 	if reflect.ValueOf(config).IsZero() && len(g.providers[key]) == 0 {
@@ -44,10 +44,11 @@ func (t target) inspect(
 	return nil
 }
 
-// graph is what fx knows of the application: which constructor provides a type, and what each constructor needs.
+// graph is the dependency graph of the application: which constructor provides a type, and which types each
+// constructor needs.
 type graph struct {
-	providers map[string][]string // of a type, by their numbers
-	needs     map[string][]string // types that are not optional, of a constructor
+	providers map[string][]string // by type: the numbers of its constructors
+	needs     map[string][]string // by constructor: the types that it needs and are not optional
 }
 
 var (
@@ -56,14 +57,14 @@ var (
 	dotNeed        = regexp.MustCompile(`^constructor_(\d+) -> "(.*)" \[ltail=\S+\];$`)
 )
 
-// readGraph reads a graph in the DOT language as fx writes it.
+// readGraph parses a graph in the DOT language as fx writes it.
 func readGraph(dot string) graph {
 	g := graph{make(map[string][]string), make(map[string][]string)}
 	constructor := ""
 	for line := range strings.Lines(dot) {
 		line = strings.TrimSpace(line)
 		if m := dotConstructor.FindStringSubmatch(line); m != nil {
-			constructor = m[1] // what follows, it provides
+			constructor = m[1] // it provides the types on the following lines
 		} else if m := dotNeed.FindStringSubmatch(line); m != nil {
 			g.needs[m[1]] = append(g.needs[m[1]], m[2])
 		} else if m := dotResult.FindStringSubmatch(line); m != nil {
@@ -73,13 +74,13 @@ func readGraph(dot string) graph {
 	return g
 }
 
-// missing returns a type that nothing provides and that is needed to build key, or "" if there is none or key itself is
-// not provided. seen are the types on the way to key.
+// missing returns a type that is needed to build key and that nothing provides. It returns "" if there is none, or if
+// key itself is not provided. seen has the types on the path to key.
 func (g graph) missing(key string, seen []string) string {
 	for _, constructor := range g.providers[key] {
 		for _, need := range g.needs[constructor] {
 			switch {
-			case strings.Contains(need, "group="): // may be empty
+			case strings.Contains(need, "group="): // a group may be empty
 			case slices.Contains(seen, need):
 			case len(g.providers[need]) == 0:
 				return need

@@ -15,7 +15,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// closeTimeout is how long nodes that are away may hold up the stop of an application.
+// closeTimeout is how long unreachable nodes may delay the stop of an application.
 const closeTimeout = time.Second
 
 // campaign is the part of a module that runs between the start and the stop of the application.
@@ -26,16 +26,16 @@ type campaign struct {
 
 	started  bool               // fx calls start and stop one after the other
 	cancel   context.CancelFunc // ends the goroutine of start, nil if there is none
-	stopping atomic.Bool        // Run is to end
+	stopping atomic.Bool        // the stop has started, so Run may end
 	ended    chan struct{}      // closed when that goroutine has returned
-	failure  error              // by which Run has ended, set before ended is closed
+	failure  error              // the error of Run, set before ended is closed
 
 	drained chan struct{} // closed when the election has drained, or could not in time; nil before the stop
 	problem error         // why it could not, set before drained is closed
 }
 
-// follow appends the hook that starts and stops the election. The first election that stops has all of them drain, at
-// the same time; each waits for its own.
+// follow appends the hook that starts and stops the election. The first election that stops starts the drain of all,
+// at the same time; then each waits for its own.
 func (m *module) follow(lc fx.Lifecycle, shutdowner fx.Shutdowner, all []*module) {
 	m.campaign.shutdowner = shutdowner
 	lc.Append(fx.Hook{
@@ -44,26 +44,26 @@ func (m *module) follow(lc fx.Lifecycle, shutdowner fx.Shutdowner, all []*module
 			for _, other := range all {
 				other.beginDrain(ctx)
 			}
-			<-m.campaign.drained // by the end of ctx
+			<-m.campaign.drained // at the latest when ctx ends
 			return m.campaign.problem
 		},
 	})
 }
 
-// start campaigns, unless it was told not to. It returns at once, also with Redis away. The goroutine is stopped and
-// waited for by drain.
+// start starts the campaign, unless the Config says Observe. It returns at once, even if Redis is down. drain stops
+// its goroutine and waits for it.
 func (m *module) start() error {
 	c := &m.campaign
 	if c.started {
-		return fmt.Errorf("redlockfx: %s has been stopped, and cannot start again, as its Locker is closed: make "+
-			"another application by fx.New", m.option())
+		return fmt.Errorf("redlockfx: %s has been stopped and cannot start again, because its Locker is closed: make "+
+			"another application with fx.New", m.option())
 	}
 	c.started = true
 	if c.observe {
 		c.log.Info("observing: with Config.Observe this process never campaigns", zap.Int("callbacks", m.elector.Callbacks()))
 		return nil
 	}
-	// fx's context ends with the start; the campaign does not.
+	// The context of fx ends after the start, but the campaign continues.
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel, c.ended = cancel, make(chan struct{})
 	go func() {
@@ -73,13 +73,13 @@ func (m *module) start() error {
 	return nil
 }
 
-// run is Elector.Run, whose panics it takes: they are those of callbacks, after the lease was given up, or of hooks.
+// run calls Elector.Run, and recovers its panics. They come from callbacks, after the lease was given up, or from hooks.
 func (m *module) run(ctx context.Context) {
 	err := errors.New("redlockfx: runtime.Goexit was called on the goroutine of the election, by a hook or a logger")
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("redlockfx: panic on the goroutine of the election, by a hook or a logger: %v\n\n%s", v, debug.Stack())
-			if p, ok := v.(*election.PanicError); ok { // a callback's, which has its own stack
+			if p, ok := v.(*election.PanicError); ok { // a callback's panic has its own stack
 				err = p
 			}
 			m.fail(err)
@@ -91,7 +91,7 @@ func (m *module) run(ctx context.Context) {
 	err = m.elector.Run(ctx)
 }
 
-// ended says why Run has returned err.
+// ended logs why Run has returned err.
 func (m *module) ended(err error) {
 	log := m.campaign.log
 	switch stopping := m.campaign.stopping.Load(); {
@@ -99,7 +99,7 @@ func (m *module) ended(err error) {
 	case err == nil, errors.Is(err, election.ErrStopped):
 		log.Warn("the election has ended: the application has called Elector.Shutdown")
 	case errors.Is(err, election.ErrUndrained):
-		log.Error("the election has ended by the application's Elector.Shutdown, and work goes on", zap.Error(err))
+		log.Error("the election has ended: the application has called Elector.Shutdown, and work is still running", zap.Error(err))
 	case errors.Is(err, election.ErrRunning):
 		log.Warn("the election is run by the application itself, not by the module", zap.Error(err))
 	default:
@@ -107,7 +107,7 @@ func (m *module) ended(err error) {
 	}
 }
 
-// fail stops the application: Run has ended, and it can never lead again.
+// fail stops the application, because Run has ended and can never lead again.
 func (m *module) fail(err error) {
 	m.campaign.failure = err
 	m.campaign.log.Error("the election has failed, the application is stopped", zap.Error(err))
@@ -116,7 +116,7 @@ func (m *module) fail(err error) {
 	}
 }
 
-// logSettings logs what is in force, defaults and options included.
+// logSettings logs the settings in force, including defaults and options.
 func (m *module) logSettings() {
 	lock, terms := m.elector.Locker().Settings(), m.elector.Settings()
 	m.campaign.log.Info("starting", zap.String("election", m.elector.Name()), zap.String("candidate", terms.Identity),
@@ -127,7 +127,7 @@ func (m *module) logSettings() {
 		zap.Duration("cooldown", terms.Cooldown), zap.Duration("standby", terms.Standby))
 }
 
-// beginDrain has the election drain within ctx. The goroutine ends with ctx, and OnStop waits for it.
+// beginDrain starts the drain of the election within ctx. The goroutine ends with ctx, and OnStop waits for it.
 func (m *module) beginDrain(ctx context.Context) {
 	if m.campaign.drained != nil {
 		return
@@ -139,7 +139,7 @@ func (m *module) beginDrain(ctx context.Context) {
 	}()
 }
 
-// drain lets the work finish and hands over within ctx, less what closing the Locker needs.
+// drain lets the work finish and hands over, within ctx less the time that closing the Locker needs.
 func (m *module) drain(ctx context.Context) error {
 	c := &m.campaign
 	if deadline, ok := ctx.Deadline(); ok {
@@ -151,13 +151,13 @@ func (m *module) drain(ctx context.Context) error {
 	began := time.Now()
 	err := m.elector.Shutdown(ctx)
 	if err != nil {
-		c.log.Warn("stopped without draining: the lease is left to run out",
+		c.log.Warn("stopped before all work has returned: the next leader waits for the lease to expire",
 			zap.Duration("took", time.Since(began)), zap.Error(err))
 	}
 	if c.cancel == nil {
 		return err
 	}
-	c.cancel() // also where Run had not begun before Shutdown looked
+	c.cancel() // also stops a Run that starts after Shutdown
 	select {
 	case <-c.ended:
 		return errors.Join(err, c.failure)
@@ -166,12 +166,12 @@ func (m *module) drain(ctx context.Context) error {
 	}
 }
 
-// closeLocker logs what Close says: with nodes away, keys may be left that run out by themselves,
-// which is no reason for the application to fail, nor to wait for long.
+// closeLocker closes the Locker, and logs an error of Close. If nodes are unreachable, locks may be left that expire
+// by themselves. That is no reason for the application to fail or to wait long.
 func closeLocker(ctx context.Context, locker *redlock.Locker, log logger) {
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
 	if err := locker.Close(ctx); err != nil {
-		log.Warn("closed with something left", zap.Error(err))
+		log.Warn("closed the Locker, but some nodes may still have its locks", zap.Error(err))
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-func TestStart_WithRedisAwayComesUpAsAFollower(t *testing.T) {
+func TestStart_WithRedisDownComesUpAsAFollower(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *cluster) {
 		k := &ticks{}
 		app, links := c.app(redlockfx.Config{Name: "x"},
@@ -129,7 +129,7 @@ func TestStop_WorkThatDoesNotStopIsAbandoned(t *testing.T) {
 				if c.held() < c.N {
 					t.Error("released under running work")
 				}
-				warned := lines.FilterMessageSnippet("without draining").All()
+				warned := lines.FilterMessageSnippet("before all work has returned").All()
 				if len(warned) != 1 {
 					t.Fatalf("logged %v", lines.All())
 				}
@@ -144,7 +144,7 @@ func TestStop_WorkThatDoesNotStopIsAbandoned(t *testing.T) {
 	}
 }
 
-func TestStop_WithRedisAwayIsQuickAndNoFailure(t *testing.T) {
+func TestStop_WithRedisDownIsQuickAndNoFailure(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *cluster) {
 		k := &ticks{}
 		log, lines := observed()
@@ -159,7 +159,7 @@ func TestStop_WithRedisAwayIsQuickAndNoFailure(t *testing.T) {
 		if took := time.Since(began); took > 2*time.Second {
 			t.Errorf("took %v", took)
 		}
-		if lines.FilterMessageSnippet("something left").Len() != 1 {
+		if lines.FilterMessageSnippet("may still have its locks").Len() != 1 {
 			t.Errorf("logged %v", lines.All())
 		}
 	})
@@ -171,7 +171,7 @@ func TestStop_BeforeLeadingAndTwice(t *testing.T) {
 		job := redlockfx.Job(func() scheduler.Job { return k.job("a") })
 		a, _ := c.app(redlockfx.Config{Name: "x"}, job)
 		a.RequireStart()
-		a.RequireStop() // at once: Run may not even have begun
+		a.RequireStop() // at once: Run may not even have started
 		b, _ := c.app(redlockfx.Config{Name: "x"}, job)
 		b.RequireStart()
 		time.Sleep(time.Second)

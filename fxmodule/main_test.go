@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// cluster is the three nodes of a bubble.
+// cluster is three nodes in virtual time.
 type cluster struct{ *bubble.Cluster }
 
 // inBubble runs test in a bubble.
@@ -50,7 +50,7 @@ func (c *cluster) held() int {
 	return records.Default.On(c.T, election.LockName("x"), c.Raw()...)
 }
 
-// app makes an application of the module and what else is given; it must be valid.
+// app makes an application of the module and the given options; it must be valid.
 func (c *cluster) app(config redlockfx.Config, opts ...fx.Option) (*fxtest.App, *nodetest.Links) {
 	c.T.Helper()
 	clients, links := c.process()
@@ -60,7 +60,7 @@ func (c *cluster) app(config redlockfx.Config, opts ...fx.Option) (*fxtest.App, 
 	return app, links
 }
 
-// refused is the error of an application that must not start.
+// refused returns the error of an application that must not start.
 func refused(t *testing.T, parts []string, opts ...fx.Option) {
 	t.Helper()
 	app := fx.New(append([]fx.Option{fx.NopLogger}, opts...)...)
@@ -91,7 +91,7 @@ func (k *ticks) count() int {
 	return len(k.seen)
 }
 
-// words are what was said on a subject, in order.
+// words records words by subject, in order.
 type words struct {
 	mu  sync.Mutex // guards all
 	all map[string][]string

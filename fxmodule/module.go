@@ -14,21 +14,21 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// Module is one election with its jobs and callbacks. See the package's description.
+// Module is one election with its jobs and callbacks. See the package documentation.
 var Module = Named("")
 
-// Named is Module for one more election in the same application: its Config comes through
-// [Settings] and its nodes, jobs and callbacks through the helpers, each with [For] that name, and
-// what it provides carries the tag name:"<name>".
+// Named returns a Module for one more election in the same application. Its Config comes from [Settings], and its
+// nodes, jobs and callbacks from the helpers, each with [For] that name. The values that it provides have the tag
+// name:"<name>".
 func Named(name string) fx.Option {
 	t, err := newTarget(For(name))
 	if err != nil {
 		return fx.Error(err)
 	}
-	once := fmt.Sprintf("name:%q", t.option()+": an application may have it once; redlockfx.Named of another name is one more election")
+	once := fmt.Sprintf("name:%q", t.option()+": an application may have it once; for another election use redlockfx.Named with another name")
 	own, private, options := t.nameTag(), t.privateTag(), t.groupTag("options")
 	return fx.Module(t.title(),
-		fx.Provide(fx.Annotate(func() *present { return &present{} }, fx.ResultTags(once))), // first: fx names it where it is there twice
+		fx.Provide(fx.Annotate(func() *present { return &present{} }, fx.ResultTags(once))), // first, so that fx names it if the election is added twice
 		fx.Invoke(fx.Annotate(t.inspect, fx.ParamTags("", own+" "+optional, optional, optional, optional, optional))),
 		fx.Provide(
 			fx.Annotate(func() *module { return &module{target: t} }, fx.ResultTags(private)),
@@ -47,8 +47,8 @@ func Named(name string) fx.Option {
 			fx.Annotate((*inputs).newScheduler,
 				fx.ParamTags(private, private, own, private, private, options), fx.ResultTags(own)),
 		),
-		// The jobs and callbacks are built here, after the three parts, which they may take. The hook is appended after
-		// them, so that it drains before anything that they depend on is stopped.
+		// The jobs and callbacks are built here, after the three parts, which they may take. The hook is appended
+		// after them, so that it drains before their dependencies are stopped.
 		fx.Invoke(
 			fx.Annotate((*module).addWork, fx.ParamTags(private, own,
 				t.groupTag("jobs"), t.groupTag("callbacks"), t.groupTag("middleware"))),
@@ -57,7 +57,7 @@ func Named(name string) fx.Option {
 	)
 }
 
-// present is what an application has once of each election.
+// present exists once for each election of an application.
 type present struct{}
 
 // module is one election of an application.
@@ -69,8 +69,8 @@ type module struct {
 	campaign   campaign
 }
 
-// wrap is the middleware of every job. The application's own may depend on the Scheduler, and so they are there later
-// than it; but before any run.
+// wrap is the middleware of every job. It looks up the application's middleware at each run, because those may depend
+// on the Scheduler and so exist only after it, but before any run.
 func (m *module) wrap(next func(context.Context, scheduler.Run) error) func(context.Context, scheduler.Run) error {
 	wrapped := sync.OnceValue(func() func(context.Context, scheduler.Run) error {
 		for _, wrap := range slices.Backward(m.middleware) {
@@ -81,7 +81,7 @@ func (m *module) wrap(next func(context.Context, scheduler.Run) error) func(cont
 	return func(ctx context.Context, run scheduler.Run) error { return wrapped()(ctx, run) }
 }
 
-// addWork adds what the helpers have collected. The Scheduler is a parameter so that it is built.
+// addWork adds the jobs and callbacks that the helpers have collected. The Scheduler is a parameter so that fx builds it.
 func (m *module) addWork(
 	_ *scheduler.Scheduler, jobs []registered[[]scheduler.Job], callbacks []registered[func(context.Context)],
 	middleware []registered[scheduler.Middleware],

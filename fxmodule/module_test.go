@@ -22,7 +22,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// The application of the package's description, as it stands there.
+// The application in the package documentation, word for word.
 func TestModule_TheTwelveLinesAreAValidApplication(t *testing.T) {
 	err := fx.ValidateApp(
 		fx.NopLogger,
@@ -71,7 +71,7 @@ func TestModule_RunsJobsAndCallbacksInOneOfManyApplications(t *testing.T) {
 		}
 		for i := range 3 {
 			want := []string{records.Default.Hash()}
-			keys := slices.DeleteFunc(c.Node(i).Keys(), func(key string) bool { // what is known of terms and jobs stays
+			keys := slices.DeleteFunc(c.Node(i).Keys(), func(key string) bool { // the records of terms and jobs stay
 				return strings.HasPrefix(key, "{redlock}:job") || strings.HasPrefix(key, "{redlock}:runs:") ||
 					key == "{redlock}:names:billing" || key == "{redlock}:terms:billing"
 			})
@@ -109,7 +109,7 @@ func TestModule_NodesWhoseRestartsCannotBeSeenAreAcceptedByConfigAlone(t *testin
 			app, _ := c.app(redlockfx.Config{Name: "x", UnseenRestarts: accepted}, fx.Populate(&e),
 				redlockfx.OnLeader(func(ctx context.Context) { <-ctx.Done() }))
 			app.RequireStart()
-			time.Sleep(30 * time.Second) // their guards are new, as without INFO nobody knows them
+			time.Sleep(30 * time.Second) // the guards are new, because without INFO nothing identifies the servers
 			if e.IsLeader() != accepted {
 				t.Errorf("accepted %v, leads %v", accepted, e.IsLeader())
 			}
@@ -152,7 +152,7 @@ func TestModule_TwoElectionsInOneApplication(t *testing.T) {
 	})
 }
 
-// Hooks with an election's name are that one's; those without are for all.
+// Hooks with For apply to that election, those without to all.
 func TestModule_TwoElectionsWithHooksAndMiddlewareOfTheirOwn(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *cluster) {
 		said := &words{}
@@ -228,7 +228,7 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 		},
 		"nodes both ways": {
 			fx.Options(redlockfx.Module, fx.Supply(config), node),
-			[]string{"given both ways", "1 in Config.Nodes and 1 by redlockfx.Node"},
+			[]string{"given both ways", "1 in Config.Nodes and 1 with redlockfx.Node"},
 		},
 		"bad config": {
 			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{
@@ -271,7 +271,7 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 		},
 		"module twice": {
 			fx.Options(fx.Module("one", redlockfx.Module), fx.Module("two", redlockfx.Module), fx.Supply(config)),
-			[]string{"redlockfx.Module: an application may have it once", "redlockfx.Named of another name"},
+			[]string{"redlockfx.Module: an application may have it once", "redlockfx.Named with another name"},
 		},
 		"name twice": {
 			fx.Options(redlockfx.Named("two"), redlockfx.Named("two")),
@@ -345,7 +345,7 @@ func TestModule_TakesHooks(t *testing.T) {
 	})
 }
 
-// A module of the application keeps its jobs and what they depend on together.
+// An fx module of the application can contain its jobs and their dependencies.
 func TestHelpers_MayStandInAnotherModule(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *cluster) {
 		type store struct{ name string }

@@ -18,7 +18,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// inBothOrders runs test with the module before and behind what else the application has.
+// inBothOrders runs the test with the module before and after the other options of the application.
 func inBothOrders(t *testing.T, test func(t *testing.T, c *cluster, app func(opts ...fx.Option) *fxtest.App)) {
 	t.Helper()
 	for _, first := range []bool{true, false} {
@@ -37,7 +37,7 @@ func inBothOrders(t *testing.T, test func(t *testing.T, c *cluster, app func(opt
 	}
 }
 
-// repository is something between a job and the Locker.
+// repository is a component between a job and the Locker.
 type repository struct{ locker *redlock.Locker }
 
 func TestModule_JobsAndCallbacksMayTakeItsParts(t *testing.T) {
@@ -106,7 +106,7 @@ func TestModule_JobsAndCallbacksMayTakeItsParts(t *testing.T) {
 	})
 }
 
-// pool is what a run works on, and fails the test if it is closed under it.
+// pool is a resource of a run. It fails the test if it is closed during the run.
 type pool struct {
 	t      *testing.T
 	closed atomic.Bool
@@ -158,7 +158,7 @@ func TestStop_ClosesWhatJobsAndCallbacksNeedAfterTheyHaveDrained(t *testing.T) {
 	})
 }
 
-// A component that has the Locker, at any distance, may use it in its own stop.
+// A component that takes the Locker, directly or not, may use it in its own stop.
 func TestStop_ClosesTheLockerAfterWhoTakesIt(t *testing.T) {
 	type server struct{}
 	use := func(t *testing.T, lc fx.Lifecycle, l *redlock.Locker) *server {
@@ -192,7 +192,7 @@ func TestStop_ClosesTheLockerAfterWhoTakesIt(t *testing.T) {
 	}
 }
 
-// fx shuffles what it collects.
+// fx shuffles the values of a group.
 func TestModule_NodesKeepTheOrderOfTheCalls(t *testing.T) {
 	var nodes []fx.Option
 	var want []string

@@ -15,7 +15,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// logger is the application's, with the name of the election.
+// logger is the application's logger, named after the election.
 type logger struct{ *zap.Logger }
 
 func (t target) newLogger(log *zap.Logger) logger {
@@ -25,17 +25,17 @@ func (t target) newLogger(log *zap.Logger) logger {
 	return logger{log.Named(t.title())}
 }
 
-// joined are the hooks of one kind that an election has.
+// joined holds the hooks of one kind that an election has.
 type joined[H any] struct {
 	hooks H
-	own   []registered[H] // those for this election alone
+	own   []registered[H] // for this election alone
 }
 
-// joinAll makes a constructor of a joined[H].
+// joinAll returns a constructor of a joined[H].
 func joinAll[H any](t target, join func(...H) H) any {
 	return fx.Annotate(func(bare H, all, own []registered[H]) joined[H] {
 		if t.name == "" {
-			own = nil // those of all elections
+			own = nil // this is the group of all elections
 		}
 		hooks := []H{bare}
 		for _, r := range slices.Concat(inOrder(all), inOrder(own)) {
@@ -45,11 +45,11 @@ func joinAll[H any](t target, join func(...H) H) any {
 	}, fx.ParamTags(optional, target{}.groupTag("hooks"), t.groupTag("hooks")), fx.ResultTags(t.privateTag()))
 }
 
-// inputs are what the application gives of an election before any part of it is built.
+// inputs are the values of the application from which the parts of an election are built.
 type inputs struct {
 	config Config
 	nodes  []redis.UniversalClient
-	locker *registered[*redlock.Locker] // that is there already, or nil
+	locker *registered[*redlock.Locker] // an existing one, or nil
 }
 
 func (t target) newInputs(
@@ -70,19 +70,19 @@ func (t target) newInputs(
 	if len(lockers) == 1 {
 		in.locker = &lockers[0]
 		if set := append(config.ofLocker(), nodeCalls(nodes)...); len(set) > 0 {
-			return nil, fmt.Errorf("redlockfx: %v gives %s a Locker that has its nodes and settings: these must be "+
-				"left out: %q", lockers[0].call, t.option(), set)
+			return nil, fmt.Errorf("redlockfx: %v gives %s a Locker that has its own nodes and settings: leave out "+
+				"%q", lockers[0].call, t.option(), set)
 		}
-		return in, nil // New judges the rest by the Locker's settings
+		return in, nil // election.New checks the rest against the Locker's settings
 	}
 	var problems []error
 	switch {
 	case len(config.Nodes) > 0 && len(nodes) > 0:
 		problems = append(problems, fmt.Errorf("redlockfx: nodes are given both ways: %d in "+
-			"Config.Nodes and %d by redlockfx.Node; use one", len(config.Nodes), len(nodes)))
+			"Config.Nodes and %d with redlockfx.Node; use one of them", len(config.Nodes), len(nodes)))
 	case len(config.Nodes)+len(nodes) == 0:
 		problems = append(problems, fmt.Errorf("redlockfx: there are no nodes: name them in "+
-			"Config.Nodes, or add a client for each by redlockfx.Node(constructor%s)", forName))
+			"Config.Nodes, or add a client for each with redlockfx.Node(constructor%s)", forName))
 	}
 	if err := errors.Join(append(problems, config.Validate())...); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func nodeCalls(nodes []registered[redis.UniversalClient]) []string {
 	return all
 }
 
-// newLocker makes the Locker. It is closed after everything that takes it has stopped.
+// newLocker makes the Locker. fx closes it after everything that takes it has stopped.
 func (in *inputs) newLocker(
 	lc fx.Lifecycle, log logger, hooks joined[redlock.Hooks], options []registered[[]redlock.Option],
 ) (*redlock.Locker, error) {
@@ -111,7 +111,7 @@ func (in *inputs) newLocker(
 			late = append(late, r.call)
 		}
 		if len(late) > 0 {
-			return nil, fmt.Errorf("redlockfx: the Locker is there already, from %v: give these to whoever makes it: %v",
+			return nil, fmt.Errorf("redlockfx: the Locker comes from %v, so these must go to its constructor: %v",
 				in.locker.call, late)
 		}
 		return in.locker.value, nil

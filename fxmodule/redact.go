@@ -15,8 +15,9 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// redacted is the Config with the addresses of the nodes in place of their URLs, which may hold passwords. All are hidden if
-// one is no address, or only some have credentials: a list that was split at a comma of a password has parts of it in several.
+// redacted returns the Config with the nodes' addresses instead of their URLs, which may have passwords. It hides all
+// nodes if one is not an address, or if only some have credentials: the list may have been split at a comma in a
+// password, and then several nodes have parts of it.
 func (c Config) redacted() Config {
 	nodes := make([]string, len(c.Nodes))
 	torn := nodelist.IsTorn(c.Nodes)
@@ -34,13 +35,13 @@ func (c Config) redacted() Config {
 	return c
 }
 
-// field is one field of a Config that is set, under its name in YAML.
+// field is a set field of a Config, with its name in YAML.
 type field struct {
 	name  string
 	value any
 }
 
-// fields returns what is set, redacted.
+// fields returns the set fields, redacted.
 func (c Config) fields() []field {
 	var set []field
 	v := reflect.ValueOf(c.redacted())
@@ -52,7 +53,7 @@ func (c Config) fields() []field {
 	return set
 }
 
-// String shows what is set, without users and passwords.
+// String returns the set fields, without users and passwords.
 func (c Config) String() string {
 	var words []string
 	for _, f := range c.fields() {
@@ -65,11 +66,11 @@ func (c Config) String() string {
 	return "{" + strings.Join(words, ", ") + "}"
 }
 
-// GoString is String, for %#v.
+// GoString returns the same for %#v.
 func (c Config) GoString() string { return "redlockfx.Config" + c.String() }
 
-// Format writes what String or GoString returns, whatever the verb is. Fmt does not call it for %w and %p, which go vet
-// refuses for a Config: those show it as it is.
+// Format writes the result of String or GoString for every verb. Only for %w and %p, which go vet refuses for a
+// Config, fmt does not call it and shows the Config as it is.
 func (c Config) Format(s fmt.State, verb rune) {
 	switch {
 	case verb == 'v' && s.Flag('#'):
@@ -83,27 +84,27 @@ func (c Config) Format(s fmt.State, verb rune) {
 	}
 }
 
-// MarshalText returns what String does, for encoding/xml and others that know this method.
+// MarshalText returns the result of String, for encoding/xml and other packages that use this method.
 func (c Config) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// GobEncode returns an error: gob is for storing, and a Config with hidden passwords is none that could be used again.
+// GobEncode returns an error, because gob is for storage, and a Config with hidden passwords could not be used again.
 func (c Config) GobEncode() ([]byte, error) {
-	return nil, errors.New("redlockfx: a Config has passwords and is not written by encoding/gob: store where it was read from")
+	return nil, errors.New("redlockfx: encoding/gob does not encode a Config, because it has passwords: store its source instead")
 }
 
-// MarshalJSON writes the Config without users and passwords: it is for logs, and a Config cannot be stored by it.
+// MarshalJSON returns the Config without users and passwords. It is for logs, not for storage.
 func (c Config) MarshalJSON() ([]byte, error) {
 	type plain Config // without this method
 	return json.Marshal(plain(c.redacted()))
 }
 
-// MarshalYAML returns the Config without users and passwords, for packages of YAML that know this method.
+// MarshalYAML returns the Config without users and passwords, for YAML packages that use this method.
 func (c Config) MarshalYAML() (any, error) {
 	type plain Config // without this method
 	return plain(c.redacted()), nil
 }
 
-// LogValue is what log/slog writes: what is set, without users and passwords.
+// LogValue returns the set fields without users and passwords, for log/slog.
 func (c Config) LogValue() slog.Value {
 	var attrs []slog.Attr
 	for _, f := range c.fields() {
@@ -112,7 +113,7 @@ func (c Config) LogValue() slog.Value {
 	return slog.GroupValue(attrs...)
 }
 
-// MarshalLogObject is what zap writes: what is set, without users and passwords.
+// MarshalLogObject adds the set fields without users and passwords, for zap.
 func (c Config) MarshalLogObject(enc zapcore.ObjectEncoder) error {
 	for _, f := range c.fields() {
 		zap.Any(f.name, f.value).AddTo(enc)

@@ -27,7 +27,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// shown is every way in which a Config may be written, by its name.
+// shown returns the Config in every way that it may be written, by the name of the way.
 func shown(t testing.TB, config redlockfx.Config) map[string]string {
 	t.Helper()
 	around := struct {
@@ -86,7 +86,7 @@ func shown(t testing.TB, config redlockfx.Config) map[string]string {
 	return all
 }
 
-// fromHex returns the text that %x was given, within a struct too; of the other verbs the text as it is.
+// fromHex decodes the output of %x, also within a struct. It returns the output of other verbs unchanged.
 func fromHex(verb, text string) string {
 	if !strings.ContainsAny(verb, "xX") {
 		return text
@@ -119,8 +119,8 @@ func TestConfig_NeverShowsAPassword(t *testing.T) {
 	}
 }
 
-// partOfPassword matches parts of a password with a comma, of which one has only digits: within a longer number, or after its
-// point, the same digits are those of a time.
+// partOfPassword matches parts of a password with a comma. One part has only digits: within a longer number, or after
+// a point, the same digits belong to a time.
 var partOfPassword = regexp.MustCompile(`s3cret|(^|[^0-9.])61234([^0-9]|$)`)
 
 // The halves of a list that was split at the comma of a password look like addresses.
@@ -135,7 +135,7 @@ func TestConfig_HidesAllNodesIfOneIsNoAddress(t *testing.T) {
 	}
 }
 
-// All parts of this list look like addresses.
+// All parts of this split list look like addresses.
 func TestConfig_HidesAllNodesIfOnlySomeHaveCredentials(t *testing.T) {
 	config := redlockfx.Config{Name: "x", Nodes: strings.Split("redis://locks:61234,s3cret,x:y@a:1", ",")}
 	all := shown(t, config)
@@ -150,7 +150,7 @@ func TestConfig_HidesAllNodesIfOnlySomeHaveCredentials(t *testing.T) {
 	}
 }
 
-// Wherever a password was typed, no way to write a Config, no error and no log line of an application has a part of it.
+// No written Config, no error and no log line of an application has a part of a password, wherever it was typed.
 func TestConfig_NeverShowsAPasswordInAnyPlace(t *testing.T) {
 	secret.Check(t, func(r *rapid.T, s secret.Mistyped) {
 		config := redlockfx.Config{Name: "x", Nodes: s.Among("b:1", "c:1")}
@@ -176,7 +176,7 @@ func TestConfig_ShowsWhatIsSet(t *testing.T) {
 	}
 }
 
-// MarshalJSON is for logs: what others write is read as before.
+// MarshalJSON is for logs, and must not change how JSON from elsewhere is read.
 func TestConfig_IsReadFromJSON(t *testing.T) {
 	var got redlockfx.Config
 	err := json.Unmarshal([]byte(`{"Name": "x", "Nodes": ["redis://u:s3cret@a:1"], "TTL": 1000}`), &got)

@@ -19,7 +19,7 @@ import (
 
 var given = fx.Supply(redlockfx.Config{Name: "x", Nodes: []string{"127.0.0.1:1"}})
 
-// everyHelper is one call of each, of whose constructors each lacks an sql.DB if lacking.
+// everyHelper returns one call of each helper. If lacking is true, each constructor lacks an sql.DB.
 func everyHelper(lacking bool, opts ...redlockfx.GroupOption) map[string]fx.Option {
 	db := func(constructor, lacks any) any {
 		if lacking {
@@ -52,18 +52,18 @@ func everyHelper(lacking bool, opts ...redlockfx.GroupOption) map[string]fx.Opti
 	}
 }
 
-// What is for an election that the application has not is refused: nothing of it would ever be called.
+// A helper for an election that the application lacks is refused: nothing that it adds would ever be called.
 func TestModule_RefusesWhatIsForNoElection(t *testing.T) {
 	for name, opt := range everyHelper(false) {
 		t.Run(name+" without a module", func(t *testing.T) {
 			refused(t, []string{name + " at", "refuse_test.go:", "no redlockfx.", "has no election"}, opt)
 		})
 		if name == "Hooks" {
-			continue // those without For are for every election
+			continue // without For they apply to every election
 		}
 		t.Run(name+" without For", func(t *testing.T) {
 			refused(t, []string{name + " at", "refuse_test.go:", "is for redlockfx.Module",
-				`the application, which has redlockfx.Named("two")`}, fx.Module("billing", opt), redlockfx.Named("two"),
+				`the application has no redlockfx.Module, it has redlockfx.Named("two")`}, fx.Module("billing", opt), redlockfx.Named("two"),
 				redlockfx.Settings(func() redlockfx.Config {
 					return redlockfx.Config{Name: "x", Nodes: []string{"127.0.0.1:1"}}
 				}, redlockfx.For("two")))
@@ -72,7 +72,7 @@ func TestModule_RefusesWhatIsForNoElection(t *testing.T) {
 	for name, opt := range everyHelper(false, redlockfx.For("tow")) {
 		t.Run(name+" for a name that is misspelt", func(t *testing.T) {
 			refused(t, []string{name + " at", "refuse_test.go:", `For("tow")`, `no redlockfx.Named("tow")`,
-				"which has redlockfx.Module"}, redlockfx.Module, given, fx.Module("billing", opt))
+				"it has redlockfx.Module"}, redlockfx.Module, given, fx.Module("billing", opt))
 		})
 	}
 }
@@ -93,7 +93,7 @@ func TestModule_NamesWhatAConstructorLacks(t *testing.T) {
 	}
 }
 
-// fx gives an optional parameter nothing where what provides it lacks something.
+// fx leaves an optional parameter empty if its constructor lacks a dependency.
 func TestModule_NamesWhatAnOptionalValueLacks(t *testing.T) {
 	for what, provider := range map[string]any{
 		"*zap.Logger":     func(*sql.DB) *zap.Logger { return zap.NewNop() },

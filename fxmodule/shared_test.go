@@ -47,7 +47,7 @@ func TestLocker_IsSharedByTwoElections(t *testing.T) {
 	})
 }
 
-// A Locker that the application has made is its own to close.
+// The application closes a Locker that it has made.
 func TestLocker_IsClosedByWhoMadeIt(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *cluster) {
 		l, _ := c.Locker()

@@ -5,13 +5,13 @@ import (
 	"regexp"
 )
 
-// GroupOption says which election a helper is for.
+// GroupOption says to which election a helper applies.
 type GroupOption func(*target)
 
-// For is the election that [Named] was given this name.
+// For applies a helper to the election with this name, see [Named].
 func For(name string) GroupOption { return func(t *target) { t.name = name } }
 
-// target is the election that something belongs to; "" is Module's.
+// target identifies an election of the application; "" is Module's.
 type target struct{ name string }
 
 var nameRule = regexp.MustCompile(`^[A-Za-z0-9_-]{0,64}$`)
@@ -28,7 +28,7 @@ func newTarget(opts ...GroupOption) (target, error) {
 	return t, nil
 }
 
-// option is what the application adds to have this election.
+// option returns the expression that adds this election to an application.
 func (t target) option() string {
 	if t.name == "" {
 		return "redlockfx.Module"
@@ -36,7 +36,7 @@ func (t target) option() string {
 	return fmt.Sprintf("redlockfx.Named(%q)", t.name)
 }
 
-// title is the name of the fx module and of its logger.
+// title returns the name of the fx module and of its logger.
 func (t target) title() string {
 	if t.name == "" {
 		return "redlock"
@@ -47,10 +47,10 @@ func (t target) title() string {
 // allElections is the group of all elections in the application.
 const allElections = `group:"redlockfx_elections"`
 
-// optional is what a single value without a name may be: absent.
+// optional marks a single value that may be absent.
 const optional = `optional:"true"`
 
-// nameTag marks what the election provides, and its Config.
+// nameTag marks the values that the election provides, and its Config.
 func (t target) nameTag() string {
 	if t.name == "" {
 		return ""
@@ -58,11 +58,11 @@ func (t target) nameTag() string {
 	return fmt.Sprintf("name:%q", t.name)
 }
 
-// privateTag marks what nobody but the module takes. A name is needed though it is private: to fx, things of one type
-// look like a cycle where one election takes the Locker of another.
+// privateTag marks values that only the module takes. They need a name although they are private: otherwise fx would
+// see a cycle if one election takes the Locker of another.
 func (t target) privateTag() string { return fmt.Sprintf(`name:"redlockfx_%s"`, t.name) }
 
-// groupTag marks what the helpers collect for the election.
+// groupTag marks the values that the helpers collect for the election.
 func (t target) groupTag(kind string) string {
 	if t.name == "" {
 		return fmt.Sprintf(`group:"redlockfx_%s"`, kind)

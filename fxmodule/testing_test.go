@@ -13,10 +13,10 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// t is that of the test, which in your package is func TestInvoices(t *testing.T).
+// t replaces the parameter of the test, which in your package is func TestInvoices(t *testing.T).
 var t *testing.T
 
-// Sent is what the job of this example does its work with.
+// Sent is a dependency of the job in this example.
 type Sent chan string
 
 // NewInvoices is a constructor of the application.
@@ -27,7 +27,7 @@ func NewInvoices(sent Sent) scheduler.Job {
 	}}
 }
 
-// The test of an application: its own modules and constructors, on nodes in memory.
+// A test of an application: it uses the application's own modules and constructors, on in-memory nodes.
 func Example_test() {
 	nodes := redlocktest.New(t, 1) // started long enough ago to grant a lease at once
 	sent := make(Sent, 1)
@@ -42,7 +42,7 @@ func Example_test() {
 	)
 	app.RequireStart()
 	defer app.RequireStop()
-	run, err := jobs.TriggerAndWait(t.Context(), "invoices") // also until this application leads
+	run, err := jobs.TriggerAndWait(t.Context(), "invoices") // also waits until this application leads
 	if err != nil {
 		t.Fatal(err)
 	}

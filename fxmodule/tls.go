@@ -8,7 +8,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/tlsfile"
 )
 
-// tls returns what the TLS fields say, or nil if none is set. It reads all files, so that a wrong one is an error at start.
+// tls returns the TLS configuration from the fields, or nil if none is set. It reads all files, so that a wrong one
+// is an error at the start.
 func (c Config) tls() (*tls.Config, error) {
 	if c.TLSCAFile+c.TLSCertFile+c.TLSKeyFile+c.TLSServerName == "" {
 		return nil, nil
@@ -16,8 +17,8 @@ func (c Config) tls() (*tls.Config, error) {
 	secure := &tls.Config{ServerName: c.TLSServerName, MinVersion: tls.VersionTLS12}
 	var problems []error
 	if len(c.Nodes) == 0 {
-		problems = append(problems, errors.New("redlockfx: config: the TLS fields are for Config.Nodes: clients that come "+
-			"through Node have options of their own"))
+		problems = append(problems, errors.New("redlockfx: config: the TLS fields apply to Config.Nodes; clients added "+
+			"with Node need their own TLS options"))
 	}
 	if c.TLSCAFile != "" {
 		var err error

@@ -47,7 +47,7 @@ func TestConfig_ConnectsWithItsCertificates(t *testing.T) {
 	}
 }
 
-// A certificate that was replaced is used for the next connection.
+// The next connection uses a certificate that was replaced.
 func TestConfig_ReadsANewCertificate(t *testing.T) {
 	node := tlsnode.Start(t)
 	cert, key := node.Files(t)

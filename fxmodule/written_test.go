@@ -10,7 +10,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/written"
 )
 
-// Fmt asks no method of a Config for %w and %p: they show it as it is, and go vet refuses them.
+// For %w and %p, which go vet refuses, fmt calls no method of a Config and shows it as it is.
 func TestEveryType_IsWrittenWithoutSecrets(t *testing.T) {
 	const hidden = "S3cretPassw0rd"
 	config := redlockfx.Config{Name: "x", Nodes: []string{"redis://locks:" + hidden + "@a:1"}}

@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clock tells the instants of this process's time.Now in a time that all processes share.
+// clock converts time.Now of this process to a time that all processes share.
 type clock struct {
 	base   time.Time
-	shared time.Duration // at base
+	shared time.Duration // the shared time at base
 }
 
-// newClock reads both clocks several times and takes the pair between which the least time went by:
-// a process that was not scheduled in between would be off by as much ever after.
+// newClock reads both clocks several times, and uses the pair with the least time between the two reads. If the
+// process was not scheduled in between, the clock would stay wrong by that time.
 func newClock() (clock, error) {
 	var best clock
 	least := time.Duration(math.MaxInt64)

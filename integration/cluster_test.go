@@ -23,23 +23,23 @@ import (
 const (
 	nodeCount = 5
 	majority  = nodeCount/2 + 1
-	minority  = nodeCount - majority // the most nodes that a lease can do without
+	minority  = nodeCount - majority // the most nodes that may fail
 )
 
-// cluster is five nodes, three replicas, and all that these have told.
+// cluster is five nodes, three replicas, and the events of the replicas.
 type cluster struct {
-	settings // of each replica, but for what is its own
+	settings // of each replica, except the individual ones
 	t        *testing.T
 	nodes    *redisproc.Cluster
 	replicas map[string]*process
-	links    map[string][]*redisproc.Proxy // of each replica to the first nodes, where these have any
+	links    map[string][]*redisproc.Proxy // from each replica to the first nodes, if there are proxies
 
 	mu     sync.Mutex // guards the fields below
 	events []integration.Event
-	more   chan struct{} // closed when there are more
+	more   chan struct{} // closed at the next event
 }
 
-// beside runs the cases of a test all at once, for they mostly wait.
+// beside runs all cases of a test at the same time, because they mostly wait.
 type beside struct {
 	sync.WaitGroup
 	t *testing.T
@@ -49,15 +49,14 @@ func (b *beside) run(name string, test func(t *testing.T)) {
 	b.Go(func() { b.t.Run(name, test) })
 }
 
-// start starts replicas. The end of the test ends them and judges what they told.
+// start starts replicas. At the end of the test they are killed, and their history is checked.
 func start(t *testing.T, nodes *redisproc.Cluster, s settings) *cluster {
 	t.Helper()
 	return startLinked(t, nodes, 0, s)
 }
 
-// startLinked also gives each replica, by name, a proxy of its own before each of the first nodes.
-// What goes through a proxy goes through this process, and is slow when the machine is busy: so
-// nodes that are to stay well have none.
+// startLinked also gives each replica, by name, its own proxy in front of each of the first nodes. Proxies run in
+// this process, and are slow when the machine is busy, so nodes that should stay healthy have none.
 func startLinked(t *testing.T, nodes *redisproc.Cluster, first int, s settings) *cluster {
 	t.Helper()
 	c := newCluster(t, nodes, s)
@@ -67,7 +66,8 @@ func startLinked(t *testing.T, nodes *redisproc.Cluster, first int, s settings) 
 	return c
 }
 
-// newCluster is one without replicas. The end of the test ends those that it gets, and judges what they told.
+// newCluster returns a cluster without replicas. At the end of the test, replicas that were added are killed, and
+// their history is checked.
 func newCluster(t *testing.T, nodes *redisproc.Cluster, s settings) *cluster {
 	c := &cluster{
 		settings: s, t: t, nodes: nodes, replicas: make(map[string]*process),
@@ -77,14 +77,14 @@ func newCluster(t *testing.T, nodes *redisproc.Cluster, s settings) *cluster {
 	return c
 }
 
-// replica starts one that finds the nodes at these addresses.
+// replica starts a replica that uses the nodes at these addresses.
 func (c *cluster) replica(name string, s settings, addrs []string) {
 	c.t.Helper()
 	s.Name, s.Nodes = name, addrs
 	c.replicas[name] = startProcess(c.t, s, c.add)
 }
 
-// linked starts a replica with a link of its own to each of the first nodes.
+// linked starts a replica with its own link to each of the first nodes.
 func (c *cluster) linked(name string, first int) {
 	c.t.Helper()
 	var addrs []string
@@ -102,7 +102,7 @@ func (c *cluster) linked(name string, first int) {
 	c.replica(name, c.settings, addrs)
 }
 
-// locker is one with the replicas' settings, in this process.
+// locker makes a Locker with the replicas' settings, in this process.
 func (c *cluster) locker() *redlock.Locker {
 	c.t.Helper()
 	return lockerOn(c.t, clients(c.t, c.nodes.Addrs()...),
@@ -121,7 +121,7 @@ func (c *cluster) restart(p *process) {
 	}
 }
 
-// end kills the replicas and judges the history.
+// end kills the replicas and checks the history.
 func (c *cluster) end() {
 	for _, p := range c.replicas {
 		p.kill()
@@ -146,7 +146,7 @@ func (c *cluster) add(e integration.Event) {
 	c.more = make(chan struct{})
 }
 
-// await returns the first event that matches, be it in the past or to come.
+// await returns the first event that matches, past or future.
 func (c *cluster) await(what string, match func(integration.Event) bool) integration.Event {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), waitLimit)
@@ -166,7 +166,7 @@ func (c *cluster) await(what string, match func(integration.Event) bool) integra
 	}
 }
 
-// answering is how long nodes take now to answer a PING, straight and through the links of each replica.
+// answering returns how long nodes take now to answer a PING, directly and through the links of each replica.
 func (c *cluster) answering() string {
 	var told strings.Builder
 	took := func(addr string) {
@@ -191,21 +191,20 @@ func (c *cluster) answering() string {
 	return told.String()
 }
 
-// told returns the events from number seen on, and a channel that is closed when there are more.
+// told returns the events from number seen on, and a channel that is closed at the next event.
 func (c *cluster) told(seen int) ([]integration.Event, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.events[seen:]), c.more
 }
 
-// leader waits until a replica leads and a run of its job has returned, and returns what it told of
-// that.
+// leader waits until a replica leads and a run of its job has returned, and returns the event of that.
 func (c *cluster) leader() integration.Event {
 	c.t.Helper()
 	return c.await("run", func(e integration.Event) bool { return e.Kind == integration.RunEnd })
 }
 
-// next waits for a term that began after that time.
+// next waits for a term that started after that time.
 func (c *cluster) next(since time.Duration) integration.Event {
 	c.t.Helper()
 	return c.await("leader since later than "+since.String(), func(e integration.Event) bool {
@@ -213,7 +212,7 @@ func (c *cluster) next(since time.Duration) integration.Event {
 	})
 }
 
-// inTerm waits for what the leader tells of its term.
+// inTerm waits for an event of the leader's term.
 func (c *cluster) inTerm(kind integration.Kind, leader integration.Event) integration.Event {
 	c.t.Helper()
 	return c.await(string(kind), func(e integration.Event) bool {
@@ -221,8 +220,8 @@ func (c *cluster) inTerm(kind integration.Kind, leader integration.Event) integr
 	})
 }
 
-// endOf is the stop deadline of the leader's term, and when its callback's context was done, if it
-// has told.
+// endOf returns the stop deadline of the leader's term, and when the context of its callback was done, if there is an
+// event of that.
 func (c *cluster) endOf(leader integration.Event) (deadline, done time.Duration) {
 	events, _ := c.told(0)
 	for _, e := range events {
@@ -237,7 +236,7 @@ func (c *cluster) endOf(leader integration.Event) (deadline, done time.Duration)
 	return deadline, done
 }
 
-// lost waits until the context of the leader's callback is done, and that because it lost.
+// lost waits until the context of the leader's callback is done, which must be because of a loss.
 func (c *cluster) lost(leader integration.Event) integration.Event {
 	c.t.Helper()
 	over := c.inTerm(integration.LeadDone, leader)
@@ -248,9 +247,9 @@ func (c *cluster) lost(leader integration.Event) integration.Event {
 	return over
 }
 
-// stays waits until the leader has led for d from since on and has run every tick of that time, from the first one
-// on, and fails if something happened to the leadership. It returns what the leader told in the end. The job must be
-// one of [steady]: others skip ticks where the machine is busy.
+// stays waits until the leader has led for d since then and has run every tick of that time. It fails if the
+// leadership changed. It returns the last event of the leader. The job must be one of [steady], because others skip
+// ticks on a busy machine.
 func (c *cluster) stays(leader integration.Event, since, d time.Duration) integration.Event {
 	c.t.Helper()
 	var first time.Time // tick

@@ -14,9 +14,9 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
-// Most of a case is waiting, so more cases run at a time than the machine has processors. No other test runs meanwhile,
-// since all links of all cases pass through this process. Cases that break no node share nodes, each under a prefix of
-// its own.
+// Cases mostly wait, so more of them run at a time than the machine has processors. No other test runs meanwhile,
+// because the links of all cases pass through this process. Cases that break no node share nodes, each with its own
+// prefix.
 func TestConformance_OfRedisServers(t *testing.T) {
 	const largest, atATime = 7, 8
 	shared := startServers(t, largest)
@@ -47,7 +47,7 @@ func TestConformance_OfRedisServers(t *testing.T) {
 	cases.Wait()
 }
 
-// servers are the first nodes of a cluster, as a case sees them. What goes wrong with them ends it.
+// servers are the first nodes of a cluster, as a case sees them. An error of theirs ends the case.
 type servers struct {
 	t       *testing.T
 	cluster *redisproc.Cluster
@@ -81,7 +81,7 @@ func (s *servers) RestartFromBackup(i int) {
 
 func (s *servers) node(i int) *redisproc.Node { return s.cluster.Node(i) }
 
-// Links gives each process a proxy of its own before each node.
+// Links gives each process its own proxy in front of each node.
 func (s *servers) Links() conformance.Links {
 	var l links
 	for i := range s.Size() {

@@ -19,25 +19,24 @@ const (
 	leaseTTL  = time.Second
 )
 
-// What a contender tells: of each call, but a look, when it returned and, as Since, when it began.
+// The events of a contender. For each call they have when it returned and, as Since, when it started, except for polled.
 const (
 	acquired  integration.Kind = "acquired"  // with the deadline
 	extended  integration.Kind = "extended"  // with the new deadline
-	polled    integration.Kind = "polled"    // and found the lease valid
-	releasing integration.Kind = "releasing" // it is about to
+	polled    integration.Kind = "polled"    // the lease was valid
+	releasing integration.Kind = "releasing" // before the release
 	released  integration.Kind = "released"
-	failed    integration.Kind = "failed" // what, and why, is the text
+	failed    integration.Kind = "failed" // the text says which call, and why
 )
 
-// contender is a program that takes a lock, works under it and gives it up, again and again until it
-// is killed.
+// contender is a program that keeps taking a lock, working under it and releasing it, until it is killed.
 type contender struct {
 	*replica
 	random *rand.Rand
 	locker *redlock.Locker
 }
 
-// contend returns only if it cannot begin.
+// contend returns only if it cannot start.
 func (r *replica) contend() error {
 	locker, err := redlock.Open(r.Nodes, redlock.WithTTL(leaseTTL), redlock.WithNodeTimeout(leaseTTL/5))
 	if err != nil {
@@ -62,8 +61,7 @@ func (c *contender) acquire() *redlock.Lease {
 	return lease
 }
 
-// hold looks at the lease and extends it now and then; in the end it releases it, or leaves it to
-// run out.
+// hold polls the lease and extends it sometimes. At the end it releases it, or lets it expire.
 func (c *contender) hold(lease *redlock.Lease) {
 	for c.random.IntN(5) > 0 {
 		_ = retry.Sleep(context.Background(), c.upTo(leaseTTL/5))
@@ -86,7 +84,7 @@ func (c *contender) hold(lease *redlock.Lease) {
 	c.tell(released, began, lease, lease.Release(context.Background()))
 }
 
-// tell writes a line about a call that has just returned.
+// tell writes the event of a call that has just returned.
 func (c *contender) tell(kind integration.Kind, began time.Duration, lease *redlock.Lease, err error) {
 	e := c.event(kind, nil)
 	e.Since = began
@@ -99,7 +97,7 @@ func (c *contender) tell(kind integration.Kind, began time.Duration, lease *redl
 	c.write(e)
 }
 
-// upTo is some time up to d.
+// upTo returns a random duration up to d.
 func (c *contender) upTo(d time.Duration) time.Duration {
 	return time.Millisecond + time.Duration(c.random.Int64N(int64(d)))
 }

@@ -14,23 +14,23 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// caughtUpAfter is how late a tick is whose run says that it is.
+// caughtUpAfter is how late a run must be to count as caught up.
 const caughtUpAfter = 5 * time.Second
 
 // crash is a place between a tick and the record of its run's end, where a leader is held and killed.
 type crash struct {
 	name  string
-	judge func() func(request) verdict // has gates hold it there
-	gates int                          // that hold something back then
-	hold  func(*settings)              // has it hold itself there
-	place integration.Kind             // which it tells then
+	judge func() func(request) verdict // makes gates hold the leader there
+	gates int                          // the number of gates that then hold something back
+	hold  func(*settings)              // or: makes the leader stop there by itself
+	place integration.Kind             // its event when it has stopped
 
-	// What it leaves.
-	votes int // of three; where a quorum has voted, more may
-	ends  int // of its run's end, on three nodes
+	// The state on the nodes after the crash.
+	votes int // of three nodes; if a quorum has voted, more may vote
+	ends  int // nodes, of three, that have stored the end of the run
 	ran   bool
 
-	// What becomes of the tick.
+	// The outcome of the tick.
 	state   scheduler.State // by default
 	attempt int             // of the run by the next leader, with AtLeastOnce; 1: also by default; 0: none
 }
@@ -47,7 +47,7 @@ var crashes = []crash{
 		state: scheduler.StateOK, attempt: 1,
 	},
 	{
-		name: "after all votes, before it hears of them", gates: 3, votes: 3,
+		name: "after all votes, before it gets them", gates: 3, votes: 3,
 		judge: func() func(request) verdict { return holdAll(unanswered, false) },
 		state: scheduler.StateLost, attempt: 2,
 	},
@@ -73,7 +73,7 @@ var crashes = []crash{
 	},
 }
 
-// holdAll judges claims, or writes of ends.
+// holdAll judges claims, or writes of the ends of runs.
 func holdAll(v verdict, ends bool) func(request) verdict {
 	return func(r request) verdict {
 		if r.end == ends {
@@ -83,7 +83,7 @@ func holdAll(v verdict, ends bool) func(request) verdict {
 	}
 }
 
-// holdAllButOne has the first node be asked, and the others not.
+// holdAllButOne lets only the first node get the request.
 func holdAllButOne(ends bool) func(request) verdict {
 	first := -1
 	return func(r request) verdict {

@@ -1,20 +1,20 @@
-// Package integration holds the tests on real input: redis-server processes on loopback ports, and
-// replicas that are processes of their own, killed, stopped, hung, slowed and cut off.
+// Package integration has the tests on real servers: redis-server processes on loopback ports, and replicas in
+// separate processes that are killed, stopped, hung, slowed and cut off.
 //
-// A replica is the test binary started again. It campaigns, has a job that ticks every second, and
-// writes what it does and believes as a line of JSON for each event, with times of a clock that all
-// processes share. The test collects the lines, waits for events instead of durations, and in the
-// end judges the whole history by [Check], which knows nothing of the code that made it.
+// A replica is the test binary started again. It campaigns, and has a job that ticks every second. For each event it
+// writes a line of JSON with what it does and believes, and with times of a clock that all processes share. The test
+// collects the lines, and waits for events instead of durations. At the end it checks the whole history with [Check],
+// which does not depend on the code that made it.
 //
 // # What the history must show
 //
 //   - No replica leads, or says that it leads, while another one does. A leader that is stopped or
 //     killed leads until its stop deadline at most.
-//   - Nobody leads before the work of the leader before has returned, or its lease has run out.
-//   - A run begins in a term of its own replica, with that term's token.
-//   - No tick of a job runs twice, but as a later attempt where the job is AtLeastOnce.
-//   - Each leader's token is larger than those of all leaders before.
+//   - Nobody leads before the work of the previous leader has returned, or its lease has expired.
+//   - A run starts in a term of its own replica, with that term's token.
+//   - No tick of a job runs twice, except as a later attempt if the job is AtLeastOnce.
+//   - Each leader's token is larger than those of all earlier leaders.
 //
-// Only processes that a test started are ever signalled. On Linux they die with it, however it
-// ends. It needs redis-server on PATH and a Unix system.
+// The tests signal only processes that they have started. On Linux these die with the test, however it ends. The
+// tests need redis-server on PATH and a Unix system.
 package integration

@@ -20,7 +20,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// A policy that evicts keys with a TTL leaves the hash alone, since it has none.
+// A policy that evicts only keys with a TTL never evicts the hash, which has none.
 func TestEviction_OfKeysWithATTLCostsNothing(t *testing.T) {
 	t.Parallel()
 	eachEviction(t, []string{"volatile-lru", "volatile-ttl"}, func(t *testing.T, e *eviction) {
@@ -61,7 +61,7 @@ func TestEviction_OfKeysWithATTLCostsNothing(t *testing.T) {
 func TestEviction_OfAnyKeyCostsAvailabilityAlone(t *testing.T) {
 	t.Parallel()
 	eachEviction(t, []string{"allkeys-lru", "allkeys-random"}, func(t *testing.T, e *eviction) {
-		// Guards answer requests for grants. After the loss of the lease only the rival makes these.
+		// Only requests for grants meet a guard. After the loss of the lease, only the rival makes them.
 		heard := &e.own
 		if len(e.short) > 1 {
 			heard = &e.other
@@ -70,7 +70,7 @@ func TestEviction_OfAnyKeyCostsAvailabilityAlone(t *testing.T) {
 		began := time.Now()
 		for i, server := range e.short {
 			before := records.Default.GuardBegan(t, server)
-			// The keys are large, so that there are few besides the hash.
+			// The keys are large, so that there are few of them, and the hash is likely to be evicted.
 			f := filler{server: server, size: 100 << 10}
 			poll(t, "eviction of the hash", func() bool {
 				f.write(t, 1)
@@ -114,22 +114,22 @@ func TestEviction_OfAnyKeyCostsAvailabilityAlone(t *testing.T) {
 	})
 }
 
-// evicted is the lock of an eviction.
+// evicted is the name of the lock in these tests.
 const evicted = "evicted"
 
-// slack is how much memory a server has beyond what it uses.
+// slack is how much more memory a server may use.
 const slack = 1 << 20
 
-// eviction is three nodes of which some are short of memory, a lease on all of them, and somebody who wants it.
+// eviction is three nodes, some of which are short of memory, a lease on all of them, and a rival that wants the lock.
 type eviction struct {
 	policy  string
 	servers []*redis.Client
-	short   []*redis.Client // of memory, with the policy
+	short   []*redis.Client // servers that are short of memory, with the policy
 	locker  *redlock.Locker
-	lease   *redlock.Lease // extended by itself
+	lease   *redlock.Lease // extended automatically
 	rival   *rival
 
-	own, other notices // told to the lease's holder, and to the rival
+	own, other notices // reported to the lease's holder, and to the rival
 }
 
 // eachEviction calls check with a minority and with a majority of nodes that are short of memory.
@@ -164,7 +164,7 @@ func startEviction(t *testing.T, policy string, short int) *eviction {
 	return e
 }
 
-// status is that of a server's node.
+// status returns the status of a server's node.
 func (e *eviction) status(t *testing.T, server *redis.Client) redlock.NodeStatus {
 	t.Helper()
 	for i, n := range e.locker.Nodes(t.Context()) {
@@ -181,7 +181,7 @@ type filler struct {
 	server *redis.Client
 	ttl    time.Duration // 0: none
 	size   int           // of a key
-	n      int           // keys so far
+	n      int           // number of keys so far
 }
 
 func (f *filler) write(t *testing.T, many int) {
@@ -196,7 +196,7 @@ func (f *filler) write(t *testing.T, many int) {
 	must(t, err)
 }
 
-// number is one of those that a section of INFO has.
+// number returns a number from a section of INFO.
 func number(t *testing.T, server *redis.Client, section, field string) int {
 	t.Helper()
 	info, err := server.Info(t.Context(), section).Result()
@@ -208,7 +208,7 @@ func number(t *testing.T, server *redis.Client, section, field string) int {
 	return n
 }
 
-// rival tries to take a lock all the time that somebody has.
+// rival keeps trying to take a lock that another process holds.
 type rival struct {
 	done   context.CancelFunc
 	ended  chan struct{}
@@ -216,14 +216,14 @@ type rival struct {
 	leases []win
 }
 
-// win is a lease that the rival had for a moment.
+// win is a lease that the rival won and released at once.
 type win struct {
 	at     time.Time
 	token  uint64
-	beside bool // the other lease was valid, too
+	beside bool // the other lease was valid at the same time
 }
 
-// startRival starts one that ends with the test, or with stop.
+// startRival starts a rival that ends with the test, or with stop.
 func startRival(t *testing.T, l *redlock.Locker, held *redlock.Lease) *rival {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &rival{done: cancel, ended: make(chan struct{})}
@@ -254,20 +254,20 @@ func (r *rival) wins() []win {
 	return slices.Clone(r.leases)
 }
 
-// stop returns all that it won.
+// stop stops the rival, and returns its wins.
 func (r *rival) stop() []win {
 	r.done()
 	<-r.ended
 	return r.wins()
 }
 
-// notices are what a Locker tells of its nodes.
+// notices records what a Locker reports about its nodes.
 type notices struct {
 	complaints
-	nodes map[string]bool // of which it told that they are guarded; guarded by the mutex of complaints
+	nodes map[string]bool // nodes that it reported as guarded; protected by the mutex of complaints
 }
 
-// option has a Locker tell them.
+// option makes a Locker report them.
 func (n *notices) option() redlock.Option {
 	return redlock.WithHooks(redlock.Hooks{NodeError: n.add, Guarded: func(node string, left time.Duration) {
 		n.mu.Lock()

@@ -47,7 +47,7 @@ func TestFailover_PromotedNodeIsGuardedAndCostsNoLease(t *testing.T) {
 		return n.Err == nil && n.Guard > 0
 	})
 
-	// This one cannot do without the group.
+	// This process needs the group.
 	link.Refuse()
 	rival := lockerOn(t, append(clients(t, others.Node(0).Addr(), link.Addr()),
 		failoverClient(t, group)), guardedOptions...)
@@ -96,7 +96,7 @@ func TestReplica_IsRefusedUntilItIsPromoted(t *testing.T) {
 	})
 }
 
-// promotion is how long a test waits for one. Sentinels that were stalled pause for half a minute.
+// promotion is how long a test waits for a promotion. Sentinels that were stalled pause for half a minute.
 const promotion = 90 * time.Second
 
 func startFailover(t *testing.T) *redisproc.Failover {

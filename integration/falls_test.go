@@ -10,21 +10,21 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
-// fall is how one leader comes to lose its office.
+// fall is a way in which a leader loses its lease.
 type fall struct {
 	how   string
 	looks int   // that it takes at its term before
-	links []int // of its own that are cut or refused
+	links []int // the leader's links that are cut or refused
 }
 
 func (f fall) String() string {
 	return fmt.Sprintf("%s, links %v, after %d looks", f.how, f.links, f.looks)
 }
 
-// ways are the ways to fall.
+// ways are all kinds of falls.
 var ways = []string{"kill", "terminate", "stop", "cut", "refuse"}
 
-// newFalls draws a plan of n falls for one election. The same random numbers give the same plan.
+// newFalls draws a random plan of n falls for one election. The same random numbers give the same plan.
 func newFalls(random *rand.Rand, n int) (plan []fall) {
 	for i := range n {
 		f := fall{how: ways[i%len(ways)], looks: random.IntN(int(shortTTL / 3 / sampleEvery))}

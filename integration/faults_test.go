@@ -15,19 +15,19 @@ import (
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// faults are played in three lanes side by side: those of processes, of links and of nodes. So any
-// two kinds may meet, and no fault meets another of its own kind.
+// faults are played in three parallel sequences: of processes, of links and of nodes. So faults of different kinds
+// may overlap, but not faults of one kind.
 type faults [3][]fault
 
-// fault begins after a pause and ends after some time.
+// fault starts after a pause and ends after some time.
 type fault struct {
 	pause, lasts time.Duration
 	what         string
 	contender    int   // of a process, or of its links
-	nodes        []int // these themselves, or the links to them
+	nodes        []int // the affected nodes, or the nodes of the affected links
 }
 
-// newFaults draws a plan that lasts that long. The same seed gives the same plan.
+// newFaults draws a random plan of the given length. The same seed gives the same plan.
 func newFaults(seed uint64, lasts time.Duration) (plan faults) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	upTo := func(d time.Duration) time.Duration {
@@ -77,7 +77,7 @@ func (f fault) play(h *leaseHistory) error {
 	return errors.Join(retry.Sleep(ctx, f.pause), f.begin(h), retry.Sleep(ctx, f.lasts), f.end(h))
 }
 
-// begin begins it; of a node that is to come back with an older file, it begins with that file.
+// begin starts the fault. If a node will come back with an older file, begin saves that file first.
 func (f fault) begin(h *leaseHistory) (err error) {
 	switch f.what {
 	case "kill":

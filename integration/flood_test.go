@@ -16,9 +16,9 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Somebody who may publish, and nothing else, cannot have those who wait ask the nodes without pause.
+// Somebody who may only publish cannot make waiting processes ask the nodes without a pause.
 //
-// It is not run beside other tests: what it sends takes the machine from them.
+// The test does not run in parallel, because its traffic would slow other tests down.
 func TestFlood_OfMessagesWakesNobodyWithoutPause(t *testing.T) {
 	const lasts = 2 * time.Second
 	nodes := startNodes(t, 3)

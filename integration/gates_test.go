@@ -14,41 +14,40 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
-// gates are a replica's way to the nodes: one proxy before each, which knows what a request is about and
-// can hold it back, or its answer.
+// gates are proxies between a replica and the nodes. They parse the requests, and can hold back a request or its answer.
 type gates struct {
 	addrs     []string
-	held      chan request // each one that is, or whose answer is, held back
+	held      chan request // each request that is held back, or whose answer is
 	listeners []net.Listener
 	closed    chan struct{}
 	wg        sync.WaitGroup
 
 	mu    sync.Mutex // guards the fields below
 	judge func(request) verdict
-	open  chan struct{} // closed when what is held back goes on
+	open  chan struct{} // closed to release what is held back
 	conns []net.Conn
 }
 
-// request is what a replica asks of a node for a tick of its job.
+// request is a request of a replica to a node for a tick of its job.
 type request struct {
 	node int
 	tick time.Time
-	end  bool // it stores the end of a run; else it opens one
+	end  bool // it stores the end of a run; otherwise it stores the start
 }
 
-// verdict is what becomes of a request.
+// verdict says what a gate does with a request.
 type verdict int
 
 const (
 	passes     verdict = iota
-	unanswered         // the node does what it says, and the answer is held back
-	unasked            // it is held back
+	unanswered         // the node executes it, but the answer is held back
+	unasked            // the request is held back
 )
 
-// hold is what a connection's answers are held back for, if anything, until it is closed.
+// hold is the request for which a connection's answers are held back, if any, until the connection is closed.
 type hold = atomic.Pointer[<-chan struct{}]
 
-// newGates opens gates, closed after the test.
+// newGates opens gates, and closes them after the test.
 func newGates(t *testing.T, nodes *redisproc.Cluster) *gates {
 	t.Helper()
 	g := &gates{
@@ -66,7 +65,7 @@ func newGates(t *testing.T, nodes *redisproc.Cluster) *gates {
 	return g
 }
 
-// set says what becomes of requests for ticks after that one. Judges are asked one at a time.
+// set sets the judge of requests for ticks after that one. The judge is called by one goroutine at a time.
 func (g *gates) set(after time.Time, judge func(request) verdict) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -78,7 +77,7 @@ func (g *gates) set(after time.Time, judge func(request) verdict) {
 	}
 }
 
-// wait waits until n gates hold something back, and returns the tick that this is about.
+// wait waits until n gates hold something back, and returns its tick.
 func (g *gates) wait(t *testing.T, n int) (tick time.Time) {
 	t.Helper()
 	for seen := make(map[int]bool); len(seen) < n; {
@@ -92,7 +91,7 @@ func (g *gates) wait(t *testing.T, n int) (tick time.Time) {
 	return tick
 }
 
-// release has everything go on.
+// release passes on everything that is held back, and all later requests.
 func (g *gates) release() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -101,7 +100,7 @@ func (g *gates) release() {
 	g.open = make(chan struct{})
 }
 
-// close ends all connections. What is held back then goes nowhere.
+// close ends all connections. Anything held back is dropped.
 func (g *gates) close() {
 	close(g.closed)
 	for _, listener := range g.listeners {
@@ -119,7 +118,7 @@ func (g *gates) accept(i int, listener net.Listener, node string) {
 	for {
 		client, err := listener.Accept()
 		if err != nil {
-			return // it was closed
+			return // the listener was closed
 		}
 		server, err := net.Dial("tcp", node)
 		if err != nil {
@@ -130,7 +129,7 @@ func (g *gates) accept(i int, listener net.Listener, node string) {
 		g.conns = append(g.conns, client, server)
 		g.mu.Unlock()
 		select {
-		case <-g.closed: // perhaps before they were in the list
+		case <-g.closed: // maybe before the connections were in the list
 			client.Close()
 			server.Close()
 		default:
@@ -141,7 +140,7 @@ func (g *gates) accept(i int, listener net.Listener, node string) {
 	}
 }
 
-// ask passes on what the client writes. go-redis writes a command, or a pipeline of some, at once.
+// ask passes on what the client writes. go-redis writes a command, or a pipeline of commands, in one call.
 func (g *gates) ask(i int, client, server net.Conn, until *hold) {
 	defer client.Close()
 	defer server.Close()
@@ -193,7 +192,7 @@ func (g *gates) judged(r request) (verdict, <-chan struct{}) {
 	return g.judge(r), g.open
 }
 
-// goesOn waits until what is held back goes on, or never does.
+// goesOn waits until what is held back is released (true) or dropped (false).
 func (g *gates) goesOn(open <-chan struct{}) bool {
 	select {
 	case <-open:
@@ -208,7 +207,7 @@ var (
 	closed = regexp.MustCompile(`\nt(\d{13}),ok,`)  // a row of its history
 )
 
-// parse knows the requests that are about a tick of the job.
+// parse recognizes the requests about a tick of the job.
 func parse(node int, bytes []byte) (request, bool) {
 	tick, end := opened.FindSubmatch(bytes), false
 	if tick == nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// grownTTL is that of every lease here: guards last as long.
+// grownTTL is the TTL of every lease here, and the length of guards.
 const grownTTL = 3 * time.Second
 
 // grower is a service with two jobs.
 type grower struct {
 	locker *redlock.Locker
 	jobs   *scheduler.Scheduler
-	stop   func() // returns when it has ended
+	stop   func() // stops the service, and waits for its end
 }
 
 // startGrower starts the service on a list of nodes.
@@ -44,14 +44,14 @@ func startGrower(t *testing.T, addrs []string) grower {
 	return grower{l, s, stop}
 }
 
-// status is what the nodes say of a job; the zero Status if they do not.
+// status returns the status of a job from the nodes, or the zero Status on an error.
 func (g grower) status(t *testing.T, job string) scheduler.Status {
 	t.Helper()
 	status, _ := g.jobs.Status(t.Context(), job) // nobody may lead yet
 	return status
 }
 
-// The steps in docs/managed.md, with the looks of steps 2 and 6.
+// The steps in docs/managed.md, with the checks of steps 2 and 6.
 func TestGrowing_FromOneNodeToThree(t *testing.T) {
 	t.Parallel()
 	nodes := startServers(t, 3, persist...)

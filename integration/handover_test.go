@@ -13,7 +13,7 @@ import (
 	"github.com/redlockfx/redlockfx/integration"
 )
 
-// Without being renewed the lease would run out twice while the callback returns.
+// Without renewals the lease would expire twice while the callback returns.
 func TestTerminatedLeader_KeepsTheLeaseUntilItsCallbackReturns(t *testing.T) {
 	t.Parallel()
 	s := usual

@@ -10,64 +10,64 @@ import (
 	"time"
 )
 
-// Event is a line of a replica's log. At, Since and Deadline are times of the machine's monotonic
-// clock, which all processes share and nobody can set.
+// Event is a line of a replica's log. At, Since and Deadline are times of the machine's monotonic clock, which all
+// processes share and nobody can set.
 type Event struct {
 	At      time.Duration
 	Replica string
 	Kind    Kind
 
-	// Of the term it belongs to; all zero if to none.
+	// The term that the event belongs to; all zero if none.
 	Token    uint64
-	Since    time.Duration // when the term began
+	Since    time.Duration // when the term started
 	Deadline time.Duration // its stop deadline, which moves with each renewal
 
-	// Of a run.
+	// The run, in events of one.
 	Job      string
 	Tick     time.Time
 	RunToken uint64
 	Attempt  int
 	CaughtUp bool
-	Repeats  bool // the job's later attempts may run a tick again
+	Repeats  bool // later attempts of the job may repeat a tick
 
 	Valid bool   // Sample: the replica says that it leads
 	Text  string // for people: the cause of an end, the error of an exit
 }
 
-// Kind is what an event tells.
+// Kind is the kind of an event.
 type Kind string
 
-// A process that was stopped writes its next line when it wakes, and one that was killed none.
+// A stopped process writes its next event when it wakes; a killed process writes no more.
 const (
 	LeadBegin Kind = "lead-begin" // a callback starts
 	LeadDone  Kind = "lead-done"  // its context is done
-	LeadEnd   Kind = "lead-end"   // it is about to return
+	LeadEnd   Kind = "lead-end"   // the callback is about to return
 	RunBegin  Kind = "run-begin"
 	RunEnd    Kind = "run-end"  // the run is about to return
 	Sample    Kind = "sample"   // what the replica believes, several times a second
-	Deadline  Kind = "deadline" // it has moved, or may have
-	Watch     Kind = "watch"    // from now on it looks at its belief without a pause
+	Deadline  Kind = "deadline" // the stop deadline has moved, or may have
+	Watch     Kind = "watch"    // from now on it checks without a pause whether it leads
 	Exit      Kind = "exit"     // the process is about to end by itself
 )
 
 const never = time.Duration(math.MaxInt64)
 
-// term is what the history tells of one leadership. What it does not tell of is never.
+// term is one term in the history. Times without an event are never.
 type term struct {
 	replica  string
 	token    uint64
 	since    time.Duration
-	deadline time.Duration // the latest that was seen
-	done     time.Duration // of the callback's context
-	ended    time.Duration // of the callback
-	runs     int           // that have not returned
-	ran      time.Duration // when the latest has
+	deadline time.Duration // the latest stop deadline
+	done     time.Duration // the end of the callback's context
+	ended    time.Duration // the end of the callback
+	runs     int           // runs that have not returned
+	ran      time.Duration // when the latest run has returned
 }
 
-// until is when the replica stops to lead. One that is stopped does not see it, but its clock does.
+// until returns when the replica stops leading. A stopped process does not notice, but its deadline passes all the same.
 func (t *term) until() time.Duration { return min(t.done, t.deadline) }
 
-// returned is when all work of the term has.
+// returned returns when all work of the term has returned.
 func (t *term) returned() time.Duration {
 	if t.runs > 0 {
 		return never
@@ -75,9 +75,8 @@ func (t *term) returned() time.Duration {
 	return max(t.ended, t.ran)
 }
 
-// Check returns everything in a history that must not be, each as an error of its own. The order of
-// the events does not matter. margin is the stop margin: by that much a lease outlives the stop
-// deadline of its term.
+// Check returns every violation in a history, each as a separate error. The order of the events does not matter.
+// margin is the stop margin: a lease ends that much later than the stop deadline of its term.
 func Check(events []Event, margin time.Duration) error {
 	terms := termsOf(events)
 	return errors.Join(slices.Concat(
@@ -113,8 +112,9 @@ func checkBeliefs(events []Event, terms []*term) (problems []error) {
 	return problems
 }
 
-// checkRuns lets a run begin until the stop deadline: its tick may have been claimed just before the term was asked
-// to end, and then it is run while the leader drains. That it returns before the next term begins, checkTerms sees.
+// checkRuns accepts a run that starts before the stop deadline. Its tick may have been claimed just before the term
+// was asked to end, and then it runs while the leader drains. checkTerms checks that it returns before the next term
+// starts.
 func checkRuns(events []Event, terms []*term) (problems []error) {
 	ran := make(map[string]Event)
 	for _, e := range events {
@@ -135,7 +135,7 @@ func checkRuns(events []Event, terms []*term) (problems []error) {
 	return problems
 }
 
-// termsOf returns the terms in the order in which they began.
+// termsOf returns the terms in the order in which they started.
 func termsOf(events []Event) []*term {
 	var terms []*term
 	for _, e := range events {
@@ -164,8 +164,8 @@ func termsOf(events []Event) []*term {
 	return terms
 }
 
-// find returns the term that an event belongs to, nil if there is none. Of one replica no two begin
-// at once; the history checks their tokens.
+// find returns the term that an event belongs to, or nil if there is none. Two terms of one replica never start at
+// the same time; other checks compare their tokens.
 func find(terms []*term, e Event) *term {
 	i := slices.IndexFunc(terms, func(t *term) bool {
 		return t.replica == e.Replica && t.since == e.Since
@@ -176,7 +176,7 @@ func find(terms []*term, e Event) *term {
 	return terms[i]
 }
 
-// tick is the same for all runs of one tick.
+// tick returns a key that is the same for all runs of one tick.
 func (e Event) tick() string { return fmt.Sprintf("%s@%d", e.Job, e.Tick.UnixMilli()) }
 
 func (e Event) run() string { return fmt.Sprintf("%s with token %d", e.tick(), e.RunToken) }

@@ -9,7 +9,7 @@ import (
 	"github.com/redlockfx/redlockfx/integration"
 )
 
-// A lease of the histories below outlives the stop deadline of its term by 1 s.
+// In the histories below, a lease ends 1 s after the stop deadline of its term.
 const testMargin = time.Second
 
 // story makes events of one term; times are in seconds.
@@ -42,7 +42,7 @@ func with(e integration.Event, change func(*integration.Event)) []integration.Ev
 	return []integration.Event{e}
 }
 
-// attempt is one at a tick of a job that may run ticks again.
+// attempt makes the event of an attempt at a tick of a job that may repeat ticks.
 func attempt(n int) func(*integration.Event) {
 	return func(e *integration.Event) { e.Attempt, e.Repeats = n, true }
 }

@@ -18,16 +18,16 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// One node of five is none: whatever it answers, the others go on, it is named with a reason, nobody asks it without pause, and no
-// answer costs much.
+// One node of five is hostile. Whatever it answers, the others continue, errors name it with a reason, it is not
+// asked without a pause, and no answer costs much.
 //
-// It is not run beside other tests: what it sends takes the machine from them.
+// The test does not run in parallel, because its traffic would slow other tests down.
 func TestHostileNode_TheOthersGoOn(t *testing.T) {
 	nodes := startServers(t, 4)
 	answers := hostile.Answers()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	places := make(chan struct{}, 8) // at a time
+	places := make(chan struct{}, 8) // limits the cases at a time
 	cases := beside{t: t}
 	for i, name := range hostile.Names(answers) {
 		cases.run(name, func(t *testing.T) {
@@ -51,7 +51,7 @@ func besideHostile(t *testing.T, prefix string, sound []string, bad *hostile.Ser
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*longTimeout)
 		defer cancel()
-		_ = l.Close(ctx) // it names the node that says nothing of its records
+		_ = l.Close(ctx) // the error names the node that does not report its records
 	}()
 	e, err := election.New(l, "election")
 	must(t, err)
@@ -97,7 +97,7 @@ func besideHostile(t *testing.T, prefix string, sound []string, bad *hostile.Ser
 	work.Wait()
 }
 
-// wait passes some time, in which what is tested goes on.
+// wait waits for d while the tested calls continue.
 func wait(t *testing.T, d time.Duration) {
 	t.Helper()
 	select {

@@ -37,7 +37,7 @@ func TestJobRights_AreEnoughAndNoneTooMany(t *testing.T) {
 	}
 }
 
-// useJobs does everything that is asked of a node for jobs; more than so many runs have the oldest rows of the history dropped.
+// useJobs makes every request that jobs need. It makes enough runs that the oldest rows of the history are dropped.
 func useJobs(t *testing.T, s *jobstore.Store) error {
 	t.Helper()
 	const job, ticks = "report", 62
@@ -45,7 +45,7 @@ func useJobs(t *testing.T, s *jobstore.Store) error {
 	leader := jobstore.Leader{Token: 1, Replica: "me"}
 	ballot := jobstore.NewBallot(time.Now())
 	_, err := s.Prepare(ctx, ballot, leader, []string{job})
-	if errors.Is(err, jobstore.ErrYoung) { // it serves ballots that are taken later
+	if errors.Is(err, jobstore.ErrYoung) { // a young node serves only later ballots
 		time.Sleep(jobstore.Ahead)
 		ballot = jobstore.NewBallot(time.Now())
 		_, err = s.Prepare(ctx, ballot, leader, []string{job})
@@ -58,7 +58,7 @@ func useJobs(t *testing.T, s *jobstore.Store) error {
 		now := time.Now()
 		follows := jobstore.At{Ballot: ballot, Seq: i}
 		if i == 10 {
-			follows.Seq-- // the write before has failed, as far as the leader knows
+			follows.Seq-- // for the leader, the write before has failed
 		}
 		row := jobstore.Record{Slot: jobstore.Slot{At: now}, ID: fmt.Sprint("run", i), State: jobstore.StateOK, Start: now, End: now}
 		written, _ := s.Write(ctx, ballot, i+1, []*jobstore.Write{{

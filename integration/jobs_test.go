@@ -13,8 +13,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// observe makes a replica, in this process, that has no job and never campaigns. It is closed after the
-// test.
+// observe makes a replica in this process that has no job and never campaigns. It is closed after the test.
 func (c *cluster) observe() *scheduler.Scheduler {
 	c.t.Helper()
 	e, err := election.New(c.locker(), c.Election)
@@ -24,7 +23,7 @@ func (c *cluster) observe() *scheduler.Scheduler {
 	return s
 }
 
-// wantRecord waits until a replica that does not lead sees what became of a tick.
+// wantRecord waits until a replica that does not lead sees this outcome of a tick.
 func (c *cluster) wantRecord(tick time.Time, state scheduler.State, replica string, attempt int) {
 	c.t.Helper()
 	s := c.observe()
@@ -57,7 +56,7 @@ func recordOf(all []scheduler.Record, tick time.Time) scheduler.Record {
 	return scheduler.Record{}
 }
 
-// states are those of the runs that the nodes have recorded for a tick, "" where there is none.
+// states returns the state of the tick's run on each node, or "" if the node has none.
 func (c *cluster) states(tick time.Time) []string {
 	c.t.Helper()
 	var states []string
@@ -67,7 +66,8 @@ func (c *cluster) states(tick time.Time) []string {
 	return states
 }
 
-// stored waits until a node has stored a tick after that time: one that lost its state has been written to since.
+// stored waits until a node has stored a tick after that time. If it had lost its state, a leader has written to it
+// since.
 func (c *cluster) stored(node int, since time.Time) {
 	c.t.Helper()
 	server := admins(c.t, c.nodes.Addrs())[node]
@@ -87,7 +87,7 @@ func (c *cluster) allStore() integration.Event {
 	return leader
 }
 
-// runsOf counts how often each tick has begun to run.
+// runsOf counts how often each tick has started to run.
 func runsOf(events []integration.Event) (runs map[time.Time]int, first, last time.Time) {
 	runs = make(map[time.Time]int)
 	for _, e := range events {
@@ -105,8 +105,7 @@ func runsOf(events []integration.Event) (runs map[time.Time]int, first, last tim
 	return runs, first, last
 }
 
-// wantEachTick wants that from the first tick that ran to the last one each ran as often as is said here, or
-// else once.
+// wantEachTick checks that each tick, from the first to the last that ran, ran as often as given, or once if not given.
 func (c *cluster) wantEachTick(but map[time.Time]int) {
 	c.t.Helper()
 	events, _ := c.told(0)

@@ -61,11 +61,11 @@ func TestTerminatedLeader_FinishesItsWorkAndHandsOverAtOnce(t *testing.T) {
 	c.stays(next, next.At, ttl)
 }
 
-// When a run has just returned the next tick is 700 ms away, so the process cannot be stopped
-// between a look at its term and the start of a run.
+// When a run has just returned, the next tick is 700 ms away, so the process cannot be stopped between the check of
+// its term and the start of a run.
 //
-// A callback that it is given when it wakes waits for a term of its own: that is the next one when the
-// other replicas have gone.
+// A callback that is added when the process wakes must wait for the process's next term, which comes when the other
+// replicas have gone.
 func TestStoppedLeader_KnowsWhenItWakesThatItLeadsNoMore(t *testing.T) {
 	t.Parallel()
 	c := start(t, startNodes(t, nodeCount), steady())

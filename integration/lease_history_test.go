@@ -23,20 +23,20 @@ const (
 	contenders = 4
 	leaseNodes = 3
 
-	// seedVariable may hold the seed of an earlier run, to play its plan again.
+	// seedVariable may have the seed of an earlier run, to repeat its plan.
 	seedVariable = "REDLOCKFX_TEST_SEED"
 )
 
 var leaseFaults = flag.Duration("lease.faults", 15*time.Second, "how long the lease of processes has faults")
 
-// leaseHistory is what contenders behind faulty links to faulty nodes told of one lock.
+// leaseHistory records the events of contenders for one lock, behind faulty links to faulty nodes.
 type leaseHistory struct {
 	t     *testing.T
 	plan  faults
 	nodes *redisproc.Cluster
 	links [contenders][leaseNodes]*redisproc.Proxy
 
-	// Of the row that kills and stops them, and of end.
+	// Used only by the goroutine that kills and stops them, and by end.
 	contenders map[int]*process
 	started    int
 
@@ -60,9 +60,9 @@ func TestLease_HistoryOfProcessesUnderFaultsIsThatOfALock(t *testing.T) {
 		h.start(i)
 	}
 
-	var lanes sync.WaitGroup
+	var faulting sync.WaitGroup
 	for _, row := range h.plan {
-		lanes.Go(func() { // ends with the plan
+		faulting.Go(func() { // ends with the plan
 			for _, f := range row {
 				if err := f.play(h); err != nil {
 					t.Errorf("%s: %v", f.what, err)
@@ -70,10 +70,10 @@ func TestLease_HistoryOfProcessesUnderFaultsIsThatOfALock(t *testing.T) {
 			}
 		})
 	}
-	lanes.Wait()
+	faulting.Wait()
 }
 
-// newSeed is that of the variable, or else a random one, and logged.
+// newSeed returns the seed of the variable, or a random one, and logs it.
 func newSeed(t *testing.T) uint64 {
 	t.Helper()
 	seed := rand.Uint64()
@@ -86,7 +86,7 @@ func newSeed(t *testing.T) uint64 {
 	return seed
 }
 
-// start starts a contender, in the place of one that is gone if there was one.
+// start starts a contender, replacing one that is gone.
 func (h *leaseHistory) start(i int) {
 	h.started++
 	s := settings{Name: fmt.Sprint("contender ", h.started), Contends: true}
@@ -102,7 +102,7 @@ func (h *leaseHistory) add(e integration.Event) {
 	h.events = append(h.events, e)
 }
 
-// end kills the contenders and judges what they told.
+// end kills the contenders and checks their history.
 func (h *leaseHistory) end() {
 	for _, p := range h.contenders {
 		p.kill()

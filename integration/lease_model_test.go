@@ -12,10 +12,10 @@ import (
 	"github.com/redlockfx/redlockfx/integration"
 )
 
-// grant is all that there is to a lock, seen from outside: the latest one, and whether it is over.
+// grant is the state of a lock as seen from outside: the latest grant, and whether it is over.
 type grant struct {
 	token uint64
-	until time.Duration // at this time or later it may be over by itself
+	until time.Duration // from this time on it may have expired
 	over  bool
 }
 
@@ -45,7 +45,7 @@ var leaseModel = (&porcupine.NondeterministicModel{
 	DescribeState: func(state any) string { return state.(grant).String() },
 }).ToModel()
 
-// orOver is what may have become of the grant by then.
+// orOver returns the possible states of the grant at that time.
 func (g grant) orOver(at time.Duration) []grant {
 	if g.over || at < g.until {
 		return []grant{g}
@@ -53,7 +53,7 @@ func (g grant) orOver(at time.Duration) []grant {
 	return []grant{g, {token: g.token, over: true}}
 }
 
-// after is what a call leaves, if it may be.
+// after returns the state after a call, if the call is allowed.
 func (g grant) after(e integration.Event) (next grant, may bool) {
 	held := !g.over && e.Token == g.token
 	switch e.Kind {
@@ -65,16 +65,16 @@ func (g grant) after(e integration.Event) (next grant, may bool) {
 		return g, held && e.Since <= g.until
 	case released:
 		return grant{token: g.token, over: true}, held
-	case releasing: // with no good end that is known of
+	case releasing: // without a known success
 		return grant{token: g.token, until: g.until, over: g.over || held}, true
 	}
 	return g, false
 }
 
-// operations are the calls that bear on the lease.
+// operations returns the calls that affect the lease.
 func operations(events []integration.Event) (ops []porcupine.Operation) {
 	clients := make(map[string]int)
-	well := make(map[uint64]bool) // tokens whose release went well
+	well := make(map[uint64]bool) // tokens whose release succeeded
 	for _, e := range events {
 		if e.Kind == released {
 			well[e.Token] = true

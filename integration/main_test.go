@@ -14,8 +14,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 )
 
-// atATime is how many tests run in parallel unless -parallel says otherwise. Tests mostly wait for leases to end, so
-// there are more of them than the machine has processors.
+// atATime is how many tests run in parallel unless -parallel sets another number. Tests mostly wait for leases to
+// end, so there are more than processors.
 const atATime = "8"
 
 var (

@@ -18,8 +18,8 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// The hash moves to a shard with another identity, with the guard in it: the lock that is held goes on, and nothing is
-// granted until the longest TTL has passed, since nobody can tell that nothing was lost on the way.
+// The hash, with its guard, moves to a shard with another identity. The held lock continues, and nothing is granted
+// until the longest TTL has passed, because the move may have lost something.
 func TestMigration_OfTheSlotBeginsAGuardAndCostsNoLease(t *testing.T) {
 	t.Parallel()
 	for name, migrate := range migrations(t) {

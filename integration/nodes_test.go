@@ -37,7 +37,7 @@ func TestLeader_StaysWhileAMinorityOfNodesHangs(t *testing.T) {
 	c.stays(leader, woken, ttl)
 }
 
-// Somebody has these run a script that does not end: they answer nothing else.
+// Somebody makes these nodes run a script that does not end, so they answer nothing else.
 func TestLeader_StaysWhileAMinorityOfNodesIsBusy(t *testing.T) {
 	t.Parallel()
 	c := start(t, startNodes(t, nodeCount), steady())
@@ -47,7 +47,7 @@ func TestLeader_StaysWhileAMinorityOfNodesIsBusy(t *testing.T) {
 	var scripts sync.WaitGroup
 	c.each(minority, func(n *redisproc.Node) error {
 		user := plainly(t, n.Addr(), "", "")
-		if err := user.ConfigSet(t.Context(), "lua-time-limit", "1").Err(); err != nil { // else it says nothing for five seconds
+		if err := user.ConfigSet(t.Context(), "lua-time-limit", "1").Err(); err != nil { // otherwise it answers nothing, not even BUSY, for five seconds
 			return err
 		}
 		scripts.Go(func() { // ends by SCRIPT KILL
@@ -130,8 +130,8 @@ func TestAllNodesFlushed_EndsTheTermAtOnceAndDelaysTheNextByTheGuard(t *testing.
 	if next.Token <= leader.Token {
 		t.Errorf("token %d came after %d", next.Token, leader.Token)
 	}
-	// Nobody knows what was voted on before, so nodes that no leader has told of the job since vote for none
-	// of the next two seconds' ticks.
+	// The nodes do not know how they voted before, so until a leader writes the job to them, they vote for no tick of
+	// the next two seconds.
 	first := c.inTerm(integration.RunBegin, next)
 	if late := first.At - next.At; late > 3*tickEvery+busy {
 		t.Errorf("the first tick was run %v after the next leader began", late)
@@ -152,7 +152,7 @@ func TestLeaderCutOffFromAMajority_StopsAndIsFollowed(t *testing.T) {
 	next := c.next(leader.Since)
 
 	t.Logf("the next leader began %v after the end of the context", next.Since-over.At)
-	// Its last extension before it knew of the cut, a third of the TTL later at most, is believed.
+	// The last extension before the leader noticed the cut, at most a third of the TTL later, still counts.
 	took, most := next.Since-cut, ttl+ttl/3+busy
 	if next.Replica == leader.Replica || took > most {
 		t.Errorf("%s began %v after the cut of %s, want another within %v", next.Replica, took, leader.Replica, most)
@@ -173,8 +173,8 @@ func (c *cluster) leaderOfAll() integration.Event {
 	return leader
 }
 
-// leaseOnAll waits until one lease is on all nodes. A vote that was split leaves it on a majority at
-// first, of which no node could be spared.
+// leaseOnAll waits until one lease is on all nodes. After a split vote it is only on a majority at first, which could
+// not lose a node.
 func (c *cluster) leaseOnAll() {
 	c.t.Helper()
 	servers := admins(c.t, c.nodes.Addrs())
@@ -199,7 +199,7 @@ func (c *cluster) lostInTime(leader integration.Event) integration.Event {
 	return over
 }
 
-// each does something to the first n nodes.
+// each calls fn for each of the first n nodes.
 func (c *cluster) each(n int, do func(*redisproc.Node) error) {
 	c.t.Helper()
 	for i := range n {

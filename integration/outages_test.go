@@ -15,18 +15,17 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// rest is how long nodes are left alone when they grant again. A node that forgot its jobs refuses
-// their ticks for 2 s.
+// rest is how long nodes are left alone when they grant again. A node that lost its jobs refuses their ticks for 2 s.
 const rest = 3 * time.Second
 
-// outages kill minorities of nodes, one after another, and have them come back in the ways that
-// forget, with their guards.
+// outages kills minorities of nodes, one after another. They come back without their locks, in each way of
+// forgetting, and with guards.
 type outages struct {
-	away atomic.Bool // some node is, or does not grant yet
-	made []string    // to be read when play has returned
+	away atomic.Bool // a node is down, or does not grant yet
+	made []string    // read it only when play has returned
 }
 
-// play goes on until ctx is done.
+// play continues until ctx is done.
 func (o *outages) play(ctx context.Context, t *testing.T, nodes *redisproc.Cluster, random *rand.Rand) {
 	back := []string{"restarted empty", "restarted with an older file", "restarted with its file"}
 	l := lockerOn(t, clients(t, nodes.Addrs()...),

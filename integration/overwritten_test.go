@@ -24,8 +24,9 @@ func TestOverwrittenLocksOfOneNode_TheOthersGoOn(t *testing.T) {
 	eachOverwriting(t, records.OverwrittenLocks())
 }
 
-// eachOverwriting overwrites what one node of five keeps, each way in an election of its own and on another node, while a leader
-// leads, and while the next one takes over. Two others answer later than that node, so that no majority answers without it.
+// eachOverwriting overwrites the data of one node of five while a leader leads, and while the next one takes over.
+// Each way has its own election, and uses another node. Two other nodes answer later than that node, so no majority
+// answers without it.
 func eachOverwriting(t *testing.T, ways []records.Overwriting) {
 	oneOfMany(t)
 	all := startNodes(t, nodeCount)
@@ -66,7 +67,7 @@ func goesOn(t *testing.T, nodes *redisproc.Cluster, s settings, how records.Over
 	c.stays(next, next.At, 2*tickEvery)
 	stop()
 	c.ticks(3)
-	if at := time.UnixMicro(int64(next.Token)); time.Until(at) > 24*time.Hour { // numbers begin with the time, in µs
+	if at := time.UnixMicro(int64(next.Token)); time.Until(at) > 24*time.Hour { // numbers start from the time, in µs
 		t.Errorf("the next token is of %v: one number that is more than a day ahead was believed", at)
 	}
 
@@ -77,7 +78,7 @@ func goesOn(t *testing.T, nodes *redisproc.Cluster, s settings, how records.Over
 	}
 }
 
-// overwrite overwrites what one node keeps, ten times a second, until stop is called.
+// overwrite overwrites the data of one node ten times a second, until stop is called.
 func (c *cluster) overwrite(how records.Overwriting, overwritten int) (stop func()) {
 	c.t.Helper()
 	subject := records.Subject{
@@ -122,7 +123,7 @@ func (c *cluster) overwrite(how records.Overwriting, overwritten int) (stop func
 	return stop
 }
 
-// wantOnTime wants that the runs that have begun since then began on time, but for what a busy machine takes.
+// wantOnTime checks that the runs since then started on time, allowing for a busy machine.
 func (c *cluster) wantOnTime(since time.Duration) {
 	c.t.Helper()
 	events, _ := c.told(0)

@@ -21,9 +21,9 @@ type process struct {
 	settings
 	t      *testing.T
 	cmd    *exec.Cmd
-	stderr bytes.Buffer    // to be read when done
+	stderr bytes.Buffer    // read it only when done
 	done   <-chan struct{} // closed when the process is gone
-	fated  bool            // it is meant to end
+	fated  bool            // the test has ended it
 }
 
 // startProcess starts the test binary as a replica whose lines go to log.
@@ -31,11 +31,11 @@ func startProcess(t *testing.T, s settings, log func(integration.Event)) *proces
 	t.Helper()
 	variable, err := json.Marshal(s)
 	must(t, err)
-	// Where the machine is short of time, the links in this process come first. Replicas that get no answer in time
-	// dial again, and links that could not keep up with that would never again have an answer come in time.
+	// On a busy machine, the links in this process have priority. Replicas that get no answer in time dial again, and
+	// links that could not keep up with that would never recover.
 	p := &process{settings: s, t: t, cmd: exec.Command("nice", "-n", "10", os.Args[0])}
 	p.cmd.Env = append(os.Environ(), settingsVariable+"="+string(variable),
-		"GORACE=halt_on_error=1") // so that a race is an end that nobody meant
+		"GORACE=halt_on_error=1") // so that a data race ends the process, which fails the test
 	p.cmd.Stdout, p.cmd.Stderr = &lines{t: t, log: log}, &p.stderr
 	p.done, err = redisproc.StartChild(p.cmd)
 	must(t, err)
@@ -53,7 +53,7 @@ func (p *process) signal(sig syscall.Signal) time.Duration {
 	return now
 }
 
-// kill ends the process, waits for it, and reports it if it had ended before its time.
+// kill ends the process and waits for it. It reports a process that had ended too early.
 func (p *process) kill() {
 	select {
 	case <-p.done:
@@ -61,12 +61,12 @@ func (p *process) kill() {
 			p.t.Errorf("%s ended by itself: %v", p.Name, p.cmd.ProcessState)
 		}
 	default:
-		_ = p.cmd.Process.Kill() // that it ended meanwhile is seen by the next line
+		_ = p.cmd.Process.Kill() // the next line checks whether it had ended by itself
 		<-p.done
 	}
 }
 
-// lines passes on the events that are written to it, each when its line is complete.
+// lines passes on the events that are written to it, each as soon as its line is complete.
 type lines struct {
 	t    *testing.T
 	log  func(integration.Event)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// rarely is so long that all nodes can be restarted in between, each when the one before grants again.
+// rarely is long enough that all nodes can be restarted in between, each when the one before grants again.
 const rarely = 15 * time.Second
 
 func TestRareTick_RunsWhenAllNodesHaveBeenRestartedSinceTheLast(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// The words of a refusal are the server's own: each of them is provoked, by a command and by a script.
+// Each refusal of a server is provoked, by a command and by a script, to see its exact words.
 func TestRefusals_AreRecognizedWhateverTheWordsOfTheServer(t *testing.T) {
 	t.Parallel()
 	for name, provoke := range map[string]func(*testing.T){
@@ -33,7 +33,7 @@ const (
 	getting = "return redis.call('GET', KEYS[1])"
 )
 
-// wantRefused wants that code of a command.
+// wantRefused checks that a command fails with this code.
 func wantRefused(t *testing.T, server *redis.Client, code string, args ...any) {
 	t.Helper()
 	err := server.Do(t.Context(), args...).Err()
@@ -42,7 +42,7 @@ func wantRefused(t *testing.T, server *redis.Client, code string, args ...any) {
 	}
 }
 
-// plainly makes a client that repeats nothing.
+// plainly makes a client without retries.
 func plainly(t *testing.T, addr, user, password string) *redis.Client {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: addr, Username: user, Password: password, MaxRetries: -1, Protocol: 2})
@@ -131,7 +131,7 @@ func refusedWhileBusy(t *testing.T) {
 	}
 }
 
-// A replica that loads what its master has sent refuses like a server that loads its file.
+// A replica that loads the data of its master refuses like a server that loads its file.
 func refusedWhileLoading(t *testing.T) {
 	nodes := startServers(t, 2)
 	master, replica := plainly(t, nodes.Node(0).Addr(), "", ""), plainly(t, nodes.Node(1).Addr(), "", "")
@@ -146,7 +146,7 @@ func refusedWhileLoading(t *testing.T) {
 	poll(t, "refusal of a server that loads", func() bool {
 		return refusal.Code(replica.Get(t.Context(), "k1").Err()) == refusal.Loading
 	})
-	wantRefused(t, replica, refusal.Loading, "EVAL", getting, 1, "k1") // it loads on: Redis 6 has no CONFIG SET meanwhile
+	wantRefused(t, replica, refusal.Loading, "EVAL", getting, 1, "k1") // it is still loading: Redis 6 accepts no CONFIG SET meanwhile
 }
 
 func refusedByShard(t *testing.T) {

@@ -23,35 +23,35 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// settingsVariable holds settings, as JSON. It makes the test binary a replica or a contender.
+// settingsVariable has settings as JSON. With it, the test binary is a replica or a contender.
 const settingsVariable = "REDLOCKFX_TEST_REPLICA"
 
 type settings struct {
 	Name     string
-	Contends bool // it is no replica, but a contender
+	Contends bool // it is a contender, not a replica
 	Nodes    []string
 
-	Login    string // what makes a URL of an address, if anything
+	Login    string // turns an address into a URL; may be empty
 	Election string
 	TTL      time.Duration
-	Drain    time.Duration // for how long callbacks may go on when they are asked to return
-	EndFor   time.Duration // for how long they do
+	Drain    time.Duration // how long callbacks may continue when they are asked to return
+	EndFor   time.Duration // how long they do
 
 	Spec        string        // of the job
-	RunFor      time.Duration // for how long the job does
-	HoldStart   bool          // what a run that has been won waits for never comes
-	EachTick    bool          // the job catches up with all ticks, and has them wait for each other
-	Window      time.Duration // of that; 0: an hour
+	RunFor      time.Duration // the duration of a run
+	HoldStart   bool          // a run that has been claimed never starts
+	EachTick    bool          // the job catches up with all ticks, and queues them
+	Window      time.Duration // of the catch-up; 0: an hour
 	AtLeastOnce bool          // of the job
 }
 
-// usual is what replicas are set to where a test does not say otherwise.
+// usual are the default settings of replicas.
 var usual = settings{
 	Election: "jobs", TTL: ttl, Drain: 10 * time.Second, EndFor: endFor, Spec: "* * * * * *",
 	RunFor: runFor,
 }
 
-// steady is usual with a job that runs each tick, be the machine ever so busy: late, but in the end.
+// steady returns usual settings with a job that runs each tick, even on a busy machine, though late.
 func steady() settings {
 	s := usual
 	s.EachTick = true
@@ -64,26 +64,26 @@ func (s settings) margin() time.Duration { return s.TTL / 5 }
 const (
 	jobName = "job"
 
-	ttl         = 8 * time.Second // shorter, and a machine that stalls costs healthy leaders their lease
+	ttl         = 8 * time.Second // if shorter, healthy leaders lose their leases when the machine stalls
 	nodeTimeout = ttl / 10
 	margin      = ttl / 5
 
-	// shortTTL is for tests that wait for many leases to run out.
+	// shortTTL is for tests that wait for many leases to expire.
 	shortTTL = 3 * time.Second
 
 	tickEvery = time.Second
-	runFor    = 300 * time.Millisecond // so that ends of terms meet runs under way
+	runFor    = 300 * time.Millisecond // so that terms end during runs
 	endFor    = 100 * time.Millisecond // what a callback takes to return
 
 	sampleEvery = 50 * time.Millisecond
 	closeWithin = 5 * time.Second
 )
 
-// What a replica tells that no history is judged by.
+// Events of a replica that Check does not use.
 const (
-	woken integration.Kind = "woken" // it had been stopped; Valid: it said that it leads
-	late  integration.Kind = "late"  // a callback that was registered then starts
-	won   integration.Kind = "won"   // it holds a run that was won, before it begins
+	woken integration.Kind = "woken" // the process continues after a stop; Valid: it said that it leads
+	late  integration.Kind = "late"  // a callback that was added when the process woke starts
+	won   integration.Kind = "won"   // it holds back a run that it has claimed
 )
 
 // replica is the program under test as users would write it, plus a log of what it does.
@@ -139,7 +139,7 @@ func (r *replica) campaign() error {
 	}
 
 	looking, stopLooking := context.WithCancel(context.Background())
-	var looks sync.WaitGroup // both end with looking
+	var looks sync.WaitGroup // its two goroutines end with looking
 	looks.Go(func() { r.sample(looking, elector) })
 	looks.Go(func() { r.watch(looking, elector) })
 	err = elector.Run(ctx)
@@ -157,7 +157,7 @@ func (r *replica) campaign() error {
 	return err
 }
 
-// hooks tell of every change of a stop deadline, at once.
+// hooks returns hooks that log every change of a stop deadline at once.
 func (r *replica) hooks() election.Hooks {
 	tell := func(t *election.Term) { r.write(r.event(integration.Deadline, t)) }
 	return election.Hooks{
@@ -193,7 +193,7 @@ func (r *replica) started(run scheduler.Run) {
 	}
 }
 
-// work is what the job does.
+// work is the Run function of the job.
 func (r *replica) work(ctx context.Context, run scheduler.Run) error {
 	term, _ := election.TermFrom(ctx)
 	r.write(r.of(integration.RunBegin, run, term))
@@ -209,7 +209,7 @@ func (r *replica) work(ctx context.Context, run scheduler.Run) error {
 	return nil
 }
 
-// sample logs what the replica believes, now and then.
+// sample logs from time to time whether the replica believes that it leads.
 func (r *replica) sample(ctx context.Context, elector *election.Elector) {
 	ticker := time.NewTicker(sampleEvery)
 	defer ticker.Stop()
@@ -223,9 +223,9 @@ func (r *replica) sample(ctx context.Context, elector *election.Elector) {
 	}
 }
 
-// watch waits for SIGUSR1 to a leader. Then it asks without a pause whether the process leads, until
-// it finds that it had been stopped. It logs the answer, which most often comes before any timer of
-// the process has run, and registers a callback.
+// watch waits for SIGUSR1 to a leader. Then it checks without a pause whether the process leads, until it finds that
+// the process had been stopped. It logs the first answer after that, which usually comes before any timer of the
+// process has run, and registers a callback.
 func (r *replica) watch(ctx context.Context, elector *election.Elector) {
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGUSR1)
@@ -239,7 +239,7 @@ func (r *replica) watch(ctx context.Context, elector *election.Elector) {
 	if !leads {
 		return
 	}
-	before := r.clock.now() // whoever reads what follows may stop this process at once
+	before := r.clock.now() // read first, because a reader of the event may stop this process at once
 	r.write(r.event(integration.Watch, term))
 	for ctx.Err() == nil {
 		at := r.clock.now()
@@ -259,7 +259,8 @@ func (r *replica) watch(ctx context.Context, elector *election.Elector) {
 	}
 }
 
-// look reads the time first, so what it finds was so at that time or later: where the term has begun in between, then.
+// look reads the time first, so its result was true at that time or later. If the term has started in between, it
+// uses the start of the term.
 func (r *replica) look(elector *election.Elector) integration.Event {
 	at := r.clock.now()
 	term, leads := elector.Term()
@@ -277,7 +278,7 @@ func (r *replica) event(kind integration.Kind, term *election.Term) integration.
 	return e
 }
 
-// of is an event of a run.
+// of returns an event of a run.
 func (r *replica) of(kind integration.Kind, run scheduler.Run, term *election.Term) integration.Event {
 	e := r.event(kind, term)
 	e.Job, e.Tick, e.RunToken = run.Job, run.Tick, run.Token
@@ -285,8 +286,8 @@ func (r *replica) of(kind integration.Kind, run scheduler.Run, term *election.Te
 	return e
 }
 
-// write adds a line to the log, at once and in one piece, from any goroutine. If it fails, the test
-// is gone or will miss the line.
+// write adds a line to the log, at once and in one piece, from any goroutine. If that fails, the test is gone, or
+// will notice that the line is missing.
 func (r *replica) write(e integration.Event) {
 	line, err := json.Marshal(e)
 	if err != nil {

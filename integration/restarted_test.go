@@ -11,9 +11,9 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// All nodes are away at once, and come back with all that they had stored. They cannot tell that nothing of it is lost: what came
-// until two seconds after their restart may have run. The nodes grant nothing for some more seconds, and the ticks of these are
-// caught up with.
+// All nodes are down at the same time, and come back with all of their data. They cannot know that it is complete, so
+// ticks up to two seconds after their restart may have run. The nodes grant nothing for some more seconds, and the
+// ticks of that time are caught up with.
 func TestAllNodesRestartedAtOnce_EachTickRunsOrIsRecorded(t *testing.T) {
 	t.Parallel()
 	const away, unknown = 14 * time.Second, 2 * time.Second
@@ -48,8 +48,8 @@ func TestAllNodesRestartedAtOnce_EachTickRunsOrIsRecorded(t *testing.T) {
 	}
 }
 
-// accounted wants that each tick, from the first one that ran to last, ran once, or did not run and is recorded with the reason,
-// and that those that were missed are counted. It returns the ticks that did not run.
+// accounted checks that each tick, from the first one that ran to last, ran once, or did not run and is recorded with
+// the reason. It also checks that the missed ones are counted. It returns the ticks that did not run.
 func (c *cluster) accounted(last time.Time) (notRun []time.Time) {
 	c.t.Helper()
 	s := c.observe()
@@ -62,14 +62,14 @@ func (c *cluster) accounted(last time.Time) (notRun []time.Time) {
 	missed := 0
 	for tick := first; !tick.After(last); tick = tick.Add(tickEvery) {
 		r := recordOver(history, tick)
-		leftOut := r.State == scheduler.StateMissed || r.State == scheduler.StateSkipped
+		passed := r.State == scheduler.StateMissed || r.State == scheduler.StateSkipped
 		if r.State == scheduler.StateMissed {
 			missed++
 		}
 		switch n := runs[tick]; {
-		case n > 1, n == 1 && leftOut:
+		case n > 1, n == 1 && passed:
 			c.t.Errorf("%v ran %d times, and is recorded as %+v", tick, n, r)
-		case n == 0 && (leftOut || r.State == scheduler.StateLost) && r.Err != "":
+		case n == 0 && (passed || r.State == scheduler.StateLost) && r.Err != "":
 			notRun = append(notRun, tick)
 		case n == 0:
 			c.t.Errorf("%v did not run, and is recorded as %+v", tick, r)
@@ -81,7 +81,7 @@ func (c *cluster) accounted(last time.Time) (notRun []time.Time) {
 	return notRun
 }
 
-// recordOver returns the record of a tick, be it one of a range; the zero Record if there is none.
+// recordOver returns the record of a tick, which may be one of a range, or the zero Record if there is none.
 func recordOver(all []scheduler.Record, tick time.Time) scheduler.Record {
 	for _, r := range all {
 		if r.Tick.Equal(tick) || r.Ticks > 0 && !tick.Before(r.From) && tick.Before(r.Tick) {

@@ -21,7 +21,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// rights are those that docs/operations.md gives to a user.
+// rights are the rights that docs/operations.md gives to a user.
 func rights(t *testing.T) []string {
 	t.Helper()
 	return aclLine(t, `reset on >password`)
@@ -48,12 +48,12 @@ func without(rights []string, right string) []string {
 	return slices.DeleteFunc(slices.Clone(rights), func(r string) bool { return r == right })
 }
 
-// spares are the rights that a Locker can do without, and what it tells of that.
+// spares are the rights that a Locker does not need, and what it reports without them.
 var spares = map[string][]string{
 	"none":            nil,
 	"+client|setname": nil,                                // its connections have no name
 	"+script|load":    nil,                                // it sends each script once more
-	"+pubsub|numsub":  nil,                                // who watches is told in any case
+	"+pubsub|numsub":  nil,                                // processes that watch are notified in any case
 	"&{redlock}:*":    {"subscribe: NOPERM .* channels?"}, // so nobody is there to publish to
 	"+hscan":          {"sweep: old records are not removed"},
 	"+hdel":           {"sweep: old records are not removed"},
@@ -99,8 +99,8 @@ func TestRights_AreEnoughAndNoneTooMany(t *testing.T) {
 // lack is a right that a user does not have.
 type lack struct {
 	right string
-	works bool     // nevertheless
-	told  []string // by the hook, if it works
+	works bool     // everything works without it
+	told  []string // reported by the hook, if everything works
 	opts  []redlock.Option
 }
 
@@ -153,7 +153,7 @@ func useAll(t *testing.T, l *redlock.Locker, server *redis.Client, told *complai
 	_, holderErr := l.Holder(ctx, leases[0].Name())
 	errs := []error{holderErr, leases[0].Extend(ctx)}
 
-	// It listens to a hundred names that nobody watches any more, and then no longer to the first of them.
+	// It stays subscribed to a hundred names that nobody watches any more, and then unsubscribes from the first of them.
 	listening := func() int {
 		channels, err := server.PubSubChannels(ctx, records.Default.Channel(user+".*")).Result()
 		must(t, err)
@@ -169,7 +169,7 @@ func useAll(t *testing.T, l *redlock.Locker, server *redis.Client, told *complai
 	for _, lease := range leases {
 		errs = append(errs, lease.Release(ctx))
 	}
-	// Whoever waits has the lock in the end, if not by a push.
+	// A waiting call gets the lock in the end, even without a notification.
 	const short = 500 * time.Millisecond
 	for range 2 {
 		ctx, cancel := context.WithTimeout(ctx, waitLimit)
@@ -180,7 +180,7 @@ func useAll(t *testing.T, l *redlock.Locker, server *redis.Client, told *complai
 	return errors.Join(errs...)
 }
 
-// watch has somebody watch each of these locks until something is so or one of them has given up.
+// watch watches each of these locks until a condition is true, or until one of the watchers has given up.
 func watch(t *testing.T, l *redlock.Locker, held []*redlock.Lease, so func() bool) error {
 	t.Helper()
 	watching, stop := context.WithCancel(t.Context())
@@ -202,7 +202,7 @@ func watch(t *testing.T, l *redlock.Locker, held []*redlock.Lease, so func() boo
 	return errors.Join(errs...)
 }
 
-// denials is how often the user was refused something.
+// denials returns how often the server has refused the user something.
 func denials(t *testing.T, server *redis.Client, user string) (n int) {
 	t.Helper()
 	entries, err := server.ACLLog(t.Context(), 1000).Result()
@@ -215,7 +215,7 @@ func denials(t *testing.T, server *redis.Client, user string) (n int) {
 	return n
 }
 
-// calls is how often the server was asked for a command.
+// calls returns how often the server was asked for a command.
 func calls(t *testing.T, server *redis.Client, command string) int {
 	t.Helper()
 	stats, err := server.InfoMap(t.Context(), "commandstats").Result()

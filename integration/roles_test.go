@@ -21,7 +21,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// roleRights are those that docs/operations.md gives to a user for people.
+// roleRights returns the rights that docs/operations.md gives to a role.
 func roleRights(t *testing.T, role string) []string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/operations.md")
@@ -33,7 +33,7 @@ func roleRights(t *testing.T, role string) []string {
 	return strings.Fields(string(line[1]))
 }
 
-// person is what somebody uses who is no replica: a page, redlockctl.
+// person is a client for people, like the dashboard or redlockctl.
 type person struct {
 	locker  *redlock.Locker
 	elector *election.Elector
@@ -50,7 +50,7 @@ func newPerson(t *testing.T, nodes *redisproc.Cluster, user string) person {
 	return person{l, e, s}
 }
 
-// look reads all that there is.
+// look makes every call that reads.
 func (p person) look(ctx context.Context) error {
 	_, holderErr := p.locker.Holder(ctx, "election:billing")
 	_, leaderErr := p.elector.Leader(ctx)
@@ -68,8 +68,8 @@ func (p person) operate(ctx context.Context) error {
 	return errors.Join(p.jobs.Pause(ctx, "report"), p.jobs.Resume(ctx, "report"), p.jobs.Trigger(ctx, "report"))
 }
 
-// spareForPeople are the rights that they can do without: a connection has no name, a script is sent once more, and the leader
-// hears of a change when it asks next.
+// spareForPeople are rights that people do not need. Without them a connection has no name, a script is sent once
+// more, or the leader learns of a change with its next poll.
 var spareForPeople = []string{"+client|setname", "+script|load", "+publish", "&{redlock}:*"}
 
 func TestRoles_AreEnoughAndNoneTooMany(t *testing.T) {
@@ -101,8 +101,8 @@ func TestRoles_AreEnoughAndNoneTooMany(t *testing.T) {
 	}
 }
 
-// startApplication starts a node and a leader, as a user of its own, whose job has run once when it returns. All ends with the
-// test.
+// startApplication starts a node, and a leader with its own user. When it returns, the leader's job has run once.
+// Everything ends with the test.
 func startApplication(t *testing.T) (*redisproc.Cluster, *redis.Client) {
 	t.Helper()
 	nodes := startNodes(t, 1)
@@ -132,7 +132,8 @@ func startApplication(t *testing.T) (*redisproc.Cluster, *redis.Client) {
 	return nodes, server
 }
 
-// The documents are followed on a server that has users of these names already, who need no password and may use another prefix.
+// The test follows the documents on a server that has users with these names already, without a password and with
+// rights for another prefix.
 func TestRoles_KeepNothingThatAUserHadBefore(t *testing.T) {
 	t.Parallel()
 	server := admins(t, startNodes(t, 1).Addrs())[0]
@@ -163,7 +164,7 @@ func TestRoles_KeepNothingThatAUserHadBefore(t *testing.T) {
 	}
 }
 
-// What a role may not do fails with the server's words, and changes nothing.
+// An action that a role may not do fails with the server's error, and changes nothing.
 func TestRoles_CanDoNoMore(t *testing.T) {
 	t.Parallel()
 	nodes, server := startApplication(t)

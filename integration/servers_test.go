@@ -20,20 +20,20 @@ import (
 )
 
 const (
-	// waitLimit is how long a test waits for what must happen before it calls it missing.
+	// waitLimit is how long a test waits for something that must happen.
 	waitLimit = 2 * time.Minute
 
-	// busy is what a machine with other work may add to a time.
+	// busy is how much a machine with other work may delay something.
 	busy = 2 * time.Second
 
 	// longTimeout is for single calls, which have no second attempt when the machine is busy.
 	longTimeout = time.Second
 )
 
-// persist has a server lose nothing that it has answered.
+// persist makes a server write everything to disk before it answers.
 var persist = []string{"--appendonly", "yes", "--appendfsync", "always"}
 
-// forgetting are the ways in which a server may come to grant what it has granted before.
+// forgetting are the ways in which a server may lose the locks that it has granted.
 var forgetting = map[string]func(context.Context, *redisproc.Node) error{
 	"restarted empty": func(ctx context.Context, n *redisproc.Node) error {
 		return errors.Join(n.Kill(), n.RestartEmpty(ctx))
@@ -50,11 +50,11 @@ var forgetting = map[string]func(context.Context, *redisproc.Node) error{
 	},
 }
 
-// many is held by tests with nine or more replicas.
+// many is a mutex for tests with nine or more replicas.
 var many sync.Mutex
 
-// oneOfMany runs the test in parallel, but never beside another one with as many replicas. On two processors those
-// would take each other's time until leases end that should not.
+// oneOfMany runs the test in parallel, but never together with another one that has as many replicas. On two
+// processors these would slow each other down until healthy leases end.
 func oneOfMany(t *testing.T) {
 	t.Helper()
 	t.Parallel()
@@ -62,7 +62,7 @@ func oneOfMany(t *testing.T) {
 	t.Cleanup(many.Unlock)
 }
 
-// must ends the test unless all went well.
+// must ends the test on an error.
 func must(t *testing.T, errs ...error) {
 	t.Helper()
 	if err := errors.Join(errs...); err != nil {
@@ -70,7 +70,7 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-// poll waits for what a server has to be asked for.
+// poll repeats a question to a server until the answer is yes.
 func poll(t *testing.T, what string, there func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
@@ -86,7 +86,7 @@ func poll(t *testing.T, what string, there func() bool) {
 	}
 }
 
-// startServers starts new nodes, which grant nothing at first, with arguments of redis-server's own.
+// startServers starts new nodes, which grant nothing at first, with arguments for redis-server.
 func startServers(t *testing.T, n int, args ...string) *redisproc.Cluster {
 	t.Helper()
 	still.tell(t)
@@ -96,15 +96,15 @@ func startServers(t *testing.T, n int, args ...string) *redisproc.Cluster {
 	return nodes
 }
 
-// startNodes starts nodes whose guard is over, with arguments of redis-server's own.
+// startNodes starts nodes whose guard is over, with arguments for redis-server.
 func startNodes(t *testing.T, n int, args ...string) *redisproc.Cluster {
 	t.Helper()
 	nodes := startServers(t, n, args...)
-	// A guard lasts as long as the longest TTL that its node has heard of, so this one is no test's longest.
+	// A guard lasts for the longest TTL that its node has learned of, so this TTL is shorter than that of any test.
 	l := lockerOn(t, clients(t, nodes.Addrs()...), redlock.WithTTL(leaseTTL), redlock.WithNodeTimeout(leaseTTL/4))
 	servers := admins(t, nodes.Addrs())
 	poll(t, "guard on each node", func() bool {
-		_, _ = l.TryAcquire(t.Context(), "first") // the first call begins the guard, and is refused
+		_, _ = l.TryAcquire(t.Context(), "first") // the first call starts the guard, and is refused
 		return !slices.ContainsFunc(servers, func(s *redis.Client) bool { return !records.Default.Guarded(t, s) })
 	})
 	for _, server := range servers {
@@ -113,12 +113,12 @@ func startNodes(t *testing.T, n int, args ...string) *redisproc.Cluster {
 	return nodes
 }
 
-// allGrant reports whether no node has a guard that is not over.
+// allGrant reports whether the guards of all nodes are over.
 func allGrant(ctx context.Context, l *redlock.Locker) bool {
 	return !slices.ContainsFunc(l.Nodes(ctx), func(n redlock.NodeStatus) bool { return n.Err != nil || n.Guard > 0 })
 }
 
-// closeAfter closes something after the test, before what was there earlier.
+// closeAfter closes something after the test, in the reverse order of the calls.
 func closeAfter(t *testing.T, closing func() error) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -136,7 +136,7 @@ func lockerOn(t *testing.T, nodes []redis.UniversalClient, opts ...redlock.Optio
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), nodeTimeout)
 		defer cancel()
-		_ = l.Close(ctx) // it names the leases that a test left, and the nodes that are gone
+		_ = l.Close(ctx) // the error names the leases that a test left, and the nodes that are gone
 	})
 	return l
 }
@@ -153,7 +153,7 @@ func admins(t *testing.T, addrs []string) []*redis.Client {
 	return all
 }
 
-// clients is admins for a Locker.
+// clients makes clients like admins, for a Locker.
 func clients(t *testing.T, addrs ...string) []redis.UniversalClient {
 	t.Helper()
 	var all []redis.UniversalClient
@@ -181,13 +181,13 @@ func release(t *testing.T, lease *redlock.Lease) {
 	}
 }
 
-// complaints are what a Locker tells of its nodes' failures.
+// complaints records the node errors that a Locker reports.
 type complaints struct {
 	mu  sync.Mutex // guards the field below
 	all []string
 }
 
-// option has a Locker tell them.
+// option makes a Locker report them.
 func (c *complaints) option() redlock.Option {
 	return redlock.WithHooks(redlock.Hooks{NodeError: c.add})
 }
@@ -198,8 +198,7 @@ func (c *complaints) add(node, op string, err error) {
 	c.all = append(c.all, fmt.Sprintf("%s: %v", op, err))
 }
 
-// wantTold wants that this was told, and nothing else and nothing twice. The patterns are in the
-// order of what they match.
+// wantTold checks that exactly these errors were reported, each once. The patterns are in the order of the errors.
 func wantTold(t *testing.T, told *complaints, patterns ...string) {
 	t.Helper()
 	if !slices.EqualFunc(told.sorted(), patterns, func(told, pattern string) bool {

@@ -47,7 +47,7 @@ func TestSharded_ClusterServesAsOneNode(t *testing.T) {
 	want.Err(t, err, redlock.ErrVacant)
 }
 
-// Whatever the names, their keys lie in one slot.
+// The keys of all names are in one slot.
 func TestSharded_ExtendsTogetherAndTellsOfReleases(t *testing.T) {
 	t.Parallel()
 	shards := startSharded(t)

@@ -13,11 +13,11 @@ import (
 const (
 	beat = 10 * time.Millisecond
 
-	// standstill is how late a beat is where the machine stood still, or had no time for this process.
+	// standstill is how late a beat must be to count as a stall of the machine or of this process.
 	standstill = 250 * time.Millisecond
 )
 
-// stalls are when a process stood still. A test that failed tells of them: a lease that was lost then was lost to
+// stalls records when a process stood still. A failed test logs them, because a lease that was lost then was lost to
 // the machine.
 type stalls struct {
 	mu  sync.Mutex // guards all
@@ -26,7 +26,7 @@ type stalls struct {
 
 type stall struct{ from, to time.Duration }
 
-// watch never returns: it notes what goes wrong until the process ends.
+// watch records stalls until the process ends; it never returns.
 func (s *stalls) watch() {
 	for before := shared.now(); ; {
 		time.Sleep(beat)
@@ -40,7 +40,7 @@ func (s *stalls) watch() {
 	}
 }
 
-// tell has a test that fails say when the machine stood still during it.
+// tell logs at the end of a failed test when the machine stood still during it.
 func (s *stalls) tell(t *testing.T) {
 	began := shared.now()
 	t.Cleanup(func() {

@@ -14,7 +14,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// The rest of the claim reaches the nodes, or its votes the leader, when another has led for a while.
+// The rest of a claim reaches the nodes, or its votes reach the leader, after another leader has led for a while.
 func TestLeaderStoppedInAClaim_DoesNotRunItsTickWhenItWakes(t *testing.T) {
 	t.Parallel()
 	nodes := startNodes(t, 3)

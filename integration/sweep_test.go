@@ -21,8 +21,8 @@ func TestSweep_RemovesOldRecordsFewAtATimeAndNoOther(t *testing.T) {
 		slowAfter  = time.Millisecond
 		sweepAfter = 8   // grants
 		atOnce     = 32  // records that a sweep asks for at once
-		mostLooks  = 4   // of a sweep, each for as many
-		most       = 192 // records that a sweep looks at: 128, and what else is in a bucket, which has seven and more in Valkey
+		mostLooks  = 4   // requests of a sweep, each for that many records
+		most       = 192 // records that a sweep reads: 128, plus the rest of a bucket, which has seven or more in Valkey
 	)
 	old := race.Scale(100_000, 1_000_000)
 	nodes := startNodes(t, 1)
@@ -38,7 +38,7 @@ func TestSweep_RemovesOldRecordsFewAtATimeAndNoOther(t *testing.T) {
 		server.ConfigSet(t.Context(), "slowlog-max-len", "1000000").Err(), server.Do(t.Context(), "SLOWLOG", "RESET").Err())
 	l := lockerOn(t, clients(t, nodes.Addrs()...), redlock.WithTTL(ttl), redlock.WithNodeTimeout(longTimeout))
 
-	// One call after the other, to see what each of them looks at and removes.
+	// One call after the other, to see how many records each of them reads and removes.
 	looks, left := calls(t, server, "hscan"), p.Names(t, server)
 	for range 20 * sweepAfter {
 		release(t, acquire(t, l, "x"))
@@ -55,7 +55,7 @@ func TestSweep_RemovesOldRecordsFewAtATimeAndNoOther(t *testing.T) {
 		t.Errorf("20 sweeps removed %d records", removed)
 	}
 
-	// Then several at a time. Of calls that travel together, fifteen grants may have one sweep.
+	// Then several at a time. Fifteen grants in one pipeline may share a sweep.
 	const users, each, enough = 8, 250, (held + free) * 3 / 2
 	grants, bound := 0, old/8+5000
 	for p.Names(t, server) > enough && grants < bound {
@@ -93,7 +93,7 @@ func TestSweep_RemovesOldRecordsFewAtATimeAndNoOther(t *testing.T) {
 		}
 	}
 
-	// How long that takes is the machine's responsibility, so it is only logged.
+	// The duration depends on the machine, so it is only logged.
 	slow, longest := 0, time.Duration(0)
 	log, err := server.SlowLogGet(t.Context(), 1_000_000).Result()
 	must(t, err)
@@ -106,7 +106,7 @@ func TestSweep_RemovesOldRecordsFewAtATimeAndNoOther(t *testing.T) {
 		calls(t, server, "hscan")*atOnce, slow, slowAfter, longest)
 }
 
-// Programs that take a few locks each, and end: each looks for old records once at most, wherever they are.
+// Each program takes a few locks and ends. It searches for old records once at most, wherever they are.
 func TestSweep_OfShortProcessesReachesAllRecords(t *testing.T) {
 	t.Parallel()
 	const old, processes, grants = 10_000, 400, 7

@@ -21,13 +21,13 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// enough switches, and leases of each, show something.
+// enough is the number of switches, and of leases in each, that make the test meaningful.
 const enough = 20
 
 var switchedFor = flag.Duration("lease.switched", 8*time.Second, "how long an address leads to changing servers")
 
 // An address leads to A, and then to B, which has another address as well. If B had two votes, these would be a
-// majority, and A and C another one.
+// majority, while A and C are another one.
 func TestLease_IsTheOnlyOneWhereTheServerBehindAConnectionChanges(t *testing.T) {
 	t.Parallel()
 	for _, s := range []*switching{{name: "between pipelines"}, {name: "within pipelines", within: true}} {
@@ -54,7 +54,7 @@ func TestLease_IsTheOnlyOneWhereTheServerBehindAConnectionChanges(t *testing.T) 
 					pause = *switchedFor / 8 // a busy machine takes longer
 				}
 			})
-			var locks [10]tried // so many that calls travel in pipelines
+			var locks [10]tried // enough that calls share pipelines
 			for i := range locks {
 				for j, who := range []*trier{&behind, &direct} {
 					random := rand.New(rand.NewPCG(uint64(i), uint64(j)))
@@ -77,7 +77,7 @@ func TestLease_IsTheOnlyOneWhereTheServerBehindAConnectionChanges(t *testing.T) 
 	}
 }
 
-// switching has an address lead to one of two servers, and now and then to the other one.
+// switching is an address that leads to one of two servers, and sometimes switches to the other one.
 type switching struct {
 	name     string
 	within   bool // the switch comes in the middle of a pipeline
@@ -104,14 +104,14 @@ func (s *switching) route(n int) []int {
 	return to
 }
 
-// trier takes locks all the time.
+// trier keeps taking locks.
 type trier struct {
 	who    string
 	locker *redlock.Locker
 	won    atomic.Int64
 }
 
-// try takes one lock until ctx is done: it works under it, and gives it up or leaves it to run out.
+// try takes one lock again and again until ctx is done. It holds it for a while, and then releases it or lets it expire.
 func (r *trier) try(ctx context.Context, name string, random *rand.Rand, h *tried) {
 	upTo := func(d time.Duration) time.Duration { return time.Duration(random.Int64N(int64(d))) }
 	for retry.Sleep(ctx, upTo(5*time.Millisecond)) == nil {
@@ -144,7 +144,7 @@ func (r *trier) try(ctx context.Context, name string, random *rand.Rand, h *trie
 	}
 }
 
-// tried is what was done with one lock.
+// tried records the calls for one lock.
 type tried struct {
 	mu     sync.Mutex // guards the field below
 	events []integration.Event

@@ -12,14 +12,14 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// termRights are those that docs/operations.md gives to a user who may record terms.
+// termRights are the rights in docs/operations.md for a user who records terms.
 func termRights(t *testing.T) []string {
 	t.Helper()
 	const keys = "~{redlock}:terms:*"
 	return append([]string{keys}, aclLine(t, `~\{redlock\}:terms:\*`)...)
 }
 
-// An election needs none of them: without one it leads, and nothing is told of it but to who asks for the terms.
+// An election needs none of them. Without one it leads all the same, and only a call for the terms returns an error.
 func TestTermRights_AreEnoughNoneTooManyAndSpare(t *testing.T) {
 	t.Parallel()
 	nodes := startNodes(t, 1)

@@ -12,7 +12,7 @@ import (
 	"github.com/redlockfx/redlockfx/integration"
 )
 
-// troubles are what nodes and replicas go through while the job goes on.
+// troubles are what nodes and replicas go through while the job continues.
 var troubles = map[string]func(*cluster){
 	"one node is down, and one slow": func(c *cluster) {
 		must(c.t, c.nodes.Node(0).Kill())
@@ -30,7 +30,7 @@ var troubles = map[string]func(*cluster){
 		}
 		c.ticks(2)
 	},
-	"a majority is away for ten ticks": func(c *cluster) {
+	"a majority is down for ten ticks": func(c *cluster) {
 		run := c.justRan()
 		for _, own := range c.links {
 			own[0].Refuse()
@@ -98,8 +98,8 @@ func eachTick() settings {
 	return s
 }
 
-// startTicking starts three replicas on three nodes, with links to the first of these. It returns when all nodes vote
-// for the job's ticks, and each of them may forget or die.
+// startTicking starts three replicas on three nodes, with links to the first of these. When it returns, all nodes
+// vote for the job's ticks, so each of them may lose its state or die.
 func startTicking(t *testing.T, linked int, s settings) *cluster {
 	t.Helper()
 	c := startLinked(t, startNodes(t, 3, persist...), linked, s)
@@ -108,14 +108,14 @@ func startTicking(t *testing.T, linked int, s settings) *cluster {
 	return c
 }
 
-// granted waits until no node has a guard: another one may forget now.
+// granted waits until no node has a guard, so another one may lose its state.
 func (c *cluster) granted() {
 	c.t.Helper()
 	l := c.locker()
 	poll(c.t, "end of the guards", func() bool { return allGrant(c.t.Context(), l) })
 }
 
-// ticks waits for runs of n ticks that are yet to come.
+// ticks waits for the runs of n future ticks.
 func (c *cluster) ticks(n int) {
 	c.t.Helper()
 	c.ranAfter(time.Now().Add(time.Duration(n-1) * tickEvery))

@@ -11,7 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/integration"
 )
 
-// timeline is what the replicas told, for people, without most samples.
+// timeline formats the events of the replicas for people, without most samples.
 func (c *cluster) timeline() string {
 	events := slices.SortedFunc(slices.Values(c.events), func(a, b integration.Event) int {
 		return int(a.At - b.At)

@@ -14,13 +14,12 @@ import (
 	"github.com/redlockfx/redlockfx/integration"
 )
 
-// elections go on side by side on the same nodes, each with replicas and links of its own.
+// elections is the number of elections in parallel on the same nodes, each with its own replicas and links.
 const elections = 3
 
 var falls = flag.Int("falls", len(ways), "how many leaders of each election fall, by each kind of fault in turn")
 
-// A leader falls, the next one begins, and falls, by every kind of fault, while minorities of nodes
-// come and go.
+// One leader after another falls, by every kind of fault, while minorities of nodes fail and come back.
 func TestTransitions_NeverOverlap(t *testing.T) {
 	oneOfMany(t)
 	seed, began := newSeed(t), time.Now()
@@ -31,7 +30,7 @@ func TestTransitions_NeverOverlap(t *testing.T) {
 
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	var breaking, reigning sync.WaitGroup
+	var breaking, leading sync.WaitGroup
 	breaking.Go(func() { // ends with ctx
 		t.Run("nodes", func(t *testing.T) {
 			broken.play(ctx, t, nodes, rand.New(rand.NewPCG(seed, elections)))
@@ -39,7 +38,7 @@ func TestTransitions_NeverOverlap(t *testing.T) {
 	})
 	for i := range plans {
 		plans[i] = newFalls(rand.New(rand.NewPCG(seed, uint64(i))), *falls)
-		reigning.Go(func() { // ends with its plan
+		leading.Go(func() { // ends with its plan
 			t.Run(fmt.Sprint("election ", i), func(t *testing.T) {
 				s := usual
 				s.Election, s.TTL = fmt.Sprint("jobs", i), shortTTL
@@ -49,11 +48,11 @@ func TestTransitions_NeverOverlap(t *testing.T) {
 			})
 		})
 	}
-	reigning.Wait()
+	leading.Wait()
 	stop()
 	breaking.Wait()
 
-	t.Logf("%d transitions in %v, %d of them while nodes were away, in %d outages",
+	t.Logf("%d transitions in %v, %d of them while nodes were down, in %d outages",
 		all.transitions, time.Since(began), all.short, len(broken.made))
 	t.Logf("leaders fell: %v; by itself, and before its fall: %d", all.fell, all.early)
 	t.Logf("from the end of a term that was lost to the next one, at least: %v", all.margin)
@@ -63,7 +62,7 @@ func TestTransitions_NeverOverlap(t *testing.T) {
 		}
 	}
 	if n := *falls * elections; all.transitions < n || all.short < n/10 {
-		t.Errorf("%d transitions, %d while nodes were away, want %d and %d", all.transitions, all.short, n, n/10)
+		t.Errorf("%d transitions, %d while nodes were down, want %d and %d", all.transitions, all.short, n, n/10)
 	}
 	if t.Failed() {
 		t.Logf("plans: %q\noutages: %q", plans, broken.made)
@@ -74,7 +73,7 @@ func TestTransitions_NeverOverlap(t *testing.T) {
 type tally struct {
 	mu          sync.Mutex // guards the fields below
 	transitions int
-	short       int                      // of these, while nodes were away
+	short       int                      // of these, while nodes were down
 	early       int                      // of these, before the leader was made to fall
 	fell        map[string]int           // by how
 	margin      map[string]time.Duration // the least, by how
@@ -85,10 +84,10 @@ type contest struct {
 	*cluster
 	broken *outages
 	all    *tally
-	newest time.Duration // when the newest term began that is known of
+	newest time.Duration // when the newest known term started
 }
 
-// play has one leader after another fall. One that fell before its time does not count.
+// play makes one leader after another fall. A leader that fell by itself does not count.
 func (c *contest) play(plan []fall) {
 	early := 0
 	for _, f := range plan {
@@ -111,7 +110,7 @@ func (c *contest) play(plan []fall) {
 	c.all.early += early
 }
 
-// topple has the newest leader fall and waits for the next. false: it had fallen by itself.
+// topple makes the newest leader fall and waits for the next. It returns false if the leader had fallen by itself.
 func (c *contest) topple(f fall) bool {
 	leader := c.ripe(f)
 	old, links, short := c.replicas[leader.Replica], c.links[leader.Replica], c.broken.away.Load()
@@ -138,12 +137,12 @@ func (c *contest) topple(f fall) bool {
 		c.all.short++
 	}
 	if f.how == "terminate" {
-		return true // it was not lost, and the history is judged at the end
+		return true // the lease was not lost; the history is checked at the end
 	}
 
-	// A process that was killed or stopped could not tell when its context was done. One that was cut
-	// off does, and gives back what it reaches when its callback has returned: together with nodes that
-	// forgot the lease, that may be enough for the next.
+	// A process that was killed or stopped could not log when its context was done. A process that was cut off does,
+	// and after its callback has returned it releases the lease on the nodes that it reaches. Together with nodes
+	// that lost the lease, these may be enough for the next leader.
 	how, end := f.how, deadline
 	if f.links != nil {
 		end = done
@@ -162,9 +161,9 @@ func (c *contest) topple(f fall) bool {
 	return true
 }
 
-// ripe waits until the newest leader has looked at its term often enough, and returns how that term
-// began. One that will be stopped has just ended a run, so the next one is some time away: a process
-// that is stopped between a look at its term and the start of a run starts it when it wakes.
+// ripe waits until the newest leader has checked its term often enough, and returns the event of the term's start. A
+// leader that will be stopped has just ended a run, so the next one is some time away: a process that is stopped
+// between the check of its term and the start of a run starts it when it wakes.
 func (c *contest) ripe(f fall) (leader integration.Event) {
 	looks := 0
 	c.await("leader that may fall", func(e integration.Event) bool {

@@ -78,7 +78,7 @@ func TestNodesThatDoNotPermitInfo_AreRefusedUnlessTheCallerAcceptsThem(t *testin
 		}
 		wantTold(t, &hook, unchecked, unchecked, unchecked)
 
-		// What is lost with the data is still seen.
+		// A loss of data is still detected.
 		for _, server := range servers {
 			must(t, server.FlushAll(t.Context()).Err())
 		}
@@ -87,8 +87,9 @@ func TestNodesThatDoNotPermitInfo_AreRefusedUnlessTheCallerAcceptsThem(t *testin
 	})
 }
 
-// A node comes back with older data, as after a failover that lost the newest writes. Where its restarts cannot be seen, it grants
-// a lock that is held, and with the token of its holder. So nobody uses such a node who has not accepted it.
+// A node comes back with older data, as after a failover that lost the newest writes. If its restarts cannot be seen,
+// it grants a lock that is held, even with the token of its holder. So such nodes are refused unless the user accepts
+// that.
 func TestUnseenRestarts_MayGrantALockTwiceWithOneToken(t *testing.T) {
 	t.Parallel()
 	nodes := startNodes(t, 1)

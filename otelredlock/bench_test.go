@@ -17,7 +17,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// measured has every metric and, if sampled, every span made; none is sent.
+// measured returns instruments that record every metric and, if sampled, every span, and send nothing.
 func measured(b *testing.B, sampler sdktrace.Sampler) *otelredlock.Instruments {
 	tel, err := otelredlock.New(
 		otelredlock.WithMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))),
@@ -30,7 +30,7 @@ func measured(b *testing.B, sampler sdktrace.Sampler) *otelredlock.Instruments {
 	return tel
 }
 
-// drop is a processor without cost: with none at all no span would be recorded.
+// drop is a span processor that costs nothing. Without a processor no span would be recorded.
 type drop struct{}
 
 func (drop) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
@@ -96,7 +96,8 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// The bar that does not depend on the machine. The race detector adds allocations: so the benchmarks are run without it.
+// The number of allocations does not depend on the machine. The benchmarks run without the race detector, which adds
+// allocations.
 func TestHooks_AllocateLittle(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-run=^$", "-bench=^Benchmark(Renewal|Run)$/^metrics(_and_span_not_sampled)?$",
 		"-benchtime=10000x", ".")

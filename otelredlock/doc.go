@@ -1,5 +1,5 @@
-// Package otelredlock has OpenTelemetry metrics and traces of locks, elections and jobs, made from the hooks of
-// packages redlock, election and scheduler.
+// Package otelredlock makes OpenTelemetry metrics and traces of locks, elections and jobs from the hooks of packages
+// redlock, election and scheduler.
 //
 //	telemetry, err := otelredlock.New() // with the global providers
 //	...
@@ -8,16 +8,16 @@
 //	jobs, err := scheduler.New(elector,
 //		scheduler.WithHooks(telemetry.JobHooks()), scheduler.WithMiddleware(telemetry.Middleware))
 //
-// # What holds
+// # Guarantees
 //
-//   - The sum of redlock.election.leader over all processes is the number of leaders: 1, also 0 or 2 when that is
-//     so. A process counts from the first moment of a term until the callbacks' contexts have ended, and no longer
+//   - The sum of redlock.election.leader over all processes is the number of leaders: usually 1, but 0 or 2 if that
+//     is true. A process counts from the first moment of a term until the callbacks' contexts have ended, and no longer
 //     than [election.Term.Valid]; before its first term and between terms it exports 0.
-//   - A job that has any record in this process has a series of good runs and of the time of the last one, be they
-//     0: "none" is never "no data".
-//   - Attributes of metrics are names of elections, jobs and nodes, and words of a fixed list: never tokens, ticks
+//   - A job that has any record in this process has series for its good runs and for the time of the last one, even
+//     if they are 0. So "none" is never "no data".
+//   - Attributes of metrics are names of elections, jobs and nodes, and words from a fixed list, never tokens, ticks
 //     or identities.
-//   - No hook waits for anything. Nothing is kept of a run that has ended.
+//   - No hook blocks. Nothing about a run is kept after it has ended.
 //
 // # Metrics
 //
@@ -35,44 +35,41 @@
 //	redlock.job.missed             counter {tick}             redlock.job.name, redlock.missed.reason
 //	redlock.job.unclaimed          counter {attempt}          redlock.job.name
 //
-// Transitions are elected, and how terms end: stopped, resigned, panic, expired (not renewed by the stop deadline)
-// and lost (gone or another's on a majority of nodes).
+// Transitions are elected, and the ends of terms: stopped, resigned, panic, expired (not renewed by the stop
+// deadline) and lost (gone, or taken by another process, on a majority of nodes).
 //
-// Validity is what was left until the stop deadline after the last renewal, failed ones included; 0 if this process
-// does not lead.
+// Validity is the time left until the stop deadline after the last renewal, even if that failed. It is 0 if this
+// process does not lead.
 //
-// Node errors are news, as in [redlock.Hooks], and not one for each call. server.address is the node as the
-// Locker names it, its port included. A node is guarded while it grants nothing because it may have forgotten a lease.
+// Node errors count changes, as in [redlock.Hooks], not each failed call. server.address is the node as the Locker
+// names it, with its port. A node is guarded while it grants nothing because it may have lost a lease.
 //
-// Outcomes of runs are ok, error, panic, timeout, lost_lease and skipped. timeout is an error that says that a
-// deadline was exceeded: the job's Timeout, or one that Run has set itself. lost_lease is a run that failed after the
-// lease was lost, or whose end nobody knows; where the process that lost it lives on, that one and the next leader
-// may both count it. A run is counted when it ends. Its duration includes its retries, and lag is from the tick to its
-// begin, both by the nodes' clock; runs that were lost or skipped have neither.
+// Outcomes of runs are ok, error, panic, timeout, lost_lease and skipped. timeout means that the error says that a deadline was exceeded: the job's Timeout, or one that Run has set itself. lost_lease is a run that failed after the lease was lost, or whose end is unknown. If the process that lost the lease still lives, both it and the next leader may count the run. A run is counted when it ends. Its duration includes its retries, and its lag is the time from the tick to its start, both by the nodes' clock. Runs that were lost or skipped have neither.
 //
-// The time of the last good run is the Unix time of its end, by the nodes' clock; 0 if this process had none. The
-// largest of all processes is that of the job, and what a process that is gone has exported still counts. Watch that,
-// and not the increase of good runs: the series of a new leader begins at 1, which is no increase.
+// The time of the last good run is the Unix time of its end, by the nodes' clock, or 0 if this process had none. The
+// largest value of all processes is the job's, and exported values of ended processes still count. Alert on it, and
+// not on the increase of good runs: the series of a new leader starts at 1, which is no increase.
 //
 // # Traces
 //
-// [Instruments.Middleware] makes one span, redlock.job, for each attempt at a run: a root of its own, which is in the
+// [Instruments.Middleware] makes one span, redlock.job, for each attempt at a run. It is a root span, and is in the
 // context that Run gets. Its attributes are redlock.job.name, redlock.run.tick, redlock.run.term,
 // redlock.run.attempt and redlock.run.outcome; errors and panics are events.
 //
-// Each has a link to its tick. No span has the context that it leads to, [TickContext], which is computed from
-// [scheduler.Run.Key]: so it is the same in all attempts, on all replicas. Search for spans with a link to that
-// trace to see them all. Services that have a job of the same name need not be kept apart by it, but by service.name.
+// Each span has a link to its tick. The link leads to [TickContext], which no span has. It is computed from
+// [scheduler.Run.Key], so it is the same for all attempts on all replicas: search for spans with a link to that trace
+// to see all of them. It may be the same for services with a job of the same name, so tell them apart by
+// service.name.
 //
-// # Hooks of your own
+// # Your own hooks
 //
-// WithHooks takes one struct. Where you have hooks too, join them:
+// WithHooks takes one struct. If you have your own hooks too, join them:
 //
 //	hooks := election.JoinHooks(telemetry.ElectionHooks("billing"), election.Hooks{
 //		Elected: func(t *election.Term) { log.Print("leads") },
 //	})
 //
-// redlock.JoinHooks and scheduler.JoinHooks do the same for theirs.
+// redlock.JoinHooks and scheduler.JoinHooks do the same for their hooks.
 //
 // # In fx
 //
@@ -82,5 +79,5 @@
 //	redlockfx.Hooks(func(t *otelredlock.Instruments) election.Hooks { return t.ElectionHooks("billing") }),
 //	redlockfx.Middleware(func(t *otelredlock.Instruments) scheduler.Middleware { return t.Middleware }),
 //
-// Each election that redlockfx.Named adds has hooks and middleware of its own, with redlockfx.For.
+// Each election that redlockfx.Named adds needs its own hooks and middleware, with redlockfx.For.
 package otelredlock

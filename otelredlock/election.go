@@ -18,17 +18,17 @@ const (
 	transition   = attribute.Key("redlock.transition")
 )
 
-// tenure is whether this process leads an election.
+// tenure is the state of this process in an election.
 type tenure struct {
-	term     atomic.Pointer[election.Term] // nil if it does not
-	validity atomic.Int64                  // ns, at the last renewal of the term
+	term     atomic.Pointer[election.Term] // nil if this process does not lead
+	validity atomic.Int64                  // ns left after the last renewal of the term
 
 	attributes metric.MeasurementOption
-	renewed    []metric.RecordOption // without an error
+	renewed    []metric.RecordOption // for renewals without an error
 }
 
-// ElectionHooks are for [election.WithHooks] of the election called name. From now on this process exports whether it
-// leads.
+// ElectionHooks returns hooks for [election.WithHooks] of the election called name. From this call on the process
+// exports whether it leads.
 func (i *Instruments) ElectionHooks(name string) election.Hooks {
 	attributes := metric.WithAttributeSet(attribute.NewSet(electionName.String(name)))
 	made, _ := i.elections.LoadOrStore(name, &tenure{attributes: attributes, renewed: []metric.RecordOption{attributes}})
@@ -63,7 +63,7 @@ func (t *tenure) left(term *election.Term) { t.validity.Store(int64(time.Until(t
 
 func (t *tenure) observe(o metric.Observer, i *Instruments) {
 	leads, validity := int64(0), 0.0
-	if term := t.term.Load(); term != nil && term.Valid() { // a pause may have ended it before its hook is called
+	if term := t.term.Load(); term != nil && term.Valid() { // after a pause the term may be over before its hook is called
 		leads, validity = 1, time.Duration(t.validity.Load()).Seconds()
 	}
 	o.ObserveInt64(i.leader, leads, t.attributes)

@@ -18,7 +18,7 @@ const (
 	transitions = "redlock.election.transitions{redlock.election.name=billing,redlock.transition="
 )
 
-// The sum over all processes is 1, and 0 while nobody leads: never absent.
+// The sum over all processes is 1, or 0 while nobody leads. It is never absent.
 func TestLeader_IsCountedFromItsElectionToItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := redlocktest.New(t, 3, redlock.WithTTL(ttl))
@@ -45,7 +45,7 @@ func TestLeader_IsCountedFromItsElectionToItsEnd(t *testing.T) {
 		wantLeaders(0, 1)
 
 		a.Heal()
-		time.Sleep(2 * time.Second) // until it is told of releases again
+		time.Sleep(2 * time.Second) // until it is notified of releases again
 		b.stop()
 		time.Sleep(time.Second)
 		wantLeaders(1, 0)
@@ -60,7 +60,7 @@ func TestLeader_IsCountedFromItsElectionToItsEnd(t *testing.T) {
 	})
 }
 
-// A hook that is held up hides the end of the term, which is seen all the same.
+// If a hook blocks, the end of the term is not reported, but the metric shows it.
 func TestLeader_IsNoneOnceItsTermIsNotValid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := redlocktest.New(t, 3, redlock.WithTTL(ttl))

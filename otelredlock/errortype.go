@@ -15,7 +15,7 @@ import (
 
 const errorType = attribute.Key("error.type")
 
-// kinds are the errors that have a type, the more telling ones first.
+// kinds are the errors that have a type, the more specific ones first.
 var kinds = []struct {
 	err  error
 	name string
@@ -30,10 +30,10 @@ var kinds = []struct {
 	{redlock.ErrClosed, "closed"},
 }
 
-// code is what a server refuses, as in "NOAUTH Authentication required.", and not a word of a sentence.
+// code matches the code of a server's error, as in "NOAUTH Authentication required.", but not a word of a sentence.
 var code = regexp.MustCompile(`^[A-Z_]{1,20}$`)
 
-// typeOf is the kind of an error, of a fixed and small number: its text is none.
+// typeOf returns the type of an error. The number of types is small and fixed, so texts of errors are not used.
 func typeOf(err error) string {
 	for _, kind := range kinds {
 		if errors.Is(err, kind.err) {
@@ -55,5 +55,5 @@ func typeOf(err error) string {
 	case errors.Is(err, io.EOF): // the connection was closed
 		return "network"
 	}
-	return "_OTHER" // what the semantic conventions call it
+	return "_OTHER" // the name in the semantic conventions
 }

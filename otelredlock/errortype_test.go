@@ -14,7 +14,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// answer is an error that a server has answered.
+// answer is an error reply of a server.
 type answer string
 
 func (a answer) Error() string { return string(a) }

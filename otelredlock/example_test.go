@@ -53,7 +53,7 @@ func Example_hooksOfYourOwn() {
 	}))
 }
 
-// Two leaders have attempted the same tick: the spans of both are found by what they link to.
+// Two leaders have attempted the same tick. The spans of both link to the same context.
 func ExampleInstruments_Middleware() {
 	spans := tracetest.NewSpanRecorder()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))

@@ -11,11 +11,11 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// scope is who made metrics and spans.
+// scope is the instrumentation scope of metrics and spans.
 const scope = "github.com/redlockfx/redlockfx/otelredlock"
 
-// Instruments are what hooks and middleware record with. One of them serves a process, for its whole life. Its methods
-// are safe for concurrent use.
+// Instruments record metrics and spans for hooks and middleware. Make one for the whole life of a process. Its
+// methods are safe for concurrent use.
 type Instruments struct {
 	tracer trace.Tracer
 
@@ -56,7 +56,7 @@ func WithMeterProvider(p metric.MeterProvider) Option { return func(c *config) {
 // WithTracerProvider sets where spans go; the global provider if not set.
 func WithTracerProvider(p trace.TracerProvider) Option { return func(c *config) { c.tracers = p } }
 
-// New makes the instruments. An error has every instrument that could not be made.
+// New makes the instruments. The error names every instrument that could not be made.
 func New(opts ...Option) (*Instruments, error) {
 	c := config{meters: otel.GetMeterProvider(), tracers: otel.GetTracerProvider()}
 	for _, opt := range opts {
@@ -72,7 +72,7 @@ func New(opts ...Option) (*Instruments, error) {
 func (i *Instruments) make(meter metric.Meter) error {
 	var problems [13]error
 	i.leader, problems[0] = meter.Int64ObservableUpDownCounter("redlock.election.leader",
-		metric.WithUnit("{leader}"), metric.WithDescription("1 while this process leads, else 0."))
+		metric.WithUnit("{leader}"), metric.WithDescription("1 while this process leads, otherwise 0."))
 	i.transitions, problems[1] = meter.Int64Counter("redlock.election.transitions",
 		metric.WithUnit("{transition}"), metric.WithDescription("Terms that began, and how terms ended."))
 	i.renewals, problems[2] = meter.Float64Histogram("redlock.lease.renew.duration",
@@ -84,7 +84,7 @@ func (i *Instruments) make(meter metric.Meter) error {
 	i.nodeErrors, problems[4] = meter.Int64Counter("redlock.node.errors",
 		metric.WithUnit("{error}"), metric.WithDescription("Nodes that began to fail, or failed in another way than before."))
 	i.guarded, problems[5] = meter.Int64ObservableUpDownCounter("redlock.node.guarded",
-		metric.WithUnit("{node}"), metric.WithDescription("1 while the node grants nothing, as it may have forgotten a lease."))
+		metric.WithUnit("{node}"), metric.WithDescription("1 while the node grants nothing, because it may have lost a lease."))
 	i.clockJumps, problems[6] = meter.Int64Counter("redlock.node.clock.jumps",
 		metric.WithUnit("{jump}"), metric.WithDescription("Times that a node's clock was stepped."))
 
@@ -94,10 +94,10 @@ func (i *Instruments) make(meter metric.Meter) error {
 		metric.WithUnit("s"), metric.WithDescription("Time that a run took, retries included."),
 		metric.WithExplicitBucketBoundaries(.01, .05, .1, .5, 1, 5, 15, 60, 300, 900, 3600, 14400))
 	i.lags, problems[9] = meter.Float64Histogram("redlock.job.schedule.lag",
-		metric.WithUnit("s"), metric.WithDescription("Time from a tick to the begin of its run."),
+		metric.WithUnit("s"), metric.WithDescription("Time from a tick to the start of its run."),
 		metric.WithExplicitBucketBoundaries(.001, .005, .01, .05, .1, .5, 1, 5, 15, 60, 300, 3600))
 	i.missed, problems[10] = meter.Int64Counter("redlock.job.missed",
-		metric.WithUnit("{tick}"), metric.WithDescription("Ticks that are not run any more."))
+		metric.WithUnit("{tick}"), metric.WithDescription("Ticks that did not run and will not."))
 	i.unclaimed, problems[11] = meter.Int64Counter("redlock.job.unclaimed",
 		metric.WithUnit("{attempt}"), metric.WithDescription("Attempts to claim a tick that too few nodes answered."))
 	i.lastGood, problems[12] = meter.Float64ObservableGauge("redlock.job.last_good_run.time",
@@ -110,7 +110,7 @@ func (i *Instruments) make(meter metric.Meter) error {
 	return err
 }
 
-// observe tells what is so right now, each time that metrics are collected.
+// observe exports the current values, each time that metrics are collected.
 func (i *Instruments) observe(_ context.Context, o metric.Observer) error {
 	i.elections.Range(func(_, t any) bool {
 		t.(*tenure).observe(o, i)

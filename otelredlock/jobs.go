@@ -18,7 +18,7 @@ const (
 	missedReason = attribute.Key("redlock.missed.reason")
 )
 
-// job has the options of a job's measurements: to make them again for each run would cost more than the measurement.
+// job has the options of a job's measurements. Making them for each run would cost more than the measurement.
 type job struct {
 	add    [outcomes][]metric.AddOption
 	record [outcomes][]metric.RecordOption
@@ -28,7 +28,7 @@ type job struct {
 	attributes metric.MeasurementOption
 }
 
-// JobHooks are for [scheduler.WithHooks].
+// JobHooks returns hooks for [scheduler.WithHooks].
 func (i *Instruments) JobHooks() scheduler.Hooks {
 	return scheduler.Hooks{
 		Finished: i.finished,
@@ -37,7 +37,7 @@ func (i *Instruments) JobHooks() scheduler.Hooks {
 			i.unclaimed.Add(context.Background(), 1, metric.WithAttributes(jobName.String(name)))
 		},
 		Missed: func(name string, ticks int, reason string) {
-			i.job(name) // that its good runs are exported
+			i.job(name) // so that its good runs are exported from 0
 			i.missed.Add(context.Background(), int64(ticks),
 				metric.WithAttributes(jobName.String(name), missedReason.String(kindOf(reason))))
 		},
@@ -52,13 +52,13 @@ func (i *Instruments) finished(r scheduler.Record) {
 		j.lastGood.Store(r.End.UnixNano())
 	}
 	if outcome == lostLease || outcome == skipped {
-		return // it has no known end, or was none
+		return // its end is unknown, or it did not run
 	}
 	i.durations.Record(context.Background(), r.End.Sub(r.Start).Seconds(), j.record[outcome]...)
 	i.lags.Record(context.Background(), max(r.Start.Sub(r.Tick).Seconds(), 0), j.lag...)
 }
 
-// job makes what a job needs when it is first heard of.
+// job returns the state of a job, and makes it at the first call.
 func (i *Instruments) job(name string) *job {
 	if known, ok := i.jobs.Load(name); ok {
 		return known.(*job)
@@ -76,12 +76,13 @@ func (i *Instruments) job(name string) *job {
 	return known.(*job)
 }
 
-// observe tells no duration since: what is exported last stays true when the process is gone.
+// observe exports a time and not the duration since then, so that the last exported value stays true when the process
+// is gone.
 func (j *job) observe(o metric.Observer, i *Instruments) {
 	o.ObserveFloat64(i.lastGood, time.Duration(j.lastGood.Load()).Seconds(), j.attributes)
 }
 
-// panics are the runs under way whose last attempt so far to panic is known: the record of a run does not tell.
+// panics records which attempt of a running run has panicked last, because the record of a run does not say so.
 type panics struct {
 	mu   sync.Mutex // guards runs
 	runs map[scheduler.Run]int
@@ -98,7 +99,7 @@ func (p *panics) note(run scheduler.Run) {
 	p.runs[run] = attempt
 }
 
-// take forgets a run that has ended, and tells whether it ended with a panic.
+// take removes a run that has ended, and returns whether it ended with a panic.
 func (p *panics) take(run scheduler.Run) bool {
 	last := run.Attempt
 	run.Attempt = 0
@@ -109,7 +110,8 @@ func (p *panics) take(run scheduler.Run) bool {
 	return panicked && attempt == last
 }
 
-// kindOf is a reason without the times in it, which would make a series of each: "no leader" of "no leader from ... to ...".
+// kindOf returns a reason without the times in it, which would each make a series: "no leader" for "no leader from
+// ... to ...".
 func kindOf(reason string) string {
 	for _, times := range []string{" from ", " until "} {
 		reason, _, _ = strings.Cut(reason, times)

@@ -42,7 +42,7 @@ var kinds = map[string]scheduler.Job{
 		Spec: "15,20 * * * * *",
 		Run:  func(context.Context, scheduler.Run) error { time.Sleep(10 * time.Second); return nil },
 	},
-	"recovers": { // after a panic: the run is good
+	"recovers": { // the attempt after a panic succeeds, so the run is good
 		Spec: "16 * * * * *", Retry: scheduler.Retry{Times: 1, Wait: time.Second},
 		Run: func(_ context.Context, run scheduler.Run) error {
 			if run.Attempt == 1 {
@@ -51,7 +51,7 @@ var kinds = map[string]scheduler.Job{
 			return nil
 		},
 	},
-	"worsens": { // the panic was not its end
+	"worsens": { // it panics first, but ends with an error
 		Spec: "17 * * * * *", Retry: scheduler.Retry{Times: 1, Wait: time.Second},
 		Run: func(_ context.Context, run scheduler.Run) error {
 			if run.Attempt == 1 {
@@ -91,7 +91,7 @@ func TestRuns_AreCountedByOutcome(t *testing.T) {
 	})
 }
 
-// Each process tells of its own last good run, which bad ones after it do not change.
+// Each process exports its own last good run, which later bad runs do not change.
 func TestLastGoodRun_IsWhenItEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := redlocktest.New(t, 3, redlock.WithTTL(ttl))
@@ -138,7 +138,7 @@ func TestLastGoodRun_IsWhenItEnded(t *testing.T) {
 	})
 }
 
-// A run that is cut off is lost where it was, and found to be lost by the next leader.
+// A run that is cut off counts as lost in its own process, and the next leader finds it lost too.
 func TestRuns_AreLostWithTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := redlocktest.New(t, 3, redlock.WithTTL(ttl))

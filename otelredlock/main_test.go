@@ -26,7 +26,7 @@ const ttl = 10 * time.Second
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// telemetry is that of one process.
+// telemetry is the telemetry of one process.
 type telemetry struct {
 	*otelredlock.Instruments
 	metrics *sdkmetric.ManualReader
@@ -47,8 +47,8 @@ func newTelemetry(t testing.TB) *telemetry {
 	return tel
 }
 
-// collect returns all series, as in "redlock.job.runs{redlock.job.name=a,redlock.run.outcome=ok}": the values, and of
-// histograms the counts.
+// collect returns the values of all series, and the counts of histograms. The keys are like
+// "redlock.job.runs{redlock.job.name=a,redlock.run.outcome=ok}".
 func (tel *telemetry) collect(t testing.TB) map[string]float64 {
 	t.Helper()
 	var all metricdata.ResourceMetrics
@@ -96,7 +96,7 @@ func (tel *telemetry) want(t testing.TB, want map[string]float64) {
 	}
 }
 
-// replica is a process of a service, with telemetry of its own.
+// replica is a process of a service, with its own telemetry.
 type replica struct {
 	*redlocktest.Process
 	*telemetry
@@ -125,7 +125,7 @@ func newReplica(t *testing.T, nodes *redlocktest.Nodes, opts ...election.Option)
 func (r *replica) run(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- r.elector.Run(ctx) }() // told by cancel, stop waits
+	go func() { ended <- r.elector.Run(ctx) }() // ends with cancel; stop waits for it
 	stopped := false
 	r.stop = func() {
 		if stopped {

@@ -16,13 +16,13 @@ const (
 	operation     = attribute.Key("redlock.operation")
 )
 
-// guard is until when a node grants nothing.
+// guard is the time until which a node grants nothing.
 type guard struct {
 	until      atomic.Pointer[time.Time]
 	attributes metric.MeasurementOption
 }
 
-// LockHooks are for [redlock.WithHooks].
+// LockHooks returns hooks for [redlock.WithHooks].
 func (i *Instruments) LockHooks() redlock.Hooks {
 	return redlock.Hooks{
 		Guarded: func(node string, left time.Duration) {
@@ -43,7 +43,7 @@ func (i *Instruments) LockHooks() redlock.Hooks {
 
 func (g *guard) observe(o metric.Observer, i *Instruments) {
 	guarded := int64(0)
-	if until := g.until.Load(); until != nil && time.Now().Before(*until) { // nobody may ask the node again for long
+	if until := g.until.Load(); until != nil && time.Now().Before(*until) { // the hook for the guard's end may come late, if nobody asks the node
 		guarded = 1
 	}
 	o.ObserveInt64(i.guarded, guarded, g.attributes)

@@ -36,7 +36,7 @@ func TestNodes_TellOfErrorsGuardsAndClocks(t *testing.T) {
 		}
 
 		nodes.Restart(0)
-		time.Sleep(ttl / 2) // the lock ran out there meanwhile, and must be set again
+		time.Sleep(ttl / 2) // the lock has expired there, and must be set again
 		guarded := "redlock.node.guarded{server.address=" + nodes.Addrs()[0] + "}"
 		r.want(t, map[string]float64{guarded: 1})
 		time.Sleep(2 * ttl)

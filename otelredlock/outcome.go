@@ -13,7 +13,7 @@ import (
 
 const runOutcome = attribute.Key("redlock.run.outcome")
 
-// outcome is how a run has ended.
+// outcome says how a run has ended.
 type outcome int
 
 const (
@@ -31,7 +31,8 @@ func (o outcome) String() string {
 	return [...]string{"ok", "error", "panic", "timeout", "lost_lease", "skipped"}[o]
 }
 
-// outcomeOf is that of a whole run. A record has the text of its error only; the cause of its context is part of it.
+// outcomeOf returns the outcome of a whole run. A record has only the text of the error, which includes the cause of
+// the context.
 func outcomeOf(r scheduler.Record, isPanic bool) outcome {
 	switch {
 	case r.State == scheduler.StateOK:
@@ -49,7 +50,7 @@ func outcomeOf(r scheduler.Record, isPanic bool) outcome {
 	}
 }
 
-// outcomeIn is that of one attempt in ctx, by the same rules.
+// outcomeIn returns the outcome of one attempt in ctx, by the same rules.
 func outcomeIn(ctx context.Context, err error, isPanic bool) outcome {
 	cause := context.Cause(ctx)
 	switch {

@@ -22,8 +22,8 @@ const (
 
 var errGoexit = errors.New("the run called runtime.Goexit")
 
-// TickContext is what the spans of all attempts at a tick link to, on whatever replica: computed from
-// [scheduler.Run.Key]. No span has this context. What a run has handed on may link to it, too.
+// TickContext returns the context that the spans of all attempts at a tick link to, on all replicas. It is computed
+// from [scheduler.Run.Key]. No span has this context. Work that a run has passed on may link to it, too.
 func TickContext(run scheduler.Run) trace.SpanContext {
 	sum := sha256.Sum256([]byte(run.Key()))
 	return trace.NewSpanContext(trace.SpanContextConfig{
@@ -31,14 +31,14 @@ func TickContext(run scheduler.Run) trace.SpanContext {
 	})
 }
 
-// Middleware is for [scheduler.WithMiddleware]: each attempt at a run is a span, which is in the context that next
-// gets. A panic goes on as it was.
+// Middleware is for [scheduler.WithMiddleware]. It makes a span for each attempt at a run, in the context that next
+// gets. A panic passes through unchanged.
 func (i *Instruments) Middleware(
 	next func(context.Context, scheduler.Run) error,
 ) func(context.Context, scheduler.Run) error {
 	return func(ctx context.Context, run scheduler.Run) (err error) {
 		options := i.spanOf(run.Job)
-		if trace.SpanContextFromContext(ctx).IsValid() { // of whoever called Run of the elector, which goes on forever
+		if trace.SpanContextFromContext(ctx).IsValid() { // the caller of the elector's Run had a span, which must not be the parent
 			options = append(options, trace.WithNewRoot())
 		}
 		ctx, span := i.tracer.Start(ctx, "redlock.job", options...)
@@ -62,8 +62,8 @@ func (i *Instruments) Middleware(
 	}
 }
 
-// spanOf is what a job's spans begin with, made once: samplers see no more than the name, which is the same for all of
-// its runs.
+// spanOf returns the start options of a job's spans, made once. Samplers see only the name, which is the same for all
+// runs.
 func (i *Instruments) spanOf(job string) []trace.SpanStartOption {
 	if known, ok := i.spans.Load(job); ok {
 		return known.([]trace.SpanStartOption)
@@ -72,7 +72,7 @@ func (i *Instruments) spanOf(job string) []trace.SpanStartOption {
 	return known.([]trace.SpanStartOption)
 }
 
-// end tells all else in one go: each call costs allocations.
+// end sets all other attributes in one call, because each call costs allocations.
 func end(ctx context.Context, span trace.Span, run scheduler.Run, err error, isPanic bool) {
 	defer span.End()
 	if !span.IsRecording() {

@@ -20,7 +20,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// attributes of a span, as text by name.
+// attributes returns the attributes of a span, as text by name.
 func attributes(s tracetest.SpanStub) map[string]string {
 	all := map[string]string{}
 	for _, a := range s.Attributes {
@@ -29,7 +29,7 @@ func attributes(s tracetest.SpanStub) map[string]string {
 	return all
 }
 
-// exception is what a span says of an error or panic: message and stack.
+// exception returns the message and the stack of a span's error or panic.
 func exception(s tracetest.SpanStub) (message, stack string) {
 	for _, event := range s.Events {
 		for _, a := range event.Attributes {
@@ -89,7 +89,7 @@ func TestSpans_TellHowEachAttemptEnded(t *testing.T) {
 	})
 }
 
-// Two leaders' attempts at one tick, whose first is lost with the lease, are found by what they link to.
+// Two leaders attempt one tick; the first attempt is lost with the lease. Both spans link to the same context.
 func TestSpans_OfATickHaveTheSameLinkOnAllReplicas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := redlocktest.New(t, 3, redlock.WithTTL(ttl))
@@ -136,7 +136,7 @@ func TestSpans_OfATickHaveTheSameLinkOnAllReplicas(t *testing.T) {
 	})
 }
 
-// The elector may have been started within a span: it is over long before, or never.
+// The elector may have been started within a span, which ended long ago or never ends, so it must not be the parent.
 func TestSpans_AreRootsWhateverTheElectorWasStartedIn(t *testing.T) {
 	tel := newTelemetry(t)
 	ctx, span := sdktrace.NewTracerProvider().Tracer("").Start(t.Context(), "start of the service")
@@ -173,7 +173,7 @@ func TestTickContext_IsThatOfTheTickAlone(t *testing.T) {
 	}
 }
 
-// What comes after the middleware sees what it would see without it.
+// Errors and panics pass through the middleware unchanged.
 func TestMiddleware_PassesErrorsAndPanicsOn(t *testing.T) {
 	tel := newTelemetry(t)
 	run := scheduler.Run{Job: "job"}
@@ -191,7 +191,7 @@ func TestMiddleware_PassesErrorsAndPanicsOn(t *testing.T) {
 	}
 }
 
-// The scheduler's own stack of a panic still shows the job.
+// The stack that the scheduler records for a panic still shows the job.
 func TestMiddleware_KeepsTheStackOfAPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := redlocktest.New(t, 3, redlock.WithTTL(ttl))

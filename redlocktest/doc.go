@@ -28,11 +28,11 @@
 //
 // # Mistakes
 //
-// A call that makes no sense fails the test and says why: a fault of a node that does not exist, for example, or of one
-// that is stopped. It panics with the same sentence if the nodes come from [Start], or once they are closed.
+// A call that makes no sense fails the test and says why, for example a fault of a node that does not exist or is
+// stopped. It panics with the same message if the nodes come from [Start], or if they are closed.
 //
 // # Limits
 //
-// The nodes are miniredis servers. They have no replication and no eviction, for example: test against real servers
+// The nodes are miniredis servers, which lack replication and eviction, for example. So test against real servers
 // once, too. Importing this package silences the log of go-redis, which reports each failed dial.
 package redlocktest

@@ -12,11 +12,10 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// t is that of the test, which in your package is func TestReport_IsMadeOnceAnHour(t *testing.T).
+// t replaces the parameter of the test, which in your package is func TestReport_IsMadeOnceAnHour(t *testing.T).
 var t *testing.T
 
-// A day of a job that runs each hour. A node dies and comes back, and the leader's pod is replaced a second before a
-// tick.
+// A job runs each hour for a day. A node dies and comes back, and the leader's pod is replaced a second before a tick.
 func Example() {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := redlocktest.New(t, 3, redlock.WithTTL(time.Hour))

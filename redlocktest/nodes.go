@@ -31,12 +31,12 @@ type Nodes struct {
 	mu       sync.Mutex // guards the fields below
 	stopped  []bool     // by node
 	replicas int
-	ends     []func() // stop what uses the nodes; may be called again
+	ends     []func() // each stops a user of the nodes, and may be called again
 	closed   bool
 }
 
-// New starts n nodes, 1 to 15, and closes them at the end of the test. They seem to have been up for long, so they
-// grant leases at once. The options are those of every [Process.Locker] and [Replica].
+// New starts n nodes, 1 to 15, and closes them at the end of the test. They look like nodes that have been up for
+// long, so they grant leases at once. Every [Process.Locker] and [Replica] gets the options.
 //
 // In a bubble of testing/synctest call it inside, with the bubble's t.
 func New(t testing.TB, n int, opts ...redlock.Option) *Nodes {
@@ -54,7 +54,7 @@ func Start(n int, opts ...redlock.Option) (*Nodes, error) { return start(program
 
 func start(owner owner, n int, opts []redlock.Option) (*Nodes, error) {
 	if n < 1 || n > maxNodes {
-		return nil, fmt.Errorf("redlocktest: %d nodes, it must be 1 to %d", n, maxNodes)
+		return nil, fmt.Errorf("redlocktest: %d nodes, the number must be 1 to %d", n, maxNodes)
 	}
 	cluster, err := aged.Start(n, opts...)
 	if err != nil {
@@ -65,8 +65,8 @@ func start(owner owner, n int, opts []redlock.Option) (*Nodes, error) {
 	return nodes, nil
 }
 
-// Close stops the Replicas, closes the Lockers and clients, and ends the nodes. It returns when nothing of them runs
-// any more; this takes up to a second if a dial has just failed. Closing again does nothing.
+// Close stops the Replicas, closes the Lockers and clients, and ends the nodes. It returns when nothing of them is
+// running, which takes up to a second if a dial has just failed. Closing again does nothing.
 func (n *Nodes) Close() {
 	n.close.Do(func() {
 		n.mu.Lock()
@@ -85,7 +85,7 @@ func (n *Nodes) Close() {
 // atEnd calls end once, at the end of the test or in Close, whichever comes first.
 func (n *Nodes) atEnd(end func()) {
 	once := sync.OnceFunc(func() {
-		n.cluster.Heal() // else end would wait for requests to nodes that hang
+		n.cluster.Heal() // otherwise end would wait for requests to nodes that hang
 		end()
 	})
 	n.mu.Lock()
@@ -114,8 +114,8 @@ func (n *Nodes) Restart(node int) {
 	n.setStopped(node, false)
 }
 
-// Wipe deletes all data of a node, like FLUSHALL. To the library it is a new node then, which grants nothing for the
-// longest TTL after its first use.
+// Wipe deletes all data of a node, like FLUSHALL. The library then treats it as a new node, which grants nothing for
+// the longest TTL after its first use.
 func (n *Nodes) Wipe(node int) {
 	n.owner.Helper()
 	n.check("Wipe", false, node)
@@ -136,18 +136,18 @@ func (n *Nodes) setStopped(node int, stopped bool) {
 	n.stopped[node] = stopped
 }
 
-// check fails the test if the call is a mistake. With running, it is one on a stopped node.
+// check fails the test if the call is a mistake. With running, a stopped node is a mistake too.
 func (n *Nodes) check(call string, running bool, nodes ...int) {
 	n.owner.Helper()
 	n.mu.Lock()
 	closed, stopped := n.closed, slices.Clone(n.stopped)
 	n.mu.Unlock()
 	if closed {
-		panic(fmt.Sprintf("redlocktest: %s after the nodes of %s were closed", call, n.owner.Name())) // no test to fail
+		panic(fmt.Sprintf("redlocktest: %s after the nodes of %s were closed", call, n.owner.Name())) // there is no test left to fail
 	}
 	for _, node := range nodes {
 		if node < 0 || node >= len(stopped) {
-			n.owner.Fatalf("redlocktest: %s of node %d, they are 0 to %d", call, node, len(stopped)-1)
+			n.owner.Fatalf("redlocktest: %s of node %d, but nodes are 0 to %d", call, node, len(stopped)-1)
 		}
 		if running && stopped[node] {
 			n.owner.Fatalf("redlocktest: %s of node %d, which is stopped: Restart it first", call, node)

@@ -2,7 +2,7 @@ package redlocktest
 
 import "fmt"
 
-// owner is what nodes belong to: a testing.TB, or a program.
+// owner owns nodes: a testing.TB, or a program.
 type owner interface {
 	Helper()
 	Name() string

@@ -11,7 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Process is a process that uses the nodes through clients of its own. A fault set on it holds for it alone.
+// Process is a process that uses the nodes through its own clients. A fault set on it affects it alone.
 type Process struct {
 	Faults
 	Nodes *Nodes

@@ -178,9 +178,9 @@ func TestNew_RefusesWhatMakesNoSense(t *testing.T) {
 		n    int
 		opts []redlock.Option
 	}{
-		"redlocktest: 0 nodes, it must be 1 to 15":  {n: 0},
-		"redlocktest: 16 nodes, it must be 1 to 15": {n: 16},
-		"redlocktest: redlock: config: ttl 1ns":     {n: 1, opts: []redlock.Option{redlock.WithTTL(1)}},
+		"redlocktest: 0 nodes, the number must be 1 to 15":  {n: 0},
+		"redlocktest: 16 nodes, the number must be 1 to 15": {n: 16},
+		"redlocktest: redlock: config: ttl 1ns":             {n: 1, opts: []redlock.Option{redlock.WithTTL(1)}},
 	} {
 		_, err := redlocktest.Start(arg.n, arg.opts...)
 		want.Text(t, err, sentence)
@@ -191,7 +191,7 @@ func TestNew_RefusesWhatMakesNoSense(t *testing.T) {
 // A mistake fails the test; where there is none, it panics.
 func TestMistake_SaysWhy(t *testing.T) {
 	for sentence, mistake := range map[string]func(n *redlocktest.Nodes){
-		"Cut of node 3, they are 0 to 2":                     func(n *redlocktest.Nodes) { n.Cut(3) },
+		"Cut of node 3, but nodes are 0 to 2":                func(n *redlocktest.Nodes) { n.Cut(3) },
 		"Hang of node -1":                                    func(n *redlocktest.Nodes) { n.Hang(-1) },
 		"Stop of node 1, which is stopped: Restart it first": func(n *redlocktest.Nodes) { n.Stop(1); n.Stop(1) },
 		"Delay of node 1, which is stopped": func(n *redlocktest.Nodes) {

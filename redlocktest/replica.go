@@ -15,7 +15,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// Election is the name of the election that all Replicas take part in.
+// Election is the name of the election of all Replicas.
 const Election = "test"
 
 // Replica is a process of a service that has jobs. It logs to the log of the test, or nowhere with [Start].
@@ -25,13 +25,13 @@ type Replica struct {
 	Elector   *election.Elector
 	Scheduler *scheduler.Scheduler
 
-	stop  context.CancelFunc // of the campaign, nil if there is none
-	ended chan struct{}      // closed when err is what Elector.Run returned
+	stop  context.CancelFunc // ends the campaign; nil if there is none
+	ended chan struct{}      // closed when Elector.Run has returned and err is set
 	err   error
 }
 
-// Replica makes another process. Its identity is replica-1, replica-2 and so on unless opts say otherwise. It campaigns
-// from [Replica.Run] or [Replica.Lead] on.
+// Replica makes another process. Its identity is replica-1, replica-2 and so on, unless opts set another one. It
+// starts to campaign with [Replica.Run] or [Replica.Lead].
 func (n *Nodes) Replica(opts ...election.Option) *Replica {
 	n.owner.Helper()
 	r := &Replica{Process: n.Process()}
@@ -100,8 +100,8 @@ func (r *Replica) Stop() error {
 	return r.err
 }
 
-// Lead campaigns, unless the replica does so already, and waits until it leads. The wait is longer than any lease: then
-// it is a mistake.
+// Lead campaigns, unless the replica does so already, and waits until it leads. If it does not lead after a wait
+// longer than any lease, the test fails.
 func (r *Replica) Lead() *election.Term {
 	n := r.Process.Nodes
 	n.owner.Helper()

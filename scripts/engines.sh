@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
-# Runs the tests on real servers against other engines than the one that is installed, and prints a table.
+# Runs the tests on real servers with other engines than the installed one, and prints a table.
 #
-#   engines.sh [ENGINE...]        those of Debian, unless others are named
+#   engines.sh [ENGINE...]        tests the engines, by default those of Debian
 #   engines.sh fetch ENGINE       only fetches it, and prints the file of its server
 #
 # An ENGINE is debian:RELEASE/PACKAGE; docker:IMAGE, from a registry; or the file of a server.
-# What is fetched goes into a folder of the user, with the loader and the libraries of its release. Nothing is installed.
+# An engine is fetched into a folder of the user, with the loader and the libraries of its release. Nothing is installed.
 set -euo pipefail
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/redlockfx-engines
 mirror=http://deb.debian.org/debian
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
 
-# from_debian unpacks a package and all that it depends on into a folder. apt checks the signatures; it is told that nothing
-# at all is installed, so it fetches the C library too.
+# from_debian unpacks a package and all its dependencies into a folder. apt checks the signatures. It sees an empty
+# list of
+# installed packages, so it fetches the C library too.
 from_debian() {
 	local suite=${1%%/*} package=${1#*/} root=$2 apt=$2.apt
 	mkdir -p "$apt"/{lists/partial,archives/partial,etc/apt.conf.d,etc/preferences.d} "$root"
@@ -66,12 +67,12 @@ server_in() {
 # program prints a program that starts a server with the loader and the libraries of its folder.
 program() {
 	local root=$1 server=$2 loader libraries
-	# Other names of it may be links to the root of this machine.
+	# Its other names may be links to the root of this machine.
 	loader=$(find "$root/" \( -name 'ld-linux*.so.*' -o -name 'ld-musl-*.so.1' \) \( -type f -o -path '*-linux-gnu/*' \) -print -quit)
 	libraries=$(find "$root/" -name '*.so*' -printf '%h\n' | sort -u | paste -sd:)
 	echo '#!/usr/bin/env bash'
 	case $server in
-	*dragonfly) # it has few of the settings of Redis, and refuses to start with others
+	*dragonfly) # it refuses to start with most settings of Redis
 		cat <<-'END'
 			own=(--proactor_threads=1 --dbfilename=)
 			while [ $# -gt 0 ]; do
@@ -93,7 +94,7 @@ program() {
 	fi
 }
 
-# name_of prints how files of an engine are called.
+# name_of prints the name for the files of an engine.
 name_of() { tr -c 'a-zA-Z0-9.\n' - <<<"$1"; }
 
 # fetch prints a program that starts the server of an engine.
@@ -105,7 +106,7 @@ fetch() {
 	fi
 	root=$cache/$(name_of "$engine")
 	if [ ! -x "$root/server" ]; then
-		rm -rf "$root" # what was interrupted
+		rm -rf "$root" # the rest of an interrupted fetch
 		case $engine in
 		debian:*) from_debian "${engine#debian:}" "$root" ;;
 		docker:*) from_docker "${engine#docker:}" "$root" ;;
@@ -118,7 +119,7 @@ fetch() {
 		program "$root" "$server" >"$root/server.new"
 		chmod +x "$root/server.new"
 		"$root/server.new" --version >&2
-		mv "$root/server.new" "$root/server" # now it is whole
+		mv "$root/server.new" "$root/server" # now it is complete
 	fi
 	echo "$root/server"
 }
@@ -129,7 +130,7 @@ if [ "${1:-}" = fetch ]; then
 fi
 [ $# -gt 0 ] || set -- debian:trixie/valkey-server debian:trixie/redis-server debian:forky/valkey-server
 
-count() { grep -cE "^ *--- $1: " "$out" || true; } # tests that ended so
+count() { grep -cE "^ *--- $1: " "$out" || true; } # the number of tests with this result
 
 status=0 table=""
 for engine; do
@@ -145,7 +146,7 @@ for engine; do
 		"$(count PASS)" "$(count FAIL)" "$(count SKIP)" "$result")$'\n'
 	if [ $result = FAILED ]; then
 		grep -E '^ *--- FAIL: ' "$out" || tail -n 20 "$out"
-		echo "engines: all of it is in $out"
+		echo "engines: the whole output is in $out"
 	fi
 done
 printf '\n%-30s %-24s %6s %6s %7s\n%s' engine server passed failed skipped "$table"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Builds an image of redlockctl for one platform, with docker, podman or buildah: the first that is there, or BUILDER.
+# Builds an image of redlockctl for one platform, with BUILDER, or with the first of docker, podman and buildah that
+# exists.
 #
 #   image.sh [TAG [OS/ARCH]]                      redlockctl:dev and linux/amd64, unless others are named
-#   image.sh context FOLDER [OS/ARCH [VERSION]]   only what goes into it
+#   image.sh context FOLDER [OS/ARCH [VERSION]]   only puts its files into a folder
 #
-# What is behind the last colon of TAG is what "redlockctl --version" says.
+# "redlockctl --version" prints the part of TAG after the last colon.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -15,7 +16,7 @@ context() {
 	for authorities in "${SSL_CERT_FILE:-}" /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem; do
 		[ ! -s "$authorities" ] || break
 	done
-	[ -s "$authorities" ] || { echo 'image: no file of CAs was found: set SSL_CERT_FILE' >&2; return 1; }
+	[ -s "$authorities" ] || { echo 'image: found no file of CAs, set SSL_CERT_FILE' >&2; return 1; }
 	mkdir -p "$folder"
 	cp "$authorities" "$folder/ca-certificates.crt"
 	cp "$root/cmd/redlockctl/Containerfile" "$folder/Containerfile"
@@ -31,7 +32,7 @@ if [ "${1:-}" = context ]; then
 	exit
 fi
 tag=${1:-redlockctl:dev} platform=${2:-linux/amd64}
-builder=$(command -v "${BUILDER:-docker}" || command -v podman || command -v buildah) || { echo 'image: neither docker, podman nor buildah is there' >&2; exit 1; }
+builder=$(command -v "${BUILDER:-docker}" || command -v podman || command -v buildah) || { echo 'image: found neither docker, podman nor buildah' >&2; exit 1; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 version=${tag##*:}

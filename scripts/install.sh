@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the tests need besides Go: redis-server, redis-cli, prometheus with its promtool, PostgreSQL, MariaDB and, on
-# Linux, the C compiler that -race asks for; and what else is named.
+# Installs what the tests need besides Go: redis-server, redis-cli, prometheus with its promtool, PostgreSQL, MariaDB
+# and, on
+# Linux, the C compiler that -race needs; and the packages in the arguments.
 # The packages may start services on their usual ports; the tests neither use them nor stop them.
 set -euo pipefail
 

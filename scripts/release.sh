@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Releases all modules under one version, in steps. A step that has been done does nothing when it is run again.
+# Releases all modules with one version, in steps. A step that is done already does nothing.
 #
 #   release.sh VERSION [STEP]
 #
 #   check      the tree is clean and tidy, and the changelog has an entry
 #   vet        go vet and govulncheck in every module
-#   api        [MODULE...] compares the exported names with those of the last release, by apidiff
+#   api        [MODULE...] compares the exported names with those of the last release, using apidiff
 #   root       tags the library's module
 #   modules    makes the other modules require that tag, commits this, and tags them
 #   verify     fetches the tags as a user would: builds a program with each module, and installs redlockctl
-#   binaries   [FOLDER [OS/ARCH...]] builds redlockctl for each platform, with an SBOM (SPDX) each and checksums of all
+#   binaries   [FOLDER [OS/ARCH...]] builds redlockctl for each platform, each with an SBOM (SPDX), and checksums of all
 #
-# Without a step all are run, and then the command that publishes the tags is printed: nothing is pushed here.
+# Without a step it runs all of them, and prints the command that publishes the tags. It pushes nothing.
 # CONTRIBUTING.md says which modules are released and why.
 set -euo pipefail
 
@@ -21,7 +21,7 @@ version=${1:-} step=${2:-all}
 unreleased='Until the first release|no release yet|not released yet' # in documents
 cd "$(dirname "$0")/.."
 root=$PWD
-modules=() # the released ones beside the library, which have a go.work for development
+modules=() # the released ones except the library; they have a go.work for development
 for file in */go.work */*/go.work */*/*/go.work; do
 	[ ! -f "$file" ] || modules+=("${file%/go.work}")
 done
@@ -48,7 +48,7 @@ check() {
 	bash scripts/tidy.sh -diff . "${modules[@]}"
 }
 
-# entry prints what the changelog says of this version.
+# entry prints the changelog's entry for this version.
 entry() { awk -v start="## [${version#v}] " 'index($0, start) == 1 { on = 1; next } /^## |^\[/ { on = 0 } on' CHANGELOG.md; }
 
 # api compares the exported names with those of the last release. Only a new minor version before v1, or a new major version,
@@ -91,7 +91,7 @@ vet() {
 	if curl -sSfo /dev/null --max-time 20 "$database/index/db.json"; then
 		make --no-print-directory vulnerabilities VULNDB="$database"
 	else
-		say "$database cannot be reached: known vulnerabilities are not looked for"
+		say "$database cannot be reached: skipped the check for known vulnerabilities"
 	fi
 }
 
@@ -107,8 +107,9 @@ tag_root() {
 	say "the library is $version"
 }
 
-# fetch downloads tags of this repository as the module proxy would, and sets GOPROXY to a proxy of these files, before those
-# of what other modules are already in the module cache, and the usual one. What is fetched later goes into a cache of its own.
+# fetch downloads tags of this repository as the module proxy would, and sets GOPROXY: first a proxy of these files,
+# then the
+# module cache, then the usual proxy. Later downloads go into a separate cache.
 fetch() {
 	local tag path modules=()
 	for tag; do
@@ -151,7 +152,8 @@ tag_modules() {
 			diff -u "$work/go.mod" "$module/go.mod" || fail "$module/go.mod changed by more than the version of the library"
 		done
 	)
-	# Modules that nobody fetches replace the library by its folder, but must not require less than one that they use.
+	# Modules that users do not fetch replace the library with its folder, but must not require an older version of it
+	# than the modules they use.
 	for module in $(git grep -lE "^(require )?\s*$library v" -- '*/go.mod'); do
 		go mod edit -require="$library@$version" "$module"
 	done
@@ -177,17 +179,17 @@ verify() {
 	)
 }
 
-# install_program installs a program as its README says.
+# install_program installs a program as its README describes.
 install_program() {
 	local name=${1##*/}
 	say "go install $1@$version"
 	GOBIN=$work/bin go -C "$work" install "$1@$version"
 	"$work/bin/$name" --help >/dev/null
 	go version -m "$work/bin/$name" | awk -v version="$version" '$1 == "mod" && $3 == version { ok = 1 } END { exit !ok }' ||
-		fail "$name does not say that it is $version"
+		fail "$name --version does not print $version"
 }
 
-# build_consumer builds a program that imports each package that a module has for users.
+# build_consumer builds a program that imports each public package of a module.
 build_consumer() {
 	local folder
 	folder=$(mktemp -d "$work/consumer.XXXXXX")
@@ -211,7 +213,7 @@ build_consumer() {
 	cd "$root"
 }
 
-# binaries needs the tags: what is linked are the versions that go install gives users.
+# binaries needs the tags, because it links the same versions as go install.
 binaries() {
 	local out platform platforms=("${@:2}") name files=()
 	[ ${#platforms[@]} -gt 0 ] || platforms=(linux/amd64 linux/arm64 darwin/amd64 darwin/arm64)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs targets of the Makefile one after the other and prints how long each took.
-# Stops at the first that fails, names it, and exits with its status.
+# It stops at the first one that fails, names it, and exits with its status.
 set -uo pipefail
 
 table=""

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs go mod tidy in modules of this repository, or with -diff shows what it would change and fails if that is anything.
+# Runs go mod tidy in modules of this repository. With -diff it shows the changes instead, and fails if there are any.
 #
 #   tidy.sh [-diff] MODULE...
 #
 # A module with a go.work requires a version of the library that the module proxy may not have yet, and go mod tidy ignores
-# go.work. It is tidied in a copy of its go.mod that replaces the library by its folder.
+# go.work. So it is tidied in a copy of its go.mod that replaces the library with its folder.
 set -euo pipefail
 
 library=github.com/redlockfx/redlockfx
@@ -17,7 +17,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# released tidies a module that has a go.work, in a shell of its own that ends with the first error.
+# released tidies a module that has a go.work, in a subshell that ends at the first error.
 released() (
 	set -e
 	module=$1 folder=$work/$1
@@ -26,7 +26,7 @@ released() (
 	go mod edit -replace="$library=$PWD" "$folder/go.mod"
 	GOWORK=off go -C "$module" mod tidy -modfile="$folder/go.mod"
 	go mod edit -dropreplace="$library" "$folder/go.mod"
-	# What is replaced has no checksum: keep those of the last release.
+	# A replaced module gets no checksums, so keep those of the last release.
 	{ grep "^$library " "$module/go.sum" || true; cat "$folder/go.sum"; } | LC_ALL=C sort -s -t ' ' -k 1,1 >"$folder/go.sum.new"
 	mv "$folder/go.sum.new" "$folder/go.sum"
 	status=0

@@ -15,26 +15,27 @@ import (
 
 const (
 	minRetention = time.Hour
-	maxRetention = 90 * 24 * time.Hour // asynq keeps archived tasks for no longer
-
-	// apart is how far the clocks of replicas and of asynq's servers may be from each other.
+	maxRetention = 90 * 24 * time.Hour // asynq does not keep archived tasks longer
+	// apart is how much the clocks of replicas and of asynq's servers may differ.
 	apart = time.Minute
 )
 
-// ErrTooOld is returned for a further attempt at a tick so old that asynq may have enqueued, processed and forgotten its task.
+// ErrTooOld is returned for an attempt after the first at a tick so old that asynq may have processed and deleted its
+// task.
 var ErrTooOld = errors.New("asynqtick: too old to tell whether the task was enqueued")
 
-// Job returns a function for [scheduler.Job] that enqueues a task of a type, with the key of the run as its ID. If there is a task
-// with that ID already, an earlier attempt has enqueued it, and the run succeeds.
+// Job returns a function for [scheduler.Job] that enqueues a task of the given type, with the key of the run as its
+// ID. If there is a task with that ID already, an earlier attempt has enqueued it, and the run succeeds.
 //
 // The retention is how long a completed task is kept, from an hour to 90 days. Too short: a tick that is attempted again after an
-// outage fails with [ErrTooOld]. Too long: completed tasks fill the memory of the queue's Redis. See the package's documentation.
+// outage fails with [ErrTooOld]. Too long: completed tasks fill the memory of the queue's Redis. See the package documentation.
 //
-// payload makes the payload of the task; nil is none. It must return the same for each attempt at a tick, since any of them may be
-// the one that counts. Its error is that of the run.
+// payload makes the payload of the task; nil means none. It must return the same for each attempt at a tick, because
+// any of them may be the one that is enqueued. If it fails, the run fails with its error.
 //
-// opts are asynq's, apart from those that conflict with this: TaskID and Retention are set here, Unique and Group take tasks of
-// different ticks for one, and Deadline and ProcessAt are one instant for all ticks. The error has all problems of the arguments.
+// opts are asynq's, except those that conflict with this: Job sets TaskID and Retention itself, Unique and Group
+// merge tasks of different ticks, and Deadline and ProcessAt are one instant for all ticks. The error has all
+// problems of the arguments.
 func Job(
 	client *asynq.Client, taskType string, retention time.Duration,
 	payload func(ctx context.Context, run scheduler.Run) ([]byte, error), opts ...asynq.Option,
@@ -61,7 +62,7 @@ func Job(
 	return s.send, nil
 }
 
-// problem says why an option cannot be used here.
+// problem returns why an option cannot be used.
 func problem(opt asynq.Option) error {
 	if opt == nil {
 		return errors.New("it is nil")
@@ -72,11 +73,11 @@ func problem(opt asynq.Option) error {
 	case asynq.RetentionOpt:
 		return fmt.Errorf("%v: the retention is an argument of Job", opt)
 	case asynq.UniqueOpt:
-		return fmt.Errorf("%v: it refuses the task of one tick while that of another is there", opt)
+		return fmt.Errorf("%v: it refuses a tick's task while the task of another tick exists", opt)
 	case asynq.GroupOpt:
-		return fmt.Errorf("%v: a group becomes one task with another ID, and the IDs of its tasks are forgotten", opt)
+		return fmt.Errorf("%v: a group becomes one task with another ID, and the IDs of its tasks are lost", opt)
 	case asynq.DeadlineOpt, asynq.ProcessAtOpt:
-		return fmt.Errorf("%v: it is the same instant for every tick, use Timeout or ProcessIn", opt)
+		return fmt.Errorf("%v: it would be the same instant for every tick, use Timeout or ProcessIn", opt)
 	case asynq.QueueOpt:
 		if name, ok := opt.Value().(string); ok && strings.TrimSpace(name) == "" {
 			return errors.New("the name of the queue is empty")
@@ -93,7 +94,7 @@ type sender struct {
 	opts      []asynq.Option
 }
 
-// send is the Run of a job.
+// send is the Run function of the job.
 func (s sender) send(ctx context.Context, run scheduler.Run) error {
 	var payload []byte
 	if s.payload != nil {

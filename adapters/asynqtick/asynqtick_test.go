@@ -31,7 +31,7 @@ func payload(_ context.Context, run scheduler.Run) ([]byte, error) {
 	return []byte(run.Tick.String()), nil
 }
 
-// at is a run of a tick that long ago.
+// at returns a run of a tick that long ago.
 func at(ago time.Duration, attempt int) scheduler.Run {
 	return scheduler.Run{Job: "report", Tick: time.Now().Add(-ago).Truncate(time.Minute).UTC(), Token: 7, Attempt: attempt}
 }
@@ -72,7 +72,7 @@ func TestJob_IsRepeatedAfterALostAnswer(t *testing.T) {
 	}
 }
 
-// The ID of a task is known after the task was completed, and after it was archived.
+// asynq knows the ID of a task after it was completed, and after it was archived.
 func TestJob_KnowsTasksThatAreProcessed(t *testing.T) {
 	for state, result := range map[string]error{"completed": nil, "archived": fmt.Errorf("no use: %w", asynq.SkipRetry)} {
 		t.Run(state, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestJob_KnowsTasksThatAreProcessed(t *testing.T) {
 			run.Attempt = 2
 			must(t, send(t.Context(), run))
 			other := at(5*time.Minute, 1)
-			must(t, send(t.Context(), other)) // whatever the repetition had enqueued is processed before this
+			must(t, send(t.Context(), other)) // anything that the repetition enqueued is processed before this task
 			if id := <-calls; id != other.Key() {
 				t.Errorf("%q is processed again", id)
 			}
@@ -126,13 +126,13 @@ func TestJob_RefusesARepetitionThatCouldBeForgotten(t *testing.T) {
 	}
 }
 
-func TestJob_FailsWhileRedisIsAwayAndIsRetried(t *testing.T) {
+func TestJob_FailsWhileRedisIsDownAndIsRetried(t *testing.T) {
 	q := newQueue(t)
 	send, run := q.job(t), at(time.Minute, 1)
 	must(t, q.node.Kill())
 	err := send(t.Context(), run)
 	if err == nil || !strings.Contains(err.Error(), run.Key()) {
-		t.Errorf("Redis is away: %v", err)
+		t.Errorf("Redis is down: %v", err)
 	}
 	must(t, q.node.Restart(t.Context()))
 	run.Attempt = 2
@@ -190,7 +190,7 @@ func TestJob_RefusesWhatCannotWork(t *testing.T) {
 	}
 }
 
-// Attempts at a hundred ticks come from several replicas at a time, and some of their answers are lost.
+// Several replicas attempt a hundred ticks at the same time, and some of their answers are lost.
 func TestJob_EnqueuesEachOfAHundredTicksOnce(t *testing.T) {
 	const ticks, senders = 100, 4
 	q := newQueue(t)

@@ -34,9 +34,9 @@ const (
 type settings struct {
 	Nodes  []string
 	Queue  string
-	Plain  bool   // without package asynqtick
-	KillAt int    // the process kills itself after it has enqueued that many tasks
-	Calm   string // unless there is this file
+	Plain  bool   // enqueue without package asynqtick
+	KillAt int    // the process kills itself after it has enqueued this many tasks
+	Calm   string // if this file exists, it does not
 }
 
 func TestJob_EnqueuesOnceThoughLeadersAreKilledAndAnswersAreLost(t *testing.T) {
@@ -48,7 +48,7 @@ func TestJob_EnqueuesOnceThoughLeadersAreKilledAndAnswersAreLost(t *testing.T) {
 	t.Logf("%d ticks have one task each, %d leaders were killed", ticks, h.service.Ended())
 }
 
-// Without it the other one proves nothing.
+// Shows that the test above would find repeated tasks.
 func TestJob_ComparedWithTasksWithoutID(t *testing.T) {
 	h := newHarness(t, true)
 	ticks, _, repeated := h.play()
@@ -63,7 +63,7 @@ type harness struct {
 	t       *testing.T
 	service *replicas.Service
 	mu      sync.Mutex
-	counts  map[string]int // of tasks that were processed, by their payload
+	counts  map[string]int // number of processed tasks, by payload
 	calm    string         // the file that ends the killing
 }
 
@@ -92,7 +92,8 @@ func newHarness(t *testing.T, plain bool) *harness {
 	return h
 }
 
-// play waits until all leaders that kill themselves are gone and the jobs have caught up, and judges the ticks.
+// play waits until all leaders that kill themselves are gone and the jobs have caught up. It returns the number of
+// ticks, and the missing and repeated ones.
 func (h *harness) play() (ticks, missing int, repeated []string) {
 	h.t.Helper()
 	replicas.Await(h.t, "the leaders are killed, and there are enough ticks", func() bool {
@@ -123,7 +124,7 @@ func (h *harness) play() (ticks, missing int, repeated []string) {
 	return ticks, missing, repeated
 }
 
-// beReplica returns with an error, if at all.
+// beReplica runs a replica. It returns only on an error.
 func beReplica(variable string) error {
 	var s settings
 	if err := json.Unmarshal([]byte(variable), &s); err != nil {

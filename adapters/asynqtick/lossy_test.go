@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// lossy dials connections that lose the answer to a script: Redis has run it, and the client does not learn of it.
-type lossy struct{ lose atomic.Int64 } // how many answers are still to be lost
+// lossy dials connections that lose the answer to a script: Redis runs it, but the client does not get the answer.
+type lossy struct{ lose atomic.Int64 } // how many more answers to lose
 
 func (l *lossy) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	var dialer net.Dialer
@@ -25,7 +25,7 @@ func (l *lossy) dial(ctx context.Context, network, addr string) (net.Conn, error
 type lossyConn struct {
 	net.Conn
 	lossy *lossy
-	loses bool // the answer to what was written last
+	loses bool // lose the answer to the last write
 }
 
 func (c *lossyConn) Write(b []byte) (int, error) {

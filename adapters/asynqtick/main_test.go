@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	testmain.Run(m)
 }
 
-// queue is asynq on a real redis-server, and a client of it whose next answers can be lost.
+// queue is asynq on a real redis-server, with a client whose next answers can be lost.
 type queue struct {
 	*asynq.Inspector
 	node   *redisproc.Node
@@ -60,7 +60,7 @@ func (q *queue) serve(t *testing.T, handle func(ctx context.Context, task *asynq
 	t.Cleanup(server.Shutdown)
 }
 
-// silent is a logger of asynq.
+// silent is a logger for asynq that logs nothing.
 type silent struct{}
 
 func (silent) Debug(...any) {}

@@ -17,12 +17,12 @@ import (
 func TestMain(m *testing.M) { testmain.Run(m) }
 
 const (
-	apart = 300 * time.Millisecond // two replicas
-	short = 5 * time.Millisecond   // a job
+	apart = 300 * time.Millisecond // between the ticks of two replicas
+	short = 5 * time.Millisecond   // a short run
 	ticks = 60
 )
 
-// runs counts those of a job that ticks every two seconds, in two replicas that are apart.
+// runs counts the runs of a job that ticks every two seconds in two replicas, whose ticks are apart.
 func runs(t *testing.T, lockers ...gocron.Locker) int64 {
 	t.Helper()
 	var n atomic.Int64
@@ -67,7 +67,7 @@ func TestLocker_RunsATickOnceThoughReplicasAreApart(t *testing.T) {
 	})
 }
 
-// What it is compared with: released at once, the lock is free when the other replica comes.
+// The comparison: a lock that is released at once is free when the other replica asks for it.
 func TestLocker_OfGocronRedisLockRunsThemTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := redlocktest.New(t, 1)
@@ -85,7 +85,7 @@ func TestLocker_OfGocronRedisLockRunsThemTwice(t *testing.T) {
 	})
 }
 
-// A run that is longer than the least keeps the lock, and gives it up at its end.
+// A run that is longer than the minimum time keeps the lock, and releases it at its end.
 func TestLocker_IsHeldForAsLongAsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := redlocktest.New(t, 3)
@@ -115,7 +115,8 @@ func TestLocker_IsHeldForAsLongAsTheRun(t *testing.T) {
 	})
 }
 
-// A run that is shorter than the least, but so long that its lease was extended: it is free for the next tick.
+// If a run is shorter than the minimum time, but long enough that its lease was extended, the lock is free for the
+// next tick.
 func TestLocker_IsHeldNoLongerThanTheLeast(t *testing.T) {
 	for _, run := range []time.Duration{0, 200 * time.Millisecond, 400 * time.Millisecond, 900 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {

@@ -1,10 +1,10 @@
-// Package leadercron has robfig/cron run jobs on the leader alone:
+// Package leadercron makes robfig/cron run jobs on the leader alone:
 //
 //	jobs := cron.New(cron.WithChain(leadercron.OnLeader(elector)))
 //
-// It is a question before each run, and no claim: each replica ticks by its own clock, so around a change of the
-// leader a tick may run twice, or not at all, and a run goes on when the lease is lost. Package scheduler has jobs
-// that run once, whose contexts end in time.
+// It checks before each run whether this process leads, and claims no tick. Each replica ticks by its own clock, so
+// around a change of leader a tick may run twice or not at all, and a run continues when the lease is lost. With
+// package scheduler each tick runs once, and the contexts of runs end in time.
 package leadercron
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/redlockfx/redlockfx/election"
 )
 
-// OnLeader leaves a job's run out where elector does not lead when it is to begin.
+// OnLeader returns a wrapper that skips a run if elector does not lead when the run would start.
 func OnLeader(elector *election.Elector) cron.JobWrapper {
 	return func(job cron.Job) cron.Job {
 		return cron.FuncJob(func() {

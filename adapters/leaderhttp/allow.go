@@ -17,8 +17,8 @@ import (
 //
 //	Hosts("10.0.0.0/8:8080", "[fd00::/8]:8080", "*.billing.svc.cluster.local:8080", "billing-1:8080")
 //
-// A URL without a port has 80 for http and 443 for https. Ranges match addresses only, and never a name that leads to one.
-// Names match names only. An address with a zone, [fe80::1%25eth0], is never allowed.
+// A URL without a port means 80 for http and 443 for https. Ranges match addresses only, never a name that resolves
+// to one. Names match names only. An address with a zone, [fe80::1%25eth0], is never allowed.
 func Hosts(patterns ...string) (func(*url.URL) error, error) {
 	var all []pattern
 	var problems []error
@@ -49,10 +49,10 @@ func Hosts(patterns ...string) (func(*url.URL) error, error) {
 	}, nil
 }
 
-// pattern matches hosts: by their addresses if the range is valid, and otherwise by their names.
+// pattern matches addresses if its range is valid, and names otherwise.
 type pattern struct {
 	addresses netip.Prefix
-	label     bool // one label must be before the name
+	label     bool // the host must have one label before the name
 	name      string
 	port      string
 }
@@ -97,7 +97,7 @@ func (p pattern) matches(host string) bool {
 		return err == nil && p.addresses.Contains(addr)
 	}
 	if err == nil {
-		return false // the dots of an address, and what its zone has, are no labels of a name
+		return false // the parts of an address and its zone are not labels of a name
 	}
 	if p.label {
 		label, domain, _ := strings.Cut(host, ".")
@@ -106,7 +106,7 @@ func (p pattern) matches(host string) bool {
 	return host == p.name
 }
 
-// address returns host and port of the authority of a URL so that those of the same server read the same.
+// address returns the host and the port of a URL in a normal form, equal for all spellings of one server.
 func address(authority, scheme string) (host, port string) {
 	u := url.URL{Host: authority}
 	host = strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))

@@ -19,7 +19,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
-// hosts are patterns that a test relies on.
+// hosts returns Hosts of patterns that must be valid.
 func hosts(t *testing.T, patterns ...string) func(*url.URL) error {
 	t.Helper()
 	allow, err := leaderhttp.Hosts(patterns...)
@@ -29,7 +29,7 @@ func hosts(t *testing.T, patterns ...string) func(*url.URL) error {
 	return allow
 }
 
-// follower returns a replica that follows one whose value is what somebody who may write to the nodes wrote.
+// follower returns a replica whose leader has the given value, as somebody with write access to the nodes may set it.
 func follower(t *testing.T, value string) *election.Elector {
 	t.Helper()
 	nodes := redlocktest.New(t, 3)
@@ -37,13 +37,13 @@ func follower(t *testing.T, value string) *election.Elector {
 	return nodes.Replica(election.WithIdentity("b", "http://b:8080")).Elector
 }
 
-// credentials are what a customer's browser sends.
+// credentials adds headers that a customer's browser sends.
 func credentials(r *http.Request) {
 	r.Header.Set("Authorization", "Bearer token")
 	r.Header.Set("Cookie", "session=1")
 }
 
-// Whoever writes the leader's value gets no request, no credentials and no customer.
+// Somebody who forges the leader's value gets no request, no credentials and no customer.
 func TestMiddleware_LeadsOnlyWhereItIsAllowed(t *testing.T) {
 	for _, value := range []string{
 		"http://evil.example:666/x", "http://169.254.169.254", "http://a:22", "https://a:8443", "http://a.evil.example:8080", "http://xa:8080",
@@ -169,17 +169,17 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// An address is connected to without its zone, whatever domain the zone looks like.
+// Dialing ignores the zone of an address, so a zone that looks like a domain must not make it allowed.
 func TestProxy_SendsNothingToAnAddressWithADomainAsItsZone(t *testing.T) {
 	for listen, host := range map[string]string{"[::1]:0": "::1", "127.0.0.1:0": "::ffff:7f00:1"} {
 		listener, err := net.Listen("tcp", listen)
 		if err != nil {
-			t.Log(err) // a machine without IPv6 has the other one
+			t.Log(err) // a machine without IPv6 uses the other address
 			continue
 		}
 		reached := make(chan *http.Request, 1)
 		inside := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached <- r }))
-		_ = inside.Listener.Close() // nobody has its address
+		_ = inside.Listener.Close() // no request gets its address
 		inside.Listener = listener
 		inside.Start()
 		t.Cleanup(inside.Close)
@@ -200,7 +200,7 @@ func TestProxy_SendsNothingToAnAddressWithADomainAsItsZone(t *testing.T) {
 	}
 }
 
-// allowStock is what an application may write to allow the hosts of a domain.
+// allowStock is a function that an application may write to allow the hosts of a domain.
 func allowStock(u *url.URL) error {
 	if strings.HasSuffix(u.Hostname(), ".stock.svc") {
 		return nil

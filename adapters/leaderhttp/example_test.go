@@ -28,7 +28,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	allow, err := leaderhttp.Hosts("10.0.0.0/8:8080") // where replicas are
+	allow, err := leaderhttp.Hosts("10.0.0.0/8:8080") // the replicas' addresses
 	if err != nil {
 		log.Fatal(err)
 	}

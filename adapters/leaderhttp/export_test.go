@@ -1,4 +1,4 @@
 package leaderhttp
 
-// OwnTransport is what a Proxy uses unless it gets another one.
+// OwnTransport returns the default transport of Proxy.
 var OwnTransport = newTransport

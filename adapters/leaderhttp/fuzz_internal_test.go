@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// Whatever the nodes name as the leader's address, it is one of the replicas or it is refused.
+// Any address that the nodes name as the leader's is one of the replicas, or is refused.
 func FuzzLeader(f *testing.F) {
 	for _, value := range []string{
 		"http://10.1.2.3:8080", "https://pod-1.billing.svc:8080/base/", "http://[::ffff:10.1.2.3]:8080", "http://user:pw@10.1.2.3:8080",
@@ -40,7 +40,8 @@ func FuzzLeader(f *testing.F) {
 	})
 }
 
-// Whatever headers a client sends, the leader gets none that speaks for the connection or for somebody else, and all others.
+// The leader gets all headers of a client, except those about the connection and those that claim to be from somebody
+// else.
 func FuzzHeaders(f *testing.F) {
 	f.Add("close, X-Auth", "203.0.113.9", "for=a", "other", "a=1;b=2")
 	f.Add("Redlock-Forwarded", "a, b", "", "billing", "%zz")

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// network leads each request to the replica of its host, without a socket.
+// network routes each request to the replica of its host, without a socket.
 type network map[string]http.Handler
 
 func (n network) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -44,7 +44,7 @@ func (n network) RoundTrip(r *http.Request) (*http.Response, error) {
 // anywhere allows every address.
 func anywhere(*url.URL) error { return nil }
 
-// answering says which replica it is, and what it was asked.
+// answering returns a handler that answers with the name of its replica and the request.
 func answering(id string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body) // of a test
@@ -82,7 +82,7 @@ func TestProxy_HasTheLeaderAnswer(t *testing.T) {
 		w := ask(onB, "POST", "/stock?x=1", "two")
 		want(t, w, http.StatusServiceUnavailable, "no leader to answer")
 		if w.Header().Get("Retry-After") != "1" {
-			t.Error("it does not say when to try again")
+			t.Error("Retry-After is missing")
 		}
 		a.Lead()
 		b.Run()
@@ -103,13 +103,13 @@ func TestProxy_RefusesALoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := redlocktest.New(t, 3)
 		replicas := make(network)
-		// The leader's value leads to another replica that does not lead.
+		// The leader's value names another replica, which does not lead.
 		a := nodes.Replica(election.WithIdentity("a", "http://b:8080"))
 		b := nodes.Replica(election.WithIdentity("b", "http://b:8080"))
 		replicas["b:8080"] = leaderhttp.Proxy(b.Elector, anywhere, leaderhttp.WithTransport(replicas))(answering("b"))
 		a.Lead()
 		want(t, ask(replicas["b:8080"], "GET", "/", ""), http.StatusLoopDetected, "does not lead either")
-		// That of another election does not concern this one.
+		// The header of another election does not matter.
 		other := func(r *http.Request) { r.Header.Set("Redlock-Forwarded", "another") }
 		want(t, ask(leaderhttp.Redirect(b.Elector, anywhere)(answering("b")), "GET", "/", "", other), http.StatusTemporaryRedirect, "")
 	})
@@ -145,7 +145,7 @@ func TestRedirect_WithoutAURLToLeadTo(t *testing.T) {
 	}
 }
 
-// All candidates say the address of a balancer, httptest's example.com: the client would go in a circle.
+// All candidates publish the address of a load balancer, httptest's example.com: the client would be redirected forever.
 func TestRedirect_RefusesToLeadWhereTheRequestCameTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := redlocktest.New(t, 3)
@@ -153,11 +153,11 @@ func TestRedirect_RefusesToLeadWhereTheRequestCameTo(t *testing.T) {
 		b := nodes.Replica(election.WithIdentity("b", "http://example.com"))
 		a.Lead()
 		w := ask(leaderhttp.Redirect(b.Elector, anywhere)(answering("b")), "GET", "/", "")
-		want(t, w, http.StatusLoopDetected, "has led here")
+		want(t, w, http.StatusLoopDetected, "leads back here")
 	})
 }
 
-// However many requests there are, the nodes are asked once a second.
+// The nodes are asked once a second, no matter how many requests there are.
 func TestMiddleware_AsksTheNodesOnceASecond(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		candidate := func(id string) *election.Elector {
@@ -178,7 +178,7 @@ func TestMiddleware_AsksTheNodesOnceASecond(t *testing.T) {
 		})
 		h := leaderhttp.Redirect(b, anywhere)(answering("b"))
 		time.Sleep(5 * time.Second)
-		want(t, ask(h, "GET", "/", ""), http.StatusTemporaryRedirect, "") // the nodes meet the process
+		want(t, ask(h, "GET", "/", ""), http.StatusTemporaryRedirect, "") // connects this process to the nodes
 		time.Sleep(5 * time.Second)
 		requests := func() int { return c.Requests(0) + c.Requests(1) + c.Requests(2) }
 		before := requests()

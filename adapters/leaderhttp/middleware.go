@@ -14,19 +14,19 @@ import (
 	"github.com/redlockfx/redlockfx/election"
 )
 
-// forwarded is set on what is sent on, to the election's name.
+// forwarded is a header that forwarded requests have, with the election's name.
 const forwarded = "Redlock-Forwarded"
 
-// Redirect answers on the leader, and otherwise with 307 to the same path and query there; 508 if that is the address that
-// the client has asked already, as of a balancer in front of all. allow returns an error for a URL that no client may be
-// led to: see [Hosts]. It must not be nil.
+// Redirect calls the handler on the leader. Other replicas answer with 307 to the same path and query on the leader.
+// They answer 508 if that is the address that the client has just asked, for example a load balancer in front of all
+// replicas. allow returns an error for a URL to which no client may be redirected: see [Hosts]. It must not be nil.
 func Redirect(
 	elector *election.Elector, allow func(leader *url.URL) error, opts ...Option,
 ) func(http.Handler) http.Handler {
 	return onLeader(elector, newSettings(allow, opts), func(w http.ResponseWriter, r *http.Request, base *url.URL) {
 		host, port := address(base.Host, base.Scheme)
 		if askedHost, askedPort := address(r.Host, base.Scheme); host == askedHost && port == askedPort {
-			refuse(w, http.StatusLoopDetected, "the leader is at the address that has led here")
+			refuse(w, http.StatusLoopDetected, "the leader's address leads back here")
 			return
 		}
 		to := *base
@@ -38,8 +38,9 @@ func Redirect(
 	})
 }
 
-// Proxy answers on the leader, and otherwise with what the leader answers; 502 if the leader does not. allow returns an
-// error for a URL that no request may be sent to: see [Hosts]. It must not be nil.
+// Proxy calls the handler on the leader. Other replicas forward the request to the leader and return its answer, or
+// 502 if it does not answer. allow returns an error for a URL to which no request may be sent: see [Hosts]. It must
+// not be nil.
 func Proxy(
 	elector *election.Elector, allow func(leader *url.URL) error, opts ...Option,
 ) func(http.Handler) http.Handler {
@@ -53,7 +54,7 @@ func Proxy(
 	})
 }
 
-// proxyTo sends requests of an election on to its leader.
+// proxyTo returns a proxy that forwards requests to the leader of an election.
 func (s *settings) proxyTo(base *url.URL, election string, errorLog *log.Logger) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Transport: s.transport,
@@ -74,7 +75,7 @@ func (s *settings) proxyTo(base *url.URL, election string, errorLog *log.Logger)
 	}
 }
 
-// setForwarded sets the headers that say where the request came from. ReverseProxy has removed the client's.
+// setForwarded sets the headers that say where the request came from. ReverseProxy has removed those of the client.
 func (s *settings) setForwarded(p *httputil.ProxyRequest) {
 	const chain = "X-Forwarded-For"
 	if before := p.In.Header[chain]; s.gateway && len(before) > 0 {
@@ -115,14 +116,15 @@ func onLeader(
 	}
 }
 
-// refuse answers with a text that says nothing of the inside. No cache may keep it for others.
+// refuse answers with a text that reveals nothing internal. No cache may keep it for others.
 func refuse(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Cache-Control", "no-store")
 	http.Error(w, text, status)
 }
 
-// Liveness answers 200 as long as each elector is fit to take part ([election.Elector.Check]), also while Redis is
-// away; 503 with the reason if a restart is the cure. The reason is for operators: do not serve this to the public.
+// Liveness answers 200 as long as each elector can take part ([election.Elector.Check]), even while Redis is down. It
+// answers 503 with the reason if the process needs a restart. The reason is for operators, so do not serve this to
+// the public.
 func Liveness(electors ...*election.Elector) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for _, e := range electors {
@@ -131,6 +133,6 @@ func Liveness(electors ...*election.Elector) http.Handler {
 				return
 			}
 		}
-		_, _ = w.Write([]byte("ok\n")) // whoever asked is gone
+		_, _ = w.Write([]byte("ok\n")) // an error means that the client is gone
 	})
 }

@@ -20,7 +20,8 @@ type settings struct {
 	kept      []string // headers that a Connection header does not remove
 }
 
-// WithLogger sets where it is logged why a request was not led to the leader; nowhere if not set or nil.
+// WithLogger sets the logger for the reasons why requests did not reach the leader. Without it, or with nil, nothing
+// is logged.
 func WithLogger(log *zap.Logger) Option {
 	return func(s *settings) {
 		if log != nil {
@@ -29,8 +30,9 @@ func WithLogger(log *zap.Logger) Option {
 	}
 }
 
-// WithTransport sets how [Proxy] asks the leader. If not set or nil, it connects without a proxy, and waits 30 s at most
-// until the leader begins to answer. Without such a bound, requests to a leader that hangs pile up on all followers.
+// WithTransport sets the transport from [Proxy] to the leader. The default connects without a proxy, and waits up to
+// 30 s until the leader starts to answer. Without such a limit, requests to a leader that hangs pile up on all
+// followers.
 func WithTransport(transport http.RoundTripper) Option {
 	return func(s *settings) {
 		if transport != nil {
@@ -39,9 +41,9 @@ func WithTransport(transport http.RoundTripper) Option {
 	}
 }
 
-// WithGateway says that all requests come through a gateway that sets or removes Forwarded, X-Forwarded-For, -Host, -Proto
-// and the named headers itself. [Proxy] passes these on, and appends to X-Forwarded-For; a Connection header does not
-// remove them. If a client can reach a replica without the gateway, it can write what it likes into them.
+// WithGateway declares that all requests come through a gateway that sets or removes Forwarded, X-Forwarded-For,
+// -Host, -Proto and the named headers itself. [Proxy] passes these on, and appends to X-Forwarded-For; a Connection
+// header does not remove them. If a client can reach a replica without the gateway, it can forge these headers.
 func WithGateway(headers ...string) Option {
 	return func(s *settings) {
 		s.gateway = true
@@ -51,10 +53,10 @@ func WithGateway(headers ...string) Option {
 	}
 }
 
-// newSettings panics if allow is nil: a replica without it would follow whatever the nodes say.
+// newSettings panics if allow is nil, because the replica would then trust any URL on the nodes.
 func newSettings(allow func(*url.URL) error, opts []Option) *settings {
 	if allow == nil {
-		panic("leaderhttp: allow is nil: Redirect and Proxy need to know which URLs are those of replicas, see Hosts")
+		panic("leaderhttp: allow is nil: Redirect and Proxy must know the URLs of the replicas, see Hosts")
 	}
 	s := &settings{allow: allow, log: zap.NewNop()}
 	for _, opt := range opts {
@@ -66,7 +68,7 @@ func newSettings(allow func(*url.URL) error, opts []Option) *settings {
 // newTransport is like [http.DefaultTransport], but for requests between replicas.
 func newTransport() *http.Transport {
 	return &http.Transport{
-		Proxy:                 nil, // that of the environment would get the clients' credentials
+		Proxy:                 nil, // a proxy of the environment would get the clients' credentials
 		DialContext:           (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
 		TLSHandshakeTimeout:   5 * time.Second,
 		ResponseHeaderTimeout: 30 * time.Second,
@@ -74,6 +76,6 @@ func newTransport() *http.Transport {
 		IdleConnTimeout:       90 * time.Second,
 		MaxIdleConnsPerHost:   32,
 		ForceAttemptHTTP2:     true,
-		DisableCompression:    true, // the client gets what the leader sends
+		DisableCompression:    true, // pass on exactly what the leader sends
 	}
 }

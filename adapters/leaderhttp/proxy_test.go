@@ -23,7 +23,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
-// sent returns what reaches the leader of a request to a follower.
+// sent returns the request that reaches the leader when a follower gets a request.
 func sent(t *testing.T, path string, change func(*http.Request), opts ...leaderhttp.Option) (got *http.Request) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -63,7 +63,8 @@ func TestProxy_KeepsWhatAGatewayHasSet(t *testing.T) {
 		}
 		return strings.Join(all, " ")
 	}
-	// Nobody is trusted: RFC 9110 has a Connection header remove what it names, and clients say nothing of themselves.
+	// Without a gateway, a Connection header removes what it names (RFC 9110), and the headers of clients about
+	// themselves are ignored.
 	if got := text(sent(t, "/", change)); got != "   10.0.0.5 http example.com " {
 		t.Errorf("got %q", got)
 	}
@@ -77,7 +78,8 @@ func TestProxy_KeepsWhatAGatewayHasSet(t *testing.T) {
 	}
 }
 
-// One who sends the header of replicas is refused, and nobody else: no cache keeps the answer, and the leader ignores it.
+// A client that sends the replicas' header is refused, without harm to others: no cache keeps the answer, and the
+// leader ignores the header.
 func TestMiddleware_ForwardedFromOutsideDoesNoHarm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := redlocktest.New(t, 3)
@@ -94,13 +96,13 @@ func TestMiddleware_ForwardedFromOutsideDoesNoHarm(t *testing.T) {
 		w = ask(toB, "GET", "/", "")
 		want(t, w, http.StatusTemporaryRedirect, "")
 		if w.Header().Get("Cache-Control") != "no-store" {
-			t.Error("a cache may keep the way to this leader")
+			t.Error("a cache may keep the redirect to this leader")
 		}
 		want(t, ask(leaderhttp.Redirect(a.Elector, anywhere)(answering("a")), "GET", "/", "", outside), http.StatusOK, "a: GET /")
 	})
 }
 
-// The leader's address is the client's own, in another spelling.
+// The leader's address is the one that the client asked, in another spelling.
 func TestRedirect_RefusesALoopInAnySpelling(t *testing.T) {
 	for _, test := range []struct{ value, host string }{
 		{"http://EXAMPLE.com", "example.com"}, {"http://example.com:80", "example.com"}, {"http://example.com", "Example.com:80"},
@@ -129,7 +131,7 @@ func TestRedirect_KeepsThePath(t *testing.T) {
 	}
 }
 
-func TestProxy_SaysNothingOfTheInside(t *testing.T) {
+func TestProxy_RevealsNothingInternal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logged := observer.New(zap.DebugLevel)
 		refuses := transport(func(*http.Request) (*http.Response, error) {
@@ -148,13 +150,13 @@ func TestProxy_SaysNothingOfTheInside(t *testing.T) {
 	})
 }
 
-// The proxy of the environment gets no request between replicas.
+// Requests between replicas do not use the proxy of the environment.
 func TestProxy_AsksNoProxyOfTheEnvironment(t *testing.T) {
 	seen := make(chan string, 10)
 	egress := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Header.Get("Authorization") }))
 	defer egress.Close()
 	const inChild = "LEADERHTTP_TEST_PROXY"
-	if os.Getenv(inChild) == "" { // the environment is read once in a process
+	if os.Getenv(inChild) == "" { // a process reads the environment once
 		t.Setenv(inChild, "yes")
 		t.Setenv("HTTP_PROXY", egress.URL)
 		again(t)
@@ -167,7 +169,7 @@ func TestProxy_AsksNoProxyOfTheEnvironment(t *testing.T) {
 	want(t, ask(leaderhttp.Proxy(e, anywhere)(answering("b")), "GET", "/", "", credentials), http.StatusBadGateway, "")
 }
 
-// again runs the test in a process of its own.
+// again runs the test in a separate process.
 func again(t *testing.T) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$").CombinedOutput()
@@ -176,7 +178,7 @@ func again(t *testing.T) {
 	}
 }
 
-// A leader that accepts requests and answers none does not have them pile up.
+// Requests do not pile up if the leader accepts them but never answers.
 func TestProxy_EndsARequestThatIsNotAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		own := leaderhttp.OwnTransport()

@@ -1,5 +1,5 @@
-// Package redlockslog logs what a Locker sees with log/slog, for services that use package redlock alone: it has no logger, only
-// hooks. An election and a scheduler have loggers of their own, which say the same and more.
+// Package redlockslog logs what a Locker observes with log/slog. It is for services that use package redlock alone,
+// which has hooks but no logger. An election and a scheduler have loggers, which log the same and more.
 //
 //	locker, err := redlock.Open(nodes, redlock.WithHooks(redlockslog.Hooks(slog.Default())))
 //	stop := redlockslog.Nodes(locker, slog.Default())
@@ -13,9 +13,9 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Hooks returns hooks that log: nodes that grant nothing because they have restarted, and that grant again, at info; locks that a
-// node had lost and got again, at info; a clock of a node that was stepped, at warn. For nodes that fail see [Nodes]. Join it
-// with hooks of your own by [redlock.JoinHooks].
+// Hooks returns hooks that log, at info, nodes that grant nothing because they have restarted, nodes that grant
+// again, and locks that a node had lost and has again. At warn they log node clocks that were stepped. For nodes that
+// fail see [Nodes]. Use [redlock.JoinHooks] to add your own hooks.
 func Hooks(log *slog.Logger) redlock.Hooks {
 	return redlock.Hooks{
 		Guarded: func(node string, left time.Duration) {
@@ -34,10 +34,10 @@ func Hooks(log *slog.Logger) redlock.Hooks {
 	}
 }
 
-// Nodes logs each node that begins to fail, at warn, and that works again, at info, until the function that it returns is
-// called.
+// Nodes logs each node that starts to fail, at warn, and each that works again, at info. It does so until the
+// returned function is called.
 func Nodes(locker *redlock.Locker, log *slog.Logger) (stop func()) {
-	since := make(map[string]time.Time) // used by one call at a time
+	since := make(map[string]time.Time) // needs no lock: calls come one at a time
 	return locker.OnNode(func(node string, err error) {
 		if err != nil {
 			since[node] = time.Now()

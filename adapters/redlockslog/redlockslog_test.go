@@ -50,7 +50,7 @@ func TestHooks_LogWhatALockerSees(t *testing.T) {
 			`level=INFO msg="a node had lost a lock, and has it again" node=`+addrs[0]+" lock=x",
 			`level=WARN msg="the clock of a node was stepped, its votes do not count for the longest TTL" node=`+addrs[1]+" by=-1h")
 		if n := strings.Count(b.String(), "a node fails"); n != 1 {
-			t.Errorf("%d lines of one node that was away once:\n%s", n, &b)
+			t.Errorf("%d lines of one node that was down once:\n%s", n, &b)
 		}
 	})
 }

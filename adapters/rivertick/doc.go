@@ -1,4 +1,4 @@
-// Package rivertick has a job of package scheduler insert a job into River, exactly once for each tick that is run:
+// Package rivertick makes a job of package scheduler insert a job into River, exactly once for each tick that runs:
 //
 //	db, err := fenced.New(conns, fenced.PostgreSQL)
 //	client, err := river.NewClient(riverdatabasesql.New(conns), &river.Config{}) // inserts only
@@ -10,13 +10,15 @@
 //
 // # Promise
 //
-// The insert is part of a transaction of package fenced, which also records the key of the run and checks its token. So it has all
-// that [fenced.Tx] promises: of all attempts at a tick, exactly one inserts a job; a deposed leader inserts none; a commit whose
-// answer is lost is found out by the key. None of this depends on how long River keeps its rows, or on its unique jobs.
+// The insert is part of a transaction of package fenced, which also records the key of the run and checks its token.
+// So it has the promises of [fenced.Tx]: of all attempts at a tick, exactly one inserts a job; a deposed leader
+// inserts none; and if the answer to a commit is lost, the key shows whether it was committed. None of this depends
+// on how long River keeps its rows, or on its unique jobs.
 //
-// River works a job at least once: again after an error, and after its process has died. The worker must bear that. [Key] returns
-// the key of the run there, as the idempotency key. A worker that does its work and completes the job in one transaction
-// ([river.JobCompleteTx]) has exactly one effect per tick from end to end.
+// River works a job at least once: it repeats the job after an error, and after the worker's process has died. The
+// worker must tolerate that. There, [Key] returns the key of the run, which serves as the idempotency key. A worker
+// that does its work and completes the job in one transaction ([river.JobCompleteTx]) has exactly one effect per tick
+// from end to end.
 //
 // # Services on pgx
 //
@@ -29,6 +31,6 @@
 //
 // # Failures
 //
-// If the database is away, the run fails, and is retried as the job's Retry says. A tick that failed in every retry is recorded as
-// failed, and has no job.
+// If the database is down, the run fails, and is retried as the job's Retry says. A tick that failed in every retry
+// is recorded as failed, and has no job.
 package rivertick

@@ -14,14 +14,16 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// metadataKey is where a job of River has the key of its run.
+// metadataKey is the field of a River job's metadata with the key of its run.
 const metadataKey = "redlockfx_key"
 
-// Job returns a function for [scheduler.Job] that inserts a job into River within [fenced.Job]. The job lands in the database of db,
-// whatever pool the client has. A run whose tick is already done inserts nothing, and succeeds.
+// Job returns a function for [scheduler.Job] that inserts a job into River within [fenced.Job]. It always inserts
+// into the database of db, whatever pool the client has. A run whose tick is already done inserts nothing, and
+// succeeds.
 //
-// args makes the arguments of the job; its error is that of the run. It may be called again for the same tick. opts may be nil. If
-// they, or the arguments, have UniqueOpts, and River skips the job because of another one, the tick counts as done.
+// args makes the arguments of the job; if it fails, the run fails with its error. It may be called again for the same
+// tick. opts may be nil. If opts or the arguments have UniqueOpts, and River skips the job because of another one,
+// the tick counts as done.
 //
 // The error has all problems of the arguments.
 func Job(
@@ -63,7 +65,7 @@ func Job(
 	}), nil
 }
 
-// withKey returns a copy of the options whose metadata have the key.
+// withKey returns a copy of the options with the key in the metadata.
 func withKey(opts *river.InsertOpts, key string) (*river.InsertOpts, error) {
 	var keyed river.InsertOpts
 	if opts != nil {
@@ -72,7 +74,7 @@ func withKey(opts *river.InsertOpts, key string) (*river.InsertOpts, error) {
 	metadata := map[string]json.RawMessage{}
 	if len(keyed.Metadata) > 0 {
 		if err := json.Unmarshal(keyed.Metadata, &metadata); err != nil || metadata == nil {
-			return nil, fmt.Errorf("the metadata %.40q are no JSON object", keyed.Metadata)
+			return nil, fmt.Errorf("the metadata %.40q are not a JSON object", keyed.Metadata)
 		}
 	}
 	if _, taken := metadata[metadataKey]; taken {
@@ -86,7 +88,7 @@ func withKey(opts *river.InsertOpts, key string) (*river.InsertOpts, error) {
 	return &keyed, err
 }
 
-// Key returns the key of the run that has inserted a job; false if it was inserted in another way.
+// Key returns the key of the run that has inserted a job, or false if something else has inserted it.
 func Key(job *rivertype.JobRow) (key string, ok bool) {
 	var metadata map[string]json.RawMessage
 	if json.Unmarshal(job.Metadata, &metadata) != nil || json.Unmarshal(metadata[metadataKey], &key) != nil {

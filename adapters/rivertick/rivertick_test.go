@@ -10,7 +10,7 @@ import (
 	"github.com/redlockfx/redlockfx/adapters/rivertick"
 )
 
-// What needs a database is tested in fenced/sqltest/rivertick.
+// The tests that need a database are in fenced/sqltest/rivertick.
 
 func TestJob_RefusesWhatCannotWork(t *testing.T) {
 	for _, metadata := range []string{"7", "null", "{", `{"redlockfx_key":"x"}`} {

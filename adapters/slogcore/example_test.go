@@ -13,7 +13,7 @@ func Example() {
 	handler := slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey {
-				return slog.Attr{} // it is never the same
+				return slog.Attr{} // the time differs in each run
 			}
 			return a
 		},

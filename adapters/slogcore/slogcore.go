@@ -1,8 +1,8 @@
-// Package slogcore lets services that log with log/slog hear of what this module logs with zap:
+// Package slogcore writes what this library logs with zap to log/slog:
 //
 //	election.WithLogger(zap.New(slogcore.New(slog.Default().Handler())))
 //
-// Levels, times, names of fields and, where the handler wants it, the source are kept. Nothing is buffered.
+// Levels, times, names of fields and, if the handler uses it, the source are kept. Nothing is buffered.
 package slogcore
 
 import (
@@ -14,10 +14,10 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// core hands entries to a handler.
+// core passes entries to a handler.
 type core struct{ handler slog.Handler }
 
-// New makes a core of a handler.
+// New returns a core that logs to a handler.
 func New(handler slog.Handler) zapcore.Core { return core{handler} }
 
 // Enabled asks the handler.
@@ -25,12 +25,12 @@ func (c core) Enabled(level zapcore.Level) bool {
 	return c.handler.Enabled(context.Background(), slogLevel(level))
 }
 
-// slogLevel has four steps to one of zap's, whose levels above error are all errors here.
+// slogLevel converts a level. One step of zap is four of slog, and levels above error become error.
 func slogLevel(level zapcore.Level) slog.Level {
 	return slog.Level(min(level, zapcore.ErrorLevel) * 4)
 }
 
-// With adds fields to all that follows; a namespace is a group.
+// With adds fields to all later entries. A namespace becomes a group.
 func (c core) With(fields []zapcore.Field) zapcore.Core {
 	handler := c.handler
 	for _, f := range fields {
@@ -43,7 +43,7 @@ func (c core) With(fields []zapcore.Field) zapcore.Core {
 	return core{handler}
 }
 
-// Check is what zap asks first.
+// Check adds this core to an entry if its level is enabled. zap calls it before Write.
 func (c core) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
 	if c.Enabled(entry.Level) {
 		return checked.AddCore(entry, c)
@@ -51,7 +51,7 @@ func (c core) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore
 	return checked
 }
 
-// Write hands one entry over.
+// Write passes one entry to the handler.
 func (c core) Write(entry zapcore.Entry, fields []zapcore.Field) error {
 	record := slog.NewRecord(entry.Time, slogLevel(entry.Level), entry.Message, entry.Caller.PC)
 	if entry.LoggerName != "" {
@@ -64,10 +64,10 @@ func (c core) Write(entry zapcore.Entry, fields []zapcore.Field) error {
 	return c.handler.Handle(context.Background(), record)
 }
 
-// Sync has nothing to do.
+// Sync does nothing, because nothing is buffered.
 func (c core) Sync() error { return nil }
 
-// grouped has what follows a namespace in a group.
+// grouped puts the attributes after a namespace into a group.
 func grouped(fields []zapcore.Field) []slog.Attr {
 	var attrs []slog.Attr
 	for i, f := range fields {
@@ -79,7 +79,7 @@ func grouped(fields []zapcore.Field) []slog.Attr {
 	return attrs
 }
 
-// attrsOf are what zap makes of a field: most often one; of an error with a stack two.
+// attrsOf returns the attributes of a field: usually one, but two for an error with a stack.
 func attrsOf(f zapcore.Field) []slog.Attr {
 	encoder := zapcore.NewMapObjectEncoder()
 	f.AddTo(encoder)

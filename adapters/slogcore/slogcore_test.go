@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// written is what a JSON handler makes of an entry.
+// written returns the line that a JSON handler writes for an entry.
 func written(t *testing.T, options *slog.HandlerOptions, log func(*zap.Logger)) map[string]any {
 	t.Helper()
 	var b bytes.Buffer
@@ -69,11 +69,11 @@ func TestCore_MapsLevels(t *testing.T) {
 		}
 	}
 	if line := written(t, &slog.HandlerOptions{Level: slog.LevelWarn}, func(l *zap.Logger) { l.Info("x") }); line != nil {
-		t.Errorf("a handler from warn on got %v", line)
+		t.Errorf("a handler with level warn got %v", line)
 	}
 }
 
-// The handler sees records as any handler must.
+// The handler gets records that keep the rules of slog.
 func TestCore_HandsOverWholeRecords(t *testing.T) {
 	var b bytes.Buffer
 	log := zap.New(slogcore.New(slog.NewJSONHandler(&b, nil)))

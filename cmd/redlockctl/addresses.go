@@ -12,7 +12,7 @@ import (
 var errNoNodes = errors.New("no nodes: give --nodes host:port,... or --nodes-file FILE, or set " + nodesVariable + " or " +
 	nodesFileVariable)
 
-// addresses returns those of all nodes, from the flags, else from the environment. No error repeats one.
+// addresses returns the addresses of all nodes, from the flags or else from the environment. No error repeats one.
 func (p *program) addresses() ([]string, error) {
 	list, file := p.nodes, p.nodesFile
 	switch {
@@ -45,11 +45,10 @@ func notSecret(list []string) ([]string, error) {
 	return list, nil
 }
 
-// readAddresses reads a file of addresses: one a line or several with commas. What follows a # at the beginning of a line
-// is a comment.
+// readAddresses reads a file of addresses, one per line or separated by commas. A line that starts with # is a comment.
 func readAddresses(file string) ([]string, error) {
 	if strings.ContainsAny(file, "@,") || strings.Contains(file, "://") {
-		return nil, fmt.Errorf("--nodes-file and %s must name a file: what is given looks like the nodes themselves",
+		return nil, fmt.Errorf("--nodes-file and %s must name a file, but the value looks like the nodes themselves",
 			nodesFileVariable)
 	}
 	info, err := os.Stat(file)
@@ -57,8 +56,8 @@ func readAddresses(file string) ([]string, error) {
 		return nil, fmt.Errorf("failed to read the nodes: %w", err)
 	}
 	if info.Mode().Perm()&0o002 != 0 {
-		return nil, fmt.Errorf("failed to read the nodes: every user of this machine may write %s (%v): whoever does names the "+
-			"servers that get the password", file, info.Mode().Perm())
+		return nil, fmt.Errorf("failed to read the nodes: every user of this machine may write %s (%v), and could send the "+
+			"password to other servers", file, info.Mode().Perm())
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -76,7 +75,7 @@ func readAddresses(file string) ([]string, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("failed to read the nodes: %s has no node, it must have host:port or a redis:// URL on each line",
+		return nil, fmt.Errorf("failed to read the nodes: %s has no node; each line must be host:port or a redis:// URL",
 			file)
 	}
 	return all, nil

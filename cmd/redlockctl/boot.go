@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sinceBoot is an instant that all processes of the machine share and nobody sets; where the system has such a clock,
-// it goes on while the machine is suspended.
+// sinceBoot returns an instant of a clock that all processes of the machine share and nobody sets. If the system has
+// such a clock, it also counts the time suspended.
 func sinceBoot() time.Duration {
 	var now unix.Timespec
-	if unix.ClockGettime(bootClock, &now) != nil { // a sandbox may refuse it, to each process alike
+	if unix.ClockGettime(bootClock, &now) != nil { // a sandbox may refuse that clock, to both processes
 		_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
 	}
 	return time.Duration(now.Nano())

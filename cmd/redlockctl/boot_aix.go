@@ -2,5 +2,6 @@ package main
 
 import "time"
 
-// sinceBoot is by the wall clock here, for want of another that processes share: a step back has the guard come late.
+// sinceBoot uses the wall clock, because processes share no other clock here. If that clock is set back, the guard
+// kills late.
 func sinceBoot() time.Duration { return time.Duration(time.Now().UnixNano()) }

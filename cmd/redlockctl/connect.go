@@ -16,7 +16,8 @@ func (p *program) keyPrefix() string { return cmp.Or(or(p.prefix, prefixVariable
 // hash is the key of a node's locks and of its guard.
 func (p *program) hash() string { return "{" + p.keyPrefix() + "}" }
 
-// settings returns the nodes' URLs and what the flags make of a Locker's options. secure is among them, or nil.
+// settings returns the nodes' URLs and the Locker options that the flags set. secure is the TLS configuration among
+// them, or nil.
 func (p *program) settings() (urls []string, options []redlock.Option, secure *tls.Config, err error) {
 	if urls, err = p.addresses(); err != nil {
 		return nil, nil, nil, err
@@ -26,7 +27,7 @@ func (p *program) settings() (urls []string, options []redlock.Option, secure *t
 	}
 	options = []redlock.Option{
 		redlock.WithKeyPrefix(p.keyPrefix()), redlock.WithTTL(p.ttl),
-		redlock.WithNodeTimeout(min(200*time.Millisecond, p.ttl/10)), // a program that has just begun, on any machine
+		redlock.WithNodeTimeout(min(200*time.Millisecond, p.ttl/10)), // longer than the default: a program that has just started is slow
 	}
 	if p.maxTTL > 0 {
 		options = append(options, redlock.WithMaxTTL(p.maxTTL))
@@ -53,7 +54,7 @@ func (p *program) locker() (*redlock.Locker, error) {
 	return l, nil
 }
 
-// clients are those that a Locker would have. The caller closes them.
+// clients returns clients like those of a Locker. The caller closes them.
 func (p *program) clients() ([]*redis.Client, error) {
 	urls, options, secure, err := p.settings()
 	if err != nil {
@@ -70,10 +71,10 @@ func (p *program) clients() ([]*redis.Client, error) {
 		}
 		if secure != nil {
 			own := secure.Clone()
-			own.ServerName = o.TLSConfig.ServerName // Validate has seen that all URLs are rediss://
+			own.ServerName = o.TLSConfig.ServerName // Validate has checked that all URLs are rediss://
 			o.TLSConfig = own
 		}
-		o.MaxRetries = -1 // whoever looks asks again
+		o.MaxRetries = -1 // the user repeats the command
 		all = append(all, redis.NewClient(o))
 	}
 	return all, nil

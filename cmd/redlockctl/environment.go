@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Variables that stand for flags which are not given. They are read where they are needed and are never the default of a
-// flag, since help shows defaults.
+// Variables that are used if their flag is not given. They are never the default of a flag, because help shows defaults.
 const (
 	nodesVariable     = "REDLOCK_NODES"
 	nodesFileVariable = "REDLOCK_NODES_FILE"
@@ -19,10 +18,10 @@ const (
 	tlsKeyVariable    = "REDLOCK_TLS_KEY"
 )
 
-// or returns the value of a flag, or that of a variable if the flag is not given.
+// or returns the value of a flag, or of a variable if the flag is not given.
 func or(flag, variable string) string { return cmp.Or(flag, os.Getenv(variable)) }
 
-// withoutNodes returns the environment without what gives access to the nodes.
+// withoutNodes returns the environment without the variables that give access to the nodes.
 func withoutNodes(environment []string) []string {
 	return slices.DeleteFunc(slices.Clone(environment), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")

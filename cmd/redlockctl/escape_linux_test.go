@@ -15,7 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asHider has this binary be a command that hides in the way that it names; asHidersChild, what that has started.
+// With asHider in the environment, this binary is a command that hides in the named way; with asHidersChild, it is
+// the child of that command.
 const (
 	asHider       = "REDLOCKCTL_TEST_AS_HIDER"
 	asHidersChild = "REDLOCKCTL_TEST_AS_CHILD_OF_HIDER"
@@ -23,11 +24,11 @@ const (
 
 // The ways to hide.
 const (
-	undumpable = "undumpable" // what /proc has of it belongs to root
-	renamed    = "renamed"    // its name and its arguments in /proc are others
+	undumpable = "undumpable" // its files in /proc belong to root
+	renamed    = "renamed"    // /proc shows another name and other arguments
 )
 
-// beHider hides. So does a child of it, in a session of its own. Both ignore SIGTERM.
+// beHider hides this process, and starts a child that hides too, in its own session. Both ignore SIGTERM.
 func beHider(way string) {
 	if os.Getenv(asHidersChild) == "" {
 		child := exec.Command("/proc/self/exe")
@@ -46,7 +47,7 @@ func beHider(way string) {
 			return
 		}
 	case renamed:
-		for _, arg := range os.Args { // the system shows what is in this memory
+		for _, arg := range os.Args { // /proc shows the arguments from this memory
 			copy(unsafe.Slice(unsafe.StringData(arg), len(arg)), strings.Repeat("1 (x) Z 1 ", len(arg)))
 		}
 		setProcessName("x) Z 1 1 1 1")
@@ -55,13 +56,13 @@ func beHider(way string) {
 	time.Sleep(time.Minute) // the test kills it
 }
 
-// A process can change what /proc shows of it, but neither its parent nor its state.
+// A process can change what /proc shows about it, but not its parent and its state.
 func TestRun_ProcessesThatHideAreKilledWhenTheLockIsLost(t *testing.T) {
 	for _, way := range []string{undumpable, renamed} {
 		t.Run(way, func(t *testing.T) {
 			c := ready(t, servers(t))
 			p, out := prepared(t, c, "run", "--name", "x", "--", "env", asHider+"="+way, copied(t, "hider", 0o755))
-			if os.Getuid() == 0 { // to root, nothing is hidden
+			if os.Getuid() == 0 { // nothing is hidden from root
 				p.Path = copied(t, "redlockctl", 0o755)
 				p.Dir = filepath.Dir(p.Path)
 				p.SysProcAttr.Credential = &syscall.Credential{Uid: 65534, Gid: 65534}
@@ -87,8 +88,8 @@ func TestRun_ProcessesThatHideAreKilledWhenTheLockIsLost(t *testing.T) {
 	}
 }
 
-// forkers are scripts that start themselves in a session of their own, again and again, until there is a file. Each has output
-// when the first few have started.
+// forkers are scripts that keep starting themselves in a new session until a file exists. Each prints a line when the
+// first few have started.
 var forkers = map[string]string{
 	"and live on": `#!/bin/sh
 [ -e "$0.end" ] && exit
@@ -106,7 +107,8 @@ for (my $i = 0; !-e "$0.end"; $i++) {
 `,
 }
 
-// A command may start processes faster than they are killed: then it is said that some may be left, and else none is.
+// A command may start processes faster than they are killed. Then redlockctl says that some may be left; otherwise
+// none is left.
 func TestRun_ProcessesThatForkWithoutEndAreKilledOrNamedWhenTheLockIsLost(t *testing.T) {
 	for name, text := range forkers {
 		t.Run(name, func(t *testing.T) {
@@ -125,8 +127,8 @@ func TestRun_ProcessesThatForkWithoutEndAreKilledOrNamedWhenTheLockIsLost(t *tes
 			until(t, "they fork", func() bool { return strings.Contains(out.String(), "forking") })
 			forget(t, c)
 			lost := time.Now()
-			_ = p.Wait() // its code is looked at
-			if took := time.Since(lost); took > ttl+4*killPatience {
+			_ = p.Wait() // the exit code is checked below
+			if took := time.Since(lost); took > ttl+4*killTimeout {
 				t.Errorf("it took %v", took)
 			}
 			left, said := anyRuns(t, script), out.String()
@@ -138,8 +140,8 @@ func TestRun_ProcessesThatForkWithoutEndAreKilledOrNamedWhenTheLockIsLost(t *tes
 	}
 }
 
-// anyRuns reports whether a process has a script among its arguments. One that forks may be missed between two of them, so it
-// looks for a while.
+// anyRuns reports whether a process has a script among its arguments. It looks for a while, because it may miss a
+// script between two forks.
 func anyRuns(t *testing.T, script string) bool {
 	t.Helper()
 	for range 20 {

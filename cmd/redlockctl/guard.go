@@ -16,38 +16,39 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// guard is a second process of this program. It starts the command, and kills it with all of its descendants when it is ordered
-// to, when the command has ended, and when the first process has died, or is stopped and lets the lease run out. A pipe takes
-// the orders and another one the reports: each ends with whoever writes to it.
+// guard is a second process of this program. It starts the command, and kills it with all of its descendants if it is
+// ordered to, if the command has ended, if the first process has died, and if that is stopped and the lease is about
+// to end. One pipe carries the orders and another the reports; each closes when its writer ends.
 type guard struct {
 	process *exec.Cmd
 	orders  *os.File
 
 	started chan struct{} // closed when first is set
-	ended   chan struct{} // closed when the guard says no more, and last is set
-	first   report        // of the start of the command
-	last    report        // of its end
+	ended   chan struct{} // closed when the guard has closed its reports, and last is set
+	first   report        // that the command has started
+	last    report        // that the command has ended
 }
 
-// report is what the guard says: once when the command has started or failed to, and once when it has ended.
+// report is a message of the guard. It sends one when the command has started or failed to, and one when it has ended.
 type report struct {
 	PID     int
-	Final   bool               // all has ended, or has not, as Problem says
-	Ended   bool               // the command has
-	Status  syscall.WaitStatus // of the command, where it has
-	Late    bool               // it was killed since the lease was about to end
+	Final   bool               // all processes have ended, unless Problem says otherwise
+	Ended   bool               // the command has ended
+	Status  syscall.WaitStatus // of the command, if it has ended
+	Late    bool               // it was killed because the lease was about to end
 	Problem string
 }
 
 const (
 	guardName = "guard-of-run"
-	// guardProcess is what the system calls the guard. Whoever ends redlockctl by its name does not mean the guard.
+	// guardProcess is the process name of the guard. With another name, killall redlockctl does not end it.
 	guardProcess = "lock-guard"
-	// ordersFile and reportsFile are its ends of the pipes. The first three files are the command's.
+	// ordersFile and reportsFile are the file descriptors of the guard's ends of the pipes. The first three are the
+	// command's.
 	ordersFile, reportsFile = 3, 4
 )
 
-// startGuard starts the guard. It has the files that the command is to have.
+// startGuard starts the guard, with the files that the command will have.
 func startGuard(child *exec.Cmd) (*guard, error) {
 	self, err := programFile()
 	if err != nil {
@@ -66,12 +67,12 @@ func startGuard(child *exec.Cmd) (*guard, error) {
 	process.Args[0] = guardProcess
 	process.Stdin, process.Stdout, process.Stderr = child.Stdin, child.Stdout, child.Stderr
 	process.ExtraFiles = []*os.File{read, write}
-	// It needs none of the passwords there. The command's variables come with the order to start it.
+	// The guard needs no password from there. The command's variables come with the order to start it.
 	process.Env = []string{}
-	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // signals to redlockctl's group are not for it
-	process.WaitDelay = time.Second                           // for output of processes that could not be killed
+	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it must not get signals to redlockctl's group
+	process.WaitDelay = time.Second                           // processes that could not be killed may hold the output open
 	err = process.Start()
-	_, _ = read.Close(), write.Close() // it has its own
+	_, _ = read.Close(), write.Close() // the guard has its own copies
 	if err != nil {
 		_, _ = orders.Close(), reports.Close()
 		return nil, err
@@ -81,50 +82,50 @@ func startGuard(child *exec.Cmd) (*guard, error) {
 	return g, nil
 }
 
-// listen takes the reports.
+// listen receives the reports.
 func (g *guard) listen(reports *os.File) {
 	defer close(g.ended)
 	defer func() { _ = reports.Close() }()
 	from := json.NewDecoder(reports)
-	_ = from.Decode(&g.first) // a guard that ends without word has reported nothing
+	_ = from.Decode(&g.first) // a guard that dies sends nothing
 	close(g.started)
 	_ = from.Decode(&g.last)
 }
 
-// run has it start the command, and kill it so long before the end of the lease.
+// run orders the guard to start the command, and to kill it at the given time before the lease ends.
 func (g *guard) run(child *exec.Cmd, lease *redlock.Lease, before time.Duration) error {
 	return g.order("%s %d %q %q %q", orderRun, killAt(lease, before), child.Path, strings.Join(child.Args, "\x00"),
 		strings.Join(child.Environ(), "\x00"))
 }
 
-// watch tells it the end of the lease as it is now known.
+// watch sends the current end of the lease to the guard.
 func (g *guard) watch(lease *redlock.Lease, before time.Duration) error {
 	return g.order("%s %d", orderWatch, killAt(lease, before))
 }
 
-// killAt is the instant, as sinceBoot tells, so long before the end of a lease as it is now known.
+// killAt returns the instant, in the time of sinceBoot, at the given time before the current end of a lease.
 func killAt(lease *redlock.Lease, before time.Duration) int64 {
-	now := sinceBoot() // first: what passes before the guard reads it is counted
+	now := sinceBoot() // read first, so that any delay makes the instant earlier
 	return int64(now + time.Until(lease.Deadline()) - before)
 }
 
-// order writes a line to the guard. A guard that somebody has stopped goes on.
+// order writes a line to the guard. It continues a guard that somebody has stopped.
 func (g *guard) order(format string, args ...any) error {
-	_ = g.process.Process.Signal(syscall.SIGCONT) // where it is gone, the pipe says so
-	// One that has read nothing for so long that the pipe is full is as good as gone.
-	if err := g.orders.SetWriteDeadline(time.Now().Add(killPatience)); err != nil {
+	_ = g.process.Process.Signal(syscall.SIGCONT) // if the guard is gone, writing to the pipe fails
+	// If the pipe stays full, the guard hangs, and counts as gone.
+	if err := g.orders.SetWriteDeadline(time.Now().Add(killTimeout)); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(g.orders, format+"\n", args...)
 	return err
 }
 
-// end has it kill the command with all of its descendants, and waits until it is gone. It returns the last report. If that is
-// not [report.Final], the guard was killed or did not answer, and its children are left.
+// end orders the guard to kill the command with all of its descendants, waits until the guard is gone, and returns
+// its last report. If that is not [report.Final], the guard was killed or did not answer, and its children are left.
 func (g *guard) end() report {
-	_ = g.order(orderKill) // where it is gone, it is
-	late := time.AfterFunc(2*killPatience, func() { _ = g.process.Process.Kill() })
-	_ = g.process.Wait() // its last report has all
+	_ = g.order(orderKill) // fails if the guard is gone
+	late := time.AfterFunc(2*killTimeout, func() { _ = g.process.Process.Kill() })
+	_ = g.process.Wait() // the last report says how it ended
 	late.Stop()
 	_ = g.orders.Close()
 	<-g.ended

@@ -20,7 +20,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
-// Redlockctl is stopped and extends the lease no more: the command has done its last before the nodes forget the lease.
+// A stopped redlockctl does not extend the lease, so the command must end before the lease expires on the nodes.
 func TestRun_TheCommandOfAStoppedRedlockctlEndsBeforeTheLease(t *testing.T) {
 	c := ready(t, servers(t))
 	pids, beats := pidFile(t), filepath.Join(t.TempDir(), "beats")
@@ -40,7 +40,7 @@ func TestRun_TheCommandOfAStoppedRedlockctlEndsBeforeTheLease(t *testing.T) {
 	on(c)("run", "--name", "x", "--wait", "10s", "--", "echo", "next").want(t, 0, "next", "")
 }
 
-// Nobody would stop the command any more if redlockctl were killed or stopped.
+// Without the guard, nothing would stop the command if redlockctl were killed or stopped.
 func TestRun_StopsTheCommandWhenTheGuardHasEnded(t *testing.T) {
 	pids := pidFile(t)
 	p, out := process(t, servers(t), unhurried("sh", "-c", fmt.Sprintf(`echo $$ > %s; exec sleep 1000`, pids))...)
@@ -54,7 +54,7 @@ func TestRun_StopsTheCommandWhenTheGuardHasEnded(t *testing.T) {
 	}
 }
 
-// Nobody waits for a guard that was stopped: the lock would be held until somebody continues it.
+// redlockctl does not wait for a stopped guard. Otherwise it would hold the lock until somebody continues the guard.
 func TestRun_EndsThoughTheGuardIsStopped(t *testing.T) {
 	p, out := prepared(t, servers(t), unhurried("sh", "-c", "echo up; read end; exit 7")...)
 	in, err := p.StdinPipe()
@@ -74,7 +74,8 @@ func TestRun_EndsThoughTheGuardIsStopped(t *testing.T) {
 	}
 }
 
-// The guard has killed it, and redlockctl wakes while the lease lasts: the end of the command is not its own.
+// The guard kills the command, and redlockctl continues before the lease ends. It must not report the end as the
+// command's own.
 func TestRun_ACommandThatTheGuardHasKilledHasLostTheLock(t *testing.T) {
 	pids := pidFile(t)
 	p, out := process(t, servers(t), unhurried("sh", "-c", fmt.Sprintf(`echo $$ > %s; exec sleep 1000`, pids))...)
@@ -90,7 +91,7 @@ func TestRun_ACommandThatTheGuardHasKilledHasLostTheLock(t *testing.T) {
 	_ = pipe.Close()
 	until(t, "the command is killed", func() bool { return !alive(t, pids) })
 	signalTo(t, p.Process.Pid, syscall.SIGCONT)
-	if err := p.Wait(); p.ProcessState.ExitCode() != lostLease || !strings.Contains(out.String(), "held up") {
+	if err := p.Wait(); p.ProcessState.ExitCode() != lostLease || !strings.Contains(out.String(), "was stopped until") {
 		t.Errorf("it ended with %v: %s", err, out)
 	}
 }
@@ -100,7 +101,7 @@ func TestGuard_KillsAtTheLastInstantItWasTold(t *testing.T) {
 	for name, test := range map[string]struct {
 		told []time.Duration
 		last string
-		open bool // the pipe stays so
+		open bool // the pipe stays open
 		code int
 		dead bool
 	}{
@@ -127,7 +128,7 @@ func TestGuard_KillsAtTheLastInstantItWasTold(t *testing.T) {
 			if !test.open {
 				_ = orders.Close()
 			}
-			_ = guard.Wait() // its code is looked at
+			_ = guard.Wait() // the exit code is checked below
 			if code := guard.ProcessState.ExitCode(); code != test.code {
 				t.Errorf("its code is %d, want %d", code, test.code)
 			}
@@ -147,7 +148,7 @@ func TestGuard_KillsAtTheLastInstantItWasTold(t *testing.T) {
 	}
 }
 
-// bareGuard is a guard that nobody has given an order.
+// bareGuard starts a guard without an order.
 func bareGuard(t *testing.T) (guard *exec.Cmd, orders, reports *os.File) {
 	t.Helper()
 	self, err := os.Executable()
@@ -177,7 +178,7 @@ func signalTo(t *testing.T, pid int, s syscall.Signal) {
 	}
 }
 
-// lastBeat is the last whole line of a file of instants; zero where there is none.
+// lastBeat returns the last whole line of a file of instants, or zero if there is none.
 func lastBeat(t *testing.T, file string) time.Time {
 	t.Helper()
 	text, _ := os.ReadFile(file) // not there yet
@@ -192,7 +193,7 @@ func lastBeat(t *testing.T, file string) time.Time {
 	return time.Unix(0, last)
 }
 
-// freeAt is when a majority of nodes will have forgotten a lock that nobody extends.
+// freeAt returns when the lock will have expired on a majority of nodes if nobody extends it.
 func freeAt(t *testing.T, c *redisproc.Cluster, name string) time.Time {
 	t.Helper()
 	var all []time.Time
@@ -204,13 +205,13 @@ func freeAt(t *testing.T, c *redisproc.Cluster, name string) time.Time {
 		if err != nil {
 			t.Fatalf("%s does not say how long the lock lasts: %v", addr, err)
 		}
-		all = append(all, now.Add(max(left, 0))) // a node that was too late to grant it is free already
+		all = append(all, now.Add(max(left, 0))) // a node that did not grant it is free already
 	}
 	slices.SortFunc(all, time.Time.Compare)
 	return all[len(all)/2]
 }
 
-// guardOf finds the guard that a process has started.
+// guardOf returns the guard that a process has started.
 func guardOf(t *testing.T, parent int) int {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/stat")

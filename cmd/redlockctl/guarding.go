@@ -18,37 +18,37 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookEvery is how often the guard looks at its clock, at least: the system's own waiting does not count the time that
-// the machine was suspended.
+// lookEvery is the longest wait before the guard reads its clock again: timeouts of the system do not count the time
+// suspended.
 const lookEvery = 200 * time.Millisecond
 
 // Orders to the guard, each a line.
 const (
-	orderRun   = "run"   // and the instant to kill at, the file, the arguments and the environment
-	orderWatch = "watch" // and the instant
+	orderRun   = "run"   // with the instant to kill at, the file, the arguments and the environment
+	orderWatch = "watch" // with the instant to kill at
 	orderKill  = "kill"
 )
 
-// guarded is the work of the guard.
+// guarded is the state of the guard.
 type guarded struct {
 	orders, reports *os.File
-	childEnded      *os.File // has something to read when a child may have ended
-	text            []byte   // of orders, from the start of a line
+	childEnded      *os.File // readable when a child may have ended
+	text            []byte   // unprocessed orders, from the start of a line
 	at              time.Duration
 	tree            tree
 }
 
-// guarding runs the command that it is ordered to, and kills it, with all of its descendants, at the instant that it was told
-// last, or when the orders end. The code of its end says whether it was the instant.
+// guarding runs the command that it is ordered to. It kills the command and all of its descendants at the instant of
+// the last order, or when the orders end. The exit code says whether it was the instant.
 func guarding(orders, reports *os.File) error {
-	// The command is killed with the thread that has started it: this one has to live as long as the process.
+	// The kernel kills the command when the thread that started it ends, so this thread must live as long as the process.
 	runtime.LockOSThread()
 	g := &guarded{orders: orders, reports: reports}
 	for _, own := range []*os.File{orders, reports} {
 		unix.CloseOnExec(int(own.Fd()))
 	}
 	if !adoptOrphans() {
-		return g.report(report{Problem: "orphans of the command cannot be told from other processes"})
+		return g.report(report{Problem: "failed to adopt orphans: the command's cannot be told from other processes"})
 	}
 	wake, stop, err := wakeByChildren()
 	if err != nil {
@@ -59,7 +59,7 @@ func guarding(orders, reports *os.File) error {
 	return g.attend()
 }
 
-// wakeByChildren returns a pipe that has something to read when a child of this process has ended.
+// wakeByChildren returns a pipe that becomes readable when a child of this process has ended.
 func wakeByChildren() (pipe *os.File, stop func(), err error) {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -70,13 +70,13 @@ func wakeByChildren() (pipe *os.File, stop func(), err error) {
 	go func() { // until stop, which waits for it
 		defer close(done)
 		for range signals {
-			_, _ = write.Write([]byte{0}) // it is read soon
+			_, _ = write.Write([]byte{0}) // the pipe is emptied soon
 		}
 	}()
 	return read, func() {
 		signal.Stop(signals)
 		close(signals)
-		_ = read.Close() // nobody reads any more: the writer must not wait
+		_ = read.Close() // so that the writer does not block
 		<-done
 		_ = write.Close()
 	}, nil
@@ -84,7 +84,7 @@ func wakeByChildren() (pipe *os.File, stop func(), err error) {
 
 func (g *guarded) attend() error {
 	for {
-		if g.tree.reap(); g.tree.ended { // what it has left running may not go on
+		if g.tree.reap(); g.tree.ended { // kill the processes that it has left running
 			return g.kill(report{})
 		}
 		wait := lookEvery
@@ -96,7 +96,7 @@ func (g *guarded) attend() error {
 		case err != nil:
 			return errors.Join(err, g.kill(report{}))
 		case !more && g.tree.leader > 1 && sinceBoot() >= g.at:
-			// All that it was told comes first: it may have been held up itself, and the lease extended.
+			// Read waiting orders first: this process may have been stopped itself, and the lease extended.
 			if err := g.kill(report{Late: true}); err != nil {
 				return err
 			}
@@ -122,7 +122,7 @@ func (g *guarded) attend() error {
 	}
 }
 
-// obey does what a line says, and returns whether that was the last.
+// obey executes the order of a line, and returns whether the guard is done.
 func (g *guarded) obey(line string) (done bool, err error) {
 	word, rest, _ := strings.Cut(line, " ")
 	switch word {
@@ -138,12 +138,12 @@ func (g *guarded) obey(line string) (done bool, err error) {
 	case orderKill:
 		return true, g.kill(report{})
 	default:
-		err = errors.New("no such order")
+		err = errors.New("unknown order")
 	}
-	return true, errors.Join(fmt.Errorf("the guard was told %.20q: %w", line, err), g.kill(report{}))
+	return true, errors.Join(fmt.Errorf("the guard got the order %.20q: %w", line, err), g.kill(report{}))
 }
 
-// run starts the command. It is done if that fails.
+// run starts the command. If that fails, the guard is done.
 func (g *guarded) run(path string, args, environment []string) (done bool, err error) {
 	process, err := os.StartProcess(path, args, &os.ProcAttr{
 		Env: environment, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: processGroup(),
@@ -153,12 +153,12 @@ func (g *guarded) run(path string, args, environment []string) (done bool, err e
 	}
 	g.tree.leader = process.Pid
 	_ = process.Release()                    // the tree reaps it
-	_ = g.report(report{PID: g.tree.leader}) // where nobody reads it, the orders end, too
+	_ = g.report(report{PID: g.tree.leader}) // if nobody reads it, the orders end, too
 	return false, nil
 }
 
-// wait waits so long for an order, the end of the orders, or the end of a child, and returns whether there is something to
-// read of the orders.
+// wait waits for an order, the end of the orders, or the end of a child, at most for the timeout. It returns whether
+// the orders are readable.
 func (g *guarded) wait(timeout time.Duration) (orders bool, err error) {
 	events := []unix.PollFd{{Fd: int32(g.orders.Fd()), Events: unix.POLLIN}, {Fd: int32(g.childEnded.Fd()), Events: unix.POLLIN}}
 	_, err = unix.Poll(events, int((timeout+time.Millisecond-1)/time.Millisecond))
@@ -166,13 +166,13 @@ func (g *guarded) wait(timeout time.Duration) (orders bool, err error) {
 		return false, nil
 	}
 	if events[1].Revents != 0 {
-		_, _ = g.childEnded.Read(make([]byte, 64)) // the next wait finds what fails
+		_, _ = g.childEnded.Read(make([]byte, 64)) // the next wait reports an error
 	}
 	return events[0].Revents != 0, err
 }
 
-// kill ends the command with all of its descendants, and reports that. It returns what is left where redlockctl does not say
-// so: it is gone, or held up.
+// kill kills the command with all of its descendants, and reports the result. If redlockctl is gone or stopped and
+// cannot say which processes are left, kill returns that as an error.
 func (g *guarded) kill(r report) error {
 	if g.tree.leader == 0 {
 		return nil
@@ -185,8 +185,8 @@ func (g *guarded) kill(r report) error {
 	if g.report(r) == nil && !r.Late || err == nil {
 		return nil
 	}
-	return exit{lostLease, fmt.Errorf("redlockctl is gone or held up, and %w", err)}
+	return exit{lostLease, fmt.Errorf("redlockctl is gone or stopped, and %w", err)}
 }
 
-// report tells redlockctl.
+// report sends a report to redlockctl.
 func (g *guarded) report(r report) error { return json.NewEncoder(g.reports).Encode(r) }

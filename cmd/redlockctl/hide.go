@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// hideArguments returns an error without the arguments that may be the address of a node, with a password. If the program
-// was called wrongly, the error may be about a part of one: then none of its words is repeated either.
+// hideArguments removes from an error all arguments that may be the address of a node, with a password. After wrong
+// usage, the error may quote a part of such an argument, so none of its words is repeated either.
 func hideArguments(err error, args []string, wrongly bool) error {
 	text := err.Error()
 	for _, value := range suspicious(args) {
@@ -20,7 +20,7 @@ func hideArguments(err error, args []string, wrongly bool) error {
 	}
 	words := wordsOf(suspicious(withoutNodesFlag(args)))
 	if wrongly && slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) }) {
-		text = "called wrongly: what is said of an argument that looks like the address of a node is not shown, as it may have a password"
+		text = "wrong usage: the message is not shown, because it may repeat a password from an argument that looks like the address of a node"
 	}
 	if text == err.Error() {
 		return err
@@ -28,8 +28,8 @@ func hideArguments(err error, args []string, wrongly bool) error {
 	return errors.New(text)
 }
 
-// suspicious returns what may be the address of a node: arguments, values of flags and variables. The longest is first: it
-// may have another one in it.
+// suspicious returns the arguments and the values of flags and variables that may be the address of a node. The
+// longest is first, because it may contain another one.
 func suspicious(args []string) []string {
 	var all []string
 	for _, arg := range args {
@@ -46,14 +46,14 @@ func suspicious(args []string) []string {
 		all = append(all, os.Getenv(variable))
 	}
 	all = slices.DeleteFunc(all, func(s string) bool {
-		return !strings.Contains(s, "://") && strings.LastIndex(s, "@") < 1 // @daily is none
+		return !strings.Contains(s, "://") && strings.LastIndex(s, "@") < 1 // @daily is no address
 	})
 	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
 	return all
 }
 
-// withoutNodesFlag returns the arguments without --nodes and its value: errors name the hosts there, and whoever reads the
-// value refuses a password and repeats nothing of it.
+// withoutNodesFlag returns the arguments without --nodes and its value. Errors may name the hosts there, and the code
+// that parses the value refuses a password without repeating it.
 func withoutNodesFlag(args []string) []string {
 	var kept []string
 	for i := 0; i < len(args); i++ {
@@ -69,7 +69,7 @@ func withoutNodesFlag(args []string) []string {
 	return kept
 }
 
-// wordsOf returns the words of two characters or more, without the schemes of URLs, which errors name.
+// wordsOf returns the words of two characters or more, except the schemes of URLs, which errors may name.
 func wordsOf(texts []string) []string {
 	var words []string
 	for _, text := range texts {

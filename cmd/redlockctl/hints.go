@@ -12,8 +12,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/nearest"
 )
 
-// nobodyLeads says why there is no leader, as far as the nodes tell: they grant nothing yet, it has led before, or nobody ever has
-// under this name. err is a [election.ErrNoLeader].
+// nobodyLeads adds to an [election.ErrNoLeader] what the nodes know about the cause: they grant nothing yet, who led
+// last, or that nobody has ever led an election of this name.
 func (p *program) nobodyLeads(ctx context.Context, e *election.Elector, err error) error {
 	if !errors.Is(err, election.ErrNoLeader) {
 		return err
@@ -37,7 +37,7 @@ func (p *program) nobodyLeads(ctx context.Context, e *election.Elector, err erro
 	case len(terms) == 0:
 		return p.neverLed(ctx, e)
 	}
-	last, until := terms[0], "it has not recorded until when"
+	last, until := terms[0], "its end is not recorded"
 	if last.Ended {
 		until = "until " + at(last.Until)
 	} else if !last.Until.IsZero() {
@@ -46,7 +46,7 @@ func (p *program) nobodyLeads(ctx context.Context, e *election.Elector, err erro
 	return fmt.Errorf("%w of %q: the last was %q, from %s, %s (%s)", election.ErrNoLeader, e.Name(), last.Replica, at(last.Since), until, zoneMark())
 }
 
-// neverLed says that the election is unknown to the nodes, and which ones they know.
+// neverLed returns an error that says that the nodes do not know the election, and which ones they know.
 func (p *program) neverLed(ctx context.Context, e *election.Elector) error {
 	hint := "check --election and --prefix"
 	if known := p.elections(ctx); len(known) > 0 {
@@ -60,7 +60,7 @@ func (p *program) neverLed(ctx context.Context, e *election.Elector) error {
 	return fmt.Errorf("%w: nobody has ever led an election %q under the prefix %q: %s", election.ErrNoLeader, e.Name(), p.keyPrefix(), hint)
 }
 
-// elections returns the names of elections that a node knows, for a hint: none where that may not be asked.
+// elections returns the names of elections that a node knows, for a hint. Without the right to ask it returns none.
 func (p *program) elections(ctx context.Context) []string {
 	clients, err := p.clients()
 	if err != nil {
@@ -93,7 +93,7 @@ func (p *program) elections(ctx context.Context) []string {
 	return names
 }
 
-// unknownCommand is what the root says of a word that is no command.
+// unknownCommand returns the error for a word that is no command.
 func unknownCommand(word string, commands []string) error {
 	err := fmt.Errorf("unknown command %q", word)
 	if hint := nearest.Question(nearest.Names(word, commands)); hint != "" {

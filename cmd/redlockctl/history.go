@@ -12,13 +12,13 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// past is what programs get of a job's history.
+// past is the JSON of a job's history.
 type past struct {
 	Ticks   []record `json:"ticks"`
 	Changes []change `json:"changes"`
 }
 
-// change is what programs get of a pause, a resume or a trigger.
+// change is the JSON of a pause, a resume or a trigger.
 type change struct {
 	What   string    `json:"what"`
 	By     string    `json:"by,omitempty"`
@@ -30,7 +30,7 @@ type change struct {
 func (p *program) historyCommand() *cobra.Command {
 	n := 20
 	c := &cobra.Command{
-		Use: "history JOB", Short: "The newest ticks of a job, what became of them, and who paused, resumed or triggered it",
+		Use: "history JOB", Short: "Show the newest ticks of a job with their outcomes, and who paused, resumed or triggered it",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: p.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n < 1 {
@@ -41,7 +41,7 @@ func (p *program) historyCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().IntVar(&n, "number", n, "of ticks and of changes, at most; 50 ticks and 20 changes are kept")
+	c.Flags().IntVar(&n, "number", n, "most ticks and most changes to show; the nodes keep 50 ticks and 20 changes")
 	return c
 }
 
@@ -85,11 +85,11 @@ func (p *program) history(ctx context.Context, s *scheduler.Scheduler, name stri
 	return found, t, nil
 }
 
-// how says what is special about a record.
+// how returns what is special about a record.
 func how(r scheduler.Record) string {
 	switch {
 	case r.Ticks > 1:
-		return fmt.Sprintf("%d ticks from %s on", r.Ticks, at(r.From))
+		return fmt.Sprintf("%d ticks since %s", r.Ticks, at(r.From))
 	case r.Manual:
 		return "triggered"
 	case r.CaughtUp:
@@ -99,10 +99,11 @@ func how(r scheduler.Record) string {
 	}
 }
 
-// isUnderWay reports that a run without an end is one of the replica that leads. One of a leader before is not known to run.
+// isUnderWay reports whether a run without an end belongs to the current leader. A run of an earlier leader is not
+// known to be running.
 func isUnderWay(r scheduler.Record, leader string) bool { return leader != "" && r.Replica == leader }
 
-// outcome is the state of a run, as far as it is known.
+// outcome returns the state of a run as far as it is known.
 func outcome(r scheduler.Record, leader string) string {
 	switch {
 	case r.State != scheduler.StateRunning:

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// input is what the command reads: /dev/null (nil) in place of a terminal. From that, its process group may not read:
-// it would be stopped, and the lease extended forever.
+// input returns the input of the command: nil, which is /dev/null, in place of a terminal. The command's process
+// group may not read from a terminal: the system would stop it, and the lease would be extended forever.
 func input(in io.Reader) io.Reader {
 	file, ok := in.(*os.File)
 	if !ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// job is what programs get of a job.
+// job is the JSON of a job.
 type job struct {
 	Name     string     `json:"name"`
 	Spec     string     `json:"spec"`
@@ -29,7 +29,7 @@ type job struct {
 	Pause    *change    `json:"pause,omitempty"` // who paused it, and why
 }
 
-// record is what programs get of a tick.
+// record is the JSON of a tick.
 type record struct {
 	Tick    time.Time       `json:"tick"`
 	State   scheduler.State `json:"state"`
@@ -40,8 +40,8 @@ type record struct {
 	Start   *time.Time      `json:"start,omitempty"`
 	End     *time.Time      `json:"end,omitempty"`
 	Err     string          `json:"error,omitempty"`
-	Ticks   int             `json:"ticks,omitempty"` // if it stands for several that did not run: how many
-	From    *time.Time      `json:"from,omitempty"`  // and the first
+	Ticks   int             `json:"ticks,omitempty"` // their number, if it stands for several that did not run
+	From    *time.Time      `json:"from,omitempty"`  // the first of them
 }
 
 func recordOf(r scheduler.Record) record {
@@ -57,7 +57,7 @@ func some(t time.Time) *time.Time {
 
 func (p *program) jobsCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "jobs", Short: "All jobs, with their next and last runs", Args: cobra.NoArgs,
+		Use: "jobs", Short: "List all jobs, with their next and last runs", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withScheduler(cmd.Context(), func(ctx context.Context, e *election.Elector, s *scheduler.Scheduler) error {
 				return p.show(ctx, func(ctx context.Context) (any, table, error) { return p.jobs(ctx, e, s) })
@@ -66,7 +66,7 @@ func (p *program) jobsCommand() *cobra.Command {
 	}
 }
 
-// jobs shows all of an election. Without any, the error says why, unless it has a leader.
+// jobs returns all jobs of an election. If there are none and nobody leads, the error says why.
 func (p *program) jobs(ctx context.Context, e *election.Elector, s *scheduler.Scheduler) (any, table, error) {
 	all, err := s.Jobs(ctx)
 	if err != nil {
@@ -114,7 +114,7 @@ func (p *program) jobs(ctx context.Context, e *election.Elector, s *scheduler.Sc
 	return list, t, nil
 }
 
-// completeJobs asks the nodes for names.
+// completeJobs completes names of jobs, which it reads from the nodes.
 func (p *program) completeJobs(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -123,7 +123,7 @@ func (p *program) completeJobs(cmd *cobra.Command, args []string, _ string) ([]s
 	err := p.withScheduler(cmd.Context(), func(ctx context.Context, _ *election.Elector, s *scheduler.Scheduler) error {
 		all, err := s.Jobs(ctx)
 		for _, one := range all {
-			// A shell prints the names, and cobra takes some words for commands of its own.
+			// The shell prints the names, so they must be plain text. To cobra this prefix has a special meaning.
 			if one.Job == plain.Text(one.Job) && !strings.HasPrefix(one.Job, "_activeHelp_") {
 				names = append(names, one.Job)
 			}

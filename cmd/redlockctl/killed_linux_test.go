@@ -14,10 +14,11 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
-// copied is this program as a file of its own that every user may run. The name is not longer than the system shows.
+// copied returns a copy of this program that every user may run. Its name is short enough for the system to show it
+// in full.
 func copied(t *testing.T, name string, mode os.FileMode) (file string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "redlockctl") // those of the test are closed to other users
+	dir, err := os.MkdirTemp("", "redlockctl") // other users cannot read the directories of tests
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func copied(t *testing.T, name string, mode os.FileMode) (file string) {
 	return file
 }
 
-// killByName kills whatever killall, pkill or pkill -f of a name would, and returns how many processes that were.
+// killByName kills the processes that killall, pkill or pkill -f of a name would, and returns their number.
 func killByName(t *testing.T, name string) (n int) {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/comm")
@@ -65,7 +66,7 @@ func killByName(t *testing.T, name string) (n int) {
 	return n
 }
 
-// People end a program by its name. The guard must not be hit: it has to end what the command has started.
+// People end a program by its name. That must not kill the guard, which has to kill the processes of the command.
 func TestRun_NothingIsLeftWhenItIsKilledByItsName(t *testing.T) {
 	c := ready(t, servers(t))
 	pids, name := pidFile(t), fmt.Sprintf("rctl%d", os.Getpid())
@@ -85,7 +86,7 @@ func TestRun_NothingIsLeftWhenItIsKilledByItsName(t *testing.T) {
 	until(t, "both are gone", func() bool { return !alive(t, pids) })
 }
 
-// asOtherUser has this binary, if it belongs to root and is set-uid, be a command that ran sudo.
+// With asOtherUser in the environment, this binary, if it is set-uid root, acts as a command that ran sudo.
 const asOtherUser = "REDLOCKCTL_TEST_AS_OTHER_USER"
 
 func beOtherUser() {
@@ -93,13 +94,13 @@ func beOtherUser() {
 		fmt.Println(err)
 		return
 	}
-	_, _ = syscall.Setsid() // the command itself cannot: it leads a process group
+	_, _ = syscall.Setsid() // fails for the command itself, which leads a process group
 	fmt.Println("up", os.Getpid())
 	time.Sleep(time.Minute) // the test kills it
 }
 
-// otherUsers starts redlockctl as nobody, with a command that runs as root, or what starts that as its last argument. It
-// returns the pid of what runs as root once it is up.
+// otherUsers starts redlockctl as the user nobody. Its command runs as root, or is given and starts that one as its
+// last argument. otherUsers returns the pid of the process that runs as root when that is up.
 func otherUsers(t *testing.T, c *redisproc.Cluster, starter ...string) (p *exec.Cmd, out *output, command int) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -119,11 +120,11 @@ func otherUsers(t *testing.T, c *redisproc.Cluster, starter ...string) (p *exec.
 	return p, out, command
 }
 
-// wantNotKilled fails the test unless redlockctl has ended, soon, and tells the truth.
+// wantNotKilled fails the test unless redlockctl ends soon and says that the command could not be killed.
 func wantNotKilled(t *testing.T, p *exec.Cmd, out *output, command int) {
 	t.Helper()
-	timer := time.AfterFunc(20*time.Second, func() { _ = p.Process.Kill() }) // it waits for the command
-	_ = p.Wait()                                                             // its code is looked at
+	timer := time.AfterFunc(20*time.Second, func() { _ = p.Process.Kill() }) // redlockctl waits for the command
+	_ = p.Wait()                                                             // the exit code is checked below
 	timer.Stop()
 	if err := syscall.Kill(command, 0); err != nil {
 		t.Fatalf("the command is gone, the test shows nothing: %v", err)
@@ -141,7 +142,7 @@ func TestRun_SaysThatACommandOfAnotherUserIsNotKilledWhenTheLockIsLost(t *testin
 	wantNotKilled(t, p, out, command)
 }
 
-func TestRun_SaysThatACommandOfAnotherUserIsNotKilledWhenNodesAreAway(t *testing.T) {
+func TestRun_SaysThatACommandOfAnotherUserIsNotKilledWhenNodesAreDown(t *testing.T) {
 	c := ready(t, servers(t))
 	p, out, command := otherUsers(t, c)
 	for i := range 2 {
@@ -161,7 +162,7 @@ func TestRun_WarnsEarlyOfACommandOfAnotherUser(t *testing.T) {
 	})
 }
 
-// Redlockctl is killed, and its guard can do nothing: it says so.
+// redlockctl is killed, and its guard cannot kill the command: it says so.
 func TestGuard_SaysThatACommandOfAnotherUserIsNotKilled(t *testing.T) {
 	p, out, command := otherUsers(t, ready(t, servers(t)))
 	signalTo(t, p.Process.Pid, syscall.SIGKILL)

@@ -13,7 +13,7 @@ import (
 
 func (p *program) leaderCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "leader", Short: "Who leads an election", Args: cobra.NoArgs,
+		Use: "leader", Short: "Show who leads an election", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withScheduler(cmd.Context(), func(ctx context.Context, e *election.Elector, _ *scheduler.Scheduler) error {
 				return p.show(ctx, func(ctx context.Context) (any, table, error) {

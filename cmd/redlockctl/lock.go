@@ -14,7 +14,7 @@ import (
 
 func (p *program) lockCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "lock NAME...", Short: "Who holds locks, with which token and time left", Args: cobra.MinimumNArgs(1),
+		Use: "lock NAME...", Short: "Show who holds locks, with which token and time left", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return p.withLocker(cmd.Context(), func(ctx context.Context, l *redlock.Locker) error {
 				return p.show(ctx, func(ctx context.Context) (any, table, error) { return locks(ctx, l, names) })
@@ -23,7 +23,7 @@ func (p *program) lockCommand() *cobra.Command {
 	}
 }
 
-// locks shows all that were asked for; the error says that none of them is held.
+// locks returns the named locks. The error says that none of them is held.
 func locks(ctx context.Context, l *redlock.Locker, names []string) (any, table, error) {
 	type lock struct {
 		Name  string `json:"name"`
@@ -50,7 +50,7 @@ func locks(ctx context.Context, l *redlock.Locker, names []string) (any, table, 
 		held++
 		left := max(time.Until(h.Expires), 0)
 		list = append(list, lock{name, true, h.Value, h.Token, left.Milliseconds()})
-		t.rows = append(t.rows, []string{name, cmp.Or(h.Value, "(says nothing)"), fmt.Sprint(h.Token), short(left)})
+		t.rows = append(t.rows, []string{name, cmp.Or(h.Value, "(no name)"), fmt.Sprint(h.Token), short(left)})
 	}
 	if held == 0 {
 		return nil, table{}, exit{no, fmt.Errorf("%w: %q", redlock.ErrVacant, names)}

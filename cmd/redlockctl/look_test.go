@@ -79,7 +79,7 @@ func TestLook_AtALifeOfAnElectionAndItsJobs(t *testing.T) {
 	}
 }
 
-func TestLook_WithNodesAway(t *testing.T) {
+func TestLook_WithNodesDown(t *testing.T) {
 	c := ready(t, servers(t))
 	do := on(c)
 	if err := c.Node(0).Kill(); err != nil {
@@ -89,15 +89,15 @@ func TestLook_WithNodesAway(t *testing.T) {
 	if err := c.Node(1).Kill(); err != nil {
 		t.Fatal(err)
 	}
-	do("nodes").want(t, unreachable, c.Addrs()[2]+"  votes", "1 of the 3 nodes count, 2 are needed: "+c.Addrs()[0])
-	do("nodes", "-o", "json").want(t, unreachable, `"error": "`, "1 of the 3 nodes count")
+	do("nodes").want(t, unreachable, c.Addrs()[2]+"  votes", "1 of 3 nodes count, 2 needed: "+c.Addrs()[0])
+	do("nodes", "-o", "json").want(t, unreachable, `"error": "`, "1 of 3 nodes count")
 	for _, args := range [][]string{{"leader"}, {"jobs"}, {"history", "x"}, {"pause", "x"}, {"lock", "x"}} {
 		do(args...).want(t, unreachable, "", "quorum")
 	}
 	if err := c.Node(2).Kill(); err != nil {
 		t.Fatal(err)
 	}
-	do("nodes").want(t, unreachable, "connection refused", "0 of the 3 nodes count, 2 are needed")
+	do("nodes").want(t, unreachable, "connection refused", "0 of 3 nodes count, 2 needed")
 	do("run", "--name", "x", "--", "true").want(t, noLease, "", "quorum")
 	do("run", "--name", "x", "--wait", "300ms", "--", "true").want(t, noLease, "", "quorum")
 }
@@ -120,7 +120,8 @@ func TestLook_WithAWrongPassword(t *testing.T) {
 	}
 }
 
-// Whoever looks with a mistyped TTL, or at one node alone, does not have the nodes wait for that; nor does whoever pauses a job.
+// Only run changes the guards: inspecting or pausing with a mistyped TTL, or with a list of one node, leaves them as
+// they are.
 func TestLook_ChangesNothingOnTheNodes(t *testing.T) {
 	c := ready(t, servers(t))
 	do := on(c)
@@ -130,7 +131,7 @@ func TestLook_ChangesNothingOnTheNodes(t *testing.T) {
 	stop()
 	wrongly := func(args ...string) {
 		for _, nodes := range []string{strings.Join(c.Addrs(), ","), c.Addrs()[0]} {
-			_ = do(append([]string{"-n", nodes, "--ttl", "24h"}, args...)...) // a node may refuse it
+			_ = do(append([]string{"-n", nodes, "--ttl", "24h"}, args...)...) // a node may refuse the command
 		}
 	}
 	before, guards := stored(t, c), do("guard").out
@@ -149,7 +150,7 @@ func TestLook_ChangesNothingOnTheNodes(t *testing.T) {
 	do("run", "--name", "x", "--wait", "10s", "--", "true").want(t, 0, "", "")
 }
 
-// stored is all that the nodes keep.
+// stored returns everything that the nodes keep.
 func stored(t *testing.T, c *redisproc.Cluster) map[string]string {
 	t.Helper()
 	all := make(map[string]string)

@@ -1,14 +1,14 @@
-// Redlockctl looks at locks, elections and jobs of package redlockfx, and runs commands under a lock.
+// Redlockctl inspects locks, elections and jobs of package redlockfx, and runs commands under a lock.
 //
 //	redlockctl -n r1:6379,r2:6379,r3:6379 -e billing leader
 //	redlockctl jobs -o json
 //	redlockctl run --name import -- ./import.sh
 //
-// It exits with 0; 1 for a failure; 2 where it was called wrongly; 3 where the answer is no: nobody leads, a lock is
-// free, there is no such job, a triggered run did not take place; 4 where too few nodes answered; and 5 where a triggered
-// run has not ended within --wait. Run exits with the command's code, with 128 and the
-// signal's number where it died of one, and like env and timeout with 124 where the command was stopped because the
-// lease was lost, 125 where there was no lease, 126 and 127 where the command could not be started.
+// Its exit codes are 0 for success; 1 for a failure; 2 for wrong usage; 3 if the answer is no: nobody leads, a lock
+// is free, there is no such job, or a triggered run did not take place; 4 if too few nodes answered; and 5 if a
+// triggered run has not ended within --wait. Run exits with the command's code, or with 128 plus the number of the
+// signal that ended it. Like env and timeout, it exits with 124 if the command was stopped because the lease was
+// lost, 125 if there was no lease, 126 if the command could not be started, and 127 if it was not found.
 //
 // Errors are one line on stderr, "redlockctl: ...".
 package main
@@ -40,10 +40,10 @@ const (
 	notFound    = 127
 )
 
-// exit is an error with a code of its own.
+// exit is an error with an exit code.
 type exit struct {
 	code int
-	err  error // nil: there is nothing to say
+	err  error // nil: no message
 }
 
 func (e exit) Error() string { return fmt.Sprint(e.err) }
@@ -57,7 +57,7 @@ func main() {
 	os.Exit(code)
 }
 
-// execute is the whole program.
+// execute runs the program, and returns its exit code.
 func execute(ctx context.Context, args []string, s streams) int {
 	root := newRoot(s)
 	root.SetArgs(args)

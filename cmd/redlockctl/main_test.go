@@ -21,7 +21,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// asProgram has this binary be redlockctl: a guard, or what a test starts as a process of its own.
+// With asProgram in the environment, this binary is redlockctl: a guard, or a process that a test starts.
 const asProgram = "REDLOCKCTL_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	// Tests with servers mostly wait: more of them run at a time than a small machine has processors.
+	// Tests with servers mostly wait, so run more of them at a time than a small machine has processors.
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 
 const ttl = 2 * time.Second
 
-// servers are three nodes, which grant when they are ready. The test runs beside others from here on.
+// servers starts three nodes; see ready. The test runs in parallel to others from here on.
 func servers(t *testing.T) *redisproc.Cluster {
 	t.Helper()
 	t.Parallel()
@@ -63,7 +63,7 @@ func servers(t *testing.T) *redisproc.Cluster {
 	return c
 }
 
-// ready waits until new nodes grant.
+// ready waits until the new nodes grant.
 func ready(t *testing.T, c *redisproc.Cluster) *redisproc.Cluster {
 	t.Helper()
 	if r := on(c)("run", "--name", "first", "--wait", "30s", "--", "true"); r.code != 0 {
@@ -72,13 +72,13 @@ func ready(t *testing.T, c *redisproc.Cluster) *redisproc.Cluster {
 	return c
 }
 
-// result is what a call came to.
+// result is the outcome of a call.
 type result struct {
 	code     int
 	out, err string
 }
 
-// on makes calls that use these nodes.
+// on returns a function that makes calls with these nodes.
 func on(c *redisproc.Cluster) func(args ...string) result {
 	return func(args ...string) result {
 		return call(append([]string{"-n", strings.Join(c.Addrs(), ","), "--ttl", ttl.String(), "-e", "billing"}, args...)...)
@@ -91,7 +91,7 @@ func call(args ...string) result {
 	return result{code, out.String(), err.String()}
 }
 
-// want fails the test unless a call ended so; its complaint is one line.
+// want fails the test unless the call has this result, and at most one line on stderr.
 func (r result) want(t *testing.T, code int, out, complaint string) {
 	t.Helper()
 	if r.code != code || !strings.Contains(r.out, out) || !strings.Contains(r.err, complaint) ||
@@ -101,7 +101,7 @@ func (r result) want(t *testing.T, code int, out, complaint string) {
 	}
 }
 
-// service is a replica that leads.
+// service starts a replica with jobs.
 func service(t *testing.T, c *redisproc.Cluster, id string, more ...scheduler.Job) (leader *election.Elector, stop func()) {
 	t.Helper()
 	l, err := redlock.Open(c.Addrs(), redlock.WithTTL(ttl))
@@ -159,12 +159,12 @@ func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("after 30 s it is not so: %s", what)
+			t.Fatalf("after 30 s not true: %s", what)
 		}
 	}
 }
 
-// process starts redlockctl as one of its own.
+// process starts redlockctl as a separate process.
 func process(t *testing.T, c *redisproc.Cluster, args ...string) (p *exec.Cmd, out *output) {
 	t.Helper()
 	p, out = prepared(t, c, args...)
@@ -172,7 +172,7 @@ func process(t *testing.T, c *redisproc.Cluster, args ...string) (p *exec.Cmd, o
 	return p, out
 }
 
-// prepared is a process of redlockctl that is yet to start.
+// prepared returns a process of redlockctl that is not started yet.
 func prepared(t *testing.T, c *redisproc.Cluster, args ...string) (p *exec.Cmd, out *output) {
 	t.Helper()
 	self, err := os.Executable()
@@ -189,18 +189,18 @@ func prepared(t *testing.T, c *redisproc.Cluster, args ...string) (p *exec.Cmd, 
 		}
 	})
 	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	p.WaitDelay = 5 * time.Second // what it should not have left may hold its output
+	p.WaitDelay = 5 * time.Second // processes that it failed to kill may hold its output open
 	return p, out
 }
 
-// start has the end of the test kill it.
+// start starts a process, and kills it at the end of the test.
 func start(t *testing.T, p *exec.Cmd) {
 	t.Helper()
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = p.Process.Kill() // most often it has ended
+		_ = p.Process.Kill() // usually it has ended already
 		_ = p.Wait()
 	})
 }

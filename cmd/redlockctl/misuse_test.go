@@ -76,6 +76,6 @@ func TestCompletion_IsThereForEachShell(t *testing.T) {
 		}
 	}
 	if strings.Contains(r.out, guardName) {
-		t.Error("help shows what is not for people")
+		t.Error("help shows hidden commands")
 	}
 }

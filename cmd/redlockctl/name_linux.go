@@ -2,8 +2,8 @@ package main
 
 import "os"
 
-// programFile is the file of this program. The system calls a process by the name of its file at first: by this one it is
-// "exe" and not redlockctl, even before it can choose its name.
+// programFile is the file of this program. The system first names a process after its file. With this file the guard
+// is called "exe" and not redlockctl, even before it sets its name.
 func programFile() (string, error) {
 	const self = "/proc/self/exe"
 	if _, err := os.Stat(self); err != nil {
@@ -12,7 +12,7 @@ func programFile() (string, error) {
 	return self, nil
 }
 
-// setProcessName sets the name by which killall and pkill know this process.
+// setProcessName sets the name by which killall and pkill find this process.
 func setProcessName(name string) {
-	_ = os.WriteFile("/proc/self/comm", []byte(name), 0) // then it stays as it is
+	_ = os.WriteFile("/proc/self/comm", []byte(name), 0) // on an error the old name stays
 }

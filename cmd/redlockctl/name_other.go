@@ -6,5 +6,5 @@ import "os"
 
 func programFile() (string, error) { return os.Executable() }
 
-// setProcessName does nothing here: the system knows a process by the name of its file.
+// setProcessName does nothing: this system names a process after its file.
 func setProcessName(string) {}

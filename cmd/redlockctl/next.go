@@ -12,7 +12,7 @@ import (
 func (p *program) nextCommand() *cobra.Command {
 	n, from := 5, ""
 	c := &cobra.Command{
-		Use: "next SPEC", Short: "When a cron spec ticks next; no nodes are asked", Args: cobra.ExactArgs(1),
+		Use: "next SPEC", Short: "Show when a cron spec ticks next, without contacting nodes", Args: cobra.ExactArgs(1),
 		Example: "  redlockctl next 'CRON_TZ=Europe/Berlin 30 2 * * *'",
 		RunE: func(_ *cobra.Command, args []string) error {
 			since := time.Now()
@@ -36,7 +36,7 @@ func (p *program) nextCommand() *cobra.Command {
 			return p.print(ticks, t)
 		},
 	}
-	c.Flags().IntVar(&n, "number", n, "of ticks")
-	c.Flags().StringVar(&from, "from", "", "`time` after which they come; now if not set")
+	c.Flags().IntVar(&n, "number", n, "number of ticks")
+	c.Flags().StringVar(&from, "from", "", "show ticks after this `time`; default: now")
 	return c
 }

@@ -16,27 +16,27 @@ import (
 func (p *program) guardCommand() *cobra.Command {
 	reset, yes, node := false, false, ""
 	c := &cobra.Command{
-		Use: "guard", Short: "What each node's restart guard says, and the way back from a wrong one", Args: cobra.NoArgs,
-		Long: "Guard shows since when each node has its guard, until when it grants nothing for that, the longest lease it has\n" +
-			"learned of, and how many nodes are in the list.\n\n" +
-			"With --reset --node HOST:PORT --yes it deletes the guard of that one node, as the way back after a forged or\n" +
-			"mistyped longest lease. The next call for a lock begins a new guard, for the longest TTL of whoever makes that\n" +
-			"call. This has a risk: the node forgets the longest lease and the length of the list. If it has lost a lease that\n" +
-			"is longer than that, it may grant the lock again while the first holder still has it. So reset one node at a time,\n" +
-			"and wait for the longest TTL of all services under the prefix between two.",
+		Use: "guard", Short: "Show each node's restart guard, or reset a wrong one", Args: cobra.NoArgs,
+		Long: "Guard shows since when each node has its guard, until when it grants nothing because of it, the longest lease\n" +
+			"it has learned of, and how many nodes are in the list.\n\n" +
+			"With --reset --node HOST:PORT --yes it deletes the guard of that one node, to recover from a forged or mistyped\n" +
+			"longest lease. The next call for a lock starts a new guard, for the longest TTL of its caller. There is a risk:\n" +
+			"the node forgets the longest lease and the length of the list. If it has lost a lease that is longer than the new\n" +
+			"guard, it may grant the lock again while the first holder still has it. So reset one node at a time, and wait for\n" +
+			"the longest TTL of all services under the prefix between two.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case !reset && (node != "" || yes):
-				return exit{misused, errors.New("--node and --yes are for --reset")}
+				return exit{misused, errors.New("--node and --yes are only for --reset")}
 			case !reset:
 				return p.withNodes(cmd.Context(), func(ctx context.Context, nodes []*redis.Client) error {
 					return p.show(ctx, func(ctx context.Context) (any, table, error) { return guards(ctx, nodes, p.hash()) })
 				})
 			case node == "":
-				return exit{misused, errors.New("--reset is for one node at a time: give --node HOST:PORT")}
+				return exit{misused, errors.New("--reset needs one node: give --node HOST:PORT")}
 			case !yes:
-				return exit{misused, fmt.Errorf("--reset has %s forget the longest lease, so that it may grant a lock again that it "+
-					"has lost: read redlockctl guard --help, then add --yes", node)}
+				return exit{misused, fmt.Errorf("--reset makes %s forget the longest lease, so it may grant again a lock that it has "+
+					"lost: read redlockctl guard --help, then add --yes", node)}
 			}
 			return p.withNodes(cmd.Context(), func(ctx context.Context, nodes []*redis.Client) error {
 				return p.resetGuard(ctx, nodes, node)
@@ -45,11 +45,11 @@ func (p *program) guardCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&reset, "reset", false, "delete the guard of --node")
 	c.Flags().StringVar(&node, "node", "", "`host:port` of the node whose guard is deleted, as guard shows it")
-	c.Flags().BoolVar(&yes, "yes", false, "delete it without another question")
+	c.Flags().BoolVar(&yes, "yes", false, "confirm the deletion")
 	return c
 }
 
-// withNodes calls fn with a client for each node, within the timeout. They are those that a Locker would use.
+// withNodes calls fn with a client for each node, within the timeout. The clients are like those of a Locker.
 func (p *program) withNodes(ctx context.Context, fn func(context.Context, []*redis.Client) error) (err error) {
 	nodes, err := p.clients()
 	if err != nil {
@@ -68,7 +68,7 @@ func (p *program) withNodes(ctx context.Context, fn func(context.Context, []*red
 	return fn(ctx, nodes)
 }
 
-// guardState is what programs get of a node's guard.
+// guardState is the JSON of a node's guard.
 type guardState struct {
 	Addr    string `json:"addr"`
 	Since   int64  `json:"since_ms,omitempty"`
@@ -80,7 +80,7 @@ type guardState struct {
 	Err     string `json:"error,omitempty"`
 }
 
-// guards shows all of them; the error says that no majority answered.
+// guards returns the guards of all nodes. The error says that no majority answered.
 func guards(ctx context.Context, nodes []*redis.Client, hash string) (any, table, error) {
 	list, rows, failed := make([]guardState, len(nodes)), make([][]string, len(nodes)), make([]error, len(nodes))
 	var asking sync.WaitGroup
@@ -93,7 +93,7 @@ func guards(ctx context.Context, nodes []*redis.Client, hash string) (any, table
 		rows: rows,
 	}
 	answered := 0
-	var first error // why one did not answer
+	var first error // of the first node that did not answer
 	for i, err := range failed {
 		switch {
 		case err == nil:
@@ -103,12 +103,12 @@ func guards(ctx context.Context, nodes []*redis.Client, hash string) (any, table
 		}
 	}
 	if need := len(nodes)/2 + 1; answered < need {
-		return list, t, exit{unreachable, fmt.Errorf("%d of the %d nodes answered, %d are needed: %w", answered, len(nodes), need, first)}
+		return list, t, exit{unreachable, fmt.Errorf("%d of %d nodes answered, %d needed: %w", answered, len(nodes), need, first)}
 	}
 	return list, t, nil
 }
 
-// askGuard asks a node for its guard. The error says that it did not answer.
+// askGuard reads the guard of a node. The error says that the node did not answer.
 func askGuard(ctx context.Context, node *redis.Client, hash string) (guardState, []string, error) {
 	addr := node.Options().Addr
 	now, err := node.Time(ctx).Result()
@@ -144,13 +144,13 @@ func (p *program) resetGuard(ctx context.Context, nodes []*redis.Client, addr st
 		case err != nil:
 			return exit{unreachable, fmt.Errorf("%s: failed to delete the guard: %w", addr, plain.Error(err))}
 		case n == 0:
-			return exit{no, fmt.Errorf("%s has no guard under the prefix: nothing was deleted", addr)}
+			return exit{no, fmt.Errorf("%s has no guard under the prefix, nothing was deleted", addr)}
 		case p.output == "json":
 			return p.print(map[string]string{"node": addr, "action": "reset"}, table{})
 		}
-		_, err = fmt.Fprintf(p.out, "%s has no guard any more: from the next call on it grants nothing for the longest TTL; wait for that "+
-			"before the next node\n", cell(addr))
+		_, err = fmt.Fprintf(p.out, "the guard of %s is deleted: from the next call on, the node grants nothing for the longest TTL; wait that "+
+			"long before the next node\n", cell(addr))
 		return err
 	}
-	return exit{misused, fmt.Errorf("--node %q is none of the %d nodes", addr, len(nodes))}
+	return exit{misused, fmt.Errorf("--node %q is not one of the %d nodes", addr, len(nodes))}
 }

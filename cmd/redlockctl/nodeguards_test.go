@@ -12,7 +12,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
-// node is a client of one node, for what somebody with the right to write there can do.
+// node returns a client of one node, to forge values as somebody with write access could.
 func node(t *testing.T, c *redisproc.Cluster, i int) *redis.Client {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: c.Addrs()[i]})
@@ -20,13 +20,14 @@ func node(t *testing.T, c *redisproc.Cluster, i int) *redis.Client {
 	return client
 }
 
-// guardOn is what the guard command says of a node.
+// guardOn returns the guard of a node as the guard command shows it.
 func guardOn(t *testing.T, do func(...string) result, i int) guardState {
 	t.Helper()
 	return decode[[]guardState](t, do("guard", "-o", "json"))[i]
 }
 
-// A longest lease that was forged, or mistyped, on all nodes: nobody gets a lock for a day. The way back is one node at a time.
+// A forged or mistyped longest lease on all nodes: nobody gets a lock for a day, unless the guards are reset one node
+// at a time.
 func TestGuard_IsTheWayBackFromAForgedLongestLease(t *testing.T) {
 	c := ready(t, servers(t))
 	do := on(c)
@@ -40,12 +41,12 @@ func TestGuard_IsTheWayBackFromAForgedLongestLease(t *testing.T) {
 	do("run", "--name", "x", "--", "true").want(t, noLease, "", "another 23h59m")
 	do("guard").want(t, 0, "24h0m0s", "")
 	for i, addr := range c.Addrs() {
-		do("guard", "--reset", "--node", addr, "--yes").want(t, 0, addr+" has no guard any more", "")
+		do("guard", "--reset", "--node", addr, "--yes").want(t, 0, "the guard of "+addr+" is deleted", "")
 		if g := guardOn(t, do, i); g.Longest != 0 || g.Left != 0 {
 			t.Errorf("after the reset: %+v", g)
 		}
 		until(t, "the node has a new guard, which is over", func() bool {
-			_ = do("run", "--name", "x", "--", "true") // the first of them begins it
+			_ = do("run", "--name", "x", "--", "true") // the first call starts the new guard
 			g := guardOn(t, do, i)
 			return g.Longest == ttl.Milliseconds() && g.Left == 0
 		})
@@ -53,7 +54,7 @@ func TestGuard_IsTheWayBackFromAForgedLongestLease(t *testing.T) {
 	do("run", "--name", "x", "--wait", "10s", "--", "true").want(t, 0, "", "")
 }
 
-// The first call after a reset is refused by the node: it may have lost a lease.
+// After a reset the node refuses the first call, because it may have lost a lease.
 func TestGuard_ResetBeginsANewOne(t *testing.T) {
 	c := ready(t, servers(t))
 	do := on(c)
@@ -70,8 +71,8 @@ func TestGuard_ResetsOneNodeAndOnlyWhereItIsMeant(t *testing.T) {
 	do, addr := on(c), c.Addrs()[1]
 	do("guard", "--reset", "--node", addr).want(t, misused, "", "add --yes")
 	do("guard", "--reset", "--yes").want(t, misused, "", "give --node HOST:PORT")
-	do("guard", "--node", addr).want(t, misused, "", "are for --reset")
-	do("guard", "--reset", "--node", "other:1", "--yes").want(t, misused, "", `--node "other:1" is none of the 3 nodes`)
+	do("guard", "--node", addr).want(t, misused, "", "are only for --reset")
+	do("guard", "--reset", "--node", "other:1", "--yes").want(t, misused, "", `--node "other:1" is not one of the 3 nodes`)
 	for i := range 3 {
 		if g := guardOn(t, do, i); g.Longest == 0 {
 			t.Errorf("node %d has lost its guard", i)
@@ -91,10 +92,10 @@ func TestGuard_ResetsOneNodeAndOnlyWhereItIsMeant(t *testing.T) {
 	if err := c.Node(2).Kill(); err != nil {
 		t.Fatal(err)
 	}
-	do("guard").want(t, unreachable, c.Addrs()[0]+"  20", "1 of the 3 nodes answered, 2 are needed: "+addr)
+	do("guard").want(t, unreachable, c.Addrs()[0]+"  20", "1 of 3 nodes answered, 2 needed: "+addr)
 }
 
-// Neither the texts of a guard nor a foreign one get to the terminal as they are.
+// Texts from a guard, and guards of another layout, do not reach the terminal unescaped.
 func TestGuard_ShowsAForeignOne(t *testing.T) {
 	c := ready(t, servers(t))
 	do := on(c)

@@ -12,7 +12,7 @@ import (
 
 func (p *program) nodesCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "nodes", Short: "How the nodes are", Args: cobra.NoArgs,
+		Use: "nodes", Short: "Show the state of the nodes", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withLocker(cmd.Context(), func(ctx context.Context, l *redlock.Locker) error {
 				return p.show(ctx, func(ctx context.Context) (any, table, error) {
@@ -23,7 +23,7 @@ func (p *program) nodesCommand() *cobra.Command {
 	}
 }
 
-// nodes shows all of them; the error says that those that count are no majority.
+// nodes returns the state of all nodes. The error says that too few of them count.
 func nodes(all []redlock.NodeStatus) (any, table, error) {
 	type node struct {
 		Addr    string `json:"addr"`
@@ -36,7 +36,7 @@ func nodes(all []redlock.NodeStatus) (any, table, error) {
 	var list []node
 	t := table{head: []string{"NODE", "STATE", "LATENCY", "GUARD", "CLOCK OFF BY", "VERSION"}}
 	good := 0
-	var first error // why one does not count
+	var first error // of the first node that does not count
 	for _, n := range all {
 		one := node{
 			n.Addr, n.Version, n.Latency.Microseconds(), n.Guard.Milliseconds(), n.ClockOffset.Microseconds(), "",
@@ -58,7 +58,7 @@ func nodes(all []redlock.NodeStatus) (any, table, error) {
 		t.rows = append(t.rows, row)
 	}
 	if need := len(all)/2 + 1; good < need {
-		return list, t, exit{unreachable, fmt.Errorf("%d of the %d nodes count, %d are needed: %w", good, len(all), need, first)}
+		return list, t, exit{unreachable, fmt.Errorf("%d of %d nodes count, %d needed: %w", good, len(all), need, first)}
 	}
 	return list, t, nil
 }

@@ -1,4 +1,4 @@
 package main
 
-// noHang is WNOHANG, for which the packages syscall and unix have no name here.
+// noHang is WNOHANG, which the packages syscall and unix do not define here.
 const noHang = 1

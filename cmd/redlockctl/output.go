@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// table is what a command shows to people; programs get the value itself.
+// table is the output of a command for people.
 type table struct {
 	head []string
 	rows [][]string
 	next *table // shown below it; nil: none
 }
 
-// show prints what read returns once, or again and again with --watch: until ctx is done, and over errors, which are
-// shown as well. What comes with an error is shown before it.
+// show prints what read returns. With --watch it repeats that until ctx is done, and prints errors without ending. A
+// value that comes with an error is printed before it.
 func (p *program) show(ctx context.Context, read func(context.Context) (any, table, error)) error {
 	for {
 		asked, cancel := context.WithTimeout(ctx, p.timeout)
@@ -27,10 +27,10 @@ func (p *program) show(ctx context.Context, read func(context.Context) (any, tab
 		}
 		if value != nil {
 			if p.watch && p.output == "table" {
-				_, _ = fmt.Fprintf(p.out, "%s\n", time.Now().Format(time.TimeOnly)) // the next line fails too
+				_, _ = fmt.Fprintf(p.out, "%s\n", time.Now().Format(time.TimeOnly)) // the next write reports an error
 			}
 			if problem := p.print(value, t); problem != nil {
-				return problem // nobody reads any more
+				return problem // the output is closed
 			}
 		}
 		if !p.watch {
@@ -40,7 +40,7 @@ func (p *program) show(ctx context.Context, read func(context.Context) (any, tab
 			_, err = fmt.Fprintf(p.err, "redlockctl: %s %s\n", time.Now().Format(time.TimeOnly), oneLine(err))
 		}
 		if err != nil {
-			return err // nobody reads any more
+			return err // the output is closed
 		}
 		select {
 		case <-time.After(p.every):
@@ -77,8 +77,8 @@ func (p *program) print(value any, t table) error {
 	return p.print(nil, *t.next)
 }
 
-// at is a time for people, in the zone of this machine, which the head of the table names. A time at which the zone has
-// another name, as in summer, has that name.
+// at formats a time for people, in this machine's zone, which the head of the table names. If the zone has another
+// name at that time, as in summer, at adds the name.
 func at(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -90,10 +90,10 @@ func at(t time.Time) string {
 	return text
 }
 
-// zoneMark is the name of the zone of this machine.
+// zoneMark returns the name of this machine's zone.
 func zoneMark() string { return time.Now().Format("MST") }
 
-// in is the head of a column of times.
+// in returns the head of a column of times.
 func in(head string) string { return head + " (" + zoneMark() + ")" }
 
 func short(d time.Duration) string { return d.Round(time.Millisecond).String() }

@@ -27,7 +27,7 @@ func readme(t *testing.T) string {
 	return string(text)
 }
 
-// has tells whether a command, or all of them, take a flag.
+// has reports whether the command takes a flag itself or as a flag of all commands.
 func has(c *cobra.Command, name string) bool {
 	if short, ok := strings.CutPrefix(name, "-"); ok && len(short) == 1 {
 		return c.Flags().ShorthandLookup(short) != nil || c.Root().PersistentFlags().ShorthandLookup(short) != nil
@@ -45,7 +45,7 @@ func TestReadme_NamesCommandsAndFlagsThatAreThere(t *testing.T) {
 	flags := 0
 	for _, found := range code.FindAllStringSubmatch(readme(t), -1) {
 		words := strings.Fields(found[1] + found[2])
-		among := slices.Concat(commands, []*cobra.Command{root}) // of which one has to take the flags
+		among := slices.Concat(commands, []*cobra.Command{root}) // one of them must take the flags
 		if words[0] == "redlockctl" && len(words) > 1 {
 			i := slices.IndexFunc(commands, func(c *cobra.Command) bool { return c.Name() == words[1] })
 			if i < 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
-// recipe follows docs/operations.md for a forged record of a lock: node by node.
+// recipe follows docs/operations.md for a forged record of a lock, node by node.
 func recipe(t *testing.T, c *redisproc.Cluster, lock string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/operations.md")
@@ -24,7 +24,7 @@ func recipe(t *testing.T, c *redisproc.Cluster, lock string) {
 	}
 	found := regexp.MustCompile("then `redis-cli -h r1 (HDEL) ({redlock}) (n:)<name>`").FindStringSubmatch(string(text))
 	if found == nil {
-		t.Fatal("the recipe has gone from the document")
+		t.Fatal("the recipe is missing in the document")
 	}
 	do := on(c)
 	for i, addr := range c.Addrs() {
@@ -33,14 +33,14 @@ func recipe(t *testing.T, c *redisproc.Cluster, lock string) {
 			t.Fatalf("%d fields deleted, %v", n, err)
 		}
 		until(t, "the node has a new guard, which is over", func() bool {
-			_ = do("run", "--name", "another", "--", "true") // the first of them begins it
+			_ = do("run", "--name", "another", "--", "true") // the first call starts the new guard
 			g := guardOn(t, do, i)
 			return g.Longest == ttl.Milliseconds() && g.Left == 0
 		})
 	}
 }
 
-// token is the one that the next holder of a lock has.
+// token returns the token of the next holder of a lock.
 func token(t *testing.T, do func(...string) result, lock string) uint64 {
 	t.Helper()
 	r := do("run", "--name", lock, "--wait", "20s", "--", "sh", "-c", "echo $REDLOCK_TOKEN")
@@ -101,7 +101,7 @@ func TestRecovery_FromAForgedTerm(t *testing.T) {
 	}
 }
 
-// The settings of a job that a node has, dated in the year 2255.
+// The settings of a job on a node have a date in the year 2255.
 func TestRecovery_FromAForgedPause(t *testing.T) {
 	c := ready(t, servers(t))
 	do := on(c)
@@ -143,7 +143,7 @@ func ran(t *testing.T, do func(...string) result) bool {
 	return len(all) > 0 && all[0].State == "ok"
 }
 
-// forgeDate overwrites the 16 digits of an instant at a place of a field.
+// forgeDate overwrites the 16 digits of an instant at a position in a field.
 func forgeDate(t *testing.T, client *redis.Client, key, field string, place int) {
 	t.Helper()
 	text, err := client.HGet(t.Context(), key, field).Result()

@@ -16,15 +16,15 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// streams are where the program reads and writes.
+// streams are the program's input and outputs.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
 }
 
-// flags are those of all commands.
+// flags are the flags of all commands.
 type flags struct {
-	nodes     string // with commas: completion sets a list twice
+	nodes     string // separated by commas; not a list flag, because completion would set it twice
 	nodesFile string
 	tlsCA     string
 	tlsCert   string
@@ -38,7 +38,7 @@ type flags struct {
 	output    string
 	watch     bool
 	every     time.Duration
-	wait      time.Duration // for the run of a trigger
+	wait      time.Duration // of trigger --wait
 }
 
 // program is what all commands share.
@@ -51,9 +51,9 @@ func newRoot(s streams) *cobra.Command {
 	p := &program{streams: s}
 	root := &cobra.Command{
 		Use:           "redlockctl",
-		Short:         "Look at locks, elections and jobs over redis nodes, and run commands under a lock",
+		Short:         "Inspect locks, elections and jobs on Redis nodes, and run commands under a lock",
 		Version:       versionText(),
-		SilenceErrors: true, // main says them, in one line
+		SilenceErrors: true, // main prints them, in one line
 		SilenceUsage:  true,
 		Args: func(cmd *cobra.Command, words []string) error {
 			if len(words) == 0 {
@@ -102,24 +102,24 @@ func newRoot(s streams) *cobra.Command {
 func (p *program) addFlags(root *cobra.Command) {
 	all := root.PersistentFlags()
 	all.StringVarP(&p.nodes, "nodes", "n", "",
-		"`host:port`, redis:// or rediss:// URLs of all nodes, with commas and without passwords; "+nodesVariable)
-	all.StringVar(&p.nodesFile, "nodes-file", "", "`file` of the same, with passwords, line by line or with commas; "+nodesFileVariable)
-	all.StringVar(&p.tlsCA, "tls-ca", "", "`file` of the CAs of the nodes' certificates, for rediss://; the system's if not set; "+tlsCAVariable)
-	all.StringVar(&p.tlsCert, "tls-cert", "", "`file` of the client certificate; "+tlsCertVariable)
-	all.StringVar(&p.tlsKey, "tls-key", "", "`file` of its key; "+tlsKeyVariable)
+		"`host:port`, redis:// or rediss:// URLs of all nodes, separated by commas, without passwords; "+nodesVariable)
+	all.StringVar(&p.nodesFile, "nodes-file", "", "`file` with the same, and passwords, one per line or separated by commas; "+nodesFileVariable)
+	all.StringVar(&p.tlsCA, "tls-ca", "", "`file` with the CAs of the nodes' certificates, for rediss://; default: the system's; "+tlsCAVariable)
+	all.StringVar(&p.tlsCert, "tls-cert", "", "`file` with the client certificate; "+tlsCertVariable)
+	all.StringVar(&p.tlsKey, "tls-key", "", "`file` with its key; "+tlsKeyVariable)
 	all.StringVarP(&p.election, "election", "e", "", "`name` of the election; "+electionVariable)
-	all.StringVar(&p.prefix, "prefix", "", "of the keys; "+prefixVariable+`, "redlock" if neither is set`)
-	all.DurationVar(&p.ttl, "ttl", 10*time.Second, "of a lease")
-	all.DurationVar(&p.maxTTL, "max-ttl", 0, "longest ttl of anybody under the prefix; the ttl if 0")
+	all.StringVar(&p.prefix, "prefix", "", "prefix of the keys; "+prefixVariable+`, "redlock" if neither is set`)
+	all.DurationVar(&p.ttl, "ttl", 10*time.Second, "TTL of leases, as the services set it")
+	all.DurationVar(&p.maxTTL, "max-ttl", 0, "longest TTL of all users of the prefix; 0: the TTL")
 	all.BoolVar(&p.unseen, "unseen-restarts", false, "accept nodes whose scripts may not call INFO, as the services do")
-	all.DurationVar(&p.timeout, "timeout", 5*time.Second, "for what asks the nodes")
+	all.DurationVar(&p.timeout, "timeout", 5*time.Second, "time limit for calls to the nodes")
 	all.StringVarP(&p.output, "output", "o", "table", "`format`: table or json")
 	all.BoolVarP(&p.watch, "watch", "w", false, "repeat every --every")
-	all.DurationVar(&p.every, "every", 2*time.Second, "of --watch")
+	all.DurationVar(&p.every, "every", 2*time.Second, "interval of --watch")
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// check finds what is wrong with the flags, all at once.
+// check returns all problems of the flags at once.
 func (p *program) check() error {
 	var problems []error
 	if p.output != "table" && p.output != "json" {
@@ -156,7 +156,8 @@ func (p *program) withLocker(ctx context.Context, fn func(context.Context, *redl
 	return fn(ctx, l)
 }
 
-// withScheduler is for the commands about an election and its jobs. It does not campaign.
+// withScheduler calls fn with an elector and a scheduler that do not campaign, for the commands about an election and
+// its jobs.
 func (p *program) withScheduler(
 	ctx context.Context, fn func(context.Context, *election.Elector, *scheduler.Scheduler) error,
 ) error {
@@ -177,7 +178,7 @@ func (p *program) withScheduler(
 	})
 }
 
-// identity is from where a job is paused: "redlockctl by ann at host".
+// identity names this process to the nodes, for example "redlockctl by ann at host".
 func identity() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -186,7 +187,8 @@ func identity() string {
 	return fmt.Sprintf("redlockctl by %s at %s", userName(), host)
 }
 
-// osUser is who pauses, resumes or triggers a job, marked as what the machine says: no node has checked it.
+// osUser names the user who pauses, resumes or triggers a job. "os user" marks it as the machine's claim, which no
+// node has checked.
 func osUser() string { return "os user " + userName() }
 
 func userName() string {

@@ -19,7 +19,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// passed are the signals that the command gets when redlockctl does.
+// passed are the signals that redlockctl passes on to the command.
 var passed = []os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH,
 	syscall.SIGCONT,
@@ -28,18 +28,19 @@ var passed = []os.Signal{
 // ending are the signals that end the wait for the lock.
 var ending = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
 
-// obeyed leaves out what redlockctl was started to ignore, as nohup does: the command ignores it then, too.
+// obeyed returns the signals without those that redlockctl was started to ignore, as by nohup. The command inherits
+// that and ignores them, too.
 func obeyed(signals []os.Signal) []os.Signal {
 	return slices.DeleteFunc(slices.Clone(signals), signal.Ignored)
 }
 
-// command will run under a lock.
+// command is a command to run under a lock.
 type command struct {
 	name    string // of the lock
-	value   string // what it says of its holder
+	value   string // shown to others as the holder
 	wait    time.Duration
 	grace   time.Duration
-	keepEnv bool // the command gets what gives access to the nodes
+	keepEnv bool // the command gets the variables with the nodes
 	argv    []string
 }
 
@@ -48,23 +49,23 @@ func (p *program) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run --name NAME -- COMMAND [ARG...]", Short: "Run a command while a lock is held", Args: cobra.MinimumNArgs(1),
 		Long: "Run takes the lock, extends its lease while the command runs, passes signals on to it, and exits with its\n" +
-			"code. REDLOCK_TOKEN is the fencing token: have what the command writes to refuse smaller ones.\n" +
-			"Where the lease cannot be extended the command gets SIGTERM --grace before it ends, and SIGKILL, with all that\n" +
-			"it has started, in time before it does. What runs as another user cannot be killed, and redlockctl says so: run\n" +
-			"redlockctl as that user (sudo redlockctl run, and not sudo in the command). When redlockctl is killed, all of\n" +
-			"that is killed too; when it is stopped, before the lease ends. All that it has started is every descendant on\n" +
-			"Linux, and the process group elsewhere; it is not what systemd-run, docker or at start on its behalf. The\n" +
-			"command reads what redlockctl would, but nothing of a terminal: there it has /dev/null.",
+			"code. REDLOCK_TOKEN is the fencing token: make the resource that the command writes to refuse smaller ones.\n" +
+			"If the lease cannot be extended, the command gets SIGTERM --grace before the lease ends. Before the end, it is\n" +
+			"killed with SIGKILL, with everything that it has started. Processes of another user cannot be killed, and\n" +
+			"redlockctl says so: run redlockctl as that user (sudo redlockctl run, and not sudo in the command).\n" +
+			"If redlockctl is killed, everything is killed at once; if it is stopped, before the lease ends. Everything is\n" +
+			"every descendant on Linux, and the process group elsewhere, but not what systemd-run, docker or at start for\n" +
+			"the command. The command reads the input of redlockctl, or /dev/null if that is a terminal.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.argv = args
 			return p.run(cmd.Context(), c)
 		},
 	}
-	cmd.Flags().StringVar(&c.name, "name", "", "of the lock")
-	cmd.Flags().StringVar(&c.value, "value", identity(), "what others see of the holder")
-	cmd.Flags().DurationVar(&c.wait, "wait", 0, "for the lock, at most; 0: one attempt")
+	cmd.Flags().StringVar(&c.name, "name", "", "name of the lock")
+	cmd.Flags().StringVar(&c.value, "value", identity(), "name of the holder that others see")
+	cmd.Flags().DurationVar(&c.wait, "wait", 0, "longest wait for the lock; 0: one attempt")
 	cmd.Flags().BoolVar(&c.keepEnv, "keep-env", false, "pass "+nodesVariable+" and "+nodesFileVariable+" to the command, with the passwords")
-	cmd.Flags().DurationVar(&c.grace, "grace", 0, "from SIGTERM to the end of a lease that cannot be extended; a fifth of the ttl if 0")
+	cmd.Flags().DurationVar(&c.grace, "grace", 0, "time from SIGTERM to the end of a lease that cannot be extended; 0: a fifth of the TTL")
 	return cmd
 }
 
@@ -82,10 +83,10 @@ func (p *program) run(ctx context.Context, c command) (err error) {
 	case err != nil:
 		return exit{notFound, err}
 	}
-	// In this order, none is kept for the command that should have ended the wait.
+	// NotifyContext comes first, so that a signal that should end the wait is not kept for the command.
 	ctx, stop := signal.NotifyContext(ctx, obeyed(ending)...)
 	defer stop()
-	// From here on: one that comes after the lock was taken is the command's.
+	// Registered before the lock is taken, so that the command gets every signal after that.
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, obeyed(passed)...)
 	defer signal.Stop(signals)
@@ -98,7 +99,7 @@ func (p *program) run(ctx context.Context, c command) (err error) {
 		closing, cancel := context.WithTimeout(context.Background(), p.timeout)
 		defer cancel()
 		if problem := l.Close(closing); problem != nil && err == nil {
-			complain(p.err, problem) // the command's own code stands
+			complain(p.err, problem) // the exit code stays the command's
 		}
 	}()
 	extended := make(chan struct{}, 1)
@@ -117,7 +118,7 @@ func (p *program) run(ctx context.Context, c command) (err error) {
 	supervisor := &supervisor{lease: lease, grace: c.grace, signals: signals, extended: extended, err: p.err}
 	err = supervisor.run(child)
 	if problem := lease.Release(context.Background()); problem != nil && !isLost(err) {
-		complain(p.err, fmt.Errorf("the command may not have been alone to its end: %w", problem))
+		complain(p.err, fmt.Errorf("another process may have held the lock before the command ended: %w", problem))
 	}
 	return err
 }
@@ -131,19 +132,19 @@ func (c command) problems(ttl time.Duration) error {
 		problems = append(problems, fmt.Errorf("--wait %v must not be negative", c.wait))
 	}
 	if longest := ttl / 2; c.grace <= 0 || c.grace > longest {
-		problems = append(problems, fmt.Errorf("--grace %v must be above 0 and at most half the ttl, %v: a renewal must still save "+
-			"the lease", c.grace, longest))
+		problems = append(problems, fmt.Errorf("--grace %v must be above 0 and at most half the ttl, %v: there must be time for a renewal "+
+			"to save the lease", c.grace, longest))
 	}
 	return errors.Join(problems...)
 }
 
-// acquire has a signal in extended when the lease has been.
+// acquire takes the lock. extended gets a signal after each extension.
 func (c command) acquire(ctx context.Context, l *redlock.Locker, extended chan<- struct{}) (*redlock.Lease, error) {
 	options := []redlock.AcquireOption{redlock.WithValue(c.value), redlock.WithAutoExtend(redlock.Extension{
 		Told: func(int, time.Duration, error) {
 			select {
 			case extended <- struct{}{}:
-			default: // there is one already
+			default: // a signal is waiting already
 			}
 		},
 	})}

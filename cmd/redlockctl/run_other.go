@@ -10,9 +10,9 @@ import (
 
 func (p *program) runCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "run", Short: "Run a command while a lock is held: not on this system", Args: cobra.ArbitraryArgs,
+		Use: "run", Short: "Run a command while a lock is held (not on this system)", Args: cobra.ArbitraryArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return exit{misused, errors.New("run needs a Unix: it stops commands by signals")}
+			return exit{misused, errors.New("run needs a Unix system, because it stops commands with signals")}
 		},
 	}
 }

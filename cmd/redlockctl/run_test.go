@@ -14,8 +14,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
-// unhurried are flags of run for tests that lose no lock. A lease of 2 s may run out on a machine with more to do than processors,
-// and one attempt to get it may find no quorum.
+// unhurried returns arguments of run for tests that must not lose the lock. On a busy machine a lease of 2 s may
+// expire, and one attempt may find no quorum.
 func unhurried(command ...string) []string {
 	return append([]string{"run", "--name", "x", "--ttl", "10s", "--wait", "1m", "--"}, command...)
 }
@@ -58,7 +58,7 @@ func TestRun_OneAtATime(t *testing.T) {
 	holder, out := process(t, c, unhurried("sh", "-c", "echo up; sleep 1000")...)
 	until(t, "it is up", func() bool { return strings.Contains(out.String(), "up") })
 	for _, wait := range []string{"0", "300ms"} {
-		until(t, "it is told that the lock is held", func() bool { // on a busy machine no node may answer in time
+		until(t, "it is told that the lock is held", func() bool { // on a busy machine too few nodes may answer in time
 			r := on(c)("run", "--name", "x", "--wait", wait, "--", "echo", "beside it")
 			r.want(t, noLease, "", "redlockctl: ")
 			return t.Failed() || r.out != "" || strings.Contains(r.err, "held")
@@ -93,21 +93,21 @@ func TestRun_PassesSignalsOn(t *testing.T) {
 	}
 }
 
-// pidFile is a file of pids. The test's end kills what it should not have left.
+// pidFile returns a file for pids. At the end of the test it kills the processes in it that are left.
 func pidFile(t *testing.T) string {
 	file := filepath.Join(t.TempDir(), "pids")
 	t.Cleanup(func() {
-		text, _ := os.ReadFile(file) // where it is not there, nothing was started
+		text, _ := os.ReadFile(file) // no file: nothing was started
 		for pid := range strings.FieldsSeq(string(text)) {
 			if n, err := strconv.Atoi(pid); err == nil && alive(t, file) {
-				_ = syscall.Kill(n, syscall.SIGKILL) // it may be another one that lives
+				_ = syscall.Kill(n, syscall.SIGKILL) // it may have ended
 			}
 		}
 	})
 	return file
 }
 
-// alive tells whether the process of a file of pids still runs; zombies do not.
+// alive reports whether a process in a file of pids still runs; a zombie does not.
 func alive(t *testing.T, file string) bool {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -116,15 +116,15 @@ func alive(t *testing.T, file string) bool {
 	}
 	for pid := range strings.FieldsSeq(string(text)) {
 		stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
-		if err == nil && !strings.HasPrefix(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " Z ") { // a name may have it, too
+		if err == nil && !strings.HasPrefix(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " Z ") { // after the name, which may contain " Z " too
 			return true
 		}
 	}
 	return false
 }
 
-// A majority of nodes is gone, so that the lease cannot be extended, and the command ignores SIGTERM: it is dead
-// before the lease ends, and so is what it has started.
+// A majority of nodes is gone, so the lease cannot be extended. The command and its descendants must end before the
+// lease, even if they ignore SIGTERM.
 func TestRun_StopsTheCommandBeforeTheLeaseEnds(t *testing.T) {
 	for name, script := range map[string]string{
 		"that stops": `echo $$ > %[1]s; trap 'echo stopping; exit 0' TERM; while :; do date +%%s%%N >> %[2]s; sleep 0.01; done`,
@@ -167,11 +167,11 @@ func TestRun_StopsTheCommandBeforeTheLeaseEnds(t *testing.T) {
 	}
 }
 
-// The lock is released then: what the command has left running would be at work without it.
+// When the command ends, the lock is released, so processes that it has left running would run without the lock.
 func TestRun_NothingIsLeftWhenTheCommandHasEnded(t *testing.T) {
 	c := ready(t, servers(t))
 	pids := pidFile(t)
-	// If sleep kept its output open, redlockctl would wait for it, and the end of the lease would kill it.
+	// If sleep kept the output open, redlockctl would wait for it, and only the end of the lease would kill it.
 	script := fmt.Sprintf(`sleep 1000 >/dev/null 2>&1 & echo $! > %s; exit 7`, pids)
 	on(c)("run", "--name", "x", "--", "sh", "-c", script).want(t, 7, "", "")
 	until(t, "what it has left is gone", func() bool { return !alive(t, pids) })
@@ -191,11 +191,11 @@ func TestRun_NothingIsLeftWhenItIsKilled(t *testing.T) {
 	}
 	_ = p.Wait()
 	until(t, "both are gone", func() bool { return !alive(t, pids) })
-	// The lease runs out by itself.
+	// The lease expires by itself.
 	on(c)("run", "--name", "x", "--wait", "10s", "--", "echo", "next").want(t, 0, "next", "")
 }
 
-// Another holder is there before the command has ended: it is killed at once.
+// If another process holds the lock before the command has ended, the command is killed at once.
 func TestRun_KillsTheCommandOfALockThatIsLost(t *testing.T) {
 	c := ready(t, servers(t))
 	p, out := process(t, c, "run", "--name", "x", "--", "sh", "-c", "trap '' TERM; echo up; while :; do sleep 0.05; done")
@@ -206,7 +206,7 @@ func TestRun_KillsTheCommandOfALockThatIsLost(t *testing.T) {
 	}
 }
 
-// forget has all nodes come back without their data.
+// forget restarts all nodes without their data.
 func forget(t *testing.T, c *redisproc.Cluster) {
 	t.Helper()
 	for i := range c.Addrs() {

@@ -15,10 +15,10 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/secret"
 )
 
-// password is looked for in whatever redlockctl writes.
+// password must not appear in anything that redlockctl writes.
 const password = "S3cretPassw0rd"
 
-// Wherever a password was typed, nothing that a command writes has a part of it.
+// No output of a command has a part of a password, wherever it was typed.
 func TestErrors_NeverShowAPasswordInAnyPlace(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "nodes")
 	secret.Check(t, func(r *rapid.T, s secret.Mistyped) {
@@ -27,7 +27,7 @@ func TestErrors_NeverShowAPasswordInAnyPlace(t *testing.T) {
 		}
 		for _, nodes := range [][]string{{"--nodes", "127.0.0.1:1," + s.URL}, {"--nodes-file", file}} {
 			var out bytes.Buffer
-			// Two nodes are refused whatever the URL is.
+			// The second node makes an even list, which is always refused.
 			code := execute(t.Context(), append(nodes, "--timeout", "1ms", "lock", "x"), streams{strings.NewReader(""), &out, &out})
 			if part := s.In(out.String()); part != "" || code == 0 {
 				r.Fatalf("%q: code %d, shows %q: %s", s.URL, code, part, out.String())
@@ -52,7 +52,7 @@ func TestErrors_HideANodesURLInTheWrongPlace(t *testing.T) {
 	}
 }
 
-// A password with a space is in an argument with two words, and another command has an error of its own for each.
+// A password with a space makes an argument of two words, and a command may have an error about either.
 func TestErrors_NeverRepeatAnArgumentThatMayBeAnAddress(t *testing.T) {
 	const node = "127.0.0.1:1"
 	on := func(args ...string) []string { return append([]string{"-n", node, "--timeout", "1s"}, args...) }
@@ -76,7 +76,7 @@ func TestErrors_NeverRepeatAnArgumentThatMayBeAnAddress(t *testing.T) {
 			}
 		}
 	}
-	// An error about a part of an argument.
+	// These errors are about a part of an argument.
 	for _, spec := range []string{"0 0 * * " + password + "@r1:6379", "0 0 * * mon,my:" + password + "@r1", "CRON_TZ=my:" + password + "@r1 @daily"} {
 		if r := call("next", spec); strings.Contains(r.out+r.err, password) || r.code != misused {
 			t.Errorf("%q: %+v", spec, r)
@@ -87,7 +87,7 @@ func TestErrors_NeverRepeatAnArgumentThatMayBeAnAddress(t *testing.T) {
 	call("-n", "redis://a1:6379,redis://a1:6379,redis://b:1", "nodes").want(t, misused, "", "nodes 1 and 2 of 3 are the same server a1:6379")
 }
 
-// Shells show what completion writes to stderr.
+// Shells show the stderr of completion.
 func TestCompletion_RepeatsNoElectionThatMayBeAnAddress(t *testing.T) {
 	const url = "redis://:my " + password + "@r1:6379"
 	complete := exec.CommandContext(t.Context(), os.Args[0], cobra.ShellCompRequestCmd, "-n", "127.0.0.1:1", "-e", url, "pause", "")
@@ -98,7 +98,7 @@ func TestCompletion_RepeatsNoElectionThatMayBeAnAddress(t *testing.T) {
 	}
 }
 
-// All parts of this list look like addresses.
+// All parts of this split list look like addresses.
 func TestNodes_AreRefusedIfTheyWereSplitInAPassword(t *testing.T) {
 	const list = "redis://locks:77," + password + ",x:y@r1:6379"
 	t.Setenv(nodesVariable, list)
@@ -115,7 +115,7 @@ func TestNodes_AreRefusedIfTheyWereSplitInAPassword(t *testing.T) {
 	}
 }
 
-// Help is the first thing that people ask for, and often the whole world sees it.
+// People often publish help texts, so they must not show values of the environment.
 func TestHelp_HasNothingOfTheEnvironment(t *testing.T) {
 	for _, variable := range []string{
 		nodesVariable, nodesFileVariable, electionVariable, prefixVariable, tlsCAVariable, tlsCertVariable, tlsKeyVariable,
@@ -134,7 +134,7 @@ func TestHelp_HasNothingOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// nodesFile is a file with the nodes of a test.
+// nodesFile writes a file with nodes.
 func nodesFile(t *testing.T, mode os.FileMode, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "nodes")
@@ -174,12 +174,12 @@ func TestNodes_AreRefusedWhereTheyAreUnclearOrPublic(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	secretURL := "redis://:" + password + "@127.0.0.1:1"
 	for complaint, test := range map[string]struct {
-		list, file string // of the environment
+		list, file string // the environment variables
 		args       []string
 	}{
 		"no nodes: give --nodes host:port,... or --nodes-file FILE": {},
 		missing + ": no such file":                                  {args: []string{"--nodes-file", missing}},
-		"has no node, it must have host:port":                       {args: []string{"--nodes-file", nodesFile(t, 0o600, "# none\n\n")}},
+		"has no node; each line must be host:port":                  {args: []string{"--nodes-file", nodesFile(t, 0o600, "# none\n\n")}},
 		"every user of this machine may write":                      {args: []string{"--nodes-file", nodesFile(t, 0o602, "127.0.0.1:1")}},
 		"is a directory":                                            {args: []string{"--nodes-file", t.TempDir()}},
 		"given twice: use --nodes or --nodes-file":                  {args: []string{"--nodes", "127.0.0.1:1", "--nodes-file", good}},
@@ -195,7 +195,7 @@ func TestNodes_AreRefusedWhereTheyAreUnclearOrPublic(t *testing.T) {
 			t.Errorf("it shows the password: %s", r.err)
 		}
 	}
-	// The same password in the environment is no secret that others can read.
+	// Other users cannot read the environment, so a password there is accepted.
 	t.Setenv(nodesVariable, secretURL)
 	t.Setenv(nodesFileVariable, "")
 	call("nodes").want(t, unreachable, "connection refused", "127.0.0.1:1")
@@ -214,7 +214,7 @@ func TestRun_KeepsTheNodesFromTheCommandAndTheGuard(t *testing.T) {
 			args = append(args, "--keep-env")
 		}
 		p, out := prepared(t, c, append(args, "--", "sh", "-c", "env; echo up; read end")...)
-		p.Args = append(p.Args[:1:1], p.Args[3:]...) // the nodes are not given
+		p.Args = append(p.Args[:1:1], p.Args[3:]...) // without --nodes
 		p.Env = append(p.Env, nodesFileVariable+"="+file, nodesVariable+"=", "KEPT=yes")
 		in, err := p.StdinPipe()
 		if err != nil {
@@ -229,7 +229,7 @@ func TestRun_KeepsTheNodesFromTheCommandAndTheGuard(t *testing.T) {
 		if err := in.Close(); err != nil {
 			t.Fatal(err)
 		}
-		_ = p.Wait() // read's end of file is an error of the command's
+		_ = p.Wait() // the command fails, because read gets the end of file
 		text := out.String()
 		if got := strings.Contains(text, nodesFileVariable) && strings.Contains(text, nodesVariable+"="); got != keep ||
 			!strings.Contains(text, "KEPT=yes") || !strings.Contains(text, "REDLOCK_TOKEN=") {

@@ -14,15 +14,15 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// settingCommands are what changes something.
+// settingCommands returns the commands that change a job's settings.
 func (p *program) settingCommands() []*cobra.Command {
 	var all []*cobra.Command
 	for _, c := range []struct {
 		name, short, done string
 		do                func(*scheduler.Scheduler, context.Context, string) error
 	}{
-		{"trigger", "Have a job run now, on the leader", "is triggered", (*scheduler.Scheduler).Trigger},
-		{"pause", "Have no tick of a job run, on any replica", "is paused", (*scheduler.Scheduler).Pause},
+		{"trigger", "Run a job now, on the leader", "is triggered", (*scheduler.Scheduler).Trigger},
+		{"pause", "Stop running the ticks of a job, on all replicas", "is paused", (*scheduler.Scheduler).Pause},
 		{"resume", "End a pause", "is resumed", (*scheduler.Scheduler).Resume},
 	} {
 		who, why := "", ""
@@ -51,10 +51,10 @@ func (p *program) settingCommands() []*cobra.Command {
 				})
 			},
 		}
-		cmd.Flags().StringVar(&who, "as", "", "`name` of who wants it, for the history and the leader's log; the OS user if not set")
-		cmd.Flags().StringVar(&why, "reason", "", "`why`, for the same")
+		cmd.Flags().StringVar(&who, "as", "", "`name` of the person, for the history and the leader's log; default: the OS user")
+		cmd.Flags().StringVar(&why, "reason", "", "`reason`, for the history and the leader's log")
 		if c.name == "trigger" {
-			cmd.Flags().DurationVar(&p.wait, "wait", 0, "for the outcome of this run, at most so long; exit with 0 if it is ok, "+
+			cmd.Flags().DurationVar(&p.wait, "wait", 0, "longest wait for the outcome of this run; exit with 0 if it is ok, "+
 				"1 if it failed, 3 if it did not run, 5 if it has not ended")
 		}
 		all = append(all, cmd)
@@ -62,7 +62,7 @@ func (p *program) settingCommands() []*cobra.Command {
 	return all
 }
 
-// triggerAndWait shows what became of a run that it triggers. The exit code says it too.
+// triggerAndWait triggers a run, and shows its outcome. The exit code depends on the outcome.
 func (p *program) triggerAndWait(ctx context.Context, s *scheduler.Scheduler, job string) error {
 	r, err := s.TriggerAndWait(ctx, job)
 	if err != nil {
@@ -89,7 +89,7 @@ func (p *program) triggerAndWait(ctx context.Context, s *scheduler.Scheduler, jo
 	}
 }
 
-// ended says in words what became of a run.
+// ended describes the outcome of a run.
 func ended(job string, r scheduler.Record) string {
 	switch r.State {
 	case scheduler.StateOK:

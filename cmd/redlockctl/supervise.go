@@ -15,35 +15,35 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// killBefore is how long before the end of the lease a command that ignores SIGTERM is killed, at most.
+// killBefore is the most by which a command that ignores SIGTERM is killed before the lease ends.
 const killBefore = 200 * time.Millisecond
 
-// supervisor has a command end before its lease does.
+// supervisor makes a command end before its lease does.
 type supervisor struct {
 	lease    *redlock.Lease
 	grace    time.Duration
-	signals  <-chan os.Signal // to be passed on
-	extended <-chan struct{}  // has a signal when the lease was
+	signals  <-chan os.Signal // passed on to the command
+	extended <-chan struct{}  // gets a signal after each extension of the lease
 	err      io.Writer
 
 	guard   *guard
-	tree    tree // of the command
-	adopted bool // orphans among its descendants come to this process when the guard has ended
-	warned  bool // that the command runs as another user
+	tree    tree // the command's processes
+	adopted bool // this process adopts the command's orphans if the guard has ended
+	warned  bool // the warning that the command runs as another user was printed
 }
 
-// run runs a command until its end, or until shortly before the lease's. The error has its exit code.
+// run runs a command until it ends, or until shortly before the lease does. The error has the exit code.
 func (s *supervisor) run(child *exec.Cmd) error {
-	s.adopted = adoptOrphans() // before the guard: that one is a child
+	s.adopted = adoptOrphans() // before the guard starts, which is a child
 	guard, err := startGuard(child)
 	if err != nil {
-		return exit{noLease, fmt.Errorf("nothing would stop the command if this process were killed: %w", err)}
+		return exit{noLease, fmt.Errorf("failed to start the guard, without which nothing stops the command if this process is killed: %w", err)}
 	}
 	s.guard = guard
-	_ = guard.run(child, s.lease, s.guardBefore()) // a guard that does not read it has ended, or hangs
+	_ = guard.run(child, s.lease, s.guardBefore()) // an error means that the guard has ended or hangs; attend finds that
 	err = s.attend()
 	if guard.last.Late && !isLost(err) {
-		return exit{lostLease, fmt.Errorf("the command was killed: this process was held up until shortly before the end of "+
+		return exit{lostLease, fmt.Errorf("the command was killed: this process was stopped until shortly before the end of "+
 			"the lease at %s", s.lease.Deadline().Format(time.StampMilli))}
 	}
 	if err == nil {
@@ -52,13 +52,14 @@ func (s *supervisor) run(child *exec.Cmd) error {
 	return err
 }
 
-// attend returns when nothing of the command is left, or what is left could not be killed. Nil: it has ended by itself.
+// attend waits until no process of the command is left, or the rest could not be killed. It returns nil if the
+// command has ended by itself.
 func (s *supervisor) attend() error {
 	started := s.guard.started
-	var signals <-chan os.Signal // nil until the command is there to get them
+	var signals <-chan os.Signal // nil until the command has started
 	for {
 		if s.guard.watch(s.lease, s.guardBefore()) != nil {
-			return s.over() // it has ended, or hangs
+			return s.over() // the guard has ended, or hangs
 		}
 		select {
 		case <-started:
@@ -68,7 +69,7 @@ func (s *supervisor) attend() error {
 			return s.over()
 		case signal := <-signals:
 			s.pass(signal.(syscall.Signal))
-		case <-s.extended: // the guard has to know
+		case <-s.extended: // send the new end to the guard
 			s.pass(0)
 		case <-s.lease.Context().Done():
 			if err := s.kill(); err != nil {
@@ -77,7 +78,7 @@ func (s *supervisor) attend() error {
 			return exit{lostLease, fmt.Errorf("the lock is lost, the command was killed: %w", lossOf(s.lease))}
 		case <-time.After(time.Until(s.lease.Deadline()) - s.grace):
 			if time.Until(s.lease.Deadline()) > s.grace {
-				continue // it was extended meanwhile
+				continue // the lease was extended meanwhile
 			}
 			end := s.lease.Deadline().Format(time.StampMilli)
 			how, err := s.stop()
@@ -89,10 +90,11 @@ func (s *supervisor) attend() error {
 	}
 }
 
-// over is the end of the command and all of its descendants, as the guard has reported it or where that has ended before.
+// over returns how the command and all of its descendants ended. If the guard ended without reporting that, over
+// kills them.
 func (s *supervisor) over() error {
 	err := s.kill()
-	problem := errors.New("the guard has ended, and nothing would stop the command if this process were killed")
+	problem := errors.New("the guard has ended, and without it nothing stops the command if this process is killed")
 	switch {
 	case s.guard.first.Problem != "":
 		return exit{notRunnable, errors.New(s.guard.first.Problem)}
@@ -106,22 +108,22 @@ func (s *supervisor) over() error {
 	return nil
 }
 
-// pass passes a signal on; 0 is none. It complains where the command may not be sent any.
+// pass passes a signal on to the command; 0 sends none. It warns if this process may not send signals to the command.
 func (s *supervisor) pass(signal syscall.Signal) {
 	err := s.tree.signal(signal)
 	if !errors.Is(err, syscall.EPERM) || s.warned && signal == 0 {
-		return // it may just have ended
+		return // the command may just have ended
 	}
 	s.warned = true
 	complain(s.err, fmt.Errorf("the command runs as another user: no signal reaches it, and it could NOT be killed if the "+
 		"lock were lost. Run redlockctl as that user"))
 }
 
-// stop ends the command before the lease ends, and returns how: stopped or killed.
+// stop ends the command before the lease ends, and returns whether it was stopped or killed.
 func (s *supervisor) stop() (how string, err error) {
 	end := s.lease.Deadline()
 	how = "stopped"
-	if err := s.tree.signal(syscall.SIGTERM); !errors.Is(err, syscall.EPERM) { // else there is nothing to wait for
+	if err := s.tree.signal(syscall.SIGTERM); !errors.Is(err, syscall.EPERM) { // otherwise no process got it, and waiting is useless
 		select {
 		case <-s.guard.ended:
 		case <-s.lease.Context().Done():
@@ -130,14 +132,14 @@ func (s *supervisor) stop() (how string, err error) {
 			how = "killed"
 		}
 	}
-	return how, s.kill() // also what it has left running
+	return how, s.kill() // including processes that it has left running
 }
 
-// kill ends the command with all of its descendants, and the guard. It returns an error unless nothing is left.
+// kill kills the command with all of its descendants, and ends the guard. It returns an error unless nothing is left.
 func (s *supervisor) kill() error {
 	last := s.guard.end()
 	switch {
-	case !last.Final: // it was killed, or does not answer
+	case !last.Final: // the guard was killed, or does not answer
 		return s.tree.killOrphans(s.adopted)
 	case last.Problem != "":
 		return errors.New(last.Problem)
@@ -145,14 +147,14 @@ func (s *supervisor) kill() error {
 	return nil
 }
 
-// beforeEnd is how long before the end of the lease a command that ignores SIGTERM is killed.
+// beforeEnd returns how long before the end of the lease a command that ignores SIGTERM is killed.
 func beforeEnd(grace time.Duration) time.Duration { return min(killBefore, grace/2) }
 
-// guardBefore is how long before the end of the lease the guard kills the command: its turn comes later than that of this
-// process.
+// guardBefore returns how long before the end of the lease the guard kills the command. That is later than this
+// process does it.
 func (s *supervisor) guardBefore() time.Duration { return beforeEnd(s.grace) / 2 }
 
-// codeOfCommand is the exit code of redlockctl, nil for 0, for that of the command.
+// codeOfCommand returns the exit code for the command's status; nil is 0.
 func codeOfCommand(status syscall.WaitStatus) error {
 	switch {
 	case status.Signaled():
@@ -163,5 +165,5 @@ func codeOfCommand(status syscall.WaitStatus) error {
 	return nil
 }
 
-// lossOf is why a lease is over.
+// lossOf returns why a lease has ended.
 func lossOf(lease *redlock.Lease) error { return context.Cause(lease.Context()) }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is a new one, and the end that a program has.
+// terminal opens a new terminal, and returns both ends.
 func terminal(t *testing.T) *os.File {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -34,7 +34,8 @@ func terminal(t *testing.T) *os.File {
 	return end
 }
 
-// Its group is not the terminal's: reading would stop the command, and redlockctl would extend the lease forever.
+// The command's group is not the terminal's: reading would stop the command, and redlockctl would extend the lease
+// forever.
 func TestRun_TheCommandDoesNotReadFromATerminal(t *testing.T) {
 	p, out := prepared(t, ready(t, servers(t)), "run", "--name", "x", "--", "sh", "-c", "cat; echo read")
 	p.Stdin = terminal(t)

@@ -8,7 +8,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/tlsfile"
 )
 
-// secure returns what the TLS files come to, or nil if none is given: then rediss:// URLs trust the CAs of the system.
+// secure returns the TLS configuration from the files, or nil if none is given. Then rediss:// URLs trust the CAs of
+// the system.
 func (p *program) secure() (*tls.Config, error) {
 	ca, cert, key := or(p.tlsCA, tlsCAVariable), or(p.tlsCert, tlsCertVariable), or(p.tlsKey, tlsKeyVariable)
 	if ca+cert+key == "" {
@@ -25,7 +26,7 @@ func (p *program) secure() (*tls.Config, error) {
 	switch {
 	case cert == "" && key == "":
 	case cert == "" || key == "":
-		problems = append(problems, errors.New("--tls-cert and --tls-key are needed together: the client certificate and its key"))
+		problems = append(problems, errors.New("--tls-cert and --tls-key go together: a client certificate needs its key"))
 	default:
 		var err error
 		if config.GetClientCertificate, err = tlsfile.ClientCertificate(cert, key, "--tls-cert, --tls-key"); err != nil {

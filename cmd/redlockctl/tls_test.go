@@ -17,11 +17,11 @@ func TestTLS_IsSpokenAsTheFilesSay(t *testing.T) {
 		"an unknown CA":         func(cert, key string) []string { return []string{"--tls-cert", cert, "--tls-key", key} },
 		"nothing":               func(string, string) []string { return nil },
 	} {
-		for _, command := range []string{"nodes", "guard"} { // with a Locker, and without
+		for _, command := range []string{"nodes", "guard"} { // one uses a Locker, the other does not
 			t.Run(command+" "+name, func(t *testing.T) {
 				node := tlsnode.Start(t)
 				cert, key := node.Files(t)
-				// The node answers nothing: only the connection counts.
+				// The node answers no command; only the connection matters.
 				call(append([]string{command, "-n", "rediss://" + node.Addr, "--ttl", "1m", "--timeout", "1s"}, files(cert, key)...)...)
 				select {
 				case got := <-node.Attempts:
@@ -60,7 +60,7 @@ func TestTLS_RefusesWhatWouldBeLessSecure(t *testing.T) {
 	for complaint, args := range map[string][]string{
 		"would not be encrypted":                    {"-n", open, "--tls-ca", cert},
 		"skip_verify":                               {"-n", secure + "?skip_verify=true"},
-		"--tls-cert and --tls-key are needed":       {"-n", secure, "--tls-cert", cert},
+		"--tls-cert and --tls-key go together":      {"-n", secure, "--tls-cert", cert},
 		"--tls-ca: " + key + " has no certificate":  {"-n", secure, "--tls-ca", key},
 		"--tls-ca: open " + filepath.Join(key, "x"): {"-n", secure, "--tls-ca", filepath.Join(key, "x")},
 		"--tls-cert, --tls-key: ":                   {"-n", secure, "--tls-cert", cert, "--tls-key", cert},

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// killPatience is how long a killed process may take to be gone. A longer time delays the message that it is not; a shorter
-// one blames a process that the system is still ending.
-const killPatience = 2 * time.Second
+// killTimeout is how long a killed process may take to end. Too long: the message that it has not ended is late. Too
+// short: it is about processes that the system is still ending.
+const killTimeout = 2 * time.Second
 
-// tree is the command with all of its descendants, as the process sees it that is their parent or, on Linux, gets the
-// orphans among them.
+// tree is the command with all of its descendants, seen from the process that is the command's parent. On Linux that
+// process also adopts the orphans among them.
 type tree struct {
-	leader int                // pid of the command, and number of its process group; 0: it has not started
-	ended  bool               // the command has, and its pid may be another's
+	leader int                // pid of the command, and ID of its process group; 0: it has not started
+	ended  bool               // the command has ended, so another process may have its pid
 	status syscall.WaitStatus // of the command, once it has ended
 }
 
-// notKilledError says that processes of the command are left.
+// notKilledError means that processes of the command are left.
 type notKilledError struct{ err error }
 
 func (e *notKilledError) Error() string {
@@ -29,21 +29,22 @@ func (e *notKilledError) Error() string {
 	if errors.Is(e.err, syscall.EPERM) {
 		advice = ". Run redlockctl as the user that the command runs as"
 	}
-	return fmt.Sprintf("the command could NOT be killed (%v): it may be at work beside the next holder of the lock%s", e.err, advice)
+	return fmt.Sprintf("the command could NOT be killed (%v): it may still run when the next holder has the lock%s", e.err, advice)
 }
 
 func (e *notKilledError) Unwrap() error { return e.err }
 
-// signal sends a signal to all that is in the process group. [syscall.EPERM]: none of them may be sent signals.
+// signal sends a signal to all processes of the group. [syscall.EPERM] means that this process may not send signals
+// to any of them.
 func (t *tree) signal(s syscall.Signal) error {
-	if t.leader <= 1 { // 0 and 1 are not groups of the command: it has not started
+	if t.leader <= 1 { // the command has not started; 0 and 1 would signal other processes
 		return syscall.ESRCH
 	}
 	return syscall.Kill(-t.leader, s)
 }
 
-// reap takes the exit status of each child of this process that has ended, and returns whether no child is left. On Linux
-// there is no descendant then, either.
+// reap collects the exit status of each child of this process that has ended, and returns whether no child is left.
+// On Linux, no descendant is left then, either.
 func (t *tree) reap() (none bool) {
 	for {
 		var status syscall.WaitStatus

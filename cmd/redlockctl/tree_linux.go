@@ -13,30 +13,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forbiddenPatience is how long a process that may not be killed gets to end with those that were, as sudo does.
-const forbiddenPatience = killBefore / 2
+// forbiddenTimeout is how long a process that may not be killed gets to end by itself after the others were killed,
+// as sudo does.
+const forbiddenTimeout = killBefore / 2
 
-// processGroup has the command in a group of its own, which gets signals together. Where its parent is killed, the kernel
-// kills the command at once, before somebody has the rest.
+// processGroup starts the command in its own process group, so that signals reach the whole group. If its parent is
+// killed, the kernel kills the command at once, before the other processes are killed.
 func processGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// adoptOrphans makes this process the parent of all orphans among its descendants. It does not, and returns false, if there
-// are children already: nobody could tell their descendants from those of the command.
+// adoptOrphans makes this process the parent of all orphans among its descendants. If it has children already, it
+// does nothing and returns false: their descendants could not be told from those of the command.
 func adoptOrphans() bool {
 	err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
 	return errors.Is(err, unix.ECHILD) && unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil
 }
 
-// kill kills all descendants of this process, which must have adopted orphans before it had any, and returns when none is
-// left. [*notKilledError]: some are, most often as they run as another user.
+// kill kills all descendants of this process, and returns when none is left. The process must have adopted orphans
+// before it had children. [*notKilledError] means that some are left, most often because they run as another user.
 func (t *tree) kill() error {
 	start := time.Now()
-	forbidden := start // since then all that are left have been
+	forbidden := start // since then, all processes that are left may not be killed
 	for {
-		if !t.ended { // its number is not another's yet
-			_ = t.signal(syscall.SIGKILL) // faster than one after the other; those that it misses come next
+		if !t.ended { // no other process has its pid yet
+			_ = t.signal(syscall.SIGKILL) // faster than one by one; those outside the group come next
 		}
 		left := killDescendants(os.Getpid())
 		if t.reap() {
@@ -46,35 +47,36 @@ func (t *tree) kill() error {
 		if !left.areForbidden() {
 			forbidden = now
 		}
-		if now.Sub(forbidden) > forbiddenPatience || now.Sub(start) > killPatience {
+		if now.Sub(forbidden) > forbiddenTimeout || now.Sub(start) > killTimeout {
 			return &notKilledError{left.problem()}
 		}
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// killOrphans does the same in redlockctl when the guard has ended. If it has not adopted orphans it cannot know of all.
+// killOrphans does the same in redlockctl when the guard has ended. If redlockctl has not adopted orphans, it cannot
+// find all of them.
 func (t *tree) killOrphans(adopted bool) error {
 	if adopted {
 		return t.kill()
 	}
-	_ = t.signal(syscall.SIGKILL) // the error is the same
-	return &notKilledError{errors.New("what has left its process group is unknown, since the guard has ended and redlockctl had " +
+	_ = t.signal(syscall.SIGKILL) // the result below is the same on an error
+	return &notKilledError{errors.New("processes outside its process group are unknown, because the guard has ended and redlockctl had " +
 		"other children when it started")}
 }
 
-// descendant is one as /proc shows it.
+// descendant is a process as /proc shows it.
 type descendant struct {
 	pid, parent int
-	start       string // instant: with the pid, it tells a process from all others
+	start       string // start time; with the pid it identifies the process
 	state, name string
-	err         error // of its SIGKILL
+	err         error // of sending it SIGKILL
 }
 
 // leftovers are descendants that have not ended.
 type leftovers []descendant
 
-// areForbidden reports whether there are some, and this process may send signals to none of them.
+// areForbidden reports whether processes are left, and this process may not send signals to any of them.
 func (l leftovers) areForbidden() bool {
 	for _, d := range l {
 		if !errors.Is(d.err, syscall.EPERM) {
@@ -84,13 +86,13 @@ func (l leftovers) areForbidden() bool {
 	return len(l) > 0
 }
 
-// problem names them.
+// problem returns an error that names them.
 func (l leftovers) problem() error {
 	var problems []error
 	for _, d := range l[:min(len(l), 5)] {
 		err := d.err
 		if err == nil {
-			err = fmt.Errorf("it has not ended for %v after SIGKILL", killPatience)
+			err = fmt.Errorf("it has not ended %v after SIGKILL", killTimeout)
 		}
 		problems = append(problems, fmt.Errorf("process %d, %q: %w", d.pid, d.name, err))
 	}
@@ -98,7 +100,7 @@ func (l leftovers) problem() error {
 		problems = append(problems, fmt.Errorf("and %d more", more))
 	}
 	if len(l) == 0 {
-		return fmt.Errorf("it has processes that the system does not show, %v after SIGKILL to all others", killPatience)
+		return fmt.Errorf("%v after SIGKILL to all others it has processes that the system does not show", killTimeout)
 	}
 	return errors.Join(problems...)
 }
@@ -107,9 +109,9 @@ func (l leftovers) problem() error {
 // have ended. New ones may start meanwhile.
 func killDescendants(root int) (left leftovers) {
 	children := map[int][]descendant{}
-	all, _ := filepath.Glob("/proc/[0-9]*") // the pattern is good
+	all, _ := filepath.Glob("/proc/[0-9]*") // the pattern is valid
 	for _, dir := range all {
-		pid, _ := strconv.Atoi(filepath.Base(dir)) // the pattern has digits first; 0 is no process
+		pid, _ := strconv.Atoi(filepath.Base(dir)) // the names start with a digit; 0 is no process
 		if d, ok := look(pid); ok {
 			children[d.parent] = append(children[d.parent], d)
 		}
@@ -130,32 +132,33 @@ func killDescendants(root int) (left leftovers) {
 	return left
 }
 
-// kill returns false if the process is gone. It opens the process before it looks again, so that it never kills another one
-// that has got its number: a process keeps its parent until that ends, and goes to an ancestor then.
+// kill sends SIGKILL to the process, and returns false if it is gone. It opens the process before it reads /proc
+// again, so that it never kills another process that got the same pid. A process keeps its parent until that ends,
+// and then goes to an ancestor.
 func (d *descendant) kill(root int) bool {
 	process, err := os.FindProcess(d.pid)
 	if err != nil {
 		return false
 	}
-	defer func() { _ = process.Release() }() // nothing depends on it
+	defer func() { _ = process.Release() }() // an error does not matter
 	now, ok := look(d.pid)
 	if !ok || now.start != d.start || now.parent != d.parent && now.parent != root {
 		return false
 	}
-	// Also where its state is Z: its first thread may have ended alone.
+	// Even if its state is Z: maybe only its first thread has ended.
 	d.state, d.err = now.state, process.Kill()
 	return !errors.Is(d.err, os.ErrProcessDone)
 }
 
-// look reads what /proc shows of a process; false if it is gone.
+// look reads a process from /proc. It returns false if the process is gone.
 func look(pid int) (descendant, bool) {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // it may be gone
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // the process may be gone
 	stat := string(text)
-	open, end := strings.IndexByte(stat, '('), strings.LastIndexByte(stat, ')') // its name may have any characters
+	open, end := strings.IndexByte(stat, '('), strings.LastIndexByte(stat, ')') // the name may have any characters
 	if open < 0 || end < open {
 		return descendant{}, false
 	}
-	fields := strings.Fields(stat[end+1:]) // from the third of proc(5) on
+	fields := strings.Fields(stat[end+1:]) // from the third field of proc(5) on
 	if len(fields) < 20 {
 		return descendant{}, false
 	}

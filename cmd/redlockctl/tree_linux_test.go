@@ -13,8 +13,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
-// daemon is a command that leaves a process in a session of its own, without a parent and without the command's environment,
-// and then does more.
+// daemon returns a command that leaves a process in its own session, without a parent and without the command's
+// environment, and then continues.
 func daemon(pids, more string) []string {
 	return []string{"run", "--name", "x", "--", "sh", "-c", fmt.Sprintf(
 		`env -i "PATH=$PATH" setsid sh -c 'sh -c "echo \$\$ >> %[1]s; while :; do sleep 0.05; done" &' <&- >&- 2>&- & wait
@@ -25,7 +25,7 @@ func atWork(t *testing.T, pids string) func() bool {
 	return func() bool { text, _ := os.ReadFile(pids); return len(text) > 0 && alive(t, pids) }
 }
 
-// wantNothingLeft waits for the end of redlockctl: it has that code and says so, and the processes are gone.
+// wantNothingLeft waits for the end of redlockctl, and checks its exit code and message and that the processes are gone.
 func wantNothingLeft(t *testing.T, p *exec.Cmd, out *output, code int, says, pids string) {
 	t.Helper()
 	if err := p.Wait(); p.ProcessState.ExitCode() != code || !strings.Contains(out.String(), says) {
@@ -67,7 +67,7 @@ func TestRun_ADaemonIsKilledWhenRedlockctlIs(t *testing.T) {
 	until(t, "the daemon is gone", func() bool { return !alive(t, pids) })
 }
 
-// Its orphans come to redlockctl then.
+// redlockctl adopts the orphans of a guard that was killed.
 func TestRun_ADaemonIsKilledWhenTheGuardIs(t *testing.T) {
 	c := ready(t, servers(t))
 	pids := pidFile(t)
@@ -77,7 +77,7 @@ func TestRun_ADaemonIsKilledWhenTheGuardIs(t *testing.T) {
 	wantNothingLeft(t, p, out, failed, "the guard has ended", pids)
 }
 
-// su gives the command a session and an environment of its own, and another user.
+// su gives the command its own session and environment, and another user.
 func TestRun_NothingOfSuIsLeftWhenTheLockIsLost(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("su asks for a password")
@@ -94,7 +94,7 @@ func TestRun_NothingOfSuIsLeftWhenTheLockIsLost(t *testing.T) {
 	wantNothingLeft(t, p, out, lostLease, "was killed", pids)
 }
 
-// Somebody else's process may have anything in its environment, also all that the command has in its own.
+// An unrelated process may have anything in its environment, even everything that the command has.
 func TestRun_KillsNoProcessThatHasTheCommandsEnvironment(t *testing.T) {
 	c := ready(t, servers(t))
 	dir := t.TempDir()
@@ -115,14 +115,14 @@ func TestRun_KillsNoProcessThatHasTheCommandsEnvironment(t *testing.T) {
 	if err := p.Wait(); err != nil {
 		t.Error(err)
 	}
-	signalTo(t, other.Process.Pid, syscall.SIGTERM) // a dead one would not end by it
-	_ = other.Wait()                                // its status is looked at
+	signalTo(t, other.Process.Pid, syscall.SIGTERM) // shows that it is still alive
+	_ = other.Wait()                                // the status is checked below
 	if by := other.ProcessState.Sys().(syscall.WaitStatus).Signal(); by != syscall.SIGTERM {
 		t.Errorf("a process of somebody else died of %v", by)
 	}
 }
 
-// A process of another user that has left the process group is named, as one that has not.
+// A process of another user is named, whether it has left the process group or not.
 func TestRun_SaysThatADescendantOfAnotherUserIsNotKilled(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, c *redisproc.Cluster, p *exec.Cmd){
 		"when the lock is lost":     func(t *testing.T, c *redisproc.Cluster, _ *exec.Cmd) { forget(t, c) },
@@ -148,7 +148,7 @@ func TestRun_SaysThatADescendantOfAnotherUserIsNotKilled(t *testing.T) {
 	}
 }
 
-// Orphans come to the guard, which keeps no zombies. The command has none of its files.
+// The guard adopts orphans, and leaves no zombies. The command gets none of the guard's files.
 func TestGuard_ReapsAndKeepsItsFiles(t *testing.T) {
 	r := on(ready(t, servers(t)))("run", "--name", "x", "--", "sh", "-c",
 		`(sh -c 'exit 3' & exec true); sleep 1; cat /proc/[0-9]*/stat 2>/dev/null | grep -c ") Z $PPID "; [ -e /proc/$$/fd/3 -o -e /proc/$$/fd/4 ]; echo $?`)

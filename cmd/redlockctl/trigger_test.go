@@ -11,7 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// outcomes are jobs of each outcome.
+// outcomes returns a job for each outcome.
 func outcomes() []scheduler.Job {
 	sleep := func(ctx context.Context, d time.Duration) {
 		select {
@@ -110,6 +110,6 @@ func TestElection_ThatNobodyHasLedIsAnError(t *testing.T) {
 func TestLeader_SaysThatTheNodesGrantNothingYet(t *testing.T) {
 	c := servers(t)
 	do := on(c)
-	call(append([]string{"-n", strings.Join(c.Addrs(), ","), "--ttl", "1h", "run", "--name", "x", "--"}, "true")...) // begins the guard
+	call(append([]string{"-n", strings.Join(c.Addrs(), ","), "--ttl", "1h", "run", "--name", "x", "--"}, "true")...) // starts the guard
 	do("leader").want(t, no, "", "of 3 nodes grant nothing for another")
 }

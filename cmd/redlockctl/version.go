@@ -8,7 +8,7 @@ import (
 // version is set by the linker in releases and images: -X main.version=v1.2.3.
 var version string
 
-// versionText is the version of this program, or of the commit that it was built from.
+// versionText returns the version of this program, or the commit that it was built from.
 func versionText() string {
 	if version != "" {
 		return version

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// waiting starts a run that nodes which have just started let wait for longer than it does.
+// waiting starts a run on nodes that have just started, so that it waits for the lock longer than its --wait.
 func waiting(t *testing.T, ignored string) (p *exec.Cmd, out *output) {
 	t.Helper()
 	c := servers(t)
@@ -50,7 +50,7 @@ func shell(t *testing.T) string {
 func TestRun_ASignalEndsTheWait(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(s.String(), func(t *testing.T) {
-			heard := make(chan os.Signal, 1) // else one that the tests were started to ignore is ignored by what they start
+			heard := make(chan os.Signal, 1) // otherwise processes inherit the signals that the tests ignore
 			signal.Notify(heard, s)
 			defer signal.Stop(heard)
 			p, out := waiting(t, "")

@@ -15,24 +15,24 @@ import (
 // nodeURL is a URL that may hold a password, which may have any character but white space.
 var nodeURL = regexp.MustCompile(`(?i)(rediss?://)\S+`)
 
-// oneLine returns an error as one line, without what a terminal obeys and without URLs of nodes: somebody may have given one
-// in the wrong place.
+// oneLine returns an error as one line, without control characters and without URLs of nodes, which the user may have
+// given in the wrong place.
 func oneLine(err error) string {
 	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
 	return plain.Text(nodeURL.ReplaceAllString(strings.Join(lines, "; "), "$1***"))
 }
 
-// complain prints an error on a line of its own.
-func complain(w io.Writer, err error) { _, _ = fmt.Fprintln(w, "redlockctl:", oneLine(err)) } // nobody else can be told
+// complain prints an error on one line.
+func complain(w io.Writer, err error) { _, _ = fmt.Fprintln(w, "redlockctl:", oneLine(err)) } // nowhere to report an error of stderr
 
-// cell is a text in one line, for a table.
+// cell returns the first line of a text, for a table.
 func cell(text string) string {
 	text, _, _ = strings.Cut(text, "\n")
 	return plain.Text(text)
 }
 
-// encode returns a value as JSON, on one line unless it is indented. What a terminal obeys is escaped, so that programs
-// read the same text.
+// encode returns a value as JSON, on one line unless it is indented. It escapes control characters, so that programs
+// read the original text.
 func encode(value any, indent bool) ([]byte, error) {
 	var text bytes.Buffer
 	out := json.NewEncoder(&text)

@@ -14,10 +14,11 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
-// hostile has what a terminal obeys: escapes of C0 and C1, bidirectional controls, a tag character, and a line separator.
+// hostile has characters that control a terminal: escapes of C0 and C1, bidirectional controls, a tag character, and
+// a line separator.
 const hostile = "a\x1b]0;owned\a\x1b[31m\u009b2J\u202egnp.exe\u2066\u200f\U000e0041\u2028\rb\x7f"
 
-// isObeyed is what redlockctl must not write, as Unicode has it.
+// isObeyed reports by Unicode category whether redlockctl must not write a character.
 func isObeyed(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
 
 func TestPlain_HasNothingThatATerminalObeys(t *testing.T) {
@@ -51,7 +52,7 @@ func raw(t *testing.T, c *redisproc.Cluster, args ...any) {
 	}
 }
 
-// Whoever writes to the nodes writes to the terminals of those who look at them.
+// Texts from the nodes reach the terminals of operators, so they must be escaped.
 func TestOutput_HasNothingThatATerminalObeys(t *testing.T) {
 	c := ready(t, servers(t))
 	do := on(c)
@@ -75,7 +76,7 @@ func TestOutput_HasNothingThatATerminalObeys(t *testing.T) {
 	}
 	check(calls)
 
-	// The jobs' hash gets a job with such a name, and one that cobra takes for a command of its own.
+	// Add a job with such a name, and one whose name has a special meaning for cobra.
 	state, err := stateOf(t, c, "good")
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +92,7 @@ func TestOutput_HasNothingThatATerminalObeys(t *testing.T) {
 	if r := do("jobs"); strings.ContainsFunc(strings.ReplaceAll(r.out+r.err, "\n", ""), isObeyed) {
 		t.Errorf("jobs: %+v", r)
 	}
-	// A layout of another version is in errors.
+	// Errors quote a layout of another version.
 	raw(t, c, "HSET", "{redlock}", "g", hostile)
 	check([][]string{{"nodes"}, {"nodes", "-o", "json"}, {"run", "--name", "x", "--", "true"}})
 }

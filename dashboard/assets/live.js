@@ -1,15 +1,15 @@
-// Shows what the server sends, in place. Without it the page loads itself again every five seconds.
+// Updates the page in place with what the server sends. Without this script the page reloads itself every five seconds.
 "use strict";
 (() => {
   const live = document.getElementById("live");
   let source = null;
-  let lost = 0; // until it is said that there is no connection: each stream ends after a minute, which is none of that
-  let silent = 0; // until it is said that nothing was heard
-  let again = 0; // until the next stream, after the server had none
+  let lost = 0; // timer: then say that there is no connection. It waits, because each stream ends normally after a minute
+  let silent = 0; // timer: then say that no update came
+  let again = 0; // timer: then open the next stream, after the server refused one
 
   const same = (a, b) => a.tagName === b.tagName && a.id === b.id && a.getAttribute("href") === b.getAttribute("href");
 
-  // patch replaces no more than what differs: focus, selection and what is open stay.
+  // patch replaces only what differs, so that focus, selection and open details stay.
   const patch = (old, next) => {
     if (old.isEqualNode(next)) return;
     const text = (node) => [...node.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.data.trim());
@@ -39,27 +39,27 @@
     }
   };
 
-  // say tells how new the page is. One that is not kept up to date must not look as if it were.
+  // say shows how new the page is. A page without updates must not look up to date.
   const say = (text, stale = true) => {
     if (live.textContent !== text) live.textContent = text;
     document.documentElement.classList.toggle("stale", stale);
   };
 
-  // The server sends something every five seconds. A connection that is open and says nothing is worth no more than none.
-  const hear = () => {
+  // received restarts the timeouts. The server sends an event every five seconds; a silent connection is as bad as none.
+  const received = () => {
     clearTimeout(lost);
     clearTimeout(silent);
     lost = 0;
-    silent = setTimeout(() => { say("nothing heard for 15 s, trying again"); start(); }, 15000);
+    silent = setTimeout(() => { say("no update for 15 s, retrying"); start(); }, 15000);
   };
   const start = () => {
     stop();
-    hear();
+    received();
     source = new EventSource(live.dataset.events);
-    source.onmessage = (event) => { hear(); show(event.data); say("live", false); };
+    source.onmessage = (event) => { received(); show(event.data); say("live", false); };
     source.onerror = () => {
-      if (source?.readyState === EventSource.CLOSED) poll(); // the answer was none of events
-      else lost ||= setTimeout(() => say("no connection, trying again"), 5000);
+      if (source?.readyState === EventSource.CLOSED) poll(); // the server refused the stream
+      else lost ||= setTimeout(() => say("no connection, retrying"), 5000);
     };
   };
   const stop = () => {
@@ -69,7 +69,8 @@
     source = null;
   };
 
-  // poll reads the page itself: the server has too many streams open, or does not know any more what the page shows.
+  // poll fetches the whole page. It is used if the server has too many streams open, or no longer knows what the page
+  // shows.
   const poll = async () => {
     stop();
     again = setTimeout(start, 10000);
@@ -81,7 +82,7 @@
       if (answer.ok) show(text);
       say(answer.ok ? "updated every 10 s" : `not updated: ${text.trim()}`, !answer.ok);
     } catch {
-      if (round === again) say("no connection, trying again");
+      if (round === again) say("no connection, retrying");
     }
   };
 

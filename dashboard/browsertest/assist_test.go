@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// What a screen reader is told by the browser: also where a narrow screen has the rows laid out one below the other.
+// The browser reports tables to a screen reader, even if a narrow screen shows the cells of a row below each other.
 func TestPage_IsTablesToAScreenReaderAtAnyWidth(t *testing.T) {
 	s := start(t, nodes(t), jobs()...).serve(anybody)
 	leader := s.leader()
@@ -37,7 +37,7 @@ func TestPage_IsTablesToAScreenReaderAtAnyWidth(t *testing.T) {
 				t.Errorf("%d px: there is no %s", wide, role)
 			}
 			for _, name := range named[role] {
-				if name == "" && role != "status" { // what a status says is its content
+				if name == "" && role != "status" { // the content of a status is its name
 					t.Errorf("%d px: a %s has no name", wide, role)
 				}
 			}
@@ -45,7 +45,7 @@ func TestPage_IsTablesToAScreenReaderAtAnyWidth(t *testing.T) {
 	}
 }
 
-// tree is the names of what the page has, by role.
+// tree returns the names of the page's elements, by role.
 func (b *tab) tree() map[string][]string {
 	b.t.Helper()
 	all, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
@@ -54,7 +54,7 @@ func (b *tab) tree() map[string][]string {
 	}
 	text := func(v *accessibility.Value) (s string) {
 		if v != nil {
-			_ = json.Unmarshal(v.Value, &s) // what is no text is none
+			_ = json.Unmarshal(v.Value, &s) // a value that is no string counts as empty
 		}
 		return s
 	}
@@ -76,7 +76,7 @@ func containsPrefix(all []string, prefix string) bool {
 	return false
 }
 
-// Every link, field and button is come by with the tab key, in the order of the page, and shows that it is.
+// The tab key reaches every link, field and button, in the order of the page, and each shows that it has the focus.
 func TestPage_IsWalkedWithTheTabKey(t *testing.T) {
 	s := start(t, nodes(t), jobs()...).serve(anybody)
 	leader := s.leader()
@@ -84,12 +84,12 @@ func TestPage_IsWalkedWithTheTabKey(t *testing.T) {
 	b.loads(leader.url)
 	get[chromedp.Void](b, `
 		Object.defineProperty(document, "hidden", { get: () => true });
-		document.dispatchEvent(new Event("visibilitychange"))`) // so that nothing changes on the way
+		document.dispatchEvent(new Event("visibilitychange"))`) // so that nothing changes meanwhile
 	const which = `((e) => (e.id || "") + "|" + (e.getAttribute("href") || "") + "|" + e.tagName)`
 	want := get[[]string](b, fmt.Sprintf(
 		`[...document.querySelectorAll("a[href], button, input:not([type=hidden]), summary")].map(%s)`, which))
 	if len(want) < 20 || !strings.HasPrefix(want[0], "|#jobs|") {
-		t.Fatalf("the page has %q; want the way past all of it first", want)
+		t.Fatalf("the page has %q; want the skip link first", want)
 	}
 	for i, next := range want {
 		b.do(chromedp.KeyEvent(kb.Tab))
@@ -102,7 +102,7 @@ func TestPage_IsWalkedWithTheTabKey(t *testing.T) {
 	}
 }
 
-// Who has come to a link is still there when the page changes around it, and in it.
+// A focused link keeps the focus when the page changes around it, and inside it.
 func TestPage_KeepsTheFocusWhenItChanges(t *testing.T) {
 	s := start(t, nodes(t), jobs()...).serve(anybody)
 	leader := s.leader()

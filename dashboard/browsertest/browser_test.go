@@ -16,7 +16,7 @@ import (
 
 const waitLimit = 30 * time.Second
 
-// tab is a page in a Chromium of its own, and what that has complained of.
+// tab is a page in its own Chromium, with the complaints of the browser.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
@@ -39,7 +39,7 @@ func open(t *testing.T, options ...chromedp.ExecAllocatorOption) *tab {
 		t.Fatal("there is no chromium: make test-browser installs it")
 	}
 	all := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
-		chromedp.NoSandbox, // which root has none of
+		chromedp.NoSandbox, // root cannot have a sandbox
 		chromedp.WindowSize(1200, 900), chromedp.WSURLReadTimeout(time.Minute))
 	ctx, closeBrowser := chromedp.NewExecAllocator(context.Background(), append(all, options...)...)
 	ctx, closeTab := chromedp.NewContext(ctx)
@@ -51,7 +51,7 @@ func open(t *testing.T, options ...chromedp.ExecAllocatorOption) *tab {
 		closeTab()
 		closeBrowser()
 	})
-	if err := chromedp.Listen(ctx, b.hear); err != nil {
+	if err := chromedp.Listen(ctx, b.observe); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := chromedp.Call(ctx, log.Enable, cdp.Empty{}); err != nil {
@@ -60,8 +60,8 @@ func open(t *testing.T, options ...chromedp.ExecAllocatorOption) *tab {
 	return b
 }
 
-// hear notes what the browser would show in its console.
-func (b *tab) hear(event any) {
+// observe records what the browser would show in its console.
+func (b *tab) observe(event any) {
 	switch e := event.(type) {
 	case *runtime.EventConsoleAPICalled:
 		b.complain(fmt.Sprintf("console.%s: %v", e.Type, e.Args))
@@ -78,7 +78,7 @@ func (b *tab) complain(text string) {
 	b.complaints = append(b.complaints, text)
 }
 
-// do fails the test unless all of it is possible in time.
+// do runs the steps, and fails the test if one is not possible in time.
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, waitLimit)
@@ -88,7 +88,7 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// get is the value of an expression of the page.
+// get returns the value of an expression in the page.
 func get[T any](b *tab, expression string) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, waitLimit)
@@ -100,7 +100,7 @@ func get[T any](b *tab, expression string) T {
 	return value
 }
 
-// until waits for an expression to be true; also over another page, while there is none of which it may be an error.
+// until waits for an expression to be true. It may fail meanwhile, because the page may be loading.
 func (b *tab) until(expression string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, waitLimit)
@@ -111,20 +111,20 @@ func (b *tab) until(expression string) {
 			return
 		}
 		if ctx.Err() != nil {
-			b.t.Fatalf("after %v it is not so: %s (%v); the page says:\n%s", waitLimit, expression, err, b.text())
+			b.t.Fatalf("after %v not true: %s (%v); the page says:\n%s", waitLimit, expression, err, b.text())
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-// loads waits for a page of a service whose jobs are known to the nodes.
+// loads opens a page, and waits until it lists the jobs.
 func (b *tab) loads(url string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(url))
 	b.until(`document.querySelectorAll("#jobs tbody tr").length === 5`)
 }
 
-// text is what there is to read, for messages.
+// text returns the text of the page, for messages.
 func (b *tab) text() string {
 	text, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.body.innerText"))
 	if err != nil {
@@ -133,7 +133,7 @@ func (b *tab) text() string {
 	return text
 }
 
-// quiet fails the test if the browser has complained of something.
+// quiet fails the test if the browser has complained.
 func (b *tab) quiet() {
 	b.t.Helper()
 	b.mu.Lock()

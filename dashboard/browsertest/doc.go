@@ -1,3 +1,3 @@
-// Package browsertest looks at the dashboard with a real Chromium. It is a module of its own, since it needs a driver
-// for that, and takes its pictures for the documentation: go test -run Pictures -args -pictures ../../docs
+// Package browsertest tests the dashboard with a real Chromium. It is a separate module because it needs a browser
+// driver. It also takes the pictures of the documentation: go test -run Pictures -args -pictures ../../docs
 package browsertest

@@ -55,7 +55,7 @@ func TestPage_WorksWithoutScripts(t *testing.T) {
 	scripts(false)
 	refresh := get[int](b, `document.querySelectorAll("noscript meta[http-equiv=refresh]").length`)
 	if refresh != 1 {
-		t.Error("the page does not load itself again")
+		t.Error("the page does not reload itself")
 	}
 }
 
@@ -100,7 +100,7 @@ func TestAction_RefusedSaysWhy(t *testing.T) {
 	b.until(`document.getElementById("why")?.textContent === "only the <on-call> engineer may"`)
 	b.do(chromedp.Click(`a[href="./"]`), chromedp.WaitVisible("#jobs"))
 	if s.status("invoices").Paused {
-		t.Error("it is paused all the same")
+		t.Error("the job is paused")
 	}
 }
 
@@ -123,7 +123,7 @@ func TestAction_OfAnotherSiteIsRefused(t *testing.T) {
 	}
 }
 
-// What a page asks for while nobody looks is what the nodes do for nothing.
+// A page that nobody sees must not cause work on the nodes.
 func TestPage_HiddenAsksForNothing(t *testing.T) {
 	s := start(t, nodes(t), jobs()...).serve(nil)
 	follower := s.follower()
@@ -139,7 +139,7 @@ func TestPage_HiddenAsksForNothing(t *testing.T) {
 		window.away = true;
 		document.dispatchEvent(new Event("visibilitychange"))`)
 	before := get[string](b, `document.querySelector("main").outerHTML`)
-	time.Sleep(7 * time.Second) // longer than between two reads
+	time.Sleep(7 * time.Second) // longer than the time between two reads
 	if after := get[string](b, `document.querySelector("main").outerHTML`); before != after {
 		t.Error("a hidden page has changed")
 	}
@@ -172,7 +172,7 @@ func TestPage_FitsASmallScreen(t *testing.T) {
 	}
 }
 
-// squeezed are the labels that are broken within a word, and texts that lie over others.
+// squeezed finds labels that are broken within a word, and texts that overlap others.
 const squeezed = `(() => {
 	const seen = (e) => e.checkVisibility() && e.textContent.trim();
 	const bad = [];
@@ -196,7 +196,7 @@ const squeezed = `(() => {
 	return bad;
 })()`
 
-func TestPage_SaysThatTheNodesAreAway(t *testing.T) {
+func TestPage_SaysThatTheNodesAreUnreachable(t *testing.T) {
 	s := start(t, nodes(t), jobs()...).serve(nil)
 	follower := s.follower()
 	b := open(t)
@@ -204,10 +204,10 @@ func TestPage_SaysThatTheNodesAreAway(t *testing.T) {
 	b.until(`document.querySelectorAll("#jobs tbody tr").length === 5`)
 	follower.Cut()
 	b.until(`document.querySelectorAll("#problems .problem").length > 0`)
-	b.until(`document.querySelectorAll("#jobs tbody tr").length === 5`) // what was known
+	b.until(`document.querySelectorAll("#jobs tbody tr").length === 5`) // the last known state
 	b.until(`document.querySelectorAll("#nodes .trouble").length === 5`)
-	b.until(`document.querySelectorAll("#problems [role=alert]").length === 1`)                // of one cause
-	b.until(`document.querySelector("#leader h1").textContent.includes("No leader is known")`) // its lease has run out
+	b.until(`document.querySelectorAll("#problems [role=alert]").length === 1`)                // one alert for one cause
+	b.until(`document.querySelector("#leader h1").textContent.includes("No leader is known")`) // its lease has expired
 	b.until(`document.querySelectorAll(".good.sign, .state.running, .badge.leading").length === 0`)
 	follower.Heal()
 	b.until(`document.querySelectorAll("#problems .problem").length === 0`)

@@ -23,7 +23,7 @@ import (
 
 var pictures = flag.String("pictures", "", "`folder` to write the pictures of the documentation to")
 
-// hourly are jobs that show something in an hour.
+// hourly returns jobs for a picture of an hour.
 func hourly() []scheduler.Job {
 	short := func(d time.Duration, problem error) func(context.Context, scheduler.Run) error {
 		return func(ctx context.Context, run scheduler.Run) error {
@@ -49,8 +49,8 @@ func hourly() []scheduler.Job {
 	}
 }
 
-// anHour returns the data of the nodes after an hour of the service, and when it ended, in the time of a bubble. The
-// leader is lost once, and a majority of the nodes is away for a while.
+// anHour returns the data of the nodes after an hour of the service, and when it ended, in virtual time. The leader
+// is lost once, and a majority of the nodes is unreachable for a while.
 func anHour(t *testing.T) (data []*nodetest.Snapshot, end time.Time) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 22, 9, 20, 0, 0, time.UTC)))
@@ -77,7 +77,7 @@ func anHour(t *testing.T) (data []*nodetest.Snapshot, end time.Time) {
 	return data, end
 }
 
-// The pictures are taken by each run; only with -pictures are they kept.
+// Each run takes the pictures, but only -pictures saves them.
 func TestPictures_OfBothThemesAndASmallScreen(t *testing.T) {
 	data, end := anHour(t)
 	nodes := nodes(t)

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// The browser takes the processors for a while: nodes have a second to answer.
+// The browser keeps the processors busy for a while, so nodes have a second to answer.
 const (
 	ttl         = 5 * time.Second
 	nodeTimeout = time.Second
@@ -108,7 +108,7 @@ func (s *service) replica(name string, jobs []scheduler.Job) *replica {
 	return r
 }
 
-// serve has each replica serve its page; allowed decides about actions.
+// serve starts the page of each replica; allowed decides who may act.
 func (s *service) serve(allowed func(*http.Request) (string, error)) *service {
 	for _, r := range s.replicas {
 		open, end := context.WithCancel(context.Background())
@@ -126,7 +126,7 @@ func (s *service) serve(allowed func(*http.Request) (string, error)) *service {
 	return s
 }
 
-// leader waits for one that leads.
+// leader waits for a replica that leads, and returns it.
 func (s *service) leader() *replica {
 	s.t.Helper()
 	for range 3000 {
@@ -141,7 +141,7 @@ func (s *service) leader() *replica {
 	return nil
 }
 
-// follower is another one.
+// follower returns a replica that does not lead.
 func (s *service) follower() *replica {
 	s.t.Helper()
 	leader := s.leader()
@@ -153,7 +153,7 @@ func (s *service) follower() *replica {
 	return nil
 }
 
-// status is what the nodes know of a job.
+// status returns what the nodes know about a job.
 func (s *service) status(job string) scheduler.Status {
 	s.t.Helper()
 	all, err := s.replicas[0].scheduler.Jobs(s.t.Context())
@@ -169,7 +169,7 @@ func (s *service) status(job string) scheduler.Status {
 	return scheduler.Status{}
 }
 
-// jobs are of all kinds.
+// jobs returns jobs of all kinds.
 func jobs() []scheduler.Job {
 	return []scheduler.Job{
 		{Name: "heartbeat", Spec: "@every 1s", Run: func(context.Context, scheduler.Run) error { return nil }},

@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A connection may stay open over which nothing comes any more.
-func TestPage_SaysThatItHearsNothing(t *testing.T) {
+// A connection may stay open although nothing comes over it.
+func TestPage_SaysThatNoUpdateComes(t *testing.T) {
 	s := start(t, nodes(t), jobs()...).serve(nil)
 	b := open(t)
 	b.do(chromedp.Navigate(s.leader().url))
@@ -17,8 +17,8 @@ func TestPage_SaysThatItHearsNothing(t *testing.T) {
 		window.real = EventSource;
 		window.EventSource = function() { this.close = () => {}; this.readyState = 1; };
 		document.dispatchEvent(new Event("visibilitychange"))`)
-	b.until(`document.getElementById("live").textContent === "nothing heard for 15 s, trying again"`)
-	b.until(`document.documentElement.classList.contains("stale")`) // what is old does not look as if it were new
+	b.until(`document.getElementById("live").textContent === "no update for 15 s, retrying"`)
+	b.until(`document.documentElement.classList.contains("stale")`) // an old page does not look up to date
 	get[chromedp.Void](b, `window.EventSource = window.real; document.dispatchEvent(new Event("visibilitychange"))`)
 	b.until(`document.getElementById("live").textContent === "live"`)
 	b.until(`!document.documentElement.classList.contains("stale")`)

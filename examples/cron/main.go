@@ -20,8 +20,8 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// ttl is short, because a Redis that was never used before grants nothing for as long: nobody can tell
-// it from one that has forgotten its locks.
+// ttl is short, because a Redis that was never used before grants nothing for that long: it looks like one that has
+// lost its locks.
 const ttl = 3 * time.Second
 
 func main() {
@@ -64,7 +64,7 @@ func run(ctx context.Context, nodes []string, spec string) (err error) {
 	if err != nil {
 		return err
 	}
-	return elector.Run(ctx) // until ctx is done; then runs finish, and another process goes on
+	return elector.Run(ctx) // until ctx is done; then runs finish, and another process takes over
 }
 
 func closeLocker(locker *redlock.Locker) error {

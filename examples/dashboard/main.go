@@ -81,7 +81,7 @@ func run(ctx context.Context, listener net.Listener, failover time.Duration) err
 	}
 	mux.Handle("/{$}", http.RedirectHandler("/pod-1/", http.StatusFound))
 
-	var work sync.WaitGroup // all of it ends with ctx, and is waited for below
+	var work sync.WaitGroup // its goroutines end with ctx, and are waited for below
 	for _, r := range replicas {
 		work.Go(func() { r.run(ctx) })
 	}
@@ -108,7 +108,7 @@ func run(ctx context.Context, listener net.Listener, failover time.Duration) err
 	return err
 }
 
-// ofThisMachine lets everybody act who asks from this machine. A service names a user whose session it has checked.
+// ofThisMachine lets everybody on this machine act. A service would return the user of a session that it has checked.
 func ofThisMachine(r *http.Request) (who string, err error) {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !from.Addr().Unmap().IsLoopback() {

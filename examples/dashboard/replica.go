@@ -16,7 +16,7 @@ import (
 
 const (
 	ttl         = 5 * time.Second
-	nodeTimeout = 500 * time.Millisecond // all nodes and all replicas share one machine here, which may be busy
+	nodeTimeout = 500 * time.Millisecond // longer than the default, because all nodes and replicas share one machine, which may be busy
 )
 
 // replica is one pod of the service.
@@ -45,7 +45,7 @@ func newReplica(name string, nodes *redlocktest.Nodes, log *zap.Logger) (*replic
 	return r, r.scheduler.Add(jobs()...)
 }
 
-// jobs are of all kinds: good and bad, short and long, and one whose ticks come while it still runs.
+// jobs returns jobs of all kinds: good and bad, short and long, and one whose ticks come while it still runs.
 func jobs() []scheduler.Job {
 	lasting := func(d time.Duration, problem error) func(context.Context, scheduler.Run) error {
 		return func(ctx context.Context, _ scheduler.Run) error {
@@ -84,6 +84,6 @@ func (r *replica) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if err := r.locker.Close(ctx); err != nil {
-		r.log.Warn("left on the nodes", zap.Error(err))
+		r.log.Warn("closed the Locker, but some nodes may still have its locks", zap.Error(err))
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// ttl is short, because a Redis that was never used before grants nothing for as long: nobody can tell
-// it from one that has forgotten its locks.
+// ttl is short, because a Redis that was never used before grants nothing for that long: it looks like one that has
+// lost its locks.
 const ttl = 3 * time.Second
 
 func main() {
@@ -57,7 +57,7 @@ func run(ctx context.Context, nodes []string, health string) (err error) {
 	return elector.Run(ctx) // until ctx is done; then it drains and hands over
 }
 
-// lead does what only the leader may do. It must return soon after its context has ended.
+// lead does the work of the leader. It must return soon after its context has ended.
 func lead(ctx context.Context, logger *zap.Logger) {
 	term, _ := election.TermFrom(ctx)
 	for {
@@ -71,8 +71,7 @@ func lead(ctx context.Context, logger *zap.Logger) {
 	}
 }
 
-// serveHealth answers a liveness probe. Whether this process leads plays no part in it: a follower is
-// as healthy as a leader.
+// serveHealth answers a liveness probe. The answer does not depend on leadership: a follower is as healthy as a leader.
 func serveHealth(addr string, elector *election.Elector, logger *zap.Logger) *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {

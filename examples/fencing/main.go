@@ -1,6 +1,6 @@
-// Fencing shows that a tick takes effect exactly once in a database, though its leader is deposed in the middle of the run. A job
-// writes to SQLite; its process is paused before it writes; another one leads, and runs the tick again; then the first one wakes and
-// writes too.
+// Fencing shows that a tick takes effect exactly once in a database, although its leader is deposed in the middle of
+// the run. A job writes to SQLite, but its process is paused before it writes. Another process leads, and runs the
+// tick again. Then the first one wakes and writes too.
 package main
 
 import (
@@ -31,7 +31,7 @@ const (
 	insert = `INSERT INTO reports VALUES (?, ?)`
 )
 
-var errRepeated = errors.New("the tick has not exactly one effect")
+var errRepeated = errors.New("the tick must have exactly one effect")
 
 func main() {
 	protect := flag.Bool("fenced", true, "write with package fenced; without it, the tick takes effect twice")
@@ -60,7 +60,7 @@ func story(ctx context.Context, out io.Writer, protect bool) (err error) {
 	var pods sync.WaitGroup
 	defer func() { stop(); pods.Wait() }()
 	lines := log.New(out, "", log.Lmicroseconds)
-	ticks := make(chan string, 1) // the key of the one that the story is about
+	ticks := make(chan string, 1) // the key of the tick of the story
 	start := func(name string) (*pod, error) {
 		p := &pod{name: name, process: nodes.Process(), db: db, protect: protect, lines: lines, ticks: ticks,
 			turns: make(chan error, 3)}
@@ -87,7 +87,7 @@ func story(ctx context.Context, out io.Writer, protect bool) (err error) {
 	return err
 }
 
-// meet has the first pod paused in its run until the second one has run the same tick.
+// meet pauses the first pod in its run until the second one has run the same tick.
 func meet(start func(name string) (*pod, error)) error {
 	first, err := start("pod-1")
 	if err != nil {
@@ -99,7 +99,7 @@ func meet(start func(name string) (*pod, error)) error {
 	first.say("is paused, and cut off from all nodes")
 	first.process.Cut()
 
-	second, err := start("pod-2") // it might have waited all along
+	second, err := start("pod-2") // it could have started at the beginning as well
 	if err != nil {
 		return err
 	}
@@ -124,17 +124,17 @@ type pod struct {
 	protect bool
 	lines   *log.Logger
 	ticks   chan string
-	turns   chan error      // nil in the middle of the first pod's run, then the end of the run, then that of serve
-	paused  context.Context // until wake
+	turns   chan error      // nil in the middle of the first pod's run, then the result of the run, then that of serve
+	paused  context.Context // done when the pod wakes
 	wake    context.CancelFunc
 }
 
-// report is the job.
+// report is the Run function of the job.
 func (p *pod) report(ctx context.Context, run scheduler.Run) error {
 	if p.name == "pod-1" {
 		p.ticks <- run.Key()
 		p.turns <- nil
-		<-p.paused.Done() // whatever the run's context says
+		<-p.paused.Done() // a paused process does not see that the run's context ends
 		ctx = context.WithoutCancel(ctx)
 	}
 	write := func(ctx context.Context, tx *sql.Tx) error {
@@ -161,14 +161,14 @@ func (p *pod) plain(ctx context.Context, write func(context.Context, *sql.Tx) er
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	defer func() { _ = tx.Rollback() }() // does nothing after a commit
 	if err := write(ctx, tx); err != nil {
 		return err
 	}
 	return tx.Commit()
 }
 
-// once calls report for the tick of the story: the first one of the first pod.
+// once calls report only for the tick of the story, which is the first one of the first pod.
 func (p *pod) once(report func() error, run scheduler.Run, begun *bool) error {
 	if *begun {
 		return nil
@@ -188,7 +188,7 @@ func (p *pod) once(report func() error, run scheduler.Run, begun *bool) error {
 
 func (p *pod) say(format string, args ...any) { p.lines.Printf(p.name+"  "+format, args...) }
 
-// serve is what a service does.
+// serve does what a service does.
 func (p *pod) serve(ctx context.Context) (err error) {
 	locker, err := redlock.New(p.process.Clients(),
 		redlock.WithTTL(2*time.Second), redlock.WithNodeTimeout(200*time.Millisecond))

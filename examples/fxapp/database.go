@@ -10,11 +10,11 @@ import (
 	"go.uber.org/fx"
 )
 
-// database stands for one: it keeps its rows in memory, and like a real one it fails whoever uses it after it was closed.
+// database replaces a real one. It keeps its rows in memory, and like a real one it fails calls after it was closed.
 type database struct {
 	mu     sync.Mutex // guards the fields below
 	rows   []string
-	fence  uint64 // the largest token that was shown
+	fence  uint64 // the largest token seen
 	closed bool
 }
 
@@ -29,7 +29,7 @@ func openDatabase(lc fx.Lifecycle) *database {
 	return db
 }
 
-// insert takes half a second. A token other than 0 is compared with those that were shown before.
+// insert takes half a second. It refuses a token, other than 0, that is smaller than an earlier one.
 func (db *database) insert(ctx context.Context, row string, token uint64) error {
 	select {
 	case <-time.After(500 * time.Millisecond):

@@ -21,8 +21,8 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// ttl is short, because a Redis that was never used before grants nothing for as long: nobody can tell
-// it from one that has lost its locks.
+// ttl is short, because a Redis that was never used before grants nothing for that long: it looks like one that has
+// lost its locks.
 const ttl = 3 * time.Second
 
 func main() {
@@ -41,7 +41,7 @@ func main() {
 // address is where the state is served.
 type address string
 
-// service is the whole of it but for the logger.
+// service returns the whole application except for the logger.
 func service(config redlockfx.Config, listen address) fx.Option {
 	return fx.Options(
 		fx.Supply(listen),
@@ -60,8 +60,8 @@ func service(config redlockfx.Config, listen address) fx.Option {
 	)
 }
 
-// newInvoiceJob makes a job that sends invoices. It takes the lock of a customer, so that no request of that customer
-// changes what is being sent.
+// newInvoiceJob makes a job that sends invoices. It takes the lock of a customer, so that no request changes that
+// customer's invoices meanwhile.
 func newInvoiceJob(db *database, locker *redlock.Locker) scheduler.Job {
 	return scheduler.Job{
 		Name: "invoices", Spec: "@every 5s", Timeout: time.Minute,
@@ -74,7 +74,7 @@ func newInvoiceJob(db *database, locker *redlock.Locker) scheduler.Job {
 	}
 }
 
-// newMonthJob makes a job that closes the month, and then has the invoices sent at once.
+// newMonthJob makes a job that closes the month, and then triggers the job that sends the invoices.
 func newMonthJob(db *database, jobs *scheduler.Scheduler) scheduler.Job {
 	return scheduler.Job{
 		Name: "month", Spec: "0 0 1 * *",
@@ -99,7 +99,7 @@ func newMailer(db *database, log *zap.Logger) func(context.Context) {
 	}
 }
 
-// state is what the server shows.
+// state is the answer of the server.
 type state struct {
 	Leader string
 	Jobs   []scheduler.Status

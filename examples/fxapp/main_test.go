@@ -20,7 +20,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// replica is one process of the service, here in the process of the test.
+// replica is one replica of the service, in the process of the test.
 type replica struct {
 	app  *fx.App
 	logs *observer.ObservedLogs
@@ -48,7 +48,7 @@ func newReplica(t *testing.T, name string, nodes []string) *replica {
 	return r
 }
 
-// stop stops the replica as SIGTERM does, and fails the test if anything of it was closed too early.
+// stop stops the replica as SIGTERM does, and fails the test if something was closed too early.
 func (r *replica) stop(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), r.app.StopTimeout())
@@ -87,7 +87,7 @@ func startNodes(t *testing.T, n int) (addrs []string) {
 	return addrs
 }
 
-// shown is what the server of the replica answers.
+// shown returns the answer of the replica's server.
 func (r *replica) shown(t *testing.T) (now state) {
 	t.Helper()
 	serving := r.logs.FilterMessage("serving").All()
@@ -124,7 +124,7 @@ func TestService_HandsOverAndStopsInOrder(t *testing.T) {
 		t.Errorf("b shows %+v", now)
 	}
 
-	// Another replica asks for the month, whose run has the invoices sent. The leader stops in the middle of it.
+	// Another replica triggers the month, whose run triggers the invoices. The leader stops in the middle of that.
 	if err := b.in.Jobs.Trigger(t.Context(), "month"); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestService_HandsOverAndStopsInOrder(t *testing.T) {
 	b.stop(t)
 }
 
-// rows are those in the database of r that begin with prefix.
+// rows returns the rows in the database of r that start with prefix.
 func rows(r *replica, prefix string) []string {
 	return slices.DeleteFunc(r.in.DB.all(), func(row string) bool { return !strings.HasPrefix(row, prefix) })
 }

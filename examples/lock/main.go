@@ -15,8 +15,8 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// ttl is short, because a Redis that was never used before grants nothing for as long: nobody can tell
-// it from one that has forgotten its locks.
+// ttl is short, because a Redis that was never used before grants nothing for that long: it looks like one that has
+// lost its locks.
 const ttl = 3 * time.Second
 
 func main() {
@@ -58,7 +58,7 @@ func run(ctx context.Context, nodes []string, work time.Duration) (err error) {
 	}, redlock.WithValue(holder))
 }
 
-// guarded says why the very first start waits.
+// guarded prints why the very first start waits.
 func guarded(node string, left time.Duration) {
 	if left > 0 {
 		fmt.Printf("%s is new here, or was restarted: it grants nothing for %v\n", node, left)

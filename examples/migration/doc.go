@@ -1,2 +1,2 @@
-// Package migration is the code of docs/migration.md: what three other libraries do, and the same here.
+// Package migration has the code of docs/migration.md: programs with three other libraries, and the same with this one.
 package migration

@@ -14,7 +14,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// late is by how much the second of two replicas is behind the first on its way to the nodes.
+// late is how much later the requests of the second replica reach the nodes.
 const late = 20 * time.Millisecond
 
 func TestGocronLocker_RunsATickTwiceBefore(t *testing.T) {
@@ -109,7 +109,7 @@ func TestRobfigRedsync_RunsATickOnceAfter(t *testing.T) {
 	})
 }
 
-// once adds a job to two replicas, and wants so many runs of both together.
+// once adds a job to two replicas, and checks the number of their runs together.
 func once(t *testing.T, d time.Duration, want int64, add func(*scheduler.Scheduler, *atomic.Int64) error) {
 	t.Helper()
 	bubble(t, time.Hour, func(t *testing.T, nodes *redlocktest.Nodes) {
@@ -125,7 +125,7 @@ func once(t *testing.T, d time.Duration, want int64, add func(*scheduler.Schedul
 	})
 }
 
-// everybody is a gocron.Elector that has all replicas lead.
+// everybody is a gocron.Elector with which all replicas lead.
 type everybody struct{}
 
 func (everybody) IsLeader(context.Context) error { return nil }
@@ -144,7 +144,7 @@ func counting(made *atomic.Int64) func(context.Context) error {
 	}
 }
 
-// expect lets d pass, and wants made to be so many then.
+// expect waits for d, and checks the number of runs then.
 func expect(t *testing.T, d time.Duration, made *atomic.Int64, want int64) {
 	t.Helper()
 	time.Sleep(d)
@@ -153,7 +153,7 @@ func expect(t *testing.T, d time.Duration, made *atomic.Int64, want int64) {
 	}
 }
 
-// start has gocron's jobs run until the end of the test.
+// start runs gocron's jobs until the end of the test.
 func start(t *testing.T, jobs gocron.Scheduler, err error) {
 	t.Helper()
 	if err != nil {
@@ -167,7 +167,7 @@ func start(t *testing.T, jobs gocron.Scheduler, err error) {
 	})
 }
 
-// tick has robfig's jobs run until the end of the test.
+// tick runs robfig's jobs until the end of the test.
 func tick(t *testing.T, jobs *cron.Cron, err error) {
 	t.Helper()
 	if err != nil {
@@ -177,12 +177,12 @@ func tick(t *testing.T, jobs *cron.Cron, err error) {
 	t.Cleanup(func() { <-jobs.Stop().Done() })
 }
 
-// campaign has elector run until the end of the test.
+// campaign runs elector until the end of the test.
 func campaign(t *testing.T, elector *election.Elector) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- elector.Run(ctx) }() // told by stop, and waited for
+	go func() { ended <- elector.Run(ctx) }() // ends with stop, which waits for it
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {

@@ -12,31 +12,31 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// facts are what was seen.
+// facts are the observations of the story.
 type facts struct {
 	leaders []string // in the order in which they led
 	atOnce  []string // moments at which a second replica led or ran
 
-	ticks   int         // from the first that ran to the last
+	ticks   int         // from the first to the last that ran
 	ran     int         // ticks whose run finished
-	late    int         // runs that began late
+	late    int         // runs that started late
 	twice   []time.Time // ticks with more than one run
 	notRun  []string    // ticks that did not run, with the reason that the history gives
-	unknown []time.Time // ticks that nobody knows anything of
+	unknown []time.Time // ticks without a run and without a record
 
 	crash, deploy change
 }
 
-// change is how one leader followed another.
+// change describes how one leader followed another.
 type change struct {
 	from, to string
-	took     time.Duration // from the event, a cut or a request to stop, until the next one led
-	gap      time.Duration // from when the old one had stopped all work until the next one led
+	took     time.Duration // from the cut or the request to stop until the next one led
+	gap      time.Duration // from the end of all work of the old one until the next one led
 	finished bool          // the old one finished a run in between
 	cutShort bool          // a run of the old one was stopped in between
 }
 
-// sumUp goes through the events, and looks up in the job's history what became of ticks that did not run.
+// sumUp goes through the events, and looks up the ticks that did not run in the job's history.
 func sumUp(events []event, history []scheduler.Record) facts {
 	var f facts
 	f.leadersOf(events)
@@ -46,9 +46,9 @@ func sumUp(events []event, history []scheduler.Record) facts {
 
 func (f *facts) leadersOf(events []event) {
 	busy := make(map[string]int) // callbacks and runs under way, by replica
-	var free time.Duration       // since when nobody is busy
-	var since event              // the event that the next leader follows
-	var c change                 // that it begins
+	var free time.Duration       // since when no replica is busy
+	var since event              // the cut or the stop before the next leader
+	var c change                 // the change that it starts
 	for _, e := range events {
 		switch e.what {
 		case cutOff, stopping:
@@ -116,7 +116,7 @@ func (f *facts) ticksOf(events []event, history []scheduler.Record) {
 	}
 }
 
-// recorded returns what the history says of a tick that did not run to its end.
+// recorded returns what the history says about a tick that did not run to its end.
 func recorded(history []scheduler.Record, tick time.Time) string {
 	for _, r := range history {
 		first := r.Tick

@@ -32,12 +32,12 @@ type event struct {
 	who  string
 	what kind
 	tick time.Time     // of a run
-	late time.Duration // from the tick until the run began
+	late time.Duration // from the tick to the start of the run
 }
 
 const (
-	waitLimit = 15 * ttl  // that the story has with what comes next
-	punctual  = every / 5 // is a run that begins no later than this after its tick
+	waitLimit = 15 * ttl  // the longest wait of the story for its next event
+	punctual  = every / 5 // a run that starts later than this after its tick is late
 )
 
 // history records and prints what happens.
@@ -47,7 +47,7 @@ type history struct {
 
 	mu       sync.Mutex // guards the fields below
 	acts     int
-	over     bool   // the replicas are stopped, which is no part of the story
+	over     bool   // the story is over, and the replicas are being stopped
 	stopping string // the replica that was asked to stop last
 	events   []event
 	awaited  int           // events that await has passed
@@ -58,7 +58,7 @@ func newHistory(out *log.Logger) *history {
 	return &history{out: out, start: time.Now(), changed: make(chan struct{})}
 }
 
-// act prints the heading of what comes next.
+// act prints the heading of the next part.
 func (h *history) act(title, explanation string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -84,14 +84,14 @@ func (h *history) addRun(who string, what kind, tick time.Time, text string) {
 	h.events = append(h.events, e)
 	close(h.changed)
 	h.changed = make(chan struct{})
-	hidden := what == ended && who != h.stopping || what == stopped && h.over // would be too much; each run is printed
+	hidden := what == ended && who != h.stopping || what == stopped && h.over // not printed: each run is printed at its start
 	if !hidden {
 		h.out.Printf("   %6.2f s  %s  %s", e.at.Seconds(), who, text)
 	}
 }
 
-// lateLocked returns how long after its tick a run began, if the first one was on time. Ticks are instants of the nodes'
-// clocks, which need not agree with the clock of this process.
+// lateLocked returns how long after its tick a run started, assuming that the first one was on time. Ticks are
+// instants of the nodes' clocks, which may differ from the clock of this process.
 func (h *history) lateLocked(e event) time.Duration {
 	first := slices.IndexFunc(h.events, func(e event) bool { return e.what == began })
 	if first < 0 {
@@ -123,7 +123,7 @@ func (h *history) leader() string {
 	return ""
 }
 
-// await waits until something has happened n times since what the last await waited for.
+// await waits until something has happened n times since the end of the last await.
 func (h *history) await(ctx context.Context, what kind, n int) error {
 	timeout := time.After(waitLimit)
 	for {

@@ -11,7 +11,7 @@ import (
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
 )
 
-// link is the connections of a replica to the nodes, which can be cut as if its host had died. It is a redis.Hook.
+// link holds the connections of a replica to the nodes. They can be cut as if its host had died. It is a redis.Hook.
 type link struct {
 	mu    sync.Mutex // guards the fields below
 	dead  bool
@@ -20,7 +20,7 @@ type link struct {
 
 func newLink() *link { return &link{conns: make(map[net.Conn]struct{})} }
 
-// nodes gives the clients to the module, and closes them after it has stopped.
+// nodes adds the clients to the module, and closes them after it has stopped.
 func (l *link) nodes(clients []redis.UniversalClient) fx.Option {
 	var all []fx.Option
 	for _, client := range clients {
@@ -33,7 +33,7 @@ func (l *link) nodes(clients []redis.UniversalClient) fx.Option {
 	return fx.Options(all...)
 }
 
-// cut closes all connections, and has no new one made.
+// cut closes all connections, and prevents new ones.
 func (l *link) cut() {
 	l.mu.Lock()
 	conns := l.conns

@@ -1,6 +1,6 @@
-// Quickstart shows in a quarter of a minute what the library promises. Three replicas of a service run in this process,
-// with a job that is due every second. The leader is cut off from the Redis nodes, and the next one is stopped as in a
-// deploy. The program prints what happens, and sums up what was promised and what was seen.
+// Quickstart shows in a quarter of a minute what the library promises. Three replicas of a service run in this
+// process, with a job that is due every second. The leader is cut off from the Redis nodes, and the next one is
+// stopped as in a deploy. The program prints what happens, and compares it with the promises.
 package main
 
 import (
@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	ttl   = 2 * time.Second        // of the lease; with the default, 10 s, all of this would take longer
+	ttl   = 2 * time.Second        // of the lease; shorter than the default, 10 s, so that the program is quick
 	every = time.Second            // from one tick of the job to the next
-	work  = 250 * time.Millisecond // that a run takes
+	work  = 250 * time.Millisecond // the duration of a run
 )
 
 func main() {
@@ -38,7 +38,7 @@ func run(ctx context.Context, out *log.Logger, urls string) (facts, error) {
 	config := redlockfx.Config{
 		Name: "billing", TTL: ttl,
 		NodeTimeout: 400 * time.Millisecond,          // ten times the default, for machines that are busy
-		KeyPrefix:   "quickstart-" + rand.Text()[:8], // disturbs nobody who uses the same Redis
+		KeyPrefix:   "quickstart-" + rand.Text()[:8], // so that other users of the same Redis are not affected
 	}
 	out.Println("Three replicas of a service share a job that is due every second. Only one of\n" +
 		"them may run it, and another one must go on if that one is lost or stopped.")
@@ -74,7 +74,7 @@ func play(ctx context.Context, out *log.Logger, config redlockfx.Config, connect
 	return seen, errors.Join(err, seen.check())
 }
 
-// story is what happens to the replicas. It returns the history of the job that the nodes keep.
+// story plays what happens to the replicas. It returns the history of the job from the nodes.
 func story(ctx context.Context, replicas map[string]*replica, h *history) ([]scheduler.Record, error) {
 	if err := h.await(ctx, leads, 1); err != nil {
 		return nil, err

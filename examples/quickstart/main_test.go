@@ -23,7 +23,7 @@ import (
 // silent prints nothing.
 var silent = log.New(io.Discard, "", 0)
 
-// settled is how long go-redis dials in the background after its clients were closed.
+// settled is how long go-redis keeps dialing in the background after its clients were closed.
 const settled = 2 * time.Second
 
 // The whole program, in virtual time.

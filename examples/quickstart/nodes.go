@@ -24,7 +24,7 @@ type nodes struct {
 	close   func() error
 }
 
-// openNodes takes the Redis servers at the URLs, separated by commas, or starts five embedded ones if there is none.
+// openNodes uses the Redis servers at the URLs, separated by commas, or starts five embedded ones if there are none.
 func openNodes(ctx context.Context, out *log.Logger, urls string, config redlockfx.Config) (nodes, error) {
 	if urls == "" {
 		out.Println("They agree through five Redis nodes in this process (or yours: set REDIS_URL).")
@@ -66,7 +66,7 @@ func openNodes(ctx context.Context, out *log.Logger, urls string, config redlock
 	return nodes{connect: connect, close: func() error { return removeKeys(own, config.KeyPrefix) }}, nil
 }
 
-// removeKeys deletes what the replicas have written, and closes the clients.
+// removeKeys deletes the keys of the replicas, and closes the clients.
 func removeKeys(clients []redis.UniversalClient, prefix string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -79,7 +79,7 @@ func removeKeys(clients []redis.UniversalClient, prefix string) error {
 		problems = append(problems, keys.Err(), client.Close())
 	}
 	if err := errors.Join(problems...); err != nil {
-		return fmt.Errorf("remove the keys with prefix %s: %w", prefix, err)
+		return fmt.Errorf("failed to remove the keys with prefix %s: %w", prefix, err)
 	}
 	return nil
 }

@@ -13,14 +13,14 @@ import (
 
 const jobName = "report"
 
-// replica is one pod of the service: an fx application of its own.
+// replica is one pod of the service: a separate fx application.
 type replica struct {
 	app       *fx.App
 	scheduler *scheduler.Scheduler
 	link      *link
 }
 
-// start is what a service does: give the module its settings and nodes, and say what to run.
+// start does what a service does: it gives the module its settings, its nodes and its work.
 func start(name string, config redlockfx.Config, clients []redis.UniversalClient, h *history) (*replica, error) {
 	config.Identity = name
 	r := &replica{link: newLink()}
@@ -49,7 +49,7 @@ func start(name string, config redlockfx.Config, clients []redis.UniversalClient
 	return r, nil
 }
 
-// startAll returns the replicas that have started, by name, also if one of them has not.
+// startAll starts the replicas. Even on an error it returns those that have started, by name.
 func startAll(config redlockfx.Config, connect connector, h *history) (map[string]*replica, error) {
 	replicas := make(map[string]*replica)
 	for _, name := range []string{"pod-1", "pod-2", "pod-3"} {
@@ -62,7 +62,7 @@ func startAll(config redlockfx.Config, connect connector, h *history) (map[strin
 	return replicas, nil
 }
 
-// history returns what the nodes keep of the job. If too few answer in time, as on a busy machine, they are asked again.
+// history returns the history of the job from the nodes. If too few answer in time, as on a busy machine, it asks again.
 func (r *replica) history(ctx context.Context) (records []scheduler.Record, err error) {
 	for range 5 {
 		if records, err = r.scheduler.History(ctx, jobName, 50); err == nil {

@@ -88,7 +88,7 @@ func malformed(t *testing.T, w *World) {
 	}
 }
 
-// halfWay has the nodes refuse the one write of a grant.
+// halfWay makes the nodes refuse the one write of a grant.
 func halfWay(t *testing.T, w *World) {
 	p := w.Process(t)
 	p.warm(t)

@@ -1,5 +1,5 @@
-// Example runs five embedded nodes and three replicas of a service, and lets Prometheus scrape them: each replica has
-// telemetry of its own, here told apart by the label replica. A job ticks every second, and fails now and then.
+// Example runs five embedded nodes and three replicas of a service, and lets Prometheus scrape them. Each replica has
+// its own telemetry, marked by the label replica. A job ticks every second, and fails now and then.
 package main
 
 import (
@@ -29,13 +29,13 @@ const outage = 15 * time.Second
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:9464", "`address` of /metrics")
-	length := flag.Duration("for", 0, "how long it runs; until interrupted if 0")
+	length := flag.Duration("for", 0, "end after this time; 0: when interrupted")
 	nodes := flag.String("nodes", "", "`host:port,...` of real Redis nodes; five embedded ones if empty")
 	stopLeading := flag.Duration("stop-leading", 0,
-		fmt.Sprintf("after this time all replicas are cut off from the embedded nodes, for %v; never if 0", outage))
+		fmt.Sprintf("after this time, cut all replicas off from the embedded nodes for %v; 0: never", outage))
 	flag.Parse()
 	if *nodes != "" && *stopLeading > 0 {
-		log.Fatal("-stop-leading cuts embedded nodes off; those of -nodes you stop yourself")
+		log.Fatal("-stop-leading works only with embedded nodes; stop those of -nodes yourself")
 	}
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -66,7 +66,7 @@ func main() {
 	}
 }
 
-// serveEmbedded serves with nodes of its own. Between cut and heal all replicas are cut off from them.
+// serveEmbedded serves with embedded nodes. Between cut and heal all replicas are cut off from them.
 func serveEmbedded(ctx context.Context, listener net.Listener, cut, heal <-chan time.Time) error {
 	nodes, err := redlocktest.Start(5)
 	if err != nil {
@@ -77,7 +77,7 @@ func serveEmbedded(ctx context.Context, listener net.Listener, cut, heal <-chan 
 		nodes.Wipe(i) // like new servers
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	var cutting sync.WaitGroup // over with ctx
+	var cutting sync.WaitGroup // its goroutine ends with ctx
 	defer cutting.Wait()
 	defer cancel()
 	cutting.Go(func() { cutAllOff(ctx, nodes, cut, heal) })
@@ -107,7 +107,7 @@ func serve(ctx context.Context, listener net.Listener, open openLocker) error {
 	var mu sync.Mutex // guards problems
 	var all sync.WaitGroup
 	start := func(part func(context.Context) error) {
-		all.Go(func() { // told by ctx, run waits
+		all.Go(func() { // ends with ctx, and is waited for below
 			if err := part(ctx); err != nil {
 				mu.Lock()
 				problems = append(problems, err)
@@ -126,12 +126,12 @@ func serve(ctx context.Context, listener net.Listener, open openLocker) error {
 		return nil
 	})
 	<-ctx.Done()
-	_ = server.Close() // scrapes under way are of no use any more
+	_ = server.Close() // scrapes in progress do not matter
 	all.Wait()
 	return errors.Join(problems...)
 }
 
-// cutAllOff is the outage, in which the clock of a node is stepped too.
+// cutAllOff plays the outage, in which the clock of a node is stepped too.
 func cutAllOff(ctx context.Context, nodes *redlocktest.Nodes, cut, heal <-chan time.Time) {
 	select {
 	case <-cut:

@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-const waitLimit = 2 * time.Minute // for what takes ten seconds on an idle machine
+const waitLimit = 2 * time.Minute // takes ten seconds on an idle machine
 
 // server is a Prometheus process.
 type server struct {
 	url string
-	log *bytes.Buffer // to be read when the process has ended
+	log *bytes.Buffer // read it only when the process has ended
 }
 
-// startPrometheus scrapes target, and evaluates rules.
+// startPrometheus starts a Prometheus that scrapes target and evaluates rules.
 func startPrometheus(t *testing.T, target, rules string) *server {
 	t.Helper()
 	path, err := exec.LookPath("prometheus")
@@ -75,7 +75,7 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// query returns the series of an expression; those without a number (NaN) are none.
+// query returns the series of an expression, except those whose value is NaN.
 func (s *server) query(ctx context.Context, expr string) ([]map[string]string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
 		s.url+"/api/v1/query?"+url.Values{"query": {expr}}.Encode(), nil)
@@ -111,7 +111,7 @@ func (s *server) query(ctx context.Context, expr string) ([]map[string]string, e
 	return series, nil
 }
 
-// await asks until the answer is what is waited for.
+// await repeats a query until done accepts the answer.
 func (s *server) await(t *testing.T, what, expr string, done func([]map[string]string) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
@@ -136,7 +136,7 @@ func (s *server) await(t *testing.T, what, expr string, done func([]map[string]s
 func isSome(series []map[string]string) bool { return len(series) > 0 }
 func isNone(series []map[string]string) bool { return len(series) == 0 }
 
-// rules are the alerts, with the durations of the example.
+// rules returns the alerts, with the durations of the example.
 func rules(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../prometheus/alerts.yaml")
@@ -146,7 +146,7 @@ func rules(t *testing.T) string {
 	changed := string(text)
 	for from, to := range map[string]string{
 		"for: 20s":   "for: 6s", // twice the TTL
-		"> 2 * 3600": "> 4",     // of a job that fails once in five seconds
+		"> 2 * 3600": "> 4",     // the job fails once in five seconds
 		"for: 5m":    "for: 2s",
 	} {
 		if strings.Count(changed, from) != 1 {
@@ -157,7 +157,7 @@ func rules(t *testing.T) string {
 	return changed
 }
 
-// queries are those of the dashboard, by panel.
+// queries returns the queries of the dashboard, by panel.
 func queries(t *testing.T) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile("../grafana/dashboard.json")
@@ -186,13 +186,13 @@ func queries(t *testing.T) map[string][]string {
 	return found
 }
 
-// A real Prometheus scrapes the example, whose replicas are all cut off for a while, and are all gone in the end.
+// A real Prometheus scrapes the example. All replicas are cut off for a while, and all are gone in the end.
 func TestPrometheus_AlertsFireAndClearAndEveryPanelHasData(t *testing.T) {
 	listener := listen(t)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	cut, heal := make(chan time.Time), make(chan time.Time)
-	go func() { ended <- serveEmbedded(ctx, listener, cut, heal) }() // told by stop, the cleanup waits
+	go func() { ended <- serveEmbedded(ctx, listener, cut, heal) }() // ends with stop; the cleanup waits for it
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	ttl      = 3 * time.Second // a tick comes between a cut and the end of the term
-	badEvery = 5               // ticks
+	ttl      = 3 * time.Second // long enough for a tick between a cut and the end of the term
+	badEvery = 5               // every fifth tick fails
 )
 
 type openLocker func(...redlock.Option) (*redlock.Locker, error)
@@ -30,8 +30,8 @@ type replica struct {
 	meters *sdkmetric.MeterProvider
 }
 
-// newReplica registers what it will export. In a service that has its process to itself, the exporter's default registry
-// will do.
+// newReplica registers the metrics that the replica exports. A service in its own process can use the exporter's
+// default registry.
 func newReplica(name string, open openLocker, registry prometheus.Registerer) (*replica, error) {
 	labelled := prometheus.WrapRegistererWith(prometheus.Labels{"replica": name}, registry)
 	exporter, err := prometheusexporter.New(prometheusexporter.WithRegisterer(labelled))
@@ -41,7 +41,7 @@ func newReplica(name string, open openLocker, registry prometheus.Registerer) (*
 	return &replica{name, open, sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter))}, nil
 }
 
-// serve is what a service does.
+// serve does what a service does.
 func (r *replica) serve(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, r.meters.Shutdown(context.Background())) }()
 	telemetry, err := otelredlock.New(otelredlock.WithMeterProvider(r.meters))
@@ -57,7 +57,7 @@ func (r *replica) serve(ctx context.Context) (err error) {
 	defer func() {
 		closing, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		_ = locker.Close(closing) // what it could not remove runs out with the nodes
+		_ = locker.Close(closing) // locks that it could not remove expire
 	}()
 	elector, err := election.New(locker, "billing", election.WithIdentity(r.name, ""),
 		election.WithHooks(telemetry.ElectionHooks("billing")))

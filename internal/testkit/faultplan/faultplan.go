@@ -40,11 +40,11 @@ var Faults = []Fault{
 // Step is one moment of a plan.
 type Step struct {
 	After     time.Duration // since the step before
-	What      string        // the begin or the end of a fault
+	What      string        // the start or the end of a fault
 	Who       int           // the process that it concerns
 	Everybody bool          // its way to nodes is that of all processes
 	Nodes     []int         // that it concerns
-	Long      time.Duration // from the begin to the end
+	Long      time.Duration // from the start to the end
 	Slow      time.Duration // of a delay
 
 	copies []*nodetest.Snapshot // of Nodes, in the hand of both steps of a fault
@@ -83,7 +83,7 @@ type Config struct {
 func Draw(t *rapid.T, c Config) Plan {
 	upTo := func(d time.Duration) *rapid.Generator[time.Duration] { return Between(time.Millisecond, d) }
 	type fault struct {
-		begin Step // after the begin of the fault before
+		begin Step // after the start of the fault before
 		end   string
 	}
 	faults := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) fault {

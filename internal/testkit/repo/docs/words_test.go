@@ -14,36 +14,51 @@ import (
 // Standard terms are used for known ideas, so that a search for the idea finds it. These phrases once stood for them, or are
 // hard to read; beside each is what to write.
 var phrases = map[string]string{
-	`anew`:                         "again",
-	`for ever`:                     "forever",
-	`by so much`:                   "by that much",
-	`affair`:                       "responsibility",
-	`telephone`:                    "phone",
-	`strangers?`:                   "uninspected node, or unknown client",
-	`heed(ed|s|ing)?`:              "obey",
-	`(is|are|was|were) to be`:      "must be, should be or will be",
-	`that of which`:                "two sentences",
-	`while what holds`:             "assumptions",
-	`for how long yet`:             "time left",
-	`let(s|ting)? others go first`: "campaign delay",
-	`best before`:                  "not after",
-	`made up for`:                  "caught up with",
-	`it goes on\)`:                 "retrying",
-	`by hand`:                      "manually",
-	`admission mark`:               "rejoin mark",
-	`rous(e|es|ed|ing)`:            "wake",
-	`candidacy`:                    "campaign",
-	`reigns?`:                      "term",
+	`anew`:                          "again",
+	`for ever`:                      "forever",
+	`by so much`:                    "by that much",
+	`affair`:                        "responsibility",
+	`telephone`:                     "phone",
+	`strangers?`:                    "uninspected node, or unknown client",
+	`heed(ed|s|ing)?`:               "obey",
+	`(is|are|was|were) to be`:       "must be, should be or will be",
+	`that of which`:                 "two sentences",
+	`while what holds`:              "assumptions",
+	`for how long yet`:              "time left",
+	`let(s|ting)? others go first`:  "campaign delay",
+	`best[- ]before`:                "not after",
+	`made up for`:                   "caught up with",
+	`it goes on\)`:                  "retrying",
+	`by hand`:                       "manually",
+	`admission mark`:                "rejoin mark",
+	`rous(e|es|ed|ing)`:             "wake",
+	`candidacy`:                     "campaign",
+	`reign(s|ed|ing)?`:              "term, or lead",
+	`abreast`:                       "in parallel",
+	`overdue`:                       "slow",
+	`thereof`:                       "of it",
+	`so-and-so('s)?`:                "the caller",
+	`(the|a|its|their|whose) begin`: "start",
 }
 
 // The same for names in the code.
 var names = map[string]string{
-	"stranger": "uninspected", "askFirst": "hedged", "patience": "hedge delay or timeout", "overdue": "slow", "tellAgain": "retry",
-	"mmark": "manual mark", "heed": "drop stale", "bestBefore": "notAfter",
-	"news": "notice", "topic": "channel", "sight": "last observed state", "maxLook": "poll interval", "looked": "polled",
-	"rouse": "wake", "abreast": "parallel", "lane": "run slot", "foreign": "of a previous leader", "met": "seen",
-	"reign": "term watch", "candidacy": "campaign", "hurry": "abort",
+	"askFirst": "hedged", "patience": "hedge delay or timeout", "tellAgain": "retry", "bestBefore": "notAfter", "news": "notice",
+	"maxLook": "poll interval", "looked": "polled", "foreign": "of a previous leader", "met": "seen",
+	"letOthers": "campaign delay", "introduce": "load scripts", "leftOut": "missed", "givenUp": "missed", "madeUp": "caught up",
 }
+
+// The same for words within names, as in runLane and isOverdue.
+var parts = map[string]string{
+	"stranger": "uninspected", "strangers": "uninspected", "abreast": "parallel", "overdue": "slow", "mmark": "manual mark",
+	"heed": "drop stale", "heeds": "drop stale", "heeded": "drop stale", "rouse": "wake", "rouses": "wake", "roused": "wake",
+	"sight": "last observed state", "sights": "last observed states", "topic": "channel", "topics": "channels",
+	"lane": "run slot", "lanes": "run slots", "reign": "term", "reigns": "terms", "reigning": "leading",
+	"candidacy": "campaign", "hurry": "abort", "affair": "responsibility", "telephone": "phone",
+}
+
+// nameWords matches the words of a name.
+var nameWords = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`)
 
 func TestWords_AreTheStandardOnes(t *testing.T) {
 	var all []string
@@ -110,9 +125,25 @@ func checkNames(t *testing.T, path string, text []byte) {
 		if kind == token.EOF {
 			return
 		}
-		if write, bad := names[name]; kind == token.IDENT && bad && !seen[name] {
-			seen[name] = true
+		if kind != token.IDENT || seen[name] {
+			continue
+		}
+		seen[name] = true
+		if write := nameInstead(name); write != "" {
 			t.Errorf("%s:%d: the name %s: call it after %q", path, set.Position(at).Line, name, write)
 		}
 	}
+}
+
+// nameInstead returns what a name should be called after, or "" if it is good.
+func nameInstead(name string) string {
+	if write, bad := names[name]; bad {
+		return write
+	}
+	for _, word := range nameWords.FindAllString(name, -1) {
+		if write, bad := parts[strings.ToLower(word)]; bad {
+			return write
+		}
+	}
+	return ""
 }
