@@ -203,7 +203,8 @@ func TestOnLeader_APanicReachesTheNextReplicaAfterTheTTL(t *testing.T) {
 func TestOnLeader_APanicAfterRunReachesTheHandler(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		reported := make(chan *election.PanicError, 1)
-		p := c.candidate("a", election.WithDrainTimeout(time.Second),
+		core, logs := observer.New(zap.ErrorLevel)
+		p := c.candidate("a", election.WithDrainTimeout(time.Second), election.WithLogger(zap.New(core)),
 			election.WithPanicHandler(func(e *election.PanicError) { reported <- e }),
 			election.OnLeader(func(context.Context) {
 				time.Sleep(time.Hour)
@@ -215,6 +216,9 @@ func TestOnLeader_APanicAfterRunReachesTheHandler(t *testing.T) {
 		want.Err(t, p.err, election.ErrUndrained)
 		if e := <-reported; e.Value != "late" {
 			t.Errorf("reported %v", e)
+		}
+		if n := logs.FilterMessage("a callback panicked").Len(); n != 1 {
+			t.Errorf("logged %d times", n)
 		}
 	})
 }

@@ -29,8 +29,7 @@ type measured struct {
 // generated is a part of a page that is made from figures: a template in a comment, then what it makes of them, then the end.
 var generated = regexp.MustCompile(`(?s)(<!-- figures:\n(.*?)\n-->\n\n)(.*?)(\n<!-- end of figures -->)`)
 
-// No figure of the benchmarks is copied into a page by a person. After bench -record ../docs/figures.json, run this test with
-// -figures.update.
+// No figure of the benchmarks is copied into a page by a person: make figures writes them.
 func TestFigures_AreThoseThatWereMeasured(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs/figures.json"))
 	if err != nil {
@@ -59,7 +58,7 @@ func TestFigures_AreThoseThatWereMeasured(t *testing.T) {
 				t.Error(err)
 			}
 		default:
-			t.Errorf("%s has other figures than docs/figures.json: run this test with -figures.update", path)
+			t.Errorf("%s has other figures than docs/figures.json: run make figures, or this test with -figures.update", path)
 		}
 	}
 	if parts < 2 {
