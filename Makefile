@@ -70,7 +70,7 @@ test-browser: ## test the dashboard in a real Chromium, which is installed if it
 	go -C $(browser) test -race -count=1 -timeout=10m ./...
 
 ##@ Longer looks
-.PHONY: soak fuzz flake mutants bench engines vulnerabilities
+.PHONY: soak fuzz flake mutants bench figures engines vulnerabilities
 
 soak: ## play many more random plans of faults: lock, election, the model and the machine of jobs, clocks, zones
 	go test -count=1 -timeout=2h -v -run TestSimulation ./redlock -args -plans=5000
@@ -98,6 +98,10 @@ mutants: ## break the promises one at a time: a test must fail every time
 
 bench: ## measure, compare with redsync, and check requirements
 	cd bench && go run .
+
+figures: ## bench, and write what it measured into the pages
+	-cd bench && go run . -record ../docs/figures.json
+	go -C $(repo) test -count=1 ./docs -run TestFigures -figures.update
 
 ENGINES ?=
 engines: ## the tests on real servers on Redis and Valkey of Debian, fetched and not installed; ENGINES="..." for others

@@ -37,6 +37,7 @@ var phrases = map[string]string{
 	`abreast`:                       "in parallel",
 	`overdue`:                       "slow",
 	`thereof`:                       "of it",
+	`told again`:                    "retried",
 	`so-and-so('s)?`:                "the caller",
 	`(the|a|its|their|whose) begin`: "start",
 }
@@ -46,6 +47,7 @@ var names = map[string]string{
 	"askFirst": "hedged", "patience": "hedge delay or timeout", "tellAgain": "retry", "bestBefore": "notAfter", "news": "notice",
 	"maxLook": "poll interval", "looked": "polled", "foreign": "of a previous leader", "met": "seen",
 	"letOthers": "campaign delay", "introduce": "load scripts", "leftOut": "missed", "givenUp": "missed", "madeUp": "caught up",
+	"byHand": "manual", "forgotten": "lost", "hear": "receive",
 }
 
 // The same for words within names, as in runLane and isOverdue.
