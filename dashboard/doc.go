@@ -46,8 +46,8 @@
 // its value is. If the leader's lease has run out since the nodes were read, expired is true: as far as is known, it
 // no longer leads. leaderless has the times between the terms without a known leader. If sure is missing, the
 // previous leader was killed or cut off, and may have led up to [election.TermRecordedEvery] longer than from says.
-// replica is the one that was asked. replicas are those that have led or run a job, 50 at most, and the one that was
-// asked; the nodes know no others.
+// replica is the one that was asked. replicas are the one that was asked, and those that led one of the terms or ran one of
+// the last runs that the nodes keep, 50 at most.
 //
 // runs has the last run of each job, 20 at most, the newest first. last, and the records of one job, have the fields
 // of runs. Their states are those of [scheduler.State], and unknown: the run has no end, and its leader no longer

@@ -16,7 +16,7 @@ func TestHistory_IsOnThePageOfItsJob(t *testing.T) {
 			t.Errorf("records %+v", long.Records)
 		}
 		want.Parts(t, "the job's page", s.get("/job?name=long").Body.String(),
-			"8 ticks not run", `<rect class="missed"`, "a run was under way", "The newest 50 rows of its history are kept")
+			"8 ticks not run", `<rect class="missed"`, "a run was under way", "The newest 50 rows of its history are shown")
 		page := s.get("/").Body.String()
 		want.Parts(t, "the page", page, "In the last hour: 1 change of the leader.", `<rect class="term`)
 		if strings.Contains(page, "skipped") || strings.Contains(page, `<rect class="missed"`) {

@@ -106,11 +106,8 @@ func (d *draft) ends() {
 			continue
 		}
 		o := d.state.Open[at]
-		record := o.Record(r.State, r.Err, r.End)
+		record := o.Record(r.State, r.Err, later(r.End, o.Start)) // it may be cut off while it waits for its start
 		record.Attempt = max(r.Attempt, o.Attempt)
-		if !r.Start.IsZero() {
-			record.Start = r.Start
-		}
 		if r.CutOff && d.m.job.AtLeastOnce { // the next leader runs it again
 			d.state.Open[at].Returned = true
 			record.State = jobstore.StateInterrupted

@@ -48,10 +48,9 @@ type Set struct{ Pause, Trigger jobstore.Setting }
 // Returned says that a run of this process has returned.
 type Returned struct {
 	ID      string
-	State   string    // one of the states of a record
-	Err     string    // why it failed, or did not run
-	Attempt int       // the number of its last attempt
-	Start   time.Time // when it began, if not at the stored start; otherwise zero
+	State   string // one of the states of a record
+	Err     string // why it failed, or did not run
+	Attempt int    // the number of its last attempt
 	End     time.Time
 	// CutOff says that it ended because its leader stopped or lost its lease. With AtLeastOnce it is interrupted, whatever State
 	// says, and stays open: the next leader runs it again.

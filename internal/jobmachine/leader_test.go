@@ -115,7 +115,7 @@ func (r *rig) returns(change ...func(*jobmachine.Returned)) *rig {
 	}
 	o := r.underWay[0]
 	r.underWay = r.underWay[1:]
-	e := jobmachine.Returned{ID: o.ID, State: jobstore.StateOK, Attempt: o.Attempt, Start: o.Start, End: r.now}
+	e := jobmachine.Returned{ID: o.ID, State: jobstore.StateOK, Attempt: o.Attempt, End: r.now}
 	for _, c := range change {
 		c(&e)
 	}

@@ -166,22 +166,19 @@ func (w *walk) duration() time.Duration {
 func (w *walk) end(r *activeRun, cutOff bool) {
 	l := &w.leader
 	l.runs = slices.DeleteFunc(l.runs, func(other *activeRun) bool { return other == r })
-	e := jobmachine.Returned{ID: r.open.ID, State: jobstore.StateOK, End: w.now, Start: r.open.Start, Attempt: r.open.Attempt}
+	e := jobmachine.Returned{ID: r.open.ID, State: jobstore.StateOK, End: w.now, Attempt: r.open.Attempt}
 	if r.open.Tries > 1 {
 		e.Attempt += w.rng.IntN(r.open.Tries)
 	}
 	switch {
 	case r.gaveUp:
-		e.State, e.Err, e.Waits, e.Start = jobstore.StateSkipped, jobmachine.ReasonOverlap, true, time.Time{}
+		e.State, e.Err, e.Waits = jobstore.StateSkipped, jobmachine.ReasonOverlap, true
 	case cutOff && w.job.AtLeastOnce:
 		e.State, e.Err, e.CutOff = jobstore.StateInterrupted, "the leader stops", true
 	case cutOff:
 		e.State, e.Err, e.CutOff = jobstore.StateFailed, "the leader stops", true
 	case r.canceled, w.chance(30):
 		e.State, e.Err = jobstore.StateFailed, "it failed"
-	}
-	if e.End.Before(e.Start) {
-		e.Start = e.End
 	}
 	for i, p := range l.spans {
 		if p.id == r.open.ID && p.end.IsZero() {

@@ -166,12 +166,9 @@ func (j *judgment) judgeEnds() {
 		case state == jobstore.StateInterrupted:
 			state = jobstore.StateFailed
 		}
-		attempt, start := max(r.Attempt, o.Attempt), r.Start
-		if start.IsZero() {
-			start = o.Start
-		}
+		attempt := max(r.Attempt, o.Attempt)
 		if len(records) != 1 || records[0].State != state || records[0].Attempt != attempt ||
-			!records[0].Start.Equal(start) || !records[0].End.Equal(r.End) || records[0].Slot != o.Slot || records[0].Err != r.Err {
+			!records[0].Start.Equal(o.Start) || !records[0].End.Equal(later(r.End, o.Start)) || records[0].Slot != o.Slot || records[0].Err != r.Err {
 			j.fail("%s has returned: %+v; the records are %+v", r.ID, r, records)
 		}
 		open := find(j.is.Open, r.ID)
