@@ -47,6 +47,8 @@ func TestForgedNumber_IsTold(t *testing.T) {
 				l, _ := c.Locker(redlock.WithHooks(redlock.Hooks{NodeError: func(node, op string, err error) {
 					told <- fmt.Sprint(node, " ", op, ": ", err)
 				}}))
+				changes := make(chan error, 100)
+				defer l.OnNode(func(_ string, err error) { changes <- err })()
 				acquireAndRelease(t, l, "x")
 				if err := l.Nodes(t.Context())[0].Number; err != nil || len(told) > 0 {
 					t.Errorf("before: %v, %d calls", err, len(told))
@@ -72,6 +74,14 @@ func TestForgedNumber_IsTold(t *testing.T) {
 				time.Sleep(time.Minute)
 				if err := l.Nodes(t.Context())[0].Number; err != nil {
 					t.Errorf("a minute after it was mended: %v", err)
+				}
+				acquireAndRelease(t, l, "y")
+				synctest.Wait()
+				if n := len(changes); n != 2 {
+					t.Fatalf("OnNode was called %d times", n)
+				}
+				if bad, good := <-changes, <-changes; bad == nil || !strings.Contains(bad.Error(), "the number ") || good != nil {
+					t.Errorf("OnNode was called with %v, then with %v", bad, good)
 				}
 			})
 		})

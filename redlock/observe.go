@@ -32,6 +32,7 @@ type nodeState struct {
 	failure   [3]string       // latest failure of each kind; empty if none
 	failing   time.Time       // start of the current failures of calls and subscriptions; zero: the last one succeeded
 	away      error           // failure that listeners were notified of; nil: the node works
+	wrong     error           // implausible number that they were notified of; nil: there was none lately
 	longest   time.Duration   // longest lease that its guard knows of
 	number    error           // latest implausible number
 	seen      time.Time       // when it was seen
@@ -150,6 +151,10 @@ func (l *Locker) observeFailure(node, kind int, op string, err error) {
 	}
 	changed := l.observed.change(node, func(s *nodeState) bool {
 		l.observed.noteAwayLocked(s, kind, err)
+		if s.wrong != nil && l.clock.Now().Sub(s.seen) >= numberEvery {
+			s.wrong = nil
+			l.observed.signalLocked()
+		}
 		changed := s.failure[kind] != failure && (err == nil || s.mayTell())
 		if changed {
 			s.failure[kind] = failure
@@ -170,6 +175,10 @@ func (l *Locker) observeNumber(node int, op string, err error) {
 	now := l.clock.Now()
 	if l.observed.change(node, func(s *nodeState) bool {
 		s.number, s.seen = err, now
+		if s.wrong == nil {
+			s.wrong = err
+			l.observed.signalLocked()
+		}
 		return s.numbers.Allow(now)
 	}) {
 		l.tellError(node, op, err)

@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"cmp"
 	"errors"
 	"sync"
 	"time"
@@ -19,7 +20,8 @@ type listener struct {
 }
 
 // OnNode calls fn with the latest error when a node has failed for a second, or for the time between two calls if that
-// is longer, and with nil when it works again. fn is also called for nodes that fail already. The calls come one after
+// is longer, and with nil when it works again. A node that sends implausible fencing numbers, which the Locker ignores,
+// counts as failing until it has sent none for a minute. fn is also called for nodes that fail already. The calls come one after
 // the other on their own goroutine; if fn blocks, only later calls wait. fn may call any method of the Locker except
 // Close, which waits for it. No call starts after stop has returned; one under way may still be running.
 func (l *Locker) OnNode(fn func(node string, err error)) (stop func()) {
@@ -93,7 +95,7 @@ func (o *observed) away() []error {
 	defer o.mu.Unlock()
 	all := make([]error, len(o.nodes))
 	for i := range o.nodes {
-		all[i] = o.nodes[i].away
+		all[i] = cmp.Or(o.nodes[i].away, o.nodes[i].wrong)
 	}
 	return all
 }
@@ -115,6 +117,11 @@ func (o *observed) noteAwayLocked(s *nodeState, kind int, err error) {
 		return
 	}
 	s.away = err
+	o.signalLocked()
+}
+
+// signalLocked wakes the listeners.
+func (o *observed) signalLocked() {
 	for listener := range o.listeners {
 		select {
 		case listener.changed <- struct{}{}:
