@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Shutdown makes Run drain and hand over, waits for Run, and returns Run's error. If ctx is done first, the error wraps the cause of
-// ctx. If work is still running then, the error is also [ErrUndrained], and the lease is abandoned.
+// Shutdown makes Run drain and hand over, waits for Run, and returns Run's error. Work that has not returned shortly before the
+// deadline of ctx is cut off. If ctx is done first, the error wraps the cause of ctx. If work is still running then, the error is
+// also [ErrUndrained], and the lease is abandoned.
 //
 // If Run has never been called, Shutdown returns nil, and the next Run returns [ErrStopped]: a Shutdown that overtakes Run is not
 // lost. A Shutdown after Run does nothing.

@@ -151,7 +151,7 @@ func (m *module) drain(ctx context.Context) error {
 	began := time.Now()
 	err := m.elector.Shutdown(ctx)
 	if err != nil {
-		c.log.Warn("stopped before all work has returned: the next leader waits for the lease to expire",
+		c.log.Warn("stopped before the drain was over: the next leader waits for the lease to expire",
 			zap.Duration("took", time.Since(began)), zap.Error(err))
 	}
 	if c.cancel == nil {

@@ -104,8 +104,8 @@ func (s *Scheduler) newLoop(ctx context.Context, term *election.Term) *loop {
 	return l
 }
 
-// run handles the events and timers of the term. It returns when the leader was asked to stop, all runs have returned, and
-// their ends are stored or given up.
+// run handles the events and timers of the term. It returns when the term has ended or was asked to end, all runs have
+// returned, and their ends are stored or given up.
 func (l *loop) run() {
 	notices, stop := l.s.elector.Locker().Listen(l.s.store.Channel())
 	defer stop()

@@ -32,7 +32,7 @@ const (
 	StateOK State = jobstore.StateOK
 	// StateFailed is a run that returned an error, or panicked.
 	StateFailed State = jobstore.StateFailed
-	// StateLost is a run without a known end: its process died or lost the lease.
+	// StateLost is a run without a known end: its process died, lost the lease, or could not store the end.
 	StateLost State = jobstore.StateLost
 	// StateInterrupted is a run of a job with AtLeastOnce that was cut off because its leader stopped, or lost its lease. The
 	// next leader runs it again.

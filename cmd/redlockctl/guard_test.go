@@ -91,7 +91,7 @@ func TestRun_ACommandThatTheGuardHasKilledHasLostTheLock(t *testing.T) {
 	_ = pipe.Close()
 	until(t, "the command is killed", func() bool { return !alive(t, pids) })
 	signalTo(t, p.Process.Pid, syscall.SIGCONT)
-	if err := p.Wait(); p.ProcessState.ExitCode() != lostLease || !strings.Contains(out.String(), "was stopped until") {
+	if err := p.Wait(); p.ProcessState.ExitCode() != lostLease || !strings.Contains(out.String(), "was held up until") {
 		t.Errorf("it ended with %v: %s", err, out)
 	}
 }

@@ -171,7 +171,7 @@ func (g *guarded) wait(timeout time.Duration) (orders bool, err error) {
 	return events[0].Revents != 0, err
 }
 
-// kill kills the command with all of its descendants, and reports the result. If redlockctl is gone or stopped and
+// kill kills the command with all of its descendants, and reports the result. If redlockctl is gone or held up and
 // cannot say which processes are left, kill returns that as an error.
 func (g *guarded) kill(r report) error {
 	if g.tree.leader == 0 {
@@ -185,7 +185,7 @@ func (g *guarded) kill(r report) error {
 	if g.report(r) == nil && !r.Late || err == nil {
 		return nil
 	}
-	return exit{lostLease, fmt.Errorf("redlockctl is gone or stopped, and %w", err)}
+	return exit{lostLease, fmt.Errorf("redlockctl is gone or held up, and %w", err)}
 }
 
 // report sends a report to redlockctl.

@@ -43,7 +43,7 @@ func (s *supervisor) run(child *exec.Cmd) error {
 	_ = guard.run(child, s.lease, s.guardBefore()) // an error means that the guard has ended or hangs; attend finds that
 	err = s.attend()
 	if guard.last.Late && !isLost(err) {
-		return exit{lostLease, fmt.Errorf("the command was killed: this process was stopped until shortly before the end of "+
+		return exit{lostLease, fmt.Errorf("the command was killed: this process was held up until shortly before the end of "+
 			"the lease at %s", s.lease.Deadline().Format(time.StampMilli))}
 	}
 	if err == nil {
