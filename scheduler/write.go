@@ -209,10 +209,10 @@ func (l *loop) logStored(b batch, problem error, now time.Time) {
 	case problem != nil && isKind(problem, jobstore.ErrPaused):
 	case problem != nil && w.failed.IsZero():
 		w.failed = now
-		l.log.Warn("failed to store starts or ends of runs, retrying: nothing starts meanwhile", zap.Int("jobs", len(b.jobs)),
+		l.log.Warn("failed to store the state of jobs, retrying: nothing starts meanwhile", zap.Int("jobs", len(b.jobs)),
 			zap.Error(problem))
 	case len(w.jobs) == 0 && !w.failed.IsZero():
-		l.log.Info("starts and ends of runs are stored again", zap.Duration("after", now.Sub(w.failed)))
+		l.log.Info("the state of jobs is stored again", zap.Duration("after", now.Sub(w.failed)))
 		w.failed = time.Time{}
 	}
 }
