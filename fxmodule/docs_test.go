@@ -118,7 +118,8 @@ func TestDocs_ProgramsStartAndStop(t *testing.T) {
 			if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, main, other).CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			start(t, binary, func() { awaitKey(t, nodes.Addrs()[0], "{"+prefix+"}") })
+			env := []string{"REDIS_URL=" + strings.Join(nodes.Addrs(), ","), "LISTEN=127.0.0.1:0"}
+			start(t, binary, env, func() { awaitKey(t, nodes.Addrs()[0], "{"+prefix+"}") })
 		})
 	}
 }
@@ -130,10 +131,11 @@ func letters(r rune) rune {
 	return -1
 }
 
-// start runs a program, and stops it once running has returned.
-func start(t *testing.T, binary string, running func()) {
+// start runs a program with more of an environment, and stops it once running has returned.
+func start(t *testing.T, binary string, env []string, running func()) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary)
+	cmd.Env = append(os.Environ(), env...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
