@@ -44,7 +44,7 @@ func AskHedged[T any](
 			case ask:
 				r.send(i)
 			default:
-				r.finish(i, Answer[T]{Err: ErrUnsent})
+				r.finish(i, Answer[T]{Err: errNotAsked})
 			}
 		}
 	}

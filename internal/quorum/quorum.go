@@ -17,7 +17,19 @@ var (
 	ErrUnsent = errors.New("not sent: earlier calls are still waiting for this node")
 	// ErrClosed says that the call came after Close, and was not sent.
 	ErrClosed = errors.New("not sent: closed")
+
+	errNotAwaited = reason{ErrNoAnswer, "not waited for: the other nodes had decided the outcome"}
+	errNotAsked   = reason{ErrUnsent, "not asked: other nodes were asked first"}
 )
+
+// reason is one of the errors above with another text.
+type reason struct {
+	error
+	text string
+}
+
+func (r reason) Error() string { return r.text }
+func (r reason) Unwrap() error { return r.error }
 
 // Config is the configuration of a Quorum.
 type Config struct {

@@ -97,6 +97,8 @@ func TestAsk_ReturnsWhenTheOutcomeIsDecided(t *testing.T) {
 		}
 		if a := r.Answers()[4]; a.Over || !errors.Is(a.Err, quorum.ErrNoAnswer) {
 			t.Errorf("the slowest answered %+v", a)
+		} else if got := a.Err.Error(); got != "not waited for: the other nodes had decided the outcome" {
+			t.Errorf("the slowest has the error %q", got)
 		}
 		time.Sleep(20 * time.Millisecond)
 		synctest.Wait()

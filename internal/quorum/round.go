@@ -128,14 +128,27 @@ func (r *Round[T]) finish(i int, answer Answer[T]) {
 	r.answers[i] = answer
 	r.open--
 	if !r.closed && (r.open == 0 || r.judge(r.answers)) {
-		r.closed = true
-		close(r.decided)
+		r.close()
 	}
 	then := r.then // only ever appended to
 	r.mu.Unlock()
 
 	for _, fn := range then {
 		fn(i, answer)
+	}
+}
+
+// close ends the wait for the round. Before the timeout it is not the nodes' fault that their answers are missing.
+func (r *Round[T]) close() {
+	r.closed = true
+	close(r.decided)
+	if r.open == 0 || !time.Now().Before(r.until) {
+		return
+	}
+	for i := range r.answers {
+		if !r.answers[i].Over {
+			r.answers[i].Err = errNotAwaited
+		}
 	}
 }
 
