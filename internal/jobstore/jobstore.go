@@ -13,7 +13,7 @@ import (
 // Errors of the methods of Store. Use errors.Is.
 var (
 	// ErrNoQuorum says that no majority of the nodes carried out the call.
-	ErrNoQuorum = errors.New("no quorum of nodes")
+	ErrNoQuorum = errors.New("too few nodes")
 	// ErrFenced says that nodes have promised a larger ballot: another leader leads, or has led since.
 	ErrFenced = errors.New("a larger ballot was promised")
 	// ErrStateLost says that a node may have lost its state. It takes part again after the next Prepare.
