@@ -220,6 +220,9 @@ func fencedBy(t *testing.T, c *cluster, more uint64, spoil func()) (term fencedT
 	if len(runs) != 8 {
 		t.Errorf("ran %v", c.ran())
 	}
+	if lines := a.logs.FilterMessageSnippet("failed to store").All(); len(lines) > 0 {
+		t.Errorf("a leader that is not served any more says that it retries: %v", lines)
+	}
 	return fencedTerm{first.Token(), leader.Token, a.leads().Token()}, hooks.reported()
 }
 

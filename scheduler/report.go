@@ -69,9 +69,12 @@ func (r *runner) logRun(a *active, state string, err error) {
 }
 
 // fields describes the run so far for the log.
-func (a *active) fields(err error) []zap.Field {
+func (a *active) fields(err error) []zap.Field { return a.fieldsSince(a.since, err) }
+
+// fieldsSince describes what the run has done since an instant.
+func (a *active) fieldsSince(since time.Time, err error) []zap.Field {
 	fields := []zap.Field{
-		zap.String("job", a.Job), zap.Time("tick", a.Tick), zap.Duration("took", time.Since(a.since)),
+		zap.String("job", a.Job), zap.Time("tick", a.Tick), zap.Duration("took", time.Since(since)),
 	}
 	if err != nil {
 		fields = append(fields, zap.Error(err))

@@ -99,13 +99,15 @@ func (r *runner) attempts(ctx context.Context, a *active, last *int) error {
 		run := a.Run
 		run.Attempt += n
 		*last = run.Attempt
+		began := time.Now()
 		err := attempt(ctx, a.job.call, run)
 		r.hooks.panicked(run, err)
 		if err == nil || n == a.job.Retry.Times || ctx.Err() != nil || r.stopping.Err() != nil {
 			return err
 		}
 		pause := retry.Backoff{Min: wait, Max: 2 * wait}.After(1)
-		r.log.Warn("attempt failed, another follows", append(a.fields(err), zap.Duration("in", pause))...)
+		r.log.Warn("attempt failed, another follows", append(a.fieldsSince(began, err), zap.Int("attempt", run.Attempt),
+			zap.Duration("in", pause))...)
 		r.hooks.retrying(run, err)
 		if !r.pause(ctx, pause) {
 			return err

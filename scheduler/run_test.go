@@ -121,6 +121,11 @@ func TestRetry_PausesDoubleAndEnd(t *testing.T) {
 		if len(retried) != 10 || len(failed) != 2 || failed[0].ContextMap()["error"] != "boom" {
 			t.Errorf("logged %d retries and %v, want 10 and 2 errors", len(retried), failed)
 		}
+		for _, line := range retried {
+			if took := line.ContextMap()["took"].(time.Duration); took > time.Millisecond {
+				t.Errorf("an attempt of a moment took %v", took)
+			}
+		}
 	})
 }
 

@@ -166,18 +166,20 @@ func (l *loop) written(b batch, ballot jobstore.Ballot, errs []error, unserved [
 			l.apply(e, jobmachine.Stored{Now: now})
 			continue
 		}
-		problem = errs[i]
-		l.unstored(e, b.writes[i], errs[i], now)
+		if l.unstored(e, b.writes[i], errs[i], now) {
+			problem = errs[i]
+		}
 	}
 	l.logStored(b, problem, now)
 	l.wantFor(unserved, problem != nil && isKind(problem, jobstore.ErrNoQuorum))
 }
 
-// unstored schedules a retry of a write that too few nodes stored.
-func (l *loop) unstored(e *entry, w *jobstore.Write, err error, now time.Time) {
+// unstored schedules a retry of a write that too few nodes stored. It returns false if the nodes serve a later leader: they will
+// not store it, and the end of this term is logged anyway.
+func (l *loop) unstored(e *entry, w *jobstore.Write, err error, now time.Time) bool {
 	if l.isFenced(err) {
 		l.apply(e, jobmachine.Failed{Now: now, Retry: now})
-		return
+		return false
 	}
 	if fencedByEarlier(err) {
 		l.wantBallot(time.Now())
@@ -196,6 +198,7 @@ func (l *loop) unstored(e *entry, w *jobstore.Write, err error, now time.Time) {
 		l.s.hooks.unclaimed(e.job.Name, w.State.Mark, err)
 	}
 	l.apply(e, jobmachine.Failed{Now: now, Retry: retry})
+	return true
 }
 
 // fencedByEarlier reports whether a call failed because the nodes have promised a larger ballot. Call it only if isFenced has
