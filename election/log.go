@@ -39,7 +39,7 @@ func (e *Elector) logEnd(r *run, t *Term, cause, problem error) {
 	fields := []zap.Field{
 		zap.Uint64("term", t.Token()), zap.NamedError("cause", cause), zap.Duration("led", time.Since(t.since)),
 	}
-	undrained := errors.Is(problem, ErrUndrained)
+	undrained := errors.Is(problem, ErrUndrained) && len(e.stillRunning()) > 0 // otherwise only records are still written
 	if undrained {
 		e.log.Error("work goes on after the end of leadership, the next leader waits for the lease to run out",
 			append(fields, zap.Error(problem), zap.Time("lease_until", t.lease.Deadline()))...)

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/doing"
 )
 
 func TestLog_OneLineForEachChangeOfCause(t *testing.T) {
@@ -115,6 +116,28 @@ func TestLog_SaysNothingWorseThanInfoWhileAllIsWell(t *testing.T) {
 		for _, line := range logs.All() {
 			t.Errorf("%s: %v", line.Message, line.ContextMap()["error"])
 		}
+	})
+}
+
+// A callback that goes on after the work that it names does no harm: it only writes records. That is no reason to call a person.
+func TestLog_RecordsThatAreStillWrittenAreNoWork(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		core, logs := observer.New(zap.InfoLevel)
+		a := c.candidate("a", election.WithLogger(zap.New(core)), election.OnLeader(func(ctx context.Context) {
+			doing.Naming(ctx)
+			<-ctx.Done()
+			time.Sleep(2 * ttl)
+		})).run()
+		a.leads()
+		a.links.Cut()
+		time.Sleep(2 * ttl)
+		if got := logs.FilterMessage("lost leadership, campaigning again").Len(); got != 1 {
+			t.Errorf("%d lines that the leadership is lost", got)
+		}
+		if got := logs.FilterLevelExact(zap.ErrorLevel).All(); len(got) > 0 {
+			t.Errorf("logged %v", got)
+		}
+		time.Sleep(2 * ttl)
 	})
 }
 
