@@ -1,6 +1,7 @@
 package redlock_test
 
 import (
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -109,12 +110,24 @@ func TestClocksThatDisagree_DoNotDecide(t *testing.T) {
 		if err := lease.Extend(t.Context()); err != nil {
 			t.Error(err)
 		}
+		wantSkewed(t, l.Nodes(t.Context()), false, true, false)
 		process.Hang(0)
 		_, err := l.TryAcquire(t.Context(), "y")
 		want.Err(t, err, redlock.ErrNoQuorum)
 		want.Text(t, err, "off the others'", "400ms is allowed")
+		wantSkewed(t, l.Nodes(t.Context()), false, true, false) // the third agreed with the one that is away
 		want.Err(t, lease.Extend(t.Context()), redlock.ErrNoQuorum)
 	})
+}
+
+// wantSkewed fails the test unless these nodes are said to have a clock that does not agree with the others'.
+func wantSkewed(t *testing.T, nodes []redlock.NodeStatus, want ...bool) {
+	t.Helper()
+	for i, n := range nodes {
+		if is := n.Err != nil && strings.Contains(n.Err.Error(), "off the others'"); is != want[i] {
+			t.Errorf("node %d: %+v", i, n)
+		}
+	}
 }
 
 func TestClocks_OfOneNodeAreNotJudged(t *testing.T) {

@@ -56,7 +56,33 @@ func (l *Locker) Nodes(ctx context.Context) []NodeStatus {
 			}
 		}
 	}
+	l.judgeClocks(all)
 	return all
+}
+
+// judgeClocks gives an error to the nodes whose clocks agree with too few others for their votes to count. It gives
+// none if too few nodes answer, because their clocks are then not the reason.
+func (l *Locker) judgeClocks(all []NodeStatus) {
+	var well []int
+	for i := range all {
+		if all[i].Err == nil {
+			well = append(well, i)
+		}
+	}
+	if len(well) < l.need {
+		return
+	}
+	for _, i := range well {
+		agreeing := 0
+		for _, j := range well {
+			if len(l.clocks.Agree([]int{i, j})) == 2 { // i agrees with itself
+				agreeing++
+			}
+		}
+		if agreeing < l.need && all[i].ClockOffset.Abs() > l.settings.MaxClockSkew {
+			all[i].Err = l.errSkewed(i)
+		}
+	}
 }
 
 // guardLeft returns how long the node still grants nothing.

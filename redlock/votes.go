@@ -149,6 +149,13 @@ func (l *Locker) failed(op, name string, answers []answer, timed bool, blocked, 
 	return err
 }
 
+// errSkewed returns the error of a node whose clock does not agree with the others'.
+func (l *Locker) errSkewed(node int) error {
+	offset, _ := l.clocks.Offset(node)
+	return fmt.Errorf("its clock is %v off the others', %v is allowed", offset.Round(time.Millisecond),
+		l.settings.MaxClockSkew)
+}
+
 // add returns why node i did not say yes, or why its yes does not count, and counts that.
 func (r *report) add(l *Locker, i int, answers []answer) error {
 	a := answers[i]
@@ -163,9 +170,7 @@ func (r *report) add(l *Locker, i int, answers []answer) error {
 		if err := l.checkAhead(&a); err != nil {
 			return err
 		}
-		offset, _ := l.clocks.Offset(i)
-		return fmt.Errorf("its clock is %v off the others', %v is allowed", offset.Round(time.Millisecond),
-			l.settings.MaxClockSkew)
+		return l.errSkewed(i)
 	case a.Err == nil:
 		r.no++
 		if a.Value.held {
