@@ -7,6 +7,9 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
+// lostShown is how long the page asks for attention to a job that the nodes have lost: somebody must pause it again.
+const lostShown = 24 * time.Hour
+
 const maxNotices = 5 // of a kind; a last notice counts the rest
 
 // notice is something that an operator should look at.
@@ -64,6 +67,10 @@ func attention(v *view) []notice {
 			return notice{}, false
 		}
 		return notice{Text: fmt.Sprintf("has been running for %v on %s: %s", j.Last.Took, j.Last.Replica, j.Long), At: j.Last.Start}, j.Long != ""
+	})
+	of("other", "trouble", "that the nodes lost", func(j *job) (notice, bool) {
+		return notice{Text: "the nodes lost its history, and its pause if it had one", At: j.Lost},
+			j.Lost != nil && v.Now.Sub(*j.Lost) < lostShown
 	})
 	of("other", "trouble", "that this replica defines differently", func(j *job) (notice, bool) {
 		return notice{Text: "this replica defines it differently: " + j.Own}, j.Own != ""

@@ -40,6 +40,17 @@ func TestView_OfTimesThatJSONCannotHave(t *testing.T) {
 	}
 }
 
+// A pause that is gone is no trouble of a run. It is shown for a day, because somebody must pause the job again.
+func TestAttention_ToAJobThatTheNodesLost(t *testing.T) {
+	for ago, shown := range map[time.Duration]bool{time.Hour: true, 25 * time.Hour: false} {
+		lost := instant.Add(-ago)
+		got := attention(&view{Now: instant, Jobs: []job{{Name: "a", Lost: &lost}}})
+		if is := len(got) == 1 && got[0].Job == "a" && strings.Contains(got[0].Text, "the nodes lost its history"); is != shown {
+			t.Errorf("after %v: %v", ago, got)
+		}
+	}
+}
+
 // A row may claim to stand for any number of ticks.
 func TestTimeline_OfMoreTicksThanTimeHas(t *testing.T) {
 	now := instant

@@ -149,6 +149,9 @@ type term struct {
 // duration is written in milliseconds.
 type duration time.Duration
 
+// sameBegin is how far the two times of the beginning of one term may differ: that of the leader's clock and that of the nodes'.
+const sameBegin = 5 * time.Second
+
 // newView builds the view of a snapshot. Many requests share it, so it must not change afterwards.
 func newView(s *snapshot, election string) *view {
 	now := s.now
@@ -166,10 +169,8 @@ func newView(s *snapshot, election string) *view {
 	if l := s.leader.value; l.ID != "" {
 		left := s.leader.value.Expires.Sub(s.taken)
 		v.Leader = &leader{ID: firstLine(l.ID), Value: firstLine(l.Value), Term: l.Token, Lease: duration(max(left, 0))}
-		for _, t := range v.Terms {
-			if t.Term == l.Token {
-				v.Leader.Since = &t.Since
-			}
+		if t := v.termOf(l); t != nil {
+			v.Leader.Term, v.Leader.Since = t.Term, &t.Since
 		}
 	}
 	for _, n := range s.nodes {
@@ -206,6 +207,24 @@ func newView(s *snapshot, election string) *view {
 		v.Runs = append(v.Runs, recordOf(r, now))
 	}
 	return v
+}
+
+// termOf returns the recorded term of a leader, or nil if there is none. While a node is unreachable, the leader's token may be
+// larger than that of its term. Then its term is the newest one, if that is of the same replica and began at the same time.
+func (v *view) termOf(l election.Leader) *term {
+	for i := range v.Terms {
+		if v.Terms[i].Term == l.Token {
+			return &v.Terms[i]
+		}
+	}
+	if len(v.Terms) == 0 {
+		return nil
+	}
+	newest := &v.Terms[0]
+	if newest.Replica != firstLine(l.ID) || newest.Ended || newest.Term > l.Token || newest.Since.Sub(l.Since).Abs() > sameBegin {
+		return nil
+	}
+	return newest
 }
 
 // find returns the job of that name, or nil if there is none.
