@@ -14,6 +14,9 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
+// lostShown is how long the table shows that the nodes have lost a job.
+const lostShown = 24 * time.Hour
+
 // job is the JSON of a job.
 type job struct {
 	Name     string     `json:"name"`
@@ -27,6 +30,7 @@ type job struct {
 	Missed   int        `json:"missed"`
 	Why      string     `json:"why,omitempty"`
 	Pause    *change    `json:"pause,omitempty"` // who paused it, and why
+	Lost     *time.Time `json:"lost,omitempty"`  // when the nodes had lost its history and its pause
 }
 
 // record is the JSON of a tick.
@@ -82,6 +86,7 @@ func (p *program) jobs(ctx context.Context, e *election.Elector, s *scheduler.Sc
 	for _, one := range all {
 		j := job{
 			one.Job, one.Spec, one.Zone, some(one.Next), one.Paused, one.Running, nil, one.Failures, one.Missed, one.Reason, nil,
+			some(one.DataLost),
 		}
 		row := []string{
 			one.Job, one.Spec, one.Zone, at(one.Next), "-", "-", fmt.Sprint(one.Failures), fmt.Sprint(one.Missed), one.Reason,
@@ -107,6 +112,9 @@ func (p *program) jobs(ctx context.Context, e *election.Elector, s *scheduler.Sc
 			if row[8] == "" && one.Last.State != scheduler.StateOK {
 				row[8] = one.Last.Err
 			}
+		}
+		if row[8] == "" && time.Since(one.DataLost) < lostShown {
+			row[8] = "the nodes lost its history, and its pause if it had one, at " + at(one.DataLost)
 		}
 		list = append(list, j)
 		t.rows = append(t.rows, row)

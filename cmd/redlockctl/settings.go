@@ -97,10 +97,13 @@ func ended(job string, r scheduler.Record) string {
 	case scheduler.StateMissed, scheduler.StateSkipped:
 		return fmt.Sprintf("%s did not run: %s: %s", job, r.State, r.Err)
 	default:
-		took := "an unknown time"
+		took, verb := "an unknown time", "is "+string(r.State)
+		if r.State == scheduler.StateFailed {
+			verb = "failed"
+		}
 		if !r.End.IsZero() {
 			took = r.End.Sub(r.Start).Round(time.Millisecond).String()
 		}
-		return fmt.Sprintf("%s is %s after %s on %s: %s", job, r.State, took, r.Replica, r.Err)
+		return fmt.Sprintf("%s %s after %s on %s: %s", job, verb, took, r.Replica, r.Err)
 	}
 }

@@ -39,7 +39,7 @@ func TestTrigger_WaitsForTheOutcomeOfItsRun(t *testing.T) {
 	until(t, "the nodes know the jobs", func() bool { return strings.Contains(do("jobs").out, "slow") })
 
 	do("trigger", "nightly report", "--wait", "1m").want(t, 0, "nightly report is ok: it ran for ", "")
-	do("trigger", "bad", "--wait", "1m").want(t, failed, "bad is failed after 3", "")
+	do("trigger", "bad", "--wait", "1m").want(t, failed, "bad failed after 3", "")
 	r := do("trigger", "bad", "--wait", "1m", "-o", "json")
 	if r.code != failed || !strings.Contains(r.out, `"error": "no paper"`) {
 		t.Errorf("%+v", r)
@@ -112,4 +112,20 @@ func TestLeader_SaysThatTheNodesGrantNothingYet(t *testing.T) {
 	do := on(c)
 	call(append([]string{"-n", strings.Join(c.Addrs(), ","), "--ttl", "1h", "run", "--name", "x", "--"}, "true")...) // starts the guard
 	do("leader").want(t, no, "", "of 3 nodes grant nothing for another")
+}
+
+// A pause is lost with the nodes' data. The table says so, because somebody must pause the job again.
+func TestJobs_SaysThatTheNodesLostThem(t *testing.T) {
+	c := ready(t, servers(t))
+	do := on(c)
+	leader, _ := service(t, c, "pod-1")
+	until(t, "it leads", leader.IsLeader)
+	until(t, "it is paused", func() bool { return do("pause", "nightly report").code == 0 })
+	forget(t, c)
+	until(t, "the loss is shown", func() bool {
+		return strings.Contains(do("jobs").out, "the nodes lost its history, and its pause if it had one, at 2")
+	})
+	if out := do("jobs", "-o", "json").out; !strings.Contains(out, `"lost": "2`) {
+		t.Errorf("the JSON has no loss: %s", out)
+	}
 }
