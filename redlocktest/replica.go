@@ -42,7 +42,7 @@ func (n *Nodes) Replica(opts ...election.Option) *Replica {
 	n.mu.Unlock()
 	log := zap.NewNop()
 	if t, ok := n.owner.(testing.TB); ok {
-		log = zaptest.NewLogger(t, zaptest.Level(zapcore.InfoLevel)).With(zap.String("replica", id))
+		log = zaptest.NewLogger(t, zaptest.Level(zapcore.InfoLevel)).Named(id)
 	}
 	var err error
 	r.Elector, err = election.New(r.Locker, Election,
