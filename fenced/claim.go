@@ -21,7 +21,11 @@ func Claim(ctx context.Context, db *DB, holders ...Holder) error {
 		if err := db.ready(ctx); err != nil {
 			return err
 		}
-		if _, _, err := db.show(ctx, h); err != nil {
+		err := db.again(ctx, maxAttempts, func() error {
+			_, _, err := db.show(ctx, h)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -119,11 +123,9 @@ func (d *DB) show(ctx context.Context, h Holder) (f fence, raised bool, err erro
 // raise raises the fence in a transaction of its own: in that of a run, the lock on the fence would keep parallel runs of the
 // same leader out.
 func (d *DB) raise(ctx context.Context, h Holder) error {
-	return d.again(ctx, maxAttempts, func() error {
-		_, err := d.sql.ExecContext(ctx, d.say.raise, h.Resource, int64(h.Token), d.replica)
-		if err != nil {
-			err = d.failed("raise the fence of "+h.String(), err)
-		}
-		return err
-	})
+	_, err := d.sql.ExecContext(ctx, d.say.raise, h.Resource, int64(h.Token), d.replica)
+	if err != nil {
+		err = d.failed("raise the fence of "+h.String(), err)
+	}
+	return err
 }

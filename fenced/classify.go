@@ -34,9 +34,12 @@ func (d Dialect) classify(err error) class {
 
 // classifyState goes by the SQLSTATE, which the drivers of PostgreSQL return from a method.
 func classifyState(err error) class {
-	// A statement failed, fn went on, and the server rolled back where it was asked to commit. The driver pgx says so without a state.
-	if strings.Contains(err.Error(), "commit unexpectedly resulted in rollback") {
-		return refused
+	// A statement failed, fn went on, and the server rolled back where it was asked to commit. The drivers say so without a state: pgx,
+	// and lib/pq.
+	for _, text := range []string{"commit unexpectedly resulted in rollback", "could not complete operation in a failed transaction"} {
+		if strings.Contains(err.Error(), text) {
+			return refused
+		}
 	}
 	var answer interface{ SQLState() string }
 	if !errors.As(err, &answer) {

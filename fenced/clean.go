@@ -14,7 +14,7 @@ const cleanAttempts = 3 // at each resource, of a lock or a deadlock
 //
 // Before it removes keys of a resource, it stores up to which tick. From then on, a holder whose key has such a tick and is not
 // recorded gets [ErrCleaned]: it is not run a second time by mistake. For that it waits for the transactions on that resource that
-// are under way, and others wait behind it; in PostgreSQL three times for a second, elsewhere for as long as the database waits for
+// are under way, and others wait behind it: three times, in PostgreSQL for a second, elsewhere for as long as the database waits for
 // locks. If one takes longer, Clean goes on with the other resources, and the error names this one.
 func (d *DB) Clean(ctx context.Context, n int) (removed int, err error) {
 	if n <= 0 {

@@ -42,8 +42,8 @@ type statements struct {
 	admit    string // resource, token. The same without a key: it returns a row if all is well
 	raise    string // resource, token, replica
 	fence    string // resource
-	lock     string // resource. Waits for the transactions that are under way
 	key      string // resource, tick, key
+	wait     string // resource, tick, key. Inserts the key, once no other transaction is about to
 	// held is key for the transaction that has recorded it. Empty for a database that ends no transaction by itself and lets its
 	// session go on.
 	held string
@@ -79,8 +79,8 @@ func shared(t tables, now string) statements {
 		version: `SELECT f.token FROM ` + t.fences + ` f LEFT JOIN ` + t.keys +
 			` k ON k.resource = f.resource AND k.tick = 0 AND k.run_key = '' WHERE f.resource = ''`,
 		fence: `SELECT token, replica, raised_at, cleaned FROM ` + t.fences + ` WHERE resource = $1`,
-		lock:  `SELECT token FROM ` + t.fences + ` WHERE resource = $1 FOR UPDATE`,
 		key:   `SELECT token, attempt, digest, replica, done_at FROM ` + t.keys + ` WHERE resource = $1 AND tick = $2 AND run_key = $3`,
+		wait:  `INSERT INTO ` + t.keys + ` VALUES ($1, $2, $3, 0, '', '', '', 0) ON CONFLICT DO NOTHING`,
 		now:   `SELECT ` + now,
 		due: `SELECT f.resource FROM ` + t.fences + ` f WHERE f.resource <> '' AND EXISTS (SELECT 1 FROM ` + t.keys +
 			` k WHERE k.resource = f.resource AND k.tick <= $1) ORDER BY f.resource`,

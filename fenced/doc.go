@@ -48,8 +48,8 @@
 // # Assumptions
 //
 //   - Tokens of one resource come from one election or lock, and grow: see the assumptions of package redlock.
-//   - fn writes through its transaction alone, returns the errors of its statements, and does not end the transaction, neither by
-//     a method nor by a statement.
+//   - fn writes through its transaction alone, returns at the first error of a statement, closes its rows, and does not end the
+//     transaction, neither by a method nor by a statement.
 //   - The database has one primary, and reads are not sent to a copy that lags.
 //   - Nobody else writes to the two tables, and the database does not lose what it has committed. A failover to a copy that lacks
 //     some transactions loses their keys together with their effects.

@@ -19,8 +19,8 @@ var (
 	// ErrUnknown is returned if the answer to a commit was lost, and it could not be learned in time whether the
 	// transaction was committed. A holder with a key may try again: it gets [ErrDone] if it was.
 	ErrUnknown = errors.New("fenced: not known whether the transaction was committed")
-	// ErrEnded is returned if the caller's function has committed or rolled back the transaction, or has gone on after the database
-	// had rolled it back. [EndedError] says which.
+	// ErrEnded is returned if the caller's function has committed or rolled back the transaction, or, for a holder with a key, has
+	// returned nil although the database had rolled it back. [EndedError] says which.
 	ErrEnded = errors.New("fenced: the transaction has ended before its function returned")
 	// ErrNoTable is returned if a table does not exist: see [DB.Init] and [Schema].
 	ErrNoTable = errors.New("fenced: table not found")

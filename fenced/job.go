@@ -16,8 +16,12 @@ func Job(db *DB, fn func(ctx context.Context, tx *sql.Tx, run scheduler.Run) err
 		if fn == nil {
 			return fmt.Errorf("fenced: job %q: the function is nil", run.Job)
 		}
-		err := Tx(ctx, db, Run(run), func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, tx, run) })
-		if errors.Is(err, ErrDone) {
+		var failed error // of fn, which may have found that something else is done
+		err := Tx(ctx, db, Run(run), func(ctx context.Context, tx *sql.Tx) error {
+			failed = fn(ctx, tx, run)
+			return failed
+		})
+		if errors.Is(err, ErrDone) && !errors.Is(failed, ErrDone) {
 			return nil
 		}
 		return err

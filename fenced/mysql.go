@@ -38,7 +38,8 @@ raised_at = IF(token < VALUES(token), VALUES(raised_at), raised_at), token = GRE
 	s.remove = `DELETE FROM ` + t.keys + ` WHERE resource = ? AND tick <= ? ORDER BY tick, run_key LIMIT ?`
 	s.held = s.key
 	s.key += ` LOCK IN SHARE MODE`
-	for _, each := range []*string{&s.fence, &s.lock, &s.key, &s.held, &s.due, &s.newest, &s.mark} {
+	s.wait = `INSERT IGNORE INTO ` + t.keys + ` VALUES (?, ?, ?, 0, '', '', '', 0)`
+	for _, each := range []*string{&s.fence, &s.key, &s.held, &s.due, &s.newest, &s.mark} {
 		*each = unnumbered(*each)
 	}
 	return s

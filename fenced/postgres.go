@@ -48,11 +48,12 @@ UPDATE ` + t.fences + ` SET cleaned = $1 FROM turnstile WHERE resource = $2 AND 
 	return s
 }
 
-// turnstile begins a statement about the resource in a parameter by taking a lock, in a subquery of that name with a condition. The locks of rows are
-// not fair: who wants one in shared mode gets it ahead of whoever waits for it alone, who would wait forever if the transactions
-// on a resource overlap. Advisory locks are given out in turn.
+// turnstile begins a statement about the resource in a parameter by taking a lock, in a subquery of that name with a condition. The
+// locks of rows are not fair: who wants one in shared mode gets it ahead of whoever waits for it alone, who would wait forever if the
+// transactions on a resource overlap. Advisory locks are given out in turn. The table counts by its OID: tables in several schemas of
+// a database may have one name.
 func turnstile(t tables, lock, resource, condition string) string {
-	return `WITH turnstile AS (SELECT ` + lock + `(('x' || substr(md5('` + t.fences + ` ' || ` + resource +
+	return `WITH turnstile AS (SELECT ` + lock + `(('x' || substr(md5('` + t.fences + `'::regclass::oid::text || ' ' || ` + resource +
 		`::text), 1, 16))::bit(64)::bigint)` + condition + `)`
 }
 

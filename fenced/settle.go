@@ -55,15 +55,25 @@ func (d *DB) committed(ctx context.Context, h Holder, id string) (bool, error) {
 }
 
 // lookFor asks in statements that are transactions of their own: at any isolation level the last one sees all that was
-// committed before the lock was free. If the key is there at once, it does not wait for others that hold the lock.
+// committed before the wait was over. If the key is there at once, there is nothing to wait for.
 func (d *DB) lookFor(ctx context.Context, h Holder, id string) (bool, error) {
 	if k, found, err := d.recorded(ctx, h); err == nil && found && k.attempt == id {
 		return true, nil
 	}
-	var token int64
-	if err := d.sql.QueryRowContext(ctx, d.say.lock, h.Resource).Scan(&token); err != nil {
-		return false, d.failed("lock the fence", err)
+	if err := d.wait(ctx, h); err != nil {
+		return false, d.failed(fmt.Sprintf("wait for the transaction with key %q", h.Key), err)
 	}
 	k, found, err := d.recorded(ctx, h)
 	return found && k.attempt == id, err
+}
+
+// wait waits for the transaction that has inserted the key to end, and for no other one: it inserts the key too, and rolls back. If it
+// waited for the fence, it would wait for all transactions on the resource, in PostgreSQL forever if they overlap.
+func (d *DB) wait(ctx context.Context, h Holder) error {
+	tx, err := d.sql.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, d.say.wait, h.Resource, h.tick(), h.Key)
+	return errors.Join(err, tx.Rollback())
 }

@@ -33,10 +33,9 @@ ON CONFLICT DO NOTHING`
 	s.raise = `INSERT INTO ` + t.fences + ` AS f (resource, token, replica, raised_at, cleaned) VALUES ($1, $2, $3, ` + now + `, 0)` +
 		onlyUpwards
 	s.held = s.key
-	s.lock = `UPDATE ` + t.fences + ` SET token = token WHERE resource = $1 RETURNING token`
 	s.remove = removeOldest(t)
 	// $1 is a parameter with a name here.
-	for _, each := range []*string{&s.stamp, &s.admitKey, &s.admit, &s.raise, &s.lock, &s.remove, &s.fence, &s.key, &s.held,
+	for _, each := range []*string{&s.stamp, &s.admitKey, &s.admit, &s.raise, &s.remove, &s.fence, &s.key, &s.wait, &s.held,
 		&s.due, &s.newest, &s.mark} {
 		*each = unnumbered(*each)
 	}

@@ -20,9 +20,10 @@ var pauses = retry.Backoff{Min: 5 * time.Millisecond, Max: time.Second}
 // recorded yet. It records the key in the same transaction. So of all calls with one key, by whatever replica, exactly one takes
 // effect; the others return [ErrDone], or [ErrFenced] if a later holder has come.
 //
-// An error of fn, and its panic, roll back the transaction, and Tx passes them on. fn must return the errors of its statements, must
-// not end the transaction, neither by its methods nor by SQL, and must run nothing that commits by itself, as CREATE TABLE does in
-// MySQL. The transaction has the database's default isolation level.
+// An error of fn, and its panic, roll back the transaction, and Tx passes them on. fn must return at the first error of a statement: in
+// MySQL, what it writes after a deadlock is written without a transaction. It must close its rows, must not end the transaction,
+// neither by its methods nor by SQL, and must run nothing that commits by itself, as CREATE TABLE does in MySQL. The transaction has the
+// database's default isolation level.
 //
 // fn is called again, with a new transaction, if the database has asked for that (a deadlock, a serialization failure, a lock that
 // was not free in time), or if the answer to the commit was lost and the transaction turned out to be rolled back: never before

@@ -28,12 +28,12 @@
 // # Answers
 //
 //	428 Precondition Required   no token was sent
-//	400 Bad Request             the header, the token or the name of the resource cannot be right
+//	400 Bad Request             the header, the token or the name of the resource cannot be right; Tx: the body cannot be read
 //	412 Precondition Failed     a larger token was here: the sender leads no more, and should stop
 //	204 No Content              Tx: the key is recorded, so an earlier request has done it (a success: RFC 9110, section 13.1.1)
 //	409 Conflict                Tx: the key is so old that nobody knows whether it was recorded
 //	413 Content Too Large       Tx: the body exceeds the limit
-//	422 Unprocessable Content   Tx: the key is recorded for a request with another method, URL or body: give each its own key
+//	422 Unprocessable Content   Tx: the key is recorded for a request with another method, path, query or body: give each its own key
 //	503 Service Unavailable     the store does not answer, or it is not known whether the transaction was committed: try again
 //	500 Internal Server Error   Tx: the handler has ended the transaction itself, or passed an error to Fail
 //

@@ -31,8 +31,8 @@ const (
 // request, and not once for a client.
 //
 // A run has one key. Of two different requests of one run to the same resource, the service refuses the second with 422. Give each
-// step a key of its own: h := fenced.Run(run); h.Key += "/alice". A repetition must have the same method, URL and body: a body with
-// the time of the attempt in it is another request.
+// step a key of its own: h := fenced.Run(run); h.Key += "/alice". A repetition must have the same method, path, query and body: a
+// body with the time of the attempt in it is another request. The host does not count.
 func Set(header http.Header, h fenced.Holder) error {
 	if err := problem(h); err != nil {
 		return fmt.Errorf("fencehttp: %w", err)

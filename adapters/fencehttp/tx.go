@@ -11,6 +11,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"sync"
 
 	"go.uber.org/zap"
 
@@ -22,7 +23,20 @@ type callKey struct{}
 // call is one call of a handler.
 type call struct {
 	tx  *sql.Tx
-	err error // of a statement, from Fail
+	mu  sync.Mutex // http.TimeoutHandler does not wait for its handler
+	err error      // of a statement, from Fail. Guarded by mu
+}
+
+func (c *call) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = errors.Join(c.err, err)
+}
+
+func (c *call) failed() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
 }
 
 // TxFrom returns the transaction that the handler of [Tx] works in. The handler must not end it.
@@ -36,19 +50,19 @@ func TxFrom(ctx context.Context) (*sql.Tx, bool) {
 
 // Fail passes on the error of a statement from the handler of [Tx], which then returns. The transaction is rolled back, whatever the
 // handler answers. If the database asks for another attempt, as after a deadlock, the handler is called again; otherwise its answer is
-// sent, or 500 if it has none of 400 or more. Call it in the handler's own goroutine. Elsewhere than in a handler of Tx, it does nothing.
+// sent, or 500 if it has none of 400 or more. Call it before the handler returns. Elsewhere than in a handler of Tx, it does nothing.
 func Fail(ctx context.Context, err error) {
 	if c, ok := ctx.Value(callKey{}).(*call); ok {
-		c.err = errors.Join(c.err, err)
+		c.fail(err)
 	}
 }
 
 var errRefused = errors.New("fencehttp: the handler has refused the request")
 
 // Tx calls the handler in a transaction of [fenced.Tx], with the holder that the header has, and sends the handler's answer after the
-// commit. The handler gets the transaction from [TxFrom]. If a statement fails, it must call [Fail] or answer 400 or more: then the
-// transaction is rolled back, and nothing is recorded. The body and the answer are held in memory, so the handler cannot stream.
-// resource names what a request writes to.
+// commit. The handler gets the transaction from [TxFrom]. If a statement fails, it must write nothing more, and call [Fail] or answer
+// 400 or more: then the transaction is rolled back, and nothing is recorded. The body and the answer are held in memory, so the handler
+// cannot stream. resource names what a request writes to. A middleware around Tx must not read the body.
 //
 // It panics if db or resource is nil.
 func Tx(db *fenced.DB, resource func(*http.Request) string, opts ...Option) func(http.Handler) http.Handler {
@@ -65,20 +79,22 @@ func Tx(db *fenced.DB, resource func(*http.Request) string, opts ...Option) func
 			}
 			h.Digest = digest(r, body)
 			var a *answer
-			var c *call
+			var failed error
 			err := fenced.Tx(r.Context(), db, h, func(ctx context.Context, tx *sql.Tx) error {
-				a, c = newAnswer(w.Header()), &call{tx: tx}
+				c := &call{tx: tx}
+				a = newAnswer(w.Header())
 				next.ServeHTTP(a, with(context.WithValue(ctx, callKey{}, c), r, body))
-				if c.err == nil && a.status < http.StatusBadRequest {
+				failed = c.failed()
+				if failed == nil && a.status < http.StatusBadRequest {
 					return nil
 				}
-				return errors.Join(errRefused, c.err)
+				return errors.Join(errRefused, failed)
 			})
 			switch {
 			case err == nil:
 				a.send(w)
 			case errors.Is(err, errRefused) && !errors.Is(err, fenced.ErrEnded):
-				if c.err != nil {
+				if failed != nil && r.Context().Err() == nil { // otherwise the client has gone
 					s.log.Error("the handler has failed, nothing is written", zap.Stringer("holder", h), zap.Error(err))
 				}
 				if a.status < http.StatusBadRequest {

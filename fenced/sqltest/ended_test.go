@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	_ "github.com/lib/pq" // the driver
+
 	"github.com/redlockfx/redlockfx/fenced"
 )
 
@@ -98,18 +100,23 @@ func TestTx_FindsThatADeadlockWasOverlooked(t *testing.T) {
 // PostgreSQL rolls back where it is asked to commit.
 func TestTx_FailsOnceIfItsFunctionOverlooksAnError(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
-		db := d.fenced()
-		for _, h := range []fenced.Holder{holder(7, 1), plain(7)} {
-			calls := 0
-			err := fenced.Tx(t.Context(), db, h, counted(&calls, func(ctx context.Context, tx *sql.Tx) error {
-				if _, err := tx.ExecContext(ctx, "SELECT 1/0"); err == nil {
-					t.Error("the statement succeeds")
+		d.fenced()
+		for _, driver := range []string{"pgx", "postgres"} { // the second one is lib/pq
+			conns, err := sql.Open(driver, d.server.DSN(d.server.Addr()))
+			must(t, err)
+			for _, h := range []fenced.Holder{holder(7, 1), plain(7)} {
+				calls := 0
+				err := fenced.Tx(t.Context(), d.over(conns), h, counted(&calls, func(ctx context.Context, tx *sql.Tx) error {
+					if _, err := tx.ExecContext(ctx, "SELECT 1/0"); err == nil {
+						t.Error("the statement succeeds")
+					}
+					return nil
+				}))
+				if err == nil || errors.Is(err, fenced.ErrUnknown) || calls != 1 {
+					t.Errorf("%s: %v: %d calls, %v", driver, h, calls, err)
 				}
-				return nil
-			}))
-			if err == nil || errors.Is(err, fenced.ErrUnknown) || calls != 1 {
-				t.Errorf("%v: %d calls, %v", h, calls, err)
 			}
+			must(t, conns.Close())
 		}
 	}, fenced.PostgreSQL)
 }

@@ -15,6 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
 	"github.com/redlockfx/redlockfx/adapters/fencehttp"
 	"github.com/redlockfx/redlockfx/fenced"
 	"github.com/redlockfx/redlockfx/fenced/sqltest/sqlproc"
@@ -118,6 +121,7 @@ func TestHTTP_RefusesAnotherRequestWithTheSameKey(t *testing.T) {
 		}{
 			{http.MethodPost, "/entries?of=alice", "5", http.StatusCreated},
 			{http.MethodPost, "/entries?of=alice", "5", http.StatusNoContent},
+			{http.MethodPost, "http://another.replica/entries?of=alice", "5", http.StatusNoContent},
 			{http.MethodPut, "/entries?of=alice", "5", http.StatusUnprocessableEntity},
 			{http.MethodPost, "/entries?of=bob", "5", http.StatusUnprocessableEntity},
 			{http.MethodPost, "/entries", "?of=alice5", http.StatusUnprocessableEntity},
@@ -166,6 +170,39 @@ func TestHTTP_RollsBackWhatTheHandlerPassesOn(t *testing.T) {
 		d.wantEffects(0)
 	})
 	fencehttp.Fail(t.Context(), errors.New("outside")) // does nothing
+}
+
+// http.TimeoutHandler answers while its handler goes on.
+func TestHTTP_OfAHandlerThatFailsTooLate(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		over := make(chan struct{})
+		late := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			defer close(over)
+			<-r.Context().Done()
+			fencehttp.Fail(r.Context(), r.Context().Err())
+		})
+		handler := fencehttp.Tx(d.fenced(), ledger)(http.TimeoutHandler(late, time.Millisecond, "late"))
+		wantStatus(t, post(t, handler, holder(7, 1)), http.StatusServiceUnavailable)
+		<-over
+	}, fenced.SQLite)
+}
+
+func TestHTTP_LogsNothingOfAClientThatHasGone(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		core, logs := observer.New(zap.WarnLevel)
+		ctx, leave := context.WithCancel(t.Context())
+		e := &entries{d: d, then: func(ctx context.Context) {
+			leave()
+			fencehttp.Fail(ctx, ctx.Err())
+		}}
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/entries", nil)
+		must(t, fencehttp.Set(r.Header, holder(7, 1)))
+		fencehttp.Tx(d.fenced(), ledger, fencehttp.WithLogger(zap.New(core)))(e).ServeHTTP(httptest.NewRecorder(), r)
+		if e.calls != 1 || logs.Len() != 0 {
+			t.Errorf("%d calls, the log has %v", e.calls, logs.All())
+		}
+		d.wantEffects(0)
+	}, fenced.SQLite)
 }
 
 func TestHTTP_TheResourceMayBeNamedInTheBody(t *testing.T) {

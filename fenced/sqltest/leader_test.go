@@ -64,6 +64,21 @@ func TestOnLeader_ShowsTheTokenFirst(t *testing.T) {
 	}, fenced.SQLite)
 }
 
+// What its function has found done is another transaction's.
+func TestJob_FailsWithItsFunction(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		db := d.fenced()
+		job := fenced.Job(db, func(ctx context.Context, tx *sql.Tx, _ scheduler.Run) error {
+			must(t, d.effect("one")(ctx, tx))
+			return &fenced.DoneError{Resource: "another"}
+		})
+		if err := job(t.Context(), scheduler.Run{Job: "report", Tick: tick, Token: 7}); !errors.Is(err, fenced.ErrDone) {
+			t.Errorf("its effects are rolled back, and it says %v", err)
+		}
+		d.wantEffects(0)
+	}, fenced.SQLite)
+}
+
 func TestOnLeader_ResignsIfALaterOneWasThere(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
 		db := d.fenced()

@@ -173,3 +173,47 @@ func TestInit_IsRepeated(t *testing.T) {
 		all.Wait()
 	}, fenced.PostgreSQL)
 }
+
+// A raise that fails is one of the attempts, and is not repeated within one.
+func TestTx_GivesUpIfAnEarlierHolderDoesNotEnd(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		db := d.fenced()
+		impatient := d.over(d.open("", "lock_timeout=10"))
+		must(t, fenced.Tx(t.Context(), db, holder(7, 1), func(ctx context.Context, _ *sql.Tx) error {
+			ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+			defer cancel()
+			err := fenced.Tx(ctx, impatient, holder(8, 2), d.effect("never"))
+			if err == nil || !strings.Contains(err.Error(), "12 attempts") {
+				t.Error(err)
+			}
+			return nil
+		}))
+	}, fenced.PostgreSQL)
+}
+
+// Claim reads before it raises, and another process may keep it from reading.
+func TestClaim_WaitsForSQLiteWithoutABusyTimeout(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		d.fenced()
+		d.exec("PRAGMA journal_mode=DELETE")
+		conns, err := sql.Open("sqlite", "file:"+d.file)
+		must(t, err)
+		defer func() { must(t, conns.Close()) }()
+		db := d.over(conns)
+		must(t, db.Check(t.Context()))
+		other, err := d.sql.Conn(t.Context())
+		must(t, err)
+		_, err = other.ExecContext(t.Context(), "BEGIN EXCLUSIVE")
+		must(t, err)
+		over := make(chan error, 1)
+		go func() { over <- fenced.Claim(t.Context(), db, plain(7)) }() // received below
+		select {
+		case err := <-over:
+			t.Errorf("it did not wait: %v", err)
+			over <- nil
+		case <-time.After(100 * time.Millisecond): // what is wrong is shown at once
+		}
+		_, err = other.ExecContext(t.Context(), "COMMIT")
+		must(t, err, other.Close(), <-over)
+	}, fenced.SQLite)
+}

@@ -6,12 +6,14 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/redlockfx/redlockfx/fenced"
+	"github.com/redlockfx/redlockfx/fenced/sqltest/sqlproc"
 )
 
 // overlapping has transactions of a holder follow each other until the function that it returns is called: each ends when the next one
@@ -95,4 +97,47 @@ func TestClaim_WaitsForNobodyWithTheSameToken(t *testing.T) {
 			return fenced.Claim(ctx, db, plain(7))
 		}))
 	}, fenced.PostgreSQL, fenced.MySQL)
+}
+
+// It waits for its own transaction, and not for those of others on the resource.
+func TestTx_FindsOutWhileOtherTransactionsOverlap(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		db, proxy := d.lossy(fenced.WithSettle(5 * time.Second))
+		inside, goOn, over := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+		go func() { // received below
+			over <- fenced.Tx(t.Context(), d.over(d.sql), plain(7), func(context.Context, *sql.Tx) error {
+				close(inside)
+				<-goOn
+				return nil
+			})
+		}()
+		<-inside
+		calls := 0
+		proxy.LoseNext(sqlproc.Request)
+		err := fenced.Tx(t.Context(), db, holder(7, 1), counted(&calls, d.effect("second")))
+		close(goOn)
+		must(t, err, <-over)
+		if calls != 2 {
+			t.Errorf("%d calls", calls)
+		}
+		d.wantEffects(2)
+	}, fenced.PostgreSQL, fenced.MySQL)
+}
+
+// Each has the tables in a schema of its own, under the same names.
+func TestClaim_WaitsForNoOtherSchema(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		var dbs [2]*fenced.DB
+		for n := range dbs {
+			schema := fmt.Sprintf("%s_%d", d.effects, n)
+			d.exec("CREATE SCHEMA " + schema)
+			dbs[n] = d.over(d.open("", "search_path="+schema))
+			must(t, dbs[n].Init(t.Context()))
+		}
+		must(t, fenced.Tx(t.Context(), dbs[0], holder(7, 1), func(ctx context.Context, _ *sql.Tx) error {
+			ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+			defer cancel()
+			return fenced.Claim(ctx, dbs[1], plain(8))
+		}))
+	}, fenced.PostgreSQL)
 }
