@@ -18,7 +18,7 @@ import (
 
 // overlapping has transactions of a holder follow each other until the function that it returns is called: each ends when the next one
 // is inside, or after a while if no other one gets in.
-func (d *database) overlapping(db *fenced.DB, token uint64) (stop func()) {
+func (d *database) overlapping(db *fenced.DB, token uint64, while time.Duration) (stop func()) {
 	d.t.Helper()
 	ctx, cancel := context.WithCancel(d.t.Context())
 	var all sync.WaitGroup
@@ -30,7 +30,7 @@ func (d *database) overlapping(db *fenced.DB, token uint64) (stop func()) {
 		}
 		select {
 		case <-next:
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(while):
 		case <-ctx.Done():
 		}
 		return nil
@@ -52,13 +52,15 @@ func TestTransactionsThatAlwaysOverlap_KeepNobodyWaiting(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
 		db := d.fenced(fenced.WithRetention(2 * time.Hour))
 		must(t, fenced.Tx(t.Context(), db, aged("ledger", 8*time.Hour), d.effect("one")))
-		stop := d.overlapping(db, 7)
-		defer stop()
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
+		stop := d.overlapping(db, 7, 200*time.Millisecond) // shorter than Clean waits
 		if n, err := db.Clean(ctx, 10); n != 1 || err != nil {
 			t.Errorf("Clean has removed %d keys, %v", n, err)
 		}
+		stop()
+		stop = d.overlapping(db, 7, 2*time.Second)
+		defer stop()
 		if err := fenced.Claim(ctx, db, plain(8)); err != nil {
 			t.Errorf("the next leader: %v", err)
 		}
