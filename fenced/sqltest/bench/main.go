@@ -101,7 +101,7 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 	}
 	for _, statement := range []string{
 		`CREATE TABLE plain (id bigint PRIMARY KEY, n bigint NOT NULL)`,
-		fmt.Sprintf(`INSERT INTO keys_large SELECT 'job 0', s * 1000000, 'job 0@' || s * 1000, 1, '6T4E7V2JHCW5Q2ZWNY3DBL5CPA',
+		fmt.Sprintf(`INSERT INTO keys_large SELECT 'job 0', s * 1000000, 'job 0@' || s * 1000, 1, '6T4E7V2JHCW5Q2ZWNY3DBL5CPA', '',
 			'host-4711-ABCDEF', s * 1000000 FROM generate_series(extract(epoch FROM now())::bigint - %d,
 			extract(epoch FROM now())::bigint) s`, *rows),
 		`VACUUM ANALYZE`, `CHECKPOINT`,

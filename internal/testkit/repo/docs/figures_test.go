@@ -27,7 +27,7 @@ type measured struct {
 }
 
 // generated is a part of a page that is made from figures: a template in a comment, then what it makes of them, then the end.
-var generated = regexp.MustCompile(`(?s)(<!-- figures:\n(.*?)\n-->\n\n)(.*?)(\n<!-- end of figures -->)`)
+var generated = regexp.MustCompile(`(?s)(<!-- figures:\n(.*?)\n-->\n)(.*?)(<!-- end of figures -->)`)
 
 // No figure of the benchmarks is copied into a page by a person: make figures writes them.
 func TestFigures_AreThoseThatWereMeasured(t *testing.T) {
@@ -49,7 +49,7 @@ func TestFigures_AreThoseThatWereMeasured(t *testing.T) {
 				t.Errorf("%s: %v", path, err)
 				return part
 			}
-			return of[1] + made + of[4]
+			return of[1] + "\n" + made + "\n" + of[4]
 		})
 		switch {
 		case page == string(p.source):
