@@ -129,7 +129,7 @@ func TestStop_WorkThatDoesNotStopIsAbandoned(t *testing.T) {
 				if c.held() < c.N {
 					t.Error("released under running work")
 				}
-				warned := lines.FilterMessageSnippet("before all work has returned").All()
+				warned := lines.FilterMessageSnippet("before the drain was over").All()
 				if len(warned) != 1 {
 					t.Fatalf("logged %v", lines.All())
 				}

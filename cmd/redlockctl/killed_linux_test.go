@@ -32,7 +32,11 @@ func copied(t *testing.T, name string, mode os.FileMode) (file string) {
 		t.Fatal(err)
 	}
 	file = filepath.Join(dir, name)
-	if err := os.WriteFile(file, text, 0o700); err != nil {
+	// A process that another test forks meanwhile would have the file open for writing, and then nobody may execute it.
+	syscall.ForkLock.RLock()
+	err = os.WriteFile(file, text, 0o700)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	for path, mode := range map[string]os.FileMode{dir: 0o755, file: mode} {
