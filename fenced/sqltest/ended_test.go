@@ -68,9 +68,7 @@ func TestTx_FindsThatADeadlockWasOverlooked(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
 		db := d.fenced()
 		must(t, fenced.Claim(t.Context(), db, plain(7))) // otherwise one of them may have to wait for the other one
-		rows := d.effects + "_rows"
-		d.exec("CREATE TABLE " + rows + " (id INT PRIMARY KEY, n INT)")
-		d.exec("INSERT INTO " + rows + " VALUES (1, 0), (2, 0)")
+		rows := d.twoRows()
 		var both, all sync.WaitGroup
 		both.Add(2)
 		var failed, errs [2]error

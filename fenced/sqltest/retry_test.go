@@ -14,13 +14,43 @@ import (
 	"github.com/redlockfx/redlockfx/fenced"
 )
 
+// twoRows makes a table with two rows: whoever updates them in another order than somebody else gets a deadlock.
+func (d *database) twoRows() (table string) {
+	d.t.Helper()
+	table = d.effects + "_rows"
+	d.exec("CREATE TABLE " + table + " (id INT PRIMARY KEY, n INT)")
+	d.exec("INSERT INTO " + table + " VALUES (1, 0), (2, 0)")
+	return table
+}
+
+// openWithoutWaiting connects to SQLite without a busy timeout.
+func (d *database) openWithoutWaiting() *sql.DB {
+	d.t.Helper()
+	conns, err := sql.Open("sqlite", "file:"+d.file)
+	must(d.t, err)
+	d.t.Cleanup(func() { must(d.t, conns.Close()) })
+	return conns
+}
+
+// wantWait checks that do waits until what it needs is free, and then succeeds.
+func (d *database) wantWait(free, do func() error) {
+	d.t.Helper()
+	over := make(chan error, 1)
+	go func() { over <- do() }() // received below
+	select {
+	case err := <-over:
+		d.t.Errorf("it did not wait: %v", err)
+		over <- nil
+	case <-time.After(100 * time.Millisecond): // what is wrong is shown at once
+	}
+	must(d.t, free(), <-over)
+}
+
 func TestTx_IsRepeatedAfterADeadlock(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
 		db := d.fenced()
 		must(t, fenced.Claim(t.Context(), db, plain(7))) // otherwise one of them may have to wait for the other one
-		rows := d.effects + "_rows"
-		d.exec("CREATE TABLE " + rows + " (id INT PRIMARY KEY, n INT)")
-		d.exec("INSERT INTO " + rows + " VALUES (1, 0), (2, 0)")
+		rows := d.twoRows()
 		var both, all sync.WaitGroup
 		both.Add(2)
 		var calls [2]int
@@ -77,22 +107,11 @@ func TestTx_IsRepeatedAfterASerializationFailure(t *testing.T) {
 func TestTx_WaitsForSQLiteWithoutABusyTimeout(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
 		d.fenced()
-		conns, err := sql.Open("sqlite", "file:"+d.file)
-		must(t, err)
-		defer func() { must(t, conns.Close()) }()
-		db, calls := d.over(conns), 0
+		db, calls := d.over(d.openWithoutWaiting()), 0
 		must(t, fenced.Claim(t.Context(), db, plain(7)))
 		other, err := d.sql.BeginTx(t.Context(), nil)
 		must(t, err, d.effect("of another")(t.Context(), other))
-		over := make(chan error, 1)
-		go func() { over <- fenced.Tx(t.Context(), db, holder(7, 1), counted(&calls, d.effect("ours"))) }() // received below
-		select {
-		case err := <-over:
-			t.Errorf("it did not wait: %v", err)
-			over <- nil
-		case <-time.After(100 * time.Millisecond): // what is wrong is shown at once
-		}
-		must(t, other.Commit(), <-over)
+		d.wantWait(other.Commit, func() error { return fenced.Tx(t.Context(), db, holder(7, 1), counted(&calls, d.effect("ours"))) })
 		if calls != 1 {
 			t.Errorf("%d calls", calls)
 		}
@@ -145,20 +164,10 @@ func TestTx_IsRepeatedAfterALockTimeout(t *testing.T) {
 
 func TestInit_IsRepeated(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
-		conns, err := sql.Open("sqlite", "file:"+d.file) // without a busy timeout
-		must(t, err)
-		defer func() { must(t, conns.Close()) }()
+		conns := d.openWithoutWaiting()
 		other, err := d.sql.BeginTx(t.Context(), nil)
 		must(t, err, d.effect("of another")(t.Context(), other))
-		over := make(chan error, 1)
-		go func() { over <- d.over(conns).Init(t.Context()) }() // received below
-		select {
-		case err := <-over:
-			t.Errorf("it did not wait: %v", err)
-			over <- nil
-		case <-time.After(100 * time.Millisecond): // what is wrong is shown at once
-		}
-		must(t, other.Commit(), <-over)
+		d.wantWait(other.Commit, func() error { return d.over(conns).Init(t.Context()) })
 	}, fenced.SQLite)
 	forEach(t, func(t *testing.T, d *database) {
 		conns := d.open("", "default_transaction_isolation=serializable")
@@ -196,24 +205,15 @@ func TestClaim_WaitsForSQLiteWithoutABusyTimeout(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
 		d.fenced()
 		d.exec("PRAGMA journal_mode=DELETE")
-		conns, err := sql.Open("sqlite", "file:"+d.file)
-		must(t, err)
-		defer func() { must(t, conns.Close()) }()
-		db := d.over(conns)
+		db := d.over(d.openWithoutWaiting())
 		must(t, db.Check(t.Context()))
 		other, err := d.sql.Conn(t.Context())
 		must(t, err)
 		_, err = other.ExecContext(t.Context(), "BEGIN EXCLUSIVE")
 		must(t, err)
-		over := make(chan error, 1)
-		go func() { over <- fenced.Claim(t.Context(), db, plain(7)) }() // received below
-		select {
-		case err := <-over:
-			t.Errorf("it did not wait: %v", err)
-			over <- nil
-		case <-time.After(100 * time.Millisecond): // what is wrong is shown at once
-		}
-		_, err = other.ExecContext(t.Context(), "COMMIT")
-		must(t, err, other.Close(), <-over)
+		d.wantWait(func() error {
+			_, err := other.ExecContext(t.Context(), "COMMIT")
+			return errors.Join(err, other.Close())
+		}, func() error { return fenced.Claim(t.Context(), db, plain(7)) })
 	}, fenced.SQLite)
 }
