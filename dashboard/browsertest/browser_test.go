@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"sync"
@@ -16,18 +17,15 @@ import (
 
 const waitLimit = 30 * time.Second
 
-// tab is a page in its own Chromium, with the complaints of the browser.
-type tab struct {
-	t   *testing.T
-	ctx context.Context
-
-	mu         sync.Mutex // guards complaints
-	complaints []string
+// chromium is the browser of all tests. It is started once, because starting it is what fails most often.
+type chromium struct {
+	ctx   context.Context // of its first tab, which stays empty
+	close func()
+	err   error
 }
 
-// open starts a browser for the length of the test.
-func open(t *testing.T, options ...chromedp.ExecAllocatorOption) *tab {
-	t.Helper()
+// browser starts Chromium when it is first called.
+var browser = sync.OnceValue(func() chromium {
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if found, err := exec.LookPath(name); err == nil {
@@ -36,20 +34,53 @@ func open(t *testing.T, options ...chromedp.ExecAllocatorOption) *tab {
 		}
 	}
 	if path == "" {
-		t.Fatal("there is no chromium: make test-browser installs it")
+		return chromium{err: errors.New("there is no chromium: make test-browser installs it"), close: func() {}}
 	}
-	all := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
 		chromedp.NoSandbox, // root cannot have a sandbox
 		chromedp.WindowSize(1200, 900), chromedp.WSURLReadTimeout(time.Minute))
-	ctx, closeBrowser := chromedp.NewExecAllocator(context.Background(), append(all, options...)...)
-	ctx, closeTab := chromedp.NewContext(ctx)
+	process, kill := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, closeTab := chromedp.NewContext(process)
+	return chromium{ctx, func() {
+		if err := chromedp.Cancel(ctx); err != nil {
+			fmt.Println("failed to close chromium:", err)
+		}
+		closeTab()
+		kill()
+	}, chromedp.Do(ctx)}
+})
+
+// tests closes the browser after the tests of the package.
+type tests struct{ *testing.M }
+
+func (t tests) Run() int {
+	code := t.M.Run()
+	browser().close()
+	return code
+}
+
+// tab is a tab with cookies and storage of its own, with the complaints of the browser about it.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu         sync.Mutex // guards complaints
+	complaints []string
+}
+
+// open opens a tab for the length of the test.
+func open(t *testing.T) *tab {
+	t.Helper()
+	if err := browser().err; err != nil {
+		t.Fatal(err)
+	}
+	ctx, closeTab := chromedp.NewContext(browser().ctx, chromedp.WithNewBrowserContext())
 	b := &tab{t: t, ctx: ctx}
 	t.Cleanup(func() {
 		if err := chromedp.Cancel(ctx); err != nil {
 			t.Log(err)
 		}
 		closeTab()
-		closeBrowser()
 	})
 	if err := chromedp.Listen(ctx, b.observe); err != nil {
 		t.Fatal(err)

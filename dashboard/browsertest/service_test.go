@@ -19,7 +19,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-func TestMain(m *testing.M) { testmain.Run(m) }
+func TestMain(m *testing.M) { testmain.Run(tests{m}) }
 
 // The browser keeps the processors busy for a while, so nodes have a second to answer.
 const (

@@ -2,15 +2,13 @@
 package testmain
 
 import (
-	"testing"
-
 	"github.com/redis/go-redis/v9/logging"
 	"go.uber.org/goleak"
 )
 
 // Run runs the tests and fails if a goroutine is left afterwards. It silences go-redis, which otherwise reports each
 // failed dial.
-func Run(m *testing.M, options ...goleak.Option) {
+func Run(m goleak.TestingM, options ...goleak.Option) {
 	logging.Disable()
 	goleak.VerifyTestMain(patient{m, options}, options...)
 }
@@ -18,12 +16,12 @@ func Run(m *testing.M, options ...goleak.Option) {
 // patient waits for what ends by itself: a pool of go-redis that could not dial looks only once a second whether it is
 // closed, which is longer than goleak waits.
 type patient struct {
-	*testing.M
+	goleak.TestingM
 	options []goleak.Option
 }
 
 func (p patient) Run() int {
-	code := p.M.Run()
+	code := p.TestingM.Run()
 	for range 4 {
 		if goleak.Find(p.options...) == nil { // it waits for 0.4 s
 			break
