@@ -85,7 +85,7 @@ func (b *inbox) receivesFrom(node int) bool {
 	b.mu.Lock()
 	sub := b.sub
 	b.mu.Unlock()
-	return sub.Hears(node)
+	return sub.Receives(node)
 }
 
 func (b *inbox) run(sub *notify.Subscription, done <-chan struct{}) {

@@ -1,10 +1,10 @@
-// Package notify hears what Redis nodes publish. A message is a hint: it may be missed, for want of rights or of a
-// connection, so whoever waits for one has a timer as well.
+// Package notify receives messages that are published on Redis nodes. A message is a hint. Without a connection or the
+// right to subscribe it is missed, so a caller that waits for one also needs a timer.
 //
-// A channel of everybody is heard on a few nodes only, the first ones of the subscriber's own order: with many subscribers on
-// many nodes every message would otherwise be sent as often as these multiply. When one of these nodes goes away, the next
-// one is added. A channel of one's own is heard on all. There is one connection to each node that is listened to, however
-// many channels.
+// A Notifier subscribes to a shared channel on a few nodes only, the first ones of the subscriber's order. On all nodes,
+// each message would be sent once for each pair of a node and a subscriber. If one of these nodes is away, the next one is
+// added. It subscribes to a private channel, which has one subscriber, on all nodes. All channels share one connection to
+// each node.
 package notify
 
 import (
@@ -17,83 +17,84 @@ import (
 )
 
 const (
-	// nodesPerChannel is on how many nodes a channel of everybody is heard.
+	// nodesPerChannel is the number of nodes on which a Notifier subscribes to a shared channel.
 	nodesPerChannel = 2
-	// maxIdle is how many channels stay subscribed to that nobody waits for: whoever waited once often does so again.
+	// maxIdle is the number of channels that stay subscribed without a Subscription. A process that waited for a channel
+	// often waits for it again.
 	maxIdle = 100
-	// maxPending and maxOwnPending are how many events a subscription keeps; if there are more, it is told that it missed
-	// some. On a channel of one's own each is about something else.
-	maxPending    = 32
-	maxOwnPending = 10_000
+	// maxPending and maxPrivatePending bound the events that a Subscription keeps. If there are more, it reports missed
+	// messages instead. On a private channel each message is about something else.
+	maxPending        = 32
+	maxPrivatePending = 10_000
 )
 
 // Config is what a Notifier needs.
 type Config struct {
-	Open    context.Context           // ends everything when it is done
-	Start   func(func()) bool         // runs a function in the background and waits for it in the end
-	Timeout time.Duration             // for a connection to be made
-	Denied  time.Duration             // between attempts where subscribing is not permitted: rights rarely change
-	Seen    func(node int, err error) // is told of each failure, and with nil when all is well again
+	Open    context.Context           // the Notifier stops when it is done
+	Start   func(func()) bool         // runs a function in the background; the caller waits for it at the end
+	Timeout time.Duration             // for making a connection
+	Denied  time.Duration             // between attempts if the user may not subscribe, because rights rarely change
+	Seen    func(node int, err error) // called with each failure, and with nil after it is over
 }
 
-// Notifier hears what nodes publish. Its methods are safe for concurrent use.
+// Notifier receives what nodes publish. Its methods are safe for concurrent use.
 type Notifier struct {
 	config      Config
 	subscribers []*subscriber // one a node
 
 	mu       sync.Mutex // guards the fields below, those of all channels and subscriptions, and the subscribers' own
 	channels map[string]*channel
-	idle     *list.List // of *channel, those without a subscription, the oldest first
+	idle     *list.List // of *channel: those without a Subscription, oldest first
 }
 
-// channel is one that is listened to.
+// channel is a channel that the Notifier subscribes to.
 type channel struct {
-	name  string
-	nodes map[int]hearing // those on which it is listened to
-	own   bool            // each node has things of its own to tell: it is heard on all
-	subs  map[*Subscription]struct{}
-	idle  *list.Element // its place among the idle ones
+	name    string
+	nodes   map[int]state // of the subscription on each node that has one
+	private bool          // subscribed to on all nodes
+	subs    map[*Subscription]struct{}
+	idle    *list.Element // in Notifier.idle, if there are no subs
 }
 
-// hearing is how a channel stands on a node.
-type hearing int
+// state is the state of the subscription to a channel on one node.
+type state int
 
 const (
-	asked hearing = iota // not confirmed yet
-	heard
+	pending state = iota // not confirmed yet
+	confirmed
 	away // the connection is broken, or the node refuses
 )
 
-// count is on how many nodes the channel is wanted and not heard yet, and on how many it is heard.
-func (c *channel) count() (soon, now int) {
-	for _, h := range c.nodes {
-		switch h {
-		case asked:
-			soon++
-		case heard:
-			now++
+// count returns the numbers of nodes where the subscription is pending and confirmed.
+func (c *channel) count() (waiting, receiving int) {
+	for _, s := range c.nodes {
+		switch s {
+		case pending:
+			waiting++
+		case confirmed:
+			receiving++
 		}
 	}
-	return soon, now
+	return waiting, receiving
 }
 
-// isHeard reports that the channel is heard wherever it is wanted: who asks a node now hears of what changes there
-// later.
-func (c *channel) isHeard() bool {
-	soon, now := c.count()
-	return soon == 0 && now > 0
+// isConfirmed reports whether a node has confirmed the subscription and no node has yet to do so. Whatever a node
+// publishes from then on is received.
+func (c *channel) isConfirmed() bool {
+	waiting, receiving := c.count()
+	return waiting == 0 && receiving > 0
 }
 
-// Event is something that a subscription has heard.
+// Event is a message, or a hint that messages were missed.
 type Event struct {
 	Node int
 	Text string // of a message
-	// Missed says that messages may have been missed: the subscription was made just now, or again, or there were too many; or
-	// that some will be, as the node of a channel of one's own is away.
+	// Missed says that messages of the node may have been missed, because the subscription was just made or repeated, or
+	// because there were too many. On a private channel it also says that the node is away, so that messages will be missed.
 	Missed bool
 }
 
-// Subscription is one listener of one channel.
+// Subscription receives the messages of one channel.
 type Subscription struct {
 	notifier *Notifier
 	channel  *channel
@@ -103,8 +104,8 @@ type Subscription struct {
 
 	// Guarded by notifier.mu.
 	isReady bool
-	late    bool // nobody waits for Ready any more
-	pending []Event
+	late    bool // see Late
+	events  []Event
 	closed  bool
 }
 
@@ -113,7 +114,7 @@ func New(nodes []redis.UniversalClient, c Config) *Notifier {
 	n := &Notifier{config: c, channels: make(map[string]*channel), idle: list.New()}
 	for i, client := range nodes {
 		if single, ok := client.(*redis.Client); ok {
-			client = single.WithTimeout(c.Timeout) // a connection that is being made cannot be called off
+			client = single.WithTimeout(c.Timeout) // a dial cannot be canceled
 		}
 		n.subscribers = append(n.subscribers, &subscriber{
 			notifier: n, node: i, client: client, changed: make(chan struct{}, 1), want: make(map[string]bool),
@@ -122,12 +123,12 @@ func New(nodes []redis.UniversalClient, c Config) *Notifier {
 	return n
 }
 
-// Subscribe begins to listen to a channel of everybody, on the first nodes of order.
+// Subscribe subscribes to a shared channel on the first nodes of order.
 func (n *Notifier) Subscribe(name string, order []int) *Subscription {
 	return n.subscribe(name, order, false)
 }
 
-// SubscribeAll begins to listen to a channel of one's own, on all nodes.
+// SubscribeAll subscribes to a private channel on all nodes.
 func (n *Notifier) SubscribeAll(name string) *Subscription {
 	all := make([]int, len(n.subscribers))
 	for i := range all {
@@ -136,7 +137,7 @@ func (n *Notifier) SubscribeAll(name string) *Subscription {
 	return n.subscribe(name, all, true)
 }
 
-func (n *Notifier) subscribe(name string, order []int, own bool) *Subscription {
+func (n *Notifier) subscribe(name string, order []int, private bool) *Subscription {
 	s := &Subscription{
 		notifier: n, order: order, signal: make(chan struct{}, 1), ready: make(chan struct{}),
 	}
@@ -144,7 +145,7 @@ func (n *Notifier) subscribe(name string, order []int, own bool) *Subscription {
 	defer n.mu.Unlock()
 	c := n.channels[name]
 	if c == nil {
-		c = &channel{name: name, own: own, nodes: make(map[int]hearing), subs: make(map[*Subscription]struct{})}
+		c = &channel{name: name, private: private, nodes: make(map[int]state), subs: make(map[*Subscription]struct{})}
 		n.channels[name] = c
 	}
 	if c.idle != nil {
@@ -153,19 +154,19 @@ func (n *Notifier) subscribe(name string, order []int, own bool) *Subscription {
 	}
 	s.channel = c
 	c.subs[s] = struct{}{}
-	for (own || len(c.nodes) < nodesPerChannel) && n.extendLocked(c, order) {
+	for (private || len(c.nodes) < nodesPerChannel) && n.extendLocked(c, order) {
 	}
-	if c.isHeard() {
+	if c.isConfirmed() {
 		s.readyLocked()
 	}
 	return s
 }
 
-// extendLocked listens to the channel on the next node of order; false if there is none.
+// extendLocked subscribes to the channel on the next node of order. It returns false if there is none.
 func (n *Notifier) extendLocked(c *channel, order []int) bool {
 	for _, node := range order {
 		if _, ok := c.nodes[node]; !ok {
-			c.nodes[node] = asked
+			c.nodes[node] = pending
 			n.subscribers[node].wantLocked(c.name, true)
 			return true
 		}
@@ -173,43 +174,43 @@ func (n *Notifier) extendLocked(c *channel, order []int) bool {
 	return false
 }
 
-// Hears reports whether what a node publishes is heard.
-func (s *Subscription) Hears(node int) bool {
+// Receives reports whether the node has confirmed the subscription.
+func (s *Subscription) Receives(node int) bool {
 	s.notifier.mu.Lock()
 	defer s.notifier.mu.Unlock()
-	h, ok := s.channel.nodes[node]
-	return ok && h == heard
+	state, ok := s.channel.nodes[node]
+	return ok && state == confirmed
 }
 
-// C returns a channel that holds a signal while there are events.
+// C returns a channel that holds a signal while [Subscription.Next] has events.
 func (s *Subscription) C() <-chan struct{} { return s.signal }
 
-// Ready returns a channel that is closed when the nodes have confirmed the subscription: from then on messages are heard.
+// Ready returns a channel that is closed when the nodes have confirmed the subscription. Later messages are received.
 func (s *Subscription) Ready() <-chan struct{} { return s.ready }
 
-// Late says that the caller waits for Ready no longer: what is published before it is told as missed then.
+// Late says that the caller no longer waits for Ready. What is published before Ready is then reported as missed.
 func (s *Subscription) Late() {
 	s.notifier.mu.Lock()
 	defer s.notifier.mu.Unlock()
 	s.late = !s.isReady
 }
 
-// Next returns the oldest event that was not returned yet; false: there is none.
+// Next returns the oldest event that was not returned yet, or false if there is none.
 func (s *Subscription) Next() (Event, bool) {
 	s.notifier.mu.Lock()
 	defer s.notifier.mu.Unlock()
-	if len(s.pending) == 0 {
+	if len(s.events) == 0 {
 		return Event{}, false
 	}
-	e := s.pending[0]
-	s.pending = s.pending[1:]
-	if len(s.pending) > 0 {
+	e := s.events[0]
+	s.events = s.events[1:]
+	if len(s.events) > 0 {
 		s.signalLocked()
 	}
 	return e, true
 }
 
-// Close ends listening.
+// Close ends the Subscription. The Notifier keeps the channel for a while.
 func (s *Subscription) Close() {
 	n := s.notifier
 	n.mu.Lock()
@@ -242,25 +243,25 @@ func (s *Subscription) readyLocked() {
 func (s *Subscription) signalLocked() {
 	select {
 	case s.signal <- struct{}{}:
-	default: // it is signalled already
+	default: // it is signaled already
 	}
 }
 
 func (s *Subscription) addLocked(e Event) {
 	most := maxPending
-	if s.channel.own {
-		most = maxOwnPending
+	if s.channel.private {
+		most = maxPrivatePending
 	}
-	if len(s.pending) >= most {
-		s.pending = append(s.pending[:0], Event{Node: e.Node, Missed: true})
+	if len(s.events) >= most {
+		s.events = append(s.events[:0], Event{Node: e.Node, Missed: true})
 	}
-	s.pending = append(s.pending, e)
+	s.events = append(s.events, e)
 	s.signalLocked()
 }
 
-// confirmed notes that a node has confirmed a subscription. What was published before has been missed, unless another
-// node was heard all the time that tells the same.
-func (n *Notifier) confirmed(node int, name string) {
+// confirm records that a node has confirmed a subscription. Earlier messages of it were missed, but on a shared channel
+// another node may have sent the same ones.
+func (n *Notifier) confirm(node int, name string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	c := n.channels[name]
@@ -271,18 +272,18 @@ func (n *Notifier) confirmed(node int, name string) {
 		return
 	}
 	_, before := c.count()
-	c.nodes[node] = heard
+	c.nodes[node] = confirmed
 	for s := range c.subs {
-		if s.isReady && (before == 0 || c.own) || !s.isReady && s.late {
+		if s.isReady && (before == 0 || c.private) || !s.isReady && s.late {
 			s.addLocked(Event{Node: node, Missed: true})
 		}
-		if c.isHeard() {
+		if c.isConfirmed() {
 			s.readyLocked()
 		}
 	}
 }
 
-// message hands on what a node has published.
+// message passes a node's message to the subscriptions.
 func (n *Notifier) message(node int, name, text string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -293,8 +294,8 @@ func (n *Notifier) message(node int, name, text string) {
 	}
 }
 
-// away notes that a node cannot be listened to just now: its channels are heard on another one as well.
-func (n *Notifier) away(node int) {
+// lose records that the connection to a node is broken or refused. Shared channels get another node.
+func (n *Notifier) lose(node int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for name := range n.subscribers[node].want {
@@ -302,16 +303,16 @@ func (n *Notifier) away(node int) {
 		if c == nil {
 			continue
 		}
-		lost := c.nodes[node] == heard
+		lost := c.nodes[node] == confirmed
 		c.nodes[node] = away
 		for s := range c.subs {
-			if soon, now := c.count(); soon+now < nodesPerChannel {
+			if waiting, receiving := c.count(); waiting+receiving < nodesPerChannel {
 				n.extendLocked(c, s.order)
 			}
-			if lost && c.own {
+			if lost && c.private {
 				s.addLocked(Event{Node: node, Missed: true})
 			}
-			if c.isHeard() {
+			if c.isConfirmed() {
 				s.readyLocked()
 			}
 		}

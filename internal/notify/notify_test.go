@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { testmain.Run(m) }
 
 var order = []int{2, 0, 1}
 
-// process is one that listens to nodes.
+// process is a process with subscriptions to nodes.
 type process struct {
 	*notify.Notifier
 	*nodetest.Links
@@ -63,7 +63,7 @@ func wantEvents(t *testing.T, s *notify.Subscription, want ...notify.Event) {
 	}
 }
 
-func TestSubscribe_HearsTheFirstTwoNodesOfTheOrder(t *testing.T) {
+func TestSubscribe_UsesTheFirstTwoNodesOfTheOrder(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
 		s := p.Subscribe("x", order)
 		<-s.Ready()
@@ -75,7 +75,7 @@ func TestSubscribe_HearsTheFirstTwoNodesOfTheOrder(t *testing.T) {
 	})
 }
 
-func TestSubscribe_HearsTheNextNodeWhenOneGoesAway(t *testing.T) {
+func TestSubscribe_AddsTheNextNodeWhenOneGoesAway(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
 		s := p.Subscribe("x", order)
 		<-s.Ready()
@@ -87,9 +87,8 @@ func TestSubscribe_HearsTheNextNodeWhenOneGoesAway(t *testing.T) {
 	})
 }
 
-// A channel of one's own is heard on all nodes. When one of them goes away, what it has to tell is missed, and said once;
-// and again when it is back.
-func TestSubscribeAll_TellsOfEachNodeThatIsNotHeard(t *testing.T) {
+// A private channel is subscribed to on all nodes. A node that goes away is reported once, and again when it is back.
+func TestSubscribeAll_ReportsEachNodeThatIsAway(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
 		s := p.SubscribeAll("x")
 		<-s.Ready()
@@ -102,39 +101,39 @@ func TestSubscribeAll_TellsOfEachNodeThatIsNotHeard(t *testing.T) {
 		p.Cut(1)
 		time.Sleep(time.Minute) // it tries to connect again and again
 		wantEvents(t, s, notify.Event{Node: 1, Missed: true})
-		if s.Hears(1) || !s.Hears(0) || !s.Hears(2) {
-			t.Errorf("hears 0: %v, 1: %v, 2: %v; want all but 1", s.Hears(0), s.Hears(1), s.Hears(2))
+		if s.Receives(1) || !s.Receives(0) || !s.Receives(2) {
+			t.Errorf("receives from 0: %v, 1: %v, 2: %v; want all but 1", s.Receives(0), s.Receives(1), s.Receives(2))
 		}
 		p.Heal()
 		time.Sleep(2 * time.Second)
 		wantEvents(t, s, notify.Event{Node: 1, Missed: true})
-		if !s.Hears(1) {
-			t.Error("it does not hear node 1 again")
+		if !s.Receives(1) {
+			t.Error("it does not receive from node 1 again")
 		}
 	})
 }
 
-// What was published while no node was heard is lost, and whoever waits must know.
-func TestSubscription_KnowsThatItMayHaveMissedSomething(t *testing.T) {
+// What was published while no node was connected is lost, and the subscription says so.
+func TestSubscription_ReportsWhatItMayHaveMissed(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
 		s := p.Subscribe("x", order)
 		<-s.Ready()
 		synctest.Wait()
 		p.Cut()
 		time.Sleep(time.Minute)
-		p.publish(t, 2, "unheard")
+		p.publish(t, 2, "lost")
 		wantEvents(t, s)
 		p.Heal()
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		e, ok := s.Next()
 		if !ok || !e.Missed {
-			t.Errorf("got event %+v, %v, want one that says that some were missed", e, ok)
+			t.Errorf("got event %+v, %v, want one that reports missed messages", e, ok)
 		}
 	})
 }
 
-func TestSubscription_ThatIsNotReadHoldsUpNobody(t *testing.T) {
+func TestSubscription_ThatIsNotReadDelaysNobody(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
 		s, other := p.Subscribe("x", order), p.Subscribe("x", order)
 		<-s.Ready()
@@ -146,19 +145,19 @@ func TestSubscription_ThatIsNotReadHoldsUpNobody(t *testing.T) {
 			}
 		}
 		if e, _ := s.Next(); !e.Missed {
-			t.Errorf("the first event of a hundred is %+v, want one that says that some were missed", e)
+			t.Errorf("the first event of a hundred is %+v, want one that reports missed messages", e)
 		}
 	})
 }
 
-// Who could not wait for the confirmation may have missed what was published before it.
-func TestSubscribe_ThatIsConfirmedLateTellsSo(t *testing.T) {
+// A caller that could not wait for the confirmation may have missed what was published before it.
+func TestSubscribe_ThatIsConfirmedLateReportsMissedMessages(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
 		s := p.Subscribe("x", order)
 		s.Late()
 		<-s.Ready()
 		if e, ok := s.Next(); !ok || !e.Missed {
-			t.Errorf("the first event is %+v, want one that says that some may be missed", e)
+			t.Errorf("the first event is %+v, want one that reports missed messages", e)
 		}
 	})
 }
@@ -172,14 +171,14 @@ func isReady(s *notify.Subscription) bool {
 	}
 }
 
-// A message may come from any of its nodes, so all of them must be heard.
+// A message may come from any of its nodes, so all of them must have confirmed.
 func TestSubscribe_IsReadyWhenAllItsNodesHaveConfirmed(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
 		p.Delay(20*time.Millisecond, 0)
 		s := p.Subscribe("x", order)
 		time.Sleep(10 * time.Millisecond)
 		if isReady(s) {
-			t.Error("ready, though node 0 cannot have confirmed it")
+			t.Error("it is ready, but node 0 cannot have confirmed it")
 		}
 		time.Sleep(time.Second)
 		<-s.Ready()
@@ -189,7 +188,7 @@ func TestSubscribe_IsReadyWhenAllItsNodesHaveConfirmed(t *testing.T) {
 	})
 }
 
-// Channels that nobody waits for are kept for a while. One that was dropped and is wanted again is subscribed to again.
+// Channels without a subscription are kept for a while. A channel that was dropped is subscribed to again when it is wanted.
 func TestSubscribe_ToAChannelThatWasJustDropped(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
 		first := p.Subscribe("x", order)
@@ -209,14 +208,14 @@ func TestSubscribe_ToAChannelThatWasJustDropped(t *testing.T) {
 	})
 }
 
-func TestSubscribe_ToAChannelThatIsStillHeardIsReadyAtOnce(t *testing.T) {
+func TestSubscribe_ToAChannelThatIsKeptIsReadyAtOnce(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
 		first := p.Subscribe("x", order)
 		<-first.Ready()
 		first.Close()
 		first.Close() // does nothing
 		if !isReady(p.Subscribe("x", order)) {
-			t.Error("not ready, though a node has confirmed the channel before")
+			t.Error("it is not ready, but a node has confirmed the channel before")
 		}
 	})
 }

@@ -14,22 +14,22 @@ import (
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// subscriber is the connection to one node. It is made when the first channel is wanted there.
+// subscriber is the connection to one node. It connects when the first channel is wanted.
 type subscriber struct {
 	notifier *Notifier
 	node     int
 	client   redis.UniversalClient
-	changed  chan struct{} // holds one signal that other channels are wanted
-	refused  atomic.Bool   // a subscription was answered with an error: go-redis does not repeat it
+	changed  chan struct{} // holds a signal if the wanted channels have changed
+	refused  atomic.Bool   // the node answered a subscription with an error; go-redis does not repeat it
 
 	// Guarded by notifier.mu.
 	started bool
-	want    map[string]bool // the channels to be heard
-	more    []string        // those that were added since the last update
-	less    []string        // those that were removed
+	want    map[string]bool // the wanted channels
+	more    []string        // those added since the last update
+	less    []string        // those removed since
 }
 
-// wantLocked has a channel heard, or no longer.
+// wantLocked adds a channel to the wanted ones, or removes it.
 func (s *subscriber) wantLocked(name string, yes bool) {
 	if yes {
 		s.want[name] = true
@@ -39,7 +39,7 @@ func (s *subscriber) wantLocked(name string, yes bool) {
 		s.less = append(s.less, name)
 	}
 	if !s.started {
-		s.started = s.notifier.config.Start(s.run) // run looks at what is wanted when it gets the lock
+		s.started = s.notifier.config.Start(s.run) // run first waits for the lock that is held here
 	}
 	s.change()
 }
@@ -47,12 +47,12 @@ func (s *subscriber) wantLocked(name string, yes bool) {
 func (s *subscriber) change() {
 	select {
 	case s.changed <- struct{}{}:
-	default: // it is signalled already
+	default: // it is signaled already
 	}
 }
 
-// changes takes what was added and removed since the last update; all that is wanted, to ask for everything
-// again.
+// changes returns the channels to subscribe to and those to unsubscribe from since the last call. After a refusal, it
+// returns all wanted channels.
 func (s *subscriber) changes() (more, less []string) {
 	s.notifier.mu.Lock()
 	defer s.notifier.mu.Unlock()
@@ -62,7 +62,7 @@ func (s *subscriber) changes() (more, less []string) {
 			s.more = append(s.more, name)
 		}
 	}
-	// One that was added and removed, or the other way round, is what it is now.
+	// A channel may be in both lists. What it is now counts.
 	for _, name := range s.more {
 		if s.want[name] {
 			more = append(more, name)
@@ -77,7 +77,7 @@ func (s *subscriber) changes() (more, less []string) {
 	return more, less
 }
 
-// run keeps the subscription at what is wanted until the end. Its receiving half ends with it.
+// run subscribes to the wanted channels until the Notifier stops. It waits for the receiving goroutine.
 func (s *subscriber) run() {
 	open := s.notifier.config.Open
 	link := s.client.Subscribe(open)
@@ -91,8 +91,7 @@ func (s *subscriber) run() {
 	for {
 		select {
 		case <-s.changed:
-			// An error is no concern here: go-redis does what was asked for when it connects again, and receive sees why it had
-			// to.
+			// Errors are ignored: go-redis repeats the subscriptions when it reconnects, and receive reports the failure.
 			more, less := s.changes()
 			if len(more) > 0 {
 				_ = link.Subscribe(open, more...)
@@ -110,7 +109,7 @@ func (s *subscriber) run() {
 	}
 }
 
-// receive hands on what the node publishes until the end.
+// receive passes on what the node publishes, until the Notifier stops.
 func (s *subscriber) receive(link *redis.PubSub) {
 	n := s.notifier
 	open := n.config.Open
@@ -125,7 +124,7 @@ func (s *subscriber) receive(link *redis.PubSub) {
 		switch m := message.(type) {
 		case *redis.Subscription:
 			if m.Kind == "subscribe" {
-				n.confirmed(s.node, m.Channel)
+				n.confirm(s.node, m.Channel)
 			}
 			failures = 0
 			n.config.Seen(s.node, nil)
@@ -137,10 +136,10 @@ func (s *subscriber) receive(link *redis.PubSub) {
 			continue
 		}
 		failures++
-		n.away(s.node)
+		n.lose(s.node)
 		n.config.Seen(s.node, plain.Error(err))
 		if _, answered := errors.AsType[redis.Error](err); answered {
-			_ = retry.Sleep(open, n.config.Denied) // the loop looks at open itself
+			_ = retry.Sleep(open, n.config.Denied) // the loop checks open
 			s.refused.Store(true)
 			s.change()
 		} else {

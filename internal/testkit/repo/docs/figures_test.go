@@ -26,8 +26,11 @@ type measured struct {
 	}
 }
 
-// generated is a part of a page that is made from figures: a template in a comment, then what it makes of them, then the end.
+// generated is a part of a page that is made from figures: a template in a comment, then its result, then the end.
 var generated = regexp.MustCompile(`(?s)(<!-- figures:\n(.*?)\n-->\n)(.*?)(<!-- end of figures -->)`)
+
+// inline is the same within a line.
+var inline = regexp.MustCompile(`(<!-- figure: (.*?) -->)(.*?)(<!-- end of figure -->)`)
 
 // No figure of the benchmarks is copied into a page by a person: make figures writes them.
 func TestFigures_AreThoseThatWereMeasured(t *testing.T) {
@@ -41,16 +44,22 @@ func TestFigures_AreThoseThatWereMeasured(t *testing.T) {
 	}
 	parts := 0
 	for path, p := range pages(t) {
-		page := generated.ReplaceAllStringFunc(string(p.source), func(part string) string {
-			parts++
-			of := generated.FindStringSubmatch(part)
-			made, err := filled(of[2], rows)
-			if err != nil {
-				t.Errorf("%s: %v", path, err)
-				return part
-			}
-			return of[1] + "\n" + made + "\n" + of[4]
-		})
+		page := string(p.source)
+		for _, form := range []struct {
+			is      *regexp.Regexp
+			between string // the markers and the result
+		}{{generated, "\n"}, {inline, ""}} {
+			page = form.is.ReplaceAllStringFunc(page, func(part string) string {
+				parts++
+				of := form.is.FindStringSubmatch(part)
+				made, err := filled(of[2], rows)
+				if err != nil {
+					t.Errorf("%s: %v", path, err)
+					return part
+				}
+				return of[1] + form.between + strings.TrimSuffix(made, "\n") + form.between + form.between + of[4]
+			})
+		}
 		switch {
 		case page == string(p.source):
 		case *updateFigures:
@@ -69,7 +78,9 @@ func TestFigures_AreThoseThatWereMeasured(t *testing.T) {
 // filled executes a template over the rows.
 func filled(text string, rows map[string]measured) (string, error) {
 	functions := template.FuncMap{
-		"digits": digits,
+		"digits":   digits,
+		"isMissed": func(limit string) bool { return strings.HasSuffix(limit, "MISSED") },
+		"bound":    func(limit string) string { return strings.TrimSuffix(limit, ": MISSED") },
 		"ours": func(row, name string) (string, error) {
 			for _, f := range rows[row].Figures {
 				if f.Name == name {
@@ -93,7 +104,7 @@ func filled(text string, rows map[string]measured) (string, error) {
 	}
 	var out bytes.Buffer
 	err = made.Execute(&out, rows)
-	return strings.TrimSuffix(out.String(), "\n") + "\n", err
+	return out.String(), err
 }
 
 // digits shows two digits, of thousands three, with a comma: more are noise.
