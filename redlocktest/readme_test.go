@@ -21,7 +21,7 @@ func TestReadme_ADayInAMoment(t *testing.T) {
 			return nil
 		}}
 
-		nodes := redlocktest.New(t, 3, redlock.WithTTL(10*time.Minute)) // seldom renewed: quicker
+		nodes := redlocktest.New(t, 3, redlock.WithTTL(10*time.Minute)) // few renewals: faster
 		for range 3 {
 			r := nodes.Replica()
 			if err := r.Scheduler.Add(invoices); err != nil {
