@@ -18,7 +18,7 @@ import (
 // connector returns the clients of one more replica, one for each node.
 type connector func() []redis.UniversalClient
 
-// nodes are the Redis servers that the replicas share.
+// nodes are the Redis servers through which the replicas agree.
 type nodes struct {
 	connect connector
 	close   func() error
@@ -62,7 +62,7 @@ func openNodes(ctx context.Context, out *log.Logger, urls string, config redlock
 	out.Printf("They agree through the Redis at REDIS_URL (nodes: %d). All keys begin with\n"+
 		"%s, and are removed at the end.\n\n", len(own), config.KeyPrefix)
 	out.Printf("Nobody can lead for the first %v: a Redis without these keys may have lost them\n"+
-		"in a restart, so it waits until every lease that it may have granted is over.", config.TTL)
+		"in a restart. So it waits until any lease that it may have granted has expired.", config.TTL)
 	return nodes{connect: connect, close: func() error { return removeKeys(own, config.KeyPrefix) }}, nil
 }
 
