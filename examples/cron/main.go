@@ -20,8 +20,8 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// ttl is short, because a Redis that was never used before grants nothing for that long: it looks like one that has
-// lost its locks.
+// ttl is short, so that the first start is quick. A Redis that was never used looks like one that has lost its locks, so
+// it grants nothing until the TTL has passed.
 const ttl = 3 * time.Second
 
 func main() {

@@ -1,6 +1,6 @@
-// Dashboard shows the page of a service of three replicas on five Redis nodes, all in this process. Its leader is
+// Dashboard shows the page of a service of three replicas on five Redis nodes, all in this process. The leader is
 // cut off from the nodes every half minute, so that there is something to see. Each replica serves the page, as in
-// production; all of them show the same.
+// production, and all pages show the same.
 package main
 
 import (
@@ -49,8 +49,8 @@ func main() {
 // run serves the pages until ctx is done, and closes the listener.
 func run(ctx context.Context, listener net.Listener, failover time.Duration) error {
 	if failover < 3*ttl {
-		return errors.Join(listener.Close(), fmt.Errorf("-failover %v must be at least %v, to let a lease run out and "+
-			"another replica lead", failover, 3*ttl))
+		return errors.Join(listener.Close(), fmt.Errorf("-failover %v must be at least %v, so that the lease "+
+			"expires and another replica leads", failover, 3*ttl))
 	}
 	log, err := zap.NewDevelopment()
 	if err != nil {
@@ -92,10 +92,10 @@ func run(ctx context.Context, listener net.Listener, failover time.Duration) err
 		closing, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		if err := server.Shutdown(closing); err != nil {
-			log.Error("the server has not shut down", zap.Error(err))
+			log.Error("failed to shut down the server", zap.Error(err))
 		}
 	})
-	fmt.Printf("http://%s/   nodes that are new grant nothing for %v; the leader is cut off every %v\n",
+	fmt.Printf("http://%s/   new nodes grant nothing for the first %v; the leader is cut off every %v\n",
 		listener.Addr(), ttl, failover)
 	err = server.Serve(listener)
 	work.Wait()

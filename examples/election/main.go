@@ -19,8 +19,8 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// ttl is short, because a Redis that was never used before grants nothing for that long: it looks like one that has
-// lost its locks.
+// ttl is short, so that the first start is quick. A Redis that was never used looks like one that has lost its locks, so
+// it grants nothing until the TTL has passed.
 const ttl = 3 * time.Second
 
 func main() {
@@ -63,10 +63,10 @@ func lead(ctx context.Context, logger *zap.Logger) {
 	for {
 		select {
 		case <-ctx.Done():
-			logger.Info("I stop", zap.Error(context.Cause(ctx)))
+			logger.Info("stopping", zap.Error(context.Cause(ctx)))
 			return
 		case <-time.After(time.Second):
-			logger.Info("I lead", zap.Uint64("token", term.Token()))
+			logger.Info("leading", zap.Uint64("token", term.Token()))
 		}
 	}
 }
@@ -80,9 +80,9 @@ func serveHealth(addr string, elector *election.Elector, logger *zap.Logger) *ht
 		}
 	})
 	server := &http.Server{Addr: addr, Handler: mux, ReadHeaderTimeout: time.Second}
-	go func() { // ends by server.Close, at the end of run
+	go func() { // until server.Close, at the end of run
 		if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
-			logger.Error("no health endpoint", zap.Error(err))
+			logger.Error("failed to serve the health endpoint", zap.Error(err))
 		}
 	}()
 	return server

@@ -99,7 +99,7 @@ func meet(start func(name string) (*pod, error)) error {
 	first.say("is paused, and cut off from all nodes")
 	first.process.Cut()
 
-	second, err := start("pod-2") // it could have started at the beginning as well
+	second, err := start("pod-2") // it could also have started at the beginning
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ type pod struct {
 	protect bool
 	lines   *log.Logger
 	ticks   chan string
-	turns   chan error      // nil in the middle of the first pod's run, then the result of the run, then that of serve
+	turns   chan error      // nil in the middle of the first pod's run, then the result of the run, then the result of serve
 	paused  context.Context // done when the pod wakes
 	wake    context.CancelFunc
 }
@@ -198,7 +198,7 @@ func (p *pod) serve(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, locker.Close(context.Background())) }()
 	elector, err := election.New(locker, "reports", election.WithHooks(election.Hooks{
 		Elected: func(term *election.Term) { p.say("leads, token %d", term.Token()) },
-		Ended:   func(_ *election.Term, cause error) { p.say("leads no more: %v", cause) },
+		Ended:   func(_ *election.Term, cause error) { p.say("no longer leads: %v", cause) },
 	}))
 	if err != nil {
 		return err
@@ -207,7 +207,7 @@ func (p *pod) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	begun := false // runs of a job come one after the other
+	begun := false // without a lock, because runs of a job do not overlap
 	err = jobs.Add(scheduler.Job{
 		Name: "report", Spec: "@every 1s", AtLeastOnce: true,
 		Run: func(ctx context.Context, run scheduler.Run) error {

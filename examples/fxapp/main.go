@@ -1,5 +1,5 @@
-// Fxapp is a service in fx with two elections: jobs that use a lock, trigger each other and write to a database, a callback,
-// and an HTTP server that shows who leads.
+// Fxapp is a service in fx with two elections. The first one has jobs: they write to a database, one under a lock, and one
+// triggers the other. The second one has a callback. An HTTP server shows who leads the first one.
 package main
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// ttl is short, because a Redis that was never used before grants nothing for that long: it looks like one that has
-// lost its locks.
+// ttl is short, so that the first start is quick. A Redis that was never used looks like one that has lost its locks, so
+// it grants nothing until the TTL has passed.
 const ttl = 3 * time.Second
 
 func main() {
@@ -55,12 +55,12 @@ func service(config redlockfx.Config, listen address) fx.Option {
 
 		redlockfx.Named("mail"),
 		redlockfx.Settings(func() redlockfx.Config { return redlockfx.Config{Name: "mail"} }, redlockfx.For("mail")),
-		redlockfx.Locker(func(l *redlock.Locker) *redlock.Locker { return l }, redlockfx.For("mail")), // Module's
+		redlockfx.Locker(func(l *redlock.Locker) *redlock.Locker { return l }, redlockfx.For("mail")), // that of Module
 		redlockfx.OnLeader(newMailer, redlockfx.For("mail")),
 	)
 }
 
-// newInvoiceJob makes a job that sends invoices. It takes the lock of a customer, so that no request changes that
+// newInvoiceJob makes a job that sends invoices. The job takes the lock of a customer, so that no request changes that
 // customer's invoices meanwhile.
 func newInvoiceJob(db *database, locker *redlock.Locker) scheduler.Job {
 	return scheduler.Job{
@@ -106,8 +106,8 @@ type state struct {
 	Rows   []string
 }
 
-// serve starts a server that shows who leads and what the jobs have done. Wherever it is listed, it stops before the
-// Locker is closed.
+// serve starts a server that shows who leads and what the jobs have done. The server stops before the Locker is closed,
+// wherever serve is listed.
 func serve(lc fx.Lifecycle, listen address, e *election.Elector, jobs *scheduler.Scheduler, db *database, log *zap.Logger) {
 	server := &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: http.HandlerFunc(
 		func(w http.ResponseWriter, r *http.Request) {

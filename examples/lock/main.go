@@ -15,8 +15,8 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// ttl is short, because a Redis that was never used before grants nothing for that long: it looks like one that has
-// lost its locks.
+// ttl is short, so that the first start is quick. A Redis that was never used looks like one that has lost its locks, so
+// it grants nothing until the TTL has passed.
 const ttl = 3 * time.Second
 
 func main() {
@@ -61,7 +61,7 @@ func run(ctx context.Context, nodes []string, work time.Duration) (err error) {
 // guarded prints why the very first start waits.
 func guarded(node string, left time.Duration) {
 	if left > 0 {
-		fmt.Printf("%s is new here, or was restarted: it grants nothing for %v\n", node, left)
+		fmt.Printf("%s is new here, or was restarted: it grants nothing for another %v\n", node, left)
 	}
 }
 

@@ -1,2 +1,2 @@
-// Package migration has the code of docs/migration.md: programs with three other libraries, and the same with this one.
+// Package migration has the code of docs/migration.md: the same work with three other libraries, and with this one.
 package migration

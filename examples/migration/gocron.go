@@ -33,9 +33,9 @@ func gocronLockerBefore(client redis.UniversalClient, report func(context.Contex
 
 // begin gocronLockerAfter
 
-// gocronLockerAfter makes a report at 06:30; the caller calls Run of elector, whose context is the end.
+// gocronLockerAfter makes a report at 06:30; the caller calls elector.Run, and ends its context to stop.
 func gocronLockerAfter(elector *election.Elector, report func(context.Context) error) (*scheduler.Scheduler, error) {
-	jobs, err := scheduler.New(elector) // of election.New(locker, "reports"): one for all jobs
+	jobs, err := scheduler.New(elector) // from election.New(locker, "reports"): one for all jobs
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func gocronLockerAfter(elector *election.Elector, report func(context.Context) e
 
 // begin gocronElectorBefore
 
-// gocronElectorBefore polls every 5 minutes from its start, where elector says that this process leads.
+// gocronElectorBefore polls every 5 minutes from its start, if elector says that this process leads.
 func gocronElectorBefore(elector gocron.Elector, poll func(context.Context) error) (gocron.Scheduler, error) {
 	jobs, err := gocron.NewScheduler(gocron.WithDistributedElector(elector))
 	if err != nil {
@@ -64,7 +64,7 @@ func gocronElectorBefore(elector gocron.Elector, poll func(context.Context) erro
 
 // begin gocronElectorAfter
 
-// gocronElectorAfter polls at every fifth minute of the clock, where the elector of jobs leads.
+// gocronElectorAfter polls at every fifth minute of the clock, if the elector of jobs leads.
 func gocronElectorAfter(jobs *scheduler.Scheduler, poll func(context.Context) error) error {
 	return jobs.Add(scheduler.Job{
 		Name: "poll", Spec: "@every 5m", Overlap: scheduler.Skip, CatchUp: scheduler.CatchUpNone(),
@@ -76,7 +76,7 @@ func gocronElectorAfter(jobs *scheduler.Scheduler, poll func(context.Context) er
 
 // begin gocronElectorBetween
 
-// gocronElectorBetween polls where elector leads, by gocron's ticks.
+// gocronElectorBetween polls at gocron's ticks, if elector leads.
 func gocronElectorBetween(elector *election.Elector, poll func(context.Context) error) (gocron.Scheduler, error) {
 	return gocronElectorBefore(gocronlock.Elector(elector), poll)
 }

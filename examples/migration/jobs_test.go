@@ -14,7 +14,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// late is how much later the requests of the second replica reach the nodes.
+// late is how much later the requests of the second process reach the nodes.
 const late = 20 * time.Millisecond
 
 func TestGocronLocker_RunsATickTwiceBefore(t *testing.T) {
@@ -130,7 +130,7 @@ type everybody struct{}
 
 func (everybody) IsLeader(context.Context) error { return nil }
 
-// two processes, of which the second is late.
+// two returns two processes. The requests of the second one reach the nodes late.
 func two(nodes *redlocktest.Nodes) []*redlocktest.Process {
 	first, second := nodes.Process(), nodes.Process()
 	second.Delay(late)
@@ -182,7 +182,7 @@ func campaign(t *testing.T, elector *election.Elector) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- elector.Run(ctx) }() // ends with stop, which waits for it
+	go func() { ended <- elector.Run(ctx) }() // ends after stop; the cleanup waits for it
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// redsyncNewBefore is what a process has one of, for all its locks.
+// redsyncNewBefore makes the one Redsync that a process needs for all its locks.
 func redsyncNewBefore(nodes []redis.UniversalClient) *redsync.Redsync {
 	var pools []redsyncredis.Pool
 	for _, node := range nodes {
@@ -22,7 +22,7 @@ func redsyncNewBefore(nodes []redis.UniversalClient) *redsync.Redsync {
 	return redsync.New(pools...)
 }
 
-// redsyncNewAfter is too; its caller closes it before the clients.
+// redsyncNewAfter makes the one Locker that a process needs; its caller closes it before the clients.
 func redsyncNewAfter(nodes []redis.UniversalClient) (*redlock.Locker, error) {
 	return redlock.New(nodes, redlock.WithTTL(30*time.Second))
 }
@@ -35,7 +35,7 @@ func redsyncBefore(ctx context.Context, locks *redsync.Redsync, work func(contex
 	if err := mutex.LockContext(ctx); err != nil {
 		return err
 	}
-	err := work(ctx) // for 30 s at most, or somebody calls Extend meanwhile
+	err := work(ctx) // for 30 s at most, unless something calls Extend meanwhile
 	_, failed := mutex.UnlockContext(context.WithoutCancel(ctx))
 	return errors.Join(err, failed)
 }
@@ -44,10 +44,10 @@ func redsyncBefore(ctx context.Context, locks *redsync.Redsync, work func(contex
 
 // begin redsyncAfter
 
-// redsyncAfter waits for the lock, works while it is extended, and gives it back.
+// redsyncAfter waits for the lock, works while Do extends it, and gives it back.
 func redsyncAfter(ctx context.Context, locker *redlock.Locker, work func(context.Context) error) error {
 	return locker.Do(ctx, "import", func(ctx context.Context, lease *redlock.Lease) error {
-		return work(ctx) // ctx ends before anybody else can have the lock; lease.Token() is for the resource
+		return work(ctx) // ctx ends before another process can have the lock; lease.Token() is for the resource
 	})
 }
 
@@ -55,7 +55,7 @@ func redsyncAfter(ctx context.Context, locker *redlock.Locker, work func(context
 
 // begin redsyncBetween
 
-// redsyncBetween excludes replicas of the release before it and of the release after it.
+// redsyncBetween takes both locks, so it excludes replicas of the release before it and of the release after it.
 func redsyncBetween(
 	ctx context.Context, old *redsync.Redsync, locker *redlock.Locker, work func(context.Context) error,
 ) error {

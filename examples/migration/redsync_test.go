@@ -87,7 +87,7 @@ func bubble(t *testing.T, ttl time.Duration, test func(*testing.T, *redlocktest.
 	})
 }
 
-// locker is that of another process.
+// locker returns the Locker of another process.
 func locker(t *testing.T, nodes *redlocktest.Nodes) *redlock.Locker {
 	t.Helper()
 	l, err := redsyncNewAfter(nodes.Process().Clients())

@@ -34,7 +34,7 @@ func robfigAfter(jobs *scheduler.Scheduler, clean func()) error {
 
 // begin robfigRedsyncBefore
 
-// robfigRedsyncBefore cleans up at 03:00, where the lock can be had.
+// robfigRedsyncBefore cleans up at 03:00, if it gets the lock.
 func robfigRedsyncBefore(locks *redsync.Redsync, clean func(context.Context) error) (*cron.Cron, error) {
 	jobs := cron.New(cron.WithLocation(time.UTC))
 	_, err := jobs.AddFunc("0 3 * * *", func() {

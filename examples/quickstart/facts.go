@@ -36,7 +36,7 @@ type change struct {
 	cutShort bool          // a run of the old one was stopped in between
 }
 
-// sumUp goes through the events, and looks up the ticks that did not run in the job's history.
+// sumUp goes through the events. For a tick that did not run, it takes the reason from the job's history.
 func sumUp(events []event, history []scheduler.Record) facts {
 	var f facts
 	f.leadersOf(events)
@@ -46,7 +46,7 @@ func sumUp(events []event, history []scheduler.Record) facts {
 
 func (f *facts) leadersOf(events []event) {
 	busy := make(map[string]int) // callbacks and runs under way, by replica
-	var free time.Duration       // since when no replica is busy
+	var free time.Duration       // when the last busy replica became idle
 	var since event              // the cut or the stop before the next leader
 	var c change                 // the change that it starts
 	for _, e := range events {

@@ -36,7 +36,7 @@ type event struct {
 }
 
 const (
-	waitLimit = 15 * ttl  // the longest wait of the story for its next event
+	waitLimit = 15 * ttl  // how long the story waits for its next event
 	punctual  = every / 5 // a run that starts later than this after its tick is late
 )
 
@@ -84,7 +84,7 @@ func (h *history) addRun(who string, what kind, tick time.Time, text string) {
 	h.events = append(h.events, e)
 	close(h.changed)
 	h.changed = make(chan struct{})
-	hidden := what == ended && who != h.stopping || what == stopped && h.over // not printed: each run is printed at its start
+	hidden := what == ended && who != h.stopping || what == stopped && h.over // each run is printed at its start
 	if !hidden {
 		h.out.Printf("   %6.2f s  %s  %s", e.at.Seconds(), who, text)
 	}
@@ -100,7 +100,7 @@ func (h *history) lateLocked(e event) time.Duration {
 	return e.at - h.events[first].at - e.tick.Sub(h.events[first].tick)
 }
 
-// end is the end of the story.
+// end marks the end of the story. From then on, callbacks that return are not printed.
 func (h *history) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -141,7 +141,7 @@ func (h *history) await(ctx context.Context, what kind, n int) error {
 		select {
 		case <-changed:
 		case <-timeout:
-			return fmt.Errorf("for %v no replica %s", waitLimit, what)
+			return fmt.Errorf("no replica %s within %v", what, waitLimit)
 		case <-ctx.Done():
 			return errors.New("interrupted")
 		}
@@ -153,7 +153,7 @@ func (h *history) lead(ctx context.Context, who string) {
 	h.add(who, leads, "leads")
 	<-ctx.Done()
 	if errors.Is(context.Cause(ctx), election.ErrLost) {
-		h.add(who, stopped, "stops by itself, as it could not renew its lease")
+		h.add(who, stopped, "stops by itself, because it could not renew its lease")
 	} else {
 		h.add(who, stopped, "starts no more runs")
 	}

@@ -1,4 +1,4 @@
-// Quickstart shows in a quarter of a minute what the library promises. Three replicas of a service run in this
+// Quickstart shows in a quarter of a minute that the library keeps its promises. Three replicas of a service run in this
 // process, with a job that is due every second. The leader is cut off from the Redis nodes, and the next one is
 // stopped as in a deploy. The program prints what happens, and compares it with the promises.
 package main
@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	ttl   = 2 * time.Second        // of the lease; shorter than the default, 10 s, so that the program is quick
+	ttl   = 2 * time.Second        // how long the lease lasts; the default of 10 s would make the program slow
 	every = time.Second            // from one tick of the job to the next
 	work  = 250 * time.Millisecond // the duration of a run
 )
@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// run opens the nodes, and plays the story on them.
+// run opens the nodes, plays the story on them, and closes them.
 func run(ctx context.Context, out *log.Logger, urls string) (facts, error) {
 	config := redlockfx.Config{
 		Name: "billing", TTL: ttl,
@@ -41,7 +41,7 @@ func run(ctx context.Context, out *log.Logger, urls string) (facts, error) {
 		KeyPrefix:   "quickstart-" + rand.Text()[:8], // so that other users of the same Redis are not affected
 	}
 	out.Println("Three replicas of a service share a job that is due every second. Only one of\n" +
-		"them may run it, and another one must go on if that one is lost or stopped.")
+		"them may run it. If that one is lost or stopped, another one must take over.")
 	nodes, err := openNodes(ctx, out, urls, config)
 	if err != nil {
 		return facts{}, err
@@ -54,7 +54,7 @@ func run(ctx context.Context, out *log.Logger, urls string) (facts, error) {
 func play(ctx context.Context, out *log.Logger, config redlockfx.Config, connect connector) (facts, error) {
 	h := newHistory(out)
 	h.act("Three replicas start, and one is elected leader.",
-		fmt.Sprintf("It holds a lease, which ends after %v unless the leader renews it in time.", config.TTL))
+		fmt.Sprintf("It holds a lease: a lock that expires after %v unless the leader renews it.", config.TTL))
 	replicas, err := startAll(config, connect, h)
 	var records []scheduler.Record
 	if err == nil {
@@ -81,7 +81,7 @@ func story(ctx context.Context, replicas map[string]*replica, h *history) ([]sch
 	}
 
 	h.act("The job runs every second, on the leader only.",
-		"A tick is an instant at which the job is due. Each tick must run once.")
+		"A tick is a moment when the job is due. The job must run once for each tick.")
 	if err := h.await(ctx, ended, 4); err != nil {
 		return nil, err
 	}
@@ -89,15 +89,15 @@ func story(ctx context.Context, replicas map[string]*replica, h *history) ([]sch
 
 	leader := h.leader()
 	h.act(leader+" is cut off from the nodes, and cannot renew its lease.",
-		"It must stop by itself before the lease is over, as another may lead then.")
+		"It must stop before the lease expires, because another one may lead then.")
 	h.add(leader, cutOff, "cut off from all nodes, for good")
 	replicas[leader].link.cut()
 	if err := h.await(ctx, stopped, 1); err != nil {
 		return nil, err
 	}
 
-	h.act("Another replica takes over when the lease is over.",
-		"It catches up with the ticks that came in between.")
+	h.act("Another replica takes over when the lease has expired.",
+		"It runs the ticks that came in between, although they are late.")
 	if err := h.await(ctx, leads, 1); err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func story(ctx context.Context, replicas map[string]*replica, h *history) ([]sch
 
 	leader = h.leader()
 	h.act("A deploy: "+leader+" is asked to stop, in the middle of a run.",
-		"It finishes the run and gives its lease back; the next one leads at once.")
+		"It finishes the run and releases the lease. Another one leads at once.")
 	h.add(leader, stopping, "asked to stop")
 	if err := replicas[leader].stop(); err != nil {
 		return nil, err

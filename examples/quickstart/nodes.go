@@ -18,7 +18,7 @@ import (
 // connector returns the clients of one more replica, one for each node.
 type connector func() []redis.UniversalClient
 
-// nodes are the Redis servers that the replicas share.
+// nodes are the Redis servers through which the replicas agree.
 type nodes struct {
 	connect connector
 	close   func() error
@@ -27,7 +27,8 @@ type nodes struct {
 // openNodes uses the Redis servers at the URLs, separated by commas, or starts five embedded ones if there are none.
 func openNodes(ctx context.Context, out *log.Logger, urls string, config redlockfx.Config) (nodes, error) {
 	if urls == "" {
-		out.Println("They agree through five Redis nodes in this process (or yours: set REDIS_URL).")
+		out.Println("They elect a leader through five Redis nodes in this process.\n" +
+			"To use your own Redis, set REDIS_URL.")
 		embedded, err := redlocktest.Start(5, redlock.WithKeyPrefix(config.KeyPrefix),
 			redlock.WithTTL(config.TTL), redlock.WithNodeTimeout(config.NodeTimeout))
 		if err != nil {
@@ -59,10 +60,10 @@ func openNodes(ctx context.Context, out *log.Logger, urls string, config redlock
 			return nodes{}, fmt.Errorf("no Redis at REDIS_URL: %w", err)
 		}
 	}
-	out.Printf("They agree through the Redis at REDIS_URL (nodes: %d). All keys begin with\n"+
-		"%s, and are removed at the end.\n\n", len(own), config.KeyPrefix)
+	out.Printf("They elect a leader through the Redis at REDIS_URL (nodes: %d).\n"+
+		"All keys begin with %s, and are removed at the end.\n\n", len(own), config.KeyPrefix)
 	out.Printf("Nobody can lead for the first %v: a Redis without these keys may have lost them\n"+
-		"in a restart, so it waits until every lease that it may have granted is over.", config.TTL)
+		"in a restart. So it waits until any lease that it may have granted has expired.", config.TTL)
 	return nodes{connect: connect, close: func() error { return removeKeys(own, config.KeyPrefix) }}, nil
 }
 

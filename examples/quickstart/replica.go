@@ -35,7 +35,7 @@ func start(name string, config redlockfx.Config, clients []redis.UniversalClient
 				Name:    jobName,
 				Spec:    "@every " + every.String(),
 				Overlap: scheduler.Queue,                   // a tick that comes during a run waits
-				CatchUp: scheduler.CatchUpAll(time.Minute), // the default is to run only the newest of them
+				CatchUp: scheduler.CatchUpAll(time.Minute), // the default runs only the newest late tick
 				Run:     func(ctx context.Context, run scheduler.Run) error { return h.run(ctx, name, run) },
 			}
 		}),

@@ -1,21 +1,21 @@
 package main
 
 import (
-	"crypto/md5" // what S3 makes ETags of
+	"crypto/md5" // S3 uses it for ETags
 	"fmt"
 	"io"
 	"net/http"
 	"sync"
 )
 
-// bucket is what S3 does for GetObject and PutObject with conditions, in memory. As in S3, an ETag is the MD5 of the content, in
-// quotes; If-None-Match of PutObject is "*" only; If-Match of an object that does not exist is a 404. S3 may answer 409 to one of
-// two writes at a time: this one does so where it is told to.
+// bucket does in memory what S3 does for GetObject and PutObject with conditions. As in S3, an ETag is the MD5 of the
+// content, in quotes. PutObject takes only "*" for If-None-Match. If-Match of an object that does not exist is a 404. S3 may
+// answer 409 to one of two simultaneous writes; this bucket does so as often as busy says.
 type bucket struct {
 	mu      sync.Mutex // guards the rest
 	objects map[string][]byte
-	busy    int    // so many writes with a condition get a 409
-	loses   int    // so many writes take place without an answer
+	busy    int    // this many further writes with a condition get a 409
+	loses   int    // this many further writes take place without an answer
 	between func() // called once, with the lock free, before a write
 }
 
@@ -38,7 +38,7 @@ func (b *bucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		w.Header().Set("ETag", etagOf(object))
-		_, _ = w.Write(object) // whoever asked is gone
+		_, _ = w.Write(object) // fails only if the client is gone
 	case http.MethodPut:
 		if status := b.condition(r.Header, object, exists); status != http.StatusOK {
 			w.WriteHeader(status)
@@ -58,7 +58,7 @@ func (b *bucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// condition returns 200 if a write may take place.
+// condition returns 200 if a write may take place, and the status of its refusal otherwise.
 func (b *bucket) condition(header http.Header, object []byte, exists bool) int {
 	match, noneMatch := header.Get("If-Match"), header.Get("If-None-Match")
 	switch {
@@ -77,7 +77,7 @@ func (b *bucket) condition(header http.Header, object []byte, exists bool) int {
 	return http.StatusOK
 }
 
-// meanwhile lets another one write.
+// meanwhile lets somebody else write.
 func (b *bucket) meanwhile() {
 	b.mu.Lock()
 	between := b.between

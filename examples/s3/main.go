@@ -1,4 +1,4 @@
-// S3 shows how an object in S3 keeps out a deposed leader: with conditional writes, and the fencing token in the object. The bucket
+// S3 shows how an object in S3 refuses a deposed leader: with conditional writes, and the fencing token in the object. The bucket
 // is in memory and has the conditions of S3.
 package main
 
@@ -18,7 +18,7 @@ func main() {
 	}
 }
 
-// story has a leader write after its successor.
+// story makes a leader write after its successor.
 func story(ctx context.Context, out io.Writer) error {
 	store := &bucket{}
 	server := httptest.NewServer(store)

@@ -70,8 +70,8 @@ func TestPut_LooksAgainIfSomebodyHasWritten(t *testing.T) {
 	}
 }
 
-// The value is the same, so only the token tells the two writes apart. Were it in the metadata, the ETag would not change, and the
-// deposed leader's condition would hold.
+// The value is the same, so only the token tells the two writes apart. If the token were in the metadata, the ETag would not
+// change, and the deposed leader's condition would hold.
 func TestPut_TellsEqualValuesApart(t *testing.T) {
 	b, client, object := start(t)
 	if err := put(t.Context(), client, object, 5, []byte("same")); err != nil {

@@ -26,7 +26,7 @@ func put(ctx context.Context, client *http.Client, object string, token uint64, 
 		if seen > token {
 			return fmt.Errorf("%w: token %d is smaller than %d", errFenced, token, seen)
 		}
-		body := append(fmt.Appendf(nil, "%d\n", token), value...) // in the body: the ETag is its hash, and tells nothing of metadata
+		body := append(fmt.Appendf(nil, "%d\n", token), value...) // in the body: the ETag is its hash, without metadata
 		request, err := http.NewRequestWithContext(ctx, http.MethodPut, object, bytes.NewReader(body))
 		if err != nil {
 			return err
@@ -38,17 +38,17 @@ func put(ctx context.Context, client *http.Client, object string, token uint64, 
 		}
 		response, err := client.Do(request)
 		if err != nil {
-			return err // perhaps it is written: put writes the same again
+			return err // it may be written: another put writes the same again
 		}
 		switch _ = response.Body.Close(); response.StatusCode {
 		case http.StatusOK:
 			return nil
-		case http.StatusPreconditionFailed, http.StatusConflict, http.StatusNotFound: // somebody has written since, or does now
+		case http.StatusPreconditionFailed, http.StatusConflict, http.StatusNotFound: // somebody has written since, or is writing now
 		default:
 			return fmt.Errorf("put %s: %s", object, response.Status)
 		}
 	}
-	return fmt.Errorf("put %s: somebody else has written each of %d times", object, maxAttempts)
+	return fmt.Errorf("put %s: gave up after %d attempts, somebody else wrote each time", object, maxAttempts)
 }
 
 // look returns the ETag of the object and the token in its first line; "" and 0 if there is no object.
