@@ -11,7 +11,7 @@ modules := . $(nested)
 browser := dashboard/browsertest
 # Its tests read the whole repository, which the cache of test results cannot see, so they have a separate target.
 repo := internal/testkit/repo
-# These two use other libraries, whose tests need modules that nothing here uses.
+# All but these two: the tests of libraries that they use need modules that nothing here uses.
 tidied := . tools $(filter-out bench examples/migration,$(nested))
 # The file of a tool. Run it directly, because go tool -modfile refuses to work where there is a go.work.
 tool = "$$(GOWORK=off go tool -modfile=$(CURDIR)/tools/go.mod -n $(1))"
@@ -26,7 +26,7 @@ help: ## list the targets
 test: ## all checks, about 25 minutes on two cores; with CI=true test-browser too
 	+@MAKE="$(MAKE)" bash scripts/steps.sh install vet lint repo unit simulation integration nested $(if $(CI),test-browser)
 
-install: ## redis-server, redis-cli, prometheus, PostgreSQL, MariaDB and a C compiler (for -race), where missing
+install: ## install redis-server, redis-cli, prometheus, PostgreSQL, MariaDB and a C compiler (for -race), if missing
 	@bash scripts/install.sh
 
 ##@ One check at a time
@@ -45,13 +45,13 @@ lint: ## check formatting and tidy go.mod; staticcheck, errcheck, errorlint, go 
 		go fix -diff ./...; \
 	done
 
-repo: ## imports, the length of files, documents, copied examples, a release, and whether the mutants still apply
+repo: ## check imports, the length of files, documents, copied examples, a release, and whether the mutants still apply
 	go -C $(repo) test -count=1 -timeout=20m ./...
 
 unit: ## all tests but integration/, with -race
 	go test -race -timeout=15m $$(go list ./... | grep -v /integration)
 
-simulation: ## random plans and long series; under the race detector, unit plays only few of them
+simulation: ## random plans and long series; under the race detector, unit plays only a few of them
 	go test -count=1 -timeout=5m -v -run 'TestSimulation|TestConformance/Tokens|TestAcquire_ReleaseBeside' ./redlock
 	go test -count=1 -timeout=10m -run 'TestPlans|TestFence|TestLife|TestOnLeader_(No|Registered)' ./election
 	go test -count=1 -timeout=10m -run 'TestSkew|TestTick_Thousand|TestAdmission|TestZone_.*EveryZone' ./scheduler
@@ -69,10 +69,10 @@ test-browser: ## test the dashboard in a real Chromium, which is installed if it
 	@bash scripts/install.sh chromium
 	go -C $(browser) test -race -count=1 -timeout=10m ./...
 
-##@ Longer looks
+##@ Longer checks
 .PHONY: soak fuzz flake mutants bench figures engines vulnerabilities
 
-soak: ## play many more random plans of faults: lock, election, the model and the machine of jobs, clocks, zones
+soak: ## play many more random plans of faults, for locks, elections, the model and state machine of jobs, clocks, zones
 	go test -count=1 -timeout=2h -v -run TestSimulation ./redlock -args -plans=5000
 	go test -count=1 -timeout=2h -v -run TestPlans ./election -args -rapid.checks=2000
 	go test -count=1 -timeout=2h -v -run TestModel ./internal/jobstore -args -jobstore.deep
@@ -99,16 +99,16 @@ mutants: ## break the promises one at a time: a test must fail every time
 bench: ## measure, compare with redsync, and check requirements
 	cd bench && go run .
 
-figures: ## bench, and write what it measured into the pages
+figures: ## run bench, and write the results into the pages
 	-cd bench && go run . -record ../docs/figures.json
 	go -C $(repo) test -count=1 ./docs -run TestFigures -figures.update
 
 ENGINES ?=
-engines: ## the tests on real servers on Redis and Valkey of Debian, fetched and not installed; ENGINES="..." for others
+engines: ## integration on Debian's Redis and Valkey, fetched but not installed; ENGINES="..." for others
 	@bash scripts/engines.sh $(ENGINES)
 
 VULNDB ?= https://vuln.go.dev
-vulnerabilities: ## govulncheck in every module; it asks vuln.go.dev
+vulnerabilities: ## govulncheck in every module; needs vuln.go.dev
 	@set -e; for m in $(modules) tools; do echo "govulncheck $$m"; cd $(CURDIR)/$$m; \
 		if [ $$m = tools ]; then what=tool; else what='-test ./...'; fi; $(call tool,govulncheck) -db=$(VULNDB) $$what; done
 

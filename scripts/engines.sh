@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs the tests on real servers with other engines than the installed one, and prints a table.
+# Runs the integration tests on engines other than the installed one, and prints a table.
 #
 #   engines.sh [ENGINE...]        tests the engines, by default those of Debian
-#   engines.sh fetch ENGINE       only fetches it, and prints the file of its server
+#   engines.sh fetch ENGINE       only fetches it, and prints the path of its server
 #
-# An ENGINE is debian:RELEASE/PACKAGE; docker:IMAGE, from a registry; or the file of a server.
+# An ENGINE is debian:RELEASE/PACKAGE; docker:IMAGE, from a registry; or the path of a server.
 # An engine is fetched into a folder of the user, with the loader and the libraries of its release. Nothing is installed.
 set -euo pipefail
 
@@ -12,9 +12,8 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/redlockfx-engines
 mirror=http://deb.debian.org/debian
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
 
-# from_debian unpacks a package and all its dependencies into a folder. apt checks the signatures. It sees an empty
-# list of
-# installed packages, so it fetches the C library too.
+# from_debian unpacks a package and all its dependencies into a folder. apt checks the signatures. It sees an empty list
+# of installed packages, so it fetches the C library too.
 from_debian() {
 	local suite=${1%%/*} package=${1#*/} root=$2 apt=$2.apt
 	mkdir -p "$apt"/{lists/partial,archives/partial,etc/apt.conf.d,etc/preferences.d} "$root"
@@ -50,7 +49,7 @@ from_docker() {
 	docker rm "$container" >/dev/null
 }
 
-# server_in prints the file of the server in such a folder, without the folder.
+# server_in prints the path of the server relative to such a folder.
 server_in() {
 	local file
 	for file in usr/bin/valkey-server usr/local/bin/valkey-server usr/bin/redis-server usr/local/bin/redis-server \
@@ -67,7 +66,7 @@ server_in() {
 # program prints a program that starts a server with the loader and the libraries of its folder.
 program() {
 	local root=$1 server=$2 loader libraries
-	# Its other names may be links to the root of this machine.
+	# The loader's other names may be links into the root of this machine.
 	loader=$(find "$root/" \( -name 'ld-linux*.so.*' -o -name 'ld-musl-*.so.1' \) \( -type f -o -path '*-linux-gnu/*' \) -print -quit)
 	libraries=$(find "$root/" -name '*.so*' -printf '%h\n' | sort -u | paste -sd:)
 	echo '#!/usr/bin/env bash'
@@ -87,7 +86,7 @@ program() {
 		END
 		;;
 	esac
-	if [ -z "$loader" ]; then # it is linked with nothing
+	if [ -z "$loader" ]; then # statically linked
 		printf 'exec "%s" "$@"\n' "$root/$server"
 	else
 		printf 'exec "%s" --library-path "%s" "%s" "$@"\n' "$loader" "$libraries" "$root/$server"
@@ -111,7 +110,7 @@ fetch() {
 		debian:*) from_debian "${engine#debian:}" "$root" ;;
 		docker:*) from_docker "${engine#docker:}" "$root" ;;
 		*)
-			echo "engines: \"$engine\" is neither debian:RELEASE/PACKAGE nor docker:IMAGE nor the file of a server" >&2
+			echo "engines: \"$engine\" is neither debian:RELEASE/PACKAGE nor docker:IMAGE nor the path of a server" >&2
 			return 1
 			;;
 		esac
@@ -119,7 +118,7 @@ fetch() {
 		program "$root" "$server" >"$root/server.new"
 		chmod +x "$root/server.new"
 		"$root/server.new" --version >&2
-		mv "$root/server.new" "$root/server" # now it is complete
+		mv "$root/server.new" "$root/server" # the fetch is complete
 	fi
 	echo "$root/server"
 }

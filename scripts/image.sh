@@ -2,7 +2,7 @@
 # Builds an image of redlockctl for one platform, with BUILDER, or with the first of docker, podman and buildah that
 # exists.
 #
-#   image.sh [TAG [OS/ARCH]]                      redlockctl:dev and linux/amd64, unless others are named
+#   image.sh [TAG [OS/ARCH]]                      redlockctl:dev and linux/amd64, unless you name others
 #   image.sh context FOLDER [OS/ARCH [VERSION]]   only puts its files into a folder
 #
 # "redlockctl --version" prints the part of TAG after the last colon.
@@ -16,7 +16,7 @@ context() {
 	for authorities in "${SSL_CERT_FILE:-}" /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem; do
 		[ ! -s "$authorities" ] || break
 	done
-	[ -s "$authorities" ] || { echo 'image: found no file of CAs, set SSL_CERT_FILE' >&2; return 1; }
+	[ -s "$authorities" ] || { echo 'image: found no CA file, set SSL_CERT_FILE' >&2; return 1; }
 	mkdir -p "$folder"
 	cp "$authorities" "$folder/ca-certificates.crt"
 	cp "$root/cmd/redlockctl/Containerfile" "$folder/Containerfile"
@@ -36,6 +36,6 @@ builder=$(command -v "${BUILDER:-docker}" || command -v podman || command -v bui
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 version=${tag##*:}
-case $version in */*) version=dev ;; esac # TAG has none, and what was found is the port of a registry
+case $version in */*) version=dev ;; esac # TAG has no version: this is the port of a registry
 context "$folder" "$platform" "$version"
 "$builder" build --platform "$platform" -t "$tag" -f "$folder/Containerfile" "$folder"

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the tests need besides Go: redis-server, redis-cli, prometheus with its promtool, PostgreSQL, MariaDB
-# and, on
-# Linux, the C compiler that -race needs; and the packages in the arguments.
+# and, on Linux, the C compiler that -race needs. It also installs the packages in the arguments.
 # The packages may start services on their usual ports; the tests neither use them nor stop them.
 set -euo pipefail
 

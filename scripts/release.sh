@@ -40,7 +40,7 @@ check() {
 	clean
 	grep -qE "^## \[${version#v}\] - [0-9]{4}-[0-9]{2}-[0-9]{2}$" CHANGELOG.md ||
 		fail "CHANGELOG.md has no entry \"## [${version#v}] - YEAR-MONTH-DAY\""
-	! git grep -nE "$unreleased" -- '*.md' >&2 || fail "these pages speak of a time before the first release"
+	! git grep -nE "$unreleased" -- '*.md' >&2 || fail "these pages still say that there is no release"
 	for module in . "${modules[@]}"; do
 		! grep -q '^replace\b' "$module/go.mod" ||
 			fail "$module/go.mod has a replace directive: users' builds ignore it, and go install refuses the module"
@@ -102,14 +102,13 @@ tag_root() {
 		clean
 		git tag -a -m "redlockfx $version" "$version"
 	elif ! git merge-base --is-ancestor "$commit" HEAD; then
-		fail "$version is another commit already, ${commit:0:12}"
+		fail "$version is already the tag of another commit, ${commit:0:12}"
 	fi
 	say "the library is $version"
 }
 
-# fetch downloads tags of this repository as the module proxy would, and sets GOPROXY: first a proxy of these files,
-# then the
-# module cache, then the usual proxy. Later downloads go into a separate cache.
+# fetch downloads tags of this repository as the module proxy would, and sets GOPROXY to three places: a proxy of these
+# files, the module cache, and the usual proxy. Later downloads go into a separate cache.
 fetch() {
 	local tag path modules=()
 	for tag; do
@@ -152,8 +151,8 @@ tag_modules() {
 			diff -u "$work/go.mod" "$module/go.mod" || fail "$module/go.mod changed by more than the version of the library"
 		done
 	)
-	# Modules that users do not fetch replace the library with its folder, but must not require an older version of it
-	# than the modules they use.
+	# Modules that users do not fetch replace the library with its folder. They still must not require an older version
+	# of it than the modules they use do.
 	for module in $(git grep -lE "^(require )?\s*$library v" -- '*/go.mod'); do
 		go mod edit -require="$library@$version" "$module"
 	done

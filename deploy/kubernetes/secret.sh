@@ -3,17 +3,18 @@
 #
 #   sh deploy/kubernetes/secret.sh | kubectl apply --server-side -f -
 #
-# LOCKS_PASSWORD_OTHER, if it is set, is accepted as well: for a change of the password, in docs/kubernetes.md.
+# The nodes also accept LOCKS_PASSWORD_OTHER, if it is set. docs/kubernetes.md uses it to change the password.
 #
-# The passwords are in no argument of a program, where everybody on the machine could read them, and in no file.
+# The script writes the passwords to no file, and passes them to no program as an argument, because everybody on the
+# machine could read it.
 set -eu
-LC_ALL=C # ranges of letters are those of ASCII
+LC_ALL=C # so that A-Z and a-z are ASCII letters only
 
-# is_plain wants letters and digits, since a password goes into URLs, an ACL file and YAML as it is.
+# is_plain exits unless a password has only letters and digits. It goes into URLs, an ACL file and YAML unescaped.
 is_plain() {
 	case $2 in
 	'' | *[!A-Za-z0-9]*)
-		echo "secret: $1 must have letters and digits, and nothing else" >&2
+		echo "secret: $1 must consist of letters and digits only" >&2
 		exit 1
 		;;
 	esac

@@ -14,7 +14,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// compose is what the files use of https://github.com/compose-spec/compose-spec.
+// compose has the fields of https://github.com/compose-spec/compose-spec that the files use.
 type compose struct {
 	Services map[string]struct {
 		Image   string   `json:"image"`
@@ -25,7 +25,7 @@ type compose struct {
 	Volumes map[string]any `json:"volumes"`
 }
 
-// Each file starts as many nodes as its name says: masters that keep their data apart. Its comment has their URLs.
+// Each file starts as many nodes as its name says. They are masters with separate data. The file's comment has their URLs.
 func TestCompose_StartsIndependentNodes(t *testing.T) {
 	for file, nodes := range map[string]int{"one.yaml": 1, "three.yaml": 3} {
 		t.Run(file, func(t *testing.T) {

@@ -1,3 +1,3 @@
-// Package test is the folder of the tests of the Kubernetes manifests. It is a module of its own, so that the types of
-// Kubernetes stay out of the library's go.mod. It has no code of its own.
+// Package test has the tests of the Kubernetes manifests, and no other code. It is a separate module, so that the types
+// of Kubernetes stay out of the library's go.mod.
 package test

@@ -22,7 +22,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// manifests are the objects of a kustomization, each by the only one of its kind that there is.
+// manifests has the objects of a kustomization, which has at most one of each kind.
 type manifests struct {
 	set        apps.StatefulSet
 	deployment apps.Deployment
@@ -31,7 +31,7 @@ type manifests struct {
 	config     core.ConfigMap
 }
 
-// render makes of a folder what "kubectl apply -k" sends, and decodes it: a field that the API does not have is an error.
+// render returns what "kubectl apply -k" sends for a folder. It fails the test if the API does not have a field.
 func render(t *testing.T, folder string) manifests {
 	t.Helper()
 	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
@@ -67,7 +67,7 @@ func TestNodes_BelongTogether(t *testing.T) {
 		"set": m.set.Spec.Selector.MatchLabels, "service": m.service.Spec.Selector, "budget": m.budget.Spec.Selector.MatchLabels,
 	} {
 		if !maps.Equal(selector, labels) {
-			t.Errorf("the %s selects %v, the pods have %v", what, selector, labels)
+			t.Errorf("the %s selects %v, but the pods have %v", what, selector, labels)
 		}
 	}
 	pod := m.set.Spec.Template.Spec
@@ -79,7 +79,7 @@ func TestNodes_BelongTogether(t *testing.T) {
 		t.Errorf("the pods have no names while they are not ready: %+v", m.service.Spec)
 	}
 	if *m.set.Spec.Replicas != 3 || m.budget.Spec.MaxUnavailable.IntValue() != 1 {
-		t.Errorf("of %d nodes %v may be away", *m.set.Spec.Replicas, m.budget.Spec.MaxUnavailable)
+		t.Errorf("%v of %d nodes may be down", m.budget.Spec.MaxUnavailable, *m.set.Spec.Replicas)
 	}
 	var mounted []string
 	for _, v := range pod.Volumes {
@@ -142,7 +142,7 @@ func TestService_StopsInTimeAndListsTheNodesByTheirNames(t *testing.T) {
 	}
 }
 
-// stopTime is what a stop takes with the defaults for a TTL, as docs/operations.md has it.
+// stopTime returns how long a stop takes with the defaults for a TTL, by the rule in docs/operations.md.
 func stopTime(t *testing.T, ttl string) time.Duration {
 	t.Helper()
 	lease, err := time.ParseDuration(ttl)
@@ -153,7 +153,7 @@ func stopTime(t *testing.T, ttl string) time.Duration {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close(t.Context()) }() // nothing was asked of it
+	defer func() { _ = l.Close(t.Context()) }() // it has sent nothing
 	elector, err := election.New(l, "billing")
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// The rights stand in docs/operations.md, where a test uses them on real servers.
+// The rights are in docs/operations.md. Another test uses them on real servers.
 func TestUsers_HaveTheRightsOfTheDocuments(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/operations.md")
 	if err != nil {
@@ -197,7 +197,7 @@ func TestUsers_HaveTheRightsOfTheDocuments(t *testing.T) {
 		got[right] = true
 	}
 	for right := range rights {
-		// A pattern of all keys of the prefix has those of the terms.
+		// The pattern for all keys of the prefix covers those of the terms.
 		if !got[right] && right != "~{redlock}:terms:*" {
 			t.Errorf("the user lacks %s", right)
 		}

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	second = time.Second // the longest TTL, of which the probe knows whole seconds
+	second = time.Second // the longest TTL; the probe takes whole seconds
 	wait   = 2*second + 2*time.Second
 )
 
@@ -61,7 +61,7 @@ func client(t *testing.T, addr string) *redis.Client {
 	return c
 }
 
-// locker is one of a service with that TTL.
+// locker returns a Locker like that of a service with this TTL.
 func locker(t *testing.T, ttl time.Duration, urls ...string) *redlock.Locker {
 	t.Helper()
 	l, err := redlock.Open(urls, redlock.WithTTL(ttl), redlock.WithNodeTimeout(ttl/5))
@@ -71,12 +71,12 @@ func locker(t *testing.T, ttl time.Duration, urls ...string) *redlock.Locker {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), ttl)
 		defer cancel()
-		_ = l.Close(ctx) // leases that a test left run out
+		_ = l.Close(ctx) // leases that a test has left expire
 	})
 	return l
 }
 
-// awaitReady returns when the probe says so, which it must not have said before.
+// awaitReady returns when the probe says that the node is ready. It fails the test if that is before notBefore.
 func awaitReady(t *testing.T, addr string, notBefore time.Time, env ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -107,7 +107,7 @@ func TestReady_ANewNodeThatNobodyUses(t *testing.T) {
 	awaitReady(t, startNodes(t, 1).Node(0).Addr(), began.Add(wait))
 }
 
-// While a guard lasts, and for as long again, the lease that was lost is not on the node.
+// While a guard lasts, and for as long after it, the node may lack a lease that it lost.
 func TestReady_NotBeforeTheGuardIsLongOver(t *testing.T) {
 	t.Parallel()
 	node := startNodes(t, 1).Node(0)
@@ -129,7 +129,7 @@ func TestReady_NotBeforeTheGuardIsLongOver(t *testing.T) {
 	}
 }
 
-// A service with a longer TTL than the manifest says is on the node all the same.
+// A service uses the node with a longer TTL than the manifest says.
 func TestReady_WaitsForTheLongestLeaseThatTheNodeKnows(t *testing.T) {
 	t.Parallel()
 	node := startNodes(t, 1).Node(0)
@@ -152,7 +152,7 @@ func TestReady_SaysWhyNot(t *testing.T) {
 	for name, c := range map[string]struct{ guard, want string }{
 		"another layout":  {"3 " + id + " x", "a guard of another version"},
 		"no guard":        {"nonsense", "a guard of another version"},
-		"from the future": {fmt.Sprintf("2 %s %016d %016d %012d %03d %013d", id, time.Now().Add(time.Hour).UnixMicro(), 0, 8, 1, 0), "for another 36"},
+		"from the future": {fmt.Sprintf("2 %s %016d %016d %012d %03d %013d", id, time.Now().Add(time.Hour).UnixMicro(), 0, 8, 1, 0), "s ago, 36"},
 		"of another run":  {fmt.Sprintf("2 %040d %016d %016d %012d %03d %013d", 7, time.Now().UnixMicro(), 0, 8, 1, 0), ""},
 	} {
 		if err := server.HSet(t.Context(), "{redlock}", "g", c.guard).Err(); err != nil {
@@ -175,12 +175,12 @@ func TestReady_SaysWhyNot(t *testing.T) {
 	if err := server.ReplicaOf(t.Context(), host, port).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if is, why := ready(t.Context(), addr); is || !strings.Contains(why, `no master, but "slave"`) {
+	if is, why := ready(t.Context(), addr); is || !strings.Contains(why, `its role is "slave"`) {
 		t.Errorf("a replica: ready %v, %q", is, why)
 	}
 }
 
-// The file of users gives the probe no right to write, and the services what they need.
+// The users file gives the probe no right to write, and gives the services what they need.
 func TestReady_WithTheUsersOfTheManifests(t *testing.T) {
 	t.Parallel()
 	users, err := os.ReadFile("../nodes/users.acl")

@@ -22,10 +22,10 @@ const (
 	longestTTL   = 3 * time.Second
 	longestIsSet = "REDLOCK_MAX_TTL=3"
 	minReady     = 2 * longestTTL
-	period       = 250 * time.Millisecond // of the probe; shorter than in the manifest, so that the next node goes sooner
+	period       = 250 * time.Millisecond // of the probe; shorter than in the manifest, to restart the next node sooner
 )
 
-// service is a few replicas with a job of every second, and what became of it.
+// service has a few replicas with a job that runs every second, and records what happened.
 type service struct {
 	mu     sync.Mutex // guards the fields below
 	ticks  map[time.Time]int
@@ -75,7 +75,7 @@ func (s *service) replica(t *testing.T, l *redlock.Locker) *election.Elector {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Each tick is run, late where the machine is busy.
+	// Every tick runs, even if late on a busy machine.
 	if err := jobs.Add(scheduler.Job{
 		Name: "job", Spec: "* * * * * *", CatchUp: scheduler.CatchUpAll(time.Hour), Overlap: scheduler.Queue,
 		Run: func(_ context.Context, run scheduler.Run) error {
@@ -108,7 +108,7 @@ func (s *service) await(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// judge wants one term, and that each second between the first tick and the last one has run once.
+// judge checks that there was one term, and that the tick of each second from the first to the last one ran once.
 func (s *service) judge(t *testing.T) {
 	t.Helper()
 	s.mu.Lock()
@@ -129,8 +129,8 @@ func (s *service) judge(t *testing.T) {
 	t.Logf("%d ticks in %v, %d terms", len(all), last.Sub(first), s.terms)
 }
 
-// rollAll restarts one node after the other, the last one first, as a StatefulSet does: the next one when this one has been
-// ready for that long without a break.
+// rollAll restarts one node after the other, the last one first, as a StatefulSet does. It restarts the next one when
+// this one has been ready without a break for the duration long.
 func rollAll(t *testing.T, nodes *redisproc.Cluster, long time.Duration, restart func(*redisproc.Node) error) {
 	t.Helper()
 	ticker := time.NewTicker(period)
@@ -200,7 +200,7 @@ func TestRolling_CostsNoTermAndNoTick(t *testing.T) {
 	}
 }
 
-// It is the probe that makes the difference: without it the lease is gone from a majority of nodes.
+// Without the probe, a majority of nodes loses the lease.
 func TestRolling_WithoutTheProbeEndsTheTerm(t *testing.T) {
 	t.Parallel()
 	nodes, s := rolled(t)

@@ -76,22 +76,23 @@ func TestSecret_HasWhatThePodsTake(t *testing.T) {
 	}
 }
 
-// A space or a line break would make further users or rights of a password.
+// A space or a line break in a password could add users or rights.
 func TestSecret_RefusesWhatIsNoPlainPassword(t *testing.T) {
 	for _, password := range []string{"", "a b", "a\nuser x on nopass +@all", `a"b`, "a>b", "ä", "a/b", "a,b"} {
 		if _, err := secretOf(t, "a", password); err == nil {
-			t.Errorf("%q is taken for the probe", password)
+			t.Errorf("%q is accepted for the probe", password)
 		}
 		if _, err := secretOf(t, "a", "a", "LOCKS_PASSWORD_OTHER="+password); err == nil && password != "" {
-			t.Errorf("%q is taken for the other one of the locks", password)
+			t.Errorf("%q is accepted as the other password of the locks", password)
 		}
 		if _, err := secretOf(t, password, "a"); err == nil {
-			t.Errorf("%q is taken for the locks", password)
+			t.Errorf("%q is accepted for the locks", password)
 		}
 	}
 }
 
-// settings are those of the manifest, as arguments of a server: the folders are those of the test, and the rest is as it is.
+// settings returns the manifest's settings as arguments of a server, with the folders of the test, and the path of the
+// users file in the pod.
 func settings(t *testing.T, folder string) (args []string, users string) {
 	t.Helper()
 	pod := render(t, "../nodes")
@@ -115,7 +116,7 @@ func settings(t *testing.T, folder string) (args []string, users string) {
 	return args, users
 }
 
-// The server takes the settings of the manifest, and finds its users where the pod has them.
+// The server accepts the settings of the manifest, and finds its users where the pod has them.
 func TestNodes_RunWithTheirSettings(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -172,7 +173,7 @@ func TestPods_AreRestricted(t *testing.T) {
 	}
 }
 
-// A mount within another one works only where the runtime may make a folder in the outer one.
+// A mount within another one works only if the runtime may create a folder in the outer one.
 func TestNodes_MountNothingWithinAnotherMount(t *testing.T) {
 	mounts := render(t, "../nodes").set.Spec.Template.Spec.Containers[0].VolumeMounts
 	for _, inner := range mounts {
