@@ -101,6 +101,7 @@ bench: ## measure, compare with redsync, and check requirements
 
 figures: ## run bench, and write the results into the pages
 	-cd bench && go run . -record ../docs/figures.json
+	-cd bench && go run . -nodes 1 -only speed,handover,elect,crash,outage,ticks -record ../docs/figures.json
 	go -C $(repo) test -count=1 ./docs -run TestFigures -figures.update
 
 ENGINES ?=

@@ -44,6 +44,10 @@ func record(file, machine string, now time.Time, rows map[string]recorded) error
 	}
 	for name, row := range rows {
 		row.Command = "cd bench && go run . -only " + name
+		if nodes != five {
+			row.Command = fmt.Sprintf("cd bench && go run . -nodes %d -only %s", nodes, name)
+			name = fmt.Sprintf("%s, nodes: %d", name, nodes)
+		}
 		row.Machine, row.Date = machine, now.UTC().Format(time.DateOnly)
 		all[name] = row
 	}
