@@ -98,8 +98,8 @@ func Node(constructor any, opts ...GroupOption) fx.Option {
 
 // Locker gives an election an existing Locker instead of nodes. constructor returns a *redlock.Locker, and maybe an
 // error. Elections that share a Locker share its connections. Whoever makes the Locker configures and closes it. So the
-// fields of this election's Config that configure a Locker (Nodes, KeyPrefix, MaxTTL, NodeTimeout, NoRestartGuard,
-// UnseenRestarts) must be empty. To share the Locker of Module:
+// fields of this election's Config that configure a Locker (Nodes, the TLS fields, KeyPrefix, MaxTTL, NodeTimeout,
+// NoRestartGuard, UnseenRestarts) must be empty. To share the Locker of Module:
 //
 //	redlockfx.Locker(func(l *redlock.Locker) *redlock.Locker { return l }, redlockfx.For("two"))
 func Locker(constructor any, opts ...GroupOption) fx.Option {
