@@ -15,7 +15,7 @@ import (
 const (
 	idleJobs     = 10_000
 	recordedJobs = 1000
-	keptRecords  = 50              // at least so many are kept for a job
+	keptRecords  = 50              // at least this many are kept for a job
 	recordedRuns = 65              // of each job: older records are trimmed only now and then
 	recordedIn   = 4 * time.Minute // limit for all runs
 	keysAtOnce   = 10_000

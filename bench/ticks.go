@@ -47,7 +47,7 @@ func (b *bench) ticking(ctx context.Context, p peer) {
 	b.report.latency("tick to run", took, nil, "")
 }
 
-// roundTrips reports the median: now and then a renewal of the lease is sent beside a tick.
+// roundTrips reports the median, because now and then a renewal of the lease is sent along with a tick.
 func (b *bench) roundTrips(ctx context.Context) {
 	p, trips := b.openWatched(ctx)
 	var counts []int

@@ -30,7 +30,7 @@ func Start(n int, opts ...redlock.Option) (*nodetest.Cluster, error) {
 	return c, nil
 }
 
-// beginGuards uses the nodes for the first time, which begins their guards.
+// beginGuards starts the guards of the nodes by using the nodes for the first time.
 func beginGuards(c *nodetest.Cluster, opts []redlock.Option) error {
 	links := c.Links()
 	defer links.Close()
