@@ -14,13 +14,13 @@ import (
 const (
 	atOnce      = 10_000
 	bursts      = 5
-	burstEvery  = "*/20 * * * * *" // by when the one before is over
-	burstsFor   = 4 * time.Minute  // at most
+	burstEvery  = "*/20 * * * * *" // rare enough that each burst ends before the next
+	burstsFor   = 4 * time.Minute  // limit for all bursts
 	runningJobs = 40_000           // due each second: more than a leader can run
 	runningFor  = 10 * time.Second
 )
 
-// burst measures many jobs that are due at one instant, from the tick until the last of them starts.
+// burst measures many jobs that are due at the same instant, from the tick until the last of them starts.
 func (b *bench) burst(ctx context.Context) {
 	n := b.divided(atOnce)
 	var mu sync.Mutex
@@ -49,8 +49,8 @@ func (b *bench) burst(ctx context.Context) {
 	})
 }
 
-// runs measures how many runs a leader can start and end. The jobs are of every second and return at once. A run has
-// ended when the nodes have its end.
+// runs measures how many runs a leader can start and end. The jobs are due every second and return at once. A run has
+// ended when the nodes have recorded its end.
 func (b *bench) runs(ctx context.Context) {
 	var started, ended, missed atomic.Int64
 	s := newService(b.lockers(ctx, 1)[0], setup{name: nextName(), count: b.divided(runningJobs), specs: []string{everySecond},

@@ -8,13 +8,13 @@ import (
 
 const (
 	pageOf      = 100
-	forgettingA = 20 * time.Second // the leader has written down that it has the job no more
+	forgettingA = 20 * time.Second // by when the leader has recorded that it no longer has the job
 )
 
-// namesKey is the sorted set in which a node has the names of the jobs.
+// namesKey returns the key of the sorted set in which a node has the names of the jobs.
 func namesKey(election string) string { return "{redlock}:names:" + election }
 
-// readByName is of one job, and of all of them page by page.
+// readByName measures reading one job, and reading all jobs page by page.
 func (b *bench) readByName(ctx context.Context, s service, trips *trips) {
 	var n int
 	took, counts := timed(trips, func() {
@@ -38,7 +38,8 @@ func (b *bench) readByName(ctx context.Context, s service, trips *trips) {
 	b.report.figure("a page of 100 jobs, ms", quantile(took, 50))
 }
 
-// forget has the nodes forget all jobs of a service that leads, which has removed them, and measures what they keep for each.
+// forget makes the nodes forget all jobs of a service, and measures what they keep for each. The service leads, and has
+// removed the jobs.
 func (b *bench) forget(ctx context.Context, s service, before memory) {
 	check(each(s.count, 16, func(i int) error {
 		deadline := time.Now().Add(forgettingA)

@@ -15,8 +15,8 @@ const (
 	changeEvery = 50 * time.Millisecond
 )
 
-// change measures a leader of very many jobs that gets one more, and loses it again. The processor time, most of which goes into
-// what the nodes are asked and told, is beside that of a leader of few.
+// change measures a leader of very many jobs to which one more is added and then removed. Most of the processor time
+// goes into messages to and from the nodes. It is compared with that of a leader of few jobs.
 func (b *bench) change(ctx context.Context) {
 	beside := b.changed(ctx, besideJobs)
 	of := b.changed(ctx, b.divided(mostJobs))
@@ -26,7 +26,7 @@ func (b *bench) change(ctx context.Context) {
 		"of 1,000 jobs")
 }
 
-// changing is what changes have taken.
+// changing is the cost of the changes.
 type changing struct {
 	added, removed []time.Duration
 	processor      float64 // time of a change, in milliseconds, without that of an idle leader
@@ -38,7 +38,7 @@ func (b *bench) changed(ctx context.Context, count int) (took changing) {
 	s.during(ctx, func() {
 		s.known(ctx, b.admins, nodes)
 		b.quiet(ctx)
-		runtime.GC() // marking a million jobs takes seconds, and is to fall into neither half
+		runtime.GC() // marking a million jobs takes seconds, which must not count in either half
 		before := processorTime()
 		time.Sleep(2 * changes * changeEvery)
 		start := processorTime()

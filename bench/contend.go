@@ -14,7 +14,7 @@ const (
 	thinking      = 20 * time.Millisecond
 )
 
-// contend measures one name that many want, beside one contender that nobody disturbs.
+// contend measures a lock that many contenders want, compared with one contender alone.
 func (b *bench) contend(ctx context.Context) {
 	all := b.lockers(ctx, contenders)
 	fights := []struct {
@@ -38,9 +38,9 @@ func (b *bench) contend(ctx context.Context) {
 	}
 }
 
-// fight has each peer hold the same lock again and again, and returns the holds a second, the requests of a hold
-// beyond one to acquire and one to release it on each node, and the Jain index of the peers' holds: 1 if all had as
-// many, 1/n if one had all.
+// fight makes each peer take the same lock again and again. It returns the holds a second, the extra requests of a
+// hold, and the Jain index of the peers' holds. Requests are extra beyond one to acquire and one to release on each
+// node. The Jain index is 1 if all peers had equally many holds, and 1/n if one had all.
 func (b *bench) fight(ctx context.Context, peers []peer, think time.Duration) sample {
 	name := nextName()
 	holds := make([]float64, len(peers))

@@ -19,15 +19,16 @@ const (
 	crashes    = 10 // processes that are killed
 	crashLeads = 15 // elections that each of them leads
 	crashTTL   = 2 * time.Second
-	crashStep  = 40 * time.Millisecond  // between two TTLs, so that leases do not end together
+	crashStep  = 40 * time.Millisecond  // difference between two TTLs, so that leases do not end together
 	crashApart = 700 * time.Millisecond // from one kill to the next
 )
 
-// leadersVariable makes this program a process that leads: the addresses of the nodes, and names of elections.
+// leadersVariable is the environment variable that makes this program a process that leads. Its value is the addresses
+// of the nodes, then the names of the elections.
 const leadersVariable = "REDLOCKFX_BENCH_LEADERS"
 
-// crash measures leaders whose process is killed, each with one follower: the time from when the lease is over until
-// the follower's callback starts.
+// crash measures leaders whose process is killed, each with one follower: the time from the end of the lease until the
+// follower's callback starts.
 func (b *bench) crash(ctx context.Context) {
 	heir := candidate(b.lockers(ctx, 1)[0])
 	names := nextNames(crashes * crashLeads)
@@ -69,7 +70,7 @@ func startLeaders(ctx context.Context, addrs, names []string) *exec.Cmd {
 	process := exec.CommandContext(ctx, must(os.Executable()))
 	process.Env = append(os.Environ(), leadersVariable+"="+strings.Join(slices.Concat(addrs, names), " "))
 	process.Stderr = os.Stderr
-	must(process.StdinPipe()) // its end ends the process
+	must(process.StdinPipe()) // the process ends when its input does
 	lines := bufio.NewScanner(must(process.StdoutPipe()))
 	check(process.Start())
 	for range names {
@@ -81,7 +82,7 @@ func startLeaders(ctx context.Context, addrs, names []string) *exec.Cmd {
 	return process
 }
 
-// kill may be called again.
+// kill kills the process and waits for its end. It may be called again.
 func kill(process *exec.Cmd) {
 	_ = process.Process.Kill()
 	_ = process.Wait()

@@ -15,13 +15,13 @@ const (
 	failoverJobs  = 10_000
 	failoverEvery = "@every 5s"
 	leaderless    = 6 * time.Second // between two leaders: every job has missed a tick
-	failoverTo    = time.Minute     // the first run of a leader, at most
+	failoverTo    = time.Minute     // limit for the first run of a leader
 	newJobs       = 100_000
-	newEvery      = 100             // one of so many new jobs is of every second
-	newWatched    = 5 * time.Second // after all are known
+	newEvery      = 100             // one in this many new jobs is due every second
+	newWatched    = 5 * time.Second // after a majority knows all jobs
 )
 
-// failover measures from the beginning of a term to its first run. The jobs' ticks came while nobody led.
+// failover measures the time from the start of a term to its first run. The jobs' ticks came while nobody led.
 func (b *bench) failover(ctx context.Context) {
 	name := nextName()
 	runs, terms := make(chan time.Time, 1), make(chan *election.Term, 1)
@@ -35,7 +35,7 @@ func (b *bench) failover(ctx context.Context) {
 	for i := range 1 + failovers {
 		s := services[i%len(services)]
 		for len(runs) > 0 {
-			<-runs // of the leader before
+			<-runs // of the previous leader
 		}
 		s.during(ctx, func() {
 			soon, cancel := context.WithTimeoutCause(ctx, failoverTo, errors.New("a new leader runs nothing"))
@@ -54,7 +54,7 @@ func (b *bench) failover(ctx context.Context) {
 	b.report.figure("10,000 jobs, term to first run, longest, ms", ms(quantile(took, 100)))
 }
 
-// first measures the first leader of an election, whose jobs no node has ever seen.
+// first measures the first leader of an election. No node has ever seen its jobs.
 func (b *bench) first(ctx context.Context) {
 	n := b.divided(newJobs)
 	specs := make([]string, newEvery)

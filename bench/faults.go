@@ -13,7 +13,7 @@ import (
 
 const (
 	faultRounds = 5
-	faultCalls  = 300 // healthy, and as many faulty, in a round
+	faultCalls  = 300 // in a round: as many with healthy nodes as with faulty ones
 	slowBy      = 20 * time.Millisecond
 )
 
@@ -22,11 +22,11 @@ type fault struct {
 	what    string
 	addrs   []string
 	happen  func() error
-	mend    func() error // nil: it lasts, so there is one round
-	redsync bool         // one call of redsync beside it, which takes seconds
+	mend    func() error // nil: the fault lasts, so there is one round
+	redsync bool         // compare with one call of redsync, which takes seconds
 }
 
-// faults measures acquiring, not releasing, while nodes are faulty.
+// faults measures the time to acquire, without the release, while nodes are faulty.
 func (b *bench) faults(ctx context.Context) {
 	if nodes < five {
 		check(fmt.Errorf("it needs %d nodes", five))
@@ -73,7 +73,7 @@ func (b *bench) endure(ctx context.Context, f fault) {
 		}
 		if f.mend != nil {
 			check(f.mend())
-			time.Sleep(settling) // the nodes work off what they were sent
+			time.Sleep(settling) // meanwhile the nodes process what they were sent
 		}
 		return s
 	})
@@ -84,8 +84,8 @@ func (b *bench) endure(ctx context.Context, f fault) {
 	}
 }
 
-// p99 returns that of acquiring, in ms, and by how much the most goroutines in the last third of the calls are more than
-// those in the first. A call that failed counts as well, and so does the failure of a release.
+// p99 returns the p99 of acquiring, in ms, and how many more goroutines there were at most in the last third of the
+// calls than in the first third. The time of a failed call counts too. A failed release counts as a failed call.
 func (b *bench) p99(ctx context.Context, p peer) sample {
 	var took []time.Duration
 	var most [3]int // by third

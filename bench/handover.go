@@ -47,7 +47,7 @@ func (b *bench) handover(ctx context.Context) {
 	}
 }
 
-// elect measures a leader that is stopped while others follow, until the callback of the next one starts.
+// elect measures the time from the stop of a leader that has followers until the callback of the next leader starts.
 func (b *bench) elect(ctx context.Context) {
 	const most = 20
 	ours := b.open(ctx, 1+most, func(addrs []string) peer { return candidate(openLocker(addrs)) })
@@ -66,7 +66,7 @@ func (b *bench) elect(ctx context.Context) {
 	}
 }
 
-// repeat takes n samples, some at a time.
+// repeat takes n samples, up to parallel of them at a time.
 func repeat(n, parallel int, measure func() (time.Duration, error)) []time.Duration {
 	took := make([]time.Duration, n)
 	check(each(n, parallel, func(i int) (err error) {
@@ -76,16 +76,16 @@ func repeat(n, parallel int, measure func() (time.Duration, error)) []time.Durat
 	return took
 }
 
-// handOver is the function of that name for Lockers: it waits until the nodes know the waiters.
+// handOver calls the function of the same name for Lockers: they are ready when the nodes know the waiters.
 func (b *bench) handOver(ctx context.Context, peers []peer) (time.Duration, error) {
 	return handOver(ctx, peers, func(name string) error {
 		err := b.waiting(ctx, peers[0].prefix+name, len(peers)-1)
-		return errors.Join(err, pause(10, 30)(name)) // they ask once more after they have subscribed
+		return errors.Join(err, pause(10, 30)(name)) // waiters ask once more after they have subscribed
 	})
 }
 
-// handOver has the first peer hold a lock, and the others wait for it until ready returns. It returns the time from
-// before the release is called until the first of them has the lock.
+// handOver makes the first peer hold a lock while the others wait for it. The first peer releases it when ready
+// returns. handOver returns the time from just before the release is called until one of the others has the lock.
 func handOver(ctx context.Context, peers []peer, ready func(name string) error) (time.Duration, error) {
 	name := nextName()
 	h, err := peers[0].wait(ctx, name)
@@ -123,21 +123,21 @@ func pause(least, most int) func(name string) error {
 	}
 }
 
-// holdFunc is a hold's release.
+// holdFunc is a hold with the function as its Release.
 type holdFunc func(ctx context.Context) error
 
 func (f holdFunc) Release(ctx context.Context) error { return f(ctx) }
 
-// elections begins the name of the lock of an election.
+// elections is the prefix of the name of an election's lock.
 const elections = "election:"
 
-// candidate makes p campaign: it has won when its callback starts.
+// candidate returns a peer that campaigns instead of p waiting for a lock. It has won when its callback starts.
 func candidate(p peer) peer {
 	p.prefix = elections
 	p.wait = func(ctx context.Context, name string) (hold, error) {
 		began := make(chan struct{}, 1)
 		e, err := election.New(p.locker, name, election.OnLeader(func(ctx context.Context) {
-			offer(began, struct{}{}) // nobody wants to know of a second term
+			offer(began, struct{}{}) // a second term does not matter
 			<-ctx.Done()
 		}))
 		if err != nil {
@@ -180,7 +180,7 @@ func offer[T any](to chan<- T, value T) {
 	}
 }
 
-// openLoop makes an elector as it is often written over redsync: try, sleep, try again.
+// openLoop makes an elector as people often write it with redsync: try, sleep, try again.
 func openLoop(addrs []string) peer {
 	p := openRedsync(addrs)
 	p.wait = func(ctx context.Context, name string) (hold, error) {
@@ -196,8 +196,8 @@ func openLoop(addrs []string) peer {
 	return p
 }
 
-// openRueidis makes a peer of rueidislock, which keeps three keys on one node. Of its defaults only the 20 ms are
-// changed that an answer may take: on a busy machine some take longer, and then it may wait forever.
+// openRueidis makes a peer of rueidislock, which keeps three keys on one node. It changes only one default for timing:
+// the 20 ms that an answer may take. On a busy machine some answers take longer, and then rueidislock may wait forever.
 func openRueidis(addrs []string) peer {
 	locker := must(rueidislock.NewLocker(rueidislock.LockerOption{
 		ClientOption:   rueidis.ClientOption{InitAddress: addrs[:1]},

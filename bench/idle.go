@@ -12,9 +12,9 @@ import (
 
 const (
 	idlers   = 20
-	idleFor  = 3 * ttl // some rounds of what an idle waiter does
+	idleFor  = 3 * ttl // several rounds of an idle waiter's work
 	joining  = 20_000
-	joinHeld = 5 * time.Minute // by somebody else
+	joinHeld = 5 * time.Minute // by another process
 )
 
 // idle measures waiters that have nothing to do while the holder extends its lease.
@@ -32,7 +32,8 @@ func (b *bench) follow(ctx context.Context) {
 	b.idling(ctx, "commands a second of a follower", candidate)
 }
 
-// idling has one peer hold a lock, alone and then while others wait for it, whose commands are the difference.
+// idling makes one peer hold a lock, first alone and then while others wait for it. The difference in commands is what
+// the waiters send.
 func (b *bench) idling(ctx context.Context, figure string, as func(peer) peer) {
 	open := func(addrs []string) peer { return as(openLocker(addrs)) }
 	holder := b.open(ctx, 1, open)[0]
@@ -52,7 +53,7 @@ func (b *bench) idling(ctx context.Context, figure string, as func(peer) peer) {
 	check(errors.Join(<-over, h.Release(ctx)))
 }
 
-// rate returns how many commands all nodes together are sent in a second.
+// rate returns how many commands a second all nodes together receive.
 func (b *bench) rate(ctx context.Context) float64 {
 	sent, _ := b.requestsDuring(ctx, func() { time.Sleep(idleFor) })
 	return float64(sent) / idleFor.Seconds()
@@ -66,7 +67,7 @@ func waitInVain(ctx context.Context, p peer, name string) error {
 	return nil
 }
 
-// join measures what it costs one process to start waiting for many names, all held by somebody else.
+// join measures what it costs one process to start waiting for many locks that another process holds.
 func (b *bench) join(ctx context.Context) {
 	locker := b.lockers(ctx, 1)[0]
 	names := nextNames(joining)

@@ -16,7 +16,7 @@ const (
 	followedJobs = 1000
 )
 
-// jobs measures what jobs cost that are not due.
+// jobs measures the cost of jobs that are not due.
 func (b *bench) jobs(ctx context.Context) {
 	b.nextTicks()
 	b.manyJobs(ctx)
@@ -52,7 +52,7 @@ func (b *bench) manyJobs(ctx context.Context) {
 	b.report.figure("a job of a follower, KiB", (heap()-before)/float64(n))
 	s.during(ctx, func() {
 		s.known(ctx, b.admins, nodes)
-		b.quiet(ctx) // the leader tries again what busy nodes did not answer in time
+		b.quiet(ctx) // the leader repeats requests that busy nodes did not answer in time
 		b.report.figure("a job of the leader, KiB", (heap()-before)/float64(n))
 		used := processorTime()
 		time.Sleep(restFor)
@@ -60,7 +60,7 @@ func (b *bench) manyJobs(ctx context.Context) {
 	})
 }
 
-// heap returns what is in use, in KiB.
+// heap returns how much of the heap is in use, in KiB.
 func heap() float64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -68,7 +68,7 @@ func heap() float64 {
 	return float64(m.HeapAlloc) / 1024
 }
 
-// followJobs measures processes that have jobs and do not lead. What the leader sends is left out.
+// followJobs measures processes that have jobs and do not lead. The leader's commands are subtracted.
 func (b *bench) followJobs(ctx context.Context) {
 	name := nextName()
 	var alone float64

@@ -1,5 +1,6 @@
-// Bench measures packages redlock, election and scheduler on five redis-server processes that it starts, some of it
-// beside redsync and rueidislock. It exits with status 1 when a requirement is missed. README.md explains each row.
+// Bench measures packages redlock, election and scheduler on five redis-server processes that it starts. Some rows
+// compare them with redsync and rueidislock. It exits with status 1 if a requirement is missed. README.md explains each
+// row.
 package main
 
 import (
@@ -22,26 +23,26 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
-// nodes is how many there are. The limits are for five.
+// nodes is the number of nodes. The limits are for five.
 var nodes = five
 
-// nodesVariable tells the number to processes that this program starts.
+// nodesVariable is the environment variable that passes the number on to processes that this program starts.
 const nodesVariable = "REDLOCKFX_BENCH_NODES"
 
 const (
 	five     = 5
-	maxTime  = 90 * time.Minute // of all rows together, far above what they take
+	maxTime  = 90 * time.Minute // for all rows together, far above what they take
 	settling = 500 * time.Millisecond
-	closing  = 20 * time.Second // of all peers of a row together
+	closing  = 20 * time.Second // for all peers of a row together
 )
 
 // bench is what the rows share.
 type bench struct {
 	cluster  *redisproc.Cluster
-	admins   []redis.UniversalClient // one per node, for looking at it
+	admins   []redis.UniversalClient // one per node, to inspect it
 	peers    []peer                  // opened by the row; closed after it
-	clusters []*redisproc.Cluster    // the same, after the peers
-	divisor  int                     // of the numbers of jobs
+	clusters []*redisproc.Cluster    // started by the row; closed after the peers
+	divisor  int                     // divides the numbers of jobs
 	report   report
 }
 
@@ -151,7 +152,7 @@ func (b *bench) measure(ctx context.Context, r row) (err error) {
 	}()
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = cause.(failure).error // it panics again where check did not
+			err = cause.(failure).error // panics again if the cause is not a failure
 		}
 	}()
 	r.measure(b, ctx)
@@ -161,7 +162,7 @@ func (b *bench) measure(ctx context.Context, r row) (err error) {
 // failure is what check panics with.
 type failure struct{ error }
 
-// check ends the row if there is an error. As testing.T.Fatal, it may only be called on the goroutine of the row.
+// check ends the row if there is an error. Like testing.T.Fatal, it may only be called on the goroutine of the row.
 func check(err error) {
 	if err != nil {
 		panic(failure{err})

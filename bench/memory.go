@@ -15,13 +15,13 @@ import (
 const (
 	idleJobs     = 10_000
 	recordedJobs = 1000
-	keptRecords  = 50              // kept of a job, at least
-	recordedRuns = 65              // of each job: what is kept is cut now and then
-	recordedIn   = 4 * time.Minute // at most
+	keptRecords  = 50              // at least this many are kept for a job
+	recordedRuns = 65              // of each job: older records are trimmed only now and then
+	recordedIn   = 4 * time.Minute // limit for all runs
 	keysAtOnce   = 10_000
 )
 
-// memory is what the nodes use.
+// memory is how much memory the nodes use.
 type memory struct{ largest float64 } // KiB, of the node that uses most
 
 // memory measures what the nodes keep for jobs that have not run, that have run often, and that are forgotten.
@@ -38,7 +38,7 @@ func (b *bench) memory(ctx context.Context) {
 	b.recorded(ctx, p, before)
 }
 
-// recorded is of jobs with all records that are kept.
+// recorded measures jobs that have as many records as nodes keep.
 func (b *bench) recorded(ctx context.Context, p peer, before memory) {
 	n := b.divided(recordedJobs)
 	var ended atomic.Int64
@@ -67,7 +67,7 @@ func (b *bench) recorded(ctx context.Context, p peer, before memory) {
 	})
 }
 
-// used returns what the nodes use for everything.
+// used returns how much memory the nodes use in total.
 func (b *bench) used(ctx context.Context) (m memory) {
 	for _, admin := range b.admins {
 		used := must(admin.InfoMap(ctx, "memory").Result())["Memory"]["used_memory"]
@@ -78,8 +78,8 @@ func (b *bench) used(ctx context.Context) (m memory) {
 	return m
 }
 
-// reportMemory reports what a node keeps for each job of a service, of the node that keeps most. Beside it is the growth
-// of all that it uses, which includes its buffers.
+// reportMemory reports what the node that keeps most keeps for each job of a service. Beside it is the growth of the
+// largest used_memory, which includes buffers.
 func (b *bench) reportMemory(ctx context.Context, figure string, s service, before memory) {
 	grown := (b.used(ctx).largest - before.largest) / float64(s.count)
 	var most float64
@@ -99,7 +99,7 @@ func kept(ctx context.Context, admin redis.UniversalClient, election string) (ki
 			pipe := admin.Pipeline()
 			var sizes []*redis.IntCmd
 			for _, key := range keys {
-				sizes = append(sizes, pipe.MemoryUsage(ctx, key, 0)) // 0: of all elements, not of a sample
+				sizes = append(sizes, pipe.MemoryUsage(ctx, key, 0)) // 0: measure all elements, not a sample
 			}
 			if len(keys) > 0 {
 				must(pipe.Exec(ctx))

@@ -14,11 +14,11 @@ const (
 	weekOfHours  = 7 * 24
 	monthOfHours = 31 * 24
 	hourlyJobs   = 50
-	untilServed  = 10 * time.Second // by nodes that have just begun to keep jobs
+	untilServed  = 10 * time.Second // limit for nodes that have just started to keep jobs
 )
 
-// month measures what is left on a node of jobs that tick for long. The ticks are a millisecond apart: what is kept
-// does not depend on that.
+// month measures what a node keeps of jobs that have ticked for a long time. The ticks are a millisecond apart, because
+// their distance does not change what the node keeps.
 func (b *bench) month(ctx context.Context) {
 	b.lockers(ctx, 1) // the nodes grant locks
 	q := quorum.New(b.admins, b.cluster.Addrs(), quorum.Config{Timeout: time.Second, Now: time.Now})
@@ -51,7 +51,7 @@ type writer struct {
 	seq    int
 }
 
-// prepare returns when the nodes serve the writer.
+// prepare waits until the nodes serve the writer.
 func (w *writer) prepare(ctx context.Context, jobs []string) {
 	ctx, cancel := context.WithTimeoutCause(ctx, untilServed, errors.New("the nodes do not serve a writer of jobs"))
 	defer cancel()
@@ -83,7 +83,7 @@ func (w *writer) tick(ctx context.Context, jobs []string, since, at time.Time) {
 	w.write(ctx, jobs, jobstore.Write{State: state, Ended: []jobstore.Record{ended}})
 }
 
-// write stores the same for all jobs.
+// write stores the same state for all jobs.
 func (w *writer) write(ctx context.Context, jobs []string, what jobstore.Write) {
 	var writes []*jobstore.Write
 	for _, job := range jobs {

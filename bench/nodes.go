@@ -14,16 +14,16 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
 )
 
-// inside are the commands that only our scripts call, and those with which this program looks at the nodes.
+// inside are the commands that only our scripts call, and those with which this program inspects the nodes.
 var inside = strings.Fields(`get set incr del pexpire pexpireat pttl hget hmget hset hgetall hdel hkeys hlen zadd
 	hscan zrangebylex zrevrangebyscore time publish info scan memory|usage pubsub pubsub|numsub`)
 
-// command is what a node has counted of a command since its start.
+// command is how often a node has run a command since its start, and for how long.
 type command struct{ calls, micros int }
 
 var statistics = regexp.MustCompile(`cmdstat_(\S+):calls=(\d+),usec=(\d+),`)
 
-// commands returns what all nodes have counted, by node and command.
+// commands returns these counts, by node and command.
 func (b *bench) commands(ctx context.Context) []map[string]command {
 	all := make([]map[string]command, nodes)
 	for i, admin := range b.admins {
@@ -49,7 +49,7 @@ func (b *bench) requests(ctx context.Context) (counts []int) {
 	return counts
 }
 
-// requestsDuring returns how many requests all nodes together, and the busiest one, were sent while fn ran.
+// requestsDuring returns how many requests all nodes together, and the busiest one, received while fn ran.
 func (b *bench) requestsDuring(ctx context.Context, fn func()) (sum, most int) {
 	before := b.requests(ctx)
 	fn()
@@ -60,7 +60,7 @@ func (b *bench) requestsDuring(ctx context.Context, fn func()) (sum, most int) {
 	return sum, most
 }
 
-// quiet returns since when the nodes are sent next to nothing.
+// quiet waits until the nodes receive almost no requests, and returns since when.
 func (b *bench) quiet(ctx context.Context) time.Time {
 	for {
 		check(context.Cause(ctx))
@@ -71,7 +71,7 @@ func (b *bench) quiet(ctx context.Context) time.Time {
 	}
 }
 
-// waiting returns when the nodes know of so many who wait for a lock.
+// waiting waits until the nodes know at least this many waiters for a lock.
 func (b *bench) waiting(ctx context.Context, name string, waiters int) error {
 	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
@@ -90,7 +90,8 @@ func (b *bench) waiting(ctx context.Context, name string, waiters int) error {
 	return nil
 }
 
-// freeAt returns when a lock expires on a majority of nodes. It is rather early, by the time that an answer travels.
+// freeAt returns when a lock expires on a majority of nodes. The result is too early by the time that an answer
+// travels.
 func (b *bench) freeAt(ctx context.Context, name string) time.Time {
 	ends := make([]time.Time, nodes)
 	check(each(nodes, nodes, func(i int) error {
@@ -103,14 +104,14 @@ func (b *bench) freeAt(ctx context.Context, name string) time.Time {
 	return ends[nodes/2]
 }
 
-// processorTime returns what this process has used so far.
+// processorTime returns the processor time that this process has used so far.
 func processorTime() time.Duration {
 	var used syscall.Rusage
 	check(syscall.Getrusage(syscall.RUSAGE_SELF, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// processorTimeOfANode returns what the first node has used so far.
+// processorTimeOfANode returns the processor time that the first node has used so far.
 func (b *bench) processorTimeOfANode(ctx context.Context) time.Duration {
 	used := must(b.admins[0].InfoMap(ctx, "cpu").Result())["CPU"]
 	seconds := must(strconv.ParseFloat(used["used_cpu_user"], 64)) + must(strconv.ParseFloat(used["used_cpu_sys"], 64))

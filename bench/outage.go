@@ -14,11 +14,11 @@ import (
 
 const (
 	outageFor   = 5 * time.Second
-	outageExtra = 30 * time.Second // beyond the guard, until the test gives up on a leader
+	outageExtra = 30 * time.Second // how long after the guard the row gives up waiting for a leader
 )
 
 // outage measures a single node that dies and comes back without the lease, as after a failover that lost the newest
-// writes: from its death until the next leader's callback starts. The figure has the outage itself.
+// writes. The figure is the time from its death until the next leader's callback starts, outage included.
 func (b *bench) outage(ctx context.Context) {
 	ttls := []time.Duration{10 * time.Second, 30 * time.Second, time.Minute}
 	for range ttls {
@@ -69,7 +69,7 @@ func outageOf(ctx context.Context, single *redisproc.Cluster, ttl time.Duration)
 	return next.Sub(died), err
 }
 
-// leader waits for the next one of a node that has to wait out its guard.
+// leader waits for the next leader. The node may have to wait out its guard first.
 func leader(ctx context.Context, leads <-chan time.Time, ttl time.Duration) (time.Time, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, ttl+outageFor+outageExtra, errors.New("nobody leads"))
 	defer cancel()

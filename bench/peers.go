@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	ttl       = 10 * time.Second // of a lock, unless said otherwise
+	ttl       = 10 * time.Second // of a lock, unless stated otherwise
 	warmUps   = 200              // calls of all peers together, before anything is measured or broken
-	waitLimit = 20 * time.Second // with calls that fail in the warm-up: new nodes grant nothing for a TTL
+	waitLimit = 20 * time.Second // limit for failing warm-up calls: new nodes grant nothing for a TTL
 )
 
 // peer is one process's way to a lock, or to leadership, with clients of its own.
 type peer struct {
-	try, wait func(ctx context.Context, name string) (hold, error) // one attempt; until it is won or ctx is done
+	try, wait func(ctx context.Context, name string) (hold, error) // one attempt; attempts until it wins or ctx is done
 	close     func(ctx context.Context) error
-	locker    *redlock.Locker // nil if it is another library
-	prefix    string          // what its locks' names begin with
+	locker    *redlock.Locker // nil for another library
+	prefix    string          // of the names of its locks
 }
 
 // hold is a lock that was won.
@@ -39,7 +39,7 @@ func (b *bench) lockers(ctx context.Context, n int) []peer {
 	return b.open(ctx, n, func(addrs []string) peer { return openLocker(addrs) })
 }
 
-// open opens n peers for the row, which have their connections and scripts when it returns.
+// open opens n peers for the row. They have their connections and scripts when it returns.
 func (b *bench) open(ctx context.Context, n int, open func(addrs []string) peer) []peer {
 	all := make([]peer, n)
 	for i := range all {
@@ -50,7 +50,7 @@ func (b *bench) open(ctx context.Context, n int, open func(addrs []string) peer)
 	return all
 }
 
-// warmUp makes calls until so many have succeeded.
+// warmUp makes calls until the given number have succeeded.
 func warmUp(ctx context.Context, p peer, calls int, newName func() string) error {
 	deadline := time.Now().Add(waitLimit)
 	for calls > 0 {
@@ -77,7 +77,7 @@ func acquireAndRelease(ctx context.Context, p peer, name string) error {
 
 var namesUsed atomic.Int64
 
-// nextName returns one that was never used before.
+// nextName returns a name that was never used before.
 func nextName() string { return "bench-" + strconv.FormatInt(namesUsed.Add(1), 10) }
 
 func nextNames(n int) (all []string) {
@@ -119,7 +119,7 @@ func lockerOn(clients []redis.UniversalClient, opts ...redlock.Option) peer {
 
 func openRedsync(addrs []string) peer { return redsyncOf(addrs, ttl) }
 
-// redsyncOf makes a peer whose holds are redsyncHold. Expiry is that of its locks.
+// redsyncOf makes a peer whose holds are redsyncHold. Its locks have this expiry.
 func redsyncOf(addrs []string, expiry time.Duration) peer {
 	clients := clientsOf(addrs)
 	var pools []redsyncredis.Pool
@@ -145,7 +145,7 @@ type redsyncHold struct{ *redsync.Mutex }
 func (h redsyncHold) Extend(ctx context.Context) error  { return refusal(h.ExtendContext(ctx)) }
 func (h redsyncHold) Release(ctx context.Context) error { return refusal(h.UnlockContext(ctx)) }
 
-// refusal reads redsync's answers: it may say no without an error, and yes with one.
+// refusal returns the error of a call that redsync refused: redsync may refuse without an error, and succeed with one.
 func refusal(ok bool, err error) error {
 	if ok {
 		return nil

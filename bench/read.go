@@ -13,11 +13,11 @@ import (
 const (
 	readJobs    = 10_000
 	reads       = 11
-	readIn      = 40 * time.Second // by when the nodes know all jobs; each runs once then
-	readJobsRun = 2 * time.Minute  // by when all of them have run
+	readIn      = 40 * time.Second // until the one tick of each job; the nodes know all jobs by then
+	readJobsRun = 2 * time.Minute  // limit for all of them to run
 )
 
-// read measures a follower that reads the jobs of the leader, each of which has run once.
+// read measures a follower that reads the leader's jobs. Each job has run once.
 func (b *bench) read(ctx context.Context) {
 	n, name := b.divided(readJobs), nextName()
 	leader := b.lockers(ctx, 1)[0]
@@ -44,7 +44,7 @@ func (b *bench) read(ctx context.Context) {
 	})
 }
 
-// readAll is of all jobs at once.
+// readAll measures reading all jobs at once.
 func (b *bench) readAll(ctx context.Context, s service, trips *trips) {
 	var took, counts []float64
 	calls, micros := b.scriptsDuring(ctx, func() {
@@ -59,7 +59,7 @@ func (b *bench) readAll(ctx context.Context, s service, trips *trips) {
 	b.report.figure("Jobs of 10,000, a script on a node, ms", float64(micros)/float64(calls)/1000)
 }
 
-// timed calls fn some times, and returns what each call took, in ms and in round trips.
+// timed calls fn several times, and returns what each call took, in ms and in round trips.
 func timed(trips *trips, fn func()) (took, counts []float64) {
 	for range reads {
 		start := time.Now()

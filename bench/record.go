@@ -15,7 +15,7 @@ type recorded struct {
 	Command string
 	Machine string
 	Date    string
-	Failed  int // calls
+	Failed  int // calls that failed
 	Figures []figure
 }
 
@@ -25,11 +25,11 @@ type figure struct {
 	Value  float64
 	Beside float64 `json:",omitempty"`
 	Ratio  float64 `json:",omitempty"`
-	Is     string  `json:",omitempty"` // what is beside
-	Limit  string  `json:",omitempty"` // and whether it was kept
+	Is     string  `json:",omitempty"` // what Beside is
+	Limit  string  `json:",omitempty"` // and whether it was met
 }
 
-// record replaces the rows in the file by those that were measured now, and keeps the others.
+// record replaces those rows in the file that were measured now, and keeps the others.
 func record(file, machine string, now time.Time, rows map[string]recorded) error {
 	all := map[string]recorded{}
 	text, err := os.ReadFile(file)
@@ -54,7 +54,7 @@ func record(file, machine string, now time.Time, rows map[string]recorded) error
 	var out bytes.Buffer
 	lines := json.NewEncoder(&out)
 	lines.SetIndent("", "\t")
-	lines.SetEscapeHTML(false) // it has <= and &&
+	lines.SetEscapeHTML(false) // the texts have <= and &&
 	if err := lines.Encode(all); err != nil {
 		return err
 	}

@@ -12,11 +12,11 @@ import (
 
 const (
 	leases         = 10_000
-	renewers       = 64              // goroutines that extend redsync's, and those that take leases
-	renewEvery     = 8 * time.Second // all leases are there by then
-	redsyncLasting = 2 * time.Minute // taken and extended meanwhile
+	renewers       = 64              // goroutines that take leases, or extend those of redsync
+	renewEvery     = 8 * time.Second // all leases are taken by then
+	redsyncLasting = 2 * time.Minute // redsync's locks are taken and extended within this time
 
-	// All leases should be on all nodes, since a node that misses one costs a request to repair it.
+	// All leases should be on all nodes, because repairing a node that misses one costs a request.
 	takeEvery    = time.Second / 3000 // so that the slowest node keeps up
 	renewTimeout = time.Second        // of a node
 )
@@ -76,7 +76,8 @@ func (b *bench) renew(ctx context.Context) {
 	}
 }
 
-// together returns the time that spans cover. As extensions are moved to a grid, there are pauses between them.
+// together returns the total time that spans cover. There are pauses between them, because extensions are aligned to a
+// grid.
 func together(spans []span) (total time.Duration) {
 	slices.SortFunc(spans, func(a, b span) int { return a.from.Compare(b.from) })
 	var end time.Time

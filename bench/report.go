@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// report prints one line per figure, with its limit if it has one, and at the end the limits that were missed.
+// report prints a line for each figure, with its limit if it has one. At the end it prints the limits that were missed.
 type report struct {
-	unjudged bool // other numbers of jobs or nodes than the limits are made for
+	unjudged bool // the numbers of jobs or nodes are not those that the limits are made for
 	row      row
-	open     map[string]limit // of the row: those whose figure was not printed yet
+	open     map[string]limit // limits of the row whose figure was not printed yet
 	missed   []string
 	rows     map[string]recorded // that were measured, for -record
 	mu       sync.Mutex          // guards the rest
-	failed   int                 // calls of the row
+	failed   int                 // calls of the row that failed
 	lastErr  error
 }
 
@@ -51,7 +51,7 @@ func (r *report) keep(f figure) {
 	r.rows[r.row.name] = row
 }
 
-// latency prints p50 and p99, alone if nothing is beside.
+// latency prints p50 and p99, alone if beside is empty.
 func (r *report) latency(name string, took, beside []time.Duration, is string) {
 	for _, percent := range []int{50, 99} {
 		name, value := fmt.Sprintf("%s, p%d ms", name, percent), ms(quantile(took, percent))
@@ -64,8 +64,8 @@ func (r *report) latency(name string, took, beside []time.Duration, is string) {
 	}
 }
 
-// judge compares a figure with its limit, and returns what to print about it. Of lines of the same name only the first
-// is judged.
+// judge compares a figure with its limit, and returns what to print about it. If several lines have the same name, only
+// the first is judged.
 func (r *report) judge(name string, value, ratio float64) string {
 	l, found := r.open[name]
 	if !found || r.unjudged {
@@ -88,7 +88,7 @@ func (r *report) judge(name string, value, ratio float64) string {
 	return text + ": MISSED"
 }
 
-// fail counts a call that failed, and whose time is not counted. It may be called concurrently.
+// fail counts a failed call. It may be called concurrently.
 func (r *report) fail(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,7 +96,7 @@ func (r *report) fail(err error) {
 	r.lastErr = err
 }
 
-// end prints how many calls of the row failed. A limit without a figure is missed.
+// end prints how many calls of the row failed. A limit without a figure counts as missed.
 func (r *report) end() {
 	if row, measured := r.rows[r.row.name]; measured {
 		row.Failed = r.failed
@@ -121,7 +121,7 @@ func (r *report) conclude() (missed bool) {
 	return len(r.missed) > 0
 }
 
-// format shows three digits.
+// format shows about three digits.
 func format(x float64) string {
 	switch {
 	case x == float64(int64(x)) || x >= 100:

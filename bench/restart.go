@@ -15,12 +15,12 @@ const (
 	restartNodes   = 3
 	restartJob     = "of every second"
 	restartHealthy = 10 * time.Second // watched before the restart
-	restartWatched = 30 * time.Second // and from it on: longer than the node grants nothing
+	restartWatched = 30 * time.Second // watched from the restart on: longer than the node grants nothing
 	untilFirstRun  = time.Minute
 )
 
-// restart measures a job of every second while one node of three restarts and has lost its data. The other jobs are not
-// due.
+// restart measures a job that is due every second while one node of three restarts without its data. The other jobs are
+// not due.
 func (b *bench) restart(ctx context.Context) {
 	for _, size := range []struct {
 		what string
@@ -32,7 +32,7 @@ func (b *bench) restart(ctx context.Context) {
 	}
 }
 
-// restartWith returns the longest gaps before and since the restart.
+// restartWith returns the longest gaps before and after the restart.
 func (b *bench) restartWith(ctx context.Context, n int) (healthy, restarted time.Duration) {
 	three := must(redisproc.Start(ctx, restartNodes))
 	b.clusters = append(b.clusters, three)
@@ -61,7 +61,7 @@ func (b *bench) restartWith(ctx context.Context, n int) (healthy, restarted time
 	return healthy, restarted
 }
 
-// starts are when runs have started of jobs of every second. Its methods may be called concurrently.
+// starts has the times at which runs of jobs of every second started. Its methods may be called concurrently.
 type starts struct {
 	mu  sync.Mutex
 	all []time.Time
@@ -88,8 +88,8 @@ func (s *starts) first(ctx context.Context) time.Time {
 	}
 }
 
-// gap returns by how much more than a second passed without a start, at most, in an interval. It begins with the last
-// start before it.
+// gap returns by how much the longest time without a start in an interval exceeds a second. The first such time begins
+// with the last start before the interval.
 func (s *starts) gap(from, to time.Time) (longest time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

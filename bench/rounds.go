@@ -8,11 +8,11 @@ import (
 	"sync/atomic"
 )
 
-// sample is what one contestant reached in one round, figure by figure.
+// sample is the figures of one contestant in one round.
 type sample []float64
 
-// rounds measures contestants in turn, in reverse order in every second round, so that other work on the machine hits
-// all of them. For each contestant it returns the median of each figure, and the median of the rounds' ratios to
+// rounds measures contestants in turn, so that other work on the machine hits all of them. Every second round has the
+// reverse order. For each contestant it returns the median of each figure, and the median of the rounds' ratios to
 // contestant 0.
 func rounds(n, contestants int, measure func(contestant int) sample) (medians, ratios []sample) {
 	got, quotients := make([][]sample, contestants), make([][]sample, contestants)
@@ -51,8 +51,7 @@ func medianOf(samples []sample) sample {
 	return medians
 }
 
-// quantile returns the smallest value that at least so many percent do not exceed. It sorts values. The p99 of fewer
-// than 100 values is the largest.
+// quantile returns the given percentile of values, and sorts them. The p99 of fewer than 100 values is the largest.
 func quantile[T cmp.Ordered](values []T, percent int) T {
 	slices.Sort(values)
 	return values[min(len(values)*percent/100, len(values)-1)]
@@ -74,7 +73,7 @@ func each(n, goroutines int, do func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// inBackground calls do with 0 to n-1, all at once, and sends their error when all have returned.
+// inBackground calls do with 0 to n-1, all at once, and sends their joined error when all have returned.
 func inBackground(n int, do func(i int) error) <-chan error {
 	over := make(chan error, 1)
 	go func() { over <- each(n, n, do) }()

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// row measures one theme. Its limits are requirements, by the name of the figure.
+// row measures one topic. Its limits are requirements, by the name of the figure.
 type row struct {
 	name    string
 	measure func(*bench, context.Context)
 	limits  map[string]limit
 }
 
-// limit is what a figure must be, or its ratio to the figure beside it.
+// limit is the bound of a figure, or of its ratio to the figure beside it.
 type limit struct {
 	ofRatio, isLeast bool
 	bound            float64
@@ -25,7 +25,7 @@ func atLeast(bound float64) limit      { return limit{isLeast: true, bound: boun
 func ratioAtMost(bound float64) limit  { return limit{ofRatio: true, bound: bound} }
 func ratioAtLeast(bound float64) limit { return limit{ofRatio: true, isLeast: true, bound: bound} }
 
-// allRows in the order of the table. The last one leaves a node dead.
+// allRows are in the order of the table. The last one leaves a node dead.
 var allRows = []row{
 	{"speed", (*bench).speed, map[string]limit{
 		"goroutines: 1, p50 µs":      ratioAtMost(0.95),
@@ -82,7 +82,7 @@ var allRows = []row{
 	{"runs", (*bench).runs, map[string]limit{"runs a second": atLeast(25_000)}},
 	{"failover", (*bench).failover, map[string]limit{"10,000 jobs, term to first run, ms": atMost(300)}},
 	{"first", (*bench).first, map[string]limit{
-		"100,000 jobs, until each of 1,000 of every second has run, s": atMost(3), // with up to a second to its next tick
+		"100,000 jobs, until each of 1,000 of every second has run, s": atMost(3), // including up to a second until its next tick
 		"jobs of every second, longest gap ms":                         atMost(100),
 	}},
 	{"restart", (*bench).restart, map[string]limit{
@@ -96,7 +96,7 @@ var allRows = []row{
 	{"change", (*bench).change, map[string]limit{
 		"Add to 1,000,000 jobs, p50 ms":      atMost(1),
 		"Remove of 1,000,000 jobs, p50 ms":   atMost(1),
-		"a change of 1,000,000 jobs, CPU ms": ratioAtMost(2), // more jobs than a cache holds; what grew with them would be hundreds
+		"a change of 1,000,000 jobs, CPU ms": ratioAtMost(2), // more jobs than a cache holds; a cost that grew with them would be hundreds
 	}},
 	{"jobs", (*bench).jobs, map[string]limit{
 		"next tick of a spec, µs":                   atMost(2),
@@ -109,7 +109,7 @@ var allRows = []row{
 	{"memory", (*bench).memory, map[string]limit{
 		"an idle job on a node, KiB":           atMost(0.5),
 		"a job with 50 records on a node, KiB": atMost(6),
-		"a forgotten job on a node, KiB":       atMost(0.01), // what is left does not grow with the jobs
+		"a forgotten job on a node, KiB":       atMost(0.01), // what a node keeps does not grow with the jobs
 	}},
 	{"month", (*bench).month, map[string]limit{"a job on a node, KiB": ratioAtMost(1.05)}},
 	{"faults", (*bench).faults, map[string]limit{

@@ -14,10 +14,10 @@ import (
 
 const (
 	everySecond = "* * * * * *"
-	untilKnown  = 10 * time.Minute // of 1,000,000 jobs
+	untilKnown  = 10 * time.Minute // limit for 1,000,000 jobs
 )
 
-// setup says what a service is made of.
+// setup describes a service.
 type setup struct {
 	name    string   // of the election
 	count   int      // of its jobs, which are called "job 0", "job 1", ...
@@ -46,7 +46,7 @@ func newService(p peer, s setup) service {
 	return made
 }
 
-// job makes one more job, which is not added.
+// job makes one more job, but does not add it.
 func (s service) job(name, spec string) scheduler.Job {
 	return scheduler.Job{Name: name, Spec: spec, Run: func(_ context.Context, run scheduler.Run) error {
 		s.run(run)
@@ -61,7 +61,7 @@ func (s service) during(ctx context.Context, fn func()) {
 	check(c.Release(ctx))
 }
 
-// known waits until at least so many nodes know all jobs of the service, and returns when they did.
+// known waits until at least atLeast nodes know all jobs of the service, and returns the time.
 func (s service) known(ctx context.Context, admins []redis.UniversalClient, atLeast int) time.Time {
 	ctx, cancel := context.WithTimeoutCause(ctx, untilKnown, errors.New("the nodes do not know all jobs yet"))
 	defer cancel()
@@ -79,7 +79,7 @@ func (s service) known(ctx context.Context, admins []redis.UniversalClient, atLe
 	}
 }
 
-// distantSpecs are mixed, and none is due within half an hour.
+// distantSpecs returns specs of several kinds. None is due within half an hour.
 func distantSpecs() []string {
 	away := time.Now().UTC().Add(12 * time.Hour)
 	m, h := away.Minute(), away.Hour()

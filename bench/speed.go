@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	speedRounds    = 21 // many short ones, so that a burst of other work spoils few
+	speedRounds    = 21 // many short rounds, so that a burst of other work spoils few
 	stretch        = 100 * time.Millisecond
 	overheadRounds = 15
 	overheadCalls  = 100
-	loadedCalls    = 1280 // by loaders
+	loadedCalls    = 1280 // by all loaders together
 	loaders        = 128
 )
 
@@ -37,8 +37,8 @@ func (b *bench) speed(ctx context.Context) {
 	}
 }
 
-// pairs has goroutines acquire and release for a stretch, each time another name. It returns p50 in µs, operations a
-// second and allocations of an operation. The allocations are the whole process's, so that work which a peer leaves to
+// pairs makes goroutines acquire and release for a stretch, with a new name each time. It returns p50 in µs, operations
+// a second and allocations of an operation. The allocations are those of the whole process, so that work in a peer's
 // other goroutines counts too.
 func (b *bench) pairs(ctx context.Context, p peer, goroutines int) sample {
 	took := make([][]time.Duration, goroutines)
@@ -68,8 +68,8 @@ func (b *bench) pairs(ctx context.Context, p peer, goroutines int) sample {
 	return sample{p50, n / elapsed.Seconds(), float64(after.Mallocs-before.Mallocs) / n}
 }
 
-// bareAcquire is the least that a node has to do for a lock. It is sent to all nodes at once, as a lock is: they share the
-// cores.
+// bareAcquire is the least that a node has to do for a lock. Like a lock, it is sent to all nodes at once, because they
+// share the cores.
 var bareAcquire = redis.NewScript(`return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) and 1 or 0`)
 
 // overhead measures the time that a node takes for its part of a grant and of a refusal.
@@ -102,7 +102,7 @@ func (b *bench) overhead(ctx context.Context) {
 			return nil
 		})
 		check(each(len(held), loaders, func(i int) error { return held[i].Release(ctx) }))
-		time.Sleep(settling) // the nodes have answered all
+		time.Sleep(settling) // meanwhile the nodes answer all requests
 		return s
 	})
 	for figure, what := range []string{"a grant on a node, µs", "a refusal on a node, µs", "a grant under load, µs"} {
@@ -110,8 +110,8 @@ func (b *bench) overhead(ctx context.Context) {
 	}
 }
 
-// overheadOf returns how many µs a node takes for a grant and for a refusal, one after the other, and for a grant where
-// many take locks at once: there one script may deal with several.
+// overheadOf returns how many µs a node takes for a grant and for a refusal, one after the other, and for a grant while
+// many take locks at once. Under that load, one script may grant several locks.
 func (b *bench) overheadOf(ctx context.Context, grant, refuse func(name string) error) sample {
 	names := nextNames(overheadCalls)
 	oneByOne := func(do func(name string) error) float64 {
@@ -124,7 +124,7 @@ func (b *bench) overheadOf(ctx context.Context, grant, refuse func(name string) 
 	more := nextNames(loadedCalls)
 	_, micros := b.scriptsDuring(ctx, func() {
 		check(each(len(more), loaders, func(i int) error { return grant(more[i]) }))
-		time.Sleep(settling) // the slowest node has answered all
+		time.Sleep(settling) // meanwhile the slowest node answers all requests
 	})
 	return sample{granted, refused, float64(micros) / float64(nodes*len(more))}
 }

@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	tickSamples   = 120 // of one job a second
+	tickSamples   = 120 // of one job, one a second
 	tripSamples   = 21  // the same
 	triggers      = 40
-	firstTicks    = 3                     // not counted: the nodes get their scripts
-	beforeTick    = 20 * time.Millisecond // what is sent so early may be for the tick
+	firstTicks    = 3                     // not counted, because the nodes load their scripts
+	beforeTick    = 20 * time.Millisecond // requests sent up to this long before a tick may be for it
 	untilAccepted = 3 * time.Second       // a job that the nodes have never seen does not run in its first two seconds
 )
 
-// ticks measures how long after it is due a run starts, and what it takes.
+// ticks measures how long after its tick a run starts, and how many round trips that takes.
 func (b *bench) ticks(ctx context.Context) {
 	all := b.lockers(ctx, 2)
 	b.ticking(ctx, all[0])
@@ -27,7 +27,7 @@ func (b *bench) ticks(ctx context.Context) {
 // tick is a run of a job of every second.
 type tick struct{ due, started time.Time }
 
-// ticksOf calls do with n ticks of one job that a peer runs.
+// ticksOf calls do for n ticks of one job that a peer runs.
 func ticksOf(ctx context.Context, p peer, n int, do func(tick)) {
 	ticks := make(chan tick, 1)
 	newService(p, setup{name: nextName(), count: 1, specs: []string{everySecond}, run: func(run scheduler.Run) {
@@ -47,7 +47,7 @@ func (b *bench) ticking(ctx context.Context, p peer) {
 	b.report.latency("tick to run", took, nil, "")
 }
 
-// roundTrips reports the median: now and then a renewal of the lease is sent beside a tick.
+// roundTrips reports the median, because now and then a renewal of the lease is sent along with a tick.
 func (b *bench) roundTrips(ctx context.Context) {
 	p, trips := b.openWatched(ctx)
 	var counts []int
@@ -57,7 +57,7 @@ func (b *bench) roundTrips(ctx context.Context) {
 	b.report.figure("round trips before a run starts", float64(quantile(counts, 50)))
 }
 
-// triggering is of runs that another process than the leader asks for.
+// triggering measures runs that a process other than the leader triggers.
 func (b *bench) triggering(ctx context.Context, all []peer) {
 	name := nextName()
 	began := make(chan time.Time, 1)
@@ -73,7 +73,7 @@ func (b *bench) triggering(ctx context.Context, all []peer) {
 			start := time.Now()
 			check(services[1].jobs.Trigger(ctx, "job 0"))
 			took[i] = must(receive(ctx, began)).Sub(start)
-			time.Sleep(20 * time.Millisecond) // its end is recorded
+			time.Sleep(20 * time.Millisecond) // meanwhile the leader records the end of the run
 		}
 		b.report.latency("Trigger to run", took, nil, "")
 	})

@@ -71,8 +71,8 @@ func (c *watchedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// between returns how many round trips there were one after the other: the most that were sent after from and answered
-// before to, each sent after the one before it was answered. It forgets what it has seen.
+// between returns the largest number of sequential round trips: sent after from, answered before to, and each sent
+// after the previous one was answered. It forgets all round trips so far.
 func (t *trips) between(from, to time.Time) (n int) {
 	t.mu.Lock()
 	all := t.all

@@ -13,12 +13,13 @@ import (
 	"time"
 )
 
-// waiterVariable makes this program a process that waits for locks: the addresses of the nodes.
+// waiterVariable is the environment variable that makes this program a process that waits for locks. Its value is the
+// addresses of the nodes.
 const waiterVariable = "REDLOCKFX_BENCH_WAITER"
 
-// What a waiter is sent, and what it answers, in lines. It is sent the name of a lock, answers wonLine and the time if it
-// wins it, and holds it until it is sent stopLine. Then it gives the lock back or stops waiting, and answers doneLine. It
-// answers doneLine once at the start, too, when it has its connections.
+// These lines are the protocol of a waiter. It reads the name of a lock. If it wins the lock, it answers wonLine with
+// the time. When it reads stopLine, it releases the lock or stops waiting, and answers doneLine. It also answers
+// doneLine once at the start, when it has its connections.
 const (
 	stopLine = "stop"
 	wonLine  = "won"
@@ -31,10 +32,10 @@ type waiters []*waiter
 type waiter struct {
 	process *exec.Cmd
 	input   io.Writer
-	done    chan error // holds an answer to stopLine
+	done    chan error // holds one answer: the result of doneLine, or why there is none
 }
 
-// start starts one more process, and returns when it has its connections. Each win of it is sent to won.
+// start starts one more process, and returns when it has its connections. It sends the time of each win to won.
 func (all *waiters) start(ctx context.Context, addrs []string, won chan<- time.Time) {
 	w := &waiter{process: exec.CommandContext(ctx, must(os.Executable())), done: make(chan error, 1)}
 	w.process.Env = append(os.Environ(), waiterVariable+"="+strings.Join(addrs, " "))
@@ -72,7 +73,7 @@ func (all waiters) send(line string) error {
 	})
 }
 
-// areDone returns when all have answered doneLine.
+// areDone waits until all have answered doneLine.
 func (all waiters) areDone(ctx context.Context) error {
 	return each(len(all), 1, func(i int) error {
 		answered, err := receive(ctx, all[i].done)
@@ -86,8 +87,8 @@ func (all waiters) kill() {
 	}
 }
 
-// handOver has holder hold a lock and all wait for it. It returns the time from before the release is called until the
-// first of them has the lock.
+// handOver makes holder hold a lock and all wait for it. It returns the time from just before the release is called
+// until the first waiter has the lock.
 func (all waiters) handOver(ctx context.Context, b *bench, holder peer, won chan time.Time) (time.Duration, error) {
 	name := nextName()
 	h, err := holder.wait(ctx, name)
@@ -109,9 +110,9 @@ func (all waiters) handOver(ctx context.Context, b *bench, holder peer, won chan
 		return 0, err
 	}
 	for len(won) > 0 {
-		<-won // of others, until they were stopped
+		<-won // from others that won before they were stopped
 	}
-	return first.Sub(released.Round(0)), nil // by the wall clock, which processes share
+	return first.Sub(released.Round(0)), nil // Round(0): by the wall clock, which processes share
 }
 
 // beWaiter runs in the other process, until its standard input ends.
@@ -126,7 +127,7 @@ func beWaiter(ctx context.Context, variable string) {
 		over := inBackground(1, func(int) error {
 			h, err := p.wait(waiting, name)
 			if err != nil {
-				return nil // it was stopped, or the parent does not hear of a win in time
+				return nil // it was stopped; without a win, the parent times out
 			}
 			fmt.Println(wonLine, time.Now().UnixNano())
 			<-waiting.Done()
@@ -143,5 +144,5 @@ func beWaiter(ctx context.Context, variable string) {
 	}
 }
 
-// waiterName is one that no other process uses.
+// waiterName returns a name that no other process uses.
 func waiterName() string { return fmt.Sprintf("%s-of-%d", nextName(), os.Getpid()) }

@@ -50,8 +50,8 @@ func (c call) known() fx.Option {
 		if c.name == "" {
 			which = "is for redlockfx.Module"
 		}
-		return fmt.Errorf("redlockfx: %v %s, but the application has no %s, it has %s: add it, or name "+
-			"another one with redlockfx.For", c, which, c.option(), cmp.Or(strings.Join(has, ", "), "no election"))
+		return fmt.Errorf("redlockfx: %v %s, but the application has no %s (it has %s): add it, or name "+
+			"another election with redlockfx.For", c, which, c.option(), cmp.Or(strings.Join(has, ", "), "no election"))
 	}, fx.ParamTags(allElections)))
 }
 
@@ -108,7 +108,7 @@ func (c call) collect(constructor any, shapes ...shape) fx.Option {
 	}
 	hint := ""
 	if strings.EqualFold(fmt.Sprintf("%T", constructor), "fx.annotated") {
-		hint = "; pass the function itself, and let it take parameters that need a tag in a parameter object, a struct with fx.In"
+		hint = "; pass the function itself, and put parameters that need a tag into a parameter object (a struct with fx.In)"
 	}
 	return fx.Error(fmt.Errorf("redlockfx: %v takes a function that returns %s, and maybe an error; this is a %T%s",
 		c, strings.Join(results, " or "), constructor, hint))

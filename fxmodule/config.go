@@ -32,13 +32,13 @@ type Config struct {
 	TLSKeyFile  string `yaml:"tls_key_file" env:"TLS_KEY_FILE"`
 	// TLSServerName is the name in the nodes' certificates; default the host in each URL.
 	TLSServerName string `yaml:"tls_server_name" env:"TLS_SERVER_NAME"`
-	// TTL is how long the lease lasts without renewal, and so about how long nobody leads after a crash; default 10 s.
+	// TTL is how long the lease lasts without renewal; default 10 s. After a crash, nobody leads for about that long.
 	TTL time.Duration `yaml:"ttl" env:"TTL"`
 	// MaxTTL is the longest TTL of any lease under the prefix; default TTL.
 	MaxTTL time.Duration `yaml:"max_ttl" env:"MAX_TTL"`
 	// RenewEvery is the time from one renewal to the next; default TTL/3.
 	RenewEvery time.Duration `yaml:"renew_every" env:"RENEW_EVERY"`
-	// NodeTimeout is how long a node may take to answer; default TTL/50 within 20 to 200 ms.
+	// NodeTimeout is how long a node may take to answer; default TTL/50, but at least 20 ms and at most 200 ms.
 	NodeTimeout time.Duration `yaml:"node_timeout" env:"NODE_TIMEOUT"`
 	// DrainTimeout is how long runs and callbacks may take to finish at a stop; default 10 s. fx.StopTimeout must be
 	// longer: see the package documentation.
@@ -46,9 +46,9 @@ type Config struct {
 	// StopMargin is the time that work has to stop if the leader cannot renew: its contexts end that long before
 	// another replica can lead. Default TTL/5.
 	StopMargin time.Duration `yaml:"stop_margin" env:"STOP_MARGIN"`
-	// Cooldown is how long a leader that gave up by itself does not campaign; default TTL/2.
+	// Cooldown is how long a leader that gave up on its own does not campaign; default TTL/2.
 	Cooldown time.Duration `yaml:"cooldown" env:"COOLDOWN"`
-	// MaxTenure is the time after which a leader hands over by itself, plus or minus up to TenureJitter; default never.
+	// MaxTenure is the time after which a leader hands over on its own, plus or minus up to TenureJitter; default never.
 	MaxTenure    time.Duration `yaml:"max_tenure" env:"MAX_TENURE"`
 	TenureJitter time.Duration `yaml:"tenure_jitter" env:"TENURE_JITTER"`
 	// Standby is how long this replica waits before it campaigns when nobody leads; default 0.
@@ -57,13 +57,13 @@ type Config struct {
 	// show who leads, or trigger and pause jobs. Without it a process campaigns as soon as it has a job or a
 	// callback.
 	Observe bool `yaml:"observe" env:"OBSERVE"`
-	// NoRestartGuard lets nodes grant leases as soon as they have started, or lost their data. It is only for nodes
-	// that are thrown away, in tests.
+	// NoRestartGuard lets nodes grant leases as soon as they have started, or lost their data. Use it only in tests,
+	// with throwaway nodes.
 	NoRestartGuard bool `yaml:"no_restart_guard" env:"NO_RESTART_GUARD"`
 	// UnseenRestarts accepts nodes whose scripts may not call INFO. [redlock.WithUnseenRestarts] says which
 	// guarantees that costs.
 	UnseenRestarts bool `yaml:"unseen_restarts" env:"UNSEEN_RESTARTS"`
-	// Identity names this replica for people, for example by its pod; default host, process and a random part.
+	// Identity names this replica for people, for example after its pod; default host, process and a random part.
 	Identity string `yaml:"identity" env:"IDENTITY"`
 	// Value is published while this replica leads, for example its address; default "".
 	Value string `yaml:"value" env:"VALUE"`

@@ -13,9 +13,9 @@
 //
 // # Needs and provides
 //
-// Module needs a [Config], from fx.Supply or [Settings], and nodes. For addresses in the Config it makes clients and
-// closes them; or the application adds its own clients with [Node]. Both or neither is an error. Module provides
-// *redlock.Locker, *election.Elector and *scheduler.Scheduler, and nothing else.
+// Module needs a [Config], from fx.Supply or [Settings], and nodes. If the Config has their addresses, Module makes
+// the clients and closes them. Otherwise the application adds its own clients with [Node]. Both or neither is an
+// error. Module provides *redlock.Locker, *election.Elector and *scheduler.Scheduler, and nothing else.
 //
 // [Job], [OnLeader] and [Middleware] add jobs, callbacks and the middleware of all jobs. These, and whatever they
 // depend on, may take the Locker, the Elector and the Scheduler. Module logs to a *zap.Logger if the application
@@ -24,8 +24,8 @@
 //
 // [Named] adds a second election to the same application, and [For] makes a helper apply to it. fx.New fails if a
 // helper's election is not in the application, if a constructor lacks a dependency, or if the Config is missing. The
-// error names the helper and the file and line of its call. Take parameters that need a tag in a parameter object, a
-// struct with fx.In; helpers do not accept fx.Annotate.
+// error names the helper and the file and line of its call. Put parameters that need a tag into a parameter object (a
+// struct with fx.In), because helpers do not accept fx.Annotate.
 //
 // # Start
 //

@@ -40,8 +40,8 @@ func OnLeader(fn any, opts ...GroupOption) fx.Option {
 	return c.collect(fn, collected("callbacks", itself[func(context.Context)]))
 }
 
-// Middleware wraps the Run of every job, as scheduler.WithMiddleware does. Each of constructors is a function that
-// takes its dependencies and returns a scheduler.Middleware, and maybe an error; or a [For]. The first is the
+// Middleware wraps the Run of every job, as scheduler.WithMiddleware does. Each argument is either a [For] or a
+// function that takes its dependencies and returns a scheduler.Middleware, and maybe an error. The first is the
 // outermost. Middleware of an earlier call is outside that of a later one.
 func Middleware(constructors ...any) fx.Option {
 	var opts []GroupOption
@@ -69,9 +69,9 @@ func Middleware(constructors ...any) fx.Option {
 }
 
 // Hooks adds hooks. constructor returns redlock.Hooks, election.Hooks or scheduler.Hooks, and maybe an error. Without
-// [For] they apply to all elections in the application, like Hooks that it provides without a helper. All hooks of an
-// election are called: first those without a helper, then those of all elections, then its own, each in the order of
-// the calls.
+// [For] they apply to all elections in the application, like Hooks that the application provides without a helper. All
+// hooks of an election are called: first those without a helper, then those of all elections, then the election's own,
+// each in the order of the calls.
 func Hooks(constructor any, opts ...GroupOption) fx.Option {
 	c, err := newCall("Hooks", opts)
 	if err != nil {
@@ -97,9 +97,9 @@ func Node(constructor any, opts ...GroupOption) fx.Option {
 }
 
 // Locker gives an election an existing Locker instead of nodes. constructor returns a *redlock.Locker, and maybe an
-// error. Elections that share a Locker share its connections. Its maker configures and closes it. So the fields of
-// this election's Config that configure a Locker (Nodes, KeyPrefix, MaxTTL, NodeTimeout, NoRestartGuard,
-// UnseenRestarts) must be empty. To share the Locker of Module:
+// error. Elections that share a Locker share its connections. Whoever makes the Locker configures and closes it. So the
+// fields of this election's Config that configure a Locker (Nodes, the TLS fields, KeyPrefix, MaxTTL, NodeTimeout,
+// NoRestartGuard, UnseenRestarts) must be empty. To share the Locker of Module:
 //
 //	redlockfx.Locker(func(l *redlock.Locker) *redlock.Locker { return l }, redlockfx.For("two"))
 func Locker(constructor any, opts ...GroupOption) fx.Option {

@@ -15,8 +15,8 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// inspect reports missing dependencies that fx does not report. An optional parameter is empty if nothing provides
-// it. It is also empty, without an error of fx, if its constructor lacks a dependency.
+// inspect reports missing dependencies that fx does not report. fx leaves an optional parameter empty if nothing
+// provides it, and also, without an error, if its constructor lacks a dependency.
 func (t target) inspect(
 	dot fx.DotGraph, config Config, log *zap.Logger, lock redlock.Hooks, terms election.Hooks, jobs scheduler.Hooks,
 ) error {

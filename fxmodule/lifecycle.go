@@ -34,8 +34,8 @@ type campaign struct {
 	problem error         // why it could not, set before drained is closed
 }
 
-// follow appends the hook that starts and stops the election. The first election that stops starts the drain of all,
-// at the same time; then each waits for its own.
+// follow appends the hook that starts and stops the election. The first election that stops starts the drains of all
+// elections at once; then each waits for its own drain.
 func (m *module) follow(lc fx.Lifecycle, shutdowner fx.Shutdowner, all []*module) {
 	m.campaign.shutdowner = shutdowner
 	lc.Append(fx.Hook{
@@ -110,7 +110,7 @@ func (m *module) ended(err error) {
 // fail stops the application, because Run has ended and can never lead again.
 func (m *module) fail(err error) {
 	m.campaign.failure = err
-	m.campaign.log.Error("the election has failed, the application is stopped", zap.Error(err))
+	m.campaign.log.Error("the election has failed, stopping the application", zap.Error(err))
 	if err := m.campaign.shutdowner.Shutdown(fx.ExitCode(1)); err != nil {
 		m.campaign.log.Error("failed to stop the application", zap.Error(err))
 	}
@@ -166,8 +166,8 @@ func (m *module) drain(ctx context.Context) error {
 	}
 }
 
-// closeLocker closes the Locker, and logs an error of Close. If nodes are unreachable, locks may be left that expire
-// by themselves. That is no reason for the application to fail or to wait long.
+// closeLocker closes the Locker, and logs an error of Close. If nodes are unreachable, locks may stay there until they
+// expire. That is no reason for the application to fail or to wait long.
 func closeLocker(ctx context.Context, locker *redlock.Locker, log logger) {
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()

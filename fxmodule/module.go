@@ -69,8 +69,8 @@ type module struct {
 	campaign   campaign
 }
 
-// wrap is the middleware of every job. It looks up the application's middleware at each run, because those may depend
-// on the Scheduler and so exist only after it, but before any run.
+// wrap is the middleware of every job. It looks up the application's middleware at the job's first run, because
+// middleware may depend on the Scheduler, and so is built after it, but before any run.
 func (m *module) wrap(next func(context.Context, scheduler.Run) error) func(context.Context, scheduler.Run) error {
 	wrapped := sync.OnceValue(func() func(context.Context, scheduler.Run) error {
 		for _, wrap := range slices.Backward(m.middleware) {

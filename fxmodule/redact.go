@@ -69,8 +69,8 @@ func (c Config) String() string {
 // GoString returns the same for %#v.
 func (c Config) GoString() string { return "redlockfx.Config" + c.String() }
 
-// Format writes the result of String or GoString for every verb. Only for %w and %p, which go vet refuses for a
-// Config, fmt does not call it and shows the Config as it is.
+// Format writes the result of String or GoString for every verb. The exceptions are %w and %p, which go vet refuses
+// for a Config: fmt does not call Format for them, and shows the Config as it is.
 func (c Config) Format(s fmt.State, verb rune) {
 	switch {
 	case verb == 'v' && s.Flag('#'):

@@ -63,7 +63,7 @@ func TestModule_RefusesWhatIsForNoElection(t *testing.T) {
 		}
 		t.Run(name+" without For", func(t *testing.T) {
 			refused(t, []string{name + " at", "refuse_test.go:", "is for redlockfx.Module",
-				`the application has no redlockfx.Module, it has redlockfx.Named("two")`}, fx.Module("billing", opt), redlockfx.Named("two"),
+				`the application has no redlockfx.Module (it has redlockfx.Named("two"))`}, fx.Module("billing", opt), redlockfx.Named("two"),
 				redlockfx.Settings(func() redlockfx.Config {
 					return redlockfx.Config{Name: "x", Nodes: []string{"127.0.0.1:1"}}
 				}, redlockfx.For("two")))

@@ -15,8 +15,8 @@ type clock struct {
 	shared time.Duration // the shared time at base
 }
 
-// newClock reads both clocks several times, and uses the pair with the least time between the two reads. If the
-// process was not scheduled in between, the clock would stay wrong by that time.
+// newClock reads both clocks several times, and uses the pair with the least time between the two reads. With a single
+// pair, a process that was not scheduled between the reads would have a clock that stays wrong by that time.
 func newClock() (clock, error) {
 	var best clock
 	least := time.Duration(math.MaxInt64)

@@ -55,8 +55,8 @@ func start(t *testing.T, nodes *redisproc.Cluster, s settings) *cluster {
 	return startLinked(t, nodes, 0, s)
 }
 
-// startLinked also gives each replica, by name, its own proxy in front of each of the first nodes. Proxies run in
-// this process, and are slow when the machine is busy, so nodes that should stay healthy have none.
+// startLinked also gives each replica, by name, its own proxy in front of each of the first nodes. Nodes that should
+// stay healthy have no proxy, because proxies run in this process, and are slow when the machine is busy.
 func startLinked(t *testing.T, nodes *redisproc.Cluster, first int, s settings) *cluster {
 	t.Helper()
 	c := newCluster(t, nodes, s)
@@ -166,7 +166,7 @@ func (c *cluster) await(what string, match func(integration.Event) bool) integra
 	}
 }
 
-// answering returns how long nodes take now to answer a PING, directly and through the links of each replica.
+// answering measures how long nodes take to answer a PING, directly and through the links of each replica.
 func (c *cluster) answering() string {
 	var told strings.Builder
 	took := func(addr string) {
@@ -191,14 +191,14 @@ func (c *cluster) answering() string {
 	return told.String()
 }
 
-// told returns the events from number seen on, and a channel that is closed at the next event.
+// told returns the events after the first seen ones, and a channel that is closed at the next event.
 func (c *cluster) told(seen int) ([]integration.Event, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.events[seen:]), c.more
 }
 
-// leader waits until a replica leads and a run of its job has returned, and returns the event of that.
+// leader waits until a replica leads and a run of its job has returned, and returns that run's event.
 func (c *cluster) leader() integration.Event {
 	c.t.Helper()
 	return c.await("run", func(e integration.Event) bool { return e.Kind == integration.RunEnd })
@@ -220,8 +220,8 @@ func (c *cluster) inTerm(kind integration.Kind, leader integration.Event) integr
 	})
 }
 
-// endOf returns the stop deadline of the leader's term, and when the context of its callback was done, if there is an
-// event of that.
+// endOf returns the stop deadline of the leader's term, and the time when the context of its callback was done, if an
+// event shows it.
 func (c *cluster) endOf(leader integration.Event) (deadline, done time.Duration) {
 	events, _ := c.told(0)
 	for _, e := range events {
@@ -236,7 +236,7 @@ func (c *cluster) endOf(leader integration.Event) (deadline, done time.Duration)
 	return deadline, done
 }
 
-// lost waits until the context of the leader's callback is done, which must be because of a loss.
+// lost waits until the context of the leader's callback is done. The cause must be a loss of the lease.
 func (c *cluster) lost(leader integration.Event) integration.Event {
 	c.t.Helper()
 	over := c.inTerm(integration.LeadDone, leader)
@@ -247,9 +247,9 @@ func (c *cluster) lost(leader integration.Event) integration.Event {
 	return over
 }
 
-// stays waits until the leader has led for d since then and has run every tick of that time. It fails if the
-// leadership changed. It returns the last event of the leader. The job must be one of [steady], because others skip
-// ticks on a busy machine.
+// stays waits until the leader has led for d after since and has run every tick of that time. It fails if the
+// leadership changed. It returns the last event of the leader. The replicas must have the settings of [steady], because
+// other jobs skip ticks on a busy machine.
 func (c *cluster) stays(leader integration.Event, since, d time.Duration) integration.Event {
 	c.t.Helper()
 	var first time.Time // tick

@@ -14,7 +14,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
-// Cases mostly wait, so more of them run at a time than the machine has processors. No other test runs meanwhile,
+// Cases mostly wait, so more cases run at a time than the machine has processors. No other test runs at the same time,
 // because the links of all cases pass through this process. Cases that break no node share nodes, each with its own
 // prefix.
 func TestConformance_OfRedisServers(t *testing.T) {
@@ -47,7 +47,7 @@ func TestConformance_OfRedisServers(t *testing.T) {
 	cases.Wait()
 }
 
-// servers are the first nodes of a cluster, as a case sees them. An error of theirs ends the case.
+// servers are the first nodes of a cluster, as a case sees them. If one of their methods fails, the case ends.
 type servers struct {
 	t       *testing.T
 	cluster *redisproc.Cluster

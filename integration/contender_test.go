@@ -19,7 +19,7 @@ const (
 	leaseTTL  = time.Second
 )
 
-// The events of a contender. For each call they have when it returned and, as Since, when it started, except for polled.
+// The events of a contender. At is when a call returned and, except for polled, Since is when it started.
 const (
 	acquired  integration.Kind = "acquired"  // with the deadline
 	extended  integration.Kind = "extended"  // with the new deadline
@@ -36,7 +36,7 @@ type contender struct {
 	locker *redlock.Locker
 }
 
-// contend returns only if it cannot start.
+// contend is the main function of a contender. It returns only if it cannot start.
 func (r *replica) contend() error {
 	locker, err := redlock.Open(r.Nodes, redlock.WithTTL(leaseTTL), redlock.WithNodeTimeout(leaseTTL/5))
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *contender) acquire() *redlock.Lease {
 	return lease
 }
 
-// hold polls the lease and extends it sometimes. At the end it releases it, or lets it expire.
+// hold polls the lease and extends it sometimes. At the end it releases the lease, or lets it expire.
 func (c *contender) hold(lease *redlock.Lease) {
 	for c.random.IntN(5) > 0 {
 		_ = retry.Sleep(context.Background(), c.upTo(leaseTTL/5))

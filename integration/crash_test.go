@@ -17,7 +17,7 @@ import (
 // caughtUpAfter is how late a run must be to count as caught up.
 const caughtUpAfter = 5 * time.Second
 
-// crash is a place between a tick and the record of its run's end, where a leader is held and killed.
+// crash is a point between a tick and the record of its run's end, where the test holds and kills a leader.
 type crash struct {
 	name  string
 	judge func() func(request) verdict // makes gates hold the leader there
@@ -156,7 +156,7 @@ func (row crash) play(t *testing.T, nodes *redisproc.Cluster, s settings) {
 	c.wantEachTick(want)
 }
 
-// reach returns the tick for which the leader is held where the test kills it.
+// reach waits until the leader is held at the point where the test kills it, and returns the tick.
 func (row crash) reach(c *cluster, g *gates) time.Time {
 	c.t.Helper()
 	if row.hold != nil {

@@ -57,7 +57,8 @@ func TestEviction_OfKeysWithATTLCostsNothing(t *testing.T) {
 	})
 }
 
-// A policy that evicts any key takes the guard with the locks, so the node grants nothing until all of them have ended.
+// A policy that evicts any key takes the guard along with the locks. So the node grants nothing until all of those
+// locks have ended.
 func TestEviction_OfAnyKeyCostsAvailabilityAlone(t *testing.T) {
 	t.Parallel()
 	eachEviction(t, []string{"allkeys-lru", "allkeys-random"}, func(t *testing.T, e *eviction) {
@@ -223,7 +224,7 @@ type win struct {
 	beside bool // the other lease was valid at the same time
 }
 
-// startRival starts a rival that ends with the test, or with stop.
+// startRival starts a rival. It ends with the test, or when stop is called.
 func startRival(t *testing.T, l *redlock.Locker, held *redlock.Lease) *rival {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &rival{done: cancel, ended: make(chan struct{})}

@@ -15,8 +15,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// faults are played in three parallel sequences: of processes, of links and of nodes. So faults of different kinds
-// may overlap, but not faults of one kind.
+// faults are three sequences that run in parallel: faults of processes, of links and of nodes. So faults of different
+// kinds may overlap, but not faults of one kind.
 type faults [3][]fault
 
 // fault starts after a pause and ends after some time.

@@ -11,7 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// It would vote twice.
+// Otherwise the server would vote twice.
 func TestNode_ListedUnderTwoAddressesIsRefusedOnce(t *testing.T) {
 	t.Parallel()
 	nodes := startServers(t, 2)

@@ -16,7 +16,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Somebody who may only publish cannot make waiting processes ask the nodes without a pause.
+// A user who may only publish cannot make waiting processes ask the nodes without a pause.
 //
 // The test does not run in parallel, because its traffic would slow other tests down.
 func TestFlood_OfMessagesWakesNobodyWithoutPause(t *testing.T) {

@@ -44,7 +44,7 @@ const (
 	unasked            // the request is held back
 )
 
-// hold is the request for which a connection's answers are held back, if any, until the connection is closed.
+// hold is the request, if any, for which a connection's answers are held back until the connection is closed.
 type hold = atomic.Pointer[<-chan struct{}]
 
 // newGates opens gates, and closes them after the test.
@@ -65,7 +65,7 @@ func newGates(t *testing.T, nodes *redisproc.Cluster) *gates {
 	return g
 }
 
-// set sets the judge of requests for ticks after that one. The judge is called by one goroutine at a time.
+// set sets the judge of requests for ticks later than after. One goroutine at a time calls the judge.
 func (g *gates) set(after time.Time, judge func(request) verdict) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -77,7 +77,7 @@ func (g *gates) set(after time.Time, judge func(request) verdict) {
 	}
 }
 
-// wait waits until n gates hold something back, and returns its tick.
+// wait waits until n gates hold back a request or an answer, and returns its tick.
 func (g *gates) wait(t *testing.T, n int) (tick time.Time) {
 	t.Helper()
 	for seen := make(map[int]bool); len(seen) < n; {
@@ -140,7 +140,7 @@ func (g *gates) accept(i int, listener net.Listener, node string) {
 	}
 }
 
-// ask passes on what the client writes. go-redis writes a command, or a pipeline of commands, in one call.
+// ask passes on the client's requests. go-redis writes a command, or a pipeline of commands, in one call.
 func (g *gates) ask(i int, client, server net.Conn, until *hold) {
 	defer client.Close()
 	defer server.Close()
@@ -192,7 +192,7 @@ func (g *gates) judged(r request) (verdict, <-chan struct{}) {
 	return g.judge(r), g.open
 }
 
-// goesOn waits until what is held back is released (true) or dropped (false).
+// goesOn waits until the gates release what they hold back (true) or drop it (false).
 func (g *gates) goesOn(open <-chan struct{}) bool {
 	select {
 	case <-open:

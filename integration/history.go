@@ -47,12 +47,12 @@ const (
 	Sample    Kind = "sample"   // what the replica believes, several times a second
 	Deadline  Kind = "deadline" // the stop deadline has moved, or may have
 	Watch     Kind = "watch"    // from now on it checks without a pause whether it leads
-	Exit      Kind = "exit"     // the process is about to end by itself
+	Exit      Kind = "exit"     // the process is about to end on its own
 )
 
 const never = time.Duration(math.MaxInt64)
 
-// term is one term in the history. Times without an event are never.
+// term is one term in the history. If an event is missing, its time is the constant never.
 type term struct {
 	replica  string
 	token    uint64
@@ -112,9 +112,8 @@ func checkBeliefs(events []Event, terms []*term) (problems []error) {
 	return problems
 }
 
-// checkRuns accepts a run that starts before the stop deadline. Its tick may have been claimed just before the term
-// was asked to end, and then it runs while the leader drains. checkTerms checks that it returns before the next term
-// starts.
+// checkRuns accepts a run that starts before the stop deadline. If its tick was claimed just before the term began to
+// stop, it runs while the leader drains. checkTerms checks that it returns before the next term starts.
 func checkRuns(events []Event, terms []*term) (problems []error) {
 	ran := make(map[string]Event)
 	for _, e := range events {

@@ -18,8 +18,8 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// One node of five is hostile. Whatever it answers, the others continue, errors name it with a reason, it is not
-// asked without a pause, and no answer costs much.
+// One node of five is hostile. Whatever it answers, the others continue, and errors name it with a reason. The library
+// does not ask it without a pause, and no answer costs much.
 //
 // The test does not run in parallel, because its traffic would slow other tests down.
 func TestHostileNode_TheOthersGoOn(t *testing.T) {

@@ -23,7 +23,7 @@ func (c *cluster) observe() *scheduler.Scheduler {
 	return s
 }
 
-// wantRecord waits until a replica that does not lead sees this outcome of a tick.
+// wantRecord waits until an observer that does not lead sees this outcome of a tick.
 func (c *cluster) wantRecord(tick time.Time, state scheduler.State, replica string, attempt int) {
 	c.t.Helper()
 	s := c.observe()
@@ -66,8 +66,8 @@ func (c *cluster) states(tick time.Time) []string {
 	return states
 }
 
-// stored waits until a node has stored a tick after that time. If it had lost its state, a leader has written to it
-// since.
+// stored waits until a node has stored a tick later than since. If the node had lost its state, this shows that a
+// leader has written to it again.
 func (c *cluster) stored(node int, since time.Time) {
 	c.t.Helper()
 	server := admins(c.t, c.nodes.Addrs())[node]
@@ -76,8 +76,8 @@ func (c *cluster) stored(node int, since time.Time) {
 	})
 }
 
-// allStore waits until a replica leads and all nodes have stored the first tick that it ran, or a later one. It returns the
-// event of the first.
+// allStore waits until a replica leads and all nodes have stored the first tick that it ran, or a later one. It returns
+// the event of that first tick.
 func (c *cluster) allStore() integration.Event {
 	c.t.Helper()
 	leader := c.leader()
@@ -105,7 +105,7 @@ func runsOf(events []integration.Event) (runs map[time.Time]int, first, last tim
 	return runs, first, last
 }
 
-// wantEachTick checks that each tick, from the first to the last that ran, ran as often as given, or once if not given.
+// wantEachTick checks that each tick from the first to the last that ran has run once, or as often as but says.
 func (c *cluster) wantEachTick(but map[time.Time]int) {
 	c.t.Helper()
 	events, _ := c.told(0)

@@ -61,11 +61,11 @@ func TestTerminatedLeader_FinishesItsWorkAndHandsOverAtOnce(t *testing.T) {
 	c.stays(next, next.At, ttl)
 }
 
-// When a run has just returned, the next tick is 700 ms away, so the process cannot be stopped between the check of
-// its term and the start of a run.
+// The test stops the process just after a run has returned. The next tick is then 700 ms away, so the stop cannot fall
+// between the check of the term and the start of a run.
 //
-// A callback that is added when the process wakes must wait for the process's next term, which comes when the other
-// replicas have gone.
+// A callback that is added when the process wakes must wait for the process's next term. That term starts when the
+// other replicas are gone.
 func TestStoppedLeader_KnowsWhenItWakesThatItLeadsNoMore(t *testing.T) {
 	t.Parallel()
 	c := start(t, startNodes(t, nodeCount), steady())

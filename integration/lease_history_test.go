@@ -73,7 +73,7 @@ func TestLease_HistoryOfProcessesUnderFaultsIsThatOfALock(t *testing.T) {
 	faulting.Wait()
 }
 
-// newSeed returns the seed of the variable, or a random one, and logs it.
+// newSeed returns the seed from the environment variable, or a random one, and logs it.
 func newSeed(t *testing.T) uint64 {
 	t.Helper()
 	seed := rand.Uint64()

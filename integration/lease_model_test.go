@@ -45,7 +45,8 @@ var leaseModel = (&porcupine.NondeterministicModel{
 	DescribeState: func(state any) string { return state.(grant).String() },
 }).ToModel()
 
-// orOver returns the possible states of the grant at that time.
+// orOver returns the possible states of the grant at a time: if it may have ended by then, also the state after its
+// end.
 func (g grant) orOver(at time.Duration) []grant {
 	if g.over || at < g.until {
 		return []grant{g}

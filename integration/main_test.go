@@ -14,8 +14,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 )
 
-// atATime is how many tests run in parallel unless -parallel sets another number. Tests mostly wait for leases to
-// end, so there are more than processors.
+// atATime is how many tests run in parallel unless -parallel sets another number. It may exceed the number of
+// processors, because tests mostly wait for leases to end.
 const atATime = "8"
 
 var (

@@ -10,7 +10,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Some managed services block CLIENT. Connections have no name there, but everything works.
+// Some managed services block CLIENT. There, connections have no name, but everything else works.
 func TestOpen_NamesItsConnectionsWhereTheServerTakesNames(t *testing.T) {
 	t.Parallel()
 	for _, blocked := range []bool{false, true} {

@@ -37,7 +37,7 @@ func TestLeader_StaysWhileAMinorityOfNodesHangs(t *testing.T) {
 	c.stays(leader, woken, ttl)
 }
 
-// Somebody makes these nodes run a script that does not end, so they answer nothing else.
+// The minority runs a script that does not end, so it answers nothing else.
 func TestLeader_StaysWhileAMinorityOfNodesIsBusy(t *testing.T) {
 	t.Parallel()
 	c := start(t, startNodes(t, nodeCount), steady())
@@ -173,8 +173,8 @@ func (c *cluster) leaderOfAll() integration.Event {
 	return leader
 }
 
-// leaseOnAll waits until one lease is on all nodes. After a split vote it is only on a majority at first, which could
-// not lose a node.
+// leaseOnAll waits until one lease is on all nodes. After a split vote the lease is only on a majority at first, and
+// would not survive the loss of a node.
 func (c *cluster) leaseOnAll() {
 	c.t.Helper()
 	servers := admins(c.t, c.nodes.Addrs())
@@ -187,7 +187,7 @@ func (c *cluster) leaseOnAll() {
 	})
 }
 
-// lostInTime waits until the leader's context is done, which must be while nobody else can lead.
+// lostInTime waits until the leader's context is done. That must happen while nobody else can lead.
 func (c *cluster) lostInTime(leader integration.Event) integration.Event {
 	c.t.Helper()
 	over := c.lost(leader)

@@ -15,11 +15,11 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// rest is how long nodes are left alone when they grant again. A node that lost its jobs refuses their ticks for 2 s.
+// rest is how long nodes are left alone after they grant again. A node that lost its jobs refuses their ticks for 2 s.
 const rest = 3 * time.Second
 
-// outages kills minorities of nodes, one after another. They come back without their locks, in each way of
-// forgetting, and with guards.
+// outages kills minorities of nodes, one after another. Each time, the nodes come back guarded, in one of the ways in
+// which a server may lose locks.
 type outages struct {
 	away atomic.Bool // a node is down, or does not grant yet
 	made []string    // read it only when play has returned

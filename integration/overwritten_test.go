@@ -25,8 +25,8 @@ func TestOverwrittenLocksOfOneNode_TheOthersGoOn(t *testing.T) {
 }
 
 // eachOverwriting overwrites the data of one node of five while a leader leads, and while the next one takes over.
-// Each way has its own election, and uses another node. Two other nodes answer later than that node, so no majority
-// answers without it.
+// Each way has its own election and its own node. Two other nodes answer later than that node, so that its answer is
+// part of every majority.
 func eachOverwriting(t *testing.T, ways []records.Overwriting) {
 	oneOfMany(t)
 	all := startNodes(t, nodeCount)

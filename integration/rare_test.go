@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// rarely is long enough that all nodes can be restarted in between, each when the one before grants again.
+// rarely is the time between two ticks. It is long enough to restart all nodes in between, each after the previous one
+// grants again.
 const rarely = 15 * time.Second
 
 func TestRareTick_RunsWhenAllNodesHaveBeenRestartedSinceTheLast(t *testing.T) {

@@ -51,7 +51,7 @@ var usual = settings{
 	RunFor: runFor,
 }
 
-// steady returns usual settings with a job that runs each tick, even on a busy machine, though late.
+// steady returns usual settings with a job that runs each tick, even if late because the machine is busy.
 func steady() settings {
 	s := usual
 	s.EachTick = true
@@ -110,7 +110,7 @@ func beProcess(variable string) int {
 	return 0
 }
 
-// campaign returns after SIGTERM.
+// campaign is the main function of a replica. It returns after SIGTERM.
 func (r *replica) campaign() error {
 	log, err := zap.NewDevelopment(zap.AddStacktrace(zap.PanicLevel))
 	if err != nil {
@@ -223,9 +223,9 @@ func (r *replica) sample(ctx context.Context, elector *election.Elector) {
 	}
 }
 
-// watch waits for SIGUSR1 to a leader. Then it checks without a pause whether the process leads, until it finds that
-// the process had been stopped. It logs the first answer after that, which usually comes before any timer of the
-// process has run, and registers a callback.
+// watch waits until a leader gets SIGUSR1. Then it checks without a pause whether the process leads, until it notices
+// that the process was stopped for a while. It registers a callback, and logs the first answer after the stop. That
+// answer usually comes before any timer of the process has run.
 func (r *replica) watch(ctx context.Context, elector *election.Elector) {
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGUSR1)
@@ -259,8 +259,8 @@ func (r *replica) watch(ctx context.Context, elector *election.Elector) {
 	}
 }
 
-// look reads the time first, so its result was true at that time or later. If the term has started in between, it
-// uses the start of the term.
+// look reads the time before it asks whether the replica leads, so the answer was true at that time or later. If the
+// term has started in between, look uses the start of the term.
 func (r *replica) look(elector *election.Elector) integration.Event {
 	at := r.clock.now()
 	term, leads := elector.Term()

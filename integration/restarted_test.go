@@ -11,9 +11,9 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// All nodes are down at the same time, and come back with all of their data. They cannot know that it is complete, so
-// ticks up to two seconds after their restart may have run. The nodes grant nothing for some more seconds, and the
-// ticks of that time are caught up with.
+// All nodes are down at the same time, and come back with all of their data. They cannot know that it is complete: as
+// far as they know, ticks up to two seconds after their restart may have run. The nodes grant nothing for some more
+// seconds, and the next leader catches up on the ticks of that time.
 func TestAllNodesRestartedAtOnce_EachTickRunsOrIsRecorded(t *testing.T) {
 	t.Parallel()
 	const away, unknown = 14 * time.Second, 2 * time.Second
@@ -48,8 +48,8 @@ func TestAllNodesRestartedAtOnce_EachTickRunsOrIsRecorded(t *testing.T) {
 	}
 }
 
-// accounted checks that each tick, from the first one that ran to last, ran once, or did not run and is recorded with
-// the reason. It also checks that the missed ones are counted. It returns the ticks that did not run.
+// accounted checks that each tick from the first one that ran to last either ran once, or did not run and is recorded
+// with the reason. It also checks that missed ticks are counted. It returns the ticks that did not run.
 func (c *cluster) accounted(last time.Time) (notRun []time.Time) {
 	c.t.Helper()
 	s := c.observe()
@@ -81,7 +81,8 @@ func (c *cluster) accounted(last time.Time) (notRun []time.Time) {
 	return notRun
 }
 
-// recordOver returns the record of a tick, which may be one of a range, or the zero Record if there is none.
+// recordOver returns the record of a tick, which may be the record of a range of ticks, or the zero Record if there is
+// none.
 func recordOver(all []scheduler.Record, tick time.Time) scheduler.Record {
 	for _, r := range all {
 		if r.Tick.Equal(tick) || r.Ticks > 0 && !tick.Before(r.From) && tick.Before(r.Tick) {

@@ -27,7 +27,7 @@ func rights(t *testing.T) []string {
 	return aclLine(t, `reset on >password`)
 }
 
-// jobRights are those that jobs need as well.
+// jobRights are the additional rights that jobs need.
 func jobRights(t *testing.T) []string {
 	t.Helper()
 	return append(rights(t), aclLine(t, "")...)
@@ -180,7 +180,7 @@ func useAll(t *testing.T, l *redlock.Locker, server *redis.Client, told *complai
 	return errors.Join(errs...)
 }
 
-// watch watches each of these locks until a condition is true, or until one of the watchers has given up.
+// watch watches each of these locks until so returns true, or until one of the watchers has given up.
 func watch(t *testing.T, l *redlock.Locker, held []*redlock.Lease, so func() bool) error {
 	t.Helper()
 	watching, stop := context.WithCancel(t.Context())

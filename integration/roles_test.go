@@ -33,7 +33,7 @@ func roleRights(t *testing.T, role string) []string {
 	return strings.Fields(string(line[1]))
 }
 
-// person is a client for people, like the dashboard or redlockctl.
+// person is a client that people use, like the dashboard or redlockctl.
 type person struct {
 	locker  *redlock.Locker
 	elector *election.Elector
@@ -68,8 +68,8 @@ func (p person) operate(ctx context.Context) error {
 	return errors.Join(p.jobs.Pause(ctx, "report"), p.jobs.Resume(ctx, "report"), p.jobs.Trigger(ctx, "report"))
 }
 
-// spareForPeople are rights that people do not need. Without them a connection has no name, a script is sent once
-// more, or the leader learns of a change with its next poll.
+// spareForPeople are rights that people can do without. Without them a connection has no name, a script is sent once
+// more, or the leader learns of a change only with its next poll.
 var spareForPeople = []string{"+client|setname", "+script|load", "+publish", "&{redlock}:*"}
 
 func TestRoles_AreEnoughAndNoneTooMany(t *testing.T) {
@@ -132,8 +132,8 @@ func startApplication(t *testing.T) (*redisproc.Cluster, *redis.Client) {
 	return nodes, server
 }
 
-// The test follows the documents on a server that has users with these names already, without a password and with
-// rights for another prefix.
+// The test follows the documents on a server that already has users with these names. They have no password, and rights
+// for another prefix.
 func TestRoles_KeepNothingThatAUserHadBefore(t *testing.T) {
 	t.Parallel()
 	server := admins(t, startNodes(t, 1).Addrs())[0]
@@ -164,7 +164,7 @@ func TestRoles_KeepNothingThatAUserHadBefore(t *testing.T) {
 	}
 }
 
-// An action that a role may not do fails with the server's error, and changes nothing.
+// An action that a role does not permit fails with the server's error, and changes nothing.
 func TestRoles_CanDoNoMore(t *testing.T) {
 	t.Parallel()
 	nodes, server := startApplication(t)

@@ -53,8 +53,8 @@ var forgetting = map[string]func(context.Context, *redisproc.Node) error{
 // many is a mutex for tests with nine or more replicas.
 var many sync.Mutex
 
-// oneOfMany runs the test in parallel, but never together with another one that has as many replicas. On two
-// processors these would slow each other down until healthy leases end.
+// oneOfMany runs the test in parallel, but never together with another test that has as many replicas. On two
+// processors, such tests would slow each other down until healthy leases end.
 func oneOfMany(t *testing.T) {
 	t.Helper()
 	t.Parallel()
@@ -70,7 +70,7 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-// poll repeats a question to a server until the answer is yes.
+// poll calls there until it returns true.
 func poll(t *testing.T, what string, there func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)

@@ -19,7 +19,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Of three nodes one is dead, so that nothing is done without the cluster.
+// One of three nodes is dead, so that nothing works without the cluster.
 func TestSharded_ClusterServesAsOneNode(t *testing.T) {
 	t.Parallel()
 	shards, others := startSharded(t), startServers(t, 2)

@@ -17,8 +17,8 @@ const (
 	standstill = 250 * time.Millisecond
 )
 
-// stalls records when a process stood still. A failed test logs them, because a lease that was lost then was lost to
-// the machine.
+// stalls records when a process stood still. A failed test logs them, because the machine, not the library, lost a
+// lease that was lost at such a time.
 type stalls struct {
 	mu  sync.Mutex // guards all
 	all []stall

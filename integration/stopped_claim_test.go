@@ -14,7 +14,8 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// The rest of a claim reaches the nodes, or its votes reach the leader, after another leader has led for a while.
+// The stopped leader's remaining requests reach the nodes, or their votes reach it, after another leader has led for a
+// while.
 func TestLeaderStoppedInAClaim_DoesNotRunItsTickWhenItWakes(t *testing.T) {
 	t.Parallel()
 	nodes := startNodes(t, 3)

@@ -13,7 +13,8 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// A name that is used once leaves a record. The grants of others remove it when it is old, a few at a time.
+// A name that is used once leaves a record. Later grants of other names remove such records when they are old, a few at
+// a time.
 func TestSweep_RemovesOldRecordsFewAtATimeAndNoOther(t *testing.T) {
 	t.Parallel()
 	const (
@@ -106,7 +107,7 @@ func TestSweep_RemovesOldRecordsFewAtATimeAndNoOther(t *testing.T) {
 		calls(t, server, "hscan")*atOnce, slow, slowAfter, longest)
 }
 
-// Each program takes a few locks and ends. It searches for old records once at most, wherever they are.
+// Each process takes a few locks and ends. It searches for old records at most once, wherever they are.
 func TestSweep_OfShortProcessesReachesAllRecords(t *testing.T) {
 	t.Parallel()
 	const old, processes, grants = 10_000, 400, 7

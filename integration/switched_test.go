@@ -26,7 +26,7 @@ const enough = 20
 
 var switchedFor = flag.Duration("lease.switched", 8*time.Second, "how long an address leads to changing servers")
 
-// An address leads to A, and then to B, which has another address as well. If B had two votes, these would be a
+// An address leads to A, and then to B, which also has an address of its own. If B had two votes, they would be one
 // majority, while A and C are another one.
 func TestLease_IsTheOnlyOneWhereTheServerBehindAConnectionChanges(t *testing.T) {
 	t.Parallel()
@@ -111,7 +111,8 @@ type trier struct {
 	won    atomic.Int64
 }
 
-// try takes one lock again and again until ctx is done. It holds it for a while, and then releases it or lets it expire.
+// try takes one lock again and again until ctx is done. It holds the lock for a while, and then releases it or lets it
+// expire.
 func (r *trier) try(ctx context.Context, name string, random *rand.Rand, h *tried) {
 	upTo := func(d time.Duration) time.Duration { return time.Duration(random.Int64N(int64(d))) }
 	for retry.Sleep(ctx, upTo(5*time.Millisecond)) == nil {

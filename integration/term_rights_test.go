@@ -19,7 +19,8 @@ func termRights(t *testing.T) []string {
 	return append([]string{keys}, aclLine(t, `~\{redlock\}:terms:\*`)...)
 }
 
-// An election needs none of them. Without one it leads all the same, and only a call for the terms returns an error.
+// An election needs none of these rights. If one is missing, a replica leads all the same, and only a call for the
+// terms returns an error.
 func TestTermRights_AreEnoughNoneTooManyAndSpare(t *testing.T) {
 	t.Parallel()
 	nodes := startNodes(t, 1)

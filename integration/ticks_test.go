@@ -108,7 +108,7 @@ func startTicking(t *testing.T, linked int, s settings) *cluster {
 	return c
 }
 
-// granted waits until no node has a guard, so another one may lose its state.
+// granted waits until no node has a guard, so that another node may lose its state.
 func (c *cluster) granted() {
 	c.t.Helper()
 	l := c.locker()
@@ -121,7 +121,7 @@ func (c *cluster) ticks(n int) {
 	c.ranAfter(time.Now().Add(time.Duration(n-1) * tickEvery))
 }
 
-// justRan waits for the end of a run: the next tick is most of a second away.
+// justRan waits for the end of a run. The next tick is then most of a second away.
 func (c *cluster) justRan() integration.Event {
 	c.t.Helper()
 	return c.ranAfter(time.Now())

@@ -19,7 +19,7 @@ const elections = 3
 
 var falls = flag.Int("falls", len(ways), "how many leaders of each election fall, by each kind of fault in turn")
 
-// One leader after another falls, by every kind of fault, while minorities of nodes fail and come back.
+// Leaders fall one after another, through every kind of fault, while minorities of nodes fail and come back.
 func TestTransitions_NeverOverlap(t *testing.T) {
 	oneOfMany(t)
 	seed, began := newSeed(t), time.Now()
@@ -87,7 +87,7 @@ type contest struct {
 	newest time.Duration // when the newest known term started
 }
 
-// play makes one leader after another fall. A leader that fell by itself does not count.
+// play makes one leader after another fall. A leader that fell on its own does not count.
 func (c *contest) play(plan []fall) {
 	early := 0
 	for _, f := range plan {
@@ -110,7 +110,7 @@ func (c *contest) play(plan []fall) {
 	c.all.early += early
 }
 
-// topple makes the newest leader fall and waits for the next. It returns false if the leader had fallen by itself.
+// topple makes the newest leader fall and waits for the next. It returns false if the leader had fallen on its own.
 func (c *contest) topple(f fall) bool {
 	leader := c.ripe(f)
 	old, links, short := c.replicas[leader.Replica], c.links[leader.Replica], c.broken.away.Load()
@@ -161,9 +161,9 @@ func (c *contest) topple(f fall) bool {
 	return true
 }
 
-// ripe waits until the newest leader has checked its term often enough, and returns the event of the term's start. A
-// leader that will be stopped has just ended a run, so the next one is some time away: a process that is stopped
-// between the check of its term and the start of a run starts it when it wakes.
+// ripe waits until the newest leader has checked its term often enough, and returns the event of the term's start. If
+// the leader will be stopped, ripe also waits for the end of a run, because the next run is then some time away. A
+// process that is stopped between the check of its term and the start of a run would start that run when it wakes.
 func (c *contest) ripe(f fall) (leader integration.Event) {
 	looks := 0
 	c.await("leader that may fall", func(e integration.Event) bool {

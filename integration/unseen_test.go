@@ -87,9 +87,9 @@ func TestNodesThatDoNotPermitInfo_AreRefusedUnlessTheCallerAcceptsThem(t *testin
 	})
 }
 
-// A node comes back with older data, as after a failover that lost the newest writes. If its restarts cannot be seen,
-// it grants a lock that is held, even with the token of its holder. So such nodes are refused unless the user accepts
-// that.
+// A node comes back with older data, as after a failover that lost the newest writes. If scripts cannot see its
+// restarts, it grants a lock that is held, even with the token of the holder. So such nodes are refused unless the user
+// accepts that.
 func TestUnseenRestarts_MayGrantALockTwiceWithOneToken(t *testing.T) {
 	t.Parallel()
 	nodes := startNodes(t, 1)

@@ -10,9 +10,9 @@
 //
 // # Guarantees
 //
-//   - The sum of redlock.election.leader over all processes is the number of leaders: usually 1, but 0 or 2 if that
-//     is true. A process counts from the first moment of a term until the callbacks' contexts have ended, and no longer
-//     than [election.Term.Valid]; before its first term and between terms it exports 0.
+//   - The sum of redlock.election.leader over all processes is the true number of leaders: usually 1, but it can be 0
+//     or 2. A process counts from the first moment of a term until the callbacks' contexts have ended, and no longer
+//     than [election.Term.Valid]. Before its first term and between terms it exports 0.
 //   - A job that has any record in this process has series for its good runs and for the time of the last one, even
 //     if they are 0. So "none" is never "no data".
 //   - Attributes of metrics are names of elections, jobs and nodes, and words from a fixed list, never tokens, ticks
@@ -35,8 +35,8 @@
 //	redlock.job.missed             counter {tick}             redlock.job.name, redlock.missed.reason
 //	redlock.job.unclaimed          counter {attempt}          redlock.job.name
 //
-// Transitions are elected, and the ends of terms: stopped, resigned, panic, expired (not renewed by the stop
-// deadline) and lost (gone, or taken by another process, on a majority of nodes).
+// Transitions are elected, and the ways in which a term ends: stopped, resigned, panic, expired (the lease was not
+// renewed by the stop deadline) and lost (the lease was gone, or taken by another process, on a majority of nodes).
 //
 // Validity is the time left until the stop deadline after the last renewal, even if that failed. It is 0 if this
 // process does not lead.
@@ -44,11 +44,15 @@
 // Node errors count changes, as in [redlock.Hooks], not each failed call. server.address is the node as the Locker
 // names it, with its port. A node is guarded while it grants nothing because it may have lost a lease.
 //
-// Outcomes of runs are ok, error, panic, timeout, lost_lease and skipped. timeout means that the error says that a deadline was exceeded: the job's Timeout, or one that Run has set itself. lost_lease is a run that failed after the lease was lost, or whose end is unknown. If the process that lost the lease still lives, both it and the next leader may count the run. A run is counted when it ends. Its duration includes its retries, and its lag is the time from the tick to its start, both by the nodes' clock. Runs that were lost or skipped have neither.
+// Outcomes of runs are ok, error, panic, timeout, lost_lease and skipped. timeout means that the error reports an
+// exceeded deadline: the job's Timeout, or one that Run has set itself. lost_lease is a run that failed after the lease
+// was lost, or whose end is unknown. If the process that lost the lease still lives, both it and the next leader may
+// count the run. A run is counted when it ends. Its duration includes its retries, and its lag is the time from the
+// tick to its start, both by the nodes' clock. Runs that were lost or skipped have neither.
 //
-// The time of the last good run is the Unix time of its end, by the nodes' clock, or 0 if this process had none. The
-// largest value of all processes is the job's, and exported values of ended processes still count. Alert on it, and
-// not on the increase of good runs: the series of a new leader starts at 1, which is no increase.
+// The time of the last good run is the Unix time of its end, by the nodes' clock, or 0 if this process had none. A job's
+// value is the largest over all processes, and exported values of ended processes still count. Alert on it, not on the
+// increase of good runs, because the series of a new leader starts at 1, which is no increase.
 //
 // # Traces
 //
@@ -56,10 +60,9 @@
 // context that Run gets. Its attributes are redlock.job.name, redlock.run.tick, redlock.run.term,
 // redlock.run.attempt and redlock.run.outcome; errors and panics are events.
 //
-// Each span has a link to its tick. The link leads to [TickContext], which no span has. It is computed from
-// [scheduler.Run.Key], so it is the same for all attempts on all replicas: search for spans with a link to that trace
-// to see all of them. It may be the same for services with a job of the same name, so tell them apart by
-// service.name.
+// Each span has a link to its tick. The link leads to [TickContext], which no span has. TickContext is computed from
+// [scheduler.Run.Key], so it is the same for all attempts on all replicas. To see all of them, search for spans with a
+// link to that trace. Services with a job of the same name may share it, so tell them apart by service.name.
 //
 // # Your own hooks
 //

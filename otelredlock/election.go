@@ -70,7 +70,7 @@ func (t *tenure) observe(o metric.Observer, i *Instruments) {
 	o.ObserveFloat64(i.validity, max(validity, 0), t.attributes)
 }
 
-// ending is how a term has ended.
+// ending returns how a term ended.
 func ending(cause error) string {
 	_, panicked := errors.AsType[*election.PanicError](cause)
 	switch {

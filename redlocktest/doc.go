@@ -21,7 +21,7 @@
 // Start the nodes inside the bubble, with the bubble's t. The usual mistakes look like this:
 //
 //   - "called from inside and outside synctest bubble": the nodes were started outside of the bubble.
-//   - "deadlock: main bubble goroutine has exited": a run of a job goes on long after its context has ended.
+//   - "deadlock: main bubble goroutine has exited": a run of a job continues long after its context has ended.
 //   - No job runs: no replica campaigns before [Replica.Run] or [Replica.Lead].
 //   - The test hangs: a goroutine waits for something real, such as a socket or a database, and no time passes.
 //   - The test is slow: each renewal, and each attempt while a majority is unreachable, takes real time. For a day of

@@ -6,7 +6,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 )
 
-// Faults breaks connections to nodes: of all processes, or of one. Its methods take node indexes, starting at 0; no
+// Faults breaks connections to nodes, for all processes or for one. Its methods take node indexes, starting at 0; no
 // index means all nodes. A fault takes effect at once, also on open connections. Faults add up until Heal.
 type Faults struct {
 	nodes *Nodes

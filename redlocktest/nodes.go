@@ -35,10 +35,10 @@ type Nodes struct {
 	closed   bool
 }
 
-// New starts n nodes, 1 to 15, and closes them at the end of the test. They look like nodes that have been up for
-// long, so they grant leases at once. Every [Process.Locker] and [Replica] gets the options.
+// New starts n nodes, 1 to 15, and closes them at the end of the test. They look like nodes that have been up for a
+// long time, so they grant leases at once. Every [Process.Locker] and [Replica] gets the options.
 //
-// In a bubble of testing/synctest call it inside, with the bubble's t.
+// With testing/synctest, call New inside the bubble, with the bubble's t.
 func New(t testing.TB, n int, opts ...redlock.Option) *Nodes {
 	t.Helper()
 	nodes, err := start(t, n, opts)
@@ -49,7 +49,7 @@ func New(t testing.TB, n int, opts ...redlock.Option) *Nodes {
 	return nodes
 }
 
-// Start is New without a test: the caller closes the nodes. A call that would fail the test panics.
+// Start is like New, but without a test: the caller closes the nodes. A call that would fail the test panics.
 func Start(n int, opts ...redlock.Option) (*Nodes, error) { return start(program{}, n, opts) }
 
 func start(owner owner, n int, opts []redlock.Option) (*Nodes, error) {
@@ -65,8 +65,8 @@ func start(owner owner, n int, opts []redlock.Option) (*Nodes, error) {
 	return nodes, nil
 }
 
-// Close stops the Replicas, closes the Lockers and clients, and ends the nodes. It returns when nothing of them is
-// running, which takes up to a second if a dial has just failed. Closing again does nothing.
+// Close stops the Replicas, closes the Lockers and clients, and ends the nodes. It returns when none of them is running
+// any more. That takes up to a second if a dial has just failed. Closing again does nothing.
 func (n *Nodes) Close() {
 	n.close.Do(func() {
 		n.mu.Lock()
@@ -122,8 +122,8 @@ func (n *Nodes) Wipe(node int) {
 	n.cluster.Wipe(node)
 }
 
-// Jump steps the clock of a node by d. After a step forward its keys expire earlier by d; after a step back they expire
-// when they would have.
+// Jump steps the clock of a node by d. After a step forward its keys expire earlier by d. After a step back they expire
+// when they would have expired without it.
 func (n *Nodes) Jump(node int, d time.Duration) {
 	n.owner.Helper()
 	n.check("Jump", false, node)

@@ -11,7 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Process is a process that uses the nodes through its own clients. A fault set on it affects it alone.
+// Process is a process that uses the nodes through its own clients. A fault set on a Process affects only that one.
 type Process struct {
 	Faults
 	Nodes *Nodes

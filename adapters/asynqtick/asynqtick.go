@@ -20,21 +20,22 @@ const (
 	apart = time.Minute
 )
 
-// ErrTooOld is returned for an attempt after the first at a tick so old that asynq may have processed and deleted its
-// task.
+// ErrTooOld is returned for a second or later attempt at a tick, if the tick is so old that asynq may have processed
+// and deleted its task.
 var ErrTooOld = errors.New("asynqtick: too old to tell whether the task was enqueued")
 
 // Job returns a function for [scheduler.Job] that enqueues a task of the given type, with the key of the run as its
 // ID. If there is a task with that ID already, an earlier attempt has enqueued it, and the run succeeds.
 //
-// The retention is how long a completed task is kept, from an hour to 90 days. Too short: a tick that is attempted again after an
-// outage fails with [ErrTooOld]. Too long: completed tasks fill the memory of the queue's Redis. See the package documentation.
+// The retention is how long a completed task is kept, from an hour to 90 days. Too short: a tick that is attempted
+// again after an outage fails with [ErrTooOld]. Too long: completed tasks fill the memory of the queue's Redis. See the
+// package documentation.
 //
 // payload makes the payload of the task; nil means none. It must return the same for each attempt at a tick, because
 // any of them may be the one that is enqueued. If it fails, the run fails with its error.
 //
-// opts are asynq's, except those that conflict with this: Job sets TaskID and Retention itself, Unique and Group
-// merge tasks of different ticks, and Deadline and ProcessAt are one instant for all ticks. The error has all
+// opts are asynq's options, except those that conflict with Job. Job sets TaskID and Retention itself, Unique and Group
+// merge tasks of different ticks, and Deadline and ProcessAt are one instant for all ticks. The error lists all
 // problems of the arguments.
 func Job(
 	client *asynq.Client, taskType string, retention time.Duration,

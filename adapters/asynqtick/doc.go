@@ -8,13 +8,16 @@
 //
 // # Promise
 //
-// The ID of the task is the key of the run ([scheduler.Run.Key]), which is the same for all attempts at one tick. asynq refuses a second task with that ID, and Job treats the refusal as success. So it does not matter how often a tick is attempted, by a retry after a lost answer or by the next leader after a kill. With AtLeastOnce, the tick's task is enqueued exactly once.
+// The ID of the task is the key of the run ([scheduler.Run.Key]), which is the same for all attempts at one tick. asynq
+// refuses a second task with that ID, and Job treats the refusal as success. So it does not matter how often a tick is
+// attempted, by a retry after a lost answer or by the next leader after a kill. With AtLeastOnce, the tick's task is
+// enqueued exactly once.
 //
 // The handler may run more than once, because asynq processes a task at least once: it calls the handler again after
 // an error, and after its own process has died. The handler must tolerate that. There, [asynq.GetTaskID] returns the
 // key of the run, which serves as the idempotency key.
 //
-// # For how long
+// # How long an ID is known
 //
 // asynq knows an ID as long as it keeps the task:
 //
@@ -24,10 +27,10 @@
 //	deleted, or revoked with RevokeTask         not at all
 //
 // A task is completed after its tick was due. So an ID is known at least until the retention has passed since the
-// tick, unless the task is archived and 10,000 later ones are archived before. An attempt after the first could be a
-// repetition. If it comes later than that, or less than a minute before, Job does not enqueue the task and returns
-// [ErrTooOld]. The scheduler then records the tick as failed. A first attempt (Attempt 1) has no predecessor, so it
-// is enqueued no matter how late it is.
+// tick, unless the task is archived and 10,000 later ones are archived before then. A second or later attempt may find
+// that an earlier one has enqueued the task. If it comes after the retention has passed, or less than a minute before,
+// Job does not enqueue the task and returns [ErrTooOld]. The scheduler then records the tick as failed. A first attempt
+// (Attempt 1) has no predecessor, so its task is enqueued no matter how late it is.
 //
 // How late can a further attempt be? The window of CatchUp limits only the first attempts. The pauses of Retry come
 // on top. With AtLeastOnce, the next leader runs an interrupted tick again, no matter how long nobody has led or the
@@ -38,15 +41,16 @@
 // # Failures
 //
 // If the queue's Redis is down, the run fails, and is retried as the job's Retry says. After that it is recorded as
-// failed. The scheduler uses other nodes, so the tick's record is not lost if they are well. If the Redis hangs, a
-// run lasts as long as the client's timeouts, because asynq's client does not end a call with its context.
+// failed. The scheduler stores the record on its own nodes, so the record is safe if they are well. If the queue's
+// Redis hangs, a run lasts as long as the client's timeouts, because asynq's client does not end a call with its
+// context.
 //
 // A task that fails in asynq stays there, even when it is archived: no attempt of its tick enqueues it again.
 //
 // # Assumptions
 //
-//   - The queue's Redis does not lose what it has answered: it persists, evicts nothing (maxmemory-policy noeviction), and no
-//     failover goes to a copy that lags. Otherwise it loses tasks, or their IDs.
+//   - The queue's Redis does not lose writes that it has acknowledged: it persists them, evicts nothing
+//     (maxmemory-policy noeviction), and never fails over to a lagging copy. Otherwise it loses tasks, or their IDs.
 //   - All attempts at a tick go to the same queue, because an ID is known in its own queue only. Services that share
 //     a queue have jobs with different names.
 //   - The clocks of the scheduler's replicas and of asynq's servers are less than a minute apart.

@@ -1,10 +1,10 @@
-// Package fencehttp has a net/http service refuse the requests of a deposed leader, or of a lock's earlier holder.
+// Package fencehttp makes a net/http service refuse the requests of a deposed leader, or of a lock's earlier holder.
 //
 // The client sends its fencing token in a header:
 //
 //	err := fencehttp.Set(request.Header, fenced.Run(run)) // or fenced.Term, fenced.Lease
 //
-// The service names what a request writes to, and compares:
+// The service names the resource that a request writes to, and compares the tokens:
 //
 //	ledger := func(*http.Request) string { return "ledger" }
 //	mux.Handle("POST /entries", fencehttp.Tx(db, ledger)(entries))             // db: a fenced.DB
@@ -12,46 +12,50 @@
 //
 // # Promise
 //
-// [Tx] calls the handler within a transaction of package fenced, which the handler gets from [TxFrom]. What the handler writes
-// through it is committed only if no larger token has been there, and once for each key: a repeated request with the key of the
-// same run changes nothing. If the handler answers with 400 or more, its transaction is rolled back, and the client may try again.
-// The answer is sent after the commit. A handler that passes the errors of its statements to [Fail] is called again, with the same
-// body, if the database asks for that, as after a deadlock.
+// [Tx] calls the handler within a transaction of package fenced, which the handler gets from [TxFrom]. The handler's
+// writes in the transaction are committed only if the resource has seen no larger token, and only once for each key: a
+// repeated request with the key of the same run changes nothing. If the handler answers with 400 or more, its
+// transaction is rolled back, and the client may try again. The answer is sent after the commit. If a handler passes
+// the errors of its statements to [Fail], and the database asks for another attempt, as after a deadlock, the handler
+// is called again with the same body.
 //
-// [Check] compares the token with the largest one that the resource has seen, stores it if it is larger, and then calls the
-// handler. These are two steps. A request that was let in, and is slow, can still write after the next leader's first request was
-// let in. So Check refuses what comes late, and not what is late already within the handler. Use it where the handler writes to
-// something that has no transactions, and let that something compare too, if it can. It ignores the key.
+// [Check] compares the token with the largest one that the resource has seen, stores it if it is larger, and then calls
+// the handler. The check and the handler are two steps: a slow request that passed the check can still write after the
+// next leader's first request has passed it. So Check stops requests that arrive late, but not handlers that are slow.
+// Use it where the handler writes to a store without transactions. If that store can compare tokens, let it compare
+// them too. Check ignores the key.
 //
-// A new leader must send a request before it relies on anything: until then, nobody knows its token.
+// A new leader must send a request before it relies on the fence: until then, the service does not know its token.
 //
 // # Answers
 //
 //	428 Precondition Required   no token was sent
-//	400 Bad Request             the header, the token or the name of the resource cannot be right; Tx: the body cannot be read
-//	412 Precondition Failed     a larger token was here: the sender leads no more, and should stop
-//	204 No Content              Tx: the key is recorded, so an earlier request has done it (a success: RFC 9110, section 13.1.1)
-//	409 Conflict                Tx: the key is so old that nobody knows whether it was recorded
+//	400 Bad Request             the header, the token or the name of the resource is invalid; Tx: the body cannot be read
+//	412 Precondition Failed     the resource has seen a larger token: the sender no longer leads, and should stop
+//	204 No Content              Tx: the key is recorded, so an earlier request did the work (a success: RFC 9110, section 13.1.1)
+//	409 Conflict                Tx: the key is too old to tell whether it was recorded
 //	413 Content Too Large       Tx: the body exceeds the limit
 //	422 Unprocessable Content   Tx: the key is recorded for a request with another method, path, query or body: give each its own key
 //	503 Service Unavailable     the store does not answer, or it is not known whether the transaction was committed: try again
 //	500 Internal Server Error   Tx: the handler has ended the transaction itself, or passed an error to Fail
 //
-// 412 and not 409 for a smaller token, since the header is a condition of the request that was evaluated to false, and repeating
-// the request does not help. 428 and not 400 without a header, since the same request with one is good: a client that knows nothing
-// of tokens is told apart from one that sends a wrong one.
+// A smaller token gets 412, not 409, because the header is a condition of the request that evaluated to false, and
+// repeating the request does not help. A request without a header gets 428, not 400, because the same request with a
+// header is good. So a client that knows nothing of tokens gets another answer than one that sends a wrong token.
 //
 // # The header
 //
 //	Redlock-Fence: 1795313814812500
 //	Redlock-Fence: 1795313814812500;tick=1795313814000000;key=report@1795313814000
 //
-// It has the token, and for a run its tick in microseconds since 1970 and its key, percent-encoded. Each value has one spelling. A
-// token of 0, one of more than an hour ahead of the service's clock (tokens start from clocks), two headers and a list are refused.
+// The header has the token. For a run it also has the tick, in microseconds since 1970, and the key, percent-encoded.
+// Each value has one spelling. The service refuses a token of 0, a token or tick more than an hour ahead of its clock
+// (tokens start from clocks), two headers, and a list.
 //
 // # Security
 //
-// Whoever can send the header can shut out the leader, with a token that is larger than the leader's: authenticate clients before
-// these handlers. Each name of a resource that a request brings is stored for good: let requests name only what exists. Names have
-// 1 to 200 bytes of UTF-8 without control characters. Clients are told neither tokens nor errors; [WithLogger] is.
+// Anyone who can send the header can shut out the leader with a larger token, so authenticate clients before these
+// handlers. Each name of a resource that a request brings is stored permanently, so let requests name only what exists.
+// Names have 1 to 200 bytes of UTF-8 without control characters. Clients see neither tokens nor errors; [WithLogger]
+// logs them.
 package fencehttp

@@ -17,22 +17,22 @@ import (
 // Header is the name of the header that has the token.
 const Header = "Redlock-Fence"
 
-// ErrMissing is returned by [Get] if there is no such header.
+// ErrMissing is returned by [Get] if there is no [Header].
 var ErrMissing = errors.New("fencehttp: no " + Header + " header")
 
 const (
 	maxKey    = 250       // bytes, as in package fenced
-	maxHeader = 1024      // bytes: a key of which each is escaped, and the numbers
-	maxAhead  = time.Hour // of a token or tick before the service's clock
+	maxHeader = 1024      // bytes: enough for a key with each byte escaped, and the numbers
+	maxAhead  = time.Hour // how far a token or tick may be ahead of the service's clock
 )
 
-// Set sets the header for a request of the holder, which [fenced.Run], [fenced.Term] and [fenced.Lease] return. The service
-// decides about the resource: that of the holder is not sent. The holder's token belongs to one term: set the header for each
-// request, and not once for a client.
+// Set sets the header for a request of the holder, which [fenced.Run], [fenced.Term] and [fenced.Lease] return. The
+// holder's Resource is not sent, because the service chooses the resource. The holder's token belongs to one term, so
+// set the header for each request, not once for a client.
 //
-// A run has one key. Of two different requests of one run to the same resource, the service refuses the second with 422. Give each
-// step a key of its own: h := fenced.Run(run); h.Key += "/alice". A repetition must have the same method, path, query and body: a
-// body with the time of the attempt in it is another request. The host does not count.
+// A run has one key. If it sends two different requests to the same resource, [Tx] refuses the second with 422. So give
+// each step its own key: h := fenced.Run(run); h.Key += "/alice". A repeated request must have the same method, path,
+// query and body: if the body has the time of the attempt in it, it is a different request. The host does not count.
 func Set(header http.Header, h fenced.Holder) error {
 	if err := problem(h); err != nil {
 		return fmt.Errorf("fencehttp: %w", err)
@@ -41,8 +41,9 @@ func Set(header http.Header, h fenced.Holder) error {
 	return nil
 }
 
-// Get returns the holder that has sent a request, without a resource. The error is [ErrMissing] if there is no header, and says
-// what is wrong with one that is not as [Set] writes it. Get is for services that compare by themselves.
+// Get returns the holder that has sent a request, without a resource. The error is [ErrMissing] if there is no header.
+// For a header that [Set] would not write, the error says what is wrong. Get is for services that compare tokens
+// themselves.
 func Get(header http.Header) (fenced.Holder, error) {
 	values := header.Values(Header)
 	switch len(values) {
@@ -90,13 +91,13 @@ func decode(value string) (fenced.Holder, error) {
 	token, rest, hasKey := strings.Cut(value, ";tick=")
 	var err error
 	if h.Token, err = strconv.ParseUint(token, 10, 63); err != nil {
-		return h, fmt.Errorf("token %.20q is no number up to %d", token, int64(math.MaxInt64))
+		return h, fmt.Errorf("token %.20q is not a number up to %d", token, int64(math.MaxInt64))
 	}
 	if hasKey {
 		tick, key, _ := strings.Cut(rest, ";key=")
 		micros, err := strconv.ParseInt(tick, 10, 64)
 		if err != nil {
-			return h, fmt.Errorf("tick %.20q is no number of microseconds", tick)
+			return h, fmt.Errorf("tick %.20q is not a number of microseconds", tick)
 		}
 		h.Tick = time.UnixMicro(micros).UTC()
 		if h.Key, err = url.PathUnescape(key); err != nil || h.Key == "" {
@@ -112,7 +113,7 @@ func decode(value string) (fenced.Holder, error) {
 	return h, tooFar(h, time.Now())
 }
 
-// tooFar refuses what no clock that is nearly right can have made.
+// tooFar returns an error for a token or tick that is too far ahead to come from a clock that is roughly right.
 func tooFar(h fenced.Holder, now time.Time) error {
 	last := now.Add(maxAhead)
 	if h.Token > uint64(last.UnixMicro()) {

@@ -16,7 +16,7 @@ type settings struct {
 	maxBody int64
 }
 
-// WithLogger sets where it is logged which requests were refused, and why; nowhere if not set or nil.
+// WithLogger sets the logger for refused requests and the reasons. Without it, or with nil, nothing is logged.
 func WithLogger(log *zap.Logger) Option {
 	return func(s *settings) {
 		if log != nil {
@@ -25,11 +25,11 @@ func WithLogger(log *zap.Logger) Option {
 	}
 }
 
-// WithMaxBody sets how many bytes the body of a request to [Tx] may have; 1 MiB if not set. Too few: good requests get 413. Too
-// many: Tx holds each body in memory, to call the handler again.
+// WithMaxBody sets how many bytes the body of a request to [Tx] may have; 1 MiB if not set. Too few: good requests get
+// 413. Too many: bodies fill the memory, because Tx holds each body to call the handler again.
 func WithMaxBody(bytes int64) Option { return func(s *settings) { s.maxBody = bytes } }
 
-// newSettings panics if an argument makes no sense: a service without a check would let everybody in.
+// newSettings panics if an argument is invalid, because a service without a check would let everybody in.
 func newSettings(what string, store, resource bool, opts []Option) *settings {
 	s := &settings{log: zap.NewNop(), maxBody: defaultMaxBody}
 	for _, opt := range opts {
@@ -37,9 +37,9 @@ func newSettings(what string, store, resource bool, opts []Option) *settings {
 	}
 	switch {
 	case !store:
-		panic(fmt.Sprintf("fencehttp: %s needs where the tokens are, it is nil", what))
+		panic(fmt.Sprintf("fencehttp: the first argument of %s is nil: it must say where the tokens are", what))
 	case !resource:
-		panic(fmt.Sprintf("fencehttp: %s needs a function that names the resource of a request, it is nil", what))
+		panic(fmt.Sprintf("fencehttp: the second argument of %s is nil: it must name the resource of a request", what))
 	case s.maxBody < 0:
 		panic(fmt.Sprintf("fencehttp: the largest body is %d bytes, it must be 0 or more", s.maxBody))
 	}

@@ -12,15 +12,16 @@ import (
 	"github.com/redlockfx/redlockfx/fenced"
 )
 
-// Store keeps the largest token that was shown to each resource. A token that is forgotten, or kept in one replica's memory only,
-// refuses nobody: implement Store over what all replicas of the service share, and what survives their restart.
+// Store keeps the largest token that each resource has seen. A token that is lost, or that only one replica has in its
+// memory, stops nobody. So keep the tokens in something that all replicas of the service share and that survives their
+// restarts.
 type Store interface {
-	// Raise stores the token unless a larger one is stored, in one step, and returns the largest.
+	// Raise atomically stores the token unless a larger one is stored, and returns the largest.
 	Raise(ctx context.Context, resource string, token uint64) (largest uint64, err error)
 }
 
-// SQL returns a [Store] that keeps the tokens in the table of fences of db. Raise waits for the transactions of package fenced that
-// are under way on the resource, if the token is new.
+// SQL returns a [Store] that keeps the tokens in the table of fences of db. If the token is new, Raise waits for the
+// transactions of package fenced that are in progress on the resource.
 func SQL(db *fenced.DB) Store { return sqlStore{db} }
 
 type sqlStore struct{ db *fenced.DB }
@@ -40,10 +41,10 @@ var raiseSource string
 
 var raise = redis.NewScript(raiseSource)
 
-// Redis returns a [Store] that keeps each token in a key without an end, "redlockfx:fence:" and the name of the resource. Let that
-// Redis persist what it answers, and evict nothing: if it loses a token, as in a failover to a copy that lags, an earlier leader is
-// let in until the next request of the present one. A call is bounded by the timeouts of the client, and by its context if
-// ContextTimeoutEnabled is set there.
+// Redis returns a [Store] that keeps each token in a key that does not expire: "redlockfx:fence:" and the name of the
+// resource. That Redis must persist what it acknowledges, and evict nothing. If it loses a token, as in a failover to a
+// lagging copy, it lets in an earlier leader until the next request of the present one. The client's timeouts bound a
+// call. Its context does too if the client has ContextTimeoutEnabled.
 func Redis(client redis.UniversalClient) Store { return redisStore{client} }
 
 type redisStore struct{ client redis.UniversalClient }
@@ -56,7 +57,7 @@ func (s redisStore) Raise(ctx context.Context, resource string, token uint64) (u
 	}
 	largest, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || largest < token {
-		return 0, fmt.Errorf("fencehttp: key %q holds %.40q, which is no token", key, text)
+		return 0, fmt.Errorf("fencehttp: key %q holds %.40q, which is not a token", key, text)
 	}
 	return largest, nil
 }

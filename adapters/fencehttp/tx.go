@@ -48,9 +48,10 @@ func TxFrom(ctx context.Context) (*sql.Tx, bool) {
 	return c.tx, true
 }
 
-// Fail passes on the error of a statement from the handler of [Tx], which then returns. The transaction is rolled back, whatever the
-// handler answers. If the database asks for another attempt, as after a deadlock, the handler is called again; otherwise its answer is
-// sent, or 500 if it has none of 400 or more. Call it before the handler returns. Elsewhere than in a handler of Tx, it does nothing.
+// Fail reports that a statement failed in the handler of [Tx]. The handler should then return. Its transaction is
+// rolled back, whatever it answers. If the database asks for another attempt, as after a deadlock, the handler is
+// called again. Otherwise the client gets the handler's answer if that is 400 or more, and else 500. Call Fail before
+// the handler returns. Outside of a handler of Tx, it does nothing.
 func Fail(ctx context.Context, err error) {
 	if c, ok := ctx.Value(callKey{}).(*call); ok {
 		c.fail(err)
@@ -59,10 +60,11 @@ func Fail(ctx context.Context, err error) {
 
 var errRefused = errors.New("fencehttp: the handler has refused the request")
 
-// Tx calls the handler in a transaction of [fenced.Tx], with the holder that the header has, and sends the handler's answer after the
-// commit. The handler gets the transaction from [TxFrom]. If a statement fails, it must write nothing more, and call [Fail] or answer
-// 400 or more: then the transaction is rolled back, and nothing is recorded. The body and the answer are held in memory, so the handler
-// cannot stream. resource names what a request writes to. A middleware around Tx must not read the body.
+// Tx calls the handler in a transaction of [fenced.Tx], with the holder from the header, and sends the handler's answer
+// after the commit. The handler gets the transaction from [TxFrom]. If a statement fails, the handler must write
+// nothing more, and call [Fail] or answer 400 or more. Then the transaction is rolled back, and nothing is recorded.
+// The body and the answer are held in memory, so the handler cannot stream. resource returns the name of what a request
+// writes to. A middleware around Tx must not read the body.
 //
 // It panics if db or resource is nil.
 func Tx(db *fenced.DB, resource func(*http.Request) string, opts ...Option) func(http.Handler) http.Handler {
@@ -94,7 +96,7 @@ func Tx(db *fenced.DB, resource func(*http.Request) string, opts ...Option) func
 			case err == nil:
 				a.send(w)
 			case errors.Is(err, errRefused) && !errors.Is(err, fenced.ErrEnded):
-				if failed != nil && r.Context().Err() == nil { // otherwise the client has gone
+				if failed != nil && r.Context().Err() == nil { // otherwise the client is gone
 					s.log.Error("the handler has failed, nothing is written", zap.Stringer("holder", h), zap.Error(err))
 				}
 				if a.status < http.StatusBadRequest {
@@ -109,17 +111,18 @@ func Tx(db *fenced.DB, resource func(*http.Request) string, opts ...Option) func
 	}
 }
 
-// with returns the request with a body that can be read from its beginning.
+// with returns the request with a body that can be read from its start.
 func with(ctx context.Context, r *http.Request, body []byte) *http.Request {
 	r = r.Clone(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	return r
 }
 
-// digest tells requests apart that have the same key. Headers do not count: a repetition may have others, such as those of a trace.
+// digest distinguishes requests that have the same key. Headers do not count, because a repeated request may have
+// others, such as those of a trace.
 func digest(r *http.Request, body []byte) string {
 	sum := sha256.New()
-	_, _ = fmt.Fprintf(sum, "%q %q ", r.Method, r.URL.RequestURI()) // a hash takes all
+	_, _ = fmt.Fprintf(sum, "%q %q ", r.Method, r.URL.RequestURI()) // a hash never fails
 	_, _ = sum.Write(body)
 	return hex.EncodeToString(sum.Sum(nil))
 }
@@ -138,7 +141,7 @@ func (s *settings) body(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	return nil, false
 }
 
-// failed answers a request whose transaction was not committed now.
+// failed answers a request for which fenced.Tx has returned an error.
 func (s *settings) failed(w http.ResponseWriter, r *http.Request, h fenced.Holder, err error) {
 	switch {
 	case errors.Is(err, fenced.ErrDone):
@@ -159,7 +162,7 @@ func (s *settings) failed(w http.ResponseWriter, r *http.Request, h fenced.Holde
 	}
 }
 
-// answer is what a handler answers, until it may be sent.
+// answer holds what a handler answers, until it may be sent.
 type answer struct {
 	header http.Header
 	status int // 0: not set
@@ -170,7 +173,7 @@ func newAnswer(before http.Header) *answer { return &answer{header: before.Clone
 
 func (a *answer) Header() http.Header { return a.header }
 
-// WriteHeader drops informational answers: they are not the last.
+// WriteHeader drops informational answers, because another one follows them.
 func (a *answer) WriteHeader(status int) {
 	if a.status == 0 && status >= http.StatusOK {
 		a.status = status
@@ -190,6 +193,6 @@ func (a *answer) send(w http.ResponseWriter) {
 		w.WriteHeader(a.status)
 	}
 	if a.body.Len() > 0 {
-		_, _ = w.Write(a.body.Bytes()) // if it fails, whoever asked is gone
+		_, _ = w.Write(a.body.Bytes()) // if it fails, the client is gone
 	}
 }

@@ -45,7 +45,7 @@ func (e elector) IsLeader(context.Context) error {
 // differ by more run a tick twice. Too long: the lock is still held at the next tick, and nobody runs it.
 func Locker(l *redlock.Locker, atLeast time.Duration) (gocron.Locker, error) {
 	if longest := l.Settings().MaxTTL; atLeast < redlock.MinTTL || atLeast > longest {
-		return nil, fmt.Errorf("gocronlock: at least %v must be from %v to the locker's max ttl %v",
+		return nil, fmt.Errorf("gocronlock: the minimum time %v must be from %v to the locker's max ttl %v",
 			atLeast, redlock.MinTTL, longest)
 	}
 	return locker{l, atLeast}, nil

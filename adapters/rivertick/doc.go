@@ -22,8 +22,8 @@
 //
 // # Services on pgx
 //
-// Package fenced needs a transaction of database/sql. A service with a pool of pgx opens one over that pool, and keeps its workers
-// on riverpgxv5; both use the same tables:
+// Package fenced needs a transaction of database/sql. A service with a pgx pool opens a sql.DB over that pool, and
+// keeps its workers on riverpgxv5. Both use the same tables:
 //
 //	conns := stdlib.OpenDBFromPool(pool)
 //	inserts, err := river.NewClient(riverdatabasesql.New(conns), &river.Config{})

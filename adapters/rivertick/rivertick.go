@@ -25,7 +25,7 @@ const metadataKey = "redlockfx_key"
 // tick. opts may be nil. If opts or the arguments have UniqueOpts, and River skips the job because of another one,
 // the tick counts as done.
 //
-// The error has all problems of the arguments.
+// The error lists all problems of the arguments.
 func Job(
 	db *fenced.DB, client *river.Client[*sql.Tx],
 	args func(ctx context.Context, run scheduler.Run) (river.JobArgs, error), opts *river.InsertOpts,
@@ -74,11 +74,11 @@ func withKey(opts *river.InsertOpts, key string) (*river.InsertOpts, error) {
 	metadata := map[string]json.RawMessage{}
 	if len(keyed.Metadata) > 0 {
 		if err := json.Unmarshal(keyed.Metadata, &metadata); err != nil || metadata == nil {
-			return nil, fmt.Errorf("the metadata %.40q are not a JSON object", keyed.Metadata)
+			return nil, fmt.Errorf("the metadata %.40q is not a JSON object", keyed.Metadata)
 		}
 	}
 	if _, taken := metadata[metadataKey]; taken {
-		return nil, fmt.Errorf("the metadata have a field %q already", metadataKey)
+		return nil, fmt.Errorf("the metadata already has a field %q", metadataKey)
 	}
 	var err error
 	if metadata[metadataKey], err = json.Marshal(key); err != nil {
@@ -88,7 +88,7 @@ func withKey(opts *river.InsertOpts, key string) (*river.InsertOpts, error) {
 	return &keyed, err
 }
 
-// Key returns the key of the run that has inserted a job, or false if something else has inserted it.
+// Key returns the key of the run that inserted a job, or false if something else inserted it.
 func Key(job *rivertype.JobRow) (key string, ok bool) {
 	var metadata map[string]json.RawMessage
 	if json.Unmarshal(job.Metadata, &metadata) != nil || json.Unmarshal(metadata[metadataKey], &key) != nil {

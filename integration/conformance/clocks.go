@@ -54,8 +54,9 @@ func suspended(t *testing.T, w *World) {
 	want.Err(t, context.Cause(work), redlock.ErrExpired)
 }
 
-// Kleppmann's first scenario; redlock-universal "clock drift rejects". The rivals reach one node that has not granted
-// and one that has, whose clock is stepped. One of them has seen the nodes' clocks before.
+// Kleppmann's first scenario; redlock-universal "clock drift rejects". The rivals reach two nodes: one that has not
+// granted the lease, and one that has granted it and whose clock is stepped. One of the rivals has seen the nodes'
+// clocks before.
 func stepped(by time.Duration) func(*testing.T, *World) {
 	return func(t *testing.T, w *World) {
 		p, rivals := w.Process(t), []*Process{w.Process(t), w.Process(t)}

@@ -28,8 +28,8 @@ func tokens(t *testing.T, w *World) {
 	for _, i := range w.all() {
 		w.Backup(i)
 	}
-	// The worst comes first, because servers play few rounds: all nodes are flushed, then a majority has older data,
-	// and so on.
+	// The worst case comes first, because servers get few rounds: all nodes are flushed, then a majority has older
+	// data, and so on.
 	some := [][]int{w.all(), w.majority(), w.minority()}
 	for round := range w.Rounds {
 		p := processes[rand.IntN(len(processes))]

@@ -10,13 +10,13 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-const brokenServer = "a server cannot be made to say what it does not mean"
+const brokenServer = "a real server cannot be made to send a wrong reply"
 
 var serverCases = func() []Case {
 	cases := []Case{
 		{
 			Name: "A majority that refuses the client ends a waiting call at once", Run: refused,
-			InMemoryOnly: "integration has the rights of servers, with the words of each version",
+			InMemoryOnly: "package integration tests this on servers, with the error texts of each version",
 		},
 		{Name: "A malformed reply is an error of its node", Run: malformed, InMemoryOnly: brokenServer},
 		{Name: "A script that fails half way leaves nothing", Run: halfWay, InMemoryOnly: brokenServer},

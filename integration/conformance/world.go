@@ -31,7 +31,7 @@ type Nodes interface {
 	Raw(i int) *redis.Client
 	// Links makes the links of another process to the nodes.
 	Links() Links
-	// Requests returns a number between the scripts and the commands that node i was sent.
+	// Requests counts the requests that node i was sent: each script call, and perhaps other commands too.
 	Requests(i int) int
 
 	// Restart kills node i and starts it with the data that it had.
@@ -145,7 +145,7 @@ func (w *World) Await(t *testing.T, what string, within time.Duration, there fun
 	}
 }
 
-// Lasts fails the test unless so returns true for all of that time.
+// Lasts fails the test unless so keeps returning true for that long.
 func (w *World) Lasts(t *testing.T, what string, long time.Duration, so func() bool) {
 	t.Helper()
 	began := time.Now()

@@ -1,13 +1,20 @@
 // Package testkit is the folder of everything that only tests use. It has no code of its own:
 //
-//	nodetest   Redis nodes in memory, and links to them that break on demand
-//	redisproc  real redis-server processes, and proxies to them that break on demand
-//	faultplan  random plans of faults for in-memory nodes
-//	aged       in-memory nodes whose restart guard is over
-//	bubble     tests in virtual time over in-memory nodes
-//	records    what the lock keeps on a node, for tests that look at it or change it
-//	want       short assertions
-//	race       whether the race detector is on
-//	testmain   what every TestMain does
-//	repo       tests of the repository as a whole: imports, documents, examples, mutants
+//	nodetest    Redis nodes in memory, and links to them that break on demand
+//	redisproc   real redis-server processes, and proxies to them that break on demand
+//	faultplan   random plans of faults for in-memory nodes
+//	aged        in-memory nodes whose restart guard is over
+//	bubble      tests in virtual time with in-memory nodes
+//	replicas    processes of a service that are started again when they end
+//	hostile     a server that answers nonsense
+//	tlsnode     a node that accepts TLS connections
+//	records     what the library keeps on a node, for tests that read or change it
+//	passworded  a Locker whose node has a password
+//	secret      node URLs that contain a password
+//	written     a search for a secret in everything that a program may write
+//	joined      a check of functions that join hooks
+//	want        short assertions
+//	race        whether the race detector is on
+//	testmain    what every TestMain does
+//	repo        tests of the repository as a whole: imports, documents, examples, mutants
 package testkit

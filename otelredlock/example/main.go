@@ -131,7 +131,7 @@ func serve(ctx context.Context, listener net.Listener, open openLocker) error {
 	return errors.Join(problems...)
 }
 
-// cutAllOff plays the outage, in which the clock of a node is stepped too.
+// cutAllOff simulates the outage, during which the clock of a node is stepped too.
 func cutAllOff(ctx context.Context, nodes *redlocktest.Nodes, cut, heal <-chan time.Time) {
 	select {
 	case <-cut:

@@ -11,7 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// upFor is how long the nodes seem to have been up: longer than any lease.
+// upFor is how long ago the guards of the nodes seem to have begun: longer than any lease.
 const upFor = 1000 * time.Hour
 
 // Start starts n nodes whose guard, for Lockers with these options, began long ago.
@@ -30,7 +30,7 @@ func Start(n int, opts ...redlock.Option) (*nodetest.Cluster, error) {
 	return c, nil
 }
 
-// beginGuards uses the nodes for the first time, which begins their guards.
+// beginGuards starts the guards of the nodes by using the nodes for the first time.
 func beginGuards(c *nodetest.Cluster, opts []redlock.Option) error {
 	links := c.Links()
 	defer links.Close()
@@ -55,7 +55,7 @@ func beginGuards(c *nodetest.Cluster, opts []redlock.Option) error {
 	return fmt.Errorf("new nodes: no guard: %w", ctx.Err())
 }
 
-// begun reports whether all nodes have a guard. On a busy machine a node may have been asked too late to begin one.
+// begun reports whether all nodes have a guard. On a busy machine, a request may have come too late to start one.
 func begun(c *nodetest.Cluster, hash string) bool {
 	for i := range c.Addrs() {
 		if c.Node(i).HGet(hash, "g") == "" {

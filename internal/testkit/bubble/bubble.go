@@ -1,4 +1,4 @@
-// Package bubble runs tests in a testing/synctest bubble over in-memory nodes: time is virtual, and hours of cluster
+// Package bubble runs tests in a testing/synctest bubble with in-memory nodes. Time is virtual, and hours of cluster
 // time take milliseconds.
 package bubble
 
@@ -37,7 +37,7 @@ func Run(t *testing.T, n int, test func(t *testing.T, c *Cluster), opts ...redlo
 	})
 }
 
-// RunFresh is Run with nodes that have just been started, as empty as a new server.
+// RunFresh is like Run, but the nodes have just started and are empty, like new servers.
 func RunFresh(t *testing.T, n int, test func(t *testing.T, c *Cluster), opts ...redlock.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -47,15 +47,15 @@ func RunFresh(t *testing.T, n int, test func(t *testing.T, c *Cluster), opts ...
 	})
 }
 
-// Locker makes another process and its Locker, which is closed at the end of the test. Faults set on the Links are
-// those of that process alone.
+// Locker makes another process and its Locker, which is closed at the end of the test. Faults set on the Links affect
+// only that process.
 func (c *Cluster) Locker(opts ...redlock.Option) (*redlock.Locker, *nodetest.Links) {
 	c.T.Helper()
 	links := c.Links()
 	return c.LockerOn(links, opts...), links
 }
 
-// LockerOn makes a Locker of a process that has links, closed at the end of the test.
+// LockerOn makes a Locker for the process with these links. It is closed at the end of the test.
 func (c *Cluster) LockerOn(links *nodetest.Links, opts ...redlock.Option) *redlock.Locker {
 	c.T.Helper()
 	l, err := redlock.New(links.Clients(), append(c.options[:len(c.options):len(c.options)], opts...)...)
@@ -71,7 +71,7 @@ func (c *Cluster) LockerOn(links *nodetest.Links, opts ...redlock.Option) *redlo
 	return l
 }
 
-// At returns how long after the start of the test an instant is.
+// At returns the time from the start of the test to t.
 func (c *Cluster) At(t time.Time) time.Duration { return t.Sub(c.Start) }
 
 // SleepTo sleeps until d after the start of the test, and until every goroutine of the bubble waits.
@@ -80,7 +80,7 @@ func (c *Cluster) SleepTo(d time.Duration) {
 	synctest.Wait()
 }
 
-// Asked returns how many requests the nodes have had, all together.
+// Asked returns how many requests all nodes together have received.
 func (c *Cluster) Asked() int {
 	n := 0
 	for i := range c.N {
@@ -89,7 +89,7 @@ func (c *Cluster) Asked() int {
 	return n
 }
 
-// Await sleeps until ok, which it asks every millisecond. It ends the test if that takes longer than limit.
+// Await sleeps until ok returns true, and calls ok every millisecond. It ends the test if that takes longer than limit.
 func Await(t testing.TB, what string, limit time.Duration, ok func() bool) {
 	t.Helper()
 	for start := time.Now(); !ok(); time.Sleep(time.Millisecond) {

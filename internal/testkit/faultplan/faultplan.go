@@ -1,5 +1,5 @@
-// Package faultplan draws random plans of faults for in-memory nodes, for tests that hold promises
-// against them: whatever the plan, they must be kept.
+// Package faultplan draws random plans of faults for in-memory nodes. Tests use it to check that the
+// library keeps its promises under every plan.
 package faultplan
 
 import (
@@ -14,24 +14,24 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 )
 
-// Fault is a kind of fault: the step that begins it, and the one that ends it after a while. One
-// that is over at once, or lasts forever, has no end.
+// Fault is a kind of fault: the step that starts it, and the step that ends it after a while. A fault
+// that is over at once, or lasts forever, has no End.
 type Fault struct{ Begin, End string }
 
-// Faults are those that [Step.Play] plays.
+// Faults are the faults that [Step.Play] can play.
 var Faults = []Fault{
-	// The way of one process to nodes, or of everybody.
+	// Faults of the links of one process to nodes, or of all processes.
 	{"cut", "heal"},
 	{"hang", "heal"},
 	{"delay", "heal"},
 	{"lose replies of", "heal"},
 
-	// Nodes that keep their data.
+	// Faults of nodes that keep their data.
 	{"kill", "restart"},
 	{"restart", ""},
 	{"promote", ""},
 
-	// Nodes that forget.
+	// Faults of nodes that lose data.
 	{"wipe", ""},
 	{"kill and wipe", "restart"},
 	{"copy the data of", "restart with the copy"},
@@ -39,15 +39,15 @@ var Faults = []Fault{
 
 // Step is one moment of a plan.
 type Step struct {
-	After     time.Duration // since the step before
+	After     time.Duration // since the previous step
 	What      string        // the start or the end of a fault
-	Who       int           // the process that it concerns
-	Everybody bool          // its way to nodes is that of all processes
-	Nodes     []int         // that it concerns
+	Who       int           // the process that it affects
+	Everybody bool          // it affects the links of all processes
+	Nodes     []int         // the nodes that it affects
 	Long      time.Duration // from the start to the end
 	Slow      time.Duration // of a delay
 
-	copies []*nodetest.Snapshot // of Nodes, in the hand of both steps of a fault
+	copies []*nodetest.Snapshot // of Nodes, shared by both steps of a fault
 }
 
 func (s Step) String() string {
@@ -71,19 +71,19 @@ func (p Plan) String() string {
 	return lines.String()
 }
 
-// Config is what a plan is drawn for.
+// Config says what a plan may contain.
 type Config struct {
 	Processes, Nodes int
 	Faults           []Fault
-	Longest          time.Duration // from one fault to the next, and of a fault
-	Slowest          time.Duration // of a delay
+	Longest          time.Duration // the longest time from one fault to the next, and the longest fault
+	Slowest          time.Duration // the longest delay
 }
 
 // Draw draws a plan of 1 to 12 faults and their ends.
 func Draw(t *rapid.T, c Config) Plan {
 	upTo := func(d time.Duration) *rapid.Generator[time.Duration] { return Between(time.Millisecond, d) }
 	type fault struct {
-		begin Step // after the start of the fault before
+		begin Step // its After is since the start of the previous fault
 		end   string
 	}
 	faults := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) fault {
@@ -104,7 +104,7 @@ func Draw(t *rapid.T, c Config) Plan {
 	var at time.Duration
 	for _, f := range faults {
 		at += f.begin.After
-		f.begin.After = at // the start, until the steps are in order
+		f.begin.After = at // since the start of the plan, until the steps are sorted
 		f.begin.copies = make([]*nodetest.Snapshot, len(f.begin.Nodes))
 		plan = append(plan, f.begin)
 		if f.end != "" {
@@ -121,7 +121,7 @@ func Draw(t *rapid.T, c Config) Plan {
 	return plan
 }
 
-// Between draws whole milliseconds, each as often: rapid's own ranges prefer their ends.
+// Between draws whole milliseconds, all with the same probability. rapid's own ranges prefer their ends.
 func Between(shortest, longest time.Duration) *rapid.Generator[time.Duration] {
 	var all []time.Duration
 	for d := shortest; d <= longest; d += time.Millisecond {
@@ -130,7 +130,7 @@ func Between(shortest, longest time.Duration) *rapid.Generator[time.Duration] {
 	return rapid.SampledFrom(all)
 }
 
-// Way is how a process reaches the nodes: its links, or whatever holds them.
+// Way is how a process reaches the nodes: its links, or a type that contains them.
 type Way interface {
 	Cut(nodes ...int)
 	Hang(nodes ...int)
@@ -139,8 +139,8 @@ type Way interface {
 	Heal(nodes ...int)
 }
 
-// Play does what the step says to the way of one process, or of all, or to the nodes. What is not of
-// [Faults] is the test's own to play.
+// Play applies the step to the links of one process or of all processes, or to the nodes. It ignores
+// faults that are not in [Faults]; the test must play those.
 func (s Step) Play(c *nodetest.Cluster, way Way) {
 	if s.Everybody {
 		way = c.Faults
@@ -178,7 +178,7 @@ func (s Step) Play(c *nodetest.Cluster, way Way) {
 	}
 }
 
-// End makes all well again.
+// End ends all faults and restarts all nodes.
 func End(c *nodetest.Cluster) {
 	for i := range c.Addrs() {
 		c.Restart(i)

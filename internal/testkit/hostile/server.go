@@ -1,4 +1,4 @@
-// Package hostile has a server that is no Redis server: whatever it is asked, it answers with something else.
+// Package hostile has a server that is not a Redis server, and answers every command with something unexpected.
 package hostile
 
 import (
@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// Server answers each command with the same text, but for those with which a client begins.
+// Server answers each command in the same way, except those that a client sends first.
 type Server struct {
 	Addr  string
 	Asked atomic.Int64 // commands
@@ -26,7 +26,7 @@ type Server struct {
 	closed bool
 }
 
-// Answer writes what the server answers to a command. It may write for as long as the connection takes it.
+// Answer writes the server's answer to a command. It may write for as long as the connection accepts data.
 type Answer func(w io.Writer, command []string) error
 
 // Says answers with a text.
@@ -37,7 +37,7 @@ func Says(text string) Answer {
 	}
 }
 
-// Repeats answers with a beginning, and then with a text over and over until the connection is closed.
+// Repeats answers with begin, and then with text over and over until the connection is closed.
 func Repeats(begin, text string) Answer {
 	text = strings.Repeat(text, 1+4096/len(text))
 	return func(w io.Writer, _ []string) error {
@@ -68,7 +68,7 @@ func Start(t *testing.T, answer Answer) *Server {
 			if s.opened(c) {
 				serving.Go(func() { // ends when the connection is closed
 					defer s.gone(c)
-					_ = s.serve(c) // the client has closed it
+					_ = s.serve(c) // an error means that the connection is over
 				})
 			}
 		}
@@ -110,7 +110,7 @@ func (s *Server) close() {
 	}
 }
 
-// beginnings are the answers without which a client does not go on.
+// beginnings are the answers that a client needs before it sends other commands.
 var beginnings = map[string]string{"HELLO": "-ERR unknown command 'HELLO'\r\n", "CLIENT": "+OK\r\n", "AUTH": "+OK\r\n", "SELECT": "+OK\r\n"}
 
 func (s *Server) serve(c net.Conn) error {
@@ -159,12 +159,12 @@ func number(r *bufio.Reader, kind byte) (int, error) {
 		return 0, err
 	}
 	if line[0] != kind {
-		return 0, fmt.Errorf("%q is no %q", line, kind)
+		return 0, fmt.Errorf("%q does not start with %q", line, kind)
 	}
 	return strconv.Atoi(strings.TrimSpace(line[1:]))
 }
 
-// Answers returns ways to answer, by what they are.
+// Answers returns ways to answer, by their descriptions.
 func Answers() map[string]Answer {
 	deep := strings.Repeat("*1\r\n", 1_000_000)
 	all := map[string]Answer{
@@ -195,7 +195,7 @@ func Answers() map[string]Answer {
 	return all
 }
 
-// Names returns the keys of answers in an order.
+// Names returns the keys of answers in a fixed order.
 func Names(answers map[string]Answer) (names []string) {
 	for name := range answers {
 		names = append(names, name)

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// Check fails the test unless join makes Hooks of which each field calls those of all that are given, in order and with
-// the arguments, and is nil if none of them sets it. It tries every field of H, those that are yet to be written too.
+// Check fails the test unless join returns correct hooks: each field calls that field of all given hooks, in order and
+// with the same arguments, and is nil if none of them sets it. Check tries every field of H, so fields that are added
+// later are checked too.
 func Check[H any](t *testing.T, join func(...H) H) {
 	t.Helper()
 	var called []string

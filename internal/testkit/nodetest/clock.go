@@ -7,19 +7,18 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// Offset makes node i's clock always that far ahead of this machine's (behind, if d is negative): as
-// TIME tells it, also inside scripts, and as a Snapshot keeps expiries. No key expires earlier or
-// later for it. What else on a node knows the time of day, EXPIREAT and its like, goes by this
-// machine's clock.
+// Offset keeps node i's clock d ahead of this machine's clock, or behind it if d is negative. TIME
+// shows it, also inside scripts, and a Snapshot uses it for expiries. No key expires earlier or later
+// because of it. Other commands with a time of day, like EXPIREAT, use this machine's clock.
 func (c *Cluster) Offset(i int, d time.Duration) {
 	c.change(i, func(s *state) { s.offset, s.stands = d, time.Time{} })
 }
 
-// Jump steps node i's clock forward by d: what TIME tells, and each key expires that much earlier.
-// Scripts see the step at the latest when keys expire by it.
+// Jump steps node i's clock forward by d: TIME shows the step, and each key expires d earlier. When
+// keys expire because of the step, scripts already see it.
 //
-// A negative d sets back only what TIME tells. Here the keys expire when they would have; on a real
-// node each lives longer by that much.
+// A negative d changes only what TIME shows. Keys expire when they would have expired without it; on
+// a real node, each would live that much longer.
 func (c *Cluster) Jump(i int, d time.Duration) {
 	c.change(i, func(s *state) { s.offset += d })
 	if d > 0 {
@@ -27,7 +26,7 @@ func (c *Cluster) Jump(i int, d time.Duration) {
 	}
 }
 
-// StandStill makes TIME tell from now on what it tells now, until Offset is called. Keys expire all the same.
+// StandStill stops the clock that TIME shows, until Offset is called. Keys expire all the same.
 func (c *Cluster) StandStill(i int) {
 	c.change(i, func(s *state) { s.stands = s.now() })
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// Cluster is a number of independent nodes (not a Redis Cluster). Its Faults hold for every Links.
-// Its methods, and those of Links, may be called from many goroutines.
+// Cluster is a number of independent nodes (not a Redis Cluster). Its Faults affect every Links. Its
+// methods, and those of Links, may be called from many goroutines.
 type Cluster struct {
 	*Faults
 	nodes  []*node
 	served sync.WaitGroup // one for each connection that a node still serves
 
-	// mu guards what follows, what the nodes say it guards, all Faults and all connections. It is
-	// never held across a call into a node or a client.
+	// mu guards the fields below, all Faults, all connections, and the fields of nodes that name it. It
+	// is never held during a call into a node or a client.
 	mu    sync.Mutex
 	links []*Links
 	conns map[*conn]struct{}
@@ -41,20 +41,20 @@ func (c *Cluster) Addrs() []string {
 	return addrs
 }
 
-// Node returns node i, to look at its data or change it past every fault. Do not Close or Restart
-// it, nor set its time, its error or its server's pre-hook: the methods of Cluster do. A password on
-// it shuts the Cluster out too.
+// Node returns node i, so that a test can read or change its data despite any fault. Do not Close or
+// Restart it, and do not set its time, its error or its server's pre-hook: use the methods of Cluster
+// for that. A password on it shuts the Cluster out too.
 func (c *Cluster) Node(i int) *miniredis.Miniredis { return c.nodes[i].redis }
 
-// Kill stops node i like SIGKILL: its connections break, what is under way on them is lost, and dials
-// are refused until Restart. A request that the node has already read may still take effect.
+// Kill stops node i like SIGKILL: its connections break, data in transit is lost, and dials are
+// refused until Restart. A request that the node has already read may still take effect.
 func (c *Cluster) Kill(i int) {
 	c.set([]int{i}, func(f *fault) { f.dead = true })
 }
 
-// Restart kills node i if it lives and brings it back with its data, but as a new server process:
-// with another run id and replication id and without cached scripts. Other faults of the node, its
-// clock and what SetInfo, Deny and SetPreHook said stay.
+// Restart kills node i if it is running, and brings it back with its data, but as a new server
+// process: with another run id and replication id, and without cached scripts. Other faults of the
+// node stay, and so do its clock and the effects of SetInfo, Deny and SetPreHook.
 func (c *Cluster) Restart(i int) {
 	c.Kill(i)
 	c.FlushScripts(i)
@@ -62,19 +62,19 @@ func (c *Cluster) Restart(i int) {
 	c.set([]int{i}, func(f *fault) { f.dead = false })
 }
 
-// Promote replaces node i by a replica that has all its data: a failover behind one address. What
-// clients see is a Restart. A failover that loses writes is RestartFrom.
+// Promote replaces node i with a replica that has all its data: a failover behind one address. To
+// clients it looks like a Restart. For a failover that loses writes, use RestartFrom.
 func (c *Cluster) Promote(i int) { c.Restart(i) }
 
-// Wipe makes node i forget all its data, as FLUSHALL does. A node that came back empty is Kill, Wipe,
-// Restart.
+// Wipe deletes all data of node i, as FLUSHALL does. For a node that comes back empty, call Kill,
+// Wipe and Restart.
 func (c *Cluster) Wipe(i int) { c.nodes[i].redis.FlushAll() }
 
 // FlushScripts makes node i forget the scripts it has cached, as SCRIPT FLUSH does.
 func (c *Cluster) FlushScripts(i int) { c.nodes[i].do([]string{"SCRIPT", "FLUSH"}) }
 
-// Heal ends all faults of the given nodes, of all without an argument: those set on the Cluster and
-// those set on any Links. It does not restart a killed node.
+// Heal ends all faults of the given nodes, or of all nodes if none is given: those set on the Cluster
+// and those set on any Links. It does not restart a killed node.
 func (c *Cluster) Heal(nodes ...int) {
 	c.Faults.Heal(nodes...)
 	c.mu.Lock()
@@ -85,7 +85,7 @@ func (c *Cluster) Heal(nodes ...int) {
 	}
 }
 
-// Close closes all Links, then stops all nodes, and returns when nothing of them is running any more.
+// Close closes all Links, then stops all nodes, and returns when none of them is running any more.
 func (c *Cluster) Close() {
 	c.mu.Lock()
 	links := c.links
@@ -93,11 +93,11 @@ func (c *Cluster) Close() {
 	for _, l := range links {
 		l.Close()
 	}
-	c.Cut() // what hung nodes have not received yet is lost
+	c.Cut() // drops what hung nodes have not received yet
 	for _, n := range c.nodes {
 		n.redis.CtxCancel() // ends blocking commands
 	}
-	// miniredis must not be closed under a script that still runs.
+	// miniredis must not be closed while a script still runs.
 	c.served.Wait()
 	for _, n := range c.nodes {
 		n.redis.Close()

@@ -11,35 +11,35 @@ import (
 	"time"
 )
 
-// conn is one connection of a process to a node. It and its two ends are guarded by Cluster.mu.
+// conn is one connection of a process to a node. Cluster.mu guards it and its two ends.
 type conn struct {
 	links          *Links
-	address        int // the node by whose address it was made
-	node           int // the one that it leads to
+	address        int // the node whose address was dialed
+	node           int // the node that it leads to
 	client, server *end
 	broken         bool
-	pending        []byte // what the client has written of a request that is not whole yet
+	pending        []byte // the part of an incomplete request that the client has written
 	inSetup        bool   // the client's last request only set up the connection
 }
 
-// end is what the client or the node holds of a connection. Writing never waits, because the inbox of
-// the other end has no bound: so look a kernel's socket buffers to small requests.
+// end is the client's or the node's end of a connection. Writing never waits, because the inbox of the
+// other end has no bound: to small requests, a kernel's socket buffers look the same.
 type end struct {
 	conn     *conn
 	peer     *end
-	changed  *sync.Cond // something that a Read waits for
+	changed  *sync.Cond // signals a change that a Read may wait for
 	inbox    []packet
 	closed   bool
 	deadline time.Time // of Read; zero means none
 }
 
-// packet is a request, or what one Write of the node sent; without data it is the end of the stream.
+// packet is a request, or the data of one Write of the node. Without data it is the end of the stream.
 type packet struct {
 	sent    time.Time
 	data    []byte
 	setup   bool // a request that only sets up the connection
 	arrived bool
-	reset   bool // not data: the connection breaks
+	reset   bool // the connection breaks instead of data arriving
 }
 
 func newConn(l *Links, address int) *conn {
@@ -64,7 +64,7 @@ func (c *conn) wake() {
 
 func (e *end) mu() *sync.Mutex { return &e.conn.links.cluster.mu }
 
-// Read waits for bytes that the faults of the moment let through.
+// Read waits for bytes that the current faults let through.
 func (e *end) Read(b []byte) (int, error) {
 	e.mu().Lock()
 	defer e.mu().Unlock()
@@ -91,7 +91,7 @@ func (e *end) Read(b []byte) (int, error) {
 	}
 }
 
-// arrive lets the faults of the moment act on the first packet, once.
+// arrive applies the current faults to the first packet, once.
 func (e *end) arrive(fault fault) {
 	first := &e.inbox[0]
 	reply := e == e.conn.client && !e.conn.inSetup
@@ -126,7 +126,7 @@ func (e *end) take(b []byte) (int, error) {
 	return n, nil
 }
 
-// wait returns when something changed, at the latest at the given instant unless that is zero.
+// wait returns when something has changed, or at the given instant unless that is zero.
 func (e *end) wait(until time.Time) {
 	if !until.IsZero() {
 		timer := time.AfterFunc(time.Until(until), func() {
@@ -153,7 +153,7 @@ func (e *end) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// ask sends each request that b makes whole.
+// ask sends each request that b completes.
 func (c *conn) ask(b []byte) {
 	c.pending = append(c.pending, b...)
 	for {
@@ -196,7 +196,7 @@ func (e *end) close() {
 	e.send(packet{})
 	cluster := e.conn.links.cluster
 	if e == e.conn.server {
-		cluster.served.Done() // the node closes its end last of all
+		cluster.served.Done() // closing its end is the last thing that the node does
 	}
 	if e.peer.closed {
 		delete(cluster.conns, e.conn)
@@ -217,7 +217,7 @@ func (e *end) fail(op string, err error) error {
 	return &net.OpError{Op: op, Net: "tcp", Addr: e.RemoteAddr(), Err: err}
 }
 
-// LocalAddr and RemoteAddr both return the node's address: the client has none.
+// LocalAddr and RemoteAddr both return the node's address, because the client has none.
 func (e *end) LocalAddr() net.Addr { return e.RemoteAddr() }
 
 func (e *end) RemoteAddr() net.Addr {
@@ -235,18 +235,18 @@ func (e *end) SetReadDeadline(t time.Time) error {
 	return e.usable("set")
 }
 
-// SetWriteDeadline does nothing, as no Write waits.
+// SetWriteDeadline does nothing, because no Write waits.
 func (e *end) SetWriteDeadline(time.Time) error { return nil }
 
-// SyscallConn lets go-redis's pool see that an idle connection is broken, and replace it, as it does
-// with a socket.
+// SyscallConn lets the pool of go-redis notice that an idle connection is broken, and replace it, as it
+// does with a socket.
 func (e *end) SyscallConn() (syscall.RawConn, error) {
 	e.mu().Lock()
 	defer e.mu().Unlock()
 	return healthy{}, e.usable("read")
 }
 
-// healthy is a socket with nothing to read: it calls nothing back.
+// healthy is a socket with nothing to read: it never calls its callbacks.
 type healthy struct{}
 
 func (healthy) Control(func(uintptr)) error    { return nil }

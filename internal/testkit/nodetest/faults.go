@@ -5,57 +5,57 @@ import (
 	"time"
 )
 
-// Faults breaks the way to nodes. Every method takes node indexes, none meaning all nodes. A fault
-// takes effect at once and adds to the others until Heal.
+// Faults breaks the links to nodes. Every method takes node indexes; no index means all nodes. A fault
+// takes effect at once. Faults add up until Heal.
 type Faults struct {
 	cluster *Cluster
 	of      []fault // by node; guarded by Cluster.mu
 }
 
-// fault is what ails one node, or one process's way to it.
+// fault is the faults of one node, or of one process's link to it.
 type fault struct {
 	dead, cut, hung, deaf, torn bool
 	delay                       time.Duration
 	answer                      string
 }
 
-// Cut makes the nodes look like a dead host or a closed port: open connections break, what was under
-// way on them is lost, and dials are refused at once. The node itself lives on.
+// Cut makes the nodes look like a dead host or a closed port: open connections break, data in transit
+// is lost, and dials are refused at once. The nodes themselves keep running.
 func (f *Faults) Cut(nodes ...int) {
 	f.set(nodes, func(f *fault) { f.cut = true })
 }
 
-// Hang makes the nodes silent, like SIGSTOP or a network that drops packets: dials and writes
-// succeed, nothing arrives. On Heal everything written meanwhile arrives late, in both directions,
-// also the requests on connections that their client has closed in the meantime.
+// Hang makes the nodes silent, like SIGSTOP or a network that drops packets: dials and writes succeed,
+// but nothing arrives. On Heal, everything that was written meanwhile arrives, in both directions, even
+// requests on connections that their client has closed since.
 func (f *Faults) Hang(nodes ...int) {
 	f.set(nodes, func(f *fault) { f.hung = true })
 }
 
-// Delay makes bytes take d in each direction, so that a reply takes 2d. Their order is kept. A dial
+// Delay makes bytes take d in each direction, so that a reply takes 2d. Bytes stay in order. A dial
 // takes no time. A delay set on the Cluster and one set on a Links add up.
 func (f *Faults) Delay(d time.Duration, nodes ...int) {
 	f.set(nodes, func(f *fault) { f.delay = d })
 }
 
 // DropReplies lets requests reach the node and take effect, but when the reply would arrive, the
-// connection breaks instead. Replies to what sets up a connection (HELLO, AUTH, SELECT, CLIENT, ROLE,
-// CONFIG, INFO) still arrive, so that requests on new connections reach the node too. SUBSCRIBE is no
-// setup: neither its confirmation nor a message arrives, each breaks the connection.
+// connection breaks instead. Replies to setup commands (HELLO, AUTH, SELECT, CLIENT, ROLE, CONFIG,
+// INFO) still arrive, so that requests on new connections reach the node too. SUBSCRIBE is not a setup
+// command: its confirmation and each message break the connection instead of arriving.
 func (f *Faults) DropReplies(nodes ...int) {
 	f.set(nodes, func(f *fault) { f.deaf = true })
 }
 
-// Tear is DropReplies, but the first half of the reply arrives before the connection breaks. Of a
-// reply beyond 4 KiB it is less than half.
+// Tear is like DropReplies, but the first half of the reply arrives before the connection breaks, and
+// less than half of a reply beyond 4 KiB.
 func (f *Faults) Tear(nodes ...int) {
 	f.set(nodes, func(f *fault) { f.torn = true })
 }
 
-// Answer makes the nodes answer text, an error line such as "LOADING Redis is loading the dataset in
-// memory", to each request that arrives, and do nothing else, but for what sets up a connection (as
-// in DropReplies). Subscriptions made before stay and get their messages. Real servers except more,
-// for each error something else. Where the Cluster and the Links have one each, the Links' counts.
+// Answer makes the nodes answer each request with text, an error line such as "LOADING Redis is loading
+// the dataset in memory", and do nothing else. Setup commands (see DropReplies) still work. Earlier
+// subscriptions stay and get their messages. Real servers make more exceptions, which differ from error
+// to error. If both the Cluster and the Links have an Answer, that of the Links counts.
 func (f *Faults) Answer(text string, nodes ...int) {
 	f.set(nodes, func(f *fault) { f.answer = text })
 }
@@ -65,7 +65,7 @@ func (f *Faults) Heal(nodes ...int) {
 	f.set(nodes, func(f *fault) { *f = fault{dead: f.dead} })
 }
 
-// set changes the fault of the given nodes and lets every connection see it.
+// set changes the fault of the given nodes and wakes every connection, so that it sees the change.
 func (f *Faults) set(nodes []int, change func(*fault)) {
 	f.cluster.mu.Lock()
 	defer f.cluster.mu.Unlock()
@@ -85,7 +85,7 @@ func (f *Faults) set(nodes []int, change func(*fault)) {
 	}
 }
 
-// with joins the fault of a node and that of one process's way to it.
+// with joins the fault of one process's link to a node and that of the node.
 func (f fault) with(g fault) fault {
 	return fault{
 		dead: f.dead || g.dead, cut: f.cut || g.cut, hung: f.hung || g.hung, deaf: f.deaf || g.deaf,

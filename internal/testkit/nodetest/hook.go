@@ -8,16 +8,16 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// SetPreHook has hook called before each command of node i, those inside scripts too: where it
-// returns true, it has answered. It stays over Restart; nil ends it. It takes the place of
-// [server.Server.SetPreHook], which the nodes need themselves. For a command inside a script it must
-// neither wait nor call the Cluster, as the node is locked then.
+// SetPreHook makes node i call hook before each command, also inside scripts. If hook returns true, it
+// has answered the command. The hook survives a Restart; nil removes it. Use this method instead of
+// [server.Server.SetPreHook], which the nodes need themselves. For a command inside a script, hook must
+// neither wait nor call the Cluster, because the node is locked then.
 func (c *Cluster) SetPreHook(i int, hook server.Hook) {
 	c.change(i, func(s *state) { s.hook = hook })
 }
 
-// Deny makes node i answer the given commands, and no others any more, with NOPERM, also inside
-// scripts: there redis.call raises it and redis.pcall returns it.
+// Deny makes node i answer the given commands with NOPERM, and replaces the commands of an earlier
+// Deny. Inside scripts, redis.call raises the error and redis.pcall returns it.
 func (c *Cluster) Deny(i int, commands ...string) {
 	var denied []string
 	for _, command := range commands {
@@ -26,7 +26,7 @@ func (c *Cluster) Deny(i int, commands ...string) {
 	c.change(i, func(s *state) { s.denied = denied })
 }
 
-// answer is the pre-hook of a node in that state.
+// answer is the pre-hook of a node in state s.
 func (s state) answer(p *server.Peer, cmd string, args []string) bool {
 	script := scriptOf(p)
 	if p.ClientName == insider || script == collectSHA {
@@ -61,8 +61,8 @@ func (s state) answer(p *server.Peer, cmd string, args []string) bool {
 	return true
 }
 
-// scriptOf returns the SHA-1 of the script that runs the command, empty where a client does.
-// miniredis keeps that to itself.
+// scriptOf returns the SHA-1 of the script that runs the command, or "" if a client runs it. It reads a
+// private field of miniredis.
 func scriptOf(p *server.Peer) string {
 	ctx := reflect.ValueOf(p.Ctx)
 	if !ctx.IsValid() {

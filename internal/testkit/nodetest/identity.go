@@ -11,9 +11,9 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// SetInfo makes node i say value in a field of INFO, whatever is true: redis_version, run_id, role,
-// maxmemory_policy and so on. ROLE and CONFIG GET follow. An empty value lets the node tell the truth
-// again. A field that the nodes do not have is added to the section Server.
+// SetInfo makes node i report value in a field of INFO, whether or not it is true: redis_version,
+// run_id, role, maxmemory_policy and so on. ROLE and CONFIG GET agree with it. With an empty value, the
+// node reports the truth again. A field that the nodes do not have is added to the section Server.
 func (c *Cluster) SetInfo(i int, field, value string) {
 	c.change(i, func(s *state) {
 		s.said = slices.DeleteFunc(slices.Clone(s.said), func(p param) bool { return p.name == field })
@@ -35,13 +35,13 @@ func newID() string {
 // param is a field of INFO or a parameter of CONFIG.
 type param struct{ name, value string }
 
-// section is one of INFO.
+// section is a section of INFO.
 type section struct {
 	name   string
 	fields []param
 }
 
-// sections returns all that the node says of itself.
+// sections returns everything that the node reports about itself.
 func (s state) sections() []section {
 	all := []section{
 		{"Server", []param{
@@ -69,7 +69,7 @@ func (s state) sections() []section {
 	return all
 }
 
-// find returns the field of that name, nil if there is none.
+// find returns the field of that name, or nil if there is none.
 func find(sections []section, name string) *param {
 	for _, s := range sections {
 		for i := range s.fields {
@@ -81,7 +81,7 @@ func find(sections []section, name string) *param {
 	return nil
 }
 
-// info returns what INFO answers for the named sections, or without a name for all.
+// info returns what INFO answers for the named sections, or for all sections if none is named.
 func (s state) info(names []string) string {
 	asked := func(section string) bool {
 		return len(names) == 0 || slices.ContainsFunc(names, func(name string) bool {
@@ -108,7 +108,7 @@ func (s state) info(names []string) string {
 	return text.String()
 }
 
-// writeRole answers ROLE. A replica names an address that nobody knows.
+// writeRole answers ROLE. A replica reports a made-up address of its master.
 func (s state) writeRole(p *server.Peer) {
 	if role := find(s.sections(), "role").value; role != "master" {
 		p.WriteLen(5)

@@ -12,24 +12,24 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Links is the way of one process (one replica of a service) to all nodes. Its Faults hold for that
-// process alone.
+// Links are the links of one process (one replica of a service) to all nodes. Its Faults affect only
+// that process.
 type Links struct {
 	*Faults
 	clients []redis.UniversalClient
-	direct  bool // no fault holds for it, and its requests do not count
+	direct  bool // no fault affects it, and its requests do not count
 
 	// Guarded by Cluster.mu.
 	closed  bool
 	refused time.Time // last dial refused while not closed
-	leads   []int     // by node, the one to which its address leads
+	leads   []int     // by node: the node to which its address leads
 }
 
-// Links makes another process's links. They are closed with the Cluster at the latest.
+// Links makes the links of another process. Closing the Cluster closes them too.
 func (c *Cluster) Links() *Links { return c.newLinks(false) }
 
-// Raw returns a client of each node for the test itself: no fault holds for it, not even Kill, and its
-// requests do not count. What SetInfo, Deny and SetPreHook say of a node holds for it too.
+// Raw returns a client of each node for the test itself. No fault affects it, not even Kill, and its
+// requests do not count. SetInfo, Deny and SetPreHook do affect it.
 func (c *Cluster) Raw() []*redis.Client {
 	var raw []*redis.Client
 	for _, client := range c.raw().clients {
@@ -68,8 +68,8 @@ func (c *Cluster) newLinks(direct bool) *Links {
 func (l *Links) Clients() []redis.UniversalClient { return slices.Clone(l.clients) }
 
 // Options returns new options for a client of node i: go-redis's defaults with the link as Dialer.
-// Maintenance notifications are off, as they look up names in the DNS. The caller closes such a
-// client, before the Links.
+// Maintenance notifications are off, because they look up names in the DNS. The caller must close such
+// a client before the Links.
 func (l *Links) Options(i int) *redis.Options {
 	return &redis.Options{
 		Addr: l.cluster.nodes[i].addr,
@@ -81,7 +81,7 @@ func (l *Links) Options(i int) *redis.Options {
 }
 
 // Lead makes the address of node i lead to node to, as when a DNS record changes. The connections to
-// that address break, and the next dial reaches node to, with the faults of node to.
+// that address break. The next dial reaches node to, and has the faults of node to.
 func (l *Links) Lead(i, to int) {
 	c := l.cluster
 	c.mu.Lock()
@@ -95,11 +95,11 @@ func (l *Links) Lead(i, to int) {
 	}
 }
 
-// Close ends the process: it closes the clients and every other connection, and refuses dials. As
-// with a real process, what it has sent still arrives, after Heal where the node hangs.
+// Close ends the process: it closes the clients and every other connection, and refuses dials. As with
+// a real process, what it has sent still arrives. If the node hangs, it arrives after Heal.
 //
-// Where a dial was refused within the last second, Close waits out that second, because go-redis goes
-// on dialing in the background for that long after its client is closed.
+// If a dial was refused within the last second, Close waits until that second is over, because go-redis
+// continues to dial in the background for that long after its client is closed.
 func (l *Links) Close() {
 	c := l.cluster
 	c.mu.Lock()
@@ -107,7 +107,7 @@ func (l *Links) Close() {
 	quiet := l.refused.Add(time.Second)
 	c.mu.Unlock()
 	for _, client := range l.clients {
-		_ = client.Close() // fails only where a connection or the client is closed already
+		_ = client.Close() // fails only if a connection or the client is already closed
 	}
 	c.mu.Lock()
 	for conn := range c.conns {

@@ -21,14 +21,14 @@ type node struct {
 	requests int
 }
 
-// state is how a node answers where that is not miniredis's to say. Its slices are replaced, never
-// changed.
+// state is what a node needs for the answers that do not come from miniredis. Its slices are replaced,
+// never changed.
 type state struct {
 	runID, replID string
 	said          []param       // by SetInfo
 	denied        []string      // by Deny
 	offset        time.Duration // of the node's clock
-	stands        time.Time     // what the clock shows all the time; zero: it goes
+	stands        time.Time     // the time at which the clock stands still; zero: it runs
 	hook          server.Hook   // by SetPreHook
 }
 
@@ -63,10 +63,10 @@ func (c *Cluster) change(i int, change func(*state)) {
 	change(&n.state)
 }
 
-// insider is the name of a client that is this package itself.
+// insider is the client name of this package.
 const insider = "nodetest"
 
-// do runs commands on one connection past all faults, state and hooks, and returns the last reply.
+// do runs commands on one connection that bypasses all faults, state and hooks. It returns the last reply.
 func (n *node) do(commands ...[]string) (reply any) {
 	replies := new(bytes.Buffer)
 	peer := server.NewPeer(bufio.NewWriter(replies))

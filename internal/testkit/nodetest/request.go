@@ -11,8 +11,8 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// Requests returns how many commands clients have sent to node i, arrived or not, each of a pipeline
-// by itself. What sets up a connection (see DropReplies) does not count, nor do commands of scripts.
+// Requests returns how many commands clients have sent to node i, whether or not they have arrived. Each
+// command of a pipeline counts. Setup commands (see DropReplies) and commands of scripts do not.
 func (c *Cluster) Requests(i int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -22,7 +22,7 @@ func (c *Cluster) Requests(i int) int {
 // refuse is the command that makes a node answer with an error line.
 const refuse = "NODETEST.REFUSE"
 
-// isSetup tells whether clients send the command to set up a connection.
+// isSetup reports whether clients send the command to set up a connection.
 func isSetup(name string) bool {
 	switch name {
 	case "HELLO", "AUTH", "SELECT", "CLIENT", "ROLE", "CONFIG", "INFO":
@@ -40,8 +40,9 @@ func request(words ...string) []byte {
 	return b
 }
 
-// firstRequest returns the size of the first command in b and its name in upper case; no size while it
-// is not whole. What clients do not write is the node's to refuse: all of b, without a name.
+// firstRequest returns the size of the first command in b and its name in upper case. The size is 0 while
+// the command is incomplete. If b is not a valid command, firstRequest returns the size of all of b and no
+// name, and the node will refuse it.
 func firstRequest(b []byte) (size int, name string) {
 	unread := bytes.NewReader(b)
 	buffer := bufio.NewReader(unread)

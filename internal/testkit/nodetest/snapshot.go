@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Snapshot is the strings, hashes, sorted sets and lists of a node, each with the instant at which it expires by the
-// node's clock, to the millisecond: what an append-only file holds.
+// Snapshot is what an append-only file holds: the strings, hashes, sorted sets and lists of a node, each with the
+// instant at which it expires by the node's clock, to the millisecond.
 type Snapshot struct{ records []record }
 
 // record is a key, the command that sets it, and when it expires; zero means never.
@@ -22,14 +22,14 @@ type record struct {
 //go:embed collect.lua
 var collect string
 
-// collectSHA is how the commands of that script are known.
+// collectSHA identifies the commands of that script.
 var collectSHA = func() string {
 	sum := sha1.Sum([]byte(collect))
 	return hex.EncodeToString(sum[:])
 }()
 
-// Snapshot returns the data of node i, dead or alive, as it is between two commands or scripts. Keys
-// of other types than these, and of other databases than 0, are left out.
+// Snapshot returns the data of node i, dead or alive, between two commands or scripts. It leaves out
+// keys of other types, and of databases other than 0.
 func (c *Cluster) Snapshot(i int) *Snapshot {
 	n := c.nodes[i]
 	s := new(Snapshot)
@@ -47,12 +47,12 @@ func (c *Cluster) Snapshot(i int) *Snapshot {
 	return s
 }
 
-// RestartFrom is a Restart of node i with other data, such as an older file's: those of the snapshot
-// alone, without the keys that have expired by the node's clock.
+// RestartFrom restarts node i with the data of the snapshot instead of its own, as with an older file.
+// Keys that have expired by the node's clock are left out.
 func (c *Cluster) RestartFrom(i int, s *Snapshot) {
 	c.Kill(i)
 	n := c.nodes[i]
-	// In one transaction, as a request that the node has read already may still see the data.
+	// In one transaction, because a request that the node has already read may still see the data.
 	load := [][]string{{"MULTI"}, {"FLUSHALL"}}
 	for _, r := range s.records {
 		load = append(load, r.command)

@@ -1,4 +1,4 @@
-// Package passworded gives tests a Locker whose node has a password, to look for it in what is written.
+// Package passworded gives tests a Locker whose node has a password, so that they can search output for it.
 package passworded
 
 import (
@@ -11,10 +11,11 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Password is what no output may have.
+// Password must not appear in any output.
 const Password = "S3cretPassw0rd"
 
-// Open returns a Locker of one node, on a socket, that grants locks to who knows the password. The end of the test closes it.
+// Open returns a Locker of one node with a real socket. The node requires the password. The Locker is closed at the end
+// of the test.
 func Open(t *testing.T) *redlock.Locker {
 	t.Helper()
 	server := miniredis.RunT(t)

@@ -9,24 +9,24 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Foreign is something that no version of this library writes, in the place of something that it does.
+// Foreign is a value that no version of this library writes, in a place that the library uses.
 type Foreign struct {
 	Name   string
-	Reason string // part of what a Locker says of it
+	Reason string // part of a Locker's error about it
 
 	put func(ctx context.Context, node *redis.Client, place Place) error
 }
 
-// Place is where something stands on a node: in a field of the hash, or as the hash itself.
+// Place is a place on a node: a field of the hash, or the hash itself.
 type Place struct{ hash, field string }
 
-// Record is the place of what a node keeps of a lock.
+// Record is the place of the record that a node keeps of a lock.
 func (p Prefix) Record(name string) Place { return Place{p.Hash(), field(name)} }
 
 // Guard is the place of the guard.
 func (p Prefix) Guard() Place { return Place{p.Hash(), guardField} }
 
-// Whole is the place of everything.
+// Whole is the place of the hash itself.
 func (p Prefix) Whole() Place { return Place{p.Hash(), ""} }
 
 // Records are what may stand in place of a record.
@@ -63,7 +63,7 @@ func text(name, value, reason string) Foreign {
 	}}
 }
 
-// Replace puts something foreign in a place. The returned func reports whether it is still there, untouched.
+// Replace puts a foreign value in a place. The returned function reports whether it is still there, unchanged.
 func Replace(t testing.TB, place Place, f Foreign, nodes ...*redis.Client) (untouched func() bool) {
 	t.Helper()
 	var before []string
@@ -84,7 +84,7 @@ func Replace(t testing.TB, place Place, f Foreign, nodes ...*redis.Client) (unto
 	}
 }
 
-// dump returns what a node has in a place, of whatever type.
+// dump returns what a node has in a place, whatever its type.
 func dump(t testing.TB, place Place, node *redis.Client) string {
 	t.Helper()
 	kind, err := node.Type(t.Context(), place.hash).Result()

@@ -11,10 +11,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Running is what [Prefix.RunState] returns of a run that has no end.
+// Running is what [Prefix.RunState] returns for a run that has not ended.
 const Running = "running"
 
-// RunState returns the state of the run that a node has stored for a tick of a job, empty if there is none.
+// RunState returns the state of the run that a node has stored for a tick of a job, or "" if there is none.
 func (p Prefix) RunState(t testing.TB, election, job string, tick time.Time, node *redis.Client) string {
 	t.Helper()
 	slot := fmt.Sprintf("t%d,", tick.UnixMilli())
@@ -34,7 +34,7 @@ func (p Prefix) RunState(t testing.TB, election, job string, tick time.Time, nod
 	return ""
 }
 
-// Mark returns the high-water mark of a job that a node has stored, zero if it knows nothing of the job.
+// Mark returns the high-water mark that a node has stored for a job, or zero if it knows nothing of the job.
 func (p Prefix) Mark(t testing.TB, election, job string, node *redis.Client) time.Time {
 	t.Helper()
 	const from, to = 62, 75 // of an entry

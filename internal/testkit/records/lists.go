@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// WaitingOn returns who is listed on a node as waiting for a lock, in their order.
+// WaitingOn returns the waiters that a node lists for a lock, in their order.
 func (p Prefix) WaitingOn(ctx context.Context, name string, node redis.Cmdable) ([]string, error) {
 	const head, entry = 17, 12
 	list, err := node.HGet(ctx, p.Hash(), "w:"+name).Result()
@@ -25,13 +25,14 @@ func (p Prefix) WaitingOn(ctx context.Context, name string, node redis.Cmdable) 
 	return who, nil
 }
 
-// Waiting lists these as waiting for a lock on nodes, each of 12 characters, and nobody else, since so long ago.
+// Waiting makes nodes list exactly these waiters for a lock, each of 12 characters, since the given time ago by the
+// node's clock.
 func (p Prefix) Waiting(t testing.TB, name string, ago time.Duration, who []string, nodes ...*redis.Client) {
 	t.Helper()
 	p.writeList(t, name, ' ', ago, who, nodes)
 }
 
-// Told is Waiting where the first of them was told that the lock is free, so long ago by the node's clock.
+// Told is like Waiting, but the first waiter was told at that time that the lock is free.
 func (p Prefix) Told(t testing.TB, name string, ago time.Duration, who []string, nodes ...*redis.Client) {
 	t.Helper()
 	p.writeList(t, name, '!', ago, who, nodes)
@@ -44,7 +45,7 @@ func (p Prefix) writeList(t testing.TB, name string, mark rune, ago time.Duratio
 	}
 }
 
-// DamagedLists returns texts that are no list of those who wait, by what is wrong with each.
+// DamagedLists returns texts that are not valid lists of waiters, by what is wrong with each.
 func DamagedLists() map[string]string {
 	at := fmt.Sprintf("%016d", time.Now().UnixMicro())
 	return map[string]string{
@@ -56,7 +57,7 @@ func DamagedLists() map[string]string {
 	}
 }
 
-// WriteList makes text what nodes keep of those who wait for a lock.
+// WriteList writes text in place of the list of waiters for a lock.
 func (p Prefix) WriteList(t testing.TB, name, text string, nodes ...*redis.Client) {
 	t.Helper()
 	for _, node := range nodes {

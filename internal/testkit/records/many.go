@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// fill writes records quickly. Its arguments are number and guard of all records, their deadline (µs from now), their
-// value, and what their fields begin with, the first and the last number that follows.
+// fill writes records quickly. Its arguments are the number and the guard of all records, their deadline (µs from now),
+// their value, the prefix of their fields, and the first and the last number after that prefix.
 var fill = redis.NewScript(`
 local t = redis.call('TIME')
 local record = string.format('%s %016d %s', ARGV[1], t[1] * 1000000 + t[2] + ARGV[2], ARGV[3])
@@ -28,11 +28,11 @@ if #changes > 0 then
   redis.call('HSET', KEYS[1], unpack(changes))
 end`)
 
-// Fill gives a node the records of many locks, called stem and a number from 0 on. Those with a value are held, as are
-// those of [Prefix.Put]. The others are free, and what is left is negative: for how long they have been.
+// Fill gives a node the records of many locks, named stem and a number from 0 on. With a value the locks are held, like
+// those of [Prefix.Put]. Without one they are free, and left is negative: it says for how long.
 func (p Prefix) Fill(t testing.TB, stem string, many int, value string, left time.Duration, node *redis.Client) {
 	t.Helper()
-	const atOnce = 50_000 // far less than a server takes for a script that hangs
+	const atOnce = 50_000 // few enough that a server does not take the script for a hung one
 	number := fmt.Sprintf("%016d %016d", 1, 0)
 	for first := 0; first < many; first += atOnce {
 		err := fill.Run(t.Context(), node, []string{p.Hash()}, number, left.Microseconds(), value, field(stem), first,
@@ -43,7 +43,7 @@ func (p Prefix) Fill(t testing.TB, stem string, many int, value string, left tim
 	}
 }
 
-// Filled counts the records that Fill gave a node and that it still has.
+// Filled counts the records from Fill that a node still has.
 func (p Prefix) Filled(t testing.TB, stem string, many int, node *redis.Client) (n int) {
 	t.Helper()
 	var fields []string
@@ -60,8 +60,8 @@ func (p Prefix) Filled(t testing.TB, stem string, many int, node *redis.Client) 
 	return n
 }
 
-// Exists reports whether a node has anything at all. For a server that evicts what was not used lately, it is no use of
-// the hash, unlike the other methods.
+// Exists reports whether a node has the hash. A server that evicts keys that were not used lately does not count this
+// as a use of the hash, unlike the other methods.
 func (p Prefix) Exists(t testing.TB, node *redis.Client) bool {
 	t.Helper()
 	n, err := node.Exists(t.Context(), p.Hash()).Result()
@@ -69,7 +69,7 @@ func (p Prefix) Exists(t testing.TB, node *redis.Client) bool {
 	return n > 0
 }
 
-// GuardBegan returns when a node's guard began, by the node's clock; zero if there is none.
+// GuardBegan returns when a node's guard began, by the node's clock, or zero if there is none.
 func (p Prefix) GuardBegan(t testing.TB, node *redis.Client) time.Time {
 	t.Helper()
 	g := p.guard(t, node)

@@ -11,22 +11,22 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Overwriting is a way to overwrite what a node keeps of one job, of its election and of that election's lock.
+// Overwriting is a way to overwrite what a node keeps for one job, for its election and for that election's lock.
 type Overwriting struct {
 	Name   string
-	Shared bool // it overwrites what all elections of the prefix share
+	Shared bool // it overwrites data that all elections of the prefix share
 
 	do func(ctx context.Context, s Subject, node *redis.Client) (changed bool, err error)
 }
 
-// Subject is what is overwritten.
+// Subject identifies what is overwritten.
 type Subject struct {
 	Prefix
 	Election, Job, Lock string
 }
 
-// Do overwrites what a node keeps of a subject, and reports whether that changed something: since the last time the node may have
-// written nothing.
+// Do overwrites what a node keeps of a subject, and reports whether that changed something. It changes nothing if the
+// node has written nothing since the last time.
 func (o Overwriting) Do(ctx context.Context, s Subject, node *redis.Client) (changed bool, err error) {
 	return o.do(ctx, s, node)
 }
@@ -35,7 +35,7 @@ const (
 	garbage = "garbage"
 	far     = "5000000000000000" // an instant in the year 2128
 
-	// The largest numbers of these widths; the library itself reads smaller ones only.
+	// The largest numbers of these widths. The library itself reads only smaller ones.
 	far13     = "9999999999999"
 	far16     = far13 + "999"
 	farBallot = far16 + "ffffffffff"
@@ -66,7 +66,7 @@ func OverwrittenJobs() []Overwriting {
 		entry("mark ten seconds back", func(e *string, now time.Time) { setMark(e, millis(now.Add(-10*time.Second))) }),
 		entry("ballot of the state far ahead", func(e *string, _ time.Time) { splice(e, 28, farBallot) }),
 		entry("number of the state far ahead", func(e *string, _ time.Time) {
-			if !strings.Contains(*e, " open=") { // a run that a majority does not have open is not believed in any case
+			if !strings.Contains(*e, " open=") { // no leader believes in a run that a majority does not have open
 				splice(e, 54, farSeq)
 			}
 		}),
@@ -117,15 +117,15 @@ func OverwrittenLocks() []Overwriting {
 	}
 }
 
-// splice overwrites a part of a text that has it.
+// splice overwrites a part of a text, if the text is long enough.
 func splice(text *string, at int, with string) {
 	if end := at + len(with); end <= len(*text) {
 		*text = (*text)[:at] + with + (*text)[end:]
 	}
 }
 
-// later makes an edited state one that its leader seems to have written later than all others. A run that a majority does not
-// have open is not believed in any case.
+// later makes an edited state look as if its leader wrote it later than all others. It leaves states with an open run
+// alone, because no leader believes in a run that a majority does not have open.
 func later(edit func(entry *string)) func(*string, time.Time) {
 	return func(e *string, _ time.Time) {
 		if strings.Contains(*e, " last=") && !strings.Contains(*e, " open=") && !strings.Contains(*e, far13) {
@@ -148,13 +148,13 @@ func setMark(entry *string, mark string) {
 func micros(t time.Time) string { return fmt.Sprintf("%016d", t.UnixMicro()) }
 func millis(t time.Time) string { return fmt.Sprintf("%013d", t.UnixMilli()) }
 
-// kept has the texts that a node keeps of a subject; empty: there is none.
+// kept has the texts that a node keeps of a subject. A text is empty if the node has none.
 type kept struct {
 	guard, marker, record, waiting string // in the hash of the locks
-	header, entry                  string // in that of the jobs
+	header, entry                  string // in the hash of the jobs
 }
 
-// spot is where one of them stands.
+// spot is the place of one of these texts.
 type spot struct {
 	key, field string
 	of         func(*kept) *string
@@ -172,7 +172,7 @@ func (s Subject) spots() []spot {
 	}
 }
 
-// edited overwrites what an edit changes of the texts that a node has now.
+// edited applies an edit to the texts that a node has now, and overwrites those that it changes.
 func edited(edit func(k *kept, now time.Time)) func(context.Context, Subject, *redis.Client) (bool, error) {
 	return func(ctx context.Context, s Subject, node *redis.Client) (changed bool, err error) {
 		now, err := node.Time(ctx).Result()
@@ -199,7 +199,8 @@ func edited(edit func(k *kept, now time.Time)) func(context.Context, Subject, *r
 	}
 }
 
-// settings has a pause and a trigger of the future, and rows of the history that are of the future, or cannot be read.
+// settings writes a pause and a trigger of the future, and rows of the history that are of the future or cannot be
+// read.
 func settings(ctx context.Context, s Subject, node *redis.Client) (changed bool, err error) {
 	const setting = far + "ffffff,1,nobody"
 	set := node.HSet(ctx, s.job("settings", s.Election), "p:"+s.Job, setting, "t:"+s.Job, setting)
@@ -208,7 +209,7 @@ func settings(ctx context.Context, s Subject, node *redis.Client) (changed bool,
 	return set.Val()+added.Val() > 0, errors.Join(set.Err(), added.Err(), pushed.Err())
 }
 
-// settingsOfNow has a pause and a trigger that somebody may have set, and tells of them.
+// settingsOfNow writes and publishes a pause and a trigger that look as if somebody had just set them.
 func settingsOfNow(ctx context.Context, s Subject, node *redis.Client) (changed bool, err error) {
 	now := time.Now()
 	setting := micros(now) + "ffffff,1,nobody,nowhere"
@@ -219,7 +220,7 @@ func settingsOfNow(ctx context.Context, s Subject, node *redis.Client) (changed 
 	)
 }
 
-// otherTypes has texts in the place of keys of other types.
+// otherTypes replaces keys of other types with strings.
 func otherTypes(ctx context.Context, s Subject, node *redis.Client) (changed bool, err error) {
 	for _, key := range []string{
 		s.job("jobs", s.Election), s.job("settings", s.Election), s.job("runs", s.Election) + ":" + s.Job, s.job("changes", s.Election),

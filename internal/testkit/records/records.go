@@ -1,5 +1,5 @@
-// Package records knows what the lock keeps on a node. Tests use it to look at that, and to change it as a person with
-// redis-cli may. No other test package knows a key, a field or a form.
+// Package records knows what the library keeps on a node. Tests use it to read that, and to change it as a person with
+// redis-cli could. No other test package knows a key, a field or a format.
 package records
 
 import (
@@ -20,19 +20,19 @@ type Prefix string
 // Default is the prefix of a Locker without an option.
 const Default Prefix = "redlock"
 
-// SomebodyElse is the value of a holder that is none of the test's.
+// SomebodyElse is the value of a holder that does not belong to the test.
 const SomebodyElse = "another:1:someone else"
 
-// Other returns the value of one more such holder, who is not SomebodyElse.
+// Other returns the value of another such holder, different from SomebodyElse.
 func Other(who string) string { return who + ":1:someone else" }
 
-// Text returns the text that redlock.WithValue gave to the holder whose value this is.
+// Text returns the part of a holder's value that came from redlock.WithValue.
 func Text(value string) string {
 	parts := strings.SplitN(value, ":", 3)
 	return parts[len(parts)-1]
 }
 
-// A deadline that no clock reaches, and what [Prefix.Left] is at least until then.
+// forGood is a deadline that no clock reaches. [Prefix.Left] returns at least ForGood for such a lock.
 const (
 	forGood = 9_000_000_000_000_000
 	ForGood = 365 * 24 * time.Hour
@@ -41,7 +41,7 @@ const (
 // Hash is the key of all that a node keeps for locks.
 func (p Prefix) Hash() string { return "{" + string(p) + "}" }
 
-// Channel is where a node tells of a lock.
+// Channel is the channel on which a node publishes news of a lock.
 func (p Prefix) Channel(name string) string { return p.Hash() + ":" + field(name) }
 
 const guardField = "g"
@@ -51,7 +51,7 @@ func field(name string) string { return "n:" + name }
 // record is what a node keeps of one lock.
 type record struct {
 	number   uint64
-	since    string // the guard under which the number was counted
+	since    string // when the guard under which the number was counted began
 	deadline int64  // by the node's clock, in microseconds since 1970
 	value    string
 }
@@ -60,10 +60,10 @@ func (r record) String() string {
 	return fmt.Sprintf("%016d %s %016d %s", r.number, r.since, r.deadline, r.value)
 }
 
-// isHeldAt reports that there is a holder at an instant of the node's clock.
+// isHeldAt reports whether there is a holder at an instant of the node's clock.
 func (r record) isHeldAt(now int64) bool { return r.value != "" && now < r.deadline }
 
-// read returns what a node keeps of a lock; false: nothing.
+// read returns the record that a node keeps of a lock, or false if there is none.
 func (p Prefix) read(t testing.TB, name string, node *redis.Client) (r record, ok bool) {
 	t.Helper()
 	text := p.get(t, field(name), node)
@@ -87,7 +87,7 @@ func (p Prefix) write(t testing.TB, name string, r record, node *redis.Client) {
 	check(t, node.HSet(t.Context(), p.Hash(), field(name), r.String()).Err())
 }
 
-// Holder returns the value that holds a lock on a node, empty if nothing does.
+// Holder returns the value of a lock's holder on a node, or "" if nobody holds it.
 func (p Prefix) Holder(t testing.TB, name string, node *redis.Client) string {
 	t.Helper()
 	if r, _ := p.read(t, name, node); r.isHeldAt(now(t, node)) {
@@ -96,7 +96,7 @@ func (p Prefix) Holder(t testing.TB, name string, node *redis.Client) string {
 	return ""
 }
 
-// Left returns how long a lock will last on a node: more than a year if for good, zero if nothing holds it.
+// Left returns how long a lock will last on a node: more than a year if it does not expire, zero if nobody holds it.
 func (p Prefix) Left(t testing.TB, name string, node *redis.Client) time.Duration {
 	t.Helper()
 	left, err := p.LeftOn(t.Context(), name, node)
@@ -104,7 +104,7 @@ func (p Prefix) Left(t testing.TB, name string, node *redis.Client) time.Duratio
 	return left
 }
 
-// LeftOn is Left for programs that have no test.
+// LeftOn is Left for programs that are not tests.
 func (p Prefix) LeftOn(ctx context.Context, name string, node redis.Cmdable) (time.Duration, error) {
 	text, err := node.HGet(ctx, p.Hash(), field(name)).Result()
 	if errors.Is(err, redis.Nil) {
@@ -137,7 +137,7 @@ func (p Prefix) On(t testing.TB, name string, nodes ...*redis.Client) int {
 	return n
 }
 
-// Put makes value the holder of a lock on nodes for ttl, or with zero for good.
+// Put makes value the holder of a lock on nodes for ttl, or without an end if ttl is zero.
 func (p Prefix) Put(t testing.TB, name, value string, ttl time.Duration, nodes ...*redis.Client) {
 	t.Helper()
 	for _, node := range nodes {
@@ -150,13 +150,13 @@ func (p Prefix) Put(t testing.TB, name, value string, ttl time.Duration, nodes .
 	}
 }
 
-// Hold makes somebody else the holder of a lock for ttl, for programs that have no test.
+// Hold makes SomebodyElse the holder of a lock for ttl. It is for programs that are not tests.
 func (p Prefix) Hold(ctx context.Context, node redis.Cmdable, name string, ttl time.Duration) {
 	r := record{since: strings.Repeat("0", 16), value: SomebodyElse, deadline: time.Now().Add(ttl).UnixMicro()}
 	node.HSet(ctx, p.Hash(), field(name), r.String())
 }
 
-// Drop removes a lock from nodes; their fencing numbers for it stay.
+// Drop removes a lock from nodes, but keeps their fencing numbers for it.
 func (p Prefix) Drop(t testing.TB, name string, nodes ...*redis.Client) {
 	t.Helper()
 	for _, node := range nodes {
@@ -167,7 +167,7 @@ func (p Prefix) Drop(t testing.TB, name string, nodes ...*redis.Client) {
 	}
 }
 
-// Shorten lets a lock end on nodes after ttl.
+// Shorten makes a lock expire on nodes after ttl.
 func (p Prefix) Shorten(t testing.TB, name string, ttl time.Duration, nodes ...*redis.Client) {
 	t.Helper()
 	for _, node := range nodes {
@@ -188,16 +188,16 @@ func (p Prefix) Number(t testing.TB, name string, node *redis.Client) uint64 {
 	return r.number
 }
 
-// SetNumber makes number a node's fencing number for a lock, as if it had counted so far since its guard began.
+// SetNumber makes number a node's fencing number for a lock, as if the node had counted that far since its guard began.
 func (p Prefix) SetNumber(t testing.TB, name string, number uint64, node *redis.Client) {
 	t.Helper()
 	r, _ := p.read(t, name, node)
 	r.number, r.since = number, p.guard(t, node)[43:59]
-	r.deadline = max(r.deadline, now(t, node)) // what is free is kept from now on
+	r.deadline = max(r.deadline, now(t, node)) // the record of a free lock counts as new
 	p.write(t, name, r, node)
 }
 
-// SpoilNumber writes any 16 characters in the place of a node's fencing number for a lock.
+// SpoilNumber replaces a node's fencing number for a lock with any 16 characters.
 func (p Prefix) SpoilNumber(t testing.TB, name, text string, node *redis.Client) {
 	t.Helper()
 	check(t, node.HSet(t.Context(), p.Hash(), field(name), text+p.get(t, field(name), node)[len(text):]).Err())
@@ -210,7 +210,7 @@ func (p Prefix) HasNumber(t testing.TB, name string, node *redis.Client) bool {
 	return ok
 }
 
-// Names counts the locks of which a node has a record.
+// Names counts the locks for which a node has a record.
 func (p Prefix) Names(t testing.TB, node *redis.Client) int {
 	t.Helper()
 	fields, err := node.HLen(t.Context(), p.Hash()).Result()
@@ -221,13 +221,13 @@ func (p Prefix) Names(t testing.TB, node *redis.Client) int {
 	return int(fields)
 }
 
-// Guarded reports whether a node has a guard, be it over or not.
+// Guarded reports whether a node has a guard, even one that is over.
 func (p Prefix) Guarded(t testing.TB, node *redis.Client) bool {
 	t.Helper()
 	return p.guard(t, node) != ""
 }
 
-// Age makes a node's guard one that began long ago.
+// Age makes a node's guard look as if it began long ago.
 func (p Prefix) Age(t testing.TB, node *redis.Client) {
 	t.Helper()
 	g := p.guard(t, node)
@@ -235,7 +235,7 @@ func (p Prefix) Age(t testing.TB, node *redis.Client) {
 	check(t, node.HSet(t.Context(), p.Hash(), guardField, g[:43]+long+" "+long+g[76:]).Err())
 }
 
-// ForgeLongest has a node believe that somebody has leases of such a length, and that its guard began now.
+// ForgeLongest makes a node believe that somebody has leases of this length, and that its guard began now.
 func (p Prefix) ForgeLongest(t testing.TB, longest time.Duration, node *redis.Client) {
 	t.Helper()
 	g, began := p.guard(t, node), now(t, node)
@@ -243,7 +243,7 @@ func (p Prefix) ForgeLongest(t testing.TB, longest time.Duration, node *redis.Cl
 	check(t, node.HSet(t.Context(), p.Hash(), guardField, forged).Err())
 }
 
-// Unused makes a node's guard one whose list of nodes was last used long ago.
+// Unused makes it look as if the list of nodes in a node's guard was last used long ago.
 func (p Prefix) Unused(t testing.TB, node *redis.Client) {
 	t.Helper()
 	g := p.guard(t, node)
@@ -256,7 +256,8 @@ func (p Prefix) guard(t testing.TB, node *redis.Client) string {
 	return p.get(t, guardField, node)
 }
 
-// Sets returns the value that a command, within a script too, makes the holder of a lock; empty if it does not.
+// Sets returns the value that a command makes the holder of a lock, or "" if it does not set one. The command may be in
+// a script.
 func (p Prefix) Sets(name, command string, args ...string) string {
 	if command != "HSET" || args[0] != p.Hash() {
 		return ""
@@ -269,7 +270,7 @@ func (p Prefix) Sets(name, command string, args ...string) string {
 	return ""
 }
 
-// Writes reports whether a command, within a script too, writes the record of a lock.
+// Writes reports whether a command writes the record of a lock. The command may be in a script.
 func (p Prefix) Writes(name, command string, args ...string) bool {
 	if command != "HSET" || args[0] != p.Hash() {
 		return false
@@ -282,7 +283,7 @@ func (p Prefix) Writes(name, command string, args ...string) bool {
 	return false
 }
 
-// get returns the text of a field, empty if there is none.
+// get returns the text of a field, or "" if there is none.
 func (p Prefix) get(t testing.TB, field string, node *redis.Client) string {
 	t.Helper()
 	text, err := node.HGet(t.Context(), p.Hash(), field).Result()
@@ -292,7 +293,7 @@ func (p Prefix) get(t testing.TB, field string, node *redis.Client) string {
 	return text
 }
 
-// now is a node's clock, in microseconds since 1970.
+// now returns the time of a node's clock, in microseconds since 1970.
 func now(t testing.TB, node *redis.Client) int64 {
 	t.Helper()
 	at, err := node.Time(t.Context()).Result()

@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// StartChild starts cmd as a process that, on Linux, the kernel kills when this one ends, even if it is stopped then.
-// The channel is closed when the process has ended and been waited for; cmd.ProcessState says how it ended.
+// StartChild starts cmd. On Linux, the kernel kills the new process when this process ends, even if the new one is
+// stopped then. The channel is closed when the process has ended and been waited for. cmd.ProcessState says how it
+// ended.
 func StartChild(cmd *exec.Cmd) (gone <-chan struct{}, err error) {
 	if cmd.SysProcAttr == nil { // the caller may have set another user
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -18,13 +19,13 @@ func StartChild(cmd *exec.Cmd) (gone <-chan struct{}, err error) {
 	started, done := make(chan error), make(chan struct{})
 	go func() { // ends with the process
 		defer close(done)
-		// For the kernel, the parent is the thread that forked. So that thread is kept until the child is gone.
+		// To the kernel, the parent is the thread that forked. So keep that thread until the child is gone.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // ProcessState says the same
+			_ = cmd.Wait() // ProcessState has the same information
 		}
 	}()
 	return done, <-started

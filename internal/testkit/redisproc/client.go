@@ -15,7 +15,7 @@ func (n *Node) options() *redis.Options {
 	}
 }
 
-// withClient calls talk with a client of the node that lives as long.
+// withClient calls talk with a client of the node, and closes the client when talk returns.
 func (n *Node) withClient(talk func(*redis.Client) error) error {
 	client := redis.NewClient(n.options())
 	if err := errors.Join(talk(client), client.Close()); err != nil {

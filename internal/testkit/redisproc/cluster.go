@@ -20,13 +20,13 @@ type Cluster struct {
 	nodes  []*Node
 }
 
-// Start starts n independent nodes and returns when each answers, at the latest when ctx is done
-// or a node has been silent for 30 s. On an error nothing is left running.
+// Start starts n independent nodes and returns when each answers. It fails if ctx is done first, or
+// if a node does not answer for 30 s. After an error nothing is left running.
 //
-// A node listens on 127.0.0.1, persists nothing, evicts nothing and asks for no password. The
-// args are redis-server's own ("--maxmemory", "64mb"), given after ours, so they win; they must
-// leave alone the port, the address, the folder and the default user, by whose INFO a node is
-// recognised.
+// A node listens on 127.0.0.1, persists nothing, evicts nothing and requires no password. The args
+// are arguments of redis-server ("--maxmemory", "64mb"). They come after ours, so they win. They must
+// not change the port, the address, the folder or the default user, because Start recognizes a node
+// by the default user's INFO.
 func Start(ctx context.Context, n int, args ...string) (*Cluster, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("redisproc: %d nodes asked for, need at least 1", n)
@@ -47,7 +47,8 @@ func start(ctx context.Context, n int, settings string, args []string) (*Cluster
 	return c, nil
 }
 
-// serverVariable names another program than the redis-server of the PATH, such as valkey-server.
+// serverVariable is the environment variable that names a program to use instead of redis-server, such as
+// valkey-server.
 const serverVariable = "REDIS_SERVER"
 
 func newCluster() (*Cluster, error) {
@@ -85,8 +86,8 @@ func (c *Cluster) Addrs() []string {
 // Node returns node i, counted from 0.
 func (c *Cluster) Node(i int) *Node { return c.nodes[i] }
 
-// Close closes all proxies, kills all nodes, also hung ones, waits for them and removes their
-// files. It is called when no other call is running; calling it again does nothing.
+// Close closes all proxies, kills all nodes, even hung ones, waits for them and removes their files.
+// Call it when no other call is running. Calling it again does nothing.
 func (c *Cluster) Close() error {
 	var errs []error
 	for _, n := range c.nodes {

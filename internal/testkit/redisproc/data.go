@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 )
 
-// Backup copies the data files as they are now, in place of an earlier copy; the node may be
-// running. Of one started with "--appendonly", "yes", "--appendfsync", "always" the copy has every
-// write answered before the call. The node must not be rewriting its files meanwhile, which by
-// itself it does from 64 MB on. A node without data files is an error.
+// Backup copies the data files as they are now, and replaces an earlier copy. The node may be running.
+// If it was started with "--appendonly", "yes", "--appendfsync", "always", the copy has every write that
+// was answered before the call. The node must not rewrite its files meanwhile; on its own it does so
+// only from 64 MB on. A node without data files is an error.
 func (n *Node) Backup() error {
 	if err := n.copyData(); err != nil {
 		return fmt.Errorf("redisproc: back up node %s: %w", n.addr, err)
@@ -33,13 +33,13 @@ func (n *Node) copyData() error {
 		return err
 	}
 	if err := os.CopyFS(n.backupDir(), os.DirFS(n.dataDir())); err != nil {
-		return errors.Join(err, os.RemoveAll(n.backupDir())) // half a copy is none
+		return errors.Join(err, os.RemoveAll(n.backupDir())) // half a copy is useless
 	}
 	return nil
 }
 
-// RestartFromBackup is [Node.Restart] with the data files of the last Backup: the node has
-// forgotten what it was told since. The copy is kept.
+// RestartFromBackup is like [Node.Restart], but with the data files of the last Backup: the node has
+// lost all later writes. The copy is kept.
 func (n *Node) RestartFromBackup(ctx context.Context) error {
 	return n.restart(ctx, func() error {
 		if _, err := os.Stat(n.backupDir()); err != nil {
@@ -52,7 +52,7 @@ func (n *Node) RestartFromBackup(ctx context.Context) error {
 	})
 }
 
-// RestartEmpty is [Node.Restart] with all data files removed. The copy of Backup is kept.
+// RestartEmpty is like [Node.Restart], but removes all data files first. The copy of Backup is kept.
 func (n *Node) RestartEmpty(ctx context.Context) error {
 	return n.restart(ctx, func() error {
 		return errors.Join(os.RemoveAll(n.dataDir()), os.Mkdir(n.dataDir(), 0o700))

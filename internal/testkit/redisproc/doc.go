@@ -1,25 +1,25 @@
-// Package redisproc runs real redis-server processes on free loopback ports, and faulty TCP
-// proxies before them, for integration tests and benchmarks. It knows nothing of tests, so that
-// a main program can use it too.
+// Package redisproc runs real redis-server processes on free loopback ports, with faulty TCP proxies
+// in front of them, for integration tests and benchmarks. It does not depend on package testing, so a
+// main program can use it too.
 //
-// [Start] gives independent nodes, [StartSharded] a Redis Cluster, [StartFailover] a master with a
-// replica under sentinels.
+// [Start] starts independent nodes, [StartSharded] a Redis Cluster, and [StartFailover] a master with
+// a replica under sentinels.
 //
 // # Promise
 //
-// When one of them returns, every node has answered as the very process it started. When Close
-// returns, no process, goroutine, socket or file of these nodes is left. Only processes that this
-// package started are ever signalled.
+// When one of these functions returns, every node has answered, and is a process that the function
+// started. When Close returns, no process, goroutine, socket or file of these nodes is left. The
+// package signals only processes that it has started.
 //
-// On Linux the nodes die with this process, however it ends. Elsewhere a process that is killed
-// or panics before Close leaves them running; in both cases the folder stays in [os.TempDir].
+// On Linux the nodes die with this process, however it ends. Elsewhere, if this process is killed or
+// panics before Close, the nodes keep running. In both cases the folder stays in [os.TempDir].
 //
 // # Faults
 //
-// A node can hang ([Node.Hang], [Node.Wake]) and crash ([Node.Kill], [Node.Restart]), and come
-// back without its data ([Node.RestartEmpty]) or with older data ([Node.Backup],
-// [Node.RestartFromBackup]); the way to it can be slow ([Proxy.Delay]), silent ([Proxy.Cut]),
-// refused ([Proxy.Refuse]) or lead to another node ([Router]).
+// A node can hang ([Node.Hang], [Node.Wake]) and crash ([Node.Kill], [Node.Restart]), and come back
+// without its data ([Node.RestartEmpty]) or with older data ([Node.Backup], [Node.RestartFromBackup]).
+// The network to it can be slow ([Proxy.Delay]), silent ([Proxy.Cut]), refuse connections
+// ([Proxy.Refuse]) or lead to another node ([Router]).
 //
 // It needs redis-server on PATH and a Unix system.
 package redisproc

@@ -16,34 +16,34 @@ import (
 const (
 	masterName = "redisproc"
 	sentinels  = 3
-	joinLimit  = time.Minute // for servers that answer to find each other
+	joinLimit  = time.Minute // for running servers to find each other
 )
 
-// replicating has a replica synchronize at once, and keep no file of it.
+// replicating makes a replica synchronize at once, and delete the file of the synchronization.
 const replicating = `
 repl-diskless-sync-delay 0
 rdb-del-sync-files yes
 `
 
-// watching is for a sentinel, with the host and the port of the master.
+// watching are the settings of a sentinel. Its arguments are the host and the port of the master.
 const watching = `
 sentinel monitor ` + masterName + ` %s %s 2
 sentinel down-after-milliseconds ` + masterName + ` 500
 sentinel failover-timeout ` + masterName + ` 3000
 `
 
-// Failover is a master with one replica, and three sentinels that promote the replica when two of
-// them have had no answer from the master for 500 ms. A node keeps its role over a restart. A
-// master that was replaced is one again when it wakes or restarts, until the sentinels make it a
-// replica some ten seconds later.
+// Failover is a master with one replica, and three sentinels. They promote the replica when two of
+// them have had no answer from the master for 500 ms. A node keeps its role when it restarts. A master
+// that was replaced is a master again when it wakes or restarts, until the sentinels make it a replica
+// some ten seconds later.
 type Failover struct {
 	cluster *Cluster // master, replica, sentinels
-	latest  string   // the master that Promoted told of, at first the original
+	latest  string   // the master that Promoted last returned, at first the original
 }
 
-// StartFailover starts such a group and returns when the replica is in sync and all sentinels know
-// the master, the replica and each other, at the latest when ctx is done or a minute after they
-// answer. The args are for master and replica. Args and errors are as in [Start].
+// StartFailover starts such a group and returns when the replica is in sync and all sentinels know the
+// master, the replica and each other. It fails if ctx is done first, or if that takes longer than a
+// minute after they answer. The args are for master and replica. Args and errors are as in [Start].
 func StartFailover(ctx context.Context, args ...string) (*Failover, error) {
 	c, err := newCluster()
 	if err != nil {
@@ -101,7 +101,7 @@ func inSync(ctx context.Context, r *redis.Client) error {
 	return nil
 }
 
-// complete says what the sentinel sees as long as it is not all that there is.
+// complete returns an error with what the sentinel sees, unless it sees all nodes of the group.
 func (f *Failover) complete(ctx context.Context, s *redis.SentinelClient) error {
 	master, masterErr := s.Master(ctx, masterName).Result()
 	replicas, replicasErr := s.Replicas(ctx, masterName).Result()
@@ -123,7 +123,7 @@ func (f *Failover) complete(ctx context.Context, s *redis.SentinelClient) error 
 	return nil
 }
 
-// allSentinels asks each until its answer is no error.
+// allSentinels calls ask for each sentinel until it returns no error.
 func (f *Failover) allSentinels(ctx context.Context, ask func(*redis.SentinelClient) error) error {
 	for _, n := range f.sentinels() {
 		client := redis.NewSentinelClient(n.options())
@@ -149,28 +149,28 @@ func (f *Failover) sentinels() []*Node { return f.cluster.nodes[2:] }
 // Sentinels returns the host:port of each sentinel.
 func (f *Failover) Sentinels() []string { return f.cluster.Addrs()[2:] }
 
-// Promoted waits until all sentinels name another master than the one it last returned, at first
-// [Failover.Master], and returns the host:port of that. It takes about two seconds from the end of
-// the old one, and half a minute more if the sentinels themselves were stalled for two seconds.
-// Calls of it take turns.
+// Promoted waits until all sentinels name a new master, and returns its host:port. New means different
+// from the one that Promoted last returned, at first [Failover.Master]. It takes about two seconds from
+// the end of the old master, and half a minute more if the sentinels themselves were stalled for two
+// seconds. Do not call it concurrently.
 func (f *Failover) Promoted(ctx context.Context) (addr string, err error) {
 	err = f.allSentinels(ctx, func(s *redis.SentinelClient) error {
 		at, err := s.GetMasterAddrByName(ctx, masterName).Result()
 		if err != nil {
 			return err
 		}
-		addr = net.JoinHostPort(at[0], at[1]) // of two nodes: who names another names the same
+		addr = net.JoinHostPort(at[0], at[1]) // there are only two nodes, so all sentinels that name a new one name the same
 		if addr == f.latest {
-			return errors.New("names it still")
+			return errors.New("still names it")
 		}
 		return nil
 	})
 	if err != nil {
-		return "", fmt.Errorf("redisproc: promotion of another master than %s: %w", f.latest, err)
+		return "", fmt.Errorf("redisproc: no new master in place of %s: %w", f.latest, err)
 	}
 	f.latest = addr
 	return addr, nil
 }
 
-// Close is [Cluster.Close] for master, replica and sentinels.
+// Close is like [Cluster.Close], for master, replica and sentinels.
 func (f *Failover) Close() error { return f.cluster.Close() }

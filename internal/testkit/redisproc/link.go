@@ -12,17 +12,17 @@ import (
 
 const (
 	chunkSize  = 16 << 10 // bytes
-	chunksHeld = 256      // per direction; beyond, the kernel holds
+	chunksHeld = 256      // per direction; the kernel buffers the rest
 )
 
-// chunk is what one read brought in, and when.
+// chunk is the data of one read, and its time.
 type chunk struct {
 	data []byte
 	came time.Time
 }
 
-// serve runs the link of one client to the node. It ends when the node's side has ended, and is
-// reset when live is done. Errors of the two connections are ends of the link, as in any network.
+// serve runs the link of one client to the node. The link ends when the node's side has ended, and is
+// reset when live is done. An error of either connection ends the link, as in any network.
 func (p *Proxy) serve(live context.Context, client *net.TCPConn) {
 	ctx, end := context.WithCancel(live)
 	defer end()
@@ -53,7 +53,7 @@ func (p *Proxy) serve(live context.Context, client *net.TCPConn) {
 	wg.Wait()
 }
 
-// dial connects to the node, once nothing is cut.
+// dial connects to the node as soon as the proxy is not cut.
 func (p *Proxy) dial(ctx context.Context) (*net.TCPConn, error) {
 	if !p.pass(ctx, time.Time{}) {
 		return nil, ctx.Err()
@@ -65,8 +65,8 @@ func (p *Proxy) dial(ctx context.Context) (*net.TCPConn, error) {
 	return conn.(*net.TCPConn), nil
 }
 
-// receive reads chunks until src ends, also while earlier ones are held back, so that delays do
-// not add up. The end is a chunk too, an empty one: faults hold it like the bytes before it.
+// receive reads chunks until src ends. It also reads while earlier chunks are held back, so that delays
+// do not add up. The end is an empty chunk, and faults hold it back like the bytes before it.
 func receive(ctx context.Context, src *net.TCPConn, chunks chan<- chunk) {
 	defer close(chunks)
 	buf := make([]byte, chunkSize)
@@ -95,7 +95,7 @@ func (p *Proxy) send(ctx context.Context, dst *net.TCPConn, chunks <-chan chunk)
 	}
 }
 
-// abort closes conn with a reset instead of an orderly end.
+// abort closes conn with a reset.
 func abort(conn *net.TCPConn) {
 	conn.SetLinger(0)
 	conn.Close()

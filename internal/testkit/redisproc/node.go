@@ -17,11 +17,11 @@ import (
 
 const (
 	startLimit   = 30 * time.Second // for a node to answer after its start
-	portAttempts = 20               // ports tried before giving up on a machine
+	portAttempts = 20               // ports to try before giving up
 )
 
-// Node is one redis-server. It keeps its address over kills and restarts. Its methods may be
-// called at any time from any goroutine, except that Kill, Backup and the restarts take turns.
+// Node is one redis-server. It keeps its address when it is killed and restarted. Its methods may be
+// called at any time from any goroutine, except that Kill, Backup and the restarts must not overlap.
 type Node struct {
 	server string
 	dir    string // with its settings, its output and its data
@@ -34,9 +34,9 @@ type Node struct {
 	proxies []*Proxy
 }
 
-// startNode starts a node on a free port. Between the choice of a port and its use a process that
-// is no node may take it; then another one is chosen. The settings are lines of a redis.conf, which ours and
-// the args override, and which the server may rewrite.
+// startNode starts a node on a free port. If another process takes the port before the node does,
+// startNode tries another port. The settings are lines of a redis.conf. Our arguments and args override
+// them, and the server may rewrite the file.
 func startNode(ctx context.Context, server, dir, settings string, args []string) (*Node, error) {
 	n := &Node{server: server, dir: dir, args: args}
 	if err := os.MkdirAll(n.dataDir(), 0o700); err != nil {
@@ -90,15 +90,15 @@ func (n *Node) run(ctx context.Context) error {
 // Addr returns the node's host:port.
 func (n *Node) Addr() string { return n.addr }
 
-// Hang stops the process (SIGSTOP): connections stay open and new ones are still accepted by the
-// kernel, but nothing is answered until Wake. Time goes on for its keys.
+// Hang stops the process (SIGSTOP): connections stay open and the kernel still accepts new ones, but
+// the node answers nothing until Wake. Its keys continue to age.
 func (n *Node) Hang() error { return n.signal(syscall.SIGSTOP) }
 
-// Wake lets a hung process go on (SIGCONT); it then handles all it was sent meanwhile.
+// Wake continues a hung process (SIGCONT), which then handles everything that it was sent meanwhile.
 func (n *Node) Wake() error { return n.signal(syscall.SIGCONT) }
 
-// Kill ends the process, hung or not, without any farewell (SIGKILL) and waits until it is gone.
-// A node that is not running is left as it is.
+// Kill ends the process, hung or not, with SIGKILL, and waits until it is gone. It does nothing to a node
+// that is not running.
 func (n *Node) Kill() error {
 	if err := n.current().kill(); err != nil {
 		return fmt.Errorf("redisproc: kill node %s: %w", n.addr, err)
@@ -106,8 +106,8 @@ func (n *Node) Kill() error {
 	return nil
 }
 
-// Restart starts a killed node again on its port and returns when it answers, as Start does. It
-// comes back empty, unless the args of Start made it persist.
+// Restart starts a killed node again on its port and returns when it answers, as Start does. The node
+// comes back empty, unless the args of Start made it persist its data.
 func (n *Node) Restart(ctx context.Context) error {
 	return n.restart(ctx, func() error { return nil })
 }
@@ -126,12 +126,12 @@ func (n *Node) restart(ctx context.Context, prepare func() error) error {
 	return nil
 }
 
-// Proxy opens a new proxy before this node. It stays before it when the node restarts, and is
-// closed with the cluster.
+// Proxy opens a new proxy in front of this node. The proxy stays when the node restarts, and is closed
+// with the cluster.
 func (n *Node) Proxy() (*Proxy, error) {
 	p, err := newProxy(n.addr)
 	if err != nil {
-		return nil, fmt.Errorf("redisproc: proxy before node %s: %w", n.addr, err)
+		return nil, fmt.Errorf("redisproc: proxy in front of node %s: %w", n.addr, err)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -4,5 +4,5 @@ package redisproc
 
 import "syscall"
 
-// dieWithParent has no counterpart here: a child outlives a parent that is killed.
+// dieWithParent does nothing on these systems: a child outlives a parent that is killed.
 func dieWithParent(*syscall.SysProcAttr) {}

@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// Ports are chosen below those that the kernel gives to outgoing connections (Linux: from 32768),
-// so that no such connection takes the port of a killed node before its restart. The cluster buses
-// have ports of their own above.
+// Ports are chosen below those that the kernel gives to outgoing connections (Linux: from 32768), so
+// that no such connection takes the port of a killed node before its restart. The ports of the cluster
+// buses are above those of the nodes.
 const (
 	lowestPort = 10000
 	busOffset  = 10000 // from a node's port to that of its cluster bus
@@ -22,15 +22,16 @@ const (
 
 var errPortTaken = errors.New("port taken by another process")
 
-// port is one that no other node of this machine has, running or not. For as long as it is ours, we listen on it with UDP,
-// which no server uses and the kernel refuses to a second process: so a killed node finds it free at its restart.
+// port is a port that no other node on this machine has, running or not. As long as it is ours, we listen on it with
+// UDP. No server uses UDP, and the kernel refuses the UDP port to a second process. So a killed node finds its port
+// free when it restarts.
 type port struct {
 	addr string // host:port
 	ours net.PacketConn
 }
 
-// takePort chooses at random a port of 127.0.0.1 that is free, and whose cluster bus is, or returns
-// errPortTaken.
+// takePort chooses a random port of 127.0.0.1. If that port or the port of its cluster bus is not free, it
+// returns errPortTaken.
 func takePort() (*port, error) {
 	number := lowestPort + rand.IntN(ports)
 	addr := loopback(number)
@@ -44,7 +45,7 @@ func takePort() (*port, error) {
 	return &port{addr: addr, ours: ours}, nil
 }
 
-// give lets others have the port.
+// give gives the port back.
 func (p *port) give() error {
 	if err := p.ours.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		return err

@@ -18,17 +18,17 @@ import (
 	"time"
 )
 
-// askLimit is for one question to a starting server.
+// askLimit is the timeout of one request to a starting server.
 const askLimit = 200 * time.Millisecond
 
 // process is one redis-server from its start until it has been waited for.
 type process struct {
 	cmd  *exec.Cmd
 	log  string          // file with its output
-	done <-chan struct{} // closed when it is gone
+	done <-chan struct{} // closed when the process is gone
 }
 
-// startProcess starts cmd with its output in redis.log of its folder.
+// startProcess starts cmd. Its output goes to redis.log in its folder.
 func startProcess(cmd *exec.Cmd) (*process, error) {
 	p := &process{cmd: cmd, log: filepath.Join(cmd.Dir, "redis.log")}
 	log, err := os.Create(p.log)
@@ -55,7 +55,7 @@ func (p *process) answers(ctx context.Context, addr string) error {
 	return nil
 }
 
-// ask does not take PONG alone for an answer: on a port lost in a race it is somebody else's.
+// ask also checks the process ID. A PONG alone proves nothing: if the port was lost in a race, another server sent it.
 func (p *process) ask(ctx context.Context, addr string) error {
 	deadline := time.Now().Add(askLimit)
 	conn, err := (&net.Dialer{Deadline: deadline}).DialContext(ctx, "tcp", addr)
@@ -77,18 +77,18 @@ func (p *process) ask(ctx context.Context, addr string) error {
 	for reply.Scan() {
 		if id, found := strings.CutPrefix(reply.Text(), "process_id:"); found {
 			if id != ours {
-				return fmt.Errorf("it is not our process %s that answers, but %s", ours, id)
+				return fmt.Errorf("process %s answers instead of our process %s", id, ours)
 			}
 			return nil
 		}
 		if strings.HasPrefix(reply.Text(), "dragonfly_version:") {
-			return nil // it does not tell its process
+			return nil // Dragonfly does not report its process ID
 		}
 	}
 	return fmt.Errorf("PING or INFO not answered: %w", cmp.Or(reply.Err(), io.ErrUnexpectedEOF))
 }
 
-// failure tells why the process ended by itself.
+// failure returns why the process ended on its own.
 func (p *process) failure() error {
 	log, err := os.ReadFile(p.log)
 	if err != nil {
@@ -109,7 +109,7 @@ func (p *process) running() bool {
 	}
 }
 
-// kill ends the process, a stopped one too, and waits until it is gone.
+// kill ends the process, even a stopped one, and waits until it is gone.
 func (p *process) kill() error {
 	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// Proxy is a TCP listener on loopback that passes bytes to one node and back, with the faults it
-// is told. A fault takes effect at once, on open connections and on bytes under way; only a write
-// already begun still passes. Cut, Refuse and Heal replace each other. The methods may be called
-// at any time from any goroutine.
+// Proxy is a TCP listener on loopback that passes bytes to one node and back, with the faults that are
+// set on it. A fault takes effect at once, on open connections and on bytes in transit. Only a write that
+// has already started still passes. Cut, Refuse and Heal replace each other. The methods may be called at
+// any time from any goroutine.
 type Proxy struct {
 	node     string
 	listener *net.TCPListener
@@ -23,7 +23,7 @@ type Proxy struct {
 
 	mu     sync.Mutex // guards all below
 	faults faults
-	live   context.Context // done when the links opened under it must be reset
+	live   context.Context // done when the links that were opened with it must be reset
 	reset  context.CancelFunc
 }
 
@@ -48,21 +48,21 @@ func newProxy(node string) (*Proxy, error) {
 // Addr returns the host:port to connect to instead of the node's.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Delay holds every byte back for d, in each direction, so that a command takes at least 2 × d.
-// Connecting is not delayed. Delay is independent of the other faults; Heal ends it too.
+// Delay holds every byte back for d, in each direction, so that a command takes at least 2 × d. It does
+// not delay connecting. Delay is independent of the other faults, but Heal ends it too.
 func (p *Proxy) Delay(d time.Duration) {
 	p.change(func(f *faults) { f.delay = d })
 }
 
-// Cut makes the network a black hole: connections stay open and new ones are accepted, but no
-// byte and no end of a connection passes in either direction. What was sent is delivered after
-// Heal, even if its sender has closed meanwhile. Where it fills the buffers, the sender blocks.
+// Cut makes the network a black hole: connections stay open and new ones are accepted, but no byte and
+// no end of a connection passes in either direction. Data that was sent is delivered after Heal, even if
+// its sender has closed the connection meanwhile. If the data fills the buffers, the sender blocks.
 func (p *Proxy) Cut() {
 	p.change(func(f *faults) { f.cut, f.refuse = true, false })
 }
 
-// Refuse resets all open connections, with the bytes under way lost, and every new one as soon as
-// it is accepted.
+// Refuse resets all open connections, and every new one as soon as it is accepted. Bytes in transit are
+// lost.
 func (p *Proxy) Refuse() {
 	p.change(func(f *faults) {
 		f.cut, f.refuse = false, true
@@ -76,8 +76,8 @@ func (p *Proxy) Heal() {
 	p.change(func(f *faults) { *f = faults{} })
 }
 
-// Close resets all connections, stops listening and waits until both is done. It returns the
-// error that ended listening early, if one did; calling it again does nothing more.
+// Close resets all connections, stops listening and waits until both are done. If an error ended
+// listening early, Close returns it. Calling it again does nothing more.
 func (p *Proxy) Close() error {
 	err := p.listener.Close()
 	if errors.Is(err, net.ErrClosed) {
@@ -112,7 +112,7 @@ func (p *Proxy) accept() {
 			return
 		}
 		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-			time.Sleep(10 * time.Millisecond) // links that end give some back
+			time.Sleep(10 * time.Millisecond) // links that end free file descriptors
 			continue
 		}
 		if err != nil {
@@ -128,8 +128,7 @@ func (p *Proxy) accept() {
 	}
 }
 
-// pass waits until bytes that came in at that time may go on. It reports false if ctx is done
-// first.
+// pass waits until bytes that came in at that time may pass. It returns false if ctx is done first.
 func (p *Proxy) pass(ctx context.Context, came time.Time) bool {
 	for {
 		now, _ := p.current()

@@ -14,8 +14,8 @@ import (
 	"sync"
 )
 
-// Router is a TCP listener on loopback that sends each command of a client to one of several nodes, as proxies do that
-// know the protocol: the node changes while the connection stays. Replies to commands pass, pushed messages do not. The
+// Router is a TCP listener on loopback that sends each command of a client to one of several nodes, like a proxy that
+// knows the protocol: the node changes while the connection stays. Replies to commands pass, pushed messages do not. The
 // methods may be called at any time from any goroutine.
 type Router struct {
 	nodes    []string
@@ -28,7 +28,7 @@ type Router struct {
 	closed bool
 }
 
-// Route says to which node each of a pipeline's n commands goes. Routes are asked one at a time.
+// Route returns the node for each of a pipeline's n commands. Calls do not overlap.
 type Route func(n int) []int
 
 // NewRouter opens a router to nodes. The caller closes it.
@@ -48,7 +48,7 @@ func NewRouter(route Route, nodes ...*Node) (*Router, error) {
 // Addr returns the host:port to connect to.
 func (r *Router) Addr() string { return r.listener.Addr().String() }
 
-// Close ends all connections, stops listening and waits until both is done.
+// Close ends all connections, stops listening and waits until both are done.
 func (r *Router) Close() error {
 	err := r.listener.Close()
 	r.mu.Lock()
@@ -73,7 +73,7 @@ func (r *Router) accept() {
 	}
 }
 
-// add has Close close the connection; false: it is closed already.
+// add makes Close close the connection. It returns false if the router is already closed.
 func (r *Router) add(conn net.Conn) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,7 +92,7 @@ func (r *Router) remove(conn net.Conn) {
 	delete(r.conns, conn)
 }
 
-// serve ends when either side of the connection does, as with any proxy.
+// serve returns when either side ends the connection, as with any proxy.
 func (r *Router) serve(client net.Conn) {
 	defer r.remove(client)
 	var links []*link
@@ -133,13 +133,13 @@ type link struct {
 	replies *bufio.Reader
 }
 
-// command is the bytes of one, and its name.
+// command is a command's bytes and its name.
 type command struct {
 	bytes []byte
 	name  string
 }
 
-// ask returns a node's reply to a command. What sets up a connection goes to the others as well.
+// ask returns a node's reply to a command. It sends setup commands to the other nodes as well.
 func ask(links []*link, to int, c command) (reply []byte, err error) {
 	for i, l := range links {
 		setup := c.name == "hello" || c.name == "auth" || c.name == "client" || c.name == "select"
@@ -160,7 +160,7 @@ func ask(links []*link, to int, c command) (reply []byte, err error) {
 	return reply, nil
 }
 
-// readPipeline reads the commands that have come together, at least one.
+// readPipeline reads the commands that have arrived together, at least one.
 func readPipeline(r *bufio.Reader) (all []command, err error) {
 	for len(all) == 0 || r.Buffered() > 0 {
 		var b bytes.Buffer
@@ -184,9 +184,9 @@ func copyReply(w *bytes.Buffer, r *bufio.Reader) error {
 		return err
 	}
 	if len(line) < 3 {
-		return fmt.Errorf("redisproc: %q is no part of the protocol", line)
+		return fmt.Errorf("redisproc: %q is not part of the protocol", line)
 	}
-	n, _ := strconv.Atoi(line[1 : len(line)-2]) // of what has a length
+	n, _ := strconv.Atoi(line[1 : len(line)-2]) // the length, if the type has one
 	parts := 0
 	switch line[0] {
 	case '$', '=', '!':

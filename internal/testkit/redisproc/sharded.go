@@ -14,10 +14,10 @@ import (
 
 const (
 	shards = 3
-	slots  = 16384 // in all, as in every Redis Cluster
+	slots  = 16384 // of all shards together, as in every Redis Cluster
 )
 
-// sharding keeps what a shard knows of the others out of its data, where RestartEmpty would
+// sharding keeps a shard's knowledge of the others outside its data folder, where RestartEmpty would
 // remove it.
 const sharding = `
 cluster-enabled yes
@@ -25,12 +25,12 @@ cluster-require-full-coverage no
 cluster-config-file ../nodes.conf
 `
 
-// StartSharded starts a Redis Cluster: three masters without replicas, among which the keys are
-// shared out equally. It returns when each of them knows all shards and serves its own, at the
-// latest when ctx is done or a minute after they answer. Args and errors are as in [Start].
+// StartSharded starts a Redis Cluster: three masters without replicas, each with an equal share of the
+// slots. It returns when each of them knows all shards and serves its own slots. It fails if ctx is done
+// first, or if that takes longer than a minute after they answer. Args and errors are as in [Start].
 //
-// Without a node its share of the keys is lost, the others go on. A node that restarts finds
-// the others by itself, and refuses its keys with CLUSTERDOWN for some two seconds.
+// If a node is down, its share of the keys is unavailable, and the other nodes continue. A node that
+// restarts finds the others on its own, and refuses its keys with CLUSTERDOWN for about two seconds.
 func StartSharded(ctx context.Context, args ...string) (*Cluster, error) {
 	c, err := start(ctx, shards, sharding, args)
 	if err != nil {
@@ -70,7 +70,7 @@ func (c *Cluster) join(ctx context.Context) error {
 	return nil
 }
 
-// joined asks for more than the state, which without full coverage is ok before any slot is known.
+// joined checks more than the state, because without full coverage the state is ok before any slot is known.
 func joined(ctx context.Context, r *redis.Client) error {
 	info, err := r.ClusterInfo(ctx).Result()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 
 const askEvery = 10 * time.Millisecond
 
-// until asks again and again until the answer is no error, ctx is done, or what is asked is gone.
-// It returns the last answer, with the cause of ctx if that ended it.
+// until calls ask again and again until it returns no error, ctx is done, or gone is closed. It returns
+// the last error, with the cause of ctx if ctx ended the wait.
 func until(ctx context.Context, gone <-chan struct{}, ask func() error) error {
 	ticker := time.NewTicker(askEvery)
 	defer ticker.Stop()

@@ -13,7 +13,8 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// Lead runs so many jobs of every second as a service does, each tick at least once however late, until the process is killed.
+// Lead runs a number of jobs that tick every second, as a service does, until the process is killed. Each tick runs at
+// least once, however late.
 func Lead(nodes []string, ttl time.Duration, jobs int, run func(context.Context, scheduler.Run) error, opts ...election.Option) error {
 	locker, err := redlock.Open(nodes, redlock.WithTTL(ttl), redlock.WithNodeTimeout(ttl/10))
 	if err != nil {
@@ -40,7 +41,7 @@ func Lead(nodes []string, ttl time.Duration, jobs int, run func(context.Context,
 	return elector.Run(context.Background())
 }
 
-// Await asks again and again, for two minutes.
+// Await waits until done returns true, for up to two minutes.
 func Await(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package replicas keeps processes of a service running for a test, whatever kills them. Each is the test binary itself, which its
-// TestMain makes a replica where an environment variable is set.
+// Package replicas keeps processes of a service running for a test, whatever kills them. Each process is the test
+// binary itself: its TestMain makes it a replica if an environment variable is set.
 package replicas
 
 import (
@@ -26,8 +26,8 @@ type Service struct {
 	running map[*exec.Cmd]bool
 }
 
-// Start starts n processes, and another one for each that ends, until the end of the test. env returns the variable of each, as
-// NAME=value; start counts from 0.
+// Start starts n processes, and another one for each that ends, until the end of the test. env returns the environment
+// variable of each process, as NAME=value. start counts the processes from 0.
 func Start(t testing.TB, n int, env func(start int) string) *Service {
 	t.Helper()
 	s := &Service{t: t, env: env, running: map[*exec.Cmd]bool{}}
@@ -48,7 +48,7 @@ func (s *Service) Ended() int {
 	return s.ended
 }
 
-// runOne returns false if no other process should follow.
+// runOne runs a process until it ends. It returns false if no other process should follow.
 func (s *Service) runOne() bool {
 	cmd, gone := s.start()
 	if cmd == nil {

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Judge looks at how often the ticks of jobs that tick once a second have taken effect: counts has the number of effects by the
-// key of the run. It returns how many ticks there are from the first one of each job up to a Unix time in seconds, how many of
-// them have no effect, and those that have more than one.
+// Judge checks how often the ticks of jobs that tick once a second have taken effect. counts has the number of effects
+// by the key of the run, and until is a Unix time in seconds. Judge returns how many ticks there are from the first one
+// of each job up to until, how many of them had no effect, and the keys with more than one effect.
 func Judge(counts map[string]int, until int64) (ticks, missing int, repeated []string, err error) {
 	first := map[string]int64{}
 	for key, n := range counts {
@@ -40,7 +40,7 @@ func parse(key string) (job string, tick int64, err error) {
 	job, millis, _ := strings.Cut(key, "@")
 	tick, err = strconv.ParseInt(millis, 10, 64)
 	if err != nil || tick%1000 != 0 {
-		return "", 0, fmt.Errorf("%q is no key of a job that ticks once a second", key)
+		return "", 0, fmt.Errorf("%q is not a key of a job that ticks once a second", key)
 	}
 	return job, tick / 1000, nil
 }

@@ -1,4 +1,5 @@
-// Package secret makes node URLs that hold a password, in the right place or in any wrong one, for tests of what is shown.
+// Package secret makes node URLs that contain a password, in the right place or in any wrong one. It is for tests that
+// no output shows the password.
 package secret
 
 import (
@@ -17,7 +18,7 @@ type Mistyped struct {
 	parts []string // of the password, in lower case
 }
 
-// before are URLs where an '@' follows the password.
+// before are URLs in which an '@' follows the password.
 var before = []string{
 	"redis://u:%s@r1:6379", "rediss://:%s@r1", "u:%s@r1:6379", "%s@r1", "redis://%s@r1:1/2", "redis:u:%s@r1", "redis:/u:%s@r1",
 	"redis//u:%s@r1", "//u:%s@r1", " redis://u:%s@r1", "redis://u:%s@@r1", "redis://u:%s@", "redis://u@%s@r1:1", "http://u:%s@r1",
@@ -25,7 +26,7 @@ var before = []string{
 	"redis://u:%s%%zz@r1", "redis://u:%s@r1?skip_verify=true", "rediss://u:%s@r1?skip_verify=true", "redis://u:%s@r=1",
 }
 
-// elsewhere are URLs where none does, and where digits may be a port.
+// elsewhere are URLs in which no '@' follows the password, so digits may be a port.
 var elsewhere = []string{
 	"redis://u:%s", "redis://u:p@r1/%s", "redis://u:p@r1?%s", "redis://r1?password=%s", "redis://r1?db=%s", "redis://r1#%s",
 	"redis://r1:%s", "password=%s", "redis://u=%s", "redis://[%s]:1", "redis://[::1%%25%s", "redis://u:p@r1?client_name=%s",
@@ -66,8 +67,8 @@ func draw(t *rapid.T) Mistyped {
 	return m
 }
 
-// Among returns the URL in a list with two hosts, which have users and passwords if the URL may have: a list in which only
-// some addresses have is refused, and nothing of its URLs is read.
+// Among returns the URL in a list with two hosts. If the URL may have a user and a password, the hosts have them too.
+// If only some addresses had them, the list would be refused, and nothing of its URLs would be read.
 func (m Mistyped) Among(before, after string) []string {
 	if strings.Contains(m.URL, "@") {
 		before, after = "redis://u:p@"+before, "redis://u:p@"+after
@@ -75,11 +76,11 @@ func (m Mistyped) Among(before, after string) []string {
 	return []string{before, m.URL, after}
 }
 
-// pointer matches what %v makes of a pointer, which may have any digits.
+// pointer matches the text that %v makes of a pointer. Its digits are arbitrary.
 var pointer = regexp.MustCompile(`0x[0-9a-f]+`)
 
-// In returns a part of the password that is in the text, or nothing. Digits within a longer number, or after its point, are
-// those of a time.
+// In returns a part of the password that is in the text, or "". It ignores digits within a longer number or after its
+// decimal point, because they are those of a time.
 func (m Mistyped) In(text string) string {
 	text = pointer.ReplaceAllString(strings.ToLower(text), "")
 	for _, part := range m.parts {

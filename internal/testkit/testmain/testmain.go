@@ -13,8 +13,8 @@ func Run(m goleak.TestingM, options ...goleak.Option) {
 	goleak.VerifyTestMain(patient{m, options}, options...)
 }
 
-// patient waits for what ends by itself: a pool of go-redis that could not dial looks only once a second whether it is
-// closed, which is longer than goleak waits.
+// patient waits for goroutines that end on their own. A pool of go-redis that could not dial checks only once a second
+// whether it is closed, and goleak does not wait that long.
 type patient struct {
 	goleak.TestingM
 	options []goleak.Option
@@ -23,7 +23,7 @@ type patient struct {
 func (p patient) Run() int {
 	code := p.TestingM.Run()
 	for range 4 {
-		if goleak.Find(p.options...) == nil { // it waits for 0.4 s
+		if goleak.Find(p.options...) == nil { // Find waits for 0.4 s
 			break
 		}
 	}

@@ -1,4 +1,4 @@
-// Package tlsnode is a node that accepts TLS connections and answers nothing, for tests of how they are made.
+// Package tlsnode has a node that accepts TLS connections and answers nothing. It is for tests of how clients connect.
 package tlsnode
 
 import (
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Node asks for a client certificate. Its own certificate is for 127.0.0.1 and example.com, and signed by nobody else.
+// Node requires a client certificate. Its own certificate is for 127.0.0.1 and example.com, and self-signed.
 type Node struct {
 	Addr        string
 	Certificate tls.Certificate
@@ -21,7 +21,7 @@ type Node struct {
 
 // Attempt is a connection that a client has tried to make.
 type Attempt struct {
-	Name string // that the client asked for; empty for an address
+	Name string // the server name that the client asked for; empty for an address
 	Err  error  // why there is no connection
 }
 
@@ -59,7 +59,7 @@ func Start(t testing.TB) *Node {
 	return &Node{listener.Addr().String(), certificate, attempts}
 }
 
-// Roots has the node's own certificate.
+// Roots returns a pool with the node's own certificate.
 func (n *Node) Roots() *x509.CertPool {
 	roots := x509.NewCertPool()
 	roots.AddCert(n.Certificate.Leaf)

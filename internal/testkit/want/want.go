@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Err ends the test unless err is, in the sense of [errors.Is], each of the targets.
+// Err ends the test unless [errors.Is] is true for err and each of the targets.
 func Err(t testing.TB, err error, targets ...error) {
 	t.Helper()
 	for _, target := range targets {
@@ -28,7 +28,7 @@ func Text(t testing.TB, err error, parts ...string) {
 	}
 }
 
-// Parts fails the test unless text, which what describes, has all parts.
+// Parts fails the test unless text has all parts. what describes the text.
 func Parts(t testing.TB, what, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {

@@ -1,4 +1,4 @@
-// Package written looks for a secret in what becomes of a value wherever a program may write it.
+// Package written writes a value in every way in which a program may write it, and searches the output for a secret.
 package written
 
 import (
@@ -18,12 +18,12 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// Verbs are those that a value can be given to. Go vet refuses some of them for most types, and they are written all the same.
+// Verbs are the fmt verbs that Of uses. go vet refuses some of them for most types, but fmt accepts them.
 var Verbs = strings.Fields("%v %+v %#v %s %q %x %X %d %t %b %o %e %c %U %z %p %w %-9q %+d %#x %9.99f")
 
-// Of returns what becomes of a value wherever a program may write it, by the way: by fmt, the loggers and encoders of
-// the standard library and zap; itself, a copy of what it points to, in a field, in a list and in a map. An encoder's refusal
-// counts as what it has written.
+// Of returns the outputs of a value, by the way in which it was written: with fmt, and with the loggers and encoders of
+// the standard library and of zap. Each of them writes the value itself, what it points to or a pointer to it, and the
+// value in a field, in a list and in a map. If an encoder refuses the value, its error is the output.
 func Of(value any) map[string]string {
 	all := map[string]string{}
 	for form, v := range forms(value) {
@@ -38,7 +38,7 @@ func Of(value any) map[string]string {
 	return all
 }
 
-// forms are the ways in which a program may have a value.
+// forms returns the forms in which a program may have a value.
 func forms(value any) map[string]any {
 	v := reflect.ValueOf(value)
 	all := map[string]any{"itself": value}
@@ -91,7 +91,7 @@ var encoders = map[string]func(any) (string, error){
 	},
 }
 
-// Shows reports whether a text has the secret, as it is or as an encoder writes it.
+// Shows reports whether a text contains the secret, in plain text or as an encoder writes it.
 func Shows(text, secret string) bool {
 	plain, bytes := hex.EncodeToString([]byte(secret)), strings.Trim(fmt.Sprint([]byte(secret)), "[]")
 	text64 := strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(secret)), "=")
@@ -104,8 +104,8 @@ func Shows(text, secret string) bool {
 	return false
 }
 
-// Without fails the test for each way to write one of the values that shows the secret. The ways that are excepted are those
-// that begin so.
+// Without fails the test for each way of writing one of the values that shows the secret. It ignores ways that start
+// with one of except.
 func Without(t *testing.T, secret string, values map[string]any, except ...string) {
 	t.Helper()
 	for name, value := range values {

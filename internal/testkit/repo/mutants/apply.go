@@ -18,7 +18,7 @@ func (m mutant) apply(root string) (map[string][]byte, error) {
 	for _, f := range m.files {
 		text, err := os.ReadFile(filepath.Join(root, f.OldName))
 		if err != nil {
-			return nil, fmt.Errorf("does not apply: there is no file %s, write the patch for the code as it is", f.OldName)
+			return nil, fmt.Errorf("does not apply: there is no file %s, write the patch for the present code", f.OldName)
 		}
 		lines := strings.SplitAfter(string(text), "\n")
 		for i, hunk := range f.TextFragments {
@@ -35,7 +35,7 @@ func (m mutant) apply(root string) (map[string][]byte, error) {
 	return changed, nil
 }
 
-// place moves the hunk to the one place in the file where its old lines stand.
+// place moves the hunk to the only place in the file where its old lines are.
 func place(hunk *gitdiff.TextFragment, lines []string) error {
 	var old []string
 	for _, line := range hunk.Lines {
@@ -51,7 +51,7 @@ func place(hunk *gitdiff.TextFragment, lines []string) error {
 	}
 	switch len(places) {
 	case 0:
-		return errors.New("fits nowhere, write the patch for the code as it is")
+		return errors.New("fits nowhere, write the patch for the present code")
 	case 1:
 		hunk.OldPosition = int64(places[0])
 		return nil

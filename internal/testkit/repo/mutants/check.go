@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// conformance is where the names of the tests stand that both kinds of nodes must pass.
+// conformance is the package with the names of the tests that both kinds of nodes must pass.
 const conformance = "integration/conformance"
 
 // A checker finds mutants that show nothing, without running them.
@@ -21,8 +21,8 @@ type checker struct {
 	known map[string]names // by the pattern of their files
 }
 
-// names are what a test or a subtest may be called: the functions in some files, their strings as the testing package writes
-// them, and those of these that are the Name of something.
+// names are the possible names of tests and subtests: the functions in some files, the strings there as the testing
+// package writes them, and those of the strings that are the Name of something.
 type names struct{ functions, texts, cases map[string]bool }
 
 // check returns an error if the patch does not fit the code or names a test that does not exist.
@@ -50,7 +50,7 @@ func (c *checker) check(m mutant) error {
 	return nil
 }
 
-// nodes is what the conformance suite appends to its sentences.
+// nodes matches what the conformance suite appends to the names of its cases.
 var nodes = regexp.MustCompile(`,_\d+_nodes$`)
 
 func (c *checker) hasTest(pkg, test string) (bool, error) {

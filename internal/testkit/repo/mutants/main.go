@@ -4,17 +4,17 @@
 //	go run ./mutants [-run text]
 //
 // A mutant is a file testdata/<folder>/<name>.patch: the rule that it breaks, as a sentence; the package and the test
-// that must fail; and a unified diff, whose paths start at the root of the repository. The code moves, so line numbers
-// do not count: the lines of a hunk are looked for in the file, and must stand in exactly one place. First every test runs
-// without a patch, since one that fails then would notice everything.
+// that must fail; and a unified diff, whose paths start at the root of the repository. Line numbers do not matter,
+// because the code moves: the lines of a hunk must be in exactly one place of the file. Every test first runs without a
+// patch, because a test that fails then would notice everything.
 //
-// The folders are the promises, numbered as here, and in packages what else each package says of itself:
+// The folders are the promises, numbered as here. The folder packages has what else each package promises:
 //
 //	p1   at most one valid lease per name
 //	p2   a leader's context ends before another replica can lead
 //	p3   tokens increase
 //	p4   a node that may have lost its state grants nothing until the longest TTL has passed
-//	p5   a hold that failed, was cancelled or is over leaves no key behind
+//	p5   a hold that failed, was canceled or is over leaves no key behind
 //	p6   a hung, dead or slow minority delays no call and costs no lease
 //	p7   a lease is released only after the work under it has returned
 //	p8   a callback never runs twice at a time, and at most once per term
@@ -53,7 +53,7 @@ func main() {
 }
 
 // runAll runs the mutants of the folder that have part in their path, as many at a time as there are processors. It
-// writes a line for each that is noticed to out, and a line for each other to problems.
+// writes a line to out for each mutant that a test notices, and a line to problems for each other mutant.
 func runAll(ctx context.Context, root, folder, part string, out, problems *log.Logger) error {
 	mutants, broken := read(root, os.DirFS(folder))
 	for _, err := range broken {
@@ -75,7 +75,7 @@ func runAll(ctx context.Context, root, folder, part string, out, problems *log.L
 	}
 
 	var noticed atomic.Int64
-	_ = inParallel(ctx, mutants, func(m mutant) error { // each is reported by itself
+	_ = inParallel(ctx, mutants, func(m mutant) error { // each mutant is reported separately
 		start := time.Now()
 		by, err := m.run(ctx, root)
 		switch {
@@ -92,7 +92,7 @@ func runAll(ctx context.Context, root, folder, part string, out, problems *log.L
 		return context.Cause(ctx)
 	}
 	if left := total - int(noticed.Load()); left > 0 {
-		return fmt.Errorf("%d of %d are not noticed", left, total)
+		return fmt.Errorf("%d of %d mutants are not noticed", left, total)
 	}
 	out.Printf("%d mutants, all noticed", total)
 	return nil

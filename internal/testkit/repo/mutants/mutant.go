@@ -72,7 +72,7 @@ func parse(file, text string) (mutant, error) {
 	return mutant{path: file, pkg: parts[1], test: parts[2], files: files}, nil
 }
 
-// countLines counts the lines of a diff that are of a hunk, or of the two that name a file.
+// countLines counts the lines of a diff that belong to a hunk, or name a file.
 func countLines(diff string) (n int) {
 	for line := range strings.Lines(diff) {
 		if strings.Contains("+- \n", line[:1]) {
@@ -82,7 +82,7 @@ func countLines(diff string) (n int) {
 	return n
 }
 
-// countRead counts the same lines, but only those that gitdiff understood: it skips what follows a complete hunk.
+// countRead counts the same lines, but only those that gitdiff understood. gitdiff skips lines after a complete hunk.
 func countRead(files []*gitdiff.File) (n int) {
 	for _, f := range files {
 		n += len("-+")

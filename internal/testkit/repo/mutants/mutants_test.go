@@ -101,7 +101,7 @@ func TestRead_SaysWhatIsWrongWithAPatch(t *testing.T) {
 		{"sentence", "TestTwice", "TestTwice/Twice_is_even,_3_nodes", ""},
 		{
 			"code changed", "-	return 2", "-	return 4",
-			"does not apply: hunk 1 of twice/twice.go fits nowhere, write the patch for the code as it is",
+			"does not apply: hunk 1 of twice/twice.go fits nowhere, write the patch for the present code",
 		},
 		{
 			"several places", "-	return 2 * n\n+	return 3 * n\n }", "-		return 0\n+		return 1\n 	}",
@@ -109,7 +109,7 @@ func TestRead_SaysWhatIsWrongWithAPatch(t *testing.T) {
 		},
 		{
 			"file removed", "/twice.go", "/thrice.go",
-			"does not apply: there is no file twice/thrice.go, write the patch for the code as it is",
+			"does not apply: there is no file twice/thrice.go, write the patch for the present code",
 		},
 		{
 			"new file", "--- a/twice/twice.go", "--- /dev/null",
@@ -178,19 +178,19 @@ func TestRunAll_SaysWhoNoticed(t *testing.T) {
 		{name: "panic", old: "3 * n", new: "2 / (n - n)", out: "p1/x.patch: noticed by TestTwice in "},
 		{
 			name: "survived", old: "TestTwice", new: "TestNothing",
-			problems: "p1/x.patch: survived, as TestNothing of ./twice passes: write a test that notices, " +
+			problems: "p1/x.patch: survived, because TestNothing of ./twice passes: write a test that notices, " +
 				"or name it in the line \"test:\"\n",
-			err: "1 of 1 are not noticed",
+			err: "1 of 1 mutants are not noticed",
 		},
 		{
 			name: "not compiled", old: "3 * n", new: "3 * m",
 			problems: "p1/x.patch: does not compile, write another patch: twice/twice.go:10:13: undefined: m\n",
-			err:      "1 of 1 are not noticed",
+			err:      "1 of 1 mutants are not noticed",
 		},
 		{
 			name: "broken", old: "TestTwice", new: "TestThrice",
 			problems: "p1/x.patch: test TestThrice of package ./twice does not exist: name another one in the line \"test:\"\n",
-			err:      "1 of 1 are not noticed",
+			err:      "1 of 1 mutants are not noticed",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// run compiles the package with the patch and runs its test. It returns who noticed, or an error.
+// run compiles the package with the patch and runs its test. It returns the test that noticed the patch, or an error.
 func (m mutant) run(ctx context.Context, root string) (by string, err error) {
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {
@@ -35,13 +35,13 @@ func (m mutant) run(ctx context.Context, root string) (by string, err error) {
 	failed := started && (strings.Contains(since, "--- FAIL: ") || strings.Contains(since, "panic: "))
 	switch {
 	case err == nil:
-		return "", fmt.Errorf("survived, as %s of ./%s passes: write a test that notices, or name it in the line \"test:\"",
+		return "", fmt.Errorf("survived, because %s of ./%s passes: write a test that notices, or name it in the line \"test:\"",
 			m.test, m.pkg)
 	case strings.Contains(out, "panic: test timed out"):
-		return "", fmt.Errorf("shows nothing, as %s of ./%s does not end: name a test that fails, or write another patch",
+		return "", fmt.Errorf("shows nothing, because %s of ./%s does not end: name a test that fails, or write another patch",
 			m.test, m.pkg)
-	case !failed: // a test binary may fail before its tests, where a program that they need is missing
-		return "", fmt.Errorf("shows nothing, as %s of ./%s does not run: %s", m.test, m.pkg, firstLine(out))
+	case !failed: // a test binary may fail before its tests run, if a program that they need is missing
+		return "", fmt.Errorf("shows nothing, because %s of ./%s does not run: %s", m.test, m.pkg, firstLine(out))
 	}
 	return m.test, nil
 }
@@ -54,7 +54,7 @@ func (m mutant) play(ctx context.Context, dir, root, binary string) (out string,
 // compile compiles the tests of a package into dir.
 func compile(ctx context.Context, dir, root, pkg string, args ...string) (binary string, err error) {
 	binary = filepath.Join(dir, "mutated.test")
-	all := []string{"test", "-c", "-o=" + binary, "-vet=off", "-ldflags=-w"} // without debug information it links sooner
+	all := []string{"test", "-c", "-o=" + binary, "-vet=off", "-ldflags=-w"} // linking is faster without debug information
 	out, err := output(ctx, dir, filepath.Join(root, pkg), "go", slices.Concat(all, args, []string{"."})...)
 	if err != nil {
 		line := firstLine(out)
@@ -66,8 +66,8 @@ func compile(ctx context.Context, dir, root, pkg string, args ...string) (binary
 	return binary, nil
 }
 
-// passes returns an error if a test of these mutants, which are of one package, fails without any patch: then it would
-// notice everything.
+// passes returns an error if a test of these mutants fails without any patch, because it would then notice everything.
+// All mutants must be of one package.
 func passes(ctx context.Context, root string, mutants []mutant) (err error) {
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {
@@ -86,7 +86,7 @@ func passes(ctx context.Context, root string, mutants []mutant) (err error) {
 		}
 		played[m.test] = true
 		if out, err := m.play(ctx, dir, root, binary); err != nil {
-			problems = append(problems, fmt.Errorf("%s of ./%s fails without a patch, mend it first: %s", m.test, m.pkg,
+			problems = append(problems, fmt.Errorf("%s of ./%s fails without a patch, fix it first: %s", m.test, m.pkg,
 				firstLine(out)))
 		}
 	}
@@ -122,8 +122,8 @@ func (m mutant) overlay(root, dir string) (file string, err error) {
 	return file, os.WriteFile(file, text, 0o600)
 }
 
-// output runs a command in the folder wd and returns what it wrote. It goes through a file, because a pipe would stay
-// open for as long as any process that the command has left behind.
+// output runs a command in the folder wd and returns its output. The output goes through a file, because a pipe would
+// stay open as long as any process that the command has left behind.
 func output(ctx context.Context, dir, wd, name string, args ...string) (string, error) {
 	file, err := os.Create(filepath.Join(dir, "output"))
 	if err != nil {
@@ -138,7 +138,8 @@ func output(ctx context.Context, dir, wd, name string, args ...string) (string, 
 	return string(text), errors.Join(failed, err)
 }
 
-// pattern is what -test.run needs to run this test alone: of a sentence of the conformance suite, with every number of nodes.
+// pattern returns the -test.run pattern that runs only this test. A case of the conformance suite runs with every
+// number of nodes.
 func pattern(test string) string {
 	parts := strings.Split(test, "/")
 	for i, part := range parts {
@@ -147,8 +148,8 @@ func pattern(test string) string {
 	return strings.Join(parts, "/")
 }
 
-// firstLine is the first line that says something: the go command begins with one that names the package, and a test with
-// lines that name tests.
+// firstLine returns the first informative line. It skips the line with which the go command names the package, and the
+// lines with which a test binary names tests.
 func firstLine(out string) string {
 	for line := range strings.Lines(out) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "=== ") {

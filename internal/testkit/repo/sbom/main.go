@@ -1,5 +1,5 @@
-// Command sbom writes the SBOM of a Go binary, in SPDX 2.3 as JSON: the modules that are linked into it, and the version of
-// Go, as the linker has noted them.
+// Command sbom writes the SBOM of a Go binary, in SPDX 2.3 as JSON. It lists the modules that are linked into the
+// binary, and the version of Go, as the linker recorded them.
 //
 //	go run ./sbom -version v1.2.3 BINARY
 package main
@@ -55,7 +55,7 @@ type module struct {
 	DownloadLocation string        `json:"downloadLocation"`
 	FilesAnalyzed    bool          `json:"filesAnalyzed"`
 	Checksums        []checksum    `json:"checksums,omitempty"`
-	Comment          string        `json:"comment,omitempty"` // the checksum in go.sum, which is of another kind
+	Comment          string        `json:"comment,omitempty"` // the checksum in go.sum, which is not the checksum of a file
 	ExternalRefs     []externalRef `json:"externalRefs"`
 }
 
@@ -76,7 +76,7 @@ type relationship struct {
 	Related string `json:"relatedSpdxElement"`
 }
 
-// write writes the SBOM of the binary. It depends on nothing but the binary and the version.
+// write writes the SBOM of the binary. The SBOM depends only on the binary and the version.
 func write(w io.Writer, binary, version string) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -118,7 +118,7 @@ func newModule(number int, path, version, sum string) module {
 	}
 }
 
-// created is the time of the commit, so that the same binary has the same SBOM.
+// created returns the time of the commit, so that the same binary always has the same SBOM.
 func created(info *debug.BuildInfo) string {
 	for _, s := range info.Settings {
 		if s.Key == "vcs.time" {
