@@ -12,8 +12,8 @@
 //
 // The handler opens no port and knows no users. Put it behind whatever protects the service's other pages, or see the
 // example of basic authentication. The page is read-only unless you pass [AllowActions] a function that decides who
-// may act. Only users who may act see the buttons to pause, resume and trigger jobs. An action must be a POST request
-// from this page ([http.CrossOriginProtection]).
+// may act. Only users who may act see the buttons to pause, resume and trigger jobs. An action must be a POST
+// request. A browser can send it only from this page ([http.CrossOriginProtection]).
 //
 // Each action is logged with its user, their address and the outcome, even if it was refused. The logger is that of
 // [WithLogger]; without one, the page logs nothing. The nodes keep the newest changes of each job and who made them,
@@ -26,8 +26,8 @@
 //
 // # JSON
 //
-// The path api returns the same data as JSON. api?name=NAME returns one job, with problems[], and with all records[]
-// and changes[] of the job that the nodes keep. The fields:
+// The path api returns the same data as JSON. api?name=NAME returns one job, with problems[], and with all of its
+// records[] and changes[] that the nodes keep. The fields:
 //
 //	(itself)    election now problems[] leader replica nodes[] jobs[] runs[] terms[] leaderless[] replicas[]
 //	leader      id value term since lease_ms expired
