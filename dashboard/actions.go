@@ -83,21 +83,21 @@ func (p *page) refuseAction(w http.ResponseWriter, r *http.Request, status int, 
 	_ = templates.ExecuteTemplate(w, "refused", map[string]string{"Why": why.Error(), "Back": back}) // an error means that the client is gone
 }
 
-// audit returns a logger with who asked for what. by is empty if no user is verified: a name that the request claims
-// is no identity.
+// audit returns a logger with the fields of an action. by is its user, and empty unless that user is verified: a name
+// that the request merely claims is no identity.
 func (p *page) audit(r *http.Request, action, job, by string) *zap.Logger {
 	return p.log.With(
 		zap.String("action", action), zap.String("job", firstLine(job)), zap.String("from", r.RemoteAddr), zap.String("by", by))
 }
 
-// refuseOthers answers a request that a page of another site made the browser send. It does not read the form.
+// refuseOthers refuses a request that a page of another site made the browser send. It does not read the form.
 func (p *page) refuseOthers(w http.ResponseWriter, r *http.Request) {
 	p.audit(r, firstLine(strings.TrimPrefix(r.URL.Path, "/")), "", "").Warn("dashboard: an action was refused, or failed",
 		zap.Error(errOtherSite), zap.String("origin", firstLine(r.Header.Get("Origin"))))
 	http.Error(w, errOtherSite.Error(), http.StatusForbidden)
 }
 
-// try does the action, or returns why not. who is empty unless the user may act.
+// try does the action, or returns why it was not done. who is empty unless the user may act.
 func (p *page) try(a action, r *http.Request, parsed error, job string) (who string, status int, err error) {
 	if p.authorize == nil {
 		return "", http.StatusForbidden, errReadOnly

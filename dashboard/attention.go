@@ -7,10 +7,10 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// lostShown is how long the page asks for attention to a job that the nodes have lost: somebody must pause it again.
+// lostShown is how long a job that the nodes have lost needs attention: somebody may have to pause it again.
 const lostShown = 24 * time.Hour
 
-const maxNotices = 5 // of a kind; a last notice counts the rest
+const maxNotices = 5 // of each kind; one more notice counts the rest
 
 // notice is something that an operator should look at.
 type notice struct {
@@ -18,11 +18,12 @@ type notice struct {
 	Job  string // empty: not about a job
 	Text string
 	At   *time.Time
-	Only string // the choice of jobs that shows all of the kind, in the notice that counts the rest
+	Only string // value of only that lists all jobs of the kind; set in the notice that counts the rest
 }
 
 // attention returns what a person on call needs first, in this order: what failed and with which error, what did not
-// run and why, what runs too long, which nodes do not count, and who has paused what.
+// run and why, what runs too long, which jobs the nodes lost, which jobs this replica defines differently, which nodes
+// do not count, and who has paused what.
 func attention(v *view) []notice {
 	var all []notice
 	of := func(kind, only, left string, pick func(j *job) (notice, bool)) {
@@ -80,7 +81,7 @@ func attention(v *view) []notice {
 		case n.Err != "":
 			all = append(all, notice{Kind: "node", Text: fmt.Sprintf("node %s does not count: %s", n.Addr, n.Err)})
 		case n.Guard > 0:
-			all = append(all, notice{Kind: "node", Text: fmt.Sprintf("node %s has restarted and grants nothing for another %v", n.Addr, n.Guard)})
+			all = append(all, notice{Kind: "node", Text: fmt.Sprintf("node %s has started or lost its data, and grants nothing for another %v", n.Addr, n.Guard)})
 		}
 	}
 	of("paused", "paused", "that are paused", func(j *job) (notice, bool) {
@@ -108,7 +109,7 @@ func (c *change) who() string {
 // Who returns who, for the templates.
 func (c *change) Who() string { return c.who() }
 
-// Alerts returns the problems for the page. All parts that could not be read make one alert, whose details have their
+// Alerts returns the problems for the page. One alert covers all parts that could not be read; its details have their
 // errors.
 func (c *content) Alerts() []alert {
 	var all []alert
@@ -157,7 +158,7 @@ func (c *content) Quiet() bool { return len(c.Attention) == 0 && len(c.Problems)
 
 const (
 	longLeast = time.Minute // a shorter run is never too long
-	longTimes = 10          // a run of so many times the last good one is too long
+	longTimes = 10          // a run that takes this many times as long as the last good one is too long
 )
 
 // tooLong returns why the current run takes too long, or "" if it does not.

@@ -17,7 +17,7 @@ const minPause = 100 * time.Millisecond
 // page's content.
 const retryAfter = 10
 
-// events sends the page's parts as server-sent events whenever they were read again. Streams do the reading, so
+// events sends the page's parts as server-sent events whenever they were read again. The streams trigger the reads, so
 // nothing is read when all browsers have left.
 func (p *page) events(w http.ResponseWriter, r *http.Request) {
 	q, err := queryOf(r)
@@ -48,7 +48,7 @@ func (p *page) events(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return // the browser reloads the page, which says what is wrong
 		}
-		_ = send.SetWriteDeadline(time.Now().Add(waitLimit)) // an error: the writer has no deadlines
+		_ = send.SetWriteDeadline(time.Now().Add(waitLimit)) // an error means that the writer has no deadlines
 		if _, err := w.Write(body); err != nil || send.Flush() != nil {
 			return
 		}
@@ -80,8 +80,8 @@ func (p *page) event(in known, what seen) ([]byte, error) {
 	return eventOf(body), nil
 }
 
-// eventOf returns an event with the text as its data. It replaces all three line ends of the format, because a text
-// after one would be read as a field.
+// eventOf returns an event with the text as its data. It replaces each of the format's three line endings, because the
+// text after one would be read as a field.
 func eventOf(text []byte) []byte {
 	event := make([]byte, 0, len(text)+len(text)/8+64)
 	event = append(event, "retry: 1000\ndata: "...)

@@ -57,8 +57,8 @@ func relative(t, now time.Time) string {
 	}
 }
 
-// coming is like relative, for the next tick of a job. If its time has passed, it returns that the tick is due: no
-// run of it is known.
+// coming is like relative, for the next tick of a job. If the tick's time has passed, coming says that it is due,
+// because no run of it is known.
 func coming(t, now time.Time) string {
 	if t.Before(now.Add(-time.Second)) {
 		return "due " + relative(t, now)
@@ -78,7 +78,7 @@ func coarse(d time.Duration) string {
 	}
 }
 
-// clockTime formats a time in the named zone, or in UTC if there is no such zone. It has the date unless it is today.
+// clockTime formats a time in the named zone, or in UTC if there is no such zone. It adds the date unless t is today.
 func clockTime(t, now time.Time, zone string) string {
 	loc := zones.named(zone)
 	t, now = t.In(loc), now.In(loc)

@@ -32,8 +32,8 @@ type page struct {
 	open      context.Context // done when streams must end
 }
 
-// Handler returns the page of an election and its jobs. It works under any prefix that ends with a slash, with
-// [http.StripPrefix]. It panics if elector or scheduler is nil.
+// Handler returns a handler for the page of an election and its jobs. It works under any prefix that ends with a
+// slash, with [http.StripPrefix]. It panics if elector or scheduler is nil.
 func Handler(elector *election.Elector, scheduler *scheduler.Scheduler, opts ...Option) http.Handler {
 	if elector == nil || scheduler == nil {
 		panic("dashboard: the elector or the scheduler is nil")

@@ -159,7 +159,7 @@ func TestTimeline_SaysFromWhenOnTicksAreKept(t *testing.T) {
 		lacks(t, "the page of a job with few rows", s.get("/job?name=good").Body.String(), `class="unknown"`)
 		time.Sleep(2 * time.Hour)
 		body := s.get("/job?name=good").Body.String()
-		want.Parts(t, "the page of a job of every minute", body, `<rect class="unknown" x="0"`, "before which no ticks are kept: 50 runs")
+		want.Parts(t, "the page of a job of every minute", body, `<rect class="unknown" x="0"`, "(no earlier ticks are kept): 50 runs")
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 // stateUnknown is the state of a run without an end whose leader no longer leads: its outcome is unknown.
 const stateUnknown scheduler.State = "unknown"
 
-// leastGap is the shortest shown time without a leader. Handovers are shorter.
+// leastGap is the shortest time without a leader that the page shows. Handovers are shorter.
 const leastGap = time.Second
 
 // gap is a time without a known leader.
@@ -64,7 +64,7 @@ func (v *view) lead(e *election.Elector, passed time.Duration) {
 // LeaderRead returns when the leader was last read.
 func (v *view) LeaderRead() time.Time { return v.of.leader.at }
 
-// LeaderStale reports whether reading the leader has failed since.
+// LeaderStale reports whether the last attempt to read the leader failed.
 func (v *view) LeaderStale() bool { return v.of.leader.err != nil }
 
 // Leads reports whether a leader is known.
@@ -117,13 +117,13 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// isGone reports whether the leader of a run no longer leads, or is not known to lead. A run of a later leader than
-// the known one still runs.
+// isGone reports whether the leader of a run no longer leads, or is not known to lead. If a leader is known, a run of a
+// later term than the leader's still runs.
 func (v *view) isGone(token uint64) bool {
 	return !v.Leads() || token < v.Leader.Term
 }
 
-// lastRuns marks runs that are shown as running, but whose leader is gone, as unknown.
+// lastRuns marks a run as unknown if it has no end and its leader is gone.
 func (v *view) lastRuns() {
 	gone := func(r *record) bool { return r != nil && r.State == scheduler.StateRunning && v.isGone(r.Term) }
 	cloned := false

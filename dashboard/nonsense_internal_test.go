@@ -40,7 +40,7 @@ func TestView_OfTimesThatJSONCannotHave(t *testing.T) {
 	}
 }
 
-// A pause that is gone is no trouble of a run. It is shown for a day, because somebody must pause the job again.
+// A lost pause shows in no run. The notice stays for a day, because somebody may have to pause the job again.
 func TestAttention_ToAJobThatTheNodesLost(t *testing.T) {
 	for ago, shown := range map[time.Duration]bool{time.Hour: true, 25 * time.Hour: false} {
 		lost := instant.Add(-ago)

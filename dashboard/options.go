@@ -14,11 +14,11 @@ type Option func(*page)
 // whose text tells the user why they may not act. who must be an identity that the service has verified, of 1 to 200
 // bytes without control characters. It is logged, and stored with the job for everybody to see. Return the user of a
 // session, a client certificate or a checked token. The user name of basic authentication is verified only if
-// something has checked the password. An empty who refuses.
+// something has checked the password. An empty who refuses the request.
 //
 // authorize is called for each action. It is also called when a page or its stream of events is opened, because only
 // users who may act see the buttons. So it must decide by the request's headers, its address or its context, and not
-// by the method or the form. Users who lose the right may see the buttons for up to a minute more, but their actions
+// by the method or the form. Users who lose the right may see the buttons for up to another minute, but their actions
 // are refused.
 //
 // Without this option every action is refused.
@@ -26,17 +26,19 @@ func AllowActions(authorize func(*http.Request) (who string, err error)) Option 
 	return func(p *page) { p.authorize = authorize }
 }
 
-// Hosts limits the page to requests whose Host is one of hosts; all others are answered with 421. A host without a
-// port matches every port. Behind a proxy that replaces Host, name what the proxy sends. Without this option, or
-// without hosts, every Host is answered. Then another site can read the page by pointing its own name at this server
-// (DNS rebinding), and can act if authorize decides by the address, because the browser takes the two for the same
-// site. Users of a name that is missing here see nothing.
+// Hosts limits the page to requests whose Host is one of hosts; all others are answered with 421. So list every name
+// by which users reach the page. Behind a proxy that replaces Host, list the Host that the proxy sends. A host without
+// a port matches every port.
+//
+// Without this option, or without hosts, every Host is accepted. Then another site can read the page by pointing its
+// own name at this server (DNS rebinding), because the browser takes the two for the same site. It can also act if
+// authorize decides by the address.
 func Hosts(hosts ...string) Option {
 	return func(p *page) { p.hosts = hosts }
 }
 
 // WithLogger sets the logger for actions, including those that were refused. Without one, refused actions leave no
-// trace, and the others only appear in the scheduler's log and in the newest changes of a job.
+// trace, and the others appear only in the scheduler's log and in the newest changes of a job.
 func WithLogger(log *zap.Logger) Option {
 	return func(p *page) {
 		if log != nil {
@@ -45,8 +47,8 @@ func WithLogger(log *zap.Logger) Option {
 	}
 }
 
-// Until ends the streams of open pages when ctx is done. The server's Shutdown waits for them, so end ctx before it:
-// otherwise each stream lasts up to a minute, and its page then opens the next one.
+// Until ends the streams of open pages when ctx is done. The server's Shutdown waits for them, so end ctx before you
+// call it. Otherwise each stream lasts up to a minute, and its page then opens the next one.
 func Until(ctx context.Context) Option {
 	return func(p *page) { p.open = ctx }
 }

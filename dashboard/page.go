@@ -41,7 +41,7 @@ type content struct {
 	Actions   bool // the user of this request may act
 	Attention []notice
 
-	// The page of one job alone has these.
+	// Only the page of one job has these.
 	One     *job
 	Records []record
 	Kept    int // records, including those that the query filters out
@@ -49,7 +49,7 @@ type content struct {
 	Coming  []time.Time
 }
 
-// newContent returns the content of the page of all jobs, with those that the query matches.
+// newContent returns the content of the page of all jobs. It lists the jobs that the query matches.
 func newContent(v *view, q query, actions bool) *content {
 	c := &content{view: v, Query: q, Actions: actions, Attention: attention(v)}
 	for i := range v.Jobs {

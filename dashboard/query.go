@@ -77,7 +77,7 @@ func (q query) String() string {
 // With returns the first page of the query with another choice.
 func (q query) With(only string) query { return query{Name: q.Name, Filter: q.Filter, Only: only} }
 
-// Turn returns the query of another page, by pages further.
+// Turn returns the query of the page that is by pages further.
 func (q query) Turn(by int) query {
 	q.Page += by
 	return q

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	every     = 5 * time.Second  // at least so long between two reads
+	every     = 5 * time.Second  // shortest time between two reads
 	waitLimit = 10 * time.Second // timeout of a read, which usually takes a few node timeouts at most
 )
 

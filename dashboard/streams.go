@@ -6,9 +6,10 @@ import (
 )
 
 const (
-	// maxStreams is how many pages one replica keeps up to date by events at once. Each may show something else and
-	// be rendered separately, which takes 10 ms in five seconds for a thousand jobs. Too large: whoever opens streams
-	// takes the processor from the jobs. Too small: more people see a page that is a few seconds older.
+	// maxStreams is how many pages one replica keeps up to date by events at once. If each shows something else, each
+	// is rendered separately, which takes 10 ms every five seconds for a thousand jobs. If maxStreams is too large,
+	// whoever opens many streams takes CPU time from the jobs. If it is too small, more people see a page that is a
+	// few seconds older.
 	maxStreams = 100
 
 	// sameFor is how long one rendered event is reused. Its texts say how long ago things happened, so it ages.

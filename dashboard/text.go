@@ -11,8 +11,8 @@ import (
 const maxText = 300 // limit of a text from elsewhere, in bytes
 
 // firstLine returns the first line of a text without control characters, cut to maxText. The text may be long, hold a
-// stack, or imitate other parts of the page. Control characters could end a line of an event stream, or reverse the
-// direction of the text after them.
+// stack trace, or imitate other parts of the page. Control characters could end a line of an event stream, or reverse
+// the direction of the text after them.
 func firstLine(text string) string {
 	text = strings.TrimSpace(text)
 	if end := strings.IndexAny(text, "\r\n"); end >= 0 {

@@ -31,10 +31,10 @@ type timeline struct {
 	Missed  []box
 	Labels  []string // every ten minutes, from the oldest
 	Summary string   // the same in words
-	Most    int      // runs in a minute, at the full height
+	Most    int      // largest number of runs in a minute; its bar has the full height
 	Leaders []said   // who led, and when nobody did; the newest first
 	Vacant  []box    // times without a known leader; Odd: the start is not known
-	Without duration // their sum
+	Without duration // sum of their lengths
 	Unknown int      // up to this position no ticks of the job are kept
 }
 
@@ -71,7 +71,7 @@ func (t *timeline) changes() string {
 	return text
 }
 
-// terms draws each term as long as it is known to have lasted, and the times between the terms.
+// terms draws each term, up to its last known time, and the times between the terms.
 func (t *timeline) terms(v *view, from time.Time) {
 	for i, term := range v.Terms {
 		if !term.Until.After(from) {
@@ -116,7 +116,7 @@ func (t *timeline) addRuns(records []scheduler.Record, now, lost time.Time) {
 	}
 	if known.After(from) {
 		t.Unknown = min(x(known, from), width)
-		since = fmt.Sprintf("Since %s, before which no ticks are kept: ", clockTime(known, now, "UTC"))
+		since = fmt.Sprintf("Since %s (no earlier ticks are kept): ", clockTime(known, now, "UTC"))
 	}
 	var good, bad, missed [minutes]int
 	counted := 0
@@ -196,8 +196,8 @@ func ticksSince(r *scheduler.Record, from time.Time) iter.Seq[time.Time] {
 	}
 }
 
-// x returns the position of an instant. Anything before the picture has one position left of it, because the product
-// could overflow.
+// x returns the position of an instant. All instants more than span before the picture share one position left of it,
+// because the product could overflow.
 func x(at, from time.Time) int { return int(max(at.Sub(from), -span) * width / span) }
 
 func sum(of [minutes]int) (n int) {
@@ -210,7 +210,7 @@ func sum(of [minutes]int) (n int) {
 func counts(runs, bad, missed int) string {
 	parts := []string{number(runs, "run", "runs")}
 	if bad > 0 {
-		parts = append(parts, fmt.Sprintf("%d of them failed or lost", bad))
+		parts = append(parts, fmt.Sprintf("%d of them failed, lost or interrupted", bad))
 	}
 	if missed > 0 {
 		parts = append(parts, number(missed, "tick not run", "ticks not run"))

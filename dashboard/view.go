@@ -12,7 +12,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// newestRuns limits the list of last runs; each is of another job.
+// newestRuns limits the list of last runs; each is of a different job.
 const newestRuns = 20
 
 // view is the content of a page, and of the JSON at api. Times are by the nodes' clock, in UTC.
@@ -40,7 +40,7 @@ type leader struct {
 	Value   string     `json:"value,omitempty"`
 	Term    uint64     `json:"term"`
 	Since   *time.Time `json:"since,omitempty"`   // nil: not known
-	Lease   duration   `json:"lease_ms"`          // the time left of it when it was read
+	Lease   duration   `json:"lease_ms"`          // the time left, as of Now
 	Expired bool       `json:"expired,omitempty"` // no time is left: it no longer leads, unless it has renewed the lease since
 }
 
@@ -75,15 +75,15 @@ type job struct {
 	LastOK   *time.Time `json:"last_ok,omitempty"`
 	Failures int        `json:"failures"` // in a row
 	Missed   int        `json:"missed"`
-	Why      string     `json:"why,omitempty"`      // why the newest tick that did not run did not
+	Why      string     `json:"why,omitempty"`      // reason of the newest tick that did not run
 	WhyTick  *time.Time `json:"why_tick,omitempty"` // that tick
 	Own      string     `json:"own,omitempty"`      // this replica's spec and zone, if they differ
 	Long     string     `json:"long,omitempty"`     // why the current run takes too long
 	Lost     *time.Time `json:"lost,omitempty"`     // when the leader found that the nodes had lost its state
 }
 
-// Trouble reports whether somebody should look at the job. A tick that did not run because of a run or a pause is no
-// trouble.
+// Trouble reports whether somebody should look at the job. A tick that did not run is no trouble while the job is
+// paused or running.
 func (j *job) Trouble() bool {
 	return j.Failures > 0 || j.Own != "" || j.Why != "" && !j.Paused && !j.Running
 }
@@ -149,7 +149,8 @@ type term struct {
 // duration is written in milliseconds.
 type duration time.Duration
 
-// sameBegin is how far the two times of the beginning of one term may differ: that of the leader's clock and that of the nodes'.
+// sameBegin is how far two times for the start of one term may differ: one is by the leader's clock, the other by the
+// nodes' clock.
 const sameBegin = 5 * time.Second
 
 // newView builds the view of a snapshot. Many requests share it, so it must not change afterwards.
@@ -197,7 +198,7 @@ func newView(s *snapshot, election string) *view {
 	if len(unnamed) > 0 {
 		v.Problems = append(v.Problems, problem{
 			What: "the jobs", Known: "not shown",
-			Why: fmt.Sprintf("%d of %d, because the first one's %s", len(unnamed), len(s.jobs.value), firstLine(unnamed[0].Error())),
+			Why: fmt.Sprintf("%d of %d, the first because its %s", len(unnamed), len(s.jobs.value), firstLine(unnamed[0].Error())),
 		})
 	}
 	slices.SortFunc(v.last, func(a, b *scheduler.Record) int {
@@ -209,8 +210,9 @@ func newView(s *snapshot, election string) *view {
 	return v
 }
 
-// termOf returns the recorded term of a leader, or nil if there is none. While a node is unreachable, the leader's token may be
-// larger than that of its term. Then its term is the newest one, if that is of the same replica and began at the same time.
+// termOf returns the recorded term of a leader, or nil if there is none. While a node is unreachable, the leader's
+// token may be larger than that of its term. Then its term is the newest one, if that has the same replica and began at
+// the same time.
 func (v *view) termOf(l election.Leader) *term {
 	for i := range v.Terms {
 		if v.Terms[i].Term == l.Token {
@@ -264,7 +266,7 @@ func nodeOf(n redlock.NodeStatus) node {
 	if n.Err != nil {
 		shown.Err = firstLine(n.Err.Error())
 	} else if n.Number != nil {
-		shown.Err = firstLine("votes, except for one lock: " + n.Number.Error())
+		shown.Err = firstLine("for one lock: " + n.Number.Error())
 	}
 	return shown
 }

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	fewTimes  = 4  // up to so many times of a day are listed one by one
-	fewValues = 10 // up to so many evenly spaced values of a field are listed one by one
+	fewTimes  = 4  // up to this many times of a day are listed one by one
+	fewValues = 10 // up to this many evenly spaced values of a field are listed one by one
 )
 
 var (
@@ -44,8 +44,8 @@ type cronSet struct {
 	star   bool  // the field has * or ?
 }
 
-// words returns in English when a spec fires, without its zone, and "" for a spec that the scheduler refuses. In one
-// zone, specs with the same words have the same ticks, except when the zone's clock is set back (see
+// words says in English when a spec fires, without its zone. It returns "" for a spec that the scheduler refuses. In
+// one zone, specs with the same words have the same ticks, except when the zone's clock is set back (see
 // [scheduler.Parse]).
 func words(spec string) string {
 	if _, err := scheduler.Parse(spec, nil); err != nil {
@@ -99,8 +99,8 @@ func intervalWords(text string) string {
 	return strings.Join(said, " ")
 }
 
-// dayWords describes the two day fields. If neither has a star, a day that matches either fires, and either is true.
-// Otherwise it must match both, and every day matches the star.
+// dayWords describes the two day fields. If neither has a star, the spec fires on days that match at least one of
+// them, and either is true. Otherwise a day must match both, and every day matches a star.
 func dayWords(date, weekday, month cronSet) (text string, either bool) {
 	dates := "on " + date.said()
 	switch {

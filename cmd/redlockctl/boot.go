@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sinceBoot returns an instant of a clock that all processes of the machine share and nobody sets. If the system has
-// such a clock, it also counts the time suspended.
+// sinceBoot returns an instant of a clock that all processes of the machine share and nobody sets. It also counts the
+// time for which the machine was suspended, if the system has a clock that does.
 func sinceBoot() time.Duration {
 	var now unix.Timespec
 	if unix.ClockGettime(bootClock, &now) != nil { // a sandbox may refuse that clock, to both processes

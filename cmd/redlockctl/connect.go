@@ -27,7 +27,8 @@ func (p *program) settings() (urls []string, options []redlock.Option, secure *t
 	}
 	options = []redlock.Option{
 		redlock.WithKeyPrefix(p.keyPrefix()), redlock.WithTTL(p.ttl),
-		redlock.WithNodeTimeout(min(200*time.Millisecond, p.ttl/10)), // longer than the default of short TTLs: a program that has just started is slow
+		// Longer than the default for short TTLs, because a program that has just started is slow.
+		redlock.WithNodeTimeout(min(200*time.Millisecond, p.ttl/10)),
 	}
 	if p.maxTTL > 0 {
 		options = append(options, redlock.WithMaxTTL(p.maxTTL))

@@ -16,9 +16,9 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// guard is a second process of this program. It starts the command, and kills it with all of its descendants if it is
-// ordered to, if the command has ended, if the first process has died, and if that is stopped and the lease is about
-// to end. One pipe carries the orders and another the reports; each closes when its writer ends.
+// guard is a second process of this program, which starts the command. It kills the command with all of its
+// descendants if redlockctl orders it to, if the command has ended, if redlockctl has died, or if redlockctl is stopped
+// and the lease is about to end. One pipe carries the orders and another the reports; each closes when its writer ends.
 type guard struct {
 	process *exec.Cmd
 	orders  *os.File
@@ -29,7 +29,8 @@ type guard struct {
 	last    report        // that the command has ended
 }
 
-// report is a message of the guard. It sends one when the command has started or failed to, and one when it has ended.
+// report is a message of the guard. The guard sends one when the command has started or failed to start, and one when
+// the command has ended.
 type report struct {
 	PID     int
 	Final   bool               // all processes have ended, unless Problem says otherwise
@@ -67,7 +68,7 @@ func startGuard(child *exec.Cmd) (*guard, error) {
 	process.Args[0] = guardProcess
 	process.Stdin, process.Stdout, process.Stderr = child.Stdin, child.Stdout, child.Stderr
 	process.ExtraFiles = []*os.File{read, write}
-	// The guard needs no password from there. The command's variables come with the order to start it.
+	// The guard needs no password from the environment. The command's variables come with the order to start it.
 	process.Env = []string{}
 	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it must not get signals to redlockctl's group
 	process.WaitDelay = time.Second                           // processes that could not be killed may hold the output open
@@ -103,13 +104,13 @@ func (g *guard) watch(lease *redlock.Lease, before time.Duration) error {
 	return g.order("%s %d", orderWatch, killAt(lease, before))
 }
 
-// killAt returns the instant, in the time of sinceBoot, at the given time before the current end of a lease.
+// killAt returns the instant that is the given time before the current end of a lease, by the clock of sinceBoot.
 func killAt(lease *redlock.Lease, before time.Duration) int64 {
 	now := sinceBoot() // read first, so that any delay makes the instant earlier
 	return int64(now + time.Until(lease.Deadline()) - before)
 }
 
-// order writes a line to the guard. It continues a guard that somebody has stopped.
+// order writes a line to the guard. If somebody has stopped the guard, order makes it continue.
 func (g *guard) order(format string, args ...any) error {
 	_ = g.process.Process.Signal(syscall.SIGCONT) // if the guard is gone, writing to the pipe fails
 	// If the pipe stays full, the guard hangs, and counts as gone.

@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookEvery is the longest wait before the guard reads its clock again: timeouts of the system do not count the time
-// suspended.
+// lookEvery is the longest wait before the guard reads its clock again, because timeouts of the system do not count
+// the time for which the machine was suspended.
 const lookEvery = 200 * time.Millisecond
 
 // Orders to the guard, each a line.
@@ -38,8 +38,8 @@ type guarded struct {
 	tree            tree
 }
 
-// guarding runs the command that it is ordered to. It kills the command and all of its descendants at the instant of
-// the last order, or when the orders end. The exit code says whether it was the instant.
+// guarding runs the command that it is ordered to run. It kills the command and all of its descendants at the instant
+// that the last order names, or when the orders end. The exit code says which of the two it was.
 func guarding(orders, reports *os.File) error {
 	// The kernel kills the command when the thread that started it ends, so this thread must live as long as the process.
 	runtime.LockOSThread()
@@ -48,7 +48,7 @@ func guarding(orders, reports *os.File) error {
 		unix.CloseOnExec(int(own.Fd()))
 	}
 	if !adoptOrphans() {
-		return g.report(report{Problem: "failed to adopt orphans: the command's cannot be told from other processes"})
+		return g.report(report{Problem: "failed to adopt orphans, so the command's processes cannot be told from others"})
 	}
 	wake, stop, err := wakeByChildren()
 	if err != nil {
@@ -96,7 +96,8 @@ func (g *guarded) attend() error {
 		case err != nil:
 			return errors.Join(err, g.kill(report{}))
 		case !more && g.tree.leader > 1 && sinceBoot() >= g.at:
-			// Read waiting orders first: this process may have been stopped itself, and the lease extended.
+			// No order is waiting. The guard reads orders first, because the lease may have been extended while the
+			// guard itself was stopped.
 			if err := g.kill(report{Late: true}); err != nil {
 				return err
 			}
@@ -171,8 +172,8 @@ func (g *guarded) wait(timeout time.Duration) (orders bool, err error) {
 	return events[0].Revents != 0, err
 }
 
-// kill kills the command with all of its descendants, and reports the result. If redlockctl is gone or held up and
-// cannot say which processes are left, kill returns that as an error.
+// kill kills the command with all of its descendants, and reports the result. If processes are left and redlockctl is
+// gone or held up, kill returns an error that says so.
 func (g *guarded) kill(r report) error {
 	if g.tree.leader == 0 {
 		return nil

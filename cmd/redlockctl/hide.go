@@ -10,7 +10,8 @@ import (
 )
 
 // hideArguments removes from an error all arguments that may be the address of a node, with a password. After wrong
-// usage, the error may quote a part of such an argument, so none of its words is repeated either.
+// usage, the error may also quote a part of such an argument. If the error has a word of it, another text replaces the
+// error.
 func hideArguments(err error, args []string, wrongly bool) error {
 	text := err.Error()
 	for _, value := range suspicious(args) {

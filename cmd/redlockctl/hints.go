@@ -12,8 +12,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/nearest"
 )
 
-// nobodyLeads adds to an [election.ErrNoLeader] what the nodes know about the cause: they grant nothing yet, who led
-// last, or that nobody has ever led an election of this name.
+// nobodyLeads adds to an [election.ErrNoLeader] what the nodes know about the cause: that they grant nothing yet, who
+// led last, or that nobody has ever led an election of this name.
 func (p *program) nobodyLeads(ctx context.Context, e *election.Elector, err error) error {
 	if !errors.Is(err, election.ErrNoLeader) {
 		return err
@@ -46,7 +46,7 @@ func (p *program) nobodyLeads(ctx context.Context, e *election.Elector, err erro
 	return fmt.Errorf("%w of %q: the last was %q, from %s, %s (%s)", election.ErrNoLeader, e.Name(), last.Replica, at(last.Since), until, zoneMark())
 }
 
-// neverLed returns an error that says that the nodes do not know the election, and which ones they know.
+// neverLed returns an error that says that nobody has ever led the election, and hints at those that the nodes know.
 func (p *program) neverLed(ctx context.Context, e *election.Elector) error {
 	hint := "check --election and --prefix"
 	if known := p.elections(ctx); len(known) > 0 {
@@ -60,7 +60,7 @@ func (p *program) neverLed(ctx context.Context, e *election.Elector) error {
 	return fmt.Errorf("%w: nobody has ever led an election %q under the prefix %q: %s", election.ErrNoLeader, e.Name(), p.keyPrefix(), hint)
 }
 
-// elections returns the names of elections that a node knows, for a hint. Without the right to ask it returns none.
+// elections returns the names of elections that a node knows, for a hint. It returns none if the user may not ask.
 func (p *program) elections(ctx context.Context) []string {
 	clients, err := p.clients()
 	if err != nil {

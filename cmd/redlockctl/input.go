@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// input returns the input of the command: nil, which is /dev/null, in place of a terminal. The command's process
-// group may not read from a terminal: the system would stop it, and the lease would be extended forever.
+// input returns the input of the command. It returns nil, which means /dev/null, in place of a terminal. If the
+// command's process group read from a terminal, the system would stop it, and the lease would be extended forever.
 func input(in io.Reader) io.Reader {
 	file, ok := in.(*os.File)
 	if !ok {

@@ -30,7 +30,7 @@ type job struct {
 	Missed   int        `json:"missed"`
 	Why      string     `json:"why,omitempty"`
 	Pause    *change    `json:"pause,omitempty"` // who paused it, and why
-	Lost     *time.Time `json:"lost,omitempty"`  // when the nodes had lost its history and its pause
+	Lost     *time.Time `json:"lost,omitempty"`  // when a leader found that the nodes had lost its history and its pause
 }
 
 // record is the JSON of a tick.
@@ -131,7 +131,7 @@ func (p *program) completeJobs(cmd *cobra.Command, args []string, _ string) ([]s
 	err := p.withScheduler(cmd.Context(), func(ctx context.Context, _ *election.Elector, s *scheduler.Scheduler) error {
 		all, err := s.Jobs(ctx)
 		for _, one := range all {
-			// The shell prints the names, so they must be plain text. To cobra this prefix has a special meaning.
+			// The shell prints the names, so they must be plain text. Cobra gives this prefix a special meaning.
 			if one.Job == plain.Text(one.Job) && !strings.HasPrefix(one.Job, "_activeHelp_") {
 				names = append(names, one.Job)
 			}

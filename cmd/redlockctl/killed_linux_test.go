@@ -103,8 +103,9 @@ func beOtherUser() {
 	time.Sleep(time.Minute) // the test kills it
 }
 
-// otherUsers starts redlockctl as the user nobody. Its command runs as root, or is given and starts that one as its
-// last argument. otherUsers returns the pid of the process that runs as root when that is up.
+// otherUsers starts redlockctl as the user nobody. Its command is a process that runs as root, or
+// the starter, which starts that process as its last argument. otherUsers waits until the process is up, and returns
+// its pid.
 func otherUsers(t *testing.T, c *redisproc.Cluster, starter ...string) (p *exec.Cmd, out *output, command int) {
 	t.Helper()
 	if os.Getuid() != 0 {

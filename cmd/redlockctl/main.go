@@ -4,11 +4,22 @@
 //	redlockctl jobs -o json
 //	redlockctl run --name import -- ./import.sh
 //
-// Its exit codes are 0 for success; 1 for a failure; 2 for wrong usage; 3 if the answer is no: nobody leads, a lock
-// is free, there is no such job, or a triggered run did not take place; 4 if too few nodes answered; and 5 if a
-// triggered run has not ended within --wait. Run exits with the command's code, or with 128 plus the number of the
-// signal that ended it. Like env and timeout, it exits with 124 if the command was stopped because the lease was
-// lost, 125 if there was no lease, 126 if the command could not be started, and 127 if it was not found.
+// Its exit codes:
+//
+//	0  success
+//	1  failure
+//	2  wrong usage
+//	3  the answer is no: nobody leads, the locks are free, there is no such job, or a triggered run did not take place
+//	4  too few nodes answered
+//	5  a triggered run has not ended within --wait
+//
+// Run exits with the command's code, or with 128 plus the number of the signal that ended it. Like env and timeout,
+// run has codes of its own:
+//
+//	124  the lease was lost, so the command was stopped
+//	125  there was no lease
+//	126  the command could not be started
+//	127  the command was not found
 //
 // Errors are one line on stderr, "redlockctl: ...".
 package main

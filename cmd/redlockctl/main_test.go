@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 
 const ttl = 2 * time.Second
 
-// servers starts three nodes; see ready. The test runs in parallel to others from here on.
+// servers starts three nodes; see ready. The test runs in parallel with others from here on.
 func servers(t *testing.T) *redisproc.Cluster {
 	t.Helper()
 	t.Parallel()

@@ -17,13 +17,13 @@ func (p *program) guardCommand() *cobra.Command {
 	reset, yes, node := false, false, ""
 	c := &cobra.Command{
 		Use: "guard", Short: "Show each node's restart guard, or reset a wrong one", Args: cobra.NoArgs,
-		Long: "Guard shows since when each node has its guard, until when it grants nothing because of it, the longest lease\n" +
-			"it has learned of, and how many nodes are in the list.\n\n" +
+		Long: "Guard shows for each node when its guard started, until when the node grants nothing because of it, the\n" +
+			"longest lease that the node has learned of, and how many nodes are in the list.\n\n" +
 			"With --reset --node HOST:PORT --yes it deletes the guard of that one node, to recover from a forged or mistyped\n" +
 			"longest lease. The next call for a lock starts a new guard, for the longest TTL of its caller. There is a risk:\n" +
 			"the node forgets the longest lease and the length of the list. If it has lost a lease that is longer than the new\n" +
-			"guard, it may grant the lock again while the first holder still has it. So reset one node at a time, and wait for\n" +
-			"the longest TTL of all services under the prefix between two.",
+			"guard, it may grant the lock again while the first holder still has it. So reset one node at a time. Between\n" +
+			"two resets, wait for the longest TTL of all services under the prefix.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case !reset && (node != "" || yes):
@@ -35,7 +35,7 @@ func (p *program) guardCommand() *cobra.Command {
 			case node == "":
 				return exit{misused, errors.New("--reset needs one node: give --node HOST:PORT")}
 			case !yes:
-				return exit{misused, fmt.Errorf("--reset makes %s forget the longest lease, so it may grant again a lock that it has "+
+				return exit{misused, fmt.Errorf("--reset makes %s forget the longest lease, so it may grant a lock again that it has "+
 					"lost: read redlockctl guard --help, then add --yes", node)}
 			}
 			return p.withNodes(cmd.Context(), func(ctx context.Context, nodes []*redis.Client) error {
@@ -149,7 +149,7 @@ func (p *program) resetGuard(ctx context.Context, nodes []*redis.Client, addr st
 			return p.print(map[string]string{"node": addr, "action": "reset"}, table{})
 		}
 		_, err = fmt.Fprintf(p.out, "the guard of %s is deleted: from the next call on, the node grants nothing for the longest TTL; wait that "+
-			"long before the next node\n", cell(addr))
+			"long before you reset the next node\n", cell(addr))
 		return err
 	}
 	return exit{misused, fmt.Errorf("--node %q is not one of the %d nodes", addr, len(nodes))}

@@ -103,7 +103,7 @@ func (p *program) addFlags(root *cobra.Command) {
 	all := root.PersistentFlags()
 	all.StringVarP(&p.nodes, "nodes", "n", "",
 		"`host:port`, redis:// or rediss:// URLs of all nodes, separated by commas, without passwords; "+nodesVariable)
-	all.StringVar(&p.nodesFile, "nodes-file", "", "`file` with the same, and passwords, one per line or separated by commas; "+nodesFileVariable)
+	all.StringVar(&p.nodesFile, "nodes-file", "", "`file` with the nodes, and passwords if needed, one per line or separated by commas; "+nodesFileVariable)
 	all.StringVar(&p.tlsCA, "tls-ca", "", "`file` with the CAs of the nodes' certificates, for rediss://; default: the system's; "+tlsCAVariable)
 	all.StringVar(&p.tlsCert, "tls-cert", "", "`file` with the client certificate; "+tlsCertVariable)
 	all.StringVar(&p.tlsKey, "tls-key", "", "`file` with its key; "+tlsKeyVariable)
@@ -111,7 +111,7 @@ func (p *program) addFlags(root *cobra.Command) {
 	all.StringVar(&p.prefix, "prefix", "", "prefix of the keys; "+prefixVariable+`, "redlock" if neither is set`)
 	all.DurationVar(&p.ttl, "ttl", 10*time.Second, "TTL of leases, as the services set it")
 	all.DurationVar(&p.maxTTL, "max-ttl", 0, "longest TTL of all users of the prefix; 0: the TTL")
-	all.BoolVar(&p.unseen, "unseen-restarts", false, "accept nodes whose scripts may not call INFO, as the services do")
+	all.BoolVar(&p.unseen, "unseen-restarts", false, "accept nodes whose scripts may not call INFO; set it if the services do")
 	all.DurationVar(&p.timeout, "timeout", 5*time.Second, "time limit for calls to the nodes")
 	all.StringVarP(&p.output, "output", "o", "table", "`format`: table or json")
 	all.BoolVarP(&p.watch, "watch", "w", false, "repeat every --every")

@@ -28,7 +28,7 @@ var passed = []os.Signal{
 // ending are the signals that end the wait for the lock.
 var ending = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
 
-// obeyed returns the signals without those that redlockctl was started to ignore, as by nohup. The command inherits
+// obeyed returns the signals without those that redlockctl was started to ignore, as under nohup. The command inherits
 // that and ignores them, too.
 func obeyed(signals []os.Signal) []os.Signal {
 	return slices.DeleteFunc(slices.Clone(signals), signal.Ignored)
@@ -50,12 +50,13 @@ func (p *program) runCommand() *cobra.Command {
 		Use: "run --name NAME -- COMMAND [ARG...]", Short: "Run a command while a lock is held", Args: cobra.MinimumNArgs(1),
 		Long: "Run takes the lock, extends its lease while the command runs, passes signals on to it, and exits with its\n" +
 			"code. REDLOCK_TOKEN is the fencing token: make the resource that the command writes to refuse smaller ones.\n" +
-			"If the lease cannot be extended, the command gets SIGTERM --grace before the lease ends. Before the end, it is\n" +
-			"killed with SIGKILL, with everything that it has started. Processes of another user cannot be killed, and\n" +
-			"redlockctl says so: run redlockctl as that user (sudo redlockctl run, and not sudo in the command).\n" +
-			"If redlockctl is killed, everything is killed at once; if it is stopped, before the lease ends. Everything is\n" +
-			"every descendant on Linux, and the process group elsewhere, but not what systemd-run, docker or at start for\n" +
-			"the command. The command reads the input of redlockctl, or /dev/null if that is a terminal.",
+			"If the lease cannot be extended, the command gets SIGTERM --grace before the lease ends. Before the end,\n" +
+			"redlockctl kills it with SIGKILL, with everything that it has started. Processes of another user cannot be\n" +
+			"killed, and redlockctl says so: run redlockctl as that user (sudo redlockctl run, and not sudo in the command).\n" +
+			"If redlockctl is killed, everything is killed at once. If redlockctl is stopped, everything is killed before\n" +
+			"the lease ends. On Linux, everything means every descendant; elsewhere it means the process group. It does not\n" +
+			"include what systemd-run, docker or at start for the command.\n" +
+			"The command reads the input of redlockctl, or /dev/null if that is a terminal.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.argv = args
 			return p.run(cmd.Context(), c)

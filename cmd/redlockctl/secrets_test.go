@@ -52,7 +52,7 @@ func TestErrors_HideANodesURLInTheWrongPlace(t *testing.T) {
 	}
 }
 
-// A password with a space makes an argument of two words, and a command may have an error about either.
+// A password with a space makes an argument of two words, and a command may report an error about either.
 func TestErrors_NeverRepeatAnArgumentThatMayBeAnAddress(t *testing.T) {
 	const node = "127.0.0.1:1"
 	on := func(args ...string) []string { return append([]string{"-n", node, "--timeout", "1s"}, args...) }

@@ -15,7 +15,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// killBefore is the most by which a command that ignores SIGTERM is killed before the lease ends.
+// killBefore is the longest time before the end of the lease at which a command that ignores SIGTERM is killed.
 const killBefore = 200 * time.Millisecond
 
 // supervisor makes a command end before its lease does.
@@ -34,13 +34,13 @@ type supervisor struct {
 
 // run runs a command until it ends, or until shortly before the lease does. The error has the exit code.
 func (s *supervisor) run(child *exec.Cmd) error {
-	s.adopted = adoptOrphans() // before the guard starts, which is a child
+	s.adopted = adoptOrphans() // before the guard starts, because the guard is a child
 	guard, err := startGuard(child)
 	if err != nil {
 		return exit{noLease, fmt.Errorf("failed to start the guard, without which nothing stops the command if this process is killed: %w", err)}
 	}
 	s.guard = guard
-	_ = guard.run(child, s.lease, s.guardBefore()) // an error means that the guard has ended or hangs; attend finds that
+	_ = guard.run(child, s.lease, s.guardBefore()) // an error means that the guard has ended or hangs; attend notices that
 	err = s.attend()
 	if guard.last.Late && !isLost(err) {
 		return exit{lostLease, fmt.Errorf("the command was killed: this process was held up until shortly before the end of "+
@@ -52,8 +52,8 @@ func (s *supervisor) run(child *exec.Cmd) error {
 	return err
 }
 
-// attend waits until no process of the command is left, or the rest could not be killed. It returns nil if the
-// command has ended by itself.
+// attend waits until no process of the command is left, or those that are left could not be killed. It returns nil if
+// the command has ended by itself.
 func (s *supervisor) attend() error {
 	started := s.guard.started
 	var signals <-chan os.Signal // nil until the command has started
@@ -123,7 +123,7 @@ func (s *supervisor) pass(signal syscall.Signal) {
 func (s *supervisor) stop() (how string, err error) {
 	end := s.lease.Deadline()
 	how = "stopped"
-	if err := s.tree.signal(syscall.SIGTERM); !errors.Is(err, syscall.EPERM) { // otherwise no process got it, and waiting is useless
+	if err := s.tree.signal(syscall.SIGTERM); !errors.Is(err, syscall.EPERM) { // on EPERM no process got it, and waiting is useless
 		select {
 		case <-s.guard.ended:
 		case <-s.lease.Context().Done():
@@ -132,7 +132,7 @@ func (s *supervisor) stop() (how string, err error) {
 			how = "killed"
 		}
 	}
-	return how, s.kill() // including processes that it has left running
+	return how, s.kill() // including processes that the command has left running
 }
 
 // kill kills the command with all of its descendants, and ends the guard. It returns an error unless nothing is left.
@@ -150,8 +150,8 @@ func (s *supervisor) kill() error {
 // beforeEnd returns how long before the end of the lease a command that ignores SIGTERM is killed.
 func beforeEnd(grace time.Duration) time.Duration { return min(killBefore, grace/2) }
 
-// guardBefore returns how long before the end of the lease the guard kills the command. That is later than this
-// process does it.
+// guardBefore returns how long before the end of the lease the guard kills the command. The guard does so later than
+// this process would.
 func (s *supervisor) guardBefore() time.Duration { return beforeEnd(s.grace) / 2 }
 
 // codeOfCommand returns the exit code for the command's status; nil is 0.

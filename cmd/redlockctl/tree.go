@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// killTimeout is how long a killed process may take to end. Too long: the message that it has not ended is late. Too
-// short: it is about processes that the system is still ending.
+// killTimeout is how long a killed process may take to end. If it is too long, the message that a process has not
+// ended is late. If it is too short, the message is about processes that the system is still ending.
 const killTimeout = 2 * time.Second
 
 // tree is the command with all of its descendants, seen from the process that is the command's parent. On Linux that

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forbiddenTimeout is how long a process that may not be killed gets to end by itself after the others were killed,
-// as sudo does.
+// forbiddenTimeout is how long a process that may not be killed, such as sudo, gets to end by itself after the others
+// were killed.
 const forbiddenTimeout = killBefore / 2
 
 // processGroup starts the command in its own process group, so that signals reach the whole group. If its parent is
@@ -100,7 +100,7 @@ func (l leftovers) problem() error {
 		problems = append(problems, fmt.Errorf("and %d more", more))
 	}
 	if len(l) == 0 {
-		return fmt.Errorf("%v after SIGKILL to all others it has processes that the system does not show", killTimeout)
+		return fmt.Errorf("%v after SIGKILL to all others, it still has processes that the system does not show", killTimeout)
 	}
 	return errors.Join(problems...)
 }
@@ -145,7 +145,7 @@ func (d *descendant) kill(root int) bool {
 	if !ok || now.start != d.start || now.parent != d.parent && now.parent != root {
 		return false
 	}
-	// Even if its state is Z: maybe only its first thread has ended.
+	// This kills it even in state Z, because maybe only its first thread has ended.
 	d.state, d.err = now.state, process.Kill()
 	return !errors.Is(d.err, os.ErrProcessDone)
 }

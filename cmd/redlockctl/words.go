@@ -12,7 +12,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/plain"
 )
 
-// nodeURL is a URL that may hold a password, which may have any character but white space.
+// nodeURL matches a URL that may hold a password. The password may have any character but white space.
 var nodeURL = regexp.MustCompile(`(?i)(rediss?://)\S+`)
 
 // oneLine returns an error as one line, without control characters and without URLs of nodes, which the user may have

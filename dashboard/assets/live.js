@@ -3,9 +3,9 @@
 (() => {
   const live = document.getElementById("live");
   let source = null;
-  let lost = 0; // timer: then say that there is no connection. It waits, because each stream ends normally after a minute
-  let silent = 0; // timer: then say that no update came
-  let again = 0; // timer: then open the next stream, after the server refused one
+  let lost = 0; // timer that reports a lost connection. It waits, because each stream ends normally after a minute
+  let silent = 0; // timer that reports that no update came
+  let again = 0; // timer that opens the next stream after the server refused one
 
   const same = (a, b) => a.tagName === b.tagName && a.id === b.id && a.getAttribute("href") === b.getAttribute("href");
 

@@ -85,7 +85,7 @@ func TestPage_PausesResumesAndRunsAJob(t *testing.T) {
 }
 
 func TestAction_RefusedSaysWhy(t *testing.T) {
-	var over atomic.Bool // the right to act, once the page is shown
+	var over atomic.Bool // the right to act ends once the page is shown
 	s := start(t, nodes(t), jobs()...).serve(func(*http.Request) (string, error) {
 		if over.Load() {
 			return "", errors.New("only the <on-call> engineer may")
