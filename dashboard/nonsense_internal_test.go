@@ -69,9 +69,21 @@ func TestTimeline_OfMoreTicksThanTimeHas(t *testing.T) {
 		}
 	}
 	var line timeline
-	line.addRuns(records, now, time.Time{})
+	line.addRuns(records, now, time.Time{}, func(uint64) bool { return false })
 	if len(line.Missed) != 3 {
 		t.Errorf("%d minutes have ticks that were not run: %+v", len(line.Missed), line.Missed)
+	}
+}
+
+// Nobody knows how a run without an end went if its leader is gone.
+func TestTimeline_OfARunWhoseLeaderIsGone(t *testing.T) {
+	run := func(token uint64) scheduler.Record {
+		return scheduler.Record{Run: scheduler.Run{Token: token}, State: scheduler.StateRunning, Start: instant.Add(-time.Minute)}
+	}
+	var line timeline
+	line.addRuns([]scheduler.Record{run(7), run(6)}, instant, time.Time{}, func(token uint64) bool { return token < 7 })
+	if len(line.Good) != 1 || len(line.Unsure) != 1 || !strings.Contains(line.Summary, "2 runs, the end of 1 of them unknown") {
+		t.Errorf("%d minutes with good runs, %d with unknown ones: %q", len(line.Good), len(line.Unsure), line.Summary)
 	}
 }
 

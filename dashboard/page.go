@@ -105,7 +105,7 @@ func newJobContent(v *view, q query, h history, actions bool) *content {
 	if c.One.Lost != nil {
 		lost = *c.One.Lost
 	}
-	c.Timeline.addRuns(h.records.value, v.Now, lost)
+	c.Timeline.addRuns(h.records.value, v.Now, lost, v.isGone)
 	if c.One.Next != nil {
 		c.Coming, _ = scheduler.Preview("CRON_TZ="+c.One.Zone+" "+c.One.Spec, nil, c.One.Next.Add(-time.Second), 5) // an error leaves the list empty
 	}

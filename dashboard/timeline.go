@@ -28,6 +28,7 @@ type timeline struct {
 	Runs    bool  // it has the runs of a job
 	Good    []box
 	Bad     []box
+	Unsure  []box // runs without an end whose leader is gone
 	Missed  []box
 	Labels  []string // every ten minutes, from the oldest
 	Summary string   // the same in words
@@ -105,8 +106,9 @@ func (t *timeline) terms(v *view, from time.Time) {
 	slices.SortStableFunc(t.Leaders, func(a, b said) int { return b.at.Compare(a.at) })
 }
 
-// addRuns draws the ticks of a job. The time before the oldest kept record is drawn as unknown.
-func (t *timeline) addRuns(records []scheduler.Record, now, lost time.Time) {
+// addRuns draws the ticks of a job. The time before the oldest kept record is drawn as unknown. isGone says of the token
+// of a run whether its leader is gone.
+func (t *timeline) addRuns(records []scheduler.Record, now, lost time.Time, isGone func(token uint64) bool) {
 	t.Runs = true
 	from, since := now.Add(-span), "In the last hour: "
 	known := lost // the nodes had no records then
@@ -118,8 +120,8 @@ func (t *timeline) addRuns(records []scheduler.Record, now, lost time.Time) {
 		t.Unknown = min(x(known, from), width)
 		since = fmt.Sprintf("Since %s (no earlier ticks are kept): ", clockTime(known, now, "UTC"))
 	}
-	var good, bad, missed [minutes]int
-	counted := 0
+	var each [minutes]tally
+	var all tally
 	at := func(t time.Time) (minute int, ok bool) {
 		minute = int(t.Sub(from) / time.Minute)
 		return minute, !t.Before(from) && minute < minutes
@@ -129,7 +131,8 @@ func (t *timeline) addRuns(records []scheduler.Record, now, lost time.Time) {
 		if r.State == scheduler.StateMissed || r.State == scheduler.StateSkipped {
 			for tick := range ticksSince(r, from) {
 				if minute, ok := at(tick); ok {
-					missed[minute]++
+					each[minute].missed++
+					all.missed++
 				}
 			}
 			continue
@@ -138,25 +141,18 @@ func (t *timeline) addRuns(records []scheduler.Record, now, lost time.Time) {
 		if !ok {
 			continue
 		}
-		switch r.State {
-		case scheduler.StateFailed, scheduler.StateLost, scheduler.StateInterrupted:
-			bad[minute]++
-		case scheduler.StateOK, scheduler.StateRunning:
-			good[minute]++
-		}
-		counted++
-	}
-	for i := range minutes {
-		t.Most = max(t.Most, good[i]+bad[i])
+		each[minute].add(r, isGone)
+		all.add(r, isGone)
+		t.Most = max(t.Most, each[minute].runs)
 	}
 	for i := range minutes {
 		clock := from.Add(time.Duration(i) * time.Minute).Format("15:04")
-		bar := box{X: i*perMin + 1, W: perMin - 2, Title: fmt.Sprintf("%s: %s", clock, counts(good[i]+bad[i], bad[i], missed[i]))}
+		bar := box{X: i*perMin + 1, W: perMin - 2, Title: fmt.Sprintf("%s: %s", clock, each[i])}
 		bottom := barsTop + barsHigh
 		for _, stack := range []struct {
 			n  int
 			to *[]box
-		}{{good[i], &t.Good}, {bad[i], &t.Bad}} {
+		}{{each[i].good(), &t.Good}, {each[i].unsure, &t.Unsure}, {each[i].bad, &t.Bad}} {
 			if stack.n == 0 {
 				continue
 			}
@@ -165,14 +161,14 @@ func (t *timeline) addRuns(records []scheduler.Record, now, lost time.Time) {
 			bottom = bar.Y
 			*stack.to = append(*stack.to, bar)
 		}
-		if missed[i] > 0 {
+		if each[i].missed > 0 {
 			bar.Y, bar.H = barsTop+barsHigh+6, 12
 			t.Missed = append(t.Missed, bar)
 		}
 	}
-	t.Summary = since + counts(counted, sum(bad), sum(missed)) + "; in the last hour: " + t.changes() + "."
+	t.Summary = since + all.String() + "; in the last hour: " + t.changes() + "."
 	if t.Unknown == 0 {
-		t.Summary = since + counts(counted, sum(bad), sum(missed)) + ", " + t.changes() + "."
+		t.Summary = since + all.String() + ", " + t.changes() + "."
 	}
 }
 
@@ -200,20 +196,34 @@ func ticksSince(r *scheduler.Record, from time.Time) iter.Seq[time.Time] {
 // because the product could overflow.
 func x(at, from time.Time) int { return int(max(at.Sub(from), -span) * width / span) }
 
-func sum(of [minutes]int) (n int) {
-	for _, one := range of {
-		n += one
+// tally is how many runs began, and how many ticks did not run, in some time.
+type tally struct{ runs, bad, unsure, missed int }
+
+func (t *tally) add(r *scheduler.Record, isGone func(token uint64) bool) {
+	t.runs++
+	switch r.State {
+	case scheduler.StateFailed, scheduler.StateLost, scheduler.StateInterrupted:
+		t.bad++
+	case scheduler.StateRunning:
+		if isGone(r.Token) {
+			t.unsure++
+		}
 	}
-	return n
 }
 
-func counts(runs, bad, missed int) string {
-	parts := []string{number(runs, "run", "runs")}
-	if bad > 0 {
-		parts = append(parts, fmt.Sprintf("%d of them failed, lost or interrupted", bad))
+// good returns how many runs succeeded or are still running.
+func (t tally) good() int { return t.runs - t.bad - t.unsure }
+
+func (t tally) String() string {
+	parts := []string{number(t.runs, "run", "runs")}
+	if t.bad > 0 {
+		parts = append(parts, fmt.Sprintf("%d of them failed, lost or interrupted", t.bad))
 	}
-	if missed > 0 {
-		parts = append(parts, number(missed, "tick not run", "ticks not run"))
+	if t.unsure > 0 {
+		parts = append(parts, fmt.Sprintf("the end of %d of them unknown", t.unsure))
+	}
+	if t.missed > 0 {
+		parts = append(parts, number(t.missed, "tick not run", "ticks not run"))
 	}
 	return strings.Join(parts, ", ")
 }
