@@ -1,10 +1,10 @@
-// Package notify hears what Redis nodes publish. A message is a hint: it may be missed, for want of rights or of a
-// connection, so whoever waits for one has a timer as well.
+// Package notify receives what Redis nodes publish. A message is a hint: it may be missed for lack of a permission or a
+// connection. So whoever waits for a message needs a timer as well.
 //
-// A channel of everybody is heard on a few nodes only, the first ones of the subscriber's own order: with many subscribers on
-// many nodes every message would otherwise be sent as often as these multiply. When one of these nodes goes away, the next
-// one is added. A channel of one's own is heard on all. There is one connection to each node that is listened to, however
-// many channels.
+// A shared channel is received from a few nodes only, the first ones of the subscriber's order. Otherwise every message
+// would be sent once for each pair of a subscriber and a node. When one of these nodes fails, the next one is added. A
+// private channel is received from all nodes. There is one connection to each node in use, however many channels there
+// are.
 package notify
 
 import (
@@ -17,12 +17,13 @@ import (
 )
 
 const (
-	// nodesPerChannel is on how many nodes a channel of everybody is heard.
+	// nodesPerChannel is the number of nodes from which a shared channel is received.
 	nodesPerChannel = 2
-	// maxIdle is how many channels stay subscribed to that nobody waits for: whoever waited once often does so again.
+	// maxIdle is how many channels stay subscribed although nobody waits for them: whoever waited once often waits
+	// again.
 	maxIdle = 100
-	// maxPending and maxOwnPending are how many events a subscription keeps; if there are more, it is told that it missed
-	// some. On a channel of one's own each is about something else.
+	// maxPending and maxOwnPending are how many events a subscription keeps. If there are more, one event says that
+	// some were missed. On a private channel, each event is about something else.
 	maxPending    = 32
 	maxOwnPending = 10_000
 )
@@ -30,32 +31,32 @@ const (
 // Config is what a Notifier needs.
 type Config struct {
 	Open    context.Context           // ends everything when it is done
-	Start   func(func()) bool         // runs a function in the background and waits for it in the end
-	Timeout time.Duration             // for a connection to be made
-	Denied  time.Duration             // between attempts where subscribing is not permitted: rights rarely change
-	Seen    func(node int, err error) // is told of each failure, and with nil when all is well again
+	Start   func(func()) bool         // runs a function in the background; its owner waits for it at the end
+	Timeout time.Duration             // for connecting
+	Denied  time.Duration             // pause between attempts if subscribing is not permitted: permissions rarely change
+	Seen    func(node int, err error) // called with each failure, and with nil when a subscription is confirmed
 }
 
-// Notifier hears what nodes publish. Its methods are safe for concurrent use.
+// Notifier receives what nodes publish. Its methods are safe for concurrent use.
 type Notifier struct {
 	config      Config
-	subscribers []*subscriber // one a node
+	subscribers []*subscriber // one per node
 
 	mu       sync.Mutex // guards the fields below, those of all channels and subscriptions, and the subscribers' own
 	channels map[string]*channel
 	idle     *list.List // of *channel, those without a subscription, the oldest first
 }
 
-// channel is one that is listened to.
+// channel is a channel that the Notifier listens to.
 type channel struct {
 	name  string
-	nodes map[int]hearing // those on which it is listened to
-	own   bool            // each node has things of its own to tell: it is heard on all
+	nodes map[int]hearing // the nodes on which it is wanted
+	own   bool            // private: each node publishes something else, so it is received from all nodes
 	subs  map[*Subscription]struct{}
-	idle  *list.Element // its place among the idle ones
+	idle  *list.Element // its place in Notifier.idle
 }
 
-// hearing is how a channel stands on a node.
+// hearing is the state of a channel on a node.
 type hearing int
 
 const (
@@ -64,7 +65,7 @@ const (
 	away // the connection is broken, or the node refuses
 )
 
-// count is on how many nodes the channel is wanted and not heard yet, and on how many it is heard.
+// count returns how many nodes have not confirmed the channel yet, and from how many it is received.
 func (c *channel) count() (soon, now int) {
 	for _, h := range c.nodes {
 		switch h {
@@ -77,19 +78,19 @@ func (c *channel) count() (soon, now int) {
 	return soon, now
 }
 
-// isHeard reports that the channel is heard wherever it is wanted: who asks a node now hears of what changes there
-// later.
+// isHeard reports whether no confirmation is pending and the channel is received from at least one node. Then whoever
+// asks a node now learns of later changes there.
 func (c *channel) isHeard() bool {
 	soon, now := c.count()
 	return soon == 0 && now > 0
 }
 
-// Event is something that a subscription has heard.
+// Event is what a subscription receives.
 type Event struct {
 	Node int
 	Text string // of a message
-	// Missed says that messages may have been missed: the subscription was made just now, or again, or there were too many; or
-	// that some will be, as the node of a channel of one's own is away.
+	// Missed says that messages may have been missed, because the subscription was just made or renewed, or there were
+	// too many. For a private channel it also says that messages will be missed, because the node has failed.
 	Missed bool
 }
 
@@ -113,7 +114,7 @@ func New(nodes []redis.UniversalClient, c Config) *Notifier {
 	n := &Notifier{config: c, channels: make(map[string]*channel), idle: list.New()}
 	for i, client := range nodes {
 		if single, ok := client.(*redis.Client); ok {
-			client = single.WithTimeout(c.Timeout) // a connection that is being made cannot be called off
+			client = single.WithTimeout(c.Timeout) // dialing cannot be canceled
 		}
 		n.subscribers = append(n.subscribers, &subscriber{
 			notifier: n, node: i, client: client, changed: make(chan struct{}, 1), want: make(map[string]bool),
@@ -122,12 +123,12 @@ func New(nodes []redis.UniversalClient, c Config) *Notifier {
 	return n
 }
 
-// Subscribe begins to listen to a channel of everybody, on the first nodes of order.
+// Subscribe starts to listen to a shared channel, on the first nodes of order.
 func (n *Notifier) Subscribe(name string, order []int) *Subscription {
 	return n.subscribe(name, order, false)
 }
 
-// SubscribeAll begins to listen to a channel of one's own, on all nodes.
+// SubscribeAll starts to listen to a private channel, on all nodes.
 func (n *Notifier) SubscribeAll(name string) *Subscription {
 	all := make([]int, len(n.subscribers))
 	for i := range all {
@@ -161,7 +162,7 @@ func (n *Notifier) subscribe(name string, order []int, own bool) *Subscription {
 	return s
 }
 
-// extendLocked listens to the channel on the next node of order; false if there is none.
+// extendLocked listens to the channel on the next node of order. It returns false if there is none.
 func (n *Notifier) extendLocked(c *channel, order []int) bool {
 	for _, node := range order {
 		if _, ok := c.nodes[node]; !ok {
@@ -173,7 +174,7 @@ func (n *Notifier) extendLocked(c *channel, order []int) bool {
 	return false
 }
 
-// Hears reports whether what a node publishes is heard.
+// Hears reports whether messages of the node are received.
 func (s *Subscription) Hears(node int) bool {
 	s.notifier.mu.Lock()
 	defer s.notifier.mu.Unlock()
@@ -184,17 +185,19 @@ func (s *Subscription) Hears(node int) bool {
 // C returns a channel that holds a signal while there are events.
 func (s *Subscription) C() <-chan struct{} { return s.signal }
 
-// Ready returns a channel that is closed when the nodes have confirmed the subscription: from then on messages are heard.
+// Ready returns a channel that is closed when the nodes have confirmed the subscription: from then on messages are
+// received.
 func (s *Subscription) Ready() <-chan struct{} { return s.ready }
 
-// Late says that the caller waits for Ready no longer: what is published before it is told as missed then.
+// Late says that the caller no longer waits for Ready. When the subscription is confirmed, an event then says that
+// earlier messages may have been missed.
 func (s *Subscription) Late() {
 	s.notifier.mu.Lock()
 	defer s.notifier.mu.Unlock()
 	s.late = !s.isReady
 }
 
-// Next returns the oldest event that was not returned yet; false: there is none.
+// Next returns the oldest event that was not returned yet, or false if there is none.
 func (s *Subscription) Next() (Event, bool) {
 	s.notifier.mu.Lock()
 	defer s.notifier.mu.Unlock()
@@ -258,8 +261,8 @@ func (s *Subscription) addLocked(e Event) {
 	s.signalLocked()
 }
 
-// confirmed notes that a node has confirmed a subscription. What was published before has been missed, unless another
-// node was heard all the time that tells the same.
+// confirmed notes that a node has confirmed a subscription. Earlier messages have been missed, unless another node that
+// publishes the same was received all the time.
 func (n *Notifier) confirmed(node int, name string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -282,7 +285,7 @@ func (n *Notifier) confirmed(node int, name string) {
 	}
 }
 
-// message hands on what a node has published.
+// message passes what a node has published to the subscriptions.
 func (n *Notifier) message(node int, name, text string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -293,7 +296,7 @@ func (n *Notifier) message(node int, name, text string) {
 	}
 }
 
-// away notes that a node cannot be listened to just now: its channels are heard on another one as well.
+// away notes that a node has failed or refuses, and adds another node to its channels.
 func (n *Notifier) away(node int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

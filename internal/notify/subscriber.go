@@ -24,12 +24,12 @@ type subscriber struct {
 
 	// Guarded by notifier.mu.
 	started bool
-	want    map[string]bool // the channels to be heard
+	want    map[string]bool // the channels that are wanted
 	more    []string        // those that were added since the last update
 	less    []string        // those that were removed
 }
 
-// wantLocked has a channel heard, or no longer.
+// wantLocked adds a channel to those that are wanted, or removes it.
 func (s *subscriber) wantLocked(name string, yes bool) {
 	if yes {
 		s.want[name] = true
@@ -39,7 +39,7 @@ func (s *subscriber) wantLocked(name string, yes bool) {
 		s.less = append(s.less, name)
 	}
 	if !s.started {
-		s.started = s.notifier.config.Start(s.run) // run looks at what is wanted when it gets the lock
+		s.started = s.notifier.config.Start(s.run) // run reads what is wanted once it gets the lock
 	}
 	s.change()
 }
@@ -51,8 +51,8 @@ func (s *subscriber) change() {
 	}
 }
 
-// changes takes what was added and removed since the last update; all that is wanted, to ask for everything
-// again.
+// changes takes what was added and removed since the last update. After a refusal it takes all channels that are
+// wanted, to request them again.
 func (s *subscriber) changes() (more, less []string) {
 	s.notifier.mu.Lock()
 	defer s.notifier.mu.Unlock()
@@ -62,7 +62,7 @@ func (s *subscriber) changes() (more, less []string) {
 			s.more = append(s.more, name)
 		}
 	}
-	// One that was added and removed, or the other way round, is what it is now.
+	// If a channel was added and removed, or removed and added, only its present state counts.
 	for _, name := range s.more {
 		if s.want[name] {
 			more = append(more, name)
@@ -77,7 +77,7 @@ func (s *subscriber) changes() (more, less []string) {
 	return more, less
 }
 
-// run keeps the subscription at what is wanted until the end. Its receiving half ends with it.
+// run keeps the subscription at what is wanted until Open is done. The receiving goroutine ends with it.
 func (s *subscriber) run() {
 	open := s.notifier.config.Open
 	link := s.client.Subscribe(open)
@@ -91,8 +91,8 @@ func (s *subscriber) run() {
 	for {
 		select {
 		case <-s.changed:
-			// An error is no concern here: go-redis does what was asked for when it connects again, and receive sees why it had
-			// to.
+			// Errors do not matter here: go-redis repeats the request when it connects again, and receive sees the
+			// reason.
 			more, less := s.changes()
 			if len(more) > 0 {
 				_ = link.Subscribe(open, more...)
@@ -110,7 +110,7 @@ func (s *subscriber) run() {
 	}
 }
 
-// receive hands on what the node publishes until the end.
+// receive passes on what the node publishes until Open is done.
 func (s *subscriber) receive(link *redis.PubSub) {
 	n := s.notifier
 	open := n.config.Open
