@@ -1,5 +1,5 @@
-// Package election keeps one of several processes in charge, by a lease over N independent Redis
-// masters (package redlock).
+// Package election keeps one of several processes in charge, with a lease over N independent Redis masters (package
+// redlock).
 //
 //	elector, err := election.New(locker, "billing", election.OnLeader(func(ctx context.Context) {
 //		... // only in the leader, until ctx is done
@@ -29,13 +29,14 @@
 //
 // # Limits
 //
-//   - A paused process can still be inside your code when it wakes, beside the next leader. Let the resource remember the
+//   - A paused process can still be inside your code when it wakes, although the next leader is at work. Let the
+//     resource remember the
 //     largest [Term.Token] it has seen, and refuse smaller ones.
-//   - A callback that ignores its context for longer than the margin after a loss works beside the next leader.
+//   - A callback that ignores its context for longer than the margin after a loss works alongside the next leader.
 //     [Elector.Check] fails then.
-//   - Nobody waits for work under [Term.Context] outside a callback: see [Term.Do].
-//   - A virtual machine that its host pauses, or restores, may have no clock that shows it. When it wakes, it believes in
-//     its old lease, beside the next leader, until the reply to its next renewal.
+//   - Nobody waits for work that uses [Term.Context] outside a callback: see [Term.Do].
+//   - A virtual machine that its host pauses, or restores, may have no clock that shows it. When it wakes, it trusts
+//     its old lease until the reply to its next renewal, although another process may lead.
 //   - There may be no leader: for a TTL after a crash, and while no majority of nodes answers.
 //
 // # States

@@ -11,7 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Elector campaigns in one election on behalf of one process. Its methods are safe for concurrent use, also from inside
+// Elector campaigns in one election on behalf of one process. Its methods are safe for concurrent use, even from inside
 // callbacks.
 type Elector struct {
 	locker *redlock.Locker

@@ -35,7 +35,7 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 				},
 				[]string{
 					"ttl 0s must be at least 100ms", "renew every 0s must be above node timeout 200ms",
-					"attempts -1", "max extensions -1", "backoff 0s to 0s", "stop margin 0s must be above 0",
+					"attempts -1", "max extensions -1", "backoff must have 0 < shortest <= longest, got 0s and 0s", "stop margin 0s must be above 0",
 					"drain timeout -1ns", "callback 1 of 1 is nil",
 				},
 			},

@@ -23,7 +23,7 @@ type Hooks struct {
 	Renewed func(t *Term, attempts int, took time.Duration, err error)
 	// Attempt is called after each attempt to win; err is nil for the one that won.
 	Attempt func(took time.Duration, err error)
-	// Observed is called at the start and whenever the leader changes, also to this process or to nobody.
+	// Observed is called at the start and whenever the leader changes, including to this process or to nobody.
 	Observed func(Leader)
 }
 

@@ -38,7 +38,7 @@ func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (c
 	cause = context.Cause(t.work) // the first cause
 	e.callApp("the hook Ended", func() { e.config.hooks.ended(t, cause) })
 
-	// The next leader may start the moment Release returns. So the work stops first, and only then the lease is released.
+	// The next leader may start the moment Release returns. So the work must stop before the lease is released.
 	began := time.Now()
 	drained = e.drain(r, t, renewals)
 	late := !drained || !time.Now().Before(t.lease.Deadline())

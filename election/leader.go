@@ -29,8 +29,9 @@ func (c config) announce() string {
 	return text
 }
 
-// Leader asks all nodes who leads. This process need not campaign. By the time it returns, that may have changed. The error is
-// [ErrNoLeader] if no majority of nodes names a leader. Any other error says that too few nodes answered.
+// Leader asks all nodes who leads. This process need not campaign. The leader may have changed by the time Leader
+// returns. The error is [ErrNoLeader] if no majority of nodes names a leader. Any other error says that too few nodes
+// answered.
 func (e *Elector) Leader(ctx context.Context) (Leader, error) {
 	h, err := e.locker.Holder(ctx, LockName(e.name))
 	if errors.Is(err, redlock.ErrVacant) {

@@ -13,7 +13,8 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Levels: info for who leads, since when, and why that ends; warn for problems that need a person soon; error for now.
+// Levels: info for who leads, since when, and why that ends; warn for problems that need a person soon; error for those
+// that need one now.
 
 func (e *Elector) logLeads(t *Term) {
 	e.log.Info("this replica leads", zap.Uint64("term", t.Token()), zap.Time("until", t.Deadline()))

@@ -78,8 +78,8 @@ func defaultIdentity() string {
 // after a crash nobody leads for that long. Too short: a pause or a slow network ends the term.
 func WithTTL(d time.Duration) Option { return func(c *config) { c.ttl = d } }
 
-// WithRenewal sets how often the lease is renewed, by default every TTL/3, and how many attempts each renewal makes, by default 3,
-// which 0 means too. Too rarely: fewer chances before the stop deadline. Too often: unnecessary commands.
+// WithRenewal sets how often the lease is renewed, by default every TTL/3, and how many attempts each renewal makes, by
+// default (or if 0) 3. Too rarely: fewer chances before the stop deadline. Too often: unnecessary commands.
 func WithRenewal(every time.Duration, attempts int) Option {
 	return func(c *config) { c.every, c.attempts = every, cmp.Or(attempts, defaultAttempts) }
 }
@@ -117,10 +117,10 @@ func WithMaxTenure(d, jitter time.Duration) Option {
 	return func(c *config) { c.maxTenure, c.jitter = d, jitter }
 }
 
-// WithStandby lets the other candidates win first: this process waits for d before it campaigns, at its start and each time that
-// nobody leads. It is a weak preference: a standby that leads goes on leading. Too short: it wins if the others are slower by that
-// much. Too long: nobody leads meanwhile if there is no other candidate. With more than the others' cooldown, it does not win when
-// they give up a term.
+// WithStandby lets the other candidates win first: this process waits for d before it campaigns, at its start and each
+// time that nobody leads. It is a weak preference: a standby that leads keeps leading. Too short: it wins if the others
+// are slower by that much. Too long: nobody leads meanwhile if there is no other candidate. If d is longer than the
+// others' cooldown, it does not win when they give up a term.
 func WithStandby(d time.Duration) Option { return func(c *config) { c.standby = d } }
 
 // WithCallbackRequired makes this process campaign only while a callback is registered. So a process with nothing to do never leads
@@ -136,7 +136,7 @@ func WithPanicHandler(fn func(*PanicError)) Option { return func(c *config) { c.
 // WithHooks sets the hooks that the Elector calls.
 func WithHooks(h Hooks) Option { return func(c *config) { c.hooks = h } }
 
-// WithLogger sets where terms, and problems with them, are logged. The default, and the meaning of nil, is nowhere.
+// WithLogger sets where terms, and problems with them, are logged. By default, or if log is nil, nothing is logged.
 func WithLogger(log *zap.Logger) Option { return func(c *config) { c.log = log } }
 
 func newConfig(s redlock.Settings, opts []Option) config {
@@ -206,7 +206,7 @@ func (c config) problems(election string, s redlock.Settings) error {
 	check(c.attempts >= 1, "renewal attempts %d must be at least 1", c.attempts)
 	check(c.maxExtensions >= 0, "max extensions %d must not be negative", c.maxExtensions)
 	check(c.backoff.Min > 0 && c.backoff.Max >= c.backoff.Min,
-		"backoff %v to %v must rise from above 0", c.backoff.Min, c.backoff.Max)
+		"backoff must have 0 < shortest <= longest, got %v and %v", c.backoff.Min, c.backoff.Max)
 	check(c.margin > 0, "stop margin %v must be above 0", c.margin)
 	drift := s.Allowance(c.ttl)
 	check(max(c.margin, c.every) < c.ttl && c.margin+c.every+drift < c.ttl, // the first part keeps the sum from overflowing

@@ -1,6 +1,6 @@
 -- record: adds a record of a term, or replaces it; the newest 100 terms are kept
 -- KEYS     terms: a sorted set of TOKEN SINCE+LASTED REPLICA (µs), by token; for people only. In the last record of a term, a
---          point follows LASTED. The first record of a term has neither + nor LASTED
+--          dot follows LASTED. The first record of a term has neither + nor LASTED
 -- ARGV     token, TOKEN SINCE+LASTED REPLICA
 -- returns  SECONDS MICROSECONDS -
 local t = redis.call('TIME')

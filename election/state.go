@@ -14,7 +14,7 @@ const (
 	StateDraining State = "draining"
 )
 
-// State returns what this Elector is doing. By the time the caller reads it, that may have changed.
+// State returns what this Elector is doing. It may have changed by the time the caller reads it.
 func (e *Elector) State() State {
 	e.mu.Lock()
 	t, running, working := e.term, e.run != nil, len(e.running) > 0

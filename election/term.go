@@ -127,8 +127,8 @@ func (t *Term) Resign(cause error) {
 	t.end(fmt.Errorf("%w: %w", ErrResigned, cause))
 }
 
-// Token returns the fencing token of the term's lease. A resource that remembers the largest token it has seen can refuse the work
-// of an earlier leader. It is below 2^53: a BIGINT in SQL.
+// Token returns the fencing token of the term's lease. A resource that remembers the largest token it has seen can
+// refuse the work of an earlier leader. Tokens are below 2^53, so they fit a BIGINT in SQL.
 func (t *Term) Token() uint64 { return t.lease.Token() }
 
 // Since returns when the term began.

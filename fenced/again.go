@@ -7,7 +7,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// again calls do until it succeeds, at most that many times, while the database asks for it: after a deadlock, for example.
+// again calls do until it succeeds, at most the given number of times. It retries only if the database asks for that,
+// as after a deadlock.
 func (d *DB) again(ctx context.Context, times int, do func() error) error {
 	for n := 1; ; n++ {
 		err := do()

@@ -17,14 +17,14 @@ const (
 	rolledBack             // nothing was done, and it may be tried again
 )
 
-// attempt makes one transaction. All that decides whether fn may be called is one statement.
+// attempt makes one transaction. A single statement decides whether fn may be called.
 func (d *DB) attempt(ctx context.Context, h Holder, fn func(context.Context, *sql.Tx) error) (end, error) {
 	id := rand.Text()
 	tx, err := d.sql.BeginTx(ctx, nil)
 	if err != nil {
 		return d.before("begin a transaction", err)
 	}
-	defer func() { _ = tx.Rollback() }() // for a panic and Goexit of fn too; it does nothing after the end
+	defer func() { _ = tx.Rollback() }() // also after a panic or Goexit of fn; it does nothing if the transaction has ended
 	admitted, err := d.admit(ctx, tx, h, id)
 	if err != nil {
 		return d.before("check the fence of "+h.String(), err)
@@ -51,7 +51,7 @@ func (d *DB) attempt(ctx context.Context, h Holder, fn func(context.Context, *sq
 	return finished, nil
 }
 
-// before judges an error from before fn was called.
+// before classifies an error that came before fn was called.
 func (d *DB) before(to string, err error) (end, error) {
 	if d.dialect.classify(err) == transient {
 		return rolledBack, d.failed(to, err)
@@ -59,9 +59,9 @@ func (d *DB) before(to string, err error) (end, error) {
 	return finished, d.failed(to, err)
 }
 
-// stillHeld returns [ErrEnded] if the transaction has not the key any more that it has recorded. MySQL and SQLite roll back a whole
-// transaction for some errors, as for a deadlock, and let the session go on: what fn writes after it has overlooked such an error is
-// written without a transaction.
+// stillHeld returns [ErrEnded] if the transaction no longer has the key that it recorded. After some errors, such as a
+// deadlock, MySQL and SQLite roll back the whole transaction and let the session go on. If fn overlooks such an error,
+// it writes without a transaction from then on.
 func (d *DB) stillHeld(ctx context.Context, tx *sql.Tx, h Holder, id string) (end, error) {
 	if d.say.held == "" || h.Key == "" {
 		return finished, nil
@@ -70,7 +70,7 @@ func (d *DB) stillHeld(ctx context.Context, tx *sql.Tx, h Holder, id string) (en
 	switch {
 	case errors.Is(err, sql.ErrNoRows), err == nil && k.attempt != id:
 		return finished, &EndedError{Resource: h.Resource, Key: h.Key}
-	case err != nil && ctx.Err() == nil && !errors.Is(err, sql.ErrTxDone): // of these the commit says more
+	case err != nil && ctx.Err() == nil && !errors.Is(err, sql.ErrTxDone): // the commit says more about these
 		return d.before(fmt.Sprintf("look for key %q before the commit", h.Key), err)
 	}
 	return finished, nil

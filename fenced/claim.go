@@ -8,11 +8,12 @@ import (
 	"time"
 )
 
-// Claim shows the token of each holder to its resource. When it returns nil, no transaction of an earlier holder is under way
-// there, and none can come any more: what the holder reads now stays as it is until itself, or a later holder, changes it. It
-// waits for transactions that are under way. [Tx] does this for its own resource; Claim is for those who read first.
+// Claim shows the token of each holder to its resource. When it returns nil, no transaction of an earlier holder is
+// under way there, and none can start any more. So what the holder reads now stays as it is until it or a later holder
+// changes it. Claim waits for transactions that are under way. [Tx] does this for its own resource; use Claim if you
+// read first.
 //
-// Keys do not matter. The error is [ErrFenced] if a resource has seen a larger token.
+// Claim ignores keys. The error is [ErrFenced] if a resource has seen a larger token.
 func Claim(ctx context.Context, db *DB, holders ...Holder) error {
 	for _, h := range holders {
 		if err := acceptable(ctx, db, h); err != nil {
@@ -32,7 +33,7 @@ func Claim(ctx context.Context, db *DB, holders ...Holder) error {
 	return nil
 }
 
-// fence is a row of the fences.
+// fence is a row of the table of fences.
 type fence struct {
 	token             uint64
 	replica           string
@@ -50,7 +51,7 @@ func (d *DB) fence(ctx context.Context, resource string) (f fence, found bool, e
 	return f, true, nil
 }
 
-// record is a row of the keys.
+// record is a row of the table of keys.
 type record struct {
 	token                    uint64
 	attempt, digest, replica string
@@ -73,8 +74,8 @@ func scan(row *sql.Row) (k record, err error) {
 	return k, err
 }
 
-// open raises the fence if that is what a holder needs to be admitted. Otherwise it returns why it is not admitted, or nil if
-// the reason has gone meanwhile. Each reason, once it holds, holds for good, so no lock is needed.
+// open raises the fence if that is what a holder needs to be admitted. Otherwise it returns why it is not admitted, or
+// nil if the reason has gone meanwhile. A reason that it returns holds for good, so no lock is needed.
 func (d *DB) open(ctx context.Context, h Holder) error {
 	f, raised, err := d.show(ctx, h)
 	if err != nil || raised || h.Key == "" {
@@ -95,9 +96,9 @@ func (d *DB) open(ctx context.Context, h Holder) error {
 	return nil
 }
 
-// show makes sure that the fence has the holder's token, and returns [ErrFenced] if it has a larger one. It looks before it raises: a
-// fence that has the token was raised when no earlier holder's transaction was left, and a raise waits for those of the same
-// holder too.
+// show makes sure that the fence has the holder's token, and returns [ErrFenced] if it has a larger one. It reads the
+// fence before it raises it. If the fence has the token already, no earlier holder's transaction is left, and a raise
+// would only wait for transactions of the same holder.
 func (d *DB) show(ctx context.Context, h Holder) (f fence, raised bool, err error) {
 	f, found, err := d.fence(ctx, h.Resource)
 	if err != nil {
@@ -120,8 +121,8 @@ func (d *DB) show(ctx context.Context, h Holder) (f fence, raised bool, err erro
 	return f, raised, nil
 }
 
-// raise raises the fence in a transaction of its own: in that of a run, the lock on the fence would keep parallel runs of the
-// same leader out.
+// raise raises the fence in its own transaction. In the transaction of a run, the lock on the fence would block
+// parallel runs of the same leader.
 func (d *DB) raise(ctx context.Context, h Holder) error {
 	_, err := d.sql.ExecContext(ctx, d.say.raise, h.Resource, int64(h.Token), d.replica)
 	if err != nil {

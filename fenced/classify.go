@@ -32,10 +32,10 @@ func (d Dialect) classify(err error) class {
 	}
 }
 
-// classifyState goes by the SQLSTATE, which the drivers of PostgreSQL return from a method.
+// classifyState uses the SQLSTATE, which the drivers of PostgreSQL return from a method.
 func classifyState(err error) class {
-	// A statement failed, fn went on, and the server rolled back where it was asked to commit. The drivers say so without a state: pgx,
-	// and lib/pq.
+	// A statement failed, fn went on, and the server rolled back instead of committing. pgx and lib/pq report that
+	// without a state.
 	for _, text := range []string{"commit unexpectedly resulted in rollback", "could not complete operation in a failed transaction"} {
 		if strings.Contains(err.Error(), text) {
 			return refused
@@ -67,7 +67,7 @@ func classifyNumber(err error) class {
 		return other
 	}
 	switch number := found[1]; {
-	// Deadlock, lock wait timeout, and of MariaDB a row that has changed since the snapshot.
+	// Deadlock, lock wait timeout, and in MariaDB a row that has changed since the snapshot.
 	case slices.Contains([]string{"1213", "1205", "1020"}, number):
 		return transient
 	case number == "1146", number == "1049": // no such table, no such database
@@ -80,7 +80,7 @@ func classifyNumber(err error) class {
 	return refused
 }
 
-// classifyText goes by the messages of SQLite itself, which all drivers pass on.
+// classifyText uses the messages of SQLite itself, which all drivers pass on.
 func classifyText(err error) class {
 	text := err.Error()
 	switch {

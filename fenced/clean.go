@@ -7,18 +7,19 @@ import (
 	"fmt"
 )
 
-const cleanAttempts = 3 // at each resource, of a lock or a deadlock
+const cleanAttempts = 3 // for each resource, if a lock is not free in time or there is a deadlock
 
 // Clean removes at most n keys whose ticks are older than the retention, by the clock of the database, and returns how many it
 // has removed. Call it now and then on the leader, for example in a job; call it again if it has removed n.
 //
-// Before it removes keys of a resource, it stores up to which tick. From then on, a holder whose key has such a tick and is not
-// recorded gets [ErrCleaned]: it is not run a second time by mistake. For that it waits for the transactions on that resource that
-// are under way, and others wait behind it: three times, in PostgreSQL for a second, elsewhere for as long as the database waits for
-// locks. If one takes longer, Clean goes on with the other resources, and the error names this one.
+// Before Clean removes keys of a resource, it stores the tick up to which it removes them. From then on, a holder whose
+// key has such a tick and is not recorded gets [ErrCleaned], so it is not run a second time by mistake. To store the
+// tick, Clean waits for the transactions that are under way on that resource, and others wait behind it. It tries three
+// times: in PostgreSQL for a second each, elsewhere for as long as the database waits for locks. If a transaction takes
+// longer, Clean goes on with the other resources, and the error names this one.
 func (d *DB) Clean(ctx context.Context, n int) (removed int, err error) {
 	if n <= 0 {
-		return 0, fmt.Errorf("fenced: cannot remove %d keys, at least 1", n)
+		return 0, fmt.Errorf("fenced: clean: n is %d, must be at least 1", n)
 	}
 	if err := d.ready(ctx); err != nil {
 		return 0, err
@@ -38,7 +39,7 @@ func (d *DB) Clean(ctx context.Context, n int) (removed int, err error) {
 			break
 		}
 		if ended := context.Cause(ctx); ended != nil {
-			problems = append(problems, fmt.Errorf("fenced: did not come to remove old keys of %q: %w", resource, ended))
+			problems = append(problems, fmt.Errorf("fenced: stopped before removing old keys of %q: %w", resource, ended))
 			break
 		}
 		some, err := d.cleanResource(ctx, resource, until, n-removed)
@@ -67,7 +68,8 @@ func (d *DB) due(ctx context.Context, until int64) (resources []string, err erro
 	return resources, rows.Err()
 }
 
-// cleanResource marks before it removes. The mark takes the fence's lock, and so waits for all who have not seen it.
+// cleanResource marks before it removes. The mark takes the fence's lock, and so waits for all transactions that have
+// not seen the mark.
 func (d *DB) cleanResource(ctx context.Context, resource string, until int64, n int) (int, error) {
 	var newest sql.NullInt64
 	if err := d.sql.QueryRowContext(ctx, d.say.newest, resource, until, n).Scan(&newest); err != nil || !newest.Valid {

@@ -17,8 +17,8 @@ type DB struct {
 	checked atomic.Bool // the tables are there, in our version
 }
 
-// New returns a DB that uses db, which stays the caller's to close. It does not ask the database anything yet. An error has
-// all problems of the arguments.
+// New returns a DB that uses db. The caller must still close db. New does not query the database. An error names every
+// problem of the arguments.
 func New(db *sql.DB, dialect Dialect, opts ...Option) (*DB, error) {
 	c, err := newConfig(opts)
 	if db == nil {
@@ -34,7 +34,7 @@ func New(db *sql.DB, dialect Dialect, opts ...Option) (*DB, error) {
 }
 
 // Check returns nil if the database answers and has the tables in the version that this package needs. The error is
-// [ErrNoTable], [ErrSchema], or wraps that of the database.
+// [ErrNoTable], [ErrSchema], or wraps the database's error.
 func (d *DB) Check(ctx context.Context) error {
 	var have int64
 	err := d.sql.QueryRowContext(ctx, d.say.version).Scan(&have)

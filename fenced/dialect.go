@@ -30,11 +30,11 @@ func (d Dialect) String() string {
 	return fmt.Sprintf("Dialect(%d)", int(d))
 }
 
-// statements are what is sent to the database. Each uses its parameters once, in their order, so that those of all dialects
-// take the same arguments.
+// statements are what is sent to the database. Their comments begin with the parameters. Each statement uses its
+// parameters once, in their order, so that all dialects take the same arguments.
 type statements struct {
 	schema  []string
-	guard   string // makes calls of Init wait for each other, where the database asks for it
+	guard   string // makes calls of Init wait for each other, where the database needs that
 	stamp   string // version. Writes the version of the tables, unless they have one
 	version string // Reads it, and fails if one of the tables is missing
 
@@ -44,8 +44,8 @@ type statements struct {
 	fence    string // resource
 	key      string // resource, tick, key
 	wait     string // resource, tick, key. Inserts the key, once no other transaction is about to
-	// held is key for the transaction that has recorded it. Empty for a database that ends no transaction by itself and lets its
-	// session go on.
+	// held is like key, for the transaction that has recorded the key. It is empty if the database never ends a
+	// transaction by itself and lets the session go on.
 	held string
 
 	lockTimeout string // bounds the waits for locks of the transaction, where the database has no such bound by default

@@ -19,19 +19,19 @@
 // enforces both in the transaction that does the work:
 //
 //   - Of all transactions with one key, exactly one is committed. The others return [ErrDone].
-//   - Once a resource has seen a token, no transaction with a smaller one is committed any more, and none is under way. It
-//     returns [ErrFenced].
+//   - Once a resource has seen a token, no transaction with a smaller one is committed any more, and none is under way.
+//     Such a transaction returns [ErrFenced].
 //   - A commit whose answer is lost is not guessed: [Tx] finds out by the key, or returns [ErrUnknown].
 //   - [DB.Clean] removes old keys. A key that may have been removed is refused ([ErrCleaned]), not run again.
 //
-// What is exactly once are the effects within the transaction: rows, also those of a queue or an outbox in the same
+// Exactly once applies to the effects within the transaction: rows, including those of a queue or an outbox in the same
 // database. A mail that fn sends, or a write to another database, is not part of it.
 //
-// # None missing
+// # Which ticks run
 //
-// The scheduler decides whether a tick is run at all. AtLeastOnce runs a tick again if its process died. A run that fails, as
-// when the database is away, is tried again as the job's Retry says, and is then recorded as failed. Ticks that nobody ran
-// within the CatchUp window are recorded as missed.
+// The scheduler decides whether a tick is run at all. AtLeastOnce runs a tick again if its process died. A run that
+// fails, as when the database is down, is retried as the job's Retry says, and is then recorded as failed. Ticks that
+// nobody ran within the CatchUp window are recorded as missed.
 //
 // # Protocol
 //
@@ -48,15 +48,16 @@
 // # Assumptions
 //
 //   - Tokens of one resource come from one election or lock, and grow: see the assumptions of package redlock.
-//   - fn writes through its transaction alone, returns at the first error of a statement, closes its rows, and does not end the
-//     transaction, neither by a method nor by a statement.
+//   - fn writes through its transaction alone, returns at the first error of a statement, closes its rows, and does not
+//     end the transaction, by a method or by a statement.
 //   - The database has one primary, and reads are not sent to a copy that lags.
 //   - Nobody else writes to the two tables, and the database does not lose what it has committed. A failover to a copy that lacks
 //     some transactions loses their keys together with their effects.
 //
-// # A leader that stands still within a transaction
+// # A leader that is paused within a transaction
 //
-// It keeps its lock, and the next leader waits for it. Have the database end such a transaction: set
-// idle_in_transaction_session_timeout in PostgreSQL, idle_transaction_timeout in MariaDB, wait_timeout in MySQL, to a few seconds
-// more than fn takes between two statements. SQLite has no such setting; a paused process keeps the file locked.
+// Such a leader keeps its lock, and the next leader waits for it. Have the database end such a transaction: set
+// idle_in_transaction_session_timeout in PostgreSQL, idle_transaction_timeout in MariaDB, wait_timeout in MySQL, to a
+// few seconds more than fn takes between two statements. SQLite has no such setting; a paused process keeps the file
+// locked.
 package fenced

@@ -28,7 +28,7 @@ var (
 	ErrSchema = errors.New("fenced: tables of another version")
 )
 
-// FencedError says who has been there.
+// FencedError says who has shown a larger token.
 type FencedError struct {
 	Resource string
 	Token    uint64    // of the holder that is refused
@@ -50,7 +50,7 @@ type DoneError struct {
 	Resource, Key string
 	Token         uint64 // of the holder that has done it
 	Replica       string
-	At            time.Time // when it began to, by the clock of the database
+	At            time.Time // when that holder began, by the clock of the database
 }
 
 func (e *DoneError) Error() string {
@@ -95,7 +95,7 @@ func (e *CleanedError) Unwrap() error { return ErrCleaned }
 // EndedError says how the transaction ended before the caller's function returned.
 type EndedError struct {
 	Resource, Key string
-	Committed     bool // false for a holder without a key: nothing tells. What fn wrote after the end may be committed anyway
+	Committed     bool // always false without a key: then it is unknown. What fn wrote after the end may be committed anyway
 }
 
 func (e *EndedError) Error() string {
@@ -104,7 +104,7 @@ func (e *EndedError) Error() string {
 	case e.Committed:
 		how = "it was committed"
 	case e.Key == "":
-		how = "without a key nothing tells whether it was committed"
+		how = "without a key, it is unknown whether it was committed"
 	}
 	return fmt.Sprintf("%v: resource %q: key %q: %s", ErrEnded, e.Resource, e.Key, how)
 }

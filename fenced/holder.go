@@ -24,17 +24,20 @@ type Holder struct {
 	Resource string
 	// Token is the fencing number.
 	Token uint64
-	// Key identifies what is done, at most 250 bytes: what has a key is done once. Without a key, the fence alone counts.
+	// Key, at most 250 bytes, identifies the work: the work of one key is done once. Without a key, only the fence is
+	// checked.
 	Key string
-	// Tick is an instant that belongs to the Key, the same whenever that Key is used. [DB.Clean] goes by it.
+	// Tick is an instant that belongs to the Key, the same whenever that Key is used. [DB.Clean] removes keys by their
+	// ticks.
 	Tick time.Time
-	// Digest, at most 64 bytes, tells apart what the Key is used for, such as a hash of a request. It may be empty. A Key that is
-	// recorded with another Digest is refused with [ErrReused], instead of being taken for a repetition.
+	// Digest, at most 64 bytes, identifies what the Key is used for, for example by a hash of the request. It may be
+	// empty. A Key that is recorded with another Digest is refused with [ErrReused], instead of being taken for a
+	// repetition.
 	Digest string
 }
 
-// Run returns the holder for a run of a job. Its resource is the name of the job. Set Resource to let several jobs of one
-// scheduler write to the same resource, or where services with jobs of the same name share the tables.
+// Run returns the holder for a run of a job. Its resource is the name of the job. Set Resource to let several jobs of
+// one scheduler write to the same resource, or if services with jobs of the same name share the tables.
 func Run(run scheduler.Run) Holder {
 	return Holder{Resource: run.Job, Token: run.Token, Key: run.Key(), Tick: run.Tick}
 }
@@ -49,7 +52,7 @@ func Lease(lease *redlock.Lease) Holder {
 	return Holder{Resource: lease.Name(), Token: lease.Token()}
 }
 
-// problem returns an error that names all that is wrong.
+// problem returns an error that names everything that is wrong.
 func (h Holder) problem() error {
 	problems := []error{name.Check("resource", h.Resource)}
 	switch {

@@ -1,7 +1,7 @@
 package fenced
 
-// mysql returns the statements of MySQL and MariaDB. Names are VARBINARY: the collations that both databases have take
-// "a" and "a " for the same.
+// mysql returns the statements of MySQL and MariaDB. Names are VARBINARY, because the collations that both databases
+// have treat "a" and "a " as equal.
 func mysql(t tables) statements {
 	const now = `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))`
 	s := shared(t, now)
@@ -26,7 +26,7 @@ func mysql(t tables) statements {
 ) ENGINE = InnoDB`,
 	}
 	s.stamp = `INSERT IGNORE INTO ` + t.fences + ` VALUES ('', ?, '', ` + now + `, 0)`
-	// A read with a lock sees the newest version of the row, also under REPEATABLE READ.
+	// A read with a lock sees the newest version of the row, even under REPEATABLE READ.
 	s.admitKey = `INSERT IGNORE INTO ` + t.keys + ` (resource, tick, run_key, token, attempt, digest, replica, done_at)
 SELECT f.resource, ?, ?, f.token, ?, ?, ?, ` + now + `
 FROM ` + t.fences + ` f WHERE f.resource = ? AND f.token = ? AND f.cleaned < ? LOCK IN SHARE MODE`

@@ -13,9 +13,10 @@ const maxClaims = 8 // of one term, while the database does not answer
 
 var claimPauses = retry.Backoff{Min: 100 * time.Millisecond, Max: 2 * time.Second}
 
-// OnLeader returns a callback for [election.Elector.OnLeader] that shows the token of the term to the resources, as [Claim]
-// does, and then calls fn, which may be nil. If a later leader has been there, or the database does not answer for several
-// attempts, fn is not called, and the process resigns its leadership with the error as the cause.
+// OnLeader returns a callback for [election.Elector.OnLeader] that shows the token of the term to the resources, as
+// [Claim] does, and then calls fn, which may be nil. If a later leader has shown its token, or the database does not
+// answer for several attempts, the callback does not call fn, and the process resigns its leadership with the error as
+// the cause.
 //
 // The callback panics if it is called with a context that belongs to no term.
 func OnLeader(db *DB, fn func(ctx context.Context), resources ...string) func(ctx context.Context) {
@@ -34,7 +35,7 @@ func OnLeader(db *DB, fn func(ctx context.Context), resources ...string) func(ct
 	}
 }
 
-// claimTerm tries again where the database may be away. It returns an error once ctx has ended.
+// claimTerm tries again if the database may be down. It returns an error once ctx has ended.
 func claimTerm(ctx context.Context, db *DB, term *election.Term, resources []string) error {
 	var holders []Holder
 	for _, resource := range resources {

@@ -38,8 +38,8 @@ func WithTables(fences, keys string) Option {
 // longer than the catch-up window of every job.
 func WithRetention(d time.Duration) Option { return func(c *config) { c.retention = d } }
 
-// WithSettle sets for how long [Tx] may go on, also after the end of its context, to learn whether a commit took place whose
-// answer was lost; 30 s if not set.
+// WithSettle sets how long [Tx] may take to find out whether a commit took place whose answer was lost; 30 s if not
+// set. Tx may use that time even after its context has ended.
 func WithSettle(d time.Duration) Option { return func(c *config) { c.settle = d } }
 
 // WithReplica sets the name of this process that others read in their errors, at most 200 bytes; host, process and a random

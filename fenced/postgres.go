@@ -1,6 +1,7 @@
 package fenced
 
-// postgres returns the statements of PostgreSQL. Names are compared byte by byte, which also makes the index smaller to search.
+// postgres returns the statements of PostgreSQL. Names are compared byte by byte, which also makes searches of the
+// index cheaper.
 func postgres(t tables) statements {
 	const now = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 	s := shared(t, now)
@@ -24,7 +25,7 @@ func postgres(t tables) statements {
 	PRIMARY KEY (resource, tick, run_key)
 )`,
 	}
-	// Two sessions that create one table at a time fail, in spite of IF NOT EXISTS.
+	// If two sessions create the same table at the same time, one of them fails in spite of IF NOT EXISTS.
 	s.guard = `SELECT pg_advisory_xact_lock(7260423715)`
 	s.stamp = `INSERT INTO ` + t.fences + ` VALUES ('', $1, '', ` + now + `, 0) ON CONFLICT DO NOTHING`
 	// FOR SHARE waits for a raise that is under way, and then looks at the conditions again.
@@ -40,7 +41,7 @@ SELECT token FROM turnstile, ` + t.fences + ` f WHERE resource = $1 AND token = 
 	s.raise = turnstile(t, "pg_advisory_xact_lock", "$1", raised) + `
 INSERT INTO ` + t.fences + ` AS f (resource, token, replica, raised_at, cleaned)
 SELECT $1::text, $2::bigint, $3::text, ` + now + `, 0 FROM turnstile` + onlyUpwards
-	// Clean can wait for another day: it must not hold up those who come after it at the turnstile.
+	// Clean is not urgent: it must not hold up those who wait behind it at the turnstile.
 	s.lockTimeout = `SET LOCAL lock_timeout = '1s'`
 	s.mark = turnstile(t, "pg_advisory_xact_lock", "$2", "") + `
 UPDATE ` + t.fences + ` SET cleaned = $1 FROM turnstile WHERE resource = $2 AND cleaned < $3`
@@ -48,10 +49,11 @@ UPDATE ` + t.fences + ` SET cleaned = $1 FROM turnstile WHERE resource = $2 AND 
 	return s
 }
 
-// turnstile begins a statement about the resource in a parameter by taking a lock, in a subquery of that name with a condition. The
-// locks of rows are not fair: who wants one in shared mode gets it ahead of whoever waits for it alone, who would wait forever if the
-// transactions on a resource overlap. Advisory locks are given out in turn. The table counts by its OID: tables in several schemas of
-// a database may have one name.
+// turnstile returns the start of a statement: a subquery of that name, with a condition, that takes an advisory lock
+// for the resource in a parameter. Row locks are not fair: a transaction that wants one in shared mode gets it ahead of
+// one that waits for exclusive mode. The latter would wait forever if the transactions on a resource overlap. Advisory
+// locks are granted in turn. The lock depends on the OID of the table, because tables in several schemas of a database
+// may have the same name.
 func turnstile(t tables, lock, resource, condition string) string {
 	return `WITH turnstile AS (SELECT ` + lock + `(('x' || substr(md5('` + t.fences + `'::regclass::oid::text || ' ' || ` + resource +
 		`::text), 1, 16))::bit(64)::bigint)` + condition + `)`

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// schemaVersion is stored as the token of the resource without a name. A change of a table takes another one.
+// schemaVersion is stored as the token of the resource without a name. Change it whenever a table changes.
 const schemaVersion = 1
 
 // Schema returns the statements that create the tables, for a manual migration. They change nothing if the tables exist.

@@ -32,7 +32,7 @@ func (d *DB) afterCommit(ctx context.Context, h Holder, id string, cause error) 
 		return finished, &EndedError{Resource: h.Resource, Key: h.Key, Committed: committed}
 	case committed:
 		return finished, nil
-	case class == refused && ctx.Err() == nil: // as by a constraint that is checked at the end: it would be again
+	case class == refused && ctx.Err() == nil: // as by a deferred constraint, which would refuse it again
 		return finished, d.failed("commit", cause)
 	}
 	return rolledBack, d.failed("commit", cause)
@@ -54,7 +54,7 @@ func (d *DB) committed(ctx context.Context, h Holder, id string) (bool, error) {
 	}
 }
 
-// lookFor asks in statements that are transactions of their own: at any isolation level the last one sees all that was
+// lookFor sends each statement in its own transaction, so that at any isolation level the last one sees all that was
 // committed before the wait was over. If the key is there at once, there is nothing to wait for.
 func (d *DB) lookFor(ctx context.Context, h Holder, id string) (bool, error) {
 	if k, found, err := d.recorded(ctx, h); err == nil && found && k.attempt == id {
@@ -67,8 +67,9 @@ func (d *DB) lookFor(ctx context.Context, h Holder, id string) (bool, error) {
 	return found && k.attempt == id, err
 }
 
-// wait waits for the transaction that has inserted the key to end, and for no other one: it inserts the key too, and rolls back. If it
-// waited for the fence, it would wait for all transactions on the resource, in PostgreSQL forever if they overlap.
+// wait waits until the transaction that has inserted the key has ended, and for no other: it inserts the same key, and
+// rolls back. If it waited for the fence, it would wait for all transactions on the resource, and in PostgreSQL forever
+// if they overlap.
 func (d *DB) wait(ctx context.Context, h Holder) error {
 	tx, err := d.sql.BeginTx(ctx, nil)
 	if err != nil {

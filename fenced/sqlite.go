@@ -1,6 +1,6 @@
 package fenced
 
-// sqlite returns the statements of SQLite. Each transaction starts with a write, and so has the database for itself.
+// sqlite returns the statements of SQLite. Each transaction starts with a write, and so has the database to itself.
 func sqlite(t tables) statements {
 	const now = `CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)`
 	s := shared(t, now)
@@ -34,7 +34,7 @@ ON CONFLICT DO NOTHING`
 		onlyUpwards
 	s.held = s.key
 	s.remove = removeOldest(t)
-	// $1 is a parameter with a name here.
+	// SQLite takes $1 for a named parameter.
 	for _, each := range []*string{&s.stamp, &s.admitKey, &s.admit, &s.raise, &s.remove, &s.fence, &s.key, &s.wait, &s.held,
 		&s.due, &s.newest, &s.mark} {
 		*each = unnumbered(*each)

@@ -20,17 +20,18 @@ var pauses = retry.Backoff{Min: 5 * time.Millisecond, Max: time.Second}
 // recorded yet. It records the key in the same transaction. So of all calls with one key, by whatever replica, exactly one takes
 // effect; the others return [ErrDone], or [ErrFenced] if a later holder has come.
 //
-// An error of fn, and its panic, roll back the transaction, and Tx passes them on. fn must return at the first error of a statement: in
-// MySQL, what it writes after a deadlock is written without a transaction. It must close its rows, must not end the transaction,
-// neither by its methods nor by SQL, and must run nothing that commits by itself, as CREATE TABLE does in MySQL. The transaction has the
-// database's default isolation level.
+// An error or a panic of fn rolls back the transaction, and Tx passes it on. fn must return at the first error of a
+// statement: in MySQL, what it writes after a deadlock is written without a transaction. It must close its rows. It
+// must not end the transaction, by a method or by SQL, and must run nothing that commits implicitly, as CREATE TABLE
+// does in MySQL. The transaction has the database's default isolation level.
 //
-// fn is called again, with a new transaction, if the database has asked for that (a deadlock, a serialization failure, a lock that
-// was not free in time), or if the answer to the commit was lost and the transaction turned out to be rolled back: never before
-// the earlier one has surely ended without effect. Tx gives up after 12 attempts.
+// Tx calls fn again, with a new transaction, in two cases. Either the database asks for that (a deadlock, a
+// serialization failure, a lock that was not free in time), or the answer to the commit was lost and Tx finds that the
+// transaction was rolled back. It does so only when the earlier transaction has certainly ended without effect. Tx
+// gives up after 12 attempts.
 //
-// If the answer to a commit is lost, Tx asks on another connection whether the key is there. For that it waits for the lost
-// transaction to end, for as long as [WithSettle] says and even if ctx has ended; then it returns [ErrUnknown].
+// If the answer to a commit is lost, Tx asks on another connection whether the key is there. For that it waits for the
+// lost transaction to end, even if ctx has ended. After the time that [WithSettle] sets, it returns [ErrUnknown].
 func Tx(ctx context.Context, db *DB, h Holder, fn func(ctx context.Context, tx *sql.Tx) error) error {
 	if err := acceptable(ctx, db, h); err != nil {
 		return err
@@ -66,7 +67,7 @@ func Tx(ctx context.Context, db *DB, h Holder, fn func(ctx context.Context, tx *
 
 var errBusy = errors.New("the fence changed each time")
 
-// acceptable returns an error unless the arguments are good.
+// acceptable returns an error if an argument is bad or ctx has ended.
 func acceptable(ctx context.Context, db *DB, h Holder) error {
 	if db == nil {
 		return errors.New("fenced: the DB is nil")
@@ -75,7 +76,7 @@ func acceptable(ctx context.Context, db *DB, h Holder) error {
 		return fmt.Errorf("fenced: %w", err)
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("fenced: %v: the context has ended before: %w", h, context.Cause(ctx))
+		return fmt.Errorf("fenced: %v: the context has already ended: %w", h, context.Cause(ctx))
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func (l *Locker) Acquire(ctx context.Context, name string, opts ...AcquireOption
 		return nil, err
 	}
 	c := newContender(l, r, turn)
-	defer func() { // also if a hook panics
+	defer func() { // even if a hook panics
 		turn.leave(lease != nil, err, c.owed, c.value.String())
 	}()
 	return c.contend(ctx)

@@ -3,9 +3,9 @@
 -- ARGV     list, in the guard's format;
 --          flags: b accepts a server that hides its identity, g forces a check of the guard and updates its fields;
 --          sweep: cursor, number of records to scan, and retention (ms), or nothing; runs only if a lock is granted;
---          then for each lock: field, value, ttl (ms), not after (µs; 0: no limit), and the waiter to list if refused:
---          12 characters, after - to append it, + to put it first, ? to append it and refuse the lock if another waiter
---          was just notified, or = to remove it from the list; or nothing
+--          then for each lock: field, value, ttl (ms), not after (µs; 0: no limit), and the waiter to list if refused, or
+--          nothing. The waiter is a sign and 12 characters: - appends it, + puts it first, ? appends it and refuses the
+--          lock if another waiter was just notified, and = removes it from the list
 -- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item:
 --          yNUMBER          granted; the same value is granted again, with the same number
 --          yNUMBER/OLD and text: the same, after a sweep: OLD is one more than the number of removed records, and the text
@@ -19,10 +19,10 @@
 --          b                the server hides its identity
 --          e and text       this library did not write the record or the hash; nothing was done
 --          e1 and text      its number cannot have been reached by counting; nothing was done
--- A record is NUMBER SINCE DEADLINE VALUE, the first three of 16 digits: the fencing number, the start of the guard under
--- which it was counted, the deadline by this server's clock (µs), and the holder, or nothing if it was released. The
--- record outlives the hold, to keep the number. If the holder's last extension was not confirmed, the space before the
--- value is a ? instead.
+-- A record is NUMBER SINCE DEADLINE VALUE, the first three with 16 digits each: the fencing number, the start of the
+-- guard under which it was counted, the deadline by this server's clock (µs), and the holder, or nothing if it was
+-- released. The record outlives the hold, to keep the number. If the holder's last extension was not confirmed, the
+-- space before the value is a ? instead.
 -- The waiters of a lock are in a field of their own: when it was last changed (16 digits); ! if the first waiter was then
 -- notified that the lock is free and nobody has had it since, or a space; and 12 characters for each waiter.
 -- Most calls are for one lock and have no flags; some lines below handle that case separately because it is cheaper.
@@ -90,7 +90,7 @@ if open then
         items[i] = string.format('y%d', number)
       elseif notafter ~= '0' and now > tonumber(notafter) then
         items[i] = 't'
-      elseif not (number >= 0 and number <= now + 86400000000) then -- also if it is not a number
+      elseif not (number >= 0 and number <= now + 86400000000) then -- also true for NaN
         -- Numbers start from clocks and grow by one, so either the number or the clock is wrong.
         items[i] = 'e1'
         texts[i] = 'the number ' .. sub(record, 1, 16) .. ' is more than a day ahead of the clock, or below zero'
@@ -98,8 +98,8 @@ if open then
         number = number + 1
         if not record or sub(record, 18, 33) ~= since then
           -- The record is gone or older than the guard, so numbers may be lost. No lost number was above the clock, and
-          -- with a guard none is more recent than the longest lease. So the seed can be rounded down by 1/64 of that, and
-          -- nodes whose clocks differ by less get equal numbers.
+          -- with a guard none is more recent than the longest lease. So the seed can be rounded down to a multiple of
+          -- 1/64 of the longest lease: nodes whose clocks differ by less usually get equal numbers.
           number = math.max(number, now - now % math.max(math.floor(kept * 1000 / 64), 1))
         end
         local granted = string.format('%016d %s %016d ', number, since, now + ARGV[5 * i - 4] * 1000) .. value

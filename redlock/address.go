@@ -33,7 +33,7 @@ var hostName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 func ClientOptions(node string) (*redis.Options, error) {
 	switch u := strings.TrimSpace(node); {
 	case u == "":
-		return nil, fmt.Errorf("%w: the node's address is empty: is the variable set that it comes from?", ErrConfig)
+		return nil, fmt.Errorf("%w: the node's address is empty: is the variable set from which it comes?", ErrConfig)
 	case strings.HasPrefix(u, "unix://"):
 		return nil, fmt.Errorf("%w: a unix socket is no address of a node: pass a client of your own to New", ErrConfig)
 	}
@@ -44,7 +44,7 @@ func ClientOptions(node string) (*redis.Options, error) {
 	parsed, err := url.Parse(u)
 	if (err != nil || !isAddress(parsed)) && strings.Contains(node, ",") {
 		return nil, fmt.Errorf("%w: the node's address has a comma: give each node as an item of its own, as in "+
-			"strings.Split(list, \",\"); in a password a comma is written %%2C", ErrConfig)
+			"strings.Split(list, \",\"); write a comma in a password as %%2C", ErrConfig)
 	}
 	if err != nil || !isAddress(parsed) {
 		return nil, fmt.Errorf("%w: the node's address must be host:port or redis://[user:password@]host:port[/db], or "+
@@ -88,16 +88,16 @@ func ClientOptions(node string) (*redis.Options, error) {
 	return o, nil
 }
 
-// dialError says so if the TLS handshake failed. A server that does not expect TLS sends nothing useful, and the
-// original error does not mention it.
+// dialError adds to an error that the TLS handshake failed, if it did. A server that does not expect TLS sends nothing
+// useful, and the original error does not mention TLS.
 func dialError(err error, secure bool) error {
 	if op, ok := errors.AsType[*net.OpError](err); !secure || ok && op.Op == "dial" {
 		return err
 	}
 	if _, refused := errors.AsType[*tls.CertificateVerificationError](err); refused {
-		return err // already says that
+		return err // it already says that
 	}
-	return fmt.Errorf("the TLS handshake failed; if the server expects none at this port, the URL begins with redis://: %w", err)
+	return fmt.Errorf("the TLS handshake failed; if this port does not use TLS, the URL begins with redis://: %w", err)
 }
 
 // setName names the connection on the server. Some managed services refuse that; the connection then goes unnamed.
@@ -109,9 +109,9 @@ func setName(ctx context.Context, c *redis.Conn) error {
 	return err
 }
 
-// isAddress reports whether what url.Parse took for the host is one. A reserved character that was not escaped ends the
-// host early. The rest of the password and the '@' are then in the path, the query or the fragment, and the apparent
-// host and port are the user and the start of the password.
+// isAddress reports whether what url.Parse took for the host is really a host. A reserved character that was not
+// escaped ends the host early. The rest of the password and the '@' are then in the path, the query or the fragment,
+// and the apparent host and port are the user and the start of the password.
 func isAddress(u *url.URL) bool {
 	if u.Scheme != "redis" && u.Scheme != "rediss" {
 		return false
@@ -119,7 +119,8 @@ func isAddress(u *url.URL) bool {
 	if strings.Contains(u.Path+u.RawQuery, "@") || u.Fragment != "" {
 		return false
 	}
-	// A user without a password would not be authenticated. It may come from a list that was split at a password's comma.
+	// A user without a password would not be authenticated. Such a URL may come from a list that was split at a
+	// password's comma.
 	if _, has := u.User.Password(); u.User != nil && !has {
 		return false
 	}

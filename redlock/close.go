@@ -15,7 +15,8 @@ const maxNamed = 20
 
 // Close abandons the leases that are still held, waits until the leftovers of failed and finished acquisitions are
 // removed from the nodes, and closes the clients that [Open] made. If ctx is done first, Close stops waiting and the
-// leftovers expire after their TTL. The error lists all of them. A second Close does nothing.
+// leftovers expire after their TTL. The error names the abandoned leases and the nodes with leftovers. A second Close
+// does nothing.
 func (l *Locker) Close(ctx context.Context) error {
 	if !l.close() {
 		return nil

@@ -319,7 +319,7 @@ func (c *contender) isNew(node int) bool {
 }
 
 // receive handles a message. It returns how long to wait from now on, or false if the message changes nothing. A
-// process that was removed from a list always asks, which lists it again.
+// process that was removed from a list always asks again, and so is listed again.
 func (c *contender) receive(m *message) (pause time.Duration, changed bool) {
 	who := m.value.contender
 	switch {

@@ -10,12 +10,12 @@
 // # Guarantees
 //
 //   - At most one lease of a name is valid at a time.
-//   - The tokens of a name increase from grant to grant, also if nodes lose their data.
+//   - The tokens of a name increase from grant to grant, even if nodes lose their data.
 //   - A node that restarted, was flushed or promoted, or came back with older data grants nothing until MaxTTL has
 //     passed. By then every lease that it may have lost has ended. A new node looks the same, so the very first start
-//     waits once.
-//   - A hung, dead or slow minority of nodes delays no call. It costs no lease that has been extended once; until then
-//     a lease may rest on a bare majority.
+//     waits for MaxTTL as well.
+//   - A hung, dead or slow minority of nodes delays no call. It costs no lease that has been extended at least once;
+//     before that, a lease may rest on a bare majority.
 //   - An acquisition that failed or was canceled, and a lease that was released, leave no lock behind. Their records
 //     are removed at most two node timeouts after the nodes answer again. On a node that does not answer, they expire
 //     after the TTL.
@@ -47,15 +47,16 @@
 // (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/), and settles what that page leaves open.
 // There is one Lua script for each verb; the header of acquire.lua describes what a node stores.
 //
-// State. A node stores one hash per prefix, without a TTL. It holds a guard, and for each name a record with the fencing
-// number, the deadline and the holder. An eviction or an older file that loses a record loses the guard as well, so it
-// costs availability but never grants a lock twice. Policies that evict only keys with a TTL never touch the hash.
+// State. A node stores one hash per prefix, without a TTL. The hash holds a guard, and for each name a record with the
+// fencing number, the deadline and the holder. If an eviction or an older data file loses a record, the guard is lost
+// as well. So this costs availability, but no lock is granted twice. Policies that evict only keys with a TTL never
+// touch the hash.
 //
-// Acquire. All nodes are asked at once. A majority of grants makes the lease, unless its validity has already ended.
-// Validity starts before the first byte is sent, and lasts for the TTL minus the drift minus 2 ms. Acquire is
-// idempotent: the same value is granted again, so a repeated request does not block itself. A value left by an earlier
-// attempt of the same call is replaced. Any other value belongs to another owner. Votes are counted per server identity:
-// two addresses of one server have one vote.
+// Acquire. All nodes are asked at once. If a majority grants the lock, that makes the lease, unless its validity has
+// already ended. Validity starts before the first byte is sent, and lasts for the TTL minus the drift minus 2 ms.
+// Acquire is idempotent: the same value is granted again, so a repeated request does not block itself. A value left by
+// an earlier attempt of the same call is replaced. Any other value belongs to another owner. Votes are counted per
+// server identity: two addresses of one server have one vote.
 //
 // Guard. The guard records the server's identity (its replication id, which changes with every restart and every
 // promotion) and when that server was first seen. The granting script compares the guard with the server it runs on. If
@@ -64,9 +65,9 @@
 // first replica or a backup connects; that guard is a false alarm.
 //
 // Token. Each node counts the grants of a name. The token is the largest number of the deciding majority. If the
-// numbers differ, one more round raises them on a majority before anybody sees the token, so the next majority counts
-// on from there. A number that is missing or older than the guard starts from the node's clock in microseconds, which
-// is ahead of every number the node has lost. Numbers are kept for a while after the hold ([WithFenceRetention]).
+// numbers differ, one more round raises them on a majority before anybody sees the token, so the next majority
+// continues from there. A number that is missing or older than the guard starts from the node's clock in microseconds,
+// which is ahead of every number the node has lost. Numbers are kept for a while after the hold ([WithFenceRetention]).
 //
 // Extend. A majority must confirm that the lock is still ours. Nodes that have lost it are then repaired, with the same
 // checks as for a grant; they have no vote in that round. Without a majority, the lease is lost or its state is unknown;
@@ -74,9 +75,9 @@
 //
 // Release. A release is sent to a node only after that node has answered the grant, because it could otherwise overtake
 // the grant. A release without an answer is repeated in the background. The holder's clock decides the outcome: a lease
-// that was valid until its release was the only one, whoever holds the lock when the answers arrive. Every grant carries
-// the time, by the node's own clock, at which the caller stops waiting. If a hung node reads it from its socket later,
-// the grant does nothing.
+// that was valid until its release was the only one, whoever holds the lock when the answers arrive. Every grant
+// carries the time, by the node's own clock, at which the caller stops waiting. If a hung node reads the grant from its
+// socket later, it does nothing.
 //
 // Time. Elapsed time is monotonic time plus time suspended. Every reply carries the node's clock. With three nodes or
 // more, votes count only within a majority whose clocks agree ([WithMaxClockSkew]), and a node whose clock has moved
@@ -84,8 +85,8 @@
 // its leases are shortened by that amount.
 //
 // Waiting. Two nodes keep a list of the processes that wait for a lock. A release notifies the first process, and also
-// the second in case the first is gone. So only a few processes ask however many wait, and they get the lock in turn. A
-// process more than 10 ms away from the nodes may lose its turn to a nearer one that takes the lock again at once. A
+// the second in case the first is gone. So only a few processes ask, however many wait, and they get the lock in turn.
+// A process more than 10 ms away from the nodes may lose its turn to a nearer one that takes the lock again at once. A
 // timer covers messages that are not received. Within one process, callers queue behind one of them.
 //
 // The package logs nothing and keeps no global state; [Hooks] report what it observes.

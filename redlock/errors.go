@@ -19,7 +19,8 @@ var (
 	ErrGuarded = errors.New("redlock: guarded")
 	// ErrExpired says that the lease ran out.
 	ErrExpired = errors.New("redlock: expired")
-	// ErrLost says that before its deadline the lease was gone, or another's, on a majority of nodes.
+	// ErrLost says that, before the lease's deadline, a majority of nodes no longer had the lock, or had it for
+	// somebody else.
 	ErrLost = errors.New("redlock: lost")
 	// ErrReleased says that the lease was released or abandoned by its own holder.
 	ErrReleased = errors.New("redlock: released")

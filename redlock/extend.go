@@ -12,8 +12,9 @@ import (
 
 // Extend prolongs the lease by its TTL, counted from now, if a majority of nodes confirms that it is still ours. After
 // [ErrNoQuorum] the outcome is unknown and the lease is valid until its old deadline, so try again. A lease that has
-// ended stays ended, and Extend returns [ErrExpired] after its deadline, [ErrLost] if on a majority the lock is gone or
-// another's, or [ErrReleased]. It never acquires the lock again, because somebody may have held it in between.
+// ended stays ended. Extend then returns [ErrExpired] after the deadline, [ErrLost] if a majority no longer has the
+// lock or has it for somebody else, or [ErrReleased]. It never acquires the lock again, because somebody may have held
+// it in between.
 func (s *Lease) Extend(ctx context.Context) error {
 	s.mu.Lock()
 	err := s.heldLocked()

@@ -16,7 +16,7 @@ type Hooks struct {
 	Guarded func(node string, left time.Duration)
 	// Repaired is called when a lock was restored on a node that had lost it.
 	Repaired func(node, name string)
-	// NodeError is called when a node fails at something, and again only if it fails in another way or after it has
+	// NodeError is called when a node fails, and again only if it fails in another way, or fails after it has
 	// recovered. It is not called for every failed call. Implausible fencing numbers are reported at most once a
 	// minute. Values that are not records are not reported, since the caller gets them in its error.
 	NodeError func(node, op string, err error)

@@ -12,12 +12,12 @@ import (
 	"github.com/redlockfx/redlockfx/internal/notify"
 )
 
-// inbox receives messages from the nodes that a lock is free for which a caller of this process waits.
+// inbox receives messages from the nodes. They say that a lock is free for which a caller of this process waits.
 //
 // A node that refuses a lock to a waiting process appends the process to a list in the same script. A release removes
 // the first process from the list and notifies it on that process's channel. It also notifies the second process, in
 // case the first is gone. So a release costs the nodes the same whether three processes wait or three hundred, and they
-// get the lock in turn. A process that was removed from a list but no longer waits has the next one notified.
+// get the lock in turn. If a process was removed from a list but no longer waits, it has the next one notified.
 //
 // All of this is only a hint: a process that misses a message asks again when the lease that it knows of has run out.
 type inbox struct {

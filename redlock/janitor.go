@@ -41,8 +41,9 @@ type leftover struct {
 	field, value string
 	until        time.Time // when it has expired, by the Locker's clock
 	tell         *string   // see releasing
-	// sure says that one answered release is enough. Otherwise the grant itself was not answered: it may still be on its
-	// way, or unread in the socket of a node that hung. Then a second release follows when the node no longer acts on it.
+	// sure says that one answered release is enough. Otherwise the grant itself was not answered: it may still be on
+	// its way, or unread in the socket of a node that hung. Then a second release follows when the node no longer acts
+	// on the grant.
 	sure     bool
 	notAfter int64     // when the node no longer acts on the grant, in microseconds since 1970; 0: not known
 	due      time.Time // of the second release
@@ -191,8 +192,8 @@ func dropExpired(list []leftover, now time.Time) []leftover {
 	return slices.DeleteFunc(list, func(l leftover) bool { return now.After(l.until) })
 }
 
-// answered removes what was released from its list, unless newer ones have pushed it out. If the grant may still act,
-// the record is released again once the node, by its own clock, no longer acts on it.
+// answered removes a released record from its list, unless newer records have pushed it out. If the grant may still
+// act, the record is released again once the node, by its own clock, no longer acts on it.
 func (j *janitor) answered(left leftover, a answer) {
 	again := j.timeout // if the node's clock is not known
 	if left.sure {

@@ -33,10 +33,10 @@ type statement struct {
 // and all of them name one holder, that may be the leftover of a failed attempt, so it is checked again soon. If they
 // disagree, nobody holds the lock.
 //
-// A hold lasts until a majority no longer has it, whatever the nodes say at most MaxTTL, and at most TTL if fewer than
-// a majority say so; then the nodes are asked again. A single node that still names the holder shows that the holder
-// has extended its lease, unless the holder could not confirm the extension: nodes that it still reaches keep its
-// record longer than a majority does.
+// A hold counts until a majority no longer has it: at most for MaxTTL, whatever the nodes say, and at most for TTL if
+// fewer than a majority name the holder. Then the nodes are asked again. A single node that still names the holder
+// shows that the holder has extended its lease. An unconfirmed extension shows nothing: nodes that the holder still
+// reaches keep its record longer than a majority does.
 func (k *known) learn(l *Locker, answers []answer) {
 	now := l.clock.Now()
 	maps.DeleteFunc(k.named, func(_ int, s statement) bool { return !now.Before(s.until) })

@@ -36,8 +36,8 @@ func newLease(l *Locker, g *grant, token uint64, base context.Context, deadline 
 func (s *Lease) Name() string { return s.name }
 
 // Token returns the fencing token: the largest number that the nodes of the deciding majority counted for this lock. A
-// resource that remembers the largest token it has seen can refuse the work of an older holder. It is below 2^53: a BIGINT in
-// SQL, and exact in JSON.
+// resource that remembers the largest token it has seen can refuse the work of an older holder. Tokens are below 2^53,
+// so they fit a BIGINT in SQL and are exact in JSON.
 func (s *Lease) Token() uint64 { return s.token }
 
 // Deadline returns the instant until which nobody else can hold the lock, by this process's monotonic clock. Each

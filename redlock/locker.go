@@ -16,9 +16,9 @@ import (
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// detection is how much finer than WithDrift the clocks of nodes are watched. The drift is the worst that a lease
-// tolerates; clocks that do not jump are far better. At the drift itself, a clock that was moved by less than one
-// minute's drift would pass as merely fast, and would end leases of 10 s early.
+// detection is by what factor the check of the nodes' clocks is stricter than WithDrift. The drift is the worst that a
+// lease tolerates; clocks that do not jump are far better. If the check used the drift itself, a clock that was moved
+// by less than one minute's drift would pass as merely fast, and would end leases of 10 s early.
 const detection = 10
 
 // maxAsking is how many waiting callers ask at a time. If thousands asked at once, most answers would come too late,

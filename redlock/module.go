@@ -24,8 +24,8 @@ func (l *Locker) Time() (time.Time, bool) {
 	return time.UnixMicro(micros).UTC(), ok
 }
 
-// Listen returns a channel that receives a signal whenever something was published on channel, or may have been missed,
-// as before the subscription. It does so until stop is called.
+// Listen returns a channel that receives a signal whenever a message was published on channel, or may have been missed,
+// for example before the subscription was confirmed. It does so until stop is called.
 func (l *Locker) Listen(channel string) (signal <-chan struct{}, stop func()) {
 	s := l.notifier.Subscribe(channel, l.order(channel))
 	s.Late() // once subscribed, earlier messages are reported as missed

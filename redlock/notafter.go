@@ -9,7 +9,7 @@ import (
 
 // notAfter holds for each node the instant, by the node's own clock, after which it must not act on a request: by then
 // the caller no longer waits for an answer. A hung node that reads the request from its socket hours later does
-// nothing, and leaves no record that nobody knows of.
+// nothing, so it leaves no unknown record behind.
 type notAfter struct {
 	clocks *nodeclock.Clocks
 	until  time.Time // when the caller stops waiting

@@ -44,9 +44,9 @@ var (
 	errQueued    = errors.New("free, but others wait for it")
 	errUnfit     = errors.New("not fit to be a node")
 	errLate      = errors.New("the request came too late and did nothing")
-	errFirstSeen = errors.New("its first answer about this lease: its clock may have been set back")
+	errFirstSeen = errors.New("this is its first answer about this lease: its clock may have been set back")
 	errBlind     = errors.New("scripts may not call INFO, so a restart of the server could not be detected: permit it " +
-		"(ACL +info), or accept such nodes by WithUnseenRestarts")
+		"(ACL +info), or accept such nodes with WithUnseenRestarts")
 )
 
 // isUnknown reports whether the node may have acted on the request, or still may.

@@ -15,14 +15,14 @@ type released struct{ lease *Lease }
 func (e released) Error() string { return fmt.Sprintf("%v: lease %q", ErrReleased, e.lease.name) }
 func (e released) Unwrap() error { return ErrReleased }
 
-// The kinds of notification that the nodes send to waiting processes, before the released value. After notifyOver and
-// notifyAlso, which say that a hold has ended, they ask at once. After notifyFailed, which says that an attempt has
-// failed that may have looked like a hold, they pause first: failures with a common cause would otherwise repeat
-// without a pause.
+// The nodes send these kinds of notification to waiting processes, before the released value. notifyOver and notifyAlso
+// say that a hold has ended: the processes ask at once. notifyFailed says that an attempt, which may have looked like a
+// hold, has failed: the processes pause first, because failures with a common cause would otherwise repeat without a
+// pause.
 //
-// One node, with notifyOver, has the first waiting process ask. The other nodes use notifyAlso, in case that node does
-// not. If more processes wait than were notified, the node is asked again soon, with notifyAgain, because the notified
-// processes may be gone. notifyNext and notifyAgain never free a lock.
+// One node uses notifyOver, which has the first waiting process ask. The other nodes use notifyAlso, in case that node
+// does not answer. If more processes wait than were notified, the node is soon asked again with notifyAgain, because
+// the notified processes may be gone. notifyNext and notifyAgain never free a lock.
 var (
 	notifyNone   = ""
 	notifyOver   = "over"

@@ -50,7 +50,7 @@ for i = 2, n do
     tell = recent and '' or 'next'
   end
   if tell ~= '' and (answer == 'y' or answer == 'n') then
-    -- Also if this node did not have the lock, for instance under guard: it may list waiters all the same.
+    -- Notify even if this node did not have the lock, as under its guard: it may list waiters all the same.
     local field, list, heard = fields[n + i - 1], found[n + i - 1], 1
     if list then
       -- Position 0 is the first waiter, if another node removes it.

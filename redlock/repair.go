@@ -67,7 +67,7 @@ func (r *repair) mayAct(node int, now time.Time) bool {
 }
 
 // afterSets calls send for each node once the requests that may set the lock there have ended: the grant and the last
-// repair. A release sent earlier could be overtaken.
+// repair. A release sent earlier could overtake them.
 func (s *Lease) afterSets(send func(node int)) {
 	s.mu.Lock()
 	repairs := s.repairs // the lease has ended, so the map no longer changes

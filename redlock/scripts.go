@@ -53,7 +53,7 @@ var (
 )
 
 const (
-	// maxTogether is how many locks one call of a script handles. So many block the node for half a millisecond.
+	// maxTogether is how many locks one call of a script handles. That many block the node for half a millisecond.
 	maxTogether = 250
 	// maxRenewed is the limit for extensions, which are cheaper.
 	maxRenewed = 500

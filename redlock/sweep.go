@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Grants sweep old records, a few at a time. Scanning 32 records costs as much as two grants. So a sweep follows after
-// few grants if the last one found any, and less and less often if it found none. Each grant pays for four records:
-// even if every grant uses a new name, three of four records are still needed.
+// Grants sweep old records, a few at a time. Scanning 32 records costs as much as two grants. So if the last sweep
+// removed some, the next one follows after few grants; if it removed none, sweeps become rarer each time. Each grant
+// pays for four records. That keeps up even if every grant uses a new name and three of four records are still needed.
 const (
 	sweepAfter  = 8 // grants
 	sweepAtMost = 256

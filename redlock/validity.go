@@ -2,11 +2,11 @@ package redlock
 
 import "time"
 
-// granularity is the error of millisecond expiry, in which Redis counts.
+// granularity allows for the error of expiry times, which Redis counts in milliseconds.
 const granularity = 2 * time.Millisecond
 
-// validity is how long a hold can be trusted. It starts when the request was sent, since a node may have started its
-// clock right then, and ends early by the drift between the clocks.
+// validity is how long a hold can be trusted. It starts when the request was sent, because a node may have started to
+// count the TTL right then. It ends early by the drift between the clocks.
 type validity struct {
 	sent  time.Time // by the Locker's clock, read before the first byte left
 	ttl   time.Duration

@@ -16,8 +16,8 @@ const (
 	untimed = false
 )
 
-// isDecided reports whether the outcome is decided: the answers so far are a majority of yes, or no majority of yes is
-// possible and it is also clear whether the answers of no alone prevent it.
+// isDecided reports whether the outcome is decided. Either a majority has said yes, or no majority can say yes any more
+// and it is clear whether the answers of no alone prevent it.
 func (l *Locker) isDecided(answers []answer, timed bool) bool {
 	open, no := 0, 0
 	for i := range answers {
@@ -38,7 +38,7 @@ func (l *Locker) isDecided(answers []answer, timed bool) bool {
 const usualNodes = 9
 
 // voters appends the nodes whose yes counts. Of several nodes that are the same server, only one counts. For timed
-// votes, only nodes count whose clocks have not jumped lately and agree, and whose number is plausible.
+// votes, a node counts only if its clock has not jumped lately and agrees with the others, and its number is plausible.
 func (l *Locker) voters(voters []int, answers []answer, timed bool) []int {
 	for i := range answers {
 		a := &answers[i]
@@ -73,8 +73,8 @@ func (l *Locker) Believes(number uint64) bool {
 	return ok && number <= uint64(now+l.mostAhead().Microseconds())
 }
 
-// mostAhead returns how far a number may be ahead of the clocks. Numbers may come from a clock that is ahead, and the
-// guard of nodes that have lost theirs lasts longer than that.
+// mostAhead returns how far a number may be ahead of the clocks. Numbers may come from a clock that is ahead. The guard
+// of a node that has lost its numbers lasts longer than this limit.
 func (l *Locker) mostAhead() time.Duration { return l.settings.MaxTTL/2 + l.settings.MaxClockSkew }
 
 // twinOf returns a node before i whose yes came from the same server; -1 if there is none.

@@ -12,7 +12,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// Watch calls fn with the current holder of the lock called name, and backoff whenever the holder changes, until ctx is
+// Watch calls fn with the current holder of the lock called name, and again whenever the holder changes, until ctx is
 // done. The zero Holder means that nobody holds the lock. Watch returns the cause of ctx, [ErrConfig] for a bad name,
 // or [ErrClosed]. It writes nothing.
 //

@@ -64,7 +64,7 @@ func (l *loop) takeBallot(now time.Time) time.Duration {
 	b.demands.taken()
 	b.taken = time.Now()
 	leader := jobstore.Leader{Token: l.term.Token(), Replica: l.s.elector.Identity()}
-	ctx := context.WithoutCancel(l.stopping) // a stop must not cancel this: nodes that promised it take the last writes only under it
+	ctx := context.WithoutCancel(l.stopping) // a stop must not cancel this: nodes that promise this ballot take the last writes only under it
 	l.work.Go(func() {                       // ends by the node timeout; lead waits for it
 		promises, err := l.s.store.Prepare(ctx, taken, leader, nil)
 		l.inbox.post(func() { l.promised(taken, promises, err) })

@@ -33,11 +33,11 @@ const (
 // CatchUpNone does not run ticks that are more than a few seconds late.
 func CatchUpNone() CatchUp { return CatchUp{catchUpNone, jobmachine.Fresh} }
 
-// CatchUpLast runs the newest of those ticks, once, if it is not older than window. The window is at most 366 days. Too short:
-// an outage costs a run. Too long: a run comes when it is of no use any more.
+// CatchUpLast runs the newest late tick, once, if it is not older than window. The window is at most 366 days. Too
+// short: an outage costs a run. Too long: a run comes when it is of no use any more.
 func CatchUpLast(window time.Duration) CatchUp { return CatchUp{catchUpLast, window} }
 
-// CatchUpAll runs each of those ticks that is not older than window, one after the other, the oldest first. It runs at most
+// CatchUpAll runs each late tick that is not older than window, one after the other, the oldest first. It runs at most
 // the newest 1000 of them. The window is at most 366 days.
 func CatchUpAll(window time.Duration) CatchUp { return CatchUp{catchUpAll, window} }
 

@@ -82,7 +82,7 @@ func publicError(what, job string, err error) error {
 // unknown returns an [ErrUnknownJob] that says whether no leader has stored the job yet, or its name may be mistyped.
 func (s *Scheduler) unknown(ctx context.Context, job string) error {
 	if s.own(job) != nil {
-		state := "a leader that has it stores it: this process does when it leads"
+		state := "any process that has the job, such as this one, stores it when it leads"
 		switch s.elector.State() {
 		case election.StateLeading:
 			state = "this process leads, and stores it within moments: try again"
@@ -96,8 +96,8 @@ func (s *Scheduler) unknown(ctx context.Context, job string) error {
 		return fmt.Errorf("%w: %q", ErrUnknownJob, job) // the nodes answered that a moment ago; only the hint is missing
 	}
 	if len(all) == 0 {
-		return fmt.Errorf("%w: %q: the nodes know no job of the election %q: no leader has had one, or its name or the key "+
-			"prefix is another one", ErrUnknownJob, job, s.elector.Name())
+		return fmt.Errorf("%w: %q: the nodes know no job of the election %q: no leader has had one, or the election has "+
+			"another name or key prefix", ErrUnknownJob, job, s.elector.Name())
 	}
 	names := make([]string, len(all))
 	for i := range all {

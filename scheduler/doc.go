@@ -13,7 +13,7 @@
 //
 // # Once
 //
-// A tick starts at most once over all replicas, whatever their clocks and leaders do. Before a run starts, a majority
+// A tick starts at most once across all replicas, whatever their clocks and leaders do. Before a run starts, a majority
 // of the nodes stores its start. A node that has promised a later leader stores nothing for an earlier one. A failover
 // does not lose the tick: the next leader catches up with it, as [CatchUp] says. If the process of a run dies, the job
 // chooses what happens:
@@ -54,7 +54,8 @@
 //
 //   - One node of three, or two of five: ticks go on. The leader notices within a third of the longest TTL, and two
 //     seconds later writes the jobs to that node again. Restart the next node after that.
-//   - A majority, or one node of three while another one is away: the leader waits for the other nodes, for as long as the
+//   - A majority, or one node of three while another one is down: the leader waits for the other nodes, for as long as
+//     the
 //     restart guard lasts, and goes on from what they know. Ticks up to two seconds after the last restart may have run.
 //     The leader records those that are not known to have run as missed. With AtLeastOnce it runs the newest of them again,
 //     if that is within the catch-up window.
@@ -88,16 +89,16 @@
 //	Skip     the tick is not run (the default)
 //	Queue    it waits for the run's return; of several ticks the newest waits, or all with CatchUpAll
 //	Replace  the run's context ends with ErrReplaced; otherwise like Queue
-//	Allow    it runs beside the other
+//	Allow    it runs alongside the other
 //
 // What counts is whether a run was under way at the instant when the tick was due. A tick that comes between two runs, and
 // waits for a leader or for the nodes, is not skipped. A run is under way until its function has returned, whatever its
 // context says. Ticks may wait under Queue or Replace for as long as the runs take: the window of CatchUp does not apply
 // to them.
 //
-// All this holds over changes of leader too. A run that goes on after its term holds a lease of its own. The first run of
-// the next leader waits for that lease. If the overlap is Skip and the run is Attempt 1, it waits for at most MaxTTL plus
-// one second, and is then skipped.
+// All this holds across changes of leader too. A run that goes on after its term holds a lease of its own. The first
+// run of the next leader waits for that lease. If the overlap is Skip and the run is Attempt 1, it waits for at most
+// MaxTTL plus one second, and is then skipped.
 //
 // # The context of a run
 //
@@ -131,14 +132,14 @@
 // on every replica: @every counts from the Unix epoch. Times that a zone's clock jumps over run once. Times that it
 // repeats run once if the spec names fixed times.
 //
-// If the spec or zone of a job changes, its new ticks begin with the change. Ticks of the old spec that have come and have
-// not run are recorded as missed. A spec that is only written in another way, as "0 6 * * MON" for "0 0 6 * * 1", is no
-// change.
+// If the spec or zone of a job changes, its new ticks begin with the change. Ticks of the old spec that have come and
+// have not run are recorded as missed. A spec that is only written in another way, as "0 6 * * MON" for "0 0 6 * * 1",
+// is not a change.
 //
 // # Why not robfig's runner
 //
-// This package uses only the parser of github.com/robfig/cron. The runner there does not tell a job which tick it runs
-// for, gives it no context and takes no error. It drops ticks silently when it is late, and does not notice that the clock
-// was set. In its released version, a job that panics once under SkipIfStillRunning is skipped forever. Jobs written for
-// it run here through [WrapCron].
+// This package uses only the parser of github.com/robfig/cron. Its runner does not tell a job which tick it runs for,
+// gives it no context and takes no error. It drops ticks silently when it is late, and does not notice that the clock
+// was set. In its released version, a job that panics once under SkipIfStillRunning is skipped forever. Jobs written
+// for it run here through [WrapCron].
 package scheduler

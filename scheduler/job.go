@@ -36,12 +36,12 @@ type Job struct {
 	CatchUp CatchUp
 	// Retry says what happens when Run returns an error or panics.
 	Retry Retry
-	// Jitter delays each run by up to that much, but never until the next tick. It spreads jobs that tick at the same instant.
-	// The delay depends on job and tick alone. 0 is none.
+	// Jitter delays each run by up to that much, but always by less than the time until the next tick. It spreads jobs
+	// that tick at the same instant. The delay depends on job and tick alone. 0 is none.
 	Jitter time.Duration
-	// AtLeastOnce runs a tick again if its run was cut off because its leader stopped or lost its lease, or if the run has no
-	// known end because its process was killed or could not store the end. Run must tolerate that: [Run.Key] is the same,
-	// and Attempt is larger.
+	// AtLeastOnce runs a tick again in two cases: its run was cut off because its leader stopped or lost its lease, or
+	// the run has no known end because its process was killed or could not store the end. Run must tolerate that:
+	// [Run.Key] is the same, and Attempt is larger.
 	AtLeastOnce bool
 }
 
@@ -56,7 +56,7 @@ const (
 	Queue = Overlap(jobmachine.Queue)
 	// Replace ends the other run's context with [ErrReplaced], and is like Queue otherwise.
 	Replace = Overlap(jobmachine.Replace)
-	// Allow runs the tick at once, beside the other run.
+	// Allow runs the tick at once, alongside the other run.
 	Allow = Overlap(jobmachine.Allow)
 )
 

@@ -30,8 +30,8 @@ func (l lacks) drop(e *entry) {
 	}
 }
 
-// answered makes the loop write the jobs again that a node lacks, when the node has answered. If the node answers but still does
-// not store them, the writes become rarer.
+// answered makes the loop rewrite the jobs that a node lacks once the node has answered. If the node answers but still
+// does not store them, the writes become rarer.
 func (l lacks) answered(node int, every time.Duration, write func(*entry)) {
 	n := &l[node]
 	switch {

@@ -68,7 +68,7 @@ func (s *Scheduler) lead(ctx context.Context) {
 	}
 	doing.Naming(ctx) // only the runs matter; writes about them are harmless after the term
 	returned := false
-	defer func() { // also if a hook, the logger or a schedule panics or calls Goexit: the lease is released afterwards
+	defer func() { // even if a hook, the logger or a schedule panics or calls Goexit: the lease is released afterwards
 		if !returned {
 			term.Resign(errLoopEnded)
 		}
@@ -242,8 +242,8 @@ func (l *loop) drain() {
 	}
 }
 
-// isOver reports whether no run is under way and all ends are stored or given up. It reports ends that it gives up to the log
-// and the hooks.
+// isOver reports whether no run is under way and all ends are stored or given up. If it gives up ends, it reports them
+// to the log and the hooks.
 func (l *loop) isOver() bool {
 	if len(l.busy) == 0 {
 		return true
@@ -269,7 +269,7 @@ func (l *loop) isOver() bool {
 	return true
 }
 
-// untilGiveUp returns how long isOver cannot change without an event.
+// untilGiveUp returns for how long isOver cannot change without an event.
 func (l *loop) untilGiveUp() time.Duration {
 	if l.giveUp.IsZero() {
 		return maxPoll

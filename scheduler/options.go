@@ -10,11 +10,11 @@ import (
 // Option changes how a Scheduler works.
 type Option func(*Scheduler)
 
-// WithLocation sets the zone of jobs whose Spec and Location name none. The default, and the meaning of nil, is UTC. It must be
-// the same on every replica, which time.Local is not.
+// WithLocation sets the zone of jobs whose Spec and Location name none. By default, or if loc is nil, it is UTC. The
+// zone must be the same on every replica, which time.Local is not.
 func WithLocation(loc *time.Location) Option { return func(s *Scheduler) { s.location = loc } }
 
-// WithLogger sets where runs, and ticks that did not run, are logged. The default, and the meaning of nil, is nowhere.
+// WithLogger sets where runs, and ticks that did not run, are logged. By default, or if log is nil, nothing is logged.
 func WithLogger(log *zap.Logger) Option { return func(s *Scheduler) { s.log = log } }
 
 // WithHooks sets the hooks that the Scheduler calls.

@@ -121,7 +121,7 @@ func (l *loop) polled(found jobstore.Polled, doubts map[string]int, views []jobs
 	}
 }
 
-// pollEvery bounds how long the leader does not notice a node that has lost its state, or a setting that nodes could not publish.
+// pollEvery bounds how long a node that has lost its state, or a setting that nodes could not publish, goes unnoticed.
 // It must be shorter than the pause between two nodes in a rolling restart. Otherwise a majority would lose its state.
 func (s *Scheduler) pollEvery() time.Duration {
 	return min(s.elector.Locker().Settings().MaxTTL/3, maxPoll)

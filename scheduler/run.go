@@ -26,7 +26,7 @@ const (
 func (r *runner) do(ctx context.Context, a *active) {
 	end := jobmachine.Returned{ID: a.id, State: jobstore.StateFailed, Attempt: a.Attempt}
 	err := errGoexit
-	defer func() { // also if the job's Run calls Goexit
+	defer func() { // even if the job's Run calls Goexit
 		a.cancel(nil)
 		if end.CutOff && a.job.AtLeastOnce {
 			end.State = jobstore.StateInterrupted

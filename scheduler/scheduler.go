@@ -18,8 +18,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// Scheduler runs jobs while its process leads. Its methods are safe for concurrent use, also from inside runs. A run that
-// calls Shutdown waits for itself.
+// Scheduler runs jobs while its process leads. Its methods are safe for concurrent use, even from inside runs. A run
+// that calls Shutdown waits for itself.
 type Scheduler struct {
 	elector    *election.Elector
 	store      *jobstore.Store

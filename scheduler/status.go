@@ -25,9 +25,9 @@ type Status struct {
 	// It is "none" if this process does not have the job, and empty if they are the same.
 	Own string
 
-	// Reason says why the newest tick that did not run did not, or why the newest run is lost. ReasonTick is that tick. Both
-	// are empty if a newer tick ran. A Reason without a ReasonTick says why the nodes' state of the job cannot be read:
-	// nothing else is known then.
+	// Reason says why the newest tick without a run was not run, or why the newest run is lost. ReasonTick is that
+	// tick. Both are empty if a newer tick ran. A Reason without a ReasonTick says why the nodes' state of the job
+	// cannot be read: nothing else is known then.
 	Reason     string
 	ReasonTick time.Time
 

@@ -72,8 +72,8 @@ func (l *loop) dispatch(now time.Time) time.Duration {
 	return l.agenda[0].wake.Sub(now)
 }
 
-// collect returns a batch of writes that are due. It looks at as many jobs as one call can write. Half of them may come from the
-// ready queue, so that neither new jobs nor too many ticks hold up the other.
+// collect returns a batch of writes that are due. It looks at as many jobs as one call can write. Half of them may come
+// from the ready queue, so that new jobs and ticks do not hold each other up.
 func (l *loop) collect(now time.Time) batch {
 	var b batch
 	for i := range jobstore.MaxJobs {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// first is the start of a server's first reply, if it explains why the server closes the connection after it. A client
-// that takes that reply for an answer to its command loses it, and reports only that the connection was closed.
+// first is the start of a server's first reply, if that explains why the server then closes the connection. A client
+// that takes this reply for the answer to its command loses it, and reports only that the connection was closed.
 type first struct {
 	plain bool   // the connection does not use TLS
 	heard bool   // something was received

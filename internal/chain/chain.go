@@ -1,4 +1,4 @@
-// Package chain makes one function of two that both want to be called. A nil function is not called, and two of them
+// Package chain combines two functions into one that calls both. A nil function is not called, and two nil functions
 // stay nil.
 package chain
 

@@ -1,4 +1,4 @@
-// Package fresh lets many who ask share what one of them reads.
+// Package fresh lets many callers share what one of them reads.
 package fresh
 
 import (
@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Value is read by whoever asks first, while the others wait for that, and is given to all who ask within For after it.
-// It starts nothing. Read gets what was read last, and a context that does not end with the one who happened to ask,
-// so it must have an end of its own.
+// Value is read by the first caller of Get while the others wait. Whoever calls Get within For after the read gets the
+// same value. Value starts no goroutine. Read gets what was read last, and a context that does not end with the
+// caller's, so Read must end by itself.
 type Value[T any] struct {
 	For  time.Duration
 	Read func(ctx context.Context, last T) T
@@ -18,10 +18,10 @@ type Value[T any] struct {
 	value   T
 	until   time.Time     // while it is fresh
 	reading chan struct{} // closed when the read under way is over; nil: there is none
-	expired bool          // since that began
+	expired bool          // Expire was called since the last read began
 }
 
-// Get returns the value, and until when it is fresh. An error says why ctx has ended first.
+// Get returns the value, and until when it is fresh. The error is the cause of ctx, if ctx ends first.
 func (v *Value[T]) Get(ctx context.Context) (T, time.Time, error) {
 	for {
 		v.mu.Lock()
@@ -45,7 +45,7 @@ func (v *Value[T]) Get(ctx context.Context) (T, time.Time, error) {
 	}
 }
 
-// read lets those who wait go on also where Read panics: then one of them reads.
+// read lets the waiting callers go on even if Read panics: then one of them reads.
 func (v *Value[T]) read(ctx context.Context, last T) (value T, until time.Time) {
 	value = last
 	defer func() {
@@ -59,7 +59,7 @@ func (v *Value[T]) read(ctx context.Context, last T) (value T, until time.Time) 
 	return value, time.Now().Add(v.For)
 }
 
-// Expire has the next one who asks read, also where a read is under way that began before.
+// Expire makes the next caller of Get read again, even if an earlier read is still under way.
 func (v *Value[T]) Expire() {
 	v.mu.Lock()
 	defer v.mu.Unlock()

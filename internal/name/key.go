@@ -2,8 +2,8 @@ package name
 
 import "strings"
 
-// Key is the key of what the nodes keep of one kind for an election, as in {prefix}:terms:billing. It lies in the slot of
-// the prefix's other keys.
+// Key returns the key under which the nodes keep one kind of data for an election, as in {prefix}:terms:billing. It is
+// in the same slot as the prefix's other keys.
 func Key(prefix, kind, election string) string {
 	return "{" + prefix + "}:" + kind + ":" + Escape(election)
 }

@@ -1,4 +1,5 @@
-// Package name holds the one rule for the names of locks, elections and jobs, and makes keys of the names of elections.
+// Package name holds the one rule for the names of locks, elections and jobs, and makes keys from the names of
+// elections.
 package name
 
 import (
@@ -11,10 +12,10 @@ import (
 const MaxLen = 200
 
 // Check returns an error that names field, value and rule unless value is 1 to MaxLen bytes of
-// valid UTF-8 without control characters, those included that turn the direction of what follows, or end a line.
+// valid UTF-8 without control characters. These include characters that change the direction of text or end a line.
 func Check(field, value string) error { return CheckLen(field, value, MaxLen) }
 
-// CheckLen is Check with another longest length.
+// CheckLen is Check with another limit for the length.
 func CheckLen(field, value string, longest int) error {
 	switch {
 	case value == "":

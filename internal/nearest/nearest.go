@@ -1,4 +1,4 @@
-// Package nearest finds the names that somebody may have meant who has mistyped one.
+// Package nearest finds the names that somebody who mistyped one may have meant.
 package nearest
 
 import (
@@ -13,8 +13,8 @@ const (
 	longest = 200 // bytes of a name that is compared
 )
 
-// Names returns at most three of all that are like the text, the likeliest first: those that differ in a few letters, or only in
-// upper case, or that have it as a part.
+// Names returns at most three of the names in all that resemble text, the likeliest first: those that differ in a few
+// letters, or only in case, or where one contains the other.
 func Names(text string, all []string) []string {
 	type match struct {
 		name string
@@ -43,7 +43,7 @@ func Names(text string, all []string) []string {
 	return names
 }
 
-// Question is "did you mean ...?" with these names; empty if there are none.
+// Question returns "did you mean ...?" with these names, or "" if there are none.
 func Question(names []string) string {
 	var quoted []string
 	for _, name := range names {
@@ -59,7 +59,7 @@ func Question(names []string) string {
 	}
 }
 
-// distance is how many letters have to be added, dropped, replaced, or swapped with the next one to make b of a.
+// distance returns how many letters must be added, dropped, replaced, or swapped with the next one to turn a into b.
 func distance(a, b []rune) int {
 	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

@@ -25,7 +25,7 @@ type StillError struct {
 }
 
 func (e *StillError) Error() string {
-	return fmt.Sprintf("its clock stands still at %s, for %v at least", e.At.UTC().Format(time.RFC3339Nano),
+	return fmt.Sprintf("its clock stands still at %s, for at least %v", e.At.UTC().Format(time.RFC3339Nano),
 		e.For.Round(time.Millisecond))
 }
 

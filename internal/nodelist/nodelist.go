@@ -7,8 +7,8 @@ import "strings"
 // an address, and a part of the password like a host.
 //
 // Therefore a list in which only some nodes have a password counts as torn, even if it is intended. That is rare, since
-// nodes of one list are configured alike, and the user can work around it. A part of a password in DNS queries and logs
-// cannot be undone.
+// nodes of one list are configured alike, and the user can work around it. A part of a password that has reached DNS
+// queries and logs cannot be taken back.
 func IsTorn(nodes []string) bool {
 	credentials, scheme := 0, false
 	for _, node := range nodes {

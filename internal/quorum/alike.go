@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// A single node may say anything. Its statement counts if enough nodes make it that a majority may know it: nodes that
+// A single node may say anything. A statement counts if so many nodes make it that a majority may know it: nodes that
 // have not answered, or have lost their state, may have known it, too.
 
 // Enough returns how many of the collected nodes must agree on something that a majority may know. collected counts the

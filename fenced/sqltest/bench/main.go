@@ -1,7 +1,7 @@
 //go:build unix
 
-// Bench measures what a fenced transaction costs beside a transaction with one upsert, on a PostgreSQL that it starts with its
-// default settings. It exits with status 1 if a requirement is missed.
+// Bench measures what a fenced transaction costs compared with a transaction with one upsert, on a PostgreSQL that it
+// starts with its default settings. It exits with status 1 if a requirement is missed.
 package main
 
 import (

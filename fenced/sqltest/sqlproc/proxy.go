@@ -40,7 +40,7 @@ type Proxy struct {
 	lost  int
 }
 
-// NewProxy opens a proxy before a server.
+// NewProxy opens a proxy in front of a server.
 func NewProxy(server string) (*Proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -64,7 +64,7 @@ func (p *Proxy) LoseNext(loss Loss) {
 	p.loss = loss
 }
 
-// Lost returns how many were.
+// Lost returns how many COMMITs were lost.
 func (p *Proxy) Lost() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -40,11 +40,11 @@ type Server struct {
 // Addr returns host:port.
 func (s *Server) Addr() string { return s.addr }
 
-// DSN returns the data source name of the server, or of a proxy before it.
+// DSN returns the data source name of the server, or of a proxy in front of it.
 func (s *Server) DSN(addr string) string { return s.dsn(addr) }
 
-// newServer makes the folder of a server that runs as the first of these users that exists, if we are root: then a server
-// refuses to run as we do.
+// newServer makes the folder of a server. If this process is root, the server runs as the first of these users that
+// exists, because it refuses to run as root.
 func newServer(name string, users ...string) (*Server, error) {
 	dir, err := os.MkdirTemp("", name)
 	if err != nil {
@@ -67,7 +67,7 @@ func newServer(name string, users ...string) (*Server, error) {
 		s.login = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 		return s, nil
 	}
-	return nil, errors.Join(fmt.Errorf("there is none of the users %q", users), os.RemoveAll(dir))
+	return nil, errors.Join(fmt.Errorf("none of the users %q exists", users), os.RemoveAll(dir))
 }
 
 // command prepares a program that runs as the server's user in its folder.
@@ -158,8 +158,8 @@ func (s *Server) answers(ctx context.Context) (err error) {
 	}
 }
 
-// Kill ends the server without a farewell, and waits. PostgreSQL gets SIGQUIT, upon which it ends at once and recovers at the next
-// start: its children would outlive a SIGKILL for a moment.
+// Kill ends the server without a clean shutdown, and waits. It sends SIGQUIT, upon which PostgreSQL ends at once and
+// recovers at the next start: its children would outlive a SIGKILL for a moment.
 func (s *Server) Kill() error {
 	if s.cmd == nil {
 		return nil
