@@ -133,7 +133,7 @@ func run(ctx context.Context, only []string, divisor int, file string) (missed b
 		}
 		err = errors.Join(err, record(file, on, time.Now(), b.report.rows))
 	}
-	return b.report.conclude(), err
+	return b.report.summarize(), err
 }
 
 // measure runs a row and closes its peers and clusters.

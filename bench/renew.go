@@ -34,7 +34,7 @@ func (b *bench) renew(ctx context.Context) {
 	var extended atomic.Int64
 	last := make(chan struct{}, 1)
 	once := redlock.WithAutoExtend(redlock.Extension{
-		Every: renewEvery, Max: 1, Told: func(_ int, took time.Duration, err error) {
+		Every: renewEvery, Max: 1, Extended: func(_ int, took time.Duration, err error) {
 			now := time.Now()
 			i := extended.Add(1)
 			spans[i-1] = span{now.Add(-took), now}

@@ -113,7 +113,7 @@ func (r *report) end() {
 	}
 }
 
-func (r *report) conclude() (missed bool) {
+func (r *report) summarize() (missed bool) {
 	fmt.Println()
 	for _, text := range r.missed {
 		fmt.Println("MISSED", text)

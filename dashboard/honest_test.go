@@ -209,7 +209,7 @@ func TestPage_ShowsErrorsBesideTheirJobsAndFailuresOnly(t *testing.T) {
 	})
 }
 
-func TestPage_ListsTheReplicasThatWereHeardOf(t *testing.T) {
+func TestPage_ListsTheReplicasThatHaveLed(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		if err := s.leader.Stop(); err != nil {
 			t.Fatal(err)

@@ -71,11 +71,11 @@ func (e *Elector) acquire(
 	defer cancel(nil)
 	defer e.endUnneeded(ctx, cancel)()
 	return e.locker.Acquire(ctx, LockName(e.name), redlock.WithLeaseTTL(e.config.ttl),
-		redlock.WithValueFunc(e.config.announce), redlock.WithYield(e.config.standby),
+		redlock.WithValueFunc(e.config.announce), redlock.WithHeadStart(e.config.standby),
 		redlock.WithBackoff(e.config.backoff.Min, e.config.backoff.Max), redlock.WithAttempts(attempted),
 		redlock.WithAutoExtend(redlock.Extension{
 			Every: e.config.every, Attempts: e.config.attempts,
-			Told: func(attempts int, took time.Duration, err error) {
+			Extended: func(attempts int, took time.Duration, err error) {
 				select {
 				case renewals <- renewal{attempts, took, err}:
 				default: // a hook holds up the loop, which misses this result

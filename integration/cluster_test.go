@@ -153,7 +153,7 @@ func (c *cluster) await(what string, match func(integration.Event) bool) integra
 	defer cancel()
 	began := shared.now()
 	for seen := 0; ; {
-		events, more := c.told(seen)
+		events, more := c.reported(seen)
 		if i := slices.IndexFunc(events, match); i >= 0 {
 			return events[i]
 		}
@@ -168,31 +168,31 @@ func (c *cluster) await(what string, match func(integration.Event) bool) integra
 
 // answering measures how long nodes take to answer a PING, directly and through the links of each replica.
 func (c *cluster) answering() string {
-	var told strings.Builder
+	var text strings.Builder
 	took := func(addr string) {
 		server := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialTimeout: busy, ReadTimeout: busy})
 		began := time.Now()
 		err := errors.Join(server.Ping(context.Background()).Err(), server.Close())
-		fmt.Fprintf(&told, " %v", time.Since(began).Round(10*time.Microsecond))
+		fmt.Fprintf(&text, " %v", time.Since(began).Round(10*time.Microsecond))
 		if err != nil {
-			fmt.Fprintf(&told, " (%v)", err)
+			fmt.Fprintf(&text, " (%v)", err)
 		}
 	}
 	for i, addr := range c.nodes.Addrs() {
-		fmt.Fprintf(&told, "node %d answers in", i)
+		fmt.Fprintf(&text, "node %d answers in", i)
 		took(addr)
 		for _, links := range c.links {
 			if i < len(links) {
 				took(links[i].Addr())
 			}
 		}
-		told.WriteString("; ")
+		text.WriteString("; ")
 	}
-	return told.String()
+	return text.String()
 }
 
-// told returns the events after the first seen ones, and a channel that is closed at the next event.
-func (c *cluster) told(seen int) ([]integration.Event, <-chan struct{}) {
+// reported returns the events after the first seen ones, and a channel that is closed at the next event.
+func (c *cluster) reported(seen int) ([]integration.Event, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.events[seen:]), c.more
@@ -223,7 +223,7 @@ func (c *cluster) inTerm(kind integration.Kind, leader integration.Event) integr
 // endOf returns the stop deadline of the leader's term, and the time when the context of its callback was done, if an
 // event shows it.
 func (c *cluster) endOf(leader integration.Event) (deadline, done time.Duration) {
-	events, _ := c.told(0)
+	events, _ := c.reported(0)
 	for _, e := range events {
 		if e.Replica != leader.Replica || e.Since != leader.Since {
 			continue

@@ -51,8 +51,8 @@ func TestEviction_OfKeysWithATTLCostsNothing(t *testing.T) {
 		if wins := e.rival.stop(); len(wins) > 0 {
 			t.Errorf("somebody else won: %+v", wins)
 		}
-		wantTold(t, &e.own.complaints)
-		wantTold(t, &e.other.complaints)
+		wantReported(t, &e.own.complaints)
+		wantReported(t, &e.other.complaints)
 		release(t, e.lease)
 	})
 }
@@ -63,9 +63,9 @@ func TestEviction_OfAnyKeyCostsAvailabilityAlone(t *testing.T) {
 	t.Parallel()
 	eachEviction(t, []string{"allkeys-lru", "allkeys-random"}, func(t *testing.T, e *eviction) {
 		// Only requests for grants meet a guard. After the loss of the lease, only the rival makes them.
-		heard := &e.own
+		hook := &e.own
 		if len(e.short) > 1 {
-			heard = &e.other
+			hook = &e.other
 		}
 		costs := "eviction: maxmemory-policy is " + e.policy + ": .* it then grants nothing for " + ttl.String()
 		began := time.Now()
@@ -82,7 +82,7 @@ func TestEviction_OfAnyKeyCostsAvailabilityAlone(t *testing.T) {
 				return records.Default.Exists(t, server) && records.Default.GuardBegan(t, server).After(before)
 			})
 			poll(t, "notices of the guard and of its cost", func() bool {
-				return heard.hasGuarded(server.Options().Addr) && len(heard.sorted()) > i
+				return hook.hasGuarded(server.Options().Addr) && len(hook.sorted()) > i
 			})
 			if n := e.status(t, server); n.Guard <= 0 || n.Err != nil || n.Eviction != e.policy {
 				t.Errorf("the node is %+v, want it guarded", n)
@@ -111,7 +111,7 @@ func TestEviction_OfAnyKeyCostsAvailabilityAlone(t *testing.T) {
 				}
 			}
 		}
-		wantTold(t, &heard.complaints, slices.Repeat([]string{costs}, len(e.short))...)
+		wantReported(t, &hook.complaints, slices.Repeat([]string{costs}, len(e.short))...)
 	})
 }
 

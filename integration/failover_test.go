@@ -73,9 +73,9 @@ func TestReplica_IsRefusedUntilItIsPromoted(t *testing.T) {
 	t.Parallel()
 	group, others := startFailover(t), startServers(t, 2)
 	replica := group.Replica().Addr()
-	var told complaints
+	var reported complaints
 	l := lockerOn(t, clients(t, append(others.Addrs(), replica)...),
-		append(guardedOptions, told.option())...)
+		append(guardedOptions, reported.option())...)
 	for range 3 {
 		release(t, acquire(t, l, "x")) // the others are a majority
 	}
@@ -83,7 +83,7 @@ func TestReplica_IsRefusedUntilItIsPromoted(t *testing.T) {
 	if n.Role != "slave" || n.Err == nil || !strings.Contains(n.Err.Error(), "it is a replica") {
 		t.Errorf("the replica is %+v, want it refused as such", n)
 	}
-	wantTold(t, &told, "inspect: .* it is a replica")
+	wantReported(t, &reported, "inspect: .* it is a replica")
 
 	ctx, cancel := context.WithTimeout(t.Context(), promotion)
 	defer cancel()

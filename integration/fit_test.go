@@ -17,10 +17,10 @@ func TestNode_ListedUnderTwoAddressesIsRefusedOnce(t *testing.T) {
 	nodes := startServers(t, 2)
 	link, err := nodes.Node(0).Proxy()
 	must(t, err)
-	var told complaints
+	var reported complaints
 	first, second := nodes.Node(0).Addr(), link.Addr()
 	l := lockerOn(t, clients(t, first, second, nodes.Node(1).Addr()),
-		redlock.WithTTL(shortTTL), redlock.WithNodeTimeout(shortTTL/5), told.option())
+		redlock.WithTTL(shortTTL), redlock.WithNodeTimeout(shortTTL/5), reported.option())
 	for range 2 {
 		release(t, acquire(t, l, "x")) // the two servers are a majority
 	}
@@ -30,7 +30,7 @@ func TestNode_ListedUnderTwoAddressesIsRefusedOnce(t *testing.T) {
 		!refused.MatchString(errors.Join(a, b).Error()) || statuses[2].Err != nil {
 		t.Errorf("the nodes are %+v, want one of the first two refused as the other", statuses)
 	}
-	wantTold(t, &told, "inspect: .*"+refused.String())
+	wantReported(t, &reported, "inspect: .*"+refused.String())
 
 	// Without the other server there is no majority.
 	must(t, nodes.Node(1).Kill())

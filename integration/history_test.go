@@ -62,7 +62,7 @@ type (
 
 func TestCheck_AcceptsWhatMayBe(t *testing.T) {
 	a, b := story{"a", 1, 10, 20}, story{"b", 2, 21, 30}
-	for name, told := range map[string]history{
+	for name, parts := range map[string]history{
 		"nothing": {},
 		"a handover at the instant of the return": {
 			a.tells(at{run: 11, ran: 12, done: 13, ended: 14}), story{"b", 2, 14, 30}.tells(nil),
@@ -91,7 +91,7 @@ func TestCheck_AcceptsWhatMayBe(t *testing.T) {
 			{a.event(run, 10)}, b.tells(nil),
 		},
 	} {
-		if err := integration.Check(slices.Concat(told...), testMargin); err != nil {
+		if err := integration.Check(slices.Concat(parts...), testMargin); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -100,8 +100,8 @@ func TestCheck_AcceptsWhatMayBe(t *testing.T) {
 func TestCheck_FindsWhatMustNotBe(t *testing.T) {
 	a := story{"a", 5, 10, 20}
 	for name, test := range map[string]struct {
-		want string
-		told history
+		want  string
+		parts history
 	}{
 		"two lead at once": {"overlap", history{
 			a.tells(at{done: 13, ended: 13}), story{"b", 6, 12, 30}.tells(nil),
@@ -164,7 +164,7 @@ func TestCheck_FindsWhatMustNotBe(t *testing.T) {
 			a.tells(nil), with(a.event(run, 12), attempt(2)), with(a.event(run, 12), attempt(2)),
 		}},
 	} {
-		events := slices.Concat(test.told...)
+		events := slices.Concat(test.parts...)
 		for range 2 {
 			err := integration.Check(events, testMargin)
 			if err == nil || !strings.HasPrefix(err.Error(), test.want) ||

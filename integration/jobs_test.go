@@ -108,7 +108,7 @@ func runsOf(events []integration.Event) (runs map[time.Time]int, first, last tim
 // wantEachTick checks that each tick from the first to the last that ran has run once, or as often as but says.
 func (c *cluster) wantEachTick(but map[time.Time]int) {
 	c.t.Helper()
-	events, _ := c.told(0)
+	events, _ := c.reported(0)
 	runs, first, last := runsOf(events)
 	for tick := first; !tick.After(last); tick = tick.Add(tickEvery) {
 		want, is := but[tick]

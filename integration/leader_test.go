@@ -105,7 +105,7 @@ func TestStoppedLeader_KnowsWhenItWakesThatItLeadsNoMore(t *testing.T) {
 	if given.Since < over.At {
 		t.Errorf("a callback that was registered after the term started in it: %+v", given)
 	}
-	events, _ := c.told(0)
+	events, _ := c.reported(0)
 	starts := 0
 	for _, e := range events {
 		if e.Kind == integration.LeadBegin && e.Since == leader.Since {

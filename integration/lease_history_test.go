@@ -107,13 +107,13 @@ func (h *leaseHistory) end() {
 	for _, p := range h.contenders {
 		p.kill()
 	}
-	told := make(map[integration.Kind]int)
+	counts := make(map[integration.Kind]int)
 	for _, e := range h.events {
-		told[e.Kind]++
+		counts[e.Kind]++
 	}
-	h.t.Logf("%d contenders told: %v", h.started, told)
-	if told[acquired] < 5 {
-		h.t.Errorf("the lock was acquired %d times, too few to show anything", told[acquired])
+	h.t.Logf("%d contenders counts: %v", h.started, counts)
+	if counts[acquired] < 5 {
+		h.t.Errorf("the lock was acquired %d times, too few to show anything", counts[acquired])
 	}
 	result, info := porcupine.CheckOperationsVerbose(leaseModel, operations(h.events), waitLimit)
 	if result != porcupine.Ok {

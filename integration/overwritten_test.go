@@ -126,7 +126,7 @@ func (c *cluster) overwrite(how records.Overwriting, overwritten int) (stop func
 // wantOnTime checks that the runs since then started on time, allowing for a busy machine.
 func (c *cluster) wantOnTime(since time.Duration) {
 	c.t.Helper()
-	events, _ := c.told(0)
+	events, _ := c.reported(0)
 	var latest time.Duration
 	for _, e := range events {
 		if e.Kind != integration.RunBegin || e.At < since {

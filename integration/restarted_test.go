@@ -57,7 +57,7 @@ func (c *cluster) accounted(last time.Time) (notRun []time.Time) {
 	must(c.t, err)
 	status, err := s.Status(c.t.Context(), jobName)
 	must(c.t, err)
-	events, _ := c.told(0)
+	events, _ := c.reported(0)
 	runs, first, _ := runsOf(events)
 	missed := 0
 	for tick := first; !tick.After(last); tick = tick.Add(tickEvery) {

@@ -70,8 +70,8 @@ func TestRights_AreEnoughAndNoneTooMany(t *testing.T) {
 	nodes := startNodes(t, 1)
 	for i, right := range append([]string{"none"}, rights(t)...) {
 		t.Run("without "+right, func(t *testing.T) {
-			told, spare := spares[right]
-			lack{right, spare, told, nil}.check(t, nodes, fmt.Sprint("user", i))
+			reported, spare := spares[right]
+			lack{right, spare, reported, nil}.check(t, nodes, fmt.Sprint("user", i))
 		})
 	}
 	t.Run("with the number of a database", func(t *testing.T) {
@@ -91,17 +91,17 @@ func TestRights_AreEnoughAndNoneTooMany(t *testing.T) {
 		want.Err(t, take("numbered"), redlock.ErrGuarded) // the database is new
 	})
 	t.Run("without +info but with consent", func(t *testing.T) {
-		told := []string{"inspect: INFO is not permitted"}
-		lack{"+info", true, told, []redlock.Option{redlock.WithUnseenRestarts()}}.check(t, nodes, "consenting")
+		reported := []string{"inspect: INFO is not permitted"}
+		lack{"+info", true, reported, []redlock.Option{redlock.WithUnseenRestarts()}}.check(t, nodes, "consenting")
 	})
 }
 
 // lack is a right that a user does not have.
 type lack struct {
-	right string
-	works bool     // everything works without it
-	told  []string // reported by the hook, if everything works
-	opts  []redlock.Option
+	right    string
+	works    bool     // everything works without it
+	reported []string // reported by the hook, if everything works
+	opts     []redlock.Option
 }
 
 func (c lack) check(t *testing.T, nodes *redisproc.Cluster, user string) {
@@ -113,9 +113,9 @@ func (c lack) check(t *testing.T, nodes *redisproc.Cluster, user string) {
 	records.Default.Unused(t, server)
 	records.Default.Fill(t, "old", 200, "", -24*time.Hour, server)
 	before := calls(t, server, "eval")
-	var told complaints
-	l := lockerAs(t, user, "pw", nodes, append(c.opts, told.option())...)
-	err := useAll(t, l, server, &told, user)
+	var reported complaints
+	l := lockerAs(t, user, "pw", nodes, append(c.opts, reported.option())...)
+	err := useAll(t, l, server, &reported, user)
 
 	if asked := denials(t, server, user) > 0; asked == (c.right == "none") {
 		t.Errorf("it asked for what it may not: %v", asked)
@@ -129,7 +129,7 @@ func (c lack) check(t *testing.T, nodes *redisproc.Cluster, user string) {
 	if err != nil {
 		t.Errorf("it does not work: %v", err)
 	}
-	wantTold(t, &told, c.told...)
+	wantReported(t, &reported, c.reported...)
 	if twice := calls(t, server, "eval")-before > 1; twice != (c.right == "+script|load") {
 		t.Errorf("more than one script was sent on its own: %v", twice)
 	}
@@ -139,7 +139,7 @@ func (c lack) check(t *testing.T, nodes *redisproc.Cluster, user string) {
 }
 
 // useAll does everything that a Locker can ask a node for.
-func useAll(t *testing.T, l *redlock.Locker, server *redis.Client, told *complaints, user string) error {
+func useAll(t *testing.T, l *redlock.Locker, server *redis.Client, reported *complaints, user string) error {
 	t.Helper()
 	ctx := t.Context()
 	var leases []*redlock.Lease
@@ -160,7 +160,7 @@ func useAll(t *testing.T, l *redlock.Locker, server *redis.Client, told *complai
 		return len(channels)
 	}
 	deaf := func() bool {
-		return strings.Contains(strings.Join(told.sorted(), "\n"), "subscribe: ")
+		return strings.Contains(strings.Join(reported.sorted(), "\n"), "subscribe: ")
 	}
 	errs = append(errs, watch(t, l, leases[:100], func() bool { return listening() == 100 || deaf() }),
 		watch(t, l, leases[100:], func() bool { return listening() == 101 || deaf() }))

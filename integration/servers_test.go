@@ -198,13 +198,13 @@ func (c *complaints) add(node, op string, err error) {
 	c.all = append(c.all, fmt.Sprintf("%s: %v", op, err))
 }
 
-// wantTold checks that exactly these errors were reported, each once. The patterns are in the order of the errors.
-func wantTold(t *testing.T, told *complaints, patterns ...string) {
+// wantReported checks that exactly these errors were reported, each once. The patterns are in the order of the errors.
+func wantReported(t *testing.T, reported *complaints, patterns ...string) {
 	t.Helper()
-	if !slices.EqualFunc(told.sorted(), patterns, func(told, pattern string) bool {
-		return regexp.MustCompile(pattern).MatchString(told)
+	if !slices.EqualFunc(reported.sorted(), patterns, func(reported, pattern string) bool {
+		return regexp.MustCompile(pattern).MatchString(reported)
 	}) {
-		t.Errorf("told %q, want %q, each once", told.sorted(), patterns)
+		t.Errorf("told %q, want %q, each once", reported.sorted(), patterns)
 	}
 }
 

@@ -53,17 +53,17 @@ func (s *stalls) tell(t *testing.T) {
 func (s *stalls) since(began time.Duration) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var told strings.Builder
-	fmt.Fprintf(&told, "in %v this process stood still for more than %v:", shared.now()-began, standstill)
+	var text strings.Builder
+	fmt.Fprintf(&text, "in %v this process stood still for more than %v:", shared.now()-began, standstill)
 	none := true
 	for _, stall := range s.all {
 		if stall.to > began {
 			none = false
-			fmt.Fprintf(&told, "\nat %v for %v", stall.from, stall.to-stall.from)
+			fmt.Fprintf(&text, "\nat %v for %v", stall.from, stall.to-stall.from)
 		}
 	}
 	if none {
-		told.WriteString(" never")
+		text.WriteString(" never")
 	}
-	return told.String()
+	return text.String()
 }

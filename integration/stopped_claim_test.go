@@ -66,7 +66,7 @@ func stopInClaim(t *testing.T, nodes *redisproc.Cluster, s settings, asked int) 
 		c.wantRecord(tick, scheduler.StateLost, "a", 1)
 		c.wantEachTick(map[time.Time]int{tick: 0})
 	}
-	events, _ := c.told(0)
+	events, _ := c.reported(0)
 	for _, e := range events {
 		if e.Kind == integration.RunBegin && e.Tick.Equal(tick) && e.Replica != "b" {
 			t.Errorf("the tick began on %s: %+v", e.Replica, e)

@@ -38,10 +38,10 @@ func TestLease_IsTheOnlyOneWhereTheServerBehindAConnectionChanges(t *testing.T) 
 			router, err := redisproc.NewRouter(s.route, nodes.Node(0), nodes.Node(1))
 			must(t, err)
 			closeAfter(t, router.Close)
-			var told complaints
+			var reported complaints
 			options := []redlock.Option{redlock.WithTTL(leaseTTL), redlock.WithNodeTimeout(leaseTTL / 4)}
 			behind := trier{who: "behind the proxy", locker: lockerOn(t,
-				clients(t, append([]string{router.Addr()}, nodes.Addrs()[1:]...)...), append(options, told.option())...)}
+				clients(t, append([]string{router.Addr()}, nodes.Addrs()[1:]...)...), append(options, reported.option())...)}
 			direct := trier{who: "direct", locker: lockerOn(t, clients(t, nodes.Addrs()...), options...)}
 
 			least := func() int64 { return min(s.switches.Load(), behind.won.Load(), direct.won.Load()) }
@@ -70,8 +70,8 @@ func TestLease_IsTheOnlyOneWhereTheServerBehindAConnectionChanges(t *testing.T) 
 			for i := range locks {
 				locks[i].judge(t)
 			}
-			if !strings.Contains(strings.Join(told.sorted(), "\n"), "guard: another run of the server") {
-				t.Errorf("the hook did not tell that the server was another one: %q", told.sorted())
+			if !strings.Contains(strings.Join(reported.sorted(), "\n"), "guard: another run of the server") {
+				t.Errorf("the hook did not tell that the server was another one: %q", reported.sorted())
 			}
 		})
 	}

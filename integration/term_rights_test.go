@@ -30,8 +30,8 @@ func TestTermRights_AreEnoughNoneTooManyAndSpare(t *testing.T) {
 			t.Parallel()
 			user := fmt.Sprint("leader", i)
 			setUser(t, server, user, append(rights(t), without(all, right)...))
-			var told complaints
-			e, err := election.New(lockerAs(t, user, "pw", nodes, told.option()), user)
+			var reported complaints
+			e, err := election.New(lockerAs(t, user, "pw", nodes, reported.option()), user)
 			must(t, err)
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
@@ -57,7 +57,7 @@ func TestTermRights_AreEnoughNoneTooManyAndSpare(t *testing.T) {
 			}
 			stop()
 			must(t, <-ended)
-			wantTold(t, &told)
+			wantReported(t, &reported)
 		})
 	}
 }

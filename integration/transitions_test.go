@@ -98,7 +98,7 @@ func (c *contest) play(plan []fall) {
 		}
 	}
 	terms := make(map[time.Duration]bool)
-	events, _ := c.told(0)
+	events, _ := c.reported(0)
 	for _, e := range events {
 		if e.Kind == integration.LeadBegin {
 			terms[e.Since] = true

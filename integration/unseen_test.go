@@ -25,7 +25,7 @@ func TestNodesThatDoNotPermitInfo_AreRefusedUnlessTheCallerAcceptsThem(t *testin
 		}
 	}
 	reason := []string{"scripts may not call INFO", "WithUnseenRestarts"}
-	const told = "inspect: scripts may not call INFO"
+	const reported = "inspect: scripts may not call INFO"
 
 	t.Run("all are refused", func(t *testing.T) {
 		var hook complaints
@@ -44,7 +44,7 @@ func TestNodesThatDoNotPermitInfo_AreRefusedUnlessTheCallerAcceptsThem(t *testin
 		for _, n := range l.Nodes(t.Context()) {
 			want.Text(t, n.Err, reason...)
 		}
-		wantTold(t, &hook, told, told, told)
+		wantReported(t, &hook, reported, reported, reported)
 		if on := records.Default.On(t, "x", servers...); on > 0 {
 			t.Errorf("%d nodes have the lock", on)
 		}
@@ -59,7 +59,7 @@ func TestNodesThatDoNotPermitInfo_AreRefusedUnlessTheCallerAcceptsThem(t *testin
 			t.Error("the lease is on the node that was refused")
 		}
 		release(t, lease)
-		wantTold(t, &hook, told)
+		wantReported(t, &hook, reported)
 	})
 
 	t.Run("accepted", func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestNodesThatDoNotPermitInfo_AreRefusedUnlessTheCallerAcceptsThem(t *testin
 				t.Errorf("the node is %+v", n)
 			}
 		}
-		wantTold(t, &hook, unchecked, unchecked, unchecked)
+		wantReported(t, &hook, unchecked, unchecked, unchecked)
 
 		// A loss of data is still detected.
 		for _, server := range servers {

@@ -28,9 +28,9 @@
 -- Most calls are for one lock and have no flags; some lines below handle that case separately because it is cheaper.
 local t = redis.call('TIME')
 local now, hash, list, flags, sub = t[1] * 1000000 + t[2], KEYS[1], ARGV[1], ARGV[2], string.sub
-local look = flags ~= '' and string.find(flags, 'g', 1, true)
-local blind = flags ~= '' and string.find(flags, 'b', 1, true)
-local silent = false
+local update = flags ~= '' and string.find(flags, 'g', 1, true)
+local anonymous = flags ~= '' and string.find(flags, 'b', 1, true)
+local readonly = false
 
 local fields, n = {'g', ARGV[4]}, 2
 for i = 9, #ARGV, 5 do
@@ -46,7 +46,7 @@ for i = 2, n do
   end
 end
 local found = m == 2 and redis.call('HMGET', hash, 'g', fields[2]) or redis.call('HMGET', hash, unpack(fields))
-local guard, items, texts, changes, open, granting = found[1], {'', false}, {}, nil, look, false
+local guard, items, texts, changes, open, granting = found[1], {'', false}, {}, nil, update, false
 for i = 2, n do
   local record, value = found[i], ARGV[5 * i - 5]
   local deadline = record and tonumber(sub(record, 35, 50))

@@ -18,7 +18,7 @@ type request struct {
 	textOf    func() string // if not nil, makes the text of each attempt
 	extend    *Extension
 	onAttempt func(took time.Duration, err error)
-	yield     time.Duration
+	headStart time.Duration
 	backoff   retry.Backoff // after an attempt that did not learn the holder
 }
 
@@ -51,10 +51,10 @@ func WithAttempts(fn func(took time.Duration, err error)) AcquireOption {
 	return func(r *request) { r.onAttempt = fn }
 }
 
-// WithYield makes [Locker.Acquire] give other callers a head start of d: it delays its first attempt, and each attempt
+// WithHeadStart makes [Locker.Acquire] give other callers a head start of d: it delays its first attempt, and each attempt
 // after the lock becomes free. Too short: it still wins against callers that are slower by more than d. Too long: if
 // nobody else wants the lock, it stays free for that long.
-func WithYield(d time.Duration) AcquireOption { return func(r *request) { r.yield = d } }
+func WithHeadStart(d time.Duration) AcquireOption { return func(r *request) { r.headStart = d } }
 
 // WithBackoff sets the random pause of [Locker.Acquire] after an attempt that did not learn who holds the lock. The
 // pause starts at shortest and doubles with each such attempt in a row, up to longest. The defaults are 5 ms and
@@ -74,9 +74,9 @@ type Extension struct {
 	Attempts int
 	// Max bounds the total number of extensions, after which the lease runs out; no bound if zero.
 	Max int
-	// Told, if not nil, is called after each extension with the number of attempts, their duration and the error, nil
-	// if it succeeded. If the extension lost the lease, Told is called before the lease ends. It must not block.
-	Told func(attempts int, took time.Duration, err error)
+	// Extended, if not nil, is called after each extension with the number of attempts, their duration and the error, nil
+	// if it succeeded. If the extension lost the lease, Extended is called before the lease ends. It must not block.
+	Extended func(attempts int, took time.Duration, err error)
 }
 
 const maxText = 4096
@@ -122,8 +122,8 @@ func (l *Locker) newRequest(lock string, opts []AcquireOption) (request, problem
 	if r.backoff.Min <= 0 || r.backoff.Max < r.backoff.Min {
 		found.add("backoff must have 0 < shortest <= longest, got %v and %v", r.backoff.Min, r.backoff.Max)
 	}
-	if r.yield < 0 {
-		found.add("yield %v must not be negative", r.yield)
+	if r.headStart < 0 {
+		found.add("head start %v must not be negative", r.headStart)
 	}
 	if r.extend != nil {
 		e := *r.extend // the caller may share its value

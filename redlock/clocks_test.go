@@ -61,7 +61,7 @@ func TestSuspension_IsLearnedFromTheNodes(t *testing.T) {
 	})
 }
 
-func TestClockJump_IsToldAndCountsAgainAfterMaxTTL(t *testing.T) {
+func TestClockJump_IsReportedAndCountsAgainAfterMaxTTL(t *testing.T) {
 	for name, by := range map[string]time.Duration{"forward": 350 * time.Millisecond, "back": -350 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {

@@ -86,7 +86,7 @@ func (c *contender) contend(ctx context.Context) (*Lease, error) {
 			return nil, fmt.Errorf("redlock: acquire %q: %w: %w", c.name, cause, ErrHeld)
 		}
 	}
-	c.delay(ctx, c.yield)
+	c.delay(ctx, c.headStart)
 	var last error // outcome of the last attempt that was not cut short
 	for {
 		began := time.Now()
@@ -282,32 +282,32 @@ func (c *contender) wait(ctx context.Context, err error) error {
 func (c *contender) pause(err error) time.Duration {
 	switch left := guardLeft(err); {
 	case c.queued && !c.sure:
-		return c.yield + min(time.Duration(1+c.ahead)*apart, confirmAfter) + rand.N(jitter)
+		return c.headStart + min(time.Duration(1+c.ahead)*apart, confirmAfter) + rand.N(jitter)
 	case c.holder != "" && c.position == positionFirst:
 		return 0
 	case c.doubtful && len(c.named) > 0:
 		c.failures++
-		return min(c.heldFor(), c.backoff.After(c.failures)+c.yield)
+		return min(c.heldFor(), c.backoff.After(c.failures)+c.headStart)
 	case c.holder != "":
 		c.failures = 0
 		return c.heldFor()
 	case left > 0:
 		c.failures++
-		return left + c.yield + rand.N(jitter)
+		return left + c.headStart + rand.N(jitter)
 	}
 	c.failures++
 	if !slices.ContainsFunc(c.nodes(), c.isNew) {
 		clear(c.named) // all reachable nodes were asked, and no majority names one holder
 	}
-	return c.backoff.After(c.failures) + c.yield
+	return c.backoff.After(c.failures) + c.headStart
 }
 
 // heldFor returns how long to wait for the known hold to end. If only one node has named the holder, the others are
 // asked sooner.
 func (c *contender) heldFor() time.Duration {
-	end := c.left + c.yield + rand.N(jitter)
+	end := c.left + c.headStart + rand.N(jitter)
 	if !c.sure {
-		return min(end, confirmAfter+rand.N(confirmAfter)+c.yield)
+		return min(end, confirmAfter+rand.N(confirmAfter)+c.headStart)
 	}
 	return end
 }
@@ -325,7 +325,7 @@ func (c *contender) receive(m *message) (pause time.Duration, changed bool) {
 	switch {
 	case m.missed:
 		c.listed = false // a missed message may have removed it from a list
-		return c.yield + rand.N(jitter), true
+		return c.headStart + rand.N(jitter), true
 	case m.ours && (c.listed || c.holder != who):
 		return 0, false // the nodes notify it, or it knows already
 	case m.kind == notifyFailed:
@@ -334,7 +334,7 @@ func (c *contender) receive(m *message) (pause time.Duration, changed bool) {
 		}
 		c.over()
 		c.failures++
-		return c.backoff.After(c.failures) + c.yield, true
+		return c.backoff.After(c.failures) + c.headStart, true
 	case m.position != 1:
 		if c.released == who && c.holder != who {
 			return 0, false // another node has reported this release before
@@ -345,21 +345,21 @@ func (c *contender) receive(m *message) (pause time.Duration, changed bool) {
 		if m.position == 0 {
 			c.owe(m)
 		}
-		return c.yield + apart, true
+		return c.headStart + apart, true
 	}
 	c.owe(m)
 	c.over()
 	c.released, c.failures = who, 0
-	if c.yield == 0 {
+	if c.headStart == 0 {
 		c.position = positionNone // usually granted; nodes that get the release later must not keep it listed
 	}
-	return c.yield, true
+	return c.headStart, true
 }
 
 // owe makes sure that the next process is notified if this one was first in the list but does not take the lock. With a
-// yield it forwards the message at once; otherwise it does so only if this call ends without the lock.
+// head start it forwards the message at once; otherwise it does so only if this call ends without the lock.
 func (c *contender) owe(m *message) {
-	if c.yield > 0 {
+	if c.headStart > 0 {
 		c.locker.forward(m)
 	} else if len(c.owed) < maxMessages {
 		c.owed = append(c.owed, m)

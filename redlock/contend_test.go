@@ -192,7 +192,7 @@ func TestAcquire_TellsOfItsAttempts(t *testing.T) {
 	})
 }
 
-// Of two callers that wait for the same lock, the one that yields gets it only if nobody else wants it.
+// Of two callers that wait for the same lock, the one that gives a head start gets it only if nobody else wants it.
 func TestAcquire_LetsOthersGoFirst(t *testing.T) {
 	for name, free := range map[string]func(t *testing.T, lease *redlock.Lease){
 		"released": func(t *testing.T, lease *redlock.Lease) {
@@ -204,7 +204,7 @@ func TestAcquire_LetsOthersGoFirst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-				const yield = 2 * time.Second
+				const headStart = 2 * time.Second
 				l, _ := c.Locker()
 				var waiting sync.WaitGroup
 				won := make(chan string, 2)
@@ -225,8 +225,8 @@ func TestAcquire_LetsOthersGoFirst(t *testing.T) {
 				}
 				for range 2 {
 					lease := mustAcquire(t, l, "x")
-					wait("yields", redlock.WithYield(yield))
-					time.Sleep(yield + time.Second) // it waits for the lock
+					wait("gives a head start", redlock.WithHeadStart(headStart))
+					time.Sleep(headStart + time.Second) // it waits for the lock
 					wait("other")
 					time.Sleep(time.Second)
 					free(t, lease)
@@ -234,8 +234,8 @@ func TestAcquire_LetsOthersGoFirst(t *testing.T) {
 						t.Errorf("first %s", first)
 					}
 					released := bubble.Took(func() { <-won }) - ttl/4
-					if released < yield || released > yield+time.Second {
-						t.Errorf("the one who yields had it %v after the other one's release", released)
+					if released < headStart || released > headStart+time.Second {
+						t.Errorf("the one that gives a head start had it %v after the other one's release", released)
 					}
 					waiting.Wait()
 				}
@@ -244,13 +244,13 @@ func TestAcquire_LetsOthersGoFirst(t *testing.T) {
 	}
 }
 
-func TestAcquire_ThatYieldsEndsWithClose(t *testing.T) {
+func TestAcquire_WithAHeadStartEndsWithClose(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()
 		warmUp(t, l)
 		time.AfterFunc(time.Second, func() { _ = l.Close(context.WithoutCancel(t.Context())) })
 		var err error
-		d := bubble.Took(func() { _, err = l.Acquire(t.Context(), "x", redlock.WithYield(ttl)) })
+		d := bubble.Took(func() { _, err = l.Acquire(t.Context(), "x", redlock.WithHeadStart(ttl)) })
 		if !errors.Is(err, redlock.ErrClosed) || d > time.Second {
 			t.Errorf("after %v: %v", d, err)
 		}
@@ -294,7 +294,7 @@ func TestAcquire_EndedInItsFirstAttemptSaysWhy(t *testing.T) {
 }
 
 // The first node is guarded and grants nothing. Waiters still learn of each grant, and do not ask again.
-func TestContend_GrantsAreToldBesideAGuardedFirstNode(t *testing.T) {
+func TestContend_GrantsAreNotifiedBesideAGuardedFirstNode(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		const many, name = 30, "x"
 		holder, _ := c.Locker()

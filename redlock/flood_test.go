@@ -127,7 +127,7 @@ func TestMessages_ThatNobodyWaitsForArePassedOnSoOften(t *testing.T) {
 }
 
 // Somebody who may only read and publish tells waiting processes that a hold has ended, although it has not. Nobody
-// frees it: neither processes that wait for another lock, nor processes that wait for this one and yield, which forward
+// frees it: neither processes that wait for another lock, nor processes that give others a head start on this one, which forward
 // the message at once.
 func TestMessages_EndNoHold(t *testing.T) {
 	for _, waitsFor := range []string{"x", "y"} {
@@ -140,7 +140,7 @@ func TestMessages_EndNoHold(t *testing.T) {
 				waiter, _ := c.Locker()
 				ctx, stop := context.WithCancel(t.Context())
 				var waiting sync.WaitGroup
-				waiting.Go(func() { _, _ = waiter.Acquire(ctx, waitsFor, redlock.WithYield(time.Millisecond)) }) // ends with stop
+				waiting.Go(func() { _, _ = waiter.Acquire(ctx, waitsFor, redlock.WithHeadStart(time.Millisecond)) }) // ends with stop
 				time.Sleep(ttl / 4)
 				var holds []string
 				for i, node := range c.Raw() {

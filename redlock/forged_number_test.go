@@ -39,19 +39,19 @@ func TestForgedNumber_IsThatNodesError(t *testing.T) {
 }
 
 // A hook reports, once a minute, which node has an implausible number, however often that node is asked.
-func TestForgedNumber_IsTold(t *testing.T) {
+func TestForgedNumber_IsReported(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{"the clocks are short of it": 12 * time.Hour, "no record has it": 100 * 365 * 24 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-				told := make(chan string, 100)
+				reported := make(chan string, 100)
 				l, _ := c.Locker(redlock.WithHooks(redlock.Hooks{NodeError: func(node, op string, err error) {
-					told <- fmt.Sprint(node, " ", op, ": ", err)
+					reported <- fmt.Sprint(node, " ", op, ": ", err)
 				}}))
 				changes := make(chan error, 100)
 				defer l.OnNode(func(_ string, err error) { changes <- err })()
 				acquireAndRelease(t, l, "x")
-				if err := l.Nodes(t.Context())[0].Number; err != nil || len(told) > 0 {
-					t.Errorf("before: %v, %d calls", err, len(told))
+				if err := l.Nodes(t.Context())[0].Number; err != nil || len(reported) > 0 {
+					t.Errorf("before: %v, %d calls", err, len(reported))
 				}
 				for range 120 {
 					records.Default.SetNumber(t, "x", uint64(time.Now().Add(ahead).UnixMicro()), c.Raw()[0])
@@ -63,11 +63,11 @@ func TestForgedNumber_IsTold(t *testing.T) {
 				if n := nodes[0]; n.Err != nil || n.Number == nil || nodes[1].Number != nil {
 					t.Errorf("it is %+v, another one %+v", n, nodes[1])
 				}
-				if n := len(told); n < 2 || n > 3 {
+				if n := len(reported); n < 2 || n > 3 {
 					t.Errorf("told %d times in two minutes", n)
 				}
-				for len(told) > 0 {
-					if text := <-told; !strings.Contains(text, nodes[0].Addr+" acquire: the number ") {
+				for len(reported) > 0 {
+					if text := <-reported; !strings.Contains(text, nodes[0].Addr+" acquire: the number ") {
 						t.Errorf("told %q", text)
 					}
 				}

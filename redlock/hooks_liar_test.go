@@ -41,17 +41,17 @@ func TestHooks_TellOfOneNodeAtAPace(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-				var told atomic.Int64
+				var reported atomic.Int64
 				l, _ := c.Locker(redlock.WithHooks(redlock.Hooks{
-					NodeError: func(string, string, error) { told.Add(1) },
-					ClockJump: func(string, time.Duration) { told.Add(1) },
+					NodeError: func(string, string, error) { reported.Add(1) },
+					ClockJump: func(string, time.Duration) { reported.Add(1) },
 				}))
 				acquireAndRelease(t, l, "x")
 				c.SetPreHook(0, func(p *server.Peer, cmd string, _ ...string) bool { return answer(p, strings.ToUpper(cmd)) })
 				for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(10 * time.Millisecond) {
 					acquireAndRelease(t, l, "x")
 				}
-				if n := told.Load(); n < 10 || n > 50 {
+				if n := reported.Load(); n < 10 || n > 50 {
 					t.Errorf("the hooks were called %d times in 20 s", n)
 				}
 			})

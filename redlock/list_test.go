@@ -20,7 +20,7 @@ import (
 
 // A release makes only a few of many waiters ask, and the one that takes the lock notifies the next. Nobody waits for a
 // lease to run out, and each waiter gets the lock once.
-func TestAcquire_OfManyWhoWaitFewAreToldOfARelease(t *testing.T) {
+func TestAcquire_OfManyWhoWaitFewAreNotifiedOfARelease(t *testing.T) {
 	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 		const many, hold = 30, 30 * time.Millisecond
 		c.Delay(300 * time.Microsecond)
@@ -78,7 +78,7 @@ func listed(t *testing.T, c *bubble.Cluster, name string, begin ...func()) {
 }
 
 // The first waiters in the list may have stopped waiting. They have the next one notified.
-func TestAcquire_ThatWasGivenUpHasTheNextOneTold(t *testing.T) {
+func TestAcquire_ThatWasGivenUpHasTheNextOneNotified(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		holder, _ := c.Locker()
 		lease := takenOnAll(t, holder, "x")
@@ -172,7 +172,7 @@ func TestAcquire_AfterAReleaseGoesBehindThoseWhoWait(t *testing.T) {
 }
 
 // A waiter that was notified of a release but lost the lock to another process is notified of the next release, too.
-func TestAcquire_WhereAnotherOneTookItIsToldAgain(t *testing.T) {
+func TestAcquire_WhereAnotherOneTookItIsNotifiedAgain(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		holder, _ := c.Locker()
 		lease := takenOnAll(t, holder, "x")

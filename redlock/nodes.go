@@ -180,10 +180,10 @@ func (l *Locker) observeChange(node int, before, after inspection) {
 	switch {
 	case before.identity == after.identity || before.identity == 0 || after.identity == 0:
 	case before.runID != after.runID:
-		l.tellError(node, "guard", fmt.Errorf("another run of the server, %.8s after %.8s: it restarted, or the address now "+
+		l.reportError(node, "guard", fmt.Errorf("another run of the server, %.8s after %.8s: it restarted, or the address now "+
 			"leads to another server", after.runID, before.runID))
 	default:
-		l.tellError(node, "guard", fmt.Errorf("the same run of the server, %.8s, with another replication id: it was promoted, "+
+		l.reportError(node, "guard", fmt.Errorf("the same run of the server, %.8s, with another replication id: it was promoted, "+
 			"its first replica or a backup connected, or the replication backlog was freed", after.runID))
 	}
 }
@@ -219,7 +219,7 @@ func (l *Locker) unfit(node int, n inspection) error {
 	case n.version != "" && older(n.version, oldest):
 		return fmt.Errorf("%w: its version is %s, it must be %s or later", errUnfit, n.version, oldest)
 	case n.identity == 0 && !l.settings.UnseenRestarts && l.settings.RestartGuard:
-		return errBlind
+		return errNoIdentity
 	case n.identity == 0:
 		l.observeDenied(node, "inspect", errors.New("INFO is not permitted or says nothing: role, eviction and version "+
 			"are not checked, and a restart is detected only if the data is gone"))

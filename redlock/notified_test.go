@@ -90,7 +90,7 @@ func TestAcquire_AgainAndAgainByManyAsksLittle(t *testing.T) {
 
 // The first waiter is notified of a release, and its context ends while it asks. Its own attempt is still on the nodes
 // when it has them notify the next one, which has also given up, and so on.
-func TestAcquire_ThatEndsWhileItAsksHasTheNextOneTold(t *testing.T) {
+func TestAcquire_ThatEndsWhileItAsksHasTheNextOneNotified(t *testing.T) {
 	for cut := 200 * time.Microsecond; cut <= time.Millisecond; cut += 200 * time.Microsecond {
 		bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 			c.Delay(300 * time.Microsecond)
@@ -134,7 +134,7 @@ func TestAcquire_ThatEndsWhileItAsksHasTheNextOneTold(t *testing.T) {
 
 // An attempt whose answers came too late looks like a hold. Its context ends before the next attempt, and waiters are
 // notified when it is removed.
-func TestAcquire_IsToldOfTheEndOfAnAttemptThatWasGranted(t *testing.T) {
+func TestAcquire_IsNotifiedOfTheEndOfAnAttemptThatWasGranted(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		failing, links := c.Locker()
 		waiter, _ := c.Locker()

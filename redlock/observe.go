@@ -26,19 +26,19 @@ type observed struct {
 // nodeState is the last observed state of one node.
 type nodeState struct {
 	inspection
-	inspected bool
-	guarded   bool
-	guardTold bool            // guarded, as last reported to the hook
-	failure   [3]string       // latest failure of each kind; empty if none
-	failing   time.Time       // start of the current failures of calls and subscriptions; zero: the last one succeeded
-	away      error           // failure that listeners were notified of; nil: the node works
-	wrong     error           // implausible number that they were notified of; nil: there was none lately
-	longest   time.Duration   // longest lease that its guard knows of
-	number    error           // latest implausible number
-	seen      time.Time       // when it was seen
-	numbers   retry.Pace      // of hook calls for such numbers
-	denied    map[string]bool // operations that the node denies
-	pace      retry.Pace      // of hook calls: the node controls its errors, its clock and its guard
+	inspected     bool
+	guarded       bool
+	guardReported bool            // guarded, as last reported to the hook
+	failure       [3]string       // latest failure of each kind; empty if none
+	failing       time.Time       // start of the current failures of calls and subscriptions; zero: the last one succeeded
+	away          error           // failure that listeners were notified of; nil: the node works
+	wrong         error           // implausible number that they were notified of; nil: there was none lately
+	longest       time.Duration   // longest lease that its guard knows of
+	number        error           // latest implausible number
+	seen          time.Time       // when it was seen
+	numbers       retry.Pace      // of hook calls for such numbers
+	denied        map[string]bool // operations that the node denies
+	pace          retry.Pace      // of hook calls: the node controls its errors, its clock and its guard
 }
 
 // The kinds of failure, which start and end independently.
@@ -57,8 +57,8 @@ func newObserved(nodes int) *observed {
 	return o
 }
 
-// mayTell reports whether a hook may be called for the node. A change that is not reported now may be reported later.
-func (s *nodeState) mayTell() bool { return s.pace.Allow(time.Now()) }
+// mayReport reports whether a hook may be called for the node. A change that is not reported now may be reported later.
+func (s *nodeState) mayReport() bool { return s.pace.Allow(time.Now()) }
 
 // longestLease returns the longest lease that any node knows of now.
 func (o *observed) longestLease() (longest time.Duration) {
@@ -84,7 +84,7 @@ func (l *Locker) see(node int, e quorum.Exchange) {
 		if seen.Slept > 0 {
 			l.clock.Advance(seen.Slept)
 		}
-		if seen.Jumped != 0 && l.settings.hooks.ClockJump != nil && l.observed.change(node, (*nodeState).mayTell) {
+		if seen.Jumped != 0 && l.settings.hooks.ClockJump != nil && l.observed.change(node, (*nodeState).mayReport) {
 			l.settings.hooks.ClockJump(l.quorum.Addr(node), seen.Jumped)
 		}
 	}
@@ -112,9 +112,9 @@ func (l *Locker) seeGrant(node int, a answer) {
 		other = a.Identity != 0 && s.inspected && s.identity != 0 && s.identity != a.Identity
 		begins = guarded && !s.guarded
 		s.guarded = guarded
-		changed := s.guardTold != guarded && s.mayTell()
+		changed := s.guardReported != guarded && s.mayReport()
 		if changed {
-			s.guardTold = guarded
+			s.guardReported = guarded
 		}
 		return changed
 	})
@@ -155,14 +155,14 @@ func (l *Locker) observeFailure(node, kind int, op string, err error) {
 			s.wrong = nil
 			l.observed.signalLocked()
 		}
-		changed := s.failure[kind] != failure && (err == nil || s.mayTell())
+		changed := s.failure[kind] != failure && (err == nil || s.mayReport())
 		if changed {
 			s.failure[kind] = failure
 		}
 		return changed
 	})
 	if changed && err != nil {
-		l.tellError(node, op, err)
+		l.reportError(node, op, err)
 	}
 }
 
@@ -181,7 +181,7 @@ func (l *Locker) observeNumber(node int, op string, err error) {
 		}
 		return s.numbers.Allow(now)
 	}) {
-		l.tellError(node, op, err)
+		l.reportError(node, op, err)
 	}
 }
 
@@ -208,12 +208,12 @@ func noDigits(r rune) rune {
 // observeLongest records leases longer than ours: a node's guard lasts for the longest.
 func (l *Locker) observeLongest(node int, longest time.Duration) {
 	changed := l.observed.change(node, func(s *nodeState) bool {
-		changed := longest != s.longest && longest > l.settings.MaxTTL && s.mayTell()
+		changed := longest != s.longest && longest > l.settings.MaxTTL && s.mayReport()
 		s.longest = longest
 		return changed
 	})
 	if changed {
-		l.tellError(node, "max ttl", fmt.Errorf("%w: leases of up to %v are in use under prefix %q, here max ttl is %v: "+
+		l.reportError(node, "max ttl", fmt.Errorf("%w: leases of up to %v are in use under prefix %q, here max ttl is %v: "+
 			"all users of a prefix must have the same max ttl", ErrConfig, longest, l.settings.KeyPrefix, l.settings.MaxTTL))
 	}
 }
@@ -236,11 +236,11 @@ func (l *Locker) observeDenied(node int, op string, err error) {
 		return changed
 	})
 	if changed {
-		l.tellError(node, op, err)
+		l.reportError(node, op, err)
 	}
 }
 
-func (l *Locker) tellError(node int, op string, err error) {
+func (l *Locker) reportError(node int, op string, err error) {
 	if l.settings.hooks.NodeError != nil {
 		l.settings.hooks.NodeError(l.quorum.Addr(node), op, err)
 	}

@@ -92,7 +92,7 @@ func TestAcquire_ReleaseBesideTheBeginOfAWait(t *testing.T) {
 
 // An attempt whose replies were lost has set the lock on all nodes. Until it is removed, it looks like a lease, and
 // others wait for its end.
-func TestAcquire_IsToldOfTheEndOfAFailedAttempt(t *testing.T) {
+func TestAcquire_IsNotifiedOfTheEndOfAFailedAttempt(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		failing, process := c.Locker()
 		waiter, _ := c.Locker()

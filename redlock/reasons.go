@@ -40,12 +40,12 @@ func (e listError) Error() string {
 }
 
 var (
-	errGone      = errors.New("not locked")
-	errQueued    = errors.New("free, but others wait for it")
-	errUnfit     = errors.New("not fit to be a node")
-	errLate      = errors.New("the request came too late and did nothing")
-	errFirstSeen = errors.New("this is its first answer about this lease: its clock may have been set back")
-	errBlind     = errors.New("scripts may not call INFO, so a restart of the server could not be detected: permit it " +
+	errNotLocked  = errors.New("not locked")
+	errQueued     = errors.New("free, but others wait for it")
+	errUnfit      = errors.New("not fit to be a node")
+	errLate       = errors.New("the request came too late and did nothing")
+	errFirstSeen  = errors.New("this is its first answer about this lease: its clock may have been set back")
+	errNoIdentity = errors.New("scripts may not call INFO, so a restart of the server could not be detected: permit it " +
 		"(ACL +info), or accept such nodes with WithUnseenRestarts")
 )
 
@@ -56,7 +56,7 @@ func isUnknown(err error) bool {
 
 // isRefusal reports whether the node says that it did nothing.
 func isRefusal(err error) bool {
-	if errors.Is(err, errUnfit) || errors.Is(err, errLate) || errors.Is(err, errBlind) || isRecordError(err) || isDenied(err) {
+	if errors.Is(err, errUnfit) || errors.Is(err, errLate) || errors.Is(err, errNoIdentity) || isRecordError(err) || isDenied(err) {
 		return true
 	}
 	_, guarded := errors.AsType[guardedError](err)
@@ -71,7 +71,7 @@ func isDenied(err error) bool {
 }
 
 // isPermanent reports whether retrying cannot help.
-func isPermanent(err error) bool { return errors.Is(err, errBlind) || refusal.IsPermanent(err) }
+func isPermanent(err error) bool { return errors.Is(err, errNoIdentity) || refusal.IsPermanent(err) }
 
 // isHopeless reports whether so many nodes refuse permanently that no quorum is left.
 func isHopeless(err error, nodes int) bool {

@@ -56,8 +56,8 @@ func (s *Lease) Release(ctx context.Context) error {
 // releasing is one call that releases a lock.
 type releasing struct {
 	field, value string
-	tell         *string // the notification on all nodes but teller
-	teller       int     // the node that uses notifyOver instead; -1: none
+	tell         *string // the notification on all nodes but publisher
+	publisher    int     // the node that uses notifyOver instead; -1: none
 }
 
 func (r *releasing) AppendArgs(node int, args []any) []any {
@@ -65,7 +65,7 @@ func (r *releasing) AppendArgs(node int, args []any) []any {
 }
 
 func (r *releasing) tells(node int) *string {
-	if node == r.teller {
+	if node == r.publisher {
 		return &notifyOver
 	}
 	return r.tell
@@ -88,7 +88,7 @@ func (s *Lease) releaseNodes(ctx context.Context, ended error) error {
 		if a.Err == nil && !a.Value.held && a.Value.number > 0 {
 			l.noteWaiting(s.name, i)
 		}
-		if i == r.teller || a.Value.number > 0 {
+		if i == r.publisher || a.Value.number > 0 {
 			s.follow(r, i, round.Answers())
 		}
 		if errors.Is(a.Err, quorum.ErrClosed) {
@@ -114,15 +114,15 @@ func (s *Lease) releaseNodes(ctx context.Context, ended error) error {
 	return l.failed("release", s.name, answers, untimed, ErrNoQuorum, nil)
 }
 
-// follow keeps the waiting processes of a node notified once it has answered. It follows the teller, and other nodes
-// that list more processes than the teller does.
+// follow keeps the waiting processes of a node notified once it has answered. It follows the publisher, and other nodes
+// that list more processes than the publisher does.
 func (s *Lease) follow(r *releasing, answered int, answers []answer) {
-	if !answers[r.teller].Over {
+	if !answers[r.publisher].Over {
 		return
 	}
 	for i, a := range answers {
-		more := a.Over && a.Value.number > answers[r.teller].Value.number
-		if (i == answered || r.teller == answered) && (i == r.teller || more) {
+		more := a.Over && a.Value.number > answers[r.publisher].Value.number
+		if (i == answered || r.publisher == answered) && (i == r.publisher || more) {
 			s.locker.janitors[i].follow(leftover{field: s.field, value: s.value, tell: r.tells(i)}, a)
 		}
 	}

@@ -65,10 +65,10 @@ func (n *renewer) add(lease *Lease, ext Extension) {
 // that node. Until then the lock looks free on the node, and waiting processes would ask again and again.
 func (n *renewer) addRepair(lease *Lease, ext Extension) {
 	once := Extension{Every: ext.Every, Attempts: 1}
-	if ext.Told != nil {
-		once.Told = func(attempts int, took time.Duration, err error) {
+	if ext.Extended != nil {
+		once.Extended = func(attempts int, took time.Duration, err error) {
 			if errors.Is(err, ErrLost) { // after other errors, a regular extension follows
-				ext.Told(attempts, took, err)
+				ext.Extended(attempts, took, err)
 			}
 		}
 	}
@@ -192,8 +192,8 @@ func (n *renewer) plan(r *renewal, err error, now time.Time) (at time.Time, agai
 		pause := retry.Backoff{Min: r.ext.Every / 20, Max: r.ext.Every / 2}
 		return now.Add(min(pause.After(r.attempt), left)), true
 	}
-	if r.ext.Told != nil {
-		r.ext.Told(r.attempt, time.Since(r.began), err)
+	if r.ext.Extended != nil {
+		r.ext.Extended(r.attempt, time.Since(r.began), err)
 	}
 	r.attempt = 0
 	next := r.ext.Every

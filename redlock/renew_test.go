@@ -40,7 +40,7 @@ func TestAutoExtend_TellsOfEachExtension(t *testing.T) {
 		l, process := c.Locker()
 		lease, err := l.TryAcquire(t.Context(), "x", redlock.WithAutoExtend(redlock.Extension{
 			Every: ttl / 3, Attempts: 3,
-			Told: func(attempts int, took time.Duration, err error) { reported <- outcome{attempts, took, err} },
+			Extended: func(attempts int, took time.Duration, err error) { reported <- outcome{attempts, took, err} },
 		}))
 		if err != nil {
 			t.Fatal(err)
@@ -69,7 +69,7 @@ func TestAutoExtend_TellsThatALeaseIsLostBeforeItEnds(t *testing.T) {
 		l, _ := c.Locker()
 		lease, err := l.TryAcquire(t.Context(), "x", redlock.WithAutoExtend(redlock.Extension{
 			Every: ttl / 3, Attempts: 3,
-			Told: func(_ int, _ time.Duration, err error) { reported <- errors.Join(err, held.Load().Context().Err()) },
+			Extended: func(_ int, _ time.Duration, err error) { reported <- errors.Join(err, held.Load().Context().Err()) },
 		}))
 		if err != nil {
 			t.Fatal(err)

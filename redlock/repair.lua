@@ -5,7 +5,7 @@
 -- returns  as acquire; the number is the token
 local t = redis.call('TIME')
 local now, hash, list = t[1] * 1000000 + t[2], KEYS[1], ARGV[1]
-local look, blind, silent = string.find(ARGV[2], 'g', 1, true), string.find(ARGV[2], 'b', 1, true), false
+local update, anonymous, readonly = string.find(ARGV[2], 'g', 1, true), string.find(ARGV[2], 'b', 1, true), false
 local fields, n = {'g'}, 1
 for i = 3, #ARGV, 5 do
   n = n + 1

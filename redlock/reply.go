@@ -106,7 +106,7 @@ func readItem(r *quorum.Reply, code byte, first, second int64) (reply, error) {
 	case 't':
 		return reply{}, errLate
 	case 'b':
-		return reply{}, errBlind
+		return reply{}, errNoIdentity
 	case 'e':
 		err := readError(r)
 		if isRecordError(err) && first == 1 {

@@ -100,7 +100,7 @@ func TestAcquire_BehindProcessesThatHangWhereClocksAreSetBack(t *testing.T) {
 
 // A node whose clock was set back seems to have notified the first waiter later than now. Nobody waits behind that one:
 // it was notified long ago.
-func TestAcquire_AgainWhereTheFirstOneWasToldLaterThanNow(t *testing.T) {
+func TestAcquire_AgainWhereTheFirstOneWasNotifiedLaterThanNow(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		busy, _ := c.Locker()
 		other := newWaiter(c)
@@ -114,7 +114,7 @@ func TestAcquire_AgainWhereTheFirstOneWasToldLaterThanNow(t *testing.T) {
 		}
 		want.Err(t, <-other.ended, context.Canceled)
 		synctest.Wait()
-		records.Default.Told(t, "x", -time.Minute, gone(100), c.Raw()...)
+		records.Default.Notified(t, "x", -time.Minute, gone(100), c.Raw()...)
 		began := time.Now()
 		if _, err := busy.Acquire(t.Context(), "x"); err != nil {
 			t.Error(err)
@@ -125,17 +125,17 @@ func TestAcquire_AgainWhereTheFirstOneWasToldLaterThanNow(t *testing.T) {
 	})
 }
 
-// A node that comes and goes may have published a release that was missed. A caller that yields asks again after its
-// yield, and does not restart the yield each time.
-func TestAcquire_ThatYieldsBesideANodeThatComesAndGoes(t *testing.T) {
-	const yield, often = 500 * time.Millisecond, 200 * time.Millisecond
+// A node that comes and goes may have published a release that was missed. A caller that gives a head start asks again
+// after it, and does not start it again each time.
+func TestAcquire_WithAHeadStartBesideANodeThatComesAndGoes(t *testing.T) {
+	const headStart, often = 500 * time.Millisecond, 200 * time.Millisecond
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		holder, _ := c.Locker()
 		w := newWaiter(c)
 		lease := takenOnAll(t, holder, "x")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		listed(t, c, "x", w.begins(ctx, "x", redlock.WithYield(yield)))
+		listed(t, c, "x", w.begins(ctx, "x", redlock.WithHeadStart(headStart)))
 		last := holder.Order("x")[2]
 		flapping, stop := context.WithCancel(t.Context())
 		var ended sync.WaitGroup
@@ -148,7 +148,7 @@ func TestAcquire_ThatYieldsBesideANodeThatComesAndGoes(t *testing.T) {
 			}
 		})
 		time.Sleep(2 * often)
-		w.hasItSoonAfter(t, lease, 3*yield)
+		w.hasItSoonAfter(t, lease, 3*headStart)
 		stop()
 		ended.Wait()
 	})
@@ -156,14 +156,14 @@ func TestAcquire_ThatYieldsBesideANodeThatComesAndGoes(t *testing.T) {
 
 // A process that was notified of a release but no longer waits has the next one notified. Close waits only a moment for
 // that: the Locker leaves nothing on an unreachable node.
-func TestClose_DoesNotWaitToHaveTheNextOneTold(t *testing.T) {
+func TestClose_DoesNotWaitToHaveTheNextOneNotified(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		const away = 5 * time.Millisecond
 		holder, _ := c.Locker()
 		w := newWaiter(c)
 		lease := takenOnAll(t, holder, "x", redlock.WithAutoExtend(redlock.Extension{}))
 		ctx, cancel := context.WithCancel(t.Context())
-		listed(t, c, "x", w.begins(ctx, "x", redlock.WithYield(time.Second)))
+		listed(t, c, "x", w.begins(ctx, "x", redlock.WithHeadStart(time.Second)))
 		w.links.Delay(away)
 		if err := lease.Release(t.Context()); err != nil {
 			t.Fatal(err)

@@ -112,9 +112,9 @@ func TestAcquire_BehindOneWhoseOrderDiffersFromTheHolders(t *testing.T) {
 		opts []redlock.AcquireOption
 		then func(first *waiter, end context.CancelFunc)
 	}{
-		"hangs":  {nil, func(first *waiter, _ context.CancelFunc) { first.links.Hang() }},
-		"ends":   {nil, func(_ *waiter, end context.CancelFunc) { time.AfterFunc(5*time.Millisecond, end) }},
-		"yields": {[]redlock.AcquireOption{redlock.WithYield(3 * time.Second)}, func(*waiter, context.CancelFunc) {}},
+		"hangs":              {nil, func(first *waiter, _ context.CancelFunc) { first.links.Hang() }},
+		"ends":               {nil, func(_ *waiter, end context.CancelFunc) { time.AfterFunc(5*time.Millisecond, end) }},
+		"gives a head start": {[]redlock.AcquireOption{redlock.WithHeadStart(3 * time.Second)}, func(*waiter, context.CancelFunc) {}},
 	} {
 		t.Run(does, func(t *testing.T) {
 			bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
@@ -211,7 +211,7 @@ func TestAcquire_BehindVeryManyProcessesThatHang(t *testing.T) {
 
 // An attempt that was granted too late looks like a hold. Its failure is published to all that wait for its end, since
 // the first of them may hang.
-func TestAcquire_BehindProcessesThatHangIsToldOfAFailedAttempt(t *testing.T) {
+func TestAcquire_BehindProcessesThatHangIsNotifiedOfAFailedAttempt(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		failing, first, second, next := newWaiter(c), newWaiter(c), newWaiter(c), newWaiter(c)
 		began := time.Now()
@@ -235,7 +235,7 @@ func TestAcquire_BehindProcessesThatHangIsToldOfAFailedAttempt(t *testing.T) {
 }
 
 // A waiter learns of a release by its own process even if no node can notify it.
-func TestAcquire_HearsOfAReleaseByItsOwnProcess(t *testing.T) {
+func TestAcquire_IsNotifiedOfAReleaseByItsOwnProcess(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		for i := range c.N {
 			c.Deny(i, "SUBSCRIBE")

@@ -12,7 +12,7 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-func TestOpen_SpeaksTLSAsItIsTold(t *testing.T) {
+func TestOpen_UsesTLSAsConfigured(t *testing.T) {
 	node := tlsnode.Start(t) // all have the same certificate
 	client := []tls.Certificate{node.Certificate}
 	for name, test := range map[string]struct {

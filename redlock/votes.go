@@ -108,12 +108,12 @@ func (l *Locker) count(answers []answer, timed bool) tally {
 
 // report counts why there were too few votes.
 type report struct {
-	no      int // answered that the lock is not ours
-	guarded int // are guarded: may have lost a lease
-	open    int // have not answered
-	listed  int // are in use with a list of another length
-	blind   int // do not reveal their identity
-	nodes   []NodeError
+	no        int // answered that the lock is not ours
+	guarded   int // are guarded: may have lost a lease
+	open      int // have not answered
+	listed    int // are in use with a list of another length
+	anonymous int // do not reveal their identity
+	nodes     []NodeError
 }
 
 // failed makes the error for a vote without a quorum. Its kind is blocked if answers of no alone prevented the quorum,
@@ -137,7 +137,7 @@ func (l *Locker) failed(op, name string, answers []answer, timed bool, blocked, 
 	switch {
 	case l.size-r.no < l.need:
 		kind = blocked
-	case l.size-r.listed < l.need, l.size-r.blind < l.need:
+	case l.size-r.listed < l.need, l.size-r.anonymous < l.need:
 		kind = ErrConfig
 	case r.guarded > 0 && reachable+r.guarded >= l.need:
 		kind = ErrGuarded
@@ -179,11 +179,11 @@ func (r *report) add(l *Locker, i int, answers []answer) error {
 		if a.Value.queued {
 			return errQueued
 		}
-		return errGone
+		return errNotLocked
 	case errors.Is(a.Err, quorum.ErrNoAnswer):
 		r.open++
-	case errors.Is(a.Err, errBlind):
-		r.blind++
+	case errors.Is(a.Err, errNoIdentity):
+		r.anonymous++
 	}
 	if _, ok := errors.AsType[guardedError](a.Err); ok {
 		r.guarded++

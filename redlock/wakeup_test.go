@@ -40,7 +40,7 @@ func holding(t *testing.T, holder *redlock.Locker) *redlock.Lease {
 }
 
 // In a rolling restart, the two nodes that list a waiter may be the guarded ones, which hold no lock.
-func TestAcquire_IsToldByNodesThatDoNotHoldTheLock(t *testing.T) {
+func TestAcquire_IsNotifiedByNodesThatDoNotHoldTheLock(t *testing.T) {
 	for a := range 5 {
 		for b := range a {
 			bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
@@ -58,7 +58,7 @@ func TestAcquire_IsToldByNodesThatDoNotHoldTheLock(t *testing.T) {
 
 // The first node has published the release, but is slow to grant. The other two, which the release has not reached yet,
 // name the holder again; then they publish it.
-func TestAcquire_IsToldAgainOfAHolderThatWasNamedAgain(t *testing.T) {
+func TestAcquire_IsNotifiedAgainOfAHolderThatWasNamedAgain(t *testing.T) {
 	for first := range 3 {
 		bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 			holder, far := c.Locker()
@@ -78,7 +78,7 @@ func TestAcquire_IsToldAgainOfAHolderThatWasNamedAgain(t *testing.T) {
 }
 
 // Waiters that learn of the release from only one node, because their other node is guarded.
-func TestAcquire_IsToldBesideABrokenSubscription(t *testing.T) {
+func TestAcquire_IsNotifiedBesideABrokenSubscription(t *testing.T) {
 	for guarded := range 3 {
 		for broken := range 3 {
 			if guarded == broken {

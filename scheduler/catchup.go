@@ -31,7 +31,7 @@ const (
 )
 
 // CatchUpNone does not run ticks that are more than a few seconds late.
-func CatchUpNone() CatchUp { return CatchUp{catchUpNone, jobmachine.Fresh} }
+func CatchUpNone() CatchUp { return CatchUp{catchUpNone, jobmachine.LateTolerance} }
 
 // CatchUpLast runs the newest late tick, once, if it is not older than window. The window is at most 366 days. Too
 // short: an outage costs a run. Too long: a run comes when it is of no use any more.

@@ -172,10 +172,10 @@ func (l *loop) advance(e *entry, event jobmachine.Event) (write *jobstore.Write)
 	for _, s := range effects.Start {
 		l.runner.start(e.job, s, max(s.At.Sub(l.clock.latest), 0))
 	}
-	for _, setting := range effects.Obeyed {
+	for _, setting := range effects.Applied {
 		l.reportChange(e.job.Name, setting)
 	}
-	for _, r := range effects.Tell {
+	for _, r := range effects.Report {
 		l.report(e.job.Name, r)
 	}
 	return effects.Write

@@ -22,7 +22,7 @@ func (c *cluster) lie(node int, kind string, at time.Time) {
 }
 
 // That holds for each node, whichever answers last.
-func TestMinority_NothingThatOneNodeHasSetIsObeyed(t *testing.T) {
+func TestMinority_NothingThatOneNodeHasSetIsApplied(t *testing.T) {
 	for node := range 3 {
 		for slow := range 3 {
 			t.Run(fmt.Sprint("node ", node, ", node ", slow, " is slow"), func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestMinority_NothingThatOneNodeHasSetIsObeyed(t *testing.T) {
 
 // A setting that one node claims is from before the other nodes lost their data is ignored too: a leader has read them since, and
 // there was no setting.
-func TestMinority_NothingIsObeyedThatTheOthersAreTooYoungFor(t *testing.T) {
+func TestMinority_NothingIsAppliedThatTheOthersAreTooYoungFor(t *testing.T) {
 	for node := range 3 {
 		t.Run(fmt.Sprint("node ", node), func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
@@ -103,7 +103,7 @@ func TestMinority_NothingIsObeyedThatTheOthersAreTooYoungFor(t *testing.T) {
 
 // A pause that two nodes of three have takes effect while the third one hangs. So does a pause that only one of the two answering
 // nodes has.
-func TestMinority_ASettingThatAMajorityMayHaveIsObeyed(t *testing.T) {
+func TestMinority_ASettingThatAMajorityMayHaveIsApplied(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.add(a.job("job", "* * * * * *", quick))

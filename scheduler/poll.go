@@ -108,14 +108,14 @@ func (l *loop) polled(found jobstore.Polled, doubts map[string]int, views []jobs
 	} else { // the next poll finds the same changes again, but not the doubts
 		maps.Copy(l.polls.doubts, doubts)
 	}
-	for _, node := range found.Heard {
+	for _, node := range found.Serving {
 		l.lacks.answered(node, l.s.pollEvery(), func(e *entry) {
 			if l.entries[e.job.Name] == e { // not removed; a new job of the same name has its own state
 				l.apply(e, jobmachine.Behind{})
 			}
 		})
 	}
-	l.wantFor(found.Unserved, len(found.Heard) < l.s.elector.Locker().Quorum().Majority())
+	l.wantFor(found.Unserved, len(found.Serving) < l.s.elector.Locker().Quorum().Majority())
 	if f := found.Fenced; f != nil && f.Header.Leader.Token <= l.term.Token() { // by an earlier leader
 		l.wantBallot(l.ballot.demands.allows(f.Node))
 	}

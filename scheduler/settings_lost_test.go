@@ -31,7 +31,7 @@ func (c *cluster) losesOnOne(a, b *replica, set func(r *replica, ctx context.Con
 }
 
 // Two nodes of three do not have a pause, and one of these has lost it. The next leader obeys the pause.
-func TestLost_APauseThatOneNodeLostIsObeyed(t *testing.T) {
+func TestLost_APauseThatOneNodeLostIsApplied(t *testing.T) {
 	for _, had := range []bool{false, true} {
 		t.Run(fmt.Sprint("the older data has an older setting: ", had), func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
@@ -136,7 +136,7 @@ func TestLost_ATriggerThatWaitsOutlivesARollingRestart(t *testing.T) {
 
 // A pause is set while the leader drains, on nodes 0 and 1. Node 1 restarts without data, and gets the job again with the end of
 // its run.
-func TestLost_APauseInADrainIsObeyed(t *testing.T) {
+func TestLost_APauseInADrainIsApplied(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		c.opts = []election.Option{election.WithDrainTimeout(5 * time.Minute)}
 		a, b := c.leader("a"), c.replica("b")

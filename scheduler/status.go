@@ -253,7 +253,7 @@ func (st *Status) due(v *jobstore.View, own *job, now time.Time) {
 	if own != nil {
 		timetable.Jitter = own.Jitter // the nodes do not store it
 	}
-	tick := timetable.NewestDue(mark, now.Add(-jobmachine.Fresh))
+	tick := timetable.NewestDue(mark, now.Add(-jobmachine.LateTolerance))
 	if tick.IsZero() {
 		return
 	}

@@ -85,7 +85,7 @@ func TestCore_HandsOverWholeRecords(t *testing.T) {
 	}
 }
 
-func TestCore_HearsOfAnElection(t *testing.T) {
+func TestCore_LogsAnElection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
 		nodes := redlocktest.New(t, 3)

@@ -96,7 +96,7 @@ func TestRun_ACommandThatTheGuardHasKilledHasLostTheLock(t *testing.T) {
 	}
 }
 
-func TestGuard_KillsAtTheLastInstantItWasTold(t *testing.T) {
+func TestWatchdog_KillsAtTheLastInstantItWasSent(t *testing.T) {
 	past, future := sinceBoot()-time.Millisecond, sinceBoot()+time.Hour
 	for name, test := range map[string]struct {
 		told []time.Duration

@@ -101,7 +101,7 @@ func TestGuard_ShowsAForeignOne(t *testing.T) {
 	do := on(c)
 	raw(t, c, "HSET", "{redlock}", nodeguard.Field, hostile)
 	r := do("guard")
-	if !strings.Contains(r.out, "this version did not write the guard") || strings.ContainsFunc(strings.ReplaceAll(r.out, "\n", ""), isObeyed) {
+	if !strings.Contains(r.out, "this version did not write the guard") || strings.ContainsFunc(strings.ReplaceAll(r.out, "\n", ""), isUnsafe) {
 		t.Errorf("%+v", r)
 	}
 }

@@ -112,17 +112,17 @@ func TestDocs_NameCommandsThatAreThere(t *testing.T) {
 }
 
 func TestReadme_HasTheCodesOfTheProgram(t *testing.T) {
-	var told []int
+	var listed []int
 	for _, row := range codeRow.FindAllStringSubmatch(readme(t), -1) {
 		for text := range strings.SplitSeq(row[1], ",") {
 			n, err := strconv.Atoi(strings.TrimSpace(text))
 			if err != nil {
 				t.Fatal(err)
 			}
-			told = append(told, n)
+			listed = append(listed, n)
 		}
 	}
-	if want := []int{0, failed, misused, no, unreachable, unfinished, lostLease, noLease, notRunnable, notFound}; !slices.Equal(told, want) {
-		t.Errorf("the codes are %v, want %v", told, want)
+	if want := []int{0, failed, misused, no, unreachable, unfinished, lostLease, noLease, notRunnable, notFound}; !slices.Equal(listed, want) {
+		t.Errorf("the codes are %v, want %v", listed, want)
 	}
 }

@@ -142,7 +142,7 @@ func (c command) problems(ttl time.Duration) error {
 // acquire takes the lock. extended gets a signal after each extension.
 func (c command) acquire(ctx context.Context, l *redlock.Locker, extended chan<- struct{}) (*redlock.Lease, error) {
 	options := []redlock.AcquireOption{redlock.WithValue(c.value), redlock.WithAutoExtend(redlock.Extension{
-		Told: func(int, time.Duration, error) {
+		Extended: func(int, time.Duration, error) {
 			select {
 			case extended <- struct{}{}:
 			default: // a signal is waiting already

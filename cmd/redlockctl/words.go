@@ -45,7 +45,7 @@ func encode(value any, indent bool) ([]byte, error) {
 	var escaped []byte
 	for _, r := range text.String() {
 		switch {
-		case r == '\n' || !plain.IsObeyed(r):
+		case r == '\n' || !plain.IsUnsafe(r):
 			escaped = append(escaped, string(r)...)
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)

@@ -18,8 +18,8 @@ import (
 // a line separator.
 const hostile = "a\x1b]0;owned\a\x1b[31m\u009b2J\u202egnp.exe\u2066\u200f\U000e0041\u2028\rb\x7f"
 
-// isObeyed reports by Unicode category whether redlockctl must not write a character.
-func isObeyed(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
+// isUnsafe reports by Unicode category whether redlockctl must not write a character.
+func isUnsafe(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
 
 func TestPlain_HasNothingThatATerminalObeys(t *testing.T) {
 	if got := plain.Text("red \x1b[31m\u009b\x7f\tx\u202e\xff ä→"); got != "red ?[31m???x?? ä→" {
@@ -28,11 +28,11 @@ func TestPlain_HasNothingThatATerminalObeys(t *testing.T) {
 	if got := cell("one\ntwo"); got != "one" {
 		t.Errorf("%q", got)
 	}
-	if got := oneLine(errors.New("one\r\ntwo" + hostile)); strings.ContainsFunc(got, isObeyed) || !strings.HasPrefix(got, "one; two") {
+	if got := oneLine(errors.New("one\r\ntwo" + hostile)); strings.ContainsFunc(got, isUnsafe) || !strings.HasPrefix(got, "one; two") {
 		t.Errorf("%q", got)
 	}
 	text, err := encode(map[string]string{"x": hostile}, true)
-	if err != nil || strings.ContainsFunc(strings.ReplaceAll(string(text), "\n", ""), isObeyed) {
+	if err != nil || strings.ContainsFunc(strings.ReplaceAll(string(text), "\n", ""), isUnsafe) {
 		t.Errorf("%q, %v", text, err)
 	}
 	var back map[string]string
@@ -69,7 +69,7 @@ func TestOutput_HasNothingThatATerminalObeys(t *testing.T) {
 		t.Helper()
 		for _, args := range calls {
 			r := do(args...)
-			if strings.ContainsFunc(strings.ReplaceAll(r.out+r.err, "\n", ""), isObeyed) || !strings.Contains(r.out+r.err, "owned") {
+			if strings.ContainsFunc(strings.ReplaceAll(r.out+r.err, "\n", ""), isUnsafe) || !strings.Contains(r.out+r.err, "owned") {
 				t.Errorf("%v: %+v", args, r)
 			}
 		}
@@ -89,7 +89,7 @@ func TestOutput_HasNothingThatATerminalObeys(t *testing.T) {
 	if strings.Contains(r.out, "owned") || !strings.Contains(r.out, "good\n") {
 		t.Errorf("completion: %+v", r)
 	}
-	if r := do("jobs"); strings.ContainsFunc(strings.ReplaceAll(r.out+r.err, "\n", ""), isObeyed) {
+	if r := do("jobs"); strings.ContainsFunc(strings.ReplaceAll(r.out+r.err, "\n", ""), isUnsafe) {
 		t.Errorf("jobs: %+v", r)
 	}
 	// Errors quote a layout of another version.

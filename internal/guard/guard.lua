@@ -1,12 +1,12 @@
 -- guard: check whether this server may have lost what it granted. It is included in the scripts that need it, inline because
 -- a function costs each call of a script a microsecond.
--- needs     now     the server's clock (µs)
---           hash    the key of the prefix
---           guard   its field g, false if there is none
---           list    longest lease of the caller (12 digits, ms) and nodes in its list (3 digits); '' for no guard
---           blind   whether to accept a server that hides its identity
---           look    whether to update the guard's fields even if that could wait
---           silent  whether to leave the guard as it is: only a script that takes locks may start or lengthen one
+-- needs     now        the server's clock (µs)
+--           hash       the key of the prefix
+--           guard      its field g, false if there is none
+--           list       longest lease of the caller (12 digits, ms) and nodes in its list (3 digits); '' for no guard
+--           anonymous  whether to accept a server that hides its identity
+--           update     whether to update the guard's fields even if that could wait
+--           readonly   whether to leave the guard as it is: only a script that takes locks may start or lengthen one
 -- declares  (and updates guard)
 --           refusal nil, or the item of a reply that says why nothing may be granted; reason is its text, if it has one
 --           since   when this guard started (µs, 16 digits)
@@ -30,7 +30,7 @@ if list ~= '' then
       end
       me = at and string.sub(info, at + 1, at + 40)
     end
-    if not me and not blind then
+    if not me and not anonymous then
       refusal = 'b'
     else
       known, id = id and (not me or me == id), me or id or string.rep('-', 40)
@@ -42,7 +42,7 @@ if list ~= '' then
     refusal, reason = 'e', 'the hash has layout ' .. string.match(guard, '^[^ ]*') .. ', this version knows 2'
   elseif not refusal then
     since = known and string.sub(guard, 44, 59)
-    if not known or tonumber(since) > now or string.sub(guard, 78, 93) ~= list or look then
+    if not known or tonumber(since) > now or string.sub(guard, 78, 93) ~= list or update then
       local nodes, ms = string.sub(list, 14, 16), math.floor(now / 1000)
       -- An absurdly long lease is ignored: one wrong number must not guard a node for years.
       local longest, other, used = string.match(guard or '', '(%d+) (%d+) (%d+)$')
@@ -54,7 +54,7 @@ if list ~= '' then
       end
       over = tonumber(since) + kept * 1000
       guard = string.format('2 %s %s %016d %012d %s %013d', id, since, over, kept, nodes, ms)
-      if not silent then
+      if not readonly then
         redis.call('HSET', hash, 'g', guard)
       end
     end

@@ -141,7 +141,7 @@ func (d *draft) why(tick time.Time, waited bool) string {
 	switch {
 	case waited:
 		return ReasonSuperseded
-	case !m.failedSince.IsZero() && !at.Before(m.failedSince.Add(-Fresh)):
+	case !m.failedSince.IsZero() && !at.Before(m.failedSince.Add(-LateTolerance)):
 		return "too few nodes stored it from " + clock(m.failedSince) + " to " + clock(d.due.Now)
 	case !at.After(m.prepared) && m.absence != "":
 		return m.absence

@@ -33,7 +33,7 @@ type draft struct {
 	cancels []string
 	records []jobstore.Record // for the history
 	report  []jobstore.Record
-	obeyed  []Setting
+	applied []Setting
 	settled []string // returned runs whose ends it stores
 	runs    []run
 
@@ -90,7 +90,7 @@ func (d *draft) settings() {
 		d.state.Mark = later(d.state.Mark, set.At())
 	}
 	d.state.Pause, d.changed = set, true
-	d.obeyed = append(d.obeyed, Setting{Setting: set})
+	d.applied = append(d.applied, Setting{Setting: set})
 }
 
 // ends records the runs that have returned.

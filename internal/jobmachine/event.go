@@ -76,11 +76,11 @@ type Drain struct{}
 
 // Effects are what the caller has to do, in the order of the fields.
 type Effects struct {
-	Write  *jobstore.Write // to store; the result comes back as Stored or Failed
-	Cancel []string        // runs to cancel, because another tick takes their place
-	Start  []Start
-	Tell   []jobstore.Record // to report to hooks and the log
-	Obeyed []Setting         // applied settings, to report as well
+	Write   *jobstore.Write // to store; the result comes back as Stored or Failed
+	Cancel  []string        // runs to cancel, because another tick takes their place
+	Start   []Start
+	Report  []jobstore.Record // to report to hooks and the log
+	Applied []Setting         // applied settings, to report as well
 }
 
 // Setting is a trigger, a pause, or the end of a pause.

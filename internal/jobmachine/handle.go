@@ -136,7 +136,7 @@ func (e Stored) apply(m Machine) (Machine, Effects) {
 		m.runs = append(m.runs, run{id: s.Open.ID, start: s.Open.Start})
 		m.spans = append(m.spans, span{id: s.Open.ID, start: s.Open.Start})
 	}
-	return m.wakeAt(e.Now), Effects{Start: d.starts, Tell: d.report, Obeyed: d.obeyed}
+	return m.wakeAt(e.Now), Effects{Start: d.starts, Report: d.report, Applied: d.applied}
 }
 
 func (e Failed) apply(m Machine) (Machine, Effects) {

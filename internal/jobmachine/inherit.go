@@ -45,7 +45,7 @@ func (d *draft) isLate(slot jobstore.Slot) bool {
 	if !slot.Manual {
 		at = d.m.job.StartOf(at)
 	}
-	return at.Before(d.due.Now.Add(-Fresh))
+	return at.Before(d.due.Now.Add(-LateTolerance))
 }
 
 // isTooOld reports whether a slot has waited too long to run for the first time.

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Fresh is how late a run may start without counting as caught up with. A graceful handover, or a call without a quorum, takes no
+// LateTolerance is how late a run may start without counting as caught up with. A graceful handover, or a call without a quorum, takes no
 // longer.
-const Fresh = 5 * time.Second
+const LateTolerance = 5 * time.Second
 
 // early is how long before its tick a run is opened if no other run is under way. It makes up for the round trip and a late timer. No
 // run starts before its tick.

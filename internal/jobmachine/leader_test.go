@@ -88,7 +88,7 @@ func (r *rig) stored() {
 	for _, s := range effects.Start {
 		r.underWay = append(r.underWay, s.Open)
 	}
-	r.started, r.reported = append(r.started, effects.Start...), append(r.reported, effects.Tell...)
+	r.started, r.reported = append(r.started, effects.Start...), append(r.reported, effects.Report...)
 }
 
 func (r *rig) failed() { r.send(jobmachine.Failed{Now: r.now, Retry: r.now}) }

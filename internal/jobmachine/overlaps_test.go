@@ -40,7 +40,7 @@ func TestNext_QueueATickThatWaitsIsNotTooOld(t *testing.T) {
 	for name, overlap := range map[string]jobmachine.Overlap{"queue": jobmachine.Queue, "replace": jobmachine.Replace} {
 		t.Run(name, func(t *testing.T) {
 			j := withOverlap(overlap)
-			j.Schedule, j.CatchUp.Window = until{every(time.Minute), sec(180)}, jobmachine.Fresh
+			j.Schedule, j.CatchUp.Window = until{every(time.Minute), sec(180)}, jobmachine.LateTolerance
 			r := lead(t, j, 60, stateOf(j, 0)).work().want("run 60s")
 			r.at(120).work().want("")
 			r.at(180).work().want("")
@@ -51,7 +51,7 @@ func TestNext_QueueATickThatWaitsIsNotTooOld(t *testing.T) {
 
 func TestNext_QueueAllTicksThatWaitRun(t *testing.T) {
 	j := withOverlap(jobmachine.Queue)
-	j.CatchUp = jobmachine.CatchUp{All: true, Window: jobmachine.Fresh}
+	j.CatchUp = jobmachine.CatchUp{All: true, Window: jobmachine.LateTolerance}
 	r := lead(t, j, 60, stateOf(j, 0)).work().want("run 60s")
 	r.at(240).returns().work().want("run 120s late; ok 60s")
 	r.at(241).returns().work().want("run 180s late; ok 120s")
@@ -62,7 +62,7 @@ func TestNext_QueueAllTicksThatWaitRun(t *testing.T) {
 // The run under way is the previous leader's, and nobody knows its end: later ticks have waited for it.
 func TestNext_QueueTicksWaitForTheRunOfTheLeaderBefore(t *testing.T) {
 	j := withOverlap(jobmachine.Queue)
-	j.CatchUp.Window = jobmachine.Fresh
+	j.CatchUp.Window = jobmachine.LateTolerance
 	state := stateOf(j, 60)
 	state.Open = []jobstore.Open{{Slot: tick(60), ID: "x", Attempt: 1, Tries: 1, Start: sec(60)}}
 	lead(t, j, 150, state).work().want("run 120s late; lost 60s")

@@ -149,7 +149,7 @@ func TestNext_ALargeBacklogTakesFewCallsOfTheSchedule(t *testing.T) {
 
 func TestNext_JitterIsNoDelay(t *testing.T) {
 	j := minutely()
-	j.Jitter, j.CatchUp.Window = 50*time.Second, jobmachine.Fresh
+	j.Jitter, j.CatchUp.Window = 50*time.Second, jobmachine.LateTolerance
 	start := j.StartOf(sec(60))
 	if wait := start.Sub(sec(60)); wait < 10*time.Second {
 		t.Fatalf("the jitter of this tick is %v: use another name", wait)

@@ -21,7 +21,7 @@ func (d *draft) trigger() {
 		d.wait(slot.At)
 		return
 	}
-	d.obeyed = append(d.obeyed, Setting{t, true})
+	d.applied = append(d.applied, Setting{t, true})
 }
 
 // triggerWaits reports whether the trigger is not decided yet.

@@ -74,7 +74,7 @@ func (w *walk) prepare(b jobstore.Basis, left []string) {
 		}
 	}
 	was := w.m
-	if effects := w.send(e); effects.Write != nil || effects.Cancel != nil || effects.Start != nil || effects.Tell != nil {
+	if effects := w.send(e); effects.Write != nil || effects.Cancel != nil || effects.Start != nil || effects.Report != nil {
 		w.fail("Prepared has effects: %+v", effects)
 	}
 	l := &w.leader
@@ -166,13 +166,13 @@ func (w *walk) due() {
 		w.logf("(cancels %v)", effects.Cancel)
 	}
 	if writing || w.now.Before(l.notBefore) {
-		if effects.Write != nil || effects.Cancel != nil || effects.Start != nil || effects.Tell != nil {
+		if effects.Write != nil || effects.Cancel != nil || effects.Start != nil || effects.Report != nil {
 			w.fail("Due has effects although nothing may be written: %+v", effects)
 		}
 		return
 	}
 	l.lazy = time.Time{}
-	if effects.Start != nil || effects.Tell != nil {
+	if effects.Start != nil || effects.Report != nil {
 		w.fail("Due starts or reports something: %+v", effects)
 	}
 	if effects.Write == nil {
@@ -278,7 +278,7 @@ func (w *walk) failed(p *writeUnderWay) {
 	}
 	l.notBefore, l.behind = w.now.Add(50*time.Millisecond+w.upTo(time.Second)), true
 	was := w.m.State()
-	if effects := w.send(jobmachine.Failed{Now: w.now, Retry: l.notBefore}); effects.Start != nil || effects.Tell != nil ||
+	if effects := w.send(jobmachine.Failed{Now: w.now, Retry: l.notBefore}); effects.Start != nil || effects.Report != nil ||
 		effects.Write != nil || effects.Cancel != nil {
 		w.fail("Failed has effects: %+v", effects)
 	}

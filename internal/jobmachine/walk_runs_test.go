@@ -50,15 +50,15 @@ func (w *walk) judgeStored(effects jobmachine.Effects, p *writeUnderWay) {
 	}
 	for _, r := range l.returned {
 		isLast := find(p.was.Open, r.ID) == nil && p.was.Last.ID == r.ID
-		if isLast && !slices.Contains(effects.Tell, p.was.Last) {
+		if isLast && !slices.Contains(effects.Report, p.was.Last) {
 			w.fail("the end of %s is stored, but not reported", r.ID)
 		}
 	}
-	reported := slices.DeleteFunc(slices.Clone(effects.Tell), func(r jobstore.Record) bool { // ends in writes that seemed to fail
+	reported := slices.DeleteFunc(slices.Clone(effects.Report), func(r jobstore.Record) bool { // ends in writes that seemed to fail
 		return r == p.was.Last && w.hasReturned(r.ID) && !slices.Contains(p.write.Ended, r)
 	})
 	if !reflectEqual(reported, p.write.Ended) && len(reported)+len(p.write.Ended) > 0 {
-		w.fail("reported %+v, stored %+v", effects.Tell, p.write.Ended)
+		w.fail("reported %+v, stored %+v", effects.Report, p.write.Ended)
 	}
 	l.returned = slices.DeleteFunc(l.returned, func(r jobmachine.Returned) bool {
 		return slices.ContainsFunc(p.write.Ended, func(e jobstore.Record) bool { return e.ID == r.ID }) ||
@@ -186,7 +186,7 @@ func (w *walk) end(r *activeRun, cutOff bool) {
 		}
 	}
 	l.returned = append(l.returned, e)
-	if effects := w.send(e); effects.Write != nil || effects.Start != nil || effects.Tell != nil || effects.Cancel != nil {
+	if effects := w.send(e); effects.Write != nil || effects.Start != nil || effects.Report != nil || effects.Cancel != nil {
 		w.fail("Returned has effects: %+v", effects)
 	}
 }

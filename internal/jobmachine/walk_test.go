@@ -93,7 +93,7 @@ func (w *walk) drawJob() *jobmachine.Job {
 	w.interval = max(j.Schedule.Next(w.now).Sub(w.now), intervals[j.Plan])
 	j.Overlap = []jobmachine.Overlap{jobmachine.Skip, jobmachine.Queue, jobmachine.Replace, jobmachine.Allow}[w.rng.IntN(4)]
 	j.CatchUp.All = w.chance(40)
-	windows := []time.Duration{jobmachine.Fresh, 30 * time.Second, time.Minute, 10 * time.Minute, time.Hour, 3 * time.Hour}
+	windows := []time.Duration{jobmachine.LateTolerance, 30 * time.Second, time.Minute, 10 * time.Minute, time.Hour, 3 * time.Hour}
 	j.CatchUp.Window = windows[w.rng.IntN(len(windows))]
 	if w.chance(40) {
 		j.Jitter = []time.Duration{w.interval / 3, w.interval, 5 * w.interval}[w.rng.IntN(3)]

@@ -290,7 +290,7 @@ func (j *judgment) judgeOpened(list []come, i int, o *jobstore.Open) {
 	if o.Attempt != 1 || o.Tries != max(j.job.Tries, 1) || o.Token != j.leader.token || o.Replica != j.leader.process {
 		j.fail("a run is opened as %+v", *o)
 	}
-	if o.Late != (late > jobmachine.Fresh) {
+	if o.Late != (late > jobmachine.LateTolerance) {
 		j.fail("late is %v for a tick of %v ago", o.Late, late)
 	}
 	if j.isMixed(t.start) {

@@ -12,8 +12,8 @@ local day = 86400000000 -- µs: this library writes no number of a change that i
 local sub = string.sub
 local t = redis.call('TIME')
 local now, hash, jobs, list = t[1] * 1000000 + t[2], KEYS[1], KEYS[2], ARGV[1]
-local look = true
-local blind, silent = string.find(ARGV[2], 'b', 1, true), string.find(ARGV[2], 's', 1, true)
+local update = true
+local anonymous, readonly = string.find(ARGV[2], 'b', 1, true), string.find(ARGV[2], 's', 1, true)
 local fields = redis.call('HMGET', hash, 'g', ARGV[3])
 local guard, marker = fields[1], fields[2]
 -- include guard

@@ -60,7 +60,7 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 		switch found.Kind {
 		case Present:
 			present = append(present, found)
-		case Left:
+		case Stale:
 			b.Floor = latest(b.Floor, p.Began.Add(Ahead))
 		case None:
 			b.Floor = latest(b.Floor, latest(p.Began.Add(Ahead), p.Floor))

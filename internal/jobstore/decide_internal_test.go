@@ -31,8 +31,8 @@ func TestDecide(t *testing.T) {
 		"the larger ballot":         {[]Promise{node(0, knows(Present, "a", 9)), node(0, knows(Present, "b", 8)), away}, 8, time.Time{}},
 		"two of three, one lost it": {[]Promise{node(0, knows(Present, "a", 9)), node(5, none), node(0, knows(Present, "a", 9))}, 9, time.Time{}},
 		"one knows, one lost it":    {[]Promise{node(0, knows(Present, "a", 9)), node(5, none), away}, 9, at(5).Add(Ahead)},
-		"one knows, one is new":     {[]Promise{node(0, knows(Present, "a", 9)), node(5, knows(Left, "b", 3)), away}, 3, at(5).Add(Ahead)},
-		"both were restarted":       {[]Promise{node(6, knows(Left, "a", 3)), node(5, knows(Left, "a", 4)), away}, 4, at(6).Add(Ahead)},
+		"one knows, one is new":     {[]Promise{node(0, knows(Present, "a", 9)), node(5, knows(Stale, "b", 3)), away}, 3, at(5).Add(Ahead)},
+		"both were restarted":       {[]Promise{node(6, knows(Stale, "a", 3)), node(5, knows(Stale, "a", 4)), away}, 4, at(6).Add(Ahead)},
 		"nobody knows it":           {[]Promise{node(0, none), node(5, none), node(1, none)}, -1, at(5).Add(Ahead)},
 		"it was deleted":            {[]Promise{deleted, node(5, none), away}, -1, at(7)},
 		"one cannot be read":        {[]Promise{node(0, broken), node(0, knows(Present, "a", 9)), node(0, knows(Present, "a", 9))}, 9, time.Time{}},
@@ -78,7 +78,7 @@ func TestDecide_AnOlderState(t *testing.T) {
 	older := Found{Kind: Present, At: At{Ballot: "a", Seq: 1}}
 	newer := Found{Kind: Present, At: At{Ballot: "a", Seq: 2}, State: State{Open: []Open{{ID: "run"}}}}
 	left := older
-	left.Kind = Left
+	left.Kind = Stale
 	away := Promise{Err: quorum.ErrNoAnswer}
 	node := func(f Found) Promise { return Promise{Jobs: []Found{f}} }
 	s := New(Config{Quorum: quorum.New(make([]redis.UniversalClient, 3), make([]string, 3), quorum.Config{})})
@@ -117,11 +117,11 @@ func TestDecide_WhatContradictsAMajority(t *testing.T) {
 		"another mark":               {knows(Present, "b", 5, 3, "three"), "is not the one that a majority has", At{"b", 5}, 9},
 		"a later mark":               {knows(Present, "b", 5, 10, "ten"), "is not the one that a majority has", At{"b", 5}, 9},
 		"another number":             {knows(Present, "b", 99, 3, "three"), "", At{"b", 5}, 9},
-		"another ballot":             {knows(Left, "c", 1, 3, "three"), "", At{"b", 5}, 9},
+		"another ballot":             {knows(Stale, "c", 1, 3, "three"), "", At{"b", 5}, 9},
 		"a later state":              {knows(Present, "b", 6, 10, "ten"), "", At{"b", 5}, 9},
 		"a later state, no new tick": {knows(Present, "b", 6, 9, "an end"), "", At{"b", 6}, 9},
 		"an older state":             {knows(Present, "b", 4, 8, "eight"), "", At{"b", 5}, 9},
-		"of an incarnation before":   {knows(Left, "b", 5, 9, "nine"), "", At{"b", 5}, 9},
+		"of an incarnation before":   {knows(Stale, "b", 5, 9, "nine"), "", At{"b", 5}, 9},
 	} {
 		got, err := s.Decide([]Promise{test.bad, good, away, good, good}, 0)
 		if err != nil || got.At != test.at || !got.State.Mark.Equal(start.Add(time.Duration(test.mark)*time.Second)) {

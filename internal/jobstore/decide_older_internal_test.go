@@ -28,12 +28,12 @@ func TestDecide_RunThatCannotHaveStarted(t *testing.T) {
 		want  At
 	}{
 		"a minority has it":                 {[]Promise{before, opened, before}, At{"a", 1}},
-		"a minority had it":                 {[]Promise{before, knows(Left, "a", 2, "run"), before}, At{"a", 1}},
+		"a minority had it":                 {[]Promise{before, knows(Stale, "a", 2, "run"), before}, At{"a", 1}},
 		"of a later leader":                 {[]Promise{before, knows(Present, "b", 1, "run"), before}, At{"a", 1}},
 		"a majority has it":                 {[]Promise{before, opened, opened}, At{"a", 2}},
 		"one node is away":                  {[]Promise{before, opened, away}, At{"a", 2}},
 		"one node cannot be read":           {[]Promise{before, opened, broken}, At{"a", 2}},
-		"one node has lost its state":       {[]Promise{before, opened, knows(Left, "a", 1)}, At{"a", 2}},
+		"one node has lost its state":       {[]Promise{before, opened, knows(Stale, "a", 1)}, At{"a", 2}},
 		"one node does not know the job":    {[]Promise{before, opened, {Jobs: []Found{{}}}}, At{"a", 2}},
 		"all are different":                 {[]Promise{before, opened, knows(Present, "a", 0)}, At{"a", 2}},
 		"the run was open before":           {[]Promise{knows(Present, "a", 1, "run"), opened, knows(Present, "a", 1, "run")}, At{"a", 2}},

@@ -17,12 +17,12 @@ func TestPrepare_WhatAServerCanLose(t *testing.T) {
 		want string
 	}{
 		"nothing":               {func(*cluster, *miniredis.Miniredis) {}, "present 50s"},
-		"the hash of the locks": {func(_ *cluster, n *miniredis.Miniredis) { n.Del(hash) }, "left 50s"},
+		"the hash of the locks": {func(_ *cluster, n *miniredis.Miniredis) { n.Del(hash) }, "stale 50s"},
 		"the hash of the jobs":  {func(_ *cluster, n *miniredis.Miniredis) { n.Del(jobs) }, "none"},
 		"all":                   {func(_ *cluster, n *miniredis.Miniredis) { n.FlushAll() }, "none"},
-		"its process":           {func(c *cluster, _ *miniredis.Miniredis) { c.Restart(0) }, "left 50s"},
-		"the marker":            {func(_ *cluster, n *miniredis.Miniredis) { n.HDel(hash, "j:x") }, "left 50s"},
-		"the header":            {func(_ *cluster, n *miniredis.Miniredis) { n.HDel(jobs, "") }, "left 50s"},
+		"its process":           {func(c *cluster, _ *miniredis.Miniredis) { c.Restart(0) }, "stale 50s"},
+		"the marker":            {func(_ *cluster, n *miniredis.Miniredis) { n.HDel(hash, "j:x") }, "stale 50s"},
+		"the header":            {func(_ *cluster, n *miniredis.Miniredis) { n.HDel(jobs, "") }, "stale 50s"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			inBubble(t, 1, func(t *testing.T, c *cluster) {

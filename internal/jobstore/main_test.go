@@ -125,7 +125,7 @@ func (c *cluster) known(promises []jobstore.Promise) []string {
 		case p.Jobs[0].Kind == jobstore.None:
 			all = append(all, "none")
 		default:
-			kind := map[jobstore.Kind]string{jobstore.Present: "present", jobstore.Left: "left"}[p.Jobs[0].Kind]
+			kind := map[jobstore.Kind]string{jobstore.Present: "present", jobstore.Stale: "stale"}[p.Jobs[0].Kind]
 			all = append(all, fmt.Sprintf("%s %s", kind, p.Jobs[0].State.Mark.Sub(c.Start)))
 		}
 	}

@@ -35,7 +35,7 @@ func (w *modelWorld) loses(m *model, i int, yield func(modelStep, model)) {
 	var left [modelJobs]modelEntry
 	for job, entry := range n.jobs {
 		if entry.kind() != modelNone {
-			left[job] = modelEntryOf(modelLeft, entry.at())
+			left[job] = modelEntryOf(modelStale, entry.at())
 		}
 	}
 	keeps := w.continues != [modelBallots]uint8{} // otherwise nothing reads the promise in the old header
@@ -46,7 +46,7 @@ func (w *modelWorld) loses(m *model, i int, yield func(modelStep, model)) {
 	lose(modelRestarts, left, kept, n.pause)
 	for _, at := range m.older(i, 0) {
 		back := left
-		back[0] = modelEntryOf(modelLeft, at)
+		back[0] = modelEntryOf(modelStale, at)
 		if !keeps {
 			lose(modelFallsBack, back, 0, 0)
 			continue

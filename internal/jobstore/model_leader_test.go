@@ -25,7 +25,7 @@ func (w *modelWorld) bases(m *model, ballot, job int) (all []modelBasis) {
 			continue
 		}
 		kind, at := k.jobs[job].kind(), k.jobs[job].at()
-		vouches := kind == modelPresent || kind == modelLeft && w.without.tag
+		vouches := kind == modelPresent || kind == modelStale && w.without.tag
 		if vouches {
 			present++
 		} else {

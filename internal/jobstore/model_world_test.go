@@ -62,7 +62,7 @@ type modelKind uint8
 const (
 	modelNone modelKind = iota
 	modelPresent
-	modelLeft
+	modelStale
 )
 
 // modelEntry is a node's entry of a job: its kind, and the position of the write that the node stored.

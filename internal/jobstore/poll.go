@@ -18,7 +18,7 @@ const maxChanges = 100
 type Polled struct {
 	Changed map[string]bool // jobs for which something was set
 	Latest  map[int]int64   // by node: the number of the last change that it has returned; pass it to the next Poll
-	Heard   []int           // nodes that serve the leader
+	Serving []int           // nodes that serve the leader
 	More    bool            // a node may have returned only some of its changes
 
 	Unserved []*UnservedError // of nodes that take part again only under a larger ballot
@@ -61,7 +61,7 @@ func (s *Store) Poll(ctx context.Context, b Ballot, settled bool, latest map[int
 			continue
 		}
 		got++
-		all.Heard = append(all.Heard, i)
+		all.Serving = append(all.Serving, i)
 		if _, known := latest[i]; known && len(a.Value.jobs) == maxChanges {
 			all.More = true
 		}

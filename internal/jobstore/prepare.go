@@ -31,7 +31,7 @@ type Kind int
 const (
 	None    Kind = iota // the node does not know the job
 	Present             // from its present incarnation
-	Left                // from an earlier incarnation
+	Stale               // from an earlier incarnation
 )
 
 // Found is what a node knows of a job.
@@ -196,7 +196,7 @@ func readRaw(r *quorum.Reply) (f raw, err error) {
 	case 'v', 'o':
 		f.kind = Present
 		if code == 'o' {
-			f.kind = Left
+			f.kind = Stale
 		}
 		entry, err := r.Text()
 		if err != nil {

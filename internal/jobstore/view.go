@@ -98,7 +98,7 @@ func (s *Store) view(name string, all []jobAnswer, without []*page, now time.Tim
 		switch t.kind {
 		case None:
 			without = append(without, t.page)
-		case Left: // a node that has lost its state may have an older one, so it has no vote against a newer one
+		case Stale: // a node that has lost its state may have an older one, so it has no vote against a newer one
 			known = append(known, t)
 		case Present:
 			known = append(known, t)

@@ -66,7 +66,7 @@ func TestSleep_IsFoundWhenAQuorumHasMovedAlike(t *testing.T) {
 	}
 }
 
-func TestSleep_IsToldFromJumps(t *testing.T) {
+func TestSleep_IsDistinguishedFromJumps(t *testing.T) {
 	const s = time.Second
 	for name, test := range map[string]func(t *testing.T, w *world){
 		"of different amounts": func(t *testing.T, w *world) {

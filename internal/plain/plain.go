@@ -6,10 +6,10 @@ import (
 	"unicode"
 )
 
-// IsObeyed reports whether a terminal acts on a character or displays the following text in another order. That
+// IsUnsafe reports whether a terminal acts on a character or displays the following text in another order. That
 // includes control characters (C0, C1), format characters (Cf, which has the bidirectional controls), and line and
 // paragraph separators.
-func IsObeyed(r rune) bool {
+func IsUnsafe(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
@@ -17,7 +17,7 @@ func IsObeyed(r rune) bool {
 // UTF-8.
 func Text(text string) string {
 	return strings.Map(func(r rune) rune {
-		if IsObeyed(r) || r == unicode.ReplacementChar {
+		if IsUnsafe(r) || r == unicode.ReplacementChar {
 			return '?'
 		}
 		return r

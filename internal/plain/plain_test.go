@@ -69,7 +69,7 @@ func FuzzError(f *testing.F) {
 	f.Add("ERR unknown command 'auth', with args beginning with: 'locks' 'S3cretPw' ")
 	f.Fuzz(func(t *testing.T, text string) {
 		err := plain.Error(answer(text))
-		if strings.ContainsFunc(err.Error(), plain.IsObeyed) || !utf8.ValidString(err.Error()) {
+		if strings.ContainsFunc(err.Error(), plain.IsUnsafe) || !utf8.ValidString(err.Error()) {
 			t.Errorf("%q became %q", text, err)
 		}
 		if _, args, has := strings.Cut(err.Error(), ", with args beginning with:"); has {

@@ -293,7 +293,7 @@ func TestNode_CallsThatWaitTravelTogether(t *testing.T) {
 	})
 }
 
-func TestNode_ThatForgotTheScriptIsToldAgain(t *testing.T) {
+func TestNode_ThatForgotTheScriptGetsItAgain(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		c.Restart(0) // keeps its data, but no scripts
 		a, err := quorum.AskNode(t.Context(), q, 0, counting())
@@ -304,7 +304,7 @@ func TestNode_ThatForgotTheScriptIsToldAgain(t *testing.T) {
 }
 
 // A node that does not answer in time may be overloaded: it is not sent all scripts each time.
-func TestNode_IsToldTheScriptsOnce(t *testing.T) {
+func TestNode_GetsTheScriptsOnce(t *testing.T) {
 	bubble.RunFresh(t, 1, func(t *testing.T, c *bubble.Cluster) {
 		config := config()
 		look := quorum.NewScript("look", "return '1 1 -'", func(*quorum.Reply) (int64, error) { return 0, nil })

@@ -54,7 +54,7 @@ func TestNode_CallsOfOneNameDoNotTravelTogether(t *testing.T) {
 }
 
 // A node that lacks a script is sent it once, however many calls wait.
-func TestNode_ThatLacksAScriptIsToldItOnceForAll(t *testing.T) {
+func TestNode_ThatLacksAScriptGetsItOnceForAll(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		c.FlushScripts(0)
 		c.Delay(10 * time.Millisecond) // a round trip of 20 ms

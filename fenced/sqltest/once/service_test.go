@@ -22,14 +22,14 @@ type service struct {
 	t        *testing.T
 	settings settings
 	readers  sync.WaitGroup // one for each process that was started; all end with their processes
-	events   chan told
+	events   chan reported
 
 	leader *process // the last one that has said that it leads
 	all    []*process
 }
 
-// told is what a process has told.
-type told struct {
+// reported is an event that a process has reported.
+type reported struct {
 	event
 	by *process
 }
@@ -42,7 +42,7 @@ type process struct {
 
 func startService(t *testing.T, s settings) *service {
 	t.Helper()
-	v := &service{t: t, settings: s, events: make(chan told, 1000)}
+	v := &service{t: t, settings: s, events: make(chan reported, 1000)}
 	for range 3 {
 		v.start()
 	}
@@ -73,7 +73,7 @@ func (v *service) start() {
 			if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 				v.t.Errorf("line %q: %v", lines.Bytes(), err)
 			}
-			v.events <- told{e, p}
+			v.events <- reported{e, p}
 		}
 	})
 }
@@ -96,7 +96,7 @@ func (v *service) close() {
 }
 
 // await handles events until one is as wanted.
-func (v *service) await(what string, wanted func(told) bool) {
+func (v *service) await(what string, wanted func(reported) bool) {
 	v.t.Helper()
 	deadline := time.After(time.Minute)
 	for {
@@ -129,7 +129,7 @@ func (v *service) current() *process {
 		if v.leader != nil {
 			return v.leader
 		}
-		v.await("somebody leads", func(e told) bool { return e.Leads })
+		v.await("somebody leads", func(e reported) bool { return e.Leads })
 	}
 }
 
@@ -143,7 +143,7 @@ func (v *service) order(o order) (*process, bool) {
 		v.t.Fatal(err)
 	}
 	reached := false
-	v.await("a leader "+string(o.Step), func(e told) bool {
+	v.await("a leader "+string(o.Step), func(e reported) bool {
 		reached = e.by == p && e.Step == o.Step
 		return reached || e.Leads && e.by != p
 	})
@@ -171,7 +171,7 @@ func (v *service) stop(at step) bool {
 	if !reached {
 		return false
 	}
-	v.await("another one leads", func(e told) bool { return e.Leads && e.by != p })
+	v.await("another one leads", func(e reported) bool { return e.Leads && e.by != p })
 	<-time.After(ttl / 2) // its first runs are under way, or wait for the one that is stopped
 	must(v.t, p.cmd.Process.Signal(syscall.SIGCONT))
 	return true

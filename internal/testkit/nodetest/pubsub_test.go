@@ -103,7 +103,7 @@ func TestSubscription_FailsWhileTheNodeIsAway(t *testing.T) {
 	})
 }
 
-func TestSubscription_OfAHungProcessHearsLate(t *testing.T) {
+func TestSubscription_OfAHungProcessReceivesLate(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
 		sub := subscribe(t, l)
 		l.Hang()

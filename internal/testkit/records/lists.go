@@ -32,8 +32,8 @@ func (p Prefix) Waiting(t testing.TB, name string, ago time.Duration, who []stri
 	p.writeList(t, name, ' ', ago, who, nodes)
 }
 
-// Told is like Waiting, but the first waiter was told at that time that the lock is free.
-func (p Prefix) Told(t testing.TB, name string, ago time.Duration, who []string, nodes ...*redis.Client) {
+// Notified is like Waiting, but the first waiter was notified at that time that the lock is free.
+func (p Prefix) Notified(t testing.TB, name string, ago time.Duration, who []string, nodes ...*redis.Client) {
 	t.Helper()
 	p.writeList(t, name, '!', ago, who, nodes)
 }
