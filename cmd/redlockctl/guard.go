@@ -1,146 +1,156 @@
-//go:build unix
-
 package main
 
 import (
-	"encoding/json"
+	"context"
+	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"strings"
-	"syscall"
-	"time"
+	"sync"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
-	"github.com/redlockfx/redlockfx/redlock"
+	nodeguard "github.com/redlockfx/redlockfx/internal/guard"
+	"github.com/redlockfx/redlockfx/internal/plain"
 )
 
-// guard is a second process of this program, which starts the command. It kills the command with all of its
-// descendants if redlockctl orders it to, if the command has ended, if redlockctl has died, or if redlockctl is stopped
-// and the lease is about to end. One pipe carries the orders and another the reports; each closes when its writer ends.
-type guard struct {
-	process *exec.Cmd
-	orders  *os.File
-
-	started chan struct{} // closed when first is set
-	ended   chan struct{} // closed when the guard has closed its reports, and last is set
-	first   report        // that the command has started
-	last    report        // that the command has ended
-}
-
-// report is a message of the guard. The guard sends one when the command has started or failed to start, and one when
-// the command has ended.
-type report struct {
-	PID     int
-	Final   bool               // all processes have ended, unless Problem says otherwise
-	Ended   bool               // the command has ended
-	Status  syscall.WaitStatus // of the command, if it has ended
-	Late    bool               // it was killed because the lease was about to end
-	Problem string
-}
-
-const (
-	guardName = "guard-of-run"
-	// guardProcess is the process name of the guard. With another name, killall redlockctl does not end it.
-	guardProcess = "lock-guard"
-	// ordersFile and reportsFile are the file descriptors of the guard's ends of the pipes. The first three are the
-	// command's.
-	ordersFile, reportsFile = 3, 4
-)
-
-// startGuard starts the guard, with the files that the command will have.
-func startGuard(child *exec.Cmd) (*guard, error) {
-	self, err := programFile()
-	if err != nil {
-		return nil, err
-	}
-	read, orders, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	reports, write, err := os.Pipe()
-	if err != nil {
-		_, _ = read.Close(), orders.Close()
-		return nil, err
-	}
-	process := exec.Command(self, guardName)
-	process.Args[0] = guardProcess
-	process.Stdin, process.Stdout, process.Stderr = child.Stdin, child.Stdout, child.Stderr
-	process.ExtraFiles = []*os.File{read, write}
-	// The guard needs no password from the environment. The command's variables come with the order to start it.
-	process.Env = []string{}
-	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it must not get signals to redlockctl's group
-	process.WaitDelay = time.Second                           // processes that could not be killed may hold the output open
-	err = process.Start()
-	_, _ = read.Close(), write.Close() // the guard has its own copies
-	if err != nil {
-		_, _ = orders.Close(), reports.Close()
-		return nil, err
-	}
-	g := &guard{process: process, orders: orders, started: make(chan struct{}), ended: make(chan struct{})}
-	go g.listen(reports) // until the guard has ended; end waits for it
-	return g, nil
-}
-
-// listen receives the reports.
-func (g *guard) listen(reports *os.File) {
-	defer close(g.ended)
-	defer func() { _ = reports.Close() }()
-	from := json.NewDecoder(reports)
-	_ = from.Decode(&g.first) // a guard that dies sends nothing
-	close(g.started)
-	_ = from.Decode(&g.last)
-}
-
-// run orders the guard to start the command, and to kill it at the given time before the lease ends.
-func (g *guard) run(child *exec.Cmd, lease *redlock.Lease, before time.Duration) error {
-	return g.order("%s %d %q %q %q", orderRun, killAt(lease, before), child.Path, strings.Join(child.Args, "\x00"),
-		strings.Join(child.Environ(), "\x00"))
-}
-
-// watch sends the current end of the lease to the guard.
-func (g *guard) watch(lease *redlock.Lease, before time.Duration) error {
-	return g.order("%s %d", orderWatch, killAt(lease, before))
-}
-
-// killAt returns the instant that is the given time before the current end of a lease, by the clock of sinceBoot.
-func killAt(lease *redlock.Lease, before time.Duration) int64 {
-	now := sinceBoot() // read first, so that any delay makes the instant earlier
-	return int64(now + time.Until(lease.Deadline()) - before)
-}
-
-// order writes a line to the guard. If somebody has stopped the guard, order makes it continue.
-func (g *guard) order(format string, args ...any) error {
-	_ = g.process.Process.Signal(syscall.SIGCONT) // if the guard is gone, writing to the pipe fails
-	// If the pipe stays full, the guard hangs, and counts as gone.
-	if err := g.orders.SetWriteDeadline(time.Now().Add(killTimeout)); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(g.orders, format+"\n", args...)
-	return err
-}
-
-// end orders the guard to kill the command with all of its descendants, waits until the guard is gone, and returns
-// its last report. If that is not [report.Final], the guard was killed or did not answer, and its children are left.
-func (g *guard) end() report {
-	_ = g.order(orderKill) // fails if the guard is gone
-	late := time.AfterFunc(2*killTimeout, func() { _ = g.process.Process.Kill() })
-	_ = g.process.Wait() // the last report says how it ended
-	late.Stop()
-	_ = g.orders.Close()
-	<-g.ended
-	return g.last
-}
-
-func guardProcessCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: guardName, Hidden: true, Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			setProcessName(guardProcess)
-			return guarding(os.NewFile(ordersFile, "orders"), os.NewFile(reportsFile, "reports"))
+func (p *program) guardCommand() *cobra.Command {
+	reset, yes, node := false, false, ""
+	c := &cobra.Command{
+		Use: "guard", Short: "Show each node's restart guard, or reset a wrong one", Args: cobra.NoArgs,
+		Long: "Guard shows for each node when its guard started, until when the node grants nothing because of it, the\n" +
+			"longest lease that the node has learned of, and how many nodes are in the list.\n\n" +
+			"With --reset --node HOST:PORT --yes it deletes the guard of that one node, to recover from a forged or mistyped\n" +
+			"longest lease. The next call for a lock starts a new guard, for the longest TTL of its caller. There is a risk:\n" +
+			"the node forgets the longest lease and the length of the list. If it has lost a lease that is longer than the new\n" +
+			"guard, it may grant the lock again while the first holder still has it. So reset one node at a time. Between\n" +
+			"two resets, wait for the longest TTL of all services under the prefix.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case !reset && (node != "" || yes):
+				return exit{misused, errors.New("--node and --yes are only for --reset")}
+			case !reset:
+				return p.withNodes(cmd.Context(), func(ctx context.Context, nodes []*redis.Client) error {
+					return p.show(ctx, func(ctx context.Context) (any, table, error) { return guards(ctx, nodes, p.hash()) })
+				})
+			case node == "":
+				return exit{misused, errors.New("--reset needs one node: give --node HOST:PORT")}
+			case !yes:
+				return exit{misused, fmt.Errorf("--reset makes %s forget the longest lease, so it may grant a lock again that it has "+
+					"lost: read redlockctl guard --help, then add --yes", node)}
+			}
+			return p.withNodes(cmd.Context(), func(ctx context.Context, nodes []*redis.Client) error {
+				return p.resetGuard(ctx, nodes, node)
+			})
 		},
 	}
+	c.Flags().BoolVar(&reset, "reset", false, "delete the guard of --node")
+	c.Flags().StringVar(&node, "node", "", "`host:port` of the node whose guard is deleted, as guard shows it")
+	c.Flags().BoolVar(&yes, "yes", false, "confirm the deletion")
+	return c
 }
 
-func hiddenCommands() []*cobra.Command { return []*cobra.Command{guardProcessCommand()} }
+// withNodes calls fn with a client for each node, within the timeout. The clients are like those of a Locker.
+func (p *program) withNodes(ctx context.Context, fn func(context.Context, []*redis.Client) error) (err error) {
+	nodes, err := p.clients()
+	if err != nil {
+		return exit{misused, err}
+	}
+	defer func() {
+		for _, node := range nodes {
+			err = errors.Join(err, node.Close())
+		}
+	}()
+	if p.watch {
+		return fn(ctx, nodes)
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	return fn(ctx, nodes)
+}
+
+// guardState is the JSON of a node's guard.
+type guardState struct {
+	Addr    string `json:"addr"`
+	Since   int64  `json:"since_ms,omitempty"`
+	Until   int64  `json:"grants_nothing_until_ms,omitempty"`
+	Left    int64  `json:"grants_nothing_for_ms"`
+	Longest int64  `json:"longest_lease_ms"`
+	Nodes   int    `json:"nodes"`
+	Used    int64  `json:"list_used_ms,omitempty"`
+	Err     string `json:"error,omitempty"`
+}
+
+// guards returns the guards of all nodes. The error says that no majority answered.
+func guards(ctx context.Context, nodes []*redis.Client, hash string) (any, table, error) {
+	list, rows, failed := make([]guardState, len(nodes)), make([][]string, len(nodes)), make([]error, len(nodes))
+	var asking sync.WaitGroup
+	for i, node := range nodes {
+		asking.Go(func() { list[i], rows[i], failed[i] = askGuard(ctx, node, hash) }) // ends with ctx
+	}
+	asking.Wait()
+	t := table{
+		head: []string{"NODE", "GUARD SINCE", "GRANTS NOTHING UNTIL", "FOR", "LONGEST LEASE", "NODES IN LIST", "LIST LAST USED"},
+		rows: rows,
+	}
+	answered := 0
+	var first error // of the first node that did not answer
+	for i, err := range failed {
+		switch {
+		case err == nil:
+			answered++
+		case first == nil:
+			first = fmt.Errorf("%s: %w", nodes[i].Options().Addr, err)
+		}
+	}
+	if need := len(nodes)/2 + 1; answered < need {
+		return list, t, exit{unreachable, fmt.Errorf("%d of %d nodes answered, %d needed: %w", answered, len(nodes), need, first)}
+	}
+	return list, t, nil
+}
+
+// askGuard reads the guard of a node. The error says that the node did not answer.
+func askGuard(ctx context.Context, node *redis.Client, hash string) (guardState, []string, error) {
+	addr := node.Options().Addr
+	now, err := node.Time(ctx).Result()
+	text := ""
+	if err == nil {
+		text, err = node.HGet(ctx, hash, nodeguard.Field).Result()
+	}
+	switch {
+	case errors.Is(err, redis.Nil):
+		return guardState{Addr: addr}, []string{addr, "(none)"}, nil
+	case err != nil:
+		err = plain.Error(err)
+		return guardState{Addr: addr, Err: err.Error()}, []string{addr, err.Error()}, err
+	}
+	s, err := nodeguard.Parse(text)
+	if err != nil {
+		return guardState{Addr: addr, Err: err.Error()}, []string{addr, err.Error()}, nil
+	}
+	left := max(s.Until.Sub(now), 0)
+	return guardState{
+		addr, s.Since.UnixMilli(), s.Until.UnixMilli(), left.Milliseconds(), s.Longest.Milliseconds(), s.Nodes, s.Used.UnixMilli(), "",
+	}, []string{addr, at(s.Since), at(s.Until), short(left), short(s.Longest), fmt.Sprint(s.Nodes), at(s.Used)}, nil
+}
+
+// resetGuard deletes the guard of one node.
+func (p *program) resetGuard(ctx context.Context, nodes []*redis.Client, addr string) error {
+	for _, node := range nodes {
+		if node.Options().Addr != addr {
+			continue
+		}
+		n, err := node.HDel(ctx, p.hash(), nodeguard.Field).Result()
+		switch {
+		case err != nil:
+			return exit{unreachable, fmt.Errorf("%s: failed to delete the guard: %w", addr, plain.Error(err))}
+		case n == 0:
+			return exit{no, fmt.Errorf("%s has no guard under the prefix, nothing was deleted", addr)}
+		case p.output == "json":
+			return p.print(map[string]string{"node": addr, "action": "reset"}, table{})
+		}
+		_, err = fmt.Fprintf(p.out, "the guard of %s is deleted: from the next call on, the node grants nothing for the longest TTL; wait that "+
+			"long before you reset the next node\n", cell(addr))
+		return err
+	}
+	return exit{misused, fmt.Errorf("--node %q is not one of the %d nodes", addr, len(nodes))}
+}

@@ -1,236 +1,107 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	nodeguard "github.com/redlockfx/redlockfx/internal/guard"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
-// A stopped redlockctl does not extend the lease, so the command must end before the lease expires on the nodes.
-func TestRun_TheCommandOfAStoppedRedlockctlEndsBeforeTheLease(t *testing.T) {
+// node returns a client of one node, to forge values as somebody with write access could.
+func node(t *testing.T, c *redisproc.Cluster, i int) *redis.Client {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{Addr: c.Addrs()[i]})
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// guardOn returns the guard of a node as the guard command shows it.
+func guardOn(t *testing.T, do func(...string) result, i int) guardState {
+	t.Helper()
+	return decode[[]guardState](t, do("guard", "-o", "json"))[i]
+}
+
+// A forged or mistyped longest lease on all nodes: nobody gets a lock for a day, unless the guards are reset one node
+// at a time.
+func TestGuard_IsTheWayBackFromAForgedLongestLease(t *testing.T) {
 	c := ready(t, servers(t))
-	pids, beats := pidFile(t), filepath.Join(t.TempDir(), "beats")
-	p, out := process(t, c, "run", "--name", "x", "--", "sh", "-c", fmt.Sprintf(
-		`trap '' TERM; echo $$ > %s; while :; do date +%%s%%N >> %s; sleep 0.01; done`, pids, beats))
-	until(t, "it is at work", func() bool { return lastBeat(t, beats) != time.Time{} })
-	signalTo(t, p.Process.Pid, syscall.SIGSTOP)
-	free := freeAt(t, c, "x")
-	until(t, "the command is killed", func() bool { return !alive(t, pids) })
-	if late := lastBeat(t, beats).Sub(free); late >= 0 {
-		t.Errorf("it was at work %v after others could have the lock", late)
+	do := on(c)
+	do("guard").want(t, 0, c.Addrs()[0]+"  20", "")
+	if g := guardOn(t, do, 0); g.Longest != ttl.Milliseconds() || g.Nodes != 3 || g.Left != 0 || g.Since == 0 || g.Err != "" {
+		t.Errorf("before: %+v", g)
 	}
-	signalTo(t, p.Process.Pid, syscall.SIGCONT)
-	if err := p.Wait(); p.ProcessState.ExitCode() != lostLease || !strings.HasPrefix(out.String(), "redlockctl: the ") {
-		t.Errorf("it ended with %v: %s", err, out)
+	for i := range 3 {
+		records.Default.ForgeLongest(t, 24*time.Hour, node(t, c, i))
 	}
-	on(c)("run", "--name", "x", "--wait", "10s", "--", "echo", "next").want(t, 0, "next", "")
-}
-
-// Without the guard, nothing would stop the command if redlockctl were killed or stopped.
-func TestRun_StopsTheCommandWhenTheGuardHasEnded(t *testing.T) {
-	pids := pidFile(t)
-	p, out := process(t, servers(t), unhurried("sh", "-c", fmt.Sprintf(`echo $$ > %s; exec sleep 1000`, pids))...)
-	until(t, "it is at work", func() bool { return alive(t, pids) })
-	signalTo(t, guardOf(t, p.Process.Pid), syscall.SIGKILL)
-	if err := p.Wait(); p.ProcessState.ExitCode() != failed || !strings.Contains(out.String(), "the guard has ended") {
-		t.Errorf("it ended with %v: %s", err, out)
-	}
-	if alive(t, pids) {
-		t.Error("the command is left")
-	}
-}
-
-// redlockctl does not wait for a stopped guard. Otherwise it would hold the lock until somebody continues the guard.
-func TestRun_EndsThoughTheGuardIsStopped(t *testing.T) {
-	p, out := prepared(t, servers(t), unhurried("sh", "-c", "echo up; read end; exit 7")...)
-	in, err := p.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	start(t, p)
-	until(t, "the command is up", func() bool { return strings.Contains(out.String(), "up") })
-	signalTo(t, guardOf(t, p.Process.Pid), syscall.SIGSTOP)
-	if err := in.Close(); err != nil {
-		t.Fatal(err)
-	}
-	timer := time.AfterFunc(20*time.Second, func() { _ = p.Process.Kill() })
-	defer timer.Stop()
-	if err := p.Wait(); p.ProcessState.ExitCode() != 7 {
-		t.Errorf("it ended with %v: %s", err, out)
-	}
-}
-
-// The guard kills the command, and redlockctl continues before the lease ends. It must not report the end as the
-// command's own.
-func TestRun_ACommandThatTheGuardHasKilledHasLostTheLock(t *testing.T) {
-	pids := pidFile(t)
-	p, out := process(t, servers(t), unhurried("sh", "-c", fmt.Sprintf(`echo $$ > %s; exec sleep 1000`, pids))...)
-	until(t, "it is at work", func() bool { return alive(t, pids) })
-	signalTo(t, p.Process.Pid, syscall.SIGSTOP)
-	pipe, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", guardOf(t, p.Process.Pid), ordersFile), os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fmt.Fprintln(pipe, orderWatch, int64(sinceBoot())); err != nil {
-		t.Fatal(err)
-	}
-	_ = pipe.Close()
-	until(t, "the command is killed", func() bool { return !alive(t, pids) })
-	signalTo(t, p.Process.Pid, syscall.SIGCONT)
-	if err := p.Wait(); p.ProcessState.ExitCode() != lostLease || !strings.Contains(out.String(), "was held up until") {
-		t.Errorf("it ended with %v: %s", err, out)
-	}
-}
-
-func TestWatchdog_KillsAtTheLastInstantItWasSent(t *testing.T) {
-	past, future := sinceBoot()-time.Millisecond, sinceBoot()+time.Hour
-	for name, test := range map[string]struct {
-		told []time.Duration
-		last string
-		open bool // the pipe stays open
-		code int
-		dead bool
-	}{
-		"past":                    {told: []time.Duration{future, past}, open: true, code: lostLease, dead: true},
-		"extended":                {told: []time.Duration{past, future}, open: true},
-		"extended, and the end":   {told: []time.Duration{past, future}, dead: true},
-		"an order":                {told: []time.Duration{future}, last: orderKill + "\n", open: true, dead: true},
-		"it is told half of that": {told: []time.Duration{future}, last: orderWatch + " 7", dead: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			seconds := "20"
-			if !test.dead {
-				seconds = "0.3"
-			}
-			var text strings.Builder
-			fmt.Fprintf(&text, "%s %d %q %q %q\n", orderRun, test.told[0], "/bin/sleep", "sleep\x00"+seconds, "A=b")
-			for _, at := range test.told[1:] {
-				fmt.Fprintln(&text, orderWatch, int64(at))
-			}
-			guard, orders, reports := bareGuard(t)
-			if _, err := orders.WriteString(text.String() + test.last); err != nil {
-				t.Fatal(err)
-			}
-			if !test.open {
-				_ = orders.Close()
-			}
-			_ = guard.Wait() // the exit code is checked below
-			if code := guard.ProcessState.ExitCode(); code != test.code {
-				t.Errorf("its code is %d, want %d", code, test.code)
-			}
-			var first, last report
-			all := json.NewDecoder(reports)
-			if err := errors.Join(all.Decode(&first), all.Decode(&last)); err != nil {
-				t.Fatal(err)
-			}
-			want := report{Final: true, Ended: true, Late: test.code == lostLease}
-			if test.dead {
-				want.Status = syscall.WaitStatus(syscall.SIGKILL)
-			}
-			if first.PID == 0 || last != want {
-				t.Errorf("it reports %+v and %+v, want %+v", first, last, want)
-			}
+	do("run", "--name", "x", "--", "true").want(t, noLease, "", "another 23h59m")
+	do("guard").want(t, 0, "24h0m0s", "")
+	for i, addr := range c.Addrs() {
+		do("guard", "--reset", "--node", addr, "--yes").want(t, 0, "the guard of "+addr+" is deleted", "")
+		if g := guardOn(t, do, i); g.Longest != 0 || g.Left != 0 {
+			t.Errorf("after the reset: %+v", g)
+		}
+		until(t, "the node has a new guard, which is over", func() bool {
+			_ = do("run", "--name", "x", "--", "true") // the first call starts the new guard
+			g := guardOn(t, do, i)
+			return g.Longest == ttl.Milliseconds() && g.Left == 0
 		})
 	}
+	do("run", "--name", "x", "--wait", "10s", "--", "true").want(t, 0, "", "")
 }
 
-// bareGuard starts a guard without an order.
-func bareGuard(t *testing.T) (guard *exec.Cmd, orders, reports *os.File) {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	told, orders, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	reports, says, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	guard = exec.Command(self, guardName)
-	guard.ExtraFiles = []*os.File{told, says}
-	start(t, guard)
-	_, _ = told.Close(), says.Close()
-	t.Cleanup(func() { _, _ = orders.Close(), reports.Close() })
-	return guard, orders, reports
-}
-
-func signalTo(t *testing.T, pid int, s syscall.Signal) {
-	t.Helper()
-	if err := syscall.Kill(pid, s); err != nil {
-		t.Fatalf("%v to %d: %v", s, pid, err)
-	}
-}
-
-// lastBeat returns the last whole line of a file of instants, or zero if there is none.
-func lastBeat(t *testing.T, file string) time.Time {
-	t.Helper()
-	text, _ := os.ReadFile(file) // not there yet
-	lines := strings.Split(string(text), "\n")
-	if len(lines) < 2 {
-		return time.Time{}
-	}
-	last, err := strconv.ParseInt(lines[len(lines)-2], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return time.Unix(0, last)
-}
-
-// freeAt returns when the lock will have expired on a majority of nodes if nobody extends it.
-func freeAt(t *testing.T, c *redisproc.Cluster, name string) time.Time {
-	t.Helper()
-	var all []time.Time
+// After a reset the node refuses the first call, because it may have lost a lease.
+func TestGuard_ResetBeginsANewOne(t *testing.T) {
+	c := ready(t, servers(t))
+	do := on(c)
 	for _, addr := range c.Addrs() {
-		client := redis.NewClient(&redis.Options{Addr: addr})
-		now := time.Now()
-		left, err := records.Default.LeftOn(t.Context(), name, client)
-		_ = client.Close()
-		if err != nil {
-			t.Fatalf("%s does not say how long the lock lasts: %v", addr, err)
-		}
-		all = append(all, now.Add(max(left, 0))) // a node that did not grant it is free already
+		do("guard", "--reset", "--node", addr, "--yes", "-o", "json").want(t, 0, `"action": "reset"`, "")
 	}
-	slices.SortFunc(all, time.Time.Compare)
-	return all[len(all)/2]
+	do("guard", "--reset", "--node", c.Addrs()[0], "--yes").want(t, no, "", "has no guard")
+	do("guard").want(t, 0, c.Addrs()[0]+"  (none)", "")
+	do("run", "--name", "x", "--", "true").want(t, noLease, "", "grants nothing")
 }
 
-// guardOf returns the guard that a process has started.
-func guardOf(t *testing.T, parent int) int {
-	t.Helper()
-	all, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range all {
-		stat, _ := os.ReadFile(file) // it may have ended
-		line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
-		_, rest, _ := strings.Cut(string(stat), ") ")
-		fields := strings.Fields(rest)
-		if len(fields) > 1 && fields[1] == strconv.Itoa(parent) && strings.Contains(string(line), guardName) {
-			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return pid
+func TestGuard_ResetsOneNodeAndOnlyWhereItIsMeant(t *testing.T) {
+	c := ready(t, servers(t))
+	do, addr := on(c), c.Addrs()[1]
+	do("guard", "--reset", "--node", addr).want(t, misused, "", "add --yes")
+	do("guard", "--reset", "--yes").want(t, misused, "", "give --node HOST:PORT")
+	do("guard", "--node", addr).want(t, misused, "", "are only for --reset")
+	do("guard", "--reset", "--node", "other:1", "--yes").want(t, misused, "", `--node "other:1" is not one of the 3 nodes`)
+	for i := range 3 {
+		if g := guardOn(t, do, i); g.Longest == 0 {
+			t.Errorf("node %d has lost its guard", i)
 		}
 	}
-	t.Fatal("there is no guard")
-	return 0
+	do("guard", "--reset", "--node", addr, "--yes").want(t, 0, addr, "")
+	for i := range 3 {
+		if g := guardOn(t, do, i); (g.Longest == 0) != (i == 1) {
+			t.Errorf("node %d: %+v", i, g)
+		}
+	}
+	if err := c.Node(1).Kill(); err != nil {
+		t.Fatal(err)
+	}
+	do("guard", "--reset", "--node", addr, "--yes").want(t, unreachable, "", "failed to delete the guard")
+	do("guard").want(t, 0, addr+"  dial tcp", "")
+	if err := c.Node(2).Kill(); err != nil {
+		t.Fatal(err)
+	}
+	do("guard").want(t, unreachable, c.Addrs()[0]+"  20", "1 of 3 nodes answered, 2 needed: "+addr)
+}
+
+// Texts from a guard, and guards of another layout, do not reach the terminal unescaped.
+func TestGuard_ShowsAForeignOne(t *testing.T) {
+	c := ready(t, servers(t))
+	do := on(c)
+	raw(t, c, "HSET", "{redlock}", nodeguard.Field, hostile)
+	r := do("guard")
+	if !strings.Contains(r.out, "this version did not write the guard") || strings.ContainsFunc(strings.ReplaceAll(r.out, "\n", ""), isUnsafe) {
+		t.Errorf("%+v", r)
+	}
 }

@@ -70,7 +70,7 @@ func killByName(t *testing.T, name string) (n int) {
 	return n
 }
 
-// People end a program by its name. That must not kill the guard, which has to kill the processes of the command.
+// People end a program by its name. That must not kill the watchdog, which has to kill the processes of the command.
 func TestRun_NothingIsLeftWhenItIsKilledByItsName(t *testing.T) {
 	c := ready(t, servers(t))
 	pids, name := pidFile(t), fmt.Sprintf("rctl%d", os.Getpid())
@@ -167,11 +167,11 @@ func TestRun_WarnsEarlyOfACommandOfAnotherUser(t *testing.T) {
 	})
 }
 
-// redlockctl is killed, and its guard cannot kill the command: it says so.
-func TestGuard_SaysThatACommandOfAnotherUserIsNotKilled(t *testing.T) {
+// redlockctl is killed, and its watchdog cannot kill the command: it says so.
+func TestWatchdog_SaysThatACommandOfAnotherUserIsNotKilled(t *testing.T) {
 	p, out, command := otherUsers(t, ready(t, servers(t)))
 	signalTo(t, p.Process.Pid, syscall.SIGKILL)
-	until(t, "the guard says so", func() bool { return strings.Contains(out.String(), "could NOT be killed") })
+	until(t, "the watchdog says so", func() bool { return strings.Contains(out.String(), "could NOT be killed") })
 	if err := syscall.Kill(command, 0); err != nil {
 		t.Fatalf("the command is gone, the test shows nothing: %v", err)
 	}

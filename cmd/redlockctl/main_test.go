@@ -21,7 +21,7 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// With asProgram in the environment, this binary is redlockctl: a guard, or a process that a test starts.
+// With asProgram in the environment, this binary is redlockctl: a watchdog, or a process that a test starts.
 const asProgram = "REDLOCKCTL_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		beHider(trick)
 		return
 	}
-	if len(os.Args) > 1 && os.Args[1] == guardName || os.Getenv(asProgram) != "" {
+	if len(os.Args) > 1 && os.Args[1] == watchdogName || os.Getenv(asProgram) != "" {
 		main()
 		return
 	}

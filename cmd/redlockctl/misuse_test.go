@@ -75,7 +75,7 @@ func TestCompletion_IsThereForEachShell(t *testing.T) {
 			t.Errorf("help has no %s", name)
 		}
 	}
-	if strings.Contains(r.out, guardName) {
+	if strings.Contains(r.out, watchdogName) {
 		t.Error("help shows hidden commands")
 	}
 }

@@ -3,7 +3,7 @@ package main
 import "os"
 
 // programFile returns the file of this program. The system first names a process after its file. Started from
-// /proc/self/exe, the guard is called "exe" and not redlockctl, even before it sets its name.
+// /proc/self/exe, the watchdog is called "exe" and not redlockctl, even before it sets its name.
 func programFile() (string, error) {
 	const self = "/proc/self/exe"
 	if _, err := os.Stat(self); err != nil {

@@ -201,7 +201,7 @@ func TestNodes_AreRefusedWhereTheyAreUnclearOrPublic(t *testing.T) {
 	call("nodes").want(t, unreachable, "connection refused", "127.0.0.1:1")
 }
 
-func TestRun_KeepsTheNodesFromTheCommandAndTheGuard(t *testing.T) {
+func TestRun_KeepsTheNodesFromTheCommandAndTheWatchdog(t *testing.T) {
 	c := ready(t, servers(t))
 	var list strings.Builder
 	for _, addr := range c.Addrs() {
@@ -222,9 +222,9 @@ func TestRun_KeepsTheNodesFromTheCommandAndTheGuard(t *testing.T) {
 		}
 		start(t, p)
 		until(t, "the command is up", func() bool { return strings.Contains(out.String(), "\nup\n") })
-		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", guardOf(t, p.Process.Pid)))
+		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", watchdogOf(t, p.Process.Pid)))
 		if err != nil || len(env) > 0 {
-			t.Errorf("the guard has the environment %q, %v", env, err)
+			t.Errorf("the watchdog has the environment %q, %v", env, err)
 		}
 		if err := in.Close(); err != nil {
 			t.Fatal(err)

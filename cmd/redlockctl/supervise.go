@@ -26,28 +26,28 @@ type supervisor struct {
 	extended <-chan struct{}  // gets a signal after each extension of the lease
 	err      io.Writer
 
-	guard   *guard
+	watchdog   *watchdog
 	tree    tree // the command's processes
-	adopted bool // this process adopts the command's orphans if the guard has ended
+	adopted bool // this process adopts the command's orphans if the watchdog has ended
 	warned  bool // the warning that the command runs as another user was printed
 }
 
 // run runs a command until it ends, or until shortly before the lease does. The error has the exit code.
 func (s *supervisor) run(child *exec.Cmd) error {
-	s.adopted = adoptOrphans() // before the guard starts, because the guard is a child
-	guard, err := startGuard(child)
+	s.adopted = adoptOrphans() // before the watchdog starts, because the watchdog is a child
+	watchdog, err := startWatchdog(child)
 	if err != nil {
-		return exit{noLease, fmt.Errorf("failed to start the guard, without which nothing stops the command if this process is killed: %w", err)}
+		return exit{noLease, fmt.Errorf("failed to start the watchdog, without which nothing stops the command if this process is killed: %w", err)}
 	}
-	s.guard = guard
-	_ = guard.run(child, s.lease, s.guardBefore()) // an error means that the guard has ended or hangs; attend notices that
+	s.watchdog = watchdog
+	_ = watchdog.run(child, s.lease, s.watchdogBefore()) // an error means that the watchdog has ended or hangs; attend notices that
 	err = s.attend()
-	if guard.last.Late && !isLost(err) {
+	if watchdog.last.Late && !isLost(err) {
 		return exit{lostLease, fmt.Errorf("the command was killed: this process was held up until shortly before the end of "+
 			"the lease at %s", s.lease.Deadline().Format(time.StampMilli))}
 	}
 	if err == nil {
-		return codeOfCommand(guard.last.Status)
+		return codeOfCommand(watchdog.last.Status)
 	}
 	return err
 }
@@ -55,21 +55,21 @@ func (s *supervisor) run(child *exec.Cmd) error {
 // attend waits until no process of the command is left, or those that are left could not be killed. It returns nil if
 // the command has ended by itself.
 func (s *supervisor) attend() error {
-	started := s.guard.started
+	started := s.watchdog.started
 	var signals <-chan os.Signal // nil until the command has started
 	for {
-		if s.guard.watch(s.lease, s.guardBefore()) != nil {
-			return s.over() // the guard has ended, or hangs
+		if s.watchdog.watch(s.lease, s.watchdogBefore()) != nil {
+			return s.over() // the watchdog has ended, or hangs
 		}
 		select {
 		case <-started:
 			started, signals = nil, s.signals
-			s.tree.leader = s.guard.first.PID
-		case <-s.guard.ended:
+			s.tree.leader = s.watchdog.first.PID
+		case <-s.watchdog.ended:
 			return s.over()
 		case signal := <-signals:
 			s.pass(signal.(syscall.Signal))
-		case <-s.extended: // send the new end to the guard
+		case <-s.extended: // send the new end to the watchdog
 			s.pass(0)
 		case <-s.lease.Context().Done():
 			if err := s.kill(); err != nil {
@@ -90,17 +90,17 @@ func (s *supervisor) attend() error {
 	}
 }
 
-// over returns how the command and all of its descendants ended. If the guard ended without reporting that, over
+// over returns how the command and all of its descendants ended. If the watchdog ended without reporting that, over
 // kills them.
 func (s *supervisor) over() error {
 	err := s.kill()
-	problem := errors.New("the guard has ended, and without it nothing stops the command if this process is killed")
+	problem := errors.New("the watchdog has ended, and without it nothing stops the command if this process is killed")
 	switch {
-	case s.guard.first.Problem != "":
-		return exit{notRunnable, errors.New(s.guard.first.Problem)}
-	case !s.guard.last.Final && err != nil:
+	case s.watchdog.first.Problem != "":
+		return exit{notRunnable, errors.New(s.watchdog.first.Problem)}
+	case !s.watchdog.last.Final && err != nil:
 		return exit{lostLease, fmt.Errorf("%w; %w", problem, err)}
-	case !s.guard.last.Final:
+	case !s.watchdog.last.Final:
 		return exit{failed, fmt.Errorf("the command was stopped: %w", problem)}
 	case err != nil:
 		return exit{lostLease, fmt.Errorf("the command has ended and left processes: %w", err)}
@@ -125,7 +125,7 @@ func (s *supervisor) stop() (how string, err error) {
 	how = "stopped"
 	if err := s.tree.signal(syscall.SIGTERM); !errors.Is(err, syscall.EPERM) { // on EPERM no process got it, and waiting is useless
 		select {
-		case <-s.guard.ended:
+		case <-s.watchdog.ended:
 		case <-s.lease.Context().Done():
 			how = "killed"
 		case <-time.After(time.Until(end) - beforeEnd(s.grace)):
@@ -135,11 +135,11 @@ func (s *supervisor) stop() (how string, err error) {
 	return how, s.kill() // including processes that the command has left running
 }
 
-// kill kills the command with all of its descendants, and ends the guard. It returns an error unless nothing is left.
+// kill kills the command with all of its descendants, and ends the watchdog. It returns an error unless nothing is left.
 func (s *supervisor) kill() error {
-	last := s.guard.end()
+	last := s.watchdog.end()
 	switch {
-	case !last.Final: // the guard was killed, or does not answer
+	case !last.Final: // the watchdog was killed, or does not answer
 		return s.tree.killOrphans(s.adopted)
 	case last.Problem != "":
 		return errors.New(last.Problem)
@@ -150,9 +150,9 @@ func (s *supervisor) kill() error {
 // beforeEnd returns how long before the end of the lease a command that ignores SIGTERM is killed.
 func beforeEnd(grace time.Duration) time.Duration { return min(killBefore, grace/2) }
 
-// guardBefore returns how long before the end of the lease the guard kills the command. The guard does so later than
+// watchdogBefore returns how long before the end of the lease the watchdog kills the command. The watchdog does so later than
 // this process would.
-func (s *supervisor) guardBefore() time.Duration { return beforeEnd(s.grace) / 2 }
+func (s *supervisor) watchdogBefore() time.Duration { return beforeEnd(s.grace) / 2 }
 
 // codeOfCommand returns the exit code for the command's status; nil is 0.
 func codeOfCommand(status syscall.WaitStatus) error {

@@ -54,14 +54,14 @@ func (t *tree) kill() error {
 	}
 }
 
-// killOrphans does the same in redlockctl when the guard has ended. If redlockctl has not adopted orphans, it cannot
+// killOrphans does the same in redlockctl when the watchdog has ended. If redlockctl has not adopted orphans, it cannot
 // find all of them.
 func (t *tree) killOrphans(adopted bool) error {
 	if adopted {
 		return t.kill()
 	}
 	_ = t.signal(syscall.SIGKILL) // the result below is the same on an error
-	return &notKilledError{errors.New("processes outside its process group are unknown, because the guard has ended and redlockctl had " +
+	return &notKilledError{errors.New("processes outside its process group are unknown, because the watchdog has ended and redlockctl had " +
 		"other children when it started")}
 }
 

@@ -67,14 +67,14 @@ func TestRun_ADaemonIsKilledWhenRedlockctlIs(t *testing.T) {
 	until(t, "the daemon is gone", func() bool { return !alive(t, pids) })
 }
 
-// redlockctl adopts the orphans of a guard that was killed.
-func TestRun_ADaemonIsKilledWhenTheGuardIs(t *testing.T) {
+// redlockctl adopts the orphans of a watchdog that was killed.
+func TestRun_ADaemonIsKilledWhenTheWatchdogIs(t *testing.T) {
 	c := ready(t, servers(t))
 	pids := pidFile(t)
 	p, out := process(t, c, daemon(pids, "exec sleep 20")...)
 	until(t, "the daemon is at work", atWork(t, pids))
-	signalTo(t, guardOf(t, p.Process.Pid), syscall.SIGKILL)
-	wantNothingLeft(t, p, out, failed, "the guard has ended", pids)
+	signalTo(t, watchdogOf(t, p.Process.Pid), syscall.SIGKILL)
+	wantNothingLeft(t, p, out, failed, "the watchdog has ended", pids)
 }
 
 // su gives the command its own session and environment, and another user.
@@ -127,8 +127,8 @@ func TestRun_SaysThatADescendantOfAnotherUserIsNotKilled(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, c *redisproc.Cluster, p *exec.Cmd){
 		"when the lock is lost":     func(t *testing.T, c *redisproc.Cluster, _ *exec.Cmd) { forget(t, c) },
 		"when redlockctl is killed": func(t *testing.T, _ *redisproc.Cluster, p *exec.Cmd) { signalTo(t, p.Process.Pid, syscall.SIGKILL) },
-		"when the guard is killed": func(t *testing.T, _ *redisproc.Cluster, p *exec.Cmd) {
-			signalTo(t, guardOf(t, p.Process.Pid), syscall.SIGKILL)
+		"when the watchdog is killed": func(t *testing.T, _ *redisproc.Cluster, p *exec.Cmd) {
+			signalTo(t, watchdogOf(t, p.Process.Pid), syscall.SIGKILL)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -148,8 +148,8 @@ func TestRun_SaysThatADescendantOfAnotherUserIsNotKilled(t *testing.T) {
 	}
 }
 
-// The guard adopts orphans, and leaves no zombies. The command gets none of the guard's files.
-func TestGuard_ReapsAndKeepsItsFiles(t *testing.T) {
+// The watchdog adopts orphans, and leaves no zombies. The command gets none of the watchdog's files.
+func TestWatchdog_ReapsAndKeepsItsFiles(t *testing.T) {
 	r := on(ready(t, servers(t)))("run", "--name", "x", "--", "sh", "-c",
 		`(sh -c 'exit 3' & exec true); sleep 1; cat /proc/[0-9]*/stat 2>/dev/null | grep -c ") Z $PPID "; [ -e /proc/$$/fd/3 -o -e /proc/$$/fd/4 ]; echo $?`)
 	r.want(t, 0, "0\n1\n", "")

@@ -33,7 +33,7 @@ func (t *tree) kill() error {
 	}
 }
 
-// killOrphans kills the process group when the guard has ended.
+// killOrphans kills the process group when the watchdog has ended.
 func (t *tree) killOrphans(bool) error {
 	err := t.signal(syscall.SIGKILL)
 	if err == nil || errors.Is(err, syscall.ESRCH) {

@@ -18,19 +18,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookEvery is the longest wait before the guard reads its clock again, because timeouts of the system do not count
+// lookEvery is the longest wait before the watchdog reads its clock again, because timeouts of the system do not count
 // the time for which the machine was suspended.
 const lookEvery = 200 * time.Millisecond
 
-// Orders to the guard, each a line.
+// Orders to the watchdog, each a line.
 const (
 	orderRun   = "run"   // with the instant to kill at, the file, the arguments and the environment
 	orderWatch = "watch" // with the instant to kill at
 	orderKill  = "kill"
 )
 
-// guarded is the state of the guard.
-type guarded struct {
+// watchdogState is the state of the watchdog.
+type watchdogState struct {
 	orders, reports *os.File
 	childEnded      *os.File // readable when a child may have ended
 	text            []byte   // unprocessed orders, from the start of a line
@@ -38,12 +38,12 @@ type guarded struct {
 	tree            tree
 }
 
-// guarding runs the command that it is ordered to run. It kills the command and all of its descendants at the instant
+// runWatchdog runs the command that it is ordered to run. It kills the command and all of its descendants at the instant
 // that the last order names, or when the orders end. The exit code says which of the two it was.
-func guarding(orders, reports *os.File) error {
+func runWatchdog(orders, reports *os.File) error {
 	// The kernel kills the command when the thread that started it ends, so this thread must live as long as the process.
 	runtime.LockOSThread()
-	g := &guarded{orders: orders, reports: reports}
+	g := &watchdogState{orders: orders, reports: reports}
 	for _, own := range []*os.File{orders, reports} {
 		unix.CloseOnExec(int(own.Fd()))
 	}
@@ -82,7 +82,7 @@ func wakeByChildren() (pipe *os.File, stop func(), err error) {
 	}, nil
 }
 
-func (g *guarded) attend() error {
+func (g *watchdogState) attend() error {
 	for {
 		if g.tree.reap(); g.tree.ended { // kill the processes that it has left running
 			return g.kill(report{})
@@ -96,8 +96,8 @@ func (g *guarded) attend() error {
 		case err != nil:
 			return errors.Join(err, g.kill(report{}))
 		case !more && g.tree.leader > 1 && sinceBoot() >= g.at:
-			// No order is waiting. The guard reads orders first, because the lease may have been extended while the
-			// guard itself was stopped.
+			// No order is waiting. The watchdog reads orders first, because the lease may have been extended while the
+			// watchdog itself was stopped.
 			if err := g.kill(report{Late: true}); err != nil {
 				return err
 			}
@@ -123,8 +123,8 @@ func (g *guarded) attend() error {
 	}
 }
 
-// obey executes the order of a line, and returns whether the guard is done.
-func (g *guarded) obey(line string) (done bool, err error) {
+// obey executes the order of a line, and returns whether the watchdog is done.
+func (g *watchdogState) obey(line string) (done bool, err error) {
 	word, rest, _ := strings.Cut(line, " ")
 	switch word {
 	case orderRun:
@@ -141,11 +141,11 @@ func (g *guarded) obey(line string) (done bool, err error) {
 	default:
 		err = errors.New("unknown order")
 	}
-	return true, errors.Join(fmt.Errorf("the guard got the order %.20q: %w", line, err), g.kill(report{}))
+	return true, errors.Join(fmt.Errorf("the watchdog got the order %.20q: %w", line, err), g.kill(report{}))
 }
 
-// run starts the command. If that fails, the guard is done.
-func (g *guarded) run(path string, args, environment []string) (done bool, err error) {
+// run starts the command. If that fails, the watchdog is done.
+func (g *watchdogState) run(path string, args, environment []string) (done bool, err error) {
 	process, err := os.StartProcess(path, args, &os.ProcAttr{
 		Env: environment, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: processGroup(),
 	})
@@ -160,7 +160,7 @@ func (g *guarded) run(path string, args, environment []string) (done bool, err e
 
 // wait waits for an order, the end of the orders, or the end of a child, at most for the timeout. It returns whether
 // the orders are readable.
-func (g *guarded) wait(timeout time.Duration) (orders bool, err error) {
+func (g *watchdogState) wait(timeout time.Duration) (orders bool, err error) {
 	events := []unix.PollFd{{Fd: int32(g.orders.Fd()), Events: unix.POLLIN}, {Fd: int32(g.childEnded.Fd()), Events: unix.POLLIN}}
 	_, err = unix.Poll(events, int((timeout+time.Millisecond-1)/time.Millisecond))
 	if errors.Is(err, unix.EINTR) {
@@ -174,7 +174,7 @@ func (g *guarded) wait(timeout time.Duration) (orders bool, err error) {
 
 // kill kills the command with all of its descendants, and reports the result. If processes are left and redlockctl is
 // gone or held up, kill returns an error that says so.
-func (g *guarded) kill(r report) error {
+func (g *watchdogState) kill(r report) error {
 	if g.tree.leader == 0 {
 		return nil
 	}
@@ -190,4 +190,4 @@ func (g *guarded) kill(r report) error {
 }
 
 // report sends a report to redlockctl.
-func (g *guarded) report(r report) error { return json.NewEncoder(g.reports).Encode(r) }
+func (g *watchdogState) report(r report) error { return json.NewEncoder(g.reports).Encode(r) }
