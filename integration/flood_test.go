@@ -62,14 +62,14 @@ func TestFlood_OfMessagesWakesNobodyWithoutPause(t *testing.T) {
 			}
 		})
 	}
-	heard := make([][]string, len(servers)) // channels, by server
+	received := make([][]string, len(servers)) // channels, by server
 	poll(t, "subscriptions", func() bool {
 		var all []string
 		for i, server := range servers {
 			var err error
-			heard[i], err = server.PubSubChannels(t.Context(), "*").Result()
+			received[i], err = server.PubSubChannels(t.Context(), "*").Result()
 			must(t, err)
-			all = append(all, heard[i]...)
+			all = append(all, received[i]...)
 		}
 		return slices.Contains(all, records.Default.Channel("lock")) && slices.ContainsFunc(all, func(c string) bool {
 			return strings.Contains(c, ":p:") // of the process that waits
@@ -92,7 +92,7 @@ func TestFlood_OfMessagesWakesNobodyWithoutPause(t *testing.T) {
 		text := fmt.Sprintf("id%d:1:x", sent)
 		for i, server := range servers {
 			pipe := server.Pipeline()
-			for _, channel := range heard[i] {
+			for _, channel := range received[i] {
 				for _, message := range []string{
 					"over", fmt.Sprintf("over 1 4 lock%s", text), fmt.Sprintf("failed 1 4 lock%s", text), fmt.Sprintf("over 2 4 lock%s", text),
 					fmt.Sprintf("over 0 5 other%s", text), fmt.Sprint(sent),

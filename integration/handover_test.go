@@ -16,7 +16,7 @@ import (
 // Without renewals the lease would expire twice while the callback returns.
 func TestTerminatedLeader_KeepsTheLeaseUntilItsCallbackReturns(t *testing.T) {
 	t.Parallel()
-	s := usual
+	s := defaults
 	s.TTL, s.EndFor, s.Drain = shortTTL, 3*shortTTL, 4*shortTTL
 	c := start(t, startNodes(t, nodeCount), s)
 	leader := c.leader()
@@ -38,7 +38,7 @@ func TestTerminatedLeader_KeepsTheLeaseUntilItsCallbackReturns(t *testing.T) {
 
 func TestTerminatedLeader_WhoseCallbackNeverReturnsIsFollowedWhenItsLeaseHasRunOut(t *testing.T) {
 	t.Parallel()
-	s := usual
+	s := defaults
 	s.TTL, s.EndFor, s.Drain = shortTTL, time.Hour, 2*shortTTL
 	c := start(t, startNodes(t, nodeCount), s)
 	leader := c.leader()

@@ -45,15 +45,15 @@ type settings struct {
 	AtLeastOnce bool          // of the job
 }
 
-// usual are the default settings of replicas.
-var usual = settings{
+// defaults are the default settings of replicas.
+var defaults = settings{
 	Election: "jobs", TTL: ttl, Drain: 10 * time.Second, EndFor: endFor, Spec: "* * * * * *",
 	RunFor: runFor,
 }
 
 // steady returns usual settings with a job that runs each tick, even if late because the machine is busy.
 func steady() settings {
-	s := usual
+	s := defaults
 	s.EachTick = true
 	return s
 }

@@ -40,7 +40,7 @@ func TestTransitions_NeverOverlap(t *testing.T) {
 		plans[i] = newFalls(rand.New(rand.NewPCG(seed, uint64(i))), *falls)
 		leading.Go(func() { // ends with its plan
 			t.Run(fmt.Sprint("election ", i), func(t *testing.T) {
-				s := usual
+				s := defaults
 				s.Election, s.TTL = fmt.Sprint("jobs", i), shortTTL
 				c := &contest{broken: &broken, all: &all}
 				c.cluster = startLinked(t, nodes, nodeCount, s)

@@ -38,7 +38,7 @@ func TestNodesThatDoNotPermitInfo_AreRefusedUnlessTheCallerAcceptsThem(t *testin
 			want.Err(t, err, redlock.ErrConfig)
 			want.Text(t, err, reason...)
 			if errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("it waited in vain: %v", err)
+				t.Errorf("it waited and got nothing: %v", err)
 			}
 		}
 		for _, n := range l.Nodes(t.Context()) {

@@ -18,13 +18,13 @@ func (l *Locker) Acquire(ctx context.Context, name string, opts ...AcquireOption
 	if len(found) > 0 {
 		return nil, errors.Join(found...)
 	}
-	turn, err := l.enter(ctx, name)
+	ticket, err := l.enter(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	c := newContender(l, r, turn)
+	c := newContender(l, r, ticket)
 	defer func() { // even if a hook panics
-		turn.leave(lease != nil, err, c.owed, c.value.String())
+		ticket.leave(lease != nil, err, c.owed, c.value.String())
 	}()
 	return c.contend(ctx)
 }

@@ -228,7 +228,7 @@ func TestClockJump_CountsAgainThoughOneNodeNamesALeaseOfYears(t *testing.T) {
 				warmUp(t, first)
 				records.Default.ForgeLongest(t, 10*365*24*time.Hour, c.Raw()[0])
 				l, _ := c.Locker()
-				_, _ = l.TryAcquire(t.Context(), "y") // hears of it
+				_, _ = l.TryAcquire(t.Context(), "y") // learns of it
 				synctest.Wait()
 				c.Jump(1, 350*time.Millisecond)
 				_, _ = l.TryAcquire(t.Context(), "x") // looks at the clocks

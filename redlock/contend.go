@@ -249,7 +249,7 @@ func (c *contender) wait(ctx context.Context, err error) error {
 	due := time.Now().Add(pause)
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
-	var heard time.Time // earliest attempt that a message may cause; zero: no message yet
+	var earliest time.Time // earliest attempt that a message may cause; zero: no message yet
 	for {
 		select {
 		case <-timer.C:
@@ -260,12 +260,12 @@ func (c *contender) wait(ctx context.Context, err error) error {
 			if !ok {
 				continue
 			}
-			if heard.IsZero() {
-				heard = time.Now().Add(c.pace.Next(time.Now()))
+			if earliest.IsZero() {
+				earliest = time.Now().Add(c.pace.Next(time.Now()))
 			} else { // further messages must not postpone the attempt
 				pause = min(pause, time.Until(due))
 			}
-			if pause = max(pause, time.Until(heard)); pause <= 0 {
+			if pause = max(pause, time.Until(earliest)); pause <= 0 {
 				return nil // no timer: a handover waits for this
 			}
 			due = time.Now().Add(pause)

@@ -178,11 +178,11 @@ func TestMessages_EndNoHoldThatIsSetAgain(t *testing.T) {
 		for i := range 6 {
 			id := fmt.Sprintf("LISTED-%05d", i)
 			listed = append(listed, id)
-			heard := c.Raw()[0].Subscribe(ctx, records.Default.Hash()+":p:"+id)
-			if _, err := heard.Receive(ctx); err != nil {
+			subscription := c.Raw()[0].Subscribe(ctx, records.Default.Hash()+":p:"+id)
+			if _, err := subscription.Receive(ctx); err != nil {
 				t.Fatal(err)
 			}
-			defer heard.Close()
+			defer subscription.Close()
 		}
 		records.Default.Waiting(t, "x", time.Second, listed, c.Raw()...)
 		c.Node(0).Publish(inbox, "over 1 1 x"+records.SomebodyElse)

@@ -111,7 +111,7 @@ func TestAcquire_WaitsForTheHolderWhomMostNodesName(t *testing.T) {
 			waiter, _ := c.Locker()
 			warmUp(t, waiter)
 			before := c.Asked()
-			acquiredWithin(t, waiter, ttl+ttl/5) // the hold, and a pause of up to a second after an attempt in vain
+			acquiredWithin(t, waiter, ttl+ttl/5) // the hold, and a pause of up to a second after a failed attempt
 			if asked := c.Asked() - before; asked > 18 {
 				t.Errorf("node %d names somebody else: it asked %d times, 12 are enough", node, asked)
 			}

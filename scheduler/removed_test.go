@@ -147,9 +147,9 @@ func TestRemoved_JobsCanBeForgottenAfterAnyChanges(t *testing.T) {
 						a.links.Heal(0, 1, 2)
 					case 3: // removed before its state was read from the nodes
 						a.links.Cut(0, 1)
-						a.add(a.job("in vain", "* * * * * *", quick))
+						a.add(a.job("unstored", "* * * * * *", quick))
 						time.Sleep(time.Second)
-						if err := a.Remove("in vain"); err != nil {
+						if err := a.Remove("unstored"); err != nil {
 							t.Fatal(err)
 						}
 						time.Sleep(time.Second)

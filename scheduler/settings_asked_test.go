@@ -85,7 +85,7 @@ func TestAsked_AJobThatIsForgottenIsNotReadAgain(t *testing.T) {
 			return c.Requests(1) - before
 		}
 		c.SleepTo(30 * time.Second)
-		usual := requests()
+		common := requests()
 		c.lie(0, "p", time.Now())
 		time.Sleep(10 * time.Millisecond)
 		if err := a.Remove("job"); err != nil {
@@ -96,8 +96,8 @@ func TestAsked_AJobThatIsForgottenIsNotReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		if n := requests(); n > usual+usual/10 {
-			t.Errorf("%d requests in ten minutes, %d before", n, usual)
+		if n := requests(); n > common+common/10 {
+			t.Errorf("%d requests in ten minutes, %d before", n, common)
 		}
 	})
 }

@@ -113,9 +113,9 @@ func address(authority, scheme string) (host, port string) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		host = addr.Unmap().String()
 	}
-	usual := "80"
+	defaultPort := "80"
 	if scheme == "https" {
-		usual = "443"
+		defaultPort = "443"
 	}
-	return host, cmp.Or(u.Port(), usual)
+	return host, cmp.Or(u.Port(), defaultPort)
 }

@@ -28,9 +28,9 @@ var passed = []os.Signal{
 // ending are the signals that end the wait for the lock.
 var ending = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
 
-// obeyed returns the signals without those that redlockctl was started to ignore, as under nohup. The command inherits
+// notIgnored returns the signals without those that redlockctl was started to ignore, as under nohup. The command inherits
 // that and ignores them, too.
-func obeyed(signals []os.Signal) []os.Signal {
+func notIgnored(signals []os.Signal) []os.Signal {
 	return slices.DeleteFunc(slices.Clone(signals), signal.Ignored)
 }
 
@@ -85,11 +85,11 @@ func (p *program) run(ctx context.Context, c command) (err error) {
 		return exit{notFound, err}
 	}
 	// NotifyContext comes first, so that a signal that should end the wait is not kept for the command.
-	ctx, stop := signal.NotifyContext(ctx, obeyed(ending)...)
+	ctx, stop := signal.NotifyContext(ctx, notIgnored(ending)...)
 	defer stop()
 	// Registered before the lock is taken, so that the command gets every signal after that.
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, obeyed(passed)...)
+	signal.Notify(signals, notIgnored(passed)...)
 	defer signal.Stop(signals)
 
 	l, err := p.locker()

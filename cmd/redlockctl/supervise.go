@@ -26,10 +26,10 @@ type supervisor struct {
 	extended <-chan struct{}  // gets a signal after each extension of the lease
 	err      io.Writer
 
-	watchdog   *watchdog
-	tree    tree // the command's processes
-	adopted bool // this process adopts the command's orphans if the watchdog has ended
-	warned  bool // the warning that the command runs as another user was printed
+	watchdog *watchdog
+	tree     tree // the command's processes
+	adopted  bool // this process adopts the command's orphans if the watchdog has ended
+	warned   bool // the warning that the command runs as another user was printed
 }
 
 // run runs a command until it ends, or until shortly before the lease does. The error has the exit code.

@@ -50,9 +50,9 @@ func shell(t *testing.T) string {
 func TestRun_ASignalEndsTheWait(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(s.String(), func(t *testing.T) {
-			heard := make(chan os.Signal, 1) // otherwise processes inherit the signals that the tests ignore
-			signal.Notify(heard, s)
-			defer signal.Stop(heard)
+			signals := make(chan os.Signal, 1) // otherwise processes inherit the signals that the tests ignore
+			signal.Notify(signals, s)
+			defer signal.Stop(signals)
 			p, out := waiting(t, "")
 			signalTo(t, p.Process.Pid, s)
 			if err := p.Wait(); p.ProcessState.ExitCode() != noLease || strings.Contains(out.String(), "it ran") ||

@@ -99,17 +99,17 @@ func TestRun_ACommandThatTheWatchdogHasKilledHasLostTheLock(t *testing.T) {
 func TestWatchdog_KillsAtTheLastInstantItWasSent(t *testing.T) {
 	past, future := sinceBoot()-time.Millisecond, sinceBoot()+time.Hour
 	for name, test := range map[string]struct {
-		told []time.Duration
+		ends []time.Duration
 		last string
 		open bool // the pipe stays open
 		code int
 		dead bool
 	}{
-		"past":                    {told: []time.Duration{future, past}, open: true, code: lostLease, dead: true},
-		"extended":                {told: []time.Duration{past, future}, open: true},
-		"extended, and the end":   {told: []time.Duration{past, future}, dead: true},
-		"an order":                {told: []time.Duration{future}, last: orderKill + "\n", open: true, dead: true},
-		"it is told half of that": {told: []time.Duration{future}, last: orderWatch + " 7", dead: true},
+		"past":                    {ends: []time.Duration{future, past}, open: true, code: lostLease, dead: true},
+		"extended":                {ends: []time.Duration{past, future}, open: true},
+		"extended, and the end":   {ends: []time.Duration{past, future}, dead: true},
+		"an order":                {ends: []time.Duration{future}, last: orderKill + "\n", open: true, dead: true},
+		"it is told half of that": {ends: []time.Duration{future}, last: orderWatch + " 7", dead: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seconds := "20"
@@ -117,8 +117,8 @@ func TestWatchdog_KillsAtTheLastInstantItWasSent(t *testing.T) {
 				seconds = "0.3"
 			}
 			var text strings.Builder
-			fmt.Fprintf(&text, "%s %d %q %q %q\n", orderRun, test.told[0], "/bin/sleep", "sleep\x00"+seconds, "A=b")
-			for _, at := range test.told[1:] {
+			fmt.Fprintf(&text, "%s %d %q %q %q\n", orderRun, test.ends[0], "/bin/sleep", "sleep\x00"+seconds, "A=b")
+			for _, at := range test.ends[1:] {
 				fmt.Fprintln(&text, orderWatch, int64(at))
 			}
 			watchdog, orders, reports := bareWatchdog(t)
@@ -155,7 +155,7 @@ func bareWatchdog(t *testing.T) (watchdog *exec.Cmd, orders, reports *os.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, orders, err := os.Pipe()
+	read, orders, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,9 +164,9 @@ func bareWatchdog(t *testing.T) (watchdog *exec.Cmd, orders, reports *os.File) {
 		t.Fatal(err)
 	}
 	watchdog = exec.Command(self, watchdogName)
-	watchdog.ExtraFiles = []*os.File{told, says}
+	watchdog.ExtraFiles = []*os.File{read, says}
 	start(t, watchdog)
-	_, _ = told.Close(), says.Close()
+	_, _ = read.Close(), says.Close()
 	t.Cleanup(func() { _, _ = orders.Close(), reports.Close() })
 	return watchdog, orders, reports
 }

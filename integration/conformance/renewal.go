@@ -140,7 +140,7 @@ func shortestLease(t *testing.T, w *World) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var waiter sync.WaitGroup
-	waiter.Go(func() { _, _ = p.Acquire(ctx, "y") }) // in vain
+	waiter.Go(func() { _, _ = p.Acquire(ctx, "y") }) // without success
 	for _, text := range []string{"LOADING Redis is loading the dataset in memory", "ERR no"} {
 		p.faults().Answer(text)
 		perSecond("waiting for nodes that say "+text, 4000)

@@ -12,10 +12,10 @@ import (
 // first is the start of a server's first reply, if that explains why the server then closes the connection. A client
 // that takes this reply for the answer to its command loses it, and reports only that the connection was closed.
 type first struct {
-	plain bool   // the connection does not use TLS
-	heard bool   // something was received
-	alert bool   // it was a TLS alert
-	turns string // the server's text if it turns the connection away; otherwise empty
+	plain    bool   // the connection does not use TLS
+	received bool   // something was received
+	alert    bool   // it was a TLS alert
+	turns    string // the server's text if it turns the connection away; otherwise empty
 }
 
 // turnsAway are the starts of the replies with which servers turn a connection away before they close it. Other replies
@@ -26,10 +26,10 @@ var turnsAway = []string{"-DENIED ", "-ERR max number of clients"}
 var alert = []byte{0x15, 0x03}
 
 func (f *first) read(p []byte) {
-	if f.heard || len(p) == 0 {
+	if f.received || len(p) == 0 {
 		return
 	}
-	f.heard, f.alert = true, f.plain && bytes.HasPrefix(p, alert)
+	f.received, f.alert = true, f.plain && bytes.HasPrefix(p, alert)
 	for _, begin := range turnsAway {
 		if bytes.HasPrefix(p, []byte(begin)) {
 			line, _, _ := bytes.Cut(p[1:], []byte("\r\n"))
@@ -49,7 +49,7 @@ func (f *first) explain(err error) error {
 		return err
 	case f.turns != "":
 		return &closedError{fmt.Sprintf("the server turns connections away: %q", f.turns), err}
-	case f.alert, f.plain && !f.heard:
+	case f.alert, f.plain && !f.received:
 		return &closedError{"the server closed the connection before it answered; if it expects TLS, the URL begins with rediss://", err}
 	}
 	return err

@@ -165,20 +165,20 @@ func TestStartOf(t *testing.T) {
 	j := minutely()
 	same := *j
 	same.Jitter = time.Hour
-	spread := map[time.Duration]bool{}
+	seconds := map[time.Duration]bool{}
 	for tick := range 1000 {
 		at := sec(float64(60 * tick))
 		start := same.StartOf(at)
 		if start.Before(at) || !start.Before(at.Add(time.Minute)) || !start.Equal(same.StartOf(at)) {
 			t.Fatalf("the tick %v starts at %v", at, start)
 		}
-		spread[start.Sub(at).Truncate(time.Second)] = true
+		seconds[start.Sub(at).Truncate(time.Second)] = true
 		if !j.StartOf(at).Equal(at) {
 			t.Fatalf("without jitter the tick %v starts at %v", at, j.StartOf(at))
 		}
 	}
-	if len(spread) < 50 {
-		t.Errorf("1000 ticks start at %d seconds of the minute", len(spread))
+	if len(seconds) < 50 {
+		t.Errorf("1000 ticks start at %d seconds of the minute", len(seconds))
 	}
 	same.Schedule = every(time.Millisecond)
 	if start := same.StartOf(day); !start.Equal(day) {

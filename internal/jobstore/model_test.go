@@ -99,7 +99,7 @@ func TestModel_LaterBallotOfALeader(t *testing.T) {
 		{"twice", modelWorld{ballots: 3, seqs: 1, ticks: 1, times: 2, losses: 1, older: true, led: true, continues: twice}, reaches},
 		{"twice, another leader between", modelWorld{ballots: 4, seqs: 1, ticks: 1, times: 1, led: true,
 			continues: [modelBallots]uint8{0, 0, 1, 3}}, reaches[:2]},
-		{"in vain, and again", modelWorld{ballots: 4, seqs: 1, ticks: 1, times: 1, led: true, continues: [modelBallots]uint8{0, 0, 1, 1},
+		{"without success, and again", modelWorld{ballots: 4, seqs: 1, ticks: 1, times: 1, led: true, continues: [modelBallots]uint8{0, 0, 1, 1},
 			tried: [modelBallots]bool{2: true}}, reaches[:2]},
 		{"others between and after", modelWorld{ballots: 4, seqs: 1, ticks: 1, times: 1, led: true, continues: other}, reaches[:2]},
 	}, []modelCase{
@@ -110,7 +110,7 @@ func TestModel_LaterBallotOfALeader(t *testing.T) {
 		{"two losses", modelWorld{ballots: 3, seqs: 1, ticks: 1, times: 2, losses: 2, older: true, led: true, continues: other}, reaches},
 		{"twice, another leader between, a loss", modelWorld{ballots: 4, seqs: 1, ticks: 1, times: 2, losses: 1, older: true, led: true,
 			continues: [modelBallots]uint8{0, 0, 1, 3}}, reaches},
-		{"in vain, and again, a loss", modelWorld{ballots: 4, seqs: 1, ticks: 1, times: 2, losses: 1, older: true, led: true,
+		{"without success, and again, a loss", modelWorld{ballots: 4, seqs: 1, ticks: 1, times: 2, losses: 1, older: true, led: true,
 			continues: [modelBallots]uint8{0, 0, 1, 1}, tried: [modelBallots]bool{2: true}}, reaches},
 		{"from the start", modelWorld{ballots: 3, seqs: 1, ticks: 1, times: 2, losses: 1, older: true, continues: other}, reaches},
 		{"others between and after, a loss",

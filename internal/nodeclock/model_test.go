@@ -14,11 +14,11 @@ import (
 // model is a world in which requests are sent, read, received and noted in any order.
 type model struct {
 	*world
-	t       *rapid.T
-	unread  []*request
-	unheard []*request // read, not received
-	unnoted []*request // received
-	seen    []bool
+	t          *rapid.T
+	unread     []*request
+	unreceived []*request // read, not received
+	unnoted    []*request // received
+	seen       []bool
 
 	owed time.Duration // slept, and reported, but not yet added to the process's clock
 	due  time.Duration // when it must be added, by now
@@ -35,7 +35,7 @@ func (m *model) step() (*request, nodeclock.Sighting) {
 		"note", "note", "note", "add", "steer"}).Draw(m.t, "step") {
 	case "pass":
 		longest := 3000
-		if len(m.unread)+len(m.unheard)+len(m.unnoted) > 0 {
+		if len(m.unread)+len(m.unreceived)+len(m.unnoted) > 0 {
 			longest = 20
 		}
 		m.wait(time.Duration(rapid.IntRange(0, longest*1000).Draw(m.t, "µs")) * time.Microsecond)
@@ -45,10 +45,10 @@ func (m *model) step() (*request, nodeclock.Sighting) {
 		if r := m.pick(&m.unread); r != nil {
 			m.wait(time.Microsecond) // otherwise a clock would show one instant twice
 			m.read(r)
-			m.unheard = append(m.unheard, r)
+			m.unreceived = append(m.unreceived, r)
 		}
 	case "receive":
-		if r := m.pick(&m.unheard); r != nil {
+		if r := m.pick(&m.unreceived); r != nil {
 			m.receive(r)
 			m.unnoted = append(m.unnoted, r)
 		}
@@ -215,7 +215,7 @@ func (m *model) calm(steps int) {
 
 // settle notes the replies under way, and then asks some nodes again, by the new clock only.
 func (m *model) settle(nodes int) {
-	for _, r := range slices.Concat(m.unread, m.unheard, m.unnoted) {
+	for _, r := range slices.Concat(m.unread, m.unreceived, m.unnoted) {
 		if r.micros == 0 {
 			m.wait(time.Microsecond)
 			m.read(r)
@@ -227,7 +227,7 @@ func (m *model) settle(nodes int) {
 			m.t.Fatalf("%+v: %+v", r, s)
 		}
 	}
-	m.unread, m.unheard, m.unnoted = nil, nil, nil
+	m.unread, m.unreceived, m.unnoted = nil, nil, nil
 	m.wait(200 * ms)
 	for i := range m.nodes {
 		if i < nodes || m.seen[i] {
@@ -243,10 +243,10 @@ func (m *model) settle(nodes int) {
 func (m *model) knownNow() (seen []bool, read map[*request]bool) {
 	first := func(r *request) bool { return !m.seen[r.node] }
 	m.unread = slices.DeleteFunc(m.unread, first)
-	m.unheard = slices.DeleteFunc(m.unheard, first)
+	m.unreceived = slices.DeleteFunc(m.unreceived, first)
 	m.unnoted = slices.DeleteFunc(m.unnoted, first)
 	read = map[*request]bool{}
-	for _, r := range slices.Concat(m.unheard, m.unnoted) {
+	for _, r := range slices.Concat(m.unreceived, m.unnoted) {
 		read[r] = true
 	}
 	return slices.Clone(m.seen), read

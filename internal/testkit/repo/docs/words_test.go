@@ -38,6 +38,11 @@ var phrases = map[string]string{
 	`overdue`:                       "slow",
 	`thereof`:                       "of it",
 	`told again`:                    "retried",
+	`hear(s|d)? of`:                 "learn of",
+	`in vain`:                       "without success",
+	`one's own`:                     "private",
+	`for want of`:                   "without",
+	`wherewith|whereupon|hereby`:    "two sentences",
 	`so-and-so('s)?`:                "the caller",
 	`(the|a|its|their|whose) begin`: "start",
 }
@@ -47,7 +52,7 @@ var names = map[string]string{
 	"askFirst": "hedged", "patience": "hedge delay or timeout", "tellAgain": "retry", "bestBefore": "notAfter", "news": "notice",
 	"maxLook": "poll interval", "looked": "polled", "foreign": "of a previous leader", "met": "seen",
 	"letOthers": "campaign delay", "introduce": "load scripts", "leftOut": "missed", "givenUp": "missed", "madeUp": "caught up",
-	"byHand": "manual", "forgotten": "lost", "hear": "receive",
+	"byHand": "manual", "forgotten": "lost", "hear": "receive", "usual": "smoothed, or default", "spread": "jitter",
 }
 
 // The same for words within names, as in runLane and isOverdue.
@@ -57,6 +62,8 @@ var parts = map[string]string{
 	"sight": "last observed state", "sights": "last observed states", "topic": "channel", "topics": "channels",
 	"lane": "run slot", "lanes": "run slots", "reign": "term", "reigns": "terms", "reigning": "leading",
 	"candidacy": "campaign", "hurry": "abort", "affair": "responsibility", "telephone": "phone",
+	"told": "reported, notified or learned", "teller": "publisher", "obeyed": "applied", "heard": "received", "hears": "receives",
+	"unheard": "not received", "conclude": "decide", "blind": "without an identity",
 }
 
 // nameWords matches the words of a name.
