@@ -70,7 +70,7 @@ func attention(v *view) []notice {
 		return notice{Text: fmt.Sprintf("has been running for %v on %s: %s", j.Last.Took, j.Last.Replica, j.Long), At: j.Last.Start}, j.Long != ""
 	})
 	of("other", "trouble", "that the nodes lost", func(j *job) (notice, bool) {
-		return notice{Text: "the nodes lost its history, and its pause if it had one", At: j.Lost},
+		return notice{Text: "a majority of nodes lost its state: its history and its pause may be gone", At: j.Lost},
 			j.Lost != nil && v.Now.Sub(*j.Lost) < lostShown
 	})
 	of("other", "trouble", "that this replica defines differently", func(j *job) (notice, bool) {
@@ -124,9 +124,12 @@ func (c *content) Alerts() []alert {
 	if len(parts) == 0 {
 		return all
 	}
-	var names, why []string
+	var names, why, never []string
 	for _, p := range parts {
 		names = append(names, p.What)
+		if p.Known == notKnown {
+			never = append(never, p.What)
+		}
 		why = append(why, fmt.Sprintf("%s, %s: %s", p.What, p.Known, p.Why))
 	}
 	good := 0
@@ -135,9 +138,13 @@ func (c *content) Alerts() []alert {
 			good++
 		}
 	}
+	shown := "The page shows the last known state."
+	if len(never) > 0 {
+		shown = "Nothing is known of " + joined(never) + " yet."
+	}
 	return append([]alert{{
-		Text: fmt.Sprintf("Failed to read %s from the nodes: %d of %d nodes answer, %d are needed. The page shows the last known state.",
-			joined(names), good, len(c.Nodes), len(c.Nodes)/2+1),
+		Text: fmt.Sprintf("Failed to read %s from the nodes: %d of %d nodes answer, %d are needed. %s",
+			joined(names), good, len(c.Nodes), len(c.Nodes)/2+1, shown),
 		Known: parts[0].Known, Details: why,
 	}}, all...)
 }

@@ -45,7 +45,7 @@ func TestAttention_ToAJobThatTheNodesLost(t *testing.T) {
 	for ago, shown := range map[time.Duration]bool{time.Hour: true, 25 * time.Hour: false} {
 		lost := instant.Add(-ago)
 		got := attention(&view{Now: instant, Jobs: []job{{Name: "a", Lost: &lost}}})
-		if is := len(got) == 1 && got[0].Job == "a" && strings.Contains(got[0].Text, "the nodes lost its history"); is != shown {
+		if is := len(got) == 1 && got[0].Job == "a" && strings.Contains(got[0].Text, "a majority of nodes lost its state"); is != shown {
 			t.Errorf("after %v: %v", ago, got)
 		}
 	}

@@ -42,11 +42,13 @@ type content struct {
 	Attention []notice
 
 	// Only the page of one job has these.
-	One     *job
-	Records []record
-	Kept    int // records, including those that the query filters out
-	Changes []change
-	Coming  []time.Time
+	One          *job
+	Records      []record
+	RecordsKnown bool // the records were read at least once
+	Kept         int  // records, including those that the query filters out
+	Changes      []change
+	ChangesKnown bool
+	Coming       []time.Time
 }
 
 // newContent returns the content of the page of all jobs. It lists the jobs that the query matches.
@@ -89,7 +91,8 @@ func (v view) onlyFailed() *view {
 func newJobContent(v *view, q query, h history, actions bool) *content {
 	v.Problems = slices.Concat(v.Problems, // a clone, because others share those of v
 		h.records.stale("the ticks of this job", v.Now), h.changes.stale("the changes of this job", v.Now))
-	c := &content{view: v, Query: q, Actions: actions, One: v.find(q.Name), Records: []record{}, Changes: []change{}}
+	c := &content{view: v, Query: q, Actions: actions, One: v.find(q.Name), Records: []record{}, Changes: []change{},
+		RecordsKnown: !h.records.at.IsZero(), ChangesKnown: !h.changes.at.IsZero()}
 	for i := range h.records.value {
 		one := []record{recordOf(&h.records.value[i], c.Now)}
 		if v.markUnknownRuns(one); q.Only != "failed" || one[0].failed() {
@@ -105,7 +108,9 @@ func newJobContent(v *view, q query, h history, actions bool) *content {
 	if c.One.Lost != nil {
 		lost = *c.One.Lost
 	}
-	c.Timeline.addRuns(h.records.value, v.Now, lost, v.isGone)
+	if c.RecordsKnown {
+		c.Timeline.addRuns(h.records.value, v.Now, lost, v.isGone)
+	}
 	if c.One.Next != nil {
 		c.Coming, _ = scheduler.Preview("CRON_TZ="+c.One.Zone+" "+c.One.Spec, nil, c.One.Next.Add(-time.Second), 5) // an error leaves the list empty
 	}

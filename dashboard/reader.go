@@ -40,12 +40,14 @@ func (p part[T]) read(at time.Time, value T, err error) part[T] {
 	return part[T]{value: value, at: at}
 }
 
+const notKnown = "not known"
+
 // stale returns a problem if the last read of the part failed, and none otherwise.
 func (p part[T]) stale(what string, now time.Time) []problem {
 	if p.err == nil {
 		return nil
 	}
-	known := "not known"
+	known := notKnown
 	if !p.at.IsZero() {
 		known = "as of " + relative(p.at, now)
 	}

@@ -20,15 +20,15 @@ func TestStyle_ColoursStandOutInBothThemes(t *testing.T) {
 	}
 	texts := []string{"text", "quiet", "link", "good", "bad", "wait"}
 	for i, theme := range themes {
-		colours := make(map[string]float64)
+		colors := make(map[string]float64)
 		for _, found := range regexp.MustCompile(`--([\w-]+): #(\w+)`).FindAllSubmatch(theme[1], -1) {
-			colours[string(found[1])] = luminance(t, string(found[2]))
+			colors[string(found[1])] = luminance(t, string(found[2]))
 		}
-		wants := func(colour, ground string, least float64) {
+		wants := func(color, ground string, least float64) {
 			t.Helper()
-			a, b := colours[colour], colours[ground]
+			a, b := colors[color], colors[ground]
 			if got := (max(a, b) + .05) / (min(a, b) + .05); got < least {
-				t.Errorf("theme %d: --%s on --%s has a contrast of %.2f, want %.1f", i+1, colour, ground, got, least)
+				t.Errorf("theme %d: --%s on --%s has a contrast of %.2f, want %.1f", i+1, color, ground, got, least)
 			}
 		}
 		for _, text := range texts {
@@ -52,7 +52,7 @@ func luminance(t *testing.T, hex string) float64 {
 	}
 	n, err := strconv.ParseUint(hex, 16, 24)
 	if err != nil || len(hex) != 6 {
-		t.Fatalf("#%s is no colour", hex)
+		t.Fatalf("#%s is no color", hex)
 	}
 	linear := func(shift int) float64 {
 		v := float64(n>>shift&0xff) / 255

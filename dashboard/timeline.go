@@ -93,7 +93,7 @@ func (t *timeline) terms(v *view, from time.Time) {
 			break
 		}
 		length := duration(g.To.Sub(later(g.From, from)))
-		title := fmt.Sprintf("nobody led from %s to %s", clockTime(g.From, v.Now, "UTC"), clockTime(g.To, v.Now, "UTC"))
+		title := fmt.Sprintf("no leader is recorded from %s to %s", clockTime(g.From, v.Now, "UTC"), clockTime(g.To, v.Now, "UTC"))
 		if !g.Sure {
 			title = fmt.Sprintf("no leader is known from %s to %s: the previous one did not record its end",
 				clockTime(g.From, v.Now, "UTC"), clockTime(g.To, v.Now, "UTC"))

@@ -30,7 +30,8 @@ type view struct {
 	Gaps     []gap         `json:"leaderless"` // the times between terms without a known leader; the newest first
 	Replicas []seenReplica `json:"replicas"`   // those that the nodes know, the latest first
 
-	LeaderKnown bool                `json:"-"`
+	LeaderKnown bool                `json:"-"` // the leader was read at least once
+	JobsKnown   bool                `json:"-"` // the same for the jobs
 	last        []*scheduler.Record // the last run of each job, the newest first
 	of          *snapshot
 }
@@ -166,7 +167,7 @@ func newView(s *snapshot, election string) *view {
 	for _, t := range s.terms.value {
 		v.Terms = append(v.Terms, term{Term: t.Token, Replica: firstLine(t.Replica), Since: sayable(t.Since), Until: sayable(t.Until), Ended: t.Ended})
 	}
-	v.LeaderKnown = !s.leader.at.IsZero()
+	v.LeaderKnown, v.JobsKnown = !s.leader.at.IsZero(), !s.jobs.at.IsZero()
 	if l := s.leader.value; l.ID != "" {
 		left := s.leader.value.Expires.Sub(s.taken)
 		v.Leader = &leader{ID: firstLine(l.ID), Value: firstLine(l.Value), Term: l.Token, Lease: duration(max(left, 0))}

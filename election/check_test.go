@@ -62,7 +62,7 @@ func TestCheck_IsNilForAFollowerThatWaits(t *testing.T) {
 	}
 }
 
-func TestCheck_DrainForEver(t *testing.T) {
+func TestCheck_DrainForever(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 2*time.Minute, election.WithDrainTimeout(math.MaxInt64))
 		a.leads()

@@ -42,12 +42,12 @@ func (e *Elector) logEnd(r *run, t *Term, cause, problem error) {
 	}
 	undrained := errors.Is(problem, ErrUndrained) && len(e.stillRunning()) > 0 // otherwise only records are still written
 	if undrained {
-		e.log.Error("work goes on after the end of leadership, the next leader waits for the lease to run out",
+		e.log.Error("work continues after the end of leadership, the next leader waits for the lease to expire",
 			append(fields, zap.Error(problem), zap.Time("lease_until", t.lease.Deadline()))...)
 	}
 	switch stopping := done(r.stopping); {
 	case e.willPanic():
-		e.log.Error("this process ends by a panic, the next leader waits for the lease to run out",
+		e.log.Error("this process ends by a panic, the next leader waits for the lease to expire",
 			append(fields, zap.Time("lease_until", t.lease.Deadline()))...)
 	case undrained:
 	case errors.Is(cause, ErrLost) && stopping:
@@ -55,7 +55,7 @@ func (e *Elector) logEnd(r *run, t *Term, cause, problem error) {
 	case errors.Is(cause, ErrLost):
 		e.log.Warn("lost leadership, campaigning again", fields...)
 	case problem != nil:
-		e.log.Warn("gave up leadership, but failed to release the lease: the next leader waits for it to run out",
+		e.log.Warn("gave up leadership, but failed to release the lease: the next leader waits for it to expire",
 			append(fields, zap.Error(problem), zap.Time("lease_until", t.lease.Deadline()))...)
 	case stopping:
 		e.log.Info("handed leadership over", fields...)
@@ -97,7 +97,7 @@ func (e *Elector) logUsedUp(lease *redlock.Lease, problem error) {
 
 // logLeft logs that a lease that was won while stopping could not be released.
 func (e *Elector) logLeft(lease *redlock.Lease, problem error) {
-	e.log.Warn("elected while stopping, but failed to release the lease: the next leader waits for it to run out",
+	e.log.Warn("elected while stopping, but failed to release the lease: the next leader waits for it to expire",
 		zap.Time("lease_until", lease.Deadline()), zap.Error(problem))
 }
 

@@ -101,7 +101,7 @@ func WithBackoff(shortest, longest time.Duration) Option {
 func WithStopMargin(d time.Duration) Option { return func(c *config) { c.margin = d } }
 
 // WithDrainTimeout sets how long the lease is renewed for callbacks that have not returned after the term was asked to end and
-// [Hooks.Ended] has returned. The default is 10 s. Too short: work is cut off, and the next leader waits for the lease to run out.
+// [Hooks.Ended] has returned. The default is 10 s. Too short: work is cut off, and the next leader waits for the lease to expire.
 // Too long: a hung callback holds up the handover.
 func WithDrainTimeout(d time.Duration) Option { return func(c *config) { c.drainTimeout = d } }
 

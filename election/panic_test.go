@@ -251,7 +251,7 @@ func TestOnLeader_APanicIsLoggedWhateverEndedTheTerm(t *testing.T) {
 		"after a stop": {nil, func(a *candidate) error {
 			a.stop()
 			return nil
-		}, []string{"this process ends by a panic, the next leader waits for the lease to run out"}},
+		}, []string{"this process ends by a panic, the next leader waits for the lease to expire"}},
 		"after a stop, handled": {[]election.Option{handled}, func(a *candidate) error {
 			a.stop()
 			return nil
@@ -263,7 +263,7 @@ func TestOnLeader_APanicIsLoggedWhateverEndedTheTerm(t *testing.T) {
 				return errors.New("Shutdown says that all is well")
 			}
 			return nil
-		}, []string{"this process ends by a panic, the next leader waits for the lease to run out"}},
+		}, []string{"this process ends by a panic, the next leader waits for the lease to expire"}},
 		"beside work that goes on, not handled": {
 			[]election.Option{election.WithDrainTimeout(time.Second), election.OnLeader(func(ctx context.Context) {
 				<-ctx.Done()
@@ -272,8 +272,8 @@ func TestOnLeader_APanicIsLoggedWhateverEndedTheTerm(t *testing.T) {
 				a.stop()
 				return nil
 			}, []string{
-				"work goes on after the end of leadership, the next leader waits for the lease to run out",
-				"this process ends by a panic, the next leader waits for the lease to run out",
+				"work continues after the end of leadership, the next leader waits for the lease to expire",
+				"this process ends by a panic, the next leader waits for the lease to expire",
 			},
 		},
 		"beside work that goes on": {[]election.Option{handled, election.WithDrainTimeout(time.Second), election.OnLeader(func(ctx context.Context) {
@@ -284,7 +284,7 @@ func TestOnLeader_APanicIsLoggedWhateverEndedTheTerm(t *testing.T) {
 				term, _ := a.Term()
 				term.Resign(nil)
 				return nil
-			}, []string{"work goes on after the end of leadership, the next leader waits for the lease to run out"}},
+			}, []string{"work continues after the end of leadership, the next leader waits for the lease to expire"}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {

@@ -70,7 +70,7 @@ func TestModule_RefusesWhatIsForNoElection(t *testing.T) {
 		})
 	}
 	for name, opt := range everyHelper(false, redlockfx.For("tow")) {
-		t.Run(name+" for a name that is misspelt", func(t *testing.T) {
+		t.Run(name+" for a name that is misspelled", func(t *testing.T) {
 			refused(t, []string{name + " at", "refuse_test.go:", `For("tow")`, `no redlockfx.Named("tow")`,
 				"it has redlockfx.Module"}, redlockfx.Module, given, fx.Module("billing", opt))
 		})

@@ -32,8 +32,11 @@ type grant struct {
 	unconfirmed atomic.Bool // the last extension was not confirmed by a majority
 }
 
+// acquiring is a grant as the arguments of acquire. It is a type of its own, so that [Lease] does not get its methods.
+type acquiring struct{ *grant }
+
 // AppendArgs appends the arguments of acquire for the node.
-func (g *grant) AppendArgs(node int, args []any) []any {
+func (g acquiring) AppendArgs(node int, args []any) []any {
 	waiter := &nobody
 	if g.listing.has(node) {
 		waiter = &g.waiter
@@ -42,7 +45,7 @@ func (g *grant) AppendArgs(node int, args []any) []any {
 }
 
 // Name keeps requests for the same lock in separate calls: one call would grant the lock to both.
-func (g *grant) Name() string { return g.field }
+func (g acquiring) Name() string { return g.field }
 
 var nobody string // argument for no waiter
 
@@ -171,7 +174,7 @@ func (l *Locker) attempt(ctx context.Context, g *grant, ask asker) (*Lease, []an
 	valid := validity{sent: l.clock.Now(), ttl: g.ttl, drift: l.settings.Drift}
 	g.notAfter = l.notAfter(valid.sent)
 	var cause error
-	g.round, cause = ask(ctx, l.commands.acquire.Call(g))
+	g.round, cause = ask(ctx, l.commands.acquire.Call(acquiring{g}))
 
 	answers := g.round.Answers()
 	lease, err := l.win(ctx, g, valid, answers, cause)

@@ -1,5 +1,5 @@
-// Package redlock is a lock over 1, 3 or 5 independent Redis masters; a majority of them decides. Winning the lock
-// returns a [Lease], which has a deadline, a context that ends by then, and a fencing token.
+// Package redlock is a lock over an odd number of independent Redis masters, usually 1, 3 or 5; a majority of them
+// decides. Winning the lock returns a [Lease], which has a deadline, a context that ends by then, and a fencing token.
 //
 //	locker, err := redlock.Open([]string{"r1:6379", "r2:6379", "r3:6379"})
 //	...

@@ -58,10 +58,11 @@ type Locker struct {
 	sweep     int                 // sweep expired leases at this many; doubles after each sweep
 }
 
-// New makes a Locker of 1, 3, 5, ... independent Redis masters. A node may be a plain client, a failover client or a
-// cluster client; each counts as one node. The caller closes the clients, after the Locker. Their options may be
-// go-redis's defaults: whatever they say, a call ends after the node timeout, and a plain or failover client sends it
-// only once. No node needs to be up. All problems are reported at once, each an [ErrConfig].
+// New makes a Locker of independent Redis masters: an odd number of them, usually 1, 3 or 5. A node may be a plain
+// client, a failover client or a cluster client; each counts as one node. The caller closes the clients, after the
+// Locker. Their options may be go-redis's defaults: whatever they say, a call ends after the node timeout, and a plain
+// or failover client sends it only once. No node needs to be up. All problems are reported at once, each an
+// [ErrConfig].
 //
 // A node that was never used before grants nothing for the first MaxTTL ([ErrGuarded]), because it looks the same as a
 // node that has lost its locks.

@@ -9,12 +9,10 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// The methods below are for this module's own packages. Their types are internal.
-
-// Quorum returns the Locker's connection to its nodes.
+// Quorum is for this library's own packages. It returns the Locker's connection to its nodes.
 func (l *Locker) Quorum() *quorum.Quorum { return l.quorum }
 
-// Clock returns the clock that the Locker's leases use.
+// Clock is for this library's own packages. It returns the clock that the Locker's leases use.
 func (l *Locker) Clock() *clock.Clock { return l.clock }
 
 // Time returns the current time by the nodes' clocks: their median, if recent answers of a quorum are known. Otherwise
@@ -24,23 +22,25 @@ func (l *Locker) Time() (time.Time, bool) {
 	return time.UnixMicro(micros).UTC(), ok
 }
 
-// Listen returns a channel that receives a signal whenever a message was published on channel, or may have been missed,
-// for example before the subscription was confirmed. It does so until stop is called.
+// Listen is for this library's own packages. It returns a channel that receives a signal whenever a message was
+// published on channel, or may have been missed, for example before the subscription was confirmed. It does so until
+// stop is called.
 func (l *Locker) Listen(channel string) (signal <-chan struct{}, stop func()) {
 	s := l.notifier.Subscribe(channel, l.order(channel))
 	s.Late() // once subscribed, earlier messages are reported as missed
 	return s.C(), s.Close
 }
 
-// Hash returns the key of the hash that the nodes keep for locks, which contains the guard.
+// Hash is for this library's own packages. It returns the key of the hash that the nodes keep for locks, which contains
+// the guard.
 func (l *Locker) Hash() string { return l.hash }
 
-// List returns the longest lease and the number of nodes, in the format of scripts that check the guard. It is empty
-// without a guard.
+// List is for this library's own packages. It returns the longest lease and the number of nodes, in the format of
+// scripts that check the guard. It is empty without a guard.
 func (l *Locker) List() string { return l.list }
 
-// Raise makes sure that the next lease of the lock called name has a token above number. It fails if number is too far
-// ahead of the nodes' clocks, or with [ErrNoQuorum] or [ErrClosed].
+// Raise is for this library's own packages. It makes sure that the next lease of the lock called name has a token above
+// number. It fails if number is too far ahead of the nodes' clocks, or with [ErrNoQuorum] or [ErrClosed].
 func (l *Locker) Raise(ctx context.Context, name string, number uint64) error {
 	if !l.Believes(number) {
 		return fmt.Errorf("redlock: raise %q: the number %d is more than %v ahead of the nodes' clocks", name, number, l.mostAhead())

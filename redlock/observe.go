@@ -130,7 +130,7 @@ func (l *Locker) seeGrant(node int, a answer) {
 func (l *Locker) seeRelease(node int, a answer) {
 	if a.Err == nil && a.Value.unpublished {
 		l.observeDenied(node, "publish", errors.New("PUBLISH is not permitted: waiting callers do not learn of a release and "+
-			"wait until the holder's lease has run out"))
+			"wait until the holder's lease has expired"))
 	}
 }
 

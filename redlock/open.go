@@ -110,7 +110,7 @@ func anyCluster(nodes []redis.UniversalClient) bool {
 func checkNodes(nodes []redis.UniversalClient) (addrs []string, found problems) {
 	switch {
 	case len(nodes) == 0:
-		found.add("nodes: there are none, there must be 1, 3, 5, ...")
+		found.add("nodes: there are none, there must be an odd number, usually 1, 3 or 5")
 	case len(nodes)%2 == 0:
 		found.add("nodes: there are %d, the number must be odd: an even number tolerates no more failures than "+
 			"the odd number below it", len(nodes))

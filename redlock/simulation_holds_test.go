@@ -76,7 +76,7 @@ func (w *world) take(h *hold, lease *redlock.Lease) {
 	}
 	w.token = lease.Token()
 	w.won++
-	w.lookLocked()
+	w.checkLocked()
 }
 
 // giveUp is called before a release.
@@ -107,8 +107,8 @@ func (w *world) leave(p *process) {
 	}
 }
 
-// lookLocked checks that there is one valid lease at most.
-func (w *world) lookLocked() {
+// checkLocked checks that there is one valid lease at most.
+func (w *world) checkLocked() {
 	var valid []*hold
 	for _, h := range w.holds {
 		if h.validLocked() {

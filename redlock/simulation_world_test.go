@@ -245,7 +245,7 @@ func (w *world) step(s faultplan.Step) {
 func (w *world) look() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.lookLocked()
+	w.checkLocked()
 }
 
 // end has all processes release their locks, and checks what is left.

@@ -64,10 +64,10 @@ func (l *Locker) checkAhead(a *answer) error {
 	return nil
 }
 
-// Believes reports whether a lock can have this fencing number, by the clocks of a quorum. Numbers start from clocks
-// and grow by one. If one node's larger number were accepted, it would raise the numbers of all nodes, and tokens would
-// go back once a majority has dropped them and starts again from its clocks. Numbers within the limit are safe: by that
-// time the clocks are past them.
+// Believes is for this library's own packages. It reports whether a lock can have this fencing number, by the clocks of
+// a quorum. Numbers start from clocks and grow by one. If one node's larger number were accepted, it would raise the
+// numbers of all nodes, and tokens would go back once a majority has dropped them and starts again from its clocks.
+// Numbers within the limit are safe: by that time the clocks are past them.
 func (l *Locker) Believes(number uint64) bool {
 	now, ok := l.clocks.Median(l.clock.Now())
 	return ok && number <= uint64(now+l.mostAhead().Microseconds())

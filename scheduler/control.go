@@ -67,7 +67,8 @@ func (s *Scheduler) change(
 	if err != nil {
 		return set, publicError(what, job, err)
 	}
-	s.log.Info(what, zap.String("job", job), zap.String("by", who), zap.String("reason", why), zap.String("from", s.elector.Identity()))
+	s.log.Info("change stored, the leader will apply it", zap.String("what", what), zap.String("job", job), zap.String("by", who),
+		zap.String("reason", why), zap.String("from", s.elector.Identity()))
 	return set, nil
 }
 

@@ -51,7 +51,7 @@ func TestCheck_NamesTheJobThatIsLate(t *testing.T) {
 		if err := r.elector.Check(); err != nil {
 			t.Error(err)
 		}
-		late := logs.FilterMessage("work goes on after the end of leadership, the next leader waits for the lease to run out").All()
+		late := logs.FilterMessage("work continues after the end of leadership, the next leader waits for the lease to expire").All()
 		back := logs.FilterMessage("late work has returned").All()
 		if len(late) != 1 || len(back) != 1 || back[0].ContextMap()["work"] != `job "report"` ||
 			!strings.Contains(late[0].ContextMap()["error"].(string), `job "report"`) {

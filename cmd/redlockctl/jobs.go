@@ -114,7 +114,7 @@ func (p *program) jobs(ctx context.Context, e *election.Elector, s *scheduler.Sc
 			}
 		}
 		if row[8] == "" && time.Since(one.DataLost) < lostShown {
-			row[8] = "the nodes lost its history, and its pause if it had one, at " + at(one.DataLost)
+			row[8] = "a majority of nodes lost its state at " + at(one.DataLost) + ": its history and its pause may be gone"
 		}
 		list = append(list, j)
 		t.rows = append(t.rows, row)

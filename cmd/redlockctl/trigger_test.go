@@ -123,7 +123,7 @@ func TestJobs_SaysThatTheNodesLostThem(t *testing.T) {
 	until(t, "it is paused", func() bool { return do("pause", "nightly report").code == 0 })
 	forget(t, c)
 	until(t, "the loss is shown", func() bool {
-		return strings.Contains(do("jobs").out, "the nodes lost its history, and its pause if it had one, at 2")
+		return strings.Contains(do("jobs").out, "a majority of nodes lost its state at 2")
 	})
 	if out := do("jobs", "-o", "json").out; !strings.Contains(out, `"lost": "2`) {
 		t.Errorf("the JSON has no loss: %s", out)

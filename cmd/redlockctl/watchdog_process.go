@@ -18,9 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookEvery is the longest wait before the watchdog reads its clock again, because timeouts of the system do not count
+// pollEvery is the longest wait before the watchdog reads its clock again, because timeouts of the system do not count
 // the time for which the machine was suspended.
-const lookEvery = 200 * time.Millisecond
+const pollEvery = 200 * time.Millisecond
 
 // Orders to the watchdog, each a line.
 const (
@@ -87,7 +87,7 @@ func (g *watchdogState) attend() error {
 		if g.tree.reap(); g.tree.ended { // kill the processes that it has left running
 			return g.kill(report{})
 		}
-		wait := lookEvery
+		wait := pollEvery
 		if g.tree.leader > 1 {
 			wait = max(min(wait, g.at-sinceBoot()), 0)
 		}

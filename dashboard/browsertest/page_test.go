@@ -181,7 +181,7 @@ const squeezed = `(() => {
 		const words = e.textContent.trim().split(/\s+/).length;
 		if (seen(e) && e.getBoundingClientRect().height > lineHeight(e) * words + 14) bad.push(e.textContent.trim());
 	}
-	const texts = [...document.querySelectorAll("dt, dd, li > span, td, tbody th, h1, h2, .lanes li, .hours li, #summary, button")].filter(seen);
+	const texts = [...document.querySelectorAll("dt, dd, li > span, td, tbody th, h1, h2, .captions li, .hours li, #summary, button")].filter(seen);
 	const boxes = texts.map((e) => {
 		const range = document.createRange();
 		range.selectNodeContents(e);

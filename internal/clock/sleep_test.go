@@ -83,7 +83,7 @@ func TestSleep_IsGrowthOfTheDifference(t *testing.T) {
 	}
 }
 
-func TestSleep_ReadsAgainWhileHeldUpButNotForEver(t *testing.T) {
+func TestSleep_ReadsAgainWhileHeldUpButNotForever(t *testing.T) {
 	read, reads := script(reading{0, 0, 0}, reading{0, time.Second, time.Second})
 	sleep := newSleep(read)
 	if got := sleep.sum(); got != 0 || *reads != 1+tries {

@@ -84,7 +84,7 @@ func TestTrigger_IsAboveTheRunsByHandBefore(t *testing.T) {
 	})
 }
 
-func TestPoll_TellsWhatWasSetAndWhoForgot(t *testing.T) {
+func TestPoll_ReturnsWhatWasSetAndWhoLostIt(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.writer("a"), c.writer("b")
 		a.mustPrepare("x", "y")

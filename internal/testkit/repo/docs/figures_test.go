@@ -60,6 +60,9 @@ func TestFigures_AreThoseThatWereMeasured(t *testing.T) {
 				return of[1] + form.between + strings.TrimSuffix(made, "\n") + form.between + form.between + of[4]
 			})
 		}
+		if left := strings.Count(page, "<!-- figure") - len(generated.FindAllString(page, -1)) - len(inline.FindAllString(page, -1)); left != 0 {
+			t.Errorf("%s has %d markers of figures that begin no part", path, left)
+		}
 		switch {
 		case page == string(p.source):
 		case *updateFigures:

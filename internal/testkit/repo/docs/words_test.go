@@ -39,6 +39,8 @@ var phrases = map[string]string{
 	`thereof`:                       "of it",
 	`told again`:                    "retried",
 	`hear(s|d)? of`:                 "learn of",
+	`misspelt`:                      "misspelled",
+	`cancell(ed|ing)`:               "canceled, canceling",
 	`in vain`:                       "without success",
 	`one's own`:                     "private",
 	`for want of`:                   "without",
