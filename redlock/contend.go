@@ -45,6 +45,7 @@ type contender struct {
 
 	listening bool       // subscribed, so releases are received
 	listed    bool       // the nodes list this process as waiting
+	elsewhere bool       // other nodes must list it, because the first ones have granted it the lock
 	failures  int        // attempts in a row that did not learn the holder
 	askedOne  int        // the node last asked before the others; -1: none since the last release
 	slow      bool       // the last attempt ended before all nodes had answered
@@ -123,6 +124,7 @@ func (c *contender) attempt(ctx context.Context) (*Lease, error) {
 	c.value.text = c.valueText()
 	g := newGrant(c.request, c.value)
 	lists := c.lists()
+	c.elsewhere = false
 	g.listIn(lists, c.position, c.locker.inbox.id)
 	ask := c.locker.askAll
 	if first := c.before(lists); len(first) > 0 {
@@ -141,6 +143,9 @@ func (c *contender) attempt(ctx context.Context) (*Lease, error) {
 			c.owed = nil // the holder's release notifies the next process
 		}
 		c.slow = !c.slow && errors.Is(err, ErrNoQuorum) && errors.Is(err, quorum.ErrNoAnswer)
+		if c.position != positionNone {
+			c.locker.watchLists(c.name, lists, g.round)
+		}
 		c.listed = c.position != positionNone && (c.listed && !isGranted(lists, answers) || isNoted(lists, answers))
 	}
 	c.confirm = false
@@ -150,36 +155,6 @@ func (c *contender) attempt(ctx context.Context) (*Lease, error) {
 		c.position = positionLast
 	}
 	return lease, err
-}
-
-// lists returns the nodes that should list this process as waiting: the first nodes of the order that it receives
-// messages from. Slow nodes come last.
-func (c *contender) lists() []int {
-	if !c.listening {
-		return nil
-	}
-	nodes := make([]int, 0, listings)
-	for _, slow := range []bool{false, true} {
-		for _, i := range c.nodes() {
-			if len(nodes) < listings && c.locker.quorum.Slow(i) == slow && c.locker.inbox.receivesFrom(i) {
-				nodes = append(nodes, i)
-			}
-		}
-	}
-	return nodes
-}
-
-// isNoted reports whether all these nodes have refused, and so have listed this process.
-func isNoted(lists []int, answers []answer) bool {
-	return len(lists) > 0 && len(answers) > 0 && !slices.ContainsFunc(lists, func(i int) bool {
-		_, guarded := errors.AsType[guardedError](answers[i].Err)
-		return !answers[i].Over || answers[i].Value.yes || answers[i].Err != nil && !guarded
-	})
-}
-
-// isGranted reports whether one of these nodes has granted the lock, and so has removed this process from its list.
-func isGranted(lists []int, answers []answer) bool {
-	return len(answers) > 0 && slices.ContainsFunc(lists, func(i int) bool { return answers[i].Value.yes })
 }
 
 // before returns the nodes to ask before the others, or none to ask all at once.
@@ -326,6 +301,9 @@ func (c *contender) receive(m *message) (pause time.Duration, changed bool) {
 	case m.missed:
 		c.listed = false // a missed message may have removed it from a list
 		return c.headStart + rand.N(jitter), true
+	case m.unlisted:
+		c.elsewhere = !c.listed && c.sure // without a known holder the next attempt is soon
+		return c.headStart + rand.N(jitter), c.elsewhere
 	case m.ours && (c.listed || c.holder != who):
 		return 0, false // the nodes notify it, or it knows already
 	case m.kind == notifyFailed:

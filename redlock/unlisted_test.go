@@ -1,0 +1,40 @@
+package redlock_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+)
+
+// A waiter may ask the nodes that list it before the holder's request reaches them. They grant the lock to it, so they
+// do not list it. It is listed on other nodes then, and gets the lock as soon as it is released.
+func TestAcquire_IsListedThoughItsNodesGrantedTheLock(t *testing.T) {
+	for _, late := range []time.Duration{0, 5 * time.Millisecond} {
+		t.Run(fmt.Sprint("after ", late), func(t *testing.T) {
+			bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
+				holder, links := c.Locker()
+				next := newWaiter(c)
+				earlier := takenOnAll(t, holder, "y")
+				listed(t, c, "y", next.begins(t.Context(), "y")) // so it has subscribed
+				next.hasItSoonAfter(t, earlier, soon)
+				first := holder.Order("x")[:2]
+				links.Cut(first...)
+				lease := mustAcquire(t, holder, "x")
+				time.Sleep(time.Second) // the calls to these nodes have ended
+				links.Heal()
+				next.links.Delay(late, first...)
+				before := c.Requests(first[0])
+				next.begins(t.Context(), "x")()
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if n := c.Requests(first[0]) - before; n > 5 { // two attempts, and what removes the grant
+					t.Errorf("%d requests to a node that does not list it", n)
+				}
+				next.hasItSoonAfter(t, lease, soon)
+			})
+		})
+	}
+}
