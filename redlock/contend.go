@@ -45,7 +45,7 @@ type contender struct {
 
 	listening bool       // subscribed, so releases are received
 	listed    bool       // the nodes list this process as waiting
-	elsewhere bool       // other nodes must list it, because the first ones have granted it the lock
+	elsewhere bool       // other nodes must list it, because the first ones have not
 	failures  int        // attempts in a row that did not learn the holder
 	askedOne  int        // the node last asked before the others; -1: none since the last release
 	slow      bool       // the last attempt ended before all nodes had answered

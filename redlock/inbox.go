@@ -34,7 +34,7 @@ type inbox struct {
 // message is a message from a node.
 type message struct {
 	missed   bool // no message arrived, but some may have been missed
-	unlisted bool // sent by an earlier attempt: no node lists this process, because its nodes granted it the lock
+	unlisted bool // sent by an earlier attempt: none of its nodes has listed this process
 	ours     bool // sent by a caller of this process that released the lock, not by a node
 	node     int
 	kind     string

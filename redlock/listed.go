@@ -4,11 +4,12 @@ import (
 	"errors"
 	"slices"
 	"sync/atomic"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
 // lists returns the nodes that should list this process as waiting: the first nodes of the order that it receives
-// messages from. Slow nodes come last. If those nodes have granted it the lock, they are others, which have named the
-// holder.
+// messages from. Slow nodes come last. If none of those nodes has listed it, they are others, which have named the holder.
 func (c *contender) lists() []int {
 	if !c.listening {
 		return nil
@@ -39,22 +40,22 @@ func isGranted(lists []int, answers []answer) bool {
 	return len(answers) > 0 && slices.ContainsFunc(lists, func(i int) bool { return answers[i].Value.yes })
 }
 
-// watchLists sends the contender for the lock a message if none of these nodes lists this process because a node
-// granted it the lock: its request overtook the one of the holder.
+// watchLists sends the contender for the lock a message if these nodes were asked and none of them lists this process.
+// They may have granted it the lock, because its request overtook the one of the holder, or they may have failed.
 func (l *Locker) watchLists(name string, lists []int, r *round) {
 	var over atomic.Int32
-	var noted, granted atomic.Bool
+	var noted, asked atomic.Bool
 	r.Then(func(i int, a answer) {
 		if !slices.Contains(lists, i) {
 			return
 		}
-		switch {
-		case a.Value.yes:
-			granted.Store(true)
-		case hasListed(a):
+		if hasListed(a) {
 			noted.Store(true)
 		}
-		if over.Add(1) == int32(len(lists)) && granted.Load() && !noted.Load() {
+		if !errors.Is(a.Err, quorum.ErrUnsent) {
+			asked.Store(true)
+		}
+		if over.Add(1) == int32(len(lists)) && asked.Load() && !noted.Load() {
 			l.deliver(&message{unlisted: true, name: name})
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 )
 
 // A waiter may ask the nodes that list it before the holder's request reaches them. They grant the lock to it, so they
@@ -33,6 +34,27 @@ func TestAcquire_IsListedThoughItsNodesGrantedTheLock(t *testing.T) {
 				if n := c.Requests(first[0]) - before; n > 5 { // two attempts, and what removes the grant
 					t.Errorf("%d requests to a node that does not list it", n)
 				}
+				next.hasItSoonAfter(t, lease, soon)
+			})
+		})
+	}
+}
+
+// The nodes that should list a waiter may fail. It is listed on others then.
+func TestAcquire_IsListedThoughItsNodesFail(t *testing.T) {
+	for how, fail := range map[string]func(*nodetest.Links, ...int){"hang": (*nodetest.Links).Hang, "are cut": (*nodetest.Links).Cut} {
+		t.Run(how, func(t *testing.T) {
+			bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
+				holder, _ := c.Locker()
+				next := newWaiter(c)
+				earlier := takenOnAll(t, holder, "y")
+				listed(t, c, "y", next.begins(t.Context(), "y")) // so it has subscribed
+				next.hasItSoonAfter(t, earlier, soon)
+				lease := takenOnAll(t, holder, "x")
+				fail(next.links, holder.Order("x")[:2]...)
+				next.begins(t.Context(), "x")()
+				time.Sleep(time.Second)
+				synctest.Wait()
 				next.hasItSoonAfter(t, lease, soon)
 			})
 		})
