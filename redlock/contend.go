@@ -143,7 +143,7 @@ func (c *contender) attempt(ctx context.Context) (*Lease, error) {
 			c.owed = nil // the holder's release notifies the next process
 		}
 		c.slow = !c.slow && errors.Is(err, ErrNoQuorum) && errors.Is(err, quorum.ErrNoAnswer)
-		if c.position != positionNone {
+		if c.position != positionNone && len(answers) > 0 { // it was sent
 			c.locker.watchLists(c.name, lists, g.round)
 		}
 		c.listed = c.position != positionNone && (c.listed && !isGranted(lists, answers) || isNoted(lists, answers))
