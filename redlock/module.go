@@ -22,10 +22,10 @@ func (l *Locker) Time() (time.Time, bool) {
 	return time.UnixMicro(micros).UTC(), ok
 }
 
-// Listen is for this library's own packages. It returns a channel that receives a signal whenever a message was
-// published on channel, or may have been missed, for example before the subscription was confirmed. It does so until
-// stop is called.
-func (l *Locker) Listen(channel string) (signal <-chan struct{}, stop func()) {
+// Listen is for this library's own packages. It returns a channel that receives a value whenever a message was published
+// on channel, or may have been missed, for example before the subscription was confirmed. It does so until stop is
+// called.
+func (l *Locker) Listen(channel string) (notices <-chan struct{}, stop func()) {
 	s := l.notifier.Subscribe(channel, l.order(channel))
 	s.Late() // once subscribed, earlier messages are reported as missed
 	return s.C(), s.Close

@@ -99,7 +99,7 @@ type Subscription struct {
 	notifier *Notifier
 	channel  *channel
 	order    []int
-	signal   chan struct{} // holds one signal that there are events
+	wake     chan struct{} // holds a token while there are events
 	ready    chan struct{} // closed when the nodes have confirmed the subscription
 
 	// Guarded by notifier.mu.
@@ -139,7 +139,7 @@ func (n *Notifier) SubscribeAll(name string) *Subscription {
 
 func (n *Notifier) subscribe(name string, order []int, private bool) *Subscription {
 	s := &Subscription{
-		notifier: n, order: order, signal: make(chan struct{}, 1), ready: make(chan struct{}),
+		notifier: n, order: order, wake: make(chan struct{}, 1), ready: make(chan struct{}),
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -182,8 +182,8 @@ func (s *Subscription) Receives(node int) bool {
 	return ok && state == confirmed
 }
 
-// C returns a channel that holds a signal while [Subscription.Next] has events.
-func (s *Subscription) C() <-chan struct{} { return s.signal }
+// C returns a channel that holds a value while [Subscription.Next] has events.
+func (s *Subscription) C() <-chan struct{} { return s.wake }
 
 // Ready returns a channel that is closed when the nodes have confirmed the subscription. Later messages are received.
 func (s *Subscription) Ready() <-chan struct{} { return s.ready }
@@ -205,7 +205,7 @@ func (s *Subscription) Next() (Event, bool) {
 	e := s.events[0]
 	s.events = s.events[1:]
 	if len(s.events) > 0 {
-		s.signalLocked()
+		s.wakeLocked()
 	}
 	return e, true
 }
@@ -240,10 +240,10 @@ func (s *Subscription) readyLocked() {
 	}
 }
 
-func (s *Subscription) signalLocked() {
+func (s *Subscription) wakeLocked() {
 	select {
-	case s.signal <- struct{}{}:
-	default: // it is signaled already
+	case s.wake <- struct{}{}:
+	default: // it is awake already
 	}
 }
 
@@ -256,7 +256,7 @@ func (s *Subscription) addLocked(e Event) {
 		s.events = append(s.events[:0], Event{Node: e.Node, Missed: true})
 	}
 	s.events = append(s.events, e)
-	s.signalLocked()
+	s.wakeLocked()
 }
 
 // confirm records that a node has confirmed a subscription. Earlier messages of it were missed, but on a shared channel

@@ -19,7 +19,7 @@ type subscriber struct {
 	notifier *Notifier
 	node     int
 	client   redis.UniversalClient
-	changed  chan struct{} // holds a signal if the wanted channels have changed
+	changed  chan struct{} // holds a token if the wanted channels have changed
 	refused  atomic.Bool   // the node answered a subscription with an error; go-redis does not repeat it
 
 	// Guarded by notifier.mu.
@@ -47,7 +47,7 @@ func (s *subscriber) wantLocked(name string, yes bool) {
 func (s *subscriber) change() {
 	select {
 	case s.changed <- struct{}{}:
-	default: // it is signaled already
+	default: // it has a token already
 	}
 }
 
