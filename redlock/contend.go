@@ -45,7 +45,8 @@ type contender struct {
 
 	listening bool       // subscribed, so releases are received
 	listed    bool       // the nodes list this process as waiting
-	elsewhere bool       // other nodes must list it, because the first ones have not
+	unlisted  string     // the last holder under which the nodes did not list this process
+	elsewhere bool       // other nodes must list it, because the first ones have not done so twice
 	failures  int        // attempts in a row that did not learn the holder
 	askedOne  int        // the node last asked before the others; -1: none since the last release
 	slow      bool       // the last attempt ended before all nodes had answered
@@ -302,8 +303,11 @@ func (c *contender) receive(m *message) (pause time.Duration, changed bool) {
 		c.listed = false // a missed message may have removed it from a list
 		return c.headStart + rand.N(jitter), true
 	case m.unlisted:
-		c.elsewhere = !c.listed && c.sure // without a known holder the next attempt is soon
-		return c.headStart + rand.N(jitter), c.elsewhere
+		if c.listed || !c.sure {
+			return 0, false // a later attempt was listed, or the next one is soon
+		}
+		c.elsewhere, c.unlisted = c.unlisted == c.holder, c.holder
+		return c.headStart + apart + rand.N(jitter), true
 	case m.ours && (c.listed || c.holder != who):
 		return 0, false // the nodes notify it, or it knows already
 	case m.kind == notifyFailed:
