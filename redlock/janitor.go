@@ -236,6 +236,6 @@ func (j *janitor) report() error {
 		return nil
 	}
 	last := slices.MaxFunc(all, func(a, b leftover) int { return a.until.Compare(b.until) })
-	return fmt.Errorf("redlock: close: %d records may be left on %s until %s",
+	return fmt.Errorf("redlock: close: %d records may be left on %s, they expire by %s",
 		len(all), j.quorum.Addr(j.node), j.clock.Local(last.until).Format(time.TimeOnly))
 }
