@@ -148,7 +148,7 @@ func TestTimeline_ShowsWhenNobodyLed(t *testing.T) {
 			t.Errorf("the one that was lost: %+v, %v", lost, long)
 		}
 		body := s.get("/").Body.String()
-		want.Parts(t, "the page", body, `class="vacant"`, `class="vacant unsure"`, "no leader is recorded from", "no leader is known from",
+		want.Parts(t, "the page", body, `class="vacant"`, `class="vacant unsure"`, "no leader is recorded from", "no leader is known from", ", end not recorded",
 			"without a known leader")
 	})
 }

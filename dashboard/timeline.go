@@ -80,6 +80,9 @@ func (t *timeline) terms(v *view, from time.Time) {
 		}
 		begin := max(x(term.Since, from), 0)
 		title := fmt.Sprintf("%s led from %s, term %d", term.Replica, clockTime(term.Since, v.Now, "UTC"), term.Term)
+		if !term.Ended && (v.Leader == nil || v.Leader.Term != term.Term) {
+			title += ", end not recorded"
+		}
 		t.Terms = append(t.Terms, box{
 			X: begin, W: max(min(x(term.Until, from), width)-begin, 1), Odd: (len(v.Terms)-i)%2 == 1, Title: title,
 		})
