@@ -146,9 +146,10 @@ func (c *cluster) record(id string, lag time.Duration) func(context.Context) {
 		t, _ := election.TermFrom(ctx)
 		s := span{who: id, token: t.Token(), from: time.Now()}
 		<-ctx.Done()
-		s.done, s.lost = time.Now(), errors.Is(context.Cause(ctx), election.ErrLost)
+		s.done = time.Now()
 		time.Sleep(lag)
 		s.till = time.Now()
+		s.lost = errors.Is(context.Cause(ctx), election.ErrLost) || !t.Valid() // a drain may lose the lease as well
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.terms = append(c.terms, s)
