@@ -204,7 +204,7 @@ func wantReported(t *testing.T, reported *complaints, patterns ...string) {
 	if !slices.EqualFunc(reported.sorted(), patterns, func(reported, pattern string) bool {
 		return regexp.MustCompile(pattern).MatchString(reported)
 	}) {
-		t.Errorf("told %q, want %q, each once", reported.sorted(), patterns)
+		t.Errorf("reported %q, want %q, each once", reported.sorted(), patterns)
 	}
 }
 

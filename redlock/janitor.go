@@ -71,7 +71,7 @@ func (j *janitor) put(left leftover, list *[]leftover) {
 	j.mu.Unlock()
 	select {
 	case j.more <- struct{}{}:
-	default: // it is signalled already
+	default: // it is signaled already
 	}
 
 	if start && !j.start(j.run) {

@@ -126,7 +126,7 @@ func (o *observed) signalLocked() {
 	for listener := range o.listeners {
 		select {
 		case listener.changed <- struct{}{}:
-		default: // it is signalled already
+		default: // it is signaled already
 		}
 	}
 }

@@ -101,7 +101,7 @@ func (n *renewer) put(r *renewal, at time.Time) {
 	if first {
 		select {
 		case n.more <- struct{}{}:
-		default: // it is signalled already
+		default: // it is signaled already
 		}
 	}
 	if start && !n.locker.start(n.run) {

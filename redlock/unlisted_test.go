@@ -8,7 +8,18 @@ import (
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
+	"github.com/redlockfx/redlockfx/redlock"
 )
+
+// newSubscribed makes a process that has waited before, so it has subscribed.
+func newSubscribed(t *testing.T, c *bubble.Cluster, holder *redlock.Locker) *waiter {
+	t.Helper()
+	w := newWaiter(c)
+	lease := takenOnAll(t, holder, "earlier")
+	listed(t, c, "earlier", w.begins(t.Context(), "earlier"))
+	w.hasItSoonAfter(t, lease, soon)
+	return w
+}
 
 // A waiter may ask the nodes that list it before the holder's request reaches them. They grant the lock to it, so they
 // do not list it. It is listed on other nodes then, and gets the lock as soon as it is released.
@@ -17,10 +28,7 @@ func TestAcquire_IsListedThoughItsNodesGrantedTheLock(t *testing.T) {
 		t.Run(fmt.Sprint("after ", late), func(t *testing.T) {
 			bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 				holder, links := c.Locker()
-				next := newWaiter(c)
-				earlier := takenOnAll(t, holder, "y")
-				listed(t, c, "y", next.begins(t.Context(), "y")) // so it has subscribed
-				next.hasItSoonAfter(t, earlier, soon)
+				next := newSubscribed(t, c, holder)
 				first := holder.Order("x")[:2]
 				links.Cut(first...)
 				lease := mustAcquire(t, holder, "x")
@@ -46,10 +54,7 @@ func TestAcquire_IsListedThoughItsNodesFail(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 				holder, _ := c.Locker()
-				next := newWaiter(c)
-				earlier := takenOnAll(t, holder, "y")
-				listed(t, c, "y", next.begins(t.Context(), "y")) // so it has subscribed
-				next.hasItSoonAfter(t, earlier, soon)
+				next := newSubscribed(t, c, holder)
 				lease := takenOnAll(t, holder, "x")
 				fail(next.links, holder.Order("x")[:2]...)
 				next.begins(t.Context(), "x")()

@@ -145,12 +145,8 @@ func TestRun_ProcessesThatForkWithoutEndAreKilledOrNamedWhenTheLockIsLost(t *tes
 func anyRuns(t *testing.T, script string) bool {
 	t.Helper()
 	for range 20 {
-		all, err := filepath.Glob("/proc/[0-9]*/cmdline")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range all {
-			if line, _ := os.ReadFile(file); strings.Contains(string(line), script) { // it may have ended
+		for _, line := range processes(t, "cmdline") {
+			if strings.Contains(line, script) {
 				return true
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -50,22 +49,12 @@ func copied(t *testing.T, name string, mode os.FileMode) (file string) {
 // killByName kills the processes that killall, pkill or pkill -f of a name would, and returns their number.
 func killByName(t *testing.T, name string) (n int) {
 	t.Helper()
-	all, err := filepath.Glob("/proc/[0-9]*/comm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range all {
-		comm, _ := os.ReadFile(file) // it may have ended
-		line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
-		if !strings.Contains(string(comm), name) && !strings.Contains(string(line), name) {
-			continue
+	comms := processes(t, "comm")
+	for pid, line := range processes(t, "cmdline") {
+		if strings.Contains(comms[pid], name) || strings.Contains(line, name) {
+			signalTo(t, pid, syscall.SIGKILL)
+			n++
 		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		signalTo(t, pid, syscall.SIGKILL)
-		n++
 	}
 	return n
 }

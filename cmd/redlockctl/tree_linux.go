@@ -24,7 +24,8 @@ func processGroup() *syscall.SysProcAttr {
 }
 
 // adoptOrphans makes this process the parent of all orphans among its descendants. If it has children already, it
-// does nothing and returns false: their descendants could not be told from those of the command.
+// does nothing and returns false: their descendants could not be distinguished from those of the
+// command.
 func adoptOrphans() bool {
 	err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
 	return errors.Is(err, unix.ECHILD) && unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil

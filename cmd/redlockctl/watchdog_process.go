@@ -48,7 +48,7 @@ func runWatchdog(orders, reports *os.File) error {
 		unix.CloseOnExec(int(own.Fd()))
 	}
 	if !adoptOrphans() {
-		return g.report(report{Problem: "failed to adopt orphans, so the command's processes cannot be told from others"})
+		return g.report(report{Problem: "failed to adopt orphans, so the command's processes cannot be distinguished from others"})
 	}
 	wake, stop, err := wakeByChildren()
 	if err != nil {

@@ -105,11 +105,11 @@ func TestWatchdog_KillsAtTheLastInstantItWasSent(t *testing.T) {
 		code int
 		dead bool
 	}{
-		"past":                    {ends: []time.Duration{future, past}, open: true, code: lostLease, dead: true},
-		"extended":                {ends: []time.Duration{past, future}, open: true},
-		"extended, and the end":   {ends: []time.Duration{past, future}, dead: true},
-		"an order":                {ends: []time.Duration{future}, last: orderKill + "\n", open: true, dead: true},
-		"it is told half of that": {ends: []time.Duration{future}, last: orderWatch + " 7", dead: true},
+		"past":                     {ends: []time.Duration{future, past}, open: true, code: lostLease, dead: true},
+		"extended":                 {ends: []time.Duration{past, future}, open: true},
+		"extended, and the end":    {ends: []time.Duration{past, future}, dead: true},
+		"an order":                 {ends: []time.Duration{future}, last: orderKill + "\n", open: true, dead: true},
+		"half of an order is sent": {ends: []time.Duration{future}, last: orderWatch + " 7", dead: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seconds := "20"
@@ -214,23 +214,33 @@ func freeAt(t *testing.T, c *redisproc.Cluster, name string) time.Time {
 // watchdogOf returns the watchdog that a process has started.
 func watchdogOf(t *testing.T, parent int) int {
 	t.Helper()
-	all, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range all {
-		stat, _ := os.ReadFile(file) // it may have ended
-		line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
-		_, rest, _ := strings.Cut(string(stat), ") ")
+	stats := processes(t, "stat")
+	for pid, line := range processes(t, "cmdline") {
+		_, rest, _ := strings.Cut(stats[pid], ") ")
 		fields := strings.Fields(rest)
-		if len(fields) > 1 && fields[1] == strconv.Itoa(parent) && strings.Contains(string(line), watchdogName) {
-			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-			if err != nil {
-				t.Fatal(err)
-			}
+		if len(fields) > 1 && fields[1] == strconv.Itoa(parent) && strings.Contains(line, watchdogName) {
 			return pid
 		}
 	}
 	t.Fatal("there is no watchdog")
 	return 0
+}
+
+// processes returns the text of a file in /proc for each process. It is empty for one that has ended meanwhile.
+func processes(t *testing.T, file string) map[int]string {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := make(map[int]string, len(all))
+	for _, folder := range all {
+		pid, err := strconv.Atoi(filepath.Base(folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := os.ReadFile(filepath.Join(folder, file))
+		texts[pid] = string(text)
+	}
+	return texts
 }

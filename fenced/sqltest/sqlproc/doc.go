@@ -3,5 +3,5 @@
 // knows nothing of tests, so that a main program can use it too.
 //
 // When a start returns, the server has answered. When Close returns, no process, goroutine or file of it is left. Only
-// processes that this package started are ever signalled.
+// processes that this package started are ever signaled.
 package sqlproc
