@@ -8,7 +8,8 @@
 // because the code moves: the lines of a hunk must be in exactly one place of the file. Every test first runs without a
 // patch, because a test that fails then would notice everything.
 //
-// The folders are the promises, numbered as here. The folder packages has what else each package promises:
+// The folders are the promises, numbered as here, and the packages jobstore, jobmachine, quorum and guard, for the other
+// rules of the code that decides there:
 //
 //	p1   at most one valid lease per name
 //	p2   a leader's context ends before another replica can lead
