@@ -48,8 +48,8 @@ lint: ## check formatting and tidy go.mod; staticcheck, errcheck, errorlint, go 
 repo: ## check imports, the length of files, documents, copied examples, a release, and whether the mutants still apply
 	go -C $(repo) test -count=1 -timeout=20m ./...
 
-unit: ## all tests but integration/, with -race
-	go test -race -timeout=15m $$(go list ./... | grep -v /integration)
+unit: ## the tests of the library's module, with -race
+	go test -race -timeout=15m ./...
 
 simulation: ## random plans and long series; under the race detector, unit plays only a few of them
 	go test -count=1 -timeout=5m -v -run 'TestSimulation|TestConformance/Tokens|TestAcquire_ReleaseBeside' ./redlock
@@ -58,10 +58,10 @@ simulation: ## random plans and long series; under the race detector, unit plays
 	go test -count=1 -timeout=10m -run 'TestStop_' ./internal/clock
 
 integration: ## the tests on real redis-server processes
-	go test -race -count=1 -timeout=20m ./integration
+	go -C integration test -race -count=1 -timeout=20m ./...
 
 nested: ## build and test the modules with their own go.mod, two at a time, because their tests mostly wait
-	@printf '%s\n' $(filter-out $(browser) $(repo),$(nested)) | xargs -P 2 -I{} sh -c \
+	@printf '%s\n' $(filter-out $(browser) $(repo) integration,$(nested)) | xargs -P 2 -I{} sh -c \
 		'out=$$(go -C {} build -o /dev/null ./... 2>&1 && go -C {} test -race ./... 2>&1); status=$$?; \
 		echo "nested {}"; echo "$$out"; exit $$status'
 
@@ -79,7 +79,7 @@ soak: ## play many more random plans of faults, for locks, elections, the model 
 	go test -count=1 -timeout=2h -run TestNext_KeepsThePromises ./internal/jobmachine -args -jobmachine.events=5000000
 	go test -count=1 -timeout=2h -v -run TestSkew ./scheduler -args -skew.ticks=1000
 	go test -count=1 -timeout=2h -v -run 'TestZone_.*EveryZone' ./scheduler -args -zones.all
-	go test -race -count=1 -timeout=2h -v -run 'TestTransitions|TestLease_History' ./integration -args -falls=35 -lease.faults=2m
+	go -C integration test -race -count=1 -timeout=2h -v -run 'TestTransitions|TestLease_History' . -args -falls=35 -lease.faults=2m
 
 FUZZ ?= 10m
 fuzz: ## fuzz each decoder of data from nodes, and the others, for ten minutes; FUZZ=1m for less
@@ -90,7 +90,7 @@ fuzz: ## fuzz each decoder of data from nodes, and the others, for ten minutes; 
 
 flake: ## every integration scenario 20 times, counted; output in flake.txt
 	@set -o pipefail; status=0; \
-	go test -race -count=20 -timeout=90m -v ./integration/... 2>&1 | tee flake.txt || status=$$?; \
+	go -C integration test -race -count=20 -timeout=90m -v ./... 2>&1 | tee flake.txt || status=$$?; \
 	grep -oE '^--- (PASS|FAIL): [^ ]+' flake.txt | sort | uniq -c; exit $$status
 
 mutants: ## break the promises one at a time: a test must fail every time

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/redlockfx/redlockfx/integration/conformance"
+	"github.com/redlockfx/redlockfx/internal/conformance"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/redlockfx/redlockfx/integration/conformance"
+	"github.com/redlockfx/redlockfx/internal/conformance"
 )
 
 // The same cases run on redis-server processes in package integration.

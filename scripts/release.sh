@@ -199,7 +199,7 @@ build_consumer() {
 	{
 		echo "package main"
 		go list -mod=mod -find -f '{{if ne .Name "main"}}{{.Module.Path}} {{.ImportPath}}{{end}}' "$1/..." |
-			awk -v module="$1" '$1 == module && $2 !~ /\/(internal|integration|examples)(\/|$)/ { print "import _ \"" $2 "\"" }'
+			awk -v module="$1" '$1 == module && $2 !~ /\/(internal|examples)(\/|$)/ { print "import _ \"" $2 "\"" }'
 		echo "func main() {}"
 	} >main.go
 	grep -q '^import' main.go || fail "$1 has no package"

@@ -59,6 +59,7 @@ var testOnly = map[string]string{
 	"go.uber.org/goleak":                "a tool for tests",
 	"pgregory.net/rapid":                "a tool for tests",
 	"./internal/testkit":                "only tests use it",
+	"./internal/conformance":            "only tests use it",
 	"./redlocktest":                     "nodes and processes for the tests of services",
 }
 
@@ -67,7 +68,7 @@ func TestImports_PointDown(t *testing.T) {
 	for from, reasons := range denied {
 		subjects := 0
 		for name, p := range all {
-			if covers(from, name) && !covers("./internal/testkit", name) {
+			if covers(from, name) && !covers("./internal/testkit", name) && !covers("./internal/conformance", name) {
 				subjects++
 				reportImported(t, p, reasons)
 			}
@@ -80,7 +81,7 @@ func TestImports_PointDown(t *testing.T) {
 
 func TestFxmodule_IsImportedByProgramsOnly(t *testing.T) {
 	for name, p := range load(t) {
-		if !covers("./fxmodule", name) && !covers("./examples", name) && !covers("./integration", name) {
+		if !covers("./fxmodule", name) && !covers("./examples", name) {
 			reportImported(t, p, map[string]string{"./fxmodule": onlyPrograms})
 		}
 	}

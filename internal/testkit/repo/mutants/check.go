@@ -13,7 +13,7 @@ import (
 )
 
 // conformance is the package with the names of the tests that both kinds of nodes must pass.
-const conformance = "integration/conformance"
+const conformance = "internal/conformance"
 
 // A checker finds mutants that show nothing, without running them.
 type checker struct {

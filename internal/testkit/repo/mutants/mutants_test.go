@@ -80,10 +80,10 @@ func repository(t *testing.T) (root string) {
 	t.Helper()
 	root = t.TempDir()
 	err := os.CopyFS(root, fstest.MapFS{
-		"go.mod":                             {Data: []byte("module example.org\n\ngo 1.26\n")},
-		"twice/twice.go":                     {Data: []byte(source)},
-		"twice/twice_test.go":                {Data: []byte(tests)},
-		"integration/conformance/numbers.go": {Data: []byte(sentences)},
+		"go.mod":                          {Data: []byte("module example.org\n\ngo 1.26\n")},
+		"twice/twice.go":                  {Data: []byte(source)},
+		"twice/twice_test.go":             {Data: []byte(tests)},
+		"internal/conformance/numbers.go": {Data: []byte(sentences)},
 	})
 	if err != nil {
 		t.Fatal(err)
