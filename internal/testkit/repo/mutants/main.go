@@ -1,7 +1,9 @@
 // Mutants breaks the promises of the library, one at a time, and runs the test that must then fail. Run it in the
 // folder internal/testkit/repo:
 //
-//	go run ./mutants [-run text]
+//	go run ./mutants [NAME...]
+//
+// A NAME is a folder of testdata, as p1, or a mutant in it, as p1/majority. Without names, all run.
 //
 // A mutant is a file testdata/<folder>/<name>.patch: the rule that it breaks, as a sentence; the package and the test
 // that must fail; and a unified diff, whose paths start at the root of the repository. Line numbers do not matter,
@@ -25,14 +27,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
+	"io/fs"
 	"log"
 	"maps"
 	"os"
 	"os/signal"
+	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -43,86 +47,127 @@ import (
 )
 
 func main() {
-	part := flag.String("run", "", "only the mutants with this in their path")
-	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	out, problems := log.New(os.Stdout, "", 0), log.New(os.Stderr, "", 0)
-	if err := runAll(ctx, "../../..", "mutants/testdata", *part, out, problems); err != nil {
+	if err := runAll(ctx, "../../..", os.DirFS("mutants/testdata"), os.Args[1:], out, problems); err != nil {
 		problems.Fatal("mutants: ", err)
 	}
 }
 
-// runAll runs the mutants of the folder that have part in their path, as many at a time as there are processors. It
-// writes a line to out for each mutant that a test notices, and a line to problems for each other mutant.
-func runAll(ctx context.Context, root, folder, part string, out, problems *log.Logger) error {
-	mutants, broken := read(root, os.DirFS(folder))
+// runAll runs the mutants with these names, or all, as many at a time as there are processors. It writes a line to out
+// for each mutant that a test notices, and a line to problems for each other mutant.
+func runAll(ctx context.Context, root string, patches fs.FS, names []string, out, problems *log.Logger) error {
+	begin := time.Now()
+	files, err := choose(patches, names)
+	if err != nil {
+		return err
+	}
+	mutants, broken := read(root, patches, files)
 	for _, err := range broken {
 		problems.Println(err)
-	}
-	mutants = slices.DeleteFunc(mutants, func(m mutant) bool { return !strings.Contains(m.path, part) })
-	total := len(mutants) + len(broken)
-	if total == 0 {
-		return fmt.Errorf("no patch in %s has %q in its path", folder, part)
 	}
 	packages := map[string][]mutant{}
 	for _, m := range mutants {
 		packages[m.pkg] = append(packages[m.pkg], m)
 	}
-	if err := inParallel(ctx, slices.Collect(maps.Values(packages)), func(of []mutant) error {
-		return passes(ctx, root, of)
-	}); err != nil {
-		return err
+	err = inParallel(slices.Collect(maps.Values(packages)), func(of []mutant) error { return pass(ctx, root, of) })
+	if err != nil {
+		return cmp.Or(context.Cause(ctx), err)
 	}
-
 	var noticed atomic.Int64
-	_ = inParallel(ctx, mutants, func(m mutant) error { // each mutant is reported separately
+	_ = inParallel(mutants, func(m mutant) error { // each is reported alone
 		start := time.Now()
-		by, err := m.run(ctx, root)
-		switch {
+		switch err := m.run(ctx, root); {
 		case ctx.Err() != nil:
 		case err != nil:
 			problems.Printf("%s: %v", m.path, err)
 		default:
 			noticed.Add(1)
-			out.Printf("%s: noticed by %s in %v", m.path, by, time.Since(start).Round(time.Second/10))
+			out.Printf("%s: noticed by %s in %v", m.path, m.test, time.Since(start).Round(time.Second/10))
 		}
 		return nil
 	})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if left := total - int(noticed.Load()); left > 0 {
-		return fmt.Errorf("%d of %d mutants are not noticed", left, total)
+	if left := len(files) - int(noticed.Load()); left > 0 {
+		return fmt.Errorf("%d of %d mutants are not noticed", left, len(files))
 	}
-	out.Printf("%d mutants, all noticed", total)
+	out.Printf("%d mutants, all noticed, in %v", len(files), time.Since(begin).Round(time.Second))
 	return nil
 }
 
-// inParallel calls do with each of all, as many at a time as there are processors, until ctx is done. It returns all errors.
-func inParallel[T any](ctx context.Context, all []T, do func(T) error) error {
-	work := make(chan T, len(all))
-	for _, one := range all {
-		work <- one
+// choose returns the files of the mutants with these names, or all. A name is that of a folder or of a mutant.
+func choose(patches fs.FS, names []string) ([]string, error) {
+	all, err := fs.Glob(patches, "*/*.patch")
+	if err != nil || len(names) == 0 {
+		return all, err
 	}
-	close(work)
-	var mu sync.Mutex // guards problems
-	var problems []error
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for one := range work {
-				if ctx.Err() != nil {
-					return
-				}
-				if err := do(one); err != nil {
-					mu.Lock()
-					problems = append(problems, err)
-					mu.Unlock()
-				}
+	var chosen []string
+	for _, name := range names {
+		before := len(chosen)
+		name = strings.TrimSuffix(strings.TrimSuffix(name, "/"), ".patch")
+		for _, file := range all {
+			if name == path.Dir(file) || name+".patch" == file {
+				chosen = append(chosen, file)
 			}
+		}
+		if len(chosen) == before {
+			return nil, unknown(name, all)
+		}
+	}
+	slices.Sort(chosen)
+	return slices.Compact(chosen), nil
+}
+
+// unknown says what there is, in the folder of the name or beside it.
+func unknown(name string, all []string) error {
+	var folders, beside []string
+	for _, file := range all {
+		folders = append(folders, path.Dir(file))
+		if path.Dir(file) == path.Dir(name) {
+			beside = append(beside, strings.TrimSuffix(path.Base(file), ".patch"))
+		}
+	}
+	if len(beside) > 0 {
+		return fmt.Errorf("there is no mutant %s; %s has %s", name, path.Dir(name), strings.Join(beside, ", "))
+	}
+	return fmt.Errorf("there is no folder or mutant %s; the folders are %s", name, strings.Join(slices.Compact(folders), ", "))
+}
+
+// read returns the mutants that can be run, and an error for each other file.
+func read(root string, patches fs.FS, files []string) (mutants []mutant, problems []error) {
+	for _, file := range files {
+		text, err := fs.ReadFile(patches, file)
+		m, bad := parse(strings.TrimSuffix(file, ".patch"), string(text))
+		if err = errors.Join(err, bad); err == nil {
+			_, err = m.apply(root)
+		}
+		if err == nil && !m.hasTest(root) {
+			err = fmt.Errorf("test %s of package ./%s does not exist: name another one in the line \"test:\"", m.test, m.pkg)
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", file, err))
+			continue
+		}
+		mutants = append(mutants, m)
+	}
+	return mutants, problems
+}
+
+// inParallel calls do with each of all, as many at a time as there are processors. It returns all errors.
+func inParallel[T any](all []T, do func(T) error) error {
+	problems := make([]error, len(all))
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var calls sync.WaitGroup
+	for i, one := range all {
+		slots <- struct{}{}
+		calls.Go(func() {
+			problems[i] = do(one)
+			<-slots
 		})
 	}
-	workers.Wait()
+	calls.Wait()
 	return errors.Join(problems...)
 }

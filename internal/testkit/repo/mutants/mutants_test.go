@@ -14,36 +14,33 @@ import (
 
 // A patch that no longer fits the code shows nothing, and nobody would know before all mutants are run.
 func TestPatches_FitTheCode(t *testing.T) {
-	mutants, problems := read("../../../..", os.DirFS("testdata"))
+	patches := os.DirFS("testdata")
+	files, err := choose(patches, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, problems := read("../../../..", patches, files)
 	for _, err := range problems {
 		t.Error(err)
 	}
+	if n := len(files); n > 250 {
+		t.Errorf("%d mutants, want at most 250: each makes the code that it quotes harder to change", n)
+	}
+	of := map[string]int{}
+	for _, file := range files {
+		folder, _, _ := strings.Cut(file, "/")
+		of[folder]++
+	}
 	for promise := 1; promise <= 11; promise++ {
-		n, folder := 0, fmt.Sprintf("p%d/", promise)
-		for _, m := range mutants {
-			if strings.HasPrefix(m.path, folder) {
-				n++
-			}
-		}
-		if n < 2 {
-			t.Errorf("%d mutants break promise %d, want at least 2 in testdata/%s", n, promise, folder)
+		if folder := fmt.Sprintf("p%d", promise); of[folder] < 2 {
+			t.Errorf("%d mutants in testdata/%s break promise %d, want at least 2", of[folder], folder, promise)
 		}
 	}
 }
 
 const (
-	source = `package twice
-
-func Twice(n int) int {
-	if n < 0 {
-		return 0
-	}
-	if n == 0 {
-		return 0
-	}
-	return 2 * n
-}
-`
+	source = "package twice\n\nfunc Twice(n int) int {\n\tif n < 0 {\n\t\treturn 0\n\t}\n\tif n == 0 {\n\t\treturn 0\n\t}\n" +
+		"\treturn 2 * n\n}\n"
 	tests = `package twice
 
 import "testing"
@@ -57,10 +54,6 @@ func TestTwice(t *testing.T) {
 }
 
 func TestNothing(t *testing.T) {}
-`
-	sentences = `package conformance
-
-var sentence = struct{ Name string }{Name: "Twice is even"}
 `
 	patch = `Twice doubles its argument.
 
@@ -76,139 +69,59 @@ test: TestTwice
 `
 )
 
-func repository(t *testing.T) (root string) {
+// run runs a mutant of the patch with other words in the place of some. It returns what was written and the error.
+func run(t *testing.T, ctx context.Context, old, new string, names ...string) (out, problems string, err error) {
 	t.Helper()
-	root = t.TempDir()
-	err := os.CopyFS(root, fstest.MapFS{
-		"go.mod":                          {Data: []byte("module example.org\n\ngo 1.26\n")},
-		"twice/twice.go":                  {Data: []byte(source)},
-		"twice/twice_test.go":             {Data: []byte(tests)},
-		"internal/conformance/numbers.go": {Data: []byte(sentences)},
-	})
-	if err != nil {
+	root := t.TempDir()
+	if err := os.CopyFS(root, fstest.MapFS{
+		"go.mod":              {Data: []byte("module example.org\n\ngo 1.26\n")},
+		"twice/twice.go":      {Data: []byte(source)},
+		"twice/twice_test.go": {Data: []byte(tests)},
+	}); err != nil {
 		t.Fatal(err)
 	}
-	return root
+	patches := fstest.MapFS{"p1/x.patch": {Data: []byte(strings.ReplaceAll(patch, old, new))}}
+	var o, p bytes.Buffer
+	err = runAll(ctx, root, patches, names, log.New(&o, "", 0), log.New(&p, "", 0))
+	return o.String(), p.String(), err
 }
 
-func TestRead_SaysWhatIsWrongWithAPatch(t *testing.T) {
-	root := repository(t)
+func TestRunAll(t *testing.T) {
 	for _, c := range []struct{ name, old, new, problem string }{
-		{name: "good"},
+		{name: "noticed"},
+		{"by a subtest", "TestTwice", "TestTwice/a_half_of_four", ""},
+		{"by a panic", "3 * n", "2 / (n - n)", ""},
 		{"lines moved", "-10,2 +10,2", "-1,2 +1,2", ""},
 		{"made by git", "--- a/", "diff --git a/twice/twice.go b/twice/twice.go\nindex 1234567..89abcde 100644\n--- a/", ""},
-		{"subtest", "TestTwice", "TestTwice/a_half_of_four", ""},
-		{"sentence", "TestTwice", "TestTwice/Twice_is_even,_3_nodes", ""},
-		{
-			"code changed", "-	return 2", "-	return 4",
-			"does not apply: hunk 1 of twice/twice.go fits nowhere, write the patch for the present code",
-		},
+		{"survived", "TestTwice", "TestNothing", "survived, because TestNothing of ./twice passes"},
+		{"no such variable", "3 * n", "3 * m", "does not compile, write another patch: twice_twice.go:10:13: undefined: m"},
+		{"no Go", "3 * n", "3 *", "does not compile, write another patch: twice/twice.go:11:1: expected operand"},
+		{"code changed", "-	return 2", "-	return 4", `does not apply: twice/twice.go does not have the lines "\treturn 4 * n\n}\n"`},
 		{
 			"several places", "-	return 2 * n\n+	return 3 * n\n }", "-		return 0\n+		return 1\n 	}",
-			"does not apply: hunk 1 of twice/twice.go fits at lines 5 and 8, add lines of context",
+			`does not apply: twice/twice.go has the lines "\t\treturn 0\n\t}\n" at lines 5 and 8, add lines of context`,
 		},
-		{
-			"file removed", "/twice.go", "/thrice.go",
-			"does not apply: there is no file twice/thrice.go, write the patch for the present code",
-		},
-		{
-			"new file", "--- a/twice/twice.go", "--- /dev/null",
-			"is not a unified diff, write it again with diff -u: gitdiff: line 8: new file depends on old contents",
-		},
-		{
-			"no Go", "3 * n", "3 *",
-			"does not compile, write another patch: twice/twice.go:11:1: expected operand, found '}'",
-		},
-		{
-			"test removed", "TestTwice", "TestThrice",
-			"test TestThrice of package ./twice does not exist: name another one in the line \"test:\"",
-		},
-		{
-			"subtest removed", "TestTwice", "TestTwice/a_half",
-			"test TestTwice/a_half of package ./twice does not exist: name another one in the line \"test:\"",
-		},
-		{
-			"package removed", "./twice", "./thrice",
-			"test TestTwice of package ./thrice does not exist: name another one in the line \"test:\"",
-		},
-		{"no rule", "Twice doubles its argument.\n\n", "", noHeader},
-		{"no package", "package: ./twice\n", "", noHeader},
-		{"no test", "test: TestTwice\n", "", noHeader},
-		{"no diff", patch[strings.Index(patch, "---"):], "", "has no diff, add one made by diff -u"},
-		{
-			"no counts", "@@ -10,2 +10,2 @@", "@@",
-			"has no diff, add one made by diff -u",
-		},
-		{
-			"counts too large", "-10,2 +10,2", "-10,3 +10,3",
-			"is not a unified diff, write it again with diff -u: gitdiff: line 9: fragment header miscounts lines: -1 old, -1 new",
-		},
-		{
-			"counts too small", "-10,2 +10,2", "-10,1 +10,1",
-			"has 1 lines that belong to no hunk, correct the counts after the @@",
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			text := strings.ReplaceAll(patch, c.old, c.new)
-			mutants, problems := read(root, fstest.MapFS{"p1/x.patch": {Data: []byte(text)}})
-			got, want := fmt.Sprint(problems), "[]"
-			if c.problem != "" {
-				want = "[p1/x.patch: " + c.problem + "]"
-			}
-			if got != want {
-				t.Errorf("got %s\nwant %s", got, want)
-			}
-			if (len(mutants) == 1) != (c.problem == "") {
-				t.Errorf("%d mutants would be run", len(mutants))
-			}
-		})
-	}
-}
-
-const noHeader = "has no complete header: begin it with the rule as one sentence on one line, an empty line, " +
-	`"package: ./folder", "test: TestName" and an empty line`
-
-func TestRunAll_SaysWhoNoticed(t *testing.T) {
-	for _, c := range []struct{ name, old, new, out, problems, err string }{
-		{name: "noticed", out: "p1/x.patch: noticed by TestTwice in "},
-		{
-			name: "subtest", old: "TestTwice", new: "TestTwice/a_half_of_four",
-			out: "p1/x.patch: noticed by TestTwice/a_half_of_four in ",
-		},
-		{name: "panic", old: "3 * n", new: "2 / (n - n)", out: "p1/x.patch: noticed by TestTwice in "},
-		{
-			name: "survived", old: "TestTwice", new: "TestNothing",
-			problems: "p1/x.patch: survived, because TestNothing of ./twice passes: write a test that notices, " +
-				"or name it in the line \"test:\"\n",
-			err: "1 of 1 mutants are not noticed",
-		},
-		{
-			name: "not compiled", old: "3 * n", new: "3 * m",
-			problems: "p1/x.patch: does not compile, write another patch: twice/twice.go:10:13: undefined: m\n",
-			err:      "1 of 1 mutants are not noticed",
-		},
-		{
-			name: "broken", old: "TestTwice", new: "TestThrice",
-			problems: "p1/x.patch: test TestThrice of package ./twice does not exist: name another one in the line \"test:\"\n",
-			err:      "1 of 1 mutants are not noticed",
-		},
+		{"file removed", "/twice.go", "/thrice.go", "does not apply: there is no file twice/thrice.go"},
+		{"test removed", "TestTwice", "TestThrice", "test TestThrice of package ./twice does not exist"},
+		{"subtest removed", "TestTwice", "TestTwice/a_half", "test TestTwice/a_half of package ./twice does not exist"},
+		{"no rule", "Twice doubles its argument.\n\n", "", "has no complete header"},
+		{"no diff", patch[strings.Index(patch, "---"):], "", "has no diff"},
+		{"other text", " }\n", "a brace\n", `has the line "a brace", which begins like none of a diff`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			patches := folder(t, strings.ReplaceAll(patch, c.old, c.new))
-			var out, problems bytes.Buffer
-			err := runAll(t.Context(), repository(t), patches, "p1/", log.New(&out, "", 0), log.New(&problems, "", 0))
-			if !strings.HasPrefix(out.String(), c.out) {
-				t.Errorf("wrote %q, want it to begin with %q", &out, c.out)
-			}
-			if all := strings.HasSuffix(out.String(), "s\n1 mutants, all noticed\n"); all != (c.err == "") {
-				t.Errorf("wrote %q", &out)
-			}
-			if problems.String() != c.problems {
-				t.Errorf("got problem  %q\nwant problem %q", &problems, c.problems)
-			}
-			if (err == nil) != (c.err == "") || err != nil && err.Error() != c.err {
-				t.Errorf("got error %v, want %q", err, c.err)
+			out, problems, err := run(t, t.Context(), c.old, c.new)
+			switch {
+			case c.problem != "":
+				if !strings.Contains(problems, "p1/x") || !strings.Contains(problems, ": "+c.problem) || out != "" {
+					t.Errorf("wrote %q and the problem %q", out, problems)
+				}
+				if err == nil || err.Error() != "1 of 1 mutants are not noticed" {
+					t.Errorf("got error %v", err)
+				}
+			case err != nil || problems != "" || !strings.HasPrefix(out, "p1/x: noticed by TestTwice") ||
+				!strings.Contains(out, "\n1 mutants, all noticed, in "):
+				t.Errorf("wrote %q and the problem %q, got error %v", out, problems, err)
 			}
 		})
 	}
@@ -217,27 +130,24 @@ func TestRunAll_SaysWhoNoticed(t *testing.T) {
 func TestRunAll_EndsWhenInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	var out, problems bytes.Buffer
-	err := runAll(ctx, repository(t), folder(t, patch), "", log.New(&out, "", 0), log.New(&problems, "", 0))
-	if !errors.Is(err, context.Canceled) || out.Len()+problems.Len() > 0 {
-		t.Errorf("got error %v and wrote %q and %q, want the context's error and nothing", err, &out, &problems)
+	if out, problems, err := run(t, ctx, "", ""); !errors.Is(err, context.Canceled) || out+problems != "" {
+		t.Errorf("got error %v and wrote %q and %q, want the context's error and nothing", err, out, problems)
 	}
 }
 
-func TestRunAll_RefusesAPartOfNoPath(t *testing.T) {
-	var out bytes.Buffer
-	err := runAll(t.Context(), repository(t), folder(t, patch), "p2", log.New(&out, "", 0), log.New(&out, "", 0))
-	if err == nil || !strings.HasSuffix(err.Error(), ` has "p2" in its path`) {
-		t.Errorf("got error %v", err)
+func TestChoose(t *testing.T) {
+	patches := fstest.MapFS{"p1/x.patch": {}, "p1/y.patch": {}, "p10/x.patch": {}}
+	for _, c := range []struct{ names, want, problem string }{
+		{"", "[p1/x.patch p1/y.patch p10/x.patch]", ""},
+		{"p1", "[p1/x.patch p1/y.patch]", ""},
+		{"p1/ p1/x", "[p1/x.patch p1/y.patch]", ""},
+		{"p10/x.patch p1/y", "[p1/y.patch p10/x.patch]", ""},
+		{"p1 p1/z", "[]", "there is no mutant p1/z; p1 has x, y"},
+		{"p", "[]", "there is no folder or mutant p; the folders are p1, p10"},
+	} {
+		got, err := choose(patches, strings.Fields(c.names))
+		if fmt.Sprint(got) != c.want || (err == nil) != (c.problem == "") || err != nil && err.Error() != c.problem {
+			t.Errorf("%q: got %v, %v", c.names, got, err)
+		}
 	}
-}
-
-// folder returns one that has the patch p1/x.patch.
-func folder(t *testing.T, text string) string {
-	t.Helper()
-	folder := t.TempDir()
-	if err := os.CopyFS(folder, fstest.MapFS{"p1/x.patch": {Data: []byte(text)}}); err != nil {
-		t.Fatal(err)
-	}
-	return folder
 }
