@@ -12,116 +12,171 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/redlockfx/redlockfx/dashboard"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 func anybody(*http.Request) (string, error) { return "ann", nil }
 
-func TestActions_PauseResumeAndTrigger(t *testing.T) {
+// bySession is the authorize function of a service with sessions. A user with a session may act while on call.
+func bySession(r *http.Request) (string, error) {
+	session, err := r.Cookie("session")
+	if err != nil {
+		return "", errors.New("sign in")
+	}
+	if session.Value != "ann" && session.Value != "mallory" {
+		return "", errors.New("only who is on call may")
+	}
+	return session.Value, nil
+}
+
+func signedIn(who string) func(*http.Request) {
+	return func(r *http.Request) { r.AddCookie(&http.Cookie{Name: "session", Value: who}) }
+}
+
+// The page shows an action at once, although the nodes were read a moment before. The name that a request claims is no
+// identity: anybody can write a user's name in a header.
+func TestActions_TakeEffectAtOnceInTheNameOfAVerifiedIdentity(t *testing.T) {
 	core, logs := observer.New(zapcore.InfoLevel)
 	serve(t, func(t *testing.T, s *service) {
-		good := func() (paused bool, runs int) { return s.api().Jobs[2].Paused, len(s.job("good").Records) }
-		_, before := good()
-		if w := s.post("pause", "good"); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "./?only=paused" {
-			t.Errorf("%d to %q: %s", w.Code, w.Header().Get("Location"), w.Body)
+		claim := func(r *http.Request) { r.SetBasicAuth("alice", "whatever") }
+		act := func(action, who string) {
+			t.Helper()
+			w := s.post(action, "good", signedIn(who), claim)
+			if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "./?only=paused" {
+				t.Fatalf("%d to %q: %s", w.Code, w.Header().Get("Location"), w.Body)
+			}
 		}
-		if paused, _ := good(); !paused { // at once, although the nodes were read a moment ago
+		paused := func() bool { return s.api().Jobs[2].Paused }
+		before := len(s.job("good").Records)
+		act("pause", "mallory")
+		if !paused() {
 			t.Error("it is not paused")
 		}
-		if w := s.post("trigger", "good"); w.Code != http.StatusSeeOther {
-			t.Errorf("%d: %s", w.Code, w.Body)
-		}
+		time.Sleep(time.Second) // so that the changes have an order
+		act("trigger", "ann")
 		time.Sleep(time.Second)
-		if _, runs := good(); runs != before+1 {
+		if runs := len(s.job("good").Records); runs != before+1 {
 			t.Errorf("%d runs after %d", runs, before)
 		}
-		if w := s.post("resume", "good"); w.Code != http.StatusSeeOther {
-			t.Errorf("%d: %s", w.Code, w.Body)
-		}
-		if paused, _ := good(); paused {
+		act("resume", "ann")
+		if paused() {
 			t.Error("it is still paused")
 		}
-		audit := logs.FilterMessage("dashboard: an action was taken").All()
-		if len(audit) != 3 || audit[2].ContextMap()["action"] != "resume" || audit[2].ContextMap()["job"] != "good" ||
-			audit[2].ContextMap()["by"] != "ann" || audit[2].ContextMap()["from"] == "" {
-			t.Errorf("audit lines %v", audit)
+		if w := s.post("pause", "good", claim); w.Code != http.StatusForbidden {
+			t.Errorf("nobody: %d: %s", w.Code, w.Body)
 		}
-	}, dashboard.AllowActions(anybody), dashboard.WithLogger(zap.New(core)))
+		var audit []string
+		for _, line := range logs.All() {
+			fields := line.ContextMap()
+			audit = append(audit, fields["action"].(string)+" by "+fields["by"].(string))
+			for key, value := range fields {
+				if text, is := value.(string); is && strings.Contains(text, "alice") || fields["job"] != "good" || fields["from"] == "" {
+					t.Errorf("the log has %s=%v: %v", key, value, fields)
+				}
+			}
+		}
+		if got := strings.Join(audit, ", "); got != "pause by mallory, trigger by ann, resume by ann, pause by " {
+			t.Errorf("the log has %q", got)
+		}
+
+		changes := s.job("good").Changes
+		if len(changes) != 3 || changes[0].What != "resume" || changes[0].By != "ann" || changes[2].What != "pause" ||
+			changes[2].By != "mallory" || changes[2].Replica != s.follower.Elector.Identity() || time.Since(changes[2].At) > time.Minute {
+			t.Errorf("the job's changes are %+v", changes)
+		}
+		page := s.get("/job?name=good").Body.String()
+		want.Parts(t, "the job's page", page, "Pauses and triggers", ">mallory<", ">ann<")
+		lacks(t, "the job's page", page, "alice")
+		if changes := s.job("long").Changes; changes == nil || len(changes) > 0 {
+			t.Errorf("another job's changes are %+v, want an empty list", changes)
+		}
+	}, dashboard.AllowActions(bySession), dashboard.WithLogger(zap.New(core)))
 }
 
 func TestActions_AreRefused(t *testing.T) {
-	allow := dashboard.AllowActions(anybody)
-	for name, c := range map[string]struct {
-		option dashboard.Option
-		job    string
-		change func(*http.Request)
-		status int
-		text   string
-	}{
-		"read-only": {dashboard.WithLogger(nil), "good", func(*http.Request) {}, http.StatusForbidden, "read-only"},
-		"unauthorised": {dashboard.AllowActions(func(*http.Request) (string, error) { return "", errors.New("ask <Bob>") }), "good",
-			func(*http.Request) {}, http.StatusForbidden, "ask <Bob>"},
-		"nobody": {dashboard.AllowActions(func(*http.Request) (string, error) { return "", nil }), "good",
-			func(*http.Request) {}, http.StatusForbidden, "the name of who is acting is empty"},
-		"unknown job": {allow, "unknown", func(*http.Request) {}, http.StatusNotFound, `"unknown"`},
-		"no job":      {allow, "", func(*http.Request) {}, http.StatusNotFound, "name"},
-		"another site": {allow, "good", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
-			http.StatusForbidden, "cross-origin"},
-		"another site, old browser": {allow, "good", func(r *http.Request) {
-			r.Header.Del("Sec-Fetch-Site")
-			r.Header.Set("Origin", "https://evil.example")
-		}, http.StatusForbidden, "cross-origin"},
-		"too large": {allow, "good" + strings.Repeat(" ", 5000), func(*http.Request) {}, http.StatusRequestEntityTooLarge, "4096 bytes"},
-		"malformed": {allow, "good", func(r *http.Request) { r.Header.Set("Content-Type", "a/b/c; =") },
-			http.StatusBadRequest, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			core, logs := observer.New(zapcore.InfoLevel)
-			serve(t, func(t *testing.T, s *service) {
-				w := s.post("pause", c.job, c.change)
-				if w.Code != c.status || !strings.Contains(w.Body.String(), c.text) {
-					t.Errorf("%d: %s", w.Code, w.Body)
-				}
-				if w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
-					t.Errorf("the text is %s", w.Header().Get("Content-Type"))
-				}
-				for _, j := range s.api().Jobs {
-					if j.Paused {
-						t.Errorf("%s is paused all the same", j.Name)
-					}
-				}
-				if name != "read-only" && logs.FilterField(zap.String("action", "pause")).Len() != 1 {
-					t.Errorf("audit lines %v", logs.All())
-				}
-			}, dashboard.WithLogger(zap.New(core)), c.option)
-		})
-	}
-}
-
-// The answer says that the outcome of the action is not known.
-func TestActions_WithoutAQuorum(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
-		s.follower.Cut(0, 1)
-		if w := s.post("pause", "good"); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "quorum") {
-			t.Errorf("%d: %s", w.Code, w.Body)
-		}
-	}, dashboard.AllowActions(anybody))
-}
-
-// The form names the page to return to; it must not lead to another site.
-func TestActions_LeadBackToThePage(t *testing.T) {
-	serve(t, func(t *testing.T, s *service) {
-		for back, want := range map[string]string{
-			"paused": "./?only=paused", "trouble": "./?only=trouble", "job": "./job?name=a%2Fb%3Fc%3Dd%26e", "": "./", "all": "./",
-			"?page=2": "./", "//evil.example": "./", "https://evil.example": "./",
+		allow := dashboard.AllowActions(anybody)
+		for name, c := range map[string]struct {
+			option dashboard.Option
+			job    string
+			change func(*http.Request)
+			status int
+			text   string
+		}{
+			"read-only": {dashboard.WithLogger(nil), "good", func(*http.Request) {}, http.StatusForbidden, "read-only"},
+			"unauthorised": {dashboard.AllowActions(func(*http.Request) (string, error) { return "", errors.New("ask <Bob>") }), "good",
+				func(*http.Request) {}, http.StatusForbidden, "ask <Bob>"},
+			"nobody": {dashboard.AllowActions(func(*http.Request) (string, error) { return "", nil }), "good",
+				func(*http.Request) {}, http.StatusForbidden, "the name of who is acting is empty"},
+			"unknown job": {allow, "unknown", func(*http.Request) {}, http.StatusNotFound, `"unknown"`},
+			"no job":      {allow, "", func(*http.Request) {}, http.StatusNotFound, "name"},
+			"another site": {allow, "good", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
+				http.StatusForbidden, "cross-origin"},
+			"another site, old browser": {allow, "good", func(r *http.Request) {
+				r.Header.Del("Sec-Fetch-Site")
+				r.Header.Set("Origin", "https://evil.example")
+			}, http.StatusForbidden, "cross-origin"},
+			"too large": {allow, "good" + strings.Repeat(" ", 5000), func(*http.Request) {}, http.StatusRequestEntityTooLarge, "4096 bytes"},
+			"malformed": {allow, "good", func(r *http.Request) { r.Header.Set("Content-Type", "a/b/c; =") },
+				http.StatusBadRequest, ""},
 		} {
-			w := s.post("resume", "a/b?c=d&e", func(r *http.Request) {
-				r.Body = http.NoBody
-				r.PostForm = map[string][]string{"job": {"a/b?c=d&e"}, "back": {back}}
-				r.Form = r.PostForm
-			})
-			if got := w.Header().Get("Location"); got != want {
-				t.Errorf("back to %q leads to %q", back, got)
+			core, logs := observer.New(zapcore.InfoLevel)
+			s.page = dashboard.Handler(s.follower.Elector, s.follower.Scheduler, dashboard.WithLogger(zap.New(core)), c.option)
+			w := s.post("pause", c.job, c.change)
+			if w.Code != c.status || !strings.Contains(w.Body.String(), c.text) {
+				t.Errorf("%s: %d: %s", name, w.Code, w.Body)
+			}
+			if w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
+				t.Errorf("%s: the text is %s", name, w.Header().Get("Content-Type"))
+			}
+			for _, j := range s.api().Jobs {
+				if j.Paused {
+					t.Errorf("%s: %s is paused all the same", name, j.Name)
+				}
+			}
+			if name != "read-only" && logs.FilterField(zap.String("action", "pause")).Len() != 1 {
+				t.Errorf("%s: audit lines %v", name, logs.All())
 			}
 		}
-	}, dashboard.AllowActions(anybody))
+		// The answer says that the outcome of the action is not known.
+		s.page = dashboard.Handler(s.follower.Elector, s.follower.Scheduler, allow)
+		s.follower.Cut(0, 1)
+		if w := s.post("pause", "good"); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "quorum") {
+			t.Errorf("without a quorum: %d: %s", w.Code, w.Body)
+		}
+	})
+}
+
+// A browser gets a page that links back, and a program the text of the error.
+func TestActions_RefusedLeadBack(t *testing.T) {
+	serve(t, func(t *testing.T, s *service) {
+		browser := func(r *http.Request) { r.Header.Set("Accept", "text/html,application/xhtml+xml,*/*;q=0.8") }
+		w := s.post("pause", "<good>", browser, signedIn("eve"))
+		want.Parts(t, "the answer", w.Body.String(), "only who is on call may", `<a href="./?only=paused">Back`)
+		if w.Code != http.StatusForbidden || w.Header().Get("Content-Type") != "text/html; charset=utf-8" {
+			t.Errorf("%d, %v", w.Code, w.Header())
+		}
+		w = s.post("pause", "<b>", browser, signedIn("ann"))
+		lacks(t, "the answer", w.Body.String(), "<b>")
+	}, dashboard.AllowActions(bySession))
+}
+
+func TestPage_ShowsButtonsToThoseWhoMayAct(t *testing.T) {
+	const button = `<form method="post"`
+	serve(t, func(t *testing.T, s *service) {
+		for who, may := range map[string]bool{"ann": true, "eve": false, "": false} {
+			for _, path := range []string{"/", "/job?name=good"} {
+				if has := strings.Contains(s.getAs(path, who).Body.String(), button); has != may {
+					t.Errorf("%q sees buttons at %s: %v", who, path, has)
+				}
+			}
+		}
+		// While both listen, neither gets the events of the other.
+		eve, _ := s.listenAs("/events", "eve")
+		ann, _ := s.listenAs("/events", "ann")
+		time.Sleep(time.Second)
+		if strings.Contains(eve.first(), button) || !strings.Contains(ann.first(), button) {
+			t.Error("a stream with buttons and one without are rendered together")
+		}
+	}, dashboard.AllowActions(bySession))
 }

@@ -47,6 +47,18 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
+// The form of an action names the page to return to; it must not lead to another site.
+func TestBackTo_LeadsToAPageOfTheDashboard(t *testing.T) {
+	for back, want := range map[string]string{
+		"paused": "./?only=paused", "trouble": "./?only=trouble", "job": "./job?name=a%2Fb%3Fc%3Dd%26e", "": "./",
+		"?page=2": "./", "//evil.example": "./", "https://evil.example": "./",
+	} {
+		if got := backTo(back, "a/b?c=d&e"); got != want {
+			t.Errorf("back to %q leads to %q, want %q", back, got, want)
+		}
+	}
+}
+
 // Any text from nodes and requests becomes one line, and never a field of an event stream.
 func FuzzTexts(f *testing.F) {
 	f.Add("smtp: 550 no\rretry: 2000000000\revent: gone")

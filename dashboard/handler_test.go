@@ -61,12 +61,8 @@ func TestPage_SaysWhyATickWasNotRun(t *testing.T) {
 		if err := s.leader.Scheduler.Resume(t.Context(), "good"); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.leader.Stop(); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.follower.Stop(); err != nil {
-			t.Fatal(err)
-		}
+		s.stop(s.leader)
+		s.stop(s.follower)
 		time.Sleep(2 * time.Minute)
 		if why := good(); why != "nobody leads" {
 			t.Errorf("without a leader: %q", why)

@@ -2,19 +2,13 @@ package dashboard_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redlockfx/redlockfx/dashboard"
-	"github.com/redlockfx/redlockfx/internal/testkit/want"
-	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 // A page repeats its query in each of its rows.
@@ -52,58 +46,6 @@ func TestHandler_RefusesWhatIsTooLong(t *testing.T) {
 			}
 		}
 	}, dashboard.AllowActions(anybody))
-}
-
-// Each stream may show something else, so their number is limited. A browser whose stream is refused can still read
-// the page.
-func TestEvents_AreLimited(t *testing.T) {
-	serve(t, func(t *testing.T, s *service) {
-		var leave []func()
-		for i := range 100 {
-			_, left := s.listen(fmt.Sprintf("/events?q=%d", i))
-			leave = append(leave, left)
-		}
-		synctest.Wait()
-		w := s.get("/events")
-		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "10" || !strings.Contains(w.Body.String(), "100 pages") {
-			t.Errorf("one more: %d, %v: %.100s", w.Code, w.Header(), w.Body)
-		}
-		if w := s.get("/"); w.Code != http.StatusOK {
-			t.Errorf("the page itself: %d", w.Code)
-		}
-		leave[7]()
-		next, _ := s.listen("/events")
-		time.Sleep(time.Second)
-		if first := next.first(); !strings.HasPrefix(first, "retry: ") {
-			t.Errorf("after another stream has ended, the next begins with %.100q", first)
-		}
-	})
-}
-
-// Texts from elsewhere, such as a job's error or q of a link, must not inject fields into an event.
-func TestEvents_HaveNoFieldsOfOthers(t *testing.T) {
-	const forged = "smtp: 550 no\rretry: 2000000000\revent: gone\rid: 7\rdata: x"
-	serve(t, func(t *testing.T, s *service) {
-		if err := s.leader.Scheduler.Add(scheduler.Job{Name: "mail", Spec: "* * * * *",
-			Run: func(context.Context, scheduler.Run) error { return errors.New(forged) }}); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(2 * time.Minute)
-		for _, path := range []string{"/events", "/events?name=mail", "/events?q=" + url.QueryEscape("mail"+forged)} {
-			events, left := s.listen(path)
-			time.Sleep(time.Second)
-			left()
-			if events.count() == 0 {
-				t.Fatalf("%s: no event", path)
-			}
-			for _, line := range strings.FieldsFunc(events.first(), func(r rune) bool { return r == '\r' || r == '\n' }) {
-				if line != "retry: 1000" && !strings.HasPrefix(line, "data: ") {
-					t.Errorf("%s has the line %q", path, line)
-				}
-			}
-		}
-		want.Parts(t, "the page", s.get("/job?name=mail").Body.String(), ">smtp: 550 no<")
-	})
 }
 
 // DNS rebinding: if another site points its own name at this server, a browser takes the two for the same site.

@@ -15,11 +15,15 @@ import (
 
 	"github.com/redlockfx/redlockfx/dashboard"
 	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
+	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 func TestMain(m *testing.M) { testmain.Run(m) }
+
+// ttl makes renewals rare, because these tests are not about them.
+const ttl = 2 * time.Minute
 
 // service is a leader and a follower in virtual time; the follower serves the page.
 type service struct {
@@ -34,7 +38,7 @@ type service struct {
 func serve(t *testing.T, test func(t *testing.T, s *service), opts ...dashboard.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		nodes := redlocktest.New(t, 3)
+		nodes := redlocktest.New(t, 3, redlock.WithTTL(ttl))
 		s := &service{t: t, nodes: nodes, leader: nodes.Replica(), follower: nodes.Replica()}
 		for _, r := range []*redlocktest.Replica{s.leader, s.follower} {
 			if err := r.Scheduler.Add(jobs()...); err != nil {
@@ -99,71 +103,78 @@ func (s *service) post(action, job string, change ...func(*http.Request)) *httpt
 	return w
 }
 
-// api returns the JSON of the page.
-func (s *service) api() answer {
+// api returns the JSON of the page of all jobs.
+func (s *service) api() answer { return decode[answer](s, "/api") }
+
+// job returns the JSON of a job.
+func (s *service) job(name string) jobAnswer { return decode[jobAnswer](s, "/api?name="+name) }
+
+func decode[T any](s *service, path string) (v T) {
 	s.t.Helper()
-	w := s.get("/api")
-	var a answer
-	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Code != http.StatusOK {
+	w := s.get(path)
+	if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil || w.Code != http.StatusOK {
 		s.t.Fatalf("status %d, %v: %s", w.Code, err, w.Body)
 	}
-	return a
+	return v
 }
 
 // answer has the fields of the JSON that the tests check, decoded as a user's program would.
 type answer struct {
 	Problems []string
 	Leader   *struct {
-		ID    string
-		Term  uint64
-		Since time.Time
-		Lease int `json:"lease_ms"`
+		ID      string
+		Term    uint64
+		Since   time.Time
+		Expired bool
+		Lease   int `json:"lease_ms"`
 	}
 	Replica struct{ ID, State string }
-	Nodes   []struct {
-		Addr  string
-		Error string
-		Guard int `json:"guard_ms"`
-	}
-	Jobs []struct {
+	Nodes   []struct{ Addr, Error string }
+	Jobs    []struct {
 		Name, Words, Zone, Why string
 		WhyTick                time.Time `json:"why_tick"`
 		Next                   time.Time
 		Paused, Running        bool
-		Failures, Missed       int
+		Failures               int
+		Pause                  *struct{ By, Reason string }
 		Last                   *struct {
 			State, Error string
-			Lag          int `json:"lag_ms"`
 			Took         int `json:"took_ms"`
 		}
 	}
-	Runs []struct {
-		Job, State, Replica string
-		Tick                time.Time
+	Runs       []struct{ Job, State string }
+	Terms      []struct{ Replica string }
+	Leaderless []struct {
+		From, To time.Time
+		Sure     bool
 	}
-	Terms []struct{ Replica string }
-}
-
-// job returns the JSON of a job.
-func (s *service) job(name string) (a jobAnswer) {
-	s.t.Helper()
-	w := s.get("/api?name=" + name)
-	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Code != http.StatusOK {
-		s.t.Fatalf("status %d, %v: %s", w.Code, err, w.Body)
-	}
-	return a
+	Replicas []struct{ ID, State string }
 }
 
 type jobAnswer struct {
-	Name     string
 	Problems []string
-	Records  []struct {
-		State, Error string
-		Manual       bool
-	}
-	Changes []struct {
+	Records  []struct{ State string }
+	Changes  []struct {
 		What, By, Replica string
 		At                time.Time
+	}
+}
+
+// lacks fails the test if a text contains one of the parts.
+func lacks(t *testing.T, what, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if strings.Contains(text, part) {
+			t.Errorf("%s has %q", what, part)
+		}
+	}
+}
+
+// stop stops a replica.
+func (s *service) stop(r *redlocktest.Replica) {
+	s.t.Helper()
+	if err := r.Stop(); err != nil {
+		s.t.Fatal(err)
 	}
 }
 

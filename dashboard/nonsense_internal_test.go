@@ -51,42 +51,6 @@ func TestAttention_ToAJobThatTheNodesLost(t *testing.T) {
 	}
 }
 
-// A row may claim to stand for any number of ticks.
-func TestTimeline_OfMoreTicksThanTimeHas(t *testing.T) {
-	now := instant
-	records := []scheduler.Record{
-		{Run: scheduler.Run{Tick: now.Add(-time.Minute)}, State: scheduler.StateMissed, Ticks: 1 << 53, From: now.AddDate(-9000, 0, 0)},
-		{Run: scheduler.Run{Tick: now.Add(-time.Minute)}, State: scheduler.StateMissed, Ticks: 1 << 53, From: now.AddDate(9, 0, 0)},
-		{Run: scheduler.Run{Tick: now.Add(-time.Minute)}, State: scheduler.StateSkipped, Ticks: 1 << 53, From: now.Add(-time.Minute)},
-		{Run: scheduler.Run{Tick: now.Add(-time.Minute)}, State: scheduler.StateSkipped, Ticks: 3, From: now.Add(-3 * time.Minute)},
-	}
-	for i := range records {
-		n := 0
-		for range ticksSince(&records[i], now.Add(-span)) {
-			if n++; n > mostTicks {
-				t.Fatalf("row %d stands for more than %d ticks of an hour", i, mostTicks)
-			}
-		}
-	}
-	var line timeline
-	line.addRuns(records, now, time.Time{}, func(uint64) bool { return false })
-	if len(line.Missed) != 3 {
-		t.Errorf("%d minutes have ticks that were not run: %+v", len(line.Missed), line.Missed)
-	}
-}
-
-// Nobody knows how a run without an end went if its leader is gone.
-func TestTimeline_OfARunWhoseLeaderIsGone(t *testing.T) {
-	run := func(token uint64) scheduler.Record {
-		return scheduler.Record{Run: scheduler.Run{Token: token}, State: scheduler.StateRunning, Start: instant.Add(-time.Minute)}
-	}
-	var line timeline
-	line.addRuns([]scheduler.Record{run(7), run(6)}, instant, time.Time{}, func(token uint64) bool { return token < 7 })
-	if len(line.Good) != 1 || len(line.Unsure) != 1 || !strings.Contains(line.Summary, "2 runs, the end of 1 of them unknown") {
-		t.Errorf("%d minutes with good runs, %d with unknown ones: %q", len(line.Good), len(line.Unsure), line.Summary)
-	}
-}
-
 // No request may name a job whose name breaks the rule, and such a name may be of any length.
 func TestView_LeavesOutNamesThatBreakTheRule(t *testing.T) {
 	s := thousand(instant)
@@ -105,7 +69,7 @@ func TestView_LeavesOutNamesThatBreakTheRule(t *testing.T) {
 // The size of a page is bounded by the number of its rows and the length of its texts.
 func TestPage_OfTheLongestTextsHasALimit(t *testing.T) {
 	s := thousand(instant)
-	long := strings.Repeat("\"", 1<<20)
+	long := strings.Repeat("\"", 1<<14) // a hundred rows with such texts would have more than 4 MiB
 	s.leader.value.ID, s.leader.value.Value = long, long
 	for i := range s.terms.value {
 		s.terms.value[i].Replica = long
@@ -143,7 +107,7 @@ func TestZones_AreReadOnceAndLimited(t *testing.T) {
 	if berlin := z.named("Europe/Berlin"); berlin.String() != "Europe/Berlin" || z.named("Europe/Berlin") != berlin {
 		t.Error("it is not the same zone")
 	}
-	for i := range 3 * maxZones {
+	for i := range maxZones + 10 {
 		if z.named(fmt.Sprint("none/", i)) != time.UTC {
 			t.Fatal("there is none such")
 		}

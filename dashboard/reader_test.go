@@ -12,17 +12,14 @@ import (
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
+// It opens one page, many and none, and compares the requests with those of the election and the jobs alone. The page of
+// one job reads what the page of all jobs does, and the history of the job.
 func TestReader_AsksTheNodesOnceInFiveSecondsForAllPagesAndNeverForNone(t *testing.T) {
-	for name, path := range map[string]string{"of all jobs": "/events", "of one job": "/events?name=good"} {
-		t.Run(name, func(t *testing.T) { countReads(t, path) })
-	}
-}
-
-// countReads opens one page, many and none, and compares the requests with those of the election and the jobs alone.
-func countReads(t *testing.T, path string) {
+	const path = "/events?name=good"
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		leader, mine := candidate(c)
 		if err := mine.Add(jobs()...); err != nil {
@@ -42,16 +39,16 @@ func countReads(t *testing.T, path string) {
 			synctest.Wait()
 			return c.Asked() - before
 		}
-		const long = 10 * time.Minute
+		const long = 2 * time.Minute // more than a stream lasts
 		none := in(long)
 		var leave []func()
 		_, left := s.listen(path) // the first commands of new connections are no reads
-		in(long)
+		in(time.Second)
 		left()
 		first, left := s.listen(path)
 		one := in(long) - none
 		if first.count() < 10 {
-			t.Errorf("%d events in ten minutes", first.count())
+			t.Errorf("%d events in two minutes", first.count())
 		}
 		left()
 		for i := range 20 {
@@ -69,15 +66,15 @@ func countReads(t *testing.T, path string) {
 		reads := int(time.Minute/(5*time.Second)) + 1
 		const each = 3 * (4 + 9) // on each node, one for each job and nine others
 		if one < reads || one > reads*each {
-			t.Errorf("a page costs %d requests a minute, want at most %d reads of %d", one, reads, each)
+			t.Errorf("a page costs %d requests, want at most %d reads of %d", one, reads, each)
 		}
 		if many > one+one/4 {
-			t.Errorf("20 pages cost %d requests a minute, one costs %d", many, one)
+			t.Errorf("20 pages cost %d requests, one costs %d", many, one)
 		}
 		if after > none+none/10 {
 			t.Errorf("%d requests when nobody looks, %d before", after, none)
 		}
-	})
+	}, redlock.WithTTL(ttl))
 }
 
 // candidate is a process that may lead.
@@ -97,7 +94,7 @@ func candidate(c *bubble.Cluster) (*election.Elector, *scheduler.Scheduler) {
 // The page keeps the last known state, and shows how old it is and why.
 func TestReader_KeepsWhatWasKnown(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
-		known := s.api()
+		known, ticks := s.api(), s.job("long").Records
 		s.follower.Cut(0, 1)
 		time.Sleep(time.Minute)
 		a := s.api()
@@ -116,11 +113,36 @@ func TestReader_KeepsWhatWasKnown(t *testing.T) {
 		if n := strings.Count(body, `role="alert"`); n != 1 {
 			t.Errorf("one cause is %d alerts", n)
 		}
+		long, good := s.job("long"), s.job("good")
+		want.Parts(t, "the problems of a job that was looked at", strings.Join(long.Problems, "\n"),
+			"the ticks of this job: as of 1 min ago: ", "quorum")
+		if len(long.Records) != len(ticks) {
+			t.Errorf("%d records, %d before", len(long.Records), len(ticks))
+		}
+		want.Parts(t, "the problems of another", strings.Join(good.Problems, "\n"), "the ticks of this job: not known: ")
+		if good.Records == nil || len(good.Records) > 0 {
+			t.Errorf("records %+v, want an empty list", good.Records)
+		}
 		s.follower.Heal()
 		time.Sleep(10 * time.Second)
-		if a := s.api(); len(a.Problems) != 0 {
-			t.Errorf("problems %q", a.Problems)
+		if long := s.job("long"); len(long.Problems) > 0 || len(long.Records) <= len(ticks) {
+			t.Errorf("problems %q, %d records", long.Problems, len(long.Records))
 		}
+	})
+}
+
+func TestReader_ShowsTheHistoryOnThePageOfItsJobAlone(t *testing.T) {
+	serve(t, func(t *testing.T, s *service) {
+		time.Sleep(time.Second) // a tick comes right now
+		long := s.job("long")
+		if n := len(long.Records); n != 9 || long.Records[0].State != "running" || long.Records[n-1].State != "skipped" {
+			t.Errorf("records %+v", long.Records)
+		}
+		want.Parts(t, "the job's page", s.get("/job?name=long").Body.String(),
+			"8 ticks not run", `<rect class="missed"`, "a run was under way", "The newest 50 rows of its history are shown")
+		page := s.get("/").Body.String()
+		want.Parts(t, "the page", page, "In the last hour: 1 change of the leader.", `<rect class="term`)
+		lacks(t, "the page of all jobs", page, "skipped", `<rect class="missed"`)
 	})
 }
 

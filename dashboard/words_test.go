@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,93 +17,56 @@ import (
 func TestWords_SayWhenASpecFires(t *testing.T) {
 	for _, c := range []struct{ spec, want string }{
 		{"0 2 * * *", "every day at 02:00"},
-		{"@daily", "every day at 00:00"},
-		{"@midnight", "every day at 00:00"},
-		{"0 0 * * *", "every day at 00:00"},
 		{"CRON_TZ=Europe/Rome 30 6 * * *", "every day at 06:30"},
-		{"TZ=Asia/Tokyo @hourly", "every hour, at minute 0"},
 		{"0 2,14 * * *", "every day at 02:00 and 14:00"},
-		{"0,30 9 * * *", "every day at 09:00 and 09:30"},
-		{"0 */6 * * *", "every day at 00:00, 06:00, 12:00 and 18:00"},
 		{"30 0 2 * * *", "every day at 02:00:30"},
-		{"5-6 0 12 * * *", "every day at 12:00:05 and 12:00:06"},
 		{"*/15 * * * *", "every 15 minutes"},
-		{"0/15 * * * *", "every 15 minutes"},
 		{"* * * * *", "every minute"},
-		{"? ? ? ? ?", "every minute"},
 		{"* * * * * *", "every second"},
 		{"*/10 * * * * *", "every 10 seconds"},
-		{"0,30 * * * * *", "every 30 seconds"},
 		{"0 */5 * * * *", "every 5 minutes"},
 		{"*/7 * * * *", "every hour, at minutes 0, 7, 14, 21, 28, 35, 42, 49 and 56"},
-		{"*/45 * * * *", "every hour, at minutes 0 and 45"},
-		{"5/15 * * * *", "every hour, at minutes 5, 20, 35 and 50"},
-		{"@hourly", "every hour, at minute 0"},
 		{"5 * * * *", "every hour, at minute 5"},
-		{"15,45 * * * *", "every hour, at minutes 15 and 45"},
 		{"0-5,10,20-30 * * * *", "every hour, at minutes 0 to 5, 10 and 20 to 30"},
 		{"15 * * * * *", "every minute, at second 15"},
 		{"*/7 * * * * *", "every minute, at seconds 0, 7, 14, 21, 28, 35, 42, 49 and 56"},
 		{"1/2 * * * *", "every hour, at minutes 1, 3, 5, ..., 59"},
 		{"5,10 3,17 * * * *", "every hour, at seconds 5 and 10 of minutes 3 and 17"},
-		{"0,30 5 * * * *", "every hour, at seconds 0 and 30 of minute 5"},
 		{"* 5 * * * *", "every hour, every second of minute 5"},
 		{"0 9-17 * * *", "every day, every hour from 09:00 to 17:00"},
-		{"5 9-17 * * *", "every day, every hour from 09:05 to 17:05"},
-		{"*/15 9-17 * * *", "every day, every 15 minutes from 09:00 to 17:45"},
 		{"0 */2 * * *", "every day, every 2 hours from 00:00 to 22:00"},
 		{"5 1-23/2 * * *", "every day, every 2 hours from 01:05 to 23:05"},
-		{"0 */5 * * *", "every day, every 5 hours from 00:00 to 20:00"},
 		{"*/7 3 * * *", "every day, every 7 minutes from 03:00 to 03:56"},
 		{"* 2 * * *", "every day, every minute from 02:00 to 02:59"},
 		{"* 2,5 * * *", "every day, every minute of hours 2 and 5"},
 		{"* * 2 * * *", "every day, every second from 02:00:00 to 02:59:59"},
-		{"* * 2,5 * * *", "every day, every second of every minute of hours 2 and 5"},
 		{"3,17,40 2-6 * * *", "every day, at minutes 3, 17 and 40 of hours 2 to 6"},
-		{"15 * 2,5 * * *", "every day, at second 15 of every minute of hours 2 and 5"},
 		{"5,10 3,17 2-6 * * *", "every day, at seconds 5 and 10 of minutes 3 and 17 of hours 2 to 6"},
-		{"* 3,17 2-6 * * *", "every day, every second of minutes 3 and 17 of hours 2 to 6"},
 		{"30 9 * * mon,thu", "every Monday and Thursday at 09:30"},
 		{"@weekly", "every Sunday at 00:00"},
-		{"0 0 * * 7", "every Sunday at 00:00"},
 		{"0 8 * * 1-5", "every weekday (Monday to Friday) at 08:00"},
-		{"0 8 * * Mon-Fri", "every weekday (Monday to Friday) at 08:00"},
 		{"0 8 * * 5-7", "every Friday to Sunday at 08:00"},
-		{"0 8 * * sat,sun", "every Saturday and Sunday at 08:00"},
 		{"0 8 * * */2", "every Tuesday, Thursday, Saturday and Sunday at 08:00"},
 		{"0 8 * * 0-6", "every day at 08:00"},
-		{"0 8 * * 1-6", "every Monday to Saturday at 08:00"},
-		{"*/15 * * * MON", "every Monday, every 15 minutes"},
 		{"*/15 9-17 * * 1-5", "every weekday (Monday to Friday), every 15 minutes from 09:00 to 17:45"},
 		{"0 0 1 * *", "on day 1 of every month at 00:00"},
 		{"@monthly", "on day 1 of every month at 00:00"},
-		{"0 0 1,15 * *", "on days 1 and 15 of every month at 00:00"},
 		{"0 0 31 * *", "on day 31 of the month at 00:00"},
 		{"0 0 */2 * *", "on days 1, 3, 5, ..., 31 of the month at 00:00"},
 		{"0 0 25-31 * ?", "on days 25 to 31 of the month at 00:00"},
 		{"0 4 1-7 * mon", "on days 1 to 7 of every month or every Monday, at 04:00"},
-		{"0 0 13 * 5", "on day 13 of every month or every Friday, at 00:00"},
 		{"0 0 13,*/1 * 5", "every Friday at 00:00"},
-		{"0 0 1-31 * 1", "every day at 00:00"},
 		{"0 0 */2 * 1", "on days 1, 3, 5, ..., 31 of the month or every Monday, at 00:00"},
-		{"0 0 1 * 0-6", "every day at 00:00"},
-		{"0 0 */2 * 0-6", "every day at 00:00"},
 		{"15 3 1 1,7 *", "in January and July, on day 1, at 03:15"},
 		{"@yearly", "in January, on day 1, at 00:00"},
-		{"@annually", "in January, on day 1, at 00:00"},
-		{"0 0 29 2 *", "in February, on day 29, at 00:00"},
 		{"0 2 * 6-8 *", "in June to August, every day, at 02:00"},
 		{"30 9 * jan,mar,may mon", "in January, March and May, every Monday, at 09:30"},
-		{"0 0 13 1 5", "in January, on day 13 or every Friday, at 00:00"},
 		{"*/15 * * 1 *", "in January, every 15 minutes"},
 		{"3,17,40 2-6 1 1 *", "in January, on day 1, at minutes 3, 17 and 40 of hours 2 to 6"},
 		{"0 0 * 1-12 *", "every day at 00:00"},
 		{"*/20 * 1 * fri", "on day 1 of every month or every Friday, every 20 minutes"},
 		{"@every 1h30m", "every 1 h 30 min"},
-		{"@every 10s", "every 10 s"},
-		{"@every 90m", "every 1 h 30 min"},
 		{"CRON_TZ=Europe/Rome @every 36h0m1s", "every 36 h 1 s"},
-		{"@every 1s", "every 1 s"},
 	} {
 		if got := words(c.spec); got != c.want {
 			t.Errorf("words(%q) = %q, want %q", c.spec, got, c.want)
@@ -110,39 +74,27 @@ func TestWords_SayWhenASpecFires(t *testing.T) {
 	}
 }
 
-func TestWords_AreNoneForWhatTheSchedulerRefuses(t *testing.T) {
-	for _, spec := range []string{
-		"@every 500ms",
-		"0 0 30 2 *",
-		"60 * * * *",
-		"",
-		"@reboot",
-		"* * * *",
-		"CRON_TZ=Nowhere/Land 0 2 * * *",
-	} {
-		if got := words(spec); got != "" {
-			t.Errorf("words(%q) = %q, want none", spec, got)
-		}
-	}
-}
-
 // If words omitted something or were wrong, two different specs would have the same words.
 func TestWords_AreTheSameForTheSameTicksOnly(t *testing.T) {
-	first := map[string]string{} // by words: the first spec that has them
-	alike := 0                   // specs with the same words as another
+	type known struct {
+		spec  string
+		ticks func() []time.Time
+	}
+	first := map[string]known{} // by words: the first spec that has them
+	alike := 0                  // specs with the same words as another
 
-	rapid.Check(t, func(t *rapid.T) {
-		for _, spec := range relatives(t, drawSpec(t)) {
+	rapid.Check(t, func(r *rapid.T) {
+		for _, spec := range relatives(r, drawSpec(r)) {
 			said := words(spec)
 			other, seen := first[said]
 			switch {
-			case said == "" || other == spec: // longer than a spec may be, or never fires
+			case said == "" || other.spec == spec: // longer than a spec may be, or never fires
 			case !seen:
-				first[said] = spec
+				first[said] = known{spec, sync.OnceValue(func() []time.Time { return ticks(t, spec) })}
 			default:
 				alike++
-				if !slices.Equal(ticks(t, other), ticks(t, spec)) {
-					t.Fatalf("%q and %q are both %q, but differ in their ticks", other, spec, said)
+				if !slices.Equal(other.ticks(), ticks(t, spec)) {
+					r.Fatalf("%q and %q are both %q, but differ in their ticks", other.spec, spec, said)
 				}
 			}
 		}
@@ -154,8 +106,12 @@ func TestWords_AreTheSameForTheSameTicksOnly(t *testing.T) {
 	}
 }
 
+// A spec has words if and only if the scheduler accepts it.
 func FuzzWords(f *testing.F) {
-	for _, seed := range []string{"*/7 2-6 1,*/2 jan-mar/2 5-7", "1/2 ? ? ? ? *", "TZ=UTC @daily", "@every 1h30m"} {
+	for _, seed := range []string{
+		"*/7 2-6 1,*/2 jan-mar/2 5-7", "1/2 ? ? ? ? *", "TZ=UTC @daily", "@every 1h30m", "@midnight", "0 8 * * Mon-Fri",
+		"@every 500ms", "0 0 30 2 *", "60 * * * *", "", "@reboot", "* * * *", "CRON_TZ=Nowhere/Land 0 2 * * *",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, spec string) {
@@ -239,8 +195,8 @@ func numbers(values []int) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(values), " ", ","), "[]")
 }
 
-// ticks returns the next 50 ticks from an instant, and the next one from each of many instants over more than a year.
-func ticks(t *rapid.T, spec string) []time.Time {
+// ticks returns the next 50 ticks from an instant, and the next one from each of many instants over a year.
+func ticks(t *testing.T, spec string) []time.Time {
 	start := time.Date(2026, time.March, 30, 21, 58, 47, 0, time.UTC)
 	ticks, err := scheduler.Preview(spec, nil, start, 50)
 	if err != nil {
@@ -250,8 +206,8 @@ func ticks(t *rapid.T, spec string) []time.Time {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 400 {
-		ticks = append(ticks, schedule.Next(start.Add(time.Duration(i)*(25*time.Hour+7*time.Minute+13*time.Second))))
+	for i := range 120 {
+		ticks = append(ticks, schedule.Next(start.Add(time.Duration(i)*(74*time.Hour+7*time.Minute+13*time.Second))))
 	}
 	return ticks
 }

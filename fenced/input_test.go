@@ -58,21 +58,15 @@ func TestHolder_IsCheckedBeforeTheDatabaseIsAsked(t *testing.T) {
 			t.Errorf("claim: %s: %v", problem, err)
 		}
 	}
-}
-
-func TestHolder_AllProblemsAtOnce(t *testing.T) {
 	err := fenced.Tx(t.Context(), open(t, &away{}), fenced.Holder{Key: "x"}, nothing)
 	for _, problem := range []string{"resource", "token 0", "tick"} {
 		if err == nil || !strings.Contains(err.Error(), problem) {
-			t.Errorf("nothing about the %s: %v", problem, err)
+			t.Errorf("nothing about the %s beside the others: %v", problem, err)
 		}
 	}
-}
-
-func TestTx_WithoutAFunctionOrADatabase(t *testing.T) {
 	server := &away{}
 	if err := fenced.Tx(t.Context(), open(t, server), good(), nil); err == nil || server.tried > 0 {
-		t.Error(err)
+		t.Errorf("without a function: %v, after %d connections", err, server.tried)
 	}
 	if err := fenced.Tx(t.Context(), nil, good(), nothing); err == nil {
 		t.Error("the DB is nil, and no error")
