@@ -1,48 +1,29 @@
-//go:build unix
-
 package fenced_test
 
 import (
 	"os"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 )
 
-// recipe returns the script of the page, as it is there, and a client of a real redis-server.
-func recipe(t *testing.T) (*redis.Script, *redis.Client) {
-	t.Helper()
+// The script of docs/exactly-once.md, as it is there.
+func TestRecipe_ForRedis(t *testing.T) {
 	page, err := os.ReadFile("../docs/exactly-once.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rest, _ := strings.Cut(string(page), "```lua\n")
-	script, _, found := strings.Cut(rest, "```")
+	text, _, found := strings.Cut(rest, "```")
 	if !found {
 		t.Fatal("the page has no script")
 	}
-	cluster, err := redisproc.Start(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := redis.NewClient(&redis.Options{Addr: cluster.Node(0).Addr()})
-	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := cluster.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return redis.NewScript(script), client
-}
-
-func TestRecipe_ForRedis(t *testing.T) {
-	script, client := recipe(t)
+	script, server := redis.NewScript(text), nodetest.Start(1)
+	t.Cleanup(server.Close)
+	client := server.Raw()[0]
 	for _, step := range []struct {
 		token, value string
 		want         int
@@ -57,25 +38,5 @@ func TestRecipe_ForRedis(t *testing.T) {
 	}
 	if value := client.HGet(t.Context(), "report", "value").Val(); value != "g" {
 		t.Errorf("the value is %q", value)
-	}
-}
-
-func TestRecipe_ForRedisByManyAtATime(t *testing.T) {
-	script, client := recipe(t)
-	var all sync.WaitGroup
-	for n := range 8 {
-		all.Go(func() { // waited for below
-			for i := range 50 {
-				token := 1 + i*8 + n
-				if err := script.Run(t.Context(), client, []string{"report"}, token, token).Err(); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	got := client.HMGet(t.Context(), "report", "token", "value").Val()
-	if len(got) != 2 || got[0] != "400" || got[1] != "400" {
-		t.Errorf("token and value are %v, want 400 and 400", got)
 	}
 }

@@ -30,6 +30,9 @@ func TestMain(m *testing.M) {
 	if variable := os.Getenv(settingsVariable); variable != "" {
 		os.Exit(beProcess(variable))
 	}
+	if os.Getenv(parentVariable) != "" {
+		beParent()
+	}
 	var err error
 	shared, err = newClock()
 	if err := errors.Join(err, flag.Set("test.parallel", atATime)); err != nil {

@@ -3,20 +3,20 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"net"
 	"net/http"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"go.uber.org/fx"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/redlockfx/redlockfx/election"
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
+	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -35,12 +35,16 @@ type parts struct {
 	DB      *database
 }
 
-func newReplica(t *testing.T, name string, nodes []string) *replica {
+func newReplica(t *testing.T, name string, nodes *redlocktest.Nodes) *replica {
 	t.Helper()
 	core, logs := observer.New(zap.InfoLevel)
 	r := &replica{logs: logs}
-	r.app = fx.New(fx.NopLogger, fx.Supply(zap.New(core)),
-		service(redlockfx.Config{Name: "billing", Nodes: nodes, TTL: ttl, NodeTimeout: 500 * time.Millisecond, Identity: name}, "127.0.0.1:0"),
+	var clients []fx.Option // instead of the addresses in the Config
+	for _, client := range nodes.Process().Clients() {
+		clients = append(clients, redlockfx.Node(func() redis.UniversalClient { return client }))
+	}
+	r.app = fx.New(fx.Options(clients...), fx.NopLogger, fx.Supply(zap.New(core)),
+		service(redlockfx.Config{Name: "billing", TTL: ttl, NodeTimeout: 500 * time.Millisecond, Identity: name}, "127.0.0.1:0"),
 		fx.Populate(&r.in), fx.StopTimeout(15*time.Second))
 	if err := r.app.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -59,32 +63,6 @@ func (r *replica) stop(t *testing.T) {
 	for _, line := range r.logs.FilterLevelExact(zap.ErrorLevel).All() {
 		t.Errorf("logged: %s %v", line.Message, line.ContextMap())
 	}
-}
-
-// startNodes starts redis-server processes that end with the test.
-func startNodes(t *testing.T, n int) (addrs []string) {
-	t.Helper()
-	for range n {
-		free, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addr := free.Addr().String()
-		if err := free.Close(); err != nil {
-			t.Fatal(err)
-		}
-		_, port, _ := net.SplitHostPort(addr)
-		cmd := exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait() // it was killed
-		})
-		addrs = append(addrs, addr)
-	}
-	return addrs
 }
 
 // shown returns the answer of the replica's server.
@@ -115,7 +93,7 @@ func await(t *testing.T, what string, ok func() bool) {
 }
 
 func TestService_HandsOverAndStopsInOrder(t *testing.T) {
-	nodes := startNodes(t, 3)
+	nodes := redlocktest.New(t, 3)
 	a := newReplica(t, "a", nodes)
 	await(t, "a leads both elections", func() bool { return a.in.Elector.IsLeader() && a.in.Mail.IsLeader() })
 	b := newReplica(t, "b", nodes)
