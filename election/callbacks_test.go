@@ -3,8 +3,6 @@ package election_test
 import (
 	"context"
 	"errors"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -57,27 +55,6 @@ func TestOnLeader_Loss(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestOnLeader_LossBetweenWinningAndStarting(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		// Renewing every 4.5 s with a margin of 5 s leaves 4.9 s before the stop deadline.
-		p := c.candidate("a", election.WithStopMargin(5*time.Second),
-			election.WithRenewal(4500*time.Millisecond, 1))
-		began := make(chan time.Duration, 1)
-		p.OnLeader(func(ctx context.Context) {
-			term, _ := election.TermFrom(ctx)
-			select {
-			case began <- time.Until(term.Deadline()):
-			default:
-			}
-			<-ctx.Done()
-		})
-		p.run()
-		if left := <-began; left < 2500*time.Millisecond {
-			t.Errorf("started with %v left", left)
-		}
-	})
 }
 
 // The lease is renewed until the last callback has returned. Work that takes three TTLs to stop never overlaps with the next
@@ -164,61 +141,6 @@ func TestOnLeader_SlowReturnAfterLoss(t *testing.T) {
 			t.Errorf("%d terms of two were reported as late", late)
 		}
 		time.Sleep(5 * ttl)
-	})
-}
-
-// The callbacks of two processes return long after their leases are over. No process runs two at once, and the next process
-// starts no earlier than the margin after the previous term's context ended.
-func TestOnLeader_ReelectionWhileThePreviousCallbackStillRuns(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		type life struct{ from, done, till time.Time }
-		var mu sync.Mutex // guards lives
-		lives := make(map[string][]life)
-		var all []*candidate
-		for _, id := range []string{"a", "b"} {
-			all = append(all, c.candidate(id, election.OnLeader(func(ctx context.Context) {
-				l := life{from: time.Now()}
-				<-ctx.Done()
-				l.done = time.Now()
-				time.Sleep(2 * ttl)
-				l.till = time.Now()
-				mu.Lock()
-				defer mu.Unlock()
-				lives[id] = append(lives[id], l)
-			})).run())
-		}
-		for range 6 {
-			p := leader(all...)
-			time.Sleep(every)
-			p.links.Cut()
-			time.Sleep(ttl)
-			p.links.Heal()
-		}
-		for _, p := range all {
-			p.stop()
-			<-p.ended
-		}
-		time.Sleep(3 * ttl)
-		mu.Lock()
-		defer mu.Unlock()
-		var terms []life
-		for id, of := range lives {
-			for i, l := range of {
-				if i > 0 && l.from.Before(of[i-1].till) {
-					t.Errorf("%s ran beside itself", id)
-				}
-				terms = append(terms, l)
-			}
-		}
-		slices.SortFunc(terms, func(a, b life) int { return a.from.Compare(b.from) })
-		for i := 1; i < len(terms); i++ {
-			if gap := terms[i].from.Sub(terms[i-1].done); gap < margin {
-				t.Errorf("a term began %v after the context of the previous term ended", gap)
-			}
-		}
-		if len(terms) < 6 || len(lives) != 2 {
-			t.Errorf("%d terms of %d processes", len(terms), len(lives))
-		}
 	})
 }
 

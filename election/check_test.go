@@ -49,7 +49,7 @@ func TestCheck_IsNilForAFollowerThatWaits(t *testing.T) {
 				for _, p := range all {
 					p.run()
 				}
-				for range 20 {
+				for range 10 {
 					time.Sleep(ttl)
 					for _, p := range all {
 						if err := p.Check(); err != nil {

@@ -108,25 +108,6 @@ func TestLeader_IsWhoAMajorityNames(t *testing.T) {
 	})
 }
 
-func TestTerm_ValuesAndTimes(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		if _, ok := election.TermFrom(t.Context()); ok {
-			t.Error("an empty context has a term")
-		}
-		a := c.replica("a", 0)
-		if _, ok := a.Term(); ok {
-			t.Error("a term before the first")
-		}
-		term := a.leads()
-		if got, _ := election.TermFrom(term.Context()); got != term {
-			t.Error("the term's own context does not have it")
-		}
-		if time.Since(term.Since()) > time.Second || term.Token() == 0 {
-			t.Errorf("since %v, token %d", term.Since(), term.Token())
-		}
-	})
-}
-
 // The first call after a pause already reports that the term is over, before any timer has run.
 func TestTerm_IsInvalidAtItsDeadlineByTheClockAlone(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
@@ -208,20 +189,6 @@ func TestTerm_ResignedPastItsDeadlineIsLost(t *testing.T) {
 		want.Err(t, cause, election.ErrLost)
 		if errors.Is(cause, election.ErrResigned) {
 			t.Errorf("the term ended because of %v", cause)
-		}
-	})
-}
-
-// An election and a lock of the same name do not affect each other.
-func TestElection_SharesNoNameWithLocks(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.candidate("a").run()
-		a.leads()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		err := a.locker.Do(ctx, a.Name(), func(context.Context, *redlock.Lease) error { return nil })
-		if err != nil || !a.IsLeader() {
-			t.Errorf("%v; leads %v", err, a.IsLeader())
 		}
 	})
 }

@@ -32,43 +32,16 @@ func (p *candidate) resigned(cause error) time.Time {
 	return time.Now()
 }
 
-func TestHandover_ResignedIsFollowedByAnother(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.replica("a", 0, election.WithCooldown(cooldown))
-		old := a.leads()
-		b := c.replica("b", 0)
-		time.Sleep(time.Second)
-		since := a.resigned(errors.New("busy"))
-		b.leads()
-		if took := time.Since(since); took > 10*time.Millisecond {
-			t.Errorf("the next leader led after %v", took)
-		}
-		time.Sleep(2 * cooldown)
-		old.Resign(nil) // no effect: the term is over
-		if !b.IsLeader() {
-			t.Error("the next leader no longer leads")
-		}
-	})
-}
-
+// A resignation from the old term does not end the new one.
 func TestHandover_ResignedComesBackAfterTheCooldown(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0, election.WithCooldown(cooldown))
-		a.leads()
+		old := a.leads()
 		since := a.resigned(errors.New("busy"))
-		a.leads()
+		term := a.leads()
 		if took := time.Since(since); took < cooldown || took > cooldown*11/10+100*time.Millisecond {
 			t.Errorf("it leads again after %v, want %v", took, cooldown)
 		}
-	})
-}
-
-func TestHandover_ResignEndsThisTermOnly(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.replica("a", 0, election.WithCooldown(cooldown))
-		old := a.leads()
-		a.resigned(nil)
-		term := a.leads()
 		old.Resign(errors.New("late"))
 		time.Sleep(ttl)
 		if now, ok := a.Term(); !ok || now != term {
@@ -113,10 +86,6 @@ func TestHandover_ResignsAfterMaxExtensions(t *testing.T) {
 			t.Errorf("led for %v, want three renewals and the second of draining", took)
 		}
 		a.leads() // it campaigns again
-		time.Sleep(20 * ttl)
-		if got := c.spans(); len(got) < 10 {
-			t.Errorf("%d terms", len(got))
-		}
 	})
 }
 
@@ -137,15 +106,9 @@ func TestHandover_StandbyLeadsOnlyWhereNobodyElseDoes(t *testing.T) {
 		standby.resigned(nil)
 		a.leads()
 		b := c.replica("b", 0)
-		for range 10 {
-			time.Sleep(ttl)
-			leader, next := a, b
-			if b.IsLeader() {
-				leader, next = b, a
-			}
-			leader.resigned(nil)
-			next.leads()
-		}
+		time.Sleep(ttl)
+		a.resigned(nil)
+		b.leads()
 	})
 }
 

@@ -2,34 +2,13 @@ package election_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
-
-func TestHandover_KilledLeader(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.replica("a", 0)
-		a.leads()
-		b := c.replica("b", 0)
-		time.Sleep(ttl)
-		cut := time.Now()
-		a.links.Cut()
-		b.leads()
-		if took := time.Since(cut); took > ttl+nodeTimeout {
-			t.Errorf("the next leader led after %v", took)
-		}
-		time.Sleep(ttl)
-		if got := c.spans(); len(got) != 1 || got[0].who != "a" {
-			t.Fatalf("terms %v", got)
-		}
-	})
-}
 
 func TestHandover_DrainTimeout(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
@@ -80,41 +59,6 @@ func TestHandover_LostWhileDraining(t *testing.T) {
 	})
 }
 
-func TestHandover_WithoutPushAtTheLeasesEnd(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		for i := range c.N {
-			c.Deny(i, "SUBSCRIBE", "PUBLISH")
-		}
-		a := c.replica("a", 0)
-		a.leads()
-		b := c.replica("b", 0)
-		time.Sleep(2 * ttl)
-		stopped := time.Now()
-		a.stop()
-		<-a.ended
-		b.leads()
-		if took := time.Since(stopped); took > ttl+100*time.Millisecond {
-			t.Errorf("the next leader led after %v", took)
-		}
-		c.spans()
-	})
-}
-
-func TestHandover_CancelledContextStillReleases(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		p := c.candidate("a", election.OnLeader(c.record("a", time.Second)))
-		ctx, cancel := context.WithTimeout(t.Context(), ttl)
-		defer cancel()
-		if err := p.Run(ctx); err != nil {
-			t.Error(err)
-		}
-		synctest.Wait()
-		if n := c.held(); n > 0 {
-			t.Errorf("%d nodes have the lock", n)
-		}
-	})
-}
-
 // If no node answers a release, the lease runs out. If the release arrives later, it does not affect the next leader's lease.
 func TestHandover_FailedReleaseTouchesNoSuccessor(t *testing.T) {
 	for name, fault := range map[string]func(*nodetest.Links){
@@ -148,21 +92,4 @@ func TestHandover_FailedReleaseTouchesNoSuccessor(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestHandover_StopBeforeAnyNodeAnswered(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		for i, fault := range []func(...int){c.Hang, c.Cut} {
-			fault()
-			p := c.replica(fmt.Sprint("pod-", i), 0)
-			time.Sleep(ttl)
-			stopped := time.Now()
-			p.stop()
-			<-p.ended
-			if took := time.Since(stopped); p.err != nil || took > nodeTimeout {
-				t.Errorf("Run returned %v after %v", p.err, took)
-			}
-			c.Heal()
-		}
-	})
 }

@@ -129,7 +129,7 @@ func TestHooks_SlowOnesGetAllCallsInOrder(t *testing.T) {
 			Drained: func(term *election.Term, _ time.Duration, _ bool) { add("drained", term) },
 		})).run()
 		var want []string
-		for range 5 {
+		for range 3 {
 			term := p.leads()
 			term.Resign(nil)
 			if p.IsLeader() {

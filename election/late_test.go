@@ -9,14 +9,13 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/clock"
-	"github.com/redlockfx/redlockfx/internal/testkit/race"
 )
 
 // The machine sleeps past the stop deadline while a hook delays the callbacks. A renewal in flight is confirmed after the machine
 // wakes.
 func TestOnLeader_NoTermGoesOnWithoutItsCallbacks(t *testing.T) {
 	t.Parallel()
-	for range race.Scale(4, 12) { // when the renewals happen is random
+	for range 3 * *rounds { // when the renewals happen is random
 		inSeries(t, 3, func(t *testing.T, c *cluster) {
 			seen, record := latest()
 			var p *candidate

@@ -9,7 +9,6 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
-	"github.com/redlockfx/redlockfx/internal/testkit/race"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
@@ -40,7 +39,7 @@ func TestLife_RunWithADoneContextDoesNothing(t *testing.T) {
 func TestLife_StartsAndStopsAsOftenAsOneLikes(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		p := c.candidate("a", election.OnLeader(c.record("a", 0)))
-		starts := race.Scale(100, 1000)
+		starts := 60 * *rounds
 		for i := range starts {
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
@@ -48,7 +47,7 @@ func TestLife_StartsAndStopsAsOftenAsOneLikes(t *testing.T) {
 			if i%3 > 0 {
 				p.leads()
 			}
-			if i%50 == 2 {
+			if i%30 == 2 {
 				time.Sleep(ttl)
 			}
 			stop()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -14,14 +13,16 @@ import (
 	"github.com/redlockfx/redlockfx/internal/clock"
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
-	"github.com/redlockfx/redlockfx/internal/testkit/race"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
+// rounds and rapid.checks are small, so that each run of the tests is brief; make soak raises both.
+var rounds = flag.Int("election.rounds", 1, "play series of random terms that many times as long")
+
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", strconv.Itoa(race.Scale(6, 40))); err != nil {
+	if err := flag.Set("rapid.checks", "4"); err != nil {
 		panic(err)
 	}
 	testmain.Run(m)

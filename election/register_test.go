@@ -6,37 +6,12 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
-	"github.com/redlockfx/redlockfx/internal/testkit/race"
 )
-
-func TestOnLeader_RegisteredBeforeRunOrAsFollower(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.replica("a", 0)
-		a.leads()
-		var together sync.WaitGroup // each waits until all have begun
-		together.Add(4)
-		fn := func(ctx context.Context) {
-			together.Done()
-			together.Wait()
-			<-ctx.Done()
-		}
-		p := c.candidate("b", election.OnLeader(fn))
-		p.OnLeader(fn)
-		p.run()
-		time.Sleep(ttl)
-		p.OnLeader(fn)
-		p.OnLeader(fn)
-		a.stop()
-		p.leads()
-		together.Wait()
-	})
-}
 
 func TestOnLeader_RegisteredLateWhileLeading(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
@@ -93,8 +68,8 @@ func TestOnLeader_RegisteredWhileDrainingOrCoolingDown(t *testing.T) {
 
 // Many goroutines register and unregister while terms come and go. Each callback gets every term that begins in between, once.
 func TestOnLeader_RegisteredAroundChangesSeesEachTermOnce(t *testing.T) {
-	const changes, apart = 50, 100 * time.Millisecond
-	goroutines := race.Scale(200, 1000)
+	const changes, apart = 20, 100 * time.Millisecond
+	goroutines := 100 * *rounds
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		var mu sync.Mutex // guards elected and each seen
 		var elected []uint64
@@ -153,26 +128,6 @@ func within(part, whole []uint64) bool {
 	return at >= 0 && at+len(part) <= len(whole) && slices.Equal(part, whole[at:at+len(part)])
 }
 
-func TestOnLeader_EachRunsOncePerTerm(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		var a, b atomic.Int32
-		count := func(n *atomic.Int32) func(context.Context) {
-			return func(ctx context.Context) { n.Add(1); <-ctx.Done() }
-		}
-		p := c.candidate("a", election.WithMaxExtensions(2), election.OnLeader(count(&a)))
-		p.OnLeader(count(&b))
-		p.run()
-		for range 4 {
-			<-p.leads().Context().Done()
-		}
-		p.stop()
-		<-p.ended
-		if a.Load() < 4 || a.Load() != b.Load() {
-			t.Errorf("called %d and %d times in at least 4 terms", a.Load(), b.Load())
-		}
-	})
-}
-
 func TestOnLeader_Stop(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		p := c.candidate("a", election.WithMaxExtensions(2))
@@ -214,14 +169,18 @@ func TestOnLeader_ReturnsEarly(t *testing.T) {
 
 func TestOnLeader_WithoutAnyLockHeld(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		if _, ok := election.TermFrom(t.Context()); ok {
+			t.Error("an empty context has a term")
+		}
 		var p *candidate
 		done := make(chan struct{})
 		p = c.candidate("a", election.OnLeader(func(ctx context.Context) {
 			p.OnLeader(func(context.Context) {})()
 			term, ok := election.TermFrom(ctx)
 			current, leads := p.Term()
-			if !ok || !leads || term != current || !p.IsLeader() || p.Check() != nil ||
-				p.Name() != "x" || p.Locker() != p.locker {
+			own, _ := election.TermFrom(term.Context())
+			if !ok || !leads || term != current || term != own || !p.IsLeader() || p.Check() != nil ||
+				p.Name() != "x" || p.Locker() != p.locker || time.Since(term.Since()) > time.Second {
 				t.Error("the callback's view of its own term is wrong")
 			}
 			l, err := p.Leader(ctx)

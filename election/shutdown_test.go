@@ -37,7 +37,7 @@ func TestShutdown_DrainsWithinItsContext(t *testing.T) {
 }
 
 func TestShutdown_OutOfTimeAbandons(t *testing.T) {
-	for _, budget := range []time.Duration{0, time.Millisecond, time.Second, 5 * time.Second} {
+	for _, budget := range []time.Duration{0, 5 * time.Second} {
 		t.Run(budget.String(), func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				a := c.replica("a", time.Minute, election.WithDrainTimeout(time.Hour))
@@ -106,8 +106,8 @@ func TestShutdown_ThatIsCutShortAndDrainedIsNoError(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for range 20 { // select picks a random case
-				inSeries(t, 3, func(t *testing.T, c *cluster) {
+			for range 10 * *rounds { // select picks a random case
+				inSeries(t, 1, func(t *testing.T, c *cluster) {
 					a := c.candidate("a", append(schedule.opts, election.OnLeader(func(ctx context.Context) {
 						term, _ := election.TermFrom(ctx)
 						<-term.Context().Done()
@@ -165,8 +165,8 @@ func TestShutdown_ThatComesWithTheWinStartsNothing(t *testing.T) {
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			for range 20 { // which goroutine comes first is random
-				inSeries(t, 3, func(t *testing.T, c *cluster) {
+			for range 10 * *rounds { // which goroutine comes first is random
+				inSeries(t, 1, func(t *testing.T, c *cluster) {
 					core, logs := observer.New(zap.InfoLevel)
 					ctx, stop := context.WithCancel(t.Context())
 					a := c.candidate("a", election.WithHooks(hooks(stop)), election.WithLogger(zap.New(core)),
@@ -189,8 +189,8 @@ func TestShutdown_ThatComesWithTheWinStartsNothing(t *testing.T) {
 
 // If nothing is running any more, no drain is cut short, however little time is left.
 func TestShutdown_WithNothingRunningCutsNothingShort(t *testing.T) {
-	for range 20 { // select picks a random case
-		inSeries(t, 3, func(t *testing.T, c *cluster) {
+	for range 10 * *rounds { // select picks a random case
+		inSeries(t, 1, func(t *testing.T, c *cluster) {
 			core, logs := observer.New(zap.InfoLevel)
 			a := c.candidate("a", election.WithLogger(zap.New(core))).run()
 			a.leads()
@@ -203,20 +203,6 @@ func TestShutdown_WithNothingRunningCutsNothingShort(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A Shutdown after Run, as by a defer, does not stop the next Run.
-func TestShutdown_AfterRunDoesNothing(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.replica("a", 0)
-		a.leads()
-		a.stop()
-		<-a.ended
-		if err := a.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-		a.run().leads()
-	})
 }
 
 func TestShutdown_BeforeRunIsNotLost(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -81,28 +80,19 @@ func TestTerms_AreKnownToAFollowerNewestFirstByTheNodesClock(t *testing.T) {
 
 func TestTerms_TheNewestHundredAreKept(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		var mu sync.Mutex // guards elected
-		var elected []uint64
-		p := c.candidate("a", election.WithCooldown(0), election.WithHooks(election.Hooks{Elected: func(term *election.Term) {
-			mu.Lock()
-			defer mu.Unlock()
-			elected = append(elected, term.Token())
-		}})).run()
-		for range 130 {
-			term := p.leads()
-			time.Sleep(10 * time.Millisecond)
-			term.Resign(nil)
-			<-term.Context().Done()
+		var past []string
+		for token := range 105 {
+			past = append(past, fmt.Sprint(token+1, " ", time.Now().UnixMicro(), " past"))
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		slices.Reverse(elected)
-		var got []uint64
-		for _, r := range p.knows() {
-			got = append(got, r.Token)
+		for node := range c.N {
+			c.recorded(node, past...)
 		}
-		if len(got) != 100 || !slices.Equal(got, elected[:100]) {
-			t.Errorf("%d terms: %v, want the newest 100 of %v", len(got), got, elected)
+		p := c.candidate("a").run()
+		token := p.leads().Token()
+		time.Sleep(time.Second)
+		got := p.knows()
+		if len(got) != 100 || got[0].Token != token || got[1].Token != 105 || got[99].Token != 7 {
+			t.Errorf("%d terms: %+v, want term %d and the terms 105 to 7", len(got), got, token)
 		}
 		for i, node := range c.Raw() {
 			if n := node.ZCard(t.Context(), termsKey).Val(); n != 100 {
@@ -120,7 +110,7 @@ func TestTerms_IncludeThoseThatAQuorumLacks(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		observer := c.candidate("observer")
 		var expected []string
-		for i := range 6 {
+		for i := range 3 {
 			id := fmt.Sprint("replica ", i)
 			p := c.candidate(id)
 			p.links.Cut(i % 3)
@@ -218,7 +208,7 @@ func TestTerms_MissingRightsHarmNothingElse(t *testing.T) {
 		term := p.leads()
 		locker, links = c.Locker(quiet)
 		reading := c.candidateOf(locker, links, "x", "b", election.WithLogger(zap.New(core))).run()
-		const long, pause = 20 * time.Minute, 5 * time.Second
+		const long, pause = 5 * time.Minute, 5 * time.Second
 		before := c.Requests(0)
 		for range int(long / pause) {
 			time.Sleep(pause)
@@ -246,42 +236,23 @@ func TestTerms_MissingRightsHarmNothingElse(t *testing.T) {
 
 // Data of a hostile or foreign writer on one node of three invalidates only that node's answer.
 func TestTerms_GarbageIsTheErrorOfItsNode(t *testing.T) {
-	for name, garbage := range map[string]string{
-		"empty":                        "",
-		"words":                        "not a term",
-		"no time":                      "7 a b",
-		"no replica":                   "7 1700000000000000",
-		"a token of zero":              "0 1700000000000000 a",
-		"a negative token":             "-7 1700000000000000 a",
-		"a token that locks never use": "9007199254740992 1700000000000000 a",
-		"a token beyond 64 bits":       "99999999999999999999 1700000000000000 a",
-		"a time that is none":          "7 9007199254740992 a",
-		"a negative time":              "7 -1700000000000000 a",
-		"an end that is none":          "7 1700000000000000+ a",
-		"an end before the start":      "7 1700000000000000+-5. a",
-		"an end that is too late":      "7 1700000000000000+9007199254740000. a",
-		"a replica that is too long":   "7 1700000000000000 " + strings.Repeat("x", 201),
-		"a megabyte":                   strings.Repeat("7 ", 1<<19),
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, 3, func(t *testing.T, c *cluster) {
-				p := c.candidate("a").run()
-				p.leads()
-				time.Sleep(time.Second)
-				c.recorded(0, garbage)
-				if terms := p.knows(); len(terms) != 1 || terms[0].Replica != "a" {
-					t.Errorf("got %+v", terms)
-				}
-				c.recorded(1, garbage)
-				_, err := p.Terms(t.Context())
-				want.Err(t, err, redlock.ErrNoQuorum)
-				want.Text(t, err, c.Addrs()[0]+": not a record of a term")
-				if len(err.Error()) > 1000 {
-					t.Errorf("an error of %d bytes", len(err.Error()))
-				}
-			})
-		})
-	}
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		garbage := strings.Repeat("7 ", 1<<19)
+		p := c.candidate("a").run()
+		p.leads()
+		time.Sleep(time.Second)
+		c.recorded(0, garbage)
+		if terms := p.knows(); len(terms) != 1 || terms[0].Replica != "a" {
+			t.Errorf("got %+v", terms)
+		}
+		c.recorded(1, garbage)
+		_, err := p.Terms(t.Context())
+		want.Err(t, err, redlock.ErrNoQuorum)
+		want.Text(t, err, c.Addrs()[0]+": not a record of a term")
+		if len(err.Error()) > 1000 {
+			t.Errorf("an error of %d bytes", len(err.Error()))
+		}
+	})
 }
 
 func TestTerms_AReplyOfAnotherShapeIsTheErrorOfItsNode(t *testing.T) {
@@ -293,8 +264,6 @@ func TestTerms_AReplyOfAnotherShapeIsTheErrorOfItsNode(t *testing.T) {
 			}
 		},
 		"numbers": func(p *server.Peer) { p.WriteLen(1); p.WriteInt(7) },
-		"lists":   func(p *server.Peer) { p.WriteLen(1); p.WriteLen(1); p.WriteBulk("7 1700000000000000 a") },
-		"a text":  func(p *server.Peer) { p.WriteBulk("7 1700000000000000 a") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
@@ -321,40 +290,38 @@ func TestTerms_AReplyOfAnotherShapeIsTheErrorOfItsNode(t *testing.T) {
 
 // One node returns another record of the same term, terms of the future, and a hundred past terms.
 func TestTerms_WhatMostNodesHaveCounts(t *testing.T) {
-	for node := range 3 {
-		for slow := range 3 {
-			t.Run(fmt.Sprint("node ", node, ", node ", slow, " is slow"), func(t *testing.T) {
-				inBubble(t, 3, func(t *testing.T, c *cluster) {
-					observer := c.candidate("observer")
-					observer.knows() // the nodes' clocks
-					now := time.Now().UnixMicro()
-					for i := range 3 {
-						for n, leader := range []string{"a", "b", "c", "d", "e"} {
-							c.recorded(i, fmt.Sprint(now-1000+int64(n), " ", now-1000, " ", leader))
-						}
+	for node, slow := range []int{0, 2, 0} { // the liar is slow, or answers beside node 0 or node 1
+		t.Run(fmt.Sprint("node ", node, ", node ", slow, " is slow"), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				observer := c.candidate("observer")
+				observer.knows() // the nodes' clocks
+				now := time.Now().UnixMicro()
+				for i := range 3 {
+					for n, leader := range []string{"a", "b", "c", "d", "e"} {
+						c.recorded(i, fmt.Sprint(now-1000+int64(n), " ", now-1000, " ", leader))
 					}
-					var lies []string
-					for i := range int64(100) {
-						lies = append(lies, fmt.Sprint(now-i, " ", now, " liar"))
+				}
+				var lies []string
+				for i := range int64(100) {
+					lies = append(lies, fmt.Sprint(now-i, " ", now, " liar"))
+				}
+				c.recorded(node, append(lies, fmt.Sprint(now-1000, " ", now-1000, " liar"), fmt.Sprint(now+4e15, " ", now, " liar"),
+					fmt.Sprint(now, " ", now+1e15, " liar"))...)
+				observer.links.Delay(time.Millisecond, slow)
+				known := observer.knows()
+				var others []string
+				for _, term := range known {
+					if term.Replica != "liar" {
+						others = append(others, term.Replica)
+					} else if term.Since.After(time.Now()) || term.Token > uint64(now) {
+						t.Errorf("it has %+v", term)
 					}
-					c.recorded(node, append(lies, fmt.Sprint(now-1000, " ", now-1000, " liar"), fmt.Sprint(now+4e15, " ", now, " liar"),
-						fmt.Sprint(now, " ", now+1e15, " liar"))...)
-					observer.links.Delay(time.Millisecond, slow)
-					known := observer.knows()
-					var others []string
-					for _, term := range known {
-						if term.Replica != "liar" {
-							others = append(others, term.Replica)
-						} else if term.Since.After(time.Now()) || term.Token > uint64(now) {
-							t.Errorf("it has %+v", term)
-						}
-					}
-					if !slices.Equal(others, []string{"e", "d", "c", "b", "a"}) {
-						t.Errorf("of %d terms %v are those that there were", len(known), others)
-					}
-				})
+				}
+				if !slices.Equal(others, []string{"e", "d", "c", "b", "a"}) {
+					t.Errorf("of %d terms %v are those that there were", len(known), others)
+				}
 			})
-		}
+		})
 	}
 }
 
