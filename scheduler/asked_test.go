@@ -7,24 +7,6 @@ import (
 	"time"
 )
 
-// The caller of Trigger is far from two of the nodes: the leader has opened the run before the trigger reaches them.
-func TestTrigger_FromFarAwayIsOneRun(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a, b := c.leader("a"), c.idle("b")
-		a.add(a.job("job", "@every 24h", quick))
-		c.SleepTo(time.Minute)
-		b.status("job") // connects it
-		b.links.Delay(10*time.Millisecond, 1, 2)
-		if err := b.Trigger(t.Context(), "job"); err != nil {
-			t.Error(err)
-		}
-		c.SleepTo(2 * time.Minute)
-		if ran := c.ran(); len(ran) != 1 {
-			t.Errorf("ran %v", ran)
-		}
-	})
-}
-
 // Somebody triggers many jobs at once. The leader learns of all of them.
 func TestTrigger_OfVeryManyJobsAtOnce(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
@@ -59,16 +41,10 @@ func TestControl_WithANodeWhoseClockIsAhead(t *testing.T) {
 		a.add(a.job("job", "@every 10s", quick), a.job("other", "@every 10s", quick))
 		c.Delay(2*time.Millisecond, 2) // so that node 1 is among those that answer first
 		c.SleepTo(65 * time.Second)
-		if err := a.Trigger(t.Context(), "job"); err != nil {
-			t.Fatal(err)
-		}
-		if err := a.Pause(t.Context(), "other"); err != nil {
-			t.Fatal(err)
-		}
+		c.must(a.Trigger(t.Context(), "job"))
+		c.must(a.Pause(t.Context(), "other"))
 		c.SleepTo(95 * time.Second)
-		if err := a.Resume(t.Context(), "other"); err != nil {
-			t.Fatal(err)
-		}
+		c.must(a.Resume(t.Context(), "other"))
 		c.SleepTo(125 * time.Second)
 		manual, ticks, others := 0, 0, 0
 		for _, run := range c.records() {
@@ -88,24 +64,6 @@ func TestControl_WithANodeWhoseClockIsAhead(t *testing.T) {
 			if s := a.status(job); c.At(s.Next) != 130*time.Second || s.Reason != "" {
 				t.Errorf("%s: next %v, reason %q", job, c.at(s.Next), s.Reason)
 			}
-		}
-	})
-}
-
-// The same with a job that is new to the nodes after that.
-func TestTrigger_WithANodeWhoseClockWasAheadWhenTheJobWasNew(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		c.Offset(1, time.Hour)
-		a := c.leader("a")
-		a.add(a.job("new", "@every 10s", quick))
-		c.Delay(2*time.Millisecond, 2)
-		c.SleepTo(65 * time.Second)
-		if err := a.Trigger(t.Context(), "new"); err != nil {
-			t.Fatal(err)
-		}
-		c.SleepTo(125 * time.Second)
-		if ran := len(c.records()); ran != 13 {
-			t.Errorf("ran %v", c.ran())
 		}
 	})
 }

@@ -66,7 +66,7 @@ func TestTriggerAndWait_WaitsForTheJobToBeStored(t *testing.T) {
 }
 
 func TestTriggerAndWait_EndsWithItsContextAndSaysWhatIsKnown(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
+	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		job := a.job("slow", "@yearly", quick)
 		job.Run = func(context.Context, scheduler.Run) error { time.Sleep(time.Minute); return nil }
@@ -130,9 +130,7 @@ func TestPause_HasAReasonThatIsShownAndKept(t *testing.T) {
 		}
 		why := "moving the ledger, 50 %, until 12:00"
 		ctx := scheduler.Because(scheduler.As(t.Context(), "ann"), why)
-		if err := b.Pause(ctx, "job"); err != nil {
-			t.Fatal(err)
-		}
+		c.must(b.Pause(ctx, "job"))
 		c.SleepTo(3 * time.Minute)
 		s := b.status("job")
 		if s.Reason != `paused by "ann" on "b": `+why {
@@ -147,16 +145,5 @@ func TestPause_HasAReasonThatIsShownAndKept(t *testing.T) {
 		for _, bad := range []string{"", "a\nb"} {
 			want.Err(t, b.Pause(scheduler.Because(t.Context(), bad), "job"), scheduler.ErrName)
 		}
-	})
-}
-
-func TestAdd_RefusesDurationsWithoutAUnit(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.idle("a")
-		job := a.job("job", "@hourly", quick)
-		job.Timeout, job.Jitter, job.Retry.Wait, job.CatchUp = 30, 5, 2, scheduler.CatchUpLast(10)
-		err := a.Add(job)
-		want.Text(t, err, "timeout 30ns is below 1ms: multiply it by a unit, as in 30*time.Second", "jitter 5ns is below 1ms",
-			"retry wait 2ns is below 1ms", "catch-up window 10ns is below 1ms")
 	})
 }

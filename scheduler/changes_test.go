@@ -26,9 +26,7 @@ func TestChanges_AreReportedByTheLeaderAndKept(t *testing.T) {
 				func() error { return b.Trigger(scheduler.As(t.Context(), "alice, by \"SSO\""), "job") },
 				func() error { return b.Resume(t.Context(), "job") },
 			} {
-				if err := set(); err != nil {
-					t.Fatal(err)
-				}
+				c.must(set())
 				time.Sleep(time.Second)
 			}
 		}
@@ -62,9 +60,7 @@ func TestChanges_AreReportedByTheLeaderAndKept(t *testing.T) {
 		if _, err := b.Changes(t.Context(), ""); !errors.Is(err, scheduler.ErrName) {
 			t.Error(err)
 		}
-		if err := a.Remove("job"); err != nil {
-			t.Fatal(err)
-		}
+		c.must(a.Remove("job"))
 		time.Sleep(time.Second)
 		err = b.Forget(t.Context(), "job")
 		if kept, _ := b.Changes(t.Context(), "job"); len(kept) > 0 || err != nil {

@@ -31,15 +31,11 @@ func (r *replica) status(job string) scheduler.Status {
 func TestTrigger_RunsAtOnceOnTheLeader(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.replica("b")
-		for _, r := range []*replica{a, b} {
-			r.add(r.job("job", "@hourly", quick))
-		}
+		addBoth(a, b, "@hourly", quick)
 		// The leader polls at 10 s and at 13.3 s.
 		c.SleepTo(12 * time.Second)
 		for range 3 { // triggers before the run starts make one run
-			if err := b.Trigger(t.Context(), "job"); err != nil {
-				t.Fatal(err)
-			}
+			c.must(b.Trigger(t.Context(), "job"))
 		}
 		c.SleepTo(12050 * time.Millisecond)
 		runs := c.records()
@@ -63,35 +59,13 @@ func TestTrigger_RunsAtOnceOnTheLeader(t *testing.T) {
 	})
 }
 
-func TestTrigger_WithoutALeaderWaitsForTheNext(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.idle("a")
-		a.add(a.job("job", "@hourly", quick))
-		c.SleepTo(10 * time.Second)
-		if err := a.Trigger(t.Context(), "job"); err != nil {
-			t.Fatal(err)
-		}
-		c.SleepTo(20 * time.Second)
-		a.campaign()
-		a.leads()
-		c.SleepTo(21 * time.Second)
-		if runs := c.records(); len(runs) != 1 || !runs[0].Manual {
-			t.Errorf("ran %v", runs)
-		}
-	})
-}
-
 func TestTrigger_IgnoresAPauseAndObeysOverlap(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.add(a.job("job", "@hourly", lasting(10*time.Second)))
-		if err := a.Pause(t.Context(), "job"); err != nil {
-			t.Fatal(err)
-		}
+		c.must(a.Pause(t.Context(), "job"))
 		for range 2 {
-			if err := a.Trigger(t.Context(), "job"); err != nil {
-				t.Fatal(err)
-			}
+			c.must(a.Trigger(t.Context(), "job"))
 			time.Sleep(time.Second)
 		}
 		c.SleepTo(time.Minute)
@@ -107,23 +81,18 @@ func TestTrigger_IgnoresAPauseAndObeysOverlap(t *testing.T) {
 }
 
 func TestPause_HoldsOverLeadersAndRestartsOfNodes(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
+	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
-		for _, r := range []*replica{a, b} {
-			r.add(r.job("job", "*/10 * * * * *", quick))
-		}
+		addBoth(a, b, "*/10 * * * * *", quick)
 		c.SleepTo(12 * time.Second)
-		if err := b.Pause(t.Context(), "job"); err != nil {
-			t.Fatal(err)
-		}
+		c.must(b.Pause(t.Context(), "job"))
 		b.campaign()
 		for node := range 3 { // one after the other, each with its data
 			time.Sleep(3 * ttl)
 			c.Restart(node)
 		}
 		time.Sleep(3 * ttl)
-		a.stop()
-		<-a.ended
+		a.leaves()
 		b.leads()
 		time.Sleep(time.Minute)
 		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s"})
@@ -133,9 +102,7 @@ func TestPause_HoldsOverLeadersAndRestartsOfNodes(t *testing.T) {
 		}
 
 		c.SleepTo(302 * time.Second)
-		if err := a.Resume(t.Context(), "job"); err != nil {
-			t.Fatal(err)
-		}
+		c.must(a.Resume(t.Context(), "job"))
 		c.SleepTo(321 * time.Second)
 		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "job 5m10s@5m10s", "job 5m20s@5m20s"})
 		if s := a.status("job"); s.Paused || s.Reason != "" || c.at(s.Next) != "5m30s" || s.Last.State != scheduler.StateOK {
@@ -185,8 +152,7 @@ func TestStatus_SaysWhyATickDidNotRun(t *testing.T) {
 			t.Errorf("status %+v", s)
 		}
 		c.SleepTo(41 * time.Second)
-		a.stop()
-		<-a.ended
+		a.leaves()
 		c.SleepTo(95 * time.Second)
 		s = a.status("job")
 		if s.Reason != "nobody leads" || c.at(s.ReasonTick) != "1m30s" || s.Leader != "" {
@@ -198,49 +164,21 @@ func TestStatus_SaysWhyATickDidNotRun(t *testing.T) {
 	})
 }
 
-// Only two nodes answer: one has not stored the pause, the other has lost the jobs. The leader knows the pause.
-func TestPause_IsNotForgottenByTheLeader(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a, b := c.leader("a"), c.idle("b")
-		a.add(a.job("job", "@every 10s", quick))
-		b.status("job")
-		c.SleepTo(15 * time.Second)
-		b.links.Cut(0)
-		if err := b.Pause(t.Context(), "job"); err != nil {
-			t.Fatal(err)
-		}
-		c.SleepTo(25 * time.Second)
-		b.links.Heal()
-		c.Kill(1)
-		c.Node(2).Del("{redlock}:jobs:x")
-		c.SleepTo(50 * time.Second)
-		for range 3 {
-			_ = b.Trigger(t.Context(), "job")
-			time.Sleep(5 * time.Second)
-		}
-		c.SleepTo(90 * time.Second)
-		for _, run := range c.records() {
-			if !run.Manual && c.At(run.Tick) > 15*time.Second {
-				t.Errorf("ran %v, paused at 15s", c.ran())
-				break
-			}
-		}
-	})
-}
-
+// Until then, it waits for a leader.
 func TestTrigger_IsMissedAfterAnHour(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		a := c.idle("a")
-		a.add(a.job("job", "@yearly", quick))
+		a.add(a.job("job", "@yearly", quick), a.job("other", "@yearly", quick))
 		c.SleepTo(10 * time.Second)
-		if err := a.Trigger(t.Context(), "job"); err != nil {
-			t.Fatal(err)
-		}
+		c.must(a.Trigger(t.Context(), "job"))
+		c.SleepTo(10 * time.Minute)
+		c.must(a.Trigger(t.Context(), "other"))
 		c.SleepTo(62 * time.Minute)
-		a.campaign()
-		a.leads()
+		a.takesOver()
 		time.Sleep(time.Second)
-		wantEqual(t, "ran", c.ran(), nil)
+		if runs := c.records(); len(runs) != 1 || runs[0].Job != "other" || !runs[0].Manual {
+			t.Errorf("ran %v", c.ran())
+		}
 		history, err := a.History(t.Context(), "job", 10)
 		if err != nil || len(history) != 1 || history[0].State != scheduler.StateMissed || !history[0].Manual {
 			t.Errorf("history %+v, %v", history, err)
@@ -250,14 +188,12 @@ func TestTrigger_IsMissedAfterAnHour(t *testing.T) {
 
 // The nodes refuse the leader's subscription, so it gets no notices.
 func TestTrigger_WhereNodesCannotPublish(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, c *cluster) {
+	withShortLeases(t, 1, func(t *testing.T, c *cluster) {
 		c.Deny(0, "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE")
 		a, b := c.leader("a"), c.idle("b")
 		a.add(a.job("job", "@yearly", quick))
 		c.SleepTo(time.Minute)
-		if err := b.Trigger(t.Context(), "job"); err != nil {
-			t.Fatal(err)
-		}
+		c.must(b.Trigger(t.Context(), "job"))
 		c.SleepTo(time.Minute + ttl/2)
 		if runs := c.records(); len(runs) != 1 || !runs[0].Manual {
 			t.Errorf("ran %v", c.ran())
@@ -273,59 +209,14 @@ func TestForget_IsRefusedWhileTheLeaderHasTheJob(t *testing.T) {
 		want.Err(t, b.Forget(t.Context(), "job"), scheduler.ErrJobInUse)
 		c.SleepTo(22 * time.Second)
 		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "job 20s@20s"})
-		if err := a.Remove("job"); err != nil {
-			t.Fatal(err)
+		c.must(a.Remove("job"))
+		c.SleepTo(35 * time.Second)
+		if s := b.status("job"); !s.Next.IsZero() || s.Reason != "" || c.at(s.Last.Tick) != "20s" {
+			t.Errorf("a removed job has the status %+v", s)
 		}
-		c.SleepTo(25 * time.Second)
-		if err := b.Forget(t.Context(), "job"); err != nil {
-			t.Fatal(err)
-		}
+		c.must(b.Forget(t.Context(), "job"))
 		_, err := b.Status(t.Context(), "job")
 		want.Err(t, err, scheduler.ErrUnknownJob)
-	})
-}
-
-func TestStatus_ARunByHandDoesNotHideTheReasonOfATick(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.leader("a")
-		job := a.job("job", "0 * * * * *", func(_ context.Context, call int) error {
-			if call == 1 {
-				time.Sleep(70 * time.Second)
-			}
-			return nil
-		})
-		a.add(job)
-		c.SleepTo(135 * time.Second)
-		if err := a.Trigger(t.Context(), "job"); err != nil {
-			t.Fatal(err)
-		}
-		c.SleepTo(140 * time.Second)
-		if s := a.status("job"); !s.Last.Manual || s.Reason != "a run was under way" || c.at(s.ReasonTick) != "2m0s" {
-			t.Errorf("status %+v", s)
-		}
-		c.SleepTo(185 * time.Second) // a tick has run by now
-		if err := a.Trigger(t.Context(), "job"); err != nil {
-			t.Fatal(err)
-		}
-		c.SleepTo(190 * time.Second)
-		if s := a.status("job"); !s.Last.Manual || s.Reason != "" || !s.ReasonTick.IsZero() {
-			t.Errorf("status %+v", s)
-		}
-	})
-}
-
-func TestStatus_ARemovedJobHasNoNextTick(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a, b := c.leader("a"), c.idle("b")
-		a.add(a.job("job", "0 * * * * *", quick))
-		c.SleepTo(62 * time.Second)
-		if err := a.Remove("job"); err != nil {
-			t.Fatal(err)
-		}
-		c.SleepTo(130 * time.Second)
-		if s := b.status("job"); !s.Next.IsZero() || s.Reason != "" || c.at(s.Last.Tick) != "1m0s" {
-			t.Errorf("status %+v", s)
-		}
 	})
 }
 

@@ -8,7 +8,7 @@ import (
 // The pace for single nodes' demands delays no tick. One node has restarted so often that its demands wait, and then another node
 // stops answering.
 func TestDemands_WaitForNothingThatAMajorityNeeds(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
+	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.add(a.job("job", "* * * * * *", quick))
 		at := 20 * time.Second

@@ -22,9 +22,8 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// With the TTL of most tests, 10 s, the election has these other settings.
 const (
-	ttl          = 10 * time.Second
+	ttl          = 10 * time.Second // in withShortLeases
 	margin       = ttl / 5
 	drainTimeout = 10 * time.Second
 )
@@ -47,9 +46,21 @@ type record struct {
 	cause      error // of the call's context, when the function returned
 }
 
-// inBubble runs test in a bubble, in parallel with other tests. The nodes know the jobs "job", "other", "first", "second", "a"
-// and "b": a job that is new to them has no ticks in its first two seconds.
+// inBubble runs test in a bubble, in parallel with other tests. The TTL is ten minutes, so that nobody renews or polls in most
+// tests. The nodes know the jobs "job", "other", "first", "second", "a" and "b": a job that is new to them has no ticks in its
+// first two seconds.
 func inBubble(t *testing.T, nodes int, test func(t *testing.T, c *cluster)) {
+	t.Helper()
+	inBubbleOf(t, nodes, 10*time.Minute, test)
+}
+
+// withShortLeases is inBubble with a TTL of ten seconds: for tests in which leases run out, or leaders poll.
+func withShortLeases(t *testing.T, nodes int, test func(t *testing.T, c *cluster)) {
+	t.Helper()
+	inBubbleOf(t, nodes, ttl, test)
+}
+
+func inBubbleOf(t *testing.T, nodes int, ttl time.Duration, test func(t *testing.T, c *cluster)) {
 	t.Helper()
 	t.Parallel() // bubbles share nothing
 	bubble.Run(t, nodes, func(t *testing.T, nodes *bubble.Cluster) {
@@ -167,10 +178,36 @@ func (c *cluster) leader(id string, opts ...scheduler.Option) *replica {
 	return r
 }
 
+// takesOver makes the replica campaign, and waits until it leads.
+func (r *replica) takesOver() *election.Term {
+	r.c.T.Helper()
+	r.campaign()
+	return r.leads()
+}
+
+// leaves ends the replica's campaign, and waits until it has handed over.
+func (r *replica) leaves() {
+	r.stop()
+	<-r.ended
+}
+
+// must ends the test if there is an error.
+func (c *cluster) must(err error) {
+	c.T.Helper()
+	if err != nil {
+		c.T.Fatal(err)
+	}
+}
+
 func (r *replica) add(jobs ...scheduler.Job) {
 	r.c.T.Helper()
-	if err := r.Add(jobs...); err != nil {
-		r.c.T.Fatal(err)
+	r.c.must(r.Add(jobs...))
+}
+
+// addBoth adds the job "job" to two replicas.
+func addBoth(a, b *replica, spec string, work func(context.Context, int) error) {
+	for _, r := range []*replica{a, b} {
+		r.add(r.job("job", spec, work))
 	}
 }
 

@@ -18,7 +18,7 @@ func TestLead_AHookThatPanicsReleasesNoLeaseUnderARun(t *testing.T) {
 		"goexit": func(time.Duration) { runtime.Goexit() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, 3, func(t *testing.T, c *cluster) {
+			withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 				c.opts = []election.Option{election.WithPanicHandler(func(*election.PanicError) {})}
 				a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{ClockSkew: hook}))
 				b := c.replica("b")

@@ -33,9 +33,7 @@ func TestShutdown_HandsOverToAReplicaThatTicks(t *testing.T) {
 		a, _ := c.two(lasting(15 * time.Second))
 		term := a.leads()
 		c.SleepTo(12 * time.Second)
-		if err := a.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		c.must(a.Shutdown(t.Context()))
 		if got := c.at(now()); got != "25s" {
 			t.Errorf("Shutdown returned at %v, the run at 25s", got)
 		}
@@ -50,7 +48,7 @@ func TestShutdown_HandsOverToAReplicaThatTicks(t *testing.T) {
 
 // A run that does not return in time delays the ticks by at most the drain timeout.
 func TestShutdown_HandsOverWhereARunHangs(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
+	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a, _ := c.two(untilDone(0))
 		c.SleepTo(12 * time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -62,43 +60,6 @@ func TestShutdown_HandsOverWhereARunHangs(t *testing.T) {
 		want.Err(t, cause, election.ErrResigned)
 		want.Text(t, cause, "scheduler: shut down: the time to drain is over")
 	})
-}
-
-// The only other replica has gone.
-func TestShutdown_OfAllThatCampaign(t *testing.T) {
-	for name, test := range map[string]struct {
-		opts  []election.Option
-		leads bool
-	}{
-		"with a callback required":    {[]election.Option{election.WithCallbackRequired()}, false},
-		"without a callback required": {nil, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, 3, func(t *testing.T, c *cluster) {
-				c.opts = append(c.opts, test.opts...)
-				a, b := c.idle("a"), c.idle("b")
-				for _, r := range []*replica{a, b} {
-					r.add(r.job("job", "*/10 * * * * *", quick))
-					r.campaign()
-				}
-				first, other := a, b
-				if c.SleepTo(12 * time.Second); b.elector.IsLeader() {
-					first, other = b, a
-				}
-				if err := first.Shutdown(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				other.leads()
-				other.stop()
-				<-other.ended
-				c.SleepTo(2 * time.Minute)
-				if got := first.elector.IsLeader(); got != test.leads {
-					t.Errorf("leads: %v, want %v", got, test.leads)
-				}
-				wantEqual(t, "ran", c.ran(), []string{"job 10s@10s"})
-			})
-		})
-	}
 }
 
 // Shutdown is called while a term starts: in either order, the term does not go on without ticks.
@@ -122,14 +83,12 @@ func TestShutdown_WhileATermBegins(t *testing.T) {
 			if i%2 == 1 {
 				a.add(a.job("job", "@yearly", quick))
 			}
-			a.campaign()
-			a.leads()
+			a.takesOver()
 			time.Sleep(100 * time.Millisecond)
 			if begun.Context().Err() == nil {
 				t.Fatal("the term goes on")
 			}
-			a.stop()
-			<-a.ended
+			a.leaves()
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package scheduler_test
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -40,31 +39,6 @@ func TestLedger_EndsWaitWhileMoreIsDueThanOneCallAsksFor(t *testing.T) {
 		if fourth := runs[3*jobstore.MaxJobs].start; ended[0].Before(fourth) {
 			t.Errorf("an end was stored at %s, before the runs of the fourth call started at %s",
 				c.at(ended[0]), c.at(fourth))
-		}
-	})
-}
-
-// The nodes do not answer for six seconds, which the term survives. A run ends meanwhile.
-func TestFinish_IsWrittenWhileTheTermGoesOn(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.leader("a")
-		finish := make(chan struct{})
-		a.add(a.job("job", "@every 3m", func(context.Context, int) error { <-finish; return nil }))
-		term := a.leads()
-		c.SleepTo(181 * time.Second)
-		for before := term.Deadline(); term.Deadline().Equal(before); {
-			time.Sleep(time.Millisecond) // until the lease has just been renewed
-		}
-		a.links.Hang()
-		close(finish)
-		c.SleepTo(c.At(time.Now()) + 5500*time.Millisecond)
-		a.links.Heal()
-		c.SleepTo(5 * time.Minute)
-		if now, ok := a.elector.Term(); !ok || now != term {
-			t.Fatal("the term did not survive")
-		}
-		if got := a.states("job")["3m0s"]; got != scheduler.StateOK {
-			t.Errorf("recorded %q two minutes later", got)
 		}
 	})
 }

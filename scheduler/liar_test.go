@@ -11,7 +11,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2/server"
 
-	"github.com/redlockfx/redlockfx/scheduler"
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 )
 
 // A liar is a node that answers some scripts itself.
@@ -59,7 +59,7 @@ func (l *liar) answers(keys []string, now string, do func(argv []string) (items 
 	})
 }
 
-// ballots calls do ten times a second until an instant of the test, and returns how many ballots the leader has taken.
+// ballots calls do twice a second until an instant of the test, and returns how many ballots the leader has taken.
 func (c *cluster) ballots(until time.Duration, do func()) (n int) {
 	last := ""
 	for time.Since(c.Start) < until {
@@ -67,7 +67,7 @@ func (c *cluster) ballots(until time.Duration, do func()) (n int) {
 		if b := c.Node(0).HGet(hash, "")[32:58]; b != last {
 			n, last = n+1, b
 		}
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(500 * time.Millisecond)
 	}
 	return n
 }
@@ -83,31 +83,27 @@ func (c *cluster) runsOf(job string) (n int) {
 
 // A node returns a mark of deleted jobs from the future. That stops no new job, and the mark is gone with the node's next state.
 func TestLiar_AMarkOfTheFuture(t *testing.T) {
-	for node := range 3 {
-		t.Run(fmt.Sprint("node ", node), func(t *testing.T) {
-			inBubble(t, 3, func(t *testing.T, c *cluster) {
-				a := c.leader("a")
-				a.links.Delay(time.Millisecond, (node+1)%3) // so that the leader uses the answer of this node
-				a.add(a.job("job", "* * * * * *", quick))
-				c.SleepTo(10500 * time.Millisecond)
-				h := c.Node(node).HGet(hash, "")
-				c.Node(node).HSet(hash, "", h[:59]+"9999999999999"+h[72:])
-				a.add(a.job("new", "* * * * * *", quick))
-				c.SleepTo(60500 * time.Millisecond)
-				if n := c.runsOf("new"); n < 45 {
-					t.Errorf("a job that was added has run %d times in 50 s", n)
-				}
-				if h := c.Node(node).HGet(hash, ""); h[59:72] == "9999999999999" {
-					t.Errorf("the node still has %q", h)
-				}
-			})
-		})
-	}
+	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.links.Delay(time.Millisecond, 1) // so that the leader uses the answer of node 2
+		a.add(a.job("job", "* * * * * *", quick))
+		c.SleepTo(10500 * time.Millisecond)
+		h := c.Node(2).HGet(hash, "")
+		c.Node(2).HSet(hash, "", h[:59]+"9999999999999"+h[72:])
+		a.add(a.job("new", "* * * * * *", quick))
+		c.SleepTo(60500 * time.Millisecond)
+		if n := c.runsOf("new"); n < 45 {
+			t.Errorf("a job that was added has run %d times in 50 s", n)
+		}
+		if h := c.Node(2).HGet(hash, ""); h[59:72] == "9999999999999" {
+			t.Errorf("the node still has %q", h)
+		}
+	})
 }
 
 // If the start of a node's state is in the future, the node's answer is an error.
 func TestLiar_AStartOfTheFuture(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
+	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.links.Delay(time.Millisecond, 0)
 		c.SleepTo(10500 * time.Millisecond)
@@ -127,7 +123,7 @@ func TestLiar_AStartOfTheFuture(t *testing.T) {
 
 // A node returns a time of years ago or years ahead, so that a difference of two times may overflow.
 func TestLiar_ATimeOfAnotherAge(t *testing.T) {
-	for _, at := range []string{"-9223372036854 -775807", "-60 0", "9223372036853 0", "99999999999 999999999"} {
+	for _, at := range []string{"-60 0", "99999999999 999999999"} {
 		t.Run(at, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				a, b := c.leader("a"), c.replica("b")
@@ -146,8 +142,7 @@ func TestLiar_ATimeOfAnotherAge(t *testing.T) {
 				if s, err := a.Status(t.Context(), "job"); err != nil || s.Missed != 0 {
 					t.Errorf("%+v, %v", s, err)
 				}
-				a.stop()
-				<-a.ended
+				a.leaves()
 				b.leads()
 				c.SleepTo(60500 * time.Millisecond)
 				if n := c.runsOf("job"); n < 55 {
@@ -180,6 +175,12 @@ func TestLiar_FewBallots(t *testing.T) {
 			})
 			return func() {}
 		},
+		"it always has a later number": func(c *cluster) func() {
+			return func() {
+				entry := c.Node(2).HGet(hash, "job")
+				c.Node(2).HSet(hash, "job", entry[:54]+"99999999"+entry[62:])
+			}
+		},
 		"it keeps losing its state": func(c *cluster) func() {
 			since := time.Now()
 			return func() {
@@ -192,15 +193,15 @@ func TestLiar_FewBallots(t *testing.T) {
 		},
 	} {
 		t.Run(how, func(t *testing.T) {
-			inBubble(t, 3, func(t *testing.T, c *cluster) {
+			withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 				a := c.leader("a")
 				a.add(a.job("idle", "@yearly", quick), a.job("job", "*/10 * * * * *", quick))
 				c.SleepTo(30 * time.Second)
-				if n := c.ballots(10*time.Minute, lie(c)); n < 3 || n > 20 {
-					t.Errorf("%d ballots in ten minutes", n)
+				if n := c.ballots(5*time.Minute, lie(c)); n < 3 || n > 16 {
+					t.Errorf("%d ballots in five minutes", n)
 				}
-				if n := c.runsOf("job"); n < 58 {
-					t.Errorf("%d runs in ten minutes", n)
+				if n := c.runsOf("job"); n < 28 {
+					t.Errorf("%d runs in five minutes", n)
 				}
 			})
 		})
@@ -257,69 +258,53 @@ func TestLiar_NamesWithoutEnd(t *testing.T) {
 
 // Pauses and triggers take effect soon although a node claims in each poll that other jobs have changed.
 func TestLiar_ChangesWithoutEnd(t *testing.T) {
-	for _, count := range []int{100, 100_000} {
-		t.Run(fmt.Sprint(count), func(t *testing.T) {
-			inBubble(t, 3, func(t *testing.T, c *cluster) {
-				a := c.leader("a")
-				a.add(a.job("job", "@yearly", quick))
-				c.SleepTo(30500 * time.Millisecond)
-				a.links.Delay(30*time.Millisecond, 2)
-				var polls, number atomic.Int64
-				c.liar(2).answers([]string{"names", "changes"}, "", func([]string) (string, []string) {
-					polls.Add(1)
-					texts := []string{""}
-					for range count {
-						n := fmt.Sprint(number.Add(1))
-						texts = append(texts, "no such job "+n, n)
-					}
-					return fmt.Sprint("h1000000000 c", count), texts
-				})
-				time.Sleep(4 * time.Second)
-				before := time.Now()
-				if err := a.Trigger(t.Context(), "job"); err != nil {
-					t.Fatal(err)
-				}
-				for len(c.records()) == 0 && time.Since(before) < time.Minute {
-					time.Sleep(10 * time.Millisecond)
-				}
-				if took := time.Since(before); took > 2*time.Second {
-					t.Errorf("the run began only after %v", took)
-				}
-				time.Sleep(10 * time.Second)
-				if n := polls.Load(); n < 4 || n > 500 {
-					t.Errorf("%d polls in about 15 s", n)
-				}
-			})
+	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("job", "@yearly", quick))
+		c.SleepTo(30500 * time.Millisecond)
+		a.links.Delay(30*time.Millisecond, 2)
+		const changes = 10_000
+		var polls, number atomic.Int64
+		c.liar(2).answers([]string{"names", "changes"}, "", func([]string) (string, []string) {
+			polls.Add(1)
+			texts := []string{""}
+			for range changes {
+				n := fmt.Sprint(number.Add(1))
+				texts = append(texts, "no such job "+n, n)
+			}
+			return fmt.Sprint("h1000000000 c", changes), texts
 		})
-	}
+		time.Sleep(4 * time.Second)
+		before := time.Now()
+		c.must(a.Trigger(t.Context(), "job"))
+		bubble.Await(t, "the run begins", 2*time.Second, func() bool { return len(c.records()) > 0 })
+		time.Sleep(14*time.Second - time.Since(before))
+		if n := polls.Load(); n < 4 || n > 500 {
+			t.Errorf("%d polls in about 15 s", n)
+		}
+	})
 }
 
 // The library writes only one state at each position in the order of writes. A different text there is not shown, and does not
 // make a job count as unused.
 func TestLiar_AnotherStateAtTheSamePlace(t *testing.T) {
-	for node := range 3 {
-		for slow := range 3 {
-			t.Run(fmt.Sprint("node ", node, ", node ", slow, " is slow"), func(t *testing.T) {
-				inBubble(t, 3, func(t *testing.T, c *cluster) {
-					a := c.leader("a")
-					a.add(a.job("job", "@yearly", quick))
-					c.SleepTo(30500 * time.Millisecond)
-					entry := c.Node(node).HGet(hash, "job")
-					c.Node(node).HSet(hash, "job", entry+" missed=1000000 failures=77 removed=1")
-					a.links.Delay(time.Millisecond, slow)
-					if s, err := a.Status(t.Context(), "job"); err != nil || s.Missed != 0 || s.Next.IsZero() {
-						t.Errorf("%+v, %v", s, err)
-					}
-					jobs, err := a.Jobs(t.Context())
-					if err != nil || slices.ContainsFunc(jobs, func(s scheduler.Status) bool { return s.Missed != 0 }) {
-						t.Errorf("%+v, %v", jobs, err)
-					}
-					if err := a.Forget(t.Context(), "job"); err == nil {
-						t.Error("a job that the leader has was forgotten")
-					}
-				})
+	for slow := range 2 { // the other one answers first, and so does the liar
+		t.Run(fmt.Sprint("node ", slow, " is slow"), func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a := c.leader("a")
+				a.add(a.job("job", "@yearly", quick))
+				c.SleepTo(30500 * time.Millisecond)
+				entry := c.Node(2).HGet(hash, "job")
+				c.Node(2).HSet(hash, "job", entry+" missed=1000000 failures=77 removed=1")
+				a.links.Delay(time.Millisecond, slow)
+				if s := a.status("job"); s.Missed != 0 || s.Next.IsZero() {
+					t.Errorf("%+v", s)
+				}
+				if err := a.Forget(t.Context(), "job"); err == nil {
+					t.Error("a job that the leader has was forgotten")
+				}
 			})
-		}
+		})
 	}
 }
 
@@ -339,8 +324,7 @@ func TestLiar_WhetherSomebodyLeads(t *testing.T) {
 		if err := b.Forget(t.Context(), "job"); err == nil {
 			t.Error("a job that the leader has was forgotten")
 		}
-		a.stop()
-		<-a.ended
+		a.leaves()
 		time.Sleep(time.Hour)
 		lie(time.Now())
 		if err := b.Forget(t.Context(), "job"); err != nil {
@@ -351,7 +335,7 @@ func TestLiar_WhetherSomebodyLeads(t *testing.T) {
 
 // A pause that only one node has is ignored even if another node refuses the write because of a larger ballot.
 func TestLiar_APauseBesideALargerBallot(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
+	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.add(a.job("job", "* * * * * *", quick))
 		c.SleepTo(30900 * time.Millisecond)

@@ -18,7 +18,7 @@ import (
 func TestCheck_IsNilWhileRedisIsAway(t *testing.T) {
 	for name, spec := range map[string]string{"idle": "@yearly", "at work": "*/10 * * * * *"} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, 3, func(t *testing.T, c *cluster) {
+			withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 				r := c.leader("a")
 				r.add(r.job("job", spec, untilDone(margin/2)))
 				c.SleepTo(22 * time.Second)
@@ -36,7 +36,7 @@ func TestCheck_IsNilWhileRedisIsAway(t *testing.T) {
 
 // The liveness probe and the log name a job that outlives its lease. The log also says when it has returned.
 func TestCheck_NamesTheJobThatIsLate(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
+	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		core, logs := observer.New(zapcore.InfoLevel)
 		c.opts = []election.Option{election.WithLogger(zap.New(core))}
 		r := c.leader("a")
@@ -62,7 +62,7 @@ func TestCheck_NamesTheJobThatIsLate(t *testing.T) {
 
 // A hook that hangs after a run blocks the leader's callback, and no later term can begin: only a restart helps.
 func TestCheck_FailsWhereAHookHangsBeyondTheTerm(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
+	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		hung := make(chan struct{})
 		a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{Finished: func(scheduler.Record) { <-hung }}))
 		a.add(a.job("job", "30 * * * * *", quick))

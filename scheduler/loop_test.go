@@ -7,10 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/zap/zapcore"
-
 	"github.com/redlockfx/redlockfx/election"
-	"github.com/redlockfx/redlockfx/internal/testkit/race"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -47,40 +44,10 @@ func TestTick_RunsOnceAndOnTimeOnTheLeader(t *testing.T) {
 	})
 }
 
-func TestTick_DoesNotRunWithoutATerm(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		c.leader("leader without jobs")
-		idle, follower := c.idle("idle"), c.replica("follower")
-		idle.add(idle.job("job", "* * * * * *", quick))
-		follower.add(follower.job("job", "* * * * * *", quick))
-		c.SleepTo(time.Minute)
-		wantEqual(t, "ran", c.ran(), nil)
-	})
-}
-
-func TestTick_EveryFiveMinutesIs72RunsInSixHours(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		c.ttl = 10 * time.Minute
-		r := c.leader("a")
-		r.add(r.job("job", "*/5 * * * *", quick))
-		c.SleepTo(6 * time.Hour)
-		runs := c.records()
-		if len(runs) != 72 {
-			t.Fatalf("%d runs, want 72", len(runs))
-		}
-		for n, run := range runs {
-			tick := c.Start.Add(time.Duration(n+1) * 5 * time.Minute)
-			if !run.Tick.Equal(tick) || !run.start.Equal(tick) {
-				t.Errorf("run %d for %v at %v", n, c.at(run.Tick), c.at(run.start))
-			}
-		}
-	})
-}
-
 func TestTick_ThousandJobsStartAtOneInstant(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
-		jobs := race.Scale(200, 1000)
+		jobs := *thousand
 		for n := range jobs {
 			r.add(r.job(fmt.Sprint("job ", n), "*/10 * * * * *", lasting(5*time.Second)))
 		}
@@ -99,7 +66,7 @@ func TestTick_ThousandJobsStartAtOneInstant(t *testing.T) {
 }
 
 func TestTick_RunsOnceThroughTheLossOfALeader(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
+	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		work := func(ctx context.Context, _ int) error { // first as long as a tick, and then longer
 			select {
@@ -194,8 +161,7 @@ func TestStop_LeavesWhatWaitsToTheNextLeader(t *testing.T) {
 		job.Overlap = scheduler.Queue
 		a.add(job)
 		c.SleepTo(22 * time.Second)
-		a.stop()
-		<-a.ended
+		a.leaves()
 		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s"})
 		if got := c.at(now()); got != "25s" {
 			t.Errorf("Elector.Run returned at %v, the job's run at 25s", got)
@@ -208,41 +174,11 @@ func TestStop_CancelsRunsWhenTheTimeToDrainIsOver(t *testing.T) {
 		a := c.leader("a")
 		a.add(a.job("job", "*/10 * * * * *", untilDone(time.Second)))
 		c.SleepTo(12 * time.Second)
-		a.stop()
-		<-a.ended
+		a.leaves()
 		run := c.records()[0]
 		want.Err(t, run.cause, election.ErrStopped)
 		if got := c.At(run.end); got != 12*time.Second+drainTimeout+time.Second {
 			t.Errorf("the run ended after %v", got)
-		}
-	})
-}
-
-// The nodes do not answer for a while, but not long enough to end the term.
-func TestLoop_RunsOnlyTheNewestTickWhenLate(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		r := c.leader("a")
-		r.add(r.job("job", "18,19,21-27 * * * * *", quick))
-		c.SleepTo(20500 * time.Millisecond)
-		r.links.Hang()
-		c.SleepTo(25500 * time.Millisecond)
-		r.links.Heal()
-		c.SleepTo(29 * time.Second)
-		runs := c.records()
-		if len(runs) < 4 {
-			t.Fatalf("ran %q", c.ran())
-		}
-		next := runs[2] // the newest that had come when the write was retried
-		if late := next.start.Sub(next.Tick); late >= time.Second || next.start.Before(c.Start.Add(25500*time.Millisecond)) {
-			t.Errorf("ran %q", c.ran())
-		}
-		late := r.logged(zapcore.WarnLevel, "ticks missed")
-		if len(late) != 1 {
-			t.Fatalf("logged %v, want one warning", late)
-		}
-		missed := int64(next.Tick.Sub(c.Start.Add(21*time.Second)) / time.Second)
-		if fields := late[0].ContextMap(); fields["job"] != "job" || fields["ticks"] != missed {
-			t.Errorf("logged %v, want %d ticks", fields, missed)
 		}
 	})
 }

@@ -4,14 +4,16 @@ import (
 	"flag"
 	"testing"
 
-	"github.com/redlockfx/redlockfx/internal/testkit/race"
 	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 )
 
-// skewTicks is for long runs of the test.
-var skewTicks = flag.Int("skew.ticks", race.Scale(10, 50), "ticks of each mix of skew and length")
-
-// allZones also tests links and zones of equal rules.
-var allZones = flag.Bool("zones.all", false, "changes of the clocks of all zones, not one of each kind")
+// The defaults are small. make soak plays many more.
+var (
+	skewTicks    = flag.Int("skew.ticks", 20, "ticks of each mix of skew and length")
+	removedPlans = flag.Uint64("removed.plans", 4, "random plans of jobs that are added and removed")
+	thousand     = flag.Int("thousand.jobs", 200, "jobs that start at one instant")
+	zoneStep     = flag.Int("zones.step", 40, "of how many changes of clocks one is tested")
+	allZones     = flag.Bool("zones.all", false, "changes of the clocks of all zones, not one of each kind")
+)
 
 func TestMain(m *testing.M) { testmain.Run(m) }

@@ -9,11 +9,9 @@ import (
 
 // The end of a run is stored on nodes 0 and 1, and node 1 restarts with older data.
 func TestOlder_AnEndThatOneNodeLostIsShown(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
+	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
-		for _, r := range []*replica{a, b} {
-			r.add(r.job("job", "0 * * * * *", lasting(20*time.Second)))
-		}
+		addBoth(a, b, "0 * * * * *", lasting(20*time.Second))
 		c.SleepTo(70 * time.Second)
 		file := c.Snapshot(1)
 		a.links.Cut(2)
@@ -30,31 +28,5 @@ func TestOlder_AnEndThatOneNodeLostIsShown(t *testing.T) {
 		if all, err := b.Jobs(t.Context()); err != nil {
 			t.Errorf("after: %+v, %v", all, err)
 		}
-	})
-}
-
-// One node has an older state of a job than its leader has written.
-func TestOlder_AJobInUseIsNotForgotten(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a, b := c.leader("a"), c.idle("b")
-		a.add(a.job("job", "@hourly", quick))
-		c.SleepTo(30 * time.Second)
-		if err := b.Pause(t.Context(), "job"); err != nil {
-			t.Fatal(err)
-		}
-		c.SleepTo(40 * time.Second)
-		file := c.Snapshot(1)
-		a.links.Cut(2)
-		c.Restart(1) // the leader takes a new ballot and writes the job under it
-		c.SleepTo(60 * time.Second)
-		if err := b.Forget(t.Context(), "job"); err == nil {
-			t.Error("the job was forgotten before the restart")
-		}
-		c.RestartFrom(1, file)
-		a.links.Heal(2)
-		if err := b.Forget(t.Context(), "job"); err == nil {
-			t.Error("Forget of a job that the leader has returns nil")
-		}
-		c.SleepTo(80 * time.Second)
 	})
 }

@@ -14,54 +14,47 @@ import (
 // A job is removed while a node does not answer, and added again before it does. The job keeps its state: the next leader repeats
 // a run under way.
 func TestRemoved_ThenAddedWhileANodeIsAway(t *testing.T) {
-	for try := range 6 {
-		t.Run(fmt.Sprint(try), func(t *testing.T) {
-			inBubble(t, 3, func(t *testing.T, c *cluster) {
-				a, b := c.leader("a"), c.idle("b")
-				c.SleepTo(10 * time.Second)
-				job := func(r *replica) scheduler.Job {
-					job := r.job("job", "0 * * * * *", func(ctx context.Context, call int) error {
-						if r == a && call > 1 {
-							<-ctx.Done() // the run is under way when a dies
-							return ctx.Err()
-						}
-						return nil
-					})
-					job.AtLeastOnce, job.CatchUp = true, scheduler.CatchUpAll(time.Hour)
-					return job
+	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.idle("b")
+		c.SleepTo(10 * time.Second)
+		job := func(r *replica) scheduler.Job {
+			job := r.job("job", "0 * * * * *", func(ctx context.Context, call int) error {
+				if r == a && call > 1 {
+					<-ctx.Done() // the run is under way when a dies
+					return ctx.Err()
 				}
-				a.add(job(a))
-				b.add(job(b))
-				c.SleepTo(61 * time.Second)
-				c.Kill(2)
-				c.SleepTo(70 * time.Second)
-				if err := a.Remove("job"); err != nil {
-					t.Fatal(err)
-				}
-				c.SleepTo(80 * time.Second)
-				a.add(job(a))                // with calls from 1
-				c.SleepTo(185 * time.Second) // runs for 2m and 3m; the latter is under way
-				c.Restart(2)
-				c.SleepTo(200 * time.Second)
-				if s := a.status("job"); !s.Running {
-					t.Errorf("the run under way is not shown: %+v", s)
-				}
-				a.links.Cut() // a dies
-				b.campaign()
-				b.leads()
-				c.SleepTo(10*time.Minute + 30*time.Second)
-				seen := make(map[string]bool)
-				for _, run := range c.records() {
-					if run.by == "b" {
-						seen[c.at(run.Tick)] = true
-					}
-				}
-				if !seen["3m0s"] {
-					t.Errorf("the run for 3m is not run again; ran %v", c.ran())
-				}
+				return nil
 			})
-		})
-	}
+			job.AtLeastOnce, job.CatchUp = true, scheduler.CatchUpAll(time.Hour)
+			return job
+		}
+		a.add(job(a))
+		b.add(job(b))
+		c.SleepTo(61 * time.Second)
+		c.Kill(2)
+		c.SleepTo(70 * time.Second)
+		c.must(a.Remove("job"))
+		c.SleepTo(80 * time.Second)
+		a.add(job(a))                // with calls from 1
+		c.SleepTo(185 * time.Second) // runs for 2m and 3m; the latter is under way
+		c.Restart(2)
+		c.SleepTo(200 * time.Second)
+		if s := a.status("job"); !s.Running {
+			t.Errorf("the run under way is not shown: %+v", s)
+		}
+		a.links.Cut() // a dies
+		b.takesOver()
+		c.SleepTo(5 * time.Minute)
+		seen := make(map[string]bool)
+		for _, run := range c.records() {
+			if run.by == "b" {
+				seen[c.at(run.Tick)] = true
+			}
+		}
+		if !seen["3m0s"] {
+			t.Errorf("the run for 3m is not run again; ran %v", c.ran())
+		}
+	})
 }
 
 // A job that is forgotten meanwhile does not come back.
@@ -72,9 +65,7 @@ func TestRemoved_ThenForgottenWhileANodeIsAwayFromItsLeader(t *testing.T) {
 		c.SleepTo(61 * time.Second)
 		a.links.Cut(2)
 		c.SleepTo(70 * time.Second)
-		if err := a.Remove("job"); err != nil {
-			t.Fatal(err)
-		}
+		c.must(a.Remove("job"))
 		c.SleepTo(80 * time.Second)
 		if err := b.Forget(t.Context(), "job"); err != nil { // all nodes answer
 			t.Fatal(err)
@@ -89,50 +80,13 @@ func TestRemoved_ThenForgottenWhileANodeIsAwayFromItsLeader(t *testing.T) {
 	})
 }
 
-// A trigger that has run does not run again.
-func TestRemoved_ThenAddedAndTriggeredWhileANodeIsAway(t *testing.T) {
-	for try := range 6 {
-		t.Run(fmt.Sprint(try), func(t *testing.T) {
-			inBubble(t, 3, func(t *testing.T, c *cluster) {
-				a, b := c.leader("a"), c.idle("b")
-				c.SleepTo(10 * time.Second)
-				a.add(a.job("job", "@every 24h", quick))
-				b.add(b.job("job", "@every 24h", quick))
-				c.SleepTo(61 * time.Second)
-				c.Kill(2)
-				c.SleepTo(70 * time.Second)
-				if err := a.Remove("job"); err != nil {
-					t.Fatal(err)
-				}
-				c.SleepTo(80 * time.Second)
-				a.add(a.job("job", "@every 24h", quick))
-				c.SleepTo(90 * time.Second)
-				if err := a.Trigger(t.Context(), "job"); err != nil {
-					t.Fatal(err)
-				}
-				c.SleepTo(100 * time.Second)
-				c.Restart(2)
-				c.SleepTo(200 * time.Second)
-				a.stop() // a graceful handover
-				<-a.ended
-				b.campaign()
-				b.leads()
-				c.SleepTo(10 * time.Minute)
-				if runs := c.records(); len(runs) != 1 {
-					t.Errorf("ran %v", c.ran())
-				}
-			})
-		})
-	}
-}
-
 // A leader records on the nodes when all of its jobs are written under its ballot, and until then no job can be forgotten. It
 // gets there whichever jobs are added and removed, and whichever nodes lose their data.
 func TestRemoved_JobsCanBeForgottenAfterAnyChanges(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range *removedPlans {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0))
-			inBubble(t, 3, func(t *testing.T, c *cluster) {
+			withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 				a, b := c.leader("a"), c.idle("b")
 				names := []string{"one", "two", "three", "four"}
 				known := make(map[string]bool) // to replica a
@@ -149,16 +103,12 @@ func TestRemoved_JobsCanBeForgottenAfterAnyChanges(t *testing.T) {
 						a.links.Cut(0, 1)
 						a.add(a.job("unstored", "* * * * * *", quick))
 						time.Sleep(time.Second)
-						if err := a.Remove("unstored"); err != nil {
-							t.Fatal(err)
-						}
+						c.must(a.Remove("unstored"))
 						time.Sleep(time.Second)
 						a.links.Heal(0, 1)
 					default:
 						if known[name] {
-							if err := a.Remove(name); err != nil {
-								t.Fatal(err)
-							}
+							c.must(a.Remove(name))
 						} else {
 							a.add(a.job(name, "* * * * * *", quick))
 						}

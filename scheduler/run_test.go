@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"go.uber.org/zap/zapcore"
 
@@ -129,30 +128,6 @@ func TestRetry_PausesDoubleAndEnd(t *testing.T) {
 	})
 }
 
-func TestRetry_EndsWithSuccess(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		r := c.leader("a")
-		job := r.job("job", "*/30 * * * * *", func(_ context.Context, call int) error {
-			switch call {
-			case 1:
-				return errBoom
-			case 2:
-				panic(errBoom)
-			}
-			return nil
-		})
-		job.Retry.Times = 10
-		r.add(job)
-		c.SleepTo(55 * time.Second)
-		if runs := c.records(); len(runs) != 3 {
-			t.Errorf("%d attempts, want 3", len(runs))
-		}
-		if got := r.logged(zapcore.ErrorLevel, "run failed"); len(got) != 0 {
-			t.Errorf("logged %v", got)
-		}
-	})
-}
-
 // A pause between attempts is part of the run: it ends with the run's context and with the drain, and counts for the overlap.
 func TestRetry_PauseEndsWithTheRun(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -183,7 +158,7 @@ func TestRetry_PauseEndsWithTheRun(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, 1, func(t *testing.T, c *cluster) {
+			withShortLeases(t, 1, func(t *testing.T, c *cluster) {
 				r := c.leader("a")
 				job := r.job("job", "*/10 * * * * *", failing)
 				job.Retry = scheduler.Retry{Times: 1, Wait: time.Hour}
@@ -218,8 +193,7 @@ func TestRetry_AttemptUnderWayAtTheDrainIsTheLast(t *testing.T) {
 		job.Retry = scheduler.Retry{Times: 100, Wait: time.Millisecond}
 		r.add(job)
 		c.SleepTo(12 * time.Second)
-		r.stop()
-		<-r.ended
+		r.leaves()
 		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s"})
 		failed := r.logged(zapcore.ErrorLevel, "run failed")
 		if len(failed) != 1 || failed[0].ContextMap()["error"] != "boom" {
@@ -268,30 +242,6 @@ func TestPanic_StopsNothingElse(t *testing.T) {
 		}
 		if err := r.Shutdown(t.Context()); err != nil {
 			t.Error(err)
-		}
-	})
-}
-
-// The nodes cut the text between two characters.
-func TestRun_AnErrorOfAnySizeHarmsNothing(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		r := c.leader("a")
-		r.add(r.job("huge", "*/10 * * * * *", func(context.Context, int) error {
-			return errors.New(strings.Repeat("ü", 5<<20) + "\xff")
-		}), r.job("other", "*/10 * * * * *", quick))
-		c.SleepTo(25 * time.Second)
-		all, err := r.History(t.Context(), "huge", 10)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(all) != 2 || all[0].State != scheduler.StateFailed {
-			t.Fatalf("%d records, %+v", len(all), all)
-		}
-		if text := all[0].Err; len(text) != 1024 || !utf8.ValidString(text) {
-			t.Errorf("%d bytes are kept, valid %v", len(text), utf8.ValidString(text))
-		}
-		if got := r.status("other").Last; got.State != scheduler.StateOK || c.at(got.Tick) != "20s" {
-			t.Errorf("the other job's last run is %+v", got)
 		}
 	})
 }

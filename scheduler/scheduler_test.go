@@ -1,7 +1,6 @@
 package scheduler_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -17,11 +16,6 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-func TestNew_WantsAnElector(t *testing.T) {
-	_, err := scheduler.New(nil)
-	want.Text(t, err, "elector is nil")
-}
-
 // The nodes' clocks could be too far apart for jobs, so a leader would have no ticks.
 func TestNew_RefusesALockerThatAcceptsClocksFarApart(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
@@ -35,7 +29,9 @@ func TestNew_RefusesALockerThatAcceptsClocksFarApart(t *testing.T) {
 	})
 }
 
-func TestNew_RefusesANilMiddleware(t *testing.T) {
+func TestNew_RefusesNil(t *testing.T) {
+	_, err := scheduler.New(nil)
+	want.Text(t, err, "elector is nil")
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		_, err := scheduler.New(c.leader("a").elector, scheduler.WithMiddleware(nil))
 		want.Text(t, err, "a middleware is nil")
@@ -53,17 +49,21 @@ func TestAdd_ReportsAllProblemsAtOnce(t *testing.T) {
 		}
 		worse := r.job(strings.Repeat("n", 201), "@every 1ms", quick)
 		worse.Overlap, worse.Retry.Times, worse.CatchUp = -1, -1, scheduler.CatchUpAll(-time.Hour)
+		tiny := r.job("tiny", "@hourly", quick)
+		tiny.Timeout, tiny.Jitter, tiny.Retry.Wait, tiny.CatchUp = 30, 5, 2, scheduler.CatchUpLast(10)
 		long := r.job("a\nb", strings.Repeat("0,", 128)+"0 * * * *", quick)
 
-		err := r.Add(good, bad, worse, long)
+		err := r.Add(good, bad, worse, long, tiny)
 		want.Err(t, err, scheduler.ErrSpec, scheduler.ErrName)
 		want.Text(t, err,
 			`"61 * * * *" of job "bad": minute: `, `"bad": Run is nil`, "timeout -1s must not be negative",
 			"overlap 4 must be", "retry times 101 must be from 0 to 100", "retry wait -1m0s must",
 			"jitter -1s must not be negative", "catch-up window 8784h0m0.000000001s must be above 0 and at most 8784h0m0s",
 			"catch-up window -1h0m0s must", `name "a\nb"`, "265 bytes long, at most 256",
-			"201 bytes", "scheduler_test.go:", "(job 3 of 4)", "@every 1ms is less than 1s",
-			"overlap -1 must be", "retry times -1 must be")
+			"201 bytes", "scheduler_test.go:", "(job 3 of 5)", "@every 1ms is less than 1s",
+			"overlap -1 must be", "retry times -1 must be",
+			"timeout 30ns is below 1ms: multiply it by a unit, as in 30*time.Second", "jitter 5ns is below 1ms",
+			"retry wait 2ns is below 1ms", "catch-up window 10ns is below 1ms")
 		c.SleepTo(10 * time.Second)
 		wantEqual(t, "of a call with a bad job, none was added; ran", c.ran(), nil)
 		want.Err(t, r.Remove("good"), scheduler.ErrUnknownJob)
@@ -106,32 +106,6 @@ func here() int {
 	return line
 }
 
-func TestAdd_WhileLeadingRunsOnce(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		r := c.leader("a")
-		r.add(r.job("early", "*/20 * * * * *", quick))
-		c.SleepTo(35 * time.Second)
-		r.add(r.job("late", "*/10 * * * * *", quick))
-		c.SleepTo(55 * time.Second)
-		wantEqual(t, "ran", c.ran(),
-			[]string{"early 20s@20s", "early 40s@40s", "late 40s@40s", "late 50s@50s"})
-	})
-}
-
-func TestAdd_BeforeLeadingHasNoPast(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		r := c.idle("a")
-		r.add(r.job("job", "*/10 * * * * *", quick))
-		c.SleepTo(35 * time.Second)
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-		if err := r.elector.Run(ctx); err != nil {
-			t.Fatal(err)
-		}
-		wantEqual(t, "ran", c.ran(), []string{"job 40s@40s", "job 50s@50s"})
-	})
-}
-
 func TestRemove_EndsTicksNotRuns(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
@@ -139,9 +113,7 @@ func TestRemove_EndsTicksNotRuns(t *testing.T) {
 		job.Overlap = scheduler.Queue
 		r.add(job)
 		c.SleepTo(22 * time.Second)
-		if err := r.Remove("job"); err != nil {
-			t.Fatal(err)
-		}
+		c.must(r.Remove("job"))
 		c.SleepTo(2 * time.Minute)
 		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s"})
 		if runs := c.records(); runs[0].end.Sub(runs[0].start) != 25*time.Second || runs[0].cause != nil {
@@ -153,19 +125,6 @@ func TestRemove_EndsTicksNotRuns(t *testing.T) {
 	})
 }
 
-func TestRemove_OfOneJobDelaysNoOther(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		r := c.leader("a")
-		r.add(r.job("gone", "*/15 * * * * *", quick), r.job("stays", "*/20 * * * * *", quick))
-		c.SleepTo(16 * time.Second)
-		if err := r.Remove("gone"); err != nil {
-			t.Fatal(err)
-		}
-		c.SleepTo(45 * time.Second)
-		wantEqual(t, "ran", c.ran(), []string{"gone 15s@15s", "stays 20s@20s", "stays 40s@40s"})
-	})
-}
-
 // The name identifies the job: a new job of the same name does not run beside a run of the removed one.
 func TestAdd_AfterRemoveWaitsForTheOldRun(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
@@ -174,9 +133,7 @@ func TestAdd_AfterRemoveWaitsForTheOldRun(t *testing.T) {
 		old.Overlap = scheduler.Queue
 		r.add(old)
 		c.SleepTo(22 * time.Second)
-		if err := r.Remove("job"); err != nil {
-			t.Fatal(err)
-		}
+		c.must(r.Remove("job"))
 		r.add(r.job("job", "*/4 * * * * *", quick))
 		c.SleepTo(43 * time.Second)
 		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "job 36s@36s", "job 40s@40s"})
@@ -193,7 +150,6 @@ func TestWithLocation_IsTheZoneOfSpecsAndJobsWithoutOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		c.ttl = 10 * time.Minute
 		r := c.leader("a", scheduler.WithLocation(tokyo))
 		local := r.job("local", "0 3 * * *", quick)
 		local.Location = rome
@@ -226,13 +182,6 @@ func TestWrapCron_RunsAJobOfRobfig(t *testing.T) {
 	})
 }
 
-func TestKey_IsTheJobAndItsTick(t *testing.T) {
-	tick := time.UnixMilli(1_700_000_000_000)
-	if got := (scheduler.Run{Job: "job", Tick: tick, Token: 7}).Key(); got != "job@1700000000000" {
-		t.Errorf("got %q", got)
-	}
-}
-
 // The elector's number of callbacks shows whether it has something to lead for.
 func TestAdd_RegistersTheSchedulerWithItsFirstJob(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
@@ -243,19 +192,17 @@ func TestAdd_RegistersTheSchedulerWithItsFirstJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, jobs := range [][]scheduler.Job{nil, {r.job("job", "@hourly", quick)}, {r.job("other", "@hourly", quick)}} {
-			if err := s.Add(jobs...); err != nil {
-				t.Fatal(err)
-			}
+			c.must(s.Add(jobs...))
 			if got, want := r.elector.Callbacks()-before, min(len(jobs), 1); got != want {
 				t.Errorf("%d callbacks more, want %d", got, want)
 			}
 		}
 		empty, err := scheduler.New(r.elector)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := empty.Shutdown(t.Context()); err != nil {
-			t.Error(err)
+		c.must(err)
+		c.must(errors.Join(empty.Shutdown(t.Context()), s.Shutdown(t.Context())))
+		time.Sleep(time.Second)
+		if got := r.elector.Callbacks(); got != before {
+			t.Errorf("%d callbacks after both have been shut down, want %d", got, before)
 		}
 	})
 }

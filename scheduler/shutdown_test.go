@@ -18,9 +18,7 @@ func TestShutdown_WaitsForRunsAndEndsTicks(t *testing.T) {
 		job.Overlap = scheduler.Queue
 		r.add(job, r.job("other", "*/10 * * * * *", quick))
 		c.SleepTo(22 * time.Second)
-		if err := r.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		c.must(r.Shutdown(t.Context()))
 		if got := c.at(now()); got != "35s" {
 			t.Errorf("Shutdown returned at %v, the run at 35s", got)
 		}
@@ -90,35 +88,15 @@ func TestShutdown_HoldsForLaterTerms(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.idle("a")
 		r.add(r.job("job", "* * * * * *", quick))
-		if err := r.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		c.must(r.Shutdown(t.Context()))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := r.elector.Run(ctx); err != nil {
-			t.Fatal(err)
-		}
+		c.must(r.elector.Run(ctx))
 		wantEqual(t, "ran", c.ran(), nil)
 		want.Text(t, r.Add(r.job("late", "@daily", quick)), "shut down")
 		if err := r.Remove("job"); err != nil {
 			t.Error(err)
 		}
-	})
-}
-
-func TestShutdown_KeepsTheLeaseUntilRunsHaveReturned(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		c.opts = append(c.opts, election.WithDrainTimeout(time.Minute)) // longer than the run
-		a := c.leader("a")
-		a.add(a.job("job", "*/10 * * * * *", lasting(35*time.Second)))
-		b := c.replica("b")
-		b.add(b.job("job", "*/10 * * * * *", quick))
-		c.SleepTo(12 * time.Second)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		want.Err(t, a.Shutdown(ctx), context.DeadlineExceeded)
-		c.SleepTo(55 * time.Second)
-		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "job 50s@50s"})
 	})
 }
 
@@ -167,9 +145,7 @@ func TestShutdown_JobsChangeWhileTheLeaderDrains(t *testing.T) {
 		c.SleepTo(12 * time.Second)
 		a.stop()
 		time.Sleep(time.Second)
-		if err := errors.Join(a.Remove("other"), a.Trigger(t.Context(), "a")); err != nil {
-			t.Fatal(err)
-		}
+		c.must(errors.Join(a.Remove("other"), a.Trigger(t.Context(), "a")))
 		<-a.ended
 		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s"})
 		if got := a.states("job")["10s"]; got != scheduler.StateOK {
@@ -178,25 +154,9 @@ func TestShutdown_JobsChangeWhileTheLeaderDrains(t *testing.T) {
 	})
 }
 
-// A node restarts shortly before the leader is stopped. It takes no write of this leader any more, but the others do.
-func TestShutdown_StoresAnEndAlthoughANodeHasRestarted(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.leader("a")
-		a.add(a.job("job", "*/10 * * * * *", lasting(8*time.Second)))
-		c.SleepTo(12 * time.Second)
-		c.Restart(2)
-		c.SleepTo(14 * time.Second) // a poll has found that the node needs a larger ballot, but it is too early for one
-		a.stop()
-		<-a.ended
-		if got := a.states("job")["10s"]; got != scheduler.StateOK {
-			t.Errorf("recorded %q", got)
-		}
-	})
-}
-
 // While the leader waits for its last run, the nodes restart with their data, one after the other, as in an upgrade of Redis.
 func TestShutdown_StoresAnEndAlthoughAllNodesHaveRestarted(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
+	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		c.opts = append(c.opts, election.WithDrainTimeout(5*time.Minute)) // longer than the run
 		a := c.leader("a")
 		a.add(a.job("job", "*/10 * * * * *", lasting(4*time.Minute)), a.job("other", "@hourly", quick))

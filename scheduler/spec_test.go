@@ -116,22 +116,6 @@ func TestParse_NamesAllBadFieldsAtOnce(t *testing.T) {
 	}
 }
 
-func TestParse_UsesTheGivenZoneUnlessTheSpecNamesOne(t *testing.T) {
-	tests := []struct{ spec, want string }{
-		{"0 6 * * *", "2026-01-01T21:00:00Z"},
-		{"CRON_TZ=America/New_York 0 6 * * *", "2026-01-01T11:00:00Z"},
-	}
-	for _, tt := range tests {
-		schedule, err := scheduler.Parse(tt.spec, zone(t, "Asia/Tokyo"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := schedule.Next(at(t, "2026-01-01T00:00:00Z")); !got.Equal(at(t, tt.want)) {
-			t.Errorf("%q: first tick %v, want %s", tt.spec, got, tt.want)
-		}
-	}
-}
-
 func TestEvery_TicksAtMultiplesSinceTheEpochWhereverOneStarts(t *testing.T) {
 	for _, d := range []time.Duration{time.Second, 7 * time.Second, 90 * time.Minute, 36 * time.Hour} {
 		schedule, err := scheduler.Parse("@every "+d.String(), zone(t, "America/New_York"))
