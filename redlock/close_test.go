@@ -2,7 +2,6 @@ package redlock_test
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -28,8 +27,7 @@ func TestClose_BesideASubscriptionToAHungNode(t *testing.T) {
 	time.Sleep(5 * nodeTimeout)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*nodeTimeout)
 	defer cancel()
-	err := l.Close(ctx)                                                    // about the records that it cannot remove from that node
-	if err == nil || strings.Contains(err.Error(), "cannot be canceled") { // go-redis would wait for seconds
+	if err := l.Close(ctx); err != nil { // the attempt was never sent to that node, so no record may be left there
 		t.Error(err)
 	}
 	waiting.Wait()

@@ -3,6 +3,7 @@ package redlock
 import (
 	"crypto/sha1"
 	"encoding/hex"
+	"fmt"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -24,8 +25,8 @@ func sends(source string) func(cmd redis.Cmder) bool {
 		if len(args) < 2 {
 			return false
 		}
-		text, isText := args[1].(*string)
-		return args[1] == hash || isText && *text == source
+		text := fmt.Sprint(args[1])
+		return text == hash || text == source
 	}
 }
 

@@ -2,6 +2,7 @@ package redlock_test
 
 import (
 	"context"
+	"encoding"
 	"errors"
 	"slices"
 	"sync/atomic"
@@ -36,7 +37,13 @@ func (h *heldUp) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 			time.Sleep(nodeTimeout / 2)
 			return next(ctx, cmd)
 		}
-		late := redis.NewCmd(context.WithoutCancel(ctx), slices.Clone(cmd.Args())...)
+		args := slices.Clone(cmd.Args())
+		for i, arg := range args {
+			if script, ok := arg.(encoding.BinaryMarshaler); ok { // go-redis calls it when it writes the command
+				args[i], _ = script.MarshalBinary()
+			}
+		}
+		late := redis.NewCmd(context.WithoutCancel(ctx), args...)
 		go func() { // ends with the call, before the bubble
 			time.Sleep(nodeTimeout / 2)
 			_ = h.raw.Process(context.WithoutCancel(ctx), late)

@@ -44,7 +44,7 @@ func (k *known) learn(l *Locker, answers []answer) {
 	var said []int // nodes that name a holder in these answers
 	for i, a := range answers {
 		switch {
-		case errors.Is(a.Err, quorum.ErrUnsent):
+		case errors.Is(a.Err, quorum.ErrNotTried):
 		case a.Err != nil || !a.Over:
 			extended = false
 		case a.Value.queued:
@@ -110,7 +110,7 @@ func (k *known) forget() {
 // itself: outcome then returns what is known, or nil if no holder is known.
 func (k *known) outcome(l *Locker, err error) error {
 	q, ok := errors.AsType[*QuorumError](err)
-	if !ok || !slices.ContainsFunc(q.Nodes, func(n NodeError) bool { return errors.Is(n.Err, quorum.ErrUnsent) }) {
+	if !ok || !slices.ContainsFunc(q.Nodes, func(n NodeError) bool { return errors.Is(n.Err, quorum.ErrNotTried) }) {
 		return err
 	}
 	if k.holder == "" {

@@ -52,7 +52,7 @@ func (l *Locker) watchLists(name string, lists []int, r *round) {
 		if hasListed(a) {
 			noted.Store(true)
 		}
-		if !errors.Is(a.Err, quorum.ErrUnsent) {
+		if !errors.Is(a.Err, quorum.ErrNotTried) {
 			asked.Store(true)
 		}
 		if over.Add(1) == int32(len(lists)) && asked.Load() && !noted.Load() {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
 // awayAfter is how long a node must fail before it is reported. One slow answer or stale connections are not worth a
@@ -107,6 +109,8 @@ func (o *observed) noteAwayLocked(s *nodeState, kind int, err error) {
 	_, answered := errors.AsType[redis.Error](err)
 	switch {
 	case kind == inFitness, kind == inPush && answered: // the node is reachable, but does not permit subscribing
+		return
+	case errors.Is(err, quorum.ErrNoConnection): // it says nothing about the node, which was not asked
 		return
 	case err == nil:
 		s.failing = time.Time{}

@@ -51,12 +51,12 @@ var (
 
 // isUnknown reports whether the node may have acted on the request, or still may.
 func isUnknown(err error) bool {
-	return err != nil && !errors.Is(err, quorum.ErrUnsent) && !errors.Is(err, quorum.ErrClosed) && !isRefusal(err)
+	return err != nil && !errors.Is(err, quorum.ErrUnsent) && !isRefusal(err)
 }
 
 // isRefusal reports whether the node says that it did nothing.
 func isRefusal(err error) bool {
-	if errors.Is(err, errUnfit) || errors.Is(err, errLate) || errors.Is(err, errNoIdentity) || isRecordError(err) || isDenied(err) {
+	if errors.Is(err, errLate) || errors.Is(err, errNoIdentity) || isRecordError(err) || isDenied(err) {
 		return true
 	}
 	_, guarded := errors.AsType[guardedError](err)

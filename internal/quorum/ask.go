@@ -27,7 +27,7 @@ func AskAfter[T any](
 }
 
 // AskHedged is [Ask] as a hedged request. It asks the first nodes alone. It asks the others when more returns true for
-// an answer of a first node, or after the hedge delay. Otherwise the calls to the others are never sent ([ErrUnsent]).
+// an answer of a first node, or after the hedge delay. Otherwise the calls to the others are never sent ([ErrNotTried]).
 func AskHedged[T any](
 	ctx context.Context, q *Quorum, call Call[T], judge func([]Answer[T]) bool, first []int, more func(Answer[T]) bool,
 ) (*Round[T], error) {

@@ -45,6 +45,15 @@ func (c *connection) isOne() bool {
 	return one
 }
 
+// isKnown reports whether the client is go-redis's own, so that it is known when it writes a command.
+func (c *connection) isKnown() bool {
+	switch c.client.(type) {
+	case *redis.Client, *redis.ClusterClient, *redis.Ring:
+		return true
+	}
+	return false
+}
+
 // context returns the context for a command. An existing connection needs it only if the client ends calls with it.
 // Dialing always needs it.
 func (c *connection) context(until time.Time) (context.Context, context.CancelFunc) {
@@ -99,6 +108,20 @@ func (c *connection) pipeline(ctx context.Context, pipe redis.Pipeliner, cmds []
 func isBroken(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// isExhausted reports whether err says that nothing was sent because all connections of the client were in use. The
+// wait for one usually ends with the context, as dialing does.
+func (c *connection) isExhausted(err error) bool {
+	if errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) {
+		return true
+	}
+	single, ok := c.client.(*redis.Client)
+	if !ok || !errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	pool := single.PoolStats()
+	return pool.IdleConns == 0 && int(pool.TotalConns) >= single.Options().PoolSize
 }
 
 // close returns the connection to the pool.

@@ -10,7 +10,9 @@
 //   - A call that was sent is never abandoned. Its answer may be late, but [Round.Then] sees every answer, so the
 //     effects of a late answer can be undone.
 //   - A hung node has a constant cost: at most four goroutines and four connections, and one of each once it has failed
-//     to answer. Calls that expire before they could be sent are never sent, and end with [ErrUnsent].
+//     to answer. Calls that expire before they could be sent are never sent, and end with [ErrNotTried].
+//   - Each call that ends without an answer says by its error which of two is true: nothing of it was written
+//     ([ErrUnsent]), or the node may have acted on it ([ErrPerhapsDone]).
 //   - Calls that wait for the same node are batched: calls of one [Command] in one script call, the commands in one
 //     pipeline.
 //   - No command is resent unnoticed. If a connection breaks, a command is sent once more, and its answers say so

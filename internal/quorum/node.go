@@ -84,7 +84,7 @@ func (n *node) enqueue(t task) {
 	n.mu.Unlock()
 
 	for _, t := range expired {
-		t.fail(ErrUnsent)
+		t.fail(errExpired)
 	}
 }
 

@@ -2,34 +2,12 @@ package quorum
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
-
-var (
-	// ErrNoAnswer says that a node's call has not ended yet: it may still take effect.
-	ErrNoAnswer = errors.New("no answer in time")
-	// ErrUnsent says that a node's call was never sent and cannot take effect.
-	ErrUnsent = errors.New("not sent: earlier calls are still waiting for this node")
-	// ErrClosed says that the call came after Close, and was not sent.
-	ErrClosed = errors.New("not sent: closed")
-
-	errNotAwaited = reason{ErrNoAnswer, "not waited for: the other nodes had decided the outcome"}
-	errNotAsked   = reason{ErrUnsent, "not asked: other nodes were asked first"}
-)
-
-// reason is one of the errors above with another text.
-type reason struct {
-	error
-	text string
-}
-
-func (r reason) Error() string { return r.text }
-func (r reason) Unwrap() error { return r.error }
 
 // Config is the configuration of a Quorum.
 type Config struct {

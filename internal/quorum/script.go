@@ -7,9 +7,9 @@ import (
 
 // Source is a Lua script, which nodes cache under its hash.
 type Source struct {
-	name, text string
-	sha        any // a string, converted to an interface only once
-	optional   bool
+	name      string
+	text, sha []byte
+	optional  bool
 }
 
 // Name returns the script's name, for logs and errors.
@@ -25,7 +25,7 @@ type Script[T any] struct {
 func NewScript[T any](name, text string, read func(*Reply) (T, error)) *Script[T] {
 	sum := sha1.Sum([]byte(text))
 	return &Script[T]{
-		Source: &Source{name: name, text: text, sha: hex.EncodeToString(sum[:])},
+		Source: &Source{name: name, text: []byte(text), sha: hex.AppendEncode(nil, sum[:])},
 		read:   read,
 	}
 }

@@ -3,6 +3,7 @@ package quorum
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -23,6 +24,7 @@ type worker struct {
 	groups []group
 	cmds   []redis.Cmder
 	args   [][]any
+	texts  []*scriptText
 }
 
 // group is the tasks of one command, and its result.
@@ -42,13 +44,25 @@ type result struct {
 	reply          Reply
 	err            error
 	sent, received time.Time
-	resent         bool
+	written        bool // at least in part
+	resent         bool // written twice, or perhaps so
 }
 
 // isAnswer reports whether the node has answered, even with an error.
 func (r result) isAnswer() bool {
 	_, refused := errors.AsType[redis.Error](r.err)
 	return r.err == nil || refused || errors.Is(r.err, errReply)
+}
+
+// failed gives the error of a command without an answer its nature.
+func (r *result) failed() {
+	switch {
+	case r.isAnswer():
+	case r.written || r.resent:
+		r.err = failure{ErrPerhapsDone, r.err}
+	default:
+		r.err = failure{ErrUnsent, r.err}
+	}
 }
 
 func (r result) lacksScript() bool { return refusal.Code(r.err) == refusal.NoScript }
@@ -59,7 +73,7 @@ func (w *worker) run() {
 	w.groups = w.groups[:0]
 	for _, t := range w.tasks {
 		if t.expired(now) {
-			t.fail(ErrUnsent)
+			t.fail(errExpired)
 		} else {
 			w.add(t)
 		}
@@ -121,14 +135,15 @@ func (w *worker) inspect(until time.Time) error {
 		w.exchange(until, asked)
 	} else {
 		w.loadScripts(until, asked, true)
+		asked[0].failed()
 		w.see(asked[0])
 	}
 	if r := asked[0].result; !r.isAnswer() {
-		return r.err
+		return uninspected(r.err)
 	}
 	w.scriptsLoaded = true
 	if err := inspection.judge(n.index, asked[0].result); err != nil {
-		return err
+		return failure{ErrUnsent, err}
 	}
 	n.setInspected()
 	return nil
@@ -140,15 +155,17 @@ func (w *worker) inspect(until time.Time) error {
 func (w *worker) exchange(until time.Time, groups []group) {
 	w.send(until, groups)
 	if isBroken(groups[0].err) {
-		w.send(until, groups)
 		for i := range groups {
-			groups[i].resent = true
+			groups[i].resent = groups[i].written
 		}
+		w.send(until, groups)
 	}
 	w.retryNoScript(until, groups)
 	for i := range groups {
-		groups[i].resent = groups[i].resent || !w.isOne()
-		w.see(groups[i])
+		g := &groups[i]
+		g.resent = g.resent || g.written && !w.isOne()
+		g.failed()
+		w.see(*g)
 	}
 }
 
@@ -195,11 +212,11 @@ func (w *worker) send(until time.Time, groups []group) {
 // loadScripts sends the command of one group with its script's source. If all is set, it also loads all other scripts.
 func (w *worker) loadScripts(until time.Time, groups []group, all bool) {
 	source := groups[0].command.source()
-	w.cmds = append(w.cmds[:0], w.newCmd(0, groups[0], eval, &source.text))
+	w.cmds = append(w.cmds[:0], w.newCmd(0, groups[0], eval, source.text))
 	if all {
 		for _, other := range w.node.config.Scripts {
 			if other != source {
-				w.cmds = append(w.cmds, redis.NewCmd(context.Background(), "script", "load", &other.text))
+				w.cmds = append(w.cmds, redis.NewCmd(context.Background(), "script", "load", other.text))
 			}
 		}
 	}
@@ -212,10 +229,13 @@ func (w *worker) loadScripts(until time.Time, groups []group, all bool) {
 var evalsha, eval any = "evalsha", "eval"
 
 // newCmd makes the i-th command of a pipeline.
-func (w *worker) newCmd(i int, g group, command, script any) *redis.Cmd {
+func (w *worker) newCmd(i int, g group, command any, text []byte) *redis.Cmd {
 	if i == len(w.args) {
-		w.args = append(w.args, nil)
+		w.args, w.texts = append(w.args, nil), append(w.texts, new(scriptText))
 	}
+	script := w.texts[i]
+	script.text = text
+	script.fate.Store(unwritten)
 	w.args[i] = g.command.appendTo(append(w.args[i][:0], command, script), w.node.index, g.tasks)
 	cmd := redis.NewCmd(context.Background(), w.args[i]...)
 	cmd.SetFirstKeyPos(3) // needed by clusters
@@ -232,7 +252,7 @@ func (w *worker) received(groups []group, sent time.Time, err error) {
 	now := w.node.config.Now()
 	for i := range groups {
 		r, cmd := &groups[i].result, w.cmds[i].(*redis.Cmd)
-		r.sent, r.received, r.err = sent, now, plain.Error(cmd.Err())
+		r.sent, r.received, r.err, r.written = sent, now, plain.Error(cmd.Err()), true
 		switch {
 		case r.err != nil:
 		case cmd.Val() == nil && err != nil:
@@ -241,6 +261,12 @@ func (w *worker) received(groups []group, sent time.Time, err error) {
 			r.err = plain.Error(err)
 		default:
 			r.reply, r.err = ParseReply(cmd.Val())
+		}
+		if r.err != nil && w.isKnown() && w.texts[i].withdraw() {
+			w.texts[i], r.written = new(scriptText), false
+			if w.isExhausted(r.err) {
+				r.err = fmt.Errorf("%w: %w", ErrNoConnection, r.err)
+			}
 		}
 	}
 	w.node.note(groups[0].isAnswer(), now.Sub(sent))

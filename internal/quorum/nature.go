@@ -1,0 +1,87 @@
+package quorum
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+)
+
+// A call without an answer has one of two natures, which is decided where it fails. An error of the one is [ErrUnsent]:
+// no byte of the call was written, so it has no effect, and nothing has to be undone. An error of the other is
+// [ErrPerhapsDone]: the node may have acted on it, or may still do so.
+var (
+	// ErrUnsent says that a node's call was never sent and cannot take effect.
+	ErrUnsent = errors.New("not sent")
+	// ErrPerhapsDone says that a node's call was sent, at least in part, and got no answer.
+	ErrPerhapsDone = errors.New("perhaps done")
+	// ErrNoAnswer says that a node's call has not ended yet: it may still take effect.
+	ErrNoAnswer = errors.New("no answer in time")
+
+	// ErrNotTried says that nobody tried to send a node's call. It is an ErrUnsent.
+	ErrNotTried error = reason{ErrUnsent, "not sent"}
+	// ErrNoConnection says that all connections of the client were in use, possibly by others. It is an ErrUnsent, for
+	// which the node is not to blame.
+	ErrNoConnection error = reason{ErrUnsent, "all connections of the client's pool are in use"}
+	// ErrClosed says that the call came after Close. It is an ErrUnsent.
+	ErrClosed error = reason{ErrUnsent, "not sent: closed"}
+
+	errNotAwaited = reason{ErrNoAnswer, "not waited for: the other nodes had decided the outcome"}
+	errNotAsked   = reason{ErrNotTried, "not asked: other nodes were asked first"}
+	errExpired    = reason{ErrNotTried, "not sent: earlier calls are still waiting for this node"}
+)
+
+// MayHaveActed reports whether the node may have acted on the call that ended with err without an answer, or may still.
+func MayHaveActed(err error) bool {
+	return errors.Is(err, ErrPerhapsDone) || errors.Is(err, ErrNoAnswer)
+}
+
+// reason is one of the errors above with another text.
+type reason struct {
+	error
+	text string
+}
+
+func (r reason) Error() string { return r.text }
+func (r reason) Unwrap() error { return r.error }
+
+// failure is the nature of a failed call and its cause.
+type failure struct{ nature, cause error }
+
+func (f failure) Error() string   { return fmt.Sprintf("%v: %v", f.nature, f.cause) }
+func (f failure) Unwrap() []error { return []error{f.nature, f.cause} }
+
+// uninspected returns the error of a call that was not sent because the inspection before it failed with err, which
+// has the nature of the inspection and not of the call.
+func uninspected(err error) error {
+	if f, ok := errors.AsType[failure](err); ok {
+		err = f.cause
+	}
+	return failure{ErrUnsent, fmt.Errorf("the inspection before it failed: %w", err)}
+}
+
+// scriptText is a script's hash or source as an argument of a command. It knows whether the command was written, because
+// go-redis asks for the bytes of such an argument when it writes the command, and for no other reason.
+type scriptText struct {
+	text []byte
+	fate atomic.Int32 // atomic, because a hook of the client may let the command run on after it has returned
+}
+
+const (
+	unwritten = iota
+	written
+	withdrawn
+)
+
+// MarshalBinary returns the bytes to write, unless the command was withdrawn.
+func (s *scriptText) MarshalBinary() ([]byte, error) {
+	if s.fate.CompareAndSwap(unwritten, written) || s.fate.Load() == written {
+		return s.text, nil
+	}
+	return nil, ErrUnsent
+}
+
+// String is for hooks that print commands.
+func (s *scriptText) String() string { return string(s.text) }
+
+// withdraw makes sure that the command is never written. It returns false if that has already begun.
+func (s *scriptText) withdraw() bool { return s.fate.CompareAndSwap(unwritten, withdrawn) }
