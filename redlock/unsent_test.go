@@ -1,0 +1,33 @@
+package redlock_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// An attempt that reached no node leaves nothing to remove. Only the first one after the cut was perhaps sent, on the
+// connections that broke.
+func TestTryAcquire_ThatWasNeverSentIsNotCleanedUp(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, links := c.Locker()
+		warmUp(t, l)
+		links.Cut()
+		for range 20 {
+			_, err := l.TryAcquire(t.Context(), "x")
+			want.Err(t, err, redlock.ErrNoQuorum)
+		}
+		synctest.Wait()
+		before := c.Requests(0)
+		links.Heal()
+		time.Sleep(2 * nodeTimeout)
+		if sent := c.Requests(0) - before; sent > 3 {
+			t.Errorf("%d requests after 20 attempts that were not sent, want an inspection and the release of the first",
+				sent)
+		}
+	})
+}
