@@ -11,24 +11,6 @@ import (
 
 const unknown = jobmachine.ReasonUnknown
 
-func TestNext_TicksBelowTheFloorAreMissed(t *testing.T) {
-	j := minutely()
-	r := lead(t, j, 305, stateOf(j, 60), withFloor(305)).work()
-	r.want("missed 300s (4 from 120s): " + unknown).wantMissed(4)
-	r.at(360).work().want("run 360s")
-}
-
-func TestNext_AtLeastOnceTheNewestTickBelowTheFloorIsRunAgain(t *testing.T) {
-	j := minutely()
-	j.AtLeastOnce, j.Tries = true, 4
-	lead(t, j, 305, stateOf(j, 60), withFloor(305)).work().
-		want("run 300s attempt 5 late; missed 240s (3 from 120s): " + unknown)
-
-	j.CatchUp.Window = time.Minute
-	lead(t, j, 400, stateOf(j, 60), withFloor(305)).work().
-		want("run 360s late; missed 300s (4 from 120s): " + unknown)
-}
-
 // The leader stops before it has decided on the ticks. Its last write must keep the next leader from running them.
 func TestNext_ALeaderThatStopsKeepsTheFloor(t *testing.T) {
 	for name, atLeastOnce := range map[string]bool{"at most once": false, "at least once": true} {

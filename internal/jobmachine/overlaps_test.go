@@ -49,25 +49,6 @@ func TestNext_QueueATickThatWaitsIsNotTooOld(t *testing.T) {
 	}
 }
 
-func TestNext_QueueAllTicksThatWaitRun(t *testing.T) {
-	j := withOverlap(jobmachine.Queue)
-	j.CatchUp = jobmachine.CatchUp{All: true, Window: jobmachine.LateTolerance}
-	r := lead(t, j, 60, stateOf(j, 0)).work().want("run 60s")
-	r.at(240).returns().work().want("run 120s late; ok 60s")
-	r.at(241).returns().work().want("run 180s late; ok 120s")
-	r.at(242).returns().work().want("run 240s; ok 180s")
-	r.wantMissed(0)
-}
-
-// The run under way is the previous leader's, and nobody knows its end: later ticks have waited for it.
-func TestNext_QueueTicksWaitForTheRunOfTheLeaderBefore(t *testing.T) {
-	j := withOverlap(jobmachine.Queue)
-	j.CatchUp.Window = jobmachine.LateTolerance
-	state := stateOf(j, 60)
-	state.Open = []jobstore.Open{{Slot: tick(60), ID: "x", Attempt: 1, Tries: 1, Start: sec(60)}}
-	lead(t, j, 150, state).work().want("run 120s late; lost 60s")
-}
-
 func TestNext_ReplaceCancelsOnceAndForWhatCameLater(t *testing.T) {
 	j := withOverlap(jobmachine.Replace)
 	r := lead(t, j, 60, stateOf(j, 0)).work().want("run 60s")
@@ -94,13 +75,6 @@ func TestNext_ATakeOverReplacesNothing(t *testing.T) {
 	r := lead(t, j, 70, state, withTrigger(65)).work().want("run manual 65s")
 	r.at(75).work().wantCanceled()
 	r.at(80).returns().work().want("run 60s attempt 2 late; ok manual 65s")
-}
-
-func TestNext_AllowRunsTicksBesideEachOther(t *testing.T) {
-	j := withOverlap(jobmachine.Allow)
-	j.CatchUp.All = true
-	r := lead(t, j, 60, stateOf(j, 0)).work().want("run 60s")
-	r.at(180.5).work().want("run 120s late; run 180s")
 }
 
 // Nodes accept no state with more open runs.

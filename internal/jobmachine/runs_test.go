@@ -19,14 +19,6 @@ func openAt(at float64, manual bool) jobstore.Open {
 	}
 }
 
-func TestNext_ARunOfTheLeaderBeforeIsLost(t *testing.T) {
-	j := minutely()
-	r := lead(t, j, 70, stateOf(j, 60), withOpen(openAt(60, false))).work().want("lost 60s")
-	if s := r.m.State(); s.Failures != 1 || s.Last.State != jobstore.StateLost || len(s.Open) > 0 {
-		t.Errorf("state %+v", s)
-	}
-}
-
 func TestNext_TakeOverCountsAboveAllTries(t *testing.T) {
 	j := minutely()
 	j.AtLeastOnce, j.Tries = true, 2
@@ -73,13 +65,6 @@ func TestNext_ARunCutOffByAStopStaysOpenWithAtLeastOnce(t *testing.T) {
 	}
 }
 
-// The job had AtLeastOnce when its run was cut off, and no longer has it.
-func TestNext_ARunThatNobodyRepeatsIsNotInterrupted(t *testing.T) {
-	j := minutely()
-	r := lead(t, j, 60, stateOf(j, 0)).work()
-	r.at(65).returns(func(e *jobmachine.Returned) { e.State, e.CutOff = jobstore.StateInterrupted, true }).work().want("failed 60s")
-}
-
 func TestNext_AnUnstartedRunIsStarted(t *testing.T) {
 	first := openAt(60, false)
 	first.Attempt = 1
@@ -97,29 +82,6 @@ func TestNext_AnUnstartedRunIsStarted(t *testing.T) {
 	lead(t, j, 3660, stateOf(j, 3660), unstarted(again)).work().want("run 60s attempt 3 late")
 }
 
-// Whatever is written meanwhile, a process remembers which runs it has opened and not started.
-func TestNext_UnstartedRunsAreRememberedWhileTheyAreOpen(t *testing.T) {
-	first := openAt(60, false)
-	first.Attempt = 1
-	j := minutely()
-	state := stateOf(j, 60)
-	state.Pause = setting(65, true)
-	r := lead(t, j, 70, state, unstarted(first)).work().want("")
-	if ids := r.m.Unstarted(); len(ids) != 1 || ids[0] != "x" {
-		t.Errorf("unstarted are %v", ids)
-	}
-	r.send(jobmachine.Drain{})
-	r.send(jobmachine.Behind{})
-	r.work()
-	if ids := r.m.Unstarted(); len(ids) != 1 || ids[0] != "x" {
-		t.Errorf("unstarted are %v", ids)
-	}
-	r.send(jobmachine.Prepared{Now: r.now, Basis: jobstore.Basis{Known: true, State: r.m.State()}, Unstarted: r.m.Unstarted()})
-	if ids := r.m.Unstarted(); len(ids) != 1 {
-		t.Errorf("unstarted are %v", ids)
-	}
-}
-
 func TestNext_ATriggerExpires(t *testing.T) {
 	j := minutely()
 	j.Schedule = every(24 * time.Hour)
@@ -133,28 +95,6 @@ func TestNext_ATriggerExpires(t *testing.T) {
 	r = lead(t, j, 10, stateOf(j, 0), withTrigger(9)).work().want("run manual 9s")
 	r.send(jobmachine.Set{Trigger: setting(20, true)})
 	r.at(3621).work().want("missed manual 20s: " + jobmachine.ReasonExpired)
-}
-
-func TestNext_ATriggerObeysTheOverlapPolicy(t *testing.T) {
-	for name, test := range map[string]struct {
-		overlap       jobmachine.Overlap
-		at            float64
-		now, returned string
-	}{
-		"skip":                    {jobmachine.Skip, 70, "skipped manual 70s: " + jobmachine.ReasonOverlap, "ok 60s"},
-		"skip, set before it":     {jobmachine.Skip, 59, "", "run manual 59s late; ok 60s"},
-		"queue":                   {jobmachine.Queue, 70, "", "run manual 70s; ok 60s"},
-		"allow":                   {jobmachine.Allow, 70, "run manual 70s", "ok 60s"},
-		"of the future, in queue": {jobmachine.Queue, 71.5, "", "run manual 71.5s; ok 60s"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			j := withOverlap(test.overlap)
-			r := lead(t, j, 60, stateOf(j, 0)).work()
-			r.send(jobmachine.Set{Trigger: setting(test.at, true)})
-			r.at(71).work().want(test.now)
-			r.at(72).returns().work().want(test.returned)
-		})
-	}
 }
 
 // The end of a run was in a write that seemed to fail. Some nodes have it, and the leader learns of it when they promise another
@@ -172,4 +112,11 @@ func TestNext_AnEndThatOnlyAFailedWriteHasStoredIsReported(t *testing.T) {
 	if r.work(); len(r.reported) > 0 {
 		t.Errorf("reported again: %+v", r.reported)
 	}
+}
+
+// The job had AtLeastOnce when its run was cut off, and no longer has it.
+func TestNext_ARunThatNobodyRepeatsIsNotInterrupted(t *testing.T) {
+	j := minutely()
+	r := lead(t, j, 60, stateOf(j, 0)).work()
+	r.at(65).returns(func(e *jobmachine.Returned) { e.State, e.CutOff = jobstore.StateInterrupted, true }).work().want("failed 60s")
 }

@@ -5,33 +5,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
-	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
-
-func TestNext_TheTimeOfAPauseIsNotCaughtUp(t *testing.T) {
-	j := minutely()
-	r := lead(t, j, 60, stateOf(j, 0)).work()
-	r.at(70).returns().work()
-	r.send(jobmachine.Set{Pause: setting(80, true)})
-	r.at(81).work()
-	if wake, _ := r.m.Wake(); !wake.IsZero() {
-		t.Errorf("a paused job wakes at %v", wake.Sub(day))
-	}
-	r.at(305).work().want("")
-	r.send(jobmachine.Set{Pause: setting(310, false)})
-	r.at(311).work().want("").wantMissed(0)
-	r.at(360).work().want("run 360s")
-}
-
-func TestNext_TicksThatWaitedWhenAPauseBeganAreMissed(t *testing.T) {
-	j := withOverlap(jobmachine.Queue)
-	r := lead(t, j, 60, stateOf(j, 0)).work()
-	r.at(130).work()
-	r.send(jobmachine.Set{Pause: setting(150, true)})
-	r.at(200).returns().work().want("ok 60s")
-	r.send(jobmachine.Set{Pause: setting(310, false)})
-	r.at(311).work().want("missed 120s: the job was paused until 2026-03-01 10:05:10")
-}
 
 // The machine has decided nothing since the pause, and the schedule has changed: ticks from before the pause are of the old one.
 func TestNext_APauseAndANewTimetable(t *testing.T) {
@@ -71,21 +45,6 @@ func TestNext_ACosmeticEditIsNoChange(t *testing.T) {
 	r.work().want("run 180s; missed 120s: nobody led")
 }
 
-func TestNext_AChangedPlanRecordsWhatItDrops(t *testing.T) {
-	j, changed := withOverlap(jobmachine.Queue), minutely()
-	changed.Plan, changed.Schedule = "ten", every(10*time.Second)
-	r := lead(t, j, 60, stateOf(j, 0)).work()
-	r.at(190).send(jobmachine.Added{Job: changed, Before: j.Schedule})
-	r.returns().work().want("ok 60s; missed 180s (2 from 120s): " + jobmachine.ReasonChanged)
-	r.at(200).work().want("run 200s")
-
-	// A new leader has the changed job.
-	lead(t, changed, 195, stateOf(j, 60), func(e *jobmachine.Prepared) { e.Before = j.Schedule }).work().
-		want("missed 180s (2 from 120s): " + jobmachine.ReasonChanged)
-	// The previous build has a plan that this one cannot parse.
-	lead(t, changed, 195, stateOf(j, 60)).work().want("").wantMissed(0)
-}
-
 // The job changes twice, the second time while the first change is being written.
 func TestNext_AChangeInAWriteRecordsWhatItDrops(t *testing.T) {
 	j, second, third := minutely(), minutely(), minutely()
@@ -123,43 +82,17 @@ func TestNext_ARemovedJob(t *testing.T) {
 	r.at(420).work().want("run 420s")
 }
 
-func TestNext_ARemovedJobStartsNothing(t *testing.T) {
-	j := minutely()
-	j.AtLeastOnce = true
-	r := lead(t, j, 50, stateOf(j, 0), withOpen(openAt(0, false)))
-	r.send(jobmachine.Removed{})
-	r.work().want("lost 0s")
-	r.send(jobmachine.Set{Trigger: setting(55, true)})
-	r.at(70).work().want("")
+func TestNext_AChangedPlanRecordsWhatItDrops(t *testing.T) {
+	j, changed := withOverlap(jobmachine.Queue), minutely()
+	changed.Plan, changed.Schedule = "ten", every(10*time.Second)
+	r := lead(t, j, 60, stateOf(j, 0)).work()
+	r.at(190).send(jobmachine.Added{Job: changed, Before: j.Schedule})
+	r.returns().work().want("ok 60s; missed 180s (2 from 120s): " + jobmachine.ReasonChanged)
+	r.at(200).work().want("run 200s")
 
-	unprepared := jobmachine.New(j)
-	if unprepared, _ = jobmachine.Next(unprepared, jobmachine.Removed{}); !unprepared.IsRemoved() {
-		t.Error("a job that was never prepared is not removed")
-	}
-}
-
-// A run that was being opened when the leader had to stop still runs; nothing else does.
-func TestNext_ALeaderThatStopsOpensNothing(t *testing.T) {
-	j := withOverlap(jobmachine.Allow)
-	r := lead(t, j, 60, stateOf(j, 0))
-	r.due()
-	r.send(jobmachine.Drain{})
-	if r.m.IsAtRest() {
-		t.Error("it is at rest while a run is being opened")
-	}
-	r.stored()
-	r.want("run 60s")
-	r.send(jobmachine.Set{Pause: setting(100, true), Trigger: setting(100, true)})
-	r.at(130).work().want("")
-	if s := r.m.State(); s.Pause.On {
-		t.Errorf("state %+v", s)
-	}
-}
-
-func TestNext_ANewJobHasNoPast(t *testing.T) {
-	j := minutely()
-	isNew := func(e *jobmachine.Prepared) { e.Basis = jobstore.Basis{Floor: sec(121)} }
-	r := lead(t, j, 119.5, jobstore.State{}, isNew).work()
-	r.at(121).work().want("").wantMissed(0)
-	r.at(180).work().want("run 180s")
+	// A new leader has the changed job.
+	lead(t, changed, 195, stateOf(j, 60), func(e *jobmachine.Prepared) { e.Before = j.Schedule }).work().
+		want("missed 180s (2 from 120s): " + jobmachine.ReasonChanged)
+	// The previous build has a plan that this one cannot parse.
+	lead(t, changed, 195, stateOf(j, 60)).work().want("").wantMissed(0)
 }

@@ -55,27 +55,6 @@ func TestNext_NothingIsWrittenBeforeTheRetry(t *testing.T) {
 	}
 }
 
-func TestNext_OfTicksWithoutALeader(t *testing.T) {
-	last := func(window time.Duration) jobmachine.CatchUp { return jobmachine.CatchUp{Window: window} }
-	all := func(window time.Duration) jobmachine.CatchUp { return jobmachine.CatchUp{All: true, Window: window} }
-	for name, test := range map[string]struct {
-		catchUp jobmachine.CatchUp
-		want    string
-	}{
-		"the newest runs":           {last(time.Hour), "run 300s late; missed 240s (4 from 60s): nobody led"},
-		"the newest is too late":    {last(50 * time.Second), "missed 300s (5 from 60s): nobody led"},
-		"all run, the oldest first": {all(time.Hour), "run 60s late"},
-		"all in the window run":     {all(2 * time.Minute), "run 240s late; missed 180s (3 from 60s): nobody led"},
-		"all are too late":          {all(50 * time.Second), "missed 300s (5 from 60s): nobody led"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			j := minutely()
-			j.CatchUp = test.catchUp
-			lead(t, j, 0, stateOf(j, 0), func(e *jobmachine.Prepared) { e.Now = sec(359) }).at(359).work().want(test.want)
-		})
-	}
-}
-
 // All ticks of a minute run for a job of every second, although nobody could open them for five seconds.
 func TestNext_CatchUpAllRunsTicksThatAreALittleLate(t *testing.T) {
 	j := minutely()
@@ -204,45 +183,6 @@ func TestNext_ManyTicksAreMissedAtOnce(t *testing.T) {
 	if s := r.m.State(); len(r.reported) != 1 || !r.reported[0].From.Equal(sec(1)) || r.reported[0].Slot != tick(999_999) || s.Missed < 10_000 ||
 		s.Missed != r.reported[0].Ticks {
 		t.Errorf("reported %+v, %d missed", r.reported, s.Missed)
-	}
-}
-
-func TestNext_AJobWithoutFurtherTicksRests(t *testing.T) {
-	j := minutely()
-	j.Schedule = until{every(time.Minute), sec(60)}
-	r := lead(t, j, 60, stateOf(j, 0)).work().want("run 60s")
-	r.at(70).returns().work().want("ok 60s")
-	if wake, lazy := r.m.Wake(); !wake.IsZero() || lazy || !r.m.IsAtRest() {
-		t.Errorf("Wake is %v, lazy=%v", wake, lazy)
-	}
-}
-
-// The leader has not learned of a pause: the nodes refuse only writes that open a tick.
-func TestNext_OnlyWhatOpensATickIsRefusedByAPause(t *testing.T) {
-	j := minutely()
-	r := lead(t, j, 55, stateOf(j, 0)).work()
-	if r.send(jobmachine.Behind{}); r.due().Opens {
-		t.Error("a write without a run opens a tick")
-	}
-	r.stored()
-	r.send(jobmachine.Set{Trigger: setting(56, true)})
-	if r.at(57).due().Opens {
-		t.Error("a trigger opens a tick")
-	}
-	r.stored()
-	if r.returns().at(60); !r.due().Opens {
-		t.Error("a tick opens no tick")
-	}
-	r.failed()
-	r.send(jobmachine.Set{Pause: setting(59, true)})
-	if r.due().Opens {
-		t.Error("a paused job opens a tick")
-	}
-	j.AtLeastOnce = true
-	open := jobstore.Open{Slot: tick(0), ID: "x", Attempt: 1, Tries: 1}
-	r = lead(t, j, 30, stateOf(j, 0), func(e *jobmachine.Prepared) { e.Basis.State.Open = []jobstore.Open{open} })
-	if !r.due().Opens {
-		t.Error("a take-over opens no tick")
 	}
 }
 

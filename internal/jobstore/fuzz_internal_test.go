@@ -16,6 +16,12 @@ func FuzzReplies(f *testing.F) {
 		"00000001" + "1795593206000" + "0000000000000000000000" + "o02"
 	const setting = "0001700000000000a1b2c3,1,ann,pod"
 	f.Add(clock+"p5 v3", "1 0000000000000001 ------------ ", "0", entry+"since=1 mark=1", setting, setting)
+	for _, state := range []string{ // times that JSON cannot have
+		"mark=253402300800000", "notrun=253402300800000,x", "lost=-99999999999999999", "last=t253402300800000,ok,a",
+		"last=t253402300000000,ok,a,,0,x,900000000", "last=m1,ok,a,,0,x,0,0,,,2,253402300800000",
+	} {
+		f.Add(clock+"p5 v3", "1 0000000000000001 ------------ ", "0", entry+state, setting, setting)
+	}
 	f.Add(clock+"h5 v0 n0 o2", "", "job", entry+"last=t1,ok,a,1,1,b", "other", setting)
 	f.Add(clock+"w5 y l a p", setting, "", "", "", "")
 	f.Add(clock+"h5 c2", "", "job", "17", "other", "1e308")

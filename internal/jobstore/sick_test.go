@@ -1,7 +1,6 @@
 package jobstore_test
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 	"testing"
@@ -79,21 +78,6 @@ func TestHistory_NoneOfTheFarFuture(t *testing.T) {
 			t.Errorf("%v, %+v", err, records)
 		}
 	})
-}
-
-func TestState_TimesThatJSONCannotHaveAreRefused(t *testing.T) {
-	for _, text := range []string{
-		"mark=253402300800000", "notrun=253402300800000,x", "lost=-99999999999999999", "last=t253402300800000,ok,a",
-		"last=t253402300000000,ok,a,,0,x,900000000", "last=m1,ok,a,,0,x,0,0,,,2,253402300800000", "mark=253402300799999",
-	} {
-		s, err := jobstore.DecodeState(text)
-		if err != nil {
-			continue
-		}
-		if _, err := json.Marshal(s); err != nil {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
 }
 
 // A time of the future in a node's state is that node's error. Otherwise the other nodes would take over the state, and nothing
