@@ -49,6 +49,8 @@ func sparing(fault func(l Links, nodes ...int)) func(*testing.T, *World) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			w.Takes(t, "Acquire of a held lock", moment, func() { _, err = p.TryAcquire(t.Context(), name) })
+			want.Err(t, err, redlock.ErrHeld)
 			w.Takes(t, "Extend", moment, func() { err = lease.Extend(t.Context()) })
 			w.Takes(t, "Holder", moment, func() {
 				_, holderErr := p.Holder(t.Context(), name)
