@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
