@@ -26,7 +26,6 @@ func lasting(d time.Duration, ended chan<- error, opts ...redlockfx.GroupOption)
 func TestStop_ElectionsDrainAtTheSameTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *cluster) {
 		ended := make(chan error, 2)
-		two := redlockfx.For("two")
 		clients, _ := c.process(two)
 		app, _ := c.app(redlockfx.Config{Name: "x"}, redlockfx.Named("two"), clients,
 			redlockfx.Settings(func() redlockfx.Config { return redlockfx.Config{Name: "other"} }, two),
@@ -43,7 +42,7 @@ func TestStop_ElectionsDrainAtTheSameTime(t *testing.T) {
 
 // If the inequality in the package documentation holds, the drain is never cut short.
 func TestStop_GrantsTheDrainTimeoutWhereTheInequalityHolds(t *testing.T) {
-	for _, ttl := range []time.Duration{time.Second, 10 * time.Second, 30 * time.Second, time.Minute} {
+	for _, ttl := range []time.Duration{time.Second, time.Minute} {
 		t.Run(ttl.String(), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, c *cluster) {
 				const drain = 20 * time.Second
@@ -54,7 +53,7 @@ func TestStop_GrantsTheDrainTimeoutWhereTheInequalityHolds(t *testing.T) {
 					fx.Supply(redlockfx.Config{Name: "x", TTL: ttl, DrainTimeout: drain}),
 					lasting(drain-time.Millisecond, ended))
 				app.RequireStart()
-				time.Sleep(2 * ttl)
+				time.Sleep(ttl)
 				ctx, cancel := context.WithTimeout(t.Context(), drain+margin+4*node+time.Second)
 				defer cancel()
 				began := time.Now()

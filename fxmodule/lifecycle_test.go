@@ -8,18 +8,18 @@ import (
 	"time"
 
 	"go.uber.org/fx"
-	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/election"
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
-	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-func TestStart_WithRedisDownComesUpAsAFollower(t *testing.T) {
+// The application comes up as a follower, leads when Redis is back, and stops without it.
+func TestStart_AndStopDoNotWaitForRedis(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *cluster) {
 		k := &ticks{}
-		app, links := c.app(redlockfx.Config{Name: "x"},
+		log, lines := observed()
+		app, links := c.app(redlockfx.Config{Name: "x"}, log,
 			redlockfx.Job(func() scheduler.Job { return k.job("a") }))
 		links.Cut()
 		began := time.Now()
@@ -33,39 +33,15 @@ func TestStart_WithRedisDownComesUpAsAFollower(t *testing.T) {
 		if k.count() == 0 {
 			t.Error("never led")
 		}
+		links.Cut()
+		time.Sleep(time.Minute)
+		began = time.Now()
 		app.RequireStop()
-	})
-}
-
-func TestStart_WithNothingToDoSaysSoAndDoesNotCampaign(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *cluster) {
-		log, lines := observed()
-		app, _ := c.app(redlockfx.Config{Name: "x"}, log)
-		app.RequireStart()
-		time.Sleep(time.Second)
-		got := lines.All()
-		if len(got) != 2 || got[1].Message != "not campaigning while there is no callback" || got[1].LoggerName != "redlock" {
-			t.Errorf("logged %v", got)
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("the stop took %v", took)
 		}
-		if c.held() > 0 {
-			t.Error("campaigned")
-		}
-		app.RequireStop()
-	})
-}
-
-func TestStart_ForTheLockerAloneDoesNotCampaign(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *cluster) {
-		log, lines := observed()
-		var l *redlock.Locker
-		app, _ := c.app(redlockfx.Config{Name: "x"}, log, fx.Populate(&l))
-		app.RequireStart()
-		if err := l.Do(t.Context(), "y", func(context.Context, *redlock.Lease) error { return nil }); err != nil {
-			t.Error(err)
-		}
-		app.RequireStop()
-		if warned := lines.FilterLevelExact(zap.WarnLevel).All(); len(warned) != 0 || c.held() > 0 {
-			t.Errorf("warned %v, %d nodes have a lock", warned, c.held())
+		if lines.FilterMessageSnippet("may still have its locks").Len() != 1 {
+			t.Errorf("logged %v", lines.All())
 		}
 	})
 }
@@ -142,27 +118,6 @@ func TestStop_WorkThatDoesNotStopIsAbandoned(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestStop_WithRedisDownIsQuickAndNoFailure(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *cluster) {
-		k := &ticks{}
-		log, lines := observed()
-		app, links := c.app(redlockfx.Config{Name: "x"}, log,
-			redlockfx.Job(func() scheduler.Job { return k.job("a") }))
-		app.RequireStart()
-		time.Sleep(time.Second)
-		links.Cut()
-		time.Sleep(time.Minute)
-		began := time.Now()
-		app.RequireStop()
-		if took := time.Since(began); took > 2*time.Second {
-			t.Errorf("took %v", took)
-		}
-		if lines.FilterMessageSnippet("may still have its locks").Len() != 1 {
-			t.Errorf("logged %v", lines.All())
-		}
-	})
 }
 
 func TestStop_BeforeLeadingAndTwice(t *testing.T) {

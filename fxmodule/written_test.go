@@ -14,9 +14,21 @@ import (
 func TestEveryType_IsWrittenWithoutSecrets(t *testing.T) {
 	const hidden = "S3cretPassw0rd"
 	config := redlockfx.Config{Name: "x", Nodes: []string{"redis://locks:" + hidden + "@a:1"}}
+	// All parts of this split list look like addresses, but only some have credentials.
 	torn := config
 	torn.Nodes = strings.Split("redis://locks:"+hidden+",x:y@a:1", ",")
-	written.Without(t, hidden, map[string]any{"Config": config, "a split list": torn}, "fmt %w", "fmt %p")
+	// The first part of this one is no address, and the second looks like one.
+	noAddress := config
+	noAddress.Nodes = strings.Split("redis://locks:x,"+hidden+"@a:1,b:1", ",")
+	all := map[string]any{"Config": config, "a split list": torn, "a list with no address": noAddress}
+	written.Without(t, hidden, all, "fmt %w", "fmt %p")
+	for name, config := range all {
+		yaml, err := config.(redlockfx.Config).MarshalYAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		written.Without(t, hidden, map[string]any{name + " as YAML": yaml})
+	}
 	written.Without(t, hidden, map[string]any{
 		"error": torn.Validate(), "Supply": fx.Supply(config), "Settings": redlockfx.Settings(func() redlockfx.Config { return config }),
 		"Named": redlockfx.Named("x"), "GroupOption": redlockfx.For("x"),
