@@ -34,13 +34,13 @@ func TestStart_AndStopDoNotWaitForRedis(t *testing.T) {
 			t.Error("never led")
 		}
 		links.Cut()
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // its lease has ended, and no attempt since has reached a node
 		began = time.Now()
 		app.RequireStop()
 		if took := time.Since(began); took > 2*time.Second {
 			t.Errorf("the stop took %v", took)
 		}
-		if lines.FilterMessageSnippet("may still have its locks").Len() != 1 {
+		if lines.FilterMessageSnippet("may still have its locks").Len() != 0 {
 			t.Errorf("logged %v", lines.All())
 		}
 	})

@@ -6,25 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 )
 
-func TestMain(m *testing.M) {
-	if variable := os.Getenv(settingsVariable); variable != "" {
-		logging.Disable()
-		fmt.Fprintln(os.Stderr, beReplica(variable))
-		os.Exit(1)
-	}
-	testmain.Run(m)
-}
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 // queue is asynq on a real redis-server, with a client whose next answers can be lost.
 type queue struct {

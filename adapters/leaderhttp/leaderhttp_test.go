@@ -115,48 +115,6 @@ func TestProxy_RefusesALoop(t *testing.T) {
 	})
 }
 
-func TestRedirect_LeadsToTheLeader(t *testing.T) {
-	for value, location := range map[string]string{
-		"http://a:8080": "http://a:8080/x%2fy?z=1", "https://a/base/": "https://a/base/x%2fy?z=1", "http://a/": "http://a/x%2fy?z=1",
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			nodes := redlocktest.New(t, 3)
-			a := nodes.Replica(election.WithIdentity("a", value))
-			b := nodes.Replica(election.WithIdentity("b", ""))
-			a.Lead()
-			w := ask(leaderhttp.Redirect(b.Elector, anywhere)(answering("b")), "PUT", "/x%2fy?z=1", "")
-			if got := w.Header().Get("Location"); w.Code != http.StatusTemporaryRedirect || got != location {
-				t.Errorf("%d to %s, want %s", w.Code, got, location)
-			}
-		})
-	}
-}
-
-func TestRedirect_WithoutAURLToLeadTo(t *testing.T) {
-	for _, value := range []string{"", "10.0.0.1:8080", "file:///etc/passwd", "javascript:alert(1)", "http://", "::"} {
-		synctest.Test(t, func(t *testing.T) {
-			nodes := redlocktest.New(t, 3)
-			a := nodes.Replica(election.WithIdentity("a", value))
-			b := nodes.Replica(election.WithIdentity("b", "http://b"))
-			a.Lead()
-			w := ask(leaderhttp.Redirect(b.Elector, anywhere)(answering("b")), "GET", "/", "")
-			want(t, w, http.StatusServiceUnavailable, "no leader to answer")
-		})
-	}
-}
-
-// All candidates publish the address of a load balancer, httptest's example.com: the client would be redirected forever.
-func TestRedirect_RefusesToLeadWhereTheRequestCameTo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		nodes := redlocktest.New(t, 3)
-		a := nodes.Replica(election.WithIdentity("a", "http://example.com"))
-		b := nodes.Replica(election.WithIdentity("b", "http://example.com"))
-		a.Lead()
-		w := ask(leaderhttp.Redirect(b.Elector, anywhere)(answering("b")), "GET", "/", "")
-		want(t, w, http.StatusLoopDetected, "leads back here")
-	})
-}
-
 // The nodes are asked once a second, no matter how many requests there are.
 func TestMiddleware_AsksTheNodesOnceASecond(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {

@@ -7,17 +7,13 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
 	"github.com/redlockfx/redlockfx/adapters/slogcore"
-	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
-	"github.com/redlockfx/redlockfx/internal/testkit/want"
-	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
 func TestMain(m *testing.M) { testmain.Run(m) }
@@ -83,17 +79,4 @@ func TestCore_HandsOverWholeRecords(t *testing.T) {
 	if n := strings.Count(b.String(), `"k":"v"`); n != 3 {
 		t.Errorf("%d of 3 lines: %s", n, &b)
 	}
-}
-
-func TestCore_LogsAnElection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var b bytes.Buffer
-		nodes := redlocktest.New(t, 3)
-		r := nodes.Replica(election.WithLogger(zap.New(slogcore.New(slog.NewTextHandler(&b, nil)))))
-		r.Lead()
-		if err := r.Stop(); err != nil {
-			t.Fatal(err)
-		}
-		want.Parts(t, "the log", b.String(), `msg="this replica leads"`, `msg="handed leadership over"`, "election=test", "candidate=replica-1")
-	})
 }
