@@ -5,12 +5,10 @@ import (
 	"testing"
 )
 
-func TestHistory_TellsWhoChangedWhat(t *testing.T) {
+func TestHistory_TellsWhoChangedWhatAndWhy(t *testing.T) {
 	c := ready(t, servers(t))
 	do := on(c)
-	leader, _ := service(t, c, "pod-1")
-	until(t, "it leads", leader.IsLeader)
-	until(t, "the nodes know the job", func() bool { return strings.Contains(do("jobs").out, "nightly report") })
+	led(t, c)
 	if all := decode[past](t, do("history", "nightly report", "-o", "json")); all.Changes == nil || len(all.Changes) > 0 {
 		t.Errorf("changes before there were any: %+v", all)
 	}
@@ -18,6 +16,7 @@ func TestHistory_TellsWhoChangedWhat(t *testing.T) {
 	do("resume", "nightly report", "--as", "ann (ticket 7)").want(t, 0, "is resumed", "")
 	do("trigger", "nightly report", "--as", "bo").want(t, 0, "is triggered", "")
 	do("pause", "nightly report", "--as", "a\x1bb").want(t, misused, "", `who "a\x1bb" must not contain`)
+	do("pause", "nightly report", "--reason", "a\x1bb").want(t, misused, "", "reason")
 
 	all := decode[past](t, do("history", "nightly report", "-o", "json"))
 	want := []change{{What: "trigger", By: "bo"}, {What: "resume", By: "ann (ticket 7)"}, {What: "pause", By: osUser()}}
@@ -28,6 +27,13 @@ func TestHistory_TellsWhoChangedWhat(t *testing.T) {
 		if got.What != want[i].What || got.By != want[i].By || got.From != identity() || got.At.IsZero() {
 			t.Errorf("change %d is %+v", i, got)
 		}
+	}
+	do("pause", "nightly report", "--as", "ann", "--reason", "moving the ledger").want(t, 0, "is paused", "")
+	do("jobs").want(t, 0, "paused by ann: moving the ledger", "")
+	do("history", "nightly report").want(t, 0, "pause    ann             moving the ledger  redlockctl by ", "")
+	list := decode[[]job](t, do("jobs", "-o", "json"))
+	if p := list[1].Pause; p == nil || p.By != "ann" || p.Reason != "moving the ledger" {
+		t.Errorf("%+v", p)
 	}
 	if !strings.HasPrefix(osUser(), "os user ") {
 		t.Errorf("%q is not marked as a claim", osUser())

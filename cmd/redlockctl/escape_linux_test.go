@@ -60,8 +60,8 @@ func beHider(way string) {
 func TestRun_ProcessesThatHideAreKilledWhenTheLockIsLost(t *testing.T) {
 	for _, way := range []string{undumpable, renamed} {
 		t.Run(way, func(t *testing.T) {
-			c := ready(t, servers(t))
-			p, out := prepared(t, c, "run", "--name", "x", "--", "env", asHider+"="+way, copied(t, "hider", 0o755))
+			c := shared(t)
+			p, out := prepared(t, c, "run", "--name", t.Name(), "--", "env", asHider+"="+way, copied(t, "hider", 0o755))
 			if os.Getuid() == 0 { // nothing is hidden from root
 				p.Path = copied(t, "redlockctl", 0o755)
 				p.Dir = filepath.Dir(p.Path)
@@ -82,7 +82,7 @@ func TestRun_ProcessesThatHideAreKilledWhenTheLockIsLost(t *testing.T) {
 			if !alive(t, file) {
 				t.Fatal("they are gone, the test shows nothing")
 			}
-			forget(t, c)
+			lose(t, c)
 			wantNothingLeft(t, p, out, lostLease, "was killed", file)
 		})
 	}
@@ -112,7 +112,7 @@ for (my $i = 0; !-e "$0.end"; $i++) {
 func TestRun_ProcessesThatForkWithoutEndAreKilledOrNamedWhenTheLockIsLost(t *testing.T) {
 	for name, text := range forkers {
 		t.Run(name, func(t *testing.T) {
-			c := ready(t, servers(t))
+			c := shared(t)
 			script := filepath.Join(t.TempDir(), "forker")
 			if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 				t.Fatal(err)
@@ -123,9 +123,9 @@ func TestRun_ProcessesThatForkWithoutEndAreKilledOrNamedWhenTheLockIsLost(t *tes
 				}
 				until(t, "all have ended", func() bool { return !anyRuns(t, script) })
 			})
-			p, out := process(t, c, "run", "--name", "x", "--", "sh", "-c", `trap '' TERM; "$0" 0 & sleep 60`, script)
+			p, out := process(t, c, "run", "--name", t.Name(), "--", "sh", "-c", `trap '' TERM; "$0" 0 & sleep 60`, script)
 			until(t, "they fork", func() bool { return strings.Contains(out.String(), "forking") })
-			forget(t, c)
+			lose(t, c)
 			lost := time.Now()
 			_ = p.Wait() // the exit code is checked below
 			if took := time.Since(lost); took > ttl+4*killTimeout {

@@ -61,9 +61,9 @@ func killByName(t *testing.T, name string) (n int) {
 
 // People end a program by its name. That must not kill the watchdog, which has to kill the processes of the command.
 func TestRun_NothingIsLeftWhenItIsKilledByItsName(t *testing.T) {
-	c := ready(t, servers(t))
+	c := shared(t)
 	pids, name := pidFile(t), fmt.Sprintf("rctl%d", os.Getpid())
-	p, _ := prepared(t, c, "run", "--name", "x", "--", "sh", "-c",
+	p, _ := prepared(t, c, "run", "--name", t.Name(), "--", "sh", "-c",
 		fmt.Sprintf(`sh -c 'echo $$ >> %[1]s; while :; do sleep 0.05; done' & echo $$ >> %[1]s; wait`, pids))
 	p.Path = copied(t, name, 0o755)
 	p.Args[0] = p.Path
@@ -100,7 +100,7 @@ func otherUsers(t *testing.T, c *redisproc.Cluster, starter ...string) (p *exec.
 	if os.Getuid() != 0 {
 		t.Skip("a command of another user needs a set-uid program of root")
 	}
-	args := append([]string{"run", "--name", "x", "--", "env", asOtherUser + "=1"}, starter...)
+	args := append([]string{"run", "--name", t.Name(), "--", "env", asOtherUser + "=1"}, starter...)
 	p, out = prepared(t, c, append(args, copied(t, "sudo", 0o755|os.ModeSetuid))...)
 	p.Path = copied(t, "redlockctl", 0o755)
 	p.Dir = filepath.Dir(p.Path)
@@ -114,9 +114,14 @@ func otherUsers(t *testing.T, c *redisproc.Cluster, starter ...string) (p *exec.
 	return p, out, command
 }
 
-// wantNotKilled fails the test unless redlockctl ends soon and says that the command could not be killed.
-func wantNotKilled(t *testing.T, p *exec.Cmd, out *output, command int) {
-	t.Helper()
+func TestRun_WarnsOfACommandOfAnotherUserAndSaysThatItIsNotKilledWhenTheLockIsLost(t *testing.T) {
+	c := shared(t)
+	p, out, command := otherUsers(t, c)
+	const warns = "the command runs as another user"
+	until(t, "it warns", func() bool { return strings.Contains(out.String(), warns+": no signal") })
+	signalTo(t, p.Process.Pid, syscall.SIGTERM)
+	until(t, "it says that the signal is not passed on", func() bool { return strings.Count(out.String(), warns) == 2 })
+	lose(t, c)
 	timer := time.AfterFunc(20*time.Second, func() { _ = p.Process.Kill() }) // redlockctl waits for the command
 	_ = p.Wait()                                                             // the exit code is checked below
 	timer.Stop()
@@ -129,36 +134,9 @@ func wantNotKilled(t *testing.T, p *exec.Cmd, out *output, command int) {
 	}
 }
 
-func TestRun_SaysThatACommandOfAnotherUserIsNotKilledWhenTheLockIsLost(t *testing.T) {
-	c := ready(t, servers(t))
-	p, out, command := otherUsers(t, c)
-	forget(t, c)
-	wantNotKilled(t, p, out, command)
-}
-
-func TestRun_SaysThatACommandOfAnotherUserIsNotKilledWhenNodesAreDown(t *testing.T) {
-	c := ready(t, servers(t))
-	p, out, command := otherUsers(t, c)
-	for i := range 2 {
-		if err := c.Node(i).Kill(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	wantNotKilled(t, p, out, command)
-}
-
-func TestRun_WarnsEarlyOfACommandOfAnotherUser(t *testing.T) {
-	p, out, _ := otherUsers(t, ready(t, servers(t)))
-	until(t, "it warns", func() bool { return strings.Contains(out.String(), "the command runs as another user: no signal") })
-	signalTo(t, p.Process.Pid, syscall.SIGTERM)
-	until(t, "it says that the signal is not passed on", func() bool {
-		return strings.Count(out.String(), "the command runs as another user") == 2
-	})
-}
-
 // redlockctl is killed, and its watchdog cannot kill the command: it says so.
 func TestWatchdog_SaysThatACommandOfAnotherUserIsNotKilled(t *testing.T) {
-	p, out, command := otherUsers(t, ready(t, servers(t)))
+	p, out, command := otherUsers(t, shared(t))
 	signalTo(t, p.Process.Pid, syscall.SIGKILL)
 	until(t, "the watchdog says so", func() bool { return strings.Contains(out.String(), "could NOT be killed") })
 	if err := syscall.Kill(command, 0); err != nil {

@@ -125,9 +125,7 @@ func TestLook_WithAWrongPassword(t *testing.T) {
 func TestLook_ChangesNothingOnTheNodes(t *testing.T) {
 	c := ready(t, servers(t))
 	do := on(c)
-	leader, stop := service(t, c, "pod-1")
-	until(t, "it leads", leader.IsLeader)
-	until(t, "the nodes know the jobs", func() bool { return strings.Contains(do("jobs").out, "good") })
+	_, stop := led(t, c)
 	stop()
 	wrongly := func(args ...string) {
 		for _, nodes := range []string{strings.Join(c.Addrs(), ","), c.Addrs()[0]} {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"regexp"
 	"strconv"
@@ -9,14 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
-// recipe follows docs/operations.md for a forged record of a lock, node by node.
-func recipe(t *testing.T, c *redisproc.Cluster, lock string) {
+// recipe follows docs/operations.md for forged records of locks, node by node.
+func recipe(t *testing.T, c *redisproc.Cluster, locks ...string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
@@ -29,8 +26,10 @@ func recipe(t *testing.T, c *redisproc.Cluster, lock string) {
 	do := on(c)
 	for i, addr := range c.Addrs() {
 		do("guard", "--reset", "--node", addr, "--yes").want(t, 0, addr, "")
-		if n, err := node(t, c, i).Do(t.Context(), found[1], found[2], found[3]+lock).Int(); err != nil || n != 1 {
-			t.Fatalf("%d fields deleted, %v", n, err)
+		for _, lock := range locks {
+			if n, err := node(t, c, i).Do(t.Context(), found[1], found[2], found[3]+lock).Int(); err != nil || n != 1 {
+				t.Fatalf("%d fields deleted, %v", n, err)
+			}
 		}
 		until(t, "the node has a new guard, which is over", func() bool {
 			_ = do("run", "--name", "another", "--", "true") // the first call starts the new guard
@@ -51,7 +50,8 @@ func token(t *testing.T, do func(...string) result, lock string) uint64 {
 	return n
 }
 
-func TestRecovery_FromAForgedFencingNumber(t *testing.T) {
+// One lock has a forged fencing number, and another a holder for ten years.
+func TestRecovery_FromForgedRecords(t *testing.T) {
 	c := ready(t, servers(t))
 	do := on(c)
 	before := token(t, do, "x")
@@ -62,96 +62,14 @@ func TestRecovery_FromAForgedFencingNumber(t *testing.T) {
 	}
 	for i := range 3 {
 		records.Default.SetNumber(t, "x", forged, node(t, c, i))
+		records.Default.Put(t, "y", records.SomebodyElse, 10*365*24*time.Hour, node(t, c, i))
 	}
 	do("run", "--name", "x", "--", "true").want(t, noLease, "", "is more than a day ahead of the clock")
-	recipe(t, c, "x")
+	do("lock", "y").want(t, 0, "someone else", "")
+	do("run", "--name", "y", "--", "true").want(t, noLease, "", "held")
+	recipe(t, c, "x", "y")
 	if after := token(t, do, "x"); after <= before || after >= forged {
 		t.Errorf("token %d after %d", after, before)
 	}
-}
-
-func TestRecovery_FromAHolderForYears(t *testing.T) {
-	c := ready(t, servers(t))
-	do := on(c)
-	for i := range 3 {
-		records.Default.Put(t, "x", records.SomebodyElse, 10*365*24*time.Hour, node(t, c, i))
-	}
-	do("lock", "x").want(t, 0, "someone else", "")
-	do("run", "--name", "x", "--", "true").want(t, noLease, "", "held")
-	recipe(t, c, "x")
-	token(t, do, "x")
-}
-
-func TestRecovery_FromAForgedTerm(t *testing.T) {
-	c := ready(t, servers(t))
-	leader, stop := service(t, c, "pod-1")
-	until(t, "it leads", leader.IsLeader)
-	term, _ := leader.Term()
-	stop()
-	const forged = 1 << 53
-	for i := range 3 {
-		records.Default.SetNumber(t, "election:billing", forged, node(t, c, i))
-	}
-	on(c)("run", "--name", "election:billing", "--", "true").want(t, noLease, "", "is more than a day ahead of the clock")
-	next, _ := service(t, c, "pod-2")
-	recipe(t, c, "election:billing")
-	until(t, "it leads", next.IsLeader)
-	if next, ok := next.Term(); !ok || next.Token() <= term.Token() || next.Token() >= forged {
-		t.Errorf("term %v after %v", next, term)
-	}
-}
-
-// The settings of a job on a node have a date in the year 2255.
-func TestRecovery_FromAForgedPause(t *testing.T) {
-	c := ready(t, servers(t))
-	do := on(c)
-	leader, _ := service(t, c, "pod-1")
-	until(t, "it leads", leader.IsLeader)
-	until(t, "the nodes know the job", func() bool { return strings.Contains(do("jobs").out, "nightly report") })
-	do("pause", "nightly report").want(t, 0, "is paused", "")
-	paused := func() bool { return decode[[]job](t, do("jobs", "-o", "json"))[1].Paused }
-	for i := range 2 { // a majority
-		forgeDate(t, node(t, c, i), "{redlock}:settings:billing", "p:nightly report", 0)
-	}
-	do("resume", "nightly report").want(t, 0, "is resumed", "")
-	if paused() {
-		t.Error("it is still paused")
-	}
-	do("trigger", "nightly report").want(t, 0, "is triggered", "")
-	until(t, "it has run", func() bool { return strings.Contains(do("history", "nightly report").out, "triggered") })
-}
-
-// A node whose header of the jobs has a ballot of the year 2255 corrects itself.
-func TestRecovery_FromAForgedBallot(t *testing.T) {
-	c := ready(t, servers(t))
-	do := on(c)
-	leader, _ := service(t, c, "pod-1")
-	until(t, "it leads", leader.IsLeader)
-	until(t, "the nodes know the job", func() bool { return strings.Contains(do("jobs").out, "nightly report") })
-	for i := range 3 {
-		forgeDate(t, node(t, c, i), "{redlock}:jobs:billing", "", 32)
-	}
-	ticks := func() int { return len(decode[past](t, do("history", "good", "-o", "json")).Ticks) }
-	before := ticks()
-	until(t, "ticks run again", func() bool { return ticks() > before+2 && ran(t, do) })
-}
-
-// ran reports whether the newest tick of the job has run.
-func ran(t *testing.T, do func(...string) result) bool {
-	t.Helper()
-	all := decode[past](t, do("history", "good", "-o", "json")).Ticks
-	return len(all) > 0 && all[0].State == "ok"
-}
-
-// forgeDate overwrites the 16 digits of an instant at a position in a field.
-func forgeDate(t *testing.T, client *redis.Client, key, field string, place int) {
-	t.Helper()
-	text, err := client.HGet(t.Context(), key, field).Result()
-	if err != nil || len(text) < place+16 {
-		t.Fatalf("%q: %v", text, err)
-	}
-	text = text[:place] + fmt.Sprintf("%016d", 9_000_000_000_000_000) + text[place+16:]
-	if err := client.HSet(t.Context(), key, field, text).Err(); err != nil {
-		t.Fatal(err)
-	}
+	token(t, do, "y")
 }

@@ -10,40 +10,38 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
 // unhurried returns arguments of run for tests that must not lose the lock. On a busy machine a lease of 2 s may
 // expire, and one attempt may find no quorum.
-func unhurried(command ...string) []string {
-	return append([]string{"run", "--name", "x", "--ttl", "10s", "--wait", "1m", "--"}, command...)
+func unhurried(t *testing.T, command ...string) []string {
+	return append([]string{"run", "--name", t.Name(), "--ttl", "10s", "--wait", "1m", "--"}, command...)
 }
 
 func TestRun_ExitsAsTheCommandDoes(t *testing.T) {
-	c := servers(t)
-	sh := func(script string) result { return on(c)(unhurried("sh", "-c", script)...) }
+	c := shared(t)
+	sh := func(script string) result { return on(c)(unhurried(t, "sh", "-c", script)...) }
 	sh("exit 0").want(t, 0, "", "")
 	sh("exit 42").want(t, 42, "", "")
 	sh("kill -9 $$").want(t, 128+9, "", "")
 	first, second := sh("echo $REDLOCK_TOKEN $REDLOCK_NAME"), sh("echo $REDLOCK_TOKEN")
 	a, errA := strconv.ParseUint(strings.Fields(first.out)[0], 10, 64)
 	b, errB := strconv.ParseUint(strings.TrimSpace(second.out), 10, 64)
-	if errA != nil || errB != nil || b <= a || !strings.HasSuffix(first.out, " x\n") {
+	if errA != nil || errB != nil || b <= a || !strings.HasSuffix(first.out, " "+t.Name()+"\n") {
 		t.Errorf("tokens %q and %q", first.out, second.out)
 	}
 }
 
 func TestRun_ExtendsTheLease(t *testing.T) {
-	c := servers(t)
-	p, out := prepared(t, c, unhurried("sh", "-c", "echo up; read end; echo done")...)
+	c := shared(t)
+	p, out := prepared(t, c, unhurried(t, "sh", "-c", "echo up; read end; echo done")...)
 	in, err := p.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	start(t, p)
 	until(t, "it is up", func() bool { return strings.Contains(out.String(), "up") })
-	free := freeAt(t, c, "x")
+	free := freeAt(t, c, t.Name())
 	until(t, "the lease it began with is over", func() bool { return time.Now().After(free) })
 	if err := in.Close(); err != nil {
 		t.Fatal(err)
@@ -54,17 +52,17 @@ func TestRun_ExtendsTheLease(t *testing.T) {
 }
 
 func TestRun_OneAtATime(t *testing.T) {
-	c := servers(t)
-	holder, out := process(t, c, unhurried("sh", "-c", "echo up; sleep 1000")...)
+	c := shared(t)
+	holder, out := process(t, c, unhurried(t, "sh", "-c", "echo up; sleep 1000")...)
 	until(t, "it is up", func() bool { return strings.Contains(out.String(), "up") })
 	for _, wait := range []string{"0", "300ms"} {
 		until(t, "it is told that the lock is held", func() bool { // on a busy machine too few nodes may answer in time
-			r := on(c)("run", "--name", "x", "--wait", wait, "--", "echo", "beside it")
+			r := on(c)("run", "--name", t.Name(), "--wait", wait, "--", "echo", "beside it")
 			r.want(t, noLease, "", "redlockctl: ")
 			return t.Failed() || r.out != "" || strings.Contains(r.err, "held")
 		})
 	}
-	waiter, mine := process(t, c, unhurried("echo", "mine")...)
+	waiter, mine := process(t, c, unhurried(t, "echo", "mine")...)
 	if err := holder.Process.Signal(syscall.SIGTERM); err != nil { // passed on to sh and sleep
 		t.Fatal(err)
 	}
@@ -77,7 +75,7 @@ func TestRun_OneAtATime(t *testing.T) {
 }
 
 func TestRun_PassesSignalsOn(t *testing.T) {
-	p, out := process(t, servers(t), unhurried("sh", "-c",
+	p, out := process(t, shared(t), unhurried(t, "sh", "-c",
 		`trap 'echo usr1' USR1; trap 'echo term; exit 7' TERM; echo up; while :; do sleep 0.05; done`)...)
 	until(t, "it is up", func() bool { return strings.Contains(out.String(), "up") })
 	for _, s := range []syscall.Signal{syscall.SIGUSR1, syscall.SIGTERM} {
@@ -169,52 +167,10 @@ func TestRun_StopsTheCommandBeforeTheLeaseEnds(t *testing.T) {
 
 // When the command ends, the lock is released, so processes that it has left running would run without the lock.
 func TestRun_NothingIsLeftWhenTheCommandHasEnded(t *testing.T) {
-	c := ready(t, servers(t))
+	c := shared(t)
 	pids := pidFile(t)
 	// If sleep kept the output open, redlockctl would wait for it, and only the end of the lease would kill it.
 	script := fmt.Sprintf(`sleep 1000 >/dev/null 2>&1 & echo $! > %s; exit 7`, pids)
-	on(c)("run", "--name", "x", "--", "sh", "-c", script).want(t, 7, "", "")
+	on(c)("run", "--name", t.Name(), "--", "sh", "-c", script).want(t, 7, "", "")
 	until(t, "what it has left is gone", func() bool { return !alive(t, pids) })
-}
-
-func TestRun_NothingIsLeftWhenItIsKilled(t *testing.T) {
-	c := ready(t, servers(t))
-	pids := pidFile(t)
-	p, _ := process(t, c, "run", "--name", "x", "--", "sh", "-c",
-		fmt.Sprintf(`trap '' TERM HUP INT; sh -c 'echo $$ >> %[1]s; while :; do sleep 0.05; done' & echo $$ >> %[1]s; wait`, pids))
-	until(t, "both are at work", func() bool {
-		text, _ := os.ReadFile(pids) // not there yet
-		return len(strings.Fields(string(text))) == 2
-	})
-	if err := p.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = p.Wait()
-	until(t, "both are gone", func() bool { return !alive(t, pids) })
-	// The lease expires by itself.
-	on(c)("run", "--name", "x", "--wait", "10s", "--", "echo", "next").want(t, 0, "next", "")
-}
-
-// If another process holds the lock before the command has ended, the command is killed at once.
-func TestRun_KillsTheCommandOfALockThatIsLost(t *testing.T) {
-	c := ready(t, servers(t))
-	p, out := process(t, c, "run", "--name", "x", "--", "sh", "-c", "trap '' TERM; echo up; while :; do sleep 0.05; done")
-	until(t, "it is up", func() bool { return strings.Contains(out.String(), "up") })
-	forget(t, c)
-	if err := p.Wait(); p.ProcessState.ExitCode() != lostLease || !strings.Contains(out.String(), "lost") {
-		t.Errorf("it ended with %v: %s", err, out)
-	}
-}
-
-// forget restarts all nodes without their data.
-func forget(t *testing.T, c *redisproc.Cluster) {
-	t.Helper()
-	for i := range c.Addrs() {
-		if err := c.Node(i).Kill(); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Node(i).Restart(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
 }

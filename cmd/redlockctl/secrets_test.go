@@ -36,27 +36,13 @@ func TestErrors_NeverShowAPasswordInAnyPlace(t *testing.T) {
 	})
 }
 
-func TestErrors_HideANodesURLInTheWrongPlace(t *testing.T) {
-	for _, url := range []string{"redis://locks:" + password + "@r1:6379", "locks:" + password + "@r1:6379", "rediss://:" + password} {
-		for _, args := range [][]string{
-			{url}, {"--colour=" + url}, {"nodes", url}, {"nodes", "--ttl", url}, {"nodes", "-n", "a:1", "--timeout=" + url},
-			{"nodes", "--nodes-file", url}, {"nodes", "--nodes", url}, {"nodes", "-n", "a:1", "-o", url},
-			{"nodes", "-n", "a:1", "--prefix", url}, {"nodes", "-n", "rediss://a:1", "--tls-ca", url},
-			{"next", url}, {"next", "@daily", "--from", url}, {"history", "x", "y", url},
-		} {
-			r := call(args...)
-			if strings.Contains(r.out+r.err, password) || r.code != misused {
-				t.Errorf("%v: %+v", args, r)
-			}
-		}
-	}
-}
-
 // A password with a space makes an argument of two words, and a command may report an error about either.
 func TestErrors_NeverRepeatAnArgumentThatMayBeAnAddress(t *testing.T) {
+	t.Parallel()
 	const node = "127.0.0.1:1"
 	on := func(args ...string) []string { return append([]string{"-n", node, "--timeout", "1s"}, args...) }
 	for _, url := range []string{
+		"redis://locks:" + password + "@r1:6379", "rediss://:" + password,
 		"redis://:my " + password + "@r1:6379", "locks:" + password + "@r1:6379", "my " + password + "@r1:6379",
 		"redis://:my \"" + password + "@r1:6379", "redis://my " + password, "a=redis://:x=my " + password + "@r1",
 		"redis://:my\n" + password + "@r1:6379", "redis://:my,0 " + password + "@r1:6379",
@@ -202,14 +188,14 @@ func TestNodes_AreRefusedWhereTheyAreUnclearOrPublic(t *testing.T) {
 }
 
 func TestRun_KeepsTheNodesFromTheCommandAndTheWatchdog(t *testing.T) {
-	c := ready(t, servers(t))
+	c := shared(t)
 	var list strings.Builder
 	for _, addr := range c.Addrs() {
 		fmt.Fprintf(&list, "redis://default:%s@%s\n", password, addr)
 	}
 	file := nodesFile(t, 0o600, list.String())
 	for _, keep := range []bool{false, true} {
-		args := []string{"run", "--name", "x"}
+		args := []string{"run", "--name", t.Name()}
 		if keep {
 			args = append(args, "--keep-env")
 		}

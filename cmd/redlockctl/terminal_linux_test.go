@@ -37,7 +37,7 @@ func terminal(t *testing.T) *os.File {
 // The command's group is not the terminal's: reading would stop the command, and redlockctl would extend the lease
 // forever.
 func TestRun_TheCommandDoesNotReadFromATerminal(t *testing.T) {
-	p, out := prepared(t, ready(t, servers(t)), "run", "--name", "x", "--", "sh", "-c", "cat; echo read")
+	p, out := prepared(t, shared(t), "run", "--name", t.Name(), "--", "sh", "-c", "cat; echo read")
 	p.Stdin = terminal(t)
 	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	start(t, p)

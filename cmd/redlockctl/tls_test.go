@@ -9,23 +9,28 @@ import (
 )
 
 func TestTLS_IsSpokenAsTheFilesSay(t *testing.T) {
-	for name, files := range map[string]func(cert, key string) []string{
-		"": func(cert, key string) []string {
+	for name, files := range map[string]func(t *testing.T, cert, key string) []string{
+		"flags": func(_ *testing.T, cert, key string) []string {
 			return []string{"--tls-ca", cert, "--tls-cert", cert, "--tls-key", key}
 		},
-		"no client certificate": func(cert, _ string) []string { return []string{"--tls-ca", cert} },
-		"an unknown CA":         func(cert, key string) []string { return []string{"--tls-cert", cert, "--tls-key", key} },
-		"nothing":               func(string, string) []string { return nil },
+		"variables": func(t *testing.T, cert, key string) []string {
+			t.Setenv(tlsCAVariable, cert)
+			t.Setenv(tlsCertVariable, cert)
+			t.Setenv(tlsKeyVariable, key)
+			return nil
+		},
+		"no client certificate": func(_ *testing.T, cert, _ string) []string { return []string{"--tls-ca", cert} },
+		"an unknown CA":         func(_ *testing.T, cert, key string) []string { return []string{"--tls-cert", cert, "--tls-key", key} },
 	} {
 		for _, command := range []string{"nodes", "guard"} { // one uses a Locker, the other does not
 			t.Run(command+" "+name, func(t *testing.T) {
 				node := tlsnode.Start(t)
 				cert, key := node.Files(t)
-				// The node answers no command; only the connection matters.
-				call(append([]string{command, "-n", "rediss://" + node.Addr, "--ttl", "1m", "--timeout", "1s"}, files(cert, key)...)...)
+				args := append([]string{command, "-n", "rediss://" + node.Addr, "--ttl", "1m", "--timeout", "1s"}, files(t, cert, key)...)
+				call(args...) // the node answers no command; only the connection matters
 				select {
 				case got := <-node.Attempts:
-					if (got.Err == nil) != (name == "") {
+					if (got.Err == nil) != (name == "flags" || name == "variables") {
 						t.Errorf("got %+v", got)
 					}
 				case <-time.After(10 * time.Second):
@@ -33,23 +38,6 @@ func TestTLS_IsSpokenAsTheFilesSay(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-func TestTLS_TakesTheVariables(t *testing.T) {
-	node := tlsnode.Start(t)
-	cert, key := node.Files(t)
-	t.Setenv(tlsCAVariable, cert)
-	t.Setenv(tlsCertVariable, cert)
-	t.Setenv(tlsKeyVariable, key)
-	call("nodes", "-n", "rediss://"+node.Addr, "--ttl", "1m", "--timeout", "1s")
-	select {
-	case got := <-node.Attempts:
-		if got.Err != nil {
-			t.Error(got.Err)
-		}
-	case <-time.After(10 * time.Second):
-		t.Error("no connection")
 	}
 }
 

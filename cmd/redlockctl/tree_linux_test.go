@@ -15,8 +15,8 @@ import (
 
 // daemon returns a command that leaves a process in its own session, without a parent and without the command's
 // environment, and then continues.
-func daemon(pids, more string) []string {
-	return []string{"run", "--name", "x", "--", "sh", "-c", fmt.Sprintf(
+func daemon(t *testing.T, pids, more string) []string {
+	return []string{"run", "--name", t.Name(), "--", "sh", "-c", fmt.Sprintf(
 		`env -i "PATH=$PATH" setsid sh -c 'sh -c "echo \$\$ >> %[1]s; while :; do sleep 0.05; done" &' <&- >&- 2>&- & wait
 		while [ ! -s %[1]s ]; do sleep 0.01; done; %[2]s`, pids, more)}
 }
@@ -37,9 +37,9 @@ func wantNothingLeft(t *testing.T, p *exec.Cmd, out *output, code int, says, pid
 }
 
 func TestRun_ADaemonEndsWithTheCommand(t *testing.T) {
-	c := ready(t, servers(t))
+	c := shared(t)
 	pids := pidFile(t)
-	on(c)(daemon(pids, "exit 3")...).want(t, 3, "", "")
+	on(c)(daemon(t, pids, "exit 3")...).want(t, 3, "", "")
 	if text, err := os.ReadFile(pids); err != nil || len(text) == 0 {
 		t.Fatalf("there was no daemon: %v", err)
 	}
@@ -49,29 +49,31 @@ func TestRun_ADaemonEndsWithTheCommand(t *testing.T) {
 }
 
 func TestRun_ADaemonIsKilledWhenTheLockIsLost(t *testing.T) {
-	c := ready(t, servers(t))
+	c := shared(t)
 	pids := pidFile(t)
-	p, out := process(t, c, daemon(pids, "exec sleep 20")...)
+	p, out := process(t, c, daemon(t, pids, "exec sleep 20")...)
 	until(t, "the daemon is at work", atWork(t, pids))
-	forget(t, c)
+	lose(t, c)
 	wantNothingLeft(t, p, out, lostLease, "was killed", pids)
 }
 
 func TestRun_ADaemonIsKilledWhenRedlockctlIs(t *testing.T) {
-	c := ready(t, servers(t))
+	c := shared(t)
 	pids := pidFile(t)
-	p, _ := process(t, c, daemon(pids, "exec sleep 20")...)
+	p, _ := process(t, c, daemon(t, pids, "exec sleep 20")...)
 	until(t, "the daemon is at work", atWork(t, pids))
 	signalTo(t, p.Process.Pid, syscall.SIGKILL)
 	_ = p.Wait()
 	until(t, "the daemon is gone", func() bool { return !alive(t, pids) })
+	// The lease expires by itself.
+	on(c)("run", "--name", t.Name(), "--wait", "10s", "--", "echo", "next").want(t, 0, "next", "")
 }
 
 // redlockctl adopts the orphans of a watchdog that was killed.
 func TestRun_ADaemonIsKilledWhenTheWatchdogIs(t *testing.T) {
-	c := ready(t, servers(t))
+	c := shared(t)
 	pids := pidFile(t)
-	p, out := process(t, c, daemon(pids, "exec sleep 20")...)
+	p, out := process(t, c, daemon(t, pids, "exec sleep 20")...)
 	until(t, "the daemon is at work", atWork(t, pids))
 	signalTo(t, watchdogOf(t, p.Process.Pid), syscall.SIGKILL)
 	wantNothingLeft(t, p, out, failed, "the watchdog has ended", pids)
@@ -82,23 +84,23 @@ func TestRun_NothingOfSuIsLeftWhenTheLockIsLost(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("su asks for a password")
 	}
-	c := ready(t, servers(t))
+	c := shared(t)
 	pids := pidFile(t)
 	if err := errors.Join(os.Chmod(filepath.Dir(filepath.Dir(pids)), 0o777), os.Chmod(filepath.Dir(pids), 0o777)); err != nil {
 		t.Fatal(err)
 	}
-	p, out := process(t, c, "run", "--name", "x", "--", "su", "-", "nobody", "-s", "/bin/sh", "-c",
+	p, out := process(t, c, "run", "--name", t.Name(), "--", "su", "-", "nobody", "-s", "/bin/sh", "-c",
 		fmt.Sprintf(`trap '' TERM HUP; echo $$ >> %[1]s; setsid sh -c 'echo $$ >> %[1]s; exec sleep 60' & sleep 60`, pids))
 	until(t, "both are at work", func() bool { text, _ := os.ReadFile(pids); return strings.Count(string(text), "\n") == 2 })
-	forget(t, c)
+	lose(t, c)
 	wantNothingLeft(t, p, out, lostLease, "was killed", pids)
 }
 
 // An unrelated process may have anything in its environment, even everything that the command has.
 func TestRun_KillsNoProcessThatHasTheCommandsEnvironment(t *testing.T) {
-	c := ready(t, servers(t))
+	c := shared(t)
 	dir := t.TempDir()
-	p, _ := process(t, c, "run", "--name", "x", "--", "sh", "-c",
+	p, _ := process(t, c, "run", "--name", t.Name(), "--", "sh", "-c",
 		fmt.Sprintf(`cat /proc/self/environ > %[1]s/part; mv %[1]s/part %[1]s/all; while [ ! -e %[1]s/end ]; do sleep 0.01; done`, dir))
 	var all []byte
 	until(t, "the command has written its environment", func() bool {
@@ -125,14 +127,14 @@ func TestRun_KillsNoProcessThatHasTheCommandsEnvironment(t *testing.T) {
 // A process of another user is named, whether it has left the process group or not.
 func TestRun_SaysThatADescendantOfAnotherUserIsNotKilled(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, c *redisproc.Cluster, p *exec.Cmd){
-		"when the lock is lost":     func(t *testing.T, c *redisproc.Cluster, _ *exec.Cmd) { forget(t, c) },
+		"when the lock is lost":     func(t *testing.T, c *redisproc.Cluster, _ *exec.Cmd) { lose(t, c) },
 		"when redlockctl is killed": func(t *testing.T, _ *redisproc.Cluster, p *exec.Cmd) { signalTo(t, p.Process.Pid, syscall.SIGKILL) },
 		"when the watchdog is killed": func(t *testing.T, _ *redisproc.Cluster, p *exec.Cmd) {
 			signalTo(t, watchdogOf(t, p.Process.Pid), syscall.SIGKILL)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := ready(t, servers(t))
+			c := shared(t)
 			p, out, other := otherUsers(t, c, "sh", "-c", `"$0" & wait`)
 			end(t, c, p)
 			until(t, "it says so", func() bool {
@@ -150,7 +152,7 @@ func TestRun_SaysThatADescendantOfAnotherUserIsNotKilled(t *testing.T) {
 
 // The watchdog adopts orphans, and leaves no zombies. The command gets none of the watchdog's files.
 func TestWatchdog_ReapsAndKeepsItsFiles(t *testing.T) {
-	r := on(ready(t, servers(t)))("run", "--name", "x", "--", "sh", "-c",
+	r := on(shared(t))("run", "--name", t.Name(), "--", "sh", "-c",
 		`(sh -c 'exit 3' & exec true); sleep 1; cat /proc/[0-9]*/stat 2>/dev/null | grep -c ") Z $PPID "; [ -e /proc/$$/fd/3 -o -e /proc/$$/fd/4 ]; echo $?`)
 	r.want(t, 0, "0\n1\n", "")
 }

@@ -8,52 +8,39 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
 // waiting starts a run on nodes that have just started, so that it waits for the lock longer than its --wait.
-func waiting(t *testing.T, ignored string) (p *exec.Cmd, out *output) {
+func waiting(t *testing.T, c *redisproc.Cluster, ignored string) (p *exec.Cmd, out *output) {
 	t.Helper()
-	c := servers(t)
-	client := redis.NewClient(&redis.Options{Addr: c.Addrs()[0]})
-	t.Cleanup(func() { _ = client.Close() })
-	others := func() int { return strings.Count(clients(t, client), "\n") - 1 }
+	client := node(t, c, 0)
+	others := func() int {
+		list, err := client.ClientList(t.Context()).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(list, "\n") - 1
+	}
 	until(t, "nobody else is connected", func() bool { return others() == 0 })
-	p, out = prepared(t, c, "--ttl", "1m", "run", "--name", "x", "--wait", "20s", "--", "echo", "it ran")
+	p, out = prepared(t, c, "--ttl", "10m", "run", "--name", "x", "--wait", "20s", "--", "echo", "it ran")
 	if ignored != "" {
 		p.Args = append([]string{"sh", "-c", `trap '' ` + ignored + `; exec "$0" "$@"`, p.Path}, p.Args[1:]...)
-		p.Path = shell(t)
+		p.Path = "/bin/sh"
 	}
 	start(t, p)
 	until(t, "it asks the nodes", func() bool { return others() > 0 })
 	return p, out
 }
 
-func clients(t *testing.T, client *redis.Client) string {
-	t.Helper()
-	list, err := client.ClientList(t.Context()).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
-}
-
-func shell(t *testing.T) string {
-	t.Helper()
-	path, err := exec.LookPath("sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 func TestRun_ASignalEndsTheWait(t *testing.T) {
+	c := servers(t)
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(s.String(), func(t *testing.T) {
 			signals := make(chan os.Signal, 1) // otherwise processes inherit the signals that the tests ignore
 			signal.Notify(signals, s)
 			defer signal.Stop(signals)
-			p, out := waiting(t, "")
+			p, out := waiting(t, c, "")
 			signalTo(t, p.Process.Pid, s)
 			if err := p.Wait(); p.ProcessState.ExitCode() != noLease || strings.Contains(out.String(), "it ran") ||
 				!strings.Contains(out.String(), s.String()) {
@@ -61,13 +48,12 @@ func TestRun_ASignalEndsTheWait(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestRun_AfterNohupAHangupEndsNothing(t *testing.T) {
-	p, out := waiting(t, "HUP")
-	signalTo(t, p.Process.Pid, syscall.SIGHUP)
-	signalTo(t, p.Process.Pid, syscall.SIGTERM)
-	if err := p.Wait(); p.ProcessState.ExitCode() != noLease || !strings.Contains(out.String(), syscall.SIGTERM.String()) {
-		t.Errorf("it ended with %v: %s", err, out)
-	}
+	t.Run("after nohup, no hangup does", func(t *testing.T) {
+		p, out := waiting(t, c, "HUP")
+		signalTo(t, p.Process.Pid, syscall.SIGHUP)
+		signalTo(t, p.Process.Pid, syscall.SIGTERM)
+		if err := p.Wait(); p.ProcessState.ExitCode() != noLease || !strings.Contains(out.String(), syscall.SIGTERM.String()) {
+			t.Errorf("it ended with %v: %s", err, out)
+		}
+	})
 }

@@ -22,13 +22,13 @@ import (
 
 // A stopped redlockctl does not extend the lease, so the command must end before the lease expires on the nodes.
 func TestRun_TheCommandOfAStoppedRedlockctlEndsBeforeTheLease(t *testing.T) {
-	c := ready(t, servers(t))
+	c := shared(t)
 	pids, beats := pidFile(t), filepath.Join(t.TempDir(), "beats")
-	p, out := process(t, c, "run", "--name", "x", "--", "sh", "-c", fmt.Sprintf(
+	p, out := process(t, c, "run", "--name", t.Name(), "--", "sh", "-c", fmt.Sprintf(
 		`trap '' TERM; echo $$ > %s; while :; do date +%%s%%N >> %s; sleep 0.01; done`, pids, beats))
 	until(t, "it is at work", func() bool { return lastBeat(t, beats) != time.Time{} })
 	signalTo(t, p.Process.Pid, syscall.SIGSTOP)
-	free := freeAt(t, c, "x")
+	free := freeAt(t, c, t.Name())
 	until(t, "the command is killed", func() bool { return !alive(t, pids) })
 	if late := lastBeat(t, beats).Sub(free); late >= 0 {
 		t.Errorf("it was at work %v after others could have the lock", late)
@@ -37,13 +37,13 @@ func TestRun_TheCommandOfAStoppedRedlockctlEndsBeforeTheLease(t *testing.T) {
 	if err := p.Wait(); p.ProcessState.ExitCode() != lostLease || !strings.HasPrefix(out.String(), "redlockctl: the ") {
 		t.Errorf("it ended with %v: %s", err, out)
 	}
-	on(c)("run", "--name", "x", "--wait", "10s", "--", "echo", "next").want(t, 0, "next", "")
+	on(c)("run", "--name", t.Name(), "--wait", "10s", "--", "echo", "next").want(t, 0, "next", "")
 }
 
 // Without the watchdog, nothing would stop the command if redlockctl were killed or stopped.
 func TestRun_StopsTheCommandWhenTheWatchdogHasEnded(t *testing.T) {
 	pids := pidFile(t)
-	p, out := process(t, servers(t), unhurried("sh", "-c", fmt.Sprintf(`echo $$ > %s; exec sleep 1000`, pids))...)
+	p, out := process(t, shared(t), unhurried(t, "sh", "-c", fmt.Sprintf(`echo $$ > %s; exec sleep 1000`, pids))...)
 	until(t, "it is at work", func() bool { return alive(t, pids) })
 	signalTo(t, watchdogOf(t, p.Process.Pid), syscall.SIGKILL)
 	if err := p.Wait(); p.ProcessState.ExitCode() != failed || !strings.Contains(out.String(), "the watchdog has ended") {
@@ -56,7 +56,7 @@ func TestRun_StopsTheCommandWhenTheWatchdogHasEnded(t *testing.T) {
 
 // redlockctl does not wait for a stopped watchdog. Otherwise it would hold the lock until somebody continues the watchdog.
 func TestRun_EndsThoughTheWatchdogIsStopped(t *testing.T) {
-	p, out := prepared(t, servers(t), unhurried("sh", "-c", "echo up; read end; exit 7")...)
+	p, out := prepared(t, shared(t), unhurried(t, "sh", "-c", "echo up; read end; exit 7")...)
 	in, err := p.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestRun_EndsThoughTheWatchdogIsStopped(t *testing.T) {
 // command's own.
 func TestRun_ACommandThatTheWatchdogHasKilledHasLostTheLock(t *testing.T) {
 	pids := pidFile(t)
-	p, out := process(t, servers(t), unhurried("sh", "-c", fmt.Sprintf(`echo $$ > %s; exec sleep 1000`, pids))...)
+	p, out := process(t, shared(t), unhurried(t, "sh", "-c", fmt.Sprintf(`echo $$ > %s; exec sleep 1000`, pids))...)
 	until(t, "it is at work", func() bool { return alive(t, pids) })
 	signalTo(t, p.Process.Pid, syscall.SIGSTOP)
 	pipe, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", watchdogOf(t, p.Process.Pid), ordersFile), os.O_WRONLY, 0)

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"github.com/redlockfx/redlockfx/internal/plain"
@@ -44,9 +43,8 @@ func TestPlain_HasNothingThatATerminalObeys(t *testing.T) {
 // raw runs a command on all nodes.
 func raw(t *testing.T, c *redisproc.Cluster, args ...any) {
 	t.Helper()
-	for _, addr := range c.Addrs() {
-		client := redis.NewClient(&redis.Options{Addr: addr})
-		if err := errors.Join(client.Do(t.Context(), args...).Err(), client.Close()); err != nil {
+	for i := range c.Addrs() {
+		if err := node(t, c, i).Do(t.Context(), args...).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -56,9 +54,7 @@ func raw(t *testing.T, c *redisproc.Cluster, args ...any) {
 func TestOutput_HasNothingThatATerminalObeys(t *testing.T) {
 	c := ready(t, servers(t))
 	do := on(c)
-	leader, stop := service(t, c, "pod-1")
-	until(t, "it leads", leader.IsLeader)
-	until(t, "the nodes know the jobs", func() bool { return strings.Contains(do("jobs").out, "good") })
+	_, stop := led(t, c)
 	do("run", "--name", "first", "--value", "first", "--", "true").want(t, 0, "", "")
 	stop()
 
@@ -77,7 +73,7 @@ func TestOutput_HasNothingThatATerminalObeys(t *testing.T) {
 	check(calls)
 
 	// Add a job with such a name, and one whose name has a special meaning for cobra.
-	state, err := stateOf(t, c, "good")
+	state, err := node(t, c, 0).HGet(t.Context(), "{redlock}:jobs:billing", "good").Result()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,11 +91,4 @@ func TestOutput_HasNothingThatATerminalObeys(t *testing.T) {
 	// Errors quote a layout of another version.
 	raw(t, c, "HSET", "{redlock}", "g", hostile)
 	check([][]string{{"nodes"}, {"nodes", "-o", "json"}, {"run", "--name", "x", "--", "true"}})
-}
-
-func stateOf(t *testing.T, c *redisproc.Cluster, job string) (string, error) {
-	t.Helper()
-	client := redis.NewClient(&redis.Options{Addr: c.Addrs()[0]})
-	state, err := client.HGet(t.Context(), "{redlock}:jobs:billing", job).Result()
-	return state, errors.Join(err, client.Close())
 }
