@@ -3,8 +3,6 @@
 package sqltest_test
 
 import (
-	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -84,24 +82,10 @@ func TestClean_WaitsForTransactionsUnderWay(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
 		db := d.fenced(fenced.WithRetention(2 * time.Hour))
 		must(t, fenced.Tx(t.Context(), db, aged("a", 8*time.Hour), d.effect("one")))
-		inside, goOn, cleaned := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-		over := make(chan error, 1)
-		go func() { // received below
-			over <- fenced.Tx(t.Context(), db, aged("a", time.Hour), func(context.Context, *sql.Tx) error {
-				close(inside)
-				<-goOn
-				return nil
-			})
-		}()
-		<-inside
-		go func() { _, err := db.Clean(t.Context(), 10); cleaned <- err }() // received below
-		select {
-		case err := <-cleaned:
-			t.Errorf("it did not wait: %v", err)
-			cleaned <- nil
-		case <-time.After(200 * time.Millisecond): // what is wrong is shown at once
-		}
-		close(goOn)
-		must(t, <-over, <-cleaned)
+		leave := d.under(db, aged("a", time.Hour), nothing)
+		d.wantWait(leave, func() error {
+			_, err := db.Clean(t.Context(), 10)
+			return err
+		})
 	})
 }

@@ -38,7 +38,10 @@ func forEach(t *testing.T, test func(t *testing.T, d *database), only ...fenced.
 	}
 	for _, dialect := range only {
 		name := map[fenced.Dialect]string{fenced.PostgreSQL: "PostgreSQL", fenced.MySQL: "MariaDB", fenced.SQLite: "SQLite"}[dialect]
-		t.Run(name, func(t *testing.T) { test(t, newDatabase(t, dialect)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // beside the other databases, not beside the other tests
+			test(t, newDatabase(t, dialect))
+		})
 	}
 }
 
@@ -119,6 +122,40 @@ func (d *database) count() (n int) {
 	d.t.Helper()
 	must(d.t, d.sql.QueryRowContext(d.t.Context(), "SELECT COUNT(*) FROM "+d.effects).Scan(&n))
 	return n
+}
+
+// under starts a transaction of a holder, and returns when its function is under way. The function ends when leave is
+// called, which returns the outcome.
+func (d *database) under(db *fenced.DB, h fenced.Holder, last func(context.Context, *sql.Tx) error) (leave func() error) {
+	inside, goOn, over := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() { // received by leave
+		over <- fenced.Tx(d.t.Context(), db, h, func(ctx context.Context, tx *sql.Tx) error {
+			close(inside)
+			<-goOn
+			return last(ctx, tx)
+		})
+	}()
+	<-inside
+	return func() error {
+		close(goOn)
+		return <-over
+	}
+}
+
+func nothing(context.Context, *sql.Tx) error { return nil }
+
+// wantWait checks that do waits until what it needs is free, and then succeeds.
+func (d *database) wantWait(free, do func() error) {
+	d.t.Helper()
+	over := make(chan error, 1)
+	go func() { over <- do() }() // received below
+	select {
+	case err := <-over:
+		d.t.Errorf("it did not wait: %v", err)
+		over <- nil
+	case <-time.After(100 * time.Millisecond): // what is wrong is shown at once
+	}
+	must(d.t, free(), <-over)
 }
 
 func (d *database) wantEffects(want int) {

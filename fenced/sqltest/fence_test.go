@@ -8,7 +8,6 @@ import (
 	"errors"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,37 +20,9 @@ func TestClaim_WaitsForTheTransactionOfThePredecessor(t *testing.T) {
 		db := d.fenced()
 		for i, before := range []fenced.Holder{holder(7, 1), plain(9)} {
 			must(t, fenced.Claim(t.Context(), db, before))
-			inside, goOn, claimed := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-			var wrote atomic.Bool
-			var both sync.WaitGroup
-			both.Go(func() { // waited for below
-				err := fenced.Tx(t.Context(), db, before, func(ctx context.Context, tx *sql.Tx) error {
-					close(inside)
-					<-goOn
-					wrote.Store(true)
-					return d.effect("by the predecessor")(ctx, tx)
-				})
-				if err != nil {
-					t.Error(err)
-				}
-			})
-			<-inside
-			both.Go(func() { // waited for below
-				claimed <- fenced.Claim(t.Context(), db, plain(before.Token+1))
-				if !wrote.Load() {
-					t.Error("the claim did not wait")
-				}
-			})
-			select {
-			case err := <-claimed:
-				t.Errorf("claimed while the predecessor was in its transaction: %v", err)
-				claimed <- err
-			case <-time.After(200 * time.Millisecond): // what is wrong is shown at once
-			}
-			close(goOn)
-			must(t, <-claimed)
+			leave := d.under(db, before, d.effect("by the predecessor"))
+			d.wantWait(leave, func() error { return fenced.Claim(t.Context(), db, plain(before.Token+1)) })
 			d.wantEffects(i + 1)
-			both.Wait()
 		}
 	})
 }

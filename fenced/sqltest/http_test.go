@@ -67,7 +67,14 @@ func (e *entries) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func post(t *testing.T, handler http.Handler, h fenced.Holder) *httptest.ResponseRecorder {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/entries", strings.NewReader("a body"))
+	return sent(t, handler, h, http.MethodPost, "/entries", "a body")
+}
+
+// sent sends a request with the holder's header.
+func sent(t *testing.T, handler http.Handler, h fenced.Holder, method, target, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
+	r.Header.Set("Traceparent", rand.Text())
 	must(t, fencehttp.Set(r.Header, h))
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, r)
@@ -83,8 +90,9 @@ func wantStatus(t *testing.T, w *httptest.ResponseRecorder, want int) {
 
 func TestHTTP_EachKeyTakesEffectOnce(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
+		db := d.fenced(fenced.WithRetention(time.Hour))
 		e := &entries{d: d, status: http.StatusCreated}
-		handler := fencehttp.Tx(d.fenced(), ledger)(e)
+		handler := fencehttp.Tx(db, ledger)(e)
 		first := post(t, handler, holder(7, 1))
 		wantStatus(t, first, http.StatusCreated)
 		if first.Body.String() != "an answer" || first.Header().Get("X-Call") != "1" || e.bodies[0] != "a body" {
@@ -97,19 +105,93 @@ func TestHTTP_EachKeyTakesEffectOnce(t *testing.T) {
 		if e.calls != 2 {
 			t.Errorf("the handler was called %d times, want 2", e.calls)
 		}
-		d.wantEffects(2)
+		old := aged("ledger", 2*time.Hour)
+		old.Token = 8
+		wantStatus(t, post(t, handler, old), http.StatusCreated)
+		if n, err := db.Clean(t.Context(), 10); n != 1 || err != nil {
+			t.Fatalf("%d keys were removed, %v", n, err)
+		}
+		wantStatus(t, post(t, handler, old), http.StatusConflict)
+		d.wantEffects(3)
 	})
 }
 
-// sent sends a request with the holder's header.
-func sent(t *testing.T, handler http.Handler, h fenced.Holder, method, target, body string) *httptest.ResponseRecorder {
-	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
-	r.Header.Set("Traceparent", rand.Text())
-	must(t, fencehttp.Set(r.Header, h))
-	w := httptest.NewRecorder()
-	handler.ServeHTTP(w, r)
-	return w
+// The handler fails, refuses, panics, meets a deadlock, ends the transaction itself: the client gets the status, and
+// nothing takes effect unless the handler accepts.
+func TestHTTP_TakesEffectIfTheHandlerAccepts(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		e := &entries{d: d}
+		handler := fencehttp.Tx(d.fenced(), ledger)(e)
+		fails := func(ctx context.Context) { fencehttp.Fail(ctx, errors.New("no such table 10.1.1.9")) }
+		for status, want := range map[int]int{
+			0: http.StatusInternalServerError, http.StatusCreated: http.StatusInternalServerError, http.StatusTeapot: http.StatusTeapot,
+		} {
+			e.status, e.then = status, fails
+			w := post(t, handler, holder(7, 1))
+			wantStatus(t, w, want)
+			if strings.Contains(w.Body.String(), "10.1.1.9") {
+				t.Errorf("the client is told %q", w.Body)
+			}
+		}
+		e.status, e.then = http.StatusUnprocessableEntity, nil
+		w := post(t, handler, holder(7, 1))
+		wantStatus(t, w, http.StatusUnprocessableEntity)
+		if w.Body.String() != "an answer" || e.calls != 4 {
+			t.Errorf("the client gets %q after %d calls", w.Body, e.calls)
+		}
+		e.then = func(context.Context) { panic(http.ErrAbortHandler) }
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic was swallowed")
+				}
+			}()
+			post(t, handler, holder(7, 1))
+		}()
+		d.wantEffects(0)
+		e.status, e.calls = http.StatusCreated, 0
+		e.then = func(ctx context.Context) {
+			if e.calls == 1 {
+				fencehttp.Fail(ctx, deadlock{})
+			}
+		}
+		w = post(t, handler, holder(7, 1))
+		wantStatus(t, w, http.StatusCreated)
+		if e.calls != 2 || w.Header().Get("X-Call") != "2" {
+			t.Errorf("after a deadlock: %d calls, the answer is that of call %s", e.calls, w.Header().Get("X-Call"))
+		}
+		d.wantEffects(1)
+		e.status, e.then = 0, nil // 200, by writing
+		wantStatus(t, post(t, handler, holder(7, 2)), http.StatusOK)
+		d.wantEffects(2)
+		e.then = func(ctx context.Context) {
+			tx, _ := fencehttp.TxFrom(ctx)
+			must(t, tx.Commit())
+		}
+		for n, status := range []int{http.StatusCreated, http.StatusBadRequest} {
+			e.status = status
+			wantStatus(t, post(t, handler, holder(7, 3+n)), http.StatusInternalServerError)
+		}
+	})
+	fencehttp.Fail(t.Context(), errors.New("outside")) // does nothing
+}
+
+func TestHTTP_ReadsTheBodyUpToItsLimitAndSoDoesTheHandler(t *testing.T) {
+	forEach(t, func(t *testing.T, d *database) {
+		e := &entries{d: d, status: http.StatusCreated}
+		named := func(r *http.Request) string { // the body may name the resource
+			body, err := io.ReadAll(r.Body)
+			must(t, err)
+			return string(body)
+		}
+		db := d.fenced()
+		wantStatus(t, post(t, fencehttp.Tx(db, named, fencehttp.WithMaxBody(5))(e), holder(7, 1)), http.StatusRequestEntityTooLarge)
+		wantStatus(t, post(t, fencehttp.Tx(db, named, fencehttp.WithMaxBody(6))(e), holder(7, 1)), http.StatusCreated)
+		if e.bodies[0] != "a body" {
+			t.Errorf("the handler has read %q", e.bodies[0])
+		}
+		d.wantEffects(1)
+	}, fenced.SQLite)
 }
 
 func TestHTTP_RefusesAnotherRequestWithTheSameKey(t *testing.T) {
@@ -131,45 +213,6 @@ func TestHTTP_RefusesAnotherRequestWithTheSameKey(t *testing.T) {
 		}
 		d.wantEffects(1)
 	})
-}
-
-func TestHTTP_IsRepeatedIfTheHandlerPassesADeadlockOn(t *testing.T) {
-	forEach(t, func(t *testing.T, d *database) {
-		e := &entries{d: d, status: http.StatusCreated}
-		e.then = func(ctx context.Context) {
-			if e.calls == 1 {
-				fencehttp.Fail(ctx, deadlock{})
-			}
-		}
-		w := post(t, fencehttp.Tx(d.fenced(), ledger)(e), holder(7, 1))
-		wantStatus(t, w, http.StatusCreated)
-		if e.calls != 2 || w.Header().Get("X-Call") != "2" {
-			t.Errorf("%d calls, the answer is that of call %s", e.calls, w.Header().Get("X-Call"))
-		}
-		d.wantEffects(1)
-	})
-}
-
-func TestHTTP_RollsBackWhatTheHandlerPassesOn(t *testing.T) {
-	forEach(t, func(t *testing.T, d *database) {
-		e := &entries{d: d, then: func(ctx context.Context) { fencehttp.Fail(ctx, errors.New("no such table 10.1.1.9")) }}
-		handler := fencehttp.Tx(d.fenced(), ledger)(e)
-		for status, want := range map[int]int{
-			0: http.StatusInternalServerError, http.StatusCreated: http.StatusInternalServerError, http.StatusTeapot: http.StatusTeapot,
-		} {
-			e.status = status
-			w := post(t, handler, holder(7, 1))
-			wantStatus(t, w, want)
-			if strings.Contains(w.Body.String(), "10.1.1.9") {
-				t.Errorf("the client is told %q", w.Body)
-			}
-		}
-		if e.calls != 3 {
-			t.Errorf("%d calls", e.calls)
-		}
-		d.wantEffects(0)
-	})
-	fencehttp.Fail(t.Context(), errors.New("outside")) // does nothing
 }
 
 // http.TimeoutHandler answers while its handler goes on.
@@ -203,66 +246,6 @@ func TestHTTP_LogsNothingOfAClientThatHasGone(t *testing.T) {
 		}
 		d.wantEffects(0)
 	}, fenced.SQLite)
-}
-
-func TestHTTP_TheResourceMayBeNamedInTheBody(t *testing.T) {
-	forEach(t, func(t *testing.T, d *database) {
-		e := &entries{d: d, status: http.StatusCreated}
-		named := func(r *http.Request) string {
-			body, err := io.ReadAll(r.Body)
-			must(t, err)
-			return string(body)
-		}
-		wantStatus(t, post(t, fencehttp.Tx(d.fenced(), named)(e), holder(7, 1)), http.StatusCreated)
-		if e.bodies[0] != "a body" {
-			t.Errorf("the handler has read %q", e.bodies[0])
-		}
-	}, fenced.SQLite)
-}
-
-func TestHTTP_OfAKeyByManyAtATime(t *testing.T) {
-	forEach(t, func(t *testing.T, d *database) {
-		e := &entries{d: d, status: http.StatusCreated}
-		handler := fencehttp.Tx(d.fenced(), ledger)(e)
-		answers := make(chan int, 8)
-		for range cap(answers) {
-			go func() { answers <- post(t, handler, holder(7, 1)).Code }() // received below
-		}
-		counts := map[int]int{}
-		for range cap(answers) {
-			counts[<-answers]++
-		}
-		if counts[http.StatusCreated] != 1 || counts[http.StatusNoContent] != cap(answers)-1 {
-			t.Errorf("the answers are %v", counts)
-		}
-		d.wantEffects(1)
-	})
-}
-
-func TestHTTP_RollsBackWhatTheHandlerRefuses(t *testing.T) {
-	forEach(t, func(t *testing.T, d *database) {
-		e := &entries{d: d, status: http.StatusUnprocessableEntity}
-		handler := fencehttp.Tx(d.fenced(), ledger)(e)
-		w := post(t, handler, holder(7, 1))
-		wantStatus(t, w, http.StatusUnprocessableEntity)
-		if w.Body.String() != "an answer" {
-			t.Errorf("the client gets %q", w.Body)
-		}
-		d.wantEffects(0)
-		e.then = func(context.Context) { panic(http.ErrAbortHandler) }
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Error("the panic was swallowed")
-				}
-			}()
-			post(t, handler, holder(7, 1))
-		}()
-		d.wantEffects(0)
-		e.then, e.status = nil, 0 // 200, by writing
-		wantStatus(t, post(t, handler, holder(7, 1)), http.StatusOK)
-		d.wantEffects(1)
-	})
 }
 
 // The client is answered after the commit, by the call whose transaction was committed.
@@ -301,43 +284,6 @@ func TestHTTP_SaysThatItDoesNotKnow(t *testing.T) {
 			t.Errorf("the client is told %q", w.Body)
 		}
 	}, fenced.PostgreSQL, fenced.MySQL)
-}
-
-func TestHTTP_OfAHandlerThatEndsTheTransaction(t *testing.T) {
-	forEach(t, func(t *testing.T, d *database) {
-		for n, status := range []int{http.StatusCreated, http.StatusBadRequest} {
-			e := &entries{d: d, status: status, then: func(ctx context.Context) {
-				tx, _ := fencehttp.TxFrom(ctx)
-				must(t, tx.Commit())
-			}}
-			w := post(t, fencehttp.Tx(d.fenced(), ledger)(e), holder(7, n))
-			wantStatus(t, w, http.StatusInternalServerError)
-		}
-	})
-}
-
-func TestHTTP_OfAKeyThatIsTooOld(t *testing.T) {
-	forEach(t, func(t *testing.T, d *database) {
-		db := d.fenced(fenced.WithRetention(time.Hour))
-		handler := fencehttp.Tx(db, ledger)(&entries{d: d, status: http.StatusCreated})
-		old := holder(7, 1)
-		old.Tick = time.Now().Add(-2 * time.Hour).Truncate(time.Second)
-		wantStatus(t, post(t, handler, old), http.StatusCreated)
-		if n, err := db.Clean(t.Context(), 10); n != 1 || err != nil {
-			t.Fatalf("%d keys were removed, %v", n, err)
-		}
-		wantStatus(t, post(t, handler, old), http.StatusConflict)
-		d.wantEffects(1)
-	})
-}
-
-func TestHTTP_RefusesABodyThatIsTooLarge(t *testing.T) {
-	forEach(t, func(t *testing.T, d *database) {
-		e := &entries{d: d, status: http.StatusCreated}
-		wantStatus(t, post(t, fencehttp.Tx(d.fenced(), ledger, fencehttp.WithMaxBody(5))(e), holder(7, 1)), http.StatusRequestEntityTooLarge)
-		wantStatus(t, post(t, fencehttp.Tx(d.fenced(), ledger, fencehttp.WithMaxBody(6))(e), holder(7, 1)), http.StatusCreated)
-		d.wantEffects(1)
-	}, fenced.SQLite)
 }
 
 func TestHTTP_AStoreOfTokens(t *testing.T) {

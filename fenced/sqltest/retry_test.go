@@ -32,20 +32,6 @@ func (d *database) openWithoutWaiting() *sql.DB {
 	return conns
 }
 
-// wantWait checks that do waits until what it needs is free, and then succeeds.
-func (d *database) wantWait(free, do func() error) {
-	d.t.Helper()
-	over := make(chan error, 1)
-	go func() { over <- do() }() // received below
-	select {
-	case err := <-over:
-		d.t.Errorf("it did not wait: %v", err)
-		over <- nil
-	case <-time.After(100 * time.Millisecond): // what is wrong is shown at once
-	}
-	must(d.t, free(), <-over)
-}
-
 func TestTx_IsRepeatedAfterADeadlock(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
 		db := d.fenced()

@@ -25,17 +25,10 @@ func TestTables_AreMissing(t *testing.T) {
 		if _, err := db.Clean(t.Context(), 1); !errors.Is(err, fenced.ErrNoTable) {
 			t.Errorf("clean: %v", err)
 		}
-		d.wantEffects(0)
-	})
-}
-
-func TestTables_AreDroppedLater(t *testing.T) {
-	forEach(t, func(t *testing.T, d *database) {
-		db := d.fenced()
-		must(t, fenced.Claim(t.Context(), db, plain(7)))
+		must(t, db.Init(t.Context()), fenced.Claim(t.Context(), db, plain(7)))
 		d.exec("DROP TABLE keys_" + strings.TrimPrefix(d.effects, "effects_"))
 		if err := fenced.Tx(t.Context(), db, holder(7, 1), d.effect("never")); !errors.Is(err, fenced.ErrNoTable) {
-			t.Error(err)
+			t.Errorf("dropped later: %v", err)
 		}
 		d.wantEffects(0)
 	})

@@ -105,20 +105,11 @@ func TestClaim_WaitsForNobodyWithTheSameToken(t *testing.T) {
 func TestTx_FindsOutWhileOtherTransactionsOverlap(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
 		db, proxy := d.lossy(fenced.WithSettle(5 * time.Second))
-		inside, goOn, over := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-		go func() { // received below
-			over <- fenced.Tx(t.Context(), d.over(d.sql), plain(7), func(context.Context, *sql.Tx) error {
-				close(inside)
-				<-goOn
-				return nil
-			})
-		}()
-		<-inside
+		leave := d.under(d.over(d.sql), plain(7), nothing)
 		calls := 0
 		proxy.LoseNext(sqlproc.Request)
 		err := fenced.Tx(t.Context(), db, holder(7, 1), counted(&calls, d.effect("second")))
-		close(goOn)
-		must(t, err, <-over)
+		must(t, leave(), err)
 		if calls != 2 {
 			t.Errorf("%d calls", calls)
 		}

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9/logging"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
 	"github.com/riverqueue/river/rivermigrate"
@@ -25,11 +24,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	logging.Disable() // go-redis reports each failed dial
-	if variable := os.Getenv(settingsVariable); variable != "" {
-		fmt.Fprintln(os.Stderr, beReplica(variable))
-		os.Exit(1)
-	}
 	goleak.VerifyTestMain(closing{m})
 }
 
@@ -64,8 +58,7 @@ type database struct {
 func newDatabase(t *testing.T) *database {
 	t.Helper()
 	startOnce.Do(func() { // it outlives the test
-		server, errStart = sqlproc.StartPostgreSQL(context.Background(), "fsync=off", "max_connections=200",
-			"idle_in_transaction_session_timeout=1s")
+		server, errStart = sqlproc.StartPostgreSQL(context.Background(), "fsync=off")
 	})
 	must(t, errStart)
 	d := &database{t: t, addr: server.Addr(), dsn: server.DSN}
@@ -124,7 +117,7 @@ func insert(conns *sql.DB, opts *river.InsertOpts) (func(context.Context, schedu
 func (d *database) jobs() map[string]int {
 	d.t.Helper()
 	rows, err := d.sql.QueryContext(d.t.Context(),
-		"SELECT coalesce(metadata->>'redlockfx_key', metadata->>'plain'), count(*) FROM river_job GROUP BY 1")
+		"SELECT metadata->>'redlockfx_key', count(*) FROM river_job GROUP BY 1")
 	must(d.t, err)
 	defer func() { must(d.t, rows.Close()) }()
 	counts := map[string]int{}
