@@ -15,7 +15,7 @@ import (
 var contentionCases = []Case{
 	{Name: "At most one of a hundred concurrent attempts wins", Sizes: []int{1, 3}, Run: hundredTry},
 	{Name: "Only one of a hundred waiters gets a free lock", Run: hundredWait},
-	{Name: "Processes that acquire again and again take turns, with rising tokens", Run: turns},
+	{Name: "Processes that acquire again and again take turns, with rising tokens", Run: turns, Server: clocks},
 	{Name: "Holders are distinguished by their whole value", Run: likeValues},
 }
 

@@ -5,7 +5,8 @@
 //		conformance.Run(t, c, conformance.InMemory(t, size))
 //	}
 //
-// Package redlock runs the cases on in-memory nodes, package integration on servers. Everything that users of the lock
+// Package redlock runs the cases on in-memory nodes. Module integration runs those on servers of which a server can
+// decide something, which [Case.Server] names. Everything that users of the lock
 // can observe is stated here and nowhere else. The tests of package redlock cover its internals, times that only a
 // bubble can measure, request counts, and mixes of faults that only in-memory nodes can produce.
 //
@@ -14,8 +15,6 @@
 // A [Case] gets a [World]: nodes, which it can inspect and break, and processes, each with its own links to the nodes,
 // which it can also break. It asserts nothing that a busy machine can invalidate: it waits for final states, and
 // extends every time limit by [World.Busy]. In a bubble that is zero, so the same case is exact there.
-//
-// If a case needs something that only one kind of nodes can do, the table says why.
 //
 // # Sources
 //

@@ -12,12 +12,12 @@ import (
 )
 
 var endCases = []Case{
-	{Name: "An expired lease can be neither extended nor released", Run: ranOut},
-	{Name: "An expired lease takes nothing from the next holder", Run: ranOutAndTaken},
+	{Name: "An expired lease can be neither extended nor released", Run: ranOut, Server: clocks},
+	{Name: "An expired lease takes nothing from the next holder", Run: ranOutAndTaken, Server: clocks},
 	{Name: "A lease is released once, however often Release is called", Run: releasedOnce},
 	{Name: "A release removes only its own lock", Run: releasedForeign},
 	{Name: "An extension does not restore a lock that is being released", Run: extendedWhileReleased},
-	{Name: "An abandoned lease lasts until its deadline and is not extended", Run: abandoned},
+	{Name: "An abandoned lease lasts until its deadline and is not extended", Run: abandoned, Server: clocks},
 }
 
 const short = 300 * time.Millisecond // the TTL of a lease that should run out

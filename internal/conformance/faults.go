@@ -12,22 +12,25 @@ import (
 )
 
 var faultCases = []Case{
-	{Name: "A minority that hangs delays no call", Sizes: []int{3, 5}, Run: sparing(Links.Hang)},
-	{Name: "A minority that is dead delays no call", Sizes: []int{3, 5}, Run: sparing(Links.Cut)},
-	{Name: "A minority that is slow delays no call", Run: sparing(slow)},
-	{Name: "A majority that hangs ends each call at the node timeout", Sizes: []int{1, 3}, Run: missing(Links.Hang)},
-	{Name: "A majority that is dead ends each call at the node timeout", Sizes: []int{1, 3}, Run: missing(Links.Cut)},
-	{Name: "A majority that is slow ends each call at the node timeout", Sizes: []int{1, 3}, Run: missing(slow)},
-	{Name: "A waiter waits through an outage of all nodes", Run: outage},
+	{Name: "A minority that hangs delays no call", Sizes: []int{3, 5}, Run: sparing(Links.Hang), Server: network},
+	{Name: "A minority that is dead delays no call", Sizes: []int{3, 5}, Run: sparing(Links.Cut), Server: network},
+	{Name: "A minority that is slow delays no call", Run: sparing(slow), Server: network},
+	{
+		Name:  "A majority that hangs ends each call at the node timeout",
+		Sizes: []int{1, 3}, Run: missing(Links.Hang), Server: network,
+	},
+	{
+		Name:  "A majority that is dead ends each call at the node timeout",
+		Sizes: []int{1, 3}, Run: missing(Links.Cut), Server: network,
+	},
+	{
+		Name:  "A majority that is slow ends each call at the node timeout",
+		Sizes: []int{1, 3}, Run: missing(slow), Server: network,
+	},
+	{Name: "A waiter waits through an outage of all nodes", Run: outage, Server: network},
 	{Name: "Grants that take longer than the lease are no lease", Run: slowerThanLease},
-	{
-		Name: "A grant whose reply was lost is counted once", Run: lostReply,
-		InMemoryOnly: "a proxy cannot tell the reply from the rest of a connection",
-	},
-	{
-		Name: "A hung node is sent few requests however many calls are made", Run: manyPastHung,
-		InMemoryOnly: "a server that hangs cannot be asked how much it was sent",
-	},
+	{Name: "A grant whose reply was lost is counted once", Run: lostReply},
+	{Name: "A hung node is sent few requests however many calls are made", Run: manyPastHung},
 }
 
 // slow makes nodes answer too late.

@@ -9,7 +9,10 @@ import (
 )
 
 var fenceCases = []Case{
-	{Name: "Tokens increase, whichever nodes grant them and lose their data in between", Sizes: []int{3, 5}, Own: true, Run: tokens},
+	{
+		Name:  "Tokens increase, whichever nodes grant them and lose their data in between",
+		Sizes: []int{3, 5}, Own: true, Run: tokens, Server: restarts,
+	},
 }
 
 // C10: none of the locks has tokens. Redisson testTokenIncrease.

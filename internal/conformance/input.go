@@ -14,7 +14,7 @@ import (
 )
 
 var inputCases = []Case{
-	{Name: "Any valid name and value can be held, read and released", Run: anyInput},
+	{Name: "Any valid name and value can be held, read and released", Run: anyInput, Server: language},
 	{Name: "An invalid name or value is refused", Run: badInput},
 }
 

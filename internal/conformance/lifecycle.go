@@ -17,9 +17,9 @@ import (
 var lifecycleCases = []Case{
 	{
 		Name:  "A lock is set, extended and removed on all nodes, and is free after its release",
-		Sizes: []int{1, 3, 7}, Run: lifecycle,
+		Sizes: []int{1, 3, 7}, Run: lifecycle, Server: clocks,
 	},
-	{Name: "Locks with different names, prefixes or databases are independent", Run: otherLocks},
+	{Name: "Locks with different names, prefixes or databases are independent", Run: otherLocks, Server: language},
 	{Name: "Locks acquired at the same time are each on a majority", Sizes: []int{7}, Run: takenAtOnce},
 	{Name: "Do extends the lease while its function runs, and releases it afterwards", Run: do},
 	{Name: "Do releases the lock when the lease, the caller or a panic ends its function", Run: doEnds},

@@ -15,12 +15,12 @@ var lossCases = []Case{
 	{Name: "An extension does not change another holder's lock", Sizes: []int{1, 3}, Run: extendForeign},
 	{Name: "A lease that a majority lost ends at the next extension, and no other lease does", Run: lostByMajority},
 	{Name: "A lease that a minority lost is restored there", Sizes: []int{5}, Run: repaired},
-	{Name: "A holder that is cut off stops before another can begin", Run: cutOff(Links.Cut)},
-	{Name: "A holder whose nodes hang stops before another can begin", Sizes: []int{5}, Run: cutOff(Links.Hang)},
+	{Name: "A holder that is cut off stops before another can begin", Run: cutOff(Links.Cut), Server: network},
 	{
-		Name: "A holder whose replies are lost stops before another can begin", Run: cutOff(deaf),
-		InMemoryOnly: "a proxy passes bytes in both directions or in none",
+		Name:  "A holder whose nodes hang stops before another can begin",
+		Sizes: []int{5}, Run: cutOff(Links.Hang), Server: network,
 	},
+	{Name: "A holder whose replies are lost stops before another can begin", Run: cutOff(deaf)},
 	{Name: "A failed extension is retried while the lease lasts", Run: shortOutage},
 }
 

@@ -1,20 +1,22 @@
 package conformance
 
 import (
+	"flag"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
-	"github.com/redlockfx/redlockfx/internal/testkit/race"
 )
+
+var rounds = flag.Int("conformance.rounds", 24, "how many rounds a case with random faults plays in memory")
 
 // InMemory makes a World of n in-memory nodes, for one case. Call it in a bubble.
 func InMemory(t *testing.T, n int) *World {
 	c := nodetest.Start(n)
 	t.Cleanup(c.Close)
 	m := &memory{Cluster: c, raw: c.Raw(), backups: make([]*nodetest.Snapshot, n)}
-	return &World{Nodes: m, Prefix: "redlock", Rounds: race.Scale(24, 40)}
+	return &World{Nodes: m, Prefix: "redlock", Rounds: *rounds}
 }
 
 type memory struct {

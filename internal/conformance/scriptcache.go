@@ -11,12 +11,9 @@ import (
 )
 
 var scriptCases = []Case{
-	{Name: "Calls work when the nodes lose the scripts between them", Sizes: []int{1, 3}, Run: flushedBetween},
-	{
-		Name: "Calls work on nodes that keep no script", Run: neverKnown,
-		InMemoryOnly: "a server keeps scripts until they are flushed",
-	},
-	{Name: "Calls work while the nodes lose the scripts", Run: flushedMeanwhile},
+	{Name: "Calls work when the nodes lose the scripts between them", Sizes: []int{1, 3}, Run: flushedBetween, Server: replies},
+	{Name: "Calls work on nodes that keep no script", Run: neverKnown},
+	{Name: "Calls work while the nodes lose the scripts", Run: flushedMeanwhile, Server: replies},
 }
 
 func (w *World) flushScripts(t *testing.T, nodes ...int) {

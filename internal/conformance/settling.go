@@ -22,13 +22,14 @@ var settlingCases = []Case{
 		Sizes: []int{1, 3, 5}, Run: everyMix(func(*redis.Options) {}),
 	},
 	{
-		Name: "Every mix of nodes has one outcome with one connection to each", OnServersOnly: "in a bubble, " +
-			"waiting for go-redis's pool leaves a timer in a package variable, fatal for the next bubble",
-		Run: everyMix(func(o *redis.Options) { o.PoolSize = 1 }),
+		Name:   "Every mix of nodes has one outcome with one connection to each",
+		Run:    everyMix(func(o *redis.Options) { o.PoolSize = 1 }),
+		Server: network, OnServersOnly: "in a bubble, waiting for go-redis's pool leaves a timer in a package variable, " +
+			"fatal for the next bubble",
 	},
-	{Name: "A call that is canceled at any point leaves nothing", Run: canceledAnywhere},
-	{Name: "A grant that arrives after its release leaves nothing", Run: lateGrant},
-	{Name: "What an outage left behind is removed soon after it", Run: longOutage},
+	{Name: "A call that is canceled at any point leaves nothing", Run: canceledAnywhere, Server: network},
+	{Name: "A grant that arrives after its release leaves nothing", Run: lateGrant, Server: network},
+	{Name: "What an outage left behind is removed soon after it", Run: longOutage, Server: network},
 }
 
 // The states of a node when it is asked.

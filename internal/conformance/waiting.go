@@ -12,8 +12,11 @@ import (
 )
 
 var waitingCases = []Case{
-	{Name: "A waiter acquires the lock as soon as it is released, and not before", Sizes: []int{1, 5}, Run: handedOver},
-	{Name: "A waiter acquires the lock as soon as the lease of a dead holder has run out", Run: holderDied},
+	{
+		Name:  "A waiter acquires the lock as soon as it is released, and not before",
+		Sizes: []int{1, 5}, Run: handedOver, Server: network,
+	},
+	{Name: "A waiter acquires the lock as soon as the lease of a dead holder has run out", Run: holderDied, Server: clocks},
 	{Name: "A call whose context is done sends no request", Own: true, Run: doneContext},
 	{Name: "A waiter ends with its context and names the holder", Run: waiterGivesUp},
 	{Name: "A lease outlives the context of the call that won it", Run: contextOfCall},
