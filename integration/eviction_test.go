@@ -20,110 +20,83 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// A policy that evicts only keys with a TTL never evicts the hash, which has none.
-func TestEviction_OfKeysWithATTLCostsNothing(t *testing.T) {
-	t.Parallel()
-	eachEviction(t, []string{"volatile-lru", "volatile-ttl"}, func(t *testing.T, e *eviction) {
-		began := make(map[*redis.Client]time.Time)
-		for _, server := range e.short {
-			began[server] = records.Default.GuardBegan(t, server)
-			f := filler{server: server, ttl: time.Hour, size: 1 << 10}
-			for number(t, server, "stats", "evicted_keys") < 2000 {
-				f.write(t, 100)
-			}
-		}
-		must(t, e.lease.Extend(t.Context()))
-		for _, server := range e.servers {
-			if records.Default.Holder(t, evicted, server) == "" {
-				t.Error("a node has lost the lease")
-			}
-		}
-		for _, server := range e.short {
-			if records.Default.GuardBegan(t, server) != began[server] {
-				t.Error("a node has a new guard")
-			}
-		}
-		for i, n := range e.locker.Nodes(t.Context()) {
-			if n.Err != nil || n.Guard > 0 || (n.Eviction == e.policy) != (i < len(e.short)) {
-				t.Errorf("node %d is %+v", i, n)
-			}
-		}
-		if wins := e.rival.stop(); len(wins) > 0 {
-			t.Errorf("somebody else won: %+v", wins)
-		}
-		wantReported(t, &e.own.complaints)
-		wantReported(t, &e.other.complaints)
-		release(t, e.lease)
-	})
-}
-
 // A policy that evicts any key takes the guard along with the locks. So the node grants nothing until all of those
 // locks have ended.
 func TestEviction_OfAnyKeyCostsAvailabilityAlone(t *testing.T) {
 	t.Parallel()
-	eachEviction(t, []string{"allkeys-lru", "allkeys-random"}, func(t *testing.T, e *eviction) {
-		// Only requests for grants meet a guard. After the loss of the lease, only the rival makes them.
-		hook := &e.own
-		if len(e.short) > 1 {
-			hook = &e.other
+	for _, short := range []int{1, leaseNodes/2 + 1} {
+		t.Run(fmt.Sprint(short), func(t *testing.T) {
+			t.Parallel()
+			startEviction(t, short).play(t)
+		})
+	}
+}
+
+func (e *eviction) play(t *testing.T) {
+	// Only requests for grants meet a guard. After the loss of the lease, only the rival makes them.
+	hook := &e.own
+	if len(e.short) > 1 {
+		hook = &e.other
+	}
+	costs := "eviction: maxmemory-policy is " + policy + ": .* it then grants nothing for " + ttl.String()
+	began := time.Now()
+	for i, server := range e.short {
+		before := records.Default.GuardBegan(t, server)
+		// The keys are large, so that there are few of them, and the hash is likely to be evicted.
+		n := 0
+		poll(t, "eviction of the hash", func() bool {
+			n++
+			must(t, server.Set(t.Context(), fmt.Sprint("other key ", n), strings.Repeat("x", 100<<10), 0).Err())
+			return !records.Default.Exists(t, server)
+		})
+		must(t, server.ConfigSet(t.Context(), "maxmemory", "1gb").Err())
+		poll(t, "new guard", func() bool {
+			return records.Default.Exists(t, server) && records.Default.GuardBegan(t, server).After(before)
+		})
+		poll(t, "notices of the guard and of its cost", func() bool {
+			return hook.hasGuarded(server.Options().Addr) && len(hook.sorted()) > i
+		})
+		if n := e.status(t, server); n.Guard <= 0 || n.Err != nil || n.Eviction != policy {
+			t.Errorf("the node is %+v, want it guarded", n)
 		}
-		costs := "eviction: maxmemory-policy is " + e.policy + ": .* it then grants nothing for " + ttl.String()
-		began := time.Now()
-		for i, server := range e.short {
-			before := records.Default.GuardBegan(t, server)
-			// The keys are large, so that there are few of them, and the hash is likely to be evicted.
-			f := filler{server: server, size: 100 << 10}
-			poll(t, "eviction of the hash", func() bool {
-				f.write(t, 1)
-				return !records.Default.Exists(t, server)
-			})
-			must(t, server.ConfigSet(t.Context(), "maxmemory", "1gb").Err())
-			poll(t, "new guard", func() bool {
-				return records.Default.Exists(t, server) && records.Default.GuardBegan(t, server).After(before)
-			})
-			poll(t, "notices of the guard and of its cost", func() bool {
-				return hook.hasGuarded(server.Options().Addr) && len(hook.sorted()) > i
-			})
-			if n := e.status(t, server); n.Guard <= 0 || n.Err != nil || n.Eviction != e.policy {
-				t.Errorf("the node is %+v, want it guarded", n)
+	}
+	if len(e.short) == 1 {
+		poll(t, "lease on all nodes again", func() bool {
+			return records.Default.On(t, evicted, e.servers...) == len(e.servers)
+		})
+		must(t, e.lease.Extend(t.Context()))
+		if wins := e.rival.stop(); len(wins) > 0 {
+			t.Errorf("somebody else won: %+v", wins)
+		}
+		release(t, e.lease)
+	} else {
+		select {
+		case <-e.lease.Context().Done():
+			want.Err(t, context.Cause(e.lease.Context()), redlock.ErrLost)
+		case <-time.After(waitLimit):
+			t.Fatal("the lease outlived its majority")
+		}
+		poll(t, "next holder", func() bool { return len(e.rival.wins()) > 0 })
+		for _, w := range e.rival.stop() {
+			if w.beside || w.token <= e.lease.Token() || w.at.Sub(began) < ttl {
+				t.Errorf("after %v, and %d, somebody else won: %+v", w.at.Sub(began), e.lease.Token(), w)
 			}
 		}
-		if len(e.short) == 1 {
-			poll(t, "lease on all nodes again", func() bool {
-				return records.Default.On(t, evicted, e.servers...) == len(e.servers)
-			})
-			must(t, e.lease.Extend(t.Context()))
-			if wins := e.rival.stop(); len(wins) > 0 {
-				t.Errorf("somebody else won: %+v", wins)
-			}
-			release(t, e.lease)
-		} else {
-			select {
-			case <-e.lease.Context().Done():
-				want.Err(t, context.Cause(e.lease.Context()), redlock.ErrLost)
-			case <-time.After(waitLimit):
-				t.Fatal("the lease outlived its majority")
-			}
-			poll(t, "next holder", func() bool { return len(e.rival.wins()) > 0 })
-			for _, w := range e.rival.stop() {
-				if w.beside || w.token <= e.lease.Token() || w.at.Sub(began) < ttl {
-					t.Errorf("after %v, and %d, somebody else won: %+v", w.at.Sub(began), e.lease.Token(), w)
-				}
-			}
-		}
-		wantReported(t, &hook.complaints, slices.Repeat([]string{costs}, len(e.short))...)
-	})
+	}
+	wantReported(t, &hook.complaints, slices.Repeat([]string{costs}, len(e.short))...)
 }
 
 // evicted is the name of the lock in these tests.
 const evicted = "evicted"
+
+// policy evicts any key.
+const policy = "allkeys-lru"
 
 // slack is how much more memory a server may use.
 const slack = 1 << 20
 
 // eviction is three nodes, some of which are short of memory, a lease on all of them, and a rival that wants the lock.
 type eviction struct {
-	policy  string
 	servers []*redis.Client
 	short   []*redis.Client // servers that are short of memory, with the policy
 	locker  *redlock.Locker
@@ -133,22 +106,10 @@ type eviction struct {
 	own, other notices // reported to the lease's holder, and to the rival
 }
 
-// eachEviction calls check with a minority and with a majority of nodes that are short of memory.
-func eachEviction(t *testing.T, policies []string, check func(t *testing.T, e *eviction)) {
-	for _, policy := range policies {
-		for _, short := range []int{1, leaseNodes/2 + 1} {
-			t.Run(fmt.Sprintf("%s on %d", policy, short), func(t *testing.T) {
-				t.Parallel()
-				check(t, startEviction(t, policy, short))
-			})
-		}
-	}
-}
-
-func startEviction(t *testing.T, policy string, short int) *eviction {
+func startEviction(t *testing.T, short int) *eviction {
 	t.Helper()
 	nodes := startNodes(t, leaseNodes)
-	e := &eviction{policy: policy, servers: admins(t, nodes.Addrs())}
+	e := &eviction{servers: admins(t, nodes.Addrs())}
 	e.short = e.servers[:short]
 	e.locker = lockerOn(t, clients(t, nodes.Addrs()...), redlock.WithTTL(ttl), redlock.WithNodeTimeout(longTimeout),
 		e.own.option())
@@ -175,26 +136,6 @@ func (e *eviction) status(t *testing.T, server *redis.Client) redlock.NodeStatus
 	}
 	t.Fatal("there is no such node")
 	return redlock.NodeStatus{}
-}
-
-// filler writes other keys to a server.
-type filler struct {
-	server *redis.Client
-	ttl    time.Duration // 0: none
-	size   int           // of a key
-	n      int           // number of keys so far
-}
-
-func (f *filler) write(t *testing.T, many int) {
-	t.Helper()
-	_, err := f.server.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
-		for range many {
-			f.n++
-			pipe.Set(t.Context(), fmt.Sprint("other key ", f.n), strings.Repeat("x", f.size), f.ttl)
-		}
-		return nil
-	})
-	must(t, err)
 }
 
 // number returns a number from a section of INFO.

@@ -57,7 +57,7 @@ func TestGrowing_FromOneNodeToThree(t *testing.T) {
 	nodes := startServers(t, 3, persist...)
 	alone := startGrower(t, nodes.Addrs()[:1])
 	poll(t, "run on one node", func() bool { return alone.status(t, "report").LastOK.Tick != time.Time{} })
-	must(t, alone.jobs.Pause(t.Context(), "paused"))
+	poll(t, "pause", func() bool { return alone.jobs.Pause(t.Context(), "paused") == nil })
 
 	look, err := redlock.Open(nodes.Addrs(), redlock.WithTTL(grownTTL), redlock.WithNodeTimeout(grownTTL/6))
 	must(t, err)

@@ -3,7 +3,6 @@
 package integration_test
 
 import (
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -61,40 +60,6 @@ func TestTerminatedLeader_WhoseCallbackNeverReturnsIsFollowedWhenItsLeaseHasRunO
 		t.Errorf("the next leader began %v after the stop deadline, want the stop margin %v",
 			after, s.margin())
 	}
-}
-
-func TestTerminatedLeader_IsFollowedByTheTimerWhereNodesMayNotPush(t *testing.T) {
-	t.Parallel()
-	nodes := startNodes(t, nodeCount)
-	deaf := slices.DeleteFunc(jobRights(t), func(right string) bool {
-		return strings.Contains(right, "publish") || strings.Contains(right, "subscribe") ||
-			strings.HasPrefix(right, "&")
-	})
-	servers := admins(t, nodes.Addrs())
-	for _, server := range servers {
-		setUser(t, server, "deaf", deaf)
-	}
-	s := steady()
-	s.Login = "redis://deaf:pw@"
-	c := start(t, nodes, s)
-	leader := c.leader()
-
-	c.replicas[leader.Replica].signal(syscall.SIGTERM)
-	ended := c.inTerm(integration.LeadEnd, leader)
-	next := c.next(leader.Since)
-
-	took := next.Since - ended.At
-	t.Logf("the next leader began %v after the callback had returned", took)
-	if took > ttl+busy {
-		t.Errorf("it took %v, want at most %v", took, ttl+busy)
-	}
-	for i, server := range servers {
-		channels, err := server.PubSubChannels(t.Context(), "*").Result()
-		if err != nil || len(channels) > 0 || denials(t, server, "deaf") == 0 {
-			t.Errorf("node %d: %v are listened to, %v; want that none may be", i, channels, err)
-		}
-	}
-	c.stays(next, next.At, ttl)
 }
 
 // exit waits for the end of a leader's process.

@@ -6,14 +6,18 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/hostile"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -27,7 +31,7 @@ func TestHostileNode_TheOthersGoOn(t *testing.T) {
 	answers := hostile.Answers()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	places := make(chan struct{}, 8) // limits the cases at a time
+	places := make(chan struct{}, 16) // limits the cases at a time
 	cases := beside{t: t}
 	for i, name := range hostile.Names(answers) {
 		cases.run(name, func(t *testing.T) {
@@ -45,14 +49,22 @@ func TestHostileNode_TheOthersGoOn(t *testing.T) {
 
 func besideHostile(t *testing.T, prefix string, sound []string, bad *hostile.Server) {
 	const lasts = 2 * time.Second
-	l, err := redlock.Open(append([]string{bad.Addr}, sound...), redlock.WithKeyPrefix(prefix), redlock.WithTTL(4*longTimeout),
-		redlock.WithNodeTimeout(longTimeout))
+	l, err := redlock.Open(append([]string{bad.Addr}, sound...), redlock.WithKeyPrefix(prefix),
+		redlock.WithTTL(4*longTimeout), redlock.WithNodeTimeout(longTimeout))
 	must(t, err)
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*longTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), longTimeout/4)
 		defer cancel()
 		_ = l.Close(ctx) // the error names the node that does not report its records
 	}()
+	servers := admins(t, sound)
+	poll(t, "guard on the sound nodes", func() bool {
+		_, _ = l.TryAcquire(t.Context(), "first") // the first call starts the guard, and is refused
+		return !slices.ContainsFunc(servers, func(s *redis.Client) bool { return !records.Prefix(prefix).Guarded(t, s) })
+	})
+	for _, server := range servers {
+		records.Prefix(prefix).Age(t, server)
+	}
 	e, err := election.New(l, "election")
 	must(t, err)
 	s, err := scheduler.New(e)

@@ -56,16 +56,6 @@ func recordOf(all []scheduler.Record, tick time.Time) scheduler.Record {
 	return scheduler.Record{}
 }
 
-// states returns the state of the tick's run on each node, or "" if the node has none.
-func (c *cluster) states(tick time.Time) []string {
-	c.t.Helper()
-	var states []string
-	for _, server := range admins(c.t, c.nodes.Addrs()) {
-		states = append(states, records.Default.RunState(c.t, c.Election, jobName, tick, server))
-	}
-	return states
-}
-
 // stored waits until a node has stored a tick later than since. If the node had lost its state, this shows that a
 // leader has written to it again.
 func (c *cluster) stored(node int, since time.Time) {

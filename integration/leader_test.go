@@ -9,22 +9,6 @@ import (
 	"github.com/redlockfx/redlockfx/integration"
 )
 
-func TestKilledLeader_IsFollowedWhenItsLeaseHasRunOut(t *testing.T) {
-	t.Parallel()
-	c := start(t, startNodes(t, nodeCount), steady())
-	leader := c.leader()
-
-	killed := c.replicas[leader.Replica].signal(syscall.SIGKILL)
-	next := c.next(killed)
-
-	took := next.Since - killed
-	t.Logf("the next leader began %v after the kill", took)
-	if took > ttl+busy {
-		t.Errorf("it took %v, want at most %v", took, ttl+busy)
-	}
-	c.stays(next, next.At, ttl)
-}
-
 func TestTerminatedLeader_FinishesItsWorkAndHandsOverAtOnce(t *testing.T) {
 	t.Parallel()
 	c := start(t, startNodes(t, nodeCount), steady())
@@ -58,7 +42,7 @@ func TestTerminatedLeader_FinishesItsWorkAndHandsOverAtOnce(t *testing.T) {
 		t.Errorf("the lease was not released: the next leader began %v after the stop deadline",
 			next.Since-ended.Deadline)
 	}
-	c.stays(next, next.At, ttl)
+	c.stays(next, next.At, 2*tickEvery)
 }
 
 // The test stops the process just after a run has returned. The next tick is then 700 ms away, so the stop cannot fall
@@ -76,7 +60,7 @@ func TestStoppedLeader_KnowsWhenItWakesThatItLeadsNoMore(t *testing.T) {
 	c.await("watch", func(e integration.Event) bool { return e.Kind == integration.Watch })
 	stopped := old.signal(syscall.SIGSTOP)
 	next := c.next(stopped)
-	c.stays(next, next.At, stopped+2*ttl-next.At)
+	c.stays(next, next.At, 2*tickEvery)
 	waking := old.signal(syscall.SIGCONT)
 	belief := c.await("look after waking", func(e integration.Event) bool { return e.Kind == woken })
 	over := c.lost(leader)
@@ -92,7 +76,7 @@ func TestStoppedLeader_KnowsWhenItWakesThatItLeadsNoMore(t *testing.T) {
 	if took := over.At - waking; took < 0 || took > busy {
 		t.Errorf("the old leader's context ended %v after it woke, want at most %v", took, busy)
 	}
-	c.stays(next, over.At, ttl)
+	c.stays(next, over.At, 2*tickEvery)
 
 	for _, p := range c.replicas {
 		if p != old {

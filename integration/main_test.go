@@ -16,7 +16,7 @@ import (
 
 // atATime is how many tests run in parallel unless -parallel sets another number. It may exceed the number of
 // processors, because tests mostly wait for leases to end.
-const atATime = "8"
+const atATime = "12"
 
 var (
 	// shared is this process's clock.

@@ -4,7 +4,6 @@ package integration_test
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,67 +14,80 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
-func TestLeader_StaysWhileAMinorityOfNodesIsDead(t *testing.T) {
-	t.Parallel()
-	c := start(t, startNodes(t, nodeCount), steady())
-	leader := c.leaderOfAll()
-
-	began := shared.now()
-	c.each(minority, (*redisproc.Node).Kill)
-	c.stays(leader, began, 2*ttl)
-}
-
-func TestLeader_StaysWhileAMinorityOfNodesHangs(t *testing.T) {
-	t.Parallel()
-	c := start(t, startNodes(t, nodeCount), steady())
-	leader := c.leaderOfAll()
-
-	began := shared.now()
-	c.each(minority, (*redisproc.Node).Hang)
-	woken := c.stays(leader, began, 2*ttl).At
-	c.each(minority, (*redisproc.Node).Wake)
-	c.stays(leader, woken, ttl)
+// minorities are what happens to a minority of nodes, and what ends it, if anything does.
+var minorities = map[string]struct {
+	begin, end func(t *testing.T, c *cluster)
+}{
+	"dead": {begin: func(_ *testing.T, c *cluster) { c.each(minority, (*redisproc.Node).Kill) }},
+	"hung": {
+		begin: func(_ *testing.T, c *cluster) { c.each(minority, (*redisproc.Node).Hang) },
+		end:   func(_ *testing.T, c *cluster) { c.each(minority, (*redisproc.Node).Wake) },
+	},
+	"busy": {beBusy, func(t *testing.T, c *cluster) {
+		c.each(minority, func(n *redisproc.Node) error { return plainly(t, n.Addr(), "", "").ScriptKill(t.Context()).Err() })
+	}},
+	"slow": {
+		begin: func(_ *testing.T, c *cluster) {
+			for _, own := range c.links {
+				for _, link := range own {
+					link.Delay(nodeTimeout) // there and back, so no answer comes in time
+				}
+			}
+		},
+		end: func(_ *testing.T, c *cluster) {
+			for _, own := range c.links {
+				for _, link := range own {
+					link.Heal()
+				}
+			}
+		},
+	},
 }
 
 // The minority runs a script that does not end, so it answers nothing else.
-func TestLeader_StaysWhileAMinorityOfNodesIsBusy(t *testing.T) {
-	t.Parallel()
-	c := start(t, startNodes(t, nodeCount), steady())
-	leader := c.leaderOfAll()
-
-	began := shared.now()
-	var scripts sync.WaitGroup
+func beBusy(t *testing.T, c *cluster) {
 	c.each(minority, func(n *redisproc.Node) error {
 		user := plainly(t, n.Addr(), "", "")
-		if err := user.ConfigSet(t.Context(), "lua-time-limit", "1").Err(); err != nil { // otherwise it answers nothing, not even BUSY, for five seconds
+		// Otherwise it answers nothing, not even BUSY, for five seconds.
+		if err := user.ConfigSet(t.Context(), "lua-time-limit", "1").Err(); err != nil {
 			return err
 		}
-		scripts.Go(func() { // ends by SCRIPT KILL
-			if err := user.WithTimeout(time.Minute).Eval(context.Background(), "while true do end", nil).Err(); err == nil {
+		ended := make(chan error, 1)
+		go func() { // ends by SCRIPT KILL, or with its server
+			ended <- user.WithTimeout(time.Minute).Eval(context.Background(), "while true do end", nil).Err()
+		}()
+		t.Cleanup(func() {
+			if err := <-ended; err == nil {
 				t.Error("the script ended by itself")
 			}
 		})
 		poll(t, "BUSY", func() bool { return refusal.Code(user.Get(t.Context(), "k").Err()) == refusal.Busy })
 		return nil
 	})
-	woken := c.stays(leader, began, 2*ttl).At
-	c.each(minority, func(n *redisproc.Node) error { return plainly(t, n.Addr(), "", "").ScriptKill(t.Context()).Err() })
-	scripts.Wait()
-	c.stays(leader, woken, ttl)
 }
 
-func TestLeader_StaysWhileAMinorityOfNodesIsSlow(t *testing.T) {
-	t.Parallel()
-	c := startLinked(t, startNodes(t, nodeCount), minority, steady())
-	leader := c.leaderOfAll()
-
-	began := shared.now()
-	for _, own := range c.links {
-		for _, link := range own {
-			link.Delay(nodeTimeout) // there and back, so no answer comes in time
-		}
+// Without renewals the lease would run out.
+func TestLeader_StaysWhileAMinorityOfNodesIsAway(t *testing.T) {
+	oneOfMany(t)
+	cases := beside{t: t}
+	defer cases.Wait()
+	for name, what := range minorities {
+		cases.run(name, func(t *testing.T) {
+			linked := 0
+			if name == "slow" {
+				linked = minority
+			}
+			c := startLinked(t, startNodes(t, nodeCount), linked, steady())
+			leader := c.leaderOfAll()
+			began := shared.now()
+			what.begin(t, c)
+			over := c.stays(leader, began, ttl+tickEvery).At
+			if what.end != nil {
+				what.end(t, c)
+				c.stays(leader, over, ttl/2)
+			}
+		})
 	}
-	c.stays(leader, began, 2*ttl)
 }
 
 func TestMajorityOfHungNodes_LeavesNobodyLeadingUntilItWakes(t *testing.T) {
@@ -104,39 +116,7 @@ func TestMajorityOfHungNodes_LeavesNobodyLeadingUntilItWakes(t *testing.T) {
 	if took > ttl+busy {
 		t.Errorf("the next leader began after %v, want at most %v", took, ttl+busy)
 	}
-	c.stays(next, next.At, ttl)
-}
-
-func TestAllNodesFlushed_EndsTheTermAtOnceAndDelaysTheNextByTheGuard(t *testing.T) {
-	t.Parallel()
-	c := start(t, startNodes(t, nodeCount), steady())
-	leader := c.leaderOfAll()
-
-	flushed := shared.now()
-	c.each(nodeCount, func(n *redisproc.Node) error { return forgetting["flushed"](t.Context(), n) })
-	over := c.lost(leader)
-	next := c.next(leader.Since)
-
-	took, early := next.Since-flushed, over.Deadline-over.At
-	t.Logf("the context ended %v before the stop deadline; the next leader began %v after the flush",
-		early, took)
-	if early <= 0 {
-		t.Errorf("the context ended %v after the stop deadline, want as soon as the lease was seen gone",
-			-early)
-	}
-	if took < ttl || took > ttl+ttl/3+busy {
-		t.Errorf("the next leader began after %v, want after the guard of %v", took, ttl)
-	}
-	if next.Token <= leader.Token {
-		t.Errorf("token %d came after %d", next.Token, leader.Token)
-	}
-	// The nodes do not know how they voted before, so until a leader writes the job to them, they vote for no tick of
-	// the next two seconds.
-	first := c.inTerm(integration.RunBegin, next)
-	if late := first.At - next.At; late > 3*tickEvery+busy {
-		t.Errorf("the first tick was run %v after the next leader began", late)
-	}
-	c.stays(next, first.At, ttl)
+	c.stays(next, next.At, ttl/2)
 }
 
 func TestLeaderCutOffFromAMajority_StopsAndIsFollowed(t *testing.T) {
@@ -162,7 +142,7 @@ func TestLeaderCutOffFromAMajority_StopsAndIsFollowed(t *testing.T) {
 	for _, link := range c.links[leader.Replica] {
 		link.Heal()
 	}
-	c.stays(next, healed, 2*ttl)
+	c.stays(next, healed, ttl/2)
 }
 
 // leaderOfAll waits until a replica leads and its lease is on all nodes.

@@ -16,23 +16,15 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
-func TestOverwrittenJobsOfOneNode_TheOthersGoOn(t *testing.T) {
-	eachOverwriting(t, records.OverwrittenJobs())
-}
-
-func TestOverwrittenLocksOfOneNode_TheOthersGoOn(t *testing.T) {
-	eachOverwriting(t, records.OverwrittenLocks())
-}
-
-// eachOverwriting overwrites the data of one node of five while a leader leads, and while the next one takes over.
-// Each way has its own election and its own node. Two other nodes answer later than that node, so that its answer is
-// part of every majority.
-func eachOverwriting(t *testing.T, ways []records.Overwriting) {
+// The data of one node of five is overwritten while a leader leads, and while the next one takes over. Each way has its
+// own election and its own node. Two other nodes answer later than that node, so that its answer is part of every
+// majority.
+func TestOverwrittenDataOfOneNode_TheOthersGoOn(t *testing.T) {
 	oneOfMany(t)
 	all := startNodes(t, nodeCount)
 	cases := beside{t: t}
 	defer cases.Wait()
-	for i, how := range ways {
+	for i, how := range append(records.OverwrittenJobs(), records.OverwrittenLocks()...) {
 		s := steady()
 		s.Election, s.RunFor = fmt.Sprint("jobs", i), 50*time.Millisecond
 		cases.run(how.Name, func(t *testing.T) {
@@ -46,7 +38,7 @@ func eachOverwriting(t *testing.T, ways []records.Overwriting) {
 }
 
 func goesOn(t *testing.T, nodes *redisproc.Cluster, s settings, how records.Overwriting, overwritten int) {
-	const lasts = 10 * time.Second
+	const lasts = ttl + tickEvery // without renewals the lease would run out
 	c := newCluster(t, nodes, s)
 	for _, name := range []string{"a", "b"} {
 		c.linked(name, nodeCount)

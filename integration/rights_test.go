@@ -224,3 +224,31 @@ func calls(t *testing.T, server *redis.Client, command string) int {
 	_, _ = fmt.Sscanf(stats["Commandstats"]["cmdstat_"+command], "calls=%d", &n) // 0 of one not used yet
 	return n
 }
+
+func setUser(t *testing.T, server *redis.Client, user string, rights []string) {
+	t.Helper()
+	args := []any{"ACL", "SETUSER", user, "on", ">pw", "resetkeys", "resetchannels", "-@all"}
+	for _, right := range rights {
+		args = append(args, right)
+	}
+	must(t, server.Do(t.Context(), args...).Err())
+}
+
+// lockerAs makes a Locker that logs in as user.
+func lockerAs(t *testing.T, user, password string, nodes *redisproc.Cluster, opts ...redlock.Option) *redlock.Locker {
+	t.Helper()
+	var all []redis.UniversalClient
+	for _, addr := range nodes.Addrs() {
+		all = append(all, clientAs(t, user, password, addr))
+	}
+	return lockerOn(t, all, append(opts, redlock.WithTTL(ttl), redlock.WithNodeTimeout(longTimeout))...)
+}
+
+func clientAs(t *testing.T, user, password, addr string) *redis.Client {
+	t.Helper()
+	options, err := redlock.ClientOptions("redis://" + user + ":" + password + "@" + addr)
+	must(t, err)
+	client := redis.NewClient(options)
+	closeAfter(t, client.Close)
+	return client
+}

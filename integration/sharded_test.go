@@ -4,7 +4,6 @@ package integration_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,42 +95,6 @@ func TestSharded_ExtendsTogetherAndTellsOfReleases(t *testing.T) {
 		t.Errorf("the waiter had it %v after the release, %v", at.Sub(released), err)
 	}
 	t.Logf("the waiter had it %v after the release", at.Sub(released))
-}
-
-func TestSharded_EmptyShardIsGuarded(t *testing.T) {
-	t.Parallel()
-	shards, others := startSharded(t), startServers(t, 2)
-	cluster := clusterClient(t, shards)
-	l := lockerOn(t, append(clients(t, others.Addrs()...), cluster), guardedOptions...)
-	held := acquire(t, l, "x", redlock.WithAutoExtend(redlock.Extension{}))
-	home := owner(t, cluster, shards)
-	server := admins(t, []string{home.Addr()})[0]
-	poll(t, "lease on the cluster", func() bool { return records.Default.On(t, "x", server) == 1 })
-
-	must(t, home.Kill(), home.RestartEmpty(t.Context()))
-	restarted := time.Now()
-	link, err := others.Node(1).Proxy()
-	must(t, err)
-	link.Refuse()
-	rival := lockerOn(t, append(clients(t, others.Node(0).Addr(), link.Addr()),
-		clusterClient(t, shards)), guardedOptions...)
-	poll(t, "guard, when the shard serves again", func() bool {
-		_, err := rival.TryAcquire(t.Context(), "y")
-		if err == nil {
-			t.Fatal("the shard granted at once")
-		}
-		return errors.Is(err, redlock.ErrGuarded)
-	})
-	acquire(t, rival, "y")
-	if after := time.Since(restarted); after < shortTTL {
-		t.Errorf("the shard granted %v after its restart, want %v at least", after, shortTTL)
-	}
-	poll(t, "lease on the shard again", func() bool {
-		if !held.Valid() {
-			t.Fatalf("the lease was lost: %v", context.Cause(held.Context()))
-		}
-		return records.Default.On(t, "x", server) == 1
-	})
 }
 
 func startSharded(t *testing.T) *redisproc.Cluster {

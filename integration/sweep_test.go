@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redlockfx/redlockfx/internal/testkit/race"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/redlock"
 )
@@ -18,6 +17,7 @@ import (
 func TestSweep_RemovesOldRecordsFewAtATimeAndNoOther(t *testing.T) {
 	t.Parallel()
 	const (
+		old        = 100_000
 		held, free = 500, 500 // that are still needed
 		slowAfter  = time.Millisecond
 		sweepAfter = 8   // grants
@@ -25,7 +25,6 @@ func TestSweep_RemovesOldRecordsFewAtATimeAndNoOther(t *testing.T) {
 		mostLooks  = 4   // requests of a sweep, each for that many records
 		most       = 192 // records that a sweep reads: 128, plus the rest of a bucket, which has seven or more in Valkey
 	)
-	old := race.Scale(100_000, 1_000_000)
 	nodes := startNodes(t, 1)
 	server := admins(t, nodes.Addrs())[0]
 	p := records.Default
@@ -110,7 +109,7 @@ func TestSweep_RemovesOldRecordsFewAtATimeAndNoOther(t *testing.T) {
 // Each process takes a few locks and ends. It searches for old records at most once, wherever they are.
 func TestSweep_OfShortProcessesReachesAllRecords(t *testing.T) {
 	t.Parallel()
-	const old, processes, grants = 10_000, 400, 7
+	const old, processes, grants = 5_000, 200, 7
 	nodes := startNodes(t, 1)
 	server := admins(t, nodes.Addrs())[0]
 	p := records.Default
