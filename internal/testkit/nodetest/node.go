@@ -42,7 +42,7 @@ func (c *Cluster) newNode(addr string) *node {
 	}
 	n.server = n.redis.Server()
 	n.server.SetPreHook(func(p *server.Peer, cmd string, args ...string) bool {
-		return c.stateOf(n).answer(p, cmd, args)
+		return c.stateOf(n).answer(p, cmd, args) || n.runScript(p, cmd, args)
 	})
 	return n
 }
