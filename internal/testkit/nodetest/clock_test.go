@@ -28,23 +28,6 @@ func ahead(t *testing.T, client *redis.Client, want time.Duration) {
 	}
 }
 
-func TestOffset_ShiftsTheNodesTimeAlone(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
-		client := single(t, l)
-		ahead(t, client, 0)
-		for _, offset := range []time.Duration{time.Hour, -1500 * time.Millisecond, 0} {
-			ok(t, client.Set(t.Context(), "k", "v", 10*time.Second).Err())
-			c.Offset(0, offset)
-			c.Restart(0)
-			time.Sleep(4 * time.Second)
-			ahead(t, client, offset)
-			if got := c.Node(0).TTL("k"); got != 6*time.Second {
-				t.Errorf("offset %v: after 4s of 10s the TTL is %v, want 6s", offset, got)
-			}
-		}
-	})
-}
-
 func TestJump_ForwardExpiresKeysEarlier(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
 		client := single(t, l)
@@ -69,18 +52,6 @@ func TestJump_ForwardExpiresKeysEarlier(t *testing.T) {
 		time.Sleep(time.Second)
 		if n := client.Exists(t.Context(), "forever", "long", "after").Val(); n != 1 {
 			t.Errorf("%d keys of 1 are there after their end", n)
-		}
-	})
-}
-
-func TestJump_BackwardLeavesTTLsAlone(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
-		client := single(t, l)
-		ok(t, client.Set(t.Context(), "k", "v", 10*time.Second).Err())
-		c.Jump(0, -time.Hour)
-		ahead(t, client, -time.Hour)
-		if got := client.PTTL(t.Context(), "k").Val(); got != 10*time.Second {
-			t.Errorf("TTL %v, want the 10s it had", got)
 		}
 	})
 }

@@ -3,7 +3,9 @@ package nodetest_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -15,40 +17,6 @@ import (
 
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 )
-
-func TestKill_KeepsDataAndForgetsScripts(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
-		client := single(t, l)
-		ok(t, client.Set(t.Context(), "k", "v", 0).Err())
-		sha, err := client.ScriptLoad(t.Context(), "return 1").Result()
-		ok(t, err)
-		c.Kill(0)
-		c.Heal()
-		if err := client.Ping(t.Context()).Err(); !errors.Is(err, syscall.ECONNREFUSED) {
-			t.Errorf("call to a dead node: %v, want refused", err)
-		}
-		c.Restart(0)
-		if got := client.Get(t.Context(), "k").Val(); got != "v" {
-			t.Errorf("restarted node has k=%q, want v", got)
-		}
-		if err := client.EvalSha(t.Context(), sha, nil).Err(); !errors.Is(err, redis.ErrNoScript) {
-			t.Errorf("script after a restart: %v, want %v", err, redis.ErrNoScript)
-		}
-	})
-}
-
-func TestWipe_ForgetsDataOfOneNode(t *testing.T) {
-	bubble(t, 2, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
-		for _, client := range l.Clients() {
-			ok(t, client.Set(t.Context(), "k", "v", 0).Err())
-		}
-		c.Wipe(0)
-		if err := l.Clients()[0].Get(t.Context(), "k").Err(); !errors.Is(err, redis.Nil) {
-			t.Errorf("get from the wiped node: %v, want redis.Nil", err)
-		}
-		has(t, c, 1, "k", "v")
-	})
-}
 
 func TestClose_LeavesNothingBehindUnderAnyFault(t *testing.T) {
 	faults := map[string]func(*nodetest.Cluster){
@@ -112,5 +80,42 @@ func TestClose_WaitsForTheScriptUnderWay(t *testing.T) {
 		took(t, time.Second, c.Close)
 		call.Wait()
 		has(t, c, 0, "k", "v")
+	})
+}
+
+func TestRestartFrom_BringsBackOlderData(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
+		client := single(t, l)
+		hash := map[string]string{"a": "1", "": "with\r\nbreaks", "empty": ""}
+		ok(t, client.Set(t.Context(), "string", "old", 0).Err())
+		ok(t, client.Set(t.Context(), "empty", "", 0).Err())
+		ok(t, client.HSet(t.Context(), "hash", hash).Err())
+		ok(t, client.PExpire(t.Context(), "hash", 20*time.Second).Err())
+		ok(t, client.Set(t.Context(), "short", "v", 10*time.Second).Err())
+		file := c.Snapshot(0)
+
+		ok(t, client.Set(t.Context(), "string", "new", time.Minute).Err())
+		ok(t, client.Del(t.Context(), "hash", "empty").Err())
+		ok(t, client.Set(t.Context(), "later", "v", 0).Err())
+		time.Sleep(12 * time.Second)
+		c.RestartFrom(0, file)
+
+		want := []string{"empty", "hash", "string"}
+		if got := c.Node(0).Keys(); !slices.Equal(got, want) {
+			t.Errorf("keys %q, want %q", got, want)
+		}
+		has(t, c, 0, "string", "old")
+		has(t, c, 0, "empty", "")
+		if got := client.HGetAll(t.Context(), "hash").Val(); !maps.Equal(got, hash) {
+			t.Errorf("hash %q, want %q", got, hash)
+		}
+		if got := c.Node(0).TTL("hash"); got != 8*time.Second {
+			t.Errorf("after 12s of 20s the TTL is %v, want 8s", got)
+		}
+		if got := c.Node(0).TTL("string"); got != 0 {
+			t.Errorf("a key without an end got one in %v", got)
+		}
+		c.RestartFrom(1, file) // a snapshot can be used again, and elsewhere
+		has(t, c, 1, "string", "old")
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -41,15 +42,6 @@ func TestCut_BreaksConnectionsAndRefusesDials(t *testing.T) {
 	})
 }
 
-func TestCut_LeavesNoBrokenConnectionInThePool(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
-		client := single(t, l)
-		l.Cut()
-		l.Heal()
-		ok(t, client.Ping(t.Context()).Err()) // in one try, as with a socket
-	})
-}
-
 func TestHang_TimesOutAndDeliversLate(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
 		client := single(t, l)
@@ -69,34 +61,6 @@ func TestHang_TimesOutAndDeliversLate(t *testing.T) {
 		synctest.Wait()
 		has(t, c, 0, "k", "late")
 		ok(t, client.Ping(t.Context()).Err())
-	})
-}
-
-func TestHang_HoldsRepliesToo(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
-		client := single(t, l)
-		l.Delay(time.Second)
-		took(t, 4*time.Second, func() {
-			time.AfterFunc(1500*time.Millisecond, func() { l.Hang() })
-			time.AfterFunc(4*time.Second, func() { l.Heal() })
-			ok(t, client.Incr(t.Context(), "n").Err())
-		})
-		has(t, c, 0, "n", "1")
-	})
-}
-
-func TestHang_AcceptsNewConnectionsButAnswersNothing(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
-		l.Hang()
-		opt := l.Options(0)
-		opt.MaxRetries = -1
-		client := redis.NewClient(opt)
-		defer client.Close()
-		took(t, 5*time.Second, func() { // the default read timeout
-			if err := client.Ping(t.Context()).Err(); !isTimeout(err) {
-				t.Errorf("first call to a hung node: %v, want a timeout", err)
-			}
-		})
 	})
 }
 
@@ -144,6 +108,59 @@ func TestDropReplies_LosesTheReplyNotTheEffect(t *testing.T) {
 		l.Heal()
 		if n := client.Incr(t.Context(), "n").Val(); n != 4 {
 			t.Errorf("healed: counter at %d, want 4", n)
+		}
+	})
+}
+
+const loading = "LOADING Redis is loading the dataset in memory"
+
+func TestAnswer_IsAllThatRequestsGet(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
+		client := single(t, l)
+		for _, text := range []string{
+			loading,
+			"BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
+			"READONLY You can't write against a read only replica.",
+			"OOM command not allowed when used memory > 'maxmemory'.",
+			"NOPERM this user has no permissions to run the 'evalsha' command",
+		} {
+			l.Answer(text, 0)
+			cmds, err := client.Pipelined(t.Context(), func(p redis.Pipeliner) error {
+				p.Set(t.Context(), "k", "v", 0)
+				p.Eval(t.Context(), `return redis.call('SET', 'k', 'v')`, nil)
+				p.Ping(t.Context())
+				return nil
+			})
+			if err == nil || len(cmds) != 3 {
+				t.Errorf("%d commands: %v, want 3 and an error", len(cmds), err)
+			}
+			for _, cmd := range cmds {
+				if err := cmd.Err(); err == nil || err.Error() != text {
+					t.Errorf("%s: %v, want %s", cmd.Name(), err, text)
+				}
+			}
+			ok(t, client.Info(t.Context()).Err())
+			if c.Node(0).Exists("k") {
+				t.Error("a refused request took effect")
+			}
+		}
+		ok(t, l.Clients()[1].Ping(t.Context()).Err())
+		c.Heal(0)
+		ok(t, client.Set(t.Context(), "k", "v", 0).Err())
+	})
+}
+
+func TestTear_HalvesTheReplyAndBreaksTheConnection(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
+		conn, err := l.Options(0).Dialer(t.Context(), "tcp", "")
+		ok(t, err)
+		defer conn.Close()
+		l.Tear()
+		_, err = conn.Write([]byte("*2\r\n$4\r\nECHO\r\n$2\r\nhi\r\n*1\r\n$4\r\nPING\r\n"))
+		ok(t, err)
+		got, err := io.ReadAll(iotest.OneByteReader(conn))
+		if string(got) != "$2\r\n" || !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("read %q and %v, want half of the first reply and a reset", got, err)
 		}
 	})
 }

@@ -3,7 +3,6 @@ package nodetest_test
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"strings"
 	"syscall"
@@ -34,92 +33,6 @@ func do(t *testing.T, client *redis.Client, command ...any) string {
 	reply, err := client.Do(t.Context(), command...).Result()
 	ok(t, err)
 	return fmt.Sprint(reply)
-}
-
-func TestInfo_LooksLikeARealServers(t *testing.T) {
-	const (
-		server      = `# Server\r\nredis_version:7\.0\.15\r\nredis_mode:standalone\r\nrun_id:[0-9a-f]{40}\r\n`
-		memory      = `# Memory\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n`
-		replication = `# Replication\r\nrole:master\r\nconnected_slaves:0\r\nmaster_replid:[0-9a-f]{40}\r\n`
-		all         = server + `\r\n` + memory + `\r\n` + replication
-	)
-	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
-		client := single(t, l)
-		for sections, want := range map[string]string{
-			"":                   all,
-			"all":                all,
-			"default":            all,
-			"everything":         all,
-			"server":             server,
-			"Memory":             memory,
-			"replication":        replication,
-			"replication server": server + `\r\n` + replication,
-			"nosuch":             "",
-		} {
-			names := strings.Fields(sections)
-			got, err := client.Info(t.Context(), names...).Result()
-			ok(t, err)
-			if !regexp.MustCompile(`^` + want + `$`).MatchString(got) {
-				t.Errorf("INFO %s: %q, want %s", sections, got, want)
-			}
-			args := make([]any, len(names))
-			for i, name := range names {
-				args[i] = name
-			}
-			for _, call := range []string{"call", "pcall"} {
-				script := `return redis.` + call + `('INFO', unpack(ARGV))`
-				inside, err := client.Eval(t.Context(), script, nil, args...).Result()
-				ok(t, err)
-				if inside != got {
-					t.Errorf("INFO %s by redis.%s: %q, want %q", sections, call, inside, got)
-				}
-			}
-		}
-	})
-}
-
-func TestRoleAndConfig_LookLikeARealServers(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
-		client := single(t, l)
-		if got, want := do(t, client, "ROLE"), "[master 0 []]"; got != want {
-			t.Errorf("ROLE: %s, want %s", got, want)
-		}
-		for pattern, want := range map[string]map[string]string{
-			"maxmemory":    {"maxmemory": "0"},
-			"MaxMemory-p*": {"maxmemory-policy": "noeviction"},
-			"maxmemory*": {
-				"maxmemory": "0", "maxmemory-policy": "noeviction", "maxmemory-samples": "5",
-				"maxmemory-eviction-tenacity": "10", "maxmemory-clients": "0",
-			},
-			"nosuch": {},
-		} {
-			got, err := client.ConfigGet(t.Context(), pattern).Result()
-			ok(t, err)
-			if !maps.Equal(got, want) {
-				t.Errorf("CONFIG GET %s: %v, want %v", pattern, got, want)
-			}
-		}
-		for _, command := range []string{`'ROLE'`, `'CONFIG', 'GET', 'maxmemory'`} {
-			script := `return redis.pcall(` + command + `).err`
-			got, err := client.Eval(t.Context(), script, nil).Text()
-			ok(t, err)
-			if want := "ERR This Redis command is not allowed from script"; got != want {
-				t.Errorf("%s in a script: %q, want %q", command, got, want)
-			}
-		}
-	})
-}
-
-func TestNodes_AreDifferentServers(t *testing.T) {
-	bubble(t, 2, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
-		for _, section := range []string{"server", "replication"} {
-			one := l.Clients()[0].Info(t.Context(), section).Val()
-			two := l.Clients()[1].Info(t.Context(), section).Val()
-			if one == two {
-				t.Errorf("two nodes both say %q", one)
-			}
-		}
-	})
 }
 
 func TestRestart_MakesAnotherServerOfTheSameData(t *testing.T) {
@@ -203,25 +116,5 @@ func TestSetInfo_OverridesOneField(t *testing.T) {
 		if got != want {
 			t.Errorf("without overrides and ids: %q, want %q", got, want)
 		}
-	})
-}
-
-func TestFlushScripts_DoesNothingElse(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
-		client := single(t, l)
-		ok(t, client.Set(t.Context(), "k", "v", 0).Err())
-		sha := client.ScriptLoad(t.Context(), "return 1").Val()
-		before := client.Info(t.Context()).Val()
-		c.FlushScripts(0)
-		if err := client.EvalSha(t.Context(), sha, nil).Err(); !errors.Is(err, redis.ErrNoScript) {
-			t.Errorf("cached script: %v, want %v", err, redis.ErrNoScript)
-		}
-		if got := client.Info(t.Context()).Val(); got != before {
-			t.Errorf("INFO went from %q to %q", before, got)
-		}
-		if got := c.Node(0).TotalConnectionCount(); got != 2 { // Start's own and the client's
-			t.Errorf("%d connections, want 2: it broke one", got)
-		}
-		has(t, c, 0, "k", "v")
 	})
 }

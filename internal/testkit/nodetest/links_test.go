@@ -2,49 +2,14 @@ package nodetest_test
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 )
-
-func TestClients_ReachOneNodeEach(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
-		for i, client := range l.Clients() {
-			ok(t, client.Set(t.Context(), "name", fmt.Sprintf("node %d", i), 0).Err())
-			if got := client.(*redis.Client).Options().Addr; got != c.Addrs()[i] {
-				t.Errorf("client %d has address %s, want %s", i, got, c.Addrs()[i])
-			}
-		}
-		for i := range c.Addrs() {
-			has(t, c, i, "name", fmt.Sprintf("node %d", i))
-		}
-	})
-}
-
-func TestClients_WorkInRealTime(t *testing.T) {
-	c := nodetest.Start(2)
-	defer c.Close()
-	client := c.Links().Clients()[1]
-	c.Delay(time.Millisecond)
-	ok(t, client.Set(t.Context(), "k", "v", time.Hour).Err())
-	has(t, c, 1, "k", "v")
-	c.Hang()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
-	defer cancel()
-	late := c.Links().Options(1)
-	late.ContextTimeoutEnabled = true
-	impatient := redis.NewClient(late)
-	defer impatient.Close()
-	if err := impatient.Ping(ctx).Err(); !isTimeout(err) {
-		t.Errorf("ping of a hung node: %v, want a timeout", err)
-	}
-}
 
 func TestLinks_LeadToAnotherNode(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
@@ -105,28 +70,5 @@ func TestLinks_DeliverAfterTheirProcessEnded(t *testing.T) {
 		c.Heal()
 		synctest.Wait()
 		has(t, c, 0, "k", "late")
-	})
-}
-
-func TestRaw_SeesNodesPastEveryFault(t *testing.T) {
-	bubble(t, 2, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
-		raw := c.Raw()
-		c.Hang(0)
-		c.Kill(1)
-		for i, node := range raw {
-			if err := node.Set(t.Context(), "x", "y", 0).Err(); err != nil {
-				t.Errorf("node %d: %v", i, err)
-			}
-			if n := c.Requests(i); n != 0 {
-				t.Errorf("node %d counts %d requests", i, n)
-			}
-		}
-		if c.Raw()[0] != raw[0] {
-			t.Error("another client at the second call")
-		}
-		c.Restart(1)
-		if got, err := l.Clients()[1].Get(t.Context(), "x").Result(); err != nil || got != "y" {
-			t.Errorf("got %q, %v", got, err)
-		}
 	})
 }
