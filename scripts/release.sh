@@ -229,7 +229,7 @@ binaries() {
 	)
 	for platform in "${platforms[@]}"; do
 		name=redlockctl_${version}_${platform/\//_}
-		go -C internal/testkit/repo run ./sbom -version "$version" "$out/$name" >"$out/$name.spdx.json"
+		go run ./scripts/sbom -version "$version" "$out/$name" >"$out/$name.spdx.json"
 		files+=("$name" "$name.spdx.json")
 	done
 	(

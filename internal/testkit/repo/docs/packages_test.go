@@ -11,9 +11,6 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// logging are the packages whose log lines docs/operations.md lists.
-var logging = []string{"./redlock", "./election", "./scheduler", "./fxmodule", "./dashboard"}
-
 // public are the packages whose names the pages are checked for.
 var public = append([]string{"./redlocktest", "./fenced", "./adapters/leadercron", "./adapters/leaderhttp", "./adapters/slogcore",
 	"./adapters/redlockslog"},
@@ -31,9 +28,7 @@ func sources(t *testing.T) map[string]*packages.Package {
 
 var loadOnce = sync.OnceValues(func() (map[string]*packages.Package, error) {
 	found, err := packages.Load(&packages.Config{
-		Dir: root,
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedSyntax | packages.NeedTypes |
-			packages.NeedTypesInfo,
+		Dir: root, Mode: packages.NeedName | packages.NeedImports | packages.NeedDeps | packages.NeedTypes,
 	}, public...)
 	if err != nil {
 		return nil, err

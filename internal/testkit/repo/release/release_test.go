@@ -54,9 +54,14 @@ func TestRelease_CanBeFetched(t *testing.T) {
 	if said := c.output(t, filepath.Join(out, name), "--version"); strings.TrimSpace(said) != "redlockctl version "+version {
 		t.Errorf("the binary says %q", said)
 	}
-	for _, module := range []string{library, library + "/cmd/redlockctl"} {
-		if sbom := read(t, filepath.Join(out, name+".spdx.json")); !strings.Contains(sbom, `"pkg:golang/`+module+"@"+version+`"`) {
-			t.Errorf("the SBOM does not have %s %s:\n%s", module, version, sbom)
+	linked := c.output(t, "go", "version", "-m", filepath.Join(out, name))
+	modules := regexp.MustCompile(`(?m)^\tdep\t(\S+)\t(v\S+)`).FindAllStringSubmatch(linked, -1)
+	if len(modules) < 5 {
+		t.Errorf("only these modules are in the binary: %v", modules)
+	}
+	for _, module := range append(modules, []string{"", library, version}, []string{"", library + "/cmd/redlockctl", version}) {
+		if sbom := read(t, filepath.Join(out, name+".spdx.json")); !strings.Contains(sbom, `"pkg:golang/`+module[1]+"@"+module[2]+`"`) {
+			t.Errorf("the SBOM does not have %s %s:\n%s", module[1], module[2], sbom)
 		}
 	}
 	sums := read(t, filepath.Join(out, "SHA256SUMS"))

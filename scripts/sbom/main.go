@@ -1,7 +1,7 @@
 // Command sbom writes the SBOM of a Go binary, in SPDX 2.3 as JSON. It lists the modules that are linked into the
 // binary, and the version of Go, as the linker recorded them.
 //
-//	go run ./sbom -version v1.2.3 BINARY
+//	go run ./scripts/sbom -version v1.2.3 BINARY
 package main
 
 import (
