@@ -3,15 +3,17 @@ package hostile
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/alicebob/miniredis/v2/server"
 )
 
 // Server answers each command in the same way, except those that a client sends first.
@@ -21,17 +23,14 @@ type Server struct {
 	Dials atomic.Int64 // connections
 
 	answer Answer
-	mu     sync.Mutex // guards the field below
-	conns  map[net.Conn]bool
-	closed bool
 }
 
 // Answer writes the server's answer to a command. It may write for as long as the connection accepts data.
-type Answer func(w io.Writer, command []string) error
+type Answer func(w io.Writer) error
 
 // Says answers with a text.
 func Says(text string) Answer {
-	return func(w io.Writer, _ []string) error {
+	return func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
 	}
@@ -40,7 +39,7 @@ func Says(text string) Answer {
 // Repeats answers with begin, and then with text over and over until the connection is closed.
 func Repeats(begin, text string) Answer {
 	text = strings.Repeat(text, 1+4096/len(text))
-	return func(w io.Writer, _ []string) error {
+	return func(w io.Writer) error {
 		_, err := io.WriteString(w, begin)
 		for err == nil {
 			_, err = io.WriteString(w, text)
@@ -56,7 +55,8 @@ func Start(t *testing.T, answer Answer) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Addr: l.Addr().String(), answer: answer, conns: make(map[net.Conn]bool)}
+	s := &Server{Addr: l.Addr().String(), answer: answer}
+	ctx, end := context.WithCancel(context.Background())
 	var serving sync.WaitGroup
 	serving.Go(func() { // ends when the listener is closed
 		for {
@@ -65,49 +65,21 @@ func Start(t *testing.T, answer Answer) *Server {
 				return
 			}
 			s.Dials.Add(1)
-			if s.opened(c) {
-				serving.Go(func() { // ends when the connection is closed
-					defer s.gone(c)
-					_ = s.serve(c) // an error means that the connection is over
-				})
-			}
+			context.AfterFunc(ctx, func() { _ = c.Close() })
+			serving.Go(func() { // ends when the connection is closed
+				defer c.Close()
+				_ = s.serve(c) // an error means that the connection is over
+			})
 		}
 	})
 	t.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
-		s.close()
+		end()
 		serving.Wait()
 	})
 	return s
-}
-
-func (s *Server) opened(c net.Conn) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		_ = c.Close()
-		return false
-	}
-	s.conns[c] = true
-	return true
-}
-
-func (s *Server) gone(c net.Conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.conns, c)
-	_ = c.Close()
-}
-
-func (s *Server) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-	for c := range s.conns {
-		_ = c.Close()
-	}
 }
 
 // beginnings are the answers that a client needs before it sends other commands.
@@ -116,52 +88,24 @@ var beginnings = map[string]string{"HELLO": "-ERR unknown command 'HELLO'\r\n", 
 func (s *Server) serve(c net.Conn) error {
 	r := bufio.NewReader(c)
 	for {
-		command, err := read(r)
+		command, err := server.ParseReply(r) // a command has the form of a reply that is an array
 		if err != nil {
 			return err
+		}
+		words, _ := command.([]any)
+		if len(words) == 0 {
+			return fmt.Errorf("%v is no command", command)
 		}
 		s.Asked.Add(1)
-		if text, begins := beginnings[strings.ToUpper(command[0])]; begins {
+		if text, begins := beginnings[strings.ToUpper(fmt.Sprint(words[0]))]; begins {
 			_, err = io.WriteString(c, text)
 		} else {
-			err = s.answer(c, command)
+			err = s.answer(c)
 		}
 		if err != nil {
 			return err
 		}
 	}
-}
-
-// read reads a command.
-func read(r *bufio.Reader) ([]string, error) {
-	n, err := number(r, '*')
-	if err != nil || n < 1 {
-		return nil, fmt.Errorf("%d words: %w", n, err)
-	}
-	command := make([]string, n)
-	for i := range command {
-		length, err := number(r, '$')
-		if err != nil {
-			return nil, err
-		}
-		word := make([]byte, length+2)
-		if _, err := io.ReadFull(r, word); err != nil {
-			return nil, err
-		}
-		command[i] = string(word[:length])
-	}
-	return command, nil
-}
-
-func number(r *bufio.Reader, kind byte) (int, error) {
-	line, err := r.ReadString('\n')
-	if err != nil {
-		return 0, err
-	}
-	if line[0] != kind {
-		return 0, fmt.Errorf("%q does not start with %q", line, kind)
-	}
-	return strconv.Atoi(strings.TrimSpace(line[1:]))
 }
 
 // Answers returns ways to answer, by their descriptions.
@@ -175,8 +119,8 @@ func Answers() map[string]Answer {
 		"answers to nobody":                  Repeats("", "+OK\r\n"),
 		"messages to nobody":                 Repeats("", "*3\r\n$7\r\nmessage\r\n$1\r\nx\r\n$1\r\ny\r\n"),
 		"items without end in a line":        Repeats("+1700000000 0 - ", "y1 "),
-		"nothing, and it closes":             func(io.Writer, []string) error { return io.EOF },
-		"a part of an answer, and it closes": func(w io.Writer, _ []string) error { _, _ = io.WriteString(w, "$100\r\nx"); return io.EOF },
+		"nothing, and it closes":             func(io.Writer) error { return io.EOF },
+		"a part of an answer, and it closes": func(w io.Writer) error { _, _ = io.WriteString(w, "$100\r\nx"); return io.EOF },
 		"a message where a call is":          Says("*3\r\n$7\r\nmessage\r\n$1\r\nx\r\n$0\r\n\r\n"),
 		"a script that is unknown forever":   Says("-NOSCRIPT No matching script.\r\n"),
 		"it is busy loading, forever":        Says("-LOADING Redis is loading the dataset in memory\r\n"),

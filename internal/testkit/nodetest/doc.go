@@ -34,6 +34,6 @@
 //     its connection breaks.
 //
 // The nodes lack what miniredis lacks: replication, keyspace notifications, eviction, most of INFO and
-// CONFIG, and script errors in Redis's words. In a transaction (MULTI), INFO, ROLE, CONFIG GET and TIME
-// answer at once instead of in their turn.
+// CONFIG, and script errors in Redis's words. In a transaction (MULTI), INFO and TIME answer at once
+// instead of in their turn. Scripts run on kept Lua states, as in Redis, and not on a new one each.
 package nodetest

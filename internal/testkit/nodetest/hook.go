@@ -28,8 +28,7 @@ func (c *Cluster) Deny(i int, commands ...string) {
 
 // answer is the pre-hook of a node in state s.
 func (s state) answer(p *server.Peer, cmd string, args []string) bool {
-	script := scriptOf(p)
-	if p.ClientName == insider || script == collectSHA {
+	if p.ClientName == insider || scriptOf(p) == collectSHA {
 		return false
 	}
 	if cmd == refuse {
@@ -45,16 +44,10 @@ func (s state) answer(p *server.Peer, cmd string, args []string) bool {
 		return true
 	}
 	switch {
-	case (cmd == "ROLE" || cmd == "CONFIG") && script != "":
-		p.WriteError("ERR This Redis command is not allowed from script")
 	case cmd == "INFO":
 		p.WriteBulk(s.info(args))
 	case cmd == "TIME" && len(args) == 0:
 		s.writeTime(p)
-	case cmd == "ROLE" && len(args) == 0:
-		s.writeRole(p)
-	case cmd == "CONFIG" && len(args) > 1 && strings.EqualFold(args[0], "GET"):
-		s.writeConfig(p, args[1:])
 	default:
 		return false
 	}

@@ -4,16 +4,13 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
-
-	"github.com/alicebob/miniredis/v2/server"
 )
 
 // SetInfo makes node i report value in a field of INFO, whether or not it is true: redis_version,
-// run_id, role, maxmemory_policy and so on. ROLE and CONFIG GET agree with it. With an empty value, the
-// node reports the truth again. A field that the nodes do not have is added to the section Server.
+// run_id, role, maxmemory_policy and so on. With an empty value, the node reports the truth again. A field
+// that the nodes do not have is added to the section Server.
 func (c *Cluster) SetInfo(i int, field, value string) {
 	c.change(i, func(s *state) {
 		s.said = slices.DeleteFunc(slices.Clone(s.said), func(p param) bool { return p.name == field })
@@ -32,7 +29,7 @@ func newID() string {
 	return hex.EncodeToString(id)
 }
 
-// param is a field of INFO or a parameter of CONFIG.
+// param is a field of INFO.
 type param struct{ name, value string }
 
 // section is a section of INFO.
@@ -106,46 +103,4 @@ func (s state) info(names []string) string {
 		}
 	}
 	return text.String()
-}
-
-// writeRole answers ROLE. A replica reports a made-up address of its master.
-func (s state) writeRole(p *server.Peer) {
-	if role := find(s.sections(), "role").value; role != "master" {
-		p.WriteLen(5)
-		p.WriteBulk(role)
-		p.WriteBulk("127.0.0.1")
-		p.WriteInt(6379)
-		p.WriteBulk("connected")
-		p.WriteInt(0)
-		return
-	}
-	p.WriteLen(3)
-	p.WriteBulk("master")
-	p.WriteInt(0)
-	p.WriteLen(0)
-}
-
-// writeConfig answers CONFIG GET.
-func (s state) writeConfig(p *server.Peer, patterns []string) {
-	sections := s.sections()
-	all := []param{
-		{"maxmemory-policy", find(sections, "maxmemory_policy").value},
-		{"maxmemory-samples", "5"},
-		{"maxmemory-eviction-tenacity", "10"},
-		{"maxmemory-clients", "0"},
-		{"maxmemory", find(sections, "maxmemory").value},
-	}
-	asked := slices.DeleteFunc(all, func(p param) bool {
-		return !slices.ContainsFunc(patterns, func(pattern string) bool {
-			matches, err := path.Match(strings.ToLower(pattern), p.name)
-			return err == nil && matches
-		})
-	})
-	p.Block(func(w *server.Writer) {
-		w.WriteMapLen(len(asked))
-		for _, parameter := range asked {
-			w.WriteBulk(parameter.name)
-			w.WriteBulk(parameter.value)
-		}
-	})
 }
