@@ -13,61 +13,71 @@ browser := dashboard/browsertest
 repo := internal/testkit/repo
 # All but these two: the tests of libraries that they use need modules that nothing here uses.
 tidied := . tools $(filter-out bench examples/migration,$(nested))
+# Packages in which nothing runs concurrently, neither their code nor their tests: all others are tested with -race.
+pure := internal/bounded internal/guard internal/jobmachine internal/name internal/nearest internal/nodelist \
+	internal/plain internal/refusal internal/testkit/written
 # The file of a tool. Run it directly, because go tool -modfile refuses to work where there is a go.work.
 tool = "$$(GOWORK=off go tool -modfile=$(CURDIR)/tools/go.mod -n $(1))"
+steps = +@MAKE="$(MAKE)" bash scripts/steps.sh "make $@"
 
 ##@ Everything
-.PHONY: help test install
+.PHONY: help test ci install
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-test: ## all checks, about 25 minutes on two cores; with CI=true test-browser too
-	+@MAKE="$(MAKE)" bash scripts/steps.sh install vet lint repo unit simulation integration nested $(if $(CI),test-browser)
+test: ## the library's checks and tests, also on real servers: at most 8 minutes on two cores, installs included
+	$(steps) install lint unit integration
 
-install: ## install redis-server, redis-cli, prometheus, PostgreSQL, MariaDB and a C compiler (for -race), if missing
+ci: ## everything else: the other modules, browser, documents, a release, long simulations: at most 20 minutes more
+	$(steps) tools tidiness lintmodules nested browser repo simulation
+
+install: ## install redis-server, redis-cli and a C compiler (for -race), if missing
 	@bash scripts/install.sh
 
-##@ One check at a time
-.PHONY: vet lint repo unit simulation integration nested test-browser
+##@ One check of make test at a time
+.PHONY: lint unit integration
 
-vet: ## go vet, in every module
-	@set -e; for m in $(modules); do echo "vet $$m"; go -C $$m vet ./...; done
-
-lint: ## check formatting and tidy go.mod; staticcheck, errcheck, errorlint, go fix
+lint: ## check formatting; go vet's analyzers, staticcheck, errcheck, errorlint and go fix's, in one load
 	@test -z "$$(gofmt -l .)" || { gofmt -d .; echo 'lint: not formatted, run make fmt' >&2; exit 1; }
-	@bash scripts/tidy.sh -diff $(tidied)
-	@set -e; for m in $(modules); do echo "lint $$m"; cd $(CURDIR)/$$m; \
-		$(call tool,staticcheck) ./...; \
-		$(call tool,errcheck) -exclude=$(CURDIR)/tools/errcheck.txt ./...; \
-		$(call tool,go-errorlint) ./...; \
-		go fix -diff ./...; \
-	done
+	@bash scripts/lint.sh .
 
-repo: ## check imports, the length of files, documents, copied examples, a release, and whether the mutants still apply
-	go -C $(repo) test -count=1 -timeout=20m ./...
-
-unit: ## the tests of the library's module, with -race
-	go test -race -timeout=15m ./...
-
-simulation: ## random plans and long series; under the race detector, unit plays only a few of them
-	go test -count=1 -timeout=5m -v -run 'TestSimulation|TestConformance/Tokens|TestAcquire_ReleaseBeside' ./redlock
-	go test -count=1 -timeout=10m -run 'TestPlans|TestFence|TestLife|TestOnLeader_(No|Registered)' ./election
-	go test -count=1 -timeout=10m -run 'TestSkew|TestTick_Thousand|TestAdmission|TestZone_.*EveryZone' ./scheduler
-	go test -count=1 -timeout=10m -run 'TestStop_' ./internal/clock
+unit: ## the tests of the library's module, with -race where a package has goroutines; they need Go alone
+	go test -vet=off $(addprefix ./,$(pure))
+	go test -vet=off -race -timeout=15m $$(go list ./... | grep -vxF "$$(go list $(addprefix ./,$(pure)))")
 
 integration: ## the tests on real redis-server processes
-	go -C integration test -race -count=1 -timeout=20m ./...
+	go -C integration test -vet=off -race -count=1 -timeout=20m ./...
+
+##@ One check of make ci at a time
+.PHONY: tools tidiness lintmodules nested browser repo simulation
+
+tools: ## install prometheus, PostgreSQL, MariaDB and Chromium, if missing
+	@bash scripts/install.sh prometheus postgresql mariadb-server chromium
+
+tidiness: ## check that go.mod of every module is tidy
+	@bash scripts/tidy.sh -diff $(tidied)
+
+lintmodules: ## lint in the modules with their own go.mod, in one load
+	@bash scripts/lint.sh $(nested)
 
 nested: ## build and test the modules with their own go.mod, two at a time, because their tests mostly wait
 	@printf '%s\n' $(filter-out $(browser) $(repo) integration,$(nested)) | xargs -P 2 -I{} sh -c \
-		'out=$$(go -C {} build -o /dev/null ./... 2>&1 && go -C {} test -race ./... 2>&1); status=$$?; \
+		'out=$$(go -C {} build -o /dev/null ./... 2>&1 && go -C {} test -vet=off -race ./... 2>&1); status=$$?; \
 		echo "nested {}"; echo "$$out"; exit $$status'
 
-test-browser: ## test the dashboard in a real Chromium, which is installed if it is missing
-	@bash scripts/install.sh chromium
-	go -C $(browser) test -race -count=1 -timeout=10m ./...
+browser: ## test the dashboard in a real Chromium
+	go -C $(browser) test -vet=off -count=1 -timeout=10m ./...
+
+repo: ## check imports, the length of files, documents, copied examples, a release, and whether the mutants still fit
+	go -C $(repo) test -vet=off -count=1 -timeout=20m ./...
+
+simulation: ## random plans of faults, more of them than make test plays: a thirtieth of make soak
+	go test -vet=off -count=1 -timeout=10m -run TestSimulation ./redlock -args -plans=160
+	go test -vet=off -count=1 -timeout=10m -run TestPlans ./election -args -rapid.checks=60
+	go test -vet=off -count=1 -timeout=10m -run TestSkew ./scheduler -args -skew.ticks=30
+	go test -vet=off -count=1 -timeout=10m -run TestNext_KeepsThePromises ./internal/jobmachine -args -jobmachine.events=150000
 
 ##@ Longer checks
 .PHONY: soak fuzz flake mutants bench figures engines vulnerabilities

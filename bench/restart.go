@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -94,7 +95,7 @@ func (s *starts) gap(from, to time.Time) (longest time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := from
-	for _, start := range append(s.all[:len(s.all):len(s.all)], to) {
+	for _, start := range append(slices.Clip(s.all), to) {
 		switch {
 		case start.After(to):
 			continue

@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
 # Runs targets of the Makefile one after the other and prints how long each took.
-# It stops at the first one that fails, names it, and exits with its status.
+# It stops at the first one that fails, names it in its last line, and exits with its status.
+#
+#   steps.sh NAME TARGET...
 set -uo pipefail
 
+name=$1
+shift
 table=""
 print() {
-	printf '\n%-14s %s\n%s%-14s %s\n' step time "$table" all "$(clock $SECONDS)"
+	printf '\n%-14s %s\n%s%-14s %s\n' "$name" time "$table" all "$(clock $SECONDS)"
 }
 clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 
@@ -16,7 +20,7 @@ for step; do
 	table+=$(printf '%-14s %s' "$step" "$(clock $((SECONDS - began)))")$'\n'
 	if [ $status -ne 0 ]; then
 		print
-		echo "make test: $step failed; run it again with: make $step" >&2
+		echo "$name: $step failed; run it again with: make $step" >&2
 		exit $status
 	fi
 done

@@ -34,7 +34,7 @@ var browser = sync.OnceValue(func() chromium {
 		}
 	}
 	if path == "" {
-		return chromium{err: errors.New("there is no chromium: make test-browser installs it"), close: func() {}}
+		return chromium{err: errors.New("there is no chromium: make tools installs it"), close: func() {}}
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
 		chromedp.NoSandbox, // root cannot have a sandbox

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
@@ -36,7 +37,7 @@ func (s *Store) Forget(ctx context.Context, job string, silence time.Duration) e
 		}
 		newest = v.At.encode()
 	}
-	args := append(s.asking[:len(s.asking):len(s.asking)], job, newest)
+	args := append(slices.Clip(s.asking), job, newest)
 	keys := s.keys(s.settingsKey(), s.namesKey(), s.changesKey(), s.runsKey(job), s.pastKey(job))
 	q := s.config.Quorum
 	round, cause := quorum.Ask(ctx, q, newCall(forgetScript, keys, args), func(answers []quorum.Answer[struct{}]) bool {

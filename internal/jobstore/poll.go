@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
@@ -31,7 +32,7 @@ type Polled struct {
 // answer. If too few nodes answer, the error is [ErrNoQuorum].
 func (s *Store) Poll(ctx context.Context, b Ballot, settled bool, latest map[int]int64) (Polled, error) {
 	latest = maps.Clone(latest) // a slow node's request may be built after Poll has returned
-	args := append(s.leading[:len(s.leading):len(s.leading)], string(b), cmp.Or(flag(settled), "0"))
+	args := append(slices.Clip(s.leading), string(b), cmp.Or(flag(settled), "0"))
 	q := s.config.Quorum
 	call := pollScript.Command(1, pollArguments{args, latest}, s.keys(s.namesKey(), s.changesKey())...).Call(nil)
 	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[polled]) bool {

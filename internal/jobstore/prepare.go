@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -51,7 +52,7 @@ type Found struct {
 // a setting of another node was never made. The error says that no majority has promised: [ErrFenced] if larger ballots are the
 // reason, otherwise [ErrNoQuorum].
 func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []string) ([]Promise, error) {
-	args := append(s.leading[:len(s.leading):len(s.leading)], string(b), leader.encode())
+	args := append(slices.Clip(s.leading), string(b), leader.encode())
 	for _, job := range jobs {
 		args = append(args, job)
 	}

@@ -169,7 +169,7 @@ const tooNew = 24 * time.Hour
 
 // History returns the newest n records of a job, the newest first. If too few nodes answer, the error is [ErrNoQuorum].
 func (s *Store) History(ctx context.Context, job string, n int) ([]Record, error) {
-	args := append(s.asking[:len(s.asking):len(s.asking)], n)
+	args := append(slices.Clip(s.asking), n)
 	op := fmt.Sprintf("history of %q", job)
 	answers, now, err := ask(ctx, s, op, newCall(runsScript, s.keys(s.runsKey(job)), args), quorum.SameRows[Record])
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
@@ -71,7 +72,7 @@ type Past struct {
 
 // Settings returns the newest settings of a job, the newest first. If too few nodes answer, the error is [ErrNoQuorum].
 func (s *Store) Settings(ctx context.Context, job string) ([]Past, error) {
-	args := append(s.asking[:len(s.asking):len(s.asking)], MaxSettings)
+	args := append(slices.Clip(s.asking), MaxSettings)
 	op := fmt.Sprintf("settings of %q", job)
 	answers, now, err := ask(ctx, s, op, newCall(settingsOf, s.keys(s.pastKey(job)), args), quorum.SameRows[Past])
 	if err != nil {
@@ -102,7 +103,7 @@ type newerError struct {
 }
 
 func (s *Store) try(ctx context.Context, job, what string, set Setting) error {
-	args := append(s.asking[:len(s.asking):len(s.asking)], job, what, set.encode(), s.Channel())
+	args := append(slices.Clip(s.asking), job, what, set.encode(), s.Channel())
 	call := newCall(setScript, s.keys(s.settingsKey(), s.changesKey(), s.pastKey(job)), args)
 	q := s.config.Quorum
 	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[setAnswer]) bool {

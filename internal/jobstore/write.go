@@ -39,7 +39,7 @@ func (s *Store) Write(
 		return slices.Repeat([]error{err}, len(writes)), nil
 	}
 	from := len(s.runsKey("")) + 1
-	args := append(s.leading[:len(s.leading):len(s.leading)], string(b), At{b, seq}.encode()[ballotLen:], from)
+	args := append(slices.Clip(s.leading), string(b), At{b, seq}.encode()[ballotLen:], from)
 	keys := s.keys(s.settingsKey(), s.namesKey())
 	errs = make([]error, len(writes))
 	var sent []int // indices of writes

@@ -60,7 +60,7 @@ func TestNature_SaysWhetherTheNodeMayHaveActed(t *testing.T) {
 				if !errors.Is(a.Err, c.nature) || !strings.HasPrefix(a.Err.Error(), c.text) {
 					t.Errorf("%v, want %v", a.Err, c.nature)
 				}
-				if want := c.nature == quorum.ErrPerhapsDone; quorum.MayHaveActed(a.Err) != want {
+				if want := errors.Is(c.nature, quorum.ErrPerhapsDone); quorum.MayHaveActed(a.Err) != want {
 					t.Errorf("the node may have acted: %t, want %t", !want, want)
 				}
 			})

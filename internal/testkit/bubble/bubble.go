@@ -4,6 +4,7 @@ package bubble
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,7 +59,7 @@ func (c *Cluster) Locker(opts ...redlock.Option) (*redlock.Locker, *nodetest.Lin
 // LockerOn makes a Locker for the process with these links. It is closed at the end of the test.
 func (c *Cluster) LockerOn(links *nodetest.Links, opts ...redlock.Option) *redlock.Locker {
 	c.T.Helper()
-	l, err := redlock.New(links.Clients(), append(c.options[:len(c.options):len(c.options)], opts...)...)
+	l, err := redlock.New(links.Clients(), append(slices.Clip(c.options), opts...)...)
 	if err != nil {
 		c.T.Fatal(err)
 	}
