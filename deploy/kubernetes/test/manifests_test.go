@@ -96,6 +96,12 @@ func TestNodes_BelongTogether(t *testing.T) {
 		if !known {
 			t.Errorf("there is no volume %s", mount.Name)
 		}
+		// A mount within another one works only if the runtime may create a folder in the outer one.
+		for _, outer := range pod.Containers[0].VolumeMounts {
+			if strings.HasPrefix(mount.MountPath, outer.MountPath+"/") {
+				t.Errorf("%s is within %s", mount.MountPath, outer.MountPath)
+			}
+		}
 	}
 }
 

@@ -179,35 +179,3 @@ func TestReady_SaysWhyNot(t *testing.T) {
 		t.Errorf("a replica: ready %v, %q", is, why)
 	}
 }
-
-// The users file gives the probe no right to write, and gives the services what they need.
-func TestReady_WithTheUsersOfTheManifests(t *testing.T) {
-	t.Parallel()
-	users, err := os.ReadFile("../nodes/users.acl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := t.TempDir() + "/users.acl"
-	open := strings.Replace(string(users), "user default off", "user default on nopass ~* &* +@all", 1) // to see who it is
-	if err := os.WriteFile(file, []byte(open), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	node := startNodes(t, 1, "--aclfile", file).Node(0)
-	as := []string{"REDLOCK_USER=probe", "REDISCLI_AUTH=change-me-probe"}
-	_, _ = locker(t, second, "redis://locks:change-me-locks@"+node.Addr()).TryAcquire(t.Context(), "x")
-	awaitReady(t, node.Addr(), time.Now(), as...)
-	for _, entry := range client(t, node.Addr()).ACLLog(t.Context(), 100).Val() {
-		t.Errorf("%s was refused %s", entry.Username, entry.Object)
-	}
-	lease, err := locker(t, second, "redis://locks:change-me-locks@"+node.Addr()).TryAcquire(t.Context(), "x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := lease.Release(t.Context()); err != nil {
-		t.Error(err)
-	}
-	as[1] = "REDISCLI_AUTH=wrong"
-	if is, why := ready(t.Context(), node.Addr(), as...); is || !strings.Contains(why, "not ready: ") {
-		t.Errorf("a wrong password: ready %v, %q", is, why)
-	}
-}

@@ -21,8 +21,6 @@ import (
 const (
 	longestTTL   = 3 * time.Second
 	longestIsSet = "REDLOCK_MAX_TTL=3"
-	minReady     = 2 * longestTTL
-	period       = 250 * time.Millisecond // of the probe; shorter than in the manifest, to restart the next node sooner
 )
 
 // service has a few replicas with a job that runs every second, and records what happened.
@@ -129,32 +127,17 @@ func (s *service) judge(t *testing.T) {
 	t.Logf("%d ticks in %v, %d terms", len(all), last.Sub(first), s.terms)
 }
 
-// rollAll restarts one node after the other, the last one first, as a StatefulSet does. It restarts the next one when
-// this one has been ready without a break for the duration long.
-func rollAll(t *testing.T, nodes *redisproc.Cluster, long time.Duration, restart func(*redisproc.Node) error) {
+// drainAll restarts one node after the other, the last one first, as a StatefulSet does. It restarts the next one as
+// soon as the probe says that this one is ready, as a drain does: a PodDisruptionBudget does not look at
+// minReadySeconds. A rollout waits for longer.
+func drainAll(t *testing.T, nodes *redisproc.Cluster, restart func(*redisproc.Node) error) {
 	t.Helper()
-	ticker := time.NewTicker(period)
-	defer ticker.Stop()
 	for i := len(nodes.Addrs()) - 1; i >= 0; i-- {
 		node := nodes.Node(i)
 		if err := errors.Join(node.Kill(), restart(node)); err != nil {
 			t.Fatal(err)
 		}
-		began, since := time.Now(), time.Time{}
-		for since.IsZero() || time.Since(since) < long {
-			is, why := ready(t.Context(), node.Addr(), longestIsSet)
-			switch {
-			case !is:
-				since = time.Time{}
-			case since.IsZero():
-				since = time.Now()
-			}
-			if time.Since(began) > time.Minute {
-				t.Fatalf("node %d is not ready: %s", i, why)
-			}
-			<-ticker.C
-		}
-		t.Logf("node %d: ready %v after its restart", i, since.Sub(began).Round(100*time.Millisecond))
+		awaitReady(t, node.Addr(), time.Now(), longestIsSet)
 	}
 }
 
@@ -169,26 +152,20 @@ func rolled(t *testing.T, args ...string) (*redisproc.Cluster, *service) {
 	return nodes, s
 }
 
-func TestRolling_CostsNoTermAndNoTick(t *testing.T) {
+func TestDrains_CostNoTermAndNoTick(t *testing.T) {
 	t.Parallel()
 	persistent := []string{"--appendonly", "yes"}
-	empty := func(n *redisproc.Node) error { return n.RestartEmpty(t.Context()) }
-	kept := func(n *redisproc.Node) error { return n.Restart(t.Context()) }
 	for name, c := range map[string]struct {
 		args    []string
-		long    time.Duration
 		restart func(*redisproc.Node) error
 	}{
-		"a rollout of nodes with files":    {persistent, minReady, kept},
-		"a rollout of nodes without files": {nil, minReady, empty},
-		// A PodDisruptionBudget does not look at minReadySeconds, only at the probe.
-		"drains of nodes with files":    {persistent, 0, kept},
-		"drains of nodes without files": {nil, 0, empty},
+		"nodes with files":    {persistent, func(n *redisproc.Node) error { return n.Restart(t.Context()) }},
+		"nodes without files": {nil, func(n *redisproc.Node) error { return n.RestartEmpty(t.Context()) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			nodes, s := rolled(t, c.args...)
-			rollAll(t, nodes, c.long, c.restart)
+			drainAll(t, nodes, c.restart)
 			var last time.Time
 			s.note(func() { last = slices.MaxFunc(slices.Collect(maps.Keys(s.ticks)), time.Time.Compare) })
 			s.await(t, "ticks after the last restart", func() bool {
@@ -201,7 +178,7 @@ func TestRolling_CostsNoTermAndNoTick(t *testing.T) {
 }
 
 // Without the probe, a majority of nodes loses the lease.
-func TestRolling_WithoutTheProbeEndsTheTerm(t *testing.T) {
+func TestDrains_WithoutTheProbeEndTheTerm(t *testing.T) {
 	t.Parallel()
 	nodes, s := rolled(t)
 	for i := range nodes.Addrs() {

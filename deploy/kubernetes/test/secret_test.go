@@ -116,7 +116,8 @@ func settings(t *testing.T, folder string) (args []string, users string) {
 	return args, users
 }
 
-// The server accepts the settings of the manifest, and finds its users where the pod has them.
+// The server accepts the settings of the manifest, and finds its users where the pod has them. They have all rights that
+// the services and the probe need.
 func TestNodes_RunWithTheirSettings(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -140,12 +141,24 @@ func TestNodes_RunWithTheirSettings(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
-	awaitReady(t, addr, time.Now(), "REDLOCK_USER=probe", "REDISCLI_AUTH=0042")
+	as := []string{"REDLOCK_USER=probe", "REDISCLI_AUTH=0042"}
+	_, _ = locker(t, second, "redis://locks:S3cret@"+addr).TryAcquire(t.Context(), "x") // starts the guard, which the probe reads
+	awaitReady(t, addr, time.Now(), as...)
 	for _, password := range []string{"S3cret", "n3w"} {
-		_, err := locker(t, second, "redis://locks:"+password+"@"+addr).TryAcquire(t.Context(), password)
-		if err != nil && !strings.Contains(err.Error(), "grants nothing for another") {
+		lease, err := locker(t, second, "redis://locks:"+password+"@"+addr).TryAcquire(t.Context(), "x")
+		if err != nil {
+			t.Fatalf("%s: %v", password, err)
+		}
+		if err := lease.Release(t.Context()); err != nil {
 			t.Errorf("%s: %v", password, err)
 		}
+	}
+	for _, entry := range client(t, addr).ACLLog(t.Context(), 100).Val() {
+		t.Errorf("%s was refused %s", entry.Username, entry.Object)
+	}
+	as[1] = "REDISCLI_AUTH=wrong"
+	if is, why := ready(t.Context(), addr, as...); is || !strings.Contains(why, "not ready: ") {
+		t.Errorf("the probe with a wrong password: ready %v, %q", is, why)
 	}
 	_, err = locker(t, second, "redis://locks:wrong@"+addr).TryAcquire(t.Context(), "x")
 	want.Text(t, err, "WRONGPASS")
@@ -168,18 +181,6 @@ func TestPods_AreRestricted(t *testing.T) {
 			if s == nil || s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation || s.ReadOnlyRootFilesystem == nil ||
 				!*s.ReadOnlyRootFilesystem || s.Capabilities == nil || !slices.Equal(s.Capabilities.Drop, []core.Capability{"ALL"}) {
 				t.Errorf("%s: %s has %+v", name, c.Name, s)
-			}
-		}
-	}
-}
-
-// A mount within another one works only if the runtime may create a folder in the outer one.
-func TestNodes_MountNothingWithinAnotherMount(t *testing.T) {
-	mounts := render(t, "../nodes").set.Spec.Template.Spec.Containers[0].VolumeMounts
-	for _, inner := range mounts {
-		for _, outer := range mounts {
-			if strings.HasPrefix(inner.MountPath, outer.MountPath+"/") {
-				t.Errorf("%s is within %s", inner.MountPath, outer.MountPath)
 			}
 		}
 	}

@@ -5,8 +5,11 @@ package once_test
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -17,87 +20,91 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/replicas"
 )
 
-var ticks = flag.Int("once.ticks", 1000, "judge at least that many ticks on PostgreSQL, and a third of them on the others")
+var rounds = flag.Int("once.rounds", 1, "play every fault that often")
 
 const (
 	jobs       = 20
+	minTicks   = 5 * jobs
 	nodes      = 3
 	cutFor     = 1500 * time.Millisecond
 	delayedFor = 300 * time.Millisecond
 )
 
-func TestOnce_PostgreSQL(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t, fenced.PostgreSQL, false)
-	h.fail(*ticks)
-	h.wantExactlyOne(*ticks)
-}
+func TestOnce_PostgreSQL(t *testing.T) { wantExactlyOne(t, fenced.PostgreSQL) }
+func TestOnce_MariaDB(t *testing.T)    { wantExactlyOne(t, fenced.MySQL) }
+func TestOnce_SQLite(t *testing.T)     { wantExactlyOne(t, fenced.SQLite) }
 
-func TestOnce_MariaDB(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t, fenced.MySQL, false)
-	h.fail(*ticks / 3)
-	h.wantExactlyOne(*ticks / 3)
-}
-
-func TestOnce_SQLite(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t, fenced.SQLite, false)
-	h.fail(*ticks / 3)
-	h.wantExactlyOne(*ticks / 3)
+func wantExactlyOne(t *testing.T, dialect fenced.Dialect) {
+	ticks, missing, repeated := play(t, dialect, false)
+	if missing > 0 || len(repeated) > 0 || ticks < minTicks {
+		t.Errorf("of %d ticks %d have no effect, and %d have more than one: %v", ticks, missing, len(repeated), repeated)
+	}
+	t.Logf("%d ticks have exactly one effect each", ticks)
 }
 
 // Without it the others prove nothing.
 func TestOnce_NotWithoutFenced(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t, fenced.PostgreSQL, true)
-	h.fail(*ticks / 3)
-	if twice := h.repeated(); twice == 0 {
-		t.Error("no tick has two effects")
-	} else {
-		t.Logf("%d ticks have more than one effect", twice)
+	ticks, _, repeated := play(t, fenced.PostgreSQL, true)
+	if len(repeated) == 0 {
+		t.Errorf("none of %d ticks has two effects", ticks)
 	}
+	t.Logf("%d of %d ticks have more than one effect", len(repeated), ticks)
 }
 
-// harness is a service, its nodes and its database.
-type harness struct {
-	t       *testing.T
-	service *service
-	db      *sql.DB
-	proxy   *sqlproc.Proxy // nil: SQLite
-}
-
-func newHarness(t *testing.T, dialect fenced.Dialect, plain bool) *harness {
-	t.Helper()
-	h := &harness{t: t}
-	s := settings{Dialect: dialect, Jobs: jobs, Plain: plain}
-	direct := h.database(&s)
-	var err error
-	h.db, err = sql.Open(s.Driver, direct)
+// play runs a service, plays all faults, and judges the ticks.
+func play(t *testing.T, dialect fenced.Dialect, plain bool) (ticks, missing int, repeated []string) {
+	t.Parallel()
+	s := settings{Dialect: dialect, Plain: plain, Rounds: *rounds, Played: t.TempDir()}
+	direct, proxy := database(t, &s)
+	conns, err := sql.Open(s.Driver, direct)
 	must(t, err)
-	t.Cleanup(func() { _ = h.db.Close() })
-	db, err := fenced.New(h.db, dialect)
+	t.Cleanup(func() { _ = conns.Close() })
+	db, err := fenced.New(conns, dialect)
 	must(t, err, db.Init(t.Context()))
-	_, err = h.db.Exec("CREATE TABLE effects (job VARCHAR(100) NOT NULL, tick BIGINT NOT NULL)")
+	_, err = conns.ExecContext(t.Context(), "CREATE TABLE effects (job VARCHAR(100) NOT NULL, tick BIGINT NOT NULL)")
 	must(t, err)
 	cluster, err := redisproc.Start(t.Context(), nodes)
 	must(t, err)
 	t.Cleanup(func() { must(t, cluster.Close()) })
 	s.Nodes = cluster.Addrs()
-	h.service = startService(t, s)
-	return h
+	variable, err := json.Marshal(s)
+	must(t, err)
+	replicas.Start(t, 3, func(int) string { return settingsVariable + "=" + string(variable) })
+
+	for round := range *rounds {
+		if proxy != nil {
+			loseCommits(t, proxy)
+		}
+		for _, name := range faults(round) {
+			replicas.Await(t, name, func() bool {
+				_, err := os.Stat(filepath.Join(s.Played, name))
+				return err == nil
+			})
+		}
+	}
+	until := time.Now().Unix()
+	var counts map[string]int
+	replicas.Await(t, "all jobs have caught up", func() bool {
+		var caughtUp int
+		counts, caughtUp = effects(t, conns, until)
+		return caughtUp == jobs
+	})
+	ticks, missing, repeated, err = replicas.Judge(counts, until)
+	must(t, err)
+	return ticks, missing, repeated
 }
 
-// database starts one that ends idle transactions, sets how replicas reach it, and returns the data source name for us.
-func (h *harness) database(s *settings) (direct string) {
-	h.t.Helper()
+// database starts one that ends idle transactions. It sets how replicas reach it, and returns the data source name for
+// us and, except for SQLite, the proxy before it.
+func database(t *testing.T, s *settings) (direct string, proxy *sqlproc.Proxy) {
+	t.Helper()
 	var server *sqlproc.Server
 	var err error
 	switch s.Dialect {
 	case fenced.SQLite:
 		s.Driver = "sqlite"
-		s.DSN = "file:" + filepath.Join(h.t.TempDir(), "db") + "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"
-		return s.DSN
+		s.DSN = "file:" + filepath.Join(t.TempDir(), "db") + "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"
+		return s.DSN, nil
 	case fenced.PostgreSQL:
 		server, err = sqlproc.StartPostgreSQL(context.Background(), "fsync=off", "max_connections=200",
 			"idle_in_transaction_session_timeout=1s")
@@ -105,59 +112,56 @@ func (h *harness) database(s *settings) (direct string) {
 		server, err = sqlproc.StartMariaDB(context.Background(), "innodb-flush-log-at-trx-commit=0", "max-connections=200",
 			"idle-transaction-timeout=1", "innodb-lock-wait-timeout=3")
 	}
-	must(h.t, err)
-	h.t.Cleanup(func() { must(h.t, server.Close()) })
-	h.proxy, err = sqlproc.NewProxy(server.Addr())
-	must(h.t, err)
-	h.t.Cleanup(func() { must(h.t, h.proxy.Close()) })
-	s.Driver, s.DSN = server.Driver, server.DSN(h.proxy.Addr())
-	return server.DSN(server.Addr())
+	must(t, err)
+	t.Cleanup(func() { must(t, server.Close()) })
+	proxy, err = sqlproc.NewProxy(server.Addr())
+	must(t, err)
+	t.Cleanup(func() { must(t, proxy.Close()) })
+	s.Driver, s.DSN = server.Driver, server.DSN(proxy.Addr())
+	return server.DSN(server.Addr()), proxy
 }
 
-// fail plays all faults, in turn, until there are that many ticks, and each fault was played.
-func (h *harness) fail(ticks int) {
-	h.t.Helper()
-	var faults []func() bool
-	var names []string
-	add := func(name string, fault func() bool) { names, faults = append(names, name), append(faults, fault) }
-	for _, at := range allSteps {
-		add("killed "+string(at), func() bool { return h.service.kill(at) })
-		add("stopped "+string(at), func() bool { return h.service.stop(at) })
-	}
-	if h.proxy != nil {
-		add("cut off", h.cut)
-		for _, loss := range []sqlproc.Loss{sqlproc.Answer, sqlproc.Request, sqlproc.Delayed} {
-			add(fmt.Sprintf("loss %d of a commit", loss), func() bool { return h.lose(loss) })
+// loseCommits loses a COMMIT in each way, and cuts the database off for a while.
+func loseCommits(t *testing.T, proxy *sqlproc.Proxy) {
+	t.Helper()
+	for _, loss := range []sqlproc.Loss{sqlproc.Answer, sqlproc.Request, sqlproc.Delayed} {
+		before := proxy.Lost()
+		proxy.LoseNext(loss)
+		replicas.Await(t, fmt.Sprintf("loss %d of a commit", loss), func() bool { return proxy.Lost() > before })
+		if loss == sqlproc.Delayed {
+			<-time.After(delayedFor)
+			proxy.Deliver()
 		}
 	}
-	played := make([]int, len(faults))
-	for turn := 0; turn < len(faults) || h.count() < ticks; {
-		n := turn % len(faults)
-		if faults[n]() { // otherwise another leader came in between
-			played[n]++
-			turn++
-		}
-	}
-	for n, times := range played {
-		h.t.Logf("%-55s %d times", names[n], times)
-	}
-}
-
-func (h *harness) cut() bool {
-	h.proxy.Cut()
+	proxy.Cut()
 	<-time.After(cutFor)
-	h.proxy.Heal()
-	return true
+	proxy.Heal()
 }
 
-func (h *harness) lose(loss sqlproc.Loss) bool {
-	h.t.Helper()
-	before := h.proxy.Lost()
-	h.proxy.LoseNext(loss)
-	replicas.Await(h.t, "a commit is lost", func() bool { return h.proxy.Lost() > before })
-	if loss == sqlproc.Delayed {
-		<-time.After(delayedFor)
-		h.proxy.Deliver()
+// effects returns how many effects each run has, by its key, and how many jobs have come to an instant.
+func effects(t *testing.T, conns *sql.DB, until int64) (counts map[string]int, caughtUp int) {
+	t.Helper()
+	rows, err := conns.QueryContext(t.Context(), "SELECT job, tick, COUNT(*) FROM effects GROUP BY job, tick")
+	must(t, err)
+	defer func() { must(t, rows.Close()) }()
+	counts = map[string]int{}
+	for rows.Next() {
+		var job string
+		var tick int64
+		var n int
+		must(t, rows.Scan(&job, &tick, &n))
+		counts[fmt.Sprintf("%s@%d", job, tick*1000)] = n
+		if tick == until {
+			caughtUp++
+		}
 	}
-	return true
+	must(t, rows.Err())
+	return counts, caughtUp
+}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
 }

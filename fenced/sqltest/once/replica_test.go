@@ -8,38 +8,66 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 
-	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/fenced"
-	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/internal/testkit/replicas"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 // settingsVariable holds settings, as JSON. It makes the test binary a replica.
 const settingsVariable = "REDLOCKFX_TEST_ONCE"
 
-const ttl = 3 * time.Second
+const (
+	ttl   = 2 * time.Second
+	quiet = 100 // at least that many passages of steps come before a process plays a fault
+)
+
+// The places in a run at which a process stops or kills itself.
+const (
+	beforeFence  = "before the fence"
+	beforeEffect = "before the effect"
+	beforeCommit = "before the commit"
+	beforeEnd    = "after the commit, before the end is recorded"
+)
 
 type settings struct {
 	Nodes   []string
 	Driver  string
 	DSN     string
 	Dialect fenced.Dialect
-	Jobs    int
 	Plain   bool // without package fenced
+	Rounds  int
+	Played  string // a folder with a file for each fault that was played
+}
+
+// faults returns the names of the faults of a round.
+func faults(round int) (names []string) {
+	for _, step := range []string{beforeFence, beforeEffect, beforeCommit, beforeEnd} {
+		names = append(names, fault("stopped", step, round), fault("killed", step, round))
+	}
+	return names
+}
+
+func fault(what, step string, round int) string {
+	return fmt.Sprintf("%s %s, round %d", what, step, round+1)
 }
 
 // replica is the service as a user would write it, plus the steps at which it kills or stops itself.
 type replica struct {
 	settings
-	steps
-	sql *sql.DB
-	db  *fenced.DB
+	sql    *sql.DB
+	db     *fenced.DB
+	passed atomic.Int64 // steps since the start or the last fault
 }
 
 // beReplica returns with an error, if at all.
@@ -52,37 +80,11 @@ func beReplica(variable string) error {
 	if r.sql, err = sql.Open(r.Driver, r.DSN); err != nil {
 		return err
 	}
-	r.sql.SetMaxIdleConns(r.Jobs)
+	r.sql.SetMaxIdleConns(jobs)
 	if r.db, err = fenced.New(r.sql, r.Dialect); err != nil {
 		return err
 	}
-	locker, err := redlock.Open(r.Nodes, redlock.WithTTL(ttl), redlock.WithNodeTimeout(ttl/10))
-	if err != nil {
-		return err
-	}
-	elector, err := election.New(locker, "once", election.OnLeader(func(ctx context.Context) {
-		tell(event{Leads: true})
-		<-ctx.Done()
-	}))
-	if err != nil {
-		return err
-	}
-	jobs, err := scheduler.New(elector)
-	if err != nil {
-		return err
-	}
-	for n := range r.Jobs {
-		err := jobs.Add(scheduler.Job{
-			Name: fmt.Sprintf("job %d", n), Spec: "@every 1s", Run: r.run, AtLeastOnce: true,
-			CatchUp: scheduler.CatchUpAll(time.Hour), Overlap: scheduler.Queue,
-			Retry: scheduler.Retry{Times: 100, Wait: 50 * time.Millisecond},
-		})
-		if err != nil {
-			return err
-		}
-	}
-	go r.obey() // ends with the process
-	return elector.Run(context.Background())
+	return replicas.Lead(r.Nodes, ttl, jobs, r.run)
 }
 
 // run is the job.
@@ -122,4 +124,42 @@ func (r *replica) plain(ctx context.Context, work func(context.Context, *sql.Tx)
 		return err
 	}
 	return tx.Commit()
+}
+
+// at plays a fault of this step that no process has played, unless this process has played one a moment ago.
+func (r *replica) at(step string) {
+	if r.passed.Add(1) < quiet {
+		return
+	}
+	for round := range r.Rounds {
+		switch {
+		case r.first(fault("stopped", step, round)):
+			r.passed.Store(0)
+			r.stop()
+			return
+		case r.first(fault("killed", step, round)):
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {} // until it has come
+		}
+	}
+}
+
+// first reports whether this is the first process that plays a fault.
+func (r *replica) first(name string) bool {
+	file, err := os.OpenFile(filepath.Join(r.Played, name), os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return false
+	}
+	_ = file.Close()
+	return true
+}
+
+// stop stops this process for two leases, so that another one leads and runs jobs before it continues.
+func (r *replica) stop() {
+	wakes := exec.Command("sh", "-c", fmt.Sprintf("sleep %d; kill -CONT $PPID", int(2*ttl/time.Second)))
+	if err := wakes.Start(); err != nil {
+		panic(err)
+	}
+	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	_ = wakes.Wait()
 }
