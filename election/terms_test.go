@@ -208,7 +208,7 @@ func TestTerms_MissingRightsHarmNothingElse(t *testing.T) {
 		term := p.leads()
 		locker, links = c.Locker(quiet)
 		reading := c.candidateOf(locker, links, "x", "b", election.WithLogger(zap.New(core))).run()
-		const long, pause = 5 * time.Minute, 5 * time.Second
+		const long, pause = 10 * time.Minute, 5 * time.Second
 		before := c.Requests(0)
 		for range int(long / pause) {
 			time.Sleep(pause)
