@@ -9,7 +9,6 @@ import (
 
 	"github.com/redlockfx/redlockfx/internal/clock"
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
-	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
@@ -166,7 +165,7 @@ func TestClockJump_BelowASecondMakesNoSecondLease(t *testing.T) {
 					if _, err := b.TryAcquire(t.Context(), "x"); err == nil {
 						t.Fatalf("a second lease %v before the end of the first", time.Until(lease.Deadline()))
 					}
-					time.Sleep(20 * time.Millisecond)
+					time.Sleep(100 * time.Millisecond)
 				}
 			})
 		})
@@ -217,39 +216,4 @@ func TestClockJump_CountsAgainAfterTheLongestLeaseThatIsKnown(t *testing.T) {
 			t.Error("a minute later the node does not count")
 		}
 	})
-}
-
-// One node that names a lease of ten years costs a node whose clock was stepped a day at most, and less once it is mended.
-func TestClockJump_CountsAgainThoughOneNodeNamesALeaseOfYears(t *testing.T) {
-	for name, mended := range map[string]bool{"it is mended": true, "it is not": false} {
-		t.Run(name, func(t *testing.T) {
-			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-				first, _ := c.Locker()
-				warmUp(t, first)
-				records.Default.ForgeLongest(t, 10*365*24*time.Hour, c.Raw()[0])
-				l, _ := c.Locker()
-				_, _ = l.TryAcquire(t.Context(), "y") // learns of it
-				synctest.Wait()
-				c.Jump(1, 350*time.Millisecond)
-				_, _ = l.TryAcquire(t.Context(), "x") // looks at the clocks
-				synctest.Wait()
-				after := 24 * time.Hour
-				if mended {
-					after = ttl
-					records.Default.ForgeLongest(t, ttl, c.Raw()[0])
-					_, _ = l.TryAcquire(t.Context(), "x")
-					synctest.Wait()
-				}
-				if l.Nodes(t.Context())[1].Err == nil {
-					t.Error("the stepped node counts at once: the test shows nothing")
-				}
-				time.Sleep(after + time.Second)
-				_, _ = l.TryAcquire(t.Context(), "x")
-				synctest.Wait()
-				if err := l.Nodes(t.Context())[1].Err; err != nil {
-					t.Errorf("%v later: %v", after, err)
-				}
-			})
-		})
-	}
 }

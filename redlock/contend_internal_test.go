@@ -63,38 +63,6 @@ func TestAttempt_TakesOverItsOwnLeftovers(t *testing.T) {
 	})
 }
 
-// A node that may have lost its locks stays guarded even if it has kept a leftover of our own.
-func TestAttempt_TakesOverNothingUnderGuard(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := nodetest.Start(1)
-		defer c.Close()
-		l, err := New(c.Links().Clients())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() {
-			if err := l.Close(t.Context()); err != nil {
-				t.Log(err) // what is still held
-			}
-		}()
-		r, _ := l.newRequest("x", nil)
-		v := value{contender: newContenderID(), attempt: 1}
-		if _, _, err := l.attempt(t.Context(), newGrant(r, v), l.askAll); !errors.Is(err, ErrGuarded) {
-			t.Fatal(err)
-		}
-		time.Sleep(r.ttl)
-		if _, _, err := l.attempt(t.Context(), newGrant(r, v), l.askAll); err != nil {
-			t.Fatal(err)
-		}
-		c.Restart(0)
-		time.Sleep(2 * time.Second)
-		v.attempt = 2
-		if _, _, err := l.attempt(t.Context(), newGrant(r, v), l.askAll); !errors.Is(err, ErrGuarded) {
-			t.Errorf("a second attempt after a restart: %v", err)
-		}
-	})
-}
-
 // If the first node is free and the others name a holder, the holder may be releasing the lock at that moment, and no
 // message may report it.
 func TestContend_AsksAgainSoonWhereANodeIsFree(t *testing.T) {

@@ -4,41 +4,14 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
-	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
-
-func TestAcquire_IdleWaiterCostsNextToNothing(t *testing.T) {
-	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
-		l, _ := c.Locker()
-		lease := mustAcquire(t, l, "x", redlock.WithAutoExtend(redlock.Extension{}))
-		waiter, _ := c.Locker()
-		ctx, cancel := context.WithCancel(t.Context())
-		var waiting sync.WaitGroup
-		waiting.Go(func() { _, _ = waiter.Acquire(ctx, "x") })
-		time.Sleep(ttl)
-		const long = 30 * ttl
-		before := c.Asked()
-		time.Sleep(long)
-		asked := c.Asked() - before
-		cancel()
-		waiting.Wait()
-		renewals := int(long/(ttl/3)) * 5 * 17 / 16
-		if perSecond := float64(asked-renewals) / long.Seconds(); perSecond > 0.6 {
-			t.Errorf("%.2f commands a second over all nodes", perSecond)
-		}
-		if !lease.Valid() {
-			t.Error("lost")
-		}
-	})
-}
 
 // A waiter that has waited for one holder also learns the next one if a node is dead.
 func TestAcquire_IdleWaiterKnowsTheNextHolder(t *testing.T) {
@@ -80,17 +53,10 @@ func TestAcquire_OfOneProcessQueueUp(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range waiters {
 			all.Go(func() {
-				next, err := l.Acquire(t.Context(), "x")
-				if err != nil {
-					t.Error(err)
-					return
-				}
+				takeTurns(t, l, 1, time.Millisecond)
 				mu.Lock()
 				order = append(order, i)
 				mu.Unlock()
-				if err := next.Release(t.Context()); err != nil {
-					t.Error(err)
-				}
 			})
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -104,41 +70,6 @@ func TestAcquire_OfOneProcessQueueUp(t *testing.T) {
 		}
 		if asked := c.Asked() - before; asked > waiters*(2*3+5) {
 			t.Errorf("%d requests for %d acquisitions", asked, waiters)
-		}
-	})
-}
-
-func TestAcquire_ManyContendersTakeTurns(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
-		c.Delay(500 * time.Microsecond)
-		const contenders, turns, hold = 10, 5, 5 * time.Millisecond
-		var all sync.WaitGroup
-		inside := 0
-		began := time.Now()
-		for range contenders {
-			l, _ := c.Locker()
-			all.Go(func() {
-				for range turns {
-					lease, err := l.Acquire(t.Context(), "x")
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					if inside++; inside != 1 {
-						t.Error("two holders")
-					}
-					time.Sleep(hold)
-					inside--
-					if err := lease.Release(t.Context()); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		}
-		all.Wait()
-		if took := time.Since(began); took > contenders*turns*(hold+15*time.Millisecond) {
-			t.Errorf("%v for %d turns of %v", took, contenders*turns, hold)
 		}
 	})
 }
@@ -253,80 +184,6 @@ func TestAcquire_WithAHeadStartEndsWithClose(t *testing.T) {
 		d := bubble.Took(func() { _, err = l.Acquire(t.Context(), "x", redlock.WithHeadStart(ttl)) })
 		if !errors.Is(err, redlock.ErrClosed) || d > time.Second {
 			t.Errorf("after %v: %v", d, err)
-		}
-	})
-}
-
-// A waiter queued behind another one of its process, whose context ends at any point of its first attempt, knows no
-// outcome.
-func TestAcquire_EndedInItsFirstAttemptSaysWhy(t *testing.T) {
-	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-		const way = 10 * time.Millisecond
-		c.Delay(way)
-		l, _ := c.Locker()
-		for range 20 { // until the usual round trip is known
-			warmUp(t, l)
-		}
-		for at := time.Duration(0); at < 12*way; at += way / 3 {
-			var before sync.WaitGroup
-			before.Go(func() {
-				lease, err := l.Acquire(t.Context(), "x")
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				time.Sleep(time.Second)
-				if err := lease.Release(t.Context()); err != nil {
-					t.Error(err)
-				}
-			})
-			synctest.Wait()
-			ctx, cancel := context.WithTimeout(t.Context(), at)
-			_, err := l.Acquire(ctx, "x")
-			cancel()
-			want.Err(t, err, context.DeadlineExceeded)
-			if strings.Contains(err.Error(), "%!") {
-				t.Errorf("ended after %v: %v", at, err)
-			}
-			before.Wait()
-		}
-	})
-}
-
-// The first node is guarded and grants nothing. Waiters still learn of each grant, and do not ask again.
-func TestContend_GrantsAreNotifiedBesideAGuardedFirstNode(t *testing.T) {
-	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-		const many, name = 30, "x"
-		holder, _ := c.Locker()
-		warmUp(t, holder)
-		lease := mustAcquire(t, holder, name)
-		var waiting sync.WaitGroup
-		for range many {
-			l, _ := c.Locker()
-			warmUp(t, l)
-			waiting.Go(func() {
-				mine, err := l.Acquire(t.Context(), name)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				time.Sleep(5 * time.Millisecond)
-				if err := mine.Release(t.Context()); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		time.Sleep(time.Second)
-		c.Delay(300 * time.Microsecond)
-		c.Wipe(holder.Order(name)[0])
-		before := c.Asked()
-		if err := lease.Release(t.Context()); err != nil {
-			t.Error(err)
-		}
-		waiting.Wait()
-		// A hold takes a grant and a release on each of three nodes.
-		if each := (c.Asked() - before) / many; each > 22 {
-			t.Errorf("%d requests for each hold", each)
 		}
 	})
 }

@@ -38,54 +38,42 @@ func TestForgedNumber_IsThatNodesError(t *testing.T) {
 	}
 }
 
-// A hook reports, once a minute, which node has an implausible number, however often that node is asked.
+// A hook reports, once a minute, which node has an implausible number, however often that node is asked. OnNode is
+// called when it begins and when it ends.
 func TestForgedNumber_IsReported(t *testing.T) {
-	for name, ahead := range map[string]time.Duration{"the clocks are short of it": 12 * time.Hour, "no record has it": 100 * 365 * 24 * time.Hour} {
-		t.Run(name, func(t *testing.T) {
-			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-				reported := make(chan string, 100)
-				l, _ := c.Locker(redlock.WithHooks(redlock.Hooks{NodeError: func(node, op string, err error) {
-					reported <- fmt.Sprint(node, " ", op, ": ", err)
-				}}))
-				changes := make(chan error, 100)
-				defer l.OnNode(func(_ string, err error) { changes <- err })()
-				acquireAndRelease(t, l, "x")
-				if err := l.Nodes(t.Context())[0].Number; err != nil || len(reported) > 0 {
-					t.Errorf("before: %v, %d calls", err, len(reported))
-				}
-				for range 120 {
-					records.Default.SetNumber(t, "x", uint64(time.Now().Add(ahead).UnixMicro()), c.Raw()[0])
-					acquireAndRelease(t, l, "x")
-					synctest.Wait()
-					time.Sleep(time.Second)
-				}
-				nodes := l.Nodes(t.Context())
-				if n := nodes[0]; n.Err != nil || n.Number == nil || nodes[1].Number != nil {
-					t.Errorf("it is %+v, another one %+v", n, nodes[1])
-				}
-				if n := len(reported); n < 2 || n > 3 {
-					t.Errorf("told %d times in two minutes", n)
-				}
-				for len(reported) > 0 {
-					if text := <-reported; !strings.Contains(text, nodes[0].Addr+" acquire: the number ") {
-						t.Errorf("told %q", text)
-					}
-				}
-				time.Sleep(time.Minute)
-				if err := l.Nodes(t.Context())[0].Number; err != nil {
-					t.Errorf("a minute after it was mended: %v", err)
-				}
-				acquireAndRelease(t, l, "y")
-				synctest.Wait()
-				if n := len(changes); n != 2 {
-					t.Fatalf("OnNode was called %d times", n)
-				}
-				if bad, good := <-changes, <-changes; bad == nil || !strings.Contains(bad.Error(), "the number ") || good != nil {
-					t.Errorf("OnNode was called with %v, then with %v", bad, good)
-				}
-			})
-		})
-	}
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		reported := make(chan string, 100)
+		l, _ := c.Locker(redlock.WithHooks(redlock.Hooks{NodeError: func(node, op string, err error) {
+			reported <- fmt.Sprint(node, " ", op, ": ", err)
+		}}))
+		changes := make(chan error, 100)
+		defer l.OnNode(func(_ string, err error) { changes <- err })()
+		acquireAndRelease(t, l, "x")
+		for range 60 {
+			records.Default.SetNumber(t, "x", uint64(time.Now().Add(12*time.Hour).UnixMicro()), c.Raw()[0])
+			acquireAndRelease(t, l, "x")
+			time.Sleep(2 * time.Second)
+		}
+		nodes := l.Nodes(t.Context())
+		if n := nodes[0]; n.Err != nil || n.Number == nil || nodes[1].Number != nil {
+			t.Errorf("it is %+v, another one %+v", n, nodes[1])
+		}
+		if n := len(reported); n < 2 || n > 3 {
+			t.Errorf("told %d times in two minutes", n)
+		}
+		if text := <-reported; !strings.Contains(text, nodes[0].Addr+" acquire: the number ") {
+			t.Errorf("told %q", text)
+		}
+		time.Sleep(time.Minute)
+		acquireAndRelease(t, l, "y")
+		synctest.Wait()
+		if err := l.Nodes(t.Context())[0].Number; err != nil || len(changes) != 2 {
+			t.Fatalf("a minute after it was mended: %v, OnNode was called %d times", err, len(changes))
+		}
+		if bad, good := <-changes, <-changes; bad == nil || !strings.Contains(bad.Error(), "the number ") || good != nil {
+			t.Errorf("OnNode was called with %v, then with %v", bad, good)
+		}
+	})
 }
 
 // A number on one node that is ahead of the clocks does not raise any token: the other nodes drop their numbers
@@ -111,7 +99,7 @@ func TestForgedNumber_TokensNeverGoBack(t *testing.T) {
 			time.Sleep(ttl + time.Second)
 		},
 	} {
-		for _, ahead := range []time.Duration{ttl / 2, ttl, 23 * time.Hour} {
+		for _, ahead := range []time.Duration{ttl / 2, 23 * time.Hour} {
 			t.Run(name+", "+ahead.String(), func(t *testing.T) {
 				bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 					l, _ := c.Locker()
@@ -131,7 +119,7 @@ func TestForgedNumber_TokensNeverGoBack(t *testing.T) {
 // A node whose clock is ahead by the permitted skew, and whose number is rewritten before each attempt, keeps nobody
 // from the lock: the others accept the numbers that it raises.
 func TestForgedNumber_StopsNoGrants(t *testing.T) {
-	for _, ahead := range []time.Duration{ttl / 2, ttl, 24*time.Hour - time.Millisecond} {
+	for _, ahead := range []time.Duration{ttl / 2, 24*time.Hour - time.Millisecond} {
 		t.Run(ahead.String(), func(t *testing.T) {
 			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 				const offset = 300 * time.Millisecond
@@ -140,7 +128,7 @@ func TestForgedNumber_StopsNoGrants(t *testing.T) {
 				acquireAndRelease(t, l, "x")
 				time.Sleep(time.Minute)
 				acquireAndRelease(t, l, "x")
-				for range 200 {
+				for range 40 {
 					time.Sleep(10 * time.Millisecond)
 					records.Default.SetNumber(t, "x", uint64(time.Now().Add(offset+ahead).UnixMicro()), c.Raw()[0])
 					acquireAndRelease(t, l, "x")

@@ -258,15 +258,3 @@ func TestGuard_SaysWhichOfRunAndReplicationChanged(t *testing.T) {
 		})
 	}
 }
-
-// The current state of a node counts, not its state when it was inspected.
-func TestNodes_TellWhatTheyAreNow(t *testing.T) {
-	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-		l, _ := c.Locker()
-		warmUp(t, l)
-		c.SetInfo(0, "role", "slave")
-		if s := l.Nodes(t.Context())[0]; s.Role != "slave" || s.Err == nil {
-			t.Errorf("%+v", s)
-		}
-	})
-}

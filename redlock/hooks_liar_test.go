@@ -48,7 +48,7 @@ func TestHooks_TellOfOneNodeAtAPace(t *testing.T) {
 				}))
 				acquireAndRelease(t, l, "x")
 				c.SetPreHook(0, func(p *server.Peer, cmd string, _ ...string) bool { return answer(p, strings.ToUpper(cmd)) })
-				for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(10 * time.Millisecond) {
+				for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(100 * time.Millisecond) {
 					acquireAndRelease(t, l, "x")
 				}
 				if n := reported.Load(); n < 10 || n > 50 {

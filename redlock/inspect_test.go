@@ -95,29 +95,21 @@ func TestNodes_MayEvict(t *testing.T) {
 	}
 }
 
-func TestNodes_TellTheVersionOfTheServerAndNotTheOneThatItIsCompatibleWith(t *testing.T) {
-	bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
-		c.SetInfo(0, "redis_version", "7.2.4")
-		c.SetInfo(0, "valkey_version", "9.1.2")
-		l, _ := c.Locker()
-		if s := l.Nodes(t.Context())[0]; s.Err != nil || s.Version != "9.1.2" {
-			t.Errorf("%+v", s)
-		}
-	})
-}
-
 func TestNodes_TellHowTheyAre(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		c.Delay(2*time.Millisecond, 0)
 		c.Offset(1, 300*time.Millisecond)
 		c.SetInfo(2, "maxmemory_policy", "allkeys-lru") // without maxmemory it evicts nothing
+		c.SetInfo(0, "redis_version", "7.2.4")          // with which a Valkey says that it is compatible
+		c.SetInfo(0, "valkey_version", "9.1.2")
 		l, process := c.Locker()
 		warmUp(t, l)
 		synctest.Wait()
 		process.Cut(2)
 		all := l.Nodes(t.Context())
 		for i, s := range all {
-			if s.Addr != c.Addrs()[i] || s.Role != "master" || s.Version != "7.0.15" || s.Eviction != "noeviction" {
+			if s.Addr != c.Addrs()[i] || s.Role != "master" || s.Version != []string{"9.1.2", "7.0.15", "7.0.15"}[i] ||
+				s.Eviction != "noeviction" {
 				t.Errorf("%+v", s)
 			}
 			if (s.Err != nil) != (i == 2) {
@@ -129,6 +121,10 @@ func TestNodes_TellHowTheyAre(t *testing.T) {
 		}
 		if off := all[1].ClockOffset; off < 290*time.Millisecond || off > 310*time.Millisecond {
 			t.Errorf("clock offset %v", off)
+		}
+		c.SetInfo(0, "role", "slave") // since it was inspected
+		if s := l.Nodes(t.Context())[0]; s.Role != "slave" || s.Err == nil {
+			t.Errorf("now it is a replica: %+v", s)
 		}
 	})
 }

@@ -1,35 +1,13 @@
 package redlock_test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
-	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
-
-func TestLease_ContextEndsAtTheDeadlineWhateverHangs(t *testing.T) {
-	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-		l, process := c.Locker()
-		lease := mustAcquire(t, l, "x")
-		process.Hang()
-		work := lease.Context()
-		time.Sleep(validFor - time.Nanosecond)
-		synctest.Wait()
-		if work.Err() != nil || !lease.Valid() {
-			t.Error("ended before the deadline")
-		}
-		time.Sleep(time.Nanosecond)
-		synctest.Wait()
-		want.Err(t, context.Cause(work), redlock.ErrExpired)
-		if lease.Valid() {
-			t.Error("still valid at the deadline")
-		}
-	})
-}
 
 // A release must not arrive before the request that sets the lock, which would then stay for a TTL.
 func TestLease_ReleaseDoesNotOvertake(t *testing.T) {

@@ -49,6 +49,25 @@ func acquireAndRelease(t *testing.T, l *redlock.Locker, name string) uint64 {
 	return lease.Token()
 }
 
+// takeTurns takes the lock "x" so many times and returns the longest wait for it.
+func takeTurns(t *testing.T, l *redlock.Locker, turns int, hold time.Duration) (longest time.Duration) {
+	t.Helper()
+	for range turns {
+		began := time.Now()
+		lease, err := l.Acquire(t.Context(), "x")
+		if err != nil {
+			t.Error(err)
+			return longest
+		}
+		longest = max(longest, time.Since(began))
+		time.Sleep(hold)
+		if err := lease.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	return longest
+}
+
 // warmUp opens connections and loads scripts, so that a fault hits a running system.
 func warmUp(t *testing.T, l *redlock.Locker) {
 	t.Helper()

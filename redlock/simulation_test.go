@@ -14,10 +14,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/faultplan"
-	"github.com/redlockfx/redlockfx/internal/testkit/race"
 )
 
-var plans = flag.Int("plans", race.Scale(20, 200), "how many plans TestSimulation_KeepsThePromises plays")
+var plans = flag.Int("plans", 20, "how many plans TestSimulation_KeepsThePromises plays")
 
 // These hold whatever happens to processes, to the network, to nodes and their data, and to clocks
 // within the assumptions of the package's documentation:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -38,13 +39,13 @@ func newWaiter(c *bubble.Cluster) *waiter {
 
 // newAliased makes a process that reaches the nodes by other addresses. All such processes agree on the order of the
 // nodes, but other processes have another order.
-func newAliased(c *bubble.Cluster, as string) *waiter {
+func newAliased(c *bubble.Cluster) *waiter {
 	c.T.Helper()
 	links := c.Links()
 	var clients []redis.UniversalClient
 	for i := range c.N {
 		options := links.Options(i)
-		options.Addr = fmt.Sprintf("%s-%d:6379", as, i)
+		options.Addr = fmt.Sprintf("alias-%d:6379", i)
 		client := redis.NewClient(options)
 		c.T.Cleanup(func() { _ = client.Close() }) // it is open
 		clients = append(clients, client)
@@ -94,6 +95,25 @@ func takenOnAll(t *testing.T, l *redlock.Locker, name string, opts ...redlock.Ac
 	return lease
 }
 
+// listed starts these waiters one after the other, and waits until each is in the list of some node, so the lists have
+// this order.
+func listed(t *testing.T, c *bubble.Cluster, name string, begin ...func()) {
+	t.Helper()
+	for i, fn := range begin {
+		fn()
+		bubble.Await(t, "list", ttl/2, func() bool {
+			return slices.ContainsFunc(c.Raw(), func(node *redis.Client) bool {
+				who, err := records.Default.WaitingOn(t.Context(), name, node)
+				if err != nil {
+					t.Error(err)
+				}
+				return len(who) == i+1
+			})
+		})
+		synctest.Wait()
+	}
+}
+
 // nameInOtherLists returns a lock for which the nodes that the holder asks first keep no list of waiters.
 func nameInOtherLists(holder, waiter *redlock.Locker) string {
 	for i := 0; ; i++ {
@@ -102,6 +122,72 @@ func nameInOtherLists(holder, waiter *redlock.Locker) string {
 		if !slices.ContainsFunc(holder.Order(name)[:2], func(node int) bool { return slices.Contains(lists, node) }) {
 			return name
 		}
+	}
+}
+
+// line is a held lock for which processes wait, in order.
+type line struct {
+	*bubble.Cluster
+	holder *waiter
+	ahead  []*waiter // those who wait before the last one
+	end    func()    // ends the wait of those ahead
+	first  int       // the node that notifies the first waiter
+}
+
+func (l *line) hangAhead() {
+	for _, w := range l.ahead {
+		w.links.Hang()
+	}
+}
+
+// Whatever becomes of the waiters ahead, of the nodes that list them and of their clocks, the next one has the lock
+// soon after its release.
+func TestAcquire_GetsTheLockSoonWhateverBecameOfThoseAhead(t *testing.T) {
+	for name, of := range map[string]struct {
+		nodes, ahead int
+		happens      func(l *line)
+		within       time.Duration
+	}{
+		"all is well": {3, 0, func(*line) {}, 10 * time.Millisecond},
+		"one hangs":   {3, 1, (*line).hangAhead, 50 * time.Millisecond},
+		"two hang":    {3, 2, (*line).hangAhead, 100 * time.Millisecond},
+		"many hang":   {3, 25, (*line).hangAhead, 25 * 25 * time.Millisecond},
+		"many gave up": {3, 20, func(l *line) {
+			l.end()
+			synctest.Wait()
+		}, 20 * 5 * time.Millisecond}, // by themselves, the nodes skip one every 20 ms
+		"its holder is cut from the first node": {3, 0, func(l *line) { l.holder.links.Cut(l.first) }, soon},
+		"it ends, and the first node hangs": {3, 1, func(l *line) {
+			l.Hang(l.first)
+			time.AfterFunc(5*time.Millisecond, l.end)
+		}, soon},
+		"three hang, and the clocks of those who notified are set back": {5, 3, func(l *line) {
+			l.hangAhead()
+			time.AfterFunc(time.Millisecond, func() {
+				for _, i := range l.holder.locker.Order("x")[:2] {
+					l.Jump(i, -3*time.Second)
+				}
+			})
+		}, soon},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble.Run(t, of.nodes, func(t *testing.T, c *bubble.Cluster) {
+				ctx, end := context.WithCancel(t.Context())
+				defer end()
+				l := &line{Cluster: c, holder: newWaiter(c), end: end}
+				l.first = l.holder.locker.Order("x")[0]
+				lease := takenOnAll(t, l.holder.locker, "x", redlock.WithAutoExtend(redlock.Extension{}))
+				var begin []func()
+				for range of.ahead {
+					w := newWaiter(c)
+					l.ahead, begin = append(l.ahead, w), append(begin, w.begins(ctx, "x"))
+				}
+				next := newWaiter(c)
+				listed(t, c, "x", append(begin, next.begins(t.Context(), "x"))...)
+				of.happens(l)
+				next.hasItSoonAfter(t, lease, of.within)
+			})
+		})
 	}
 }
 
@@ -119,7 +205,7 @@ func TestAcquire_BehindOneWhoseOrderDiffersFromTheHolders(t *testing.T) {
 		t.Run(does, func(t *testing.T) {
 			bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 				holder, _ := c.Locker()
-				first, next := newAliased(c, "alias"), newAliased(c, "alias")
+				first, next := newAliased(c), newAliased(c)
 				name := nameInOtherLists(holder, first.locker)
 				lease := takenOnAll(t, holder, name)
 				ctx, end := context.WithCancel(t.Context())
@@ -136,7 +222,7 @@ func TestAcquire_BehindOneWhoseOrderDiffersFromTheHolders(t *testing.T) {
 func TestAcquire_AgainGoesBehindThoseWhoseOrderDiffers(t *testing.T) {
 	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 		c.Delay(300 * time.Microsecond)
-		busy, other := newWaiter(c), newAliased(c, "alias")
+		busy, other := newWaiter(c), newAliased(c)
 		name := nameInOtherLists(busy.locker, other.locker)
 		lease := takenOnAll(t, busy.locker, name)
 		ctx, end := context.WithCancel(t.Context())
@@ -156,56 +242,6 @@ func TestAcquire_AgainGoesBehindThoseWhoseOrderDiffers(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		t.Error("had it again 20 times while the other one waited")
-	})
-}
-
-// The node that notifies the first waiter may hang, and the first waiter may be gone. The other nodes then notify the
-// next one.
-func TestAcquire_BehindOneThatEndsWhereTheFirstNodeHangs(t *testing.T) {
-	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-		holder, _ := c.Locker()
-		first, next := newWaiter(c), newWaiter(c)
-		lease := takenOnAll(t, holder, "x")
-		ctx, end := context.WithCancel(t.Context())
-		defer end()
-		listed(t, c, "x", first.begins(ctx, "x"), next.begins(t.Context(), "x"))
-		c.Hang(holder.Order("x")[0])
-		time.AfterFunc(5*time.Millisecond, end)
-		next.hasItSoonAfter(t, lease, soon)
-	})
-}
-
-// The releasing process may reach all nodes except the one that notifies the first waiter. The others notify waiters as
-// well.
-func TestAcquire_BehindAHolderThatIsCutFromTheFirstNode(t *testing.T) {
-	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-		holder, links := c.Locker()
-		next := newWaiter(c)
-		lease := takenOnAll(t, holder, "x")
-		listed(t, c, "x", next.begins(t.Context(), "x"))
-		links.Cut(holder.Order("x")[0])
-		next.hasItSoonAfter(t, lease, soon)
-	})
-}
-
-// However many waiters are ahead and hang, as when part of the network is gone, they are skipped one after the other.
-func TestAcquire_BehindVeryManyProcessesThatHang(t *testing.T) {
-	const many = 60
-	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-		holder, _ := c.Locker()
-		lease := takenOnAll(t, holder, "x", redlock.WithAutoExtend(redlock.Extension{}))
-		var hanging []*waiter
-		var begin []func()
-		for range many {
-			w := newWaiter(c)
-			hanging, begin = append(hanging, w), append(begin, w.begins(t.Context(), "x"))
-		}
-		next := newWaiter(c)
-		listed(t, c, "x", append(begin, next.begins(t.Context(), "x"))...)
-		for _, w := range hanging {
-			w.links.Hang()
-		}
-		next.hasItSoonAfter(t, lease, many*25*time.Millisecond)
 	})
 }
 
@@ -234,21 +270,8 @@ func TestAcquire_BehindProcessesThatHangIsNotifiedOfAFailedAttempt(t *testing.T)
 	})
 }
 
-// A waiter learns of a release by its own process even if no node can notify it.
-func TestAcquire_IsNotifiedOfAReleaseByItsOwnProcess(t *testing.T) {
-	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-		for i := range c.N {
-			c.Deny(i, "SUBSCRIBE")
-		}
-		w := newWaiter(c)
-		lease := takenOnAll(t, w.locker, "x")
-		w.begins(t.Context(), "x")()
-		time.Sleep(ttl / 4) // refused and not listed, it waits for the end of the lease
-		w.hasItSoonAfter(t, lease, soon)
-	})
-}
-
-// The callers of one process take turns without a pause, even if some or all nodes do not confirm the subscription.
+// The callers of one process take turns without a pause, even if some or all nodes do not confirm the subscription: a
+// waiter learns of a release by its own process even if no node can notify it.
 func TestAcquire_InTurnsWhereNodesCannotTell(t *testing.T) {
 	for what, prepare := range map[string]func(*bubble.Cluster){
 		"subscribing is denied": func(c *bubble.Cluster) {
@@ -270,16 +293,7 @@ func TestAcquire_InTurnsWhereNodesCannotTell(t *testing.T) {
 				took := bubble.Took(func() {
 					var all sync.WaitGroup
 					for range callers {
-						all.Go(func() {
-							for range turns {
-								lease, err := l.Acquire(t.Context(), "x")
-								if err != nil {
-									t.Error(err)
-									return
-								}
-								_ = lease.Release(t.Context())
-							}
-						})
+						all.Go(func() { takeTurns(t, l, turns, 0) })
 					}
 					all.Wait()
 				})

@@ -41,19 +41,16 @@ func holding(t *testing.T, holder *redlock.Locker) *redlock.Lease {
 
 // In a rolling restart, the two nodes that list a waiter may be the guarded ones, which hold no lock.
 func TestAcquire_IsNotifiedByNodesThatDoNotHoldTheLock(t *testing.T) {
-	for a := range 5 {
-		for b := range a {
-			bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
-				holder, _ := c.Locker()
-				waiter, _ := c.Locker()
-				warmUp(t, holder)
-				warmUp(t, waiter)
-				c.Restart(a)
-				c.Restart(b)
-				released(t, holding(t, holder), waiter, func() {})
-			})
+	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
+		holder, _ := c.Locker()
+		waiter, _ := c.Locker()
+		warmUp(t, holder)
+		warmUp(t, waiter)
+		for _, i := range waiter.Order("x")[:2] {
+			c.Restart(i)
 		}
-	}
+		released(t, holding(t, holder), waiter, func() {})
+	})
 }
 
 // The first node has published the release, but is slow to grant. The other two, which the release has not reached yet,

@@ -51,6 +51,10 @@ func TestLook_IsNotEvenArmedWithoutTimers(t *testing.T) {
 		if c.poll.Stop() {
 			t.Error("a poll is left when the last timer was stopped")
 		}
+		c.Advance(time.Hour)
+		if c.poll.Stop() {
+			t.Error("Advance polls without timers")
+		}
 	})
 }
 
