@@ -114,18 +114,6 @@ func (m *model) width(node int) time.Duration {
 	return time.Duration(latest-earliest) * time.Microsecond
 }
 
-func TestModel_NothingIsSeenWhereNothingHappens(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		m := newModel(t, 1)
-		for range 100 {
-			if r, s := m.step(); s != (nodeclock.Sighting{}) {
-				t.Fatalf("%+v: %+v", r, s)
-			}
-			m.check(-1)
-		}
-	})
-}
-
 func TestModel_AJumpThatTheIntervalsExcludeIsSeenAtTheNextReply(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newModel(t, 3)
