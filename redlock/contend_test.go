@@ -74,6 +74,21 @@ func TestAcquire_OfOneProcessQueueUp(t *testing.T) {
 	})
 }
 
+// If the first node is free and the others name a holder, the holder may be releasing the lock at that moment, and no
+// message may report it.
+func TestContend_AsksAgainSoonWhereANodeIsFree(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, _ := c.Locker()
+		held := l.Order("x")[1:]
+		c.Delay(time.Millisecond, held...)
+		take(c, "x", held...)
+		time.AfterFunc(time.Second, func() { drop(c, "x", held...) })
+		if took := bubble.Took(func() { acquiredWithin(t, l, 3*time.Second) }); took < time.Second {
+			t.Errorf("took %v, though it was held for a second", took)
+		}
+	})
+}
+
 // If the nodes are slow but within the timeout, there is no time to ask one after the other: a caller that always did
 // so would never get the lock. How soon it gets the lock depends on connections used up by unanswered calls.
 func TestAcquire_WhereARoundTripTakesMostOfTheNodeTimeout(t *testing.T) {

@@ -1,6 +1,8 @@
 package redlock_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -29,6 +31,10 @@ func TestTryAcquire_ThroughTwoAddressesOfOneServer(t *testing.T) {
 			}
 			if !lease.Valid() {
 				t.Error("lost")
+			}
+			unfit := slices.DeleteFunc(other.Nodes(t.Context()), func(n redlock.NodeStatus) bool { return n.Err == nil })
+			if len(unfit) != 1 || !strings.Contains(unfit[0].Err.Error(), "it is the same server as ") {
+				t.Errorf("unfit: %+v, want one of the two addresses", unfit)
 			}
 		}, opts...)
 	}

@@ -47,7 +47,8 @@ func TestOpen_NeverRepeatsAPasswordInAnyPlace(t *testing.T) {
 func TestOpen_RefusesAListThatWasSplitInAPassword(t *testing.T) {
 	for _, list := range []string{
 		"redis://locks:77,S3cretPw,x:y@r1:6379", "locks:77,S3cretPw,x:y@r1:6379", "redis://u:p@S3cretPw,x:y@r1:6379,z:z@r2:6379",
-		"redis://u:p@S3cretPw,x:y@r1:6379,redis://u:p@r2:6379",
+		"redis://u:p@S3cretPw,x:y@r1:6379,redis://u:p@r2:6379", "redis://u:p@S3cretPw,x:y@r1:6379",
+		"redis://u:p@a:1,redis://locks:77,x:y@r1:6379", "redis://u:p@a:1,redis://u:p@b:1,redis://locks:77,w@c:1",
 	} {
 		l, err := redlock.Open(strings.Split(list, ","), redlock.WithNodeTimeout(10*time.Millisecond))
 		if err == nil {

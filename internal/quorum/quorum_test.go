@@ -108,17 +108,6 @@ func TestAsk_ReturnsWhenTheOutcomeIsDecided(t *testing.T) {
 	})
 }
 
-func TestAsk_ReturnsAtTheNodeTimeoutByItsOwnTimer(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
-		c.Hang()
-		began := time.Now()
-		r, err := quorum.Ask(t.Context(), q, counting(), all)
-		if err != nil || time.Since(began) != timeout || over(r.Answers()) == 3 && r.Answers()[0].Err == nil {
-			t.Errorf("after %v: %v, %v", time.Since(began), r.Answers(), err)
-		}
-	})
-}
-
 func TestAsk_EndsWithItsContextButNotTheCalls(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		c.Delay(50 * time.Millisecond)
@@ -168,28 +157,6 @@ func TestAsk_AfterAnotherRoundWaitsForEachNodesCallInIt(t *testing.T) {
 		synctest.Wait()
 		if ended < timeout {
 			t.Errorf("the second call on the hung node ended after %v", ended)
-		}
-	})
-}
-
-func TestThen_SeesEveryAnswerOnce(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
-		c.Delay(20*time.Millisecond, 2)
-		r, _ := quorum.Ask(t.Context(), q, counting(), func(a []answer) bool { return over(a) == 2 })
-		var seen atomic.Int32
-		r.Then(func(node int, a answer) {
-			if a.Value != 2 {
-				t.Errorf("node %d: %+v", node, a)
-			}
-			seen.Add(1)
-		})
-		if got := seen.Load(); got != 2 {
-			t.Errorf("%d answers at once", got)
-		}
-		time.Sleep(timeout)
-		synctest.Wait()
-		if got := seen.Load(); got != 3 {
-			t.Errorf("%d answers in all", got)
 		}
 	})
 }
@@ -289,16 +256,6 @@ func TestNode_CallsThatWaitTravelTogether(t *testing.T) {
 		// Four at a time, and one by one, they would take 75 round trips of 10 ms.
 		if took := time.Since(began); took > 60*time.Millisecond {
 			t.Errorf("took %v", took)
-		}
-	})
-}
-
-func TestNode_ThatForgotTheScriptGetsItAgain(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
-		c.Restart(0) // keeps its data, but no scripts
-		a, err := quorum.AskNode(t.Context(), q, 0, counting())
-		if err != nil || a.Err != nil || a.Value != 2 {
-			t.Errorf("%+v, %v", a, err)
 		}
 	})
 }
