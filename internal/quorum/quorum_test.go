@@ -161,6 +161,28 @@ func TestAsk_AfterAnotherRoundWaitsForEachNodesCallInIt(t *testing.T) {
 	})
 }
 
+func TestThen_SeesEveryAnswerOnce(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
+		c.Delay(20*time.Millisecond, 2)
+		r, _ := quorum.Ask(t.Context(), q, counting(), func(a []answer) bool { return over(a) == 2 })
+		var seen atomic.Int32
+		r.Then(func(node int, a answer) {
+			if a.Value != 2 {
+				t.Errorf("node %d: %+v", node, a)
+			}
+			seen.Add(1)
+		})
+		if got := seen.Load(); got != 2 {
+			t.Errorf("%d answers at once", got)
+		}
+		time.Sleep(timeout)
+		synctest.Wait()
+		if got := seen.Load(); got != 3 {
+			t.Errorf("%d answers in all", got)
+		}
+	})
+}
+
 // hung is a client that honors neither context nor timeout while its node hangs.
 type hung struct {
 	redis.UniversalClient
