@@ -11,9 +11,18 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// The browser reports tables to a screen reader, even if a narrow screen shows the cells of a row below each other.
-func TestPage_IsTablesToAScreenReaderAtAnyWidth(t *testing.T) {
+// The subtests share a service. The last two pause a job.
+func TestPage_OfThoseWhoMayAct(t *testing.T) {
 	s := start(t, nodes(t), jobs()...).serve(anybody)
+	t.Run("refuses actions of another site", func(t *testing.T) { refusesActionsOfAnotherSite(t, s.with(t)) })
+	t.Run("is tables to a screen reader at any width", func(t *testing.T) { isTablesToAScreenReaderAtAnyWidth(t, s.with(t)) })
+	t.Run("is walked with the tab key", func(t *testing.T) { isWalkedWithTheTabKey(t, s.with(t)) })
+	t.Run("keeps the focus when it changes", func(t *testing.T) { keepsTheFocusWhenItChanges(t, s.with(t)) })
+	t.Run("fits a small screen", func(t *testing.T) { fitsASmallScreen(t, s.with(t)) })
+}
+
+// The browser reports tables to a screen reader, even if a narrow screen shows the cells of a row below each other.
+func isTablesToAScreenReaderAtAnyWidth(t *testing.T, s *service) {
 	leader := s.leader()
 	b := open(t)
 	b.loads(leader.url)
@@ -77,8 +86,7 @@ func containsPrefix(all []string, prefix string) bool {
 }
 
 // The tab key reaches every link, field and button, in the order of the page, and each shows that it has the focus.
-func TestPage_IsWalkedWithTheTabKey(t *testing.T) {
-	s := start(t, nodes(t), jobs()...).serve(anybody)
+func isWalkedWithTheTabKey(t *testing.T, s *service) {
 	leader := s.leader()
 	b := open(t)
 	b.loads(leader.url)
@@ -103,8 +111,7 @@ func TestPage_IsWalkedWithTheTabKey(t *testing.T) {
 }
 
 // A focused link keeps the focus when the page changes around it, and inside it.
-func TestPage_KeepsTheFocusWhenItChanges(t *testing.T) {
-	s := start(t, nodes(t), jobs()...).serve(anybody)
+func keepsTheFocusWhenItChanges(t *testing.T, s *service) {
 	leader := s.leader()
 	b := open(t)
 	b.loads(leader.url)

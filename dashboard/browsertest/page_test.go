@@ -20,6 +20,7 @@ import (
 func anybody(*http.Request) (string, error) { return "ann", nil }
 
 func TestPage_ShowsWhoLeadsAndFollowsAFailover(t *testing.T) {
+	t.Parallel()
 	s := start(t, nodes(t), jobs()...).serve(nil)
 	leader, follower := s.leader(), s.follower()
 	b := open(t)
@@ -40,8 +41,8 @@ func TestPage_ShowsWhoLeadsAndFollowsAFailover(t *testing.T) {
 	b.quiet()
 }
 
-func TestPage_WorksWithoutScripts(t *testing.T) {
-	s := start(t, nodes(t), jobs()...).serve(nil)
+func worksWithoutScripts(t *testing.T, s *service) {
+	t.Parallel()
 	leader := s.leader()
 	b := open(t)
 	scripts := func(off bool) {
@@ -60,6 +61,7 @@ func TestPage_WorksWithoutScripts(t *testing.T) {
 }
 
 func TestPage_PausesResumesAndRunsAJob(t *testing.T) {
+	t.Parallel()
 	s := start(t, nodes(t), jobs()...).serve(anybody)
 	s.leader()
 	b := open(t)
@@ -85,6 +87,7 @@ func TestPage_PausesResumesAndRunsAJob(t *testing.T) {
 }
 
 func TestAction_RefusedSaysWhy(t *testing.T) {
+	t.Parallel()
 	var over atomic.Bool // the right to act ends once the page is shown
 	s := start(t, nodes(t), jobs()...).serve(func(*http.Request) (string, error) {
 		if over.Load() {
@@ -104,8 +107,7 @@ func TestAction_RefusedSaysWhy(t *testing.T) {
 	}
 }
 
-func TestAction_OfAnotherSiteIsRefused(t *testing.T) {
-	s := start(t, nodes(t), jobs()...).serve(anybody)
+func refusesActionsOfAnotherSite(t *testing.T, s *service) {
 	leader := s.leader()
 	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -124,8 +126,8 @@ func TestAction_OfAnotherSiteIsRefused(t *testing.T) {
 }
 
 // A page that nobody sees must not cause work on the nodes.
-func TestPage_HiddenAsksForNothing(t *testing.T) {
-	s := start(t, nodes(t), jobs()...).serve(nil)
+func hiddenAsksForNothing(t *testing.T, s *service) {
+	t.Parallel()
 	follower := s.follower()
 	b := open(t)
 	b.do(chromedp.Navigate(follower.url))
@@ -149,8 +151,7 @@ func TestPage_HiddenAsksForNothing(t *testing.T) {
 	b.quiet()
 }
 
-func TestPage_FitsASmallScreen(t *testing.T) {
-	s := start(t, nodes(t), jobs()...).serve(anybody)
+func fitsASmallScreen(t *testing.T, s *service) {
 	leader := s.leader()
 	b := open(t)
 	b.loads(leader.url)
@@ -197,6 +198,7 @@ const squeezed = `(() => {
 })()`
 
 func TestPage_SaysThatTheNodesAreUnreachable(t *testing.T) {
+	t.Parallel()
 	s := start(t, nodes(t), jobs()...).serve(nil)
 	follower := s.follower()
 	b := open(t)

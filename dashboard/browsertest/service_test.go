@@ -142,15 +142,24 @@ func (s *service) leader() *replica {
 }
 
 // follower returns a replica that does not lead.
-func (s *service) follower() *replica {
-	s.t.Helper()
+func (s *service) follower() *replica { return s.followers()[0] }
+
+// followers returns the replicas that do not lead.
+func (s *service) followers() (all []*replica) {
 	leader := s.leader()
 	for _, r := range s.replicas {
 		if r != leader {
-			return r
+			all = append(all, r)
 		}
 	}
-	return nil
+	return all
+}
+
+// with returns the service for a subtest.
+func (s *service) with(t *testing.T) *service {
+	sub := *s
+	sub.t = t
+	return &sub
 }
 
 // status returns what the nodes know about a job.

@@ -7,9 +7,20 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A connection may stay open although nothing comes over it.
-func TestPage_SaysThatNoUpdateComes(t *testing.T) {
+// The subtests share a service and mostly wait.
+func TestPage_WithoutItsStream(t *testing.T) {
+	t.Parallel()
 	s := start(t, nodes(t), jobs()...).serve(nil)
+	s.leader()
+	t.Run("works without scripts", func(t *testing.T) { worksWithoutScripts(t, s.with(t)) })
+	t.Run("says that no update comes", func(t *testing.T) { saysThatNoUpdateComes(t, s.with(t)) })
+	t.Run("reads itself", func(t *testing.T) { readsItselfWithoutAStream(t, s.with(t)) })
+	t.Run("asks for nothing while it is hidden", func(t *testing.T) { hiddenAsksForNothing(t, s.with(t)) })
+}
+
+// A connection may stay open although nothing comes over it.
+func saysThatNoUpdateComes(t *testing.T, s *service) {
+	t.Parallel()
 	b := open(t)
 	b.do(chromedp.Navigate(s.leader().url))
 	b.until(`document.getElementById("live").textContent === "live"`)
@@ -25,10 +36,10 @@ func TestPage_SaysThatNoUpdateComes(t *testing.T) {
 	b.quiet()
 }
 
-func TestPage_ReadsItselfWithoutAStream(t *testing.T) {
-	s := start(t, nodes(t), jobs()...).serve(nil)
-	follower := s.follower()
-	for range 100 { // as many as there may be
+func readsItselfWithoutAStream(t *testing.T, s *service) {
+	t.Parallel()
+	follower := s.followers()[1] // no other subtest uses its page
+	for range 100 {              // as many as there may be
 		answer, err := http.Get(follower.url + "events")
 		if err != nil {
 			t.Fatal(err)
