@@ -87,6 +87,7 @@ func anHour(t *testing.T) (data []*nodetest.Snapshot, end time.Time) {
 
 // Each run takes the pictures, but only -pictures saves them.
 func TestPictures_OfBothThemesAndASmallScreen(t *testing.T) {
+	t.Parallel() // it waits for the guards of the nodes
 	data, end := anHour(t)
 	nodes := nodes(t)
 	off := time.Until(end)

@@ -3,9 +3,11 @@ package browsertest
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -19,7 +21,14 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-func TestMain(m *testing.M) { testmain.Run(tests{m}) }
+func TestMain(m *testing.M) {
+	// The tests mostly wait, so run more of them at a time than a small machine has processors.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	testmain.Run(tests{m})
+}
 
 // The browser keeps the processors busy for a while, so nodes have a second to answer.
 const (
