@@ -55,29 +55,6 @@ func TestLog_SaysOnceThatRestartedNodesGrantNothingYet(t *testing.T) {
 	})
 }
 
-func TestLog_SaysNothingWorseThanInfoWhileAllIsWell(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		core, logs := observer.New(zap.WarnLevel)
-		var all []*candidate
-		for _, id := range []string{"a", "b", "c"} {
-			p := c.replica(id, 0, election.WithLogger(zap.New(core)))
-			for node := range 3 {
-				p.links.Delay(time.Duration(5+node)*time.Millisecond, node)
-			}
-			all = append(all, p)
-		}
-		leader(all...)
-		time.Sleep(5 * ttl)
-		for _, p := range all {
-			p.again()
-		}
-		time.Sleep(5 * ttl)
-		for _, line := range logs.All() {
-			t.Errorf("%s: %v", line.Message, line.ContextMap()["error"])
-		}
-	})
-}
-
 // A callback that goes on after the work that it names does no harm: it only writes records. That is no reason to call a person.
 func TestLog_RecordsThatAreStillWrittenAreNoWork(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
