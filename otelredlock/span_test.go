@@ -44,7 +44,8 @@ func exception(s tracetest.SpanStub) (message, stack string) {
 	return message, stack
 }
 
-func TestSpans_TellHowEachAttemptEnded(t *testing.T) {
+// The metrics count runs by their outcome, and each attempt has a span.
+func TestRuns_AndTheirAttemptsTellHowTheyEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReplica(t, redlocktest.New(t, 3, redlock.WithTTL(ttl)))
 		for name, job := range kinds {
@@ -53,6 +54,7 @@ func TestSpans_TellHowEachAttemptEnded(t *testing.T) {
 		}
 		r.run(t)
 		time.Sleep(time.Minute + 5*time.Second)
+		wantCounted(t, r)
 		var got []string
 		for _, span := range r.spans.GetSpans() {
 			a := attributes(span)
