@@ -48,7 +48,7 @@ unit: ## the tests of the library's module, with -race where a package has gorou
 	go test -vet=off -race -timeout=15m $$(go list ./... | grep -vxF "$$(go list $(addprefix ./,$(pure)))")
 
 integration: ## the tests on real redis-server processes
-	go -C integration test -vet=off -race -count=1 -timeout=20m ./...
+	go -C integration test -vet=off -count=1 -timeout=10m ./...
 
 ##@ One check of make ci at a time
 .PHONY: tools tidiness lintmodules nested browser repo simulation
@@ -100,7 +100,7 @@ fuzz: ## fuzz each decoder of data from nodes, and the others, for ten minutes; 
 
 flake: ## every integration scenario 20 times, counted; output in flake.txt
 	@set -o pipefail; status=0; \
-	go -C integration test -race -count=20 -timeout=90m -v ./... 2>&1 | tee flake.txt || status=$$?; \
+	go -C integration test -count=20 -timeout=90m -v ./... 2>&1 | tee flake.txt || status=$$?; \
 	grep -oE '^--- (PASS|FAIL): [^ ]+' flake.txt | sort | uniq -c; exit $$status
 
 mutants: ## break the promises one at a time: a test must fail every time

@@ -4,15 +4,11 @@ package integration_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/integration"
@@ -161,34 +157,9 @@ func (c *cluster) await(what string, match func(integration.Event) bool) integra
 		select {
 		case <-more:
 		case <-ctx.Done():
-			c.t.Fatalf("after %v there was no %s\n%s\n%s", waitLimit, what, c.answering(), still.since(began))
+			c.t.Fatalf("after %v there was no %s\n%s", waitLimit, what, still.since(began))
 		}
 	}
-}
-
-// answering measures how long nodes take to answer a PING, directly and through the links of each replica.
-func (c *cluster) answering() string {
-	var text strings.Builder
-	took := func(addr string) {
-		server := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialTimeout: busy, ReadTimeout: busy})
-		began := time.Now()
-		err := errors.Join(server.Ping(context.Background()).Err(), server.Close())
-		fmt.Fprintf(&text, " %v", time.Since(began).Round(10*time.Microsecond))
-		if err != nil {
-			fmt.Fprintf(&text, " (%v)", err)
-		}
-	}
-	for i, addr := range c.nodes.Addrs() {
-		fmt.Fprintf(&text, "node %d answers in", i)
-		took(addr)
-		for _, links := range c.links {
-			if i < len(links) {
-				took(links[i].Addr())
-			}
-		}
-		text.WriteString("; ")
-	}
-	return text.String()
 }
 
 // reported returns the events after the first seen ones, and a channel that is closed at the next event.

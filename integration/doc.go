@@ -15,6 +15,9 @@
 //   - No tick of a job runs twice, except as a later attempt if the job is AtLeastOnce.
 //   - Each leader's token is larger than those of all earlier leaders.
 //
+// The tests run without the race detector: the goroutines of the library run under it in the tests of their packages,
+// in bubbles and in parallel, and here it would only make healthy leaders too slow to renew. make soak turns it on.
+//
 // The tests signal only processes that they have started. On Linux these die with the test, however it ends. The
 // tests need redis-server on PATH and a Unix system.
 package integration

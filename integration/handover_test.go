@@ -3,12 +3,9 @@
 package integration_test
 
 import (
-	"strings"
 	"syscall"
 	"testing"
-	"time"
 
-	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/integration"
 )
 
@@ -32,33 +29,6 @@ func TestTerminatedLeader_KeepsTheLeaseUntilItsCallbackReturns(t *testing.T) {
 	}
 	if exit := c.exit(leader); exit.Text != "" {
 		t.Errorf("exit with %q", exit.Text)
-	}
-}
-
-func TestTerminatedLeader_WhoseCallbackNeverReturnsIsFollowedWhenItsLeaseHasRunOut(t *testing.T) {
-	t.Parallel()
-	s := defaults
-	s.TTL, s.EndFor, s.Drain = shortTTL, time.Hour, 2*shortTTL
-	c := start(t, startNodes(t, nodeCount), s)
-	leader := c.leader()
-
-	c.replicas[leader.Replica].signal(syscall.SIGTERM)
-	asked := c.inTerm(integration.LeadDone, leader)
-	exit := c.exit(leader)
-	next := c.next(leader.Since)
-
-	deadline, _ := c.endOf(leader)
-	t.Logf("the process ended %v after it was told to, and %v before the stop deadline; the next leader "+
-		"began %v after that", exit.At-asked.At, deadline-exit.At, next.Since-deadline)
-	if !strings.Contains(exit.Text, election.ErrUndrained.Error()) {
-		t.Errorf("exit with %q, want %v", exit.Text, election.ErrUndrained)
-	}
-	if drained := exit.At - asked.At; drained < s.Drain || drained > s.Drain+s.margin()+busy {
-		t.Errorf("it went on for %v, want %v and the stop margin", drained, s.Drain)
-	}
-	if after := next.Since - deadline; after < s.margin() || after > s.margin()+busy {
-		t.Errorf("the next leader began %v after the stop deadline, want the stop margin %v",
-			after, s.margin())
 	}
 }
 

@@ -119,32 +119,6 @@ func TestMajorityOfHungNodes_LeavesNobodyLeadingUntilItWakes(t *testing.T) {
 	c.stays(next, next.At, ttl/2)
 }
 
-func TestLeaderCutOffFromAMajority_StopsAndIsFollowed(t *testing.T) {
-	t.Parallel()
-	c := startLinked(t, startNodes(t, nodeCount), majority, steady())
-	leader := c.leader()
-
-	cut := shared.now()
-	for _, link := range c.links[leader.Replica] {
-		link.Cut()
-	}
-	over := c.lostInTime(leader)
-	next := c.next(leader.Since)
-
-	t.Logf("the next leader began %v after the end of the context", next.Since-over.At)
-	// The last extension before the leader noticed the cut, at most a third of the TTL later, still counts.
-	took, most := next.Since-cut, ttl+ttl/3+busy
-	if next.Replica == leader.Replica || took > most {
-		t.Errorf("%s began %v after the cut of %s, want another within %v", next.Replica, took, leader.Replica, most)
-	}
-
-	healed := shared.now()
-	for _, link := range c.links[leader.Replica] {
-		link.Heal()
-	}
-	c.stays(next, healed, ttl/2)
-}
-
 // leaderOfAll waits until a replica leads and its lease is on all nodes.
 func (c *cluster) leaderOfAll() integration.Event {
 	c.t.Helper()

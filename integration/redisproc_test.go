@@ -138,38 +138,6 @@ func TestLink_HoldsBackBytesWhileItIsCut(t *testing.T) {
 	dial(t, link.Addr()).silent()
 }
 
-func TestLink_DelaysBothDirectionsAndNotEachMessageAnew(t *testing.T) {
-	t.Parallel()
-	const delay, messages = 250 * time.Millisecond, 40
-	nodes := startServers(t, 1)
-	direct := admins(t, nodes.Addrs())[0]
-	link, err := nodes.Node(0).Proxy()
-	must(t, err)
-	open, listening := dial(t, link.Addr()), dial(t, link.Addr())
-	listening.asks("SUBSCRIBE news", "*3", "$9", "subscribe", "$4", "news", ":1")
-
-	link.Delay(delay)
-	began := time.Now()
-	open.asks("PING", "+PONG")
-	if took := time.Since(began); took < 2*delay {
-		t.Errorf("PING took %v, want at least %v", took, 2*delay)
-	}
-	began = time.Now()
-	for range messages {
-		must(t, direct.Publish(t.Context(), "news", "x").Err())
-	}
-	for range messages {
-		listening.wants("*3", "$7", "message", "$4", "news", "$1", "x")
-	}
-	if took := time.Since(began); took < delay || took > messages*delay/2 {
-		t.Errorf("%d messages sent at once took %v, want little more than %v", messages, took, delay)
-	}
-	link.Delay(time.Hour)
-	open.send("PING")
-	link.Heal()
-	open.wants("+PONG")
-}
-
 // wire is a bare connection, where each byte is the test's own.
 type wire struct {
 	net.Conn

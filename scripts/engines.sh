@@ -140,7 +140,7 @@ for engine; do
 	out=$cache/$(name_of "$engine").txt
 	mkdir -p "$cache"
 	result=ok
-	REDIS_SERVER=$server go -C integration test -race -count=1 -timeout=20m -v ./... >"$out" 2>&1 || result=FAILED status=1
+	REDIS_SERVER=$server go -C integration test -count=1 -timeout=20m -v ./... >"$out" 2>&1 || result=FAILED status=1
 	table+=$(printf '%-30s %-24s %6s %6s %7s  %s' "$engine" "$version" \
 		"$(count PASS)" "$(count FAIL)" "$(count SKIP)" "$result")$'\n'
 	if [ $result = FAILED ]; then

@@ -14,7 +14,6 @@ import (
 
 var contentionCases = []Case{
 	{Name: "At most one of a hundred concurrent attempts wins", Sizes: []int{1, 3}, Run: hundredTry},
-	{Name: "Only one of a hundred waiters gets a free lock", Run: hundredWait},
 	{Name: "Processes that acquire again and again take turns, with rising tokens", Run: turns, Server: clocks},
 	{Name: "Holders are distinguished by their whole value", Run: likeValues},
 }
@@ -58,39 +57,6 @@ func hundredTry(t *testing.T, w *World) {
 		release(t, won)
 		w.left(t, 0, "x")
 	}
-}
-
-// redislock TestObtain_concurrent, with waiting.
-func hundredWait(t *testing.T, w *World) {
-	ctx, enough := context.WithCancelCause(t.Context())
-	defer enough(nil)
-	first := make(chan *redlock.Lease, 100)
-	var waiters sync.WaitGroup
-	over := errors.New("over")
-	for i := range 5 {
-		p := w.Process(t)
-		for range 20 {
-			waiters.Go(func() {
-				lease, err := p.Acquire(ctx, "x", redlock.WithValue(fmt.Sprint(i)))
-				if err == nil {
-					first <- lease
-					return
-				}
-				if !errors.Is(err, over) {
-					t.Error(err)
-				}
-			})
-		}
-	}
-	lease := <-first
-	w.Lasts(t, "lease", NodeTimeout, lease.Valid)
-	enough(over)
-	waiters.Wait()
-	if len(first) > 0 {
-		t.Errorf("%d more while %d holds it", len(first), lease.Token())
-	}
-	release(t, lease)
-	w.left(t, 0, "x")
 }
 
 // ShedLock fuzzTestShouldPass; rueidislock TestLocker_WithContext_MultipleLocker; RedLock.net

@@ -16,7 +16,6 @@ var endCases = []Case{
 	{Name: "An expired lease takes nothing from the next holder", Run: ranOutAndTaken, Server: clocks},
 	{Name: "A lease is released once, however often Release is called", Run: releasedOnce},
 	{Name: "A release removes only its own lock", Run: releasedForeign},
-	{Name: "An extension does not restore a lock that is being released", Run: extendedWhileReleased},
 	{Name: "An abandoned lease lasts until its deadline and is not extended", Run: abandoned, Server: clocks},
 }
 
@@ -92,29 +91,6 @@ func releasedForeign(t *testing.T, w *World) {
 	}
 	release(t, lease) // valid until then, as far as its holder knows
 	w.Lasts(t, "lock of others", settled, func() bool { return w.on(t, "x") == w.Size() })
-}
-
-// RedLock.net TestContendedExtendCancellation.
-func extendedWhileReleased(t *testing.T, w *World) {
-	p := w.Process(t)
-	p.Delay(time.Millisecond)
-	for range 4 {
-		lease := w.takeAll(t, p, "x")
-		w.drop(t, "x", 0) // so that there is something to repair
-		var extensions sync.WaitGroup
-		for range 4 {
-			extensions.Go(func() {
-				for lease.Extend(t.Context()) == nil {
-					continue
-				}
-			})
-		}
-		w.Await(t, "repair", settled, func() bool { return w.on(t, "x") == w.Size() })
-		release(t, lease)
-		extensions.Wait()
-		want.Err(t, lease.Extend(t.Context()), redlock.ErrReleased)
-		w.left(t, 0, "x")
-	}
 }
 
 // Redisson testLockIsNotRenewedAfterInterruptedTryLock; RedLock.net TestLockReleasedAfterTimeout.

@@ -20,7 +20,6 @@ var lifecycleCases = []Case{
 		Sizes: []int{1, 3, 7}, Run: lifecycle, Server: clocks,
 	},
 	{Name: "Locks with different names, prefixes or databases are independent", Run: otherLocks, Server: language},
-	{Name: "Locks acquired at the same time are each on a majority", Sizes: []int{7}, Run: takenAtOnce},
 	{Name: "Do extends the lease while its function runs, and releases it afterwards", Run: do},
 	{Name: "Do releases the lock when the lease, the caller or a panic ends its function", Run: doEnds},
 }
@@ -105,31 +104,6 @@ func otherLocks(t *testing.T, w *World) {
 	}
 	if err := lease.Extend(t.Context()); err != nil {
 		t.Error(err)
-	}
-}
-
-// redsync TestMutex: eight locks, each on a quorum.
-func takenAtOnce(t *testing.T, w *World) {
-	leases := make(chan *redlock.Lease)
-	for i := range 8 {
-		p := w.Process(t)
-		go func() { // ends with one send, which is received below
-			lease, err := p.TryAcquire(t.Context(), fmt.Sprint(i))
-			if err != nil {
-				t.Error(err)
-			}
-			leases <- lease
-		}()
-	}
-	for range 8 {
-		lease := <-leases
-		if lease == nil {
-			continue
-		}
-		if got, need := w.on(t, lease.Name()), len(w.majority()); got < need {
-			t.Errorf("lock %s is on %d nodes, fewer than %d", lease.Name(), got, need)
-		}
-		w.awaitOn(t, lease.Name(), w.Size())
 	}
 }
 

@@ -5,31 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
 var optionCases = []Case{
-	{Name: "An even number of nodes is refused", Run: evenNumber},
 	{Name: "A TTL is accepted at its bounds and refused beyond them", Run: boundsOfTTL},
 	{Name: "Options can be reused with the same effect", Run: optionsAgain},
-}
-
-// C11.
-func evenNumber(t *testing.T, w *World) {
-	for _, n := range []int{0, 2, 4, 8} {
-		clients := make([]redis.UniversalClient, n)
-		for i := range clients {
-			c := redis.NewClient(&redis.Options{Addr: fmt.Sprintf("127.0.0.1:%d", 1+i)})
-			defer c.Close()
-			clients[i] = c
-		}
-		_, err := redlock.New(clients)
-		want.Err(t, err, redlock.ErrConfig)
-		want.Text(t, err, "nodes: there are ")
-	}
 }
 
 // C20; node-redlock "refuses non-integer duration".

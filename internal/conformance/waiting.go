@@ -3,7 +3,6 @@ package conformance
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,7 +19,6 @@ var waitingCases = []Case{
 	{Name: "A call whose context is done sends no request", Own: true, Run: doneContext},
 	{Name: "A waiter ends with its context and names the holder", Run: waiterGivesUp},
 	{Name: "A lease outlives the context of the call that won it", Run: contextOfCall},
-	{Name: "Waiters whose context is that of the lease end with the lease", Run: waitersOfLease},
 	{Name: "Close ends waiting calls, refuses new ones and names the leases still held", Run: closed},
 }
 
@@ -151,29 +149,6 @@ func contextOfCall(t *testing.T, w *World) {
 		t.Error(err)
 	}
 	release(t, lease)
-}
-
-// rueidislock TestLocker_WithContext_MissingPeers.
-func waitersOfLease(t *testing.T, w *World) {
-	p, others := w.Process(t), w.Process(t)
-	for range 3 {
-		lease := w.takeAll(t, p, "x")
-		var waiters sync.WaitGroup
-		for i := range 100 {
-			by := []*Process{p, others}[i%2]
-			waiters.Go(func() {
-				if next, err := by.Acquire(lease.Context(), "x"); err == nil {
-					release(t, next) // it was under way
-				} else if !errors.Is(err, redlock.ErrReleased) {
-					t.Error(err)
-				}
-			})
-		}
-		w.Lasts(t, "lease", NodeTimeout, lease.Valid)
-		release(t, lease)
-		w.Takes(t, "the end of all waiters", 2*NodeTimeout, waiters.Wait)
-		w.left(t, 0, "x")
-	}
 }
 
 // rueidislock TestLocker_Close, TestLocker_RetryErrLockerClosed, TestLocker_WithContext_Cleanup.
