@@ -6,7 +6,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"sync"
 	"testing"
 
 	_ "github.com/lib/pq" // the driver
@@ -66,24 +65,11 @@ func TestTx_FindsThatItsTransactionWasRolledBackByAStatement(t *testing.T) {
 // The function overlooks that a deadlock has ended its transaction.
 func TestTx_FindsThatADeadlockWasOverlooked(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
-		db := d.fenced()
-		must(t, fenced.Claim(t.Context(), db, plain(7))) // otherwise one of them may have to wait for the other one
-		rows := d.twoRows()
-		var both, all sync.WaitGroup
-		both.Add(2)
-		var failed, errs [2]error
-		for n, order := range [][2]string{{"1", "2"}, {"2", "1"}} {
-			all.Go(func() { // waited for below
-				errs[n] = fenced.Tx(t.Context(), db, holder(7, n), func(ctx context.Context, tx *sql.Tx) error {
-					_, err := tx.ExecContext(ctx, "UPDATE "+rows+" SET n = n + 1 WHERE id = "+order[0])
-					both.Done()
-					both.Wait() // each has the row that the other one wants next
-					_, failed[n] = tx.ExecContext(ctx, "UPDATE "+rows+" SET n = n + 1 WHERE id = "+order[1])
-					return err
-				})
-			})
-		}
-		all.Wait()
+		var failed [2]error
+		_, errs := d.crossing(d.twoRows(), func(n int, err error) error {
+			failed[n] = err
+			return nil
+		})
 		if (failed[0] == nil) == (failed[1] == nil) {
 			t.Fatalf("no deadlock: %v", failed)
 		}

@@ -32,34 +32,39 @@ func (d *database) openWithoutWaiting() *sql.DB {
 	return conns
 }
 
+// crossing runs two transactions at a time that update two rows in opposite orders: at their first calls, each has the
+// row that the other one wants next. second gets the error of the second update, and returns that of the function.
+func (d *database) crossing(rows string, second func(n int, err error) error) (calls [2]int, errs [2]error) {
+	d.t.Helper()
+	db := d.fenced()
+	must(d.t, fenced.Claim(d.t.Context(), db, plain(7))) // otherwise one of them may have to wait for the other one
+	var both, all sync.WaitGroup
+	both.Add(2)
+	for n, order := range [][2]string{{"1", "2"}, {"2", "1"}} {
+		all.Go(func() { // waited for below
+			errs[n] = fenced.Tx(d.t.Context(), db, holder(7, n), func(ctx context.Context, tx *sql.Tx) error {
+				calls[n]++
+				if _, err := tx.ExecContext(ctx, "UPDATE "+rows+" SET n = n + 1 WHERE id = "+order[0]); err != nil {
+					return err
+				}
+				if calls[n] == 1 {
+					both.Done()
+					both.Wait()
+				}
+				_, err := tx.ExecContext(ctx, "UPDATE "+rows+" SET n = n + 1 WHERE id = "+order[1])
+				return second(n, err)
+			})
+		})
+	}
+	all.Wait()
+	return calls, errs
+}
+
 func TestTx_IsRepeatedAfterADeadlock(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
-		db := d.fenced()
-		must(t, fenced.Claim(t.Context(), db, plain(7))) // otherwise one of them may have to wait for the other one
 		rows := d.twoRows()
-		var both, all sync.WaitGroup
-		both.Add(2)
-		var calls [2]int
-		for n, order := range [][2]string{{"1", "2"}, {"2", "1"}} {
-			all.Go(func() { // waited for below
-				err := fenced.Tx(t.Context(), db, holder(7, n), func(ctx context.Context, tx *sql.Tx) error {
-					calls[n]++
-					if _, err := tx.ExecContext(ctx, "UPDATE "+rows+" SET n = n + 1 WHERE id = "+order[0]); err != nil {
-						return err
-					}
-					if calls[n] == 1 {
-						both.Done()
-						both.Wait() // each has the row that the other one wants next
-					}
-					_, err := tx.ExecContext(ctx, "UPDATE "+rows+" SET n = n + 1 WHERE id = "+order[1])
-					return err
-				})
-				if err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
+		calls, errs := d.crossing(rows, func(_ int, err error) error { return err })
+		must(t, errs[:]...)
 		var least int
 		must(t, d.sql.QueryRowContext(t.Context(), "SELECT MIN(n) FROM "+rows).Scan(&least))
 		if least != 2 || calls[0]+calls[1] < 3 {

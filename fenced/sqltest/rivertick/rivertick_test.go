@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -32,30 +31,6 @@ func TestJob_InsertsAJobWithItsOptionsAndTheKey(t *testing.T) {
 	if queue != "billing" || by != "us" || kind != "report" || !strings.HasPrefix(until, start.Format("2006")) {
 		t.Errorf("the job is %q, %q, %q, %q", queue, by, kind, until)
 	}
-}
-
-// Attempts at a hundred ticks come from several replicas at a time.
-func TestJob_InsertsEachOfAHundredTicksOnce(t *testing.T) {
-	const ticks, replicas = 100, 4
-	d := newDatabase(t)
-	send, err := insert(d.sql, nil)
-	must(t, err)
-	var all sync.WaitGroup
-	for n := range replicas {
-		all.Go(func() { // waited for below
-			for i := range ticks {
-				if err := send(t.Context(), tick(i, n+1)); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	var runs []scheduler.Run
-	for i := range ticks {
-		runs = append(runs, tick(i, 1))
-	}
-	d.wantJobs(runs...)
 }
 
 // What River has forgotten is not inserted again: it removes completed jobs after a day.
