@@ -18,9 +18,9 @@ var (
 	flagWord = regexp.MustCompile(`^(--[a-z][a-z-]*|-[a-z])$`)
 )
 
-func readme(t *testing.T) string {
+func read(t *testing.T, file string) string {
 	t.Helper()
-	text, err := os.ReadFile("README.md")
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,38 +36,50 @@ func has(c *cobra.Command, name string) bool {
 	return c.Flags().Lookup(name) != nil || c.Root().PersistentFlags().Lookup(name) != nil
 }
 
-func TestReadme_NamesCommandsAndFlagsThatAreThere(t *testing.T) {
+// The documents of the library name commands of redlockctl and their flags. The README names all of them.
+func TestDocs_NameCommandsAndFlagsThatAreThere(t *testing.T) {
 	root := newRoot(streams{})
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultVersionFlag()
 	commands := root.Commands()
+	files, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var named []string
 	flags := 0
-	for _, found := range code.FindAllStringSubmatch(readme(t), -1) {
-		words := strings.Fields(found[1] + found[2])
-		among := slices.Concat(commands, []*cobra.Command{root}) // one of them must take the flags
-		if words[0] == "redlockctl" && len(words) > 1 {
-			i := slices.IndexFunc(commands, func(c *cobra.Command) bool { return c.Name() == words[1] })
-			if i < 0 {
-				t.Errorf("%q: there is no such command", found[0])
+	for _, file := range append(files, "../../README.md", "../../otelredlock/README.md", "README.md") {
+		for _, found := range code.FindAllStringSubmatch(read(t, file), -1) {
+			words := strings.Fields(found[1] + found[2])
+			among := slices.Concat(commands, []*cobra.Command{root}) // one of them must take the flags
+			if len(words) > 1 && words[0] == "redlockctl" {
+				i := slices.IndexFunc(commands, func(c *cobra.Command) bool { return c.Name() == words[1] })
+				if i < 0 {
+					t.Errorf("%s: %q: there is no such command", file, found[0])
+					continue
+				}
+				among = commands[i : i+1]
+				words = words[1:]
+			} else if file != "README.md" {
 				continue
 			}
-			among = commands[i : i+1]
-			named = append(named, words[1])
-		} else if !strings.HasPrefix(words[0], "-") {
-			named = append(named, words[0])
-			continue
-		}
-		for _, word := range words {
-			if word == "--" {
-				break
+			if file == "README.md" {
+				named = append(named, words[0])
 			}
-			if !flagWord.MatchString(word) {
+			if len(among) > 1 && !strings.HasPrefix(words[0], "-") {
 				continue
 			}
-			flags++
-			if !slices.ContainsFunc(among, func(c *cobra.Command) bool { return has(c, word) }) {
-				t.Errorf("%q: there is no %s", found[0], word)
+			for _, word := range words {
+				if word == "--" {
+					break
+				}
+				if !flagWord.MatchString(word) {
+					continue
+				}
+				flags++
+				if !slices.ContainsFunc(among, func(c *cobra.Command) bool { return has(c, word) }) {
+					t.Errorf("%s: %q: there is no %s", file, found[0], word)
+				}
 			}
 		}
 	}
@@ -81,39 +93,9 @@ func TestReadme_NamesCommandsAndFlagsThatAreThere(t *testing.T) {
 	}
 }
 
-// The documents of the library name its commands as well.
-func TestDocs_NameCommandsThatAreThere(t *testing.T) {
-	root := newRoot(streams{})
-	root.InitDefaultCompletionCmd()
-	files, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	named := 0
-	for _, file := range append(files, "../../README.md", "../../otelredlock/README.md") {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, found := range code.FindAllStringSubmatch(string(text), -1) {
-			words := strings.Fields(found[1] + found[2])
-			if len(words) < 2 || words[0] != "redlockctl" {
-				continue
-			}
-			named++
-			if !slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == words[1] }) {
-				t.Errorf("%s: %q: there is no such command", file, found[0])
-			}
-		}
-	}
-	if named == 0 {
-		t.Error("none was found")
-	}
-}
-
 func TestReadme_HasTheCodesOfTheProgram(t *testing.T) {
 	var listed []int
-	for _, row := range codeRow.FindAllStringSubmatch(readme(t), -1) {
+	for _, row := range codeRow.FindAllStringSubmatch(read(t, "README.md"), -1) {
 		for text := range strings.SplitSeq(row[1], ",") {
 			n, err := strconv.Atoi(strings.TrimSpace(text))
 			if err != nil {
