@@ -24,7 +24,7 @@ func TestOverwrittenDataOfOneNode_TheOthersGoOn(t *testing.T) {
 	all := startNodes(t, nodeCount)
 	cases := beside{t: t}
 	defer cases.Wait()
-	for i, how := range append(records.OverwrittenJobs(), records.OverwrittenLocks()...) {
+	for i, how := range records.Overwritten() {
 		s := steady()
 		s.Election, s.RunFor = fmt.Sprint("jobs", i), 50*time.Millisecond
 		cases.run(how.Name, func(t *testing.T) {

@@ -4,6 +4,8 @@ package integration_test
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,12 +99,26 @@ func TestSharded_ExtendsTogetherAndTellsOfReleases(t *testing.T) {
 	t.Logf("the waiter had it %v after the release", at.Sub(released))
 }
 
+// startSharded starts a Redis Cluster: three masters without replicas, each with an equal share of the slots.
 func startSharded(t *testing.T) *redisproc.Cluster {
 	t.Helper()
-	shards, err := redisproc.StartSharded(t.Context())
-	must(t, err)
-	closeAfter(t, shards.Close)
-	return shards
+	const many, slots = 3, 16384
+	nodes := startServers(t, many, "--cluster-enabled", "yes", "--cluster-require-full-coverage", "no")
+	servers := admins(t, nodes.Addrs())
+	for i, server := range servers {
+		host, port, err := net.SplitHostPort(nodes.Node((i + 1) % many).Addr())
+		must(t, err, server.ClusterAddSlotsRange(t.Context(), i*slots/many, (i+1)*slots/many-1).Err(),
+			server.ClusterMeet(t.Context(), host, port).Err())
+	}
+	for _, server := range servers {
+		poll(t, "shard that knows all others", func() bool {
+			info := server.ClusterInfo(t.Context()).Val()
+			// The state is ok before any slot is known, because a part of the slots is enough.
+			return strings.Contains(info, "cluster_state:ok\r\n") && strings.Contains(info, fmt.Sprintf("cluster_slots_ok:%d\r\n", slots)) &&
+				strings.Contains(info, fmt.Sprintf("cluster_known_nodes:%d\r\n", many))
+		})
+	}
+	return nodes
 }
 
 func clusterClient(t *testing.T, shards *redisproc.Cluster) *redis.ClusterClient {

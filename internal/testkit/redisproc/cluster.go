@@ -31,16 +31,12 @@ func Start(ctx context.Context, n int, args ...string) (*Cluster, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("redisproc: %d nodes asked for, need at least 1", n)
 	}
-	return start(ctx, n, "", args)
-}
-
-func start(ctx context.Context, n int, settings string, args []string) (*Cluster, error) {
 	c, err := newCluster()
 	if err != nil {
 		return nil, err
 	}
 	for i := range n {
-		if _, err := c.add(ctx, settings, args...); err != nil {
+		if err := c.add(ctx, args); err != nil {
 			return nil, errors.Join(fmt.Errorf("redisproc: node %d of %d: %w", i+1, n, err), c.Close())
 		}
 	}
@@ -64,14 +60,12 @@ func newCluster() (*Cluster, error) {
 	return &Cluster{server: server, dir: dir}, nil
 }
 
-func (c *Cluster) add(ctx context.Context, settings string, args ...string) (*Node, error) {
-	dir := filepath.Join(c.dir, strconv.Itoa(len(c.nodes)))
-	n, err := startNode(ctx, c.server, dir, settings, args)
-	if err != nil {
-		return nil, err
+func (c *Cluster) add(ctx context.Context, args []string) error {
+	n, err := startNode(ctx, c.server, filepath.Join(c.dir, strconv.Itoa(len(c.nodes))), args)
+	if err == nil {
+		c.nodes = append(c.nodes, n)
 	}
-	c.nodes = append(c.nodes, n)
-	return n, nil
+	return err
 }
 
 // Addrs returns the host:port of each node, in the order of [Cluster.Node].

@@ -35,14 +35,13 @@ type Node struct {
 }
 
 // startNode starts a node on a free port. If another process takes the port before the node does,
-// startNode tries another port. The settings are lines of a redis.conf. Our arguments and args override
-// them, and the server may rewrite the file.
-func startNode(ctx context.Context, server, dir, settings string, args []string) (*Node, error) {
+// startNode tries another port. The server's own file of settings is empty; it may rewrite it.
+func startNode(ctx context.Context, server, dir string, args []string) (*Node, error) {
 	n := &Node{server: server, dir: dir, args: args}
 	if err := os.MkdirAll(n.dataDir(), 0o700); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(n.conf(), []byte(settings), 0o600); err != nil {
+	if err := os.WriteFile(n.conf(), nil, 0o600); err != nil {
 		return nil, err
 	}
 	var err error
