@@ -172,7 +172,7 @@ func (w *world) play(step faultplan.Step) {
 	step.Play(w.Cluster, p.links)
 	p.stayPaused()
 	switch step.What {
-	case "restart", "promote", "wipe", "restart with the copy":
+	case "restart", "wipe", "restart with the copy":
 		for _, i := range step.Nodes {
 			w.began(i, before[i])
 		}

@@ -29,7 +29,6 @@ var Faults = []Fault{
 	// Faults of nodes that keep their data.
 	{"kill", "restart"},
 	{"restart", ""},
-	{"promote", ""},
 
 	// Faults of nodes that lose data.
 	{"wipe", ""},
@@ -163,8 +162,6 @@ func (s Step) Play(c *nodetest.Cluster, way Way) {
 			c.Kill(node)
 		case "restart":
 			c.Restart(node)
-		case "promote":
-			c.Promote(node)
 		case "wipe":
 			c.Wipe(node)
 		case "kill and wipe":

@@ -55,14 +55,3 @@ func TestJump_ForwardExpiresKeysEarlier(t *testing.T) {
 		}
 	})
 }
-
-func TestStandStill_EndsWithOffset(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
-		client := single(t, l)
-		c.StandStill(0)
-		time.Sleep(4 * time.Second)
-		ahead(t, client, -4*time.Second)
-		c.Offset(0, time.Second)
-		ahead(t, client, time.Second)
-	})
-}

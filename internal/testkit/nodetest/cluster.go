@@ -54,17 +54,14 @@ func (c *Cluster) Kill(i int) {
 
 // Restart kills node i if it is running, and brings it back with its data, but as a new server
 // process: with another run id and replication id, and without cached scripts. Other faults of the
-// node stay, and so do its clock and the effects of SetInfo, Deny and SetPreHook.
+// node stay, and so do its clock and the effects of SetInfo, Deny and SetPreHook. To clients it looks the
+// same when a replica with all data takes over behind the address; for one that lacks writes, use RestartFrom.
 func (c *Cluster) Restart(i int) {
 	c.Kill(i)
 	c.FlushScripts(i)
 	c.change(i, (*state).renew)
 	c.set([]int{i}, func(f *fault) { f.dead = false })
 }
-
-// Promote replaces node i with a replica that has all its data: a failover behind one address. To
-// clients it looks like a Restart. For a failover that loses writes, use RestartFrom.
-func (c *Cluster) Promote(i int) { c.Restart(i) }
 
 // Wipe deletes all data of node i, as FLUSHALL does. For a node that comes back empty, call Kill,
 // Wipe and Restart.

@@ -14,7 +14,7 @@
 //
 // The address of a node leads to that node, unless [Links.Lead] makes it lead to another one.
 //
-// The Cluster controls the state of the nodes: the process (Kill, Restart, Promote), the data (Wipe,
+// The Cluster controls the state of the nodes: the process (Kill, Restart), the data (Wipe,
 // Snapshot, RestartFrom, FlushScripts), the clock (Offset, Jump, StandStill), what the node reports
 // about itself (SetInfo) and what it permits (Deny). These are not faults, so Heal does not end them.
 //

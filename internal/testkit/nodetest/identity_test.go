@@ -30,7 +30,6 @@ func TestRestart_MakesAnotherServerOfTheSameData(t *testing.T) {
 	restarts := map[string]func(*nodetest.Cluster){
 		"Restart":     func(c *nodetest.Cluster) { c.Restart(0) },
 		"after Kill":  func(c *nodetest.Cluster) { c.Kill(0); c.Restart(0) },
-		"Promote":     func(c *nodetest.Cluster) { c.Promote(0) },
 		"RestartFrom": func(c *nodetest.Cluster) { c.RestartFrom(0, c.Snapshot(0)) },
 	}
 	for name, restart := range restarts {

@@ -259,28 +259,27 @@ func (p Prefix) guard(t testing.TB, node *redis.Client) string {
 // Sets returns the value that a command makes the holder of a lock, or "" if it does not set one. The command may be in
 // a script.
 func (p Prefix) Sets(name, command string, args ...string) string {
-	if command != "HSET" || args[0] != p.Hash() {
-		return ""
-	}
-	for i := 1; i+1 < len(args); i += 2 {
-		if args[i] == field(name) {
-			return args[i+1][51:]
-		}
+	if record := p.written(name, command, args); record != "" {
+		return record[51:]
 	}
 	return ""
 }
 
 // Writes reports whether a command writes the record of a lock. The command may be in a script.
 func (p Prefix) Writes(name, command string, args ...string) bool {
-	if command != "HSET" || args[0] != p.Hash() {
-		return false
-	}
-	for i := 1; i < len(args); i += 2 {
-		if args[i] == field(name) {
-			return true
+	return p.written(name, command, args) != ""
+}
+
+// written returns the record of a lock that a command writes, or "".
+func (p Prefix) written(name, command string, args []string) string {
+	if command == "HSET" && args[0] == p.Hash() {
+		for i := 1; i+1 < len(args); i += 2 {
+			if args[i] == field(name) {
+				return args[i+1]
+			}
 		}
 	}
-	return false
+	return ""
 }
 
 // get returns the text of a field, or "" if there is none.
