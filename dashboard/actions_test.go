@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -69,10 +70,8 @@ func TestActions_TakeEffectAtOnceInTheNameOfAVerifiedIdentity(t *testing.T) {
 		for _, line := range logs.All() {
 			fields := line.ContextMap()
 			audit = append(audit, fields["action"].(string)+" by "+fields["by"].(string))
-			for key, value := range fields {
-				if text, is := value.(string); is && strings.Contains(text, "alice") || fields["job"] != "good" || fields["from"] == "" {
-					t.Errorf("the log has %s=%v: %v", key, value, fields)
-				}
+			if fields["job"] != "good" || fields["from"] == "" || strings.Contains(fmt.Sprint(fields), "alice") {
+				t.Errorf("the log has %v", fields)
 			}
 		}
 		if got := strings.Join(audit, ", "); got != "pause by mallory, trigger by ann, resume by ann, pause by " {
@@ -81,7 +80,8 @@ func TestActions_TakeEffectAtOnceInTheNameOfAVerifiedIdentity(t *testing.T) {
 
 		changes := s.job("good").Changes
 		if len(changes) != 3 || changes[0].What != "resume" || changes[0].By != "ann" || changes[2].What != "pause" ||
-			changes[2].By != "mallory" || changes[2].Replica != s.follower.Elector.Identity() || time.Since(changes[2].At) > time.Minute {
+			changes[2].By != "mallory" || changes[2].Replica != s.follower.Elector.Identity() ||
+			time.Since(changes[2].At) > time.Minute {
 			t.Errorf("the job's changes are %+v", changes)
 		}
 		page := s.get("/job?name=good").Body.String()
@@ -104,8 +104,10 @@ func TestActions_AreRefused(t *testing.T) {
 			text   string
 		}{
 			"read-only": {dashboard.WithLogger(nil), "good", func(*http.Request) {}, http.StatusForbidden, "read-only"},
-			"unauthorised": {dashboard.AllowActions(func(*http.Request) (string, error) { return "", errors.New("ask <Bob>") }), "good",
-				func(*http.Request) {}, http.StatusForbidden, "ask <Bob>"},
+			"unauthorized": {
+				dashboard.AllowActions(func(*http.Request) (string, error) { return "", errors.New("ask <Bob>") }), "good",
+				func(*http.Request) {}, http.StatusForbidden, "ask <Bob>",
+			},
 			"nobody": {dashboard.AllowActions(func(*http.Request) (string, error) { return "", nil }), "good",
 				func(*http.Request) {}, http.StatusForbidden, "the name of who is acting is empty"},
 			"unknown job": {allow, "unknown", func(*http.Request) {}, http.StatusNotFound, `"unknown"`},
@@ -116,12 +118,14 @@ func TestActions_AreRefused(t *testing.T) {
 				r.Header.Del("Sec-Fetch-Site")
 				r.Header.Set("Origin", "https://evil.example")
 			}, http.StatusForbidden, "cross-origin"},
-			"too large": {allow, "good" + strings.Repeat(" ", 5000), func(*http.Request) {}, http.StatusRequestEntityTooLarge, "4096 bytes"},
+			"too large": {allow, "good" + strings.Repeat(" ", 5000), func(*http.Request) {},
+				http.StatusRequestEntityTooLarge, "4096 bytes"},
 			"malformed": {allow, "good", func(r *http.Request) { r.Header.Set("Content-Type", "a/b/c; =") },
 				http.StatusBadRequest, ""},
 		} {
 			core, logs := observer.New(zapcore.InfoLevel)
-			s.page = dashboard.Handler(s.follower.Elector, s.follower.Scheduler, dashboard.WithLogger(zap.New(core)), c.option)
+			s.page = dashboard.Handler(s.follower.Elector, s.follower.Scheduler, dashboard.WithLogger(zap.New(core)),
+				c.option)
 			w := s.post("pause", c.job, c.change)
 			if w.Code != c.status || !strings.Contains(w.Body.String(), c.text) {
 				t.Errorf("%s: %d: %s", name, w.Code, w.Body)

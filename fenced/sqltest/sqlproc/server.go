@@ -97,7 +97,7 @@ func (s *Server) start(ctx context.Context, prepare *exec.Cmd) error {
 		if err = s.choose(); err != nil {
 			return err
 		}
-		if err = s.Restart(ctx); err == nil || ctx.Err() != nil {
+		if err = s.run(ctx); err == nil || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -113,8 +113,8 @@ func (s *Server) choose() error {
 	return l.Close()
 }
 
-// Restart starts the server, which must not run, on its port, and returns when it answers.
-func (s *Server) Restart(ctx context.Context) error {
+// run starts the server on its port, and returns when it answers.
+func (s *Server) run(ctx context.Context) error {
 	log, err := os.OpenFile(s.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (s *Server) Restart(ctx context.Context) error {
 	}
 	if err := s.answers(ctx); err != nil {
 		text, _ := os.ReadFile(s.log()) // it is for people
-		return fmt.Errorf("%s does not answer: %w\n%s", s.cmd.Path, errors.Join(err, s.Kill()), text)
+		return fmt.Errorf("%s does not answer: %w\n%s", s.cmd.Path, errors.Join(err, s.kill()), text)
 	}
 	return nil
 }
@@ -158,9 +158,9 @@ func (s *Server) answers(ctx context.Context) (err error) {
 	}
 }
 
-// Kill ends the server without a clean shutdown, and waits. It sends SIGQUIT, upon which PostgreSQL ends at once and
-// recovers at the next start: its children would outlive a SIGKILL for a moment.
-func (s *Server) Kill() error {
+// kill ends the server without a clean shutdown, and waits. It sends SIGQUIT, upon which PostgreSQL ends at once: its
+// children would outlive a SIGKILL for a moment.
+func (s *Server) kill() error {
 	if s.cmd == nil {
 		return nil
 	}
@@ -180,7 +180,7 @@ func (s *Server) Kill() error {
 }
 
 // Close kills the server and removes its data.
-func (s *Server) Close() error { return errors.Join(s.Kill(), os.RemoveAll(s.dir)) }
+func (s *Server) Close() error { return errors.Join(s.kill(), os.RemoveAll(s.dir)) }
 
 // program finds a program on PATH, or in a folder where Debian has it.
 func program(name, elsewhere string) (string, error) {
