@@ -46,12 +46,6 @@ var Guards = []Foreign{
 
 // Types are what may stand in place of the hash.
 var Types = []Foreign{
-	{"list", "WRONGTYPE", func(ctx context.Context, node *redis.Client, place Place) error {
-		return node.RPush(ctx, place.hash, "a", "b").Err()
-	}},
-	{"set", "WRONGTYPE", func(ctx context.Context, node *redis.Client, place Place) error {
-		return node.SAdd(ctx, place.hash, "a", "b").Err()
-	}},
 	{"string", "WRONGTYPE", func(ctx context.Context, node *redis.Client, place Place) error {
 		return node.Set(ctx, place.hash, "a", 0).Err()
 	}},
@@ -95,10 +89,6 @@ func dump(t testing.TB, place Place, node *redis.Client) string {
 		value, err = node.HGet(t.Context(), place.hash, place.field).Result()
 	case "string":
 		value, err = node.Get(t.Context(), place.hash).Result()
-	case "list":
-		value, err = node.LRange(t.Context(), place.hash, 0, -1).Result()
-	case "set":
-		value, err = node.SCard(t.Context(), place.hash).Result()
 	}
 	if !errors.Is(err, redis.Nil) {
 		check(t, err)
