@@ -1,13 +1,11 @@
 package redlock_test
 
 import (
-	"context"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
-	"github.com/redlockfx/redlockfx/redlock"
 )
 
 // A release makes only a few of many waiters ask, and the one that takes the lock notifies the next. Nobody waits for a
@@ -56,37 +54,24 @@ func TestAcquire_OfManyWhoWaitFewAreNotifiedOfARelease(t *testing.T) {
 // A process that releases the lock and wants it again at once does not get it before a waiter does.
 func TestAcquire_AfterAReleaseGoesBehindThoseWhoWait(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-		busy, _ := c.Locker()
-		other, links := c.Locker()
-		warmUp(t, other)
-		acquire := func(l *redlock.Locker) *redlock.Lease {
-			lease, err := l.Acquire(t.Context(), "x")
-			if err != nil {
-				t.Fatal(err)
-			}
-			return lease
-		}
-		links.Delay(2 * time.Millisecond) // the waiter is the slower one
-		lease := acquire(busy)
-		for range 20 {
+		const hold = 50 * time.Millisecond
+		busy, other := newWaiter(c), newWaiter(c)
+		other.links.Delay(2 * time.Millisecond) // the waiter is the slower one
+		lease := takenOnAll(t, busy.locker, "x")
+		for range 10 {
 			var waiting sync.WaitGroup
-			var theirs *redlock.Lease
-			waiting.Go(func() { theirs, _ = other.Acquire(t.Context(), "x") })
-			time.Sleep(100 * time.Millisecond)
+			waiting.Go(func() { takeTurns(t, other.locker, 1, hold) })
+			time.Sleep(2 * hold)
 			if err := lease.Release(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			time.AfterFunc(50*time.Millisecond, func() {
-				waiting.Wait()
-				if err := theirs.Release(context.WithoutCancel(t.Context())); err != nil {
-					t.Error(err)
-				}
-			})
 			released := time.Now()
-			lease = acquire(busy)
-			if took := time.Since(released); took < 50*time.Millisecond {
-				t.Fatalf("it had the lock again after %v", took)
+			next, err := busy.locker.Acquire(t.Context(), "x")
+			if took := time.Since(released); err != nil || took < hold {
+				t.Fatalf("it had the lock again after %v: %v", took, err)
 			}
+			lease = next
+			waiting.Wait()
 		}
 	})
 }
