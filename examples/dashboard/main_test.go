@@ -12,6 +12,8 @@ import (
 
 // The whole program, in real time, until a page shows a leader and a run.
 func TestDashboard_ShowsALeaderAndItsRuns(t *testing.T) {
+	defer func(before time.Duration) { ttl = before }(ttl)
+	ttl = 2 * time.Second
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

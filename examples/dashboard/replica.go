@@ -14,10 +14,10 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-const (
-	ttl         = 5 * time.Second
-	nodeTimeout = 500 * time.Millisecond // longer than the default, because all nodes and replicas share one machine, which may be busy
-)
+// nodeTimeout is longer than the default, because all nodes and replicas share one machine, which may be busy.
+const nodeTimeout = 500 * time.Millisecond
+
+var ttl = 5 * time.Second // less in tests, because new nodes grant nothing until it has passed
 
 // replica is one pod of the service.
 type replica struct {
@@ -36,7 +36,9 @@ func newReplica(name string, nodes *redlocktest.Nodes, log *zap.Logger) (*replic
 	if err != nil {
 		return nil, err
 	}
-	if r.elector, err = election.New(r.locker, "billing", election.WithIdentity(name, "10.0.0."+name[4:])); err != nil {
+	r.elector, err = election.New(r.locker, "billing", election.WithIdentity(name, "10.0.0."+name[4:]),
+		election.WithDrainTimeout(time.Second)) // so that Ctrl-C does not wait for the import
+	if err != nil {
 		return nil, err
 	}
 	if r.scheduler, err = scheduler.New(r.elector, scheduler.WithLogger(r.log)); err != nil {
