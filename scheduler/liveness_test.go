@@ -14,26 +14,6 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// A liveness probe of a leader does not fail while Redis does not answer, with or without a run under way that stops in time.
-func TestCheck_IsNilWhileRedisIsAway(t *testing.T) {
-	for name, spec := range map[string]string{"idle": "@yearly", "at work": "*/10 * * * * *"} {
-		t.Run(name, func(t *testing.T) {
-			withShortLeases(t, 3, func(t *testing.T, c *cluster) {
-				r := c.leader("a")
-				r.add(r.job("job", spec, untilDone(margin/2)))
-				c.SleepTo(22 * time.Second)
-				c.Hang(0, 1)
-				for range 600 {
-					time.Sleep(100 * time.Millisecond)
-					if err := r.elector.Check(); err != nil {
-						t.Fatalf("at %v: %v", c.at(now()), err)
-					}
-				}
-			})
-		})
-	}
-}
-
 // The liveness probe and the log name a job that outlives its lease. The log also says when it has returned.
 func TestCheck_NamesTheJobThatIsLate(t *testing.T) {
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -116,6 +117,11 @@ func TestLost_ATickThatWasCutOffIsRunAgain(t *testing.T) {
 	})
 }
 
+// depose takes the lease away from the leader, as a person with redis-cli may. Its runs may go on, and write.
+func (c *cluster) depose() {
+	records.Default.Drop(c.T, election.LockName("x"), c.Raw()[:2]...)
+}
+
 // a loses its lease during its run, which ignores its context. The next leader notices that the run goes on.
 func TestOverlap_OverAChangeOfTheLeader(t *testing.T) {
 	for overlap, want := range map[scheduler.Overlap][]string{
@@ -153,6 +159,36 @@ func TestOverlap_OverAChangeOfTheLeader(t *testing.T) {
 			})
 		})
 	}
+}
+
+// b has taken over a run and waits for the first one, which goes on. Then b loses its lease too. The next leader, which is b
+// again, runs the tick and does not skip it.
+func TestTakeOver_OfOneThatStillHadToWait(t *testing.T) {
+	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.idle("b")
+		for _, r := range []*replica{a, b} {
+			job := r.job("job", "@every 3m", func(context.Context, int) error {
+				if r == a {
+					time.Sleep(90 * time.Second)
+				}
+				return nil
+			})
+			job.AtLeastOnce, job.Overlap = true, scheduler.Queue
+			r.add(job)
+		}
+		c.SleepTo(185 * time.Second)
+		c.depose()
+		b.takesOver()
+		c.SleepTo(220 * time.Second)
+		c.depose()
+		c.SleepTo(350 * time.Second)
+		if got := b.states("job"); got["3m0s"] != scheduler.StateOK {
+			t.Errorf("recorded %v, ran %v", got, c.ran())
+		}
+		if runs := c.records(); len(runs) != 2 || runs[1].Attempt < 3 {
+			t.Errorf("ran %+v", runs)
+		}
+	})
 }
 
 // The nodes have promised another leader with a larger token, so this leader cannot store anything. It resigns, and the next
@@ -236,7 +272,8 @@ func TestFenced_ByAnEarlierLeaderItTakesALargerBallot(t *testing.T) {
 			Quorum: a.elector.Locker().Quorum(), Prefix: "redlock", Election: "x", List: a.elector.Locker().List(),
 		})
 		ballot := jobstore.NewBallot(time.Now())
-		promises, err := other.Prepare(t.Context(), ballot, jobstore.Leader{Token: term.Token() - 1, Replica: "other"}, []string{"job"})
+		earlier := jobstore.Leader{Token: term.Token() - 1, Replica: "other"}
+		promises, err := other.Prepare(t.Context(), ballot, earlier, []string{"job"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,6 +296,15 @@ func TestFenced_ByAnEarlierLeaderItTakesALargerBallot(t *testing.T) {
 		}
 		if !ran["12s"] || ran["13s"] || !ran["20s"] {
 			t.Errorf("ran %v", c.ran())
+		}
+
+		if _, err = other.Prepare(t.Context(), jobstore.NewBallot(time.Now()), earlier, nil); err != nil {
+			t.Fatal(err)
+		}
+		a.add(a.job("other", "* * * * * *", quick)) // the nodes refuse to prepare it under the present ballot
+		c.SleepTo(25500 * time.Millisecond)
+		if n := c.runsOf("other"); n < 3 {
+			t.Errorf("a job that was added has run %d times in 5 s", n)
 		}
 	})
 }

@@ -51,35 +51,6 @@ func TestPoll_ANodeThatMissedTheRewriteGetsTheJobAgain(t *testing.T) {
 	})
 }
 
-// A node starts with a clock that is an hour ahead. The other two are healthy.
-func TestPoll_ANodeWhoseClockIsAheadCostsNothing(t *testing.T) {
-	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
-		a := c.leader("a")
-		a.add(a.job("job", "@every 24h", quick), a.job("other", "@every 24h", quick))
-		c.SleepTo(20 * time.Second)
-		c.Offset(2, time.Hour)
-		c.Wipe(2)
-		var writes atomic.Int64
-		c.SetPreHook(0, func(_ *server.Peer, command string, args ...string) bool {
-			if isAbout("job", command, args) {
-				writes.Add(1)
-			}
-			return false
-		})
-		c.SleepTo(time.Minute)
-		before := writes.Load()
-		c.SleepTo(2 * time.Minute)
-		if n := writes.Load() - before; n > 3 {
-			t.Errorf("a job with nothing to do was written %d times within a minute", n)
-		}
-		before = writes.Load()
-		c.SleepTo(12 * time.Minute)
-		if n := writes.Load() - before; n > 10 {
-			t.Errorf("it was written %d times within the next ten minutes", n)
-		}
-	})
-}
-
 // One node, or all nodes, lose the key with the names of the jobs, as by an eviction. Ticks go on, but the jobs are not listed
 // until the leader has written them again.
 func TestPoll_JobsAreListedAlthoughTheirNamesWereEvicted(t *testing.T) {

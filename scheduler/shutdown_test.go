@@ -116,27 +116,6 @@ func TestShutdown_SaysThatAnEndIsNotStored(t *testing.T) {
 	})
 }
 
-// The nodes do not answer for a moment when the last run returns.
-func TestShutdown_TriesAgainToStoreAnEnd(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.leader("a")
-		a.add(a.job("job", "*/10 * * * * *", lasting(5*time.Second)))
-		c.SleepTo(12 * time.Second)
-		ended := make(chan error, 1)
-		go func() { ended <- a.Shutdown(t.Context()) }()
-		c.SleepTo(14900 * time.Millisecond)
-		a.links.Cut()
-		c.SleepTo(16400 * time.Millisecond)
-		a.links.Heal()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		if got := a.states("job")["10s"]; got != scheduler.StateOK {
-			t.Errorf("recorded %q", got)
-		}
-	})
-}
-
 // While the leader waits for a run, a job with nothing under way is removed, and another one triggered.
 func TestShutdown_JobsChangeWhileTheLeaderDrains(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {

@@ -9,7 +9,8 @@ import (
 )
 
 func TestPrepare_ANodeWhoseClockIsOffDoesNotCount(t *testing.T) {
-	for name, off := range map[string]time.Duration{"ahead": time.Hour, "behind": -time.Hour, "a little behind": -1900 * time.Millisecond} {
+	for name, off := range map[string]time.Duration{"ahead": time.Hour, "behind": -time.Hour, "a little behind": -1900 * time.Millisecond,
+		"of another age": 250 * 365 * 24 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				a := c.writer("a")
