@@ -10,7 +10,7 @@ import (
 // The defaults are small. make soak plays many more.
 var (
 	skewTicks    = flag.Int("skew.ticks", 20, "ticks of each mix of skew and length")
-	removedPlans = flag.Uint64("removed.plans", 4, "random plans of jobs that are added and removed")
+	removedPlans = flag.Uint64("removed.plans", 6, "random plans of jobs that are added and removed")
 	thousand     = flag.Int("thousand.jobs", 200, "jobs that start at one instant")
 	zoneStep     = flag.Int("zones.step", 40, "of how many changes of clocks one is tested")
 	allZones     = flag.Bool("zones.all", false, "changes of the clocks of all zones, not one of each kind")
