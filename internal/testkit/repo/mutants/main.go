@@ -7,11 +7,11 @@
 //
 // A mutant is a file testdata/<folder>/<name>.patch: the rule that it breaks, as a sentence; the package and the test
 // that must fail; and a unified diff, whose paths start at the root of the repository. Line numbers do not matter,
-// because the code moves: the lines of a hunk must be in exactly one place of the file. Every test first runs without a
+// because the code moves: the lines of a hunk must be in exactly one place of the file. Each test first runs without a
 // patch, because a test that fails then would notice everything.
 //
-// The folders are the promises, numbered as here, and the packages jobstore, jobmachine, quorum and guard, for the other
-// rules of the code that decides there:
+// The folders are the promises, numbered as here, and the packages jobstore, jobmachine, quorum and guard, for the
+// other rules of the code that decides there:
 //
 //	p1   at most one valid lease per name
 //	p2   a leader's context ends before another replica can lead
@@ -27,13 +27,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log"
-	"maps"
 	"os"
 	"os/signal"
 	"path"
@@ -67,18 +65,24 @@ func runAll(ctx context.Context, root string, patches fs.FS, names []string, out
 	for _, err := range broken {
 		problems.Println(err)
 	}
-	packages := map[string][]mutant{}
+	whole := map[string]func() (binary, error){} // the tests of a package without a patch, once it is needed
 	for _, m := range mutants {
-		packages[m.pkg] = append(packages[m.pkg], m)
-	}
-	err = inParallel(slices.Collect(maps.Values(packages)), func(of []mutant) error { return pass(ctx, root, of) })
-	if err != nil {
-		return cmp.Or(context.Cause(ctx), err)
+		if whole[m.pkg] == nil {
+			whole[m.pkg] = sync.OnceValues(func() (binary, error) { return compile(ctx, root, m.pkg, nil) })
+			defer func() {
+				b, _ := whole[m.pkg]()
+				_ = b.close()
+			}()
+		}
 	}
 	var noticed atomic.Int64
-	_ = inParallel(mutants, func(m mutant) error { // each is reported alone
+	inParallel(mutants, func(m mutant) {
 		start := time.Now()
-		switch err := m.run(ctx, root); {
+		b, err := whole[m.pkg]()
+		if err == nil {
+			err = m.run(ctx, root, b)
+		}
+		switch {
 		case ctx.Err() != nil:
 		case err != nil:
 			problems.Printf("%s: %v", m.path, err)
@@ -86,7 +90,6 @@ func runAll(ctx context.Context, root string, patches fs.FS, names []string, out
 			noticed.Add(1)
 			out.Printf("%s: noticed by %s in %v", m.path, m.test, time.Since(start).Round(time.Second/10))
 		}
-		return nil
 	})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -133,7 +136,8 @@ func unknown(name string, all []string) error {
 	if len(beside) > 0 {
 		return fmt.Errorf("there is no mutant %s; %s has %s", name, path.Dir(name), strings.Join(beside, ", "))
 	}
-	return fmt.Errorf("there is no folder or mutant %s; the folders are %s", name, strings.Join(slices.Compact(folders), ", "))
+	folders = slices.Compact(folders)
+	return fmt.Errorf("there is no folder or mutant %s; the folders are %s", name, strings.Join(folders, ", "))
 }
 
 // read returns the mutants that can be run, and an error for each other file.
@@ -156,18 +160,16 @@ func read(root string, patches fs.FS, files []string) (mutants []mutant, problem
 	return mutants, problems
 }
 
-// inParallel calls do with each of all, as many at a time as there are processors. It returns all errors.
-func inParallel[T any](all []T, do func(T) error) error {
-	problems := make([]error, len(all))
+// inParallel calls do with each of all, as many at a time as there are processors.
+func inParallel[T any](all []T, do func(T)) {
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var calls sync.WaitGroup
-	for i, one := range all {
+	for _, one := range all {
 		slots <- struct{}{}
 		calls.Go(func() {
-			problems[i] = do(one)
+			do(one)
 			<-slots
 		})
 	}
 	calls.Wait()
-	return errors.Join(problems...)
 }

@@ -39,8 +39,18 @@ func TestPatches_FitTheCode(t *testing.T) {
 }
 
 const (
-	source = "package twice\n\nfunc Twice(n int) int {\n\tif n < 0 {\n\t\treturn 0\n\t}\n\tif n == 0 {\n\t\treturn 0\n\t}\n" +
-		"\treturn 2 * n\n}\n"
+	source = `package twice
+
+func Twice(n int) int {
+	if n < 0 {
+		return 0
+	}
+	if n == 0 {
+		return 0
+	}
+	return 2 * n
+}
+`
 	tests = `package twice
 
 import "testing"
@@ -54,6 +64,8 @@ func TestTwice(t *testing.T) {
 }
 
 func TestNothing(t *testing.T) {}
+
+func TestBroken(t *testing.T) { t.Error() }
 `
 	patch = `Twice doubles its argument.
 
@@ -94,9 +106,16 @@ func TestRunAll(t *testing.T) {
 		{"lines moved", "-10,2 +10,2", "-1,2 +1,2", ""},
 		{"made by git", "--- a/", "diff --git a/twice/twice.go b/twice/twice.go\nindex 1234567..89abcde 100644\n--- a/", ""},
 		{"survived", "TestTwice", "TestNothing", "survived, because TestNothing of ./twice passes"},
+		{
+			"failing without it", "TestTwice", "TestBroken",
+			"shows nothing, because TestBroken of ./twice fails without a patch, fix it first",
+		},
 		{"no such variable", "3 * n", "3 * m", "does not compile, write another patch: twice_twice.go:10:13: undefined: m"},
 		{"no Go", "3 * n", "3 *", "does not compile, write another patch: twice/twice.go:11:1: expected operand"},
-		{"code changed", "-	return 2", "-	return 4", `does not apply: twice/twice.go does not have the lines "\treturn 4 * n\n}\n"`},
+		{
+			"code changed", "-	return 2", "-	return 4",
+			`does not apply: twice/twice.go does not have the lines "\treturn 4 * n\n}\n"`,
+		},
 		{
 			"several places", "-	return 2 * n\n+	return 3 * n\n }", "-		return 0\n+		return 1\n 	}",
 			`does not apply: twice/twice.go has the lines "\t\treturn 0\n\t}\n" at lines 5 and 8, add lines of context`,

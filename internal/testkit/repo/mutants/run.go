@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 )
@@ -46,7 +45,7 @@ func compile(ctx context.Context, root, pkg string, replaced map[string]string) 
 	out, err := b.output(ctx, b.root, "go", "test", "-c", "-vet=off", "-gcflags=./...=-N -l", "-ldflags=-s -w",
 		"-overlay="+b.path("overlay"), "-o="+b.path("test"), "./"+pkg)
 	if err != nil {
-		return b, fmt.Errorf("does not compile, write another patch: %s", strings.ReplaceAll(firstLine(out), b.dir+"/", ""))
+		return b, errors.New(strings.ReplaceAll(firstLine(out), b.dir+"/", ""))
 	}
 	return b, nil
 }
@@ -74,8 +73,13 @@ func (b binary) output(ctx context.Context, folder, name string, args ...string)
 	return string(out), err
 }
 
-// run returns nil if the mutant's test notices it.
-func (m mutant) run(ctx context.Context, root string) (err error) {
+// run returns nil if the mutant's test notices it. whole has the tests of the package without a patch: a test that fails
+// there would notice everything.
+func (m mutant) run(ctx context.Context, root string, whole binary) (err error) {
+	if out, err := whole.play(ctx, m.test); err != nil {
+		return fmt.Errorf("shows nothing, because %s of ./%s fails without a patch, fix it first: %s", m.test, m.pkg,
+			firstLine(out))
+	}
 	changed, err := m.apply(root)
 	if err != nil {
 		return err
@@ -83,15 +87,15 @@ func (m mutant) run(ctx context.Context, root string) (err error) {
 	b, err := compile(ctx, root, m.pkg, changed)
 	defer func() { err = errors.Join(err, b.close()) }()
 	if err != nil {
-		return err
+		return fmt.Errorf("does not compile, write another patch: %w", err)
 	}
 	out, err := b.play(ctx, m.test)
 	top, _, _ := strings.Cut(m.test, "/")
 	_, since, _ := strings.Cut(out, "=== RUN   "+top+"\n")
 	switch {
 	case err == nil:
-		return fmt.Errorf("survived, because %s of ./%s passes: write a test that notices, or name it in the line \"test:\"",
-			m.test, m.pkg)
+		return fmt.Errorf("survived, because %s of ./%s passes: write a test that notices, or name it in the line "+
+			`"test:"`, m.test, m.pkg)
 	case strings.Contains(out, "panic: test timed out"):
 		return fmt.Errorf("shows nothing, because %s of ./%s does not end: name a test that fails, or write another patch",
 			m.test, m.pkg)
@@ -99,26 +103,6 @@ func (m mutant) run(ctx context.Context, root string) (err error) {
 		return fmt.Errorf("shows nothing, because %s of ./%s does not run: %s", m.test, m.pkg, firstLine(out))
 	}
 	return nil
-}
-
-// pass returns an error if a test of these mutants, all of one package, fails without any patch.
-func pass(ctx context.Context, root string, mutants []mutant) (err error) {
-	b, err := compile(ctx, root, mutants[0].pkg, nil)
-	defer func() { err = errors.Join(err, b.close()) }()
-	if err != nil {
-		return err
-	}
-	var tests []string
-	for _, m := range mutants {
-		tests = append(tests, m.test)
-	}
-	slices.Sort(tests)
-	for _, test := range slices.Compact(tests) {
-		if out, failed := b.play(ctx, test); failed != nil {
-			err = errors.Join(err, fmt.Errorf("%s of ./%s fails without a patch, fix it first: %s", test, mutants[0].pkg, firstLine(out)))
-		}
-	}
-	return err
 }
 
 // firstLine returns the first line that says something. It skips the line with which the go command names the package,
