@@ -270,8 +270,7 @@ func TestAcquire_BehindProcessesThatHangIsNotifiedOfAFailedAttempt(t *testing.T)
 	})
 }
 
-// The callers of one process take turns without a pause, even if some or all nodes do not confirm the subscription: a
-// waiter learns of a release by its own process even if no node can notify it.
+// The callers of one process take turns without a pause, even if some or all nodes do not confirm the subscription.
 func TestAcquire_InTurnsWhereNodesCannotTell(t *testing.T) {
 	for what, prepare := range map[string]func(*bubble.Cluster){
 		"subscribing is denied": func(c *bubble.Cluster) {
@@ -303,4 +302,18 @@ func TestAcquire_InTurnsWhereNodesCannotTell(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A waiter learns of a release by its own process even if no node can notify it.
+func TestAcquire_IsNotifiedOfAReleaseByItsOwnProcess(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		for i := range c.N {
+			c.Deny(i, "SUBSCRIBE")
+		}
+		w := newWaiter(c)
+		lease := takenOnAll(t, w.locker, "x")
+		w.begins(t.Context(), "x")()
+		time.Sleep(ttl / 4) // refused and not listed, it waits for the end of the lease
+		w.hasItSoonAfter(t, lease, soon)
+	})
 }
