@@ -3,6 +3,7 @@ package redlock
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -46,8 +47,15 @@ func (l *Locker) OnNode(fn func(node string, err error)) (stop func()) {
 func (l *Locker) listenTo(s *listener, fn func(node string, err error)) {
 	reported := make([]error, l.size)
 	for {
+		var again <-chan time.Time
+		if slices.ContainsFunc(reported, func(err error) bool { return err != nil }) {
+			again = time.After(l.settings.TTL)
+		}
 		select {
 		case <-s.changed:
+		case <-again:
+			l.probe(reported)
+			continue
 		case <-s.done:
 			return
 		case <-l.open.Done():
@@ -61,6 +69,16 @@ func (l *Locker) listenTo(s *listener, fn func(node string, err error)) {
 				return
 			}
 			reported[i] = err
+		}
+	}
+}
+
+// probe asks the nodes that are reported as failing, since the Locker may have no other reason to ask them again. Their
+// answers signal the listeners.
+func (l *Locker) probe(failing []error) {
+	for i, err := range failing {
+		if err != nil {
+			quorum.Prepare(l.quorum, i, l.commands.inspect.Call(nil)).Send()
 		}
 	}
 }

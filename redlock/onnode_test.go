@@ -93,3 +93,23 @@ func withoutNodes(t *testing.T, c *bubble.Cluster, nodes ...int) *redlock.Locker
 	}
 	return l
 }
+
+// A follower has no other reason to ask most nodes again.
+func TestOnNode_AFailingNodeIsAskedUntilItWorksAgain(t *testing.T) {
+	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
+		l := withoutNodes(t, c, 3, 4)
+		failing := make(map[string]bool)
+		stop := l.OnNode(func(node string, err error) { failing[node] = err != nil })
+		synctest.Wait()
+		if len(failing) != 2 {
+			t.Fatalf("reported: %v, want two nodes that fail", failing)
+		}
+		c.Restart(3)
+		time.Sleep(2 * ttl)
+		stop()
+		synctest.Wait()
+		if addrs := c.Addrs(); failing[addrs[3]] || !failing[addrs[4]] {
+			t.Errorf("failing: %v, want %s alone", failing, addrs[4])
+		}
+	})
+}
