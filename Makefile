@@ -16,6 +16,11 @@ tidied := . tools $(filter-out bench examples/migration,$(nested))
 # Packages in which nothing runs concurrently, neither their code nor their tests: all others are tested with -race.
 pure := internal/bounded internal/guard internal/jobmachine internal/name internal/nearest internal/nodelist \
 	internal/plain internal/refusal internal/testkit/written
+# Random plans, whose number is a flag: make ci plays some, make soak many, and go test ./... a few.
+simulations := TestSimulation_|TestPlans_|TestFence_TokensStrictlyIncrease|TestLife_StartsAndStops|TestSkew_EveryTick
+simulations := ^($(simulations)|TestRemoved_JobsCanBeForgotten|TestModel_|TestNext_KeepsThePromises)
+# Modules whose code or tests have goroutines.
+concurrent := adapters/asynqtick adapters/gocronlock adapters/rivertick cmd/redlockctl otelredlock
 # The file of a tool. Run it directly, because go tool -modfile refuses to work where there is a go.work.
 tool = "$$(GOWORK=off go tool -modfile=$(CURDIR)/tools/go.mod -n $(1))"
 steps = +@MAKE="$(MAKE)" bash scripts/steps.sh "make $@"
@@ -43,9 +48,9 @@ lint: ## check formatting; go vet's analyzers, staticcheck, errcheck, errorlint 
 	@test -z "$$(gofmt -l .)" || { gofmt -d .; echo 'lint: not formatted, run make fmt' >&2; exit 1; }
 	@bash scripts/lint.sh .
 
-unit: ## the tests of the library's module, with -race where a package has goroutines; they need Go alone
-	go test -vet=off $(addprefix ./,$(pure))
-	go test -vet=off -race -timeout=15m $$(go list ./... | grep -vxF "$$(go list $(addprefix ./,$(pure)))")
+unit: ## the tests of the library's module but the simulations, with -race where a package has goroutines
+	go test -vet=off -skip '$(simulations)' $(addprefix ./,$(pure))
+	go test -vet=off -race -timeout=15m -skip '$(simulations)' $$(go list ./... | grep -vxF "$$(go list $(addprefix ./,$(pure)))")
 
 integration: ## the tests on real redis-server processes
 	go -C integration test -vet=off -count=1 -timeout=10m ./...
@@ -64,7 +69,8 @@ lintmodules: ## lint in the modules with their own go.mod, in one load
 
 nested: ## build and test the modules with their own go.mod, two at a time, because their tests mostly wait
 	@printf '%s\n' $(filter-out $(browser) $(repo) integration,$(nested)) | xargs -P 2 -I{} sh -c \
-		'out=$$(go -C {} build -o /dev/null ./... 2>&1 && go -C {} test -vet=off -race ./... 2>&1); status=$$?; \
+		'race=; for m in $(concurrent); do [ $$m != {} ] || race=-race; done; \
+		out=$$(go -C {} build -o /dev/null ./... 2>&1 && go -C {} test -vet=off $$race ./... 2>&1); status=$$?; \
 		echo "nested {}"; echo "$$out"; exit $$status'
 
 browser: ## test the dashboard in a real Chromium
@@ -73,23 +79,29 @@ browser: ## test the dashboard in a real Chromium
 repo: ## check imports, the length of files, documents, copied examples, a release, and whether the mutants still fit
 	go -C $(repo) test -vet=off -count=1 -timeout=20m ./...
 
-simulation: ## random plans of faults, more of them than make test plays: a thirtieth of make soak
-	go test -vet=off -count=1 -timeout=10m -run TestSimulation ./redlock -args -plans=160
-	go test -vet=off -count=1 -timeout=10m -run TestPlans ./election -args -rapid.checks=60
-	go test -vet=off -count=1 -timeout=10m -run TestSkew ./scheduler -args -skew.ticks=30
-	go test -vet=off -count=1 -timeout=10m -run TestNext_KeepsThePromises ./internal/jobmachine -args -jobmachine.events=150000
+simulation: ## the random plans of faults, and the model of the job store: a small part of make soak
+	go test -vet=off -timeout=10m -run '$(simulations)' ./redlock -args -plans=200
+	go test -vet=off -timeout=10m -run '$(simulations)' ./election -args -rapid.checks=60 -election.rounds=3
+	go test -vet=off -timeout=10m -run '$(simulations)' ./scheduler -args -skew.ticks=30 -removed.plans=12
+	go test -vet=off -timeout=10m -run '$(simulations)' ./internal/jobmachine -args -jobmachine.events=300000
+	go test -vet=off -timeout=10m -run '$(simulations)' ./internal/jobstore
+	go test -vet=off -timeout=10m -run '$(simulations)' ./internal/nodeclock -args -rapid.checks=1000
 
 ##@ Longer checks
 .PHONY: soak fuzz flake mutants bench figures engines vulnerabilities
 
 soak: ## play many more random plans of faults, for locks, elections, the model and state machine of jobs, clocks, zones
-	go test -count=1 -timeout=2h -v -run TestSimulation ./redlock -args -plans=5000
-	go test -count=1 -timeout=2h -v -run TestPlans ./election -args -rapid.checks=2000
-	go test -count=1 -timeout=2h -v -run TestModel ./internal/jobstore -args -jobstore.deep
-	go test -count=1 -timeout=2h -run TestNext_KeepsThePromises ./internal/jobmachine -args -jobmachine.events=5000000
-	go test -count=1 -timeout=2h -v -run TestSkew ./scheduler -args -skew.ticks=1000
-	go test -count=1 -timeout=2h -v -run 'TestZone_.*EveryZone' ./scheduler -args -zones.all
+	go test -count=1 -timeout=2h -v -run '$(simulations)' ./redlock -args -plans=5000
+	go test -count=1 -timeout=2h -run TestConformance ./redlock -args -conformance.rounds=400
+	go test -count=1 -timeout=2h -v -run '$(simulations)' ./election -args -rapid.checks=2000 -election.rounds=20
+	go test -count=1 -timeout=2h -v -run '$(simulations)' ./internal/jobstore -args -jobstore.deep
+	go test -count=1 -timeout=2h -run '$(simulations)' ./internal/jobmachine -args -jobmachine.events=5000000
+	go test -count=1 -timeout=2h -v -run '$(simulations)' ./scheduler -args -skew.ticks=1000 -removed.plans=300
+	go test -count=1 -timeout=2h -run TestTick_Thousand ./scheduler -args -thousand.jobs=2000
+	go test -count=1 -timeout=2h -v -run 'TestZone_.*EveryZone' ./scheduler -args -zones.all -zones.step=1
+	go test -count=1 -timeout=2h -run '$(simulations)' ./internal/nodeclock -args -rapid.checks=20000
 	go -C integration test -race -count=1 -timeout=2h -v -run 'TestTransitions|TestLease_History' . -args -falls=35 -lease.faults=2m
+	go -C fenced/sqltest test -count=1 -timeout=2h ./once -args -once.rounds=10
 
 FUZZ ?= 10m
 fuzz: ## fuzz each decoder of data from nodes, and the others, for ten minutes; FUZZ=1m for less
