@@ -98,16 +98,10 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 		l.prepares.waiting = nil
 	}
 	for _, e := range l.entries {
-		switch {
-		case l.drained && !l.isBusy(e):
-			if continues && e.machine.IsPrepared() { // open no run, and write the state back to nodes that lost it
-				l.apply(e, jobmachine.Drain{})
-				l.apply(e, jobmachine.Behind{})
-			}
-		case !continues:
+		if !continues {
 			l.apply(e, jobmachine.Unprepared{})
 			l.prepares.waiting = append(l.prepares.waiting, e)
-		case e.machine.IsPrepared():
+		} else if e.machine.IsPrepared() {
 			l.apply(e, jobmachine.Behind{}) // write the state back to nodes that lost it
 		}
 	}

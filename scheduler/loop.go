@@ -226,18 +226,13 @@ func (l *loop) asking() context.Context {
 	return l.stopping
 }
 
-func (l *loop) isBusy(e *entry) bool {
-	_, is := l.busy[e]
-	return is
-}
-
 // drain makes the loop open no more runs. Runs that are being opened still run.
 func (l *loop) drain() {
 	l.drained = true
 	l.agenda.clear()
 	l.ready.clear()
 	l.behind.clear()
-	for e := range l.busy {
+	for _, e := range l.entries { // also those at rest, because nodes that lose their state meanwhile get all of them back
 		l.apply(e, jobmachine.Drain{})
 	}
 }
