@@ -132,7 +132,7 @@ func (s *service) judge(t *testing.T) {
 // minReadySeconds. A rollout waits for longer.
 func drainAll(t *testing.T, nodes *redisproc.Cluster, restart func(*redisproc.Node) error) {
 	t.Helper()
-	for i := len(nodes.Addrs()) - 1; i >= 0; i-- {
+	for i := range slices.Backward(nodes.Addrs()) {
 		node := nodes.Node(i)
 		if err := errors.Join(node.Kill(), restart(node)); err != nil {
 			t.Fatal(err)
