@@ -13,8 +13,15 @@ func TestHistory_TellsWhoChangedWhatAndWhy(t *testing.T) {
 		t.Errorf("changes before there were any: %+v", all)
 	}
 	do("pause", "nightly report").want(t, 0, "is paused", "")
-	do("resume", "nightly report", "--as", "ann (ticket 7)").want(t, 0, "is resumed", "")
+	do("resume", "nightly report", "--as", "ann (ticket 7)", "-o", "json").want(t, 0, `"action": "resume"`, "")
+	if list := decode[[]job](t, do("jobs", "-o", "json")); list[1].Paused {
+		t.Errorf("jobs %+v", list)
+	}
 	do("trigger", "nightly report", "--as", "bo").want(t, 0, "is triggered", "")
+	until(t, "it has run", func() bool {
+		runs := decode[past](t, do("history", "nightly report", "-o", "json")).Ticks
+		return len(runs) == 1 && runs[0].State == "ok" && runs[0].Manual && runs[0].Replica == "pod-1"
+	})
 	do("pause", "nightly report", "--as", "a\x1bb").want(t, misused, "", `who "a\x1bb" must not contain`)
 	do("pause", "nightly report", "--reason", "a\x1bb").want(t, misused, "", "reason")
 
@@ -32,7 +39,7 @@ func TestHistory_TellsWhoChangedWhatAndWhy(t *testing.T) {
 	do("jobs").want(t, 0, "paused by ann: moving the ledger", "")
 	do("history", "nightly report").want(t, 0, "pause    ann             moving the ledger  redlockctl by ", "")
 	list := decode[[]job](t, do("jobs", "-o", "json"))
-	if p := list[1].Pause; p == nil || p.By != "ann" || p.Reason != "moving the ledger" {
+	if p := list[1].Pause; !list[1].Paused || p == nil || p.By != "ann" || p.Reason != "moving the ledger" {
 		t.Errorf("%+v", p)
 	}
 	if !strings.HasPrefix(osUser(), "os user ") {

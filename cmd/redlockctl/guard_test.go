@@ -3,12 +3,10 @@ package main
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	nodeguard "github.com/redlockfx/redlockfx/internal/guard"
-	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
@@ -24,34 +22,6 @@ func node(t *testing.T, c *redisproc.Cluster, i int) *redis.Client {
 func guardOn(t *testing.T, do func(...string) result, i int) guardState {
 	t.Helper()
 	return decode[[]guardState](t, do("guard", "-o", "json"))[i]
-}
-
-// A forged or mistyped longest lease on all nodes: nobody gets a lock for a day, unless the guards are reset one node
-// at a time.
-func TestGuard_IsTheWayBackFromAForgedLongestLease(t *testing.T) {
-	c := ready(t, servers(t))
-	do := on(c)
-	do("guard").want(t, 0, c.Addrs()[0]+"  20", "")
-	if g := guardOn(t, do, 0); g.Longest != ttl.Milliseconds() || g.Nodes != 3 || g.Left != 0 || g.Since == 0 || g.Err != "" {
-		t.Errorf("before: %+v", g)
-	}
-	for i := range 3 {
-		records.Default.ForgeLongest(t, 24*time.Hour, node(t, c, i))
-	}
-	do("run", "--name", "x", "--", "true").want(t, noLease, "", "another 23h59m")
-	do("guard").want(t, 0, "24h0m0s", "")
-	for i, addr := range c.Addrs() {
-		do("guard", "--reset", "--node", addr, "--yes").want(t, 0, "the guard of "+addr+" is deleted", "")
-		if g := guardOn(t, do, i); g.Longest != 0 || g.Left != 0 {
-			t.Errorf("after the reset: %+v", g)
-		}
-		until(t, "the node has a new guard, which is over", func() bool {
-			_ = do("run", "--name", "x", "--", "true") // the first call starts the new guard
-			g := guardOn(t, do, i)
-			return g.Longest == ttl.Milliseconds() && g.Left == 0
-		})
-	}
-	do("run", "--name", "x", "--wait", "10s", "--", "true").want(t, 0, "", "")
 }
 
 func TestGuard_ResetsOneNodeAndOnlyWhereItIsMeant(t *testing.T) {

@@ -133,13 +133,3 @@ func TestRun_WarnsOfACommandOfAnotherUserAndSaysThatItIsNotKilledWhenTheLockIsLo
 		t.Errorf("code %d: %s", p.ProcessState.ExitCode(), text)
 	}
 }
-
-// redlockctl is killed, and its watchdog cannot kill the command: it says so.
-func TestWatchdog_SaysThatACommandOfAnotherUserIsNotKilled(t *testing.T) {
-	p, out, command := otherUsers(t, shared(t))
-	signalTo(t, p.Process.Pid, syscall.SIGKILL)
-	until(t, "the watchdog says so", func() bool { return strings.Contains(out.String(), "could NOT be killed") })
-	if err := syscall.Kill(command, 0); err != nil {
-		t.Fatalf("the command is gone, the test shows nothing: %v", err)
-	}
-}

@@ -41,22 +41,6 @@ func TestLook_AtALifeOfAnElectionAndItsJobs(t *testing.T) {
 		t.Errorf("jobs %+v", list)
 	}
 
-	do("pause", "nightly report").want(t, 0, "nightly report is paused", "")
-	if list := decode[[]job](t, do("jobs", "-o", "json")); !list[1].Paused {
-		t.Errorf("jobs %+v", list)
-	}
-	do("trigger", "nightly report").want(t, 0, "is triggered", "")
-	until(t, "it was triggered", func() bool {
-		return strings.Contains(do("history", "nightly report").out, "triggered")
-	})
-	do("resume", "nightly report", "-o", "json").want(t, 0, `"action": "resume"`, "")
-	if list := decode[[]job](t, do("jobs", "-o", "json")); list[1].Paused {
-		t.Errorf("jobs %+v", list)
-	}
-	records := decode[past](t, do("history", "nightly report", "-o", "json")).Ticks
-	if len(records) != 1 || !records[0].Manual || records[0].Replica != "pod-1" || records[0].State != "ok" {
-		t.Errorf("records %+v", records)
-	}
 	if r := call("__complete", "-n", strings.Join(c.Addrs(), ","), "-e", "billing", "trigger", ""); !strings.Contains(r.out, "nightly report\n") {
 		t.Errorf("completion knows no jobs: %+v", r)
 	}

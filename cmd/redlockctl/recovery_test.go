@@ -50,10 +50,15 @@ func token(t *testing.T, do func(...string) result, lock string) uint64 {
 	return n
 }
 
-// One lock has a forged fencing number, and another a holder for ten years.
+// One lock has a forged fencing number, and another a holder for ten years. Then the longest lease is forged on all
+// nodes, too: nobody gets a lock for a day, unless the guards are reset one node at a time.
 func TestRecovery_FromForgedRecords(t *testing.T) {
 	c := ready(t, servers(t))
 	do := on(c)
+	do("guard").want(t, 0, c.Addrs()[0]+"  20", "")
+	if g := guardOn(t, do, 0); g.Longest != ttl.Milliseconds() || g.Nodes != 3 || g.Left != 0 || g.Since == 0 || g.Err != "" {
+		t.Errorf("before: %+v", g)
+	}
 	before := token(t, do, "x")
 	const forged = 1 << 53
 	records.Default.SetNumber(t, "x", forged, node(t, c, 0))
@@ -67,6 +72,11 @@ func TestRecovery_FromForgedRecords(t *testing.T) {
 	do("run", "--name", "x", "--", "true").want(t, noLease, "", "is more than a day ahead of the clock")
 	do("lock", "y").want(t, 0, "someone else", "")
 	do("run", "--name", "y", "--", "true").want(t, noLease, "", "held")
+	for i := range 3 {
+		records.Default.ForgeLongest(t, 24*time.Hour, node(t, c, i))
+	}
+	do("run", "--name", "x", "--", "true").want(t, noLease, "", "another 23h59m")
+	do("guard").want(t, 0, "24h0m0s", "")
 	recipe(t, c, "x", "y")
 	if after := token(t, do, "x"); after <= before || after >= forged {
 		t.Errorf("token %d after %d", after, before)

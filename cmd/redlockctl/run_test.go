@@ -15,7 +15,7 @@ import (
 // unhurried returns arguments of run for tests that must not lose the lock. On a busy machine a lease of 2 s may
 // expire, and one attempt may find no quorum.
 func unhurried(t *testing.T, command ...string) []string {
-	return append([]string{"run", "--name", t.Name(), "--ttl", "10s", "--wait", "1m", "--"}, command...)
+	return append([]string{"run", "--name", t.Name(), "--ttl", longTTL, "--wait", "1m", "--"}, command...)
 }
 
 func TestRun_ExitsAsTheCommandDoes(t *testing.T) {
@@ -32,29 +32,12 @@ func TestRun_ExitsAsTheCommandDoes(t *testing.T) {
 	}
 }
 
-func TestRun_ExtendsTheLease(t *testing.T) {
-	c := shared(t)
-	p, out := prepared(t, c, unhurried(t, "sh", "-c", "echo up; read end; echo done")...)
-	in, err := p.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	start(t, p)
-	until(t, "it is up", func() bool { return strings.Contains(out.String(), "up") })
-	free := freeAt(t, c, t.Name())
-	until(t, "the lease it began with is over", func() bool { return time.Now().After(free) })
-	if err := in.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Wait(); err != nil || out.String() != "up\ndone\n" {
-		t.Errorf("it ended with %v: %s", err, out)
-	}
-}
-
+// The holder extends its lease until it ends.
 func TestRun_OneAtATime(t *testing.T) {
 	c := shared(t)
 	holder, out := process(t, c, unhurried(t, "sh", "-c", "echo up; sleep 1000")...)
 	until(t, "it is up", func() bool { return strings.Contains(out.String(), "up") })
+	free := freeAt(t, c, t.Name())
 	for _, wait := range []string{"0", "300ms"} {
 		until(t, "it is told that the lock is held", func() bool { // on a busy machine too few nodes may answer in time
 			r := on(c)("run", "--name", t.Name(), "--wait", wait, "--", "echo", "beside it")
@@ -63,6 +46,7 @@ func TestRun_OneAtATime(t *testing.T) {
 		})
 	}
 	waiter, mine := process(t, c, unhurried(t, "echo", "mine")...)
+	until(t, "the lease it began with is over", func() bool { return time.Now().After(free) })
 	if err := holder.Process.Signal(syscall.SIGTERM); err != nil { // passed on to sh and sleep
 		t.Fatal(err)
 	}
@@ -148,29 +132,10 @@ func TestRun_StopsTheCommandBeforeTheLeaseEnds(t *testing.T) {
 			if alive(t, pids) {
 				t.Error("the command, or what it has started, is left")
 			}
-			text, err := os.ReadFile(beats)
-			if err != nil {
-				t.Fatal(err)
-			}
-			whole := string(text[:bytes.LastIndexByte(text, '\n')])
-			last, err := strconv.ParseInt(whole[strings.LastIndexByte(whole, '\n')+1:], 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
 			// The latest extension came before the second node was gone.
-			if after := time.Unix(0, last).Sub(cut); after > ttl {
+			if after := lastBeat(t, beats).Sub(cut); after > ttl {
 				t.Errorf("it was at work %v after the last possible extension of a lease of %v", after, ttl)
 			}
 		})
 	}
-}
-
-// When the command ends, the lock is released, so processes that it has left running would run without the lock.
-func TestRun_NothingIsLeftWhenTheCommandHasEnded(t *testing.T) {
-	c := shared(t)
-	pids := pidFile(t)
-	// If sleep kept the output open, redlockctl would wait for it, and only the end of the lease would kill it.
-	script := fmt.Sprintf(`sleep 1000 >/dev/null 2>&1 & echo $! > %s; exit 7`, pids)
-	on(c)("run", "--name", t.Name(), "--", "sh", "-c", script).want(t, 7, "", "")
-	until(t, "what it has left is gone", func() bool { return !alive(t, pids) })
 }

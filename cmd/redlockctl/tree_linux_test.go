@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,15 +8,17 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
 // daemon returns a command that leaves a process in its own session, without a parent and without the command's
-// environment, and then continues.
+// environment, and then continues. /proc shows the process under a name that looks like a zombie with another parent.
 func daemon(t *testing.T, pids, more string) []string {
 	return []string{"run", "--name", t.Name(), "--", "sh", "-c", fmt.Sprintf(
-		`env -i "PATH=$PATH" setsid sh -c 'sh -c "echo \$\$ >> %[1]s; while :; do sleep 0.05; done" &' <&- >&- 2>&- & wait
+		`ln -s /bin/sh "%[1]s) Z 1 1 1"
+		env -i "PATH=$PATH" setsid sh -c '"%[1]s) Z 1 1 1" -c "echo \$\$ >> %[1]s; while :; do sleep 0.05; done" &' <&- >&- 2>&- & wait
 		while [ ! -s %[1]s ]; do sleep 0.01; done; %[2]s`, pids, more)}
 }
 
@@ -79,23 +80,6 @@ func TestRun_ADaemonIsKilledWhenTheWatchdogIs(t *testing.T) {
 	wantNothingLeft(t, p, out, failed, "the watchdog has ended", pids)
 }
 
-// su gives the command its own session and environment, and another user.
-func TestRun_NothingOfSuIsLeftWhenTheLockIsLost(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("su asks for a password")
-	}
-	c := shared(t)
-	pids := pidFile(t)
-	if err := errors.Join(os.Chmod(filepath.Dir(filepath.Dir(pids)), 0o777), os.Chmod(filepath.Dir(pids), 0o777)); err != nil {
-		t.Fatal(err)
-	}
-	p, out := process(t, c, "run", "--name", t.Name(), "--", "su", "-", "nobody", "-s", "/bin/sh", "-c",
-		fmt.Sprintf(`trap '' TERM HUP; echo $$ >> %[1]s; setsid sh -c 'echo $$ >> %[1]s; exec sleep 60' & sleep 60`, pids))
-	until(t, "both are at work", func() bool { text, _ := os.ReadFile(pids); return strings.Count(string(text), "\n") == 2 })
-	lose(t, c)
-	wantNothingLeft(t, p, out, lostLease, "was killed", pids)
-}
-
 // An unrelated process may have anything in its environment, even everything that the command has.
 func TestRun_KillsNoProcessThatHasTheCommandsEnvironment(t *testing.T) {
 	c := shared(t)
@@ -155,4 +139,57 @@ func TestWatchdog_ReapsAndKeepsItsFiles(t *testing.T) {
 	r := on(shared(t))("run", "--name", t.Name(), "--", "sh", "-c",
 		`(sh -c 'exit 3' & exec true); sleep 1; cat /proc/[0-9]*/stat 2>/dev/null | grep -c ") Z $PPID "; [ -e /proc/$$/fd/3 -o -e /proc/$$/fd/4 ]; echo $?`)
 	r.want(t, 0, "0\n1\n", "")
+}
+
+// forker keeps starting itself in a new session, and ends, until a file exists.
+const forker = `#!/usr/bin/perl
+use POSIX;
+for (my $i = 0; !-e "$0.end"; $i++) {
+	POSIX::setsid();
+	syswrite(STDOUT, "forking\n") if $i == 20;
+	fork and POSIX::_exit(0);
+}
+`
+
+// A command may start processes faster than they are killed. Then redlockctl says that some may be left; otherwise
+// none is left.
+func TestRun_ProcessesThatForkWithoutEndAreKilledOrNamedWhenTheLockIsLost(t *testing.T) {
+	c := shared(t)
+	script := filepath.Join(t.TempDir(), "forker")
+	if err := os.WriteFile(script, []byte(forker), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.WriteFile(script+".end", nil, 0o600); err != nil {
+			t.Error(err)
+		}
+		until(t, "all have ended", func() bool { return !anyRuns(t, script) })
+	})
+	p, out := process(t, c, "run", "--name", t.Name(), "--", "sh", "-c", `trap '' TERM; "$0" & sleep 60`, script)
+	until(t, "they fork", func() bool { return strings.Contains(out.String(), "forking") })
+	lose(t, c)
+	lost := time.Now()
+	_ = p.Wait() // the exit code is checked below
+	if took := time.Since(lost); took > ttl+4*killTimeout {
+		t.Errorf("it took %v", took)
+	}
+	left, said := anyRuns(t, script), out.String()
+	killed, named := strings.Contains(said, "was killed"), strings.Contains(said, "could NOT be killed")
+	if code := p.ProcessState.ExitCode(); code != lostLease || killed == named || left && !named {
+		t.Errorf("code %d, and some are left: %v: %s", code, left, said)
+	}
+}
+
+// anyRuns reports whether a process has a script among its arguments. It looks for a while, because it may miss a
+// script between two forks.
+func anyRuns(t *testing.T, script string) bool {
+	t.Helper()
+	for range 20 {
+		for _, line := range processes(t, "cmdline") {
+			if strings.Contains(line, script) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -12,31 +12,25 @@ import (
 )
 
 // outcomes returns a job for each outcome.
-func outcomes() []scheduler.Job {
-	sleep := func(ctx context.Context, d time.Duration) {
-		select {
-		case <-time.After(d):
-		case <-ctx.Done():
-		}
-	}
-	hour := func(ctx context.Context, _ scheduler.Run) error {
-		sleep(ctx, time.Hour)
+func outcomes(t *testing.T) []scheduler.Job {
+	long := func(context.Context, scheduler.Run) error {
+		<-t.Context().Done() // before the service stops, which would wait for it
 		return nil
 	}
 	return []scheduler.Job{
-		{Name: "bad", Spec: "@yearly", Run: func(ctx context.Context, _ scheduler.Run) error {
-			sleep(ctx, 300*time.Millisecond)
+		{Name: "bad", Spec: "@yearly", Run: func(context.Context, scheduler.Run) error {
+			time.Sleep(300 * time.Millisecond)
 			return errors.New("no paper")
 		}},
-		{Name: "slow", Spec: "@yearly", Run: hour},
-		{Name: "slower", Spec: "@yearly", Run: hour},
+		{Name: "slow", Spec: "@yearly", Run: long},
+		{Name: "slower", Spec: "@yearly", Run: long},
 	}
 }
 
 func TestTrigger_WaitsForTheOutcomeOfItsRun(t *testing.T) {
 	c := ready(t, servers(t))
 	do := on(c)
-	led(t, c, outcomes()...)
+	led(t, c, outcomes(t)...)
 
 	do("trigger", "nightly report", "--wait", "1m").want(t, 0, "nightly report is ok: it ran for ", "")
 	do("trigger", "bad", "--wait", "1m").want(t, failed, "bad failed after 3", "")

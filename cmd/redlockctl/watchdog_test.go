@@ -40,20 +40,6 @@ func TestRun_TheCommandOfAStoppedRedlockctlEndsBeforeTheLease(t *testing.T) {
 	on(c)("run", "--name", t.Name(), "--wait", "10s", "--", "echo", "next").want(t, 0, "next", "")
 }
 
-// Without the watchdog, nothing would stop the command if redlockctl were killed or stopped.
-func TestRun_StopsTheCommandWhenTheWatchdogHasEnded(t *testing.T) {
-	pids := pidFile(t)
-	p, out := process(t, shared(t), unhurried(t, "sh", "-c", fmt.Sprintf(`echo $$ > %s; exec sleep 1000`, pids))...)
-	until(t, "it is at work", func() bool { return alive(t, pids) })
-	signalTo(t, watchdogOf(t, p.Process.Pid), syscall.SIGKILL)
-	if err := p.Wait(); p.ProcessState.ExitCode() != failed || !strings.Contains(out.String(), "the watchdog has ended") {
-		t.Errorf("it ended with %v: %s", err, out)
-	}
-	if alive(t, pids) {
-		t.Error("the command is left")
-	}
-}
-
 // redlockctl does not wait for a stopped watchdog. Otherwise it would hold the lock until somebody continues the watchdog.
 func TestRun_EndsThoughTheWatchdogIsStopped(t *testing.T) {
 	p, out := prepared(t, shared(t), unhurried(t, "sh", "-c", "echo up; read end; exit 7")...)
