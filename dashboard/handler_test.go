@@ -68,7 +68,7 @@ func TestPage_SaysWhyATickWasNotRun(t *testing.T) {
 			t.Errorf("without a leader: %q", why)
 		}
 		page := s.get("/").Body.String()
-		want.Parts(t, "the page", page, "Nobody leads", "nobody leads", "stopped")
+		want.Parts(t, "the page", page, "Nobody leads", "nobody leads", "stopped", `<noscript><meta http-equiv="refresh"`)
 	})
 }
 

@@ -18,16 +18,11 @@ func TestHandler_RefusesWhatIsTooLong(t *testing.T) {
 		for _, c := range []struct{ query, text string }{
 			{"only=" + strings.Repeat("x", 900<<10), "the query has"},
 			{"only=" + strings.Repeat("x", 1000), "only is"},
-			{"only=Trouble", "only is"},
 			{"q=" + strings.Repeat("x", 201), "q has 201 bytes, at most 200 are allowed"},
-			{"q=" + strings.Repeat("x", 3000), "the query has 3002 bytes"},
 			{"name=" + strings.Repeat("x", 201), "201 bytes"},
 			{"name=%00", "control character"},
-			{"name=%ff", "UTF-8"},
 			{"page=2", "page is 2, but the last page is 1"},
-			{"page=99999999999999999999", "page is"},
 			{"page=0", "a number from 1"},
-			{"page=x", "a number from 1"},
 			{"a=%zz", "cannot parse"},
 		} {
 			for _, path := range []string{"/", "/job", "/events", "/api"} {

@@ -123,6 +123,9 @@ func TestReader_KeepsWhatWasKnown(t *testing.T) {
 		if good.Records == nil || len(good.Records) > 0 {
 			t.Errorf("records %+v, want an empty list", good.Records)
 		}
+		page := s.get("/job?name=good").Body.String()
+		want.Parts(t, "its page", page, "The ticks of this job are not known", "It is not known who has paused or triggered it")
+		lacks(t, "its page", page, "No tick has come yet", "Nobody has paused or triggered it", "0 runs")
 		s.follower.Heal()
 		time.Sleep(10 * time.Second)
 		if long := s.job("long"); len(long.Problems) > 0 || len(long.Records) <= len(ticks) {
@@ -153,7 +156,10 @@ func TestReader_WithoutNodesFromTheBeginning(t *testing.T) {
 		if a.Leader != nil || len(a.Jobs) != 0 || len(a.Problems) != 3 {
 			t.Errorf("%+v", a)
 		}
-		want.Parts(t, "the page", s.get("/").Body.String(), "The leader is not known", ">not known<")
+		page := s.get("/").Body.String()
+		want.Parts(t, "the page", page, "The leader is not known", ">not known<", "The jobs are not known", "The runs are not known",
+			"Nothing is known of ")
+		lacks(t, "the page", page, "No leader has had a job yet", "Nothing has run yet", "last known state")
 		for _, path := range []string{"/job?name=good", "/api?name=good", "/events?name=good"} {
 			if w := s.get(path); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "not known") {
 				t.Errorf("%s: %d: %s", path, w.Code, w.Body)

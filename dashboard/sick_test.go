@@ -46,33 +46,28 @@ func TestPage_ASickJobSpoilsNoOther(t *testing.T) {
 					}
 				}
 				time.Sleep(10 * time.Second)
-				lookAtSick(t, s, c.why)
+				a := s.api()
+				if len(a.Jobs) != 4 || a.Jobs[3].Name != "long" || a.Jobs[2].Last == nil || len(a.Problems) > 0 {
+					t.Fatalf("jobs %+v, problems %q", a.Jobs, a.Problems)
+				}
+				sick := a.Jobs[3]
+				if !strings.Contains(sick.Why, c.why) || c.why != "" && !sick.WhyTick.IsZero() {
+					t.Errorf("it is so because of %q, tick %v", sick.Why, sick.WhyTick)
+				}
+				want.Parts(t, "the page", s.get("/").Body.String(), ">good<", ">long<", c.why)
+				for _, job := range []string{"good", "long"} {
+					path := "?name=" + url.QueryEscape(job)
+					for _, at := range []string{"/job", "/api"} {
+						if w := s.get(at + path); w.Code != http.StatusOK {
+							t.Errorf("%s%s: %d: %s", at, path, w.Code, w.Body)
+						}
+					}
+				}
+				if good := s.job("good"); len(good.Problems) > 0 || len(good.Records) == 0 {
+					t.Errorf("another job has the problems %q and %d records", good.Problems, len(good.Records))
+				}
+				want.Parts(t, "the sick job's page", s.get("/job?name=long").Body.String(), c.why)
 			})
 		})
 	}
-}
-
-func lookAtSick(t *testing.T, s *service, why string) {
-	t.Helper()
-	a := s.api()
-	if len(a.Jobs) != 4 || a.Jobs[3].Name != "long" || a.Jobs[2].Last == nil || len(a.Problems) > 0 {
-		t.Fatalf("jobs %+v, problems %q", a.Jobs, a.Problems)
-	}
-	sick := a.Jobs[3]
-	if !strings.Contains(sick.Why, why) || why != "" && !sick.WhyTick.IsZero() {
-		t.Errorf("it is so because of %q, tick %v", sick.Why, sick.WhyTick)
-	}
-	want.Parts(t, "the page", s.get("/").Body.String(), ">good<", ">long<", why)
-	for _, job := range []string{"good", "long"} {
-		path := "?name=" + url.QueryEscape(job)
-		for _, at := range []string{"/job", "/api"} {
-			if w := s.get(at + path); w.Code != http.StatusOK {
-				t.Errorf("%s%s: %d: %s", at, path, w.Code, w.Body)
-			}
-		}
-	}
-	if good := s.job("good"); len(good.Problems) > 0 || len(good.Records) == 0 {
-		t.Errorf("another job has the problems %q and %d records", good.Problems, len(good.Records))
-	}
-	want.Parts(t, "the sick job's page", s.get("/job?name=long").Body.String(), why)
 }

@@ -1,16 +1,13 @@
 package browsertest
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -21,7 +18,7 @@ func anybody(*http.Request) (string, error) { return "ann", nil }
 
 func TestPage_ShowsWhoLeadsAndFollowsAFailover(t *testing.T) {
 	t.Parallel()
-	s := start(t, nodes(t), jobs()...).serve(nil)
+	s := start(t, nodes(t), jobs(time.Second)...).serve(nil)
 	leader, follower := s.leader(), s.follower()
 	b := open(t)
 	b.do(chromedp.Navigate(follower.url))
@@ -41,28 +38,9 @@ func TestPage_ShowsWhoLeadsAndFollowsAFailover(t *testing.T) {
 	b.quiet()
 }
 
-func worksWithoutScripts(t *testing.T, s *service) {
-	t.Parallel()
-	leader := s.leader()
-	b := open(t)
-	scripts := func(off bool) {
-		_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: off})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	scripts(true)
-	b.do(chromedp.Navigate(leader.url), chromedp.WaitVisible("#leader h1"), chromedp.WaitVisible("#jobs tbody tr"))
-	scripts(false)
-	refresh := get[int](b, `document.querySelectorAll("noscript meta[http-equiv=refresh]").length`)
-	if refresh != 1 {
-		t.Error("the page does not reload itself")
-	}
-}
-
 func TestPage_PausesResumesAndRunsAJob(t *testing.T) {
 	t.Parallel()
-	s := start(t, nodes(t), jobs()...).serve(anybody)
+	s := start(t, nodes(t), jobs(time.Second)...).serve(anybody)
 	s.leader()
 	b := open(t)
 	button := func(label string) string { return fmt.Sprintf(`button[aria-label=%q]`, label) }
@@ -84,27 +62,6 @@ func TestPage_PausesResumesAndRunsAJob(t *testing.T) {
 	b.do(chromedp.Click(`#jobs a[href*="invoices"]`), chromedp.WaitVisible("#runs tbody tr"))
 	b.until(`document.querySelector("h1 .name").textContent === "invoices"`)
 	b.quiet()
-}
-
-func TestAction_RefusedSaysWhy(t *testing.T) {
-	t.Parallel()
-	var over atomic.Bool // the right to act ends once the page is shown
-	s := start(t, nodes(t), jobs()...).serve(func(*http.Request) (string, error) {
-		if over.Load() {
-			return "", errors.New("only the <on-call> engineer may")
-		}
-		return "ann", nil
-	})
-	s.leader()
-	b := open(t)
-	b.do(chromedp.Navigate(s.follower().url), chromedp.WaitVisible(`button[aria-label="Pause invoices"]`))
-	over.Store(true)
-	b.do(chromedp.Click(`button[aria-label="Pause invoices"]`))
-	b.until(`document.getElementById("why")?.textContent === "only the <on-call> engineer may"`)
-	b.do(chromedp.Click(`a[href="./"]`), chromedp.WaitVisible("#jobs"))
-	if s.status("invoices").Paused {
-		t.Error("the job is paused")
-	}
 }
 
 func refusesActionsOfAnotherSite(t *testing.T, s *service) {
@@ -196,22 +153,3 @@ const squeezed = `(() => {
 	}
 	return bad;
 })()`
-
-func TestPage_SaysThatTheNodesAreUnreachable(t *testing.T) {
-	t.Parallel()
-	s := start(t, nodes(t), jobs()...).serve(nil)
-	follower := s.follower()
-	b := open(t)
-	b.do(chromedp.Navigate(follower.url))
-	b.until(`document.querySelectorAll("#jobs tbody tr").length === 5`)
-	follower.Cut()
-	b.until(`document.querySelectorAll("#problems .problem").length > 0`)
-	b.until(`document.querySelectorAll("#jobs tbody tr").length === 5`) // the last known state
-	b.until(`document.querySelectorAll("#nodes .trouble").length === 5`)
-	b.until(`document.querySelectorAll("#problems [role=alert]").length === 1`)                // one alert for one cause
-	b.until(`document.querySelector("#leader h1").textContent.includes("No leader is known")`) // its lease has expired
-	b.until(`document.querySelectorAll(".good.sign, .state.running, .badge.leading").length === 0`)
-	follower.Heal()
-	b.until(`document.querySelectorAll("#problems .problem").length === 0`)
-	b.quiet()
-}

@@ -187,25 +187,35 @@ func (s *service) status(job string) scheduler.Status {
 	return scheduler.Status{}
 }
 
-// jobs returns jobs of all kinds.
-func jobs() []scheduler.Job {
+// jobs returns jobs of all kinds, which are due every few seconds or minutes.
+func jobs(unit time.Duration) []scheduler.Job {
+	every := func(n int) string {
+		if unit == time.Second {
+			return fmt.Sprintf("*/%d * * * * *", n)
+		}
+		return fmt.Sprintf("*/%d * * * *", n)
+	}
+	brief := func(context.Context, scheduler.Run) error {
+		time.Sleep(20 * time.Millisecond)
+		return nil
+	}
 	return []scheduler.Job{
-		{Name: "heartbeat", Spec: "@every 1s", Run: func(context.Context, scheduler.Run) error { return nil }},
-		{Name: "exchange rates", Spec: "*/3 * * * * *", Run: func(_ context.Context, run scheduler.Run) error {
-			if run.Tick.Second()%2 == 1 {
+		{Name: "heartbeat", Spec: "@every " + unit.String(), Run: brief},
+		{Name: "exchange rates", Spec: every(3), Run: func(_ context.Context, run scheduler.Run) error {
+			if run.Tick.Unix()/int64(unit/time.Second)%2 == 1 {
 				return errors.New("GET https://rates.example/latest: 503 <b>Service Unavailable</b>")
 			}
 			return nil
 		}},
-		{Name: "import <catalogue>", Spec: "*/2 * * * * *", Run: func(ctx context.Context, _ scheduler.Run) error {
+		{Name: "import <catalogue>", Spec: every(2), Run: func(ctx context.Context, _ scheduler.Run) error {
 			select {
-			case <-time.After(5 * time.Second):
+			case <-time.After(5 * unit):
 				return nil
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
 		}},
-		{Name: "invoices", Spec: "CRON_TZ=Europe/Berlin 30 2 * * *", Run: func(context.Context, scheduler.Run) error { return nil }},
-		{Name: "monthly statement", Spec: "0 6 1 * *", Run: func(context.Context, scheduler.Run) error { return nil }},
+		{Name: "invoices", Spec: "CRON_TZ=Europe/Berlin 30 2 * * *", Run: brief},
+		{Name: "monthly statement", Spec: "0 6 1 * *", Run: brief},
 	}
 }

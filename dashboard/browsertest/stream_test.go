@@ -3,6 +3,7 @@ package browsertest
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -10,9 +11,8 @@ import (
 // The subtests share a service and mostly wait.
 func TestPage_WithoutItsStream(t *testing.T) {
 	t.Parallel()
-	s := start(t, nodes(t), jobs()...).serve(nil)
+	s := start(t, nodes(t), jobs(time.Second)...).serve(nil)
 	s.leader()
-	t.Run("works without scripts", func(t *testing.T) { worksWithoutScripts(t, s.with(t)) })
 	t.Run("says that no update comes", func(t *testing.T) { saysThatNoUpdateComes(t, s.with(t)) })
 	t.Run("reads itself", func(t *testing.T) { readsItselfWithoutAStream(t, s.with(t)) })
 	t.Run("asks for nothing while it is hidden", func(t *testing.T) { hiddenAsksForNothing(t, s.with(t)) })

@@ -50,28 +50,6 @@ func render(v *view, q query) ([]byte, error) {
 
 var instant = time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 
-// The first page after a read builds the view for all that follow.
-func BenchmarkPage_ThousandJobs(b *testing.B) {
-	s := thousand(instant)
-	first := newView(s, "billing")
-	for name, view := range map[string]func() *view{
-		"first": func() *view { return newView(s, "billing") },
-		"next":  func() *view { return first },
-	} {
-		b.Run(name, func(b *testing.B) {
-			var body []byte
-			for b.Loop() {
-				var err error
-				if body, err = render(view(), query{Page: 1}); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(len(body))/1024, "KiB")
-		})
-	}
-}
-
-// A benchmark measures the time. The size is the same on every machine, so a test can check it.
 func TestPage_OfAThousandJobsIsSmall(t *testing.T) {
 	v := newView(thousand(instant), "billing")
 	body, err := render(v, query{Page: 1})
