@@ -14,7 +14,6 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
-	"github.com/redlockfx/redlockfx/redlock"
 )
 
 var pictures = flag.String("pictures", "", "`folder` to write the pictures of the documentation to")
@@ -32,7 +31,7 @@ func calm(d time.Duration) {
 func anHour(t *testing.T) (data []*nodetest.Snapshot, end time.Time) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 22, 9, 20, 0, 0, time.UTC)))
-		s := start(t, nodes(t, redlock.WithTTL(time.Minute/2)), jobs(time.Minute)...)
+		s := start(t, nodes(t), jobs(time.Minute)...)
 		calm(17 * time.Minute)
 		lost := s.leader()
 		lost.Cut()
@@ -76,7 +75,7 @@ func TestPictures_OfBothThemesAndASmallScreen(t *testing.T) {
 		{"dashboard-light", "light", 1200, ""},
 		{"dashboard-dark", "dark", 1200, ""},
 		{"dashboard-360", "light", 360, ""},
-		{"dashboard-job", "light", 1200, "job?name=stock"},
+		{"dashboard-job", "light", 1200, "job?name=exchange+rates"},
 	} {
 		_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: p.theme}},

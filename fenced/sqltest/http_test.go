@@ -212,7 +212,7 @@ func TestHTTP_RefusesAnotherRequestWithTheSameKey(t *testing.T) {
 			wantStatus(t, sent(t, handler, holder(7, 1), step.method, step.target, step.body), step.want)
 		}
 		d.wantEffects(1)
-	})
+	}, fenced.SQLite)
 }
 
 // http.TimeoutHandler answers while its handler goes on.

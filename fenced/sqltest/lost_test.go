@@ -30,32 +30,6 @@ func counted(calls *int, fn func(context.Context, *sql.Tx) error) func(context.C
 	return func(ctx context.Context, tx *sql.Tx) error { *calls++; return fn(ctx, tx) }
 }
 
-func TestTx_FindsTheCommitWhoseAnswerIsLost(t *testing.T) {
-	forEach(t, func(t *testing.T, d *database) {
-		db, proxy := d.lossy()
-		calls := 0
-		proxy.LoseNext(sqlproc.Answer)
-		must(t, fenced.Tx(t.Context(), db, holder(7, 1), counted(&calls, d.effect("second"))))
-		if calls != 1 || proxy.Lost() != 1 {
-			t.Errorf("%d calls, %d answers lost", calls, proxy.Lost())
-		}
-		d.wantEffects(2)
-	}, fenced.PostgreSQL, fenced.MySQL)
-}
-
-func TestTx_RepeatsWhatWasNotCommitted(t *testing.T) {
-	forEach(t, func(t *testing.T, d *database) {
-		db, proxy := d.lossy()
-		calls := 0
-		proxy.LoseNext(sqlproc.Request)
-		must(t, fenced.Tx(t.Context(), db, holder(7, 1), counted(&calls, d.effect("second"))))
-		if calls != 2 {
-			t.Errorf("%d calls", calls)
-		}
-		d.wantEffects(2)
-	}, fenced.PostgreSQL, fenced.MySQL)
-}
-
 // The client has lost its connection, and the server has not yet got the COMMIT.
 func TestTx_WaitsForTheLostTransactionToEnd(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
@@ -144,7 +118,6 @@ func TestTx_SaysThatTheDatabaseIsAway(t *testing.T) {
 		}
 		proxy.Heal()
 		must(t, fenced.Tx(t.Context(), db, holder(7, 1), d.effect("second")))
-		proxy.LoseNext(sqlproc.None)
 		err = fenced.Tx(t.Context(), db, holder(7, 2), func(ctx context.Context, tx *sql.Tx) error {
 			must(t, d.effect("third")(ctx, tx))
 			proxy.Cut()

@@ -56,20 +56,6 @@ func TestTx_RefusesAKeyThatWasUsedForSomethingElse(t *testing.T) {
 	})
 }
 
-func TestTx_WithoutAKeyCountsTheFenceAlone(t *testing.T) {
-	forEach(t, func(t *testing.T, d *database) {
-		db := d.fenced()
-		for range 2 {
-			must(t, fenced.Tx(t.Context(), db, plain(7), d.effect("with a lease")))
-		}
-		must(t, fenced.Claim(t.Context(), db, plain(8)))
-		if err := fenced.Tx(t.Context(), db, plain(7), d.effect("late")); !errors.Is(err, fenced.ErrFenced) {
-			t.Error(err)
-		}
-		d.wantEffects(2)
-	})
-}
-
 func TestTx_RefusesASmallerTokenAndSaysBoth(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
 		db := d.fenced()
@@ -85,7 +71,13 @@ func TestTx_RefusesASmallerTokenAndSaysBoth(t *testing.T) {
 		if err := fenced.Claim(t.Context(), db, plain(7)); !errors.Is(err, fenced.ErrFenced) {
 			t.Errorf("a claim with the smaller token: %v", err)
 		}
-		d.wantEffects(1)
+		if err := fenced.Tx(t.Context(), db, plain(7), d.effect("late")); !errors.Is(err, fenced.ErrFenced) {
+			t.Errorf("without a key: %v", err)
+		}
+		for range 2 {
+			must(t, fenced.Tx(t.Context(), db, plain(8), d.effect("with a lease")))
+		}
+		d.wantEffects(3)
 	})
 }
 

@@ -132,49 +132,16 @@ type deadlock struct{}
 func (deadlock) Error() string    { return "Error 1213 (40001): database is locked" }
 func (deadlock) SQLState() string { return "40P01" }
 
-func TestTx_IsRepeatedAfterALockTimeout(t *testing.T) {
-	forEach(t, func(t *testing.T, d *database) {
-		d.fenced()
-		d.exec("INSERT INTO " + d.effects + " VALUES ('one')")
-		db, calls := d.over(d.open("", "lock_timeout=50")), 0
-		other, err := d.sql.BeginTx(t.Context(), nil)
-		must(t, err)
-		defer func() { _ = other.Rollback() }() // it is over by then
-		update := "UPDATE " + d.effects + " SET what = 'two'"
-		_, err = other.ExecContext(t.Context(), update)
-		must(t, err)
-		err = fenced.Tx(t.Context(), db, holder(7, 1), counted(&calls, func(ctx context.Context, tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, update)
-			return errors.Join(err, other.Rollback())
-		}))
-		if calls != 2 || !errors.Is(err, sql.ErrTxDone) { // which the second rollback says
-			t.Errorf("%d calls, %v", calls, err)
-		}
-	}, fenced.PostgreSQL)
-}
-
-func TestInit_IsRepeated(t *testing.T) {
+func TestInit_WaitsForSQLiteWithoutABusyTimeout(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
 		conns := d.openWithoutWaiting()
 		other, err := d.sql.BeginTx(t.Context(), nil)
 		must(t, err, d.effect("of another")(t.Context(), other))
 		d.wantWait(other.Commit, func() error { return d.over(conns).Init(t.Context()) })
 	}, fenced.SQLite)
-	forEach(t, func(t *testing.T, d *database) {
-		conns := d.open("", "default_transaction_isolation=serializable")
-		var all sync.WaitGroup
-		for range 8 {
-			all.Go(func() { // waited for below
-				if err := d.over(conns).Init(t.Context()); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-	}, fenced.PostgreSQL)
 }
 
-// A raise that fails is one of the attempts, and is not repeated within one.
+// A lock timeout is repeated. A raise that fails so is one of the attempts, and is not repeated within one.
 func TestTx_GivesUpIfAnEarlierHolderDoesNotEnd(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
 		db := d.fenced()

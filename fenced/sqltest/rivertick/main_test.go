@@ -6,9 +6,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"os"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,71 +20,43 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(closing{m})
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// closing stops the server after the tests.
-type closing struct{ *testing.M }
-
-func (c closing) Run() int {
-	code := c.M.Run()
-	if server != nil {
-		if err := server.Close(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	return code
-}
-
-var (
-	startOnce sync.Once
-	server    *sqlproc.Server
-	errStart  error
-)
-
-// database has River's tables and those of package fenced, for one test.
+// database has River's tables and those of package fenced.
 type database struct {
-	t    *testing.T
-	addr string
-	sql  *sql.DB
-	dsn  func(addr string) string
+	t   *testing.T
+	sql *sql.DB
+	dsn string
 }
 
 func newDatabase(t *testing.T) *database {
 	t.Helper()
-	startOnce.Do(func() { // it outlives the test
-		server, errStart = sqlproc.StartPostgreSQL(context.Background(), "fsync=off")
-	})
-	must(t, errStart)
-	d := &database{t: t, addr: server.Addr(), dsn: server.DSN}
-	d.sql = d.open(d.addr)
+	server, err := sqlproc.StartPostgreSQL(t.Context(), "fsync=off")
+	must(t, err)
+	t.Cleanup(func() { must(t, server.Close()) })
+	d := &database{t: t, dsn: server.DSN(server.Addr())}
+	d.sql, err = sql.Open("pgx", d.dsn)
+	must(t, err)
+	t.Cleanup(func() { must(t, d.sql.Close()) })
 	migrator, err := rivermigrate.New(riverdatabasesql.New(d.sql), nil)
 	must(t, err)
 	_, err = migrator.Migrate(t.Context(), rivermigrate.DirectionUp, nil)
-	must(t, err)
-	_, err = d.sql.ExecContext(t.Context(), "DELETE FROM river_job")
-	must(t, err, d.fenced(d.sql).Init(t.Context()))
-	for _, table := range []string{"redlockfx_keys", "redlockfx_fences WHERE resource <> ''"} {
-		_, err = d.sql.ExecContext(t.Context(), "DELETE FROM "+table)
-		must(t, err)
-	}
+	must(t, err, d.fenced().Init(t.Context()))
 	return d
 }
 
-// open connects to the server, or to a proxy before it.
-func (d *database) open(addr string) *sql.DB {
-	d.t.Helper()
-	conns, err := sql.Open("pgx", d.dsn(addr))
-	must(d.t, err)
-	d.t.Cleanup(func() { must(d.t, conns.Close()) })
-	return conns
+// emptied returns the database for a subtest, without the rows of those before it.
+func (d *database) emptied(t *testing.T) *database {
+	for _, table := range []string{"river_job", "redlockfx_keys", "redlockfx_fences WHERE resource <> ''"} {
+		_, err := d.sql.ExecContext(t.Context(), "DELETE FROM "+table)
+		must(t, err)
+	}
+	return &database{t: t, sql: d.sql, dsn: d.dsn}
 }
 
-func (d *database) fenced(conns *sql.DB) *fenced.DB {
+func (d *database) fenced() *fenced.DB {
 	d.t.Helper()
-	db, err := fenced.New(conns, fenced.PostgreSQL)
+	db, err := fenced.New(d.sql, fenced.PostgreSQL)
 	must(d.t, err)
 	return db
 }

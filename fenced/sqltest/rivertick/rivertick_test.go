@@ -16,12 +16,19 @@ import (
 
 	"github.com/redlockfx/redlockfx/adapters/rivertick"
 	"github.com/redlockfx/redlockfx/fenced"
-	"github.com/redlockfx/redlockfx/fenced/sqltest/sqlproc"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-func TestJob_InsertsAJobWithItsOptionsAndTheKey(t *testing.T) {
+// The subtests share a server.
+func TestJob(t *testing.T) {
 	d := newDatabase(t)
+	t.Run("inserts a job once", func(t *testing.T) { insertsAJobOnce(t, d.emptied(t)) })
+	t.Run("is retried after an error", func(t *testing.T) { isRetriedAfterAnError(t, d.emptied(t)) })
+	t.Run("is worked by a client of pgx", func(t *testing.T) { isWorkedByAClientOfPgx(t, d.emptied(t)) })
+}
+
+// What River has forgotten is not inserted again: it removes completed jobs after a day. A deposed leader inserts nothing.
+func insertsAJobOnce(t *testing.T, d *database) {
 	send, err := insert(d.sql, &river.InsertOpts{Queue: "billing", Priority: 3, Metadata: []byte(`{"by":"us"}`)})
 	must(t, err, send(t.Context(), tick(1, 1)))
 	d.wantJobs(tick(1, 1))
@@ -31,55 +38,24 @@ func TestJob_InsertsAJobWithItsOptionsAndTheKey(t *testing.T) {
 	if queue != "billing" || by != "us" || kind != "report" || !strings.HasPrefix(until, start.Format("2006")) {
 		t.Errorf("the job is %q, %q, %q, %q", queue, by, kind, until)
 	}
-}
-
-// What River has forgotten is not inserted again: it removes completed jobs after a day.
-func TestJob_DoesNotDependOnTheRowsOfRiver(t *testing.T) {
-	d := newDatabase(t)
-	send, err := insert(d.sql, nil)
-	must(t, err, send(t.Context(), tick(1, 1)))
 	_, err = d.sql.ExecContext(t.Context(), "DELETE FROM river_job")
 	must(t, err, send(t.Context(), tick(1, 2)))
 	d.wantJobs()
-}
-
-func TestJob_FindsOutWhatBecameOfALostCommit(t *testing.T) {
-	for what, loss := range map[string]sqlproc.Loss{"the answer": sqlproc.Answer, "the request": sqlproc.Request} {
-		t.Run(what, func(t *testing.T) {
-			d := newDatabase(t)
-			proxy, err := sqlproc.NewProxy(d.addr)
-			must(t, err)
-			t.Cleanup(func() { must(t, proxy.Close()) })
-			send, err := insert(d.open(proxy.Addr()), nil)
-			must(t, err, send(t.Context(), tick(1, 1)))
-			proxy.LoseNext(loss)
-			must(t, send(t.Context(), tick(2, 1)))
-			if proxy.Lost() != 1 {
-				t.Errorf("%d commits were lost", proxy.Lost())
-			}
-			d.wantJobs(tick(1, 1), tick(2, 1))
-		})
-	}
-}
-
-func TestJob_OfADeposedLeaderInsertsNothing(t *testing.T) {
-	d := newDatabase(t)
-	send, err := insert(d.sql, nil)
-	later := tick(1, 1)
+	later := tick(2, 1)
 	later.Token = 8
-	must(t, err, send(t.Context(), later))
-	if err := send(t.Context(), tick(2, 1)); !errors.Is(err, fenced.ErrFenced) {
+	must(t, send(t.Context(), later))
+	if err := send(t.Context(), tick(3, 1)); !errors.Is(err, fenced.ErrFenced) {
 		t.Errorf("got %v", err)
 	}
 	d.wantJobs(later)
 }
 
-func TestJob_IsRetriedAfterAnError(t *testing.T) {
-	d := newDatabase(t)
+// An error of River, as for options that it refuses, rolls back the key too.
+func isRetriedAfterAnError(t *testing.T, d *database) {
 	bad, nothing := errors.New("no template"), false
 	client, err := river.NewClient(riverdatabasesql.New(d.sql), &river.Config{})
 	must(t, err)
-	send, err := rivertick.Job(d.fenced(d.sql), client, func(_ context.Context, run scheduler.Run) (river.JobArgs, error) {
+	send, err := rivertick.Job(d.fenced(), client, func(_ context.Context, run scheduler.Run) (river.JobArgs, error) {
 		if nothing {
 			return nil, nil
 		}
@@ -93,24 +69,15 @@ func TestJob_IsRetriedAfterAnError(t *testing.T) {
 	if err := send(t.Context(), tick(1, 2)); err == nil || !strings.Contains(err.Error(), "are nil") {
 		t.Errorf("no arguments: %v", err)
 	}
+	refused, err := insert(d.sql, &river.InsertOpts{Priority: 9})
+	must(t, err)
+	if err := refused(t.Context(), tick(1, 2)); err == nil || !strings.Contains(err.Error(), `failed to insert a job "report" for report@`) {
+		t.Errorf("got %v", err)
+	}
 	d.wantJobs()
 	nothing, bad = false, nil
 	must(t, send(t.Context(), tick(1, 3)))
 	d.wantJobs(tick(1, 3))
-}
-
-// River's own error, as for arguments that it refuses, rolls back the key too.
-func TestJob_PassesOnTheErrorOfRiver(t *testing.T) {
-	d := newDatabase(t)
-	send, err := insert(d.sql, &river.InsertOpts{Priority: 9})
-	must(t, err)
-	if err := send(t.Context(), tick(1, 1)); err == nil || !strings.Contains(err.Error(), `failed to insert a job "report" for report@`) {
-		t.Errorf("got %v", err)
-	}
-	d.wantJobs()
-	good, err := insert(d.sql, nil)
-	must(t, err, good(t.Context(), tick(1, 2)))
-	d.wantJobs(tick(1, 2))
 }
 
 // worker tells the key of each job.
@@ -126,9 +93,8 @@ func (w worker) Work(_ context.Context, job *river.Job[report]) error {
 }
 
 // A service on pgx: its jobs are inserted over database/sql, and its workers stay on riverpgxv5.
-func TestJob_IsWorkedByAClientOfPgx(t *testing.T) {
-	d := newDatabase(t)
-	pool, err := pgxpool.New(t.Context(), d.dsn(d.addr))
+func isWorkedByAClientOfPgx(t *testing.T, d *database) {
+	pool, err := pgxpool.New(t.Context(), d.dsn)
 	must(t, err)
 	defer pool.Close()
 	conns := stdlib.OpenDBFromPool(pool)

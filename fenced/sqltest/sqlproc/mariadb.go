@@ -21,7 +21,7 @@ func StartMariaDB(ctx context.Context, settings ...string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newServer("mariadb", "mysql", "nobody")
+	s, err := newServer("mariadb")
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ func StartPostgreSQL(ctx context.Context, settings ...string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newServer("postgresql", "postgres", "nobody")
+	s, err := newServer("postgresql")
 	if err != nil {
 		return nil, err
 	}

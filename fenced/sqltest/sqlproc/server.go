@@ -10,9 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -22,7 +20,8 @@ import (
 const (
 	startLimit = 60 * time.Second
 	stopLimit  = 10 * time.Second
-	attempts   = 5 // another process may take the port between its choice and its use
+	nobody     = 65534 // the user without rights, and its group
+	attempts   = 5     // another process may take the port between its choice and its use
 )
 
 // Server is a database server.
@@ -43,9 +42,9 @@ func (s *Server) Addr() string { return s.addr }
 // DSN returns the data source name of the server, or of a proxy in front of it.
 func (s *Server) DSN(addr string) string { return s.dsn(addr) }
 
-// newServer makes the folder of a server. If this process is root, the server runs as the first of these users that
-// exists, because it refuses to run as root.
-func newServer(name string, users ...string) (*Server, error) {
+// newServer makes the folder of a server. If this process is root, the server runs as nobody, because it refuses to run
+// as root.
+func newServer(name string) (*Server, error) {
 	dir, err := os.MkdirTemp("", name)
 	if err != nil {
 		return nil, err
@@ -54,20 +53,11 @@ func newServer(name string, users ...string) (*Server, error) {
 	if os.Getuid() != 0 {
 		return s, nil
 	}
-	for _, name := range users {
-		u, err := user.Lookup(name)
-		if err != nil {
-			continue
-		}
-		uid, uidErr := strconv.ParseUint(u.Uid, 10, 32)
-		gid, gidErr := strconv.ParseUint(u.Gid, 10, 32)
-		if err := errors.Join(uidErr, gidErr, os.Chown(dir, int(uid), int(gid))); err != nil {
-			return nil, errors.Join(err, os.RemoveAll(dir))
-		}
-		s.login = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-		return s, nil
+	s.login = &syscall.Credential{Uid: nobody, Gid: nobody}
+	if err := os.Chown(dir, nobody, nobody); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return nil, errors.Join(fmt.Errorf("none of the users %q exists", users), os.RemoveAll(dir))
+	return s, nil
 }
 
 // command prepares a program that runs as the server's user in its folder.
