@@ -11,23 +11,6 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-func TestAcquire_WithNodesDownAtTheStart(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		for i := range c.N {
-			c.Kill(i) // down at the start
-		}
-		a := c.replica("a", 0)
-		time.Sleep(2 * ttl)
-		if err := a.Check(); err != nil {
-			t.Errorf("Check fails because Redis does not answer: %v", err)
-		}
-		for i := range c.N {
-			c.Restart(i)
-		}
-		a.leads()
-	})
-}
-
 func TestAcquire_HeldIsNotTaken(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a", 0)

@@ -154,6 +154,9 @@ func TestOnLeader_NeverReturns(t *testing.T) {
 		p.stop()
 		<-p.ended
 		want.Err(t, p.err, election.ErrUndrained)
+		if got := p.State(); got != election.StateDraining {
+			t.Errorf("while its work goes on after Run it is %s", got)
+		}
 		p.run()
 		time.Sleep(5 * ttl)
 		if n := calls.Load(); n != 1 {
@@ -162,9 +165,12 @@ func TestOnLeader_NeverReturns(t *testing.T) {
 		p.stop() // while it waits for its callback
 		<-p.ended
 		want.Err(t, p.err, election.ErrUndrained)
-		p.run()
 		close(free)
-		p.leads()
+		synctest.Wait()
+		if got := p.State(); got != election.StateStopped {
+			t.Errorf("when its work has returned it is %s", got)
+		}
+		p.run().leads()
 	})
 }
 
@@ -218,22 +224,5 @@ func TestOnLeader_NilPanicsAtTheCall(t *testing.T) {
 			}
 		}()
 		p.OnLeader(nil)
-	})
-}
-
-func TestCallbacks_CountsThoseThatAreRegistered(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		e, err := election.New(c.candidate("a").locker, "x", election.OnLeader(func(context.Context) {}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		stop := e.OnLeader(func(context.Context) {})
-		if n := e.Callbacks(); n != 2 {
-			t.Errorf("%d callbacks, want 2", n)
-		}
-		stop()
-		if n := e.Callbacks(); n != 1 {
-			t.Errorf("%d callbacks after one was removed, want 1", n)
-		}
 	})
 }

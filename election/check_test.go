@@ -105,18 +105,22 @@ func TestCheck_NamesWhatHoldsRunUp(t *testing.T) {
 	}
 }
 
+// hangsIn returns a logger that hangs in a line until it is let go.
+func hangsIn(line string) (logger *zap.Logger, let func()) {
+	hung := make(chan struct{})
+	core, _ := observer.New(zap.InfoLevel)
+	return zap.New(core, zap.Hooks(func(e zapcore.Entry) error {
+		if e.Message == line {
+			<-hung
+		}
+		return nil
+	})), func() { close(hung) }
+}
+
 // Lines that are not about the lease are also written while it is held. If the logger hangs in one, the term never begins.
 func TestCheck_NamesALoggerThatHangs(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		const line = "enough nodes answer again"
-		hung := make(chan struct{})
-		core, _ := observer.New(zap.InfoLevel)
-		logger := zap.New(core, zap.Hooks(func(e zapcore.Entry) error {
-			if e.Message == line {
-				<-hung
-			}
-			return nil
-		}))
+		logger, let := hangsIn("enough nodes answer again")
 		a := c.candidate("a", election.WithLogger(logger))
 		a.links.Cut()
 		a.run()
@@ -124,7 +128,29 @@ func TestCheck_NamesALoggerThatHangs(t *testing.T) {
 		a.links.Heal()
 		time.Sleep(4 * ttl)
 		want.Text(t, a.Check(), "the logger")
-		close(hung)
+		let()
 		a.leads()
+	})
+}
+
+func TestOnLeader_ALoggerThatHangsOnItsPanicKeepsNoLease(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		logger, let := hangsIn("a callback panicked")
+		defer let()
+		panics := make(chan struct{})
+		a := c.candidate("a", election.WithLogger(logger), election.WithPanicHandler(func(*election.PanicError) {}),
+			election.OnLeader(func(context.Context) {
+				<-panics
+				panic("boom")
+			}))
+		a.run()
+		a.leads()
+		close(panics)
+		time.Sleep(time.Second)
+		if n := c.held(); n > 0 {
+			t.Errorf("a second after the panic its lock is on %d nodes", n)
+		}
+		time.Sleep(time.Hour)
+		want.Text(t, a.Check(), "the hook Drained, or the logger has not returned for 1h0m")
 	})
 }

@@ -2,6 +2,7 @@ package election
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -29,6 +30,32 @@ func TestDecodeTerm_RefusesGarbage(t *testing.T) {
 		if record, err := decodeTerm(garbage); err == nil {
 			t.Errorf("%s: taken for %+v", name, record)
 		}
+	}
+}
+
+func TestReadTerms_RefusesAReplyOfAnotherShape(t *testing.T) {
+	tooMany := []any{"1 2 -"}
+	for i := range int64(maxTerms + 1) {
+		tooMany = append(tooMany, fmt.Sprint(1000-i, " 1700000000000000 a"))
+	}
+	for name, reply := range map[string][]any{"too many": tooMany, "a number": {"1 2 -", int64(7)}} {
+		r, err := quorum.ParseReply(reply)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if records, err := readTerms(&r); err == nil {
+			t.Errorf("%s: taken for %d records", name, len(records))
+		}
+	}
+}
+
+func TestReadTerms_TakesOneRecordOfATerm(t *testing.T) {
+	r, err := quorum.ParseReply([]any{"1 2 -", "7 1700000000000000 a", "7 1700000000000000 b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if records, err := readTerms(&r); err != nil || len(records) != 1 || records[0].Replica != "a" {
+		t.Errorf("got %+v, %v", records, err)
 	}
 }
 

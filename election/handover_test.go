@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
-	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
@@ -61,35 +60,27 @@ func TestHandover_LostWhileDraining(t *testing.T) {
 
 // If no node answers a release, the lease runs out. If the release arrives later, it does not affect the next leader's lease.
 func TestHandover_FailedReleaseTouchesNoSuccessor(t *testing.T) {
-	for name, fault := range map[string]func(*nodetest.Links){
-		"cut":              func(l *nodetest.Links) { l.Cut() },
-		"hung":             func(l *nodetest.Links) { l.Hang() },
-		"replies are lost": func(l *nodetest.Links) { l.DropReplies() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, 3, func(t *testing.T, c *cluster) {
-				a := c.replica("a", 0)
-				a.leads()
-				b := c.replica("b", 0)
-				time.Sleep(ttl)
-				fault(a.links)
-				stopped := time.Now()
-				a.stop()
-				<-a.ended
-				if took := time.Since(stopped); took > time.Second {
-					t.Errorf("Run returned after %v", took)
-				}
-				term := b.leads()
-				if took := time.Since(stopped); took > ttl+100*time.Millisecond {
-					t.Errorf("the next leader led after %v", took)
-				}
-				a.links.Heal() // the delayed requests of the release arrive
-				time.Sleep(3 * ttl)
-				if now, ok := b.Term(); !ok || now != term || c.held() != c.N {
-					t.Errorf("the next leader's lease was changed: %d keys", c.held())
-				}
-				c.spans()
-			})
-		})
-	}
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.replica("a", 0)
+		a.leads()
+		b := c.replica("b", 0)
+		time.Sleep(ttl)
+		a.links.Hang()
+		stopped := time.Now()
+		a.stop()
+		<-a.ended
+		if took := time.Since(stopped); took > time.Second {
+			t.Errorf("Run returned after %v", took)
+		}
+		term := b.leads()
+		if took := time.Since(stopped); took > ttl+100*time.Millisecond {
+			t.Errorf("the next leader led after %v", took)
+		}
+		a.links.Heal() // the delayed requests of the release arrive
+		time.Sleep(3 * ttl)
+		if now, ok := b.Term(); !ok || now != term || c.held() != c.N {
+			t.Errorf("the next leader's lease was changed: %d keys", c.held())
+		}
+		c.spans()
+	})
 }

@@ -36,35 +36,6 @@ func TestLife_RunWithADoneContextDoesNothing(t *testing.T) {
 	})
 }
 
-func TestLife_StartsAndStopsAsOftenAsOneLikes(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		p := c.candidate("a", election.OnLeader(c.record("a", 0)))
-		starts := 60 * *rounds
-		for i := range starts {
-			ctx, stop := context.WithCancel(t.Context())
-			ended := make(chan error, 1)
-			go func() { ended <- p.Run(ctx) }() // received below
-			if i%3 > 0 {
-				p.leads()
-			}
-			if i%30 == 2 {
-				time.Sleep(ttl)
-			}
-			stop()
-			if err := <-ended; err != nil {
-				t.Fatal(err)
-			}
-			if p.IsLeader() {
-				t.Fatal("it leads after Run has returned")
-			}
-		}
-		synctest.Wait()
-		if got := c.spans(); len(got) < starts*66/100 {
-			t.Errorf("%d terms of %d starts", len(got), starts)
-		}
-	})
-}
-
 // When a process wakes, Check may be called before any timer has run, and before the work has had time to return.
 func TestCheck_GivesTheWorkOfALeaderThatWakesTheStopMargin(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {

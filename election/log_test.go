@@ -9,7 +9,6 @@ import (
 
 	"github.com/alicebob/miniredis/v2/server"
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/redlockfx/redlockfx/election"
@@ -79,30 +78,23 @@ func TestLog_RecordsThatAreStillWrittenAreNoWork(t *testing.T) {
 
 // Problems that end by themselves are no refusals: a node that loads its data, a proxy whose server is down.
 func TestLog_OnlyRefusalsAreErrors(t *testing.T) {
-	for reply, refused := range map[string]bool{
-		"NOPERM this user has no permissions": true, "LOADING Redis is loading the dataset in memory": false, "": false,
+	for name, answer := range map[string]func(*server.Peer){
+		"loading": func(p *server.Peer) { p.WriteError("LOADING Redis is loading the dataset in memory") },
+		"closed":  (*server.Peer).Close,
 	} {
-		t.Run(reply, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				core, logs := observer.New(zap.InfoLevel)
 				for i := range 2 {
 					c.SetPreHook(i, func(p *server.Peer, _ string, _ ...string) bool {
-						if reply == "" {
-							p.Close()
-						} else {
-							p.WriteError(reply)
-						}
+						answer(p)
 						return true
 					})
 				}
 				c.replica("a", 0, election.WithLogger(zap.New(core)))
 				time.Sleep(2 * ttl)
-				want := map[string]zapcore.Level{"cannot campaign: too few nodes answer, retrying": zap.WarnLevel}
-				if refused {
-					want = map[string]zapcore.Level{"the nodes refuse this replica, retrying": zap.ErrorLevel}
-				}
 				got := ofCampaign(logs.All())
-				if len(got) != 1 || got[0].Level != want[got[0].Message] {
+				if len(got) != 1 || got[0].Level != zap.WarnLevel || got[0].Message != "cannot campaign: too few nodes answer, retrying" {
 					t.Errorf("logged %v", got)
 				}
 			})
@@ -169,6 +161,9 @@ func TestLog_OneLineForEachChangeOfCause(t *testing.T) {
 		time.Sleep(3 * ttl)
 		a.links.Cut()
 		time.Sleep(3 * ttl)
+		if err := a.Check(); err != nil {
+			t.Errorf("Check fails because Redis does not answer: %v", err)
+		}
 		for i := range 2 {
 			c.Node(i).RequireAuth("")
 		}
@@ -183,6 +178,9 @@ func TestLog_OneLineForEachChangeOfCause(t *testing.T) {
 		got := ofCampaign(logs.All())
 		if !slices.EqualFunc(got, want, func(line observer.LoggedEntry, want string) bool { return line.Message == want }) {
 			t.Fatalf("logged %v", got)
+		}
+		if got[1].Level != zap.ErrorLevel {
+			t.Errorf("a refusal is logged as %v", got[1].Level)
 		}
 		if fields := got[5].ContextMap(); fields["election"] != "x" || fields["candidate"] != "a" || fields["term"] != term.Token() {
 			t.Errorf("fields %v", fields)

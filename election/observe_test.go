@@ -2,7 +2,6 @@ package election_test
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,6 +25,7 @@ func next(t *testing.T, leaders <-chan election.Leader, d time.Duration) electio
 	}
 }
 
+// An observer hears of each change of the leader, writes nothing, and costs little.
 func TestObserve_TellsOfEachChange(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		observer := c.candidate("observer")
@@ -34,13 +34,24 @@ func TestObserve_TellsOfEachChange(t *testing.T) {
 		if l := next(t, leaders, time.Second); l != (election.Leader{}) {
 			t.Errorf("got %+v, want nobody", l)
 		}
-		a := c.replica("a", 0, election.WithIdentity("pod a", "10.0.0.1:80"))
+		if records.Default.HasNumber(t, lockX, c.Raw()[0]) {
+			t.Error("a record was written")
+		}
+		seen := make(chan string, 100) // by the first leader
+		a := c.replica("a", 0, election.WithIdentity("pod a", "10.0.0.1:80"),
+			election.WithHooks(election.Hooks{Observed: func(l election.Leader) { seen <- l.ID }}))
 		term := a.leads()
 		l := next(t, leaders, ttl/20)
 		if l.ID != "pod a" || l.Value != "10.0.0.1:80" || l.Token != term.Token() || time.Until(l.Expires) < ttl/2 {
 			t.Errorf("got %+v in term %d", l, term.Token())
 		}
-		time.Sleep(3 * ttl)
+		time.Sleep(ttl)
+		const long = 10 * ttl
+		before := c.Requests(0)
+		time.Sleep(long)
+		if asked := c.Requests(0) - before - int(long/every); asked < 5 || asked > 30 { // without the leader's own
+			t.Errorf("asked %d times in %v", asked, long)
+		}
 		if len(leaders) > 0 {
 			t.Errorf("got %+v, although the leader is the same", <-leaders)
 		}
@@ -54,8 +65,16 @@ func TestObserve_TellsOfEachChange(t *testing.T) {
 				t.Fatalf("got %+v", l)
 			}
 		}
+		time.Sleep(time.Second)
 		a.stop()
 		<-a.ended
+		for last := ""; last != "b"; {
+			select {
+			case last = <-seen:
+			default:
+				t.Fatalf("the hook of the first leader was called for %q last", last)
+			}
+		}
 		b.links.Cut() // a crash
 		if l := next(t, leaders, ttl+50*time.Millisecond); l != (election.Leader{}) {
 			t.Errorf("got %+v, want nobody", l)
@@ -86,29 +105,6 @@ func TestObserve_LatestWins(t *testing.T) {
 	})
 }
 
-// An observer writes nothing, and costs little.
-func TestObserve_CostsLittleAndWritesNothing(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		observer := c.candidate("observer")
-		leaders := observer.Observe(t.Context())
-		next(t, leaders, time.Second)
-		time.Sleep(time.Second)
-		if records.Default.HasNumber(t, lockX, c.Raw()[0]) {
-			t.Error("a record was written")
-		}
-		a := c.replica("a", 0)
-		a.leads()
-		time.Sleep(ttl)
-		before := c.Requests(0)
-		const long = 10 * ttl
-		time.Sleep(long)
-		asked := c.Requests(0) - before - int(long/every) // without the leader's own
-		if asked < 5 || asked > 30 {
-			t.Errorf("asked %d times in %v", asked, long)
-		}
-	})
-}
-
 func TestObserve_ThroughAnOutage(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		observer := c.candidate("observer")
@@ -129,32 +125,6 @@ func TestObserve_ThroughAnOutage(t *testing.T) {
 		observer.links.Heal()
 		if l := next(t, leaders, 2*time.Second); l.ID != "b" {
 			t.Errorf("got %+v, want the present leader", l)
-		}
-	})
-}
-
-func TestHooks_Observed(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		var mu sync.Mutex
-		var seen []string
-		a := c.replica("a", 0, election.WithHooks(election.Hooks{Observed: func(l election.Leader) {
-			mu.Lock()
-			defer mu.Unlock()
-			seen = append(seen, l.ID)
-		}}))
-		a.leads()
-		time.Sleep(ttl)
-		b := c.replica("b", 0)
-		time.Sleep(time.Second)
-		a.resigned(nil)
-		b.leads()
-		time.Sleep(ttl)
-		a.stop()
-		<-a.ended
-		mu.Lock()
-		defer mu.Unlock()
-		if n := len(seen); n < 2 || seen[n-1] != "b" {
-			t.Errorf("observed %q", seen)
 		}
 	})
 }

@@ -187,10 +187,6 @@ func TestOnLeader_APanicIsLoggedWhateverEndedTheTerm(t *testing.T) {
 		stop func(a *candidate) error
 		want []string // after "a callback panicked"
 	}{
-		"after a stop": {nil, func(a *candidate) error {
-			a.stop()
-			return nil
-		}, []string{unhandled}},
 		"after a stop, handled": {[]election.Option{handled}, func(a *candidate) error {
 			a.stop()
 			return nil
@@ -214,15 +210,6 @@ func TestOnLeader_APanicIsLoggedWhateverEndedTheTerm(t *testing.T) {
 				"work continues after the end of leadership, the next leader waits for the lease to expire", unhandled,
 			},
 		},
-		"beside work that goes on": {[]election.Option{handled, election.WithDrainTimeout(time.Second), election.OnLeader(func(ctx context.Context) {
-			<-ctx.Done()
-			time.Sleep(ttl)
-		})},
-			func(a *candidate) error {
-				term, _ := a.Term()
-				term.Resign(nil)
-				return nil
-			}, []string{"work continues after the end of leadership, the next leader waits for the lease to expire"}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {

@@ -88,8 +88,8 @@ func TestPlans_TermsNeverOverlap(t *testing.T) {
 			for _, p := range all {
 				p.stop()
 				<-p.ended
-				if p.err != nil {
-					t.Error(p.err)
+				if p.err != nil || p.IsLeader() {
+					t.Errorf("Run returned %v, and %s leads: %v", p.err, p.id, p.IsLeader())
 				}
 			}
 			c.spans()

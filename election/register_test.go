@@ -13,28 +13,10 @@ import (
 	"github.com/redlockfx/redlockfx/election"
 )
 
-func TestOnLeader_RegisteredLateWhileLeading(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		p := c.replica("a", time.Second)
-		term := p.leads()
-		time.Sleep(ttl)
-		var seen *election.Term
-		stop := p.OnLeader(func(ctx context.Context) {
-			seen, _ = election.TermFrom(ctx)
-			<-ctx.Done()
-		})
-		synctest.Wait()
-		if seen != term {
-			t.Error("not called in the current term")
-		}
-		stop()
-	})
-}
-
-func TestOnLeader_RegisteredWhileDrainingOrCoolingDown(t *testing.T) {
+func TestOnLeader_RegisteredWhileLeadingDrainingOrCoolingDown(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		p := c.replica("a", time.Second, election.WithCooldown(cooldown))
-		var draining, cooling, between []*election.Term
+		var leading, draining, cooling, between []*election.Term
 		seen := func(terms *[]*election.Term) func(context.Context) {
 			return func(ctx context.Context) {
 				term, _ := election.TermFrom(ctx)
@@ -43,6 +25,9 @@ func TestOnLeader_RegisteredWhileDrainingOrCoolingDown(t *testing.T) {
 			}
 		}
 		first := p.leads()
+		time.Sleep(ttl)
+		p.OnLeader(seen(&leading))
+		synctest.Wait() // until it is called
 		first.Resign(nil)
 		synctest.Wait() // until it drains
 		p.OnLeader(seen(&draining))
@@ -55,6 +40,9 @@ func TestOnLeader_RegisteredWhileDrainingOrCoolingDown(t *testing.T) {
 		p.OnLeader(seen(&between))
 		third := p.run().leads()
 		synctest.Wait()
+		if !slices.Equal(leading, []*election.Term{first, second, third}) {
+			t.Errorf("registered while leading it saw %d terms, want the current one and the two that followed", len(leading))
+		}
 		for what, got := range map[string][]*election.Term{"draining": draining, "cooling down": cooling} {
 			if !slices.Equal(got, []*election.Term{second, third}) {
 				t.Errorf("registered while %s it saw %d terms, want the two that followed", what, len(got))
@@ -140,11 +128,14 @@ func TestOnLeader_Stop(t *testing.T) {
 		})
 		other := 0
 		p.OnLeader(func(ctx context.Context) { other++; <-ctx.Done() })
+		if n := p.Callbacks(); n != 2 {
+			t.Errorf("%d callbacks, want 2", n)
+		}
 		p.run()
 		p.leads()
 		synctest.Wait()
-		if !p.IsLeader() {
-			t.Error("the term ended")
+		if n := p.Callbacks(); n != 1 || !p.IsLeader() {
+			t.Errorf("%d callbacks after one was removed, want 1; leads %v", n, p.IsLeader())
 		}
 		time.Sleep(10 * ttl)
 		p.stop()
@@ -180,7 +171,7 @@ func TestOnLeader_WithoutAnyLockHeld(t *testing.T) {
 			current, leads := p.Term()
 			own, _ := election.TermFrom(term.Context())
 			if !ok || !leads || term != current || term != own || !p.IsLeader() || p.Check() != nil ||
-				p.Name() != "x" || p.Locker() != p.locker || time.Since(term.Since()) > time.Second {
+				p.Name() != "x" || p.Identity() != "a" || p.Locker() != p.locker || time.Since(term.Since()) > time.Second {
 				t.Error("the callback's view of its own term is wrong")
 			}
 			l, err := p.Leader(ctx)

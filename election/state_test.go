@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
-	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 func TestState_FollowsTheLifeOfACandidate(t *testing.T) {
@@ -55,23 +54,6 @@ func TestState_DrainsFromTheStopDeadlineOn(t *testing.T) {
 		synctest.Wait()
 		if got := a.State(); got != election.StateFollowing {
 			t.Errorf("when the work has ended it is %s", got)
-		}
-	})
-}
-
-func TestState_StoppedWhenLateWorkHasReturned(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.replica("a", time.Minute, election.WithDrainTimeout(time.Second))
-		a.leads()
-		a.stop()
-		<-a.ended
-		want.Err(t, a.err, election.ErrUndrained)
-		if got := a.State(); got != election.StateDraining {
-			t.Errorf("while its work goes on it is %s", got)
-		}
-		time.Sleep(time.Minute)
-		if got := a.State(); got != election.StateStopped {
-			t.Errorf("when its work has returned, after Run, it is %s", got)
 		}
 	})
 }
