@@ -103,10 +103,9 @@ func TestRenewals_AreTimedAndTellWhatIsLeft(t *testing.T) {
 	})
 }
 
+// TestLeader_IsCountedFromItsElectionToItsEnd shows the other ends: stopped and expired.
 func TestTransitions_TellHowTermsEnd(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *redlocktest.Nodes, *replica){
-		"stopped":  func(_ *testing.T, _ *redlocktest.Nodes, r *replica) { r.stop() },
-		"expired":  func(_ *testing.T, _ *redlocktest.Nodes, r *replica) { r.Cut() },
 		"resigned": func(_ *testing.T, _ *redlocktest.Nodes, r *replica) { term, _ := r.elector.Term(); term.Resign(nil) },
 		"lost": func(_ *testing.T, nodes *redlocktest.Nodes, _ *replica) {
 			for i := range 3 {

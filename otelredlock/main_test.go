@@ -102,28 +102,34 @@ type replica struct {
 	*telemetry
 	elector *election.Elector
 	jobs    *scheduler.Scheduler
-	stop    func() // ends Run and waits
+	panics  chan string // the stacks that the scheduler reports
+	stop    func()      // ends Run and waits
 }
 
 func newReplica(t *testing.T, nodes *redlocktest.Nodes, opts ...election.Option) *replica {
 	t.Helper()
-	r := &replica{Process: nodes.Process(), telemetry: newTelemetry(t)}
+	r := &replica{Process: nodes.Process(), telemetry: newTelemetry(t), panics: make(chan string, 100)}
 	locker := r.Locker(redlock.WithHooks(r.LockHooks()))
 	var err error
 	opts = append(opts, election.WithHooks(r.ElectionHooks("billing")))
 	if r.elector, err = election.New(locker, "billing", opts...); err != nil {
 		t.Fatal(err)
 	}
-	r.jobs, err = scheduler.New(r.elector,
-		scheduler.WithHooks(r.JobHooks()), scheduler.WithMiddleware(r.Middleware))
+	hooks := scheduler.JoinHooks(r.JobHooks(), scheduler.Hooks{
+		Panicked: func(_ scheduler.Run, _ any, stack []byte) { r.panics <- string(stack) },
+	})
+	r.jobs, err = scheduler.New(r.elector, scheduler.WithHooks(hooks), scheduler.WithMiddleware(r.Middleware))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
+// run campaigns within a span, which may have ended long ago or never end, so no span of a run may be its child.
 func (r *replica) run(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, span := sdktrace.NewTracerProvider().Tracer("").Start(context.Background(), "start of the service")
+	span.End()
+	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- r.elector.Run(ctx) }() // ends with cancel; stop waits for it
 	stopped := false

@@ -1,7 +1,6 @@
 package otelredlock_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/codes"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
@@ -55,6 +53,9 @@ func TestRuns_AndTheirAttemptsTellHowTheyEnded(t *testing.T) {
 		r.run(t)
 		time.Sleep(time.Minute + 5*time.Second)
 		wantCounted(t, r)
+		if stack := <-r.panics; !strings.Contains(stack, "jobs_test.go") {
+			t.Errorf("the stack that the scheduler reports does not tell where a job panicked: %s", stack)
+		}
 		var got []string
 		for _, span := range r.spans.GetSpans() {
 			a := attributes(span)
@@ -138,26 +139,6 @@ func TestSpans_OfATickHaveTheSameLinkOnAllReplicas(t *testing.T) {
 	})
 }
 
-// The elector may have been started within a span, which ended long ago or never ends, so it must not be the parent.
-func TestSpans_AreRootsWhateverTheElectorWasStartedIn(t *testing.T) {
-	tel := newTelemetry(t)
-	ctx, span := sdktrace.NewTracerProvider().Tracer("").Start(t.Context(), "start of the service")
-	defer span.End()
-	for range 2 { // the options of a job's spans are made once
-		if err := tel.Middleware(func(context.Context, scheduler.Run) error { return nil })(ctx, scheduler.Run{Job: "job"}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, s := range tel.spans.GetSpans() {
-		if s.Parent.IsValid() || s.SpanContext.TraceID() == span.SpanContext().TraceID() {
-			t.Errorf("a run's span is in the trace of %v", s.Parent)
-		}
-	}
-	if n := len(tel.spans.GetSpans()); n != 2 {
-		t.Errorf("%d spans", n)
-	}
-}
-
 func TestTickContext_IsThatOfTheTickAlone(t *testing.T) {
 	run := scheduler.Run{Job: "job", Tick: time.Unix(1700000000, 0), Token: 7, Attempt: 1}
 	tick := otelredlock.TickContext(run)
@@ -191,34 +172,4 @@ func TestMiddleware_PassesErrorsAndPanicsOn(t *testing.T) {
 	if err, _ := value.(error); !errors.Is(err, errWork) {
 		t.Errorf("panic %v", value)
 	}
-}
-
-// The stack that the scheduler records for a panic still shows the job.
-func TestMiddleware_KeepsTheStackOfAPanic(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		nodes := redlocktest.New(t, 3, redlock.WithTTL(ttl))
-		r := newReplica(t, nodes)
-		hooks := r.JobHooks()
-		var at []byte
-		panicked := hooks.Panicked
-		hooks.Panicked = func(run scheduler.Run, value any, stack []byte) {
-			panicked(run, value, stack)
-			at = bytes.Clone(stack)
-		}
-		jobs, err := scheduler.New(r.elector, scheduler.WithHooks(hooks), scheduler.WithMiddleware(r.Middleware))
-		if err != nil {
-			t.Fatal(err)
-		}
-		job := kinds["panic"]
-		job.Name = "panic"
-		if err := jobs.Add(job); err != nil {
-			t.Fatal(err)
-		}
-		r.run(t)
-		time.Sleep(time.Minute + time.Second)
-		if !bytes.Contains(at, []byte("jobs_test.go")) {
-			t.Errorf("the stack is %s", at)
-		}
-		r.want(t, map[string]float64{runs("panic", "panic"): 1})
-	})
 }
