@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -44,17 +43,6 @@ func TestJob_EnqueuesATaskWithTheKeyAsItsID(t *testing.T) {
 	must(t, err)
 	if task.Type != "invoices" || string(task.Payload) != run.Tick.String() || task.MaxRetry != 3 || task.Retention != retention {
 		t.Errorf("the task is %+v", task)
-	}
-}
-
-func TestJob_TakesTheTaskOfAnEarlierAttemptForASuccess(t *testing.T) {
-	q := newQueue(t)
-	send := q.job(t)
-	for attempt := 1; attempt <= 3; attempt++ {
-		must(t, send(t.Context(), at(time.Minute, attempt)))
-	}
-	if n := q.size(t); n != 1 {
-		t.Errorf("%d tasks for one tick", n)
 	}
 }
 
@@ -142,31 +130,22 @@ func TestJob_FailsWhileRedisIsDownAndIsRetried(t *testing.T) {
 	}
 }
 
-func TestJob_EnqueuesNothingAfterTheEndOfItsContext(t *testing.T) {
+func TestJob_EnqueuesNothingWithoutAPayloadOrAfterTheEndOfItsContext(t *testing.T) {
 	q := newQueue(t)
-	lost := errors.New("the lease was lost")
+	bad, lost := errors.New("no template"), errors.New("the lease was lost")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	send, err := asynqtick.Job(q.client, "invoices", retention, func(context.Context, scheduler.Run) ([]byte, error) {
-		cancel(lost) // while the payload is made
-		return nil, nil
-	})
-	must(t, err)
-	if err := send(ctx, at(time.Minute, 1)); !errors.Is(err, lost) {
-		t.Errorf("got %v", err)
-	}
-	if n := q.size(t); n != 0 {
-		t.Errorf("%d tasks", n)
-	}
-}
-
-func TestJob_PassesOnTheErrorOfThePayload(t *testing.T) {
-	q := newQueue(t)
-	bad := errors.New("no template")
-	send, err := asynqtick.Job(q.client, "invoices", retention,
-		func(context.Context, scheduler.Run) ([]byte, error) { return nil, bad })
-	must(t, err)
-	if err := send(t.Context(), at(time.Minute, 1)); !errors.Is(err, bad) {
-		t.Errorf("got %v", err)
+	for want, payload := range map[error]func(context.Context, scheduler.Run) ([]byte, error){
+		bad: func(context.Context, scheduler.Run) ([]byte, error) { return nil, bad },
+		lost: func(context.Context, scheduler.Run) ([]byte, error) {
+			cancel(lost) // while the payload is made
+			return nil, nil
+		},
+	} {
+		send, err := asynqtick.Job(q.client, "invoices", retention, payload)
+		must(t, err)
+		if err := send(ctx, at(time.Minute, 1)); !errors.Is(err, want) {
+			t.Errorf("got %v, want %v", err, want)
+		}
 	}
 	if n := q.size(t); n != 0 {
 		t.Errorf("%d tasks", n)
@@ -187,52 +166,6 @@ func TestJob_RefusesWhatCannotWork(t *testing.T) {
 	}
 	if strings.Contains(err.Error(), "option 9") {
 		t.Errorf("a good option is refused: %v", err)
-	}
-}
-
-// Several replicas attempt a hundred ticks at the same time, and some of their answers are lost.
-func TestJob_EnqueuesEachOfAHundredTicksOnce(t *testing.T) {
-	const ticks, senders = 100, 4
-	q := newQueue(t)
-	var mu sync.Mutex
-	processed := map[string]int{}
-	q.serve(t, func(ctx context.Context, _ *asynq.Task) error {
-		id, _ := asynq.GetTaskID(ctx)
-		mu.Lock()
-		defer mu.Unlock()
-		processed[id]++
-		return nil
-	})
-	send := q.job(t)
-	var all sync.WaitGroup
-	for range senders {
-		all.Go(func() { // waited for below
-			for n := range ticks {
-				run := at(time.Duration(n)*time.Minute+time.Second, 1)
-				if n%7 == 0 {
-					q.lossy.lose.Store(1)
-				}
-				for send(t.Context(), run) != nil {
-					run.Attempt++
-				}
-			}
-		})
-	}
-	all.Wait()
-	replicas.Await(t, "all tasks are processed", func() bool {
-		info, err := q.GetQueueInfo("default")
-		must(t, err)
-		return info.Pending+info.Active+info.Retry == 0
-	})
-	mu.Lock()
-	defer mu.Unlock()
-	for id, times := range processed {
-		if times != 1 {
-			t.Errorf("%s was processed %d times", id, times)
-		}
-	}
-	if n := len(processed); n < ticks || n > ticks+1 { // the clock may have passed a full minute
-		t.Errorf("%d ticks were processed, want %d", n, ticks)
 	}
 }
 

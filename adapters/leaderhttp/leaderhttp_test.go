@@ -93,7 +93,7 @@ func TestProxy_HasTheLeaderAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)
-		want(t, ask(onA, "GET", "/a%2fb", ""), http.StatusOK, "b: GET /a%2fb")
+		want(t, ask(onA, "GET", "/a%2fb?", ""), http.StatusOK, "b: GET /a%2fb?")
 		delete(replicas, "b:8080")
 		want(t, ask(onA, "GET", "/", ""), http.StatusBadGateway, "the leader does not answer")
 	})

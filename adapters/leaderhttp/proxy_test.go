@@ -21,59 +21,49 @@ import (
 	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
-// sent returns the request that reaches the leader when a follower gets a request.
-func sent(t *testing.T, path string, change func(*http.Request), opts ...leaderhttp.Option) (got *http.Request) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		toLeader := transport(func(r *http.Request) (*http.Response, error) {
-			got = r
-			return httptest.NewRecorder().Result(), nil
-		})
-		h := leaderhttp.Proxy(follower(t, "http://a:8080"), anywhere, append(opts, leaderhttp.WithTransport(toLeader))...)(answering("b"))
-		want(t, ask(h, "GET", path, "", change), http.StatusOK, "")
-	})
-	return got
-}
-
-func TestProxy_KeepsTheQueryAsItIs(t *testing.T) {
-	for _, path := range []string{"/?a=1;b=2", "/?a=%zz", "/?", "/x%2fy?a=1&a=2", "/"} {
-		if got := sent(t, path, func(*http.Request) {}).URL.RequestURI(); got != path {
-			t.Errorf("%s reaches the leader as %s", path, got)
-		}
-	}
-}
-
 func TestProxy_KeepsWhatAGatewayHasSet(t *testing.T) {
-	change := func(r *http.Request) {
-		r.RemoteAddr = "10.0.0.5:1234" // of the gateway
-		r.Header.Set("X-Auth-User", "alice")
-		r.Header.Set("X-Other", "x")
-		r.Header.Set("Connection", "close, X-Auth-User, X-Other, X-Forwarded-For")
-		r.Header.Set("X-Forwarded-For", "203.0.113.9")
-		r.Header.Set("X-Forwarded-Proto", "https")
-		r.Header.Set("X-Forwarded-Host", "shop.example")
-		r.Header.Set("Forwarded", "for=203.0.113.9")
-	}
-	text := func(r *http.Request) string {
-		var all []string
-		for _, name := range []string{"X-Auth-User", "X-Other", "Connection", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "Forwarded"} {
-			all = append(all, strings.Join(r.Header.Values(name), "|"))
+	synctest.Test(t, func(t *testing.T) {
+		b := follower(t, "http://a:8080")
+		// sent returns the headers of the request that reaches the leader.
+		sent := func(change func(http.Header), opts ...leaderhttp.Option) string {
+			var all []string
+			toLeader := transport(func(r *http.Request) (*http.Response, error) {
+				for _, name := range []string{
+					"X-Auth-User", "X-Other", "Connection", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "Forwarded",
+				} {
+					all = append(all, strings.Join(r.Header.Values(name), "|"))
+				}
+				return httptest.NewRecorder().Result(), nil
+			})
+			h := leaderhttp.Proxy(b, anywhere, append(opts, leaderhttp.WithTransport(toLeader))...)(answering("b"))
+			want(t, ask(h, "GET", "/", "", func(r *http.Request) {
+				r.RemoteAddr = "10.0.0.5:1234" // of the gateway
+				change(r.Header)
+			}), http.StatusOK, "")
+			return strings.Join(all, " ")
 		}
-		return strings.Join(all, " ")
-	}
-	// Without a gateway, a Connection header removes what it names (RFC 9110), and the headers of clients about
-	// themselves are ignored.
-	if got := text(sent(t, "/", change)); got != "   10.0.0.5 http example.com " {
-		t.Errorf("got %q", got)
-	}
-	got := text(sent(t, "/", change, leaderhttp.WithGateway("x-auth-user")))
-	if got != "alice   203.0.113.9, 10.0.0.5 https shop.example for=203.0.113.9" {
-		t.Errorf("behind a gateway: got %q", got)
-	}
-	plain := func(r *http.Request) { r.RemoteAddr = "10.0.0.5:1234" }
-	if got := text(sent(t, "/", plain, leaderhttp.WithGateway("x-auth-user"))); got != "   10.0.0.5 http example.com " {
-		t.Errorf("behind a gateway that sets nothing: got %q", got)
-	}
+		all := func(h http.Header) {
+			h.Set("X-Auth-User", "alice")
+			h.Set("X-Other", "x")
+			h.Set("Connection", "close, X-Auth-User, X-Other, X-Forwarded-For")
+			h.Set("X-Forwarded-For", "203.0.113.9")
+			h.Set("X-Forwarded-Proto", "https")
+			h.Set("X-Forwarded-Host", "shop.example")
+			h.Set("Forwarded", "for=203.0.113.9")
+		}
+		// Without a gateway, a Connection header removes what it names (RFC 9110), and the headers of clients about
+		// themselves are ignored.
+		if got := sent(all); got != "   10.0.0.5 http example.com " {
+			t.Errorf("got %q", got)
+		}
+		gateway := leaderhttp.WithGateway("x-auth-user")
+		if got := sent(all, gateway); got != "alice   203.0.113.9, 10.0.0.5 https shop.example for=203.0.113.9" {
+			t.Errorf("behind a gateway: got %q", got)
+		}
+		if got := sent(func(http.Header) {}, gateway); got != "   10.0.0.5 http example.com " {
+			t.Errorf("behind a gateway that sets nothing: got %q", got)
+		}
+	})
 }
 
 // A client that sends the replicas' header is refused, without harm to others: no cache keeps the answer, and the
@@ -120,9 +110,7 @@ func TestRedirect_LeadsToTheSamePathOfTheLeader(t *testing.T) {
 	for _, test := range []struct{ value, path, location string }{
 		{"http://a:8080", "/x%2fy?z=1", "http://a:8080/x%2fy?z=1"},
 		{"https://a/base/", "/x", "https://a/base/x"},
-		{"http://a/", "/x", "http://a/x"},
 		{"http://a/base", "/a//b", "http://a/base/a//b"},
-		{"http://a/base", "/a/../b", "http://a/base/a/../b"},
 		{"http://a/base", "/a%2F?x;y", "http://a/base/a%2F?x;y"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
