@@ -288,8 +288,8 @@ func TestRun_TheApplicationsOwnIsLeftToIt(t *testing.T) {
 	})
 }
 
-// Options of all three packages are applied after those of the Config.
-func TestOptions_AreApplied(t *testing.T) {
+// The application takes the three parts, adds a job to one, and its options are applied after those of the Config.
+func TestModule_ProvidesItsThreePartsWithTheirOptions(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *cluster) {
 		var l *redlock.Locker
 		var e *election.Elector
@@ -298,23 +298,27 @@ func TestOptions_AreApplied(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		app, _ := c.app(redlockfx.Config{Name: "x", Identity: "config"}, fx.Populate(&l, &e, &s), fx.Supply(berlin),
+		k := &ticks{}
+		app, _ := c.app(redlockfx.Config{Name: "x", KeyPrefix: "app", Identity: "config"}, fx.Populate(&l, &e, &s), fx.Supply(berlin),
 			redlockfx.Options(func() redlock.Option { return redlock.WithDrift(0.1) }),
 			redlockfx.Options(func() []redlock.Option { return []redlock.Option{redlock.WithDrift(0.05)} }),
 			redlockfx.Options(func() (election.Option, error) { return election.WithIdentity("option", ""), nil }),
 			redlockfx.Options(func(zone *time.Location) []scheduler.Option {
 				return []scheduler.Option{scheduler.WithLocation(zone)}
 			}),
-			redlockfx.Job(func() scheduler.Job { return (&ticks{}).job("job") }))
+			fx.Invoke(func(s *scheduler.Scheduler) error { return s.Add(k.job("late")) }))
 		app.RequireStart()
-		time.Sleep(10 * time.Second)
+		time.Sleep(10*time.Second + 500*time.Millisecond)
 		jobs, err := s.Jobs(t.Context())
 		if err != nil || len(jobs) != 1 || jobs[0].Zone != "Europe/Berlin" {
 			t.Errorf("jobs %+v, %v", jobs, err)
 		}
-		if l.Settings().Drift != 0.05 || e.Identity() != "option" {
-			t.Errorf("drift %v, identity %q", l.Settings().Drift, e.Identity())
+		if l.Settings().Drift != 0.05 || l.Settings().KeyPrefix != "app" || e.Identity() != "option" || e.Name() != "x" {
+			t.Errorf("settings %+v, name %q, identity %q", l.Settings(), e.Name(), e.Identity())
+		}
+		if e.Locker() != l || !e.IsLeader() || k.count() != 10 {
+			t.Errorf("leads %v, %d runs", e.IsLeader(), k.count())
 		}
 		app.RequireStop()
-	})
+	}, redlock.WithKeyPrefix("app"))
 }

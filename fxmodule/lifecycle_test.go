@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/fx"
-
 	"github.com/redlockfx/redlockfx/election"
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
 	"github.com/redlockfx/redlockfx/scheduler"
@@ -42,33 +40,6 @@ func TestStart_AndStopDoNotWaitForRedis(t *testing.T) {
 		}
 		if lines.FilterMessageSnippet("may still have its locks").Len() != 0 {
 			t.Errorf("logged %v", lines.All())
-		}
-	})
-}
-
-func TestStop_LetsRunsFinishAndHandsOver(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *cluster) {
-		ran := make(chan error, 100)
-		slow := redlockfx.Job(func() scheduler.Job {
-			return scheduler.Job{Name: "slow", Spec: "@every 10s", Run: func(ctx context.Context, _ scheduler.Run) error {
-				time.Sleep(5 * time.Second)
-				ran <- context.Cause(ctx)
-				return nil
-			}}
-		})
-		a, _ := c.app(redlockfx.Config{Name: "x"}, slow, fx.StopTimeout(15*time.Second))
-		a.RequireStart()
-		time.Sleep(11 * time.Second) // into a run
-		began := time.Now()
-		a.RequireStop()
-		if took := time.Since(began).Truncate(time.Millisecond); took != 4*time.Second {
-			t.Errorf("stopped after %v, want when the run had ended", took)
-		}
-		if err := <-ran; err != nil || len(ran) != 0 {
-			t.Errorf("the run was cut off: %v", err)
-		}
-		if n := c.held(); n > 0 {
-			t.Errorf("%d nodes still have the lock", n)
 		}
 	})
 }

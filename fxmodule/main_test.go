@@ -91,27 +91,6 @@ func (k *ticks) count() int {
 	return len(k.seen)
 }
 
-// words records words by subject, in order.
-type words struct {
-	mu  sync.Mutex // guards all
-	all map[string][]string
-}
-
-func (w *words) add(subject, word string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.all == nil {
-		w.all = make(map[string][]string)
-	}
-	w.all[subject] = append(w.all[subject], word)
-}
-
-func (w *words) of(subject string) []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.all[subject]
-}
-
 func observed() (fx.Option, *observer.ObservedLogs) {
 	core, logs := observer.New(zap.InfoLevel)
 	return fx.Supply(zap.New(core)), logs

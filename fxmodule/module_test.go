@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,15 +29,18 @@ func TestModule_RunsJobsAndCallbacksInOneOfManyApplications(t *testing.T) {
 		var apps []*fxtest.App
 		for range 3 {
 			app, _ := c.app(redlockfx.Config{Name: "billing"},
-				fx.Provide(func() *store { return &store{"db"} }),
-				redlockfx.Job(func(s *store) (scheduler.Job, error) { return k.job(s.name), nil }),
-				redlockfx.Job(func(s *store) []scheduler.Job {
-					return []scheduler.Job{k.job("b"), k.job("c")}
-				}),
 				redlockfx.OnLeader(func(context.Context) { led <- "plain" }),
-				redlockfx.OnLeader(func(s *store) (func(context.Context), error) {
-					return func(context.Context) { led <- s.name }, nil
-				}),
+				// A module of the application has its jobs and callbacks, and what they need.
+				fx.Module("billing",
+					fx.Supply(fx.Private, &store{"db"}),
+					redlockfx.Job(func(s *store) (scheduler.Job, error) { return k.job(s.name), nil }),
+					redlockfx.Job(func(s *store) []scheduler.Job {
+						return []scheduler.Job{k.job("b"), k.job("c")}
+					}),
+					redlockfx.OnLeader(func(s *store) (func(context.Context), error) {
+						return func(context.Context) { led <- s.name }, nil
+					}),
+				),
 			)
 			app.RequireStart()
 			apps = append(apps, app)
@@ -64,23 +68,6 @@ func TestModule_RunsJobsAndCallbacksInOneOfManyApplications(t *testing.T) {
 	})
 }
 
-func TestModule_ProvidesItsThreeParts(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *cluster) {
-		var l *redlock.Locker
-		var e *election.Elector
-		var s *scheduler.Scheduler
-		k := &ticks{}
-		app, _ := c.app(redlockfx.Config{Name: "billing", KeyPrefix: "app"}, fx.Populate(&l, &e, &s),
-			fx.Invoke(func(s *scheduler.Scheduler) error { return s.Add(k.job("late")) }))
-		app.RequireStart()
-		time.Sleep(4500 * time.Millisecond)
-		if e.Locker() != l || e.Name() != "billing" || l.Settings().KeyPrefix != "app" || !e.IsLeader() || k.count() != 4 {
-			t.Errorf("name %q, settings %+v, leads %v, %d runs", e.Name(), l.Settings(), e.IsLeader(), k.count())
-		}
-		app.RequireStop()
-	}, redlock.WithKeyPrefix("app"))
-}
-
 func TestModule_NodesWhoseRestartsCannotBeSeenAreAcceptedByConfigAlone(t *testing.T) {
 	for _, accepted := range []bool{false, true} {
 		inBubble(t, func(t *testing.T, c *cluster) {
@@ -103,20 +90,26 @@ func TestModule_NodesWhoseRestartsCannotBeSeenAreAcceptedByConfigAlone(t *testin
 // Hooks with For apply to that election, those without to all.
 func TestModule_TwoElectionsWithHooksAndMiddlewareOfTheirOwn(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *cluster) {
-		said := &words{}
+		var mu sync.Mutex // guards said
+		said := map[string][]string{}
+		add := func(subject, word string) {
+			mu.Lock()
+			defer mu.Unlock()
+			said[subject] = append(said[subject], word)
+		}
 		job := func(name string) func() scheduler.Job {
 			return func() scheduler.Job { return (&ticks{}).job(name) }
 		}
 		jobHooks := func(whose string) func() (scheduler.Hooks, error) {
 			return func() (scheduler.Hooks, error) {
-				return scheduler.Hooks{Started: func(run scheduler.Run) { said.add(run.Job, whose+" hooks") }}, nil
+				return scheduler.Hooks{Started: func(run scheduler.Run) { add(run.Job, whose+" hooks") }}, nil
 			}
 		}
 		wrap := func(name string) func() scheduler.Middleware {
 			return func() scheduler.Middleware {
 				return func(next func(context.Context, scheduler.Run) error) func(context.Context, scheduler.Run) error {
 					return func(ctx context.Context, run scheduler.Run) error {
-						said.add(run.Job, name)
+						add(run.Job, name)
 						return next(ctx, run)
 					}
 				}
@@ -133,7 +126,7 @@ func TestModule_TwoElectionsWithHooksAndMiddlewareOfTheirOwn(t *testing.T) {
 			redlockfx.Job(job("first")), redlockfx.Job(job("second"), two),
 			redlockfx.Hooks(jobHooks("all's")), redlockfx.Hooks(jobHooks("two's"), two),
 			redlockfx.Hooks(func() election.Hooks {
-				return election.Hooks{Elected: func(*election.Term) { said.add("elections", "elected") }}
+				return election.Hooks{Elected: func(*election.Term) { add("elections", "elected") }}
 			}),
 			redlockfx.Middleware(wrap("outer"), wrap("middle")), redlockfx.Middleware(wrap("inner")),
 			redlockfx.Middleware(wrap("two's"), two),
@@ -149,7 +142,7 @@ func TestModule_TwoElectionsWithHooksAndMiddlewareOfTheirOwn(t *testing.T) {
 			"second":    {"all's hooks", "two's hooks", "two's"},
 			"elections": {"elected", "elected"},
 		} {
-			if got := said.of(subject); !slices.Equal(got, want) {
+			if got := said[subject]; !slices.Equal(got, want) {
 				t.Errorf("%s: %q, want %q", subject, got, want)
 			}
 		}
@@ -173,9 +166,6 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 		want []string
 	}{
 		"no config": {redlockfx.Module, []string{"there is no Config", "redlockfx.Settings"}},
-		"no named config": {
-			redlockfx.Named("two"), []string{"there is no Config", `For("two")`},
-		},
 		"no nodes": {
 			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{Name: "x"})),
 			[]string{"there are no nodes", "Config.Nodes", "redlockfx.Node"},
@@ -220,10 +210,6 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 		"module twice": {
 			fx.Options(fx.Module("one", redlockfx.Module), fx.Module("two", redlockfx.Module), fx.Supply(config)),
 			[]string{"redlockfx.Module: an application may have it once", "redlockfx.Named with another name"},
-		},
-		"name twice": {
-			fx.Options(redlockfx.Named("two"), redlockfx.Named("two")),
-			[]string{"an application may have it once"},
 		},
 		"duplicate jobs": {
 			fx.Options(redlockfx.Module, fx.Supply(config),
@@ -280,23 +266,5 @@ func TestModule_TakesHooks(t *testing.T) {
 			t.Errorf("finished %+v", r)
 		}
 		app.RequireStop()
-	})
-}
-
-// An fx module of the application can contain its jobs and their dependencies.
-func TestHelpers_MayStandInAnotherModule(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *cluster) {
-		type store struct{ name string }
-		k := &ticks{}
-		app, _ := c.app(redlockfx.Config{Name: "x"}, fx.Module("billing",
-			fx.Supply(fx.Private, &store{"invoices"}),
-			redlockfx.Job(func(s *store) scheduler.Job { return k.job(s.name) }),
-		))
-		app.RequireStart()
-		time.Sleep(5 * time.Second)
-		app.RequireStop()
-		if k.count() == 0 {
-			t.Error("the job has not run")
-		}
 	})
 }

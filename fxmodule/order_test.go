@@ -127,6 +127,7 @@ func newPool(t *testing.T) func(lc fx.Lifecycle) *pool {
 	}
 }
 
+// The run and the callback finish, then the lease is released, and only then is closed what they use.
 func TestStop_ClosesWhatJobsAndCallbacksNeedAfterTheyHaveDrained(t *testing.T) {
 	inBothOrders(t, func(t *testing.T, c *cluster, app func(opts ...fx.Option) *fxtest.App) {
 		ended := make(chan string, 100)
@@ -134,8 +135,11 @@ func TestStop_ClosesWhatJobsAndCallbacksNeedAfterTheyHaveDrained(t *testing.T) {
 		a := app(
 			fx.Provide(newPool(t)),
 			redlockfx.Job(func(p *pool) scheduler.Job {
-				return scheduler.Job{Name: "job", Spec: "@every 10s", Run: func(context.Context, scheduler.Run) error {
-					p.use(5 * time.Second)
+				return scheduler.Job{Name: "job", Spec: "@every 10s", Run: func(ctx context.Context, _ scheduler.Run) error {
+					p.use(8 * time.Second)
+					if ctx.Err() != nil {
+						t.Errorf("the run was cut off: %v", context.Cause(ctx))
+					}
 					ended <- "run"
 					return nil
 				}}
@@ -151,9 +155,13 @@ func TestStop_ClosesWhatJobsAndCallbacksNeedAfterTheyHaveDrained(t *testing.T) {
 		)
 		a.RequireStart()
 		time.Sleep(21 * time.Second) // into a run
+		began := time.Now()
 		a.RequireStop()
-		if len(ended) < 3 || !used.closed.Load() {
-			t.Errorf("%d ended, closed %v", len(ended), used.closed.Load())
+		if took := time.Since(began).Truncate(time.Millisecond); took != 7*time.Second {
+			t.Errorf("stopped after %v, want when the run had ended", took)
+		}
+		if len(ended) < 3 || !used.closed.Load() || c.held() > 0 {
+			t.Errorf("%d ended, closed %v, and %d nodes still have the lock", len(ended), used.closed.Load(), c.held())
 		}
 	})
 }
@@ -161,27 +169,20 @@ func TestStop_ClosesWhatJobsAndCallbacksNeedAfterTheyHaveDrained(t *testing.T) {
 // A component that takes the Locker, directly or not, may use it in its own stop.
 func TestStop_ClosesTheLockerAfterWhoTakesIt(t *testing.T) {
 	type server struct{}
-	use := func(t *testing.T, lc fx.Lifecycle, l *redlock.Locker) *server {
+	use := func(lc fx.Lifecycle, l *redlock.Locker) *server {
 		lc.Append(fx.StopHook(func(ctx context.Context) error {
 			return l.Do(ctx, "flush", func(context.Context, *redlock.Lease) error { return nil })
 		}))
 		return &server{}
 	}
-	for name, constructor := range map[string]func(t *testing.T) any{
-		"Locker": func(t *testing.T) any {
-			return func(lc fx.Lifecycle, l *redlock.Locker) *server { return use(t, lc, l) }
-		},
-		"Elector": func(t *testing.T) any {
-			return func(lc fx.Lifecycle, e *election.Elector) *server { return use(t, lc, e.Locker()) }
-		},
-		"Scheduler": func(t *testing.T) any {
-			return func(lc fx.Lifecycle, l *redlock.Locker, _ *scheduler.Scheduler) *server { return use(t, lc, l) }
-		},
+	for name, constructor := range map[string]any{
+		"Locker":  use,
+		"Elector": func(lc fx.Lifecycle, e *election.Elector) *server { return use(lc, e.Locker()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBothOrders(t, func(t *testing.T, c *cluster, app func(opts ...fx.Option) *fxtest.App) {
 				a := app(
-					fx.Module("http", fx.Provide(constructor(t)), fx.Invoke(func(*server) {})),
+					fx.Module("http", fx.Provide(constructor), fx.Invoke(func(*server) {})),
 					redlockfx.OnLeader(func(ctx context.Context) { <-ctx.Done() }),
 				)
 				a.RequireStart()

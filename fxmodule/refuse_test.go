@@ -19,42 +19,27 @@ import (
 
 var given = fx.Supply(redlockfx.Config{Name: "x", Nodes: []string{"127.0.0.1:1"}})
 
-// everyHelper returns one call of each helper. If lacking is true, each constructor lacks an sql.DB.
-func everyHelper(lacking bool, opts ...redlockfx.GroupOption) map[string]fx.Option {
-	db := func(constructor, lacks any) any {
-		if lacking {
-			return lacks
-		}
-		return constructor
-	}
-	middleware := func(next func(context.Context, scheduler.Run) error) func(context.Context, scheduler.Run) error {
-		return next
-	}
-	wraps := []any{db(func() scheduler.Middleware { return middleware },
-		func(*sql.DB) scheduler.Middleware { return middleware })}
+// everyHelper returns one call of each helper, with a constructor that needs an sql.DB, which no application has.
+func everyHelper(opts ...redlockfx.GroupOption) map[string]fx.Option {
+	wraps := []any{func(*sql.DB) scheduler.Middleware { return nil }}
 	for _, opt := range opts {
 		wraps = append(wraps, opt)
 	}
 	return map[string]fx.Option{
-		"Job": redlockfx.Job(db(func() []scheduler.Job { return nil }, func(*sql.DB) []scheduler.Job { return nil }), opts...),
-		"OnLeader": redlockfx.OnLeader(db(func() func(context.Context) { return func(context.Context) {} },
-			func(*sql.DB) func(context.Context) { return func(context.Context) {} }), opts...),
+		"Job":        redlockfx.Job(func(*sql.DB) []scheduler.Job { return nil }, opts...),
+		"OnLeader":   redlockfx.OnLeader(func(*sql.DB) func(context.Context) { return nil }, opts...),
 		"Middleware": redlockfx.Middleware(wraps...),
-		"Hooks": redlockfx.Hooks(db(func() election.Hooks { return election.Hooks{} },
-			func(*sql.DB) election.Hooks { return election.Hooks{} }), opts...),
-		"Node": redlockfx.Node(db(func() *redis.Client { return nil }, func(*sql.DB) *redis.Client { return nil }), opts...),
-		"Locker": redlockfx.Locker(db(func() *redlock.Locker { return nil },
-			func(*sql.DB) *redlock.Locker { return nil }), opts...),
-		"Options": redlockfx.Options(db(func() election.Option { return election.WithStandby(0) },
-			func(*sql.DB) []election.Option { return nil }), opts...),
-		"Settings": redlockfx.Settings(db(func() redlockfx.Config { return redlockfx.Config{} },
-			func(*sql.DB) redlockfx.Config { return redlockfx.Config{} }), opts...),
+		"Hooks":      redlockfx.Hooks(func(*sql.DB) election.Hooks { return election.Hooks{} }, opts...),
+		"Node":       redlockfx.Node(func(*sql.DB) *redis.Client { return nil }, opts...),
+		"Locker":     redlockfx.Locker(func(*sql.DB) *redlock.Locker { return nil }, opts...),
+		"Options":    redlockfx.Options(func(*sql.DB) []election.Option { return nil }, opts...),
+		"Settings":   redlockfx.Settings(func(*sql.DB) redlockfx.Config { return redlockfx.Config{} }, opts...),
 	}
 }
 
 // A helper for an election that the application lacks is refused: nothing that it adds would ever be called.
 func TestModule_RefusesWhatIsForNoElection(t *testing.T) {
-	for name, opt := range everyHelper(false) {
+	for name, opt := range everyHelper() {
 		t.Run(name+" without a module", func(t *testing.T) {
 			refused(t, []string{name + " at", "refuse_test.go:", "no redlockfx.", "has no election"}, opt)
 		})
@@ -69,7 +54,7 @@ func TestModule_RefusesWhatIsForNoElection(t *testing.T) {
 				}, redlockfx.For("two")))
 		})
 	}
-	for name, opt := range everyHelper(false, redlockfx.For("tow")) {
+	for name, opt := range everyHelper(redlockfx.For("tow")) {
 		t.Run(name+" for a name that is misspelled", func(t *testing.T) {
 			refused(t, []string{name + " at", "refuse_test.go:", `For("tow")`, `no redlockfx.Named("tow")`,
 				"it has redlockfx.Module"}, redlockfx.Module, given, fx.Module("billing", opt))
@@ -78,7 +63,7 @@ func TestModule_RefusesWhatIsForNoElection(t *testing.T) {
 }
 
 func TestModule_NamesWhatAConstructorLacks(t *testing.T) {
-	for name, opt := range everyHelper(true) {
+	for name, opt := range everyHelper() {
 		config := given
 		if name == "Settings" {
 			config = fx.Options()

@@ -21,23 +21,40 @@ func TestConfig_ConnectsWithItsCertificates(t *testing.T) {
 	cert, key := node.Files(t)
 	for name, test := range map[string]struct {
 		change func(*redlockfx.Config)
+		after  func(clientCert string) error // after the start
 		works  bool
 	}{
-		"all of it":             {func(*redlockfx.Config) {}, true},
-		"a wrong name":          {func(c *redlockfx.Config) { c.TLSServerName = "example.org" }, false},
-		"no CA":                 {func(c *redlockfx.Config) { c.TLSCAFile = "" }, false},
-		"no client certificate": {func(c *redlockfx.Config) { c.TLSCertFile, c.TLSKeyFile = "", "" }, false},
+		"all of it":             {change: func(*redlockfx.Config) {}, works: true},
+		"a wrong name":          {change: func(c *redlockfx.Config) { c.TLSServerName = "example.org" }},
+		"no CA":                 {change: func(c *redlockfx.Config) { c.TLSCAFile = "" }},
+		"no client certificate": {change: func(c *redlockfx.Config) { c.TLSCertFile, c.TLSKeyFile = "", "" }},
+		"a certificate that was replaced since": {change: func(*redlockfx.Config) {}, after: func(clientCert string) error {
+			return os.WriteFile(clientCert, nil, 0o600) // the next connection uses it
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			node := tlsnode.Start(t)
+			text, err := os.ReadFile(cert)
+			if err != nil {
+				t.Fatal(err)
+			}
+			clientCert := filepath.Join(t.TempDir(), "client.pem")
+			if err := os.WriteFile(clientCert, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
 			config := redlockfx.Config{
 				Name: "x", Nodes: []string{"rediss://u:p@" + node.Addr}, NodeTimeout: 3 * time.Second,
-				TLSCAFile: cert, TLSCertFile: cert, TLSKeyFile: key, TLSServerName: "example.com",
+				TLSCAFile: cert, TLSCertFile: clientCert, TLSKeyFile: key, TLSServerName: "example.com",
 			}
 			test.change(&config)
 			var locker *redlock.Locker
 			app := fxtest.New(t, redlockfx.Module, fx.Supply(config), fx.Populate(&locker), fx.NopLogger)
 			app.RequireStart()
+			if test.after != nil {
+				if err := test.after(clientCert); err != nil {
+					t.Fatal(err)
+				}
+			}
 			locker.Nodes(t.Context())
 			if got := <-node.Attempts; (got.Err == nil) != test.works || test.works && got.Name != "example.com" {
 				t.Errorf("got %+v", got)
@@ -45,34 +62,6 @@ func TestConfig_ConnectsWithItsCertificates(t *testing.T) {
 			app.RequireStop()
 		})
 	}
-}
-
-// The next connection uses a certificate that was replaced.
-func TestConfig_ReadsANewCertificate(t *testing.T) {
-	node := tlsnode.Start(t)
-	cert, key := node.Files(t)
-	config := redlockfx.Config{
-		Name: "x", Nodes: []string{"rediss://" + node.Addr}, NodeTimeout: 3 * time.Second,
-		TLSCAFile: cert, TLSCertFile: filepath.Join(t.TempDir(), "client.pem"), TLSKeyFile: key,
-	}
-	text, err := os.ReadFile(cert)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(config.TLSCertFile, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var locker *redlock.Locker
-	app := fxtest.New(t, redlockfx.Module, fx.Supply(config), fx.Populate(&locker), fx.NopLogger)
-	app.RequireStart()
-	if err := os.WriteFile(config.TLSCertFile, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	locker.Nodes(t.Context())
-	if got := <-node.Attempts; got.Err == nil {
-		t.Error("the certificate of the start was used")
-	}
-	app.RequireStop()
 }
 
 func TestConfig_RefusesTLSThatWouldNotBeUsed(t *testing.T) {
@@ -89,7 +78,6 @@ func TestConfig_RefusesTLSThatWouldNotBeUsed(t *testing.T) {
 		"no file":         {redlockfx.Config{Nodes: []string{"rediss://a"}, TLSCAFile: cert + "x"}, []string{"TLS CA file", "no such file"}},
 		"no certificate":  {redlockfx.Config{Nodes: []string{"rediss://a"}, TLSCAFile: key}, []string{"TLS CA file", "no certificate"}},
 		"no key":          {redlockfx.Config{Nodes: []string{"rediss://a"}, TLSCertFile: cert}, []string{"client certificate", "key file"}},
-		"a key alone":     {redlockfx.Config{Nodes: []string{"rediss://a"}, TLSKeyFile: key}, []string{"client certificate", "key file"}},
 		"not encrypted":   {redlockfx.Config{Nodes: []string{"redis://a"}, TLSCAFile: cert}, []string{"rediss://", "not be encrypted"}},
 		"not verified":    {redlockfx.Config{Nodes: []string{"rediss://a?skip_verify=true"}}, []string{"skip_verify"}},
 		"clients of Node": {redlockfx.Config{TLSServerName: "a"}, []string{"Config.Nodes"}},
