@@ -93,16 +93,6 @@ func TestCatchUp_AChangedSpecHasNoPast(t *testing.T) {
 	})
 }
 
-func TestCatchUp_ANewJobHasNoPast(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		r := c.leader("a")
-		c.SleepTo(55 * time.Second)
-		r.add(r.job("never seen", "*/10 * * * * *", quick))
-		c.SleepTo(75 * time.Second)
-		wantEqual(t, "ran", c.ran(), []string{"never seen 1m0s@1m0s", "never seen 1m10s@1m10s"})
-	})
-}
-
 // Two builds with different jobs and specs lead in turn. Nothing runs twice, and a job that only one build has is caught up with
 // when that build leads again.
 func TestDeploy_BuildsThatDifferLeadInTurn(t *testing.T) {

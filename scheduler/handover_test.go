@@ -40,6 +40,9 @@ func TestShutdown_HandsOverToAReplicaThatTicks(t *testing.T) {
 		c.SleepTo(41 * time.Second)
 		wantEqual(t, "ran", c.ranBy(),
 			[]string{"job 10s@10s by a", "job 30s@30s by b", "job 40s@40s by b"}) // the tick of 20 s came during the run
+		if cause := c.records()[0].cause; cause != nil {
+			t.Errorf("the run was canceled: %v", cause)
+		}
 		cause := context.Cause(term.Context())
 		want.Err(t, cause, election.ErrResigned)
 		want.Text(t, cause, "scheduler: shut down")

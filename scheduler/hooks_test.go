@@ -158,15 +158,6 @@ func TestMiddleware_WrapsEachAttempt(t *testing.T) {
 	})
 }
 
-func TestRemove_OfAJobByItself(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		r := c.leader("a")
-		r.add(r.job("job", "*/10 * * * * *", func(context.Context, int) error { return r.Remove("job") }))
-		c.SleepTo(time.Minute)
-		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s"})
-	})
-}
-
 func TestAddRemove_FromManyGoroutines(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
@@ -192,27 +183,6 @@ func TestAddRemove_FromManyGoroutines(t *testing.T) {
 				t.Errorf("%s ran twice", run.Key())
 			}
 			seen[run.Key()] = true
-		}
-	})
-}
-
-// The nodes do not answer when the run returns.
-func TestHooks_ReportAnEndWhenItIsStored(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		reported := make(chan time.Time, 10)
-		a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{Finished: func(scheduler.Record) { reported <- now() }}))
-		a.add(a.job("job", "10 * * * * *", lasting(time.Second)))
-		c.SleepTo(10500 * time.Millisecond)
-		a.links.Cut()
-		c.SleepTo(12 * time.Second)
-		healed := now()
-		a.links.Heal()
-		c.SleepTo(20 * time.Second)
-		if len(reported) != 1 {
-			t.Fatalf("reported %d times", len(reported))
-		}
-		if at := <-reported; at.Before(healed) {
-			t.Errorf("reported at %v, before it could be stored", c.at(at))
 		}
 	})
 }

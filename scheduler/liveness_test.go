@@ -11,7 +11,6 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
-	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 // The liveness probe and the log name a job that outlives its lease. The log also says when it has returned.
@@ -36,29 +35,6 @@ func TestCheck_NamesTheJobThatIsLate(t *testing.T) {
 		if len(late) != 1 || len(back) != 1 || back[0].ContextMap()["work"] != `job "report"` ||
 			!strings.Contains(late[0].ContextMap()["error"].(string), `job "report"`) {
 			t.Errorf("logged %v, %v", late, back)
-		}
-	})
-}
-
-// A hook that hangs after a run blocks the leader's callback, and no later term can begin: only a restart helps.
-func TestCheck_FailsWhereAHookHangsBeyondTheTerm(t *testing.T) {
-	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
-		hung := make(chan struct{})
-		a := c.leader("a", scheduler.WithHooks(scheduler.Hooks{Finished: func(scheduler.Record) { <-hung }}))
-		a.add(a.job("job", "30 * * * * *", quick))
-		c.SleepTo(40 * time.Second)
-		term, _ := a.elector.Term()
-		term.Resign(nil)
-		time.Sleep(25 * time.Second) // 10 s of draining, and then the lease runs out
-		if err := a.elector.Check(); err != nil {
-			t.Errorf("within the time for writing ends of runs: %v", err)
-		}
-		time.Sleep(2 * ttl)
-		want.Err(t, a.elector.Check(), election.ErrUndrained)
-		close(hung)
-		time.Sleep(2 * ttl)
-		if err := a.elector.Check(); err != nil {
-			t.Error(err)
 		}
 	})
 }

@@ -1,14 +1,11 @@
 package scheduler_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/redlockfx/redlockfx/election"
-	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -65,60 +62,6 @@ func TestTick_ThousandJobsStartAtOneInstant(t *testing.T) {
 	})
 }
 
-func TestTick_RunsOnceThroughTheLossOfALeader(t *testing.T) {
-	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
-		a := c.leader("a")
-		work := func(ctx context.Context, _ int) error { // first as long as a tick, and then longer
-			select {
-			case <-time.After(9 * time.Second):
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		a.add(a.job("job", "*/10 * * * * *", work))
-		token := a.leads().Token()
-		c.SleepTo(41 * time.Second)
-		b := c.replica("b")
-		b.add(b.job("job", "*/10 * * * * *", work))
-		c.SleepTo(43 * time.Second)
-		a.links.Cut()
-		second := b.leads()
-		c.SleepTo(2*time.Minute + 5*time.Second)
-
-		seen := map[string]bool{}
-		by := map[string][]record{}
-		for _, run := range c.records() {
-			if seen[run.Key()] {
-				t.Errorf("%s ran twice", run.Key())
-			}
-			seen[run.Key()] = true
-			by[run.by] = append(by[run.by], run)
-		}
-		for _, run := range by["a"] {
-			if run.Token != token || run.end.IsZero() {
-				t.Errorf("run %+v of a's term %d", run, token)
-			}
-		}
-		last := by["a"][len(by["a"])-1]
-		want.Err(t, last.cause, election.ErrLost)
-		if gap := second.Since().Sub(last.end); gap < margin {
-			t.Errorf("b led %v after a's run ended, want at least %v", gap, margin)
-		}
-		for i, run := range by["b"] {
-			if run.Token != second.Token() || run.Token <= token {
-				t.Errorf("run %+v of b's term %d after %d", run, second.Token(), token)
-			}
-			if i > 0 && run.Tick.Sub(by["b"][i-1].Tick) != 10*time.Second {
-				t.Errorf("b ran %v after %v", c.at(run.Tick), c.at(by["b"][i-1].Tick))
-			}
-		}
-		if got := c.at(by["b"][len(by["b"])-1].Tick); got != "2m0s" {
-			t.Errorf("b's last tick was %v", got)
-		}
-	})
-}
-
 func TestStop_LetsRunsFinishAndHandsOver(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
@@ -165,20 +108,6 @@ func TestStop_LeavesWhatWaitsToTheNextLeader(t *testing.T) {
 		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s"})
 		if got := c.at(now()); got != "25s" {
 			t.Errorf("Elector.Run returned at %v, the job's run at 25s", got)
-		}
-	})
-}
-
-func TestStop_CancelsRunsWhenTheTimeToDrainIsOver(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.leader("a")
-		a.add(a.job("job", "*/10 * * * * *", untilDone(time.Second)))
-		c.SleepTo(12 * time.Second)
-		a.leaves()
-		run := c.records()[0]
-		want.Err(t, run.cause, election.ErrStopped)
-		if got := c.At(run.end); got != 12*time.Second+drainTimeout+time.Second {
-			t.Errorf("the run ended after %v", got)
 		}
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -60,11 +61,15 @@ func (c *cluster) cutOff(change func(*scheduler.Job), err error) (a, b *replica)
 
 func TestLost_ARunWithoutAKnownEndIsRecordedAndNotRepeated(t *testing.T) {
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
-		var reported []scheduler.Record
 		_, b := c.cutOff(func(*scheduler.Job) {}, context.Canceled)
 		wantEqual(t, "ran", c.ran(), []string{"job 1m0s@1m0s", "job 2m0s@2m0s"})
+		cut := c.records()[0]
+		want.Err(t, cut.cause, election.ErrLost)
+		if gap := b.leads().Since().Sub(cut.end); gap < margin {
+			t.Errorf("b led %v after a's run ended, want at least %v", gap, margin)
+		}
 		if got := b.states("job"); got["1m0s"] != scheduler.StateLost || got["2m0s"] != scheduler.StateOK {
-			t.Errorf("recorded %v, reported %v", got, reported)
+			t.Errorf("recorded %v", got)
 		}
 		if lines := b.logs.FilterMessageSnippet("run lost").All(); len(lines) != 1 || lines[0].ContextMap()["replica"] != "a" {
 			t.Errorf("logged %v", lines)

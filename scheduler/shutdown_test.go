@@ -11,26 +11,6 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-func TestShutdown_WaitsForRunsAndEndsTicks(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		r := c.leader("a")
-		job := r.job("job", "*/10 * * * * *", lasting(25*time.Second))
-		job.Overlap = scheduler.Queue
-		r.add(job, r.job("other", "*/10 * * * * *", quick))
-		c.SleepTo(22 * time.Second)
-		c.must(r.Shutdown(t.Context()))
-		if got := c.at(now()); got != "35s" {
-			t.Errorf("Shutdown returned at %v, the run at 35s", got)
-		}
-		r.leads() // again after the cooldown: there is no other candidate
-		c.SleepTo(2 * time.Minute)
-		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "other 10s@10s", "other 20s@20s"})
-		if cause := c.records()[0].cause; cause != nil {
-			t.Errorf("the run was canceled: %v", cause)
-		}
-	})
-}
-
 func TestShutdown_NamesTheRunsItCannotWaitFor(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		c.opts = append(c.opts, election.WithDrainTimeout(time.Minute)) // longer than the runs
@@ -100,14 +80,16 @@ func TestShutdown_HoldsForLaterTerms(t *testing.T) {
 	})
 }
 
-// A run has returned, but its end is not stored when the time is over. If the process ended now, the end would be lost.
+// Two runs have returned, but their ends are not stored when the time is over. If the process ended now, they would be lost.
 func TestShutdown_SaysThatAnEndIsNotStored(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
-		a.add(a.job("job", "*/20 * * * * *", lasting(time.Second)))
-		c.SleepTo(20500 * time.Millisecond)
-		a.links.Hang()
+		job := a.job("job", "20,21 * * * * *", lasting(2*time.Second))
+		job.Overlap = scheduler.Allow
+		a.add(job)
 		c.SleepTo(21500 * time.Millisecond)
+		a.links.Hang()
+		c.SleepTo(23500 * time.Millisecond)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := a.Shutdown(ctx); err == nil {

@@ -15,13 +15,9 @@ func TestParse_RefusesABadSpecAndSaysWhy(t *testing.T) {
 		{strings.Repeat("*", 257), "257 bytes long, at most 256"},
 
 		{"*", "(second in front), got 1"},
-		{"* * * * * * *", "(second in front), got 7"},
 		{"* * * * * CRON_TZ=UTC", "day of week: "},
 
 		{"60 * * * * *", "second: 60 must be from 0 to 59"},
-		{"* 24 * * *", "hour: 24 must be from 0 to 23"},
-		{"* * 0 * *", "day of month: 0 must be from 1 to 31"},
-		{"* * * 13 *", "month: 13 must be from 1 to 12"},
 		{"* * * foo *", `month: "foo" is neither a number from 1 to 12 nor one of jan feb`},
 		{"* * * * 8", "day of week: 8 must be from 0 to 7"},
 		{"* * * * 7/2", "day of week: beginning of range (7) beyond end of range (6)"},
@@ -30,39 +26,29 @@ func TestParse_RefusesABadSpecAndSaysWhy(t *testing.T) {
 		{"99999999999999999999 * * * *", "minute: 99999999999999999999 must be from 0 to 59"},
 
 		{"*/61 * * * *", `minute: step of "*/61" must be from 1 to 60`},
-		{"0 0 * * */8", `day of week: step of "*/8" must be from 1 to 7`},
 		{"0 0 * * 0-7/0", `day of week: step of "0-7/0" must be from 1 to 7`},
-		{"*/99999999999999999999 * * * *", "must be from 1 to 60"},
 
 		{"*-5 * * * *", `minute: "*-5" is not`},
 		{"+5 * * * *", `minute: "+5" is not`},
-		{"1-2-3 * * * *", `minute: "1-2-3" is not`},
-		{"5/ * * * *", `minute: "5/" is not`},
 		{"5,,6 * * * *", `minute: "5,,6" has an empty item`},
 		{"0 0 L * *", `day of month: "L" is not supported`},
-		{"0 0 15W * *", `day of month: "15W" is not supported`},
-		{"0 0 * * 5L", `day of week: "5L" is not supported`},
 		{"jan * * * *", `minute: "jan" is not a number from 0 to 59`},
 		{"0 0 * * 1#2", `day of week: "1#2" is not supported`},
 
 		{"0 0 30 2 *", "never fires"},
-		{"0 0 31 4,6,9,11 ?", "never fires"},
 
 		{"@reboot", "unrecognized descriptor: @reboot"},
 		{"@daily now", "unrecognized descriptor: @daily now"},
 		{"@every", "@every wants one duration"},
 		{"@every soon", `@every: time: invalid duration "soon"`},
-		{"@every 5", "@every: time: missing unit"},
 		{"@every 0s", "@every 0s is less than 1s"},
 		{"@every 1.7s", "@every 1.7s is not in whole seconds"},
 
 		{"TZ=UTC", "nothing follows the zone"},
-		{"CRON_TZ=America/New_York", "nothing follows the zone"},
 		{"TZ=UTC@daily", "zone: unknown time zone UTC@daily"},
 		{"TZ=", "zone: the name after the = is missing"},
 		{"CRON_TZ=Local * * * * *", "zone: Local is not the same on every replica"},
 		{"CRON_TZ=Mars/Base * * * * *", "zone: unknown time zone Mars/Base"},
-		{"TZ=../etc/passwd * * * * *", "zone: "},
 		{"TZ=UTC TZ=UTC * * * * *", `second: "TZ=UTC" is not`},
 	}
 	for _, tt := range tests {

@@ -136,23 +136,20 @@ func TestWrite_WhereANodeWasNotPrepared(t *testing.T) {
 	})
 }
 
-func TestWrite_MarkAheadOfTheClock(t *testing.T) {
+func TestWrite_NothingAheadOfTheClock(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.writer("a")
+		ahead := jobstore.NewBallot(time.Now().Add(3 * time.Second))
+		_, err := a.Prepare(t.Context(), ahead, jobstore.Leader{}, nil)
+		want.Text(t, err, "the ballot is ahead of the node's clock")
+		want.Err(t, err, jobstore.ErrNoQuorum)
 		a.mustPrepare(job)
 		now := time.Since(c.Start).Truncate(time.Millisecond)
 		a.mustWrite(now + jobstore.Ahead - 100*time.Millisecond)
 		want.Text(t, a.write(now+jobstore.Ahead+100*time.Millisecond, true), "the mark is ahead of the node's clock")
-	})
-}
-
-func TestPrepare_BallotAheadOfTheClock(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.writer("a")
-		_, err := a.Prepare(t.Context(), jobstore.NewBallot(time.Now().Add(3*time.Second)), jobstore.Leader{}, nil)
-		want.Text(t, err, "the ballot is ahead of the node's clock")
-		want.Err(t, err, jobstore.ErrNoQuorum)
-		a.mustPrepare(job)
+		time.Sleep(timeout)
+		a.ballot = jobstore.NewBallot(time.Now().Add(3 * time.Second))
+		want.Text(t, a.write(10*time.Second, true), "the ballot is ahead of the node's clock")
 	})
 }
 
@@ -212,16 +209,6 @@ func TestWrite_WhileItIsPaused(t *testing.T) {
 				t.Errorf("the pause is %+v", p.Jobs[0].Pause)
 			}
 		}
-	})
-}
-
-func TestWrite_BallotAheadOfTheClock(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.writer("a")
-		a.mustPrepare(job)
-		time.Sleep(timeout)
-		a.ballot = jobstore.NewBallot(time.Now().Add(3 * time.Second))
-		want.Text(t, a.write(10*time.Second, true), "the ballot is ahead of the node's clock")
 	})
 }
 
