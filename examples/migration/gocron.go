@@ -13,8 +13,6 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// begin gocronLockerBefore
-
 // gocronLockerBefore makes a report at 06:30; the caller calls Start, and at the end Shutdown.
 func gocronLockerBefore(client redis.UniversalClient, report func(context.Context) error) (gocron.Scheduler, error) {
 	locker, err := redislock.NewRedisLocker(client, redislock.WithTries(1), redislock.WithExpiry(10*time.Minute))
@@ -29,10 +27,6 @@ func gocronLockerBefore(client redis.UniversalClient, report func(context.Contex
 	return jobs, err
 }
 
-// end gocronLockerBefore
-
-// begin gocronLockerAfter
-
 // gocronLockerAfter makes a report at 06:30; the caller calls elector.Run, and ends its context to stop.
 func gocronLockerAfter(elector *election.Elector, report func(context.Context) error) (*scheduler.Scheduler, error) {
 	jobs, err := scheduler.New(elector) // from election.New(locker, "reports"): one for all jobs
@@ -45,10 +39,6 @@ func gocronLockerAfter(elector *election.Elector, report func(context.Context) e
 	})
 }
 
-// end gocronLockerAfter
-
-// begin gocronElectorBefore
-
 // gocronElectorBefore polls every 5 minutes from its start, if elector says that this process leads.
 func gocronElectorBefore(elector gocron.Elector, poll func(context.Context) error) (gocron.Scheduler, error) {
 	jobs, err := gocron.NewScheduler(gocron.WithDistributedElector(elector))
@@ -60,10 +50,6 @@ func gocronElectorBefore(elector gocron.Elector, poll func(context.Context) erro
 	return jobs, err
 }
 
-// end gocronElectorBefore
-
-// begin gocronElectorAfter
-
 // gocronElectorAfter polls at every fifth minute of the clock, if the elector of jobs leads.
 func gocronElectorAfter(jobs *scheduler.Scheduler, poll func(context.Context) error) error {
 	return jobs.Add(scheduler.Job{
@@ -72,13 +58,7 @@ func gocronElectorAfter(jobs *scheduler.Scheduler, poll func(context.Context) er
 	})
 }
 
-// end gocronElectorAfter
-
-// begin gocronElectorBetween
-
 // gocronElectorBetween polls at gocron's ticks, if elector leads.
 func gocronElectorBetween(elector *election.Elector, poll func(context.Context) error) (gocron.Scheduler, error) {
 	return gocronElectorBefore(gocronlock.Elector(elector), poll)
 }
-
-// end gocronElectorBetween

@@ -27,8 +27,6 @@ func redsyncNewAfter(nodes []redis.UniversalClient) (*redlock.Locker, error) {
 	return redlock.New(nodes, redlock.WithTTL(30*time.Second))
 }
 
-// begin redsyncBefore
-
 // redsyncBefore waits for the lock, works, and gives the lock back.
 func redsyncBefore(ctx context.Context, locks *redsync.Redsync, work func(context.Context) error) error {
 	mutex := locks.NewMutex("import", redsync.WithExpiry(30*time.Second))
@@ -40,10 +38,6 @@ func redsyncBefore(ctx context.Context, locks *redsync.Redsync, work func(contex
 	return errors.Join(err, failed)
 }
 
-// end redsyncBefore
-
-// begin redsyncAfter
-
 // redsyncAfter waits for the lock, works while Do extends it, and gives it back.
 func redsyncAfter(ctx context.Context, locker *redlock.Locker, work func(context.Context) error) error {
 	return locker.Do(ctx, "import", func(ctx context.Context, lease *redlock.Lease) error {
@@ -51,15 +45,9 @@ func redsyncAfter(ctx context.Context, locker *redlock.Locker, work func(context
 	})
 }
 
-// end redsyncAfter
-
-// begin redsyncBetween
-
 // redsyncBetween takes both locks, so it excludes replicas of the release before it and of the release after it.
 func redsyncBetween(
 	ctx context.Context, old *redsync.Redsync, locker *redlock.Locker, work func(context.Context) error,
 ) error {
 	return redsyncBefore(ctx, old, func(ctx context.Context) error { return redsyncAfter(ctx, locker, work) })
 }
-
-// end redsyncBetween

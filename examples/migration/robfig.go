@@ -11,8 +11,6 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// begin robfigBefore
-
 // robfigBefore cleans up at 03:00, in every process that calls it; the caller calls Start and Stop.
 func robfigBefore(clean func()) (*cron.Cron, error) {
 	jobs := cron.New(cron.WithLocation(time.UTC),
@@ -21,18 +19,10 @@ func robfigBefore(clean func()) (*cron.Cron, error) {
 	return jobs, err
 }
 
-// end robfigBefore
-
-// begin robfigAfter
-
 // robfigAfter cleans up at 03:00, in one of the processes that call it.
 func robfigAfter(jobs *scheduler.Scheduler, clean func()) error {
 	return jobs.Add(scheduler.Job{Name: "clean", Spec: "0 3 * * *", Run: scheduler.WrapCron(cron.FuncJob(clean))})
 }
-
-// end robfigAfter
-
-// begin robfigRedsyncBefore
 
 // robfigRedsyncBefore cleans up at 03:00, if it gets the lock.
 func robfigRedsyncBefore(locks *redsync.Redsync, clean func(context.Context) error) (*cron.Cron, error) {
@@ -51,10 +41,6 @@ func robfigRedsyncBefore(locks *redsync.Redsync, clean func(context.Context) err
 	return jobs, err
 }
 
-// end robfigRedsyncBefore
-
-// begin robfigRedsyncAfter
-
 // robfigRedsyncAfter cleans up at 03:00, and once more if that fails.
 func robfigRedsyncAfter(jobs *scheduler.Scheduler, clean func(context.Context) error) error {
 	return jobs.Add(scheduler.Job{
@@ -62,5 +48,3 @@ func robfigRedsyncAfter(jobs *scheduler.Scheduler, clean func(context.Context) e
 		Run: func(ctx context.Context, _ scheduler.Run) error { return clean(ctx) },
 	})
 }
-
-// end robfigRedsyncAfter

@@ -1,16 +1,16 @@
+//go:build unix
+
 package test_test
 
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -29,12 +29,9 @@ type compose struct {
 func TestCompose_StartsIndependentNodes(t *testing.T) {
 	for file, nodes := range map[string]int{"one.yaml": 1, "three.yaml": 3} {
 		t.Run(file, func(t *testing.T) {
-			text, err := os.ReadFile(filepath.Join("../../compose", file))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := read(t, "../../compose/"+file)
 			var c compose
-			if err := yaml.UnmarshalStrict(text, &c); err != nil {
+			if err := yaml.UnmarshalStrict([]byte(text), &c); err != nil {
 				t.Fatal(err)
 			}
 			if len(c.Services) != nodes || len(c.Volumes) != nodes {
@@ -44,7 +41,7 @@ func TestCompose_StartsIndependentNodes(t *testing.T) {
 			for name, s := range c.Services {
 				port, inside, _ := strings.Cut(strings.TrimPrefix(s.Ports[0], "127.0.0.1:"), ":")
 				urls = append(urls, "redis://localhost:"+port)
-				if !strings.Contains(string(text), urls[len(urls)-1]) {
+				if !strings.Contains(text, urls[len(urls)-1]) {
 					t.Errorf("the comment does not name %s", urls[len(urls)-1])
 				}
 				if _, own := c.Volumes[name]; !own || s.Volumes[0] != name+":/data" || inside != "6379" || len(s.Ports) != 1 {
@@ -58,37 +55,12 @@ func TestCompose_StartsIndependentNodes(t *testing.T) {
 				}
 				arguments = s.Command[1:]
 			}
-			locks(t, nodes, arguments)
+			// The installed server takes the arguments, and grants a lock.
+			err := locker(t, time.Second, startNodes(t, nodes, arguments...).Addrs(), redlock.WithoutRestartGuard()).
+				Do(t.Context(), "it works", func(context.Context, *redlock.Lease) error { return nil })
+			if err != nil {
+				t.Error(err)
+			}
 		})
-	}
-}
-
-// locks starts the installed server with the arguments, and takes a lock.
-func locks(t *testing.T, n int, arguments []string) {
-	t.Helper()
-	cluster, err := redisproc.Start(t.Context(), n, arguments...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cluster.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	locker, err := redlock.Open(cluster.Addrs(), redlock.WithoutRestartGuard())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := locker.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	lease, err := locker.Acquire(t.Context(), "it works")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := lease.Release(t.Context()); err != nil {
-		t.Error(err)
 	}
 }
