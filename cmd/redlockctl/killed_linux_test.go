@@ -46,37 +46,24 @@ func copied(t *testing.T, name string, mode os.FileMode) (file string) {
 	return file
 }
 
-// killByName kills the processes that killall, pkill or pkill -f of a name would, and returns their number.
-func killByName(t *testing.T, name string) (n int) {
-	t.Helper()
-	comms := processes(t, "comm")
-	for pid, line := range processes(t, "cmdline") {
-		if strings.Contains(comms[pid], name) || strings.Contains(line, name) {
-			signalTo(t, pid, syscall.SIGKILL)
-			n++
-		}
-	}
-	return n
-}
-
-// People end a program by its name. That must not kill the watchdog, which has to kill the processes of the command.
-func TestRun_NothingIsLeftWhenItIsKilledByItsName(t *testing.T) {
-	c := shared(t)
-	pids, name := pidFile(t), fmt.Sprintf("rctl%d", os.Getpid())
-	p, _ := prepared(t, c, "run", "--name", t.Name(), "--", "sh", "-c",
-		fmt.Sprintf(`sh -c 'echo $$ >> %[1]s; while :; do sleep 0.05; done' & echo $$ >> %[1]s; wait`, pids))
+// People end a program by its name, with killall or pkill -f. That must not kill the watchdog, which has to kill the
+// processes of the command.
+func TestWatchdog_HasAnotherName(t *testing.T) {
+	name := fmt.Sprintf("rctl%d", os.Getpid())
+	p, out := prepared(t, shared(t), unhurried(t, "sh", "-c", "echo up; exec sleep 1000")...)
 	p.Path = copied(t, name, 0o755)
 	p.Args[0] = p.Path
 	start(t, p)
-	until(t, "both are at work", func() bool {
-		text, _ := os.ReadFile(pids) // not there yet
-		return len(strings.Fields(string(text))) == 2
-	})
-	if n := killByName(t, name); n != 1 {
+	until(t, "it is up", func() bool { return strings.Contains(out.String(), "up") })
+	comms, n := processes(t, "comm"), 0
+	for pid, line := range processes(t, "cmdline") {
+		if strings.Contains(comms[pid], name) || strings.Contains(line, name) {
+			n++
+		}
+	}
+	if n != 1 {
 		t.Errorf("%d processes have its name, want redlockctl alone", n)
 	}
-	_ = p.Wait()
-	until(t, "both are gone", func() bool { return !alive(t, pids) })
 }
 
 // With asOtherUser in the environment, this binary, if it is set-uid root, acts as a command that ran sudo.

@@ -80,34 +80,6 @@ func TestRun_ADaemonIsKilledWhenTheWatchdogIs(t *testing.T) {
 	wantNothingLeft(t, p, out, failed, "the watchdog has ended", pids)
 }
 
-// An unrelated process may have anything in its environment, even everything that the command has.
-func TestRun_KillsNoProcessThatHasTheCommandsEnvironment(t *testing.T) {
-	c := shared(t)
-	dir := t.TempDir()
-	p, _ := process(t, c, "run", "--name", t.Name(), "--", "sh", "-c",
-		fmt.Sprintf(`cat /proc/self/environ > %[1]s/part; mv %[1]s/part %[1]s/all; while [ ! -e %[1]s/end ]; do sleep 0.01; done`, dir))
-	var all []byte
-	until(t, "the command has written its environment", func() bool {
-		text, err := os.ReadFile(filepath.Join(dir, "all"))
-		all = text
-		return err == nil
-	})
-	other := exec.Command("sleep", "60")
-	other.Env = append(strings.Split(strings.TrimRight(string(all), "\x00"), "\x00"), "QUOTED_BY_ANOTHER="+strings.ReplaceAll(string(all), "\x00", "\n"))
-	start(t, other)
-	if err := os.WriteFile(filepath.Join(dir, "end"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Wait(); err != nil {
-		t.Error(err)
-	}
-	signalTo(t, other.Process.Pid, syscall.SIGTERM) // shows that it is still alive
-	_ = other.Wait()                                // the status is checked below
-	if by := other.ProcessState.Sys().(syscall.WaitStatus).Signal(); by != syscall.SIGTERM {
-		t.Errorf("a process of somebody else died of %v", by)
-	}
-}
-
 // A process of another user is named, whether it has left the process group or not.
 func TestRun_SaysThatADescendantOfAnotherUserIsNotKilled(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, c *redisproc.Cluster, p *exec.Cmd){

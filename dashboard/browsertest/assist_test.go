@@ -14,7 +14,7 @@ import (
 
 // The subtests share a service. The last two pause a job.
 func TestPage_OfThoseWhoMayAct(t *testing.T) {
-	s := start(t, nodes(t), jobs(time.Second)...).serve(anybody)
+	s := start(t, jobs(time.Second)...).serve(anybody)
 	t.Run("refuses actions of another site", func(t *testing.T) { refusesActionsOfAnotherSite(t, s.with(t)) })
 	t.Run("is tables to a screen reader at any width", func(t *testing.T) { isTablesToAScreenReaderAtAnyWidth(t, s.with(t)) })
 	t.Run("is walked with the tab key", func(t *testing.T) { isWalkedWithTheTabKey(t, s.with(t)) })

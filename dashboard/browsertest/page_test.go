@@ -18,7 +18,7 @@ func anybody(*http.Request) (string, error) { return "ann", nil }
 
 func TestPage_ShowsWhoLeadsAndFollowsAFailover(t *testing.T) {
 	t.Parallel()
-	s := start(t, nodes(t), jobs(time.Second)...).serve(nil)
+	s := start(t, jobs(time.Second)...).serve(nil)
 	leader, follower := s.leader(), s.follower()
 	b := open(t)
 	b.do(chromedp.Navigate(follower.url))
@@ -40,7 +40,7 @@ func TestPage_ShowsWhoLeadsAndFollowsAFailover(t *testing.T) {
 
 func TestPage_PausesResumesAndRunsAJob(t *testing.T) {
 	t.Parallel()
-	s := start(t, nodes(t), jobs(time.Second)...).serve(anybody)
+	s := start(t, jobs(time.Second)...).serve(anybody)
 	s.leader()
 	b := open(t)
 	button := func(label string) string { return fmt.Sprintf(`button[aria-label=%q]`, label) }

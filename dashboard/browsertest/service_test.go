@@ -14,10 +14,9 @@ import (
 
 	"github.com/redlockfx/redlockfx/dashboard"
 	"github.com/redlockfx/redlockfx/election"
-	"github.com/redlockfx/redlockfx/internal/testkit/aged"
-	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -36,48 +35,29 @@ const (
 	nodeTimeout = time.Second
 )
 
-// cluster is five nodes, and the options of the Lockers on them.
-type cluster struct {
-	*nodetest.Cluster
-	options []redlock.Option
-}
-
 // service is three replicas, each with its page.
 type service struct {
 	t        *testing.T
-	nodes    *cluster
+	nodes    *redlocktest.Nodes
 	replicas []*replica
 }
 
 type replica struct {
-	*nodetest.Links
+	*redlocktest.Process
 	elector   *election.Elector
 	scheduler *scheduler.Scheduler
 	url       string // of the page
 }
 
-// nodes starts five nodes for the length of the test.
-func nodes(t *testing.T, opts ...redlock.Option) *cluster {
+// start runs the replicas on five nodes until the end of the test.
+func start(t *testing.T, jobs ...scheduler.Job) *service {
 	t.Helper()
-	options := append([]redlock.Option{redlock.WithTTL(ttl), redlock.WithNodeTimeout(nodeTimeout)}, opts...)
-	c, err := aged.Start(5, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return &cluster{c, options}
-}
-
-// start runs the replicas until the end of the test.
-func start(t *testing.T, nodes *cluster, jobs ...scheduler.Job) *service {
-	t.Helper()
-	s := &service{t: t, nodes: nodes}
-	for i := range 3 {
-		s.replicas = append(s.replicas, s.replica(fmt.Sprint("pod-", i+1), jobs))
-	}
+	s := &service{t: t, nodes: redlocktest.New(t, 5, redlock.WithTTL(ttl), redlock.WithNodeTimeout(nodeTimeout))}
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	for _, r := range s.replicas {
+	for i := range 3 {
+		r := s.replica(fmt.Sprint("pod-", i+1), jobs)
+		s.replicas = append(s.replicas, r)
 		running.Go(func() { // ends with ctx
 			if err := r.elector.Run(ctx); err != nil {
 				t.Error(err)
@@ -93,19 +73,9 @@ func start(t *testing.T, nodes *cluster, jobs ...scheduler.Job) *service {
 
 func (s *service) replica(name string, jobs []scheduler.Job) *replica {
 	s.t.Helper()
-	r := &replica{Links: s.nodes.Links()}
-	locker, err := redlock.New(r.Clients(), s.nodes.options...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() {
-		s.nodes.Heal() // else Close would wait
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		_ = locker.Close(ctx) // names leases that a test has left
-	})
-	r.elector, err = election.New(locker, "billing", election.WithIdentity(name, ""))
-	if err != nil {
+	r := &replica{Process: s.nodes.Process()}
+	var err error
+	if r.elector, err = election.New(r.Locker(), "billing", election.WithIdentity(name, "")); err != nil {
 		s.t.Fatal(err)
 	}
 	if r.scheduler, err = scheduler.New(r.elector); err != nil {

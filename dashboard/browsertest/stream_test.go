@@ -11,7 +11,7 @@ import (
 // The subtests share a service and mostly wait.
 func TestPage_WithoutItsStream(t *testing.T) {
 	t.Parallel()
-	s := start(t, nodes(t), jobs(time.Second)...).serve(nil)
+	s := start(t, jobs(time.Second)...).serve(nil)
 	s.leader()
 	t.Run("says that no update comes", func(t *testing.T) { saysThatNoUpdateComes(t, s.with(t)) })
 	t.Run("reads itself", func(t *testing.T) { readsItselfWithoutAStream(t, s.with(t)) })

@@ -53,9 +53,9 @@ func newDatabase(t *testing.T, dialect fenced.Dialect) *database {
 	}
 	switch dialect {
 	case fenced.PostgreSQL:
-		d.server = postgres.get(t)
+		d.server = postgres
 	case fenced.MySQL:
-		d.server = mariadb.get(t)
+		d.server = mariadb
 	default:
 		d.file = filepath.Join(t.TempDir(), "db")
 	}

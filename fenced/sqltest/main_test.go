@@ -9,7 +9,6 @@ import (
 	"io"
 	"log"
 	"os"
-	"sync"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
@@ -20,51 +19,36 @@ import (
 
 func TestMain(m *testing.M) {
 	_ = mysql.SetLogger(log.New(io.Discard, "", 0)) // the driver reports each connection that is lost
-	goleak.VerifyTestMain(closing{m})
+	goleak.VerifyTestMain(served{m})
 }
 
-// closing stops the servers after the tests.
-type closing struct{ *testing.M }
+// The servers that all tests use.
+var postgres, mariadb *sqlproc.Server
 
-func (c closing) Run() int {
-	code := c.M.Run()
-	for _, s := range []*shared{&postgres, &mariadb} {
-		if err := s.close(); err != nil {
+// served starts the servers before the tests, and closes them afterwards.
+type served struct{ *testing.M }
+
+func (s served) Run() (code int) {
+	check := func(err error) bool {
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}
+		return err == nil
 	}
-	return code
-}
-
-// shared is a server that all tests use, and the first of them starts.
-type shared struct {
-	start func(context.Context, ...string) (*sqlproc.Server, error)
-	args  []string
-
-	once   sync.Once
-	server *sqlproc.Server
-	err    error
-}
-
-var (
-	postgres = shared{start: sqlproc.StartPostgreSQL, args: []string{
-		"fsync=off", "max_connections=200", "deadlock_timeout=50ms"}}
-	mariadb = shared{start: sqlproc.StartMariaDB, args: []string{"innodb-flush-log-at-trx-commit=0", "max-connections=200", "innodb-lock-wait-timeout=3"}}
-)
-
-func (s *shared) get(t *testing.T) *sqlproc.Server {
-	t.Helper()
-	s.once.Do(func() { s.server, s.err = s.start(context.Background(), s.args...) }) // it outlives the test
-	must(t, s.err)
-	return s.server
-}
-
-func (s *shared) close() error {
-	if s.server == nil {
-		return nil
+	var err error
+	postgres, err = sqlproc.StartPostgreSQL(context.Background(), "fsync=off", "max_connections=200", "deadlock_timeout=50ms")
+	if !check(err) {
+		return code
 	}
-	return s.server.Close()
+	defer func() { check(postgres.Close()) }()
+	mariadb, err = sqlproc.StartMariaDB(context.Background(), "innodb-flush-log-at-trx-commit=0", "max-connections=200",
+		"innodb-lock-wait-timeout=3")
+	if !check(err) {
+		return code
+	}
+	defer func() { check(mariadb.Close()) }()
+	return s.M.Run()
 }
 
 func must(t *testing.T, errs ...error) {

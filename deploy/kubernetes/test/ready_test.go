@@ -76,28 +76,28 @@ func locker(t *testing.T, ttl time.Duration, urls []string, opts ...redlock.Opti
 	return l
 }
 
+// until waits for something to become true.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !is(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("after a minute not true: %s", what)
+		}
+	}
+}
+
 // awaitReady returns when the probe says that the node is ready. It fails the test if that is before notBefore.
 func awaitReady(t *testing.T, addr string, notBefore time.Time, env ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		is, why := ready(ctx, addr, env...)
-		switch {
-		case is && time.Now().Before(notBefore):
-			t.Fatalf("ready %v too early", time.Until(notBefore))
-		case is:
-			return
-		case !strings.HasPrefix(why, "not ready: "):
+	until(t, addr+" is ready", func() bool {
+		is, why := ready(t.Context(), addr, env...)
+		if !is && !strings.HasPrefix(why, "not ready: ") {
 			t.Fatalf("the probe says %q", why)
 		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			t.Fatalf("not ready in time: %s", why)
-		}
+		return is
+	})
+	if time.Now().Before(notBefore) {
+		t.Fatalf("ready %v too early", time.Until(notBefore))
 	}
 }
 
