@@ -7,30 +7,8 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
-	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
-
-func TestAcquire_HeldIsNotTaken(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.replica("a", 0)
-		term := a.leads()
-		held := 0
-		c.candidate("b", election.OnLeader(func(context.Context) { t.Error("called") }),
-			election.WithHooks(election.Hooks{Attempt: func(_ time.Duration, err error) {
-				want.Err(t, err, redlock.ErrHeld)
-				held++
-			}})).run()
-		time.Sleep(5 * ttl)
-		synctest.Wait()
-		if now, ok := a.Term(); !ok || now != term {
-			t.Error("the leader changed")
-		}
-		if held == 0 || held > 20 {
-			t.Errorf("asked %d times in five TTLs", held)
-		}
-	})
-}
 
 // Elections of other names, and a lock of the same name, do not affect an election.
 func TestAcquire_ElectionsAreIsolated(t *testing.T) {

@@ -61,25 +61,6 @@ func TestStart_WhoOnlyLooksOnDoesNotCampaign(t *testing.T) {
 	}
 }
 
-// Work may be added at any time: by an Invoke, by a later start hook, by a request.
-func TestStart_CampaignsWhenThereIsWork(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *cluster) {
-		k := &ticks{}
-		var s *scheduler.Scheduler
-		app, _ := c.app(redlockfx.Config{Name: "x"}, fx.Populate(&s))
-		app.RequireStart()
-		time.Sleep(time.Minute)
-		if err := s.Add(k.job("late")); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(10 * time.Second)
-		app.RequireStop()
-		if k.count() == 0 || c.held() > 0 {
-			t.Errorf("%d runs, %d nodes have the lock", k.count(), c.held())
-		}
-	})
-}
-
 func TestStart_LogsTheSettingsInForce(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *cluster) {
 		log, lines := observed()

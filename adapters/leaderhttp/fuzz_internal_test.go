@@ -43,7 +43,7 @@ func FuzzLeader(f *testing.F) {
 // The leader gets all headers of a client, except those about the connection and those that claim to be from somebody
 // else.
 func FuzzHeaders(f *testing.F) {
-	f.Add("close, X-Auth", "203.0.113.9", "for=a", "other", "a=1;b=2")
+	f.Add("close, X-Auth, X-Other, X-Forwarded-For", "203.0.113.9", "for=a", "other", "a=1;b=2")
 	f.Add("Redlock-Forwarded", "a, b", "", "billing", "%zz")
 	f.Add("X-Forwarded-For\tX", " ", "\x00", "é", "")
 	base := &url.URL{Scheme: "http", Host: "10.1.2.3:8080", Path: "/base"}
@@ -61,7 +61,8 @@ func FuzzHeaders(f *testing.F) {
 			r := httptest.NewRequest(http.MethodGet, "/x", nil)
 			r.RemoteAddr, r.URL.RawQuery = "10.0.0.5:1234", query
 			r.Header = http.Header{
-				"Connection": {connection}, "X-Forwarded-For": {chain}, "X-Forwarded-Proto": {"https"}, "Forwarded": {forwardedFor},
+				"Connection": {connection}, "X-Forwarded-For": {chain}, "X-Forwarded-Proto": {"https"},
+				"X-Forwarded-Host": {"shop.example"}, "Forwarded": {forwardedFor},
 				forwarded: {sentOn}, "X-Auth": {"alice"}, "X-Other": {"x"}, "Proxy-Authorization": {"pw"},
 			}
 			s.proxyTo(base, "billing", log.New(t.Output(), "", 0)).ServeHTTP(httptest.NewRecorder(), r)
@@ -91,16 +92,19 @@ func FuzzHeaders(f *testing.F) {
 				want("X-Auth")
 			}
 			want("Proxy-Authorization")
+			want("Connection")
 			if !slices.Contains(got.Header[forwarded], "billing") {
 				t.Errorf("the next replica would send it on: %q", got.Header[forwarded])
 			}
 			if gateway {
 				want("X-Forwarded-For", chain+", 10.0.0.5")
 				want("X-Forwarded-Proto", "https")
+				want("X-Forwarded-Host", "shop.example")
 				want("Forwarded", forwardedFor)
 			} else {
 				want("X-Forwarded-For", "10.0.0.5")
 				want("X-Forwarded-Proto", "http")
+				want("X-Forwarded-Host", "example.com")
 				want("Forwarded")
 			}
 		}

@@ -14,7 +14,6 @@
 //	written     a search for a secret in everything that a program may write
 //	joined      a check of functions that join hooks
 //	want        short assertions
-//	race        whether the race detector is on
 //	testmain    what every TestMain does
 //	repo        tests of the repository as a whole: imports, documents, examples, mutants
 package testkit
