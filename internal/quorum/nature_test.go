@@ -14,16 +14,18 @@ import (
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 )
 
 // What was not sent needs no cleaning, and what may have been done must not go without.
 func TestNature_SaysWhetherTheNodeMayHaveActed(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		fault  func(c *bubble.Cluster, client *redis.Options)
-		first  bool // the fault is there when the node is first reached
-		nature error
-		text   string
+		name     string
+		fault    func(c *bubble.Cluster, client *redis.Options)
+		first    bool // the fault is there when the node is first reached
+		inspects bool
+		nature   error
+		text     string
 	}{
 		{name: "a refused dial", fault: func(c *bubble.Cluster, _ *redis.Options) { c.Cut() }, first: true,
 			nature: quorum.ErrUnsent, text: "not sent: "},
@@ -33,7 +35,7 @@ func TestNature_SaysWhetherTheNodeMayHaveActed(t *testing.T) {
 				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
 			}
 		}, first: true, nature: quorum.ErrUnsent, text: "not sent: "},
-		{name: "a hung inspection", fault: func(c *bubble.Cluster, _ *redis.Options) { c.Hang() }, first: true,
+		{name: "a hung inspection", fault: func(c *bubble.Cluster, _ *redis.Options) { c.Hang() }, first: true, inspects: true,
 			nature: quorum.ErrUnsent, text: "not sent: the inspection before it failed: "},
 		{name: "a hung node", fault: func(c *bubble.Cluster, _ *redis.Options) { c.Hang() },
 			nature: quorum.ErrPerhapsDone, text: "perhaps done: "},
@@ -48,7 +50,7 @@ func TestNature_SaysWhetherTheNodeMayHaveActed(t *testing.T) {
 				if c.first {
 					c.fault(cluster, options)
 				}
-				q := startOn(cluster, options)
+				q := startOn(cluster, options, c.inspects)
 				if !c.first {
 					if a, err := quorum.AskNode(t.Context(), q, 0, counting()); err != nil || a.Err != nil {
 						t.Fatal(a.Err, err)
@@ -68,43 +70,47 @@ func TestNature_SaysWhetherTheNodeMayHaveActed(t *testing.T) {
 	}
 }
 
-// Other users of the client may have all its connections. That is not the node's fault.
+// Other users of the client may have all its connections. That is not the node's fault. The test runs in real time,
+// because go-redis waits for a connection with timers that all bubbles share.
 func TestNature_AFullPoolIsNotTheNodesFault(t *testing.T) {
-	bubble.RunFresh(t, 1, func(t *testing.T, c *bubble.Cluster) {
-		options := c.Links().Options(0)
-		options.PoolSize = 1
-		client := redis.NewClient(options)
-		q := quorum.New([]redis.UniversalClient{client}, c.Addrs(), config())
-		other := client.Conn()
-		if err := other.Ping(t.Context()).Err(); err != nil { // takes the connection
-			t.Fatal(err)
-		}
-		if a := askUntilOver(t, q); !errors.Is(a.Err, quorum.ErrNoConnection) || quorum.MayHaveActed(a.Err) {
-			t.Errorf("%v, want %v", a.Err, quorum.ErrNoConnection)
-		}
-		_ = other.Close()
-		if a := askUntilOver(t, q); a.Err != nil {
-			t.Errorf("with a free connection: %v", a.Err)
-		}
-		if err := errors.Join(q.Close(context.Background()), client.Close()); err != nil {
-			t.Error(err)
-		}
-	})
+	nodes := nodetest.Start(1)
+	defer nodes.Close()
+	options := nodes.Links().Options(0)
+	options.PoolSize = 1
+	client := redis.NewClient(options)
+	q := quorum.New([]redis.UniversalClient{client}, nodes.Addrs(), config())
+	other := client.Conn()
+	if err := other.Ping(t.Context()).Err(); err != nil { // takes the connection
+		t.Fatal(err)
+	}
+	if a := askUntilOver(t, q); !errors.Is(a.Err, quorum.ErrNoConnection) || quorum.MayHaveActed(a.Err) {
+		t.Errorf("%v, want %v", a.Err, quorum.ErrNoConnection)
+	}
+	_ = other.Close()
+	if a := askUntilOver(t, q); a.Err != nil {
+		t.Errorf("with a free connection: %v", a.Err)
+	}
+	if err := errors.Join(q.Close(context.Background()), client.Close()); err != nil {
+		t.Error(err)
+	}
 }
 
 var inspecting = quorum.NewScript("inspect", `return '1 1 a'`, func(*quorum.Reply) (string, error) {
 	return "", nil
 }).Command(1, nil, "n")
 
-// startOn makes a Quorum of one node, with a client of its own. It inspects the node, and is closed at the end.
-func startOn(c *bubble.Cluster, options *redis.Options) *quorum.Quorum {
+// startOn makes a Quorum of one node, with a client of its own. It is closed at the end.
+func startOn(c *bubble.Cluster, options *redis.Options, inspects bool) *quorum.Quorum {
 	client := redis.NewClient(options)
 	c.T.Cleanup(func() {
 		_ = client.Close()
 		time.Sleep(time.Minute) // it goes on dialing for a while
 	})
 	config := config()
-	config.Inspection = quorum.NewInspection(inspecting.Call(nil), func(int, quorum.Answer[string]) error { return nil })
+	if inspects {
+		config.Inspection = quorum.NewInspection(inspecting.Call(nil),
+			func(int, quorum.Answer[string]) error { return nil })
+	}
 	q := quorum.New([]redis.UniversalClient{client}, c.Addrs(), config)
 	c.T.Cleanup(func() {
 		c.Heal()
