@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/alicebob/miniredis/v2/server"
+
 	"github.com/redlockfx/redlockfx/internal/clock"
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
@@ -177,7 +179,12 @@ func TestClocks_ThatStandStillDoNotCount(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l, process := c.Locker()
 		warmUp(t, l)
-		c.StandStill(1)
+		c.SetPreHook(1, func(p *server.Peer, cmd string, _ ...string) bool {
+			if cmd == "TIME" {
+				p.WriteStrings([]string{"946684801", "0"})
+			}
+			return cmd == "TIME"
+		})
 		time.Sleep(50 * time.Millisecond)
 		for range 2 {
 			warmUp(t, l)

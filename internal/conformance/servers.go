@@ -49,7 +49,6 @@ var ailments = []ailment{
 	says("MOVED 3999 127.0.0.1:1"),
 	says("ERR"),
 	{"closes the connection after each request", "", (*nodetest.Links).DropReplies},
-	{"sends half of each reply", "", (*nodetest.Links).Tear},
 }
 
 // check makes each call against a minority and a majority that have the ailment.

@@ -41,8 +41,6 @@ func TestNature_SaysWhetherTheNodeMayHaveActed(t *testing.T) {
 			nature: quorum.ErrPerhapsDone, text: "perhaps done: "},
 		{name: "a lost reply", fault: func(c *bubble.Cluster, _ *redis.Options) { c.DropReplies() },
 			nature: quorum.ErrPerhapsDone, text: "perhaps done: "},
-		{name: "half a reply", fault: func(c *bubble.Cluster, _ *redis.Options) { c.Tear() },
-			nature: quorum.ErrPerhapsDone, text: "perhaps done: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bubble.RunFresh(t, 1, func(t *testing.T, cluster *bubble.Cluster) {

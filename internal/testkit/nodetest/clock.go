@@ -11,7 +11,7 @@ import (
 // shows it, also inside scripts, and a Snapshot uses it for expiries. No key expires earlier or later
 // because of it. Other commands with a time of day, like EXPIREAT, use this machine's clock.
 func (c *Cluster) Offset(i int, d time.Duration) {
-	c.change(i, func(s *state) { s.offset, s.stands = d, time.Time{} })
+	c.change(i, func(s *state) { s.offset = d })
 }
 
 // Jump steps node i's clock forward by d: TIME shows the step, and each key expires d earlier. When
@@ -26,18 +26,8 @@ func (c *Cluster) Jump(i int, d time.Duration) {
 	}
 }
 
-// StandStill stops the clock that TIME shows, until Offset is called. Keys expire all the same.
-func (c *Cluster) StandStill(i int) {
-	c.change(i, func(s *state) { s.stands = s.now() })
-}
-
 // now returns the node's time of day.
-func (s state) now() time.Time {
-	if !s.stands.IsZero() {
-		return s.stands
-	}
-	return time.Now().Add(s.offset)
-}
+func (s state) now() time.Time { return time.Now().Add(s.offset) }
 
 // writeTime answers TIME.
 func (s state) writeTime(p *server.Peer) {

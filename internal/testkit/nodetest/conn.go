@@ -94,16 +94,12 @@ func (e *end) Read(b []byte) (int, error) {
 // arrive applies the current faults to the first packet, once.
 func (e *end) arrive(fault fault) {
 	first := &e.inbox[0]
-	reply := e == e.conn.client && !e.conn.inSetup
 	switch {
 	case first.arrived || len(first.data) == 0:
 	case e == e.conn.server && fault.answer != "" && !first.setup:
 		first.data = request(refuse, fault.answer)
-	case reply && fault.deaf:
+	case e == e.conn.client && fault.deaf && !e.conn.inSetup:
 		e.inbox = []packet{{reset: true}}
-	case reply && fault.torn:
-		first.data = first.data[:len(first.data)/2]
-		e.inbox = []packet{*first, {reset: true}}
 	}
 	e.inbox[0].arrived = true
 }

@@ -15,8 +15,8 @@
 // The address of a node leads to that node, unless [Links.Lead] makes it lead to another one.
 //
 // The Cluster controls the state of the nodes: the process (Kill, Restart), the data (Wipe,
-// Snapshot, RestartFrom, FlushScripts), the clock (Offset, Jump, StandStill), what the node reports
-// about itself (SetInfo) and what it permits (Deny). These are not faults, so Heal does not end them.
+// Snapshot, RestartFrom, FlushScripts), the clock (Offset, Jump), what the node reports about
+// itself (SetInfo) and what it permits (Deny). These are not faults, so Heal does not end them.
 //
 // Everything works inside a testing/synctest bubble, where TTLs, delays and timeouts follow the
 // bubble's clock, and in a normal program in real time. In a bubble, call Start and Links inside it.

@@ -14,9 +14,9 @@ type Faults struct {
 
 // fault is the faults of one node, or of one process's link to it.
 type fault struct {
-	dead, cut, hung, deaf, torn bool
-	delay                       time.Duration
-	answer                      string
+	dead, cut, hung, deaf bool
+	delay                 time.Duration
+	answer                string
 }
 
 // Cut makes the nodes look like a dead host or a closed port: open connections break, data in transit
@@ -44,12 +44,6 @@ func (f *Faults) Delay(d time.Duration, nodes ...int) {
 // command: its confirmation and each message break the connection instead of arriving.
 func (f *Faults) DropReplies(nodes ...int) {
 	f.set(nodes, func(f *fault) { f.deaf = true })
-}
-
-// Tear is like DropReplies, but the first half of the reply arrives before the connection breaks, and
-// less than half of a reply beyond 4 KiB.
-func (f *Faults) Tear(nodes ...int) {
-	f.set(nodes, func(f *fault) { f.torn = true })
 }
 
 // Answer makes the nodes answer each request with text, an error line such as "LOADING Redis is loading
@@ -89,7 +83,7 @@ func (f *Faults) set(nodes []int, change func(*fault)) {
 func (f fault) with(g fault) fault {
 	return fault{
 		dead: f.dead || g.dead, cut: f.cut || g.cut, hung: f.hung || g.hung, deaf: f.deaf || g.deaf,
-		torn: f.torn || g.torn, delay: f.delay + g.delay, answer: cmp.Or(f.answer, g.answer),
+		delay: f.delay + g.delay, answer: cmp.Or(f.answer, g.answer),
 	}
 }
 

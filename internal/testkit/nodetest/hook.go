@@ -45,7 +45,7 @@ func (s state) answer(p *server.Peer, cmd string, args []string) bool {
 	}
 	switch {
 	case cmd == "INFO":
-		p.WriteBulk(s.info(args))
+		p.WriteBulk(s.info())
 	case cmd == "TIME" && len(args) == 0:
 		s.writeTime(p)
 	default:

@@ -2,7 +2,6 @@ package nodetest_test
 
 import (
 	"errors"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -63,41 +62,4 @@ func TestRestart_MakesAnotherServerOfTheSameData(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestSetInfo_OverridesOneField(t *testing.T) {
-	bubble(t, 2, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
-		client := single(t, l)
-		truth := client.Info(t.Context()).Val()
-		said := map[string]string{
-			"role":             "slave",
-			"redis_version":    "5.0.0",
-			"maxmemory":        "1000",
-			"maxmemory_policy": "allkeys-lru",
-			"run_id":           "the same as another's",
-			"valkey_version":   "8.0.1",
-		}
-		for field, value := range said {
-			c.SetInfo(0, field, "replaced below")
-			c.SetInfo(0, field, value)
-		}
-		c.Restart(0)
-		for field, want := range said {
-			if got := says(t, client, field); got != want {
-				t.Errorf("%s is %q, want %q", field, got, want)
-			}
-		}
-		if strings.Contains(l.Clients()[1].Info(t.Context()).Val(), "allkeys-lru") {
-			t.Error("another node says it too")
-		}
-
-		for field := range said {
-			c.SetInfo(0, field, "")
-		}
-		ids := regexp.MustCompile(`[0-9a-f]{40}`)
-		got, want := ids.ReplaceAllString(client.Info(t.Context()).Val(), ""), ids.ReplaceAllString(truth, "")
-		if got != want {
-			t.Errorf("without overrides and ids: %q, want %q", got, want)
-		}
-	})
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/alicebob/miniredis/v2/server"
@@ -21,7 +20,6 @@ type interpreter struct {
 	// Of the script that runs.
 	server *server.Server
 	ctx    any
-	sha    string
 }
 
 // idle are the interpreters that run nothing. A sync.Pool would lose one in four under the race detector.
@@ -78,9 +76,9 @@ func newInterpreter() *interpreter {
 	return in
 }
 
-// run runs a script for p, writes its answer, and reports whether it succeeded.
-func (in *interpreter) run(s *server.Server, p *server.Peer, script *program, keys, argv []string) bool {
-	in.server, in.ctx, in.sha = s, nest(p, script.sha), script.sha
+// run runs a script for p and writes its answer.
+func (in *interpreter) run(s *server.Server, p *server.Peer, script *program, keys, argv []string) {
+	in.server, in.ctx = s, nest(p, script.sha)
 	in.lua.G.Global.RawSetString("KEYS", stringTable(keys))
 	in.lua.G.Global.RawSetString("ARGV", stringTable(argv))
 	in.lua.Push(in.lua.NewFunctionFromProto(script.proto))
@@ -88,34 +86,25 @@ func (in *interpreter) run(s *server.Server, p *server.Peer, script *program, ke
 	defer in.lua.SetTop(0)
 	if err != nil {
 		p.WriteError("ERR Error compiling script (new function): " + err.Error()) // in miniredis's words
-		return false
+		return
 	}
 	writeLua(p, in.lua.Get(1))
-	return true
 }
 
 func (in *interpreter) call(l *lua.LState) int {
 	reply, err := in.dispatch(l)
-	switch {
-	case err == nil:
-		l.Push(toLua(reply))
-	case strings.Contains(err.Error(), "ERR unknown command"):
-		l.Error(lua.LString(fmt.Sprintf("Unknown Redis command called from script script: %s, &c.", in.sha)), 1)
-	default:
+	if err != nil {
 		l.Error(lua.LString(err.Error()), 1)
 	}
+	l.Push(toLua(reply))
 	return 1
 }
 
 func (in *interpreter) pcall(l *lua.LState) int {
-	reply, err := in.dispatch(l)
-	switch {
-	case err == nil:
-		l.Push(toLua(reply))
-	case strings.Contains(err.Error(), "ERR unknown command"):
-		l.Push(luaField("err", "ERR Unknown Redis command called from script"))
-	default:
+	if reply, err := in.dispatch(l); err != nil {
 		l.Push(luaField("err", err.Error()))
+	} else {
+		l.Push(toLua(reply))
 	}
 	return 1
 }
@@ -124,19 +113,7 @@ func (in *interpreter) pcall(l *lua.LState) int {
 func (in *interpreter) dispatch(l *lua.LState) (any, error) {
 	var words []string
 	for i := range l.GetTop() {
-		switch word := l.Get(i + 1).(type) {
-		case lua.LNumber:
-			words = append(words, word.String())
-		case lua.LString:
-			words = append(words, string(word))
-		default:
-			const text = "Lua redis lib command arguments must be strings or integers script: %s, &c."
-			l.Error(lua.LString(fmt.Sprintf(text, in.sha)), 1)
-		}
-	}
-	if len(words) == 0 {
-		const text = "Please specify at least one argument for this redis lib call script: %s, &c."
-		l.Error(lua.LString(fmt.Sprintf(text, in.sha)), 1)
+		words = append(words, l.CheckString(i+1))
 	}
 	in.reply.Reset()
 	in.read.Reset(&in.reply)
@@ -183,42 +160,35 @@ func toLua(reply any) lua.LValue {
 	}
 }
 
-// writeLua writes what a script returned.
+// writeLua writes what a script returned. A table is an error, a status, or the items before the first nil.
 func writeLua(p *server.Peer, value lua.LValue) {
 	switch value := value.(type) {
-	case lua.LBool:
-		if !value {
-			p.WriteNull()
-			return
-		}
-		p.WriteInt(1)
 	case lua.LNumber:
 		p.WriteInt(int(value))
 	case lua.LString:
 		p.WriteBulk(string(value))
 	case *lua.LTable:
-		writeTable(p, value)
+		if text := value.RawGetString("err"); text != lua.LNil {
+			p.WriteError(text.String())
+			return
+		}
+		if text := value.RawGetString("ok"); text != lua.LNil {
+			p.WriteInline(text.String())
+			return
+		}
+		n := 0
+		for value.RawGetInt(n+1) != lua.LNil {
+			n++
+		}
+		p.WriteLen(n)
+		for i := range n {
+			writeLua(p, value.RawGetInt(i+1))
+		}
 	default:
-		p.WriteNull()
-	}
-}
-
-// writeTable writes an error, a status, or the items before the first nil.
-func writeTable(p *server.Peer, table *lua.LTable) {
-	if text := table.RawGetString("err"); text != lua.LNil {
-		p.WriteError(text.String())
-		return
-	}
-	if text := table.RawGetString("ok"); text != lua.LNil {
-		p.WriteInline(text.String())
-		return
-	}
-	n := 0
-	for table.RawGetInt(n+1) != lua.LNil {
-		n++
-	}
-	p.WriteLen(n)
-	for i := range n {
-		writeLua(p, table.RawGetInt(i+1))
+		if value == lua.LTrue {
+			p.WriteInt(1)
+		} else {
+			p.WriteNull()
+		}
 	}
 }

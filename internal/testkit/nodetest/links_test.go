@@ -11,27 +11,6 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 )
 
-func TestLinks_LeadToAnotherNode(t *testing.T) {
-	bubble(t, 2, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
-		client, other := l.Clients()[0], c.Links().Clients()[0]
-		ok(t, client.Set(t.Context(), "name", "first", 0).Err())
-		l.Lead(0, 1)
-		ok(t, client.Set(t.Context(), "name", "second", 0).Err()) // go-redis dials again by itself
-		has(t, c, 0, "name", "first")
-		has(t, c, 1, "name", "second")
-		if got := other.Get(t.Context(), "name").Val(); got != "first" {
-			t.Errorf("another process reads %q", got)
-		}
-		c.Cut(0)
-		ok(t, client.Ping(t.Context()).Err())
-		l.Lead(0, 0)
-		c.Heal()
-		if got := client.Get(t.Context(), "name").Val(); got != "first" {
-			t.Errorf("when it leads to its own node again, it reads %q", got)
-		}
-	})
-}
-
 func TestLinks_FailApart(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
 		mine, theirs := single(t, l), single(t, c.Links())

@@ -1,8 +1,6 @@
 package nodetest_test
 
 import (
-	"errors"
-	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,10 +59,4 @@ func has(t *testing.T, c *nodetest.Cluster, i int, key, want string) {
 	if got, err := c.Node(i).Get(key); err != nil || got != want {
 		t.Errorf("node %d has %s=%q (%v), want %q", i, key, got, err, want)
 	}
-}
-
-// isTimeout tells a timeout of the connection or of the context.
-func isTimeout(err error) bool {
-	var timeout net.Error
-	return errors.As(err, &timeout) && timeout.Timeout()
 }

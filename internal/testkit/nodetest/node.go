@@ -28,7 +28,6 @@ type state struct {
 	said          []param       // by SetInfo
 	denied        []string      // by Deny
 	offset        time.Duration // of the node's clock
-	stands        time.Time     // the time at which the clock stands still; zero: it runs
 	hook          server.Hook   // by SetPreHook
 }
 
