@@ -3,7 +3,6 @@ module github.com/redlockfx/redlockfx/internal/testkit/repo
 go 1.26.0
 
 require (
-	github.com/yuin/goldmark v1.8.7
 	golang.org/x/mod v0.42.0
 	golang.org/x/tools v0.52.0
 )

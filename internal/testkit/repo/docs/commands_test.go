@@ -26,7 +26,7 @@ func TestCommands_NameTargetsAndPackages(t *testing.T) {
 	}
 	checked := 0
 	for _, p := range pages(t) {
-		for c := range p.code() {
+		for _, c := range p.code {
 			if c.language == "go" {
 				continue
 			}

@@ -44,7 +44,7 @@ func TestFigures_AreThoseThatWereMeasured(t *testing.T) {
 	}
 	parts := 0
 	for path, p := range pages(t) {
-		page := string(p.source)
+		page := p.source
 		for _, form := range []struct {
 			is      *regexp.Regexp
 			between string // the markers and the result
@@ -64,7 +64,7 @@ func TestFigures_AreThoseThatWereMeasured(t *testing.T) {
 			t.Errorf("%s has %d markers of figures that begin no part", path, left)
 		}
 		switch {
-		case page == string(p.source):
+		case page == p.source:
 		case *updateFigures:
 			if err := os.WriteFile(filepath.Join(root, path), []byte(page), 0o644); err != nil {
 				t.Error(err)
