@@ -214,15 +214,3 @@ func TestOnLeader_NothingStartsInATermThatWasAskedToEnd(t *testing.T) {
 		}
 	})
 }
-
-func TestOnLeader_NilPanicsAtTheCall(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		p := c.candidate("a")
-		defer func() {
-			if recover() == nil {
-				t.Error("accepted")
-			}
-		}()
-		p.OnLeader(nil)
-	})
-}

@@ -13,15 +13,12 @@ import (
 func TestDecodeTerm_RefusesGarbage(t *testing.T) {
 	for name, garbage := range map[string]string{
 		"empty":                        "",
-		"words":                        "not a term",
 		"no time":                      "7 a b",
 		"no replica":                   "7 1700000000000000",
 		"a token of zero":              "0 1700000000000000 a",
-		"a negative token":             "-7 1700000000000000 a",
 		"a token that locks never use": "9007199254740992 1700000000000000 a",
 		"a token beyond 64 bits":       "99999999999999999999 1700000000000000 a",
 		"a time that is none":          "7 9007199254740992 a",
-		"a negative time":              "7 -1700000000000000 a",
 		"an end that is none":          "7 1700000000000000+ a",
 		"an end before the start":      "7 1700000000000000+-5. a",
 		"an end that is too late":      "7 1700000000000000+9007199254740000. a",

@@ -88,9 +88,15 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 		if _, err := election.New(nil, "x"); err == nil {
 			t.Error("a nil locker was accepted")
 		}
+		defer func() {
+			if recover() == nil {
+				t.Error("a nil callback was accepted")
+			}
+		}()
 		drifting, _ := c.Locker(redlock.WithDrift(0.2))
 		_, err := election.New(drifting, "x", election.WithStopMargin(6500*time.Millisecond), election.WithRenewal(time.Second, 3))
 		want.Text(t, err, "stop margin 6.5s leaves no time to lead")
+		c.candidate("b").OnLeader(nil) // panics
 	})
 }
 

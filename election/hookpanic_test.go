@@ -26,15 +26,18 @@ func TestHooks_OneThatDoesNotReturnLeavesNoLeaderBehind(t *testing.T) {
 			t.Run(what+" "+end, func(t *testing.T) {
 				inBubble(t, 3, func(t *testing.T, c *cluster) {
 					p := c.candidate("a", election.WithHooks(hooks), election.OnLeader(c.record("a", 0)))
-					ctx, cancel := context.WithTimeout(t.Context(), ttl)
-					defer cancel()
-					ended := make(chan struct{})
-					go func() {
-						defer close(ended)
-						defer func() { _ = recover() }()
-						_ = p.Run(ctx)
-					}()
-					<-ended
+					run := func() (ended chan struct{}) { // for a TTL at most
+						ended = make(chan struct{})
+						go func() {
+							defer close(ended)
+							defer func() { _ = recover() }()
+							ctx, cancel := context.WithTimeout(t.Context(), ttl)
+							defer cancel()
+							_ = p.Run(ctx)
+						}()
+						return ended
+					}
+					<-run()
 					synctest.Wait()
 					if p.IsLeader() {
 						t.Error("it leads, although its Run is over")
@@ -48,14 +51,7 @@ func TestHooks_OneThatDoesNotReturnLeavesNoLeaderBehind(t *testing.T) {
 					if !b.IsLeader() {
 						t.Error("nobody can lead any more")
 					}
-					again, stop := context.WithTimeout(t.Context(), ttl)
-					defer stop()
-					returned := make(chan struct{})
-					go func() {
-						defer close(returned)
-						defer func() { _ = recover() }()
-						_ = p.Run(again)
-					}()
+					returned := run()
 					time.Sleep(ttl + 2*10*time.Second)
 					select {
 					case <-returned:

@@ -124,36 +124,3 @@ func TestHooks_OfALeaderThatIsCutOff(t *testing.T) {
 		}
 	})
 }
-
-// A slow hook still gets all calls, in order. The terms' contexts do not wait for it.
-func TestHooks_SlowOnesGetAllCallsInOrder(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		var reported []string
-		add := func(what string, term *election.Term) {
-			time.Sleep(2 * time.Second)
-			reported = append(reported, fmt.Sprint(what, " ", term.Token()))
-		}
-		p := c.candidate("a", election.WithCooldown(0), election.WithHooks(election.Hooks{
-			Elected: func(term *election.Term) { add("elected", term) },
-			Ended:   func(term *election.Term, _ error) { add("ended", term) },
-			Drained: func(term *election.Term, _ time.Duration, _ bool) { add("drained", term) },
-		})).run()
-		var want []string
-		for range 3 {
-			term := p.leads()
-			term.Resign(nil)
-			if p.IsLeader() {
-				t.Error("it leads until the hook returns")
-			}
-			<-term.Context().Done()
-			for _, what := range []string{"elected", "ended", "drained"} {
-				want = append(want, fmt.Sprint(what, " ", term.Token()))
-			}
-		}
-		p.stop()
-		<-p.ended
-		if len(reported) < len(want) || !slices.Equal(reported[:len(want)], want) {
-			t.Errorf("reported %q, want %q", reported, want)
-		}
-	})
-}

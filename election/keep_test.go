@@ -22,9 +22,7 @@ func TestKeep_ContextIsDoneTheMarginBeforeTheLeaseExpires(t *testing.T) {
 		fault func(p *candidate)
 		least time.Duration // lag, if the release that follows the work can arrive
 	}{
-		"cut from all":       {func(p *candidate) { p.links.Cut() }, margin},
 		"cut from majority":  {func(p *candidate) { p.links.Cut(0, 1) }, margin},
-		"all hang":           {func(p *candidate) { p.links.Hang() }, margin},
 		"majority hangs":     {func(p *candidate) { p.links.Hang(1, 2) }, margin},
 		"replies are lost":   {func(p *candidate) { p.links.DropReplies() }, lag},
 		"slower than usable": {func(p *candidate) { p.links.Delay(nodeTimeout) }, lag},

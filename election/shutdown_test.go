@@ -88,38 +88,52 @@ func TestShutdown_WhileFollowingReturnsAtOnce(t *testing.T) {
 	})
 }
 
-// Work that stops when it is cut off has drained: the lease is released, and there is no error.
+// Work that stops when it is cut off has drained: the lease is released, and there is no error. If nothing is running any more,
+// nothing is cut short, however little time is left.
 func TestShutdown_ThatIsCutShortAndDrainedIsNoError(t *testing.T) {
-	for name, schedule := range map[string]struct {
-		opts []election.Option
-		stop func(t *testing.T, a *candidate) error
-	}{
-		"by its deadline": {nil, func(t *testing.T, a *candidate) error {
-			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+	work := election.OnLeader(func(ctx context.Context) {
+		term, _ := election.TermFrom(ctx)
+		<-term.Context().Done()
+	})
+	within := func(budget time.Duration) func(t *testing.T, a *candidate) error {
+		return func(t *testing.T, a *candidate) error {
+			ctx, cancel := context.WithTimeout(t.Context(), budget)
 			defer cancel()
 			return a.Shutdown(ctx)
-		}},
-		"without a time to drain": {[]election.Option{election.WithDrainTimeout(0)}, func(_ *testing.T, a *candidate) error {
+		}
+	}
+	for name, test := range map[string]struct {
+		opts []election.Option
+		stop func(t *testing.T, a *candidate) error
+		cut  int // lines that say so
+	}{
+		"by its deadline": {[]election.Option{work}, within(4 * time.Second), 1},
+		"without a time to drain": {[]election.Option{work, election.WithDrainTimeout(0)}, func(_ *testing.T, a *candidate) error {
 			a.stop()
 			<-a.ended
 			return a.err
-		}},
+		}, 0},
+		"with nothing running": {nil, func(t *testing.T, a *candidate) error {
+			_ = within(0)(t, a) // does not wait, since its context is done
+			return nil
+		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 10 * *rounds { // select picks a random case
 				inSeries(t, 1, func(t *testing.T, c *cluster) {
-					a := c.candidate("a", append(schedule.opts, election.OnLeader(func(ctx context.Context) {
-						term, _ := election.TermFrom(ctx)
-						<-term.Context().Done()
-					}))...).run()
+					core, logs := observer.New(zap.InfoLevel)
+					a := c.candidate("a", append(test.opts, election.WithLogger(zap.New(core)))...).run()
 					a.leads()
-					if err := schedule.stop(t, a); err != nil {
+					if err := test.stop(t, a); err != nil {
 						t.Error(err)
 					}
 					<-a.ended
 					synctest.Wait()
 					if n := c.held(); n > 0 {
 						t.Errorf("%d nodes still have the lock", n)
+					}
+					if short := logs.FilterMessageSnippet("cut short").All(); len(short) != test.cut {
+						t.Errorf("logged %v", short)
 					}
 				})
 			}
@@ -182,24 +196,6 @@ func TestShutdown_ThatComesWithTheWinStartsNothing(t *testing.T) {
 						t.Error("it says that it leads")
 					}
 				})
-			}
-		})
-	}
-}
-
-// If nothing is running any more, no drain is cut short, however little time is left.
-func TestShutdown_WithNothingRunningCutsNothingShort(t *testing.T) {
-	for range 10 * *rounds { // select picks a random case
-		inSeries(t, 1, func(t *testing.T, c *cluster) {
-			core, logs := observer.New(zap.InfoLevel)
-			a := c.candidate("a", election.WithLogger(zap.New(core))).run()
-			a.leads()
-			ctx, cancel := context.WithCancel(t.Context())
-			cancel()
-			_ = a.Shutdown(ctx) // does not wait, since its context is done
-			<-a.ended
-			if short := logs.FilterMessageSnippet("cut short").All(); len(short) > 0 {
-				t.Errorf("logged %v", short)
 			}
 		})
 	}

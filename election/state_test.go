@@ -32,28 +32,18 @@ func TestState_FollowsTheLifeOfACandidate(t *testing.T) {
 		b.stop()
 		a.leads()
 		want(election.StateLeading)
+		a.links.Cut()
+		time.Sleep(validFor - margin + time.Millisecond)
+		want(election.StateDraining) // past the stop deadline, whatever its work does
+		work <- struct{}{}
+		time.Sleep(margin + nodeTimeout) // for the release, which no node answers
+		want(election.StateFollowing)
+		a.links.Heal()
+		a.leads()
 		a.stop()
 		want(election.StateDraining)
 		close(work)
 		<-a.ended
 		want(election.StateStopped)
-	})
-}
-
-// A lost lease is over for the process, whatever its work does.
-func TestState_DrainsFromTheStopDeadlineOn(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.replica("a", margin)
-		a.leads()
-		a.links.Cut()
-		time.Sleep(validFor - margin + time.Millisecond)
-		if got := a.State(); got != election.StateDraining {
-			t.Errorf("past the stop deadline it is %s", got)
-		}
-		time.Sleep(margin + nodeTimeout) // for the release, which no node answers
-		synctest.Wait()
-		if got := a.State(); got != election.StateFollowing {
-			t.Errorf("when the work has ended it is %s", got)
-		}
 	})
 }

@@ -61,31 +61,6 @@ func TestStart_WhoOnlyLooksOnDoesNotCampaign(t *testing.T) {
 	}
 }
 
-func TestStart_LogsTheSettingsInForce(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *cluster) {
-		log, lines := observed()
-		app, _ := c.app(redlockfx.Config{Name: "x", Identity: "pod", StopMargin: time.Second}, log,
-			redlockfx.OnLeader(func(ctx context.Context) { <-ctx.Done() }),
-			redlockfx.Options(func() []election.Option { return []election.Option{election.WithCooldown(0)} }))
-		app.RequireStart()
-		time.Sleep(time.Second)
-		app.RequireStop()
-		started := lines.FilterMessage("starting").All()
-		if len(started) != 1 {
-			t.Fatalf("logged %v", lines.All())
-		}
-		got := started[0].ContextMap()
-		for key, want := range map[string]any{
-			"candidate": "pod", "ttl": 10 * time.Second, "max_ttl": 10 * time.Second, "node_timeout": 200 * time.Millisecond,
-			"stop_margin": time.Second, "drain_timeout": 10 * time.Second, "cooldown": time.Duration(0), "key_prefix": "redlock", "restart_guard": true,
-		} {
-			if got[key] != want {
-				t.Errorf("%s is %v, want %v", key, got[key], want)
-			}
-		}
-	})
-}
-
 // shutdowner replaces fx's, which listens to the signals of the process and does not work in virtual time.
 type shutdowner chan fx.ShutdownOption
 
@@ -269,8 +244,9 @@ func TestRun_TheApplicationsOwnIsLeftToIt(t *testing.T) {
 	})
 }
 
-// The application takes the three parts, adds a job to one, and its options are applied after those of the Config.
-func TestModule_ProvidesItsThreePartsWithTheirOptions(t *testing.T) {
+// The application takes the three parts, adds a job to one, and its hooks are called. Its options are applied after those of the
+// Config, and the log has the settings in force.
+func TestModule_ProvidesItsThreePartsWithTheirOptionsAndHooks(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *cluster) {
 		var l *redlock.Locker
 		var e *election.Elector
@@ -280,7 +256,15 @@ func TestModule_ProvidesItsThreePartsWithTheirOptions(t *testing.T) {
 			t.Fatal(err)
 		}
 		k := &ticks{}
-		app, _ := c.app(redlockfx.Config{Name: "x", KeyPrefix: "app", Identity: "config"}, fx.Populate(&l, &e, &s), fx.Supply(berlin),
+		elected, finished, failed := make(chan *election.Term, 1), make(chan scheduler.Record, 100), make(chan string, 100)
+		log, lines := observed()
+		app, links := c.app(redlockfx.Config{Name: "x", KeyPrefix: "app", Identity: "config", StopMargin: time.Second}, log,
+			fx.Populate(&l, &e, &s), fx.Supply(berlin),
+			fx.Supply(
+				scheduler.Hooks{Finished: func(r scheduler.Record) { finished <- r }},
+				election.Hooks{Elected: func(term *election.Term) { elected <- term }},
+				redlock.Hooks{NodeError: func(node, _ string, _ error) { failed <- node }},
+			),
 			redlockfx.Options(func() redlock.Option { return redlock.WithDrift(0.1) }),
 			redlockfx.Options(func() []redlock.Option { return []redlock.Option{redlock.WithDrift(0.05)} }),
 			redlockfx.Options(func() (election.Option, error) { return election.WithIdentity("option", ""), nil }),
@@ -299,6 +283,25 @@ func TestModule_ProvidesItsThreePartsWithTheirOptions(t *testing.T) {
 		}
 		if e.Locker() != l || !e.IsLeader() || k.count() != 10 {
 			t.Errorf("leads %v, %d runs", e.IsLeader(), k.count())
+		}
+		if r := <-finished; !(<-elected).Valid() || r.Job != "late" || r.State != scheduler.StateOK || len(failed) > 0 {
+			t.Errorf("finished %+v, %d nodes failed", r, len(failed))
+		}
+		started := lines.FilterMessage("starting").All()
+		if len(started) != 1 {
+			t.Fatalf("logged %v", lines.All())
+		}
+		for key, want := range map[string]any{
+			"candidate": "option", "ttl": 10 * time.Second, "max_ttl": 10 * time.Second, "node_timeout": 200 * time.Millisecond,
+			"stop_margin": time.Second, "drain_timeout": 10 * time.Second, "key_prefix": "app", "restart_guard": true,
+		} {
+			if got := started[0].ContextMap()[key]; got != want {
+				t.Errorf("%s is %v, want %v", key, got, want)
+			}
+		}
+		links.Cut(0)
+		if node := <-failed; node != c.Addrs()[0] {
+			t.Errorf("node %s failed, want %s", node, c.Addrs()[0])
 		}
 		app.RequireStop()
 	}, redlock.WithKeyPrefix("app"))

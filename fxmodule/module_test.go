@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -17,7 +16,6 @@ import (
 	"github.com/redlockfx/redlockfx/election"
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
-	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -240,31 +238,4 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, test.want, test.opts) })
 	}
-}
-
-func TestModule_TakesHooks(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *cluster) {
-		elected := make(chan *election.Term, 1)
-		repaired := make(chan string, 3)
-		finished := make(chan scheduler.Record, 100)
-		app, _ := c.app(redlockfx.Config{Name: "x", Value: "10.0.0.1:80"},
-			redlockfx.OnLeader(func(ctx context.Context) { <-ctx.Done() }),
-			redlockfx.Job(func() scheduler.Job { return (&ticks{}).job("job") }),
-			fx.Supply(
-				scheduler.Hooks{Finished: func(r scheduler.Record) { finished <- r }},
-				election.Hooks{Elected: func(term *election.Term) { elected <- term }},
-				redlock.Hooks{Repaired: func(_, name string) { repaired <- name }},
-			))
-		app.RequireStart()
-		term := <-elected
-		synctest.Wait()
-		records.Default.Drop(t, election.LockName("x"), c.Raw()[0])
-		if name := <-repaired; name != election.LockName("x") || !term.Valid() {
-			t.Errorf("repaired %q, valid %v", name, term.Valid())
-		}
-		if r := <-finished; r.Job != "job" || r.State != scheduler.StateOK {
-			t.Errorf("finished %+v", r)
-		}
-		app.RequireStop()
-	})
 }

@@ -96,21 +96,17 @@ func TestModule_NamesWhatAnOptionalValueLacks(t *testing.T) {
 		refused(t, []string{"redlockfx:", "a *zap.Logger to redlockfx.Module", "*sql.DB"}, redlockfx.Module, given,
 			fx.Provide(func(*sql.DB) *step { return nil }, func(*step) *zap.Logger { return zap.NewNop() }))
 	})
-	t.Run("an optional one of its own", func(t *testing.T) {
-		app := fx.New(fx.NopLogger, redlockfx.Module, given,
-			fx.Provide(fx.Annotate(func(*sql.DB, []string) *zap.Logger { return zap.NewNop() },
-				fx.ParamTags(`optional:"true"`, `group:"none"`))))
-		if app.Err() != nil {
-			t.Error(app.Err())
-		}
-	})
-	t.Run("of another module", func(t *testing.T) {
-		app := fx.New(fx.NopLogger, redlockfx.Module, given, fx.Supply(fx.Private, zap.NewNop()),
-			fx.Module("other", fx.Provide(fx.Private, zap.NewNop)))
-		if app.Err() != nil {
-			t.Error(app.Err())
-		}
-	})
+	for what, opt := range map[string]fx.Option{
+		"an optional one of its own": fx.Provide(fx.Annotate(func(*sql.DB, []string) *zap.Logger { return zap.NewNop() },
+			fx.ParamTags(`optional:"true"`, `group:"none"`))),
+		"of another module": fx.Options(fx.Supply(fx.Private, zap.NewNop()), fx.Module("other", fx.Provide(fx.Private, zap.NewNop))),
+	} {
+		t.Run(what, func(t *testing.T) {
+			if app := fx.New(fx.NopLogger, redlockfx.Module, given, opt); app.Err() != nil {
+				t.Error(app.Err())
+			}
+		})
+	}
 }
 
 func TestModule_ValidateAppSeesAMissingConfig(t *testing.T) {

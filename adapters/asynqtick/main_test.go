@@ -1,42 +1,46 @@
-//go:build unix
-
 package asynqtick_test
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 )
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// queue is asynq on a real redis-server, with a client whose next answers can be lost.
+// queue is asynq on an in-memory Redis, with a client whose answers can be lost.
 type queue struct {
 	*asynq.Inspector
-	node   *redisproc.Node
+	links  *nodetest.Links
 	client *asynq.Client
-	lossy  *lossy
+	conns  func() asynq.RedisConnOpt // of another process
+}
+
+// connections makes clients of a node.
+type connections struct{ links *nodetest.Links }
+
+// MakeRedisClient returns a client that tries once, so that the adapter sees each error.
+func (c connections) MakeRedisClient() any {
+	options := c.links.Options(0)
+	options.MaxRetries, options.DialerRetries = -1, 1
+	return redis.NewClient(options)
 }
 
 func newQueue(t *testing.T) *queue {
 	t.Helper()
-	cluster, err := redisproc.Start(t.Context(), 1)
-	must(t, err)
-	t.Cleanup(func() { must(t, cluster.Close()) })
-	q := &queue{node: cluster.Node(0), lossy: &lossy{}}
-	conns := redis.NewClient(&redis.Options{
-		Addr: q.node.Addr(), Dialer: q.lossy.dial, MaxRetries: -1, DialerRetries: 1, // the adapter sees each error
-	})
-	t.Cleanup(func() { must(t, conns.Close()) })
-	q.client = asynq.NewClientFromRedisClient(conns)
-	q.Inspector = asynq.NewInspector(asynq.RedisClientOpt{Addr: q.node.Addr()})
+	node := nodetest.Start(1)
+	t.Cleanup(node.Close)
+	q := &queue{links: node.Links()}
+	q.client = asynq.NewClient(connections{q.links})
+	t.Cleanup(func() { must(t, q.client.Close()) })
+	q.conns = func() asynq.RedisConnOpt { return connections{node.Links()} }
+	q.Inspector = asynq.NewInspector(q.conns())
 	t.Cleanup(func() { must(t, q.Inspector.Close()) })
 	return q
 }
@@ -44,22 +48,11 @@ func newQueue(t *testing.T) *queue {
 // serve processes the tasks until the end of the test.
 func (q *queue) serve(t *testing.T, handle func(ctx context.Context, task *asynq.Task) error) {
 	t.Helper()
-	server := asynq.NewServer(asynq.RedisClientOpt{Addr: q.node.Addr()}, asynq.Config{
-		Concurrency: 4, Queues: map[string]int{"default": 1}, Logger: silent{}, TaskCheckInterval: 100e6,
+	server := asynq.NewServer(q.conns(), asynq.Config{
+		Concurrency: 4, Queues: map[string]int{"default": 1}, LogLevel: asynq.FatalLevel, TaskCheckInterval: 100e6,
 	})
 	must(t, server.Start(asynq.HandlerFunc(handle)))
 	t.Cleanup(server.Shutdown)
-}
-
-// silent is a logger for asynq that logs nothing.
-type silent struct{}
-
-func (silent) Debug(...any) {}
-func (silent) Info(...any)  {}
-func (silent) Warn(...any)  {}
-func (silent) Error(...any) {}
-func (silent) Fatal(args ...any) {
-	panic(fmt.Sprint(args...))
 }
 
 func must(t *testing.T, errs ...error) {

@@ -2,25 +2,16 @@ package leaderhttp_test
 
 import (
 	"context"
-	"fmt"
 	"log"
 	"net/http"
-	"net/http/httptest"
 
 	"github.com/redlockfx/redlockfx/adapters/leaderhttp"
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/redlock"
-	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
 func Example() {
-	nodes, err := redlocktest.Start(3) // in memory
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer nodes.Close()
-	// In production: redlock.Open([]string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"})
-	locker, err := redlock.New(nodes.Process().Clients())
+	locker, err := redlock.Open([]string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -34,18 +25,8 @@ func Example() {
 	}
 	orders := http.NotFoundHandler()
 	mux := http.NewServeMux()
-	mux.Handle("/orders/", leaderhttp.Redirect(elector, allow)(orders))
+	mux.Handle("/orders/", leaderhttp.Redirect(elector, allow)(orders)) // 503 with a Retry-After while nobody leads
 	mux.Handle("/livez", leaderhttp.Liveness(elector))
-
-	for _, path := range []string{"/orders/7", "/livez"} { // nobody leads yet
-		answer := httptest.NewRecorder()
-		mux.ServeHTTP(answer, httptest.NewRequest("GET", path, nil))
-		fmt.Println(path, answer.Code, answer.Header().Get("Retry-After"))
-	}
-	if err := locker.Close(context.Background()); err != nil {
-		log.Fatal(err)
-	}
-	// Output:
-	// /orders/7 503 1
-	// /livez 200
+	go func() { log.Fatal(http.ListenAndServe(":8080", mux)) }()
+	log.Print(elector.Run(context.Background()))
 }
