@@ -219,25 +219,3 @@ func TestForget_IsRefusedWhileTheLeaderHasTheJob(t *testing.T) {
 		want.Err(t, err, scheduler.ErrUnknownJob)
 	})
 }
-
-// More ticks are skipped than the history keeps rows.
-func TestStatus_ARunUnderWayIsNotHiddenBySkippedTicks(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		a := c.leader("a")
-		a.add(a.job("job", "* * * * * *", func(_ context.Context, call int) error {
-			if call == 2 {
-				time.Sleep(100500 * time.Millisecond)
-			}
-			return nil
-		}))
-		c.SleepTo(90500 * time.Millisecond)
-		s := a.status("job")
-		if !s.Running || c.at(s.Last.Tick) != "2s" || c.at(s.LastOK.Tick) != "1s" || c.at(s.ReasonTick) != "1m30s" {
-			t.Errorf("status %+v", s)
-		}
-		c.SleepTo(102700 * time.Millisecond) // the run has returned
-		if s := a.status("job"); s.Running || c.at(s.Last.Tick) != "2s" || s.Last.State != scheduler.StateOK {
-			t.Errorf("status %+v", s)
-		}
-	})
-}

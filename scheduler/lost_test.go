@@ -230,6 +230,41 @@ func TestFenced_ATermThatNobodyCanHaveIsNotBelieved(t *testing.T) {
 	}
 }
 
+// rival is another leader of the same election.
+type rival struct {
+	*jobstore.Store
+	c      *cluster
+	leader jobstore.Leader
+}
+
+// rival returns a rival that reaches the nodes as r does.
+func (r *replica) rival(token uint64) *rival {
+	l := r.elector.Locker()
+	config := jobstore.Config{Quorum: l.Quorum(), Prefix: "redlock", Election: "x", List: l.List()}
+	return &rival{jobstore.New(config), r.c, jobstore.Leader{Token: token, Replica: "other"}}
+}
+
+// prepares makes the nodes promise a new ballot to the rival.
+func (v *rival) prepares(jobs ...string) (jobstore.Ballot, []jobstore.Promise) {
+	v.c.T.Helper()
+	ballot := jobstore.NewBallot(time.Now())
+	promises, err := v.Prepare(v.c.T.Context(), ballot, v.leader, jobs)
+	v.c.must(err)
+	return ballot, promises
+}
+
+// opens makes the rival take over the job "job" and open a tick.
+func (v *rival) opens(tick time.Time, open ...jobstore.Open) {
+	v.c.T.Helper()
+	ballot, promises := v.prepares("job")
+	basis, err := v.Decide(promises, 0)
+	v.c.must(err)
+	basis.State.Mark, basis.State.Open = tick, open
+	writes := []*jobstore.Write{{Job: "job", State: basis.State, Opens: true}}
+	errs, _ := v.Write(v.c.T.Context(), ballot, 1, writes, func(int, []int, int) {})
+	v.c.must(errs[0])
+}
+
 type fencedTerm struct{ first, by, second uint64 }
 
 // fencedBy makes the nodes promise the jobs to another leader, whose token is larger by more, and then calls spoil. It returns
@@ -241,13 +276,8 @@ func fencedBy(t *testing.T, c *cluster, more uint64, spoil func()) (term fencedT
 	a.add(a.job("job", "*/10 * * * * *", quick), a.job("other", "*/10 * * * * *", quick)) // both in one call
 	c.SleepTo(12 * time.Second)
 	first := a.leads()
-	other := jobstore.New(jobstore.Config{
-		Quorum: a.elector.Locker().Quorum(), Prefix: "redlock", Election: "x", List: a.elector.Locker().List(),
-	})
-	leader := jobstore.Leader{Token: first.Token() + more, Replica: "other"}
-	if _, err := other.Prepare(t.Context(), jobstore.NewBallot(time.Now()), leader, nil); err != nil {
-		t.Fatal(err)
-	}
+	other := a.rival(first.Token() + more)
+	other.prepares()
 	synctest.Wait()
 	spoil()
 	c.SleepTo(41 * time.Second)
@@ -263,7 +293,7 @@ func fencedBy(t *testing.T, c *cluster, more uint64, spoil func()) (term fencedT
 	if lines := a.logs.FilterMessageSnippet("failed to store").All(); len(lines) > 0 {
 		t.Errorf("a leader that is not served any more says that it retries: %v", lines)
 	}
-	return fencedTerm{first.Token(), leader.Token, a.leads().Token()}, hooks.reported()
+	return fencedTerm{first.Token(), other.leader.Token, a.leads().Token()}, hooks.reported()
 }
 
 // An earlier leader has made the nodes promise a larger ballot and has opened a tick under it, although this leader leads.
@@ -273,24 +303,8 @@ func TestFenced_ByAnEarlierLeaderItTakesALargerBallot(t *testing.T) {
 		a.add(a.job("job", "* * * * * *", quick))
 		c.SleepTo(12500 * time.Millisecond)
 		term := a.leads()
-		other := jobstore.New(jobstore.Config{
-			Quorum: a.elector.Locker().Quorum(), Prefix: "redlock", Election: "x", List: a.elector.Locker().List(),
-		})
-		ballot := jobstore.NewBallot(time.Now())
-		earlier := jobstore.Leader{Token: term.Token() - 1, Replica: "other"}
-		promises, err := other.Prepare(t.Context(), ballot, earlier, []string{"job"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		basis, err := other.Decide(promises, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		basis.State.Mark = c.Start.Add(13 * time.Second)
-		errs, _ := other.Write(t.Context(), ballot, 1, []*jobstore.Write{{Job: "job", State: basis.State, Opens: true}}, func(int, []int, int) {})
-		if errs[0] != nil {
-			t.Fatal(errs[0])
-		}
+		other := a.rival(term.Token() - 1)
+		other.opens(c.Start.Add(13 * time.Second))
 		c.SleepTo(20500 * time.Millisecond)
 		if now, ok := a.elector.Term(); !ok || now != term {
 			t.Error("the term has ended")
@@ -303,9 +317,7 @@ func TestFenced_ByAnEarlierLeaderItTakesALargerBallot(t *testing.T) {
 			t.Errorf("ran %v", c.ran())
 		}
 
-		if _, err = other.Prepare(t.Context(), jobstore.NewBallot(time.Now()), earlier, nil); err != nil {
-			t.Fatal(err)
-		}
+		other.prepares()
 		a.add(a.job("other", "* * * * * *", quick)) // the nodes refuse to prepare it under the present ballot
 		c.SleepTo(25500 * time.Millisecond)
 		if n := c.runsOf("other"); n < 3 {
@@ -356,28 +368,11 @@ func TestBallot_OneThatDidNotCountHidesNoOtherLeader(t *testing.T) {
 		a, b := c.leader("a"), c.idle("b")
 		a.add(a.job("job", "*/10 * * * * *", quick))
 		c.SleepTo(18500 * time.Millisecond)
-		other := jobstore.New(jobstore.Config{
-			Quorum: b.elector.Locker().Quorum(), Prefix: "redlock", Election: "x", List: b.elector.Locker().List(),
+		tick := c.Start.Add(20 * time.Second)
+		other := b.rival(a.leads().Token() - 1)
+		other.opens(tick, jobstore.Open{
+			Slot: jobstore.Slot{At: tick}, ID: "other", Attempt: 1, Tries: 1, Token: other.leader.Token, Replica: "other", Start: tick,
 		})
-		ballot, tick := jobstore.NewBallot(time.Now()), c.Start.Add(20*time.Second)
-		earlier := jobstore.Leader{Token: a.leads().Token() - 1, Replica: "other"}
-		promises, err := other.Prepare(t.Context(), ballot, earlier, []string{"job"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		basis, err := other.Decide(promises, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		state := basis.State
-		state.Mark = tick
-		state.Open = []jobstore.Open{{
-			Slot: jobstore.Slot{At: tick}, ID: "other", Attempt: 1, Tries: 1, Token: earlier.Token, Replica: "other", Start: tick,
-		}}
-		errs, _ := other.Write(t.Context(), ballot, 1, []*jobstore.Write{{Job: "job", State: state, Opens: true}}, func(int, []int, int) {})
-		if errs[0] != nil {
-			t.Fatal(errs[0])
-		}
 		c.SleepTo(19990 * time.Millisecond)
 		c.Offset(1, 1300*time.Millisecond)
 		c.Offset(2, 2600*time.Millisecond)

@@ -27,10 +27,6 @@ func TestOverlap_OfATickWithARunUnderWay(t *testing.T) {
 			[]string{"10@10", "40@40", "70@70"}, 6,
 		},
 		{
-			"Skip of a run as long as many ticks", scheduler.Skip, lasting(75 * s),
-			[]string{"10@10", "90@90"}, 7,
-		},
-		{
 			"Skip of runs that never meet", scheduler.Skip, lasting(9 * s),
 			[]string{"10@10", "20@20", "30@30", "40@40", "50@50", "60@60", "70@70", "80@80", "90@90"}, 0,
 		},
@@ -56,10 +52,6 @@ func TestOverlap_OfATickWithARunUnderWay(t *testing.T) {
 		{
 			"Replace by the newest of the ticks that wait", scheduler.Replace, untilDone(24 * s),
 			[]string{"10@10+r", "40@44+r", "70@74"}, 4,
-		},
-		{
-			"Replace of runs that never meet", scheduler.Replace, lasting(9 * s),
-			[]string{"10@10", "20@20", "30@30", "40@40", "50@50", "60@60", "70@70", "80@80", "90@90"}, 0,
 		},
 		{
 			"Allow starts at once", scheduler.Allow, lasting(24 * s),

@@ -77,20 +77,3 @@ func TestPreview_StopsAtTheEndOfTheCalendar(t *testing.T) {
 		t.Errorf("got %v, want the three new years up to 10000", ticks)
 	}
 }
-
-func TestPreview_UsesTheGivenZoneUnlessTheSpecNamesOne(t *testing.T) {
-	for _, tt := range []struct {
-		spec string
-		loc  *time.Location
-		want string
-	}{
-		{"0 6 * * *", nil, "2026-01-01T06:00:00Z"},
-		{"0 6 * * *", zone(t, "Asia/Tokyo"), "2026-01-01T21:00:00Z"},
-		{"CRON_TZ=America/New_York 0 6 * * *", zone(t, "Asia/Tokyo"), "2026-01-01T11:00:00Z"},
-	} {
-		ticks, err := scheduler.Preview(tt.spec, tt.loc, at(t, "2026-01-01T00:00:00Z"), 1)
-		if got := format(ticks); err != nil || !slices.Equal(got, []string{tt.want}) {
-			t.Errorf("%q in %v: %v, %v; want %s", tt.spec, tt.loc, got, err, tt.want)
-		}
-	}
-}

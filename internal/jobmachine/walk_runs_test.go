@@ -57,7 +57,7 @@ func (w *walk) judgeStored(effects jobmachine.Effects, p *writeUnderWay) {
 	reported := slices.DeleteFunc(slices.Clone(effects.Report), func(r jobstore.Record) bool { // ends in writes that seemed to fail
 		return r == p.was.Last && w.hasReturned(r.ID) && !slices.Contains(p.write.Ended, r)
 	})
-	if !reflectEqual(reported, p.write.Ended) && len(reported)+len(p.write.Ended) > 0 {
+	if !reflect.DeepEqual(reported, p.write.Ended) && len(reported)+len(p.write.Ended) > 0 {
 		w.fail("reported %+v, stored %+v", effects.Report, p.write.Ended)
 	}
 	l.returned = slices.DeleteFunc(l.returned, func(r jobmachine.Returned) bool {
@@ -70,7 +70,7 @@ func (w *walk) judgeStored(effects jobmachine.Effects, p *writeUnderWay) {
 		}
 	}
 	for _, o := range p.fresh {
-		started := slices.ContainsFunc(effects.Start, func(s jobmachine.Start) bool { return reflectEqual(s.Open, o) })
+		started := slices.ContainsFunc(effects.Start, func(s jobmachine.Start) bool { return reflect.DeepEqual(s.Open, o) })
 		if !started {
 			w.fail("%+v is opened and not started", o)
 		}
@@ -186,9 +186,7 @@ func (w *walk) end(r *activeRun, cutOff bool) {
 		}
 	}
 	l.returned = append(l.returned, e)
-	if effects := w.send(e); effects.Write != nil || effects.Start != nil || effects.Report != nil || effects.Cancel != nil {
-		w.fail("Returned has effects: %+v", effects)
-	}
+	w.sendsOnly(e)
 }
 
 // judgeCancels judges which runs are canceled.
@@ -241,8 +239,6 @@ func (w *walk) isReplaced(r *activeRun, is jobstore.State, d jobmachine.Due, now
 	}
 	return false
 }
-
-func reflectEqual(a, b any) bool { return reflect.DeepEqual(a, b) }
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {

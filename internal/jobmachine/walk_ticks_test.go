@@ -179,7 +179,7 @@ func (j *judgment) fates() map[int64]*fate {
 func (j *judgment) scheduleOf(r jobstore.Record) jobmachine.Schedule {
 	if !j.serves() || r.Err == jobmachine.ReasonChanged || r.Err == jobmachine.ReasonRemoved ||
 		strings.HasPrefix(r.Err, "the job was paused") {
-		return j.timetable(j.was.Plan)
+		return j.plans[j.was.Plan]
 	}
 	return j.job.Schedule
 }
@@ -189,7 +189,7 @@ func (j *judgment) scheduleOf(r jobstore.Record) jobmachine.Schedule {
 func (j *judgment) judgeSettledTicks(fates map[int64]*fate) time.Time {
 	now, mark, writes := j.due.Now, j.was.Mark, j.write.Job != ""
 	var least time.Time // what the mark must reach; zero: the old mark
-	old := j.timetable(j.was.Plan)
+	old := j.plans[j.was.Plan]
 	pausedAt := func(t time.Time) time.Time { // the instant up to which ticks count
 		if j.is.Pause.On {
 			return earlier(t, j.is.Pause.At())

@@ -155,19 +155,24 @@ func (w *walk) send(e jobmachine.Event) jobmachine.Effects {
 	return effects
 }
 
+// sendsOnly passes an event to a machine that must answer it with nothing.
+func (w *walk) sendsOnly(e jobmachine.Event) { w.wantNone(e, w.send(e)) }
+
+func (w *walk) wantNone(e jobmachine.Event, effects jobmachine.Effects) {
+	if effects.Write != nil || effects.Cancel != nil || effects.Start != nil || effects.Report != nil {
+		w.fail("%s has effects: %+v", describe(e), effects)
+	}
+}
+
 func describe(e jobmachine.Event) string {
 	switch e := e.(type) {
 	case jobmachine.Prepared:
 		return fmt.Sprintf("prepared floor=%s known=%v unstarted=%v pause=%v %s", at(e.Basis.Floor), e.Basis.Known,
 			e.Unstarted, e.Basis.Pause, text(e.Basis.State))
-	case jobmachine.Returned:
-		return fmt.Sprintf("returned %s %s cut off=%v waits=%v", e.ID, e.State, e.CutOff, e.Waits)
 	case jobmachine.Added:
 		return fmt.Sprintf("added %+v", *e.Job)
 	case jobmachine.Due:
 		return "due " + e.ID
-	case jobmachine.Stored:
-		return "stored"
 	case jobmachine.Set:
 		return fmt.Sprintf("set pause=%v %s trigger=%s", e.Pause.On, at(e.Pause.At()), at(e.Trigger.At()))
 	case jobmachine.Failed:
@@ -198,6 +203,3 @@ func (w *walk) replay(n int) jobmachine.Machine {
 	}
 	return m
 }
-
-// timetable returns the schedule of a plan.
-func (w *walk) timetable(plan string) jobmachine.Schedule { return w.plans[plan] }
