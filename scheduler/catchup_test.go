@@ -12,11 +12,7 @@ import (
 // away makes nobody lead from 62 s to 125 s: ticks of 70 s to 120 s are missed.
 func (c *cluster) away(change func(*scheduler.Job)) *replica {
 	a, b := c.leader("a"), c.idle("b")
-	for _, r := range []*replica{a, b} {
-		job := r.job("job", "*/10 * * * * *", quick)
-		change(&job)
-		r.add(job)
-	}
+	addBoth(a, b, "*/10 * * * * *", quick, change)
 	c.SleepTo(62 * time.Second)
 	a.leaves()
 	c.SleepTo(125500 * time.Millisecond)

@@ -204,11 +204,15 @@ func (r *replica) add(jobs ...scheduler.Job) {
 	r.c.must(r.Add(jobs...))
 }
 
-// addBoth adds the job "job" to two replicas.
-func addBoth(a, b *replica, spec string, work func(context.Context, int) error) {
-	for _, r := range []*replica{a, b} {
-		r.add(r.job("job", spec, work))
+// addBoth adds the job "job" to two replicas. Runs of a do work, those of b return at once. change applies to both jobs.
+func addBoth(a, b *replica, spec string, work func(context.Context, int) error, change ...func(*scheduler.Job)) {
+	first, second := a.job("job", spec, work), b.job("job", spec, quick)
+	for _, do := range change {
+		do(&first)
+		do(&second)
 	}
+	a.add(first)
+	b.add(second)
 }
 
 // job returns a job that records its runs. Its work gets the number of the call, from 1.

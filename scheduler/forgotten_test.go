@@ -1,7 +1,6 @@
 package scheduler_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -43,14 +42,7 @@ func TestLost_IsReportedAfterAQuorumLostItsState(t *testing.T) {
 			withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 				rec := &recorder{}
 				a, b := c.leader("a"), c.idle("b", scheduler.WithHooks(rec.hooks()))
-				for _, r := range []*replica{a, b} {
-					r.add(r.job("job", "@every 3m", func(ctx context.Context, _ int) error {
-						if r == a {
-							<-ctx.Done()
-						}
-						return ctx.Err()
-					}))
-				}
+				addBoth(a, b, "@every 3m", untilDone(0))
 				c.SleepTo(185 * time.Second)
 				for node := range 3 {
 					if rolled {
@@ -125,11 +117,7 @@ func TestTrigger_WhileNobodyLeadsIsRunOrReported(t *testing.T) {
 func TestForgotten_ATickThatTheNodesLostIsRecorded(t *testing.T) {
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
-		for _, r := range []*replica{a, b} {
-			job := r.job("job", "*/10 * * * * *", quick)
-			job.CatchUp = scheduler.CatchUpAll(time.Hour)
-			r.add(job)
-		}
+		addBoth(a, b, "*/10 * * * * *", quick, catchUpAll)
 		c.SleepTo(12 * time.Second)
 		a.leaves()
 		c.SleepTo(32 * time.Second)

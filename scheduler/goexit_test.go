@@ -32,8 +32,7 @@ func TestLead_AHookThatPanicsReleasesNoLeaseUnderARun(t *testing.T) {
 					running = false
 					return nil
 				}
-				a.add(a.job("job", "30 * * * * *", work))
-				b.add(b.job("job", "30 * * * * *", quick))
+				addBoth(a, b, "30 * * * * *", work)
 				c.SleepTo(31 * time.Second)
 				if !running {
 					t.Fatal("the job does not run")

@@ -14,8 +14,7 @@ import (
 // two returns a leader a and a follower b, both with the job "job" every ten seconds. work is what a's runs do.
 func (c *cluster) two(work func(context.Context, int) error) (a, b *replica) {
 	a, b = c.leader("a"), c.replica("b")
-	a.add(a.job("job", "*/10 * * * * *", work))
-	b.add(b.job("job", "*/10 * * * * *", quick))
+	addBoth(a, b, "*/10 * * * * *", work)
 	return a, b
 }
 

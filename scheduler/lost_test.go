@@ -1,7 +1,6 @@
 package scheduler_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,20 +36,10 @@ func (r *replica) states(job string) map[string]scheduler.State {
 }
 
 // cutOff has two replicas with a job of every minute. It cuts a off for good during its first run, and b leads when a's lease has
-// run out. When the context of a's run ends, the run returns err.
-func (c *cluster) cutOff(change func(*scheduler.Job), err error) (a, b *replica) {
+// run out.
+func (c *cluster) cutOff(change func(*scheduler.Job)) (a, b *replica) {
 	a, b = c.leader("a"), c.idle("b")
-	for _, r := range []*replica{a, b} {
-		job := r.job("job", "0 * * * * *", func(ctx context.Context, _ int) error {
-			if r == a {
-				<-ctx.Done()
-				return err
-			}
-			return nil
-		})
-		change(&job)
-		r.add(job)
-	}
+	addBoth(a, b, "0 * * * * *", untilDone(0), change)
 	b.campaign()
 	c.SleepTo(62 * time.Second)
 	a.links.Cut()
@@ -59,9 +48,15 @@ func (c *cluster) cutOff(change func(*scheduler.Job), err error) (a, b *replica)
 	return a, b
 }
 
+func atLeastOnce(job *scheduler.Job) { job.AtLeastOnce = true }
+
+func catchUpAll(job *scheduler.Job) { job.CatchUp = scheduler.CatchUpAll(time.Hour) }
+
+func queued(job *scheduler.Job) { job.Overlap = scheduler.Queue }
+
 func TestLost_ARunWithoutAKnownEndIsRecordedAndNotRepeated(t *testing.T) {
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
-		_, b := c.cutOff(func(*scheduler.Job) {}, context.Canceled)
+		_, b := c.cutOff(func(*scheduler.Job) {})
 		wantEqual(t, "ran", c.ran(), []string{"job 1m0s@1m0s", "job 2m0s@2m0s"})
 		cut := c.records()[0]
 		want.Err(t, cut.cause, election.ErrLost)
@@ -83,7 +78,7 @@ func TestLost_ARunWithoutAKnownEndIsRecordedAndNotRepeated(t *testing.T) {
 
 func TestLost_AtLeastOnceRunsItAgain(t *testing.T) {
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
-		_, b := c.cutOff(func(job *scheduler.Job) { job.AtLeastOnce = true }, context.Canceled)
+		_, b := c.cutOff(atLeastOnce)
 		runs := c.records()
 		if len(runs) != 3 {
 			t.Fatalf("ran %v", c.ran())
@@ -103,10 +98,7 @@ func TestLost_AtLeastOnceRunsItAgain(t *testing.T) {
 func TestLost_ATickThatWasCutOffIsRunAgain(t *testing.T) {
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
-		first, second := a.job("job", "0 1 * * * *", untilDone(40*time.Second)), b.job("job", "0 1 * * * *", quick)
-		first.AtLeastOnce, second.AtLeastOnce = true, true
-		a.add(first)
-		b.add(second)
+		addBoth(a, b, "0 1 * * * *", untilDone(40*time.Second), atLeastOnce)
 		b.campaign()
 		c.SleepTo(62 * time.Second)
 		a.stop()
@@ -137,16 +129,7 @@ func TestOverlap_OverAChangeOfTheLeader(t *testing.T) {
 		t.Run(fmt.Sprint("overlap ", overlap), func(t *testing.T) {
 			withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 				a, b := c.leader("a"), c.idle("b")
-				for _, r := range []*replica{a, b} {
-					job := r.job("job", "0 * * * * *", func(context.Context, int) error {
-						if r == a {
-							time.Sleep(90 * time.Second)
-						}
-						return nil
-					})
-					job.Overlap = overlap
-					r.add(job)
-				}
+				addBoth(a, b, "0 * * * * *", lasting(90*time.Second), func(job *scheduler.Job) { job.Overlap = overlap })
 				c.SleepTo(62 * time.Second)
 				c.depose()
 				b.takesOver()
@@ -171,16 +154,7 @@ func TestOverlap_OverAChangeOfTheLeader(t *testing.T) {
 func TestTakeOver_OfOneThatStillHadToWait(t *testing.T) {
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
-		for _, r := range []*replica{a, b} {
-			job := r.job("job", "@every 3m", func(context.Context, int) error {
-				if r == a {
-					time.Sleep(90 * time.Second)
-				}
-				return nil
-			})
-			job.AtLeastOnce, job.Overlap = true, scheduler.Queue
-			r.add(job)
-		}
+		addBoth(a, b, "@every 3m", lasting(90*time.Second), atLeastOnce, queued)
 		c.SleepTo(185 * time.Second)
 		c.depose()
 		b.takesOver()

@@ -50,11 +50,7 @@ func TestPast_TicksThatCannotBeWonDoNotHoldUpTheOthers(t *testing.T) {
 func TestPast_ATickThatMayHaveStartedIsLost(t *testing.T) {
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
-		for _, r := range []*replica{a, b} {
-			job := r.job("job", "*/10 * * * * *", quick)
-			job.CatchUp, job.Overlap = scheduler.CatchUpAll(time.Hour), scheduler.Queue
-			r.add(job)
-		}
+		addBoth(a, b, "*/10 * * * * *", quick, catchUpAll, queued)
 		c.SleepTo(19500 * time.Millisecond)
 		a.links.Cut(1, 2) // only the first node gets the write of the tick
 		c.SleepTo(31 * time.Second)

@@ -65,14 +65,7 @@ func TestLost_APauseThatOneNodeLostIsApplied(t *testing.T) {
 func TestLost_ATriggerThatWaitsOutlivesARollingRestart(t *testing.T) {
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
-		for _, r := range []*replica{a, b} {
-			job := r.job("job", "@every 24h", lasting(5*time.Minute))
-			if r == b {
-				job = r.job("job", "@every 24h", quick)
-			}
-			job.Overlap = scheduler.Queue
-			r.add(job)
-		}
+		addBoth(a, b, "@every 24h", lasting(5*time.Minute), queued)
 		c.SleepTo(10 * time.Second)
 		for range 2 {
 			c.must(a.Trigger(t.Context(), "job"))
@@ -102,14 +95,7 @@ func TestLost_APauseInADrainIsApplied(t *testing.T) {
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		c.opts = []election.Option{election.WithDrainTimeout(5 * time.Minute)}
 		a, b := c.leader("a"), c.replica("b")
-		for _, r := range []*replica{a, b} {
-			r.add(r.job("job", "0 * * * * *", func(ctx context.Context, call int) error {
-				if r == a {
-					time.Sleep(90 * time.Second)
-				}
-				return nil
-			}))
-		}
+		addBoth(a, b, "0 * * * * *", lasting(90*time.Second))
 		c.SleepTo(65 * time.Second)
 		a.stop()
 		c.SleepTo(66 * time.Second)
@@ -140,14 +126,9 @@ func TestLost_APauseOutlivesARollingRestartInADrain(t *testing.T) {
 				lost := ""
 				hooks := scheduler.WithHooks(scheduler.Hooks{DataLost: func(job string) { lost += job + " " }})
 				a, b := c.leader("a", hooks), c.replica("b", hooks)
-				for _, r := range []*replica{a, b} {
-					r.add(r.job("job", "0 * * * * *", quick), r.job("other", "0 1 * * * *", func(ctx context.Context, call int) error {
-						if r == a {
-							time.Sleep(5 * time.Minute)
-						}
-						return nil
-					}))
-				}
+				addBoth(a, b, "0 * * * * *", quick)
+				a.add(a.job("other", "0 1 * * * *", lasting(5*time.Minute)))
+				b.add(b.job("other", "0 1 * * * *", quick))
 				c.SleepTo(10 * time.Second)
 				c.must(b.Pause(t.Context(), "job"))
 				c.SleepTo(65 * time.Second)
