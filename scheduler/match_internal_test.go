@@ -48,19 +48,3 @@ func TestMatch_AgreesWithRobfigsSearchInUTC(t *testing.T) {
 		t.Errorf("only %d ticks were compared", compared)
 	}
 }
-
-func TestMatch_FindsTheRarestDateAndNoneThatIsNotThere(t *testing.T) {
-	for text, want := range map[string]time.Time{
-		"0 0 29 2 *": time.Date(2104, 2, 29, 0, 0, 0, 0, time.UTC),
-		"0 0 30 2 *": {},
-		"0 0 31 4 *": {},
-	} {
-		spec, err := ask(parser, text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := match(spec, time.Date(2096, 3, 1, 0, 0, 0, 0, time.UTC)); !got.Equal(want) {
-			t.Errorf("%q: %v, want %v", text, got, want)
-		}
-	}
-}

@@ -95,6 +95,10 @@ func TestShutdown_SaysThatAnEndIsNotStored(t *testing.T) {
 		if err := a.Shutdown(ctx); err == nil {
 			t.Errorf("no error, and its record says %q", c.idle("b").states("job")["20s"])
 		}
+		c.SleepTo(35 * time.Second) // it gives up
+		if lines := a.logs.FilterMessageSnippet("failed to record the end of a run").All(); len(lines) != 2 {
+			t.Errorf("logged %v", lines)
+		}
 	})
 }
 

@@ -79,38 +79,18 @@ func (m model) fingerprint() uint64 {
 	return maphash.Comparable(modelSeed, m)
 }
 
-// sort sorts the nodes. They are interchangeable, so states that differ only in their order count as one.
+// sort sorts the nodes, by fingerprints. They are interchangeable, so states that differ only in their order count as one.
 func (m *model) sort() {
+	var prints [modelNodes]uint64
+	for i := range m.columns {
+		prints[i] = maphash.Comparable(modelSeed, m.columns[i])
+	}
 	for _, p := range [][2]int{{0, 1}, {1, 2}, {0, 1}} {
-		if a, b := &m.columns[p[0]], &m.columns[p[1]]; b.less(a) {
-			*a, *b = *b, *a
+		if a, b := p[0], p[1]; prints[b] < prints[a] {
+			prints[a], prints[b] = prints[b], prints[a]
+			m.columns[a], m.columns[b] = m.columns[b], m.columns[a]
 		}
 	}
-}
-
-// less orders nodes.
-func (c *modelColumn) less(than *modelColumn) bool {
-	if a, b := c.word(), than.word(); a != b {
-		return a < b
-	}
-	for l := range c.links {
-		if a, b := c.links[l].word(), than.links[l].word(); a != b {
-			return a < b
-		}
-	}
-	return false
-}
-
-// word returns the node as a number.
-func (n *modelNode) word() uint64 {
-	return uint64(n.clock) | uint64(n.floor)<<8 | uint64(n.promised)<<16 | uint64(n.kept)<<24 | uint64(n.pause)<<32 |
-		modelBit(n.acked)<<40 | uint64(n.jobs[0])<<48 | uint64(n.jobs[1])<<56
-}
-
-// word returns the link as a number.
-func (k *modelLink) word() uint64 {
-	return modelBit(k.received) | modelBit(k.same)<<8 | uint64(k.floor)<<16 | uint64(k.pause)<<24 |
-		uint64(k.jobs[0])<<32 | uint64(k.jobs[1])<<40 | uint64(k.acks)<<48
 }
 
 func modelBit(is bool) uint64 {

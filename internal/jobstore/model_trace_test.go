@@ -74,23 +74,6 @@ func (s modelStep) String() string {
 	return words
 }
 
-func (s modelState) String() string {
-	if !s.part {
-		return "-"
-	}
-	var text strings.Builder
-	fmt.Fprintf(&text, "mark %d", s.mark)
-	for _, field := range []struct {
-		name  string
-		value uint8
-	}{{"open", s.open}, {"attempt", s.attempt}, {"ended", s.ended}, {"lost", s.lost}, {"pause", s.pause}} {
-		if field.value != 0 {
-			fmt.Fprintf(&text, ", %s %d", field.name, field.value)
-		}
-	}
-	return text.String()
-}
-
 // detail describes the states that a leader goes on from or writes.
 func (w *modelWorld) detail(step modelStep, m *model) string {
 	var states [modelJobs]modelState
@@ -103,14 +86,14 @@ func (w *modelWorld) detail(step modelStep, m *model) string {
 		return ""
 	}
 	if w.jobs == 1 {
-		return fmt.Sprintf(": %v", states[0])
+		return fmt.Sprintf(": %+v", states[0])
 	}
-	return fmt.Sprintf(": %v; %v", states[0], states[1])
+	return fmt.Sprintf(": %+v; %+v", states[0], states[1])
 }
 
 // describe describes the start of a trace.
 func (w *modelWorld) describe(m *model) string {
-	text := fmt.Sprintf("all nodes have: %v; ballots are taken at %v", w.first, m.times[:w.ballots])
+	text := fmt.Sprintf("all nodes have: %+v; ballots are taken at %v", w.first, m.times[:w.ballots])
 	if w.led {
 		text += "; ballot 1 leads"
 	}
