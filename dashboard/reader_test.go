@@ -94,6 +94,7 @@ func candidate(c *bubble.Cluster) (*election.Elector, *scheduler.Scheduler) {
 // The page keeps the last known state, and shows how old it is and why.
 func TestReader_KeepsWhatWasKnown(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
+		want.Parts(t, "the page", s.get("/").Body.String(), `<span class="quiet">leads</span>`, "state running")
 		known, ticks := s.api(), s.job("long").Records
 		s.follower.Cut(0, 1)
 		time.Sleep(time.Minute)
@@ -126,6 +127,22 @@ func TestReader_KeepsWhatWasKnown(t *testing.T) {
 		page := s.get("/job?name=good").Body.String()
 		want.Parts(t, "its page", page, "The ticks of this job are not known", "It is not known who has paused or triggered it")
 		lacks(t, "its page", page, "No tick has come yet", "Nobody has paused or triggered it", "0 runs")
+		// The leader must have stopped when its lease expired, and its runs too.
+		time.Sleep(ttl)
+		a = s.api()
+		if a.Leader == nil || !a.Leader.Expired || a.Leader.Lease != 0 || a.Jobs[3].Last.State != "unknown" {
+			t.Errorf("the leader is %+v, the last run %+v", a.Leader, a.Jobs[3].Last)
+		}
+		for _, j := range a.Jobs {
+			if j.Running || j.Last != nil && j.Last.State == "running" {
+				t.Errorf("%s is said to run", j.Name)
+			}
+		}
+		body = s.get("/").Body.String()
+		want.Parts(t, "the page", body, "No leader is known", "led when the nodes were last read, 3 min ago", "state unknown",
+			`<td data-label="Next">due `)
+		lacks(t, "the page", body, "leads</span>", "★", "state running")
+		lacks(t, "the job's page", s.get("/job?name=long").Body.String(), "state running", ">running<")
 		s.follower.Heal()
 		time.Sleep(10 * time.Second)
 		if long := s.job("long"); len(long.Problems) > 0 || len(long.Records) <= len(ticks) {

@@ -18,7 +18,6 @@ func TestStyle_ColoursStandOutInBothThemes(t *testing.T) {
 	if len(themes) != 2 {
 		t.Fatalf("%d themes, want a light and a dark one", len(themes))
 	}
-	texts := []string{"text", "quiet", "link", "good", "bad", "wait"}
 	for i, theme := range themes {
 		colors := make(map[string]float64)
 		for _, found := range regexp.MustCompile(`--([\w-]+): #(\w+)`).FindAllSubmatch(theme[1], -1) {
@@ -31,7 +30,7 @@ func TestStyle_ColoursStandOutInBothThemes(t *testing.T) {
 				t.Errorf("theme %d: --%s on --%s has a contrast of %.2f, want %.1f", i+1, color, ground, got, least)
 			}
 		}
-		for _, text := range texts {
+		for _, text := range []string{"text", "quiet", "link", "good", "bad", "wait"} {
 			wants(text, "ground", 4.5)
 			wants(text, "card", 4.5)
 		}

@@ -36,43 +36,40 @@ func has(c *cobra.Command, name string) bool {
 	return c.Flags().Lookup(name) != nil || c.Root().PersistentFlags().Lookup(name) != nil
 }
 
-// The documents of the library name commands of redlockctl and their flags. The README names all of them.
+// The documents of the library name commands of redlockctl and their flags. The README names all of them, and flags
+// without their command, too.
 func TestDocs_NameCommandsAndFlagsThatAreThere(t *testing.T) {
 	root := newRoot(streams{})
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultVersionFlag()
-	commands := root.Commands()
 	files, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var named []string
-	flags := 0
+	named, flags := map[string]bool{}, 0
 	for _, file := range append(files, "../../README.md", "../../otelredlock/README.md", "README.md") {
 		for _, found := range code.FindAllStringSubmatch(read(t, file), -1) {
 			words := strings.Fields(found[1] + found[2])
-			among := slices.Concat(commands, []*cobra.Command{root}) // one of them must take the flags
-			if len(words) > 1 && words[0] == "redlockctl" {
-				i := slices.IndexFunc(commands, func(c *cobra.Command) bool { return c.Name() == words[1] })
-				if i < 0 {
-					t.Errorf("%s: %q: there is no such command", file, found[0])
+			among := append(root.Commands(), root) // one of them must take the flags
+			switch {
+			case len(words) > 1 && words[0] == "redlockctl":
+				command, _, err := root.Find(words[1:2])
+				if err != nil {
+					t.Errorf("%s: %q: %v", file, found[0], err)
 					continue
 				}
-				among = commands[i : i+1]
-				words = words[1:]
-			} else if file != "README.md" {
+				among = []*cobra.Command{command}
+				named[command.Name()] = named[command.Name()] || file == "README.md"
+			case file != "README.md":
+				continue
+			case !strings.HasPrefix(words[0], "-"):
+				named[words[0]] = true
 				continue
 			}
-			if file == "README.md" {
-				named = append(named, words[0])
-			}
-			if len(among) > 1 && !strings.HasPrefix(words[0], "-") {
-				continue
+			if end := slices.Index(words, "--"); end >= 0 {
+				words = words[:end]
 			}
 			for _, word := range words {
-				if word == "--" {
-					break
-				}
 				if !flagWord.MatchString(word) {
 					continue
 				}
@@ -83,8 +80,8 @@ func TestDocs_NameCommandsAndFlagsThatAreThere(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range commands {
-		if !c.Hidden && !slices.Contains(named, c.Name()) {
+	for _, c := range root.Commands() {
+		if !c.Hidden && !named[c.Name()] {
 			t.Errorf("%s is not named", c.Name())
 		}
 	}

@@ -7,16 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
@@ -182,19 +178,11 @@ func lastBeat(t *testing.T, file string) time.Time {
 // freeAt returns when the lock will have expired on a majority of nodes if nobody extends it.
 func freeAt(t *testing.T, c *redisproc.Cluster, name string) time.Time {
 	t.Helper()
-	var all []time.Time
-	for _, addr := range c.Addrs() {
-		client := redis.NewClient(&redis.Options{Addr: addr})
-		now := time.Now()
-		left, err := records.Default.LeftOn(t.Context(), name, client)
-		_ = client.Close()
-		if err != nil {
-			t.Fatalf("%s does not say how long the lock lasts: %v", addr, err)
-		}
-		all = append(all, now.Add(max(left, 0))) // a node that did not grant it is free already
-	}
-	slices.SortFunc(all, time.Time.Compare)
-	return all[len(all)/2]
+	now := time.Now()
+	held := decode[[]struct {
+		Left int64 `json:"left_ms"`
+	}](t, on(c)("lock", name, "-o", "json"))
+	return now.Add(time.Duration(held[0].Left) * time.Millisecond)
 }
 
 // watchdogOf returns the watchdog that a process has started.

@@ -95,21 +95,6 @@ func TestTx_IsRepeatedAfterASerializationFailure(t *testing.T) {
 	}, fenced.PostgreSQL)
 }
 
-func TestTx_WaitsForSQLiteWithoutABusyTimeout(t *testing.T) {
-	forEach(t, func(t *testing.T, d *database) {
-		d.fenced()
-		db, calls := d.over(d.openWithoutWaiting()), 0
-		must(t, fenced.Claim(t.Context(), db, plain(7)))
-		other, err := d.sql.BeginTx(t.Context(), nil)
-		must(t, err, d.effect("of another")(t.Context(), other))
-		d.wantWait(other.Commit, func() error { return fenced.Tx(t.Context(), db, holder(7, 1), counted(&calls, d.effect("ours"))) })
-		if calls != 1 {
-			t.Errorf("%d calls", calls)
-		}
-		d.wantEffects(2)
-	}, fenced.SQLite)
-}
-
 func TestTx_GivesUp(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
 		db := d.fenced()
@@ -132,15 +117,6 @@ type deadlock struct{}
 func (deadlock) Error() string    { return "Error 1213 (40001): database is locked" }
 func (deadlock) SQLState() string { return "40P01" }
 
-func TestInit_WaitsForSQLiteWithoutABusyTimeout(t *testing.T) {
-	forEach(t, func(t *testing.T, d *database) {
-		conns := d.openWithoutWaiting()
-		other, err := d.sql.BeginTx(t.Context(), nil)
-		must(t, err, d.effect("of another")(t.Context(), other))
-		d.wantWait(other.Commit, func() error { return d.over(conns).Init(t.Context()) })
-	}, fenced.SQLite)
-}
-
 // A lock timeout is repeated. A raise that fails so is one of the attempts, and is not repeated within one.
 func TestTx_GivesUpIfAnEarlierHolderDoesNotEnd(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
@@ -158,20 +134,34 @@ func TestTx_GivesUpIfAnEarlierHolderDoesNotEnd(t *testing.T) {
 	}, fenced.PostgreSQL)
 }
 
-// Claim reads before it raises, and another process may keep it from reading.
-func TestClaim_WaitsForSQLiteWithoutABusyTimeout(t *testing.T) {
-	forEach(t, func(t *testing.T, d *database) {
-		d.fenced()
-		d.exec("PRAGMA journal_mode=DELETE")
-		db := d.over(d.openWithoutWaiting())
-		must(t, db.Check(t.Context()))
-		other, err := d.sql.Conn(t.Context())
-		must(t, err)
-		_, err = other.ExecContext(t.Context(), "BEGIN EXCLUSIVE")
-		must(t, err)
-		d.wantWait(func() error {
-			_, err := other.ExecContext(t.Context(), "COMMIT")
-			return errors.Join(err, other.Close())
-		}, func() error { return fenced.Claim(t.Context(), db, plain(7)) })
-	}, fenced.SQLite)
+// Without a busy timeout, SQLite refuses at once what another connection is in the way of: writing, or reading too.
+func TestSQLiteWithoutABusyTimeout_IsWaitedFor(t *testing.T) {
+	for mode, begin := range map[string]string{"WAL": "BEGIN IMMEDIATE", "DELETE": "BEGIN EXCLUSIVE"} {
+		t.Run(mode, func(t *testing.T) {
+			d := newDatabase(t, fenced.SQLite)
+			d.fenced()
+			d.exec("PRAGMA journal_mode=" + mode)
+			conns, calls := d.openWithoutWaiting(), 0
+			db := d.over(conns)
+			must(t, db.Check(t.Context()))
+			for _, do := range []func() error{
+				func() error { return fenced.Tx(t.Context(), db, holder(7, 1), counted(&calls, d.effect("one"))) },
+				func() error { return fenced.Claim(t.Context(), db, plain(8)) },
+				func() error { return d.over(conns, fenced.WithTables("f", "k")).Init(t.Context()) },
+			} {
+				other, err := d.sql.Conn(t.Context())
+				must(t, err)
+				_, err = other.ExecContext(t.Context(), begin)
+				must(t, err)
+				d.wantWait(func() error {
+					_, err := other.ExecContext(t.Context(), "COMMIT")
+					return errors.Join(err, other.Close())
+				}, do)
+			}
+			if calls != 1 {
+				t.Errorf("%s: %d calls", mode, calls)
+			}
+			d.wantEffects(1)
+		})
+	}
 }

@@ -144,33 +144,30 @@ func TestReady_SaysWhyNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := identity["Replication"]["master_replid"]
-	for name, c := range map[string]struct{ guard, want string }{
-		"another layout":  {"3 " + id + " x", "a guard of another version"},
-		"no guard":        {"nonsense", "a guard of another version"},
-		"from the future": {fmt.Sprintf("2 %s %016d %016d %012d %03d %013d", id, time.Now().Add(time.Hour).UnixMicro(), 0, 8, 1, 0), "s ago, 36"},
-		"of another run":  {fmt.Sprintf("2 %040d %016d %016d %012d %03d %013d", 7, time.Now().UnixMicro(), 0, 8, 1, 0), ""},
+	says := func(addr, want string) {
+		t.Helper()
+		if is, why := ready(t.Context(), addr); is != (want == "") || !strings.Contains(why, want) {
+			t.Errorf("ready %v, %q, want %q", is, why, want)
+		}
+	}
+	for guard, want := range map[string]string{
+		"3 " + id + " x": "a guard of another version", "nonsense": "a guard of another version",
+		fmt.Sprintf("2 %s %016d %016d %012d %03d %013d", id, time.Now().Add(time.Hour).UnixMicro(), 0, 8, 1, 0): "s ago, 36",
+		fmt.Sprintf("2 %040d %016d %016d %012d %03d %013d", 7, time.Now().UnixMicro(), 0, 8, 1, 0):              "", // of another run
 	} {
-		if err := server.HSet(t.Context(), "{redlock}", "g", c.guard).Err(); err != nil {
+		if err := server.HSet(t.Context(), "{redlock}", "g", guard).Err(); err != nil {
 			t.Fatal(err)
 		}
-		if is, why := ready(t.Context(), addr); is != (c.want == "") || !strings.Contains(why, c.want) {
-			t.Errorf("%s: ready %v, %q, want %q", name, is, why, c.want)
-		}
+		says(addr, want)
 	}
 	if err := server.Set(t.Context(), "{redlock}", "no hash", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if is, why := ready(t.Context(), addr); is || !strings.Contains(why, "another version") {
-		t.Errorf("no hash: ready %v, %q", is, why)
-	}
-	if is, why := ready(t.Context(), "127.0.0.1:1"); is || !strings.Contains(why, "refused") {
-		t.Errorf("nobody there: ready %v, %q", is, why)
-	}
+	says(addr, "another version")
+	says("127.0.0.1:1", "refused")
 	host, port, _ := net.SplitHostPort(nodes.Node(1).Addr())
 	if err := server.ReplicaOf(t.Context(), host, port).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if is, why := ready(t.Context(), addr); is || !strings.Contains(why, `its role is "slave"`) {
-		t.Errorf("a replica: ready %v, %q", is, why)
-	}
+	says(addr, `its role is "slave"`)
 }

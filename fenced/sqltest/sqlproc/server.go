@@ -157,15 +157,9 @@ func (s *Server) kill() error {
 	if err := s.cmd.Process.Signal(syscall.SIGQUIT); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
-	select {
-	case <-s.gone:
-		return nil
-	case <-time.After(stopLimit):
-	}
-	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
+	late := time.AfterFunc(stopLimit, func() { _ = s.cmd.Process.Kill() }) // it may just have ended
 	<-s.gone
+	late.Stop()
 	return nil
 }
 
