@@ -114,30 +114,17 @@ func drawSpec(t *rapid.T) []string {
 			step = rapid.SampledFrom([]int{1, 2, 3, 5, 7, 8, 10, 12, 15, 20})
 		}
 		part := func() string {
-			from, to := value.Draw(t, "value"), value.Draw(t, "value")
-			switch rapid.IntRange(0, 5).Draw(t, "shape") {
-			case 0:
-				return fmt.Sprintf("*/%d", step.Draw(t, "step"))
-			case 1:
-				return fmt.Sprintf("%d/%d", from, step.Draw(t, "step"))
-			case 2:
-				return fmt.Sprintf("%d-%d/%d", min(from, to), max(from, to), step.Draw(t, "step"))
-			case 3:
-				return fmt.Sprintf("%d-%d", min(from, to), max(from, to))
-			default:
-				return strconv.Itoa(from)
-			}
+			a, b, step := value.Draw(t, "value"), value.Draw(t, "value"), step.Draw(t, "step")
+			return rapid.SampledFrom([]string{
+				"*", "*", "*", strconv.Itoa(f.first), strconv.Itoa(f.first), strconv.Itoa(a), fmt.Sprintf("*/%d", step),
+				fmt.Sprintf("%d/%d", a, step), fmt.Sprintf("%d-%d/%d", min(a, b), max(a, b), step), fmt.Sprintf("%d-%d", min(a, b), max(a, b)),
+			}).Draw(t, "part")
 		}
-		switch rapid.IntRange(0, 5).Draw(t, "field") {
-		case 0, 1:
-			texts = append(texts, "*")
-		case 2, 3:
-			texts = append(texts, strconv.Itoa(f.first))
-		case 4:
-			texts = append(texts, part()+","+part())
-		default:
-			texts = append(texts, part())
+		text := part()
+		if rapid.IntRange(0, 5).Draw(t, "parts") == 0 {
+			text += "," + part()
 		}
+		texts = append(texts, text)
 	}
 	return texts
 }

@@ -73,15 +73,6 @@ func TestHolder_IsCheckedBeforeTheDatabaseIsAsked(t *testing.T) {
 	}
 }
 
-func TestTx_OfAContextThatHasEnded(t *testing.T) {
-	cause, server := errors.New("the lease was lost"), &away{}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(cause)
-	if err := fenced.Tx(ctx, open(t, server), good(), nothing); !errors.Is(err, cause) || server.tried > 0 {
-		t.Errorf("%v, after %d connections", err, server.tried)
-	}
-}
-
 func TestTx_WrapsTheErrorOfADatabaseThatIsAway(t *testing.T) {
 	db := open(t, &away{})
 	for what, err := range map[string]error{
@@ -113,17 +104,6 @@ func TestNew_HasAllProblems(t *testing.T) {
 	}
 	if _, err := fenced.Schema(9); err == nil {
 		t.Error("the schema of an unknown dialect, and no error")
-	}
-}
-
-func TestSchema_HasTheNamesInQuotes(t *testing.T) {
-	for dialect, quoted := range map[fenced.Dialect]string{
-		fenced.PostgreSQL: `"billing"."Fences"`, fenced.MySQL: "`billing`.`Fences`", fenced.SQLite: `"billing"."Fences"`,
-	} {
-		schema, err := fenced.Schema(dialect, fenced.WithTables("billing.Fences", "billing.Keys"))
-		if err != nil || strings.Count(schema, quoted) != 2 || strings.ContainsAny(schema, "?$") {
-			t.Errorf("%v: %v\n%s", dialect, err, schema)
-		}
 	}
 }
 

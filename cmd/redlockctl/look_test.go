@@ -49,9 +49,16 @@ func TestLook_AtALifeOfAnElectionAndItsJobs(t *testing.T) {
 		do(args...).want(t, no, "", `"none"`)
 	}
 
+	for _, command := range []string{"jobs", "leader"} {
+		do(command, "-e", "billling").want(t, no, "",
+			`nobody has ever led an election "billling" under the prefix "redlock": did you mean "billing"?`)
+		do(command, "-e", "reports").want(t, no, "", `the nodes know ["billing"]`)
+		do(command, "--prefix", "other").want(t, no, "", `or nothing has been locked under the prefix "other"`)
+	}
+
 	watch, seen := process(t, c, "leader", "--watch", "--every", "100ms", "-o", "json")
 	until(t, "the watch shows the leader", func() bool { return strings.Contains(seen.String(), `"id":"pod-1"`) })
-	next, _ := service(t, c, "pod-2")
+	next, stopNext := service(t, c, "pod-2")
 	stop()
 	until(t, "the next one leads", next.IsLeader)
 	until(t, "the watch shows it", func() bool { return strings.Contains(seen.String(), `"id":"pod-2"`) })
@@ -61,6 +68,10 @@ func TestLook_AtALifeOfAnElectionAndItsJobs(t *testing.T) {
 	if err := watch.Wait(); err != nil {
 		t.Errorf("the watch ended with %v: %s", err, seen)
 	}
+	stopNext()
+	until(t, "it has stopped", func() bool { return do("leader").code == no })
+	do("leader").want(t, no, "", `no leader of "billing": the last was "pod-2", from `)
+	do("jobs").want(t, 0, "nightly report", "")
 }
 
 func TestLook_WithNodesDown(t *testing.T) {

@@ -32,8 +32,7 @@ func has(c *cobra.Command, name string) bool {
 	if short, ok := strings.CutPrefix(name, "-"); ok && len(short) == 1 {
 		return c.Flags().ShorthandLookup(short) != nil || c.Root().PersistentFlags().ShorthandLookup(short) != nil
 	}
-	name = strings.TrimPrefix(name, "--")
-	return c.Flags().Lookup(name) != nil || c.Root().PersistentFlags().Lookup(name) != nil
+	return c.Flag(strings.TrimPrefix(name, "--")) != nil
 }
 
 // The documents of the library name commands of redlockctl and their flags. The README names all of them, and flags

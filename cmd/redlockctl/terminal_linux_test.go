@@ -46,14 +46,3 @@ func TestRun_TheCommandDoesNotReadFromATerminal(t *testing.T) {
 		t.Errorf("it ended with %v: %s", err, out)
 	}
 }
-
-func TestInput_OfAPipeIsPassedOn(t *testing.T) {
-	in, out, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if input(in) != in {
-		t.Error("it is not passed on")
-	}
-	_, _ = in.Close(), out.Close()
-}

@@ -59,22 +59,6 @@ func TestTrigger_WaitsForTheOutcomeOfItsRun(t *testing.T) {
 	do("history", "slow").want(t, 0, "s so far", "")
 }
 
-func TestElection_ThatNobodyHasLedIsAnError(t *testing.T) {
-	c := ready(t, servers(t))
-	do := on(c)
-	_, stop := led(t, c)
-	for _, command := range []string{"jobs", "leader"} {
-		do(command, "-e", "billling").want(t, no, "",
-			`nobody has ever led an election "billling" under the prefix "redlock": did you mean "billing"?`)
-		do(command, "-e", "reports").want(t, no, "", `the nodes know ["billing"]`)
-		do(command, "--prefix", "other").want(t, no, "", `or nothing has been locked under the prefix "other"`)
-	}
-	stop()
-	until(t, "it has stopped", func() bool { return do("leader").code == no })
-	do("leader").want(t, no, "", `no leader of "billing": the last was "pod-1", from `)
-	do("jobs").want(t, 0, "nightly report", "")
-}
-
 func TestLeader_SaysThatTheNodesGrantNothingYet(t *testing.T) {
 	c := servers(t)
 	do := on(c)

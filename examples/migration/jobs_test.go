@@ -15,17 +15,6 @@ import (
 // late is how much later the requests of the second replica reach the nodes.
 const late = 20 * time.Millisecond
 
-func TestGocronElector_TicksFromItsOwnStartBefore(t *testing.T) {
-	bubble(t, time.Hour, func(t *testing.T, _ *redlocktest.Nodes) {
-		time.Sleep(time.Minute)
-		var made atomic.Int64
-		jobs, err := gocronElectorBefore(everybody{}, counting(&made))
-		start(t, jobs, err)
-		expect(t, 5*time.Minute-time.Second, &made, 0)
-		expect(t, 2*time.Second, &made, 1)
-	})
-}
-
 // Before, both replicas run each tick; after, one of them does.
 func TestJobs_OfTwoReplicas(t *testing.T) {
 	const days, hour = 2 * 24 * time.Hour, time.Hour + time.Minute
@@ -87,11 +76,6 @@ func TestJobs_OfTwoReplicas(t *testing.T) {
 		})
 	}
 }
-
-// everybody is a gocron.Elector with which all replicas lead.
-type everybody struct{}
-
-func (everybody) IsLeader(context.Context) error { return nil }
 
 func counting(made *atomic.Int64) func(context.Context) error {
 	return func(context.Context) error {

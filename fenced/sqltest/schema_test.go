@@ -95,11 +95,8 @@ func TestSchema_IsAMigration(t *testing.T) {
 func TestTables_HaveNamesThatNeedQuotes(t *testing.T) {
 	forEach(t, func(t *testing.T, d *database) {
 		number := strings.TrimPrefix(d.effects, "effects_")
-		opts := []fenced.Option{fenced.WithTables("Select_"+number, "order")}
-		if d.dialect == fenced.PostgreSQL {
-			opts = []fenced.Option{fenced.WithTables("public.Select", "public.order")}
-		}
-		db := d.fenced(opts...)
+		prefix := map[fenced.Dialect]string{fenced.PostgreSQL: "public.", fenced.MySQL: "test."}[d.dialect] // its schema
+		db := d.fenced(fenced.WithTables(prefix+"Select_"+number, prefix+"order"))
 		h := holder(7, 1)
 		h.Resource = d.effects // the tables are shared where the test is repeated
 		must(t, fenced.Tx(t.Context(), db, h, d.effect("one")))

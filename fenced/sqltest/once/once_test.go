@@ -35,26 +35,17 @@ func TestOnce_MariaDB(t *testing.T)    { wantExactlyOne(t, fenced.MySQL) }
 func TestOnce_SQLite(t *testing.T)     { wantExactlyOne(t, fenced.SQLite) }
 
 func wantExactlyOne(t *testing.T, dialect fenced.Dialect) {
-	ticks, missing, repeated := play(t, dialect, false)
+	ticks, missing, repeated := play(t, dialect)
 	if missing > 0 || len(repeated) > 0 || ticks < minTicks {
 		t.Errorf("of %d ticks %d have no effect, and %d have more than one: %v", ticks, missing, len(repeated), repeated)
 	}
 	t.Logf("%d ticks have exactly one effect each", ticks)
 }
 
-// Without it the others prove nothing.
-func TestOnce_NotWithoutFenced(t *testing.T) {
-	ticks, _, repeated := play(t, fenced.PostgreSQL, true)
-	if len(repeated) == 0 {
-		t.Errorf("none of %d ticks has two effects", ticks)
-	}
-	t.Logf("%d of %d ticks have more than one effect", len(repeated), ticks)
-}
-
 // play runs a service, plays all faults, and judges the ticks.
-func play(t *testing.T, dialect fenced.Dialect, plain bool) (ticks, missing int, repeated []string) {
+func play(t *testing.T, dialect fenced.Dialect) (ticks, missing int, repeated []string) {
 	t.Parallel()
-	s := settings{Dialect: dialect, Plain: plain, Rounds: *rounds, Played: t.TempDir()}
+	s := settings{Dialect: dialect, Rounds: *rounds, Played: t.TempDir()}
 	direct, proxy := database(t, &s)
 	conns, err := sql.Open(s.Driver, direct)
 	must(t, err)

@@ -45,7 +45,6 @@ type settings struct {
 	Driver  string
 	DSN     string
 	Dialect fenced.Dialect
-	Plain   bool // without package fenced
 	Rounds  int
 	Played  string // a folder with a file for each fault that was played
 }
@@ -99,12 +98,7 @@ func (r *replica) run(ctx context.Context, run scheduler.Run) error {
 		r.at(beforeCommit)
 		return nil
 	}
-	var err error
-	if r.Plain {
-		err = r.plain(ctx, work)
-	} else {
-		err = fenced.Tx(ctx, r.db, fenced.Run(run), work)
-	}
+	err := fenced.Tx(ctx, r.db, fenced.Run(run), work)
 	if errors.Is(err, fenced.ErrDone) {
 		return nil
 	}
@@ -112,18 +106,6 @@ func (r *replica) run(ctx context.Context, run scheduler.Run) error {
 		r.at(beforeEnd)
 	}
 	return err
-}
-
-func (r *replica) plain(ctx context.Context, work func(context.Context, *sql.Tx) error) error {
-	tx, err := r.sql.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
-	if err := work(ctx, tx); err != nil {
-		return err
-	}
-	return tx.Commit()
 }
 
 // at plays a fault of this step that no process has played, unless this process has played one a moment ago.
