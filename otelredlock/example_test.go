@@ -43,16 +43,6 @@ func Example() {
 	log.Print(elector.Run(context.Background()))
 }
 
-func Example_hooksOfYourOwn() {
-	telemetry, err := otelredlock.New()
-	if err != nil {
-		log.Fatal(err)
-	}
-	_ = election.WithHooks(election.JoinHooks(telemetry.ElectionHooks("billing"), election.Hooks{
-		Elected: func(t *election.Term) { log.Print("leads") },
-	}))
-}
-
 // Two leaders have attempted the same tick. The spans of both link to the same context.
 func ExampleInstruments_Middleware() {
 	spans := tracetest.NewSpanRecorder()

@@ -95,19 +95,6 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-func TestMiddleware_AsksTheApplication(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := follower(t, "http://a:8080/base")
-		allow := func(u *url.URL) error {
-			if u.String() != "http://a:8080/base" {
-				t.Errorf("it asks for %v", u)
-			}
-			return errors.New("not today")
-		}
-		want(t, ask(leaderhttp.Redirect(b, allow)(answering("b")), "GET", "/", ""), http.StatusServiceUnavailable, "no leader to answer\n")
-	})
-}
-
 func TestMiddleware_NeedsToKnowWhatIsAllowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := redlocktest.New(t, 3).Replica().Elector
