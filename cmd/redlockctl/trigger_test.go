@@ -48,7 +48,9 @@ func TestTrigger_WaitsForTheOutcomeOfItsRun(t *testing.T) {
 		strings.Count(out.String(), "\n") != 1 {
 		t.Errorf("it exited with %d: %s", code, out)
 	}
-	do("trigger", "slow", "--wait", "1s").want(t, unfinished, "", `the triggered run of "slow" has not ended: it runs on "pod-1"`)
+	// It gives up after both.
+	do("trigger", "slow", "--wait", "10ms", "--timeout", "2s").want(t, unfinished, "",
+		`the triggered run of "slow" has not ended: it runs on "pod-1"`)
 	do("trigger", "slow", "--wait", "1m").want(t, no, "slow did not run: skipped: a run was under way", "")
 	do("trigger", "slwo", "--wait", "1m").want(t, no, "", `unknown job: "slwo": did you mean "slow"?`)
 
