@@ -11,7 +11,7 @@ import (
 	"github.com/hibiken/asynq"
 
 	"github.com/redlockfx/redlockfx/adapters/asynqtick"
-	"github.com/redlockfx/redlockfx/internal/testkit/replicas"
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -77,7 +77,7 @@ func TestJob_KnowsTasksThatAreProcessed(t *testing.T) {
 			if id := <-calls; id != run.Key() {
 				t.Errorf("the handler gets the ID %q", id)
 			}
-			replicas.Await(t, "the task is "+state, func() bool {
+			bubble.Await(t, "the task is "+state, 2*time.Minute, func() bool {
 				task, err := q.GetTaskInfo("default", run.Key())
 				must(t, err)
 				return task.State.String() == state

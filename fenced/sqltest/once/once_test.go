@@ -16,6 +16,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/fenced"
 	"github.com/redlockfx/redlockfx/fenced/sqltest/sqlproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 	"github.com/redlockfx/redlockfx/internal/testkit/replicas"
 )
@@ -67,7 +68,7 @@ func play(t *testing.T, dialect fenced.Dialect) (ticks, missing int, repeated []
 			loseCommits(t, proxy)
 		}
 		for _, name := range faults(round) {
-			replicas.Await(t, name, func() bool {
+			bubble.Await(t, name, 2*time.Minute, func() bool {
 				_, err := os.Stat(filepath.Join(s.Played, name))
 				return err == nil
 			})
@@ -75,7 +76,7 @@ func play(t *testing.T, dialect fenced.Dialect) (ticks, missing int, repeated []
 	}
 	until := time.Now().Unix()
 	var counts map[string]int
-	replicas.Await(t, "all jobs have caught up", func() bool {
+	bubble.Await(t, "all jobs have caught up", 2*time.Minute, func() bool {
 		var caughtUp int
 		counts, caughtUp = effects(t, conns, until)
 		return caughtUp == jobs
@@ -118,7 +119,7 @@ func loseCommits(t *testing.T, proxy *sqlproc.Proxy) {
 	for _, loss := range []sqlproc.Loss{sqlproc.Answer, sqlproc.Request, sqlproc.Delayed} {
 		before := proxy.Lost()
 		proxy.LoseNext(loss)
-		replicas.Await(t, fmt.Sprintf("loss %d of a commit", loss), func() bool { return proxy.Lost() > before })
+		bubble.Await(t, fmt.Sprintf("loss %d of a commit", loss), 2*time.Minute, func() bool { return proxy.Lost() > before })
 		if loss == sqlproc.Delayed {
 			<-time.After(delayedFor)
 			proxy.Deliver()

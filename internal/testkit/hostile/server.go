@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -137,13 +136,4 @@ func Answers() map[string]Answer {
 		all[fmt.Sprintf("%q", text)] = Says(text)
 	}
 	return all
-}
-
-// Names returns the keys of answers in a fixed order.
-func Names(answers map[string]Answer) (names []string) {
-	for name := range answers {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

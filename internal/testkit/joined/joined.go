@@ -21,14 +21,12 @@ func Check[H any](t *testing.T, join func(...H) H) {
 		field := kind.Field(i)
 		args := make([]reflect.Value, field.Type.NumIn())
 		for j := range args {
-			args[j] = reflect.Zero(field.Type.In(j))
+			args[j] = reflect.New(field.Type.In(j)).Elem()
 			if args[j].CanInt() {
-				args[j] = reflect.New(field.Type.In(j)).Elem()
 				args[j].SetInt(int64(j + 1))
 			}
 		}
-		saying := func(word string) H {
-			var h H
+		saying := func(word string) (h H) {
 			reflect.ValueOf(&h).Elem().Field(i).Set(reflect.MakeFunc(field.Type, func(in []reflect.Value) []reflect.Value {
 				called = append(called, word)
 				for j := range in {
@@ -42,14 +40,14 @@ func Check[H any](t *testing.T, join func(...H) H) {
 		}
 		var empty H
 		all := reflect.ValueOf(join(empty, saying("a"), empty, saying("b"), saying("c")))
-		for j := range kind.NumField() {
-			if set := !all.Field(j).IsNil(); set != (i == j) {
-				t.Errorf("%s is set, and so is %s: %v", field.Name, kind.Field(j).Name, set)
-			}
-		}
 		called = nil
-		if !all.Field(i).IsNil() {
-			all.Field(i).Call(args)
+		for j := range kind.NumField() {
+			switch set := !all.Field(j).IsNil(); {
+			case set != (i == j):
+				t.Errorf("%s is set, and so is %s: %v", field.Name, kind.Field(j).Name, set)
+			case set:
+				all.Field(j).Call(args)
+			}
 		}
 		if want := []string{"a", "b", "c"}; !slices.Equal(called, want) {
 			t.Errorf("%s: called %q, want %q", field.Name, called, want)

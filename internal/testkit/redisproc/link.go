@@ -3,23 +3,11 @@
 package redisproc
 
 import (
-	"bytes"
 	"context"
 	"net"
 	"sync"
 	"time"
 )
-
-const (
-	chunkSize  = 16 << 10 // bytes
-	chunksHeld = 256      // per direction; the kernel buffers the rest
-)
-
-// chunk is the data of one read, and its time.
-type chunk struct {
-	data []byte
-	came time.Time
-}
 
 // serve runs the link of one client to the node. The link ends when the node's side has ended, and is
 // reset when live is done. An error of either connection ends the link, as in any network.
@@ -32,16 +20,13 @@ func (p *Proxy) serve(live context.Context, client *net.TCPConn) {
 		return
 	}
 
-	var wg sync.WaitGroup // all four end when the connections are closed
-	requests, replies := make(chan chunk, chunksHeld), make(chan chunk, chunksHeld)
-	wg.Go(func() { receive(ctx, client, requests) })
-	wg.Go(func() { receive(ctx, node, replies) })
+	var wg sync.WaitGroup // both end when the connections are closed
 	wg.Go(func() {
-		p.send(ctx, node, requests)
+		p.copy(ctx, node, client)
 		node.CloseWrite()
 	})
 	wg.Go(func() {
-		p.send(ctx, client, replies)
+		p.copy(ctx, client, node)
 		end()
 	})
 	<-ctx.Done()
@@ -65,31 +50,15 @@ func (p *Proxy) dial(ctx context.Context) (*net.TCPConn, error) {
 	return conn.(*net.TCPConn), nil
 }
 
-// receive reads chunks until src ends. It also reads while earlier chunks are held back, so that delays
-// do not add up. The end is an empty chunk, and faults hold it back like the bytes before it.
-func receive(ctx context.Context, src *net.TCPConn, chunks chan<- chunk) {
-	defer close(chunks)
-	buf := make([]byte, chunkSize)
+// copy passes on what src sends, and its end, when the faults allow it.
+func (p *Proxy) copy(ctx context.Context, dst, src *net.TCPConn) {
+	buf := make([]byte, 16<<10)
 	for {
-		n, err := src.Read(buf)
-		select {
-		case chunks <- chunk{bytes.Clone(buf[:n]), time.Now()}:
-		case <-ctx.Done():
+		n, ended := src.Read(buf)
+		if !p.pass(ctx, time.Now()) {
 			return
 		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-// send passes on each chunk when the faults allow it, until there are no more or dst has ended.
-func (p *Proxy) send(ctx context.Context, dst *net.TCPConn, chunks <-chan chunk) {
-	for c := range chunks {
-		if !p.pass(ctx, c.came) {
-			return
-		}
-		if _, err := dst.Write(c.data); err != nil {
+		if _, err := dst.Write(buf[:n]); err != nil || ended != nil {
 			return
 		}
 	}

@@ -18,8 +18,10 @@ import (
 	"time"
 )
 
-// askLimit is the timeout of one request to a starting server.
-const askLimit = 200 * time.Millisecond
+const (
+	askEvery = 10 * time.Millisecond  // while a server starts
+	askLimit = 200 * time.Millisecond // for one answer
+)
 
 // process is one redis-server from its start until it has been waited for.
 type process struct {
@@ -45,14 +47,23 @@ func startProcess(cmd *exec.Cmd) (*process, error) {
 
 // answers waits until the server at addr answers and is this process.
 func (p *process) answers(ctx context.Context, addr string) error {
-	err := until(ctx, p.done, func() error { return p.ask(ctx, addr) })
-	if err != nil && !p.running() {
-		err = p.failure()
-	}
-	if err != nil {
+	ticker := time.NewTicker(askEvery)
+	defer ticker.Stop()
+	for {
+		err := p.ask(ctx, addr)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+			continue
+		case <-p.done:
+			err = p.failure()
+		case <-ctx.Done():
+			err = fmt.Errorf("%w; last answer: %w", context.Cause(ctx), err)
+		}
 		return fmt.Errorf("redis-server on %s: %w", addr, err)
 	}
-	return nil
 }
 
 // ask also checks the process ID. A PONG alone proves nothing: if the port was lost in a race, another server sent it.

@@ -48,8 +48,8 @@ func newProxy(node string) (*Proxy, error) {
 // Addr returns the host:port to connect to instead of the node's.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Delay holds every byte back for d, in each direction, so that a command takes at least 2 × d. It does
-// not delay connecting. Delay is independent of the other faults, but Heal ends it too.
+// Delay holds every byte back for d, in each direction, so that a command takes at least 2 × d. What comes in meanwhile
+// waits for longer. It does not delay connecting. Delay is independent of the other faults, but Heal ends it too.
 func (p *Proxy) Delay(d time.Duration) {
 	p.change(func(f *faults) { f.delay = d })
 }

@@ -5,7 +5,6 @@ package replicas
 import (
 	"context"
 	"fmt"
-	"testing"
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
@@ -39,16 +38,4 @@ func Lead(nodes []string, ttl time.Duration, jobs int, run func(context.Context,
 		}
 	}
 	return elector.Run(context.Background())
-}
-
-// Await waits until done returns true, for up to two minutes.
-func Await(t testing.TB, what string, done func() bool) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(2 * time.Minute); !done(); <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited for two minutes: %s", what)
-		}
-	}
 }
