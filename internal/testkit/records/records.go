@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -70,16 +69,18 @@ func (p Prefix) read(t testing.TB, name string, node *redis.Client) (r record, o
 	if text == "" {
 		return record{since: "0000000000000000"}, false
 	}
-	if len(text) < 51 {
-		t.Fatalf("the record is %q", text)
-	}
-	var err1, err2 error
-	r.number, err1 = strconv.ParseUint(text[:16], 10, 64)
-	r.since = text[17:33]
-	r.deadline, err2 = strconv.ParseInt(text[34:50], 10, 64)
-	r.value = text[51:]
-	check(t, errors.Join(err1, err2))
+	r, err := parse(text)
+	check(t, err)
 	return r, true
+}
+
+func parse(text string) (r record, err error) {
+	if len(text) < 51 {
+		return r, fmt.Errorf("the record is %q", text)
+	}
+	r.since, r.value = text[17:33], text[51:]
+	_, err = fmt.Sscanf(text[:16]+text[33:50], "%d %d", &r.number, &r.deadline)
+	return r, err
 }
 
 func (p Prefix) write(t testing.TB, name string, r record, node *redis.Client) {
@@ -114,15 +115,11 @@ func (p Prefix) LeftOn(ctx context.Context, name string, node redis.Cmdable) (ti
 	if err := errors.Join(err, err2); err != nil {
 		return 0, err
 	}
-	var number, since, deadline int64
-	if _, err := fmt.Sscanf(text, "%d %d %d", &number, &since, &deadline); err != nil {
+	r, err := parse(text)
+	if err != nil || !r.isHeldAt(clock.UnixMicro()) {
 		return 0, err
 	}
-	micros := max(deadline-clock.UnixMicro(), 0)
-	if fields := strings.SplitN(text, " ", 4); fields[len(fields)-1] == "" {
-		micros = 0 // it was released
-	}
-	return time.Duration(min(micros, 1<<53)) * time.Microsecond, nil
+	return time.Duration(min(r.deadline-clock.UnixMicro(), 1<<53)) * time.Microsecond, nil
 }
 
 // On counts the nodes that hold a lock.

@@ -26,11 +26,9 @@ type measured struct {
 	}
 }
 
-// generated is a part of a page that is made from figures: a template in a comment, then its result, then the end.
-var generated = regexp.MustCompile(`(?s)(<!-- figures:\n(.*?)\n-->\n)(.*?)(<!-- end of figures -->)`)
-
-// inline is the same within a line.
-var inline = regexp.MustCompile(`(<!-- figure: (.*?) -->)(.*?)(<!-- end of figure -->)`)
+// generated is a part of a page that is made from figures, a block or within a line: a template in a comment, then its
+// result, then the end.
+var generated = regexp.MustCompile(`(?s)(<!-- figures?:\s(.*?)\s-->(\n?))(.*?)(<!-- end of figures? -->)`)
 
 // No figure of the benchmarks is copied into a page by a person: make figures writes them.
 func TestFigures_AreThoseThatWereMeasured(t *testing.T) {
@@ -44,25 +42,19 @@ func TestFigures_AreThoseThatWereMeasured(t *testing.T) {
 	}
 	parts := 0
 	for path, p := range pages(t) {
-		page := p.source
-		for _, form := range []struct {
-			is      *regexp.Regexp
-			between string // the markers and the result
-		}{{generated, "\n"}, {inline, ""}} {
-			page = form.is.ReplaceAllStringFunc(page, func(part string) string {
-				parts++
-				of := form.is.FindStringSubmatch(part)
-				made, err := filled(of[2], rows)
-				if err != nil {
-					t.Errorf("%s: %v", path, err)
-					return part
-				}
-				return of[1] + form.between + strings.TrimSuffix(made, "\n") + form.between + form.between + of[4]
-			})
+		if found := len(generated.FindAllString(p.source, -1)); found != strings.Count(p.source, "<!-- figure") {
+			t.Errorf("%s has markers of figures that begin no part", path)
 		}
-		if left := strings.Count(page, "<!-- figure") - len(generated.FindAllString(page, -1)) - len(inline.FindAllString(page, -1)); left != 0 {
-			t.Errorf("%s has %d markers of figures that begin no part", path, left)
-		}
+		page := generated.ReplaceAllStringFunc(p.source, func(part string) string {
+			parts++
+			of := generated.FindStringSubmatch(part)
+			made, err := filled(of[2], rows)
+			if err != nil {
+				t.Errorf("%s: %v", path, err)
+				return part
+			}
+			return of[1] + of[3] + strings.TrimSuffix(made, "\n") + of[3] + of[3] + of[5]
+		})
 		switch {
 		case page == p.source:
 		case *updateFigures:
