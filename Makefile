@@ -17,8 +17,7 @@ tidied := . tools $(filter-out bench examples/migration,$(nested))
 pure := internal/bounded internal/guard internal/jobmachine internal/name internal/nearest internal/nodelist \
 	internal/plain internal/refusal internal/testkit/written
 # Random plans, whose number is a flag: make ci plays some, make soak many, and go test ./... a few.
-simulations := TestSimulation_|TestPlans_|TestFence_TokensStrictlyIncrease|TestLife_StartsAndStops|TestSkew_EveryTick
-simulations := ^($(simulations)|TestRemoved_JobsCanBeForgotten|TestModel_|TestNext_KeepsThePromises)
+simulations := ^(TestSimulation_|TestPlans_|TestSkew_EveryTick|TestRemoved_JobsCanBeForgotten|TestModel_|TestNext_Keeps)
 # Modules whose code or tests have goroutines.
 concurrent := adapters/asynqtick adapters/gocronlock adapters/rivertick cmd/redlockctl otelredlock
 # The file of a tool. Run it directly, because go tool -modfile refuses to work where there is a go.work.
@@ -81,7 +80,7 @@ repo: ## check imports, the length of files, documents, copied examples, a relea
 
 simulation: ## the random plans of faults, and the model of the job store: a small part of make soak
 	go test -vet=off -timeout=10m -run '$(simulations)' ./redlock -args -plans=200
-	go test -vet=off -timeout=10m -run '$(simulations)' ./election -args -rapid.checks=60 -election.rounds=3
+	go test -vet=off -timeout=10m -run '$(simulations)' ./election -args -rapid.checks=60
 	go test -vet=off -timeout=10m -run '$(simulations)' ./scheduler -args -skew.ticks=30 -removed.plans=12
 	go test -vet=off -timeout=10m -run '$(simulations)' ./internal/jobmachine -args -jobmachine.events=300000
 	go test -vet=off -timeout=10m -run '$(simulations)' ./internal/jobstore
@@ -93,7 +92,8 @@ simulation: ## the random plans of faults, and the model of the job store: a sma
 soak: ## play many more random plans of faults, for locks, elections, the model and state machine of jobs, clocks, zones
 	go test -count=1 -timeout=2h -v -run '$(simulations)' ./redlock -args -plans=5000
 	go test -count=1 -timeout=2h -run TestConformance ./redlock -args -conformance.rounds=400
-	go test -count=1 -timeout=2h -v -run '$(simulations)' ./election -args -rapid.checks=2000 -election.rounds=20
+	go test -count=1 -timeout=2h -v -run '$(simulations)' ./election -args -rapid.checks=2000
+	go test -count=1 -timeout=2h -run 'TestOnLeader_|TestShutdown_' ./election -args -election.rounds=20
 	go test -count=1 -timeout=2h -v -run '$(simulations)' ./internal/jobstore -args -jobstore.deep
 	go test -count=1 -timeout=2h -run '$(simulations)' ./internal/jobmachine -args -jobmachine.events=5000000
 	go test -count=1 -timeout=2h -v -run '$(simulations)' ./scheduler -args -skew.ticks=1000 -removed.plans=300
