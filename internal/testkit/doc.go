@@ -5,7 +5,6 @@
 //	faultplan   random plans of faults for in-memory nodes
 //	aged        in-memory nodes whose restart guard is over
 //	bubble      tests in virtual time with in-memory nodes
-//	replicas    processes of a service that are started again when they end
 //	hostile     a server that answers nonsense
 //	tlsnode     a node that accepts TLS connections
 //	records     what the library keeps on a node, for tests that read or change it

@@ -18,7 +18,6 @@ import (
 	"github.com/redlockfx/redlockfx/fenced/sqltest/sqlproc"
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
-	"github.com/redlockfx/redlockfx/internal/testkit/replicas"
 )
 
 var rounds = flag.Int("once.rounds", 1, "play every fault that often")
@@ -44,7 +43,7 @@ func wantExactlyOne(t *testing.T, dialect fenced.Dialect) {
 }
 
 // play runs a service, plays all faults, and judges the ticks.
-func play(t *testing.T, dialect fenced.Dialect) (ticks, missing int, repeated []string) {
+func play(t *testing.T, dialect fenced.Dialect) (ticks, missing int, repeated []tick) {
 	t.Parallel()
 	s := settings{Dialect: dialect, Rounds: *rounds, Played: t.TempDir()}
 	direct, proxy := database(t, &s)
@@ -61,7 +60,7 @@ func play(t *testing.T, dialect fenced.Dialect) (ticks, missing int, repeated []
 	s.Nodes = cluster.Addrs()
 	variable, err := json.Marshal(s)
 	must(t, err)
-	replicas.Start(t, 3, func(int) string { return settingsVariable + "=" + string(variable) })
+	serve(t, 3, settingsVariable+"="+string(variable))
 
 	for round := range *rounds {
 		if proxy != nil {
@@ -75,14 +74,35 @@ func play(t *testing.T, dialect fenced.Dialect) (ticks, missing int, repeated []
 		}
 	}
 	until := time.Now().Unix()
-	var counts map[string]int
+	var counts map[tick]int
 	bubble.Await(t, "all jobs have caught up", 2*time.Minute, func() bool {
 		var caughtUp int
 		counts, caughtUp = effects(t, conns, until)
 		return caughtUp == jobs
 	})
-	ticks, missing, repeated, err = replicas.Judge(counts, until)
-	must(t, err)
+	return judge(counts, until)
+}
+
+// judge returns how many ticks there are from the first one of each job up to an instant, how many of them had no
+// effect, and those that had more than one.
+func judge(counts map[tick]int, until int64) (ticks, missing int, repeated []tick) {
+	first := map[string]int64{}
+	for key, n := range counts {
+		if seen, ok := first[key.job]; !ok || key.at < seen {
+			first[key.job] = key.at
+		}
+		if n > 1 {
+			repeated = append(repeated, key)
+		}
+	}
+	for job, at := range first {
+		for ; at <= until; at++ {
+			ticks++
+			if counts[tick{job, at}] == 0 {
+				missing++
+			}
+		}
+	}
 	return ticks, missing, repeated
 }
 
@@ -130,20 +150,25 @@ func loseCommits(t *testing.T, proxy *sqlproc.Proxy) {
 	proxy.Heal()
 }
 
-// effects returns how many effects each run has, by its key, and how many jobs have come to an instant.
-func effects(t *testing.T, conns *sql.DB, until int64) (counts map[string]int, caughtUp int) {
+// tick is one of a job that ticks once a second.
+type tick struct {
+	job string
+	at  int64 // Unix time, in seconds
+}
+
+// effects returns how many effects each tick has, and how many jobs have come to an instant.
+func effects(t *testing.T, conns *sql.DB, until int64) (counts map[tick]int, caughtUp int) {
 	t.Helper()
 	rows, err := conns.QueryContext(t.Context(), "SELECT job, tick, COUNT(*) FROM effects GROUP BY job, tick")
 	must(t, err)
 	defer func() { must(t, rows.Close()) }()
-	counts = map[string]int{}
+	counts = map[tick]int{}
 	for rows.Next() {
-		var job string
-		var tick int64
+		var key tick
 		var n int
-		must(t, rows.Scan(&job, &tick, &n))
-		counts[fmt.Sprintf("%s@%d", job, tick*1000)] = n
-		if tick == until {
+		must(t, rows.Scan(&key.job, &key.at, &n))
+		counts[key] = n
+		if key.at == until {
 			caughtUp++
 		}
 	}

@@ -20,7 +20,6 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/redlockfx/redlockfx/fenced"
-	"github.com/redlockfx/redlockfx/internal/testkit/replicas"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -83,7 +82,7 @@ func beReplica(variable string) error {
 	if r.db, err = fenced.New(r.sql, r.Dialect); err != nil {
 		return err
 	}
-	return replicas.Lead(r.Nodes, ttl, jobs, r.run)
+	return lead(r.Nodes, r.run)
 }
 
 // run is the job.
