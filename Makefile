@@ -15,7 +15,7 @@ repo := internal/testkit/repo
 tidied := . tools $(filter-out bench examples/migration,$(nested))
 # Packages in which nothing runs concurrently, neither their code nor their tests: all others are tested with -race.
 pure := internal/bounded internal/guard internal/jobmachine internal/name internal/nearest internal/nodelist \
-	internal/plain internal/refusal internal/testkit/written
+	internal/plain internal/refusal
 # Random plans, whose number is a flag: make ci plays some, make soak many, and go test ./... a few.
 simulations := ^(TestSimulation_|TestPlans_|TestSkew_EveryTick|TestRemoved_JobsCanBeForgotten|TestModel_|TestNext_Keeps)
 # Modules whose code or tests have goroutines.
@@ -49,7 +49,7 @@ lint: ## check formatting; go vet's analyzers, staticcheck, errcheck, errorlint 
 
 unit: ## the tests of the library's module but the simulations, with -race where a package has goroutines
 	go test -vet=off -skip '$(simulations)' $(addprefix ./,$(pure))
-	go test -vet=off -race -timeout=15m -skip '$(simulations)' $$(go list ./... | grep -vxF "$$(go list $(addprefix ./,$(pure)))")
+	GORACE=atexit_sleep_ms=0 go test -vet=off -race -timeout=15m -skip '$(simulations)' $$(go list ./... | grep -vxF "$$(go list $(addprefix ./,$(pure)))")
 
 integration: ## the tests on real redis-server processes
 	go -C integration test -vet=off -count=1 -timeout=10m ./...

@@ -2,7 +2,10 @@ package nodetest_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 
@@ -49,5 +52,22 @@ func TestLinks_DeliverAfterTheirProcessEnded(t *testing.T) {
 		c.Heal()
 		synctest.Wait()
 		has(t, c, 0, "k", "late")
+	})
+}
+
+func TestDropReplies_LosesTheReplyNotTheEffect(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
+		client := single(t, l)
+		l.DropReplies()
+		for try := range 3 { // first on the open connection, then on new ones
+			if err := client.Incr(t.Context(), "n").Err(); !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("call %d: %v, want a reset", try, err)
+			}
+			has(t, c, 0, "n", fmt.Sprint(try+1))
+		}
+		l.Heal()
+		if n := client.Incr(t.Context(), "n").Val(); n != 4 {
+			t.Errorf("healed: counter at %d, want 4", n)
+		}
 	})
 }

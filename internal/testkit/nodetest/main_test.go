@@ -3,7 +3,6 @@ package nodetest_test
 import (
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -40,16 +39,6 @@ func ok(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-// took fails the test unless f takes exactly want.
-func took(t *testing.T, want time.Duration, f func()) {
-	t.Helper()
-	start := time.Now()
-	f()
-	if got := time.Since(start); got != want {
-		t.Errorf("took %v, want %v", got, want)
 	}
 }
 

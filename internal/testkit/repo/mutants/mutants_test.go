@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -82,7 +80,7 @@ test: TestTwice
 )
 
 // run runs a mutant of the patch with other words in the place of some. It returns what was written and the error.
-func run(t *testing.T, ctx context.Context, old, new string, names ...string) (out, problems string, err error) {
+func run(t *testing.T, old, new string) (out, problems string, err error) {
 	t.Helper()
 	root := t.TempDir()
 	if err := os.CopyFS(root, fstest.MapFS{
@@ -94,7 +92,7 @@ func run(t *testing.T, ctx context.Context, old, new string, names ...string) (o
 	}
 	patches := fstest.MapFS{"p1/x.patch": {Data: []byte(strings.ReplaceAll(patch, old, new))}}
 	var o, p bytes.Buffer
-	err = runAll(ctx, root, patches, names, log.New(&o, "", 0), log.New(&p, "", 0))
+	err = runAll(t.Context(), root, patches, nil, log.New(&o, "", 0), log.New(&p, "", 0))
 	return o.String(), p.String(), err
 }
 
@@ -102,7 +100,6 @@ func TestRunAll(t *testing.T) {
 	for _, c := range []struct{ name, old, new, problem string }{
 		{name: "noticed"},
 		{"by a subtest", "TestTwice", "TestTwice/a_half_of_four", ""},
-		{"by a panic", "3 * n", "2 / (n - n)", ""},
 		{"lines moved", "-10,2 +10,2", "-1,2 +1,2", ""},
 		{"made by git", "--- a/", "diff --git a/twice/twice.go b/twice/twice.go\nindex 1234567..89abcde 100644\n--- a/", ""},
 		{"survived", "TestTwice", "TestNothing", "survived, because TestNothing of ./twice passes"},
@@ -111,7 +108,6 @@ func TestRunAll(t *testing.T) {
 			"shows nothing, because TestBroken of ./twice fails without a patch, fix it first",
 		},
 		{"no such variable", "3 * n", "3 * m", "does not compile, write another patch: twice_twice.go:10:13: undefined: m"},
-		{"no Go", "3 * n", "3 *", "does not compile, write another patch: twice/twice.go:11:1: expected operand"},
 		{
 			"code changed", "-	return 2", "-	return 4",
 			`does not apply: twice/twice.go does not have the lines "\treturn 4 * n\n}\n"`,
@@ -120,16 +116,14 @@ func TestRunAll(t *testing.T) {
 			"several places", "-	return 2 * n\n+	return 3 * n\n }", "-		return 0\n+		return 1\n 	}",
 			`does not apply: twice/twice.go has the lines "\t\treturn 0\n\t}\n" at lines 5 and 8, add lines of context`,
 		},
-		{"file removed", "/twice.go", "/thrice.go", "does not apply: there is no file twice/thrice.go"},
 		{"test removed", "TestTwice", "TestThrice", "test TestThrice of package ./twice does not exist"},
 		{"subtest removed", "TestTwice", "TestTwice/a_half", "test TestTwice/a_half of package ./twice does not exist"},
 		{"no rule", "Twice doubles its argument.\n\n", "", "has no complete header"},
-		{"no diff", patch[strings.Index(patch, "---"):], "", "has no diff"},
 		{"other text", " }\n", "a brace\n", `has the line "a brace", which begins like none of a diff`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			out, problems, err := run(t, t.Context(), c.old, c.new)
+			out, problems, err := run(t, c.old, c.new)
 			switch {
 			case c.problem != "":
 				if !strings.Contains(problems, "p1/x") || !strings.Contains(problems, ": "+c.problem) || out != "" {
@@ -143,14 +137,6 @@ func TestRunAll(t *testing.T) {
 				t.Errorf("wrote %q and the problem %q, got error %v", out, problems, err)
 			}
 		})
-	}
-}
-
-func TestRunAll_EndsWhenInterrupted(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if out, problems, err := run(t, ctx, "", ""); !errors.Is(err, context.Canceled) || out+problems != "" {
-		t.Errorf("got error %v and wrote %q and %q, want the context's error and nothing", err, out, problems)
 	}
 }
 
