@@ -18,6 +18,7 @@ func newSubscribed(t *testing.T, c *bubble.Cluster, holder *redlock.Locker) *wai
 	lease := takenOnAll(t, holder, "earlier")
 	listed(t, c, "earlier", w.begins(t.Context(), "earlier"))
 	w.hasItSoonAfter(t, lease, soon)
+	synctest.Wait() // the release has reached all nodes: cut off before, the holder would repeat it later
 	return w
 }
 
