@@ -30,11 +30,6 @@ var (
 	errExpired    = reason{ErrNotTried, "not sent: earlier calls are still waiting for this node"}
 )
 
-// MayHaveActed reports whether the node may have acted on the call that ended with err without an answer, or may still.
-func MayHaveActed(err error) bool {
-	return errors.Is(err, ErrPerhapsDone) || errors.Is(err, ErrNoAnswer)
-}
-
 // reason is one of the errors above with another text.
 type reason struct {
 	error

@@ -54,8 +54,8 @@ func (r result) isAnswer() bool {
 	return r.err == nil || refused || errors.Is(r.err, errReply)
 }
 
-// failed gives the error of a command without an answer its nature.
-func (r *result) failed() {
+// addNature gives the error of a command without an answer its nature.
+func (r *result) addNature() {
 	switch {
 	case r.isAnswer():
 	case r.written || r.resent:
@@ -135,7 +135,7 @@ func (w *worker) inspect(until time.Time) error {
 		w.exchange(until, asked)
 	} else {
 		w.loadScripts(until, asked, true)
-		asked[0].failed()
+		asked[0].addNature()
 		w.see(asked[0])
 	}
 	if r := asked[0].result; !r.isAnswer() {
@@ -164,7 +164,7 @@ func (w *worker) exchange(until time.Time, groups []group) {
 	for i := range groups {
 		g := &groups[i]
 		g.resent = g.resent || g.written && !w.isOne()
-		g.failed()
+		g.addNature()
 		w.see(*g)
 	}
 }
