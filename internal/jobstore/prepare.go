@@ -50,7 +50,7 @@ type Found struct {
 // as a majority has the same state of each job in its present incarnation, without an open run, and the same settings. Otherwise it
 // waits for all nodes, or for the node timeout. A single node may know the end of a run, or show that a run has not started, or that
 // a setting of another node was never made. The error says that no majority has promised: [ErrFenced] if larger ballots are the
-// reason, otherwise [ErrNoQuorum].
+// reason, otherwise [ErrNoQuorum]. If ctx ends first, the error is its cause.
 func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []string) ([]Promise, error) {
 	args := append(slices.Clip(s.leading), string(b), leader.encode())
 	for _, job := range jobs {
@@ -93,6 +93,8 @@ func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []str
 	}
 	kind := ErrNoQuorum
 	switch {
+	case got >= q.Majority() && !now.IsZero() && cause != nil:
+		return nil, cutShort("prepare", cause)
 	case got >= q.Majority() && !now.IsZero():
 		return promises, nil
 	case got >= q.Majority():

@@ -91,7 +91,8 @@ func (s *Store) read(ctx context.Context, op string, args []any, alike func(a, b
 	return ask(ctx, s, op, call, alike)
 }
 
-// ask returns the answers of a majority whose clocks agree. If these answers are not alike, it waits for the other nodes too.
+// ask returns the answers of a majority whose clocks agree. If these answers are not alike, it waits for the other nodes too. If ctx
+// ends before that, there is no result: a pause that one of few answers has may be one that the missing answers rule out.
 func ask[T any](ctx context.Context, s *Store, op string, call quorum.Call[T], alike func(a, b *T) bool) (good []T, now time.Time, err error) {
 	q := s.config.Quorum
 	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[T]) bool {
@@ -117,6 +118,9 @@ func ask[T any](ctx context.Context, s *Store, op string, call quorum.Call[T], a
 			cause = ErrClock
 		}
 		return nil, now, s.shortfall(op, got, failed, ErrNoQuorum, cause)
+	}
+	if cause != nil {
+		return nil, now, cutShort(op, cause)
 	}
 	return good, now, nil
 }

@@ -2,6 +2,7 @@ package jobstore_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -63,6 +64,37 @@ func TestPause_OneNodeThatIsWrong(t *testing.T) {
 					if err != nil || len(views) != 1 || views[0].Pause != set {
 						t.Errorf("it is %+v, and not %+v: %v", views, set, err)
 					}
+				}
+			})
+		})
+	}
+}
+
+// A read that ends early has heard of a pause that one node has by itself, and not that the others do not have it.
+func TestPause_OfOneNodeIsNotBelievedIfTheReadIsCutShort(t *testing.T) {
+	for name, read := range map[string]func(context.Context, *writer) error{
+		"views": func(ctx context.Context, w *writer) error {
+			_, err := w.ViewsOfAll(ctx, job)
+			return err
+		},
+		"prepare": func(ctx context.Context, w *writer) error {
+			_, err := w.Prepare(ctx, w.ballot, jobstore.Leader{Token: 7, Replica: w.name}, []string{job})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a := c.writer("a")
+				a.mustPrepare(job)
+				a.mustWrite(10 * time.Second)
+				time.Sleep(timeout)
+				wrong := jobstore.Setting{Version: time.Now().UnixMicro(), Tie: "ffffff", On: true, Origin: jobstore.Origin{By: "nobody"}}
+				c.Node(0).HSet("{redlock}:settings:x", "p:"+job, wrong.Text())
+				a.links.Delay(timeout/2, 2)
+				ctx, cancel := context.WithTimeout(t.Context(), timeout/4)
+				defer cancel()
+				if err := read(ctx, a); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("the error is %v", err)
 				}
 			})
 		})
