@@ -20,22 +20,6 @@ func ofCampaign(lines []observer.LoggedEntry) []observer.LoggedEntry {
 	return slices.DeleteFunc(lines, func(line observer.LoggedEntry) bool { return line.ContextMap()["node"] != nil })
 }
 
-// Candidates that find each other's failed attempts on the only node that answers know nothing new about the others.
-func TestLog_OneNodeAloneIsNotEnough(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		core, logs := observer.New(zap.InfoLevel)
-		for _, id := range []string{"a", "b"} {
-			p := c.candidate(id, election.WithLogger(zap.New(core)))
-			p.links.Hang(0, 1)
-			p.run()
-		}
-		time.Sleep(6 * ttl)
-		if got := ofCampaign(logs.All()); len(got) != 2 || got[0].Message != got[1].Message {
-			t.Errorf("logged %v", got)
-		}
-	})
-}
-
 func TestLog_SaysOnceThatRestartedNodesGrantNothingYet(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		core, logs := observer.New(zap.InfoLevel)

@@ -134,8 +134,6 @@ func TestLink_HoldsBackBytesWhileItIsCut(t *testing.T) {
 	link.Refuse()
 	open.ends()
 	dial(t, link.Addr()).ends()
-	link.Cut() // also ends the refusal
-	dial(t, link.Addr()).silent()
 }
 
 // wire is a bare connection, where each byte is the test's own.

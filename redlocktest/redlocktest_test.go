@@ -47,13 +47,6 @@ func TestLeader_LosesItsTermWithTheNodes(t *testing.T) {
 	})
 }
 
-func TestLeader_LeadsAtOnceInRealTime(t *testing.T) {
-	r := redlocktest.Leader(t)
-	if _, ok := r.Elector.Term(); !ok {
-		t.Error("does not lead")
-	}
-}
-
 func TestNew_WithoutARestartGuard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := redlocktest.New(t, 3, redlock.WithoutRestartGuard())

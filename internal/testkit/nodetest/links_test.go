@@ -9,32 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 )
-
-func TestLinks_FailApart(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
-		mine, theirs := single(t, l), single(t, c.Links())
-		l.Cut()
-		if err := mine.Ping(t.Context()).Err(); err == nil {
-			t.Error("a cut link answered")
-		}
-		ok(t, theirs.Ping(t.Context()).Err())
-		l.Heal()
-		c.Cut()
-		for _, client := range []*redis.Client{mine, theirs} {
-			if err := client.Ping(t.Context()).Err(); err == nil {
-				t.Error("a node cut off for everybody answered")
-			}
-		}
-		l.Cut()
-		c.Heal() // ends both
-		ok(t, mine.Ping(t.Context()).Err())
-		ok(t, theirs.Ping(t.Context()).Err())
-	})
-}
 
 func TestLinks_DeliverAfterTheirProcessEnded(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {

@@ -62,14 +62,3 @@ func TestScripts_AreKnownUntilTheNodeForgetsThem(t *testing.T) {
 		}
 	})
 }
-
-func TestScripts_WaitForAPassword(t *testing.T) {
-	bubble(t, 1, func(t *testing.T, c *nodetest.Cluster, l *nodetest.Links) {
-		client := single(t, l)
-		sha := client.ScriptLoad(t.Context(), "return 1").Val()
-		c.Node(0).RequireAuth("secret")
-		if err := client.EvalSha(t.Context(), sha, nil).Err(); err == nil {
-			t.Error("a script ran without the password")
-		}
-	})
-}
