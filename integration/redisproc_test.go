@@ -133,7 +133,6 @@ func TestLink_HoldsBackBytesWhileItIsCut(t *testing.T) {
 
 	link.Refuse()
 	open.ends()
-	dial(t, link.Addr()).ends()
 }
 
 // wire is a bare connection, where each byte is the test's own.
