@@ -78,7 +78,7 @@ browser: ## test the dashboard in a real Chromium
 repo: ## check imports, the length of files, documents, copied examples, a release, and whether the mutants still fit
 	go -C $(repo) test -vet=off -count=1 -timeout=20m ./...
 
-simulation: ## the random plans of faults, and the model of the job store: a small part of make soak
+simulation: ## the random plans of faults, and the models of the line and the job store: a small part of make soak
 	go test -vet=off -timeout=10m -run '$(simulations)' ./redlock -args -plans=200
 	go test -vet=off -timeout=10m -run '$(simulations)' ./election -args -rapid.checks=60
 	go test -vet=off -timeout=10m -run '$(simulations)' ./scheduler -args -skew.ticks=30 -removed.plans=12
