@@ -1,4 +1,4 @@
-# Plain `make` lists the targets. Go, make and git are enough to start: `make test` installs the rest.
+# Plain `make` lists the targets. Start with Go, git and make; `make test` installs the rest.
 
 SHELL := bash
 .DEFAULT_GOAL := help

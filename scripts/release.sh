@@ -4,7 +4,7 @@
 #   release.sh VERSION [STEP]
 #
 #   check      the tree is clean and tidy, and the changelog has an entry
-#   vet        go vet and govulncheck in every module
+#   vet        the linters and govulncheck in every module
 #   api        [MODULE...] compares the exported names with those of the last release, using apidiff
 #   root       tags the library's module
 #   modules    makes the other modules require that tag, commits this, and tags them
@@ -87,7 +87,7 @@ path_of() { echo "$library${1:+/$1}" | sed 's|/\.$||'; }
 
 vet() {
 	local database=${VULNDB:-https://vuln.go.dev}
-	make --no-print-directory vet
+	make --no-print-directory lint lintmodules
 	if curl -sSfo /dev/null --max-time 20 "$database/index/db.json"; then
 		make --no-print-directory vulnerabilities VULNDB="$database"
 	else
