@@ -60,11 +60,12 @@ integration: ## the tests on real redis-server processes
 tools: ## install prometheus, PostgreSQL, MariaDB and Chromium, if missing
 	@bash scripts/install.sh prometheus postgresql mariadb-server chromium
 
-tidiness: ## check that go.mod of every module is tidy
+tidiness: ## check that go.mod is tidy, in every module but bench and examples/migration
 	@bash scripts/tidy.sh -diff $(tidied)
 
-lintmodules: ## lint in the modules with their own go.mod, in one load
+lintmodules: ## lint in the modules with their own go.mod, in one load, and the linter itself
 	@bash scripts/lint.sh $(nested)
+	@bash scripts/lint.sh tools
 
 nested: ## build and test the modules with their own go.mod, two at a time, because their tests mostly wait
 	@printf '%s\n' $(filter-out $(browser) $(repo) integration,$(nested)) | xargs -P 2 -I{} sh -c \
@@ -142,7 +143,7 @@ fmt: ## gofmt and go fix
 	gofmt -w .
 	@set -e; for m in $(modules); do (cd $$m && go fix ./...); done
 
-tidy: ## go mod tidy, in every module
+tidy: ## go mod tidy, in the same modules
 	@bash scripts/tidy.sh $(tidied)
 
 pictures: ## take the pictures of the dashboard again, into docs
