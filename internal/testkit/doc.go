@@ -1,4 +1,4 @@
-// Package testkit is the folder of everything that only tests use. It has no code of its own:
+// Package testkit is what tests of several packages share; internal/conformance has the cases for every lock. It contains:
 //
 //	nodetest    Redis nodes in memory, and links to them that break on demand
 //	redisproc   real redis-server processes, and proxies to them that break on demand
