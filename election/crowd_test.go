@@ -34,7 +34,7 @@ func TestAcquire_SplitVoteConverges(t *testing.T) {
 		const long = 4 * ttl
 		before := c.Asked()
 		time.Sleep(long)
-		asked := c.Asked() - before - 5*int(long/every) // without the leader's own
+		asked := c.Asked() - before - 5*int(long/(every-every/16)+1) // without the leader's own, which may be early by that
 		// Each asks when the lease that it knows is over. At the last renewal, that was a whole TTL ahead.
 		if each := float64(asked) / float64(len(all)-1) / long.Seconds(); each > 1/(ttl-every).Seconds() {
 			t.Errorf("%.3f requests a second for each follower, over all nodes", each)

@@ -3,7 +3,6 @@ package redlock
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -185,10 +184,9 @@ func (l *Locker) attempt(ctx context.Context, g *grant, ask asker) (*Lease, []an
 	}
 	if g.extend != nil {
 		l.renewer.add(lease, *g.extend)
-		var repair sync.Once // one extension repairs all nodes
 		g.round.Then(func(_ int, a answer) {
 			if a.Err == nil && !a.Value.yes {
-				repair.Do(func() { l.renewer.addRepair(lease, *g.extend) })
+				lease.repairSoon()
 			}
 		})
 	}

@@ -180,7 +180,11 @@ func (e *extending) answered(node int, a quorum.Answer[extension], leases []*Lea
 	for i, lease := range leases {
 		if !a.Value.all {
 			one := e.answerTo(i, node, a)
-			if one.Err == nil && !one.Value.yes && !one.Value.held && errs[i] == nil {
+			switch {
+			case one.Err != nil || one.Value.yes || errs[i] != nil:
+			case one.Value.held:
+				lease.repairSoon()
+			default:
 				lease.repair(node)
 			}
 		}

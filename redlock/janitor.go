@@ -144,10 +144,11 @@ func (j *janitor) follow(left leftover, a answer) {
 		return
 	}
 	now := j.clock.Now()
+	left.due = now.Add(2 * apart)
 	if left.tell != &notifyAgain {
 		left.tell, left.until, left.sure = &notifyAgain, now.Add(maxFollow), true
+		left.due = now.Add(4 * apart) // so that the winner has repaired this node if it has another one's vote
 	}
-	left.due = now.Add(2 * apart)
 	j.put(left, &j.second)
 }
 

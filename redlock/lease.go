@@ -19,13 +19,15 @@ type Lease struct {
 	once     sync.Once // runs the release or abandonment; further callers wait for it
 	released error     // its outcome
 
-	mu       sync.Mutex      // guards the fields below
-	deadline time.Time       // by the Locker's clock
-	repairs  map[int]*repair // the last one of each node, until the lease ends
-	end      error           // why the lease ended, nil while it is held
-	ctx      context.Context // made on demand
-	cancel   context.CancelCauseFunc
-	timer    *clock.Timer // ends ctx at the deadline
+	mu        sync.Mutex      // guards the fields below
+	deadline  time.Time       // by the Locker's clock
+	repairs   map[int]*repair // the last one of each node, until the lease ends
+	disputed  int             // extensions in a row to repair a node that has the lock for another contender
+	repairing bool            // the next one is scheduled
+	end       error           // why the lease ended, nil while it is held
+	ctx       context.Context // made on demand
+	cancel    context.CancelCauseFunc
+	timer     *clock.Timer // ends ctx at the deadline
 }
 
 func newLease(l *Locker, g *grant, token uint64, base context.Context, deadline time.Time) *Lease {

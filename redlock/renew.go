@@ -61,9 +61,9 @@ func (n *renewer) add(lease *Lease, ext Extension) {
 	n.put(&renewal{lease: lease, ext: ext}, n.onGrid(n.locker.clock.Now().Add(ext.Every), ext.Every))
 }
 
-// addRepair has the lease extended once more soon, because a node voted for another contender. The extension repairs
-// that node. Until then the lock looks free on the node, and waiting processes would ask again and again.
-func (n *renewer) addRepair(lease *Lease, ext Extension) {
+// addRepair has the lease extended once more after a pause.
+func (n *renewer) addRepair(lease *Lease, pause time.Duration) {
+	ext := *lease.extend
 	once := Extension{Every: ext.Every, Attempts: 1}
 	if ext.Extended != nil {
 		once.Extended = func(attempts int, took time.Duration, err error) {
@@ -72,11 +72,8 @@ func (n *renewer) addRepair(lease *Lease, ext Extension) {
 			}
 		}
 	}
-	n.put(&renewal{lease: lease, ext: once, last: true}, n.onGrid(n.locker.clock.Now().Add(repairAfter), repairAfter))
+	n.put(&renewal{lease: lease, ext: once, last: true}, n.onGrid(n.locker.clock.Now().Add(pause), repairAfter))
 }
-
-// repairAfter is the time after which the other contender has removed its record.
-const repairAfter = 2 * apart
 
 // onGrid returns the grid step at or before an instant.
 func (n *renewer) onGrid(at time.Time, every time.Duration) time.Time {
@@ -167,6 +164,7 @@ func (n *renewer) renew(batch []*renewal) {
 	leases := make([]*Lease, len(batch))
 	for i, r := range batch {
 		leases[i] = r.lease
+		r.lease.beginExtension(r.last)
 		if r.attempt == 0 {
 			r.began = time.Now()
 		}

@@ -78,7 +78,7 @@ func TestAutoExtend_RepairsANodeThatVotedForAnotherAtOnce(t *testing.T) {
 	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()
 		warmUp(t, l)
-		records.Default.Put(t, "x", records.SomebodyElse, 10*time.Millisecond, c.Raw()[:2]...)
+		records.Default.Put(t, "x", records.SomebodyElse, 4*time.Millisecond, c.Raw()[:2]...)
 		before := c.Asked()
 		lease := mustAcquire(t, l, "x", redlock.WithAutoExtend(redlock.Extension{}))
 		time.Sleep(50 * time.Millisecond)

@@ -4,7 +4,38 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
+	"github.com/redlockfx/redlockfx/internal/retry"
 )
+
+// repairAfter is the time after which another contender has usually removed its record. Before the releasing process has
+// further waiting processes notified, so that these find no free node.
+const repairAfter = apart / 2
+
+// repairSoon has the lease extended once more soon, because a node has the lock for another contender, whose attempt
+// fails. The extension repairs the node once it has the lock for nobody. Until then the lock looks free there: waiting
+// processes ask again, and may have it there once more. So the extensions go on, with growing pauses.
+func (s *Lease) repairSoon() {
+	s.mu.Lock()
+	scheduled := s.repairing || s.extend == nil
+	s.repairing = true
+	pause := retry.Backoff{Min: repairAfter, Max: 32 * repairAfter}.After(s.disputed)
+	s.disputed++
+	s.mu.Unlock()
+	if !scheduled {
+		s.locker.renewer.addRepair(s, pause)
+	}
+}
+
+// beginExtension notes that an extension begins, which is one for repairs or a regular one.
+func (s *Lease) beginExtension(repairs bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if repairs {
+		s.repairing = false
+	} else {
+		s.disputed = 0
+	}
+}
 
 // repair is a request to restore the lock on one node.
 type repair struct {
@@ -30,7 +61,11 @@ func (s *Lease) repair(node int) {
 		return
 	}
 	r.round.Then(func(_ int, a answer) {
-		if a.Err == nil && a.Value.yes && l.settings.hooks.Repaired != nil {
+		switch {
+		case a.Err != nil:
+		case a.Value.held:
+			s.repairSoon()
+		case a.Value.yes && l.settings.hooks.Repaired != nil:
 			l.settings.hooks.Repaired(l.quorum.Addr(node), s.name)
 		}
 	})
