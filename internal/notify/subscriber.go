@@ -109,11 +109,16 @@ func (s *subscriber) run() {
 	}
 }
 
+// maxAway is the longest pause between attempts to subscribe on a node that is away. Longer: after a long outage, messages
+// of the node come again later; until then, waiting processes are in the lists of other nodes, and ask when a hold must
+// have ended. Shorter: a node that is gone for good is dialed that often by every process.
+const maxAway = 5 * time.Second
+
 // receive passes on what the node publishes, until the Notifier stops.
 func (s *subscriber) receive(link *redis.PubSub) {
 	n := s.notifier
 	open := n.config.Open
-	away := retry.Backoff{Min: 10 * time.Millisecond, Max: time.Second}
+	away := retry.Backoff{Min: 10 * time.Millisecond, Max: maxAway}
 	failures := 0
 	for open.Err() == nil {
 		var message any
