@@ -16,8 +16,8 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// A policy that evicts any key takes the guard along with the locks, because they are one key. So the node grants
-// nothing until all of those locks have ended.
+// A policy that evicts only keys with a TTL spares the locks, because their key has none. One that evicts any key takes
+// the guard along with the locks, because they are one key. So the node grants nothing until all of those locks have ended.
 func TestEviction_OfAnyKeyBeginsAGuard(t *testing.T) {
 	t.Parallel()
 	const policy = "allkeys-lru"
@@ -26,13 +26,22 @@ func TestEviction_OfAnyKeyBeginsAGuard(t *testing.T) {
 	options := []redlock.Option{redlock.WithTTL(ttl), redlock.WithNodeTimeout(longTimeout)}
 	held := acquire(t, lockerOn(t, clients(t, nodes.Addrs()...), options...), "x")
 	limit := number(t, server, "memory", "used_memory") + 1<<20
-	must(t, server.ConfigSet(t.Context(), "maxmemory-policy", policy).Err(),
+	must(t, server.ConfigSet(t.Context(), "maxmemory-policy", "volatile-lru").Err(),
 		server.ConfigSet(t.Context(), "maxmemory", fmt.Sprint(limit)).Err())
-	// The keys are large, so that there are few of them, and the hash is likely to be evicted.
+	// The keys are large, so that there are few of them, and the hash is likely to be evicted if it may be.
 	n := 0
-	poll(t, "eviction of the hash", func() bool {
+	fill := func(ttl time.Duration) {
 		n++
-		must(t, server.Set(t.Context(), fmt.Sprint("other key ", n), strings.Repeat("x", 100<<10), 0).Err())
+		must(t, server.Set(t.Context(), fmt.Sprint("other key ", n), strings.Repeat("x", 100<<10), ttl).Err())
+	}
+	for number(t, server, "stats", "evicted_keys") < 100 {
+		fill(time.Hour)
+	}
+	must(t, held.Extend(t.Context()))
+
+	must(t, server.ConfigSet(t.Context(), "maxmemory-policy", policy).Err())
+	poll(t, "eviction of the hash", func() bool {
+		fill(0)
 		return !records.Default.Exists(t, server)
 	})
 	must(t, server.ConfigSet(t.Context(), "maxmemory", "1gb").Err())

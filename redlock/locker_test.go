@@ -35,6 +35,24 @@ func closeAll(t *testing.T, all []redis.UniversalClient) {
 	}
 }
 
+// go-redis calls the address of every Sentinel client the same.
+func TestNew_TakesSentinelClientsOfSeveralMasters(t *testing.T) {
+	var all []redis.UniversalClient
+	for _, master := range []string{"a", "b", "c"} {
+		all = append(all, redis.NewFailoverClient(&redis.FailoverOptions{MasterName: master, SentinelAddrs: []string{"s:1"}}))
+	}
+	defer closeAll(t, all)
+	l, err := redlock.New(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	_, err = redlock.New([]redis.UniversalClient{all[0], all[1], all[0]})
+	want.Text(t, err, "nodes 1 and 3 of 3 are the same server")
+}
+
 func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 	var typedNil *redis.Client
 	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}})

@@ -11,6 +11,7 @@ import (
 
 var (
 	target  = regexp.MustCompile(`(?m)^([a-z][a-z-]*):`)
+	makes   = regexp.MustCompile(`\bmake(?: --\S+)* ([a-z]+)`)
 	comment = regexp.MustCompile(`(^| +)#.*`)
 	verbs   = []string{"run", "test", "build", "vet", "install"}
 )
@@ -38,6 +39,23 @@ func TestCommands_NameTargetsAndPackages(t *testing.T) {
 				checked += known
 				if problem != "" {
 					t.Errorf("%s: %s", p.at(c.line+i), problem)
+				}
+			}
+		}
+	}
+	for _, form := range []string{"Makefile", "scripts/*.sh", ".ci/run", ".github/workflows/*"} {
+		files, _ := filepath.Glob(filepath.Join(root, form))
+		if len(files) == 0 {
+			t.Errorf("there is no %s", form)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, found := range makes.FindAllStringSubmatch(string(text), -1) {
+				if !slices.Contains(targets, found[1]) {
+					t.Errorf("%s: %s: the Makefile has no such target", file, found[0])
 				}
 			}
 		}
