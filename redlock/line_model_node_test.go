@@ -14,9 +14,12 @@ package redlock_test
 //     place whose process does not come, as long as the first or second does. If neither does, or the message is lost,
 //     the next one comes at the end of the hold as it was known, plus a tick for each place. Where each request may take
 //     a tick, three processes on three nodes may split votes for seven ticks.
-//   - Nobody is served twice before one that waits, but by lost entries.
+//   - Nobody is served twice before one that waits, but by lost entries. A release starts the time of the places on every
+//     node where the lock is free. If it did so only where it frees the lock, a node that never had the hold would let
+//     the process that releases it go first.
 //   - A hold need not be remembered as over: a node that still names its holder tells of its release, too. Remembering
 //     it neither prevented a breach nor saved a request, so it is no rule here, nor is ignoring messages of own attempts.
+//     (Failed attempts must pause for another reason, which is not modeled: a cause that lasts.)
 //   - The entry of a process that releases must go, an attempt in vain must put its process first again, and who
 //     released while others waited must ask the nodes of the line first: otherwise a busy lock costs twice the requests.
 //
@@ -49,6 +52,7 @@ const (
 	modelHeard                          // entries of who no longer listens are dropped, but in clusters
 	modelSecond                         // the second in line is told, too
 	modelOwn                            // a release removes the entry of the process that releases
+	modelAnew                           // and starts the time of the places, on nodes that did not have the hold, too
 	modelRequeue                        // who was granted the lock in vain is first again
 	modelFailed                         // an attempt that looked like a hold tells of its end
 	modelLeave                          // who stops waiting leaves the line
@@ -284,6 +288,9 @@ func (w *modelWorld) handle(s *modelState, i, p int, r modelRequest) (a modelAns
 		ours := n.value == r.value
 		if ours {
 			n.value, n.left = 0, min(n.left, 0)
+		}
+		if r.kind == modelRelease && w.has(modelAnew) && !n.held() {
+			n.left = 0
 		}
 		if r.kind == modelRelease && w.has(modelOwn) {
 			n.remove(n.place(p))

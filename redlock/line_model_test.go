@@ -117,7 +117,7 @@ var modelWorlds = map[string]modelWorld{
 	"one node, a delay":       {nodes: 1, procs: 3, hold: 2, wants: [5]uint8{2, 1, 1}, delay: true, idle: 2, over: 3},
 	"two who come again":      {nodes: 1, procs: 4, hold: 2, queued: true, wants: [5]uint8{3, 2, 1, 1}, idle: 0, over: 3},
 	"five in line":            {nodes: 1, procs: 5, hold: 2, queued: true, idle: 0, over: 3},
-	"three nodes":             {nodes: 3, procs: 2, hold: 2, wants: [5]uint8{2, 1}, idle: 1, over: 2},
+	"three nodes":             {nodes: 3, procs: 2, hold: 2, wants: [5]uint8{3, 1}, idle: 1, over: 1},
 	"three nodes, a delay":    {nodes: 3, procs: 2, hold: 2, delay: true, idle: 3, over: 1},
 	"three nodes, two orders": {nodes: 3, procs: 3, hold: 2, queued: true, crossed: true, idle: 1, over: 1},
 	"a long hold": {nodes: 1, procs: 4, hold: 14, queued: true, wants: [5]uint8{2, 1, 1, 1},
@@ -155,7 +155,7 @@ var modelWorlds = map[string]modelWorld{
 // modelDeep are larger.
 var modelDeep = map[string]modelWorld{
 	"three nodes, three in line, a delay": {nodes: 3, procs: 3, hold: 2, queued: true, delay: true, idle: 7, over: 1},
-	"three nodes, two who come again":     {nodes: 3, procs: 2, hold: 2, wants: [5]uint8{3, 2}, idle: 7, over: 3},
+	"three nodes, two who come again":     {nodes: 3, procs: 2, hold: 2, wants: [5]uint8{3, 2}, idle: 1, over: 1},
 	"three nodes, one ends, a message is lost": {nodes: 3, procs: 3, hold: 2, queued: true,
 		faults: modelFaults{end: 1, mute: 1}, idle: modelLease + 1, over: 1},
 	"three nodes, two orders, one crashes, one ends": {nodes: 3, procs: 3, hold: 2, queued: true, crossed: true,
@@ -217,6 +217,7 @@ func TestModel_RulesOfTheLineAreNeeded(t *testing.T) {
 		{modelMissed, "missed", "one loses its connection", "idle"},
 		{modelBack, "back", "a clock is stepped", "idle"},
 		{modelOwn, "own", "", ""},
+		{modelAnew, "anew", "three nodes", "order"},
 		{modelRequeue, "requeue", "", ""},
 		{modelFirst, "first", "", ""},
 		{modelHint, "hint", "", ""},
