@@ -55,7 +55,8 @@ func uninspected(err error) error {
 }
 
 // scriptText is a script's hash or source as an argument of a command. It knows whether the command was written, because
-// go-redis asks for the bytes of such an argument when it writes the command, and for no other reason.
+// go-redis asks for the bytes of such an argument when it writes the command. (9.23 also does so to estimate the size of
+// a command in an AutoPipeliner, which is not used here.)
 type scriptText struct {
 	text []byte
 	fate atomic.Int32 // atomic, because a hook of the client may let the command run on after it has returned

@@ -20,12 +20,13 @@ import (
 // What was not sent needs no cleaning, and what may have been done must not go without.
 func TestNature_SaysWhetherTheNodeMayHaveActed(t *testing.T) {
 	for _, c := range []struct {
-		name     string
-		fault    func(c *bubble.Cluster, client *redis.Options)
-		first    bool // the fault is there when the node is first reached
-		inspects bool
-		nature   error
-		text     string
+		name   string
+		fault  func(c *bubble.Cluster, client *redis.Options)
+		client func(*redis.Options) redis.UniversalClient // nil: clientOf
+		first  bool                                       // the fault is there when the node is first reached
+		judge  func(int, quorum.Answer[string]) error     // of the inspection; nil: there is none
+		nature error
+		text   string
 	}{
 		{name: "a refused dial", fault: func(c *bubble.Cluster, _ *redis.Options) { c.Cut() }, first: true,
 			nature: quorum.ErrUnsent, text: "not sent: "},
@@ -35,7 +36,7 @@ func TestNature_SaysWhetherTheNodeMayHaveActed(t *testing.T) {
 				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
 			}
 		}, first: true, nature: quorum.ErrUnsent, text: "not sent: "},
-		{name: "a hung inspection", fault: func(c *bubble.Cluster, _ *redis.Options) { c.Hang() }, first: true, inspects: true,
+		{name: "a hung inspection", fault: func(c *bubble.Cluster, _ *redis.Options) { c.Hang() }, first: true, judge: fit,
 			nature: quorum.ErrUnsent, text: "not sent: the inspection before it failed: "},
 		{name: "a hung node", fault: func(c *bubble.Cluster, _ *redis.Options) { c.Hang() },
 			nature: quorum.ErrPerhapsDone, text: "perhaps done: "},
@@ -48,7 +49,11 @@ func TestNature_SaysWhetherTheNodeMayHaveActed(t *testing.T) {
 				if c.first {
 					c.fault(cluster, options)
 				}
-				q := startOn(cluster, options, c.inspects)
+				client := clientOf
+				if c.client != nil {
+					client = c.client
+				}
+				q := startOn(cluster, client(options), c.judge)
 				if !c.first {
 					if a, err := quorum.AskNode(t.Context(), q, 0, counting()); err != nil || a.Err != nil {
 						t.Fatal(a.Err, err)
@@ -93,21 +98,80 @@ func TestNature_AFullPoolIsNotTheNodesFault(t *testing.T) {
 	}
 }
 
+// runsOn is a hook whose calls return when the context ends, while the rest of the client runs on until the hook is open.
+type runsOn struct{ open chan struct{} }
+
+func (runsOn) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (runsOn) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (h runsOn) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		done := make(chan error, 1)
+		go func() { // ends when the test opens the hook
+			<-h.open
+			done <- next(context.WithoutCancel(ctx), cmd)
+		}()
+		select {
+		case err := <-done:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// A command that the client goes on with when nobody waits for it is not the next call's.
+func TestNature_WhatWasNotSentIsNeverSent(t *testing.T) {
+	bubble.RunFresh(t, 1, func(t *testing.T, c *bubble.Cluster) {
+		hook := runsOn{make(chan struct{})}
+		ring := ringOf(c.Links().Options(0))
+		q := startOn(c, ring, nil)
+		if a := askUntilOver(t, q); a.Err != nil { // loads the script
+			t.Fatal(a.Err)
+		}
+		ring.AddHook(hook)
+		if a := askUntilOver(t, q); !errors.Is(a.Err, quorum.ErrUnsent) {
+			t.Fatalf("%v, want %v", a.Err, quorum.ErrUnsent)
+		}
+		r := quorum.Prepare(q, 0, counting())
+		r.Send()
+		synctest.Wait() // its command is made, and waits in the hook as well
+		close(hook.open)
+		synctest.Wait()
+		if a := askUntilOver(t, q); a.Err != nil || a.Value != 3 {
+			t.Errorf("%d, %v, want the third count", a.Value, a.Err)
+		}
+	})
+}
+
+func ringOf(o *redis.Options) redis.UniversalClient {
+	return redis.NewRing(&redis.RingOptions{
+		Addrs:     map[string]string{"a": o.Addr},
+		NewClient: func(*redis.Options) *redis.Client { return redis.NewClient(o) },
+	})
+}
+
+func clusterOf(o *redis.Options) redis.UniversalClient {
+	return redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{o.Addr}, Dialer: o.Dialer})
+}
+
+func clientOf(o *redis.Options) redis.UniversalClient { return redis.NewClient(o) }
+
 var inspecting = quorum.NewScript("inspect", `return '1 1 a'`, func(*quorum.Reply) (string, error) {
 	return "", nil
 }).Command(1, nil, "n")
 
-// startOn makes a Quorum of one node, with a client of its own. It is closed at the end.
-func startOn(c *bubble.Cluster, options *redis.Options, inspects bool) *quorum.Quorum {
-	client := redis.NewClient(options)
+// startOn makes a Quorum of one node, with a client of its own. Both are closed at the end.
+func startOn(c *bubble.Cluster, client redis.UniversalClient, judge func(int, quorum.Answer[string]) error) *quorum.Quorum {
 	c.T.Cleanup(func() {
 		_ = client.Close()
 		time.Sleep(time.Minute) // it keeps dialing for a while
 	})
 	config := config()
-	if inspects {
-		config.Inspection = quorum.NewInspection(inspecting.Call(nil),
-			func(int, quorum.Answer[string]) error { return nil })
+	if judge != nil {
+		config.Inspection = quorum.NewInspection(inspecting.Call(nil), judge)
 	}
 	q := quorum.New([]redis.UniversalClient{client}, c.Addrs(), config)
 	c.T.Cleanup(func() {
@@ -133,3 +197,5 @@ func askUntilOver(t *testing.T, q *quorum.Quorum) (over answer) {
 	}
 	return over
 }
+
+func fit(int, quorum.Answer[string]) error { return nil }

@@ -262,12 +262,16 @@ func (w *worker) received(groups []group, sent time.Time, err error) {
 		default:
 			r.reply, r.err = ParseReply(cmd.Val())
 		}
-		if r.err != nil && w.isKnown() && w.texts[i].withdraw() {
-			w.texts[i], r.written = new(scriptText), false
+		if r.err == nil {
+			continue
+		}
+		if w.isKnown() && w.texts[i].withdraw() {
+			r.written = false
 			if w.isExhausted(r.err) {
 				r.err = fmt.Errorf("%w: %w", ErrNoConnection, r.err)
 			}
 		}
+		w.args[i], w.texts[i] = nil, new(scriptText) // a hook may let a failed command run on: it keeps its arguments
 	}
 	w.node.note(groups[0].isAnswer(), now.Sub(sent))
 }
