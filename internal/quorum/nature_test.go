@@ -6,13 +6,16 @@ import (
 	"net"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
+	"github.com/redlockfx/redlockfx/internal/refusal"
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 )
@@ -27,6 +30,7 @@ func TestNature_SaysWhetherTheNodeMayHaveActed(t *testing.T) {
 		judge  func(int, quorum.Answer[string]) error     // of the inspection; nil: there is none
 		nature error
 		text   string
+		code   string // of the refusal
 	}{
 		{name: "a refused dial", fault: func(c *bubble.Cluster, _ *redis.Options) { c.Cut() }, first: true,
 			nature: quorum.ErrUnsent, text: "not sent: "},
@@ -36,6 +40,28 @@ func TestNature_SaysWhetherTheNodeMayHaveActed(t *testing.T) {
 				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
 			}
 		}, first: true, nature: quorum.ErrUnsent, text: "not sent: "},
+		{name: "a refused dial of a ring", client: ringOf, fault: func(c *bubble.Cluster, _ *redis.Options) { c.Cut() }, first: true,
+			nature: quorum.ErrUnsent, text: "not sent: "},
+		{name: "a refused dial of a cluster", client: clusterOf, fault: func(c *bubble.Cluster, _ *redis.Options) { c.Cut() }, first: true,
+			nature: quorum.ErrUnsent, text: "not sent: "},
+		{name: "a connection that breaks in its setup", fault: func(_ *bubble.Cluster, client *redis.Options) {
+			client.Dialer = func(context.Context, string, string) (net.Conn, error) {
+				conn, _ := net.Pipe()
+				return broken{conn}, nil
+			}
+		}, first: true, nature: quorum.ErrUnsent, text: "not sent: "},
+		{name: "a refused setup", fault: func(c *bubble.Cluster, client *redis.Options) {
+			client.DB = 1
+			c.SetPreHook(0, func(p *server.Peer, cmd string, _ ...string) bool {
+				if cmd == "SELECT" {
+					p.WriteError("BUSY Redis is busy running a script")
+				}
+				return cmd == "SELECT"
+			})
+		}, first: true, nature: quorum.ErrUnsent, text: "not sent: ", code: refusal.Busy},
+		{name: "an unfit node", fault: func(*bubble.Cluster, *redis.Options) {}, first: true,
+			judge:  func(int, quorum.Answer[string]) error { return errors.New("it is a replica") },
+			nature: quorum.ErrUnsent, text: "not sent: it is a replica"},
 		{name: "a hung inspection", fault: func(c *bubble.Cluster, _ *redis.Options) { c.Hang() }, first: true, judge: fit,
 			nature: quorum.ErrUnsent, text: "not sent: the inspection before it failed: "},
 		{name: "a hung node", fault: func(c *bubble.Cluster, _ *redis.Options) { c.Hang() },
@@ -64,6 +90,9 @@ func TestNature_SaysWhetherTheNodeMayHaveActed(t *testing.T) {
 				a := askUntilOver(t, q)
 				if !errors.Is(a.Err, c.nature) || !strings.HasPrefix(a.Err.Error(), c.text) {
 					t.Errorf("%v, want %v", a.Err, c.nature)
+				}
+				if code := refusal.Code(a.Err); code != c.code {
+					t.Errorf("%v has the code %q, want %q", a.Err, code, c.code)
 				}
 				if errors.Is(a.Err, quorum.ErrUnsent) && errors.Is(a.Err, quorum.ErrPerhapsDone) {
 					t.Errorf("%v has both natures", a.Err)
@@ -156,6 +185,11 @@ func ringOf(o *redis.Options) redis.UniversalClient {
 func clusterOf(o *redis.Options) redis.UniversalClient {
 	return redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{o.Addr}, Dialer: o.Dialer})
 }
+
+// broken is a connection that the server closed at once.
+type broken struct{ net.Conn }
+
+func (broken) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
 func clientOf(o *redis.Options) redis.UniversalClient { return redis.NewClient(o) }
 

@@ -48,10 +48,11 @@ type result struct {
 	resent         bool // written twice, or perhaps so
 }
 
-// isAnswer reports whether the node has answered, even with an error.
+// isAnswer reports whether the node has answered the command, even with an error. A refusal of the connection's setup is
+// no answer: the command was not written.
 func (r result) isAnswer() bool {
 	_, refused := errors.AsType[redis.Error](r.err)
-	return r.err == nil || refused || errors.Is(r.err, errReply)
+	return r.err == nil || r.written && (refused || errors.Is(r.err, errReply))
 }
 
 // addNature gives the error of a command without an answer its nature.
