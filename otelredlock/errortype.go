@@ -1,7 +1,6 @@
 package otelredlock
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net"
@@ -9,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/redlockfx/redlockfx/internal/quorum"
 	"github.com/redlockfx/redlockfx/internal/refusal"
 	"github.com/redlockfx/redlockfx/redlock"
 )
@@ -43,16 +43,21 @@ func typeOf(err error) string {
 	if found := refusal.Code(err); code.MatchString(found) {
 		return found
 	}
-	if failed, ok := errors.AsType[net.Error](err); ok {
+	switch {
+	case errors.Is(err, quorum.ErrNoConnection): // all are in use, or the client's limiter refused
+		return "no_connection"
+	case errors.Is(err, quorum.ErrUnsent):
+		return "not_sent"
+	case errors.Is(err, quorum.ErrPerhapsDone):
+		return "perhaps_done"
+	}
+	if failed, ok := errors.AsType[net.Error](err); ok { // of a subscription
 		if failed.Timeout() {
 			return "timeout"
 		}
 		return "network"
 	}
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return "timeout"
-	case errors.Is(err, io.EOF): // the connection was closed
+	if errors.Is(err, io.EOF) { // the connection was closed
 		return "network"
 	}
 	return "_OTHER" // the name in the semantic conventions

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlockfx/redlockfx/internal/quorum"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -26,10 +27,14 @@ func TestErrorType_IsOneOfFew(t *testing.T) {
 	for err, want := range map[error]string{
 		fmt.Errorf("extend: %w", errors.Join(redlock.ErrLost, redlock.ErrNoQuorum)): "lost",
 		redlock.ErrConfig: "config",
-		fmt.Errorf("%w: %w", redlock.ErrNoQuorum, context.DeadlineExceeded): "no_quorum",
-		answer("NOAUTH Authentication required."):                           "NOAUTH",
-		fmt.Errorf("read: %w", os.ErrDeadlineExceeded):                      "timeout",
-		&net.OpError{Op: "dial", Err: errors.New("refused")}:                "network",
+		fmt.Errorf("%w: %w", redlock.ErrNoQuorum, context.DeadlineExceeded):    "no_quorum",
+		answer("NOAUTH Authentication required."):                              "NOAUTH",
+		fmt.Errorf("read: %w", os.ErrDeadlineExceeded):                         "timeout",
+		&net.OpError{Op: "dial", Err: errors.New("refused")}:                   "network",
+		fmt.Errorf("%w: %w", quorum.ErrNoConnection, context.DeadlineExceeded): "no_connection",
+		fmt.Errorf("%w: %w", quorum.ErrUnsent, os.ErrDeadlineExceeded):         "not_sent",
+		fmt.Errorf("%w: %w", quorum.ErrPerhapsDone, os.ErrDeadlineExceeded):    "perhaps_done",
+		fmt.Errorf("%w: %w", quorum.ErrUnsent, answer("WRONGPASS")):            "WRONGPASS",
 		io.EOF:                          "network",
 		answer("something that is new"): "_OTHER",
 	} {

@@ -144,7 +144,8 @@ func (l *Locker) observeFailure(node, kind int, op string, err error) {
 		return
 	}
 	failure := ""
-	if _, unreachable := errors.AsType[net.Error](err); unreachable || errors.Is(err, io.EOF) {
+	_, unreachable := errors.AsType[net.Error](err)
+	if (unreachable || errors.Is(err, io.EOF)) && !errors.Is(err, quorum.ErrNoConnection) {
 		failure = "unreachable" // the exact error varies by chance
 	} else if err != nil {
 		failure = strings.Map(noDigits, err.Error())

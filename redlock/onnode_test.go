@@ -2,10 +2,13 @@ package redlock_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
@@ -110,6 +113,38 @@ func TestOnNode_AFailingNodeIsAskedUntilItWorksAgain(t *testing.T) {
 		synctest.Wait()
 		if addrs := c.Addrs(); failing[addrs[3]] || !failing[addrs[4]] {
 			t.Errorf("failing: %v, want %s alone", failing, addrs[4])
+		}
+	})
+}
+
+// refusing is the limiter of a client, such as a circuit breaker, that allows nothing.
+type refusing struct{}
+
+func (refusing) Allow() error       { return errors.New("circuit breaker: open") }
+func (refusing) ReportResult(error) {}
+
+// The node was not asked.
+func TestOnNode_AClientThatGivesNoConnectionIsNotTheNodesFault(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		links := c.Links()
+		options, clients := links.Options(0), links.Clients()
+		options.Limiter = refusing{}
+		client := redis.NewClient(options)
+		defer client.Close()
+		clients[0] = client
+		l, err := redlock.New(clients)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.OnNode(func(node string, err error) { t.Errorf("%s: %v", node, err) })
+		for range 5 {
+			if lease, err := l.TryAcquire(t.Context(), "x"); err == nil {
+				_ = lease.Release(t.Context())
+			}
+			time.Sleep(time.Second / 2)
+		}
+		if err := l.Close(t.Context()); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package quorum
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"syscall"
@@ -36,7 +37,20 @@ func direct(client redis.UniversalClient, timeout time.Duration) redis.Universal
 	}
 	single = single.WithTimeout(timeout)
 	single.Options().MaxRetries = 0 // changes only the copy: no pauses between dialing attempts
+	if l := single.Options().Limiter; l != nil {
+		single.Options().Limiter = limiter{l}
+	}
 	return single
+}
+
+// limiter is the limiter of a client, whose refusals are told from failures to dial.
+type limiter struct{ redis.Limiter }
+
+func (l limiter) Allow() error {
+	if err := l.Limiter.Allow(); err != nil {
+		return fmt.Errorf("%w: %w", ErrNoConnection, err)
+	}
+	return nil
 }
 
 // isOne reports whether nothing is resent unnoticed. Other clients, such as those of a cluster, resend on their own.

@@ -59,6 +59,8 @@ func TestNature_SaysWhetherTheNodeMayHaveActed(t *testing.T) {
 				return cmd == "SELECT"
 			})
 		}, first: true, nature: quorum.ErrUnsent, text: "not sent: ", code: refusal.Busy},
+		{name: "a limiter that refuses", fault: func(_ *bubble.Cluster, client *redis.Options) { client.Limiter = closed{} },
+			first: true, nature: quorum.ErrNoConnection, text: "not sent: "},
 		{name: "an unfit node", fault: func(*bubble.Cluster, *redis.Options) {}, first: true,
 			judge:  func(int, quorum.Answer[string]) error { return errors.New("it is a replica") },
 			nature: quorum.ErrUnsent, text: "not sent: it is a replica"},
@@ -94,6 +96,9 @@ func TestNature_SaysWhetherTheNodeMayHaveActed(t *testing.T) {
 				if code := refusal.Code(a.Err); code != c.code {
 					t.Errorf("%v has the code %q, want %q", a.Err, code, c.code)
 				}
+				if errors.Is(a.Err, quorum.ErrNoConnection) && q.Slow(0) {
+					t.Error("the node is blamed")
+				}
 				if errors.Is(a.Err, quorum.ErrUnsent) && errors.Is(a.Err, quorum.ErrPerhapsDone) {
 					t.Errorf("%v has both natures", a.Err)
 				}
@@ -117,6 +122,9 @@ func TestNature_AFullPoolIsNotTheNodesFault(t *testing.T) {
 	}
 	if a := askUntilOver(t, q); !errors.Is(a.Err, quorum.ErrNoConnection) || errors.Is(a.Err, quorum.ErrPerhapsDone) {
 		t.Errorf("%v, want %v", a.Err, quorum.ErrNoConnection)
+	}
+	if q.Slow(0) {
+		t.Error("the node is blamed")
 	}
 	_ = other.Close()
 	if a := askUntilOver(t, q); a.Err != nil {
@@ -185,6 +193,12 @@ func ringOf(o *redis.Options) redis.UniversalClient {
 func clusterOf(o *redis.Options) redis.UniversalClient {
 	return redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{o.Addr}, Dialer: o.Dialer})
 }
+
+// closed is a limiter, such as a circuit breaker, that allows nothing.
+type closed struct{}
+
+func (closed) Allow() error       { return errors.New("circuit breaker: open") }
+func (closed) ReportResult(error) {}
 
 // broken is a connection that the server closed at once.
 type broken struct{ net.Conn }

@@ -1,6 +1,7 @@
 package quorum
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -254,16 +255,21 @@ func (n *node) sends() {
 	}
 }
 
-// note records whether the node answered, and how long it took.
-func (n *node) note(answered bool, took time.Duration) {
+// note records whether the node answered, and how long it took. A client that gave no connection says nothing about the
+// node.
+func (n *node) note(r *result) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.silent = !answered
 	n.asked = time.Time{}
-	if !answered {
+	if errors.Is(r.err, ErrNoConnection) {
+		return
+	}
+	n.silent = !r.isAnswer()
+	if n.silent {
 		n.uninspected = n.config.Inspection.command != nil
 		return
 	}
+	took := r.received.Sub(r.sent)
 	if n.rtt == 0 {
 		n.rtt = took
 	}

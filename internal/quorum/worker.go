@@ -269,12 +269,12 @@ func (w *worker) received(groups []group, sent time.Time, err error) {
 		if w.isKnown() && w.texts[i].withdraw() {
 			r.written = false
 			if w.isExhausted(r.err) {
-				r.err = fmt.Errorf("%w: %w", ErrNoConnection, r.err)
+				r.err = fmt.Errorf("%w: %w", errPoolInUse, r.err)
 			}
 		}
 		w.args[i], w.texts[i] = nil, new(scriptText) // a hook may let a failed command run on: it keeps its arguments
 	}
-	w.node.note(groups[0].isAnswer(), now.Sub(sent))
+	w.node.note(&groups[0].result)
 }
 
 // see reports an exchange to Config.Seen.
