@@ -94,7 +94,8 @@ func (s *Lease) releaseNodes(ctx context.Context, ended error) error {
 		if errors.Is(a.Err, quorum.ErrClosed) {
 			return
 		}
-		if late, notAfter := s.mayBeSet(i); late || a.Err != nil {
+		// The waiting processes of a node that has nothing of ours are not worth another release: other nodes list them too.
+		if set, late, notAfter := s.mayBeSet(i); late || set && a.Err != nil {
 			l.janitors[i].add(leftover{
 				field: s.field, value: s.value, until: l.clock.Now().Add(s.ttl), tell: r.tells(i),
 				sure: !late, notAfter: notAfter,

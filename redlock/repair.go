@@ -116,20 +116,22 @@ func (s *Lease) afterSets(send func(node int)) {
 	})
 }
 
-// mayBeSet reports whether the node may still set the lock, because it did not answer the grant or repair, or received
-// it twice. notAfter is until when, by the node's clock; 0 if not known.
-func (s *Lease) mayBeSet(node int) (late bool, notAfter int64) {
-	if a := s.round.Answer(node); isUnknown(a.Err) || a.Resent {
-		late, notAfter = true, s.notAfter.of(node)
+// mayBeSet reports whether the node may have the lock, by the grant or the last repair. late says that it may still set
+// it, because it did not answer, or received the request twice. notAfter is until when, by the node's clock; 0 if not
+// known.
+func (s *Lease) mayBeSet(node int) (set, late bool, notAfter int64) {
+	add := func(a answer, until int64) {
+		set = set || mayBeSet(a)
+		if isUnknown(a.Err) || a.Resent {
+			late, notAfter = true, max(notAfter, until)
+		}
 	}
+	add(s.round.Answer(node), s.notAfter.of(node))
 	s.mu.Lock()
 	repair := s.repairs[node]
 	s.mu.Unlock()
-	if repair == nil {
-		return late, notAfter
+	if repair != nil {
+		add(repair.round.Answer(0), repair.notAfter.of(node))
 	}
-	if a := repair.round.Answer(0); isUnknown(a.Err) || a.Resent {
-		late, notAfter = true, max(notAfter, repair.notAfter.of(node))
-	}
-	return late, notAfter
+	return set, late, notAfter
 }

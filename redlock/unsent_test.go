@@ -1,6 +1,8 @@
 package redlock_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,6 +30,28 @@ func TestTryAcquire_ThatWasNeverSentIsNotCleanedUp(t *testing.T) {
 		if sent := c.Requests(0) - before; sent > 3 {
 			t.Errorf("%d requests after 20 attempts that were not sent, want an inspection and the release of the first",
 				sent)
+		}
+	})
+}
+
+// A node that refused connections all along owes nothing to a lease of the others. One that has the lock gets its release.
+func TestRelease_OwesNothingToANodeThatWasNeverAsked(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, links := c.Locker()
+		links.Cut(0)
+		if err := mustAcquire(t, l, "x").Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+		lease := mustAcquire(t, l, "y")
+		synctest.Wait()
+		links.Cut(1)
+		_ = lease.Release(t.Context()) // too few answer
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		err := l.Close(ctx)
+		want.Text(t, err, "1 records may be left on "+c.Addrs()[1])
+		if strings.Contains(err.Error(), c.Addrs()[0]) {
+			t.Error(err)
 		}
 	})
 }
