@@ -22,8 +22,8 @@ type Lease struct {
 	mu        sync.Mutex      // guards the fields below
 	deadline  time.Time       // by the Locker's clock
 	repairs   map[int]*repair // the last one of each node, until the lease ends
-	disputed  int             // extensions in a row to repair a node that has the lock for another contender
-	repairing bool            // the next one is scheduled
+	disputed  int             // how often nodes had the lock for another contender, since the last regular extension
+	repairing bool            // an extension to repair them is scheduled
 	end       error           // why the lease ended, nil while it is held
 	ctx       context.Context // made on demand
 	cancel    context.CancelCauseFunc

@@ -50,7 +50,7 @@ const (
 	modelRefresh                        // each request renews the entry
 	modelExpire                         // entries that have passed are dropped
 	modelHeard                          // entries of who no longer listens are dropped, but in clusters
-	modelSecond                         // the second in line is told, too
+	modelSecond                         // the second in line is notified, too
 	modelOwn                            // a release removes the entry of the process that releases
 	modelAnew                           // and starts the time of the places, on nodes that did not have the hold, too
 	modelRequeue                        // who was granted the lock in vain is first again
@@ -318,7 +318,7 @@ func (w *modelWorld) handle(s *modelState, i, p int, r modelRequest) (a modelAns
 
 // tell sends the first two in the line a message.
 func (w *modelWorld) tell(s *modelState, n *modelNode, v modelValue) {
-	for k, told := 0, 0; k < int(n.n) && told < 2 && (told == 0 || w.has(modelSecond)); {
+	for k, notified := 0, 0; k < int(n.n) && notified < 2 && (notified == 0 || w.has(modelSecond)); {
 		q := &s.procs[n.line[k].proc]
 		listens := q.phase != modelDead && q.phase != modelDone
 		if !listens && !w.cluster && w.has(modelHeard) {
@@ -326,9 +326,9 @@ func (w *modelWorld) tell(s *modelState, n *modelNode, v modelValue) {
 			continue
 		}
 		if q.phase == modelAsking || q.phase == modelWaiting {
-			q.receiveLater(modelMessage{value: v, second: told > 0})
+			q.receiveLater(modelMessage{value: v, second: notified > 0})
 		}
-		told++
+		notified++
 		k++
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// repairAfter is the time after which another contender has usually removed its record. Before the releasing process has
-// further waiting processes notified, so that these find no free node.
+// repairAfter is the time after which another contender has usually removed its record. It is short, so that the node is
+// repaired before the process that released the lock has further waiting processes notified.
 const repairAfter = apart / 2
 
 // repairSoon has the lease extended once more soon, because a node has the lock for another contender, whose attempt

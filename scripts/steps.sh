@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs targets of the Makefile one after the other and prints how long each took.
-# It stops at the first one that fails, names it in its last line, and exits with its status. After that, there are only make's own words.
+# It stops at the first one that fails, names it in its last line, and exits with its status. After
+# that, there are only make's own words.
 #
 #   steps.sh NAME TARGET...
 set -uo pipefail

@@ -6,9 +6,9 @@
 //	}
 //
 // Package redlock runs the cases on in-memory nodes. Module integration runs those on servers of which a server can
-// decide something, which [Case.Server] names. What every lock over N masters
-// must do is stated here. The tests of package redlock cover the rest: its own options and errors, its internals, times
-// that only a bubble can measure, request counts, and mixes of faults that only in-memory nodes can produce.
+// decide something, which [Case.Server] names. What every lock over N masters must do is stated here. The tests of package
+// redlock cover the rest: its own options and errors, its internals, times that only a bubble can measure, request
+// counts, and mixes of faults that only in-memory nodes can produce.
 //
 // # A case
 //

@@ -13,10 +13,7 @@ func TestPrepare_ANodeWhoseClockIsOffDoesNotCount(t *testing.T) {
 		"of another age": 250 * 365 * 24 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
-				a := c.writer("a")
-				a.mustPrepare(job)
-				a.mustWrite(10 * time.Second)
-				time.Sleep(timeout)
+				a := c.stored()
 				c.Offset(0, off)
 				time.Sleep(4 * time.Second) // longer than the wait of a node whose clock was set back
 				a.links.Delay(timeout/20, 1)

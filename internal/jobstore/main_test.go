@@ -65,6 +65,15 @@ func (c *cluster) writerOf(election, name string) *writer {
 	}
 }
 
+// stored returns a writer that has written a state of one job, which all nodes have stored.
+func (c *cluster) stored() *writer {
+	w := c.writer("a")
+	w.mustPrepare(job)
+	w.mustWrite(10 * time.Second)
+	time.Sleep(timeout)
+	return w
+}
+
 // prepare takes a new ballot and prepares jobs under it.
 func (w *writer) prepare(jobs ...string) ([]jobstore.Promise, error) {
 	time.Sleep(time.Millisecond) // so that the ballot is larger than the last one

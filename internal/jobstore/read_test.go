@@ -74,10 +74,7 @@ func TestPage_HasEveryJobOnce(t *testing.T) {
 
 func TestViews_OfTheLatestState(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.writer("a")
-		a.mustPrepare(job)
-		a.mustWrite(10 * time.Second)
-		time.Sleep(timeout)
+		a := c.stored()
 		a.links.Cut(1)
 		a.mustWrite(20 * time.Second)
 		time.Sleep(timeout)

@@ -43,10 +43,7 @@ func TestPause_OneNodeThatIsWrong(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{"its clock is right": 0, "its clock is ahead": 365 * 24 * time.Hour, "its clock is behind": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
-				a := c.writer("a")
-				a.mustPrepare(job)
-				a.mustWrite(10 * time.Second)
-				time.Sleep(timeout)
+				a := c.stored()
 				future := c.Start.Add(365 * 24 * time.Hour)
 				wrong := jobstore.Setting{Version: future.UnixMicro(), Tie: "ffffff", On: true, Origin: jobstore.Origin{By: "nobody"}}
 				c.Node(0).HSet("{redlock}:settings:x", "p:"+job, wrong.Text())
@@ -84,10 +81,7 @@ func TestPause_OfOneNodeIsNotBelievedIfTheReadIsCutShort(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
-				a := c.writer("a")
-				a.mustPrepare(job)
-				a.mustWrite(10 * time.Second)
-				time.Sleep(timeout)
+				a := c.stored()
 				wrong := jobstore.Setting{Version: time.Now().UnixMicro(), Tie: "ffffff", On: true, Origin: jobstore.Origin{By: "nobody"}}
 				c.Node(0).HSet("{redlock}:settings:x", "p:"+job, wrong.Text())
 				a.links.Delay(timeout/2, 2)

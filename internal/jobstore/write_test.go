@@ -156,10 +156,7 @@ func TestWrite_NothingAheadOfTheClock(t *testing.T) {
 // A node that has lost its state serves no ballot that it may have served before, and none that it has not promised.
 func TestWrite_ToANodeThatLostItsState(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.writer("a")
-		a.mustPrepare(job)
-		a.mustWrite(10 * time.Second)
-		time.Sleep(timeout)
+		a := c.stored()
 		c.Wipe(2)
 		a.links.Cut(1)
 		unserved, err := a.writeState(jobstore.State{Mark: c.Start.Add(20 * time.Second)}, false)

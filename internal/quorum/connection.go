@@ -43,7 +43,7 @@ func direct(client redis.UniversalClient, timeout time.Duration) redis.Universal
 	return single
 }
 
-// limiter is the limiter of a client, whose refusals are told from failures to dial.
+// limiter marks the refusals of a client's limiter, so that they differ from failures to dial.
 type limiter struct{ redis.Limiter }
 
 func (l limiter) Allow() error {

@@ -47,8 +47,7 @@ func exprs(t *testing.T) (queries []string, alerts string) {
 	return queries, string(rules)
 }
 
-// The tests of the alerts have series that were written by hand, and nothing else would notice another name of a metric or
-// label. All replicas are cut off for a while, because some series begin only then.
+// The series in the tests of the alerts are made up, so nothing else would notice another name of a metric or label. All replicas are cut off for a while, because some series begin only then.
 func TestMetrics_HaveEveryNameOfTheAlertsAndTheDashboard(t *testing.T) {
 	queries, alerts := exprs(t)
 	names := regexp.MustCompile(`redlock_[a-z_]+`).FindAllString(strings.Join(queries, "\n")+alerts, -1)
