@@ -6,7 +6,7 @@
 --          then for each lock: field, value, ttl (ms), not after (µs; 0: no limit), and the waiter to list if refused, or
 --          nothing. The waiter is a sign and 12 characters: - appends it, + puts it first, ? appends it and refuses the
 --          lock if another waiter was just notified, and = removes it from the list
--- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item:
+-- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item; without an IDENTITY if another value holds every lock:
 --          yNUMBER          granted; the same value is granted again, with the same number
 --          yNUMBER/OLD and text: the same, after a sweep: OLD is one more than the number of removed records, and the text
 --                           is the next cursor, or why records cannot be removed
@@ -46,7 +46,7 @@ for i = 2, n do
   end
 end
 local found = m == 2 and redis.call('HMGET', hash, 'g', fields[2]) or redis.call('HMGET', hash, unpack(fields))
-local guard, items, texts, changes, open, granting = found[1], {'', false}, {}, nil, update, false
+local guard, identity, items, texts, changes, open, granting = found[1], nil, {'', false}, {}, nil, update, false
 for i = 2, n do
   local record, value = found[i], ARGV[5 * i - 5]
   local deadline = record and tonumber(sub(record, 35, 50))
@@ -182,5 +182,4 @@ if ARGV[3] ~= '' and granting then
   end
 end
 
--- include identity
 -- include answer

@@ -23,7 +23,7 @@ while at <= length do
   values[n] = sub(locks, begin, at - 1)
 end
 local found = redis.call('HMGET', hash, unpack(fields))
-local guard, items, texts, changes, m = found[1], {}, {}, {}, 0
+local identity, items, texts, changes, m = nil, {}, {}, {}, 0
 local terms, deadline
 for i = 2, n do
   local record, value, start = found[i], values[i], starts[i]
@@ -58,6 +58,7 @@ if m == 2 * (n - 1) then
   items[2] = 'a'
   n = 2
 end
+local guard = found[1]
 if guard and list ~= '' and sub(guard, 91, 93) == sub(list, 14, 16) then
   -- Record that the list of nodes is in use, eight times per longest lease.
   local ms, used = math.floor(now / 1000), tonumber(sub(guard, 95, 107)) or 0

@@ -7,10 +7,10 @@
 --          e and text              this library did not write the record
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
-local found = redis.call('HMGET', KEYS[1], 'g', unpack(ARGV))
-local guard, items, texts, n = found[1], {}, {}, #ARGV + 1
+local found = redis.call('HMGET', KEYS[1], unpack(ARGV))
+local identity, items, texts, n = nil, {}, {}, #ARGV + 1
 for i = 2, n do
-  local record = found[i]
+  local record = found[i - 1]
   local deadline = record and tonumber(string.sub(record, 35, 50))
   items[i] = 'n'
   if record and not deadline then
@@ -21,4 +21,5 @@ for i = 2, n do
     texts[i] = string.sub(record, 52)
   end
 end
+-- include identity
 -- include answer

@@ -1,10 +1,12 @@
 package redlock_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
@@ -44,6 +46,37 @@ func TestTryAcquire_ThroughTwoAddressesOfOneServer(t *testing.T) {
 			}
 		}, opts...)
 	}
+}
+
+// A server that restarted with its data has the guard of its earlier run until somebody acquires something there. Here that
+// happens while one extension asks the server through two addresses.
+func TestExtend_ByOneServerThatChangesItsGuardInBetween(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		process, slow := c.Links(), c.Links() // two processes in one, so that only one address is slow
+		clients := process.Clients()
+		clients[1] = slow.Clients()[1]
+		l, err := redlock.New(clients)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Heal(); _ = l.Close(context.Background()) })
+		other, _ := c.Locker()
+		warmUp(t, l)
+		warmUp(t, other)
+		process.Cut(2)
+		lease := mustAcquire(t, l, "x") // on nodes 0 and 1
+		c.Restart(1)
+		process.Lead(0, 1)
+		l.Nodes(t.Context()) // connects again
+		slow.Delay(20*time.Millisecond, 1)
+		extended := make(chan error, 1)
+		go func() { extended <- lease.Extend(t.Context()) }()
+		time.Sleep(10 * time.Millisecond)
+		_, _ = other.TryAcquire(t.Context(), "y") // starts a guard on node 1
+		err = <-extended
+		want.Err(t, err, redlock.ErrNoQuorum)
+		want.Text(t, err, "1 of 3 nodes", "it is the same server as "+c.Addrs()[0])
+	})
 }
 
 // The node's clock may have been set back since it granted the lock, so that it still holds a lease that has expired

@@ -25,7 +25,7 @@ for i = 2, n do
   fields[n + i - 1] = 'w:' .. string.sub(fields[i], 3)
 end
 local found = redis.call('HMGET', hash, unpack(fields))
-local guard, items, texts, changes = found[1], {}, {}, {}
+local identity, items, texts, changes = nil, {}, {}, {}
 for i = 2, n do
   local record, value, tell, answer = found[i], ARGV[3 * i - 3], ARGV[3 * i - 2], 'n'
   if record then
@@ -95,4 +95,5 @@ end
 if changes[1] then
   redis.call('HSET', hash, unpack(changes))
 end
+-- include identity
 -- include answer

@@ -12,7 +12,7 @@ for i = 3, #ARGV, 5 do
   fields[n] = ARGV[i]
 end
 local found = redis.call('HMGET', hash, unpack(fields))
-local guard, items, texts, changes = found[1], {}, {}, {}
+local guard, identity, items, texts, changes = found[1], nil, {}, {}, {}
 -- include guard
 for i = 2, n do
   local record, value, token, notafter = found[i], ARGV[5 * i - 6], ARGV[5 * i - 4], ARGV[5 * i - 3]
@@ -43,5 +43,4 @@ end
 if changes[1] then
   redis.call('HSET', hash, unpack(changes))
 end
--- include identity
 -- include answer

@@ -24,17 +24,13 @@ var (
 	holderSource string
 	//go:embed inspect.lua
 	inspectSource string
-	//go:embed identity.lua
-	identitySource string
 	//go:embed answer.lua
 	answerSource string
 )
 
 // include replaces the include comments of a script with the shared parts.
 func include(script string) string {
-	return strings.NewReplacer(
-		"-- include guard", guard.Source, "-- include identity", identitySource, "-- include answer", answerSource,
-	).Replace(script)
+	return guard.Include(strings.Replace(script, "-- include answer", answerSource, 1))
 }
 
 var (

@@ -2,9 +2,20 @@
 // it before it grants a lease, scheduler before it counts a vote for a tick.
 package guard
 
-import _ "embed" // the script
+import (
+	_ "embed" // the scripts
+	"strings"
+)
 
-// Source is included in scripts. It documents the variables it needs and declares.
-//
-//go:embed guard.lua
-var Source string
+var (
+	//go:embed guard.lua
+	guardSource string
+	//go:embed identity.lua
+	identitySource string
+
+	include = strings.NewReplacer("-- include guard", guardSource, "-- include identity", identitySource)
+)
+
+// Include replaces the comments "include guard" and "include identity" in a script. guard.lua and identity.lua document
+// the variables that they need and declare; the guard includes the identity.
+func Include(script string) string { return include.Replace(include.Replace(script)) }

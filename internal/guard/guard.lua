@@ -6,43 +6,29 @@
 --           list       longest lease of the caller (12 digits, ms) and nodes in its list (3 digits); '' for no guard
 --           anonymous  whether to accept a server that hides its identity
 --           update     whether to update the guard's fields even if that could wait
+--           identity   declared; see identity
 --           readonly   whether to leave the guard as it is: only a script that takes locks may start or lengthen one
--- declares  (and updates guard)
+-- declares  (and updates guard and identity)
 --           refusal nil, or the item of a reply that says why nothing may be granted; reason is its text, if it has one
 --           since   when this guard started (µs, 16 digits)
 --           kept    the longest lease known (ms)
 -- The guard is LAYOUT IDENTITY SINCE UNTIL LONGEST NODES USED, each of a fixed width: the server's identity (40), when the
 -- guard started and when it ends (µs, 16), the longest lease known (ms, 12), the length of the list of nodes (3), and when
 -- that list was last used (ms, 13).
+-- include identity
 local refusal, reason, since, kept = nil, nil, '0000000000000000', 0
 if list ~= '' then
-  -- A master gets a new replication id at every start and every promotion; ids are never reused.
-  local info = redis.pcall('INFO', 'replication')
-  local id = guard and string.sub(guard, 3, 42)
-  local known = id and type(info) == 'string' and string.find(info, 'master_replid:' .. id, 1, true)
-  if not known then
-    local me
-    if type(info) == 'string' then
-      local _, at = string.find(info, 'master_replid:', 1, true)
-      if not at then
-        info = redis.pcall('INFO', 'server')
-        _, at = string.find(type(info) == 'string' and info or '', 'run_id:', 1, true)
-      end
-      me = at and string.sub(info, at + 1, at + 40)
-    end
-    if not me and not anonymous then
-      refusal = 'b'
-    else
-      known, id = id and (not me or me == id), me or id or string.rep('-', 40)
-    end
-  end
-  local over = known and tonumber(string.sub(guard, 61, 76))
+  local known = guard and (not identity or identity == string.sub(guard, 3, 42))
   kept = tonumber(string.sub(list, 1, 12))
   if guard and (#guard ~= 107 or string.sub(guard, 1, 2) ~= '2 ') then
     refusal, reason = 'e', 'the hash has layout ' .. string.match(guard, '^[^ ]*') .. ', this version knows 2'
-  elseif not refusal then
+  elseif not identity and not anonymous then
+    refusal = 'b'
+  else
+    local over = known and tonumber(string.sub(guard, 61, 76))
     since = known and string.sub(guard, 44, 59)
     if not known or tonumber(since) > now or string.sub(guard, 78, 93) ~= list or update then
+      local id = identity or known and string.sub(guard, 3, 42) or string.rep('-', 40)
       local nodes, ms = string.sub(list, 14, 16), math.floor(now / 1000)
       -- An absurdly long lease is ignored: one wrong number must not guard a node for years.
       local longest, other, used = string.match(guard or '', '(%d+) (%d+) (%d+)$')

@@ -9,11 +9,11 @@ import (
 )
 
 // script runs the guard as the scripts that include it do, at an instant of the server's clock that the test chooses.
-var script = `local hash, now, list, flags = KEYS[1], tonumber(ARGV[1]), ARGV[2], ARGV[3]
+var script = guard.Include(`local hash, now, list, flags = KEYS[1], tonumber(ARGV[1]), ARGV[2], ARGV[3]
 local anonymous, update, readonly = string.find(flags, 'b'), string.find(flags, 'u'), string.find(flags, 's')
-local guard = redis.call('HGET', hash, 'g')
-` + guard.Source + `
-return (refusal or 'granted') .. (reason and ': ' .. reason or '')`
+local guard, identity = redis.call('HGET', hash, 'g'), nil
+-- include guard
+return (refusal or 'granted') .. (reason and ': ' .. reason or '')`)
 
 func TestScript_RefusesWhatAnEarlierLeaseMayHold(t *testing.T) {
 	c := nodetest.Start(1)

@@ -15,7 +15,7 @@ local now, hash, jobs, list = t[1] * 1000000 + t[2], KEYS[1], KEYS[2], ARGV[1]
 local update = true
 local anonymous, readonly = string.find(ARGV[2], 'b', 1, true), string.find(ARGV[2], 's', 1, true)
 local fields = redis.call('HMGET', hash, 'g', ARGV[3])
-local guard, marker = fields[1], fields[2]
+local guard, marker, identity = fields[1], fields[2], nil
 -- include guard
 local header = redis.call('HGET', jobs, '')
 
@@ -63,7 +63,7 @@ local tag = string.format('%016d', began or tonumber(marker or '0')) .. ident
 local items, texts = {}, {}
 
 local function answer()
-  local line = t[1] .. ' ' .. t[2] .. ' ' .. (guard and sub(guard, 3, 17) or '-') .. ' ' .. table.concat(items, ' ')
+  local line = t[1] .. ' ' .. t[2] .. ' ' .. sub(identity or '-', 1, 15) .. ' ' .. table.concat(items, ' ')
   if not texts[1] then
     return line
   end

@@ -44,7 +44,7 @@ var (
 
 // newScript returns a script that first checks which server it runs on, and whether the server may have lost its state.
 func newScript[T any](name, source string, read func(*quorum.Reply) (T, error)) *quorum.Script[T] {
-	return quorum.NewScript(name, strings.Replace(beginSource, "-- include guard", guard.Source, 1)+source, read)
+	return quorum.NewScript(name, guard.Include(beginSource)+source, read)
 }
 
 // arguments are the arguments of a call that is not merged with others. Such a call already has as many jobs as fit.
