@@ -138,7 +138,7 @@ func (e *Elector) recordStart(t *Term) (record TermRecord, ok bool) {
 }
 
 // ask returns the values of a majority of nodes. If their values are not alike, it waits for the other nodes too. If ctx ends first,
-// it returns at once; the calls to the nodes end by the node timeout.
+// it returns at once without a result; the calls to the nodes end by the node timeout.
 func ask[T any](ctx context.Context, q *quorum.Quorum, op string, call quorum.Call[T], alike func(a, b *T) bool) (values []T, err error) {
 	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[T]) bool {
 		good, open := 0, 0
@@ -161,6 +161,9 @@ func ask[T any](ctx context.Context, q *quorum.Quorum, op string, call quorum.Ca
 		values = append(values, a.Value)
 	}
 	if len(values) >= q.Majority() {
+		if cause != nil {
+			return nil, quorum.CutShort(op, cause)
+		}
 		return values, nil
 	}
 	err = &quorum.Shortfall{

@@ -1,6 +1,8 @@
 package election_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -226,6 +228,21 @@ func TestTerms_WhatMostNodesHaveCounts(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestTerms_CutShortAreNone(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		observer := c.candidate("observer")
+		observer.knows() // the nodes' clocks
+		now := time.Now().UnixMicro()
+		c.recorded(0, fmt.Sprint(now, " ", now, " liar"))
+		observer.links.Delay(nodeTimeout/2, 2)
+		ctx, cancel := context.WithTimeout(t.Context(), nodeTimeout/4)
+		defer cancel()
+		if terms, err := observer.Terms(ctx); len(terms) > 0 || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v and %v", terms, err)
+		}
+	})
 }
 
 // The leader is asked to stop while the record waits for a hung node, or for its next attempt.

@@ -85,8 +85,3 @@ func (s *Store) shortfall(op string, got int, nodes []quorum.NodeError, kind, ca
 	}
 	return err
 }
-
-// cutShort returns the error of a call whose context ended while nodes that could change the outcome had not answered.
-func cutShort(op string, cause error) error {
-	return fmt.Errorf("%s: ended before enough nodes answered alike: %w", op, cause)
-}

@@ -29,7 +29,8 @@ type Polled struct {
 // Poll records on the nodes that their leader is alive, and whether it has written all of its jobs under the ballot. It returns the
 // jobs whose settings have changed after latest: the oldest hundred changes of each node, or the newest hundred of a node that is
 // not in latest. Poll waits for all nodes. Otherwise nobody would notice that a node has lost its state if it is always the last to
-// answer. If too few nodes answer, the error is [ErrNoQuorum].
+// answer. If too few nodes answer, the error is [ErrNoQuorum]. If ctx ends first, there is no result: a node that did not have the
+// time to answer is not one that serves nobody.
 func (s *Store) Poll(ctx context.Context, b Ballot, settled bool, latest map[int]int64) (Polled, error) {
 	latest = maps.Clone(latest) // a slow node's request may be built after Poll has returned
 	args := append(slices.Clip(s.leading), string(b), cmp.Or(flag(settled), "0"))
@@ -43,6 +44,9 @@ func (s *Store) Poll(ctx context.Context, b Ballot, settled bool, latest map[int
 		}
 		return true
 	})
+	if cause != nil {
+		return Polled{Changed: make(map[string]bool)}, quorum.CutShort("poll", cause)
+	}
 	all := Polled{Changed: make(map[string]bool), Latest: make(map[int]int64)}
 	maps.Copy(all.Latest, latest)
 	var failed []quorum.NodeError
@@ -72,7 +76,7 @@ func (s *Store) Poll(ctx context.Context, b Ballot, settled bool, latest map[int
 		}
 	}
 	if got < q.Majority() {
-		return all, s.shortfall("poll", got, failed, ErrNoQuorum, cause)
+		return all, s.shortfall("poll", got, failed, ErrNoQuorum, nil)
 	}
 	return all, nil
 }

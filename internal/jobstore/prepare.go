@@ -94,7 +94,7 @@ func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []str
 	kind := ErrNoQuorum
 	switch {
 	case got >= q.Majority() && !now.IsZero() && cause != nil:
-		return nil, cutShort("prepare", cause)
+		return nil, quorum.CutShort("prepare", cause)
 	case got >= q.Majority() && !now.IsZero():
 		return promises, nil
 	case got >= q.Majority():

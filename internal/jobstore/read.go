@@ -120,7 +120,7 @@ func ask[T any](ctx context.Context, s *Store, op string, call quorum.Call[T], a
 		return nil, now, s.shortfall(op, got, failed, ErrNoQuorum, cause)
 	}
 	if cause != nil {
-		return nil, now, cutShort(op, cause)
+		return nil, now, quorum.CutShort(op, cause)
 	}
 	return good, now, nil
 }

@@ -67,8 +67,8 @@ func TestPause_OneNodeThatIsWrong(t *testing.T) {
 	}
 }
 
-// A read that ends early has heard of a pause that one node has by itself, and not that the others do not have it.
-func TestPause_OfOneNodeIsNotBelievedIfTheReadIsCutShort(t *testing.T) {
+// What ends early has heard of a pause that one node has by itself, and not that the others do not have it.
+func TestAsk_WhatIsCutShortHasNoResult(t *testing.T) {
 	for name, read := range map[string]func(context.Context, *writer) error{
 		"views": func(ctx context.Context, w *writer) error {
 			_, err := w.ViewsOfAll(ctx, job)
@@ -76,6 +76,13 @@ func TestPause_OfOneNodeIsNotBelievedIfTheReadIsCutShort(t *testing.T) {
 		},
 		"prepare": func(ctx context.Context, w *writer) error {
 			_, err := w.Prepare(ctx, w.ballot, jobstore.Leader{Token: 7, Replica: w.name}, []string{job})
+			return err
+		},
+		"poll": func(ctx context.Context, w *writer) error { // the third node would count as one that does not serve the leader
+			found, err := w.Poll(ctx, w.ballot, true, nil)
+			if len(found.Serving) > 0 {
+				t.Errorf("nodes %v serve the leader", found.Serving)
+			}
 			return err
 		},
 	} {

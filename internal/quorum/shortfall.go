@@ -37,6 +37,11 @@ func (e *Shortfall) Unwrap() []error {
 	return all
 }
 
+// CutShort is the error of a call whose context ended while nodes that could change the outcome had not answered.
+func CutShort(op string, cause error) error {
+	return fmt.Errorf("%s: ended before all the nodes answered that can decide: %w", op, cause)
+}
+
 // Decided reports whether votes are a majority, or cannot become one with the nodes that have not answered.
 func (q *Quorum) Decided(votes, open int) bool {
 	return votes >= q.Majority() || votes+open < q.Majority()
