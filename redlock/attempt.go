@@ -43,7 +43,7 @@ func (g acquiring) AppendArgs(node int, args []any) []any {
 	return append(args, &g.field, &g.value, &g.ttlMillis, g.notAfter.argument(node), waiter)
 }
 
-// Name keeps requests for the same lock in separate calls: one call would grant the lock to both.
+// Name keeps requests for the same lock apart: one call of the script would grant the lock to both.
 func (g acquiring) Name() string { return g.field }
 
 var nobody string // argument for no waiter
@@ -90,7 +90,7 @@ type grantHead struct {
 	nodes         []grantHeadNode
 }
 
-// grantHeadNode is the part for one node. Several workers may use it at the same time.
+// grantHeadNode is the part for one node.
 type grantHeadNode struct {
 	checked atomic.Int64 // when a guard check was last forced, in nanoseconds since began
 	sweep   *sweep
@@ -230,8 +230,8 @@ func (l *Locker) raise(ctx context.Context, g *grant, token uint64) error {
 	return l.failed("raise the fence of", g.name, answers, timed, ErrLost, cause)
 }
 
-// clean removes what a failed attempt left. It waits for each node's answer first: a release sent earlier could
-// overtake the grant. The attempt is over, so later answers to its value no longer count.
+// clean removes what a failed attempt left, on each node once it has answered. The attempt is over, so later answers to
+// its value no longer count.
 func (l *Locker) clean(g *grant) {
 	left := 0
 	for _, a := range g.round.Answers() {
@@ -252,6 +252,3 @@ func (l *Locker) clean(g *grant) {
 		}
 	})
 }
-
-// mayBeSet reports whether the node granted, or may have granted.
-func mayBeSet(a answer) bool { return a.Err == nil && a.Value.yes || isUnknown(a.Err) || a.Resent }

@@ -21,7 +21,7 @@ type Lease struct {
 
 	mu        sync.Mutex      // guards the fields below
 	deadline  time.Time       // by the Locker's clock
-	repairs   map[int]*repair // the last one of each node, until the lease ends
+	repairs   map[int]int64   // nodes that may have the lock by a repair, and until when one may still act; see mayBeSet
 	disputed  int             // how often nodes had the lock for another contender, since the last regular extension
 	repairing bool            // an extension to repair them is scheduled
 	end       error           // why the lease ended, nil while it is held

@@ -71,7 +71,7 @@ func (r *releasing) tells(node int) *string {
 	return r.tell
 }
 
-// Name keeps a later acquisition of the same lock behind the release on each node.
+// Name keeps the release behind the grant and the repairs of the lock, and a later acquisition behind the release.
 func (r *releasing) Name() string { return r.field }
 
 // releaseNodes releases the lock on every node. ended is why the lease ended before, nil if it did not. Our own clock
@@ -80,7 +80,7 @@ func (s *Lease) releaseNodes(ctx context.Context, ended error) error {
 	l := s.locker
 	r := &releasing{s.field, s.value, &notifyAlso, l.firstOf(s.name)}
 	call := l.commands.release.Call(r)
-	round, err := quorum.AskAfter(ctx, l.quorum, call, l.isReleased, s.afterSets)
+	round, err := quorum.Ask(ctx, l.quorum, call, l.isReleased)
 	if err != nil {
 		return fmt.Errorf("redlock: release %q: %w", s.name, err)
 	}

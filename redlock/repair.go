@@ -1,8 +1,6 @@
 package redlock
 
 import (
-	"time"
-
 	"github.com/redlockfx/redlockfx/internal/quorum"
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
@@ -39,15 +37,27 @@ func (s *Lease) beginExtension(repairs bool) {
 
 // repair is a request to restore the lock on one node.
 type repair struct {
-	*grant
+	lease    *Lease
 	token    string
 	notAfter notAfter
-	round    *round
 }
 
+// never makes a repair do nothing: no node's clock is before it.
+var never int64 = 1
+
+// AppendArgs makes the repair do nothing if the lease has ended. So a repair that follows the release in the node's queue
+// does not set the lock again.
 func (r *repair) AppendArgs(node int, args []any) []any {
-	return append(args, &r.field, &r.value, &r.ttlMillis, &r.token, r.notAfter.argument(node))
+	s := r.lease
+	var notAfter any = &never
+	if s.heldAt(s.locker.clock.Now()) {
+		notAfter = r.notAfter.argument(node)
+	}
+	return append(args, &s.field, &s.value, &s.ttlMillis, &r.token, notAfter)
 }
+
+// Name keeps a later release behind the repair.
+func (r *repair) Name() string { return r.lease.field }
 
 // repair restores the lock on a node that answered an extension with "gone": the node voted for another contender when
 // the lease was won, was unreachable, or has lost its data. It requires that a majority has confirmed the lock in the
@@ -55,12 +65,16 @@ func (r *repair) AppendArgs(node int, args []any) []any {
 // vote in that round, and refuses while its guard lasts.
 func (s *Lease) repair(node int) {
 	l := s.locker
-	r := &repair{grant: s.grant, token: digits(s.token), notAfter: l.notAfter(l.clock.Now())}
-	r.round = quorum.Prepare(l.quorum, node, l.commands.repair.Call(r))
-	if !s.keepRepair(node, r) {
+	now := l.clock.Now()
+	if !s.heldAt(now) {
 		return
 	}
-	r.round.Then(func(_ int, a answer) {
+	r := &repair{lease: s, token: digits(s.token), notAfter: l.notAfter(now)}
+	round := quorum.Prepare(l.quorum, node, l.commands.repair.Call(r))
+	round.Then(func(_ int, a answer) {
+		if mayBeSet(a) {
+			s.noteRepair(node, a, r.notAfter.of(node))
+		}
 		switch {
 		case a.Err != nil:
 		case a.Value.held:
@@ -69,69 +83,38 @@ func (s *Lease) repair(node int) {
 			l.settings.hooks.Repaired(l.quorum.Addr(node), s.name)
 		}
 	})
-	r.round.Send()
+	round.Send()
 }
 
-// keepRepair records a repair for which a release must wait. It returns false if the lease has ended, or while an
-// earlier repair of the node may still act, because a release waits for only one.
-func (s *Lease) keepRepair(node int, r *repair) bool {
+// noteRepair notes that the node may have the lock by a repair, or may still set it until notAfter.
+func (s *Lease) noteRepair(node int, a answer, notAfter int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.heldLocked() != nil {
-		return false
-	}
-	if last := s.repairs[node]; last != nil && last.mayAct(node, s.locker.clock.Now()) {
-		return false
-	}
 	if s.repairs == nil {
-		s.repairs = make(map[int]*repair)
+		s.repairs = make(map[int]int64)
 	}
-	s.repairs[node] = r
-	return true
-}
-
-// mayAct reports whether the node may still act on the repair: it has not answered, and its clock may not have passed
-// the request's limit.
-func (r *repair) mayAct(node int, now time.Time) bool {
-	a := r.round.Answer(0)
-	if !a.Over {
-		return true
+	if !mayAct(a) {
+		notAfter = 0
 	}
-	earliest, _, _ := r.notAfter.clocks.Bounds(node, now)
-	return (isUnknown(a.Err) || a.Resent) && earliest <= r.notAfter.of(node)
+	s.repairs[node] = max(s.repairs[node], notAfter)
 }
 
-// afterSets calls send for each node once the requests that may set the lock there have ended: the grant and the last
-// repair. A release sent earlier could overtake them.
-func (s *Lease) afterSets(send func(node int)) {
-	s.mu.Lock()
-	repairs := s.repairs // the lease has ended, so the map no longer changes
-	s.mu.Unlock()
-	s.round.Then(func(node int, _ answer) {
-		if repair := repairs[node]; repair != nil {
-			repair.round.Then(func(int, answer) { send(node) })
-			return
-		}
-		send(node)
-	})
-}
+// mayAct reports whether the node may still act on a request: it did not answer, or was sent the request twice.
+func mayAct(a answer) bool { return isUnknown(a.Err) || a.Resent }
 
-// mayBeSet reports whether the node may have the lock, by the grant or the last repair. late says that it may still set
-// it, because it did not answer, or received the request twice. notAfter is until when, by the node's clock; 0 if not
-// known.
+// mayBeSet reports whether the node has the lock by this request, or may have it.
+func mayBeSet(a answer) bool { return a.Err == nil && a.Value.yes || mayAct(a) }
+
+// mayBeSet reports whether the node may have the lock, by the grant or a repair. late says that it may still set it.
+// notAfter is until when, by the node's clock; 0 if not known.
 func (s *Lease) mayBeSet(node int) (set, late bool, notAfter int64) {
-	add := func(a answer, until int64) {
-		set = set || mayBeSet(a)
-		if isUnknown(a.Err) || a.Resent {
-			late, notAfter = true, max(notAfter, until)
-		}
-	}
-	add(s.round.Answer(node), s.notAfter.of(node))
+	grant := s.round.Answer(node)
 	s.mu.Lock()
-	repair := s.repairs[node]
-	s.mu.Unlock()
-	if repair != nil {
-		add(repair.round.Answer(0), repair.notAfter.of(node))
+	defer s.mu.Unlock()
+	repaired, isRepaired := s.repairs[node]
+	late = mayAct(grant) || repaired > 0
+	if mayAct(grant) {
+		notAfter = s.notAfter.of(node)
 	}
-	return set, late, notAfter
+	return isRepaired || mayBeSet(grant), late, max(notAfter, repaired)
 }

@@ -16,16 +16,6 @@ func Ask[T any](ctx context.Context, q *Quorum, call Call[T], judge func([]Answe
 	return r, r.Wait(ctx)
 }
 
-// AskAfter is [Ask], but each node is asked only once after calls send for it. after may call send now or later, on any
-// goroutine.
-func AskAfter[T any](
-	ctx context.Context, q *Quorum, call Call[T], judge func([]Answer[T]) bool, after func(send func(node int)),
-) (*Round[T], error) {
-	r := newRound(q.nodes, call, judge)
-	after(r.send)
-	return r, r.Wait(ctx)
-}
-
 // AskHedged is [Ask] as a hedged request. It asks the first nodes alone. It asks the others when more returns true for
 // an answer of a first node, or after the hedge delay. Otherwise the calls to the others are never sent ([ErrNotTried]).
 func AskHedged[T any](
@@ -75,12 +65,4 @@ func AskHedged[T any](
 // Prepare prepares call for node i alone; [Round.Send] sends it. The answer has index 0.
 func Prepare[T any](q *Quorum, i int, call Call[T]) *Round[T] {
 	return newRound(q.nodes[i:i+1], call, func([]Answer[T]) bool { return true })
-}
-
-// AskNode is [Ask] for node i alone.
-func AskNode[T any](ctx context.Context, q *Quorum, i int, call Call[T]) (Answer[T], error) {
-	r := Prepare(q, i, call)
-	r.Send()
-	err := r.Wait(ctx)
-	return r.Answers()[0], err
 }

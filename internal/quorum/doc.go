@@ -9,18 +9,20 @@
 //   - No call waits longer than the node timeout, whatever the nodes and the clients do.
 //   - A call that was sent is never abandoned. Its answer may be late, but [Round.Then] sees every answer, so the
 //     effects of a late answer can be undone.
-//   - A hung node has a constant cost: at most four goroutines and four connections, and one of each once it has failed
-//     to answer. Calls that expire before they could be sent are never sent, and end with [ErrNotTried].
+//   - A node has one goroutine, which uses one connection and sends one pipeline at a time. So a hung node has a
+//     constant cost. Calls that expire before they could be sent are never sent, and end with [ErrNotTried].
+//   - A node carries out calls of one name ([Named]) in the order in which they were sent, one after the other. A call is
+//     sent when those of its name before it have ended. One that ended without an answer ([ErrPerhapsDone]), or was sent
+//     twice ([Answer.Resent]), is the exception: the node may still act on it, after the calls behind it.
 //   - Each call that ends without an answer says by its error which of two is true: nothing of it was written
 //     ([ErrUnsent]), or the node may have acted on it ([ErrPerhapsDone]).
-//   - Calls that wait for the same node are batched: calls of one [Command] in one script call, the commands in one
-//     pipeline.
+//   - Calls that wait while a pipeline is under way are the next one. Calls of one [Command] share a script call.
 //   - No command is resent unnoticed. If a connection breaks, a command is sent once more, and its answers say so
 //     ([Answer.Resent]).
 //
 // # Connections
 //
-// A worker owns one connection while it has something to do, so a call costs no more than its commands. That needs a
+// A node's goroutine owns a connection while it has something to do, so a call costs no more than its commands. That needs a
 // *redis.Client; other clients, such as those of a Redis Cluster, are used as they are. A node is inspected when it is
 // first reached, after a call that it did not answer, and whenever [Quorum.Inspect] requests it.
 package quorum

@@ -83,7 +83,7 @@ func TestNature_SaysWhetherTheNodeMayHaveActed(t *testing.T) {
 				}
 				q := startOn(cluster, client(options), c.judge)
 				if !c.first {
-					if a, err := quorum.AskNode(t.Context(), q, 0, counting()); err != nil || a.Err != nil {
+					if a, err := askNode(t, q, counting()); err != nil || a.Err != nil {
 						t.Fatal(a.Err, err)
 					}
 					synctest.Wait()

@@ -28,7 +28,7 @@ func TestOptional_ErrorsOfNodesAreSeenByTheRoundAlone(t *testing.T) {
 			t.Helper()
 			seen.Store(0)
 			failed.Store(0)
-			a, err := quorum.AskNode(t.Context(), q, 0, call)
+			a, err := askNode(t, q, call)
 			time.Sleep(timeout) // late answers are seen as well
 			synctest.Wait()
 			if err != nil || (a.Err != nil) != (fails != "") {

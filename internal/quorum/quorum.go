@@ -55,7 +55,8 @@ type Quorum struct {
 	nodes  []*node
 }
 
-// New makes a Quorum of clients. addrs name them in errors.
+// New makes a Quorum of clients. addrs name them in errors. One goroutine per node runs from its first
+// call until Close.
 func New(clients []redis.UniversalClient, addrs []string, config Config) *Quorum {
 	q := &Quorum{config: config}
 	for i, client := range clients {
@@ -77,7 +78,7 @@ func (q *Quorum) Timeout() time.Duration { return q.config.Timeout }
 func (q *Quorum) Addr(i int) string { return q.nodes[i].addr }
 
 // Inspect makes node i be inspected again before its next call.
-func (q *Quorum) Inspect(i int) { q.nodes[i].setUninspected() }
+func (q *Quorum) Inspect(i int) { q.nodes[i].inspect() }
 
 // Slow reports whether node i did not answer its last call, or takes longer than the hedge delay now.
 func (q *Quorum) Slow(i int) bool { return q.nodes[i].slow() }
@@ -93,7 +94,7 @@ func (q *Quorum) Close(ctx context.Context) error {
 	for _, n := range q.nodes {
 		n.close()
 	}
-	return q.await(ctx, func(n *node) <-chan struct{} { return n.gone() })
+	return q.await(ctx, func(n *node) <-chan struct{} { return n.done })
 }
 
 func (q *Quorum) await(ctx context.Context, over func(*node) <-chan struct{}) error {

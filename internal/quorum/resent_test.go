@@ -11,12 +11,12 @@ import (
 func TestNode_WhatIsSentTwiceSaysSo(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		c.DropReplies(0)
-		a, err := quorum.AskNode(t.Context(), q, 0, counting())
+		a, err := askNode(t, q, counting())
 		if err != nil || a.Err == nil || !a.Resent {
 			t.Errorf("without a reply: %+v, %v, want an error, and that it was sent again", a, err)
 		}
 		c.Heal()
-		a, err = quorum.AskNode(t.Context(), q, 0, counting())
+		a, err = askNode(t, q, counting())
 		if err != nil || a.Err != nil || a.Value != 4 || a.Resent {
 			t.Errorf("then %+v, %v, want the fourth count, sent once", a, err)
 		}

@@ -34,7 +34,7 @@ type Round[T any] struct {
 	then    []func(node int, a Answer[T]) // called at the end of each call
 }
 
-// part is one node's part of a round. It is the task for the node's workers.
+// part is one node's part of a round. It is the task for the node's worker.
 type part[T any] struct {
 	round *Round[T]
 	index int       // in the round

@@ -44,8 +44,9 @@ type Arguments interface {
 	AppendArgs(node int, args []any) []any
 }
 
-// Named are Arguments of calls with a name. Two calls with the same name never share one script call, because the
-// script reads everything before it writes. They also keep their order, even across commands.
+// Named are Arguments of calls with a name, such as a lock's. A pipeline has one call of a name at most, whatever its
+// command. So each node carries these calls out one after the other, in the order in which they were sent, and never in
+// one call of a script, which reads everything before it writes.
 type Named interface {
 	Arguments
 	Name() string

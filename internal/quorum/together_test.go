@@ -2,8 +2,6 @@ package quorum_test
 
 import (
 	"context"
-	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -78,41 +76,30 @@ func TestNode_ThatLacksAScriptGetsItOnceForAll(t *testing.T) {
 	})
 }
 
-// If several workers are idle and the node stops answering, all but one end. A task for which one of them was woken
-// must not be left behind.
-func TestNode_WorkersThatGoLeaveNoTask(t *testing.T) {
+// A node that lacks the script of one call has carried out those behind it when that call is sent again. So what sets a
+// lock is not sent together with what frees it.
+func TestNode_CallsOfOneNameKeepTheirOrder(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
-		ask := func() error {
-			a, err := quorum.AskNode(t.Context(), q, 0, counting())
-			return errors.Join(a.Err, err)
+		read := func(r *quorum.Reply) (int64, error) { _, n, _, err := r.Item(); return n, err }
+		known := quorum.NewScript("get", `return '1 1 - a' .. (redis.call('GET', ARGV[1]) or 0)`, read).Command(1, nil)
+		lacking := quorum.NewScript("set", `redis.call('SET', ARGV[1], ARGV[2]) return '1 1 - a0'`, read).Command(1, nil)
+		if a, err := askNode(t, q, known.Call(numbered{"x", 0})); err != nil || a.Err != nil {
+			t.Fatal(a.Err, err)
 		}
 		c.Delay(10 * time.Millisecond)
-		var asking sync.WaitGroup
-		for range 3 { // three workers
-			asking.Go(func() { _ = ask() })
-			time.Sleep(2 * time.Millisecond)
+		var last *quorum.Round[int64]
+		for _, call := range []quorum.Call[int64]{counting(), lacking.Call(numbered{"x", 7}), known.Call(numbered{"x", 0})} {
+			last = quorum.Prepare(q, 0, call)
+			last.Send()
 		}
-		asking.Wait()
-		c.Delay(0)
-		c.Hang()
-		_ = ask()
-		c.Heal()
-		time.Sleep(50 * time.Millisecond)
-		for range 3 {
-			if err := ask(); err != nil {
-				t.Errorf("a node that is well: %v", err)
-			}
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if err := q.Idle(ctx); err != nil {
-			t.Error(err)
+		if err := last.Wait(t.Context()); err != nil || last.Answer(0).Value != 7 {
+			t.Errorf("the last call saw %d, %v, want what the call before it has set", last.Answer(0).Value, err)
 		}
 	})
 }
 
-// Another user of a client with a single connection need not wait until a worker has lingered. The test runs in real
-// time: waiting for go-redis's pool in a bubble leaves a timer behind that breaks the next bubble.
+// Another user of a client with a single connection need not wait for the Quorum to close. The test runs in real time:
+// waiting for go-redis's pool in a bubble leaves a timer behind that breaks the next bubble.
 func TestNode_GivesItsConnectionBack(t *testing.T) {
 	c := nodetest.Start(1)
 	defer c.Close()
@@ -121,11 +108,10 @@ func TestNode_GivesItsConnectionBack(t *testing.T) {
 	client := redis.NewClient(options)
 	defer client.Close()
 	config := config()
-	config.Timeout = 700 * time.Millisecond // a worker lingers for a second
 	for range 4 {
 		q := quorum.New([]redis.UniversalClient{client}, c.Addrs(), config)
 		for range 3 { // a connection is kept from the second call on
-			if a, err := quorum.AskNode(t.Context(), q, 0, counting()); err != nil || a.Err != nil {
+			if a, err := askNode(t, q, counting()); err != nil || a.Err != nil {
 				t.Errorf("%v, %v", a.Err, err)
 			}
 		}

@@ -18,9 +18,11 @@ type worker struct {
 	node *node
 	connection
 	tasks         []task
-	scriptsLoaded bool // the node has been sent all scripts
+	scriptsLoaded bool        // the node has been sent all scripts
+	warm          *time.Timer // see rest
 
-	// Scratch space of a batch.
+	// Scratch space of a pipeline.
+	names  map[string]struct{} // of its tasks
 	groups []group
 	cmds   []redis.Cmder
 	args   [][]any
@@ -34,9 +36,25 @@ type group struct {
 	result
 }
 
-// has reports whether there is a task with that name.
-func (g *group) has(name string) bool {
-	return name != "" && slices.ContainsFunc(g.tasks, func(t task) bool { return t.name() == name })
+func newWorker(n *node) *worker {
+	return &worker{
+		node: n, connection: connection{client: n.client}, warm: time.NewTimer(warm), names: make(map[string]struct{}),
+	}
+}
+
+// rest waits until the worker is woken. It returns the connection to the pool after a while, because the client may have
+// only one.
+func (w *worker) rest() {
+	if w.conn != nil {
+		w.warm.Reset(warm)
+		select {
+		case <-w.node.wake:
+			return
+		case <-w.warm.C:
+			w.close()
+		}
+	}
+	<-w.node.wake
 }
 
 // result is the outcome of one command.
@@ -68,58 +86,77 @@ func (r *result) addNature() {
 
 func (r result) lacksScript() bool { return refusal.Code(r.err) == refusal.NoScript }
 
-// run sends the tasks that have not expired in one pipeline, and delivers their answers.
+// run sends the tasks in one pipeline after the other, and delivers their answers.
 func (w *worker) run() {
-	now := time.Now()
-	w.groups = w.groups[:0]
-	for _, t := range w.tasks {
-		if t.expired(now) {
-			t.fail(errExpired)
-		} else {
-			w.add(t)
+	for rest := w.tasks; len(rest) > 0; {
+		now := time.Now()
+		rest = w.group(rest, now)
+		if len(w.groups) > 0 {
+			w.runPipeline(now.Add(w.node.config.Timeout))
+		}
+		for _, g := range w.groups {
+			clear(g.tasks)
 		}
 	}
 	clear(w.tasks)
-	if len(w.groups) == 0 {
-		return
+}
+
+// group makes the groups of a pipeline from the first tasks, and returns the other tasks. Those that have expired are
+// not sent. A name is in a pipeline only once: its commands may be carried out in another order, if the node lacks the
+// script of one of them.
+func (w *worker) group(tasks []task, now time.Time) (rest []task) {
+	w.groups = w.groups[:0]
+	clear(w.names)
+	for i, t := range tasks {
+		if t.expired(now) {
+			t.fail(errExpired)
+			continue
+		}
+		if name := t.name(); name != "" && len(tasks) > 1 {
+			if _, twice := w.names[name]; twice {
+				return tasks[i:]
+			}
+			w.names[name] = struct{}{}
+		}
+		w.add(t)
 	}
-	until := now.Add(w.node.config.Timeout)
+	return nil
+}
+
+func (w *worker) runPipeline(until time.Time) {
 	if err := w.inspect(until); err != nil {
 		for _, g := range w.groups {
 			for _, t := range g.tasks {
 				t.fail(err)
 			}
 		}
-	} else {
-		w.exchange(until, w.groups)
-		for i := range w.groups {
-			g := &w.groups[i]
-			g.command.deliver(w.node.index, g.tasks, &g.result)
-		}
+		return
 	}
-	for _, g := range w.groups {
-		clear(g.tasks)
+	w.exchange(until, w.groups)
+	for i := range w.groups {
+		g := &w.groups[i]
+		g.command.deliver(w.node.index, g.tasks, &g.result)
 	}
 }
 
-// add adds a task to a group of its command, or to a new group. It never moves a task ahead of one with the same name.
+// add adds a task to a group of its command, or to a new group.
 func (w *worker) add(t task) {
 	c := t.command()
 	for i := len(w.groups) - 1; i >= 0; i-- {
 		g := &w.groups[i]
-		if g.has(t.name()) {
-			break
-		}
 		if g.command == c && len(g.tasks) < c.limit() {
 			g.tasks = append(g.tasks, t)
 			return
+		}
+		if g.command == c {
+			break // the earlier ones are full as well
 		}
 	}
 	if len(w.groups) == cap(w.groups) {
 		w.groups = append(w.groups, group{command: c, tasks: []task{t}})
 		return
 	}
-	w.groups = w.groups[:len(w.groups)+1] // reuses the space of an earlier batch
+	w.groups = w.groups[:len(w.groups)+1] // reuses the space of an earlier pipeline
 	g := &w.groups[len(w.groups)-1]
 	*g = group{command: c, tasks: append(g.tasks[:0], t)}
 }
@@ -127,7 +164,7 @@ func (w *worker) add(t task) {
 // inspect runs the inspection if it is due. The error is why the node must not be asked anything else.
 func (w *worker) inspect(until time.Time) error {
 	n := w.node
-	if !n.isUninspected() {
+	if !n.uninspected.Swap(false) {
 		return nil
 	}
 	inspection := n.config.Inspection
@@ -140,13 +177,14 @@ func (w *worker) inspect(until time.Time) error {
 		w.see(asked[0])
 	}
 	if r := asked[0].result; !r.isAnswer() {
+		n.inspect()
 		return uninspected(r.err)
 	}
 	w.scriptsLoaded = true
 	if err := inspection.judge(n.index, asked[0].result); err != nil {
+		n.inspect()
 		return failure{ErrUnsent, err}
 	}
-	n.setInspected()
 	return nil
 }
 
