@@ -12,7 +12,7 @@
 //     killed leads until its stop deadline at most.
 //   - Nobody leads before the work of the previous leader has returned, or its lease has expired.
 //   - A run starts in a term of its own replica, with that term's token.
-//   - No tick of a job runs twice, except as a later attempt if the job is AtLeastOnce.
+//   - No tick of a job runs twice.
 //   - Each leader's token is larger than those of all earlier leaders.
 //
 // The tests run without the race detector: the goroutines of the library run under it in the tests of their packages,

@@ -42,11 +42,6 @@ func with(e integration.Event, change func(*integration.Event)) []integration.Ev
 	return []integration.Event{e}
 }
 
-// attempt makes the event of an attempt at a tick of a job that may repeat ticks.
-func attempt(n int) func(*integration.Event) {
-	return func(e *integration.Event) { e.Attempt, e.Repeats = n, true }
-}
-
 const (
 	done   = integration.LeadDone
 	ended  = integration.LeadEnd
@@ -82,10 +77,6 @@ func TestCheck_AcceptsWhatMayBe(t *testing.T) {
 		"one instant of two jobs": {
 			a.tells(at{run: 12, ran: 13}),
 			with(a.event(run, 12), func(e *integration.Event) { e.Job = "k" }),
-		},
-		"a tick that runs again, of a job that may": {
-			a.tells(at{done: 13, ended: 13}), with(a.event(run, 12), attempt(1)),
-			with(a.event(ran, 12), attempt(1)), with(a.event(run, 12), attempt(2)),
 		},
 		"a term whose callback was killed before its first line": {
 			{a.event(run, 10)}, b.tells(nil),
@@ -159,9 +150,6 @@ func TestCheck_FindsWhatMustNotBe(t *testing.T) {
 		}},
 		"a tick that runs twice in a term": {"tick ran twice", history{
 			a.tells(at{run: 12}), {a.event(run, 12)},
-		}},
-		"an attempt that runs twice": {"tick ran twice", history{
-			a.tells(nil), with(a.event(run, 12), attempt(2)), with(a.event(run, 12), attempt(2)),
 		}},
 	} {
 		events := slices.Concat(test.parts...)

@@ -3,7 +3,6 @@
 package integration_test
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -21,39 +20,6 @@ func (c *cluster) observe() *scheduler.Scheduler {
 	s, err := scheduler.New(e)
 	must(c.t, err)
 	return s
-}
-
-// wantRecord waits until an observer that does not lead sees this outcome of a tick.
-func (c *cluster) wantRecord(tick time.Time, state scheduler.State, replica string, attempt int) {
-	c.t.Helper()
-	s := c.observe()
-	var got scheduler.Record
-	var err error
-	ctx, cancel := context.WithTimeout(c.t.Context(), waitLimit)
-	defer cancel()
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for got.State != state || got.Replica != replica || got.Attempt != attempt {
-		var all []scheduler.Record
-		if all, err = s.History(ctx, jobName, 50); err == nil {
-			got = recordOf(all, tick)
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			c.t.Fatalf("after %v the record of %v is %+v (%v), want %s of %s in attempt %d",
-				waitLimit, tick, got, err, state, replica, attempt)
-		}
-	}
-}
-
-func recordOf(all []scheduler.Record, tick time.Time) scheduler.Record {
-	for _, r := range all {
-		if r.Tick.Equal(tick) {
-			return r
-		}
-	}
-	return scheduler.Record{}
 }
 
 // stored waits until a node has stored a tick later than since. If the node had lost its state, this shows that a
@@ -95,18 +61,14 @@ func runsOf(events []integration.Event) (runs map[time.Time]int, first, last tim
 	return runs, first, last
 }
 
-// wantEachTick checks that each tick from the first to the last that ran has run once, or as often as but says.
-func (c *cluster) wantEachTick(but map[time.Time]int) {
+// wantEachTick checks that each tick from the first to the last that ran has run once.
+func (c *cluster) wantEachTick() {
 	c.t.Helper()
 	events, _ := c.reported(0)
 	runs, first, last := runsOf(events)
 	for tick := first; !tick.After(last); tick = tick.Add(tickEvery) {
-		want, is := but[tick]
-		if !is {
-			want = 1
-		}
-		if runs[tick] != want {
-			c.t.Errorf("%v ran %d times, want %d", tick, runs[tick], want)
+		if runs[tick] != 1 {
+			c.t.Errorf("%v ran %d times", tick, runs[tick])
 		}
 		delete(runs, tick)
 	}

@@ -34,21 +34,16 @@ type settings struct {
 	Login    string // turns an address into a URL; may be empty
 	Election string
 	TTL      time.Duration
-	Drain    time.Duration // how long callbacks may continue when they are asked to return
-	EndFor   time.Duration // how long they do
 
-	Spec        string        // of the job
-	RunFor      time.Duration // the duration of a run
-	HoldStart   bool          // a run that has been claimed never starts
-	EachTick    bool          // the job catches up with all ticks, and queues them
-	Window      time.Duration // of the catch-up; 0: an hour
-	AtLeastOnce bool          // of the job
+	Spec     string        // of the job
+	RunFor   time.Duration // the duration of a run
+	EachTick bool          // the job catches up with all ticks, and queues them
+	Window   time.Duration // of the catch-up; 0: an hour
 }
 
 // defaults are the default settings of replicas.
 var defaults = settings{
-	Election: "jobs", TTL: ttl, Drain: 10 * time.Second, EndFor: endFor, Spec: "* * * * * *",
-	RunFor: runFor,
+	Election: "jobs", TTL: ttl, Spec: "* * * * * *", RunFor: runFor,
 }
 
 // steady returns usual settings with a job that runs each tick, even if late because the machine is busy.
@@ -74,6 +69,7 @@ const (
 	tickEvery = time.Second
 	runFor    = 300 * time.Millisecond // so that terms end during runs
 	endFor    = 100 * time.Millisecond // what a callback takes to return
+	drain     = 10 * time.Second       // what it may take
 
 	sampleEvery = 50 * time.Millisecond
 	closeWithin = 5 * time.Second
@@ -83,7 +79,6 @@ const (
 const (
 	woken integration.Kind = "woken" // the process continues after a stop; Valid: it said that it leads
 	late  integration.Kind = "late"  // a callback that was added when the process woke starts
-	won   integration.Kind = "won"   // it holds back a run that it has claimed
 )
 
 // replica is the program under test as users would write it, plus a log of what it does.
@@ -124,13 +119,12 @@ func (r *replica) campaign() error {
 		return err
 	}
 	elector, err := election.New(locker, r.Election, election.WithIdentity(r.Name, ""),
-		election.WithStopMargin(r.margin()), election.WithDrainTimeout(r.Drain),
+		election.WithStopMargin(r.margin()), election.WithDrainTimeout(drain),
 		election.WithHooks(r.hooks()), election.WithLogger(log), election.OnLeader(r.lead))
 	if err != nil {
 		return err
 	}
-	jobs, err := scheduler.New(elector, scheduler.WithLogger(log),
-		scheduler.WithHooks(scheduler.Hooks{Started: r.started}))
+	jobs, err := scheduler.New(elector, scheduler.WithLogger(log))
 	if err != nil {
 		return err
 	}
@@ -174,23 +168,16 @@ func (r *replica) lead(ctx context.Context) {
 	e := r.event(integration.LeadDone, term)
 	e.Text = context.Cause(ctx).Error()
 	r.write(e)
-	<-time.After(r.EndFor)
+	<-time.After(endFor)
 	r.write(r.event(integration.LeadEnd, term))
 }
 
 func (r *replica) job() scheduler.Job {
-	job := scheduler.Job{Name: jobName, Spec: r.Spec, Run: r.work, AtLeastOnce: r.AtLeastOnce}
+	job := scheduler.Job{Name: jobName, Spec: r.Spec, Run: r.work}
 	if r.EachTick {
 		job.CatchUp, job.Overlap = scheduler.CatchUpAll(cmp.Or(r.Window, time.Hour)), scheduler.Queue
 	}
 	return job
-}
-
-func (r *replica) started(run scheduler.Run) {
-	if r.HoldStart {
-		r.write(r.of(won, run, nil))
-		select {}
-	}
 }
 
 // work is the Run function of the job.
@@ -282,7 +269,6 @@ func (r *replica) event(kind integration.Kind, term *election.Term) integration.
 func (r *replica) of(kind integration.Kind, run scheduler.Run, term *election.Term) integration.Event {
 	e := r.event(kind, term)
 	e.Job, e.Tick, e.RunToken = run.Job, run.Tick, run.Token
-	e.Attempt, e.CaughtUp, e.Repeats = run.Attempt, run.CaughtUp, r.AtLeastOnce
 	return e
 }
 
