@@ -60,6 +60,13 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 					"stop margin 2562047h47m16.854775807s + renew every",
 				},
 			},
+			"no unit": {
+				"x", []election.Option{election.WithDrainTimeout(20), election.WithCooldown(5), election.WithStandby(3)},
+				[]string{
+					"drain timeout 20ns is below 1ms: multiply it by a unit, as in 20*time.Second", "cooldown 5ns is below 1ms",
+					"standby 3ns is below 1ms",
+				},
+			},
 			"sum": {
 				"x", []election.Option{
 					election.WithStopMargin(4 * time.Second), election.WithRenewal(7*time.Second, 1),

@@ -59,27 +59,6 @@ func TestTrigger_RunsAtOnceOnTheLeader(t *testing.T) {
 	})
 }
 
-func TestTrigger_IgnoresAPauseAndObeysOverlap(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.leader("a")
-		a.add(a.job("job", "@hourly", lasting(10*time.Second)))
-		c.must(a.Pause(t.Context(), "job"))
-		for range 2 {
-			c.must(a.Trigger(t.Context(), "job"))
-			time.Sleep(time.Second)
-		}
-		c.SleepTo(time.Minute)
-		if runs := c.records(); len(runs) != 1 {
-			t.Errorf("ran %v", c.ran())
-		}
-		history, err := a.History(t.Context(), "job", 10)
-		if err != nil || len(history) != 2 || history[1].State != scheduler.StateSkipped ||
-			history[1].Err != "a run was under way" {
-			t.Errorf("history %+v, %v", history, err)
-		}
-	})
-}
-
 func TestPause_HoldsOverLeadersAndRestartsOfNodes(t *testing.T) {
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
@@ -160,28 +139,6 @@ func TestStatus_SaysWhyATickDidNotRun(t *testing.T) {
 		}
 		if s := a.status("other"); s.Reason != "" || c.at(s.Next) != "30m0s" || s.Last.ID != "" {
 			t.Errorf("a job that had no tick: %+v", s)
-		}
-	})
-}
-
-// Until then, it waits for a leader.
-func TestTrigger_IsMissedAfterAnHour(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		a := c.idle("a")
-		a.add(a.job("job", "@yearly", quick), a.job("other", "@yearly", quick))
-		c.SleepTo(10 * time.Second)
-		c.must(a.Trigger(t.Context(), "job"))
-		c.SleepTo(10 * time.Minute)
-		c.must(a.Trigger(t.Context(), "other"))
-		c.SleepTo(62 * time.Minute)
-		a.takesOver()
-		time.Sleep(time.Second)
-		if runs := c.records(); len(runs) != 1 || runs[0].Job != "other" || !runs[0].Manual {
-			t.Errorf("ran %v", c.ran())
-		}
-		history, err := a.History(t.Context(), "job", 10)
-		if err != nil || len(history) != 1 || history[0].State != scheduler.StateMissed || !history[0].Manual {
-			t.Errorf("history %+v, %v", history, err)
 		}
 	})
 }

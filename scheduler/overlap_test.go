@@ -27,31 +27,13 @@ func TestOverlap_OfATickWithARunUnderWay(t *testing.T) {
 			[]string{"10@10", "40@40", "70@70"}, 6,
 		},
 		{
-			"Skip of runs that never meet", scheduler.Skip, lasting(9 * s),
-			[]string{"10@10", "20@20", "30@30", "40@40", "50@50", "60@60", "70@70", "80@80", "90@90"}, 0,
-		},
-		{
 			"Queue keeps the newest", scheduler.Queue, lasting(24 * s),
 			[]string{"10@10", "30@34", "50@58", "80@82"}, 4,
-		},
-		{
-			"Queue catches up with every tick after one long run", scheduler.Queue,
-			func(ctx context.Context, call int) error {
-				if call == 1 {
-					return lasting(13*s)(ctx, call)
-				}
-				return lasting(8*s)(ctx, call)
-			},
-			[]string{"10@10", "20@23", "30@31", "40@40", "50@50", "60@60", "70@70", "80@80", "90@90"}, 0,
 		},
 		{
 			"Replace starts when the old run has returned", scheduler.Replace, untilDone(3 * s),
 			[]string{"10@10+r", "20@23+r", "30@33+r", "40@43+r", "50@53+r", "60@63+r", "70@73+r",
 				"80@83+r", "90@93"}, 0,
-		},
-		{
-			"Replace by the newest of the ticks that wait", scheduler.Replace, untilDone(24 * s),
-			[]string{"10@10+r", "40@44+r", "70@74"}, 4,
 		},
 		{
 			"Allow starts at once", scheduler.Allow, lasting(24 * s),

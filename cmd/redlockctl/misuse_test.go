@@ -47,21 +47,3 @@ func TestVersion_IsThereAlsoWithoutALinker(t *testing.T) {
 		t.Errorf("it is %q", v)
 	}
 }
-
-func TestCompletion_IsThereForEachShell(t *testing.T) {
-	for _, shell := range []string{"bash", "zsh", "fish"} {
-		r := call("completion", shell)
-		if r.code != 0 || !strings.Contains(r.out, "redlockctl") || r.err != "" {
-			t.Errorf("%s: %d %s", shell, r.code, r.err)
-		}
-	}
-	r := call("help")
-	for _, name := range []string{"leader", "nodes", "jobs", "history", "next", "trigger", "pause", "resume", "lock", "run"} {
-		if !strings.Contains(r.out, "\n  "+name+" ") {
-			t.Errorf("help has no %s", name)
-		}
-	}
-	if strings.Contains(r.out, watchdogName) {
-		t.Error("help shows hidden commands")
-	}
-}
