@@ -50,17 +50,13 @@ func TestAPI_TellsAllThatThePageShows(t *testing.T) {
 // Why a tick did not run is the main question of users.
 func TestPage_SaysWhyATickWasNotRun(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
-		if err := s.leader.Scheduler.Pause(t.Context(), "good"); err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, s.leader.Scheduler.Pause(t.Context(), "good"))
 		time.Sleep(time.Minute)
 		good := func() string { return s.api().Jobs[2].Why }
 		if why := good(); why != fmt.Sprintf("paused by somebody on %q", s.leader.Elector.Identity()) {
 			t.Errorf("paused: %q", why)
 		}
-		if err := s.leader.Scheduler.Resume(t.Context(), "good"); err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, s.leader.Scheduler.Resume(t.Context(), "good"))
 		s.stop(s.leader)
 		s.stop(s.follower)
 		time.Sleep(2 * time.Minute)

@@ -63,9 +63,7 @@ func TestPage_SaysWhatNeedsAttention(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		s.follower.Cut(2)
 		ctx := scheduler.Because(scheduler.As(t.Context(), "ann"), "moving <the> ledger")
-		if err := s.leader.Scheduler.Pause(ctx, "a/b?c=d&e"); err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, s.leader.Scheduler.Pause(ctx, "a/b?c=d&e"))
 		time.Sleep(2 * time.Minute)
 		body := s.get("/").Body.String()
 		_, list, _ := strings.Cut(body, `id="attention"`)

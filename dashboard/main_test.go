@@ -15,6 +15,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/dashboard"
 	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
@@ -41,9 +42,7 @@ func serve(t *testing.T, test func(t *testing.T, s *service), opts ...dashboard.
 		nodes := redlocktest.New(t, 3, redlock.WithTTL(ttl))
 		s := &service{t: t, nodes: nodes, leader: nodes.Replica(), follower: nodes.Replica()}
 		for _, r := range []*redlocktest.Replica{s.leader, s.follower} {
-			if err := r.Scheduler.Add(jobs()...); err != nil {
-				t.Fatal(err)
-			}
+			want.NoError(t, r.Scheduler.Add(jobs()...))
 		}
 		s.leader.Lead()
 		s.follower.Run()
@@ -173,9 +172,7 @@ func lacks(t *testing.T, what, text string, parts ...string) {
 // stop stops a replica.
 func (s *service) stop(r *redlocktest.Replica) {
 	s.t.Helper()
-	if err := r.Stop(); err != nil {
-		s.t.Fatal(err)
-	}
+	want.NoError(s.t, r.Stop())
 }
 
 // stream is a browser that listens to events.

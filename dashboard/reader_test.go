@@ -22,9 +22,7 @@ func TestReader_AsksTheNodesOnceInFiveSecondsForAllPagesAndNeverForNone(t *testi
 	const path = "/events?name=good"
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		leader, mine := candidate(c)
-		if err := mine.Add(jobs()...); err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, mine.Add(jobs()...))
 		var running sync.WaitGroup
 		t.Cleanup(running.Wait)
 		running.Go(func() { // ends with the test
@@ -81,13 +79,9 @@ func TestReader_AsksTheNodesOnceInFiveSecondsForAllPagesAndNeverForNone(t *testi
 func candidate(c *bubble.Cluster) (*election.Elector, *scheduler.Scheduler) {
 	locker, _ := c.Locker()
 	elector, err := election.New(locker, "billing")
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	want.NoError(c.T, err)
 	jobs, err := scheduler.New(elector)
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	want.NoError(c.T, err)
 	return elector, jobs
 }
 

@@ -41,9 +41,7 @@ func TestPage_ASickJobSpoilsNoOther(t *testing.T) {
 				s.stop(s.leader)        // it would overwrite the invalid data
 				time.Sleep(time.Second) // the slowest node has its last write then
 				for _, client := range s.nodes.Process().Clients() {
-					if err := c.write(t.Context(), client); err != nil {
-						t.Fatal(err)
-					}
+					want.NoError(t, c.write(t.Context(), client))
 				}
 				time.Sleep(10 * time.Second)
 				a := s.api()

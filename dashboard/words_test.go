@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -167,13 +168,9 @@ func numbers(values []int) string {
 func ticks(t *testing.T, spec string) []time.Time {
 	start := time.Date(2026, time.March, 30, 21, 58, 47, 0, time.UTC)
 	ticks, err := scheduler.Preview(spec, nil, start, 50)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	schedule, err := scheduler.Parse(spec, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	for i := range 120 {
 		ticks = append(ticks, schedule.Next(start.Add(time.Duration(i)*(74*time.Hour+7*time.Minute+13*time.Second))))
 	}

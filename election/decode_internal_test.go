@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -37,9 +38,7 @@ func TestReadTerms_RefusesAReplyOfAnotherShape(t *testing.T) {
 	}
 	for name, reply := range map[string][]any{"too many": tooMany, "a number": {"1 2 -", int64(7)}} {
 		r, err := quorum.ParseReply(reply)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, err)
 		if records, err := readTerms(&r); err == nil {
 			t.Errorf("%s: taken for %d records", name, len(records))
 		}
@@ -48,9 +47,7 @@ func TestReadTerms_RefusesAReplyOfAnotherShape(t *testing.T) {
 
 func TestReadTerms_TakesOneRecordOfATerm(t *testing.T) {
 	r, err := quorum.ParseReply([]any{"1 2 -", "7 1700000000000000 a", "7 1700000000000000 b"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	if records, err := readTerms(&r); err != nil || len(records) != 1 || records[0].Replica != "a" {
 		t.Errorf("got %+v, %v", records, err)
 	}
@@ -63,9 +60,7 @@ func FuzzTerms(f *testing.F) {
 	f.Add("7 1700000000000000+30000000 pod", "8 1700000000000000+1. pod")
 	f.Fuzz(func(t *testing.T, a, b string) {
 		r, err := quorum.ParseReply([]any{"1 2 -", a, b})
-		if err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, err)
 		records, err := readTerms(&r)
 		if err != nil {
 			return

@@ -46,9 +46,7 @@ func TestCheck_GivesTheWorkOfALeaderThatWakesTheStopMargin(t *testing.T) {
 		term := p.leads()
 		for range 10 {
 			time.Sleep(every)
-			if err := errors.Join(p.Check(), follower.Check()); err != nil {
-				t.Fatal(err)
-			}
+			want.NoError(t, errors.Join(p.Check(), follower.Check()))
 		}
 		machine.Suspend(2 * ttl)
 		for range 10 {

@@ -28,9 +28,7 @@ func TestSettings_AreThoseInForce(t *testing.T) {
 
 func TestValidate_SaysWhatNewWould(t *testing.T) {
 	settings, err := redlock.Validate(nil, redlock.WithTTL(5*time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	if err := election.Validate(settings, "x"); err != nil {
 		t.Error(err)
 	}

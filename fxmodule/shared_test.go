@@ -10,6 +10,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -54,13 +55,9 @@ func TestLocker_IsClosedByWhoMadeIt(t *testing.T) {
 		app := fx.New(fx.NopLogger, redlockfx.Module, fx.Supply(redlockfx.Config{Name: "x"}),
 			redlockfx.Locker(func() *redlock.Locker { return l }),
 			redlockfx.OnLeader(func(ctx context.Context) { <-ctx.Done() }))
-		if err := app.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, app.Start(t.Context()))
 		time.Sleep(time.Second)
-		if err := app.Stop(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, app.Stop(t.Context()))
 		if err := l.Do(t.Context(), "y", func(context.Context, *redlock.Lease) error { return nil }); err != nil {
 			t.Error(err)
 		}

@@ -35,13 +35,9 @@ func TestConfig_ConnectsWithItsCertificates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			node := tlsnode.Start(t)
 			text, err := os.ReadFile(cert)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want.NoError(t, err)
 			clientCert := filepath.Join(t.TempDir(), "client.pem")
-			if err := os.WriteFile(clientCert, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			want.NoError(t, os.WriteFile(clientCert, text, 0o600))
 			config := redlockfx.Config{
 				Name: "x", Nodes: []string{"rediss://u:p@" + node.Addr}, NodeTimeout: 3 * time.Second,
 				TLSCAFile: cert, TLSCertFile: clientCert, TLSKeyFile: key, TLSServerName: "example.com",
@@ -51,9 +47,7 @@ func TestConfig_ConnectsWithItsCertificates(t *testing.T) {
 			app := fxtest.New(t, redlockfx.Module, fx.Supply(config), fx.Populate(&locker), fx.NopLogger)
 			app.RequireStart()
 			if test.after != nil {
-				if err := test.after(clientCert); err != nil {
-					t.Fatal(err)
-				}
+				want.NoError(t, test.after(clientCert))
 			}
 			locker.Nodes(t.Context())
 			if got := <-node.Attempts; (got.Err == nil) != test.works || test.works && got.Name != "example.com" {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/otelredlock"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/redlocktest"
@@ -41,9 +42,7 @@ func newTelemetry(t testing.TB) *telemetry {
 		otelredlock.WithMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(tel.metrics))),
 		otelredlock.WithTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(tel.spans))),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	return tel
 }
 
@@ -52,9 +51,7 @@ func newTelemetry(t testing.TB) *telemetry {
 func (tel *telemetry) collect(t testing.TB) map[string]float64 {
 	t.Helper()
 	var all metricdata.ResourceMetrics
-	if err := tel.metrics.Collect(context.Background(), &all); err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, tel.metrics.Collect(context.Background(), &all))
 	series := map[string]float64{}
 	for _, scope := range all.ScopeMetrics {
 		for _, m := range scope.Metrics {
@@ -119,9 +116,7 @@ func newReplica(t *testing.T, nodes *redlocktest.Nodes, opts ...election.Option)
 		Panicked: func(_ scheduler.Run, _ any, stack []byte) { r.panics <- string(stack) },
 	})
 	r.jobs, err = scheduler.New(r.elector, scheduler.WithHooks(hooks), scheduler.WithMiddleware(r.Middleware))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	return r
 }
 
@@ -148,7 +143,5 @@ func (r *replica) run(t *testing.T) {
 
 func (r *replica) add(t *testing.T, jobs ...scheduler.Job) {
 	t.Helper()
-	if err := r.jobs.Add(jobs...); err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, r.jobs.Add(jobs...))
 }

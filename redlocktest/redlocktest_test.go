@@ -59,14 +59,10 @@ func TestNew_WithoutARestartGuard(t *testing.T) {
 func TestStart_NeedsNoTest(t *testing.T) {
 	// In real time a busy machine may take long to answer.
 	nodes, err := redlocktest.Start(3, redlock.WithTTL(time.Minute), redlock.WithNodeTimeout(10*time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	p := nodes.Process()
 	lease, err := p.Locker().TryAcquire(t.Context(), "held until Close")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	leader := nodes.Replica()
 	leader.Lead()
 	p.Hang() // Close does not wait for that
@@ -203,9 +199,7 @@ func TestMistake_SaysWhy(t *testing.T) {
 				why := failure(t, func(t testing.TB) { mistake(redlocktest.New(t, 3)) })
 				want.Parts(t, "New", why, "redlocktest: ", sentence)
 				nodes, err := redlocktest.Start(3)
-				if err != nil {
-					t.Fatal(err)
-				}
+				want.NoError(t, err)
 				defer nodes.Close()
 				why = panicked(func() { mistake(nodes) })
 				want.Parts(t, "Start", why, "redlocktest: ", sentence)
@@ -220,9 +214,7 @@ func TestMistake_AfterTheTestPanics(t *testing.T) {
 	want.Parts(t, "New", panicked(func() { late.Wipe(0) }),
 		"Wipe after the nodes of TestMistake_AfterTheTestPanics/test were closed")
 	late, err := redlocktest.Start(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	late.Close()
 	want.Parts(t, "Start", panicked(func() { late.Wipe(0) }), "Wipe after the nodes of this program were closed")
 }

@@ -54,9 +54,7 @@ func TestTriggerAndWait_WaitsForTheJobToBeStored(t *testing.T) {
 			ran <- run
 			return nil
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, err)
 		r.Run()
 		ended, err := r.Scheduler.TriggerAndWait(t.Context(), "job")
 		if run := <-ran; err != nil || ended.State != scheduler.StateOK || !ended.Tick.Equal(run.Tick) {

@@ -16,9 +16,7 @@ import (
 func (r *replica) status(job string) scheduler.Status {
 	r.c.T.Helper()
 	all, err := r.Jobs(r.c.T.Context())
-	if err != nil {
-		r.c.T.Fatal(err)
-	}
+	want.NoError(r.c.T, err)
 	for _, s := range all {
 		if s.Job == job {
 			return s

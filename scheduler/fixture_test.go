@@ -18,6 +18,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/clock"
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -77,17 +78,11 @@ func inBubbleOf(t *testing.T, nodes int, ttl time.Duration, test func(t *testing
 func (c *cluster) makeKnown(names ...string) {
 	c.T.Helper()
 	locker, err := redlock.New(c.Links().Clients(), redlock.WithTTL(c.ttl))
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	want.NoError(c.T, err)
 	elector, err := election.New(locker, "x")
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	want.NoError(c.T, err)
 	s, err := scheduler.New(elector)
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	want.NoError(c.T, err)
 	for _, name := range names {
 		err = errors.Join(err, s.Add(scheduler.Job{
 			Name: name, Spec: "@yearly", Run: func(context.Context, scheduler.Run) error { return nil },
@@ -123,9 +118,7 @@ func (c *cluster) idle(id string, opts ...scheduler.Option) *replica {
 	r.elector, err = election.New(locker, "x", append([]election.Option{
 		election.WithIdentity(id, ""), election.WithDrainTimeout(drainTimeout), election.WithCooldown(time.Second),
 	}, c.opts...)...)
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	want.NoError(c.T, err)
 	core, logs := observer.New(zapcore.DebugLevel)
 	r.logs = logs
 	opts = append([]scheduler.Option{scheduler.WithLogger(zap.New(core))}, opts...)
@@ -194,9 +187,7 @@ func (r *replica) leaves() {
 // must ends the test if there is an error.
 func (c *cluster) must(err error) {
 	c.T.Helper()
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	want.NoError(c.T, err)
 }
 
 func (r *replica) add(jobs ...scheduler.Job) {

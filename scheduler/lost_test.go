@@ -21,9 +21,7 @@ import (
 func (r *replica) states(job string) map[string]scheduler.State {
 	r.c.T.Helper()
 	history, err := r.History(r.c.T.Context(), job, 50)
-	if err != nil {
-		r.c.T.Fatal(err)
-	}
+	want.NoError(r.c.T, err)
 	states := make(map[string]scheduler.State)
 	for _, record := range history {
 		for _, tick := range []time.Time{record.Tick, record.From} { // for a range of ticks, the first one too

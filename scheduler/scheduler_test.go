@@ -21,9 +21,7 @@ func TestNew_RefusesALockerThatAcceptsClocksFarApart(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		locker, _ := c.Locker(redlock.WithMaxClockSkew(5 * time.Second))
 		elector, err := election.New(locker, "x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, err)
 		_, err = scheduler.New(elector)
 		want.Text(t, err, "5s apart", "jobs allow at most 1s")
 	})
@@ -129,13 +127,9 @@ func TestRemove_EndsTicksNotRuns(t *testing.T) {
 
 func TestWithLocation_IsTheZoneOfSpecsAndJobsWithoutOne(t *testing.T) {
 	tokyo, err := time.LoadLocation("Asia/Tokyo") // UTC+9
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	rome, err := time.LoadLocation("Europe/Rome") // UTC+1 in January
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.leader("a", scheduler.WithLocation(tokyo))
 		local := r.job("local", "0 3 * * *", quick)

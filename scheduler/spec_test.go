@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -80,9 +81,7 @@ func TestParse_NamesAllBadFieldsAtOnce(t *testing.T) {
 func TestEvery_TicksAtMultiplesSinceTheEpochWhereverOneStarts(t *testing.T) {
 	for _, d := range []time.Duration{time.Second, 7 * time.Second, 90 * time.Minute, 36 * time.Hour} {
 		schedule, err := scheduler.Parse("@every "+d.String(), zone(t, "America/New_York"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, err)
 		for _, start := range []string{
 			"1969-12-31T23:59:59.5Z", "1966-02-03T04:05:06Z", "1970-01-01T00:00:00Z",
 			"2026-03-08T01:59:59.999999999-05:00", "2026-11-01T01:30:00-05:00",
@@ -105,18 +104,14 @@ func TestEvery_TicksAtMultiplesSinceTheEpochWhereverOneStarts(t *testing.T) {
 func at(t testing.TB, s string) time.Time {
 	t.Helper()
 	instant, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	return instant
 }
 
 func zone(t testing.TB, name string) *time.Location {
 	t.Helper()
 	loc, err := time.LoadLocation(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	return loc
 }
 

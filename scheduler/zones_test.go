@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 // change is a change of a zone's clock. It is the same for all zones that change like that at that instant.
@@ -20,13 +22,9 @@ type change struct {
 func changesOfAllZones(t *testing.T, all bool) (found []change, zones []*time.Location) {
 	t.Helper()
 	root, err := exec.Command("go", "env", "GOROOT").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	z, err := zip.OpenReader(filepath.Join(strings.TrimSpace(string(root)), "lib", "time", "zoneinfo.zip"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	defer func() {
 		if err := z.Close(); err != nil {
 			t.Error(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/adapters/gocronlock"
 	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlocktest"
 )
 
@@ -27,16 +28,12 @@ func runs(t *testing.T, lockers ...gocron.Locker) int64 {
 	var n atomic.Int64
 	for _, locker := range lockers {
 		jobs, err := gocron.NewScheduler(gocron.WithDistributedLocker(locker), gocron.WithLocation(time.UTC))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, err)
 		_, err = jobs.NewJob(gocron.DurationJob(2*time.Second), gocron.NewTask(func() {
 			n.Add(1)
 			time.Sleep(short)
 		}), gocron.WithName("report"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, err)
 		jobs.Start()
 		defer func() {
 			if err := jobs.Shutdown(); err != nil {
@@ -55,9 +52,7 @@ func TestLocker_RunsATickOnceThoughReplicasAreApart(t *testing.T) {
 		var lockers []gocron.Locker
 		for range 2 {
 			l, err := gocronlock.Locker(nodes.Process().Locker(), time.Second)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want.NoError(t, err)
 			lockers = append(lockers, l)
 		}
 		if n := runs(t, lockers...); n != ticks {
@@ -74,14 +69,10 @@ func TestLocker_IsHeldForTheRunOrTheLeast(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			nodes := redlocktest.New(t, 3)
 			a, err := gocronlock.Locker(nodes.Process().Locker(), least)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want.NoError(t, err)
 			other := nodes.Process().Locker()
 			lock, err := a.Lock(t.Context(), "report")
-			if err != nil {
-				t.Fatal(err)
-			}
+			want.NoError(t, err)
 			time.AfterFunc(run, func() {
 				if err := lock.Unlock(t.Context()); err != nil {
 					t.Error(err)
@@ -119,9 +110,7 @@ func TestElector_RunsOnTheLeaderAlone(t *testing.T) {
 		var onA, onB atomic.Int64
 		for r, n := range map[*redlocktest.Replica]*atomic.Int64{a: &onA, b: &onB} {
 			jobs, err := gocron.NewScheduler(gocron.WithDistributedElector(gocronlock.Elector(r.Elector)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			want.NoError(t, err)
 			if _, err = jobs.NewJob(gocron.DurationJob(time.Minute), gocron.NewTask(func() { n.Add(1) })); err != nil {
 				t.Fatal(err)
 			}
@@ -133,9 +122,7 @@ func TestElector_RunsOnTheLeaderAlone(t *testing.T) {
 			}()
 		}
 		time.Sleep(5*time.Minute + time.Second)
-		if err := a.Stop(); err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, a.Stop())
 		time.Sleep(3 * time.Minute)
 		if onA.Load() != 5 || onB.Load() != 3 {
 			t.Errorf("%d and %d runs, want 5 and 3", onA.Load(), onB.Load())

@@ -25,9 +25,7 @@ func TestHooks_LogWhatALockerSees(t *testing.T) {
 		locker := nodes.Process().Locker(redlock.WithHooks(redlockslog.Hooks(log)))
 		stop := redlockslog.Nodes(locker, log)
 		lease, err := locker.Acquire(t.Context(), "x", redlock.WithAutoExtend(redlock.Extension{}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, err)
 		nodes.Stop(0)
 		time.Sleep(10 * time.Second)
 		nodes.Restart(0)
@@ -37,9 +35,7 @@ func TestHooks_LogWhatALockerSees(t *testing.T) {
 		if !lease.Valid() {
 			t.Error("the lease is lost")
 		}
-		if err := lease.Release(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, lease.Release(t.Context()))
 		stop()
 		synctest.Wait()
 		addrs := nodes.Addrs()

@@ -8,6 +8,7 @@ import (
 
 	nodeguard "github.com/redlockfx/redlockfx/internal/guard"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 // node returns a client of one node, to forge values as somebody with write access could.
@@ -55,13 +56,9 @@ func TestGuard_ResetsOneNodeAndOnlyWhereItIsMeant(t *testing.T) {
 	if !strings.Contains(r.out, "this version did not write the guard") || strings.ContainsFunc(strings.ReplaceAll(r.out, "\n", ""), isUnsafe) {
 		t.Errorf("%+v", r)
 	}
-	if err := c.Node(1).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, c.Node(1).Kill())
 	do("guard", "--reset", "--node", addr, "--yes").want(t, unreachable, "", "failed to delete the guard")
 	do("guard").want(t, 0, addr+"  dial tcp", "")
-	if err := c.Node(2).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, c.Node(2).Kill())
 	do("guard").want(t, unreachable, c.Addrs()[0]+"  ", "1 of 3 nodes answered, 2 needed: "+addr)
 }

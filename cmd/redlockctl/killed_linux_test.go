@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 // copied returns a copy of this program that every user may run. Its name is short enough for the system to show it
@@ -18,30 +19,20 @@ import (
 func copied(t *testing.T, name string, mode os.FileMode) (file string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "redlockctl") // other users cannot read the directories of tests
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	text, err := os.ReadFile(self)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	file = filepath.Join(dir, name)
 	// A process that another test forks meanwhile would have the file open for writing, and then nobody may execute it.
 	syscall.ForkLock.RLock()
 	err = os.WriteFile(file, text, 0o700)
 	syscall.ForkLock.RUnlock()
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	for path, mode := range map[string]os.FileMode{dir: 0o755, file: mode} {
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, os.Chmod(path, mode))
 	}
 	return file
 }

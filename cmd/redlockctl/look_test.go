@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 func TestLook_AtALifeOfAnElectionAndItsJobs(t *testing.T) {
@@ -62,9 +63,7 @@ func TestLook_AtALifeOfAnElectionAndItsJobs(t *testing.T) {
 	stop()
 	until(t, "the next one leads", next.IsLeader)
 	until(t, "the watch shows it", func() bool { return strings.Contains(seen.String(), `"id":"pod-2"`) })
-	if err := watch.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, watch.Process.Signal(os.Interrupt))
 	if err := watch.Wait(); err != nil {
 		t.Errorf("the watch ended with %v: %s", err, seen)
 	}
@@ -77,21 +76,15 @@ func TestLook_AtALifeOfAnElectionAndItsJobs(t *testing.T) {
 func TestLook_WithNodesDown(t *testing.T) {
 	c := ready(t, servers(t))
 	do := on(c)
-	if err := c.Node(0).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, c.Node(0).Kill())
 	do("nodes").want(t, 0, "connection refused", "")
-	if err := c.Node(1).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, c.Node(1).Kill())
 	do("nodes").want(t, unreachable, c.Addrs()[2]+"  votes", "1 of 3 nodes count, 2 needed: "+c.Addrs()[0])
 	do("nodes", "-o", "json").want(t, unreachable, `"error": "`, "1 of 3 nodes count")
 	for _, args := range [][]string{{"leader"}, {"jobs"}, {"history", "x"}, {"pause", "x"}, {"lock", "x"}} {
 		do(args...).want(t, unreachable, "", "quorum")
 	}
-	if err := c.Node(2).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, c.Node(2).Kill())
 	do("nodes").want(t, unreachable, "connection refused", "0 of 3 nodes count, 2 needed")
 	do("run", "--name", "x", "--", "true").want(t, noLease, "", "quorum")
 	do("run", "--name", "x", "--wait", "300ms", "--", "true").want(t, noLease, "", "quorum")
@@ -102,9 +95,7 @@ func TestLook_WithAWrongPassword(t *testing.T) {
 	for _, addr := range servers(t).Addrs() {
 		client := redis.NewClient(&redis.Options{Addr: addr})
 		err := errors.Join(client.ConfigSet(t.Context(), "requirepass", "right").Err(), client.Close())
-		if err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, err)
 		urls = append(urls, "redis://:wrong@"+addr)
 	}
 	for _, args := range [][]string{{"leader"}, {"lock", "x"}, {"jobs"}, {"nodes"}, {"run", "--name", "x", "--wait", "1m", "--", "true"}} {

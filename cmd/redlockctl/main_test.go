@@ -18,6 +18,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -98,9 +99,7 @@ func servers(t *testing.T) *redisproc.Cluster {
 	t.Helper()
 	t.Parallel()
 	c, err := redisproc.Start(t.Context(), 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)
@@ -160,28 +159,18 @@ func led(t *testing.T, c *redisproc.Cluster, more ...scheduler.Job) (leader *ele
 func service(t *testing.T, c *redisproc.Cluster, id string, more ...scheduler.Job) (leader *election.Elector, stop func()) {
 	t.Helper()
 	l, err := redlock.Open(c.Addrs(), redlock.WithTTL(ttl))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	e, err := election.New(l, "billing", election.WithIdentity(id, "http://"+id))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	s, err := scheduler.New(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	err = s.Add(
 		scheduler.Job{Name: "good", Spec: "@every 1s", Run: func(context.Context, scheduler.Run) error { return nil }},
 		scheduler.Job{Name: "nightly report", Spec: "CRON_TZ=Europe/Berlin 30 2 * * *",
 			Run: func(context.Context, scheduler.Run) error { return nil }},
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Add(more...); err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
+	want.NoError(t, s.Add(more...))
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { // ends with ctx
@@ -224,9 +213,7 @@ func process(t *testing.T, c *redisproc.Cluster, args ...string) (p *exec.Cmd, o
 func prepared(t *testing.T, c *redisproc.Cluster, args ...string) (p *exec.Cmd, out *output) {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	p = exec.Command(self, append([]string{"-n", strings.Join(c.Addrs(), ","), "--ttl", ttl.String(), "-e", "billing"}, args...)...)
 	p.Env = append(os.Environ(), asProgram+"=1")
 	out = &output{}
@@ -244,9 +231,7 @@ func prepared(t *testing.T, c *redisproc.Cluster, args ...string) (p *exec.Cmd, 
 // start starts a process, and kills it at the end of the test.
 func start(t *testing.T, p *exec.Cmd) {
 	t.Helper()
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, p.Start())
 	t.Cleanup(func() {
 		_ = p.Process.Kill() // usually it has ended already
 		_ = p.Wait()

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 var (
@@ -21,9 +23,7 @@ var (
 func read(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	return string(text)
 }
 
@@ -42,9 +42,7 @@ func TestDocs_NameCommandsAndFlagsThatAreThere(t *testing.T) {
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultVersionFlag()
 	files, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	named, flags := map[string]bool{}, 0
 	for _, file := range append(files, "../../README.md", "../../otelredlock/README.md", "README.md") {
 		for _, found := range code.FindAllStringSubmatch(read(t, file), -1) {

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 // unhurried returns arguments of run for tests that must not lose the lock. On a busy machine a lease of 2 s may
@@ -63,9 +65,7 @@ func TestRun_PassesSignalsOn(t *testing.T) {
 		`trap 'echo usr1' USR1; trap 'echo term; exit 7' TERM; echo up; while :; do sleep 0.05; done`)...)
 	until(t, "it is up", func() bool { return strings.Contains(out.String(), "up") })
 	for _, s := range []syscall.Signal{syscall.SIGUSR1, syscall.SIGTERM} {
-		if err := p.Process.Signal(s); err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, p.Process.Signal(s))
 		if s == syscall.SIGUSR1 {
 			until(t, "it has the signal", func() bool { return strings.Contains(out.String(), "usr1") })
 		}
@@ -121,9 +121,7 @@ func TestRun_StopsTheCommandBeforeTheLeaseEnds(t *testing.T) {
 			var cut time.Time
 			for i := range 2 {
 				cut = time.Now()
-				if err := c.Node(i).Kill(); err != nil {
-					t.Fatal(err)
-				}
+				want.NoError(t, c.Node(i).Kill())
 			}
 			err := p.Wait()
 			if p.ProcessState.ExitCode() != lostLease || !strings.Contains(out.String(), "could not be extended") {

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/secret"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 // password must not appear in anything that redlockctl writes.
@@ -124,12 +125,8 @@ func TestHelp_HasNothingOfTheEnvironment(t *testing.T) {
 func nodesFile(t *testing.T, mode os.FileMode, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "nodes")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(file, mode); err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	want.NoError(t, os.Chmod(file, mode))
 	return file
 }
 
@@ -203,18 +200,14 @@ func TestRun_KeepsTheNodesFromTheCommandAndTheWatchdog(t *testing.T) {
 		p.Args = append(p.Args[:1:1], p.Args[3:]...) // without --nodes
 		p.Env = append(p.Env, nodesFileVariable+"="+file, nodesVariable+"=", "KEPT=yes")
 		in, err := p.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, err)
 		start(t, p)
 		until(t, "the command is up", func() bool { return strings.Contains(out.String(), "\nup\n") })
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", watchdogOf(t, p.Process.Pid)))
 		if err != nil || len(env) > 0 {
 			t.Errorf("the watchdog has the environment %q, %v", env, err)
 		}
-		if err := in.Close(); err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, in.Close())
 		_ = p.Wait() // the command fails, because read gets the end of file
 		text := out.String()
 		if got := strings.Contains(text, nodesFileVariable) && strings.Contains(text, nodesVariable+"="); got != keep ||

@@ -8,28 +8,22 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 // terminal opens a new terminal, and returns both ends.
 func terminal(t *testing.T) *os.File {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	t.Cleanup(func() { _ = screen.Close() })
 	fd := int(screen.Fd())
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetUint32(fd, unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	end, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	t.Cleanup(func() { _ = end.Close() })
 	return end
 }

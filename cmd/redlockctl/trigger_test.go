@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -40,9 +41,7 @@ func TestTrigger_WaitsForTheOutcomeOfItsRun(t *testing.T) {
 	}
 	waits, out := process(t, c, "trigger", "slower", "--wait", "1h")
 	until(t, "it runs", func() bool { return strings.Contains(do("jobs").out, "running for ") })
-	if err := waits.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, waits.Process.Signal(os.Interrupt))
 	_ = waits.Wait()
 	if code := waits.ProcessState.ExitCode(); code != unfinished || !strings.Contains(out.String(), "has not ended") ||
 		strings.Count(out.String(), "\n") != 1 {
@@ -75,9 +74,7 @@ func TestJobs_SaysThatTheNodesLostThem(t *testing.T) {
 	led(t, c)
 	do("pause", "nightly report").want(t, 0, "is paused", "")
 	for i := range c.Addrs() { // they lose their data
-		if err := errors.Join(c.Node(i).Kill(), c.Node(i).Restart(t.Context())); err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, errors.Join(c.Node(i).Kill(), c.Node(i).Restart(t.Context())))
 	}
 	until(t, "the loss is shown", func() bool {
 		return strings.Contains(do("jobs").out, "a majority of nodes lost its state at 2")

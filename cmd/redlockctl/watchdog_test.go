@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 // A stopped redlockctl does not extend the lease, so the command must end before the lease expires on the nodes.
@@ -40,15 +41,11 @@ func TestRun_TheCommandOfAStoppedRedlockctlEndsBeforeTheLease(t *testing.T) {
 func TestRun_EndsThoughTheWatchdogIsStopped(t *testing.T) {
 	p, out := prepared(t, shared(t), unhurried(t, "sh", "-c", "echo up; read end; exit 7")...)
 	in, err := p.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	start(t, p)
 	until(t, "the command is up", func() bool { return strings.Contains(out.String(), "up") })
 	signalTo(t, watchdogOf(t, p.Process.Pid), syscall.SIGSTOP)
-	if err := in.Close(); err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, in.Close())
 	timer := time.AfterFunc(20*time.Second, func() { _ = p.Process.Kill() })
 	defer timer.Stop()
 	if err := p.Wait(); p.ProcessState.ExitCode() != 7 {
@@ -64,9 +61,7 @@ func TestRun_ACommandThatTheWatchdogHasKilledHasLostTheLock(t *testing.T) {
 	until(t, "it is at work", func() bool { return alive(t, pids) })
 	signalTo(t, p.Process.Pid, syscall.SIGSTOP)
 	pipe, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", watchdogOf(t, p.Process.Pid), ordersFile), os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	if _, err := fmt.Fprintln(pipe, orderWatch, int64(sinceBoot())); err != nil {
 		t.Fatal(err)
 	}
@@ -134,17 +129,11 @@ func TestWatchdog_KillsAtTheLastInstantItWasSent(t *testing.T) {
 func bareWatchdog(t *testing.T) (watchdog *exec.Cmd, orders, reports *os.File) {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	read, orders, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	reports, says, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	watchdog = exec.Command(self, watchdogName)
 	watchdog.ExtraFiles = []*os.File{read, says}
 	start(t, watchdog)
@@ -169,9 +158,7 @@ func lastBeat(t *testing.T, file string) time.Time {
 		return time.Time{}
 	}
 	last, err := strconv.ParseInt(lines[len(lines)-2], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	return time.Unix(0, last)
 }
 
@@ -204,15 +191,11 @@ func watchdogOf(t *testing.T, parent int) int {
 func processes(t *testing.T, file string) map[int]string {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	texts := make(map[int]string, len(all))
 	for _, folder := range all {
 		pid, err := strconv.Atoi(filepath.Base(folder))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, err)
 		text, _ := os.ReadFile(filepath.Join(folder, file))
 		texts[pid] = string(text)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 // hostile has characters that control a terminal: escapes of C0 and C1, bidirectional controls, a tag character, and
@@ -40,9 +41,7 @@ func TestPlain_HasNothingThatATerminalObeys(t *testing.T) {
 func raw(t *testing.T, c *redisproc.Cluster, args ...any) {
 	t.Helper()
 	for i := range c.Addrs() {
-		if err := node(t, c, i).Do(t.Context(), args...).Err(); err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, node(t, c, i).Do(t.Context(), args...).Err())
 	}
 }
 
@@ -70,9 +69,7 @@ func TestOutput_HasNothingThatATerminalObeys(t *testing.T) {
 
 	// Add a job with such a name, and one whose name has a special meaning for cobra.
 	state, err := node(t, c, 0).HGet(t.Context(), "{redlock}:jobs:billing", "good").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	for _, name := range []string{hostile, "_activeHelp_ owned"} {
 		raw(t, c, "HSET", "{redlock}:jobs:billing", name, state)
 		raw(t, c, "ZADD", "{redlock}:names:billing", 0, name)

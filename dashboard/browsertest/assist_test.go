@@ -10,6 +10,8 @@ import (
 	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 // The subtests share a service. The last two pause a job.
@@ -60,9 +62,7 @@ func isTablesToAScreenReaderAtAnyWidth(t *testing.T, s *service) {
 func (b *tab) tree() map[string][]string {
 	b.t.Helper()
 	all, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	want.NoError(b.t, err)
 	text := func(v *accessibility.Value) (s string) {
 		if v != nil {
 			_ = json.Unmarshal(v.Value, &s) // a value that is no string counts as empty
@@ -109,9 +109,7 @@ func keepsTheFocusWhenItChanges(t *testing.T, s *service) {
 	b := open(t)
 	b.loads(leader.url)
 	b.do(chromedp.Focus(`#jobs a[href="job?name=invoices"]`))
-	if err := leader.scheduler.Pause(t.Context(), "invoices"); err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, leader.scheduler.Pause(t.Context(), "invoices"))
 	b.do(chromedp.WaitVisible(`#jobs .badge.paused`))
 	if got := get[string](b, `document.activeElement.getAttribute("href") || document.activeElement.tagName`); got != "job?name=invoices" {
 		t.Errorf("the focus is at %q", got)

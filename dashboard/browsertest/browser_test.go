@@ -13,6 +13,8 @@ import (
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 const waitLimit = 30 * time.Second
@@ -71,9 +73,7 @@ type tab struct {
 // open opens a tab for the length of the test.
 func open(t *testing.T) *tab {
 	t.Helper()
-	if err := browser().err; err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, browser().err)
 	ctx, closeTab := chromedp.NewContext(browser().ctx, chromedp.WithNewBrowserContext())
 	b := &tab{t: t, ctx: ctx}
 	t.Cleanup(func() {
@@ -82,9 +82,7 @@ func open(t *testing.T) *tab {
 		}
 		closeTab()
 	})
-	if err := chromedp.Listen(ctx, b.observe); err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, chromedp.Listen(ctx, b.observe))
 	if _, err := chromedp.Call(ctx, log.Enable, cdp.Empty{}); err != nil {
 		t.Fatal(err)
 	}

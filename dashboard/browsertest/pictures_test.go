@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/redlockfx/redlockfx/dashboard"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 var pictures = flag.String("pictures", "", "`folder` to write the pictures of the documentation to")
@@ -47,9 +48,7 @@ func anHour(t *testing.T, paths ...string) (answers map[string]*httptest.Respons
 		time.Sleep(4 * time.Minute)
 		s.nodes.Heal()
 		calm(14*time.Minute + 40*time.Second)
-		if err := s.leader().scheduler.Pause(t.Context(), "monthly statement"); err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, s.leader().scheduler.Pause(t.Context(), "monthly statement"))
 		time.Sleep(time.Second)
 		r := s.follower()
 		page := dashboard.Handler(r.elector, r.scheduler, dashboard.AllowActions(anybody))
@@ -95,15 +94,11 @@ func TestPictures_OfBothThemesAndASmallScreen(t *testing.T) {
 		_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: p.theme}},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, err)
 		b.do(chromedp.EmulateViewport(p.wide, 800, chromedp.EmulateScale(1)), chromedp.Navigate(server.URL+p.path))
 		b.until(`document.getElementById("live").textContent === "live"`)
 		picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, err)
 		image, err := png.Decode(bytes.NewReader(picture))
 		if err != nil || image.Bounds().Dx() != int(p.wide) {
 			t.Errorf("%s: %v, %v", p.name, image.Bounds(), err)

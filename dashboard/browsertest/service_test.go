@@ -15,6 +15,7 @@ import (
 	"github.com/redlockfx/redlockfx/dashboard"
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
@@ -81,9 +82,7 @@ func (s *service) replica(name string, jobs []scheduler.Job) *replica {
 	if r.scheduler, err = scheduler.New(r.elector); err != nil {
 		s.t.Fatal(err)
 	}
-	if err := r.scheduler.Add(jobs...); err != nil {
-		s.t.Fatal(err)
-	}
+	want.NoError(s.t, r.scheduler.Add(jobs...))
 	return r
 }
 
@@ -145,9 +144,7 @@ func (s *service) with(t *testing.T) *service {
 func (s *service) status(job string) scheduler.Status {
 	s.t.Helper()
 	all, err := s.replicas[0].scheduler.Jobs(s.t.Context())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	want.NoError(s.t, err)
 	for _, one := range all {
 		if one.Job == job {
 			return one

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 func TestGettime_ReadsTheKernelsClocks(t *testing.T) {
@@ -15,14 +17,10 @@ func TestGettime_ReadsTheKernelsClocks(t *testing.T) {
 		t.Fatal(errno)
 	}
 	uptime, err := os.ReadFile("/proc/uptime") // the same clock, in hundredths of a second
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	after, _ := gettime(clockBoottime)
 	seconds, err := strconv.ParseFloat(strings.Fields(string(uptime))[0], 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	up := time.Duration(seconds * float64(time.Second))
 	if up < before-20*time.Millisecond || up > after+time.Millisecond {
 		t.Errorf("up for %v, but the clock went from %v to %v", up, before, after)

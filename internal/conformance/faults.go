@@ -50,9 +50,7 @@ func sparing(fault func(l Links, nodes ...int)) func(*testing.T, *World) {
 			var lease *redlock.Lease
 			var err error
 			w.Takes(t, "Acquire", moment, func() { lease, err = p.TryAcquire(t.Context(), name) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			want.NoError(t, err)
 			w.Takes(t, "Acquire of a held lock", moment, func() { _, err = p.TryAcquire(t.Context(), name) })
 			want.Err(t, err, redlock.ErrHeld)
 			w.Takes(t, "Extend", moment, func() { err = lease.Extend(t.Context()) })
@@ -161,9 +159,7 @@ func lostReply(t *testing.T, w *World) {
 		p.faults().DropReplies(nodes...)
 		healed := time.AfterFunc(3*way, func() { p.Heal() }) // the reply is lost by then; the reply to the retry is not
 		lease, err := p.TryAcquire(t.Context(), "x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, err)
 		if lease.Token() != first.Token()+1 {
 			t.Errorf("token %d after %d: the retry was counted as another grant",
 				lease.Token(), first.Token())

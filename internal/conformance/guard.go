@@ -57,9 +57,7 @@ func mayHaveForgotten(t *testing.T, w *World) {
 		{"restarted-empty", func() { w.RestartEmpty(common) }, guarded},
 		{"restarted-from-older-data", func() { w.RestartFromBackup(common) }, guarded},
 		{"flushed", func() {
-			if err := w.Raw(common).FlushAll(t.Context()).Err(); err != nil {
-				t.Fatal(err)
-			}
+			want.NoError(t, w.Raw(common).FlushAll(t.Context()).Err())
 		}, guarded},
 	} {
 		w := w.under(w.Prefix + "-" + way.name)
@@ -118,9 +116,7 @@ func majorityMayHaveForgotten(t *testing.T, w *World) {
 		for way, forget := range map[string]func(i int){
 			"restarted-empty": w.RestartEmpty,
 			"flushed": func(i int) {
-				if err := w.Raw(i).FlushAll(t.Context()).Err(); err != nil {
-					t.Fatal(err)
-				}
+				want.NoError(t, w.Raw(i).FlushAll(t.Context()).Err())
 			},
 		} {
 			w := w.under(w.Prefix + "-" + name + "-" + way)

@@ -76,9 +76,7 @@ func lifecycle(t *testing.T, w *World) {
 	release(t, lease)
 	w.left(t, 0, "x")
 	next, err := rival.TryAcquire(t.Context(), "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	if next.Token() <= lease.Token() {
 		t.Errorf("token %d after %d", next.Token(), lease.Token())
 	}

@@ -138,9 +138,7 @@ func contextOfCall(t *testing.T, w *World) {
 	type key struct{}
 	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "v"))
 	lease, err := p.Acquire(ctx, "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	cancel()
 	if work := lease.Context(); !lease.Valid() || work.Err() != nil || work.Value(key{}) != "v" {
 		t.Errorf("valid %v, its context: %v", lease.Valid(), work)

@@ -21,9 +21,7 @@ func TestReadPage_NamesOutOfOrderAreAnError(t *testing.T) {
 		}
 		raw[0] = line
 		r, err := quorum.ParseReply(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, err)
 		_, err = readPage(&r)
 		if problem == "" && err != nil {
 			t.Errorf("%.20q: %v", names, err)

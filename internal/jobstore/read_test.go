@@ -148,9 +148,7 @@ func TestForget_LeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.links.Cut(2)
-		if err := a.Forget(t.Context(), job, time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, a.Forget(t.Context(), job, time.Minute))
 		a.links.Heal()
 		if c.Node(2).HGet("{redlock}:jobs:x", job) == "" {
 			t.Fatal("the node that was away has lost the job by itself")

@@ -294,9 +294,7 @@ func TestWrite_AHistoryOfAnotherTypeCostsNoOtherJobAnything(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		a := c.writer("a")
 		a.mustPrepare(job, "sound")
-		if err := c.Node(0).Set("{redlock}:runs:x:"+job, "text"); err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, c.Node(0).Set("{redlock}:runs:x:"+job, "text"))
 		ended := []jobstore.Record{{Slot: jobstore.Slot{At: c.Start}, State: jobstore.StateOK, Start: c.Start}}
 		var writes []*jobstore.Write
 		for _, name := range []string{job, "sound"} {

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -35,9 +36,7 @@ type manifests struct {
 func render(t *testing.T, folder string) manifests {
 	t.Helper()
 	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	var m manifests
 	into := map[string]any{
 		"StatefulSet": &m.set, "Deployment": &m.deployment, "Service": &m.service, "PodDisruptionBudget": &m.budget,
@@ -45,9 +44,7 @@ func render(t *testing.T, folder string) manifests {
 	}
 	for _, resource := range rendered.Resources() {
 		text, err := resource.AsYAML()
-		if err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, err)
 		kind := resource.GetKind()
 		if into[kind] == nil {
 			t.Fatalf("%s has a second %s, or one that no test knows", folder, kind)
@@ -152,18 +149,12 @@ func TestService_StopsInTimeAndListsTheNodesByTheirNames(t *testing.T) {
 func stopTime(t *testing.T, ttl string) time.Duration {
 	t.Helper()
 	lease, err := time.ParseDuration(ttl)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	l, err := redlock.Open([]string{"127.0.0.1:1"}, redlock.WithTTL(lease))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	defer func() { _ = l.Close(t.Context()) }() // it has sent nothing
 	elector, err := election.New(l, "billing")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	s := elector.Settings()
 	return s.DrainTimeout + s.StopMargin + 4*l.Settings().NodeTimeout + time.Second
 }
@@ -171,9 +162,7 @@ func stopTime(t *testing.T, ttl string) time.Duration {
 func read(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	return string(text)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -43,9 +44,7 @@ func ready(ctx context.Context, addr string, env ...string) (bool, string) {
 func startNodes(t *testing.T, n int, args ...string) *redisproc.Cluster {
 	t.Helper()
 	nodes, err := redisproc.Start(t.Context(), n, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	t.Cleanup(func() {
 		if err := nodes.Close(); err != nil {
 			t.Error(err)
@@ -65,9 +64,7 @@ func client(t *testing.T, addr string) *redis.Client {
 func locker(t *testing.T, ttl time.Duration, urls []string, opts ...redlock.Option) *redlock.Locker {
 	t.Helper()
 	l, err := redlock.Open(urls, append(opts, redlock.WithTTL(ttl), redlock.WithNodeTimeout(ttl/5))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), ttl)
 		defer cancel()
@@ -108,9 +105,7 @@ func TestReady_NotBeforeTheGuardIsLongOver(t *testing.T) {
 	node := startNodes(t, 1).Node(0)
 	awaitReady(t, node.Addr(), began.Add(wait)) // a new node that nobody uses
 	flushed := time.Now()
-	if err := client(t, node.Addr()).FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, client(t, node.Addr()).FlushAll(t.Context()).Err())
 	l := locker(t, second, []string{node.Addr()})
 	if _, err := l.TryAcquire(t.Context(), "x"); err == nil {
 		t.Error("the node grants at once")

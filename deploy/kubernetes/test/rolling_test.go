@@ -13,6 +13,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -58,13 +59,9 @@ func (s *service) replica(t *testing.T, l *redlock.Locker) *election.Elector {
 	elector, err := election.New(l, "jobs", election.WithHooks(election.Hooks{
 		Ended: func(_ *election.Term, cause error) { s.note(func() { s.ended = append(s.ended, cause) }) },
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	jobs, err := scheduler.New(elector)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	// Every tick runs, even if late on a busy machine.
 	if err := jobs.Add(scheduler.Job{
 		Name: "job", Spec: "* * * * * *", CatchUp: scheduler.CatchUpAll(time.Hour), Overlap: scheduler.Queue,
@@ -110,9 +107,7 @@ func drainAll(t *testing.T, nodes *redisproc.Cluster, restart func(*redisproc.No
 	t.Helper()
 	for i := range slices.Backward(nodes.Addrs()) {
 		node := nodes.Node(i)
-		if err := errors.Join(node.Kill(), restart(node)); err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, errors.Join(node.Kill(), restart(node)))
 		awaitReady(t, node.Addr(), time.Now(), longestIsSet)
 	}
 }

@@ -33,9 +33,7 @@ func secretOf(t *testing.T, locks, probe string, env ...string) (s core.Secret, 
 		}
 		return s, err
 	}
-	if err := yaml.UnmarshalStrict(text, &s); err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, yaml.UnmarshalStrict(text, &s))
 	return s, nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/internal/testkit/aged"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -30,9 +31,7 @@ func Run(t *testing.T, n int, test func(t *testing.T, c *Cluster), opts ...redlo
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		nodes, err := aged.Start(n, opts...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, err)
 		t.Cleanup(nodes.Close)
 		test(t, &Cluster{Cluster: nodes, T: t, N: n, Start: time.Now(), options: opts})
 	})
@@ -60,9 +59,7 @@ func (c *Cluster) Locker(opts ...redlock.Option) (*redlock.Locker, *nodetest.Lin
 func (c *Cluster) LockerOn(links *nodetest.Links, opts ...redlock.Option) *redlock.Locker {
 	c.T.Helper()
 	l, err := redlock.New(links.Clients(), append(slices.Clip(c.options), opts...)...)
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	want.NoError(c.T, err)
 	c.T.Cleanup(func() {
 		c.Heal() // Close waits for calls to nodes, which may hang
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -8,6 +8,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -22,9 +23,7 @@ func Open(t *testing.T) *redlock.Locker {
 	server.RequireUserAuth("locks", Password)
 	l, err := redlock.Open([]string{"redis://locks:" + Password + "@" + server.Addr()},
 		redlock.WithUnseenRestarts(), redlock.WithoutRestartGuard())
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	t.Cleanup(func() {
 		if err := l.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -37,8 +36,6 @@ func Open(t *testing.T) *redlock.Locker {
 func Elector(t *testing.T, opts ...election.Option) *election.Elector {
 	t.Helper()
 	e, err := election.New(Open(t), "x", opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	return e
 }

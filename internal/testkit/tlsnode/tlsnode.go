@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
 // Node requires a client certificate. Its own certificate is for 127.0.0.1 and example.com, and self-signed.
@@ -34,9 +36,7 @@ func Start(t testing.TB) *Node {
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
 		Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequireAnyClientCert,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	attempts, stopped := make(chan Attempt, 100), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -70,17 +70,13 @@ func (n *Node) Roots() *x509.CertPool {
 func (n *Node) Files(t testing.TB) (cert, key string) {
 	t.Helper()
 	der, err := x509.MarshalPKCS8PrivateKey(n.Certificate.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want.NoError(t, err)
 	dir := t.TempDir()
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	for path, block := range map[string]*pem.Block{
 		cert: {Type: "CERTIFICATE", Bytes: n.Certificate.Certificate[0]}, key: {Type: "PRIVATE KEY", Bytes: der},
 	} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		want.NoError(t, os.WriteFile(path, pem.EncodeToMemory(block), 0o600))
 	}
 	return cert, key
 }

@@ -8,6 +8,14 @@ import (
 	"testing"
 )
 
+// NoError ends the test unless all errors are nil.
+func NoError(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Err ends the test unless [errors.Is] is true for err and each of the targets.
 func Err(t testing.TB, err error, targets ...error) {
 	t.Helper()
