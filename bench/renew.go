@@ -24,7 +24,7 @@ const (
 // span is the time that one extension took.
 type span struct{ from, to time.Time }
 
-// renew measures many leases that are all extended once.
+// renew measures many leases that are all extended for the first time.
 func (b *bench) renew(ctx context.Context) {
 	theirs, theirCPU := b.renewRedsync(ctx)
 	p := b.open(ctx, 1, func(addrs []string) peer {
@@ -34,9 +34,12 @@ func (b *bench) renew(ctx context.Context) {
 	var extended atomic.Int64
 	last := make(chan struct{}, 1)
 	once := redlock.WithAutoExtend(redlock.Extension{
-		Every: renewEvery, Max: 1, Extended: func(_ int, took time.Duration, err error) {
+		Every: renewEvery, Extended: func(_ int, took time.Duration, err error) {
 			now := time.Now()
 			i := extended.Add(1)
+			if i > leases {
+				return // the next extensions have begun
+			}
 			spans[i-1] = span{now.Add(-took), now}
 			if err != nil {
 				b.report.fail(err)

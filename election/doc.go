@@ -76,8 +76,8 @@
 //
 // # Giving up
 //
-// A leader gives up by itself when it resigns ([Term.Resign]), at the end of its tenure ([WithMaxTenure]), after a number
-// of renewals ([WithMaxExtensions]), or after a panic that a handler takes ([WithPanicHandler]). Then it does not campaign
+// A leader gives up by itself when it resigns ([Term.Resign]), at the end of its tenure ([WithMaxTenure]), or
+// after a panic that a handler takes ([WithPanicHandler]). Then it does not campaign
 // for the cooldown, so that another candidate wins if there is one. If there is none, the same process wins again.
 // [WithStandby] is a weak preference for the others.
 //

@@ -29,13 +29,13 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 			},
 			"zeros": {
 				"x", []election.Option{
-					election.WithTTL(0), election.WithRenewal(0, -1), election.WithMaxExtensions(-1),
+					election.WithTTL(0), election.WithRenewal(0, -1),
 					election.WithBackoff(0, 0), election.WithStopMargin(0),
 					election.WithDrainTimeout(-1), election.OnLeader(nil),
 				},
 				[]string{
 					"ttl 0s must be at least 100ms", "renew every 0s must be above node timeout 200ms",
-					"attempts -1", "max extensions -1", "backoff must have 0 < shortest <= longest, got 0s and 0s", "stop margin 0s must be above 0",
+					"attempts -1", "backoff must have 0 < shortest <= longest, got 0s and 0s", "stop margin 0s must be above 0",
 					"drain timeout -1ns", "callback 1 of 1 is nil",
 				},
 			},

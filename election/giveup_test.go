@@ -75,20 +75,6 @@ func TestHandover_MaxTenureRotates(t *testing.T) {
 	})
 }
 
-func TestHandover_ResignsAfterMaxExtensions(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.replica("a", time.Second, election.WithMaxExtensions(3))
-		term := a.leads()
-		began := time.Now()
-		<-term.Context().Done()
-		want.Err(t, context.Cause(term.Context()), election.ErrResigned)
-		if took := time.Since(began); took < 3*every || took > 3*every+time.Second+nodeTimeout {
-			t.Errorf("led for %v, want three renewals and the second of draining", took)
-		}
-		a.leads() // it campaigns again
-	})
-}
-
 func TestHandover_StandbyLeadsOnlyWhereNobodyElseDoes(t *testing.T) {
 	const delay = 2 * time.Second
 	inBubble(t, 3, func(t *testing.T, c *cluster) {

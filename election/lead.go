@@ -82,7 +82,7 @@ func (e *Elector) willPanic() bool {
 // release. A failed renewal does not end the term before its stop deadline.
 func (e *Elector) watch(t *Term, renewals <-chan renewal) {
 	tenure := e.config.tenure()
-	for extensions := 0; ; {
+	for {
 		select {
 		case <-t.work.Done():
 			e.renewedBefore(t, renewals)
@@ -91,12 +91,6 @@ func (e *Elector) watch(t *Term, renewals <-chan renewal) {
 			t.end(fmt.Errorf("%w: its tenure is over", ErrResigned))
 		case n := <-renewals:
 			e.renewed(t, n)
-			if n.err != nil {
-				continue
-			}
-			if extensions++; extensions == e.config.maxExtensions {
-				t.end(fmt.Errorf("%w: after %d renewals", ErrResigned, extensions))
-			}
 		}
 	}
 }

@@ -34,22 +34,21 @@ const (
 type Option func(*config)
 
 type config struct {
-	id, value     string
-	ttl           time.Duration
-	every         time.Duration
-	attempts      int
-	maxExtensions int // 0: no bound
-	backoff       retry.Backoff
-	margin        time.Duration
-	drainTimeout  time.Duration
-	cooldown      time.Duration
-	maxTenure     time.Duration
-	jitter        time.Duration // of maxTenure
-	standby       time.Duration
-	onPanic       func(*PanicError)
-	hooks         Hooks
-	log           *zap.Logger
-	callbacks     []func(context.Context)
+	id, value    string
+	ttl          time.Duration
+	every        time.Duration
+	attempts     int
+	backoff      retry.Backoff
+	margin       time.Duration
+	drainTimeout time.Duration
+	cooldown     time.Duration
+	maxTenure    time.Duration
+	jitter       time.Duration // of maxTenure
+	standby      time.Duration
+	onPanic      func(*PanicError)
+	hooks        Hooks
+	log          *zap.Logger
+	callbacks    []func(context.Context)
 
 	callbackRequired bool
 }
@@ -83,10 +82,6 @@ func WithTTL(d time.Duration) Option { return func(c *config) { c.ttl = d } }
 func WithRenewal(every time.Duration, attempts int) Option {
 	return func(c *config) { c.every, c.attempts = every, cmp.Or(attempts, defaultAttempts) }
 }
-
-// WithMaxExtensions makes the leader resign after n renewals of a term, drain and campaign again. The default is 0, which means no
-// limit. [WithMaxTenure] does the same by time.
-func WithMaxExtensions(n int) Option { return func(c *config) { c.maxExtensions = n } }
 
 // WithBackoff sets the random pause after an attempt that did not find who leads. It starts at shortest and doubles with each such
 // attempt in a row, up to longest. The defaults are 50 ms and TTL/20. Too short: load on nodes that are already in trouble. Too
@@ -204,7 +199,6 @@ func (c config) problems(election string, s redlock.Settings) error {
 	check(c.every > s.NodeTimeout, "renew every %v must be above node timeout %v",
 		c.every, s.NodeTimeout)
 	check(c.attempts >= 1, "renewal attempts %d must be at least 1", c.attempts)
-	check(c.maxExtensions >= 0, "max extensions %d must not be negative", c.maxExtensions)
 	check(c.backoff.Min > 0 && c.backoff.Max >= c.backoff.Min,
 		"backoff must have 0 < shortest <= longest, got %v and %v", c.backoff.Min, c.backoff.Max)
 	check(c.margin > 0, "stop margin %v must be above 0", c.margin)

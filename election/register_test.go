@@ -118,7 +118,7 @@ func within(part, whole []uint64) bool {
 
 func TestOnLeader_Stop(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		p := c.candidate("a", election.WithMaxExtensions(2))
+		p := c.candidate("a", election.WithMaxTenure(3*ttl/2, 0))
 		calls := 0
 		var stop func()
 		stop = p.OnLeader(func(ctx context.Context) {
@@ -137,7 +137,7 @@ func TestOnLeader_Stop(t *testing.T) {
 		if n := p.Callbacks(); n != 1 || !p.IsLeader() {
 			t.Errorf("%d callbacks after one was removed, want 1; leads %v", n, p.IsLeader())
 		}
-		time.Sleep(10 * ttl)
+		time.Sleep(20 * ttl)
 		p.stop()
 		<-p.ended
 		if calls != 1 || other < 5 {

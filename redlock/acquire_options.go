@@ -72,10 +72,9 @@ type Extension struct {
 	// Attempts bounds the attempts of one extension, which share the time left of the lease; 3 if
 	// zero.
 	Attempts int
-	// Max bounds the total number of extensions, after which the lease runs out; no bound if zero.
-	Max int
 	// Extended, if not nil, is called after each extension with the number of attempts, their duration and the error, nil
-	// if it succeeded. If the extension lost the lease, Extended is called before the lease ends. It must not block.
+	// if it succeeded. If the extension lost the lease, Extended is called before the lease ends. The calls for one lease
+	// follow each other: the lease is not extended again before Extended has returned. So it must not block.
 	Extended func(attempts int, took time.Duration, err error)
 }
 
@@ -142,9 +141,6 @@ func (l *Locker) newRequest(lock string, opts []AcquireOption) (request, problem
 		}
 		if e.Attempts < 1 {
 			found.add("extension attempts %d must be at least 1", e.Attempts)
-		}
-		if e.Max < 0 {
-			found.add("extension max %d must not be negative", e.Max)
 		}
 	}
 	return r, found

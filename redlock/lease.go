@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/clock"
+	"github.com/redlockfx/redlockfx/internal/due"
 )
 
 // Lease is a lock that was won, until its deadline. Its methods are safe for concurrent use.
@@ -28,6 +29,8 @@ type Lease struct {
 	ctx       context.Context // made on demand
 	cancel    context.CancelCauseFunc
 	timer     *clock.Timer // ends ctx at the deadline
+
+	queued, queuedRepair *due.Item[*renewal] // its next extensions, nil if there are none
 }
 
 func newLease(l *Locker, g *grant, token uint64, base context.Context, deadline time.Time) *Lease {
@@ -119,6 +122,7 @@ func (s *Lease) endLocked(why error) {
 			s.timer.Stop()
 		}
 	}
+	s.locker.renewer.remove(s.queued, s.queuedRepair)
 	s.locker.forget(s)
 }
 

@@ -103,7 +103,7 @@ func newLocker(nodes []redis.UniversalClient, settings Settings, found problems)
 	for i := range nodes {
 		l.janitors = append(l.janitors, newJanitor(l, i))
 	}
-	l.renewer = &renewer{locker: l, began: l.clock.Now(), more: make(chan struct{}, 1), slots: make(map[time.Time]*slot)}
+	l.renewer = &renewer{locker: l, began: l.clock.Now(), more: make(chan struct{}, 1)}
 	l.notifier = notify.New(nodes, notify.Config{
 		Timeout: settings.NodeTimeout, Denied: max(settings.TTL, time.Second), Start: l.start, Open: l.open,
 		Seen: func(node int, err error) { l.observeFailure(node, inPush, "subscribe", err) },

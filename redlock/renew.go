@@ -1,12 +1,12 @@
 package redlock
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"sync"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/due"
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
@@ -18,41 +18,18 @@ type renewer struct {
 	began  time.Time
 	more   chan struct{} // signals that something earlier may be due
 
-	mu      sync.Mutex // guards the fields below
-	slots   map[time.Time]*slot
-	due     slots
+	mu      sync.Mutex // guards the fields below; taken after that of a lease
+	queue   due.Queue[*renewal]
 	running bool
 }
 
-// slot is the set of leases due at one instant of the Locker's clock.
-type slot struct {
-	at     time.Time
-	leases []*renewal
-}
-
-// renewal is one lease to extend.
+// renewal is one lease to extend. The lease takes it out of the queue when it ends.
 type renewal struct {
 	lease   *Lease
 	ext     Extension
 	attempt int       // number of the current extension's attempts
 	began   time.Time // start of the first of them
-	made    int       // number of successful extensions
 	last    bool      // no extension follows, whatever the outcome
-}
-
-// slots is a heap, the earliest first.
-type slots []*slot
-
-func (s slots) Len() int           { return len(s) }
-func (s slots) Less(i, j int) bool { return s[i].at.Before(s[j].at) }
-func (s slots) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
-func (s *slots) Push(x any)        { *s = append(*s, x.(*slot)) }
-func (s *slots) Pop() any {
-	last := len(*s) - 1
-	x := (*s)[last]
-	(*s)[last] = nil
-	*s = (*s)[:last]
-	return x
 }
 
 // add has the lease extended until it ends. The goroutine is one of the Locker's tasks and ends when no lease is left.
@@ -78,24 +55,29 @@ func (n *renewer) addRepair(lease *Lease, pause time.Duration) {
 // onGrid returns the grid step at or before an instant.
 func (n *renewer) onGrid(at time.Time, every time.Duration) time.Time {
 	step := max(every/16, time.Millisecond)
-	// Computed from began: equal steps must be equal map keys, but the wall and monotonic parts of at vary.
 	return n.began.Add(at.Sub(n.began).Truncate(step))
 }
 
+// put queues the renewal, unless its lease has ended.
 func (n *renewer) put(r *renewal, at time.Time) {
-	n.mu.Lock()
-	s := n.slots[at]
-	if s == nil {
-		s = &slot{at: at}
-		n.slots[at] = s
-		heap.Push(&n.due, s)
+	r.lease.mu.Lock()
+	defer r.lease.mu.Unlock()
+	if r.lease.end != nil {
+		return
 	}
-	s.leases = append(s.leases, r)
-	first := n.due[0] == s && len(s.leases) == 1
+	n.mu.Lock()
+	first := n.queue.First()
+	earlier := first == nil || at.Before(first.At)
+	item := n.queue.Add(r, at)
+	if r.last {
+		r.lease.queuedRepair = item
+	} else {
+		r.lease.queued = item
+	}
 	start := !n.running
 	n.running = true
 	n.mu.Unlock()
-	if first {
+	if earlier {
 		select {
 		case n.more <- struct{}{}:
 		default: // it is signaled already
@@ -108,20 +90,28 @@ func (n *renewer) put(r *renewal, at time.Time) {
 	}
 }
 
+// remove takes extensions of a lease that has ended out of the queue. They may have been due hours later.
+func (n *renewer) remove(queued ...*due.Item[*renewal]) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, item := range queued {
+		if item != nil {
+			n.queue.Remove(item)
+		}
+	}
+}
+
 func (n *renewer) run() {
 	for {
-		due, wait, over := n.take()
+		batch, wait, over := n.take()
 		if over {
 			return
 		}
-		for len(due) > 0 {
-			batch := due[:min(len(due), maxRenewed)]
-			due = due[len(batch):]
+		if len(batch) > 0 {
 			n.locker.start(func() { n.renew(batch) }) // one of the Locker's tasks, ends within the node timeout
+			continue
 		}
-		if wait > 0 {
-			n.sleep(wait)
-		}
+		n.sleep(wait)
 	}
 }
 
@@ -137,69 +127,92 @@ func (n *renewer) sleep(wait time.Duration) {
 	}
 }
 
-// take returns the leases that are due, or how long to wait for the first. over is true if none is left.
-func (n *renewer) take() (due []*renewal, wait time.Duration, over bool) {
+// take returns leases that are due, as many as one call extends, or how long to wait for the first. over is true if none
+// is left.
+func (n *renewer) take() (batch []*renewal, wait time.Duration, over bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := n.locker.clock.Now()
-	if n.locker.open.Err() != nil || len(n.due) == 0 {
+	if n.locker.open.Err() != nil || n.queue.Len() == 0 {
 		n.running = false
 		return nil, 0, true
 	}
-	if wait = n.due[0].at.Sub(now); wait > 0 {
-		return nil, wait, false
-	}
-	s := heap.Pop(&n.due).(*slot)
-	delete(n.slots, s.at)
-	for _, r := range s.leases {
-		if r.lease.heldAt(now) {
-			due = append(due, r)
+	for first := n.queue.First(); first != nil && len(batch) < maxRenewed; first = n.queue.First() {
+		if wait = first.At.Sub(now); wait > 0 {
+			break
 		}
+		n.queue.Remove(first)
+		batch = append(batch, first.Value)
 	}
-	return due, 0, false
+	return batch, wait, false
 }
 
-// renew extends all these leases in one call, and schedules the next extension of each.
+// renew extends the leases of a batch that are still held, in one call, and has each extended again when it is due.
+// The function that is told of a lease runs on its own, since it may block: it delays that lease only.
 func (n *renewer) renew(batch []*renewal) {
-	leases := make([]*Lease, len(batch))
-	for i, r := range batch {
-		leases[i] = r.lease
-		r.lease.beginExtension(r.last)
+	held, leases := batch[:0], make([]*Lease, 0, len(batch))
+	for _, r := range batch {
+		if !r.lease.beginExtension(r.last) {
+			continue
+		}
+		held, leases = append(held, r), append(leases, r.lease)
 		if r.attempt == 0 {
 			r.began = time.Now()
 		}
 	}
+	if len(held) == 0 {
+		return
+	}
 	errs := n.locker.extend(context.Background(), leases)
 	now := n.locker.clock.Now()
-	for i, r := range batch {
-		at, again := n.plan(r, errs[i], now)
-		r.lease.lose(errs[i]) // after the hook was called, so that its report precedes the end of the lease
-		if again {
-			n.put(r, at)
-		}
+	pauses := make(map[retried]time.Duration)
+	for i, r := range held {
+		n.conclude(r, errs[i], now, pauses)
 	}
 }
 
-// plan returns when the lease is due again, or false if it is never due again.
-func (n *renewer) plan(r *renewal, err error, now time.Time) (at time.Time, again bool) {
+// retried is what renewals of a batch have in common that fail alike. They pause equally long, and so share one call again.
+type retried struct {
+	every   time.Duration
+	attempt int
+}
+
+// conclude has the renewal tried again, or reports the outcome of an extension and has the next one follow.
+func (n *renewer) conclude(r *renewal, err error, now time.Time, pauses map[retried]time.Duration) {
 	r.attempt++
 	lost := errors.Is(err, ErrLost) || !r.lease.heldAt(now)
 	if err != nil && !lost && r.attempt < r.ext.Attempts {
 		// The remaining attempts share the time left of the lease.
 		left := r.lease.leftAt(now) / time.Duration(r.ext.Attempts-r.attempt+1)
-		pause := retry.Backoff{Min: r.ext.Every / 20, Max: r.ext.Every / 2}
-		return now.Add(min(pause.After(r.attempt), left)), true
+		alike := retried{r.ext.Every, r.attempt}
+		if pauses[alike] == 0 {
+			pauses[alike] = retry.Backoff{Min: r.ext.Every / 20, Max: r.ext.Every / 2}.After(r.attempt)
+		}
+		n.put(r, now.Add(min(pauses[alike], left)))
+		return
 	}
-	if r.ext.Extended != nil {
-		r.ext.Extended(r.attempt, time.Since(r.began), err)
-	}
-	r.attempt = 0
 	next := r.ext.Every
-	if err == nil {
-		r.made++
-	} else {
+	if err != nil {
 		// Go on while the lease lasts: the next regular extension may succeed.
 		next = max(next-time.Since(r.began), next/20)
 	}
-	return n.onGrid(now.Add(next), r.ext.Every), !lost && !r.last && (r.ext.Max == 0 || r.made < r.ext.Max)
+	attempts, took := r.attempt, time.Since(r.began)
+	r.attempt = 0
+	goOn := func() {
+		r.lease.lose(err)
+		if !lost && !r.last {
+			n.put(r, n.onGrid(now.Add(next), r.ext.Every))
+		}
+	}
+	if r.ext.Extended == nil {
+		goOn()
+		return
+	}
+	report := func() {
+		r.ext.Extended(attempts, took, err) // before the lease ends
+		goOn()
+	}
+	if !n.locker.start(report) { // one of the Locker's tasks
+		report() // while Close waits for this one
+	}
 }

@@ -3,10 +3,13 @@ package redlock_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
@@ -96,5 +99,80 @@ func TestAutoExtend_RepairsANodeThatVotedForAnotherAtOnce(t *testing.T) {
 		if err := lease.Release(t.Context()); err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// A lease that has ended leaves memory at once, with the context of its Acquire, and not when it would have been extended.
+func TestAutoExtend_LeavesNothingOfALeaseThatHasEnded(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, _ := c.Locker()
+		const many = 100
+		var ended []weak.Pointer[redlock.Lease]
+		for i := range many {
+			lease := mustAcquire(t, l, fmt.Sprint(i), redlock.WithLeaseTTL(10*time.Hour), redlock.WithAutoExtend(redlock.Extension{}))
+			ended = append(ended, weak.Make(lease))
+			if i%2 == 0 {
+				lease.Abandon()
+			} else if err := lease.Release(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		time.Sleep(time.Second) // the timers of the calls are over
+		runtime.GC()
+		left := 0
+		for _, lease := range ended {
+			if lease.Value() != nil {
+				left++
+			}
+		}
+		if left > many/10 { // the last calls may still be in use
+			t.Errorf("%d of %d leases are still in memory", left, many)
+		}
+	}, redlock.WithMaxTTL(10*time.Hour))
+}
+
+// Leases that were extended in one call are also tried again in one.
+func TestAutoExtend_RetriesTogether(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, process := c.Locker()
+		var leases []*redlock.Lease
+		for i := range 20 {
+			leases = append(leases, mustAcquire(t, l, fmt.Sprint(i), redlock.WithAutoExtend(redlock.Extension{})))
+		}
+		process.Hang(0, 1)
+		before := c.Requests(2)
+		time.Sleep(ttl * 2 / 3) // two extensions, of at most three attempts each
+		if asked := c.Requests(2) - before; asked < 3 || asked > 6 {
+			t.Errorf("%d requests, want one for each attempt", asked)
+		}
+		process.Heal()
+		time.Sleep(ttl)
+		for _, lease := range leases {
+			if !lease.Valid() {
+				t.Errorf("lost %q", lease.Name())
+			}
+		}
+	})
+}
+
+// A function that blocks delays its own lease only.
+func TestAutoExtend_ABlockedReportDelaysNoOtherLease(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, _ := c.Locker()
+		blocked := make(chan struct{})
+		slow := mustAcquire(t, l, "slow", redlock.WithAutoExtend(redlock.Extension{
+			Extended: func(int, time.Duration, error) { <-blocked },
+		}))
+		reports := 0
+		other := mustAcquire(t, l, "other", redlock.WithAutoExtend(redlock.Extension{
+			Extended: func(int, time.Duration, error) { reports++ },
+		}))
+		quiet := mustAcquire(t, l, "quiet", redlock.WithAutoExtend(redlock.Extension{}))
+		time.Sleep(2 * ttl)
+		if slow.Valid() || !other.Valid() || !quiet.Valid() || reports < 5 {
+			t.Errorf("held: %v, %v, %v, after %d reports; want only the first one to be lost", slow.Valid(), other.Valid(),
+				quiet.Valid(), reports)
+		}
+		close(blocked)
 	})
 }

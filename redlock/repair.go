@@ -24,8 +24,9 @@ func (s *Lease) repairSoon() {
 	}
 }
 
-// beginExtension notes that an extension begins, which is one for repairs or a regular one.
-func (s *Lease) beginExtension(repairs bool) {
+// beginExtension notes that an extension begins, which is one for repairs or a regular one. It returns false if the lease
+// has ended.
+func (s *Lease) beginExtension(repairs bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if repairs {
@@ -33,6 +34,7 @@ func (s *Lease) beginExtension(repairs bool) {
 	} else {
 		s.disputed = 0
 	}
+	return s.heldLocked() == nil
 }
 
 // repair is a request to restore the lock on one node.

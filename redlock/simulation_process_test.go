@@ -22,7 +22,6 @@ type turn struct {
 	Patience time.Duration // limit of the wait otherwise
 	TTL      time.Duration
 	Auto     bool // extend in the background
-	Max      int  // maximum of these extensions, if above zero
 	Manual   int  // manual extensions
 	Hold     time.Duration
 	Abandon  bool // rather than release
@@ -39,7 +38,6 @@ func drawTurn(t *rapid.T) turn {
 		Patience: ms(1, 1000, "waitLimit"),
 		TTL:      rapid.SampledFrom([]time.Duration{simTTL, simTTL / 2}).Draw(t, "ttl"),
 		Auto:     rapid.Bool().Draw(t, "auto"),
-		Max:      rapid.IntRange(0, 3).Draw(t, "max"),
 		Manual:   rapid.IntRange(0, 2).Draw(t, "manual"),
 		Hold:     ms(0, 1500, "hold"),
 		Abandon:  rapid.IntRange(0, 3).Draw(t, "abandon") == 3,
@@ -126,7 +124,7 @@ func (p *process) turn(name string, t turn) {
 func (p *process) acquire(name string, t turn) (*redlock.Lease, error) {
 	opts := []redlock.AcquireOption{redlock.WithValue(name), redlock.WithLeaseTTL(t.TTL)}
 	if t.Auto {
-		opts = append(opts, redlock.WithAutoExtend(redlock.Extension{Max: t.Max}))
+		opts = append(opts, redlock.WithAutoExtend(redlock.Extension{}))
 	}
 	if t.Try {
 		return p.locker.TryAcquire(p.w.ctx, "x", opts...)
