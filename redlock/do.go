@@ -6,8 +6,8 @@ import (
 )
 
 // Do runs fn while it holds the lock. It waits as [Locker.Acquire] does, extends the lease while fn runs, and releases
-// it after fn has returned. fn's context ends with ctx and with the lease. The error is fn's, joined with the
-// release's. If it wraps [ErrLost] or [ErrExpired], somebody else may have held the lock before fn returned. A panic of
+// it after fn has returned. fn's context ends with ctx and with the lease. The error is fn's own, or
+// the release's, or both joined. If it wraps [ErrLost] or [ErrExpired], somebody else may have held the lock before fn returned. A panic of
 // fn continues after the release.
 func (l *Locker) Do(
 	ctx context.Context, name string, fn func(ctx context.Context, lease *Lease) error,
@@ -23,7 +23,12 @@ func (l *Locker) Do(
 	defer func() {
 		stop()
 		cancel(nil)
-		if end := lease.Release(ctx); !errors.As(end, new(abandoned)) { // fn may have abandoned it
+		end := lease.Release(ctx)
+		switch {
+		case end == nil, errors.As(end, new(abandoned)): // fn may have abandoned it
+		case err == nil:
+			err = end
+		default:
 			err = errors.Join(err, end)
 		}
 	}()

@@ -2,6 +2,9 @@ package redlock_test
 
 import (
 	"context"
+	"errors"
+	"io"
+	"reflect"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -51,6 +54,25 @@ func TestAbandon_IsNotUndoneByWhatFollows(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestDo_ReturnsTheErrorOfItsFunctionAsItIs(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, process := c.Locker()
+		for _, own := range []error{nil, io.EOF} {
+			err := l.Do(t.Context(), "x", func(context.Context, *redlock.Lease) error { return own })
+			if !reflect.DeepEqual(err, own) {
+				t.Errorf("got %#v, want %#v", err, own)
+			}
+		}
+		err := l.Do(t.Context(), "x", func(context.Context, *redlock.Lease) error {
+			process.Cut()
+			return io.EOF
+		})
+		if !errors.Is(err, io.EOF) || !errors.Is(err, redlock.ErrNoQuorum) {
+			t.Errorf("got %v, want both errors", err)
+		}
+	})
 }
 
 // The connections break after the nodes have freed the lock, so the release is sent again and finds the next holder.
