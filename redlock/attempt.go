@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -161,7 +162,7 @@ func (l *Locker) askAll(ctx context.Context, call quorum.Call[reply]) (*round, e
 // granted reports whether the outcome of an attempt is decided.
 func (l *Locker) granted(answers []answer) bool { return l.isDecided(answers, timed) }
 
-// attempt asks the nodes once. It returns their answers, or none if it asked no node.
+// attempt asks the nodes once. If it fails, it returns their answers, or none if it asked no node.
 func (l *Locker) attempt(ctx context.Context, g *grant, ask asker) (*Lease, []answer, error) {
 	if ctx.Err() != nil {
 		return nil, nil, fmt.Errorf("redlock: acquire %q: %w", g.name, context.Cause(ctx))
@@ -175,8 +176,7 @@ func (l *Locker) attempt(ctx context.Context, g *grant, ask asker) (*Lease, []an
 	var cause error
 	g.round, cause = ask(ctx, l.commands.acquire.Call(acquiring{g}))
 
-	answers := g.round.Answers()
-	lease, err := l.win(ctx, g, valid, answers, cause)
+	lease, answers, err := l.win(ctx, g, valid, cause)
 	if err != nil {
 		g.goesOn = g.goesOn && ctx.Err() == nil
 		l.clean(g)
@@ -190,17 +190,31 @@ func (l *Locker) attempt(ctx context.Context, g *grant, ask asker) (*Lease, []an
 			}
 		})
 	}
-	return lease, answers, nil
+	return lease, nil, nil
 }
 
-// win makes a lease from the answers to an attempt. After an error, the caller must clean up what was granted.
-func (l *Locker) win(
-	ctx context.Context, g *grant, valid validity, answers []answer, cause error,
-) (*Lease, error) {
-	t := l.count(answers, timed)
-	if t.yes < l.need {
-		return nil, l.failed("acquire", g.name, answers, timed, ErrHeld, cause)
+// win makes a lease from the answers to an attempt. After an error, it returns the answers, and the caller must clean up
+// what was granted.
+func (l *Locker) win(ctx context.Context, g *grant, valid validity, cause error) (*Lease, []answer, error) {
+	var t tally
+	var answers []answer // copied only for an error
+	g.round.View(func(now []answer) {
+		if t = l.count(now, timed); t.yes < l.need {
+			answers = slices.Clone(now)
+		}
+	})
+	if answers != nil {
+		return nil, answers, l.failed("acquire", g.name, answers, timed, ErrHeld, cause)
 	}
+	lease, err := l.won(ctx, g, valid, t)
+	if err != nil {
+		return nil, g.round.Answers(), err
+	}
+	return lease, nil, nil
+}
+
+// won makes the lease of an attempt to which a majority has said yes.
+func (l *Locker) won(ctx context.Context, g *grant, valid validity, t tally) (*Lease, error) {
 	if t.uneven {
 		if err := l.raise(ctx, g, t.number); err != nil {
 			return nil, err
@@ -234,8 +248,8 @@ func (l *Locker) raise(ctx context.Context, g *grant, token uint64) error {
 // its value no longer count.
 func (l *Locker) clean(g *grant) {
 	left := 0
-	for _, a := range g.round.Answers() {
-		if mayBeSet(a) {
+	for node := range l.size {
+		if mayBeSet(g.round.Answer(node)) {
 			left++
 		}
 	}

@@ -163,7 +163,7 @@ func (e *extending) answersTo(i int, answers []quorum.Answer[extension]) []answe
 
 func (e *extending) answerTo(i, node int, a quorum.Answer[extension]) answer {
 	one := answer{
-		Over: a.Over, Err: a.Err, Header: a.Header, Sent: a.Sent, Received: a.Received, Resent: a.Resent,
+		Over: a.Over, Err: a.Err, Header: a.Header, Took: a.Took, Received: a.Received, Resent: a.Resent,
 	}
 	if a.Over && a.Err == nil {
 		one.Value, one.Err = a.Value.of(i)

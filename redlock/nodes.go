@@ -46,7 +46,7 @@ func (l *Locker) Nodes(ctx context.Context) []NodeStatus {
 		if a.Err != nil {
 			continue
 		}
-		all[i].Latency = a.Received.Sub(a.Sent)
+		all[i].Latency = a.Took
 		all[i].ClockOffset, _ = l.clocks.Offset(i)
 		all[i].Guard = l.guardLeft(n)
 		all[i].Err = errors.Join(l.unfit(i, n), l.clocks.Distrust(i, a.Received))

@@ -89,7 +89,7 @@ func (s *Lease) releaseNodes(ctx context.Context, ended error) error {
 			l.noteWaiting(s.name, i)
 		}
 		if i == r.publisher || a.Value.number > 0 {
-			s.follow(r, i, round.Answers())
+			s.follow(r, i, round)
 		}
 		if errors.Is(a.Err, quorum.ErrClosed) {
 			return
@@ -104,25 +104,28 @@ func (s *Lease) releaseNodes(ctx context.Context, ended error) error {
 	})
 
 	l.deliverOurs(s.name, s.value)
-	answers := round.Answers()
+	left := 0
+	round.View(func(answers []answer) { left = l.need - gone(answers) })
 	switch {
-	case gone(answers) >= l.need:
+	case left <= 0:
 		return ended
 	case l.isClosed():
 		return fmt.Errorf("%w: release %q: it runs out by %s", ErrClosed, s.name,
 			s.Deadline().Format(time.StampMilli))
 	}
-	return l.failed("release", s.name, answers, untimed, ErrNoQuorum, nil)
+	return l.failed("release", s.name, round.Answers(), untimed, ErrNoQuorum, nil)
 }
 
 // follow keeps the waiting processes of a node notified once it has answered. It follows the publisher, and other nodes
 // that list more processes than the publisher does.
-func (s *Lease) follow(r *releasing, answered int, answers []answer) {
-	if !answers[r.publisher].Over {
+func (s *Lease) follow(r *releasing, answered int, round *round) {
+	publisher := round.Answer(r.publisher)
+	if !publisher.Over {
 		return
 	}
-	for i, a := range answers {
-		more := a.Over && a.Value.number > answers[r.publisher].Value.number
+	for i := range s.locker.size {
+		a := round.Answer(i)
+		more := a.Over && a.Value.number > publisher.Value.number
 		if (i == answered || r.publisher == answered) && (i == r.publisher || more) {
 			s.locker.janitors[i].follow(leftover{field: s.field, value: s.value, tell: r.tells(i)}, a)
 		}

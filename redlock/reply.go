@@ -12,14 +12,14 @@ import (
 // reply is a node's answer about one lock.
 type reply struct {
 	yes         bool
-	number      uint64        // fencing number; after a release and if queued, the number of waiting processes
-	value       value         // of the holder
 	held        bool          // value is set
 	unconfirmed bool          // the holder could not confirm its last extension
 	queued      bool          // free, but others are ahead in the queue
+	unpublished bool          // the node could not publish a release
+	number      uint64        // fencing number; after a release and if queued, the number of waiting processes
+	value       value         // of the holder
 	left        time.Duration // time left of that hold
 	longest     time.Duration // longest lease that a guarded node knows of
-	unpublished bool          // the node could not publish a release
 	swept       *swept        // result of the sweep, if the grant made one
 }
 

@@ -11,7 +11,7 @@ import (
 // the node timeout. If ctx ends first, it returns the cause of ctx as well; calls already sent continue. judge is
 // called under the round's lock: it must be quick and change nothing.
 func Ask[T any](ctx context.Context, q *Quorum, call Call[T], judge func([]Answer[T]) bool) (*Round[T], error) {
-	r := newRound(q.nodes, call, judge)
+	r := newRound(q, q.nodes, call, judge)
 	r.Send()
 	return r, r.Wait(ctx)
 }
@@ -21,7 +21,7 @@ func Ask[T any](ctx context.Context, q *Quorum, call Call[T], judge func([]Answe
 func AskHedged[T any](
 	ctx context.Context, q *Quorum, call Call[T], judge func([]Answer[T]) bool, first []int, more func(Answer[T]) bool,
 ) (*Round[T], error) {
-	r := newRound(q.nodes, call, judge)
+	r := newRound(q, q.nodes, call, judge)
 	// Not a sync.Once: sending ends expired calls, which may call this function again, from this round or from another.
 	var decided atomic.Bool
 	others := func(ask bool) {
@@ -64,5 +64,5 @@ func AskHedged[T any](
 
 // Prepare prepares call for node i alone; [Round.Send] sends it. The answer has index 0.
 func Prepare[T any](q *Quorum, i int, call Call[T]) *Round[T] {
-	return newRound(q.nodes[i:i+1], call, func([]Answer[T]) bool { return true })
+	return newRound(q, q.nodes[i:i+1], call, func([]Answer[T]) bool { return true })
 }

@@ -17,12 +17,20 @@ const (
 	warm = 20 * time.Millisecond
 )
 
-// task is one node's part of a round, whatever its script.
-type task interface {
+// task is one node's part of a round.
+type task struct {
+	calls
+	index int // of the node in the round
+}
+
+func (t task) fail(err error) { t.calls.fail(t.index, err) }
+
+// calls is a Round[T] for any T.
+type calls interface {
 	command() command
-	name() string // of the call; empty: none
+	name() string // of the calls; empty: none
 	expired(now time.Time) bool
-	fail(err error)
+	fail(i int, err error)
 }
 
 // node is one Redis master, the queue of calls in front of it, and the worker that sends them in that order.

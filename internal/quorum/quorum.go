@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -41,24 +42,21 @@ type Inspection struct {
 // NewInspection makes an Inspection. It sends call; judge returns why the node must not be asked anything else, or nil.
 func NewInspection[T any](call Call[T], judge func(node int, a Answer[T]) error) Inspection {
 	return Inspection{call.command, func(node int, r result) error {
-		a := Answer[T]{Over: true, Err: r.err, Header: r.reply.Header, Sent: r.sent, Received: r.received}
-		if a.Err == nil {
-			a.Value, a.Err = call.command.script.read(&r.reply)
-		}
-		return judge(node, a)
+		return judge(node, answerOf(&r, call.command.script.read))
 	}}
 }
 
 // Quorum is a fixed list of nodes. Its methods are safe for concurrent use.
 type Quorum struct {
-	config Config
-	nodes  []*node
+	config  Config
+	nodes   []*node
+	waiters sync.Pool // of *waiter
 }
 
 // New makes a Quorum of clients. addrs name them in errors. One goroutine per node runs from its first
 // call until Close.
 func New(clients []redis.UniversalClient, addrs []string, config Config) *Quorum {
-	q := &Quorum{config: config}
+	q := &Quorum{config: config, waiters: sync.Pool{New: newWaiter}}
 	for i, client := range clients {
 		q.nodes = append(q.nodes, newNode(&q.config, i, addrs[i], client))
 	}

@@ -9,44 +9,43 @@ import (
 
 // Answer is one node's answer to one call.
 type Answer[T any] struct {
-	Over  bool  // the call has ended, with a reply or with an error
-	Value T     // the script's result
-	Err   error // why there is no Value; ErrNoAnswer while the call is not over
+	Over   bool  // the call has ended, with a reply or with an error
+	Resent bool  // sent twice because a connection broke: the first copy may still act
+	Value  T     // the script's result
+	Err    error // why there is no Value; ErrNoAnswer while the call is not over
 	Header
-	Sent, Received time.Time // the node acted between these, if the call was sent
-	Resent         bool      // sent twice because a connection broke: the first copy may still act
+	Received time.Time     // when the call ended, if it was sent
+	Took     time.Duration // since it was sent; the node acted in between
 }
 
 // Round is one call on several nodes. It continues after [Ask] has returned, until the last node's call has ended.
 type Round[T any] struct {
-	nodes []*node
-	call  Call[T]
-	judge func([]Answer[T]) bool
-	until time.Time // when the caller stops waiting
-	parts []part[T] // one per node
-
-	decided chan struct{} // closed when the outcome is decided or all calls have ended
+	quorum *Quorum
+	nodes  []*node
+	call   Call[T]
+	judge  func([]Answer[T]) bool
+	until  time.Time // when the caller stops waiting
 
 	mu      sync.Mutex // guards the fields below
 	answers []Answer[T]
 	open    int                           // calls that have not ended
-	closed  bool                          // decided is closed
+	closed  bool                          // the outcome is decided, or all calls have ended
+	waiter  *waiter                       // is told when closed; nil: nobody waits
 	then    []func(node int, a Answer[T]) // called at the end of each call
 }
 
-// part is one node's part of a round. It is the task for the node's worker.
-type part[T any] struct {
-	round *Round[T]
-	index int       // in the round
-	until time.Time // when the caller stops waiting for it
+// waiter is what a caller waits with. It is used for many rounds, one after the other.
+type waiter struct {
+	over  chan struct{} // holds one signal
+	timer *time.Timer
 }
 
-func newRound[T any](nodes []*node, call Call[T], judge func([]Answer[T]) bool) *Round[T] {
+func newWaiter() any { return &waiter{make(chan struct{}, 1), time.NewTimer(0)} }
+
+func newRound[T any](q *Quorum, nodes []*node, call Call[T], judge func([]Answer[T]) bool) *Round[T] {
 	r := &Round[T]{
-		nodes: nodes, call: call, judge: judge,
-		until:   time.Now().Add(nodes[0].config.Timeout),
-		parts:   make([]part[T], len(nodes)),
-		decided: make(chan struct{}),
+		quorum: q, nodes: nodes, call: call, judge: judge,
+		until:   time.Now().Add(q.config.Timeout),
 		answers: make([]Answer[T], len(nodes)),
 		open:    len(nodes),
 	}
@@ -63,6 +62,13 @@ func (r *Round[T]) Answers() []Answer[T] {
 	return slices.Clone(r.answers)
 }
 
+// View calls fn with the answers so far, without copying them. fn must be quick, like the judge of [Ask], and keep nothing.
+func (r *Round[T]) View(fn func(answers []Answer[T])) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fn(r.answers)
+}
+
 // Answer returns the answer of node i so far.
 func (r *Round[T]) Answer(i int) Answer[T] {
 	r.mu.Lock()
@@ -73,17 +79,21 @@ func (r *Round[T]) Answer(i int) Answer[T] {
 // Then calls fn with each node's answer once that node's call has ended: immediately if it has, and otherwise on the
 // goroutine that ends it. fn must not block.
 func (r *Round[T]) Then(fn func(node int, a Answer[T])) {
+	var space [9]int
+	over := space[:0]
 	r.mu.Lock()
+	for i := range r.answers {
+		if r.answers[i].Over {
+			over = append(over, i)
+		}
+	}
 	if r.open > 0 {
 		r.then = append(r.then, fn)
 	}
-	over := slices.Clone(r.answers)
 	r.mu.Unlock()
 
-	for i, a := range over {
-		if a.Over {
-			fn(i, a)
-		}
+	for _, i := range over {
+		fn(i, r.Answer(i))
 	}
 }
 
@@ -94,31 +104,44 @@ func (r *Round[T]) Send() {
 	}
 }
 
-// send hands the call to one node. A call that had to wait for another call still gets its full timeout.
-func (r *Round[T]) send(i int) {
-	until := r.until
-	if now := time.Now(); !now.Before(until) {
-		until = now.Add(r.nodes[i].config.Timeout)
-	}
-	r.parts[i] = part[T]{r, i, until}
-	r.nodes[i].enqueue(&r.parts[i])
-}
+func (r *Round[T]) send(i int) { r.nodes[i].enqueue(task{r, i}) }
 
-// Wait returns nil when the round is decided or at its timeout, and the cause of ctx if ctx is done first.
-func (r *Round[T]) Wait(ctx context.Context) error {
-	timer := time.NewTimer(time.Until(r.until))
-	defer timer.Stop()
+// Wait returns nil when the round is decided or at its timeout, and the cause of ctx if ctx is done first. Only one
+// goroutine may wait at a time.
+func (r *Round[T]) Wait(ctx context.Context) (err error) {
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return nil
+	}
+	w := r.quorum.waiters.Get().(*waiter)
+	r.waiter = w
+	r.mu.Unlock()
+
+	w.timer.Reset(time.Until(r.until))
 	select {
-	case <-r.decided:
-	case <-timer.C:
+	case <-w.over:
+	case <-w.timer.C:
+		r.leave(w)
 	case <-ctx.Done():
-		select {
-		case <-r.decided: // both happened: the decision counts
-		default:
-			return context.Cause(ctx)
+		if !r.leave(w) { // if both happened, the decision counts
+			err = context.Cause(ctx)
 		}
 	}
-	return nil
+	w.timer.Stop()
+	r.quorum.waiters.Put(w)
+	return err
+}
+
+// leave ends a wait whose signal may or may not have been sent. It reports whether the round is closed.
+func (r *Round[T]) leave(w *waiter) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waiter = nil
+	if r.closed {
+		<-w.over
+	}
+	return r.closed
 }
 
 // finish records a node's answer. It is called exactly once per node.
@@ -128,7 +151,7 @@ func (r *Round[T]) finish(i int, answer Answer[T]) {
 	r.answers[i] = answer
 	r.open--
 	if !r.closed && (r.open == 0 || r.judge(r.answers)) {
-		r.close()
+		r.closeLocked()
 	}
 	then := r.then // only ever appended to
 	r.mu.Unlock()
@@ -138,10 +161,12 @@ func (r *Round[T]) finish(i int, answer Answer[T]) {
 	}
 }
 
-// close ends the wait for the round. Before the timeout it is not the nodes' fault that their answers are missing.
-func (r *Round[T]) close() {
+// closeLocked ends the wait for the round. Before the timeout it is not the nodes' fault that their answers are missing.
+func (r *Round[T]) closeLocked() {
 	r.closed = true
-	close(r.decided)
+	if r.waiter != nil {
+		r.waiter.over <- struct{}{} // never blocks: a round is closed once
+	}
 	if r.open == 0 || !time.Now().Before(r.until) {
 		return
 	}
@@ -152,12 +177,14 @@ func (r *Round[T]) close() {
 	}
 }
 
-func (p *part[T]) command() command { return p.round.call.command }
-func (p *part[T]) name() string {
-	if named, ok := p.round.call.args.(Named); ok {
+func (r *Round[T]) command() command { return r.call.command }
+
+func (r *Round[T]) name() string {
+	if named, ok := r.call.args.(Named); ok {
 		return named.Name()
 	}
 	return ""
 }
-func (p *part[T]) expired(now time.Time) bool { return !now.Before(p.until) }
-func (p *part[T]) fail(err error)             { p.round.finish(p.index, Answer[T]{Err: err}) }
+
+func (r *Round[T]) expired(now time.Time) bool { return !now.Before(r.until) }
+func (r *Round[T]) fail(i int, err error)      { r.finish(i, Answer[T]{Err: err}) }

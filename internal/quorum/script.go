@@ -105,7 +105,7 @@ func (c *Command[T]) appendTo(args []any, node int, tasks []task) []any {
 		args = c.head.AppendArgs(node, args)
 	}
 	for _, t := range tasks {
-		if own := t.(*part[T]).round.call.args; own != nil {
+		if own := t.calls.(*Round[T]).call.args; own != nil {
 			args = own.AppendArgs(node, args)
 		}
 	}
@@ -114,16 +114,22 @@ func (c *Command[T]) appendTo(args []any, node int, tasks []task) []any {
 
 func (c *Command[T]) deliver(node int, tasks []task, r *result) {
 	for _, t := range tasks {
-		a := Answer[T]{
-			Over: true, Err: r.err, Header: r.reply.Header, Sent: r.sent, Received: r.received, Resent: r.resent,
-		}
-		if a.Err == nil {
-			a.Value, a.Err = c.script.read(&r.reply)
-		}
+		a := answerOf(r, c.script.read)
 		if c.seen != nil {
 			c.seen(node, a)
 		}
-		p := t.(*part[T])
-		p.round.finish(p.index, a)
+		t.calls.(*Round[T]).finish(t.index, a)
 	}
+}
+
+// answerOf makes the answer to the next call of a command.
+func answerOf[T any](r *result, read func(*Reply) (T, error)) Answer[T] {
+	a := Answer[T]{
+		Over: true, Resent: r.resent, Err: r.err, Header: r.reply.Header,
+		Received: r.received, Took: r.received.Sub(r.sent),
+	}
+	if a.Err == nil {
+		a.Value, a.Err = read(&r.reply)
+	}
+	return a
 }

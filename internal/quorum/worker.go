@@ -22,11 +22,17 @@ type worker struct {
 	warm          *time.Timer // see rest
 
 	// Scratch space of a pipeline.
-	names  map[string]struct{} // of its tasks
-	groups []group
-	cmds   []redis.Cmder
-	args   [][]any
-	texts  []*scriptText
+	names   map[string]struct{} // of its tasks
+	groups  []group
+	cmds    []redis.Cmder
+	buffers []*buffer // one for each command
+}
+
+// buffer is the space for a command.
+type buffer struct {
+	cmd    redis.Cmd
+	args   []any
+	script scriptText
 }
 
 // group is the tasks of one command, and its result.
@@ -269,16 +275,16 @@ var evalsha, eval any = "evalsha", "eval"
 
 // newCmd makes the i-th command of a pipeline.
 func (w *worker) newCmd(i int, g group, command any, text []byte) *redis.Cmd {
-	if i == len(w.args) {
-		w.args, w.texts = append(w.args, nil), append(w.texts, new(scriptText))
+	if i == len(w.buffers) {
+		w.buffers = append(w.buffers, new(buffer))
 	}
-	script := w.texts[i]
-	script.text = text
-	script.fate.Store(unwritten)
-	w.args[i] = g.command.appendTo(append(w.args[i][:0], command, script), w.node.index, g.tasks)
-	cmd := redis.NewCmd(context.Background(), w.args[i]...)
-	cmd.SetFirstKeyPos(3) // needed by clusters
-	return cmd
+	b := w.buffers[i]
+	b.script.text = text
+	b.script.fate.Store(unwritten)
+	b.args = g.command.appendTo(append(b.args[:0], command, &b.script), w.node.index, g.tasks)
+	b.cmd = *redis.NewCmd(context.Background(), b.args...)
+	b.cmd.SetFirstKeyPos(3) // needed by clusters
+	return &b.cmd
 }
 
 func (w *worker) sends() time.Time {
@@ -304,13 +310,13 @@ func (w *worker) received(groups []group, sent time.Time, err error) {
 		if r.err == nil {
 			continue
 		}
-		if w.isKnown() && w.texts[i].withdraw() {
+		if w.isKnown() && w.buffers[i].script.withdraw() {
 			r.written = false
 			if w.isExhausted(r.err) {
 				r.err = fmt.Errorf("%w: %w", errPoolInUse, r.err)
 			}
 		}
-		w.args[i], w.texts[i] = nil, new(scriptText) // a hook may let a failed command run on: it keeps its arguments
+		w.buffers[i] = new(buffer) // a hook may let a failed command run on: it keeps its space
 	}
 	w.node.note(&groups[0].result)
 }
