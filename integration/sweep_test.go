@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -20,7 +21,7 @@ func TestSweep_RemovesOldRecordsFewAtATimeAndNoOther(t *testing.T) {
 		old        = 100_000
 		held, free = 500, 500 // that are still needed
 		slowAfter  = time.Millisecond
-		sweepAfter = 8   // grants
+		sweepAfter = 8   // grants, while most records are old
 		atOnce     = 32  // records that a sweep asks for at once
 		mostLooks  = 4   // requests of a sweep, each for that many records
 		most       = 192 // records that a sweep reads: 128, plus the rest of a bucket, which has seven or more in Valkey
@@ -38,24 +39,19 @@ func TestSweep_RemovesOldRecordsFewAtATimeAndNoOther(t *testing.T) {
 		server.ConfigSet(t.Context(), "slowlog-max-len", "1000000").Err(), server.Do(t.Context(), "SLOWLOG", "RESET").Err())
 	l := lockerOn(t, clients(t, nodes.Addrs()...), redlock.WithTTL(ttl), redlock.WithNodeTimeout(longTimeout))
 
-	// One call after the other, to see how many records each of them reads and removes.
-	looks, left := calls(t, server, "hscan"), p.Names(t, server)
-	for range 20 * sweepAfter {
+	for range 30 * sweepAfter {
 		release(t, acquire(t, l, "x"))
-		looksNow, leftNow := calls(t, server, "hscan"), p.Names(t, server)
-		if n := looksNow - looks; n > mostLooks {
-			t.Errorf("one grant looked at %d records", n*atOnce)
-		}
-		if n := left - leftNow; n > most {
-			t.Errorf("one grant removed %d records", n)
-		}
-		looks, left = looksNow, leftNow
 	}
-	if removed := held + free + old - left; removed < 10*most {
-		t.Errorf("20 sweeps removed %d records", removed)
+	l.Nodes(t.Context()) // the last sweep has ended
+	left, looks, sweeps := p.Names(t, server), calls(t, server, "hscan"), 30
+	if looks > sweeps*mostLooks {
+		t.Errorf("at most %d sweeps looked at %d records", sweeps, looks*atOnce)
+	}
+	if removed := held + free + old - left; removed < 10*most || removed > sweeps*most {
+		t.Errorf("at most %d sweeps removed %d records", sweeps, removed)
 	}
 
-	// Then several at a time. Fifteen grants in one pipeline may share a sweep.
+	// Then several at a time.
 	const users, each, enough = 8, 250, (held + free) * 3 / 2
 	grants, bound := 0, old/8+5000
 	for p.Names(t, server) > enough && grants < bound {
@@ -124,4 +120,26 @@ func TestSweep_OfShortProcessesReachesAllRecords(t *testing.T) {
 	if left := p.Names(t, server); left > old/4 {
 		t.Errorf("%d of %d old records are left", left, old)
 	}
+}
+
+// A node without memory to spare keeps, extends and frees the locks that it has. It refuses others, until the process that it
+// refuses has removed old records.
+func TestSweep_OfAFullNodeMakesRoom(t *testing.T) {
+	t.Parallel()
+	nodes := startNodes(t, 1)
+	server := admins(t, nodes.Addrs())[0]
+	l := lockerOn(t, clients(t, nodes.Addrs()...), redlock.WithTTL(ttl), redlock.WithNodeTimeout(longTimeout))
+	extended, freed := acquire(t, l, "extended"), acquire(t, l, "freed")
+	const old = 5_000
+	records.Default.Fill(t, "old ", old, "", -2*time.Hour, server)
+	limit := number(t, server, "memory", "used_memory") - 100_000
+	must(t, server.ConfigSet(t.Context(), "maxmemory-policy", "noeviction").Err(),
+		server.ConfigSet(t.Context(), "maxmemory", fmt.Sprint(limit)).Err())
+	must(t, extended.Extend(t.Context()))
+	release(t, freed)
+	_, err := l.TryAcquire(t.Context(), "new")
+	want.Text(t, err, "OOM")
+	release(t, acquire(t, l, "new"))
+	must(t, extended.Extend(t.Context()))
+	release(t, extended)
 }

@@ -2,14 +2,11 @@
 -- KEYS     hash of the prefix
 -- ARGV     list, in the guard's format;
 --          flags: b accepts a server that hides its identity, g forces a check of the guard and updates its fields;
---          sweep: cursor, number of records to scan, and retention (ms), or nothing; runs only if a lock is granted;
---          then for each lock: field, value, ttl (ms), not after (µs; 0: no limit), and the waiter to list if refused, or
+--          then for each lock: field, value, ttl (ms), not after (µs), and the waiter to list if refused, or
 --          nothing. The waiter is a sign and 12 characters: - appends it, + puts it first, ? appends it and refuses the
 --          lock if another waiter was just notified, and = removes it from the list
 -- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item; without an IDENTITY if another value holds every lock:
 --          yNUMBER          granted; the same value is granted again, with the same number
---          yNUMBER/OLD and text: the same, after a sweep: OLD is one more than the number of removed records, and the text
---                           is the next cursor, or why records cannot be removed
 --          hLEFT and text   held by that value, for LEFT ms
 --          uLEFT and text   the same, but the holder's last extension was not confirmed by a majority
 --          qWAITING         free, but the first waiter was just notified; WAITING others wait
@@ -32,14 +29,14 @@ local update = flags ~= '' and string.find(flags, 'g', 1, true)
 local anonymous = flags ~= '' and string.find(flags, 'b', 1, true)
 local readonly = false
 
-local fields, n = {'g', ARGV[4]}, 2
-for i = 9, #ARGV, 5 do
+local fields, n = {'g', ARGV[3]}, 2
+for i = 8, #ARGV, 5 do
   n = n + 1
   fields[n] = ARGV[i]
 end
 local lists, m = nil, n
 for i = 2, n do
-  if ARGV[5 * i - 2] ~= '' then
+  if ARGV[5 * i - 3] ~= '' then
     lists, m = lists or {}, m + 1
     fields[m] = 'w:' .. sub(fields[i], 3)
     lists[i] = m
@@ -48,7 +45,7 @@ end
 local found = m == 2 and redis.call('HMGET', hash, 'g', fields[2]) or redis.call('HMGET', hash, unpack(fields))
 local guard, identity, items, texts, changes, open, granting = found[1], nil, {'', false}, {}, nil, update, false
 for i = 2, n do
-  local record, value = found[i], ARGV[5 * i - 5]
+  local record, value = found[i], ARGV[5 * i - 6]
   local deadline = record and tonumber(sub(record, 35, 50))
   if record and not deadline then
     items[i] = 'e'
@@ -65,7 +62,7 @@ for i = 2, n do
       end
     end
   end
-  if not items[i] and lists and sub(ARGV[5 * i - 2], 1, 1) == '?' and sub(record or '', 52) ~= value then
+  if not items[i] and lists and sub(ARGV[5 * i - 3], 1, 1) == '?' and sub(record or '', 52) ~= value then
     -- Give the notified waiter 10 ms to ask. If it is gone, nobody waits longer than that.
     local waiting = found[lists[i]] or ''
     local notified = tonumber(sub(waiting, 1, 16)) or 0
@@ -81,14 +78,14 @@ if open then
   changes = {}
   for i = 2, n do
     if not items[i] then
-      local record, value, notafter = found[i], ARGV[5 * i - 5], ARGV[5 * i - 3]
+      local record, value, notafter = found[i], ARGV[5 * i - 6], ARGV[5 * i - 4]
       local number = record and tonumber(sub(record, 1, 16)) or 0
       if refusal then
         items[i] = refusal
         texts[i] = reason
       elseif record and sub(record, 52) == value and now < tonumber(sub(record, 35, 50)) then
         items[i] = string.format('y%d', number)
-      elseif notafter ~= '0' and now > tonumber(notafter) then
+      elseif now > tonumber(notafter) then
         items[i] = 't'
       elseif not (number >= 0 and number <= now + 86400000000) then -- also true for NaN
         -- Numbers start from clocks and grow by one, so either the number or the clock is wrong.
@@ -102,7 +99,7 @@ if open then
           -- 1/64 of the longest lease: nodes whose clocks differ by less usually get equal numbers.
           number = math.max(number, now - now % math.max(math.floor(kept * 1000 / 64), 1))
         end
-        local granted = string.format('%016d %s %016d ', number, since, now + ARGV[5 * i - 4] * 1000) .. value
+        local granted = string.format('%016d %s %016d ', number, since, now + ARGV[5 * i - 5] * 1000) .. value
         changes[#changes + 1] = fields[i]
         changes[#changes + 1] = granted
         items[i] = 'y' .. sub(granted, 1, 16)
@@ -114,7 +111,7 @@ end
 
 for i, m in pairs(lists or {}) do
   -- A waiter that is granted the lock is removed. The lists are only hints: an error here does not prevent an answer.
-  local waiting, place, id, code = found[m] or '', sub(ARGV[5 * i - 2], 1, 1), sub(ARGV[5 * i - 2], 2), sub(items[i], 1, 1)
+  local waiting, place, id, code = found[m] or '', sub(ARGV[5 * i - 3], 1, 1), sub(ARGV[5 * i - 3], 2), sub(items[i], 1, 1)
   local head, ids, changed = sub(waiting, 1, 17), sub(waiting, 18), tonumber(sub(waiting, 1, 16)) or 0
   local at = string.find(ids, id, 1, true)
   if code == 'y' or sub(head, 17) ~= '!' or now < changed or now >= changed + 10000 then
@@ -126,7 +123,7 @@ for i, m in pairs(lists or {}) do
     ids = sub(ids, 1, #ids - #ids % 12)
     ids = place == '+' and id .. ids or sub(ids, #ids >= 12000 and 13 or 1) .. id
   end
-  -- A list in use is rewritten once per longest lease, so that the sweep below keeps it.
+  -- A list in use is rewritten once per longest lease, so that the sweep keeps it.
   local old = now > changed + (tonumber(sub(guard or '', 78, 89)) or 60000) * 1000
   if ids ~= sub(waiting, 18) or waiting ~= '' and (sub(waiting, 17, 17) ~= sub(head, 17) or old) then
     changes = changes or {}
@@ -142,44 +139,6 @@ if granting then
   end
 elseif changes and changes[1] then
   redis.pcall('HSET', hash, unpack(changes))
-end
-
-if ARGV[3] ~= '' and granting then
-  -- Sweep: scan the next records and remove those of holds that ended longer ago than the retention. Scan more records
-  -- while most of them are old.
-  local cursor, scans, retention = string.match(ARGV[3], '^(%d+) (%d+) (%d+)$')
-  -- Another client with longer leases may round its seeds down by more, so keep records for twice the longest lease.
-  local longest, nodes = guard and tonumber(sub(guard, 78, 89)) or 0, guard and tonumber(sub(guard, 91, 93)) or 0
-  local before = now - math.max(retention, 2 * longest) * 1000
-  local scanned, removed, turns, failure = 0, 0, 0, nil
-  repeat
-    local page = redis.pcall('HSCAN', hash, cursor, 'COUNT', 32)
-    local some, old = page[2] or {}, {}
-    for i = 1, #some, 2 do
-      local kind, deadline = sub(some[i], 1, 2), nil
-      if kind == 'n:' then
-        deadline = tonumber(sub(some[i + 1], 35, 50))
-      elseif kind == 'w:' then
-        -- Waiters ask one node after the other, once per lease.
-        deadline = (tonumber(sub(some[i + 1], 1, 16)) or 0) + longest * nodes * 1000
-      end
-      if deadline and deadline < before and #old < 1000 then
-        old[#old + 1] = some[i]
-      end
-    end
-    local done = old[1] and redis.pcall('HDEL', hash, unpack(old))
-    failure = page.err or type(done) == 'table' and done.err
-    -- A page may be empty or slightly larger than requested.
-    cursor, scanned, removed = page[1] or '0', scanned + math.max(#some / 2, 8), removed + #old
-    turns = cursor == '0' and turns + 1 or turns
-  until failure or turns == 2 or scanned >= 128 or scanned >= tonumber(scans) and #old < 16
-  for i = 2, n do
-    if sub(items[i], 1, 1) == 'y' then
-      items[i] = items[i] .. '/' .. (removed + 1)
-      texts[i] = failure or cursor
-      break
-    end
-  end
 end
 
 -- include answer

@@ -83,18 +83,12 @@ func (g *grant) known(nodes int) nodeSet {
 	return known
 }
 
-// grantHead appends the first arguments of the acquire script.
+// grantHead appends the first arguments of the acquire and repair scripts: list and flags.
 type grantHead struct {
 	locker        *Locker
 	began         time.Time
 	checkInterval time.Duration
-	nodes         []grantHeadNode
-}
-
-// grantHeadNode is the part for one node.
-type grantHeadNode struct {
-	checked atomic.Int64 // when a guard check was last forced, in nanoseconds since began
-	sweep   *sweep
+	checked       []atomic.Int64 // by node, when a guard check was last forced, in nanoseconds since began
 }
 
 // checkInterval is how often a node checks its guard even though it refuses every lock. So a guard starts, and is
@@ -104,40 +98,17 @@ const checkInterval = time.Second
 
 func newGrantHead(l *Locker) *grantHead {
 	every := min(checkInterval, l.settings.MaxTTL/16)
-	h := &grantHead{
-		locker: l, began: time.Now().Add(-every), checkInterval: every, nodes: make([]grantHeadNode, l.size),
+	return &grantHead{
+		locker: l, began: time.Now().Add(-every), checkInterval: every, checked: make([]atomic.Int64, l.size),
 	}
-	for i := range h.nodes {
-		h.nodes[i].sweep = newSweep()
-	}
-	return h
 }
 
-// AppendArgs appends list, flags, and the argument of the sweep.
 func (h *grantHead) AppendArgs(node int, args []any) []any {
-	args = (&repairHead{h}).AppendArgs(node, args)
-	return append(args, h.nodes[node].sweep.argument(h.locker.settings.FenceRetention))
-}
-
-// see records a node's answer to a grant.
-func (h *grantHead) see(node int, a answer) {
-	found := a.Value.swept
-	h.nodes[node].sweep.see(a.Err == nil && a.Value.yes, found)
-	if found != nil && found.err != nil {
-		h.locker.observeDenied(node, "sweep", found.err)
-	}
-	h.locker.seeGrant(node, a)
-}
-
-// repairHead appends the first arguments of the repair script: list and flags.
-type repairHead struct{ *grantHead }
-
-func (h *repairHead) AppendArgs(node int, args []any) []any {
-	l, n := h.locker, &h.nodes[node]
+	l, checked := h.locker, &h.checked[node]
 	now := int64(time.Since(h.began))
-	look := now-n.checked.Load() >= int64(h.checkInterval)
+	look := now-checked.Load() >= int64(h.checkInterval)
 	if look {
-		n.checked.Store(now)
+		checked.Store(now)
 	}
 	flags := ""
 	switch {

@@ -42,6 +42,9 @@ func (l *Locker) Close(ctx context.Context) error {
 			fmt.Errorf("redlock: close: abandoned leases that were still held: %s", strings.Join(names, ", ")))
 	}
 
+	for _, j := range l.janitors {
+		j.close()
+	}
 	// Calls under way may still leave work to the janitors, which then finish.
 	_ = l.quorum.Idle(ctx) // quorum.Close reports the same error below
 	if !l.finish(ctx, 2*l.settings.NodeTimeout) {

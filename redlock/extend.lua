@@ -67,8 +67,6 @@ if guard and list ~= '' and sub(guard, 91, 93) == sub(list, 14, 16) then
     changes[m + 2] = sub(guard, 1, 94) .. string.format('%013d', ms)
   end
 end
-if changes[1] then
-  redis.call('HSET', hash, unpack(changes))
-end
+-- include overwrite
 -- include identity
 -- include answer

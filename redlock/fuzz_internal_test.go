@@ -28,14 +28,15 @@ func FuzzReplies(f *testing.F) {
 			}
 			return &r
 		}
-		for _, read := range []func(*quorum.Reply) (reply, error){readReply, readGrant} {
-			r, err := read(said())
-			if err == nil && (r.number > maxNumber && !r.queued || r.held && (r.left < 0 || r.left > longestHold)) {
-				t.Errorf("%q: %+v", line, r)
-			}
-			if guard, is := errors.AsType[guardedError](err); is && (guard.left < 0 || r.longest <= 0) {
-				t.Errorf("%q: guarded for %v, with leases of %v", line, guard.left, r.longest)
-			}
+		r, err := readReply(said())
+		if err == nil && (r.number > maxNumber && !r.queued || r.held && (r.left < 0 || r.left > longestHold)) {
+			t.Errorf("%q: %+v", line, r)
+		}
+		if guard, is := errors.AsType[guardedError](err); is && (guard.left < 0 || r.longest <= 0) {
+			t.Errorf("%q: guarded for %v, with leases of %v", line, guard.left, r.longest)
+		}
+		if s, err := readSwept(said()); err == nil && (s.removed < 0 || s.next < 0) {
+			t.Errorf("%q: %+v", line, s)
 		}
 		_, _ = readExtension(said())
 		if n, err := readInspection(said()); err == nil && (n.guard < 0 || n.longest < 0) {

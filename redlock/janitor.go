@@ -1,13 +1,14 @@
 package redlock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/clock"
+	"github.com/redlockfx/redlockfx/internal/due"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
@@ -18,21 +19,24 @@ const maxLeftovers = 10_000
 // maxReleases is how many releases one pipeline has.
 const maxReleases = 64
 
-// janitor removes from one node the leftovers of failed and finished acquisitions. It retries until the node has
-// answered or the records have expired.
+// janitor removes from one node the leftovers of failed and finished acquisitions, and old records. It retries a release
+// until the node has answered or the record has expired.
 type janitor struct {
-	node    int
-	quorum  *quorum.Quorum
-	command *quorum.Command[reply] // release
-	clock   *clock.Clock
-	timeout time.Duration // of the node
-	ending  context.Context
-	start   func(func()) bool
-	more    chan struct{} // holds one signal that something was added
+	node      int
+	quorum    *quorum.Quorum
+	command   *quorum.Command[reply] // release
+	sweeping  *quorum.Command[swept]
+	retention int64       // of old records, in milliseconds
+	denied    func(error) // reports that old records cannot be removed
+	clock     *clock.Clock
+	timeout   time.Duration // of the node
+	ending    context.Context
+	start     func(func()) bool
+	more      chan struct{} // holds one signal that something was added
 
 	mu      sync.Mutex // guards the fields below
-	first   []leftover // waiting for a release, oldest first
-	second  []leftover // waiting for another release, oldest first
+	queue   due.Queue[leftover]
+	sweep   sweep
 	running bool
 }
 
@@ -45,37 +49,70 @@ type leftover struct {
 	// its way, or unread in the socket of a node that hung. Then a second release follows when the node no longer acts
 	// on the grant.
 	sure     bool
-	notAfter int64     // when the node no longer acts on the grant, in microseconds since 1970; 0: not known
-	due      time.Time // of the second release
+	notAfter int64 // when the node no longer acts on the grant, in microseconds since 1970
 }
 
 func newJanitor(l *Locker, node int) *janitor {
 	return &janitor{
-		node: node, quorum: l.quorum, command: l.commands.release, clock: l.clock, timeout: l.settings.NodeTimeout,
-		ending: l.work, start: l.start, more: make(chan struct{}, 1),
+		node: node, quorum: l.quorum, command: l.commands.release, sweeping: l.commands.sweep,
+		retention: l.settings.FenceRetention.Milliseconds(), sweep: newSweep(),
+		denied: func(err error) { l.observeDenied(node, "sweep", err) },
+		clock:  l.clock, timeout: l.settings.NodeTimeout, ending: l.work, start: l.start, more: make(chan struct{}, 1),
 	}
 }
 
-// add never blocks: the goroutines that talk to the nodes call it. The janitor's own goroutine ends when nothing is
-// left to do, or with ending; the owner of start waits for it.
-func (j *janitor) add(left leftover) { j.put(left, &j.first) }
+// add has the leftover released now. It never blocks: the goroutines that talk to the nodes call it. The janitor's own
+// goroutine ends when nothing is left to do, or with ending; the owner of start waits for it.
+func (j *janitor) add(left leftover) { j.put(left, j.clock.Now()) }
 
-func (j *janitor) put(left leftover, list *[]leftover) {
+// put has the leftover released when it is due.
+func (j *janitor) put(left leftover, at time.Time) {
 	j.mu.Lock()
-	*list = append(*list, left)
-	if len(*list) > maxLeftovers {
-		*list = (*list)[1:]
+	defer j.mu.Unlock()
+	j.queue.Add(left, at)
+	if j.queue.Len() > maxLeftovers {
+		j.queue.Remove(j.queue.First())
 	}
-	start := !j.running
-	j.running = true
-	j.mu.Unlock()
+	j.wakeLocked()
+}
+
+// granted counts a grant of the node. Some time later, old records are swept.
+func (j *janitor) granted() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.sweep.granted++; j.sweep.granted == j.sweep.after {
+		j.wakeLocked()
+	}
+}
+
+// makeRoom has old records swept because the node has no memory left.
+func (j *janitor) makeRoom() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.sweep.full {
+		j.sweep.full = true
+		j.wakeLocked()
+	}
+}
+
+// close has old records swept by a process that has granted something and not swept yet.
+func (j *janitor) close() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.sweep.granted > 0 && !j.sweep.made {
+		j.sweep.after = 1
+		j.wakeLocked()
+	}
+}
+
+// wakeLocked has run look for what is due.
+func (j *janitor) wakeLocked() {
 	select {
 	case j.more <- struct{}{}:
 	default: // it is signaled already
 	}
-
-	if start && !j.start(j.run) {
-		j.signOff()
+	if !j.running {
+		j.running = j.start(j.run)
 	}
 }
 
@@ -83,44 +120,67 @@ func (j *janitor) run() {
 	// Short, so that the records are removed soon after the node answers again.
 	pause := retry.Backoff{Min: j.timeout / 4, Max: j.timeout / 2}
 	for failures := 0; ; {
-		batch, wait, ok := j.next()
-		if !ok {
+		work := j.next()
+		switch {
+		case work.over:
 			return
-		}
-		if len(batch) == 0 {
-			if !j.await(wait) {
-				break
+		case work.sweep:
+			j.clean(pause.Min)
+		case len(work.batch) == 0:
+			if !j.await(work.wait) {
+				j.signOff()
+				return
 			}
-			continue
-		}
-		if j.release(batch) {
+		case j.release(work.batch):
 			failures = 0
-			continue
-		}
-		failures++
-		if retry.Sleep(j.ending, pause.After(failures)) != nil {
-			break
+		default:
+			failures++
+			if retry.Sleep(j.ending, pause.After(failures)) != nil {
+				j.signOff()
+				return
+			}
 		}
 	}
-	j.signOff()
 }
 
-// release asks the node to remove these records, in one pipeline, and reports whether it answered at all.
-func (j *janitor) release(batch []leftover) (answered bool) {
+// clean sweeps some old records.
+func (j *janitor) clean(pause time.Duration) {
+	j.mu.Lock()
+	next := j.sweep.next
+	j.mu.Unlock()
+	round := quorum.Prepare(j.quorum, j.node, j.sweeping.Call(sweeping{next, sweptAtOnce, j.retention}))
+	round.Send()
+	err := round.Wait(j.ending)
+	a := round.Answer(0)
+	if a.Value.denied != nil {
+		j.denied(a.Value.denied)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.sweep.done(a.Value, cmp.Or(err, a.Err), j.clock.Now().Add(pause))
+}
+
+// release asks the node to remove these records, in one pipeline, and reports whether it answered at all. What it did
+// not answer is left for another time.
+func (j *janitor) release(batch []*due.Item[leftover]) (answered bool) {
 	rounds := make([]*round, len(batch))
-	for i, left := range batch {
+	for i, item := range batch {
+		left := item.Value
 		call := j.command.Call(&releasing{left.field, left.value, left.tell, -1})
 		rounds[i] = quorum.Prepare(j.quorum, j.node, call)
 		rounds[i].Send()
 	}
-	for i, left := range batch {
-		if rounds[i].Wait(j.ending) != nil {
-			return answered
+	for i, item := range batch {
+		var a answer
+		if rounds[i].Wait(j.ending) == nil {
+			a = rounds[i].Answer(0)
 		}
-		if a := rounds[i].Answer(0); a.Err == nil || isRecordError(a.Err) {
+		if a.Over && (a.Err == nil || isRecordError(a.Err)) {
 			answered = true
-			j.answered(left, a)
-			j.follow(left, a)
+			j.answered(item.Value, a)
+			j.follow(item.Value, a)
+		} else {
+			j.put(item.Value, item.At)
 		}
 	}
 	return answered
@@ -143,13 +203,12 @@ func (j *janitor) follow(left leftover, a answer) {
 	if a.Err != nil || a.Value.held || a.Value.number <= notified {
 		return
 	}
-	now := j.clock.Now()
-	left.due = now.Add(2 * apart)
+	at := j.clock.Now().Add(2 * apart)
 	if left.tell != &notifyAgain {
-		left.tell, left.until, left.sure = &notifyAgain, now.Add(maxFollow), true
-		left.due = now.Add(4 * apart) // so that the winner has repaired this node if it has another one's vote
+		left.tell, left.until, left.sure = &notifyAgain, j.clock.Now().Add(maxFollow), true
+		at = at.Add(2 * apart) // so that the winner has repaired this node if it has another one's vote
 	}
-	j.put(left, &j.second)
+	j.put(left, at)
 }
 
 // await waits for d, or until something is added. It returns false when the janitor must end.
@@ -165,58 +224,45 @@ func (j *janitor) await(d time.Duration) bool {
 	return true
 }
 
-// next returns what to release now, or how long to wait before the next release. It returns false if nothing is left;
-// the janitor has then signed off.
-func (j *janitor) next() (batch []leftover, wait time.Duration, ok bool) {
+// work is what the janitor does next: it releases a batch, sweeps, or waits. If it is over, the janitor has signed off.
+type work struct {
+	batch []*due.Item[leftover]
+	sweep bool
+	wait  time.Duration
+	over  bool
+}
+
+// next takes what is due from the queue, without what has expired.
+func (j *janitor) next() (w work) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	now := j.clock.Now()
-	j.first, j.second = dropExpired(j.first, now), dropExpired(j.second, now)
-	for _, left := range j.second {
-		if len(batch) < maxReleases && !left.due.After(now) {
-			batch = append(batch, left)
+	first := j.queue.First()
+	for ; first != nil && !first.At.After(now) && len(w.batch) < maxReleases; first = j.queue.First() {
+		j.queue.Remove(first)
+		if !now.After(first.Value.until) {
+			w.batch = append(w.batch, first)
 		}
 	}
-	batch = append(batch, j.first[:min(len(j.first), maxReleases-len(batch))]...)
+	wait, sweeps := j.sweep.due(now)
 	switch {
-	case len(batch) > 0:
-		return batch, 0, true
-	case len(j.second) > 0:
-		first := slices.MinFunc(j.second, func(a, b leftover) int { return a.due.Compare(b.due) })
-		return nil, first.due.Sub(now), true
+	case len(w.batch) > 0:
+	case sweeps && wait == 0:
+		w.sweep = true
+	case first == nil && !sweeps:
+		j.running, w.over = false, true
+	case first == nil || sweeps && wait < first.At.Sub(now):
+		w.wait = wait
+	default:
+		w.wait = first.At.Sub(now)
 	}
-	j.running = false
-	return nil, 0, false
+	return w
 }
 
-func dropExpired(list []leftover, now time.Time) []leftover {
-	return slices.DeleteFunc(list, func(l leftover) bool { return now.After(l.until) })
-}
-
-// answered removes a released record from its list, unless newer records have pushed it out. If the grant may still
-// act, the record is released again once the node, by its own clock, no longer acts on it.
+// answered has a record released again if the grant may still act: when the node, by its own clock, no longer acts on it.
 func (j *janitor) answered(left leftover, a answer) {
-	again := j.timeout // if the node's clock is not known
-	if left.sure {
-		again = 0
-	} else if a.Time > 0 && left.notAfter > 0 {
-		again = time.Duration(left.notAfter+1-a.Time) * time.Microsecond
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if i := slices.Index(j.second, left); i >= 0 {
-		j.second = slices.Delete(j.second, i, i+1)
-		if left.notAfter == 0 {
-			again = 0 // the second release was late enough
-		}
-	} else if i := slices.Index(j.first, left); i >= 0 {
-		j.first = slices.Delete(j.first, i, i+1)
-	} else {
-		return
-	}
-	if again > 0 {
-		left.due = a.Received.Add(again)
-		j.second = append(j.second, left)
+	if again := left.notAfter + 1 - a.Time; !left.sure && again > 0 {
+		j.put(left, a.Received.Add(time.Duration(again)*time.Microsecond))
 	}
 }
 
@@ -230,13 +276,19 @@ func (j *janitor) signOff() {
 func (j *janitor) report() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	all := slices.DeleteFunc(slices.Concat(j.first, j.second), func(l leftover) bool {
-		return l.tell == &notifyNext || l.tell == &notifyAgain
-	})
-	if len(all) == 0 {
+	var last time.Time
+	n := 0
+	for item := range j.queue.All() {
+		if left := item.Value; left.tell != &notifyNext && left.tell != &notifyAgain {
+			n++
+			if left.until.After(last) {
+				last = left.until
+			}
+		}
+	}
+	if n == 0 {
 		return nil
 	}
-	last := slices.MaxFunc(all, func(a, b leftover) int { return a.until.Compare(b.until) })
 	return fmt.Errorf("redlock: close: %d records may be left on %s, they expire by %s",
-		len(all), j.quorum.Addr(j.node), j.clock.Local(last.until).Format(time.TimeOnly))
+		n, j.quorum.Addr(j.node), j.clock.Local(last).Format(time.TimeOnly))
 }

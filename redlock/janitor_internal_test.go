@@ -11,15 +11,13 @@ import (
 // Expired leftovers are dropped, even behind others that have not expired.
 func TestJanitor_DropsWhatHasRunOutBehindWhatHasNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := &janitor{clock: clock.New()}
+		j := &janitor{clock: clock.New(), sweep: newSweep(), more: make(chan struct{}, 1), start: func(func()) bool { return true }}
 		now := j.clock.Now()
-		j.second = []leftover{
-			{field: "n:old", tell: &notifyFailed, until: now.Add(10 * time.Second), due: now.Add(9 * time.Second)},
-			{field: "n:x", tell: &notifyAgain, until: now.Add(time.Second), due: now.Add(20 * time.Millisecond), sure: true},
-		}
+		j.put(leftover{field: "n:old", tell: &notifyFailed, until: now.Add(10 * time.Second)}, now.Add(9*time.Second))
+		j.put(leftover{field: "n:x", tell: &notifyAgain, until: now.Add(time.Second), sure: true}, now.Add(20*time.Millisecond))
 		time.Sleep(3 * time.Second)
-		if batch, _, _ := j.next(); len(batch) > 0 {
-			t.Errorf("an expired leftover is released: %+v", batch)
+		if work := j.next(); len(work.batch) > 0 || work.wait != 6*time.Second {
+			t.Errorf("next is %+v, want a wait for the leftover that has not expired", work)
 		}
 	})
 }

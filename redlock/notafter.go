@@ -16,8 +16,8 @@ type notAfter struct {
 	sent   []sentNotAfter
 }
 
-// sentNotAfter is the instant sent to one node, in microseconds since 1970. It is 0, for no limit, if the node's clock
-// is not known.
+// sentNotAfter is the instant sent to one node, in microseconds since 1970. A node is inspected before it is asked, so its
+// clock is known. If it were not, the instant would be 0, and the node would do nothing.
 type sentNotAfter struct {
 	argument int64 // owned by the worker that sends it
 	noted    atomic.Int64
@@ -39,5 +39,5 @@ func (n *notAfter) argument(node int) any {
 	return &s.argument
 }
 
-// of returns the last instant, by the node's clock, at which it may act on the request; 0 if not known.
+// of returns the last instant, by the node's clock, at which it may act on the request; 0 if it was not sent.
 func (n *notAfter) of(node int) int64 { return n.sent[node].noted.Load() }

@@ -89,8 +89,11 @@ func (l *Locker) see(node int, e quorum.Exchange) {
 		}
 	}
 	l.observeFailure(node, inCall, e.Script, e.Err)
-	if refusal.Code(e.Err) == refusal.ReadOnly {
+	switch refusal.Code(e.Err) {
+	case refusal.ReadOnly:
 		l.quorum.Inspect(node)
+	case refusal.OutOfMemory:
+		l.janitors[node].makeRoom()
 	}
 }
 

@@ -92,8 +92,6 @@ for i = 2, n do
   end
   items[i] = answer
 end
-if changes[1] then
-  redis.call('HSET', hash, unpack(changes))
-end
+-- include overwrite
 -- include identity
 -- include answer

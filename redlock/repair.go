@@ -108,7 +108,7 @@ func mayAct(a answer) bool { return isUnknown(a.Err) || a.Resent }
 func mayBeSet(a answer) bool { return a.Err == nil && a.Value.yes || mayAct(a) }
 
 // mayBeSet reports whether the node may have the lock, by the grant or a repair. late says that it may still set it.
-// notAfter is until when, by the node's clock; 0 if not known.
+// notAfter is until when, by the node's clock.
 func (s *Lease) mayBeSet(node int) (set, late bool, notAfter int64) {
 	grant := s.round.Answer(node)
 	s.mu.Lock()

@@ -1,7 +1,6 @@
 -- repair: restore locks on a node that has lost them, and raise their numbers if they are lower
 -- KEYS     hash of the prefix
--- ARGV     list, flags, as in acquire; then for each lock: field, value, ttl (ms), token (16 digits), not after (µs; 0: no
---          limit)
+-- ARGV     list, flags, as in acquire; then for each lock: field, value, ttl (ms), token (16 digits), not after (µs)
 -- returns  as acquire; the number is the token
 local t = redis.call('TIME')
 local now, hash, list = t[1] * 1000000 + t[2], KEYS[1], ARGV[1]
@@ -27,7 +26,7 @@ for i = 2, n do
   elseif held and string.sub(record, 52) ~= value then
     items[i] = string.format('h%d', math.ceil((deadline - now) / 1000))
     texts[i] = string.sub(record, 52)
-  elseif notafter ~= '0' and now > tonumber(notafter) then
+  elseif now > tonumber(notafter) then
     items[i] = 't'
   else
     -- The number keeps the guard under which it was counted: a lease that is older than the guard says nothing about the

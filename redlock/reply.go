@@ -3,7 +3,6 @@ package redlock
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
@@ -20,14 +19,6 @@ type reply struct {
 	value       value         // of the holder
 	left        time.Duration // time left of that hold
 	longest     time.Duration // longest lease that a guarded node knows of
-	swept       *swept        // result of the sweep, if the grant made one
-}
-
-// swept is the result of a sweep for old records.
-type swept struct {
-	any  bool   // some were removed
-	next uint64 // cursor of the next sweep
-	err  error  // why records cannot be removed
 }
 
 // maxNumber is the limit for fencing numbers: Lua's floating-point numbers are exact up to here.
@@ -49,8 +40,7 @@ func item(r *quorum.Reply) (code byte, first, second int64, err error) {
 	return code, first, second, err
 }
 
-// readReply reads the answer about one lock of all scripts but acquire, extend and inspect. The error is why the node
-// did nothing.
+// readReply reads the answer about one lock of all scripts but extend. The error is why the node did nothing.
 func readReply(r *quorum.Reply) (reply, error) {
 	code, first, second, err := item(r)
 	if err != nil {
@@ -59,40 +49,16 @@ func readReply(r *quorum.Reply) (reply, error) {
 	return readItem(r, code, first, second)
 }
 
-// readGrant reads acquire's answer about one lock.
-func readGrant(r *quorum.Reply) (reply, error) {
-	code, first, second, err := item(r)
-	switch {
-	case err != nil:
-		return reply{}, err
-	case code == 'q':
-		return reply{queued: true, number: uint64(first)}, nil
-	case code == 'u':
-		hold, err := readHold(r, first, second)
-		hold.unconfirmed = true
-		return hold, err
-	case code != 'y' || second == 0:
-		return readItem(r, code, first, second)
-	}
-	text, err := r.Text()
-	if err != nil {
-		return reply{}, err
-	}
-	s := &swept{any: second > 1}
-	if s.next, err = strconv.ParseUint(text, 10, 64); err != nil {
-		s.err = fmt.Errorf("old records are not removed: %.200q", text)
-	}
-	return reply{yes: true, number: uint64(first), swept: s}, checkNumber(r, first)
-}
-
 func readItem(r *quorum.Reply, code byte, first, second int64) (reply, error) {
 	switch code {
 	case 'y':
 		return reply{yes: true, number: uint64(first), unpublished: second == 1}, checkNumber(r, first)
 	case 'n':
 		return reply{number: uint64(first), unpublished: second == 1}, nil
-	case 'h':
-		return readHold(r, first, second)
+	case 'q':
+		return reply{queued: true, number: uint64(first)}, nil
+	case 'h', 'u':
+		return readHold(r, first, second, code == 'u')
 	case 'g':
 		if second <= 0 {
 			return reply{}, errors.New("unexpected answer: a guard for no lease")
@@ -117,7 +83,7 @@ func readItem(r *quorum.Reply, code byte, first, second int64) (reply, error) {
 	return reply{}, fmt.Errorf("unexpected answer %q", code)
 }
 
-func readHold(r *quorum.Reply, left, number int64) (reply, error) {
+func readHold(r *quorum.Reply, left, number int64, unconfirmed bool) (reply, error) {
 	text, err := r.Text()
 	if err != nil {
 		return reply{}, err
@@ -129,7 +95,8 @@ func readHold(r *quorum.Reply, left, number int64) (reply, error) {
 	if left > longestHold.Milliseconds() {
 		return reply{}, numberError{recordError(fmt.Sprintf("the lock is held for another %d ms, which no record can store", left))}
 	}
-	return reply{value: v, held: true, left: milliseconds(left), number: uint64(number)}, checkNumber(r, number)
+	hold := reply{value: v, held: true, left: milliseconds(left), number: uint64(number), unconfirmed: unconfirmed}
+	return hold, checkNumber(r, number)
 }
 
 // checkNumber rejects a fencing number that no node can have reached: numbers start from clocks and grow by one.

@@ -19,7 +19,7 @@ func TestReadReply_HoldThatNoRecordHas(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, err := readGrant(&r); (err == nil) != believed || err != nil && !isRefusal(err) || got.held != believed {
+			if got, err := readReply(&r); (err == nil) != believed || err != nil && !isRefusal(err) || got.held != believed {
 				t.Errorf("%s%d: got %+v, %v", code, left, got, err)
 			}
 		}
@@ -27,13 +27,13 @@ func TestReadReply_HoldThatNoRecordHas(t *testing.T) {
 }
 
 // A negative fencing number does not fit the record's fixed width.
-func TestReadGrant_NothingCountsBelowZero(t *testing.T) {
+func TestReadReply_NothingCountsBelowZero(t *testing.T) {
 	for _, item := range []string{"y-5", "y5/-1", "y-9223372036854775808", "h-1", "h5/-1", "q-1", "g-1/5", "l-1", "n-1"} {
 		r, err := quorum.ParseReply([]any{"1700000000 250 0123456789abcde " + item, "id:1:text"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := readGrant(&r); err == nil {
+		if got, err := readReply(&r); err == nil {
 			t.Errorf("%s is %+v", item, got)
 		}
 	}

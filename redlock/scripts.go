@@ -24,27 +24,34 @@ var (
 	holderSource string
 	//go:embed inspect.lua
 	inspectSource string
+	//go:embed sweep.lua
+	sweepSource string
+	//go:embed overwrite.lua
+	overwriteSource string
 	//go:embed answer.lua
 	answerSource string
 )
 
 // include replaces the include comments of a script with the shared parts.
 func include(script string) string {
-	return guard.Include(strings.Replace(script, "-- include answer", answerSource, 1))
+	return guard.Include(strings.NewReplacer(
+		"-- include overwrite", overwriteSource, "-- include answer", answerSource,
+	).Replace(script))
 }
 
 var (
-	acquireScript = quorum.NewScript("acquire", include(acquireSource), readGrant)
+	acquireScript = quorum.NewScript("acquire", include(acquireSource), readReply)
 	extendScript  = quorum.NewScript("extend", include(extendSource), readExtension)
 	repairScript  = quorum.NewScript("repair", include(repairSource), readReply)
 	releaseScript = quorum.NewScript("release", include(releaseSource), readReply)
 	raiseScript   = quorum.NewScript("raise", include(raiseSource), readReply)
 	holderScript  = quorum.NewScript("holder", include(holderSource), readReply)
 	inspectScript = quorum.NewScript("inspect", inspectSource, readInspection)
+	sweepScript   = quorum.NewScript("sweep", include(sweepSource), readSwept)
 
 	scripts = []*quorum.Source{
 		acquireScript.Source, extendScript.Source, repairScript.Source, releaseScript.Source, raiseScript.Source,
-		holderScript.Source, inspectScript.Source,
+		holderScript.Source, inspectScript.Source, sweepScript.Source,
 	}
 )
 
@@ -60,6 +67,7 @@ type commands struct {
 	acquire, repair, release, raise, holder *quorum.Command[reply]
 	extend                                  *quorum.Command[extension]
 	inspect                                 *quorum.Command[inspection]
+	sweep                                   *quorum.Command[swept]
 }
 
 // newCommands makes the commands, and sets how the Locker observes their answers.
@@ -70,13 +78,19 @@ func (l *Locker) newCommands() commands {
 		publish = "p"
 	}
 	return commands{
-		acquire: acquireScript.Command(maxTogether, granting, l.hash).Seen(granting.see),
-		repair:  repairScript.Command(maxTogether, &repairHead{granting}, l.hash).Seen(l.seeGrant),
+		acquire: acquireScript.Command(maxTogether, granting, l.hash).Seen(func(node int, a answer) {
+			if a.Err == nil && a.Value.yes {
+				l.janitors[node].granted()
+			}
+			l.seeGrant(node, a)
+		}),
+		repair:  repairScript.Command(maxTogether, granting, l.hash).Seen(l.seeGrant),
 		release: releaseScript.Command(maxTogether, constants{publish}, l.hash).Seen(l.seeRelease),
 		raise:   raiseScript.Command(maxTogether, nil, l.hash),
 		holder:  holderScript.Command(maxTogether, nil, l.hash),
 		extend:  extendScript.Command(1, constants{l.list}, l.hash),
 		inspect: inspectScript.Command(1, constants{l.longestLease()}, l.hash),
+		sweep:   sweepScript.Command(1, nil, l.hash),
 	}
 }
 

@@ -3,6 +3,8 @@ package due
 
 import (
 	"container/heap"
+	"iter"
+	"slices"
 	"time"
 )
 
@@ -28,6 +30,9 @@ func (q *Queue[T]) Add(value T, at time.Time) *Item[T] {
 	heap.Push(&q.items, item)
 	return item
 }
+
+// All returns all items, in no order.
+func (q *Queue[T]) All() iter.Seq[*Item[T]] { return slices.Values(q.items) }
 
 // First returns the item that is due first, and nil if there is none.
 func (q *Queue[T]) First() *Item[T] {

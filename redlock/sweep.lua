@@ -1,0 +1,36 @@
+-- sweep: remove some records of holds that ended longer ago than the retention, and lists of waiters of which none asks
+-- any more
+-- KEYS     hash of the prefix
+-- ARGV     cursor, number of fields to scan, retention (ms)
+-- returns  SECONDS MICROSECONDS IDENTITY, and yREMOVED/CURSOR: that many were removed, and the next sweep continues at this
+--          cursor; or e and text: records cannot be removed
+local t = redis.call('TIME')
+local now, hash, cursor, sub = t[1] * 1000000 + t[2], KEYS[1], ARGV[1], string.sub
+local guard = redis.call('HGET', hash, 'g') or ''
+-- Another client with longer leases may round its seeds down by more, so keep records for twice the longest lease.
+local longest, nodes = tonumber(sub(guard, 78, 89)) or 0, tonumber(sub(guard, 91, 93)) or 0
+local before = now - math.max(ARGV[3], 2 * longest) * 1000
+local identity, n, items, texts, scanned, removed = nil, 2, {}, {}, 0, 0
+repeat
+  local page = redis.pcall('HSCAN', hash, cursor, 'COUNT', 32)
+  local some, old = page[2] or {}, {}
+  for i = 1, #some, 2 do
+    local kind, deadline = sub(some[i], 1, 2), nil
+    if kind == 'n:' then
+      deadline = tonumber(sub(some[i + 1], 35, 50))
+    elseif kind == 'w:' then
+      -- Waiters ask one node after the other, once per lease.
+      deadline = (tonumber(sub(some[i + 1], 1, 16)) or 0) + longest * nodes * 1000
+    end
+    if deadline and deadline < before and #old < 1000 then
+      old[#old + 1] = some[i]
+    end
+  end
+  local done = old[1] and redis.pcall('HDEL', hash, unpack(old))
+  texts[2] = page.err or type(done) == 'table' and done.err or nil
+  -- A page may be empty or slightly larger than requested.
+  cursor, scanned, removed = page[1] or '0', scanned + math.max(#some / 2, 8), removed + #old
+until texts[2] or cursor == '0' or scanned >= tonumber(ARGV[2])
+items[2] = texts[2] and 'e' or string.format('y%d/%s', removed, cursor)
+-- include identity
+-- include answer
