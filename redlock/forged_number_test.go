@@ -76,6 +76,44 @@ func TestForgedNumber_IsReported(t *testing.T) {
 	})
 }
 
+// The clocks of all nodes were ahead by hours and have been set right. The numbers from before are still ahead, and the
+// locks go on from there. So a majority has them; one node alone moves no token.
+func TestForgedNumber_IsNoneIfAMajorityHasIt(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		before, _ := c.Locker()
+		c.Offset(0, 2*time.Hour)
+		c.Offset(1, 2*time.Hour)
+		c.Offset(2, 2*time.Hour)
+		time.Sleep(ttl + time.Second)
+		last := acquireAndRelease(t, before, "x")
+		c.Offset(0, 0)
+		c.Offset(1, 0)
+		c.Offset(2, 0)
+		time.Sleep(ttl + time.Second)
+		l, process := c.Locker() // has not seen the nodes before
+		_, _ = l.TryAcquire(t.Context(), "y")
+		time.Sleep(ttl + time.Second) // the guard begins anew
+		for i := range 3 {
+			process.Hang(i)
+			token := acquireAndRelease(t, l, "x")
+			if token <= last || token > last+5 {
+				t.Errorf("token %d after %d", token, last)
+			}
+			last = token
+			process.Heal()
+			time.Sleep(time.Second)
+		}
+		records.Default.SetNumber(t, "x", last+1_000_000, c.Raw()[0])
+		if token := acquireAndRelease(t, l, "x"); token <= last || token > last+5 {
+			t.Errorf("token %d after %d: one node has moved it", token, last)
+		}
+		process.Hang(1)
+		_, err := l.TryAcquire(t.Context(), "x")
+		want.Err(t, err, redlock.ErrNoQuorum)
+		want.Text(t, err, c.Addrs()[0]+": the number ")
+	})
+}
+
 // A number on one node that is ahead of the clocks does not raise any token: the other nodes drop their numbers
 // eventually, and start again from their clocks.
 func TestForgedNumber_TokensNeverGoBack(t *testing.T) {

@@ -25,7 +25,7 @@ type NodeStatus struct {
 	Guard       time.Duration // how long it still grants nothing, because it may have lost a lease
 	ClockOffset time.Duration // from the median of all nodes' clocks
 	Err         error         // why its votes do not count, nil if they do
-	Number      error         // implausible fencing number seen in the last minute; the node has no vote for that lock
+	Number      error         // fencing number ahead of the clocks, seen in the last minute; a minority with it has no vote
 }
 
 // Nodes asks every node for its state, and returns them in the order of the list. It returns when all have answered, at

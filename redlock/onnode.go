@@ -23,11 +23,11 @@ type listener struct {
 }
 
 // OnNode calls fn with the latest error when a node has failed for a second, or for the time between two calls if that
-// is longer, and with nil when it works again. A node that sends implausible fencing numbers, which the Locker ignores,
-// counts as failing until it has sent none for a minute. fn is also called for nodes that are already failing. The
-// calls come one after the other on their own goroutine; if fn blocks, only later calls wait. fn may call any method of
-// the Locker except Close, which waits for it. No call starts after stop has returned; one under way may still be
-// running.
+// is longer, and with nil when it works again. A node that sends fencing numbers ahead of the clocks, which count only
+// if a majority has them, counts as failing until it has sent none for a minute. fn is also called for nodes that are
+// already failing. The calls come one after the other on their own goroutine; if fn blocks, only later calls wait. fn
+// may call any method of the Locker except Close, which waits for it. No call starts after stop has returned; one under
+// way may still be running.
 func (l *Locker) OnNode(fn func(node string, err error)) (stop func()) {
 	o, s := l.observed, &listener{make(chan struct{}, 1), make(chan struct{})}
 	s.changed <- struct{}{}

@@ -45,14 +45,43 @@ func (l *Locker) voters(voters []int, answers []answer, timed bool) []int {
 		if !a.Over || a.Err != nil || !a.Value.yes || l.twinOf(i, answers) >= 0 {
 			continue
 		}
-		if !timed || l.clocks.Distrust(i, a.Received) == nil && l.checkAhead(a) == nil {
+		if !timed || l.clocks.Distrust(i, a.Received) == nil {
 			voters = append(voters, i)
 		}
+	}
+	if timed {
+		voters = l.plausible(voters, answers)
 	}
 	if timed && len(voters) >= l.need {
 		return l.clocks.Agree(voters)
 	}
 	return voters // untimed, or too few whatever their clocks
+}
+
+// uneven is by how much the numbers that honest nodes have for a lock usually differ.
+const uneven = 100
+
+// plausible removes the nodes whose numbers are ahead of the clocks, unless about as large a number is backed: a majority
+// of these nodes has it or a larger one, so that no minority has invented it. The clocks were ahead and have been set back.
+//
+// Tokens still increase: nodes are only removed, and any majority of those that are left has a node that knows the last
+// token. A minority cannot move a token far: below the limit of [Locker.Believes] it can by that much, and above it by
+// uneven with each lease, which is less than the clocks run meanwhile.
+func (l *Locker) plausible(voters []int, answers []answer) []int {
+	ahead := func(i int) bool { return l.checkAhead(&answers[i]) != nil }
+	if !slices.ContainsFunc(voters, ahead) {
+		return voters // the usual case
+	}
+	var backed uint64
+	if len(voters) >= l.need {
+		numbers := make([]uint64, len(voters))
+		for k, i := range voters {
+			numbers[k] = answers[i].Value.number
+		}
+		slices.Sort(numbers)
+		backed = numbers[len(numbers)-l.need]
+	}
+	return slices.DeleteFunc(voters, func(i int) bool { return ahead(i) && answers[i].Value.number > backed+uneven })
 }
 
 // checkAhead returns an error if the number of a vote is not plausible. Usually the node's own clock is past it, and
@@ -67,7 +96,8 @@ func (l *Locker) checkAhead(a *answer) error {
 // Believes is for this library's own packages. It reports whether a lock can have this fencing number, by the clocks of
 // a quorum. Numbers start from clocks and grow by one. If one node's larger number were accepted, it would raise the
 // numbers of all nodes, and tokens would go back once a majority has dropped them and starts again from its clocks.
-// Numbers within the limit are safe: by that time the clocks are past them.
+// Numbers within the limit are safe: by that time the clocks are past them. A vote with a larger number counts if a
+// majority backs it.
 func (l *Locker) Believes(number uint64) bool {
 	now, ok := l.clocks.Median(l.clock.Now())
 	return ok && number <= uint64(now+l.mostAhead().Microseconds())
