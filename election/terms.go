@@ -141,38 +141,21 @@ func (e *Elector) recordStart(t *Term) (record TermRecord, ok bool) {
 // it returns at once without a result; the calls to the nodes end by the node timeout.
 func ask[T any](ctx context.Context, q *quorum.Quorum, op string, call quorum.Call[T], alike func(a, b *T) bool) (values []T, err error) {
 	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[T]) bool {
-		good, open := 0, 0
-		for _, a := range answers {
-			switch {
-			case !a.Over:
-				open++
-			case a.Err == nil:
-				good++
-			}
-		}
-		return q.Decided(good, open) && quorum.AreAlike(answers, alike)
+		return quorum.IsDecided(q, answers, quorum.Succeeded) && quorum.AreAlike(answers, alike)
 	})
-	var failed []quorum.NodeError
-	for i, a := range round.Answers() {
-		if a.Err != nil {
-			failed = append(failed, quorum.NodeError{Addr: q.Addr(i), Err: a.Err})
-			continue
+	short, ok := quorum.Collect(q, round.Answers(), func(_ int, a *quorum.Answer[T]) error {
+		if a.Err == nil {
+			values = append(values, a.Value)
 		}
-		values = append(values, a.Value)
+		return a.Err
+	})
+	switch {
+	case !ok:
+		return nil, short.Of(op, redlock.ErrNoQuorum, cause)
+	case cause != nil:
+		return nil, quorum.CutShort(op, cause)
 	}
-	if len(values) >= q.Majority() {
-		if cause != nil {
-			return nil, quorum.CutShort(op, cause)
-		}
-		return values, nil
-	}
-	err = &quorum.Shortfall{
-		Op: op, Kind: redlock.ErrNoQuorum, Size: q.Size(), Need: q.Majority(), Got: len(values), Nodes: failed,
-	}
-	if cause != nil {
-		err = fmt.Errorf("%w: %w", err, cause)
-	}
-	return nil, err
+	return values, nil
 }
 
 const maxTerms = 100 // terms that a node keeps; the scripts have this number too

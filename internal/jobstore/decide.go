@@ -71,7 +71,8 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 		triggers.add(found.Trigger, p.Began)
 	}
 	if answered < q.Majority() {
-		return Basis{}, s.shortfall("read of a job", answered, failed, ErrNoQuorum, nil)
+		short := quorum.Shortfall{Size: q.Size(), Need: q.Majority(), Got: answered, Nodes: failed}
+		return Basis{}, short.Of("read of a job", ErrNoQuorum, nil)
 	}
 	if len(present) >= q.Majority() {
 		b.Floor = time.Time{}

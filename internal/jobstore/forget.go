@@ -40,27 +40,12 @@ func (s *Store) Forget(ctx context.Context, job string, silence time.Duration) e
 	args := append(slices.Clip(s.asking), job, newest)
 	keys := s.keys(s.settingsKey(), s.namesKey(), s.changesKey(), s.runsKey(job), s.pastKey(job))
 	q := s.config.Quorum
-	round, cause := quorum.Ask(ctx, q, newCall(forgetScript, keys, args), func(answers []quorum.Answer[struct{}]) bool {
-		for _, a := range answers {
-			if !a.Over {
-				return false
-			}
-		}
-		return true
-	})
-	done := 0
-	var failed []quorum.NodeError
-	for i, a := range round.Answers() {
-		if a.Err == nil {
-			done++
-		} else {
-			failed = append(failed, quorum.NodeError{Addr: q.Addr(i), Err: a.Err})
-		}
-	}
-	if done >= q.Majority() {
+	round, cause := quorum.Ask(ctx, q, newCall(forgetScript, keys, args), quorum.AllOver)
+	short, ok := quorum.Collect(q, round.Answers(), quorum.Succeeded)
+	if ok {
 		return nil
 	}
-	return s.shortfall(fmt.Sprintf("forget of %q", job), done, failed, ErrNoQuorum, cause)
+	return short.Of(fmt.Sprintf("forget of %q", job), ErrNoQuorum, cause)
 }
 
 // left returns the newest position of a state that a node has kept because it did not answer when the job was forgotten. A state

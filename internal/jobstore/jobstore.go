@@ -2,7 +2,6 @@ package jobstore
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -74,14 +73,4 @@ func (s *Store) Channel() string { return s.key("jobs") }
 
 func (s *Store) keys(more ...string) []string {
 	return slices.Concat([]string{s.hash(), s.jobsKey()}, more)
-}
-
-// shortfall returns the error of a call that too few nodes carried out. cause is why the call ended early, or nil.
-func (s *Store) shortfall(op string, got int, nodes []quorum.NodeError, kind, cause error) error {
-	q := s.config.Quorum
-	err := error(&quorum.Shortfall{Op: op, Kind: kind, Size: q.Size(), Need: q.Majority(), Got: got, Nodes: nodes})
-	if cause != nil {
-		err = fmt.Errorf("%w: %w", err, cause)
-	}
-	return err
 }

@@ -36,24 +36,15 @@ func (s *Store) Poll(ctx context.Context, b Ballot, settled bool, latest map[int
 	args := append(slices.Clip(s.leading), string(b), cmp.Or(flag(settled), "0"))
 	q := s.config.Quorum
 	call := pollScript.Command(1, pollArguments{args, latest}, s.keys(s.namesKey(), s.changesKey())...).Call(nil)
-	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[polled]) bool {
-		for _, a := range answers {
-			if !a.Over {
-				return false
-			}
-		}
-		return true
-	})
+	round, cause := quorum.Ask(ctx, q, call, quorum.AllOver)
 	if cause != nil {
 		return Polled{Changed: make(map[string]bool)}, quorum.CutShort("poll", cause)
 	}
 	all := Polled{Changed: make(map[string]bool), Latest: make(map[int]int64)}
 	maps.Copy(all.Latest, latest)
-	var failed []quorum.NodeError
-	got := 0
-	for i, a := range round.Answers() {
+	answers := round.Answers()
+	for i, a := range answers {
 		if a.Err != nil {
-			failed = append(failed, quorum.NodeError{Addr: q.Addr(i), Err: a.Err})
 			if e, ok := errors.AsType[*UnservedError](a.Err); ok {
 				e.Node = i
 				all.Unserved = append(all.Unserved, e)
@@ -65,7 +56,6 @@ func (s *Store) Poll(ctx context.Context, b Ballot, settled bool, latest map[int
 			}
 			continue
 		}
-		got++
 		all.Serving = append(all.Serving, i)
 		if _, known := latest[i]; known && len(a.Value.jobs) == maxChanges {
 			all.More = true
@@ -75,8 +65,8 @@ func (s *Store) Poll(ctx context.Context, b Ballot, settled bool, latest map[int
 			all.Changed[job] = true
 		}
 	}
-	if got < q.Majority() {
-		return all, s.shortfall("poll", got, failed, ErrNoQuorum, nil)
+	if short, ok := quorum.Collect(q, answers, quorum.Succeeded); !ok {
+		return all, short.Of("poll", ErrNoQuorum, nil)
 	}
 	return all, nil
 }

@@ -62,11 +62,10 @@ func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []str
 		return !now.IsZero() && isComplete(answers, len(jobs), q.Majority())
 	})
 	var promises []Promise
-	var failed []quorum.NodeError
-	fenced, got := 0, 0
+	fenced := 0
 	answers := round.Answers()
 	now, _ := agreed(answers, q.Majority(), q.Timeout())
-	for i, a := range answers {
+	short, ok := quorum.Collect(q, answers, func(i int, a *quorum.Answer[Promise]) error {
 		p := a.Value
 		switch p.Err = a.Err; {
 		case p.Err != nil:
@@ -82,28 +81,24 @@ func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []str
 		}
 		p.Node = i
 		promises = append(promises, p)
-		if p.Err == nil {
-			got++
-			continue
-		}
-		failed = append(failed, quorum.NodeError{Addr: q.Addr(i), Err: p.Err})
 		if errors.Is(p.Err, ErrFenced) {
 			fenced++
 		}
-	}
+		return p.Err
+	})
 	kind := ErrNoQuorum
 	switch {
-	case got >= q.Majority() && !now.IsZero() && cause != nil:
+	case ok && !now.IsZero() && cause != nil:
 		return nil, quorum.CutShort("prepare", cause)
-	case got >= q.Majority() && !now.IsZero():
+	case ok && !now.IsZero():
 		return promises, nil
-	case got >= q.Majority():
+	case ok:
 		cause = ErrClock
 	}
 	if fenced > q.Size()-q.Majority() {
 		kind = ErrFenced
 	}
-	return promises, s.shortfall("prepare", got, failed, kind, cause)
+	return promises, short.Of("prepare", kind, cause)
 }
 
 // isComplete reports whether further answers cannot change what a leader does.

@@ -101,23 +101,22 @@ func ask[T any](ctx context.Context, s *Store, op string, call quorum.Call[T], a
 	})
 	answers := round.Answers()
 	now, got := agreed(answers, q.Majority(), q.Timeout())
-	var failed []quorum.NodeError
-	for i, a := range answers {
+	short, ok := quorum.Collect(q, answers, func(_ int, a *quorum.Answer[T]) error {
 		err := a.Err
 		if err == nil && !now.IsZero() {
 			err = isOff(a.Time, now, q.Timeout())
 		}
 		if err == nil {
 			good = append(good, a.Value)
-		} else {
-			failed = append(failed, quorum.NodeError{Addr: q.Addr(i), Err: err})
 		}
-	}
+		return err
+	})
 	if now.IsZero() {
-		if len(good) >= q.Majority() {
+		if ok {
 			cause = ErrClock
 		}
-		return nil, now, s.shortfall(op, got, failed, ErrNoQuorum, cause)
+		short.Got = got // of those, the clocks agree
+		return nil, now, short.Of(op, ErrNoQuorum, cause)
 	}
 	if cause != nil {
 		return nil, now, quorum.CutShort(op, cause)

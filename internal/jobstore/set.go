@@ -106,38 +106,23 @@ func (s *Store) try(ctx context.Context, job, what string, set Setting) error {
 	args := append(slices.Clip(s.asking), job, what, set.encode(), s.Channel())
 	call := newCall(setScript, s.keys(s.settingsKey(), s.changesKey(), s.pastKey(job)), args)
 	q := s.config.Quorum
+	stored := func(_ int, a *quorum.Answer[setAnswer]) error { return cmp.Or(a.Err, a.Value.err) }
 	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[setAnswer]) bool {
-		done, open := 0, 0
-		for _, a := range answers {
-			if !a.Over {
-				open++
-			} else if a.Err == nil && a.Value.err == nil {
-				done++
-			}
-		}
-		return q.Decided(done, open)
+		return quorum.IsDecided(q, answers, stored)
 	})
-	done, newer := 0, Setting{}
-	var failed []quorum.NodeError
-	for i, a := range round.Answers() {
-		err := a.Err
-		if err == nil {
-			err = a.Value.err
-			if a.Value.present.IsNewer(newer) {
-				newer = a.Value.present
-			}
-		}
-		if err == nil {
-			done++
-		} else {
-			failed = append(failed, quorum.NodeError{Addr: q.Addr(i), Err: err})
-		}
-	}
-	if done >= q.Majority() {
+	answers := round.Answers()
+	short, ok := quorum.Collect(q, answers, stored)
+	if ok {
 		return nil
 	}
-	err := s.shortfall(fmt.Sprintf("%s of %q", map[string]string{pauseOf: "pause", triggerOf: "trigger"}[what], job),
-		done, failed, ErrNoQuorum, cause)
+	newer := Setting{}
+	for _, a := range answers {
+		if a.Err == nil && a.Value.present.IsNewer(newer) {
+			newer = a.Value.present
+		}
+	}
+	err := short.Of(fmt.Sprintf("%s of %q", map[string]string{pauseOf: "pause", triggerOf: "trigger"}[what], job),
+		ErrNoQuorum, cause)
 	if newer.Version > 0 {
 		return &newerError{newer, err}
 	}

@@ -58,16 +58,7 @@ func (s *Store) Write(
 	q := s.config.Quorum
 	round, cause := quorum.Ask(ctx, q, newCall(writeScript, keys, args), func(answers []quorum.Answer[[]error]) bool {
 		for n := range sent {
-			done, open := 0, 0
-			for _, a := range answers {
-				switch {
-				case !a.Over:
-					open++
-				case of(a, n) == nil:
-					done++
-				}
-			}
-			if !q.Decided(done, open) {
+			if !quorum.IsDecided(q, answers, stores(n)) {
 				return false
 			}
 		}
@@ -141,6 +132,11 @@ func (w *Write) appendArgs(args []any) []any {
 	return args
 }
 
+// stores returns a function that returns the result of the i-th write at a node.
+func stores(i int) func(int, *quorum.Answer[[]error]) error {
+	return func(_ int, a *quorum.Answer[[]error]) error { return of(*a, i) }
+}
+
 // of returns the result of the i-th write at a node.
 func of(a quorum.Answer[[]error], i int) error {
 	switch {
@@ -155,26 +151,21 @@ func of(a quorum.Answer[[]error], i int) error {
 // outcome returns the error of the i-th write, or nil if a majority has stored it.
 func (s *Store) outcome(job string, answers []quorum.Answer[[]error], i int, cause error) error {
 	q := s.config.Quorum
-	stored, fenced := 0, 0
+	short, ok := quorum.Collect(q, answers, stores(i))
+	if ok {
+		return nil
+	}
+	fenced := 0
 	var pauses votes // pauses that refused the write
-	var failed []quorum.NodeError
-	for n, a := range answers {
-		err := of(a, i)
-		if err == nil {
-			stored++
-			continue
-		}
-		if errors.Is(err, ErrFenced) {
+	for _, n := range short.Nodes {
+		if errors.Is(n.Err, ErrFenced) {
 			fenced++
-		} else if p, ok := errors.AsType[*PausedError](err); ok {
+		} else if p, ok := errors.AsType[*PausedError](n.Err); ok {
 			pauses.add(p.Pause, time.Time{})
 		}
-		failed = append(failed, quorum.NodeError{Addr: q.Addr(n), Err: err})
 	}
 	kind, most := ErrNoQuorum, q.Size()-q.Majority()
 	switch {
-	case stored >= q.Majority():
-		return nil
 	case fenced > most:
 		kind = ErrFenced
 	case len(pauses.set) > most:
@@ -183,7 +174,7 @@ func (s *Store) outcome(job string, answers []quorum.Answer[[]error], i int, cau
 			kind = &PausedError{p}
 		}
 	}
-	return s.shortfall(fmt.Sprintf("write of %q", job), stored, failed, kind, cause)
+	return short.Of(fmt.Sprintf("write of %q", job), kind, cause)
 }
 
 // PausedError has the pause that refused a write. It is an [ErrPaused].
