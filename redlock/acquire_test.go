@@ -128,3 +128,27 @@ func TestTryAcquire_GrantHeldUpInTheNetworkIsRemoved(t *testing.T) {
 		}
 	})
 }
+
+// The request has been sent, and may still be carried out, but the caller need not wait for that.
+func TestAcquire_EndsWithItsContextThoughTheOnlyNodeHangs(t *testing.T) {
+	for name, acquire := range map[string]func(*redlock.Locker, context.Context) error{
+		"TryAcquire": func(l *redlock.Locker, ctx context.Context) error { _, err := l.TryAcquire(ctx, "x"); return err },
+		"Acquire":    func(l *redlock.Locker, ctx context.Context) error { _, err := l.Acquire(ctx, "x"); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
+				l, links := c.Locker()
+				warmUp(t, l)
+				links.Hang()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+				defer cancel()
+				began := time.Now()
+				err := acquire(l, ctx)
+				if took := time.Since(began); took != time.Millisecond || !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("after %v: %v", took, err)
+				}
+				links.Heal()
+			})
+		})
+	}
+}

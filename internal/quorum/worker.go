@@ -178,7 +178,7 @@ func (w *worker) inspect(until time.Time) error {
 	if w.scriptsLoaded {
 		w.exchange(until, asked)
 	} else {
-		w.loadScripts(until, asked, true)
+		w.send(until, asked, true)
 		asked[0].addNature()
 		w.see(asked[0])
 	}
@@ -194,78 +194,61 @@ func (w *worker) inspect(until time.Time) error {
 	return nil
 }
 
-// exchange sends the commands of the groups and stores their results. Scripts that the node lacks are sent with their
-// sources, which loads the other scripts as well. If the connection is broken, everything is sent once more on another
-// one.
+// exchange sends the commands of the groups and stores their results. If the connection is broken, everything is sent
+// once more on another one. Commands whose scripts the node lacks are sent once more with their scripts.
 func (w *worker) exchange(until time.Time, groups []group) {
-	w.send(until, groups)
+	w.send(until, groups, false)
 	if isBroken(groups[0].err) {
 		for i := range groups {
 			groups[i].resent = groups[i].written
 		}
-		w.send(until, groups)
+		w.send(until, groups, false)
 	}
-	w.retryNoScript(until, groups)
+	var lacking []group
+	for _, g := range groups {
+		if g.lacksScript() {
+			lacking = append(lacking, g)
+		}
+	}
+	if len(lacking) > 0 {
+		w.send(until, lacking, true)
+	}
 	for i := range groups {
 		g := &groups[i]
+		if g.lacksScript() {
+			g.result, lacking = lacking[0].result, lacking[1:]
+		}
 		g.resent = g.resent || g.written && !w.isOne()
 		g.addNature()
 		w.see(*g)
 	}
 }
 
-// retryNoScript retries commands that failed with NOSCRIPT: the first command of each script with its source, and then
-// all others together, by their hashes.
-func (w *worker) retryNoScript(until time.Time, groups []group) {
-	var loaded []*Source
-	var retries []group
-	var places []int // of the retries, in groups
-	for i := range groups {
-		source := groups[i].command.source()
-		switch {
-		case !groups[i].lacksScript():
-		case slices.Contains(loaded, source):
-			retries, places = append(retries, groups[i]), append(places, i)
-		default:
-			w.loadScripts(until, groups[i:i+1], slices.Contains(w.node.config.Scripts, source))
-			loaded = append(loaded, source)
-		}
-	}
-	if len(retries) == 0 {
-		return
-	}
-	w.send(until, retries)
-	for k, i := range places {
-		if retries[k].lacksScript() { // the node keeps losing its scripts
-			w.loadScripts(until, retries[k:k+1], false)
-		}
-		groups[i].result = retries[k].result
-	}
-}
-
-// send sends the commands by the hashes of their scripts, in one pipeline.
-func (w *worker) send(until time.Time, groups []group) {
+// send sends the commands in one pipeline, by the hashes of their scripts. If load is set, the first command of each
+// script has its source, which loads it for the others. All of Config.Scripts are loaded, too, if one of them is lacking,
+// or none has been loaded.
+func (w *worker) send(until time.Time, groups []group, load bool) {
 	w.cmds = w.cmds[:0]
+	var loaded []*Source
 	for i, g := range groups {
-		w.cmds = append(w.cmds, w.newCmd(i, g, evalsha, g.command.source().sha))
+		source := g.command.source()
+		if load && !slices.Contains(loaded, source) {
+			loaded = append(loaded, source)
+			w.cmds = append(w.cmds, w.newCmd(i, g, eval, source.text))
+		} else {
+			w.cmds = append(w.cmds, w.newCmd(i, g, evalsha, source.sha))
+		}
 	}
-	sent := w.sends()
-	err := w.process(until, w.cmds)
-	w.received(groups, sent, err)
-}
-
-// loadScripts sends the command of one group with its script's source. If all is set, it also loads all other scripts.
-func (w *worker) loadScripts(until time.Time, groups []group, all bool) {
-	source := groups[0].command.source()
-	w.cmds = append(w.cmds[:0], w.newCmd(0, groups[0], eval, source.text))
-	if all {
-		for _, other := range w.node.config.Scripts {
-			if other != source {
+	isLoaded := func(s *Source) bool { return slices.Contains(loaded, s) }
+	if all := w.node.config.Scripts; !w.scriptsLoaded && load || slices.ContainsFunc(all, isLoaded) {
+		for _, other := range all {
+			if !isLoaded(other) {
 				w.cmds = append(w.cmds, redis.NewCmd(context.Background(), "script", "load", other.text))
 			}
 		}
 	}
-	sent := w.sends()
+	w.node.sends()
+	sent := w.node.config.Now()
 	err := w.process(until, w.cmds)
 	w.received(groups, sent, err)
 }
@@ -285,11 +268,6 @@ func (w *worker) newCmd(i int, g group, command any, text []byte) *redis.Cmd {
 	b.cmd = *redis.NewCmd(context.Background(), b.args...)
 	b.cmd.SetFirstKeyPos(3) // needed by clusters
 	return &b.cmd
-}
-
-func (w *worker) sends() time.Time {
-	w.node.sends()
-	return w.node.config.Now()
 }
 
 // received stores the results of commands, which are the first of the pipeline.
