@@ -22,7 +22,9 @@ type request struct {
 	backoff   retry.Backoff // after an attempt that did not learn the holder
 }
 
-// WithLeaseTTL sets this lease's TTL, from 100 ms to the Locker's MaxTTL.
+// WithLeaseTTL sets this lease's TTL, from 100 ms to the Locker's MaxTTL. Every extension lasts as long again. A shorter
+// one would cut the lease on nodes whose answers are lost, while its holder still relies on the longer one; and a longer
+// hold needs only more extensions. A lease below 100 ms would spend its time on round trips and pauses.
 func WithLeaseTTL(d time.Duration) AcquireOption { return func(r *request) { r.ttl = d } }
 
 // WithValue sets a text that is stored with the lock and returned by [Locker.Holder], to show people who holds it. It

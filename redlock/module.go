@@ -31,10 +31,6 @@ func (l *Locker) Listen(channel string) (notices <-chan struct{}, stop func()) {
 	return s.C(), s.Close
 }
 
-// Hash is for this library's own packages. It returns the key of the hash that the nodes keep for locks, which contains
-// the guard.
-func (l *Locker) Hash() string { return l.hash }
-
 // List is for this library's own packages. It returns the longest lease and the number of nodes, in the format of
 // scripts that check the guard. It is empty without a guard.
 func (l *Locker) List() string { return l.list }
