@@ -3,6 +3,7 @@
 package integration_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -25,6 +26,7 @@ func TestJobRights_AreEnoughAndNoneTooMany(t *testing.T) {
 			setUser(t, server, user, without(all, right))
 			q := quorum.New([]redis.UniversalClient{clientAs(t, user, "pw", nodes.Addrs()[0])}, nodes.Addrs(),
 				quorum.Config{Timeout: longTimeout, Now: time.Now})
+			closeAfter(t, func() error { return q.Close(context.Background()) })
 			list := fmt.Sprintf("%012d 001", ttl.Milliseconds())
 			err := useJobs(t, jobstore.New(jobstore.Config{Quorum: q, Prefix: "redlock", Election: user, List: list}))
 			if right == "none" && err != nil || right != "none" && (err == nil || !denied.MatchString(err.Error())) {
