@@ -33,8 +33,8 @@ func TestSweep_RemovesOldRecordsFewAtATimeAndNoOther(t *testing.T) {
 	p.Fill(t, "free ", free, "", -30*time.Minute, server) // the retention is an hour
 	p.Fill(t, "old ", old, "", -2*time.Hour, server)
 	somebody := []string{"SOMEBODYELSE"}
-	p.Waiting(t, "given up", 2*time.Hour, somebody, server)
-	p.Waiting(t, "waited for", 30*time.Minute, somebody, server)
+	p.Waiting(t, "given up", -2*time.Hour, somebody, server)
+	p.Waiting(t, "waited for", -30*time.Minute, somebody, server)
 	must(t, server.ConfigSet(t.Context(), "slowlog-log-slower-than", fmt.Sprint(slowAfter.Microseconds())).Err(),
 		server.ConfigSet(t.Context(), "slowlog-max-len", "1000000").Err(), server.Do(t.Context(), "SLOWLOG", "RESET").Err())
 	l := lockerOn(t, clients(t, nodes.Addrs()...), redlock.WithTTL(ttl), redlock.WithNodeTimeout(longTimeout))

@@ -22,11 +22,11 @@ func (l *Locker) Acquire(ctx context.Context, name string, opts ...AcquireOption
 	if err != nil {
 		return nil, err
 	}
-	c := newContender(l, r, ticket)
+	w := newWait(l, r, ticket)
 	defer func() { // even if a hook panics
-		ticket.leave(lease != nil, err, c.owed, c.value.String())
+		ticket.leave(lease != nil, err, w.value)
 	}()
-	return c.contend(ctx)
+	return w.acquire(ctx)
 }
 
 // TryAcquire makes one attempt to take the lock called name. It returns when the outcome is decided, at the latest

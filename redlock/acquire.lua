@@ -2,14 +2,13 @@
 -- KEYS     hash of the prefix
 -- ARGV     list, in the guard's format;
 --          flags: b accepts a server that hides its identity, g forces a check of the guard and updates its fields;
---          then for each lock: field, value, ttl (ms), not after (µs), and the waiter to list if refused, or
---          nothing. The waiter is a sign and 12 characters: - appends it, + puts it first, ? appends it and refuses the
---          lock if another waiter was just notified, and = removes it from the list
+--          then for each lock: field, value, ttl (ms), not after (µs), and who waits for it, or nothing: 12 characters,
+--          and for how many ms it will wait at most
 -- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item; without an IDENTITY if another value holds every lock:
 --          yNUMBER          granted; the same value is granted again, with the same number
---          hLEFT and text   held by that value, for LEFT ms
+--          hLEFT/PLACE and text  held by that value, for LEFT ms; the place in line, from 0
 --          uLEFT and text   the same, but the holder's last extension was not confirmed by a majority
---          qWAITING         free, but the first waiter was just notified; WAITING others wait
+--          qLEFT/PLACE      free, but for LEFT ms for those ahead in line
 --          gLEFT/LONGEST    guarded, for LEFT ms; LONGEST is the longest lease known (ms)
 --          lNODES           the prefix is in use with lists of NODES nodes
 --          t                too late, nothing was done
@@ -20,8 +19,9 @@
 -- guard under which it was counted, the deadline by this server's clock (µs), and the holder, or nothing if it was
 -- released. The record outlives the hold, to keep the number. If the holder's last extension was not confirmed, the
 -- space before the value is a ? instead.
--- The waiters of a lock are in a field of their own: when it was last changed (16 digits); ! if the first waiter was then
--- notified that the lock is free and nobody has had it since, or a space; and 12 characters for each waiter.
+-- The line of a lock is a field of its own: for each process that waits, 12 characters, and until when (16 digits, µs by
+-- this server's clock) it promises to be there. Who is refused is appended, or its promise renewed; entries that have
+-- passed are dropped. A free lock is for place k from k x 10 ms after its release on.
 -- Most calls are for one lock and have no flags; some lines below handle that case separately because it is cheaper.
 local t = redis.call('TIME')
 local now, hash, list, flags, sub = t[1] * 1000000 + t[2], KEYS[1], ARGV[1], ARGV[2], string.sub
@@ -34,11 +34,12 @@ for i = 8, #ARGV, 5 do
   n = n + 1
   fields[n] = ARGV[i]
 end
-local lists, m = nil, n
+local lists, lines, m = nil, {}, n
+local first, last = string.format('%016d', now), string.format('%016d', now + 86400000000)
 for i = 2, n do
   if ARGV[5 * i - 3] ~= '' then
     lists, m = lists or {}, m + 1
-    fields[m] = 'w:' .. sub(fields[i], 3)
+    fields[m] = 'l:' .. sub(fields[i], 3)
     lists[i] = m
   end
 end
@@ -62,12 +63,27 @@ for i = 2, n do
       end
     end
   end
-  if not items[i] and lists and sub(ARGV[5 * i - 3], 1, 1) == '?' and sub(record or '', 52) ~= value then
-    -- Give the notified waiter 10 ms to ask. If it is gone, nobody waits longer than that.
-    local waiting = found[lists[i]] or ''
-    local notified = tonumber(sub(waiting, 1, 16)) or 0
-    if sub(waiting, 17, 17) == '!' and notified <= now and now < notified + 10000 then
-      items[i] = string.format('q%d', (#waiting - 17) / 12)
+  local free = not record and 0 or not deadline and now or deadline
+  if lists and lists[i] then
+    local who, text = ARGV[5 * i - 3], found[lists[i]] or ''
+    local id, at, k = sub(who, 1, 12), 1, nil
+    while at + 27 <= #text do
+      local promise = sub(text, at + 12, at + 27) -- compared as text: both have 16 digits
+      if promise <= first or promise > last then
+        text = sub(text, 1, at - 1) .. sub(text, at + 28)
+      else
+        if not k and sub(text, at, at + 11) == id then
+          k = at
+        end
+        at = at + 28
+      end
+    end
+    text = sub(text, 1, math.min(at - 1, 28000))
+    local place = ((k or at) - 1) / 28
+    lines[i] = {text = text, at = k, id = id, place = place, patience = tonumber(sub(who, 13)) or 0}
+    local since = now - free
+    if not items[i] and since >= 0 and since < place * 10000 then
+      items[i] = string.format('q%d', math.ceil((place * 10000 - since) / 1000))
     end
   end
   open = open or not items[i]
@@ -110,25 +126,26 @@ if open then
 end
 
 for i, m in pairs(lists or {}) do
-  -- A waiter that is granted the lock is removed. The lists are only hints: an error here does not prevent an answer.
-  local waiting, place, id, code = found[m] or '', sub(ARGV[5 * i - 3], 1, 1), sub(ARGV[5 * i - 3], 2), sub(items[i], 1, 1)
-  local head, ids, changed = sub(waiting, 1, 17), sub(waiting, 18), tonumber(sub(waiting, 1, 16)) or 0
-  local at = string.find(ids, id, 1, true)
-  if code == 'y' or sub(head, 17) ~= '!' or now < changed or now >= changed + 10000 then
-    head = string.format('%016d ', now)
+  -- The line is only a hint: an error here does not prevent an answer.
+  local code, line = sub(items[i], 1, 1), lines[i]
+  local text, at = line.text, line.at
+  if code == 'y' then
+    text = at and sub(text, 1, at - 1) .. sub(text, at + 28) or text
+  elseif code == 'h' or code == 'u' or code == 'q' or code == 'g' then
+    -- It asks the nodes of the line in turns, each time at the end of the hold that it knows of.
+    local left = tonumber(string.match(items[i], '^.(%d+)')) + (tonumber(sub(guard or '', 78, 89)) or 60000) + 10 * line.place + 1000
+    local entry = line.id .. string.format('%016d', now + math.min(left, line.patience) * 1000)
+    text = at and sub(text, 1, at - 1) .. entry .. sub(text, at + 28) or text .. entry
+    if code ~= 'g' then
+      items[i] = items[i] .. '/' .. line.place
+    end
   end
-  if at and (code == 'y' or place == '=') then
-    ids = sub(ids, 1, at - 1) .. sub(ids, at + 12)
-  elseif code ~= 'y' and code ~= 'e' and not at and place ~= '=' then
-    ids = sub(ids, 1, #ids - #ids % 12)
-    ids = place == '+' and id .. ids or sub(ids, #ids >= 12000 and 13 or 1) .. id
-  end
-  -- A list in use is rewritten once per longest lease, so that the sweep keeps it.
-  local old = now > changed + (tonumber(sub(guard or '', 78, 89)) or 60000) * 1000
-  if ids ~= sub(waiting, 18) or waiting ~= '' and (sub(waiting, 17, 17) ~= sub(head, 17) or old) then
+  if text == '' and found[m] then
+    redis.pcall('HDEL', hash, fields[m])
+  elseif text ~= (found[m] or '') then
     changes = changes or {}
     changes[#changes + 1] = fields[m]
-    changes[#changes + 1] = head .. ids
+    changes[#changes + 1] = text
   end
 end
 if granting then

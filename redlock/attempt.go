@@ -22,7 +22,7 @@ type grant struct {
 	field     string // key of the record in the hash
 	value     string // encoded
 	ttlMillis int64
-	waiter    string  // a position (see below) and the process to list as waiting if refused; empty: none
+	waiter    string  // the process to list as waiting if refused, and for how many ms it is patient; empty: none
 	listing   nodeSet // nodes that list the waiter
 	goesOn    bool    // another attempt follows if this one fails
 	notAfter  notAfter
@@ -49,21 +49,12 @@ func (g acquiring) Name() string { return g.field }
 
 var nobody string // argument for no waiter
 
-// Positions in the wait lists of the nodes.
-const (
-	positionLast   = '-'
-	positionFirst  = '+'
-	positionBehind = '?' // last; refused if others wait or were just notified
-	positionNone   = '=' // removed from the list, whether granted or not
-)
-
-// listIn asks these nodes to list who as waiting for the lock if they refuse it.
-func (g *grant) listIn(nodes []int, place byte, who string) {
-	g.goesOn = true
+// listIn asks these nodes to list the process as waiting for the lock if they refuse it.
+func (g *grant) listIn(nodes []int, who string) {
+	g.goesOn, g.waiter = true, who
 	for _, node := range nodes {
 		g.listing = g.listing.with(node)
 	}
-	g.waiter = string(place) + who
 }
 
 func newGrant(r request, v value) *grant {
@@ -224,15 +215,12 @@ func (l *Locker) clean(g *grant) {
 			left++
 		}
 	}
-	tell := &notifyFailed
-	if g.goesOn && left < l.need {
-		tell = &notifyNone // too few to look like a hold, and another attempt follows
-	}
+	looksHeld := !g.goesOn || left >= l.need // otherwise another attempt follows
 	g.round.Then(func(i int, a answer) {
 		if mayBeSet(a) {
 			l.janitors[i].add(leftover{
 				field: g.field, value: g.value, until: l.clock.Now().Add(g.ttl),
-				tell: tell, sure: a.Err == nil && !a.Resent, notAfter: g.notAfter.of(i),
+				tell: l.tells.after(g, i, looksHeld), sure: a.Err == nil && !a.Resent, notAfter: g.notAfter.of(i),
 			})
 		}
 	})

@@ -194,11 +194,16 @@ func TestAcquire_WithAHeadStartEndsWithClose(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()
 		warmUp(t, l)
-		time.AfterFunc(time.Second, func() { _ = l.Close(context.WithoutCancel(t.Context())) })
+		closed := make(chan error, 1)
+		time.AfterFunc(time.Second, func() { closed <- l.Close(context.WithoutCancel(t.Context())) })
 		var err error
 		d := bubble.Took(func() { _, err = l.Acquire(t.Context(), "x", redlock.WithHeadStart(ttl)) })
 		if !errors.Is(err, redlock.ErrClosed) || d > time.Second {
 			t.Errorf("after %v: %v", d, err)
+		}
+		began := time.Now()
+		if err := <-closed; err != nil || time.Since(began) > 0 {
+			t.Errorf("closed %v later: %v", time.Since(began), err)
 		}
 	})
 }

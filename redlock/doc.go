@@ -84,10 +84,10 @@
 // relative to this process has no vote. If all clocks have moved by the same amount, this process was suspended, and
 // its leases are shortened by that amount.
 //
-// Waiting. Two nodes keep a list of the processes that wait for a lock. A release notifies the first process, and also
-// the second in case the first is gone. So only a few processes ask, however many wait, and they get the lock in turn.
-// A process more than 10 ms away from the nodes may lose its turn to a nearer one that takes the lock again at once. A
-// timer covers messages that are not received. Within one process, callers queue behind one of them.
+// Waiting. Two nodes keep the line of the processes that wait for a lock. A release tells the first one, and also the
+// second in case the first is gone; each further place has its turn 10 ms later. So only a few processes ask, however
+// many wait, and they get the lock in turn. A process more than 10 ms away from the nodes may lose its turn to the next
+// one. A timer covers messages that are not received. Within one process, callers queue behind one of them.
 //
 // The package logs nothing and keeps no global state; [Hooks] report what it observes.
 package redlock

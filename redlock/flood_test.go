@@ -94,9 +94,8 @@ func TestWatch_UnderAFloodOfMessages(t *testing.T) {
 	})
 }
 
-// Messages about a lock for which this process does not wait are forwarded to waiters elsewhere, but only at a limited
-// rate.
-func TestMessages_ThatNobodyWaitsForArePassedOnSoOften(t *testing.T) {
+// A process that waits for another lock asks nothing, and tells nobody.
+func TestMessages_ThatNobodyWaitsForCauseNothing(t *testing.T) {
 	bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()
 		waiter, _ := c.Locker()
@@ -105,21 +104,14 @@ func TestMessages_ThatNobodyWaitsForArePassedOnSoOften(t *testing.T) {
 		var waiting sync.WaitGroup
 		waiting.Go(func() { _, _ = waiter.Acquire(ctx, "x") }) // ends with stop
 		time.Sleep(ttl / 4)
-		inbox := inboxOn(c, 0)
-		sent := 0
-		asked := func(messages int) int {
-			before := c.Asked()
-			for range messages {
-				sent++
-				c.Node(0).Publish(inbox, fmt.Sprintf("over 1 5 otherid%d:1:", sent))
-				synctest.Wait()
-			}
-			time.Sleep(time.Millisecond)
-			return c.Asked() - before
+		inbox, before := inboxOn(c, 0), c.Asked()
+		for i := range 500 {
+			c.Node(0).Publish(inbox, fmt.Sprintf("over 1 5 otherid%d:1:", i))
+			synctest.Wait()
 		}
-		few, many := asked(500), asked(5000)
-		if few < 100 || many > 2*few {
-			t.Errorf("500 messages had it ask %d times, 5000 had it ask %d times", few, many)
+		time.Sleep(time.Millisecond)
+		if n := c.Asked() - before; n > 0 {
+			t.Errorf("500 messages had it ask %d times", n)
 		}
 		stop()
 		waiting.Wait()
@@ -160,42 +152,4 @@ func TestMessages_EndNoHold(t *testing.T) {
 			})
 		}
 	}
-}
-
-// After a message about a hold that a node has lost, the node notifies the waiters in its list one after the other.
-// Meanwhile the hold is repaired there, and stays.
-func TestMessages_EndNoHoldThatIsSetAgain(t *testing.T) {
-	bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
-		l, _ := c.Locker()
-		mustAcquire(t, l, "y")
-		waiter, _ := c.Locker()
-		ctx, stop := context.WithCancel(t.Context())
-		var waiting sync.WaitGroup
-		waiting.Go(func() { _, _ = waiter.Acquire(ctx, "y") }) // ends with stop
-		time.Sleep(ttl / 4)
-		inbox := inboxOn(c, 0) // before others wait
-		var listed []string
-		for i := range 6 {
-			id := fmt.Sprintf("LISTED-%05d", i)
-			listed = append(listed, id)
-			subscription := c.Raw()[0].Subscribe(ctx, records.Default.Hash()+":p:"+id)
-			if _, err := subscription.Receive(ctx); err != nil {
-				t.Fatal(err)
-			}
-			defer subscription.Close()
-		}
-		records.Default.Waiting(t, "x", time.Second, listed, c.Raw()...)
-		c.Node(0).Publish(inbox, "over 1 1 x"+records.SomebodyElse)
-		time.Sleep(5 * time.Millisecond)
-		take(c, "x", 0)
-		time.Sleep(ttl / 4)
-		if who, err := records.Default.WaitingOn(t.Context(), "x", c.Raw()[0]); err != nil || len(who) != 5 {
-			t.Errorf("%d are listed, %v; want one notified, and five because the lock is held", len(who), err)
-		}
-		if on(c, "x") != 1 {
-			t.Error("the hold was freed")
-		}
-		stop()
-		waiting.Wait()
-	})
 }

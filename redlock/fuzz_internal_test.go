@@ -57,7 +57,7 @@ func FuzzMessages(f *testing.F) {
 	f.Add("over -1 -1 ")
 	f.Fuzz(func(t *testing.T, text string) {
 		m := readMessage(notify.Event{Text: text})
-		if m != nil && len(m.name)+len(m.text) > len(text) {
+		if m != nil && len(m.name)+len(m.value.text) > len(text) {
 			t.Errorf("%q: %+v", text, m)
 		}
 	})

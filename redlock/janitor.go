@@ -30,6 +30,7 @@ type janitor struct {
 	denied    func(error) // reports that old records cannot be removed
 	clock     *clock.Clock
 	timeout   time.Duration // of the node
+	tells     *tells
 	ending    context.Context
 	start     func(func()) bool
 	more      chan struct{} // holds one signal that something was added
@@ -49,7 +50,8 @@ type leftover struct {
 	// its way, or unread in the socket of a node that hung. Then a second release follows when the node no longer acts
 	// on the grant.
 	sure     bool
-	notAfter int64 // when the node no longer acts on the grant, in microseconds since 1970
+	notAfter int64     // when the node no longer acts on the grant, in microseconds since 1970
+	told     *handover // dropped as soon as somebody has taken the lock; nil: not known
 }
 
 func newJanitor(l *Locker, node int) *janitor {
@@ -57,7 +59,7 @@ func newJanitor(l *Locker, node int) *janitor {
 		node: node, quorum: l.quorum, command: l.commands.release, sweeping: l.commands.sweep,
 		retention: l.settings.FenceRetention.Milliseconds(), sweep: newSweep(),
 		denied: func(err error) { l.observeDenied(node, "sweep", err) },
-		clock:  l.clock, timeout: l.settings.NodeTimeout, ending: l.work, start: l.start, more: make(chan struct{}, 1),
+		clock:  l.clock, timeout: l.settings.NodeTimeout, tells: l.tells, ending: l.work, start: l.start, more: make(chan struct{}, 1),
 	}
 }
 
@@ -166,7 +168,7 @@ func (j *janitor) release(batch []*due.Item[leftover]) (answered bool) {
 	rounds := make([]*round, len(batch))
 	for i, item := range batch {
 		left := item.Value
-		call := j.command.Call(&releasing{left.field, left.value, left.tell, -1})
+		call := j.command.Call(&releasing{left.field, left.value, left.tell})
 		rounds[i] = quorum.Prepare(j.quorum, j.node, call)
 		rounds[i].Send()
 	}
@@ -178,7 +180,9 @@ func (j *janitor) release(batch []*due.Item[leftover]) (answered bool) {
 		if a.Over && (a.Err == nil || isRecordError(a.Err)) {
 			answered = true
 			j.answered(item.Value, a)
-			j.follow(item.Value, a)
+			if left := item.Value; left.tell == &j.tells.more || left.tell == &j.tells.leave {
+				j.follow(left.field, left.value, left.told, a, 2*apart)
+			}
 		} else {
 			j.put(item.Value, item.At)
 		}
@@ -186,29 +190,18 @@ func (j *janitor) release(batch []*due.Item[leftover]) (answered bool) {
 	return answered
 }
 
-// maxFollow is how long a node is asked to notify further processes. Each time removes one from its list.
+// maxFollow is how long a node is asked to tell more of those in line. Each time, two who did not come go.
 const maxFollow = 30 * time.Second
 
-// follow has the node notify further waiting processes until somebody holds the lock, in case the ones it notified do
-// not come.
-func (j *janitor) follow(left leftover, a answer) {
-	notified := uint64(2)
-	switch left.tell {
-	case &notifyOver, &notifyNext, &notifyAgain:
-	case &notifyAlso:
-		notified = 1
-	default:
+// follow has the node tell more of those in line until somebody has the lock, in case the first two do not come.
+func (j *janitor) follow(field, value string, told *handover, a answer, pause time.Duration) {
+	if a.Err != nil || a.Value.held || a.Value.number <= 2 {
 		return
 	}
-	if a.Err != nil || a.Value.held || a.Value.number <= notified {
-		return
-	}
-	at := j.clock.Now().Add(2 * apart)
-	if left.tell != &notifyAgain {
-		left.tell, left.until, left.sure = &notifyAgain, j.clock.Now().Add(maxFollow), true
-		at = at.Add(2 * apart) // so that the winner has repaired this node if it has another one's vote
-	}
-	j.put(left, at)
+	now := j.clock.Now()
+	j.put(leftover{
+		field: field, value: value, until: now.Add(maxFollow), tell: &j.tells.more, sure: true, told: told,
+	}, now.Add(pause))
 }
 
 // await waits for d, or until something is added. It returns false when the janitor must end.
@@ -240,7 +233,7 @@ func (j *janitor) next() (w work) {
 	first := j.queue.First()
 	for ; first != nil && !first.At.After(now) && len(w.batch) < maxReleases; first = j.queue.First() {
 		j.queue.Remove(first)
-		if !now.After(first.Value.until) {
+		if left := first.Value; !now.After(left.until) && (left.told == nil || !left.told.taken.Load()) {
 			w.batch = append(w.batch, first)
 		}
 	}
@@ -279,7 +272,7 @@ func (j *janitor) report() error {
 	var last time.Time
 	n := 0
 	for item := range j.queue.All() {
-		if left := item.Value; left.tell != &notifyNext && left.tell != &notifyAgain {
+		if left := item.Value; left.tell != &j.tells.leave && left.tell != &j.tells.more {
 			n++
 			if left.until.After(last) {
 				last = left.until

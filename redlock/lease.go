@@ -19,6 +19,7 @@ type Lease struct {
 
 	once     sync.Once // runs the release or abandonment; further callers wait for it
 	released error     // its outcome
+	handover handover  // of its release
 
 	mu        sync.Mutex      // guards the fields below
 	deadline  time.Time       // by the Locker's clock

@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"crypto/rand"
 	"errors"
 	"maps"
 	"slices"
@@ -13,7 +14,6 @@ import (
 	"github.com/redlockfx/redlockfx/internal/nodeclock"
 	"github.com/redlockfx/redlockfx/internal/notify"
 	"github.com/redlockfx/redlockfx/internal/quorum"
-	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
 // detection is by what factor the check of the nodes' clocks is stricter than WithDrift. The drift is the worst that a
@@ -46,16 +46,15 @@ type Locker struct {
 	renewer  *renewer
 	notifier *notify.Notifier
 	inbox    *inbox
+	tells    *tells
 	asking   chan struct{} // semaphore for the attempts of waiting callers
 	observed *observed
 
 	mu        sync.Mutex // guards the fields below
 	leases    map[*Lease]struct{}
 	queues    map[string]*queue
-	handovers map[string]handover // locks released while others waited, by name
-	passing   retry.Pace          // of forwarded messages
-	served    [8]string           // the last holders after whose release this process took the lock
-	sweep     int                 // sweep expired leases at this many; doubles after each sweep
+	handovers map[string]*handover // locks released while others waited, by name
+	sweep     int                  // sweep expired leases at this many; doubles after each sweep
 }
 
 // New makes a Locker of independent Redis masters: an odd number of them, usually 1, 3 or 5. A node may be a plain
@@ -86,11 +85,12 @@ func newLocker(nodes []redis.UniversalClient, settings Settings, found problems)
 	l := &Locker{
 		lifecycle: newLifecycle(), settings: settings, clock: settings.clock, size: n, need: n/2 + 1,
 		hash: "{" + settings.KeyPrefix + "}", list: listOf(settings, n), channels: anyCluster(nodes),
-		leases: make(map[*Lease]struct{}), queues: make(map[string]*queue), handovers: make(map[string]handover), sweep: minSweep,
+		leases: make(map[*Lease]struct{}), queues: make(map[string]*queue), handovers: make(map[string]*handover), sweep: minSweep,
 		asking:   make(chan struct{}, maxAsking),
 		observed: newObserved(n),
-		passing:  retry.Pace{Burst: 1000, Every: time.Millisecond}, // a closing process forwards many
 	}
+	id := rand.Text()[:12] // of this process in the lines: 60 random bits; the scripts know the length
+	l.tells = newTells(id, settings.TTL)
 	l.commands = l.newCommands()
 	l.clocks = nodeclock.New(nodeclock.Config{
 		Nodes: n, Quorum: l.need, Drift: settings.Drift / detection, MaxSkew: settings.MaxClockSkew,
@@ -108,7 +108,7 @@ func newLocker(nodes []redis.UniversalClient, settings Settings, found problems)
 		Timeout: settings.NodeTimeout, Denied: max(settings.TTL, time.Second), Start: l.start, Open: l.open,
 		Seen: func(node int, err error) { l.observeFailure(node, inPush, "subscribe", err) },
 	})
-	l.inbox = newInbox(l.hash, l.notifier, l.deliver)
+	l.inbox = newInbox(l.hash, id, l.notifier, l.deliver)
 	return l, nil
 }
 

@@ -21,14 +21,3 @@ func (l *Locker) order(name string) []int {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(weights[a], weights[b]) })
 	return order
 }
-
-// firstOf returns the node that contenders for a lock ask first: the first one of the order that is not slow.
-func (l *Locker) firstOf(name string) int {
-	order := l.order(name)
-	for _, i := range order {
-		if !l.quorum.Slow(i) {
-			return i
-		}
-	}
-	return order[0]
-}

@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,17 +19,16 @@ type queue struct {
 	won     bool  // the last caller that contended got the lock
 }
 
-// addLocked adds a message for the caller that contends. If the queue is full, it drops the oldest message and returns
-// it.
-func (q *queue) addLocked(m *message) (dropped *message) {
+// add adds a message for the caller that contends. If the queue is full, the oldest message goes.
+func (q *queue) add(m *message) {
 	for {
 		select {
 		case q.messages <- m:
-			return dropped
+			return
 		default:
 		}
 		select {
-		case dropped = <-q.messages:
+		case <-q.messages:
 		default:
 		}
 	}
@@ -37,35 +37,42 @@ func (q *queue) addLocked(m *message) (dropped *message) {
 // maxHandovers is how many handovers are remembered.
 const maxHandovers = 1000
 
-// handover is a lock that this process released while others waited.
+// handover is a release of a lock while others waited for it.
 type handover struct {
-	at    time.Time
-	nodes nodeSet // the nodes that list them
+	at    time.Time   // guarded by Locker.mu
+	taken atomic.Bool // somebody has had the lock since
 }
 
-// noteWaiting records that others wait for a lock that this process has released.
-func (l *Locker) noteWaiting(name string, node int) {
+// handOver records that others wait for a lock that this process has just released. Without that, its next
+// acquisition would ask all nodes at once, and split the votes with the one whose turn it is.
+func (l *Locker) handOver(name string, h *handover) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if earlier := l.handovers[name]; earlier != nil && earlier != h {
+		earlier.taken.Store(true) // by this process
+	}
 	if len(l.handovers) >= maxHandovers {
 		clear(l.handovers) // losing them costs only fairness
 	}
-	l.handovers[name] = handover{time.Now(), l.waitersOnLocked(name).with(node)}
+	h.at = time.Now()
+	l.handovers[name] = h
 }
 
-// waitersOn returns the nodes known to list others that wait for a lock that this process has just released.
-func (l *Locker) waitersOn(name string) nodeSet {
+// othersWait reports whether others are known to wait for a lock that this process has just released.
+func (l *Locker) othersWait(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.waitersOnLocked(name)
+	h := l.handovers[name]
+	return h != nil && time.Since(h.at) < confirmAfter
 }
 
-func (l *Locker) waitersOnLocked(name string) nodeSet {
-	g := l.handovers[name]
-	if time.Since(g.at) >= confirmAfter {
-		return 0
+// taken records that somebody else has the lock, so no more of those in line need be told of its release.
+func (l *Locker) taken(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if h := l.handovers[name]; h != nil {
+		h.taken.Store(true)
 	}
-	return g.nodes
 }
 
 // ticket is a caller's turn to contend.
@@ -108,41 +115,26 @@ func (l *Locker) enter(ctx context.Context, name string) (*ticket, error) {
 		name, err, q.last)
 }
 
-// leave records the outcome and passes the turn to the next caller. If no caller of this process is left, it forwards
-// the remaining messages to other processes.
-//
-// The nodes that have removed this process from their lists then notify the next one. The request carries the value of
-// the last attempt, which may still be set.
-func (t *ticket) leave(won bool, err error, owed []*message, last string) {
+// leave records the outcome and passes the turn to the next caller. If no caller of this process is left and this one
+// has asked and did not get the lock, the process leaves the line.
+func (t *ticket) leave(won bool, err error, last value) {
 	l := t.locker
 	l.mu.Lock()
 	t.queue.won = won
 	if err != nil {
 		t.queue.last = err
 	}
-	for _, m := range owed {
-		if won {
-			l.serveLocked(m.value.contender)
-		} else {
-			l.notifyNextLocked(m, last, &notifyOver)
-		}
-	}
 	t.goLocked()
+	left := t.queue.waiting == 0
 	l.mu.Unlock()
 	t.queue.permit <- struct{}{}
+	if left && !won && last.attempt > 0 {
+		l.leaveLine(t.name, last.String())
+	}
 }
 
 func (t *ticket) goLocked() {
-	if t.queue.waiting--; t.queue.waiting > 0 {
-		return
-	}
-	delete(t.locker.queues, t.name)
-	for {
-		select {
-		case m := <-t.queue.messages:
-			t.locker.forwardLocked(m)
-		default:
-			return
-		}
+	if t.queue.waiting--; t.queue.waiting == 0 {
+		delete(t.locker.queues, t.name)
 	}
 }

@@ -15,23 +15,6 @@ type released struct{ lease *Lease }
 func (e released) Error() string { return fmt.Sprintf("%v: lease %q", ErrReleased, e.lease.name) }
 func (e released) Unwrap() error { return ErrReleased }
 
-// The nodes send these kinds of notification to waiting processes, before the released value. notifyOver and notifyAlso
-// say that a hold has ended: the processes ask at once. notifyFailed says that an attempt, which may have looked like a
-// hold, has failed: the processes pause first, because failures with a common cause would otherwise repeat without a
-// pause.
-//
-// One node uses notifyOver, which has the first waiting process ask. The other nodes use notifyAlso, in case that node
-// does not answer. If more processes wait than were notified, the node is soon asked again with notifyAgain, because
-// the notified processes may be gone. notifyNext and notifyAgain never free a lock.
-var (
-	notifyNone   = ""
-	notifyOver   = "over"
-	notifyAlso   = "also"
-	notifyFailed = "failed"
-	notifyNext   = "next"
-	notifyAgain  = "again"
-)
-
 // Release releases the lock on every node. It works even if ctx is already done. It returns when a majority has
 // answered, at the latest after the node timeout; the rest is removed in the background. It returns nil if the lease
 // was valid until Release and a majority of nodes no longer has it, and [ErrExpired] or [ErrLost] if the lease had
@@ -56,19 +39,11 @@ func (s *Lease) Release(ctx context.Context) error {
 // releasing is one call that releases a lock.
 type releasing struct {
 	field, value string
-	tell         *string // the notification on all nodes but publisher
-	publisher    int     // the node that uses notifyOver instead; -1: none
+	tell         *string // what to do with the line
 }
 
-func (r *releasing) AppendArgs(node int, args []any) []any {
-	return append(args, &r.field, &r.value, r.tells(node))
-}
-
-func (r *releasing) tells(node int) *string {
-	if node == r.publisher {
-		return &notifyOver
-	}
-	return r.tell
+func (r *releasing) AppendArgs(_ int, args []any) []any {
+	return append(args, &r.field, &r.value, r.tell)
 }
 
 // Name keeps the release behind the grant and the repairs of the lock, and a later acquisition behind the release.
@@ -78,18 +53,18 @@ func (r *releasing) Name() string { return r.field }
 // decides that, not whether nodes find the record: a request may arrive twice, and others may hold the lock by then.
 func (s *Lease) releaseNodes(ctx context.Context, ended error) error {
 	l := s.locker
-	r := &releasing{s.field, s.value, &notifyAlso, l.firstOf(s.name)}
-	call := l.commands.release.Call(r)
+	call := l.commands.release.Call(&releasing{s.field, s.value, &l.tells.released})
 	round, err := quorum.Ask(ctx, l.quorum, call, l.isReleased)
 	if err != nil {
 		return fmt.Errorf("redlock: release %q: %w", s.name, err)
 	}
 	round.Then(func(i int, a answer) {
 		if a.Err == nil && !a.Value.held && a.Value.number > 0 {
-			l.noteWaiting(s.name, i)
-		}
-		if i == r.publisher || a.Value.number > 0 {
-			s.follow(r, i, round)
+			l.handOver(s.name, &s.handover)
+			if l.lineOf(l.order(s.name))[0] == i {
+				// Late, so that the winner has repaired this node if it has another one's vote.
+				l.janitors[i].follow(s.field, s.value, &s.handover, a, 4*apart)
+			}
 		}
 		if errors.Is(a.Err, quorum.ErrClosed) {
 			return
@@ -97,7 +72,7 @@ func (s *Lease) releaseNodes(ctx context.Context, ended error) error {
 		// The waiting processes of a node that has nothing of ours are not worth another release: other nodes list them too.
 		if set, late, notAfter := s.mayBeSet(i); late || set && a.Err != nil {
 			l.janitors[i].add(leftover{
-				field: s.field, value: s.value, until: l.clock.Now().Add(s.ttl), tell: r.tells(i),
+				field: s.field, value: s.value, until: l.clock.Now().Add(s.ttl), tell: &l.tells.released,
 				sure: !late, notAfter: notAfter,
 			})
 		}
@@ -114,22 +89,6 @@ func (s *Lease) releaseNodes(ctx context.Context, ended error) error {
 			s.Deadline().Format(time.StampMilli))
 	}
 	return l.failed("release", s.name, round.Answers(), untimed, ErrNoQuorum, nil)
-}
-
-// follow keeps the waiting processes of a node notified once it has answered. It follows the publisher, and other nodes
-// that list more processes than the publisher does.
-func (s *Lease) follow(r *releasing, answered int, round *round) {
-	publisher := round.Answer(r.publisher)
-	if !publisher.Over {
-		return
-	}
-	for i := range s.locker.size {
-		a := round.Answer(i)
-		more := a.Over && a.Value.number > publisher.Value.number
-		if (i == answered || r.publisher == answered) && (i == r.publisher || more) {
-			s.locker.janitors[i].follow(leftover{field: s.field, value: s.value, tell: r.tells(i)}, a)
-		}
-	}
 }
 
 // isReleased reports whether the outcome of a release is decided.

@@ -13,9 +13,9 @@ type reply struct {
 	yes         bool
 	held        bool          // value is set
 	unconfirmed bool          // the holder could not confirm its last extension
-	queued      bool          // free, but others are ahead in the queue
+	queued      bool          // free, but for those ahead in line
 	unpublished bool          // the node could not publish a release
-	number      uint64        // fencing number; after a release and if queued, the number of waiting processes
+	number      uint64        // fencing number; after a release, the number of processes in line; of a hold, the own place
 	value       value         // of the holder
 	left        time.Duration // time left of that hold
 	longest     time.Duration // longest lease that a guarded node knows of
@@ -56,7 +56,7 @@ func readItem(r *quorum.Reply, code byte, first, second int64) (reply, error) {
 	case 'n':
 		return reply{number: uint64(first), unpublished: second == 1}, nil
 	case 'q':
-		return reply{queued: true, number: uint64(first)}, nil
+		return reply{queued: true, left: milliseconds(first)}, nil
 	case 'h', 'u':
 		return readHold(r, first, second, code == 'u')
 	case 'g':

@@ -23,20 +23,20 @@ func gone(n int) []string {
 	return names
 }
 
-// A list may be corrupt, or full of processes that no longer exist: a new waiter is still listed.
-func TestAcquire_WhereTheListIsDamaged(t *testing.T) {
-	lists := records.DamagedLists()
-	lists["full"] = ""
-	for what, text := range lists {
+// A line may be corrupt, or full of processes that no longer exist: a new one still waits in it.
+func TestAcquire_WhereTheLineIsDamaged(t *testing.T) {
+	lines := records.DamagedLines()
+	lines["full"] = ""
+	for what, text := range lines {
 		t.Run(what, func(t *testing.T) {
 			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 				holder, _ := c.Locker()
 				next := newWaiter(c)
 				lease := takenOnAll(t, holder, "x")
 				if what == "full" {
-					records.Default.Waiting(t, "x", 0, gone(1000), c.Raw()...)
+					records.Default.Waiting(t, "x", time.Hour, gone(1000), c.Raw()...)
 				} else {
-					records.Default.WriteList(t, "x", text, c.Raw()...)
+					records.Default.WriteLine(t, "x", text, c.Raw()...)
 				}
 				next.begins(t.Context(), "x")()
 				synctest.Wait()
@@ -69,33 +69,6 @@ func TestAcquire_StaysListedForLongerThanTheRetention(t *testing.T) {
 	})
 }
 
-// A node whose clock was set back seems to have notified the first waiter later than now. Nobody waits behind that one:
-// it was notified long ago.
-func TestAcquire_AgainWhereTheFirstOneWasNotifiedLaterThanNow(t *testing.T) {
-	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-		busy, _ := c.Locker()
-		other := newWaiter(c)
-		lease := takenOnAll(t, busy, "x")
-		ctx, giveUp := context.WithCancel(t.Context())
-		listed(t, c, "x", other.begins(ctx, "x"))
-		time.AfterFunc(time.Millisecond, giveUp)
-		other.links.Hang()
-		if err := lease.Release(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		want.Err(t, <-other.ended, context.Canceled)
-		synctest.Wait()
-		records.Default.Notified(t, "x", -time.Minute, gone(100), c.Raw()...)
-		began := time.Now()
-		if _, err := busy.Acquire(t.Context(), "x"); err != nil {
-			t.Error(err)
-		}
-		if took := time.Since(began); took > soon {
-			t.Errorf("had the free lock after %v, want at most %v", took, soon)
-		}
-	})
-}
-
 // A node that comes and goes may have published a release that was missed. A caller that gives a head start asks again
 // after it, and does not start it again each time.
 func TestAcquire_WithAHeadStartBesideANodeThatComesAndGoes(t *testing.T) {
@@ -125,9 +98,9 @@ func TestAcquire_WithAHeadStartBesideANodeThatComesAndGoes(t *testing.T) {
 	})
 }
 
-// A process that was notified of a release but no longer waits has the next one notified. Close waits only a moment for
-// that: the Locker leaves nothing on an unreachable node.
-func TestClose_DoesNotWaitToHaveTheNextOneNotified(t *testing.T) {
+// A process that no longer waits leaves the line. Close waits only a moment for that: the Locker leaves no record on an
+// unreachable node.
+func TestClose_DoesNotWaitToLeaveTheLine(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		const away = 5 * time.Millisecond
 		holder, _ := c.Locker()

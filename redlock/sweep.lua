@@ -1,5 +1,4 @@
--- sweep: remove some records of holds that ended longer ago than the retention, and lists of waiters of which none asks
--- any more
+-- sweep: remove some records of holds that ended longer ago than the retention, and lines whose promises passed then
 -- KEYS     hash of the prefix
 -- ARGV     cursor, number of fields to scan, retention (ms)
 -- returns  SECONDS MICROSECONDS IDENTITY, and yREMOVED/CURSOR: that many were removed, and the next sweep continues at this
@@ -8,7 +7,7 @@ local t = redis.call('TIME')
 local now, hash, cursor, sub = t[1] * 1000000 + t[2], KEYS[1], ARGV[1], string.sub
 local guard = redis.call('HGET', hash, 'g') or ''
 -- Another client with longer leases may round its seeds down by more, so keep records for twice the longest lease.
-local longest, nodes = tonumber(sub(guard, 78, 89)) or 0, tonumber(sub(guard, 91, 93)) or 0
+local longest = tonumber(sub(guard, 78, 89)) or 0
 local before = now - math.max(ARGV[3], 2 * longest) * 1000
 local identity, n, items, texts, scanned, removed = nil, 2, {}, {}, 0, 0
 repeat
@@ -18,9 +17,8 @@ repeat
     local kind, deadline = sub(some[i], 1, 2), nil
     if kind == 'n:' then
       deadline = tonumber(sub(some[i + 1], 35, 50))
-    elseif kind == 'w:' then
-      -- Waiters ask one node after the other, once per lease.
-      deadline = (tonumber(sub(some[i + 1], 1, 16)) or 0) + longest * nodes * 1000
+    elseif kind == 'l:' then
+      deadline = tonumber(sub(some[i + 1], -16)) or 0 -- the last one usually promised to be there longest
     end
     if deadline and deadline < before and #old < 1000 then
       old[#old + 1] = some[i]

@@ -11,56 +11,48 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// WaitingOn returns the waiters that a node lists for a lock, in their order.
+// WaitingOn returns the processes that stand in line for a lock on a node, in their order.
 func (p Prefix) WaitingOn(ctx context.Context, name string, node redis.Cmdable) ([]string, error) {
-	const head, entry = 17, 12
-	list, err := node.HGet(ctx, p.Hash(), "w:"+name).Result()
+	const id, entry = 12, 28
+	line, err := node.HGet(ctx, p.Hash(), "l:"+name).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return nil, err
 	}
 	var who []string
-	for at := head; at+entry <= len(list); at += entry {
-		who = append(who, list[at:at+entry])
+	for at := 0; at+entry <= len(line); at += entry {
+		who = append(who, line[at:at+id])
 	}
 	return who, nil
 }
 
-// Waiting makes nodes list exactly these waiters for a lock, each of 12 characters, since the given time ago by the
-// node's clock.
-func (p Prefix) Waiting(t testing.TB, name string, ago time.Duration, who []string, nodes ...*redis.Client) {
-	t.Helper()
-	p.writeList(t, name, ' ', ago, who, nodes)
-}
-
-// Notified is like Waiting, but the first waiter was notified at that time that the lock is free.
-func (p Prefix) Notified(t testing.TB, name string, ago time.Duration, who []string, nodes ...*redis.Client) {
-	t.Helper()
-	p.writeList(t, name, '!', ago, who, nodes)
-}
-
-func (p Prefix) writeList(t testing.TB, name string, mark rune, ago time.Duration, who []string, nodes []*redis.Client) {
+// Waiting makes exactly these processes, each of 12 characters, stand in line for a lock on nodes. They promise to be
+// there for d by the node's clock; a negative d has passed.
+func (p Prefix) Waiting(t testing.TB, name string, d time.Duration, who []string, nodes ...*redis.Client) {
 	t.Helper()
 	for _, node := range nodes {
-		p.WriteList(t, name, fmt.Sprintf("%016d%c", now(t, node)-ago.Microseconds(), mark)+strings.Join(who, ""), node)
+		var line strings.Builder
+		for _, id := range who {
+			fmt.Fprintf(&line, "%s%016d", id, now(t, node)+d.Microseconds())
+		}
+		p.WriteLine(t, name, line.String(), node)
 	}
 }
 
-// DamagedLists returns texts that are not valid lists of waiters, by what is wrong with each.
-func DamagedLists() map[string]string {
-	at := fmt.Sprintf("%016d", time.Now().UnixMicro())
+// DamagedLines returns texts that are not valid lines, by what is wrong with each.
+func DamagedLines() map[string]string {
 	return map[string]string{
-		"empty":            "",
-		"short":            "abc",
-		"without a time":   "garbage in here !ABCDEFGHIJKL",
-		"a part of a name": at + " ABCDE",
-		"more than a name": at + "!ABCDEFGHIJKLM",
+		"empty":             "",
+		"short":             "abc",
+		"without a promise": "ABCDEFGHIJKLgarbage in here!",
+		"a part of a name":  fmt.Sprintf("ABCDEFGHIJKL%016dABCDE", time.Now().Add(time.Hour).UnixMicro()),
+		"for ever":          "ABCDEFGHIJKL9999999999999999",
 	}
 }
 
-// WriteList writes text in place of the list of waiters for a lock.
-func (p Prefix) WriteList(t testing.TB, name, text string, nodes ...*redis.Client) {
+// WriteLine writes text in place of the line for a lock.
+func (p Prefix) WriteLine(t testing.TB, name, text string, nodes ...*redis.Client) {
 	t.Helper()
 	for _, node := range nodes {
-		check(t, node.HSet(t.Context(), p.Hash(), "w:"+name, text).Err())
+		check(t, node.HSet(t.Context(), p.Hash(), "l:"+name, text).Err())
 	}
 }

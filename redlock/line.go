@@ -1,0 +1,80 @@
+package redlock
+
+import (
+	"fmt"
+	"time"
+)
+
+// The processes that wait for a lock stand in line on two nodes: an entry says who waits, and until when it promises to
+// be there. A free lock is for the first in line; the one at place k may take it k x apart after the release. A release
+// tells the first two, each on its own channel. So it costs the nodes the same whether three processes wait or three
+// hundred, and they get the lock in turn.
+//
+// The line is only a hint. A process that misses a message asks again when the hold that it knows of must have ended,
+// and entries whose promise has passed are dropped: those of the dead, the closed and the impatient alike.
+const (
+	// lineNodes is how many nodes keep the line of a lock. With one, its failure would cost all waiting processes their
+	// place and the message.
+	lineNodes = 2
+	// apart is the time that each place in line has to itself before the next one may take the lock, too.
+	apart = 10 * time.Millisecond
+	// mostInLine is how many processes a line has; the scripts have this number, too.
+	mostInLine = 1000
+)
+
+// tells are what a release does to the line of its lock; release.lua knows their format.
+type tells struct {
+	released           string // the process goes, the first two are told
+	failed, failedOnce string // the first two are told that an attempt which may have looked like a hold has failed
+	again              string // the process, whose attempt has failed, is put first
+	nothing            string
+	leave              string // frees nothing; the process goes, the first two are told if the lock is free
+	more               string // frees nothing; the first two, who did not come, go, and the next two are told
+}
+
+// newTells makes them for a process. After a failed attempt it promises to be there for that long.
+func newTells(process string, promise time.Duration) *tells {
+	back := fmt.Sprintf("%s%d", process, promise.Milliseconds())
+	return &tells{
+		released: process + "release", failed: back + "failed", failedOnce: process + "failed", again: back + "again",
+		nothing: process + "nothing", leave: process + "leave", more: process + "more",
+	}
+}
+
+// after returns what the removal of a failed attempt does on a node. A node that granted the lock has removed the
+// process from its line. looksHeld says that others may have taken the attempt for a hold.
+func (t *tells) after(g *grant, node int, looksHeld bool) *string {
+	back := g.goesOn && g.listing.has(node)
+	switch {
+	case looksHeld && back:
+		return &t.failed
+	case looksHeld:
+		return &t.failedOnce
+	case back:
+		return &t.again
+	}
+	return &t.nothing
+}
+
+// lineOf returns the nodes that keep the line of a lock, given the order in which all processes ask: the first ones that
+// are not slow.
+func (l *Locker) lineOf(order []int) []int {
+	line := make([]int, 0, lineNodes)
+	for _, slow := range []bool{false, true} {
+		for _, i := range order {
+			if len(line) < lineNodes && l.quorum.Slow(i) == slow {
+				line = append(line, i)
+			}
+		}
+	}
+	return line
+}
+
+// leaveLine removes this process from the line of a lock. If the lock is free, the next ones are told.
+func (l *Locker) leaveLine(name, value string) {
+	for _, i := range l.lineOf(l.order(name)) {
+		l.janitors[i].add(leftover{
+			field: fieldOf(name), value: value, until: l.clock.Now().Add(confirmAfter), tell: &l.tells.leave, sure: true,
+		})
+	}
+}

@@ -1,0 +1,281 @@
+package redlock
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
+	"github.com/redlockfx/redlockfx/internal/retry"
+)
+
+const (
+	// jitter spreads the attempts of processes that wait for the same guard to end, or for the same lost messages. If they
+	// all asked at the same moment, they would split the votes.
+	jitter = 20 * time.Millisecond
+	// messageInterval and messageBurst limit the attempts that messages can cause: anybody who may publish can send any
+	// number of messages.
+	messageInterval = 10 * time.Millisecond
+	messageBurst    = 2
+	// confirmAfter is the delay after which a holder named by only one node is confirmed with all nodes. A shorter hold
+	// is over by then.
+	confirmAfter = 500 * time.Millisecond
+	// mostPatience is the longest that a process promises to be in line.
+	mostPatience = 24 * time.Hour
+)
+
+// wait is one Acquire that waits in line. It belongs to one goroutine.
+type wait struct {
+	request
+	hold
+	locker    *Locker
+	value     value
+	order     []int // in which nodes are asked
+	line      []int // nodes that keep the line
+	messages  <-chan *message
+	listening bool       // subscribed, so releases are received
+	all       bool       // the next attempt asks all nodes at once
+	failures  int        // attempts in a row that did not learn the holder
+	slow      bool       // the last attempt ended before all nodes had answered
+	again     bool       // the next attempt finds out whether a confirmed hold goes on
+	heard     message    // the last release
+	pace      retry.Pace // of attempts that messages cause
+}
+
+func newWait(l *Locker, r request, t *ticket) *wait {
+	w := &wait{
+		request: r, locker: l, value: value{contender: newContenderID(), text: r.text}, messages: t.queue.messages,
+		pace: retry.Pace{Burst: messageBurst, Every: messageInterval},
+	}
+	w.all = !t.behind && !l.othersWait(r.name)
+	w.order = l.order(r.name)
+	return w
+}
+
+// acquire repeats attempts until one succeeds, success is impossible, or ctx is done.
+func (w *wait) acquire(ctx context.Context) (*Lease, error) {
+	w.delay(ctx, w.headStart)
+	var last error // outcome of the last attempt that was not cut short
+	for {
+		began := time.Now()
+		lease, err := w.attempt(ctx)
+		if err == nil || isHopeless(err, w.locker.size) {
+			w.reportLast(began, lease, err)
+			return lease, err
+		}
+		if outcome := w.outcome(err); outcome != nil && (ctx.Err() == nil || last == nil) {
+			last = outcome
+		}
+		last = cmp.Or(last, err)
+		w.report(began, last)
+		if cause := w.wait(ctx, err); cause != nil {
+			if errors.Is(last, cause) {
+				return nil, last // only the first attempt was made, and ctx cut it short
+			}
+			return nil, fmt.Errorf("redlock: acquire %q: %w: %w", w.name, cause, last)
+		}
+	}
+}
+
+// attempt asks all nodes at once, or those that keep the line before the others.
+func (w *wait) attempt(ctx context.Context) (*Lease, error) {
+	l := w.locker
+	select {
+	case l.asking <- struct{}{}:
+		defer func() { <-l.asking }()
+	case <-l.open.Done(): // the attempt itself reports it
+	case <-ctx.Done():
+	}
+	w.listening = w.listening || l.inbox.isOpen()
+	w.value.attempt++
+	w.value.text = w.valueText()
+	g := newGrant(w.request, w.value)
+	w.line = l.lineOf(w.order)
+	g.listIn(w.line, l.inbox.id+patience(ctx))
+	ask := func(ctx context.Context, call quorum.Call[reply]) (*round, error) {
+		return quorum.Ask(ctx, l.quorum, call, w.decided)
+	}
+	if !w.all && !w.slow {
+		first := w.line
+		if w.again { // another one each time, so that no single node is believed twice in a row
+			turn := w.value.attempt % len(w.line)
+			first = w.line[turn : turn+1]
+		}
+		ask = func(ctx context.Context, call quorum.Call[reply]) (*round, error) {
+			return w.askInTurn(ctx, first, call)
+		}
+	}
+	known := w.hold
+	lease, answers, err := l.attempt(ctx, g, ask)
+	if err != nil {
+		w.learn(l, answers, w.line)
+		if w.again && w.holder == known.holder {
+			w.votes = max(w.votes, min(known.votes, lineNodes)) // the hold that they confirmed goes on
+		}
+		if w.holder != "" {
+			l.taken(w.name)
+		}
+		w.all, w.again = false, false
+		w.slow = !w.slow && errors.Is(err, ErrNoQuorum) && errors.Is(err, quorum.ErrNoAnswer)
+	}
+	return lease, err
+}
+
+// patience returns for how many milliseconds the process will wait at most.
+func patience(ctx context.Context) string {
+	most := mostPatience
+	if end, ok := ctx.Deadline(); ok {
+		most = min(most, time.Until(end))
+	}
+	return strconv.FormatInt(max(most.Milliseconds(), 1), 10)
+}
+
+// askInTurn asks these nodes first. It asks the others only if one of those granted the lock or cannot tell who holds it.
+func (w *wait) askInTurn(ctx context.Context, first []int, call quorum.Call[reply]) (*round, error) {
+	var open atomic.Bool
+	return quorum.AskHedged(ctx, w.locker.quorum, call, w.decided, first, func(a answer) bool {
+		if a.Err != nil || a.Value.yes || a.Value.unconfirmed {
+			open.Store(true)
+		}
+		return open.Load()
+	})
+}
+
+// decided reports whether the outcome is decided: whether the lock is granted, and otherwise who holds it.
+func (w *wait) decided(answers []answer) bool {
+	if !w.locker.granted(answers) {
+		return false
+	}
+	open, differ, holder := false, false, ""
+	for _, a := range answers {
+		open = open || !a.Over
+		if a.Over && a.Err == nil && a.Value.held {
+			differ = differ || holder != "" && holder != a.Value.value.contender
+			holder = a.Value.value.contender
+		}
+	}
+	return !open || !differ
+}
+
+// wait returns nil when the next attempt is due, or the reason why there will be none.
+func (w *wait) wait(ctx context.Context, err error) error {
+	if !w.listening && (w.holder != "" || w.others > 0) {
+		w.listening = true // asking once more finds a release that happened before the subscription
+		return w.locker.listen(ctx)
+	}
+	pause := w.pause(err)
+	due := time.Now().Add(pause)
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	var earliest time.Time // earliest attempt that a message may cause; zero: no message yet
+	for {
+		select {
+		case <-timer.C:
+			w.again = !w.all && w.isConfirmed()
+			return nil
+		case m := <-w.messages:
+			pause, ok := w.receive(m)
+			if !ok {
+				continue
+			}
+			if earliest.IsZero() {
+				earliest = time.Now().Add(w.pace.Next(time.Now()))
+			} else { // further messages must not postpone the attempt
+				pause = min(pause, time.Until(due))
+			}
+			if pause = max(pause, time.Until(earliest)); pause <= 0 {
+				return nil // no timer: a handover waits for this
+			}
+			due = time.Now().Add(pause)
+			timer.Reset(pause)
+		case <-w.locker.open.Done():
+			return nil // the next attempt reports it
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// pause returns how long to wait if no message arrives.
+func (w *wait) pause(err error) time.Duration {
+	guarded, need := guardLeft(err), w.locker.need
+	end := w.left + time.Duration(w.place)*apart + rand.N(apart/2) + w.headStart
+	switch {
+	case w.holder != "" && (w.holder == w.heard.value.contender || w.inVain && w.votes < need):
+		w.failures++ // a release has not reached these nodes yet, or several have split the votes
+		return min(end, w.backoff.After(w.failures)+w.headStart)
+	case w.holder != "" && w.failures == 0 && !w.inVain && !w.listed:
+		w.failures++
+		return rand.N(apart) // the nodes that keep the line were too slow for this attempt, or have just failed
+	case w.isConfirmed():
+		w.failures = 0
+		return end
+	case w.holder != "": // one node alone may lie, or have the record of a failed attempt; a free one may be the first to know
+		w.all = true
+		return min(end, confirmAfter+rand.N(confirmAfter)+w.headStart)
+	case w.others > 0:
+		return w.others + w.headStart
+	case guarded > 0:
+		w.failures++
+		return guarded + w.headStart + rand.N(jitter)
+	}
+	w.failures++
+	return w.backoff.After(w.failures) + w.headStart
+}
+
+// isConfirmed reports whether two nodes name the holder, no node is free, and the process is in line: then nothing is to
+// be done until a message comes, or the hold ends.
+func (w *wait) isConfirmed() bool {
+	return w.listed && !w.inVain && w.votes >= min(lineNodes, w.locker.need)
+}
+
+// receive handles a message. It returns how long to wait from now on, or false if the message changes nothing.
+func (w *wait) receive(m *message) (pause time.Duration, changed bool) {
+	place := m.place
+	if len(w.line) > 0 && m.node != w.line[0] {
+		place++ // the nodes may not agree about who is first; if they do, the first node's message comes, too
+	}
+	switch {
+	case m.missed:
+		return w.headStart + rand.N(jitter), true
+	case m.value.contender == w.value.contender:
+		return 0, false // its own failed attempt
+	case m.value.contender == w.heard.value.contender && m.value.contender != w.holder && place >= w.heard.place:
+		return 0, false // another node has told the same
+	}
+	w.heard = message{value: m.value, place: place}
+	switch {
+	case w.headStart > 0:
+		w.locker.leaveLine(w.name, w.value.String()) // the next ones need not wait for it
+		return w.headStart, true
+	case m.failed: // failures with a common cause would otherwise repeat without a pause
+		w.failures++
+		return w.backoff.After(w.failures), true
+	}
+	w.failures = 0
+	switch {
+	case m.ours:
+		return 0, true // after the others, who are listed
+	case place > 0:
+		return apart, true
+	}
+	w.all = true
+	return 0, true
+}
+
+// delay waits for d, or until ctx is done or the Locker closes. The attempt that follows checks both.
+func (w *wait) delay(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	select {
+	case <-time.After(d):
+	case <-w.locker.open.Done():
+	case <-ctx.Done():
+	}
+}
