@@ -68,14 +68,6 @@ func (b *inbox) isOpen() bool {
 	}
 }
 
-// receivesFrom reports whether messages of the node are received. The inbox must be open.
-func (b *inbox) receivesFrom(node int) bool {
-	b.mu.Lock()
-	sub := b.sub
-	b.mu.Unlock()
-	return sub.Receives(node)
-}
-
 func (b *inbox) run(sub *notify.Subscription, done <-chan struct{}) {
 	for {
 		select {
