@@ -105,7 +105,7 @@ func TestSubscribeAll_ReportsEachNodeThatIsAway(t *testing.T) {
 			t.Errorf("receives from 0: %v, 1: %v, 2: %v; want all but 1", s.Receives(0), s.Receives(1), s.Receives(2))
 		}
 		p.Heal()
-		time.Sleep(2 * time.Second)
+		time.Sleep(6 * time.Second) // more than the longest pause between two dials
 		wantEvents(t, s, notify.Event{Node: 1, Missed: true})
 		if !s.Receives(1) {
 			t.Error("it does not receive from node 1 again")
@@ -124,7 +124,7 @@ func TestSubscription_ReportsWhatItMayHaveMissed(t *testing.T) {
 		p.publish(t, 2, "lost")
 		wantEvents(t, s)
 		p.Heal()
-		time.Sleep(2 * time.Second)
+		time.Sleep(6 * time.Second) // more than the longest pause between two dials
 		synctest.Wait()
 		e, ok := s.Next()
 		if !ok || !e.Missed {
