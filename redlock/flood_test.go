@@ -27,7 +27,7 @@ func inboxOn(c *bubble.Cluster, node int) (inbox string) {
 // Somebody who may only publish sends a waiting process forged messages about other releases. The process asks no more
 // often than allowed, and gets the lock as soon as the holder's lease has run out.
 func TestAcquire_UnderAFloodOfMessages(t *testing.T) {
-	for _, place := range []int{1, 2} {
+	for _, place := range []int{0, 1} {
 		t.Run(fmt.Sprint("place ", place), func(t *testing.T) {
 			bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
 				l, _ := c.Locker()
@@ -106,7 +106,7 @@ func TestMessages_ThatNobodyWaitsForCauseNothing(t *testing.T) {
 		time.Sleep(ttl / 4)
 		inbox, before := inboxOn(c, 0), c.Asked()
 		for i := range 500 {
-			c.Node(0).Publish(inbox, fmt.Sprintf("over 1 5 otherid%d:1:", i))
+			c.Node(0).Publish(inbox, fmt.Sprintf("over 0 5 otherid%d:1:", i))
 			synctest.Wait()
 		}
 		time.Sleep(time.Millisecond)
