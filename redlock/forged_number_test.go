@@ -92,7 +92,7 @@ func TestForgedNumber_IsNoneIfAMajorityHasIt(t *testing.T) {
 		time.Sleep(ttl + time.Second)
 		l, process := c.Locker() // has not seen the nodes before
 		_, _ = l.TryAcquire(t.Context(), "y")
-		time.Sleep(ttl + time.Second) // the guard begins anew
+		time.Sleep(ttl + time.Second) // the guard starts again
 		for i := range 3 {
 			process.Hang(i)
 			token := acquireAndRelease(t, l, "x")

@@ -59,15 +59,16 @@ func (t *tells) after(g *grant, node int, looksHeld bool) *string {
 // lineOf returns the nodes that keep the line of a lock, given the order in which all processes ask: the first ones that
 // are not slow.
 func (l *Locker) lineOf(order []int) []int {
-	line := make([]int, 0, lineNodes)
-	for _, slow := range []bool{false, true} {
-		for _, i := range order {
-			if len(line) < lineNodes && l.quorum.Slow(i) == slow {
-				line = append(line, i)
-			}
+	line, slow := make([]int, 0, len(order)), make([]int, 0, len(order))
+	for _, i := range order { // each is judged once: it may become slow meanwhile
+		if l.quorum.Slow(i) {
+			slow = append(slow, i)
+		} else {
+			line = append(line, i)
 		}
 	}
-	return line
+	line = append(line, slow...)
+	return line[:min(lineNodes, len(line))]
 }
 
 // leaveLine removes this process from the line of a lock. If the lock is free, the next ones are told.

@@ -45,7 +45,7 @@ func DamagedLines() map[string]string {
 		"short":             "abc",
 		"without a promise": "ABCDEFGHIJKLgarbage in here!",
 		"a part of a name":  fmt.Sprintf("ABCDEFGHIJKL%016dABCDE", time.Now().Add(time.Hour).UnixMicro()),
-		"for ever":          "ABCDEFGHIJKL9999999999999999",
+		"forever":           "ABCDEFGHIJKL9999999999999999",
 	}
 }
 
