@@ -13,8 +13,8 @@ for module; do
 	patterns+=("./$module/...")
 done
 if [ "$*" = . ]; then
-	# The linter needs all packages compiled. With -race, the tests find them so.
-	export GOFLAGS="${GOFLAGS:-} -race"
+	# The linter needs all packages compiled: in the way in which the tests then find them.
+	export GOFLAGS="${GOFLAGS:-} ${COMPILED:-}"
 else
 	# A workspace of all modules, so that one load finds them.
 	export GOWORK=$work/go.work
