@@ -122,7 +122,11 @@ func (j *janitor) run() {
 	// Short, so that the records are removed soon after the node answers again.
 	pause := retry.Backoff{Min: j.timeout / 4, Max: j.timeout / 2}
 	for failures := 0; ; {
-		work := j.next()
+		most := maxReleases
+		if failures > 0 {
+			most = 1 // enough to find out whether the node answers again
+		}
+		work := j.next(most)
 		switch {
 		case work.over:
 			return
@@ -184,7 +188,7 @@ func (j *janitor) release(batch []*due.Item[leftover]) (answered bool) {
 				j.follow(left.field, left.value, left.told, a, 2*apart)
 			}
 		} else {
-			j.put(item.Value, item.At)
+			j.put(item.Value, j.clock.Now()) // behind the others: the reason may be this one
 		}
 	}
 	return answered
@@ -225,13 +229,13 @@ type work struct {
 	over  bool
 }
 
-// next takes what is due from the queue, without what has expired.
-func (j *janitor) next() (w work) {
+// next takes what is due from the queue, at most so many releases, without what has expired.
+func (j *janitor) next(most int) (w work) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	now := j.clock.Now()
 	first := j.queue.First()
-	for ; first != nil && !first.At.After(now) && len(w.batch) < maxReleases; first = j.queue.First() {
+	for ; first != nil && !first.At.After(now) && len(w.batch) < most; first = j.queue.First() {
 		j.queue.Remove(first)
 		if left := first.Value; !now.After(left.until) && (left.told == nil || !left.told.taken.Load()) {
 			w.batch = append(w.batch, first)

@@ -5,10 +5,14 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
@@ -136,6 +140,38 @@ func TestRepair_ThatIsLateSetsNothing(t *testing.T) {
 		synctest.Wait()
 		if on(c, "x") != 0 {
 			t.Error("node 2 has the lock, which nobody holds")
+		}
+	})
+}
+
+// A node that refuses every release is asked a few times a second, however many holds of one lock are left on it.
+func TestRelease_ANodeThatRefusesAllIsAskedLittle(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, _ := c.Locker()
+		lease := mustAcquire(t, l, "x")
+		synctest.Wait()
+		var asked atomic.Int64
+		c.SetPreHook(0, func(p *server.Peer, cmd string, _ ...string) bool {
+			refused := strings.EqualFold(cmd, "EVALSHA")
+			if refused {
+				asked.Add(1)
+				p.WriteError("ERR no")
+			}
+			return refused
+		})
+		want.NoError(t, lease.Release(t.Context()))
+		for range 100 {
+			acquireAndRelease(t, l, "x")
+		}
+		before := asked.Load()
+		time.Sleep(5 * time.Second)
+		if n := asked.Load() - before; n > 100 {
+			t.Errorf("%d calls in 5 s", n)
+		}
+		c.SetPreHook(0, nil)
+		time.Sleep(time.Second)
+		if on(c, "x") != 0 {
+			t.Error("the node works, and still has the lock")
 		}
 	})
 }

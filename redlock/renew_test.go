@@ -106,7 +106,7 @@ func TestAutoExtend_RepairsANodeThatVotedForAnotherAtOnce(t *testing.T) {
 func TestAutoExtend_LeavesNothingOfALeaseThatHasEnded(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()
-		const many = 100
+		const many = 300
 		var ended []weak.Pointer[redlock.Lease]
 		for i := range many {
 			lease := mustAcquire(t, l, fmt.Sprint(i), redlock.WithLeaseTTL(10*time.Hour), redlock.WithAutoExtend(redlock.Extension{}))
