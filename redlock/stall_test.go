@@ -151,7 +151,7 @@ func TestAcquire_GetsTheLockSoonWhateverBecameOfThoseAhead(t *testing.T) {
 		"all is well": {3, 0, func(*line) {}, 10 * time.Millisecond},
 		"one hangs":   {3, 1, (*line).hangAhead, 50 * time.Millisecond},
 		"two hang":    {3, 2, (*line).hangAhead, 100 * time.Millisecond},
-		"many hang":   {3, 60, (*line).hangAhead, 60 * 25 * time.Millisecond},
+		"many hang":   {3, 30, (*line).hangAhead, 30 * 25 * time.Millisecond},
 		"many gave up": {3, 20, func(l *line) {
 			l.end()
 			synctest.Wait()

@@ -67,7 +67,7 @@ func TestShutdown_HandsOverWhereARunHangs(t *testing.T) {
 // Shutdown is called while a term starts: in either order, the term does not go on without ticks.
 func TestShutdown_WhileATermBegins(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		for i := range 100 {
+		for i := range 30 {
 			var once sync.Once
 			var begun *election.Term
 			a := c.idle("a")
