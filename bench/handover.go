@@ -27,6 +27,7 @@ const (
 // handover measures a lock that is released while others wait for it, each in a process of its own.
 func (b *bench) handover(ctx context.Context) {
 	holder, redsync := b.lockers(ctx, 1)[0], b.open(ctx, 1+redsyncWaiting, openRedsync)
+	bareHolder := b.open(ctx, 1, openBare)[0]
 	won := make(chan time.Time, 50)
 	var all waiters
 	defer func() { all.kill() }()
@@ -34,16 +35,19 @@ func (b *bench) handover(ctx context.Context) {
 		all.start(ctx, b.cluster.Addrs(), won)
 	}
 	for _, waiting := range []int{1, redsyncWaiting, 50} {
-		took := repeat(handovers, 1, func() (time.Duration, error) {
-			return all[:waiting].handOver(ctx, b, holder, won)
-		})
-		var theirs []time.Duration
+		took, bare := make([]time.Duration, handovers), make([]time.Duration, handovers)
+		for i := range handovers { // in turn, so that other work on the machine hits both
+			took[i] = must(all[:waiting].handOver(ctx, holder, nextName(), won, b.waiting))
+			bare[i] = must(all[:1].handOver(ctx, bareHolder, barePrefix+nextName(), won, b.bareWaiting))
+		}
+		what := fmt.Sprintf("waiting: %d", waiting)
+		b.report.latency(what, took, bare, "bare scripts")
 		if waiting < len(redsync) {
-			theirs = repeat(redsyncHandovers, redsyncParallel, func() (time.Duration, error) {
+			theirs := repeat(redsyncHandovers, redsyncParallel, func() (time.Duration, error) {
 				return handOver(ctx, redsync[:1+waiting], pause(100, 350)) // at any point of their own pauses
 			})
+			b.report.latency(what, took, theirs, "redsync")
 		}
-		b.report.latency(fmt.Sprintf("waiting: %d", waiting), took, theirs, "redsync")
 	}
 }
 

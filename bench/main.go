@@ -23,7 +23,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 )
 
-// nodes is the number of nodes. The limits are for five.
+// nodes is the number of nodes. Most limits are for five.
 var nodes = five
 
 // nodesVariable is the environment variable that passes the number on to processes that this program starts.
@@ -61,7 +61,11 @@ func main() {
 		beWaiter(context.Background(), variable)
 		return
 	}
-	flag.IntVar(&nodes, "nodes", five, "measure on `n` nodes: 1, 3 or 5; no limit is judged unless it is 5")
+	if os.Getenv(spinnerVariable) != "" {
+		beSpinner()
+		return
+	}
+	flag.IntVar(&nodes, "nodes", five, "measure on `n` nodes: 1, 3 or 5; most limits are for 5")
 	only := flag.String("only", rowNames(), "comma-separated `rows` to run")
 	divisor := flag.Int("divide", 1, "divide the numbers of jobs by `n`, to try rows: no limit is judged then, and figures keep their names")
 	file := flag.String("record", "", "keep the figures of the rows in this JSON `file`, such as ../docs/figures.json")
@@ -113,7 +117,7 @@ func run(ctx context.Context, only []string, divisor int, file string) (missed b
 		return false, err
 	}
 	b := &bench{cluster: cluster, admins: clientsOf(cluster.Addrs()), divisor: divisor}
-	b.report.unjudged = divisor > 1 || nodes != five
+	b.report.unjudged = divisor > 1
 	b.report.rows = map[string]recorded{}
 	defer func() { err = errors.Join(err, closeAll(b.admins), cluster.Close()) }()
 

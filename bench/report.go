@@ -10,7 +10,7 @@ import (
 
 // report prints a line for each figure, with its limit if it has one. At the end it prints the limits that were missed.
 type report struct {
-	unjudged bool // the numbers of jobs or nodes are not those that the limits are made for
+	unjudged bool // the numbers of jobs are not those that the limits are made for
 	row      row
 	open     map[string]limit // limits of the row whose figure was not printed yet
 	missed   []string
@@ -28,6 +28,7 @@ func (r *report) head() {
 
 func (r *report) begin(of row) {
 	r.row, r.open = of, maps.Clone(of.limits)
+	maps.DeleteFunc(r.open, func(_ string, l limit) bool { _, is := l.bounds[nodes]; return !is })
 	r.failed, r.lastErr = 0, nil
 }
 
@@ -72,15 +73,15 @@ func (r *report) judge(name string, value, ratio float64) string {
 		return ""
 	}
 	delete(r.open, name)
-	got, of, relation := value, "", "<="
+	got, of, relation, bound := value, "", "<=", l.bounds[nodes]
 	if l.ofRatio {
 		got, of = ratio, "ratio "
 	}
-	ok := got <= l.bound
+	ok := got <= bound
 	if l.isLeast {
-		relation, ok = ">=", got >= l.bound
+		relation, ok = ">=", got >= bound
 	}
-	text := fmt.Sprintf("%s%s %s", of, relation, format(l.bound))
+	text := fmt.Sprintf("%s%s %s", of, relation, format(bound))
 	if ok {
 		return text + ": ok"
 	}

@@ -87,18 +87,19 @@ func (all waiters) kill() {
 	}
 }
 
-// handOver makes holder hold a lock and all wait for it. It returns the time from just before the release is called
-// until the first waiter has the lock.
-func (all waiters) handOver(ctx context.Context, b *bench, holder peer, won chan time.Time) (time.Duration, error) {
-	name := nextName()
-	h, err := holder.wait(ctx, name)
+// handOver makes holder hold a lock and all wait for it, until areWaiting returns. It returns the time from just before
+// the release is called until the first waiter has the lock.
+func (all waiters) handOver(
+	ctx context.Context, holder peer, name string, won chan time.Time, areWaiting func(context.Context, string, int) error,
+) (time.Duration, error) {
+	h, err := holder.try(ctx, name)
 	if err != nil {
 		return 0, err
 	}
 	if err := all.send(name); err != nil {
 		return 0, err
 	}
-	if err := errors.Join(b.waiting(ctx, name, len(all)), pause(10, 30)(name)); err != nil {
+	if err := errors.Join(areWaiting(ctx, name, len(all)), pause(10, 30)(name)); err != nil {
 		return 0, err
 	}
 	released := time.Now()
@@ -117,13 +118,16 @@ func (all waiters) handOver(ctx context.Context, b *bench, holder peer, won chan
 
 // beWaiter runs in the other process, until its standard input ends.
 func beWaiter(ctx context.Context, variable string) {
-	p := openLocker(strings.Fields(variable))
-	check(warmUp(ctx, p, 2*nodes, waiterName))
+	locker, bare := openLocker(strings.Fields(variable)), openBare(strings.Fields(variable))
+	check(errors.Join(warmUp(ctx, locker, 2*nodes, waiterName), warmUp(ctx, bare, 2, waiterName)))
 	fmt.Println(doneLine)
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		waiting, stop := context.WithCancel(ctx)
-		name := lines.Text()
+		name, p := lines.Text(), locker
+		if strings.HasPrefix(name, barePrefix) {
+			p = bare
+		}
 		over := inBackground(1, func(int) error {
 			h, err := p.wait(waiting, name)
 			if err != nil {
