@@ -58,16 +58,18 @@ func (t *tells) after(g *grant, node int, looksHeld bool) *string {
 
 // lineOf returns the nodes that keep the line of a lock, given the order in which all processes ask: the first ones that
 // are not slow.
-func (l *Locker) lineOf(order []int) []int {
-	line, slow := make([]int, 0, len(order)), make([]int, 0, len(order))
+func (l *Locker) lineOf(order []int) []int { return firstInTime(order, l.quorum.Slow) }
+
+func firstInTime(order []int, slow func(node int) bool) []int {
+	line, late := make([]int, 0, len(order)), make([]int, 0, len(order))
 	for _, i := range order { // each is judged once: it may become slow meanwhile
-		if l.quorum.Slow(i) {
-			slow = append(slow, i)
+		if slow(i) {
+			late = append(late, i)
 		} else {
 			line = append(line, i)
 		}
 	}
-	line = append(line, slow...)
+	line = append(line, late...)
 	return line[:min(lineNodes, len(line))]
 }
 
