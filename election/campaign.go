@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/retry"
 	"github.com/redlockfx/redlockfx/redlock"
 )
@@ -71,8 +72,9 @@ func (e *Elector) acquire(
 	defer cancel(nil)
 	defer e.endUnneeded(ctx, cancel)()
 	return e.locker.Acquire(ctx, LockName(e.name), redlock.WithLeaseTTL(e.config.ttl),
-		redlock.WithValueFunc(e.config.announce), redlock.WithHeadStart(e.config.standby),
-		redlock.WithBackoff(e.config.backoff.Min, e.config.backoff.Max), redlock.WithAttempts(attempted),
+		inside.Campaigning(inside.Campaign{
+			Value: e.config.announce, HeadStart: e.config.standby, Backoff: e.config.backoff, Attempted: attempted,
+		}).(redlock.AcquireOption),
 		redlock.WithAutoExtend(redlock.Extension{
 			Every: e.config.every, Attempts: e.config.attempts,
 			Extended: func(attempts int, took time.Duration, err error) {

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -15,6 +16,7 @@ import (
 // callbacks.
 type Elector struct {
 	locker *redlock.Locker
+	parts  inside.Parts // of the Locker
 	name   string
 	config config
 	log    *zap.Logger
@@ -45,7 +47,7 @@ func New(locker *redlock.Locker, name string, opts ...Option) (*Elector, error) 
 	}
 	log := c.log.With(zap.String("election", name), zap.String("candidate", c.id))
 	e := &Elector{
-		locker: locker, name: name, config: c, idle: make(chan struct{}), changed: make(chan struct{}),
+		locker: locker, parts: inside.Of(locker), name: name, config: c, idle: make(chan struct{}), changed: make(chan struct{}),
 		log: log.WithOptions(zap.AddStacktrace(noStack)),
 	}
 	close(e.idle)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/clock"
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
@@ -96,7 +97,7 @@ func (c *cluster) candidate(id string, opts ...election.Option) *candidate {
 func (c *cluster) sleeper(id string, opts ...election.Option) (*candidate, *clock.Clock) {
 	c.T.Helper()
 	machine := clock.New()
-	locker, links := c.Locker(redlock.WithClock(machine))
+	locker, links := c.Locker(inside.WithClock(machine).(redlock.Option))
 	return c.candidateOf(locker, links, "x", id, opts...), machine
 }
 

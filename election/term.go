@@ -41,7 +41,7 @@ func TermFrom(ctx context.Context) (*Term, bool) {
 
 // newTerm starts a term. Its contexts have the values of base.
 func newTerm(base context.Context, e *Elector, lease *redlock.Lease) *Term {
-	t := &Term{elector: e, lease: lease, since: time.Now(), clock: e.locker.Clock()}
+	t := &Term{elector: e, lease: lease, since: time.Now(), clock: e.parts.Clock}
 	base = context.WithValue(context.WithoutCancel(base), termKey{}, t)
 	t.trusted, t.lose = context.WithCancelCause(base)
 	t.work, t.end = context.WithCancelCause(t.trusted)

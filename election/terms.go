@@ -39,15 +39,15 @@ const TermRecordedEvery = 30 * time.Second
 func (e *Elector) Terms(ctx context.Context) ([]TermRecord, error) {
 	op := fmt.Sprintf("election: terms of %q", e.name)
 	call := termsScript.Command(1, nil, e.termsKey()).Call(nil)
-	answers, err := ask(ctx, e.locker.Quorum(), op, call, quorum.SameRows[TermRecord])
+	answers, err := ask(ctx, e.parts.Quorum, op, call, quorum.SameRows[TermRecord])
 	if err != nil {
 		return nil, err
 	}
 	now, known := e.locker.Time()
 	quorum.DropRows(answers, func(r TermRecord) bool { // otherwise records of the far future would be the newest forever
-		return known && (!e.locker.Believes(r.Token) || r.Since.After(now.Add(time.Minute)))
+		return known && (!e.parts.Believes(r.Token) || r.Since.After(now.Add(time.Minute)))
 	})
-	enough := e.locker.Quorum().Enough(len(answers))
+	enough := e.parts.Quorum.Enough(len(answers))
 	ends := splitEnds(answers)
 	all := quorum.NewestRows(answers, enough, maxTerms, byToken)
 	all = slices.CompactFunc(all, func(a, b TermRecord) bool { return a.Token == b.Token })
@@ -104,14 +104,14 @@ func (e *Elector) recordTerm(t *Term) {
 	}
 	for retry.Sleep(t.Context(), TermRecordedEvery) == nil {
 		record.Until = record.Since.Add(time.Since(t.since))
-		_, _ = ask(t.Context(), e.locker.Quorum(), "record a term", e.newRecord(record), nil)
+		_, _ = ask(t.Context(), e.parts.Quorum, "record a term", e.newRecord(record), nil)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), endWait)
 	defer cancel()
 	// The process may have been paused beyond the end of the term.
 	record.Until = record.Since.Add(min(time.Since(t.since), t.Deadline().Sub(t.since)))
 	record.Ended = true
-	_, _ = ask(ctx, e.locker.Quorum(), "record a term", e.newRecord(record), nil)
+	_, _ = ask(ctx, e.parts.Quorum, "record a term", e.newRecord(record), nil)
 }
 
 // recordStart records the start of a term, and returns the record when a quorum of nodes has it. It returns false if the term ends
@@ -127,7 +127,7 @@ func (e *Elector) recordStart(t *Term) (record TermRecord, ok bool) {
 			call = e.newRecord(record)
 		}
 		if known {
-			if _, err := ask(ctx, e.locker.Quorum(), "record a term", call, nil); err == nil {
+			if _, err := ask(ctx, e.parts.Quorum, "record a term", call, nil); err == nil {
 				return record, true
 			}
 		}

@@ -14,17 +14,19 @@ import (
 // cost the nodes no more than one. Acquire gives up at once if waiting is pointless: if wrong passwords, missing
 // permissions or node lists of another length leave no quorum.
 func (l *Locker) Acquire(ctx context.Context, name string, opts ...AcquireOption) (lease *Lease, err error) {
-	r, found := l.newRequest(name, opts)
+	r, found := l.settings.newRequest(name, opts)
 	if len(found) > 0 {
 		return nil, errors.Join(found...)
 	}
-	ticket, err := l.enter(ctx, name)
+	ticket, err := l.queues.enter(ctx, l.open, name)
 	if err != nil {
 		return nil, err
 	}
 	w := newWait(l, r, ticket)
 	defer func() { // even if a hook panics
-		ticket.leave(lease != nil, err, w.value)
+		if more := ticket.leave(lease != nil, err); !more && lease == nil && w.value.attempt > 0 {
+			l.leaveLine(name, w.value.String()) // nobody of this process waits any more
+		}
 	}()
 	return w.acquire(ctx)
 }
@@ -34,7 +36,7 @@ func (l *Locker) Acquire(ctx context.Context, name string, opts ...AcquireOption
 // cause of ctx, or [ErrExpired] if the answers took so long that nothing was left of the lease. After an error,
 // anything the attempt set on the nodes is removed in the background.
 func (l *Locker) TryAcquire(ctx context.Context, name string, opts ...AcquireOption) (*Lease, error) {
-	r, found := l.newRequest(name, opts)
+	r, found := l.settings.newRequest(name, opts)
 	if len(found) > 0 {
 		return nil, errors.Join(found...)
 	}

@@ -12,14 +12,16 @@ type AcquireOption func(*request)
 
 // request holds the options of one acquisition.
 type request struct {
-	name      string
-	ttl       time.Duration
-	text      string
-	textOf    func() string // if not nil, makes the text of each attempt
-	extend    *Extension
+	name   string
+	ttl    time.Duration
+	text   string
+	extend *Extension
+
+	// See [inside.Campaign]; only backoff is always set.
+	textOf    func() string
 	onAttempt func(took time.Duration, err error)
 	headStart time.Duration
-	backoff   retry.Backoff // after an attempt that did not learn the holder
+	backoff   retry.Backoff
 }
 
 // WithLeaseTTL sets this lease's TTL, from 100 ms to the Locker's MaxTTL. Every extension lasts as long again. A shorter
@@ -30,10 +32,6 @@ func WithLeaseTTL(d time.Duration) AcquireOption { return func(r *request) { r.t
 // WithValue sets a text that is stored with the lock and returned by [Locker.Holder], to show people who holds it. It
 // may be any bytes, at most 4096.
 func WithValue(text string) AcquireOption { return func(r *request) { r.text = text } }
-
-// WithValueFunc is [WithValue] with a text made for each attempt, so the text can say since when the lock is held. fn
-// must not block. Text beyond 4096 bytes is cut off.
-func WithValueFunc(fn func() string) AcquireOption { return func(r *request) { r.textOf = fn } }
 
 // valueText returns the text for an attempt that starts now.
 func (r *request) valueText() string {
@@ -46,25 +44,6 @@ func (r *request) valueText() string {
 
 // WithAutoExtend has the lease extended in the background until it is released or lost.
 func WithAutoExtend(e Extension) AcquireOption { return func(r *request) { r.extend = &e } }
-
-// WithAttempts has fn called after each attempt, with its duration and its error, nil if it succeeded. It shows a
-// caller of [Locker.Acquire] what it is waiting for. fn must not block.
-func WithAttempts(fn func(took time.Duration, err error)) AcquireOption {
-	return func(r *request) { r.onAttempt = fn }
-}
-
-// WithHeadStart makes [Locker.Acquire] give other callers a head start of d: it delays its first attempt, and each attempt
-// after the lock becomes free. Too short: it still wins against callers that are slower by more than d. Too long: if
-// nobody else wants the lock, it stays free for that long.
-func WithHeadStart(d time.Duration) AcquireOption { return func(r *request) { r.headStart = d } }
-
-// WithBackoff sets the random pause of [Locker.Acquire] after an attempt that did not learn who holds the lock. The
-// pause starts at shortest and doubles with each such attempt in a row, up to longest. The defaults are 5 ms and
-// TTL/20, at least 50 ms. Too short: it loads nodes that are already in trouble. Too long: the lock is acquired that
-// much later after an outage.
-func WithBackoff(shortest, longest time.Duration) AcquireOption {
-	return func(r *request) { r.backoff = retry.Backoff{Min: shortest, Max: longest} }
-}
 
 // Extension says how a lease is extended in the background. The zero value is usable.
 type Extension struct {
@@ -102,8 +81,8 @@ func (r request) reportLast(began time.Time, lease *Lease, err error) {
 	reported = true
 }
 
-func (l *Locker) newRequest(lock string, opts []AcquireOption) (request, problems) {
-	r := request{name: lock, ttl: l.settings.TTL}
+func (s *Settings) newRequest(lock string, opts []AcquireOption) (request, problems) {
+	r := request{name: lock, ttl: s.TTL}
 	for _, opt := range opts {
 		opt(&r)
 	}
@@ -111,20 +90,14 @@ func (l *Locker) newRequest(lock string, opts []AcquireOption) (request, problem
 	if err := name.Check("lock name", lock); err != nil {
 		found.add("%w", err)
 	}
-	if r.ttl < MinTTL || r.ttl > l.settings.MaxTTL {
-		found.add("lease ttl %v must be within %v and max ttl %v", r.ttl, MinTTL, l.settings.MaxTTL)
+	if r.ttl < MinTTL || r.ttl > s.MaxTTL {
+		found.add("lease ttl %v must be within %v and max ttl %v", r.ttl, MinTTL, s.MaxTTL)
 	}
 	if len(r.text) > maxText {
 		found.add("value has %d bytes, it may have %d", len(r.text), maxText)
 	}
 	if r.backoff == (retry.Backoff{}) {
 		r.backoff = retry.Backoff{Min: 5 * time.Millisecond, Max: max(r.ttl/20, 50*time.Millisecond)}
-	}
-	if r.backoff.Min <= 0 || r.backoff.Max < r.backoff.Min {
-		found.add("backoff must have 0 < shortest <= longest, got %v and %v", r.backoff.Min, r.backoff.Max)
-	}
-	if r.headStart < 0 {
-		found.add("head start %v must not be negative", r.headStart)
 	}
 	if r.extend != nil {
 		e := *r.extend // the caller may share its value
@@ -135,10 +108,10 @@ func (l *Locker) newRequest(lock string, opts []AcquireOption) (request, problem
 			e.Attempts = 3
 		}
 		r.extend = &e
-		if e.Every <= l.settings.NodeTimeout {
-			found.add("extension every %v must be above node timeout %v", e.Every, l.settings.NodeTimeout)
+		if e.Every <= s.NodeTimeout {
+			found.add("extension every %v must be above node timeout %v", e.Every, s.NodeTimeout)
 		}
-		if left := r.ttl - allowance(r.ttl, l.settings.Drift); e.Every >= left {
+		if left := r.ttl - s.Allowance(r.ttl); e.Every >= left {
 			found.add("extension every %v must be below lease ttl %v less drift: %v", e.Every, r.ttl, left)
 		}
 		if e.Attempts < 1 {

@@ -3,7 +3,6 @@ package redlock
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -18,13 +17,15 @@ type (
 
 // grant is the request of one attempt, and what the nodes have answered to it.
 type grant struct {
-	request
+	name      string
 	field     string // key of the record in the hash
 	value     string // encoded
-	ttlMillis int64
-	waiter    string  // the process to list as waiting if refused, and for how many ms it is patient; empty: none
-	listing   nodeSet // nodes that list the waiter
-	goesOn    bool    // another attempt follows if this one fails
+	ttl       time.Duration
+	ttlMillis int64      // the same, as the argument of scripts
+	extend    *Extension // of the lease; nil: it is not extended in the background
+	waiter    string     // the process to list as waiting if refused, and for how many ms it is patient; empty: none
+	listing   nodeSet    // nodes that list the waiter
+	goesOn    bool       // another attempt follows if this one fails
 	notAfter  notAfter
 	round     *round
 	answered  growingSet // nodes known to have answered; see known
@@ -32,11 +33,14 @@ type grant struct {
 	unconfirmed atomic.Bool // the last extension was not confirmed by a majority
 }
 
-// acquiring is a grant as the arguments of acquire. It is a type of its own, so that [Lease] does not get its methods.
-type acquiring struct{ *grant }
+func newGrant(r request, v value) *grant {
+	return &grant{
+		name: r.name, field: fieldOf(r.name), value: v.String(), ttl: r.ttl, ttlMillis: r.ttl.Milliseconds(), extend: r.extend,
+	}
+}
 
 // AppendArgs appends the arguments of acquire for the node.
-func (g acquiring) AppendArgs(node int, args []any) []any {
+func (g *grant) AppendArgs(node int, args []any) []any {
 	waiter := &nobody
 	if g.listing.has(node) {
 		waiter = &g.waiter
@@ -45,7 +49,7 @@ func (g acquiring) AppendArgs(node int, args []any) []any {
 }
 
 // Name keeps requests for the same lock apart: one call of the script would grant the lock to both.
-func (g acquiring) Name() string { return g.field }
+func (g *grant) Name() string { return g.field }
 
 var nobody string // argument for no waiter
 
@@ -55,10 +59,6 @@ func (g *grant) listIn(nodes []int, who string) {
 	for _, node := range nodes {
 		g.listing = g.listing.with(node)
 	}
-}
-
-func newGrant(r request, v value) *grant {
-	return &grant{request: r, field: fieldOf(r.name), value: v.String(), ttlMillis: r.ttl.Milliseconds()}
 }
 
 // known returns the nodes that have answered the grant or an extension. The lease can tell whether their clocks have
@@ -76,7 +76,8 @@ func (g *grant) known(nodes int) nodeSet {
 
 // grantHead appends the first arguments of the acquire and repair scripts: list and flags.
 type grantHead struct {
-	locker        *Locker
+	list          string // longest lease and number of nodes, see listOf
+	unseen        bool   // see WithUnseenRestarts
 	began         time.Time
 	checkInterval time.Duration
 	checked       []atomic.Int64 // by node, when a guard check was last forced, in nanoseconds since began
@@ -90,12 +91,13 @@ const checkInterval = time.Second
 func newGrantHead(l *Locker) *grantHead {
 	every := min(checkInterval, l.settings.MaxTTL/16)
 	return &grantHead{
-		locker: l, began: time.Now().Add(-every), checkInterval: every, checked: make([]atomic.Int64, l.size),
+		list: l.list, unseen: l.settings.UnseenRestarts, began: time.Now().Add(-every), checkInterval: every,
+		checked: make([]atomic.Int64, l.size),
 	}
 }
 
 func (h *grantHead) AppendArgs(node int, args []any) []any {
-	l, checked := h.locker, &h.checked[node]
+	checked := &h.checked[node]
 	now := int64(time.Since(h.began))
 	look := now-checked.Load() >= int64(h.checkInterval)
 	if look {
@@ -103,14 +105,14 @@ func (h *grantHead) AppendArgs(node int, args []any) []any {
 	}
 	flags := ""
 	switch {
-	case look && l.settings.UnseenRestarts:
+	case look && h.unseen:
 		flags = "gb"
 	case look:
 		flags = "g"
-	case l.settings.UnseenRestarts:
+	case h.unseen:
 		flags = "b"
 	}
-	return append(args, &l.list, flags)
+	return append(args, &h.list, flags)
 }
 
 // asker asks the nodes, either all at once or some before the others.
@@ -118,11 +120,8 @@ type asker func(ctx context.Context, call quorum.Call[reply]) (*round, error)
 
 // askAll asks all nodes at once.
 func (l *Locker) askAll(ctx context.Context, call quorum.Call[reply]) (*round, error) {
-	return quorum.Ask(ctx, l.quorum, call, l.granted)
+	return quorum.Ask(ctx, l.quorum, call, l.jury.granted)
 }
-
-// granted reports whether the outcome of an attempt is decided.
-func (l *Locker) granted(answers []answer) bool { return l.isDecided(answers, timed) }
 
 // attempt asks the nodes once. If it fails, it returns their answers, or none if it asked no node.
 func (l *Locker) attempt(ctx context.Context, g *grant, ask asker) (*Lease, []answer, error) {
@@ -133,16 +132,16 @@ func (l *Locker) attempt(ctx context.Context, g *grant, ask asker) (*Lease, []an
 		return nil, nil, fmt.Errorf("%w: acquire %q", ErrClosed, g.name)
 	}
 	defer l.calls.Done()
-	valid := validity{sent: l.clock.Now(), ttl: g.ttl, drift: l.settings.Drift}
-	g.notAfter = l.notAfter(valid.sent)
+	sent := l.clock.Now()
+	g.notAfter = newNotAfter(l.clocks, l.size, sent.Add(l.settings.NodeTimeout))
 	var cause error
-	g.round, cause = ask(ctx, l.commands.acquire.Call(acquiring{g}))
+	g.round, cause = ask(ctx, l.commands.acquire.Call(g))
 
-	lease, answers, err := l.win(ctx, g, valid, cause)
+	lease, err := l.win(ctx, g, sent, cause)
 	if err != nil {
 		g.goesOn = g.goesOn && ctx.Err() == nil
 		l.clean(g)
-		return nil, answers, err
+		return nil, g.round.Answers(), err
 	}
 	if g.extend != nil {
 		l.renewer.add(lease, *g.extend)
@@ -155,55 +154,43 @@ func (l *Locker) attempt(ctx context.Context, g *grant, ask asker) (*Lease, []an
 	return lease, nil, nil
 }
 
-// win makes a lease from the answers to an attempt. After an error, it returns the answers, and the caller must clean up
-// what was granted.
-func (l *Locker) win(ctx context.Context, g *grant, valid validity, cause error) (*Lease, []answer, error) {
+// win makes a lease from the answers to an attempt. After an error, the caller must clean up what was granted.
+func (l *Locker) win(ctx context.Context, g *grant, sent time.Time, cause error) (*Lease, error) {
 	var t tally
-	var answers []answer // copied only for an error
-	g.round.View(func(now []answer) {
-		if t = l.count(now, timed); t.yes < l.need {
-			answers = slices.Clone(now)
+	var err error
+	g.round.View(func(answers []answer) {
+		if t = l.jury.count(answers, timed); t.yes < l.need {
+			err = l.jury.failed("acquire", g.name, answers, timed, ErrHeld, cause)
 		}
 	})
-	if answers != nil {
-		return nil, answers, l.failed("acquire", g.name, answers, timed, ErrHeld, cause)
+	if err == nil && t.uneven {
+		err = l.confirm(ctx, g, t.number)
 	}
-	lease, err := l.won(ctx, g, valid, t)
 	if err != nil {
-		return nil, g.round.Answers(), err
+		return nil, err
 	}
-	return lease, nil, nil
-}
-
-// won makes the lease of an attempt to which a majority has said yes.
-func (l *Locker) won(ctx context.Context, g *grant, valid validity, t tally) (*Lease, error) {
-	if t.uneven {
-		if err := l.raise(ctx, g, t.number); err != nil {
-			return nil, err
-		}
+	now, deadline := l.clock.Now(), l.settings.validUntil(sent, g.ttl)
+	if !now.Before(deadline) {
+		return nil, fmt.Errorf("%w: acquire %q: the answers took %v, the ttl is %v", ErrExpired, g.name, now.Sub(sent), g.ttl)
 	}
-	now := l.clock.Now()
-	if !now.Before(valid.deadline()) {
-		return nil, fmt.Errorf("%w: acquire %q: the answers took %v, the ttl is %v", ErrExpired, g.name,
-			now.Sub(valid.sent), g.ttl)
-	}
-	lease := newLease(l, g, t.number, ctx, valid.deadline())
-	if !l.keep(lease) {
+	if l.isClosed() {
 		return nil, fmt.Errorf("%w: acquire %q", ErrClosed, g.name)
 	}
+	lease := &Lease{locker: l, grant: g, token: t.number, base: ctx, deadline: deadline}
+	l.leases.add(lease)
 	return lease, nil
 }
 
-// raise raises the numbers of a majority to at least token, before anybody sees the token. Any later majority shares a
+// confirm raises the numbers of a majority to at least token, before anybody sees the token. Any later majority shares a
 // node with this one, so the next token is larger.
-func (l *Locker) raise(ctx context.Context, g *grant, token uint64) error {
-	e := newExtending(l, []*grant{g}, []uint64{token})
+func (l *Locker) confirm(ctx context.Context, g *grant, token uint64) error {
+	e := newExtending(l.jury, []*grant{g}, []uint64{token})
 	round, cause := quorum.Ask(ctx, l.quorum, l.commands.extend.Call(e), e.isDecided)
 	answers := e.answersTo(0, round.Answers())
-	if l.count(answers, timed).yes >= l.need {
+	if l.jury.count(answers, timed).yes >= l.need {
 		return nil
 	}
-	return l.failed("raise the fence of", g.name, answers, timed, ErrLost, cause)
+	return l.jury.failed("raise the fence of", g.name, answers, timed, ErrLost, cause)
 }
 
 // clean removes what a failed attempt left, on each node once it has answered. The attempt is over, so later answers to
@@ -220,7 +207,7 @@ func (l *Locker) clean(g *grant) {
 		if mayBeSet(a) {
 			l.janitors[i].add(leftover{
 				field: g.field, value: g.value, until: l.clock.Now().Add(g.ttl),
-				tell: l.tells.after(g, i, looksHeld), sure: a.Err == nil && !a.Resent, notAfter: g.notAfter.of(i),
+				tell: l.tells.after(g, i, looksHeld), notAfter: g.notAfter.of(i, a),
 			})
 		}
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -22,16 +21,11 @@ func (l *Locker) Close(ctx context.Context) error {
 		return nil
 	}
 	l.calls.Wait() // each ends within the node timeout; then no new lease can be won
-	l.mu.Lock()
-	held := slices.Collect(maps.Keys(l.leases))
-	l.mu.Unlock()
-
 	var problems []error
-	held = slices.DeleteFunc(held, func(lease *Lease) bool { return !lease.Valid() })
-	if len(held) > 0 {
+	if held := l.leases.held(); len(held) > 0 {
 		names := make([]string, len(held))
 		for i, lease := range held {
-			names[i] = fmt.Sprintf("%q until %s", lease.name, lease.Deadline().Format(time.TimeOnly))
+			names[i] = fmt.Sprintf("%q until %s", lease.grant.name, lease.Deadline().Format(time.TimeOnly))
 			lease.Abandon()
 		}
 		slices.Sort(names)
@@ -42,11 +36,10 @@ func (l *Locker) Close(ctx context.Context) error {
 			fmt.Errorf("redlock: close: abandoned leases that were still held: %s", strings.Join(names, ", ")))
 	}
 
+	_ = l.quorum.Idle(ctx) // calls under way may still leave work to the janitors; quorum.Close reports the same error below
 	for _, j := range l.janitors {
-		j.close()
+		j.finish()
 	}
-	// Calls under way may still leave work to the janitors, which then finish.
-	_ = l.quorum.Idle(ctx) // quorum.Close reports the same error below
 	if !l.finish(ctx, 2*l.settings.NodeTimeout) {
 		problems = append(problems, l.unfinished())
 	}

@@ -19,7 +19,7 @@ func TestAttempt_TakesOverItsOwnLeftovers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, _ := l.newRequest("x", nil)
+		r, _ := l.settings.newRequest("x", nil)
 		attempt := func(contender string, number int) (*Lease, error) {
 			v := value{contender: strings.Repeat("A", len(newContenderID())-len(contender)) + contender, attempt: number}
 			lease, _, err := l.attempt(t.Context(), newGrant(r, v), l.askAll)

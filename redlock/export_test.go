@@ -4,8 +4,13 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/internal/clock"
+	"github.com/redlockfx/redlockfx/internal/inside"
+	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
 // SweepAfter is the number of grants between two sweeps of a node.
@@ -31,4 +36,17 @@ func sends(source string) func(cmd redis.Cmder) bool {
 }
 
 // Order returns the order in which nodes are asked.
-func (l *Locker) Order(name string) []int { return l.order(name) }
+func (l *Locker) Order(name string) []int { return order(l.quorum, name) }
+
+// These options are for this library's own packages: see [inside.Campaign].
+func WithClock(c *clock.Clock) Option { return withClock(c) }
+
+func WithHeadStart(d time.Duration) AcquireOption { return func(r *request) { r.headStart = d } }
+
+func WithBackoff(shortest, longest time.Duration) AcquireOption {
+	return campaigning(inside.Campaign{Backoff: retry.Backoff{Min: shortest, Max: longest}})
+}
+
+func WithAttempts(fn func(took time.Duration, err error)) AcquireOption {
+	return campaigning(inside.Campaign{Attempted: fn})
+}

@@ -16,14 +16,12 @@ import (
 // lock or has it for somebody else, or [ErrReleased]. It never acquires the lock again, because somebody may have held
 // it in between.
 func (s *Lease) Extend(ctx context.Context) error {
-	s.mu.Lock()
-	err := s.heldLocked()
-	s.mu.Unlock()
+	err := s.expire()
 	if err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("redlock: extend %q: %w", s.name, context.Cause(ctx))
+		return fmt.Errorf("redlock: extend %q: %w", s.grant.name, context.Cause(ctx))
 	}
 
 	err = s.locker.extend(ctx, []*Lease{s})[0]
@@ -38,7 +36,7 @@ func (l *Locker) extend(ctx context.Context, leases []*Lease) []error {
 	for i, lease := range leases {
 		grants[i], tokens[i] = lease.grant, lease.token
 	}
-	e := newExtending(l, grants, tokens)
+	e := newExtending(l.jury, grants, tokens)
 	sent := l.clock.Now()
 	round, cause := quorum.Ask(ctx, l.quorum, l.commands.extend.Call(e), e.isDecided)
 	answers := round.Answers()
@@ -47,15 +45,15 @@ func (l *Locker) extend(ctx context.Context, leases []*Lease) []error {
 	all := e.allExtended(answers)
 	for i, lease := range leases {
 		if !all {
-			if one := e.answersTo(i, answers); l.count(one, timed).yes < l.need {
-				lease.unconfirmed.Store(true)
-				errs[i] = lease.notExtended(l.failed("extend", lease.name, one, timed, ErrLost, cause))
+			if one := e.answersTo(i, answers); l.jury.count(one, timed).yes < l.need {
+				lease.grant.unconfirmed.Store(true)
+				failed := l.jury.failed("extend", lease.grant.name, one, timed, ErrLost, cause)
+				errs[i] = cmp.Or(lease.expire(), failed) // it may have ended meanwhile
 				continue
 			}
 		}
-		lease.unconfirmed.Store(false)
-		valid := validity{sent: sent, ttl: lease.ttl, drift: l.settings.Drift}
-		errs[i] = lease.prolong(valid.deadline(), now)
+		lease.grant.unconfirmed.Store(false)
+		errs[i] = lease.prolong(l.settings.validUntil(sent, lease.grant.ttl), now)
 	}
 	round.Then(func(node int, a quorum.Answer[extension]) { e.answered(node, a, leases, errs) })
 	return errs
@@ -63,7 +61,7 @@ func (l *Locker) extend(ctx context.Context, leases []*Lease) []error {
 
 // extending is one call that extends several leases and raises their numbers.
 type extending struct {
-	locker *Locker
+	jury   *jury
 	grants []*grant
 	locks  string // the script's argument for all of them
 
@@ -72,11 +70,11 @@ type extending struct {
 	known nodeSet
 }
 
-func newExtending(l *Locker, grants []*grant, tokens []uint64) *extending {
-	e := &extending{locker: l, grants: grants, known: ^nodeSet(0)}
+func newExtending(j *jury, grants []*grant, tokens []uint64) *extending {
+	e := &extending{jury: j, grants: grants, known: ^nodeSet(0)}
 	length := 0
 	for _, g := range grants {
-		e.known &= g.known(l.size)
+		e.known &= g.known(j.size)
 		length += 37 + len(g.field) + len(g.value)
 	}
 	locks := make([]byte, 0, length)
@@ -127,11 +125,11 @@ func (e *extending) isDecided(answers []quorum.Answer[extension]) bool {
 	switch {
 	case e.allExtended(answers):
 		return true
-	case over < e.locker.need && over < len(answers):
+	case over < e.jury.need && over < len(answers):
 		return false
 	}
 	for i := range e.grants {
-		if !e.locker.isDecided(e.answersTo(i, answers), timed) {
+		if !e.jury.isDecided(e.answersTo(i, answers), timed) {
 			return false
 		}
 	}
@@ -149,7 +147,7 @@ func (e *extending) allExtended(answers []quorum.Answer[extension]) bool {
 			Over: a.Over, Err: a.Err, Header: a.Header, Received: a.Received, Value: reply{yes: yes},
 		})
 	}
-	return e.locker.count(votes, timed).yes >= e.locker.need
+	return e.jury.count(votes, timed).yes >= e.jury.need
 }
 
 // answersTo returns what the nodes said about the i-th lease.
@@ -168,7 +166,7 @@ func (e *extending) answerTo(i, node int, a quorum.Answer[extension]) answer {
 	if a.Over && a.Err == nil {
 		one.Value, one.Err = a.Value.of(i)
 	}
-	if one.Value.yes && !e.grants[i].known(e.locker.size).has(node) {
+	if one.Value.yes && !e.grants[i].known(e.jury.size).has(node) {
 		one.Value, one.Err = reply{}, errFirstSeen
 	}
 	return one
@@ -192,13 +190,6 @@ func (e *extending) answered(node int, a quorum.Answer[extension], leases []*Lea
 			e.grants[i].answered.add(nodeSet(0).with(node))
 		}
 	}
-}
-
-// notExtended returns err, or the reason why the lease ended in the meantime.
-func (s *Lease) notExtended(err error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return cmp.Or(s.heldLocked(), err)
 }
 
 // lose ends the lease if err says that it is lost.

@@ -36,31 +36,21 @@ func (h *hold) learn(l *Locker, answers []answer, line []int) {
 			}
 		case a.Value.held:
 			h.named = append(h.named, NodeError{l.quorum.Addr(i), heldError{a.Value.value, a.Value.left}})
-			place, same := sayTheSame(answers, a.Value.value.contender)
-			if len(same) > len(lasts) {
-				h.holder, h.place, lasts = a.Value.value.contender, place, same
-			}
 		}
 	}
-	if h.votes = len(lasts); h.votes == 0 {
+	named := mostNamed(answers)
+	if h.votes = len(named); h.votes == 0 {
 		return
 	}
+	h.holder = named[0].value.contender
+	for _, r := range named {
+		h.place, lasts = max(h.place, int(min(r.number, mostInLine))), append(lasts, r.left)
+	}
+	slices.Sort(lasts)
 	h.left = min(lasts[max(h.votes-l.need, 0)], l.settings.MaxTTL) // as in [Locker.Holder]
 	if h.votes < l.need {
 		h.left = min(h.left, l.settings.TTL) // possibly only one node says so: ask again soon
 	}
-}
-
-// sayTheSame returns the last place in line, and the time left of the hold, the shortest first, on the nodes that name
-// this holder.
-func sayTheSame(answers []answer, holder string) (place int, left []time.Duration) {
-	for _, a := range answers {
-		if a.Err == nil && a.Over && a.Value.held && a.Value.value.contender == holder {
-			place, left = max(place, int(min(a.Value.number, mostInLine))), append(left, a.Value.left)
-		}
-	}
-	slices.Sort(left)
-	return place, left
 }
 
 // hasListed reports whether the node has refused the lock, and so has listed the process.

@@ -24,7 +24,7 @@ func (l *Locker) Holder(ctx context.Context, lock string) (Holder, error) {
 		return Holder{}, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	asked := time.Now()
-	round, err := quorum.Ask(ctx, l.quorum, l.commands.holder.Call(field(fieldOf(lock))), l.agreed)
+	round, err := quorum.Ask(ctx, l.quorum, l.commands.holder.Call(field(fieldOf(lock))), l.jury.agreed)
 	if err != nil {
 		return Holder{}, fmt.Errorf("redlock: holder of %q: %w", lock, err)
 	}
@@ -36,7 +36,7 @@ func (l *Locker) Holder(ctx context.Context, lock string) (Holder, error) {
 		for i, r := range named {
 			left[i] = r.left
 		}
-		h.Token, _ = l.tokenOf(named)
+		h.Token, _ = tokenOf(named, l.need)
 		slices.Sort(left)
 		h.Expires = asked.Add(left[len(left)-l.need])
 		return h, nil
@@ -44,27 +44,27 @@ func (l *Locker) Holder(ctx context.Context, lock string) (Holder, error) {
 	if l.isClosed() {
 		return Holder{}, fmt.Errorf("%w: holder of %q", ErrClosed, lock)
 	}
-	return Holder{}, l.noHolder(lock, answers, len(named))
+	return Holder{}, l.jury.noHolder(lock, answers, len(named))
 }
 
 // noHolder returns the error if no majority names the same holder. most is how many nodes name the one named most
 // often.
-func (l *Locker) noHolder(lock string, answers []answer, most int) error {
-	e := &QuorumError{Op: "holder of", Name: lock, Size: l.size, Need: l.need, kind: ErrVacant}
+func (j *jury) noHolder(lock string, answers []answer, most int) error {
+	e := &QuorumError{Op: "holder of", Name: lock, Size: j.size, Need: j.need, kind: ErrVacant}
 	silent := 0
 	for i, a := range answers {
 		switch {
 		case a.Err != nil:
 			silent++
-			e.Nodes = append(e.Nodes, NodeError{l.quorum.Addr(i), a.Err})
+			e.Nodes = append(e.Nodes, NodeError{j.nodes.Addr(i), a.Err})
 		case a.Value.held:
-			e.Nodes = append(e.Nodes, NodeError{l.quorum.Addr(i), heldError{a.Value.value, a.Value.left}})
+			e.Nodes = append(e.Nodes, NodeError{j.nodes.Addr(i), heldError{a.Value.value, a.Value.left}})
 		default:
 			e.Got++ // this node says that nobody holds it
 		}
 	}
-	if e.Got < l.need && most+silent >= l.need {
-		e.kind, e.Got = ErrNoQuorum, l.size-silent
+	if e.Got < j.need && most+silent >= j.need {
+		e.kind, e.Got = ErrNoQuorum, j.size-silent
 	}
 	return e
 }
@@ -75,21 +75,21 @@ type field string
 func (f field) AppendArgs(_ int, args []any) []any { return append(args, string(f)) }
 
 // agreed reports whether a majority names nobody, or names the same holder and token.
-func (l *Locker) agreed(answers []answer) bool {
+func (j *jury) agreed(answers []answer) bool {
 	vacant := 0
 	for _, a := range answers {
 		if a.Over && a.Err == nil && !a.Value.held {
 			vacant++
 		}
 	}
-	_, sure := l.tokenOf(mostNamed(answers))
-	return vacant >= l.need || sure
+	_, sure := tokenOf(mostNamed(answers), j.need)
+	return vacant >= j.need || sure
 }
 
-// tokenOf returns the token of the holder that these replies name: the number on which a majority agrees. A node whose
-// answer to the grant came too late to count may be ahead of it, and a node that missed the grant behind. If too few
-// nodes answer to tell, tokenOf returns the largest number, and false.
-func (l *Locker) tokenOf(named []reply) (token uint64, sure bool) {
+// tokenOf returns the token of the holder that these replies name: the number on which as many agree as needed. A node
+// whose answer to the grant came too late to count may be ahead of it, and a node that missed the grant behind. If too
+// few nodes answer to tell, tokenOf returns the largest number, and false.
+func tokenOf(named []reply, need int) (token uint64, sure bool) {
 	for _, r := range named {
 		same := 0
 		for _, other := range named {
@@ -97,7 +97,7 @@ func (l *Locker) tokenOf(named []reply) (token uint64, sure bool) {
 				same++
 			}
 		}
-		if same >= l.need {
+		if same >= need {
 			return r.number, true
 		}
 		token = max(token, r.number)
@@ -105,19 +105,12 @@ func (l *Locker) tokenOf(named []reply) (token uint64, sure bool) {
 	return token, false
 }
 
-// isTwin reports whether a node before i has answered for the same server.
-func isTwin(i int, answers []answer) bool {
-	return answers[i].Identity != 0 && slices.ContainsFunc(answers[:i], func(a answer) bool {
-		return a.Over && a.Err == nil && a.Identity == answers[i].Identity
-	})
-}
-
 // mostNamed returns the replies of the nodes that name the most frequent holder.
 func mostNamed(answers []answer) []reply {
 	votes := make(map[value][]reply, 1)
 	var most []reply
 	for i, a := range answers {
-		if !a.Over || a.Err != nil || !a.Value.held || isTwin(i, answers) {
+		if !a.Over || a.Err != nil || !a.Value.held || twinOf(i, answers) >= 0 {
 			continue
 		}
 		v := a.Value.value

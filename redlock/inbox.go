@@ -123,21 +123,21 @@ func (l *Locker) listen(ctx context.Context) error {
 }
 
 // deliver passes a message to the queue of its lock.
-func (l *Locker) deliver(m *message) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (s *queues) deliver(m *message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if m.missed {
-		for _, q := range l.queues {
+		for _, q := range s.all {
 			q.add(m)
 		}
-	} else if q := l.queues[m.name]; q != nil {
+	} else if q := s.all[m.name]; q != nil {
 		q.add(m)
 	}
 }
 
 // deliverOurs tells the queue of a lock that another caller of this process has released it. The release has removed
 // the process from the line, so no node does.
-func (l *Locker) deliverOurs(name, text string) {
+func (s *queues) deliverOurs(name, text string) {
 	v, _ := parseValue(text) // our own value always parses
-	l.deliver(&message{ours: true, name: name, value: v})
+	s.deliver(&message{ours: true, name: name, value: v})
 }

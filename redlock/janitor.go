@@ -11,6 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/due"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 	"github.com/redlockfx/redlockfx/internal/retry"
+	"github.com/redlockfx/redlockfx/internal/signal"
 )
 
 // maxLeftovers bounds the records remembered for a node that does not answer. Beyond it, the oldest are left to expire.
@@ -20,7 +21,7 @@ const maxLeftovers = 10_000
 const maxReleases = 64
 
 // janitor removes from one node the leftovers of failed and finished acquisitions, and old records. It retries a release
-// until the node has answered or the record has expired.
+// until the node has answered or the record has expired. Its goroutine runs from the first attempt to Close.
 type janitor struct {
 	node      int
 	quorum    *quorum.Quorum
@@ -32,39 +33,46 @@ type janitor struct {
 	timeout   time.Duration // of the node
 	tells     *tells
 	ending    context.Context
-	start     func(func()) bool
-	more      chan struct{} // holds one signal that something was added
+	more      signal.Signal // that there may be something to do
 
-	mu      sync.Mutex // guards the fields below
-	queue   due.Queue[leftover]
-	sweep   sweep
-	running bool
+	mu    sync.Mutex // guards the fields below
+	queue due.Queue[leftover]
+	sweep sweep
+	last  bool // nothing is added any more: run ends when all is done
 }
 
-// leftover is a record that may be on the node.
+// leftover is a release that the node has yet to answer.
 type leftover struct {
+	kind         kind
 	field, value string
-	until        time.Time // when it has expired, by the Locker's clock
+	until        time.Time // when it is pointless, by the Locker's clock
 	tell         *string   // see releasing
-	// sure says that one answered release is enough. Otherwise the grant itself was not answered: it may still be on
-	// its way, or unread in the socket of a node that hung. Then a second release follows when the node no longer acts
-	// on the grant.
-	sure     bool
-	notAfter int64     // when the node no longer acts on the grant, in microseconds since 1970
+	// notAfter is when the node no longer acts on the grant, in microseconds since 1970, if it did not answer the grant:
+	// that may still be on its way, or unread in the socket of a node that hung. Then a second release follows by that
+	// time. If the grant was answered, notAfter is 0, and one answered release is enough.
+	notAfter int64
 	told     *handover // dropped as soon as somebody has taken the lock; nil: not known
 }
+
+// kind is what a release is sent for.
+type kind int
+
+const (
+	ofRecord   kind = iota // removes a record that may be on the node, until it has expired
+	toLeave                // has the process leave the line
+	toTellMore             // has more of those in line told
+)
 
 func newJanitor(l *Locker, node int) *janitor {
 	return &janitor{
 		node: node, quorum: l.quorum, command: l.commands.release, sweeping: l.commands.sweep,
 		retention: l.settings.FenceRetention.Milliseconds(), sweep: newSweep(),
 		denied: func(err error) { l.observeDenied(node, "sweep", err) },
-		clock:  l.clock, timeout: l.settings.NodeTimeout, tells: l.tells, ending: l.work, start: l.start, more: make(chan struct{}, 1),
+		clock:  l.clock, timeout: l.settings.NodeTimeout, tells: l.tells, ending: l.work, more: signal.New(),
 	}
 }
 
-// add has the leftover released now. It never blocks: the goroutines that talk to the nodes call it. The janitor's own
-// goroutine ends when nothing is left to do, or with ending; the owner of start waits for it.
+// add has the leftover released now. It never blocks: the goroutines that talk to the nodes call it.
 func (j *janitor) add(left leftover) { j.put(left, j.clock.Now()) }
 
 // put has the leftover released when it is due.
@@ -75,7 +83,7 @@ func (j *janitor) put(left leftover, at time.Time) {
 	if j.queue.Len() > maxLeftovers {
 		j.queue.Remove(j.queue.First())
 	}
-	j.wakeLocked()
+	j.more.Set()
 }
 
 // granted counts a grant of the node. Some time later, old records are swept.
@@ -83,7 +91,7 @@ func (j *janitor) granted() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.sweep.granted++; j.sweep.granted == j.sweep.after {
-		j.wakeLocked()
+		j.more.Set()
 	}
 }
 
@@ -93,35 +101,25 @@ func (j *janitor) makeRoom() {
 	defer j.mu.Unlock()
 	if !j.sweep.full {
 		j.sweep.full = true
-		j.wakeLocked()
+		j.more.Set()
 	}
 }
 
-// close has old records swept by a process that has granted something and not swept yet.
-func (j *janitor) close() {
+// finish has run end when all is done. A process that has granted something and not swept yet sweeps before.
+func (j *janitor) finish() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.last = true
 	if j.sweep.granted > 0 && !j.sweep.made {
 		j.sweep.after = 1
-		j.wakeLocked()
 	}
-}
-
-// wakeLocked has run look for what is due.
-func (j *janitor) wakeLocked() {
-	select {
-	case j.more <- struct{}{}:
-	default: // it is signaled already
-	}
-	if !j.running {
-		j.running = j.start(j.run)
-	}
+	j.more.Set()
 }
 
 func (j *janitor) run() {
 	// Short, so that the records are removed soon after the node answers again.
 	pause := retry.Backoff{Min: j.timeout / 4, Max: j.timeout / 2}
-	for failures := 0; ; {
+	for failures := 0; j.ending.Err() == nil; {
 		most := maxReleases
 		if failures > 0 {
 			most = 1 // enough to find out whether the node answers again
@@ -133,19 +131,26 @@ func (j *janitor) run() {
 		case work.sweep:
 			j.clean(pause.Min)
 		case len(work.batch) == 0:
-			if !j.await(work.wait) {
-				j.signOff()
-				return
-			}
+			j.await(work.wait)
 		case j.release(work.batch):
 			failures = 0
 		default:
 			failures++
-			if retry.Sleep(j.ending, pause.After(failures)) != nil {
-				j.signOff()
-				return
-			}
+			_ = retry.Sleep(j.ending, pause.After(failures)) // the loop checks ending itself
 		}
+	}
+}
+
+// await waits until something is due, forever if wait is negative, or until there may be something else to do.
+func (j *janitor) await(wait time.Duration) {
+	var due <-chan time.Time
+	if wait >= 0 {
+		due = time.After(wait)
+	}
+	select {
+	case <-due:
+	case <-j.more:
+	case <-j.ending.Done():
 	}
 }
 
@@ -184,7 +189,7 @@ func (j *janitor) release(batch []*due.Item[leftover]) (answered bool) {
 		if a.Over && (a.Err == nil || isRecordError(a.Err)) {
 			answered = true
 			j.answered(item.Value, a)
-			if left := item.Value; left.tell == &j.tells.more || left.tell == &j.tells.leave {
+			if left := item.Value; left.kind != ofRecord {
 				j.follow(left.field, left.value, left.told, a, 2*apart)
 			}
 		} else {
@@ -204,29 +209,16 @@ func (j *janitor) follow(field, value string, told *handover, a answer, pause ti
 	}
 	now := j.clock.Now()
 	j.put(leftover{
-		field: field, value: value, until: now.Add(maxFollow), tell: &j.tells.more, sure: true, told: told,
+		kind: toTellMore, field: field, value: value, until: now.Add(maxFollow), tell: &j.tells.more, told: told,
 	}, now.Add(pause))
 }
 
-// await waits for d, or until something is added. It returns false when the janitor must end.
-func (j *janitor) await(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-j.more:
-	case <-j.ending.Done():
-		return false
-	}
-	return true
-}
-
-// work is what the janitor does next: it releases a batch, sweeps, or waits. If it is over, the janitor has signed off.
+// work is what the janitor does next: it releases a batch, sweeps, or waits.
 type work struct {
 	batch []*due.Item[leftover]
 	sweep bool
-	wait  time.Duration
-	over  bool
+	wait  time.Duration // negative: there is nothing to do
+	over  bool          // nor will there be
 }
 
 // next takes what is due from the queue, at most so many releases, without what has expired.
@@ -247,7 +239,7 @@ func (j *janitor) next(most int) (w work) {
 	case sweeps && wait == 0:
 		w.sweep = true
 	case first == nil && !sweeps:
-		j.running, w.over = false, true
+		w.wait, w.over = -1, j.last
 	case first == nil || sweeps && wait < first.At.Sub(now):
 		w.wait = wait
 	default:
@@ -258,15 +250,9 @@ func (j *janitor) next(most int) (w work) {
 
 // answered has a record released again if the grant may still act: when the node, by its own clock, no longer acts on it.
 func (j *janitor) answered(left leftover, a answer) {
-	if again := left.notAfter + 1 - a.Time; !left.sure && again > 0 {
+	if again := left.notAfter + 1 - a.Time; again > 0 {
 		j.put(left, a.Received.Add(time.Duration(again)*time.Microsecond))
 	}
-}
-
-func (j *janitor) signOff() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.running = false
 }
 
 // report returns an error that says what is left to expire by itself.
@@ -276,7 +262,7 @@ func (j *janitor) report() error {
 	var last time.Time
 	n := 0
 	for item := range j.queue.All() {
-		if left := item.Value; left.tell != &j.tells.leave && left.tell != &j.tells.more {
+		if left := item.Value; left.kind == ofRecord {
 			n++
 			if left.until.After(last) {
 				last = left.until

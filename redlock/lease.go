@@ -7,13 +7,12 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/clock"
-	"github.com/redlockfx/redlockfx/internal/due"
 )
 
 // Lease is a lock that was won, until its deadline. Its methods are safe for concurrent use.
 type Lease struct {
-	*grant // that won the lease
 	locker *Locker
+	grant  *grant // that won it
 	token  uint64
 	base   context.Context // the values of Acquire's context
 
@@ -24,22 +23,17 @@ type Lease struct {
 	mu        sync.Mutex      // guards the fields below
 	deadline  time.Time       // by the Locker's clock
 	repairs   map[int]int64   // nodes that may have the lock by a repair, and until when one may still act; see mayBeSet
-	disputed  int             // how often nodes had the lock for another contender, since the last regular extension
-	repairing bool            // an extension to repair them is scheduled
+	renewal   *renewal        // nil: it is not extended in the background
+	repairing bool            // its next extension was brought forward, because nodes have the lock for another contender
+	disputes  int             // such extensions in a row
 	end       error           // why the lease ended, nil while it is held
 	ctx       context.Context // made on demand
 	cancel    context.CancelCauseFunc
 	timer     *clock.Timer // ends ctx at the deadline
-
-	queued, queuedRepair *due.Item[*renewal] // its next extensions, nil if there are none
-}
-
-func newLease(l *Locker, g *grant, token uint64, base context.Context, deadline time.Time) *Lease {
-	return &Lease{locker: l, grant: g, token: token, base: base, deadline: deadline}
 }
 
 // Name returns the lock's name.
-func (s *Lease) Name() string { return s.name }
+func (s *Lease) Name() string { return s.grant.name }
 
 // Token returns the fencing token: the largest number that the nodes of the deciding majority counted for this lock. A
 // resource that remembers the largest token it has seen can refuse the work of an older holder. Tokens are below 2^53,
@@ -69,7 +63,7 @@ func (s *Lease) Context() context.Context {
 		if ended := s.heldLocked(); ended != nil {
 			s.cancel(ended)
 		} else {
-			s.timer = s.locker.clock.AfterFunc(s.deadline, s.expire)
+			s.timer = s.locker.clock.AfterFunc(s.deadline, func() { _ = s.expire() })
 		}
 	}
 	return s.ctx
@@ -82,7 +76,7 @@ func (s *Lease) Abandon() {
 	s.once.Do(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.endLocked(fmt.Errorf("%w: lease %q was abandoned", ErrReleased, s.name))
+		s.endLocked(fmt.Errorf("%w: lease %q was abandoned", ErrReleased, s.grant.name))
 		s.released = abandoned{s.end}
 	})
 }
@@ -92,11 +86,11 @@ type abandoned struct{ error }
 
 func (e abandoned) Unwrap() error { return e.error }
 
-// expire ends the lease if its deadline has passed.
-func (s *Lease) expire() {
+// expire ends the lease if its deadline has passed. It returns why the lease has ended, nil while it is held.
+func (s *Lease) expire() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.heldLocked()
+	return s.heldLocked()
 }
 
 // heldLocked returns nil while the lease is held, and otherwise why it ended. It ends a lease whose deadline has
@@ -105,7 +99,7 @@ func (s *Lease) heldLocked() error { return s.heldAtLocked(s.locker.clock.Now())
 
 func (s *Lease) heldAtLocked(now time.Time) error {
 	if s.end == nil && !now.Before(s.deadline) {
-		s.endLocked(fmt.Errorf("%w: lease %q, at %s", ErrExpired, s.name,
+		s.endLocked(fmt.Errorf("%w: lease %q, at %s", ErrExpired, s.grant.name,
 			s.locker.clock.Local(s.deadline).Format(time.StampMilli)))
 	}
 	return s.end
@@ -123,8 +117,8 @@ func (s *Lease) endLocked(why error) {
 			s.timer.Stop()
 		}
 	}
-	s.locker.renewer.remove(s.queued, s.queuedRepair)
-	s.locker.forget(s)
+	s.locker.renewer.remove(s.renewal)
+	s.locker.leases.remove(s)
 }
 
 // heldAt reports whether the lock is held at an instant of the Locker's clock.

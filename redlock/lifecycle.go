@@ -6,20 +6,18 @@ import (
 	"time"
 )
 
-// lifecycle closes a Locker in order. First, no more calls start and waiting calls return. Then the calls under way
-// end. Then the background work finishes, or is stopped.
+// lifecycle closes a Locker in order. First, nothing more starts and waiting calls return. Then the calls under way end.
+// Then the background work finishes, or is stopped.
 type lifecycle struct {
 	open context.Context // done when Close starts
 	shut context.CancelFunc
 	work context.Context // done when Close no longer waits for background work
 	stop context.CancelFunc
 
+	mu    sync.Mutex     // held while something starts and while Close starts, so that nothing starts afterwards
 	calls sync.WaitGroup // of the user, each ends within the node timeout
 	tasks sync.WaitGroup // in the background
-
-	mu     sync.Mutex // guards the fields below
-	closed bool       // no more calls
-	sealed bool       // no more tasks
+	first []func()       // tasks that the first call starts: a Locker that is not used needs no Close
 }
 
 func newLifecycle() *lifecycle {
@@ -29,41 +27,42 @@ func newLifecycle() *lifecycle {
 	return c
 }
 
-// begin counts a call of the user, which must end with calls.Done. It returns false after close.
+func (c *lifecycle) isClosed() bool { return c.open.Err() != nil }
+
+// begin counts a call of the user, which must end with calls.Done. It returns false after Close has started.
 func (c *lifecycle) begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.closed {
-		c.calls.Add(1)
+	if c.isClosed() {
+		return false
 	}
-	return !c.closed
+	for _, task := range c.first {
+		c.tasks.Go(task)
+	}
+	c.first = nil
+	c.calls.Add(1)
+	return true
 }
 
-// start runs fn in the background; finish waits for it. fn must return soon after work is done. start returns false,
-// without running fn, if finish has started.
+// start runs fn in the background; Close waits for it. fn must return soon after work is done. start returns false,
+// without running fn, after Close has started.
 func (c *lifecycle) start(fn func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.sealed {
-		c.tasks.Go(fn)
+	if c.isClosed() {
+		return false
 	}
-	return !c.sealed
+	c.tasks.Go(fn)
+	return true
 }
 
-func (c *lifecycle) isClosed() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.closed
-}
-
-// close stops further calls from starting. It returns false if it was called before.
+// close stops calls and tasks from starting. It returns false if it was called before.
 func (c *lifecycle) close() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	if c.isClosed() {
 		return false
 	}
-	c.closed = true
 	c.shut()
 	return true
 }
@@ -71,10 +70,6 @@ func (c *lifecycle) close() bool {
 // finish waits for the background work until ctx is done, and then stops it. It returns false if the work has not ended
 // within that time.
 func (c *lifecycle) finish(ctx context.Context, within time.Duration) bool {
-	c.mu.Lock()
-	c.sealed = true
-	c.mu.Unlock()
-
 	over := make(chan struct{})
 	go func() { // ends with the tasks, which end soon after stop; finish waits for it or returns false
 		c.tasks.Wait()
@@ -85,12 +80,10 @@ func (c *lifecycle) finish(ctx context.Context, within time.Duration) bool {
 	case <-ctx.Done():
 	}
 	c.stop()
-	timer := time.NewTimer(within)
-	defer timer.Stop()
 	select {
 	case <-over:
 		return true
-	case <-timer.C:
+	case <-time.After(within):
 		return false
 	}
 }

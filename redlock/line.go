@@ -3,6 +3,8 @@ package redlock
 import (
 	"fmt"
 	"time"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
 // The processes that wait for a lock stand in line on two nodes: an entry says who waits, and until when it promises to
@@ -58,7 +60,7 @@ func (t *tells) after(g *grant, node int, looksHeld bool) *string {
 
 // lineOf returns the nodes that keep the line of a lock, given the order in which all processes ask: the first ones that
 // are not slow.
-func (l *Locker) lineOf(order []int) []int { return firstInTime(order, l.quorum.Slow) }
+func lineOf(nodes *quorum.Quorum, order []int) []int { return firstInTime(order, nodes.Slow) }
 
 func firstInTime(order []int, slow func(node int) bool) []int {
 	line, late := make([]int, 0, len(order)), make([]int, 0, len(order))
@@ -75,9 +77,9 @@ func firstInTime(order []int, slow func(node int) bool) []int {
 
 // leaveLine removes this process from the line of a lock. If the lock is free, the next ones are told.
 func (l *Locker) leaveLine(name, value string) {
-	for _, i := range l.lineOf(l.order(name)) {
+	for _, i := range lineOf(l.quorum, order(l.quorum, name)) {
 		l.janitors[i].add(leftover{
-			field: fieldOf(name), value: value, until: l.clock.Now().Add(confirmAfter), tell: &l.tells.leave, sure: true,
+			kind: toLeave, field: fieldOf(name), value: value, until: l.clock.Now().Add(confirmAfter), tell: &l.tells.leave,
 		})
 	}
 }

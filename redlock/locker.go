@@ -14,6 +14,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/nodeclock"
 	"github.com/redlockfx/redlockfx/internal/notify"
 	"github.com/redlockfx/redlockfx/internal/quorum"
+	"github.com/redlockfx/redlockfx/internal/signal"
 )
 
 // detection is by what factor the check of the nodes' clocks is stricter than WithDrift. The drift is the worst that a
@@ -35,33 +36,33 @@ type Locker struct {
 	clock    *clock.Clock
 	quorum   *quorum.Quorum
 	clocks   *nodeclock.Clocks // of the nodes
-	size     int               // nodes
-	need     int               // number of nodes that make a majority
-	hash     string            // key of the hash on every node
-	list     string            // longest lease and size, in the scripts' format
-	channels bool              // always publish: a node may be a cluster
+	jury     *jury
+	size     int    // nodes
+	need     int    // number of nodes that make a majority
+	hash     string // key of the hash on every node
+	list     string // longest lease and size, in the scripts' format
+	channels bool   // always publish: a node may be a cluster
 	commands commands
 	owned    []redis.UniversalClient
 	janitors []*janitor // one per node
+	leases   *leases
 	renewer  *renewer
 	notifier *notify.Notifier
+	queues   *queues
 	inbox    *inbox
 	tells    *tells
 	asking   chan struct{} // semaphore for the attempts of waiting callers
 	observed *observed
-
-	mu        sync.Mutex // guards the fields below
-	leases    map[*Lease]struct{}
-	queues    map[string]*queue
-	handovers map[string]*handover // locks released while others waited, by name
-	sweep     int                  // sweep expired leases at this many; doubles after each sweep
 }
 
 // New makes a Locker of independent Redis masters: an odd number of them, usually 1, 3 or 5. A node may be a plain
 // client, a failover client or a cluster client; each counts as one node. The caller closes the clients, after the
 // Locker. Their options may be go-redis's defaults: whatever they say, a call ends after the node timeout, and a plain
-// or failover client sends it only once. No node needs to be up. All problems are reported at once, each an
-// [ErrConfig].
+// or failover client sends it only once. No node needs to be up, and none is contacted yet. All problems are reported at
+// once, each an [ErrConfig].
+//
+// From its first attempt until [Locker.Close], a Locker has two goroutines per node and one more, which sleep while there
+// is nothing to do.
 //
 // A node that was never used before grants nothing for the first MaxTTL ([ErrGuarded]), because it looks the same as a
 // node that has lost its locks.
@@ -85,13 +86,11 @@ func newLocker(nodes []redis.UniversalClient, settings Settings, found problems)
 	l := &Locker{
 		lifecycle: newLifecycle(), settings: settings, clock: settings.clock, size: n, need: n/2 + 1,
 		hash: "{" + settings.KeyPrefix + "}", list: listOf(settings, n), channels: anyCluster(nodes),
-		leases: make(map[*Lease]struct{}), queues: make(map[string]*queue), handovers: make(map[string]*handover), sweep: minSweep,
-		asking:   make(chan struct{}, maxAsking),
-		observed: newObserved(n),
+		leases: newLeases(), queues: newQueues(), asking: make(chan struct{}, maxAsking), observed: newObserved(n),
 	}
 	id := rand.Text()[:12] // of this process in the lines: 60 random bits; the scripts know the length
 	l.tells = newTells(id, settings.TTL)
-	l.commands = l.newCommands()
+	l.commands = newCommands(l)
 	l.clocks = nodeclock.New(nodeclock.Config{
 		Nodes: n, Quorum: l.need, Drift: settings.Drift / detection, MaxSkew: settings.MaxClockSkew,
 		Quarantine: l.quarantine,
@@ -100,16 +99,28 @@ func newLocker(nodes []redis.UniversalClient, settings Settings, found problems)
 		Timeout: settings.NodeTimeout, Now: l.clock.Now, Scripts: scripts, Seen: l.see,
 		Inspection: quorum.NewInspection(l.commands.inspect.Call(nil), l.inspected),
 	})
+	l.jury = &jury{settings: &l.settings, nodes: l.quorum, clocks: l.clocks, clock: l.clock, size: n, need: l.need}
 	for i := range nodes {
 		l.janitors = append(l.janitors, newJanitor(l, i))
 	}
-	l.renewer = &renewer{locker: l, began: l.clock.Now(), more: make(chan struct{}, 1)}
+	l.renewer = &renewer{lifecycle: l.lifecycle, clock: l.clock, extend: l.extend, began: l.clock.Now(), more: signal.New()}
 	l.notifier = notify.New(nodes, notify.Config{
 		Timeout: settings.NodeTimeout, Denied: max(settings.TTL, time.Second), Start: l.start, Open: l.open,
 		Seen: func(node int, err error) { l.observeFailure(node, inPush, "subscribe", err) },
 	})
-	l.inbox = newInbox(l.hash, id, l.notifier, l.deliver)
+	l.inbox = newInbox(l.hash, id, l.notifier, l.queues.deliver)
+	for _, j := range l.janitors {
+		l.first = append(l.first, j.run)
+	}
+	l.first = append(l.first, l.renewer.run)
 	return l, nil
+}
+
+// Time returns the current time by the nodes' clocks: their median, if recent answers of a quorum are known. Otherwise
+// it returns false. This process's own wall clock and time zone do not matter.
+func (l *Locker) Time() (time.Time, bool) {
+	micros, ok := l.clocks.Median(l.clock.Now())
+	return time.UnixMicro(micros).UTC(), ok
 }
 
 // Settings returns the settings that the Locker uses.
@@ -121,35 +132,43 @@ func fieldOf(name string) string { return "n:" + name }
 // channelOf returns the channel for releases of a lock. It shares the hash tag, so on a cluster it is in the same slot.
 func (l *Locker) channelOf(name string) string { return l.hash + ":" + fieldOf(name) }
 
-// keep registers a lease that was won. It returns false after Close. Now and then it expires old leases in the
-// background, so that leases that are never released do not pile up.
-func (l *Locker) keep(lease *Lease) bool {
-	if l.isClosed() {
-		return false
-	}
-	l.mu.Lock()
-	l.leases[lease] = struct{}{}
-	var all []*Lease
-	if len(l.leases) > l.sweep {
-		all = slices.Collect(maps.Keys(l.leases))
-		l.sweep = 2*len(l.leases) + minSweep
-	}
-	l.mu.Unlock()
-	if all != nil {
-		l.start(func() {
-			for _, other := range all {
-				other.expire()
-			}
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.sweep = 2*len(l.leases) + minSweep
-		})
-	}
-	return true
+// leases are the leases of a Locker that have not ended.
+type leases struct {
+	mu    sync.Mutex // guards the fields below
+	all   map[*Lease]struct{}
+	sweep int // sweep expired leases at this many; doubles after each sweep
 }
 
-func (l *Locker) forget(lease *Lease) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.leases, lease)
+func newLeases() *leases { return &leases{all: make(map[*Lease]struct{}), sweep: minSweep} }
+
+// add registers a lease that was won. Now and then it expires old leases, so that leases that are never released do not
+// pile up.
+func (s *leases) add(lease *Lease) {
+	s.mu.Lock()
+	s.all[lease] = struct{}{}
+	full := len(s.all) > s.sweep
+	if full {
+		s.sweep = 2*len(s.all) + minSweep
+	}
+	s.mu.Unlock()
+	if full {
+		left := len(s.held())
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.sweep = 2*left + minSweep
+	}
+}
+
+func (s *leases) remove(lease *Lease) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, lease)
+}
+
+// held returns the leases that are held, and expires those that have run out.
+func (s *leases) held() []*Lease {
+	s.mu.Lock()
+	all := slices.Collect(maps.Keys(s.all))
+	s.mu.Unlock()
+	return slices.DeleteFunc(all, func(lease *Lease) bool { return lease.expire() != nil })
 }

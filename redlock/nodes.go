@@ -52,7 +52,7 @@ func (l *Locker) Nodes(ctx context.Context) []NodeStatus {
 		all[i].Err = errors.Join(l.unfit(i, n), l.clocks.Distrust(i, a.Received))
 		for j, other := range answers[:i] {
 			if other.Err == nil && n.identity != 0 && n.identity == other.Value.identity {
-				all[i].Err = errors.Join(all[i].Err, l.errTwin(j))
+				all[i].Err = errors.Join(all[i].Err, l.jury.errTwin(j))
 			}
 		}
 	}
@@ -80,7 +80,7 @@ func (l *Locker) judgeClocks(all []NodeStatus) {
 			}
 		}
 		if agreeing < l.need && all[i].ClockOffset.Abs() > l.settings.MaxClockSkew {
-			all[i].Err = l.errSkewed(i)
+			all[i].Err = l.jury.errSkewed(i)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func (l *Locker) judgeClocks(all []NodeStatus) {
 // guardLeft returns how long the node still grants nothing.
 func (l *Locker) guardLeft(n inspection) time.Duration {
 	if !n.hasGuard {
-		return milliseconds(l.longestLease()) // the guard starts with the first request
+		return milliseconds(l.settings.longestLease()) // the guard starts with the first request
 	}
 	return n.guard
 }
@@ -197,16 +197,12 @@ func (l *Locker) observeTwins(node int, n inspection) (err error) {
 		})
 		switch {
 		case same && other < node:
-			err = l.errTwin(other)
+			err = l.jury.errTwin(other)
 		case same:
-			l.observeFailure(other, inFitness, "inspect", l.errTwin(node))
+			l.observeFailure(other, inFitness, "inspect", l.jury.errTwin(node))
 		}
 	}
 	return err
-}
-
-func (l *Locker) errTwin(of int) error {
-	return fmt.Errorf("%w: it is the same server as %s", errUnfit, l.quorum.Addr(of))
 }
 
 // unfit returns why a node cannot be used for locks, or nil.

@@ -23,10 +23,8 @@ type sentNotAfter struct {
 	noted    atomic.Int64
 }
 
-func (l *Locker) notAfter(asked time.Time) notAfter {
-	return notAfter{
-		clocks: l.clocks, until: asked.Add(l.settings.NodeTimeout), sent: make([]sentNotAfter, l.size),
-	}
+func newNotAfter(clocks *nodeclock.Clocks, nodes int, until time.Time) notAfter {
+	return notAfter{clocks: clocks, until: until, sent: make([]sentNotAfter, nodes)}
 }
 
 // argument returns the script argument for the node.
@@ -39,5 +37,11 @@ func (n *notAfter) argument(node int) any {
 	return &s.argument
 }
 
-// of returns the last instant, by the node's clock, at which it may act on the request; 0 if it was not sent.
-func (n *notAfter) of(node int) int64 { return n.sent[node].noted.Load() }
+// of returns the last instant, by its clock, at which the node may still act on the request to which it gave that answer;
+// 0 if it no longer does.
+func (n *notAfter) of(node int, a answer) int64 {
+	if !mayAct(a) {
+		return 0
+	}
+	return n.sent[node].noted.Load() // 0 if it was not sent
+}

@@ -100,7 +100,7 @@ func (l *Locker) see(node int, e quorum.Exchange) {
 // seeGrant observes a node's answer to a grant or a repair.
 func (l *Locker) seeGrant(node int, a answer) {
 	guard, guarded := errors.AsType[guardedError](a.Err)
-	if err := cmp.Or(a.Err, l.checkAhead(&a)); err != nil && isNumberError(err) {
+	if err := cmp.Or(a.Err, l.jury.checkAhead(&a)); err != nil && isNumberError(err) {
 		l.observeNumber(node, "acquire", err)
 	}
 	switch {

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
+	"github.com/redlockfx/redlockfx/internal/signal"
 )
 
 // awayAfter is how long a node must fail before it is reported. One slow answer or stale connections are not worth a
@@ -18,7 +19,7 @@ const awayAfter = time.Second
 
 // listener is one call of OnNode.
 type listener struct {
-	changed chan struct{} // signals that a node fails or works again
+	changed signal.Signal // that a node fails or works again
 	done    chan struct{} // closed by stop
 }
 
@@ -29,8 +30,8 @@ type listener struct {
 // may call any method of the Locker except Close, which waits for it. No call starts after stop has returned; one under
 // way may still be running.
 func (l *Locker) OnNode(fn func(node string, err error)) (stop func()) {
-	o, s := l.observed, &listener{make(chan struct{}, 1), make(chan struct{})}
-	s.changed <- struct{}{}
+	o, s := l.observed, &listener{signal.New(), make(chan struct{})}
+	s.changed.Set()
 	o.mu.Lock()
 	o.listeners[s] = struct{}{}
 	o.mu.Unlock()
@@ -146,9 +147,6 @@ func (o *observed) noteAwayLocked(s *nodeState, kind int, err error) {
 // signalLocked wakes the listeners.
 func (o *observed) signalLocked() {
 	for listener := range o.listeners {
-		select {
-		case listener.changed <- struct{}{}:
-		default: // it is signaled already
-		}
+		listener.changed.Set()
 	}
 }

@@ -41,8 +41,19 @@ type Settings struct {
 	tls func() *tls.Config
 }
 
+// granularity allows for the error of expiry times, which Redis counts in milliseconds.
+const granularity = 2 * time.Millisecond
+
 // Allowance returns how much earlier than its TTL a lease ends for its holder.
-func (s Settings) Allowance(ttl time.Duration) time.Duration { return allowance(ttl, s.Drift) }
+func (s Settings) Allowance(ttl time.Duration) time.Duration {
+	return time.Duration(float64(ttl)*s.Drift) + granularity
+}
+
+// validUntil returns when a hold ends for its holder. It starts when the request was sent, because a node may have started
+// to count the TTL right then. sent is by the Locker's clock, read before the first byte left.
+func (s *Settings) validUntil(sent time.Time, ttl time.Duration) time.Time {
+	return sent.Add(ttl - s.Allowance(ttl))
+}
 
 // Option changes a setting of a Locker.
 type Option func(*Settings)
@@ -109,9 +120,6 @@ func WithTLS(config *tls.Config) Option {
 	}
 }
 
-// WithClock replaces the clock of this process, for this module's own tests.
-func WithClock(c *clock.Clock) Option { return func(s *Settings) { s.clock = c } }
-
 func newSettings(opts []Option) Settings {
 	s := Settings{
 		KeyPrefix: defaultPrefix, TTL: defaultTTL, Drift: defaultDrift, RestartGuard: true,
@@ -129,7 +137,7 @@ func newSettings(opts []Option) Settings {
 		s.NodeTimeout = min(max(s.TTL/50, 20*time.Millisecond), 200*time.Millisecond)
 	}
 	if s.MaxClockSkew == 0 {
-		s.MaxClockSkew = min(maxMaxSkew, max(allowance(s.TTL, s.Drift), 2*s.NodeTimeout))
+		s.MaxClockSkew = min(maxMaxSkew, max(s.Allowance(s.TTL), 2*s.NodeTimeout))
 	}
 	if s.FenceRetention == 0 {
 		s.FenceRetention = max(time.Hour, 10*s.MaxTTL)

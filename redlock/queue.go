@@ -3,9 +3,21 @@ package redlock
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 )
+
+// queues are the wait queues of one process.
+type queues struct {
+	mu        sync.Mutex // guards the fields below, and those of the queues
+	all       map[string]*queue
+	handovers map[string]*handover // locks released while others waited, by name
+}
+
+func newQueues() *queues {
+	return &queues{all: make(map[string]*queue), handovers: make(map[string]*handover)}
+}
 
 // queue is the wait queue of one process for one lock. One caller contends on the nodes; the others wait here for their
 // turn, which costs the nodes nothing.
@@ -13,7 +25,7 @@ type queue struct {
 	permit   chan struct{} // holds one permit; the caller that takes it may contend
 	messages chan *message // from the nodes, for the caller that contends
 
-	// Guarded by Locker.mu.
+	// Guarded by queues.mu.
 	waiting int   // callers that use the queue
 	last    error // last failure of a caller of this queue
 	won     bool  // the last caller that contended got the lock
@@ -39,102 +51,98 @@ const maxHandovers = 1000
 
 // handover is a release of a lock while others waited for it.
 type handover struct {
-	at    time.Time   // guarded by Locker.mu
+	at    time.Time   // guarded by queues.mu
 	taken atomic.Bool // somebody has had the lock since
 }
 
 // handOver records that others wait for a lock that this process has just released. Without that, its next
 // acquisition would ask all nodes at once, and split the votes with the one whose turn it is.
-func (l *Locker) handOver(name string, h *handover) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if earlier := l.handovers[name]; earlier != nil && earlier != h {
+func (s *queues) handOver(name string, h *handover) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if earlier := s.handovers[name]; earlier != nil && earlier != h {
 		earlier.taken.Store(true) // by this process
 	}
-	if len(l.handovers) >= maxHandovers {
-		clear(l.handovers) // losing them costs only fairness
+	if len(s.handovers) >= maxHandovers {
+		clear(s.handovers) // losing them costs only fairness
 	}
 	h.at = time.Now()
-	l.handovers[name] = h
+	s.handovers[name] = h
 }
 
 // othersWait reports whether others are known to wait for a lock that this process has just released.
-func (l *Locker) othersWait(name string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	h := l.handovers[name]
+func (s *queues) othersWait(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.handovers[name]
 	return h != nil && time.Since(h.at) < confirmAfter
 }
 
 // taken records that somebody else has the lock, so no more of those in line need be told of its release.
-func (l *Locker) taken(name string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if h := l.handovers[name]; h != nil {
+func (s *queues) taken(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.handovers[name]; h != nil {
 		h.taken.Store(true)
 	}
 }
 
 // ticket is a caller's turn to contend.
 type ticket struct {
-	locker *Locker
+	queues *queues
 	name   string
 	queue  *queue
 	behind bool // another caller of this process has just had the lock
 }
 
-// enter waits for the caller's turn to contend for the lock.
-func (l *Locker) enter(ctx context.Context, name string) (*ticket, error) {
-	l.mu.Lock()
-	q := l.queues[name]
+// enter waits for the caller's turn to contend for the lock, until ctx or open is done.
+func (s *queues) enter(ctx, open context.Context, name string) (*ticket, error) {
+	s.mu.Lock()
+	q := s.all[name]
 	if q == nil {
 		q = &queue{permit: make(chan struct{}, 1), messages: make(chan *message, maxMessages), last: ErrHeld}
 		q.permit <- struct{}{}
-		l.queues[name] = q
+		s.all[name] = q
 	}
 	q.waiting++
-	l.mu.Unlock()
-	t := &ticket{locker: l, name: name, queue: q}
+	s.mu.Unlock()
+	t := &ticket{queues: s, name: name, queue: q}
 
 	var err error
 	select {
 	case <-q.permit:
-		l.mu.Lock()
-		defer l.mu.Unlock()
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		t.behind = q.won
 		return t, nil
 	case <-ctx.Done():
 		err = context.Cause(ctx)
-	case <-l.open.Done():
+	case <-open.Done():
 		err = ErrClosed
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	t.goLocked()
 	return nil, fmt.Errorf("redlock: acquire %q: %w: queued behind other callers of this process, whose last failure was: %w",
 		name, err, q.last)
 }
 
-// leave records the outcome and passes the turn to the next caller. If no caller of this process is left and this one
-// has asked and did not get the lock, the process leaves the line.
-func (t *ticket) leave(won bool, err error, last value) {
-	l := t.locker
-	l.mu.Lock()
+// leave records the outcome and passes the turn to the next caller. It returns false if no caller of this process is left.
+func (t *ticket) leave(won bool, err error) (more bool) {
+	t.queues.mu.Lock()
 	t.queue.won = won
 	if err != nil {
 		t.queue.last = err
 	}
 	t.goLocked()
-	left := t.queue.waiting == 0
-	l.mu.Unlock()
+	more = t.queue.waiting > 0
+	t.queues.mu.Unlock()
 	t.queue.permit <- struct{}{}
-	if left && !won && last.attempt > 0 {
-		l.leaveLine(t.name, last.String())
-	}
+	return more
 }
 
 func (t *ticket) goLocked() {
 	if t.queue.waiting--; t.queue.waiting == 0 {
-		delete(t.locker.queues, t.name)
+		delete(t.queues.all, t.name)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // released is the cause of a lease that its holder released. The text is built only when it is read.
 type released struct{ lease *Lease }
 
-func (e released) Error() string { return fmt.Sprintf("%v: lease %q", ErrReleased, e.lease.name) }
+func (e released) Error() string { return fmt.Sprintf("%v: lease %q", ErrReleased, e.lease.grant.name) }
 func (e released) Unwrap() error { return ErrReleased }
 
 // Release releases the lock on every node. It works even if ctx is already done. It returns when a majority has
@@ -52,62 +52,61 @@ func (r *releasing) Name() string { return r.field }
 // releaseNodes releases the lock on every node. ended is why the lease ended before, nil if it did not. Our own clock
 // decides that, not whether nodes find the record: a request may arrive twice, and others may hold the lock by then.
 func (s *Lease) releaseNodes(ctx context.Context, ended error) error {
-	l := s.locker
-	call := l.commands.release.Call(&releasing{s.field, s.value, &l.tells.released})
-	round, err := quorum.Ask(ctx, l.quorum, call, l.isReleased)
+	l, g := s.locker, s.grant
+	call := l.commands.release.Call(&releasing{g.field, g.value, &l.tells.released})
+	round, err := quorum.Ask(ctx, l.quorum, call, l.jury.isReleased)
 	if err != nil {
-		return fmt.Errorf("redlock: release %q: %w", s.name, err)
+		return fmt.Errorf("redlock: release %q: %w", g.name, err)
 	}
 	round.Then(func(i int, a answer) {
 		if a.Err == nil && !a.Value.held && a.Value.number > 0 {
-			l.handOver(s.name, &s.handover)
-			if l.lineOf(l.order(s.name))[0] == i {
+			l.queues.handOver(g.name, &s.handover)
+			if lineOf(l.quorum, order(l.quorum, g.name))[0] == i {
 				// Late, so that the winner has repaired this node if it has another one's vote.
-				l.janitors[i].follow(s.field, s.value, &s.handover, a, 4*apart)
+				l.janitors[i].follow(g.field, g.value, &s.handover, a, 4*apart)
 			}
 		}
 		if errors.Is(a.Err, quorum.ErrClosed) {
 			return
 		}
 		// The waiting processes of a node that has nothing of ours are not worth another release: other nodes list them too.
-		if set, late, notAfter := s.mayBeSet(i); late || set && a.Err != nil {
+		if set, notAfter := s.mayBeSet(i); notAfter > 0 || set && a.Err != nil {
 			l.janitors[i].add(leftover{
-				field: s.field, value: s.value, until: l.clock.Now().Add(s.ttl), tell: &l.tells.released,
-				sure: !late, notAfter: notAfter,
+				field: g.field, value: g.value, until: l.clock.Now().Add(g.ttl), tell: &l.tells.released,
+				notAfter: notAfter,
 			})
 		}
 	})
 
-	l.deliverOurs(s.name, s.value)
+	l.queues.deliverOurs(g.name, g.value)
 	left := 0
 	round.View(func(answers []answer) { left = l.need - gone(answers) })
 	switch {
 	case left <= 0:
 		return ended
 	case l.isClosed():
-		return fmt.Errorf("%w: release %q: it runs out by %s", ErrClosed, s.name,
+		return fmt.Errorf("%w: release %q: it runs out by %s", ErrClosed, g.name,
 			s.Deadline().Format(time.StampMilli))
 	}
-	return l.failed("release", s.name, round.Answers(), untimed, ErrNoQuorum, nil)
+	return l.jury.failed("release", g.name, round.Answers(), untimed, ErrNoQuorum, nil)
 }
 
 // isReleased reports whether the outcome of a release is decided.
-func (l *Locker) isReleased(answers []answer) bool {
+func (j *jury) isReleased(answers []answer) bool {
 	open := 0
 	for i := range answers {
 		if !answers[i].Over {
 			open++
 		}
 	}
-	n := gone(answers)
-	return n >= l.need || n+open < l.need
+	return j.nodes.Decided(gone(answers), open)
 }
 
 // gone counts the nodes that no longer have the lock as ours.
 func gone(answers []answer) int {
 	n := 0
 	for i := range answers {
-		if answers[i].Over && answers[i].Err == nil && !isTwin(i, answers) {
+		if answers[i].Over && answers[i].Err == nil && twinOf(i, answers) < 0 {
 			n++
 		}
 	}

@@ -3,53 +3,49 @@ package redlock
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/clock"
 	"github.com/redlockfx/redlockfx/internal/due"
 	"github.com/redlockfx/redlockfx/internal/retry"
+	"github.com/redlockfx/redlockfx/internal/signal"
 )
 
 // renewer extends leases in the background, with one goroutine and one timer for all leases of a Locker. Leases that
 // are due together share one call. To make that likely, the renewer moves due times to a grid: earlier by at most 1/16
 // of the interval.
 type renewer struct {
-	locker *Locker
-	began  time.Time
-	more   chan struct{} // signals that something earlier may be due
+	lifecycle *lifecycle
+	clock     *clock.Clock
+	extend    func(context.Context, []*Lease) []error
+	began     time.Time
+	more      signal.Signal // that something earlier may be due
 
-	mu      sync.Mutex // guards the fields below; taken after that of a lease
-	queue   due.Queue[*renewal]
-	running bool
+	mu    sync.Mutex // guards the field below, and parts of renewals; taken after that of a lease
+	queue due.Queue[*renewal]
 }
 
-// renewal is one lease to extend. The lease takes it out of the queue when it ends.
+// renewal is a lease that is extended until it ends.
 type renewal struct {
 	lease   *Lease
 	ext     Extension
 	attempt int       // number of the current extension's attempts
 	began   time.Time // start of the first of them
-	last    bool      // no extension follows, whatever the outcome
+
+	// Guarded by renewer.mu.
+	item *due.Item[*renewal] // in the queue; nil while an extension is under way
+	soon time.Time           // when the next extension is due after the one under way, if that is earlier than usual
 }
 
-// add has the lease extended until it ends. The goroutine is one of the Locker's tasks and ends when no lease is left.
-// Close ends all leases and waits for it.
+// add has the lease extended until it ends.
 func (n *renewer) add(lease *Lease, ext Extension) {
-	n.put(&renewal{lease: lease, ext: ext}, n.onGrid(n.locker.clock.Now().Add(ext.Every), ext.Every))
-}
-
-// addRepair has the lease extended once more after a pause.
-func (n *renewer) addRepair(lease *Lease, pause time.Duration) {
-	ext := *lease.extend
-	once := Extension{Every: ext.Every, Attempts: 1}
-	if ext.Extended != nil {
-		once.Extended = func(attempts int, took time.Duration, err error) {
-			if errors.Is(err, ErrLost) { // after other errors, a regular extension follows
-				ext.Extended(attempts, took, err)
-			}
-		}
-	}
-	n.put(&renewal{lease: lease, ext: once, last: true}, n.onGrid(n.locker.clock.Now().Add(pause), repairAfter))
+	r := &renewal{lease: lease, ext: ext}
+	lease.mu.Lock()
+	lease.renewal = r
+	lease.mu.Unlock()
+	n.put(r, n.onGrid(n.clock.Now().Add(ext.Every), ext.Every))
 }
 
 // onGrid returns the grid step at or before an instant.
@@ -66,85 +62,79 @@ func (n *renewer) put(r *renewal, at time.Time) {
 		return
 	}
 	n.mu.Lock()
-	first := n.queue.First()
-	earlier := first == nil || at.Before(first.At)
-	item := n.queue.Add(r, at)
-	if r.last {
-		r.lease.queuedRepair = item
-	} else {
-		r.lease.queued = item
+	defer n.mu.Unlock()
+	if !r.soon.IsZero() && r.soon.Before(at) {
+		at = r.soon
 	}
-	start := !n.running
-	n.running = true
-	n.mu.Unlock()
-	if earlier {
-		select {
-		case n.more <- struct{}{}:
-		default: // it is signaled already
-		}
-	}
-	if start && !n.locker.start(n.run) {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		n.running = false
-	}
+	r.soon = time.Time{}
+	n.queueLocked(r, at)
 }
 
-// remove takes extensions of a lease that has ended out of the queue. They may have been due hours later.
-func (n *renewer) remove(queued ...*due.Item[*renewal]) {
+// hasten has the next extension follow after that pause at the latest. The caller holds the lease's mutex.
+func (n *renewer) hasten(r *renewal, pause time.Duration) {
+	at := n.onGrid(n.clock.Now().Add(pause), repairAfter)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, item := range queued {
-		if item != nil {
-			n.queue.Remove(item)
-		}
+	switch {
+	case r.item == nil:
+		r.soon = at
+	case at.Before(r.item.At):
+		n.queue.Remove(r.item)
+		n.queueLocked(r, at)
 	}
 }
 
+func (n *renewer) queueLocked(r *renewal, at time.Time) {
+	if first := n.queue.First(); first == nil || at.Before(first.At) {
+		n.more.Set()
+	}
+	r.item = n.queue.Add(r, at)
+}
+
+// remove takes the renewal of a lease that has ended out of the queue. It may have been due hours later.
+func (n *renewer) remove(r *renewal) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if r != nil && r.item != nil {
+		n.queue.Remove(r.item)
+		r.item = nil
+	}
+}
+
+// run is one of the Locker's tasks, from the first attempt until Close starts.
 func (n *renewer) run() {
-	for {
-		batch, wait, over := n.take()
-		if over {
-			return
-		}
+	open := n.lifecycle.open
+	for open.Err() == nil {
+		batch, next := n.take()
 		if len(batch) > 0 {
-			n.locker.start(func() { n.renew(batch) }) // one of the Locker's tasks, ends within the node timeout
+			n.lifecycle.start(func() { n.renew(batch) }) // ends within the node timeout
 			continue
 		}
-		n.sleep(wait)
+		var timer *clock.Timer
+		if next != nil {
+			timer = n.clock.AfterFunc(next.At, n.more.Set) // counts time suspended
+		}
+		select {
+		case <-n.more:
+		case <-open.Done():
+		}
+		if timer != nil {
+			timer.Stop()
+		}
 	}
 }
 
-// sleep returns after that time, including time suspended, or when something earlier may be due.
-func (n *renewer) sleep(wait time.Duration) {
-	due := make(chan struct{})
-	timer := n.locker.clock.AfterFunc(n.locker.clock.Now().Add(wait), func() { close(due) })
-	defer timer.Stop()
-	select {
-	case <-due:
-	case <-n.more:
-	case <-n.locker.open.Done():
-	}
-}
-
-// take returns leases that are due, as many as one call extends, or how long to wait for the first. over is true if none
-// is left.
-func (n *renewer) take() (batch []*renewal, wait time.Duration, over bool) {
+// take returns leases that are due, as many as one call extends, and the next one.
+func (n *renewer) take() (batch []*renewal, next *due.Item[*renewal]) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	now := n.locker.clock.Now()
-	if n.locker.open.Err() != nil || n.queue.Len() == 0 {
-		n.running = false
-		return nil, 0, true
+	now := n.clock.Now()
+	for next = n.queue.First(); next != nil && !next.At.After(now) && len(batch) < maxRenewed; next = n.queue.First() {
+		n.queue.Remove(next)
+		next.Value.item = nil
+		batch = append(batch, next.Value)
 	}
-	for first := n.queue.First(); first != nil && len(batch) < maxRenewed; first = n.queue.First() {
-		if wait = first.At.Sub(now); wait > 0 {
-			break
-		}
-		n.queue.Remove(first)
-		batch = append(batch, first.Value)
-	}
-	return batch, wait, false
+	return batch, next
 }
 
 // renew extends the leases of a batch that are still held, in one call, and has each extended again when it is due.
@@ -152,7 +142,7 @@ func (n *renewer) take() (batch []*renewal, wait time.Duration, over bool) {
 func (n *renewer) renew(batch []*renewal) {
 	held, leases := batch[:0], make([]*Lease, 0, len(batch))
 	for _, r := range batch {
-		if !r.lease.beginExtension(r.last) {
+		if !r.lease.beginExtension() {
 			continue
 		}
 		held, leases = append(held, r), append(leases, r.lease)
@@ -163,32 +153,23 @@ func (n *renewer) renew(batch []*renewal) {
 	if len(held) == 0 {
 		return
 	}
-	errs := n.locker.extend(context.Background(), leases)
-	now := n.locker.clock.Now()
-	pauses := make(map[retried]time.Duration)
+	errs := n.extend(context.Background(), leases)
+	now, share := n.clock.Now(), rand.Float64()
 	for i, r := range held {
-		n.conclude(r, errs[i], now, pauses)
+		n.conclude(r, errs[i], now, share)
 	}
 }
 
-// retried is what renewals of a batch have in common that fail alike. They pause equally long, and so share one call again.
-type retried struct {
-	every   time.Duration
-	attempt int
-}
-
-// conclude has the renewal tried again, or reports the outcome of an extension and has the next one follow.
-func (n *renewer) conclude(r *renewal, err error, now time.Time, pauses map[retried]time.Duration) {
+// conclude has the renewal tried again, or reports the outcome of an extension and has the next one follow. Renewals of a
+// batch have the same random share of the pause, so that those that fail alike share one call again.
+func (n *renewer) conclude(r *renewal, err error, now time.Time, share float64) {
 	r.attempt++
 	lost := errors.Is(err, ErrLost) || !r.lease.heldAt(now)
 	if err != nil && !lost && r.attempt < r.ext.Attempts {
 		// The remaining attempts share the time left of the lease.
 		left := r.lease.leftAt(now) / time.Duration(r.ext.Attempts-r.attempt+1)
-		alike := retried{r.ext.Every, r.attempt}
-		if pauses[alike] == 0 {
-			pauses[alike] = retry.Backoff{Min: r.ext.Every / 20, Max: r.ext.Every / 2}.After(r.attempt)
-		}
-		n.put(r, now.Add(min(pauses[alike], left)))
+		pause := retry.Backoff{Min: r.ext.Every / 20, Max: r.ext.Every / 2}.Share(r.attempt, share)
+		n.put(r, now.Add(min(pause, left)))
 		return
 	}
 	next := r.ext.Every
@@ -200,7 +181,7 @@ func (n *renewer) conclude(r *renewal, err error, now time.Time, pauses map[retr
 	r.attempt = 0
 	goOn := func() {
 		r.lease.lose(err)
-		if !lost && !r.last {
+		if !lost {
 			n.put(r, n.onGrid(now.Add(next), r.ext.Every))
 		}
 	}
@@ -212,7 +193,7 @@ func (n *renewer) conclude(r *renewal, err error, now time.Time, pauses map[retr
 		r.ext.Extended(attempts, took, err) // before the lease ends
 		goOn()
 	}
-	if !n.locker.start(report) { // one of the Locker's tasks
-		report() // while Close waits for this one
+	if !n.lifecycle.start(report) {
+		report() // Close waits for this task
 	}
 }

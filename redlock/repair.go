@@ -9,31 +9,29 @@ import (
 // repaired before the process that released the lock has further waiting processes notified.
 const repairAfter = apart / 2
 
-// repairSoon has the lease extended once more soon, because a node has the lock for another contender, whose attempt
-// fails. The extension repairs the node once it has the lock for nobody. Until then the lock looks free there: waiting
-// processes ask again, and may have it there once more. So the extensions go on, with growing pauses.
+// repairSoon has the lease extended soon, because a node has the lock for another contender, whose attempt fails. The
+// extension repairs the node once it has the lock for nobody. Until then the lock looks free there: waiting processes ask
+// again, and may have it there once more. So the extensions go on, with growing pauses.
 func (s *Lease) repairSoon() {
 	s.mu.Lock()
-	scheduled := s.repairing || s.extend == nil
-	s.repairing = true
-	pause := retry.Backoff{Min: repairAfter, Max: 32 * repairAfter}.After(s.disputed)
-	s.disputed++
-	s.mu.Unlock()
-	if !scheduled {
-		s.locker.renewer.addRepair(s, pause)
+	defer s.mu.Unlock()
+	if s.renewal == nil || s.repairing {
+		return
 	}
+	s.repairing = true
+	pause := retry.Backoff{Min: repairAfter, Max: 32 * repairAfter}.After(s.disputes)
+	s.disputes++
+	s.locker.renewer.hasten(s.renewal, pause)
 }
 
-// beginExtension notes that an extension begins, which is one for repairs or a regular one. It returns false if the lease
-// has ended.
-func (s *Lease) beginExtension(repairs bool) bool {
+// beginExtension notes that an extension begins, which repairs nodes as well. It returns false if the lease has ended.
+func (s *Lease) beginExtension() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if repairs {
-		s.repairing = false
-	} else {
-		s.disputed = 0
+	if !s.repairing {
+		s.disputes = 0
 	}
+	s.repairing = false
 	return s.heldLocked() == nil
 }
 
@@ -50,16 +48,16 @@ var never int64 = 1
 // AppendArgs makes the repair do nothing if the lease has ended. So a repair that follows the release in the node's queue
 // does not set the lock again.
 func (r *repair) AppendArgs(node int, args []any) []any {
-	s := r.lease
+	s, g := r.lease, r.lease.grant
 	var notAfter any = &never
 	if s.heldAt(s.locker.clock.Now()) {
 		notAfter = r.notAfter.argument(node)
 	}
-	return append(args, &s.field, &s.value, &s.ttlMillis, &r.token, notAfter)
+	return append(args, &g.field, &g.value, &g.ttlMillis, &r.token, notAfter)
 }
 
 // Name keeps a later release behind the repair.
-func (r *repair) Name() string { return r.lease.field }
+func (r *repair) Name() string { return r.lease.grant.field }
 
 // repair restores the lock on a node that answered an extension with "gone": the node voted for another contender when
 // the lease was won, was unreachable, or has lost its data. It requires that a majority has confirmed the lock in the
@@ -71,32 +69,29 @@ func (s *Lease) repair(node int) {
 	if !s.heldAt(now) {
 		return
 	}
-	r := &repair{lease: s, token: digits(s.token), notAfter: l.notAfter(now)}
+	r := &repair{lease: s, token: digits(s.token), notAfter: newNotAfter(l.clocks, l.size, now.Add(l.settings.NodeTimeout))}
 	round := quorum.Prepare(l.quorum, node, l.commands.repair.Call(r))
 	round.Then(func(_ int, a answer) {
 		if mayBeSet(a) {
-			s.noteRepair(node, a, r.notAfter.of(node))
+			s.noteRepair(node, r.notAfter.of(node, a))
 		}
 		switch {
 		case a.Err != nil:
 		case a.Value.held:
 			s.repairSoon()
 		case a.Value.yes && l.settings.hooks.Repaired != nil:
-			l.settings.hooks.Repaired(l.quorum.Addr(node), s.name)
+			l.settings.hooks.Repaired(l.quorum.Addr(node), s.grant.name)
 		}
 	})
 	round.Send()
 }
 
-// noteRepair notes that the node may have the lock by a repair, or may still set it until notAfter.
-func (s *Lease) noteRepair(node int, a answer, notAfter int64) {
+// noteRepair notes that the node may have the lock by a repair, and may still set it until notAfter.
+func (s *Lease) noteRepair(node int, notAfter int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.repairs == nil {
 		s.repairs = make(map[int]int64)
-	}
-	if !mayAct(a) {
-		notAfter = 0
 	}
 	s.repairs[node] = max(s.repairs[node], notAfter)
 }
@@ -107,16 +102,12 @@ func mayAct(a answer) bool { return isUnknown(a.Err) || a.Resent }
 // mayBeSet reports whether the node has the lock by this request, or may have it.
 func mayBeSet(a answer) bool { return a.Err == nil && a.Value.yes || mayAct(a) }
 
-// mayBeSet reports whether the node may have the lock, by the grant or a repair. late says that it may still set it.
-// notAfter is until when, by the node's clock.
-func (s *Lease) mayBeSet(node int) (set, late bool, notAfter int64) {
-	grant := s.round.Answer(node)
+// mayBeSet reports whether the node may have the lock, by the grant or a repair. notAfter is until when, by the node's
+// clock, it may still set it; 0 if it no longer may.
+func (s *Lease) mayBeSet(node int) (set bool, notAfter int64) {
+	a := s.grant.round.Answer(node)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	repaired, isRepaired := s.repairs[node]
-	late = mayAct(grant) || repaired > 0
-	if mayAct(grant) {
-		notAfter = s.notAfter.of(node)
-	}
-	return isRepaired || mayBeSet(grant), late, max(notAfter, repaired)
+	until, repaired := s.repairs[node]
+	return repaired || mayBeSet(a), max(until, s.grant.notAfter.of(node, a))
 }

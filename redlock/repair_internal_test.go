@@ -22,11 +22,12 @@ func TestRepair_DoesNothingAfterTheRelease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		late := &repair{lease: lease, token: digits(lease.token), notAfter: l.notAfter(l.clock.Now())}
+		until := l.clock.Now().Add(l.settings.NodeTimeout)
+		late := &repair{lease: lease, token: digits(lease.token), notAfter: newNotAfter(l.clocks, l.size, until)}
 		if err := lease.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		round, err := quorum.Ask(t.Context(), l.quorum, l.commands.repair.Call(late), l.granted)
+		round, err := quorum.Ask(t.Context(), l.quorum, l.commands.repair.Call(late), l.jury.granted)
 		if a := round.Answer(0); err != nil || !errors.Is(a.Err, errLate) {
 			t.Errorf("the repair is answered by %+v, %v", a, err)
 		}

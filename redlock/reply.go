@@ -145,57 +145,47 @@ func isNumberError(err error) bool {
 
 // extension is a node's answer about the leases of one call.
 type extension struct {
-	all    bool          // all leases were extended
-	codes  []byte        // otherwise, 'y' for each lease that was
-	others map[int]reply // answers for the other leases, by index
-	errs   map[int]error // or why the node did nothing for them
+	all  bool   // all leases were extended
+	each []said // otherwise, about each lease
+}
+
+// said is a node's answer about one of several leases, or why the node did nothing for it.
+type said struct {
+	reply reply
+	err   error
 }
 
 // of returns the node's answer for the i-th lease.
 func (e extension) of(i int) (reply, error) {
-	if e.all {
+	switch {
+	case e.all:
 		return reply{yes: true}, nil
+	case i >= len(e.each):
+		return reply{}, fmt.Errorf("the node answered for only %d leases", len(e.each))
 	}
-	if i >= len(e.codes) {
-		return reply{}, fmt.Errorf("the node answered for only %d leases", len(e.codes))
-	}
-	if e.codes[i] == 'y' {
-		return reply{yes: true}, nil
-	}
-	return e.others[i], e.errs[i]
+	return e.each[i].reply, e.each[i].err
 }
 
 func readExtension(r *quorum.Reply) (extension, error) {
 	var e extension
 	for r.More() {
 		code, first, second, err := item(r)
-		if err != nil {
+		switch {
+		case err != nil:
 			return e, err
-		}
-		if (code == 'y' || code == 'a') && first != 0 {
+		case (code == 'y' || code == 'a') && first != 0:
 			return e, errors.New("unexpected answer: an extension has no number")
-		}
-		if code == 'a' {
+		case code == 'a':
 			e.all = true
-			continue
+		default:
+			one, err := readItem(r, code, first, second)
+			e.each = append(e.each, said{one, err})
 		}
-		if code != 'y' {
-			e.add(len(e.codes), r, code, first, second)
-		}
-		e.codes = append(e.codes, code)
 	}
-	if e.all && e.codes != nil {
+	if e.all && e.each != nil {
 		return e, errors.New("unexpected answer: all, and more")
 	}
 	return e, nil
-}
-
-// add records the answer for a lease that was not extended.
-func (e *extension) add(i int, r *quorum.Reply, code byte, first, second int64) {
-	if e.others == nil {
-		e.others, e.errs = make(map[int]reply), make(map[int]error)
-	}
-	e.others[i], e.errs[i] = readItem(r, code, first, second)
 }
 
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }

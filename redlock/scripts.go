@@ -71,7 +71,7 @@ type commands struct {
 }
 
 // newCommands makes the commands, and sets how the Locker observes their answers.
-func (l *Locker) newCommands() commands {
+func newCommands(l *Locker) commands {
 	granting := newGrantHead(l)
 	publish := ""
 	if l.channels {
@@ -89,17 +89,17 @@ func (l *Locker) newCommands() commands {
 		raise:   raiseScript.Command(maxTogether, nil, l.hash),
 		holder:  holderScript.Command(maxTogether, nil, l.hash),
 		extend:  extendScript.Command(1, constants{l.list}, l.hash),
-		inspect: inspectScript.Command(1, constants{l.longestLease()}, l.hash),
+		inspect: inspectScript.Command(1, constants{l.settings.longestLease()}, l.hash),
 		sweep:   sweepScript.Command(1, nil, l.hash),
 	}
 }
 
-// longestLease returns the longest lease of this Locker, in milliseconds; 0 without a guard.
-func (l *Locker) longestLease() int64 {
-	if !l.settings.RestartGuard {
+// longestLease returns the longest lease, in milliseconds; 0 without a guard.
+func (s *Settings) longestLease() int64 {
+	if !s.RestartGuard {
 		return 0
 	}
-	return l.settings.MaxTTL.Milliseconds()
+	return s.MaxTTL.Milliseconds()
 }
 
 // listOf returns the longest lease and the number of nodes in the scripts' format; empty without a guard.

@@ -6,8 +6,19 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/clock"
+	"github.com/redlockfx/redlockfx/internal/nodeclock"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
+
+// jury decides what the nodes' answers mean together.
+type jury struct {
+	settings   *Settings
+	nodes      *quorum.Quorum
+	clocks     *nodeclock.Clocks
+	clock      *clock.Clock
+	size, need int // number of nodes, and how many of them make a majority
+}
 
 // A vote is timed if it depends on the node's clock. Votes for a grant or an extension do, because a clock that was
 // stepped forward has ended leases early.
@@ -18,7 +29,7 @@ const (
 
 // isDecided reports whether the outcome is decided. Either a majority has said yes, or no majority can say yes any more
 // and it is clear whether the answers of no alone prevent it.
-func (l *Locker) isDecided(answers []answer, timed bool) bool {
+func (j *jury) isDecided(answers []answer, timed bool) bool {
 	open, no := 0, 0
 	for i := range answers {
 		switch a := &answers[i]; {
@@ -29,31 +40,34 @@ func (l *Locker) isDecided(answers []answer, timed bool) bool {
 		}
 	}
 	var space [usualNodes]int
-	votes := len(l.voters(space[:0], answers, timed))
-	blocking := l.size - l.need + 1
-	return votes >= l.need || l.quorum.Decided(votes, open) && (no >= blocking || no+open < blocking)
+	votes := len(j.voters(space[:0], answers, timed))
+	blocking := j.size - j.need + 1
+	return votes >= j.need || j.nodes.Decided(votes, open) && (no >= blocking || no+open < blocking)
 }
 
 // usualNodes is the usual maximum of nodes; more cost an allocation.
 const usualNodes = 9
 
+// granted reports whether the outcome of an attempt is decided.
+func (j *jury) granted(answers []answer) bool { return j.isDecided(answers, timed) }
+
 // voters appends the nodes whose yes counts. Of several nodes that are the same server, only one counts. For timed
 // votes, a node counts only if its clock has not jumped lately and agrees with the others, and its number is plausible.
-func (l *Locker) voters(voters []int, answers []answer, timed bool) []int {
+func (j *jury) voters(voters []int, answers []answer, timed bool) []int {
 	for i := range answers {
 		a := &answers[i]
-		if !a.Over || a.Err != nil || !a.Value.yes || l.twinOf(i, answers) >= 0 {
+		if !a.Over || a.Err != nil || !a.Value.yes || twinOf(i, answers) >= 0 {
 			continue
 		}
-		if !timed || l.clocks.Distrust(i, a.Received) == nil {
+		if !timed || j.clocks.Distrust(i, a.Received) == nil {
 			voters = append(voters, i)
 		}
 	}
 	if timed {
-		voters = l.plausible(voters, answers)
+		voters = j.plausible(voters, answers)
 	}
-	if timed && len(voters) >= l.need {
-		return l.clocks.Agree(voters)
+	if timed && len(voters) >= j.need {
+		return j.clocks.Agree(voters)
 	}
 	return voters // untimed, or too few whatever their clocks
 }
@@ -65,53 +79,52 @@ const uneven = 100
 // of these nodes has it or a larger one, so that no minority has invented it. The clocks were ahead and have been set back.
 //
 // Tokens still increase: nodes are only removed, and any majority of those that are left has a node that knows the last
-// token. A minority cannot move a token far: below the limit of [Locker.Believes] it can by that much, and above it by
+// token. A minority cannot move a token far: below the limit of believes it can by that much, and above it by
 // uneven with each lease, which is less than the clocks run meanwhile.
-func (l *Locker) plausible(voters []int, answers []answer) []int {
-	ahead := func(i int) bool { return l.checkAhead(&answers[i]) != nil }
+func (j *jury) plausible(voters []int, answers []answer) []int {
+	ahead := func(i int) bool { return j.checkAhead(&answers[i]) != nil }
 	if !slices.ContainsFunc(voters, ahead) {
 		return voters // the usual case
 	}
 	var backed uint64
-	if len(voters) >= l.need {
+	if len(voters) >= j.need {
 		numbers := make([]uint64, len(voters))
 		for k, i := range voters {
 			numbers[k] = answers[i].Value.number
 		}
 		slices.Sort(numbers)
-		backed = numbers[len(numbers)-l.need]
+		backed = numbers[len(numbers)-j.need]
 	}
 	return slices.DeleteFunc(voters, func(i int) bool { return ahead(i) && answers[i].Value.number > backed+uneven })
 }
 
 // checkAhead returns an error if the number of a vote is not plausible. Usually the node's own clock is past it, and
 // the other clocks are not needed.
-func (l *Locker) checkAhead(a *answer) error {
-	if n := a.Value.number; int64(n) > a.Time && !l.Believes(n) {
-		return numberError{recordError(fmt.Sprintf("the number %d is more than %v ahead of the clocks", n, l.mostAhead()))}
+func (j *jury) checkAhead(a *answer) error {
+	if n := a.Value.number; int64(n) > a.Time && !j.believes(n) {
+		return numberError{recordError(fmt.Sprintf("the number %d is more than %v ahead of the clocks", n, j.mostAhead()))}
 	}
 	return nil
 }
 
-// Believes is for this library's own packages. It reports whether a lock can have this fencing number, by the clocks of
-// a quorum. Numbers start from clocks and grow by one. If one node's larger number were accepted, it would raise the
-// numbers of all nodes, and tokens would go back once a majority has dropped them and starts again from its clocks.
-// Numbers within the limit are safe: by that time the clocks are past them. A vote with a larger number counts if a
-// majority backs it.
-func (l *Locker) Believes(number uint64) bool {
-	now, ok := l.clocks.Median(l.clock.Now())
-	return ok && number <= uint64(now+l.mostAhead().Microseconds())
+// believes reports whether a lock can have this fencing number, by the clocks of a quorum. Numbers start from clocks and
+// grow by one. If one node's larger number were accepted, it would raise the numbers of all nodes, and tokens would go
+// back once a majority has dropped them and starts again from its clocks. Numbers within the limit are safe: by that time
+// the clocks are past them. A vote with a larger number counts if a majority backs it.
+func (j *jury) believes(number uint64) bool {
+	now, ok := j.clocks.Median(j.clock.Now())
+	return ok && number <= uint64(now+j.mostAhead().Microseconds())
 }
 
 // mostAhead returns how far a number may be ahead of the clocks. Numbers may come from a clock that is ahead. The guard
 // of a node that has lost its numbers lasts longer than this limit.
-func (l *Locker) mostAhead() time.Duration { return l.settings.MaxTTL/2 + l.settings.MaxClockSkew }
+func (j *jury) mostAhead() time.Duration { return j.settings.MaxTTL/2 + j.settings.MaxClockSkew }
 
-// twinOf returns a node before i whose yes came from the same server; -1 if there is none.
-func (l *Locker) twinOf(i int, answers []answer) int {
-	for j := range i {
-		if a := &answers[j]; a.Err == nil && a.Value.yes && a.Identity != 0 && a.Identity == answers[i].Identity {
-			return j
+// twinOf returns a node before i that has answered for the same server; -1 if there is none.
+func twinOf(i int, answers []answer) int {
+	for other := range i {
+		if a := &answers[other]; a.Over && a.Err == nil && a.Identity != 0 && a.Identity == answers[i].Identity {
+			return other
 		}
 	}
 	return -1
@@ -124,10 +137,10 @@ type tally struct {
 	uneven bool   // their numbers differ
 }
 
-func (l *Locker) count(answers []answer, timed bool) tally {
+func (j *jury) count(answers []answer, timed bool) tally {
 	var t tally
 	var space [usualNodes]int
-	for _, i := range l.voters(space[:0], answers, timed) {
+	for _, i := range j.voters(space[:0], answers, timed) {
 		n := answers[i].Value.number
 		t.uneven = t.uneven || t.yes > 0 && n != t.number
 		t.yes++
@@ -148,31 +161,31 @@ type report struct {
 
 // failed makes the error for a vote without a quorum. Its kind is blocked if answers of no alone prevented the quorum,
 // and otherwise depends on what did. cause is why the answers were not awaited, nil if they were.
-func (l *Locker) failed(op, name string, answers []answer, timed bool, blocked, cause error) error {
+func (j *jury) failed(op, name string, answers []answer, timed bool, blocked, cause error) error {
 	var space [usualNodes]int
-	voters := l.voters(space[:0], answers, timed)
+	voters := j.voters(space[:0], answers, timed)
 	var r report
 	for i := range answers {
 		if !slices.Contains(voters, i) {
-			r.nodes = append(r.nodes, NodeError{l.quorum.Addr(i), r.add(l, i, answers)})
+			r.nodes = append(r.nodes, NodeError{j.nodes.Addr(i), r.add(j, i, answers)})
 		}
 	}
 	kind := ErrNoQuorum
 	// Nodes that have not answered may have been about to, unless they could have made a quorum: then they were waited
 	// for, and count as unreachable.
 	reachable := len(voters)
-	if reachable+r.open < l.need {
+	if reachable+r.open < j.need {
 		reachable += r.open
 	}
 	switch {
-	case l.size-r.no < l.need:
+	case j.size-r.no < j.need:
 		kind = blocked
-	case l.size-r.listed < l.need, l.size-r.anonymous < l.need:
+	case j.size-r.listed < j.need, j.size-r.anonymous < j.need:
 		kind = ErrConfig
-	case r.guarded > 0 && reachable+r.guarded >= l.need:
+	case r.guarded > 0 && reachable+r.guarded >= j.need:
 		kind = ErrGuarded
 	}
-	err := &QuorumError{Op: op, Name: name, Size: l.size, Need: l.need, Got: len(voters), Nodes: r.nodes, kind: kind}
+	err := &QuorumError{Op: op, Name: name, Size: j.size, Need: j.need, Got: len(voters), Nodes: r.nodes, kind: kind}
 	if cause != nil {
 		return fmt.Errorf("%w: %w", err, cause)
 	}
@@ -180,27 +193,31 @@ func (l *Locker) failed(op, name string, answers []answer, timed bool, blocked, 
 }
 
 // errSkewed returns the error of a node whose clock does not agree with the others'.
-func (l *Locker) errSkewed(node int) error {
-	offset, _ := l.clocks.Offset(node)
+func (j *jury) errSkewed(node int) error {
+	offset, _ := j.clocks.Offset(node)
 	return fmt.Errorf("its clock is %v off the others', %v is allowed", offset.Round(time.Millisecond),
-		l.settings.MaxClockSkew)
+		j.settings.MaxClockSkew)
+}
+
+func (j *jury) errTwin(of int) error {
+	return fmt.Errorf("%w: it is the same server as %s", errUnfit, j.nodes.Addr(of))
 }
 
 // add returns why node i did not say yes, or why its yes does not count, and counts that.
-func (r *report) add(l *Locker, i int, answers []answer) error {
+func (r *report) add(j *jury, i int, answers []answer) error {
 	a := answers[i]
 	switch {
 	case a.Err == nil && a.Value.yes:
-		if twin := l.twinOf(i, answers); twin >= 0 {
-			return l.errTwin(twin)
+		if twin := twinOf(i, answers); twin >= 0 {
+			return j.errTwin(twin)
 		}
-		if err := l.clocks.Distrust(i, a.Received); err != nil {
+		if err := j.clocks.Distrust(i, a.Received); err != nil {
 			return err
 		}
-		if err := l.checkAhead(&a); err != nil {
+		if err := j.checkAhead(&a); err != nil {
 			return err
 		}
-		return l.errSkewed(i)
+		return j.errSkewed(i)
 	case a.Err == nil:
 		r.no++
 		if a.Value.held {
@@ -220,7 +237,7 @@ func (r *report) add(l *Locker, i int, answers []answer) error {
 	}
 	if list, ok := errors.AsType[listError](a.Err); ok {
 		r.listed++
-		list.ours = int64(l.size)
+		list.ours = int64(j.size)
 		return list
 	}
 	return a.Err

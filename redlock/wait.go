@@ -52,8 +52,8 @@ func newWait(l *Locker, r request, t *ticket) *wait {
 		request: r, locker: l, value: value{contender: newContenderID(), text: r.text}, messages: t.queue.messages,
 		pace: retry.Pace{Burst: messageBurst, Every: messageInterval},
 	}
-	w.all = !t.behind && !l.othersWait(r.name)
-	w.order = l.order(r.name)
+	w.all = !t.behind && !l.queues.othersWait(r.name)
+	w.order = order(l.quorum, r.name)
 	return w
 }
 
@@ -95,7 +95,7 @@ func (w *wait) attempt(ctx context.Context) (*Lease, error) {
 	w.value.attempt++
 	w.value.text = w.valueText()
 	g := newGrant(w.request, w.value)
-	w.line = l.lineOf(w.order)
+	w.line = lineOf(l.quorum, w.order)
 	g.listIn(w.line, l.inbox.id+patience(ctx))
 	ask := func(ctx context.Context, call quorum.Call[reply]) (*round, error) {
 		return quorum.Ask(ctx, l.quorum, call, w.decided)
@@ -118,7 +118,7 @@ func (w *wait) attempt(ctx context.Context) (*Lease, error) {
 			w.votes = max(w.votes, min(known.votes, lineNodes)) // the hold that they confirmed goes on
 		}
 		if w.holder != "" {
-			l.taken(w.name)
+			l.queues.taken(w.name)
 		}
 		w.all, w.again = false, false
 		w.slow = !w.slow && errors.Is(err, ErrNoQuorum) && errors.Is(err, quorum.ErrNoAnswer)
@@ -148,7 +148,7 @@ func (w *wait) askInTurn(ctx context.Context, first []int, call quorum.Call[repl
 
 // decided reports whether the outcome is decided: whether the lock is granted, and otherwise who holds it.
 func (w *wait) decided(answers []answer) bool {
-	if !w.locker.granted(answers) {
+	if !w.locker.jury.granted(answers) {
 		return false
 	}
 	open, differ, holder := false, false, ""

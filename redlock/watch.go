@@ -22,7 +22,7 @@ func (l *Locker) Watch(ctx context.Context, lock string, fn func(Holder)) error 
 	if err := name.Check("lock name", lock); err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	sub := l.notifier.Subscribe(l.channelOf(lock), l.order(lock))
+	sub := l.notifier.Subscribe(l.channelOf(lock), order(l.quorum, lock))
 	defer sub.Close()
 	if err := l.joined(ctx, sub); err != nil {
 		return err

@@ -193,7 +193,7 @@ func (l *loop) isFenced(err error) bool {
 	var h jobstore.Header // of the last leader
 	for _, node := range short.Nodes {
 		fenced, ok := errors.AsType[*jobstore.FencedError](node.Err)
-		if ok && fenced.Header.Leader.Token >= h.Leader.Token && l.s.elector.Locker().Believes(fenced.Header.Leader.Token) {
+		if ok && fenced.Header.Leader.Token >= h.Leader.Token && l.s.parts.Believes(fenced.Header.Leader.Token) {
 			h = fenced.Header
 			l.ballot.above = latest(l.ballot.above, h.Promised.Time())
 		}
@@ -209,8 +209,7 @@ func (l *loop) isFenced(err error) bool {
 	cause := fmt.Errorf("scheduler: the nodes serve %q with term %d, this is term %d", h.Leader.Replica, h.Leader.Token,
 		l.term.Token())
 	l.work.Go(func() { // raises the next lease's token above both; ends by the node timeout; lead waits for it
-		e := l.s.elector
-		err := e.Locker().Raise(l.stopping, election.LockName(e.Name()), h.Leader.Token)
+		err := l.s.parts.Raise(l.stopping, election.LockName(l.s.elector.Name()), h.Leader.Token)
 		l.term.Resign(errors.Join(cause, err))
 	})
 	return true

@@ -15,13 +15,14 @@ const skewed = 500 * time.Millisecond
 // Only one goroutine uses it.
 type nodesClock struct {
 	locker *redlock.Locker
+	wall   func() time.Time // of this process
 	latest time.Time
 	skew   time.Duration // last reported value
 	report func(skew time.Duration)
 }
 
 func (c *nodesClock) now() time.Time {
-	wall := c.locker.Clock().Wall()
+	wall := c.wall()
 	t, ok := c.locker.Time()
 	if !ok { // not expected: a leader has asked a quorum at least once
 		t = wall.UTC()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/clock"
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
@@ -113,7 +114,7 @@ func (c *cluster) idle(id string, opts ...scheduler.Option) *replica {
 	c.T.Helper()
 	r := &replica{c: c, id: id, clock: clock.New()}
 	var locker *redlock.Locker
-	locker, r.links = c.Locker(redlock.WithClock(r.clock), redlock.WithTTL(c.ttl))
+	locker, r.links = c.Locker(inside.WithClock(r.clock).(redlock.Option), redlock.WithTTL(c.ttl))
 	var err error
 	r.elector, err = election.New(locker, "x", append([]election.Option{
 		election.WithIdentity(id, ""), election.WithDrainTimeout(drainTimeout), election.WithCooldown(time.Second),

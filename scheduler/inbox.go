@@ -1,26 +1,27 @@
 package scheduler
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/redlockfx/redlockfx/internal/signal"
+)
 
 // inbox passes events to the goroutine that owns a term's state. An event is a function that this goroutine calls. Posting never
 // blocks.
 type inbox struct {
-	ready chan struct{} // holds a signal while there are posts
+	ready signal.Signal // set while there are posts
 
 	mu    sync.Mutex // guards posts
 	posts []func()
 }
 
-func newInbox() *inbox { return &inbox{ready: make(chan struct{}, 1)} }
+func newInbox() *inbox { return &inbox{ready: signal.New()} }
 
 func (b *inbox) post(event func()) {
 	b.mu.Lock()
 	b.posts = append(b.posts, event)
 	b.mu.Unlock()
-	select {
-	case b.ready <- struct{}{}:
-	default: // a signal is pending
-	}
+	b.ready.Set()
 }
 
 // take returns what has been posted since the last call.

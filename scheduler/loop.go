@@ -85,14 +85,14 @@ func (s *Scheduler) newLoop(ctx context.Context, term *election.Term) *loop {
 	l := &loop{
 		s: s, term: term, stopping: ctx,
 		log:     s.log.With(zap.Uint64("term", term.Token())),
-		clock:   nodesClock{locker: s.elector.Locker(), report: s.reportSkew},
+		clock:   nodesClock{locker: s.elector.Locker(), wall: s.parts.Clock.Wall, report: s.reportSkew},
 		inbox:   newInbox(),
 		polls:   newPolls(),
 		entries: make(map[string]*entry),
-		lacks:   make(lacks, s.elector.Locker().Quorum().Size()),
+		lacks:   make(lacks, s.parts.Quorum.Size()),
 		busy:    make(map[*entry]struct{}),
 		writes:  writes{jobs: make(map[*entry]struct{})},
-		ballot:  ballot{demands: newDemands(s.elector.Locker().Quorum().Size())},
+		ballot:  ballot{demands: newDemands(s.parts.Quorum.Size())},
 		done:    make(chan struct{}),
 	}
 	l.runner = &runner{
@@ -107,7 +107,7 @@ func (s *Scheduler) newLoop(ctx context.Context, term *election.Term) *loop {
 // run handles the events and timers of the term. It returns when the term has ended or was asked to end, all runs have
 // returned, and their ends are stored or given up.
 func (l *loop) run() {
-	notices, stop := l.s.elector.Locker().Listen(l.s.store.Channel())
+	notices, stop := l.s.parts.Listen(l.s.store.Channel())
 	defer stop()
 	l.sync()
 	timer := time.NewTimer(0)

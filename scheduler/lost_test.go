@@ -11,6 +11,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
@@ -211,8 +212,8 @@ type rival struct {
 
 // rival returns a rival that reaches the nodes as r does.
 func (r *replica) rival(token uint64) *rival {
-	l := r.elector.Locker()
-	config := jobstore.Config{Quorum: l.Quorum(), Prefix: "redlock", Election: "x", List: l.List()}
+	parts := inside.Of(r.elector.Locker())
+	config := jobstore.Config{Quorum: parts.Quorum, Prefix: "redlock", Election: "x", List: parts.List}
 	return &rival{jobstore.New(config), r.c, jobstore.Leader{Token: token, Replica: "other"}}
 }
 

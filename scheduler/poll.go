@@ -115,7 +115,7 @@ func (l *loop) polled(found jobstore.Polled, doubts map[string]int, views []jobs
 			}
 		})
 	}
-	l.wantFor(found.Unserved, len(found.Serving) < l.s.elector.Locker().Quorum().Majority())
+	l.wantFor(found.Unserved, len(found.Serving) < l.s.parts.Quorum.Majority())
 	if f := found.Fenced; f != nil && f.Header.Leader.Token <= l.term.Token() { // by an earlier leader
 		l.wantBallot(l.ballot.demands.allows(f.Node))
 	}

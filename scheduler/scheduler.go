@@ -15,19 +15,22 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
+	"github.com/redlockfx/redlockfx/internal/signal"
 )
 
 // Scheduler runs jobs while its process leads. Its methods are safe for concurrent use, even from inside runs. A run
 // that calls Shutdown waits for itself.
 type Scheduler struct {
 	elector    *election.Elector
+	parts      inside.Parts // of its Locker
 	store      *jobstore.Store
 	location   *time.Location
 	log        *zap.Logger
 	hooks      Hooks
 	middleware []Middleware
-	changed    chan struct{} // wakes the loop to apply changes of jobs; sends never block
+	changed    signal.Signal // wakes the loop to apply changes of jobs
 	maxSeq     int           // take a new ballot after that many writes; writes until then still have numbers. Tests set it lower
 
 	mu        sync.Mutex // guards the fields below
@@ -49,9 +52,10 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 	}
 	s := &Scheduler{
 		elector: elector,
+		parts:   inside.Of(elector.Locker()),
 		jobs:    make(map[string]*job),
 		seen:    make(map[string]bool),
-		changed: make(chan struct{}, 1),
+		changed: signal.New(),
 		maxSeq:  jobstore.MaxSeq / 2,
 	}
 	for _, opt := range opts {
@@ -71,7 +75,7 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 			settings.MaxClockSkew, jobstore.MaxSkew)
 	}
 	s.store = jobstore.New(jobstore.Config{
-		Quorum: locker.Quorum(), Prefix: settings.KeyPrefix, Election: elector.Name(), List: locker.List(),
+		Quorum: s.parts.Quorum, Prefix: settings.KeyPrefix, Election: elector.Name(), List: s.parts.List,
 		Unseen: settings.UnseenRestarts,
 	})
 	return s, nil
@@ -147,10 +151,7 @@ func (s *Scheduler) changedLocked(name string) {
 		return // the next loop starts with all jobs
 	}
 	s.changes[name] = true
-	select {
-	case s.changed <- struct{}{}:
-	default: // a wakeup is pending
-	}
+	s.changed.Set()
 }
 
 // enter makes l the loop of the newest term, which starts with all jobs. It returns false after Shutdown.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/clock"
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
@@ -25,7 +26,7 @@ var clockCases = []Case{
 func suspended(t *testing.T, w *World) {
 	const slept = TTL / 4
 	c := clock.New()
-	p := w.Process(t, redlock.WithClock(c))
+	p := w.Process(t, inside.WithClock(c).(redlock.Option))
 	lease := w.takeAll(t, p, "x")
 	work, until := lease.Context(), lease.Deadline()
 	if monotonic := " m="; strings.Contains(time.Now().String(), monotonic) && // not in a bubble

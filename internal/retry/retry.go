@@ -13,7 +13,10 @@ type Backoff struct{ Min, Max time.Duration }
 
 // After returns a random pause after the n-th failure in a row, n from 1. The pause is between Min and Min doubled with
 // each failure, and never above Max.
-func (b Backoff) After(n int) time.Duration {
+func (b Backoff) After(n int) time.Duration { return b.Share(n, rand.Float64()) }
+
+// Share returns the pause as [Backoff.After] does, with a share from 0 to 1 instead of a random one.
+func (b Backoff) Share(n int, share float64) time.Duration {
 	top := b.Min << min(n, 30)
 	if top > b.Max || top <= 0 {
 		top = b.Max
@@ -21,7 +24,7 @@ func (b Backoff) After(n int) time.Duration {
 	if top <= b.Min {
 		return b.Min
 	}
-	return b.Min + rand.N(top-b.Min)
+	return b.Min + time.Duration(share*float64(top-b.Min))
 }
 
 // Sleep waits for d and returns nil, or until ctx is done and returns its cause.

@@ -1,0 +1,57 @@
+// Package inside hands parts of a redlock.Locker to the other packages of this library. They are not public: with them a
+// user could close the connections of a Locker, or shorten its leases.
+package inside
+
+import (
+	"context"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/clock"
+	"github.com/redlockfx/redlockfx/internal/quorum"
+	"github.com/redlockfx/redlockfx/internal/retry"
+)
+
+// Package redlock sets these functions when it is initialized. Their types cannot name those of redlock, which imports
+// this package.
+var (
+	// Of returns the parts of a *redlock.Locker.
+	Of func(locker any) Parts
+	// Campaigning returns a redlock.AcquireOption.
+	Campaigning func(Campaign) any
+	// WithClock returns a redlock.Option for this module's own tests. It replaces the clock of this process.
+	WithClock func(*clock.Clock) any
+)
+
+// Parts are what a Locker is made of.
+type Parts struct {
+	Quorum *quorum.Quorum // the connection to the nodes
+	Clock  *clock.Clock   // of the leases
+	List   string         // longest lease and number of nodes, for scripts that check the guard; empty without a guard
+
+	// Listen returns a channel that receives a value whenever a message was published on channel, or may have been missed,
+	// for example before the subscription was confirmed. It does so until stop is called.
+	Listen func(channel string) (notices <-chan struct{}, stop func())
+	// Believes reports whether a lock can have this fencing number, by the clocks of a quorum.
+	Believes func(number uint64) bool
+	// Raise makes sure that the next lease of the lock called name has a token above number. It fails if number is too far
+	// ahead of the nodes' clocks, or with redlock.ErrNoQuorum or redlock.ErrClosed.
+	Raise func(ctx context.Context, name string, number uint64) error
+}
+
+// Campaign is how a candidate waits for its lock.
+type Campaign struct {
+	// Value returns the text that is stored with the lock, for each attempt, so that it can say since when the lock is held.
+	// Text beyond 4096 bytes is cut off. It must not block.
+	Value func() string
+	// HeadStart is the head start that others get: it delays the first attempt, and each attempt after the lock becomes
+	// free. Too short: the candidate still wins against others that are slower by more than that. Too long: if nobody else
+	// wants the lock, it stays free for that long.
+	HeadStart time.Duration
+	// Backoff is the range of pauses after an attempt that did not learn who holds the lock. They double with each such
+	// attempt in a row. Too short: they load nodes that are already in trouble. Too long: the lock is acquired that much
+	// later after an outage.
+	Backoff retry.Backoff
+	// Attempted is called after each attempt, with its duration and its error, nil if it succeeded. It shows what the
+	// candidate is waiting for. It must not block.
+	Attempted func(took time.Duration, err error)
+}

@@ -1,0 +1,60 @@
+package redlock
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redlockfx/redlockfx/internal/clock"
+	"github.com/redlockfx/redlockfx/internal/inside"
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
+
+func init() {
+	inside.Of = func(locker any) inside.Parts {
+		l := locker.(*Locker)
+		return inside.Parts{
+			Quorum: l.quorum, Clock: l.clock, List: l.list, Listen: l.subscribe, Believes: l.jury.believes, Raise: l.raise,
+		}
+	}
+	inside.Campaigning = func(c inside.Campaign) any { return campaigning(c) }
+	inside.WithClock = func(c *clock.Clock) any { return withClock(c) }
+}
+
+func withClock(c *clock.Clock) Option { return func(s *Settings) { s.clock = c } }
+
+func campaigning(c inside.Campaign) AcquireOption {
+	return func(r *request) {
+		r.textOf, r.headStart, r.backoff, r.onAttempt = c.Value, c.HeadStart, c.Backoff, c.Attempted
+	}
+}
+
+// subscribe is [inside.Parts.Listen].
+func (l *Locker) subscribe(channel string) (notices <-chan struct{}, stop func()) {
+	s := l.notifier.Subscribe(channel, order(l.quorum, channel))
+	s.Late() // once subscribed, earlier messages are reported as missed
+	return s.C(), s.Close
+}
+
+// raise is [inside.Parts.Raise].
+func (l *Locker) raise(ctx context.Context, name string, number uint64) error {
+	if !l.jury.believes(number) {
+		return fmt.Errorf("redlock: raise %q: the number %d is more than %v ahead of the nodes' clocks", name, number,
+			l.jury.mostAhead())
+	}
+	if !l.begin() {
+		return ErrClosed
+	}
+	defer l.calls.Done()
+	round, cause := quorum.Ask(ctx, l.quorum, l.commands.raise.Call(&raising{fieldOf(name), digits(number)}),
+		func(answers []answer) bool { return l.jury.isDecided(answers, untimed) })
+	answers := round.Answers()
+	if l.jury.count(answers, untimed).yes >= l.need {
+		return nil
+	}
+	return l.jury.failed("raise", name, answers, untimed, ErrNoQuorum, cause)
+}
+
+// raising is one call that raises a number.
+type raising struct{ field, number string }
+
+func (r *raising) AppendArgs(_ int, args []any) []any { return append(args, &r.field, &r.number) }
