@@ -43,20 +43,19 @@ for i = 2, n do
     else
       changes[m] = sub(record, 1, 33) .. deadline .. value
     end
-    items[i] = 'y'
+    items[i - 1] = 'y'
   elseif record and not held then
-    items[i] = 'e'
-    texts[i] = 'this library did not write the record ' .. sub(record, 1, 60)
+    items[i - 1] = 'e'
+    texts[#texts + 1] = 'this library did not write the record ' .. sub(record, 1, 60)
   elseif held and now < held and #record > 51 then
-    items[i] = string.format('h%d', math.ceil((held - now) / 1000))
-    texts[i] = sub(record, 52)
+    items[i - 1] = 'h' .. math.ceil((held - now) / 1000)
+    texts[#texts + 1] = sub(record, 52)
   else
-    items[i] = 'n'
+    items[i - 1] = 'n'
   end
 end
 if m == 2 * (n - 1) then
-  items[2] = 'a'
-  n = 2
+  items = {'a'}
 end
 local guard = found[1]
 if guard and list ~= '' and sub(guard, 91, 93) == sub(list, 14, 16) then

@@ -6,19 +6,16 @@
 --          hLEFT/NUMBER and text   that value, for LEFT ms; NUMBER is this node's
 --          e and text              this library did not write the record
 local t = redis.call('TIME')
-local now = t[1] * 1000000 + t[2]
-local found = redis.call('HMGET', KEYS[1], unpack(ARGV))
-local identity, items, texts, n = nil, {}, {}, #ARGV + 1
-for i = 2, n do
-  local record = found[i - 1]
-  local deadline = record and tonumber(string.sub(record, 35, 50))
+local now, sub, identity, items, texts = t[1] * 1000000 + t[2], string.sub, nil, {}, {}
+for i, record in ipairs(redis.call('HMGET', KEYS[1], unpack(ARGV))) do
+  local deadline = record and tonumber(sub(record, 35, 50))
   items[i] = 'n'
   if record and not deadline then
     items[i] = 'e'
-    texts[i] = 'this library did not write the record ' .. string.sub(record, 1, 60)
-  elseif record and string.sub(record, 52) ~= '' and now < deadline then
-    items[i] = string.format('h%d/%d', math.ceil((deadline - now) / 1000), tonumber(string.sub(record, 1, 16)))
-    texts[i] = string.sub(record, 52)
+    texts[#texts + 1] = 'this library did not write the record ' .. sub(record, 1, 60)
+  elseif record and sub(record, 52) ~= '' and now < deadline then
+    items[i] = string.format('h%d/%d', math.ceil((deadline - now) / 1000), tonumber(sub(record, 1, 16)))
+    texts[#texts + 1] = sub(record, 52)
   end
 end
 -- include identity

@@ -20,96 +20,79 @@
 -- has no subscriber is removed, unless p is set. One call tries at most 64 for each lock.
 local t = redis.call('TIME')
 local now, hash, sub = t[1] * 1000000 + t[2], KEYS[1], string.sub
-local fields, n = {'g'}, 1
+local fields = {}
 for i = 2, #ARGV, 3 do
-  n = n + 1
-  fields[n] = ARGV[i]
+  fields[#fields + 1] = ARGV[i]
+  fields[#fields + 1] = 'l:' .. sub(ARGV[i], 3)
 end
-for i = 2, n do
-  fields[n + i - 1] = 'l:' .. sub(fields[i], 3)
-end
-local first, last = string.format('%016d', now), string.format('%016d', now + 86400000000)
 local found = redis.call('HMGET', hash, unpack(fields))
-local identity, items, texts, changes, empty = nil, {}, {}, {}, {}
-for i = 2, n do
-  local record, value, tell, answer = found[i], ARGV[3 * i - 3], ARGV[3 * i - 2], 'n'
-  local id, promise, does = string.match(tell, '^(............)(%d*)(.*)$')
-  id, promise, does = id or '', tonumber(promise), does or ''
-  local leaves = does == 'release' or does == 'leave'
-  local frees, tells = does ~= 'leave' and does ~= 'more', leaves or does == 'failed' or does == 'more'
-  local freed = 0
+local identity, items, texts, changes, empty, at = nil, {}, {}, {}, {}, -1
+for i = 2, #ARGV, 3 do
+  local field, value, tell, name = ARGV[i], ARGV[i + 1], ARGV[i + 2], sub(ARGV[i], 3)
+  local id, own, promise, does = sub(tell, 1, 12), nil, string.match(tell, '(%d*)(.*)', 13)
+  local frees, leaves = does ~= 'leave' and does ~= 'more', does == 'release' or does == 'leave'
+  at = at + 2
+  local record, item, text, freed = found[at], 'n', nil, 0
   if record then
     local deadline, holder = tonumber(sub(record, 35, 50)), sub(record, 52)
     freed = deadline or 0
     if not deadline then
-      answer = 'e'
-      texts[i] = 'this library did not write the record ' .. sub(record, 1, 60)
+      item, text = 'e', 'this library did not write the record ' .. sub(record, 1, 60)
     elseif holder == value and frees then
       -- The retention of the record, and the time of those in line, start when the hold ends.
-      changes[#changes + 1] = fields[i]
+      changes[#changes + 1] = field
       changes[#changes + 1] = sub(record, 1, 34) .. string.format('%016d ', math.min(now, deadline))
-      answer = now < deadline and 'y' or 'n'
+      item = now < deadline and 'y' or 'n'
     elseif does == 'release' and holder == '' then
       -- The hold was on other nodes. The time of those in line starts here, too.
-      changes[#changes + 1] = fields[i]
+      changes[#changes + 1] = field
       changes[#changes + 1] = sub(record, 1, 34) .. string.format('%016d ', now)
     elseif holder ~= '' and now < deadline then
-      answer = string.format('h%d', math.ceil((deadline - now) / 1000))
-      texts[i] = holder
+      item, text = 'h' .. math.ceil((deadline - now) / 1000), holder
     end
   end
-  local text, at, own = found[n + i - 1] or '', 1, nil
-  while at + 27 <= #text do
-    local who, promises = sub(text, at, at + 11), sub(text, at + 12, at + 27) -- compared as text: both have 16 digits
-    if who == id then
-      own = at
-    end
-    if who == id and leaves or promises <= first or promises > last then
-      text = sub(text, 1, at - 1) .. sub(text, at + 28)
-    else
-      at = at + 28
-    end
+  local before = found[at + 1]
+  local line = before or ''
+  -- include line
+  local again = promise ~= '' and item == 'y'
+  if own and (leaves or again) then
+    line = sub(line, 1, own - 1) .. sub(line, own + 28)
   end
-  text = sub(text, 1, at - 1)
-  if does == 'more' and answer == 'n' and (now >= freed + 20000 or now < freed) then -- or the clock was set back
-    text = sub(text, 57)
+  if again then
+    line = id .. string.format('%016d', now + promise * 1000) .. line
+  elseif does == 'more' and item == 'n' and (now >= freed + 20000 or now < freed) then -- or the clock was set back
+    line = sub(line, 57)
   end
-  if promise and answer == 'y' then
-    text = (own and sub(text, 1, own - 1) .. sub(text, own + 28)) or text
-    text = id .. string.format('%016d', now + promise * 1000) .. text
-  end
-  if tells and (answer == 'y' or answer == 'n') then
-    local k, tries, heard, name = 0, 64, 1, sub(fields[i], 3)
-    while #text > 28 * k and k < 2 and tries > 0 do
+  if not text and (leaves or does == 'failed' or does == 'more') then
+    local k, tries, heard = 0, 64, 1
+    while #line > 28 * k and k < 2 and tries > 0 do
       tries = tries - 1
-      heard = redis.pcall('PUBLISH', hash .. ':p:' .. sub(text, 28 * k + 1, 28 * k + 12),
+      heard = redis.pcall('PUBLISH', hash .. ':p:' .. sub(line, 28 * k + 1, 28 * k + 12),
         (does == 'failed' and 'failed ' or 'over ') .. k .. ' ' .. #name .. ' ' .. name .. value)
       if type(heard) ~= 'number' then
         break
       end
       if heard == 0 and ARGV[1] ~= 'p' then
-        text = sub(text, 1, 28 * k) .. sub(text, 28 * k + 29)
+        line = sub(line, 1, 28 * k) .. sub(line, 28 * k + 29)
       else
         k = k + 1
       end
     end
-    answer = text ~= '' and answer .. #text / 28 or answer
-    local channel = hash .. ':' .. fields[i]
+    item = line ~= '' and item .. #line / 28 or item
+    local channel = hash .. ':' .. field
     if frees and type(heard) == 'number' and
         (ARGV[1] == 'p' or (redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 1) ~= 0) then
       heard = redis.pcall('PUBLISH', channel, 'over')
     end
-    if type(heard) ~= 'number' then
-      answer = answer .. '/1'
-    end
+    item = type(heard) == 'number' and item or item .. '/1'
   end
-  items[i] = answer
-  local before = found[n + i - 1]
-  if before and text == '' then
-    empty[#empty + 1] = fields[n + i - 1]
-  elseif text ~= (before or '') then
-    changes[#changes + 1] = fields[n + i - 1]
-    changes[#changes + 1] = text
+  items[#items + 1] = item
+  texts[#texts + 1] = text
+  if before and line == '' then
+    empty[#empty + 1] = fields[at + 1]
+  elseif line ~= (before or '') then
+    changes[#changes + 1] = fields[at + 1]
+    changes[#changes + 1] = line
   end
 end
 if empty[1] then

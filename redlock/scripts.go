@@ -30,12 +30,14 @@ var (
 	overwriteSource string
 	//go:embed answer.lua
 	answerSource string
+	//go:embed line.lua
+	lineSource string
 )
 
 // include replaces the include comments of a script with the shared parts.
 func include(script string) string {
 	return guard.Include(strings.NewReplacer(
-		"-- include overwrite", overwriteSource, "-- include answer", answerSource,
+		"-- include overwrite", overwriteSource, "-- include answer", answerSource, "-- include line", lineSource,
 	).Replace(script))
 }
 
@@ -86,7 +88,7 @@ func newCommands(l *Locker) commands {
 		}),
 		repair:  repairScript.Command(maxTogether, granting, l.hash).Seen(l.seeGrant),
 		release: releaseScript.Command(maxTogether, constants{publish}, l.hash).Seen(l.seeRelease),
-		raise:   raiseScript.Command(maxTogether, nil, l.hash),
+		raise:   raiseScript.Command(1, nil, l.hash),
 		holder:  holderScript.Command(maxTogether, nil, l.hash),
 		extend:  extendScript.Command(1, constants{l.list}, l.hash),
 		inspect: inspectScript.Command(1, constants{l.settings.longestLease()}, l.hash),

@@ -29,6 +29,15 @@ const (
 	mostPatience = 24 * time.Hour
 )
 
+// whom says which nodes an attempt asks first.
+type whom int
+
+const (
+	theLine   whom = iota // those that keep the line: the others matter only if one of these cannot tell who has the lock
+	oneOfLine             // one of those, to find out whether a confirmed hold goes on
+	everybody
+)
+
 // wait is one Acquire that waits in line. It belongs to one goroutine.
 type wait struct {
 	request
@@ -39,10 +48,8 @@ type wait struct {
 	line      []int // nodes that keep the line
 	messages  <-chan *message
 	listening bool       // subscribed, so releases are received
-	all       bool       // the next attempt asks all nodes at once
+	next      whom       // whom the next attempt asks first
 	failures  int        // attempts in a row that did not learn the holder
-	slow      bool       // the last attempt ended before all nodes had answered
-	again     bool       // the next attempt finds out whether a confirmed hold goes on
 	heard     message    // the last release
 	pace      retry.Pace // of attempts that messages cause
 }
@@ -52,7 +59,9 @@ func newWait(l *Locker, r request, t *ticket) *wait {
 		request: r, locker: l, value: value{contender: newContenderID(), text: r.text}, messages: t.queue.messages,
 		pace: retry.Pace{Burst: messageBurst, Every: messageInterval},
 	}
-	w.all = !t.behind && !l.queues.othersWait(r.name)
+	if !t.behind && !l.queues.othersWait(r.name) {
+		w.next = everybody
+	}
 	w.order = order(l.quorum, r.name)
 	return w
 }
@@ -82,7 +91,7 @@ func (w *wait) acquire(ctx context.Context) (*Lease, error) {
 	}
 }
 
-// attempt asks all nodes at once, or those that keep the line before the others.
+// attempt asks all nodes at once, or some before the others. If those were too slow for that, the next attempt asks all.
 func (w *wait) attempt(ctx context.Context) (*Lease, error) {
 	l := w.locker
 	select {
@@ -97,31 +106,29 @@ func (w *wait) attempt(ctx context.Context) (*Lease, error) {
 	g := newGrant(w.request, w.value)
 	w.line = lineOf(l.quorum, w.order)
 	g.listIn(w.line, l.inbox.id+patience(ctx))
-	ask := func(ctx context.Context, call quorum.Call[reply]) (*round, error) {
-		return quorum.Ask(ctx, l.quorum, call, w.decided)
-	}
-	if !w.all && !w.slow {
-		first := w.line
-		if w.again { // another one each time, so that no single node is believed twice in a row
+	known, asked := w.hold, w.next
+	lease, answers, err := l.attempt(ctx, g, func(ctx context.Context, call quorum.Call[reply]) (*round, error) {
+		switch asked {
+		case everybody:
+			return quorum.Ask(ctx, l.quorum, call, w.decided)
+		case oneOfLine: // another one each time, so that no single node is believed twice in a row
 			turn := w.value.attempt % len(w.line)
-			first = w.line[turn : turn+1]
+			return w.askInTurn(ctx, w.line[turn:turn+1], call)
 		}
-		ask = func(ctx context.Context, call quorum.Call[reply]) (*round, error) {
-			return w.askInTurn(ctx, first, call)
-		}
-	}
-	known := w.hold
-	lease, answers, err := l.attempt(ctx, g, ask)
+		return w.askInTurn(ctx, w.line, call)
+	})
 	if err != nil {
 		w.learn(l, answers, w.line)
-		if w.again && w.holder == known.holder {
+		if asked == oneOfLine && w.holder == known.holder {
 			w.votes = max(w.votes, min(known.votes, lineNodes)) // the hold that they confirmed goes on
 		}
 		if w.holder != "" {
 			l.queues.taken(w.name)
 		}
-		w.all, w.again = false, false
-		w.slow = !w.slow && errors.Is(err, ErrNoQuorum) && errors.Is(err, quorum.ErrNoAnswer)
+		w.next = theLine
+		if asked != everybody && errors.Is(err, ErrNoQuorum) && errors.Is(err, quorum.ErrNoAnswer) {
+			w.next = everybody
+		}
 	}
 	return lease, err
 }
@@ -176,7 +183,9 @@ func (w *wait) wait(ctx context.Context, err error) error {
 	for {
 		select {
 		case <-timer.C:
-			w.again = !w.all && w.isConfirmed()
+			if w.next == theLine && w.isConfirmed() {
+				w.next = oneOfLine
+			}
 			return nil
 		case m := <-w.messages:
 			pause, ok := w.receive(m)
@@ -216,7 +225,7 @@ func (w *wait) pause(err error) time.Duration {
 		w.failures = 0
 		return end
 	case w.holder != "": // one node alone may lie, or have the record of a failed attempt; a free one may be the first to know
-		w.all = true
+		w.next = everybody
 		return min(end, confirmAfter+rand.N(confirmAfter)+w.headStart)
 	case w.others > 0:
 		return w.others + w.headStart
@@ -264,7 +273,7 @@ func (w *wait) receive(m *message) (pause time.Duration, changed bool) {
 	case place > 0:
 		return apart, true
 	}
-	w.all = true
+	w.next = everybody
 	return 0, true
 }
 
