@@ -11,9 +11,12 @@ package redlock_test
 // What the model has shown:
 //
 //   - Without losses, the lock is idle for a tick at most while somebody waits (none on one node), and one more for each
-//     place whose process does not come, as long as the first or second does. If neither does, or the message is lost,
-//     the next one comes at the end of the hold as it was known, plus a tick for each place. Where each request may take
-//     a tick, three processes on three nodes may split votes for seven ticks.
+//     place whose process does not come, as long as the first or second does. If neither does, who released has the next
+//     two told four ticks after the release. If that message is lost, the next one comes at the end of the hold as it was
+//     known, plus a tick for each place. Where each request may take a tick, three processes on three nodes may split
+//     votes for seven ticks.
+//   - To ask one node of the line in turns whether a confirmed hold goes on halves the requests during a long hold. Entries
+//     must then outlive two such turns: otherwise each node forgets the process before its turn comes.
 //   - Nobody is served twice before one that waits, but by lost entries. A release starts the time of the places on every
 //     node where the lock is free. If it did so only where it frees the lock, a node that never had the hold would let
 //     the process that releases it go first.
@@ -37,13 +40,16 @@ const (
 	modelProcs   = 5
 	modelNodes   = 3
 	modelLease   = 8 // TTL
-	modelGrace   = 3 // an entry outlives the next request of its process by this
+	modelGrace   = 3 // an entry outlives the next request of its process to the node by this
 	modelLong    = 7 // longer than any place is apart from the first
 	modelConfirm = 4 // a holder that one node names is asked about again
+
+	modelMoreAfter = 4 // a release has more of those in line told
+	modelMoreEvery = 2
 )
 
 // modelRules are the rules of the line that a world can do without.
-type modelRules uint16
+type modelRules uint32
 
 const (
 	modelPlaces  modelRules = 1 << iota // a free lock is for place k from k ticks after its release
@@ -61,6 +67,8 @@ const (
 	modelBack                           // a release in the future of a node's clock is one of long ago
 	modelFirst                          // the nodes of the line are asked before the others
 	modelHint                           // who released while others waited asks those nodes first, too
+	modelAgain                          // whether a confirmed hold goes on is asked of one of those nodes, in turns
+	modelMore                           // if the first two do not come, they go, and the next two are told
 )
 
 // modelValue is the value of a hold: its process, and which of its holds.
@@ -126,6 +134,7 @@ const (
 	modelRelease           // of a hold
 	modelClean             // of an attempt
 	modelLeaves
+	modelTellsMore
 )
 
 type modelMessage struct {
@@ -142,7 +151,12 @@ type modelProc struct {
 	answers   [modelNodes]modelAnswer
 	woken     int8 // while it asked: 1 as the first, 2 as the second
 	confirm   bool
-	hint      bool // others waited when it released
+	hint      bool             // others waited when it released
+	known     modelValue       // a confirmed hold; 0: none
+	one       bool             // the attempt asks one node of the line
+	turn      bool             // which one
+	more      [modelNodes]int8 // ticks until the node is to tell more of those in line, and one; 0: it is not
+	over      modelValue       // the hold of which it tells
 	overtaken uint8
 	sent      [modelNodes][6]modelRequest
 	messages  [4]modelMessage
@@ -209,7 +223,7 @@ func (w *modelWorld) start() modelState {
 			n.value, n.left = w.value(&s, 0), modelLease
 			for p := 1; p < w.procs; p++ {
 				if w.lists(p, i) {
-					n.list(p, modelLease+int8(p-1)+modelGrace, false)
+					n.list(p, modelLease+int8(p-1)+w.grace(), false)
 				}
 			}
 		}
@@ -221,6 +235,22 @@ func (w *modelWorld) start() modelState {
 		}
 	}
 	return s
+}
+
+// grace returns by how much an entry outlives the next request of its process, which may go to the other node of the line.
+func (w *modelWorld) grace() int8 {
+	if w.has(modelAgain) && w.nodes > 1 {
+		return modelLease + modelGrace
+	}
+	return modelGrace
+}
+
+// first returns the first node that the process asks.
+func (w *modelWorld) first(p int) int {
+	if w.nodes > 1 && !w.lists(p, 0) {
+		return 1
+	}
+	return 0
 }
 
 // place returns where the process is in the line, or would be.
@@ -269,7 +299,7 @@ func (w *modelWorld) handle(s *modelState, i, p int, r modelRequest) (a modelAns
 		k, lists := n.place(p), w.lists(p, i)
 		if n.held() && n.value != r.value {
 			if lists {
-				n.list(p, n.left+int8(k)+modelGrace, !w.has(modelRefresh))
+				n.list(p, n.left+int8(k)+w.grace(), !w.has(modelRefresh))
 			}
 			return modelAnswer{modelHeld, n.value, n.left, int8(k)}
 		}
@@ -278,7 +308,7 @@ func (w *modelWorld) handle(s *modelState, i, p int, r modelRequest) (a modelAns
 			since = modelLong
 		}
 		if lists && since < int8(k) && w.has(modelPlaces) {
-			n.list(p, int8(k)-since+modelGrace, !w.has(modelRefresh))
+			n.list(p, int8(k)-since+w.grace(), !w.has(modelRefresh))
 			return modelAnswer{modelQueued, 0, int8(k) - since, int8(k)}
 		}
 		n.value, n.left = r.value, modelLease
@@ -305,19 +335,36 @@ func (w *modelWorld) handle(s *modelState, i, p int, r modelRequest) (a modelAns
 			s.procs[p].hint = s.procs[p].hint || n.n > 0 && w.has(modelHint)
 		}
 		if (r.kind == modelRelease || r.tell) && !n.held() {
-			w.tell(s, n, r.value)
+			w.tell(s, i, r.value)
 		}
-	case modelLeaves:
-		n.remove(n.place(p))
+		if r.kind == modelRelease && i == w.first(p) {
+			w.tellMore(s, i, p, r.value, modelMoreAfter)
+		}
+	case modelLeaves, modelTellsMore:
+		if r.kind == modelLeaves {
+			n.remove(n.place(p))
+		} else if !n.held() && (n.left <= -modelMoreEvery || n.left > 0) {
+			n.remove(0)
+			n.remove(0)
+		}
 		if !n.held() {
-			w.tell(s, n, r.value)
+			w.tell(s, i, r.value)
 		}
+		w.tellMore(s, i, p, r.value, modelMoreEvery)
 	}
 	return a
 }
 
+// tellMore has the process ask the node to tell more of those in line, unless the first two come.
+func (w *modelWorld) tellMore(s *modelState, i, p int, v modelValue, after int8) {
+	if n, q := &s.nodes[i], &s.procs[p]; w.has(modelMore) && !n.held() && n.n > 2 && q.phase != modelDead && q.phase != modelHung {
+		q.more[i], q.over = after+1, v
+	}
+}
+
 // tell sends the first two in the line a message.
-func (w *modelWorld) tell(s *modelState, n *modelNode, v modelValue) {
+func (w *modelWorld) tell(s *modelState, i int, v modelValue) {
+	n := &s.nodes[i]
 	for k, notified := 0, 0; k < int(n.n) && notified < 2 && (notified == 0 || w.has(modelSecond)); {
 		q := &s.procs[n.line[k].proc]
 		listens := q.phase != modelDead && q.phase != modelDone
@@ -326,7 +373,8 @@ func (w *modelWorld) tell(s *modelState, n *modelNode, v modelValue) {
 			continue
 		}
 		if q.phase == modelAsking || q.phase == modelWaiting {
-			q.receiveLater(modelMessage{value: v, second: notified > 0})
+			second := notified > 0
+			q.receiveLater(modelMessage{value: v, second: second})
 		}
 		notified++
 		k++

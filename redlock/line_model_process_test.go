@@ -7,7 +7,11 @@ func (w *modelWorld) ask(s *modelState, p int, all bool) {
 	q := &s.procs[p]
 	q.phase, q.timer = modelAsking, 0
 	for i := range w.nodes {
-		if q.answers[i].code == modelNotAsked && (all || w.lists(p, i)) {
+		asks := all || w.lists(p, i)
+		if q.one && !all {
+			asks = asks && (w.nodes == 1 || q.turn == (i == w.first(p)))
+		}
+		if q.answers[i].code == modelNotAsked && asks {
 			q.answers[i].code = modelPending
 			q.send(i, modelRequest{kind: modelAcquire, value: w.value(s, p)})
 		}
@@ -17,7 +21,9 @@ func (w *modelWorld) ask(s *modelState, p int, all bool) {
 func (w *modelWorld) attempt(s *modelState, p int, all bool) {
 	q := &s.procs[p]
 	q.answers = [modelNodes]modelAnswer{}
-	w.ask(s, p, all || q.confirm || !w.has(modelFirst))
+	all = all || q.confirm || !w.has(modelFirst)
+	q.one, q.turn = !all && q.known != 0 && w.has(modelAgain), !q.turn
+	w.ask(s, p, all)
 	q.confirm = false
 }
 
@@ -57,7 +63,7 @@ func (w *modelWorld) answered(s *modelState, p int) {
 
 func (w *modelWorld) won(s *modelState, p int) {
 	q := &s.procs[p]
-	q.phase, q.timer, q.woken, q.overtaken = modelHolding, w.hold, 0, 0
+	q.phase, q.timer, q.woken, q.overtaken, q.known, q.one, q.turn = modelHolding, w.hold, 0, 0, 0, false, false
 	q.wants--
 	q.answers, q.messages = [modelNodes]modelAnswer{}, [4]modelMessage{}
 	for other := range w.procs {
@@ -103,10 +109,16 @@ func (w *modelWorld) failed(s *modelState, p int) {
 			holder, votes, left, place = a.value, n, until, k
 		}
 	}
+	if q.one && holder == q.known {
+		votes = min(2, w.need()) // the hold that they confirmed goes on
+	}
+	if q.known, q.one = 0, false; holder != 0 {
+		q.more = [modelNodes]int8{}
+	}
 	switch {
 	case q.count(modelGranted) > 0: // the lock is being released, or others ask for it as well
 	case holder != 0 && votes >= min(2, w.need()):
-		q.timer = left + place
+		q.timer, q.known = left+place, holder
 	case holder != 0:
 		q.timer = left + place
 		if w.has(modelAsk) {
@@ -163,6 +175,7 @@ func (w *modelWorld) leave(s *modelState, p int) {
 		}
 	}
 	q.phase, q.timer, q.answers, q.messages = modelDone, 0, [modelNodes]modelAnswer{}, [4]modelMessage{}
+	q.known, q.one, q.turn = 0, false, false
 }
 
 func (w *modelWorld) release(s *modelState, p int) {
@@ -170,7 +183,7 @@ func (w *modelWorld) release(s *modelState, p int) {
 	for i := range w.nodes {
 		q.send(i, modelRequest{kind: modelRelease, value: w.value(s, p)})
 	}
-	q.holds = (q.holds + 1) % 4
+	q.holds, q.more = (q.holds+1)%4, [modelNodes]int8{}
 	q.phase = modelDone
 	if q.wants > 0 {
 		q.phase = modelIdle
@@ -265,6 +278,16 @@ func (w *modelWorld) eachOf(s *modelState, p int, still *bool, do func(string, i
 		*still = false
 		do("releases", p, -1, func(next *modelState) { w.release(next, p) })
 	}
+	for i, after := range q.more {
+		if after == 1 {
+			*still = false
+			do("tells more", p, i, func(next *modelState) {
+				n := &next.procs[p]
+				n.more[i] = 0
+				n.send(i, modelRequest{kind: modelTellsMore, value: n.over})
+			})
+		}
+	}
 	if asks && s.faults.reset > 0 {
 		do("may have missed messages", p, -1, func(next *modelState) {
 			next.faults.reset--
@@ -287,6 +310,7 @@ func (w *modelWorld) eachOf(s *modelState, p int, still *bool, do func(string, i
 		return func(next *modelState) {
 			n := &next.procs[p]
 			n.phase, n.timer, n.woken, n.messages = phase, 0, 0, [4]modelMessage{}
+			n.known, n.one, n.turn, n.more = 0, false, false, [modelNodes]int8{}
 			n.answers, n.overtaken = [modelNodes]modelAnswer{}, 0
 		}
 	}
@@ -336,53 +360,5 @@ func (w *modelWorld) answer(s *modelState, p, i int, r modelRequest, a modelAnsw
 	if r.kind == modelAcquire && q.phase == modelAsking && q.answers[i].code == modelPending {
 		q.answers[i] = a
 		w.answered(s, p)
-	}
-}
-
-// isFree reports whether nobody holds the lock, and no majority says that somebody does.
-func (w *modelWorld) isFree(s *modelState) bool {
-	for p := range w.procs {
-		n := 0
-		for i := range w.nodes {
-			if s.nodes[i].held() && s.nodes[i].value.proc() == p {
-				n++
-			}
-		}
-		if s.procs[p].phase == modelHolding || n >= w.need() {
-			return false
-		}
-	}
-	return true
-}
-
-func (w *modelWorld) tick(s *modelState) {
-	waits := false
-	for p := range w.procs {
-		q := &s.procs[p]
-		for i := range w.nodes {
-			for j := range q.sent[i] {
-				q.sent[i][j].age = q.sent[i][j].kind != 0
-			}
-		}
-		for j := range q.messages {
-			q.messages[j].age = q.messages[j].value != 0
-		}
-		if q.phase == modelWaiting || q.phase == modelHolding {
-			q.timer--
-		}
-		waits = waits || q.phase == modelAsking || q.phase == modelWaiting
-	}
-	for i := range w.nodes {
-		n := &s.nodes[i]
-		n.left = max(n.left-1, -modelLong)
-		for k := range n.n {
-			n.line[k].until = max(n.line[k].until-1, 0)
-		}
-		if q := n.value; n.held() && s.procs[q.proc()].phase == modelHolding && n.left <= modelLease/2 {
-			n.left = modelLease // the holder extends its lease
-		}
-	}
-	if s.idle++; !waits || !w.isFree(s) {
-		s.idle = 0
 	}
 }
