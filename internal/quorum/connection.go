@@ -19,13 +19,14 @@ import (
 // server has refused.
 type connection struct {
 	client redis.UniversalClient
-	conn   *redis.Conn // nil: none yet
-	taken  time.Time   // when conn was last taken from the client's pool; zero: it may never have been in the pool
+	single *redis.Client // client, if it is one
+	conn   *redis.Conn   // of single; nil: none yet
 }
 
-// keep is how long a connection is kept until it is returned to the pool and taken again. If a connection has not been
-// in its pool for 5 s, go-redis (9.23) makes a system call before each command to look for pushed messages.
-const keep = 3 * time.Second
+func newConnection(client redis.UniversalClient) connection {
+	single, _ := client.(*redis.Client)
+	return connection{client: client, single: single}
+}
 
 // direct returns a client whose calls end after the timeout. By default go-redis waits five seconds, whatever the
 // context says. A copy shares the pool of the original, but (9.23) not its hooks. Clients that end calls with the
@@ -54,10 +55,7 @@ func (l limiter) Allow() error {
 }
 
 // isOne reports whether nothing is resent unnoticed. Other clients, such as those of a cluster, resend on their own.
-func (c *connection) isOne() bool {
-	_, one := c.client.(*redis.Client)
-	return one
-}
+func (c *connection) isOne() bool { return c.single != nil }
 
 // isKnown reports whether the client is go-redis's own, so that it is known when it writes a command.
 func (c *connection) isKnown() bool {
@@ -68,52 +66,40 @@ func (c *connection) isKnown() bool {
 	return false
 }
 
-// context returns the context for a command. An existing connection needs it only if the client ends calls with it.
-// Dialing always needs it.
-func (c *connection) context(until time.Time) (context.Context, context.CancelFunc) {
-	if single, ok := c.client.(*redis.Client); ok && c.conn != nil && !single.Options().ContextTimeoutEnabled {
-		return context.Background(), func() {}
-	}
-	return context.WithDeadline(context.Background(), until)
-}
-
 // process sends commands in one pipeline; each stores its own error. If nothing could be sent by until, nothing is
 // sent.
 func (c *connection) process(until time.Time, cmds []redis.Cmder) error {
-	ctx, cancel := c.context(until)
-	defer cancel()
-	single, ok := c.client.(*redis.Client)
-	if ok && c.conn == nil {
-		c.conn = single.Conn()
+	ctx := context.Background()
+	// Dialing always needs the deadline. An existing connection needs it only if the client ends calls with it.
+	if c.conn == nil || c.single.Options().ContextTimeoutEnabled {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, until)
+		defer cancel()
+	}
+	if c.conn == nil && c.single != nil {
+		c.conn = c.single.Conn()
+	}
+	var on interface {
+		Process(ctx context.Context, cmd redis.Cmder) error
+		Pipeline() redis.Pipeliner
+	} = c.client
+	if c.conn != nil {
+		on = c.conn
 	}
 	err := bounded.Call(func() error {
-		switch {
-		case c.conn != nil && len(cmds) == 1:
-			return c.conn.Process(ctx, cmds[0])
-		case c.conn != nil:
-			return c.pipeline(ctx, c.conn.Pipeline(), cmds)
-		case len(cmds) == 1:
-			return c.client.Process(ctx, cmds[0])
+		if len(cmds) == 1 {
+			return on.Process(ctx, cmds[0])
 		}
-		return c.pipeline(ctx, c.client.Pipeline(), cmds)
+		pipe := on.Pipeline()
+		for _, cmd := range cmds {
+			_ = pipe.Process(ctx, cmd) // only queues it
+		}
+		_, err := pipe.Exec(ctx)
+		return err
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		c.close() // after any error: go-redis may consider the connection bad now, as after READONLY
-		c.taken = time.Time{}
-	case c.conn == nil:
-	case c.taken.IsZero() || time.Since(c.taken) > keep:
-		c.close()
-		c.taken = time.Now()
 	}
-	return err
-}
-
-func (c *connection) pipeline(ctx context.Context, pipe redis.Pipeliner, cmds []redis.Cmder) error {
-	for _, cmd := range cmds {
-		_ = pipe.Process(ctx, cmd) // only queues it
-	}
-	_, err := pipe.Exec(ctx)
 	return err
 }
 
@@ -130,12 +116,11 @@ func (c *connection) isExhausted(err error) bool {
 	if errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) {
 		return true
 	}
-	single, ok := c.client.(*redis.Client)
-	if !ok || !errors.Is(err, context.DeadlineExceeded) {
+	if c.single == nil || !errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
-	pool := single.PoolStats()
-	return pool.IdleConns == 0 && int(pool.TotalConns) >= single.Options().PoolSize
+	pool := c.single.PoolStats()
+	return pool.IdleConns == 0 && int(pool.TotalConns) >= c.single.Options().PoolSize
 }
 
 // close returns the connection to the pool.

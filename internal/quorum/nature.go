@@ -46,15 +46,6 @@ type failure struct{ nature, cause error }
 func (f failure) Error() string   { return fmt.Sprintf("%v: %v", f.nature, f.cause) }
 func (f failure) Unwrap() []error { return []error{f.nature, f.cause} }
 
-// uninspected returns the error of a call that was not sent because the inspection before it failed with err, which
-// has the nature of the inspection and not of the call.
-func uninspected(err error) error {
-	if f, ok := errors.AsType[failure](err); ok {
-		err = f.cause
-	}
-	return failure{ErrUnsent, fmt.Errorf("the inspection before it failed: %w", err)}
-}
-
 // scriptText is a script's hash or source as an argument of a command. It knows whether the command was written, because
 // go-redis asks for the bytes of such an argument when it writes the command. (9.23 also does so to estimate the size of
 // a command in an AutoPipeliner, which is not used here.)

@@ -12,8 +12,8 @@ import (
 
 const (
 	maxBatch = 512 // calls in one pipeline
-	// warm is how long the worker keeps its connection when there is nothing to do. Too long: other users of the client
-	// wait for it. Too short: calls with pauses between them each take a connection first.
+	// warm is how long a connection is kept when there is nothing to do. Too long: other users of the client wait for it.
+	// Too short: calls with pauses between them each take a connection first.
 	warm = 20 * time.Millisecond
 )
 
@@ -33,38 +33,34 @@ type calls interface {
 	fail(i int, err error)
 }
 
-// node is one Redis master, the queue of calls in front of it, and the worker that sends them in that order.
+// node is one Redis master, and the queue of calls in front of it.
 type node struct {
-	config *Config
-	index  int // in the list of nodes
-	addr   string
-	client redis.UniversalClient
-
-	wake        chan struct{} // holds one token for a worker that rests
-	done        chan struct{} // closed when the worker has ended
+	config      *Config
+	index       int // in the list of nodes
+	addr        string
+	worker      *worker       // belongs to the goroutine
+	wake        chan struct{} // holds one token for a goroutine that rests
 	uninspected atomic.Bool   // not inspected since it was last unreachable
 
 	mu      sync.Mutex // guards the fields below
 	queue   []task
-	started bool // the worker runs, or has ended
-	resting bool // the worker has nothing to do until it is woken
+	working bool // there is a goroutine
+	busy    bool // it does not rest
 	closed  bool
-	onIdle  []chan struct{} // closed when no call is under way
+	onIdle  []chan struct{} // see idle
 	silent  bool            // the last call ended without an answer
 	asked   time.Time       // when the call under way was sent; zero if none
 	rtt     time.Duration   // smoothed round-trip time
 }
 
 func newNode(config *Config, index int, addr string, client redis.UniversalClient) *node {
-	n := &node{
-		config: config, index: index, addr: addr, client: direct(client, config.Timeout),
-		wake: make(chan struct{}, 1), done: make(chan struct{}), resting: true,
-	}
+	n := &node{config: config, index: index, addr: addr, wake: make(chan struct{}, 1)}
+	n.worker = newWorker(n, direct(client, config.Timeout))
 	n.inspect()
 	return n
 }
 
-// enqueue adds the task to the queue. The first one starts the worker.
+// enqueue adds the task to the queue, and has the goroutine send it.
 func (n *node) enqueue(t task) {
 	now := time.Now()
 	n.mu.Lock()
@@ -73,16 +69,22 @@ func (n *node) enqueue(t task) {
 		t.fail(ErrClosed)
 		return
 	}
-	expired := n.dropExpiredLocked(now)
-	n.queue = append(n.queue, t)
-	switch {
-	case !n.started:
-		n.started, n.resting = true, false
-		go n.work() // ends after close; done tells when
-	case n.resting:
-		n.resting = false
-		n.wake <- struct{}{} // never blocks: one token each time that the worker rests
+	// If the node hangs, this keeps the queue short.
+	live := 0
+	for live < len(n.queue) && n.queue[live].expired(now) {
+		live++
 	}
+	expired := slices.Clone(n.queue[:live])
+	n.queue = append(slices.Delete(n.queue, 0, live), t)
+	switch {
+	case n.busy:
+	case n.working:
+		n.wake <- struct{}{} // never blocks: one token each time that it rests
+	default:
+		n.working = true
+		go n.work() // ends when it has no connection to keep; after close, idle tells when
+	}
+	n.busy = true
 	n.mu.Unlock()
 
 	for _, t := range expired {
@@ -90,60 +92,72 @@ func (n *node) enqueue(t task) {
 	}
 }
 
-// dropExpiredLocked removes the oldest tasks if nobody waits for them any more. It keeps the queue of a hung node
-// short.
-func (n *node) dropExpiredLocked(now time.Time) []task {
-	live := 0
-	for live < len(n.queue) && n.queue[live].expired(now) {
-		live++
-	}
-	if live == 0 {
-		return nil
-	}
-	expired := slices.Clone(n.queue[:live])
-	n.queue = slices.Delete(n.queue, 0, live)
-	return expired
-}
-
-// work is the worker. It owns a connection and sends the tasks of the queue on it.
 func (n *node) work() {
-	defer close(n.done)
-	w := newWorker(n)
-	defer w.close()
-	for n.take(w) {
-		w.run()
+	look := time.NewTimer(warm)
+	defer look.Stop()
+	for on := true; on; on = n.rest(look) {
+		for n.take() {
+			n.worker.run()
+		}
 	}
 }
 
-// take gives the worker the next tasks, and waits for them. It returns false if the worker must end.
-func (n *node) take(w *worker) bool {
+// rest waits until there are tasks. After a while, it returns the connection to the pool, because the client may have
+// only one. It returns false if there is no connection to keep: then the goroutine ends.
+func (n *node) rest(look *time.Timer) bool {
+	for look.Reset(warm); !n.end(); {
+		select {
+		case <-n.wake:
+			return true
+		case <-look.C:
+			n.worker.close()
+		}
+	}
+	return false
+}
+
+// end lets the goroutine end if it has nothing to do and no connection to keep. It reports whether it does.
+func (n *node) end() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for len(n.queue) == 0 {
-		n.resting = true
-		n.signalIdleLocked()
-		if n.closed {
-			return false
+	n.working = n.busy || n.worker.conn != nil
+	n.signalIdleLocked()
+	return !n.working
+}
+
+// take gives the worker the tasks of the next pipeline. If there are none, the node is idle, and take returns false.
+// A name is in a pipeline only once: its commands may be carried out in another order, if the node lacks the script of
+// one of them.
+func (n *node) take() bool {
+	w := n.worker
+	w.tasks = w.tasks[:0]
+	clear(w.names)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, t := range n.queue[:min(len(n.queue), maxBatch)] {
+		if name := t.name(); name != "" && len(n.queue) > 1 {
+			if _, twice := w.names[name]; twice {
+				break
+			}
+			w.names[name] = struct{}{}
 		}
+		w.tasks = append(w.tasks, t)
+	}
+	n.queue = slices.Delete(n.queue, 0, len(w.tasks))
+	if len(w.tasks) > 0 {
+		return true
+	}
+	if n.closed {
 		n.mu.Unlock()
-		w.rest()
+		w.close()
 		n.mu.Lock()
 	}
-	w.tasks = append(w.tasks[:0], n.queue[:min(len(n.queue), maxBatch)]...)
-	n.queue = slices.Delete(n.queue, 0, len(w.tasks))
-	return true
+	n.busy = false
+	n.signalIdleLocked()
+	return false
 }
 
-func (n *node) signalIdleLocked() {
-	if n.resting && len(n.queue) == 0 {
-		for _, ch := range n.onIdle {
-			close(ch)
-		}
-		n.onIdle = nil
-	}
-}
-
-// idle returns a channel that is closed when no call is under way.
+// idle returns a channel that is closed when no call is under way; after close, when the goroutine has ended as well.
 func (n *node) idle() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -153,25 +167,28 @@ func (n *node) idle() <-chan struct{} {
 	return ch
 }
 
-// close refuses further tasks, and makes the worker end when the queue is empty.
-func (n *node) close() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	switch {
-	case n.closed:
-	case !n.started:
-		close(n.done)
-	case n.resting:
-		n.wake <- struct{}{} // it goes on resting, as far as isBusy knows
+func (n *node) signalIdleLocked() {
+	if n.busy || n.closed && n.working {
+		return
 	}
-	n.closed = true
+	for _, ch := range n.onIdle {
+		close(ch)
+	}
+	n.onIdle = nil
 }
 
-// isBusy reports whether calls are under way.
-func (n *node) isBusy() bool {
+// close refuses further tasks, and has the goroutine end. If that rests, it waits until it has.
+func (n *node) close() {
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	return !n.resting || len(n.queue) > 0
+	rests := n.working && !n.busy && !n.closed
+	n.closed = true
+	if rests {
+		n.wake <- struct{}{}
+	}
+	n.mu.Unlock()
+	if rests {
+		<-n.idle()
+	}
 }
 
 // inspect makes the node be inspected before its next call.
@@ -208,8 +225,9 @@ func (n *node) note(r *result) {
 // slow reports whether the node did not answer its last call, or takes longer than the hedge delay now.
 func (n *node) slow() bool {
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.silent || !n.asked.IsZero() && time.Since(n.asked) > n.hedgeDelayLocked()
+	silent, asked := n.silent, n.asked
+	n.mu.Unlock()
+	return silent || !asked.IsZero() && time.Since(asked) > n.hedgeDelay()
 }
 
 // hedgeDelay returns how long the node may take before others are asked without it: three times the smoothed round-trip
@@ -217,9 +235,5 @@ func (n *node) slow() bool {
 func (n *node) hedgeDelay() time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.hedgeDelayLocked()
-}
-
-func (n *node) hedgeDelayLocked() time.Duration {
 	return min(max(2*time.Millisecond, 3*n.rtt), n.config.Timeout/4)
 }

@@ -53,8 +53,7 @@ type Quorum struct {
 	waiters sync.Pool // of *waiter
 }
 
-// New makes a Quorum of clients. addrs name them in errors. One goroutine per node runs from its first
-// call until Close.
+// New makes a Quorum of clients. addrs name them in errors.
 func New(clients []redis.UniversalClient, addrs []string, config Config) *Quorum {
 	q := &Quorum{config: config, waiters: sync.Pool{New: newWaiter}}
 	for i, client := range clients {
@@ -84,28 +83,16 @@ func (q *Quorum) Slow(i int) bool { return q.nodes[i].slow() }
 // Idle waits until no call is under way, or ctx is done. In the latter case, the error names the nodes whose calls
 // still run; they end when their clients give up.
 func (q *Quorum) Idle(ctx context.Context) error {
-	return q.await(ctx, func(n *node) <-chan struct{} { return n.idle() })
-}
-
-// Close refuses further calls. Like Idle, it waits until those under way have ended and the connections are returned.
-func (q *Quorum) Close(ctx context.Context) error {
-	for _, n := range q.nodes {
-		n.close()
-	}
-	return q.await(ctx, func(n *node) <-chan struct{} { return n.done })
-}
-
-func (q *Quorum) await(ctx context.Context, over func(*node) <-chan struct{}) error {
 	var busy []string
 	for _, n := range q.nodes {
-		done := over(n)
+		idle := n.idle()
 		select {
-		case <-done:
+		case <-idle:
 		case <-ctx.Done():
-			if n.isBusy() {
+			select {
+			case <-idle:
+			default:
 				busy = append(busy, n.addr)
-			} else {
-				<-done // at once
 			}
 		}
 	}
@@ -113,4 +100,12 @@ func (q *Quorum) await(ctx context.Context, over func(*node) <-chan struct{}) er
 		return fmt.Errorf("calls still under way on %s: %w", strings.Join(busy, ", "), context.Cause(ctx))
 	}
 	return nil
+}
+
+// Close refuses further calls. Like Idle, it waits until those under way have ended. It then returns the connections.
+func (q *Quorum) Close(ctx context.Context) error {
+	for _, n := range q.nodes {
+		n.close()
+	}
+	return q.Idle(ctx)
 }

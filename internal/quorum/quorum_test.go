@@ -259,8 +259,8 @@ func TestNode_CallsThatWaitTravelTogether(t *testing.T) {
 	})
 }
 
-// A node that does not answer in time may be overloaded: it is not sent all scripts each time.
-func TestNode_GetsTheScriptsOnce(t *testing.T) {
+// A node that does not answer in time may be overloaded: it is not sent scripts that it has.
+func TestNode_GetsAScriptWhenItLacksIt(t *testing.T) {
 	bubble.RunFresh(t, 1, func(t *testing.T, c *bubble.Cluster) {
 		config := config()
 		look := quorum.NewScript("look", "return '1 1 -'", func(*quorum.Reply) (int64, error) { return 0, nil })
@@ -275,8 +275,8 @@ func TestNode_GetsTheScriptsOnce(t *testing.T) {
 			}
 			return c.Requests(0) - before
 		}
-		if got := requests(); got != 3 { // the inspection, with the other script, and the call
-			t.Errorf("%d requests when it is first reached, want 3", got)
+		if got := requests(); got != 4 { // the inspection and the call, each by its hash and then with its script
+			t.Errorf("%d requests when it is first reached, want 4", got)
 		}
 		c.Hang(0)
 		if a, err := askNode(t, q, counting()); err != nil || a.Err == nil {

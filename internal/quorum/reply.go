@@ -116,31 +116,20 @@ func (r *Reply) Text() (string, error) {
 	return "", fmt.Errorf("%w: it lacks a text", errReply)
 }
 
-// number parses an integer below 2^63 and the spaces before it. It returns false if there is none.
+// number parses an integer and the spaces before it. It returns false if there is none, or none of 64 bits.
 func (r *Reply) number() (n int64, ok bool) {
-	i := 0
-	for i < len(r.line) && r.line[i] == ' ' {
-		i++
+	line := strings.TrimLeft(r.line, " ")
+	end := 0
+	for end < len(line) && (line[end] == '-' && end == 0 || '0' <= line[end] && line[end] <= '9') {
+		end++
 	}
-	negative := i < len(r.line) && r.line[i] == '-'
-	if negative {
-		i++
+	if end == 0 {
+		return 0, false // without the cost of an error
 	}
-	begin := i
-	for i < len(r.line) && '0' <= r.line[i] && r.line[i] <= '9' {
-		digit := int64(r.line[i] - '0')
-		if n > (1<<63-1-digit)/10 {
-			return 0, false
-		}
-		n = 10*n + digit
-		i++
-	}
-	if i == begin {
+	n, err := strconv.ParseInt(line[:end], 10, 64)
+	if err != nil {
 		return 0, false
 	}
-	r.line = r.line[i:]
-	if negative {
-		n = -n
-	}
+	r.line = line[end:]
 	return n, true
 }

@@ -110,7 +110,7 @@ func TestNode_GivesItsConnectionBack(t *testing.T) {
 	config := config()
 	for range 4 {
 		q := quorum.New([]redis.UniversalClient{client}, c.Addrs(), config)
-		for range 3 { // a connection is kept from the second call on
+		for range 3 { // a connection is kept from one call to the next
 			if a, err := askNode(t, q, counting()); err != nil || a.Err != nil {
 				t.Errorf("%v, %v", a.Err, err)
 			}

@@ -13,17 +13,15 @@ import (
 	"github.com/redlockfx/redlockfx/internal/refusal"
 )
 
-// worker sends tasks to a node on its own connection. It belongs to one goroutine.
+// worker sends tasks to a node, on a connection of its own. One goroutine uses it at a time.
 type worker struct {
 	node *node
 	connection
-	tasks         []task
-	scriptsLoaded bool        // the node has been sent all scripts
-	warm          *time.Timer // see rest
+	tasks []task
 
 	// Scratch space of a pipeline.
 	names   map[string]struct{} // of its tasks
-	groups  []group
+	groups  []*group
 	cmds    []redis.Cmder
 	buffers []*buffer // one for each command
 }
@@ -42,25 +40,8 @@ type group struct {
 	result
 }
 
-func newWorker(n *node) *worker {
-	return &worker{
-		node: n, connection: connection{client: n.client}, warm: time.NewTimer(warm), names: make(map[string]struct{}),
-	}
-}
-
-// rest waits until the worker is woken. It returns the connection to the pool after a while, because the client may have
-// only one.
-func (w *worker) rest() {
-	if w.conn != nil {
-		w.warm.Reset(warm)
-		select {
-		case <-w.node.wake:
-			return
-		case <-w.warm.C:
-			w.close()
-		}
-	}
-	<-w.node.wake
+func newWorker(n *node, client redis.UniversalClient) *worker {
+	return &worker{node: n, connection: newConnection(client), names: make(map[string]struct{})}
 }
 
 // result is the outcome of one command.
@@ -90,81 +71,53 @@ func (r *result) addNature() {
 	}
 }
 
-func (r result) lacksScript() bool { return refusal.Code(r.err) == refusal.NoScript }
-
-// run sends the tasks in one pipeline after the other, and delivers their answers.
+// run sends the tasks in one pipeline, and delivers their answers. Those that have expired are not sent.
 func (w *worker) run() {
-	for rest := w.tasks; len(rest) > 0; {
-		now := time.Now()
-		rest = w.group(rest, now)
-		if len(w.groups) > 0 {
-			w.runPipeline(now.Add(w.node.config.Timeout))
+	now := time.Now()
+	w.groups = w.groups[:0]
+	for _, t := range w.tasks {
+		if t.expired(now) {
+			t.fail(errExpired)
+		} else {
+			w.add(t)
 		}
-		for _, g := range w.groups {
-			clear(g.tasks)
-		}
+	}
+	if len(w.groups) > 0 {
+		w.runPipeline(now.Add(w.node.config.Timeout))
+	}
+	for _, g := range w.groups {
+		g.command.deliver(w.node.index, g.tasks, &g.result)
+		clear(g.tasks)
 	}
 	clear(w.tasks)
 }
 
-// group makes the groups of a pipeline from the first tasks, and returns the other tasks. Those that have expired are
-// not sent. A name is in a pipeline only once: its commands may be carried out in another order, if the node lacks the
-// script of one of them.
-func (w *worker) group(tasks []task, now time.Time) (rest []task) {
-	w.groups = w.groups[:0]
-	clear(w.names)
-	for i, t := range tasks {
-		if t.expired(now) {
-			t.fail(errExpired)
-			continue
-		}
-		if name := t.name(); name != "" && len(tasks) > 1 {
-			if _, twice := w.names[name]; twice {
-				return tasks[i:]
-			}
-			w.names[name] = struct{}{}
-		}
-		w.add(t)
-	}
-	return nil
-}
-
 func (w *worker) runPipeline(until time.Time) {
-	if err := w.inspect(until); err != nil {
-		for _, g := range w.groups {
-			for _, t := range g.tasks {
-				t.fail(err)
-			}
-		}
+	err := w.inspect(until)
+	if err == nil {
+		w.exchange(until, w.groups)
 		return
 	}
-	w.exchange(until, w.groups)
-	for i := range w.groups {
-		g := &w.groups[i]
-		g.command.deliver(w.node.index, g.tasks, &g.result)
+	for _, g := range w.groups {
+		g.err = err
 	}
 }
 
 // add adds a task to a group of its command, or to a new group.
 func (w *worker) add(t task) {
-	c := t.command()
-	for i := len(w.groups) - 1; i >= 0; i-- {
-		g := &w.groups[i]
-		if g.command == c && len(g.tasks) < c.limit() {
-			g.tasks = append(g.tasks, t)
-			return
-		}
-		if g.command == c {
-			break // the earlier ones are full as well
-		}
+	c, i := t.command(), len(w.groups)-1
+	for i >= 0 && w.groups[i].command != c {
+		i--
 	}
-	if len(w.groups) == cap(w.groups) {
-		w.groups = append(w.groups, group{command: c, tasks: []task{t}})
-		return
+	if i < 0 || len(w.groups[i].tasks) == c.limit() {
+		i = len(w.groups)
+		w.groups = slices.Grow(w.groups, 1)[:i+1]
+		if w.groups[i] == nil {
+			w.groups[i] = new(group)
+		}
+		*w.groups[i] = group{command: c, tasks: w.groups[i].tasks[:0]} // the space of an earlier pipeline
 	}
-	w.groups = w.groups[:len(w.groups)+1] // reuses the space of an earlier pipeline
-	g := &w.groups[len(w.groups)-1]
-	*g = group{command: c, tasks: append(g.tasks[:0], t)}
+	w.groups[i].tasks = append(w.groups[i].tasks, t)
 }
 
 // inspect runs the inspection if it is due. The error is why the node must not be asked anything else.
@@ -174,20 +127,13 @@ func (w *worker) inspect(until time.Time) error {
 		return nil
 	}
 	inspection := n.config.Inspection
-	asked := []group{{command: inspection.command}}
-	if w.scriptsLoaded {
-		w.exchange(until, asked)
-	} else {
-		w.send(until, asked, true)
-		asked[0].addNature()
-		w.see(asked[0])
-	}
-	if r := asked[0].result; !r.isAnswer() {
+	asked := group{command: inspection.command}
+	w.exchange(until, []*group{&asked})
+	if failed, ok := errors.AsType[failure](asked.err); ok {
 		n.inspect()
-		return uninspected(r.err)
+		return failure{ErrUnsent, fmt.Errorf("the inspection before it failed: %w", failed.cause)}
 	}
-	w.scriptsLoaded = true
-	if err := inspection.judge(n.index, asked[0].result); err != nil {
+	if err := inspection.judge(n.index, asked.result); err != nil {
 		n.inspect()
 		return failure{ErrUnsent, err}
 	}
@@ -196,51 +142,46 @@ func (w *worker) inspect(until time.Time) error {
 
 // exchange sends the commands of the groups and stores their results. If the connection is broken, everything is sent
 // once more on another one. Commands whose scripts the node lacks are sent once more with their scripts.
-func (w *worker) exchange(until time.Time, groups []group) {
+func (w *worker) exchange(until time.Time, groups []*group) {
 	w.send(until, groups, false)
 	if isBroken(groups[0].err) {
-		for i := range groups {
-			groups[i].resent = groups[i].written
+		for _, g := range groups {
+			g.resent = g.written
 		}
 		w.send(until, groups, false)
 	}
-	var lacking []group
+	var lacking []*group
 	for _, g := range groups {
-		if g.lacksScript() {
+		if refusal.Code(g.err) == refusal.NoScript {
 			lacking = append(lacking, g)
 		}
 	}
 	if len(lacking) > 0 {
 		w.send(until, lacking, true)
 	}
-	for i := range groups {
-		g := &groups[i]
-		if g.lacksScript() {
-			g.result, lacking = lacking[0].result, lacking[1:]
-		}
+	for _, g := range groups {
 		g.resent = g.resent || g.written && !w.isOne()
 		g.addNature()
-		w.see(*g)
+		w.see(g)
 	}
 }
 
 // send sends the commands in one pipeline, by the hashes of their scripts. If load is set, the first command of each
-// script has its source, which loads it for the others. All of Config.Scripts are loaded, too, if one of them is lacking,
-// or none has been loaded.
-func (w *worker) send(until time.Time, groups []group, load bool) {
+// script has its source, which loads it for the others. If one of Config.Scripts is among them, the rest are loaded too.
+func (w *worker) send(until time.Time, groups []*group, load bool) {
 	w.cmds = w.cmds[:0]
 	var loaded []*Source
 	for i, g := range groups {
 		source := g.command.source()
+		command, text := evalsha, source.sha
 		if load && !slices.Contains(loaded, source) {
 			loaded = append(loaded, source)
-			w.cmds = append(w.cmds, w.newCmd(i, g, eval, source.text))
-		} else {
-			w.cmds = append(w.cmds, w.newCmd(i, g, evalsha, source.sha))
+			command, text = eval, source.text
 		}
+		w.cmds = append(w.cmds, w.newCmd(i, g, command, text))
 	}
 	isLoaded := func(s *Source) bool { return slices.Contains(loaded, s) }
-	if all := w.node.config.Scripts; !w.scriptsLoaded && load || slices.ContainsFunc(all, isLoaded) {
+	if all := w.node.config.Scripts; slices.ContainsFunc(all, isLoaded) {
 		for _, other := range all {
 			if !isLoaded(other) {
 				w.cmds = append(w.cmds, redis.NewCmd(context.Background(), "script", "load", other.text))
@@ -257,7 +198,7 @@ func (w *worker) send(until time.Time, groups []group, load bool) {
 var evalsha, eval any = "evalsha", "eval"
 
 // newCmd makes the i-th command of a pipeline.
-func (w *worker) newCmd(i int, g group, command any, text []byte) *redis.Cmd {
+func (w *worker) newCmd(i int, g *group, command any, text []byte) *redis.Cmd {
 	if i == len(w.buffers) {
 		w.buffers = append(w.buffers, new(buffer))
 	}
@@ -271,10 +212,10 @@ func (w *worker) newCmd(i int, g group, command any, text []byte) *redis.Cmd {
 }
 
 // received stores the results of commands, which are the first of the pipeline.
-func (w *worker) received(groups []group, sent time.Time, err error) {
+func (w *worker) received(groups []*group, sent time.Time, err error) {
 	now := w.node.config.Now()
-	for i := range groups {
-		r, cmd := &groups[i].result, w.cmds[i].(*redis.Cmd)
+	for i, g := range groups {
+		r, cmd := &g.result, w.cmds[i].(*redis.Cmd)
 		r.sent, r.received, r.err, r.written = sent, now, plain.Error(cmd.Err()), true
 		switch {
 		case r.err != nil:
@@ -300,7 +241,7 @@ func (w *worker) received(groups []group, sent time.Time, err error) {
 }
 
 // see reports an exchange to Config.Seen.
-func (w *worker) see(g group) {
+func (w *worker) see(g *group) {
 	source := g.command.source()
 	refused := g.err != nil && g.isAnswer()
 	if w.node.config.Seen == nil || refused && source.optional {
