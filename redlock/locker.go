@@ -61,8 +61,8 @@ type Locker struct {
 // or failover client sends it only once. No node needs to be up, and none is contacted yet. All problems are reported at
 // once, each an [ErrConfig].
 //
-// From its first attempt until [Locker.Close], a Locker has two goroutines per node and one more, which sleep while there
-// is nothing to do.
+// From its first attempt until [Locker.Close], a Locker has one goroutine per node and one more, which sleep while there is
+// nothing to do, besides those of its connections.
 //
 // A node that was never used before grants nothing for the first MaxTTL ([ErrGuarded]), because it looks the same as a
 // node that has lost its locks.
