@@ -212,15 +212,16 @@ func codes(err error) []string {
 	return all
 }
 
-// logNodes logs when a node begins to fail and when it works again, until stop is called.
+// logNodes logs when a node begins to fail, when it works again and when it has a problem, until stop is called.
 func (e *Elector) logNodes() (stop func()) {
-	since := make(map[string]time.Time) // used by one call at a time
-	return e.locker.OnNode(func(node string, err error) {
-		if err != nil {
-			since[node] = time.Now()
-			e.log.Warn("a node fails", zap.String("node", node), zap.Error(err))
-			return
+	return e.locker.OnNode(func(n redlock.NodeEvent) {
+		switch node := zap.String("node", n.Addr); n.Kind {
+		case redlock.NodeFails:
+			e.log.Warn("a node fails", node, zap.Error(n.Err))
+		case redlock.NodeWorks:
+			e.log.Info("a node works again", node, zap.Duration("after", n.Duration))
+		case redlock.NodeProblem:
+			e.log.Warn("a node answers, but needs attention", node, zap.String("about", n.Op), zap.Error(n.Err))
 		}
-		e.log.Info("a node works again", zap.String("node", node), zap.Duration("after", time.Since(since[node])))
 	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
@@ -124,20 +125,26 @@ func TestTerms_AreRecordedAlthoughTheFirstAttemptsFail(t *testing.T) {
 	})
 }
 
-// Neither the log nor the Locker's hooks mention it, and no node is reported as failing, however often somebody reads.
+// Neither the log nor the Locker's events mention it, and no node is reported as failing, however often somebody reads.
 func TestTerms_MissingRightsHarmNothingElse(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		for i := range c.N {
 			c.Deny(i, "ZADD", "ZREMRANGEBYRANK", "ZREVRANGE", "PEXPIRE")
 		}
-		quiet := redlock.WithHooks(redlock.Hooks{NodeError: func(node, op string, err error) {
-			t.Errorf("node %s: %s: %v", node, op, err)
-		}})
+		quiet := func() (*redlock.Locker, *nodetest.Links) {
+			locker, links := c.Locker()
+			locker.OnNode(func(e redlock.NodeEvent) {
+				if e.Err != nil {
+					t.Errorf("%+v", e)
+				}
+			})
+			return locker, links
+		}
 		core, logs := observer.New(zap.DebugLevel)
-		locker, links := c.Locker(quiet)
+		locker, links := quiet()
 		p := c.candidateOf(locker, links, "x", "a", election.WithLogger(zap.New(core))).run()
 		term := p.leads()
-		locker, links = c.Locker(quiet)
+		locker, links = quiet()
 		reading := c.candidateOf(locker, links, "x", "b", election.WithLogger(zap.New(core))).run()
 		const long, pause = 10 * time.Minute, 5 * time.Second
 		before := c.Requests(0)

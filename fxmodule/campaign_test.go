@@ -263,13 +263,19 @@ func TestModule_ProvidesItsThreePartsWithTheirOptionsAndHooks(t *testing.T) {
 			fx.Supply(
 				scheduler.Hooks{Finished: func(r scheduler.Record) { finished <- r }},
 				election.Hooks{Elected: func(term *election.Term) { elected <- term }},
-				redlock.Hooks{NodeError: func(node, _ string, _ error) { failed <- node }},
 			),
 			redlockfx.Options(func() redlock.Option { return redlock.WithDrift(0.1) }),
 			redlockfx.Options(func() []redlock.Option { return []redlock.Option{redlock.WithDrift(0.05)} }),
 			redlockfx.Options(func() (election.Option, error) { return election.WithIdentity("option", ""), nil }),
 			redlockfx.Options(func(zone *time.Location) []scheduler.Option {
 				return []scheduler.Option{scheduler.WithLocation(zone)}
+			}),
+			fx.Invoke(func(l *redlock.Locker) {
+				l.OnNode(func(e redlock.NodeEvent) {
+					if e.Kind == redlock.NodeFails {
+						failed <- e.Addr
+					}
+				})
 			}),
 			fx.Invoke(func(s *scheduler.Scheduler) error { return s.Add(k.job("late")) }))
 		app.RequireStart()

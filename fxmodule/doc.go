@@ -19,8 +19,8 @@
 //
 // [Job], [OnLeader] and [Middleware] add jobs, callbacks and the middleware of all jobs. These, and whatever they
 // depend on, may take the Locker, the Elector and the Scheduler. Module logs to a *zap.Logger if the application
-// provides one. [Hooks] and [Options] set what the Config has no field for. [Locker] shares a Locker between
-// elections.
+// provides one. [Hooks] and [Options] set what the Config has no field for, and an fx.Invoke that takes the Locker may
+// call [redlock.Locker.OnNode]. [Locker] shares a Locker between elections.
 //
 // [Named] adds a second election to the same application, and [For] makes a helper apply to it. fx.New fails if a
 // helper's election is not in the application, if a constructor lacks a dependency, or if the Config is missing. The

@@ -68,7 +68,7 @@ func Middleware(constructors ...any) fx.Option {
 	return fx.Options(all...)
 }
 
-// Hooks adds hooks. constructor returns redlock.Hooks, election.Hooks or scheduler.Hooks, and maybe an error. Without
+// Hooks adds hooks. constructor returns election.Hooks or scheduler.Hooks, and maybe an error. Without
 // [For] they apply to all elections in the application, like Hooks that the application provides without a helper. All
 // hooks of an election are called: first those without a helper, then those of all elections, then the election's own,
 // each in the order of the calls.
@@ -78,7 +78,7 @@ func Hooks(constructor any, opts ...GroupOption) fx.Option {
 		return fx.Error(err)
 	}
 	c.forAll = true
-	return c.collect(constructor, collected("hooks", itself[redlock.Hooks]),
+	return c.collect(constructor,
 		collected("hooks", itself[election.Hooks]), collected("hooks", itself[scheduler.Hooks]))
 }
 

@@ -11,14 +11,13 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/election"
-	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 // inspect reports missing dependencies that fx does not report. fx leaves an optional parameter empty if nothing
 // provides it, and also, without an error, if its constructor lacks a dependency.
 func (t target) inspect(
-	dot fx.DotGraph, config Config, log *zap.Logger, lock redlock.Hooks, terms election.Hooks, jobs scheduler.Hooks,
+	dot fx.DotGraph, config Config, log *zap.Logger, terms election.Hooks, jobs scheduler.Hooks,
 ) error {
 	g := readGraph(string(dot))
 	key, forName := reflect.TypeFor[Config]().String(), ""
@@ -33,9 +32,7 @@ func (t target) inspect(
 		return fmt.Errorf("redlockfx: there is no Config for %s: add redlockfx.Settings(func() redlockfx.Config { ... }%s)",
 			t.option(), forName)
 	}
-	for _, v := range []reflect.Value{
-		reflect.ValueOf(log), reflect.ValueOf(lock), reflect.ValueOf(terms), reflect.ValueOf(jobs),
-	} {
+	for _, v := range []reflect.Value{reflect.ValueOf(log), reflect.ValueOf(terms), reflect.ValueOf(jobs)} {
 		if missing := g.missing(v.Type().String(), nil); v.IsZero() && missing != "" {
 			return fmt.Errorf("redlockfx: the application provides a %v to %s, but not the %s that is needed to build it",
 				v.Type(), t.option(), missing)

@@ -10,7 +10,6 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/redlockfx/redlockfx/election"
-	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -29,7 +28,7 @@ func Named(name string) fx.Option {
 	own, private, options := t.nameTag(), t.privateTag(), t.groupTag("options")
 	return fx.Module(t.title(),
 		fx.Provide(fx.Annotate(func() *present { return &present{} }, fx.ResultTags(once))), // first, so that fx names it if the election is added twice
-		fx.Invoke(fx.Annotate(t.inspect, fx.ParamTags("", own+" "+optional, optional, optional, optional, optional))),
+		fx.Invoke(fx.Annotate(t.inspect, fx.ParamTags("", own+" "+optional, optional, optional, optional))),
 		fx.Provide(
 			fx.Annotate(func() *module { return &module{target: t} }, fx.ResultTags(private)),
 			fx.Annotate(func(m *module) *module { return m }, fx.ParamTags(private), fx.ResultTags(allElections)),
@@ -37,11 +36,11 @@ func Named(name string) fx.Option {
 		fx.Provide(
 			fx.Private,
 			fx.Annotate(t.newLogger, fx.ParamTags(optional), fx.ResultTags(private)),
-			joinAll(t, redlock.JoinHooks), joinAll(t, election.JoinHooks), joinAll(t, scheduler.JoinHooks),
+			joinAll(t, election.JoinHooks), joinAll(t, scheduler.JoinHooks),
 			fx.Annotate(t.newInputs, fx.ParamTags(own, t.groupTag("nodes"), t.groupTag("lockers")), fx.ResultTags(private)),
 		),
 		fx.Provide(
-			fx.Annotate((*inputs).newLocker, fx.ParamTags(private, "", private, private, options), fx.ResultTags(own)),
+			fx.Annotate((*inputs).newLocker, fx.ParamTags(private, "", private, options), fx.ResultTags(own)),
 			fx.Annotate((*inputs).newElector,
 				fx.ParamTags(private, private, own, private, private, options), fx.ResultTags(own)),
 			fx.Annotate((*inputs).newScheduler,

@@ -26,10 +26,7 @@ func (t target) newLogger(log *zap.Logger) logger {
 }
 
 // joined holds the hooks of one kind that an election has.
-type joined[H any] struct {
-	hooks H
-	own   []registered[H] // for this election alone
-}
+type joined[H any] struct{ hooks H }
 
 // joinAll returns a constructor of a joined[H].
 func joinAll[H any](t target, join func(...H) H) any {
@@ -41,7 +38,7 @@ func joinAll[H any](t target, join func(...H) H) any {
 		for _, r := range slices.Concat(inOrder(all), inOrder(own)) {
 			hooks = append(hooks, r.value)
 		}
-		return joined[H]{join(hooks...), own}
+		return joined[H]{join(hooks...)}
 	}, fx.ParamTags(optional, target{}.groupTag("hooks"), t.groupTag("hooks")), fx.ResultTags(t.privateTag()))
 }
 
@@ -100,14 +97,11 @@ func nodeCalls(nodes []registered[redis.UniversalClient]) []string {
 
 // newLocker makes the Locker. fx closes it after everything that takes it has stopped.
 func (in *inputs) newLocker(
-	lc fx.Lifecycle, log logger, hooks joined[redlock.Hooks], options []registered[[]redlock.Option],
+	lc fx.Lifecycle, log logger, options []registered[[]redlock.Option],
 ) (*redlock.Locker, error) {
 	if in.locker != nil {
 		var late []call
 		for _, r := range options {
-			late = append(late, r.call)
-		}
-		for _, r := range hooks.own {
 			late = append(late, r.call)
 		}
 		if len(late) > 0 {
@@ -120,7 +114,6 @@ func (in *inputs) newLocker(
 	if err != nil {
 		return nil, err
 	}
-	opts = append(opts, redlock.WithHooks(hooks.hooks))
 	opts = append(opts, flat(options)...)
 	var locker *redlock.Locker
 	if len(in.config.Nodes) > 0 {

@@ -82,7 +82,6 @@ func TestModule_NamesWhatAConstructorLacks(t *testing.T) {
 func TestModule_NamesWhatAnOptionalValueLacks(t *testing.T) {
 	for what, provider := range map[string]any{
 		"*zap.Logger":     func(*sql.DB) *zap.Logger { return zap.NewNop() },
-		"redlock.Hooks":   func(*sql.DB) redlock.Hooks { return redlock.Hooks{} },
 		"election.Hooks":  func(*sql.DB) election.Hooks { return election.Hooks{} },
 		"scheduler.Hooks": func(*sql.DB) scheduler.Hooks { return scheduler.Hooks{} },
 	} {

@@ -85,8 +85,6 @@ func TestLocker_RefusesWhatItDecidesItself(t *testing.T) {
 			[]string{"Locker at", "Node at", "shared_test.go:"}},
 		"options": {fx.Options(valid, redlockfx.Options(func() redlock.Option { return redlock.WithDrift(0) }, two)),
 			[]string{"Options at", "shared_test.go:", "Locker at"}},
-		"hooks": {fx.Options(valid, redlockfx.Hooks(func() redlock.Hooks { return redlock.Hooks{} }, two)),
-			[]string{"Hooks at", "shared_test.go:", "Locker at"}},
 		"another locker": {fx.Options(valid, modulesLocker()), []string{"more than one Locker", "shared_test.go:"}},
 		"a ttl above its own": {settings(redlockfx.Config{Name: "two", TTL: time.Hour}),
 			[]string{"ttl 1h0m0s must not be above the locker's max ttl 10s"}},

@@ -47,14 +47,14 @@ func TestEviction_OfAnyKeyBeginsAGuard(t *testing.T) {
 	must(t, server.ConfigSet(t.Context(), "maxmemory", "1gb").Err())
 
 	var reported complaints
-	rival := lockerOn(t, clients(t, nodes.Addrs()...), append(options, reported.option())...)
+	rival := reported.of(lockerOn(t, clients(t, nodes.Addrs()...), options...))
 	evicted := time.Now()
 	_, err := rival.TryAcquire(t.Context(), "x")
 	want.Err(t, err, redlock.ErrGuarded)
 	if n := rival.Nodes(t.Context())[0]; n.Err != nil || n.Eviction != policy {
 		t.Errorf("the node is %+v, want one that may evict", n)
 	}
-	wantReported(t, &reported, "eviction: maxmemory-policy is "+policy+": .* it then grants nothing for "+ttl.String())
+	wantReported(t, &reported, "inspect: maxmemory-policy is "+policy+": .* it then grants nothing for "+ttl.String())
 	next := acquire(t, rival, "x")
 	if took := time.Since(evicted); took < ttl || held.Valid() || next.Token() <= held.Token() {
 		t.Errorf("granted after %v, while the first holder is valid, %v, with token %d after %d",

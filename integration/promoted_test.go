@@ -32,7 +32,7 @@ func TestReplica_IsRefusedUntilItIsPromotedAndThenGuarded(t *testing.T) {
 
 	var reported complaints
 	addrs := []string{nodes.Node(0).Addr(), nodes.Node(1).Addr(), replica}
-	l := lockerOn(t, clients(t, addrs...), append(guardedOptions, reported.option())...)
+	l := reported.of(lockerOn(t, clients(t, addrs...), guardedOptions...))
 	release(t, acquire(t, l, "y")) // the others are a majority
 	status := func() redlock.NodeStatus { return l.Nodes(t.Context())[2] }
 	if n := status(); n.Role != "slave" || n.Err == nil || !strings.Contains(n.Err.Error(), "it is a replica") {

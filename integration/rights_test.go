@@ -100,7 +100,7 @@ func TestRights_AreEnoughAndNoneTooMany(t *testing.T) {
 type lack struct {
 	right    string
 	works    bool     // everything works without it
-	reported []string // reported by the hook, if everything works
+	reported []string // as wrong with the node, if everything works
 	opts     []redlock.Option
 }
 
@@ -114,7 +114,7 @@ func (c lack) check(t *testing.T, nodes *redisproc.Cluster, user string) {
 	records.Default.Fill(t, "old", 200, "", -24*time.Hour, server)
 	before := calls(t, server, "eval")
 	var reported complaints
-	l := lockerAs(t, user, "pw", nodes, append(c.opts, reported.option())...)
+	l := reported.of(lockerAs(t, user, "pw", nodes, c.opts...))
 	err := useAll(t, l, server, &reported, user)
 
 	if asked := denials(t, server, user) > 0; asked == (c.right == "none") {

@@ -181,26 +181,28 @@ func release(t *testing.T, lease *redlock.Lease) {
 	}
 }
 
-// complaints records the node errors that a Locker reports.
+// complaints records what a Locker reports as wrong with its nodes.
 type complaints struct {
 	mu  sync.Mutex // guards the field below
 	all []string
 }
 
-// option makes a Locker report them.
-func (c *complaints) option() redlock.Option {
-	return redlock.WithHooks(redlock.Hooks{NodeError: c.add})
+// of makes it record what this Locker reports.
+func (c *complaints) of(l *redlock.Locker) *redlock.Locker {
+	l.OnNode(func(e redlock.NodeEvent) { // until the Locker is closed
+		if e.Err != nil && e.Kind != redlock.NodeChanged {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.all = append(c.all, fmt.Sprintf("%s: %v", e.Op, e.Err))
+		}
+	})
+	return l
 }
 
-func (c *complaints) add(node, op string, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.all = append(c.all, fmt.Sprintf("%s: %v", op, err))
-}
-
-// wantReported checks that exactly these errors were reported, each once. The patterns are in the order of the errors.
+// wantReported checks that exactly these errors are reported, each once. The patterns are in the order of the errors.
 func wantReported(t *testing.T, reported *complaints, patterns ...string) {
 	t.Helper()
+	poll(t, "report", func() bool { return len(reported.sorted()) >= len(patterns) })
 	if !slices.EqualFunc(reported.sorted(), patterns, func(reported, pattern string) bool {
 		return regexp.MustCompile(pattern).MatchString(reported)
 	}) {

@@ -31,7 +31,7 @@ func TestTermRights_AreEnoughNoneTooManyAndSpare(t *testing.T) {
 			user := fmt.Sprint("leader", i)
 			setUser(t, server, user, append(rights(t), without(all, right)...))
 			var reported complaints
-			e, err := election.New(lockerAs(t, user, "pw", nodes, reported.option()), user)
+			e, err := election.New(reported.of(lockerAs(t, user, "pw", nodes)), user)
 			must(t, err)
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan error, 1)

@@ -1,9 +1,10 @@
 // Package otelredlock makes OpenTelemetry metrics and traces of locks, elections and jobs from the hooks of packages
-// redlock, election and scheduler.
+// election and scheduler, and from the events of redlock's nodes.
 //
 //	telemetry, err := otelredlock.New() // with the global providers
 //	...
-//	locker, err := redlock.Open(nodes, redlock.WithHooks(telemetry.LockHooks()))
+//	locker, err := redlock.Open(nodes)
+//	locker.OnNode(telemetry.Node) // until the Locker is closed
 //	elector, err := election.New(locker, "billing", election.WithHooks(telemetry.ElectionHooks("billing")))
 //	jobs, err := scheduler.New(elector,
 //		scheduler.WithHooks(telemetry.JobHooks()), scheduler.WithMiddleware(telemetry.Middleware))
@@ -41,8 +42,8 @@
 // Validity is the time left until the stop deadline after the last renewal, even if that failed. It is 0 if this
 // process does not lead.
 //
-// Node errors count changes, as in [redlock.Hooks], not each failed call. server.address is the node as the Locker
-// names it, with its port. A node is guarded while it grants nothing because it may have lost a lease.
+// Node errors count the events [redlock.NodeFails] and [redlock.NodeProblem], not each failed call. server.address is the
+// node as the Locker names it, with its port. A node is guarded while it grants nothing because it may have lost a lease.
 //
 // Outcomes of runs are ok, error, panic, timeout, lost_lease and skipped. timeout means that the error reports an
 // exceeded deadline: the job's Timeout, or one that Run has set itself. lost_lease is a run that failed after the lease
@@ -72,12 +73,12 @@
 //		Elected: func(t *election.Term) { log.Print("leads") },
 //	})
 //
-// redlock.JoinHooks and scheduler.JoinHooks do the same for their hooks.
+// scheduler.JoinHooks does the same for its hooks.
 //
 // # In fx
 //
 //	fx.Provide(func() (*otelredlock.Instruments, error) { return otelredlock.New() }),
-//	redlockfx.Hooks((*otelredlock.Instruments).LockHooks),
+//	fx.Invoke(func(l *redlock.Locker, t *otelredlock.Instruments) { l.OnNode(t.Node) }),
 //	redlockfx.Hooks((*otelredlock.Instruments).JobHooks),
 //	redlockfx.Hooks(func(t *otelredlock.Instruments) election.Hooks { return t.ElectionHooks("billing") }),
 //	redlockfx.Middleware(func(t *otelredlock.Instruments) scheduler.Middleware { return t.Middleware }),

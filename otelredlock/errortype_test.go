@@ -39,7 +39,7 @@ func TestErrorType_IsOneOfFew(t *testing.T) {
 		answer("something that is new"): "_OTHER",
 	} {
 		tel := newTelemetry(t)
-		tel.LockHooks().NodeError("r1:6379", "extend", err)
+		tel.Node(redlock.NodeEvent{Kind: redlock.NodeFails, Addr: "r1:6379", Op: "extend", Err: err})
 		tel.want(t, map[string]float64{
 			"redlock.node.errors{error.type=" + want + ",redlock.operation=extend,server.address=r1:6379}": 1,
 		})

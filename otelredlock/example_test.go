@@ -24,10 +24,11 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	locker, err := redlock.Open([]string{"r1:6379", "r2:6379", "r3:6379"}, redlock.WithHooks(telemetry.LockHooks()))
+	locker, err := redlock.Open([]string{"r1:6379", "r2:6379", "r3:6379"})
 	if err != nil {
 		log.Fatal(err)
 	}
+	locker.OnNode(telemetry.Node) // until the Locker is closed
 	elector, err := election.New(locker, "billing", election.WithHooks(telemetry.ElectionHooks("billing")))
 	if err != nil {
 		log.Fatal(err)
@@ -73,7 +74,7 @@ func Example_fx() {
 	fx.New(
 		fx.Supply(redlockfx.Config{Name: "billing", Nodes: []string{"r1:6379", "r2:6379", "r3:6379"}}),
 		fx.Provide(func() (*otelredlock.Instruments, error) { return otelredlock.New() }),
-		redlockfx.Hooks((*otelredlock.Instruments).LockHooks),
+		fx.Invoke(func(l *redlock.Locker, t *otelredlock.Instruments) { l.OnNode(t.Node) }),
 		redlockfx.Hooks((*otelredlock.Instruments).JobHooks),
 		redlockfx.Hooks(func(t *otelredlock.Instruments) election.Hooks { return t.ElectionHooks("billing") }),
 		redlockfx.Middleware(func(t *otelredlock.Instruments) scheduler.Middleware { return t.Middleware }),

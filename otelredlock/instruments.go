@@ -82,7 +82,7 @@ func (i *Instruments) make(meter metric.Meter) error {
 		metric.WithUnit("s"), metric.WithDescription("Time left to lead after the last renewal, 0 if not leading."))
 
 	i.nodeErrors, problems[4] = meter.Int64Counter("redlock.node.errors",
-		metric.WithUnit("{error}"), metric.WithDescription("Nodes that began to fail, or failed in another way than before."))
+		metric.WithUnit("{error}"), metric.WithDescription("Nodes that began to fail, and problems of nodes that answer."))
 	i.guarded, problems[5] = meter.Int64ObservableUpDownCounter("redlock.node.guarded",
 		metric.WithUnit("{node}"), metric.WithDescription("1 while the node grants nothing, because it may have lost a lease."))
 	i.clockJumps, problems[6] = meter.Int64Counter("redlock.node.clock.jumps",

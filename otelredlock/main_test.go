@@ -18,7 +18,6 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/otelredlock"
-	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -106,7 +105,8 @@ type replica struct {
 func newReplica(t *testing.T, nodes *redlocktest.Nodes, opts ...election.Option) *replica {
 	t.Helper()
 	r := &replica{Process: nodes.Process(), telemetry: newTelemetry(t), panics: make(chan string, 100)}
-	locker := r.Locker(redlock.WithHooks(r.LockHooks()))
+	locker := r.Locker()
+	locker.OnNode(r.Node)
 	var err error
 	opts = append(opts, election.WithHooks(r.ElectionHooks("billing")))
 	if r.elector, err = election.New(locker, "billing", opts...); err != nil {

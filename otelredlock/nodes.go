@@ -22,28 +22,25 @@ type guard struct {
 	attributes metric.MeasurementOption
 }
 
-// LockHooks returns hooks for [redlock.WithHooks].
-func (i *Instruments) LockHooks() redlock.Hooks {
-	return redlock.Hooks{
-		Guarded: func(node string, left time.Duration) {
-			attributes := metric.WithAttributes(serverAddress.String(node))
-			made, _ := i.nodes.LoadOrStore(node, &guard{attributes: attributes})
-			until := time.Now().Add(left)
-			made.(*guard).until.Store(&until)
-		},
-		NodeError: func(node, op string, err error) {
-			i.nodeErrors.Add(context.Background(), 1, metric.WithAttributes(
-				serverAddress.String(node), operation.String(op), errorType.String(typeOf(err))))
-		},
-		ClockJump: func(node string, _ time.Duration) {
-			i.clockJumps.Add(context.Background(), 1, metric.WithAttributes(serverAddress.String(node)))
-		},
+// Node records an event of a node. Pass it to [redlock.Locker.OnNode].
+func (i *Instruments) Node(e redlock.NodeEvent) {
+	address := serverAddress.String(e.Addr)
+	switch e.Kind {
+	case redlock.NodeFails, redlock.NodeProblem:
+		i.nodeErrors.Add(context.Background(), 1, metric.WithAttributes(
+			address, operation.String(e.Op), errorType.String(typeOf(e.Err))))
+	case redlock.NodeGuarded, redlock.NodeGrants:
+		made, _ := i.nodes.LoadOrStore(e.Addr, &guard{attributes: metric.WithAttributes(address)})
+		until := time.Now().Add(e.Duration)
+		made.(*guard).until.Store(&until)
+	case redlock.NodeStepped:
+		i.clockJumps.Add(context.Background(), 1, metric.WithAttributes(address))
 	}
 }
 
 func (g *guard) observe(o metric.Observer, i *Instruments) {
 	guarded := int64(0)
-	if until := g.until.Load(); until != nil && time.Now().Before(*until) { // the hook for the guard's end may come late, if nobody asks the node
+	if until := g.until.Load(); until != nil && time.Now().Before(*until) { // the event of the guard's end may come late, if nobody asks the node
 		guarded = 1
 	}
 	o.ObserveInt64(i.guarded, guarded, g.attributes)

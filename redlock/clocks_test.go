@@ -2,7 +2,6 @@ package redlock_test
 
 import (
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,18 +65,8 @@ func TestClockJump_IsReportedAndCountsAgainAfterMaxTTL(t *testing.T) {
 	for name, by := range map[string]time.Duration{"forward": 350 * time.Millisecond, "back": -350 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-				var mu sync.Mutex
-				var reported []time.Duration
-				l, process := c.Locker(redlock.WithHooks(redlock.Hooks{
-					ClockJump: func(node string, by time.Duration) {
-						mu.Lock()
-						defer mu.Unlock()
-						if node != c.Addrs()[1] {
-							t.Errorf("jumped: %s", node)
-						}
-						reported = append(reported, by)
-					},
-				}))
+				l, process := c.Locker()
+				reported := reportsOf(l, redlock.NodeStepped)
 				time.Sleep(ttl) // or a step back would start the guard again
 				warmUp(t, l)
 				synctest.Wait()
@@ -88,8 +77,8 @@ func TestClockJump_IsReportedAndCountsAgainAfterMaxTTL(t *testing.T) {
 				_, err := l.TryAcquire(t.Context(), "x")
 				want.Err(t, err, redlock.ErrNoQuorum)
 				want.Text(t, err, "its clock jumped by "+by.String())
-				if len(reported) != 1 || (reported[0]-by).Abs() > 5*time.Millisecond {
-					t.Errorf("reported %v, want %v", reported, by)
+				if all := reported(); len(all) != 1 || all[0].Addr != c.Addrs()[1] || (all[0].Duration-by).Abs() > 5*time.Millisecond {
+					t.Errorf("reported %+v, want %v", all, by)
 				}
 				if s := l.Nodes(t.Context())[1]; s.Err == nil || (s.ClockOffset-by).Abs() > time.Second {
 					t.Errorf("%+v", s)

@@ -89,5 +89,5 @@
 // many wait, and they get the lock in turn. A process more than 10 ms away from the nodes may lose its turn to the next
 // one. A timer covers messages that are not received. Within one process, callers queue behind one of them.
 //
-// The package logs nothing and keeps no global state; [Hooks] report what it observes.
+// The package logs nothing and keeps no global state; [Locker.OnNode] reports what it observes.
 package redlock

@@ -3,8 +3,8 @@ package redlock_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,8 +82,6 @@ func TestGuard_ExtensionsKeepTheListInUse(t *testing.T) {
 // All clients wait for the longest lease that any client may have.
 func TestGuard_WaitsForTheLongestLeaseOfThePrefix(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-		var mu sync.Mutex
-		var reported []string
 		for i := range 3 {
 			c.Restart(i)
 		}
@@ -97,18 +95,12 @@ func TestGuard_WaitsForTheLongestLeaseOfThePrefix(t *testing.T) {
 		mustAcquire(t, long, "x")
 		synctest.Wait()
 
-		short, _ := c.Locker(redlock.WithHooks(redlock.Hooks{
-			NodeError: func(_, op string, err error) {
-				mu.Lock()
-				defer mu.Unlock()
-				reported = append(reported, op+": "+err.Error())
-			},
-		}))
+		short, _ := c.Locker()
+		reported := reportsOf(short, redlock.NodeProblem)
 		mustAcquire(t, short, "y")
-		synctest.Wait()
-		if text := strings.Join(reported, "\n"); len(reported) != 3 || !strings.Contains(text, "max ttl: ") ||
-			!strings.Contains(text, "1m0s") || !strings.Contains(text, "10s") {
-			t.Errorf("reported %q", reported)
+		if all := reported(); len(all) != 3 || all[0].Op != "max ttl" || !strings.Contains(all[0].Err.Error(), "1m0s") ||
+			!strings.Contains(all[0].Err.Error(), "10s") {
+			t.Errorf("reported %+v", all)
 		}
 		c.Restart(0) // keeps its data
 		c.Restart(1)
@@ -145,28 +137,22 @@ func TestGuard_ClockThatIsBehindBeginsItAnew(t *testing.T) {
 	})
 }
 
-func TestGuard_HookTellsWhenItBeginsAndEnds(t *testing.T) {
+func TestGuard_AnEventTellsWhenItBeginsAndEnds(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-		var mu sync.Mutex
-		var reported []time.Duration
-		l, _ := c.Locker(redlock.WithHooks(redlock.Hooks{
-			Guarded: func(node string, left time.Duration) {
-				mu.Lock()
-				defer mu.Unlock()
-				if node != c.Addrs()[2] {
-					t.Errorf("guarded: %s", node)
-				}
-				reported = append(reported, left)
-			},
-		}))
+		l, _ := c.Locker()
+		reported := reportsOf(l, redlock.NodeGuarded, redlock.NodeGrants)
 		warmUp(t, l)
 		c.Wipe(2)
 		for range 30 {
 			warmUp(t, l)
 			time.Sleep(ttl / 20)
 		}
-		if len(reported) != 2 || reported[0] != ttl || reported[1] != 0 {
-			t.Errorf("reported %v, want %v and 0", reported, ttl)
+		node := c.Addrs()[2]
+		want := []redlock.NodeEvent{
+			{Kind: redlock.NodeGuarded, Addr: node, Duration: ttl}, {Kind: redlock.NodeGrants, Addr: node},
+		}
+		if all := reported(); !slices.Equal(all, want) {
+			t.Errorf("reported %+v, want %+v", all, want)
 		}
 	})
 }
@@ -181,10 +167,8 @@ func TestGuard_WithoutInfo(t *testing.T) {
 		want.Text(t, err, "scripts may not call INFO", "WithUnseenRestarts")
 		want.Text(t, refusing.Nodes(t.Context())[0].Err, "scripts may not call INFO")
 
-		var reported []string
-		l, _ := c.Locker(redlock.WithUnseenRestarts(), redlock.WithHooks(redlock.Hooks{
-			NodeError: func(_, op string, err error) { reported = append(reported, op+": "+err.Error()) },
-		}))
+		l, _ := c.Locker(redlock.WithUnseenRestarts())
+		reported := reportsOf(l, redlock.NodeProblem)
 		warmGuard(t, l)
 		for range 3 {
 			warmUp(t, l)
@@ -195,14 +179,8 @@ func TestGuard_WithoutInfo(t *testing.T) {
 		c.Wipe(0)
 		_, err = l.TryAcquire(t.Context(), "x")
 		want.Err(t, err, redlock.ErrGuarded)
-		said := 0
-		for _, text := range reported {
-			if strings.Contains(text, "INFO is not permitted") {
-				said++
-			}
-		}
-		if said != 1 {
-			t.Errorf("reported %q", reported)
+		if all := reported(); len(all) != 1 || !strings.Contains(all[0].Err.Error(), "INFO is not permitted") {
+			t.Errorf("reported %+v, want it once", all)
 		}
 	})
 }
@@ -236,23 +214,17 @@ func TestGuard_SaysWhichOfRunAndReplicationChanged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-				var mu sync.Mutex
-				var reported []string
-				l, _ := c.Locker(redlock.WithHooks(redlock.Hooks{NodeError: func(node, op string, err error) {
-					mu.Lock()
-					defer mu.Unlock()
-					if op == "guard" {
-						reported = append(reported, node+": "+err.Error())
-					}
-				}}))
+				l, _ := c.Locker()
+				reported := reportsOf(l, redlock.NodeChanged)
 				warmUp(t, l)
 				change.of(c)
 				for range 3 {
 					time.Sleep(time.Second)
 					warmUp(t, l)
 				}
-				if len(reported) != 1 || !strings.HasPrefix(reported[0], c.Addrs()[0]+": "+change.reported) {
-					t.Errorf("reported %q, want %q once", reported, change.reported)
+				all := reported()
+				if len(all) != 1 || all[0].Addr != c.Addrs()[0] || !strings.HasPrefix(all[0].Err.Error(), change.reported) {
+					t.Errorf("reported %+v, want %q once", all, change.reported)
 				}
 			})
 		})

@@ -2,17 +2,11 @@ package redlock_test
 
 import (
 	"context"
-	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
@@ -52,81 +46,6 @@ func TestTryAcquire_ThroughTwoAddressesOfOneServer(t *testing.T) {
 			}
 		}, opts...)
 	}
-}
-
-// detour is a hook of a client whose address leads to another server from the second command of each pipeline on.
-type detour struct {
-	other redis.UniversalClient
-	times atomic.Int64
-}
-
-func (h *detour) DialHook(next redis.DialHook) redis.DialHook          { return next }
-func (h *detour) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
-
-func (h *detour) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if !strings.HasPrefix(cmds[0].Name(), "eval") { // the connection is set up
-			return next(ctx, cmds)
-		}
-		if err := next(ctx, cmds[:1]); err != nil {
-			return err
-		}
-		for _, cmd := range cmds[1:] {
-			h.times.Add(1)
-			_ = h.other.Process(ctx, cmd) // cmd has the error, too
-		}
-		return nil
-	}
-}
-
-// One process reaches server 1 through two addresses, now and then. Its two answers are one vote, so nobody has a lock that
-// somebody else has.
-func TestTryAcquire_WhereTheServerChangesWithinAPipeline(t *testing.T) {
-	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-		links := c.Links()
-		clients := links.Clients()
-		options := links.Options(0)
-		options.ContextTimeoutEnabled = true // otherwise the Locker uses a copy of the client, which has no hooks
-		clients[0] = redis.NewClient(options)
-		t.Cleanup(func() { _ = clients[0].Close() })
-		hook := &detour{other: c.Links().Clients()[1]}
-		clients[0].AddHook(hook)
-		links.Delay(time.Millisecond, 0)   // so calls share pipelines
-		links.Delay(4*time.Millisecond, 2) // so others get node 2
-		behind, err := redlock.New(clients)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = behind.Close(context.Background()) })
-		direct, _ := c.Locker()
-		var won [2]atomic.Int64
-		var tries sync.WaitGroup
-		for lock := range 10 {
-			var holders atomic.Int64
-			for who, l := range []*redlock.Locker{behind, direct} {
-				tries.Go(func() {
-					for range 40 {
-						time.Sleep(rand.N(5 * time.Millisecond))
-						lease, err := l.TryAcquire(t.Context(), fmt.Sprint(lock))
-						if err != nil {
-							continue
-						}
-						won[who].Add(1)
-						if holders.Add(1) > 1 {
-							t.Errorf("lock %d has two holders", lock)
-						}
-						time.Sleep(rand.N(5 * time.Millisecond))
-						holders.Add(-1)
-						_ = lease.Release(t.Context())
-					}
-				})
-			}
-		}
-		tries.Wait()
-		if hook.times.Load() < 20 || won[0].Load() < 20 || won[1].Load() < 20 {
-			t.Errorf("too few to show anything: %d detours, %d and %d leases", hook.times.Load(), won[0].Load(), won[1].Load())
-		}
-	})
 }
 
 // A server that restarted with its data has the guard of its earlier run until somebody acquires something there. Here that

@@ -67,7 +67,7 @@ func newJanitor(l *Locker, node int) *janitor {
 	return &janitor{
 		node: node, quorum: l.quorum, command: l.commands.release, sweeping: l.commands.sweep,
 		retention: l.settings.FenceRetention.Milliseconds(), sweep: newSweep(),
-		denied: func(err error) { l.observeDenied(node, "sweep", err) },
+		denied: func(err error) { l.problem(node, "sweep", err) },
 		clock:  l.clock, timeout: l.settings.NodeTimeout, tells: l.tells, ending: l.work, more: signal.New(),
 	}
 }

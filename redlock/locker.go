@@ -106,7 +106,7 @@ func newLocker(nodes []redis.UniversalClient, settings Settings, found problems)
 	l.renewer = &renewer{lifecycle: l.lifecycle, clock: l.clock, extend: l.extend, began: l.clock.Now(), more: signal.New()}
 	l.notifier = notify.New(nodes, notify.Config{
 		Timeout: settings.NodeTimeout, Denied: max(settings.TTL, time.Second), Start: l.start, Open: l.open,
-		Seen: func(node int, err error) { l.observeFailure(node, inPush, "subscribe", err) },
+		Seen: func(node int, err error) { l.seeOutcome(node, subscribe, err) },
 	})
 	l.inbox = newInbox(l.hash, id, l.notifier, l.queues.deliver)
 	for _, j := range l.janitors {

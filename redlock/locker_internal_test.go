@@ -46,7 +46,7 @@ func TestLocker_QuarantineHasALimit(t *testing.T) {
 		for said, want := range map[time.Duration]time.Duration{
 			0: time.Second, time.Minute: time.Minute, 10 * 365 * 24 * time.Hour: 24 * time.Hour,
 		} {
-			l.observeLongest(1, said)
+			l.seeLongest(1, said)
 			if got := l.quarantine(); got != want {
 				t.Errorf("with leases of %v it is %v, want %v", said, got, want)
 			}

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,66 +13,133 @@ import (
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// observed is the last observed state of the nodes. It lets hooks report changes only.
+const (
+	// awayAfter is how long a node must fail before it is reported. One slow answer or stale connections are not worth
+	// a report.
+	awayAfter = time.Second
+	// problemEvery is the time between two reports of the same problem.
+	problemEvery = 24 * time.Hour
+	// numberEvery is the same for implausible numbers, and how long [NodeStatus.Number] shows the latest.
+	numberEvery = time.Minute
+	// number is the Op of that problem, and subscribe that of subscriptions.
+	number, subscribe = "number", "subscribe"
+)
+
+// observed is what the Locker has noticed about its nodes.
 type observed struct {
-	mu        sync.Mutex // guards the fields below
+	mu        sync.Mutex // guards the fields below, and the events of the listeners
 	nodes     []nodeState
 	listeners map[*listener]struct{} // calls of OnNode that are not stopped
 	calling   int                    // number of their functions that are running
 }
 
-// nodeState is the last observed state of one node.
+// nodeState is what the Locker has noticed about one node.
 type nodeState struct {
-	inspection
-	inspected     bool
-	guarded       bool
-	guardReported bool            // guarded, as last reported to the hook
-	failure       [3]string       // latest failure of each kind; empty if none
-	failing       time.Time       // start of the current failures of calls and subscriptions; zero: the last one succeeded
-	away          error           // failure that listeners were notified of; nil: the node works
-	wrong         error           // implausible number that they were notified of; nil: there was none lately
-	longest       time.Duration   // longest lease that its guard knows of
-	number        error           // latest implausible number
-	seen          time.Time       // when it was seen
-	numbers       retry.Pace      // of hook calls for such numbers
-	denied        map[string]bool // operations that the node denies
-	pace          retry.Pace      // of hook calls: the node controls its errors, its clock and its guard
+	inspection                    // the latest; the longest lease is also learned from a guard
+	guarded    bool               // as last reported
+	failing    time.Time          // start of the current failures; zero: the latest call succeeded
+	failure    NodeEvent          // as reported; zero: the node works
+	problems   map[string]problem // by what they are about
+	pace       retry.Pace         // of events: the node controls its clock, its guard and its problems
 }
 
-// The kinds of failure, which start and end independently.
-const (
-	inCall = iota
-	inPush
-	inFitness
-)
+// problem is a problem of a node that answers.
+type problem struct {
+	err            error // as reported
+	seen, reported time.Time
+}
 
 func newObserved(nodes int) *observed {
 	o := &observed{nodes: make([]nodeState, nodes), listeners: make(map[*listener]struct{})}
 	for i := range o.nodes {
-		o.nodes[i].pace = retry.Pace{Burst: 20, Every: time.Second}
-		o.nodes[i].numbers = retry.Pace{Burst: 1, Every: numberEvery}
+		o.nodes[i].problems, o.nodes[i].pace = make(map[string]problem), retry.Pace{Burst: 20, Every: time.Second}
 	}
 	return o
 }
 
-// mayReport reports whether a hook may be called for the node. A change that is not reported now may be reported later.
-func (s *nodeState) mayReport() bool { return s.pace.Allow(time.Now()) }
-
-// longestLease returns the longest lease that any node knows of now.
-func (o *observed) longestLease() (longest time.Duration) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, s := range o.nodes {
-		longest = max(longest, s.longest)
+// note updates the state by what was seen of the node, and reports whether that is news.
+func (s *nodeState) note(e *NodeEvent) (news bool) {
+	switch e.Kind {
+	case NodeWorks:
+		if s.failing.IsZero() {
+			return false
+		}
+		news, e.Duration = s.failure.Kind != "", time.Since(s.failing)
+		s.failing, s.failure = time.Time{}, NodeEvent{}
+		return news
+	case NodeFails:
+		if s.failing.IsZero() {
+			s.failing = time.Now()
+		}
+		if news = s.failure.Kind == "" && time.Since(s.failing) >= awayAfter; news {
+			s.failure = *e
+		}
+		return news
+	case NodeGuarded, NodeGrants:
+		guarded := e.Kind == NodeGuarded
+		if news = s.guarded != guarded && s.pace.Allow(time.Now()); news {
+			s.guarded = guarded
+		}
+		return news
+	case NodeProblem:
+		return s.noteProblem(e)
 	}
-	return longest
+	return s.pace.Allow(time.Now())
 }
 
-// change runs fn on the state of one node, and returns its result.
-func (o *observed) change(node int, fn func(s *nodeState) bool) bool {
+// noteProblem is note for a problem, which is over if it has no error. It is news if its text is another, or if it still
+// lasts after a while. The texts of numbers always differ.
+func (s *nodeState) noteProblem(e *NodeEvent) (news bool) {
+	if e.Err == nil {
+		delete(s.problems, e.Op)
+		return false
+	}
+	p, now, every := s.problems[e.Op], time.Now(), problemEvery
+	if e.Op == number {
+		every = numberEvery
+	}
+	p.seen = now
+	news = now.Sub(p.reported) >= every || e.Op != number && p.err.Error() != e.Err.Error()
+	if news = news && s.pace.Allow(now); news {
+		p.err, p.reported = e.Err, now
+	}
+	s.problems[e.Op] = p
+	return news
+}
+
+// get returns the latest inspection of a node, and the problem with its numbers.
+func (o *observed) get(node int) (inspection, problem) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return fn(&o.nodes[node])
+	s := &o.nodes[node]
+	return s.inspection, s.problems[number]
+}
+
+// replace sets the latest inspection of a node, and returns the one before.
+func (o *observed) replace(node int, n inspection) (before inspection) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	before, o.nodes[node].inspection = o.nodes[node].inspection, n
+	return before
+}
+
+// report notes what was seen of a node. If it is news, it passes it to the listeners and returns true.
+func (l *Locker) report(node int, e NodeEvent) (news bool) {
+	o := l.observed
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	e.Addr = l.quorum.Addr(node)
+	if news = o.nodes[node].note(&e); news {
+		for s := range o.listeners {
+			s.addLocked(e)
+		}
+	}
+	return news
+}
+
+// problem reports a problem of a node that answers, or that it has not, if err is nil.
+func (l *Locker) problem(node int, op string, err error) {
+	l.report(node, NodeEvent{Kind: NodeProblem, Op: op, Err: err})
 }
 
 // see observes every exchange with a node, before its answer is used.
@@ -84,11 +149,11 @@ func (l *Locker) see(node int, e quorum.Exchange) {
 		if seen.Slept > 0 {
 			l.clock.Advance(seen.Slept)
 		}
-		if seen.Jumped != 0 && l.settings.hooks.ClockJump != nil && l.observed.change(node, (*nodeState).mayReport) {
-			l.settings.hooks.ClockJump(l.quorum.Addr(node), seen.Jumped)
+		if seen.Jumped != 0 {
+			l.report(node, NodeEvent{Kind: NodeStepped, Duration: seen.Jumped})
 		}
 	}
-	l.observeFailure(node, inCall, e.Script, e.Err)
+	l.seeOutcome(node, e.Script, e.Err)
 	switch refusal.Code(e.Err) {
 	case refusal.ReadOnly:
 		l.quorum.Inspect(node)
@@ -97,155 +162,75 @@ func (l *Locker) see(node int, e quorum.Exchange) {
 	}
 }
 
+// seeOutcome observes whether an operation on a node has failed.
+func (l *Locker) seeOutcome(node int, op string, err error) {
+	switch {
+	case err == nil:
+		l.report(node, NodeEvent{Kind: NodeWorks})
+	case errors.Is(err, quorum.ErrNoConnection): // it says nothing about the node, which was not asked
+		l.problem(node, "connection", err)
+	case isNumberError(err):
+		l.problem(node, number, err)
+	case isRecordError(err): // a problem of one lock
+	case op == subscribe && slices.Contains([]string{refusal.NoPerm, refusal.UnknownCommand}, refusal.Code(err)):
+		l.problem(node, op, err) // the node works, but waiting callers do not learn of a release
+	default:
+		l.report(node, NodeEvent{Kind: NodeFails, Op: op, Err: err})
+	}
+}
+
 // seeGrant observes a node's answer to a grant or a repair.
 func (l *Locker) seeGrant(node int, a answer) {
 	guard, guarded := errors.AsType[guardedError](a.Err)
-	if err := cmp.Or(a.Err, l.jury.checkAhead(&a)); err != nil && isNumberError(err) {
-		l.observeNumber(node, "acquire", err)
+	if err := cmp.Or(a.Err, l.jury.checkAhead(&a)); isNumberError(err) {
+		l.problem(node, number, err)
 	}
+	changed := false
 	switch {
-	case a.Err == nil && !a.Value.yes, a.Err != nil && !guarded:
-		return // the script did not check the guard
 	case guarded:
-		l.observeLongest(node, a.Value.longest)
+		l.seeLongest(node, a.Value.longest)
+		changed = l.report(node, NodeEvent{Kind: NodeGuarded, Duration: guard.left})
+	case a.Err == nil && a.Value.yes:
+		l.report(node, NodeEvent{Kind: NodeGrants})
+	default:
+		return // the script did not check the guard
 	}
-	other := false  // the server is not the one that was inspected
-	begins := false // its guard starts
-	changed := l.observed.change(node, func(s *nodeState) bool {
-		other = a.Identity != 0 && s.inspected && s.identity != 0 && s.identity != a.Identity
-		begins = guarded && !s.guarded
-		s.guarded = guarded
-		changed := s.guardReported != guarded && s.mayReport()
-		if changed {
-			s.guardReported = guarded
-		}
-		return changed
-	})
-	if other || begins {
+	before, _ := l.observed.get(node)
+	other := a.Identity != 0 && before.identity != 0 && a.Identity != before.identity // than the server that was inspected
+	if changed || other {
 		l.quorum.Inspect(node)
-	}
-	if changed && l.settings.hooks.Guarded != nil {
-		l.settings.hooks.Guarded(l.quorum.Addr(node), guard.left)
 	}
 }
 
 // seeRelease observes a node's answer to a release.
 func (l *Locker) seeRelease(node int, a answer) {
 	if a.Err == nil && a.Value.unpublished {
-		l.observeDenied(node, "publish", errors.New("PUBLISH is not permitted: waiting callers do not learn of a release and "+
+		l.problem(node, "publish", errors.New("PUBLISH is not permitted: waiting callers do not learn of a release and "+
 			"wait until the holder's lease has expired"))
 	}
 }
 
-// observeFailure reports a failure to the hook, unless it is the same as the last one. A problem with the record of one
-// lock is not a failure of the node.
-func (l *Locker) observeFailure(node, kind int, op string, err error) {
-	if err != nil && isRecordError(err) {
-		if isNumberError(err) {
-			l.observeNumber(node, op, err)
-		}
-		return
+// seeLongest observes the longest lease that a node knows of: its guard lasts for that long.
+func (l *Locker) seeLongest(node int, longest time.Duration) {
+	l.observed.mu.Lock()
+	l.observed.nodes[node].longest = longest
+	l.observed.mu.Unlock()
+	var err error
+	if longest > l.settings.MaxTTL {
+		err = fmt.Errorf("%w: leases of up to %v are in use under prefix %q, here max ttl is %v: all users of a prefix "+
+			"must have the same max ttl", ErrConfig, longest, l.settings.KeyPrefix, l.settings.MaxTTL)
 	}
-	failure := ""
-	_, unreachable := errors.AsType[net.Error](err)
-	if (unreachable || errors.Is(err, io.EOF)) && !errors.Is(err, quorum.ErrNoConnection) {
-		failure = "unreachable" // the exact error varies by chance
-	} else if err != nil {
-		failure = strings.Map(noDigits, err.Error())
-	}
-	changed := l.observed.change(node, func(s *nodeState) bool {
-		l.observed.noteAwayLocked(s, kind, err)
-		if s.wrong != nil && l.clock.Now().Sub(s.seen) >= numberEvery {
-			s.wrong = nil
-			l.observed.signalLocked()
-		}
-		changed := s.failure[kind] != failure && (err == nil || s.mayReport())
-		if changed {
-			s.failure[kind] = failure
-		}
-		return changed
-	})
-	if changed && err != nil {
-		l.reportError(node, op, err)
-	}
-}
-
-// numberEvery is the time between hook calls for implausible numbers of a node, and how long [NodeStatus.Number] shows
-// the latest.
-const numberEvery = time.Minute
-
-// observeNumber reports an implausible number of a node to the hook. There may be one in every call, for many locks.
-func (l *Locker) observeNumber(node int, op string, err error) {
-	now := l.clock.Now()
-	if l.observed.change(node, func(s *nodeState) bool {
-		s.number, s.seen = err, now
-		if s.wrong == nil {
-			s.wrong = err
-			l.observed.signalLocked()
-		}
-		return s.numbers.Allow(now)
-	}) {
-		l.reportError(node, op, err)
-	}
-}
-
-// wrongNumber returns the node's latest implausible number, nil if there was none lately.
-func (l *Locker) wrongNumber(node int) (err error) {
-	now := l.clock.Now()
-	l.observed.change(node, func(s *nodeState) bool {
-		if now.Sub(s.seen) < numberEvery {
-			err = s.number
-		}
-		return false
-	})
-	return err
-}
-
-// noDigits drops digits, such as ports and times, that differ between otherwise equal errors.
-func noDigits(r rune) rune {
-	if r >= '0' && r <= '9' {
-		return -1
-	}
-	return r
-}
-
-// observeLongest records leases longer than ours: a node's guard lasts for the longest.
-func (l *Locker) observeLongest(node int, longest time.Duration) {
-	changed := l.observed.change(node, func(s *nodeState) bool {
-		changed := longest != s.longest && longest > l.settings.MaxTTL && s.mayReport()
-		s.longest = longest
-		return changed
-	})
-	if changed {
-		l.reportError(node, "max ttl", fmt.Errorf("%w: leases of up to %v are in use under prefix %q, here max ttl is %v: "+
-			"all users of a prefix must have the same max ttl", ErrConfig, longest, l.settings.KeyPrefix, l.settings.MaxTTL))
-	}
+	l.problem(node, "max ttl", err)
 }
 
 // quarantine returns how long a node does not count after its clock was stepped: the longest lease that any node knows
 // of. One wrong number cannot make it longer than a guard.
 func (l *Locker) quarantine() time.Duration {
-	own := l.settings.MaxTTL
-	return max(own, min(l.observed.longestLease(), max(24*time.Hour, 100*own)))
-}
-
-// observeDenied reports, once, an operation that the node denies and its consequences.
-func (l *Locker) observeDenied(node int, op string, err error) {
-	changed := l.observed.change(node, func(s *nodeState) bool {
-		changed := !s.denied[op]
-		if s.denied == nil {
-			s.denied = make(map[string]bool)
-		}
-		s.denied[op] = true
-		return changed
-	})
-	if changed {
-		l.reportError(node, op, err)
+	l.observed.mu.Lock()
+	defer l.observed.mu.Unlock()
+	own, longest := l.settings.MaxTTL, time.Duration(0)
+	for i := range l.observed.nodes {
+		longest = max(longest, l.observed.nodes[i].longest)
 	}
-}
-
-func (l *Locker) reportError(node int, op string, err error) {
-	if l.settings.hooks.NodeError != nil {
-		l.settings.hooks.NodeError(l.quorum.Addr(node), op, err)
-	}
+	return max(own, min(longest, max(24*time.Hour, 100*own)))
 }

@@ -3,17 +3,41 @@ package redlock_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
+
+// reportsOf returns a function that returns the events of these kinds so far.
+func reportsOf(l *redlock.Locker, kinds ...redlock.NodeEventKind) func() []redlock.NodeEvent {
+	var mu sync.Mutex
+	var all []redlock.NodeEvent
+	l.OnNode(func(e redlock.NodeEvent) { // until the Locker is closed
+		mu.Lock()
+		defer mu.Unlock()
+		if slices.Contains(kinds, e.Kind) {
+			all = append(all, e)
+		}
+	})
+	return func() []redlock.NodeEvent {
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(all)
+	}
+}
 
 // A node that recovers while the listener is still busy with another one is not reported as failed forever.
 func TestOnNode_TellsASlowListenerHowEachNodeIsInTheEnd(t *testing.T) {
@@ -32,9 +56,11 @@ func TestOnNode_TellsASlowListenerHowEachNodeIsInTheEnd(t *testing.T) {
 		turns(4)
 		const slow = 10 * time.Second
 		reported := make(map[string]error)
-		stop := l.OnNode(func(node string, err error) {
-			time.Sleep(slow)
-			reported[node] = err
+		stop := l.OnNode(func(e redlock.NodeEvent) {
+			if e.Kind == redlock.NodeFails || e.Kind == redlock.NodeWorks {
+				time.Sleep(slow)
+				reported[e.Addr] = e.Err
+			}
 		})
 		synctest.Wait() // fn is busy with the first of the two
 		c.Restart(4)
@@ -51,7 +77,7 @@ func TestOnNode_NoCallBeginsAfterStop(t *testing.T) {
 	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 		l := withoutNodes(t, c, 3, 4)
 		busy, calls := make(chan struct{}), 0
-		stop := l.OnNode(func(string, error) {
+		stop := l.OnNode(func(redlock.NodeEvent) {
 			calls++
 			<-busy
 		})
@@ -70,7 +96,7 @@ func TestClose_NamesANodeListenerThatHangs(t *testing.T) {
 		l := withoutNodes(t, c, 4)
 		hung := make(chan struct{})
 		defer close(hung)
-		l.OnNode(func(string, error) { <-hung })
+		l.OnNode(func(redlock.NodeEvent) { <-hung })
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -102,7 +128,7 @@ func TestOnNode_AFailingNodeIsAskedUntilItWorksAgain(t *testing.T) {
 	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 		l := withoutNodes(t, c, 3, 4)
 		failing := make(map[string]bool)
-		stop := l.OnNode(func(node string, err error) { failing[node] = err != nil })
+		stop := l.OnNode(func(e redlock.NodeEvent) { failing[e.Addr] = e.Kind == redlock.NodeFails })
 		synctest.Wait()
 		if len(failing) != 2 {
 			t.Fatalf("reported: %v, want two nodes that fail", failing)
@@ -123,7 +149,7 @@ type refusing struct{}
 func (refusing) Allow() error       { return errors.New("circuit breaker: open") }
 func (refusing) ReportResult(error) {}
 
-// The node was not asked.
+// The node was not asked. The client is a problem.
 func TestOnNode_AClientThatGivesNoConnectionIsNotTheNodesFault(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		links := c.Links()
@@ -136,15 +162,60 @@ func TestOnNode_AClientThatGivesNoConnectionIsNotTheNodesFault(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.OnNode(func(node string, err error) { t.Errorf("%s: %v", node, err) })
+		reported := reportsOf(l, redlock.NodeFails, redlock.NodeProblem)
 		for range 5 {
 			if lease, err := l.TryAcquire(t.Context(), "x"); err == nil {
 				_ = lease.Release(t.Context())
 			}
 			time.Sleep(time.Second / 2)
 		}
+		if all := reported(); len(all) != 1 || all[0].Kind != redlock.NodeProblem || all[0].Op != "connection" {
+			t.Errorf("reported %+v, want one problem", all)
+		}
 		if err := l.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})
+}
+
+// A node that answers differently each time does not control how much is reported, and so how much is logged.
+func TestOnNode_TellsOfOneNodeAtAPace(t *testing.T) {
+	for how, answer := range map[string]func(p *server.Peer, cmd string) bool{
+		"other words each time": func(p *server.Peer, cmd string) bool {
+			if cmd != "EVALSHA" {
+				return false
+			}
+			word := make([]byte, 12)
+			for i := range word {
+				word[i] = byte('a' + rand.N(26))
+			}
+			p.WriteError("ERR " + string(word))
+			return true
+		},
+		"another time each time": func(p *server.Peer, cmd string) bool {
+			if cmd != "TIME" {
+				return false
+			}
+			at := time.Now().Add(rand.N(10 * time.Second))
+			p.WriteLen(2)
+			p.WriteBulk(fmt.Sprint(at.Unix()))
+			p.WriteBulk(fmt.Sprint(at.Nanosecond() / 1000))
+			return true
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+				l, _ := c.Locker()
+				reported := reportsOf(l, redlock.NodeFails, redlock.NodeProblem, redlock.NodeStepped)
+				acquireAndRelease(t, l, "x")
+				c.SetPreHook(0, func(p *server.Peer, cmd string, _ ...string) bool { return answer(p, strings.ToUpper(cmd)) })
+				for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(100 * time.Millisecond) {
+					acquireAndRelease(t, l, "x")
+				}
+				if n := len(reported()); n < 1 || n > 50 {
+					t.Errorf("%d events in 20 s", n)
+				}
+			})
+		})
+	}
 }

@@ -34,7 +34,6 @@ type Settings struct {
 	UnseenRestarts bool
 	FenceRetention time.Duration // how long a node keeps a fencing number after the hold
 
-	hooks Hooks
 	clock *clock.Clock
 	// tls returns WithTLS's config; nil: the URLs decide. It is a function because fmt follows a pointer for verbs that
 	// do not fit, and would print the private key.
@@ -105,9 +104,6 @@ func WithUnseenRestarts() Option { return func(s *Settings) { s.UnseenRestarts =
 // only once fill the nodes' memory, with about 130 bytes each. Too short: if the clocks of nodes differ by that much, a
 // later lease may get a smaller token.
 func WithFenceRetention(d time.Duration) Option { return func(s *Settings) { s.FenceRetention = d } }
-
-// WithHooks sets functions that report what the Locker observes.
-func WithHooks(h Hooks) Option { return func(s *Settings) { s.hooks = h } }
 
 // WithTLS sets the TLS configuration for [Open]: trusted CAs, a client certificate, a server name. All URLs must then
 // be rediss:// URLs. By default the server name is the URL's host, and TLS 1.2 the oldest version. config must not

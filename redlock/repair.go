@@ -79,8 +79,8 @@ func (s *Lease) repair(node int) {
 		case a.Err != nil:
 		case a.Value.held:
 			s.repairSoon()
-		case a.Value.yes && l.settings.hooks.Repaired != nil:
-			l.settings.hooks.Repaired(l.quorum.Addr(node), s.grant.name)
+		case a.Value.yes:
+			l.report(node, NodeEvent{Kind: NodeRepaired, Lock: s.grant.name})
 		}
 	})
 	round.Send()

@@ -58,15 +58,9 @@ func TestEveryType_IsWrittenWithoutSecrets(t *testing.T) {
 	written.Without(t, hidden, map[string]any{
 		"Locker": l, "Lease": lease, "Settings": l.Settings(), "Settings with TLS": encrypted, "Option": secure, "Holder": holder,
 		"NodeStatus": status, "an error": held, "a refusal": refused,
-		"NodeError": redlock.NodeError{Addr: "r1", Err: refused}, "AcquireOption": redlock.WithValue("x"), "Hooks": redlock.Hooks{},
+		"NodeError": redlock.NodeError{Addr: "r1", Err: refused}, "AcquireOption": redlock.WithValue("x"), "NodeEvent": redlock.NodeEvent{},
 		"Extension": redlock.Extension{},
 	})
-}
-
-// failure is one call of the NodeError hook.
-type failure struct {
-	op string
-	error
 }
 
 // A server without AUTH, or with AUTH renamed, repeats its arguments in the error: a user and a password.
@@ -80,18 +74,13 @@ func TestEveryType_IsWrittenWithoutThePasswordThatAServerRepeats(t *testing.T) {
 		c.WriteError(fmt.Sprintf("ERR unknown command '%s', with args beginning with: '%s' ", cmd, strings.Join(args, "' '")))
 		return true
 	})
-	reported := make(chan failure, 100)
-	l, err := redlock.Open([]string{"redis://locks:" + hidden + "@" + server.Addr()},
-		redlock.WithTTL(500*time.Millisecond), redlock.WithHooks(redlock.Hooks{NodeError: func(_, op string, err error) {
-			select {
-			case reported <- failure{op, err}:
-			default:
-			}
-		}}))
+	l, err := redlock.Open([]string{"redis://locks:" + hidden + "@" + server.Addr()}, redlock.WithTTL(500*time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	reported := make(map[redlock.NodeEventKind]any)
+	l.OnNode(func(e redlock.NodeEvent) { reported[e.Kind] = e })
+	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond) // a node that fails is reported after a second
 	defer cancel()
 	_, tried := l.TryAcquire(ctx, "x")
 	_, read := l.Holder(ctx, "x")
@@ -100,11 +89,12 @@ func TestEveryType_IsWrittenWithoutThePasswordThatAServerRepeats(t *testing.T) {
 	if err := l.Close(t.Context()); err != nil {          // within a TTL: such a node may have granted the lock
 		t.Error(err)
 	}
-	close(reported)
-	values := map[string]any{"TryAcquire": tried, "Holder": read, "NodeStatus": status, "Watch": watched}
-	for err := range reported {
-		values["NodeError, "+err.op] = err.error
+	if len(reported) != 2 || reported[redlock.NodeFails] == nil || reported[redlock.NodeProblem] == nil { // of calls, of subscribing
+		t.Errorf("reported %+v", reported)
 	}
 	want.Text(t, tried, "unknown command")
-	written.Without(t, hidden, values)
+	written.Without(t, hidden, map[string]any{
+		"TryAcquire": tried, "Holder": read, "NodeStatus": status, "Watch": watched, "a failure": reported[redlock.NodeFails],
+		"a problem": reported[redlock.NodeProblem],
+	})
 }

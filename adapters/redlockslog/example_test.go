@@ -10,7 +10,7 @@ import (
 
 func Example() {
 	nodes := []string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"}
-	locker, err := redlock.Open(nodes, redlock.WithHooks(redlockslog.Hooks(slog.Default())))
+	locker, err := redlock.Open(nodes)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -17,12 +17,12 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-func TestHooks_LogWhatALockerSees(t *testing.T) {
+func TestNodes_LogsWhatALockerNotices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
 		log := slog.New(slog.NewTextHandler(&b, nil))
 		nodes := redlocktest.New(t, 3)
-		locker := nodes.Process().Locker(redlock.WithHooks(redlockslog.Hooks(log)))
+		locker := nodes.Process().Locker()
 		stop := redlockslog.Nodes(locker, log)
 		lease, err := locker.Acquire(t.Context(), "x", redlock.WithAutoExtend(redlock.Extension{}))
 		want.NoError(t, err)

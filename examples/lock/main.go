@@ -31,12 +31,12 @@ func main() {
 }
 
 func run(ctx context.Context, nodes []string, work time.Duration) (err error) {
-	hooks := redlock.Hooks{Guarded: guarded}
-	locker, err := redlock.Open(nodes, redlock.WithTTL(ttl), redlock.WithHooks(hooks))
+	locker, err := redlock.Open(nodes, redlock.WithTTL(ttl))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeLocker(locker)) }()
+	locker.OnNode(printGuard)
 
 	host, err := os.Hostname()
 	if err != nil {
@@ -58,10 +58,10 @@ func run(ctx context.Context, nodes []string, work time.Duration) (err error) {
 	}, redlock.WithValue(holder))
 }
 
-// guarded prints why the very first start waits.
-func guarded(node string, left time.Duration) {
-	if left > 0 {
-		fmt.Printf("%s is new here, or was restarted: it grants nothing for another %v\n", node, left)
+// printGuard prints why the very first start waits.
+func printGuard(e redlock.NodeEvent) {
+	if e.Kind == redlock.NodeGuarded {
+		fmt.Printf("%s is new here, or was restarted: it grants nothing for another %v\n", e.Addr, e.Duration)
 	}
 }
 

@@ -183,18 +183,27 @@ func foreignEndsNoOther(t *testing.T, w *World) {
 	release(t, well)
 }
 
-// The caller gets the reason in its error. The hook is only for problems of a node.
+// The caller gets the reason in its error. An event is only for problems of a node.
 func foreignHarmsNothingElse(t *testing.T, w *World) {
 	failed := make(chan error, 1000)
-	p := w.Process(t, redlock.WithHooks(redlock.Hooks{NodeError: func(_, _ string, err error) { failed <- err }}))
+	p := w.Process(t)
+	p.OnNode(func(e redlock.NodeEvent) {
+		if e.Err != nil {
+			failed <- e.Err
+		}
+	})
 	w.replace(t, w.records().Record("sick"), records.Records[0], w.all())
-	for range 200 { // more than one batch for a node
-		_, err := p.TryAcquire(t.Context(), "sick")
-		want.Err(t, err, redlock.ErrNoQuorum)
+	const batches = 3 // with pauses: a node that fails is reported after a second
+	for range batches {
+		for range 200 { // more than one batch for a node
+			_, err := p.TryAcquire(t.Context(), "sick")
+			want.Err(t, err, redlock.ErrNoQuorum)
+		}
+		time.Sleep(time.Second)
 	}
 	well := w.takeAll(t, p, "well")
 	if len(failed) > 0 {
-		t.Errorf("the hook was called %d times, first with %v", len(failed), <-failed)
+		t.Errorf("%d problems were reported, first %v", len(failed), <-failed)
 	}
 
 	p.Cut(w.minority()...)

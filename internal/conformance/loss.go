@@ -161,11 +161,12 @@ func cutOff(fault func(l Links, nodes ...int)) func(*testing.T, *World) {
 // redislock TestLock_Refresh_retry_transient_error.
 func shortOutage(t *testing.T, w *World) {
 	failed := make(chan struct{}, 1000)
-	p := w.Process(t, redlock.WithHooks(redlock.Hooks{NodeError: func(_, op string, _ error) {
-		if op == "extend" || op == "inspect" { // the first calls to a node that was unreachable
+	p := w.Process(t)
+	p.OnNode(func(e redlock.NodeEvent) {
+		if e.Kind == redlock.NodeFails {
 			failed <- struct{}{}
 		}
-	}}))
+	})
 	lease := w.takeAll(t, p, "x", extending(TTL)...)
 	for range 2 {
 		p.Cut(w.majority()...)

@@ -49,11 +49,11 @@ func (r *replica) serve(ctx context.Context) (err error) {
 		return err
 	}
 
-	locker, err := r.open(redlock.WithTTL(ttl), redlock.WithNodeTimeout(200*time.Millisecond),
-		redlock.WithHooks(telemetry.LockHooks()))
+	locker, err := r.open(redlock.WithTTL(ttl), redlock.WithNodeTimeout(200*time.Millisecond))
 	if err != nil {
 		return err
 	}
+	locker.OnNode(telemetry.Node)
 	defer func() {
 		closing, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
