@@ -119,10 +119,6 @@ func (l *Locker) seeTwins(node int, n inspection) (err error) {
 	return err
 }
 
-func (l *Locker) errTwin(of int) error {
-	return fmt.Errorf("%w: it is the same server as %s", errUnfit, l.quorum.Addr(of))
-}
-
 // unfit returns why a node cannot be used for locks, or nil.
 func (l *Locker) unfit(n inspection) error {
 	switch {
