@@ -257,6 +257,9 @@ func (w *wait) receive(m *message) (pause time.Duration, changed bool) {
 	case m.value.contender == w.heard.value.contender && m.value.contender != w.holder && place >= w.heard.place:
 		return 0, false // another node has told the same
 	}
+	if m.value.contender == w.heard.value.contender {
+		place = min(place, w.heard.place) // the release has reached another node
+	}
 	w.heard = message{value: m.value, place: place}
 	switch {
 	case w.headStart > 0:
