@@ -25,9 +25,11 @@
 // # Assumptions
 //
 // The clocks of nodes and clients run at rates that differ by less than the drift (1 %). Node clocks must not be
-// stepped. With three nodes or more, a step that is visible in a reply is detected, and that node's vote is ignored for
-// MaxTTL. A step that is reverted between two replies goes unnoticed, and so does the promotion of a replica whose
-// clock is behind, if no reply came in between. A node whose clock stands still does not vote.
+// stepped. With three nodes or more, a step that is visible in a reply is detected. After a step forward, that node's
+// vote is ignored while leases last that it may have ended early: for 220 times the step, at most for MaxTTL. A step
+// back harms nothing on one server; if another server takes its place, the vote is ignored for MaxTTL. A step that is
+// reverted between two replies goes unnoticed, and so does the promotion of a replica whose clock is behind, if no
+// reply came in between.
 //
 // All clients of a prefix use the same nodes: a list of another length is refused. Only this library writes under the
 // prefix. A node that is a failover group (Sentinel, a cluster) never has two masters at a time, and its replicas are
@@ -81,8 +83,8 @@
 //
 // Time. Elapsed time is monotonic time plus time suspended. Every reply carries the node's clock. With three nodes or
 // more, votes count only within a majority whose clocks agree ([WithMaxClockSkew]), and a node whose clock has moved
-// relative to this process has no vote. If all clocks have moved by the same amount, this process was suspended, and
-// its leases are shortened by that amount.
+// forward relative to this process has no vote for some time. If all clocks have moved by the same amount, this
+// process was suspended, and its leases are shortened by that amount.
 //
 // Waiting. Two nodes keep the line of the processes that wait for a lock. A release tells the first one, and also the
 // second in case the first is gone; each further place has its turn 10 ms later. So only a few processes ask, however

@@ -92,8 +92,8 @@ func newLocker(nodes []redis.UniversalClient, settings Settings, found problems)
 	l.tells = newTells(id, settings.TTL)
 	l.commands = newCommands(l)
 	l.clocks = nodeclock.New(nodeclock.Config{
-		Nodes: n, Quorum: l.need, Drift: settings.Drift / detection, MaxSkew: settings.MaxClockSkew,
-		Quarantine: l.quarantine,
+		Nodes: n, Quorum: l.need, Drift: settings.Drift / detection, Spare: (settings.Drift - settings.Drift/detection) / 2,
+		MaxSkew: settings.MaxClockSkew, Quarantine: l.quarantine,
 	})
 	l.quorum = quorum.New(nodes, addrs, quorum.Config{
 		Timeout: settings.NodeTimeout, Now: l.clock.Now, Scripts: scripts, Seen: l.see,

@@ -145,7 +145,7 @@ func (l *Locker) problem(node int, op string, err error) {
 // see observes every exchange with a node, before its answer is used.
 func (l *Locker) see(node int, e quorum.Exchange) {
 	if e.Time != 0 {
-		seen := l.clocks.Note(node, e.Sent, e.Received, e.Time)
+		seen := l.clocks.Note(node, e.Sent, e.Received, e.Time, e.Identity)
 		if seen.Slept > 0 {
 			l.clock.Advance(seen.Slept)
 		}

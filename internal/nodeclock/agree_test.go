@@ -18,7 +18,7 @@ func seenAt(offsets [][2]time.Duration) *nodeclock.Clocks {
 	at := w.start.Add(time.Hour)
 	for i, o := range offsets {
 		if o[1] >= o[0] {
-			w.Note(i, at.Add(-(o[1] - o[0])), at, (w.nodes[0] + o[0]).Microseconds())
+			w.Note(i, at.Add(-(o[1] - o[0])), at, (w.nodes[0] + o[0]).Microseconds(), 0)
 		}
 	}
 	return w.Clocks

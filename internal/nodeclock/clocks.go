@@ -1,6 +1,7 @@
 package nodeclock
 
 import (
+	"cmp"
 	"math"
 	"sync"
 	"time"
@@ -9,21 +10,22 @@ import (
 const (
 	// granularity is how far apart two sightings of a steady clock may seem.
 	granularity = 2 * time.Millisecond
-	// standing is how long a clock may show the same instant.
-	standing = time.Millisecond
 	// settling is the least time after a sleep was found for which the caller's clock may still lack it.
 	settling = 100 * time.Millisecond
 	// maxMicros is later than any clock shows, and still fits in a time.Duration.
 	maxMicros = 1 << 53
+	// maxCosts is longer than any lease.
+	maxCosts = time.Duration(1 << 60)
 )
 
 // Config describes the nodes and the limits for their clocks.
 type Config struct {
 	Nodes, Quorum int           // Quorum: a majority of Nodes
 	Drift         float64       // share by which the rates of two clocks that do not jump may differ
+	Spare         float64       // share of its duration by which a lease ends early for jumps that are seen
 	MaxSkew       time.Duration // by how much two clocks that agree may differ
-	// Quarantine is how long a node does not vote after a jump: the longest lease that it may have ended early. It is
-	// called with a lock held.
+	// Quarantine is how long a node does not vote after a jump at most: the longest lease that it may have ended early. It
+	// is called with a lock held.
 	Quarantine func() time.Duration
 }
 
@@ -42,17 +44,10 @@ type Clocks struct {
 
 // node is what is known about one node.
 type node struct {
-	seen bool
+	seen   bool
+	server uint64 // that last said who it is; 0: none did
 	known
-	shown reading
-	past  []known // known before its latest jumps, latest first, at most maxPast
-}
-
-// reading is the latest instant that a node's clock showed.
-type reading struct {
-	clock time.Duration
-	first time.Duration // when the first reply with it was received
-	still bool          // the clock stands still: a later reply repeated it
+	past []known // known before its latest jumps, latest first, at most maxPast
 }
 
 // maxPast is two, so that a move seen in two parts is also recognized as one.
@@ -67,8 +62,13 @@ type known struct {
 	jump
 }
 
-// jump is the latest jump that was not a sleep of the process. Zero: none.
-type jump struct{ by, found time.Duration }
+// jump is what is known about the jumps that were no sleep of the process. Zero: there were none.
+type jump struct {
+	by, found time.Duration // of the latest
+	ahead     time.Duration // until when jumps forward matter, if not longer than a lease lasts
+	back      time.Duration // when the latest jump back was found; 0: there was none
+	server    uint64        // which server has jumped back; 0: not known, or more than one
+}
 
 // New returns a Clocks that has not seen any node.
 func New(c Config) *Clocks { return &Clocks{config: c, nodes: make([]node, c.Nodes)} }
@@ -83,8 +83,8 @@ type Sighting struct {
 }
 
 // Note records a node's reply: its TIME in microseconds since 1970, when the request was sent, and when the reply was
-// received.
-func (c *Clocks) Note(node int, sent, received time.Time, micros int64) Sighting {
+// received. The server says who it is, or 0.
+func (c *Clocks) Note(node int, sent, received time.Time, micros int64, server uint64) Sighting {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.origin.IsZero() {
@@ -100,20 +100,11 @@ func (c *Clocks) Note(node int, sent, received time.Time, micros int64) Sighting
 	}
 
 	n := &c.nodes[node]
+	before := n.server
+	n.server = cmp.Or(server, before)
 	if !n.seen {
 		n.seen, n.known = true, sighting
-		n.shown.take(clock, from, to)
 		return Sighting{}
-	}
-	stood := n.shown.still
-	if n.shown.take(clock, from, to); n.shown.still {
-		// Its quarantine starts when the clock runs again.
-		sighting.jump = jump{by: n.shown.first - to, found: to}
-		n.known, n.past = sighting, nil
-		if stood {
-			return Sighting{} // already reported
-		}
-		return Sighting{Jumped: sighting.by}
 	}
 	if c.isLate(n, sighting) {
 		return Sighting{}
@@ -123,7 +114,7 @@ func (c *Clocks) Note(node int, sent, received time.Time, micros int64) Sighting
 		n.last = max(n.last, from)
 		return Sighting{}
 	}
-	sighting.jump = jump{by: sighting.offset.middle() - n.offset.middle(), found: to}
+	sighting.jump = c.jumpLocked(n, sighting, before)
 	n.past = append([]known{n.known}, n.past[:min(len(n.past), maxPast-1)]...)
 	n.known = sighting
 	if slept, ok := c.findSleepLocked(); ok {
@@ -133,14 +124,22 @@ func (c *Clocks) Note(node int, sent, received time.Time, micros int64) Sighting
 	return Sighting{Jumped: sighting.by}
 }
 
-// take records what the clock shows.
-func (r *reading) take(clock, sent, received time.Duration) {
+// jumpLocked returns the jump that a sighting shows, after which server was last seen before it.
+func (c *Clocks) jumpLocked(n *node, sighting known, server uint64) jump {
+	now, longest, before := sighting.at, c.config.Quarantine(), n.jump
+	j := before
+	j.by, j.found = sighting.offset.middle()-n.offset.middle(), now
 	switch {
-	case clock != r.clock:
-		*r = reading{clock: clock, first: received}
-	case sent > r.first+standing:
-		r.still = true
+	case j.by > 0:
+		most := sighting.offset.hi - c.offsetAt(n.known, now).lo
+		j.ahead = max(min(before.ahead, before.found+longest), now) +
+			time.Duration(min(float64(most)/c.config.Spare, float64(maxCosts)))
+	case before.back > 0 && before.server != server && now < before.back+longest:
+		j.back, j.server = now, 0
+	default:
+		j.back, j.server = now, server
 	}
+	return j
 }
 
 // instantLocked returns the interval of an instant of the caller's, which may still lack a sleep.

@@ -76,7 +76,7 @@ func TestNote_BearsWithWhatNoClockShows(t *testing.T) {
 	w := newWorld(3)
 	w.askAll(t)
 	for _, micros := range []int64{-1 << 63, 1<<63 - 1} {
-		if s := w.Note(0, w.instant(), w.instant(), micros); s.Jumped == 0 || s.Slept != 0 {
+		if s := w.Note(0, w.instant(), w.instant(), micros, 0); s.Jumped == 0 || s.Slept != 0 {
 			t.Errorf("%d: %+v", micros, s)
 		}
 		if _, _, ok := w.Bounds(0, w.instant()); !ok || w.Distrust(0, w.instant()) == nil {
@@ -176,41 +176,4 @@ func TestMedian_IsOfAQuorumAndTheOffsetIsToIt(t *testing.T) {
 	w.nodes[0] += time.Hour
 	w.ask(0, ms)
 	check(200*time.Second-time.Hour, time.Hour-200*time.Second, true, true)
-}
-
-func TestDistrust_OfAClockThatStandsStill(t *testing.T) {
-	for nodes := 1; nodes <= 3; nodes++ {
-		w := newWorld(nodes)
-		w.askAll(t)
-		since := w.nodes[0]
-		stand := func(d time.Duration) (s nodeclock.Sighting) {
-			w.pass(d)
-			w.nodes[0] = since
-			return w.ask(0, 0)
-		}
-		if s := stand(ms / 2); s != (nodeclock.Sighting{}) {
-			t.Errorf("after half a millisecond: %+v", s)
-		}
-		if s := stand(10 * ms); !near(s.Jumped, -10*ms, 3*ms) {
-			t.Errorf("when it is found: %+v", s)
-		}
-		if s := stand(time.Hour); s != (nodeclock.Sighting{}) {
-			t.Errorf("when it was already reported: %+v", s)
-		}
-		still, ok := errors.AsType[*nodeclock.StillError](w.Distrust(0, w.instant()))
-		if !ok || !near(still.For, time.Hour, 20*ms) || still.At.UnixMicro() != since.Microseconds() {
-			t.Errorf("got %+v", still)
-		}
-
-		w.pass(time.Second)
-		w.ask(0, ms)
-		err := w.Distrust(0, w.instant())
-		if _, jumped := errors.AsType[*nodeclock.JumpError](err); jumped != (nodes == 3) || err != nil && !jumped {
-			t.Errorf("when it runs again: %v", err)
-		}
-		w.pass(quarantine)
-		if err := w.Distrust(0, w.instant()); err != nil {
-			t.Errorf("after the quarantine: %v", err)
-		}
-	}
 }

@@ -13,13 +13,24 @@
 // knowledge is the intersection of all replies since the last jump, the millisecond is granted only once: a clock that
 // creeps a little with every reply is detected, too.
 //
-// A node that has jumped does not vote until MaxTTL has passed: until then it may have expired a lease too early. After
-// that its new offset is as good as any other. A reply that agrees with the knowledge before a jump, and whose request
-// was sent before the jump was found, is late and ignored.
+// A reply that agrees with the knowledge before a jump, and whose request was sent before the jump was found, is late and
+// ignored.
 //
-// A clock stands still if it shows the same instant again in reply to a request that was sent more than 1 ms after the
-// first such reply was received. The node does not vote until its clock runs again, and then is treated as after a
-// jump.
+// # What a jump costs
+//
+// A jump forward ends the leases of that node early, and somebody else may get its vote too soon. A lease of duration T
+// ends early by itself, by a share of T: a part of it is for rates, and half of the rest, Config.Spare x T, for jumps
+// that are seen. The other half is for what the intervals hide. So a jump by d harms only leases that are shorter than
+// d / Spare, and the node does not vote for as long. d is the most that the intervals allow. Jumps add up: each one
+// prolongs the time that is left of the last one. Nothing is harmed for longer than the longest lease lasts.
+//
+// A jump back makes leases last longer. It harms nothing on one server: a record never comes back where another one was
+// granted. A copy of the data is different: if a replica whose clock is behind is promoted, or a server comes back with
+// an older file, a lease that ran out may last again there, while somebody has the vote of the old server. So a jump back
+// counts until MaxTTL has passed unless the same server was seen before and after it. That is judged whenever somebody
+// asks: if another server comes after a jump back on the first one, nobody knows from which time its data are.
+//
+// A clock that stands still jumps back again and again. Soon it does not agree with the others.
 //
 // # When the process sleeps
 //

@@ -76,7 +76,7 @@ func (m *model) wait(d time.Duration) {
 func (m *model) add() { m.slept, m.owed = m.slept+m.owed, 0 }
 
 func (m *model) noteOne(r *request) nodeclock.Sighting {
-	s := m.Note(r.node, r.sent, r.received, r.micros)
+	s := m.Note(r.node, r.sent, r.received, r.micros, r.server)
 	m.seen[r.node] = true
 	if s.Slept > 0 {
 		m.add()

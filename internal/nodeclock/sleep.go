@@ -84,7 +84,7 @@ func (c *Clocks) takeBackLocked(s sleep, found time.Duration) {
 	}
 	for i := range c.nodes {
 		n := &c.nodes[i]
-		n.past, n.shown = nil, reading{} // timed by the old clock
+		n.past = nil // timed by the old clock
 		before, moved := part[i]
 		switch {
 		case moved:
@@ -97,7 +97,10 @@ func (c *Clocks) takeBackLocked(s sleep, found time.Duration) {
 			n.offset.lo -= by
 		}
 		if n.found >= s.when.lo {
-			n.found += by
+			n.found, n.ahead = n.found+by, n.ahead+by
+			if n.back > 0 {
+				n.back += by
+			}
 		}
 	}
 	c.slack, c.settled = by, found+max(by, settling)

@@ -18,35 +18,28 @@ func (e *JumpError) Error() string {
 		e.By.Round(time.Millisecond), (e.Left + time.Millisecond - 1).Truncate(time.Millisecond))
 }
 
-// StillError says that a node's clock stands still, so locks would never expire there.
-type StillError struct {
-	At  time.Time     // the instant it shows
-	For time.Duration // at least this long
-}
-
-func (e *StillError) Error() string {
-	return fmt.Sprintf("its clock stands still at %s, for at least %v", e.At.UTC().Format(time.RFC3339Nano),
-		e.For.Round(time.Millisecond))
-}
-
-// Distrust returns nil if the node's votes count. Otherwise it returns a [*StillError], or a [*JumpError] if its clock
-// has jumped less than Config.Quarantine ago. With fewer than three nodes a jump is ignored, because none can be
-// spared.
+// Distrust returns nil if the node's votes count. Otherwise it returns a [*JumpError]: its clock has jumped, and somebody
+// may still have a lease that this ends early or brings back. With fewer than three nodes a jump is ignored, because
+// none can be spared.
 func (c *Clocks) Distrust(node int, now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := &c.nodes[node]
-	if n.shown.still {
-		return &StillError{time.UnixMicro(n.shown.clock.Microseconds()), -n.by}
-	}
-	if n.by == 0 || c.config.Nodes < 3 {
-		return nil
-	}
-	until := c.origin.Add(n.found + c.config.Quarantine())
-	if !now.Before(until) {
+	until := c.origin.Add(c.untilLocked(n))
+	if n.by == 0 || c.config.Nodes < 3 || !now.Before(until) {
 		return nil
 	}
 	return &JumpError{By: n.by, Until: until, Left: until.Sub(now)}
+}
+
+// untilLocked returns until when the node's jumps matter.
+func (c *Clocks) untilLocked(n *node) time.Duration {
+	longest := c.config.Quarantine()
+	until := min(n.ahead, n.found+longest)
+	if n.back > 0 && (n.jump.server == 0 || n.jump.server != n.server) {
+		until = max(until, n.back+longest)
+	}
+	return until
 }
 
 // Agree returns the largest set of these nodes whose clocks agree pairwise: as far as known, they may be within

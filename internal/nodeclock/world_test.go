@@ -13,6 +13,7 @@ import (
 const (
 	ms         = time.Millisecond
 	drift      = 0.01
+	spare      = 0.05
 	skew       = time.Second
 	quarantine = 10 * time.Second
 )
@@ -25,15 +26,18 @@ type world struct {
 	slept time.Duration   // added to it
 	nodes []time.Duration // their clocks, since 1970
 	rates []float64       // of the nodes' clocks, less 1
+
+	servers []uint64 // what they say; 0: nothing
 }
 
 func newWorld(nodes int) *world {
 	w := &world{
-		Clocks: nodeclock.New(nodeclock.Config{Nodes: nodes, Quorum: nodes/2 + 1, Drift: drift,
+		Clocks: nodeclock.New(nodeclock.Config{Nodes: nodes, Quorum: nodes/2 + 1, Drift: drift, Spare: spare,
 			MaxSkew: skew, Quarantine: func() time.Duration { return quarantine }}),
-		start: time.Now(), // any instant will do
-		nodes: make([]time.Duration, nodes),
-		rates: make([]float64, nodes),
+		start:   time.Now(), // any instant will do
+		nodes:   make([]time.Duration, nodes),
+		rates:   make([]float64, nodes),
+		servers: make([]uint64, nodes),
 	}
 	for i := range w.nodes {
 		w.nodes[i] = time.Duration(1_700_000_000+100*i) * time.Second
@@ -60,17 +64,20 @@ type request struct {
 	node           int
 	sent, received time.Time
 	micros         int64
+	server         uint64
 }
 
 func (w *world) send(node int) *request { return &request{node: node, sent: w.instant()} }
 
-func (w *world) read(r *request) { r.micros = w.nodes[r.node].Microseconds() }
+func (w *world) read(r *request) {
+	r.micros, r.server = w.nodes[r.node].Microseconds(), w.servers[r.node]
+}
 
 func (w *world) receive(r *request) { r.received = w.instant() }
 
 // note adds a reported sleep to the process's clock.
 func (w *world) note(r *request) nodeclock.Sighting {
-	s := w.Note(r.node, r.sent, r.received, r.micros)
+	s := w.Note(r.node, r.sent, r.received, r.micros, r.server)
 	w.slept += s.Slept
 	return s
 }
