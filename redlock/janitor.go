@@ -51,7 +51,7 @@ type leftover struct {
 	// that may still be on its way, or unread in the socket of a node that hung. Then a second release follows by that
 	// time. If the grant was answered, notAfter is 0, and one answered release is enough.
 	notAfter int64
-	told     *handover // dropped as soon as somebody has taken the lock; nil: not known
+	handover *handover // dropped as soon as somebody has taken the lock; nil: not known
 }
 
 // kind is what a release is sent for.
@@ -60,7 +60,7 @@ type kind int
 const (
 	ofRecord   kind = iota // removes a record that may be on the node, until it has expired
 	toLeave                // has the process leave the line
-	toTellMore             // has more of those in line told
+	toTellMore             // has more of those in line notified
 )
 
 func newJanitor(l *Locker, node int) *janitor {
@@ -190,7 +190,7 @@ func (j *janitor) release(batch []*due.Item[leftover]) (answered bool) {
 			answered = true
 			j.answered(item.Value, a)
 			if left := item.Value; left.kind != ofRecord {
-				j.follow(left.field, left.value, left.told, a, 2*apart)
+				j.follow(left.field, left.value, left.handover, a, 2*apart)
 			}
 		} else {
 			j.put(item.Value, j.clock.Now()) // behind the others: the reason may be this one
@@ -203,13 +203,13 @@ func (j *janitor) release(batch []*due.Item[leftover]) (answered bool) {
 const maxFollow = 30 * time.Second
 
 // follow has the node tell more of those in line until somebody has the lock, in case the first two do not come.
-func (j *janitor) follow(field, value string, told *handover, a answer, pause time.Duration) {
+func (j *janitor) follow(field, value string, h *handover, a answer, pause time.Duration) {
 	if a.Err != nil || a.Value.held || a.Value.number <= 2 {
 		return
 	}
 	now := j.clock.Now()
 	j.put(leftover{
-		kind: toTellMore, field: field, value: value, until: now.Add(maxFollow), tell: &j.tells.more, told: told,
+		kind: toTellMore, field: field, value: value, until: now.Add(maxFollow), tell: &j.tells.more, handover: h,
 	}, now.Add(pause))
 }
 
@@ -229,7 +229,7 @@ func (j *janitor) next(most int) (w work) {
 	first := j.queue.First()
 	for ; first != nil && !first.At.After(now) && len(w.batch) < most; first = j.queue.First() {
 		j.queue.Remove(first)
-		if left := first.Value; !now.After(left.until) && (left.told == nil || !left.told.taken.Load()) {
+		if left := first.Value; !now.After(left.until) && (left.handover == nil || !left.handover.taken.Load()) {
 			w.batch = append(w.batch, first)
 		}
 	}

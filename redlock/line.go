@@ -26,12 +26,12 @@ const (
 
 // tells are what a release does to the line of its lock; release.lua knows their format.
 type tells struct {
-	released           string // the process goes, the first two are told
-	failed, failedOnce string // the first two are told that an attempt which may have looked like a hold has failed
+	released           string // the process goes, the first two are notified
+	failed, failedOnce string // the first two are notified that an attempt which may have looked like a hold has failed
 	again              string // the process, whose attempt has failed, is put first
 	nothing            string
-	leave              string // frees nothing; the process goes, the first two are told if the lock is free
-	more               string // frees nothing; the first two, who did not come, go, and the next two are told
+	leave              string // frees nothing; the process goes, the first two are notified if the lock is free
+	more               string // frees nothing; the first two, who did not come, go, and the next two are notified
 }
 
 // newTells makes them for a process. After a failed attempt it promises to be there for that long.
@@ -75,7 +75,7 @@ func firstInTime(order []int, slow func(node int) bool) []int {
 	return line[:min(lineNodes, len(line))]
 }
 
-// leaveLine removes this process from the line of a lock. If the lock is free, the next ones are told.
+// leaveLine removes this process from the line of a lock. If the lock is free, the next ones are notified.
 func (l *Locker) leaveLine(name, value string) {
 	for _, i := range lineOf(l.quorum, order(l.quorum, name)) {
 		l.janitors[i].add(leftover{
