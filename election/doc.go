@@ -24,8 +24,8 @@
 // # Assumptions
 //
 // The assumptions are those of package redlock. The clocks of nodes and processes run at the same rate to within the
-// drift, 1 %; they need not show the same time. A node that loses its state, or whose clock is stepped, does not vote for
-// the longest TTL. The network may lose, delay and repeat requests and replies. go-redis may have any timeouts.
+// drift, 1 %; they need not show the same time. A node that loses its state does not vote for the
+// longest TTL. The network may lose, delay and repeat requests and replies. go-redis may have any timeouts.
 //
 // # Limits
 //

@@ -23,7 +23,7 @@ func (l *Locker) Acquire(ctx context.Context, name string, opts ...AcquireOption
 		return nil, err
 	}
 	w := newWait(l, r, ticket)
-	defer func() { // even if a hook panics
+	defer func() { // even if the function that an election has called after each attempt panics
 		if more := ticket.leave(lease != nil, err); !more && lease == nil && w.value.attempt > 0 {
 			l.leaveLine(name, w.value.String()) // nobody of this process waits any more
 		}

@@ -223,8 +223,8 @@ func (l *Locker) seeLongest(node int, longest time.Duration) {
 	l.problem(node, "max ttl", err)
 }
 
-// quarantine returns how long a node does not count after its clock was stepped: the longest lease that any node knows
-// of. One wrong number cannot make it longer than a guard.
+// quarantine returns how long a node does not count at most after its clock was stepped: the longest lease that any node
+// knows of. One wrong number cannot make it longer than a guard.
 func (l *Locker) quarantine() time.Duration {
 	l.observed.mu.Lock()
 	defer l.observed.mu.Unlock()

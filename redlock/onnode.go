@@ -35,7 +35,8 @@ const (
 	// NodeChanged says that the identity of the server is another one: Err says whether it is another run of the
 	// server. A guard follows.
 	NodeChanged NodeEventKind = "changed"
-	// NodeStepped says that the node's clock was stepped by Duration. Its votes do not count for MaxTTL.
+	// NodeStepped says that the node's clock was stepped by Duration. With three nodes or more, its votes may not
+	// count for some time, at most MaxTTL.
 	NodeStepped NodeEventKind = "stepped"
 	// NodeRepaired says that Lock was restored on the node, which had lost it.
 	NodeRepaired NodeEventKind = "repaired"

@@ -34,7 +34,7 @@ func Nodes(locker *redlock.Locker, log *slog.Logger) (stop func()) {
 		case redlock.NodeRepaired:
 			log.Info("a node had lost a lock, and has it again", "lock", e.Lock)
 		case redlock.NodeStepped:
-			log.Warn("the clock of a node was stepped, its votes do not count for the longest TTL", "by", d)
+			log.Warn("the clock of a node was stepped, its votes may not count for some time", "by", d)
 		}
 	})
 }
