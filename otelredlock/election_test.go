@@ -45,7 +45,7 @@ func TestLeader_IsCountedFromItsElectionToItsEnd(t *testing.T) {
 		wantLeaders(0, 1)
 
 		a.Heal()
-		time.Sleep(2 * time.Second) // until it is notified of releases again
+		time.Sleep(ttl) // a node that was away is dialed again within 5 s; then it is notified of releases again
 		b.stop()
 		time.Sleep(time.Second)
 		wantLeaders(1, 0)
