@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -130,12 +131,14 @@ func dayWords(date, weekday, month cronSet) (text string, either bool) {
 
 // timeWords describes the times of a day. listed is true if it lists them one by one.
 func timeWords(second, minute, hour cronSet) (text string, listed bool) {
-	// In seconds since midnight. A job that runs every second has the most: 86400.
-	times := make([]int, 0, len(hour.values)*len(minute.values)*len(second.values))
-	for _, h := range hour.values {
-		for _, m := range minute.values {
-			for _, s := range second.values {
-				times = append(times, h*3600+m*60+s)
+	times := func(yield func(int) bool) { // in seconds since midnight
+		for _, h := range hour.values {
+			for _, m := range minute.values {
+				for _, s := range second.values {
+					if !yield(h*3600 + m*60 + s) {
+						return
+					}
+				}
 			}
 		}
 	}
@@ -146,14 +149,14 @@ func timeWords(second, minute, hour cronSet) (text string, listed bool) {
 	}
 	clock := func(t int) string { return time.Unix(int64(t), 0).UTC().Format(layout) }
 
-	if len(times) <= fewTimes {
+	if len(hour.values)*len(minute.values)*len(second.values) <= fewTimes {
 		var clocks []string
-		for _, t := range times {
+		for t := range times {
 			clocks = append(clocks, clock(t))
 		}
 		return "at " + joined(clocks), true
 	}
-	first, last, step := times[0], times[len(times)-1], evenStep(times)
+	first, last, step := evenStep(times)
 	switch {
 	case step > 0 && !hour.full():
 		return fmt.Sprintf("every %s from %s to %s", stepWords(step), clock(first), clock(last)), false
@@ -249,8 +252,8 @@ func (s cronSet) said() string {
 
 func (s cronSet) list() string {
 	v := s.values
-	if len(v) > fewValues && evenStep(v) > 1 {
-		return fmt.Sprintf("%d, %d, %d, ..., %d", v[0], v[1], v[2], v[len(v)-1])
+	if _, last, step := evenStep(slices.Values(v)); len(v) > fewValues && step > 1 {
+		return fmt.Sprintf("%d, %d, %d, ..., %d", v[0], v[1], v[2], last)
 	}
 
 	var items []string
@@ -286,13 +289,19 @@ func joined(items []string) string {
 	return strings.Join(items[:last], ", ") + " and " + items[last]
 }
 
-// evenStep returns the distance between neighbors of at least two values, or 0 if the distances differ.
-func evenStep(values []int) int {
-	step := values[1] - values[0]
-	for i := range values[1:] {
-		if values[i+1]-values[i] != step {
-			return 0
+// evenStep returns the first and last of rising values, and the distance between neighbors, or 0 if the distances differ.
+func evenStep(values iter.Seq[int]) (first, last, step int) {
+	first, last, step = -1, -1, -1 // not known yet
+	for v := range values {
+		switch {
+		case first < 0:
+			first = v
+		case step < 0:
+			step = v - last
+		case v-last != step:
+			step = 0
 		}
+		last = v
 	}
-	return step
+	return first, last, step
 }

@@ -38,6 +38,31 @@ func TestPause_IsSeenByWhoeverPrepares(t *testing.T) {
 	})
 }
 
+// Between its two requests, somebody else makes a setting.
+func TestPause_IsNewerThanOneThatWasMadeMeanwhile(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.stored(), c.writer("b")
+		const delay = timeout / 10
+		a.links.Delay(delay)
+		if _, _, err := a.Views(t.Context(), job); err != nil { // so that it is connected
+			t.Fatal(err)
+		}
+		var other jobstore.Setting
+		var err error
+		meanwhile := time.AfterFunc(5*delay/2, func() {
+			other, err = b.Pause(t.Context(), job, jobstore.Origin{By: "b", From: "here"})
+		})
+		defer meanwhile.Stop()
+		resumed, late := a.Resume(t.Context(), job, jobstore.Origin{By: "a", From: "here"})
+		if err != nil || late != nil || !other.On || !resumed.IsNewer(other) {
+			t.Errorf("after %+v (%v) came %+v, %v", other, err, resumed, late)
+		}
+		if views, _, err := b.Views(t.Context(), job); err != nil || views[0].Pause != resumed {
+			t.Errorf("it is %+v, %v", views, err)
+		}
+	})
+}
+
 // One node has a setting of next year, and its clock is right, ahead or behind.
 func TestPause_OneNodeThatIsWrong(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{"its clock is right": 0, "its clock is ahead": 365 * 24 * time.Hour, "its clock is behind": -time.Hour} {
