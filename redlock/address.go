@@ -75,7 +75,6 @@ func ClientOptions(node string) (*redis.Options, error) {
 	}
 	o.DialerRetries = 1 // the next call dials again anyway
 	o.DialTimeout = time.Second
-	o.PoolSize = 8 // a Locker uses one at a time; with fewer, go-redis would soon dial a dead node only once a second
 	o.OnConnect = func(ctx context.Context, c *redis.Conn) error {
 		if o.ClientName != "" { // the caller's choice; go-redis has already sent it
 			return nil

@@ -11,7 +11,7 @@ import (
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
 )
 
-// link holds the connections of a replica to the nodes. They can be cut as if its host had died. It is a redis.Hook.
+// link holds the connections of a replica to the nodes. They can be cut as if its host had died.
 type link struct {
 	mu    sync.Mutex // guards the fields below
 	dead  bool
@@ -20,12 +20,14 @@ type link struct {
 
 func newLink() *link { return &link{conns: make(map[net.Conn]struct{})} }
 
-// nodes adds the clients to the module, and closes them after it has stopped.
+// nodes adds clients like these to the module, and closes them after it has stopped.
 func (l *link) nodes(clients []redis.UniversalClient) fx.Option {
 	var all []fx.Option
 	for _, client := range clients {
-		client.AddHook(l)
+		options := *client.(*redis.Client).Options()
+		options.Dialer = l.through(options.Dialer)
 		all = append(all, redlockfx.Node(func(lc fx.Lifecycle) redis.UniversalClient {
+			client := redis.NewClient(&options)
 			lc.Append(fx.StopHook(client.Close))
 			return client
 		}))
@@ -44,7 +46,8 @@ func (l *link) cut() {
 	}
 }
 
-func (l *link) DialHook(dial redis.DialHook) redis.DialHook {
+// through makes dial use the link.
+func (l *link) through(dial dialer) dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		l.mu.Lock()
 		dead := l.dead
@@ -67,8 +70,4 @@ func (l *link) DialHook(dial redis.DialHook) redis.DialHook {
 	}
 }
 
-func (l *link) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
-
-func (l *link) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
+type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)

@@ -12,6 +12,14 @@ import (
 // called under the round's lock: it must be quick and change nothing.
 func Ask[T any](ctx context.Context, q *Quorum, call Call[T], judge func([]Answer[T]) bool) (*Round[T], error) {
 	r := newRound(q, q.nodes, call, judge)
+	if len(q.nodes) == 1 {
+		if carried, err := q.nodes[0].carry(ctx, task{r, 0}); carried {
+			if r.Answer(0).Err == nil {
+				err = nil // if both happened, the decision counts
+			}
+			return r, err
+		}
+	}
 	r.Send()
 	return r, r.Wait(ctx)
 }
@@ -21,6 +29,9 @@ func Ask[T any](ctx context.Context, q *Quorum, call Call[T], judge func([]Answe
 func AskHedged[T any](
 	ctx context.Context, q *Quorum, call Call[T], judge func([]Answer[T]) bool, first []int, more func(Answer[T]) bool,
 ) (*Round[T], error) {
+	if len(q.nodes) == 1 {
+		return Ask(ctx, q, call, judge)
+	}
 	r := newRound(q, q.nodes, call, judge)
 	// Not a sync.Once: sending ends expired calls, which may call this function again, from this round or from another.
 	var decided atomic.Bool

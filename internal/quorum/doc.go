@@ -8,9 +8,9 @@
 //
 //   - No call waits longer than the node timeout, whatever the nodes and the clients do.
 //   - A call that was sent is never abandoned. Its answer may be late, but [Round.Then] sees every answer, so the
-//     effects of a late answer can be undone.
-//   - A node has at most one goroutine, which uses one connection and sends one pipeline at a time. So a hung node has a
-//     constant cost. Calls that expire before they could be sent are never sent, and end with [ErrNotTried].
+//     effects of a late answer can be undone. With a single node, a call whose context ends may end without an answer.
+//   - A node has one goroutine from its first call to [Quorum.Close], uses one connection, and is sent one pipeline at a
+//     time. So a hung node has a constant cost. Calls that expire before they could be sent are never sent, and end with [ErrNotTried].
 //   - A node carries out calls of one name ([Named]) in the order in which they were sent, one after the other. A call is
 //     sent when those of its name before it have ended. One that ended without an answer ([ErrPerhapsDone]), or was sent
 //     twice ([Answer.Resent]), is the exception: the node may still act on it, after the calls behind it.
@@ -22,7 +22,9 @@
 //
 // # Connections
 //
-// A node keeps a connection while it has something to do, so a call costs no more than its commands. That needs a
-// *redis.Client; other clients, such as those of a Redis Cluster, are used as they are. A node is inspected when it is
-// first reached, after a call that it did not answer, and whenever [Quorum.Inspect] requests it.
+// A node has a connection of its own, made from the options of its client, if that is a *redis.Client. So a call costs no
+// more than its commands, and other users of the client cost it nothing. Other clients, such as those of a Redis Cluster,
+// are used as they are; so are those of Sentinel, whose connections end with a change of the master, and those with
+// ContextTimeoutEnabled, whose hooks are then used as well. A node is inspected when it is first reached, after a call that
+// it did not answer, and whenever [Quorum.Inspect] requests it.
 package quorum

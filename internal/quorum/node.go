@@ -12,8 +12,8 @@ import (
 
 const (
 	maxBatch = 512 // calls in one pipeline
-	// warm is how long a connection is kept when there is nothing to do. Too long: other users of the client wait for it.
-	// Too short: calls with pauses between them each take a connection first.
+	// warm is how long an idle connection is used without a look at it. Too long: a call is sent on a connection that the
+	// server has closed meanwhile, and then again. Too short: each call pays for the look.
 	warm = 20 * time.Millisecond
 )
 
@@ -38,15 +38,18 @@ type node struct {
 	config      *Config
 	index       int // in the list of nodes
 	addr        string
-	worker      *worker       // belongs to the goroutine
-	wake        chan struct{} // holds one token for a goroutine that rests
-	uninspected atomic.Bool   // not inspected since it was last unreachable
+	worker      *worker       // belongs to whoever has set busy
+	wake        chan struct{} // holds one token for the goroutine when it rests; closed at the end
+	running     sync.WaitGroup
+	uninspected atomic.Bool // not inspected since it was last unreachable
 
 	mu      sync.Mutex // guards the fields below
 	queue   []task
-	working bool // there is a goroutine
-	busy    bool // it does not rest
+	busy    bool // the goroutine, or a caller, uses the worker
+	started bool // there is a goroutine
+	alone   bool // the last pipeline had one call, and no other came meanwhile
 	closed  bool
+	over    bool            // closed, and the worker as well
 	onIdle  []chan struct{} // see idle
 	silent  bool            // the last call ended without an answer
 	asked   time.Time       // when the call under way was sent; zero if none
@@ -55,7 +58,7 @@ type node struct {
 
 func newNode(config *Config, index int, addr string, client redis.UniversalClient) *node {
 	n := &node{config: config, index: index, addr: addr, wake: make(chan struct{}, 1)}
-	n.worker = newWorker(n, direct(client, config.Timeout))
+	n.worker = newWorker(n, newConnection(client, config.Timeout))
 	n.inspect()
 	return n
 }
@@ -76,15 +79,11 @@ func (n *node) enqueue(t task) {
 	}
 	expired := slices.Clone(n.queue[:live])
 	n.queue = append(slices.Delete(n.queue, 0, live), t)
-	switch {
-	case n.busy:
-	case n.working:
-		n.wake <- struct{}{} // never blocks: one token each time that it rests
-	default:
-		n.working = true
-		go n.work() // ends when it has no connection to keep; after close, idle tells when
+	n.alone = n.alone && !n.busy
+	if !n.busy {
+		n.busy = true
+		n.wakeLocked()
 	}
-	n.busy = true
 	n.mu.Unlock()
 
 	for _, t := range expired {
@@ -92,43 +91,36 @@ func (n *node) enqueue(t task) {
 	}
 }
 
+// wakeLocked has the goroutine serve the queue.
+func (n *node) wakeLocked() {
+	if !n.started {
+		n.started = true
+		n.running.Go(n.work) // ends when wake is closed
+	}
+	n.wake <- struct{}{} // never blocks: one token each time that the goroutine rests
+}
+
 func (n *node) work() {
-	look := time.NewTimer(warm)
-	defer look.Stop()
-	for on := true; on; on = n.rest(look) {
+	for range n.wake {
 		for n.take() {
 			n.worker.run()
 		}
 	}
 }
 
-// rest waits until there are tasks. After a while, it returns the connection to the pool, because the client may have
-// only one. It returns false if there is no connection to keep: then the goroutine ends.
-func (n *node) rest(look *time.Timer) bool {
-	for look.Reset(warm); !n.end(); {
-		select {
-		case <-n.wake:
-			return true
-		case <-look.C:
-			n.worker.close()
+// take gives the worker the tasks of the next pipeline. If there are none, the node is idle, and take returns false.
+func (n *node) take() bool {
+	for !n.takeQueued() {
+		if n.rest() {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
-// end lets the goroutine end if it has nothing to do and no connection to keep. It reports whether it does.
-func (n *node) end() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.working = n.busy || n.worker.conn != nil
-	n.signalIdleLocked()
-	return !n.working
-}
-
-// take gives the worker the tasks of the next pipeline. If there are none, the node is idle, and take returns false.
-// A name is in a pipeline only once: its commands may be carried out in another order, if the node lacks the script of
-// one of them.
-func (n *node) take() bool {
+// takeQueued gives the worker the first tasks of the queue. A name is in a pipeline only once: its commands may be carried
+// out in another order, if the node lacks the script of one of them.
+func (n *node) takeQueued() bool {
 	w := n.worker
 	w.tasks = w.tasks[:0]
 	clear(w.names)
@@ -144,20 +136,33 @@ func (n *node) take() bool {
 		w.tasks = append(w.tasks, t)
 	}
 	n.queue = slices.Delete(n.queue, 0, len(w.tasks))
-	if len(w.tasks) > 0 {
-		return true
+	if len(w.tasks) == 0 {
+		return false
+	}
+	n.alone = len(w.tasks) == 1 && len(n.queue) == 0
+	return true
+}
+
+// rest makes the node idle, and ends it if it is closed. It returns false, and does nothing, if there are tasks.
+func (n *node) rest() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.queue) > 0 {
+		return false
 	}
 	if n.closed {
 		n.mu.Unlock()
-		w.close()
+		n.worker.close()
+		close(n.wake)
 		n.mu.Lock()
+		n.over = true
 	}
 	n.busy = false
 	n.signalIdleLocked()
-	return false
+	return true
 }
 
-// idle returns a channel that is closed when no call is under way; after close, when the goroutine has ended as well.
+// idle returns a channel that is closed when no call is under way; after close, when the worker is closed as well.
 func (n *node) idle() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -168,7 +173,7 @@ func (n *node) idle() <-chan struct{} {
 }
 
 func (n *node) signalIdleLocked() {
-	if n.busy || n.closed && n.working {
+	if n.busy || n.closed && !n.over {
 		return
 	}
 	for _, ch := range n.onIdle {
@@ -177,17 +182,14 @@ func (n *node) signalIdleLocked() {
 	n.onIdle = nil
 }
 
-// close refuses further tasks, and has the goroutine end. If that rests, it waits until it has.
+// close refuses further tasks. The node ends when it is idle.
 func (n *node) close() {
 	n.mu.Lock()
-	rests := n.working && !n.busy && !n.closed
-	n.closed = true
-	if rests {
-		n.wake <- struct{}{}
-	}
+	idle := !n.busy && !n.closed
+	n.closed, n.busy = true, n.busy || idle
 	n.mu.Unlock()
-	if rests {
-		<-n.idle()
+	if idle {
+		n.rest()
 	}
 }
 

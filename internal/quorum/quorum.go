@@ -102,10 +102,16 @@ func (q *Quorum) Idle(ctx context.Context) error {
 	return nil
 }
 
-// Close refuses further calls. Like Idle, it waits until those under way have ended. It then returns the connections.
+// Close refuses further calls. Like Idle, it waits until those under way have ended. Then the connections are closed.
 func (q *Quorum) Close(ctx context.Context) error {
 	for _, n := range q.nodes {
 		n.close()
 	}
-	return q.Idle(ctx)
+	err := q.Idle(ctx)
+	if err == nil {
+		for _, n := range q.nodes {
+			n.running.Wait()
+		}
+	}
+	return err
 }

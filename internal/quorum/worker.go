@@ -16,7 +16,7 @@ import (
 // worker sends tasks to a node, on a connection of its own. One goroutine uses it at a time.
 type worker struct {
 	node *node
-	connection
+	*connection
 	tasks []task
 
 	// Scratch space of a pipeline.
@@ -40,8 +40,8 @@ type group struct {
 	result
 }
 
-func newWorker(n *node, client redis.UniversalClient) *worker {
-	return &worker{node: n, connection: newConnection(client), names: make(map[string]struct{})}
+func newWorker(n *node, c *connection) *worker {
+	return &worker{node: n, connection: c, names: make(map[string]struct{})}
 }
 
 // result is the outcome of one command.
@@ -144,7 +144,7 @@ func (w *worker) inspect(until time.Time) error {
 // once more on another one. Commands whose scripts the node lacks are sent once more with their scripts.
 func (w *worker) exchange(until time.Time, groups []*group) {
 	w.send(until, groups, false)
-	if isBroken(groups[0].err) {
+	if isBroken(groups[0].err) && !w.aborted.Load() {
 		for _, g := range groups {
 			g.resent = g.written
 		}
@@ -229,6 +229,9 @@ func (w *worker) received(groups []*group, sent time.Time, err error) {
 		if r.err == nil {
 			continue
 		}
+		if w.aborted.Load() {
+			r.err = errGone
+		}
 		if w.isKnown() && w.buffers[i].script.withdraw() {
 			r.written = false
 			if w.isExhausted(r.err) {
@@ -244,7 +247,7 @@ func (w *worker) received(groups []*group, sent time.Time, err error) {
 func (w *worker) see(g *group) {
 	source := g.command.source()
 	refused := g.err != nil && g.isAnswer()
-	if w.node.config.Seen == nil || refused && source.optional {
+	if w.node.config.Seen == nil || refused && source.optional || errors.Is(g.err, errGone) {
 		return
 	}
 	w.node.config.Seen(w.node.index, Exchange{

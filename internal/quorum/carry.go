@@ -1,0 +1,38 @@
+package quorum
+
+import "context"
+
+// carry sends the task on the goroutine of its caller, and returns when it has ended. With one node this saves a third of
+// the time of a call: two changes of goroutines. But nobody else can use the node meanwhile, and a call can only end early,
+// with ctx, by breaking the connection. So carry returns false, and has done nothing, if others use the node as well, if
+// the node did not answer last time, or if its connection has been idle. err is the cause of ctx if that ended the call.
+func (n *node) carry(ctx context.Context, t task) (carried bool, err error) {
+	w := n.worker
+	n.mu.Lock()
+	if n.busy || n.closed || n.silent || !n.alone || !w.isOwn() || !w.isWarm() || n.uninspected.Load() {
+		n.mu.Unlock()
+		return false, nil
+	}
+	n.busy = true
+	n.mu.Unlock()
+
+	after := func() bool { return true }
+	if ctx.Done() != nil {
+		after = context.AfterFunc(ctx, func() { w.abort(); w.gone <- struct{}{} })
+	}
+	w.tasks, w.base = append(w.tasks[:0], t), ctx
+	w.run()
+	w.base = context.Background()
+	if !after() {
+		<-w.gone
+		w.connection.close()
+		w.aborted.Store(false)
+		err = context.Cause(ctx)
+	}
+	if !n.rest() {
+		n.mu.Lock()
+		n.wakeLocked()
+		n.mu.Unlock()
+	}
+	return true, err
+}
