@@ -220,7 +220,7 @@ func TestWrite_UnderABallotThatANodeCanHaveServedBefore(t *testing.T) {
 		c.Wipe(2)
 		_, err := b.prepare(job)
 		want.Text(t, err, jobstore.ErrYoung.Error())
-		a.links.Cut(0)
+		a.links.Hang(0) // so that the others decide
 		unserved, err := a.writeState(jobstore.State{Mark: c.Start.Add(20 * time.Second)}, true)
 		want.Err(t, err, jobstore.ErrNoQuorum)
 		want.Text(t, err, jobstore.ErrYoung.Error())
