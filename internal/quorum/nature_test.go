@@ -126,7 +126,7 @@ func TestNature_AFullPoolIsNotTheNodesFault(t *testing.T) {
 	}
 	plain := quorum.New([]redis.UniversalClient{own}, nodes.Addrs(), config())
 	another := own.Conn()
-	defer another.Close()
+	defer func() { _ = another.Close() }()
 	if err := another.Ping(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
