@@ -20,10 +20,10 @@ type Clock struct {
 }
 
 // New starts a clock that shows the current time.
-func New() *Clock { return newClock(machinePair()) }
+func New() *Clock { return newClock(newSleep(machinePair(), wallAhead())) }
 
-func newClock(read pair) *Clock {
-	return &Clock{sleep: newSleep(read), armed: make(map[*Timer]struct{})}
+func newClock(s *sleep) *Clock {
+	return &Clock{sleep: s, armed: make(map[*Timer]struct{})}
 }
 
 // Now returns the current instant of this clock: [time.Now], with its monotonic reading, plus the time slept since New.

@@ -13,7 +13,8 @@
 //
 //   - [Clock.Now] is monotonic time plus the time slept since [New]. It never goes back.
 //   - On Linux, time slept is the growth of CLOCK_BOOTTIME − CLOCK_MONOTONIC: steps of the wall
-//     clock change nothing. Without such a pair of clocks, it is what the wall clock gained on the
+//     clock change nothing, but for one that sets it back by the length of the sleep, within 0.1 ms,
+//     before anybody has looked: that hides the sleep until the next poll. Without such a pair of clocks, it is what the wall clock gained on the
 //     monotonic one. A step forward then looks like sleep. A step back changes nothing, unless
 //     there was sleep since the last poll, of which it hides its own length.
 //   - It is never more than that growth, and at most 0.2 ms less, unless the process was delayed

@@ -2,6 +2,7 @@ package clock
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,8 +20,15 @@ type pair func() (before, counting, after time.Duration)
 // The clocks cannot be read at the same instant, and the process may be delayed between the reads for any time. But the
 // difference is at least counting − after and at most counting − before. Only growth from the largest possible old
 // difference to the smallest possible new one is counted, so a delayed process never looks like a machine that slept.
+//
+// To read the counting clock is a system call, which takes longer than all else that a call does with time. So it is read
+// only if the wall clock has gained or lost on the monotonic one since the last time, as it does when the machine sleeps.
+// Only sleep of which the wall clock was set back at the same time by the same length escapes that, until the next poll.
 type sleep struct {
-	read pair
+	read  pair
+	ahead func() time.Duration // by how much the wall clock is ahead of the monotonic one
+	seen  atomic.Int64         // ahead just before the last read; stored after known
+	known atomic.Int64         // total after that read
 
 	// mu guards the fields below and orders the reads: a difference from before a step back, added after it, would
 	// count as growth. The reads never block.
@@ -29,16 +37,26 @@ type sleep struct {
 	total time.Duration
 }
 
-func newSleep(read pair) *sleep {
-	s := &sleep{read: read}
+func newSleep(read pair, ahead func() time.Duration) *sleep {
+	s := &sleep{read: read, ahead: ahead}
+	s.seen.Store(int64(ahead()))
 	_, s.level = s.difference()
 	return s
 }
 
 // sum returns the growth until now. It never decreases.
 func (s *sleep) sum() time.Duration {
+	if (s.ahead() - time.Duration(s.seen.Load())).Abs() <= apart {
+		return time.Duration(s.known.Load())
+	}
+	return s.exact()
+}
+
+// exact is sum by the counting clock.
+func (s *sleep) exact() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	ahead := s.ahead() // before the read: sleep in between is read again
 	least, most := s.difference()
 	switch {
 	case least > s.level:
@@ -47,6 +65,8 @@ func (s *sleep) sum() time.Duration {
 	case most < s.level:
 		s.level = most // a step back, or a more exact read than the first
 	}
+	s.known.Store(int64(s.total))
+	s.seen.Store(int64(ahead))
 	return s.total
 }
 
@@ -60,6 +80,15 @@ func (s *sleep) difference() (least, most time.Duration) {
 		}
 	}
 	return least, most
+}
+
+// wallAhead returns a function for how much the wall clock has gained on the monotonic one. Neither costs a system call.
+func wallAhead() func() time.Duration {
+	start := time.Now()
+	return func() time.Duration {
+		now := time.Now()
+		return now.Round(0).Sub(start.Round(0)) - now.Sub(start)
+	}
 }
 
 // wallPair is the fallback: the wall clock counts sleep, but may be stepped.

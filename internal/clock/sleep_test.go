@@ -20,6 +20,46 @@ func script(readings ...reading) (read pair, reads *int) {
 	}, reads
 }
 
+// gaining is a wall clock that gains all the time, so that the counting clock is read each time.
+func gaining() func() time.Duration {
+	ahead := time.Duration(0)
+	return func() time.Duration {
+		ahead += 2 * apart
+		return ahead
+	}
+}
+
+func TestSleep_IsReadOnceTheWallClockHasGainedOrLost(t *testing.T) {
+	var slept, ahead time.Duration
+	reads := 0
+	read := func() (before, counting, after time.Duration) {
+		reads++
+		return 0, slept, 0
+	}
+	sleep := newSleep(read, func() time.Duration { return ahead })
+	for _, step := range []struct {
+		slept, ahead, sum time.Duration
+		reads             int
+	}{
+		{0, 0, 0, 1},
+		{0, apart, 0, 1}, // as inexact as a read
+		{time.Minute, time.Minute, time.Minute, 2}, // the machine has slept
+		{time.Minute, time.Minute, time.Minute, 2},
+		{time.Minute, time.Hour, time.Minute, 3}, // somebody has set the wall clock
+		{time.Minute, -time.Hour, time.Minute, 4},
+		{2 * time.Minute, time.Second - time.Hour, 2 * time.Minute, 5}, // slept, and set back
+		{3 * time.Minute, time.Second - time.Hour, 2 * time.Minute, 5}, // set back by as much as was slept
+	} {
+		slept, ahead = step.slept, step.ahead
+		if got := sleep.sum(); got != step.sum || reads != step.reads {
+			t.Errorf("%+v: slept %v, %d reads", step, got, reads)
+		}
+	}
+	if got := sleep.exact(); got != 3*time.Minute { // as each poll does
+		t.Errorf("slept %v by the counting clock", got)
+	}
+}
+
 func TestSleep_IsGrowthOfTheDifference(t *testing.T) {
 	const us, s = time.Microsecond, time.Second
 	for name, test := range map[string]struct {
@@ -65,7 +105,7 @@ func TestSleep_IsGrowthOfTheDifference(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			read, _ := script(test.readings...)
-			sleep := newSleep(read)
+			sleep := newSleep(read, gaining())
 			for i, want := range test.totals {
 				if got := sleep.sum(); got != want {
 					t.Errorf("sum %d is %v, want %v", i+1, got, want)
@@ -77,7 +117,7 @@ func TestSleep_IsGrowthOfTheDifference(t *testing.T) {
 
 func TestSleep_ReadsAgainWhileHeldUpButNotForever(t *testing.T) {
 	read, reads := script(reading{0, 0, 0}, reading{0, time.Second, time.Second})
-	sleep := newSleep(read)
+	sleep := newSleep(read, gaining())
 	if got := sleep.sum(); got != 0 || *reads != 1+tries {
 		t.Errorf("slept %v after %d reads, want 0 after %d", got, *reads, 1+tries)
 	}
@@ -119,7 +159,7 @@ func (m *machine) read() (before, counting, after time.Duration) {
 func TestSleep_IsNeverMoreThanTheGrowthAndHardlyLess(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &machine{t: t, steps: rapid.Bool().Draw(t, "steps")}
-		sleep := newSleep(m.read)
+		sleep := newSleep(m.read, gaining())
 		begin, width, last := m.readAt, m.width, time.Duration(0)
 		for range rapid.IntRange(1, 20).Draw(t, "readings") {
 			got := sleep.sum()
@@ -136,7 +176,7 @@ func TestSleep_IsNeverMoreThanTheGrowthAndHardlyLess(t *testing.T) {
 
 func TestWallPair_ShowsNoSleepOfAMachineThatIsAwake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newClock(wallPair())
+		c := newClock(newSleep(wallPair(), gaining()))
 		for range 1000 {
 			time.Sleep(time.Minute)
 			if slept := c.Slept(); slept != 0 {
@@ -149,10 +189,10 @@ func TestWallPair_ShowsNoSleepOfAMachineThatIsAwake(t *testing.T) {
 func TestNow_CountsSleepUntilAfterItReadTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ahead time.Duration
-		c := newClock(func() (before, counting, after time.Duration) {
+		c := newClock(newSleep(func() (before, counting, after time.Duration) {
 			time.Sleep(ahead) // the time to read the pair must not be in the time read before
 			return 0, ahead, 0
-		})
+		}, gaining()))
 		ahead = time.Second
 		began := time.Now()
 		if got := c.Now().Sub(began); got != time.Second {

@@ -96,6 +96,7 @@ func (c *Clock) pollSleep() {
 	if len(c.armed) == 0 {
 		return // the last timer was disarmed while pollSleep was waiting for the mutex
 	}
+	c.sleep.exact()
 	c.rearmLocked()
 	c.schedulePollLocked()
 }
