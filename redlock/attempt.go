@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/nodeclock"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
@@ -38,6 +39,9 @@ func newGrant(r request, v value) *grant {
 		name: r.name, field: fieldOf(r.name), value: v.String(), ttl: r.ttl, ttlMillis: r.ttl.Milliseconds(), extend: r.extend,
 	}
 }
+
+// fieldOf returns the hash field of a lock's record.
+func fieldOf(name string) string { return "n:" + name }
 
 // AppendArgs appends the arguments of acquire for the node.
 func (g *grant) AppendArgs(node int, args []any) []any {
@@ -181,6 +185,12 @@ func (l *Locker) win(ctx context.Context, g *grant, sent time.Time, cause error)
 	return lease, nil
 }
 
+// validUntil returns when a hold ends for its holder. It starts when the request was sent, because a node may have started
+// to count the TTL right then. sent is by the Locker's clock, read before the first byte left.
+func (s *Settings) validUntil(sent time.Time, ttl time.Duration) time.Time {
+	return sent.Add(ttl - s.Allowance(ttl))
+}
+
 // confirm raises the numbers of a majority to at least token, before anybody sees the token. Any later majority shares a
 // node with this one, so the next token is larger.
 func (l *Locker) confirm(ctx context.Context, g *grant, token uint64) error {
@@ -211,4 +221,64 @@ func (l *Locker) clean(g *grant) {
 			})
 		}
 	})
+}
+
+// notAfter holds for each node the instant, by the node's own clock, after which it must not act on a request: by then
+// the caller no longer waits for an answer. A hung node that reads the request from its socket hours later does
+// nothing, so it leaves no unknown record behind.
+type notAfter struct {
+	clocks *nodeclock.Clocks
+	until  time.Time // when the caller stops waiting
+	sent   []sentNotAfter
+}
+
+// sentNotAfter is the instant sent to one node, in microseconds since 1970. A node is inspected before it is asked, so its
+// clock is known. If it were not, the instant would be 0, and the node would do nothing.
+type sentNotAfter struct {
+	argument int64 // owned by the worker that sends it
+	noted    atomic.Int64
+}
+
+func newNotAfter(clocks *nodeclock.Clocks, nodes int, until time.Time) notAfter {
+	return notAfter{clocks: clocks, until: until, sent: make([]sentNotAfter, nodes)}
+}
+
+// argument returns the script argument for the node.
+func (n *notAfter) argument(node int) any {
+	s := &n.sent[node]
+	if _, latest, ok := n.clocks.Bounds(node, n.until); ok {
+		s.argument = max(s.argument, latest+granularity.Microseconds()) // the request may be sent twice
+		s.noted.Store(s.argument)
+	}
+	return &s.argument
+}
+
+// of returns the last instant, by its clock, at which the node may still act on the request to which it gave that answer;
+// 0 if it no longer does.
+func (n *notAfter) of(node int, a answer) int64 {
+	if !mayAct(a) {
+		return 0
+	}
+	return n.sent[node].noted.Load() // 0 if it was not sent
+}
+
+// mostNodes is how many nodes a Locker can have, limited by nodeSet.
+const mostNodes = 64
+
+// nodeSet is a set of nodes, by their index in the list.
+type nodeSet uint64
+
+func (s nodeSet) has(node int) bool { return s>>node&1 == 1 }
+
+func (s nodeSet) with(node int) nodeSet { return s | 1<<node }
+
+// growingSet is a nodeSet that several goroutines may add to.
+type growingSet struct{ nodes atomic.Uint64 }
+
+func (s *growingSet) load() nodeSet { return nodeSet(s.nodes.Load()) }
+
+func (s *growingSet) add(more nodeSet) {
+	if s.load()|more != s.load() {
+		s.nodes.Or(uint64(more))
+	}
 }

@@ -25,7 +25,7 @@ func (l *Locker) Do(
 		cancel(nil)
 		end := lease.Release(ctx)
 		switch {
-		case end == nil, errors.As(end, new(abandoned)): // fn may have abandoned it
+		case end == nil, errors.Is(end, ErrReleased): // fn may have abandoned it
 		case err == nil:
 			err = end
 		default:

@@ -3,6 +3,8 @@ package redlock
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -77,14 +79,9 @@ func (s *Lease) Abandon() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.endLocked(fmt.Errorf("%w: lease %q was abandoned", ErrReleased, s.grant.name))
-		s.released = abandoned{s.end}
+		s.released = s.end
 	})
 }
-
-// abandoned is what Release returns for an abandoned lease.
-type abandoned struct{ error }
-
-func (e abandoned) Unwrap() error { return e.error }
 
 // expire ends the lease if its deadline has passed. It returns why the lease has ended, nil while it is held.
 func (s *Lease) expire() error {
@@ -133,4 +130,48 @@ func (s *Lease) leftAt(now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.deadline.Sub(now)
+}
+
+// minSweep is how many leases a Locker has before it sweeps expired ones.
+const minSweep = 100
+
+// leases are the leases of a Locker that have not ended.
+type leases struct {
+	mu    sync.Mutex // guards the fields below
+	all   map[*Lease]struct{}
+	sweep int // sweep expired leases at this many; doubles after each sweep
+}
+
+func newLeases() *leases { return &leases{all: make(map[*Lease]struct{}), sweep: minSweep} }
+
+// add registers a lease that was won. Now and then it expires old leases, so that leases that are never released do not
+// pile up.
+func (s *leases) add(lease *Lease) {
+	s.mu.Lock()
+	s.all[lease] = struct{}{}
+	full := len(s.all) > s.sweep
+	if full {
+		s.sweep = 2*len(s.all) + minSweep
+	}
+	s.mu.Unlock()
+	if full {
+		left := len(s.held())
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.sweep = 2*left + minSweep
+	}
+}
+
+func (s *leases) remove(lease *Lease) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, lease)
+}
+
+// held returns the leases that are held, and expires those that have run out.
+func (s *leases) held() []*Lease {
+	s.mu.Lock()
+	all := slices.Collect(maps.Keys(s.all))
+	s.mu.Unlock()
+	return slices.DeleteFunc(all, func(lease *Lease) bool { return lease.expire() != nil })
 }

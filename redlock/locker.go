@@ -3,9 +3,7 @@ package redlock
 import (
 	"crypto/rand"
 	"errors"
-	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -25,9 +23,6 @@ const detection = 10
 // maxAsking is how many waiting callers ask at a time. If thousands asked at once, most answers would come too late,
 // and all would have to ask again.
 const maxAsking = 500
-
-// minSweep is how many leases a Locker has before it sweeps expired ones.
-const minSweep = 100
 
 // Locker takes locks on a fixed list of nodes. Its methods are safe for concurrent use.
 type Locker struct {
@@ -127,49 +122,5 @@ func (l *Locker) Time() (time.Time, bool) {
 // Settings returns the settings that the Locker uses.
 func (l *Locker) Settings() Settings { return l.settings }
 
-// fieldOf returns the hash field of a lock's record.
-func fieldOf(name string) string { return "n:" + name }
-
 // channelOf returns the channel for releases of a lock. It shares the hash tag, so on a cluster it is in the same slot.
 func (l *Locker) channelOf(name string) string { return l.hash + ":" + fieldOf(name) }
-
-// leases are the leases of a Locker that have not ended.
-type leases struct {
-	mu    sync.Mutex // guards the fields below
-	all   map[*Lease]struct{}
-	sweep int // sweep expired leases at this many; doubles after each sweep
-}
-
-func newLeases() *leases { return &leases{all: make(map[*Lease]struct{}), sweep: minSweep} }
-
-// add registers a lease that was won. Now and then it expires old leases, so that leases that are never released do not
-// pile up.
-func (s *leases) add(lease *Lease) {
-	s.mu.Lock()
-	s.all[lease] = struct{}{}
-	full := len(s.all) > s.sweep
-	if full {
-		s.sweep = 2*len(s.all) + minSweep
-	}
-	s.mu.Unlock()
-	if full {
-		left := len(s.held())
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.sweep = 2*left + minSweep
-	}
-}
-
-func (s *leases) remove(lease *Lease) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.all, lease)
-}
-
-// held returns the leases that are held, and expires those that have run out.
-func (s *leases) held() []*Lease {
-	s.mu.Lock()
-	all := slices.Collect(maps.Keys(s.all))
-	s.mu.Unlock()
-	return slices.DeleteFunc(all, func(lease *Lease) bool { return lease.expire() != nil })
-}

@@ -48,12 +48,6 @@ func (s Settings) Allowance(ttl time.Duration) time.Duration {
 	return time.Duration(float64(ttl)*s.Drift) + granularity
 }
 
-// validUntil returns when a hold ends for its holder. It starts when the request was sent, because a node may have started
-// to count the TTL right then. sent is by the Locker's clock, read before the first byte left.
-func (s *Settings) validUntil(sent time.Time, ttl time.Duration) time.Time {
-	return sent.Add(ttl - s.Allowance(ttl))
-}
-
 // Option changes a setting of a Locker.
 type Option func(*Settings)
 
