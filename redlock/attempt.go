@@ -196,7 +196,7 @@ func (s *Settings) validUntil(sent time.Time, ttl time.Duration) time.Time {
 func (l *Locker) confirm(ctx context.Context, g *grant, token uint64) error {
 	e := newExtending(l.jury, []*grant{g}, []uint64{token})
 	round, cause := quorum.Ask(ctx, l.quorum, l.commands.extend.Call(e), e.isDecided)
-	answers := e.answersTo(0, round.Answers())
+	answers := e.answersTo(nil, 0, round.Answers())
 	if l.jury.count(answers, timed).yes >= l.need {
 		return nil
 	}

@@ -45,7 +45,7 @@ func (l *Locker) extend(ctx context.Context, leases []*Lease) []error {
 	all := e.allExtended(answers)
 	for i, lease := range leases {
 		if !all {
-			if one := e.answersTo(i, answers); l.jury.count(one, timed).yes < l.need {
+			if one := e.answersTo(nil, i, answers); l.jury.count(one, timed).yes < l.need {
 				lease.grant.unconfirmed.Store(true)
 				failed := l.jury.failed("extend", lease.grant.name, one, timed, ErrLost, cause)
 				errs[i] = cmp.Or(lease.expire(), failed) // it may have ended meanwhile
@@ -116,20 +116,12 @@ func (e *extending) AppendArgs(_ int, args []any) []any { return append(args, &e
 
 // isDecided reports whether the answers so far decide the outcome for every lease.
 func (e *extending) isDecided(answers []quorum.Answer[extension]) bool {
-	over := 0
-	for i := range answers {
-		if answers[i].Over {
-			over++
-		}
-	}
-	switch {
-	case e.allExtended(answers):
+	if e.allExtended(answers) {
 		return true
-	case over < e.jury.need && over < len(answers):
-		return false
 	}
+	var space [usualNodes]answer
 	for i := range e.grants {
-		if !e.jury.isDecided(e.answersTo(i, answers), timed) {
+		if !e.jury.isDecided(e.answersTo(space[:0], i, answers), timed) {
 			return false
 		}
 	}
@@ -139,34 +131,34 @@ func (e *extending) isDecided(answers []quorum.Answer[extension]) bool {
 // allExtended reports whether a majority of nodes has extended every one of the leases.
 func (e *extending) allExtended(answers []quorum.Answer[extension]) bool {
 	var space [usualNodes]answer
-	votes := space[:0]
-	for i := range answers {
-		a := &answers[i]
-		yes := a.Err == nil && a.Value.all && e.known.has(i)
-		votes = append(votes, answer{
-			Over: a.Over, Err: a.Err, Header: a.Header, Received: a.Received, Value: reply{yes: yes},
-		})
-	}
-	return e.jury.count(votes, timed).yes >= e.jury.need
+	return e.jury.count(e.answersTo(space[:0], together, answers), timed).yes >= e.jury.need
 }
 
-// answersTo returns what the nodes said about the i-th lease.
-func (e *extending) answersTo(i int, answers []quorum.Answer[extension]) []answer {
-	one := make([]answer, len(answers))
+// together stands for all leases of a call: the answer about them is yes if all were extended.
+const together = -1
+
+// answersTo appends what the nodes said about the i-th lease.
+func (e *extending) answersTo(all []answer, i int, answers []quorum.Answer[extension]) []answer {
 	for node := range answers {
-		one[node] = e.answerTo(i, node, answers[node])
+		all = append(all, e.answerTo(i, node, &answers[node]))
 	}
-	return one
+	return all
 }
 
-func (e *extending) answerTo(i, node int, a quorum.Answer[extension]) answer {
+func (e *extending) answerTo(i, node int, a *quorum.Answer[extension]) answer {
 	one := answer{
 		Over: a.Over, Err: a.Err, Header: a.Header, Took: a.Took, Received: a.Received, Resent: a.Resent,
 	}
-	if a.Over && a.Err == nil {
+	known := e.known
+	switch {
+	case !a.Over || a.Err != nil:
+	case i == together:
+		one.Value.yes = a.Value.all
+	default:
+		known = e.grants[i].known(e.jury.size)
 		one.Value, one.Err = a.Value.of(i)
 	}
-	if one.Value.yes && !e.grants[i].known(e.jury.size).has(node) {
+	if one.Value.yes && !known.has(node) {
 		one.Value, one.Err = reply{}, errFirstSeen
 	}
 	return one
@@ -177,7 +169,7 @@ func (e *extending) answerTo(i, node int, a quorum.Answer[extension]) answer {
 func (e *extending) answered(node int, a quorum.Answer[extension], leases []*Lease, errs []error) {
 	for i, lease := range leases {
 		if !a.Value.all {
-			one := e.answerTo(i, node, a)
+			one := e.answerTo(i, node, &a)
 			switch {
 			case one.Err != nil || one.Value.yes || errs[i] != nil:
 			case one.Value.held:
