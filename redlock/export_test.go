@@ -18,12 +18,12 @@ const SweepAfter = sweepAfter
 
 // SendsAcquire and SendsRepair report whether a command runs that script.
 var (
-	SendsAcquire = sends(include(acquireSource))
-	SendsRepair  = sends(include(repairSource))
+	SendsAcquire = sends(source("acquire"))
+	SendsRepair  = sends(source("repair"))
 )
 
-func sends(source string) func(cmd redis.Cmder) bool {
-	sum := sha1.Sum([]byte(source))
+func sends(script string) func(cmd redis.Cmder) bool {
+	sum := sha1.Sum([]byte(script))
 	hash := hex.EncodeToString(sum[:])
 	return func(cmd redis.Cmder) bool {
 		args := cmd.Args()
@@ -31,7 +31,7 @@ func sends(source string) func(cmd redis.Cmder) bool {
 			return false
 		}
 		text := fmt.Sprint(args[1])
-		return text == hash || text == source
+		return text == hash || text == script
 	}
 }
 

@@ -24,7 +24,7 @@ func (l *Locker) Holder(ctx context.Context, lock string) (Holder, error) {
 		return Holder{}, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	asked := time.Now()
-	round, err := quorum.Ask(ctx, l.quorum, l.commands.holder.Call(field(fieldOf(lock))), l.jury.agreed)
+	round, err := quorum.Ask(ctx, l.quorum, l.commands.holder.Call(constants{fieldOf(lock)}), l.jury.agreed)
 	if err != nil {
 		return Holder{}, fmt.Errorf("redlock: holder of %q: %w", lock, err)
 	}
@@ -68,11 +68,6 @@ func (j *jury) noHolder(lock string, answers []answer, most int) error {
 	}
 	return e
 }
-
-// field is the one argument of the holder script.
-type field string
-
-func (f field) AppendArgs(_ int, args []any) []any { return append(args, string(f)) }
 
 // agreed reports whether a majority names nobody, or names the same holder and token.
 func (j *jury) agreed(answers []answer) bool {

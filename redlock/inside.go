@@ -45,16 +45,11 @@ func (l *Locker) raise(ctx context.Context, name string, number uint64) error {
 		return ErrClosed
 	}
 	defer l.calls.Done()
-	round, cause := quorum.Ask(ctx, l.quorum, l.commands.raise.Call(&raising{fieldOf(name), digits(number)}),
-		func(answers []answer) bool { return l.jury.isDecided(answers, untimed) })
+	call := l.commands.raise.Call(constants{fieldOf(name), digits(number)})
+	round, cause := quorum.Ask(ctx, l.quorum, call, l.jury.agreedUntimed)
 	answers := round.Answers()
 	if l.jury.count(answers, untimed).yes >= l.need {
 		return nil
 	}
 	return l.jury.failed("raise", name, answers, untimed, ErrNoQuorum, cause)
 }
-
-// raising is one call that raises a number.
-type raising struct{ field, number string }
-
-func (r *raising) AppendArgs(_ int, args []any) []any { return append(args, &r.field, &r.number) }

@@ -159,7 +159,7 @@ func (j *janitor) clean(pause time.Duration) {
 	j.mu.Lock()
 	next := j.sweep.next
 	j.mu.Unlock()
-	round := quorum.Prepare(j.quorum, j.node, j.sweeping.Call(sweeping{next, sweptAtOnce, j.retention}))
+	round := quorum.Prepare(j.quorum, j.node, j.sweeping.Call(constants{next, sweptAtOnce, j.retention}))
 	round.Send()
 	err := round.Wait(j.ending)
 	a := round.Answer(0)

@@ -54,7 +54,7 @@ func (r *releasing) Name() string { return r.field }
 func (s *Lease) releaseNodes(ctx context.Context, ended error) error {
 	l, g := s.locker, s.grant
 	call := l.commands.release.Call(&releasing{g.field, g.value, &l.tells.released})
-	round, err := quorum.Ask(ctx, l.quorum, call, l.jury.isReleased)
+	round, err := quorum.Ask(ctx, l.quorum, call, l.jury.agreedUntimed)
 	if err != nil {
 		return fmt.Errorf("redlock: release %q: %w", g.name, err)
 	}
@@ -80,7 +80,7 @@ func (s *Lease) releaseNodes(ctx context.Context, ended error) error {
 
 	l.queues.deliverOurs(g.name, g.value)
 	left := 0
-	round.View(func(answers []answer) { left = l.need - gone(answers) })
+	round.View(func(answers []answer) { left = l.need - l.jury.count(answers, untimed).yes })
 	switch {
 	case left <= 0:
 		return ended
@@ -89,26 +89,4 @@ func (s *Lease) releaseNodes(ctx context.Context, ended error) error {
 			s.Deadline().Format(time.StampMilli))
 	}
 	return l.jury.failed("release", g.name, round.Answers(), untimed, ErrNoQuorum, nil)
-}
-
-// isReleased reports whether the outcome of a release is decided.
-func (j *jury) isReleased(answers []answer) bool {
-	open := 0
-	for i := range answers {
-		if !answers[i].Over {
-			open++
-		}
-	}
-	return j.nodes.Decided(gone(answers), open)
-}
-
-// gone counts the nodes that no longer have the lock as ours.
-func gone(answers []answer) int {
-	n := 0
-	for i := range answers {
-		if answers[i].Over && answers[i].Err == nil && twinOf(i, answers) < 0 {
-			n++
-		}
-	}
-	return n
 }

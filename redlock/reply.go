@@ -49,6 +49,13 @@ func readReply(r *quorum.Reply) (reply, error) {
 	return readItem(r, code, first, second)
 }
 
+// readRelease reads the answer to a release: the node does not have the lock as ours, whether it had or not.
+func readRelease(r *quorum.Reply) (reply, error) {
+	one, err := readReply(r)
+	one.yes = err == nil
+	return one, err
+}
+
 func readItem(r *quorum.Reply, code byte, first, second int64) (reply, error) {
 	switch code {
 	case 'y':

@@ -1,7 +1,7 @@
 package redlock
 
 import (
-	_ "embed" // the scripts
+	"embed"
 	"fmt"
 	"strings"
 
@@ -9,47 +9,39 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-var (
-	//go:embed acquire.lua
-	acquireSource string
-	//go:embed extend.lua
-	extendSource string
-	//go:embed repair.lua
-	repairSource string
-	//go:embed release.lua
-	releaseSource string
-	//go:embed raise.lua
-	raiseSource string
-	//go:embed holder.lua
-	holderSource string
-	//go:embed inspect.lua
-	inspectSource string
-	//go:embed sweep.lua
-	sweepSource string
-	//go:embed overwrite.lua
-	overwriteSource string
-	//go:embed answer.lua
-	answerSource string
-	//go:embed line.lua
-	lineSource string
-)
+//go:embed *.lua
+var files embed.FS
 
-// include replaces the include comments of a script with the shared parts.
-func include(script string) string {
-	return guard.Include(strings.NewReplacer(
-		"-- include overwrite", overwriteSource, "-- include answer", answerSource, "-- include line", lineSource,
-	).Replace(script))
+// source returns a script, with the shared parts in place of its include comments.
+func source(name string) string {
+	script := fileText(name)
+	for _, part := range []string{"overwrite", "answer", "line"} {
+		script = strings.ReplaceAll(script, "-- include "+part, fileText(part))
+	}
+	return guard.Include(script)
+}
+
+func fileText(name string) string {
+	text, err := files.ReadFile(name + ".lua")
+	if err != nil {
+		panic(err) // the name is wrong in this file
+	}
+	return string(text)
+}
+
+func newScript[T any](name string, read func(*quorum.Reply) (T, error)) *quorum.Script[T] {
+	return quorum.NewScript(name, source(name), read)
 }
 
 var (
-	acquireScript = quorum.NewScript("acquire", include(acquireSource), readReply)
-	extendScript  = quorum.NewScript("extend", include(extendSource), readExtension)
-	repairScript  = quorum.NewScript("repair", include(repairSource), readReply)
-	releaseScript = quorum.NewScript("release", include(releaseSource), readReply)
-	raiseScript   = quorum.NewScript("raise", include(raiseSource), readReply)
-	holderScript  = quorum.NewScript("holder", include(holderSource), readReply)
-	inspectScript = quorum.NewScript("inspect", inspectSource, readInspection)
-	sweepScript   = quorum.NewScript("sweep", include(sweepSource), readSwept)
+	acquireScript = newScript("acquire", readReply)
+	extendScript  = newScript("extend", readExtension)
+	repairScript  = newScript("repair", readReply)
+	releaseScript = newScript("release", readRelease)
+	raiseScript   = newScript("raise", readReply)
+	holderScript  = newScript("holder", readReply)
+	inspectScript = newScript("inspect", readInspection)
+	sweepScript   = newScript("sweep", readSwept)
 
 	scripts = []*quorum.Source{
 		acquireScript.Source, extendScript.Source, repairScript.Source, releaseScript.Source, raiseScript.Source,
@@ -80,12 +72,7 @@ func newCommands(l *Locker) commands {
 		publish = "p"
 	}
 	return commands{
-		acquire: acquireScript.Command(maxTogether, granting, l.hash).Seen(func(node int, a answer) {
-			if a.Err == nil && a.Value.yes {
-				l.janitors[node].granted()
-			}
-			l.seeGrant(node, a)
-		}),
+		acquire: acquireScript.Command(maxTogether, granting, l.hash).Seen(l.seeGrant),
 		repair:  repairScript.Command(maxTogether, granting, l.hash).Seen(l.seeGrant),
 		release: releaseScript.Command(maxTogether, constants{publish}, l.hash).Seen(l.seeRelease),
 		raise:   raiseScript.Command(1, nil, l.hash),
@@ -112,7 +99,7 @@ func listOf(s Settings, nodes int) string {
 	return fmt.Sprintf("%012d %03d", s.MaxTTL.Milliseconds(), nodes)
 }
 
-// constants are arguments that never change.
+// constants are arguments that are the same for every node.
 type constants []any
 
 func (c constants) AppendArgs(_ int, args []any) []any { return append(args, c...) }

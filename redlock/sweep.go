@@ -59,13 +59,6 @@ func (s *sweep) done(found swept, err error, notYet time.Time) {
 	s.full = s.full && s.next != 0
 }
 
-// sweeping is one call of the script.
-type sweeping struct{ cursor, atOnce, retention int64 }
-
-func (s sweeping) AppendArgs(_ int, args []any) []any {
-	return append(args, s.cursor, s.atOnce, s.retention)
-}
-
 // swept is the outcome of a sweep.
 type swept struct {
 	removed int64

@@ -51,6 +51,9 @@ const usualNodes = 9
 // granted reports whether the outcome of an attempt is decided.
 func (j *jury) granted(answers []answer) bool { return j.isDecided(answers, timed) }
 
+// agreedUntimed is granted for requests whose votes are not timed.
+func (j *jury) agreedUntimed(answers []answer) bool { return j.isDecided(answers, untimed) }
+
 // voters appends the nodes whose yes counts. Of several nodes that are the same server, only one counts. For timed
 // votes, a node counts only if its clock has not jumped lately and agrees with the others, and its number is plausible.
 func (j *jury) voters(voters []int, answers []answer, timed bool) []int {
@@ -121,7 +124,7 @@ func (j *jury) believes(number uint64) bool {
 func (j *jury) mostAhead() time.Duration { return j.settings.MaxTTL/2 + j.settings.MaxClockSkew }
 
 // twinOf returns a node before i that has answered for the same server; -1 if there is none.
-func twinOf(i int, answers []answer) int {
+func twinOf[T any](i int, answers []quorum.Answer[T]) int {
 	for other := range i {
 		if a := &answers[other]; a.Over && a.Err == nil && a.Identity != 0 && a.Identity == answers[i].Identity {
 			return other
