@@ -266,8 +266,6 @@ func nodeOf(n redlock.NodeStatus) node {
 	}
 	if n.Err != nil {
 		shown.Err = firstLine(n.Err.Error())
-	} else if n.Number != nil {
-		shown.Err = firstLine("for one lock: " + n.Number.Error())
 	}
 	return shown
 }

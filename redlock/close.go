@@ -62,7 +62,9 @@ func (l *Locker) Close(ctx context.Context) error {
 
 // unfinished says what still runs in the background after Close has stopped waiting for it.
 func (l *Locker) unfinished() error {
-	if l.observed.isCalling() {
+	l.observed.mu.Lock()
+	defer l.observed.mu.Unlock()
+	if len(l.observed.listeners) > 0 {
 		return errors.New("redlock: close: a function given to OnNode has not returned")
 	}
 	return errors.New("redlock: close: a connection attempt to subscribe to a node " +

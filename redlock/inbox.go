@@ -128,10 +128,10 @@ func (s *queues) deliver(m *message) {
 	defer s.mu.Unlock()
 	if m.missed {
 		for _, q := range s.all {
-			q.add(m)
+			push(q.messages, m)
 		}
 	} else if q := s.all[m.name]; q != nil {
-		q.add(m)
+		push(q.messages, m)
 	}
 }
 

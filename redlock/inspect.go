@@ -4,32 +4,23 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// oldest is the oldest Redis version that this package is tested with.
-const oldest = "6.2"
-
 // inspection is what a server reports about itself.
 type inspection struct {
-	identity                        uint64
-	runID, version, role, maxmemory string
-	policy                          string
-	hasGuard                        bool
-	guard                           time.Duration // how long the server still grants nothing
-	longest                         time.Duration // longest lease that the guard knows of
-	layout                          error         // set if another version wrote the hash
-}
-
-func (n inspection) eviction() string {
-	if n.maxmemory == "0" {
-		return "noeviction"
-	}
-	return n.policy
+	identity uint64
+	runID    string
+	version  string // of Redis or Valkey
+	role     string
+	eviction string // policy
+	hasGuard bool
+	guard    time.Duration // how long the server still grants nothing
+	longest  time.Duration // longest lease that the guard knows of
+	layout   error         // set if another version wrote the hash
 }
 
 func readInspection(r *quorum.Reply) (inspection, error) {
@@ -42,38 +33,27 @@ func readInspection(r *quorum.Reply) (inspection, error) {
 		return n, err
 	}
 	n.hasGuard, n.guard, n.longest = code == 'g', milliseconds(left), milliseconds(longest)
+	info := make(map[string]string)
 	for range 3 {
-		info, err := r.Text()
+		section, err := r.Text()
 		if err != nil {
 			return n, err
 		}
-		n.read(info)
+		for line := range strings.Lines(section) {
+			field, text, _ := strings.Cut(strings.TrimSpace(line), ":")
+			info[field] = text
+		}
 	}
+	n.runID, n.role, n.eviction = info["run_id"], info["role"], info["maxmemory_policy"]
+	if info["maxmemory"] == "0" {
+		n.eviction = "noeviction"
+	}
+	// The redis_version of Valkey names the compatible Redis version.
+	n.version = cmp.Or(info["valkey_version"], info["redis_version"])
 	if code == 'e' {
 		n.layout = readError(r)
 	}
 	return n, nil
-}
-
-// read takes the fields it needs from a section of INFO.
-func (n *inspection) read(info string) {
-	for line := range strings.Lines(info) {
-		field, text, _ := strings.Cut(strings.TrimSpace(line), ":")
-		switch field {
-		case "run_id":
-			n.runID = text
-		case "redis_version":
-			n.version = cmp.Or(n.version, text)
-		case "valkey_version": // its redis_version names the compatible Redis version
-			n.version = text
-		case "role":
-			n.role = text
-		case "maxmemory":
-			n.maxmemory = text
-		case "maxmemory_policy":
-			n.policy = text
-		}
-	}
 }
 
 // inspected checks a node at each new connection. The error is why the node must not be used.
@@ -87,7 +67,8 @@ func (l *Locker) inspected(node int, a quorum.Answer[inspection]) error {
 	}
 	l.seeLongest(node, now.longest)
 	unfit := l.unfit(now)
-	l.problem(node, "inspect", cmp.Or(unfit, l.seeTwins(node, now), l.losesLocks(now)))
+	l.problem(node, "inspect", cmp.Or(unfit, l.losesLocks(now)))
+	l.seeTwins(node, now.identity)
 	return unfit
 }
 
@@ -104,19 +85,18 @@ func changeOf(before, now inspection) error {
 		"its first replica or a backup connected, or the replication backlog was freed", now.runID)
 }
 
-// seeTwins returns why a node has no vote if an earlier node is the same server, and reports later nodes that are the
-// same server. The votes check this themselves as well, since any address may lead to another server by now.
-func (l *Locker) seeTwins(node int, n inspection) (err error) {
+// seeTwins reports nodes that are the same server as an earlier one, and so have no vote. The votes check this themselves
+// as well, since any address may lead to another server by now.
+func (l *Locker) seeTwins(node int, identity uint64) {
 	for other := range l.size {
-		switch its, _ := l.observed.get(other); {
-		case n.identity == 0 || its.identity != n.identity:
-		case other < node:
-			err = l.jury.errTwin(other)
-		case other > node:
-			l.problem(other, "inspect", l.jury.errTwin(node))
+		if other == node || identity == 0 || l.observed.inspection(other).identity != identity {
+			continue
+		}
+		l.problem(max(node, other), "identity", l.jury.errTwin(min(node, other)))
+		if other < node {
+			return // later ones are the same server as that one
 		}
 	}
-	return err
 }
 
 // unfit returns why a node cannot be used for locks, or nil.
@@ -126,8 +106,8 @@ func (l *Locker) unfit(n inspection) error {
 		return fmt.Errorf("%w: %w", errUnfit, n.layout)
 	case n.role == "slave":
 		return fmt.Errorf("%w: it is a replica", errUnfit)
-	case n.version != "" && older(n.version, oldest):
-		return fmt.Errorf("%w: its version is %s, it must be %s or later", errUnfit, n.version, oldest)
+	case n.version != "" && isTooOld(n.version):
+		return fmt.Errorf("%w: its version is %s, it must be 6.2 or later", errUnfit, n.version)
 	case n.identity == 0 && !l.settings.UnseenRestarts && l.settings.RestartGuard:
 		return errNoIdentity
 	}
@@ -136,14 +116,13 @@ func (l *Locker) unfit(n inspection) error {
 
 // losesLocks returns how a node that is used may lose locks, or nil.
 func (l *Locker) losesLocks(n inspection) error {
-	policy := n.eviction()
 	switch {
 	case n.identity == 0:
 		return errors.New("INFO is not permitted or says nothing: role, eviction and version are not checked, and a restart " +
 			"is detected only if the data is gone")
-	case !keepsLocks(policy):
+	case !keepsLocks(n.eviction):
 		return fmt.Errorf("maxmemory-policy is %s: when memory is short the node may lose all locks at once; it then "+
-			"grants nothing for %v, and no lock is granted twice", policy, l.settings.MaxTTL)
+			"grants nothing for %v, and no lock is granted twice", n.eviction, l.settings.MaxTTL)
 	}
 	return nil
 }
@@ -154,15 +133,9 @@ func keepsLocks(policy string) bool {
 	return policy == "" || policy == "noeviction" || strings.HasPrefix(policy, "volatile-")
 }
 
-// older compares versions number by number.
-func older(version, than string) bool {
-	a, b := strings.Split(version, "."), strings.Split(than, ".")
-	for i := range min(len(a), len(b)) {
-		x, err1 := strconv.Atoi(a[i])
-		y, err2 := strconv.Atoi(b[i])
-		if err1 != nil || err2 != nil || x != y {
-			return x < y
-		}
-	}
-	return false
+// isTooOld reports whether a version is older than 6.2, the oldest that this package is tested with.
+func isTooOld(version string) bool {
+	var major, minor int
+	_, _ = fmt.Sscanf(version, "%d.%d", &major, &minor) // what is no number is 0
+	return major < 6 || major == 6 && minor < 2
 }

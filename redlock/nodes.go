@@ -19,7 +19,6 @@ type NodeStatus struct {
 	Guard       time.Duration // how long it still grants nothing, because it may have lost a lease
 	ClockOffset time.Duration // from the median of all nodes' clocks
 	Err         error         // why its votes do not count, nil if they do
-	Number      error         // fencing number ahead of the clocks, seen in the last minute; a minority with it has no vote
 }
 
 // Nodes asks every node for its state, and returns them in the order of the list. It returns when all have answered, at
@@ -29,15 +28,12 @@ func (l *Locker) Nodes(ctx context.Context) []NodeStatus {
 		func([]quorum.Answer[inspection]) bool { return false })
 	all, answers := make([]NodeStatus, l.size), round.Answers()
 	for i, a := range answers {
-		n, wrong := l.observed.get(i)
-		if a.Err == nil {
-			n = a.Value
+		n := a.Value
+		if a.Err != nil {
+			n = l.observed.inspection(i)
 		}
 		all[i] = NodeStatus{
-			Addr: l.quorum.Addr(i), Role: n.role, Version: n.version, Eviction: n.eviction(), Err: errors.Join(a.Err, cause),
-		}
-		if time.Since(wrong.seen) < numberEvery {
-			all[i].Number = wrong.err
+			Addr: l.quorum.Addr(i), Role: n.role, Version: n.version, Eviction: n.eviction, Err: errors.Join(a.Err, cause),
 		}
 		if a.Err != nil {
 			continue
@@ -49,10 +45,8 @@ func (l *Locker) Nodes(ctx context.Context) []NodeStatus {
 			all[i].Guard = milliseconds(l.settings.longestLease())
 		}
 		all[i].Err = errors.Join(l.unfit(n), l.clocks.Distrust(i, a.Received))
-		for j, other := range answers[:i] {
-			if other.Err == nil && n.identity != 0 && n.identity == other.Value.identity {
-				all[i].Err = errors.Join(all[i].Err, l.jury.errTwin(j))
-			}
+		if twin := twinOf(i, answers); twin >= 0 {
+			all[i].Err = errors.Join(all[i].Err, l.jury.errTwin(twin))
 		}
 	}
 	l.addSkewed(all)

@@ -19,7 +19,7 @@ const (
 	awayAfter = time.Second
 	// problemEvery is the time between two reports of the same problem.
 	problemEvery = 24 * time.Hour
-	// numberEvery is the same for implausible numbers, and how long [NodeStatus.Number] shows the latest.
+	// numberEvery is the same for implausible numbers.
 	numberEvery = time.Minute
 	// number is the Op of that problem, and subscribe that of subscriptions.
 	number, subscribe = "number", "subscribe"
@@ -27,10 +27,9 @@ const (
 
 // observed is what the Locker has noticed about its nodes.
 type observed struct {
-	mu        sync.Mutex // guards the fields below, and the events of the listeners
+	mu        sync.Mutex // guards the fields below
 	nodes     []nodeState
-	listeners map[*listener]struct{} // calls of OnNode that are not stopped
-	calling   int                    // number of their functions that are running
+	listeners map[chan *NodeEvent]struct{} // of the calls of OnNode that have not ended
 }
 
 // nodeState is what the Locker has noticed about one node.
@@ -45,12 +44,12 @@ type nodeState struct {
 
 // problem is a problem of a node that answers.
 type problem struct {
-	err            error // as reported
-	seen, reported time.Time
+	err      error // as reported
+	reported time.Time
 }
 
 func newObserved(nodes int) *observed {
-	o := &observed{nodes: make([]nodeState, nodes), listeners: make(map[*listener]struct{})}
+	o := &observed{nodes: make([]nodeState, nodes), listeners: make(map[chan *NodeEvent]struct{})}
 	for i := range o.nodes {
 		o.nodes[i].problems, o.nodes[i].pace = make(map[string]problem), retry.Pace{Burst: 20, Every: time.Second}
 	}
@@ -98,7 +97,6 @@ func (s *nodeState) noteProblem(e *NodeEvent) (news bool) {
 	if e.Op == number {
 		every = numberEvery
 	}
-	p.seen = now
 	news = now.Sub(p.reported) >= every || e.Op != number && p.err.Error() != e.Err.Error()
 	if news = news && s.pace.Allow(now); news {
 		p.err, p.reported = e.Err, now
@@ -107,12 +105,11 @@ func (s *nodeState) noteProblem(e *NodeEvent) (news bool) {
 	return news
 }
 
-// get returns the latest inspection of a node, and the problem with its numbers.
-func (o *observed) get(node int) (inspection, problem) {
+// inspection returns the latest inspection of a node.
+func (o *observed) inspection(node int) inspection {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	s := &o.nodes[node]
-	return s.inspection, s.problems[number]
+	return o.nodes[node].inspection
 }
 
 // replace sets the latest inspection of a node, and returns the one before.
@@ -123,18 +120,19 @@ func (o *observed) replace(node int, n inspection) (before inspection) {
 	return before
 }
 
-// report notes what was seen of a node. If it is news, it passes it to the listeners and returns true.
-func (l *Locker) report(node int, e NodeEvent) (news bool) {
+// report notes what was seen of a node. If it is news, it passes it to the listeners.
+func (l *Locker) report(node int, e NodeEvent) {
 	o := l.observed
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	e.Addr = l.quorum.Addr(node)
-	if news = o.nodes[node].note(&e); news {
-		for s := range o.listeners {
-			s.addLocked(e)
-		}
+	if !o.nodes[node].note(&e) {
+		return
 	}
-	return news
+	for events := range o.listeners {
+		news := e // a call that is no news costs no allocation
+		push(events, &news)
+	}
 }
 
 // problem reports a problem of a node that answers, or that it has not, if err is nil.
@@ -185,19 +183,18 @@ func (l *Locker) seeGrant(node int, a answer) {
 	if err := cmp.Or(a.Err, l.jury.checkAhead(&a)); isNumberError(err) {
 		l.problem(node, number, err)
 	}
-	changed := false
 	switch {
 	case guarded:
 		l.seeLongest(node, a.Value.longest)
-		changed = l.report(node, NodeEvent{Kind: NodeGuarded, Duration: guard.left})
+		l.report(node, NodeEvent{Kind: NodeGuarded, Duration: guard.left})
 	case a.Err == nil && a.Value.yes:
+		l.janitors[node].granted()
 		l.report(node, NodeEvent{Kind: NodeGrants})
 	default:
 		return // the script did not check the guard
 	}
-	before, _ := l.observed.get(node)
-	other := a.Identity != 0 && before.identity != 0 && a.Identity != before.identity // than the server that was inspected
-	if changed || other {
+	before := l.observed.inspection(node)
+	if a.Identity != 0 && before.identity != 0 && a.Identity != before.identity { // another server than was inspected
 		l.quorum.Inspect(node)
 	}
 }

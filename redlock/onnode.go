@@ -1,11 +1,10 @@
 package redlock
 
 import (
-	"sync"
+	"context"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
-	"github.com/redlockfx/redlockfx/internal/signal"
 )
 
 // NodeEvent is news about one node.
@@ -49,13 +48,6 @@ const (
 // maxEvents is how many events a slow listener may have before it misses some.
 const maxEvents = 1000
 
-// listener is one call of OnNode.
-type listener struct {
-	wake   signal.Signal // that there are events
-	done   chan struct{} // closed by stop
-	events []NodeEvent   // that fn was not called with yet, guarded by observed.mu
-}
-
 // OnNode calls fn with what the Locker notices about its nodes from now on, and first with [NodeFails] for each node
 // that already fails. The calls come one after the other on their own goroutine, so the events of a node are in order.
 // If fn blocks, only its own later calls wait; if a thousand of them wait, it misses the oldest. No node, whatever it
@@ -65,78 +57,58 @@ type listener struct {
 // fn may call any method of the Locker except Close, which waits for it. No call starts after stop has returned; one
 // under way may still be running.
 func (l *Locker) OnNode(fn func(NodeEvent)) (stop func()) {
-	s := l.observed.listen()
-	l.start(func() { l.listenTo(s, fn) }) // ends with stop or when Close starts; Close waits for it
-	return sync.OnceFunc(func() { l.observed.leave(s) })
+	ctx, stop := context.WithCancel(l.open)
+	events := l.observed.listen()
+	task := func() { // ends with stop or when Close starts; Close waits for it
+		defer l.observed.leave(events)
+		l.listenTo(ctx, events, fn)
+	}
+	if !l.start(task) {
+		l.observed.leave(events)
+	}
+	return stop
 }
 
 // listenTo passes the events to fn. While nodes fail, it asks them now and then, since the Locker may have no other reason
 // to.
-func (l *Locker) listenTo(s *listener, fn func(NodeEvent)) {
+func (l *Locker) listenTo(ctx context.Context, events <-chan *NodeEvent, fn func(NodeEvent)) {
 	again := time.NewTicker(l.settings.TTL)
 	defer again.Stop()
 	for {
 		select {
-		case <-s.wake:
-			for l.open.Err() == nil && l.observed.pass(s, fn) {
+		case e := <-events:
+			if ctx.Err() != nil {
+				return
 			}
+			fn(*e)
 		case <-again.C:
 			for _, node := range l.observed.failing() {
 				quorum.Prepare(l.quorum, node, l.commands.inspect.Call(nil)).Send()
 			}
-		case <-s.done:
-			return
-		case <-l.open.Done():
+		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// listen adds a listener, which first gets the nodes that fail.
-func (o *observed) listen() *listener {
-	s := &listener{wake: signal.New(), done: make(chan struct{})}
+// listen returns a channel of events, which first has the nodes that fail.
+func (o *observed) listen() chan *NodeEvent {
+	events := make(chan *NodeEvent, maxEvents)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.listeners[s] = struct{}{}
 	for i := range o.nodes {
-		if o.nodes[i].failure.Kind != "" {
-			s.addLocked(o.nodes[i].failure)
+		if failure := o.nodes[i].failure; failure.Kind != "" {
+			push(events, &failure)
 		}
 	}
-	return s
+	o.listeners[events] = struct{}{}
+	return events
 }
 
-func (o *observed) leave(s *listener) {
+func (o *observed) leave(events chan *NodeEvent) {
 	o.mu.Lock()
-	delete(o.listeners, s)
-	o.mu.Unlock()
-	close(s.done)
-}
-
-func (s *listener) addLocked(e NodeEvent) {
-	if s.events = append(s.events, e); len(s.events) > maxEvents {
-		s.events = s.events[1:]
-	}
-	s.wake.Set()
-}
-
-// pass calls fn with the oldest event of the listener. It returns false if there is none, or the listener has left.
-func (o *observed) pass(s *listener, fn func(NodeEvent)) bool {
-	o.mu.Lock()
-	_, listens := o.listeners[s]
-	if !listens || len(s.events) == 0 {
-		o.mu.Unlock()
-		return false
-	}
-	e := s.events[0]
-	s.events = s.events[1:]
-	o.calling++
-	o.mu.Unlock()
-	fn(e)
-	o.mu.Lock()
-	o.calling--
-	o.mu.Unlock()
-	return true
+	defer o.mu.Unlock()
+	delete(o.listeners, events)
 }
 
 // failing returns the nodes that were reported as failing.
@@ -150,11 +122,4 @@ func (o *observed) failing() []int {
 		}
 	}
 	return all
-}
-
-// isCalling reports whether a function of a listener is still running.
-func (o *observed) isCalling() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.calling > 0
 }

@@ -31,16 +31,16 @@ type queue struct {
 	won     bool  // the last caller that contended got the lock
 }
 
-// add adds a message for the caller that contends. If the queue is full, the oldest message goes.
-func (q *queue) add(m *message) {
+// push adds v to a buffered channel. If that is full, the oldest goes.
+func push[T any](c chan T, v T) {
 	for {
 		select {
-		case q.messages <- m:
+		case c <- v:
 			return
 		default:
 		}
 		select {
-		case <-q.messages:
+		case <-c:
 		default:
 		}
 	}
