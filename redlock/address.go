@@ -50,16 +50,11 @@ func ClientOptions(node string) (*redis.Options, error) {
 		return nil, fmt.Errorf("%w: the node's address must be host:port or redis://[user:password@]host:port[/db], or "+
 			"rediss:// for TLS, with reserved characters of the password escaped", ErrConfig)
 	}
-	if db := strings.Trim(parsed.Path, "/"); db != "" {
-		if _, err := strconv.Atoi(db); err != nil {
-			return nil, fmt.Errorf("%w: the path of the node's URL must be the number of a database", ErrConfig)
-		}
-	}
 	o, err := redis.ParseURL(u)
 	if err != nil {
 		// The error of go-redis may repeat a value of the URL.
-		return nil, fmt.Errorf("%w: the query of the node's URL has an option that go-redis does not know, or a bad value",
-			ErrConfig)
+		return nil, fmt.Errorf("%w: the path of the node's URL is not the number of a database, or its query has an option "+
+			"that go-redis does not know, or a bad value", ErrConfig)
 	}
 	if o.TLSConfig != nil && o.TLSConfig.InsecureSkipVerify {
 		return nil, fmt.Errorf("%w: the node's URL has skip_verify, with which anybody on the network path can pose as the node: "+

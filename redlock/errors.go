@@ -38,11 +38,6 @@ type NodeError struct {
 	Err  error
 }
 
-func (e NodeError) Error() string { return e.Addr + ": " + e.Err.Error() }
-
-// Unwrap returns the reason.
-func (e NodeError) Unwrap() error { return e.Err }
-
 // QuorumError says that an operation did not get the agreement of a majority of nodes. It wraps one of this package's
 // errors and each node's reason.
 type QuorumError struct {
@@ -68,7 +63,7 @@ func (e *QuorumError) Error() string {
 func (e *QuorumError) Unwrap() []error {
 	all := []error{e.kind}
 	for _, n := range e.Nodes {
-		all = append(all, n)
+		all = append(all, n.Err)
 	}
 	return all
 }
