@@ -6,14 +6,14 @@ import (
 	"unsafe"
 )
 
-// From linux/time.h. They differ by exactly the time suspended.
+// From linux/time.h.
 const (
-	clockRealtime  = 0
-	clockMonotonic = 1
-	clockBoottime  = 7
+	clockRealtime = 0
+	clockBoottime = 7
 )
 
-// machinePair falls back to the wall clock if the kernel or a sandbox refuses the raw calls.
+// machinePair falls back to the wall clock if the kernel or a sandbox refuses the raw calls, and in a testing/synctest
+// bubble, in whose time no machine sleeps.
 func machinePair() pair {
 	if _, errno := gettime(clockBoottime); errno != 0 {
 		return wallPair()
@@ -21,21 +21,13 @@ func machinePair() pair {
 	wall, _ := gettime(clockRealtime)
 	start := time.Now()
 	if start.Sub(time.Unix(0, int64(wall))).Abs() > time.Hour {
-		return boottimePair // time.Now is the time of a bubble
+		return wallPair() // time.Now is the time of a bubble
 	}
 	return func() (before, counting, after time.Duration) {
 		before = time.Since(start) // the monotonic clock, read without a system call
 		counting, _ = gettime(clockBoottime)
 		return before, counting, time.Since(start)
 	}
-}
-
-// boottimePair is for testing/synctest bubbles. It drops the errors of calls that machinePair has seen work.
-func boottimePair() (before, counting, after time.Duration) {
-	before, _ = gettime(clockMonotonic)
-	counting, _ = gettime(clockBoottime)
-	after, _ = gettime(clockMonotonic)
-	return before, counting, after
 }
 
 // gettime calls the kernel, which returns real time even in a testing/synctest bubble.

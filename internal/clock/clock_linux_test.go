@@ -26,6 +26,7 @@ func TestGettime_ReadsTheKernelsClocks(t *testing.T) {
 		t.Errorf("up for %v, but the clock went from %v to %v", up, before, after)
 	}
 
+	const clockMonotonic = 1
 	start, _ := gettime(clockMonotonic)
 	began := time.Now()
 	for time.Since(began) < time.Millisecond {
