@@ -1,6 +1,9 @@
 package quorum
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // carry sends the task on the goroutine of its caller, and returns when it has ended. With one node this saves a third of
 // the time of a call: two changes of goroutines. But nobody else can use the node meanwhile, and a call can only end early,
@@ -20,14 +23,16 @@ func (n *node) carry(ctx context.Context, t task) (carried bool, err error) {
 	if ctx.Done() != nil {
 		after = context.AfterFunc(ctx, func() { w.abort(); w.gone <- struct{}{} })
 	}
-	w.tasks, w.base = append(w.tasks[:0], t), ctx
+	w.tasks, w.base, w.carried = append(w.tasks[:0], t), ctx, true
 	w.run()
-	w.base = context.Background()
+	w.base, w.carried = context.Background(), false
 	if !after() {
 		<-w.gone
+		err = context.Cause(ctx)
+	}
+	if w.aborted.Load() {
 		w.connection.close()
 		w.aborted.Store(false)
-		err = context.Cause(ctx)
 	}
 	if !n.rest() {
 		n.mu.Lock()
@@ -35,4 +40,17 @@ func (n *node) carry(ctx context.Context, t task) (carried bool, err error) {
 		n.mu.Unlock()
 	}
 	return true, err
+}
+
+// limit ends a carried call that is sent a second time when its caller stops waiting: each time may take the timeout.
+func (w *worker) limit(until time.Time) (stop func()) {
+	if !w.carried {
+		return func() {}
+	}
+	late := time.AfterFunc(time.Until(until), func() { w.abort(); w.gone <- struct{}{} })
+	return func() {
+		if !late.Stop() {
+			<-w.gone
+		}
+	}
 }

@@ -66,6 +66,27 @@ func TestCarry_ANodeThatHangsCostsOneConnection(t *testing.T) {
 	})
 }
 
+// The call is sent on a connection that the node has closed, and then again to a node that is slow to set up another.
+func TestCarry_EndsAtTheNodeTimeout(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
+		c.Cut(0)
+		c.Heal(0)
+		c.Delay(2*timeout/5, 0)
+		for range 2 {
+			began := time.Now()
+			r, err := quorum.Ask(t.Context(), q, counting(), all)
+			if took := time.Since(began); err != nil || took > timeout {
+				t.Errorf("after %v: %v, %v", took, r.Answer(0).Err, err)
+			}
+		}
+		c.Heal(0)
+		time.Sleep(timeout)
+		if r, err := quorum.Ask(t.Context(), q, counting(), all); err != nil || r.Answer(0).Err != nil {
+			t.Errorf("when it answers again: %+v, %v", r.Answer(0), err)
+		}
+	})
+}
+
 // Calls that come while one is under way share the next pipeline: none of them is carried.
 func TestCarry_DoesNotHoldUpOthers(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {

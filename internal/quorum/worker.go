@@ -17,7 +17,8 @@ import (
 type worker struct {
 	node *node
 	*connection
-	tasks []task
+	tasks   []task
+	carried bool // by their caller; see carry
 
 	// Scratch space of a pipeline.
 	names   map[string]struct{} // of its tasks
@@ -148,6 +149,7 @@ func (w *worker) exchange(until time.Time, groups []*group) {
 		for _, g := range groups {
 			g.resent = g.written
 		}
+		defer w.limit(until)()
 		w.send(until, groups, false)
 	}
 	var lacking []*group
@@ -157,6 +159,7 @@ func (w *worker) exchange(until time.Time, groups []*group) {
 		}
 	}
 	if len(lacking) > 0 {
+		defer w.limit(until)()
 		w.send(until, lacking, true)
 	}
 	for _, g := range groups {
