@@ -70,7 +70,8 @@ func (c *connection) ownOptions(given *redis.Options, timeout time.Duration) *re
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = timeout, timeout, timeout, timeout
 	o.ContextTimeoutEnabled = false
 	o.MaxRetries, o.DialerRetries = -1, 1
-	o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxIdleConns, o.PipelinePoolSize = 1, 1, 0, 1, -1
+	// One connection is taken. After as many failures to dial as the pool is large, go-redis dials on in the background.
+	o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxIdleConns, o.PipelinePoolSize = 4, 4, 0, 1, -1
 	o.Limiter = limited(o.Limiter)
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	o.PushNotificationProcessor, o.AutoPipelineOptions = nil, nil
@@ -154,7 +155,7 @@ func (c *connection) process(until time.Time, cmds []redis.Cmder) error {
 		c.release() // after any error: go-redis may consider the connection bad now, as after READONLY
 	}
 	if _, answered := errors.AsType[redis.Error](err); err != nil && !answered {
-		c.close() // go-redis's pool dials once a second after a failure: the next call has a new one
+		c.close() // the next call dials: a pool that has failed to does so once a second
 	}
 	return err
 }

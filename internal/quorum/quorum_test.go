@@ -3,6 +3,7 @@ package quorum_test
 import (
 	"context"
 	"errors"
+	"net"
 	"runtime"
 	"strings"
 	"sync"
@@ -229,6 +230,36 @@ func TestNode_ThatDoesNotAnswerIsAskedOnceAtATime(t *testing.T) {
 		time.Sleep(2 * timeout)
 		if a, err := askNode(t, q, counting()); err != nil || a.Err != nil {
 			t.Errorf("when it answers again: %+v, %v", a, err)
+		}
+	})
+}
+
+// A pool that has failed to dial as often as it is large dials on once a second, in the background and for longer than
+// anybody needs.
+func TestNode_ThatRefusesIsDialedOnceACall(t *testing.T) {
+	bubble.RunFresh(t, 1, func(t *testing.T, c *bubble.Cluster) {
+		dials := 0
+		options := c.Links().Options(0)
+		dial := options.Dialer
+		options.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			dials++
+			return dial(ctx, network, addr)
+		}
+		client := redis.NewClient(options)
+		defer client.Close()
+		q := quorum.New([]redis.UniversalClient{client}, c.Addrs(), config())
+		c.Cut(0)
+		for range 20 {
+			if a, err := askNode(t, q, counting()); err != nil || !errors.Is(a.Err, quorum.ErrUnsent) {
+				t.Errorf("%+v, %v", a, err)
+			}
+		}
+		if err := q.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(10 * time.Second)
+		if dials != 20 {
+			t.Errorf("dialed %d times for 20 calls", dials)
 		}
 	})
 }
