@@ -39,7 +39,7 @@ func (l *Locker) Nodes(ctx context.Context) []NodeStatus {
 			continue
 		}
 		all[i].Latency = a.Took
-		all[i].ClockOffset, _ = l.clocks.Offset(i)
+		all[i].ClockOffset = l.clocks.Offset(i)
 		all[i].Guard = n.guard
 		if !n.hasGuard { // it starts with the first request
 			all[i].Guard = milliseconds(l.settings.longestLease())

@@ -197,8 +197,7 @@ func (j *jury) failed(op, name string, answers []answer, timed bool, blocked, ca
 
 // errSkewed returns the error of a node whose clock does not agree with the others'.
 func (j *jury) errSkewed(node int) error {
-	offset, _ := j.clocks.Offset(node)
-	return fmt.Errorf("its clock is %v off the others', %v is allowed", offset.Round(time.Millisecond),
+	return fmt.Errorf("its clock is %v off the others', %v is allowed", j.clocks.Offset(node).Round(time.Millisecond),
 		j.settings.MaxClockSkew)
 }
 

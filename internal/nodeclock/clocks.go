@@ -1,7 +1,6 @@
 package nodeclock
 
 import (
-	"cmp"
 	"math"
 	"sync"
 	"time"
@@ -12,10 +11,10 @@ const (
 	granularity = 2 * time.Millisecond
 	// settling is the least time after a sleep was found for which the caller's clock may still lack it.
 	settling = 100 * time.Millisecond
-	// maxMicros is later than any clock shows, and still fits in a time.Duration.
-	maxMicros = 1 << 53
-	// maxCosts is longer than any lease.
-	maxCosts = time.Duration(1 << 60)
+	// maxMicros is later than any clock shows, in the year 2112.
+	maxMicros = 1 << 52
+	// maxPast is two, so that a move seen in two parts is also recognized as one.
+	maxPast = 2
 )
 
 // Config describes the nodes and the limits for their clocks.
@@ -44,14 +43,12 @@ type Clocks struct {
 
 // node is what is known about one node.
 type node struct {
-	seen   bool
-	server uint64 // that last said who it is; 0: none did
+	seen    bool
+	server  uint64        // that last said who it is; 0: none did
+	changed time.Duration // when another server came last, or may have come; 0: none did
 	known
 	past []known // known before its latest jumps, latest first, at most maxPast
 }
-
-// maxPast is two, so that a move seen in two parts is also recognized as one.
-const maxPast = 2
 
 // known is what the sightings between two jumps of a clock have in common.
 type known struct {
@@ -59,15 +56,14 @@ type known struct {
 	at     time.Duration
 	first  time.Duration // when the first of the replies was received
 	last   time.Duration // when the last of the requests was sent
-	jump
+	jumps
 }
 
-// jump is what is known about the jumps that were no sleep of the process. Zero: there were none.
-type jump struct {
-	by, found time.Duration // of the latest
-	ahead     time.Duration // until when jumps forward matter, if not longer than a lease lasts
-	back      time.Duration // when the latest jump back was found; 0: there was none
-	server    uint64        // which server has jumped back; 0: not known, or more than one
+// jumps is what is known about the jumps that were no sleep of the process. Zero: there were none.
+type jumps struct {
+	by    time.Duration // the latest
+	ahead time.Duration // until when leases last that those forward end early
+	back  time.Duration // when the latest one back was found; 0: there was none
 }
 
 // New returns a Clocks that has not seen any node.
@@ -100,11 +96,12 @@ func (c *Clocks) Note(node int, sent, received time.Time, micros int64, server u
 	}
 
 	n := &c.nodes[node]
-	before := n.server
-	n.server = cmp.Or(server, before)
 	if !n.seen {
-		n.seen, n.known = true, sighting
+		n.seen, n.server, n.known = true, server, sighting
 		return Sighting{}
+	}
+	if n.server == 0 || server != 0 && server != n.server {
+		n.server, n.changed = server, to
 	}
 	if c.isLate(n, sighting) {
 		return Sighting{}
@@ -114,31 +111,27 @@ func (c *Clocks) Note(node int, sent, received time.Time, micros int64, server u
 		n.last = max(n.last, from)
 		return Sighting{}
 	}
-	sighting.jump = c.jumpLocked(n, sighting, before)
+	sighting.jumps = c.jumpsLocked(n.known, sighting)
 	n.past = append([]known{n.known}, n.past[:min(len(n.past), maxPast-1)]...)
 	n.known = sighting
-	if slept, ok := c.findSleepLocked(); ok {
+	if slept, ok := c.findSleepLocked(to); ok {
 		c.takeBackLocked(slept, to)
 		return Sighting{Slept: slept.by.hi}
 	}
 	return Sighting{Jumped: sighting.by}
 }
 
-// jumpLocked returns the jump that a sighting shows, after which server was last seen before it.
-func (c *Clocks) jumpLocked(n *node, sighting known, server uint64) jump {
-	now, longest, before := sighting.at, c.config.Quarantine(), n.jump
-	j := before
-	j.by, j.found = sighting.offset.middle()-n.offset.middle(), now
-	switch {
-	case j.by > 0:
-		most := sighting.offset.hi - c.offsetAt(n.known, now).lo
-		j.ahead = max(min(before.ahead, before.found+longest), now) +
-			time.Duration(min(float64(most)/c.config.Spare, float64(maxCosts)))
-	case before.back > 0 && before.server != server && now < before.back+longest:
-		j.back, j.server = now, 0
-	default:
-		j.back, j.server = now, server
+// jumpsLocked returns the jumps up to the one that a sighting shows.
+func (c *Clocks) jumpsLocked(before, now known) jumps {
+	j := before.jumps
+	if j.by = now.offset.middle() - before.offset.middle(); j.by < 0 {
+		j.back = now.at
+		return j
 	}
+	most := now.offset.hi - c.offsetAt(before, now.at).lo
+	longest := c.config.Quarantine()
+	harm := time.Duration(min(float64(most)/c.config.Spare, float64(longest)))
+	j.ahead = min(max(j.ahead, now.at)+harm, now.at+longest)
 	return j
 }
 

@@ -9,11 +9,9 @@
 // the two intersect, the intersection is the new knowledge: a quick reply sharpens it, and a slow one cannot blur it.
 // If they do not intersect, no rate explains that: the clock has jumped, and only the new interval is known.
 //
-// Each reply's interval is widened by 1 ms on either side, so two fail to intersect only from 2 ms on. Since the
-// knowledge is the intersection of all replies since the last jump, the millisecond is granted only once: a clock that
-// creeps a little with every reply is detected, too.
-//
-// A reply that agrees with the knowledge before a jump, and whose request was sent before the jump was found, is late and
+// Each reply's interval is widened by 1 ms on either side. Since the knowledge is the intersection of all replies since
+// the last jump, the millisecond is granted only once: a clock that creeps a little with every reply is detected, too. A
+// reply that agrees with the knowledge before a jump, and whose request was sent before the jump was found, is late and
 // ignored.
 //
 // # What a jump costs
@@ -25,38 +23,30 @@
 // prolongs the time that is left of the last one. Nothing is harmed for longer than the longest lease lasts.
 //
 // A jump back makes leases last longer. It harms nothing on one server: a record never comes back where another one was
-// granted. A copy of the data is different: if a replica whose clock is behind is promoted, or a server comes back with
-// an older file, a lease that ran out may last again there, while somebody has the vote of the old server. So a jump back
-// counts until MaxTTL has passed unless the same server was seen before and after it. That is judged whenever somebody
-// asks: if another server comes after a jump back on the first one, nobody knows from which time its data are.
-//
-// A clock that stands still jumps back again and again. Soon it does not agree with the others.
+// granted. But another server, such as a promoted replica or one that was started with an older file, may have older
+// data. If its clock is behind, now or after a jump back at any later time, a lease that had run out lasts again there,
+// while somebody has the vote of the old server. Two things must have happened for that: a change of the server and a
+// jump back, in either order. Votes given before the first of the two are over when MaxTTL has passed since then.
 //
 // # When the process sleeps
 //
 // While the process's machine is suspended, the process's clock stands still, and afterwards every node seems to have
-// jumped forward. All have moved by the time slept, as measured by each node's own rate, and all at one instant of the
-// process's clock. A jump is known as a range of amounts (from the intervals before and after, and the drift over that
-// amount) and a range of instants: from when the last request that showed the old offset was sent, until the first
-// reply that showed the new one was received. If the ranges of a quorum of nodes have an amount and an instant in
-// common, the process has slept, and the jumps of these nodes are taken back. A node seen unmoved after another had
-// moved has no instant in common with it, so two independent jumps are not mistaken for a sleep.
+// jumped forward, by the time slept and at one instant of the process's clock. A jump is known as a range of amounts
+// (from the intervals before and after, and the drift over that amount) and a range of instants: from when the last
+// request that showed the old offset was sent, until the first reply that showed the new one was received. If the ranges
+// of a quorum of nodes have an amount and an instant in common, the process has slept, and the jumps of these nodes are
+// taken back. A node seen unmoved after another had moved has no instant in common with it, so two independent jumps are
+// not mistaken for a sleep.
 //
 // The reported amount is the largest that the quorum allows, so that a lease of the process ends too early rather than
-// too late. The caller adds it to its clock. On that new clock:
+// too late. The caller adds it to its clock. On that new clock a node of the quorum is back at its old offset. A node
+// last seen before the sleep has not moved, except for the error of the amount. For any other node, its last reply may
+// have been read before the sleep, or after it without showing it; both remain possible until its next reply.
 //
-//   - A node of the quorum is back at its old offset: its new interval minus the amount.
-//   - A node last seen before the sleep has not moved, except for the error of the amount: its interval is widened by
-//     that error, and its next reply shows no jump.
-//   - For any other node, its last reply may have been read before the sleep, or after it without showing it, because
-//     its interval was wide. Both remain possible until its next reply.
-//
-// Replies under way at that moment were timed by the old clock, most likely those of all other nodes, since a round
-// asks all at once. An instant of the old clock is correct on the new clock if it lies before the sleep, and too small
-// by the amount if it lies after. The new clock starts at the discovery plus the amount, so any earlier instant is of
-// the old clock. So may be any instant up to 100 ms after the discovery, which is the time the caller has to add a
-// short sleep. All these instants are taken to be as given or later by the amount. Such a reply has an interval wider
-// by that amount, but shows neither a jump nor the same sleep again.
+// Replies under way at that moment were timed by the old clock. The new clock starts at the discovery plus the amount, so
+// any earlier instant is of the old clock, and so may be any instant up to 100 ms after the discovery: the caller needs
+// time to add a short sleep. All these instants are taken to be as given or later by the amount. Such a reply has an
+// interval wider by that amount, but shows neither a jump nor the same sleep again.
 //
 // # Limits
 //
@@ -64,8 +54,7 @@
 //     some nodes' intervals exclude counts as a jump of those nodes.
 //   - If a quorum of nodes is stepped forward by the same amount between two replies, that looks like a sleep of the
 //     process and is treated as one. With one or two nodes, all must move.
-//   - Nodes that all move backward have jumped: no sleep does that. If in fact the process's clock ran ahead, this
-//     costs the quorum until MaxTTL has passed, but breaks no guarantee.
+//   - Nodes that all move backward have jumped: no sleep does that.
 //   - A node that reads its TIME during a sleep, because it was slow to handle an earlier request, shows a part of the
 //     move. If the other nodes reveal the sleep before this node is seen again, it is distrusted as after a jump.
 package nodeclock

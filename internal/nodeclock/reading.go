@@ -19,17 +19,15 @@ func (c *Clocks) Bounds(node int, now time.Time) (earliest, latest int64, ok boo
 	return (lo + at.lo).Microseconds(), (hi + at.hi).Microseconds(), true
 }
 
-// Offset returns how far the node's clock is ahead of the median of all nodes seen. It returns false if the node was
-// never seen.
-func (c *Clocks) Offset(node int) (offset time.Duration, ok bool) {
+// Offset returns how far the node's clock is ahead of the median of all nodes seen; 0 if the node was never seen.
+func (c *Clocks) Offset(node int) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := &c.nodes[node]
-	if !n.seen {
-		return 0, false
-	}
 	median, _ := c.medianLocked()
-	return n.offset.middle() - median, true
+	if n := &c.nodes[node]; n.seen {
+		return n.offset.middle() - median
+	}
+	return 0
 }
 
 // Median returns the median of the clocks of all nodes seen, at now, in microseconds since 1970. It returns false if

@@ -237,3 +237,21 @@ func TestSleep_MayBeAddedALittleLater(t *testing.T) {
 		w.sound(t)
 	}
 }
+
+// A node alone is believed whatever it says. Its clock can still not turn the process's clock back.
+func TestSleep_OfCenturiesIsNotBelieved(t *testing.T) {
+	const century = 100 * 365 * 24 * time.Hour
+	w := newWorld(1)
+	for range 10 {
+		for _, w.nodes[0] = range []time.Duration{0, century} {
+			w.pass(ms)
+			w.ask(0, ms)
+			if w.slept < 0 || w.slept > 2*century {
+				t.Fatalf("slept %v", w.slept)
+			}
+		}
+	}
+	w.sleep(time.Hour)
+	w.wakes(t, 0, time.Hour)
+	w.sound(t)
+}

@@ -27,6 +27,8 @@ func TestDistrust_AfterAJumpBack(t *testing.T) {
 		"to another server, and forward":     {{0, 0, 1, true}, {ms, -time.Hour, 2, false}, {ms, 20 * ms, 2, false}, {quarantine / 2, 0, 2, false}},
 		"forward to another server":          {{0, 0, 1, true}, {ms, time.Hour, 2, false}, {quarantine, 0, 2, true}},
 		"by less than what the replies show": {{0, 0, 1, true}, {ms, -ms, 2, true}},
+		"of a server that came before it":    {{0, 0, 1, true}, {ms, 0, 2, true}, {ms, -20 * ms, 2, false}, {quarantine, 0, 2, true}},
+		"of a server that came much earlier": {{0, 0, 1, true}, {ms, 0, 2, true}, {quarantine, -20 * ms, 2, true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(3)
@@ -40,6 +42,62 @@ func TestDistrust_AfterAJumpBack(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A slow reply of the new server hides that its clock is behind, the next one shows it.
+func TestDistrust_OfAServerWhoseFirstReplyWasSlow(t *testing.T) {
+	w := newWorld(3)
+	w.servers[0] = 1
+	w.ask(0, ms)
+	w.nodes[0], w.servers[0] = w.nodes[0]-100*ms, 2
+	w.ask(0, 300*ms)
+	w.jumped(t, 0, 0)
+	w.ask(0, ms)
+	w.jumped(t, 0, -100*ms)
+	w.pass(quarantine)
+	w.jumped(t, 0, 0)
+}
+
+// Each server of a node may have data as old as any instant before it came. So a lease that had run out on an earlier
+// server may last again at an instant at which the clock is behind that. An extension that does not count makes it last
+// longer, so what matters is that there was such an instant.
+func TestModel_NoVoteOfANodeThatBringsALeaseBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(3)
+		w.servers[0] = 1
+		w.ask(0, ms)
+		const hidden = 50 * ms // by the width of the intervals
+		type instant struct {
+			process, node time.Duration
+			server        uint64
+		}
+		history := []instant{{w.now, w.nodes[0], 1}}
+		brought := -quarantine // when the latest instant was that may have brought a lease back
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			w.pass(time.Duration(rapid.IntRange(1, 2000).Draw(t, "pass")) * ms)
+			if rapid.Bool().Draw(t, "jumps") {
+				w.nodes[0] += time.Duration(rapid.IntRange(-6000, 3000).Draw(t, "jump")) * ms
+			}
+			if rapid.IntRange(0, 3).Draw(t, "changes") == 0 {
+				w.servers[0]++
+			}
+			if rapid.IntRange(0, 3).Draw(t, "slow") == 0 {
+				w.ask(0, time.Duration(rapid.IntRange(1, 3000).Draw(t, "rtt"))*ms)
+				continue
+			}
+			w.ask(0, ms)
+			now := instant{w.now, w.nodes[0], w.servers[0]}
+			for _, before := range history {
+				if before.server != now.server && before.node > now.node+hidden {
+					brought = max(brought, before.process)
+				}
+			}
+			history = append(history, now)
+			if w.now < brought+quarantine && w.Distrust(0, w.instant()) == nil {
+				t.Fatalf("it votes: %v", history)
+			}
+		}
+	})
 }
 
 // A record that was set at any earlier instant runs out now. If jumps that were seen have ended it too early for its
