@@ -143,12 +143,12 @@ func (l *Locker) problem(node int, op string, err error) {
 // see observes every exchange with a node, before its answer is used.
 func (l *Locker) see(node int, e quorum.Exchange) {
 	if e.Time != 0 {
-		seen := l.clocks.Note(node, e.Sent, e.Received, e.Time, e.Identity)
-		if seen.Slept > 0 {
-			l.clock.Advance(seen.Slept)
+		jumped, slept := l.clocks.Note(node, e.Sent, e.Received, e.Time, e.Identity)
+		if slept > 0 {
+			l.clock.Advance(slept)
 		}
-		if seen.Jumped != 0 {
-			l.report(node, NodeEvent{Kind: NodeStepped, Duration: seen.Jumped})
+		if jumped != 0 {
+			l.report(node, NodeEvent{Kind: NodeStepped, Duration: jumped})
 		}
 	}
 	l.seeOutcome(node, e.Script, e.Err)

@@ -2,6 +2,7 @@ package nodeclock
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"time"
 )
@@ -13,6 +14,10 @@ const (
 	settling = 100 * time.Millisecond
 	// maxMicros is later than any clock shows, in the year 2112.
 	maxMicros = 1 << 52
+	// maxInstant leaves instants room within a time.Duration, however often the nodes' clocks jump by a century.
+	maxInstant = time.Duration(1 << 62)
+	// never is before any instant of interest, by far.
+	never = -maxInstant
 	// maxPast is two, so that a move seen in two parts is also recognized as one.
 	maxPast = 2
 )
@@ -45,7 +50,7 @@ type Clocks struct {
 type node struct {
 	seen    bool
 	server  uint64        // that last said who it is; 0: none did
-	changed time.Duration // when another server came last, or may have come; 0: none did
+	changed time.Duration // when another server came last, or may have come
 	known
 	past []known // known before its latest jumps, latest first, at most maxPast
 }
@@ -59,28 +64,27 @@ type known struct {
 	jumps
 }
 
-// jumps is what is known about the jumps that were no sleep of the process. Zero: there were none.
+// jumps is what is known about the jumps that were no sleep of the process.
 type jumps struct {
-	by    time.Duration // the latest
+	by    time.Duration // the latest; 0: there was none
 	ahead time.Duration // until when leases last that those forward end early
-	back  time.Duration // when the latest one back was found; 0: there was none
+	back  time.Duration // when the latest one back was found
 }
 
 // New returns a Clocks that has not seen any node.
-func New(c Config) *Clocks { return &Clocks{config: c, nodes: make([]node, c.Nodes)} }
-
-// Sighting is what a reply revealed, usually nothing. At most one field is set.
-type Sighting struct {
-	// Jumped is by how much the node's clock has jumped. [Clocks.Distrust] returns the consequences.
-	Jumped time.Duration
-	// Slept is an upper bound for how long the process's own clock stood still. Each sleep is reported once, and the
-	// caller must add it to that clock immediately. Jumps that it explains are taken back.
-	Slept time.Duration
+func New(c Config) *Clocks {
+	unseen := node{changed: never, known: known{jumps: jumps{ahead: never, back: never}}}
+	return &Clocks{config: c, nodes: slices.Repeat([]node{unseen}, c.Nodes)}
 }
 
 // Note records a node's reply: its TIME in microseconds since 1970, when the request was sent, and when the reply was
-// received. The server says who it is, or 0.
-func (c *Clocks) Note(node int, sent, received time.Time, micros int64, server uint64) Sighting {
+// received. The server says who it is, or 0. Note returns what the reply revealed, usually nothing:
+//   - by how much the node's clock has jumped; [Clocks.Distrust] returns the consequences, or
+//   - an upper bound for how long the process's own clock stood still. Each sleep is reported once, and the caller must
+//     add it to that clock immediately. Jumps that it explains are taken back.
+func (c *Clocks) Note(
+	node int, sent, received time.Time, micros int64, server uint64,
+) (jumped, slept time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.origin.IsZero() {
@@ -96,29 +100,29 @@ func (c *Clocks) Note(node int, sent, received time.Time, micros int64, server u
 	}
 
 	n := &c.nodes[node]
+	sighting.jumps = n.jumps
 	if !n.seen {
 		n.seen, n.server, n.known = true, server, sighting
-		return Sighting{}
+		return 0, 0
 	}
 	if n.server == 0 || server != 0 && server != n.server {
 		n.server, n.changed = server, to
 	}
 	if c.isLate(n, sighting) {
-		return Sighting{}
+		return 0, 0
 	}
-	if offset, at, agree := c.agree(n.known, sighting); agree {
-		n.offset, n.at = offset, at
-		n.last = max(n.last, from)
-		return Sighting{}
+	if both, ok := c.agree(n.known, sighting); ok {
+		n.known = both
+		return 0, 0
 	}
 	sighting.jumps = c.jumpsLocked(n.known, sighting)
-	n.past = append([]known{n.known}, n.past[:min(len(n.past), maxPast-1)]...)
+	n.past = slices.Insert(n.past[:min(len(n.past), maxPast-1)], 0, n.known)
 	n.known = sighting
-	if slept, ok := c.findSleepLocked(to); ok {
-		c.takeBackLocked(slept, to)
-		return Sighting{Slept: slept.by.hi}
+	if s, ok := c.findSleepLocked(to); ok {
+		c.takeBackLocked(s, to)
+		return 0, s.by.hi
 	}
-	return Sighting{Jumped: sighting.by}
+	return sighting.by, 0
 }
 
 // jumpsLocked returns the jumps up to the one that a sighting shows.
@@ -154,21 +158,18 @@ func (c *Clocks) offsetAt(k known, at time.Duration) interval {
 	return k.offset.widen(c.drift(at - k.at))
 }
 
-// agree returns what two sightings of one clock have in common, at the later of their instants.
-func (c *Clocks) agree(a, b known) (offset interval, at time.Duration, ok bool) {
-	at = max(a.at, b.at)
-	offset, ok = c.offsetAt(a, at).share(c.offsetAt(b, at))
-	return offset, at, ok
+// agree returns what two sightings of one clock have in common.
+func (c *Clocks) agree(a, b known) (both known, ok bool) {
+	a.offset, b.offset = c.offsetAt(a, max(a.at, b.at)), c.offsetAt(b, max(a.at, b.at))
+	a.at, a.last = max(a.at, b.at), max(a.last, b.last)
+	a.offset, ok = a.offset.share(b.offset)
+	return a, ok
 }
 
 // isLate reports whether a sighting shows the node as it was before a jump, and may be that old.
 func (c *Clocks) isLate(n *node, sighting known) bool {
-	found := n.first
-	for _, before := range n.past {
-		if _, _, agree := c.agree(before, sighting); agree && sighting.last <= found {
-			return true
-		}
-		found = before.first
-	}
-	return false
+	return sighting.last <= n.first && slices.ContainsFunc(n.past, func(before known) bool {
+		_, ok := c.agree(before, sighting)
+		return ok
+	})
 }

@@ -1,11 +1,8 @@
 package nodeclock_test
 
 import (
-	"errors"
 	"testing"
 	"time"
-
-	"github.com/redlockfx/redlockfx/internal/nodeclock"
 )
 
 func TestNote_SeesAJump(t *testing.T) {
@@ -60,7 +57,7 @@ func TestNote_IgnoresALateReplyFromBeforeTheJump(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	w.receive(late)
-	if s := w.note(late); s != (nodeclock.Sighting{}) {
+	if s := w.note(late); s != (sighting{}) {
 		t.Errorf("the late reply: %+v", s)
 	}
 	w.askAll(t)
@@ -76,8 +73,8 @@ func TestNote_BearsWithWhatNoClockShows(t *testing.T) {
 	w := newWorld(3)
 	w.askAll(t)
 	for _, micros := range []int64{-1 << 63, 1<<63 - 1} {
-		if s := w.Note(0, w.instant(), w.instant(), micros, 0); s.Jumped == 0 || s.Slept != 0 {
-			t.Errorf("%d: %+v", micros, s)
+		if jumped, slept := w.Note(0, w.instant(), w.instant(), micros, 0); jumped == 0 || slept != 0 {
+			t.Errorf("%d: %v, %v", micros, jumped, slept)
 		}
 		if _, _, ok := w.Bounds(0, w.instant()); !ok || w.Distrust(0, w.instant()) == nil {
 			t.Errorf("%d is no sighting, or trusted", micros)
@@ -109,26 +106,20 @@ func TestDistrust_EndsWithTheQuarantine(t *testing.T) {
 	w.askAll(t)
 }
 
-func TestJumpError_SaysByHowMuchAndHowLong(t *testing.T) {
-	for want, e := range map[string]nodeclock.JumpError{
-		"its clock jumped by 3s: it does not vote for another 8.2s":     {By: 3*time.Second + 400, Left: 8200 * ms},
-		"its clock jumped by -1h0m0s: it does not vote for another 1ms": {By: -time.Hour, Left: 400},
-	} {
-		if e.Error() != want {
-			t.Errorf("%q, want %q", e.Error(), want)
+func TestDistrust_SaysByHowMuchAndHowLong(t *testing.T) {
+	w := newWorld(3)
+	says := func(jump, after time.Duration, want string) {
+		t.Helper()
+		w.nodes[0] += jump
+		w.ask(0, 0)
+		w.pass(after)
+		if err := w.Distrust(0, w.instant()); err == nil || err.Error() != want {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
-
-	w := newWorld(3)
 	w.askAll(t)
-	w.nodes[0] += 3 * time.Second
-	w.ask(0, 0)
-	seen := w.instant()
-	w.pass(1800 * ms)
-	e, ok := errors.AsType[*nodeclock.JumpError](w.Distrust(0, w.instant()))
-	if !ok || e.Left != 8200*ms || !e.Until.Equal(seen.Add(quarantine)) {
-		t.Errorf("%v", e)
-	}
+	says(3*time.Second, 1800*ms, "its clock jumped by 3s: it does not vote for another 8.2s")
+	says(-time.Hour, quarantine-400, "its clock jumped by -1h0m0s: it does not vote for another 1ms")
 }
 
 func TestBounds_ContainTheClock(t *testing.T) {

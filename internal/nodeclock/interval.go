@@ -7,8 +7,6 @@ type interval struct{ lo, hi time.Duration }
 
 func (i interval) widen(by time.Duration) interval { return interval{i.lo - by, i.hi + by} }
 
-func (i interval) shift(by time.Duration) interval { return interval{i.lo + by, i.hi + by} }
-
 func (i interval) holds(d time.Duration) bool { return i.lo <= d && d <= i.hi }
 
 // share returns the intersection, or false if it is empty.

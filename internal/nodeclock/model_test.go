@@ -1,14 +1,11 @@
 package nodeclock_test
 
 import (
-	"errors"
 	"slices"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
-
-	"github.com/redlockfx/redlockfx/internal/nodeclock"
 )
 
 // model is a world in which requests are sent, read, received and noted in any order.
@@ -30,7 +27,7 @@ func newModel(t *rapid.T, fewest int) *model {
 }
 
 // step does something, and returns the reply that was noted, if any, and its sighting.
-func (m *model) step() (*request, nodeclock.Sighting) {
+func (m *model) step() (*request, sighting) {
 	switch rapid.SampledFrom([]string{"pass", "send", "send", "read", "read", "receive", "receive",
 		"note", "note", "note", "add", "steer"}).Draw(m.t, "step") {
 	case "pass":
@@ -63,7 +60,7 @@ func (m *model) step() (*request, nodeclock.Sighting) {
 			m.rates[i] = drift * rapid.Float64Range(-1, 1).Draw(m.t, "rate")
 		}
 	}
-	return nil, nodeclock.Sighting{}
+	return nil, sighting{}
 }
 
 func (m *model) wait(d time.Duration) {
@@ -75,8 +72,8 @@ func (m *model) wait(d time.Duration) {
 
 func (m *model) add() { m.slept, m.owed = m.slept+m.owed, 0 }
 
-func (m *model) noteOne(r *request) nodeclock.Sighting {
-	s := m.Note(r.node, r.sent, r.received, r.micros, r.server)
+func (m *model) noteOne(r *request) sighting {
+	s := m.see(r)
 	m.seen[r.node] = true
 	if s.Slept > 0 {
 		m.add()
@@ -144,15 +141,14 @@ func TestModel_AJumpThatTheIntervalsExcludeIsSeenAtTheNextReply(t *testing.T) {
 		}
 
 		for range 60 {
-			if r, s := m.step(); s != (nodeclock.Sighting{}) {
+			if r, s := m.step(); s != (sighting{}) {
 				t.Fatalf("after the jump: %+v: %+v", r, s)
 			}
 			m.check(node)
 			m.truth(t, node, 1000*time.Hour)
 		}
-		if e, ok := errors.AsType[*nodeclock.JumpError](m.Distrust(node, m.instant())); ok {
-			m.pass(e.Left)
-		}
+		_, left := told(t, m.Distrust(node, m.instant()))
+		m.pass(left)
 		m.check(-1)
 	})
 }
@@ -194,7 +190,7 @@ func TestModel_ASleepIsFoundAtLatestWhenAQuorumHasBeenSeen(t *testing.T) {
 // calm takes steps that must not show anything.
 func (m *model) calm(steps int) {
 	for range steps {
-		if r, s := m.step(); s != (nodeclock.Sighting{}) {
+		if r, s := m.step(); s != (sighting{}) {
 			m.t.Fatalf("%+v: %+v", r, s)
 		}
 		m.check(-1)
@@ -211,7 +207,7 @@ func (m *model) settle(nodes int) {
 		if r.received.IsZero() {
 			m.receive(r)
 		}
-		if s := m.noteOne(r); s != (nodeclock.Sighting{}) {
+		if s := m.noteOne(r); s != (sighting{}) {
 			m.t.Fatalf("%+v: %+v", r, s)
 		}
 	}

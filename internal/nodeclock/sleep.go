@@ -5,15 +5,12 @@ import (
 	"time"
 )
 
-// maxInstant leaves instants and offsets room within a time.Duration, however often the nodes' clocks jump by a century.
-const maxInstant = time.Duration(1 << 62)
-
 // move is a move forward of a node's clock: it may be a sleep of the process. Its two ranges form a rectangle.
 type move struct {
 	node   int
-	before known
+	before jumps
 	by     interval // duration of the sleep, by the process's clock as if it had run
-	when   interval // instant of the process's clock
+	when   interval // instant of the sleep
 }
 
 // sleep is what the moves of several nodes have in common.
@@ -50,7 +47,7 @@ func (c *Clocks) movesLocked() []move {
 				hi: time.Duration(float64(n.offset.hi-old.lo) / (1 - c.config.Drift)),
 			}
 			if by.lo > 0 {
-				moves = append(moves, move{i, before, by, interval{before.last, found}})
+				moves = append(moves, move{i, before.jumps, by, interval{before.last, found}})
 			}
 			found = before.first
 		}
@@ -79,28 +76,21 @@ func common(moves []move, by, when time.Duration) sleep {
 // takeBackLocked converts everything to the process's new clock; see the package comment. found is by the old clock.
 func (c *Clocks) takeBackLocked(s sleep, found time.Duration) {
 	by := s.by.hi
-	// later converts an instant at which, or because of which, something was found.
-	later := func(t, found time.Duration) time.Duration {
-		if found < s.when.lo || t == 0 {
-			return t
-		}
-		return t + by
-	}
 	for i := range c.nodes {
 		n := &c.nodes[i]
 		n.past = nil // timed by the old clock
-		jumped := n.first
 		switch k := slices.IndexFunc(s.moves, func(m move) bool { return m.node == i }); {
 		case k >= 0:
-			n.offset = n.offset.shift(-by)
+			n.offset = interval{n.offset.lo - by, n.offset.hi - by}
 			n.at, n.first, n.last = n.at+by, n.first+by, n.last+by
-			n.jumps, jumped = s.moves[k].before.jumps, s.moves[k].before.first
+			n.jumps = s.moves[k].before
 		case n.at < s.when.lo:
 			n.offset.lo -= by - s.by.lo
 		default:
 			n.offset.lo -= by
 		}
-		n.ahead, n.back, n.changed = later(n.ahead, jumped), later(n.back, n.back), later(n.changed, n.changed)
+		// Jumps from before the sleep matter no shorter because of it.
+		n.ahead, n.back, n.changed = n.ahead+by, n.back+by, n.changed+by
 	}
 	c.slack, c.settled = by, found+max(by, settling)
 }

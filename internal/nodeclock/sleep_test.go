@@ -158,9 +158,9 @@ func TestSleep_TakesNoOtherJumpBack(t *testing.T) {
 	w.wakes(t, 0, 2*s)
 	w.jumped(t, 0, time.Hour) // from before the sleep
 	w.jumped(t, 1, 0)
-	w.pass(quarantine - 3*s)
+	w.pass(quarantine - s)
 	w.jumped(t, 0, time.Hour)
-	w.pass(s) // the sleep was part of the quarantine
+	w.pass(s) // awake
 	w.jumped(t, 0, 0)
 	w.sound(t)
 

@@ -1,7 +1,8 @@
 package nodeclock_test
 
 import (
-	"errors"
+	"cmp"
+	"strings"
 	"testing"
 	"time"
 
@@ -75,15 +76,23 @@ func (w *world) read(r *request) {
 
 func (w *world) receive(r *request) { r.received = w.instant() }
 
+// sighting is what a reply revealed.
+type sighting struct{ Jumped, Slept time.Duration }
+
+func (w *world) see(r *request) (s sighting) {
+	s.Jumped, s.Slept = w.Note(r.node, r.sent, r.received, r.micros, r.server)
+	return s
+}
+
 // note adds a reported sleep to the process's clock.
-func (w *world) note(r *request) nodeclock.Sighting {
-	s := w.Note(r.node, r.sent, r.received, r.micros, r.server)
+func (w *world) note(r *request) sighting {
+	s := w.see(r)
 	w.slept += s.Slept
 	return s
 }
 
 // ask makes a request that takes rtt, half of it each way.
-func (w *world) ask(node int, rtt time.Duration) nodeclock.Sighting {
+func (w *world) ask(node int, rtt time.Duration) sighting {
 	r := w.send(node)
 	w.pass(rtt / 2)
 	w.read(r)
@@ -101,7 +110,7 @@ func (w *world) askAll(t *testing.T, nodes ...int) {
 		}
 	}
 	for _, i := range nodes {
-		if s := w.ask(i, ms); s != (nodeclock.Sighting{}) {
+		if s := w.ask(i, ms); s != (sighting{}) {
 			t.Errorf("node %d: %+v", i, s)
 		}
 	}
@@ -110,10 +119,25 @@ func (w *world) askAll(t *testing.T, nodes ...int) {
 // jumped fails the test unless the node is distrusted for just that jump, to within 20 ms.
 func (w *world) jumped(t *testing.T, node int, by time.Duration) {
 	t.Helper()
-	jump, ok := errors.AsType[*nodeclock.JumpError](w.Distrust(node, w.instant()))
-	if by == 0 && ok || by != 0 && (!ok || !near(jump.By, by, 20*ms)) {
-		t.Errorf("node %d: want a jump by %v, have %v", node, by, jump)
+	err := w.Distrust(node, w.instant())
+	if jump, _ := told(t, err); (err == nil) != (by == 0) || !near(jump, by, 20*ms) {
+		t.Errorf("node %d: want a jump by %v, have %v", node, by, err)
 	}
+}
+
+// told returns what the error says: the jump, and for how long the node does not vote.
+func told(t rapid.TB, err error) (jump, left time.Duration) {
+	t.Helper()
+	if err != nil {
+		words := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == ' ' || r == ':' })
+		var problem, problem2 error
+		jump, problem = time.ParseDuration(words[4])
+		left, problem2 = time.ParseDuration(words[len(words)-1])
+		if err := cmp.Or(problem, problem2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return jump, left
 }
 
 // truth fails the test unless the bounds of the node's clock contain its true value, and are within that width.
