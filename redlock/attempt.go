@@ -30,6 +30,7 @@ type grant struct {
 	notAfter  notAfter
 	round     *round
 	answered  growingSet // nodes known to have answered; see known
+	repaired  growingSet // nodes that may have the lock by a repair
 
 	unconfirmed atomic.Bool // the last extension was not confirmed by a majority
 }
@@ -76,6 +77,15 @@ func (g *grant) known(nodes int) nodeSet {
 	}
 	g.answered.add(known)
 	return known
+}
+
+// placed returns since when the node has had the lock by this grant; zero if that is not known.
+func (g *grant) placed(node int) time.Time {
+	a := g.round.Answer(node)
+	if a.Err != nil || !a.Value.yes || a.Resent || g.repaired.load().has(node) {
+		return time.Time{}
+	}
+	return a.Received
 }
 
 // grantHead appends the first arguments of the acquire and repair scripts: list and flags.

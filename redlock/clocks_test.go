@@ -172,6 +172,7 @@ func TestClockJump_CorrectionsCostNoLease(t *testing.T) {
 		"back":    {-20 * time.Millisecond, -40 * time.Millisecond, -80 * time.Millisecond},
 		"both":    {60 * time.Millisecond, -40 * time.Millisecond, -8 * time.Millisecond},
 		"forward": {60 * time.Millisecond, 12 * time.Millisecond, 8 * time.Millisecond},
+		"more":    {50 * time.Millisecond, 80 * time.Millisecond, 20 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
@@ -189,6 +190,36 @@ func TestClockJump_CorrectionsCostNoLease(t *testing.T) {
 			})
 		})
 	}
+}
+
+// After a step forward, a node may have granted a lock too soon. So its yes to an extension counts only if the lease has
+// been there since before the step: not if it was granted or repaired there after it.
+func TestClockJump_ExtensionsCountWhereTheLeaseIsOlder(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, process := c.Locker()
+		older, repaired := mustAcquire(t, l, "older"), mustAcquire(t, l, "repaired")
+		time.Sleep(time.Millisecond) // the step comes later
+		c.Jump(1, 50*time.Millisecond)
+		for _, hash := range c.Node(1).Keys() {
+			c.Node(1).HDel(hash, "n:repaired")
+		}
+		for _, lease := range []*redlock.Lease{older, repaired} {
+			if err := lease.Extend(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		newer := mustAcquire(t, l, "newer")
+		synctest.Wait()
+		process.Hang(2)
+		if err := older.Extend(t.Context()); err != nil {
+			t.Error(err)
+		}
+		for _, lease := range []*redlock.Lease{repaired, newer} {
+			err := lease.Extend(t.Context())
+			want.Err(t, err, redlock.ErrNoQuorum)
+			want.Text(t, err, "its clock jumped by 50ms")
+		}
+	})
 }
 
 // A stepped clock may have ended another process's lease early, and that lease may be longer than any of our own.

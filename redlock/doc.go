@@ -26,10 +26,10 @@
 //
 // The clocks of nodes and clients run at rates that differ by less than the drift (1 %). Node clocks must not be
 // stepped. With three nodes or more, a step that is visible in a reply is detected. After a step forward, that node's
-// vote is ignored while leases last that it may have ended early: for 220 times the step, at most for MaxTTL. A step
-// back harms nothing on one server; if another server takes its place, the vote is ignored for MaxTTL. A step that is
-// reverted between two replies goes unnoticed, and so does the promotion of a replica whose clock is behind, if no
-// reply came in between.
+// vote is ignored while leases last that it may have ended early: for 220 times the step, at most for MaxTTL. It still
+// counts for a lease that the node has had since before the step. A step back harms nothing on one server; if another
+// server takes its place, the vote is ignored for MaxTTL. A step that is reverted between two replies goes unnoticed,
+// and so does the promotion of a replica whose clock is behind, if no reply came in between.
 //
 // All clients of a prefix use the same nodes: a list of another length is refused. Only this library writes under the
 // prefix. A node that is a failover group (Sentinel, a cluster) never has two masters at a time, and its replicas are

@@ -161,6 +161,9 @@ func (e *extending) answerTo(i, node int, a *quorum.Answer[extension]) answer {
 	if one.Value.yes && !known.has(node) {
 		one.Value, one.Err = reply{}, errFirstSeen
 	}
+	if one.Value.yes && i != together { // which has none: then each lease is judged alone
+		one.Value.placed = e.grants[i].placed(node)
+	}
 	return one
 }
 

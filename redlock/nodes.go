@@ -44,7 +44,7 @@ func (l *Locker) Nodes(ctx context.Context) []NodeStatus {
 		if !n.hasGuard { // it starts with the first request
 			all[i].Guard = milliseconds(l.settings.longestLease())
 		}
-		all[i].Err = errors.Join(l.unfit(n), l.clocks.Distrust(i, a.Received))
+		all[i].Err = errors.Join(l.unfit(n), l.clocks.Distrust(i, a.Received, a.Received))
 		if twin := twinOf(i, answers); twin >= 0 {
 			all[i].Err = errors.Join(all[i].Err, l.jury.errTwin(twin))
 		}

@@ -69,6 +69,7 @@ func (s *Lease) repair(node int) {
 	if !s.heldAt(now) {
 		return
 	}
+	s.grant.repaired.add(nodeSet(0).with(node))
 	r := &repair{lease: s, token: digits(s.token), notAfter: newNotAfter(l.clocks, l.size, now.Add(l.settings.NodeTimeout))}
 	round := quorum.Prepare(l.quorum, node, l.commands.repair.Call(r))
 	round.Then(func(_ int, a answer) {

@@ -19,6 +19,7 @@ type reply struct {
 	value       value         // of the holder
 	left        time.Duration // time left of that hold
 	longest     time.Duration // longest lease that a guarded node knows of
+	placed      time.Time     // of an extension: since when the node has had our record; zero: not known
 }
 
 // maxNumber is the limit for fencing numbers: Lua's floating-point numbers are exact up to here.

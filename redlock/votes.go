@@ -62,7 +62,7 @@ func (j *jury) voters(voters []int, answers []answer, timed bool) []int {
 		if !a.Over || a.Err != nil || !a.Value.yes || twinOf(i, answers) >= 0 {
 			continue
 		}
-		if !timed || j.clocks.Distrust(i, a.Received) == nil {
+		if !timed || j.distrust(i, a) == nil {
 			voters = append(voters, i)
 		}
 	}
@@ -73,6 +73,15 @@ func (j *jury) voters(voters []int, answers []answer, timed bool) []int {
 		return j.clocks.Agree(voters)
 	}
 	return voters // untimed, or too few whatever their clocks
+}
+
+// distrust returns why a timed yes does not count: the node's clock has jumped.
+func (j *jury) distrust(node int, a *answer) error {
+	placed := a.Value.placed
+	if placed.IsZero() {
+		placed = a.Received
+	}
+	return j.clocks.Distrust(node, a.Received, placed)
 }
 
 // uneven is by how much the numbers that honest nodes have for a lock usually differ.
@@ -213,7 +222,7 @@ func (r *report) add(j *jury, i int, answers []answer) error {
 		if twin := twinOf(i, answers); twin >= 0 {
 			return j.errTwin(twin)
 		}
-		if err := j.clocks.Distrust(i, a.Received); err != nil {
+		if err := j.distrust(i, &a); err != nil {
 			return err
 		}
 		if err := j.checkAhead(&a); err != nil {

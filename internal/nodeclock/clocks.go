@@ -67,7 +67,8 @@ type known struct {
 // jumps is what is known about the jumps that were no sleep of the process.
 type jumps struct {
 	by    time.Duration // the latest; 0: there was none
-	ahead time.Duration // until when leases last that those forward end early
+	since time.Duration // when the first of those forward was found that matter
+	ahead time.Duration // until when leases last that they end early
 	back  time.Duration // when the latest one back was found
 }
 
@@ -131,6 +132,9 @@ func (c *Clocks) jumpsLocked(before, now known) jumps {
 	if j.by = now.offset.middle() - before.offset.middle(); j.by < 0 {
 		j.back = now.at
 		return j
+	}
+	if j.ahead <= now.at {
+		j.since = now.at
 	}
 	most := now.offset.hi - c.offsetAt(before, now.at).lo
 	longest := c.config.Quarantine()

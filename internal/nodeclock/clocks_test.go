@@ -76,7 +76,7 @@ func TestNote_BearsWithWhatNoClockShows(t *testing.T) {
 		if jumped, slept := w.Note(0, w.instant(), w.instant(), micros, 0); jumped == 0 || slept != 0 {
 			t.Errorf("%d: %v, %v", micros, jumped, slept)
 		}
-		if _, _, ok := w.Bounds(0, w.instant()); !ok || w.Distrust(0, w.instant()) == nil {
+		if _, _, ok := w.Bounds(0, w.instant()); !ok || w.distrust(0) == nil {
 			t.Errorf("%d is no sighting, or trusted", micros)
 		}
 	}
@@ -113,7 +113,7 @@ func TestDistrust_SaysByHowMuchAndHowLong(t *testing.T) {
 		w.nodes[0] += jump
 		w.ask(0, 0)
 		w.pass(after)
-		if err := w.Distrust(0, w.instant()); err == nil || err.Error() != want {
+		if err := w.distrust(0); err == nil || err.Error() != want {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

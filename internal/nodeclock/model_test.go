@@ -96,7 +96,7 @@ func (m *model) pick(from *[]*request) *request {
 func (m *model) check(but int) {
 	m.t.Helper()
 	for i, seen := range m.seen {
-		if err := m.Distrust(i, m.instant()); i != but && err != nil {
+		if err := m.distrust(i); i != but && err != nil {
 			m.t.Fatalf("node %d: %v", i, err)
 		}
 		if seen && i != but {
@@ -147,7 +147,7 @@ func TestModel_AJumpThatTheIntervalsExcludeIsSeenAtTheNextReply(t *testing.T) {
 			m.check(node)
 			m.truth(t, node, 1000*time.Hour)
 		}
-		_, left := told(t, m.Distrust(node, m.instant()))
+		_, left := told(t, m.distrust(node))
 		m.pass(left)
 		m.check(-1)
 	})

@@ -53,7 +53,7 @@ func TestSleep_IsFoundWhenAQuorumHasMovedAlike(t *testing.T) {
 				if s := w.ask(i, ms); s.Slept != 0 || !near(s.Jumped, slept, slept/50+20*ms) {
 					t.Errorf("node %d of %d: %+v", i, test.nodes, s)
 				}
-				if test.nodes > 2 && w.Distrust(i, w.instant()) == nil {
+				if test.nodes > 2 && w.distrust(i) == nil {
 					t.Errorf("node %d of %d is trusted before it is known that all moved", i, test.nodes)
 				}
 			}

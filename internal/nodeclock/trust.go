@@ -8,12 +8,16 @@ import (
 
 // Distrust returns nil if the node's votes count. Otherwise it returns why not: its clock has jumped, and somebody may
 // still have a lease that this ends early or brings back. With fewer than three nodes a jump is ignored, because none
-// can be spared.
-func (c *Clocks) Distrust(node int, now time.Time) error {
+// can be spared. A jump forward does not matter to a record that has been on the node since placed, before that jump was
+// found: as it is there, the node has voted for nobody else.
+func (c *Clocks) Distrust(node int, now, placed time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := &c.nodes[node]
-	until := max(n.ahead, min(n.back, n.changed)+c.config.Quarantine())
+	until := min(n.back, n.changed) + c.config.Quarantine()
+	if !placed.Before(c.origin.Add(n.since)) {
+		until = max(until, n.ahead)
+	}
 	left := c.origin.Add(until).Sub(now)
 	if c.config.Nodes < 3 || left <= 0 {
 		return nil

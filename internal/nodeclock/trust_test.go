@@ -36,12 +36,54 @@ func TestDistrust_AfterAJumpBack(t *testing.T) {
 				w.pass(l.after)
 				w.nodes[0], w.servers[0] = w.nodes[0]+l.jump, l.server
 				w.ask(0, ms)
-				if err := w.Distrust(0, w.instant()); (err == nil) != l.trust {
+				if err := w.distrust(0); (err == nil) != l.trust {
 					t.Errorf("poll %d: %v", i, err)
 				}
 			}
 		})
 	}
+}
+
+// A record that is still there since before a jump forward has not ended early, and nobody else has had the vote since.
+// That does not hold for a record that came while an earlier jump mattered, because it may have replaced another one.
+func TestDistrust_OfARecordFromBeforeTheJumpForward(t *testing.T) {
+	w := newWorld(3)
+	w.askAll(t)
+	before := w.instant()
+	trusts := func(placed time.Time, want bool) {
+		t.Helper()
+		if err := w.Distrust(0, w.instant(), placed); (err == nil) != want {
+			t.Errorf("placed %v before now: %v", w.instant().Sub(placed), err)
+		}
+	}
+	w.nodes[0] += 50 * ms
+	w.ask(0, ms)
+	trusts(before, true)
+	trusts(w.instant(), false)
+	w.pass(ms)
+	meanwhile := w.instant()
+	w.pass(ms)
+	w.nodes[0] += 50 * ms
+	w.ask(0, ms)
+	trusts(before, true)
+	trusts(meanwhile, false)
+
+	w.pass(quarantine)
+	w.ask(0, ms)
+	trusts(w.instant(), true)
+	between := w.instant()
+	w.pass(ms)
+	w.nodes[0] += 50 * ms
+	w.ask(0, ms)
+	trusts(meanwhile, true) // what it replaced has ended
+	trusts(between, true)
+	trusts(w.instant(), false)
+
+	w.servers[0] = 1
+	w.ask(0, ms)
+	w.nodes[0], w.servers[0] = w.nodes[0]-50*ms, 2
+	w.ask(0, ms)
+	trusts(before, false)
 }
 
 // A slow reply of the new server hides that its clock is behind, the next one shows it.
@@ -93,7 +135,7 @@ func TestModel_NoVoteOfANodeThatBringsALeaseBack(t *testing.T) {
 				}
 			}
 			history = append(history, now)
-			if w.now < brought+quarantine && w.Distrust(0, w.instant()) == nil {
+			if w.now < brought+quarantine && w.distrust(0) == nil {
 				t.Fatalf("it votes: %v", history)
 			}
 		}
@@ -122,7 +164,7 @@ func TestModel_NoVoteOfANodeThatEndsALeaseTooEarly(t *testing.T) {
 				lasted, lease := w.now-set.process, w.nodes[0]-set.node
 				early = early || lease <= quarantine && lasted+time.Duration(spare*float64(lease))+hidden < lease
 			}
-			if early && w.Distrust(0, w.instant()) == nil {
+			if early && w.distrust(0) == nil {
 				t.Fatalf("it votes: %v", history)
 			}
 		}
@@ -135,7 +177,7 @@ func TestDistrust_AfterAJumpForwardIsNoLongerThanForLeasesThatItHarms(t *testing
 	jump := func(by time.Duration) (left time.Duration) {
 		w.nodes[0] += by
 		w.ask(0, ms)
-		for ; w.Distrust(0, w.instant()) != nil; left += 10 * ms {
+		for ; w.distrust(0) != nil; left += 10 * ms {
 			w.pass(10 * ms)
 		}
 		return left

@@ -116,10 +116,13 @@ func (w *world) askAll(t *testing.T, nodes ...int) {
 	}
 }
 
+// distrust returns why a grant of the node would not count now.
+func (w *world) distrust(node int) error { return w.Distrust(node, w.instant(), w.instant()) }
+
 // jumped fails the test unless the node is distrusted for just that jump, to within 20 ms.
 func (w *world) jumped(t *testing.T, node int, by time.Duration) {
 	t.Helper()
-	err := w.Distrust(node, w.instant())
+	err := w.distrust(node)
 	if jump, _ := told(t, err); (err == nil) != (by == 0) || !near(jump, by, 20*ms) {
 		t.Errorf("node %d: want a jump by %v, have %v", node, by, err)
 	}
