@@ -109,6 +109,7 @@ func TestObserve_LatestWins(t *testing.T) {
 		if l := next(t, leaders, 2*time.Second); l.ID != "b" {
 			t.Errorf("got %+v, want the present leader", l)
 		}
+		time.Sleep(ttl) // a campaigns again
 		b.resigned(nil)
 		a.leads()
 		time.Sleep(ttl)
