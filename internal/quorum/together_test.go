@@ -98,19 +98,20 @@ func TestNode_CallsOfOneNameKeepTheirOrder(t *testing.T) {
 	})
 }
 
-// Another user of a client with a single connection need not wait for the Quorum to close. The test runs in real time:
-// waiting for go-redis's pool in a bubble leaves a timer behind that breaks the next bubble.
+// Another user of a Sentinel client with a single connection need not wait for the Quorum to close. The test runs in real
+// time: waiting for go-redis's pool in a bubble leaves a timer behind that breaks the next bubble.
 func TestNode_GivesItsConnectionBack(t *testing.T) {
 	c := nodetest.Start(1)
 	defer c.Close()
 	options := c.Links().Options(0)
 	options.PoolSize = 1
+	options.Addr = "FailoverClient" // as of each Sentinel client
 	client := redis.NewClient(options)
 	defer client.Close()
 	config := config()
 	for range 4 {
 		q := quorum.New([]redis.UniversalClient{client}, c.Addrs(), config)
-		for range 3 { // a connection is kept from one call to the next
+		for range 3 {
 			if a, err := askNode(t, q, counting()); err != nil || a.Err != nil {
 				t.Errorf("%v, %v", a.Err, err)
 			}
