@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/internal/nodelist"
+	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
 // Open is [New] with its own clients, one for each URL. They are made as by [ClientOptions] and closed by
@@ -130,8 +131,8 @@ func checkNodes(nodes []redis.UniversalClient) (addrs []string, found problems) 
 		case *redis.Client:
 			server = canonical(c.Options().Addr)
 			addrs[i] = server
-			if server == failover {
-				addrs[i] = fmt.Sprintf("%s %d", failover, i+1)
+			if server == quorum.Failover { // each has this address: the position tells them apart
+				addrs[i] = fmt.Sprintf("%s %d", quorum.Failover, i+1)
 			}
 		case *redis.ClusterClient:
 			addrs[i] = strings.Join(c.Options().Addrs, ",")
@@ -147,7 +148,7 @@ func checkNodes(nodes []redis.UniversalClient) (addrs []string, found problems) 
 		default:
 			addrs[i] = fmt.Sprintf("node %d", i+1)
 		}
-		if server == "" || server == failover {
+		if server == "" || server == quorum.Failover {
 			server = fmt.Sprintf("%p", client)
 		}
 		if j, twice := first[server]; twice {
@@ -158,10 +159,6 @@ func checkNodes(nodes []redis.UniversalClient) (addrs []string, found problems) 
 	}
 	return addrs, found
 }
-
-// failover is what go-redis calls the address of every Sentinel client. Names for errors append the node's position in
-// the list.
-const failover = "FailoverClient"
 
 // canonical normalizes an address, so that the same server compares equal.
 func canonical(addr string) string {

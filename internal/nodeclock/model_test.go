@@ -147,7 +147,7 @@ func TestModel_AJumpThatTheIntervalsExcludeIsSeenAtTheNextReply(t *testing.T) {
 			m.check(node)
 			m.truth(t, node, 1000*time.Hour)
 		}
-		_, left := told(t, m.distrust(node))
+		_, left := stated(t, m.distrust(node))
 		m.pass(left)
 		m.check(-1)
 	})

@@ -123,13 +123,13 @@ func (w *world) distrust(node int) error { return w.Distrust(node, w.instant(), 
 func (w *world) jumped(t *testing.T, node int, by time.Duration) {
 	t.Helper()
 	err := w.distrust(node)
-	if jump, _ := told(t, err); (err == nil) != (by == 0) || !near(jump, by, 20*ms) {
+	if jump, _ := stated(t, err); (err == nil) != (by == 0) || !near(jump, by, 20*ms) {
 		t.Errorf("node %d: want a jump by %v, have %v", node, by, err)
 	}
 }
 
-// told returns what the error says: the jump, and for how long the node does not vote.
-func told(t rapid.TB, err error) (jump, left time.Duration) {
+// stated returns what the error says: the jump, and for how long the node does not vote.
+func stated(t rapid.TB, err error) (jump, left time.Duration) {
 	t.Helper()
 	if err != nil {
 		words := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == ' ' || r == ':' })

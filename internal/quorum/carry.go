@@ -21,7 +21,7 @@ func (n *node) carry(ctx context.Context, t task) (carried bool, err error) {
 
 	after := func() bool { return true }
 	if ctx.Done() != nil {
-		after = context.AfterFunc(ctx, func() { w.abort(); w.gone <- struct{}{} })
+		after = context.AfterFunc(ctx, w.abort)
 	}
 	w.tasks, w.base, w.carried = append(w.tasks[:0], t), ctx, true
 	w.run()
@@ -47,7 +47,7 @@ func (w *worker) limit(until time.Time) (stop func()) {
 	if !w.carried {
 		return func() {}
 	}
-	late := time.AfterFunc(time.Until(until), func() { w.abort(); w.gone <- struct{}{} })
+	late := time.AfterFunc(time.Until(until), w.abort)
 	return func() {
 		if !late.Stop() {
 			<-w.gone

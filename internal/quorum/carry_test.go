@@ -26,14 +26,7 @@ func TestCarry_EndsWithItsContext(t *testing.T) {
 		}
 		before := len(failed)
 		c.Hang()
-		enough := errors.New("enough")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(time.Millisecond, func() { cancel(enough) })
-		began := time.Now()
-		r, err := quorum.Ask(ctx, q, counting(), all)
-		if !errors.Is(err, enough) || time.Since(began) != time.Millisecond {
-			t.Errorf("after %v: %v", time.Since(began), err)
-		}
+		r := askImpatiently(t, q)
 		if a := r.Answer(0); !a.Over || !errors.Is(a.Err, quorum.ErrPerhapsDone) {
 			t.Errorf("it was sent, and its answer is %+v", a)
 		}

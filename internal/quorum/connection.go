@@ -38,7 +38,7 @@ func newConnection(client redis.UniversalClient, timeout time.Duration) *connect
 	case !ok:
 	case single.Options().ContextTimeoutEnabled: // its calls end with their context
 		c.single = single
-	case single.Options().Addr == failover:
+	case single.Options().Addr == Failover:
 		c.single = single.WithTimeout(timeout)
 		c.single.Options().MaxRetries = 0 // changes only the copy: no pauses between dialing attempts
 		c.single.Options().Limiter = limited(c.single.Options().Limiter)
@@ -48,9 +48,9 @@ func newConnection(client redis.UniversalClient, timeout time.Duration) *connect
 	return c
 }
 
-// failover is what go-redis calls the address of each Sentinel client. It closes the connections of such a client when
+// Failover is what go-redis calls the address of each Sentinel client. It closes the connections of such a client when
 // the master changes, but not those of a copy with another pool.
-const failover = "FailoverClient"
+const Failover = "FailoverClient"
 
 // ownOptions returns the options of a client with one connection, whose calls end after the timeout: by default go-redis
 // waits five seconds, whatever the context says. Other users of the given client neither wait for that connection nor
@@ -155,17 +155,19 @@ func (c *connection) process(until time.Time, cmds []redis.Cmder) error {
 		c.release() // after any error: go-redis may consider the connection bad now, as after READONLY
 	}
 	if _, answered := errors.AsType[redis.Error](err); err != nil && !answered {
-		c.close() // the next call dials: a pool that has failed to does so once a second
+		c.close() // the next call dials, with a pool that has not failed yet
 	}
 	return err
 }
 
-// abort makes a command under way fail at once, on any goroutine. Until aborted is reset, nothing more is sent.
+// abort makes a command under way fail at once, on any goroutine. Until aborted is reset, nothing more is sent. Whoever
+// has had it called takes the token that it leaves.
 func (c *connection) abort() {
 	c.aborted.Store(true)
 	if wire := c.wire.Load(); wire != nil {
 		_ = (*wire).Close()
 	}
+	c.gone <- struct{}{}
 }
 
 // isBroken reports whether the connection was closed, now or long before, as by a node that restarts. Another

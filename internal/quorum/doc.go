@@ -10,7 +10,8 @@
 //   - A call that was sent is never abandoned. Its answer may be late, but [Round.Then] sees every answer, so the
 //     effects of a late answer can be undone. With a single node, a call whose context ends may end without an answer.
 //   - A node has one goroutine from its first call to [Quorum.Close], uses one connection, and is sent one pipeline at a
-//     time. So a hung node has a constant cost. Calls that expire before they could be sent are never sent, and end with [ErrNotTried].
+//     time. So a hung node has a constant cost. Calls that expire before they could be sent are never sent, and end with
+//     [ErrNotTried].
 //   - A node carries out calls of one name ([Named]) in the order in which they were sent, one after the other. A call is
 //     sent when those of its name before it have ended. One that ended without an answer ([ErrPerhapsDone]), or was sent
 //     twice ([Answer.Resent]), is the exception: the node may still act on it, after the calls behind it.

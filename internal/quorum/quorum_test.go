@@ -118,17 +118,24 @@ func TestAsk_ReturnsWhenTheOutcomeIsDecided(t *testing.T) {
 	})
 }
 
+// askImpatiently asks with a context that is canceled after a millisecond, and wants the call to end with it.
+func askImpatiently(t *testing.T, q *quorum.Quorum) *quorum.Round[int64] {
+	t.Helper()
+	enough := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(time.Millisecond, func() { cancel(enough) })
+	began := time.Now()
+	r, err := quorum.Ask(ctx, q, counting(), all)
+	if !errors.Is(err, enough) || time.Since(began) != time.Millisecond {
+		t.Errorf("after %v: %v", time.Since(began), err)
+	}
+	return r
+}
+
 func TestAsk_EndsWithItsContextButNotTheCalls(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, q *quorum.Quorum, c *bubble.Cluster) {
 		c.Delay(50 * time.Millisecond)
-		enough := errors.New("enough")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(time.Millisecond, func() { cancel(enough) })
-		began := time.Now()
-		r, err := quorum.Ask(ctx, q, counting(), all)
-		if !errors.Is(err, enough) || time.Since(began) != time.Millisecond {
-			t.Errorf("after %v: %v", time.Since(began), err)
-		}
+		r := askImpatiently(t, q)
 		time.Sleep(timeout)
 		synctest.Wait()
 		for i, a := range r.Answers() {
