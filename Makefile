@@ -13,12 +13,10 @@ browser := dashboard/browsertest
 repo := internal/testkit/repo
 # All but these two: the tests of libraries that they use need modules that nothing here uses.
 tidied := . tools $(filter-out bench examples/migration,$(nested))
-# Packages in which nothing runs concurrently, neither their code nor their tests: all others are tested with -race.
-pure := internal/bounded internal/guard internal/jobmachine internal/name internal/nearest internal/nodelist \
-	internal/plain internal/refusal
-# How the unit tests are compiled, also by the linter, so that it happens once. In each package that imports go-redis, the
-# compiler writes 1,600 wrappers of its methods; without inlining this takes half as long.
-compiled := -race -gcflags=-l
+# How tests are compiled, also for the linter and in other modules, so that it happens once: without inlining in packages of
+# this repository. In each one that imports go-redis, the compiler writes 1,600 wrappers of its methods; without inlining
+# this takes half as long. With -gcflags=-l, a command would compile those that it does not name once more.
+compiled := -race -gcflags=github.com/redlockfx/redlockfx/...=-l
 # Random plans, whose number is a flag: make ci plays some, make soak many, and go test ./... a few.
 simulations := ^(TestSimulation_|TestPlans_|TestSkew_EveryTick|TestRemoved_JobsCanBeForgotten|TestModel_|TestNext_Keeps)
 # Modules whose code or tests have goroutines.
@@ -50,12 +48,11 @@ lint: ## check formatting; go vet's analyzers, staticcheck, errcheck, errorlint 
 	@test -z "$$(gofmt -l .)" || { gofmt -d .; echo 'lint: not formatted, run make fmt' >&2; exit 1; }
 	@COMPILED='$(compiled)' bash scripts/lint.sh .
 
-unit: ## the tests of the library's module but the simulations, with -race where a package has goroutines
-	go test -vet=off -skip '$(simulations)' $(addprefix ./,$(pure))
-	GORACE=atexit_sleep_ms=0 go test -vet=off $(compiled) -timeout=15m -skip '$(simulations)' $$(go list ./... | grep -vxF "$$(go list $(addprefix ./,$(pure)))")
+unit: ## the tests of the library's module but the simulations, with -race
+	GORACE=atexit_sleep_ms=0 go test -vet=off $(compiled) -timeout=15m -skip '$(simulations)' ./...
 
-integration: ## the tests on real redis-server processes
-	go -C integration test -vet=off -count=1 -timeout=10m ./...
+integration: ## the tests on real redis-server processes, with -race
+	GORACE=atexit_sleep_ms=0 go -C integration test -vet=off $(compiled) -count=1 -timeout=10m ./...
 
 ##@ One check of make ci at a time
 .PHONY: tools tidiness lintmodules nested browser repo simulation
@@ -72,7 +69,7 @@ lintmodules: ## lint in the modules with their own go.mod, in one load, and the 
 
 nested: ## build and test the modules with their own go.mod, two at a time, because their tests mostly wait
 	@printf '%s\n' $(filter-out $(browser) $(repo) integration,$(nested)) | xargs -P 2 -I{} sh -c \
-		'race=; for m in $(concurrent); do [ $$m != {} ] || race=-race; done; \
+		'race=; for m in $(concurrent); do [ $$m != {} ] || race="$(compiled)"; done; \
 		out=$$(go -C {} build -o /dev/null ./... 2>&1 && go -C {} test -vet=off $$race ./... 2>&1); status=$$?; \
 		echo "nested {}"; echo "$$out"; exit $$status'
 

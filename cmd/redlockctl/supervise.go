@@ -15,8 +15,9 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// killBefore is the longest time before the end of the lease at which a command that ignores SIGTERM is killed.
-const killBefore = 200 * time.Millisecond
+// killBefore is the longest time before the end of the lease at which a command that ignores SIGTERM is killed. It covers
+// a container whose processes get no processor time for a few hundred milliseconds.
+const killBefore = time.Second
 
 // supervisor makes a command end before its lease does.
 type supervisor struct {

@@ -15,7 +15,7 @@ import (
 
 // forbiddenTimeout is how long a process that may not be killed, such as sudo, gets to end by itself after the others
 // were killed.
-const forbiddenTimeout = killBefore / 2
+const forbiddenTimeout = 100 * time.Millisecond
 
 // processGroup starts the command in its own process group, so that signals reach the whole group. If its parent is
 // killed, the kernel kills the command at once, before the other processes are killed.

@@ -21,7 +21,7 @@ import (
 func TestRun_TheCommandOfAStoppedRedlockctlEndsBeforeTheLease(t *testing.T) {
 	c := shared(t)
 	pids, beats := pidFile(t), filepath.Join(t.TempDir(), "beats")
-	p, out := process(t, c, "run", "--name", t.Name(), "--", "sh", "-c", fmt.Sprintf(
+	p, out := process(t, c, "run", "--name", t.Name(), "--grace", (ttl / 2).String(), "--", "sh", "-c", fmt.Sprintf(
 		`trap '' TERM; echo $$ > %s; while :; do date +%%s%%N >> %s; sleep 0.01; done`, pids, beats))
 	until(t, "it is at work", func() bool { return lastBeat(t, beats) != time.Time{} })
 	signalTo(t, p.Process.Pid, syscall.SIGSTOP)
@@ -162,14 +162,13 @@ func lastBeat(t *testing.T, file string) time.Time {
 	return time.Unix(0, last)
 }
 
-// freeAt returns when the lock will have expired on a majority of nodes if nobody extends it.
+// freeAt returns when the lock will have expired on a majority of nodes if nobody extends it, at the latest.
 func freeAt(t *testing.T, c *redisproc.Cluster, name string) time.Time {
 	t.Helper()
-	now := time.Now()
 	held := decode[[]struct {
 		Left int64 `json:"left_ms"`
 	}](t, on(c)("lock", name, "-o", "json"))
-	return now.Add(time.Duration(held[0].Left) * time.Millisecond)
+	return time.Now().Add(time.Duration(held[0].Left) * time.Millisecond)
 }
 
 // watchdogOf returns the watchdog that a process has started.
