@@ -6,7 +6,7 @@ replace github.com/redlockfx/redlockfx => ../
 
 require (
 	github.com/anishathalye/porcupine v1.3.1
-	github.com/redis/go-redis/v9 v9.23.0
+	github.com/redis/go-redis/v9 v9.22.0
 	github.com/redlockfx/redlockfx v0.0.0
 	go.uber.org/goleak v1.3.0
 	go.uber.org/zap v1.28.0

@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/hibiken/asynq v0.26.0
-	github.com/redis/go-redis/v9 v9.23.0
+	github.com/redis/go-redis/v9 v9.22.0
 	github.com/redlockfx/redlockfx v0.0.0
 )
 

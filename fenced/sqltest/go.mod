@@ -10,7 +10,7 @@ require (
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/lib/pq v1.12.3
-	github.com/redis/go-redis/v9 v9.23.0
+	github.com/redis/go-redis/v9 v9.22.0
 	github.com/redlockfx/redlockfx v0.0.0
 	github.com/redlockfx/redlockfx/adapters/rivertick v0.0.0
 	github.com/riverqueue/river v0.51.2

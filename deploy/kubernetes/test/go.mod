@@ -5,7 +5,7 @@ go 1.26.0
 replace github.com/redlockfx/redlockfx => ../../../
 
 require (
-	github.com/redis/go-redis/v9 v9.23.0
+	github.com/redis/go-redis/v9 v9.22.0
 	github.com/redlockfx/redlockfx v0.0.0
 	k8s.io/api v0.37.2
 	sigs.k8s.io/kustomize/api v0.21.0
