@@ -153,8 +153,10 @@ func TestSubscription_ThatIsNotReadDelaysNobody(t *testing.T) {
 // A caller that could not wait for the confirmation may have missed what was published before it.
 func TestSubscribe_ThatIsConfirmedLateReportsMissedMessages(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
+		p.Cut() // it must not be confirmed before Late
 		s := p.Subscribe("x", order)
 		s.Late()
+		p.Heal()
 		<-s.Ready()
 		if e, ok := s.Next(); !ok || !e.Missed {
 			t.Errorf("the first event is %+v, want one that reports missed messages", e)
