@@ -32,6 +32,7 @@ type janitor struct {
 	clock     *clock.Clock
 	timeout   time.Duration // of the node
 	tells     *tells
+	queues    *queues
 	ending    context.Context
 	more      signal.Signal // that there may be something to do
 
@@ -68,7 +69,8 @@ func newJanitor(l *Locker, node int) *janitor {
 		node: node, quorum: l.quorum, command: l.commands.release, sweeping: l.commands.sweep,
 		retention: l.settings.FenceRetention.Milliseconds(), sweep: newSweep(),
 		denied: func(err error) { l.problem(node, "sweep", err) },
-		clock:  l.clock, timeout: l.settings.NodeTimeout, tells: l.tells, ending: l.work, more: signal.New(),
+		clock:  l.clock, timeout: l.settings.NodeTimeout, tells: l.tells, queues: l.queues,
+		ending: l.work, more: signal.New(),
 	}
 }
 
@@ -177,7 +179,7 @@ func (j *janitor) release(batch []*due.Item[leftover]) (answered bool) {
 	rounds := make([]*round, len(batch))
 	for i, item := range batch {
 		left := item.Value
-		call := j.command.Call(&releasing{left.field, left.value, left.tell})
+		call := j.command.Call(&releasing{left.field, left.value, j.tell(left)})
 		rounds[i] = quorum.Prepare(j.quorum, j.node, call)
 		rounds[i].Send()
 	}
@@ -197,6 +199,16 @@ func (j *janitor) release(batch []*due.Item[leftover]) (answered bool) {
 		}
 	}
 	return answered
+}
+
+// tell returns what the release does to the line, as it is sent: if nobody of this process waits any more, the process is
+// not put first, and the next ones, who may have taken the attempt for a hold, are notified.
+func (j *janitor) tell(left leftover) *string {
+	back := left.tell == &j.tells.again || left.tell == &j.tells.failed
+	if back && !j.queues.wait(left.field) {
+		return &j.tells.failedOnce
+	}
+	return left.tell
 }
 
 // maxFollow is how long a node is asked to tell more of those in line. Each time, two who did not come go.

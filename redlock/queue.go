@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,6 +30,13 @@ type queue struct {
 	waiting int   // callers that use the queue
 	last    error // last failure of a caller of this queue
 	won     bool  // the last caller that contended got the lock
+}
+
+// wait reports whether callers of this process wait for the lock with that field.
+func (s *queues) wait(field string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all[strings.TrimPrefix(field, fieldOf(""))] != nil
 }
 
 // push adds v to a buffered channel. If that is full, the oldest goes.

@@ -15,6 +15,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -268,6 +269,43 @@ func TestAcquire_BehindProcessesThatHangIsNotifiedOfAFailedAttempt(t *testing.T)
 			t.Errorf("had it %v after the attempt had failed, want at most %v", took-nodeTimeout, soon)
 		}
 	})
+}
+
+// The first in line reaches only the two of five nodes that keep the line, so its attempt fails at once, and its caller gives
+// up before these two have answered. The next one takes the attempt for a hold, in some of the ten rounds.
+func TestAcquire_BehindACallerThatGivesUpIsNotifiedOfItsFailedAttempt(t *testing.T) {
+	for round := range 10 {
+		t.Run(fmt.Sprint(round), func(t *testing.T) {
+			bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
+				failing, next := newWaiter(c), newWaiter(c)
+				holder, _ := c.Locker()
+				lease, err := holder.Acquire(t.Context(), "x")
+				want.NoError(t, err)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				listed(t, c, "x", failing.begins(ctx, "x", redlock.WithBackoff(time.Second, time.Second)), next.begins(t.Context(), "x"))
+				for i, node := range c.Raw() {
+					if who, err := records.Default.WaitingOn(t.Context(), "x", node); err != nil {
+						t.Error(err)
+					} else if len(who) > 0 {
+						failing.links.Delay(4*time.Millisecond, i)
+					} else {
+						failing.links.Cut(i)
+					}
+				}
+				want.NoError(t, lease.Release(t.Context()))
+				released := time.Now()
+				time.Sleep(6 * time.Millisecond) // the attempt has failed
+				cancel()
+				if err := <-next.ended; err != nil {
+					t.Error(err)
+				}
+				if took := time.Since(released); took > soon {
+					t.Errorf("had it %v after the release, want at most %v", took, soon)
+				}
+			})
+		})
+	}
 }
 
 // The callers of one process take turns without a pause, even if some or all nodes do not confirm the subscription.
