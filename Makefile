@@ -33,7 +33,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-test: ## the library's checks and tests, also on real servers: 8 to 11 minutes on two cores, installs included
+test: ## the library's checks and tests, also on real servers: at most 8 minutes on two cores, installs included
 	$(steps) install lint unit integration
 
 ci: ## everything else: the other modules, browser, documents, a release, long simulations: at most 20 minutes more

@@ -121,5 +121,8 @@ func TestClose_DoesNotWaitToLeaveTheLine(t *testing.T) {
 		if err := w.locker.Close(closing); err != nil {
 			t.Errorf("it has left nothing on any node: %v", err)
 		}
+		if closing.Err() != nil {
+			t.Error("Close waited as long as it may")
+		}
 	})
 }
