@@ -179,15 +179,7 @@ func TestForgotten_NodesThatAreAwayAreWaitedFor(t *testing.T) {
 // The leader has the job, has not written it yet, and somebody calls Forget.
 func TestForget_NotAJobThatTheLeaderHasYetToWrite(t *testing.T) {
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
-		a, b := c.leader("a"), c.idle("b")
-		addBoth(a, b, "*/20 * * * * *", quick)
-		c.SleepTo(19500 * time.Millisecond)
-		a.links.Cut(1, 2)
-		c.SleepTo(31 * time.Second)
-		a.links.Cut()
-		b.links.Hang(2)
-		b.takesOver()
-		time.Sleep(500 * time.Millisecond)
+		b := takenOverWithASlowNode(c)
 		want.Err(t, c.idle("x").Forget(t.Context(), "job"), scheduler.ErrJobInUse)
 		b.links.Heal()
 		c.SleepTo(50 * time.Second)

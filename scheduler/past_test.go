@@ -103,18 +103,25 @@ func isAbout(job, command string, args []string) bool {
 
 const noMemory = "OOM command not allowed when used memory > 'maxmemory'."
 
+// takenOverWithASlowNode returns the second leader of a job of every 20 s. The first one was cut off from two nodes before the
+// first tick, and one of these does not answer the second one yet.
+func takenOverWithASlowNode(c *cluster) (b *replica) {
+	a, b := c.leader("a"), c.idle("b")
+	addBoth(a, b, "*/20 * * * * *", quick)
+	c.SleepTo(19500 * time.Millisecond)
+	a.links.Cut(1, 2)
+	c.SleepTo(31 * time.Second)
+	a.links.Cut()
+	b.links.Hang(2)
+	b.takesOver()
+	time.Sleep(500 * time.Millisecond)
+	return b
+}
+
 // The node that shows that the run did not begin does not answer at first.
 func TestPast_ATickThatCannotHaveStartedIsRunAlsoWithASlowNode(t *testing.T) {
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
-		a, b := c.leader("a"), c.idle("b")
-		addBoth(a, b, "*/20 * * * * *", quick)
-		c.SleepTo(19500 * time.Millisecond)
-		a.links.Cut(1, 2)
-		c.SleepTo(31 * time.Second)
-		a.links.Cut()
-		b.links.Hang(2)
-		b.takesOver()
-		time.Sleep(500 * time.Millisecond)
+		b := takenOverWithASlowNode(c)
 		b.links.Heal()
 		c.SleepTo(39 * time.Second)
 		runs := c.records()
