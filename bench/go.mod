@@ -5,8 +5,8 @@ go 1.26.0
 replace github.com/redlockfx/redlockfx => ../
 
 require (
-	github.com/go-redsync/redsync/v4 v4.18.1
-	github.com/redis/go-redis/v9 v9.23.0
+	github.com/go-redsync/redsync/v4 v4.18.0
+	github.com/redis/go-redis/v9 v9.22.0
 	github.com/redis/rueidis v1.0.79
 	github.com/redlockfx/redlockfx v0.0.0
 )

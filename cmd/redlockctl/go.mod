@@ -3,7 +3,7 @@ module github.com/redlockfx/redlockfx/cmd/redlockctl
 go 1.26.0
 
 require (
-	github.com/redis/go-redis/v9 v9.23.0
+	github.com/redis/go-redis/v9 v9.22.0
 	github.com/redlockfx/redlockfx v0.0.0
 	github.com/spf13/cobra v1.10.2
 	golang.org/x/sys v0.48.0

@@ -10,8 +10,8 @@ replace (
 require (
 	github.com/go-co-op/gocron-redis-lock/v2 v2.0.1
 	github.com/go-co-op/gocron/v2 v2.21.2
-	github.com/go-redsync/redsync/v4 v4.18.1
-	github.com/redis/go-redis/v9 v9.23.0
+	github.com/go-redsync/redsync/v4 v4.18.0
+	github.com/redis/go-redis/v9 v9.22.0
 	github.com/redlockfx/redlockfx v0.0.0
 	github.com/redlockfx/redlockfx/adapters/gocronlock v0.0.0
 	github.com/robfig/cron/v3 v3.0.1
