@@ -108,7 +108,8 @@ tag_root() {
 }
 
 # fetch downloads tags of this repository as the module proxy would, and sets GOPROXY to three places: a proxy of these
-# files, the module cache, and the usual proxy. Later downloads go into a separate cache.
+# files, the module cache, and the usual proxy. Later downloads go into a separate cache. All builds then have the flags of
+# the binaries, so that each package is compiled once.
 fetch() {
 	local tag path modules=()
 	for tag; do
@@ -116,8 +117,8 @@ fetch() {
 		modules+=("$(path_of "$path")@$version")
 	done
 	export GONOSUMDB=$library,$library/* GOPRIVATE="" GONOPROXY="" GOWORK=off
-	GOFLAGS="$(go env GOFLAGS) -modcacherw"
-	export GOFLAGS
+	GOFLAGS="$(go env GOFLAGS) -modcacherw -trimpath"
+	export GOFLAGS CGO_ENABLED=0
 	(
 		cd "$work"
 		export GIT_ALLOW_PROTOCOL=file GIT_CONFIG_COUNT=1
@@ -223,8 +224,8 @@ binaries() {
 	(
 		fetch "$version"
 		for platform in "${platforms[@]}"; do
-			CGO_ENABLED=0 GOOS=${platform%/*} GOARCH=${platform#*/} \
-				go -C cmd/redlockctl build -trimpath -ldflags="-s -w -X main.version=$version" -o "$out/redlockctl_${version}_${platform/\//_}" .
+			GOOS=${platform%/*} GOARCH=${platform#*/} \
+				go -C cmd/redlockctl build -ldflags="-s -w -X main.version=$version" -o "$out/redlockctl_${version}_${platform/\//_}" .
 		done
 	)
 	for platform in "${platforms[@]}"; do
