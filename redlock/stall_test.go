@@ -279,8 +279,7 @@ func TestAcquire_BehindACallerThatGivesUpIsNotifiedOfItsFailedAttempt(t *testing
 			bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 				failing, next := newWaiter(c), newWaiter(c)
 				holder, _ := c.Locker()
-				lease, err := holder.Acquire(t.Context(), "x")
-				want.NoError(t, err)
+				lease := takenOnAll(t, holder, "x")
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				listed(t, c, "x", failing.begins(ctx, "x", redlock.WithBackoff(time.Second, time.Second)), next.begins(t.Context(), "x"))

@@ -159,6 +159,7 @@ func TestWrite_ToANodeThatLostItsState(t *testing.T) {
 		a := c.stored()
 		c.Wipe(2)
 		a.links.Cut(1)
+		a.links.Delay(time.Millisecond, 2) // node 0 stores the state before the outcome is decided
 		unserved, err := a.writeState(jobstore.State{Mark: c.Start.Add(20 * time.Second)}, false)
 		want.Err(t, err, jobstore.ErrNoQuorum)
 		if unserved != 1 {
