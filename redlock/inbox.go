@@ -1,7 +1,6 @@
 package redlock
 
 import (
-	"context"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,10 +15,9 @@ type inbox struct {
 	channel  string
 	id       string // identifies this process in the lists
 	deliver  func(*message)
-	tried    chan struct{} // closed when the caller that opened the inbox no longer waits for the nodes
 
-	mu  sync.Mutex // guards the field below
-	sub *notify.Subscription
+	mu  sync.Mutex           // guards the field below
+	sub *notify.Subscription // nil: nobody has waited yet
 }
 
 // message is a message from a node. It decides nothing, since anybody may publish one.
@@ -37,56 +35,34 @@ type message struct {
 const maxMessages = 4
 
 func newInbox(hash, id string, n *notify.Notifier, deliver func(*message)) *inbox {
-	return &inbox{notifier: n, channel: hash + ":p:" + id, id: id, deliver: deliver, tried: make(chan struct{})}
+	return &inbox{notifier: n, channel: hash + ":p:" + id, id: id, deliver: deliver}
 }
 
-// open subscribes to this process's channel. The caller must call run, which delivers messages until done is closed.
-// run is nil if the inbox was open already.
-func (b *inbox) open(done <-chan struct{}) (sub *notify.Subscription, run func()) {
+// open subscribes to this process's channel.
+func (b *inbox) open() *notify.Subscription {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.sub == nil {
-		b.sub = b.notifier.SubscribeAll(b.channel)
-		sub := b.sub
-		run = func() { b.run(sub, done) }
+		b.sub = b.notifier.Subscribe(b.channel, func(e notify.Event) {
+			if m := readMessage(e); m != nil {
+				b.deliver(m)
+			}
+		})
 	}
-	return b.sub, run
+	return b.sub
 }
 
-// isOpen reports whether messages of at least one node are received.
+// isOpen reports whether messages are received.
 func (b *inbox) isOpen() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.sub == nil {
-		return false
-	}
-	select {
-	case <-b.sub.Ready():
-		return true
-	default:
-		return false
-	}
-}
-
-func (b *inbox) run(sub *notify.Subscription, done <-chan struct{}) {
-	for {
-		select {
-		case <-sub.C():
-			for e, ok := sub.Next(); ok; e, ok = sub.Next() {
-				if m := readMessage(e); m != nil {
-					b.deliver(m)
-				}
-			}
-		case <-done:
-			return
-		}
-	}
+	return b.sub != nil && b.sub.IsReady()
 }
 
 // readMessage parses KIND PLACE LENGTH NAME VALUE, where NAME has that length and VALUE follows it without a space. It
 // returns nil if the text is not a message.
 func readMessage(e notify.Event) *message {
-	if e.Missed {
+	if e.Kind != notify.Message {
 		return &message{missed: true, node: e.Node}
 	}
 	kind, text, _ := strings.Cut(e.Text, " ")
@@ -102,24 +78,6 @@ func readMessage(e notify.Event) *message {
 		return nil
 	}
 	return &message{failed: kind == "failed", node: e.Node, place: n, name: text[:l], value: v}
-}
-
-// listen opens the inbox, and waits for the subscription no longer than a node may take to answer. Only the first call
-// waits; later calls wait for the first.
-func (l *Locker) listen(ctx context.Context) error {
-	sub, run := l.inbox.open(l.open.Done())
-	if run != nil {
-		l.start(run) // ends when Close begins
-		defer close(l.inbox.tried)
-		return l.joined(ctx, sub)
-	}
-	select {
-	case <-l.inbox.tried:
-	case <-l.open.Done():
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	return nil
 }
 
 // deliver passes a message to the queue of its lock.

@@ -30,9 +30,9 @@ func campaigning(c inside.Campaign) AcquireOption {
 
 // subscribe is [inside.Parts.Listen].
 func (l *Locker) subscribe(channel string) (notices <-chan struct{}, stop func()) {
-	s := l.notifier.Subscribe(channel, order(l.quorum, channel))
-	s.Late() // once subscribed, earlier messages are reported as missed
-	return s.C(), s.Close
+	news, sub := l.follow(channel)
+	sub.Late() // once subscribed, earlier messages are reported as missed
+	return news, sub.Close
 }
 
 // raise is [inside.Parts.Raise].

@@ -173,7 +173,7 @@ func (w *wait) decided(answers []answer) bool {
 func (w *wait) wait(ctx context.Context, err error) error {
 	if !w.listening && (w.holder != "" || w.others > 0) {
 		w.listening = true // asking once more finds a release that happened before the subscription
-		return w.locker.listen(ctx)
+		return w.locker.joined(ctx, w.locker.inbox.open())
 	}
 	pause := w.pause(err)
 	due := time.Now().Add(pause)

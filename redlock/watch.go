@@ -10,6 +10,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/name"
 	"github.com/redlockfx/redlockfx/internal/notify"
 	"github.com/redlockfx/redlockfx/internal/retry"
+	"github.com/redlockfx/redlockfx/internal/signal"
 )
 
 // Watch calls fn with the current holder of the lock called name, and again whenever the holder changes, until ctx is
@@ -22,7 +23,7 @@ func (l *Locker) Watch(ctx context.Context, lock string, fn func(Holder)) error 
 	if err := name.Check("lock name", lock); err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	sub := l.notifier.Subscribe(l.channelOf(lock), order(l.quorum, lock))
+	news, sub := l.follow(l.channelOf(lock))
 	defer sub.Close()
 	if err := l.joined(ctx, sub); err != nil {
 		return err
@@ -52,17 +53,28 @@ func (l *Locker) Watch(ctx context.Context, lock string, fn func(Holder)) error 
 		}
 		select {
 		case <-time.After(max(pause, backoff.Min)):
-		case <-sub.C():
+		case <-news:
 			failures = 0
 			_ = retry.Sleep(ctx, pace.Next(time.Now())) // the loop checks ctx itself
-			for ok := true; ok; {
-				_, ok = sub.Next()
+			select {
+			case <-news: // came meanwhile: the next poll is after that, too
+			default:
 			}
 		case <-l.open.Done():
 			return fmt.Errorf("%w: watch %q", ErrClosed, lock)
 		case <-ctx.Done():
 		}
 	}
+}
+
+// follow subscribes to a channel on which all nodes publish the same. news is set when there may have been a message.
+func (l *Locker) follow(channel string) (news signal.Signal, sub *notify.Subscription) {
+	news = signal.New()
+	return news, l.notifier.Subscribe(channel, func(e notify.Event) {
+		if e.IsNews() {
+			news.Set()
+		}
+	})
 }
 
 // joined waits until the subscription is confirmed, but no longer than a node may take to answer.

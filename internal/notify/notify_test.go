@@ -15,8 +15,6 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-var order = []int{2, 0, 1}
-
 // process is a process with subscriptions to nodes.
 type process struct {
 	*notify.Notifier
@@ -50,102 +48,88 @@ func (p *process) publish(t *testing.T, node int, text string) {
 	synctest.Wait()
 }
 
+// subscription is a Subscription to channel x and its events since the last wantEvents.
+type subscription struct {
+	*notify.Subscription
+	mu     sync.Mutex // guards the field below
+	events []notify.Event
+}
+
+func (p *process) subscribe() *subscription {
+	s := new(subscription)
+	s.Subscription = p.Subscribe("x", func(e notify.Event) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.events = append(s.events, e)
+	})
+	return s
+}
+
 // wantEvents fails the test unless these are the events that the subscription has had since the last call.
-func wantEvents(t *testing.T, s *notify.Subscription, want ...notify.Event) {
+func wantEvents(t *testing.T, s *subscription, want ...notify.Event) {
 	t.Helper()
 	synctest.Wait()
-	var got []notify.Event
-	for e, ok := s.Next(); ok; e, ok = s.Next() {
-		got = append(got, e)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if fmt.Sprint(s.events) != fmt.Sprint(want) {
+		t.Errorf("got events %v, want %v", s.events, want)
 	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("got events %v, want %v", got, want)
-	}
+	s.events = nil
 }
 
-func TestSubscribe_UsesTheFirstTwoNodesOfTheOrder(t *testing.T) {
+func text(node int) notify.Event {
+	return notify.Event{Kind: notify.Message, Node: node, Text: fmt.Sprint("from ", node)}
+}
+
+func TestSubscribe_ReceivesFromEachNode(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
-		s := p.Subscribe("x", order)
+		s := p.subscribe()
 		<-s.Ready()
-		synctest.Wait()
 		for node := range 3 {
 			p.publish(t, node, fmt.Sprint("from ", node))
 		}
-		wantEvents(t, s, notify.Event{Node: 0, Text: "from 0"}, notify.Event{Node: 2, Text: "from 2"})
+		wantEvents(t, s, text(0), text(1), text(2))
 	})
 }
 
-func TestSubscribe_AddsTheNextNodeWhenOneGoesAway(t *testing.T) {
+// A node that goes away is reported once, and again when it is back. The others' messages still come.
+func TestSubscribe_ReportsEachNodeThatIsAway(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
-		s := p.Subscribe("x", order)
+		s := p.subscribe()
 		<-s.Ready()
-		synctest.Wait()
-		p.Cut(2)
-		time.Sleep(time.Second)
-		p.publish(t, 1, "from 1")
-		wantEvents(t, s, notify.Event{Node: 1, Text: "from 1"})
-	})
-}
-
-// A private channel is subscribed to on all nodes. A node that goes away is reported once, and again when it is back.
-func TestSubscribeAll_ReportsEachNodeThatIsAway(t *testing.T) {
-	run(t, func(t *testing.T, p *process) {
-		s := p.SubscribeAll("x")
-		<-s.Ready()
-		synctest.Wait()
-		for node := range 3 {
-			p.publish(t, node, fmt.Sprint("from ", node))
-		}
-		wantEvents(t, s, notify.Event{Node: 0, Text: "from 0"}, notify.Event{Node: 1, Text: "from 1"},
-			notify.Event{Node: 2, Text: "from 2"})
 		p.Cut(1)
 		time.Sleep(time.Minute) // it tries to connect again and again
-		wantEvents(t, s, notify.Event{Node: 1, Missed: true})
-		if s.Receives(1) || !s.Receives(0) || !s.Receives(2) {
-			t.Errorf("receives from 0: %v, 1: %v, 2: %v; want all but 1", s.Receives(0), s.Receives(1), s.Receives(2))
-		}
+		wantEvents(t, s, notify.Event{Kind: notify.Lost, Node: 1, Others: 2})
+		p.publish(t, 0, "from 0")
+		p.publish(t, 1, "from 1")
+		wantEvents(t, s, text(0))
 		p.Heal()
 		time.Sleep(6 * time.Second) // more than the longest pause between two dials
-		wantEvents(t, s, notify.Event{Node: 1, Missed: true})
-		if !s.Receives(1) {
-			t.Error("it does not receive from node 1 again")
-		}
+		wantEvents(t, s, notify.Event{Kind: notify.Back, Node: 1, Others: 2})
+		p.publish(t, 1, "from 1")
+		wantEvents(t, s, text(1))
 	})
 }
 
-// What was published while no node was connected is lost, and the subscription says so.
-func TestSubscription_ReportsWhatItMayHaveMissed(t *testing.T) {
+// What was published while no node was connected is lost, and the first one that is back says so.
+func TestSubscribe_ReportsThatAllMessagesMayHaveBeenMissed(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
-		s := p.Subscribe("x", order)
+		s := p.subscribe()
 		<-s.Ready()
-		synctest.Wait()
 		p.Cut()
 		time.Sleep(time.Minute)
 		p.publish(t, 2, "lost")
-		wantEvents(t, s)
+		s.events = nil // the nodes are lost
 		p.Heal()
 		time.Sleep(6 * time.Second) // more than the longest pause between two dials
 		synctest.Wait()
-		e, ok := s.Next()
-		if !ok || !e.Missed {
-			t.Errorf("got event %+v, %v, want one that reports missed messages", e, ok)
-		}
-	})
-}
-
-func TestSubscription_ThatIsNotReadDelaysNobody(t *testing.T) {
-	run(t, func(t *testing.T, p *process) {
-		s, other := p.Subscribe("x", order), p.Subscribe("x", order)
-		<-s.Ready()
-		synctest.Wait()
-		for i := range 100 {
-			p.publish(t, 2, fmt.Sprint(i))
-			if e, ok := other.Next(); !ok || e.Text != fmt.Sprint(i) {
-				t.Fatalf("got event %+v, want text %d", e, i)
+		for i, e := range s.events {
+			if e.Kind != notify.Back || e.Others != i || e.IsNews() != (i == 0) {
+				t.Errorf("event %d is %+v, news: %v", i, e, e.IsNews())
 			}
 		}
-		if e, _ := s.Next(); !e.Missed {
-			t.Errorf("the first event of a hundred is %+v, want one that reports missed messages", e)
+		if len(s.events) != 3 {
+			t.Errorf("there were %d events, want one of each node", len(s.events))
 		}
 	})
 }
@@ -154,70 +138,68 @@ func TestSubscription_ThatIsNotReadDelaysNobody(t *testing.T) {
 func TestSubscribe_ThatIsConfirmedLateReportsMissedMessages(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
 		p.Cut() // it must not be confirmed before Late
-		s := p.Subscribe("x", order)
-		s.Late()
-		p.Heal()
-		<-s.Ready()
-		if e, ok := s.Next(); !ok || !e.Missed {
-			t.Errorf("the first event is %+v, want one that reports missed messages", e)
+		s := p.subscribe()
+		time.Sleep(time.Second)
+		if s.IsReady() {
+			t.Error("it is ready, though no node has confirmed it")
 		}
+		s.Late()
+		<-s.Ready()
+		p.Heal(2)
+		time.Sleep(6 * time.Second) // more than the longest pause between two dials
+		wantEvents(t, s, notify.Event{Kind: notify.Back, Node: 2})
 	})
 }
 
-func isReady(s *notify.Subscription) bool {
-	select {
-	case <-s.Ready():
-		return true
-	default:
-		return false
-	}
-}
-
-// A message may come from any of its nodes, so all of them must have confirmed.
-func TestSubscribe_IsReadyWhenAllItsNodesHaveConfirmed(t *testing.T) {
+// A message may come from any node, so all that are not away must have confirmed.
+func TestSubscribe_IsReadyWhenAllNodesHaveConfirmedOrAreAway(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
 		p.Delay(20*time.Millisecond, 0)
-		s := p.Subscribe("x", order)
+		p.Cut(1)
+		s := p.subscribe()
 		time.Sleep(10 * time.Millisecond)
-		if isReady(s) {
+		if s.IsReady() {
 			t.Error("it is ready, but node 0 cannot have confirmed it")
 		}
 		time.Sleep(time.Second)
-		<-s.Ready()
+		if !s.IsReady() {
+			t.Error("it is not ready, but only the node that is away has not confirmed it")
+		}
 		p.publish(t, 0, "from 0")
 		time.Sleep(20 * time.Millisecond)
-		wantEvents(t, s, notify.Event{Node: 0, Text: "from 0"})
+		wantEvents(t, s, text(0))
 	})
 }
 
-// Channels without a subscription are kept for a while. A channel that was dropped is subscribed to again when it is wanted.
-func TestSubscribe_ToAChannelThatWasJustDropped(t *testing.T) {
+// The second subscription to a channel is confirmed as well, and goes on when the first is closed.
+func TestSubscribe_ToAChannelThatIsSubscribedTo(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
-		first := p.Subscribe("x", order)
+		first := p.subscribe()
 		<-first.Ready()
-		first.Close()
-		for i := range 100 {
-			p.Subscribe(fmt.Sprint(i), order).Close()
-		}
-		s := p.Subscribe("x", order)
-		if isReady(s) {
-			t.Error("the channel was not dropped")
-		}
-		<-s.Ready()
-		synctest.Wait()
-		p.publish(t, 2, "again")
-		wantEvents(t, s, notify.Event{Node: 2, Text: "again"})
-	})
-}
-
-func TestSubscribe_ToAChannelThatIsKeptIsReadyAtOnce(t *testing.T) {
-	run(t, func(t *testing.T, p *process) {
-		first := p.Subscribe("x", order)
-		<-first.Ready()
+		second := p.subscribe()
+		<-second.Ready()
+		first.events = nil // the nodes confirmed once more
 		first.Close()
 		first.Close() // does nothing
-		if !isReady(p.Subscribe("x", order)) {
-			t.Error("it is not ready, but a node has confirmed the channel before")
+		p.publish(t, 2, "from 2")
+		wantEvents(t, first)
+		wantEvents(t, second, text(2))
+	})
+}
+
+func TestSubscribe_ToAChannelThatWasJustClosed(t *testing.T) {
+	run(t, func(t *testing.T, p *process) {
+		first := p.subscribe()
+		<-first.Ready()
+		first.Close()
+		s := p.subscribe()
+		<-s.Ready()
+		p.publish(t, 2, "from 2")
+		wantEvents(t, s, text(2))
+		s.Close()
+		synctest.Wait()
+		if n, err := p.cluster.Raw()[2].PubSubNumSub(t.Context(), "x").Result(); err != nil || n["x"] != 0 {
+			t.Errorf("the closed channel has %d subscribers, %v", n["x"], err)
 		}
 	})
 }

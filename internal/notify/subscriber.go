@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -12,6 +11,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/bounded"
 	"github.com/redlockfx/redlockfx/internal/plain"
 	"github.com/redlockfx/redlockfx/internal/retry"
+	"github.com/redlockfx/redlockfx/internal/signal"
 )
 
 // subscriber is the connection to one node. It connects when the first channel is wanted.
@@ -19,61 +19,40 @@ type subscriber struct {
 	notifier *Notifier
 	node     int
 	client   redis.UniversalClient
-	changed  chan struct{} // holds a token if the wanted channels have changed
-	refused  atomic.Bool   // the node answered a subscription with an error; go-redis does not repeat it
+	changed  signal.Signal // that channels may have to be subscribed to or unsubscribed from
 
-	// Guarded by notifier.mu.
-	started bool
-	want    map[string]bool // the wanted channels
-	more    []string        // those added since the last update
-	less    []string        // those removed since
+	started bool // guarded by notifier.mu
 }
 
-// wantLocked adds a channel to the wanted ones, or removes it.
-func (s *subscriber) wantLocked(name string, yes bool) {
-	if yes {
-		s.want[name] = true
-		s.more = append(s.more, name)
-	} else {
-		delete(s.want, name)
-		s.less = append(s.less, name)
-	}
+func (s *subscriber) changeLocked() {
 	if !s.started {
 		s.started = s.notifier.config.Start(s.run) // run first waits for the lock that is held here
 	}
-	s.change()
+	s.changed.Set()
 }
 
-func (s *subscriber) change() {
-	select {
-	case s.changed <- struct{}{}:
-	default: // it has a token already
-	}
-}
-
-// changes returns the channels to subscribe to and those to unsubscribe from since the last call. After a refusal, it
-// returns all wanted channels.
-func (s *subscriber) changes() (more, less []string) {
-	s.notifier.mu.Lock()
-	defer s.notifier.mu.Unlock()
-	if s.refused.Swap(false) {
-		s.more = s.more[:0]
-		for name := range s.want {
-			s.more = append(s.more, name)
+// changes returns the channels to subscribe to and those to unsubscribe from, given those that the node was asked for.
+func (s *subscriber) changes(has map[string]bool) (more, less []string) {
+	n := s.notifier
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for channel, subs := range n.subs {
+		is := false
+		for _, sub := range subs {
+			if sub.nodes[s.node] == wanted {
+				sub.nodes[s.node], is = asked, true
+			}
+		}
+		if is {
+			more, has[channel] = append(more, channel), true
 		}
 	}
-	// A channel may be in both lists. What it is now counts.
-	for _, name := range s.more {
-		if s.want[name] {
-			more = append(more, name)
+	for channel := range has {
+		if n.subs[channel] == nil {
+			less = append(less, channel)
+			delete(has, channel)
 		}
 	}
-	for _, name := range s.less {
-		if !s.want[name] {
-			less = append(less, name)
-		}
-	}
-	s.more, s.less = nil, nil
 	return more, less
 }
 
@@ -87,12 +66,12 @@ func (s *subscriber) run() {
 	var receiving sync.WaitGroup
 	defer receiving.Wait()
 
-	started := false
+	started, has := false, make(map[string]bool)
 	for {
 		select {
 		case <-s.changed:
 			// Errors are ignored: go-redis repeats the subscriptions when it reconnects, and receive reports the failure.
-			more, less := s.changes()
+			more, less := s.changes(has)
 			if len(more) > 0 {
 				_ = link.Subscribe(open, more...)
 			}
@@ -145,8 +124,7 @@ func (s *subscriber) receive(link *redis.PubSub) {
 		n.config.Seen(s.node, plain.Error(err))
 		if _, answered := errors.AsType[redis.Error](err); answered {
 			_ = retry.Sleep(open, n.config.Denied) // the loop checks open
-			s.refused.Store(true)
-			s.change()
+			n.askAgain(s.node)                     // go-redis does not
 		} else {
 			_ = retry.Sleep(open, away.After(failures))
 		}
