@@ -58,8 +58,8 @@ var allRows = []row{
 	}},
 	{"handover", (*bench).handover, map[string]limit{
 		"waiting: 1, p50 ms": ratioAtMost(1.1), "waiting: 1, p99 ms": ratioAtMost(1.3),
-		"waiting: 10, p50 ms": ratioAtMost(1.1), "waiting: 10, p99 ms": ratioAtMost(1.3),
-		"waiting: 50, p50 ms": ratioAtMost(1.1), "waiting: 50, p99 ms": ratioAtMost(1.3),
+		"waiting: 10, p50 ms": atMost(3), "waiting: 10, p99 ms": atMost(10),
+		"waiting: 50, p50 ms": atMost(3), "waiting: 50, p99 ms": atMost(10),
 	}},
 	{"idle", (*bench).idle, map[string]limit{"commands a second of a waiter": atMost(0.2)}},
 	{"join", (*bench).join, map[string]limit{"20,000 names, CPU ms": atMost(1000)}},
