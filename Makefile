@@ -70,8 +70,8 @@ lintmodules: ## lint in the modules with their own go.mod, in one load, and the 
 
 nested: ## build and test the modules with their own go.mod, two at a time, because their tests mostly wait
 	@printf '%s\n' $(filter-out $(browser) $(repo) integration,$(nested)) | xargs -P 2 -I{} sh -c \
-		'race=; for m in $(concurrent); do [ $$m != {} ] || race="$(compiled)"; done; \
-		out=$$(go -C {} build -o /dev/null ./... 2>&1 && go -C {} test -vet=off $$race ./... 2>&1); status=$$?; \
+		'flags=; for m in $(concurrent); do [ $$m != {} ] || flags="$(compiled)"; done; \
+		out=$$(go -C {} build -o /dev/null ./... 2>&1 && go -C {} test -vet=off $$flags ./... 2>&1); status=$$?; \
 		echo "nested {}"; echo "$$out"; exit $$status'
 
 browser: ## test the dashboard in a real Chromium
