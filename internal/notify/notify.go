@@ -60,7 +60,7 @@ type Event struct {
 	Kind Kind
 	Node int
 	Text string // of a message
-	// Others is how many other nodes' messages are received.
+	// Others is how many other nodes' messages are received when one is lost or back.
 	Others int
 }
 
