@@ -93,9 +93,13 @@ func (s *queues) deliver(m *message) {
 	}
 }
 
-// deliverOurs tells the queue of a lock that another caller of this process has released it. The release has removed
-// the process from the line, so no node does.
+// deliverOurs tells the queue of a lock, if there is one, that another caller of this process has released it. The release
+// has removed the process from the line, so no node does.
 func (s *queues) deliverOurs(name, text string) {
-	v, _ := parseValue(text) // our own value always parses
-	s.deliver(&message{ours: true, name: name, value: v})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q := s.all[name]; q != nil {
+		v, _ := parseValue(text) // our own value always parses
+		push(q.messages, &message{ours: true, name: name, value: v})
+	}
 }
