@@ -77,8 +77,11 @@ func ClientOptions(node string) (*redis.Options, error) {
 		return setName(ctx, c)
 	}
 	o.DisableIdentity = true // go-redis's CLIENT SETINFO is denied to users with minimal rights
-	// Disables the handover notices of one vendor's cloud, which look up an address at start.
-	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	// Disables the handover notices of one vendor's cloud. Without the type, go-redis (9.23) still looks up the host's name,
+	// which takes up to two seconds.
+	o.MaintNotificationsConfig = &maintnotifications.Config{
+		Mode: maintnotifications.ModeDisabled, EndpointType: maintnotifications.EndpointTypeNone,
+	}
 	return o, nil
 }
 

@@ -73,7 +73,9 @@ func (c *connection) ownOptions(given *redis.Options, timeout time.Duration) *re
 	// One connection is taken. After as many failures to dial as the pool is large, go-redis dials on in the background.
 	o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxIdleConns, o.PipelinePoolSize = 4, 4, 0, 1, -1
 	o.Limiter = limited(o.Limiter)
-	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	o.MaintNotificationsConfig = &maintnotifications.Config{ // without the type, each dial would first look up the host's name
+		Mode: maintnotifications.ModeDisabled, EndpointType: maintnotifications.EndpointTypeNone,
+	}
 	o.PushNotificationProcessor, o.AutoPipelineOptions = nil, nil
 	o.ClientSideCache, o.ClientSideCacheConfig = nil, nil
 	return &o

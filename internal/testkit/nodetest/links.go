@@ -76,7 +76,9 @@ func (l *Links) Options(i int) *redis.Options {
 		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return l.dial(ctx, i)
 		},
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		MaintNotificationsConfig: &maintnotifications.Config{
+			Mode: maintnotifications.ModeDisabled, EndpointType: maintnotifications.EndpointTypeNone,
+		},
 	}
 }
 
