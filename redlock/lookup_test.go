@@ -8,43 +8,31 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// go-redis looks up the host's name when it makes a client, unless it is told not to. Only a Dialer may do so: a call would
-// wait for a DNS server that does not answer, and longer than the node timeout.
+// go-redis looks up the host's name when it makes a client, unless it is told not to. A call would wait for a DNS server that
+// does not answer, and longer than the node timeout.
 func TestLocker_LooksUpNoNameBesideTheDialer(t *testing.T) {
-	const addr = "redis-1.example:6379"
 	var asked atomic.Int32
-	refuse := func(context.Context, string, string) (net.Conn, error) {
-		asked.Add(1)
-		return nil, errors.New("refused")
-	}
 	given := net.DefaultResolver
 	defer func() { net.DefaultResolver = given }()
-	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: refuse}
-
-	opened, err := redlock.Open([]string{addr})
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		asked.Add(1)
+		return nil, errors.New("refused")
+	}}
+	options, err := redlock.ClientOptions("redis-1.example:6379")
 	want.NoError(t, err)
-	want.NoError(t, opened.Close(t.Context()))
-
-	client := redis.NewClient(&redis.Options{
-		Addr:   addr,
-		Dialer: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("refused") },
-		MaintNotificationsConfig: &maintnotifications.Config{
-			Mode: maintnotifications.ModeDisabled, EndpointType: maintnotifications.EndpointTypeNone,
-		},
-	})
+	options.Dialer = func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("refused") }
+	client := redis.NewClient(options)
 	defer client.Close()
 	l, err := redlock.New([]redis.UniversalClient{client})
 	want.NoError(t, err)
 	_, err = l.TryAcquire(t.Context(), "x")
 	want.Err(t, err, redlock.ErrNoQuorum)
 	want.NoError(t, l.Close(t.Context()))
-
 	if n := asked.Load(); n > 0 {
 		t.Errorf("%d requests to a DNS server", n)
 	}
