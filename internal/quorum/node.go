@@ -2,6 +2,7 @@ package quorum
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -104,6 +105,9 @@ func (n *node) work() {
 	for range n.wake {
 		for n.take() {
 			n.worker.run()
+			if len(n.worker.tasks) > 1 {
+				runtime.Gosched() // those whose calls have ended make the next ones, which then share a pipeline
+			}
 		}
 	}
 }
