@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -16,15 +17,18 @@ import (
 	"github.com/redlockfx/redlockfx/internal/bounded"
 )
 
-// connection is what a node's calls are sent on: one connection that is kept, or a client with connections of its own.
-// On a single connection, whatever the client's options, go-redis only repeats dialing and commands that the server has
-// refused.
+// connection is what a node's calls are sent on: one connection that is kept, or one of the given client's pool, or a
+// client of another kind. On a single connection, whatever the client's options, go-redis only repeats dialing and
+// commands that the server has refused.
 type connection struct {
 	client  redis.UniversalClient
-	single  *redis.Client  // client, if it is one
-	options *redis.Options // of a client to make instead; nil: client is used
-	conn    *redis.Conn    // of single; nil: none yet
+	timeout time.Duration
+	options *redis.Options // of a client of its own; nil: the given one is no *redis.Client
+	shared  *redis.Client  // the given client, if its own pool is used; nil: it is not
+	single  *redis.Client  // that conn is from: shared, or one made with options
+	conn    *redis.Conn    // nil: none yet
 	used    time.Time      // when conn was last used
+	hasty   bool           // conn was idle before, so it had half of the timeout: it may be broken
 	wire    atomic.Pointer[net.Conn]
 	base    context.Context // of the call under way, if its caller carries it
 	aborted atomic.Bool     // nobody waits for the command under way any more
@@ -32,19 +36,21 @@ type connection struct {
 }
 
 func newConnection(client redis.UniversalClient, timeout time.Duration) *connection {
-	c := &connection{client: client, base: context.Background(), gone: make(chan struct{}, 1)}
+	c := &connection{client: client, timeout: timeout, base: context.Background(), gone: make(chan struct{}, 1)}
 	single, ok := client.(*redis.Client)
-	switch {
-	case !ok:
-	case single.Options().ContextTimeoutEnabled: // its calls end with their context
-		c.single = single
-	case single.Options().Addr == Failover:
-		c.single = single.WithTimeout(timeout)
-		c.single.Options().MaxRetries = 0 // changes only the copy: no pauses between dialing attempts
-		c.single.Options().Limiter = limited(c.single.Options().Limiter)
-	default:
-		c.options = c.ownOptions(single.Options(), timeout)
+	if !ok {
+		return c
 	}
+	c.options = c.ownOptions(single.Options(), timeout)
+	switch {
+	case single.Options().ContextTimeoutEnabled: // its calls end with their context
+		c.shared = single
+	case single.Options().Addr == Failover:
+		c.shared = single.WithTimeout(timeout)
+		c.shared.Options().MaxRetries = 0 // changes only the copy: no pauses between dialing attempts
+		c.shared.Options().Limiter = limited(c.shared.Options().Limiter)
+	}
+	c.single = c.shared
 	return c
 }
 
@@ -99,10 +105,13 @@ func (l limiter) Allow() error {
 }
 
 // isOne reports whether nothing is resent unnoticed. Other clients, such as those of a cluster, resend on their own.
-func (c *connection) isOne() bool { return c.single != nil || c.isOwn() }
+func (c *connection) isOne() bool { return c.options != nil }
 
 // isOwn reports whether nobody else uses the connection.
-func (c *connection) isOwn() bool { return c.options != nil }
+func (c *connection) isOwn() bool { return c.isOne() && c.shared == nil }
+
+// isPooled reports whether the next connection is one of the given client's pool.
+func (c *connection) isPooled() bool { return c.shared != nil && c.single == c.shared }
 
 // isKnown reports whether the client is go-redis's own, so that it is known when it writes a command.
 func (c *connection) isKnown() bool {
@@ -114,25 +123,24 @@ func (c *connection) isKnown() bool {
 }
 
 // process sends commands in one pipeline; each stores its own error. If nothing could be sent by until, nothing is
-// sent.
-func (c *connection) process(until time.Time, cmds []redis.Cmder) error {
+// sent. If the node usually answers soon, a connection that was idle gets half of the timeout.
+func (c *connection) process(until time.Time, cmds []redis.Cmder, soon bool) error {
 	if c.aborted.Load() {
 		return errGone
 	}
-	if !c.isWarm() {
+	idle := time.Since(c.used) > warm
+	if idle {
 		c.release()
+		if c.shared != nil {
+			c.close() // what renew has made
+		}
 	}
 	ctx := context.Background()
 	if c.conn == nil { // dialing needs the deadline
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(c.base, until)
 		defer cancel()
-	}
-	if c.single == nil && c.isOwn() {
-		c.single = redis.NewClient(c.options)
-	}
-	if c.conn == nil && c.single != nil {
-		c.conn = c.single.Conn()
+		c.take(soon && (idle || c.isPooled()))
 	}
 	var on interface {
 		Process(ctx context.Context, cmd redis.Cmder) error
@@ -153,13 +161,40 @@ func (c *connection) process(until time.Time, cmds []redis.Cmder) error {
 		return err
 	})
 	c.used = time.Now()
-	if err != nil || !c.isOwn() {
+	if err != nil || c.hasty || c.isPooled() {
 		c.release() // after any error: go-redis may consider the connection bad now, as after READONLY
 	}
 	if _, answered := errors.AsType[redis.Error](err); err != nil && !answered {
 		c.close() // the next call dials, with a pool that has not failed yet
 	}
 	return err
+}
+
+// take takes a connection. If it may have been idle and hasty is set, it has half of the timeout: what it loses may be
+// lost on the way, as at a router that has forgotten the connection, and the other half is enough to send it again.
+func (c *connection) take(hasty bool) {
+	if !c.isOne() {
+		return
+	}
+	if c.single == nil {
+		c.single = redis.NewClient(c.options)
+	}
+	on := c.single
+	if c.hasty = hasty && on.PoolStats().IdleConns > 0; c.hasty {
+		on = on.WithTimeout(c.timeout / 2)
+	}
+	c.conn = on.Conn()
+}
+
+// renew has the next commands, until it is idle, sent on a connection that is dialed for them. It returns how often that
+// must be tried: other clients take one idle connection after the other, and drop each that is broken.
+func (c *connection) renew() (tries int) {
+	if !c.isOne() {
+		return 1 + int(c.client.PoolStats().IdleConns)
+	}
+	c.close()
+	c.single = nil
+	return 1
 }
 
 // abort makes a command under way fail at once, on any goroutine. Until aborted is reset, nothing more is sent. Whoever
@@ -172,10 +207,11 @@ func (c *connection) abort() {
 	c.gone <- struct{}{}
 }
 
-// isBroken reports whether the connection was closed, now or long before, as by a node that restarts. Another
-// connection may work.
-func isBroken(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+// isBroken reports whether an error says that the connection was closed, now or long before, as by a node that restarts,
+// or that it may have been forgotten. Another connection may work.
+func (c *connection) isBroken(err error) bool {
+	return c.hasty && errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, io.EOF) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
@@ -185,11 +221,11 @@ func (c *connection) isExhausted(err error) bool {
 	if errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) {
 		return true
 	}
-	if c.single == nil || c.isOwn() || !errors.Is(err, context.DeadlineExceeded) {
+	if c.shared == nil || !errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
-	pool := c.single.PoolStats()
-	return pool.IdleConns == 0 && int(pool.TotalConns) >= c.single.Options().PoolSize
+	pool := c.shared.PoolStats()
+	return pool.IdleConns == 0 && int(pool.TotalConns) >= c.shared.Options().PoolSize
 }
 
 // isWarm reports whether the connection was used a moment ago.
@@ -206,8 +242,8 @@ func (c *connection) release() {
 // close closes what was made here.
 func (c *connection) close() {
 	c.release()
-	if c.isOwn() && c.single != nil {
+	if c.single != nil && !c.isPooled() {
 		_ = c.single.Close()
-		c.single = nil
 	}
+	c.single = c.shared
 }

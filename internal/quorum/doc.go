@@ -18,8 +18,8 @@
 //   - Each call that ends without an answer says by its error which of two is true: nothing of it was written
 //     ([ErrUnsent]), or the node may have acted on it ([ErrPerhapsDone]).
 //   - Calls that wait while a pipeline is under way are the next one. Calls of one [Command] share a script call.
-//   - No command is resent unnoticed. If a connection breaks, a command is sent once more, and its answers say so
-//     ([Answer.Resent]).
+//   - No command is resent unnoticed. If a connection breaks, or one that was idle does not answer within half of the
+//     timeout, a command is sent once more, on a new connection, and its answers say so ([Answer.Resent]).
 //
 // # Connections
 //

@@ -28,6 +28,7 @@ var (
 	errPoolInUse  = reason{ErrNoConnection, "all connections of the client's pool are in use"}
 	errNotAwaited = reason{ErrNoAnswer, "not waited for: the other nodes had decided the outcome"}
 	errNotAsked   = reason{ErrNotTried, "not asked: other nodes were asked first"}
+	errStarved    = errors.New("this process had no processor in time, so it may have missed the answer")
 	errGone       = errors.New("its caller no longer waits")
 	errExpired    = reason{ErrNotTried, "not sent: earlier calls are still waiting for this node"}
 )

@@ -59,6 +59,12 @@ func TestNature_SaysWhetherTheNodeMayHaveActed(t *testing.T) {
 				return cmd == "SELECT"
 			})
 		}, first: true, nature: quorum.ErrUnsent, text: "not sent: ", code: refusal.Busy},
+		{name: "a process that does not run", fault: func(_ *bubble.Cluster, client *redis.Options) {
+			client.Dialer = func(context.Context, string, string) (net.Conn, error) {
+				conn, _ := net.Pipe()
+				return late{conn}, nil
+			}
+		}, first: true, nature: quorum.ErrUnsent, text: "not sent: this process had no processor in time"},
 		{name: "a limiter that refuses", fault: func(_ *bubble.Cluster, client *redis.Options) { client.Limiter = closed{} },
 			first: true, nature: quorum.ErrNoConnection, text: "not sent: "},
 		{name: "an unfit node", fault: func(*bubble.Cluster, *redis.Options) {}, first: true,
@@ -96,7 +102,7 @@ func TestNature_SaysWhetherTheNodeMayHaveActed(t *testing.T) {
 				if code := refusal.Code(a.Err); code != c.code {
 					t.Errorf("%v has the code %q, want %q", a.Err, code, c.code)
 				}
-				if errors.Is(a.Err, quorum.ErrNoConnection) && q.Slow(0) {
+				if isHere := errors.Is(a.Err, quorum.ErrNoConnection) || strings.Contains(a.Err.Error(), "this process"); isHere && q.Slow(0) {
 					t.Error("the node is blamed")
 				}
 				if errors.Is(a.Err, quorum.ErrUnsent) && errors.Is(a.Err, quorum.ErrPerhapsDone) {
@@ -217,6 +223,15 @@ func (closed) ReportResult(error) {}
 type broken struct{ net.Conn }
 
 func (broken) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+// late is a connection of a process that does not run when its deadline comes.
+type late struct{ net.Conn }
+
+func (late) Write(p []byte) (int, error) { return len(p), nil }
+func (late) Read([]byte) (int, error) {
+	time.Sleep(3 * timeout)
+	return 0, os.ErrDeadlineExceeded
+}
 
 func clientOf(o *redis.Options) redis.UniversalClient { return redis.NewClient(o) }
 

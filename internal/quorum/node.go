@@ -200,20 +200,22 @@ func (n *node) close() {
 // inspect makes the node be inspected before its next call.
 func (n *node) inspect() { n.uninspected.Store(n.config.Inspection.command != nil) }
 
-// sends records that something is about to be sent.
-func (n *node) sends() {
+// sends records that something is about to be sent. It returns whether the node usually answers in far less than half of
+// the timeout.
+func (n *node) sends() (soon bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.asked = time.Now()
+	return n.rtt < n.config.Timeout/8
 }
 
-// note records whether the node answered, and how long it took. A client that gave no connection says nothing about the
-// node.
+// note records whether the node answered, and how long it took. Time that was lost in this process says nothing about
+// the node.
 func (n *node) note(r *result) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.asked = time.Time{}
-	if errors.Is(r.err, ErrNoConnection) {
+	if errors.Is(r.err, ErrNoConnection) || errors.Is(r.err, errStarved) {
 		return
 	}
 	n.silent = !r.isAnswer()

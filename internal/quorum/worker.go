@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -142,15 +143,17 @@ func (w *worker) inspect(until time.Time) error {
 }
 
 // exchange sends the commands of the groups and stores their results. If the connection is broken, everything is sent
-// once more on another one. Commands whose scripts the node lacks are sent once more with their scripts.
+// again on a new one. Commands whose scripts the node lacks are sent once more with their scripts.
 func (w *worker) exchange(until time.Time, groups []*group) {
 	w.send(until, groups, false)
-	if isBroken(groups[0].err) && !w.aborted.Load() {
-		for _, g := range groups {
-			g.resent = g.written
-		}
+	if w.isBroken(groups[0].err) && !w.aborted.Load() {
 		defer w.limit(until)()
-		w.send(until, groups, false)
+		for tries := w.renew(); tries > 0 && w.isBroken(groups[0].err) && time.Now().Before(until); tries-- {
+			for _, g := range groups {
+				g.resent = g.resent || g.written
+			}
+			w.send(until, groups, false)
+		}
 	}
 	var lacking []*group
 	for _, g := range groups {
@@ -191,9 +194,9 @@ func (w *worker) send(until time.Time, groups []*group, load bool) {
 			}
 		}
 	}
-	w.node.sends()
+	soon := w.node.sends()
 	sent := w.node.config.Now()
-	err := w.process(until, w.cmds)
+	err := w.process(until, w.cmds, soon)
 	w.received(groups, sent, err)
 }
 
@@ -234,6 +237,8 @@ func (w *worker) received(groups []*group, sent time.Time, err error) {
 		}
 		if w.aborted.Load() {
 			r.err = errGone
+		} else if errors.Is(r.err, os.ErrDeadlineExceeded) && now.Sub(sent) > 2*w.timeout {
+			r.err = failure{errStarved, r.err}
 		}
 		if w.isKnown() && w.buffers[i].script.withdraw() {
 			r.written = false

@@ -11,10 +11,10 @@ import (
 
 // serve runs the link of one client to the node. The link ends when the node's side has ended, and is
 // reset when live is done. An error of either connection ends the link, as in any network.
-func (p *Proxy) serve(live context.Context, client *net.TCPConn) {
+func (p *Proxy) serve(live context.Context, number int, client *net.TCPConn) {
 	ctx, end := context.WithCancel(live)
 	defer end()
-	node, err := p.dial(ctx)
+	node, err := p.dial(ctx, number)
 	if err != nil {
 		abort(client)
 		return
@@ -22,11 +22,11 @@ func (p *Proxy) serve(live context.Context, client *net.TCPConn) {
 
 	var wg sync.WaitGroup // both end when the connections are closed
 	wg.Go(func() {
-		p.copy(ctx, node, client)
+		p.copy(ctx, number, node, client)
 		node.CloseWrite()
 	})
 	wg.Go(func() {
-		p.copy(ctx, client, node)
+		p.copy(ctx, number, client, node)
 		end()
 	})
 	<-ctx.Done()
@@ -39,8 +39,8 @@ func (p *Proxy) serve(live context.Context, client *net.TCPConn) {
 }
 
 // dial connects to the node as soon as the proxy is not cut.
-func (p *Proxy) dial(ctx context.Context) (*net.TCPConn, error) {
-	if !p.pass(ctx, time.Time{}) {
+func (p *Proxy) dial(ctx context.Context, number int) (*net.TCPConn, error) {
+	if !p.pass(ctx, number, time.Time{}) {
 		return nil, ctx.Err()
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", p.node)
@@ -51,11 +51,11 @@ func (p *Proxy) dial(ctx context.Context) (*net.TCPConn, error) {
 }
 
 // copy passes on what src sends, and its end, when the faults allow it.
-func (p *Proxy) copy(ctx context.Context, dst, src *net.TCPConn) {
+func (p *Proxy) copy(ctx context.Context, number int, dst, src *net.TCPConn) {
 	buf := make([]byte, 16<<10)
 	for {
 		n, ended := src.Read(buf)
-		if !p.pass(ctx, time.Now()) {
+		if !p.pass(ctx, number, time.Now()) {
 			return
 		}
 		if _, err := dst.Write(buf[:n]); err != nil || ended != nil {

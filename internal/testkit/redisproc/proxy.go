@@ -23,6 +23,7 @@ type Proxy struct {
 
 	mu     sync.Mutex // guards all below
 	faults faults
+	opened int             // how many links were opened
 	live   context.Context // done when the links that were opened with it must be reset
 	reset  context.CancelFunc
 }
@@ -31,6 +32,7 @@ type faults struct {
 	delay   time.Duration
 	cut     bool
 	refuse  bool
+	swallow int           // so many links, the first ones, are a black hole
 	changed chan struct{} // closed when these faults are no longer the current ones
 }
 
@@ -71,6 +73,11 @@ func (p *Proxy) Refuse() {
 	})
 }
 
+// Swallow makes a black hole of the connections that are open, as a router does that has forgotten them. New ones work.
+func (p *Proxy) Swallow() {
+	p.change(func(f *faults) { f.swallow = p.opened })
+}
+
 // Heal ends all faults.
 func (p *Proxy) Heal() {
 	p.change(func(f *faults) { *f = faults{} })
@@ -99,10 +106,18 @@ func (p *Proxy) change(set func(*faults)) {
 	p.faults.changed = make(chan struct{})
 }
 
-func (p *Proxy) current() (faults, context.Context) {
+func (p *Proxy) current() faults {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.faults, p.live
+	return p.faults
+}
+
+// open counts a new link, and returns its number and what it lives with.
+func (p *Proxy) open() (number int, live context.Context, refuse bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.opened++
+	return p.opened, p.live, p.faults.refuse
 }
 
 func (p *Proxy) accept() {
@@ -119,21 +134,22 @@ func (p *Proxy) accept() {
 			p.failed = err
 			return
 		}
-		now, live := p.current()
-		if now.refuse {
+		number, live, refuse := p.open()
+		if refuse {
 			abort(client)
 			continue
 		}
-		p.wg.Go(func() { p.serve(live, client) }) // ends with live or with the link; Close waits
+		p.wg.Go(func() { p.serve(live, number, client) }) // ends with live or with the link; Close waits
 	}
 }
 
-// pass waits until bytes that came in at that time may pass. It returns false if ctx is done first.
-func (p *Proxy) pass(ctx context.Context, came time.Time) bool {
+// pass waits until bytes that came in at that time, on the link with that number, may pass. It returns false if ctx is
+// done first.
+func (p *Proxy) pass(ctx context.Context, number int, came time.Time) bool {
 	for {
-		now, _ := p.current()
+		now := p.current()
 		var due <-chan time.Time // never, while cut
-		if !now.cut {
+		if !now.cut && number > now.swallow {
 			left := now.delay - time.Since(came)
 			if left <= 0 {
 				return ctx.Err() == nil
