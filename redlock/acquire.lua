@@ -14,11 +14,12 @@
 --          t                too late, nothing was done
 --          b                the server hides its identity
 --          e and text       this library did not write the record or the hash; nothing was done
---          e1 and text      its number cannot have been reached by counting; nothing was done
+--          e1 and text      its number is too large to count on; nothing was done
 -- A record is NUMBER SINCE DEADLINE VALUE, the first three with 16 digits each: the fencing number, the start of the
 -- guard under which it was counted, the deadline by this server's clock (µs), and the holder, or nothing if it was
 -- released. The record outlives the hold, to keep the number. If the holder's last extension was not confirmed, the
--- space before the value is a ? instead.
+-- space before the value is a ? instead. A deadline that is further away than the longest lease was written before the
+-- clock was set back: it is brought forward to the end of a lease that begins now, which is never too early.
 -- The line of a lock is a field of its own: for each process that waits, 12 characters, and until when (16 digits, µs by
 -- this server's clock) it promises to be there. Who is refused is appended, or its promise renewed; entries that have
 -- passed are dropped. A free lock is for place k from k x 10 ms after its release on.
@@ -51,7 +52,15 @@ for i = 3, #ARGV, 5 do
   if record and not deadline then
     item, text = 'e', 'this library did not write the record ' .. sub(record, 1, 60)
   elseif record and now < deadline then
-    local holder = sub(record, 52)
+    local holder, ttl = sub(record, 52), ARGV[i + 2] * 1000
+    if deadline - now > ttl and guard then -- the first is cheap, and usually enough
+      local most = now + math.max(tonumber(sub(guard, 78, 89)) or 1e12, ttl / 1000) * 1000
+      if deadline > most then
+        deadline, record = most, sub(record, 1, 34) .. string.format('%016d', most) .. sub(record, 51)
+        changes[#changes + 1] = field
+        changes[#changes + 1] = record
+      end
+    end
     if holder ~= '' and holder ~= value then
       -- A value left by an earlier attempt of the same acquisition is replaced; any other value holds the lock. A value
       -- starts with 26 characters that are new for each acquisition, and a colon: usually they alone decide.
@@ -89,10 +98,8 @@ for i = 3, #ARGV, 5 do
       item, granted = string.format('y%d', number), true
     elseif now > tonumber(ARGV[i + 3]) then
       item = 't'
-    elseif not (number >= 0 and number <= now + 86400000000) then -- also true for NaN
-      -- Numbers start from clocks and grow by one, so either the number or the clock is wrong.
-      item = 'e1'
-      text = 'the number ' .. sub(record, 1, 16) .. ' is more than a day ahead of the clock, or below zero'
+    elseif not (number >= 0 and number < 9007199254740991) then -- also true for NaN
+      item, text = 'e1', 'the number ' .. sub(record, 1, 16) .. ' is too large to count on, or below zero'
     else
       number = number + 1
       if not record or sub(record, 18, 33) ~= start then

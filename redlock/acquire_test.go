@@ -77,13 +77,13 @@ func TestAcquire_EndedByItsContextTellsTheLastOutcome(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		l, process := c.Locker()
 		warmUp(t, l)
-		for i, who := range []string{"one", "two"} {
-			records.Default.Put(t, "y", records.Other(who), time.Hour, raw(c, i)...)
-		}
 		c.Answer("LOADING Redis is loading the dataset in memory", 2)
 		process.Delay(50 * time.Millisecond)
 		cause := errors.New("enough")
 		for at := time.Duration(0); at < 2*time.Second; at += 45 * time.Millisecond {
+			for i, who := range []string{"one", "two"} {
+				records.Default.Put(t, "y", records.Other(who), ttl, raw(c, i)...)
+			}
 			ctx, cancel := context.WithTimeoutCause(t.Context(), at, cause)
 			_, err := l.Acquire(ctx, "y")
 			cancel()

@@ -1,6 +1,7 @@
 package redlock_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -67,42 +68,71 @@ func TestForgedNumber_IsReported(t *testing.T) {
 	})
 }
 
-// The clocks of all nodes were ahead by hours and have been set right. The numbers from before are still ahead, and the
-// locks go on from there. So a majority has them; one node alone moves no token.
+// The clocks of all nodes were ahead and have been set right. The numbers from before are still ahead, and the locks go on
+// from there. So a majority has them; one node alone moves no token. A lock whose holder died meanwhile is free again
+// when the longest lease is over.
 func TestForgedNumber_IsNoneIfAMajorityHasIt(t *testing.T) {
-	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-		before, _ := c.Locker()
-		c.Offset(0, 2*time.Hour)
-		c.Offset(1, 2*time.Hour)
-		c.Offset(2, 2*time.Hour)
+	for _, of := range []struct {
+		nodes int
+		ahead time.Duration
+		used  bool // before the clocks were ahead, so that no guard starts again
+	}{{3, 2 * time.Hour, false}, {3, 400 * 24 * time.Hour, true}, {1, 10 * time.Hour, true}, {1, 400 * 24 * time.Hour, false}} {
+		t.Run(fmt.Sprintf("%+v", of), func(t *testing.T) {
+			bubble.RunFresh(t, of.nodes, func(t *testing.T, c *bubble.Cluster) { wereAhead(t, c, of.ahead, of.used) })
+		})
+	}
+}
+
+func wereAhead(t *testing.T, c *bubble.Cluster, ahead time.Duration, used bool) {
+	set := func(offset time.Duration) {
+		for i := range c.Raw() {
+			c.Offset(i, offset)
+		}
+	}
+	before, _ := c.Locker()
+	if used {
+		_, _ = before.TryAcquire(t.Context(), "y") // starts the guard
 		time.Sleep(ttl + time.Second)
-		last := acquireAndRelease(t, before, "x")
-		c.Offset(0, 0)
-		c.Offset(1, 0)
-		c.Offset(2, 0)
-		time.Sleep(ttl + time.Second)
-		l, process := c.Locker() // has not seen the nodes before
-		_, _ = l.TryAcquire(t.Context(), "y")
-		time.Sleep(ttl + time.Second) // the guard starts again
-		for i := range 3 {
+	}
+	set(ahead)
+	_, _ = before.TryAcquire(t.Context(), "y")
+	time.Sleep(ttl + time.Second)
+	last := mustAcquire(t, before, "dead").Token()
+	last = max(last, acquireAndRelease(t, before, "x"))
+	set(0)
+	l, process := c.Locker() // has not seen the nodes before
+	for range 2 {
+		if _, err := l.TryAcquire(t.Context(), "dead"); err == nil {
+			t.Error("the lock of a holder that may have it is granted")
+		}
+		time.Sleep(ttl/2 + time.Second)
+	}
+	if token := mustAcquire(t, l, "dead").Token(); token <= last {
+		t.Errorf("token %d of the lock of the dead holder, after %d", token, last)
+	}
+	for i := range c.Raw() {
+		if len(c.Raw()) > 1 {
 			process.Hang(i)
-			token := acquireAndRelease(t, l, "x")
-			if token <= last || token > last+5 {
-				t.Errorf("token %d after %d", token, last)
-			}
-			last = token
-			process.Heal()
-			time.Sleep(time.Second)
 		}
-		records.Default.SetNumber(t, "x", last+1_000_000, c.Raw()[0])
-		if token := acquireAndRelease(t, l, "x"); token <= last || token > last+5 {
-			t.Errorf("token %d after %d: one node has moved it", token, last)
+		token := acquireAndRelease(t, l, "x")
+		if token <= last || token > last+5 {
+			t.Errorf("token %d after %d", token, last)
 		}
-		process.Hang(1)
-		_, err := l.TryAcquire(t.Context(), "x")
-		want.Err(t, err, redlock.ErrNoQuorum)
-		want.Text(t, err, c.Addrs()[0]+": the number ")
-	})
+		last = token
+		process.Heal()
+		time.Sleep(time.Second)
+	}
+	if len(c.Raw()) == 1 {
+		return
+	}
+	records.Default.SetNumber(t, "x", last+1_000_000, c.Raw()[0])
+	if token := acquireAndRelease(t, l, "x"); token <= last || token > last+5 {
+		t.Errorf("token %d after %d: one node has moved it", token, last)
+	}
+	process.Hang(1)
+	_, err := l.TryAcquire(t.Context(), "x")
+	want.Err(t, err, redlock.ErrNoQuorum)
+	want.Text(t, err, c.Addrs()[0]+": the number ")
 }
 
 // A number on one node that is ahead of the clocks does not raise any token: the other nodes drop their numbers

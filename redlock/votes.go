@@ -122,8 +122,11 @@ func (j *jury) checkAhead(a *answer) error {
 // believes reports whether a lock can have this fencing number, by the clocks of a quorum. Numbers start from clocks and
 // grow by one. If one node's larger number were accepted, it would raise the numbers of all nodes, and tokens would go
 // back once a majority has dropped them and starts again from its clocks. Numbers within the limit are safe: by that time
-// the clocks are past them. A vote with a larger number counts if a majority backs it.
+// the clocks are past them. A vote with a larger number counts if a majority backs it, as the only node does.
 func (j *jury) believes(number uint64) bool {
+	if j.size == 1 {
+		return true
+	}
 	now, ok := j.clocks.Median(j.clock.Now())
 	return ok && number <= uint64(now+j.mostAhead().Microseconds())
 }

@@ -35,7 +35,7 @@ var settlingCases = []Case{
 // The states of a node when it is asked.
 const (
 	free    = iota
-	taken   // another holder has the lock, without a TTL
+	taken   // another holder has the lock
 	dead    // refuses connections
 	hung    // does not answer
 	flushed // has lost the scripts
@@ -134,7 +134,7 @@ func (w *World) play(t *testing.T, p *Process, mix []int) {
 	})
 	for i, s := range mix {
 		left := w.records().Left(t, name, w.Raw(i))
-		if s == taken && (w.holder(t, name, i) != records.SomebodyElse || left < records.ForGood) {
+		if s == taken && (w.holder(t, name, i) != records.SomebodyElse || left <= 0) {
 			t.Errorf("%s: node %d has %q for %v", name, i, w.holder(t, name, i), left)
 		}
 	}

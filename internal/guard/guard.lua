@@ -36,7 +36,7 @@ if list ~= '' then
       if not known or tonumber(since) > now then
         since = string.format('%016d', now)
       elseif other ~= nodes and tonumber(used) + kept + kept / 8 > ms then
-        refusal, nodes, ms = 'l' .. tonumber(other), other, tonumber(used)
+        refusal, nodes, ms = 'l' .. tonumber(other), other, math.min(tonumber(used), ms) -- the clock may have been set back
       end
       over = tonumber(since) + kept * 1000
       guard = string.format('2 %s %s %016d %012d %s %013d', id, since, over, kept, nodes, ms)
