@@ -222,6 +222,11 @@ func (e *Elector) logNodes() (stop func()) {
 			e.log.Info("a node works again", node, zap.Duration("after", n.Duration))
 		case redlock.NodeProblem:
 			e.log.Warn("a node answers, but needs attention", node, zap.String("about", n.Op), zap.Error(n.Err))
+		case redlock.NodeStepped:
+			if n.Duration.Abs() >= time.Second {
+				e.log.Warn("the clock of a node was stepped, which ticks follow: see that its time is synchronized",
+					node, zap.Duration("by", n.Duration.Round(time.Millisecond)))
+			}
 		}
 	})
 }

@@ -38,7 +38,11 @@ func (c *nodesClock) now() time.Time {
 }
 
 func (s *Scheduler) reportSkew(skew time.Duration) {
-	s.log.Warn("the clock of this process differs from the nodes' clock, which the ticks follow",
-		zap.Duration("ahead_by", skew))
+	if skew.Abs() <= skewed {
+		s.log.Info("the clock of this process agrees with the nodes' clock again")
+	} else {
+		s.log.Warn("the clock of this process differs from the nodes' clock, which the ticks follow",
+			zap.Duration("ahead_by", skew))
+	}
 	s.hooks.clockSkew(skew)
 }
