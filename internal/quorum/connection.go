@@ -137,10 +137,12 @@ func (c *connection) process(until time.Time, cmds []redis.Cmder, soon bool) err
 	}
 	ctx := context.Background()
 	if c.conn == nil { // dialing needs the deadline
+		if c.take(soon && idle); c.hasty {
+			until = time.Now().Add(c.timeout / 2)
+		}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(c.base, until)
 		defer cancel()
-		c.take(soon && (idle || c.isPooled()))
 	}
 	var on interface {
 		Process(ctx context.Context, cmd redis.Cmder) error
@@ -180,7 +182,8 @@ func (c *connection) take(hasty bool) {
 		c.single = redis.NewClient(c.options)
 	}
 	on := c.single
-	if c.hasty = hasty && on.PoolStats().IdleConns > 0; c.hasty {
+	c.hasty = hasty && on.PoolStats().IdleConns > 0
+	if c.hasty && !on.Options().ContextTimeoutEnabled { // the copy (9.22) would not have its hooks
 		on = on.WithTimeout(c.timeout / 2)
 	}
 	c.conn = on.Conn()
@@ -210,9 +213,9 @@ func (c *connection) abort() {
 // isBroken reports whether an error says that the connection was closed, now or long before, as by a node that restarts,
 // or that it may have been forgotten. Another connection may work.
 func (c *connection) isBroken(err error) bool {
-	return c.hasty && errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, io.EOF) ||
-		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	silent := errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)
+	return c.hasty && silent || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // isExhausted reports whether err says that nothing was sent because all connections of the client were in use. The
