@@ -4,8 +4,11 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/redlocktest"
 )
@@ -31,4 +34,28 @@ func TestClose_BesideASubscriptionToAHungNode(t *testing.T) {
 		t.Error(err)
 	}
 	waiting.Wait()
+}
+
+// A release that all nodes have carried out leaves nothing. That more of those in line could be told of it is no reason
+// to wait for a node.
+func TestClose_DoesNotWaitForAHint(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		holder, links := c.Locker()
+		lease := takenOnAll(t, holder, "x")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var begin []func()
+		for range 5 {
+			begin = append(begin, newWaiter(c).begins(ctx, "x"))
+		}
+		listed(t, c, "x", begin...)
+		want.NoError(t, lease.Release(t.Context()))
+		synctest.Wait()
+		links.Hang(holder.Order("x")[0])
+		began := time.Now()
+		want.NoError(t, holder.Close(t.Context()))
+		if took := time.Since(began); took > 3*nodeTimeout {
+			t.Errorf("Close took %v", took)
+		}
+	})
 }

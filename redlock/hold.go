@@ -11,7 +11,7 @@ import (
 // hold is what a waiting process has learned from its last attempt: who holds the lock, for how long, and how many nodes
 // say so.
 type hold struct {
-	holder string        // empty: not known
+	holder value         // zero: not known
 	left   time.Duration // longest time left of that hold; at most MaxTTL, whatever the nodes say
 	votes  int           // nodes that name the holder
 	place  int           // in line
@@ -42,7 +42,7 @@ func (h *hold) learn(l *Locker, answers []answer, line []int) {
 	if h.votes = len(named); h.votes == 0 {
 		return
 	}
-	h.holder = named[0].value.contender
+	h.holder = named[0].value
 	for _, r := range named {
 		h.place, lasts = max(h.place, int(min(r.number, mostInLine))), append(lasts, r.left)
 	}
@@ -66,7 +66,7 @@ func (h *hold) outcome(err error) error {
 	if !ok || !slices.ContainsFunc(q.Nodes, func(n NodeError) bool { return errors.Is(n.Err, quorum.ErrNotTried) }) {
 		return err
 	}
-	if h.holder == "" {
+	if h.holder == (value{}) {
 		return nil
 	}
 	return &QuorumError{Op: q.Op, Name: q.Name, Size: q.Size, Need: q.Need, Nodes: h.named, kind: ErrHeld}

@@ -77,10 +77,13 @@ func newJanitor(l *Locker, node int) *janitor {
 // add has the leftover released now. It never blocks: the goroutines that talk to the nodes call it.
 func (j *janitor) add(left leftover) { j.put(left, j.clock.Now()) }
 
-// put has the leftover released when it is due.
+// put has the leftover released when it is due. Close does not wait for more who could be notified.
 func (j *janitor) put(left leftover, at time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if j.last && left.kind == toTellMore {
+		return
+	}
 	j.queue.Add(left, at)
 	if j.queue.Len() > maxLeftovers {
 		j.queue.Remove(j.queue.First())
@@ -179,7 +182,7 @@ func (j *janitor) release(batch []*due.Item[leftover]) (answered bool) {
 	rounds := make([]*round, len(batch))
 	for i, item := range batch {
 		left := item.Value
-		call := j.command.Call(&releasing{left.field, left.value, j.tell(left)})
+		call := j.command.Call(&releasing{left.field, left.value, left.tell, j})
 		rounds[i] = quorum.Prepare(j.quorum, j.node, call)
 		rounds[i].Send()
 	}
@@ -201,14 +204,18 @@ func (j *janitor) release(batch []*due.Item[leftover]) (answered bool) {
 	return answered
 }
 
-// tell returns what the release does to the line, as it is sent: if nobody of this process waits any more, the process is
-// not put first, and the next ones, who may have taken the attempt for a hold, are notified.
-func (j *janitor) tell(left leftover) *string {
-	back := left.tell == &j.tells.again || left.tell == &j.tells.failed
-	if back && !j.queues.wait(left.field) {
+// tell returns what a release does to the line, when it is sent, behind all that this process has sent about the lock. If
+// nobody of the process waits any more, it is not put first, and the next ones, who may have taken the attempt for a hold,
+// are notified. If somebody waits again, it does not leave: its place is that of the new call.
+func (j *janitor) tell(field string, tell *string) *string {
+	waits := j.queues.wait(field)
+	switch {
+	case !waits && (tell == &j.tells.again || tell == &j.tells.failed):
 		return &j.tells.failedOnce
+	case waits && tell == &j.tells.leave:
+		return &j.tells.nothing
 	}
-	return left.tell
+	return tell
 }
 
 // maxFollow is how long a node is asked to tell more of those in line. Each time, two who did not come go.

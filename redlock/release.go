@@ -39,11 +39,16 @@ func (s *Lease) Release(ctx context.Context) error {
 // releasing is one call that releases a lock.
 type releasing struct {
 	field, value string
-	tell         *string // what to do with the line
+	tell         *string  // what to do with the line
+	janitor      *janitor // that decides that when the call is sent; nil: it is decided
 }
 
 func (r *releasing) AppendArgs(_ int, args []any) []any {
-	return append(args, &r.field, &r.value, r.tell)
+	tell := r.tell
+	if r.janitor != nil {
+		tell = r.janitor.tell(r.field, tell)
+	}
+	return append(args, &r.field, &r.value, tell)
 }
 
 // Name keeps the release behind the grant and the repairs of the lock, and a later acquisition behind the release.
@@ -53,7 +58,7 @@ func (r *releasing) Name() string { return r.field }
 // decides that, not whether nodes find the record: a request may arrive twice, and others may hold the lock by then.
 func (s *Lease) releaseNodes(ctx context.Context, ended error) error {
 	l, g := s.locker, s.grant
-	call := l.commands.release.Call(&releasing{g.field, g.value, &l.tells.released})
+	call := l.commands.release.Call(&releasing{g.field, g.value, &l.tells.released, nil})
 	round, err := quorum.Ask(ctx, l.quorum, call, l.jury.agreedUntimed)
 	if err != nil {
 		return fmt.Errorf("redlock: release %q: %w", g.name, err)

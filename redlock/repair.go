@@ -19,7 +19,7 @@ func (s *Lease) repairSoon() {
 		return
 	}
 	s.repairing = true
-	pause := retry.Backoff{Min: repairAfter, Max: 32 * repairAfter}.After(s.disputes)
+	pause := retry.Backoff{Min: repairAfter, Max: max(32*repairAfter, s.renewal.ext.Every)}.After(s.disputes)
 	s.disputes++
 	s.locker.renewer.hasten(s.renewal, pause)
 }

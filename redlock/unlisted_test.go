@@ -1,6 +1,7 @@
 package redlock_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -65,4 +67,47 @@ func TestAcquire_IsListedThoughItsNodesFail(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A process may wait in short calls, one after the other. A call that ends leaves the line, but not in the next one's place.
+func TestAcquire_TheNextCallOfAProcessKeepsItsPlace(t *testing.T) {
+	for _, nodes := range []int{1, 3} {
+		bubble.Run(t, nodes, func(t *testing.T, c *bubble.Cluster) {
+			holder, _ := c.Locker()
+			next := newWaiter(c)
+			lease := takenOnAll(t, holder, "x")
+			for range 5 {
+				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+				_, err := next.locker.Acquire(ctx, "x")
+				want.Err(t, err, context.DeadlineExceeded)
+				cancel()
+			}
+			next.begins(t.Context(), "x")()
+			time.Sleep(time.Second)
+			next.hasItSoonAfter(t, lease, soon)
+		})
+	}
+}
+
+// A waiter that heard of a failed attempt does not take the hold that the next attempt of the same call has won for one
+// that is about to end: it would ask for as long as that lasts.
+func TestAcquire_AFailedAttemptIsNotTheHoldAfterIt(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		holder, _ := c.Locker()
+		first, second := newWaiter(c), newWaiter(c)
+		lease := takenOnAll(t, holder, "x")
+		ctx, cancel := context.WithCancel(t.Context())
+		listed(t, c, "x", first.begins(ctx, "x"), second.begins(ctx, "x"))
+		time.Sleep(time.Second)
+		first.links.DropReplies(holder.Order("x")[1:]...)
+		time.AfterFunc(time.Millisecond, func() { first.links.Heal() })
+		want.NoError(t, lease.Release(t.Context()))
+		time.Sleep(2 * time.Second)
+		before := c.Asked()
+		time.Sleep(3 * time.Second)
+		if n := c.Asked() - before; n > 6 { // the winner extends its lease, once or never
+			t.Errorf("%d requests in three seconds of a hold", n)
+		}
+		cancel()
+	})
 }

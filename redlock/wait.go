@@ -122,7 +122,7 @@ func (w *wait) attempt(ctx context.Context) (*Lease, error) {
 		if asked == oneOfLine && w.holder == known.holder {
 			w.votes = max(w.votes, min(known.votes, lineNodes)) // the hold that they confirmed goes on
 		}
-		if w.holder != "" {
+		if w.isHeld() {
 			l.queues.taken(w.name)
 		}
 		w.next = theLine
@@ -171,7 +171,7 @@ func (w *wait) decided(answers []answer) bool {
 
 // wait returns nil when the next attempt is due, or the reason why there will be none.
 func (w *wait) wait(ctx context.Context, err error) error {
-	if !w.listening && (w.holder != "" || w.others > 0) {
+	if !w.listening && (w.isHeld() || w.others > 0) {
 		w.listening = true // asking once more finds a release that happened before the subscription
 		return w.locker.joined(ctx, w.locker.inbox.open())
 	}
@@ -215,16 +215,16 @@ func (w *wait) pause(err error) time.Duration {
 	guarded, need := guardLeft(err), w.locker.need
 	end := w.left + time.Duration(w.place)*apart + rand.N(apart/2) + w.headStart
 	switch {
-	case w.holder != "" && (w.holder == w.heard.value.contender || w.inVain && w.votes < need):
+	case w.isHeld() && (w.holder == w.heard.value || w.inVain && w.votes < need):
 		w.failures++ // a release has not reached these nodes yet, or several have split the votes
 		return min(end, w.backoff.After(w.failures)+w.headStart)
-	case w.holder != "" && w.failures == 0 && !w.inVain && !w.listed:
+	case w.isHeld() && w.failures == 0 && !w.inVain && !w.listed:
 		w.failures++
 		return rand.N(apart) // the nodes that keep the line were too slow for this attempt, or have just failed
 	case w.isConfirmed():
 		w.failures = 0
 		return end
-	case w.holder != "": // one node alone may lie, or have the record of a failed attempt; a free one may be the first to know
+	case w.isHeld(): // one node alone may lie, or have the record of a failed attempt; a free one may be the first to know
 		w.next = everybody
 		return min(end, confirmAfter+rand.N(confirmAfter)+w.headStart)
 	case w.others > 0:
@@ -236,6 +236,8 @@ func (w *wait) pause(err error) time.Duration {
 	w.failures++
 	return w.backoff.After(w.failures) + w.headStart
 }
+
+func (w *wait) isHeld() bool { return w.holder != value{} }
 
 // isConfirmed reports whether two nodes name the holder, no node is free, and the process is in line: then nothing is to
 // be done until a message comes, or the hold ends.
@@ -254,7 +256,7 @@ func (w *wait) receive(m *message) (pause time.Duration, changed bool) {
 		return w.headStart + rand.N(jitter), true
 	case m.value.contender == w.value.contender:
 		return 0, false // its own failed attempt
-	case m.value.contender == w.heard.value.contender && m.value.contender != w.holder && place >= w.heard.place:
+	case m.value.contender == w.heard.value.contender && m.value != w.holder && place >= w.heard.place:
 		return 0, false // another node has told the same
 	}
 	if m.value.contender == w.heard.value.contender {
