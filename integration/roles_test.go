@@ -74,7 +74,7 @@ var spareForPeople = []string{"+client|setname", "+script|load", "+publish", "&{
 
 func TestRoles_AreEnoughAndNoneTooMany(t *testing.T) {
 	t.Parallel()
-	nodes, server := startApplication(t)
+	nodes, server, _ := startApplication(t)
 
 	for role, use := range map[string]func(person, context.Context) error{
 		"viewer": person.look,
@@ -101,12 +101,42 @@ func TestRoles_AreEnoughAndNoneTooMany(t *testing.T) {
 	}
 }
 
+// The documents give each user enough for all that it does, also the second time: the first change of a job is read in
+// another way than those after it.
+func TestRoles_AreDeniedNothing(t *testing.T) {
+	t.Parallel()
+	nodes, server, _ := startApplication(t)
+	for _, role := range []string{"viewer", "operator"} {
+		setUser(t, server, role, roleRights(t, role))
+	}
+	viewer, operator := newPerson(t, nodes, "viewer"), newPerson(t, nodes, "operator")
+	var reported complaints
+	locker := reported.of(lockerAs(t, "application", "pw", nodes))
+	for i := range 2 {
+		name := fmt.Sprint("other", i)
+		must(t, useAll(t, locker, server, &reported, name), useJobs(t, jobsAs(t, "application", nodes, name)))
+		must(t, viewer.look(t.Context()), operator.look(t.Context()), operator.operate(t.Context()))
+		poll(t, "triggered run", func() bool {
+			rows, err := viewer.jobs.History(t.Context(), "report", 50)
+			must(t, err)
+			manual := slices.DeleteFunc(rows, func(r scheduler.Record) bool { return !r.Manual })
+			return len(manual) > i
+		})
+	}
+	entries, err := server.ACLLog(t.Context(), 1000).Result()
+	must(t, err)
+	for _, e := range entries {
+		t.Errorf("%s was denied %s %d times", e.Username, e.Object, e.Count)
+	}
+	wantReported(t, &reported)
+}
+
 // startApplication starts a node, and a leader with its own user. When it returns, the leader's job has run once.
 // Everything ends with the test.
-func startApplication(t *testing.T) (*redisproc.Cluster, *redis.Client) {
+func startApplication(t *testing.T) (nodes *redisproc.Cluster, server *redis.Client, leader person) {
 	t.Helper()
-	nodes := startNodes(t, 1)
-	server := admins(t, nodes.Addrs())[0]
+	nodes = startNodes(t, 1)
+	server = admins(t, nodes.Addrs())[0]
 	setUser(t, server, "application", append(jobRights(t), termRights(t)...))
 	p := newPerson(t, nodes, "application")
 	ran := make(chan struct{}, 1)
@@ -129,7 +159,7 @@ func startApplication(t *testing.T) (*redisproc.Cluster, *redis.Client) {
 		terms, err := p.elector.Terms(t.Context())
 		return err == nil && len(terms) == 1
 	})
-	return nodes, server
+	return nodes, server, p
 }
 
 // The test follows the documents on a server that already has users with these names. They have no password, and rights
@@ -167,7 +197,7 @@ func TestRoles_KeepNothingThatAUserHadBefore(t *testing.T) {
 // An action that a role does not permit fails with the server's error, and changes nothing.
 func TestRoles_CanDoNoMore(t *testing.T) {
 	t.Parallel()
-	nodes, server := startApplication(t)
+	nodes, server, _ := startApplication(t)
 	for _, role := range []string{"viewer", "operator"} {
 		setUser(t, server, role, roleRights(t, role))
 	}
