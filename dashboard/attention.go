@@ -80,6 +80,8 @@ func attention(v *view) []notice {
 		switch {
 		case n.Err != "":
 			all = append(all, notice{Kind: "node", Text: fmt.Sprintf("node %s does not count: %s", n.Addr, n.Err)})
+		case n.Denied != "":
+			all = append(all, notice{Kind: "node", Text: fmt.Sprintf("node %s denies the user a right: %s", n.Addr, n.Denied)})
 		case n.Guard > 0:
 			all = append(all, notice{Kind: "node", Text: fmt.Sprintf("node %s has started or lost its data, and grants nothing for another %v", n.Addr, n.Guard)})
 		}

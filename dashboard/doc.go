@@ -32,7 +32,7 @@
 //	(itself)    election now problems[] leader replica nodes[] jobs[] runs[] terms[] leaderless[] replicas[]
 //	leader      id value term since lease_ms expired
 //	replica     id state since stop_ms check
-//	nodes       addr version latency_ms guard_ms clock_offset_ms error
+//	nodes       addr version latency_ms guard_ms clock_offset_ms error denied
 //	jobs        name spec words zone next paused pause running last last_ok failures missed why why_tick own long lost
 //	runs        job tick state replica term attempt manual caught_up start lag_ms took_ms error left_out
 //	terms       term replica since until ended

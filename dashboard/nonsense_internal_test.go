@@ -2,12 +2,14 @@ package dashboard
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -48,6 +50,15 @@ func TestAttention_ToAJobThatTheNodesLost(t *testing.T) {
 		if is := len(got) == 1 && got[0].Job == "a" && strings.Contains(got[0].Text, "a majority of nodes lost its state"); is != shown {
 			t.Errorf("after %v: %v", ago, got)
 		}
+	}
+}
+
+// A node that denies a right votes all the same.
+func TestAttention_ToARightThatIsMissing(t *testing.T) {
+	lacking := redlock.NodeStatus{Addr: "r1:6379", Denied: errors.New("the user lacks the right +hget")}
+	got := attention(&view{Now: instant, Nodes: []node{nodeOf(lacking)}})
+	if len(got) != 1 || got[0].Text != "node r1:6379 denies the user a right: the user lacks the right +hget" {
+		t.Errorf("%v", got)
 	}
 }
 

@@ -61,6 +61,7 @@ type node struct {
 	Guard   duration `json:"guard_ms"`
 	Offset  duration `json:"clock_offset_ms"`
 	Err     string   `json:"error,omitempty"`
+	Denied  string   `json:"denied,omitempty"` // rights that the user lacks
 }
 
 type job struct {
@@ -266,6 +267,9 @@ func nodeOf(n redlock.NodeStatus) node {
 	}
 	if n.Err != nil {
 		shown.Err = firstLine(n.Err.Error())
+	}
+	if n.Denied != nil {
+		shown.Denied = firstLine(n.Denied.Error())
 	}
 	return shown
 }

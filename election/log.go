@@ -220,6 +220,8 @@ func (e *Elector) logNodes() (stop func()) {
 			e.log.Warn("a node fails", node, zap.Error(n.Err))
 		case redlock.NodeWorks:
 			e.log.Info("a node works again", node, zap.Duration("after", n.Duration))
+		case redlock.NodeDenies:
+			e.log.Error("a node denies the user a right, retrying", node, zap.String("about", n.Op), zap.Error(n.Err))
 		case redlock.NodeProblem:
 			e.log.Warn("a node answers, but needs attention", node, zap.String("about", n.Op), zap.Error(n.Err))
 		case redlock.NodeStepped:

@@ -2,6 +2,7 @@ package election_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -100,6 +101,36 @@ func TestLog_NodesThatWereAwayBeforeRun(t *testing.T) {
 			t.Errorf("%d lines that a node fails, %d that it works again", fails, works)
 		}
 	})
+}
+
+// A right that is missing is an error line, although other requests work: on one node as on three.
+func TestLog_NamesARightThatIsMissing(t *testing.T) {
+	for _, n := range []int{1, 3} {
+		t.Run(fmt.Sprint("of ", n), func(t *testing.T) {
+			inBubble(t, n, func(t *testing.T, c *cluster) {
+				core, logs := observer.New(zap.InfoLevel)
+				a := c.replica("a", 0, election.WithLogger(zap.New(core)))
+				a.leads()
+				for i := range n {
+					c.Deny(i, "HGET") // which an inspection needs, and an extension does not
+				}
+				for range 3 {
+					a.locker.Nodes(t.Context())
+					time.Sleep(time.Second)
+				}
+				got := logs.FilterMessageSnippet("node").All()
+				if len(got) != n || logs.FilterMessage("a node denies the user a right, retrying").Len() != n {
+					t.Fatalf("logged %v", got)
+				}
+				if text := got[0].ContextMap()["error"].(string); got[0].Level != zap.ErrorLevel || !strings.Contains(text, "lacks the right +hget") {
+					t.Errorf("logged %v", got[0])
+				}
+				if !a.IsLeader() {
+					t.Error("it has stopped leading")
+				}
+			})
+		})
+	}
 }
 
 // A node that does not permit subscriptions works, which is logged once, and fails like any other.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -129,6 +130,19 @@ func TestRoles_AreDeniedNothing(t *testing.T) {
 		t.Errorf("%s was denied %s %d times", e.Username, e.Object, e.Count)
 	}
 	wantReported(t, &reported)
+}
+
+// A leader that lacks a right names it until it has it, although everything else works meanwhile.
+func TestRoles_ALeaderNamesARightThatItLacks(t *testing.T) {
+	t.Parallel()
+	_, server, leader := startApplication(t)
+	all := append(jobRights(t), termRights(t)...)
+	setUser(t, server, "application", without(all, "+zrangebyscore"))
+	denied := func() error { return leader.locker.Nodes(t.Context())[0].Denied }
+	poll(t, "denial", func() bool { return denied() != nil })
+	want.Text(t, denied(), "the user lacks the right +zrangebyscore: script poll")
+	setUser(t, server, "application", all)
+	poll(t, "end of the denial", func() bool { return denied() == nil })
 }
 
 // startApplication starts a node, and a leader with its own user. When it returns, the leader's job has run once.

@@ -42,8 +42,9 @@
 // Validity is the time left until the stop deadline after the last renewal, even if that failed. It is 0 if this
 // process does not lead.
 //
-// Node errors count the events [redlock.NodeFails] and [redlock.NodeProblem], not each failed call. server.address is the
-// node as the Locker names it, with its port. A node is guarded while it grants nothing because it may have lost a lease.
+// Node errors count the events [redlock.NodeFails], [redlock.NodeProblem] and [redlock.NodeDenies], not each failed
+// call. server.address is the node as the Locker names it, with its port. A node is guarded while it grants nothing
+// because it may have lost a lease.
 //
 // Outcomes of runs are ok, error, panic, timeout, lost_lease and skipped. timeout means that the error reports an
 // exceeded deadline: the job's Timeout, or one that Run has set itself. lost_lease is a run that failed after the lease

@@ -26,7 +26,7 @@ type guard struct {
 func (i *Instruments) Node(e redlock.NodeEvent) {
 	address := serverAddress.String(e.Addr)
 	switch e.Kind {
-	case redlock.NodeFails, redlock.NodeProblem:
+	case redlock.NodeFails, redlock.NodeProblem, redlock.NodeDenies:
 		i.nodeErrors.Add(context.Background(), 1, metric.WithAttributes(
 			address, operation.String(e.Op), errorType.String(typeOf(e.Err))))
 	case redlock.NodeGuarded, redlock.NodeGrants:

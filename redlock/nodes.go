@@ -19,6 +19,7 @@ type NodeStatus struct {
 	Guard       time.Duration // how long it still grants nothing, because it may have lost a lease
 	ClockOffset time.Duration // from the median of all nodes' clocks
 	Err         error         // why its votes do not count, nil if they do
+	Denied      error         // rights that this Locker's user lacks, as [NodeDenies] reports them; nil if none is known
 }
 
 // Nodes asks every node for its state, and returns them in the order of the list. It returns when all have answered, at
@@ -34,6 +35,7 @@ func (l *Locker) Nodes(ctx context.Context) []NodeStatus {
 		}
 		all[i] = NodeStatus{
 			Addr: l.quorum.Addr(i), Role: n.role, Version: n.version, Eviction: n.eviction, Err: errors.Join(a.Err, cause),
+			Denied: l.observed.denied(i),
 		}
 		if a.Err != nil {
 			continue

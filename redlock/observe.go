@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -19,8 +20,8 @@ const (
 	awayAfter = time.Second
 	// problemEvery is the time between two reports of the same problem.
 	problemEvery = 24 * time.Hour
-	// numberEvery is the same for implausible numbers.
-	numberEvery = time.Minute
+	// urgentEvery is the same for implausible numbers and missing rights.
+	urgentEvery = time.Minute
 	// number is the Op of that problem, and subscribe that of subscriptions.
 	number, subscribe = "number", "subscribe"
 )
@@ -39,6 +40,7 @@ type nodeState struct {
 	failing    time.Time          // start of the current failures; zero: the latest call succeeded
 	failure    NodeEvent          // as reported; zero: the node works
 	problems   map[string]problem // by what they are about
+	denials    map[string]problem // by the operation that the node denies, until it carries it out
 	pace       retry.Pace         // of events: the node controls its clock, its guard and its problems
 }
 
@@ -51,7 +53,8 @@ type problem struct {
 func newObserved(nodes int) *observed {
 	o := &observed{nodes: make([]nodeState, nodes), listeners: make(map[chan *NodeEvent]struct{})}
 	for i := range o.nodes {
-		o.nodes[i].problems, o.nodes[i].pace = make(map[string]problem), retry.Pace{Burst: 20, Every: time.Second}
+		o.nodes[i].problems, o.nodes[i].denials = make(map[string]problem), make(map[string]problem)
+		o.nodes[i].pace = retry.Pace{Burst: 20, Every: time.Second}
 	}
 	return o
 }
@@ -60,6 +63,7 @@ func newObserved(nodes int) *observed {
 func (s *nodeState) note(e *NodeEvent) (news bool) {
 	switch e.Kind {
 	case NodeWorks:
+		delete(s.denials, e.Op)
 		if s.failing.IsZero() {
 			return false
 		}
@@ -80,29 +84,42 @@ func (s *nodeState) note(e *NodeEvent) (news bool) {
 			s.guarded = guarded
 		}
 		return news
+	case NodeDenies:
+		return s.noteProblem(s.denials, e, urgentEvery)
 	case NodeProblem:
-		return s.noteProblem(e)
+		if e.Op == number {
+			return s.noteProblem(s.problems, e, urgentEvery)
+		}
+		return s.noteProblem(s.problems, e, problemEvery)
 	}
 	return s.pace.Allow(time.Now())
 }
 
 // noteProblem is note for a problem, which is over if it has no error. It is news if its text is another, or if it still
 // lasts after a while. The texts of numbers always differ.
-func (s *nodeState) noteProblem(e *NodeEvent) (news bool) {
+func (s *nodeState) noteProblem(all map[string]problem, e *NodeEvent, every time.Duration) (news bool) {
 	if e.Err == nil {
-		delete(s.problems, e.Op)
+		delete(all, e.Op)
 		return false
 	}
-	p, now, every := s.problems[e.Op], time.Now(), problemEvery
-	if e.Op == number {
-		every = numberEvery
-	}
+	p, now := all[e.Op], time.Now()
 	news = now.Sub(p.reported) >= every || e.Op != number && p.err.Error() != e.Err.Error()
 	if news = news && s.pace.Allow(now); news {
 		p.err, p.reported = e.Err, now
 	}
-	s.problems[e.Op] = p
+	all[e.Op] = p
 	return news
+}
+
+// denied returns what a node denies, or nil.
+func (o *observed) denied(node int) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var all []error
+	for _, op := range slices.Sorted(maps.Keys(o.nodes[node].denials)) {
+		all = append(all, o.nodes[node].denials[op].err)
+	}
+	return errors.Join(all...)
 }
 
 // inspection returns the latest inspection of a node.
@@ -164,7 +181,7 @@ func (l *Locker) see(node int, e quorum.Exchange) {
 func (l *Locker) seeOutcome(node int, op string, err error) {
 	switch {
 	case err == nil:
-		l.report(node, NodeEvent{Kind: NodeWorks})
+		l.report(node, NodeEvent{Kind: NodeWorks, Op: op})
 	case errors.Is(err, quorum.ErrNoConnection): // it says nothing about the node, which was not asked
 		l.problem(node, "connection", err)
 	case isNumberError(err):
@@ -172,6 +189,8 @@ func (l *Locker) seeOutcome(node int, op string, err error) {
 	case isRecordError(err): // a problem of one lock
 	case op == subscribe && slices.Contains([]string{refusal.NoPerm, refusal.UnknownCommand}, refusal.Code(err)):
 		l.problem(node, op, err) // the node works, but waiting callers do not learn of a release
+	case refusal.Code(err) == refusal.NoPerm:
+		l.report(node, NodeEvent{Kind: NodeDenies, Op: op, Err: err})
 	default:
 		l.report(node, NodeEvent{Kind: NodeFails, Op: op, Err: err})
 	}

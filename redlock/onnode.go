@@ -11,7 +11,7 @@ import (
 type NodeEvent struct {
 	Kind NodeEventKind
 	Addr string // of the node
-	Op   string // the operation that failed, or what a problem is about
+	Op   string // the operation that failed or works, or what a problem is about
 	Err  error  // what happened
 	Lock string // the name of the lock that was repaired
 	// Duration is how long the node failed, how long it grants nothing, or by how much its clock was stepped.
@@ -40,9 +40,12 @@ const (
 	// NodeRepaired says that Lock was restored on the node, which had lost it.
 	NodeRepaired NodeEventKind = "repaired"
 	// NodeProblem says that the node needs attention although it answers, and Err says why: it is not fit to be a node,
-	// denies a permission, may lose all locks, or sends a fencing number ahead of the clocks. Op tells its problems
-	// apart. A problem that lasts is reported again after a day, and that of a number after a minute.
+	// denies a permission that one can do without, may lose all locks, or sends a fencing number ahead of the clocks. Op
+	// tells its problems apart. A problem that lasts is reported again after a day, and that of a number after a minute.
 	NodeProblem NodeEventKind = "problem"
+	// NodeDenies says that the node does not carry out Op because the user lacks a right, which Err names. It is reported
+	// again after a minute until the node carries out Op, whatever else it answers; see also [NodeStatus].
+	NodeDenies NodeEventKind = "denies"
 )
 
 // maxEvents is how many events a slow listener may have before it misses some.

@@ -219,3 +219,33 @@ func TestOnNode_TellsOfOneNodeAtAPace(t *testing.T) {
 		})
 	}
 }
+
+// Other requests of the node work, and do not hide that one does not.
+func TestOnNode_ARightThatIsMissingIsReportedUntilItIsGranted(t *testing.T) {
+	bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
+		l, _ := c.Locker()
+		reported := reportsOf(l, redlock.NodeFails, redlock.NodeWorks, redlock.NodeDenies, redlock.NodeProblem)
+		acquireAndRelease(t, l, "x")
+		c.Deny(0, "HMGET") // which Holder and TryAcquire need, and Nodes does not
+		denied := func() error {
+			if _, err := l.Holder(t.Context(), "x"); err == nil {
+				t.Error("it is not denied")
+			}
+			return l.Nodes(t.Context())[0].Denied
+		}
+		for began := time.Now(); time.Since(began) < 150*time.Second; time.Sleep(time.Second) {
+			want.Text(t, denied(), "the user lacks the right +hmget: script holder: ")
+		}
+		if all := reported(); len(all) != 3 || slices.ContainsFunc(all, func(e redlock.NodeEvent) bool {
+			return e.Kind != redlock.NodeDenies || e.Op != "holder"
+		}) {
+			t.Errorf("reported %+v, want the denial once a minute", all)
+		}
+		c.Deny(0)
+		_, err := l.Holder(t.Context(), "x")
+		want.Err(t, err, redlock.ErrVacant)
+		if n := l.Nodes(t.Context())[0]; n.Denied != nil {
+			t.Errorf("now that it has the right: %+v", n)
+		}
+	})
+}

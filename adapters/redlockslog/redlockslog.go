@@ -14,7 +14,8 @@ import (
 )
 
 // Nodes logs the events of the nodes until the returned function is called. What needs a person soon is logged at warn:
-// nodes that start to fail or have a problem, and clocks that were stepped. The rest is logged at info.
+// nodes that start to fail or have a problem, and clocks that were stepped. A right that the user lacks is logged at error.
+// The rest is logged at info.
 func Nodes(locker *redlock.Locker, log *slog.Logger) (stop func()) {
 	return locker.OnNode(func(e redlock.NodeEvent) {
 		log, d := log.With("node", e.Addr), e.Duration.Round(time.Millisecond)
@@ -23,6 +24,8 @@ func Nodes(locker *redlock.Locker, log *slog.Logger) (stop func()) {
 			log.Warn("a node fails", "error", e.Err)
 		case redlock.NodeWorks:
 			log.Info("a node works again", "after", d)
+		case redlock.NodeDenies:
+			log.Error("a node denies the user a right", "about", e.Op, "error", e.Err)
 		case redlock.NodeProblem:
 			log.Warn("a node answers, but needs attention", "about", e.Op, "error", e.Err)
 		case redlock.NodeGuarded:

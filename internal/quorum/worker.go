@@ -235,6 +235,9 @@ func (w *worker) received(groups []*group, sent time.Time, err error) {
 		if r.err == nil {
 			continue
 		}
+		if source := g.command.source(); refusal.Code(r.err) == refusal.NoPerm {
+			r.err = fmt.Errorf("the user lacks %s: script %s: %w", refusal.Right(r.err, string(source.text)), source.name, r.err)
+		}
 		if w.aborted.Load() {
 			r.err = errGone
 		} else if errors.Is(r.err, os.ErrDeadlineExceeded) && now.Sub(sent) > 2*w.timeout {
