@@ -119,7 +119,7 @@ func TestLook_ChangesNothingOnTheNodes(t *testing.T) {
 		}
 	}
 	before, guards := stored(t, c), do("guard").out
-	for _, args := range [][]string{{"leader"}, {"nodes"}, {"jobs"}, {"history", "good"}, {"lock", "election:billing"}, {"guard"}} {
+	for _, args := range [][]string{{"leader"}, {"nodes"}, {"jobs"}, {"history", "good"}, {"lock", "election:billing"}, {"guard"}, {"doctor"}} {
 		wrongly(args...)
 		if after := stored(t, c); !maps.Equal(after, before) {
 			t.Errorf("%s has changed what the nodes keep", args[0])

@@ -76,7 +76,7 @@ func newRoot(s streams) *cobra.Command {
 	p.addFlags(root)
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return p.check() }
 	root.AddCommand(p.leaderCommand(), p.nodesCommand(), p.jobsCommand(), p.historyCommand(), p.nextCommand(),
-		p.lockCommand(), p.guardCommand(), p.runCommand())
+		p.lockCommand(), p.guardCommand(), p.doctorCommand(), p.runCommand())
 	root.AddCommand(p.settingCommands()...)
 	root.AddCommand(hiddenCommands()...)
 	for _, c := range append(root.Commands(), root) {

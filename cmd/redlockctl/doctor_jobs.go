@@ -1,0 +1,87 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// longPause is how long a pause may last before it is a problem.
+const longPause = 24 * time.Hour
+
+// judgeJobs judges the jobs. All that wait for a leader get one judgment.
+func (d *diagnosis) judgeJobs(all []scheduler.Status, err error) {
+	if err != nil {
+		d.problem("jobs", "%s", oneLine(err))
+		return
+	}
+	before, leaderless := len(d.all), 0
+	for i := range all {
+		if st := &all[i]; st.Leader == "" && !st.Paused && !st.ReasonTick.IsZero() {
+			leaderless++
+		} else {
+			d.judgeJob(st, all)
+		}
+	}
+	if leaderless > 0 {
+		d.problem("jobs", "%d of %d wait for a leader", leaderless, len(all))
+	}
+	if len(d.all) == before {
+		d.well("jobs", "%d, none of them late, paused or failing", len(all))
+	}
+}
+
+// judgeJob adds what is special about a job.
+func (d *diagnosis) judgeJob(st *scheduler.Status, all []scheduler.Status) {
+	switch {
+	case st.Reason != "" && st.ReasonTick.IsZero():
+		d.problem("jobs", "%s cannot be read: %s", st.Job, st.Reason)
+		return
+	case st.Paused:
+		text := fmt.Sprintf("%s is paused by %s since %s", st.Job, cmp.Or(st.Pause.By, "somebody"), at(st.Pause.At))
+		if st.Pause.Reason != "" {
+			text += ": " + st.Pause.Reason
+		}
+		if time.Since(st.Pause.At) > longPause {
+			d.problem("jobs", "%s", text)
+		} else {
+			d.note("jobs", "%s", text)
+		}
+	case st.Next.IsZero():
+		d.note("jobs", "%s has no owner: it was removed; scheduler.Scheduler.Forget deletes it", st.Job)
+	case isLate(st) && leaderRuns(st, all):
+		d.problem("jobs", "%s has no owner: %s leads and runs other jobs, but not this one since %s", st.Job, st.Leader, at(st.ReasonTick))
+	case isLate(st):
+		d.problem("jobs", "%s is late since %s: %s", st.Job, at(st.ReasonTick), st.Reason)
+	case st.Reason != "" && !st.Running && st.Last.State != scheduler.StateLost:
+		d.problem("jobs", "%s did not run at %s: %s", st.Job, at(st.ReasonTick), st.Reason)
+	}
+	if st.Failures > 0 {
+		text := fmt.Sprintf("%s has failed, runs in a row: %d", st.Job, st.Failures)
+		if !st.Running {
+			text += fmt.Sprintf(", the last at %s: %s", at(st.Last.Start), st.Last.Err)
+		}
+		d.problem("jobs", "%s", text)
+	}
+	if time.Since(st.DataLost) < lostShown {
+		d.problem("jobs", "%s: a majority of nodes lost its state at %s: its history and its pause may be gone", st.Job, at(st.DataLost))
+	}
+}
+
+// isLate reports whether somebody leads and a tick has neither started nor been recorded.
+func isLate(st *scheduler.Status) bool {
+	return strings.Contains(st.Reason, "leads and has not started it")
+}
+
+// leaderRuns reports whether the leader of a late job has run another job since its tick.
+func leaderRuns(late *scheduler.Status, all []scheduler.Status) bool {
+	for i := range all {
+		if last := &all[i].Last; last.Replica == late.Leader && last.Tick.After(late.ReasonTick) {
+			return true
+		}
+	}
+	return false
+}

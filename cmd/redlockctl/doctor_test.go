@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// says fails the test unless doctor exits with the code and has a line of that state and text.
+func (r result) says(t *testing.T, code int, state, about, text string) {
+	t.Helper()
+	line := regexp.MustCompile(`(?m)^` + state + ` +` + about + ` .*` + regexp.QuoteMeta(text))
+	if r.code != code || !line.MatchString(r.out) {
+		t.Errorf("%+v, want code %d and a %s about %s: %s", r, code, state, about, text)
+	}
+}
+
+func TestDoctor_JudgesAnElectionAndItsJobs(t *testing.T) {
+	c := ready(t, servers(t))
+	do := on(c)
+	do("doctor").says(t, no, "problem", "leader", `nobody has ever led an election "billing"`)
+	do("doctor", "-e", "").says(t, 0, "note", "leader", "not asked")
+	fails := scheduler.Job{Name: "orphan", Spec: "@every 1s", Run: func(context.Context, scheduler.Run) error { return errors.New("it is full") }}
+	_, stop := led(t, c, fails)
+	until(t, "a run has failed", func() bool { return strings.Contains(do("history", "orphan").out, "failed") })
+	do("doctor").says(t, no, "problem", "jobs", "orphan has failed")
+	do("doctor").says(t, no, "ok", "leader", "pod-1 leads since ")
+	do("pause", "orphan", "--as", "ann", "--reason", "freeze").want(t, 0, "", "")
+	do("doctor").says(t, no, "note", "jobs", "orphan is paused by ann since ")
+	do("resume", "orphan").want(t, 0, "", "")
+	stop()
+	until(t, "jobs wait", func() bool { return strings.Contains(do("doctor").out, "wait for a leader") })
+	do("doctor").says(t, no, "problem", "leader", `the last was "pod-1"`)
+	next, _ := service(t, c, "pod-2")
+	until(t, "the next one leads", next.IsLeader)
+	until(t, "it does not run the job", func() bool { return strings.Contains(do("doctor").out, "has no owner") })
+	do("doctor").says(t, no, "problem", "jobs", "orphan has no owner: pod-2 leads and runs other jobs")
+}
+
+func TestDoctor_JudgesTheNodes(t *testing.T) {
+	c := ready(t, servers(t))
+	do := on(c)
+	_, stop := led(t, c)
+	for _, j := range decode[[]judgment](t, do("doctor", "-o", "json")) {
+		if j.State != "ok" || j.Text == "" {
+			t.Errorf("%+v", j)
+		}
+	}
+	for about, text := range map[string]string{
+		"nodes": "3 of 3 count", "clock": "the clocks of 3 nodes agree", "twins": "no two", "eviction": "no node", "identity": "known",
+		"guard": "no guard is running", "list": "nobody", "rights": "all rights of a service", "leader": "pod-1 leads", "jobs": "2, none of them late",
+	} {
+		do("doctor").says(t, 0, "ok", about, text)
+	}
+	stop()
+
+	twin, err := c.Node(0).Proxy()
+	want.NoError(t, err)
+	defer twin.Close()
+	addrs := c.Addrs()
+	do("doctor", "-n", strings.Join([]string{addrs[0], twin.Addr(), addrs[2]}, ",")).
+		says(t, no, "problem", "twins", twin.Addr()+": not fit to be a node: it is the same server as "+addrs[0])
+	do("doctor", "-n", addrs[0]).says(t, no, "problem", "list", addrs[0]+": in use with a list of 3 nodes")
+	raw(t, c, "CONFIG", "SET", "maxmemory", "100mb", "maxmemory-policy", "allkeys-lru")
+	do("doctor").says(t, no, "problem", "eviction", addrs[1]+": maxmemory-policy is allkeys-lru")
+
+	do("guard", "--reset", "--node", addrs[1], "--yes").want(t, 0, "", "")
+	do("doctor").says(t, no, "problem", "guard", addrs[1]+": no guard yet")
+	do("run", "--ttl", "1m", "--name", "x", "--", "true").want(t, noLease, "", "grants nothing")
+	do("doctor").says(t, no, "problem", "guard", addrs[1]+": grants nothing until ")
+	want.NoError(t, c.Node(0).Kill())
+	do("doctor").says(t, no, "problem", "nodes", addrs[0]+": ")
+	want.NoError(t, c.Node(1).Kill())
+	do("doctor").says(t, unreachable, "note", "leader", "too few nodes count")
+	do("doctor", "nodes").want(t, misused, "", "usage: redlockctl doctor")
+}
+
+func TestDoctor_NamesRightsThatTheUserLacks(t *testing.T) {
+	c := ready(t, servers(t))
+	as := func(user string, rights ...string) result {
+		args := []any{"ACL", "SETUSER", user, "reset", "on", ">pw", "~{redlock}", "~{redlock}:*"}
+		for _, right := range rights {
+			args = append(args, right)
+		}
+		raw(t, c, args...)
+		var urls []string
+		for _, addr := range c.Addrs() {
+			urls = append(urls, "redis://"+user+":pw@"+addr)
+		}
+		return call("--nodes-file", nodesFile(t, 0o600, strings.Join(urls, "\n")), "--ttl", ttl.String(), "doctor")
+	}
+	all := documented(t, "locks")
+	as("service", append(all, "&{redlock}:*")...).says(t, 0, "ok", "rights", "all rights of a service")
+	as("deaf", all...).says(t, no, "problem", "rights", "the user lacks +publish +subscribe for locks")
+	less := slices.DeleteFunc(slices.Clone(all), func(r string) bool { return r == "+zrangebyscore" || r == "+pexpire" })
+	as("less", append(less, "&{redlock}:*")...).says(t, no, "problem", "rights", "the user lacks +zrangebyscore for jobs")
+	few := slices.DeleteFunc(slices.Clone(all), func(r string) bool { return r == "+hdel" })
+	as("few", append(few, "&{redlock}:*")...).says(t, no, "problem", "rights", "the user lacks +hdel for locks")
+	as("viewer", documented(t, "viewer")...).says(t, 0, "note", "rights", "fine for a viewer")
+	as("reader", "+client|setname", "+evalsha", "+eval", "+script|load", "+info", "+time", "+hget", "+hmget").
+		says(t, no, "problem", "rights", "the user lacks +hlen +lrange +zrangebylex +zrevrange to read")
+}
+
+// documented returns the rights that docs/operations.md gives to a user.
+func documented(t *testing.T, user string) []string {
+	t.Helper()
+	var all []string
+	for _, line := range regexp.MustCompile(`(?m)^ +ACL SETUSER `+user+` .+$`).FindAllString(read(t, "../../docs/operations.md"), -1) {
+		all = append(all, regexp.MustCompile(`\+\S+`).FindAllString(line, -1)...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func TestNeeds_AreTheRightsOfTheDocuments(t *testing.T) {
+	var all []string
+	for i, n := range needs {
+		for _, command := range n.commands {
+			all = append(all, rightOf(command))
+		}
+		slices.Sort(all)
+		if viewer := documented(t, "viewer"); i == 0 && !slices.Equal(all, viewer) {
+			t.Errorf("to read: %q, the documents have %q", all, viewer)
+		}
+	}
+	if locks := documented(t, "locks"); !slices.Equal(all, locks) {
+		t.Errorf("%q, the documents have %q", all, locks)
+	}
+}
