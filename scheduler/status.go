@@ -269,6 +269,6 @@ func (st *Status) due(v *jobstore.View, own *job, now time.Time) {
 	case st.Running && own != nil && own.Overlap != Skip && own.Overlap != Allow:
 		st.Reason = "it waits for the run under way"
 	default:
-		st.Reason = st.Leader + " leads and has not started it: it does not have the job, or finds no quorum"
+		st.Reason = st.Leader + " leads and has not started it: it does not have the job, finds no quorum, or lacks a right"
 	}
 }
