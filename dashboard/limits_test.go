@@ -20,7 +20,7 @@ func TestHandler_RefusesWhatIsTooLong(t *testing.T) {
 			{"only=" + strings.Repeat("x", 1000), "only is"},
 			{"q=" + strings.Repeat("x", 201), "q has 201 bytes, at most 200 are allowed"},
 			{"name=" + strings.Repeat("x", 201), "201 bytes"},
-			{"name=%00", "control character"},
+			{"name=%00", "invisible character"},
 			{"page=2", "page is 2, but the last page is 1"},
 			{"page=0", "a number from 1"},
 			{"a=%zz", "cannot parse"},

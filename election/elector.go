@@ -35,7 +35,7 @@ type Elector struct {
 	term      *Term // from its start until its work has returned
 }
 
-// New returns an Elector for the election called name: 1 to 191 bytes of UTF-8 without control characters. The error has all
+// New returns an Elector for the election called name: 1 to 191 bytes of UTF-8 without invisible characters. The error has all
 // problems at once.
 func New(locker *redlock.Locker, name string, opts ...Option) (*Elector, error) {
 	if locker == nil {

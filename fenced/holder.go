@@ -19,7 +19,7 @@ const maxDigest = 64 // bytes: SHA-256 in hexadecimal digits
 
 // Holder is who wants to write to a resource. [Run], [Term] and [Lease] return one; its fields may be changed before it is used.
 type Holder struct {
-	// Resource is what the fence protects: 1 to 200 bytes of UTF-8 without control characters. Tokens of different elections or
+	// Resource is what the fence protects: 1 to 200 bytes of UTF-8 without invisible characters. Tokens of different elections or
 	// locks cannot be compared, so each resource belongs to one of them.
 	Resource string
 	// Token is the fencing number.

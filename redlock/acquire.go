@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Acquire waits for the lock called name, 1 to 200 bytes of UTF-8 without control characters, and returns a lease on
+// Acquire waits for the lock called name, 1 to 200 bytes of UTF-8 without invisible characters, and returns a lease on
 // it. If ctx is done first, the error wraps both the cause of ctx and the last outcome.
 //
 // Acquire tries again when a node reports that the lock was released, when the holder's lease must have run out, and,

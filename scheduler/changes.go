@@ -28,14 +28,14 @@ type (
 )
 
 // As returns a context that names who calls [Scheduler.Pause], [Scheduler.Resume] or [Scheduler.Trigger]: a user that the caller
-// has authenticated. The name is logged, stored with the change, and shown. It has 1 to 200 bytes of UTF-8 without control
+// has authenticated. The name is logged, stored with the change, and shown. It has 1 to 200 bytes of UTF-8 without invisible
 // characters.
 func As(ctx context.Context, who string) context.Context {
 	return context.WithValue(ctx, whoKey{}, who)
 }
 
 // Because returns a context with a reason for [Scheduler.Pause], [Scheduler.Resume] or [Scheduler.Trigger]. The reason is logged,
-// stored with the change, and shown. It has 1 to 200 bytes of UTF-8 without control characters.
+// stored with the change, and shown. It has 1 to 200 bytes of UTF-8 without invisible characters.
 func Because(ctx context.Context, reason string) context.Context {
 	return context.WithValue(ctx, whyKey{}, reason)
 }

@@ -17,7 +17,7 @@ const maxRetries = 100
 
 // Job is a piece of work and its timetable.
 type Job struct {
-	// Name identifies the job on every replica: 1 to 200 bytes of UTF-8 without control characters.
+	// Name identifies the job on every replica: 1 to 200 bytes of UTF-8 without invisible characters.
 	Name string
 	// Spec says when the job ticks; see [Parse].
 	Spec string

@@ -56,6 +56,6 @@
 //
 // Anyone who can send the header can shut out the leader with a larger token, so authenticate clients before these
 // handlers. Each name of a resource that a request brings is stored permanently, so let requests name only what exists.
-// Names have 1 to 200 bytes of UTF-8 without control characters. Clients see neither tokens nor errors; [WithLogger]
+// Names have 1 to 200 bytes of UTF-8 without invisible characters. Clients see neither tokens nor errors; [WithLogger]
 // logs them.
 package fencehttp

@@ -48,7 +48,7 @@ func TestSet_RefusesWhatCannotBeAHolder(t *testing.T) {
 		"is larger than":        func(h *fenced.Holder) { h.Token = math.MaxInt64 + 1 },
 		"is not after 1970":     func(h *fenced.Holder) { h.Tick = time.Time{} },
 		"has 251 bytes":         func(h *fenced.Holder) { h.Key = strings.Repeat("x", 251) },
-		"control character":     func(h *fenced.Holder) { h.Key = "a\nb" },
+		"invisible character":   func(h *fenced.Holder) { h.Key = "a\nb" },
 		"invalid UTF-8 in keys": func(h *fenced.Holder) { h.Key = "a\xff" },
 	} {
 		h, header := run(), http.Header{}

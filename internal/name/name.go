@@ -4,15 +4,21 @@ package name
 
 import (
 	"fmt"
-	"unicode"
+	"strings"
 	"unicode/utf8"
+
+	"github.com/redlockfx/redlockfx/internal/plain"
 )
 
 // MaxLen is the longest name, in bytes.
 const MaxLen = 200
 
-// Check returns an error that names field, value and rule unless value is 1 to MaxLen bytes of
-// valid UTF-8 without control characters. These include characters that change the direction of text or end a line.
+// spaces may be inside a name: the space, that of Japanese, and the joiners of letters and of emoji.
+const spaces = " \u3000\u200c\u200d"
+
+// Check returns an error that names field, value and rule unless value is 1 to MaxLen bytes of valid UTF-8 without
+// invisible characters. With them, two names that look the same would be two locks. They include control characters,
+// those that change the direction of text or end a line, and white space other than spaces between words.
 func Check(field, value string) error { return CheckLen(field, value, MaxLen) }
 
 // CheckLen is Check with another limit for the length.
@@ -27,9 +33,12 @@ func CheckLen(field, value string, longest int) error {
 		return fmt.Errorf("%s %q must be valid UTF-8", field, value)
 	}
 	for _, r := range value {
-		if unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
-			return fmt.Errorf("%s %q must not contain the control character %q", field, value, r)
+		if plain.IsInvisible(r) && !strings.ContainsRune(spaces, r) {
+			return fmt.Errorf("%s %q must not contain the invisible character %q", field, value, r)
 		}
+	}
+	if strings.TrimFunc(value, plain.IsInvisible) != value {
+		return fmt.Errorf("%s %q must not begin or end with white space", field, value)
 	}
 	return nil
 }

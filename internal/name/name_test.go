@@ -9,7 +9,7 @@ import (
 
 func TestCheck(t *testing.T) {
 	for _, good := range []string{
-		"a", "nightly report", "münchen/1", "می\u200cخواهم", strings.Repeat("x", name.MaxLen),
+		"a", "nightly report", "münchen/1", "می\u200cخواهم", "👩\u200d🚀", "売上\u3000集計", strings.Repeat("x", name.MaxLen),
 	} {
 		if err := name.Check("job name", good); err != nil {
 			t.Errorf("%q: %v", good, err)
@@ -17,8 +17,10 @@ func TestCheck(t *testing.T) {
 	}
 	for bad, rule := range map[string]string{
 		"": "empty", strings.Repeat("x", name.MaxLen+1): "201 bytes",
-		"a\xff": "UTF-8", "a\nb": "control", "a\u0085b": "control",
-		"invoice\u202exnp": `control character '\u202e'`, "a\u2028b": "control", "a\u2066b": "control",
+		"a\xff": "UTF-8", "a\nb": "invisible", "a\u0085b": "invisible",
+		"invoice\u202exnp": `invisible character '\u202e'`, "a\u2028b": "invisible", "a\u2066b": "invisible",
+		"a\n": `job name "a\n" must not contain the invisible character '\n'`, "a\u200bb": `'\u200b'`, "\ufeffa": `'\ufeff'`,
+		"a\u00a0b": `'\u00a0'`, "a ": "end with white space", " a": "begin or end", "a\u200d": "begin or end", " ": "begin or end",
 	} {
 		err := name.Check("job name", bad)
 		if err == nil || !strings.Contains(err.Error(), rule) ||

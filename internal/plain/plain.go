@@ -13,6 +13,9 @@ func IsUnsafe(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
+// IsInvisible reports whether readers cannot see a character: those of IsUnsafe and all white space.
+func IsInvisible(r rune) bool { return IsUnsafe(r) || unicode.IsSpace(r) }
+
 // Text returns the text with a question mark for each character that a terminal obeys and for each byte that is not
 // UTF-8.
 func Text(text string) string {
