@@ -188,6 +188,15 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 				`identity "a\n"`, "value has 3001 bytes", "drain timeout -1ns", "there are 2",
 			},
 		},
+		"texts of a file": {
+			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{
+				Name: "x ", Nodes: []string{`"rediss://r1"`}, KeyPrefix: "p\n", Identity: "a\u200bb", Location: "UTC\n", TLSCAFile: "ca.pem ",
+			})),
+			[]string{
+				`name "x " must not begin or end with white space`, "quotation mark", `key prefix "p\n"`, `identity "a\u200bb"`,
+				`location "UTC\n"`, `open "ca.pem ": no such file`,
+			},
+		},
 		"nodes with commas": {
 			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{Name: "x", Nodes: []string{"a:1,b:2,c:3"}})),
 			[]string{"node 1 of 1", "has a comma", "an item of its own"},

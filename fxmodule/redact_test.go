@@ -45,7 +45,8 @@ func TestConfig_NeverShowsAPasswordInAnyPlace(t *testing.T) {
 
 func TestConfig_ShowsWhatIsSet(t *testing.T) {
 	config := redlockfx.Config{Name: "a b", Nodes: []string{"redis://u:p@a:1", "redis://u:p@b:1"}, TTL: 3 * time.Second, Observe: true}
-	if got, want := config.String(), `{name "a b", nodes [a:1 b:1], ttl 3s, observe true}`; got != want {
+	config.Nodes = append(config.Nodes, " valkeys://u:p@c:1\n")
+	if got, want := config.String(), `{name "a b", nodes [a:1 b:1 c:1], ttl 3s, observe true}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -73,6 +73,7 @@ func TestConfig_RefusesTLSThatWouldNotBeUsed(t *testing.T) {
 		"no certificate":  {redlockfx.Config{Nodes: []string{"rediss://a"}, TLSCAFile: key}, []string{"TLS CA file", "no certificate"}},
 		"no key":          {redlockfx.Config{Nodes: []string{"rediss://a"}, TLSCertFile: cert}, []string{"client certificate", "key file"}},
 		"not encrypted":   {redlockfx.Config{Nodes: []string{"redis://a"}, TLSCAFile: cert}, []string{"rediss://", "not be encrypted"}},
+		"no host":         {redlockfx.Config{Nodes: []string{"rediss://a"}, TLSServerName: "a.example\n"}, []string{`server name "a.example\n" is not the name of a host`}},
 		"not verified":    {redlockfx.Config{Nodes: []string{"rediss://a?skip_verify=true"}}, []string{"skip_verify"}},
 		"clients of Node": {redlockfx.Config{TLSServerName: "a"}, []string{"Config.Nodes"}},
 	} {

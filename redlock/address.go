@@ -12,43 +12,41 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/redlockfx/redlockfx/internal/bounded"
+	"github.com/redlockfx/redlockfx/internal/plain"
 )
 
-// hostName matches host names. It does not match "password=...", which is part of another kind of connection string.
-var hostName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+var (
+	// hostName matches host names. It does not match "password=...", which is part of another kind of connection string.
+	hostName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+	// valkey matches the schemes of Valkey, which go-redis does not know. They mean redis:// and rediss://.
+	valkey = regexp.MustCompile(`(?i)^valkey(s?)://`)
+)
 
 // ClientOptions returns the options of a client for one node. node is host:port, or a URL
-// redis://[user:password@]host:port[/db], or rediss:// for TLS. Change what you need, such as TLSConfig or
-// CredentialsProvider, make a client with them and pass that to [New]. The option skip_verify is refused, because it
-// lets anybody on the network path pose as the node and read the password. No error repeats any part of the URL, since
-// a mistyped URL may have the password anywhere. The options themselves contain the password: do not print them.
+// redis://[user:password@]host:port[/db], or rediss:// for TLS; valkey:// and valkeys:// mean the same. White space and
+// invisible characters around it are ignored, such as the last line break of a file. Change what you need, such as
+// TLSConfig or CredentialsProvider, make a client with them and pass that to [New]. The option skip_verify is refused,
+// because it lets anybody on the network path pose as the node and read the password. No error repeats any part of the
+// URL, since a mistyped URL may have the password anywhere. The options themselves contain the password: do not print
+// them.
 //
 // Servers list the connections under the name redlockfx, or under ClientName if you set it. If a server refuses the
 // name redlockfx, the connection goes unnamed; if it refuses ClientName, go-redis does not connect.
 func ClientOptions(node string) (*redis.Options, error) {
-	switch u := strings.TrimSpace(node); {
-	case u == "":
-		return nil, fmt.Errorf("%w: the node's address is empty: is the variable set from which it comes?", ErrConfig)
-	case strings.HasPrefix(u, "unix://"):
-		return nil, fmt.Errorf("%w: a unix socket is no address of a node: pass a client of your own to New", ErrConfig)
-	}
-	u := node
+	node = strings.TrimFunc(node, plain.IsInvisible)
+	u := valkey.ReplaceAllString(node, "redis$1://")
 	if !strings.Contains(u, "://") {
 		u = "redis://" + u
 	}
-	parsed, err := url.Parse(u)
-	if (err != nil || !isAddress(parsed)) && strings.Contains(node, ",") {
-		return nil, fmt.Errorf("%w: the node's address has a comma: give each node as an item of its own, as in "+
-			"strings.Split(list, \",\"); write a comma in a password as %%2C", ErrConfig)
-	}
-	if err != nil || !isAddress(parsed) {
-		return nil, fmt.Errorf("%w: the node's address must be host:port or redis://[user:password@]host:port[/db], or "+
-			"rediss:// for TLS, with reserved characters of the password escaped", ErrConfig)
+	if why := mistake(node, u); why != "" {
+		return nil, fmt.Errorf("%w: the node's address %s", ErrConfig, why)
 	}
 	o, err := redis.ParseURL(u)
 	if err != nil {
@@ -106,6 +104,46 @@ func setName(ctx context.Context, c *redis.Conn) error {
 	return err
 }
 
+// mistake returns what is wrong with an address, or "". u is the address as a URL.
+func mistake(node, u string) string {
+	first, _ := utf8.DecodeRuneInString(node)
+	last, _ := utf8.DecodeLastRuneInString(node)
+	switch {
+	case node == "":
+		return "is empty: is the variable set from which it comes, or does the list have one comma too many?"
+	case strings.HasPrefix(node, "unix://"):
+		return "is a unix socket: pass a client of your own to New"
+	case !utf8.ValidString(node):
+		return "is not UTF-8: was its file saved in another encoding, such as UTF-16?"
+	case unicode.Is(unicode.Quotation_Mark, first) || unicode.Is(unicode.Quotation_Mark, last):
+		return "begins or ends with a quotation mark: write it without quotes, which docker's env files keep as part of the value"
+	case first == '@':
+		return "begins with an @: if the password before it ends with a line break or has a comma, the address was cut there"
+	}
+	parsed, err := url.Parse(u)
+	hidden := strings.IndexFunc(node, plain.IsInvisible)
+	wrong := err != nil || hidden >= 0 || !isAddress(parsed)
+	switch {
+	case wrong && strings.Contains(node, ","):
+		return `has a comma: give each node as an item of its own, as in strings.Split(list, ","); write a comma in a password as %2C`
+	case hidden >= 0:
+		r, _ := utf8.DecodeRuneInString(node[hidden:])
+		return fmt.Sprintf("has white space or an invisible character in it, %q: remove it; write a space in a password as %%20", r)
+	case wrong:
+		return "must be host:port or redis://[user:password@]host:port[/db], or rediss:// for TLS, with reserved characters " +
+			"of the password escaped and an IPv6 host in brackets"
+	}
+	switch password, _ := parsed.User.Password(); { // without a password, a user would not be authenticated
+	case parsed.User != nil && password == "":
+		return "has no password before its @: was the file or the variable empty from which it comes? " +
+			"A password without a user is written redis://:password@host:port"
+	case strings.ContainsFunc(password, unicode.IsControl):
+		return "has a line break or another control character in its password, as in %0A: remove the line break at the end of " +
+			"the file from which it comes"
+	}
+	return ""
+}
+
 // isAddress reports whether what url.Parse took for the host is really a host. A reserved character that was not
 // escaped ends the host early. The rest of the password and the '@' are then in the path, the query or the fragment,
 // and the apparent host and port are the user and the start of the password.
@@ -116,16 +154,18 @@ func isAddress(u *url.URL) bool {
 	if strings.Contains(u.Path+u.RawQuery, "@") || u.Fragment != "" {
 		return false
 	}
-	// A user without a password would not be authenticated. Such a URL may come from a list that was split at a
-	// password's comma.
-	if _, has := u.User.Password(); u.User != nil && !has {
-		return false
-	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 			return false
 		}
 	}
-	_, err := netip.ParseAddr(u.Hostname())
-	return err == nil || hostName.MatchString(u.Hostname())
+	if strings.Contains(u.Hostname(), ":") && !strings.HasPrefix(u.Host, "[") {
+		return false // without brackets, the port could be a part of the IPv6 address
+	}
+	return isHost(u.Hostname())
+}
+
+func isHost(name string) bool {
+	_, err := netip.ParseAddr(name)
+	return err == nil || hostName.MatchString(name)
 }

@@ -88,6 +88,9 @@ func useTLS(o *redis.Options, secure *tls.Config) error {
 	}
 	own := secure.Clone()
 	own.ServerName = cmp.Or(own.ServerName, o.TLSConfig.ServerName)
+	if !isHost(own.ServerName) {
+		return fmt.Errorf("%w: WithTLS: the server name %q is not the name of a host", ErrConfig, own.ServerName)
+	}
 	own.MinVersion = max(own.MinVersion, tls.VersionTLS12)
 	o.TLSConfig = own
 	return nil

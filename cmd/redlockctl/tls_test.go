@@ -46,12 +46,12 @@ func TestTLS_RefusesWhatWouldBeLessSecure(t *testing.T) {
 	cert, key := node.Files(t)
 	const secure, open = "rediss://127.0.0.1:1", "127.0.0.1:1"
 	for complaint, args := range map[string][]string{
-		"would not be encrypted":                    {"-n", open, "--tls-ca", cert},
-		"skip_verify":                               {"-n", secure + "?skip_verify=true"},
-		"--tls-cert and --tls-key go together":      {"-n", secure, "--tls-cert", cert},
-		"--tls-ca: " + key + " has no certificate":  {"-n", secure, "--tls-ca", key},
-		"--tls-ca: open " + filepath.Join(key, "x"): {"-n", secure, "--tls-ca", filepath.Join(key, "x")},
-		"--tls-cert, --tls-key: ":                   {"-n", secure, "--tls-cert", cert, "--tls-key", cert},
+		"would not be encrypted":                              {"-n", open, "--tls-ca", cert},
+		"skip_verify":                                         {"-n", secure + "?skip_verify=true"},
+		"--tls-cert and --tls-key go together":                {"-n", secure, "--tls-cert", cert},
+		"--tls-ca: " + key + " has no certificate":            {"-n", secure, "--tls-ca", key},
+		"--tls-ca: open \"" + filepath.Join(key, "x") + "\":": {"-n", secure, "--tls-ca", filepath.Join(key, "x")},
+		"--tls-cert, --tls-key: ":                             {"-n", secure, "--tls-cert", cert, "--tls-key", cert},
 	} {
 		call(append([]string{"nodes"}, args...)...).want(t, misused, "", complaint)
 	}

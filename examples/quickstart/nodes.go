@@ -42,7 +42,7 @@ func openNodes(ctx context.Context, out *log.Logger, urls string, config redlock
 
 	var servers []*redis.Options
 	for url := range strings.SplitSeq(urls, ",") {
-		server, err := redlock.ClientOptions(strings.TrimSpace(url))
+		server, err := redlock.ClientOptions(url)
 		if err != nil {
 			return nodes{}, err
 		}

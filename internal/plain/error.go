@@ -1,6 +1,11 @@
 package plain
 
-import "strings"
+import (
+	"errors"
+	"io/fs"
+	"strconv"
+	"strings"
+)
 
 // echoed precedes the arguments that servers repeat when they do not know a command. For AUTH and HELLO, these are a
 // user and a password.
@@ -39,3 +44,11 @@ func (e unknownCommand) Error() string { return string(e) }
 
 // RedisError marks the error as a server's answer, as in go-redis.
 func (unknownCommand) RedisError() {}
+
+// FileError quotes the name of the file in an error of package os, so that readers see a space or a line break in it.
+func FileError(err error) error {
+	if e, is := errors.AsType[*fs.PathError](err); is {
+		return &fs.PathError{Op: e.Op, Path: strconv.Quote(e.Path), Err: e.Err}
+	}
+	return err
+}

@@ -6,13 +6,15 @@ import (
 	"crypto/x509"
 	"fmt"
 	"os"
+
+	"github.com/redlockfx/redlockfx/internal/plain"
 )
 
 // CAs returns the certificates in a PEM file.
 func CAs(file string) (*x509.CertPool, error) {
 	pem, err := os.ReadFile(file)
 	if err != nil {
-		return nil, err
+		return nil, plain.FileError(err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
@@ -27,7 +29,7 @@ func ClientCertificate(cert, key, what string) (func(*tls.CertificateRequestInfo
 	read := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", what, err)
+			return nil, fmt.Errorf("%s: %w", what, plain.FileError(err))
 		}
 		return &pair, nil
 	}
