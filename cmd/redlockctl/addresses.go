@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/redlockfx/redlockfx/internal/plain"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -19,7 +20,7 @@ func (p *program) addresses() ([]string, error) {
 	case list != "" && file != "":
 		return nil, errors.New("the nodes are given twice: use --nodes or --nodes-file")
 	case list != "":
-		return notSecret(strings.Split(list, ","))
+		return notSecret(split(list))
 	case file == "":
 		list, file = os.Getenv(nodesVariable), os.Getenv(nodesFileVariable)
 	}
@@ -27,7 +28,7 @@ func (p *program) addresses() ([]string, error) {
 	case list != "" && file != "":
 		return nil, fmt.Errorf("the nodes are given twice: set %s or %s", nodesVariable, nodesFileVariable)
 	case list != "":
-		return strings.Split(list, ","), nil
+		return split(list), nil
 	case file != "":
 		return readAddresses(file)
 	}
@@ -45,7 +46,21 @@ func notSecret(list []string) ([]string, error) {
 	return list, nil
 }
 
-// readAddresses reads a file of addresses, one per line or separated by commas. A line that starts with # is a comment.
+// split returns the addresses in a text, one per line or separated by commas. A line that starts with # is a comment. A
+// line may end with a comma. An empty address elsewhere may come from a variable that is not set, so it is kept and
+// later refused.
+func split(text string) []string {
+	var all []string
+	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) { // the mark that editors put before UTF-8
+		line = strings.TrimSuffix(strings.TrimSpace(line), ",")
+		if line != "" && !strings.HasPrefix(line, "#") {
+			all = append(all, strings.Split(line, ",")...)
+		}
+	}
+	return all
+}
+
+// readAddresses reads a file of addresses.
 func readAddresses(file string) ([]string, error) {
 	if strings.ContainsAny(file, "@,") || strings.Contains(file, "://") {
 		return nil, fmt.Errorf("--nodes-file and %s must name a file, but the value looks like the nodes themselves",
@@ -53,7 +68,7 @@ func readAddresses(file string) ([]string, error) {
 	}
 	info, err := os.Stat(file)
 	if err != nil {
-		return nil, fmt.Errorf("failed to read the nodes: %w", err)
+		return nil, fmt.Errorf("failed to read the nodes: %w", plain.FileError(err))
 	}
 	if info.Mode().Perm()&0o002 != 0 {
 		return nil, fmt.Errorf("failed to read the nodes: every user of this machine may write %s (%v), and could send the "+
@@ -61,19 +76,9 @@ func readAddresses(file string) ([]string, error) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("failed to read the nodes: %w", err)
+		return nil, fmt.Errorf("failed to read the nodes: %w", plain.FileError(err))
 	}
-	var all []string
-	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(strings.TrimSpace(line), "#") {
-			continue
-		}
-		for address := range strings.SplitSeq(line, ",") {
-			if address = strings.TrimSpace(address); address != "" {
-				all = append(all, address)
-			}
-		}
-	}
+	all := split(string(text))
 	if len(all) == 0 {
 		return nil, fmt.Errorf("failed to read the nodes: %s has no node; each line must be host:port or a redis:// URL",
 			file)

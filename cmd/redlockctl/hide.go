@@ -9,13 +9,16 @@ import (
 	"unicode"
 )
 
-// hideArguments removes from an error all arguments that may be the address of a node, with a password. After wrong
-// usage, the error may also quote a part of such an argument. If the error has a word of it, another text replaces the
-// error.
+// schemes are those of nodes, which errors explain.
+var schemes = []string{"redis", "rediss", "valkey", "valkeys"}
+
+// hideArguments removes from an error all arguments that may be the address of a node, with a password. It changes
+// nothing else, so the schemes and forms of addresses that an error explains stay. After wrong usage, the error may also
+// quote a part of such an argument. If the error has a word of it, another text replaces the error.
 func hideArguments(err error, args []string, wrongly bool) error {
 	text := err.Error()
 	for _, value := range suspicious(args) {
-		for _, spelling := range []string{value, quoted(value), quoted(quoted(value))} {
+		for _, spelling := range spellings(value) {
 			text = strings.ReplaceAll(text, spelling, "***")
 		}
 	}
@@ -27,6 +30,17 @@ func hideArguments(err error, args []string, wrongly bool) error {
 		return err
 	}
 	return errors.New(text)
+}
+
+// spellings returns the texts with which an error may repeat a value.
+func spellings(value string) []string {
+	all := []string{value, quoted(value), quoted(quoted(value))}
+	for _, most := range []int{64, 20} { // errors quote that much of a spec, and of a name that is too long
+		if runes := []rune(value); len(runes) > most {
+			all = append(all, quoted(string(runes[:most])))
+		}
+	}
+	return all
 }
 
 // suspicious returns the arguments and the values of flags and variables that may be the address of a node. The
@@ -47,7 +61,8 @@ func suspicious(args []string) []string {
 		all = append(all, os.Getenv(variable))
 	}
 	all = slices.DeleteFunc(all, func(s string) bool {
-		return !strings.Contains(s, "://") && strings.LastIndex(s, "@") < 1 // @daily is no address
+		return !strings.Contains(s, "://") && strings.LastIndex(s, "@") < 1 || // @daily is no address
+			slices.Contains(schemes, strings.TrimSuffix(s, "://")) // a scheme alone is no secret
 	})
 	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
 	return all
@@ -70,13 +85,15 @@ func withoutNodesFlag(args []string) []string {
 	return kept
 }
 
-// wordsOf returns the words of two characters or more, except the schemes of URLs, which errors may name.
+// wordsOf returns the words of two characters or more, except schemes.
 func wordsOf(texts []string) []string {
 	var words []string
 	for _, text := range texts {
 		words = append(words, strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })...)
 	}
-	return slices.DeleteFunc(words, func(word string) bool { return len(word) < 2 || word == "redis" || word == "rediss" })
+	return slices.DeleteFunc(words, func(word string) bool {
+		return len(word) < 2 || slices.Contains(schemes, word)
+	})
 }
 
 // quoted returns the text as %q has it, without the quotes.

@@ -139,7 +139,7 @@ func (p *program) completeJobs(cmd *cobra.Command, args []string, _ string) ([]s
 		return err
 	})
 	if err != nil {
-		cobra.CompErrorln(oneLine(hideArguments(err, []string{p.election, p.prefix, p.tlsCA, p.tlsCert, p.tlsKey}, false)))
+		cobra.CompErrorln(oneLine(hideArguments(err, p.args, false)))
 		return nil, cobra.ShellCompDirectiveError
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp

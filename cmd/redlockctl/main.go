@@ -71,7 +71,7 @@ func main() {
 
 // execute runs the program, and returns its exit code.
 func execute(ctx context.Context, args []string, s streams) int {
-	root := newRoot(s)
+	root := newRoot(args, s)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	code := codeOf(err)

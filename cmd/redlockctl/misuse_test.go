@@ -21,6 +21,7 @@ func TestMisuse_IsAnsweredWithOneLine(t *testing.T) {
 		"--grace 8s must be above 0 and at most half the ttl, 5s": {"run", "-n", node, "--name", "x", "--grace", "8s", "--", "true"},
 		"minute":     {"next", "61 * * * *"},
 		"key prefix": {"nodes", "-n", node, "--prefix", "a b"},
+		`name "billing " must not begin or end with white space`: {"leader", "-n", node, "-e", "billing "},
 	} {
 		r := call(args...)
 		if r.code != misused || strings.Count(r.err, "\n") != 1 || !strings.HasPrefix(r.err, "redlockctl: ") ||

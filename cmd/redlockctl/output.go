@@ -37,7 +37,8 @@ func (p *program) show(ctx context.Context, read func(context.Context) (any, tab
 			return err
 		}
 		if err != nil {
-			_, err = fmt.Fprintf(p.err, "redlockctl: %s %s\n", time.Now().Format(time.TimeOnly), oneLine(err))
+			text := oneLine(hideArguments(err, p.args, false))
+			_, err = fmt.Fprintf(p.err, "redlockctl: %s %s\n", time.Now().Format(time.TimeOnly), text)
 		}
 		if err != nil {
 			return err // the output is closed

@@ -38,7 +38,7 @@ func has(c *cobra.Command, name string) bool {
 // The documents of the library name commands of redlockctl and their flags. The README names all of them, and flags
 // without their command, too.
 func TestDocs_NameCommandsAndFlagsThatAreThere(t *testing.T) {
-	root := newRoot(streams{})
+	root := newRoot(nil, streams{})
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultVersionFlag()
 	files, err := filepath.Glob("../../docs/*.md")

@@ -43,12 +43,13 @@ type flags struct {
 
 // program is what all commands share.
 type program struct {
+	args []string // as the user gave them
 	flags
 	streams
 }
 
-func newRoot(s streams) *cobra.Command {
-	p := &program{streams: s}
+func newRoot(args []string, s streams) *cobra.Command {
+	p := &program{args: args, streams: s}
 	root := &cobra.Command{
 		Use:           "redlockctl",
 		Short:         "Inspect locks, elections and jobs on Redis nodes, and run commands under a lock",

@@ -100,7 +100,7 @@ func (p *program) run(ctx context.Context, c command) (err error) {
 		closing, cancel := context.WithTimeout(context.Background(), p.timeout)
 		defer cancel()
 		if problem := l.Close(closing); problem != nil && err == nil {
-			complain(p.err, problem) // the exit code stays the command's
+			complain(p.err, hideArguments(problem, p.args, false)) // the exit code stays the command's
 		}
 	}()
 	extended := make(chan struct{}, 1)
@@ -119,7 +119,8 @@ func (p *program) run(ctx context.Context, c command) (err error) {
 	supervisor := &supervisor{lease: lease, grace: c.grace, signals: signals, extended: extended, err: p.err}
 	err = supervisor.run(child)
 	if problem := lease.Release(context.Background()); problem != nil && !isLost(err) {
-		complain(p.err, fmt.Errorf("another process may have held the lock before the command ended: %w", problem))
+		problem = fmt.Errorf("another process may have held the lock before the command ended: %w", problem)
+		complain(p.err, hideArguments(problem, p.args, false))
 	}
 	return err
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,6 +49,7 @@ func TestErrors_NeverRepeatAnArgumentThatMayBeAnAddress(t *testing.T) {
 		"redis://:my " + password + "@r1:6379", "locks:" + password + "@r1:6379", "my " + password + "@r1:6379",
 		"redis://:my \"" + password + "@r1:6379", "redis://my " + password, "a=redis://:x=my " + password + "@r1",
 		"redis://:my\n" + password + "@r1:6379", "redis://:my,0 " + password + "@r1:6379",
+		"valkey://:" + strings.Repeat(password, 20) + "@r1:6379", // errors quote the first characters of it
 	} {
 		for _, args := range [][]string{
 			{"jobs", url}, {url}, {"--" + url}, {"-" + url}, {"--colour=" + url}, {"-e", url, "jobs", url}, {"next", url},
@@ -72,6 +75,27 @@ func TestErrors_NeverRepeatAnArgumentThatMayBeAnAddress(t *testing.T) {
 	call(on("lock", "free")...).want(t, unreachable, "", `holder of "free"`)
 	call("next", "@daily", "--from", "noon").want(t, misused, "", `--from "noon" must be like`)
 	call("-n", "redis://a1:6379,redis://a1:6379,redis://b:1", "nodes").want(t, misused, "", "nodes 1 and 2 of 3 are the same server a1:6379")
+}
+
+// endingWriter cancels a context at the first write.
+type endingWriter struct {
+	bytes.Buffer
+	cancel func()
+}
+
+func (w *endingWriter) Write(text []byte) (int, error) {
+	w.cancel()
+	return w.Buffer.Write(text)
+}
+
+func TestWatch_RepeatsNoElectionThatMayBeAnAddress(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	err := &endingWriter{cancel: cancel}
+	args := []string{"-n", "127.0.0.1:1", "-e", "redis://:my " + password + "@r1:6379", "--watch", "leader"}
+	code := execute(ctx, args, streams{strings.NewReader(""), io.Discard, err})
+	if text := err.String(); code != 0 || !strings.Contains(text, "no quorum") || strings.Contains(text, password) {
+		t.Errorf("code %d: %s", code, text)
+	}
 }
 
 // Shells show the stderr of completion.
@@ -110,7 +134,7 @@ func TestHelp_HasNothingOfTheEnvironment(t *testing.T) {
 		t.Setenv(variable, "redis://:"+password+"@127.0.0.1:7101")
 	}
 	var calls [][]string
-	for _, c := range newRoot(streams{}).Commands() {
+	for _, c := range newRoot(nil, streams{}).Commands() {
 		calls = append(calls, []string{"help", c.Name()}, []string{c.Name(), "--help"})
 	}
 	for _, args := range append(calls, []string{}, []string{"help"}, []string{"--help"}, []string{"completion", "bash"},
@@ -132,8 +156,9 @@ func nodesFile(t *testing.T, mode os.FileMode, text string) string {
 
 func TestNodesFile_IsReadAsItIsWritten(t *testing.T) {
 	for text, want := range map[string]string{
-		"a:1\nb:1\nc:1\n": "[a:1 b:1 c:1]",
-		"a:1, b:1 ,c:1":   "[a:1 b:1 c:1]",
+		"a:1\nb:1\nc:1\n":                           "[a:1 b:1 c:1]",
+		"a:1, b:1 ,c:1,":                            "[a:1  b:1  c:1]",
+		"\ufeff# marked\na:1,,":                     "[a:1 ]", // the second is refused, because its variable is not set
 		"# three of them\n a:1\r\n\n  # b\nb:1,c:1": "[a:1 b:1 c:1]",
 		"redis://:a#b@r1:1\n":                       "[redis://:a#b@r1:1]", // not a comment
 	} {
@@ -160,15 +185,21 @@ func TestNodes_AreRefusedWhereTheyAreUnclearOrPublic(t *testing.T) {
 		list, file string // the environment variables
 		args       []string
 	}{
-		"no nodes: give --nodes host:port,... or --nodes-file FILE": {},
-		missing + ": no such file":                                  {args: []string{"--nodes-file", missing}},
-		"has no node; each line must be host:port":                  {args: []string{"--nodes-file", nodesFile(t, 0o600, "# none\n\n")}},
-		"every user of this machine may write":                      {args: []string{"--nodes-file", nodesFile(t, 0o602, "127.0.0.1:1")}},
-		"is a directory":                                            {args: []string{"--nodes-file", t.TempDir()}},
-		"given twice: use --nodes or --nodes-file":                  {args: []string{"--nodes", "127.0.0.1:1", "--nodes-file", good}},
-		"given twice: set REDLOCK_NODES or":                         {list: "127.0.0.1:1", file: good},
-		"looks like the nodes themselves":                           {file: secretURL},
-		"node 2 of 3 of --nodes has a password, and every":          {args: []string{"--nodes", "127.0.0.1:1," + secretURL + ",127.0.0.1:2"}},
+		"no nodes: give --nodes host:port,... or --nodes-file FILE":                             {},
+		`stat "` + missing + `": no such file`:                                                  {args: []string{"--nodes-file", missing}},
+		`stat "` + missing + `\n": no such file`:                                                {file: missing + "\n"},
+		"node 4 of 4: redlock: config: the node's address is empty":                             {list: "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3,,"},
+		"node 1 of 1: redlock: config: the node's address begins or ends with a quotation mark": {list: "'127.0.0.1:1'"},
+		// The forms of addresses are not hidden.
+		"must be host:port or redis://[user:password@]host:port[/db], or rediss:// for TLS": {list: "http://" + password},
+		"or redis://[user:password@]host:port[/db], or rediss:// for TLS":                   {args: []string{"--nodes", "redis://"}},
+		"has no node; each line must be host:port":                                          {args: []string{"--nodes-file", nodesFile(t, 0o600, "# none\n\n")}},
+		"every user of this machine may write":                                              {args: []string{"--nodes-file", nodesFile(t, 0o602, "127.0.0.1:1")}},
+		"is a directory":                                                                    {args: []string{"--nodes-file", t.TempDir()}},
+		"given twice: use --nodes or --nodes-file":                                          {args: []string{"--nodes", "127.0.0.1:1", "--nodes-file", good}},
+		"given twice: set REDLOCK_NODES or":                                                 {list: "127.0.0.1:1", file: good},
+		"looks like the nodes themselves":                                                   {file: secretURL},
+		"node 2 of 3 of --nodes has a password, and every":                                  {args: []string{"--nodes", "127.0.0.1:1," + secretURL + ",127.0.0.1:2"}},
 	} {
 		t.Setenv(nodesVariable, test.list)
 		t.Setenv(nodesFileVariable, test.file)

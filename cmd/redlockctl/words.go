@@ -5,21 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"unicode/utf16"
 
 	"github.com/redlockfx/redlockfx/internal/plain"
 )
 
-// nodeURL matches a URL that may hold a password. The password may have any character but white space.
-var nodeURL = regexp.MustCompile(`(?i)(rediss?://)\S+`)
-
-// oneLine returns an error as one line, without control characters and without URLs of nodes, which the user may have
-// given in the wrong place.
+// oneLine returns an error as one line, without control characters.
 func oneLine(err error) string {
 	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
-	return plain.Text(nodeURL.ReplaceAllString(strings.Join(lines, "; "), "$1***"))
+	return plain.Text(strings.Join(lines, "; "))
 }
 
 // complain prints an error on one line.
