@@ -21,8 +21,6 @@ type action struct {
 	do   func(s *scheduler.Scheduler, ctx context.Context, job string) error
 }
 
-var errOtherSite = errors.New("cross-origin request: it did not come from this page")
-
 var actions = []action{
 	{"pause", (*scheduler.Scheduler).Pause},
 	{"resume", (*scheduler.Scheduler).Resume},
@@ -88,13 +86,6 @@ func (p *page) refuseAction(w http.ResponseWriter, r *http.Request, status int, 
 func (p *page) audit(r *http.Request, action, job, by string) *zap.Logger {
 	return p.log.With(
 		zap.String("action", action), zap.String("job", firstLine(job)), zap.String("from", r.RemoteAddr), zap.String("by", by))
-}
-
-// refuseOthers refuses a request that a page of another site made the browser send. It does not read the form.
-func (p *page) refuseOthers(w http.ResponseWriter, r *http.Request) {
-	p.audit(r, firstLine(strings.TrimPrefix(r.URL.Path, "/")), "", "").Warn("dashboard: an action was refused, or failed",
-		zap.Error(errOtherSite), zap.String("origin", firstLine(r.Header.Get("Origin"))))
-	http.Error(w, errOtherSite.Error(), http.StatusForbidden)
 }
 
 // try does the action, or returns why it was not done. who is empty unless the user may act.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -112,7 +113,7 @@ func TestActions_AreRefused(t *testing.T) {
 				func(*http.Request) {}, http.StatusForbidden, "the name of who is acting is empty"},
 			"unknown job": {allow, "unknown", func(*http.Request) {}, http.StatusNotFound, `"unknown"`},
 			"another site": {allow, "good", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
-				http.StatusForbidden, "cross-origin"},
+				http.StatusForbidden, `cross-origin request: it has Origin "" and Host "example.com", and the browser says that it is "cross-site"`},
 			"too large": {allow, "good" + strings.Repeat(" ", 5000), func(*http.Request) {},
 				http.StatusRequestEntityTooLarge, "4096 bytes"},
 			"malformed": {allow, "good", func(r *http.Request) { r.Header.Set("Content-Type", "a/b/c; =") },
@@ -151,6 +152,46 @@ func TestActions_AreRefused(t *testing.T) {
 		s.follower.Cut(0, 1)
 		if w := s.post("pause", "good"); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "quorum") {
 			t.Errorf("without a quorum: %d: %s", w.Code, w.Body)
+		}
+	})
+}
+
+// Over plain http browsers send no Sec-Fetch-Site, and nginx sends its own Host unless it is told not to.
+func TestActions_BehindAProxyThatReplacesHost(t *testing.T) {
+	serve(t, func(t *testing.T, s *service) {
+		const proxied, shown = "10.1.2.3:8080", "ops.example:8000"
+		for _, c := range []struct {
+			hosts        []string
+			origin, site string
+			status       int
+		}{
+			{nil, "http://" + shown, "", http.StatusForbidden},
+			{[]string{proxied}, "http://" + shown, "", http.StatusForbidden},
+			{[]string{proxied, "ops.example"}, "http://" + shown, "", http.StatusForbidden}, // another port is another service
+			{[]string{proxied, shown}, "http://evil.example", "", http.StatusForbidden},
+			{[]string{proxied, shown, ""}, "null", "", http.StatusForbidden},
+			{[]string{proxied, shown}, "http://" + shown, "cross-site", http.StatusForbidden},
+			{[]string{proxied, shown}, "http://" + shown, "", http.StatusSeeOther},
+			{nil, "http://" + proxied, "", http.StatusSeeOther}, // the proxy passes Host on
+		} {
+			s.page = dashboard.Handler(s.follower.Elector, s.follower.Scheduler, dashboard.AllowActions(anybody), dashboard.Hosts(c.hosts...))
+			w := s.post("pause", "good", func(r *http.Request) {
+				r.Host = proxied
+				r.Header.Set("Origin", c.origin)
+				r.Header.Set("X-Forwarded-Host", shown)
+				if r.Header.Del("Sec-Fetch-Site"); c.site != "" {
+					r.Header.Set("Sec-Fetch-Site", c.site)
+				}
+			})
+			if w.Code != c.status {
+				t.Errorf("%+v: %d: %s", c, w.Code, w.Body)
+			}
+			if c.status == http.StatusForbidden {
+				want.Parts(t, "the answer", w.Body.String(), strconv.Quote(c.origin), strconv.Quote(proxied))
+				if has := strings.Contains(w.Body.String(), "list both hosts in dashboard.Hosts"); has == (c.site != "") {
+					t.Errorf("%+v: %s", c, w.Body)
+				}
+			}
 		}
 	})
 }

@@ -24,6 +24,30 @@
 // shows what candidates say about themselves ([election.WithIdentity]), the addresses of the nodes, and the first line
 // of errors without control characters. It shows no passwords.
 //
+// # Behind a router or a proxy
+//
+// The page's links are relative, so any router can serve it at any prefix. page is what [Handler] returns. In echo, links
+// to the page need the slash at its end:
+//
+//	r.Mount("/ops/jobs", http.StripPrefix("/ops/jobs", page))                        // chi
+//	r.Any("/ops/jobs/*path", gin.WrapH(http.StripPrefix("/ops/jobs", page)))         // gin
+//	e.Any("/ops/jobs/*", echo.WrapHandler(http.StripPrefix("/ops/jobs", page)))      // echo
+//
+// A proxy should pass on the Host that the browser sends. Over plain http, only the Host shows that an action comes
+// from this page; if it differs from the Origin, the answer is 403 and names both. The page does not read
+// X-Forwarded-Host, which anybody can send. Nginx replaces the Host by default, Traefik does not:
+//
+//	location /ops/jobs/ {                          # nginx
+//	    proxy_pass http://10.0.0.1:8080;
+//	    proxy_set_header Host $http_host;          # with the port, unlike $host
+//	}
+//
+//	loadBalancer:                                  # Traefik
+//	  passHostHeader: true
+//	  servers: [{url: "http://10.0.0.1:8080"}]
+//
+// If you cannot change the proxy, list both hosts in [Hosts].
+//
 // # JSON
 //
 // The path api returns the same data as JSON. api?name=NAME returns one job, with problems[], and with all of its

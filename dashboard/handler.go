@@ -62,9 +62,7 @@ func Handler(elector *election.Elector, scheduler *scheduler.Scheduler, opts ...
 	for _, action := range actions {
 		mux.HandleFunc("POST /"+action.name, p.act(action))
 	}
-	own := http.NewCrossOriginProtection()
-	own.SetDenyHandler(http.HandlerFunc(p.refuseOthers))
-	return p.guard(own.Handler(mux))
+	return p.guard(p.ownOrigin(mux))
 }
 
 // guard sets the security headers. It refuses requests that are too long or for another host, and redirects if the
@@ -82,7 +80,7 @@ func (p *page) guard(next http.Handler) http.Handler {
 			w.Header().Set(key, value)
 		}
 		if !p.isFor(r.Host) {
-			http.Error(w, fmt.Sprintf("this page is not served at the host %.100q", r.Host), http.StatusMisdirectedRequest)
+			http.Error(w, fmt.Sprintf("this page is not served at the host %.100q, which dashboard.Hosts does not list", r.Host), http.StatusMisdirectedRequest)
 			return
 		}
 		if n := len(r.URL.RawQuery); n > maxRawQuery {

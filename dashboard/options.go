@@ -12,7 +12,7 @@ type Option func(*page)
 
 // AllowActions lets users pause, resume and trigger jobs. authorize returns the user who sends a request, or an error
 // whose text tells the user why they may not act. who must be an identity that the service has verified, of 1 to 200
-// bytes without control characters. It is logged, and stored with the job for everybody to see. Return the user of a
+// bytes without invisible characters. It is logged, and stored with the job for everybody to see. Return the user of a
 // session, a client certificate or a checked token. The user name of basic authentication is verified only if
 // something has checked the password. An empty who refuses the request.
 //
@@ -27,8 +27,10 @@ func AllowActions(authorize func(*http.Request) (who string, err error)) Option 
 }
 
 // Hosts limits the page to requests whose Host is one of hosts; all others are answered with 421. So list every name
-// by which users reach the page. Behind a proxy that replaces Host, list the Host that the proxy sends. A host without
-// a port matches every port.
+// by which users reach the page. A host without a port matches every port.
+//
+// Behind a proxy that replaces Host, list the Host that the proxy sends. Over plain http, also list the host in the
+// address bar, with its port unless that is the default. Otherwise every action is refused as one of another site.
 //
 // Without this option, or without hosts, every Host is accepted. Then another site can read the page by pointing its
 // own name at this server (DNS rebinding), because the browser takes the two for the same site. It can also act if
