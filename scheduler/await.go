@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
@@ -41,7 +42,8 @@ func (s *Scheduler) TriggerAndWait(ctx context.Context, job string) (Record, err
 		if all, failed = s.History(ctx, job, maxHistory); failed != nil {
 			continue // until ctx is done
 		}
-		if r, ok := manualSince(all, set.At()); ok {
+		now, _ := s.elector.Locker().Time() // known, since the trigger is stored
+		if r, ok := manualBetween(all, set.At(), now.Add(jobstore.Ahead)); ok {
 			known = r
 		}
 		if known.State != "" && known.State != StateRunning && known.State != StateInterrupted {
@@ -50,10 +52,11 @@ func (s *Scheduler) TriggerAndWait(ctx context.Context, job string) (Record, err
 	}
 }
 
-// manualSince returns the newest record of the first run that was triggered at or after an instant.
-func manualSince(newestFirst []Record, at time.Time) (found Record, ok bool) {
+// manualBetween returns the newest record of the first run that was triggered between two instants. Runs of the future were
+// triggered before the nodes' clocks were set back.
+func manualBetween(newestFirst []Record, at, now time.Time) (found Record, ok bool) {
 	for _, r := range newestFirst {
-		if r.Manual && !r.Tick.Before(at) && (!ok || r.Tick.Before(found.Tick)) {
+		if r.Manual && !r.Tick.Before(at) && !r.Tick.After(now) && (!ok || r.Tick.Before(found.Tick)) {
 			found, ok = r, true
 		}
 	}

@@ -36,6 +36,7 @@ type ballot struct {
 	warned    bool      // the log says that too few nodes promise
 	absence   string    // why ticks before this term have not run
 	fenced    bool      // the nodes have promised a later leader a larger ballot: nothing can be written any more
+	setBack   bool      // the log says that the nodes' clocks were set back
 }
 
 // takeBallot asks the nodes to promise a new ballot if one is wanted, and returns the pause before the next call. It waits until no
@@ -70,6 +71,12 @@ func (l *loop) takeBallot(now time.Time) time.Duration {
 		l.inbox.post(func() { l.promised(taken, promises, err) })
 	})
 	return maxPoll
+}
+
+// readAgain takes a ballot by the present clock, under which all jobs are read again.
+func (l *loop) readAgain() {
+	l.ballot.promised, l.ballot.above = nil, time.Time{}
+	l.wantBallot(time.Now())
 }
 
 // remember appends a ballot and keeps the newest maxOwn.
@@ -230,7 +237,7 @@ func absence(promises []jobstore.Promise, now time.Time) string {
 		}
 	}
 	const layout = time.DateTime
-	if last.IsZero() {
+	if last.IsZero() || last.After(now) {
 		return "no leader until " + now.Format(layout)
 	}
 	return "no leader from " + last.Format(layout) + " to " + now.Format(layout)

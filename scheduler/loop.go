@@ -98,7 +98,10 @@ func (s *Scheduler) newLoop(ctx context.Context, term *election.Term) *loop {
 	l.runner = &runner{
 		elector: s.elector, term: term, stopping: ctx, log: l.log, hooks: s.hooks, runs: make(map[string]*active),
 		returned: func(job string, r jobmachine.Returned) {
-			l.inbox.post(func() { l.apply(l.entries[job], r) })
+			l.inbox.post(func() {
+				r.End = l.clock.past(r.End)
+				l.apply(l.entries[job], r)
+			})
 		},
 	}
 	return l
@@ -144,6 +147,11 @@ func (l *loop) step() (pause time.Duration, over bool) {
 		return 0, true
 	}
 	now := l.clock.now()
+	if by := l.clock.back; by > 0 {
+		l.clock.back = 0
+		l.reportSetBack(by)
+		l.readAgain()
+	}
 	pause = min(l.dispatch(now), l.takeBallot(now), l.prepare(now), l.poll())
 	if l.drained {
 		pause = min(pause, l.untilGiveUp())

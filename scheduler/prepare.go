@@ -122,6 +122,7 @@ func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
 	now := l.clock.now()
 	var late []*entry
 	var lost []string
+	var setBack time.Duration
 	var problem error
 	for i, e := range jobs {
 		if l.entries[e.job.Name] != e {
@@ -136,6 +137,7 @@ func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
 			basis.Known, basis.At, basis.State = true, e.at, e.machine.State()
 		}
 		l.setAt(e, basis.At)
+		setBack = max(setBack, basis.SetBack)
 		if !basis.Known && l.s.hasSeen(e.job.Name) {
 			basis.Lost = true
 		}
@@ -143,6 +145,9 @@ func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
 			lost = append(lost, e.job.Name)
 		}
 		l.begin(e, basis, now)
+	}
+	if setBack > 0 && !l.ballot.setBack {
+		l.reportSetBack(setBack)
 	}
 	l.reportDataLost(lost)
 	if len(late) > 0 {
@@ -155,7 +160,8 @@ func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
 // begin starts the ticks of a job from the state that the nodes have.
 func (l *loop) begin(e *entry, basis jobstore.Basis, now time.Time) {
 	unstarted := l.s.takeUnstarted(e.job.Name)
-	event := jobmachine.Prepared{Now: now, Basis: basis, Absence: l.ballot.absence, Unstarted: unstarted}
+	event := jobmachine.Prepared{Now: now, Basis: basis, Absence: l.ballot.absence, Unstarted: unstarted,
+		Unnoticed: l.s.pollEvery() + jobmachine.LateTolerance}
 	if basis.Known && basis.State.Plan != e.job.plan {
 		if before, err := Parse(basis.State.Plan, nil); err == nil {
 			event.Before = before
@@ -194,6 +200,13 @@ func (l *loop) notPrepared(jobs []*entry, problem error) {
 		l.log.Warn("no ticks yet: too few nodes returned the state of the jobs, retrying", zap.Int("jobs", len(jobs)),
 			zap.Error(problem))
 	}
+}
+
+// reportSetBack reports that the nodes' clocks were set back. A new leader knows only how far the nodes' data is ahead of them.
+func (l *loop) reportSetBack(by time.Duration) {
+	l.ballot.setBack = true
+	l.log.Warn("the nodes' clocks were set back: ticks follow them, and no tick that came before is started again",
+		zap.Duration("by", by.Round(time.Millisecond)))
 }
 
 // reportDataLost reports jobs that a majority of nodes has lost.

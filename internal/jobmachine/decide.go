@@ -37,6 +37,7 @@ func (d *draft) ticks() {
 	if len(d.m.runs) == 0 {
 		now = now.Add(early)
 	}
+	d.ranBefore(now)
 	b := d.newBacklog(now)
 	for len(d.starts) < maxOpened {
 		if !b.newest.After(d.state.Mark) {
@@ -152,12 +153,15 @@ func (d *draft) why(tick time.Time, waited bool) string {
 // missUnknown records the ticks and the trigger whose outcome the nodes have lost as missed. A job with AtLeastOnce runs the trigger
 // and the newest tick instead: twice rather than never.
 func (d *draft) missUnknown(in mode) {
-	j, floor := d.m.job, d.m.floor
+	j, floor, reason := d.m.job, d.m.floor, ReasonUnknown
+	if d.m.wasSetBack {
+		reason = ReasonSetBack
+	}
 	rerun := j.AtLeastOnce && in != removed
 	if t := d.m.trigger; !d.m.isNew && d.triggerWaits() && !t.At().After(floor) {
 		slot := jobstore.Slot{At: t.At(), Manual: true}
 		if !rerun || d.isTooOld(slot) || !d.suppose(slot, ".m") {
-			d.refuse(slot, jobstore.StateMissed, ReasonUnknown)
+			d.refuse(slot, jobstore.StateMissed, reason)
 		}
 	}
 	if !floor.After(d.state.Mark) {
@@ -168,7 +172,7 @@ func (d *draft) missUnknown(in mode) {
 		d.opened = last
 		lost = d.unsettled(last.Add(-time.Nanosecond))
 	}
-	d.dropTicks(lost, jobstore.StateMissed, ReasonUnknown)
+	d.dropTicks(lost, jobstore.StateMissed, reason)
 	d.state.Mark, d.changed = later(d.state.Mark, floor), true
 }
 

@@ -14,9 +14,11 @@ const (
 	ReasonSuperseded = "a newer tick took its place"
 	ReasonChanged    = "the job's spec or zone has changed since"
 	ReasonUnknown    = "nodes lost their state: whether it has run is unknown"
+	ReasonSetBack    = "the nodes' clocks were set back: whether it has run is unknown"
 	ReasonGone       = "its process was gone when another one led"
 	ReasonRemoved    = "the job was removed"
 	ReasonExpired    = "nobody could run it within an hour"
+	ReasonRan        = "it came before already: the nodes' clocks were set back since"
 	reasonLate       = "the leader came to it too late"
 )
 
@@ -75,6 +77,9 @@ func (d *draft) make(in mode) {
 	if d.opened.After(d.state.NotRun.Tick) {
 		d.state.NotRun = jobstore.NotRun{}
 	}
+	if !d.state.Ran.UpTo.After(d.state.Mark) {
+		d.state.Ran = jobstore.Range{}
+	}
 }
 
 // settings takes over a new pause, or the end of one. Ticks that came during a pause are not caught up with.
@@ -87,7 +92,7 @@ func (d *draft) settings() {
 		if !d.state.Removed { // ticks that came before the pause and had not run when it began
 			d.dropTicks(d.unsettled(set.At()), jobstore.StateMissed, "the job was paused until "+clock(set.At()))
 		}
-		d.state.Mark = later(d.state.Mark, set.At())
+		d.skipTo(set.At())
 	}
 	d.state.Pause, d.changed = set, true
 	d.applied = append(d.applied, Setting{Setting: set})
@@ -168,10 +173,10 @@ func (d *draft) plan() {
 	switch {
 	case d.state.Removed:
 		d.state.Removed, d.changed = false, true
-		d.state.Mark = later(d.state.Mark, d.due.Now)
+		d.skipTo(d.due.Now)
 	case d.state.Plan != j.Plan:
 		d.dropTicks(d.unsettled(d.due.Now), jobstore.StateMissed, ReasonChanged)
-		d.state.Mark = later(d.state.Mark, d.due.Now)
+		d.skipTo(d.due.Now)
 	}
 	if d.state.Plan != j.Plan {
 		d.state.Plan, d.changed = j.Plan, true
@@ -224,7 +229,13 @@ func (d *draft) dropTicks(t ticks, state, reason string) {
 	}
 	d.notRun(r)
 	d.row(r)
-	d.state.Mark, d.changed = later(d.state.Mark, t.last), true
+	d.changed = true
+	switch reason {
+	case ReasonUnknown, ReasonSetBack, ReasonRan:
+		d.state.Mark = later(d.state.Mark, t.last)
+	default:
+		d.skipTo(t.last)
+	}
 }
 
 // open opens a run for a slot. If an earlier write for the slot failed, the run keeps that write's ID, so that it is recognized on
@@ -245,6 +256,9 @@ func (d *draft) start(o jobstore.Open) {
 	at := o.Slot.At
 	if !o.Slot.Manual {
 		at = d.m.job.StartOf(at)
+	}
+	if o.Slot.At.Sub(d.due.Now) > jobstore.Ahead { // the nodes' clocks were set back since the tick came
+		at = d.due.Now
 	}
 	o.ID, o.Tries, o.Token, o.Replica = d.newID(o.Slot), max(d.m.job.Tries, 1), d.due.Token, d.due.Replica
 	o.Start = later(d.due.Now, at)

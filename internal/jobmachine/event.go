@@ -20,6 +20,8 @@ type Prepared struct {
 	Absence string
 	// Before is the schedule of the plan in Basis if that differs from the job's plan; nil if it cannot be parsed.
 	Before Schedule
+	// Unnoticed is how long it takes a leader at most to notice that the nodes' clocks were set back.
+	Unnoticed time.Duration
 	// Unstarted are the runs of Basis that this process opened in an earlier term and did not start.
 	Unstarted []string
 }

@@ -32,6 +32,10 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 		m.before = e.Before
 	}
 	m.pause, m.trigger = newest(m.pause, e.Basis.Pause), newest(m.trigger, e.Basis.Trigger)
+	if e.Basis.SetBack > 0 {
+		m = m.setBack(e.Now, e.Unnoticed)
+	}
+	m.wasSetBack = e.Basis.SetBack > 0
 	m.behind, m.failures, m.notBefore, m.proposed = true, 0, time.Time{}, nil
 
 	// A lost run may still be under way, and so may one that the nodes have lost.
@@ -79,7 +83,7 @@ func (e Prepared) basis(m *Machine) jobstore.State {
 		if o.Slot.Manual {
 			mark = own.Manual
 		}
-		if o.Slot.At.After(mark) {
+		if o.Slot.At.After(mark) && !isOpen(own, o.ID) {
 			s.Open = append(s.Open, o)
 		}
 	}

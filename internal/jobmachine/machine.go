@@ -19,6 +19,7 @@ type Machine struct {
 	pause, trigger jobstore.Setting // the newest that the leader has learned of
 	floor          time.Time        // no tick up to here may be opened; zero: no floor
 	isNew          bool             // no node knew the job
+	wasSetBack     bool             // the nodes' clocks were set back before it was prepared
 	absence        string           // why ticks up to prepared have not run
 	prepared       time.Time        // when the job was first prepared
 	before         Schedule         // of the stored plan, if it differs from the job's

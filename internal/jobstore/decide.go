@@ -3,7 +3,6 @@ package jobstore
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -27,6 +26,9 @@ type Basis struct {
 	Unsure bool
 	// Lost says that a majority has lost the job.
 	Lost bool
+	// SetBack is zero unless a majority has the job from the future: the nodes' clocks were set back. It is how far ahead of the
+	// clocks these nodes are at least. Times in the state and the settings may be in the future then.
+	SetBack time.Duration
 }
 
 // Decide returns the basis for the i-th job of a prepare, from the nodes' promises. The error says that too few of the answers can
@@ -40,6 +42,9 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 		}
 	}
 	var b Basis
+	if b.SetBack = setBack(promises, i, q.Majority()); b.SetBack > 0 {
+		promises, now = believingAhead(promises, i, b.SetBack), now.Add(b.SetBack)
+	}
 	var failed []quorum.NodeError
 	var present []Found
 	var pauses, triggers votes
@@ -130,9 +135,18 @@ func (f *Found) contradicts(chosen *Found) error {
 
 // take keeps the state that was written last.
 func (b *Basis) take(f Found) {
-	if f.Kind != None && (!b.Known || f.At.IsAfter(b.At)) {
+	if f.Kind != None && (!b.Known || f.isAfter(b)) {
 		b.Known, b.At, b.State = true, f.At, f.State
 	}
+}
+
+// isAfter reports whether a state was written after that of a basis. When the nodes' clocks have been set back, ballots begin again
+// below the earlier ones.
+func (f *Found) isAfter(b *Basis) bool {
+	if f.State.SetBacks != b.State.SetBacks {
+		return f.State.SetBacks > b.State.SetBacks
+	}
+	return f.At.IsAfter(b.At)
 }
 
 // dropUnchosen goes back to an older state if a majority has it, each node in its present incarnation. This majority has promised
@@ -146,7 +160,7 @@ func (b *Basis) dropUnchosen(present []Found, majority int) {
 				same++
 			}
 		}
-		if same >= majority && b.At.IsAfter(f.At) && !onlyEnds(b.State, f.State) {
+		if same >= majority && b.At != f.At && !f.isAfter(b) && !onlyEnds(b.State, f.State) {
 			b.At, b.State = f.At, f.State
 			return
 		}
@@ -202,18 +216,4 @@ func latest(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// absurd returns an error if the node cannot have stored a state, by its own clock.
-func absurd(at At, s State, now time.Time) error {
-	if by := s.Mark.Sub(now); by > Ahead {
-		return fmt.Errorf("its mark is %w, by %v", ErrAhead, by)
-	}
-	if by := s.newest().Sub(now); by > Ahead { // these times are in the past, unless somebody else wrote them
-		return fmt.Errorf("a time in its state is %w, by %v", ErrAhead, by)
-	}
-	if string(at.Ballot) > fmt.Sprintf("%016d", now.Add(Ahead).UnixMicro())+"g" { // compared as texts, since it may not be a number
-		return fmt.Errorf("the ballot of its state, %s, is %w", at.Ballot, ErrAhead)
-	}
-	return nil
 }

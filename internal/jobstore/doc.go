@@ -29,8 +29,8 @@
 // A leader and readers do not use these data of a single node, because this library cannot have written them, or no majority can
 // have them:
 //
-//   - A state that is ahead of the node's clock, or that differs from a majority's state at the same position in the order of
-//     writes.
+//   - A state or a setting that is ahead of the node's clock, unless a majority has such ones; or a state that differs from a
+//     majority's state at the same position in the order of writes.
 //   - A state later than a majority's state. Ends of runs are the exception, since no other node may know them.
 //   - A pause or a trigger, unless the nodes that have it and those that did not answer may be a majority together. A node that may
 //     have lost it counts as one that did not answer, unless a leader has written the job after the setting was made: then the
@@ -41,13 +41,20 @@
 //
 // While no majority has the same state, as in the middle of a write, such a node may be believed.
 //
+// # Clocks that are set back
+//
+// If a majority has a job from the future, it stored that by clocks that have been set back since. The leader goes on from these
+// states ([Basis.SetBack]) and writes them again without times of the future. Its ballot is taken by the present clock, so it may be
+// smaller than those of these states. Therefore a state counts how often the clocks were set back, and a state with a larger count is
+// the later one, whatever its ballot. Ticks keep their names: State.Ran has those that may have been opened and come again.
+//
 // # Why a tick starts once
 //
 // Suppose that ballots b < b' have both opened tick T, each on a majority. Then some node is in the majority that stored b's write
 // and in the majority that promised b'. There are three cases:
 //
-//   - It stored the write and then promised, in one incarnation. It returned a state whose mark is at least T. By induction, the
-//     state that was written last has such a mark too.
+//   - It stored the write and then promised, and lost nothing in between. It returned a state whose mark is at least T, or whose Ran
+//     has T. By induction, that is so of the state that was written last too.
 //   - It promised first. Then it refused the write.
 //   - It lost its state in between. Its new incarnation does not serve b, so the write came before. Then T is below the floor.
 //

@@ -77,6 +77,15 @@ func (s *State) append(to []byte) []byte {
 	if !s.Lost.IsZero() {
 		w.word("lost", micros(s.Lost))
 	}
+	for _, g := range s.Gaps {
+		w.word("gap", millis(g.After), millis(g.UpTo))
+	}
+	if s.Ran != (Range{}) {
+		w.word("ran", millis(s.Ran.After), millis(s.Ran.UpTo))
+	}
+	if s.SetBacks != 0 {
+		w.word("setbacks", strconv.Itoa(s.SetBacks))
+	}
 	return w
 }
 
@@ -120,6 +129,12 @@ func decodeState(text string) (State, error) {
 			s.Removed = v.flag()
 		case "lost":
 			s.Lost = v.micros()
+		case "gap":
+			s.Gaps = append(s.Gaps, Range{v.millis(), v.millis()})
+		case "ran":
+			s.Ran = Range{v.millis(), v.millis()}
+		case "setbacks":
+			s.SetBacks = v.int()
 		}
 		if v.err != nil {
 			return State{}, fmt.Errorf("the state of the job cannot be read: %.80q: %w", word, v.err)

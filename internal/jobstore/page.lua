@@ -13,9 +13,9 @@ else
   names = redis.call('ZRANGEBYLEX', KEYS[4], ARGV[4] == '' and '-' or '(' .. ARGV[4], '+', 'LIMIT', 0, most)
 end
 local found = names[1] and redis.call('HMGET', jobs, unpack(names)) or {}
-local pauses, triggers = settings('p', names), settings('t', names)
+local set = settings(names)
 for i = 1, #names do
   texts[#texts + 1] = names[i]
-  report(found[i], pauses[i], triggers[i])
+  report(found[i], believed(set[2 * i - 1]), believed(set[2 * i]))
 end
 return answer()

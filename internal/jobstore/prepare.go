@@ -40,7 +40,8 @@ type Found struct {
 	Kind           Kind
 	At             At
 	State          State
-	Err            error // why it cannot be used
+	Err            error         // why it cannot be used
+	Ahead          time.Duration // how far something of it is ahead of the node's clock; not above zero: nothing is
 	Pause, Trigger Setting
 
 	text string // of the state
@@ -227,11 +228,11 @@ func (f *raw) setting(r *quorum.Reply, is bool) (Setting, error) {
 // decode decodes the state. now is by the node's clock.
 func (f *raw) decode(now time.Time) Found {
 	found := Found{Kind: f.kind, At: f.at, Err: f.err, Pause: f.pause, Trigger: f.trigger, text: f.state}
-	if f.kind == None || f.err != nil {
-		return found
+	if f.kind != None && f.err == nil {
+		found.State, found.Err = decodeState(f.state)
 	}
-	if found.State, found.Err = decodeState(f.state); found.Err == nil {
-		found.Err = absurd(f.at, found.State, now)
+	if found.Err == nil {
+		found.Ahead, found.Err = found.aheadBy(now)
 	}
 	return found
 }

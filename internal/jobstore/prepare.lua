@@ -34,8 +34,8 @@ for i = 6, #ARGV do
   names[i - 5] = ARGV[i]
 end
 local found = names[1] and redis.call('HMGET', jobs, unpack(names)) or {}
-local pauses, triggers = settings('p', names), settings('t', names)
-for i = 1, #names do
-  report(found[i], pauses[i], triggers[i])
+local set = settings(names)
+for i = 1, #names do -- also settings of the future: if a majority has them, the clocks were set back
+  report(found[i], set[2 * i - 1], set[2 * i])
 end
 return answer()

@@ -181,8 +181,11 @@ func (s *Store) History(ctx context.Context, job string, n int) ([]Record, error
 	quorum.DropRows(answers, func(r Record) bool { // otherwise a record of the far future would be the newest forever
 		return latest(r.Slot.At, written(r)).After(now.Add(tooNew))
 	})
+	ahead := func(r Record) int { // 1 if the record was made before the nodes' clocks were set back
+		return max(written(r).Compare(now.Add(Ahead)), 0)
+	}
 	return quorum.NewestRows(answers, s.config.Quorum.Enough(withRows(answers)), n, func(a, b Record) int {
-		return cmp.Or(written(b).Compare(written(a)), b.Slot.At.Compare(a.Slot.At), cmp.Compare(b.Attempt, a.Attempt))
+		return cmp.Or(cmp.Compare(ahead(a), ahead(b)), written(b).Compare(written(a)), b.Slot.At.Compare(a.Slot.At), cmp.Compare(b.Attempt, a.Attempt))
 	}), nil
 }
 

@@ -100,7 +100,7 @@ func TestHistory_TheNewestOfAllNodes(t *testing.T) {
 		a.mustPrepare(job)
 		const runs = 100
 		for i := range runs {
-			at := c.Start.Add(time.Duration(i) * time.Second)
+			at := c.Start.Add(time.Duration(i) * timeout / 2)
 			record := jobstore.Record{
 				Slot: jobstore.Slot{At: at}, ID: fmt.Sprint(i), Attempt: 1, State: jobstore.StateOK, Start: at, End: at.Add(time.Second),
 			}

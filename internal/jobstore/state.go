@@ -21,7 +21,21 @@ type State struct {
 	Failures int       // runs in a row that failed or were lost
 	Removed  bool      // the leader does not have the job any more
 	Lost     time.Time // when a leader found that a majority had lost the job; zero: never
+
+	// These matter only if the nodes' clocks are set back, so that instants come a second time.
+	Gaps     []Range // recent ranges of ticks up to the mark that no leader has opened
+	Ran      Range   // ticks after the mark that may have been opened before the clocks were set back
+	SetBacks int     // how often the clocks were set back
 }
+
+// Range is a range of instants: after one and up to the other.
+type Range struct{ After, UpTo time.Time }
+
+// Has reports whether an instant is in the range.
+func (r Range) Has(t time.Time) bool { return t.After(r.After) && !t.After(r.UpTo) }
+
+// Length returns the time between the two ends.
+func (r Range) Length() time.Duration { return r.UpTo.Sub(r.After) }
 
 // MaxOpen is the largest number of open runs in a state. A state with more is neither written nor read.
 const MaxOpen = 1000
@@ -34,20 +48,14 @@ func (s *State) check() error {
 	return nil
 }
 
-// newest returns the newest time in the state, except for the mark and the starts of runs. A run with jitter is opened before its
-// start.
+// newest returns the newest time in the state, except for the mark, the starts of runs, and ticks that were opened. A run with
+// jitter is opened before its start. If the nodes' clocks are set back, a tick that was opened keeps its name.
 func (s *State) newest() time.Time {
 	t := s.Pause.At()
 	for _, other := range []time.Time{s.Trigger.At(), s.Since, s.Manual, s.NotRun.Tick, s.Lost} {
 		t = latest(t, other)
 	}
-	for _, r := range []*Record{&s.Last, &s.LastOK} {
-		t = latest(t, latest(r.Slot.At, r.End))
-	}
-	for _, o := range s.Open {
-		t = latest(t, o.Slot.At)
-	}
-	return t
+	return latest(t, latest(s.Last.End, s.LastOK.End))
 }
 
 // Slot identifies what a run is for: a tick or a trigger.

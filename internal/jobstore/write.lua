@@ -44,11 +44,11 @@ end
 for i = 5, #KEYS do
   names[i - 4] = sub(KEYS[i], from)
 end
-local found, pauses = redis.call('HMGET', jobs, unpack(names)), settings('p', names)
+local found, held = redis.call('HMGET', jobs, unpack(names)), settings(names)
 local place, last, none = tag .. ballot, string.format('%013d', (now + ahead) / 1000), string.rep('0', 22)
 local n, i = #set, 7
 for job, name in ipairs(names) do
-  local entry, new, present = found[job], ARGV[i], believed(pauses[job])
+  local entry, new, present, trigger = found[job], ARGV[i], believed(held[2 * job - 1]), held[2 * job]
   local version, records = sub(new, 48, 69), tonumber(sub(new, 71, 72))
   local pause = version ~= none and ARGV[i + 1]
   local first = i + (pause and 2 or 1) -- of the records
@@ -65,6 +65,9 @@ for job, name in ipairs(names) do
     if not entry or sub(entry, 1, 54) ~= place then -- the first entry under this ballot; the name may be lost
       news[#news + 1] = 0
       news[#news + 1] = name
+    end
+    if trigger and not believed(trigger) then -- the clock was set back; the leader knows whether it is done
+      redis.call('HDEL', KEYS[3], 't:' .. name)
     end
     if pause and (not present or sub(present, 1, 22) < version) then
       redis.call('HSET', KEYS[3], 'p:' .. name, pause)

@@ -233,10 +233,9 @@ func TestWrite_UnderABallotThatANodeCanHaveServedBefore(t *testing.T) {
 
 // One node got the entry of another node, whose clock was ahead.
 func TestPrepare_AMarkAheadOfTheClockIsNotBelieved(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		a := c.writer("a")
-		a.mustPrepare(job)
-		a.mustWrite(10 * time.Second)
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.stored()
+		a.links.Cut(2)
 		entry := c.Node(0).HGet("{redlock}:jobs:x", job)
 		at := len(entry) - len(jobstore.State{Mark: c.Start.Add(10 * time.Second)}.Text())
 		future := jobstore.State{Mark: time.Now().Add(time.Hour)}

@@ -1,0 +1,110 @@
+package jobmachine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+)
+
+// When the nodes' clocks are set back, instants come a second time. A tick is its instant, so a tick that was opened before must
+// not be opened again. It may be any tick up to the mark that is not in State.Gaps. The mark goes back, and these ticks become
+// State.Ran.
+
+// setBack moves what lies in the future to now. The clocks may have been set back for the time unnoticed already.
+func (m Machine) setBack(now time.Time, unnoticed time.Duration) Machine {
+	waits := m.trigger.On && m.trigger.At().After(m.stored.Manual)
+	isNewer := m.pause.IsNewer(m.stored.Pause)
+	m.stored = stateSetBack(m.stored, now, unnoticed)
+	m.pause, m.trigger = settingSetBack(m.pause, now), settingSetBack(m.trigger, now)
+	if isNewer && !m.pause.IsNewer(m.stored.Pause) {
+		m.pause.Version = m.stored.Pause.Version + 1
+	}
+	switch {
+	case !waits:
+		m.trigger = jobstore.Setting{}
+	case !m.trigger.At().After(m.stored.Manual):
+		m.trigger.Version = m.stored.Manual.UnixMicro() + 1
+	}
+	m.stored.Trigger = jobstore.Setting{} // the next write has it again if it waits
+	m.prepared, m.failedSince = earlier(m.prepared, now), earlier(m.failedSince, now)
+	m.runs, m.ended, m.spans = slices.Clone(m.runs), slices.Clone(m.ended), slices.Clone(m.spans)
+	for i := range m.runs {
+		m.runs[i].start = earlier(m.runs[i].start, now)
+	}
+	for i := range m.ended {
+		m.ended[i].End = earlier(m.ended[i].End, now)
+	}
+	for i, s := range m.spans {
+		m.spans[i].start, m.spans[i].end = earlier(s.start, now), earlier(s.end, now)
+	}
+	return m
+}
+
+// stateSetBack returns a state without times in the future. Opened ticks keep their names.
+func stateSetBack(s jobstore.State, now time.Time, unnoticed time.Duration) jobstore.State {
+	if s.Mark.After(now) {
+		ran, mark := jobstore.Range{After: now, UpTo: s.Mark}, now
+		gaps := append(slices.Clone(s.Gaps), jobstore.Range{UpTo: s.Since})
+		if i := slices.IndexFunc(gaps, func(g jobstore.Range) bool { return g.Has(now) }); i >= 0 {
+			ran.After, mark = gaps[i].UpTo, later(gaps[i].After, now.Add(-unnoticed))
+		}
+		if s.Ran.UpTo.After(now) { // the clocks were set back before, too
+			ran.After, ran.UpTo = earlier(ran.After, s.Ran.After), later(ran.UpTo, s.Ran.UpTo)
+		}
+		s.Mark, s.Ran = mark, ran
+	}
+	s.Gaps = nil
+	s.SetBacks++
+	s.Since, s.Manual, s.Lost = earlier(s.Since, now), earlier(s.Manual, now), earlier(s.Lost, now)
+	s.Pause = settingSetBack(s.Pause, now)
+	if s.NotRun.Tick.After(now) {
+		s.NotRun = jobstore.NotRun{}
+	}
+	for _, r := range []*jobstore.Record{&s.Last, &s.LastOK} {
+		if ahead := r.End.Sub(now); ahead > 0 {
+			r.Start, r.End = r.Start.Add(-ahead), now
+		}
+	}
+	s.Open = slices.Clone(s.Open)
+	for i := range s.Open {
+		s.Open[i].Start = earlier(s.Open[i].Start, now)
+	}
+	return s
+}
+
+func settingSetBack(s jobstore.Setting, now time.Time) jobstore.Setting {
+	if s.At().After(now) {
+		s.Version = now.UnixMicro()
+	}
+	return s
+}
+
+// ranBefore settles ticks of State.Ran that have come again, and those before them that are not settled yet.
+func (d *draft) ranBefore(now time.Time) {
+	ran, j := d.state.Ran, d.m.job
+	first := j.Schedule.Next(later(d.state.Mark, ran.After))
+	if first.IsZero() || first.After(ran.UpTo) || first.After(now) {
+		return
+	}
+	before := d.unsettled(first.Add(-time.Nanosecond))
+	d.dropTicks(before, jobstore.StateMissed, d.why(before.last, false))
+	d.dropTicks(d.unsettled(earlier(ran.UpTo, now)), jobstore.StateMissed, ReasonRan)
+}
+
+// maxGaps bounds the gaps in a state.
+const maxGaps = 4
+
+// skipTo moves the mark over ticks that are certainly not opened, and keeps their range as a gap. A gap matters as long as a clock
+// that was ahead by its length can be set back into it, and unless a later gap is longer.
+func (d *draft) skipTo(t time.Time) {
+	gap := jobstore.Range{After: d.state.Mark, UpTo: t}
+	if gap.Length() <= 0 {
+		return
+	}
+	gaps := slices.DeleteFunc(slices.Clone(d.state.Gaps), func(g jobstore.Range) bool {
+		return g.Length() <= gap.Length() || gap.UpTo.Sub(g.UpTo) >= g.Length()
+	})
+	gaps = append(gaps, gap) // the shortest
+	d.state.Gaps, d.state.Mark = gaps[:min(len(gaps), maxGaps)], t
+}
