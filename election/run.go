@@ -21,6 +21,10 @@ type run struct {
 	abort    context.CancelFunc
 	done     chan struct{} // closed when Run is over and err is set
 	err      error
+
+	besides    sync.WaitGroup // what runs beside the loop until alongside is done
+	alongside  context.Context
+	endBesides context.CancelFunc
 }
 
 // Run campaigns, leads and campaigns again until ctx is done or [Elector.Shutdown] is called. It survives any outage. Then it
@@ -39,17 +43,14 @@ func (e *Elector) Run(ctx context.Context) error {
 	}
 	r.err = errors.New("election: a panic or runtime.Goexit ended Run")
 	unlink := context.AfterFunc(ctx, func() { r.isStopping() })
-	var observing sync.WaitGroup
-	observed, unobserve := context.WithCancel(context.WithoutCancel(ctx))
 	if e.config.hooks.Observed != nil {
-		observing.Go(func() { e.observe(observed) })
+		r.besides.Go(func() { e.observe(r.alongside) })
 	}
 	unwatch := e.logNodes()
 	defer func() {
 		unlink()
 		unwatch()
-		unobserve()
-		observing.Wait()
+		e.endRunBesides(r)
 		e.endRun(r)
 		e.passPanics() // those of callbacks that the loop did not wait for
 	}()
@@ -72,6 +73,10 @@ func (e *Elector) beginRun(ctx context.Context) (*run, error) {
 	base := context.WithoutCancel(ctx) // callbacks get the values of ctx
 	r.stopping, r.stop = context.WithCancelCause(base)
 	r.aborting, r.abort = context.WithCancel(base)
+	r.alongside, r.endBesides = context.WithCancel(base)
+	for _, fn := range e.besides {
+		r.besides.Go(func() { fn(r.alongside) })
+	}
 	e.run = r
 	return r, nil
 }

@@ -26,7 +26,8 @@ func (s *Scheduler) Trigger(ctx context.Context, job string) error {
 }
 
 // Pause stops the ticks of the job on all replicas until [Scheduler.Resume]. Any replica may call it. A pause outlives changes of
-// the leader and restarts of nodes, but not the loss of all nodes' data, as when one Redis without persistence restarts. A tick
+// the leader and restarts of nodes. If all nodes lose their data, as when one Redis without persistence restarts, it is kept if the
+// next leader's process had seen it. A tick
 // whose start is being stored may still run, and runs under way go on. The errors are those of [Scheduler.Trigger].
 func (s *Scheduler) Pause(ctx context.Context, job string) error {
 	return s.set(ctx, "pause", job, s.store.Pause)

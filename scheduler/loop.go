@@ -75,6 +75,7 @@ func (s *Scheduler) lead(ctx context.Context) {
 		l.runner.wait()
 		l.work.Wait()
 		l.keepUnstarted()
+		l.keep()
 		close(l.done)
 	}()
 	l.run()

@@ -122,6 +122,7 @@ func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
 	now := l.clock.now()
 	var late []*entry
 	var lost []string
+	kept := 0
 	var setBack time.Duration
 	var problem error
 	for i, e := range jobs {
@@ -133,14 +134,14 @@ func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
 			problem, late = cmp.Or(err, problem), append(late, e)
 			continue
 		}
+		if l.recall(e, &basis, now) {
+			kept++
+		}
 		if e.at.IsAfter(basis.At) { // this term has stored a newer state, and nobody else has written after that
 			basis.Known, basis.At, basis.State = true, e.at, e.machine.State()
 		}
 		l.setAt(e, basis.At)
 		setBack = max(setBack, basis.SetBack)
-		if !basis.Known && l.s.hasSeen(e.job.Name) {
-			basis.Lost = true
-		}
 		if basis.Lost {
 			lost = append(lost, e.job.Name)
 		}
@@ -149,7 +150,7 @@ func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
 	if setBack > 0 && !l.ballot.setBack {
 		l.reportSetBack(setBack)
 	}
-	l.reportDataLost(lost)
+	l.reportDataLost(lost, kept)
 	if len(late) > 0 {
 		l.notPrepared(late, problem)
 		return
@@ -169,7 +170,6 @@ func (l *loop) begin(e *entry, basis jobstore.Basis, now time.Time) {
 		l.log.Info("the job's spec or zone has changed: its ticks begin now", zap.String("job", e.job.Name),
 			zap.String("before", basis.State.Plan), zap.String("now", e.job.plan))
 	}
-	l.s.see(e.job.Name)
 	l.advance(e, event)
 	if l.drained {
 		l.requeue(e)
@@ -209,8 +209,8 @@ func (l *loop) reportSetBack(by time.Duration) {
 		zap.Duration("by", by.Round(time.Millisecond)))
 }
 
-// reportDataLost reports jobs that a majority of nodes has lost.
-func (l *loop) reportDataLost(jobs []string) {
+// reportDataLost reports jobs that a majority of nodes has lost. Of some of them, no node knew anything, and this process did.
+func (l *loop) reportDataLost(jobs []string, fromHere int) {
 	if len(jobs) == 0 {
 		return
 	}
@@ -220,7 +220,7 @@ func (l *loop) reportDataLost(jobs []string) {
 		names += fmt.Sprintf(" and %d more", more)
 	}
 	l.log.Error("a majority of nodes lost the state of jobs, their pauses and history may be gone",
-		zap.Int("jobs", len(jobs)), zap.String("names", names))
+		zap.Int("jobs", len(jobs)), zap.Int("known_only_here", fromHere), zap.String("names", names))
 	for _, job := range jobs {
 		l.s.hooks.dataLost(job)
 	}

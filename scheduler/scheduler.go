@@ -35,11 +35,11 @@ type Scheduler struct {
 
 	mu        sync.Mutex // guards the fields below
 	jobs      map[string]*job
-	changes   map[string]bool     // jobs added or removed since the last takeChanges
-	loop      *loop               // of the newest term
-	unstarted map[string][]string // by job: runs that the last term opened and did not start
-	seen      map[string]bool     // jobs that this process has led with
-	stop      func()              // removes the callback from the elector; set when the first job is added
+	changes   map[string]bool           // jobs added or removed since the last takeChanges
+	loop      *loop                     // of the newest term
+	unstarted map[string][]string       // by job: runs that the last term opened and did not start
+	seen      map[string]*jobstore.View // what this process last knew of its jobs on the nodes
+	stop      func()                    // removes the callback from the elector; set when the first job is added
 	closed    bool
 }
 
@@ -54,7 +54,7 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 		elector: elector,
 		parts:   inside.Of(elector.Locker()),
 		jobs:    make(map[string]*job),
-		seen:    make(map[string]bool),
+		seen:    make(map[string]*jobstore.View),
 		changed: signal.New(),
 		maxSeq:  jobstore.MaxSeq / 2,
 	}
@@ -78,6 +78,7 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 		Quorum: s.parts.Quorum, Prefix: settings.KeyPrefix, Election: elector.Name(), List: s.parts.List,
 		Unseen: settings.UnseenRestarts,
 	})
+	inside.Beside(elector, s.follow)
 	return s, nil
 }
 
@@ -188,19 +189,6 @@ func (s *Scheduler) takeUnstarted(job string) []string {
 	ids := s.unstarted[job]
 	delete(s.unstarted, job)
 	return ids
-}
-
-// hasSeen reports whether this process has led with a job before.
-func (s *Scheduler) hasSeen(job string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.seen[job]
-}
-
-func (s *Scheduler) see(job string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.seen[job] = true
 }
 
 // Shutdown stops the ticks of this process for good and waits until the runs under way have returned and their ends are

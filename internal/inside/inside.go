@@ -18,6 +18,9 @@ var (
 	Of func(locker any) Parts
 	// Campaigning returns a redlock.AcquireOption.
 	Campaigning func(Campaign) any
+	// Beside makes an *election.Elector call fn on a goroutine of its own in each Run, including one under way. The context ends
+	// with Run, which then waits for fn. Package election sets it.
+	Beside func(elector any, fn func(ctx context.Context))
 	// WithClock returns a redlock.Option for this module's own tests. It replaces the clock of this process.
 	WithClock func(*clock.Clock) any
 )

@@ -26,6 +26,8 @@ type Basis struct {
 	Unsure bool
 	// Lost says that a majority has lost the job.
 	Lost bool
+	// Empty is zero unless a majority does not know the job: these nodes know nothing from before Empty.
+	Empty time.Time
 	// SetBack is zero unless a majority has the job from the future: the nodes' clocks were set back. It is how far ahead of the
 	// clocks these nodes are at least. Times in the state and the settings may be in the future then.
 	SetBack time.Duration
@@ -85,13 +87,11 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 	}
 	b.Complete = answered == q.Size()
 	b.Unsure = !b.Complete && len(b.State.Open) > 0 && b.named(present) < q.Majority()
-	lost := 0
-	for _, at := range began {
-		if b.Known && at.After(b.State.Since) {
-			lost++
-		}
+	if need := q.Majority(); len(began) >= need {
+		slices.SortFunc(began, time.Time.Compare)
+		b.Empty = began[len(began)-need]
 	}
-	b.Lost = lost >= q.Majority()
+	b.Lost = b.Known && b.Empty.After(b.State.Since)
 	judged := b.At.Ballot.Time()
 	b.Pause = newest(pauses.holds(q, judged, now), b.State.Pause, now)
 	b.Trigger = newest(triggers.holds(q, judged, now), b.State.Trigger, now)
@@ -186,6 +186,18 @@ func onlyEnds(s, older State) bool {
 	}
 	older.Open, older.Last, older.LastOK, older.Failures = s.Open, s.Last, s.LastOK, s.Failures
 	return bytes.Equal(s.append(nil), older.append(nil))
+}
+
+// Recall makes the basis of a job that no node knows from what this process knew of it. It returns false if the nodes have not lost
+// that, but the job was deleted.
+func (b *Basis) Recall(v *View, now time.Time) bool {
+	taken := v.At.Ballot.Time()
+	if b.Known || b.Empty.IsZero() || taken.After(b.Empty.Add(Ahead)) || latest(taken, v.State.Mark).After(now.Add(Ahead)) {
+		return false
+	}
+	b.Known, b.Lost, b.State = true, true, v.State
+	b.Pause = newest(newest(b.Pause, v.State.Pause, now), v.Pause, now)
+	return true
 }
 
 // Continues reports whether the states that the leader stored last are still the last ones, because only the leader has written.

@@ -1,0 +1,48 @@
+package jobstore
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlockfx/redlockfx/internal/quorum"
+)
+
+// What this process knew is used if a majority of nodes has lost it since, and not if somebody has deleted the job.
+func TestRecall(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
+	none := func(began int) Promise {
+		return Promise{Time: at(60), Began: at(began), Jobs: []Found{{}}}
+	}
+	knows := Promise{Time: at(60), Began: at(0), Jobs: []Found{{Kind: Present, At: At{NewBallot(at(5)), 1}}}}
+	away := Promise{Err: quorum.ErrNoAnswer}
+	s := New(Config{Quorum: quorum.New(make([]redis.UniversalClient, 3), make([]string, 3), quorum.Config{})})
+	for name, test := range map[string]struct {
+		nodes          []Promise
+		written, mark  int
+		recalled, lost bool
+	}{
+		"all lost it":                {[]Promise{none(50), none(51), none(52)}, 10, 20, true, true},
+		"a majority lost it":         {[]Promise{none(50), none(0), none(52)}, 10, 20, true, true},
+		"two that answer lost it":    {[]Promise{none(50), away, none(52)}, 10, 20, true, true},
+		"it was deleted":             {[]Promise{none(0), none(0), none(52)}, 10, 20, false, false},
+		"it was written after that":  {[]Promise{none(50), none(51), none(52)}, 55, 56, false, false},
+		"a node knows it":            {[]Promise{none(50), knows, none(52)}, 10, 20, false, true},
+		"its mark is in the future":  {[]Promise{none(50), none(51), none(52)}, 10, 90, false, false},
+		"its write is in the future": {[]Promise{none(50), none(51), none(52)}, 90, 20, false, false},
+	} {
+		b, err := s.Decide(test.nodes, 0)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		v := &View{At: At{NewBallot(at(test.written)), 1}, State: State{Mark: at(test.mark)},
+			Pause: Setting{Version: at(15).UnixMicro(), On: true}}
+		got := b.Recall(v, at(60))
+		if got != test.recalled || b.Lost != test.lost || got && (!b.Pause.On || !b.State.Mark.Equal(at(test.mark)) || b.Floor.IsZero()) {
+			t.Errorf("%s: %v, %+v", name, got, b)
+		}
+	}
+}

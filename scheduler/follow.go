@@ -1,0 +1,86 @@
+package scheduler
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+	"github.com/redlockfx/redlockfx/internal/retry"
+)
+
+// A process remembers what the nodes knew of its jobs. If all of them lose a job, and this process leads next, it goes on from that:
+// the job stays paused, and ticks whose outcome is lost are recorded.
+
+const (
+	// followEvery is how old that may be in a process that does not lead.
+	followEvery = maxPoll
+	// maxFollowed bounds the jobs that are remembered, and thereby memory and traffic.
+	maxFollowed = 10_000
+)
+
+// follow reads this process's jobs from time to time while it does not lead. It ends with ctx.
+func (s *Scheduler) follow(ctx context.Context) {
+	for pause := s.pollEvery(); retry.Sleep(ctx, retry.Backoff{Min: pause, Max: pause}.After(1)) == nil; pause = followEvery {
+		if !s.elector.IsLeader() {
+			s.recallFrom(ctx)
+		}
+	}
+}
+
+// recallFrom reads this process's jobs from the nodes. What cannot be read stays as it was.
+func (s *Scheduler) recallFrom(ctx context.Context) {
+	s.mu.Lock()
+	var names []string
+	for name := range s.jobs {
+		names = append(names, name)
+	}
+	s.mu.Unlock()
+	slices.Sort(names)
+	for some := range slices.Chunk(names[:min(len(names), maxFollowed)], jobstore.MaxJobs) {
+		views, _, err := s.store.Views(ctx, some...)
+		if err != nil {
+			return
+		}
+		for i := range views {
+			s.see(&views[i])
+		}
+	}
+}
+
+// see remembers what the nodes know of a job.
+func (s *Scheduler) see(v *jobstore.View) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.jobs[v.Job] != nil && (s.seen[v.Job] != nil || len(s.seen) < maxFollowed) {
+		s.seen[v.Job] = v
+	}
+}
+
+// recall makes the basis of a job that all nodes have lost from what this process knew of it. It returns false if that is nothing.
+func (l *loop) recall(e *entry, b *jobstore.Basis, now time.Time) bool {
+	v := e.view()
+	if v == nil {
+		l.s.mu.Lock()
+		v = l.s.seen[e.job.Name]
+		l.s.mu.Unlock()
+	}
+	return v != nil && b.Recall(v, now)
+}
+
+// view returns what this term knows of a job on the nodes, or nil if that is nothing.
+func (e *entry) view() *jobstore.View {
+	if e.at.Ballot == "" {
+		return nil
+	}
+	return &jobstore.View{Job: e.job.Name, At: e.at, State: e.machine.State(), Pause: e.machine.Pause()}
+}
+
+// keep remembers the jobs of a term.
+func (l *loop) keep() {
+	for _, e := range l.entries {
+		if v := e.view(); v != nil {
+			l.s.see(v)
+		}
+	}
+}
