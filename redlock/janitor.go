@@ -291,6 +291,6 @@ func (j *janitor) report() error {
 	if n == 0 {
 		return nil
 	}
-	return fmt.Errorf("redlock: close: %d records may be left on %s, they expire by %s",
-		n, j.quorum.Addr(j.node), j.clock.Local(last).Format(time.TimeOnly))
+	return fmt.Errorf("redlock: close: locks may be left on %s: %d, the last expires by %s",
+		j.quorum.Addr(j.node), n, j.clock.Local(last).Format(time.TimeOnly))
 }

@@ -152,7 +152,7 @@ func TestClose_WaitsUntilEverythingIsSettled(t *testing.T) {
 					}
 					return
 				}
-				want.Text(t, err, "1 records may be left on 127.0.0.1:7003")
+				want.Text(t, err, "locks may be left on 127.0.0.1:7003: 1, the last expires by ")
 				if took > patience+2*nodeTimeout {
 					t.Errorf("took %v", took)
 				}
