@@ -6,10 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/redlockfx/redlockfx/internal/name"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -19,10 +21,14 @@ import (
 
 var errOverlap = errors.New("a run is under way")
 
-// lock returns the name of that lease. It is a hash, so it is a valid name whatever the names of election and job are.
+// lock returns the name of that lease. It begins with the job's name, for people. The hash keeps it apart from those of other
+// elections and of jobs whose names begin alike.
 func (a *active) lock(election string) string {
 	sum := sha256.Sum256([]byte(election + "\x00" + a.Job))
-	return "run:" + hex.EncodeToString(sum[:16])
+	hash := ":" + hex.EncodeToString(sum[:16])
+	begin := "run:" + a.Job
+	begin = begin[:min(len(begin), name.MaxLen-len(hash))]
+	return strings.ToValidUTF8(begin, "?") + hash // a character may be cut in two
 }
 
 // waitAlone waits until no run of an earlier leader is under way. With Skip, the first attempt at a tick waits for the longest TTL
@@ -45,11 +51,8 @@ func (r *runner) waitAlone(ctx context.Context, a *active) (release func(), err 
 
 // hold takes the lease once the run has lasted TTL/20, and returns a function that releases it.
 func (r *runner) hold(a *active) (release func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(r.stopping))
-	done := make(chan struct{})
 	locker := r.elector.Locker()
-	timer := time.AfterFunc(locker.Settings().TTL/20, func() { // release ends this goroutine and waits for it
-		defer close(done)
+	return after(r.stopping, locker.Settings().TTL/20, func(ctx context.Context) {
 		lease, err := locker.Acquire(ctx, a.lock(r.elector.Name()), r.extension())
 		if err != nil {
 			if ctx.Err() == nil {
@@ -61,12 +64,6 @@ func (r *runner) hold(a *active) (release func()) {
 		<-ctx.Done()
 		r.release(lease)
 	})
-	return func() {
-		cancel()
-		if !timer.Stop() {
-			<-done
-		}
-	}
 }
 
 func (r *runner) extension() redlock.AcquireOption {

@@ -83,6 +83,23 @@ func (r *runner) count() int {
 
 func (r *runner) wait() { r.wg.Wait() }
 
+// after calls fn on a goroutine of its own when d has passed, unless the function that it returns is called before. That function
+// ends fn's context, and waits until fn has returned. The context has the values of base, and not its end.
+func after(base context.Context, d time.Duration, fn func(ctx context.Context)) (end func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(base))
+	done := make(chan struct{})
+	timer := time.AfterFunc(d, func() {
+		defer close(done)
+		fn(ctx)
+	})
+	return func() {
+		cancel()
+		if !timer.Stop() {
+			<-done
+		}
+	}
+}
+
 // underway describes the runs that have not returned.
 func (r *runner) underway() []string {
 	r.mu.Lock()
