@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/doing"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -98,26 +99,9 @@ func (e *Elector) watch(t *Term, renewals <-chan renewal) {
 // drain waits for the work of the term to return, while the lease is renewed. When the time to drain is over, it ends the term's
 // own context too, and waits for the stop margin. It returns false if some work is still running.
 func (e *Elector) drain(r *run, t *Term, renewals <-chan renewal) bool {
-	began, idle := time.Now(), e.whenIdle()
-	timeout := time.NewTimer(e.config.drainTimeout)
-	defer timeout.Stop()
-	for over := false; !over; {
-		select {
-		case <-idle:
-			return true
-		case n := <-renewals:
-			e.renewed(t, n)
-		case <-t.Context().Done():
-			over = true
-		case <-timeout.C:
-			over = true
-		case <-r.aborting.Done():
-			if isDone(idle) {
-				return true
-			}
-			e.callApp("the logger", func() { e.logCutShort(t, time.Since(began)) })
-			over = true
-		}
+	idle := e.whenIdle()
+	if e.awaitIdle(r, t, renewals, t.Context().Done()) {
+		return true
 	}
 	t.lose(fmt.Errorf("%w: the time to drain is over", context.Cause(t.work)))
 	grace := time.NewTimer(min(e.config.margin, time.Until(t.lease.Deadline())))
@@ -127,6 +111,37 @@ func (e *Elector) drain(r *run, t *Term, renewals <-chan renewal) bool {
 	case <-grace.C:
 	}
 	return isDone(idle)
+}
+
+// awaitIdle waits until no work is running, and returns true. It returns false when lost is closed or the time to drain is over. It
+// logs what it waits for.
+func (e *Elector) awaitIdle(r *run, t *Term, renewals <-chan renewal, lost <-chan struct{}) bool {
+	began, idle := time.Now(), e.whenIdle()
+	timeout := time.NewTimer(e.config.drainTimeout)
+	defer timeout.Stop()
+	notice := time.NewTimer(doing.Soon)
+	defer notice.Stop()
+	for {
+		select {
+		case <-idle:
+			return true
+		case n := <-renewals:
+			e.renewed(t, n)
+		case <-notice.C:
+			e.callApp("the logger", func() { e.logDraining(t, began.Add(e.config.drainTimeout)) })
+			notice.Reset(doing.Often)
+		case <-lost:
+			return false
+		case <-timeout.C:
+			return false
+		case <-r.aborting.Done():
+			if isDone(idle) {
+				return true
+			}
+			e.callApp("the logger", func() { e.logCutShort(t, time.Since(began)) })
+			return false
+		}
+	}
 }
 
 func (e *Elector) renewed(t *Term, n renewal) {

@@ -8,7 +8,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/redlockfx/redlockfx/internal/doing"
 	"github.com/redlockfx/redlockfx/internal/refusal"
 	"github.com/redlockfx/redlockfx/redlock"
 )
@@ -75,15 +74,13 @@ func (e *Elector) logRenewal(t *Term, attempts int, err error) {
 func (e *Elector) logCutShort(t *Term, after time.Duration) {
 	e.log.Warn("the drain is cut short: Shutdown has no more time", zap.Uint64("term", t.Token()),
 		zap.Duration("after", after), zap.Duration("drain_timeout", e.config.drainTimeout),
-		zap.Strings("running", names(e.stillRunning())))
+		zap.Strings("running", e.awaited(t)))
 }
 
-func names(items []doing.Item) []string {
-	var all []string
-	for _, item := range items {
-		all = append(all, item.Name)
-	}
-	return all
+// logDraining logs what a drain waits for. until is when it stops waiting.
+func (e *Elector) logDraining(t *Term, until time.Time) {
+	e.log.Info("draining: waiting for work to return", zap.Uint64("term", t.Token()),
+		zap.Strings("running", e.awaited(t)), zap.Time("until", until))
 }
 
 // logUnneeded logs that there is nothing to lead for.

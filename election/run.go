@@ -142,13 +142,7 @@ func (e *Elector) await(r *run) bool {
 	select {
 	case <-idle:
 	case <-r.stopping.Done():
-		timeout := time.NewTimer(e.config.drainTimeout)
-		defer timeout.Stop()
-		select {
-		case <-idle:
-		case <-timeout.C:
-		case <-r.aborting.Done():
-		}
+		e.awaitIdle(r, e.lastTerm(), nil, nil)
 	}
 	if !isDone(idle) {
 		return false
@@ -168,6 +162,13 @@ func (e *Elector) cool(r *run, inARow int) {
 		pause = min(2*pause, most)
 	}
 	_ = retry.Sleep(r.stopping, pause+rand.N(pause/10)) // the loop checks stopping itself
+}
+
+// lastTerm returns the term that was not forgotten yet, or nil.
+func (e *Elector) lastTerm() *Term {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.term
 }
 
 // forgetTerm removes the term. Call it when all work of the term has returned.

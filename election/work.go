@@ -130,9 +130,15 @@ func (e *Elector) stillRunning() []doing.Item {
 
 // undrained returns an ErrUndrained that names the work that has not returned.
 func (e *Elector) undrained() error {
-	e.mu.Lock()
-	t := e.term
-	e.mu.Unlock()
+	t, asked := e.lastTerm(), ""
+	if t != nil {
+		asked = fmt.Sprintf(", %v after it was told to stop", time.Since(t.endedAt()).Round(time.Millisecond))
+	}
+	return fmt.Errorf("%w: %q: still running%s: %s", ErrUndrained, e.name, asked, strings.Join(e.awaited(t), ", "))
+}
+
+// awaited describes what the drain of a term waits for.
+func (e *Elector) awaited(t *Term) []string {
 	items := e.stillRunning()
 	if len(items) == 0 {
 		since := time.Now()
@@ -141,15 +147,11 @@ func (e *Elector) undrained() error {
 		}
 		items = []doing.Item{{Name: "unnamed work of a callback", Since: since}}
 	}
-	var names []string
+	var all []string
 	for _, item := range items {
-		names = append(names, fmt.Sprintf("%s for %v", item.Name, time.Since(item.Since).Round(time.Millisecond)))
+		all = append(all, fmt.Sprintf("%s for %v", item.Name, time.Since(item.Since).Round(time.Millisecond)))
 	}
-	asked := ""
-	if t != nil {
-		asked = fmt.Sprintf(", %v after it was told to stop", time.Since(t.endedAt()).Round(time.Millisecond))
-	}
-	return fmt.Errorf("%w: %q: still running%s: %s", ErrUndrained, e.name, asked, strings.Join(names, ", "))
+	return all
 }
 
 // logReturned logs that work has returned after its lease was over.

@@ -273,6 +273,34 @@ func (l *loop) isOver() bool {
 	return true
 }
 
+// waitDone waits until all runs have returned and their ends are stored, and logs what it waits for. It returns false if ctx is
+// done first.
+func (l *loop) waitDone(ctx context.Context) bool {
+	var until []zap.Field
+	if deadline, ok := ctx.Deadline(); ok {
+		until = append(until, zap.Time("until", deadline))
+	}
+	notice := time.NewTimer(doing.Soon)
+	defer notice.Stop()
+	for {
+		select {
+		case <-l.done:
+			return true
+		case <-notice.C:
+			l.log.Info("shutting down: waiting for runs to return, and for their ends to be stored",
+				append(until, zap.Strings("running", l.runner.underway()))...)
+			notice.Reset(doing.Often)
+		case <-ctx.Done():
+			select {
+			case <-l.done: // both were ready
+				return true
+			default:
+				return false
+			}
+		}
+	}
+}
+
 // untilGiveUp returns for how long isOver cannot change without an event.
 func (l *loop) untilGiveUp() time.Duration {
 	if l.giveUp.IsZero() {

@@ -215,15 +215,8 @@ func (s *Scheduler) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	defer l.term.Resign(errShutdown) // does nothing if the term has ended
-	select {
-	case <-l.done:
+	if l.waitDone(ctx) {
 		return nil
-	case <-ctx.Done():
-	}
-	select {
-	case <-l.done: // both were ready
-		return nil
-	default:
 	}
 	runs := l.runner.underway()
 	if len(runs) == 0 {

@@ -3,8 +3,11 @@ package scheduler_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
+
+	"go.uber.org/zap/zapcore"
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
@@ -32,6 +35,16 @@ func TestShutdown_NamesTheRunsItCannotWaitFor(t *testing.T) {
 		}
 		if got := c.at(now()); got != "45s" {
 			t.Errorf("the second call returned at %v, the last run at 45s", got)
+		}
+		waits := r.logged(zapcore.InfoLevel, "shutting down: waiting for runs to return, and for their ends to be stored")
+		if len(waits) != 1+4 { // in 3 s and in 20 s
+			t.Fatalf("logged %v", waits)
+		}
+		first, second := waits[0].ContextMap(), waits[1].ContextMap()
+		_, hasEnd := second["until"]
+		if fmt.Sprint(first["running"]) != "[slow@946771210000 for 12.1s slow@946771220000 for 2.1s]" || hasEnd ||
+			c.at(first["until"].(time.Time)) != "25s" {
+			t.Errorf("logged %v, then %v", first, second)
 		}
 		for _, run := range c.records() {
 			if run.cause != nil {

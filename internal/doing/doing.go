@@ -9,6 +9,12 @@ import (
 	"time"
 )
 
+// Whoever waits for work says so after Soon, because most work has returned by then, and once per Often after that.
+const (
+	Soon  = 100 * time.Millisecond
+	Often = 5 * time.Second
+)
+
 // List is the named work of one callback. Its methods are safe for concurrent use.
 type List struct {
 	ended func(Item) // may be nil
