@@ -43,7 +43,7 @@ func outcomeOf(r scheduler.Record, isPanic bool) outcome {
 		return skipped
 	case isPanic:
 		return panicked
-	case strings.Contains(r.Err, context.DeadlineExceeded.Error()):
+	case strings.Contains(r.Err, context.DeadlineExceeded.Error()), strings.Contains(r.Err, "the job's timeout of "):
 		return timeout
 	default:
 		return failed

@@ -108,12 +108,17 @@
 //	election.ErrLost           the lease was lost; nobody else leads within the stop margin
 //	election.ErrStopped,       the leader was asked to stop, or resigned, and the time to drain is over
 //	election.ErrResigned
-//	context.DeadlineExceeded   the job's Timeout
+//	context.DeadlineExceeded   the job's Timeout, which the text of the cause names
 //	ErrReplaced                the job's Overlap is Replace, and another tick came
 //
 // A run is not canceled when the leader is asked to stop, but only when the time to drain is over. It fails with the
 // error, the panic or the runtime.Goexit of its function, which disturbs nothing else. [Retry] tries again within the same
 // run and Timeout, but not while the leader drains.
+//
+// A run that has not returned a second after its Timeout is an overrun. Nothing can end it from outside: it is under way until
+// its function returns or its process ends. It is logged again and again, and passed to [Hooks.Overrun]. [Status].Overrun and
+// the history show it on every replica. If the function returns nil after its Timeout, the run is [StateOK], and
+// [Record].Err says that it was late.
 //
 // # From any replica
 //

@@ -16,6 +16,10 @@ type Hooks struct {
 	// run under way, and of runs of earlier leaders that were lost. It is also called for a run of this process whose end could
 	// not be stored before the term was over.
 	Finished func(Record)
+	// Overrun is called once for a run that has not returned a second after the job's Timeout, on a goroutine of its own. Nothing
+	// can end such a run from outside: it counts as under way until it returns or its process ends. The run ends only after
+	// Overrun has returned.
+	Overrun func(Run)
 	// Retrying is called when an attempt has failed and another one follows in the same run.
 	Retrying func(Run, error)
 	// Panicked is called when an attempt has panicked, with the value and the stack. Retrying or Finished is called after it.
@@ -47,6 +51,7 @@ func JoinHooks(all ...Hooks) Hooks {
 		joined = Hooks{
 			Started:   chain.Of1(joined.Started, h.Started),
 			Finished:  chain.Of1(joined.Finished, h.Finished),
+			Overrun:   chain.Of1(joined.Overrun, h.Overrun),
 			Retrying:  chain.Of2(joined.Retrying, h.Retrying),
 			Panicked:  chain.Of3(joined.Panicked, h.Panicked),
 			Unclaimed: chain.Of3(joined.Unclaimed, h.Unclaimed),
@@ -69,6 +74,12 @@ func (h Hooks) started(r Run) {
 func (h Hooks) finished(r Record) {
 	if h.Finished != nil {
 		h.Finished(r)
+	}
+}
+
+func (h Hooks) overrun(r Run) {
+	if h.Overrun != nil {
+		h.Overrun(r)
 	}
 }
 

@@ -44,6 +44,7 @@ func (r *recorder) hooks() scheduler.Hooks {
 		Finished: func(record scheduler.Record) {
 			r.add("%s finished: %s, attempt %d, %q", record.Job, record.State, record.Attempt, record.Err)
 		},
+		Overrun: func(run scheduler.Run) { r.add("%s overran, attempt %d", run.Job, run.Attempt) },
 		Retrying: func(run scheduler.Run, err error) {
 			r.add("%s retrying after attempt %d: %v", run.Job, run.Attempt, err)
 		},

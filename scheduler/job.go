@@ -27,8 +27,9 @@ type Job struct {
 
 	// Location is the zone of a Spec that names none. If nil, the Scheduler's location applies.
 	Location *time.Location
-	// Timeout bounds a run, its retries included; 0 is no bound. A run whose Run does not return by then still counts as
-	// under way.
+	// Timeout ends the context of a run, its retries included; 0 is no timeout. A run whose Run does not return by then still
+	// counts as under way, and is reported: see [Hooks.Overrun]. If Run returns nil later, the run is [StateOK], and
+	// [Record].Err says that it was late.
 	Timeout time.Duration
 	// Overlap says what happens to a tick that comes while a run of the job is under way.
 	Overlap Overlap
@@ -127,7 +128,7 @@ func newJob(j Job, where string, loc *time.Location) (*job, error) {
 	checked.machine = jobmachine.Job{
 		Name: j.Name, Plan: plan, Schedule: schedule, Overlap: jobmachine.Overlap(j.Overlap),
 		CatchUp: jobmachine.CatchUp{All: j.CatchUp.kind == catchUpAll, Window: j.CatchUp.window},
-		Jitter:  j.Jitter, Tries: 1 + j.Retry.Times, AtLeastOnce: j.AtLeastOnce,
+		Jitter:  j.Jitter, Timeout: j.Timeout, Tries: 1 + j.Retry.Times, AtLeastOnce: j.AtLeastOnce,
 	}
 	return checked, errors.Join(problems...)
 }

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
@@ -28,7 +29,7 @@ type State string
 const (
 	// StateRunning is a run that has no end yet: it is under way, or its process is gone.
 	StateRunning State = "running"
-	// StateOK is a run that returned nil.
+	// StateOK is a run that returned nil. If it did so after the job's Timeout, Err says so.
 	StateOK State = jobstore.StateOK
 	// StateFailed is a run that returned an error, or panicked.
 	StateFailed State = jobstore.StateFailed
@@ -50,7 +51,7 @@ type Record struct {
 	Replica    string // the election identity of the process that ran it
 	State      State
 	Start, End time.Time // by the nodes' clock
-	Err        string    // error of a failed run, cut at 1 KiB; or the reason why ticks did not run
+	Err        string    // error of a failed run, cut at 1 KiB; that the timeout has passed; or why ticks did not run
 
 	// Ticks is the number of ticks of a row that stands for a range of ticks that did not run. The range is from From to Tick,
 	// both included. 0 means one tick; From is zero then.
@@ -68,7 +69,11 @@ func recordOf(job string, r jobstore.Record) Record {
 	}
 }
 
-// runningOf returns the row of a run that has no end.
-func runningOf(job string, o jobstore.Open) Record {
-	return recordOf(job, o.Record(string(StateRunning), "", time.Time{}))
+// runningOf returns the row of a run that has no end. now is by the nodes' clock.
+func runningOf(job string, o jobstore.Open, now time.Time) Record {
+	late := ""
+	if o.Timeout > 0 && now.Sub(o.Start) > o.Timeout+returnTime {
+		late = fmt.Sprintf("no end within the job's timeout of %v", o.Timeout)
+	}
+	return recordOf(job, o.Record(string(StateRunning), late, time.Time{}))
 }

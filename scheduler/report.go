@@ -59,6 +59,8 @@ func (r *runner) logRun(a *active, state string, err error) {
 	case state == jobstore.StateSkipped || state == jobstore.StateMissed: // report logs it once it is stored
 	case state == jobstore.StateInterrupted:
 		r.log.Warn("run interrupted, the next leader runs it again", a.fields(err)...)
+	case state == jobstore.StateOK && err != nil:
+		r.log.Warn("run done, but after its timeout", a.fields(nil)...)
 	case err != nil:
 		r.log.Error("run failed", a.fields(err)...)
 	default:

@@ -55,8 +55,9 @@ func (r *runner) do(ctx context.Context, a *active) {
 	}
 	if a.job.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, a.job.Timeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, a.job.Timeout, timeoutError(a.job.Timeout))
 		defer cancel()
+		defer r.watch(ctx, a)()
 	}
 	if !r.term.Valid() { // the process was paused after the start was stored
 		end.State, end.CutOff, err = jobstore.StateLost, true, errors.New("not started: the term was over")
@@ -72,9 +73,12 @@ func (r *runner) do(ctx context.Context, a *active) {
 }
 
 // outcome returns how a run has ended, from its error and the cause of its context. cutOff means that its leader stopped or lost
-// its lease before the run succeeded.
+// its lease before the run succeeded. A run that succeeded has a reason if it was late.
 func outcome(err, cause error) (state string, cutOff bool, reason error) {
 	if err == nil {
+		if late, ok := errors.AsType[timeoutError](cause); ok {
+			return jobstore.StateOK, false, fmt.Errorf("late: %w", late)
+		}
 		return jobstore.StateOK, false, nil
 	}
 	state = jobstore.StateFailed

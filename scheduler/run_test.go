@@ -50,7 +50,8 @@ func TestTimeout_EndsTheContext(t *testing.T) {
 		r.add(job, ignores)
 		c.SleepTo(15 * time.Second)
 		run := slices.DeleteFunc(c.records(), func(run record) bool { return run.Job != "job" })[0]
-		if run.end.Sub(run.start) != job.Timeout || !errors.Is(run.cause, context.DeadlineExceeded) {
+		if run.end.Sub(run.start) != job.Timeout || !errors.Is(run.cause, context.DeadlineExceeded) ||
+			run.cause.Error() != "the job's timeout of 3s has passed" {
 			t.Errorf("ended after %v by %v", run.end.Sub(run.start), run.cause)
 		}
 		failed := r.logged(zapcore.ErrorLevel, "run failed")
@@ -59,7 +60,7 @@ func TestTimeout_EndsTheContext(t *testing.T) {
 		}
 		fields := failed[0].ContextMap()
 		if fields["job"] != "job" || fields["took"] != job.Timeout || fields["tick"] != run.Tick ||
-			fields["term"] != run.Token || fields["error"] != "context deadline exceeded" {
+			fields["term"] != run.Token || fields["error"] != "the job's timeout of 3s has passed: context deadline exceeded" {
 			t.Errorf("logged %v", fields)
 		}
 		c.SleepTo(39 * time.Second)
@@ -134,7 +135,7 @@ func TestRetry_PauseEndsWithTheRun(t *testing.T) {
 	}{
 		"timeout": {
 			func(job *scheduler.Job) { job.Timeout = 5 * time.Second }, func(*replica) {},
-			15 * time.Second, "context deadline exceeded: boom",
+			15 * time.Second, "the job's timeout of 5s has passed: boom",
 		},
 		"replaced": {
 			func(job *scheduler.Job) { job.Overlap = scheduler.Replace }, func(*replica) {},

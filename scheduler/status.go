@@ -37,6 +37,7 @@ type Status struct {
 	Paused       bool
 	Pause        Change    // who paused it, when and why; zero if it is not paused
 	Running      bool      // Last has no end
+	Overrun      Record    // the oldest run without an end whose Timeout has passed, as its Err says; zero if there is none
 	Leader       string    // identity; empty if nobody leads
 	DataLost     time.Time // when a leader found that a majority of nodes had lost the job; zero: never
 }
@@ -149,7 +150,7 @@ func (s *Scheduler) History(ctx context.Context, job string, n int) ([]Record, e
 	if n < 1 {
 		return nil, fmt.Errorf("scheduler: history of %q: n is %d, must be at least 1", job, n)
 	}
-	views, _, err := s.store.Views(ctx, job)
+	views, now, err := s.store.Views(ctx, job)
 	if err != nil {
 		return nil, publicError("history of", job, err)
 	}
@@ -165,7 +166,7 @@ func (s *Scheduler) History(ctx context.Context, job string, n int) ([]Record, e
 	open := views[0].State.Open
 	for i := range open {
 		if o := open[len(open)-1-i]; !o.Returned { // the history has those that have returned: they were cut off
-			all = append(all, runningOf(job, o))
+			all = append(all, runningOf(job, o, now))
 		}
 	}
 	for _, r := range ended {
@@ -195,8 +196,15 @@ func (s *Scheduler) statusOf(v *jobstore.View, leader string, now time.Time) Sta
 	}
 	st.Last, st.LastOK = rowOf(v.Job, v.State.Last), rowOf(v.Job, v.State.LastOK)
 	for _, o := range v.State.Open {
-		if !o.Returned && (st.Last.ID == "" || !o.Start.Before(st.Last.Start)) {
-			st.Last = runningOf(v.Job, o)
+		if o.Returned {
+			continue
+		}
+		r := runningOf(v.Job, o, now)
+		if st.Last.ID == "" || !r.Start.Before(st.Last.Start) {
+			st.Last = r
+		}
+		if st.Overrun.ID == "" && r.Err != "" {
+			st.Overrun = r
 		}
 	}
 	st.Running = st.Last.State == StateRunning

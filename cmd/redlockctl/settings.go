@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -93,7 +94,8 @@ func (p *program) triggerAndWait(ctx context.Context, s *scheduler.Scheduler, jo
 func ended(job string, r scheduler.Record) string {
 	switch r.State {
 	case scheduler.StateOK:
-		return fmt.Sprintf("%s is ok: it ran for %v on %s", job, short(r.End.Sub(r.Start)), r.Replica)
+		text := fmt.Sprintf("%s is ok: it ran for %v on %s: %s", job, short(r.End.Sub(r.Start)), r.Replica, r.Err)
+		return strings.TrimSuffix(text, ": ")
 	case scheduler.StateMissed, scheduler.StateSkipped:
 		return fmt.Sprintf("%s did not run: %s: %s", job, r.State, r.Err)
 	default:

@@ -261,7 +261,7 @@ func (d *draft) start(o jobstore.Open) {
 		at = d.due.Now
 	}
 	o.ID, o.Tries, o.Token, o.Replica = d.newID(o.Slot), max(d.m.job.Tries, 1), d.due.Token, d.due.Replica
-	o.Start = later(d.due.Now, at)
+	o.Start, o.Timeout = later(d.due.Now, at), d.m.job.Timeout
 	alone := d.m.earlier && d.m.job.Overlap != Allow && len(d.starts) == 0
 	d.starts = append(d.starts, Start{Open: o, At: at, Alone: alone})
 	d.state.Open = append(d.state.Open, o)

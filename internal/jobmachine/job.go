@@ -25,7 +25,8 @@ type Job struct {
 	Overlap     Overlap
 	CatchUp     CatchUp
 	Jitter      time.Duration
-	Tries       int // attempts of a run: 1 and its retries
+	Timeout     time.Duration // stored with each run, for people; 0: none
+	Tries       int           // attempts of a run: 1 and its retries
 	AtLeastOnce bool
 }
 

@@ -59,8 +59,12 @@ func (s *State) append(to []byte) []byte {
 		w.word("notrun", millis(s.NotRun.Tick), url.QueryEscape(cut(s.NotRun.Reason)))
 	}
 	for _, o := range s.Open {
+		timeout := ""
+		if o.Timeout != 0 {
+			timeout = span(o.Timeout)
+		}
 		w.word("open", o.Slot.encode(), o.ID, number(o.Attempt), number(o.Tries), strconv.FormatUint(o.Token, 10),
-			url.QueryEscape(o.Replica), micros(o.Start), flag(o.Late), flag(o.Returned))
+			url.QueryEscape(o.Replica), micros(o.Start), flag(o.Late), flag(o.Returned), timeout)
 	}
 	if s.Last.State != "" {
 		w.word("last", s.Last.encode())
@@ -117,7 +121,7 @@ func decodeState(text string) (State, error) {
 		case "open":
 			s.Open = append(s.Open, Open{
 				Slot: v.slot(), ID: v.next(), Attempt: v.int(), Tries: v.int(), Token: v.uint(), Replica: v.text(),
-				Start: v.micros(), Late: v.flag(), Returned: v.flag(),
+				Start: v.micros(), Late: v.flag(), Returned: v.flag(), Timeout: v.span(v.next()),
 			})
 		case "last":
 			s.Last = v.record()

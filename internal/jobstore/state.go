@@ -72,8 +72,9 @@ type Open struct {
 	Tries   int    // attempts that the run may make: 1 and its retries
 	Token   uint64
 	Replica string
-	Start   time.Time // by the nodes' clock
-	Late    bool      // the tick is caught up with
+	Start   time.Time     // by the nodes' clock
+	Late    bool          // the tick is caught up with
+	Timeout time.Duration // of the job; 0: none
 	// Returned says that the run was cut off and has returned. The next leader runs the slot again and need not wait for this run.
 	Returned bool
 }
