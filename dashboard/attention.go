@@ -63,11 +63,11 @@ func attention(v *view) []notice {
 		lost := j.Last != nil && j.Last.State == scheduler.StateLost && j.Failures > 0 // listed as failed already
 		return notice{Text: "did not run: " + j.Why, At: j.WhyTick}, j.Why != "" && !j.Paused && !j.Running && !lost
 	})
-	of("long", "running", "that run too long", func(j *job) (notice, bool) {
-		if j.Last == nil {
+	of("long", "trouble", "that run too long", func(j *job) (notice, bool) {
+		if j.LongRun == nil {
 			return notice{}, false
 		}
-		return notice{Text: fmt.Sprintf("has been running for %v on %s: %s", j.Last.Took, j.Last.Replica, j.Long), At: j.Last.Start}, j.Long != ""
+		return notice{Text: fmt.Sprintf("has been running for %v on %s: %s", j.LongRun.Took, j.LongRun.Replica, j.Long), At: j.LongRun.Start}, true
 	})
 	of("other", "trouble", "that the nodes lost", func(j *job) (notice, bool) {
 		return notice{Text: "a majority of nodes lost its state: its history and its pause may be gone", At: j.Lost},
@@ -166,22 +166,25 @@ func (r *record) failed() bool {
 func (c *content) Quiet() bool { return len(c.Attention) == 0 && len(c.Problems) == 0 && c.Leads() }
 
 const (
-	longLeast = time.Minute // a shorter run is never too long
+	longLeast = time.Minute // a shorter run is too long only if the job's Timeout has passed
 	longTimes = 10          // a run that takes this many times as long as the last good one is too long
 )
 
-// tooLong returns why the current run takes too long, or "" if it does not.
-func tooLong(s *scheduler.Status, now time.Time) string {
+// tooLong returns the run under way that takes too long, and why. why is "" if none does.
+func tooLong(s *scheduler.Status, now time.Time) (run *scheduler.Record, why string) {
+	if s.Overrun.ID != "" {
+		return &s.Overrun, firstLine(s.Overrun.Err)
+	}
 	took := now.Sub(s.Last.Start)
 	if !s.Running || took < longLeast {
-		return ""
+		return nil, ""
 	}
 	ticks, err := scheduler.Preview("CRON_TZ="+s.Zone+" "+s.Spec, nil, s.Last.Start, 1)
 	if err == nil && !s.Last.Manual && len(ticks) > 0 && ticks[0].Before(now) {
-		return "it is still running at its next tick"
+		return &s.Last, "it is still running at its next tick"
 	}
 	if good := s.LastOK.End.Sub(s.LastOK.Start); !s.LastOK.End.IsZero() && good > 0 && took/longTimes > good {
-		return fmt.Sprintf("its last good run took %v", duration(good))
+		return &s.Last, fmt.Sprintf("its last good run took %v", duration(good))
 	}
-	return ""
+	return nil, ""
 }

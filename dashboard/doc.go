@@ -76,7 +76,8 @@
 // runs has the last run of each job, 20 at most, the newest first. last, and the records of one job, have the fields
 // of runs. Their states are those of [scheduler.State] and one more. That is unknown, for a run without an end whose
 // leader is not known to lead any more. pause has the fields of changes. A job whose state cannot be read is listed
-// with why and no why_tick. Fields may be added; existing ones stay.
+// with why and no why_tick. long says why a run under way takes too long: the job's Timeout has passed, its next tick
+// has come, or it takes more than ten times as long as the last good run. Fields may be added; existing ones stay.
 //
 // # What it costs
 //

@@ -82,7 +82,7 @@ func TestPage_FindsJobs(t *testing.T) {
 			return strings.Join(names, " ")
 		}
 		for path, want := range map[string]string{
-			"/": "good bad a/b long", "/?q=BERLIN": "a/b", "/?q=oo": "good", "/?only=trouble": "bad", "/?only=running": "long",
+			"/": "good bad a/b long", "/?q=BERLIN": "a/b", "/?q=oo": "good", "/?only=trouble": "bad long", "/?only=running": "long",
 			"/?only=paused": "", "/?q=nothing": "", "/?page=1": "good bad a/b long",
 		} {
 			if got := listed(path); got != want {

@@ -3,10 +3,12 @@ package dashboard_test
 import (
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/redlockfx/redlockfx/dashboard"
+	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -26,6 +28,22 @@ func TestPage_KnowsAtOnceThatItsOwnReplicaLeadsOrHasStopped(t *testing.T) {
 		if a := s.api(); a.Leader == nil || a.Leader.ID != s.follower.Elector.Identity() || a.Leader.Expired {
 			t.Errorf("on the page of the next leader, the leader is %+v", a.Leader)
 		}
+	})
+}
+
+// A leader that drains keeps its lease, and its runs go on.
+func TestPage_OfALeaderThatDrains(t *testing.T) {
+	serve(t, func(t *testing.T, s *service) {
+		s.page = dashboard.Handler(s.leader.Elector, s.leader.Scheduler)
+		s.api()
+		var stopping sync.WaitGroup
+		stopping.Go(func() { s.stop(s.leader) })
+		time.Sleep(6 * time.Second)
+		a := s.api()
+		if long := a.Jobs[3]; a.Replica.State != string(election.StateDraining) || a.Leader.Expired || !long.Running || long.Last.State != "running" {
+			t.Errorf("%+v, %+v, %+v", a.Replica, a.Leader, long)
+		}
+		stopping.Wait()
 	})
 }
 

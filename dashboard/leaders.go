@@ -53,7 +53,7 @@ func (v *view) lead(e *election.Elector, passed time.Duration) {
 	case v.Leader != nil:
 		l := *v.Leader // others share it
 		l.Lease = max(l.Lease-duration(passed), 0)
-		if !leads && l.ID == e.Identity() { // this process has stopped leading since the read
+		if !leads && l.ID == e.Identity() && v.Replica.State != election.StateDraining { // it has stopped leading since the read
 			l.Lease = 0
 		}
 		l.Expired = l.Lease == 0
@@ -128,15 +128,21 @@ func (v *view) lastRuns() {
 	gone := func(r *record) bool { return r != nil && r.State == scheduler.StateRunning && v.isGone(r.Term) }
 	cloned := false
 	for i := range v.Jobs {
-		if !gone(v.Jobs[i].Last) {
+		if !gone(v.Jobs[i].Last) && !gone(v.Jobs[i].LongRun) {
 			continue
 		}
 		if !cloned { // others share them
 			cloned, v.Jobs = true, slices.Clone(v.Jobs)
 		}
-		last := *v.Jobs[i].Last
-		last.markUnknown()
-		v.Jobs[i].Last, v.Jobs[i].Running, v.Jobs[i].Long = &last, false, ""
+		j := &v.Jobs[i]
+		if gone(j.LongRun) {
+			j.Long, j.LongRun = "", nil
+		}
+		if gone(j.Last) {
+			last := *j.Last
+			last.markUnknown()
+			j.Last, j.Running = &last, false
+		}
 	}
 	if slices.ContainsFunc(v.Runs, func(r record) bool { return gone(&r) }) {
 		v.Runs = slices.Clone(v.Runs)

@@ -80,14 +80,15 @@ type job struct {
 	Why      string     `json:"why,omitempty"`      // reason of the newest tick that did not run
 	WhyTick  *time.Time `json:"why_tick,omitempty"` // that tick
 	Own      string     `json:"own,omitempty"`      // this replica's spec and zone, if they differ
-	Long     string     `json:"long,omitempty"`     // why the current run takes too long
+	Long     string     `json:"long,omitempty"`     // why a run under way takes too long
+	LongRun  *record    `json:"-"`                  // that run; nil: there is none
 	Lost     *time.Time `json:"lost,omitempty"`     // when the leader found that the nodes had lost its state
 }
 
 // Trouble reports whether somebody should look at the job. A tick that did not run is no trouble while the job is
 // paused or running.
 func (j *job) Trouble() bool {
-	return j.Failures > 0 || j.Own != "" || j.Why != "" && !j.Paused && !j.Running
+	return j.Failures > 0 || j.Own != "" || j.Long != "" || j.Why != "" && !j.Paused && !j.Running
 }
 
 type record struct {
@@ -288,7 +289,10 @@ func jobOf(s *scheduler.Status, words string, now time.Time) job {
 		pause := changeOf(s.Pause)
 		j.Pause = &pause
 	}
-	j.Long = tooLong(s, now)
+	if run, why := tooLong(s, now); why != "" {
+		long := recordOf(run, now)
+		j.Long, j.LongRun = why, &long
+	}
 	return j
 }
 
