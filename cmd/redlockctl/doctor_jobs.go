@@ -66,6 +66,9 @@ func (d *diagnosis) judgeJob(st *scheduler.Status, all []scheduler.Status) {
 		}
 		d.problem("jobs", "%s", text)
 	}
+	if run := st.Overrun; run.ID != "" && isUnderWay(run, st.Leader) {
+		d.problem("jobs", "%s runs on %s since %s: %s", st.Job, run.Replica, at(run.Start), run.Err)
+	}
 	if time.Since(st.DataLost) < lostShown {
 		d.problem("jobs", "%s: a majority of nodes lost its state at %s: its history and its pause may be gone", st.Job, at(st.DataLost))
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/scheduler"
@@ -27,7 +28,15 @@ func TestDoctor_JudgesAnElectionAndItsJobs(t *testing.T) {
 	do("doctor").says(t, no, "problem", "leader", `nobody has ever led an election "billing"`)
 	do("doctor", "-e", "").says(t, 0, "note", "leader", "not asked")
 	fails := scheduler.Job{Name: "orphan", Spec: "@every 1s", Run: func(context.Context, scheduler.Run) error { return errors.New("it is full") }}
-	_, stop := led(t, c, fails)
+	released := make(chan struct{})
+	hangs := scheduler.Job{
+		Name: "hangs", Spec: "@every 1s", Timeout: time.Millisecond,
+		Run: func(context.Context, scheduler.Run) error { <-released; return nil },
+	}
+	_, stop := led(t, c, fails, hangs)
+	until(t, "its timeout has passed", func() bool { return strings.Contains(do("jobs").out, "no end within") })
+	do("doctor").says(t, no, "problem", "jobs", "hangs runs on pod-1 since ")
+	close(released)
 	until(t, "a run has failed", func() bool { return strings.Contains(do("history", "orphan").out, "failed") })
 	do("doctor").says(t, no, "problem", "jobs", "orphan has failed")
 	do("doctor").says(t, no, "ok", "leader", "pod-1 leads since ")
