@@ -62,6 +62,7 @@ const (
 	modelRequeue                        // who was granted the lock in vain is first again
 	modelFailed                         // an attempt that looked like a hold tells of its end
 	modelLeave                          // who stops waiting leaves the line
+	modelKeep                           // but not if it waits again when that is sent
 	modelAsk                            // a holder that only one node names is asked about again
 	modelMissed                         // who may have missed messages asks again
 	modelBack                           // a release in the future of a node's clock is one of long ago
@@ -157,6 +158,7 @@ type modelProc struct {
 	turn      bool             // which one
 	more      [modelNodes]int8 // ticks until the node is to tell more of those in line, and one; 0: it is not
 	over      modelValue       // the hold of which it tells
+	leaves    [modelNodes]bool // to be sent
 	overtaken uint8
 	sent      [modelNodes][6]modelRequest
 	messages  [4]modelMessage
@@ -184,6 +186,7 @@ type modelWorld struct {
 	cluster bool
 	delay   bool
 	crossed bool // the last process has another order of the nodes
+	again   bool // who stops waiting may wait again
 	faults  modelFaults
 	idle    uint8 // bound
 	over    uint8 // bound of how many are served before one that waits

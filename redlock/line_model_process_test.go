@@ -170,12 +170,13 @@ func (w *modelWorld) leave(s *modelState, p int) {
 		w.clean(s, p, false)
 	}
 	for i := range w.nodes {
-		if w.lists(p, i) && w.has(modelLeave) {
-			q.send(i, modelRequest{kind: modelLeaves, value: w.value(s, p)})
-		}
+		q.leaves[i] = w.lists(p, i) && w.has(modelLeave)
 	}
 	q.phase, q.timer, q.answers, q.messages = modelDone, 0, [modelNodes]modelAnswer{}, [4]modelMessage{}
 	q.known, q.one, q.turn = 0, false, false
+	if w.again {
+		q.phase, q.holds = modelIdle, (q.holds+1)%4
+	}
 }
 
 func (w *modelWorld) release(s *modelState, p int) {
@@ -278,6 +279,18 @@ func (w *modelWorld) eachOf(s *modelState, p int, still *bool, do func(string, i
 		*still = false
 		do("releases", p, -1, func(next *modelState) { w.release(next, p) })
 	}
+	for i, leaves := range q.leaves {
+		if leaves {
+			*still = false
+			do("leaves", p, i, func(next *modelState) {
+				n := &next.procs[p]
+				n.leaves[i] = false
+				if !asks || !w.has(modelKeep) {
+					n.send(i, modelRequest{kind: modelLeaves, value: w.value(next, p)})
+				}
+			})
+		}
+	}
 	for i, after := range q.more {
 		if after == 1 {
 			*still = false
@@ -357,7 +370,7 @@ func (q *modelProc) drop(j int) {
 // answer gives the process the reply of a node, if it still waits for it.
 func (w *modelWorld) answer(s *modelState, p, i int, r modelRequest, a modelAnswer) {
 	q := &s.procs[p]
-	if r.kind == modelAcquire && q.phase == modelAsking && q.answers[i].code == modelPending {
+	if r.kind == modelAcquire && r.value == w.value(s, p) && q.phase == modelAsking && q.answers[i].code == modelPending {
 		q.answers[i] = a
 		w.answered(s, p)
 	}

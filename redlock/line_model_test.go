@@ -183,6 +183,8 @@ var modelWorlds = map[string]modelWorld{
 	// One tick for each place whose process does not come.
 	"one hangs": {nodes: 1, procs: 4, hold: 2, queued: true, faults: modelFaults{hang: 1}, idle: 1, over: 2},
 	"two leave": {nodes: 1, procs: 4, hold: 2, queued: true, faults: modelFaults{end: 2}, idle: 0, over: 2},
+	"one stops waiting, and waits again": {nodes: 1, procs: 3, hold: 4, queued: true, again: true,
+		faults: modelFaults{end: 1}, idle: 0, over: 2},
 	"one crashes, a request is lost": {nodes: 1, procs: 3, hold: 14, queued: true, wants: [5]uint8{2, 1, 1},
 		faults: modelFaults{crash: 1, lose: 1}, idle: 2, over: 2},
 	"one loses its connection": {nodes: 1, procs: 4, hold: 2, queued: true, faults: modelFaults{reset: 1}, idle: 1, over: 2},
@@ -267,6 +269,7 @@ func TestModel_RulesOfTheLineAreNeeded(t *testing.T) {
 		{modelSecond, "second", "one hangs", "idle"},
 		{modelFailed, "failed", "one crashes, a request is lost", "idle"},
 		{modelLeave, "leave", "two leave", "idle"},
+		{modelKeep, "keep", "one stops waiting, and waits again", "idle"},
 		{modelAsk, "ask", "three nodes, one hangs", "idle"},
 		{modelMissed, "missed", "one loses its connection", "idle"},
 		{modelBack, "back", "a clock is stepped", "idle"},
