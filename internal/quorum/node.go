@@ -200,13 +200,13 @@ func (n *node) close() {
 // inspect makes the node be inspected before its next call.
 func (n *node) inspect() { n.uninspected.Store(n.config.Inspection.command != nil) }
 
-// sends records that something is about to be sent. It returns whether the node usually answers in far less than half of
-// the timeout.
+// sends records that something is about to be sent. It returns whether the node usually answers in a quarter of the
+// timeout.
 func (n *node) sends() (soon bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.asked = time.Now()
-	return n.rtt < n.config.Timeout/8
+	return n.rtt < n.config.Timeout/4
 }
 
 // note records whether the node answered, and how long it took. Time that was lost in this process says nothing about
