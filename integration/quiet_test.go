@@ -120,7 +120,7 @@ func TestQuiet_ConnectionsThatHaveEndedCostNothing(t *testing.T) {
 				t.Cleanup(func() { _ = given.Close() }) // TLS says good-bye on connections that have ended
 				var reported complaints
 				l := reported.of(lockerOn(t, []redis.UniversalClient{given}, redlock.WithoutRestartGuard(),
-					redlock.WithNodeTimeout(longTimeout)))
+					redlock.WithNodeTimeout(2*longTimeout), redlock.WithTTL(20*longTimeout)))
 				for range 5 { // so that dialing is no large part of the usual time of a call
 					release(t, acquire(t, l, "x"))
 				}
