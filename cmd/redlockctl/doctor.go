@@ -140,6 +140,9 @@ func (d *diagnosis) judgeNodes(all []redlock.NodeStatus, l *redlock.Locker, unse
 		problems["clock"] = append(problems["clock"], fmt.Sprintf("the nodes' clocks differ by %v; votes need a difference below %v", short(off), skew))
 	}
 	d.judge("nodes", problems["nodes"], fmt.Sprintf("%d of %d count", count, len(all)))
+	if count == 0 && len(problems["nodes"]) == len(all) {
+		return 0 // nothing else is known
+	}
 	d.judge("clock", problems["clock"], fmt.Sprintf("the clocks of %d nodes agree within %v", count, short(most-least)))
 	d.judgeThisClock(l)
 	d.judge("twins", problems["twins"], "no two addresses lead to one server")
@@ -189,6 +192,9 @@ func (p *program) judgeServers(ctx context.Context, d *diagnosis, all []redlock.
 	answering := slices.DeleteFunc(slices.Clone(clients), func(c *redis.Client) bool {
 		return all[slices.Index(clients, c)].Latency == 0
 	})
+	if len(answering) == 0 {
+		return
+	}
 	states, _, _ := guards(ctx, answering, p.hash()) // each state has the error of its node
 	var running, lists []string
 	for _, g := range states.([]guardState) {
