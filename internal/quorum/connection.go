@@ -28,7 +28,8 @@ type connection struct {
 	single  *redis.Client  // that conn is from: shared, or one made with options
 	conn    *redis.Conn    // nil: none yet
 	used    time.Time      // when conn was last used
-	hasty   bool           // conn was idle before, so it had half of the timeout: it may be broken
+	hasty   bool           // conn may be broken, because it was idle, so it has half of the timeout
+	dials   bool           // the last commands may have waited for a dial
 	wire    atomic.Pointer[net.Conn]
 	base    context.Context // of the call under way, if its caller carries it
 	aborted atomic.Bool     // nobody waits for the command under way any more
@@ -131,13 +132,11 @@ func (c *connection) process(until time.Time, cmds []redis.Cmder, soon bool) err
 	idle := time.Since(c.used) > warm
 	if idle {
 		c.release()
-		if c.shared != nil {
-			c.close() // what renew has made
-		}
 	}
+	c.dials = c.conn == nil
 	ctx := context.Background()
 	if c.conn == nil { // dialing needs the deadline
-		if c.take(soon && idle); c.hasty {
+		if c.take(soon && (idle || c.isPooled())); c.hasty {
 			until = time.Now().Add(c.timeout / 2)
 		}
 		var cancel context.CancelFunc
@@ -183,21 +182,32 @@ func (c *connection) take(hasty bool) {
 	}
 	on := c.single
 	c.hasty = hasty && on.PoolStats().IdleConns > 0
+	c.dials = !c.hasty
 	if c.hasty && !on.Options().ContextTimeoutEnabled { // the copy (9.22) would not have its hooks
 		on = on.WithTimeout(c.timeout / 2)
 	}
 	c.conn = on.Conn()
 }
 
-// renew has the next commands, until it is idle, sent on a connection that is dialed for them. It returns how often that
-// must be tried: other clients take one idle connection after the other, and drop each that is broken.
-func (c *connection) renew() (tries int) {
-	if !c.isOne() {
-		return 1 + int(c.client.PoolStats().IdleConns)
+// renew has the next commands, until rejoin, sent on a connection that is dialed for them. It returns how often that must
+// be tried: other clients take one idle connection after the other, and drop each that is broken.
+func (c *connection) renew(written bool) (tries int) {
+	if c.isOne() {
+		c.close()
+		c.single = nil
+		return 1
 	}
-	c.close()
-	c.single = nil
+	if pool := c.client.PoolStats(); written && pool != nil {
+		return 1 + int(pool.IdleConns)
+	}
 	return 1
+}
+
+// rejoin closes what renew has made beside the given client's pool: go-redis would not close it when the master changes.
+func (c *connection) rejoin() {
+	if c.shared != nil && !c.isPooled() {
+		c.close()
+	}
 }
 
 // abort makes a command under way fail at once, on any goroutine. Until aborted is reset, nothing more is sent. Whoever

@@ -6,6 +6,8 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -59,12 +61,8 @@ func TestNature_SaysWhetherTheNodeMayHaveActed(t *testing.T) {
 				return cmd == "SELECT"
 			})
 		}, first: true, nature: quorum.ErrUnsent, text: "not sent: ", code: refusal.Busy},
-		{name: "a process that does not run", fault: func(_ *bubble.Cluster, client *redis.Options) {
-			client.Dialer = func(context.Context, string, string) (net.Conn, error) {
-				conn, _ := net.Pipe()
-				return late{conn}, nil
-			}
-		}, first: true, nature: quorum.ErrUnsent, text: "not sent: this process had no processor in time"},
+		{name: "a process that does not run", fault: func(*bubble.Cluster, *redis.Options) { stopped.Store(true) },
+			client: lateOf, nature: quorum.ErrPerhapsDone, text: "perhaps done: this process had no processor in time"},
 		{name: "a limiter that refuses", fault: func(_ *bubble.Cluster, client *redis.Options) { client.Limiter = closed{} },
 			first: true, nature: quorum.ErrNoConnection, text: "not sent: "},
 		{name: "an unfit node", fault: func(*bubble.Cluster, *redis.Options) {}, first: true,
@@ -224,13 +222,27 @@ type broken struct{ net.Conn }
 
 func (broken) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
-// late is a connection of a process that does not run when its deadline comes.
+// late is a connection of a process that does not run, once it has stopped, when its deadline comes.
 type late struct{ net.Conn }
 
-func (late) Write(p []byte) (int, error) { return len(p), nil }
-func (late) Read([]byte) (int, error) {
+var stopped atomic.Bool
+
+func (c late) Read(p []byte) (int, error) {
+	if !stopped.Load() {
+		return c.Conn.Read(p)
+	}
+	stopped.Store(false)
 	time.Sleep(3 * timeout)
 	return 0, os.ErrDeadlineExceeded
+}
+
+func lateOf(o *redis.Options) redis.UniversalClient {
+	dial := o.Dialer
+	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		return late{conn}, err
+	}
+	return redis.NewClient(o)
 }
 
 func clientOf(o *redis.Options) redis.UniversalClient { return redis.NewClient(o) }
@@ -290,4 +302,38 @@ func TestNode_WhatIsSentTwiceSaysSo(t *testing.T) {
 			t.Errorf("then %+v, %v, want the fourth count, sent once", a, err)
 		}
 	})
+}
+
+// Sentinel's client closes its connections when the master changes. What is dialed beside its pool, for one call that met
+// a broken connection, must not outlive that call.
+func TestNature_ASharedPoolIsUsedAgainAfterABrokenConnection(t *testing.T) {
+	nodes := nodetest.Start(1)
+	defer nodes.Close()
+	options := nodes.Links().Options(0)
+	options.Addr = quorum.Failover
+	client := redis.NewClient(options)
+	q := quorum.New([]redis.UniversalClient{client}, nodes.Addrs(), config())
+	if a := askUntilOver(t, q); a.Err != nil { // loads the script
+		t.Fatal(a.Err)
+	}
+	var once sync.Once
+	nodes.SetPreHook(0, func(p *server.Peer, cmd string, _ ...string) (breaks bool) {
+		if cmd == "EVALSHA" {
+			once.Do(func() { p.Close(); breaks = true })
+		}
+		return breaks
+	})
+	if a := askUntilOver(t, q); a.Err != nil || !a.Resent {
+		t.Errorf("sent again %v, %v", a.Resent, a.Err)
+	}
+	before := client.PoolStats()
+	if a := askUntilOver(t, q); a.Err != nil {
+		t.Error(a.Err)
+	}
+	if now := client.PoolStats(); now.Hits+now.Misses == before.Hits+before.Misses {
+		t.Error("the pool is not used again")
+	}
+	if err := errors.Join(q.Close(context.Background()), client.Close()); err != nil {
+		t.Error(err)
+	}
 }

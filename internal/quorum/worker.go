@@ -95,6 +95,7 @@ func (w *worker) run() {
 }
 
 func (w *worker) runPipeline(until time.Time) {
+	defer w.rejoin()
 	err := w.inspect(until)
 	if err == nil {
 		w.exchange(until, w.groups)
@@ -146,9 +147,9 @@ func (w *worker) inspect(until time.Time) error {
 // again on a new one. Commands whose scripts the node lacks are sent once more with their scripts.
 func (w *worker) exchange(until time.Time, groups []*group) {
 	w.send(until, groups, false)
-	if w.isBroken(groups[0].err) && !w.aborted.Load() {
+	if w.isBroken(groups[0].err) && !w.aborted.Load() && time.Now().Before(until) {
 		defer w.limit(until)()
-		for tries := w.renew(); tries > 0 && w.isBroken(groups[0].err) && time.Now().Before(until); tries-- {
+		for tries := w.renew(groups[0].written); tries > 0 && w.isBroken(groups[0].err) && time.Now().Before(until); tries-- {
 			for _, g := range groups {
 				g.resent = g.resent || g.written
 			}
@@ -240,7 +241,7 @@ func (w *worker) received(groups []*group, sent time.Time, err error) {
 		}
 		if w.aborted.Load() {
 			r.err = errGone
-		} else if errors.Is(r.err, os.ErrDeadlineExceeded) && now.Sub(sent) > 2*w.timeout {
+		} else if errors.Is(r.err, os.ErrDeadlineExceeded) && !w.dials && now.Sub(sent) > 2*w.timeout {
 			r.err = failure{errStarved, r.err}
 		}
 		if w.isKnown() && w.buffers[i].script.withdraw() {
