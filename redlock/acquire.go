@@ -25,7 +25,7 @@ func (l *Locker) Acquire(ctx context.Context, name string, opts ...AcquireOption
 	w := newWait(l, r, ticket)
 	defer func() { // even if the function that an election has called after each attempt panics
 		if more := ticket.leave(lease != nil, err); !more && lease == nil && w.value.attempt > 0 {
-			l.leaveLine(name, w.value.String()) // nobody of this process waits any more
+			l.leaveLine(name, w.value.String(), &l.tells.leave) // nobody of this process waits any more
 		}
 	}()
 	return w.acquire(ctx)

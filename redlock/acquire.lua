@@ -18,8 +18,9 @@
 -- A record is NUMBER SINCE DEADLINE VALUE, the first three with 16 digits each: the fencing number, the start of the
 -- guard under which it was counted, the deadline by this server's clock (µs), and the holder, or nothing if it was
 -- released. The record outlives the hold, to keep the number. If the holder's last extension was not confirmed, the
--- space before the value is a ? instead. A deadline that is further away than the longest lease was written before the
--- clock was set back: it is brought forward to the end of a lease that begins now, which is never too early.
+-- space before the value is a ? instead. A deadline that is further away than twice the longest lease was written before
+-- the clock was set back: it is brought forward to the end of the longest lease, as if that began now. That is not too early
+-- unless the clock is then stepped forward.
 -- The line of a lock is a field of its own: for each process that waits, 12 characters, and until when (16 digits, µs by
 -- this server's clock) it promises to be there. Who is refused is appended, or its promise renewed; entries that have
 -- passed are dropped. A free lock is for place k from k x 10 ms after its release on.
@@ -53,10 +54,14 @@ for i = 3, #ARGV, 5 do
     item, text = 'e', 'this library did not write the record ' .. sub(record, 1, 60)
   elseif record and now < deadline then
     local holder, ttl = sub(record, 52), ARGV[i + 2] * 1000
-    if deadline - now > ttl and guard then -- the first is cheap, and usually enough
-      local most = now + math.max(tonumber(sub(guard, 78, 89)) or 1e12, ttl / 1000) * 1000
-      if deadline > most then
-        deadline, record = most, sub(record, 1, 34) .. string.format('%016d', most) .. sub(record, 51)
+    if deadline - now > 2 * ttl and list ~= '' then -- this is cheap, and usually enough
+      -- No lease is longer than the longest that guard and caller know, unless it was taken without a guard, or the guard
+      -- ignores it: then its longest is a day or more.
+      local known = guard and #guard == 107 and sub(guard, 1, 2) == '2 ' and sub(guard, 78, 89) or '999999999999'
+      local most = math.max(ttl / 1000, tonumber(known), tonumber(sub(list, 1, 12)))
+      if known < '000086400000' and sub(record, 18, 33) > '0000000000000000' and deadline > now + 2000 * most then
+        deadline = now + 1000 * most
+        record = sub(record, 1, 34) .. string.format('%016d', deadline) .. sub(record, 51)
         changes[#changes + 1] = field
         changes[#changes + 1] = record
       end

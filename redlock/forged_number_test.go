@@ -135,6 +135,40 @@ func wereAhead(t *testing.T, c *bubble.Cluster, ahead time.Duration, used bool) 
 	want.Text(t, err, c.Addrs()[0]+": the number ")
 }
 
+// A node may not know how long a lease can last: if that was taken without the guard, or is longer than a day and another
+// process has shorter ones. It brings no such lease forward.
+func TestSetBack_CutsNoLeaseThatIsLongerThanTheGuardKnows(t *testing.T) {
+	const day = 24 * time.Hour
+	unguarded := redlock.WithoutRestartGuard()
+	for name, of := range map[string]struct {
+		long time.Duration
+		a, b []redlock.Option
+	}{
+		"both without the guard": {time.Minute, []redlock.Option{unguarded}, []redlock.Option{unguarded, redlock.WithMaxTTL(time.Minute)}},
+		"one without the guard":  {time.Minute, []redlock.Option{unguarded}, nil},
+		"above a day":            {3 * day, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+				b, _ := c.Locker(of.b...)
+				acquireAndRelease(t, b, "y")
+				a, _ := c.Locker(append(of.a, redlock.WithMaxTTL(of.long))...)
+				_, _ = a.TryAcquire(t.Context(), "y") // lengthens the guard, if it has one
+				time.Sleep(of.long + ttl)
+				lease := mustAcquire(t, a, "x", redlock.WithLeaseTTL(of.long))
+				synctest.Wait()
+				acquireAndRelease(t, b, "z")
+				for lease.Valid() {
+					if _, err := b.TryAcquire(t.Context(), "x"); err == nil {
+						t.Fatalf("two holders, %v before the end of the first lease", time.Until(lease.Deadline()))
+					}
+					time.Sleep(of.long / 20)
+				}
+			})
+		})
+	}
+}
+
 // A number on one node that is ahead of the clocks does not raise any token: the other nodes drop their numbers
 // eventually, and start again from their clocks.
 func TestForgedNumber_TokensNeverGoBack(t *testing.T) {

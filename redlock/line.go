@@ -33,7 +33,7 @@ type tells struct {
 	failed, failedOnce string // the first two are notified that an attempt which may have looked like a hold has failed
 	again              string // the process, whose attempt has failed, is put first
 	nothing            string
-	leave              string // frees nothing; the process goes, the first two are notified if the lock is free
+	leave, giveWay     string // free nothing; the process goes, the first two are notified if the lock is free
 	more               string // frees nothing; the first two, who did not come, go, and the next two are notified
 }
 
@@ -42,7 +42,7 @@ func newTells(process string, promise time.Duration) *tells {
 	back := fmt.Sprintf("%s%d", process, promise.Milliseconds())
 	return &tells{
 		released: process + "release", failed: back + "failed", failedOnce: process + "failed", again: back + "again",
-		nothing: process + "nothing", leave: process + "leave", more: process + "more",
+		nothing: process + "nothing", leave: process + "leave", giveWay: process + "leave", more: process + "more",
 	}
 }
 
@@ -94,11 +94,12 @@ func firstInTime(order []int, slow func(node int) bool) []int {
 	return line[:min(lineNodes, len(line))]
 }
 
-// leaveLine removes this process from the line of a lock. If the lock is free, the next ones are notified.
-func (l *Locker) leaveLine(name, value string) {
+// leaveLine removes this process from the line of a lock. If the lock is free, the next ones are notified. It does so
+// because nobody of the process waits any more (leave), or gives way to others (giveWay).
+func (l *Locker) leaveLine(name, value string, tell *string) {
 	for _, i := range lineOf(l.quorum, order(l.quorum, name)) {
 		l.janitors[i].add(leftover{
-			kind: toLeave, field: fieldOf(name), value: value, until: l.clock.Now().Add(confirmAfter), tell: &l.tells.leave,
+			kind: toLeave, field: fieldOf(name), value: value, until: l.clock.Now().Add(confirmAfter), tell: tell,
 		})
 	}
 }

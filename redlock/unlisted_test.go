@@ -111,3 +111,21 @@ func TestAcquire_AFailedAttemptIsNotTheHoldAfterIt(t *testing.T) {
 		cancel()
 	})
 }
+
+// Those who give others a head start do not stand in the way of the next one in line.
+func TestAcquire_AHeadStartLeavesTheLine(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		holder, _ := c.Locker()
+		lease := mustAcquire(t, holder, "x", redlock.WithAutoExtend(redlock.Extension{}))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		for range 6 {
+			newWaiter(c).begins(ctx, "x", redlock.WithHeadStart(5*time.Second))()
+			time.Sleep(5100 * time.Millisecond)
+		}
+		next := newWaiter(c)
+		next.begins(ctx, "x")()
+		time.Sleep(time.Second)
+		next.hasItSoonAfter(t, lease, 20*time.Millisecond)
+	})
+}

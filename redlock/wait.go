@@ -265,7 +265,7 @@ func (w *wait) receive(m *message) (pause time.Duration, changed bool) {
 	w.heard = message{value: m.value, place: place}
 	switch {
 	case w.headStart > 0:
-		w.locker.leaveLine(w.name, w.value.String()) // the next ones need not wait for it
+		w.locker.leaveLine(w.name, w.value.String(), &w.locker.tells.giveWay) // the next ones need not wait for it
 		return w.headStart, true
 	case m.failed: // failures with a common cause would otherwise repeat without a pause
 		w.failures++
