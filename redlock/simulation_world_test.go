@@ -214,11 +214,11 @@ func (w *world) replace(i int) {
 
 // suspend suspends the machine of all processes while the nodes' machines continue. Nothing may run in between.
 func (w *world) suspend(d time.Duration) {
+	for i := range w.plan.nodes { // first: no process that has slept finds a node where it was before
+		w.gain(i, d)
+	}
 	for _, p := range w.all {
 		p.clock.Suspend(d)
-	}
-	for i := range w.plan.nodes {
-		w.gain(i, d)
 	}
 }
 
