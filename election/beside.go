@@ -7,17 +7,29 @@ import (
 )
 
 func init() {
-	inside.Beside = func(elector any, fn func(context.Context)) { elector.(*Elector).runBeside(fn) }
+	inside.Beside = func(elector any, where string, fn func(context.Context)) (first string) {
+		return elector.(*Elector).runBeside(beside{where, fn})
+	}
+}
+
+// beside is the function that runs beside each Run: see [inside.Beside].
+type beside struct {
+	where string // it was passed
+	fn    func(context.Context)
 }
 
 // runBeside is [inside.Beside].
-func (e *Elector) runBeside(fn func(context.Context)) {
+func (e *Elector) runBeside(b beside) (first string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.besides = append(e.besides, fn)
-	if r := e.run; r != nil && !done(r.alongside) {
-		r.besides.Go(func() { fn(r.alongside) }) // endRunBesides waits for it
+	if e.beside.fn != nil {
+		return e.beside.where
 	}
+	e.beside = b
+	if r := e.run; r != nil && !done(r.alongside) {
+		r.besides.Go(func() { b.fn(r.alongside) }) // endRunBesides waits for it
+	}
+	return ""
 }
 
 // endRunBesides ends what runs beside the loop, and waits for it.

@@ -2,6 +2,7 @@ package election_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,31 +10,36 @@ import (
 	"github.com/redlockfx/redlockfx/internal/inside"
 )
 
-// What runs beside Run is called in each Run, also in one under way, and has returned when Run has.
+// What runs beside Run is called in each Run, also in one under way, and has returned when Run has. An Elector takes one such function.
 func TestBeside_RunsAsLongAsRun(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		a := c.candidate("a")
-		var called, returned [2]int
-		beside := func(i int) {
-			inside.Beside(a.Elector, func(ctx context.Context) {
-				called[i]++
-				<-ctx.Done()
-				time.Sleep(time.Second)
-				returned[i]++
-			})
+		early, late := c.candidate("a"), c.candidate("b")
+		called, returned := 0, 0
+		beside := func(a *candidate) {
+			for i, want := range []string{"", "file:0"} {
+				if got := inside.Beside(a.Elector, fmt.Sprintf("file:%d", i), func(ctx context.Context) {
+					called += 1 + 100*i
+					<-ctx.Done()
+					time.Sleep(time.Second)
+					returned++
+				}); got != want {
+					t.Errorf("call %d returns %q, want %q", i, got, want)
+				}
+			}
 		}
-		beside(0)
-		a.run()
+		beside(early)
+		early.run()
+		late.run()
 		synctest.Wait()
-		beside(1)
+		beside(late)
 		synctest.Wait()
-		if want := [2]int{1, 1}; called != want || returned != [2]int{} {
-			t.Errorf("called %v times, returned %v times", called, returned)
+		if called != 2 || returned != 0 {
+			t.Errorf("called %d times, returned %d times", called, returned)
 		}
-		a.again()
+		early.again()
 		synctest.Wait()
-		if called != [2]int{2, 2} || returned != [2]int{1, 1} {
-			t.Errorf("in the next Run: called %v times, returned %v times", called, returned)
+		if called != 3 || returned != 1 {
+			t.Errorf("in the next Run: called %d times, returned %d times", called, returned)
 		}
 	})
 }

@@ -28,10 +28,10 @@ type Elector struct {
 	idle      chan struct{} // closed while nothing is running
 	panics    []*panicked   // not yet passed on by Run
 	run       *run
-	besides   []func(context.Context) // see inside.Beside
-	ran       bool                    // Run was called before
-	refused   bool                    // Shutdown was called before the first Run
-	failed    error                   // why Run can never lead again
+	beside    beside
+	ran       bool  // Run was called before
+	refused   bool  // Shutdown was called before the first Run
+	failed    error // why Run can never lead again
 	inApp     appCall
 	term      *Term // from its start until its work has returned
 }

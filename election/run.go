@@ -74,7 +74,7 @@ func (e *Elector) beginRun(ctx context.Context) (*run, error) {
 	r.stopping, r.stop = context.WithCancelCause(base)
 	r.aborting, r.abort = context.WithCancel(base)
 	r.alongside, r.endBesides = context.WithCancel(base)
-	for _, fn := range e.besides {
+	if fn := e.beside.fn; fn != nil {
 		r.besides.Go(func() { fn(r.alongside) })
 	}
 	e.run = r

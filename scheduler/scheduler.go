@@ -46,6 +46,9 @@ type Scheduler struct {
 // New returns a Scheduler that runs its jobs in the terms of elector, including one under way. It starts and stops with
 // elector.Run; [Scheduler.Shutdown] ends it earlier. It registers its callback with elector when the first job is added:
 // without a job it gives a leader nothing to do.
+//
+// An Elector has one Scheduler, even after its Shutdown. New returns an error that says where the first one was made: two of
+// them in one term would each take the runs of the other for those of an earlier leader.
 func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 	if elector == nil {
 		return nil, errors.New("scheduler: the elector is nil")
@@ -78,7 +81,11 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 		Quorum: s.parts.Quorum, Prefix: settings.KeyPrefix, Election: elector.Name(), List: s.parts.List,
 		Unseen: settings.UnseenRestarts,
 	})
-	inside.Beside(elector, s.follow)
+	_, file, line, _ := runtime.Caller(1)
+	if first := inside.Beside(elector, fmt.Sprintf("%s:%d", file, line), s.follow); first != "" {
+		return nil, fmt.Errorf("scheduler: the elector of %q has a Scheduler already, made at %s: add all jobs to that one",
+			elector.Name(), first)
+	}
 	return s, nil
 }
 

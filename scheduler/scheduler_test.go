@@ -36,6 +36,18 @@ func TestNew_RefusesNil(t *testing.T) {
 	})
 }
 
+// Two Schedulers in one term would take each other's runs for those of an earlier leader.
+func TestNew_RefusesASecondSchedulerOfAnElector(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.idle("a")
+		_, err := scheduler.New(r.elector)
+		want.Text(t, err, `the elector of "x" has a Scheduler already`, "scheduler/fixture_test.go:")
+		c.must(r.Shutdown(t.Context()))
+		_, err = scheduler.New(r.elector)
+		want.Text(t, err, "has a Scheduler already")
+	})
+}
+
 func TestAdd_ReportsAllProblemsAtOnce(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
@@ -166,24 +178,18 @@ func TestWrapCron_RunsAJobOfRobfig(t *testing.T) {
 // The elector's number of callbacks shows whether it has something to lead for.
 func TestAdd_RegistersTheSchedulerWithItsFirstJob(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		r := c.leader("a")
+		r, empty := c.leader("a"), c.idle("b")
 		before := r.elector.Callbacks()
-		s, err := scheduler.New(r.elector)
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, jobs := range [][]scheduler.Job{nil, {r.job("job", "@hourly", quick)}, {r.job("other", "@hourly", quick)}} {
-			c.must(s.Add(jobs...))
+			c.must(r.Add(jobs...))
 			if got, want := r.elector.Callbacks()-before, min(len(jobs), 1); got != want {
 				t.Errorf("%d callbacks more, want %d", got, want)
 			}
 		}
-		empty, err := scheduler.New(r.elector)
-		c.must(err)
-		c.must(errors.Join(empty.Shutdown(t.Context()), s.Shutdown(t.Context())))
+		c.must(errors.Join(empty.Shutdown(t.Context()), r.Shutdown(t.Context())))
 		time.Sleep(time.Second)
 		if got := r.elector.Callbacks(); got != before {
-			t.Errorf("%d callbacks after both have been shut down, want %d", got, before)
+			t.Errorf("%d callbacks after the shutdown, want %d", got, before)
 		}
 	})
 }

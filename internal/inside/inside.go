@@ -19,8 +19,9 @@ var (
 	// Campaigning returns a redlock.AcquireOption.
 	Campaigning func(Campaign) any
 	// Beside makes an *election.Elector call fn on a goroutine of its own in each Run, including one under way. The context ends
-	// with Run, which then waits for fn. Package election sets it.
-	Beside func(elector any, fn func(ctx context.Context))
+	// with Run, which then waits for fn. An Elector takes one fn for good: a later call changes nothing, and returns where the
+	// first one was made. Package election sets it.
+	Beside func(elector any, where string, fn func(ctx context.Context)) (first string)
 	// WithClock returns a redlock.Option for this module's own tests. It replaces the clock of this process.
 	WithClock func(*clock.Clock) any
 )
