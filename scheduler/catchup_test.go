@@ -87,6 +87,28 @@ func TestCatchUp_AChangedSpecHasNoPast(t *testing.T) {
 	})
 }
 
+// A deploy over midnight runs the nightly tick, though the new build writes the spec in another way.
+func TestDeploy_ASpecWrittenInAnotherWayIsNoChange(t *testing.T) {
+	for _, specs := range [][2]string{{"@daily", "0 0 * * *"}, {"0 0 * * 1-5", "0 0 * * 1,2,3,4,5"}} {
+		t.Run(specs[1], func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) { // it starts on a Sunday
+				a, b := c.leader("a"), c.idle("b")
+				a.add(a.job("job", specs[0], quick))
+				b.add(b.job("job", specs[1], quick))
+				c.SleepTo(24*time.Hour - time.Second)
+				a.leaves()
+				c.SleepTo(24*time.Hour + 2*time.Second)
+				b.takesOver()
+				c.SleepTo(24*time.Hour + time.Minute)
+				wantEqual(t, "ran", c.ran(), []string{"job 24h0m0s@24h0m2s"})
+				if s := b.status("job"); s.Missed != 0 || s.Own != "" {
+					t.Errorf("status %+v", s)
+				}
+			})
+		})
+	}
+}
+
 // Two builds with different jobs and specs lead in turn. Nothing runs twice, and a job that only one build has is caught up with
 // when that build leads again.
 func TestDeploy_BuildsThatDifferLeadInTurn(t *testing.T) {
@@ -115,8 +137,8 @@ func TestDeploy_BuildsThatDifferLeadInTurn(t *testing.T) {
 			r              *replica
 			job, spec, own string
 		}{
-			{old, "job", "5,15,25,35,45,55 * * * * *", "CRON_TZ=UTC */10 * * * * *"},
-			{next, "job", "5,15,25,35,45,55 * * * * *", ""},
+			{old, "job", "5-55/10 * * * * *", "CRON_TZ=UTC */10 * * * * *"},
+			{next, "job", "5-55/10 * * * * *", ""},
 			{old, "other", "*/20 * * * * *", ""},
 			{next, "other", "*/20 * * * * *", "none"},
 		} {

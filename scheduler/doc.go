@@ -138,8 +138,10 @@
 // repeats run once if the spec names fixed times.
 //
 // If the spec or zone of a job changes, its new ticks begin with the change. Ticks of the old spec that have come and
-// have not run are recorded as missed. A spec that is only written in another way, as "0 6 * * MON" for "0 0 6 * * 1",
-// is not a change.
+// have not run are recorded as missed. A spec that is only written in another way, as "0 0 * * *" for "@daily" or 1,2,3 for
+// 1-3, is not a change: what counts are the values of its fields. Nor is another name of UTC, such as Etc/UTC; another name
+// of any other zone is a change. So is a switch between plain times of day and a range or step, as from "0 9,10 * * *" to
+// "0 9-10 * * *", because [Parse] treats the two differently when a clock is set back.
 //
 // # Why not robfig's runner
 //

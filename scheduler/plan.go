@@ -1,17 +1,22 @@
 package scheduler
 
 import (
-	"slices"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// A plan is the normalized form of a spec and its zone: "CRON_TZ=UTC 0 30 6 * * 1-5". Specs with the same meaning have the same
-// plan. The nodes store the plan of a job. If it is unchanged, the job's ticks continue, however its spec is written.
+// A plan is the normalized form of a spec and its zone: "CRON_TZ=UTC 0 30 6 * * 1-5". It is made from the sets of values that the
+// spec was parsed to, and is itself a spec with these sets. So specs with the same sets have the same plan, and other specs have
+// not. The nodes store the plan of a job. If it is unchanged, the job's ticks continue, however its spec is written.
 
-func planOf(loc *time.Location, words ...string) string {
-	return "CRON_TZ=" + zoneOf(loc) + " " + strings.Join(words, " ")
+func planOf(loc *time.Location, spec string) string {
+	zone := zoneOf(loc)
+	if s := stretchAt(time.Time{}, loc); s.start.IsZero() && s.end.IsZero() && s.offset == 0 { // as Etc/UTC or GMT
+		zone = "UTC"
+	}
+	return "CRON_TZ=" + zone + " " + spec
 }
 
 // splitPlan returns a plan's zone and spec. It omits the seconds of a spec of whole minutes, as people write it.
@@ -31,82 +36,50 @@ func zoneOf(loc *time.Location) string {
 	return loc.String()
 }
 
-// descriptor returns the normalized name of a descriptor: two of them have two names.
-func descriptor(word string) string {
-	switch word {
-	case "@annually":
-		return "@yearly"
-	case "@midnight":
-		return "@daily"
+// plan returns the plan of a calendar. Parsed again, it has the same sets, and the same times of day are fixed.
+func (c *calendar) plan() string {
+	dom, dow := c.spec.Dom, c.spec.Dow
+	if dom == layout[3].all() || dow == layout[5].all() { // without the star: each day matches, whatever the other field says
+		dom, dow = layout[3].all(), layout[5].all()
 	}
-	return word
+	var words []string
+	for i, set := range []uint64{c.spec.Second, c.spec.Minute, c.spec.Hour, dom, c.spec.Month, dow} {
+		words = append(words, layout[i].text(set, c.fixed && i < 3))
+	}
+	if !c.fixed && !strings.ContainsAny(strings.Join(words[:3], ""), "*-") {
+		words[2] = strconv.Itoa(lowest(c.spec.Hour)) + "-" + words[2] // 6,9,20 becomes 6-6,9,20, which is not fixed
+	}
+	return planOf(c.zone, strings.Join(words, " "))
 }
 
-// canonical returns checked fields in normalized form: numbers for names, * for ?, sorted lists, and always with seconds.
-func canonical(fields []field, words []string) []string {
-	var all []string
-	if len(words) == len(layout)-1 {
-		all = append(all, "0")
-	}
-	for i, word := range words {
-		parts := strings.Split(word, ",")
-		for n, part := range parts {
-			parts[n] = fields[i].canonical(part)
+// all returns the set of all values, without the star.
+func (f field) all() uint64 { return (1<<f.size - 1) << f.min }
+
+// text returns a set as a list of steps of at least three values, and of single values; or only of these if plain.
+func (f field) text(set uint64, plain bool) string {
+	set &^= star
+	var parts []string
+	for set != 0 {
+		first, n := lowest(set), 1
+		step := lowest(set&(set-1)) - first // to the second value
+		for has(set, first+n*step) {
+			n++
 		}
-		slices.SortFunc(parts, func(a, b string) int {
-			x, y := leading(a), leading(b)
-			if x != y {
-				return x - y
-			}
-			return strings.Compare(a, b)
-		})
-		all = append(all, strings.Join(slices.Compact(parts), ","))
+		last := first + (n-1)*step
+		part := fmt.Sprintf("%d-%d", first, last)
+		switch {
+		case plain || n < 3:
+			part, n = strconv.Itoa(first), 1
+		case first == f.min && !has(f.all(), last+step):
+			part = "*"
+		}
+		if n > 1 && step > 1 {
+			part += "/" + strconv.Itoa(step)
+		}
+		for i := range n {
+			set &^= 1 << (first + i*step)
+		}
+		parts = append(parts, part)
 	}
-	return all
-}
-
-// canonical returns one part of a list in normalized form.
-func (f field) canonical(part string) string {
-	part, step, hasStep := strings.Cut(part, "/")
-	from, to, isRange := strings.Cut(part, "-")
-	text := f.number(from)
-	if isRange {
-		text += "-" + f.number(to)
-	}
-	if hasStep {
-		n, _ := strconv.Atoi(step) // checked
-		text += "/" + strconv.Itoa(n)
-	}
-	return text
-}
-
-var valueNames = map[string][]string{
-	"month":       {"", "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"},
-	"day of week": {"sun", "mon", "tue", "wed", "thu", "fri", "sat"},
-}
-
-func (f field) number(value string) string {
-	if value == "?" {
-		return "*"
-	}
-	if n, err := strconv.Atoi(value); err == nil {
-		return strconv.Itoa(n)
-	}
-	if n := slices.Index(valueNames[f.name], strings.ToLower(value)); n >= 0 {
-		return strconv.Itoa(n)
-	}
-	return value
-}
-
-// leading returns the number at the start of a part, or -1 if the part starts with *.
-func leading(part string) int {
-	end := strings.IndexFunc(part, func(r rune) bool { return r < '0' || r > '9' })
-	if end < 0 {
-		end = len(part)
-	}
-	n, err := strconv.Atoi(part[:end])
-	if err != nil {
-		return -1
-	}
-	return n
+	return strings.Join(parts, ",")
 }

@@ -1,23 +1,88 @@
 package scheduler
 
-import "testing"
+import (
+	"strings"
+	"testing"
+	"time"
+)
 
 // Replicas of a rolling deploy may write the same spec in two ways. That is no change of the job.
 func TestPlan_IsTheSameForSpecsThatMeanTheSame(t *testing.T) {
-	for name, specs := range map[string][2]string{
-		"names":       {"*/10 * * * JAN,feb MON-sat", "*/10 * * * 1,2 1-6"},
-		"lists":       {"20,10 3,5,3 * * * *", "10,20 5,3 * * * *"},
-		"seconds":     {"5 3 * * *", "0 5 3 * * *"},
-		"marks":       {"5 3 ? * *", "5 3 * * ?"},
-		"descriptors": {"@midnight", "@daily"},
-		"zones":       {"5 3 * * *", "CRON_TZ=UTC 5 3 * * *"},
+	for _, same := range [][]string{
+		{"*/10 * * * JAN,feb MON-sat", "*/10 * * * 1,2 1-6", "0,10,20,30,40,50 * * ? 2,1 1,2,3-4,5,6"},
+		{"20,10 3,5,3 * * * *", "10,20 5,3 * * * *"},
+		{"5 3 ? * *", "0 5 3 * * ?", "CRON_TZ=UTC 5 3 * * *", "CRON_TZ=Etc/UTC 5 3 * * *", "5 3 1-31 * *", "5 3 * * 0-6", "5 3 7 * 1-7"},
+		{"@yearly", "@annually", "0 0 1 1 *"},
+		{"@monthly", "0 0 1 * *"},
+		{"@weekly", "0 0 * * 0", "0 0 * * sun", "0 0 * * 7"},
+		{"@daily", "@midnight", "0 0 * * *", "0,0 0 * * *"},
+		{"@hourly", "0 * * * *", "0 0-23 * * *", "0-0 */1 * * *"},
+		{"* * * * *", "*/1 * * * *", "0-59 * * * *"},
+		{"0/15 * * * *", "*/15 * * * *", "0,15,30,45 * * * *"},
+		{"0 6-6 * * *", "0 6/24 * * *", "0-0 6 * * *"},
+		{"0 9-17/2 * * *", "0-0 9,11,13,15,17 * * *"},
+		{"CRON_TZ=Europe/Rome 0 6 * * 1-3,4-5", "CRON_TZ=Europe/Rome 0 6 * * 1-5", "CRON_TZ=Europe/Rome 0 6 * * 5,4,3,2,1"},
+		{"@every 1h", "@every 60m", "CRON_TZ=Europe/Rome @every 1h"},
 	} {
-		_, first, err := parse(specs[0], nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, second, err := parse(specs[1], nil); err != nil || first != second {
-			t.Errorf("%s: %q has the plan %q, %q has %q, %v", name, specs[0], first, specs[1], second, err)
+		plan := planIn(t, same[0])
+		for _, spec := range append(same, plan) {
+			if got := planIn(t, spec); got != plan {
+				t.Errorf("%q has the plan %q, %q has %q", same[0], plan, spec, got)
+			}
 		}
 	}
+}
+
+// The specs of a pair have different ticks on some day.
+func TestPlan_DiffersForSpecsThatMeanDifferentThings(t *testing.T) {
+	for _, specs := range [][2]string{
+		{"0 6 * * *", "0 6-6 * * *"}, // when the clock is set back
+		{"0,30 6 * * *", "*/30 6 * * *"},
+		{"0 9,11,13,15,17 * * *", "0 9-17/2 * * *"},
+		{"0 6 */2 * 1", "0 6 * * 1"},
+		{"0 6 1-31 * 1", "0 6 * * 1"},
+		{"0 0 * * *", "0 0,12 * * *"},
+		{"0 6 * * *", "CRON_TZ=Europe/London 0 6 * * *"},
+		{"0 * * * *", "@every 1h"}, // in zones that are half an hour off
+	} {
+		if plan := planIn(t, specs[0]); plan == planIn(t, specs[1]) {
+			t.Errorf("%q and %q have the plan %q", specs[0], specs[1], plan)
+		}
+	}
+}
+
+// The plan of each spec is again a spec with the same ticks, however long it gets.
+func FuzzPlan(f *testing.F) {
+	for _, spec := range []string{
+		"1-59/2,2 1-59/2,2 1-23/2,2 1-31/2,2 * *", "*/7,3 */20,41 6-6,9,20 */10 */6 0,6", strings.Repeat("5,4,", 60) + "3 0 * * *",
+		"CRON_TZ=GMT 0,30 2-2 29 2 ?", "CRON_TZ=Europe/Rome 30-30 2 * * *", "CRON_TZ=Europe/Rome 0,30 2 1-31 * 1",
+	} {
+		f.Add(spec)
+	}
+	f.Fuzz(func(t *testing.T, spec string) {
+		schedule, plan, err := parse(spec, nil)
+		if err != nil {
+			t.Skip(err)
+		}
+		planned, again, err := parsePlan(plan, nil)
+		if err != nil || again != plan {
+			t.Fatalf("%q has the plan %q, which has the plan %q, %v", spec, plan, again, err)
+		}
+		tick := time.Date(2026, 10, 24, 12, 0, 0, 0, time.UTC) // clocks are set back in the night
+		for range 200 {
+			want := schedule.Next(tick)
+			if tick = planned.Next(tick); !tick.Equal(want) {
+				t.Fatalf("%q has a tick at %v, its plan %q has %v", spec, want, plan, tick)
+			}
+		}
+	})
+}
+
+func planIn(t *testing.T, spec string) string {
+	t.Helper()
+	_, plan, err := parsePlan(spec, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
 }

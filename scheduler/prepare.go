@@ -164,7 +164,7 @@ func (l *loop) begin(e *entry, basis jobstore.Basis, now time.Time) {
 	event := jobmachine.Prepared{Now: now, Basis: basis, Absence: l.ballot.absence, Unstarted: unstarted,
 		Unnoticed: l.s.pollEvery() + jobmachine.LateTolerance}
 	if basis.Known && basis.State.Plan != e.job.plan {
-		if before, err := Parse(basis.State.Plan, nil); err == nil {
+		if before, _, err := parsePlan(basis.State.Plan, nil); err == nil {
 			event.Before = before
 		}
 		l.log.Info("the job's spec or zone has changed: its ticks begin now", zap.String("job", e.job.Name),

@@ -73,6 +73,11 @@ func parse(spec string, loc *time.Location) (cron.Schedule, string, error) {
 	if len(spec) > maxSpec {
 		return nil, "", fmt.Errorf("%d bytes long, at most %d are allowed", len(spec), maxSpec)
 	}
+	return parsePlan(spec, loc)
+}
+
+// parsePlan is parse for a plan too, which may be longer than a spec.
+func parsePlan(spec string, loc *time.Location) (cron.Schedule, string, error) {
 	words := strings.Fields(spec)
 	if len(words) == 0 {
 		return nil, "", errors.New("empty")
@@ -98,8 +103,7 @@ func parse(spec string, loc *time.Location) (cron.Schedule, string, error) {
 		}
 		return e, planOf(time.UTC, e.String()), nil
 	case words[0][0] == '@':
-		schedule, err := newCalendar(words, nil, loc)
-		return schedule, planOf(loc, descriptor(words[0])), err
+		return newCalendar(words, nil, loc)
 	case len(words) != 5 && len(words) != 6:
 		return nil, "", fmt.Errorf("want 5 fields (minute, hour, day of month, month, day of "+
 			"week) or 6 (second in front), got %d", len(words))
@@ -116,8 +120,7 @@ func parse(spec string, loc *time.Location) (cron.Schedule, string, error) {
 	if len(problems) > 0 {
 		return nil, "", errors.Join(problems...)
 	}
-	schedule, err := newCalendar(words, words[:len(words)-3], loc)
-	return schedule, planOf(loc, canonical(fields, words)...), err
+	return newCalendar(words, words[:len(words)-3], loc)
 }
 
 func zoneName(word string) (name string, ok bool) {

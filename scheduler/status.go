@@ -230,7 +230,8 @@ func scheduleOf(plan string, own *job) (cron.Schedule, error) {
 	if own != nil && own.plan == plan {
 		return own.schedule, nil
 	}
-	return Parse(plan, nil)
+	schedule, _, err := parsePlan(plan, nil)
+	return schedule, err
 }
 
 func rowOf(job string, r jobstore.Record) Record {

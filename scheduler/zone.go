@@ -21,11 +21,12 @@ type calendar struct {
 	fixed  bool // its times of day are plain values
 }
 
-// newCalendar returns the schedule of a checked spec's words. timeOfDay are those of its words that give the time of day.
-func newCalendar(words, timeOfDay []string, zone *time.Location) (cron.Schedule, error) {
+// newCalendar returns the schedule of a checked spec's words, and its plan. timeOfDay are those of its words that give the time
+// of day.
+func newCalendar(words, timeOfDay []string, zone *time.Location) (cron.Schedule, string, error) {
 	spec, err := ask(parser, strings.Join(words, " "))
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 
 	const allHours = 1<<24 - 1
@@ -35,9 +36,9 @@ func newCalendar(words, timeOfDay []string, zone *time.Location) (cron.Schedule,
 
 	// The year 2000 has every possible date.
 	if match(spec, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		return nil, errors.New("never fires: none of its months has that day of month")
+		return nil, "", errors.New("never fires: none of its months has that day of month")
 	}
-	return c, nil
+	return c, c.plan(), nil
 }
 
 // Next returns the first tick after the given instant, in UTC, or the zero time if that instant is
