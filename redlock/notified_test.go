@@ -142,7 +142,7 @@ func TestAcquire_FirstWaitBesideAHungNode(t *testing.T) {
 		holder, _ := c.Locker()
 		w := newWaiter(c)
 		lease := takenOnAll(t, holder, "x")
-		c.Delay(300 * time.Microsecond) // so a release reaches both other nodes before anybody has heard of it
+		c.Delay(300 * time.Microsecond)      // so a release reaches both other nodes before anybody has heard of it
 		w.links.Hang(w.locker.Order("x")[2]) // it does not keep the line either
 		w.begins(t.Context(), "x")()
 		time.Sleep(10 * time.Millisecond)
