@@ -71,7 +71,6 @@ func TestDoctor_JudgesTheNodes(t *testing.T) {
 
 	twin, err := c.Node(0).Proxy()
 	want.NoError(t, err)
-	defer twin.Close()
 	addrs := c.Addrs()
 	do("doctor", "-n", strings.Join([]string{addrs[0], twin.Addr(), addrs[2]}, ",")).
 		says(t, no, "problem", "twins", twin.Addr()+": not fit to be a node: it is the same server as "+addrs[0])
