@@ -37,7 +37,7 @@ func (p *page) actor(r *http.Request) (who string, err error) {
 	if who, err = p.authorize(r); err != nil {
 		return "", err
 	}
-	if err := name.Check("the name of who is acting", who); err != nil {
+	if err := name.CheckText("the name of who is acting", who); err != nil {
 		return "", err
 	}
 	return who, nil

@@ -35,7 +35,7 @@ func As(ctx context.Context, who string) context.Context {
 }
 
 // Because returns a context with a reason for [Scheduler.Pause], [Scheduler.Resume] or [Scheduler.Trigger]. The reason is logged,
-// stored with the change, and shown. It has 1 to 200 bytes of UTF-8 without invisible characters.
+// stored with the change, and shown. It has 1 to 200 bytes of UTF-8 without control characters.
 func Because(ctx context.Context, reason string) context.Context {
 	return context.WithValue(ctx, whyKey{}, reason)
 }
@@ -46,7 +46,7 @@ func textIn(ctx context.Context, key any, what string) (string, error) {
 	if !is {
 		return "", nil
 	}
-	if err := name.Check(what, text); err != nil {
+	if err := name.CheckText(what, text); err != nil {
 		return "", fmt.Errorf("%w: %w", ErrName, err)
 	}
 	return text, nil

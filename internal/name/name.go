@@ -5,6 +5,7 @@ package name
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/redlockfx/redlockfx/internal/plain"
@@ -23,6 +24,24 @@ func Check(field, value string) error { return CheckLen(field, value, MaxLen) }
 
 // CheckLen is Check with another limit for the length.
 func CheckLen(field, value string, longest int) error {
+	hidden := func(r rune) bool { return plain.IsInvisible(r) && !strings.ContainsRune(spaces, r) }
+	if err := check(field, value, longest, "invisible", hidden); err != nil {
+		return err
+	}
+	if strings.TrimFunc(value, plain.IsInvisible) != value {
+		return fmt.Errorf("%s %q must not begin or end with white space", field, value)
+	}
+	return nil
+}
+
+// CheckText is Check for what people say, such as a reason. It may have white space anywhere.
+func CheckText(field, value string) error {
+	return check(field, value, MaxLen, "control", func(r rune) bool {
+		return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
+	})
+}
+
+func check(field, value string, longest int, kind string, bad func(rune) bool) error {
 	switch {
 	case value == "":
 		return fmt.Errorf("%s is empty, it must have 1 to %d bytes", field, longest)
@@ -33,12 +52,9 @@ func CheckLen(field, value string, longest int) error {
 		return fmt.Errorf("%s %q must be valid UTF-8", field, value)
 	}
 	for _, r := range value {
-		if plain.IsInvisible(r) && !strings.ContainsRune(spaces, r) {
-			return fmt.Errorf("%s %q must not contain the invisible character %q", field, value, r)
+		if bad(r) {
+			return fmt.Errorf("%s %q must not contain the %s character %q", field, value, kind, r)
 		}
-	}
-	if strings.TrimFunc(value, plain.IsInvisible) != value {
-		return fmt.Errorf("%s %q must not begin or end with white space", field, value)
 	}
 	return nil
 }

@@ -45,3 +45,11 @@ func TestKey_OfEachElectionIsItsOwn(t *testing.T) {
 		seen[key] = election
 	}
 }
+
+func TestCheckText_HasNothingThatEndsALine(t *testing.T) {
+	for text, want := range map[string]bool{"INC-7: wait\u00a0for Ann ": true, "a\nb": false, "a\u202eb": false, "": false} {
+		if err := name.CheckText("reason", text); (err == nil) != want {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
