@@ -12,7 +12,7 @@ type Option func(*page)
 
 // AllowActions lets users pause, resume and trigger jobs. authorize returns the user who sends a request, or an error
 // whose text tells the user why they may not act. who must be an identity that the service has verified, of 1 to 200
-// bytes without invisible characters. It is logged, and stored with the job for everybody to see. Return the user of a
+// bytes without control characters. It is logged, and stored with the job for everybody to see. Return the user of a
 // session, a client certificate or a checked token. The user name of basic authentication is verified only if
 // something has checked the password. An empty who refuses the request.
 //

@@ -28,7 +28,7 @@ type (
 )
 
 // As returns a context that names who calls [Scheduler.Pause], [Scheduler.Resume] or [Scheduler.Trigger]: a user that the caller
-// has authenticated. The name is logged, stored with the change, and shown. It has 1 to 200 bytes of UTF-8 without invisible
+// has authenticated. The name is logged, stored with the change, and shown. It has 1 to 200 bytes of UTF-8 without control
 // characters.
 func As(ctx context.Context, who string) context.Context {
 	return context.WithValue(ctx, whoKey{}, who)
