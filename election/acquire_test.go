@@ -68,6 +68,7 @@ func TestAcquire_NoWinAfterWaiting(t *testing.T) {
 				p.links.Delay(50 * time.Millisecond)
 				time.AfterFunc(175*time.Millisecond, func() { machine.Suspend(slept) })
 				p.run().leads()
+				synctest.Wait() // for the callback
 				if least < margin {
 					t.Errorf("a term began with %v left", least)
 				}
