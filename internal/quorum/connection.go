@@ -133,16 +133,18 @@ func (c *connection) process(until time.Time, cmds []redis.Cmder, soon bool) err
 	if idle {
 		c.release()
 	}
-	c.dials = c.conn == nil
+	taken := c.conn == nil
 	ctx := context.Background()
-	if c.conn == nil { // dialing needs the deadline
-		if c.take(soon && (idle || c.isPooled())); c.hasty {
-			until = time.Now().Add(c.timeout / 2)
+	if taken { // dialing needs the deadline
+		c.take(soon && (idle || c.isPooled()))
+		if half := time.Now().Add(c.timeout / 2); c.hasty && half.Before(until) {
+			until = half
 		}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(c.base, until)
 		defer cancel()
 	}
+	c.dials = taken && !c.hasty
 	var on interface {
 		Process(ctx context.Context, cmd redis.Cmder) error
 		Pipeline() redis.Pipeliner
@@ -182,7 +184,6 @@ func (c *connection) take(hasty bool) {
 	}
 	on := c.single
 	c.hasty = hasty && on.PoolStats().IdleConns > 0
-	c.dials = !c.hasty
 	if c.hasty && !on.Options().ContextTimeoutEnabled { // the copy (9.22) would not have its hooks
 		on = on.WithTimeout(c.timeout / 2)
 	}
