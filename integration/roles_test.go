@@ -102,15 +102,21 @@ func TestRoles_AreEnoughAndNoneTooMany(t *testing.T) {
 	}
 }
 
+// startPeople starts an application, and a viewer and an operator who have the rights of the documents.
+func startPeople(t *testing.T) (nodes *redisproc.Cluster, server *redis.Client, viewer, operator person) {
+	t.Helper()
+	nodes, server, _ = startApplication(t)
+	for _, role := range []string{"viewer", "operator"} {
+		setUser(t, server, role, roleRights(t, role))
+	}
+	return nodes, server, newPerson(t, nodes, "viewer"), newPerson(t, nodes, "operator")
+}
+
 // The documents give each user enough for all that it does, also the second time: the first change of a job is read in
 // another way than those after it.
 func TestRoles_AreDeniedNothing(t *testing.T) {
 	t.Parallel()
-	nodes, server, _ := startApplication(t)
-	for _, role := range []string{"viewer", "operator"} {
-		setUser(t, server, role, roleRights(t, role))
-	}
-	viewer, operator := newPerson(t, nodes, "viewer"), newPerson(t, nodes, "operator")
+	nodes, server, viewer, operator := startPeople(t)
 	var reported complaints
 	locker := reported.of(lockerAs(t, "application", "pw", nodes))
 	for i := range 2 {
@@ -211,11 +217,7 @@ func TestRoles_KeepNothingThatAUserHadBefore(t *testing.T) {
 // An action that a role does not permit fails with the server's error, and changes nothing.
 func TestRoles_CanDoNoMore(t *testing.T) {
 	t.Parallel()
-	nodes, server, _ := startApplication(t)
-	for _, role := range []string{"viewer", "operator"} {
-		setUser(t, server, role, roleRights(t, role))
-	}
-	viewer, operator := newPerson(t, nodes, "viewer"), newPerson(t, nodes, "operator")
+	_, server, viewer, operator := startPeople(t)
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
