@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/redlockfx/redlockfx/internal/notify"
 )
@@ -16,16 +15,16 @@ type inbox struct {
 	channel  string
 	id       string // identifies this process in the lists
 	deliver  func(*message)
-	once     sync.Once    // subscribes when somebody waits
-	missed   atomic.Int64 // how often messages may have been missed
+
+	mu  sync.Mutex           // guards the field below
+	sub *notify.Subscription // nil: nobody has waited yet
 }
 
 // message is a message from a node. It decides nothing, since anybody may publish one.
 type message struct {
-	missed int64 // no message arrived, but some may have been missed, for the so-manieth time
-	first  bool  // because the node's messages were not received before
-	ours   bool  // sent by a caller of this process that released the lock, not by a node
-	failed bool  // an attempt that may have looked like a hold has failed
+	missed bool // no message arrived, but some may have been missed
+	ours   bool // sent by a caller of this process that released the lock, not by a node
+	failed bool // an attempt that may have looked like a hold has failed
 	node   int
 	place  int // in line: 0 is the first
 	name   string
@@ -39,25 +38,33 @@ func newInbox(hash, id string, n *notify.Notifier, deliver func(*message)) *inbo
 	return &inbox{notifier: n, channel: hash + ":p:" + id, id: id, deliver: deliver}
 }
 
-// open subscribes to this process's channel. Callers that wait ask again when a node has confirmed it, which finds a
-// release that happened before.
-func (b *inbox) open() {
-	b.once.Do(func() {
-		lost := make(map[int]bool) // nodes
-		b.notifier.Subscribe(b.channel, func(e notify.Event) {
-			if e.Kind != notify.Message {
-				lost[e.Node] = lost[e.Node] || e.Kind == notify.Lost
-				b.deliver(&message{missed: b.missed.Add(1), first: !lost[e.Node], node: e.Node})
-			} else if m := readMessage(e); m != nil {
+// open subscribes to this process's channel.
+func (b *inbox) open() *notify.Subscription {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.sub == nil {
+		b.sub = b.notifier.Subscribe(b.channel, func(e notify.Event) {
+			if m := readMessage(e); m != nil {
 				b.deliver(m)
 			}
 		})
-	})
+	}
+	return b.sub
+}
+
+// isOpen reports whether messages are received.
+func (b *inbox) isOpen() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.sub != nil && b.sub.IsReady()
 }
 
 // readMessage parses KIND PLACE LENGTH NAME VALUE, where NAME has that length and VALUE follows it without a space. It
 // returns nil if the text is not a message.
 func readMessage(e notify.Event) *message {
+	if e.Kind != notify.Message {
+		return &message{missed: true, node: e.Node}
+	}
 	kind, text, _ := strings.Cut(e.Text, " ")
 	place, text, _ := strings.Cut(text, " ")
 	length, text, _ := strings.Cut(text, " ")
@@ -77,7 +84,7 @@ func readMessage(e notify.Event) *message {
 func (s *queues) deliver(m *message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if m.missed > 0 {
+	if m.missed {
 		for _, q := range s.all {
 			push(q.messages, m)
 		}

@@ -31,6 +31,7 @@ func campaigning(c inside.Campaign) AcquireOption {
 // subscribe is [inside.Parts.Listen].
 func (l *Locker) subscribe(channel string) (notices <-chan struct{}, stop func()) {
 	news, sub := l.follow(channel)
+	sub.Late() // once subscribed, earlier messages are reported as missed
 	return news, sub.Close
 }
 
