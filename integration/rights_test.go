@@ -311,12 +311,11 @@ func useJobs(t *testing.T, s *jobstore.Store) error {
 		}}, func(int, []int, int) {})
 		errs = append(errs, written...)
 	}
-	var known map[int]int64
-	for range 2 { // the first change of a node is asked for in another way than those after it
+	for range 2 {
 		_, triggerErr := s.Trigger(ctx, job, jobstore.Origin{By: "me", From: "here"})
 		_, pauseErr := s.Pause(ctx, job, jobstore.Origin{By: "me", From: "here"})
-		polled, pollErr := s.Poll(ctx, ballot, true, known)
-		errs, known = append(errs, triggerErr, pauseErr, pollErr), polled.Latest
+		_, pollErr := s.Poll(ctx, ballot, true, nil)
+		errs = append(errs, triggerErr, pauseErr, pollErr)
 	}
 	_, pageErr := s.Page(ctx, "", 10)
 	rows, historyErr := s.History(ctx, job, 100)

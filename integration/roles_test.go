@@ -143,10 +143,10 @@ func TestRoles_ALeaderNamesARightThatItLacks(t *testing.T) {
 	t.Parallel()
 	_, server, leader := startApplication(t)
 	all := append(jobRights(t), termRights(t)...)
-	setUser(t, server, "application", without(all, "+zrangebyscore"))
+	setUser(t, server, "application", without(all, "+hgetall"))
 	denied := func() error { return leader.locker.Nodes(t.Context())[0].Denied }
 	poll(t, "denial", func() bool { return denied() != nil })
-	want.Text(t, denied(), "the user lacks the right +zrangebyscore: script poll")
+	want.Text(t, denied(), "the user lacks the right +hgetall: script poll")
 	setUser(t, server, "application", all)
 	poll(t, "end of the denial", func() bool { return denied() == nil })
 }

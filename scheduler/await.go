@@ -16,11 +16,11 @@ var awaitBackoff = retry.Backoff{Min: 100 * time.Millisecond, Max: 2 * time.Seco
 // TriggerAndWait calls [Scheduler.Trigger], waits until the run has ended, and returns its record. Any replica may call it. The
 // record's State is [StateOK], [StateFailed] or [StateLost], or, if it did not run, [StateMissed] or [StateSkipped].
 //
-// An error says that the trigger could not be stored, or that ctx is done. If ctx is done, the run is not stopped, and the record
-// has what was known: its State may be [StateRunning] or [StateInterrupted], or empty.
+// An error says that the trigger could not be stored, that the job was removed meanwhile ([ErrUnknownJob]), or that ctx is done. If ctx
+// is done, the run is not stopped, and the record has what was known: its State may be [StateRunning] or [StateInterrupted], or empty.
 //
 // If the job was added here but no leader has stored it yet, TriggerAndWait waits for that too. If somebody else triggers the job
-// before the run starts, both get the same run.
+// before the run starts, both get the same run. If somebody does so when it has just ended, both may get the record of the later run.
 func (s *Scheduler) TriggerAndWait(ctx context.Context, job string) (Record, error) {
 	set, err := s.change(ctx, "trigger", job, s.store.Trigger)
 	for n := 1; errors.Is(err, ErrUnknownJob) && s.own(job) != nil; n++ {
@@ -33,46 +33,54 @@ func (s *Scheduler) TriggerAndWait(ctx context.Context, job string) (Record, err
 		return Record{}, err
 	}
 	var known Record
-	var failed error // of the last poll
+	state := "no leader has started it"
 	for n := 1; ; n++ {
 		if err := retry.Sleep(ctx, awaitBackoff.After(n)); err != nil {
-			return known, s.waitedFor(ctx, job, known, failed)
+			return known, fmt.Errorf("scheduler: the triggered run of %q has not ended: %s: %w", job, state, context.Cause(ctx))
 		}
-		var all []Record
-		if all, failed = s.History(ctx, job, maxHistory); failed != nil {
-			continue // until ctx is done
+		views, now, err := s.store.Views(ctx, job)
+		switch {
+		case err != nil: // until ctx is done
+			state = fmt.Sprintf("the nodes could not be asked: %v", err)
+			continue
+		case len(views) == 0 || views[0].State.Removed:
+			return known, fmt.Errorf("%w: %q: it was removed, and its triggered run with it", ErrUnknownJob, job)
+		case views[0].Err != nil:
+			state = views[0].Err.Error()
+			continue
 		}
-		now, _ := s.elector.Locker().Time() // known, since the trigger is stored
-		if r, ok := manualBetween(all, set.At(), now.Add(jobstore.Ahead)); ok {
-			known = r
-		}
-		if known.State != "" && known.State != StateRunning && known.State != StateInterrupted {
+		known = triggered(&views[0], set.At(), now)
+		switch {
+		case known.State == StateRunning:
+			state = fmt.Sprintf("it runs on %q", known.Replica)
+		case known.State == StateInterrupted:
+			state = "its leader has stopped, and the next one runs it again"
+		case known.State != "":
 			return known, nil
+		case views[0].Left:
+			state = "the leader does not have the job"
 		}
 	}
 }
 
-// manualBetween returns the newest record of the first run that was triggered between two instants. Runs of the future were
-// triggered before the nodes' clocks were set back.
-func manualBetween(newestFirst []Record, at, now time.Time) (found Record, ok bool) {
-	for _, r := range newestFirst {
-		if r.Manual && !r.Tick.Before(at) && !r.Tick.After(now) && (!ok || r.Tick.Before(found.Tick)) {
-			found, ok = r, true
+// triggered returns what the nodes know of the first run that was triggered at an instant or later. now is by their clocks.
+func triggered(v *jobstore.View, at, now time.Time) (first Record) {
+	take := func(r Record) {
+		if !r.Tick.Before(at) && (first.State == "" || r.Tick.Before(first.Tick)) {
+			first = r
 		}
 	}
-	return found, ok
-}
-
-// waitedFor returns the error for a wait that ctx ended. It says what is known of the run.
-func (s *Scheduler) waitedFor(ctx context.Context, job string, known Record, failed error) error {
-	state := "no leader has started it"
-	switch {
-	case failed != nil:
-		state = fmt.Sprintf("the nodes could not be asked: %v", failed)
-	case known.State == StateRunning:
-		state = fmt.Sprintf("it runs on %q", known.Replica)
-	case known.State == StateInterrupted:
-		state = "its leader has stopped, and the next one runs it again"
+	for _, o := range v.State.Open {
+		if o.Slot.Manual {
+			r := runningOf(v.Job, o, now)
+			if o.Returned {
+				r.State = StateInterrupted
+			}
+			take(r)
+		}
 	}
-	return fmt.Errorf("scheduler: the triggered run of %q has not ended: %s: %w", job, state, context.Cause(ctx))
+	if r := v.State.ByHand; r.State != "" {
+		take(recordOf(v.Job, r))
+	}
+	return first
 }

@@ -52,13 +52,13 @@ func textIn(ctx context.Context, key any, what string) (string, error) {
 	return text, nil
 }
 
-// Changes returns the newest twenty changes of a job, the newest first, as a quorum of nodes knows them. They may include a change
+// Changes returns the newest twenty changes of a job, the newest first, as the nodes say. They may include a change
 // whose call returned an error.
 func (s *Scheduler) Changes(ctx context.Context, job string) ([]Change, error) {
 	if err := name.Check("name", job); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrName, err)
 	}
-	past, err := s.store.Settings(ctx, job)
+	past, err := s.store.Past(ctx, job)
 	if err != nil {
 		return nil, publicError("changes of", job, err)
 	}

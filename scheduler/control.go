@@ -18,17 +18,18 @@ import (
 // once. If nobody leads, the next leader starts it. After an hour the trigger expires and is recorded as missed. Several triggers
 // before the run starts make one run. The run obeys the job's Overlap, runs even if the job is paused, and moves no tick.
 //
-// The error is [ErrUnknownJob] if no leader has ever had a job of that name; it suggests similar names. It is [ErrName] if the name,
+// The error is [ErrUnknownJob] if no leader has ever had a job of that name, with similar names, or if it was removed. It is [ErrName] if the name,
 // or the text of [As] or [Because], breaks the rule for names. Any other error says that too few nodes have stored the trigger: it
-// may still take effect.
+// may still take effect. Nodes keep at most ten thousand changes that no leader has applied.
 func (s *Scheduler) Trigger(ctx context.Context, job string) error {
 	return s.set(ctx, "trigger", job, s.store.Trigger)
 }
 
-// Pause stops the ticks of the job on all replicas until [Scheduler.Resume]. Any replica may call it. A pause outlives changes of
-// the leader and restarts of nodes. If all nodes lose their data, as when one Redis without persistence restarts, it is kept if the
-// next leader's process had seen it. A tick
-// whose start is being stored may still run, and runs under way go on. The errors are those of [Scheduler.Trigger].
+// Pause stops the ticks of the job on all replicas until [Scheduler.Resume]. Any replica may call it. The leader applies it within
+// milliseconds if the nodes' messages reach it, and otherwise within a third of the longest TTL, or five minutes if that is less. Ticks
+// until then still run, and runs under way go on. A pause outlives changes of the leader and restarts of nodes. If all nodes lose their
+// data, as when one Redis without persistence restarts, it is kept if the next leader's process had seen it. The errors are those of
+// [Scheduler.Trigger].
 func (s *Scheduler) Pause(ctx context.Context, job string) error {
 	return s.set(ctx, "pause", job, s.store.Pause)
 }
@@ -64,6 +65,9 @@ func (s *Scheduler) change(
 	set, err = do(ctx, job, jobstore.Origin{By: who, From: s.elector.Identity(), Why: why})
 	if errors.Is(err, jobstore.ErrUnknown) {
 		return set, s.unknown(ctx, job)
+	}
+	if errors.Is(err, jobstore.ErrRemoved) {
+		return set, fmt.Errorf("%w: %w", ErrUnknownJob, err)
 	}
 	if err != nil {
 		return set, publicError(what, job, err)

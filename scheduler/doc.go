@@ -122,10 +122,11 @@
 //
 // # From any replica
 //
-// [Scheduler.Jobs], [Scheduler.JobsAfter], [Scheduler.Status] and [Scheduler.History] read what the nodes know, including
-// why a tick did not run. A row of the history is a run, or a range of ticks that did not run ([Record].Ticks, From).
+// [Scheduler.Jobs], [Scheduler.JobsAfter], [Scheduler.Status] and [Scheduler.History] show the newest that the nodes say,
+// including why a tick did not run. A single node with wrong data can show something wrong; nothing is decided by it. A row of the history is a run, or a range of ticks that did not run ([Record].Ticks, From).
 //
-// [Scheduler.Trigger], [Scheduler.Pause] and [Scheduler.Resume] write to the nodes, and the nodes notify the leader.
+// [Scheduler.Trigger], [Scheduler.Pause] and [Scheduler.Resume] leave a request on the nodes, and the nodes notify the leader, which
+// applies it.
 // A trigger that nobody could run for an hour expires, and is recorded as missed. [Scheduler.Forget] deletes a job that no
 // replica has any more. While the leader has the job, Forget returns [ErrJobInUse].
 //

@@ -43,7 +43,9 @@ func (s *Scheduler) recallFrom(ctx context.Context) {
 			return
 		}
 		for i := range views {
-			s.see(&views[i])
+			if views[i].Err == nil {
+				s.see(&views[i])
+			}
 		}
 	}
 }

@@ -103,7 +103,7 @@ func TestLiar_AStartOfTheFuture(t *testing.T) {
 		a := c.leader("a")
 		a.links.Delay(time.Millisecond, 0)
 		c.SleepTo(10500 * time.Millisecond)
-		c.liar(2).answers([]string{"settings"}, func(argv []string) (string, []string) {
+		c.liar(2).answers([]string{"requests"}, func(argv []string) (string, []string) {
 			if len(argv) < 6 || !strings.Contains(argv[4], ":a") { // a prepare has ballot, leader and jobs
 				return "", nil
 			}
@@ -131,7 +131,7 @@ func TestLiar_FewBallots(t *testing.T) {
 		},
 		"it returns that in every other poll": func(c *cluster) func() {
 			var polls atomic.Int64
-			c.liar(2).answers([]string{"names", "changes"}, func([]string) (string, []string) {
+			c.liar(2).answers([]string{"names", "requests"}, func([]string) (string, []string) {
 				if polls.Add(1)%2 == 0 {
 					return "", nil
 				}
@@ -172,7 +172,7 @@ func TestLiar_FewBallots(t *testing.T) {
 	}
 }
 
-// Lists of jobs end, cost little, and show only what a majority knows, although a node returns names without end.
+// Lists of jobs end, cost little, and show all jobs, although a node returns names without end.
 func TestLiar_NamesWithoutEnd(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
@@ -180,7 +180,7 @@ func TestLiar_NamesWithoutEnd(t *testing.T) {
 		c.SleepTo(30500 * time.Millisecond)
 		entry := c.Node(2).HGet(hash, "job")
 		var pages atomic.Int64
-		c.liar(2).answers([]string{"settings", "names"}, func(argv []string) (string, []string) {
+		c.liar(2).answers([]string{"requests", "names"}, func(argv []string) (string, []string) {
 			var n, most int
 			if len(argv) != 5 {
 				return "", nil
@@ -205,8 +205,8 @@ func TestLiar_NamesWithoutEnd(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		jobs, err := o.JobsAfter(ctx, "", 10)
-		if names := namesOf(jobs); err != nil || len(names) != 6 || strings.Contains(strings.Join(names, " "), "!") {
+		jobs, err := o.Jobs(ctx)
+		if names := namesOf(jobs); err != nil || len(names) > 600 || !slices.Contains(names, "job") {
 			t.Errorf("%q, %v", names, err)
 		}
 		if n := pages.Load(); n > 5 {
@@ -215,30 +215,30 @@ func TestLiar_NamesWithoutEnd(t *testing.T) {
 	})
 }
 
-// Pauses and triggers take effect soon although a node claims in each poll that other jobs have changed.
-func TestLiar_ChangesWithoutEnd(t *testing.T) {
+// Pauses and triggers take effect soon although a node has new requests in each poll.
+func TestLiar_RequestsWithoutEnd(t *testing.T) {
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.add(a.job("job", "@yearly", quick))
 		c.SleepTo(30500 * time.Millisecond)
 		a.links.Delay(30*time.Millisecond, 2)
-		const changes = 10_000
+		const requests = 10_000
 		var polls, number atomic.Int64
-		c.liar(2).answers([]string{"names", "changes"}, func([]string) (string, []string) {
+		c.liar(2).answers([]string{"names", "requests"}, func([]string) (string, []string) {
 			polls.Add(1)
 			texts := []string{""}
-			for range changes {
-				n := fmt.Sprint(number.Add(1))
-				texts = append(texts, "no such job "+n, n)
+			for range requests {
+				request := fmt.Sprintf("%016dffffff,1", time.Now().UnixMicro())
+				texts = append(texts, fmt.Sprint("p:no such job ", number.Add(1)), request)
 			}
-			return fmt.Sprint("h1000000000 c", changes), texts
+			return fmt.Sprint("h1000000000 c", 2*requests), texts
 		})
 		time.Sleep(4 * time.Second)
 		before := time.Now()
 		c.must(a.Trigger(t.Context(), "job"))
 		bubble.Await(t, "the run begins", 2*time.Second, func() bool { return len(c.records()) > 0 })
 		time.Sleep(14*time.Second - time.Since(before))
-		if n := polls.Load(); n < 4 || n > 500 {
+		if n := polls.Load(); n < 4 || n > 100 {
 			t.Errorf("%d polls in about 15 s", n)
 		}
 	})
@@ -288,26 +288,6 @@ func TestLiar_WhetherSomebodyLeads(t *testing.T) {
 		lie(time.Now())
 		if err := b.Forget(t.Context(), "job"); err != nil {
 			t.Errorf("nobody leads: %v", err)
-		}
-	})
-}
-
-// A pause that only one node has is ignored even if another node refuses the write because of a larger ballot.
-func TestLiar_APauseBesideALargerBallot(t *testing.T) {
-	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
-		a := c.leader("a")
-		a.add(a.job("job", "* * * * * *", quick))
-		c.SleepTo(30900 * time.Millisecond)
-		h := c.Node(0).HGet(hash, "")
-		ballot := fmt.Sprintf("%016dffffffffff", time.Now().Add(time.Second).UnixMicro())
-		c.Node(0).HSet(hash, "", h[:32]+ballot+h[58:92]+"1:earlier")
-		c.lie(2, "p", time.Now())
-		c.SleepTo(90500 * time.Millisecond)
-		if s, err := a.Status(t.Context(), "job"); err != nil || s.Paused {
-			t.Errorf("%+v, %v", s, err)
-		}
-		if n := c.runsOf("job"); n < 80 {
-			t.Errorf("%d runs in 90 s", n)
 		}
 	})
 }

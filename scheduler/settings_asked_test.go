@@ -44,27 +44,3 @@ func TestAsked_ANodeThatPublishesWithoutEnd(t *testing.T) {
 		}
 	})
 }
-
-// A node has a newer setting of a job, which is then forgotten: the leader stops reading it.
-func TestAsked_AJobThatIsForgottenIsNotReadAgain(t *testing.T) {
-	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
-		a := c.leader("a")
-		a.add(a.job("job", "@hourly", quick))
-		requests := func() int {
-			before := c.Requests(1)
-			time.Sleep(2 * time.Minute)
-			return c.Requests(1) - before
-		}
-		c.SleepTo(30 * time.Second)
-		common := requests()
-		c.lie(0, "p", time.Now())
-		time.Sleep(10 * time.Millisecond)
-		c.must(a.Remove("job"))
-		time.Sleep(100 * time.Millisecond)
-		c.must(a.Forget(t.Context(), "job"))
-		time.Sleep(time.Minute)
-		if n := requests(); n > common+common/10 {
-			t.Errorf("%d requests in two minutes, %d before", n, common)
-		}
-	})
-}

@@ -39,10 +39,11 @@ type Status struct {
 	Running      bool      // Last has no end
 	Overrun      Record    // the oldest run without an end whose Timeout has passed, as its Err says; zero if there is none
 	Leader       string    // identity; empty if nobody leads
+	Unowned      bool      // the newest leader has stored all of its jobs, and not this one: it does not have it
 	DataLost     time.Time // when a leader found that a majority of nodes had lost the job; zero: never
 }
 
-// Status returns what a quorum of nodes knows of one job. This process need not lead. The error is [ErrUnknownJob] if no leader
+// Status returns the newest that the nodes say of one job. This process need not lead. The error is [ErrUnknownJob] if no leader
 // has ever had a job of that name.
 func (s *Scheduler) Status(ctx context.Context, job string) (Status, error) {
 	if err := name.Check("name", job); err != nil {
@@ -63,7 +64,7 @@ func (s *Scheduler) Status(ctx context.Context, job string) (Status, error) {
 	return s.statusOf(&views[0], id, now), nil
 }
 
-// Jobs returns what a quorum of nodes knows of all jobs that any leader of this election has had, sorted by name. This process
+// Jobs returns the newest that the nodes say of all jobs that any leader of this election has had, sorted by name. This process
 // need not lead. [Scheduler.JobsAfter] returns a page of them, [Scheduler.History] the records of one.
 func (s *Scheduler) Jobs(ctx context.Context) ([]Status, error) { return s.list(ctx, "", math.MaxInt) }
 
@@ -141,7 +142,7 @@ func beside[T any](ask func() (T, error)) func() (T, error) {
 
 const maxHistory = 50 // rows that the nodes keep; a node may have a few more
 
-// History returns the newest n rows of a job's history, the newest first, as a quorum of nodes knows them. The nodes keep 50.
+// History returns the newest n rows of a job's history, the newest first, as the nodes say. The nodes keep 50.
 // Runs under way come first and count too. The error is [ErrUnknownJob] if no leader has ever had a job of that name.
 func (s *Scheduler) History(ctx context.Context, job string, n int) ([]Record, error) {
 	if err := name.Check("name", job); err != nil {
@@ -190,6 +191,7 @@ func (s *Scheduler) statusOf(v *jobstore.View, leader string, now time.Time) Sta
 	case own.plan != v.State.Plan:
 		st.Own = own.plan
 	}
+	st.Unowned = v.Left && !v.State.Removed
 	st.Missed, st.Paused, st.Failures, st.DataLost = v.State.Missed, v.Pause.On, v.State.Failures, v.State.Lost
 	if st.Paused {
 		st.Pause = changeOf(v.Job, v.Pause, false)
@@ -275,9 +277,11 @@ func (st *Status) due(v *jobstore.View, own *job, now time.Time) {
 		}
 	case st.Leader == "":
 		st.Reason = "nobody leads"
+	case v.Left:
+		st.Reason = st.Leader + " leads, and does not have the job"
 	case st.Running && own != nil && own.Overlap != Skip && own.Overlap != Allow:
 		st.Reason = "it waits for the run under way"
 	default:
-		st.Reason = st.Leader + " leads and has not started it: it does not have the job, finds no quorum, or lacks a right"
+		st.Reason = st.Leader + " leads, has the job, and has not started it: it finds no quorum for its writes, or lacks a right"
 	}
 }

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"cmp"
 	"context"
-	"errors"
 	"strconv"
 	"time"
 
@@ -171,6 +170,9 @@ func (l *loop) written(b batch, ballot jobstore.Ballot, errs []error, unserved [
 		}
 	}
 	l.logStored(b, problem, now)
+	if len(unserved) > 0 { // under a larger ballot, what these nodes may have lost counts less
+		l.polls.notice()
+	}
 	l.wantFor(unserved, problem != nil && isKind(problem, jobstore.ErrNoQuorum))
 }
 
@@ -184,20 +186,10 @@ func (l *loop) unstored(e *entry, w *jobstore.Write, err error, now time.Time) b
 	if fencedByEarlier(err) {
 		l.wantBallot(time.Now())
 	}
-	retry := now.Add(backoff.After(e.machine.Failures() + 1))
-	switch paused, ok := errors.AsType[*jobstore.PausedError](err); {
-	case ok && isKind(err, jobstore.ErrPaused):
-		l.apply(e, jobmachine.Set{Pause: paused.Pause})
-		if paused.Pause == e.machine.Pause() { // otherwise a newer setting has replaced it: retry later
-			retry = now
-		}
-	case ok: // other nodes may have the pause too
-		l.polls.doubt(e.job.Name)
-	}
-	if e.machine.Failures() == 0 && w.Opens && !retry.Equal(now) {
+	if e.machine.Failures() == 0 && w.Opens {
 		l.s.hooks.unclaimed(e.job.Name, w.State.Mark, err)
 	}
-	l.apply(e, jobmachine.Failed{Now: now, Retry: retry})
+	l.apply(e, jobmachine.Failed{Now: now, Retry: now.Add(backoff.After(e.machine.Failures() + 1))})
 	return true
 }
 
@@ -209,7 +201,6 @@ func fencedByEarlier(err error) bool { return isKind(err, jobstore.ErrFenced) }
 func (l *loop) logStored(b batch, problem error, now time.Time) {
 	w := &l.writes
 	switch {
-	case problem != nil && isKind(problem, jobstore.ErrPaused):
 	case problem != nil && w.failed.IsZero():
 		w.failed = now
 		l.log.Warn("failed to store the state of jobs, retrying: nothing starts meanwhile", zap.Int("jobs", len(b.jobs)),

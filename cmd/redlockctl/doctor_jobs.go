@@ -23,7 +23,7 @@ func (d *diagnosis) judgeJobs(all []scheduler.Status, err error) {
 		if st := &all[i]; st.Leader == "" && !st.Paused && !st.ReasonTick.IsZero() {
 			leaderless++
 		} else {
-			d.judgeJob(st, all)
+			d.judgeJob(st)
 		}
 	}
 	if leaderless > 0 {
@@ -35,7 +35,7 @@ func (d *diagnosis) judgeJobs(all []scheduler.Status, err error) {
 }
 
 // judgeJob adds what is special about a job.
-func (d *diagnosis) judgeJob(st *scheduler.Status, all []scheduler.Status) {
+func (d *diagnosis) judgeJob(st *scheduler.Status) {
 	switch {
 	case st.Reason != "" && st.ReasonTick.IsZero():
 		d.problem("jobs", "%s cannot be read: %s", st.Job, st.Reason)
@@ -52,8 +52,8 @@ func (d *diagnosis) judgeJob(st *scheduler.Status, all []scheduler.Status) {
 		}
 	case st.Next.IsZero():
 		d.note("jobs", "%s has no owner: it was removed; scheduler.Scheduler.Forget deletes it", st.Job)
-	case isLate(st) && leaderRuns(st, all):
-		d.problem("jobs", "%s has no owner: %s leads and runs other jobs, but not this one since %s", st.Job, st.Leader, at(st.ReasonTick))
+	case st.Unowned && st.Leader != "":
+		d.problem("jobs", "%s has no owner: %s leads and does not have it; add it there, or remove it", st.Job, st.Leader)
 	case isLate(st):
 		d.problem("jobs", "%s is late since %s: %s", st.Job, at(st.ReasonTick), st.Reason)
 	case st.Reason != "" && !st.Running && st.Last.State != scheduler.StateLost:
@@ -76,15 +76,5 @@ func (d *diagnosis) judgeJob(st *scheduler.Status, all []scheduler.Status) {
 
 // isLate reports whether somebody leads and a tick has neither started nor been recorded.
 func isLate(st *scheduler.Status) bool {
-	return strings.Contains(st.Reason, "leads and has not started it")
-}
-
-// leaderRuns reports whether the leader of a late job has run another job since its tick.
-func leaderRuns(late *scheduler.Status, all []scheduler.Status) bool {
-	for i := range all {
-		if last := &all[i].Last; last.Replica == late.Leader && last.Tick.After(late.ReasonTick) {
-			return true
-		}
-	}
-	return false
+	return strings.Contains(st.Reason, "and has not started it")
 }

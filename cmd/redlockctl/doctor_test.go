@@ -49,7 +49,7 @@ func TestDoctor_JudgesAnElectionAndItsJobs(t *testing.T) {
 	next, _ := service(t, c, "pod-2")
 	until(t, "the next one leads", next.IsLeader)
 	until(t, "it does not run the job", func() bool { return strings.Contains(do("doctor").out, "has no owner") })
-	do("doctor").says(t, no, "problem", "jobs", "orphan has no owner: pod-2 leads and runs other jobs")
+	do("doctor").says(t, no, "problem", "jobs", "orphan has no owner: pod-2 leads and does not have it")
 }
 
 func TestDoctor_JudgesTheNodes(t *testing.T) {
@@ -106,8 +106,8 @@ func TestDoctor_NamesRightsThatTheUserLacks(t *testing.T) {
 	all := documented(t, "locks")
 	as("service", append(all, "&{redlock}:*")...).says(t, 0, "ok", "rights", "all rights of a service")
 	as("deaf", all...).says(t, no, "problem", "rights", "the user lacks +publish +subscribe for locks")
-	less := slices.DeleteFunc(slices.Clone(all), func(r string) bool { return r == "+zrangebyscore" || r == "+pexpire" })
-	as("less", append(less, "&{redlock}:*")...).says(t, no, "problem", "rights", "the user lacks +zrangebyscore for jobs")
+	less := slices.DeleteFunc(slices.Clone(all), func(r string) bool { return r == "+hgetall" || r == "+pexpire" })
+	as("less", append(less, "&{redlock}:*")...).says(t, no, "problem", "rights", "the user lacks +hgetall for jobs")
 	few := slices.DeleteFunc(slices.Clone(all), func(r string) bool { return r == "+hdel" })
 	as("few", append(few, "&{redlock}:*")...).says(t, no, "problem", "rights", "the user lacks +hdel for locks")
 	as("viewer", documented(t, "viewer")...).says(t, 0, "note", "rights", "fine for a viewer")

@@ -31,8 +31,8 @@ var needs = []need{
 		"hset * x x", "hdel * x", "hscan * 0", "publish *:n:x x", "pubsub numsub *:n:x", "subscribe *:n:x", "unsubscribe *:n:x",
 	}},
 	{"for jobs", []string{
-		"lpush *:runs:x:x x", "ltrim *:runs:x:x 0 0", "zadd *:names:x 0 x", "zrem *:names:x x", "zrangebyscore *:changes:x 0 0",
-		"zrevrangebyscore *:changes:x 0 0", "del *:runs:x:x",
+		"lpush *:runs:x:x x", "ltrim *:runs:x:x 0 0", "zadd *:names:x 0 x", "zrem *:names:x x", "hgetall *:requests:x",
+		"del *:runs:x:x",
 	}},
 	{"for terms", []string{"pexpire *:terms:x 1", "zremrangebyrank *:terms:x 0 0"}},
 }

@@ -151,6 +151,9 @@ func (d *draft) end(r jobstore.Record) {
 func (d *draft) row(r jobstore.Record) {
 	d.records = append(d.records, r)
 	d.report = append(d.report, r)
+	if r.Slot.Manual && r.State != jobstore.StateInterrupted {
+		d.state.ByHand = newer(d.state.ByHand, r)
+	}
 }
 
 // newer returns the record of the run that began later.

@@ -3,12 +3,11 @@
 -- ARGV     list, as in guard; flags: b accepts a server whose identity cannot be seen, s leaves the guard as it is;
 --          field of the marker in the first hash; then the script's own arguments
 -- The second hash has the header in the field '', and the entry of each job in the field of its name. The parts of the header have
--- fixed widths: LAYOUT BEGAN IDENTITY PROMISED FLOOR ALIVE SETTLED LEADER. They are: layout (1), start of the incarnation (µs, 16),
+-- fixed widths: LAYOUT BEGAN IDENTITY PROMISED FLOOR ALIVE SETTLED LEADER. They are: layout (2), start of the incarnation (µs, 16),
 -- the first part of the server's identity in it (12), the largest ballot that the server has promised (26), the largest high-water
 -- mark of the deleted jobs (ms, 13), when the server last heard from the leader (µs, 16), 1 if the leader has written all of its
 -- jobs under that ballot, else 0 (1), and the leader.
 local ahead = 2000000 -- µs that a ballot, a mark or a setting may be ahead of the server's clock
-local day = 86400000000 -- µs: this library writes no number of a change that is further ahead
 local sub = string.sub
 local t = redis.call('TIME')
 local now, hash, jobs, list = t[1] * 1000000 + t[2], KEYS[1], KEYS[2], ARGV[1]
@@ -26,8 +25,8 @@ if list ~= '' and refusal and sub(refusal, 1, 1) ~= 'g' then
   if sub(refusal, 1, 1) == 'b' then
     failure = 'scripts may not call INFO: a restart of the server could not be seen'
   end
-elseif header and sub(header, 1, 2) ~= '1 ' then
-  failed, failure = 'e', 'the jobs have layout ' .. string.match(header, '^[^ ]*') .. ', this version knows 1'
+elseif header and sub(header, 1, 2) ~= '2 ' then
+  failed, failure = 'e', 'the jobs have layout ' .. string.match(header, '^[^ ]*') .. ', this version knows 2'
 end
 
 -- far reports whether this server cannot have written a time (µs)
@@ -63,24 +62,24 @@ local tag = string.format('%016d', began or tonumber(marker or '0')) .. ident
 local items, texts = {}, {}
 
 local function answer()
-  local line = t[1] .. ' ' .. t[2] .. ' ' .. sub(identity or '-', 1, 15) .. ' ' .. table.concat(items, ' ')
+  local line = t[1] .. ' ' .. t[2] .. ' ' .. sub(identity or '-', 1, 12) .. ' ' .. table.concat(items, ' ')
   if not texts[1] then
     return line
   end
   return {line, unpack(texts)}
 end
 
--- believed returns a setting unless it is malformed or from the future: such a setting must not stop all jobs of a call
-local function believed(setting)
-  local version = setting and tonumber(sub(setting, 1, 16))
+-- believed returns a request unless it is malformed or from the future: such a request must not stop all jobs of a call
+local function believed(request)
+  local version = request and tonumber(sub(request, 1, 16))
   if version and version <= now + ahead then
-    return setting
+    return request
   end
 end
 
--- settings returns the last settings of jobs, from KEYS[3]: the pause of the i-th job at 2i-1, its trigger at 2i. Usually there
--- are none at all.
-local function settings(names)
+-- requests returns what people want of jobs and their leader has not applied, from KEYS[3]: the pause of the i-th job at 2i-1, its
+-- trigger at 2i. Usually there are none at all.
+local function requests(names)
   if not names[1] or redis.call('HLEN', KEYS[3]) == 0 then
     return {}
   end
@@ -91,7 +90,7 @@ local function settings(names)
   return redis.call('HMGET', KEYS[3], unpack(fields))
 end
 
--- report appends the item and the texts of a job, without malformed settings
+-- report appends the item and the texts of a job, without malformed requests
 local function report(entry, pause, trigger)
   local kind, set = 'n', 0
   if entry then

@@ -74,8 +74,8 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 			began = append(began, p.Began)
 		}
 		b.take(found)
-		pauses.add(found.Pause, p.Began)
-		triggers.add(found.Trigger, p.Began)
+		pauses.add(found.Pause, found.State.Pause, p.Began, now)
+		triggers.add(found.Trigger, found.State.triggered(), p.Began, now)
 	}
 	if answered < q.Majority() {
 		short := quorum.Shortfall{Size: q.Size(), Need: q.Majority(), Got: answered, Nodes: failed}
@@ -184,7 +184,7 @@ func onlyEnds(s, older State) bool {
 			return false
 		}
 	}
-	older.Open, older.Last, older.LastOK, older.Failures = s.Open, s.Last, s.LastOK, s.Failures
+	older.Open, older.Last, older.LastOK, older.ByHand, older.Failures = s.Open, s.Last, s.LastOK, s.ByHand, s.Failures
 	return bytes.Equal(s.append(nil), older.append(nil))
 }
 

@@ -27,20 +27,30 @@
 //
 // # Nodes that somebody else writes to
 //
-// A leader and readers do not use these data of a single node, because this library cannot have written them, or no majority can
+// A leader does not use these data of a single node, because this library cannot have written them, or no majority can
 // have them:
 //
-//   - A state or a setting that is ahead of the node's clock, unless a majority has such ones; or a state that differs from a
+//   - A state or a request that is ahead of the node's clock, unless a majority has such ones; or a state that differs from a
 //     majority's state at the same position in the order of writes.
 //   - A state later than a majority's state. Ends of runs are the exception, since no other node may know them.
-//   - A pause or a trigger, unless the nodes that have it and those that did not answer may be a majority together. A node that may
-//     have lost it counts as one that did not answer, unless a leader has written the job after the setting was made: then the
-//     state has the setting. If the nodes that answered first do not agree, all are asked.
-//   - A name of a job, and rows of the history, if the other nodes have enough rows to show.
+//   - A request, unless the nodes that have it and those that did not answer may be a majority together. A node that may have lost it
+//     counts as one that did not answer, unless a leader has taken its ballot after the request was made: then that leader has asked
+//     a majority for it.
 //
 // If a node has stored a later number than its leader has used, it gets all jobs again under a later ballot.
 //
 // While no majority has the same state, as in the middle of a write, such a node may be believed.
+//
+// People are shown the newest of what the nodes say that answer first, and nothing is decided by that. So one such node can show a
+// wrong state, made-up rows and made-up jobs, until the leader writes the job again or longer.
+//
+// # What people want
+//
+// A pause, its end and a trigger are requests. Whoever wants one has a majority of nodes keep it, and publish it. The leader reads all
+// requests with each poll, and as soon as one is published. It applies a request in the state of the job, which only the leader
+// writes, and the nodes that store this state delete the request. So the state says what was applied. A new leader finds the requests
+// that no leader has applied when it prepares. If it goes on from an older state than a node has, that node still counts as having the
+// requests that it deleted with the newer one.
 //
 // # Clocks that are set back
 //

@@ -72,6 +72,9 @@ func (s *State) append(to []byte) []byte {
 	if s.LastOK.State != "" && s.LastOK != s.Last {
 		w.word("lastok", s.LastOK.encode())
 	}
+	if s.ByHand.State != "" {
+		w.word("byhand", s.ByHand.encode())
+	}
 	if s.Failures != 0 {
 		w.word("failures", strconv.Itoa(s.Failures))
 	}
@@ -127,6 +130,8 @@ func decodeState(text string) (State, error) {
 			s.Last = v.record()
 		case "lastok":
 			s.LastOK = v.record()
+		case "byhand":
+			s.ByHand = v.record()
 		case "failures":
 			s.Failures = v.int()
 		case "removed":
@@ -194,8 +199,6 @@ func (s Setting) encode() string {
 }
 
 const settingLen = 22 // length of a version and its tie-break
-
-var noSetting = strings.Repeat("0", settingLen)
 
 func decodeSetting(text string) (Setting, error) {
 	if text == "" {

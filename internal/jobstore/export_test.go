@@ -11,8 +11,8 @@ var DecodeState = decodeState
 // Text returns what the nodes store.
 func (s Setting) Text() string { return s.encode() }
 
-// Header returns the header that Forget derives from the nodes.
+// Header returns the header that people see.
 func (s *Store) Header(ctx context.Context, job string) (Header, error) {
-	pages, _, err := s.read(ctx, "jobs", []any{"", 0, job}, never)
-	return s.headerOf(pages), err
+	pages, _, err := s.read(ctx, "jobs", []any{"", 0, job}, nil)
+	return freshest(pages), err
 }

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
@@ -28,7 +26,6 @@ func FuzzReplies(f *testing.F) {
 	f.Add(clock+"h5 k3", "", "t1,ok,a", "m1,missed,,,1,x", "t"+setting, "p"+setting)
 	f.Add(clock+"h5 o", "", setting, "", "", "")
 	f.Add(clock+"r5", "1 0000000000000001 ------------ 1700000000000000e6d127e2e0 0 0 0 7:pod", "", "", "", "")
-	s := New(Config{Quorum: quorum.New(make([]redis.UniversalClient, 3), make([]string, 3), quorum.Config{Timeout: time.Second})})
 	f.Fuzz(func(t *testing.T, line, a, b, c, d, e string) {
 		reply := func() *quorum.Reply {
 			r, err := quorum.ParseReply([]any{line, a, b, c, d, e})
@@ -46,7 +43,7 @@ func FuzzReplies(f *testing.F) {
 			}
 		}
 		if p, err := readPage(reply()); err == nil {
-			for _, v := range (Page{Now: now, store: s, answers: []page{p, p}}).Views() {
+			for _, v := range (Page{Now: now, answers: []page{p, p}}).Views() {
 				storable(t, v.State)
 				storable(t, v.Pause)
 			}
@@ -54,14 +51,14 @@ func FuzzReplies(f *testing.F) {
 		if records, err := readRuns(reply()); err == nil {
 			storable(t, records)
 		}
-		if settings, err := readSettings(reply()); err == nil {
-			storable(t, settings)
-		}
-		if s, err := readSet(reply()); err == nil {
-			storable(t, s.present)
+		if past, err := readPast(reply()); err == nil {
+			storable(t, past)
 		}
 		_, _ = readWritten(reply())
-		_, _ = readPolled(reply())
+		if p, err := readPolled(reply()); err == nil {
+			storable(t, p.requests)
+		}
+		_, _ = readAsked(reply())
 		_, _ = readForgotten(reply())
 	})
 }

@@ -21,13 +21,11 @@ var (
 	ErrYoung = errors.New("the node may have lost its state just now")
 	// ErrAhead says that a ballot, or a mark, is ahead of a node's clock.
 	ErrAhead = errors.New("ahead of the node's clock")
-	// ErrPaused says that a write would open a tick although there is a pause newer than the one in its state.
-	ErrPaused = errors.New("the job is paused")
 	// ErrLate says that a later state of the job is stored.
 	ErrLate = errors.New("a later state of the job is stored")
 )
 
-// Ahead bounds how far a ballot, a high-water mark or a setting may be ahead of a node's clock.
+// Ahead bounds how far a ballot, a high-water mark or a request may be ahead of a node's clock.
 const Ahead = 2 * time.Second
 
 // Config has the settings of a Store.
@@ -62,13 +60,10 @@ func (s *Store) hash() string              { return "{" + s.config.Prefix + "}" 
 func (s *Store) jobsKey() string           { return s.key("jobs") }
 func (s *Store) namesKey() string          { return s.key("names") }
 func (s *Store) runsKey(job string) string { return s.key("runs") + ":" + job }
-func (s *Store) changesKey() string        { return s.key("changes") }
+func (s *Store) requestsKey() string       { return s.key("requests") }
+func (s *Store) pastKey(job string) string { return s.key("requests") + ":" + job }
 
-func (s *Store) settingsKey() string { return s.key("settings") }
-
-func (s *Store) pastKey(job string) string { return s.key("settings") + ":" + job }
-
-// Channel returns the channel on which nodes publish settings.
+// Channel returns the channel on which nodes publish requests.
 func (s *Store) Channel() string { return s.key("jobs") }
 
 func (s *Store) keys(more ...string) []string {

@@ -119,7 +119,7 @@ func (w *modelWorld) people(m *model, yield func(modelStep, model)) {
 	}
 }
 
-// sets makes a node handle a setting that is not older than its own, as set.lua does.
+// sets makes a node handle a setting that is not older than its own, as ask.lua does.
 func (w *modelWorld) sets(m *model, i int, setting uint8, yield func(modelStep, model)) {
 	next := *m
 	n := &next.columns[i].modelNode

@@ -10,7 +10,6 @@ type modelRules struct {
 	ballotAhead      bool // a ballot must be at most the node's clock + modelAhead
 	markAhead        bool // a mark must be at most the node's clock + modelAhead
 	order            bool // an older write of a ballot does not replace a newer one
-	pause            bool // a write that opens a tick is refused if there is a pause newer than the one in its state
 
 	// Rules of a new leader.
 	tag          bool // an entry of an earlier incarnation is not present
@@ -20,7 +19,8 @@ type modelRules struct {
 	olderQuorum  bool // an older state is chosen only if a majority has it
 	olderPresent bool // and each of these nodes in its present incarnation
 	aboveAsked   bool // a node with a state above the prepared ballot does not count
-	pauseLearned bool // the leader's states have the newest pause on the nodes and in the state
+	pauseLearned bool // the leader's states have the newest setting on the nodes and in the state
+	pauseApplied bool // a node whose state has a setting counts as one that has it, also if that state is not chosen
 
 	// Rules of a leader.
 	startQuorum bool // a run starts only after a majority has acknowledged its write
@@ -42,7 +42,7 @@ const (
 	modelNoBreach modelBreach = iota
 	modelStartedTwice
 	modelAttemptTwice
-	modelOpenedPaused
+	modelPauseUnknown
 	modelPauseForgotten
 	modelEndLost
 	modelRanAgain
@@ -51,7 +51,7 @@ const (
 var modelBreaches = map[modelBreach]string{
 	modelStartedTwice:   "two leaders have started the same tick for the first time",
 	modelAttemptTwice:   "two leaders have used the same attempt at a tick",
-	modelOpenedPaused:   "a tick was opened after a pause that its write does not name",
+	modelPauseUnknown:   "a new leader does not know a setting that was acknowledged before it asked",
 	modelPauseForgotten: "a leader does not name a setting that an earlier leader has written",
 	modelEndLost:        "a run whose end was acknowledged is reported as lost by a later leader",
 	modelRanAgain:       "a run whose end was acknowledged is run again by a later leader",
@@ -63,7 +63,6 @@ func (w *modelWorld) judge(m *model, ballot, job int) (started bool) {
 	l := &m.leaders[ballot-1]
 	s := l.writes[l.seq-1][job]
 	l.state[job] = s
-	l.state[job].opens, l.state[job].after = false, 0
 	if w.settings > 0 && job == 0 {
 		w.judgePause(m, ballot, s)
 	}
@@ -98,14 +97,11 @@ func (w *modelWorld) judgeStart(m *model, ballot int, bits uint16, s modelState)
 	}
 }
 
-// judgePause records a breach if a tick was opened after a pause, as long as no node has lost a setting. It also does if a leader
-// does not know a setting that an earlier leader has written, although a majority vouched for its state.
+// judgePause records a breach if a leader does not know a setting that an earlier leader has written, although a majority vouched for
+// its state.
 func (w *modelWorld) judgePause(m *model, ballot int, s modelState) {
 	l := &m.leaders[ballot-1]
 	l.named = max(l.named, s.pause)
-	if s.opens && modelIsPause(s.after) && s.pause < s.after && s.after == m.asked && !m.unset {
-		m.broken = modelOpenedPaused
-	}
 	for b := range m.leaders[:ballot-1] {
 		if s.pause < m.leaders[b].named && !s.stray {
 			m.broken = modelPauseForgotten

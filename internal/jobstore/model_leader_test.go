@@ -64,7 +64,6 @@ func (w *modelWorld) adopt(m *model, b modelBasis, job int) modelState {
 	if b.known {
 		s = w.at(m, b.at, job)
 	}
-	s.opens, s.after = false, 0
 	s.mark = max(s.mark, b.floor)
 	if w.again || w.ends || w.settings > 0 { // otherwise it does not matter
 		s.stray = s.stray || b.stray
@@ -94,29 +93,43 @@ func (w *modelWorld) lead(m *model, ballot int, bases [modelJobs]modelBasis) {
 	if w.without.pauseLearned {
 		l.state[0].pause = 0
 	} else {
-		l.state[0].pause = max(l.state[0].pause, m.voted(ballot))
+		l.state[0].pause = max(l.state[0].pause, w.voted(m, ballot))
+	}
+	if l.state[0].pause < l.before && !m.unset {
+		m.broken = modelPauseUnknown
 	}
 	m.clear(ballot)
 }
 
 // voted returns the newest setting that may be on a majority, because enough of the answering nodes have it, or had it before a
 // newer one.
-func (m *model) voted(ballot int) uint8 {
+func (w *modelWorld) voted(m *model, ballot int) uint8 {
 	var set []uint8
 	for i := range m.columns {
 		if k := &m.columns[i].links[ballot-1]; k.received {
-			set = append(set, k.pause)
+			newest := k.pause
+			if !w.without.pauseApplied {
+				newest = max(newest, w.applied(m, k.jobs[0]))
+			}
+			set = append(set, newest)
 		}
 	}
 	slices.Sort(set)
 	return set[min(len(set), modelMajority)-1]
 }
 
+// applied returns the newest setting in the state of an entry.
+func (w *modelWorld) applied(m *model, entry modelEntry) uint8 {
+	if entry.kind() == modelNone {
+		return 0
+	}
+	return w.at(m, entry.at(), 0).pause
+}
+
 // nexts returns the states of a job that a leader may write next. They follow from the last acknowledged state.
 func (w *modelWorld) nexts(m *model, ballot, job int) (all []modelState) {
 	l := &m.leaders[ballot-1]
 	s := l.state[job]
-	s.after = m.set
 	if w.jobs > 1 {
 		all = append(all, modelState{}) // the write is about the other job only
 	}
@@ -138,7 +151,7 @@ func (w *modelWorld) nexts(m *model, ballot, job int) (all []modelState) {
 	}
 	for tick := int(s.mark) + 1; tick <= w.ticks; tick++ {
 		next := s
-		next.mark, next.open, next.attempt, next.opens = uint8(tick), uint8(tick), 1, true
+		next.mark, next.open, next.attempt = uint8(tick), uint8(tick), 1
 		all = append(all, next)
 	}
 	return all

@@ -81,11 +81,8 @@ func (w *modelWorld) store(n *modelNode, job int, at modelAt, state modelState) 
 	if !w.without.markAhead && !w.reaches(n, state.mark) {
 		return false
 	}
-	if job == 0 {
-		if state.opens && modelIsPause(n.pause) && n.pause > state.pause && !w.without.pause {
-			return false
-		}
-		n.pause = max(n.pause, state.pause)
+	if job == 0 && n.pause <= state.pause {
+		n.pause = 0
 	}
 	n.jobs[job] = modelEntryOf(modelPresent, at)
 	return true
@@ -103,6 +100,6 @@ func (w *modelWorld) known(at modelAt) modelAt {
 func (w *modelWorld) lose(m *model, i int, entries [modelJobs]modelEntry, kept, pause uint8) {
 	n := &m.columns[i].modelNode
 	m.losses++
-	m.unset = m.unset || n.pause > pause
+	m.unset = m.unset || max(n.pause, w.applied(m, n.jobs[0])) > max(pause, w.applied(m, entries[0]))
 	*n = modelNode{clock: n.clock, floor: n.clock + modelAhead, kept: kept, pause: pause, jobs: entries}
 }

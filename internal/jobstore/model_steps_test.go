@@ -51,11 +51,24 @@ func (w *modelWorld) promises(m *model, ballot, i int, yield func(modelStep, mod
 		}
 	}
 	step.unreceived = false
+	if !next.hasPromise(ballot) {
+		next.leaders[ballot-1].before = m.set
+	}
 	*k = modelLink{received: true, same: same}
 	if l.continues == 0 { // otherwise it asks for no jobs
 		k.floor, k.pause, k.jobs = n.floor, n.pause, n.jobs
 	}
 	yield(step, next)
+}
+
+// hasPromise reports whether a leader has received a promise.
+func (m *model) hasPromise(ballot int) bool {
+	for i := range m.columns {
+		if m.columns[i].links[ballot-1].received {
+			return true
+		}
+	}
+	return false
 }
 
 // decides makes a new leader go on from the states that the nodes returned.

@@ -149,9 +149,9 @@ func TestModel_NoEndIsLost(t *testing.T) {
 	})
 }
 
-// A write that was sent after a majority had acknowledged a pause opens no tick, unless its state has that pause or a newer
-// setting. This holds until a node loses a setting. A setting in an acknowledged write is as durable as the write.
-func TestModel_NoTickOpensAfterAPause(t *testing.T) {
+// A new leader knows the setting that a majority acknowledged before it asked the nodes, until a node loses a setting. A setting in an
+// acknowledged write is as durable as the write.
+func TestModel_NoSettingIsForgotten(t *testing.T) {
 	reaches := []modelEvent{modelSets, modelStarts, modelLearns}
 	modelHolds(t, []modelCase{
 		{"a pause", modelWorld{ballots: 2, seqs: 1, ticks: 1, times: 1, settings: 1}, reaches},

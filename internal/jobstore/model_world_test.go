@@ -72,7 +72,7 @@ func modelEntryOf(k modelKind, at modelAt) modelEntry { return modelEntry(uint8(
 func (e modelEntry) kind() modelKind                  { return modelKind(e >> 6) }
 func (e modelEntry) at() modelAt                      { return modelAt(e & 63) }
 
-// modelState is the state of a job that a leader writes. The last three fields are for the model; no node reads them.
+// modelState is the state of a job that a leader writes. The last two fields are for the model; no node reads them.
 type modelState struct {
 	mark    uint8 // every tick up to here is settled or open
 	open    uint8 // the tick whose run is open; 0: none
@@ -80,11 +80,9 @@ type modelState struct {
 	ended   uint8 // the tick whose end it reports
 	lost    uint8 // the tick whose run it reports as lost
 	pause   uint8 // the newest setting that its leader has learned of
-	opens   bool  // it opens a tick that no earlier acknowledged write has opened
 
-	part  bool  // the write has a state of this job
-	stray bool  // no majority vouched for the state that it goes on from
-	after uint8 // the newest setting that a majority had acknowledged when it was sent
+	part  bool // the write has a state of this job
+	stray bool // no majority vouched for the state that it goes on from
 }
 
 // modelNode is one node.
@@ -93,7 +91,7 @@ type modelNode struct {
 	floor    uint8 // the start of its incarnation + modelAhead; 0: long ago
 	promised uint8 // the largest ballot
 	kept     uint8 // the promise in older data that came back; 0 once the node has answered a prepare
-	pause    uint8 // the newest setting, of the first job
+	pause    uint8 // the newest setting of the first job that is not applied; 0: none
 	acked    bool  // the person who makes the newest setting knows that the node has it
 	jobs     [modelJobs]modelEntry
 }
@@ -129,6 +127,7 @@ type modelLeader struct {
 	ended     uint8  // ticks whose end a majority has acknowledged: a bit for each
 	lost      uint8  // ticks that a majority has acknowledged as lost
 	named     uint8  // the newest setting in an acknowledged write
+	before    uint8  // the newest setting that a majority had acknowledged when the first promise was received
 	phase     modelPhase
 	continues uint8                 // the earlier ballot of the same process; 0: none
 	seq       uint8                 // number of its newest write; 0: it has written nothing

@@ -7,112 +7,153 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
+	"strings"
+	"time"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// maxChanges bounds the changes that a node returns to a poll.
-const maxChanges = 100
-
 // Polled is the result of a poll.
 type Polled struct {
-	Changed map[string]bool // jobs for which something was set
-	Latest  map[int]int64   // by node: the number of the last change that it has returned; pass it to the next Poll
-	Serving []int           // nodes that serve the leader
-	More    bool            // a node may have returned only some of its changes
+	Asked   []Asked // what a majority may have
+	Unsure  bool    // some nodes, but too few, have a request that was made just now: the others may be about to get it
+	Vain    []Vain  // other requests that too few nodes have; those that are of no use are passed to the next Poll
+	Serving []int   // nodes that serve the leader
 
 	Unserved []*UnservedError // of nodes that take part again only under a larger ballot
 	Fenced   *FencedError     // a node has promised a larger ballot; nil: none has
 }
 
-// Poll records on the nodes that their leader is alive, and whether it has written all of its jobs under the ballot. It returns the
-// jobs whose settings have changed after latest: the oldest hundred changes of each node, or the newest hundred of a node that is
-// not in latest. Poll waits for all nodes. Otherwise nobody would notice that a node has lost its state if it is always the last to
-// answer. If too few nodes answer, the error is [ErrNoQuorum]. If ctx ends first, there is no result: a node that did not have the
-// time to answer is not one that serves nobody.
-func (s *Store) Poll(ctx context.Context, b Ballot, settled bool, latest map[int]int64) (Polled, error) {
-	latest = maps.Clone(latest) // a slow node's request may be built after Poll has returned
+// Asked is what people want of a job, and what its leader may have applied already.
+type Asked struct {
+	Job            string
+	Pause, Trigger Setting
+}
+
+// Vain is a request that did not reach enough nodes.
+type Vain struct{ Job, field, text string }
+
+// soon is how long it takes a request at most to reach enough nodes.
+const soon = 10 * time.Second
+
+// Poll records on the nodes that their leader is alive, and whether it has written all of its jobs under the ballot. It returns what
+// people want of the jobs, and makes the nodes forget requests in vain. Poll waits for all nodes. Otherwise nobody would notice that a
+// node has lost its state if it is always the last to answer. If too few nodes answer, the error is [ErrNoQuorum]. If ctx ends first,
+// there is no result: a node that did not have the time to answer is not one that serves nobody.
+func (s *Store) Poll(ctx context.Context, b Ballot, settled bool, vain []Vain) (all Polled, err error) {
 	args := append(slices.Clip(s.leading), string(b), cmp.Or(flag(settled), "0"))
-	q := s.config.Quorum
-	call := pollScript.Command(1, pollArguments{args, latest}, s.keys(s.namesKey(), s.changesKey())...).Call(nil)
-	round, cause := quorum.Ask(ctx, q, call, quorum.AllOver)
-	if cause != nil {
-		return Polled{Changed: make(map[string]bool)}, quorum.CutShort("poll", cause)
+	for _, v := range vain {
+		args = append(args, v.field, v.text)
 	}
-	all := Polled{Changed: make(map[string]bool), Latest: make(map[int]int64)}
-	maps.Copy(all.Latest, latest)
+	q := s.config.Quorum
+	round, cause := quorum.Ask(ctx, q, newCall(pollScript, s.keys(s.namesKey(), s.requestsKey()), args), quorum.AllOver)
+	if cause != nil {
+		return all, quorum.CutShort("poll", cause)
+	}
 	answers := round.Answers()
 	for i, a := range answers {
-		if a.Err != nil {
-			if e, ok := errors.AsType[*UnservedError](a.Err); ok {
-				e.Node = i
-				all.Unserved = append(all.Unserved, e)
-				delete(all.Latest, i)
-			}
-			if fenced, ok := errors.AsType[*FencedError](a.Err); ok && (all.Fenced == nil || fenced.Header.Promised > all.Fenced.Header.Promised) {
-				fenced.Node = i
-				all.Fenced = fenced
-			}
-			continue
+		if a.Err == nil {
+			all.Serving = append(all.Serving, i)
 		}
-		all.Serving = append(all.Serving, i)
-		if _, known := latest[i]; known && len(a.Value.jobs) == maxChanges {
-			all.More = true
+		if e, ok := errors.AsType[*UnservedError](a.Err); ok {
+			e.Node = i
+			all.Unserved = append(all.Unserved, e)
 		}
-		all.Latest[i] = max(latest[i], a.Value.latest)
-		for _, job := range a.Value.jobs {
-			all.Changed[job] = true
+		if fenced, ok := errors.AsType[*FencedError](a.Err); ok && (all.Fenced == nil || fenced.Header.Promised > all.Fenced.Header.Promised) {
+			fenced.Node = i
+			all.Fenced = fenced
 		}
 	}
 	if short, ok := quorum.Collect(q, answers, quorum.Succeeded); !ok {
 		return all, short.Of("poll", ErrNoQuorum, nil)
 	}
+	all.count(q, answers, b.Time())
 	return all, nil
 }
 
-// pollArguments are arguments that end with the number of the last change that the node has returned.
-type pollArguments struct {
-	all    []any
-	latest map[int]int64
+// count judges the requests that the nodes have. When the leader took its ballot, it had asked for earlier ones.
+func (p *Polled) count(q *quorum.Quorum, answers []quorum.Answer[polled], taken time.Time) {
+	now, _ := agreed(answers, 1, q.Timeout())
+	asked := make(map[string]*Asked)
+	seen := make(map[string]bool)
+	for _, a := range answers {
+		for field := range a.Value.requests {
+			if seen[field] {
+				continue
+			}
+			seen[field] = true
+			kind, job, _ := strings.Cut(field, ":")
+			if asked[job] == nil {
+				asked[job] = &Asked{Job: job}
+			}
+			held := p.judge(q, answers, field, taken, now)
+			if kind == pauseOf {
+				asked[job].Pause = held
+			} else {
+				asked[job].Trigger = held
+			}
+		}
+	}
+	for _, a := range slices.SortedFunc(maps.Values(asked), func(a, b *Asked) int { return strings.Compare(a.Job, b.Job) }) {
+		if a.Pause.Version != 0 || a.Trigger.Version != 0 {
+			p.Asked = append(p.Asked, *a)
+		}
+	}
 }
 
-func (a pollArguments) AppendArgs(node int, args []any) []any {
-	number, known := a.latest[node]
-	if !known {
-		number = -1
+// judge returns the newest request of a field that a majority may have.
+func (p *Polled) judge(q *quorum.Quorum, answers []quorum.Answer[polled], field string, taken, now time.Time) Setting {
+	var v votes
+	for _, a := range answers {
+		if a.Err == nil {
+			v.add(a.Value.requests[field], Setting{}, a.Value.began, now)
+		}
 	}
-	return append(append(args, a.all...), number, maxChanges)
+	held := v.holds(q, taken, now)
+	for _, s := range v.all {
+		switch age := now.Sub(s.At()); {
+		case !s.IsNewer(held):
+		case age.Abs() < soon:
+			p.Unsure = true
+		default:
+			_, job, _ := strings.Cut(field, ":")
+			p.Vain = append(p.Vain, Vain{job, field, s.encode()})
+		}
+	}
+	return held
 }
 
 // polled is a node's answer.
 type polled struct {
-	jobs   []string
-	latest int64
+	began    time.Time // start of its incarnation
+	requests map[string]Setting
 }
 
+// readPolled reads the reply of the script poll. It skips requests that cannot be decoded.
 func readPolled(r *quorum.Reply) (p polled, err error) {
-	if _, err := readHeader(r); err != nil {
+	if p.began, err = refused(r); err != nil {
+		return p, err
+	}
+	if _, err := r.Text(); err != nil { // the header
 		return p, err
 	}
 	code, n, _, err := r.Item()
-	if err != nil || code != 'c' || n > maxChanges {
+	if err != nil || code != 'c' || n > 4*maxRequests {
 		return p, first(err, fmt.Errorf("unexpected item %q of %d", code, n))
 	}
-	for range n {
-		job, err := r.Text()
+	p.requests = make(map[string]Setting, n/2)
+	for range n / 2 {
+		field, err := r.Text()
 		if err != nil {
 			return p, err
 		}
-		score, err := r.Text()
+		text, err := r.Text()
 		if err != nil {
 			return p, err
 		}
-		number, err := strconv.ParseFloat(score, 64) // Redis writes scores as floats
-		if err != nil || number < 0 || number >= 1<<53 {
-			return p, first(err, fmt.Errorf("unexpected reply: the number of a change is %.30q", score))
+		if s, err := decodeSetting(text); err == nil {
+			p.requests[field] = s
 		}
-		p.jobs, p.latest = append(p.jobs, job), max(p.latest, int64(number))
 	}
 	return p, nil
 }

@@ -1,9 +1,8 @@
--- poll: returns whether the server still serves a leader, and which jobs were paused, resumed or triggered
--- KEYS     ..., names, changes
--- ARGV     ..., ballot; 1 if the leader has written all of its jobs under it, else 0; the number of the last change that the leader
---          knows, or -1 for none; the largest number of changes to return
--- returns  h, header, and c and the number of changes, with the job and the number of each: the oldest that the leader does not
---          know or, after -1, the newest
+-- poll: returns whether the server still serves a leader, and what people want of its jobs
+-- KEYS     ..., names, hash of requests
+-- ARGV     ..., ballot; 1 if the leader has written all of its jobs under it, else 0; then fields of requests and their texts, which
+--          too few servers have: they are deleted
+-- returns  h, header, and c and twice the number of requests, with the field and the text of each
 --          or r, header: a larger ballot was promised; u: the server may have lost its state, or has lost the names; s: it serves
 --          only a larger ballot; each with the number of µs since the start of the incarnation
 if began then
@@ -26,14 +25,14 @@ if sub(header, 33, 58) == ARGV[4] and (quiet() or sub(header, 91, 91) ~= ARGV[5]
   redis.call('HSET', jobs, '', header)
 end
 items[1], texts[1] = 'h' .. age, header
-local found
-if ARGV[6] == '-1' then
-  found = redis.call('ZREVRANGEBYSCORE', KEYS[4], now + day, '-inf', 'WITHSCORES', 'LIMIT', 0, ARGV[7])
-else
-  found = redis.call('ZRANGEBYSCORE', KEYS[4], '(' .. ARGV[6], now + day, 'WITHSCORES', 'LIMIT', 0, ARGV[7])
+for i = 6, #ARGV, 2 do
+  if redis.call('HGET', KEYS[4], ARGV[i]) == ARGV[i + 1] then
+    redis.call('HDEL', KEYS[4], ARGV[i])
+  end
 end
-items[2] = 'c' .. #found / 2
-for i, what in ipairs(found) do
-  texts[i + 1] = what
+local asked = redis.call('HGETALL', KEYS[4])
+items[2] = 'c' .. #asked
+for i, text in ipairs(asked) do
+  texts[i + 1] = text
 end
 return answer()

@@ -48,9 +48,9 @@ type Found struct {
 }
 
 // Prepare asks the nodes to promise a ballot, and returns what each of them knows of the jobs, at most [MaxJobs]. It returns as soon
-// as a majority has the same state of each job in its present incarnation, without an open run, and the same settings. Otherwise it
+// as a majority has the same state of each job in its present incarnation, without an open run, and the same requests. Otherwise it
 // waits for all nodes, or for the node timeout. A single node may know the end of a run, or show that a run has not started, or that
-// a setting of another node was never made. The error says that no majority has promised: [ErrFenced] if larger ballots are the
+// a request of another node was never made. The error says that no majority has promised: [ErrFenced] if larger ballots are the
 // reason, otherwise [ErrNoQuorum]. If ctx ends first, the error is its cause.
 func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []string) ([]Promise, error) {
 	args := append(slices.Clip(s.leading), string(b), leader.encode())
@@ -58,7 +58,7 @@ func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []str
 		args = append(args, job)
 	}
 	q := s.config.Quorum
-	round, cause := quorum.Ask(ctx, q, newCall(prepareScript, s.keys(s.settingsKey()), args), func(answers []quorum.Answer[Promise]) bool {
+	round, cause := quorum.Ask(ctx, q, newCall(prepareScript, s.keys(s.requestsKey()), args), func(answers []quorum.Answer[Promise]) bool {
 		now, _ := agreed(answers, q.Majority(), q.Timeout())
 		return !now.IsZero() && isComplete(answers, len(jobs), q.Majority())
 	})
@@ -242,8 +242,9 @@ const (
 	tagLen     = 28
 	seqLen     = 8
 	markLen    = 13
+	versionLen = 16
 	recordsLen = 2
-	entryLen   = tagLen + ballotLen + seqLen + markLen + settingLen + 1 + recordsLen
+	entryLen   = tagLen + ballotLen + seqLen + markLen + 2*versionLen + recordsLen
 )
 
 // maxRecords is the largest number of records in an entry. A node keeps fewer of a job, so that many would replace all of them.

@@ -1,5 +1,5 @@
 -- prepare: promises to serve no smaller ballot any more, and returns what the server knows of jobs
--- KEYS     ..., hash of settings
+-- KEYS     ..., hash of requests
 -- ARGV     ..., ballot, leader, then the jobs' names
 -- returns  p, the previous header, the floor, and for each job an item and its texts: v, the entry; o, an entry of an earlier
 --          incarnation; n: there is no entry. The item's number is 1 if the pause follows, 2 for the trigger, 3 for both.
@@ -9,7 +9,7 @@ local ballot, leader = ARGV[4], ARGV[5]
 local kept = header
 if began then
   local floor = kept and not far(sub(kept, 60, 72) .. '000') and sub(kept, 60, 72) or string.rep('0', 13)
-  header = string.format('1 %016d %s %s %s %s 0 ', began, ident, string.rep('0', 26), floor, string.rep('0', 16))
+  header = string.format('2 %016d %s %s %s %s 0 ', began, ident, string.rep('0', 26), floor, string.rep('0', 16))
   redis.call('HSET', jobs, '', header)
   redis.call('HSET', hash, ARGV[3], sub(header, 3, 18))
 end
@@ -34,8 +34,8 @@ for i = 6, #ARGV do
   names[i - 5] = ARGV[i]
 end
 local found = names[1] and redis.call('HMGET', jobs, unpack(names)) or {}
-local set = settings(names)
-for i = 1, #names do -- also settings of the future: if a majority has them, the clocks were set back
+local set = requests(names)
+for i = 1, #names do -- also requests of the future: if a majority has them, the clocks were set back
   report(found[i], set[2 * i - 1], set[2 * i])
 end
 return answer()

@@ -17,7 +17,6 @@ type page struct {
 	header Header
 	names  []string
 	jobs   []raw
-	last   string // the last name that the answer covers; "": it covers all names
 }
 
 // Page is a part of the list of all jobs.
@@ -25,27 +24,24 @@ type Page struct {
 	Now  time.Time // by the nodes' clocks
 	Next string    // the name after which the next page starts; "" if there is none
 
-	store   *Store
 	answers []page
 }
 
-// Page reads at most most jobs after a name, sorted by name. It waits for all nodes if they do not know the same jobs. It does not
-// wait if only the states differ, as they often do while the leader writes, so a state may be one that a single node has. If too few
+// Page reads at most most jobs after a name, sorted by name. It waits for all nodes if they know different numbers of jobs. If too few
 // nodes answer, the error is [ErrNoQuorum].
 func (s *Store) Page(ctx context.Context, after string, most int) (Page, error) {
 	most = min(most, MaxJobs)
-	answers, now, err := s.read(ctx, "jobs", []any{after, most}, (*page).hasSameJobs)
+	answers, now, err := s.read(ctx, "jobs", []any{after, most}, func(a, b *page) bool { return len(a.names) == len(b.names) })
 	if err != nil {
 		return Page{}, err
 	}
-	p := Page{Now: now, store: s, answers: answers}
+	p := Page{Now: now, answers: answers}
 	ends := make([]string, 0, len(answers)) // of full pages
 	for i := range answers {
 		a := &answers[i]
 		a.dropUpTo(after)
 		if n := len(a.names); n >= most {
-			a.last = a.names[n-1]
-			ends = append(ends, a.last)
+			ends = append(ends, a.names[n-1])
 		}
 	}
 	// The page ends where the answers of a majority end, so that a single node with endless names cannot hold it up.
@@ -78,7 +74,7 @@ func longest(pages []page) (n int) {
 
 // Views decodes the jobs of the page. A job has an error if no node has a state of it that can be read.
 func (p Page) Views() []View {
-	views := p.store.views(p.answers, p.Now)
+	views := viewsOf(p.answers)
 	if p.Next != "" { // an answer may go further
 		views = slices.DeleteFunc(views, func(v View) bool { return v.Job > p.Next })
 	}
@@ -87,12 +83,12 @@ func (p Page) Views() []View {
 
 // read asks the nodes for jobs. It waits for all nodes unless the first answers are alike.
 func (s *Store) read(ctx context.Context, op string, args []any, alike func(a, b *page) bool) ([]page, time.Time, error) {
-	call := newCall(pageScript, s.keys(s.settingsKey(), s.namesKey()), slices.Concat(s.asking, args))
+	call := newCall(pageScript, s.keys(s.requestsKey(), s.namesKey()), slices.Concat(s.asking, args))
 	return ask(ctx, s, op, call, alike)
 }
 
-// ask returns the answers of a majority whose clocks agree. If these answers are not alike, it waits for the other nodes too. If ctx
-// ends before that, there is no result: a pause that one of few answers has may be one that the missing answers rule out.
+// ask returns the answers of a majority whose clocks agree. If these answers are not alike, it waits for the other nodes too. alike may
+// be nil.
 func ask[T any](ctx context.Context, s *Store, op string, call quorum.Call[T], alike func(a, b *T) bool) (good []T, now time.Time, err error) {
 	q := s.config.Quorum
 	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[T]) bool {
@@ -173,30 +169,20 @@ const tooNew = 24 * time.Hour
 // History returns the newest n records of a job, the newest first. If too few nodes answer, the error is [ErrNoQuorum].
 func (s *Store) History(ctx context.Context, job string, n int) ([]Record, error) {
 	args := append(slices.Clip(s.asking), n)
-	op := fmt.Sprintf("history of %q", job)
-	answers, now, err := ask(ctx, s, op, newCall(runsScript, s.keys(s.runsKey(job)), args), quorum.SameRows[Record])
+	lists, now, err := ask(ctx, s, fmt.Sprintf("history of %q", job), newCall(runsScript, s.keys(s.runsKey(job)), args), nil)
 	if err != nil {
 		return nil, err
 	}
-	quorum.DropRows(answers, func(r Record) bool { // otherwise a record of the far future would be the newest forever
+	rows := slices.DeleteFunc(rowsOf(lists), func(r Record) bool { // a record of the far future would be the newest forever
 		return latest(r.Slot.At, written(r)).After(now.Add(tooNew))
 	})
 	ahead := func(r Record) int { // 1 if the record was made before the nodes' clocks were set back
 		return max(written(r).Compare(now.Add(Ahead)), 0)
 	}
-	return quorum.NewestRows(answers, s.config.Quorum.Enough(withRows(answers)), n, func(a, b Record) int {
+	slices.SortStableFunc(rows, func(a, b Record) int {
 		return cmp.Or(cmp.Compare(ahead(a), ahead(b)), written(b).Compare(written(a)), b.Slot.At.Compare(a.Slot.At), cmp.Compare(b.Attempt, a.Attempt))
-	}), nil
-}
-
-// withRows returns how many nodes have any rows: the others may have lost theirs.
-func withRows[T any](lists [][]T) (n int) {
-	for _, list := range lists {
-		if len(list) > 0 {
-			n++
-		}
-	}
-	return n
+	})
+	return rows[:min(len(rows), n)], nil
 }
 
 // written returns when a record was made.

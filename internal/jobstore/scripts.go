@@ -25,8 +25,8 @@ var (
 	runsSource string
 	//go:embed poll.lua
 	pollSource string
-	//go:embed set.lua
-	setSource string
+	//go:embed ask.lua
+	askSource string
 	//go:embed forget.lua
 	forgetSource string
 )
@@ -36,9 +36,9 @@ var (
 	writeScript   = newScript("write", writeSource, readWritten)
 	pageScript    = newScript("page", pageSource, readPage)
 	runsScript    = newScript("runs", runsSource, readRuns)
-	settingsOf    = newScript("settings", runsSource, readSettings)
+	pastScript    = newScript("past", runsSource, readPast)
 	pollScript    = newScript("poll", pollSource, readPolled)
-	setScript     = newScript("set", setSource, readSet)
+	askScript     = newScript("ask", askSource, readAsked)
 	forgetScript  = newScript("forget", forgetSource, readForgotten)
 )
 

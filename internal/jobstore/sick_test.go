@@ -12,7 +12,7 @@ import (
 
 // Somebody has written garbage for one job on a majority of the nodes.
 func TestPage_ASickJobHidesNoOther(t *testing.T) {
-	const jobs, settings = "{redlock}:jobs:x", "{redlock}:settings:x"
+	const jobs, settings = "{redlock}:jobs:x", "{redlock}:requests:x"
 	for _, test := range []struct{ key, field, value string }{
 		{settings, "p:sick", "x"}, {settings, "p:sick", ""}, {settings, "t:sick", "yesterday, by me"},
 		{settings, "p:sick", "0000000000000001"}, {jobs, "sick", ""}, {jobs, "sick", "x"},

@@ -18,6 +18,7 @@ type State struct {
 	Open     []Open    // runs without an end, in the order in which they were opened
 	Last     Record    // the newest run that has ended; its State is empty if there is none
 	LastOK   Record    // the newest that ended with StateOK
+	ByHand   Record    // the newest triggered run that has ended, or that did not take place
 	Failures int       // runs in a row that failed or were lost
 	Removed  bool      // the leader does not have the job any more
 	Lost     time.Time // when a leader found that a majority had lost the job; zero: never
@@ -55,7 +56,12 @@ func (s *State) newest() time.Time {
 	for _, other := range []time.Time{s.Trigger.At(), s.Since, s.Manual, s.NotRun.Tick, s.Lost} {
 		t = latest(t, other)
 	}
-	return latest(t, latest(s.Last.End, s.LastOK.End))
+	return latest(latest(t, s.ByHand.End), latest(s.Last.End, s.LastOK.End))
+}
+
+// triggered stands for all triggers that the state has applied, or has itself.
+func (s *State) triggered() Setting {
+	return Setting{Version: max(s.Trigger.Version, s.Manual.UnixMicro(), 0), Tie: "~"}
 }
 
 // Slot identifies what a run is for: a tick or a trigger.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
@@ -18,14 +17,14 @@ type Write struct {
 	Job     string
 	Follows At // position of the state from which this one was made
 	State   State
-	Opens   bool     // it opens a tick, so a node with a newer pause refuses it
+	Opens   bool     // it opens a tick
 	Ended   []Record // for the history, the newest last
 }
 
 // Write stores states of jobs, at most [MaxJobs], under the ballot that was promised to their leader. seq grows from call to call
 // under one ballot, up to [MaxSeq]. The error of a job is nil if a majority has stored its state. Otherwise it is [ErrFenced] if
-// larger ballots are the reason, [ErrPaused] if a pause is, and else [ErrNoQuorum]. Write does not send a state with more than
-// [MaxOpen] open runs. unserved are nodes that take part again only under a larger ballot.
+// larger ballots are the reason, and else [ErrNoQuorum]. Write does not send a state with more than [MaxOpen] open runs. unserved are
+// nodes that take part again only under a larger ballot.
 //
 // Write calls lacks for each other node that has not stored all of the states, with the indices of those that it lacks. It does so
 // when the node's call is over, which may be after Write has returned, on any goroutine. later is the largest number under this
@@ -40,7 +39,7 @@ func (s *Store) Write(
 	}
 	from := len(s.runsKey("")) + 1
 	args := append(slices.Clip(s.leading), string(b), At{b, seq}.encode()[ballotLen:], from)
-	keys := s.keys(s.settingsKey(), s.namesKey())
+	keys := s.keys(s.requestsKey(), s.namesKey())
 	errs = make([]error, len(writes))
 	var sent []int // indices of writes
 	for i, w := range writes {
@@ -83,8 +82,8 @@ func (s *Store) Write(
 }
 
 // missing returns which of the sent writes a node has not stored. It returns none if the node serves only larger ballots, because the
-// node gets all jobs again under one of these. A write that a newer pause refused, or a later state replaced, is not missing either;
-// later is the largest number of such a state.
+// node gets all jobs again under one of these. A write that a later state replaced is not missing either; later is the largest number of
+// such a state.
 func missing(a quorum.Answer[[]error], sent []int) (missing []int, later int) {
 	if errors.Is(a.Err, ErrFenced) || errors.Is(a.Err, ErrStateLost) || errors.Is(a.Err, ErrYoung) {
 		return nil, 0
@@ -93,7 +92,7 @@ func missing(a quorum.Answer[[]error], sent []int) (missing []int, later int) {
 		err := of(a, n)
 		if late, ok := errors.AsType[*lateError](err); ok {
 			later = max(later, late.seq)
-		} else if err != nil && !errors.Is(err, ErrPaused) {
+		} else if err != nil {
 			missing = append(missing, i)
 		}
 	}
@@ -110,22 +109,10 @@ func (*lateError) Unwrap() error { return ErrLate }
 
 // appendArgs appends the arguments of the script for one job.
 func (w *Write) appendArgs(args []any) []any {
-	version, pause := noSetting, ""
-	if w.State.Pause.Version != 0 {
-		pause = w.State.Pause.encode()
-		version = pause[:settingLen]
-	}
-	kind := byte('-')
-	if w.Opens {
-		kind = 'o'
-	}
 	ended := w.Ended[max(len(w.Ended)-maxRecords, 0):]
-	entry := fmt.Appendf(make([]byte, 0, 512), "%-*s%0*d", ballotLen+seqLen, w.Follows.encode(), markLen, max(w.State.Mark.UnixMilli(), 0))
-	entry = append(append(entry, version...), kind)
-	args = append(args, string(w.State.append(fmt.Appendf(entry, "%0*d", recordsLen, len(ended)))))
-	if pause != "" {
-		args = append(args, pause)
-	}
+	entry := fmt.Appendf(make([]byte, 0, 512), "%-*s%0*d%0*d%0*d%0*d", ballotLen+seqLen, w.Follows.encode(),
+		markLen, max(w.State.Mark.UnixMilli(), 0), versionLen, w.State.Pause.Version, versionLen, w.State.triggered().Version, recordsLen, len(ended))
+	args = append(args, string(w.State.append(entry)))
 	for i := range ended {
 		args = append(args, ended[i].encode())
 	}
@@ -156,36 +143,17 @@ func (s *Store) outcome(job string, answers []quorum.Answer[[]error], i int, cau
 		return nil
 	}
 	fenced := 0
-	var pauses votes // pauses that refused the write
 	for _, n := range short.Nodes {
 		if errors.Is(n.Err, ErrFenced) {
 			fenced++
-		} else if p, ok := errors.AsType[*PausedError](n.Err); ok {
-			pauses.add(p.Pause, time.Time{})
 		}
 	}
-	kind, most := ErrNoQuorum, q.Size()-q.Majority()
-	switch {
-	case fenced > most:
+	kind := ErrNoQuorum
+	if fenced > q.Size()-q.Majority() {
 		kind = ErrFenced
-	case len(pauses.set) > most:
-		now, _ := agreed(answers, 1, q.Timeout())
-		if p := pauses.heldBy(most+1, now); p.Version > 0 {
-			kind = &PausedError{p}
-		}
 	}
 	return short.Of(fmt.Sprintf("write of %q", job), kind, cause)
 }
-
-// PausedError has the pause that refused a write. It is an [ErrPaused].
-type PausedError struct{ Pause Setting }
-
-func (e *PausedError) Error() string {
-	return fmt.Sprintf("%v, by %s at %v", ErrPaused, e.Pause.Who(), e.Pause.At())
-}
-
-// Unwrap returns ErrPaused.
-func (*PausedError) Unwrap() error { return ErrPaused }
 
 // readWritten reads the reply of the script write. It returns an error for each job, or nil if it is stored.
 func readWritten(r *quorum.Reply) ([]error, error) {
@@ -204,13 +172,6 @@ func readWritten(r *quorum.Reply) ([]error, error) {
 			err = &lateError{int(n)}
 		case 'a':
 			err = fmt.Errorf("the mark is %w", ErrAhead)
-		case 'p':
-			text, textErr := r.Text()
-			pause, pauseErr := decodeSetting(text)
-			if failed := first(textErr, pauseErr); failed != nil {
-				return nil, failed
-			}
-			err = &PausedError{pause}
 		default:
 			return nil, fmt.Errorf("unexpected item %q", code)
 		}

@@ -177,34 +177,34 @@ func TestWrite_ToANodeThatLostItsState(t *testing.T) {
 	})
 }
 
-func TestWrite_WhileItIsPaused(t *testing.T) {
+// Requests wait on the nodes until the leader has stored a state that has them. Later ones stay.
+func TestWrite_DeletesTheRequestsThatItApplies(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.writer("a")
-		a.mustPrepare(job)
-		pause := jobstore.Setting{Version: c.Start.UnixMicro(), Tie: "00000a", On: true, Origin: jobstore.Origin{By: "a person"}}
-		for i := range 3 {
-			c.Node(i).HSet("{redlock}:settings:x", "p:"+job, pause.Text())
-		}
-		err := a.write(10*time.Second, true)
-		want.Err(t, err, jobstore.ErrPaused)
-		paused, ok := errors.AsType[*jobstore.PausedError](err)
-		if !ok || paused.Pause != pause {
-			t.Errorf("it was refused by %v", err)
-		}
-		a.mustWrite(10 * time.Second) // it opens nothing
-		known := jobstore.State{Mark: c.Start.Add(20 * time.Second), Pause: pause}
-		if _, err := a.writeState(known, true); err != nil {
-			t.Errorf("a writer that knows the pause was refused: %v", err)
-		}
-		over := pause
-		over.Version, over.On = pause.Version+1, false
-		known.Pause = over
-		if _, err := a.writeState(known, true); err != nil {
-			t.Errorf("a writer that knows the end of the pause was refused: %v", err)
-		}
-		for _, p := range a.mustPrepare(job) { // the nodes have learned of its end from a's state
-			if p.Err == nil && p.Jobs[0].Pause != over {
-				t.Errorf("the pause is %+v", p.Jobs[0].Pause)
+		a := c.stored()
+		for _, kind := range []string{"p:", "t:"} {
+			set := jobstore.Setting{Version: c.Start.UnixMicro(), Tie: "00000a", On: true, Origin: jobstore.Origin{By: "a person"}}
+			apply := func(version int64) {
+				state := jobstore.State{Mark: c.Start.Add(10 * time.Second)}
+				if set.Version = version; kind == "p:" {
+					state.Pause = set
+				} else {
+					state.Manual = set.At()
+				}
+				if _, err := a.writeState(state, false); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range 3 {
+				c.Node(i).HSet("{redlock}:requests:x", kind+job, set.Text())
+			}
+			for _, earlier := range []int64{1, 0} {
+				apply(c.Start.UnixMicro() - earlier)
+				time.Sleep(timeout)
+				for i := range 3 {
+					if left := c.Node(i).HGet("{redlock}:requests:x", kind+job); (left != "") != (earlier == 1) {
+						t.Errorf("%d µs too early: node %d has the request %s%q", earlier, i, kind, left)
+					}
+				}
 			}
 		}
 	})

@@ -34,7 +34,7 @@ func TestRights_AreThoseOfTheScripts(t *testing.T) {
 		"locks ~{redlock}:terms:* ":            minus(scriptRights(t, "election/"), locks),
 		// The guard writes only for those who take locks or lead.
 		"viewer ":   minus(viewer, []string{"+hset"}),
-		"operator ": slices.Concat(viewer, scriptRights(t, "internal/jobstore/set.lua")),
+		"operator ": slices.Concat(viewer, scriptRights(t, "internal/jobstore/ask.lua")),
 	} {
 		_, line, found := strings.Cut(pages(t)["docs/operations.md"].source, "\n    ACL SETUSER "+user)
 		line, _, _ = strings.Cut(line, "\n")

@@ -3,6 +3,7 @@ package jobstore_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -38,31 +39,6 @@ func TestPause_IsSeenByWhoeverPrepares(t *testing.T) {
 	})
 }
 
-// Between its two requests, somebody else makes a setting.
-func TestPause_IsNewerThanOneThatWasMadeMeanwhile(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a, b := c.stored(), c.writer("b")
-		const delay = timeout / 10
-		a.links.Delay(delay)
-		if _, _, err := a.Views(t.Context(), job); err != nil { // so that it is connected
-			t.Fatal(err)
-		}
-		var other jobstore.Setting
-		var err error
-		meanwhile := time.AfterFunc(5*delay/2, func() {
-			other, err = b.Pause(t.Context(), job, jobstore.Origin{By: "b", From: "here"})
-		})
-		defer meanwhile.Stop()
-		resumed, late := a.Resume(t.Context(), job, jobstore.Origin{By: "a", From: "here"})
-		if err != nil || late != nil || !other.On || !resumed.IsNewer(other) {
-			t.Errorf("after %+v (%v) came %+v, %v", other, err, resumed, late)
-		}
-		if views, _, err := b.Views(t.Context(), job); err != nil || views[0].Pause != resumed {
-			t.Errorf("it is %+v, %v", views, err)
-		}
-	})
-}
-
 // One node has a setting of next year, and its clock is right, ahead or behind.
 func TestPause_OneNodeThatIsWrong(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{"its clock is right": 0, "its clock is ahead": 365 * 24 * time.Hour, "its clock is behind": -time.Hour} {
@@ -71,7 +47,7 @@ func TestPause_OneNodeThatIsWrong(t *testing.T) {
 				a := c.stored()
 				future := c.Start.Add(365 * 24 * time.Hour)
 				wrong := jobstore.Setting{Version: future.UnixMicro(), Tie: "ffffff", On: true, Origin: jobstore.Origin{By: "nobody"}}
-				c.Node(0).HSet("{redlock}:settings:x", "p:"+job, wrong.Text())
+				c.Node(0).HSet("{redlock}:requests:x", "p:"+job, wrong.Text())
 				c.Offset(0, ahead)
 				if ahead == 0 {
 					a.links.Cut(2) // so that the wrong node is asked
@@ -92,13 +68,8 @@ func TestPause_OneNodeThatIsWrong(t *testing.T) {
 	}
 }
 
-// What ends early has heard of a pause that one node has by itself, and not that the others do not have it.
 func TestAsk_WhatIsCutShortHasNoResult(t *testing.T) {
 	for name, read := range map[string]func(context.Context, *writer) error{
-		"views": func(ctx context.Context, w *writer) error {
-			_, err := w.ViewsOfAll(ctx, job)
-			return err
-		},
 		"prepare": func(ctx context.Context, w *writer) error {
 			_, err := w.Prepare(ctx, w.ballot, jobstore.Leader{Token: 7, Replica: w.name}, []string{job})
 			return err
@@ -115,7 +86,7 @@ func TestAsk_WhatIsCutShortHasNoResult(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				a := c.stored()
 				wrong := jobstore.Setting{Version: time.Now().UnixMicro(), Tie: "ffffff", On: true, Origin: jobstore.Origin{By: "nobody"}}
-				c.Node(0).HSet("{redlock}:settings:x", "p:"+job, wrong.Text())
+				c.Node(0).HSet("{redlock}:requests:x", "p:"+job, wrong.Text())
 				a.links.Delay(timeout/2, 2)
 				ctx, cancel := context.WithTimeout(t.Context(), timeout/4)
 				defer cancel()
@@ -142,40 +113,35 @@ func TestTrigger_IsAboveTheRunsByHandBefore(t *testing.T) {
 	})
 }
 
-func TestPoll_ReturnsWhatWasSetAndWhoLostIt(t *testing.T) {
+func TestPoll_ReturnsWhatIsAskedAndWhoLostIt(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.writer("a"), c.writer("b")
 		a.mustPrepare("x", "y")
 		a.writeNamed("x", "y")
 		time.Sleep(timeout)
-		poll := func(latest map[int]int64, changed, unserved int) map[int]int64 {
+		poll := func(asked, unserved int) jobstore.Polled {
 			t.Helper()
-			p, err := a.Poll(t.Context(), a.ballot, false, latest)
-			if err != nil || len(p.Changed) != changed || len(p.Unserved) != unserved || p.Fenced != nil {
+			p, err := a.Poll(t.Context(), a.ballot, false, nil)
+			if err != nil || len(p.Asked) != asked || len(p.Unserved) != unserved || p.Fenced != nil || p.Unsure {
 				t.Errorf("Poll returns %+v, %v", p, err)
 			}
-			return p.Latest
+			return p
 		}
-		latest := poll(nil, 0, 0)
-		for _, name := range []string{"x", "y"} {
-			if _, err := b.Pause(t.Context(), name, jobstore.Origin{By: "b", From: "here"}); err != nil {
-				t.Fatal(err)
-			}
+		poll(0, 0)
+		for n, name := range []string{"x", "y"} {
+			set, err := b.Pause(t.Context(), name, jobstore.Origin{By: "b", From: "here"})
 			time.Sleep(timeout)
+			if p := poll(n+1, 0); err != nil || p.Asked[n] != (jobstore.Asked{Job: name, Pause: set}) {
+				t.Errorf("%v, and Poll returns %+v", err, p)
+			}
 		}
-		poll(nil, 2, 0)
-		latest = poll(latest, 2, 0)
-		latest = poll(latest, 0, 0)
-		if _, err := b.Trigger(t.Context(), "x", jobstore.Origin{By: "b", From: "here"}); err != nil {
-			t.Fatal(err)
-		}
+		set, err := b.Trigger(t.Context(), "x", jobstore.Origin{By: "b", From: "here"})
 		time.Sleep(timeout)
-		latest = poll(latest, 1, 0)
-		c.Wipe(2)
-		latest = poll(latest, 0, 1)
-		if _, known := latest[2]; known {
-			t.Error("a change that a node returned before it lost its state counts as known")
+		if p := poll(2, 0); err != nil || p.Asked[0].Trigger != set {
+			t.Errorf("%v, and Poll returns %+v", err, p)
 		}
+		c.Wipe(2)
+		poll(2, 1)
 		header, err := b.Header(t.Context(), "x")
 		if err != nil || time.Since(header.Alive) > time.Second {
 			t.Errorf("the leader was alive at %v, and it is %v: %v", header.Alive, time.Now(), err)
@@ -191,26 +157,75 @@ func TestPoll_ReturnsWhatWasSetAndWhoLostIt(t *testing.T) {
 	})
 }
 
-// Somebody has forged the number of a change. The leader still learns of later changes.
-func TestPoll_ReturnsChangesAfterOneOfTheFarFuture(t *testing.T) {
-	for _, number := range []float64{1 << 53, 1e308} {
-		inBubble(t, 1, func(t *testing.T, c *cluster) {
-			a := c.writer("a")
-			a.mustPrepare("x", "y")
-			a.writeNamed("x", "y")
-			if _, err := c.Node(0).ZAdd("{redlock}:changes:x", number, "y"); err != nil {
-				t.Fatal(err)
-			}
-			p, err := a.Poll(t.Context(), a.ballot, false, nil)
-			if err != nil || len(p.Changed) > 0 {
-				t.Errorf("%+v, %v", p, err)
-			}
-			if _, err := a.Pause(t.Context(), "x", jobstore.Origin{By: "b", From: "here"}); err != nil {
-				t.Fatal(err)
-			}
-			if p, err := a.Poll(t.Context(), a.ballot, false, p.Latest); err != nil || !p.Changed["x"] || len(p.Changed) > 1 {
-				t.Errorf("%+v, %v", p, err)
-			}
+// A request that too few nodes have may be on its way to the others. Later it is in vain, and the node forgets it.
+func TestPoll_ARequestInVainIsForgotten(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.stored()
+		set := jobstore.Setting{Version: time.Now().UnixMicro(), Tie: "00000a", On: true}
+		c.Node(0).HSet("{redlock}:requests:x", "p:"+job, set.Text())
+		p, err := a.Poll(t.Context(), a.ballot, true, nil)
+		if err != nil || !p.Unsure || len(p.Vain) > 0 || len(p.Asked) > 0 {
+			t.Errorf("at first: %+v, %v", p, err)
+		}
+		time.Sleep(11 * time.Second)
+		p, err = a.Poll(t.Context(), a.ballot, true, nil)
+		if err != nil || p.Unsure || len(p.Vain) != 1 || len(p.Asked) > 0 {
+			t.Errorf("later: %+v, %v", p, err)
+		}
+		c.Node(0).HSet("{redlock}:requests:x", "t:"+job, set.Text()) // another one stays
+		if _, err = a.Poll(t.Context(), a.ballot, true, p.Vain); err != nil {
+			t.Error(err)
+		}
+		if fields, _ := c.Node(0).HKeys("{redlock}:requests:x"); len(fields) != 1 || fields[0] != "t:"+job {
+			t.Errorf("the node has %q", fields)
+		}
+	})
+}
+
+// One of three nodes does not answer, or has lost its data: a request that one of the others has may be on a majority.
+func TestPoll_WhatAMajorityMayHaveIsAsked(t *testing.T) {
+	for name, harm := range map[string]func(c *cluster, w *writer){
+		"does not answer": func(c *cluster, w *writer) { w.links.Cut(2) },
+		"lost its data": func(c *cluster, w *writer) {
+			c.Wipe(2)
+			time.Sleep(jobstore.Ahead + time.Second)
+			w.mustPrepare(job)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				a := c.stored()
+				set := jobstore.Setting{Version: time.Now().UnixMicro(), Tie: "00000a", On: true}
+				c.Node(0).HSet("{redlock}:requests:x", "p:"+job, set.Text())
+				harm(c, a)
+				p, err := a.Poll(t.Context(), a.ballot, false, nil)
+				if err != nil || len(p.Asked) != 1 || p.Asked[0].Pause != set {
+					t.Errorf("%+v, %v", p, err)
+				}
+			})
 		})
 	}
+}
+
+func TestAsk_IsRefusedIfTooManyWait(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		a := c.stored()
+		for i := range 10_000 {
+			c.Node(0).HSet("{redlock}:requests:x", fmt.Sprint("p:", i), "x")
+		}
+		_, err := a.Pause(t.Context(), job, jobstore.Origin{By: "b", From: "here"})
+		want.Err(t, err, jobstore.ErrNoQuorum)
+		want.Text(t, err, "10000 requests wait")
+	})
+}
+
+func TestAsk_ARemovedJobIsRefused(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.stored()
+		if _, err := a.writeState(jobstore.State{Mark: c.Start, Removed: true}, false); err != nil {
+			t.Fatal(err)
+		}
+		_, err := a.Trigger(t.Context(), job, jobstore.Origin{By: "b", From: "here"})
+		want.Err(t, err, jobstore.ErrRemoved)
+	})
 }
