@@ -2,10 +2,13 @@ package scheduler_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -169,4 +172,33 @@ func TestJitter_DelaysRunsThatAreNotLate(t *testing.T) {
 			t.Errorf("%d ran, want 14; %d delays; %d were missed", ran, len(delays), a.status("job").Missed)
 		}
 	})
+}
+
+// A decision about a job with CatchUpAll. The leader's loop decides for all jobs.
+func BenchmarkDue_InABacklog(b *testing.B) {
+	const maxWindow = 366 * 24 * time.Hour
+	for _, spec := range []string{"* * * * *", "* * * * * *", "30 2 * * *"} {
+		for _, zone := range []string{"UTC", "Europe/Rome"} {
+			for _, behind := range []time.Duration{time.Second, 24 * time.Hour, maxWindow} {
+				b.Run(fmt.Sprintf("%s, %s, %v", spec, zone, behind), func(b *testing.B) {
+					schedule, err := scheduler.Parse("CRON_TZ="+zone+" "+spec, nil)
+					if err != nil {
+						b.Fatal(err)
+					}
+					now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+					job := jobmachine.Job{
+						Name: "job", Schedule: schedule.(jobmachine.Schedule), Tries: 1,
+						CatchUp: jobmachine.CatchUp{All: true, Window: maxWindow},
+					}
+					state := jobstore.State{Since: now.Add(-2 * maxWindow), Mark: now.Add(-behind)}
+					m, _ := jobmachine.Next(jobmachine.New(&job), jobmachine.Prepared{
+						Now: now, Basis: jobstore.Basis{Known: true, State: state},
+					})
+					for b.Loop() {
+						jobmachine.Next(m, jobmachine.Due{Now: now, ID: "x"})
+					}
+				})
+			}
+		}
+	}
 }

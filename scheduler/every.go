@@ -28,11 +28,19 @@ func parseEvery(args []string) (every, error) {
 
 // Next returns the first tick after the given instant, in UTC.
 func (e every) Next(after time.Time) time.Time {
-	past := after.Unix() % int64(e)
-	if past < 0 { // before the epoch
-		past += int64(e)
+	return time.Unix((e.since(after)+1)*int64(e), 0).UTC()
+}
+
+// Count returns the number of ticks after one instant and up to another.
+func (e every) Count(after, upTo time.Time) int { return int(e.since(upTo) - e.since(after)) }
+
+// since returns how many intervals have passed since the Unix epoch.
+func (e every) since(t time.Time) int64 {
+	n := t.Unix() / int64(e)
+	if t.Unix()%int64(e) < 0 { // before the epoch
+		n--
 	}
-	return time.Unix(after.Unix()-past+int64(e), 0).UTC()
+	return n
 }
 
 func (e every) String() string { return "@every " + (time.Duration(e) * time.Second).String() }

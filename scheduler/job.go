@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/robfig/cron/v3"
-
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
 	"github.com/redlockfx/redlockfx/internal/name"
 )
@@ -73,7 +71,7 @@ type Retry struct {
 // job is a Job that was added.
 type job struct {
 	Job
-	schedule cron.Schedule
+	schedule jobmachine.Schedule
 	plan     string                           // normalized spec and zone
 	label    string                           // for messages about what is under way
 	machine  jobmachine.Job                   // the settings that the job's machine needs

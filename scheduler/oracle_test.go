@@ -5,6 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/robfig/cron/v3"
+	"pgregory.net/rapid"
+
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -86,6 +90,19 @@ func compareWithSearch(t *testing.T, loc *time.Location, from, until time.Time) 
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q in %s from %s:\n got %v\nwant %v", s.spec, loc, from, format(got), format(want))
+		}
+		wantCounts(t, schedule, from, until.Add(-time.Second), got)
+	}
+}
+
+// wantCounts compares the numbers of the ticks that came by many instants, and of those that come after, with a list of them.
+func wantCounts(t rapid.TB, schedule cron.Schedule, from, until time.Time, ticks []time.Time) {
+	t.Helper()
+	count := schedule.(jobmachine.Schedule).Count
+	for at := from; at.Before(until); at = at.Add(until.Sub(from) / 50) {
+		past, _ := slices.BinarySearchFunc(ticks, at.Add(1), time.Time.Compare)
+		if n, later := count(from, at), count(at, until); n != past || later != len(ticks)-past {
+			t.Fatalf("%d ticks from %v to %v, and %d to %v; want %d and %d", n, from, at, later, until, past, len(ticks)-past)
 		}
 	}
 }

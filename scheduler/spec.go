@@ -11,6 +11,8 @@ import (
 	_ "time/tzdata" // for machines without a zone database
 
 	"github.com/robfig/cron/v3"
+
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
 )
 
 // ErrSpec is wrapped by every error about a spec that cannot be parsed or would never fire.
@@ -69,7 +71,7 @@ func Parse(spec string, loc *time.Location) (cron.Schedule, error) {
 }
 
 // parse returns the schedule of a spec, and its plan: the normalized form of spec and zone.
-func parse(spec string, loc *time.Location) (cron.Schedule, string, error) {
+func parse(spec string, loc *time.Location) (jobmachine.Schedule, string, error) {
 	if len(spec) > maxSpec {
 		return nil, "", fmt.Errorf("%d bytes long, at most %d are allowed", len(spec), maxSpec)
 	}
@@ -77,7 +79,7 @@ func parse(spec string, loc *time.Location) (cron.Schedule, string, error) {
 }
 
 // parsePlan is parse for a plan too, which may be longer than a spec.
-func parsePlan(spec string, loc *time.Location) (cron.Schedule, string, error) {
+func parsePlan(spec string, loc *time.Location) (jobmachine.Schedule, string, error) {
 	words := strings.Fields(spec)
 	if len(words) == 0 {
 		return nil, "", errors.New("empty")

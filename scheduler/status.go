@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/robfig/cron/v3"
-
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
@@ -228,7 +226,7 @@ func (s *Scheduler) own(name string) *job {
 }
 
 // scheduleOf returns the schedule of a plan. It saves the parsing if own has that plan, which is the usual case.
-func scheduleOf(plan string, own *job) (cron.Schedule, error) {
+func scheduleOf(plan string, own *job) (jobmachine.Schedule, error) {
 	if own != nil && own.plan == plan {
 		return own.schedule, nil
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
+
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
 )
 
 // calendar is the schedule of a spec in a zone.
@@ -23,7 +25,7 @@ type calendar struct {
 
 // newCalendar returns the schedule of a checked spec's words, and its plan. timeOfDay are those of its words that give the time
 // of day.
-func newCalendar(words, timeOfDay []string, zone *time.Location) (cron.Schedule, string, error) {
+func newCalendar(words, timeOfDay []string, zone *time.Location) (jobmachine.Schedule, string, error) {
 	spec, err := ask(parser, strings.Join(words, " "))
 	if err != nil {
 		return nil, "", err

@@ -160,6 +160,26 @@ func TestZone_NextIsTheSameFromEveryInstantBeforeIt(t *testing.T) {
 	})
 }
 
+func TestZone_TicksAreCounted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		loc, err := time.LoadLocation(rapid.SampledFrom(zones).Draw(t, "zone"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := rapid.OneOf(specs, rapid.SampledFrom([]string{"@every 1s", "@every 7s", "@every 36h"})).Draw(t, "spec")
+		schedule, err := scheduler.Parse(spec, loc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := instants.Draw(t, "from")
+		ticks := []time.Time{schedule.Next(from)}
+		for range 500 {
+			ticks = append(ticks, schedule.Next(ticks[len(ticks)-1]))
+		}
+		wantCounts(t, schedule, from, ticks[500], ticks)
+	})
+}
+
 func wantTickAfter(t rapid.TB, from, tick time.Time) {
 	t.Helper()
 	if !tick.After(from) || tick.Nanosecond() != 0 || tick.Location() != time.UTC {

@@ -30,8 +30,13 @@ type Job struct {
 	AtLeastOnce bool
 }
 
-// Schedule returns the first tick after an instant, in whole seconds, or the zero time if there is none.
-type Schedule interface{ Next(time.Time) time.Time }
+// Schedule has the ticks of a job, in whole seconds.
+type Schedule interface {
+	// Next returns the first tick after an instant, or the zero time if there is none.
+	Next(after time.Time) time.Time
+	// Count returns the number of ticks after one instant and up to a later one. It may not take longer for many ticks.
+	Count(after, upTo time.Time) int
+}
 
 // Overlap says what happens to a tick that comes while a run of the job is under way.
 type Overlap int

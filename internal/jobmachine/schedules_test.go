@@ -11,6 +11,10 @@ type every time.Duration
 
 func (e every) Next(t time.Time) time.Time { return t.Truncate(time.Duration(e)).Add(time.Duration(e)) }
 
+func (e every) Count(after, upTo time.Time) int {
+	return int(upTo.Truncate(time.Duration(e)).Sub(after.Truncate(time.Duration(e))) / time.Duration(e))
+}
+
 // withGaps is a schedule that ticks each minute in the first twenty minutes of each hour.
 type withGaps struct{}
 
@@ -20,6 +24,15 @@ func (withGaps) Next(t time.Time) time.Time {
 		return next
 	}
 	return every(time.Hour).Next(t)
+}
+
+func (s withGaps) Count(after, upTo time.Time) int { return count(s, after, upTo) }
+
+func count(s jobmachine.Schedule, after, upTo time.Time) (n int) {
+	for t := s.Next(after); !t.IsZero() && !t.After(upTo); t = s.Next(t) {
+		n++
+	}
+	return n
 }
 
 // until is a schedule that has a last tick.
@@ -35,6 +48,8 @@ func (u until) Next(t time.Time) time.Time {
 	return time.Time{}
 }
 
+func (u until) Count(after, upTo time.Time) int { return count(u, after, upTo) }
+
 // day is the instant at which the simulated days begin.
 var day = time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
 
@@ -47,4 +62,9 @@ type counted struct {
 func (c counted) Next(t time.Time) time.Time {
 	*c.calls++
 	return c.Schedule.Next(t)
+}
+
+func (c counted) Count(after, upTo time.Time) int {
+	*c.calls++
+	return c.Schedule.Count(after, upTo)
 }

@@ -100,7 +100,7 @@ func TestNext_OfVeryManyTicksTheNewestThousandRun(t *testing.T) {
 	}
 }
 
-// The loop has one goroutine for all jobs, and a call of a schedule takes about a microsecond.
+// The loop has one goroutine for all jobs, and a call of a schedule takes up to a microsecond.
 func TestNext_ALargeBacklogTakesFewCallsOfTheSchedule(t *testing.T) {
 	for name, overlap := range map[string]jobmachine.Overlap{
 		"skip": jobmachine.Skip, "queue": jobmachine.Queue, "allow": jobmachine.Allow,
@@ -112,13 +112,13 @@ func TestNext_ALargeBacklogTakesFewCallsOfTheSchedule(t *testing.T) {
 				j.Plan, j.Schedule, j.Jitter = "second", counted{every(time.Second), &calls}, time.Second
 				j.CatchUp = jobmachine.CatchUp{All: all, Window: 24 * time.Hour}
 				r := lead(t, j, 86_400, stateOf(j, 0))
-				for due, most := range []int{50_000, 3000, 3000, 3000} { // the first call counts the missed ticks
+				for due := range 4 {
 					calls = 0
 					if r.due() != nil {
 						r.stored()
 					}
-					if t.Logf("%d calls", calls); calls > most {
-						t.Errorf("Due %d has called Schedule.Next %d times, want %d at most", due+1, calls, most)
+					if t.Logf("%d calls", calls); calls > 500 {
+						t.Errorf("Due %d has called the schedule %d times, want 500 at most", due+1, calls)
 					}
 				}
 			})
@@ -172,7 +172,6 @@ func TestKey_OfATriggerIsNoKeyOfATick(t *testing.T) {
 	}
 }
 
-// A million seconds are more ticks than are counted one by one.
 func TestNext_ManyTicksAreMissedAtOnce(t *testing.T) {
 	j := minutely()
 	j.Plan, j.Schedule = "second", every(time.Second)
@@ -180,8 +179,8 @@ func TestNext_ManyTicksAreMissedAtOnce(t *testing.T) {
 	if len(r.started) != 1 || r.started[0].Open.Slot != tick(1_000_000) {
 		t.Errorf("started %+v", r.started)
 	}
-	if s := r.m.State(); len(r.reported) != 1 || !r.reported[0].From.Equal(sec(1)) || r.reported[0].Slot != tick(999_999) || s.Missed < 10_000 ||
-		s.Missed != r.reported[0].Ticks {
+	if s := r.m.State(); len(r.reported) != 1 || !r.reported[0].From.Equal(sec(1)) || r.reported[0].Slot != tick(999_999) ||
+		r.reported[0].Ticks != 999_999 || s.Missed != 999_999 {
 		t.Errorf("reported %+v, %d missed", r.reported, s.Missed)
 	}
 }

@@ -5,15 +5,12 @@ import (
 	"time"
 )
 
-const (
-	maxAll     = 1000   // most ticks that are caught up with at a time
-	maxCounted = 10_000 // most ticks that are counted one by one
-)
+const maxAll = 1000 // most ticks that are caught up with at a time
 
 // ticks is a range of consecutive ticks of a job.
 type ticks struct {
 	first, last time.Time
-	n           int // counts only up to about maxCounted
+	n           int
 }
 
 // NewestDue returns the newest tick after one instant whose run has to begin by another instant, or the zero time if there is none.
@@ -45,16 +42,7 @@ func (j *Job) newest(after, by time.Time) time.Time {
 
 // between returns the ticks from first on that have come by an instant.
 func (j *Job) between(first, by time.Time) ticks {
-	all := ticks{first: first, last: first, n: 1}
-	for ; all.n <= maxCounted; all.n++ {
-		next := j.Schedule.Next(all.last)
-		if next.IsZero() || next.After(by) {
-			return all
-		}
-		all.last = next
-	}
-	all.last = later(all.last, j.newest(all.last, by))
-	return all
+	return ticks{first: first, last: later(first, j.newest(first, by)), n: 1 + j.Schedule.Count(first, by)}
 }
 
 // oldest returns the oldest tick after an instant that [CatchUp].All runs. It is one of the newest maxAll ticks and, unless it waited
@@ -64,23 +52,13 @@ func (j *Job) oldest(after, now time.Time, waited bool) time.Time {
 	if !waited {
 		from = later(from, j.NewestDue(after, now.Add(-j.CatchUp.Window)))
 	}
-	if !j.hasMore(from, now) {
+	if j.Schedule.Count(from, now) <= maxAll {
 		return j.Schedule.Next(from)
 	}
 	n := sort.Search(int(now.Sub(from)/time.Second), func(i int) bool {
-		return !j.hasMore(from.Add(time.Duration(i)*time.Second), now)
+		return j.Schedule.Count(from.Add(time.Duration(i)*time.Second), now) <= maxAll
 	})
 	return j.Schedule.Next(from.Add(time.Duration(n) * time.Second))
-}
-
-// hasMore reports whether more than maxAll ticks come after one instant and up to another.
-func (j *Job) hasMore(after, by time.Time) bool {
-	for range maxAll + 1 {
-		if after = j.Schedule.Next(after); after.IsZero() || after.After(by) {
-			return false
-		}
-	}
-	return true
 }
 
 // isLate reports whether a tick is outside the catch-up window.
