@@ -9,10 +9,13 @@ import (
 )
 
 // A state is stored as words. Each word is a key, an equals sign, and values separated by commas. A record is stored as values only.
-// Values are escaped as in a URL, and zero values are omitted. People can read the text with redis-cli, and it is half as long as
-// JSON. An earlier version skips keys that a later version adds.
+// Values are escaped as in the query of a URL, but only as far as this format needs it, and zero values are omitted. People can read
+// the text with redis-cli, and it is half as long as JSON. An earlier version skips keys that a later version adds.
 
 const maxErr = 1024 // bytes of an error that are kept
+
+// escape escapes the separators of words and values. Letters of any alphabet keep their size.
+var escape = strings.NewReplacer("%", "%25", "+", "%2B", " ", "+", ",", "%2C").Replace
 
 // words is a buffer for the text of a state or a record.
 type words []byte
@@ -41,7 +44,7 @@ func (w *words) list(values ...string) {
 func (s *State) append(to []byte) []byte {
 	w := words(to)
 	w.list("since=" + micros(s.Since))
-	w.word("plan", url.QueryEscape(s.Plan))
+	w.word("plan", escape(s.Plan))
 	w.word("mark", millis(s.Mark))
 	if !s.Manual.IsZero() {
 		w.word("manual", micros(s.Manual))
@@ -56,7 +59,7 @@ func (s *State) append(to []byte) []byte {
 		w.word("missed", strconv.Itoa(s.Missed))
 	}
 	if !s.NotRun.Tick.IsZero() {
-		w.word("notrun", millis(s.NotRun.Tick), url.QueryEscape(cut(s.NotRun.Reason)))
+		w.word("notrun", millis(s.NotRun.Tick), escape(cut(s.NotRun.Reason)))
 	}
 	for _, o := range s.Open {
 		timeout := ""
@@ -64,7 +67,7 @@ func (s *State) append(to []byte) []byte {
 			timeout = span(o.Timeout)
 		}
 		w.word("open", o.Slot.encode(), o.ID, number(o.Attempt), number(o.Tries), strconv.FormatUint(o.Token, 10),
-			url.QueryEscape(o.Replica), micros(o.Start), flag(o.Late), flag(o.Returned), timeout)
+			escape(o.Replica), micros(o.Start), flag(o.Late), flag(o.Returned), timeout)
 	}
 	if s.Last.State != "" {
 		w.word("last", s.Last.encode())
@@ -172,8 +175,8 @@ func (r *Record) encode() string {
 		ticks, from = strconv.Itoa(r.Ticks), millis(r.From)
 	}
 	w := make(words, 0, 256)
-	w.list(r.Slot.encode(), r.State, r.ID, number(r.Attempt), strconv.FormatUint(r.Token, 10), url.QueryEscape(r.Replica),
-		start, took, flag(r.Late), url.QueryEscape(cut(r.Err)), ticks, from)
+	w.list(r.Slot.encode(), r.State, r.ID, number(r.Attempt), strconv.FormatUint(r.Token, 10), escape(r.Replica),
+		start, took, flag(r.Late), escape(cut(r.Err)), ticks, from)
 	return string(w)
 }
 
@@ -194,7 +197,7 @@ func (s Setting) encode() string {
 		on = "1"
 	}
 	w := make(words, 0, 128)
-	w.list(fmt.Sprintf("%016d%s", s.Version, s.Tie), on, url.QueryEscape(s.By), url.QueryEscape(s.From), url.QueryEscape(s.Why))
+	w.list(fmt.Sprintf("%016d%s", s.Version, s.Tie), on, escape(s.By), escape(s.From), escape(s.Why))
 	return string(w)
 }
 

@@ -52,6 +52,9 @@ func TestState_AnErrorOfAnyBytesIsKeptAsText(t *testing.T) {
 				NotRun: jobstore.NotRun{Tick: time.UnixMilli(1), Reason: test.err},
 				Last:   jobstore.Record{State: jobstore.StateFailed, Err: test.err},
 			}
+			if n := len(s.Text()); n > 2*1024+100 {
+				t.Errorf("the errors take %d bytes", n)
+			}
 			kept, err := jobstore.DecodeState(s.Text())
 			if err != nil {
 				t.Fatal(err)
