@@ -152,8 +152,11 @@ type answer struct {
 
 type jobAnswer struct {
 	Problems []string
-	Records  []struct{ State string }
-	Changes  []struct {
+	Records  []struct {
+		State string
+		Left  int `json:"left_out"`
+	}
+	Changes []struct {
 		What, By, Replica string
 		At                time.Time
 	}

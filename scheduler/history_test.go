@@ -1,7 +1,9 @@
 package scheduler_test
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,5 +43,34 @@ func TestHistory_HasEachTickOnceWhateverWritesFailed(t *testing.T) {
 		if len(rows) != 1 {
 			t.Errorf("the tick of 20s has %d rows: %v", len(rows), rows)
 		}
+	})
+}
+
+// The ticks that come during a run are one row, so a run that hangs does not push what came before it out of the history.
+func TestHistory_OfARunThatHangsHasWhatCameBeforeIt(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("job", "* * * * * *", func(_ context.Context, call int) error {
+			if call == 30 {
+				time.Sleep(170500 * time.Millisecond)
+			}
+			return errBoom
+		}))
+		wantRows := func(until time.Duration, want ...string) {
+			t.Helper()
+			c.SleepTo(until)
+			history, err := a.History(t.Context(), "job", len(want))
+			c.must(err)
+			var rows []string
+			for _, r := range history {
+				rows = append(rows, fmt.Sprintf("%s %s %d", r.State, c.at(r.Tick), r.Ticks))
+			}
+			if !slices.Equal(rows, want) {
+				t.Errorf("after %v: %v, want %v", until, rows, want)
+			}
+		}
+		wantRows(31500*time.Millisecond, "running 30s 0", "skipped 31s 0", "failed 29s 0")
+		wantRows(200300*time.Millisecond, "running 30s 0", "skipped 3m20s 170", "failed 29s 0", "failed 28s 0")
+		wantRows(201300*time.Millisecond, "failed 3m21s 0", "failed 30s 0", "skipped 3m20s 170", "failed 29s 0")
 	})
 }

@@ -13,8 +13,9 @@ type Hooks struct {
 	// Started is called before the job's Run, after a majority of nodes has stored the start.
 	Started func(Run)
 	// Finished is called for each record that this process has stored: of its own runs, of ticks that it skipped because of a
-	// run under way, and of runs of earlier leaders that were lost. It is also called for a run of this process whose end could
-	// not be stored before the term was over.
+	// run under way, and of runs of earlier leaders that were lost. A record of skipped ticks has only those since the last call,
+	// although the history has one row for all that come during one run. Finished is also called for a run of this process whose
+	// end could not be stored before the term was over.
 	Finished func(Record)
 	// Overrun is called once for a run that has not returned a second after the job's Timeout, on a goroutine of its own. Nothing
 	// can end such a run from outside: it counts as under way until it returns or its process ends. The run ends only after

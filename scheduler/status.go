@@ -168,6 +168,9 @@ func (s *Scheduler) History(ctx context.Context, job string, n int) ([]Record, e
 			all = append(all, runningOf(job, o, now))
 		}
 	}
+	if skipped := views[0].State.Skipped; skipped.State != "" {
+		all = append(all, recordOf(job, skipped))
+	}
 	for _, r := range ended {
 		all = append(all, recordOf(job, r))
 	}

@@ -149,10 +149,35 @@ func (d *draft) end(r jobstore.Record) {
 
 // row adds a record to the history and to the reports.
 func (d *draft) row(r jobstore.Record) {
+	d.keepSkipped()
 	d.records = append(d.records, r)
 	d.report = append(d.report, r)
 	if r.Slot.Manual && r.State != jobstore.StateInterrupted {
 		d.state.ByHand = newer(d.state.ByHand, r)
+	}
+}
+
+// skip reports skipped ticks, and adds them to those in the state. All ticks that come during a run become one row, so a run that
+// hangs does not push what came before it out of the history.
+func (d *draft) skip(r jobstore.Record, first time.Time) {
+	d.report = append(d.report, r)
+	before := d.state.Skipped
+	if before.State != "" && before.Err == r.Err && d.m.job.Schedule.Next(before.Slot.At).Equal(first) {
+		r.Ticks, r.From = max(before.Ticks, 1)+max(r.Ticks, 1), before.From
+		if before.Ticks == 0 {
+			r.From = before.Slot.At
+		}
+	} else {
+		d.keepSkipped()
+	}
+	d.state.Skipped = r
+}
+
+// keepSkipped adds a row of the skipped ticks in the state to the history, because another row or run follows.
+func (d *draft) keepSkipped() {
+	if d.state.Skipped.State != "" {
+		d.records = append(d.records, d.state.Skipped)
+		d.state.Skipped = jobstore.Record{}
 	}
 }
 
@@ -231,7 +256,11 @@ func (d *draft) dropTicks(t ticks, state, reason string) {
 		d.state.Missed += t.n
 	}
 	d.notRun(r)
-	d.row(r)
+	if state == jobstore.StateSkipped {
+		d.skip(r, t.first)
+	} else {
+		d.row(r)
+	}
 	d.changed = true
 	switch reason {
 	case ReasonUnknown, ReasonSetBack, ReasonRan:
@@ -256,6 +285,7 @@ func (d *draft) open(slot jobstore.Slot) {
 
 // start adds an open run of this process to the state, and to the runs to start.
 func (d *draft) start(o jobstore.Open) {
+	d.keepSkipped()
 	at := o.Slot.At
 	if !o.Slot.Manual {
 		at = d.m.job.StartOf(at)

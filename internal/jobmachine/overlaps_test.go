@@ -36,6 +36,29 @@ func TestNext_SkipIsByTheInstantOfTheTick(t *testing.T) {
 	lead(t, j, 150, state).work().want("run 120s late")
 }
 
+// Skipped ticks are in the state until another row or run follows, or a tick between them was not skipped.
+func TestNext_SkippedTicksInARowAreOneRow(t *testing.T) {
+	r := lead(t, withOverlap(jobmachine.Skip), 60, stateOf(minutely(), 0)).work()
+	write := func(at float64, rows int, from, to float64, ticks int) {
+		t.Helper()
+		w := r.at(at).due()
+		if got := w.State.Skipped; len(w.Ended) != rows || got.Slot != tick(to) || got.Ticks != ticks || ticks > 0 && !got.From.Equal(sec(from)) {
+			t.Errorf("at %v: rows %+v, and skipped are %+v", at, w.Ended, got)
+		}
+		r.stored()
+	}
+	write(120, 0, 120, 120, 0)
+	write(180, 0, 120, 180, 2)
+	write(310, 0, 120, 300, 4)
+	r.send(jobmachine.Set{Pause: setting(320, true)})
+	r.work()
+	r.send(jobmachine.Set{Pause: setting(400, false)})
+	write(420, 1, 420, 420, 0)
+	if w := r.at(430).returns().due(); len(w.Ended) != 2 || w.Ended[0].Slot != tick(420) || w.State.Skipped.State != "" {
+		t.Errorf("after the run: rows %+v, and skipped are %+v", w.Ended, w.State.Skipped)
+	}
+}
+
 func TestNext_QueueATickThatWaitsIsNotTooOld(t *testing.T) {
 	for name, overlap := range map[string]jobmachine.Overlap{"queue": jobmachine.Queue, "replace": jobmachine.Replace} {
 		t.Run(name, func(t *testing.T) {

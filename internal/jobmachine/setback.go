@@ -61,7 +61,7 @@ func stateSetBack(s jobstore.State, now time.Time, unnoticed time.Duration) jobs
 	if s.NotRun.Tick.After(now) {
 		s.NotRun = jobstore.NotRun{}
 	}
-	for _, r := range []*jobstore.Record{&s.Last, &s.LastOK, &s.ByHand} {
+	for _, r := range []*jobstore.Record{&s.Skipped, &s.Last, &s.LastOK, &s.ByHand} {
 		if ahead := r.End.Sub(now); ahead > 0 {
 			r.Start, r.End = r.Start.Add(-ahead), now
 		}

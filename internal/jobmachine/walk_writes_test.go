@@ -55,10 +55,15 @@ func (w *walk) judge(d jobmachine.Due, was jobstore.State, write jobstore.Write,
 			j.runs = append(j.runs, r)
 		case r.Slot.Manual:
 			j.manual = append(j.manual, r)
-		default:
+		case !isSkips(r):
 			j.ticks = append(j.ticks, r)
 		}
 	}
+	skips, kept := skipsOf(w.job, was, &write)
+	if !kept {
+		j.fail("the skipped ticks %+v are gone: now there are %+v, and the rows %+v", was.Skipped, j.is.Skipped, write.Ended)
+	}
+	j.ticks = append(j.ticks, skips...)
 	j.blocked = w.job.Overlap != jobmachine.Allow && (len(w.leader.runs) > 0 || len(j.fresh) > 0) ||
 		len(j.fresh) >= 100 || len(j.is.Open) >= 1000
 	j.judgeModes()
@@ -71,6 +76,40 @@ func (w *walk) judge(d jobmachine.Due, was jobstore.State, write jobstore.Write,
 		w.fail("Opens is %v", write.Opens)
 	}
 	return j.fresh
+}
+
+// isSkips reports whether a record is of skipped ticks.
+func isSkips(r jobstore.Record) bool {
+	return r.State == jobstore.StateSkipped && r.ID == "" && !r.Slot.Manual
+}
+
+// skipsOf returns the ticks that a write skips. They are in the state until another row or run follows. It returns false if those of
+// the last state are gone.
+func skipsOf(j *jobmachine.Job, was jobstore.State, w *jobstore.Write) (rows []jobstore.Record, kept bool) {
+	first := func(r jobstore.Record) time.Time {
+		if r.Ticks == 0 {
+			return r.Slot.At
+		}
+		return r.From
+	}
+	kept = was.Skipped.State == ""
+	for _, r := range append(slices.Clone(w.Ended), w.State.Skipped) {
+		if !isSkips(r) {
+			continue
+		}
+		if !kept && first(r).Equal(first(was.Skipped)) {
+			kept = true
+			if r.Ticks = max(r.Ticks, 1) - max(was.Skipped.Ticks, 1); r.Ticks == 0 {
+				continue
+			}
+			r.From = j.Schedule.Next(was.Skipped.Slot.At)
+			if r.Ticks == 1 {
+				r.Ticks, r.From = 0, time.Time{}
+			}
+		}
+		rows = append(rows, r)
+	}
+	return rows, kept
 }
 
 // isSupposed reports whether a run stands for a slot whose outcome the nodes have lost, and that will run.
@@ -311,7 +350,7 @@ func (j *judgment) judgeLast() {
 		j.fail("%d are missed, the records have %d more than %d", j.is.Missed, missed, j.was.Missed)
 	}
 	notRun := j.was.NotRun.Tick
-	for _, r := range j.write.Ended {
+	for _, r := range slices.Concat(j.runs, j.ticks, j.manual) {
 		if r.State == jobstore.StateMissed || r.State == jobstore.StateSkipped {
 			notRun = later(notRun, r.Slot.At)
 		}

@@ -184,7 +184,7 @@ func onlyEnds(s, older State) bool {
 			return false
 		}
 	}
-	older.Open, older.Last, older.LastOK, older.ByHand, older.Failures = s.Open, s.Last, s.LastOK, s.ByHand, s.Failures
+	older.Open, older.Skipped, older.Last, older.LastOK, older.ByHand, older.Failures = s.Open, s.Skipped, s.Last, s.LastOK, s.ByHand, s.Failures
 	return bytes.Equal(s.append(nil), older.append(nil))
 }
 

@@ -69,6 +69,9 @@ func (s *State) append(to []byte) []byte {
 		w.word("open", o.Slot.encode(), o.ID, number(o.Attempt), number(o.Tries), strconv.FormatUint(o.Token, 10),
 			escape(o.Replica), micros(o.Start), flag(o.Late), flag(o.Returned), timeout)
 	}
+	if s.Skipped.State != "" {
+		w.word("skipped", s.Skipped.encode())
+	}
 	if s.Last.State != "" {
 		w.word("last", s.Last.encode())
 	}
@@ -129,6 +132,8 @@ func decodeState(text string) (State, error) {
 				Slot: v.slot(), ID: v.next(), Attempt: v.int(), Tries: v.int(), Token: v.uint(), Replica: v.text(),
 				Start: v.micros(), Late: v.flag(), Returned: v.flag(), Timeout: v.span(v.next()),
 			})
+		case "skipped":
+			s.Skipped = v.record()
 		case "last":
 			s.Last = v.record()
 		case "lastok":

@@ -16,6 +16,7 @@ type State struct {
 	Missed   int       // all missed ticks
 	NotRun   NotRun    // the newest tick that did not run; zero if a newer one was opened
 	Open     []Open    // runs without an end, in the order in which they were opened
+	Skipped  Record    // skipped ticks that no row of the history has yet; its State is empty if there are none
 	Last     Record    // the newest run that has ended; its State is empty if there is none
 	LastOK   Record    // the newest that ended with StateOK
 	ByHand   Record    // the newest triggered run that has ended, or that did not take place
@@ -53,10 +54,12 @@ func (s *State) check() error {
 // jitter is opened before its start. If the nodes' clocks are set back, a tick that was opened keeps its name.
 func (s *State) newest() time.Time {
 	t := s.Pause.At()
-	for _, other := range []time.Time{s.Trigger.At(), s.Since, s.Manual, s.NotRun.Tick, s.Lost} {
+	for _, other := range []time.Time{
+		s.Trigger.At(), s.Since, s.Manual, s.NotRun.Tick, s.Lost, s.Skipped.End, s.Last.End, s.LastOK.End, s.ByHand.End,
+	} {
 		t = latest(t, other)
 	}
-	return latest(latest(t, s.ByHand.End), latest(s.Last.End, s.LastOK.End))
+	return t
 }
 
 // triggered stands for all triggers that the state has applied, or has itself.
