@@ -37,6 +37,7 @@ type ballot struct {
 	absence   string    // why ticks before this term have not run
 	fenced    bool      // the nodes have promised a later leader a larger ballot: nothing can be written any more
 	setBack   bool      // the log says that the nodes' clocks were set back
+	zones     []string  // of which the log says that an earlier leader had other data
 }
 
 // takeBallot asks the nodes to promise a new ballot if one is wanted, and returns the pause before the next call. It waits until no

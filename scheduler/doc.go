@@ -134,9 +134,14 @@
 //
 // A spec has five fields, or six with seconds in front, or is @hourly, @daily, @weekly, @monthly, @yearly or
 // @every 1h30m. [Parse] describes the whole dialect, and [Preview] shows the ticks. The zone is UTC if neither the spec
-// (CRON_TZ=Europe/Rome) nor the job nor [WithLocation] names one. Ticks depend on spec and zone alone, so they are the same
-// on every replica: @every counts from the Unix epoch. Times that a zone's clock jumps over run once. Times that it
-// repeats run once if the spec names fixed times.
+// (CRON_TZ=Europe/Rome) nor the job nor [WithLocation] names one. Ticks depend on the spec, the zone and the zone data alone:
+// @every counts from the Unix epoch. Times that a zone's clock jumps over run once. Times that it repeats run once if the
+// spec names fixed times.
+//
+// If replicas have different zone data, as after a government has moved the clock, the leader's apply. The nodes keep
+// up to which local time a job's ticks are settled, so a local time does not run again when a replica with other data
+// leads: its second tick is recorded as missed. A local time that was over by its data does not run. The log names the
+// zone. A spec that fires in every hour follows real time instead.
 //
 // If the spec or zone of a job changes, its new ticks begin with the change. Ticks of the old spec that have come and
 // have not run are recorded as missed. A spec that is only written in another way, as "0 0 * * *" for "@daily" or 1,2,3 for

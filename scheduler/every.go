@@ -34,6 +34,9 @@ func (e every) Next(after time.Time) time.Time {
 // Count returns the number of ticks after one instant and up to another.
 func (e every) Count(after, upTo time.Time) int { return int(e.since(upTo) - e.since(after)) }
 
+// Reading returns the zero time: no zone has a part in the ticks.
+func (every) Reading(time.Time) time.Time { return time.Time{} }
+
 // since returns how many intervals have passed since the Unix epoch.
 func (e every) since(t time.Time) int64 {
 	n := t.Unix() / int64(e)

@@ -170,6 +170,9 @@ func (l *loop) begin(e *entry, basis jobstore.Basis, now time.Time) {
 		l.log.Info("the job's spec or zone has changed: its ticks begin now", zap.String("job", e.job.Name),
 			zap.String("before", basis.State.Plan), zap.String("now", e.job.plan))
 	}
+	if basis.Known && e.job.machine.Shift(&basis.State) != 0 {
+		l.reportZoneData(e.job, &basis.State)
+	}
 	l.advance(e, event)
 	if l.drained {
 		l.requeue(e)
@@ -207,6 +210,19 @@ func (l *loop) reportSetBack(by time.Duration) {
 	l.ballot.setBack = true
 	l.log.Warn("the nodes' clocks were set back: ticks follow them, and no tick that came before is started again",
 		zap.Duration("by", by.Round(time.Millisecond)))
+}
+
+// reportZoneData reports that an earlier leader of a job had other zone data than this process: once for each zone.
+func (l *loop) reportZoneData(j *job, s *jobstore.State) {
+	zone, _ := splitPlan(j.plan)
+	if slices.Contains(l.ballot.zones, zone) {
+		return
+	}
+	l.ballot.zones = append(l.ballot.zones, zone)
+	shown := j.schedule.Reading(s.Mark)
+	l.log.Warn("replicas have different zone data, so their ticks differ: give all of them the same", zap.String("zone", zone),
+		zap.String("job", j.Name), zap.Time("at", s.Mark), zap.String("here", shown.Format(time.DateTime)),
+		zap.String("earlier_leader", s.Reading.Format(time.DateTime)))
 }
 
 // reportDataLost reports jobs that a majority of nodes has lost. Of some of them, no node knew anything, and this process did.

@@ -52,8 +52,8 @@ type field struct {
 // 0 or 7. A spec without seconds fires at second 0. TZ= means CRON_TZ=. A day has to match both day fields if one of them
 // is * or ?, and otherwise only one of the two.
 //
-// loc is the zone of a spec that names none; nil is UTC. The ticks depend on spec and zone alone, so they are the same on
-// every replica. They are returned in UTC:
+// loc is the zone of a spec that names none; nil is UTC. The ticks depend on the spec, the zone and the zone data alone, so they are
+// the same on every replica with these data. They are returned in UTC:
 //
 //   - @every d, in whole seconds, fires at the multiples of d since the Unix epoch, in any zone.
 //   - If the zone's clock jumps forward, times that it jumped over fire once, at the first instant after the jump.

@@ -19,8 +19,8 @@ type Status struct {
 	Job, Spec, Zone string    // as the present or last leader has them; Spec is normalized
 	Next            time.Time // the next tick; zero if the job is paused or removed, or has none
 
-	// Own is the spec and zone that this process has for the job if they differ from the leader's, as in a rolling deploy.
-	// It is "none" if this process does not have the job, and empty if they are the same.
+	// Own is the spec and zone that this process has for the job if they differ from the leader's, as in a rolling deploy, or
+	// if its zone data differ. It is "none" if this process does not have the job, and empty if they are the same.
 	Own string
 
 	// Reason says why the newest tick without a run was not run, or why the newest run is lost. ReasonTick is that
@@ -191,6 +191,8 @@ func (s *Scheduler) statusOf(v *jobstore.View, leader string, now time.Time) Sta
 		st.Own = "none"
 	case own.plan != v.State.Plan:
 		st.Own = own.plan
+	case own.machine.Shift(&v.State) != 0:
+		st.Own = own.plan + " with other zone data"
 	}
 	st.Unowned = v.Left && !v.State.Removed
 	st.Missed, st.Paused, st.Failures, st.DataLost = v.State.Missed, v.Pause.On, v.State.Failures, v.State.Lost

@@ -81,6 +81,16 @@ func (c *calendar) resume(s stretch, t time.Time) time.Time {
 	return reading
 }
 
+// Reading returns what the zone's clock shows at an instant. It stands still while the clock repeats readings. It is the zero time if
+// the ticks are the same whatever the clock shows: those of a spec that fires in every hour follow real time.
+func (c *calendar) Reading(at time.Time) time.Time {
+	if c.hourly || c.zone == time.UTC {
+		return time.Time{}
+	}
+	s := stretchAt(at, c.zone)
+	return latest(at.Add(s.offset), s.start.Add(s.before)).UTC()
+}
+
 // stretch is a span of time in which a zone keeps one offset. It includes start and excludes end.
 type stretch struct {
 	start, end time.Time     // zero if unbounded

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -158,6 +159,26 @@ func TestZone_NextIsTheSameFromEveryInstantBeforeIt(t *testing.T) {
 			t.Fatalf("Next(%v) = %v, but Next(%v) = %v", from, tick, between, again)
 		}
 	})
+}
+
+// The local time up to which a job's ticks are settled does not go back when a clock is set back.
+func TestZone_WhatTheClockShowsStandsStillWhileItRepeats(t *testing.T) {
+	loc := zone(t, "America/New_York")
+	for text, shown := range map[string]string{
+		"2026-11-01T01:59:00-04:00": "2026-11-01T01:59:00Z",
+		"2026-11-01T01:00:00-05:00": "2026-11-01T02:00:00Z",
+		"2026-11-01T01:59:00-05:00": "2026-11-01T02:00:00Z",
+		"2026-11-01T02:01:00-05:00": "2026-11-01T02:01:00Z",
+		"2026-03-08T03:00:00-04:00": "2026-03-08T03:00:00Z",
+	} {
+		schedule, err := scheduler.Parse("30 1 * * *", loc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := schedule.(jobmachine.Schedule).Reading(at(t, text)); !got.Equal(at(t, shown)) {
+			t.Errorf("at %s: %v, want %s", text, got, shown)
+		}
+	}
 }
 
 func TestZone_TicksAreCounted(t *testing.T) {

@@ -38,6 +38,7 @@ func (d *draft) ticks() {
 		now = now.Add(early)
 	}
 	d.ranBefore(now)
+	d.zoneData(now)
 	b := d.newBacklog(now)
 	for len(d.starts) < maxOpened {
 		if !b.newest.After(d.state.Mark) {

@@ -19,6 +19,7 @@ const (
 	ReasonRemoved    = "the job was removed"
 	ReasonExpired    = "nobody could run it within an hour"
 	ReasonRan        = "it came before already: the nodes' clocks were set back since"
+	ReasonRepeated   = "its local time came before already: an earlier leader had other zone data"
 	reasonLate       = "the leader came to it too late"
 )
 
@@ -80,6 +81,7 @@ func (d *draft) make(in mode) {
 	if !d.state.Ran.UpTo.After(d.state.Mark) {
 		d.state.Ran = jobstore.Range{}
 	}
+	d.read()
 }
 
 // settings takes over a new pause, or the end of one. Ticks that came during a pause are not caught up with.

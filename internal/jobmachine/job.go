@@ -36,6 +36,9 @@ type Schedule interface {
 	Next(after time.Time) time.Time
 	// Count returns the number of ticks after one instant and up to a later one. It may not take longer for many ticks.
 	Count(after, upTo time.Time) int
+	// Reading returns what the clock of the zone shows at an instant, as a time in UTC. It stands still while the clock repeats local
+	// times. It is the zero time if the ticks do not follow that clock.
+	Reading(at time.Time) time.Time
 }
 
 // Overlap says what happens to a tick that comes while a run of the job is under way.

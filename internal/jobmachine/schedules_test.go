@@ -15,6 +15,20 @@ func (e every) Count(after, upTo time.Time) int {
 	return int(upTo.Truncate(time.Duration(e)).Sub(after.Truncate(time.Duration(e))) / time.Duration(e))
 }
 
+func (every) Reading(time.Time) time.Time { return time.Time{} }
+
+// local is a schedule that ticks at all multiples of an interval by a clock that is ahead of UTC.
+type local struct {
+	every
+	ahead time.Duration
+}
+
+func (l local) Next(t time.Time) time.Time { return l.every.Next(t.Add(l.ahead)).Add(-l.ahead) }
+
+func (l local) Count(after, upTo time.Time) int { return count(l, after, upTo) }
+
+func (l local) Reading(t time.Time) time.Time { return t.Add(l.ahead) }
+
 // withGaps is a schedule that ticks each minute in the first twenty minutes of each hour.
 type withGaps struct{}
 
@@ -25,6 +39,8 @@ func (withGaps) Next(t time.Time) time.Time {
 	}
 	return every(time.Hour).Next(t)
 }
+
+func (withGaps) Reading(time.Time) time.Time { return time.Time{} }
 
 func (s withGaps) Count(after, upTo time.Time) int { return count(s, after, upTo) }
 
@@ -47,6 +63,8 @@ func (u until) Next(t time.Time) time.Time {
 	}
 	return time.Time{}
 }
+
+func (u until) Reading(t time.Time) time.Time { return u.schedule.Reading(t) }
 
 func (u until) Count(after, upTo time.Time) int { return count(u, after, upTo) }
 

@@ -52,7 +52,7 @@ func stateSetBack(s jobstore.State, now time.Time, unnoticed time.Duration) jobs
 		if s.Ran.UpTo.After(now) { // the clocks were set back before, too
 			ran.After, ran.UpTo = earlier(ran.After, s.Ran.After), later(ran.UpTo, s.Ran.UpTo)
 		}
-		s.Mark, s.Ran = mark, ran
+		s.Mark, s.Reading, s.Ran = mark, time.Time{}, ran
 	}
 	s.Gaps = nil
 	s.SetBacks++

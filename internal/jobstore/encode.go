@@ -46,6 +46,9 @@ func (s *State) append(to []byte) []byte {
 	w.list("since=" + micros(s.Since))
 	w.word("plan", escape(s.Plan))
 	w.word("mark", millis(s.Mark))
+	if !s.Reading.IsZero() {
+		w.word("reading", millis(s.Reading))
+	}
 	if !s.Manual.IsZero() {
 		w.word("manual", micros(s.Manual))
 	}
@@ -117,6 +120,8 @@ func decodeState(text string) (State, error) {
 			s.Plan = v.text()
 		case "mark":
 			s.Mark = v.millis()
+		case "reading":
+			s.Reading = v.millis()
 		case "manual":
 			s.Manual = v.micros()
 		case "pause":

@@ -19,7 +19,7 @@ func full(start time.Time) jobstore.State {
 	failed := ok
 	failed.State, failed.Err, failed.Attempt = jobstore.StateFailed, "it said: \"no\", and 100% = ü", 1
 	return jobstore.State{
-		Since: at(-time.Hour), Plan: "Europe/Vienna 0 3 * * *", Mark: at(time.Minute), Manual: at(time.Second),
+		Since: at(-time.Hour), Plan: "Europe/Vienna 0 3 * * *", Mark: at(time.Minute), Reading: at(time.Hour), Manual: at(time.Second),
 		Pause:  jobstore.Setting{Version: start.UnixMicro(), Tie: "0a1b2c", On: true, Origin: jobstore.Origin{By: "a person"}},
 		Missed: 12, NotRun: jobstore.NotRun{Tick: at(-time.Minute), Reason: "no leader from a to b"},
 		Open: []jobstore.Open{

@@ -10,6 +10,7 @@ type State struct {
 	Since    time.Time // when a leader first had the job
 	Plan     string    // normalized spec and zone; a different plan has different ticks
 	Mark     time.Time // high-water mark: every tick up to here is settled or open
+	Reading  time.Time // local time of the job's zone, as a time in UTC: every tick up to it is settled or open; zero: unknown
 	Manual   time.Time // high-water mark of triggered runs
 	Pause    Setting   // the newest that the leader has learned of
 	Trigger  Setting   // the newest that the leader has learned of, while its run waits
