@@ -1,10 +1,6 @@
 package election
 
-import (
-	"time"
-
-	"github.com/redlockfx/redlockfx/internal/chain"
-)
+import "time"
 
 // Hooks report what an Elector does, for metrics and traces. Any may be nil. They are called in the order in which things happen,
 // never under a lock, on the goroutine of Run; Observed has its own goroutine. A hook that blocks holds up the elector, but never
@@ -27,49 +23,53 @@ type Hooks struct {
 	Observed func(Leader)
 }
 
-// JoinHooks returns Hooks that call all the given ones in order, on the same goroutine. A hook that none of them has stays nil. If
-// one panics, those after it are not called.
-func JoinHooks(all ...Hooks) Hooks {
-	var joined Hooks
+// hooks are those of every WithHooks, which are called in order, on the same goroutine.
+type hooks []Hooks
+
+func (all hooks) elected(t *Term) {
 	for _, h := range all {
-		joined = Hooks{
-			Elected:  chain.Of1(joined.Elected, h.Elected),
-			Ended:    chain.Of2(joined.Ended, h.Ended),
-			Drained:  chain.Of3(joined.Drained, h.Drained),
-			Renewed:  chain.Of4(joined.Renewed, h.Renewed),
-			Attempt:  chain.Of2(joined.Attempt, h.Attempt),
-			Observed: chain.Of1(joined.Observed, h.Observed),
+		if h.Elected != nil {
+			h.Elected(t)
 		}
 	}
-	return joined
 }
 
-func (h Hooks) elected(t *Term) {
-	if h.Elected != nil {
-		h.Elected(t)
+func (all hooks) ended(t *Term, cause error) {
+	for _, h := range all {
+		if h.Ended != nil {
+			h.Ended(t, cause)
+		}
 	}
 }
 
-func (h Hooks) ended(t *Term, cause error) {
-	if h.Ended != nil {
-		h.Ended(t, cause)
+func (all hooks) drained(t *Term, took time.Duration, late bool) {
+	for _, h := range all {
+		if h.Drained != nil {
+			h.Drained(t, took, late)
+		}
 	}
 }
 
-func (h Hooks) drained(t *Term, took time.Duration, late bool) {
-	if h.Drained != nil {
-		h.Drained(t, took, late)
+func (all hooks) renewed(t *Term, n renewal) {
+	for _, h := range all {
+		if h.Renewed != nil {
+			h.Renewed(t, n.attempts, n.took, n.err)
+		}
 	}
 }
 
-func (h Hooks) renewed(t *Term, n renewal) {
-	if h.Renewed != nil {
-		h.Renewed(t, n.attempts, n.took, n.err)
+func (all hooks) attempt(took time.Duration, err error) {
+	for _, h := range all {
+		if h.Attempt != nil {
+			h.Attempt(took, err)
+		}
 	}
 }
 
-func (h Hooks) attempt(took time.Duration, err error) {
-	if h.Attempt != nil {
-		h.Attempt(took, err)
+func (all hooks) observed(l Leader) {
+	for _, h := range all {
+		if h.Observed != nil {
+			h.Observed(l)
+		}
 	}
 }

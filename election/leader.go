@@ -61,10 +61,10 @@ func (e *Elector) Observe(ctx context.Context) <-chan Leader {
 	return leaders
 }
 
-// observe calls the hook until ctx is done.
+// observe calls the hook Observed until ctx is done.
 func (e *Elector) observe(ctx context.Context) {
 	for leader := range e.Observe(ctx) {
-		e.config.hooks.Observed(leader)
+		e.config.hooks.observed(leader)
 	}
 }
 

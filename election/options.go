@@ -46,7 +46,7 @@ type config struct {
 	jitter       time.Duration // of maxTenure
 	standby      time.Duration
 	onPanic      func(*PanicError)
-	hooks        Hooks
+	hooks        hooks
 	log          *zap.Logger
 	callbacks    []func(context.Context)
 
@@ -128,8 +128,9 @@ func WithCallbackRequired() Option { return func(c *config) { c.callbackRequired
 // the lease has run out. If a callback that outlived Run panics, fn is called on that callback's goroutine.
 func WithPanicHandler(fn func(*PanicError)) Option { return func(c *config) { c.onPanic = fn } }
 
-// WithHooks sets the hooks that the Elector calls.
-func WithHooks(h Hooks) Option { return func(c *config) { c.hooks = h } }
+// WithHooks adds hooks that the Elector calls. Hooks of several WithHooks are called in that order, on the same goroutine. If one
+// panics, those after it are not called.
+func WithHooks(h Hooks) Option { return func(c *config) { c.hooks = append(c.hooks, h) } }
 
 // WithLogger sets where terms, and problems with them, are logged. By default, or if log is nil, nothing is logged.
 func WithLogger(log *zap.Logger) Option { return func(c *config) { c.log = log } }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,7 +44,7 @@ func (e *Elector) Run(ctx context.Context) error {
 	}
 	r.err = errors.New("election: a panic or runtime.Goexit ended Run")
 	unlink := context.AfterFunc(ctx, func() { r.isStopping() })
-	if e.config.hooks.Observed != nil {
+	if slices.ContainsFunc(e.config.hooks, func(h Hooks) bool { return h.Observed != nil }) {
 		r.besides.Go(func() { e.observe(r.alongside) })
 	}
 	unwatch := e.logNodes()

@@ -112,8 +112,8 @@ func Locker(constructor any, opts ...GroupOption) fx.Option {
 
 // Options adds options that a [Config] has no field for. constructor returns a redlock.Option, an election.Option, a
 // scheduler.Option or a slice of one of them, and maybe an error. They are applied after those of the Config, in the
-// order of the calls. So WithHooks and WithLogger replace the hooks of the helpers and the application's logger. The
-// Config must be valid without them.
+// order of the calls. So WithHooks adds hooks after those of the helpers, and WithLogger replaces the application's logger.
+// The Config must be valid without them.
 func Options(constructor any, opts ...GroupOption) fx.Option {
 	c, err := newCall("Options", opts)
 	if err != nil {

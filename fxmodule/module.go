@@ -36,7 +36,7 @@ func Named(name string) fx.Option {
 		fx.Provide(
 			fx.Private,
 			fx.Annotate(t.newLogger, fx.ParamTags(optional), fx.ResultTags(private)),
-			joinAll(t, election.JoinHooks), joinAll(t, scheduler.JoinHooks),
+			hooked(t, election.WithHooks), hooked(t, scheduler.WithHooks),
 			fx.Annotate(t.newInputs, fx.ParamTags(own, t.groupTag("nodes"), t.groupTag("lockers")), fx.ResultTags(private)),
 		),
 		fx.Provide(

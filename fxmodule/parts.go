@@ -25,20 +25,17 @@ func (t target) newLogger(log *zap.Logger) logger {
 	return logger{log.Named(t.title())}
 }
 
-// joined holds the hooks of one kind that an election has.
-type joined[H any] struct{ hooks H }
-
-// joinAll returns a constructor of a joined[H].
-func joinAll[H any](t target, join func(...H) H) any {
-	return fx.Annotate(func(bare H, all, own []registered[H]) joined[H] {
+// hooked returns a constructor of the options that add all hooks of one kind that an election has.
+func hooked[H, O any](t target, with func(H) O) any {
+	return fx.Annotate(func(bare H, all, own []registered[H]) []O {
 		if t.name == "" {
 			own = nil // this is the group of all elections
 		}
-		hooks := []H{bare}
+		opts := []O{with(bare)}
 		for _, r := range slices.Concat(inOrder(all), inOrder(own)) {
-			hooks = append(hooks, r.value)
+			opts = append(opts, with(r.value))
 		}
-		return joined[H]{join(hooks...)}
+		return opts
 	}, fx.ParamTags(optional, target{}.groupTag("hooks"), t.groupTag("hooks")), fx.ResultTags(t.privateTag()))
 }
 
@@ -129,29 +126,27 @@ func (in *inputs) newLocker(
 }
 
 func (in *inputs) newElector(
-	m *module, locker *redlock.Locker, log logger, hooks joined[election.Hooks], options []registered[[]election.Option],
+	m *module, locker *redlock.Locker, log logger, hooks []election.Option, options []registered[[]election.Option],
 ) (*election.Elector, error) {
-	opts := append(in.config.electionOptions(), election.WithLogger(log.Logger),
-		election.WithHooks(hooks.hooks), election.WithCallbackRequired())
+	opts := append(in.config.electionOptions(), election.WithLogger(log.Logger), election.WithCallbackRequired())
 	var err error
-	m.elector, err = election.New(locker, in.config.Name, append(opts, flat(options)...)...)
+	m.elector, err = election.New(locker, in.config.Name, slices.Concat(opts, hooks, flat(options))...)
 	m.campaign = campaign{log: log.Logger, observe: in.config.Observe}
 	return m.elector, err
 }
 
 func (in *inputs) newScheduler(
-	m *module, elector *election.Elector, log logger, hooks joined[scheduler.Hooks],
+	m *module, elector *election.Elector, log logger, hooks []scheduler.Option,
 	options []registered[[]scheduler.Option],
 ) (*scheduler.Scheduler, error) {
 	location, err := in.config.location()
 	if err != nil {
 		return nil, err
 	}
-	opts := append([]scheduler.Option{
-		scheduler.WithLocation(location), scheduler.WithLogger(log.Logger), scheduler.WithHooks(hooks.hooks),
-		scheduler.WithMiddleware(m.wrap),
-	}, flat(options)...)
-	m.scheduler, err = scheduler.New(elector, opts...)
+	opts := []scheduler.Option{
+		scheduler.WithLocation(location), scheduler.WithLogger(log.Logger), scheduler.WithMiddleware(m.wrap),
+	}
+	m.scheduler, err = scheduler.New(elector, slices.Concat(opts, hooks, flat(options))...)
 	return m.scheduler, err
 }
 

@@ -68,13 +68,7 @@
 //
 // # Your own hooks
 //
-// WithHooks takes one struct. If you have your own hooks too, join them:
-//
-//	hooks := election.JoinHooks(telemetry.ElectionHooks("billing"), election.Hooks{
-//		Elected: func(t *election.Term) { log.Print("leads") },
-//	})
-//
-// scheduler.JoinHooks does the same for its hooks.
+// If you have your own hooks too, give WithHooks once more: all of them are called.
 //
 // # In fx
 //

@@ -112,10 +112,11 @@ func newReplica(t *testing.T, nodes *redlocktest.Nodes, opts ...election.Option)
 	if r.elector, err = election.New(locker, "billing", opts...); err != nil {
 		t.Fatal(err)
 	}
-	hooks := scheduler.JoinHooks(r.JobHooks(), scheduler.Hooks{
+	hooks := scheduler.Hooks{
 		Panicked: func(_ scheduler.Run, _ any, stack []byte) { r.panics <- string(stack) },
-	})
-	r.jobs, err = scheduler.New(r.elector, scheduler.WithHooks(hooks), scheduler.WithMiddleware(r.Middleware))
+	}
+	r.jobs, err = scheduler.New(r.elector, scheduler.WithHooks(r.JobHooks()), scheduler.WithHooks(hooks),
+		scheduler.WithMiddleware(r.Middleware))
 	want.NoError(t, err)
 	return r
 }

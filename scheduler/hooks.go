@@ -3,8 +3,6 @@ package scheduler
 import (
 	"errors"
 	"time"
-
-	"github.com/redlockfx/redlockfx/internal/chain"
 )
 
 // Hooks report what a Scheduler does, for metrics and traces. Any may be nil. Each is called on the goroutine that does what it
@@ -44,90 +42,94 @@ type Hooks struct {
 	ClockSkew func(time.Duration)
 }
 
-// JoinHooks returns Hooks that call all the given ones in order, on the same goroutine. A hook that none of them has stays nil. If
-// one panics, those after it are not called.
-func JoinHooks(all ...Hooks) Hooks {
-	var joined Hooks
+// hooks are those of every WithHooks, which are called in order, on the same goroutine.
+type hooks []Hooks
+
+func (all hooks) started(r Run) {
 	for _, h := range all {
-		joined = Hooks{
-			Started:   chain.Of1(joined.Started, h.Started),
-			Finished:  chain.Of1(joined.Finished, h.Finished),
-			Overrun:   chain.Of1(joined.Overrun, h.Overrun),
-			Retrying:  chain.Of2(joined.Retrying, h.Retrying),
-			Panicked:  chain.Of3(joined.Panicked, h.Panicked),
-			Unclaimed: chain.Of3(joined.Unclaimed, h.Unclaimed),
-			Fenced:    chain.Of2(joined.Fenced, h.Fenced),
-			DataLost:  chain.Of1(joined.DataLost, h.DataLost),
-			Changed:   chain.Of1(joined.Changed, h.Changed),
-			Missed:    chain.Of3(joined.Missed, h.Missed),
-			ClockSkew: chain.Of1(joined.ClockSkew, h.ClockSkew),
+		if h.Started != nil {
+			h.Started(r)
 		}
 	}
-	return joined
 }
 
-func (h Hooks) started(r Run) {
-	if h.Started != nil {
-		h.Started(r)
+func (all hooks) finished(r Record) {
+	for _, h := range all {
+		if h.Finished != nil {
+			h.Finished(r)
+		}
 	}
 }
 
-func (h Hooks) finished(r Record) {
-	if h.Finished != nil {
-		h.Finished(r)
+func (all hooks) overrun(r Run) {
+	for _, h := range all {
+		if h.Overrun != nil {
+			h.Overrun(r)
+		}
 	}
 }
 
-func (h Hooks) overrun(r Run) {
-	if h.Overrun != nil {
-		h.Overrun(r)
+func (all hooks) retrying(r Run, err error) {
+	for _, h := range all {
+		if h.Retrying != nil {
+			h.Retrying(r, err)
+		}
 	}
 }
 
-func (h Hooks) retrying(r Run, err error) {
-	if h.Retrying != nil {
-		h.Retrying(r, err)
+func (all hooks) panicked(r Run, err error) {
+	p, ok := errors.AsType[*panicError](err)
+	for _, h := range all {
+		if ok && h.Panicked != nil {
+			h.Panicked(r, p.value, p.stack)
+		}
 	}
 }
 
-func (h Hooks) panicked(r Run, err error) {
-	if p, ok := errors.AsType[*panicError](err); ok && h.Panicked != nil {
-		h.Panicked(r, p.value, p.stack)
+func (all hooks) unclaimed(job string, tick time.Time, err error) {
+	for _, h := range all {
+		if h.Unclaimed != nil {
+			h.Unclaimed(job, tick, publicError("claim of", job, err))
+		}
 	}
 }
 
-func (h Hooks) unclaimed(job string, tick time.Time, err error) {
-	if h.Unclaimed != nil {
-		h.Unclaimed(job, tick, publicError("claim of", job, err))
+func (all hooks) fenced(token, by uint64) {
+	for _, h := range all {
+		if h.Fenced != nil {
+			h.Fenced(token, by)
+		}
 	}
 }
 
-func (h Hooks) fenced(token, by uint64) {
-	if h.Fenced != nil {
-		h.Fenced(token, by)
+func (all hooks) dataLost(job string) {
+	for _, h := range all {
+		if h.DataLost != nil {
+			h.DataLost(job)
+		}
 	}
 }
 
-func (h Hooks) dataLost(job string) {
-	if h.DataLost != nil {
-		h.DataLost(job)
+func (all hooks) changed(c Change) {
+	for _, h := range all {
+		if h.Changed != nil {
+			h.Changed(c)
+		}
 	}
 }
 
-func (h Hooks) changed(c Change) {
-	if h.Changed != nil {
-		h.Changed(c)
+func (all hooks) missed(job string, ticks int, reason string) {
+	for _, h := range all {
+		if h.Missed != nil && ticks > 0 {
+			h.Missed(job, ticks, reason)
+		}
 	}
 }
 
-func (h Hooks) missed(job string, ticks int, reason string) {
-	if h.Missed != nil && ticks > 0 {
-		h.Missed(job, ticks, reason)
-	}
-}
-
-func (h Hooks) clockSkew(d time.Duration) {
-	if h.ClockSkew != nil {
-		h.ClockSkew(d)
+func (all hooks) clockSkew(d time.Duration) {
+	for _, h := range all {
+		if h.ClockSkew != nil {
+			h.ClockSkew(d)
+		}
 	}
 }

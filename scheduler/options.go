@@ -17,8 +17,9 @@ func WithLocation(loc *time.Location) Option { return func(s *Scheduler) { s.loc
 // WithLogger sets where runs, and ticks that did not run, are logged. By default, or if log is nil, nothing is logged.
 func WithLogger(log *zap.Logger) Option { return func(s *Scheduler) { s.log = log } }
 
-// WithHooks sets the hooks that the Scheduler calls.
-func WithHooks(h Hooks) Option { return func(s *Scheduler) { s.hooks = h } }
+// WithHooks adds hooks that the Scheduler calls. Hooks of several WithHooks are called in that order, on the same goroutine. If one
+// panics, those after it are not called.
+func WithHooks(h Hooks) Option { return func(s *Scheduler) { s.hooks = append(s.hooks, h) } }
 
 // Middleware returns a function that calls next, a job's Run, and does something around it.
 type Middleware = func(next func(context.Context, Run) error) func(context.Context, Run) error

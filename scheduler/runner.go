@@ -20,7 +20,7 @@ type runner struct {
 	term     *election.Term
 	stopping context.Context
 	log      *zap.Logger
-	hooks    Hooks
+	hooks    hooks
 	returned func(job string, r jobmachine.Returned) // called at the end of each run
 
 	wg sync.WaitGroup

@@ -28,7 +28,7 @@ type Scheduler struct {
 	store      *jobstore.Store
 	location   *time.Location
 	log        *zap.Logger
-	hooks      Hooks
+	hooks      hooks
 	middleware []Middleware
 	changed    signal.Signal // wakes the loop to apply changes of jobs
 	maxSeq     int           // take a new ballot after that many writes; writes until then still have numbers. Tests set it lower

@@ -11,7 +11,6 @@
 //	passworded  a Locker whose node has a password
 //	secret      node URLs that contain a password
 //	written     a search for a secret in everything that a program may write
-//	joined      a check of functions that join hooks
 //	want        short assertions
 //	testmain    what every TestMain does
 //	repo        tests of the repository as a whole: imports, documents, examples, mutants
