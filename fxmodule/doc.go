@@ -19,7 +19,7 @@
 //
 // [Job], [OnLeader] and [Middleware] add jobs, callbacks and the middleware of all jobs. These, and whatever they
 // depend on, may take the Locker, the Elector and the Scheduler. Module logs to a *zap.Logger if the application
-// provides one. [Hooks] and [Options] set what the Config has no field for, and an fx.Invoke that takes the Locker may
+// provides one; fx leaves it out, without an error, if the Logger's constructor lacks a dependency. [Hooks] and [Options] set what the Config has no field for, and an fx.Invoke that takes the Locker may
 // call [redlock.Locker.OnNode]. [Locker] shares a Locker between elections.
 //
 // [Named] adds a second election to the same application, and [For] makes a helper apply to it. fx.New fails if a

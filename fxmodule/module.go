@@ -28,7 +28,6 @@ func Named(name string) fx.Option {
 	own, private, options := t.nameTag(), t.privateTag(), t.groupTag("options")
 	return fx.Module(t.title(),
 		fx.Provide(fx.Annotate(func() *present { return &present{} }, fx.ResultTags(once))), // first, so that fx names it if the election is added twice
-		fx.Invoke(fx.Annotate(t.inspect, fx.ParamTags("", own+" "+optional, optional, optional, optional))),
 		fx.Provide(
 			fx.Annotate(func() *module { return &module{target: t} }, fx.ResultTags(private)),
 			fx.Annotate(func(m *module) *module { return m }, fx.ParamTags(private), fx.ResultTags(allElections)),

@@ -163,7 +163,8 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 		opts fx.Option
 		want []string
 	}{
-		"no config": {redlockfx.Module, []string{"there is no Config", "redlockfx.Settings"}},
+		"no config":        {redlockfx.Module, []string{"missing type: redlockfx.Config"}},
+		"no second config": {fx.Options(redlockfx.Named("two"), fx.Supply(config)), []string{`missing type: redlockfx.Config[name="two"]`}},
 		"no nodes": {
 			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{Name: "x"})),
 			[]string{"there are no nodes", "Config.Nodes", "redlockfx.Node"},
@@ -203,7 +204,7 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 		},
 		"pointer to a config": {
 			fx.Options(redlockfx.Module, fx.Supply(&config)),
-			[]string{"provides a *redlockfx.Config", "without the &"},
+			[]string{"missing type: redlockfx.Config"},
 		},
 		"module twice": {
 			fx.Options(fx.Module("one", redlockfx.Module), fx.Module("two", redlockfx.Module), fx.Supply(config)),

@@ -9,7 +9,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/fx"
-	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/election"
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
@@ -73,36 +72,6 @@ func TestModule_NamesWhatAConstructorLacks(t *testing.T) {
 				"missing type: *sql.DB"}, redlockfx.Module, config, opt)
 			if err := fx.ValidateApp(fx.NopLogger, redlockfx.Module, config, opt); err == nil {
 				t.Error("fx.ValidateApp finds nothing")
-			}
-		})
-	}
-}
-
-// fx leaves an optional parameter empty if its constructor lacks a dependency.
-func TestModule_NamesWhatAnOptionalValueLacks(t *testing.T) {
-	for what, provider := range map[string]any{
-		"*zap.Logger":     func(*sql.DB) *zap.Logger { return zap.NewNop() },
-		"election.Hooks":  func(*sql.DB) election.Hooks { return election.Hooks{} },
-		"scheduler.Hooks": func(*sql.DB) scheduler.Hooks { return scheduler.Hooks{} },
-	} {
-		t.Run(what, func(t *testing.T) {
-			refused(t, []string{"redlockfx:", "a " + what + " to redlockfx.Module", "*sql.DB"},
-				redlockfx.Module, given, fx.Provide(provider))
-		})
-	}
-	t.Run("behind another value", func(t *testing.T) {
-		type step struct{ *sql.DB }
-		refused(t, []string{"redlockfx:", "a *zap.Logger to redlockfx.Module", "*sql.DB"}, redlockfx.Module, given,
-			fx.Provide(func(*sql.DB) *step { return nil }, func(*step) *zap.Logger { return zap.NewNop() }))
-	})
-	for what, opt := range map[string]fx.Option{
-		"an optional one of its own": fx.Provide(fx.Annotate(func(*sql.DB, []string) *zap.Logger { return zap.NewNop() },
-			fx.ParamTags(`optional:"true"`, `group:"none"`))),
-		"of another module": fx.Options(fx.Supply(fx.Private, zap.NewNop()), fx.Module("other", fx.Provide(fx.Private, zap.NewNop))),
-	} {
-		t.Run(what, func(t *testing.T) {
-			if app := fx.New(fx.NopLogger, redlockfx.Module, given, opt); app.Err() != nil {
-				t.Error(app.Err())
 			}
 		})
 	}
