@@ -12,18 +12,13 @@ import (
 
 // Config configures a Module. A zero field means its default, except Name. The tags are for the configuration library
 // of your choice. A time.Duration reads "15s" in YAML, and is a number of nanoseconds in JSON.
-//
-// A Config that is printed or encoded (fmt, encoding/json, encoding/xml, YAML, log/slog, zap) shows the hosts of the
-// nodes, and neither users nor passwords. The exceptions are %w and %p, which go vet refuses; encoding/gob returns an
-// error. Keep the Config in an exported field with a name. If it is embedded, its text replaces that of the struct
-// around it. In an unexported field, fmt shows the nodes' URLs as they are.
 type Config struct {
 	// Name is the election's name, 1 to 191 bytes of UTF-8 without invisible characters. Replicas
 	// of one service share it.
 	Name string `yaml:"name" env:"NAME"`
 	// Nodes are the addresses of 1, 3 or 5 independent Redis masters: host:port, redis:// or rediss:// URLs (or
 	// valkey://, valkeys://). Leave it empty if you add clients with Node.
-	Nodes []string `yaml:"nodes" env:"NODES"`
+	Nodes NodeURLs `yaml:"nodes" env:"NODES"`
 	// TLSCAFile has the CAs, in PEM, that sign the certificates of nodes with rediss:// URLs; default the system's.
 	TLSCAFile string `yaml:"tls_ca_file" env:"TLS_CA_FILE"`
 	// TLSCertFile and TLSKeyFile have the client certificate, in PEM. They are read again for each connection, so that a
