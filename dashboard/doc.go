@@ -68,10 +68,10 @@
 //
 // leader is null if nobody leads or no leader is known. If a part could not be read, problems says so, and how old
 // its value is. If the leader's lease has run out since the nodes were read, expired is true: as far as is known, it
-// no longer leads. leaderless has the times between the terms without a known leader. If sure is false, the previous
-// leader was killed or cut off, and may have led up to [election.TermRecordedEvery] longer than from says. replica is
-// the one that answers the request. replicas are that one, the leader, and those that led one of the terms or ran one
-// of the last runs that the nodes keep: 50 at most.
+// no longer leads. terms is empty if the election does not record them: see package termlog. leaderless has the times
+// between the terms without a known leader. If sure is false, the previous leader was killed or cut off, and may have
+// led up to [termlog.Every] longer than from says. replica is the one that answers the request. replicas are that one,
+// the leader, and those that led one of the terms or ran one of the last runs that the nodes keep: 50 at most.
 //
 // runs has the last run of each job, 20 at most, the newest first. last, and the records of one job, have the fields
 // of runs. Their states are those of [scheduler.State] and one more. That is unknown, for a run without an end whose

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/dashboard"
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/election/termlog"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
@@ -31,7 +32,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	elector, err := election.New(locker, "billing")
+	elector, err := election.New(locker, "billing", election.WithHooks(termlog.Hooks())) // the page shows the terms
 	if err != nil {
 		log.Fatal(err)
 	}

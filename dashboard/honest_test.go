@@ -9,6 +9,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/dashboard"
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/election/termlog"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -129,7 +130,7 @@ func TestPage_ListsTheReplicasThatHaveLed(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		s.stop(s.leader)
 		s.follower.Lead()
-		third := s.nodes.Replica()
+		third := s.nodes.Replica(election.WithHooks(termlog.Hooks()))
 		s.page = dashboard.Handler(third.Elector, third.Scheduler)
 		time.Sleep(time.Minute)
 		var got []string

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/election/termlog"
 )
 
 // With a node away, the nodes may name the leader with a token that is larger than that of its term. It is the same term: its runs
@@ -22,7 +23,7 @@ func TestView_OfALeaderWhoseTokenIsTooLarge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := thousand(instant)
 			s.leader.value = test.leader
-			s.terms.value = []election.TermRecord{{Token: 20, Replica: "a", Since: instant}}
+			s.terms.value = []termlog.Record{{Token: 20, Replica: "a", Since: instant}}
 			v := newView(s, "billing")
 			if v.Leader.Term != test.want || (v.Leader.Since != nil) != (test.want == 20) {
 				t.Errorf("term %d since %v, want %d", v.Leader.Term, v.Leader.Since, test.want)

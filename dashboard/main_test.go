@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/dashboard"
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/election/termlog"
 	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
@@ -40,7 +42,8 @@ func serve(t *testing.T, test func(t *testing.T, s *service), opts ...dashboard.
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		nodes := redlocktest.New(t, 3, redlock.WithTTL(ttl))
-		s := &service{t: t, nodes: nodes, leader: nodes.Replica(), follower: nodes.Replica()}
+		terms := election.WithHooks(termlog.Hooks())
+		s := &service{t: t, nodes: nodes, leader: nodes.Replica(terms), follower: nodes.Replica(terms)}
 		for _, r := range []*redlocktest.Replica{s.leader, s.follower} {
 			want.NoError(t, r.Scheduler.Add(jobs()...))
 		}

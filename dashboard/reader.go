@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/election/termlog"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -22,7 +23,7 @@ type snapshot struct {
 	nodes  []redlock.NodeStatus
 	leader part[election.Leader] // zero: nobody leads
 	jobs   part[[]scheduler.Status]
-	terms  part[[]election.TermRecord]
+	terms  part[[]termlog.Record]
 }
 
 // part is a value that was read, and when.
@@ -77,7 +78,7 @@ func (r *reader) read(ctx context.Context, last *view) *view {
 	s.leader = before.leader.read(s.now, leader, err)
 	jobs, err := r.scheduler.Jobs(ctx)
 	s.jobs = before.jobs.read(s.now, jobs, err)
-	terms, err := r.elector.Terms(ctx)
+	terms, err := termlog.Read(ctx, r.elector.Locker(), r.elector.Name())
 	s.terms = before.terms.read(s.now, terms, err)
 	return newView(s, r.elector.Name())
 }

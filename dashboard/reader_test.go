@@ -11,6 +11,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/dashboard"
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/election/termlog"
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
@@ -79,7 +80,7 @@ func TestReader_AsksTheNodesOnceInFiveSecondsForAllPagesAndNeverForNone(t *testi
 // candidate is a process that may lead.
 func candidate(c *bubble.Cluster) (*election.Elector, *scheduler.Scheduler) {
 	locker, _ := c.Locker()
-	elector, err := election.New(locker, "billing")
+	elector, err := election.New(locker, "billing", election.WithHooks(termlog.Hooks()))
 	want.NoError(c.T, err)
 	jobs, err := scheduler.New(elector)
 	want.NoError(c.T, err)

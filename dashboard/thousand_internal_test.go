@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/election/termlog"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -20,7 +21,7 @@ func thousand(now time.Time) *snapshot {
 	}
 	s.terms.at, s.jobs.at = now, now
 	for i := range uint64(20) {
-		s.terms.value = append(s.terms.value, election.TermRecord{
+		s.terms.value = append(s.terms.value, termlog.Record{
 			Token: 20 - i, Replica: "billing-7c9d8-x2x4k", Since: now.Add(-time.Duration(i) * 7 * time.Minute),
 		})
 	}

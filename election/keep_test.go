@@ -2,7 +2,6 @@ package election_test
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -77,13 +76,13 @@ func TestKeep_RenewalAttemptsAreBounded(t *testing.T) {
 		term := p.leads()
 		time.Sleep(every / 2)
 		won := c.Requests(0)
-		time.Sleep(8 * every) // less than until the term is recorded again
+		time.Sleep(8 * every)
 		if got := c.Requests(0) - won; got != 8 {
 			t.Errorf("%d extensions in eight intervals", got)
 		}
 		var asked atomic.Int32
-		c.SetPreHook(0, func(node *server.Peer, cmd string, args ...string) bool {
-			if cmd == "EVALSHA" && !slices.Contains(args, termsKey) {
+		c.SetPreHook(0, func(node *server.Peer, cmd string, _ ...string) bool {
+			if cmd == "EVALSHA" {
 				asked.Add(1)
 			}
 			node.WriteError("LOADING Redis is loading the dataset in memory")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/doing"
@@ -16,9 +15,6 @@ import (
 // callbacks have returned.
 func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (cause error, drained bool) {
 	t := newTerm(r.stopping, e, lease)
-	var recording sync.WaitGroup
-	defer recording.Wait() // returns at once: it is called after the release, when the term's context has ended
-	recording.Go(func() { e.recordTerm(t) })
 	stop := context.AfterFunc(r.stopping, func() { t.end(context.Cause(r.stopping)) })
 	defer stop()
 	defer func() { // has an effect only if a hook or the logger panicked or called Goexit: callbacks may still run then

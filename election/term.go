@@ -127,6 +127,9 @@ func (t *Term) Resign(cause error) {
 	t.end(fmt.Errorf("%w: %w", ErrResigned, cause))
 }
 
+// Elector returns the Elector that leads.
+func (t *Term) Elector() *Elector { return t.elector }
+
 // Token returns the fencing token of the term's lease. A resource that remembers the largest token it has seen can
 // refuse the work of an earlier leader. Tokens are below 2^53, so they fit a BIGINT in SQL.
 func (t *Term) Token() uint64 { return t.lease.Token() }

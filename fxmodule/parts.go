@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/election/termlog"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -128,7 +129,8 @@ func (in *inputs) newLocker(
 func (in *inputs) newElector(
 	m *module, locker *redlock.Locker, log logger, hooks []election.Option, options []registered[[]election.Option],
 ) (*election.Elector, error) {
-	opts := append(in.config.electionOptions(), election.WithLogger(log.Logger), election.WithCallbackRequired())
+	opts := append(in.config.electionOptions(), election.WithLogger(log.Logger), election.WithCallbackRequired(),
+		election.WithHooks(termlog.Hooks()))
 	var err error
 	m.elector, err = election.New(locker, in.config.Name, slices.Concat(opts, hooks, flat(options))...)
 	m.campaign = campaign{log: log.Logger, observe: in.config.Observe}

@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/election/termlog"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
@@ -349,16 +350,17 @@ func TestTermRights_AreEnoughNoneTooManyAndSpare(t *testing.T) {
 			user := fmt.Sprint("leader", i)
 			setUser(t, server, user, append(rights(t), without(all, right)...))
 			var reported complaints
-			e, err := election.New(reported.of(lockerAs(t, user, "pw", nodes)), user)
+			l := reported.of(lockerAs(t, user, "pw", nodes))
+			e, err := election.New(l, user, election.WithHooks(termlog.Hooks()))
 			must(t, err)
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() { ended <- e.Run(ctx) }() // ends with stop, and is received below
 			poll(t, "leader", e.IsLeader)
-			terms, err := e.Terms(t.Context())
+			terms, err := termlog.Read(t.Context(), l, user)
 			if right == "none" {
 				poll(t, "record", func() bool {
-					terms, err = e.Terms(t.Context())
+					terms, err = termlog.Read(t.Context(), l, user)
 					return err != nil || len(terms) == 1
 				})
 			} else {

@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/election/termlog"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
@@ -44,7 +45,7 @@ type person struct {
 func newPerson(t *testing.T, nodes *redisproc.Cluster, user string) person {
 	t.Helper()
 	l := lockerAs(t, user, "pw", nodes)
-	e, err := election.New(l, "billing")
+	e, err := election.New(l, "billing", election.WithHooks(termlog.Hooks()))
 	must(t, err)
 	s, err := scheduler.New(e)
 	must(t, err)
@@ -55,7 +56,7 @@ func newPerson(t *testing.T, nodes *redisproc.Cluster, user string) person {
 func (p person) look(ctx context.Context) error {
 	_, holderErr := p.locker.Holder(ctx, "election:billing")
 	_, leaderErr := p.elector.Leader(ctx)
-	_, termsErr := p.elector.Terms(ctx)
+	_, termsErr := termlog.Read(ctx, p.locker, "billing")
 	_, jobsErr := p.jobs.Jobs(ctx)
 	_, statusErr := p.jobs.Status(ctx, "report")
 	_, historyErr := p.jobs.History(ctx, "report", 10)
@@ -176,7 +177,7 @@ func startApplication(t *testing.T) (nodes *redisproc.Cluster, server *redis.Cli
 	})
 	<-ran
 	poll(t, "term", func() bool {
-		terms, err := p.elector.Terms(t.Context())
+		terms, err := termlog.Read(t.Context(), p.locker, "billing")
 		return err == nil && len(terms) == 1
 	})
 	return nodes, server, p

@@ -25,7 +25,7 @@ func (r result) says(t *testing.T, code int, state, about, text string) {
 func TestDoctor_JudgesAnElectionAndItsJobs(t *testing.T) {
 	c := ready(t, servers(t))
 	do := on(c)
-	do("doctor").says(t, no, "problem", "leader", `nobody has ever led an election "billing"`)
+	do("doctor").says(t, no, "problem", "leader", `no term of an election "billing" is recorded`)
 	do("doctor", "-e", "").says(t, 0, "note", "leader", "not asked")
 	fails := scheduler.Job{Name: "orphan", Spec: "@every 1s", Run: func(context.Context, scheduler.Run) error { return errors.New("it is full") }}
 	released := make(chan struct{})

@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/election/termlog"
 	"github.com/redlockfx/redlockfx/internal/nearest"
 )
 
 // nobodyLeads adds to an [election.ErrNoLeader] what the nodes know about the cause: that they grant nothing yet, who
-// led last, or that nobody has ever led an election of this name.
+// led last, or that no term of an election of this name is recorded.
 func (p *program) nobodyLeads(ctx context.Context, e *election.Elector, err error) error {
 	if !errors.Is(err, election.ErrNoLeader) {
 		return err
@@ -30,24 +31,24 @@ func (p *program) nobodyLeads(ctx context.Context, e *election.Elector, err erro
 		return fmt.Errorf("%w of %q: %d of %d nodes grant nothing for another %v: they have restarted, or nothing has been locked "+
 			"under the prefix %q", election.ErrNoLeader, e.Name(), n, len(all), short(guarded), p.keyPrefix())
 	}
-	terms, problem := e.Terms(ctx)
+	terms, problem := termlog.Read(ctx, e.Locker(), e.Name())
 	switch {
 	case problem != nil:
 		return err
 	case len(terms) == 0:
-		return p.neverLed(ctx, e)
+		return p.noTerms(ctx, e)
 	}
 	last, until := terms[0], "its end is not recorded"
 	if last.Ended {
 		until = "until " + at(last.Until)
 	} else if !last.Until.IsZero() {
-		until = fmt.Sprintf("until %s, or up to %v longer", at(last.Until), election.TermRecordedEvery)
+		until = fmt.Sprintf("until %s, or up to %v longer", at(last.Until), termlog.Every)
 	}
 	return fmt.Errorf("%w of %q: the last was %q, from %s, %s (%s)", election.ErrNoLeader, e.Name(), last.Replica, at(last.Since), until, zoneMark())
 }
 
-// neverLed returns an error that says that nobody has ever led the election, and hints at those that the nodes know.
-func (p *program) neverLed(ctx context.Context, e *election.Elector) error {
+// noTerms returns an error that says that no term of the election is recorded, and hints at elections that the nodes know.
+func (p *program) noTerms(ctx context.Context, e *election.Elector) error {
 	hint := "check --election and --prefix"
 	if known := p.elections(ctx); len(known) > 0 {
 		hint = nearest.Question(nearest.Names(e.Name(), known))
@@ -57,7 +58,7 @@ func (p *program) neverLed(ctx context.Context, e *election.Elector) error {
 			hint = fmt.Sprintf("the nodes know %q", known[:min(some, len(known))])
 		}
 	}
-	return fmt.Errorf("%w: nobody has ever led an election %q under the prefix %q: %s", election.ErrNoLeader, e.Name(), p.keyPrefix(), hint)
+	return fmt.Errorf("%w: no term of an election %q is recorded under the prefix %q: %s", election.ErrNoLeader, e.Name(), p.keyPrefix(), hint)
 }
 
 // elections returns the names of elections that a node knows, for a hint. It returns none if the user may not ask.

@@ -52,7 +52,7 @@ func TestLook_AtALifeOfAnElectionAndItsJobs(t *testing.T) {
 
 	for _, command := range []string{"jobs", "leader"} {
 		do(command, "-e", "billling").want(t, no, "",
-			`nobody has ever led an election "billling" under the prefix "redlock": did you mean "billing"?`)
+			`no term of an election "billling" is recorded under the prefix "redlock": did you mean "billing"?`)
 		do(command, "-e", "reports").want(t, no, "", `the nodes know ["billing"]`)
 		do(command, "--prefix", "other").want(t, no, "", `or nothing has been locked under the prefix "other"`)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/election/termlog"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
@@ -160,7 +161,7 @@ func service(t *testing.T, c *redisproc.Cluster, id string, more ...scheduler.Jo
 	t.Helper()
 	l, err := redlock.Open(c.Addrs(), redlock.WithTTL(ttl))
 	want.NoError(t, err)
-	e, err := election.New(l, "billing", election.WithIdentity(id, "http://"+id))
+	e, err := election.New(l, "billing", election.WithIdentity(id, "http://"+id), election.WithHooks(termlog.Hooks()))
 	want.NoError(t, err)
 	s, err := scheduler.New(e)
 	want.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/dashboard"
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/election/termlog"
 	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
@@ -76,7 +77,7 @@ func (s *service) replica(name string, jobs []scheduler.Job) *replica {
 	s.t.Helper()
 	r := &replica{Process: s.nodes.Process()}
 	var err error
-	if r.elector, err = election.New(r.Locker(), "billing", election.WithIdentity(name, "")); err != nil {
+	if r.elector, err = election.New(r.Locker(), "billing", election.WithIdentity(name, ""), election.WithHooks(termlog.Hooks())); err != nil {
 		s.t.Fatal(err)
 	}
 	if r.scheduler, err = scheduler.New(r.elector); err != nil {

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/election/termlog"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
@@ -36,7 +37,7 @@ func newReplica(name string, nodes *redlocktest.Nodes, log *zap.Logger) (*replic
 	if err != nil {
 		return nil, err
 	}
-	r.elector, err = election.New(r.locker, "billing", election.WithIdentity(name, "10.0.0."+name[4:]),
+	r.elector, err = election.New(r.locker, "billing", election.WithIdentity(name, "10.0.0."+name[4:]), election.WithHooks(termlog.Hooks()),
 		election.WithDrainTimeout(time.Second)) // so that Ctrl-C does not wait for the import
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ func TestRights_AreThoseOfTheScripts(t *testing.T) {
 	identity := []string{"internal/guard/guard.lua", "internal/guard/identity.lua"}
 	jobs := slices.Concat(identity, []string{"internal/jobstore/begin.lua"})
 	read := slices.Concat(jobs, []string{
-		"redlock/holder.lua", "redlock/inspect.lua", "internal/jobstore/page.lua", "internal/jobstore/runs.lua", "election/terms.lua",
+		"redlock/holder.lua", "redlock/inspect.lua", "internal/jobstore/page.lua", "internal/jobstore/runs.lua", "election/termlog/terms.lua",
 	})
 	locks := slices.Concat(scriptRights(t, "redlock/"), scriptRights(t, identity...), connection, subscription)
 	viewer := slices.Concat(scriptRights(t, read...), connection)

@@ -1,4 +1,4 @@
-package election_test
+package termlog_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/election/termlog"
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
@@ -23,9 +24,9 @@ import (
 const termsKey = "{redlock}:terms:x"
 
 // knows returns the terms that the candidate gets from the nodes.
-func (p *candidate) knows() []election.TermRecord {
+func (p *candidate) knows() []termlog.Record {
 	p.c.T.Helper()
-	terms, err := p.Terms(p.c.T.Context())
+	terms, err := termlog.Read(p.c.T.Context(), p.locker, "x")
 	if err != nil {
 		p.c.T.Fatal(err)
 	}
@@ -54,12 +55,12 @@ func TestTerms_OfAnyQuorumAreAllOfThemNewestFirstByTheNodesClock(t *testing.T) {
 		if got := observer.knows(); len(got) != 0 {
 			t.Errorf("before the first term: %+v", got)
 		}
-		var expected []election.TermRecord
+		var expected []termlog.Record
 		for i, id := range []string{"a", "pod b: %", "c"} {
 			p := c.candidate(id)
 			p.links.Cut(i)
 			term := p.run().leads()
-			expected = append(expected, election.TermRecord{Token: term.Token(), Replica: id, Since: term.Since().Add(ahead)})
+			expected = append(expected, termlog.Record{Token: term.Token(), Replica: id, Since: term.Since().Add(ahead)})
 			time.Sleep(time.Second)
 			p.stop()
 			<-p.ended
@@ -68,7 +69,7 @@ func TestTerms_OfAnyQuorumAreAllOfThemNewestFirstByTheNodesClock(t *testing.T) {
 		for away := range 3 {
 			observer.links.Cut(away)
 			got := observer.knows()
-			if !slices.EqualFunc(got, expected, func(a, b election.TermRecord) bool {
+			if !slices.EqualFunc(got, expected, func(a, b termlog.Record) bool {
 				return a.Token == b.Token && a.Replica == b.Replica && off(a.Since, b.Since) <= 10*time.Millisecond
 			}) {
 				t.Errorf("without node %d: %+v, want %+v", away, got, expected)
@@ -142,15 +143,15 @@ func TestTerms_MissingRightsHarmNothingElse(t *testing.T) {
 		}
 		core, logs := observer.New(zap.DebugLevel)
 		locker, links := quiet()
-		p := c.candidateOf(locker, links, "x", "a", election.WithLogger(zap.New(core))).run()
+		p := c.candidateOf(locker, links, "a", election.WithLogger(zap.New(core))).run()
 		term := p.leads()
 		locker, links = quiet()
-		reading := c.candidateOf(locker, links, "x", "b", election.WithLogger(zap.New(core))).run()
+		reading := c.candidateOf(locker, links, "b", election.WithLogger(zap.New(core))).run()
 		const long, pause = 10 * time.Minute, 5 * time.Second
 		before := c.Requests(0)
 		for range int(long / pause) {
 			time.Sleep(pause)
-			_, err := reading.Terms(t.Context())
+			_, err := termlog.Read(t.Context(), reading.locker, "x")
 			want.Err(t, err, redlock.ErrNoQuorum)
 			want.Text(t, err, "0 of 3 nodes", "NOPERM")
 		}
@@ -185,14 +186,14 @@ func TestTerms_GarbageIsTheErrorOfItsNode(t *testing.T) {
 			t.Errorf("got %+v", terms)
 		}
 		c.recorded(1, garbage)
-		_, err := p.Terms(t.Context())
+		_, err := termlog.Read(t.Context(), p.locker, "x")
 		want.Err(t, err, redlock.ErrNoQuorum)
-		want.Text(t, err, `election: terms of "x"`, "1 of 3 nodes, 2 needed", c.Addrs()[0]+": not a record of a term", c.Addrs()[1])
+		want.Text(t, err, `termlog: terms of "x"`, "1 of 3 nodes, 2 needed", c.Addrs()[0]+": not a record of a term", c.Addrs()[1])
 		if len(err.Error()) > 1000 {
 			t.Errorf("an error of %d bytes", len(err.Error()))
 		}
 		p.links.Hang(0, 2)
-		took := bubble.Took(func() { _, err = p.Terms(t.Context()) })
+		took := bubble.Took(func() { _, err = termlog.Read(t.Context(), p.locker, "x") })
 		want.Err(t, err, redlock.ErrNoQuorum)
 		if took > nodeTimeout {
 			t.Errorf("it took %v, the node timeout is %v", took, nodeTimeout)
@@ -246,7 +247,7 @@ func TestTerms_CutShortAreNone(t *testing.T) {
 		observer.links.Delay(nodeTimeout/2, 2)
 		ctx, cancel := context.WithTimeout(t.Context(), nodeTimeout/4)
 		defer cancel()
-		if terms, err := observer.Terms(ctx); len(terms) > 0 || !errors.Is(err, context.DeadlineExceeded) {
+		if terms, err := termlog.Read(ctx, observer.locker, "x"); len(terms) > 0 || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v and %v", terms, err)
 		}
 	})

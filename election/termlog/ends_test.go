@@ -1,11 +1,11 @@
-package election_test
+package termlog_test
 
 import (
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/election/termlog"
 )
 
 // off returns how much two times differ.
@@ -20,8 +20,8 @@ func TestTerms_SayWhenATermEnded(t *testing.T) {
 		if got := observer.knows()[0]; !got.Until.IsZero() || got.Ended {
 			t.Errorf("a term that has just begun is recorded as %+v", got)
 		}
-		time.Sleep(3 * election.TermRecordedEvery)
-		if got := observer.knows(); len(got) != 1 || got[0].Ended || off(got[0].Until, time.Now()) > election.TermRecordedEvery {
+		time.Sleep(3 * termlog.Every)
+		if got := observer.knows(); len(got) != 1 || got[0].Ended || off(got[0].Until, time.Now()) > termlog.Every {
 			t.Errorf("at %v a term that lasts is recorded as %+v", time.Now(), got)
 		}
 		p.stop()
@@ -33,12 +33,12 @@ func TestTerms_SayWhenATermEnded(t *testing.T) {
 		}
 
 		p.run().leads()
-		time.Sleep(5*election.TermRecordedEvery + time.Second)
+		time.Sleep(5*termlog.Every + time.Second)
 		cut := time.Now()
 		p.links.Cut() // so nobody can record the end
 		time.Sleep(10 * time.Minute)
 		got := observer.knows()
-		if len(got) != 2 || got[0].Ended || got[0].Until.After(cut) || off(got[0].Until, cut) > election.TermRecordedEvery {
+		if len(got) != 2 || got[0].Ended || got[0].Until.After(cut) || off(got[0].Until, cut) > termlog.Every {
 			t.Errorf("a term that was cut off at %v is recorded as %+v", cut, got)
 		}
 	})
