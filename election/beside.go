@@ -7,6 +7,7 @@ import (
 )
 
 func init() {
+	inside.HasWork = func(elector any) <-chan struct{} { return elector.(*Elector).hasWork }
 	inside.Beside = func(elector any, where string, fn func(context.Context)) (first string) {
 		return elector.(*Elector).runBeside(beside{where, fn})
 	}

@@ -32,12 +32,6 @@ func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
 		e.callApp("the hook Attempt, or the logger", func() { report(took, err) })
 	}
 	for failures := 0; !r.isStopping(); {
-		if needed, _ := e.isNeeded(); !needed {
-			e.callApp("the logger", e.logUnneeded)
-			view.since = time.Time{} // there are no attempts meanwhile
-			e.awaitNeed(r.stopping, true)
-			continue
-		}
 		renewals := make(chan renewal, 8)
 		lease, err := e.acquire(r.stopping, attempted, renewals)
 		switch {
@@ -55,22 +49,16 @@ func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
 		case errors.Is(err, redlock.ErrClosed):
 			return nil, nil, fmt.Errorf("election: %q cannot lead any more: %w", e.name, err)
 		}
-		if errors.Is(err, errUnneeded) {
-			continue
-		}
 		failures++
 		_ = retry.Sleep(r.stopping, e.config.backoff.After(failures)) // the loop checks stopping itself
 	}
 	return nil, nil, nil
 }
 
-// acquire waits for the lock until ctx is done, or until there is nothing to lead for.
+// acquire waits for the lock until ctx is done.
 func (e *Elector) acquire(
 	ctx context.Context, attempted func(time.Duration, error), renewals chan<- renewal,
 ) (*redlock.Lease, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer e.endUnneeded(ctx, cancel)()
 	return e.locker.Acquire(ctx, LockName(e.name), redlock.WithLeaseTTL(e.config.ttl),
 		inside.Campaigning(inside.Campaign{
 			Value: e.config.announce, HeadStart: e.config.standby, Backoff: e.config.backoff, Attempted: attempted,

@@ -24,7 +24,7 @@ type Elector struct {
 	mu        sync.Mutex // guards the fields below
 	callbacks []*callback
 	running   []*work       // must return before the lease may be released
-	changed   chan struct{} // closed when callbacks has changed, or work has returned
+	hasWork   chan struct{} // closed when the first callback was registered
 	idle      chan struct{} // closed while nothing is running
 	panics    []*panicked   // not yet passed on by Run
 	run       *run
@@ -48,7 +48,7 @@ func New(locker *redlock.Locker, name string, opts ...Option) (*Elector, error) 
 	}
 	log := c.log.With(zap.String("election", name), zap.String("candidate", c.id))
 	e := &Elector{
-		locker: locker, parts: inside.Of(locker), name: name, config: c, idle: make(chan struct{}), changed: make(chan struct{}),
+		locker: locker, parts: inside.Of(locker), name: name, config: c, idle: make(chan struct{}), hasWork: make(chan struct{}),
 		log: log.WithOptions(zap.AddStacktrace(noStack)),
 	}
 	close(e.idle)

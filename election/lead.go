@@ -29,8 +29,6 @@ func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (c
 		t.end(context.Cause(r.stopping)) // AfterFunc's goroutine might do that only after begin
 	}
 	e.begin(t)
-
-	defer e.endUnneeded(t.work, t.end)()
 	e.watch(t, renewals)
 	cause = context.Cause(t.work) // the first cause
 	e.callApp("the hook Ended", func() { e.config.hooks.ended(t, cause) })

@@ -58,8 +58,6 @@ func (e *Elector) logEnd(r *run, t *Term, cause, problem error) {
 			append(fields, zap.Error(problem), zap.Time("lease_until", t.lease.Deadline()))...)
 	case stopping:
 		e.log.Info("handed leadership over", fields...)
-	case errors.Is(cause, errUnneeded):
-		e.log.Info("resigned: there is nothing to lead for", fields...)
 	default:
 		e.log.Info("resigned, campaigning again after the cooldown", fields...)
 	}
@@ -82,9 +80,6 @@ func (e *Elector) logDraining(t *Term, until time.Time) {
 	e.log.Info("draining: waiting for work to return", zap.Uint64("term", t.Token()),
 		zap.Strings("running", e.awaited(t)), zap.Time("until", until))
 }
-
-// logUnneeded logs that there is nothing to lead for.
-func (e *Elector) logUnneeded() { e.log.Info("not campaigning while there is no callback") }
 
 // logUsedUp logs that a lease was won with too little time left.
 func (e *Elector) logUsedUp(lease *redlock.Lease, problem error) {

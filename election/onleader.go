@@ -29,7 +29,9 @@ func (e *Elector) OnLeader(fn func(ctx context.Context)) (stop func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.callbacks = append(e.callbacks, c)
-	e.changedLocked()
+	if !isDone(e.hasWork) {
+		close(e.hasWork)
+	}
 	if t := e.term; t != nil && t.canStart() {
 		e.startLocked(c, t)
 	}
@@ -45,7 +47,6 @@ func (e *Elector) remove(c *callback) {
 	if c.work != nil {
 		c.work.cancel()
 	}
-	e.changedLocked()
 }
 
 // begin publishes the term and starts all callbacks. Registration takes the same mutex, so each callback gets each later term

@@ -49,8 +49,6 @@ type config struct {
 	hooks        hooks
 	log          *zap.Logger
 	callbacks    []func(context.Context)
-
-	callbackRequired bool
 }
 
 // OnLeader registers a callback like [Elector.OnLeader].
@@ -117,11 +115,6 @@ func WithMaxTenure(d, jitter time.Duration) Option {
 // are slower by that much. Too long: nobody leads meanwhile if there is no other candidate. If d is longer than the
 // others' cooldown, it does not win when they give up a term.
 func WithStandby(d time.Duration) Option { return func(c *config) { c.standby = d } }
-
-// WithCallbackRequired makes this process campaign only while a callback is registered. So a process with nothing to do never leads
-// in place of one that has work. A leader resigns when its last callback was removed and has returned. Without this option, a
-// process leads with or without callbacks, which is right if it uses only [Elector.Term] and [Term.Do].
-func WithCallbackRequired() Option { return func(c *config) { c.callbackRequired = true } }
 
 // WithPanicHandler makes Run call fn with each panic of a callback, after the lease is released. Run calls fn on its own goroutine
 // and waits for it. After the cooldown the process campaigns again. Without this option Run panics, and the next leader starts when

@@ -130,7 +130,7 @@ func (e *Elector) loop(r *run) error {
 		if drained {
 			panics = 0
 		}
-		if errors.Is(cause, ErrResigned) && !errors.Is(cause, errUnneeded) { // errUnneeded waits for a callback instead
+		if errors.Is(cause, ErrResigned) {
 			e.cool(r, 1)
 		}
 	}

@@ -45,7 +45,6 @@ func (e *Elector) removeLocked(w *work) {
 	if len(e.running) == 0 {
 		close(e.idle)
 	}
-	e.changedLocked()
 }
 
 var errGoexit = errors.New("runtime.Goexit was called")

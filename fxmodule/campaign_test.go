@@ -132,48 +132,37 @@ func TestRun_APanicHandlerKeepsTheApplicationRunning(t *testing.T) {
 	})
 }
 
-// A process that has lost its last job or callback lets others lead. It campaigns again when it has work.
-func TestRun_EndsWithTheLastWork(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *cluster) {
-		log, lines := observed()
-		var e *election.Elector
-		var s *scheduler.Scheduler
-		k := &ticks{}
-		app, _ := c.app(redlockfx.Config{Name: "x"}, log, fx.Populate(&e, &s), redlockfx.Job(func() scheduler.Job { return k.job("a") }))
-		app.RequireStart()
-		time.Sleep(10 * time.Second)
-		if k.count() == 0 {
-			t.Error("it never led")
-		}
-		const long = 30 * time.Second // longer than the drain timeout, which does not apply to a removed job
-		err := s.Add(scheduler.Job{Name: "long", Spec: "* * * * * *", Run: func(ctx context.Context, _ scheduler.Run) error {
-			select {
-			case <-time.After(long):
-			case <-ctx.Done():
-				t.Error("a run was cut off")
-			}
+// A process without work lets others lead. It campaigns from its first job or callback on.
+func TestRun_BeginsWithTheFirstWork(t *testing.T) {
+	for what, add := range map[string]func(e *election.Elector, s *scheduler.Scheduler) error{
+		"a callback": func(e *election.Elector, _ *scheduler.Scheduler) error {
+			e.OnLeader(func(ctx context.Context) { <-ctx.Done() })
 			return nil
-		}})
-		if err != nil {
-			t.Error(err)
-		}
-		time.Sleep(2 * time.Second)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if err := s.Shutdown(ctx); err != nil {
-			t.Error(err)
-		}
-		time.Sleep(10 * time.Second) // longer than the cooldown
-		if e.IsLeader() || c.held() > 0 || lines.FilterMessageSnippet("not campaigning").Len() != 1 {
-			t.Errorf("it leads: %v, %d nodes have the lock; logged %v", e.IsLeader(), c.held(), lines.All())
-		}
-		e.OnLeader(func(ctx context.Context) { <-ctx.Done() })
-		time.Sleep(10 * time.Second)
-		if !e.IsLeader() {
-			t.Error("it does not campaign again")
-		}
-		app.RequireStop()
-	})
+		},
+		"a job": func(_ *election.Elector, s *scheduler.Scheduler) error { return s.Add((&ticks{}).job("a")) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c *cluster) {
+				log, lines := observed()
+				var e *election.Elector
+				var s *scheduler.Scheduler
+				app, _ := c.app(redlockfx.Config{Name: "x"}, log, fx.Populate(&e, &s))
+				app.RequireStart()
+				time.Sleep(10 * time.Second)
+				if e.IsLeader() || c.held() > 0 || lines.FilterMessageSnippet("not campaigning").Len() != 1 {
+					t.Errorf("it leads: %v, %d nodes have the lock; logged %v", e.IsLeader(), c.held(), lines.All())
+				}
+				if err := add(e, s); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(time.Second)
+				if !e.IsLeader() {
+					t.Error("it does not campaign")
+				}
+				app.RequireStop()
+			})
+		})
+	}
 }
 
 // An application that stops the election by itself continues, whether the work has drained or not.

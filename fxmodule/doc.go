@@ -31,10 +31,10 @@
 //
 // The application starts at once, even if Redis is down: a replica starts as a follower.
 //
-// A process campaigns when it has a job or a callback. One that only takes the Elector or the Scheduler, to show who
-// leads or to trigger jobs, never campaigns. You may add work at any time, with [election.Elector.OnLeader] or
-// [scheduler.Scheduler.Add]; the campaign then starts at once. It ends when the last job or callback is removed and
-// has returned. With Config.Observe a process never campaigns.
+// A process campaigns from its first job or callback on, until the application stops. You may add work at any time, with
+// [election.Elector.OnLeader] or [scheduler.Scheduler.Add]. A process that only takes the Elector or the Scheduler, to show
+// who leads or to trigger jobs, never campaigns, logs no problems of nodes, and calls no hooks. With Config.Observe that
+// is so whatever work it has.
 //
 // # Stop
 //

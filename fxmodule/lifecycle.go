@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -50,7 +51,7 @@ func (m *module) follow(lc fx.Lifecycle, shutdowner fx.Shutdowner, all []*module
 	})
 }
 
-// start starts the campaign, unless the Config says Observe. It returns at once, even if Redis is down. drain stops
+// start starts the campaign, unless the Config says Observe. It begins with the first job or callback. start returns at once, even if Redis is down. drain stops
 // its goroutine and waits for it.
 func (m *module) start() error {
 	c := &m.campaign
@@ -60,7 +61,7 @@ func (m *module) start() error {
 	}
 	c.started = true
 	if c.observe {
-		c.log.Info("observing: with Config.Observe this process never campaigns", zap.Int("callbacks", m.elector.Callbacks()))
+		c.log.Info("observing: with Config.Observe this process never campaigns")
 		return nil
 	}
 	// The context of fx ends after the start, but the campaign continues.
@@ -88,7 +89,18 @@ func (m *module) run(ctx context.Context) {
 		m.ended(err)
 	}()
 	m.logSettings()
-	err = m.elector.Run(ctx)
+	hasWork := inside.HasWork(m.elector)
+	select {
+	case <-hasWork:
+	default:
+		m.campaign.log.Info("not campaigning until there is a job or a callback")
+	}
+	select {
+	case <-hasWork:
+		err = m.elector.Run(ctx)
+	case <-ctx.Done():
+		err = nil
+	}
 }
 
 // ended logs why Run has returned err.

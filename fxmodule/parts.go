@@ -129,7 +129,7 @@ func (in *inputs) newLocker(
 func (in *inputs) newElector(
 	m *module, locker *redlock.Locker, log logger, hooks []election.Option, options []registered[[]election.Option],
 ) (*election.Elector, error) {
-	opts := append(in.config.electionOptions(), election.WithLogger(log.Logger), election.WithCallbackRequired(),
+	opts := append(in.config.electionOptions(), election.WithLogger(log.Logger),
 		election.WithHooks(termlog.Hooks()))
 	var err error
 	m.elector, err = election.New(locker, in.config.Name, slices.Concat(opts, hooks, flat(options))...)

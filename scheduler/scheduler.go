@@ -207,8 +207,7 @@ func (s *Scheduler) takeUnstarted(job string) []string {
 // more than once.
 //
 // Resigning ends the work of the elector's other callbacks too. The elector may campaign again after its cooldown. If it
-// wins, no job ticks anywhere until that term ends, so end its Run as well. Only with [election.WithCallbackRequired] and
-// no other callback does it stay a follower.
+// wins, no job ticks anywhere until that term ends, so end its Run as well.
 func (s *Scheduler) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true

@@ -22,6 +22,8 @@ var (
 	// with Run, which then waits for fn. An Elector takes one fn for good: a later call changes nothing, and returns where the
 	// first one was made. Package election sets it.
 	Beside func(elector any, where string, fn func(ctx context.Context)) (first string)
+	// HasWork returns a channel that is closed when a callback was registered with an *election.Elector. Package election sets it.
+	HasWork func(elector any) <-chan struct{}
 	// WithClock returns a redlock.Option for this module's own tests. It replaces the clock of this process.
 	WithClock func(*clock.Clock) any
 )
