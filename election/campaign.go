@@ -22,30 +22,23 @@ type renewal struct {
 // must stop, or if this process can never lead again; then there is an error.
 func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
 	var view outlook
-	report := func(took time.Duration, err error) {
-		if err != nil && !done(r.stopping) {
-			e.logAttempt(&view, err)
-		}
-		e.config.hooks.attempt(took, err)
-	}
 	attempted := func(took time.Duration, err error) {
-		e.callApp("the hook Attempt, or the logger", func() { report(took, err) })
+		e.callApp(func() {
+			if err != nil && !done(r.stopping) {
+				e.logAttempt(&view, err)
+			}
+			e.config.hooks.attempt(took, err)
+		})
 	}
 	for failures := 0; !r.isStopping(); {
 		renewals := make(chan renewal, 8)
 		lease, err := e.acquire(r.stopping, attempted, renewals)
 		switch {
-		case err == nil && r.isStopping():
-			if err := lease.Release(r.stopping); err != nil {
-				e.callApp("the logger", func() { e.logLeft(lease, err) })
-			}
-			return nil, nil, nil
-		case err == nil && time.Until(lease.Deadline()) > e.config.enough():
-			e.callApp("the logger", func() { e.logOutcome(&view) })
+		case err == nil && !r.isStopping() && time.Until(lease.Deadline()) > e.config.enough():
 			return lease, renewals, nil
-		case err == nil: // a pause after the request has used up the lease: too little is left to start a term
+		case err == nil: // too late to start a term: Run must stop, or a pause after the request has used up the lease
 			err := lease.Release(r.stopping)
-			e.callApp("the logger", func() { e.logUsedUp(lease, err) })
+			e.callApp(func() { e.logTooLate(lease, done(r.stopping), err) })
 		case errors.Is(err, redlock.ErrClosed):
 			return nil, nil, fmt.Errorf("election: %q cannot lead any more: %w", e.name, err)
 		}

@@ -11,17 +11,17 @@ const maxBookkeeping = 10 * time.Second
 
 // Check returns nil while this process is fit to take part in the election. Use it for a liveness probe. It returns nil while the
 // process leads or follows as it should, even if Redis does not answer, and while Run is not running. An error means that only a
-// restart helps: work outlives its lease ([ErrUndrained]); a hook, the logger or the panic handler has held up Run for longer than
-// the TTL; or the Locker is closed, so that this process can never lead again.
+// restart helps: work outlives its lease ([ErrUndrained]); a hook or the logger has held up Run for longer than the TTL; or the Locker
+// is closed, so that this process can never lead again.
 func (e *Elector) Check() error {
 	e.mu.Lock()
-	t, failed, inApp := e.term, e.failed, e.inApp
+	t, failed := e.term, e.failed
 	e.mu.Unlock()
 	if failed != nil {
 		return failed
 	}
-	if took := time.Since(inApp.since); inApp.what != "" && took > e.config.ttl {
-		return fmt.Errorf("election: %q: %s has not returned for %v", e.name, inApp.what, took.Round(time.Millisecond))
+	if since := e.inApp.Load(); since != nil && time.Since(*since) > e.config.ttl {
+		return fmt.Errorf("election: %q: a hook or the logger has held up Run for %v", e.name, time.Since(*since).Round(time.Millisecond))
 	}
 	if t == nil || t.Valid() {
 		return nil
@@ -34,21 +34,10 @@ func (e *Elector) Check() error {
 	return nil
 }
 
-// appCall is a call of the application's own code, such as a hook or the logger, by Run.
-type appCall struct {
-	what  string // "" if there is none
-	since time.Time
-}
-
-// callApp calls the application's own code on the goroutine of Run, and lets Check see how long that takes.
-func (e *Elector) callApp(what string, fn func()) {
-	e.setInApp(appCall{what, time.Now()})
-	defer e.setInApp(appCall{})
+// callApp calls the application's own code, such as a hook or the logger, on the goroutine of Run. Check sees how long that takes.
+func (e *Elector) callApp(fn func()) {
+	now := time.Now()
+	e.inApp.Store(&now)
+	defer e.inApp.Store(nil)
 	fn()
-}
-
-func (e *Elector) setInApp(c appCall) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.inApp = c
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -21,18 +23,18 @@ type Elector struct {
 	config config
 	log    *zap.Logger
 
+	inApp atomic.Pointer[time.Time] // since when Run is in the application's code; nil: it is not
+
 	mu        sync.Mutex // guards the fields below
 	callbacks []*callback
 	running   []*work       // must return before the lease may be released
 	hasWork   chan struct{} // closed when the first callback was registered
 	idle      chan struct{} // closed while nothing is running
-	panics    []*panicked   // not yet passed on by Run
 	run       *run
 	beside    beside
 	ran       bool  // Run was called before
 	refused   bool  // Shutdown was called before the first Run
 	failed    error // why Run can never lead again
-	inApp     appCall
 	term      *Term // from its start until its work has returned
 }
 

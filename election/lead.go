@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/doing"
@@ -21,7 +20,7 @@ func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (c
 		t.lose(fmt.Errorf("%w: a panic or runtime.Goexit ended Run", ErrStopped))
 		t.lease.Abandon()
 	}()
-	e.callApp("the hook Elected, or the logger", func() {
+	e.callApp(func() {
 		e.logLeads(t)
 		e.config.hooks.elected(t)
 	})
@@ -31,7 +30,7 @@ func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (c
 	e.begin(t)
 	e.watch(t, renewals)
 	cause = context.Cause(t.work) // the first cause
-	e.callApp("the hook Ended", func() { e.config.hooks.ended(t, cause) })
+	e.callApp(func() { e.config.hooks.ended(t, cause) })
 
 	// The next leader may start the moment Release returns. So the work must stop before the lease is released.
 	began := time.Now()
@@ -43,7 +42,7 @@ func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (c
 	case !drained:
 		problem = e.undrained()
 		t.lease.Abandon()
-	case e.willPanic():
+	case e.willPanic(r):
 		// The next leader may have the same bug. So it starts when the lease has run out, as after any crash, and not at once.
 		t.lease.Abandon()
 		e.forgetTerm()
@@ -51,26 +50,11 @@ func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (c
 		problem = t.lease.Release(r.stopping)
 		e.forgetTerm()
 	}
-	e.callApp("the hook Drained, or the logger", func() {
-		e.logPanics(e.panicsSoFar())
+	e.callApp(func() {
 		e.logEnd(r, t, cause, problem)
 		e.config.hooks.drained(t, time.Since(began), late)
 	})
 	return cause, drained
-}
-
-// panicsSoFar returns the panics of callbacks that Run has not passed on.
-func (e *Elector) panicsSoFar() []*panicked {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return slices.Clone(e.panics)
-}
-
-// willPanic reports whether Run is about to panic.
-func (e *Elector) willPanic() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return len(e.panics) > 0 && e.config.onPanic == nil
 }
 
 // watch returns when the term has been asked to end or is lost. It reports the renewals of the lease, which go on until the
@@ -122,7 +106,7 @@ func (e *Elector) awaitIdle(r *run, t *Term, renewals <-chan renewal, lost <-cha
 		case n := <-renewals:
 			e.renewed(t, n)
 		case <-notice.C:
-			e.callApp("the logger", func() { e.logDraining(t, began.Add(e.config.drainTimeout)) })
+			e.callApp(func() { e.logDraining(t, began.Add(e.config.drainTimeout)) })
 			notice.Reset(doing.Often)
 		case <-lost:
 			return false
@@ -132,21 +116,20 @@ func (e *Elector) awaitIdle(r *run, t *Term, renewals <-chan renewal, lost <-cha
 			if isDone(idle) {
 				return true
 			}
-			e.callApp("the logger", func() { e.logCutShort(t, time.Since(began)) })
+			e.callApp(func() { e.logCutShort(t, time.Since(began)) })
 			return false
 		}
 	}
 }
 
+// renewed reports a renewal.
 func (e *Elector) renewed(t *Term, n renewal) {
-	e.callApp("the hook Renewed, or the logger", func() { e.reportRenewed(t, n) })
-}
-
-func (e *Elector) reportRenewed(t *Term, n renewal) {
-	if n.err != nil && !errors.Is(n.err, redlock.ErrLost) {
-		e.logRenewal(t, n.attempts, n.err)
-	}
-	e.config.hooks.renewed(t, n)
+	e.callApp(func() {
+		if n.err != nil && !errors.Is(n.err, redlock.ErrLost) {
+			e.logRenewal(t, n)
+		}
+		e.config.hooks.renewed(t, n)
+	})
 }
 
 // renewedBefore reports the renewals before the end of the term. One of them may have found the lease lost.

@@ -2,8 +2,6 @@ package election
 
 import (
 	"errors"
-	"slices"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -19,21 +17,6 @@ func (e *Elector) logLeads(t *Term) {
 	e.log.Info("this replica leads", zap.Uint64("term", t.Token()), zap.Time("until", t.Deadline()))
 }
 
-// logPanics logs the panics that are not logged yet.
-func (e *Elector) logPanics(panics []*panicked) {
-	for _, p := range panics {
-		if !p.logged {
-			p.logged = true
-			e.logPanic(p.term, p.err)
-		}
-	}
-}
-
-// logPanic logs a panic of a callback. logEnd logs the consequence, unless the term has ended before.
-func (e *Elector) logPanic(t *Term, p *PanicError) {
-	e.log.Error("a callback panicked", zap.Uint64("term", t.Token()), zap.Error(p), zap.ByteString("callback_stack", p.Stack))
-}
-
 // logEnd logs the end of a term. problem is why its lease was not released, or nil.
 func (e *Elector) logEnd(r *run, t *Term, cause, problem error) {
 	fields := []zap.Field{
@@ -45,7 +28,7 @@ func (e *Elector) logEnd(r *run, t *Term, cause, problem error) {
 			append(fields, zap.Error(problem), zap.Time("lease_until", t.lease.Deadline()))...)
 	}
 	switch stopping := done(r.stopping); {
-	case e.willPanic():
+	case e.willPanic(r):
 		e.log.Error("this process ends by a panic, the next leader waits for the lease to expire",
 			append(fields, zap.Time("lease_until", t.lease.Deadline()))...)
 	case undrained:
@@ -63,9 +46,9 @@ func (e *Elector) logEnd(r *run, t *Term, cause, problem error) {
 	}
 }
 
-func (e *Elector) logRenewal(t *Term, attempts int, err error) {
+func (e *Elector) logRenewal(t *Term, n renewal) {
 	e.log.Warn("failed to renew the lease, retrying until the stop deadline", zap.Uint64("term", t.Token()),
-		zap.Int("attempts", attempts), zap.Time("stop_deadline", t.Deadline()), zap.Error(err))
+		zap.Int("attempts", n.attempts), zap.Time("stop_deadline", t.Deadline()), zap.Error(n.err))
 }
 
 // logCutShort logs that a shutdown's deadline leaves callbacks less time than the drain timeout.
@@ -81,68 +64,46 @@ func (e *Elector) logDraining(t *Term, until time.Time) {
 		zap.Strings("running", e.awaited(t)), zap.Time("until", until))
 }
 
-// logUsedUp logs that a lease was won with too little time left.
-func (e *Elector) logUsedUp(lease *redlock.Lease, problem error) {
-	e.log.Warn("elected, but a pause used up most of the lease: gave it up, campaigning again",
-		zap.Time("lease_until", lease.Deadline()), zap.Error(problem))
+// logTooLate logs that a lease was won too late to lead, and that it was not released if problem is not nil.
+func (e *Elector) logTooLate(lease *redlock.Lease, stopping bool, problem error) {
+	if !stopping || problem != nil {
+		e.log.Warn("elected too late to lead, by a pause or while stopping: gave the lease up", zap.Bool("stopping", stopping),
+			zap.Time("lease_until", lease.Deadline()), zap.Error(problem))
+	}
 }
 
-// logLeft logs that a lease that was won while stopping could not be released.
-func (e *Elector) logLeft(lease *redlock.Lease, problem error) {
-	e.log.Warn("elected while stopping, but failed to release the lease: the next leader waits for it to expire",
-		zap.Time("lease_until", lease.Deadline()), zap.Error(problem))
-}
-
-// outlook records what a campaign has logged so far. It belongs to the goroutine of Run.
+// outlook is what a campaign has logged last. It belongs to the goroutine of Run.
 type outlook struct {
-	leader string    // the announced text of the leader logged last
-	logged string    // causeOf of the error logged last; "" if somebody leads
-	warned bool      // a problem that keeps everybody from leading was logged
-	since  time.Time // when attempts began to have no outcome; zero: the latest attempt had one
+	said  string    // the line, and whom it is about
+	since time.Time // when attempts began to have no outcome; zero: the latest one had one
 }
 
-// logAttempt logs the result of an attempt if it has changed. It logs that too few nodes answer only after a TTL: until then a
-// leader may be renewing its lease.
+// logAttempt logs the result of an attempt if it is of another kind than the one that was logged last. It logs that too few nodes
+// answer only after a TTL: until then a leader may be renewing its lease.
 func (e *Elector) logAttempt(o *outlook, err error) {
-	leader, led := redlock.HeldBy(err)
-	guarded, held := errors.Is(err, redlock.ErrGuarded), errors.Is(err, redlock.ErrHeld)
-	if held && !isBlocked(err) { // only a few nodes were asked, so the state of the others is not known
-		return
-	}
-	if led || guarded || held {
-		e.logOutcome(o)
-	} else if o.since.IsZero() {
-		o.since = time.Now()
-	}
-	cause, lasted := causeOf(err), time.Since(o.since)
-	switch {
-	case led:
-		if leader != o.leader {
-			l := announced(leader)
-			e.log.Info("following", zap.String("leader", l.ID), zap.String("leader_value", l.Value), zap.Time("since", l.Since))
+	say := func(log func(string, ...zap.Field), line, about string, fields ...zap.Field) {
+		if what := line + about; what != o.said {
+			o.said = what
+			log(line, fields...)
 		}
-		o.leader, o.logged = leader, ""
-	case cause == o.logged:
-	case guarded:
-		o.logged = cause
-		e.log.Info("no leader yet: nodes that started recently grant nothing for a while, retrying", zap.Error(err))
-	case o.since.IsZero(): // other candidates hold votes
+	}
+	switch leader, led := redlock.HeldBy(err); {
+	case led:
+		l := announced(leader)
+		say(e.log.Info, "following", leader, zap.String("leader", l.ID), zap.String("leader_value", l.Value), zap.Time("since", l.Since))
+		o.since = time.Time{}
+	case errors.Is(err, redlock.ErrHeld): // other candidates hold votes, or too few nodes were asked to know who leads
+	case errors.Is(err, redlock.ErrGuarded):
+		say(e.log.Info, "no leader yet: nodes that started recently grant nothing for a while, retrying", "", zap.Error(err))
+		o.since = time.Time{}
 	case isRefused(err):
-		o.logged, o.warned = cause, true
-		e.log.Error("the nodes refuse this replica, retrying", zap.Error(err))
-	case lasted >= e.config.ttl:
-		o.logged, o.warned = cause, true
-		e.log.Warn("cannot campaign: too few nodes answer, retrying", zap.Duration("for", lasted), zap.Error(err))
+		say(e.log.Error, "the nodes refuse this replica, retrying", "", zap.Error(err))
+		o.since = time.Time{}
+	case o.since.IsZero():
+		o.since = time.Now()
+	case time.Since(o.since) >= e.config.ttl:
+		say(e.log.Warn, "cannot campaign: too few nodes answer, retrying", "", zap.Duration("for", time.Since(o.since)), zap.Error(err))
 	}
-}
-
-// logOutcome records that an attempt had an outcome.
-func (e *Elector) logOutcome(o *outlook) {
-	if o.warned {
-		e.log.Info("enough nodes answer again")
-		o.logged = ""
-	}
-	o.warned, o.since = false, time.Time{}
 }
 
 // isRefused reports whether the nodes have another list of nodes, or so many of them refuse this replica that the rest is no
@@ -162,46 +123,6 @@ func isRefused(err error) bool {
 		}
 	}
 	return refused > q.Size-q.Need
-}
-
-// isBlocked reports whether so many nodes did not grant the lock that the rest is no majority.
-func isBlocked(err error) bool {
-	q, ok := errors.AsType[*redlock.QuorumError](err)
-	return ok && len(q.Nodes) > q.Size-q.Need
-}
-
-// causeOf returns a text that is the same for errors of the same cause: their kinds and the nodes' error codes, without ports, times
-// or order.
-func causeOf(err error) string {
-	causes := codes(err)
-	if isRefused(err) {
-		causes = append(causes, "refused") // by too many nodes, which is logged differently than by one
-	}
-	for _, kind := range []error{redlock.ErrHeld, redlock.ErrGuarded, redlock.ErrNoQuorum, redlock.ErrExpired} {
-		if errors.Is(err, kind) {
-			causes = append(causes, kind.Error())
-		}
-	}
-	if len(causes) == 0 {
-		return err.Error()
-	}
-	slices.Sort(causes)
-	return strings.Join(slices.Compact(causes), ", ")
-}
-
-// codes returns the codes of the nodes' own errors, such as NOAUTH.
-func codes(err error) []string {
-	q, ok := errors.AsType[*redlock.QuorumError](err)
-	if !ok {
-		return nil
-	}
-	var all []string
-	for _, n := range q.Nodes {
-		if code := refusal.Code(n.Err); code != "" {
-			all = append(all, code)
-		}
-	}
-	return all
 }
 
 // logNodes logs when a node begins to fail, when it works again and when it has a problem, until stop is called.

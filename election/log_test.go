@@ -182,7 +182,7 @@ func TestLog_OneLineForEachChangeOfCause(t *testing.T) {
 		<-a.ended
 		const away = "cannot campaign: too few nodes answer, retrying"
 		want := []string{
-			away, "the nodes refuse this replica, retrying", away, "enough nodes answer again", "this replica leads", "handed leadership over",
+			away, "the nodes refuse this replica, retrying", away, "this replica leads", "handed leadership over",
 		}
 		got := ofCampaign(logs.All())
 		if !slices.EqualFunc(got, want, func(line observer.LoggedEntry, want string) bool { return line.Message == want }) {
@@ -191,7 +191,7 @@ func TestLog_OneLineForEachChangeOfCause(t *testing.T) {
 		if got[1].Level != zap.ErrorLevel {
 			t.Errorf("a refusal is logged as %v", got[1].Level)
 		}
-		if fields := got[5].ContextMap(); fields["election"] != "x" || fields["candidate"] != "a" || fields["term"] != term.Token() {
+		if fields := got[4].ContextMap(); fields["election"] != "x" || fields["candidate"] != "a" || fields["term"] != term.Token() {
 			t.Errorf("fields %v", fields)
 		}
 	})

@@ -116,9 +116,9 @@ func WithMaxTenure(d, jitter time.Duration) Option {
 // others' cooldown, it does not win when they give up a term.
 func WithStandby(d time.Duration) Option { return func(c *config) { c.standby = d } }
 
-// WithPanicHandler makes Run call fn with each panic of a callback, after the lease is released. Run calls fn on its own goroutine
-// and waits for it. After the cooldown the process campaigns again. Without this option Run panics, and the next leader starts when
-// the lease has run out. If a callback that outlived Run panics, fn is called on that callback's goroutine.
+// WithPanicHandler sets a function that gets each panic of a callback, on the callback's goroutine. The term ends, the lease is not
+// released before fn has returned, and after the cooldown the process campaigns again. Without this option Run panics, and the next
+// leader starts when the lease has run out.
 func WithPanicHandler(fn func(*PanicError)) Option { return func(c *config) { c.onPanic = fn } }
 
 // WithHooks adds hooks that the Elector calls. Hooks of several WithHooks are called in that order, on the same goroutine. If one

@@ -20,6 +20,7 @@ type run struct {
 	stop     context.CancelCauseFunc
 	aborting context.Context // done when draining must end
 	abort    context.CancelFunc
+	panicked *PanicError   // of a callback, if there is no handler: Run ends and panics with it; Elector.mu guards it
 	done     chan struct{} // closed when Run is over and err is set
 	err      error
 
@@ -53,7 +54,9 @@ func (e *Elector) Run(ctx context.Context) error {
 		unwatch()
 		e.endRunBesides(r)
 		e.endRun(r)
-		e.passPanics() // those of callbacks that the loop did not wait for
+		if r.panicked != nil {
+			panic(r.panicked)
+		}
 	}()
 	r.err = e.loop(r)
 	return r.err
@@ -93,7 +96,10 @@ func (r *run) isStopping() bool {
 
 func (e *Elector) endRun(r *run) {
 	e.mu.Lock()
-	e.run = nil
+	e.run = nil // from here on, callbacks that are still running do not set r.panicked
+	if r.panicked != nil {
+		r.err = r.panicked
+	}
 	if errors.Is(r.err, redlock.ErrClosed) {
 		e.failed = r.err
 	}
@@ -110,10 +116,6 @@ func (e *Elector) loop(r *run) error {
 		if !e.await(r) {
 			return e.undrained()
 		}
-		if e.passPanics() {
-			panics++
-			e.cool(r, panics)
-		}
 		lease, renewals, err := e.campaign(r)
 		if lease == nil {
 			return err
@@ -122,14 +124,12 @@ func (e *Elector) loop(r *run) error {
 		if !drained && done(r.stopping) {
 			return e.undrained()
 		}
-		if e.passPanics() {
+		if _, panicked := errors.AsType[*PanicError](cause); panicked {
 			panics++
 			e.cool(r, panics)
 			continue
 		}
-		if drained {
-			panics = 0
-		}
+		panics = 0
 		if errors.Is(cause, ErrResigned) {
 			e.cool(r, 1)
 		}
@@ -179,16 +179,9 @@ func (e *Elector) forgetTerm() {
 	e.term = nil
 }
 
-// passPanics passes the callbacks' panics to the handler, or panics with the first one if there is no handler. The lease must be
-// released or abandoned before. It reports whether there were any panics.
-func (e *Elector) passPanics() bool {
+// willPanic reports whether Run is about to panic.
+func (e *Elector) willPanic(r *run) bool {
 	e.mu.Lock()
-	panics := e.panics
-	e.panics = nil
-	e.mu.Unlock()
-	e.callApp("the logger", func() { e.logPanics(panics) })
-	for _, p := range panics {
-		e.callApp("the panic handler", func() { e.handlePanic(p.err) })
-	}
-	return len(panics) > 0
+	defer e.mu.Unlock()
+	return r.panicked != nil
 }

@@ -182,6 +182,6 @@ func (t *Term) Do(ctx context.Context, fn func(ctx context.Context) error) error
 	}
 	e.addLocked(w)
 	e.mu.Unlock()
-	defer e.returned(w, nil)
+	defer e.returned(w)
 	return fn(ctx)
 }

@@ -1,6 +1,7 @@
 package election
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,76 +41,58 @@ func (e *Elector) addLocked(w *work) {
 	e.running = append(e.running, w)
 }
 
-func (e *Elector) removeLocked(w *work) {
-	e.running = slices.DeleteFunc(e.running, func(other *work) bool { return other == w })
-	if len(e.running) == 0 {
-		close(e.idle)
-	}
-}
-
 var errGoexit = errors.New("runtime.Goexit was called")
 
-// call calls a callback and records how it ends.
+// call calls a callback. The recovery comes before the work counts as returned, so that Run sees each panic.
 func (e *Elector) call(ctx context.Context, w *work, fn func(context.Context)) {
+	defer e.returned(w)
 	returned := false
 	defer func() {
-		var p *PanicError
-		if v := recover(); v != nil {
-			p = &PanicError{Value: v, Stack: debug.Stack()}
-		} else if !returned {
-			p = &PanicError{Value: errGoexit, Stack: debug.Stack()}
+		v := recover()
+		if v == nil && !returned {
+			v = errGoexit
 		}
-		e.returned(w, p)
+		if v != nil {
+			e.panicked(w.term, &PanicError{Value: v, Stack: debug.Stack()})
+		}
 	}()
 	fn(ctx)
 	returned = true
 }
 
-// panicked is a panic of a callback.
-type panicked struct {
-	term   *Term
-	err    *PanicError
-	logged bool // belongs to the goroutine of Run
+// panicked ends the term of a callback that has panicked, and passes the panic to the handler. Without a handler, it leaves the
+// panic to Run, or panics itself if Run has ended.
+func (e *Elector) panicked(t *Term, p *PanicError) {
+	t.end(p)
+	e.log.Error("a callback panicked", zap.Uint64("term", t.Token()), zap.Error(p), zap.ByteString("callback_stack", p.Stack))
+	if e.config.onPanic != nil {
+		e.config.onPanic(p)
+		return
+	}
+	e.mu.Lock()
+	r := e.run
+	if r != nil {
+		r.panicked = cmp.Or(r.panicked, p)
+	}
+	e.mu.Unlock()
+	if r == nil {
+		panic(p)
+	}
+	r.stop(p)
 }
 
-// returned records that work has returned or panicked. Run logs a panic and passes it on later, because a logger that hangs or
-// panics here would keep the lease or end the process. If Run is not running, returned does both itself.
-func (e *Elector) returned(w *work, p *PanicError) {
-	orphan := p != nil && !e.notePanic(w.term, p)
-	if p != nil {
-		w.term.end(p)
-	}
+// returned records that work has returned or panicked.
+func (e *Elector) returned(w *work) {
 	w.cancel()
 	if _, named := w.doing.Items(); !named {
 		e.logReturned(w.term, doing.Item{Name: w.name, Since: w.since})
 	}
 	e.mu.Lock()
-	e.removeLocked(w)
-	e.mu.Unlock()
-
-	if orphan {
-		e.logPanic(w.term, p)
-		e.handlePanic(p)
-	}
-}
-
-// notePanic leaves a panic to Run, or returns false if Run is not running. Call it before ending the term, because that makes Run
-// check for panics.
-func (e *Elector) notePanic(t *Term, p *PanicError) bool {
-	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.run != nil {
-		e.panics = append(e.panics, &panicked{term: t, err: p})
+	e.running = slices.DeleteFunc(e.running, func(other *work) bool { return other == w })
+	if len(e.running) == 0 {
+		close(e.idle)
 	}
-	return e.run != nil
-}
-
-// handlePanic passes a panic to the handler, or panics with it if there is no handler.
-func (e *Elector) handlePanic(p *PanicError) {
-	if e.config.onPanic == nil {
-		panic(p)
-	}
-	e.config.onPanic(p)
 }
 
 // stillRunning returns the work under way that matters. If a callback names parts of its work, only those matter.
